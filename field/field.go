@@ -1,0 +1,166 @@
+// Package field is the vocabulary in which the planner tells the editor what
+// to change: paths into an object, values, and edits.
+//
+// It knows neither YAML nor probes, so that transformer (which knows no YAML)
+// and manifest (which knows no probes) can both speak it.
+package field
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Step is one step of a [Path]: the key of a mapping, or, where IsIndex is
+// set, the index of a list item.
+type Step struct {
+	Key     string
+	Index   int
+	IsIndex bool
+}
+
+// A Path leads from the root of an object to one of its fields. Paths are
+// immutable: the methods that extend one return a copy.
+type Path []Step
+
+// NewPath gives the path of the keys, each one step.
+func NewPath(keys ...string) Path {
+	p := make(Path, len(keys))
+	for i, k := range keys {
+		p[i].Key = k
+	}
+	return p
+}
+
+// Parse reads a dotted path of plain keys, such as `spec.template`, the form
+// in which a functionConfig names a pod template. An empty key, an index or
+// white space is an error.
+func Parse(s string) (Path, error) {
+	var p Path
+	for k := range strings.SplitSeq(s, ".") {
+		if k == "" || strings.ContainsAny(k, "[] \t\n\"'") {
+			return nil, fmt.Errorf("path %q must be keys joined by dots, such as \"spec.template\"", s)
+		}
+		p = append(p, Step{Key: k})
+	}
+	return p, nil
+}
+
+// Key gives the path extended by the keys.
+func (p Path) Key(keys ...string) Path {
+	return append(p[:len(p):len(p)], NewPath(keys...)...)
+}
+
+// Index gives the path extended by the index of a list item.
+func (p Path) Index(i int) Path {
+	return append(p[:len(p):len(p)], Step{Index: i, IsIndex: true})
+}
+
+// Join gives the path followed by q.
+func (p Path) Join(q Path) Path {
+	return append(p[:len(p):len(p)], q...)
+}
+
+// String gives the path as the API server writes it in its own messages:
+// `spec.containers[0].livenessProbe.httpGet.port`, and keys that hold dots or
+// slashes in brackets: `metadata.annotations[sidecar.istio.io/inject]`.
+func (p Path) String() string {
+	var b strings.Builder
+	for _, s := range p {
+		switch {
+		case s.IsIndex:
+			b.WriteString("[" + strconv.Itoa(s.Index) + "]")
+		case strings.ContainsAny(s.Key, "./"):
+			b.WriteString("[" + s.Key + "]")
+		default:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(s.Key)
+		}
+	}
+	return b.String()
+}
+
+// A Value is what an edit writes: nil, string, bool, int, [List] or [Map],
+// nested as needed. Other types are a programming error.
+type Value any
+
+// A List is a list of values.
+type List []Value
+
+// A Map is a mapping that keeps its order.
+type Map []Entry
+
+// An Entry is a key of a [Map] with its value.
+type Entry struct {
+	Key   string
+	Value Value
+}
+
+// Get gives the value of the key, and whether the mapping has it.
+func (m Map) Get(key string) (Value, bool) {
+	for _, e := range m {
+		if e.Key == key {
+			return e.Value, true
+		}
+	}
+	return nil, false
+}
+
+// An Op is the kind of an [Edit].
+type Op int
+
+const (
+	// Set replaces the value at Path, or adds it, creating mappings that are
+	// missing on the way. An added key comes before the key Before where the
+	// mapping has that key, else last.
+	Set Op = iota
+	// Rename replaces the entry at Path, key and value, in its place in the
+	// mapping: the new key is NewKey.
+	Rename
+	// Insert puts Value into the list at Path before the item whose index is
+	// the last step of Path; the length of the list appends. A list that is
+	// missing is created, as with Set.
+	Insert
+	// Delete removes the entry or list item at Path, which must exist. A
+	// mapping or list that loses its last entry stays, empty: whoever plans
+	// deletes that instead.
+	Delete
+)
+
+// An Edit is one change to an object. The paths of all edits of one object
+// name places in the object as it was before any of them, so that their
+// order only matters between Inserts at the same place (they stand in that
+// order) and between Sets of keys that are new in the same mapping.
+type Edit struct {
+	Op     Op
+	Path   Path
+	NewKey string // for Rename
+	Before string // for Set and Insert: the sibling that a new key precedes
+	Value  Value
+}
+
+// An IntOrString is a scalar that Kubernetes takes as a number or as a
+// string: a port. The zero value is the number 0.
+type IntOrString struct {
+	Int      int64
+	Str      string
+	IsString bool
+}
+
+// String gives the number in decimal or the string as it is.
+func (v IntOrString) String() string {
+	if v.IsString {
+		return v.Str
+	}
+	return strconv.FormatInt(v.Int, 10)
+}
+
+// Value gives v as a [Value].
+func (v IntOrString) Value() Value {
+	if v.IsString {
+		return v.Str
+	}
+	return int(v.Int)
+}

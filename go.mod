@@ -1,0 +1,3 @@
+module github.com/rewrite-probes/rewrite-probes
+
+go 1.26
