@@ -1,0 +1,165 @@
+package transformer
+
+import (
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/prober"
+)
+
+// Who answers the rewritten probes.
+const (
+	AnsweredByAuto       = "auto"
+	AnsweredByProbeProxy = "probe-proxy"
+	AnsweredByIstioProxy = "istio-proxy"
+)
+
+// Where the container probe-proxy stands in a pod.
+const (
+	PlacementNative    = "native"    // initContainers[0] with restartPolicy: Always
+	PlacementContainer = "container" // an ordinary container
+)
+
+// Options is the part of the functionConfig that decides what is planned, its
+// defaults filled in (see [Defaults]).
+type Options struct {
+	Dialect    string // "istio"
+	AnsweredBy string // one of the AnsweredBy constants
+	Port       int    // where rewritten probes go
+	Rewrite    Rewrite
+	ProbeProxy ProbeProxy
+}
+
+// Rewrite tells which handlers are rewritten.
+type Rewrite struct {
+	HTTPGet   bool // httpGet probes
+	TCPSocket bool // tcpSocket probes
+	GRPC      bool // grpc probes
+	Lifecycle bool // httpGet hooks
+}
+
+// ProbeProxy describes the container probe-proxy.
+type ProbeProxy struct {
+	Image           string
+	Name            string
+	Placement       string // one of the Placement constants
+	ImagePullPolicy string // "" leaves it to the API server
+	// Resources and SecurityContext are merged deeply over the defaults; a
+	// nil value takes the default's key away. Env is merged by name.
+	Resources       field.Map
+	Env             field.List
+	SecurityContext field.Map
+}
+
+// DefaultImage is the image of probe-proxy; the release build sets its tag.
+var DefaultImage = "ghcr.io/rewrite-probes/probe-proxy:latest"
+
+// Defaults gives the options of an empty functionConfig.
+func Defaults() Options {
+	return Options{
+		Dialect:    "istio",
+		AnsweredBy: AnsweredByAuto,
+		Port:       prober.DefaultPort,
+		Rewrite:    Rewrite{HTTPGet: true, TCPSocket: true, GRPC: true, Lifecycle: true},
+		ProbeProxy: ProbeProxy{Image: DefaultImage, Name: "probe-proxy", Placement: PlacementNative},
+	}
+}
+
+// An Input is one pod template and what is known of its surroundings.
+type Input struct {
+	Kind, APIVersion string
+	// Workload is the object's own metadata; a Pod's is its template's.
+	Workload Metadata
+	// NamespaceName is the namespace the object goes to, "" if unknown.
+	NamespaceName string
+	// Namespace is the metadata of that Namespace object, nil if unknown.
+	Namespace *Metadata
+	// Path leads from the object's root to the template; empty for a Pod.
+	Path     field.Path
+	Template PodTemplate
+	// JobLike tells that the pod must finish for the object to be done.
+	JobLike bool
+	// Raw gives the value at a path of the object, as it was read; nil and no
+	// error where there is none. Without Raw what stands in a container of
+	// ours cannot be compared, and it is replaced as a whole.
+	Raw func(field.Path) (field.Value, error)
+}
+
+// A Plan is what is to be done to one object. With an error among the
+// findings there are no edits. Equal inputs give equal plans.
+type Plan struct {
+	Edits    []field.Edit
+	Findings []Finding
+	Probes   []Verdict // of every probe and hook of the template, in its order
+}
+
+// Severity of a [Finding], in the words of a ResourceList's results.
+type Severity string
+
+// The severities.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Info    Severity = "info"
+)
+
+// A Finding is one message about the object.
+type Finding struct {
+	Severity Severity
+	// Reason is a key of [Reasons].
+	Reason string
+	// Message is one line; it names the field in back-quotes and says what is
+	// allowed. The object is not named: whoever prints it does that.
+	Message string
+	// Field is the path from the object's root, nil where no field is at fault.
+	Field field.Path
+	// Current and Proposed are the field's value and a better one; nil if unknown.
+	Current, Proposed field.Value
+	// Container names the container at fault, "" where it is the pod.
+	Container string
+}
+
+// State says what becomes of a probe.
+type State string
+
+// The states.
+const (
+	Rewritten    State = "rewritten"     // it is already as it must be
+	WouldRewrite State = "would rewrite" // the plan rewrites it, or changes how it is rewritten
+	WouldRestore State = "would restore" // the plan gives the original back
+	LeftAlone    State = "left alone"
+	Refused      State = "refused" // an error keeps the object as it is
+)
+
+// Outcome says what a probe, as it stands in the object that was read, does
+// under strict mTLS.
+type Outcome string
+
+// The outcomes.
+const (
+	Fails         Outcome = "fails"
+	FalselyPasses Outcome = "falsely passes" // passes although nothing listens
+	Unaffected    Outcome = "unaffected"     // does what it does without a mesh
+)
+
+// A Verdict says what becomes of one probe or hook, and why.
+type Verdict struct {
+	Container string
+	Init      bool // it stands under initContainers
+	Slot      prober.Slot
+	Field     field.Path // of the probe: spec.template.spec.containers[0].livenessProbe
+	// Before and After are a few words for people: "httpGet https :8443/healthz".
+	// Before is the original where the probe was rewritten earlier; After is ""
+	// for a probe that is left alone.
+	Before, After string
+	State         State
+	// Reason is a key of [Reasons]; "" where the probe is rewritten.
+	Reason    string
+	StrictTLS Outcome
+}
+
+// A ReasonDoc explains a reason key to people.
+type ReasonDoc struct {
+	Key      string
+	Severity Severity
+	Cause    string // one sentence
+	Cure     string // one sentence
+}
