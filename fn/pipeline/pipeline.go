@@ -1,0 +1,283 @@
+// Package pipeline is what every command does with manifests: find the pod
+// templates, plan, apply, and say what was found.
+//
+//	streams -> select objects -> transformer plans -> manifest edits -> report
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/fn/config"
+	"github.com/rewrite-probes/rewrite-probes/fn/report"
+	"github.com/rewrite-probes/rewrite-probes/manifest"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// A Mode says what is done with each pod template.
+type Mode int
+
+const (
+	Rewrite Mode = iota // plan and apply the rewriting
+	Restore             // plan and apply its inverse
+	Inspect             // plan the rewriting, change nothing
+)
+
+// localConfig marks objects that never reach a cluster, by any value but ""
+// and "false" (functions-spec, kpt and kustomize).
+const localConfig = "config.kubernetes.io/local-config"
+
+// Run takes the streams of one run through the pipeline; they are one
+// package: a Namespace in one speaks for the workloads of all. An error means
+// that the config cannot be used; what is wrong with an object is a message.
+func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*report.Report, error) {
+	planner, err := transformer.New(options(c))
+	if err != nil {
+		return nil, fmt.Errorf("functionConfig: %w", err)
+	}
+	r := &run{planner: planner, mode: mode, spec: &c.Spec, custom: customTemplates(c)}
+	r.findNamespaces(streams)
+	for _, s := range streams {
+		r.inList = s.IsResourceList()
+		r.name = s.Name()
+		for i, o := range s.Objects() {
+			r.index = i
+			r.object(o)
+		}
+	}
+	report.Sort(r.out.Messages)
+	return &r.out, nil
+}
+
+func options(c *config.RewriteProbes) transformer.Options {
+	s := c.Spec
+	o := transformer.Defaults()
+	o.Dialect, o.AnsweredBy, o.Port = s.Dialect, s.AnsweredBy, s.Port
+	o.Rewrite = transformer.Rewrite{}
+	for _, what := range s.Rewrite {
+		switch what {
+		case "httpGet":
+			o.Rewrite.HTTPGet = true
+		case "tcpSocket":
+			o.Rewrite.TCPSocket = true
+		case "grpc":
+			o.Rewrite.GRPC = true
+		case "lifecycle":
+			o.Rewrite.Lifecycle = true
+		}
+	}
+	if s.ProbeProxy.Image != "" {
+		o.ProbeProxy.Image = s.ProbeProxy.Image
+	}
+	o.ProbeProxy.Name = s.ProbeProxy.Name
+	o.ProbeProxy.Placement = s.ProbeProxy.Placement
+	o.ProbeProxy.ImagePullPolicy = s.ProbeProxy.ImagePullPolicy
+	o.ProbeProxy.Resources = s.ProbeProxy.Resources
+	o.ProbeProxy.SecurityContext = s.ProbeProxy.SecurityContext
+	o.ProbeProxy.Env = s.ProbeProxy.Env
+	return o
+}
+
+func customTemplates(c *config.RewriteProbes) []manifest.CustomTemplate {
+	var all []manifest.CustomTemplate
+	for _, t := range c.Spec.PodTemplates {
+		path, _ := field.Parse(t.Path) // validated with the config
+		all = append(all, manifest.CustomTemplate{Group: t.Group, Kind: t.Kind, Path: path})
+	}
+	return all
+}
+
+// run is the state of one Run.
+type run struct {
+	planner    *transformer.Planner
+	mode       Mode
+	spec       *config.Spec
+	custom     []manifest.CustomTemplate
+	namespaces map[string]*transformer.Metadata
+
+	name   string // of the stream at hand
+	inList bool   // the stream at hand is a ResourceList
+	index  int    // of the object in the stream at hand
+	out    report.Report
+}
+
+func (r *run) findNamespaces(streams []*manifest.Stream) {
+	r.namespaces = make(map[string]*transformer.Metadata)
+	for _, s := range streams {
+		for _, o := range s.Objects() {
+			if o.Kind() != "Namespace" || o.APIVersion() != "v1" {
+				continue
+			}
+			if m, err := o.Metadata(); err == nil {
+				r.namespaces[m.Name] = metadata(m)
+			}
+		}
+	}
+}
+
+func metadata(m *manifest.Metadata) *transformer.Metadata {
+	return &transformer.Metadata{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}
+}
+
+// object takes one object through the pipeline.
+func (r *run) object(o *manifest.Object) {
+	may, known := o.MayHoldPodTemplate(r.custom)
+	if !may || config.Is(o.APIVersion(), o.Kind()) {
+		return
+	}
+	meta, err := o.Metadata()
+	if err != nil {
+		if known {
+			r.fail(o, err)
+		}
+		return
+	}
+	if v := meta.Annotations[localConfig]; v != "" && v != "false" {
+		return
+	}
+	if !r.spec.Selects(config.Subject{Kind: o.Kind(), Name: meta.Name, Namespace: meta.Namespace, Labels: o.Labels}) {
+		return
+	}
+	if !known {
+		r.unknownKind(o)
+		return
+	}
+	templates, err := o.PodTemplates(r.custom)
+	if err != nil {
+		r.fail(o, err)
+		return
+	}
+	var edits []field.Edit
+	var done []report.Template
+	failed := false
+	for _, ref := range templates {
+		t, plan, err := r.plan(o, metadata(meta), ref)
+		if err != nil {
+			r.fail(o, err)
+			return
+		}
+		r.out.Templates = append(r.out.Templates, t)
+		done = append(done, t)
+		edits = append(edits, plan.Edits...)
+		for _, f := range plan.Findings {
+			failed = failed || f.Severity == transformer.Error
+			r.say(o, f)
+		}
+	}
+	if failed || len(edits) == 0 {
+		return
+	}
+	if r.mode != Inspect {
+		if err := o.Apply(edits); err != nil {
+			r.fail(o, err)
+			return
+		}
+		r.sayRewritten(o, done)
+	}
+	r.out.Changed++
+}
+
+func (r *run) plan(o *manifest.Object, workload *transformer.Metadata, ref manifest.TemplateRef) (report.Template, transformer.Plan, error) {
+	in := transformer.Input{
+		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *workload,
+		NamespaceName: workload.Namespace, Namespace: r.namespaces[workload.Namespace],
+		Path: ref.Path, JobLike: ref.JobLike,
+		Raw: func(p field.Path) (field.Value, error) {
+			var v any
+			_, err := o.Decode(p, &v)
+			return v, err
+		},
+	}
+	if _, err := o.Decode(ref.Path, &in.Template); err != nil {
+		return report.Template{}, transformer.Plan{}, err
+	}
+	var plan transformer.Plan
+	if r.mode == Restore {
+		plan = r.planner.Restore(in)
+	} else {
+		plan = r.planner.Plan(in)
+	}
+	t := report.Template{Object: r.ref(o), Path: ref.Path, Findings: plan.Findings}
+	for _, p := range plan.Probes {
+		probe := report.Probe{Probe: p}
+		if !r.inList {
+			probe.Line = o.FieldLine(p.Field)
+		}
+		t.Probes = append(t.Probes, probe)
+	}
+	return t, plan, nil
+}
+
+// ref names the object: its file is the one that kpt or kustomize note on
+// the items of a ResourceList, else the stream itself.
+func (r *run) ref(o *manifest.Object) report.Object {
+	ref := report.Object{APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
+	ref.File, ref.Index = o.File()
+	if !r.inList {
+		ref.File, ref.Index, ref.Line = r.name, r.index, o.Line()
+	}
+	return ref
+}
+
+func (r *run) say(o *manifest.Object, f transformer.Finding) {
+	m := report.Message{
+		Severity: f.Severity, Reason: f.Reason, Text: f.Message, Object: r.ref(o),
+		Field: f.Field, Current: f.Current, Proposed: f.Proposed,
+	}
+	if !r.inList {
+		m.Line = o.FieldLine(f.Field)
+	}
+	r.out.Messages = append(r.out.Messages, m)
+}
+
+// fail reports what keeps an object from being understood or edited.
+func (r *run) fail(o *manifest.Object, err error) {
+	f := transformer.Finding{Severity: transformer.Error, Reason: ReasonInvalidManifest, Message: err.Error()}
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
+		f.Field, f.Message = e.Path, e.Message()
+		if len(e.Path) > 0 {
+			f.Message = fmt.Sprintf("`%s`: %s", e.Path, f.Message)
+		}
+	}
+	r.say(o, f)
+}
+
+func (r *run) unknownKind(o *manifest.Object) {
+	path, found := o.FindPodTemplate()
+	if !found {
+		return
+	}
+	f := transformer.Finding{Severity: transformer.Warning, Reason: ReasonUnknownKind, Field: path}
+	f.Message = fmt.Sprintf("`%s`: looks like a pod template, but the kind is not known; its probes are not looked at unless spec.podTemplates of the functionConfig has {group: %q, kind: %s, path: %s}", path, o.Group(), o.Kind(), path)
+	for _, step := range path {
+		if step.IsIndex {
+			f.Message = fmt.Sprintf("`%s`: looks like a pod template, but the kind is not known and the path crosses a list, which spec.podTemplates of the functionConfig cannot name; its probes are not looked at", path)
+		}
+	}
+	r.say(o, f)
+}
+
+// sayRewritten notes, for the results of a ResourceList, every probe that was
+// changed.
+func (r *run) sayRewritten(o *manifest.Object, templates []report.Template) {
+	if !r.inList {
+		return
+	}
+	for _, t := range templates {
+		for _, p := range t.Probes {
+			reason, from, to := ReasonRewritten, p.Before, p.After
+			switch p.State {
+			case transformer.WouldRewrite:
+			case transformer.WouldRestore:
+				reason, from, to = ReasonRestored, p.After, p.Before
+			default:
+				continue
+			}
+			r.say(o, transformer.Finding{
+				Severity: transformer.Info, Reason: reason, Field: p.Field, Current: from, Proposed: to,
+				Message: fmt.Sprintf("`%s`: %s, was %s", p.Field, to, from),
+			})
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// The reason keys of this package; those of the transformer are its own.
+const (
+	ReasonHelmTemplate     = "helm-template"
+	ReasonInvalidManifest  = "invalid-manifest"
+	ReasonRestored         = "restored"
+	ReasonRewritten        = "rewritten"
+	ReasonUnknownKind      = "unknown-kind"
+	ReasonWouldFail        = "would-fail"
+	ReasonWouldFalselyPass = "would-falsely-pass"
+)
+
+// Reasons gives every reason key that a run can report, sorted.
+func Reasons() []transformer.ReasonDoc {
+	all := append(transformer.Reasons(),
+		transformer.ReasonDoc{Key: ReasonHelmTemplate, Severity: transformer.Warning,
+			Cause: "A file below a folder is no YAML yet, but a Helm template.",
+			Cure:  "Render the chart and pipe the result through rewrite-probes, or use it as Helm's post-renderer."},
+		transformer.ReasonDoc{Key: ReasonInvalidManifest, Severity: transformer.Error,
+			Cause: "The object is not what the API server would take: a field has the wrong type, or a key stands twice.",
+			Cure:  "Mend the field that the message names."},
+		transformer.ReasonDoc{Key: ReasonRestored, Severity: transformer.Info,
+			Cause: "The probe was given back its original handler.",
+			Cure:  "Nothing to do."},
+		transformer.ReasonDoc{Key: ReasonRewritten, Severity: transformer.Info,
+			Cause: "The probe or hook was rewritten.",
+			Cure:  "Nothing to do."},
+		transformer.ReasonDoc{Key: ReasonUnknownKind, Severity: transformer.Warning,
+			Cause: "An object of a kind that is not known holds something that looks like a pod template with probes.",
+			Cure:  "Name the kind and the path under spec.podTemplates of the functionConfig, as the message shows, or exclude the object."},
+		transformer.ReasonDoc{Key: ReasonWouldFail, Severity: transformer.Error,
+			Cause: "Found by check: the probe or hook fails under strict mTLS, because nobody rewrote it.",
+			Cure:  "Run rewrite-probes over the manifest; with kustomize, give --enable-alpha-plugins and --enable-exec, without which an exec function is passed over silently."},
+		transformer.ReasonDoc{Key: ReasonWouldFalselyPass, Severity: transformer.Error,
+			Cause: "Found by check: the tcpSocket probe reaches the mesh's proxy instead of the app, and passes whether or not the app listens.",
+			Cure:  "Run rewrite-probes over the manifest; with kustomize, give --enable-alpha-plugins and --enable-exec, without which an exec function is passed over silently."},
+	)
+	slices.SortFunc(all, func(a, b transformer.ReasonDoc) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}

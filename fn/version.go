@@ -1,0 +1,4 @@
+package main
+
+// version is set by the release build.
+var version = "dev"
