@@ -200,7 +200,7 @@ func (r *run) plan(o *manifest.Object, workload *transformer.Metadata, ref manif
 	}
 	t := report.Template{Object: r.ref(o), Path: ref.Path, Findings: plan.Findings}
 	for _, p := range plan.Probes {
-		probe := report.Probe{Probe: p}
+		probe := report.Probe{Verdict: p}
 		if !r.inList {
 			probe.Line = o.FieldLine(p.Field)
 		}

@@ -24,7 +24,7 @@ type Template struct {
 
 // A Probe is one probe with the line where it stands; 0 where unknown.
 type Probe struct {
-	transformer.Probe
+	transformer.Verdict
 	Line int
 }
 
