@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -27,8 +28,12 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("ROOT", root)
-			// bin/ holds the pinned kustomize that make builds.
-			env.Setenv("PATH", filepath.Join(root, "bin")+string(os.PathListSeparator)+env.Getenv("PATH"))
+			path := env.Getenv("PATH")
+			own, _, _ := strings.Cut(path, string(os.PathListSeparator))
+			env.Setenv("REWRITE_PROBES", filepath.Join(own, "rewrite-probes"))
+			// bin/ holds the pinned kustomize that make builds; it comes last, so
+			// that the program under test is never an older build from there.
+			env.Setenv("PATH", path+string(os.PathListSeparator)+filepath.Join(root, "bin"))
 			return nil
 		},
 		RequireExplicitExec: true,
