@@ -1,0 +1,85 @@
+// The command mesh runs in the images of the mesh stand-in: "redirect" puts
+// Istio's redirection rules into the network namespace of its pod, "pause"
+// holds that namespace open.
+//
+// redirect is the only thing in these tests that touches packet filters. It
+// refuses to in the network namespaces that FORBIDDEN_NETNS lists (those of
+// the machine and of the kubelet, as "net:[4026531840]"), and when that is
+// empty.
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+//go:embed istio.rules
+var rules string
+
+func main() {
+	log.SetFlags(0)
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == "redirect":
+		if err := redirect(); err != nil {
+			log.Fatal("mesh redirect: ", err)
+		}
+	case len(os.Args) == 2 && os.Args[1] == "pause":
+		pause()
+	default:
+		log.Fatal("usage: mesh redirect|pause")
+	}
+}
+
+func redirect() error {
+	own, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		return err
+	}
+	forbidden := strings.Fields(os.Getenv("FORBIDDEN_NETNS"))
+	if len(forbidden) == 0 {
+		return fmt.Errorf("FORBIDDEN_NETNS must list the namespaces that may not be touched")
+	}
+	for _, ns := range forbidden {
+		if ns == own {
+			return fmt.Errorf("refusing to touch the packet filter of %s, which belongs to the machine or the kubelet", own)
+		}
+	}
+	var excluded strings.Builder
+	for port := range strings.SplitSeq(os.Getenv("EXCLUDE_INBOUND_PORTS"), ",") {
+		if port == "" {
+			continue
+		}
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return fmt.Errorf("EXCLUDE_INBOUND_PORTS: %q is no port", port)
+		}
+		fmt.Fprintf(&excluded, "-A ISTIO_INBOUND -p tcp -m tcp --dport %s -j RETURN\n", port)
+	}
+	cmd := exec.Command("/usr/sbin/iptables-nft-restore")
+	cmd.Stdin = strings.NewReader(strings.Replace(rules, "EXCLUDED\n", excluded.String(), 1))
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Run()
+}
+
+// pause waits to be told to end, and meanwhile reaps what the pod leaves to
+// it when its containers share their processes.
+func pause() {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGCHLD)
+	for s := range signals {
+		if s != syscall.SIGCHLD {
+			return
+		}
+		for {
+			if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
+				break
+			}
+		}
+	}
+}
