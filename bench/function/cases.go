@@ -1,0 +1,240 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// A namedCase is what -run chooses from.
+type namedCase struct {
+	name    string
+	measure func() ([]row, error)
+}
+
+// cases lists every case; their inputs are made when they are measured.
+func (b *bench) cases() []namedCase {
+	var cases []namedCase
+	add := func(name string, measure func() ([]row, error)) {
+		cases = append(cases, namedCase{name, measure})
+	}
+	add("one object", b.oneObject)
+	for _, c := range b.corpora() {
+		add(c.name, func() ([]row, error) { return b.realWorld(c) })
+	}
+	add("lin1000", func() ([]row, error) {
+		return b.generatedList("lin1000", generator{form: listing, objects: 1000}, 500,
+			rival{program: b.sdk, cpu: atLeast(20, 30)}, rival{program: b.kio}, rival{program: b.cat})
+	})
+	add("mix1000", func() ([]row, error) {
+		return b.generatedList("mix1000", generator{form: listing, objects: 1000, crds: true}, 450,
+			rival{program: b.sdk}, rival{program: b.kio}, rival{program: b.cat})
+	})
+	add("unusual YAML", func() ([]row, error) {
+		return b.generatedList("unusual", generator{form: listing, objects: 1000, unusual: true}, 450,
+			rival{program: b.kio, cpu: atMost(0.7, 0), peak: atMost(0.7, 0)})
+	})
+	add("growth", b.growth)
+	add("pipe behind kustomize build", b.pipe)
+	return cases
+}
+
+// A corpus is a file of manifests that nobody wrote for this benchmark.
+type corpus struct {
+	name, file string
+	probes     int // that must at least be rewritten
+	cpu        promise
+	memory     promise
+}
+
+// corpora gives the real-world manifests, or, where they are not on this
+// machine, the manifests of testdata/, about which nothing is promised.
+func (b *bench) corpora() []corpus {
+	promised := atLeast(30, 50)
+	all := []corpus{
+		{name: "microservices-demo", file: "msdemo.yaml", probes: 20},
+		{name: "argo-cd", file: "argocd.yaml", probes: 5, cpu: promised},
+		{name: "kube-prometheus", file: "kubeprom.yaml", probes: 3, cpu: promised},
+		{name: "kubeflow", file: "kubeflow.yaml", probes: 30, cpu: promised},
+	}
+	if _, err := os.Stat(b.corpus); err == nil {
+		for i := range all {
+			all[i].file = filepath.Join(b.corpus, all[i].file)
+		}
+		return all
+	}
+	fmt.Fprintf(b.log, "bench: NO REAL-WORLD MANIFESTS in %s: argo-cd, kube-prometheus and kubeflow are NOT MEASURED; testdata/manifests stands in, with nothing promised\n", b.corpus)
+	return []corpus{{name: "testdata", file: filepath.Join(b.bin, "..", "..", "testdata", "manifests", "helm.yaml"), probes: 1}}
+}
+
+// realWorld measures a corpus as kpt sends it, as kustomize sends it, and as
+// the plain stream it is. kustomize and the stream meet one peer each: the
+// others say nothing new there.
+func (b *bench) realWorld(c corpus) ([]row, error) {
+	rivals := map[envelope][]rival{
+		kpt:       {{program: b.sdk, cpu: c.cpu}, {program: b.kio}, {program: b.cat}},
+		kustomize: {{program: b.sdk, cpu: c.cpu}},
+		plain:     {{program: b.kio}},
+	}
+	var rows []row
+	for _, e := range []envelope{kpt, kustomize, plain} {
+		file, err := b.sent(c.name, c.file, e)
+		if err != nil {
+			return rows, err
+		}
+		t := trial{name: c.name + ", " + string(e), input: file, ours: b.ours, probes: c.probes, rivals: rivals[e], runs: b.runs}
+		if e == plain {
+			t.ours = b.oursOnStream
+		}
+		more, err := t.measure()
+		rows = append(rows, more...)
+		if err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
+}
+
+func (b *bench) generatedList(name string, g generator, probes int, rivals ...rival) ([]row, error) {
+	file, err := b.generated(name, g)
+	if err != nil {
+		return nil, err
+	}
+	return trial{name: name, input: file, ours: b.ours, probes: probes, rivals: rivals, runs: b.runs}.measure()
+}
+
+// oneObject is all about the start of the process, so it runs often.
+func (b *bench) oneObject() ([]row, error) {
+	file, err := b.generated("one", generator{form: listing, objects: 1})
+	if err != nil {
+		return nil, err
+	}
+	promised := atMost(1.5, 1)
+	return trial{name: "one object", input: file, ours: b.ours, probes: 2, runs: 8 * b.runs, rivals: []rival{
+		{program: b.sdk, cpu: promised, wall: promised},
+		{program: b.kio},
+		{program: b.cat},
+	}}.measure()
+}
+
+// growth fits CPU ~ objects^e over three orders of magnitude. The peers sit
+// this out: they would take minutes and gigabytes.
+//
+// The cost of the start, which would flatten the line, is taken off first.
+func (b *bench) growth() ([]row, error) {
+	start, _, err := b.ownCost("empty", 0, 3*b.runs)
+	if err != nil {
+		return nil, err
+	}
+	var rows []row
+	var logObjects, logCPU []float64
+	for _, step := range []struct{ objects, runs int }{{100, 6 * b.runs}, {1000, 3 * b.runs}, {10_000, b.runs}, {50_000, (b.runs + 1) / 2}} {
+		cpu, memory, err := b.ownCost(fmt.Sprintf("grow%d", step.objects), step.objects, step.runs)
+		if err != nil {
+			return rows, err
+		}
+		logObjects = append(logObjects, math.Log(float64(step.objects)))
+		logCPU = append(logCPU, math.Log(cpu-start))
+		memory.ours += ", " + milliseconds(cpu)
+		rows = append(rows, memory)
+	}
+	return append(rows, row{
+		name: "growth", input: "100-50,000", measure: "exponent of CPU", value: slope(logObjects, logCPU),
+		promise: promise{bound: 1.05, atMost: true, slack: 0.1},
+	}), nil
+}
+
+// ownCost gives the median CPU seconds of ours on a generated list, and the
+// row of its memory.
+func (b *bench) ownCost(name string, objects, runs int) (float64, row, error) {
+	file, err := b.generated(name, generator{form: listing, objects: objects})
+	if err != nil {
+		return 0, row{}, err
+	}
+	// 50,000 objects are 120 MB, which need not stay.
+	defer os.Remove(file)
+	got, err := samples(file, []program{b.ours}, runs)
+	if err != nil {
+		return 0, row{}, err
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0, row{}, err
+	}
+	cpu := make([]float64, len(got[0]))
+	for i, s := range got[0] {
+		cpu[i] = s.cpu.Seconds()
+	}
+	t := trial{}
+	return median(cpu), t.memoryRow(row{name: fmt.Sprintf("%d objects", objects), input: size(info.Size())}, info.Size(), got[0]), nil
+}
+
+// slope is that of the least-squares line through the points.
+func slope(x, y []float64) float64 {
+	n := float64(len(x))
+	var sx, sy, sxx, sxy float64
+	for i := range x {
+		sx, sy, sxx, sxy = sx+x[i], sy+y[i], sxx+x[i]*x[i], sxy+x[i]*y[i]
+	}
+	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
+}
+
+// pipe measures `kustomize build DIR | rewrite-probes -`: what ours adds to
+// the build it stands behind, both in the same pipeline.
+func (b *bench) pipe() ([]row, error) {
+	all := b.corpora()
+	largest := all[len(all)-1]
+	dir, err := b.kustomization(largest.file)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	var build, ours, shares []float64
+	for range max(b.runs/3, 1) {
+		x, y, err := b.pipeOnce(dir)
+		if err != nil {
+			return nil, err
+		}
+		build, ours, shares = append(build, x), append(ours, y), append(shares, 100*y/x)
+	}
+	info, err := os.Stat(largest.file)
+	if err != nil {
+		return nil, err
+	}
+	r := row{
+		name: "kustomize build | rewrite-probes -, " + largest.name, input: size(info.Size()), measure: "CPU added",
+		ours: milliseconds(median(ours)), peer: "kustomize build", theirs: milliseconds(median(build)),
+		value: median(shares), unit: " %",
+	}
+	if largest.cpu.bound != 0 {
+		r.promise = atMost(2, 0)
+	}
+	return []row{r}, nil
+}
+
+// pipeOnce gives the CPU seconds of kustomize and of ours.
+func (b *bench) pipeOnce(dir string) (build, ours float64, err error) {
+	first := b.buildCommand(dir)
+	second := exec.Command(b.oursOnStream.argv[0], b.oursOnStream.argv[1:]...)
+	var stderr tail
+	second.Stderr, second.Stdout = &stderr, io.Discard
+	if second.Stdin, err = first.StdoutPipe(); err != nil {
+		return 0, 0, err
+	}
+	if err := startPinned(second); err != nil {
+		return 0, 0, err
+	}
+	if err := errors.Join(startPinned(first), first.Wait()); err != nil {
+		return 0, 0, errors.Join(err, second.Wait())
+	}
+	if err := second.Wait(); err != nil {
+		return 0, 0, fmt.Errorf("%w: %s", err, stderr.text)
+	}
+	x, _ := cost(first.ProcessState)
+	y, _ := cost(second.ProcessState)
+	return x.Seconds(), y.Seconds(), nil
+}

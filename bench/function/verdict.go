@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// A promise bounds a measured value. The zero promise bounds nothing: the
+// value is shown for comparison.
+type promise struct {
+	bound   float64
+	stretch float64 // where we would like to be
+	atMost  bool    // the bound is an upper one
+	slack   float64 // share of the bound that the gate forgives; 0 means a third
+}
+
+func atLeast(bound, stretch float64) promise { return promise{bound: bound, stretch: stretch} }
+
+func atMost(bound, stretch float64) promise {
+	return promise{bound: bound, stretch: stretch, atMost: true}
+}
+
+// A verdict is how a value stands to its promise, from good to bad.
+type verdict int
+
+const (
+	noPromise verdict = iota
+	stretched         // better than we promise
+	kept
+	missed // by less than the gate forgives: machines differ
+	broken
+)
+
+func (v verdict) String() string {
+	return [...]string{"", "kept, stretch reached", "kept", "MISSED", "BROKEN"}[v]
+}
+
+func (p promise) judge(value float64) verdict {
+	slack := p.slack
+	if slack == 0 {
+		slack = 1.0 / 3
+	}
+	switch {
+	case p.bound == 0:
+		return noPromise
+	case p.stretch != 0 && p.holds(value, p.stretch):
+		return stretched
+	case p.holds(value, p.bound):
+		return kept
+	case p.atMost && value <= p.bound*(1+slack), !p.atMost && value >= p.bound*(1-slack):
+		return missed
+	}
+	return broken
+}
+
+func (p promise) holds(value, bound float64) bool {
+	if p.atMost {
+		return value <= bound
+	}
+	return value >= bound
+}
+
+// A row is one line of the result.
+type row struct {
+	name, input, measure string
+	ours, peer, theirs   string
+	value                float64
+	unit                 string // of value and promise
+	promise              promise
+}
+
+func (r row) promised() string {
+	if r.promise.bound == 0 {
+		return ""
+	}
+	sign := ">="
+	if r.promise.atMost {
+		sign = "<="
+	}
+	s := fmt.Sprintf("%s %.4g%s", sign, r.promise.bound, r.unit)
+	if r.promise.stretch != 0 {
+		s += fmt.Sprintf(" (%.4g)", r.promise.stretch)
+	}
+	return s
+}
+
+func print(w io.Writer, rows []row) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "CASE\tINPUT\tMEASURE\tOURS\tPEER\tPEER'S\tRESULT\tPROMISED (STRETCH)\tVERDICT")
+	for _, r := range rows {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%.3g%s\t%s\t%s\n", r.name, r.input, r.measure, r.ours, r.peer, r.theirs,
+			r.value, r.unit, r.promised(), r.promise.judge(r.value))
+	}
+	t.Flush()
+}
