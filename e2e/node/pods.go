@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -213,3 +214,30 @@ func (n *Node) pid(id string) (int, error) {
 	}
 	return 0, fmt.Errorf("container %q does not run", id)
 }
+
+// probeTotal is a line of the kubelet's /metrics/probes.
+var probeTotal = regexp.MustCompile(`(?m)^prober_probe_total\{(.*)\} (\S+)$`)
+
+// ProbeCounts gives how many probes of a pod ended with each result
+// ("successful", "failed", "unknown"), by the kubelet's own count.
+func (n *Node) ProbeCounts(pod string) (map[string]float64, error) {
+	body, err := get("/metrics/probes")
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]float64{}
+	for _, m := range probeTotal.FindAllStringSubmatch(string(body), -1) {
+		if !strings.Contains(m[1], `pod="`+pod+"-"+Name+`"`) {
+			continue
+		}
+		labels := resultLabel.FindStringSubmatch(m[1])
+		value, err := strconv.ParseFloat(m[2], 64)
+		if err != nil || labels == nil {
+			return nil, fmt.Errorf("metrics: %q is no count of probes", m[0])
+		}
+		counts[labels[1]] += value
+	}
+	return counts, nil
+}
+
+var resultLabel = regexp.MustCompile(`result="(\w+)"`)
