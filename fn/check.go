@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -9,17 +11,21 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/fn/report"
 )
 
-// output is the -o flag of the commands that only look.
-type output string
-
-func (o *output) add(cmd *cobra.Command, usage string) {
-	cmd.Flags().StringVarP((*string)(o), "output", "o", "text", usage)
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+// A format is the -o flag of the commands that only look.
+type format struct {
+	value   string
+	allowed []string
 }
 
-func (o output) validate(cmd *cobra.Command) error {
-	if o != "text" && o != "json" {
-		return &usageError{cmd.CommandPath(), fmt.Errorf("--output %q must be text or json", string(o))}
+func (f *format) add(cmd *cobra.Command, usage string, allowed ...string) {
+	f.allowed = allowed
+	cmd.Flags().StringVarP(&f.value, "output", "o", "text", usage)
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *format) validate(cmd *cobra.Command) error {
+	if !slices.Contains(f.allowed, f.value) {
+		return &usageError{cmd.CommandPath(), fmt.Errorf("--output %q must be one of %s", f.value, strings.Join(f.allowed, ", "))}
 	}
 	return nil
 }
@@ -43,7 +49,7 @@ func inspect(std streams, common *commonFlags, args []string) (*report.Report, b
 }
 
 func checkCommand(std streams, common *commonFlags) *cobra.Command {
-	var format output
+	var out format
 	cmd := &cobra.Command{
 		Use:   "check [PATH... | -]",
 		Short: "Find probes that would fail, or falsely pass, under strict mTLS",
@@ -52,9 +58,9 @@ hook would fail under strict mTLS, or a tcpSocket probe would pass although noth
 listens: because nobody rewrote it, or because it cannot be rewritten. Pod templates that
 have opted out, or that the mesh does not capture, are in order.`,
 		Example: `  kustomize build . --enable-alpha-plugins --enable-exec | rewrite-probes check -
-  rewrite-probes check -o json deploy/`,
+  rewrite-probes check -o sarif deploy/ >findings.sarif`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := format.validate(cmd); err != nil {
+			if err := out.validate(cmd); err != nil {
 				return err
 			}
 			r, strict, err := inspect(std, common, args)
@@ -63,9 +69,14 @@ have opted out, or that the mesh does not capture, are in order.`,
 			}
 			r.Messages = append(r.Messages, pipeline.Check(r)...)
 			report.Sort(r.Messages)
-			if format == "json" {
+			switch out.value {
+			case "json":
 				err = r.JSON(std.out)
-			} else {
+			case "sarif":
+				err = r.SARIF(std.out, version, pipeline.Reasons())
+			case "junit":
+				err = r.JUnit(std.out, strict)
+			default:
 				report.Print(std.err, r.Messages, common.verbose)
 				fmt.Fprintln(std.err, "rewrite-probes check: "+r.CheckSummary())
 			}
@@ -75,12 +86,12 @@ have opted out, or that the mesh does not capture, are in order.`,
 			return err
 		},
 	}
-	format.add(cmd, "`FORMAT` of what was found: text (on stderr) or json (on stdout)")
+	out.add(cmd, "`FORMAT` of what was found: text (on stderr); json, sarif or junit (on stdout)", "text", "json", "sarif", "junit")
 	return cmd
 }
 
 func explainCommand(std streams, common *commonFlags) *cobra.Command {
-	var format output
+	var out format
 	cmd := &cobra.Command{
 		Use:   "explain [PATH... | -]",
 		Short: "Show what would become of every probe, and why",
@@ -90,7 +101,7 @@ reasons KEY" tells its cause and cure).`,
 		Example: `  rewrite-probes explain deploy/
   kustomize build . | rewrite-probes explain -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := format.validate(cmd); err != nil {
+			if err := out.validate(cmd); err != nil {
 				return err
 			}
 			r, strict, err := inspect(std, common, args)
@@ -98,7 +109,7 @@ reasons KEY" tells its cause and cure).`,
 				return err
 			}
 			report.Sort(r.Messages)
-			if format == "json" {
+			if out.value == "json" {
 				err = r.JSON(std.out)
 			} else {
 				r.Explain(std.out, isTerminal(std.out))
@@ -109,6 +120,6 @@ reasons KEY" tells its cause and cure).`,
 			return err
 		},
 	}
-	format.add(cmd, "`FORMAT`: text or json")
+	out.add(cmd, "`FORMAT`: text or json", "text", "json")
 	return cmd
 }

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"encoding/xml"
+	"io"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// The part of the JUnit report format that CI servers read.
+type (
+	junitSuite struct {
+		XMLName  xml.Name    `xml:"testsuite"`
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class    string         `xml:"classname,attr"`
+		Name     string         `xml:"name,attr"`
+		Failures []junitFailure `xml:"failure"`
+	}
+	junitFailure struct {
+		Type    string `xml:"type,attr"`
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// JUnit writes a test suite with a case for each object that was looked at or
+// spoken of: its errors, and with strict its warnings, are the failures.
+func (r *Report) JUnit(w io.Writer, strict bool) error {
+	suite := junitSuite{Name: "rewrite-probes"}
+	at := make(map[Object]int)
+	of := func(o Object) *junitCase {
+		i, ok := at[o]
+		if !ok {
+			i = len(suite.Cases)
+			at[o] = i
+			name := o.String()
+			if name == "" {
+				name = "manifest"
+			}
+			suite.Cases = append(suite.Cases, junitCase{Class: o.File, Name: name})
+		}
+		return &suite.Cases[i]
+	}
+	for _, t := range r.Templates {
+		of(t.Object)
+	}
+	for _, m := range r.Messages {
+		c := of(m.Object)
+		if m.Severity == transformer.Error || strict && m.Severity == transformer.Warning {
+			c.Failures = append(c.Failures, junitFailure{m.Reason, m.Text, m.String()})
+			suite.Failures++
+		}
+	}
+	suite.Tests = len(suite.Cases)
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(suite); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}

@@ -1,0 +1,89 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"path/filepath"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// The part of SARIF 2.1.0 that code scanning reads.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool    sarifTool     `json:"tool"`
+		Results []sarifResult `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name    string      `json:"name"`
+		Version string      `json:"version"`
+		Rules   []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID    string    `json:"id"`
+		Short sarifText `json:"shortDescription"`
+		Help  sarifText `json:"help"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifResult struct {
+		RuleID    string          `json:"ruleId"`
+		Level     string          `json:"level"`
+		Message   sarifText       `json:"message"`
+		Locations []sarifLocation `json:"locations,omitempty"`
+	}
+	sarifLocation struct {
+		Physical sarifPhysical `json:"physicalLocation"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   *sarifRegion  `json:"region,omitempty"`
+	}
+	sarifArtifact struct {
+		URI string `json:"uri"`
+	}
+	sarifRegion struct {
+		StartLine int `json:"startLine"`
+	}
+)
+
+var sarifLevels = map[transformer.Severity]string{
+	transformer.Error: "error", transformer.Warning: "warning", transformer.Info: "note",
+}
+
+// SARIF writes the messages as a SARIF 2.1.0 log, so that a forge shows them
+// on the lines of a change. The reason keys are its rules.
+func (r *Report) SARIF(w io.Writer, version string, reasons []transformer.ReasonDoc) error {
+	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "rewrite-probes", Version: version, Rules: []sarifRule{}}}, Results: []sarifResult{}}
+	used := make(map[string]bool)
+	for _, m := range r.Messages {
+		used[m.Reason] = true
+		result := sarifResult{RuleID: m.Reason, Level: sarifLevels[m.Severity], Message: sarifText{m.Sentence()}}
+		if m.Object.File != "" {
+			at := sarifPhysical{Artifact: sarifArtifact{filepath.ToSlash(m.Object.File)}}
+			if m.Line > 0 {
+				at.Region = &sarifRegion{m.Line}
+			}
+			result.Locations = []sarifLocation{{at}}
+		}
+		run.Results = append(run.Results, result)
+	}
+	for _, d := range reasons {
+		if used[d.Key] {
+			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{d.Key, sarifText{d.Cause}, sarifText{d.Cure}})
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
+}
