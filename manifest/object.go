@@ -1,12 +1,36 @@
 package manifest
 
-import "github.com/rewrite-probes/rewrite-probes/field"
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+)
 
 // An Object is one Kubernetes object of a [Stream]. It is parsed only when
 // it is asked for more than its apiVersion and kind. The objects of a stream
-// share memory: use them from one goroutine.
+// share memory: use them from one goroutine, and, for speed, one after the
+// other.
 type Object struct {
-	stream *Stream
+	stream           *Stream
+	start, end       int // in the input
+	col              int // the column in which it starts
+	apiVersion, kind string
+	text             string // what replaces its part of the input, once it is changed
+	changed          bool
+	reencoded        bool
+	isConfig         bool
+	meta             *Metadata
+	metaErr          error
+	shared           string     // an anchor that it shares with others
+	node             *yaml.Node // the object, where it shares an anchor
 }
 
 // Metadata is the part of an object's metadata that this package reads.
@@ -17,62 +41,185 @@ type Metadata struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// A CustomTemplate says where the pod template of a kind is that this
-// package does not know, in any version of the group.
-type CustomTemplate struct {
-	Group string
-	Kind  string
-	Path  field.Path // plain keys; the empty path says that the object is itself like a Pod
-}
-
-// A TemplateRef says where a pod template is: at Path the object has a
-// mapping with metadata and spec, as a Pod has.
-type TemplateRef struct {
-	Path    field.Path
-	JobLike bool // made by a Job, a CronJob, a ScaledJob or a JobSet
-}
-
 // APIVersion gives the object's apiVersion; "" where it has none.
-func (o *Object) APIVersion() string { panic("todo") }
+func (o *Object) APIVersion() string { return o.apiVersion }
 
 // Group gives the API group of the apiVersion; "" is the core group.
-func (o *Object) Group() string { panic("todo") }
+func (o *Object) Group() string {
+	group, _, found := strings.Cut(o.apiVersion, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
 
 // Kind gives the object's kind; "" where it has none.
-func (o *Object) Kind() string { panic("todo") }
+func (o *Object) Kind() string { return o.kind }
 
 // Metadata gives the object's metadata, decoded once. An error is an *Error
 // about a field of the wrong type or a duplicate key.
-func (o *Object) Metadata() (*Metadata, error) { panic("todo") }
+func (o *Object) Metadata() (*Metadata, error) {
+	if o.meta == nil {
+		o.meta = &Metadata{}
+		_, o.metaErr = o.Decode(field.NewPath("metadata"), o.meta)
+	}
+	return o.meta, o.metaErr
+}
+
+func (o *Object) metadata() *Metadata {
+	m, _ := o.Metadata()
+	return m
+}
 
 // Name gives metadata.name; "" where it is missing or wrong.
-func (o *Object) Name() string { panic("todo") }
+func (o *Object) Name() string { return o.metadata().Name }
 
 // Namespace gives metadata.namespace; "" where it is missing or wrong.
-func (o *Object) Namespace() string { panic("todo") }
+func (o *Object) Namespace() string { return o.metadata().Namespace }
 
 // Labels gives metadata.labels; nil where they are missing or wrong.
-func (o *Object) Labels() map[string]string { panic("todo") }
+func (o *Object) Labels() map[string]string { return o.metadata().Labels }
 
 // Annotations gives metadata.annotations; nil where they are missing or wrong.
-func (o *Object) Annotations() map[string]string { panic("todo") }
+func (o *Object) Annotations() map[string]string { return o.metadata().Annotations }
 
 // String names the object as messages do: "Deployment default/web".
-func (o *Object) String() string { panic("todo") }
+func (o *Object) String() string {
+	kind := cmp.Or(o.kind, "object")
+	name, namespace := "", ""
+	if o.meta != nil && o.metaErr == nil {
+		name, namespace = o.meta.Name, o.meta.Namespace
+	} else if t, err := o.load(); err == nil {
+		// What is wrong elsewhere in the metadata must not hide the name.
+		if m := t.get(1, "metadata"); m != 0 && t.nodes[m].kind == mapping {
+			name, namespace = t.scalarOf(m, "name"), t.scalarOf(m, "namespace")
+		}
+	}
+	switch {
+	case name == "":
+		return kind
+	case namespace == "":
+		return kind + " " + name
+	}
+	return kind + " " + namespace + "/" + name
+}
+
+func (t *tree) scalarOf(n int32, key string) string {
+	c := t.get(n, key)
+	if c == 0 || t.nodes[c].kind != scalar || t.isNull(c) {
+		return ""
+	}
+	return t.str(c)
+}
 
 // File gives the file the object came from and its place in there, as kpt
 // and kustomize note them in annotations; path is "" where they did not.
-func (o *Object) File() (path string, index int) { panic("todo") }
+func (o *Object) File() (path string, index int) {
+	a := o.Annotations()
+	path = cmp.Or(a["internal.config.kubernetes.io/path"], a["config.kubernetes.io/path"])
+	index, _ = strconv.Atoi(cmp.Or(a["internal.config.kubernetes.io/index"], a["config.kubernetes.io/index"]))
+	return path, index
+}
 
 // Line gives the line of the input where the object starts, from 1.
-func (o *Object) Line() int { panic("todo") }
+func (o *Object) Line() int { return o.stream.line(o.start) }
 
 // FieldLine gives the line of the input where the field (or the deepest part
 // of the path that exists) starts, from 1.
-func (o *Object) FieldLine(path field.Path) int { panic("todo") }
+func (o *Object) FieldLine(path field.Path) int {
+	t, err := o.load()
+	if err != nil {
+		return o.Line()
+	}
+	if o.stream.slow != nil {
+		return o.Line() + slowLine(o.stream.slow, path) - 1
+	}
+	n := int32(1)
+	for _, st := range path {
+		c := int32(0)
+		switch {
+		case st.IsIndex && t.nodes[n].kind == sequence:
+			c = t.item(n, st.Index)
+		case !st.IsIndex && t.nodes[n].kind == mapping:
+			c = t.get(n, st.Key)
+		}
+		if c == 0 {
+			break
+		}
+		n = c
+	}
+	return o.nodeLine(t, n)
+}
+
+// nodeLine gives the line of a node of the object's tree.
+func (o *Object) nodeLine(t *tree, n int32) int {
+	if o.changed || o.node != nil || o.stream.slow != nil {
+		return o.Line()
+	}
+	return o.stream.line(o.start + int(t.nodes[n].key))
+}
+
+// slowLine gives the line of the field in the parser's tree.
+func slowLine(n *yaml.Node, path field.Path) int {
+	line := n.Line
+	for _, st := range path {
+		n = target(n)
+		if st.IsIndex {
+			if n.Kind != yaml.SequenceNode || st.Index >= len(n.Content) {
+				return line
+			}
+			n = n.Content[st.Index]
+		} else if n, _ = lookup(n, st.Key); n == nil {
+			return line
+		}
+		line = n.Line
+	}
+	return line
+}
 
 // Errorf makes an *Error about a field of the object, with file and line.
-func (o *Object) Errorf(path field.Path, format string, args ...any) *Error { panic("todo") }
+func (o *Object) Errorf(path field.Path, format string, args ...any) *Error {
+	return o.error(path, o.FieldLine(path), fmt.Errorf(format, args...))
+}
+
+// error makes an Error. The line of a file that a tool has put into a list
+// is not known, so that such an error names the file alone.
+func (o *Object) error(path field.Path, line int, err error) *Error {
+	e := &Error{File: o.stream.name, Object: o.String(), Path: path, Line: line, Err: err}
+	if o.meta != nil && o.stream.isList {
+		if file, _ := o.File(); file != "" {
+			e.File, e.Line = file, 0
+		}
+	}
+	return e
+}
+
+// source gives the object's text as it is now.
+func (o *Object) source() []byte {
+	if o.changed {
+		return []byte(o.text)
+	}
+	return o.stream.in[o.start:o.end]
+}
+
+// load gives the object's tree. It is valid until another object is loaded.
+func (o *Object) load() (*tree, error) {
+	s := o.stream
+	if s.treeOf == o {
+		return &s.tree, nil
+	}
+	s.treeOf, s.slow = nil, nil
+	fast := o.node == nil && (o.changed || !s.hasOdd(o.start, o.end))
+	if !fast || !s.tree.parse(o.source(), o.col) {
+		_, root, err := o.normalize(&s.tree)
+		if err != nil {
+			return nil, err
+		}
+		s.slow = root
+	}
+	s.treeOf = o
+	return &s.tree, nil
+}
 
 // Decode reads the value at path into the variable that into points to, by
 // json tags; found is false, and the variable untouched, where the value is
@@ -82,33 +229,99 @@ func (o *Object) Errorf(path field.Path, format string, args ...any) *Error { pa
 // Besides structs, pointers, slices, maps with string keys and scalars it
 // reads [field.IntOrString], and into an any: [field.Map], [field.List],
 // string, int, float64, bool or nil.
-func (o *Object) Decode(path field.Path, into any) (found bool, err error) { panic("todo") }
+func (o *Object) Decode(path field.Path, into any) (found bool, err error) {
+	return o.decode(path, into, false)
+}
 
 // DecodeStrict is Decode for configuration: a key that the type does not name
 // is an *Error which lists those that are allowed.
-func (o *Object) DecodeStrict(path field.Path, into any) (found bool, err error) { panic("todo") }
+func (o *Object) DecodeStrict(path field.Path, into any) (found bool, err error) {
+	return o.decode(path, into, true)
+}
 
-// MayHoldPodTemplate tells, without parsing, whether PodTemplates or
-// FindPodTemplate could find something. Known says that the kind is one
-// whose pod templates are known (or among custom).
-func (o *Object) MayHoldPodTemplate(custom []CustomTemplate) (may, known bool) { panic("todo") }
+func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err error) {
+	t, err := o.load()
+	if err != nil {
+		return false, err
+	}
+	d := decoder{t: t, strict: strict}
+	n, err := d.find(path)
+	if err == nil {
+		if n == 0 || t.isNull(n) {
+			return false, nil
+		}
+		err = d.decode(n, reflect.ValueOf(into).Elem())
+	}
+	return err == nil, o.locate(t, err)
+}
 
-// PodTemplates gives the places of the object's pod templates, as far as the
-// object has them; none for a kind that is neither known nor in custom.
-func (o *Object) PodTemplates(custom []CustomTemplate) ([]TemplateRef, error) { panic("todo") }
-
-// FindPodTemplate searches an object of an unknown kind for something that
-// looks like a pod template: a mapping with a list of containers of which one
-// has a probe or a hook. The path is that of the template (the mapping that
-// holds spec), fit for a CustomTemplate unless it crosses a list.
-func (o *Object) FindPodTemplate() (path field.Path, found bool) { panic("todo") }
-
-// Apply makes the edits. After an error the object is as it was before.
-func (o *Object) Apply(edits []field.Edit) error { panic("todo") }
+// locate gives a decoder's error its place.
+func (o *Object) locate(t *tree, err error) error {
+	var d *decodeError
+	if !errors.As(err, &d) {
+		return err
+	}
+	line := o.nodeLine(t, d.node)
+	if o.stream.slow != nil {
+		line = o.Line() + slowLine(o.stream.slow, d.path) - 1
+	}
+	return o.error(d.path, line, errors.New(d.msg))
+}
 
 // Changed tells whether an Apply has changed the object's text.
-func (o *Object) Changed() bool { panic("todo") }
+func (o *Object) Changed() bool { return o.changed }
 
 // Reencoded tells whether an Apply had to encode the whole object anew,
 // because its text was too unusual for changing only the lines in question.
-func (o *Object) Reencoded() bool { panic("todo") }
+func (o *Object) Reencoded() bool { return o.reencoded }
+
+// Apply makes the edits. After an error the object is as it was before.
+func (o *Object) Apply(edits []field.Edit) (err error) {
+	if len(edits) == 0 {
+		return nil
+	}
+	t, err := o.load()
+	if err != nil {
+		return err
+	}
+	root, err := overlay(t, edits)
+	if err != nil {
+		return o.error(nil, o.Line(), err)
+	}
+	if !root.differs() {
+		return nil
+	}
+	if o.shared != "" {
+		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", o.shared))
+	}
+	s := o.stream
+	crlf := s.info.crlf
+	if i := bytes.IndexByte(t.text, '\n'); i > 0 {
+		crlf = t.text[i-1] == '\r'
+	}
+	normalized := s.slow != nil
+	text, ok := rewrite(t, root, crlf, &s.check)
+	if !ok {
+		// Encode the object anew and try again in its new text; what fits
+		// nowhere is written from its values alone.
+		s.treeOf = nil
+		if _, _, err := o.normalize(&s.tree); err == nil {
+			if root, err = overlay(&s.tree, edits); err != nil {
+				return o.error(nil, o.Line(), err)
+			}
+			if text, ok = rewrite(&s.tree, root, crlf, &s.check); !ok {
+				text, ok = encodeOverlay(&s.tree, root, crlf, &s.check)
+			}
+		}
+		if !ok {
+			s.treeOf = nil
+			return o.error(nil, o.Line(), errors.New("cannot be edited: its form of YAML is too unusual"))
+		}
+		normalized = true
+	}
+	o.text, o.changed = string(text), true
+	o.reencoded = o.reencoded || normalized
+	o.meta, o.metaErr = nil, nil
+	s.treeOf, s.slow = nil, nil
+	return nil
+}

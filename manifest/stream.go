@@ -1,7 +1,18 @@
 package manifest
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
 	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/field"
 )
@@ -9,33 +20,473 @@ import (
 // A Stream is a whole input: a ResourceList, a stream of documents or a List.
 type Stream struct {
 	name string
+	in   []byte
+	info textInfo
+
+	objects  []*Object
+	slab     []Object
+	config   *Object
+	isList   bool        // a ResourceList
+	results  resultsText // where results go
+	splices  []splice    // what replaces parts of the input besides objects
+	interned map[string]string
+
+	// The tree that was used last, and the one that checks edits.
+	tree   tree
+	treeOf *Object
+	slow   *yaml.Node // of treeOf, where its text is not plain: for line numbers
+	check  tree
+
+	slowDocs int // how many documents or Lists the scanner refused, for tests
+
+	lineAt, lineNo int // the last place asked for: lines are counted from there
+}
+
+// A splice is a text that replaces a part of another.
+type splice struct {
+	start, end int
+	text       string
 }
 
 // ReadInput reads all of r. It needs at most twice the memory of what it reads.
-func ReadInput(r io.Reader) ([]byte, error) { panic("todo") }
+func ReadInput(r io.Reader) ([]byte, error) {
+	if f, ok := r.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && st.Size() < math.MaxInt32 {
+			return readSized(r, int(st.Size()))
+		}
+	}
+	const first, largest = 64 << 10, 4 << 20
+	var chunks [][]byte
+	total := 0
+	for size := first; ; size = min(2*size, largest) {
+		chunk := make([]byte, size)
+		n, err := io.ReadFull(r, chunk)
+		chunks = append(chunks, chunk[:n])
+		total += n
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			if len(chunks) == 1 {
+				return chunks[0], nil
+			}
+			all := make([]byte, 0, total)
+			for _, c := range chunks {
+				all = append(all, c...)
+			}
+			return all, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// readSized reads a file whose size is known, and what may have been added.
+func readSized(r io.Reader, size int) ([]byte, error) {
+	b := make([]byte, size+1)
+	n, err := io.ReadFull(r, b)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return b[:n], nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rest, err := io.ReadAll(r)
+	return append(b, rest...), err
+}
 
 // Read splits the input into its objects. The name ("<stdin>" or a path)
 // stands in messages. The input must not be changed while the stream is in
 // use. Input without any object is an error; an empty list is not.
-func Read(name string, input []byte) (*Stream, error) { panic("todo") }
+func Read(name string, input []byte) (s *Stream, err error) {
+	s = &Stream{name: name, in: input, interned: map[string]string{}, lineNo: 1}
+	defer func() {
+		if p := recover(); p != nil {
+			s, err = nil, &Error{File: name, Err: fmt.Errorf("cannot be read: %v", p)}
+		}
+	}()
+	if len(input) > math.MaxInt32-16 {
+		return nil, &Error{File: name, Err: errors.New("must be smaller than 2 GiB")}
+	}
+	var at int
+	if s.info, at, err = checkText(input); err != nil {
+		return nil, s.errorAt(at, err)
+	}
+	if err := s.documents(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Stream) errorAt(at int, err error) *Error {
+	return &Error{File: s.name, Line: s.line(at), Err: err}
+}
+
+// line gives the number of the line in which the offset is.
+func (s *Stream) line(at int) int {
+	at = min(at, len(s.in))
+	if at < s.lineAt {
+		s.lineAt, s.lineNo = 0, 1
+	}
+	s.lineNo += bytes.Count(s.in[s.lineAt:at], []byte("\n"))
+	s.lineAt = at
+	return s.lineNo
+}
+
+// documents goes through the documents of the input.
+func (s *Stream) documents() error {
+	p := s.info.start
+	sc := scanner{in: s.in, stack: make([]frame, 0, 32)}
+	var info docInfo
+	found := false
+	for {
+		start, ok := s.nextDocument(p)
+		if !ok {
+			break
+		}
+		if s.isList {
+			return s.errorAt(start, errors.New("nothing may follow a ResourceList in its stream, and another document does"))
+		}
+		info = docInfo{list: info.list[:0]}
+		end, ok := s.skim(&sc, start, &info)
+		if !ok {
+			end = s.documentEnd(start)
+			info = docInfo{list: info.list[:0]}
+			empty, err := s.slowDocument(start, end, &info)
+			if err != nil {
+				return err
+			}
+			if empty {
+				p = end
+				continue
+			}
+			s.slowDocs++
+		}
+		if err := s.addDocument(&info, end, found); err != nil {
+			return err
+		}
+		found = true
+		p = end
+	}
+	if !found {
+		return &Error{File: s.name, Err: errors.New("input must have at least one object, and is empty")}
+	}
+	return nil
+}
+
+// nextDocument gives the offset of the line with the first content from p on
+// (which is at the start of a line or behind a document); ok is false where
+// there is none. A document that starts on the line of its marker, or with
+// directives, starts there.
+func (s *Stream) nextDocument(p int) (int, bool) {
+	in := s.in
+	for p < len(in) {
+		q := p
+		for q < len(in) && (in[q] == ' ' || in[q] == '\t') {
+			q++
+		}
+		switch {
+		case atBreak(in, q) || in[q] == '#':
+		case q == p && isMarker(in, p):
+			r := skipSpaces(in, p+3)
+			if !atBreak(in, r) && in[r] != '#' {
+				return p, true
+			}
+		default:
+			return p, true
+		}
+		p = lineEnd(in, q) + 1
+	}
+	return p, false
+}
+
+// skim has the scanner read the document that starts at p.
+func (s *Stream) skim(sc *scanner, p int, info *docInfo) (end int, ok bool) {
+	sc.rec, sc.why = info, ""
+	in := s.in
+	q := skipSpaces(in, p)
+	if in[q] == '{' {
+		if end, ok = sc.flow(q, 0, 0, info); ok {
+			end, ok = s.endOfFlow(end)
+		}
+	} else if in[p] != '%' && !isMarker(in, p) {
+		end, ok = sc.scan(q, q-p)
+	}
+	for _, o := range s.info.odd {
+		if ok && o >= p && o < end {
+			sc.why = "a line break that only the full parser knows"
+			return end, false
+		}
+	}
+	return end, ok
+}
+
+// endOfFlow checks what follows a document in flow style: white space and
+// comments up to the next marker, the end, or, as tools concatenate JSON,
+// the next brace.
+func (s *Stream) endOfFlow(p int) (int, bool) {
+	in := s.in
+	sol := false // at the start of a line
+	for p < len(in) {
+		if sol && isMarker(in, p) {
+			return p, true
+		}
+		q := p
+		for q < len(in) && (in[q] == ' ' || in[q] == '\t') {
+			q++
+		}
+		switch {
+		case atBreak(in, q):
+		case in[q] == '#' && (sol || q > p):
+			q = lineEnd(in, q)
+		case in[q] == '{':
+			return q, true
+		default:
+			return q, false
+		}
+		if q >= len(in) {
+			return q, true
+		}
+		p, sol = lineEnd(in, q)+1, true
+	}
+	return p, true
+}
+
+// documentEnd gives the offset of the marker that ends the document which
+// starts at p, or the end of the input.
+func (s *Stream) documentEnd(p int) int {
+	in := s.in
+	directives := in[p] == '%'
+	for first := true; p < len(in); first = false {
+		if !first && isMarker(in, p) {
+			if !directives || in[p] == '.' {
+				return p
+			}
+			directives = false // this one ends the directives
+		}
+		p = lineEnd(in, p) + 1
+	}
+	return len(in)
+}
+
+// addDocument adds the objects of a document.
+func (s *Stream) addDocument(info *docInfo, end int, found bool) error {
+	kind, api := s.kindOf(info), s.apiOf(info)
+	if kind == "ResourceList" && (strings.HasPrefix(api, "config.kubernetes.io/") || api == "") {
+		if found {
+			return s.errorAt(info.start, errors.New("a ResourceList must be alone in its stream, and other documents come before it"))
+		}
+		return s.addResourceList(info, end)
+	}
+	return s.addObject(info, end, "", "")
+}
+
+func (s *Stream) addResourceList(info *docInfo, end int) error {
+	s.isList = true
+	if info.items.keyEnd == 0 {
+		return s.errorAt(info.start, fmt.Errorf("ResourceList: `items` must be there, if only as an empty list"))
+	}
+	s.noteResults(info)
+	if c := info.functionConfig; c.keyEnd != 0 && c.start != 0 {
+		o, err := s.configObject(c)
+		if err != nil {
+			return err
+		}
+		s.config = o
+	}
+	return s.addItems(info, "ResourceList", "", "")
+}
+
+// addItems adds the items of a list.
+func (s *Stream) addItems(info *docInfo, list, itemAPI, itemKind string) error {
+	if info.items.start != 0 && len(info.list) == 0 && !s.isEmptyList(info.items) {
+		return s.errorAt(info.items.start, fmt.Errorf("%s: `items` must be a list", list))
+	}
+	items := info.list
+	for i := range items {
+		it := &items[i]
+		if it.notMapping {
+			return s.errorAt(it.start, fmt.Errorf("%s: `items[%d]` must be a mapping", list, i))
+		}
+		if err := s.addObject(it, it.end, itemAPI, itemKind); err != nil {
+			if e := (*Error)(nil); errors.As(err, &e) && e.Path == nil && e.Object == "" {
+				e.Err = fmt.Errorf("%s: `items[%d]`: %w", list, i, e.Err)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// isEmptyList tells whether the value is [] or null.
+func (s *Stream) isEmptyList(e entry) bool {
+	v := s.in[e.start:max(e.start, e.end)]
+	return len(bytes.Trim(v, "[] \t\r\n")) == 0 && len(v) > 0 && v[0] == '[' || isNullText(string(bytes.TrimSpace(v)))
+}
+
+// addObject adds an object or, where it is a List, its items.
+func (s *Stream) addObject(info *docInfo, end int, api, kind string) error {
+	if info.hasKind {
+		kind = s.kindOf(info)
+	}
+	if info.hasAPI {
+		api = s.apiOf(info)
+	}
+	if strings.HasSuffix(kind, "List") {
+		done, err := s.addList(info, end, api, kind)
+		if done || err != nil {
+			return err
+		}
+	}
+	if len(s.slab) == cap(s.slab) {
+		s.slab = make([]Object, 0, min(max(64, len(s.objects)), 4096))
+	}
+	s.slab = append(s.slab, Object{
+		stream: s, start: info.start, end: end, col: info.col,
+		apiVersion: s.intern(api), kind: s.intern(kind),
+		shared: info.shared, node: info.node,
+	})
+	s.objects = append(s.objects, &s.slab[len(s.slab)-1])
+	return nil
+}
+
+// addList adds the items of a List (done), unless it is an object whose kind
+// only looks like one.
+func (s *Stream) addList(info *docInfo, end int, api, kind string) (done bool, err error) {
+	in := s.in[:end]
+	list := &docInfo{}
+	sc := scanner{in: in, stack: make([]frame, 0, 32), rec: list}
+	var ok bool
+	if info.flow {
+		_, ok = sc.flow(info.start, 0, 0, list)
+	} else {
+		_, ok = sc.scan(info.start, info.col)
+	}
+	if !ok || s.hasOdd(info.start, end) {
+		*list = docInfo{}
+		s.slowDocs++
+		if err := s.slowInfo(info.start, end, info.col, list); err != nil {
+			return false, err
+		}
+	}
+	exact := kind == "List"
+	if !exact && (list.items.keyEnd == 0 || len(list.list) == 0 || slices.ContainsFunc(list.list, func(d docInfo) bool { return d.notMapping })) {
+		return false, nil
+	}
+	if list.items.keyEnd == 0 {
+		return false, s.errorAt(info.start, errors.New("List: `items` must be there, if only as an empty list"))
+	}
+	itemAPI, itemKind := "", ""
+	if !exact {
+		itemAPI, itemKind = api, strings.TrimSuffix(kind, "List")
+	}
+	return true, s.addItems(list, kind, itemAPI, itemKind)
+}
+
+func (s *Stream) hasOdd(start, end int) bool {
+	return slices.ContainsFunc(s.info.odd, func(o int) bool { return o >= start && o < end })
+}
+
+func (s *Stream) kindOf(d *docInfo) string { return cmp.Or(d.slowKind, s.text(d.kind)) }
+
+func (s *Stream) apiOf(d *docInfo) string { return cmp.Or(d.slowAPI, s.text(d.apiVersion)) }
+
+func (s *Stream) text(sp span) string {
+	t := string(s.in[sp.start:sp.end])
+	if isNullText(t) {
+		return ""
+	}
+	return t
+}
+
+func (s *Stream) intern(t string) string {
+	if v, ok := s.interned[t]; ok {
+		return v
+	}
+	s.interned[t] = t
+	return t
+}
+
+// configObject makes an object of the functionConfig.
+func (s *Stream) configObject(e entry) (*Object, error) {
+	v := s.in[e.start:e.end]
+	if isNullText(string(v)) {
+		return nil, nil
+	}
+	o := &Object{stream: s, start: e.start, end: e.end, col: max(e.col, 0)}
+	if e.col < 0 && v[0] != '{' || v[0] == '-' && isBlank(v, 1) {
+		return nil, s.errorAt(e.start, errors.New("ResourceList: `functionConfig` must be a mapping"))
+	}
+	o.isConfig = true
+	var m struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if _, err := o.Decode(nil, &m); err != nil {
+		return nil, err
+	}
+	o.apiVersion, o.kind = m.APIVersion, m.Kind
+	return o, nil
+}
 
 // Objects gives all objects in order, those of nested Lists too, without the
 // functionConfig.
-func (s *Stream) Objects() []*Object { panic("todo") }
+func (s *Stream) Objects() []*Object { return s.objects }
 
 // IsResourceList tells whether the input is a KRM function's.
-func (s *Stream) IsResourceList() bool { panic("todo") }
+func (s *Stream) IsResourceList() bool { return s.isList }
 
 // FunctionConfig gives the ResourceList's functionConfig; nil where it has none.
-func (s *Stream) FunctionConfig() *Object { panic("todo") }
-
-// AddResults appends to the results of the ResourceList; those that came in
-// stay. It must be called on a ResourceList only, and once.
-func (s *Stream) AddResults(results []field.Map) error { panic("todo") }
+func (s *Stream) FunctionConfig() *Object { return s.config }
 
 // Changed tells whether WriteTo would write something else than the input.
-func (s *Stream) Changed() bool { panic("todo") }
+func (s *Stream) Changed() bool {
+	return len(s.splices) > 0 || slices.ContainsFunc(s.objects, (*Object).Changed)
+}
 
 // WriteTo writes the stream in the shape in which it came: what was not
 // changed straight from the input.
-func (s *Stream) WriteTo(w io.Writer) (int64, error) { panic("todo") }
+func (s *Stream) WriteTo(w io.Writer) (int64, error) {
+	b := bufio.NewWriterSize(w, 64<<10)
+	var total int64
+	put := func(n int, err error) error {
+		total += int64(n)
+		return err
+	}
+	at := 0
+	for _, c := range s.allSplices() {
+		if err := put(b.Write(s.in[at:c.start])); err != nil {
+			return total, err
+		}
+		if err := put(b.WriteString(c.text)); err != nil {
+			return total, err
+		}
+		at = c.end
+	}
+	if err := put(b.Write(s.in[at:])); err != nil {
+		return total, err
+	}
+	return total, b.Flush()
+}
+
+// allSplices gives what replaces parts of the input, in order.
+func (s *Stream) allSplices() []splice {
+	all := slices.Clone(s.splices)
+	for _, o := range s.objects {
+		if o.Changed() {
+			all = append(all, splice{o.start, o.end, o.text})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
+	return all
+}
+
+// AddResults appends to the results of the ResourceList; those that came in
+// stay. It must be called on a ResourceList only, and once.
+func (s *Stream) AddResults(results []field.Map) error {
+	if !s.isList {
+		return &Error{File: s.name, Err: errors.New("results can be added to a ResourceList only")}
+	}
+	if len(results) == 0 {
+		return nil
+	}
+	return s.addResults(results)
+}

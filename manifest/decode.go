@@ -1,0 +1,395 @@
+package manifest
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+)
+
+// A decoder reads nodes of one tree into Go values.
+type decoder struct {
+	t      *tree
+	strict bool
+	path   field.Path // of the node being decoded; grows and shrinks in place
+}
+
+// A decodeError is an error about the node at path.
+type decodeError struct {
+	path field.Path
+	node int32
+	msg  string
+}
+
+func (e *decodeError) Error() string { return e.msg }
+
+func (d *decoder) errorf(n int32, format string, args ...any) error {
+	return &decodeError{path: slices.Clone(d.path), node: n, msg: fmt.Sprintf(format, args...)}
+}
+
+// find follows the path from the root; 0 where it ends early, at a missing
+// or null value.
+func (d *decoder) find(path field.Path) (int32, error) {
+	n := int32(1)
+	for _, st := range path {
+		v := &d.t.nodes[n]
+		if d.t.isNull(n) {
+			return 0, nil
+		}
+		want := mapping
+		if st.IsIndex {
+			want = sequence
+		}
+		if v.kind != want {
+			return 0, d.wrong(n, kindNames[want])
+		}
+		c := int32(0)
+		if st.IsIndex {
+			c = d.t.item(n, st.Index)
+		} else {
+			if err := d.noDuplicate(n, st.Key); err != nil {
+				return 0, err
+			}
+			c = d.t.get(n, st.Key)
+		}
+		if c == 0 {
+			return 0, nil
+		}
+		d.path = append(d.path, st)
+		n = c
+	}
+	return n, nil
+}
+
+func (d *decoder) noDuplicate(n int32, key string) error {
+	first := int32(0)
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		if string(d.t.keyBytes(c)) != key {
+			continue
+		}
+		if first != 0 {
+			return d.duplicate(c, key)
+		}
+		first = c
+	}
+	return nil
+}
+
+func (d *decoder) duplicate(c int32, key string) error {
+	d.path = append(d.path, field.Step{Key: key})
+	return d.errorf(c, "key %q must stand only once in its mapping, and is here again", key)
+}
+
+var kindNames = map[kind]string{mapping: "a mapping", sequence: "a list", scalar: "a single value"}
+
+// wrong says that the node must be something else.
+func (d *decoder) wrong(n int32, want string) error {
+	return d.errorf(n, "must be %s, not %s", want, d.t.describe(n))
+}
+
+// describe names what a node is, for messages.
+func (t *tree) describe(n int32) string {
+	v := &t.nodes[n]
+	if v.kind != scalar {
+		return kindNames[v.kind]
+	}
+	switch x := t.value(n).(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "the boolean " + strconv.FormatBool(x)
+	case string:
+		if len(x) > 60 {
+			x = x[:57] + "..."
+		}
+		return fmt.Sprintf("the string %q", x)
+	}
+	return "the number " + t.str(n)
+}
+
+// A plan says how a struct type is decoded.
+type plan struct {
+	fields map[string][]int // by json name: the index, as FieldByIndex takes it
+	names  []string         // sorted
+}
+
+var plans sync.Map // of reflect.Type to *plan
+
+func planOf(typ reflect.Type) *plan {
+	if p, ok := plans.Load(typ); ok {
+		return p.(*plan)
+	}
+	p := &plan{fields: map[string][]int{}}
+	p.addFields(typ, nil)
+	for name := range p.fields {
+		p.names = append(p.names, name)
+	}
+	slices.Sort(p.names)
+	plans.Store(typ, p)
+	return p
+}
+
+func (p *plan) addFields(typ reflect.Type, prefix []int) {
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		index := append(slices.Clone(prefix), i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
+			p.addFields(f.Type, index)
+		case !f.IsExported() || name == "-":
+		case name == "":
+			p.fields[f.Name] = index
+		default:
+			p.fields[name] = index
+		}
+	}
+}
+
+var intOrString = reflect.TypeFor[field.IntOrString]()
+
+// decode reads the node into v.
+func (d *decoder) decode(n int32, v reflect.Value) error {
+	if v.Kind() == reflect.Interface {
+		if x := d.t.any(n); x != nil {
+			if err := d.noDuplicates(n); err != nil {
+				return err
+			}
+			v.Set(reflect.ValueOf(x))
+		} else {
+			v.SetZero()
+		}
+		return nil
+	}
+	if d.t.isNull(n) {
+		v.SetZero()
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		p := reflect.New(v.Type().Elem())
+		if err := d.decode(n, p.Elem()); err != nil {
+			return err
+		}
+		v.Set(p)
+		return nil
+	case reflect.Struct:
+		if v.Type() == intOrString {
+			return d.intOrString(n, v)
+		}
+		return d.structure(n, v)
+	case reflect.Map:
+		return d.mapping(n, v)
+	case reflect.Slice:
+		return d.slice(n, v)
+	}
+	if d.t.nodes[n].kind != scalar {
+		return d.wrong(n, scalarNames[v.Kind()])
+	}
+	return d.scalar(n, v)
+}
+
+var scalarNames = map[reflect.Kind]string{
+	reflect.String: "a string", reflect.Bool: "true or false",
+	reflect.Int: "a whole number", reflect.Int32: "a whole number", reflect.Int64: "a whole number",
+	reflect.Float64: "a number",
+}
+
+func (d *decoder) scalar(n int32, v reflect.Value) error {
+	if v.Kind() == reflect.String && d.t.nodes[n].style != plain {
+		v.SetString(d.t.str(n))
+		return nil
+	}
+	x := d.t.value(n)
+	switch v.Kind() {
+	case reflect.String:
+		s, ok := x.(string)
+		if !ok {
+			return d.errorf(n, "must be a string, not %s: write \"%s\" in quotes", d.t.describe(n), d.t.str(n))
+		}
+		v.SetString(s)
+	case reflect.Bool:
+		b, ok := x.(bool)
+		if s, isStr := x.(string); isStr && d.t.nodes[n].style == plain {
+			b, ok = oldBool(s)
+		}
+		if !ok {
+			return d.wrong(n, scalarNames[v.Kind()])
+		}
+		v.SetBool(b)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		i, ok := wholeNumber(x)
+		if !ok || v.OverflowInt(i) {
+			return d.wrong(n, scalarNames[v.Kind()])
+		}
+		v.SetInt(i)
+	case reflect.Float64:
+		switch x := x.(type) {
+		case int:
+			v.SetFloat(float64(x))
+		case float64:
+			v.SetFloat(x)
+		default:
+			return d.wrong(n, scalarNames[v.Kind()])
+		}
+	default:
+		panic("manifest: cannot decode into a " + v.Type().String())
+	}
+	return nil
+}
+
+// wholeNumber takes 1e3 and 8080.0 as the API server does: they are whole.
+func wholeNumber(x any) (int64, bool) {
+	switch x := x.(type) {
+	case int:
+		return int64(x), true
+	case float64:
+		return int64(x), x == math.Trunc(x) && math.Abs(x) < 1<<53
+	}
+	return 0, false
+}
+
+func (d *decoder) intOrString(n int32, v reflect.Value) error {
+	out := v.Addr().Interface().(*field.IntOrString)
+	if d.t.nodes[n].kind == scalar {
+		x := d.t.value(n)
+		if s, ok := x.(string); ok {
+			*out = field.IntOrString{Str: s, IsString: true}
+			return nil
+		}
+		if i, ok := wholeNumber(x); ok {
+			*out = field.IntOrString{Int: i}
+			return nil
+		}
+	}
+	return d.wrong(n, "a number or a string")
+}
+
+func (d *decoder) structure(n int32, v reflect.Value) error {
+	if d.t.nodes[n].kind != mapping {
+		return d.wrong(n, "a mapping")
+	}
+	if err := d.unique(n); err != nil {
+		return err
+	}
+	p := planOf(v.Type())
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		key := d.t.keyBytes(c)
+		index, ok := p.fields[string(key)]
+		if !ok {
+			if d.strict {
+				d.path = append(d.path, field.Step{Key: string(key)})
+				return d.errorf(c, "unknown field %q: allowed are %s", key, strings.Join(p.names, ", "))
+			}
+			continue
+		}
+		d.path = append(d.path, field.Step{Key: string(key)})
+		if err := d.decode(c, v.FieldByIndex(index)); err != nil {
+			return err
+		}
+		d.path = d.path[:len(d.path)-1]
+	}
+	return nil
+}
+
+func (d *decoder) mapping(n int32, v reflect.Value) error {
+	if d.t.nodes[n].kind != mapping {
+		return d.wrong(n, "a mapping")
+	}
+	if err := d.unique(n); err != nil {
+		return err
+	}
+	m := reflect.MakeMap(v.Type())
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		key := string(d.t.keyBytes(c))
+		d.path = append(d.path, field.Step{Key: key})
+		x := reflect.New(v.Type().Elem()).Elem()
+		if err := d.decode(c, x); err != nil {
+			return err
+		}
+		m.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), x)
+		d.path = d.path[:len(d.path)-1]
+	}
+	v.Set(m)
+	return nil
+}
+
+func (d *decoder) slice(n int32, v reflect.Value) error {
+	if d.t.nodes[n].kind != sequence {
+		return d.wrong(n, "a list")
+	}
+	count := 0
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		count++
+	}
+	s := reflect.MakeSlice(v.Type(), count, count)
+	i := 0
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		d.path = append(d.path, field.Step{Index: i, IsIndex: true})
+		if err := d.decode(c, s.Index(i)); err != nil {
+			return err
+		}
+		d.path = d.path[:len(d.path)-1]
+		i++
+	}
+	v.Set(s)
+	return nil
+}
+
+// noDuplicates checks a value of any type, all the way down.
+func (d *decoder) noDuplicates(n int32) error {
+	if d.t.nodes[n].kind == mapping {
+		if err := d.unique(n); err != nil {
+			return err
+		}
+	}
+	i := 0
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		st := field.Step{Index: i, IsIndex: true}
+		if d.t.nodes[n].kind == mapping {
+			st = field.Step{Key: string(d.t.keyBytes(c))}
+		}
+		d.path = append(d.path, st)
+		if err := d.noDuplicates(c); err != nil {
+			return err
+		}
+		d.path = d.path[:len(d.path)-1]
+		i++
+	}
+	return nil
+}
+
+// unique checks that a mapping has no key twice: kubectl reads the last one,
+// other tools the first.
+func (d *decoder) unique(n int32) error {
+	count := 0
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		if count++; count > 16 {
+			return d.uniqueMany(n)
+		}
+		key := d.t.keyBytes(c)
+		for e := d.t.nodes[n].child; e != c; e = d.t.nodes[e].next {
+			if string(d.t.keyBytes(e)) == string(key) {
+				return d.duplicate(c, string(key))
+			}
+		}
+	}
+	return nil
+}
+
+func (d *decoder) uniqueMany(n int32) error {
+	seen := map[string]bool{}
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		key := string(d.t.keyBytes(c))
+		if seen[key] {
+			return d.duplicate(c, key)
+		}
+		seen[key] = true
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package manifest
+
+import (
+	"bytes"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+)
+
+// A resultsText says where in a ResourceList its results are.
+type resultsText struct {
+	ent   entry
+	items entry
+	start int // of the ResourceList
+	col   int
+	end   int // behind its last content; its brace is the last byte in flow style
+	flow  bool
+}
+
+func (s *Stream) noteResults(info *docInfo) {
+	s.results = resultsText{ent: info.results, items: info.items, start: info.start, col: info.col, end: info.end, flow: info.flow}
+}
+
+// addResults writes the results behind those that are there, else as the
+// last field of the ResourceList.
+func (s *Stream) addResults(results []field.Map) error {
+	r := s.results
+	if r.ent.keyEnd != 0 {
+		return s.appendResults(results)
+	}
+	list := make(field.List, len(results))
+	for i, m := range results {
+		list[i] = m
+	}
+	l := layout{eol: s.eol(), wide: r.items.col > r.col, colon: ": ", comma: ", ", json: true}
+	if !r.flow {
+		l.json = false
+		at := lineEnd(s.in, min(r.end, len(s.in)))
+		// A value of the last field may end with blank lines of its own.
+		text := spaces(r.col) + l.entry("results", list, r.col)
+		if at < len(s.in) {
+			s.splices = append(s.splices, splice{at + 1, at + 1, text + l.eol})
+		} else {
+			s.splices = append(s.splices, splice{at, at, l.eol + text + l.eol})
+		}
+		return nil
+	}
+	at := r.end - 1
+	for at > r.start && isBlank(s.in, at-1) {
+		at--
+	}
+	sp := splicer{t: &tree{text: s.in, col: 0}}
+	key := r.items.key
+	sep := ", "
+	if s.in[r.items.keyEnd] != ' ' {
+		l.colon, l.comma, sep = ":", ",", ","
+	}
+	kidCol := 0
+	if bytes.IndexByte(s.in[at:r.end], '\n') >= 0 {
+		kidCol = sp.indentOf(key)
+		l.pretty, l.step = true, max(kidCol-sp.indentOf(r.start), 0)
+		sep = "," + l.eol + spaces(kidCol)
+	}
+	s.splices = append(s.splices, splice{at, at, sep + `"results"` + l.colon + l.flow(list, kidCol)})
+	return nil
+}
+
+// appendResults edits the text of the field as if it were an object.
+func (s *Stream) appendResults(results []field.Map) error {
+	r := s.results
+	end := max(r.ent.end, r.ent.keyEnd)
+	start := r.ent.key
+	var o *Object
+	if r.flow {
+		o = &Object{stream: s, start: start, end: end, changed: true}
+		o.text = "{" + string(s.in[start:end]) + "}"
+	} else {
+		if end < len(s.in) && s.in[end-1] != '\n' {
+			end = min(lineEnd(s.in, end)+1, len(s.in))
+		}
+		o = &Object{stream: s, start: start, end: end, col: r.col}
+	}
+	var old []any
+	if _, err := o.Decode(field.NewPath("results"), &old); err != nil {
+		return err
+	}
+	edits := make([]field.Edit, len(results))
+	for i, m := range results {
+		edits[i] = field.Edit{Op: field.Insert, Path: field.NewPath("results").Index(len(old)), Value: m}
+	}
+	if err := o.Apply(edits); err != nil {
+		return err
+	}
+	text := o.text
+	if r.flow {
+		text = text[1 : len(text)-1]
+	}
+	s.splices = append(s.splices, splice{start, end, text})
+	return nil
+}

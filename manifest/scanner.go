@@ -1,0 +1,900 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// The scanner reads the YAML that people and tools really write: block
+// mappings and sequences, scalars of all styles, flow collections and JSON.
+// It accepts a text only where it is sure to read it as a full parser does
+// (FuzzFastAgreesWithTheFullParser holds it to that); all else it refuses,
+// and the full parser takes over: anchors, aliases, tags, merge keys, complex
+// keys, directives, tabs as indentation and whatever is odd or wrong.
+//
+// It runs in two ways over the same code: to skim (find the items of a list
+// and the apiVersion and kind of each, without building anything) and to
+// build the tree of one object.
+
+// A kind is what a node is.
+type kind uint8
+
+const (
+	scalar kind = iota + 1
+	mapping
+	sequence
+)
+
+// A style is how a node is written.
+type style uint8
+
+const (
+	absent  style = iota // no text at all: null
+	plain                // scalars, here and below
+	single               // '...'
+	double               // "..."
+	literal              // |
+	folded               // >
+	block                // collections, here and below
+	flow                 // {...}, [...]
+)
+
+// A node is a value, together with the key or the dash it stands behind.
+// Offsets count from the start of the tree's text.
+type node struct {
+	kind  kind
+	style style
+	// col is, for a block collection, the column of its keys or dashes; for a
+	// block scalar, the column of its lines; for other scalars, that of the
+	// block collection it is in.
+	col         int32
+	key, keyEnd int32 // the key with its quotes, or the dash
+	start, end  int32 // the value, without comments and line end
+	child, next int32 // first child and next sibling; 0 is none
+}
+
+// A span is a part of a text.
+type span struct{ start, end int }
+
+// An entry is a key of a document's root that the reader wants to know more
+// about. Its value is absent where start is 0.
+type entry struct {
+	key        int // where the key starts; -1 where the root has no such key
+	keyEnd     int // behind the colon
+	start, end int // the value
+	col        int // the column of its keys or dashes; -1 where not block style
+}
+
+// A docInfo is what skimming tells about a mapping.
+type docInfo struct {
+	start, col       int // of the first key, or of the brace
+	end              int // behind the last content
+	flow             bool
+	notMapping       bool // an item that is something else
+	apiVersion, kind span
+	hasAPI, hasKind  bool
+	items            entry
+	functionConfig   entry
+	results          entry
+	list             []docInfo // the items; of those, only the first group of fields
+
+	// The rest is known only where the full parser had to read the list.
+	slowAPI, slowKind string
+	shared            string     // an anchor that the item shares with others
+	node              *yaml.Node // the item, where it shares an anchor
+}
+
+type frame struct {
+	col  int
+	seq  bool
+	node int32
+	last int32
+}
+
+type scanner struct {
+	in    []byte
+	why   string // why the text was refused
+	build bool
+	nodes []node
+	stack []frame
+	odd   bool     // refuse all: the text has breaks that only the full parser knows
+	rec   *docInfo // where skimming notes what it finds
+	wide  bool     // sequences have been seen that are indented under their key
+}
+
+func (s *scanner) refuse(why string) (int, bool) {
+	s.why = why
+	return 0, false
+}
+
+// skipSpaces gives the offset of the first byte from p on that is no space.
+func skipSpaces(in []byte, p int) int {
+	for p+8 <= len(in) {
+		x := binary.LittleEndian.Uint64(in[p:]) ^ 0x2020202020202020
+		if x != 0 {
+			return p + bits.TrailingZeros64(x)>>3
+		}
+		p += 8
+	}
+	for p < len(in) && in[p] == ' ' {
+		p++
+	}
+	return p
+}
+
+// lineEnd gives the offset of the next line feed, or the end of the text.
+func lineEnd(in []byte, p int) int {
+	if i := bytes.IndexByte(in[p:], '\n'); i >= 0 {
+		return p + i
+	}
+	return len(in)
+}
+
+// trimEnd gives the end of the content of a line that ends at e.
+func trimEnd(in []byte, p, e int) int {
+	for e > p && (in[e-1] == ' ' || in[e-1] == '\r' || in[e-1] == '\t') {
+		e--
+	}
+	return e
+}
+
+// atBreak tells whether a line ends at p.
+func atBreak(in []byte, p int) bool {
+	return p >= len(in) || in[p] == '\n' || in[p] == '\r' && p+1 < len(in) && in[p+1] == '\n'
+}
+
+// isBlank tells whether p is at white space or the end.
+func isBlank(in []byte, p int) bool {
+	return p >= len(in) || in[p] == ' ' || in[p] == '\n' || in[p] == '\t' || in[p] == '\r'
+}
+
+// isMarker tells whether a line that starts at p starts or ends a document.
+func isMarker(in []byte, p int) bool {
+	if len(in)-p < 3 {
+		return false
+	}
+	c := in[p]
+	return (c == '-' || c == '.') && in[p+1] == c && in[p+2] == c && isBlank(in, p+3)
+}
+
+// scan reads a block mapping whose first key stands at p, in column col, and
+// gives the offset where it ends: that of a document marker or the end.
+func (s *scanner) scan(p, col int) (int, bool) {
+	in := s.in
+	n := len(in)
+	ls := p - col
+	st := s.stack[:0]
+	defer func() { s.stack = st[:0] }()
+	lastEnd := p
+	pend := false               // a key or dash waits for its value
+	more := false               // the last value is a plain scalar that may go on
+	fixed := false              // the last key's value must end on its line
+	cur := int32(0)             // the node that waits, or that may go on
+	started := false            // the root's first key has been seen
+	topCol := -1                // the column of the innermost collection
+	var rec = s.rec             // nil when building
+	var ent *entry              // the root entry whose value comes next
+	var root *entry             // the root entry that is open
+	inItems := false            // the open root entry is items
+	var item *docInfo           // the open item
+	closeItem := func(at int) { // at: where the next dash or key line starts
+		if item != nil {
+			item.end = at
+			item = nil
+		}
+	}
+
+	for p < n {
+		c := in[p]
+		if c <= ' ' {
+			switch {
+			case c == '\n':
+				ls = p + 1
+			case c == '\r' && p+1 < n && in[p+1] == '\n':
+				ls = p + 2
+			default:
+				return s.refuse("tab or control character as indentation")
+			}
+			p = skipSpaces(in, ls)
+			continue
+		}
+		if c == '#' {
+			more = false
+			ls = lineEnd(in, p) + 1
+			if ls > n {
+				p = n
+				break
+			}
+			p = skipSpaces(in, ls)
+			continue
+		}
+		col = p - ls
+		if col == 0 && (c == '-' || c == '.') && isMarker(in, p) {
+			break
+		}
+		if more && col > topCol {
+			if fixed {
+				return s.refuse("apiVersion or kind on several lines")
+			}
+			eol, e, comment, ok := plainLine(in, p)
+			if !ok {
+				return s.refuse("colon or comment in a plain scalar of several lines")
+			}
+			more = !comment
+			lastEnd = e
+			if s.build {
+				s.nodes[cur].end = int32(e)
+			}
+			ls = eol + 1
+			if ls > n {
+				p = n
+				break
+			}
+			p = skipSpaces(in, ls)
+			continue
+		}
+		more = false
+		inline := false
+
+		for c == '-' && isBlank(in, p+1) {
+			// A dash.
+			if !inline {
+				popped := false
+				for len(st) > 0 && st[len(st)-1].col > col {
+					if s.build {
+						s.nodes[st[len(st)-1].node].end = int32(lastEnd)
+					}
+					st = st[:len(st)-1]
+					popped = true
+				}
+				if popped {
+					pend = false
+				}
+			}
+			if len(st) == 0 {
+				return s.refuse("sequence at the root")
+			}
+			top := &st[len(st)-1]
+			if inline || !(top.seq && top.col == col) {
+				if !pend || top.col > col || top.seq && top.col == col {
+					return s.refuse("misplaced dash")
+				}
+				if fixed {
+					return s.refuse("apiVersion or kind is a sequence")
+				}
+				if !top.seq && top.col < col {
+					s.wide = true
+				}
+				if ent != nil {
+					ent.start, ent.col = p, col
+					ent = nil
+				}
+				if s.build {
+					v := &s.nodes[cur]
+					v.kind, v.style, v.col, v.start = sequence, block, int32(col), int32(p)
+				}
+				st = append(st, frame{col: col, seq: true, node: cur})
+				top = &st[len(st)-1]
+			}
+			topCol = col
+			lastEnd = p + 1
+			pend, fixed = true, false
+			if s.build {
+				cur = s.add(top, node{kind: scalar, col: int32(col), key: int32(p), keyEnd: int32(p + 1), start: int32(p + 1), end: int32(p + 1)})
+			} else if inItems && len(st) == 2 {
+				closeItem(ls)
+				rec.list = append(rec.list, docInfo{start: p, end: -1, notMapping: true})
+				item = &rec.list[len(rec.list)-1]
+			}
+			p = skipSpaces(in, p+1)
+			if p < n && in[p] == '\t' {
+				return s.refuse("tab after a dash")
+			}
+			inline = true
+			if atBreak(in, p) || in[p] == '#' {
+				break
+			}
+			c = in[p]
+			col = p - ls
+		}
+		if inline && (atBreak(in, p) || in[p] == '#') {
+			continue // p is at the break or the comment: the top of the loop steps over it
+		}
+
+		keyEnd, isKey, ok := scanKey(in, p)
+		if !ok {
+			return s.refuse("unusual key")
+		}
+		if isKey {
+			if !inline {
+				popped := false
+				for len(st) > 0 && (st[len(st)-1].col > col || st[len(st)-1].seq && st[len(st)-1].col == col && len(st) > 1) {
+					if s.build {
+						s.nodes[st[len(st)-1].node].end = int32(lastEnd)
+					}
+					st = st[:len(st)-1]
+					popped = true
+				}
+				if popped {
+					pend = false
+				}
+			}
+			var top *frame
+			if len(st) > 0 {
+				top = &st[len(st)-1]
+			}
+			switch {
+			case top == nil:
+				if started {
+					return s.refuse("key outside of the root's column")
+				}
+				if s.build {
+					cur = int32(len(s.nodes))
+					s.nodes = append(s.nodes, node{kind: mapping, style: block, col: int32(col), key: int32(p), keyEnd: int32(p), start: int32(p)})
+				} else {
+					rec.start, rec.col = p, col
+				}
+				started = true
+				st = append(st, frame{col: col, node: cur})
+				top = &st[0]
+			case !inline && !top.seq && top.col == col:
+			case pend && col > top.col && !fixed:
+				if s.build {
+					v := &s.nodes[cur]
+					v.kind, v.style, v.col, v.start = mapping, block, int32(col), int32(p)
+				} else {
+					if ent != nil {
+						ent.start, ent.col = p, col
+					}
+					if item != nil && len(st) == 2 {
+						item.start, item.col, item.notMapping = p, col, false
+					}
+				}
+				st = append(st, frame{col: col, node: cur})
+				top = &st[len(st)-1]
+			default:
+				return s.refuse("misplaced key")
+			}
+			topCol = col
+			fixed, ent = false, nil
+			var want *span
+			if s.build {
+				cur = s.add(top, node{kind: scalar, col: int32(col), key: int32(p), keyEnd: int32(keyEnd), start: int32(keyEnd + 1), end: int32(keyEnd + 1)})
+			} else if len(st) == 1 {
+				closeItem(ls)
+				if root != nil {
+					root.end = lastEnd
+					root = nil
+				}
+				inItems = false
+				if want, ent, ok = rec.note(in, p, keyEnd); !ok {
+					return s.refuse("duplicate key at the root")
+				}
+				root = ent
+				inItems = ent == &rec.items
+			} else if inItems && len(st) == 3 && item != nil && (keyEnd-p == 4 || keyEnd-p == 10 || in[p] == '"' || in[p] == '\'') {
+				if want, _, ok = item.note(in, p, keyEnd); !ok {
+					return s.refuse("duplicate key in an item")
+				}
+			}
+			fixed = want != nil
+			lastEnd = keyEnd + 1
+			pend = true
+			p = skipSpaces(in, keyEnd+1)
+			if atBreak(in, p) || in[p] == '#' {
+				continue
+			}
+			if in[p] == '\t' {
+				return s.refuse("tab after a key")
+			}
+			if want != nil {
+				eol, e, sp, ok := shortValue(in, p)
+				if !ok {
+					return s.refuse("unusual apiVersion or kind")
+				}
+				*want = sp
+				pend, more, lastEnd = false, in[p] != '"' && in[p] != '\'' && e == trimEnd(in, p, eol), e
+				ls = eol + 1
+				if ls > n {
+					p = n
+					break
+				}
+				p = skipSpaces(in, ls)
+				continue
+			}
+			inline = true
+		} else if len(st) == 0 || !pend || fixed || p-ls <= topCol {
+			return s.refuse("misplaced scalar")
+		}
+
+		// A value, behind its key or dash or on a line of its own.
+		c = in[p]
+		v := node{kind: scalar, start: int32(p)}
+		if ent != nil {
+			ent.start, ent.col = p, -1
+		}
+		var e int
+		switch c {
+		case '"', '\'':
+			e, ok = quotedEnd(in, p)
+			if !ok {
+				return s.refuse("unusual or unclosed quoted scalar")
+			}
+			v.style, v.col = double, int32(topCol)
+			if c == '\'' {
+				v.style = single
+			}
+		case '{', '[':
+			if p+1 < n && in[p+1] == c+2 { // empty: ']' and '}' are 2 behind '[' and '{'
+				e = p + 2
+				v.style, v.kind = flow, mapping
+				if c == '[' {
+					v.kind = sequence
+				}
+				if item != nil && len(st) == 2 {
+					item.start, item.flow, item.notMapping = p, true, c == '['
+				}
+				break
+			}
+			var frec *docInfo
+			if ent != nil && inItems {
+				frec = rec
+			} else if item != nil && len(st) == 2 {
+				frec = item
+				item.start, item.flow, item.notMapping = p, true, c == '['
+			}
+			if e, ok = s.flow(p, 0, cur, frec); !ok {
+				return 0, false
+			}
+			v.kind = 0 // flow has filled the node in
+		case '|', '>':
+			if !inline {
+				return s.refuse("block scalar header on a line of its own")
+			}
+			next, end, ind, ok := blockScalar(in, p, topCol)
+			if !ok {
+				return s.refuse("unusual block scalar")
+			}
+			lastEnd = end
+			pend, ent = false, nil
+			if s.build {
+				w := &s.nodes[cur]
+				w.style, w.start, w.end, w.col = literal, int32(p), int32(end), int32(ind)
+				if c == '>' {
+					w.style = folded
+				}
+			}
+			ls = next
+			p = skipSpaces(in, ls)
+			continue
+		default:
+			if !plainStart(in, p) {
+				return s.refuse("anchor, alias, tag or indicator")
+			}
+			eol, end, comment, ok := plainLine(in, p)
+			if !ok {
+				return s.refuse("colon in a plain scalar")
+			}
+			if s.build {
+				w := &s.nodes[cur]
+				w.style, w.start, w.end, w.col = plain, int32(p), int32(end), int32(topCol)
+			}
+			lastEnd = end
+			pend, more, ent = false, !comment, nil
+			ls = eol + 1
+			if ls > n {
+				p = n
+				continue
+			}
+			p = skipSpaces(in, ls)
+			continue
+		}
+		if s.build && v.kind != 0 {
+			w := &s.nodes[cur]
+			w.kind, w.style, w.start, w.end, w.col = v.kind, v.style, v.start, int32(e), v.col
+		}
+		lastEnd = e
+		pend, ent = false, nil
+		q := skipSpaces(in, e)
+		if !atBreak(in, q) && (in[q] != '#' || q == e) {
+			return s.refuse("text behind a value")
+		}
+		p = q
+	}
+
+	if len(st) == 0 {
+		return s.refuse("no mapping")
+	}
+	if s.build {
+		for len(st) > 0 {
+			s.nodes[st[len(st)-1].node].end = int32(lastEnd)
+			st = st[:len(st)-1]
+		}
+	} else {
+		if p > n {
+			p = n
+		}
+		closeItem(p)
+		if root != nil {
+			root.end = lastEnd
+		}
+		rec.end = lastEnd
+	}
+	return p, true
+}
+
+// add appends a child to the collection of the frame.
+func (s *scanner) add(f *frame, v node) int32 {
+	i := int32(len(s.nodes))
+	s.nodes = append(s.nodes, v)
+	if f.last == 0 {
+		s.nodes[f.node].child = i
+	} else {
+		s.nodes[f.last].next = i
+	}
+	f.last = i
+	return i
+}
+
+// note says where the value of a root key is to be noted; ok is false where
+// the key is there already.
+func (d *docInfo) note(in []byte, p, end int) (want *span, ent *entry, ok bool) {
+	start := p
+	if in[p] == '"' || in[p] == '\'' {
+		p, end = p+1, end-1
+	}
+	switch string(in[p:end]) {
+	case "apiVersion":
+		ok = !d.hasAPI
+		d.hasAPI = true
+		return &d.apiVersion, nil, ok
+	case "kind":
+		ok = !d.hasKind
+		d.hasKind = true
+		return &d.kind, nil, ok
+	case "items":
+		ent = &d.items
+	case "functionConfig":
+		ent = &d.functionConfig
+	case "results":
+		ent = &d.results
+	default:
+		return nil, nil, true
+	}
+	if ent.keyEnd != 0 {
+		return nil, nil, false
+	}
+	ent.key, ent.keyEnd = start, end+1
+	if start != p {
+		ent.keyEnd++
+	}
+	return nil, ent, true
+}
+
+// keyChar holds what a plain key is made of nearly always.
+var keyChar = func() (t [256]bool) {
+	for c := range 256 {
+		t[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '/' || c == '_' || c == '-' || c == '$'
+	}
+	return
+}()
+
+// The full parser looks for a key's colon in the next 1024 characters.
+const maxKey = 1000
+
+// scanKey tells whether a key starts at p, and where it ends (at its colon).
+func scanKey(in []byte, p int) (end int, isKey, ok bool) {
+	q := p
+	for q < len(in) && keyChar[in[q]] {
+		q++
+	}
+	if q > p && q < len(in) && in[q] == ':' && (q+1 == len(in) || in[q+1] == ' ' || in[q+1] == '\n' || in[q+1] == '\r') && q-p < maxKey {
+		return q, true, true
+	}
+	switch c := in[p]; c {
+	case '"', '\'':
+		eol := lineEnd(in, p)
+		i := bytes.IndexByte(in[p+1:eol], c)
+		if i < 0 {
+			return 0, false, true
+		}
+		q = p + 1 + i
+		if c == '"' && bytes.IndexByte(in[p:q], '\\') >= 0 {
+			// An escape in a value is fine, but this might be a key.
+			e, ok := quotedEnd(in, p)
+			return 0, false, ok && !followedByColon(in, e)
+		}
+		if c == '\'' && q+1 < len(in) && in[q+1] == '\'' {
+			e, ok := quotedEnd(in, p)
+			return 0, false, ok && !followedByColon(in, e)
+		}
+		q++
+		if q < len(in) && in[q] == ':' && isBlank(in, q+1) {
+			return q, true, q-p < maxKey
+		}
+		return 0, false, !followedByColon(in, q)
+	case '{', '[', '|', '>', '#', '&', '*', '!', '%', '@', '`', ',', ']', '}':
+		return 0, false, true
+	case '?', ':', '-':
+		if isBlank(in, p+1) {
+			return 0, false, false
+		}
+	}
+	eol := lineEnd(in, p)
+	for q = p; q < eol; q++ {
+		switch in[q] {
+		case ':':
+			if isBlank(in, q+1) {
+				merge := q == p+2 && in[p] == '<' && in[p+1] == '<'
+				return q, true, !merge && in[q-1] != ' ' && q-p < maxKey && bytes.IndexByte(in[p:q], '\t') < 0
+			}
+		case '#':
+			if in[q-1] == ' ' || in[q-1] == '\t' {
+				return 0, false, true
+			}
+		}
+	}
+	return 0, false, true
+}
+
+func followedByColon(in []byte, p int) bool {
+	for p < len(in) && (in[p] == ' ' || in[p] == '\t') {
+		p++
+	}
+	return p < len(in) && in[p] == ':'
+}
+
+// plainStart tells whether a plain scalar may start at p (in block style).
+func plainStart(in []byte, p int) bool {
+	switch in[p] {
+	case '&', '*', '!', '%', '@', '`', ',', '[', ']', '{', '}', '|', '>', '#', '"', '\'':
+		return false
+	case '-', '?', ':':
+		return !isBlank(in, p+1)
+	}
+	return true
+}
+
+// plainLine reads a line of a plain scalar: where the line and its content
+// end, and whether a comment follows; ok is false where it is not one.
+func plainLine(in []byte, p int) (eol, end int, comment, ok bool) {
+	eol = lineEnd(in, p)
+	end = eol
+	line := in[p:eol]
+	if i := bytes.IndexByte(line, ':'); i >= 0 {
+		for {
+			if isBlank(in, p+i+1) {
+				// A colon in a comment is fine.
+				j := bytes.Index(line[:i], []byte(" #"))
+				if j < 0 {
+					return 0, 0, false, false
+				}
+				return eol, trimEnd(in, p, p+j), true, true
+			}
+			j := bytes.IndexByte(line[i+1:], ':')
+			if j < 0 {
+				break
+			}
+			i += 1 + j
+		}
+	}
+	for i := bytes.IndexByte(line, '#'); i >= 0; {
+		if i > 0 && (line[i-1] == ' ' || line[i-1] == '\t') {
+			return eol, trimEnd(in, p, p+i), true, true
+		}
+		if i == 0 {
+			return 0, 0, false, false
+		}
+		j := bytes.IndexByte(line[i+1:], '#')
+		if j < 0 {
+			break
+		}
+		i += 1 + j
+	}
+	return eol, trimEnd(in, p, end), false, true
+}
+
+// shortValue reads the value of an apiVersion or a kind: a scalar without
+// escapes on one line. It gives the line's end, that of the value with its
+// quotes, and the text within.
+func shortValue(in []byte, p int) (eol, end int, text span, ok bool) {
+	c := in[p]
+	if c == '"' || c == '\'' {
+		eol = lineEnd(in, p)
+		i := bytes.IndexByte(in[p+1:eol], c)
+		if i < 0 || bytes.IndexByte(in[p+1:p+1+i], '\\') >= 0 {
+			return 0, 0, text, false
+		}
+		end = p + i + 2
+		q := skipSpaces(in, end)
+		if !atBreak(in, q) && (in[q] != '#' || q == end) {
+			return 0, 0, text, false
+		}
+		return eol, end, span{p + 1, end - 1}, true
+	}
+	if !plainStart(in, p) {
+		return 0, 0, text, false
+	}
+	eol, end, _, ok = plainLine(in, p)
+	return eol, end, span{p, end}, ok
+}
+
+// quotedEnd gives the end of the quoted scalar that starts at p. It may go
+// over several lines; an unknown escape or a document marker is not accepted.
+func quotedEnd(in []byte, p int) (int, bool) {
+	c := in[p]
+	start := p
+	p++
+	if c == '\'' {
+		for {
+			i := bytes.IndexByte(in[p:], '\'')
+			if i < 0 {
+				return 0, false
+			}
+			p += i + 1
+			if p < len(in) && in[p] == '\'' {
+				p++
+				continue
+			}
+			return p, !holdsMarker(in[start:p])
+		}
+	}
+	for {
+		i := bytes.IndexByte(in[p:], '"')
+		if i < 0 {
+			return 0, false
+		}
+		j := bytes.IndexByte(in[p:p+i], '\\')
+		if j < 0 {
+			p += i + 1
+			return p, !holdsMarker(in[start:p])
+		}
+		p += j + 1
+		n := escapeLen(in, p)
+		if n == 0 {
+			return 0, false
+		}
+		p += n
+	}
+}
+
+// holdsMarker tells whether a line of the text (not the first) looks like
+// the start or the end of a document.
+func holdsMarker(text []byte) bool {
+	for {
+		i := bytes.IndexByte(text, '\n')
+		if i < 0 {
+			return false
+		}
+		text = text[i+1:]
+		if isMarker(text, 0) {
+			return true
+		}
+	}
+}
+
+// escapeLen gives the length of the escape whose backslash is before p, 0
+// where it is unknown.
+func escapeLen(in []byte, p int) int {
+	if p >= len(in) {
+		return 0
+	}
+	digits := 0
+	switch in[p] {
+	case '0', 'a', 'b', 't', 'n', 'v', 'f', 'r', 'e', ' ', '"', '/', '\\', 'N', '_', 'L', 'P', '\t', '\n':
+		return 1
+	case '\r':
+		if p+1 < len(in) && in[p+1] == '\n' {
+			return 2
+		}
+		return 0
+	case 'x':
+		digits = 2
+	case 'u':
+		digits = 4
+	case 'U':
+		digits = 8
+	default:
+		return 0
+	}
+	if p+1+digits > len(in) {
+		return 0
+	}
+	for _, c := range in[p+1 : p+1+digits] {
+		if hexDigit(c) < 0 {
+			return 0
+		}
+	}
+	return 1 + digits
+}
+
+func hexDigit(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c >= 'a' && c <= 'f':
+		return int(c-'a') + 10
+	case c >= 'A' && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}
+
+// blockScalar reads a literal or folded scalar whose header is at p, inside a
+// collection in column parent: where the next line starts, where the content
+// ends, and the column of its lines (-1 where there are none).
+func blockScalar(in []byte, p, parent int) (next, end, indent int, ok bool) {
+	n := len(in)
+	p++
+	keep := false
+	indent = -1
+	for i := 0; i < 2 && p < n; i++ {
+		switch c := in[p]; {
+		case c == '+' || c == '-':
+			keep = c == '+'
+			p++
+		case c >= '1' && c <= '9' && indent < 0:
+			indent = parent + int(c-'0')
+			p++
+		}
+	}
+	end = p
+	q := skipSpaces(in, p)
+	if !atBreak(in, q) && (q == p || in[q] != '#') {
+		return 0, 0, 0, false
+	}
+	ls := lineEnd(in, q) + 1
+	if ls > n {
+		return 0, 0, 0, false // the text ends without a line feed
+	}
+	widest := 0
+	found := false
+	for ls < n {
+		q = skipSpaces(in, ls)
+		if atBreak(in, q) && (indent < 0 || q-ls <= indent) {
+			if q >= n {
+				return 0, 0, 0, false
+			}
+			widest = max(widest, q-ls)
+			ls = lineEnd(in, q) + 1
+			if keep {
+				end = ls - 1
+			}
+			continue
+		}
+		if !found && indent < 0 {
+			if q-ls <= parent || isMarkerAt(in, ls, q) {
+				break
+			}
+			if in[q] == '\t' || widest > q-ls {
+				return 0, 0, 0, false
+			}
+			indent = q - ls
+		}
+		if q-ls < indent || isMarkerAt(in, ls, q) {
+			if in[q] == '\t' || q-ls > parent && in[q] != '#' {
+				return 0, 0, 0, false
+			}
+			break
+		}
+		found = true
+		e := lineEnd(in, q)
+		if e >= n {
+			return 0, 0, 0, false
+		}
+		ls = e + 1
+		end = e
+		if in[e-1] == '\r' {
+			end--
+		}
+	}
+	if !found && keep && widest > 0 {
+		return 0, 0, 0, false
+	}
+	return ls, end, indent, true
+}
+
+func isMarkerAt(in []byte, ls, q int) bool { return ls == q && isMarker(in, q) }

@@ -1,0 +1,677 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// The slow way: what the scanner refuses is read by the full parser, only to
+// learn where the items are and what they are. Items that are not edited
+// still come back byte for byte.
+
+// parseYAML reads the one document in the text; nil where there is none.
+// at is where in the input the text is.
+func (s *Stream) parseYAML(text []byte, at int) (*yaml.Node, error) {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	var doc yaml.Node
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, s.yamlError(err, at)
+	}
+	var more yaml.Node
+	switch err := dec.Decode(&more); {
+	case err == nil:
+		return nil, s.errorAt(at, errors.New("line breaks must be LF or CRLF where a document starts"))
+	case !errors.Is(err, io.EOF):
+		return nil, s.yamlError(err, at)
+	}
+	if len(doc.Content) != 1 || doc.Content[0].Kind == yaml.ScalarNode && isNullText(doc.Content[0].Value) {
+		return nil, nil
+	}
+	return doc.Content[0], nil
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+// yamlError gives the parser's error our place in the input.
+func (s *Stream) yamlError(err error, at int) error {
+	msg := err.Error()
+	line := s.line(at)
+	if m := yamlLine.FindStringSubmatch(msg); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			line += n - 1
+		}
+		msg = msg[len(m[0]):]
+	}
+	return &Error{File: s.name, Line: line, Err: fmt.Errorf("invalid YAML: %s", msg)}
+}
+
+// slowDocument reads a document; empty where it holds nothing.
+func (s *Stream) slowDocument(start, end int, info *docInfo) (empty bool, err error) {
+	root, err := s.parseYAML(s.in[start:end], start)
+	if err != nil {
+		return false, err
+	}
+	if root == nil {
+		return true, nil
+	}
+	return false, s.locate(root, start, end, 0, info)
+}
+
+// slowInfo reads the mapping that starts in column col.
+func (s *Stream) slowInfo(start, end, col int, info *docInfo) error {
+	text := append(bytes.Repeat([]byte(" "), col), s.in[start:end]...)
+	root, err := s.parseYAML(text, start)
+	if err != nil {
+		return err
+	}
+	if root == nil {
+		return s.errorAt(start, errors.New("must be a mapping, and is empty"))
+	}
+	return s.locate(root, start, end, col, info)
+}
+
+// A placer turns the parser's lines and columns into offsets of the input.
+type placer struct {
+	in    []byte // up to the end of the document
+	lines []int  // where the lines start; the first may lie before the input
+	pad   int    // spaces that were put before the text
+}
+
+func newPlacer(in []byte, start, pad int) *placer {
+	p := &placer{in: in, lines: []int{start}, pad: pad}
+	for i := start; i < len(in); i++ {
+		switch c := in[i]; {
+		case c == '\n', c == '\r' && (i+1 == len(in) || in[i+1] != '\n'):
+			p.lines = append(p.lines, i+1)
+		case c == 0xc2 && i+1 < len(in) && in[i+1] == 0x85:
+			p.lines = append(p.lines, i+2)
+		case c == 0xe2 && i+2 < len(in) && in[i+1] == 0x80 && (in[i+2] == 0xa8 || in[i+2] == 0xa9):
+			p.lines = append(p.lines, i+3)
+		}
+	}
+	return p
+}
+
+func (p *placer) offset(n *yaml.Node) int {
+	line, col := n.Line-1, n.Column-1
+	if line < 0 || line >= len(p.lines) {
+		return len(p.in)
+	}
+	at := p.lines[line]
+	if line == 0 {
+		col -= p.pad
+	}
+	for ; col > 0 && at < len(p.in); col-- {
+		_, n := utf8.DecodeRune(p.in[at:])
+		at += n
+	}
+	return at
+}
+
+// lineStart gives the start of the line in which the offset is.
+func (p *placer) lineStart(at int) int {
+	i, found := slices.BinarySearch(p.lines, at)
+	if found {
+		return at
+	}
+	return p.lines[max(i-1, 0)]
+}
+
+// locate notes where the items of the root are, or only what the root is.
+func (s *Stream) locate(root *yaml.Node, start, end, pad int, info *docInfo) error {
+	if root.Kind != yaml.MappingNode {
+		return s.errorAt(start, fmt.Errorf("a document must be a Kubernetes object, which is a mapping, not %s", yamlKind(root)))
+	}
+	p := newPlacer(s.in[:end], start, pad)
+	info.start = p.offset(root)
+	info.col = root.Column - 1
+	info.end = end
+	info.flow = root.Style&yaml.FlowStyle != 0
+	if err := s.noteKind(root, p, info); err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		var ent *entry
+		switch key.Value {
+		case "items":
+			ent = &info.items
+		case "functionConfig":
+			ent = &info.functionConfig
+		case "results":
+			ent = &info.results
+		default:
+			continue
+		}
+		if ent.keyEnd != 0 {
+			return s.errorAt(p.offset(key), fmt.Errorf("key %q must stand only once in its mapping, and is here again", key.Value))
+		}
+		next := end
+		if i+2 < len(root.Content) {
+			next = p.offset(root.Content[i+2])
+			if !info.flow {
+				next = p.lineStart(next)
+			}
+		}
+		s.noteEntry(ent, key, value, next, p)
+		if key.Value == "items" {
+			if err := s.locateItems(value, next, p, info); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Stream) noteEntry(ent *entry, key, value *yaml.Node, next int, p *placer) {
+	ent.key = p.offset(key)
+	ent.keyEnd = ent.key + bytes.IndexByte(s.in[ent.key:], ':') + 1
+	if q := ent.key + len(key.Value) + 2; key.Style != 0 && q < len(s.in) && s.in[q] == ':' {
+		ent.keyEnd = q + 1
+	}
+	ent.end, ent.col = next, -1
+	if value.Tag == "!!null" && value.Value == "" {
+		ent.end = ent.keyEnd
+		return
+	}
+	ent.start = p.offset(value)
+	if value.Style&yaml.FlowStyle != 0 {
+		ent.end = looseFlowEnd(p.in, ent.start)
+	} else if value.Kind != yaml.ScalarNode && value.Kind != yaml.AliasNode {
+		ent.col = value.Column - 1
+	}
+}
+
+// noteKind notes the apiVersion and kind of a mapping.
+func (s *Stream) noteKind(n *yaml.Node, p *placer, info *docInfo) error {
+	for _, want := range []struct {
+		key  string
+		text *string
+		has  *bool
+	}{{"apiVersion", &info.slowAPI, &info.hasAPI}, {"kind", &info.slowKind, &info.hasKind}} {
+		v, again := lookup(n, want.key)
+		switch {
+		case again != nil:
+			return s.errorAt(p.offset(again), fmt.Errorf("key %q must stand only once in its mapping, and is here again", want.key))
+		case v == nil || v.ShortTag() == "!!null":
+		case v.Kind != yaml.ScalarNode:
+			return s.errorAt(p.offset(v), fmt.Errorf("`%s` must be a string, not %s", want.key, yamlKind(v)))
+		default:
+			*want.text, *want.has = v.Value, true
+		}
+	}
+	return nil
+}
+
+// lookup gives the value of a key, seen through aliases and merge keys, and
+// the key's second appearance where it has one.
+func lookup(n *yaml.Node, key string) (value, again *yaml.Node) {
+	return lookupIn(n, key, 0)
+}
+
+func lookupIn(n *yaml.Node, key string, depth int) (value, again *yaml.Node) {
+	n = target(n)
+	if n.Kind != yaml.MappingNode || depth > maxDepth {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key && n.Content[i].Kind == yaml.ScalarNode {
+			if value != nil {
+				return value, n.Content[i]
+			}
+			value = target(n.Content[i+1])
+		}
+	}
+	if value != nil {
+		return value, nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if !isMerge(n.Content[i]) {
+			continue
+		}
+		from := target(n.Content[i+1])
+		sources := []*yaml.Node{from}
+		if from.Kind == yaml.SequenceNode {
+			sources = from.Content
+		}
+		for _, src := range sources {
+			if v, _ := lookupIn(src, key, depth+1); v != nil {
+				return v, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+func isMerge(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.Value == "<<" && (n.Tag == "" || n.Tag == "!" || n.ShortTag() == "!!merge")
+}
+
+// target gives the node that an alias stands for.
+func target(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+func yamlKind(n *yaml.Node) string {
+	switch target(n).Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	if n.ShortTag() == "!!null" {
+		return "null"
+	}
+	return fmt.Sprintf("%q", target(n).Value)
+}
+
+// locateItems notes the items of a list whose entry ends at next.
+func (s *Stream) locateItems(seq *yaml.Node, next int, p *placer, info *docInfo) error {
+	if seq.Kind == yaml.AliasNode {
+		return s.errorAt(p.offset(seq), fmt.Errorf("`items` must be written out, not the alias *%s", seq.Value))
+	}
+	if seq.Kind != yaml.SequenceNode {
+		return nil
+	}
+	isFlow := seq.Style&yaml.FlowStyle != 0
+	for i, n := range seq.Content {
+		it := docInfo{start: p.offset(n), col: n.Column - 1, end: next, notMapping: target(n).Kind != yaml.MappingNode}
+		it.flow = n.Style&yaml.FlowStyle != 0
+		if isFlow || it.flow {
+			it.end = looseFlowEnd(p.in, it.start)
+		} else if i > 0 {
+			info.list[i-1].end = p.dashLine(it.start, seq.Column-1)
+		}
+		if !isFlow && it.flow && i > 0 && info.list[i-1].end == next {
+			info.list[i-1].end = p.dashLine(it.start, seq.Column-1)
+		}
+		if !it.notMapping {
+			if err := s.noteKind(n, p, &it); err != nil {
+				return fmt.Errorf("`items[%d]`: %w", i, err)
+			}
+		}
+		info.list = append(info.list, it)
+	}
+	noteShared(seq, info)
+	return nil
+}
+
+// dashLine gives the start of the line with the dash, in column col, of the
+// item whose content starts at the offset.
+func (p *placer) dashLine(at, col int) int {
+	for ls := p.lineStart(at); ; ls = p.lineStart(ls - 1) {
+		if q := skipSpaces(p.in, ls); q-ls == col && q < at && p.in[q] == '-' {
+			return ls
+		}
+		if ls <= p.lines[0] {
+			return at
+		}
+	}
+}
+
+// looseFlowEnd gives the end of a flow collection that the full parser has
+// accepted: the bracket that closes it.
+func looseFlowEnd(in []byte, p int) int {
+	depth := 0
+	token := true // a token may start here
+	for p < len(in) {
+		c := in[p]
+		switch {
+		case (c == '"' || c == '\'') && token:
+			e, ok := quotedEnd(in, p)
+			if !ok {
+				return len(in)
+			}
+			p, token = e, false
+			continue
+		case c == '{' || c == '[':
+			depth++
+			token = true
+		case c == '}' || c == ']':
+			depth--
+			if depth <= 0 {
+				return p + 1
+			}
+			token = true
+		case c == '#' && p > 0 && isBlank(in, p-1):
+			p = lineEnd(in, p)
+			continue
+		case c == ',' && depth == 0:
+			return p
+		default:
+			token = token && c != ',' && isBlank(in, p) || c == ',' || c == ':' || isBlank(in, p)
+		}
+		p++
+	}
+	return p
+}
+
+// noteShared marks the items that share an anchor with something outside.
+func noteShared(seq *yaml.Node, info *docInfo) {
+	owner := map[*yaml.Node]int{}
+	var aliases bool
+	var walk func(n *yaml.Node, visit func(*yaml.Node))
+	walk = func(n *yaml.Node, visit func(*yaml.Node)) {
+		visit(n)
+		for _, c := range n.Content {
+			walk(c, visit)
+		}
+	}
+	for i, it := range seq.Content {
+		walk(it, func(n *yaml.Node) {
+			if n.Anchor != "" {
+				owner[n] = i
+			}
+			aliases = aliases || n.Kind == yaml.AliasNode
+		})
+	}
+	if !aliases {
+		return
+	}
+	for i, it := range seq.Content {
+		walk(it, func(n *yaml.Node) {
+			if n.Kind != yaml.AliasNode {
+				return
+			}
+			j, inside := owner[n.Alias]
+			if inside && j == i {
+				return
+			}
+			info.list[i].shared, info.list[i].node = n.Value, it
+			if inside {
+				info.list[j].shared, info.list[j].node = n.Value, seq.Content[j]
+			}
+		})
+	}
+}
+
+// maxExpanded bounds what the aliases of one object may expand to.
+const maxExpanded = 200_000
+
+// expand gives a copy of the node with all aliases and merge keys written
+// out and without tags that say nothing new.
+func expand(n *yaml.Node, left *int, depth int) (*yaml.Node, error) {
+	if *left--; *left < 0 || depth > 10*maxDepth {
+		return nil, errors.New("aliases must not expand to so much")
+	}
+	if n.Kind == yaml.AliasNode {
+		c, err := expand(n.Alias, left, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		c.HeadComment, c.LineComment, c.FootComment = n.HeadComment, n.LineComment, n.FootComment
+		return c, nil
+	}
+	c := *n
+	c.Anchor, c.Content = "", nil
+	if err := plainTag(&c); err != nil {
+		return nil, err
+	}
+	if n.Kind != yaml.MappingNode {
+		for _, k := range n.Content {
+			x, err := expand(k, left, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			c.Content = append(c.Content, x)
+		}
+		return &c, nil
+	}
+	return &c, expandMapping(&c, n, left, depth)
+}
+
+// expandMapping fills c with the entries of n. A mapping's own keys win over
+// merged ones, and earlier merged mappings over later ones.
+func expandMapping(c, n *yaml.Node, left *int, depth int) error {
+	own := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if !isMerge(n.Content[i]) {
+			own[n.Content[i].Value] = true
+		}
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if isMerge(key) {
+			x, err := expand(value, left, depth+1)
+			if err != nil {
+				return err
+			}
+			sources := []*yaml.Node{x}
+			if x.Kind == yaml.SequenceNode {
+				sources = x.Content
+			}
+			for _, src := range sources {
+				if src.Kind != yaml.MappingNode {
+					return fmt.Errorf("line %d: a merge key (<<) must have a mapping or a list of mappings", key.Line)
+				}
+				for j := 0; j+1 < len(src.Content); j += 2 {
+					if !own[src.Content[j].Value] {
+						own[src.Content[j].Value] = true
+						c.Content = append(c.Content, src.Content[j], src.Content[j+1])
+					}
+				}
+			}
+			continue
+		}
+		if target(key).Kind != yaml.ScalarNode {
+			return fmt.Errorf("a key of a mapping must be a string, not %s", yamlKind(key))
+		}
+		k, err := expand(key, left, depth+1)
+		if err != nil {
+			return err
+		}
+		v, err := expand(value, left, depth+1)
+		if err != nil {
+			return err
+		}
+		c.Content = append(c.Content, k, v)
+	}
+	return nil
+}
+
+// plainTag rewrites a node with an explicit tag of the core schema so that it
+// needs none.
+func plainTag(n *yaml.Node) error {
+	if n.Style&yaml.TaggedStyle == 0 {
+		return nil
+	}
+	n.Style &^= yaml.TaggedStyle
+	switch tag := n.ShortTag(); tag {
+	case "!!str", "!":
+		if n.Style == 0 {
+			n.Style = yaml.DoubleQuotedStyle
+		}
+	case "!!int", "!!float", "!!bool", "!!null":
+		n.Style = 0
+	case "!!map", "!!seq":
+		n.Tag = ""
+	default:
+		return fmt.Errorf("the tag %s must not stand in a Kubernetes object", tag)
+	}
+	return nil
+}
+
+// normalize gives the object's text in a form that the scanner accepts, with
+// aliases written out, and the parsed node for line numbers.
+func (o *Object) normalize(t *tree) (text []byte, root *yaml.Node, err error) {
+	s := o.stream
+	src := o.source()
+	head := trimTail(src, o.col)
+	root = o.node
+	if root == nil {
+		padded := append(bytes.Repeat([]byte(" "), o.col), head...)
+		if root, err = s.parseYAML(padded, o.start); err != nil {
+			return nil, nil, err
+		}
+		if root == nil || root.Kind != yaml.MappingNode {
+			return nil, nil, s.errorAt(o.start, errors.New("an object must be a mapping"))
+		}
+	}
+	left := maxExpanded
+	x, err := expand(root, &left, 0)
+	if err != nil {
+		return nil, nil, s.errorAt(o.start, err)
+	}
+	if o.node != nil {
+		root = nil // its lines count from the start of the list
+	}
+	isFlow := x.Style&yaml.FlowStyle != 0
+	tail := src[len(head):]
+	for _, encode := range []func() ([]byte, error){
+		func() ([]byte, error) { return encodeYAML(x, o.col, isFlow, s.eol()) },
+		func() ([]byte, error) { return encodePlain(x, o.col, isFlow, s.eol()), nil },
+	} {
+		text, err := encode()
+		if err != nil {
+			continue
+		}
+		if !bytes.HasSuffix(head, []byte("\n")) {
+			text = bytes.TrimRight(text, "\r\n")
+		}
+		text = append(text, tail...)
+		if t.parse(text, o.col) && t.equalYAML(1, x) {
+			return text, root, nil
+		}
+	}
+	return nil, nil, s.errorAt(o.start, errors.New("must be in a simpler form of YAML to be edited"))
+}
+
+// trimTail gives the text without the blank and comment lines at its end
+// that cannot belong to a value.
+func trimTail(text []byte, col int) []byte {
+	if bytes.Contains(text, []byte("|+")) || bytes.Contains(text, []byte(">+")) {
+		return text
+	}
+	for {
+		body := bytes.TrimSuffix(text, []byte("\n"))
+		ls := bytes.LastIndexByte(body, '\n') + 1
+		q := skipSpaces(body, ls)
+		if ls == 0 || !(atBreak(text, q) || text[q] == '#' && q-ls <= col) {
+			return text
+		}
+		text = text[:ls]
+	}
+}
+
+func (s *Stream) eol() string {
+	if s.info.crlf {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// encodeYAML has the full parser's encoder write the node, which starts in
+// column col.
+func encodeYAML(n *yaml.Node, col int, isFlow bool, eol string) ([]byte, error) {
+	if isFlow {
+		dropComments(n)
+	}
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if !isFlow && isCompact(n) {
+		enc.CompactSeqIndent()
+	}
+	if err := enc.Encode(n); err != nil {
+		return nil, err
+	}
+	if err := enc.Close(); err != nil {
+		return nil, err
+	}
+	return indent(b.Bytes(), col, eol), nil
+}
+
+// indent shifts all lines but the first to the right.
+func indent(text []byte, col int, eol string) []byte {
+	pad := strings.Repeat(" ", col)
+	var out bytes.Buffer
+	first := true
+	for line := range bytes.Lines(text) {
+		body := bytes.TrimSuffix(line, []byte("\n"))
+		if !first && len(body) > 0 {
+			out.WriteString(pad)
+		}
+		first = false
+		out.Write(body)
+		if len(body) < len(line) {
+			out.WriteString(eol)
+		}
+	}
+	return out.Bytes()
+}
+
+func dropComments(n *yaml.Node) {
+	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+	for _, c := range n.Content {
+		dropComments(c)
+	}
+}
+
+// isCompact tells whether lists stand in the column of their key.
+func isCompact(n *yaml.Node) bool {
+	wide, compact := 0, 0
+	var walk func(n *yaml.Node)
+	walk = func(n *yaml.Node) {
+		for i, c := range n.Content {
+			if n.Kind == yaml.MappingNode && i%2 == 1 && c.Kind == yaml.SequenceNode && c.Style&yaml.FlowStyle == 0 {
+				if c.Column > n.Content[i-1].Column {
+					wide++
+				} else {
+					compact++
+				}
+			}
+			walk(c)
+		}
+	}
+	walk(n)
+	return compact >= wide
+}
+
+// equalYAML tells whether the node has the same value as the parser's node.
+func (t *tree) equalYAML(n int32, y *yaml.Node) bool {
+	v := &t.nodes[n]
+	c := v.child
+	switch y.Kind {
+	case yaml.MappingNode:
+		if v.kind != mapping {
+			return false
+		}
+		for i := 0; i+1 < len(y.Content); i += 2 {
+			if c == 0 || y.Content[i].Kind != yaml.ScalarNode || string(t.keyBytes(c)) != y.Content[i].Value || !t.equalYAML(c, y.Content[i+1]) {
+				return false
+			}
+			c = t.nodes[c].next
+		}
+		return c == 0
+	case yaml.SequenceNode:
+		if v.kind != sequence {
+			return false
+		}
+		for _, k := range y.Content {
+			if c == 0 || !t.equalYAML(c, k) {
+				return false
+			}
+			c = t.nodes[c].next
+		}
+		return c == 0
+	case yaml.ScalarNode:
+		const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+		return v.kind == scalar && t.str(n) == y.Value && (v.style == plain || v.style == absent) == (y.Style&quoted == 0)
+	}
+	return false
+}
