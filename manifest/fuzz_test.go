@@ -41,7 +41,8 @@ var forms = []string{
 	"a: [\"b\":c]\n", "a: {\"b\":c}\n", "a: {b:c}\n", "a: {b: c:d}\n", "a: {? b}\n", "a: [-]\n", "a: [- b]\n", "a: [-1]\n", "a: [#b]\n", "a: [b #c\n]\n", "a: {b: |\n c}\n",
 }
 
-var surrogate = regexp.MustCompile(`\\[uU]`)
+// surrogate matches escapes that JSON allows and the full parser may refuse.
+var surrogate = regexp.MustCompile(`\\[uU/]`)
 
 func FuzzFastAgreesWithTheFullParser(f *testing.F) {
 	for _, s := range forms {
@@ -114,7 +115,7 @@ func agreeOnItems(t *testing.T, in []byte) {
 		name      string
 		have, get entry
 	}{{"items", fast.items, slow.items}, {"results", fast.results, slow.results}, {"functionConfig", fast.functionConfig, slow.functionConfig}} {
-		if e.have.key != e.get.key || e.have.keyEnd != e.get.keyEnd || e.have.start != e.get.start || e.have.col != e.get.col {
+		if e.have.key != e.get.key || e.have.keyEnd != e.get.keyEnd || e.have.start != e.get.start || e.have.start != 0 && e.have.col != e.get.col {
 			t.Fatalf("skimming %q: %s is at %+v, want %+v", in, e.name, e.have, e.get)
 		}
 	}

@@ -440,7 +440,7 @@ func (s *scanner) scan(p, col int) (int, bool) {
 				break
 			}
 			var frec *docInfo
-			if ent != nil && inItems {
+			if ent != nil && inItems && c == '[' {
 				frec = rec
 			} else if item != nil && len(st) == 2 {
 				frec = item
