@@ -78,19 +78,19 @@ var (
 
 	// hookFails: the kubelet kills the app because its postStart hook failed.
 	hookFails = verdict{"PostStartHookError", func(pod string) (string, error) {
-		s, err := theNode.WaitFor(pod, 90*time.Second, func(s node.State) bool {
-			return s.Containers["app"].Reason == "PostStartHookError" || s.Containers["app"].Restarts > 1
-		})
+		s, err := theNode.WaitFor(pod, 90*time.Second, func(s node.State) bool { return s.Containers["app"].Restarts > 0 })
 		if err != nil {
 			return "", err
 		}
 		if err := wasNeverReady(pod); err != nil {
 			return "", err
 		}
-		if !strings.Contains(theNode.Log("kubelet"), "PostStartHookError") {
-			return "", fmt.Errorf("restarted, and not for its hook: %s", s)
+		for line := range strings.Lines(theNode.Log("kubelet")) {
+			if strings.Contains(line, "PostStartHookError") && strings.Contains(line, pod+"-"+node.Name) {
+				return "never Ready, restarted, PostStartHookError", nil
+			}
 		}
-		return "never Ready, PostStartHookError", nil
+		return "", fmt.Errorf("restarted, and not for its hook: %s", s)
 	}}
 
 	// succeeded: the pod was Ready and has ended well, its sidecars too.
