@@ -157,6 +157,7 @@ func (b *bench) ownCost(name string, objects, runs int) (float64, row, error) {
 	}
 	// 50,000 objects are 120 MB, which need not stay.
 	defer os.Remove(file)
+	forgetPeak()
 	got, err := samples(file, []program{b.ours}, runs)
 	if err != nil {
 		return 0, row{}, err

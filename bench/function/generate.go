@@ -144,7 +144,7 @@ const podSpec = `      serviceAccountName: NAME
         env:
         - name: PORT
           value: "8080"
-        - name: POD_NAME
+        - name: POD
           valueFrom:
             fieldRef:
               fieldPath: metadata.name

@@ -167,6 +167,7 @@ func (t trial) measure() ([]row, error) {
 		return nil, fmt.Errorf("rewrite-probes wrote %d rewritten paths and %d bytes; at least %d and %d were due",
 			out.probes, out.bytes, t.probes, info.Size()/2)
 	}
+	forgetPeak()
 	programs := []program{t.ours}
 	for _, r := range t.rivals {
 		programs = append(programs, r.program)

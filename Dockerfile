@@ -1,0 +1,35 @@
+# Both images hold one static binary and nothing else. `make dist` compiles
+# them; `make images` builds these from it:
+#
+#   docker build --target rewrite-probes .
+#   docker build --target probe-proxy .
+
+FROM scratch AS base
+ARG VERSION=dev
+ARG COMMIT=unknown
+LABEL org.opencontainers.image.source="https://github.com/rewrite-probes/rewrite-probes" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${COMMIT}"
+# kustomize and kpt run a function as nobody, by name.
+COPY build/passwd /etc/passwd
+COPY build/group /etc/group
+
+FROM base AS rewrite-probes
+ARG TARGETOS=linux
+ARG TARGETARCH=amd64
+LABEL org.opencontainers.image.title="rewrite-probes" \
+      org.opencontainers.image.description="KRM function: makes probes and HTTP hooks work in a mesh that demands mTLS"
+COPY dist/${TARGETOS}-${TARGETARCH}/rewrite-probes /rewrite-probes
+USER 65532:65532
+ENTRYPOINT ["/rewrite-probes"]
+
+FROM base AS probe-proxy
+ARG TARGETOS=linux
+ARG TARGETARCH=amd64
+LABEL org.opencontainers.image.title="probe-proxy" \
+      org.opencontainers.image.description="Sidecar: answers rewritten probes as the kubelet would have probed"
+COPY dist/${TARGETOS}-${TARGETARCH}/probe-proxy /probe-proxy
+# Never 1337: the mesh would take its requests for the proxy's own.
+USER 65532:65532
+ENTRYPOINT ["/probe-proxy"]

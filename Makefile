@@ -1,0 +1,113 @@
+# `make help` lists what can be run. Everything is built into bin/ and dist/.
+
+GO ?= go
+export CGO_ENABLED ?= 0
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+LDFLAGS = -s -w -X main.version=$(VERSION)
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+
+# Modules of their own, apart from what is shipped because of what they need.
+MODULES := $(sort $(patsubst %/go.mod,%,$(wildcard go.mod */go.mod */*/go.mod */*/*/go.mod)))
+MODULES := . $(filter-out go.mod bin/%,$(MODULES))
+# Modules that only pin what is built from elsewhere.
+NO_CODE := tools e2e/kubernetes
+
+FUZZTIME ?= 30s
+BENCHFLAGS ?=
+EXAMPLE = kustomization-example
+
+.PHONY: help
+help: ## list what can be run
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: bin/rewrite-probes $(if $(wildcard sidecar/*.go),bin/probe-proxy) ## build both programs into bin/
+
+# Go knows best what is out of date.
+.PHONY: bin/rewrite-probes bin/probe-proxy
+bin/rewrite-probes:
+	@$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./fn
+bin/probe-proxy:
+	@$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./sidecar
+
+bin/kustomize: tools/go.mod tools/go.sum
+	$(GO) -C tools build -o ../$@ sigs.k8s.io/kustomize/kustomize/v5
+	@touch $@
+bin/staticcheck: tools/go.mod tools/go.sum
+	$(GO) -C tools build -o ../$@ honnef.co/go/tools/cmd/staticcheck
+	@touch $@
+
+.PHONY: test
+test: bin/kustomize ## run the tests of what is shipped
+	$(GO) test ./...
+
+.PHONY: example
+example: bin/rewrite-probes bin/kustomize ## render kustomization-example with the function, and explain
+	@bin/kustomize build --enable-alpha-plugins --enable-exec $(EXAMPLE)
+	@printf '\nWhat was done, and why (rewrite-probes explain):\n\n'
+	@bin/kustomize build $(EXAMPLE)/overlay | bin/rewrite-probes explain -
+
+.PHONY: example-pipe
+example-pipe: bin/rewrite-probes bin/kustomize ## the same by `kustomize build | rewrite-probes -`
+	@bin/kustomize build $(EXAMPLE)/overlay | bin/rewrite-probes --config $(EXAMPLE)/rewrite-probes.yaml -
+
+.PHONY: bench
+bench: bench-function bench-sidecar ## measure both programs against their peers
+
+.PHONY: bench-function
+bench-function: bin/rewrite-probes bin/kustomize ## measure the function against no-ops on the kpt SDK and kyaml
+	@mkdir -p bin/bench
+	@$(GO) -C bench/function build -o ../../bin/bench/ ./...
+	@bin/bench/function $(BENCHFLAGS)
+
+.PHONY: bench-sidecar
+bench-sidecar: ## measure what the sidecar costs a pod
+	@if [ -f bench/sidecar/go.mod ]; then $(GO) -C bench/sidecar run . $(BENCHFLAGS); else $(GO) test -run '^$$' -bench . ./sidecar/...; fi
+
+.PHONY: conformance
+conformance: ## compare with the kubelet's own probers and Istio's own injector
+	@set -e; for m in $(filter conformance%,$(MODULES)); do echo "# $$m"; $(GO) -C $$m test ./...; done
+
+.PHONY: e2e
+e2e: ## run real kubelets, API servers and container engines (Linux, root)
+	@set -e; for m in $(filter e2e%,$(MODULES)); do echo "# $$m"; $(GO) -C $$m test -v ./...; done
+
+.PHONY: fuzz
+fuzz: ## run every fuzz test for FUZZTIME (30s)
+	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' $$(git ls-files '*_test.go') | sed 's/:func /:/' | sort | \
+	while IFS=: read -r file name; do \
+		echo "# $$name in $$(dirname $$file)"; \
+		$(GO) -C $$(dirname $$file) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) . || exit 1; \
+	done
+
+.PHONY: lint
+lint: bin/staticcheck ## gofmt, go vet, staticcheck and go mod tidy, in every module
+	@unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
+	@set -e; for m in $(MODULES); do echo "# $$m: go mod tidy -diff"; $(GO) -C $$m mod tidy -diff; done
+	@set -e; for m in $(filter-out $(NO_CODE),$(MODULES)); do \
+		echo "# $$m: go vet, staticcheck"; \
+		$(GO) -C $$m vet ./...; \
+		(cd $$m && $(CURDIR)/bin/staticcheck ./...); \
+	done
+
+.PHONY: dist
+dist: ## cross-compile both programs into dist/OS-ARCH/, with checksums
+	@rm -rf dist
+	@set -e; for p in $(PLATFORMS); do \
+		out=dist/$${p%/*}-$${p#*/}; ext=; [ $${p%/*} = windows ] && ext=.exe; mkdir -p $$out; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $$out/rewrite-probes$$ext ./fn; \
+		[ $${p%/*} = linux ] || continue; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $$out/probe-proxy ./sidecar; \
+	done
+	@cd dist && find . -type f ! -name SHA256SUMS | sort | sed 's|^\./||' | xargs sha256sum > SHA256SUMS && cat SHA256SUMS
+
+.PHONY: images
+images: dist ## build the two images (ENGINE=docker, podman)
+	$(or $(ENGINE),docker) build --target rewrite-probes --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t rewrite-probes:$(VERSION) .
+	$(or $(ENGINE),docker) build --target probe-proxy --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t probe-proxy:$(VERSION) .
+
+.PHONY: clean
+clean: ## remove bin/ and dist/
+	rm -rf bin dist
