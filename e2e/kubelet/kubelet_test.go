@@ -60,6 +60,20 @@ func TestPodsFareAsExpectedAsTheyAreAndRewritten(t *testing.T) {
 	}
 }
 
+func TestIstiosStatusServerGivesTheSameVerdicts(t *testing.T) {
+	for _, p := range pods {
+		if p.name == "opted-out" {
+			continue // nobody answers for it
+		}
+		t.Run(p.name+"/istio-status", func(t *testing.T) {
+			t.Parallel()
+			manifest := pod(t, p.name, "default")
+			answeredByIstio(t, manifest)
+			judge(t, p.name+"-istio", p.rewritten, manifest)
+		})
+	}
+}
+
 func TestEveryPodHasAnExpectation(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "e2e/pods/*.yaml"))
 	if err != nil {

@@ -21,7 +21,8 @@ import (
 const (
 	appImage   = "localhost/app:e2e"
 	meshImage  = "localhost/mesh:e2e"
-	proxyImage = "localhost/probe-proxy:e2e"
+	proxyImage = "localhost/probe-proxy:e2e" // the name stands in ../pods/config too
+	istioImage = "localhost/istiostatus:e2e"
 )
 
 var (
@@ -96,6 +97,7 @@ func writeImages(dir string) ([]string, error) {
 		{Name: meshImage, Files: mesh},
 		{Name: appImage, Entrypoint: []string{"/app"}, User: "1000", Files: map[string]string{"/app": filepath.Join(bin, "app")}},
 		{Name: proxyImage, Entrypoint: []string{"/probe-proxy"}, User: "65532", Files: map[string]string{"/probe-proxy": filepath.Join(root, "bin/probe-proxy")}},
+		{Name: istioImage, Entrypoint: []string{"/istiostatus"}, User: "65532", Files: map[string]string{"/istiostatus": filepath.Join(bin, "istiostatus")}},
 	}
 	var files []string
 	for _, im := range images {
@@ -133,6 +135,21 @@ func pod(t *testing.T, name, config string) map[string]any {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// answeredByIstio puts Istio's status server in the place of probe-proxy.
+func answeredByIstio(t *testing.T, p map[string]any) {
+	t.Helper()
+	for _, c := range p["spec"].(map[string]any)["initContainers"].([]any) {
+		if c := c.(map[string]any); c["name"] == "probe-proxy" {
+			c["image"] = istioImage
+			c["args"] = []any{"$(POD_IP)", "15020"}
+			delete(c, "startupProbe")         // it has no such path
+			c["resources"] = map[string]any{} // ours are too tight for it
+			return
+		}
+	}
+	t.Fatal("no container probe-proxy to be replaced")
 }
 
 // start gives a pod to the kubelet under a name of its own, inside the mesh.
