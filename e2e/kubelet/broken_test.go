@@ -89,6 +89,24 @@ func TestAnAppThatNoLongerListensBecomesNotReady(t *testing.T) {
 	}
 }
 
+func TestAnAppThatIsKilledIsRestartedAndTheSidecarStays(t *testing.T) {
+	t.Parallel()
+	const name = "app-killed"
+	before := running(t, name, "hang")
+	if err := theNode.Kill(name, "app"); err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	s, err := theNode.WaitFor(name, 30*time.Second, func(s node.State) bool { return s.Ready && s.Containers["app"].Restarts == 1 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if restarts(s) != 1 || s.Containers["probe-proxy"].ID != before.Containers["probe-proxy"].ID {
+		t.Errorf("only the app may be restarted: %s", s)
+	}
+	note(t, "restarted and Ready again, sidecars not restarted", fmt.Sprintf("Ready again %.1f s after kill -9", s.At.Sub(killed).Seconds()))
+}
+
 // This one runs alone: it measures a gap, under load.
 func TestKillingTheSidecarUnderLoadLosesNoVerdictForLongerThanAPeriod(t *testing.T) {
 	const name, period = "killed", 10 * time.Second // the default period, which the manifest leaves
