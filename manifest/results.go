@@ -34,14 +34,15 @@ func (s *Stream) addResults(results []field.Map) error {
 	l := layout{eol: s.eol(), wide: r.items.col > r.col, colon: ": ", comma: ", ", json: true}
 	if !r.flow {
 		l.json = false
-		at := lineEnd(s.in, min(r.end, len(s.in)))
-		// A value of the last field may end with blank lines of its own.
-		text := spaces(r.col) + l.entry("results", list, r.col)
-		if at < len(s.in) {
-			s.splices = append(s.splices, splice{at + 1, at + 1, text + l.eol})
-		} else {
-			s.splices = append(s.splices, splice{at, at, l.eol + text + l.eol})
+		at := r.end
+		if s.in[at-1] != '\n' {
+			at = min(lineEnd(s.in, at)+1, len(s.in))
 		}
+		text := spaces(r.col) + l.entry("results", list, r.col) + l.eol
+		if s.in[at-1] != '\n' {
+			text = l.eol + text
+		}
+		s.splices = append(s.splices, splice{at, at, text})
 		return nil
 	}
 	at := r.end - 1

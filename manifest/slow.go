@@ -302,13 +302,22 @@ func (s *Stream) locateItems(seq *yaml.Node, next int, p *placer, info *docInfo)
 		}
 		if !it.notMapping {
 			if err := s.noteKind(n, p, &it); err != nil {
-				return fmt.Errorf("`items[%d]`: %w", i, err)
+				return inItem(i, "", err)
 			}
 		}
 		info.list = append(info.list, it)
 	}
 	noteShared(seq, info)
 	return nil
+}
+
+// inItem adds to an error the item that it is about, unless it names an
+// object already.
+func inItem(i int, list string, err error) error {
+	if e := (*Error)(nil); errors.As(err, &e) && e.Path == nil && e.Object == "" {
+		e.Err = fmt.Errorf("%s`items[%d]`: %w", list, i, e.Err)
+	}
+	return err
 }
 
 // dashLine gives the start of the line with the dash, in column col, of the

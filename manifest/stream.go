@@ -307,10 +307,7 @@ func (s *Stream) addItems(info *docInfo, list, itemAPI, itemKind string) error {
 			return s.errorAt(it.start, fmt.Errorf("%s: `items[%d]` must be a mapping", list, i))
 		}
 		if err := s.addObject(it, it.end, itemAPI, itemKind); err != nil {
-			if e := (*Error)(nil); errors.As(err, &e) && e.Path == nil && e.Object == "" {
-				e.Err = fmt.Errorf("%s: `items[%d]`: %w", list, i, e.Err)
-			}
-			return err
+			return inItem(i, list+": ", err)
 		}
 	}
 	return nil
