@@ -424,6 +424,9 @@ func (s *Stream) configObject(e entry) (*Object, error) {
 	return o, nil
 }
 
+// Name gives the name that was given to Read.
+func (s *Stream) Name() string { return s.name }
+
 // Objects gives all objects in order, those of nested Lists too, without the
 // functionConfig.
 func (s *Stream) Objects() []*Object { return s.objects }
