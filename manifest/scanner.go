@@ -829,12 +829,12 @@ func hexDigit(c byte) int {
 func blockScalar(in []byte, p, parent int) (next, end, indent int, ok bool) {
 	n := len(in)
 	p++
-	keep := false
+	keep, chomp := false, false
 	indent = -1
 	for i := 0; i < 2 && p < n; i++ {
 		switch c := in[p]; {
-		case c == '+' || c == '-':
-			keep = c == '+'
+		case (c == '+' || c == '-') && !chomp:
+			keep, chomp = c == '+', true
 			p++
 		case c >= '1' && c <= '9' && indent < 0:
 			indent = parent + int(c-'0')

@@ -506,6 +506,9 @@ func plainTag(n *yaml.Node) error {
 			n.Style = yaml.DoubleQuotedStyle
 		}
 	case "!!int", "!!float", "!!bool", "!!null":
+		if _, isString := resolve(n.Value).(string); isString {
+			return fmt.Errorf("%q must not have the tag %s", n.Value, tag)
+		}
 		n.Style = 0
 	case "!!map", "!!seq":
 		n.Tag = ""
