@@ -48,7 +48,6 @@ type corpus struct {
 	name, file string
 	probes     int // that must at least be rewritten
 	cpu        promise
-	memory     promise
 }
 
 // corpora gives the real-world manifests, or, where they are not on this
