@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,16 +49,20 @@ func Key(container string, s Slot) string {
 	return "/app-health/" + container + "/" + string(s)
 }
 
-var keyPattern = regexp.MustCompile(`^/(app-health|app-lifecycle)/([^/]+)/(livez|readyz|startupz|prestopz|poststartz)$`)
-
-// ParseKey takes a rewritten path apart; ok is false where it is none.
+// ParseKey takes a rewritten path apart; ok is false where it is none: the
+// pattern is Istio's, ^/(app-health|app-lifecycle)/[^/]+/(livez|readyz|startupz|prestopz|poststartz)$,
+// with the first part as the slot wants it.
 func ParseKey(key string) (container string, s Slot, ok bool) {
-	m := keyPattern.FindStringSubmatch(key)
-	if m == nil {
+	parts := strings.Split(key, "/")
+	if len(parts) != 4 {
 		return "", "", false
 	}
-	s = Slot(m[3])
-	return m[2], s, s.IsHook() == (m[1] == "app-lifecycle")
+	container, s = parts[2], Slot(parts[3])
+	switch s {
+	case Readiness, Liveness, Startup, PreStop, PostStart:
+		return container, s, container != "" && key == Key(container, s)
+	}
+	return "", "", false
 }
 
 // A Prober is one entry: exactly one handler and, for probes, the timeout.
