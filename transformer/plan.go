@@ -146,12 +146,15 @@ type Verdict struct {
 	Init      bool // it stands under initContainers
 	Slot      prober.Slot
 	Field     field.Path // of the probe: spec.template.spec.containers[0].livenessProbe
-	// Before and After are a few words for people: "httpGet https :8443/healthz".
-	// Before is the original where the probe was rewritten earlier; After is ""
-	// for a probe that is left alone.
+	// Before and After are a few words for people. Before is the original,
+	// "httpGet https :8443/healthz", and After where it goes,
+	// ":15020/app-health/web/livez"; of a probe that is restored Before is the
+	// rewritten one and After the original. After is "" where nothing changes
+	// hands: left alone or refused.
 	Before, After string
 	State         State
-	// Reason is a key of [Reasons]; "" where the probe is rewritten.
+	// Reason is a key of [Reasons]; "" where the probe is rewritten, or
+	// restored by [Planner.Restore].
 	Reason    string
 	StrictTLS Outcome
 }

@@ -1,22 +1,350 @@
 package transformer
 
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/prober"
+)
+
 // A Planner plans for one set of options. It holds no state between calls and
 // may be used by several goroutines at once.
 type Planner struct {
-	opts Options
+	opts    Options
+	dialect dialect
+	sidecar field.Map // probe-proxy as the options want it, but for its env and port
 }
 
-// New gives a planner; what the options' own check cannot know, such as a
-// port that the dialect reserves, is an error.
-func New(o Options) (*Planner, error) { return &Planner{opts: o}, nil }
+// New gives a planner. What a schema cannot tell of the options is an error:
+// a port that the mesh uses itself, an env var of ours, the uid of the mesh.
+func New(o Options) (*Planner, error) {
+	d, ok := dialects[o.Dialect]
+	if !ok {
+		return nil, fmt.Errorf("dialect %q must be istio", o.Dialect)
+	}
+	if !slices.Contains(d.answerers(), o.AnsweredBy) {
+		return nil, fmt.Errorf("answeredBy %q must be one of %s in the dialect %s", o.AnsweredBy, strings.Join(d.answerers(), ", "), o.Dialect)
+	}
+	if o.Port < 1 || o.Port > 65535 {
+		return nil, fmt.Errorf("port %d must be a port from 1 to 65535", o.Port)
+	}
+	if err := d.checkPort(o.Port); err != nil {
+		return nil, err
+	}
+	p := &Planner{opts: o, dialect: d}
+	if err := p.checkSidecar(); err != nil {
+		return nil, err
+	}
+	p.sidecar = p.sidecarBase()
+	return p, nil
+}
 
 // Plan plans the rewriting of one template: what carries it already is
 // brought to the planner's options, and a template that has opted out is
 // given back its originals.
-func (p *Planner) Plan(in Input) Plan { return Plan{} }
+func (p *Planner) Plan(in Input) Plan {
+	w := newWork(p, &in)
+	w.mesh = p.dialect.survey(w)
+	w.judge()
+	chosen := w.chosen()
+	if len(chosen) > 0 && !w.failed() {
+		w.check(chosen)
+	}
+	return w.finish(chosen)
+}
 
 // Restore plans the inverse: the original probes, and nothing of ours left.
-func (p *Planner) Restore(in Input) Plan { return Plan{} }
+// Opt-outs have no say in it.
+func (p *Planner) Restore(in Input) Plan {
+	w := newWork(p, &in)
+	said := w.findings
+	w.mesh = p.dialect.survey(w)
+	w.findings, w.restoring = said, true
+	for _, s := range w.slots {
+		if w.dangles(s) {
+			w.leave(s, "dangling", s.path, "%s", danglingText)
+		} else if !s.carried {
+			s.reason = "not-rewritten"
+		}
+	}
+	return w.finish(nil)
+}
 
-// Reasons gives every reason key, sorted.
-func Reasons() []ReasonDoc { return nil }
+const danglingText = "is a rewritten probe, but no container of the pod carries its original, so nothing answers it; it must be given its original back"
+
+// dangles tells whether a slot looks rewritten, and its original is lost.
+func (w *work) dangles(s *slot) bool {
+	kind, ok := s.current.kind()
+	return !s.carried && ok && kind == kindHTTPGet && w.p.dialect.looksRewritten(s.current.HTTPGet)
+}
+
+// leave notes why a slot is left alone, and says so.
+func (w *work) leave(s *slot, reason string, path field.Path, format string, args ...any) {
+	s.reason = reason
+	w.say(w.finding(reason, path, s.container.Name, format, args...))
+}
+
+// judge decides for every slot whether it is rewritten.
+func (w *work) judge() {
+	off := w.optOut()
+	skip := w.skipped()
+	counts := make(map[string]int)
+	for _, name := range w.containerNames() {
+		counts[name]++
+	}
+	concerned := false // by an opt-out
+	for _, s := range w.slots {
+		kind, ok := s.original.kind()
+		switch {
+		case !ok:
+			w.leave(s, "not-one-handler", s.path, "must have exactly one handler (exec, httpGet, tcpSocket, grpc, and for hooks sleep), and has %s", s.original)
+		case kind == kindExec || kind == kindSleep:
+			s.reason = "no-network"
+		case w.dangles(s):
+			w.leave(s, "dangling", s.path, "%s", danglingText)
+		case off != nil:
+			s.reason, concerned = off.Reason, true
+		case skip[s.container.Name]:
+			s.reason = "skipped-container"
+			w.say(w.finding(s.reason, s.path, s.container.Name, "container %q is named by the annotation `%s`", s.container.Name, ownSkipContainers))
+		case !w.selected(s, kind):
+			s.reason = "not-selected"
+		case s.name.IsHook() && kind != kindHTTPGet:
+			w.leave(s, "hook-never-works", s.path.Key(kind), "the kubelet has no %s hooks: this one always fails", kind)
+		case s.at.init && !isSidecar(s.at, s.container):
+			w.leave(s, "init-container", s.path, "the API server allows probes and hooks on an init container only with `restartPolicy: Always`")
+		case counts[s.container.Name] > 1 || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
+			w.leave(s, "container-name", w.containerPath(s.at).Key("name"), "%q must be the name of this container alone, without a slash", s.container.Name)
+		default:
+			w.judgeEndpoint(s, kind)
+		}
+	}
+	if off != nil && concerned {
+		verb := "left alone"
+		if w.carrying() {
+			verb = "restored"
+		}
+		off.Message += "; its probes are " + verb
+		w.say(*off)
+	}
+}
+
+// selected tells whether the options want the slot rewritten.
+func (w *work) selected(s *slot, kind string) bool {
+	r := w.p.opts.Rewrite
+	if s.name.IsHook() {
+		return r.Lifecycle || kind != kindHTTPGet
+	}
+	return map[string]bool{kindHTTPGet: r.HTTPGet, kindTCPSocket: r.TCPSocket, kindGRPC: r.GRPC}[kind]
+}
+
+// judgeEndpoint looks at what a handler dials, and when.
+func (w *work) judgeEndpoint(s *slot, kind string) {
+	port, host, _ := s.original.endpoint()
+	path := s.path.Key(kind)
+	if host != "" {
+		w.leave(s, "host-set", path.Key("host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
+		return
+	}
+	if kind == kindHTTPGet {
+		if scheme := text(s.original.HTTPGet.Scheme); scheme != "" && scheme != "HTTP" && scheme != "HTTPS" {
+			w.leave(s, "scheme-invalid", path.Key("scheme"), "%q must be HTTP or HTTPS", scheme)
+			return
+		}
+	}
+	n, err := resolve(port, s.container)
+	if err != nil {
+		w.leavePort(s, kind, port, err)
+		return
+	}
+	s.port = n
+	a := w.mesh.answerer
+	switch {
+	case n == a.port:
+		w.leave(s, "aims-at-probe-port", path.Key("port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
+	case !w.mesh.captures(n):
+		w.leave(s, "port-not-captured", path.Key("port"), "the mesh does not capture port %d, so the probe works as it is", n)
+	case !w.answeredInTime(s):
+		w.leave(s, "starts-before-answerer", s.path, "container %q starts before the one that answers rewritten probes, so this one is left alone; %s", s.container.Name, w.startsEarlierCure())
+	}
+}
+
+func (w *work) leavePort(s *slot, kind string, port field.IntOrString, err error) {
+	reason := "port-unresolved"
+	if _, numeric := err.(outOfRange); numeric {
+		reason = "port-invalid"
+	}
+	w.leave(s, reason, s.path.Key(kind, "port"), "%v; the probe is left alone", err)
+	w.findings[len(w.findings)-1].Current = port.Value()
+}
+
+// answeredInTime tells whether the answerer runs when the kubelet starts to
+// use the slot. Only init containers matter: the pod waits for each of them,
+// and would wait for ever.
+func (w *work) answeredInTime(s *slot) bool {
+	if !s.at.init {
+		return true
+	}
+	if w.mesh.answerer.who == AnsweredByProbeProxy {
+		return w.p.opts.ProbeProxy.Placement == PlacementNative
+	}
+	at, ok := w.proxyPlace()
+	return ok && s.at.startsAfter(at)
+}
+
+func (w *work) startsEarlierCure() string {
+	if w.mesh.answerer.who == AnsweredByProbeProxy {
+		return "`placement: native` starts probe-proxy first"
+	}
+	return "probe-proxy with `placement: native`, on a port of its own, would start first"
+}
+
+// proxyPlace gives the place of the mesh's proxy in the template, unless it
+// is one that was declared by us.
+func (w *work) proxyPlace() (at place, ok bool) {
+	containers(&w.in.Template.Spec, func(p place, c *Container) {
+		if w.p.dialect.isProxy(c) && !w.isOurs(p) && (!ok || !p.init) {
+			at, ok = p, true
+		}
+	})
+	return at, ok
+}
+
+// chosen gives the slots that are rewritten, each with what it becomes.
+func (w *work) chosen() []*slot {
+	var chosen []*slot
+	for _, s := range w.slots {
+		if s.reason == "" {
+			chosen = append(chosen, s)
+		}
+	}
+	for i, h := range w.p.dialect.assign(chosen, w.mesh.answerer) {
+		chosen[i].becomes = h
+	}
+	return slices.DeleteFunc(chosen, func(s *slot) bool { return s.becomes == nil })
+}
+
+// check says what keeps a template from being rewritten as it must be.
+func (w *work) check(chosen []*slot) {
+	w.findings = append(w.findings, w.mesh.conflicts...)
+	a := w.mesh.answerer
+	containers(&w.in.Template.Spec, func(at place, c *Container) {
+		if w.isOurs(at) {
+			return
+		}
+		if a.who == AnsweredByProbeProxy && c.Name == w.p.opts.ProbeProxy.Name {
+			w.say(w.finding("name-taken", w.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
+		}
+		if a.who == AnsweredByIstioProxy && w.p.dialect.isProxy(c) {
+			return
+		}
+		for i, p := range c.Ports {
+			if p.ContainerPort == int64(a.port) && (p.Protocol == "" || p.Protocol == "TCP") {
+				w.say(w.finding("port-taken", w.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another, or the functionConfig another `port`", a.port))
+			}
+		}
+	})
+	if a.who == AnsweredByProbeProxy {
+		w.checkProbeProxy()
+		return
+	}
+	at, declared := w.proxyPlace()
+	for _, s := range chosen {
+		if s.name == prober.PostStart && w.mesh.proxyLate != "" && !(declared && s.at.startsAfter(at)) {
+			w.say(w.finding("post-start-order", s.path, s.container.Name,
+				"a postStart hook runs before the next container starts, and %s", w.mesh.proxyLate))
+		}
+	}
+}
+
+// finish gives the plan.
+func (w *work) finish(chosen []*slot) Plan {
+	plan := Plan{Probes: make([]Verdict, 0, len(w.slots))}
+	if !w.failed() {
+		w.editAll(chosen)
+	}
+	failed := w.failed() // encoding may fail too
+	for _, s := range w.slots {
+		plan.Probes = append(plan.Probes, w.verdict(s, failed))
+	}
+	slices.SortStableFunc(w.findings, func(a, b Finding) int { return cmp.Compare(rank[a.Severity], rank[b.Severity]) })
+	plan.Findings = w.findings
+	if !failed {
+		plan.Edits = w.edits
+	}
+	return plan
+}
+
+var rank = map[Severity]int{Error: 0, Warning: 1, Info: 2}
+
+// verdict says what becomes of a slot.
+func (w *work) verdict(s *slot, failed bool) Verdict {
+	v := Verdict{
+		Container: s.container.Name, Init: s.at.init, Slot: s.name, Field: s.path,
+		Before: s.original.String(), State: LeftAlone, Reason: s.reason, StrictTLS: w.outcome(s),
+	}
+	switch {
+	case failed && (s.becomes != nil || s.carried):
+		v.State, v.Reason = Refused, w.firstError()
+	case s.becomes != nil:
+		v.After = address(s.becomes)
+		v.State = WouldRewrite
+		if len(handlerEdits(s.path, s.current, s.becomes)) == 0 {
+			v.State = Rewritten
+		}
+	case s.carried:
+		v.Before, v.After, v.State = s.current.String(), s.original.String(), WouldRestore
+	}
+	return v
+}
+
+func address(h *Handler) string {
+	_, words, _ := strings.Cut(h.String(), " ")
+	return words
+}
+
+func (w *work) firstError() string {
+	for _, f := range w.findings {
+		if f.Severity == Error {
+			return f.Reason
+		}
+	}
+	return ""
+}
+
+// outcome says what a slot as it was read does under strict mTLS.
+func (w *work) outcome(s *slot) Outcome {
+	kind, ok := s.current.kind()
+	port, host, dials := s.current.endpoint()
+	switch {
+	case !ok || !dials || s.carried || host != "":
+		return Unaffected
+	case w.dangles(s):
+		return Fails
+	case s.at.init && !isSidecar(s.at, s.container) || s.name.IsHook() && kind != kindHTTPGet:
+		return Unaffected // it never works
+	case w.mesh.captures == nil || !w.capturesPod():
+		return Unaffected
+	}
+	n, err := resolve(port, s.container)
+	switch {
+	case err != nil || !w.mesh.captures(n):
+		return Unaffected
+	case kind == kindTCPSocket:
+		return FalselyPasses
+	}
+	return Fails
+}
+
+// capturesPod tells whether the mesh takes what comes in to the pod at all.
+func (w *work) capturesPod() bool {
+	spec := &w.in.Template.Spec
+	if spec.HostNetwork || isWindows(spec) {
+		return false
+	}
+	off := w.mesh.optOut
+	return off == nil || off.Reason != "injection-off" && off.Reason != "namespace-not-injected"
+}

@@ -26,6 +26,7 @@ type Metadata struct {
 type PodSpec struct {
 	HostNetwork     bool                `json:"hostNetwork"`
 	RestartPolicy   string              `json:"restartPolicy"`
+	Args            []string            `json:"args"`
 	OS              *PodOS              `json:"os"`
 	NodeSelector    map[string]string   `json:"nodeSelector"`
 	SecurityContext *PodSecurityContext `json:"securityContext"`
@@ -49,6 +50,7 @@ type Container struct {
 	Name            string              `json:"name"`
 	Image           string              `json:"image"`
 	RestartPolicy   string              `json:"restartPolicy"`
+	Args            []string            `json:"args"`
 	Ports           []ContainerPort     `json:"ports"`
 	Env             []EnvVar            `json:"env"`
 	SecurityContext *PodSecurityContext `json:"securityContext"`

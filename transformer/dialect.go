@@ -1,0 +1,72 @@
+package transformer
+
+import (
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/prober"
+)
+
+// A dialect is the convention of one mesh: where rewritten probes go, how
+// their originals are carried, and what the mesh's own labels and annotations
+// say. Nothing else in this package knows a port, a path or an env var.
+//
+// All slots of a pod are assigned at once, since the paths of some
+// conventions depend on how many containers have a probe of one type; a slot
+// may be given another port than its neighbour, headers of its own, or stay
+// what it is. A convention that carries the originals outside the pod, in an
+// object beside the workload, gives no env and reads none.
+type dialect interface {
+	// answerers gives the values of [Options].AnsweredBy.
+	answerers() []string
+	// checkPort says why a probe port cannot be one; nil where it can.
+	checkPort(port int) error
+	// isProxy tells whether a container is the mesh's own proxy.
+	isProxy(c *Container) bool
+	// declare gives the container, without env, that stands for the mesh's
+	// proxy in a template until it is injected.
+	declare() field.Map
+	// survey reads the labels and annotations of the mesh and decides who
+	// answers. Its findings go to w.
+	survey(w *work) mesh
+	// assign gives what the handlers of the slots become, with nil for one
+	// that the convention does not rewrite.
+	assign(slots []*slot, a answerer) []*Handler
+	// looksRewritten tells whether a request is of the form that assign gives.
+	looksRewritten(h *HTTPGet) bool
+	// envName and encode give the env var that tells the answerer the originals.
+	envName() string
+	encode(slots []*slot) (string, error)
+	// decode reads the originals that a container carries; found is false
+	// where it carries none.
+	decode(c *Container) (originals map[string]*prober.Prober, found bool, err error)
+	// listens gives the ports on which a container that carries originals
+	// answers.
+	listens(w *work, c *Container) []int
+	// annotate gives the annotations of the template as they must be: without
+	// what was added for the answerers in past, with what now needs (nil:
+	// nothing is rewritten).
+	annotate(annotations map[string]string, m mesh, past []answerer, now *answerer) map[string]string
+}
+
+var dialects = map[string]dialect{"istio": istio{}}
+
+// An answerer is the process that answers rewritten probes.
+type answerer struct {
+	who  string // one of the AnsweredBy constants but auto
+	port int
+}
+
+// A mesh is what a dialect found out about one template.
+type mesh struct {
+	answerer answerer
+	present  bool // the pod has the mesh's proxy, or will have it
+	// optOut is the reason to leave the whole template alone, nil for none.
+	optOut *Finding
+	// captures tells whether the mesh takes what comes in on a port.
+	captures func(port int) bool
+	// conflicts says, for a template where something is to be rewritten, why
+	// that cannot be.
+	conflicts []Finding
+	// proxyLate says what puts the proxy before the other containers; "" where
+	// it is known to be there.
+	proxyLate string
+}

@@ -1,0 +1,240 @@
+package transformer
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/prober"
+)
+
+// editAll plans the edits: annotations, containers, probes.
+func (w *work) editAll(chosen []*slot) {
+	var now *answerer
+	var value string
+	if len(chosen) > 0 {
+		now = &w.mesh.answerer
+		var err error
+		if value, err = w.p.dialect.encode(chosen); err != nil {
+			panic(err) // strings and numbers always encode
+		}
+	}
+	w.editAnnotations(now)
+	w.editContainers(chosen, now, value)
+	for _, s := range w.slots {
+		switch {
+		case s.becomes != nil:
+			w.edit(handlerEdits(s.path, s.current, s.becomes)...)
+		case s.carried:
+			w.edit(handlerEdits(s.path, s.current, s.original)...)
+		}
+	}
+}
+
+func (w *work) edit(edits ...field.Edit) { w.edits = append(w.edits, edits...) }
+
+// editAnnotations makes the annotations of the template what the dialect
+// wants; a mapping that is emptied by that goes, and so does metadata.
+func (w *work) editAnnotations(now *answerer) {
+	var past []answerer
+	for _, k := range w.carriers {
+		if k.used || k.ours {
+			past = append(past, k.answerer())
+		}
+	}
+	have := w.annotations()
+	want := w.p.dialect.annotate(have, w.mesh, past, now)
+	if len(have) > 0 && len(want) == 0 {
+		path := w.template.Key("metadata")
+		if raw := w.rawMap(path); len(raw) != 1 || !w.hasOwnMetadata() {
+			path = path.Key("annotations")
+		}
+		w.edit(field.Edit{Op: field.Delete, Path: path})
+		return
+	}
+	path := w.template.Key("metadata", "annotations")
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if v, ok := have[key]; !ok || v != want[key] {
+			w.edit(field.Edit{Op: field.Set, Path: path.Key(key), Value: want[key]})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(have)) {
+		if _, ok := want[key]; !ok {
+			w.edit(field.Edit{Op: field.Delete, Path: path.Key(key)})
+		}
+	}
+}
+
+// editContainers puts the env var where the answerer finds it, and takes away
+// what is there of us besides.
+func (w *work) editContainers(chosen []*slot, now *answerer, value string) {
+	var keep *carrier
+	added := make(map[bool]bool) // by place.init: something is inserted there
+	var inserts []field.Edit
+	insert := func(at place, v field.Value) {
+		added[at.init] = true
+		inserts = append(inserts, field.Edit{Op: field.Insert, Path: w.containerPath(at), Value: v})
+	}
+	switch {
+	case now == nil:
+	case now.who == AnsweredByProbeProxy:
+		want := w.p.probeProxy(value)
+		existing := w.existingProbeProxy()
+		at := w.probeProxyPlace(chosen)
+		if existing != nil && w.staysInPlace(existing, chosen) {
+			keep = existing
+			w.editProbeProxy(existing, want)
+			break
+		}
+		if existing != nil {
+			for _, e := range existing.raw {
+				if !slices.Contains(ownedKeys, e.Key) {
+					want = append(want, e)
+				}
+			}
+		}
+		insert(at, want)
+	default:
+		keep = w.editProxy(value, insert)
+	}
+	w.removeCarriers(keep, added)
+	w.edit(inserts...)
+}
+
+// existingProbeProxy gives the probe-proxy to be brought up to date, of
+// several the one that has the wanted name.
+func (w *work) existingProbeProxy() *carrier {
+	var found *carrier
+	for _, k := range w.carriers {
+		if k.ours && !k.proxy && (found == nil || k.container.Name == w.p.opts.ProbeProxy.Name) {
+			found = k
+		}
+	}
+	return found
+}
+
+func (w *work) native() bool { return w.p.opts.ProbeProxy.Placement == PlacementNative }
+
+// probeProxyPlace gives where probe-proxy is added: natively before all other
+// init containers. As an ordinary container it is last, since kubectl's exec
+// and logs take the first, but first where a postStart hook needs it: those
+// hold up the containers that follow.
+func (w *work) probeProxyPlace(chosen []*slot) place {
+	if w.native() {
+		return place{init: true}
+	}
+	if slices.ContainsFunc(chosen, func(s *slot) bool { return s.name == prober.PostStart && !s.at.init }) {
+		return place{}
+	}
+	return place{index: len(w.in.Template.Spec.Containers)}
+}
+
+// staysInPlace tells whether a probe-proxy is where its placement wants it
+// and before every container that needs it to be.
+func (w *work) staysInPlace(k *carrier, chosen []*slot) bool {
+	return k.at.init == w.native() && !slices.ContainsFunc(chosen, func(s *slot) bool {
+		needed := s.at.init || s.name == prober.PostStart
+		return needed && k.at.startsAfter(s.at)
+	})
+}
+
+func (w *work) editProbeProxy(k *carrier, want field.Map) {
+	if k.raw == nil {
+		w.edit(field.Edit{Op: field.Set, Path: k.path, Value: want})
+		return
+	}
+	w.edit(diff(k.path, k.raw, want, func(key string) bool { return slices.Contains(ownedKeys, key) })...)
+}
+
+// editProxy puts the env var on the mesh's proxy, declaring it where there is
+// none, and gives the carrier that stays.
+func (w *work) editProxy(value string, insert func(place, field.Value)) *carrier {
+	at, ok := w.proxyPlace()
+	if !ok { // one that we declared earlier will do
+		for _, k := range w.carriers {
+			if k.proxy && k.ours && !k.at.init {
+				at, ok = k.at, true
+			}
+		}
+	}
+	if !ok {
+		env := field.List{w.p.envVar(value)}
+		insert(place{index: len(w.in.Template.Spec.Containers)}, append(w.p.dialect.declare(), field.Entry{Key: "env", Value: env}))
+		return nil
+	}
+	c := &w.in.Template.Spec.Containers
+	if at.init {
+		c = &w.in.Template.Spec.InitContainers
+	}
+	w.setEnv(w.containerPath(at).Key("env"), (*c)[at.index].Env, value)
+	for _, k := range w.carriers {
+		if k.at == at {
+			return k
+		}
+	}
+	return nil
+}
+
+// setEnv sets one env var; of several with its name one stays.
+func (w *work) setEnv(path field.Path, env []EnvVar, value string) {
+	last := -1
+	for i, e := range env {
+		if e.Name != w.p.dialect.envName() {
+			continue
+		}
+		if last >= 0 {
+			w.edit(field.Edit{Op: field.Delete, Path: path.Index(last)})
+		}
+		last = i
+	}
+	switch {
+	case last < 0:
+		w.edit(field.Edit{Op: field.Insert, Path: path.Index(len(env)), Value: w.p.envVar(value)})
+	case text(env[last].Value) != value:
+		w.edit(field.Edit{Op: field.Set, Path: path.Index(last).Key("value"), Value: value})
+	}
+}
+
+// removeCarriers takes away every carrier but keep: the whole container where
+// it is ours, else its env var. A list that is emptied goes.
+func (w *work) removeCarriers(keep *carrier, added map[bool]bool) {
+	size := map[bool]int{true: len(w.in.Template.Spec.InitContainers), false: len(w.in.Template.Spec.Containers)}
+	var gone []*carrier
+	deleted := make(map[bool]bool) // by place.init: the list as a whole
+	for _, k := range w.carriers {
+		switch {
+		case k == keep:
+		case k.ours:
+			gone = append(gone, k)
+			size[k.at.init]--
+		case k.used || k.proxy:
+			w.removeEnv(k)
+		}
+	}
+	for _, k := range gone {
+		if size[k.at.init] > 0 || added[k.at.init] {
+			w.edit(field.Edit{Op: field.Delete, Path: k.path})
+		} else if !deleted[k.at.init] {
+			deleted[k.at.init] = true
+			w.edit(field.Edit{Op: field.Delete, Path: w.spec.Key(k.at.list())})
+		}
+	}
+}
+
+// removeEnv takes the env var of a carrier away.
+func (w *work) removeEnv(k *carrier) {
+	path, env := k.path.Key("env"), k.container.Env
+	var at []int
+	for i, e := range env {
+		if e.Name == w.p.dialect.envName() {
+			at = append(at, i)
+		}
+	}
+	if len(at) == len(env) {
+		w.edit(field.Edit{Op: field.Delete, Path: path})
+		return
+	}
+	for _, i := range at {
+		w.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
+	}
+}

@@ -1,0 +1,410 @@
+package transformer
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/prober"
+)
+
+// istio is Istio's convention: every rewritten probe becomes an httpGet of a
+// path that names its container and slot, on the port of Istio's status
+// server, and one env var carries the originals.
+type istio struct{}
+
+// The labels and annotations of Istio.
+const (
+	istioRewrite      = "sidecar.istio.io/rewriteAppHTTPProbers"
+	istioInject       = "sidecar.istio.io/inject"
+	istioStatusPort   = "status.sidecar.istio.io/port"
+	istioIncludePorts = "traffic.sidecar.istio.io/includeInboundPorts"
+	istioExcludePorts = "traffic.sidecar.istio.io/excludeInboundPorts"
+	istioProxyConfig  = "proxy.istio.io/config"
+	istioInjection    = "istio-injection"
+	istioRevision     = "istio.io/rev"
+)
+
+// istioHolds finds the setting in the YAML or JSON of a ProxyConfig.
+var istioHolds = regexp.MustCompile(`holdApplicationUntilProxyStarts"?\s*:\s*true`)
+
+const istioProxyName = "istio-proxy"
+
+// istioReserved are the ports of Istio's own processes in a pod, but for the
+// status server's.
+var istioReserved = []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090}
+
+// istioNeverCaptured are the ports that the mesh leaves alone in any pod.
+var istioNeverCaptured = []int{prober.DefaultPort, 15021, 15090}
+
+// istioNeverInjected are the namespaces that Istio's injector passes over.
+var istioNeverInjected = []string{"kube-system", "kube-public", "kube-node-lease"}
+
+func (istio) answerers() []string {
+	return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy}
+}
+
+func (istio) checkPort(port int) error {
+	if slices.Contains(istioReserved, port) {
+		return fmt.Errorf("port %d is one of Istio's own (%s) and must be another", port, joinPorts(istioReserved))
+	}
+	return nil
+}
+
+func joinPorts(ports []int) string {
+	words := make([]string, len(ports))
+	for i, p := range ports {
+		words[i] = strconv.Itoa(p)
+	}
+	return strings.Join(words, ", ")
+}
+
+func (istio) isProxy(c *Container) bool { return c.Name == istioProxyName }
+
+// declare: without imagePullPolicy the API server's default for an untagged
+// image, Always, would be forced on the image that the injector puts in.
+func (istio) declare() field.Map {
+	return field.Map{
+		{Key: "name", Value: istioProxyName},
+		{Key: "image", Value: "auto"},
+		{Key: "imagePullPolicy", Value: "IfNotPresent"},
+	}
+}
+
+func (istio) assign(slots []*slot, a answerer) []*Handler {
+	handlers := make([]*Handler, len(slots))
+	for i, s := range slots {
+		key := prober.Key(s.container.Name, s.name)
+		h := HTTPGet{Path: &key, Port: field.IntOrString{Int: int64(a.port)}}
+		if o := s.original.HTTPGet; o != nil {
+			h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders
+			if text(o.Scheme) == "HTTPS" {
+				plain := "HTTP"
+				h.Scheme = &plain
+			}
+		}
+		handlers[i] = &Handler{HTTPGet: &h}
+	}
+	return handlers
+}
+
+func (istio) looksRewritten(h *HTTPGet) bool {
+	_, _, ok := prober.ParseKey(text(h.Path))
+	return ok
+}
+
+func (istio) envName() string { return prober.EnvName }
+
+func (istio) encode(slots []*slot) (string, error) {
+	probers := make(map[string]*prober.Prober, len(slots))
+	for _, s := range slots {
+		p := &prober.Prober{TimeoutSeconds: s.timeout}
+		port := prober.Port(s.port)
+		switch o := s.original; {
+		case o.HTTPGet != nil:
+			p.HTTPGet = &prober.HTTPGet{Path: text(o.HTTPGet.Path), Port: port, Scheme: text(o.HTTPGet.Scheme)}
+			if p.HTTPGet.Path == "" {
+				p.HTTPGet.Path = "/"
+			}
+			if p.HTTPGet.Scheme == "" {
+				p.HTTPGet.Scheme = "HTTP"
+			}
+		case o.TCPSocket != nil:
+			p.TCPSocket = &prober.TCPSocket{Port: port}
+		default:
+			service := text(o.GRPC.Service)
+			p.GRPC = &prober.GRPC{Port: port, Service: &service}
+		}
+		probers[prober.Key(s.container.Name, s.name)] = p
+	}
+	value, err := prober.Encode(probers)
+	// The kubelet expands $(NAME) in env values and makes one $ of $$.
+	return strings.ReplaceAll(value, "$", "$$"), err
+}
+
+func (istio) decode(c *Container) (map[string]*prober.Prober, bool, error) {
+	var env *EnvVar
+	for i := range c.Env {
+		if c.Env[i].Name == prober.EnvName {
+			env = &c.Env[i] // of several, the last one counts
+		}
+	}
+	switch {
+	case env == nil:
+		return nil, false, nil
+	case env.Value == nil:
+		return nil, true, fmt.Errorf("%s must have its value here, not come from elsewhere", prober.EnvName)
+	}
+	probers, bad, err := prober.Decode(strings.ReplaceAll(*env.Value, "$$", "$"))
+	if err == nil && len(bad) > 0 {
+		err = bad[0]
+	}
+	return probers, true, err
+}
+
+func (istio) listens(w *work, c *Container) []int {
+	if !w.p.dialect.isProxy(c) {
+		return []int{probeProxyPort(c)}
+	}
+	ports := []int{prober.DefaultPort, w.p.opts.Port}
+	if n, err := istioStatus(w.annotations()); n != 0 && err == nil {
+		ports = append([]int{n}, ports...)
+	}
+	return ports
+}
+
+// istioStatus gives the port of Istio's status server where the annotation
+// moves it; 0 where it does not.
+func istioStatus(annotations map[string]string) (int, error) {
+	v, ok := annotations[istioStatusPort]
+	if !ok {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(v))
+	if err != nil || n < 1 || n > 65535 || slices.Contains(istioReserved, n) {
+		return 0, errors.New("must be a port from 1 to 65535 that is none of " + joinPorts(istioReserved))
+	}
+	return n, nil
+}
+
+func (d istio) survey(w *work) mesh {
+	m := mesh{
+		present:  d.isPresent(w),
+		optOut:   d.optOut(w),
+		captures: d.captures(w),
+	}
+	d.checkPortLists(w)
+	if !istioHolds.MatchString(w.annotations()[istioProxyConfig]) {
+		m.proxyLate = "istio-proxy must start first: it does as a native sidecar, and with `holdApplicationUntilProxyStarts: true` in the annotation `" + istioProxyConfig + "`"
+	}
+	status, err := istioStatus(w.annotations())
+	m.answerer = d.answerer(w.p.opts, m.present, status, err != nil)
+	if m.answerer.who == AnsweredByIstioProxy {
+		m.conflicts = d.proxyConflicts(w, err)
+		return m
+	}
+	if status == 0 {
+		status = prober.DefaultPort
+	}
+	if m.present && m.answerer.port == status {
+		m.conflicts = append(m.conflicts, w.finding("port-collision", nil, "",
+			"port %d is answered by istio-proxy in this pod, and probe-proxy cannot listen there too; the functionConfig must have `answeredBy: istio-proxy`, or for `port` another one, such as 15099", status))
+	}
+	if ports, all, ok := istioPorts(w, istioIncludePorts); ok && !all && slices.Contains(ports, m.answerer.port) {
+		m.conflicts = append(m.conflicts, w.annotationFinding("probe-port-captured", istioIncludePorts,
+			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
+	}
+	return m
+}
+
+// answerer decides who answers. Istio's agent answers on its status port
+// alone: on another port, auto takes probe-proxy, which runs beside it.
+func (istio) answerer(o Options, present bool, status int, badStatus bool) answerer {
+	who := o.AnsweredBy
+	if who == AnsweredByAuto {
+		who = AnsweredByProbeProxy
+		if present && (o.Port == prober.DefaultPort || o.Port == status) {
+			who = AnsweredByIstioProxy
+		}
+	}
+	if who == AnsweredByIstioProxy && status != 0 && !badStatus {
+		return answerer{who, status}
+	}
+	return answerer{who, o.Port}
+}
+
+func (d istio) proxyConflicts(w *work, badStatus error) []Finding {
+	var found []Finding
+	if badStatus != nil {
+		found = append(found, w.annotationFinding("status-port-invalid", istioStatusPort, "%v", badStatus))
+	}
+	for i := range w.in.Template.Spec.InitContainers {
+		if c := &w.in.Template.Spec.InitContainers[i]; d.isProxy(c) && c.Image == "auto" {
+			found = append(found, w.finding("proxy-in-init-containers", w.spec.Key("initContainers").Index(i), c.Name,
+				"stands for the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode does"))
+		}
+	}
+	return found
+}
+
+// isPresent tells whether the pod has istio-proxy, other than one that was
+// declared by us, or asks for it.
+func (d istio) isPresent(w *work) bool {
+	found := false
+	containers(&w.in.Template.Spec, func(at place, c *Container) {
+		found = found || d.isProxy(c) && !w.isOurs(at)
+	})
+	if found {
+		return true
+	}
+	if inject, set := istioInjectSwitch(&w.in.Template.Metadata); set {
+		return inject
+	}
+	if w.in.Template.Metadata.Labels[istioRevision] != "" {
+		return true
+	}
+	ns := w.in.Namespace
+	return ns != nil && (ns.Labels[istioInjection] == "enabled" || ns.Labels[istioRevision] != "")
+}
+
+// istioInjectSwitch reads the switch of a template, the label before the
+// annotation, with the values that the injector takes.
+func istioInjectSwitch(m *Metadata) (inject, set bool) {
+	v := m.Labels[istioInject]
+	if v == "" {
+		v = m.Annotations[istioInject]
+	}
+	switch strings.ToLower(v) {
+	case "":
+		return false, false
+	case "y", "yes", "true", "on":
+		return true, true
+	}
+	return false, true
+}
+
+// optOut finds what keeps Istio, or Istio's rewriting, out of the pod.
+func (istio) optOut(w *work) *Finding {
+	const what = "the mesh does not capture this pod"
+	if f := w.switchedOff(istioRewrite, "istio-opt-out", &w.in.Template.Metadata, w.template.Key("metadata"), "template"); f != nil && !w.carrying() {
+		return f
+	}
+	if _, misplaced := w.in.Workload.Annotations[istioRewrite]; misplaced && w.hasOwnMetadata() {
+		w.say(w.metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(istioRewrite), w.in.Workload.Annotations[istioRewrite],
+			"has no effect here; it must stand under `%s`", w.template.Key("metadata", "annotations")))
+	}
+	if inject, set := istioInjectSwitch(&w.in.Template.Metadata); set && !inject {
+		kind, value := "labels", w.in.Template.Metadata.Labels[istioInject]
+		if value == "" {
+			kind, value = "annotations", w.annotations()[istioInject]
+		}
+		f := w.metadataFinding("injection-off", w.template.Key("metadata", kind, istioInject), value, "switches injection off, so "+what)
+		return &f
+	}
+	if slices.Contains(istioNeverInjected, w.in.NamespaceName) {
+		f := w.finding("namespace-not-injected", nil, "", "namespace %q is never injected, so %s", w.in.NamespaceName, what)
+		return &f
+	}
+	if ns := w.in.Namespace; ns != nil && ns.Labels[istioInjection] == "disabled" {
+		f := w.finding("namespace-not-injected", nil, "", "Namespace %q has the label `%s: disabled`, so %s", ns.Name, istioInjection, what)
+		return &f
+	}
+	return nil
+}
+
+// captures: where includeInboundPorts lists ports, Istio does not look at
+// excludeInboundPorts.
+func (istio) captures(w *work) func(int) bool {
+	include, all, listed := istioPorts(w, istioIncludePorts)
+	exclude, _, _ := istioPorts(w, istioExcludePorts)
+	return func(port int) bool {
+		switch {
+		case slices.Contains(istioNeverCaptured, port):
+			return false
+		case listed && !all:
+			return slices.Contains(include, port)
+		}
+		return !slices.Contains(exclude, port)
+	}
+}
+
+// istioPorts reads an annotation that lists ports. all is set for "*"; what
+// is no port is left out.
+func istioPorts(w *work, key string) (ports []int, all, ok bool) {
+	v, ok := w.annotations()[key]
+	if strings.TrimSpace(v) == "*" {
+		return nil, true, ok
+	}
+	for item := range strings.SplitSeq(v, ",") {
+		if n, err := strconv.Atoi(strings.TrimSpace(item)); err == nil {
+			ports = append(ports, n)
+		}
+	}
+	return ports, false, ok
+}
+
+// checkPortLists warns of what no port list can hold; the injector would
+// refuse such a pod.
+func (istio) checkPortLists(w *work) {
+	for _, key := range []string{istioIncludePorts, istioExcludePorts} {
+		v := strings.TrimSpace(w.annotations()[key])
+		if v == "" || v == "*" && key == istioIncludePorts {
+			continue
+		}
+		for item := range strings.SplitSeq(v, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(item))
+			if err != nil || n < 1 || n > 65535 {
+				w.say(w.annotationFinding("port-list-invalid", key, "must be ports joined by commas, and %q is none", item))
+				break
+			}
+		}
+	}
+}
+
+// annotate: Istio's own rewriter must stay off where its injector may see the
+// pod, and the mesh must not capture the port of a probe-proxy that runs
+// beside its proxy.
+func (istio) annotate(annotations map[string]string, m mesh, past []answerer, now *answerer) map[string]string {
+	out := maps.Clone(annotations)
+	if out == nil {
+		out = make(map[string]string)
+	}
+	beside := func(a answerer) bool { return a.who == AnsweredByProbeProxy && a.port != prober.DefaultPort }
+	marked := func(a answerer) bool { return a.who == AnsweredByIstioProxy || beside(a) || m.present }
+	for _, a := range past {
+		if off, err := strconv.ParseBool(out[istioRewrite]); marked(a) && err == nil && !off {
+			delete(out, istioRewrite)
+		}
+		if beside(a) && (now == nil || *now != a) {
+			dropPort(out, a.port)
+		}
+	}
+	if now == nil {
+		return out
+	}
+	if marked(*now) {
+		// A value of the user's that means the same stays as it is written.
+		was, set := annotations[istioRewrite]
+		if on, err := strconv.ParseBool(was); !set || err != nil || on {
+			was = "false"
+		}
+		out[istioRewrite] = was
+	}
+	if include, set := out[istioIncludePorts]; beside(*now) && (!set || strings.TrimSpace(include) == "*") {
+		addPort(out, now.port)
+	}
+	return out
+}
+
+func addPort(annotations map[string]string, port int) {
+	v := annotations[istioExcludePorts]
+	for item := range strings.SplitSeq(v, ",") {
+		if strings.TrimSpace(item) == strconv.Itoa(port) {
+			return
+		}
+	}
+	if strings.TrimSpace(v) != "" {
+		v += ","
+	}
+	annotations[istioExcludePorts] = v + strconv.Itoa(port)
+}
+
+func dropPort(annotations map[string]string, port int) {
+	v, ok := annotations[istioExcludePorts]
+	if !ok {
+		return
+	}
+	items := slices.DeleteFunc(strings.Split(v, ","), func(item string) bool {
+		return strings.TrimSpace(item) == strconv.Itoa(port)
+	})
+	if len(items) == 0 {
+		delete(annotations, istioExcludePorts)
+		return
+	}
+	annotations[istioExcludePorts] = strings.Join(items, ",")
+}

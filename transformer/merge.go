@@ -1,0 +1,89 @@
+package transformer
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+)
+
+// merge lays over on base, mappings deeply; a nil value takes a key away.
+func merge(base, over field.Map) field.Map {
+	out := slices.Clone(base)
+	for _, e := range over {
+		i := slices.IndexFunc(out, func(o field.Entry) bool { return o.Key == e.Key })
+		switch {
+		case e.Value == nil && i < 0:
+		case e.Value == nil:
+			out = slices.Delete(out, i, i+1)
+		case i < 0:
+			out = append(out, e)
+		default:
+			b, isMap := out[i].Value.(field.Map)
+			if o, both := e.Value.(field.Map); isMap && both {
+				out[i].Value = merge(b, o)
+			} else {
+				out[i].Value = e.Value
+			}
+		}
+	}
+	return out
+}
+
+// mergeEnv lays env vars over others by name.
+func mergeEnv(base, over field.List) field.List {
+	out := slices.Clone(base)
+	for _, v := range over {
+		name, _ := v.(field.Map).Get("name")
+		i := slices.IndexFunc(out, func(o field.Value) bool {
+			n, _ := o.(field.Map).Get("name")
+			return n == name
+		})
+		if i < 0 {
+			out = append(out, v)
+		} else {
+			out[i] = v
+		}
+	}
+	return out
+}
+
+// diff gives the edits that make the value at path, have, into want. owned
+// tells which keys of a mapping are deleted where want has them not; nil: all.
+func diff(path field.Path, have, want field.Value, owned func(key string) bool) []field.Edit {
+	switch w := want.(type) {
+	case field.Map:
+		if h, ok := have.(field.Map); ok {
+			return diffMaps(path, h, w, owned)
+		}
+	case field.List:
+		if h, ok := have.(field.List); ok && len(h) == len(w) {
+			var edits []field.Edit
+			for i := range w {
+				edits = append(edits, diff(path.Index(i), h[i], w[i], nil)...)
+			}
+			return edits
+		}
+	}
+	if reflect.DeepEqual(have, want) {
+		return nil
+	}
+	return []field.Edit{{Op: field.Set, Path: path, Value: want}}
+}
+
+func diffMaps(path field.Path, have, want field.Map, owned func(key string) bool) []field.Edit {
+	var edits []field.Edit
+	for _, e := range want {
+		if h, ok := have.Get(e.Key); ok {
+			edits = append(edits, diff(path.Key(e.Key), h, e.Value, nil)...)
+		} else {
+			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(e.Key), Value: e.Value})
+		}
+	}
+	for _, e := range have {
+		if _, wanted := want.Get(e.Key); !wanted && (owned == nil || owned(e.Key)) {
+			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(e.Key)})
+		}
+	}
+	return edits
+}

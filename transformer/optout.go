@@ -1,0 +1,120 @@
+package transformer
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+)
+
+// Our own annotations.
+const (
+	ownRewrite        = "rewrite-probes.io/rewrite"
+	ownSkipContainers = "rewrite-probes.io/skip-containers"
+)
+
+// optOut finds the reason to leave the whole template alone, nil for none.
+func (w *work) optOut() *Finding {
+	template := &w.in.Template
+	var own *Finding
+	for _, place := range w.optOutPlaces() {
+		if f := w.switchedOff(ownRewrite, "opt-out", place.metadata, place.path, place.what); f != nil && own == nil {
+			own = f
+		}
+	}
+	const what = "the mesh does not capture this pod"
+	switch {
+	case own != nil:
+		return own
+	case w.mesh.optOut != nil:
+		return w.mesh.optOut
+	case template.Spec.HostNetwork:
+		f := w.finding("host-network", w.spec.Key("hostNetwork"), "", what)
+		return &f
+	case isWindows(&template.Spec):
+		f := w.finding("windows", nil, "", "a pod for Windows, where no mesh has a sidecar")
+		return &f
+	}
+	return nil
+}
+
+func isWindows(spec *PodSpec) bool {
+	return spec.OS != nil && spec.OS.Name == "windows" || spec.NodeSelector["kubernetes.io/os"] == "windows"
+}
+
+// An optOutPlace is metadata that may hold an annotation of ours.
+type optOutPlace struct {
+	metadata *Metadata
+	path     field.Path
+	what     string // the object where that is another one
+}
+
+func (w *work) optOutPlaces() []optOutPlace {
+	places := []optOutPlace{{&w.in.Template.Metadata, w.template.Key("metadata"), ""}}
+	if w.hasOwnMetadata() {
+		places = append(places, optOutPlace{&w.in.Workload, field.NewPath("metadata"), ""})
+	}
+	if w.in.Namespace != nil {
+		places = append(places, optOutPlace{w.in.Namespace, nil, "Namespace " + strconv.Quote(w.in.Namespace.Name)})
+	}
+	return places
+}
+
+// switchedOff gives a finding where an annotation that holds a boolean is
+// false. One that cannot be read is said to be an error: whoever wrote it
+// wanted something else than the default.
+func (w *work) switchedOff(key, reason string, m *Metadata, path field.Path, what string) *Finding {
+	v, set := m.Annotations[key]
+	if !set {
+		return nil
+	}
+	on, err := strconv.ParseBool(v)
+	switch {
+	case err != nil:
+		const allowed = "must be one of true, false, 1, 0, t, f, T, F, TRUE, FALSE, True, False"
+		if path == nil {
+			w.say(w.finding("annotation-invalid", nil, "", "%s: annotation `%s` is %q, but "+allowed, what, key, v))
+		} else {
+			w.say(w.metadataFinding("annotation-invalid", path.Key("annotations", key), v, allowed))
+		}
+		return nil
+	case on:
+		return nil
+	}
+	f := w.finding(reason, nil, "", "%s has the annotation `%s: %s`", what, key, v)
+	if path != nil {
+		f = w.metadataFinding(reason, path.Key("annotations", key), v, "takes the pods out of the rewriting")
+	}
+	return &f
+}
+
+// skipped gives the names of the containers to be left alone; a name that no
+// container has is warned of, since it is likely a slip.
+func (w *work) skipped() map[string]bool {
+	skip := make(map[string]bool)
+	for _, place := range w.optOutPlaces() {
+		v, set := place.metadata.Annotations[ownSkipContainers]
+		if !set || place.path == nil {
+			continue
+		}
+		for name := range strings.SplitSeq(v, ",") {
+			name = strings.TrimSpace(name)
+			if name == "" {
+				continue
+			}
+			skip[name] = true
+			if known := w.containerNames(); !slices.Contains(known, name) {
+				w.say(w.metadataFinding("unknown-container", place.path.Key("annotations", ownSkipContainers), v,
+					"names the container %q, but the pod has only %s", name, strings.Join(known, ", ")))
+			}
+		}
+	}
+	return skip
+}
+
+func (w *work) containerNames() []string {
+	var names []string
+	containers(&w.in.Template.Spec, func(_ place, c *Container) { names = append(names, c.Name) })
+	return names
+}

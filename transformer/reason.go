@@ -1,0 +1,56 @@
+package transformer
+
+import "slices"
+
+// reasons is every reason key, sorted.
+var reasons = []ReasonDoc{
+	{"aims-at-probe-port", Warning, "The probe goes to the port of the rewritten probes already, and is not one of them.", "Set `port` in the functionConfig to another port, or give the probe the port of the app."},
+	{"annotation-invalid", Error, "An annotation that holds a boolean has a value that is none, and guessing could do the opposite of what was meant.", "Write \"true\" or \"false\"."},
+	{"annotation-misplaced", Warning, "`sidecar.istio.io/rewriteAppHTTPProbers` stands on the workload, where Istio does not look.", "Move it to the pod template, or use `rewrite-probes.io/rewrite`, which works in both places."},
+	{"container-name", Warning, "The container's name is empty, has a slash or is that of another container, so no path can name its probes.", "Give the container a name of its own."},
+	{"dangling", Warning, "The probe was rewritten earlier, and the env var with its original is gone: nothing answers it.", "Give the probe its original back, or the sidecar its env var."},
+	{"env-unreadable", Error, "The env var with the originals of rewritten probes cannot be read, so they cannot be given back.", "Repair the value, or delete the container or env var and give the probes their originals."},
+	{"hook-never-works", Warning, "The kubelet runs httpGet, exec and sleep hooks only; any other always fails, with or without a mesh.", "Make it an httpGet or exec hook."},
+	{"host-network", Info, "The pod uses the node's network, which no mesh captures.", "None is needed."},
+	{"host-set", Warning, "The probe goes to a host of its own choice and not to the pod, so the sidecar cannot make it in the kubelet's stead.", "Remove `host`; Pod Security refuses it as well."},
+	{"init-container", Warning, "Probes and hooks stand on an init container that is no native sidecar; the API server refuses that.", "Remove them, or set `restartPolicy: Always`."},
+	{"injection-off", Info, "The template switches the injection of the mesh's proxy off, so nothing captures its probes.", "None is needed."},
+	{"istio-opt-out", Info, "The template has `sidecar.istio.io/rewriteAppHTTPProbers: \"false\"`.", "Remove the annotation to have the probes rewritten."},
+	{"job-never-finishes", Error, "The pod is to finish, and an ordinary container probe-proxy would keep it running.", "Set `probeProxy.placement: native`."},
+	{"name-taken", Error, "A container of the app has the name of the container to be added.", "Set `probeProxy.name`, or rename the container."},
+	{"namespace-not-injected", Info, "The namespace is one where the mesh injects no proxy, so nothing captures the probes.", "None is needed."},
+	{"no-network", Info, "The handler is exec or sleep: the kubelet runs it in the container, and the mesh does not see it.", "None is needed."},
+	{"not-one-handler", Warning, "The probe or hook has no handler or several; the API server refuses that.", "Give it exactly one."},
+	{"not-rewritten", Info, "There is nothing to restore: the probe is not a rewritten one.", "None is needed."},
+	{"not-selected", Info, "The functionConfig's `rewrite` does not name this kind of handler.", "Add it to `rewrite`."},
+	{"opt-out", Info, "The template, the workload or its Namespace has `rewrite-probes.io/rewrite: \"false\"`.", "Remove the annotation to have the probes rewritten."},
+	{"port-collision", Error, "Istio's sidecar answers on its status port in this pod, and probe-proxy was to listen there too.", "Set `answeredBy: istio-proxy`, or `port` to another port."},
+	{"port-invalid", Warning, "The probe's port is missing or not between 1 and 65535.", "Write the port of the app."},
+	{"port-list-invalid", Warning, "An annotation that lists ports holds something else, and the mesh refuses such pods.", "Write port numbers joined by commas."},
+	{"port-not-captured", Info, "The mesh does not capture the probe's port, so the probe works as it is.", "None is needed."},
+	{"port-taken", Error, "A container of the app declares the port where rewritten probes are answered.", "Set `port` in the functionConfig to another port."},
+	{"port-unresolved", Warning, "The probe names a port that its container does not have; the kubelet cannot make it with or without a mesh.", "Declare the port under `ports` of the same container, or write its number."},
+	{"post-start-order", Warning, "The hook runs before the next container starts, and it is not known whether istio-proxy is up by then.", "Hold the application until the proxy starts, or use native sidecars."},
+	{"probe-port-captured", Error, "The template has the mesh capture the port of probe-proxy, so that the kubelet could not reach it.", "Take the port out of `traffic.sidecar.istio.io/includeInboundPorts`."},
+	{"proxy-in-init-containers", Warning, "An istio-proxy with `image: auto` stands under initContainers; an injector in ordinary mode adds a second one, which the API server refuses.", "Declare it under `containers`."},
+	{"proxy-uid", Error, "probe-proxy would run under the uid or gid of the mesh's proxy, whose connections to the app are treated otherwise.", "Set `probeProxy.securityContext.runAsUser` or `runAsGroup`."},
+	{"scheme-invalid", Warning, "The probe's scheme is neither HTTP nor HTTPS; the API server refuses that.", "Write HTTP or HTTPS, in capitals."},
+	{"skipped-container", Info, "The annotation `rewrite-probes.io/skip-containers` names the container.", "Take it out of the annotation to have its probes rewritten."},
+	{"starts-before-answerer", Warning, "The native sidecar starts before the container that answers rewritten probes, and the pod would wait for it for ever.", "Use probe-proxy with `placement: native`, which starts first."},
+	{"status-port-invalid", Error, "`status.sidecar.istio.io/port` is no port on which Istio's sidecar could answer rewritten probes.", "Write a port that is free, or remove the annotation."},
+	{"unknown-container", Warning, "`rewrite-probes.io/skip-containers` names a container that the pod does not have.", "Correct the name."},
+	{"windows", Info, "The pod runs on Windows, where no mesh has a sidecar.", "None is needed."},
+}
+
+// Reasons gives every reason key, sorted.
+func Reasons() []ReasonDoc { return slices.Clone(reasons) }
+
+var severities = func() map[string]Severity {
+	m := make(map[string]Severity, len(reasons))
+	for _, r := range reasons {
+		m[r.Key] = r.Severity
+	}
+	return m
+}()
+
+func severityOf(reason string) Severity { return severities[reason] }

@@ -1,0 +1,206 @@
+package transformer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/prober"
+)
+
+// proxyID is the uid and gid whose connections the mesh's rules for iptables
+// treat as the proxy's own: under it probe-proxy's would not reach the app.
+const proxyID = 1337
+
+// nobody is the uid and gid of probe-proxy, that of distroless images.
+const nobody = 65532
+
+// portEnv is the env var of probe-proxy for its port, and portFlag the flag.
+const (
+	portEnv  = "PROBE_PROXY_PORT"
+	portFlag = "--port"
+)
+
+const healthPath = "/healthz" // where probe-proxy answers for itself
+
+// sidecarDefaults are the parts of probe-proxy that the options are merged
+// over: what the Pod Security level "restricted" asks for, and what the
+// process was measured to need.
+//
+// It declares no ports: nothing needs the declaration, the kubelet goes by
+// number, Knative allows only one container to have any, and tools that scrape
+// every declared port would find one more.
+func sidecarDefaults() (resources, securityContext field.Map) {
+	resources = field.Map{
+		{Key: "requests", Value: field.Map{{Key: "cpu", Value: "5m"}, {Key: "memory", Value: "16Mi"}}},
+		{Key: "limits", Value: field.Map{{Key: "memory", Value: "32Mi"}}},
+	}
+	securityContext = field.Map{
+		{Key: "runAsUser", Value: nobody},
+		{Key: "runAsGroup", Value: nobody},
+		{Key: "runAsNonRoot", Value: true},
+		{Key: "readOnlyRootFilesystem", Value: true},
+		{Key: "allowPrivilegeEscalation", Value: false},
+		{Key: "capabilities", Value: field.Map{{Key: "drop", Value: field.List{"ALL"}}}},
+		{Key: "seccompProfile", Value: field.Map{{Key: "type", Value: "RuntimeDefault"}}},
+	}
+	return resources, securityContext
+}
+
+// ownedKeys are the fields of probe-proxy that its owner decides through the
+// options; others, such as volumeMounts, are left as they stand.
+var ownedKeys = []string{
+	"name", "image", "imagePullPolicy", "restartPolicy", "command", "args", "env", "startupProbe", "resources", "securityContext",
+}
+
+func (p *Planner) checkSidecar() error {
+	s := p.opts.ProbeProxy
+	switch {
+	case s.Name == "":
+		return errors.New("probeProxy.name must not be empty")
+	case p.dialect.isProxy(&Container{Name: s.Name}):
+		return fmt.Errorf("probeProxy.name %q is the mesh's own proxy and must be another", s.Name)
+	case s.Image == "":
+		return errors.New("probeProxy.image must not be empty")
+	case s.Placement != PlacementNative && s.Placement != PlacementContainer:
+		return fmt.Errorf("probeProxy.placement %q must be %s or %s", s.Placement, PlacementNative, PlacementContainer)
+	}
+	for _, item := range s.Env {
+		m, _ := item.(field.Map)
+		switch name, _ := m.Get("name"); name {
+		case nil, "":
+			return errors.New("probeProxy.env must be a list of env vars, each with a name")
+		case p.dialect.envName(), portEnv:
+			return fmt.Errorf("probeProxy.env must not have %s, which is written by rewrite-probes", name)
+		}
+	}
+	for _, key := range []string{"runAsUser", "runAsGroup"} {
+		if v, _ := s.SecurityContext.Get(key); v == proxyID {
+			return fmt.Errorf("probeProxy.securityContext.%s must not be %d: what the mesh's own uid sends is not taken to the app", key, proxyID)
+		}
+	}
+	return nil
+}
+
+// sidecarBase gives the container as far as all templates have it alike.
+func (p *Planner) sidecarBase() field.Map {
+	s := p.opts.ProbeProxy
+	resources, securityContext := sidecarDefaults()
+	m := field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.Image}}
+	if s.ImagePullPolicy != "" {
+		m = append(m, field.Entry{Key: "imagePullPolicy", Value: s.ImagePullPolicy})
+	}
+	if s.Placement == PlacementNative {
+		m = append(m, field.Entry{Key: "restartPolicy", Value: "Always"})
+	}
+	if p.opts.Port != prober.DefaultPort {
+		m = append(m, field.Entry{Key: "args", Value: field.List{portFlag + "=" + strconv.Itoa(p.opts.Port)}})
+	}
+	m = append(m,
+		field.Entry{Key: "env", Value: mergeEnv(field.List{field.Map{
+			{Key: "name", Value: "POD_IP"},
+			{Key: "valueFrom", Value: field.Map{{Key: "fieldRef", Value: field.Map{{Key: "fieldPath", Value: "status.podIP"}}}}},
+		}}, s.Env)},
+		// Every second for a minute: an image on the node is up at once.
+		field.Entry{Key: "startupProbe", Value: field.Map{
+			{Key: "httpGet", Value: field.Map{{Key: "path", Value: healthPath}, {Key: "port", Value: p.opts.Port}}},
+			{Key: "periodSeconds", Value: 1},
+			{Key: "failureThreshold", Value: 60},
+		}},
+	)
+	for _, e := range []struct {
+		key             string
+		defaults, given field.Map
+	}{{"resources", resources, s.Resources}, {"securityContext", securityContext, s.SecurityContext}} {
+		if v := merge(e.defaults, e.given); len(v) > 0 {
+			m = append(m, field.Entry{Key: e.key, Value: v})
+		}
+	}
+	return m
+}
+
+// probeProxy gives the container with the originals it is to answer for.
+func (p *Planner) probeProxy(originals string) field.Map {
+	m := slices.Clone(p.sidecar)
+	for i := range m {
+		if m[i].Key == "env" {
+			env := slices.Clone(m[i].Value.(field.List))
+			m[i].Value = append(env, p.envVar(originals))
+		}
+	}
+	return m
+}
+
+// envVar gives the env var that carries the originals.
+func (p *Planner) envVar(originals string) field.Map {
+	return field.Map{{Key: "name", Value: p.dialect.envName()}, {Key: "value", Value: originals}}
+}
+
+// probeProxyPort gives the port on which a probe-proxy listens.
+func probeProxyPort(c *Container) int {
+	for i, arg := range c.Args {
+		v, ok := strings.CutPrefix(arg, portFlag+"=")
+		if arg == portFlag && i+1 < len(c.Args) {
+			v, ok = c.Args[i+1], true
+		}
+		if n, err := strconv.Atoi(v); ok && err == nil {
+			return n
+		}
+	}
+	for _, e := range c.Env {
+		if n, err := strconv.Atoi(text(e.Value)); e.Name == portEnv && err == nil {
+			return n
+		}
+	}
+	return prober.DefaultPort
+}
+
+// isOurs tells whether a carrier was added as a whole: a probe-proxy by its
+// name or its startup probe, the mesh's proxy when it has nothing but what is
+// declared for it.
+func (p *Planner) isOurs(k *carrier) bool {
+	if !k.proxy {
+		c := k.container
+		return c.Name == p.opts.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
+			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && text(c.StartupProbe.HTTPGet.Path) == healthPath
+	}
+	declared := p.dialect.declare()
+	if len(k.raw) != len(declared)+1 || len(k.container.Env) != 1 {
+		return false
+	}
+	for _, e := range declared {
+		if v, _ := k.raw.Get(e.Key); v != e.Value {
+			return false
+		}
+	}
+	return true
+}
+
+// checkProbeProxy says why probe-proxy cannot be put into this pod.
+func (w *work) checkProbeProxy() {
+	spec := &w.in.Template.Spec
+	if w.p.opts.ProbeProxy.Placement == PlacementContainer {
+		policy := spec.RestartPolicy
+		if policy == "Never" || policy == "OnFailure" || w.in.JobLike {
+			w.say(w.finding("job-never-finishes", w.spec, "",
+				"the pod is to finish, and never would with probe-proxy as an ordinary container; it must be a native sidecar (`placement: native`)"))
+		}
+	}
+	if spec.SecurityContext == nil {
+		return
+	}
+	own, _ := w.p.sidecar.Get("securityContext")
+	set, _ := own.(field.Map)
+	for _, id := range []struct {
+		key   string
+		value *int64
+	}{{"runAsUser", spec.SecurityContext.RunAsUser}, {"runAsGroup", spec.SecurityContext.RunAsGroup}} {
+		if _, overridden := set.Get(id.key); !overridden && id.value != nil && *id.value == proxyID {
+			w.say(w.finding("proxy-uid", w.spec.Key("securityContext", id.key), "",
+				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", proxyID, id.key))
+		}
+	}
+}

@@ -1,0 +1,303 @@
+package transformer
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/prober"
+)
+
+// A slot is one probe or hook of a container while a plan is made.
+type slot struct {
+	at        place
+	container *Container
+	name      prober.Slot
+	path      field.Path
+	timeout   int // seconds, the API's default filled in; 0 for hooks
+
+	current  *Handler // as it was read
+	original *Handler // as its author wrote it: current, unless carried
+	carried  bool     // current is our rewriting of original
+	reason   string   // why it is not to be rewritten; "" where it is
+	port     int      // of original, resolved; 0 where it has none
+	becomes  *Handler // nil where it is not rewritten
+}
+
+// A place is where a container stands.
+type place struct {
+	init  bool
+	index int
+}
+
+func (p place) list() string {
+	if p.init {
+		return "initContainers"
+	}
+	return "containers"
+}
+
+// isSidecar tells whether a container is a native sidecar where it stands.
+func isSidecar(p place, c *Container) bool { return p.init && c.RestartPolicy == "Always" }
+
+// startsAfter tells whether a container at p starts after one at q, whatever
+// either of them is: init containers come first, and each list in its order.
+func (p place) startsAfter(q place) bool {
+	if p.init != q.init {
+		return q.init
+	}
+	return p.index > q.index
+}
+
+// containers gives every container with its place, init containers first.
+func containers(spec *PodSpec, yield func(place, *Container)) {
+	for i := range spec.InitContainers {
+		yield(place{true, i}, &spec.InitContainers[i])
+	}
+	for i := range spec.Containers {
+		yield(place{false, i}, &spec.Containers[i])
+	}
+}
+
+// slotsOf gives the slots of one container that hold anything.
+func slotsOf(at place, c *Container, path field.Path) []*slot {
+	var slots []*slot
+	for _, s := range []struct {
+		key   string
+		name  prober.Slot
+		probe *Probe
+	}{
+		{"readinessProbe", prober.Readiness, c.ReadinessProbe},
+		{"livenessProbe", prober.Liveness, c.LivenessProbe},
+		{"startupProbe", prober.Startup, c.StartupProbe},
+	} {
+		if s.probe == nil {
+			continue
+		}
+		timeout := 1
+		if t := s.probe.TimeoutSeconds; t != nil && *t > 0 {
+			timeout = int(*t)
+		}
+		slots = append(slots, &slot{at: at, container: c, name: s.name, path: path.Key(s.key), timeout: timeout, current: &s.probe.Handler})
+	}
+	if c.Lifecycle == nil {
+		return slots
+	}
+	for _, s := range []struct {
+		key  string
+		name prober.Slot
+		hook *Handler
+	}{
+		{"postStart", prober.PostStart, c.Lifecycle.PostStart},
+		{"preStop", prober.PreStop, c.Lifecycle.PreStop},
+	} {
+		if s.hook != nil {
+			slots = append(slots, &slot{at: at, container: c, name: s.name, path: path.Key("lifecycle", s.key), current: s.hook})
+		}
+	}
+	return slots
+}
+
+// The keys of the handlers.
+const (
+	kindExec      = "exec"
+	kindHTTPGet   = "httpGet"
+	kindTCPSocket = "tcpSocket"
+	kindGRPC      = "grpc"
+	kindSleep     = "sleep"
+)
+
+// kind gives the key of the one handler that is set; ok is false where none
+// or several are.
+func (h *Handler) kind() (kind string, ok bool) {
+	n := 0
+	for _, x := range []struct {
+		kind string
+		set  bool
+	}{
+		{kindExec, h.Exec != nil},
+		{kindHTTPGet, h.HTTPGet != nil},
+		{kindTCPSocket, h.TCPSocket != nil},
+		{kindGRPC, h.GRPC != nil},
+		{kindSleep, h.Sleep != nil},
+	} {
+		if x.set {
+			kind = x.kind
+			n++
+		}
+	}
+	return kind, n == 1
+}
+
+// endpoint gives the port and the host that a handler dials; ok is false for
+// one that dials nothing.
+func (h *Handler) endpoint() (port field.IntOrString, host string, ok bool) {
+	switch {
+	case h.HTTPGet != nil:
+		return h.HTTPGet.Port, h.HTTPGet.Host, true
+	case h.TCPSocket != nil:
+		return h.TCPSocket.Port, h.TCPSocket.Host, true
+	case h.GRPC != nil:
+		return h.GRPC.Port, "", true
+	}
+	return field.IntOrString{}, "", false
+}
+
+// String gives the handler in a few words: "httpGet https :8443/healthz".
+func (h *Handler) String() string {
+	kind, ok := h.kind()
+	port, host, dials := h.endpoint()
+	switch {
+	case kind == "":
+		return "no handler"
+	case !ok:
+		return "several handlers"
+	case !dials:
+		return kind
+	}
+	words := []string{kind}
+	address := host + ":" + port.String()
+	switch {
+	case h.HTTPGet != nil:
+		if strings.EqualFold(text(h.HTTPGet.Scheme), "HTTPS") {
+			words = append(words, "https")
+		}
+		address += "/" + strings.TrimPrefix(text(h.HTTPGet.Path), "/")
+	case h.GRPC != nil && text(h.GRPC.Service) != "":
+		address += " " + text(h.GRPC.Service)
+	}
+	return strings.Join(append(words, address), " ")
+}
+
+// text gives what a pointer points to, or "".
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// resolve gives the number of a port, as the kubelet finds it among the ports
+// of the same container. The error says what is wrong with it.
+//
+// The kubelet would take a string of digits too, but the API server refuses
+// one: a port's name must hold a letter.
+func resolve(port field.IntOrString, c *Container) (int, error) {
+	if !port.IsString {
+		return inRange(port.Int)
+	}
+	for _, p := range c.Ports {
+		if p.Name == port.Str && p.Name != "" {
+			return inRange(p.ContainerPort)
+		}
+	}
+	if port.Str != "" && strings.Trim(port.Str, "0123456789") == "" {
+		return 0, fmt.Errorf("is the string %q, which the API server refuses; a number must not be quoted", port.Str)
+	}
+	names := "has no named port"
+	var known []string
+	for _, p := range c.Ports {
+		if p.Name != "" {
+			known = append(known, fmt.Sprintf("%q", p.Name))
+		}
+	}
+	if len(known) > 0 {
+		names = "names " + strings.Join(known, ", ")
+	}
+	return 0, fmt.Errorf("names the port %q, but container %q %s; it must be a port's name or number", port.Str, c.Name, names)
+}
+
+func inRange(port int64) (int, error) {
+	if port < 1 || port > 65535 {
+		return 0, outOfRange(port)
+	}
+	return int(port), nil
+}
+
+// outOfRange is a number that is no port.
+type outOfRange int64
+
+func (n outOfRange) Error() string {
+	return fmt.Sprintf("is %d, but must be a port from 1 to 65535", int64(n))
+}
+
+// handlerOf gives the handler that an entry carries. What the entry does not
+// carry stands in the rewritten request: the scheme's absence, host, headers.
+func handlerOf(p *prober.Prober, rewritten *HTTPGet) *Handler {
+	port := func(n prober.Port) field.IntOrString { return field.IntOrString{Int: int64(n)} }
+	switch {
+	case p.HTTPGet != nil:
+		h := *rewritten
+		h.Path, h.Port = &p.HTTPGet.Path, port(p.HTTPGet.Port)
+		if p.HTTPGet.Scheme == "HTTPS" {
+			h.Scheme = &p.HTTPGet.Scheme
+		}
+		return &Handler{HTTPGet: &h}
+	case p.TCPSocket != nil:
+		return &Handler{TCPSocket: &TCPSocket{Port: port(p.TCPSocket.Port), Host: p.TCPSocket.Host}}
+	default:
+		return &Handler{GRPC: &GRPC{Port: port(p.GRPC.Port), Service: p.GRPC.Service}}
+	}
+}
+
+// value gives the handler as it is written into an object: what the API
+// server fills in anyway is left out.
+func (h *Handler) value() field.Value {
+	switch {
+	case h.TCPSocket != nil:
+		m := field.Map{{Key: "port", Value: h.TCPSocket.Port.Value()}}
+		if h.TCPSocket.Host != "" {
+			m = append(m, field.Entry{Key: "host", Value: h.TCPSocket.Host})
+		}
+		return m
+	case h.GRPC != nil:
+		m := field.Map{{Key: "port", Value: h.GRPC.Port.Value()}}
+		if s := text(h.GRPC.Service); s != "" {
+			m = append(m, field.Entry{Key: "service", Value: s})
+		}
+		return m
+	default:
+		m := field.Map{{Key: "path", Value: text(h.HTTPGet.Path)}, {Key: "port", Value: h.HTTPGet.Port.Value()}}
+		if h.HTTPGet.Scheme != nil {
+			m = append(m, field.Entry{Key: "scheme", Value: *h.HTTPGet.Scheme})
+		}
+		if len(h.HTTPGet.HTTPHeaders) > 0 {
+			m = append(m, field.Entry{Key: "httpHeaders", Value: headerList(h.HTTPGet.HTTPHeaders)})
+		}
+		return m
+	}
+}
+
+func headerList(headers []HTTPHeader) field.List {
+	list := field.List{}
+	for _, x := range headers {
+		list = append(list, field.Map{{Key: "name", Value: x.Name}, {Key: "value", Value: x.Value}})
+	}
+	return list
+}
+
+// handlerEdits gives what makes the handler at path, a probe or a hook, from
+// have to want. Within httpGet only the fields that differ are touched.
+func handlerEdits(path field.Path, have, want *Handler) []field.Edit {
+	from, _ := have.kind()
+	to, _ := want.kind()
+	path = path.Key(from)
+	if from != to {
+		return []field.Edit{{Op: field.Rename, Path: path, NewKey: to, Value: want.value()}}
+	}
+	if to != kindHTTPGet {
+		return nil
+	}
+	var edits []field.Edit
+	h, w := have.HTTPGet, want.HTTPGet
+	if w.Path != nil && (h.Path == nil || *h.Path != *w.Path) {
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("path"), Before: "port", Value: *w.Path})
+	}
+	if h.Port != w.Port {
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("port"), Value: w.Port.Value()})
+	}
+	if w.Scheme != nil && (h.Scheme == nil || *h.Scheme != *w.Scheme) {
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("scheme"), Value: *w.Scheme})
+	}
+	return edits
+}

@@ -1,0 +1,160 @@
+package transformer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/prober"
+)
+
+// work is one plan in the making.
+type work struct {
+	p         *Planner
+	in        *Input
+	template  field.Path
+	spec      field.Path
+	slots     []*slot
+	carriers  []*carrier
+	mesh      mesh
+	edits     []field.Edit
+	findings  []Finding
+	restoring bool
+}
+
+// A carrier is a container that carries the originals of rewritten probes.
+type carrier struct {
+	at        place
+	container *Container
+	path      field.Path
+	originals map[string]*prober.Prober
+	listens   []int
+	port      int // where probes that it answers go
+	proxy     bool
+	ours      bool // the whole container, not only its env var
+	used      bool // some probe is answered by it
+	raw       field.Map
+}
+
+func (c *carrier) answerer() answerer {
+	if c.proxy {
+		return answerer{AnsweredByIstioProxy, c.port}
+	}
+	return answerer{AnsweredByProbeProxy, c.port}
+}
+
+// newWork reads the template: its carriers first, then its slots with their
+// originals.
+func newWork(p *Planner, in *Input) *work {
+	w := &work{p: p, in: in, template: in.Path, spec: in.Path.Key("spec")}
+	spec := &in.Template.Spec
+	containers(spec, func(at place, c *Container) {
+		path := w.containerPath(at)
+		originals, found, err := p.dialect.decode(c)
+		if err != nil {
+			w.say(w.finding("env-unreadable", path.Key("env"), c.Name, "%v; the originals of the rewritten probes cannot be known", err))
+			return
+		}
+		if !found {
+			return
+		}
+		k := &carrier{at: at, container: c, path: path, originals: originals, proxy: p.dialect.isProxy(c), listens: p.dialect.listens(w, c)}
+		k.port = k.listens[0]
+		k.raw = w.rawMap(path)
+		k.ours = p.isOurs(k)
+		w.carriers = append(w.carriers, k)
+	})
+	containers(spec, func(at place, c *Container) {
+		if p.dialect.isProxy(c) || w.isOurs(at) {
+			return
+		}
+		for _, s := range slotsOf(at, c, w.containerPath(at)) {
+			w.recognise(s)
+			w.slots = append(w.slots, s)
+		}
+	})
+	// An env var that no probe points to and that is in nobody's sidecar is
+	// not ours to take away.
+	w.carriers = slices.DeleteFunc(w.carriers, func(k *carrier) bool { return !k.ours && !k.used && !k.proxy })
+	return w
+}
+
+// recognise finds the original of a slot that carries our rewriting: its path
+// is a key of an env var, and its port one on which that container answers.
+func (w *work) recognise(s *slot) {
+	s.original = s.current
+	h := s.current.HTTPGet
+	if kind, ok := s.current.kind(); !ok || kind != kindHTTPGet || h.Port.IsString {
+		return
+	}
+	for _, k := range w.carriers {
+		p := k.originals[text(h.Path)]
+		if p == nil || !slices.Contains(k.listens, int(h.Port.Int)) {
+			continue
+		}
+		s.original, s.carried = handlerOf(p, h), true
+		k.used, k.port = true, int(h.Port.Int)
+		return
+	}
+}
+
+func (w *work) containerPath(at place) field.Path {
+	return w.spec.Key(at.list()).Index(at.index)
+}
+
+// rawMap gives the mapping at a path as it was read; nil where it is none or
+// cannot be known.
+func (w *work) rawMap(path field.Path) field.Map {
+	if w.in.Raw == nil {
+		return nil
+	}
+	v, err := w.in.Raw(path)
+	if err != nil {
+		return nil
+	}
+	m, _ := v.(field.Map)
+	return m
+}
+
+// carrying tells whether the template carries our rewriting.
+func (w *work) carrying() bool {
+	return slices.ContainsFunc(w.carriers, func(k *carrier) bool { return k.ours || k.used })
+}
+
+// isOurs tells whether the container at a place was added by us.
+func (w *work) isOurs(at place) bool {
+	return slices.ContainsFunc(w.carriers, func(k *carrier) bool { return k.ours && k.at == at })
+}
+
+func (w *work) annotations() map[string]string { return w.in.Template.Metadata.Annotations }
+
+// hasOwnMetadata tells whether the object has metadata besides its
+// template's: a Pod has not.
+func (w *work) hasOwnMetadata() bool { return len(w.template) > 0 }
+
+func (w *work) say(f Finding) { w.findings = append(w.findings, f) }
+
+func (w *work) failed() bool {
+	return slices.ContainsFunc(w.findings, func(f Finding) bool { return f.Severity == Error })
+}
+
+// finding makes a finding of the severity that its reason has.
+func (w *work) finding(reason string, path field.Path, container, format string, args ...any) Finding {
+	f := Finding{Severity: severityOf(reason), Reason: reason, Field: path, Container: container}
+	f.Message = fmt.Sprintf(format, args...)
+	if len(path) > 0 {
+		f.Message = fmt.Sprintf("`%s`: %s", path, f.Message)
+	}
+	return f
+}
+
+// metadataFinding is a finding about the value of a label or an annotation.
+func (w *work) metadataFinding(reason string, path field.Path, value, format string, args ...any) Finding {
+	f := w.finding(reason, path, "", "%q "+format, append([]any{value}, args...)...)
+	f.Current = value
+	return f
+}
+
+func (w *work) annotationFinding(reason, key, format string, args ...any) Finding {
+	return w.metadataFinding(reason, w.template.Key("metadata", "annotations", key), w.annotations()[key], format, args...)
+}
