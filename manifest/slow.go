@@ -552,7 +552,7 @@ func (o *Object) normalize(t *tree) (text []byte, root *yaml.Node, err error) {
 		if err != nil {
 			continue
 		}
-		if !bytes.HasSuffix(head, []byte("\n")) {
+		if !endsWithBreak(head) {
 			text = bytes.TrimRight(text, "\r\n")
 		}
 		text = append(text, tail...)
@@ -561,6 +561,16 @@ func (o *Object) normalize(t *tree) (text []byte, root *yaml.Node, err error) {
 		}
 	}
 	return nil, nil, s.errorAt(o.start, errors.New("must be in a simpler form of YAML to be edited"))
+}
+
+// endsWithBreak tells whether a text ends with what YAML takes for the end of
+// a line.
+func endsWithBreak(text []byte) bool {
+	switch r, _ := utf8.DecodeLastRune(text); r {
+	case '\n', '\r', 0x85, 0x2028, 0x2029:
+		return true
+	}
+	return false
 }
 
 // trimTail gives the text without the blank and comment lines at its end
