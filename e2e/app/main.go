@@ -44,9 +44,16 @@ func main() {
 		delay     = flag.Duration("delay", 0, "time before anything listens")
 		fail      = flag.Bool("fail", false, "start as after /control/fail")
 		exitAfter = flag.Duration("exit-after", 0, "time after which the program ends well, as a job does")
+		get       = flag.String("get", "", "only ask this URL, as an exec probe does, and end with 1 unless it answers 200")
 		record    = flag.String("record", "", "file that hooks, starts and the end are written to")
 	)
 	flag.Parse()
+	if *get != "" {
+		if r, err := http.Get(*get); err != nil || r.StatusCode != http.StatusOK {
+			log.Fatal(err)
+		}
+		return
+	}
 
 	rec := &recorder{path: *record}
 	rec.add("started", "")

@@ -30,6 +30,7 @@ func running(t *testing.T, name, manifest string) node.State {
 }
 
 func TestAnAppThatHangsIsRestartedByItsLivenessProbe(t *testing.T) {
+	t.Parallel()
 	for _, manifest := range []string{"hang", "grpc-hang"} {
 		t.Run(manifest, func(t *testing.T) {
 			t.Parallel()
@@ -63,6 +64,7 @@ func TestAnAppThatHangsIsRestartedByItsLivenessProbe(t *testing.T) {
 }
 
 func TestAnAppThatNoLongerListensBecomesNotReady(t *testing.T) {
+	t.Parallel()
 	for _, manifest := range []string{"dies", "tcp-dies"} {
 		t.Run(manifest, func(t *testing.T) {
 			t.Parallel()

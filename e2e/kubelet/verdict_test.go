@@ -33,7 +33,7 @@ var (
 		if !after.Ready || restarts(after) > 0 {
 			return "", fmt.Errorf("was Ready, then: %s", after)
 		}
-		return fmt.Sprintf("Ready %s after its start, 0 restarts in 12 s more%s", since(pod, s.At), probeCounts(pod)), nil
+		return fmt.Sprintf("Ready after %s, 0 restarts in 12 s more%s", since(pod, s.At), probeCounts(pod)), nil
 	}}
 
 	// neverReady: runs, is not Ready for a while, and nothing is restarted.
@@ -113,7 +113,7 @@ func finishes(pod string, ready bool) (string, error) {
 	if was != ready {
 		return "", fmt.Errorf("was Ready: %t, which must be %t", was, ready)
 	}
-	return fmt.Sprintf("was Ready: %t; Succeeded %s after its start", was, since(pod, s.At)), nil
+	return fmt.Sprintf("was Ready: %t; Succeeded after %s", was, since(pod, s.At)), nil
 }
 
 // appRuns waits until every container of the pod has been started.
@@ -179,7 +179,7 @@ func probeCounts(pod string) string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf(", %.0f probes passed and %.0f failed", counts["successful"], counts["failed"])
+	return fmt.Sprintf(", %.0f probes passed, %.0f failed", counts["successful"], counts["failed"])
 }
 
 // judge runs a pod until its verdict, then takes it away.
@@ -188,12 +188,12 @@ func judge(t *testing.T, name string, v verdict, p map[string]any) {
 	start(t, name, p)
 	saw, err := v.judge(name)
 	if err != nil {
-		note(t, v.name, "**"+err.Error()+"**")
-		t.Errorf("expected: %s; %v%s", v.name, err, firstFailure(name))
+		saw = err.Error() + firstFailure(name)
+		t.Errorf("expected: %s; saw: %s", v.name, saw)
 	} else {
 		t.Log(saw)
-		note(t, v.name, saw)
 	}
+	note(t, v.name, saw)
 	if err := theNode.Remove(name, 60*time.Second); err != nil {
 		t.Error(err)
 	}
