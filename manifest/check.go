@@ -28,6 +28,14 @@ func checkText(in []byte) (info textInfo, at int, err error) {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	p := info.start
 	for p+8 <= len(in) {
+		if p+16 <= len(in) {
+			// Nothing but printable ASCII, the usual case.
+			x, y := binary.LittleEndian.Uint64(in[p:]), binary.LittleEndian.Uint64(in[p+8:])
+			if (x|y|(x-0x20*ones)|(y-0x20*ones)|(x+ones)|(y+ones))&highs == 0 {
+				p += 16
+				continue
+			}
+		}
 		x := binary.LittleEndian.Uint64(in[p:])
 		// In each byte of x (all ASCII): is it below 0x20, a line feed, DEL?
 		low := ^((x | highs) - 0x20*ones)

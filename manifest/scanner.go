@@ -167,25 +167,18 @@ func (s *scanner) scan(p, col int) (int, bool) {
 	n := len(in)
 	ls := p - col
 	st := s.stack[:0]
-	defer func() { s.stack = st[:0] }()
 	lastEnd := p
-	pend := false               // a key or dash waits for its value
-	more := false               // the last value is a plain scalar that may go on
-	fixed := false              // the last key's value must end on its line
-	cur := int32(0)             // the node that waits, or that may go on
-	started := false            // the root's first key has been seen
-	topCol := -1                // the column of the innermost collection
-	var rec = s.rec             // nil when building
-	var ent *entry              // the root entry whose value comes next
-	var root *entry             // the root entry that is open
-	inItems := false            // the open root entry is items
-	var item *docInfo           // the open item
-	closeItem := func(at int) { // at: where the next dash or key line starts
-		if item != nil {
-			item.end = at
-			item = nil
-		}
-	}
+	pend := false     // a key or dash waits for its value
+	more := false     // the last value is a plain scalar that may go on
+	fixed := false    // the last key's value must end on its line
+	cur := int32(0)   // the node that waits, or that may go on
+	started := false  // the root's first key has been seen
+	topCol := -1      // the column of the innermost collection
+	var rec = s.rec   // nil when building
+	var ent *entry    // the root entry whose value comes next
+	var root *entry   // the root entry that is open
+	inItems := false  // the open root entry is items
+	var item *docInfo // the open item
 
 	for p < n {
 		c := in[p]
@@ -285,7 +278,9 @@ func (s *scanner) scan(p, col int) (int, bool) {
 			if s.build {
 				cur = s.add(top, node{kind: scalar, col: int32(col), key: int32(p), keyEnd: int32(p + 1), start: int32(p + 1), end: int32(p + 1)})
 			} else if inItems && len(st) == 2 {
-				closeItem(ls)
+				if item != nil {
+					item.end = ls
+				}
 				rec.list = append(rec.list, docInfo{start: p, end: -1, notMapping: true})
 				item = &rec.list[len(rec.list)-1]
 			}
@@ -364,7 +359,9 @@ func (s *scanner) scan(p, col int) (int, bool) {
 			if s.build {
 				cur = s.add(top, node{kind: scalar, col: int32(col), key: int32(p), keyEnd: int32(keyEnd), start: int32(keyEnd + 1), end: int32(keyEnd + 1)})
 			} else if len(st) == 1 {
-				closeItem(ls)
+				if item != nil {
+					item.end, item = ls, nil
+				}
 				if root != nil {
 					root.end = lastEnd
 					root = nil
@@ -517,7 +514,9 @@ func (s *scanner) scan(p, col int) (int, bool) {
 		if p > n {
 			p = n
 		}
-		closeItem(p)
+		if item != nil {
+			item.end = p
+		}
 		if root != nil {
 			root.end = lastEnd
 		}
@@ -588,11 +587,11 @@ const maxKey = 1000
 // scanKey tells whether a key starts at p, and where it ends (at its colon).
 func scanKey(in []byte, p int) (end int, isKey, ok bool) {
 	q := p
-	for q < len(in) && keyChar[in[q]] {
-		q++
-	}
-	if q > p && q < len(in) && in[q] == ':' && (q+1 == len(in) || in[q+1] == ' ' || in[q+1] == '\n' || in[q+1] == '\r') && q-p < maxKey {
-		return q, true, true
+	if keyChar[in[p]] && (in[p] != '-' || !isBlank(in, p+1)) {
+		q = nextSpecial(in, p)
+		if q < len(in) && in[q] == ':' && isBlank(in, q+1) && in[q-1] != ' ' && in[q-1] != '\t' && q-p < maxKey {
+			return q, true, true
+		}
 	}
 	switch c := in[p]; c {
 	case '"', '\'':
@@ -661,40 +660,40 @@ func plainStart(in []byte, p int) bool {
 // plainLine reads a line of a plain scalar: where the line and its content
 // end, and whether a comment follows; ok is false where it is not one.
 func plainLine(in []byte, p int) (eol, end int, comment, ok bool) {
-	eol = lineEnd(in, p)
-	end = eol
-	line := in[p:eol]
-	if i := bytes.IndexByte(line, ':'); i >= 0 {
-		for {
-			if isBlank(in, p+i+1) {
-				// A colon in a comment is fine.
-				j := bytes.Index(line[:i], []byte(" #"))
-				if j < 0 {
-					return 0, 0, false, false
-				}
-				return eol, trimEnd(in, p, p+j), true, true
+	for q := p; ; q++ {
+		q = nextSpecial(in, q)
+		switch {
+		case q >= len(in) || in[q] == '\n':
+			return q, trimEnd(in, p, q), false, true
+		case in[q] == ':':
+			if isBlank(in, q+1) {
+				return 0, 0, false, false
 			}
-			j := bytes.IndexByte(line[i+1:], ':')
-			if j < 0 {
-				break
-			}
-			i += 1 + j
-		}
-	}
-	for i := bytes.IndexByte(line, '#'); i >= 0; {
-		if i > 0 && (line[i-1] == ' ' || line[i-1] == '\t') {
-			return eol, trimEnd(in, p, p+i), true, true
-		}
-		if i == 0 {
+		case q == p:
 			return 0, 0, false, false
+		case in[q-1] == ' ' || in[q-1] == '\t':
+			return lineEnd(in, q), trimEnd(in, p, q), true, true
 		}
-		j := bytes.IndexByte(line[i+1:], '#')
-		if j < 0 {
-			break
-		}
-		i += 1 + j
 	}
-	return eol, trimEnd(in, p, end), false, true
+}
+
+// nextSpecial gives the offset of the next line feed, colon or number sign
+// from p on, or the end of the text.
+func nextSpecial(in []byte, p int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for p+8 <= len(in) {
+		x := binary.LittleEndian.Uint64(in[p:])
+		feed, colon, sign := x^'\n'*ones, x^':'*ones, x^'#'*ones
+		// The lowest high bit marks the first byte that is zero in one.
+		if hit := ((feed-ones)&^feed | (colon-ones)&^colon | (sign-ones)&^sign) & highs; hit != 0 {
+			return p + bits.TrailingZeros64(hit)>>3
+		}
+		p += 8
+	}
+	for p < len(in) && in[p] != '\n' && in[p] != ':' && in[p] != '#' {
+		p++
+	}
+	return p
 }
 
 // shortValue reads the value of an apiVersion or a kind: a scalar without
