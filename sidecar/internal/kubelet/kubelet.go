@@ -1,0 +1,190 @@
+// Package kubelet probes an app as the kubelet would have probed it, and
+// gives back what the kubelet is to be told.
+//
+// The behaviour is that of Kubernetes 1.35, pkg/probe/{http,tcp,grpc} and, for
+// hooks, pkg/kubelet/lifecycle.
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/textproto"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/prober"
+)
+
+// A Call is one request of the kubelet to us.
+type Call struct {
+	Host   string // the Host header
+	Port   string // the port on which it came
+	Header textproto.MIMEHeader
+	Start  time.Time // when its connection was accepted
+}
+
+// An Answer is what the caller is told.
+type Answer struct {
+	Status int
+	Body   []byte
+	// Cut says that the app's body broke off: the caller's must break off too,
+	// because the kubelet throws the result of such a probe away.
+	Cut bool
+	// Drop says that the connection must be closed without an answer: the
+	// kubelet ignores the status of a hook, and counts only that as a failure.
+	Drop bool
+	// Reason is why it is no success; "" where it is one.
+	Reason string
+}
+
+// A Verdict is what the kubelet makes of an answer.
+type Verdict int
+
+// The verdicts, in the order in which metrics list them.
+const (
+	Success Verdict = iota
+	Warning
+	Failure
+)
+
+func (v Verdict) String() string { return [...]string{"success", "warning", "failure"}[v] }
+
+// Verdict gives what the kubelet makes of the answer to a probe or hook.
+func (a *Answer) Verdict(hook bool) Verdict {
+	switch {
+	case a.Drop || a.Cut && !hook:
+		return Failure
+	case hook || a.Status >= 200 && a.Status < 300:
+		return Success
+	case a.Status >= 300 && a.Status < 400:
+		return Warning
+	}
+	return Failure
+}
+
+// margin is how much earlier than the kubelet a probe gives up, so that our
+// answer, which says why, is there before the kubelet hangs up.
+const margin = 10 * time.Millisecond
+
+// maxBody is how much of a body the kubelet reads.
+const maxBody = 10 << 10
+
+// A Target is a prober and the app that it probes. It may be used by several
+// goroutines at once.
+type Target struct {
+	app     App
+	prober  *prober.Prober
+	hook    bool
+	http    *httpTarget
+	timeout time.Duration // 0 for hooks: the caller alone decides
+}
+
+// NewTarget prepares the probing of one entry. An entry for which the kubelet
+// could not even make a request is an error.
+func NewTarget(app App, key string, p *prober.Prober) (*Target, error) {
+	_, slot, _ := prober.ParseKey(key)
+	t := &Target{app: app, prober: p, hook: slot.IsHook()}
+	if !t.hook {
+		t.timeout = time.Duration(p.TimeoutSeconds)*time.Second - margin
+	}
+	switch {
+	case p.HTTPGet != nil:
+		h, err := newHTTPTarget(app, p.HTTPGet)
+		if err != nil {
+			return nil, err
+		}
+		t.http = h
+	case t.hook:
+		return nil, errors.New("hook must be httpGet: the kubelet supports no other")
+	}
+	return t, nil
+}
+
+// Hook tells whether the target is a lifecycle hook.
+func (t *Target) Hook() bool { return t.hook }
+
+// Probe probes the app once. It returns when the app has answered, the
+// probe's timeout has passed or ctx is done, whichever is first.
+func (t *Target) Probe(ctx context.Context, call *Call) *Answer {
+	if t.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, call.Start.Add(t.timeout))
+		defer cancel()
+	}
+	switch {
+	case t.http != nil:
+		return t.probeHTTP(ctx, call)
+	case t.prober.TCPSocket != nil:
+		return t.probeTCP(ctx)
+	default:
+		return t.probeGRPC(ctx, call)
+	}
+}
+
+// failed gives the answer to a probe that got none from the app.
+func (t *Target) failed(ctx context.Context, err error) *Answer {
+	var timeout interface{ Timeout() bool }
+	a := &Answer{Status: 502, Reason: reason(err), Drop: t.hook}
+	switch {
+	case ctx.Err() == context.DeadlineExceeded,
+		errors.Is(err, os.ErrDeadlineExceeded),
+		errors.As(err, &timeout) && timeout.Timeout():
+		a.Status, a.Reason = 504, fmt.Sprintf("app did not answer within %s", t.timeout+margin)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		a.Reason = "app refused the connection"
+	case errors.Is(err, syscall.ECONNRESET):
+		a.Reason = "app reset the connection"
+	}
+	a.Body = []byte("probe-proxy: " + a.Reason + "\n")
+	return a
+}
+
+// reason puts an error on one line of bounded length.
+func reason(err error) string {
+	s := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, err.Error())
+	if len(s) > 200 {
+		s = s[:200]
+	}
+	return s
+}
+
+// An App says where the containers of the pod are dialled.
+type App struct {
+	IP        string // the pod's, which the kubelet dials
+	Localhost bool   // dial the loopback addresses instead
+}
+
+// dialer avoids sockets that linger in TIME-WAIT for a minute, as the
+// kubelet's does: one second.
+var dialer = net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+	return c.Control(func(fd uintptr) {
+		_ = syscall.SetsockoptLinger(int(fd), syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1, Linger: 1})
+	})
+}}
+
+// dial opens a connection that ends, whatever is waiting on it, when ctx is
+// done. The caller calls stop, then closes the connection.
+func (a App) dial(ctx context.Context, port string) (conn net.Conn, stop func() bool, err error) {
+	if a.Localhost {
+		conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
+		if err != nil && ctx.Err() == nil {
+			conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort("::1", port))
+		}
+	} else {
+		conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort(a.IP, port))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	return conn, stop, nil
+}

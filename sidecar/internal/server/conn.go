@@ -1,0 +1,270 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/textproto"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/sidecar/internal/kubelet"
+	"github.com/rewrite-probes/rewrite-probes/sidecar/internal/wire"
+)
+
+// watchAfter is how long a call may last before its connection is watched for
+// the caller's going away. Most probes are over by then, and the watching
+// costs a goroutine.
+const watchAfter = 20 * time.Millisecond
+
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 2<<10) }}
+
+// A conn carries one request.
+type conn struct {
+	net.Conn
+	server *Server
+	port   string // ours
+	start  time.Time
+	br     *bufio.Reader
+}
+
+type request struct {
+	method, target, host string
+	header               textproto.MIMEHeader
+}
+
+// A badRequest is an error with the status that tells the caller.
+type badRequest struct {
+	status int
+	msg    string
+}
+
+func (e *badRequest) Error() string { return e.msg }
+
+func (c *conn) serve() {
+	defer func() { <-c.server.slots }()
+	defer c.Close()
+	// A fault in one call must not end the others; the caller sees the
+	// connection close, which is a failure.
+	defer func() {
+		if r := recover(); r != nil {
+			c.server.log.Error("call panicked", "panic", r)
+		}
+	}()
+	_ = c.SetReadDeadline(c.start.Add(headTime))
+	lim := &io.LimitedReader{R: c.Conn, N: maxHead}
+	c.br = readers.Get().(*bufio.Reader)
+	c.br.Reset(lim)
+	defer func() { c.br.Reset(nil); readers.Put(c.br) }()
+
+	req, err := readRequest(c.br)
+	evicted := c.server.headDone(c)
+	var bad *badRequest
+	switch {
+	case evicted:
+	case lim.N <= 0:
+		c.refuse(431, "request's head is too large")
+	case errors.As(err, &bad):
+		c.refuse(bad.status, bad.msg)
+	case err == nil:
+		_ = c.SetReadDeadline(time.Time{})
+		c.answer(req)
+	}
+}
+
+// readRequest reads the head of a request. What no caller of ours sends is
+// refused rather than understood.
+func readRequest(br *bufio.Reader) (*request, error) {
+	tp := textproto.Reader{R: br}
+	line, err := tp.ReadLine()
+	if err != nil {
+		return nil, err
+	}
+	method, rest, ok := strings.Cut(line, " ")
+	target, proto, ok2 := strings.Cut(rest, " ")
+	major, _, ok3 := wire.ParseVersion(proto)
+	if !ok || !ok2 || !ok3 || method == "" || target == "" {
+		return nil, &badRequest{400, "request line is malformed"}
+	}
+	if major != 1 {
+		return nil, &badRequest{505, "only HTTP/1 is spoken here"}
+	}
+	header, err := tp.ReadMIMEHeader()
+	var malformed textproto.ProtocolError
+	if errors.As(err, &malformed) {
+		return nil, &badRequest{400, "header is malformed"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	hosts := header["Host"]
+	if len(hosts) > 1 {
+		return nil, &badRequest{400, "request has several Host headers"}
+	}
+	delete(header, "Host")
+	return &request{method, target, strings.Join(hosts, ""), header}, nil
+}
+
+func (c *conn) answer(req *request) {
+	s := c.server
+	var page func() []byte
+	e := s.entries[req.target]
+	switch req.target {
+	case "/healthz":
+		page = func() []byte { return []byte("ok\n") }
+	case "/metrics":
+		page = s.metrics
+	}
+	switch {
+	case e == nil && page == nil:
+		c.refuse(404, "no such probe")
+	case req.method != "GET":
+		c.refuse(405, "only GET is allowed")
+	case page != nil:
+		c.send(200, page())
+	case e.bad != nil:
+		c.sendAnswer(e.disabled())
+	case !e.enter():
+		c.refuse(429, "too many calls of this probe at a time")
+	default:
+		c.sendAnswer(c.call(e, req))
+	}
+}
+
+// call probes the app, for as long as the caller waits.
+func (c *conn) call(e *entry, req *request) *kubelet.Answer {
+	hook := e.target.Hook()
+	c.server.callBegins(hook)
+	defer c.server.callEnds(hook)
+	defer e.leave()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	w := &watch{conn: c, gone: cancel}
+	timer := time.AfterFunc(watchAfter, w.run)
+	defer w.stop(timer)
+	a := e.target.Probe(ctx, &kubelet.Call{Host: req.host, Port: c.port, Header: req.header, Start: c.start})
+	if ctx.Err() == nil {
+		e.record(c.server.log, a, time.Since(c.start))
+	}
+	return a
+}
+
+// A watch waits for the caller to close the connection.
+type watch struct {
+	conn *conn
+	gone func()
+	wg   sync.WaitGroup
+	mu   sync.Mutex
+	over bool // guarded by mu
+}
+
+func (w *watch) run() {
+	w.mu.Lock()
+	if w.over {
+		w.mu.Unlock()
+		return
+	}
+	w.wg.Add(1)
+	w.mu.Unlock()
+	defer w.wg.Done()
+	var b [1]byte
+	if _, err := w.conn.Read(b[:]); err != nil && !isTimeout(err) {
+		w.gone()
+	}
+}
+
+func (w *watch) stop(timer *time.Timer) {
+	if timer.Stop() {
+		return
+	}
+	w.mu.Lock()
+	w.over = true
+	w.mu.Unlock()
+	_ = w.conn.SetReadDeadline(time.Unix(1, 0))
+	w.wg.Wait()
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}
+
+func (c *conn) sendAnswer(a *kubelet.Answer) {
+	if a.Drop {
+		return
+	}
+	length := len(a.Body)
+	if a.Cut {
+		length++ // promised, and never sent
+	}
+	c.write(a.Status, length, a.Body)
+}
+
+func (c *conn) send(status int, body []byte) { c.write(status, len(body), body) }
+
+// refuse answers a request that may have more to it than was read: closing
+// the connection on unread bytes would take the answer with it.
+func (c *conn) refuse(status int, msg string) {
+	c.send(status, []byte("probe-proxy: "+msg+"\n"))
+	tcp, ok := c.Conn.(*net.TCPConn)
+	if !ok || tcp.CloseWrite() != nil {
+		return
+	}
+	_ = tcp.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+	_, _ = io.CopyN(io.Discard, tcp, 1<<20)
+}
+
+func (c *conn) write(status, length int, body []byte) {
+	b := make([]byte, 0, 192+len(body))
+	b = append(b, "HTTP/1.1 "...)
+	b = append(b, byte('0'+status/100), byte('0'+status/10%10), byte('0'+status%10), ' ')
+	b = append(b, statusText(status)...)
+	b = append(b, "\r\nConnection: close\r\nX-Content-Type-Options: nosniff\r\n"...)
+	if status == 405 {
+		b = append(b, "Allow: GET\r\n"...)
+	}
+	// These have no body, and net/http's client takes what follows for garbage.
+	if status == 204 || status == 304 || status/100 == 1 {
+		body = nil
+	} else {
+		b = append(b, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: "...)
+		b = strconv.AppendInt(b, int64(length), 10)
+		b = append(b, "\r\n"...)
+	}
+	b = append(append(b, "\r\n"...), body...)
+	_ = c.SetWriteDeadline(time.Now().Add(sendTime))
+	_, _ = c.Conn.Write(b) // who is gone needs no answer
+}
+
+// statusText names the codes of our own; the app's carry the number alone.
+func statusText(status int) string {
+	switch status {
+	case 200:
+		return "OK"
+	case 400:
+		return "Bad Request"
+	case 404:
+		return "Not Found"
+	case 405:
+		return "Method Not Allowed"
+	case 429:
+		return "Too Many Requests"
+	case 431:
+		return "Request Header Fields Too Large"
+	case 500:
+		return "Internal Server Error"
+	case 502:
+		return "Bad Gateway"
+	case 503:
+		return "Service Unavailable"
+	case 504:
+		return "Gateway Timeout"
+	case 505:
+		return "HTTP Version Not Supported"
+	}
+	return "Status"
+}
