@@ -30,6 +30,9 @@ func (f *editFlags) add(cmd *cobra.Command) {
 
 // run edits stdin (no arguments, or "-") or the files below the paths.
 func (f *editFlags) run(std streams, common *commonFlags, mode pipeline.Mode, args []string) error {
+	if f.write && isStdin(args) {
+		return &usageError{"rewrite-probes", errors.New("-w needs a PATH to write to: stdin has none")}
+	}
 	p, err := readPackage(std, args)
 	if err != nil {
 		return err
@@ -69,8 +72,6 @@ func (f *editFlags) emit(std streams, p *pkg, r *report.Report, failed bool) err
 	first := true
 	for _, s := range p.streams {
 		switch {
-		case f.write && s.Name() == stdinName:
-			return errors.New("-w needs a PATH to write to: stdin has none")
 		case !f.write && !f.diff && !f.list:
 			if failed && !s.IsResourceList() {
 				continue

@@ -34,6 +34,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 			code = exitFailed
 		}
 	}()
+	useReleasedImage()
 	cmd := newCommand(streams{stdin, stdout, stderr})
 	cmd.SetArgs(args)
 	err := cmd.Execute()

@@ -39,7 +39,7 @@ func (p *pkg) functionConfig() *manifest.Object {
 // folders that the arguments name.
 func readPackage(std streams, args []string) (*pkg, error) {
 	p := &pkg{inputs: make(map[string][]byte)}
-	if len(args) == 0 || slices.Equal(args, []string{"-"}) {
+	if isStdin(args) {
 		input, err := manifest.ReadInput(std.in)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", stdinName, err)
@@ -67,6 +67,9 @@ func readPackage(std streams, args []string) (*pkg, error) {
 	}
 	return p, nil
 }
+
+// isStdin tells whether the arguments mean stdin.
+func isStdin(args []string) bool { return len(args) == 0 || len(args) == 1 && args[0] == "-" }
 
 func (p *pkg) add(name string, input []byte) error {
 	s, err := manifest.Read(name, input)

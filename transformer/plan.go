@@ -50,7 +50,7 @@ type ProbeProxy struct {
 }
 
 // DefaultImage is the image of probe-proxy; the release build sets its tag.
-var DefaultImage = "ghcr.io/rewrite-probes/probe-proxy:latest"
+var DefaultImage = "rewrite-probes/probe-proxy:latest"
 
 // Defaults gives the options of an empty functionConfig.
 func Defaults() Options {

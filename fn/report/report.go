@@ -76,13 +76,19 @@ func (r *Report) Summary() string {
 
 // CheckSummary says in one line what check found.
 func (r *Report) CheckSummary() string {
-	n := 0
+	probes, hooks := 0, 0
 	for _, t := range r.Templates {
-		n += len(t.Probes)
+		for _, p := range t.Probes {
+			if p.Slot.IsHook() {
+				hooks++
+			} else {
+				probes++
+			}
+		}
 	}
 	e, w := Count(r.Messages, transformer.Error), Count(r.Messages, transformer.Warning)
-	return fmt.Sprintf("%s with %s; %s, %s",
-		plural(len(r.Templates), "pod template"), plural(n, "probe or hook"), plural(e, "error"), plural(w, "warning"))
+	return fmt.Sprintf("%s, %s, %s; %s, %s", plural(len(r.Templates), "pod template"),
+		plural(probes, "probe"), plural(hooks, "hook"), plural(e, "error"), plural(w, "warning"))
 }
 
 func countOf(probes, hooks int) string {
