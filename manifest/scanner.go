@@ -73,6 +73,7 @@ type docInfo struct {
 	start, col       int // of the first key, or of the brace
 	end              int // behind the last content
 	flow             bool
+	dash             int  // of an item of a block list
 	notMapping       bool // an item that is something else
 	apiVersion, kind span
 	hasAPI, hasKind  bool
@@ -100,8 +101,8 @@ type scanner struct {
 	build bool
 	nodes []node
 	stack []frame
-	odd   bool     // refuse all: the text has breaks that only the full parser knows
 	rec   *docInfo // where skimming notes what it finds
+	odd   int      // when skimming: the next line break that only the full parser knows
 	wide  bool     // sequences have been seen that are indented under their key
 }
 
@@ -162,7 +163,11 @@ func isMarker(in []byte, p int) bool {
 
 // scan reads a block mapping whose first key stands at p, in column col, and
 // gives the offset where it ends: that of a document marker or the end.
-func (s *scanner) scan(p, col int) (int, bool) {
+func (s *scanner) scan(p, col int) (int, bool) { return s.run(p, col, false) }
+
+// run is scan, or, to resume when skimming, goes on at the start of a line
+// behind an item.
+func (s *scanner) run(p, col int, resume bool) (int, bool) {
 	in := s.in
 	n := len(in)
 	ls := p - col
@@ -179,6 +184,15 @@ func (s *scanner) scan(p, col int) (int, bool) {
 	var root *entry   // the root entry that is open
 	inItems := false  // the open root entry is items
 	var item *docInfo // the open item
+
+	if resume {
+		started, inItems, root = true, true, &rec.items
+		topCol = rec.items.col
+		st = append(st, frame{col: rec.col}, frame{col: topCol, seq: true})
+		lastEnd = trimEnd(in, rec.start, p-1)
+		ls = p
+		p = skipSpaces(in, p)
+	}
 
 	for p < n {
 		c := in[p]
@@ -278,10 +292,13 @@ func (s *scanner) scan(p, col int) (int, bool) {
 			if s.build {
 				cur = s.add(top, node{kind: scalar, col: int32(col), key: int32(p), keyEnd: int32(p + 1), start: int32(p + 1), end: int32(p + 1)})
 			} else if inItems && len(st) == 2 {
+				if s.odd < ls {
+					return s.refuse("odd line break")
+				}
 				if item != nil {
 					item.end = ls
 				}
-				rec.list = append(rec.list, docInfo{start: p, end: -1, notMapping: true})
+				rec.list = append(rec.list, docInfo{start: p, dash: p, end: -1, notMapping: true})
 				item = &rec.list[len(rec.list)-1]
 			}
 			p = skipSpaces(in, p+1)
@@ -359,6 +376,9 @@ func (s *scanner) scan(p, col int) (int, bool) {
 			if s.build {
 				cur = s.add(top, node{kind: scalar, col: int32(col), key: int32(p), keyEnd: int32(keyEnd), start: int32(keyEnd + 1), end: int32(keyEnd + 1)})
 			} else if len(st) == 1 {
+				if s.odd < ls {
+					return s.refuse("odd line break")
+				}
 				if item != nil {
 					item.end, item = ls, nil
 				}
@@ -513,6 +533,9 @@ func (s *scanner) scan(p, col int) (int, bool) {
 	} else {
 		if p > n {
 			p = n
+		}
+		if s.odd < p {
+			return s.refuse("odd line break")
 		}
 		if item != nil {
 			item.end = p

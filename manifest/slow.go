@@ -552,8 +552,9 @@ func (o *Object) normalize(t *tree) (text []byte, root *yaml.Node, err error) {
 		if err != nil {
 			continue
 		}
-		if !endsWithBreak(head) {
-			text = bytes.TrimRight(text, "\r\n")
+		// A text may end without a line end, but not in a block scalar.
+		if trimmed := bytes.TrimRight(text, "\r\n"); !endsWithBreak(head) && t.parse(trimmed, o.col) && t.equalYAML(1, x) {
+			return trimmed, root, nil
 		}
 		text = append(text, tail...)
 		if t.parse(text, o.col) && t.equalYAML(1, x) {

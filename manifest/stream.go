@@ -37,7 +37,8 @@ type Stream struct {
 	slow   *yaml.Node // of treeOf, where its text is not plain: for line numbers
 	check  tree
 
-	slowDocs int // how many documents or Lists the scanner refused, for tests
+	// How many documents, Lists and items the scanner refused, for tests.
+	slowDocs, slowItems int
 
 	lineAt, lineNo int // the last place asked for: lines are counted from there
 }
@@ -207,16 +208,84 @@ func (s *Stream) skim(sc *scanner, p int, info *docInfo) (end int, ok bool) {
 		if end, ok = sc.flow(q, 0, 0, info); ok {
 			end, ok = s.endOfFlow(end)
 		}
-	} else if in[p] != '%' && !isMarker(in, p) {
-		end, ok = sc.scan(q, q-p)
+		return end, ok && s.oddFrom(p) >= end
 	}
-	for _, o := range s.info.odd {
-		if ok && o >= p && o < end {
-			sc.why = "a line break that only the full parser knows"
-			return end, false
+	if in[p] == '%' || isMarker(in, p) {
+		return p, false
+	}
+	return s.skimBlock(sc, q, q-p)
+}
+
+// skimBlock skims a block mapping. An item of its list that the scanner
+// refuses is stepped over with the full parser's help.
+func (s *Stream) skimBlock(sc *scanner, p, col int) (end int, ok bool) {
+	sc.odd = s.oddFrom(p)
+	for end, ok = sc.scan(p, col); !ok; end, ok = sc.run(p, col, true) {
+		if p, ok = s.stepOver(sc.in, sc.rec); !ok {
+			return p, false
 		}
+		s.slowItems++
+		sc.odd = s.oddFrom(p)
 	}
 	return end, ok
+}
+
+// oddFrom gives the first odd line break from p on.
+func (s *Stream) oddFrom(p int) int {
+	if i, _ := slices.BinarySearch(s.info.odd, p); i < len(s.info.odd) {
+		return s.info.odd[i]
+	}
+	return math.MaxInt
+}
+
+// stepOver finds the end of the last item of a block list. A line that starts
+// no deeper than the item's dash ends it, if the lines up to there are an item
+// in the eyes of the full parser: only a quoted scalar or a flow collection
+// may have such lines, and would then not be closed.
+func (s *Stream) stepOver(in []byte, info *docInfo) (end int, ok bool) {
+	if len(info.list) == 0 || info.items.col < 0 {
+		return 0, false
+	}
+	it := &info.list[len(info.list)-1]
+	if it.end >= 0 {
+		return 0, false
+	}
+	start := it.dash - info.items.col
+	p := start
+	for range 8 {
+		p = itemEnd(in, p, info.items.col)
+		var doc yaml.Node
+		if err := yaml.Unmarshal(in[start:p], &doc); err != nil || len(doc.Content) != 1 {
+			continue
+		}
+		seq := doc.Content[0]
+		if seq.Kind != yaml.SequenceNode || len(seq.Content) != 1 || seq.Style != 0 || seq.Anchor != "" {
+			return 0, false
+		}
+		at := newPlacer(in[:p], start, 0)
+		n := seq.Content[0]
+		*it = docInfo{dash: it.dash, start: at.offset(n), col: n.Column - 1, end: p, notMapping: n.Kind != yaml.MappingNode}
+		if it.flow = n.Style&yaml.FlowStyle != 0; it.flow {
+			it.end = looseFlowEnd(in[:p], it.start)
+		}
+		return p, it.notMapping || s.noteKind(n, at, it) == nil
+	}
+	return 0, false
+}
+
+// itemEnd gives the start of the next line that is no deeper than the dash
+// of an item which starts in the line at p.
+func itemEnd(in []byte, p, col int) int {
+	for {
+		p = lineEnd(in, p) + 1
+		if p >= len(in) {
+			return len(in)
+		}
+		q := skipSpaces(in, p)
+		if q-p <= col && !atBreak(in, q) && in[q] != '#' {
+			return p
+		}
+	}
 }
 
 // endOfFlow checks what follows a document in flow style: white space and
@@ -354,10 +423,11 @@ func (s *Stream) addList(info *docInfo, end int, api, kind string) (done bool, e
 	var ok bool
 	if info.flow {
 		_, ok = sc.flow(info.start, 0, 0, list)
+		ok = ok && !s.hasOdd(info.start, end)
 	} else {
-		_, ok = sc.scan(info.start, info.col)
+		_, ok = s.skimBlock(&sc, info.start, info.col)
 	}
-	if !ok || s.hasOdd(info.start, end) {
+	if !ok {
 		*list = docInfo{}
 		s.slowDocs++
 		if err := s.slowInfo(info.start, end, info.col, list); err != nil {
@@ -379,7 +449,7 @@ func (s *Stream) addList(info *docInfo, end int, api, kind string) (done bool, e
 }
 
 func (s *Stream) hasOdd(start, end int) bool {
-	return slices.ContainsFunc(s.info.odd, func(o int) bool { return o >= start && o < end })
+	return s.oddFrom(start) < end
 }
 
 func (s *Stream) kindOf(d *docInfo) string { return cmp.Or(d.slowKind, s.text(d.kind)) }
@@ -409,6 +479,9 @@ func (s *Stream) configObject(e entry) (*Object, error) {
 		return nil, nil
 	}
 	o := &Object{stream: s, start: e.start, end: e.end, col: max(e.col, 0)}
+	if e.col >= 0 && v[len(v)-1] != '\n' {
+		o.end = min(lineEnd(s.in, e.end)+1, len(s.in))
+	}
 	if e.col < 0 && v[0] != '{' || v[0] == '-' && isBlank(v, 1) {
 		return nil, s.errorAt(e.start, errors.New("ResourceList: `functionConfig` must be a mapping"))
 	}

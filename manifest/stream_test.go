@@ -34,6 +34,8 @@ func TestObjectsAreFoundInEveryShape(t *testing.T) {
 		{"pretty JSON with tabs", "{\n\t\"kind\": \"List\",\n\t\"items\": [\n\t\t{\n\t\t\t\"kind\": \"A\"\n\t\t}\n\t]\n}\n", " A@4;"},
 		{"JSON documents one after the other", "{\"kind\":\"A\"}\n{\"kind\":\"B\"} {\"kind\":\"C\"}\n", " A@1; B@2; C@2;"},
 		{"a slow list", "kind: List\nitems:\n- kind: A\n  a: &x {b: c}\n  d: *x\n# c\n- # e\n  kind: B\n-\n  kind: !!str C\n", " A@3; B@8; C@10;"},
+		{"an item with a quoted scalar that looks like items", "kind: List\nitems:\n- kind: A\n  a: &x \"\n- kind: B\nkind: C\"\n  b: *x\n- kind: D\n", " A@3; D@7;"},
+		{"odd line breaks in an item", "kind: List\nitems:\n- kind: A\n  a: \"\u2028\"\n  b: |\n    - c\n- kind: D\n", " A@3; D@7;"},
 		{"a slow list in flow style", "kind: List\nitems: [{kind: A, a: &x [1]}, # c\n  {kind: \"B}\", d: 'e]'},\n]\n", " A@2; B}@3;"},
 		{"the kind in a merged mapping", "x: &x {kind: A}\n<<: *x\n", " A@1;"},
 		{"a document on the line of its marker", "--- {kind: A}\n--- !!map\nkind: B\n", " A@1; B@2;"},
@@ -145,6 +147,21 @@ func TestResultsAreAppended(t *testing.T) {
 	}
 	if err := mustRead(t, []byte("kind: A\n")).AddResults(results); err == nil {
 		t.Error("a plain stream has no results")
+	}
+}
+
+func TestAnUnusualItemIsNoReasonToParseTheWholeList(t *testing.T) {
+	const in = "kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems:\n- kind: A\n- kind: B\n  a: &x {b: c}\n  d: *x\n- kind: C\n  e: !!str f\nfunctionConfig:\n  kind: D\n"
+	s := mustRead(t, []byte(in))
+	if got, want := names(s), " A@4; B@5; C@8;"; got != want || s.slowDocs != 0 || s.slowItems != 2 || s.FunctionConfig() == nil {
+		t.Errorf("got %s, %d documents and %d items by the full parser", got, s.slowDocs, s.slowItems)
+	}
+	if err := s.Objects()[1].Apply([]field.Edit{set("d.b", 1)}); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Replace(in, "a: &x {b: c}\n  d: *x", "a: {b: c}\n  d: {b: 1}", 1)
+	if got := string(output(t, s)); got != want {
+		t.Errorf("got %s", got)
 	}
 }
 
