@@ -53,6 +53,14 @@ func (w *work) editAnnotations(now *answerer) {
 		return
 	}
 	path := w.template.Key("metadata", "annotations")
+	if len(want) > 0 && w.lacksMetadata() {
+		m := field.Map{}
+		for _, key := range slices.Sorted(maps.Keys(want)) {
+			m = append(m, field.Entry{Key: key, Value: want[key]})
+		}
+		w.edit(field.Edit{Op: field.Set, Path: w.template.Key("metadata"), Before: "spec", Value: field.Map{{Key: "annotations", Value: m}}})
+		return
+	}
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if v, ok := have[key]; !ok || v != want[key] {
 			w.edit(field.Edit{Op: field.Set, Path: path.Key(key), Value: want[key]})
@@ -65,6 +73,12 @@ func (w *work) editAnnotations(now *answerer) {
 	}
 }
 
+// lacksMetadata tells whether the template is known to have no metadata at
+// all; then they are added in their customary place.
+func (w *work) lacksMetadata() bool {
+	return w.in.Raw != nil && w.hasOwnMetadata() && w.rawMap(w.template.Key("metadata")) == nil
+}
+
 // editContainers puts the env var where the answerer finds it, and takes away
 // what is there of us besides.
 func (w *work) editContainers(chosen []*slot, now *answerer, value string) {
@@ -73,7 +87,7 @@ func (w *work) editContainers(chosen []*slot, now *answerer, value string) {
 	var inserts []field.Edit
 	insert := func(at place, v field.Value) {
 		added[at.init] = true
-		inserts = append(inserts, field.Edit{Op: field.Insert, Path: w.containerPath(at), Value: v})
+		inserts = append(inserts, field.Edit{Op: field.Insert, Path: w.containerPath(at), Before: "containers", Value: v})
 	}
 	switch {
 	case now == nil:

@@ -1,0 +1,225 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// leftAlone is a template that keeps everything, with the one reason for it.
+type leftAlone struct {
+	name, yaml, reason string
+	outcome            transformer.Outcome
+	field              string
+	opts               []option
+}
+
+const tmpl = "spec.template.spec.containers[0]."
+
+func namespace(labels, annotations string) string {
+	return "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: n\n" + indent("labels:", labels, 2) + indent("annotations:", annotations, 2) + "---\n"
+}
+
+func TestATemplateThatHasOptedOutIsLeftAlone(t *testing.T) {
+	own := pod("", app(httpProbe))
+	for _, c := range []leftAlone{
+		{name: "Istio's annotation", reason: "istio-opt-out", outcome: transformer.Fails, yaml: pod("annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"False\"}", app(httpProbe)),
+			field: "spec.template.metadata.annotations[sidecar.istio.io/rewriteAppHTTPProbers]"},
+		{name: "ours on the template", reason: "opt-out", outcome: transformer.Fails, yaml: pod("annotations: {rewrite-probes.io/rewrite: \"f\"}", app(httpProbe)),
+			field: "spec.template.metadata.annotations[rewrite-probes.io/rewrite]"},
+		{name: "ours on the workload", reason: "opt-out", outcome: transformer.Fails, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/rewrite: \"0\"}\n", 1),
+			field: "metadata.annotations[rewrite-probes.io/rewrite]"},
+		{name: "ours on the Namespace", reason: "opt-out", outcome: transformer.Fails, yaml: namespace("", `rewrite-probes.io/rewrite: "false"`) + own},
+		{name: "host network", reason: "host-network", outcome: transformer.Unaffected, yaml: pod("", "hostNetwork: true\n"+app(httpProbe)), field: "spec.template.spec.hostNetwork"},
+		{name: "injection label", reason: "injection-off", outcome: transformer.Unaffected, yaml: pod("labels: {sidecar.istio.io/inject: \"false\"}\nannotations: {sidecar.istio.io/inject: \"true\"}", app(httpProbe)),
+			field: "spec.template.metadata.labels[sidecar.istio.io/inject]"},
+		{name: "injection annotation", reason: "injection-off", outcome: transformer.Unaffected, yaml: pod("annotations: {sidecar.istio.io/inject: \"never\"}", app(httpProbe)),
+			field: "spec.template.metadata.annotations[sidecar.istio.io/inject]"},
+		{name: "kube-system", reason: "namespace-not-injected", outcome: transformer.Unaffected, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  namespace: kube-system\n", 1)},
+		{name: "disabled namespace", reason: "namespace-not-injected", outcome: transformer.Unaffected, yaml: namespace("istio-injection: disabled", "") + pod(injected, app(httpProbe))},
+		{name: "windows", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "os: {name: windows}\n"+app(httpProbe))},
+		{name: "windows nodes", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "nodeSelector: {kubernetes.io/os: windows}\n"+app(httpProbe))},
+		{name: "skipped container", reason: "skipped-container", outcome: transformer.Fails, yaml: pod("annotations: {rewrite-probes.io/skip-containers: \"app , \"}", app(httpProbe)), field: tmpl + "livenessProbe"},
+		{name: "skipped by the workload", reason: "skipped-container", outcome: transformer.Fails, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/skip-containers: app}\n", 1), field: tmpl + "livenessProbe"},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.check(t, transformer.Info) })
+	}
+}
+
+func TestAProbeThatTheMeshDoesNotCaptureIsLeftAlone(t *testing.T) {
+	for _, annotations := range []string{
+		`traffic.sidecar.istio.io/excludeInboundPorts: "1, 8001"`,
+		`traffic.sidecar.istio.io/includeInboundPorts: ""`,
+		`traffic.sidecar.istio.io/includeInboundPorts: "80,443"`,
+	} {
+		c := leftAlone{reason: "port-not-captured", outcome: transformer.Unaffected, yaml: pod("annotations:\n  "+annotations, app(httpProbe)), field: tmpl + "livenessProbe.httpGet.port"}
+		severity := transformer.Info
+		t.Run(annotations, func(t *testing.T) { c.check(t, severity) })
+	}
+	// Where ports are included by name, those excluded are not looked at.
+	r := plan(t, pod("annotations:\n  traffic.sidecar.istio.io/includeInboundPorts: \"8001\"\n  traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"", app(httpProbe)))
+	if len(r.Edits) == 0 {
+		t.Errorf("port 8001 is captured: %v", r.Findings)
+	}
+}
+
+func TestWhatCannotBeRewrittenFaithfullyIsLeftAlone(t *testing.T) {
+	for _, c := range []leftAlone{
+		{name: "host", reason: "host-set", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {host: 10.0.0.1, port: 80}}")), field: tmpl + "livenessProbe.httpGet.host"},
+		{name: "tcp host", reason: "host-set", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {tcpSocket: {host: localhost, port: 80}}")), field: tmpl + "livenessProbe.tcpSocket.host"},
+		{name: "port name", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: pod("", app("ports: [{name: http, containerPort: 1}]\nlivenessProbe: {httpGet: {port: web}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "no ports", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {port: web}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "digits", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {port: \"8080\"}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "grpc by name", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {grpc: {port: web}}")), field: tmpl + "livenessProbe.grpc.port"},
+		{name: "no port", reason: "port-invalid", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {path: /}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "high port", reason: "port-invalid", outcome: transformer.Unaffected, yaml: pod("", app("ports: [{name: web, containerPort: 65536}]\nlivenessProbe: {tcpSocket: {port: web}}")), field: tmpl + "livenessProbe.tcpSocket.port"},
+		{name: "scheme", reason: "scheme-invalid", outcome: transformer.Fails, yaml: pod("", app("livenessProbe: {httpGet: {scheme: https, port: 1}}")), field: tmpl + "livenessProbe.httpGet.scheme"},
+		{name: "no handler", reason: "not-one-handler", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {periodSeconds: 1}")), field: tmpl + "livenessProbe"},
+		{name: "two handlers", reason: "not-one-handler", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {port: 1}, exec: {command: [x]}}")), field: tmpl + "livenessProbe"},
+		{name: "tcp hook", reason: "hook-never-works", outcome: transformer.Unaffected, yaml: pod("", app("lifecycle: {preStop: {tcpSocket: {port: 1}}}")), field: tmpl + "lifecycle.preStop.tcpSocket"},
+		{name: "own probe on the probe port", reason: "aims-at-probe-port", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {path: /x, port: 15020}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "own probe on another probe port", reason: "aims-at-probe-port", outcome: transformer.Fails, yaml: pod("", app("livenessProbe: {httpGet: {path: /x, port: 15099}}")), field: tmpl + "livenessProbe.httpGet.port", opts: []option{port(15099)}},
+		{name: "init container", reason: "init-container", outcome: transformer.Unaffected, yaml: pod("", "initContainers:\n- name: i\n  image: i\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe"},
+		{name: "native sidecar, istio-proxy", reason: "starts-before-answerer", outcome: transformer.Fails, yaml: pod(injected, "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe"},
+		{name: "native sidecar, ordinary probe-proxy", reason: "starts-before-answerer", outcome: transformer.Fails, yaml: pod("", "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe", opts: []option{asContainer}},
+		{name: "name with a slash", reason: "container-name", outcome: transformer.Fails, yaml: pod("", "containers:\n- name: a/b\n  image: a\n  livenessProbe: {httpGet: {port: 1}}\n"), field: tmpl + "name"},
+		{name: "name given twice", reason: "container-name", outcome: transformer.Fails, yaml: pod("", "containers:\n- name: a\n  image: a\n  livenessProbe: {httpGet: {port: 1}}\n- name: a\n  image: a\n"), field: tmpl + "name"},
+		{name: "dangling", reason: "dangling", outcome: transformer.Fails, yaml: pod("", app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}")), field: tmpl + "livenessProbe"},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.check(t, transformer.Warning) })
+	}
+}
+
+func (c leftAlone) check(t *testing.T, severity transformer.Severity) {
+	t.Helper()
+	r := plan(t, c.yaml, c.opts...)
+	if got := r.reasons(); len(got) != 1 || got[0] != c.reason || r.Findings[0].Severity != severity {
+		t.Fatalf("findings %+v, want the one %s %s", r.Findings, severity, c.reason)
+	}
+	if f := r.Findings[0]; f.Field.String() != c.field || c.field != "" && !strings.Contains(f.Message, "`"+c.field+"`") {
+		t.Errorf("field %s, message %q; want %s", f.Field, f.Message, c.field)
+	}
+	if v := r.Probes[0]; v.State != transformer.LeftAlone || v.Reason != c.reason || v.StrictTLS != c.outcome || v.After != "" {
+		t.Errorf("verdict %+v, want %s, %s", v, c.reason, c.outcome)
+	}
+	if r.text != c.yaml {
+		t.Errorf("must be left alone:\n%s", r.text)
+	}
+}
+
+func TestATemplateWithNothingToRewriteHasNothingToSay(t *testing.T) {
+	for _, yaml := range []string{
+		pod("", "containers:\n- name: app\n  image: a\n"),
+		pod("annotations: {rewrite-probes.io/rewrite: \"false\"}", app("livenessProbe: {exec: {command: [x]}}")),
+		pod("", "hostNetwork: true\n"+app("livenessProbe: null")),
+	} {
+		if r := plan(t, yaml); len(r.Findings) != 0 || len(r.Edits) != 0 {
+			t.Errorf("%v %v for\n%s", r.Findings, r.Edits, yaml)
+		}
+	}
+}
+
+func TestAnnotationsThatSayTrueAreNoOptOut(t *testing.T) {
+	r := plan(t, namespace("", `rewrite-probes.io/rewrite: "true"`)+pod("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n  rewrite-probes.io/rewrite: \"1\"", app(httpProbe)))
+	if len(r.Findings) != 0 || len(r.Edits) == 0 {
+		t.Errorf("%v", r.Findings)
+	}
+}
+
+func TestAnOptOutThatCannotBeReadIsAnErrorThatSaysWhatIsAllowed(t *testing.T) {
+	for name, yaml := range map[string]string{
+		"Istio's":   pod("annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"no\"}", app(httpProbe)),
+		"empty":     pod("annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"\"}", app(httpProbe)),
+		"ours":      pod("annotations: {rewrite-probes.io/rewrite: disabled}", app(httpProbe)),
+		"Namespace": namespace("", "rewrite-probes.io/rewrite: off") + pod("", app(httpProbe)),
+	} {
+		f := wantReason(t, plan(t, yaml), "annotation-invalid")
+		if !strings.Contains(f.Message, "must be one of true, false, 1, 0") && !strings.Contains(f.Message, "but must be one of") {
+			t.Errorf("%s: %q", name, f.Message)
+		}
+	}
+}
+
+func TestIstiosAnnotationOnTheWorkloadIsWarnedOfAndHasNoEffect(t *testing.T) {
+	own := pod("", app(httpProbe))
+	r := plan(t, strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n", 1))
+	f := wantReason(t, r, "annotation-misplaced")
+	if !strings.Contains(f.Message, "must stand under `spec.template.metadata.annotations`") || len(r.Edits) == 0 {
+		t.Errorf("%q, %d edits", f.Message, len(r.Edits))
+	}
+	bare := plan(t, "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\nspec:\n"+indent("", app(httpProbe), 0)[1:])
+	if got := bare.reasons(); len(got) != 1 || got[0] != "istio-opt-out" {
+		t.Errorf("a Pod's own metadata is its template's: %v", got)
+	}
+}
+
+func TestASkippedContainerThatIsNotThereIsWarnedOf(t *testing.T) {
+	r := plan(t, pod("annotations: {rewrite-probes.io/skip-containers: \"ap\"}", app(httpProbe)))
+	if f := wantReason(t, r, "unknown-container"); !strings.Contains(f.Message, `"ap"`) || len(r.Edits) == 0 {
+		t.Errorf("%q, %d edits", f.Message, len(r.Edits))
+	}
+}
+
+func TestAPortListThatHoldsSomethingElseIsWarnedOf(t *testing.T) {
+	r := plan(t, pod("annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"80,http\"}", app(httpProbe)))
+	if f := wantReason(t, r, "port-list-invalid"); !strings.Contains(f.Message, `"http"`) || len(r.Edits) == 0 {
+		t.Errorf("%q, %d edits", f.Message, len(r.Edits))
+	}
+}
+
+func TestACollisionIsAnErrorThatLeavesTheObjectAlone(t *testing.T) {
+	hostile := func(o *transformer.Options) {
+		o.ProbeProxy.SecurityContext = field.Map{{Key: "runAsUser", Value: nil}, {Key: "runAsGroup", Value: nil}}
+	}
+	for _, c := range []struct {
+		name, yaml, reason, says string
+		opts                     []option
+	}{
+		{"name", pod("", app(httpProbe)+"- name: probe-proxy\n  image: mine\n"), "name-taken", "probeProxy.name", nil},
+		{"port", pod("", app(httpProbe+"ports: [{containerPort: 15020}]")), "port-taken", "15020", nil},
+		{"port of a sidecar", pod("", app(httpProbe)+"- name: b\n  image: b\n  ports: [{containerPort: 15099, protocol: TCP}]\n"), "port-taken", "15099", []option{port(15099)}},
+		{"port beside istio-proxy", pod(injected, app(httpProbe+"ports: [{containerPort: 15020}]")), "port-taken", "15020", nil},
+		{"both on one port", pod(injected, app(httpProbe)), "port-collision", "answeredBy: istio-proxy", []option{answeredBy("probe-proxy")}},
+		{"on the moved status port", pod(injected+"annotations: {status.sidecar.istio.io/port: \"15099\"}", app(httpProbe)), "port-collision", "15099", []option{answeredBy("probe-proxy"), port(15099)}},
+		{"status port 0", pod(injected+"annotations: {status.sidecar.istio.io/port: \"0\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
+		{"status port text", pod(injected+"annotations: {status.sidecar.istio.io/port: \"x\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
+		{"status port of Envoy", pod(injected+"annotations: {status.sidecar.istio.io/port: \"15021\"}", app(httpProbe)), "status-port-invalid", "15021", nil},
+		{"captured", pod("annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"8001,15099\"}", app(httpProbe)), "probe-port-captured", "15099", []option{port(15099)}},
+		{"job", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: j\nspec:\n  template:\n    spec:\n" + indent("", app(httpProbe), 4)[5:], "job-never-finishes", "placement: native", []option{asContainer}},
+		{"pod that ends", pod("", "restartPolicy: OnFailure\n"+app(httpProbe)), "job-never-finishes", "placement: native", []option{asContainer}},
+		{"uid", pod("", "securityContext: {runAsUser: 1337}\n"+app(httpProbe)), "proxy-uid", "1337", []option{hostile}},
+		{"gid", pod("", "securityContext: {runAsGroup: 1337}\n"+app(httpProbe)), "proxy-uid", "1337", []option{hostile}},
+		{"unreadable", pod("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  env: [{name: ISTIO_KUBE_APP_PROBERS, value: \"{\"}]\n"), "env-unreadable", "JSON", nil},
+		{"one bad entry", pod("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  env: [{name: ISTIO_KUBE_APP_PROBERS, value: '{\"/x\":null}'}]\n"), "env-unreadable", "/x", nil},
+		{"elsewhere", pod("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  env: [{name: ISTIO_KUBE_APP_PROBERS, valueFrom: {configMapKeyRef: {name: a, key: b}}}]\n"), "env-unreadable", "elsewhere", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := plan(t, c.yaml, c.opts...)
+			f := wantReason(t, r, c.reason)
+			if f.Severity != transformer.Error || !strings.Contains(f.Message, c.says) {
+				t.Errorf("%+v must be an error and say %q", f, c.says)
+			}
+			if r.text != c.yaml {
+				t.Errorf("must be left alone:\n%s", r.text)
+			}
+			if v := r.Probes[0]; v.State != transformer.Refused || v.Reason == "" || v.StrictTLS != transformer.Fails {
+				t.Errorf("verdict %+v", v)
+			}
+		})
+	}
+}
+
+func TestWhatOnlyLooksLikeACollisionIsNone(t *testing.T) {
+	for name, yaml := range map[string]string{
+		"udp":              pod("", app(httpProbe+"ports: [{containerPort: 15020, protocol: UDP}]")),
+		"own uid":          pod("", "securityContext: {runAsUser: 1337}\n"+app(httpProbe)),
+		"nothing to do":    pod("", "containers:\n- name: probe-proxy\n  image: mine\n"),
+		"istio's own port": pod("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  ports: [{containerPort: 15020}]\n"),
+	} {
+		if r := plan(t, yaml); len(r.Findings) != 0 {
+			t.Errorf("%s: %v", name, r.Findings)
+		}
+	}
+}

@@ -1,0 +1,520 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/prober"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+func TestIstiosLivenessHTTPExampleGivesIstiosValueByteForByte(t *testing.T) {
+	r := plan(t, pod("", `
+containers:
+- name: liveness-http
+  image: docker.io/istio/health:example
+  ports:
+  - containerPort: 8001
+  livenessProbe:
+    httpGet:
+      path: /foo
+      port: 8001
+    initialDelaySeconds: 5
+    periodSeconds: 5
+`))
+	const want = `{"/app-health/liveness-http/livez":{"httpGet":{"path":"/foo","port":8001,"scheme":"HTTP"},"timeoutSeconds":1}}`
+	if got := r.env(); got != want {
+		t.Errorf("env is %s, want %s", got, want)
+	}
+	wantText(t, r, pod("", `
+initContainers:
+- name: probe-proxy
+  image: example/probe-proxy:v1
+  restartPolicy: Always
+  env:
+  - name: POD_IP
+    valueFrom:
+      fieldRef:
+        fieldPath: status.podIP
+  - name: ISTIO_KUBE_APP_PROBERS
+    value: '`+want+`'
+  startupProbe:
+    httpGet:
+      path: /healthz
+      port: 15020
+    periodSeconds: 1
+    failureThreshold: 60
+  resources:
+    requests:
+      cpu: 5m
+      memory: 16Mi
+    limits:
+      memory: 32Mi
+  securityContext:
+    runAsUser: 65532
+    runAsGroup: 65532
+    runAsNonRoot: true
+    readOnlyRootFilesystem: true
+    allowPrivilegeEscalation: false
+    capabilities:
+      drop:
+      - ALL
+    seccompProfile:
+      type: RuntimeDefault
+containers:
+- name: liveness-http
+  image: docker.io/istio/health:example
+  ports:
+  - containerPort: 8001
+  livenessProbe:
+    httpGet:
+      path: /app-health/liveness-http/livez
+      port: 15020
+    initialDelaySeconds: 5
+    periodSeconds: 5
+`))
+}
+
+func TestEveryHandlerIsRewritten(t *testing.T) {
+	for _, c := range []struct{ name, before, after, env string }{
+		{"named port", "ports:\n- {name: web, containerPort: 80}\nreadinessProbe: {httpGet: {port: web}}",
+			"ports:\n- {name: web, containerPort: 80}\nreadinessProbe: {httpGet: {path: /app-health/app/readyz, port: 15020}}",
+			`{"/app-health/app/readyz":{"httpGet":{"path":"/","port":80,"scheme":"HTTP"},"timeoutSeconds":1}}`},
+		{"https", "startupProbe: {httpGet: {path: '/s?a=b&c', scheme: HTTPS, port: 443}, timeoutSeconds: 7}",
+			"startupProbe: {httpGet: {path: '/app-health/app/startupz', scheme: HTTP, port: 15020}, timeoutSeconds: 7}",
+			`{"/app-health/app/startupz":{"httpGet":{"path":"/s?a=b\u0026c","port":443,"scheme":"HTTPS"},"timeoutSeconds":7}}`},
+		{"explicit http", "livenessProbe: {httpGet: {scheme: HTTP, path: healthz, port: 80}}",
+			"livenessProbe: {httpGet: {scheme: HTTP, path: /app-health/app/livez, port: 15020}}",
+			`{"/app-health/app/livez":{"httpGet":{"path":"healthz","port":80,"scheme":"HTTP"},"timeoutSeconds":1}}`},
+		{"tcpSocket", "livenessProbe: {tcpSocket: {port: 5432}, periodSeconds: 3}",
+			"livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}, periodSeconds: 3}",
+			`{"/app-health/app/livez":{"tcpSocket":{"port":5432},"timeoutSeconds":1}}`},
+		{"grpc", "livenessProbe: {grpc: {port: 9000, service: a.B}}",
+			"livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}",
+			`{"/app-health/app/livez":{"grpc":{"port":9000,"service":"a.B"},"timeoutSeconds":1}}`},
+		{"hook", "lifecycle: {preStop: {httpGet: {path: /bye, port: 80}}}",
+			"lifecycle: {preStop: {httpGet: {path: /app-lifecycle/app/prestopz, port: 15020}}}",
+			`{"/app-lifecycle/app/prestopz":{"httpGet":{"path":"/bye","port":80,"scheme":"HTTP"}}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := plan(t, pod("", app(c.before)))
+			if got := r.env(); got != c.env {
+				t.Errorf("env is\n%s, want\n%s", got, c.env)
+			}
+			if !strings.Contains(r.text, strings.TrimPrefix(indent("", app(c.after), 4), "    \n")) {
+				t.Errorf("%s\nmust have\n%s", r.text, app(c.after))
+			}
+			if again := plan(t, r.text); len(again.Edits) != 0 {
+				t.Errorf("a second run edits: %v", again.Edits)
+			}
+			if back := restore(t, r.text); strings.Contains(back.text, "15020") || strings.Contains(back.text, "initContainers") {
+				t.Errorf("restored:\n%s", back.text)
+			}
+		})
+	}
+}
+
+func TestNativeSidecarsAreProbedThroughProbeProxyThatStartsBeforeThem(t *testing.T) {
+	r := plan(t, pod("", `
+initContainers:
+- name: migrate
+  image: m
+- name: logs
+  image: l
+  restartPolicy: Always
+  startupProbe: {httpGet: {port: 1}}
+containers:
+- name: app
+  image: a
+`))
+	i, j := strings.Index(r.text, "name: probe-proxy"), strings.Index(r.text, "name: migrate")
+	if i < 0 || i > j {
+		t.Errorf("probe-proxy must be the first init container:\n%s", r.text)
+	}
+	if r.Probes[0].State != transformer.WouldRewrite || !r.Probes[0].Init {
+		t.Errorf("verdict %+v", r.Probes[0])
+	}
+}
+
+func TestAProbeProxyThatWasMovedBehindANativeSidecarIsMovedBack(t *testing.T) {
+	first := plan(t, pod("", `
+initContainers:
+- name: logs
+  image: l
+  restartPolicy: Always
+  startupProbe: {httpGet: {port: 1}}
+containers:
+- name: app
+  image: a
+`))
+	head, tail, _ := strings.Cut(first.text, "      - name: probe-proxy")
+	tail, rest, _ := strings.Cut(tail, "      - name: logs")
+	logs, end, _ := strings.Cut(rest, "      containers:")
+	moved := head + "      - name: logs" + logs + "      - name: probe-proxy" + strings.Replace(tail, "resources:", "volumeMounts: [{name: x, mountPath: /x}]\n        resources:", 1) + "      containers:" + end
+	r := plan(t, moved)
+	if strings.Index(r.text, "name: probe-proxy") > strings.Index(r.text, "name: logs") || strings.Count(r.text, "name: probe-proxy") != 1 {
+		t.Errorf("probe-proxy must be first:\n%s", r.text)
+	}
+	if !strings.Contains(r.text, "mountPath: /x") {
+		t.Errorf("what others added to probe-proxy must stay:\n%s", r.text)
+	}
+	if again := plan(t, r.text); len(again.Edits) != 0 {
+		t.Errorf("a second run edits: %v", again.Edits)
+	}
+}
+
+func TestAnOrdinaryProbeProxyIsLastUnlessAPostStartHookNeedsIt(t *testing.T) {
+	last := plan(t, pod("", app(httpProbe)), asContainer)
+	if strings.Index(last.text, "name: probe-proxy") < strings.Index(last.text, "name: app") || strings.Contains(last.text, "restartPolicy") {
+		t.Errorf("probe-proxy must be an ordinary container, and last:\n%s", last.text)
+	}
+	first := plan(t, pod("", app("lifecycle: {postStart: {httpGet: {port: 80}}}")), asContainer)
+	if strings.Index(first.text, "name: probe-proxy") > strings.Index(first.text, "name: app") {
+		t.Errorf("probe-proxy must be first:\n%s", first.text)
+	}
+	// A hook that comes later moves it.
+	hooked := strings.Replace(last.text, "        livenessProbe:\n          httpGet:\n            path: /app", "        lifecycle: {postStart: {httpGet: {port: 80}}}\n        livenessProbe:\n          httpGet:\n            path: /app", 1)
+	moved := plan(t, hooked, asContainer)
+	if strings.Index(moved.text, "name: probe-proxy") > strings.Index(moved.text, "name: app") {
+		t.Errorf("probe-proxy must have moved to the front:\n%s", moved.text)
+	}
+	for _, r := range []result{last, first, moved} {
+		if again := plan(t, r.text, asContainer); len(again.Edits) != 0 {
+			t.Errorf("a second run edits: %v", again.Edits)
+		}
+	}
+}
+
+func TestTheContainerIsMergedFromTheOptions(t *testing.T) {
+	r := plan(t, pod("", app(httpProbe)), port(15099), func(o *transformer.Options) {
+		o.ProbeProxy.Name = "answers"
+		o.ProbeProxy.ImagePullPolicy = "Always"
+		o.ProbeProxy.Resources = field.Map{{Key: "limits", Value: field.Map{{Key: "memory", Value: nil}, {Key: "cpu", Value: "1"}}}}
+		o.ProbeProxy.SecurityContext = field.Map{{Key: "runAsUser", Value: nil}, {Key: "runAsGroup", Value: 7}, {Key: "privileged", Value: false}, {Key: "absent", Value: nil}}
+		o.ProbeProxy.Env = field.List{
+			field.Map{{Key: "name", Value: "POD_IP"}, {Key: "value", Value: "1.2.3.4"}},
+			field.Map{{Key: "name", Value: "X"}, {Key: "value", Value: "y"}},
+		}
+	})
+	_, got, _ := strings.Cut(r.text, "initContainers:\n")
+	got, _, _ = strings.Cut(got, "      containers:\n")
+	want := indent("", `- name: answers
+  image: example/probe-proxy:v1
+  imagePullPolicy: Always
+  restartPolicy: Always
+  args:
+  - "--port=15099"
+  env:
+  - name: POD_IP
+    value: "1.2.3.4"
+  - name: X
+    value: "y"
+  - name: ISTIO_KUBE_APP_PROBERS
+    value: '{"/app-health/app/livez":{"httpGet":{"path":"/foo","port":8001,"scheme":"HTTP"},"timeoutSeconds":1}}'
+  startupProbe:
+    httpGet:
+      path: /healthz
+      port: 15099
+    periodSeconds: 1
+    failureThreshold: 60
+  resources:
+    requests:
+      cpu: 5m
+      memory: 16Mi
+    limits:
+      cpu: "1"
+  securityContext:
+    runAsGroup: 7
+    runAsNonRoot: true
+    readOnlyRootFilesystem: true
+    allowPrivilegeEscalation: false
+    capabilities:
+      drop:
+      - ALL
+    seccompProfile:
+      type: RuntimeDefault
+    privileged: false`, 4)
+	want = strings.TrimPrefix(want, "    \n")
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestProbeProxyBesideIstiosSidecarTurnsItsRewriterOffAndItsCaptureAway(t *testing.T) {
+	for _, c := range []struct{ name, metadata, exclude string }{
+		{"none", "", `traffic.sidecar.istio.io/excludeInboundPorts: "15099"`},
+		{"appended", "annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"9000, 9001\"\n", `traffic.sidecar.istio.io/excludeInboundPorts: "9000, 9001,15099"`},
+		{"there", "annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: 9000, 15099\n", "traffic.sidecar.istio.io/excludeInboundPorts: 9000, 15099"},
+		{"all included", "annotations:\n  traffic.sidecar.istio.io/includeInboundPorts: \"*\"\n", `traffic.sidecar.istio.io/excludeInboundPorts: "15099"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := plan(t, pod(c.metadata, app(httpProbe)), port(15099))
+			for _, want := range []string{`sidecar.istio.io/rewriteAppHTTPProbers: "false"`, c.exclude, "port: 15099", "\"--port=15099\""} {
+				if !strings.Contains(r.text, want+"\n") {
+					t.Errorf("%s\nmust have %s", r.text, want)
+				}
+			}
+			if again := plan(t, r.text, port(15099)); len(again.Edits) != 0 {
+				t.Errorf("a second run edits: %v", again.Edits)
+			}
+			back := restore(t, r.text)
+			if c.name != "there" {
+				wantText(t, back, pod(c.metadata, app(httpProbe)))
+			}
+		})
+	}
+	listed := plan(t, pod("annotations:\n  traffic.sidecar.istio.io/includeInboundPorts: \"8001\"\n", app(httpProbe)), port(15099))
+	if strings.Contains(listed.text, "excludeInboundPorts") || len(listed.Edits) == 0 {
+		t.Errorf("where ports are listed, Istio does not look at those excluded:\n%s", listed.text)
+	}
+}
+
+func TestIstioProxyIsDeclaredWithTheEnvAndItsRewriterOff(t *testing.T) {
+	before := pod(injected, app(httpProbe))
+	r := plan(t, before)
+	wantText(t, r, pod(injected+"annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n", app(`
+livenessProbe:
+  httpGet:
+    path: /app-health/app/livez
+    port: 15020
+`)+`- name: istio-proxy
+  image: auto
+  imagePullPolicy: IfNotPresent
+  env:
+  - name: ISTIO_KUBE_APP_PROBERS
+    value: '{"/app-health/app/livez":{"httpGet":{"path":"/foo","port":8001,"scheme":"HTTP"},"timeoutSeconds":1}}'
+`))
+	if again := plan(t, r.text); len(again.Edits) != 0 {
+		t.Errorf("a second run edits: %v", again.Edits)
+	}
+	wantText(t, restore(t, r.text), before)
+}
+
+func TestAutoTakesIstioProxyWhereThePodHasItOrAsksForIt(t *testing.T) {
+	proxy := app(httpProbe) + "- name: istio-proxy\n  image: auto\n"
+	for _, c := range []struct {
+		name, yaml string
+		port       int
+		who        string
+	}{
+		{"plain", pod("", app(httpProbe)), 15020, "probe-proxy"},
+		{"label", pod(injected, app(httpProbe)), 15020, "istio-proxy"},
+		{"annotation", pod("annotations:\n  sidecar.istio.io/inject: \"yes\"\n", app(httpProbe)), 15020, "istio-proxy"},
+		{"revision", pod("labels:\n  istio.io/rev: stable\n", app(httpProbe)), 15020, "istio-proxy"},
+		{"container", pod("", proxy), 15020, "istio-proxy"},
+		{"another port", pod(injected, app(httpProbe)), 15099, "probe-proxy"},
+		{"the status port", pod(injected+"annotations:\n  status.sidecar.istio.io/port: \"15099\"\n", app(httpProbe)), 15099, "istio-proxy"},
+		{"namespace", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: n\n  labels:\n    istio-injection: enabled\n---\n" + pod("", app(httpProbe)), 15020, "istio-proxy"},
+		{"namespace revision", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: n\n  labels:\n    istio.io/rev: x\n---\n" + pod("", app(httpProbe)), 15020, "istio-proxy"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := plan(t, c.yaml, port(c.port))
+			if got := strings.Contains(r.text, "name: probe-proxy"); got != (c.who == "probe-proxy") || len(r.Edits) == 0 {
+				t.Errorf("must be answered by %s:\n%s", c.who, r.text)
+			}
+			if again := plan(t, r.text, port(c.port)); len(again.Edits) != 0 {
+				t.Errorf("a second run edits: %v", again.Edits)
+			}
+		})
+	}
+}
+
+func TestAUsersIstioProxyGetsTheEnvAndKeepsTheRestOnRestore(t *testing.T) {
+	for _, proxy := range []string{
+		"- name: istio-proxy\n  image: auto\n  resources:\n    limits:\n      cpu: 1\n",
+		"- name: istio-proxy\n  image: auto\n  env:\n  - name: A\n    value: b\n",
+		"- name: istio-proxy\n  image: auto\n",
+		"- name: istio-proxy\n  image: docker.io/istio/proxyv2:1.27\n  readinessProbe:\n    httpGet: {path: /healthz/ready, port: 15021}\n",
+	} {
+		before := pod("", app(httpProbe)+proxy)
+		r := plan(t, before)
+		if strings.Count(r.text, "istio-proxy") != 1 || r.env() == "" {
+			t.Errorf("the env var must be on the one istio-proxy:\n%s", r.text)
+		}
+		if again := plan(t, r.text); len(again.Edits) != 0 {
+			t.Errorf("a second run edits: %v", again.Edits)
+		}
+		wantText(t, restore(t, r.text), before)
+	}
+}
+
+func TestANativeIstioProxyOfTheTemplateAnswersForWhatStartsAfterIt(t *testing.T) {
+	r := plan(t, pod("", `
+initContainers:
+- name: before
+  image: b
+  restartPolicy: Always
+  startupProbe: {httpGet: {port: 1}}
+- name: istio-proxy
+  image: docker.io/istio/proxyv2:1.27
+  restartPolicy: Always
+- name: after
+  image: a
+  restartPolicy: Always
+  startupProbe: {httpGet: {port: 2}}
+containers:
+- name: app
+  image: app
+  lifecycle: {postStart: {httpGet: {port: 3}}}
+`))
+	states := []transformer.State{transformer.LeftAlone, transformer.WouldRewrite, transformer.WouldRewrite}
+	for i, v := range r.Probes {
+		if v.State != states[i] {
+			t.Errorf("%s is %s, want %s", v.Container, v.State, states[i])
+		}
+	}
+	if got := r.reasons(); len(got) != 1 || got[0] != "starts-before-answerer" {
+		t.Errorf("reasons %v", got)
+	}
+	if strings.Count(r.text, "name: istio-proxy") != 1 {
+		t.Errorf("istio-proxy must not be declared again:\n%s", r.text)
+	}
+}
+
+func TestAnInjectedIstioProxyThatMayFindNoNativeInjectorIsWarnedOf(t *testing.T) {
+	r := plan(t, pod("", "initContainers:\n- name: istio-proxy\n  image: auto\n  restartPolicy: Always\n"+app(httpProbe)))
+	wantReason(t, r, "proxy-in-init-containers")
+	if len(r.Edits) == 0 {
+		t.Error("the probe must be rewritten")
+	}
+}
+
+func TestAPostStartHookAnsweredByIstioProxyIsWarnedOfUnlessTheAppIsHeld(t *testing.T) {
+	hook := app("lifecycle: {postStart: {httpGet: {port: 80}}}")
+	r := plan(t, pod(injected, hook))
+	wantReason(t, r, "post-start-order")
+	if r.Probes[0].State != transformer.WouldRewrite {
+		t.Errorf("verdict %+v: without the rewriting it fails every time", r.Probes[0])
+	}
+	for _, config := range []string{"holdApplicationUntilProxyStarts: true", `'{"holdApplicationUntilProxyStarts": true}'`} {
+		held := plan(t, pod(injected+"annotations:\n  proxy.istio.io/config: |\n    "+config+"\n", hook))
+		if len(held.Findings) != 0 {
+			t.Errorf("%s: %v", config, held.Findings)
+		}
+	}
+}
+
+func TestTheStatusPortOfIstioProxyIsWhereItsProbesGo(t *testing.T) {
+	r := plan(t, pod(injected+"annotations:\n  status.sidecar.istio.io/port: \"15030\"\n", app(httpProbe)))
+	if r.Probes[0].After != ":15030/app-health/app/livez" {
+		t.Errorf("goes to %s", r.Probes[0].After)
+	}
+	if again := plan(t, r.text); len(again.Edits) != 0 {
+		t.Errorf("a second run edits: %v", again.Edits)
+	}
+	// Moved away, the probes follow.
+	back := plan(t, strings.Replace(r.text, "    status.sidecar.istio.io/port: \"15030\"\n", "    x: z\n", 1), port(15030), answeredBy("istio-proxy"))
+	if len(back.Edits) != 0 {
+		t.Errorf("mesh-wide status port: %v", back.Edits)
+	}
+	moved := plan(t, strings.Replace(plan(t, pod(injected, app(httpProbe))).text, "annotations:\n", "annotations:\n        status.sidecar.istio.io/port: \"15031\"\n", 1))
+	if !strings.Contains(moved.text, "port: 15031") || strings.Contains(moved.text, "15020") {
+		t.Errorf("the probes must follow the status port:\n%s", moved.text)
+	}
+}
+
+func TestProbeProxyMayHaveIstiosPortWhereIstioHasMovedAway(t *testing.T) {
+	before := pod(injected+"annotations:\n  status.sidecar.istio.io/port: \"15030\"\n", app(httpProbe))
+	r := plan(t, before, answeredBy("probe-proxy"))
+	if !strings.Contains(r.text, "rewriteAppHTTPProbers: \"false\"") || strings.Contains(r.text, "excludeInboundPorts") {
+		t.Errorf("Istio's rewriter must be off, and 15020 is never captured:\n%s", r.text)
+	}
+	wantText(t, restore(t, r.text), before)
+}
+
+func TestVerdictsSayWhatHappensInAFewWords(t *testing.T) {
+	r := plan(t, pod("", app(`
+readinessProbe: {httpGet: {scheme: HTTPS, path: /healthz, port: 8443}}
+livenessProbe: {tcpSocket: {port: 5}}
+startupProbe: {grpc: {port: 6, service: s}}
+lifecycle: {preStop: {sleep: {seconds: 1}}, postStart: {exec: {command: [x]}}}
+`)))
+	want := []transformer.Verdict{
+		{Slot: prober.Readiness, Before: "httpGet https :8443/healthz", After: ":15020/app-health/app/readyz", State: transformer.WouldRewrite, StrictTLS: transformer.Fails},
+		{Slot: prober.Liveness, Before: "tcpSocket :5", After: ":15020/app-health/app/livez", State: transformer.WouldRewrite, StrictTLS: transformer.FalselyPasses},
+		{Slot: prober.Startup, Before: "grpc :6 s", After: ":15020/app-health/app/startupz", State: transformer.WouldRewrite, StrictTLS: transformer.Fails},
+		{Slot: prober.PostStart, Before: "exec", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: transformer.Unaffected},
+		{Slot: prober.PreStop, Before: "sleep", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: transformer.Unaffected},
+	}
+	check := func(r result, want []transformer.Verdict) {
+		t.Helper()
+		for i, v := range r.Probes {
+			if v.Field.String() == "" || v.Container != "app" {
+				t.Errorf("%+v has no field or no container", v)
+			}
+			v.Field, v.Container = nil, ""
+			if v.Slot != want[i].Slot || v.Before != want[i].Before || v.After != want[i].After || v.State != want[i].State || v.Reason != want[i].Reason || v.StrictTLS != want[i].StrictTLS {
+				t.Errorf("got %+v\nwant %+v", v, want[i])
+			}
+		}
+	}
+	check(r, want)
+	for i := range want[:3] {
+		want[i].State, want[i].StrictTLS = transformer.Rewritten, transformer.Unaffected
+	}
+	check(plan(t, r.text), want)
+	for i := range want {
+		want[i].Reason = "not-rewritten"
+		if i < 3 {
+			want[i].Before, want[i].After = "httpGet "+want[i].After, want[i].Before
+			want[i].State, want[i].Reason = transformer.WouldRestore, ""
+		}
+	}
+	check(restore(t, r.text), want)
+}
+
+func TestRewriteChoosesTheHandlers(t *testing.T) {
+	yaml := pod("", app(`
+readinessProbe: {httpGet: {port: 1}}
+livenessProbe: {tcpSocket: {port: 2}}
+startupProbe: {grpc: {port: 3}}
+lifecycle: {preStop: {httpGet: {port: 4}}}
+`))
+	slots := []prober.Slot{prober.Readiness, prober.Liveness, prober.Startup, prober.PreStop}
+	all := plan(t, yaml)
+	for i, only := range []transformer.Rewrite{{HTTPGet: true}, {TCPSocket: true}, {GRPC: true}, {Lifecycle: true}} {
+		for _, from := range []string{yaml, all.text} {
+			r := plan(t, from, func(o *transformer.Options) { o.Rewrite = only })
+			if len(r.Findings) != 0 {
+				t.Errorf("%+v: %v", only, r.Findings)
+			}
+			for j, v := range r.Probes {
+				if rewritten := v.State == transformer.WouldRewrite || v.State == transformer.Rewritten; rewritten != (i == j) || v.Slot != slots[j] {
+					t.Errorf("%+v: %+v", only, v)
+				}
+			}
+			if strings.Count(r.env(), "{\"") < 2 || strings.Count(r.env(), "/app-") != 1 {
+				t.Errorf("%+v: env %s", only, r.env())
+			}
+		}
+	}
+}
+
+func TestOptionsThatCannotBeAreRefused(t *testing.T) {
+	for name, change := range map[string]option{
+		"dialect":    func(o *transformer.Options) { o.Dialect = "linkerd" },
+		"answeredBy": answeredBy("envoy"),
+		"port 0":     port(0),
+		"high port":  port(65536),
+		"Istio's":    port(15021),
+		"placement":  func(o *transformer.Options) { o.ProbeProxy.Placement = "pod" },
+		"name":       func(o *transformer.Options) { o.ProbeProxy.Name = "" },
+		"proxy name": func(o *transformer.Options) { o.ProbeProxy.Name = "istio-proxy" },
+		"image":      func(o *transformer.Options) { o.ProbeProxy.Image = "" },
+		"env":        func(o *transformer.Options) { o.ProbeProxy.Env = field.List{"A=b"} },
+		"our env": func(o *transformer.Options) {
+			o.ProbeProxy.Env = field.List{field.Map{{Key: "name", Value: prober.EnvName}}}
+		},
+		"uid": func(o *transformer.Options) {
+			o.ProbeProxy.SecurityContext = field.Map{{Key: "runAsUser", Value: 1337}}
+		},
+		"gid": func(o *transformer.Options) {
+			o.ProbeProxy.SecurityContext = field.Map{{Key: "runAsGroup", Value: 1337}}
+		},
+	} {
+		if _, err := transformer.New(options(change)); err == nil {
+			t.Errorf("%s: must be refused", name)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package transformer_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/manifest"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// seen collects the reasons that any test has produced, for
+// TestEveryReasonIsProducedBySomeTest.
+var seen = map[string]bool{}
+
+// A result is what a planner made of a manifest with one pod template.
+type result struct {
+	transformer.Plan
+	text string // the manifest with the edits applied
+}
+
+// has tells whether a finding of the reason was made, and gives it.
+func (r result) has(reason string) (transformer.Finding, bool) {
+	for _, f := range r.Findings {
+		if f.Reason == reason {
+			return f, true
+		}
+	}
+	return transformer.Finding{}, false
+}
+
+func (r result) reasons() []string {
+	var keys []string
+	for _, f := range r.Findings {
+		keys = append(keys, f.Reason)
+	}
+	return keys
+}
+
+// env gives the decoded text of the env var as it stands in the manifest.
+func (r result) env() string {
+	_, v, ok := strings.Cut(r.text, "ISTIO_KUBE_APP_PROBERS\n")
+	if !ok {
+		return ""
+	}
+	v, _, _ = strings.Cut(v, "\n")
+	v = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(v), "value:"))
+	return strings.Trim(v, "'")
+}
+
+type option func(*transformer.Options)
+
+func answeredBy(who string) option {
+	return func(o *transformer.Options) { o.AnsweredBy = who }
+}
+func port(n int) option { return func(o *transformer.Options) { o.Port = n } }
+func asContainer(o *transformer.Options) {
+	o.ProbeProxy.Placement = transformer.PlacementContainer
+}
+
+func options(opts ...option) transformer.Options {
+	o := transformer.Defaults()
+	o.ProbeProxy.Image = "example/probe-proxy:v1"
+	for _, f := range opts {
+		f(&o)
+	}
+	return o
+}
+
+func plan(t testing.TB, yaml string, opts ...option) result {
+	t.Helper()
+	return run(t, yaml, (*transformer.Planner).Plan, opts...)
+}
+
+func restore(t testing.TB, yaml string, opts ...option) result {
+	t.Helper()
+	return run(t, yaml, (*transformer.Planner).Restore, opts...)
+}
+
+func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.Input) transformer.Plan, opts ...option) result {
+	t.Helper()
+	p, err := transformer.New(options(opts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := manifest.Read("test", []byte(yaml))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, yaml)
+	}
+	var r result
+	var ns *transformer.Metadata
+	for _, o := range stream.Objects() {
+		meta, err := o.Metadata()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := transformer.Metadata{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels, Annotations: meta.Annotations}
+		if o.Kind() == "Namespace" {
+			ns = &m
+			continue
+		}
+		refs, err := o.PodTemplates(nil)
+		if err != nil || len(refs) != 1 {
+			t.Fatalf("%d templates, %v in\n%s", len(refs), err, yaml)
+		}
+		in := transformer.Input{
+			Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: m, NamespaceName: m.Namespace, Namespace: ns,
+			Path: refs[0].Path, JobLike: refs[0].JobLike,
+			Raw: func(p field.Path) (field.Value, error) {
+				var v any
+				_, err := o.Decode(p, &v)
+				return v, err
+			},
+		}
+		if _, err := o.Decode(refs[0].Path, &in.Template); err != nil {
+			t.Fatal(err)
+		}
+		r.Plan = do(p, in)
+		if again := do(p, in); !cmp.Equal(again, r.Plan) {
+			t.Errorf("equal inputs give plans that differ:\n%s", cmp.Diff(r.Plan, again))
+		}
+		if err := o.Apply(r.Edits); err != nil {
+			t.Fatalf("applying %v: %v to\n%s", r.Edits, err, yaml)
+		}
+	}
+	var out bytes.Buffer
+	if _, err := stream.WriteTo(&out); err != nil {
+		t.Fatal(err)
+	}
+	r.text = out.String()
+	failed := false
+	for _, f := range r.Findings {
+		seen[f.Reason] = true
+		failed = failed || f.Severity == transformer.Error
+		known := slices.ContainsFunc(transformer.Reasons(), func(d transformer.ReasonDoc) bool {
+			return d.Key == f.Reason && d.Severity == f.Severity
+		})
+		if !known {
+			t.Errorf("%s %q is not documented", f.Severity, f.Reason)
+		}
+		if f.Message == "" || strings.Contains(f.Message, "\n") || strings.Contains(f.Message, "%!") {
+			t.Errorf("message %q must be one line", f.Message)
+		}
+	}
+	if failed && len(r.Edits) > 0 {
+		t.Errorf("a plan with an error has edits: %v", r.Edits)
+	}
+	for _, v := range r.Probes {
+		seen[v.Reason] = true
+	}
+	return r
+}
+
+// pod is a Deployment whose pod spec, and metadata of its template, are given.
+func pod(metadata, spec string) string {
+	return "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  template:\n" +
+		indent("metadata:", metadata, 4) + indent("spec:", spec, 4)
+}
+
+func indent(key, text string, n int) string {
+	if text == "" {
+		return ""
+	}
+	pad := strings.Repeat(" ", n)
+	lines := strings.Split(strings.Trim(text, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = pad + "  " + l
+	}
+	return pad + key + "\n" + strings.Join(lines, "\n") + "\n"
+}
+
+// app is a pod spec of one container, app, with the given fields.
+func app(fields string) string {
+	return "containers:\n- name: app\n  image: app\n" + strings.TrimPrefix(indent("", fields, 0), "\n")
+}
+
+func wantText(t *testing.T, r result, want string) {
+	t.Helper()
+	if d := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(r.text)); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+}
+
+// wantReason checks that exactly one finding was made, and that nothing is
+// edited.
+func wantReason(t *testing.T, r result, reason string) transformer.Finding {
+	t.Helper()
+	f, ok := r.has(reason)
+	if !ok {
+		t.Fatalf("findings %v must have %q", r.Findings, reason)
+	}
+	return f
+}
+
+const injected = "labels:\n  sidecar.istio.io/inject: \"true\"\n"
+
+const httpProbe = "livenessProbe:\n  httpGet:\n    path: /foo\n    port: 8001\n"
