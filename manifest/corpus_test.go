@@ -89,15 +89,20 @@ func TestRealWorkloadsAreEditedInPlace(t *testing.T) {
 	}
 }
 
-func editWorkload(t *testing.T, o *Object, path field.Path) {
-	t.Helper()
+// workloadEdits gives edits of the sort that the function makes.
+func workloadEdits(path field.Path) []field.Edit {
 	spec := path.Key("spec")
-	before := bytes.Clone(o.source())
-	err := o.Apply([]field.Edit{
+	return []field.Edit{
 		{Op: field.Set, Path: path.Key("metadata", "annotations", "sidecar.istio.io/inject"), Value: "true"},
 		{Op: field.Set, Path: spec.Key("containers").Index(0).Key("livenessProbe"), Value: field.Map{{Key: "httpGet", Value: field.Map{{Key: "port", Value: 15020}}}}},
 		{Op: field.Insert, Path: spec.Key("initContainers").Index(0), Before: "containers", Value: field.Map{{Key: "name", Value: "probe-proxy"}, {Key: "args", Value: field.List{"a b", `{"x":"y"}`}}}},
-	})
+	}
+}
+
+func editWorkload(t *testing.T, o *Object, path field.Path) {
+	t.Helper()
+	before := bytes.Clone(o.source())
+	err := o.Apply(workloadEdits(path))
 	if err != nil {
 		t.Error(err)
 		return

@@ -252,17 +252,22 @@ func (s *Stream) stepOver(in []byte, info *docInfo) (end int, ok bool) {
 	}
 	start := it.dash - info.items.col
 	p := start
+	key := spaces(info.col) + "items:\n"
 	for range 8 {
 		p = itemEnd(in, p, info.items.col)
 		var doc yaml.Node
-		if err := yaml.Unmarshal(in[start:p], &doc); err != nil || len(doc.Content) != 1 {
+		if err := yaml.Unmarshal(append([]byte(key), in[start:p]...), &doc); err != nil || len(doc.Content) != 1 {
 			continue
 		}
-		seq := doc.Content[0]
+		if len(doc.Content[0].Content) != 2 {
+			return 0, false
+		}
+		seq := doc.Content[0].Content[1]
 		if seq.Kind != yaml.SequenceNode || len(seq.Content) != 1 || seq.Style != 0 || seq.Anchor != "" {
 			return 0, false
 		}
 		at := newPlacer(in[:p], start, 0)
+		at.lines = append([]int{start}, at.lines...) // the key's
 		n := seq.Content[0]
 		*it = docInfo{dash: it.dash, start: at.offset(n), col: n.Column - 1, end: p, notMapping: n.Kind != yaml.MappingNode}
 		if it.flow = n.Style&yaml.FlowStyle != 0; it.flow {

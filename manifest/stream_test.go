@@ -34,7 +34,7 @@ func TestObjectsAreFoundInEveryShape(t *testing.T) {
 		{"pretty JSON with tabs", "{\n\t\"kind\": \"List\",\n\t\"items\": [\n\t\t{\n\t\t\t\"kind\": \"A\"\n\t\t}\n\t]\n}\n", " A@4;"},
 		{"JSON documents one after the other", "{\"kind\":\"A\"}\n{\"kind\":\"B\"} {\"kind\":\"C\"}\n", " A@1; B@2; C@2;"},
 		{"a slow list", "kind: List\nitems:\n- kind: A\n  a: &x {b: c}\n  d: *x\n# c\n- # e\n  kind: B\n-\n  kind: !!str C\n", " A@3; B@8; C@10;"},
-		{"an item with a quoted scalar that looks like items", "kind: List\nitems:\n- kind: A\n  a: &x \"\n- kind: B\nkind: C\"\n  b: *x\n- kind: D\n", " A@3; D@7;"},
+		{"an item with a quoted scalar that looks like items", "kind: List\nitems:\n- kind: A\n  a: &x \"\n- kind: B\nkind: C\"\n  b: *x\n- kind: D\n", " A@3; D@8;"},
 		{"odd line breaks in an item", "kind: List\nitems:\n- kind: A\n  a: \"\u2028\"\n  b: |\n    - c\n- kind: D\n", " A@3; D@7;"},
 		{"a slow list in flow style", "kind: List\nitems: [{kind: A, a: &x [1]}, # c\n  {kind: \"B}\", d: 'e]'},\n]\n", " A@2; B}@3;"},
 		{"the kind in a merged mapping", "x: &x {kind: A}\n<<: *x\n", " A@1;"},

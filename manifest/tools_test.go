@@ -1,0 +1,53 @@
+package manifest
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The files are what kustomize v5.8.2 and kpt v1.0.0-beta.56 hand to a
+// function for the same two objects: `tee` was the function.
+func TestWhatToolsSendIsReadAndEditedInPlace(t *testing.T) {
+	for _, tt := range []struct {
+		file                          string
+		objects, slowItems, reencoded int
+		config                        string
+	}{
+		{"kustomize.yaml", 2, 0, 0, "RewriteProbes r"},
+		// kpt keeps anchors: the one object that has one is encoded anew.
+		{"kpt.yaml", 3, 1, 1, "ConfigMap function-input"},
+	} {
+		in, err := os.ReadFile(filepath.Join("testdata", tt.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := mustRead(t, in)
+		if len(s.Objects()) != tt.objects || s.slowDocs != 0 || s.slowItems != tt.slowItems || s.FunctionConfig().String() != tt.config {
+			t.Errorf("%s: %d objects, %d slow documents, %d slow items, functionConfig %v", tt.file, len(s.Objects()), s.slowDocs, s.slowItems, s.FunctionConfig())
+		}
+		if !bytes.Equal(output(t, s), in) {
+			t.Errorf("%s does not come back byte for byte", tt.file)
+		}
+		reencoded := 0
+		for _, o := range s.Objects() {
+			refs, err := o.PodTemplates(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range refs {
+				if err := o.Apply(workloadEdits(r.Path)); err != nil {
+					t.Error(err)
+				}
+				if o.Reencoded() {
+					reencoded++
+				}
+			}
+		}
+		if reencoded != tt.reencoded {
+			t.Errorf("%s: %d objects were encoded anew, want %d", tt.file, reencoded, tt.reencoded)
+		}
+		mustRead(t, output(t, s))
+	}
+}
