@@ -72,8 +72,8 @@ func (g generator) object(w io.Writer, i int) {
 
 // text gives the object at index i. One in four is a workload.
 func (g generator) text(i int) string {
-	r := strings.NewReplacer("NAME", fmt.Sprintf("app-%d", i), "INDEX", fmt.Sprint(i), "ID", fmt.Sprint(i+1),
-		"ANNOTATIONS\n", annotations(g.form))
+	names := strings.NewReplacer("NAME", fmt.Sprintf("app-%d", i), "INDEX", fmt.Sprint(i), "ID", fmt.Sprint(i+1))
+	r := strings.NewReplacer("NAME", fmt.Sprintf("app-%d", i), "INDEX", fmt.Sprint(i), "ANNOTATIONS\n", names.Replace(annotations(g.form)))
 	switch {
 	case g.unusual:
 		return r.Replace(unusual[i%len(unusual)])

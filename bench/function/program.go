@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"syscall"
@@ -136,12 +137,14 @@ func (p program) inspect(input string) (output, error) {
 	return o, errors.Join(err, <-done)
 }
 
+var rewritten = regexp.MustCompile(`path: ["']?/app-(health|lifecycle)/`)
+
 func (o *output) count(r io.Reader) error {
 	lines := bufio.NewReaderSize(r, 1<<20)
 	for {
 		line, err := lines.ReadSlice('\n')
 		o.bytes += int64(len(line))
-		if bytes.Contains(line, []byte(": /app-")) {
+		if rewritten.Match(line) {
 			o.probes++
 		}
 		if err == io.EOF {
