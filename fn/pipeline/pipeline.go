@@ -96,9 +96,10 @@ type run struct {
 	custom     []manifest.CustomTemplate
 	namespaces map[string]*transformer.Metadata
 
-	name   string // of the stream at hand
-	inList bool   // the stream at hand is a ResourceList
-	index  int    // of the object in the stream at hand
+	name   string        // of the stream at hand
+	inList bool          // the stream at hand is a ResourceList
+	index  int           // of the object in the stream at hand
+	ref    report.Object // the object at hand
 	out    report.Report
 }
 
@@ -129,6 +130,7 @@ func (r *run) object(o *manifest.Object) {
 	meta, err := o.Metadata()
 	if err != nil {
 		if known {
+			r.ref = r.refer(o)
 			r.fail(o, err)
 		}
 		return
@@ -136,6 +138,7 @@ func (r *run) object(o *manifest.Object) {
 	if v := meta.Annotations[localConfig]; v != "" && v != "false" {
 		return
 	}
+	r.ref = r.refer(o)
 	if !r.spec.Selects(config.Subject{Kind: o.Kind(), Name: meta.Name, Namespace: meta.Namespace, Labels: o.Labels}) {
 		return
 	}
@@ -198,7 +201,7 @@ func (r *run) plan(o *manifest.Object, workload *transformer.Metadata, ref manif
 	} else {
 		plan = r.planner.Plan(in)
 	}
-	t := report.Template{Object: r.ref(o), Path: ref.Path, Findings: plan.Findings}
+	t := report.Template{Object: r.ref, Path: ref.Path, Findings: plan.Findings}
 	for _, p := range plan.Probes {
 		probe := report.Probe{Verdict: p}
 		if !r.inList {
@@ -209,9 +212,9 @@ func (r *run) plan(o *manifest.Object, workload *transformer.Metadata, ref manif
 	return t, plan, nil
 }
 
-// ref names the object: its file is the one that kpt or kustomize note on
+// refer names the object: its file is the one that kpt or kustomize note on
 // the items of a ResourceList, else the stream itself.
-func (r *run) ref(o *manifest.Object) report.Object {
+func (r *run) refer(o *manifest.Object) report.Object {
 	ref := report.Object{APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
 	ref.File, ref.Index = o.File()
 	if !r.inList {
@@ -222,7 +225,7 @@ func (r *run) ref(o *manifest.Object) report.Object {
 
 func (r *run) say(o *manifest.Object, f transformer.Finding) {
 	m := report.Message{
-		Severity: f.Severity, Reason: f.Reason, Text: f.Message, Object: r.ref(o),
+		Severity: f.Severity, Reason: f.Reason, Text: f.Message, Object: r.ref,
 		Field: f.Field, Current: f.Current, Proposed: f.Proposed,
 	}
 	if !r.inList {
