@@ -84,13 +84,13 @@ fuzz: ## run every fuzz test for FUZZTIME (30s)
 
 .PHONY: lint
 lint: bin/staticcheck ## gofmt, go vet, staticcheck and go mod tidy, in every module
-	@unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
-	@set -e; for m in $(MODULES); do echo "# $$m: go mod tidy -diff"; $(GO) -C $$m mod tidy -diff; done
-	@set -e; for m in $(filter-out $(NO_CODE),$(MODULES)); do \
+	@rc=0; unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted"; rc=1; }; \
+	for m in $(MODULES); do echo "# $$m: go mod tidy -diff"; $(GO) -C $$m mod tidy -diff || rc=1; done; \
+	for m in $(filter-out $(NO_CODE),$(MODULES)); do \
 		echo "# $$m: go vet, staticcheck"; \
-		$(GO) -C $$m vet ./...; \
-		(cd $$m && $(CURDIR)/bin/staticcheck ./...); \
-	done
+		$(GO) -C $$m vet ./... || rc=1; \
+		(cd $$m && $(CURDIR)/bin/staticcheck ./...) || rc=1; \
+	done; exit $$rc
 
 .PHONY: dist
 dist: ## cross-compile both programs into dist/OS-ARCH/, with checksums
