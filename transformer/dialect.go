@@ -38,6 +38,9 @@ type dialect interface {
 	// decode reads the originals that a container carries; found is false
 	// where it carries none.
 	decode(c *Container) (originals map[string]*prober.Prober, found bool, err error)
+	// original finds the original of a slot among those that a container
+	// carries, nil where it has none; names are those of the pod's containers.
+	original(originals map[string]*prober.Prober, s *slot, names []string) *prober.Prober
 	// listens gives the ports on which a container that carries originals
 	// answers.
 	listens(w *work, c *Container) []int

@@ -36,14 +36,8 @@ func (w *work) edit(edits ...field.Edit) { w.edits = append(w.edits, edits...) }
 // editAnnotations makes the annotations of the template what the dialect
 // wants; a mapping that is emptied by that goes, and so does metadata.
 func (w *work) editAnnotations(now *answerer) {
-	var past []answerer
-	for _, k := range w.carriers {
-		if k.used || k.ours {
-			past = append(past, k.answerer())
-		}
-	}
 	have := w.annotations()
-	want := w.p.dialect.annotate(have, w.mesh, past, now)
+	want := w.p.dialect.annotate(have, w.mesh, w.past(), now)
 	if len(have) > 0 && len(want) == 0 {
 		path := w.template.Key("metadata")
 		if raw := w.rawMap(path); len(raw) != 1 || !w.hasOwnMetadata() {

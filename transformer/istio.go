@@ -147,6 +147,18 @@ func (istio) decode(c *Container) (map[string]*prober.Prober, bool, error) {
 	return probers, true, err
 }
 
+// original: a path belongs to the slot that it names. One that names a
+// container which is gone belongs to whoever uses it, since a renamed
+// container keeps the paths of its old name.
+func (istio) original(originals map[string]*prober.Prober, s *slot, names []string) *prober.Prober {
+	path := text(s.current.HTTPGet.Path)
+	container, _, _ := prober.ParseKey(path)
+	if path != prober.Key(s.container.Name, s.name) && slices.Contains(names, container) {
+		return nil
+	}
+	return originals[path]
+}
+
 func (istio) listens(w *work, c *Container) []int {
 	if !w.p.dialect.isProxy(c) {
 		return []int{probeProxyPort(c)}
@@ -173,11 +185,9 @@ func istioStatus(annotations map[string]string) (int, error) {
 }
 
 func (d istio) survey(w *work) mesh {
-	m := mesh{
-		present:  d.isPresent(w),
-		optOut:   d.optOut(w),
-		captures: d.captures(w),
-	}
+	m := mesh{present: d.isPresent(w), optOut: d.optOut(w)}
+	// What we excluded ourselves may be captured from now on.
+	m.captures = d.captures(d.annotate(w.annotations(), m, w.past(), nil))
 	d.checkPortLists(w)
 	if !istioHolds.MatchString(w.annotations()[istioProxyConfig]) {
 		m.proxyLate = "istio-proxy must start first: it does as a native sidecar, and with `holdApplicationUntilProxyStarts: true` in the annotation `" + istioProxyConfig + "`"
@@ -195,7 +205,7 @@ func (d istio) survey(w *work) mesh {
 		m.conflicts = append(m.conflicts, w.finding("port-collision", nil, "",
 			"port %d is answered by istio-proxy in this pod, and probe-proxy cannot listen there too; the functionConfig must have `answeredBy: istio-proxy`, or for `port` another one, such as 15099", status))
 	}
-	if ports, all, ok := istioPorts(w, istioIncludePorts); ok && !all && slices.Contains(ports, m.answerer.port) {
+	if ports, all, ok := istioPorts(w.annotations(), istioIncludePorts); ok && !all && slices.Contains(ports, m.answerer.port) {
 		m.conflicts = append(m.conflicts, w.annotationFinding("probe-port-captured", istioIncludePorts,
 			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
 	}
@@ -299,9 +309,9 @@ func (istio) optOut(w *work) *Finding {
 
 // captures: where includeInboundPorts lists ports, Istio does not look at
 // excludeInboundPorts.
-func (istio) captures(w *work) func(int) bool {
-	include, all, listed := istioPorts(w, istioIncludePorts)
-	exclude, _, _ := istioPorts(w, istioExcludePorts)
+func (istio) captures(annotations map[string]string) func(int) bool {
+	include, all, listed := istioPorts(annotations, istioIncludePorts)
+	exclude, _, _ := istioPorts(annotations, istioExcludePorts)
 	return func(port int) bool {
 		switch {
 		case slices.Contains(istioNeverCaptured, port):
@@ -315,8 +325,8 @@ func (istio) captures(w *work) func(int) bool {
 
 // istioPorts reads an annotation that lists ports. all is set for "*"; what
 // is no port is left out.
-func istioPorts(w *work, key string) (ports []int, all, ok bool) {
-	v, ok := w.annotations()[key]
+func istioPorts(annotations map[string]string, key string) (ports []int, all, ok bool) {
+	v, ok := annotations[key]
 	if strings.TrimSpace(v) == "*" {
 		return nil, true, ok
 	}

@@ -73,7 +73,7 @@ func (p *Planner) Restore(in Input) Plan {
 	return w.finish(nil)
 }
 
-const danglingText = "is a rewritten probe, but no container of the pod carries its original, so nothing answers it; it must be given its original back"
+const danglingText = "looks like a rewritten probe, but no container of the pod carries an original for it; it must be given its original back"
 
 // dangles tells whether a slot looks rewritten, and its original is lost.
 func (w *work) dangles(s *slot) bool {

@@ -8,7 +8,7 @@ var reasons = []ReasonDoc{
 	{"annotation-invalid", Error, "An annotation that holds a boolean has a value that is none, and guessing could do the opposite of what was meant.", "Write \"true\" or \"false\"."},
 	{"annotation-misplaced", Warning, "`sidecar.istio.io/rewriteAppHTTPProbers` stands on the workload, where Istio does not look.", "Move it to the pod template, or use `rewrite-probes.io/rewrite`, which works in both places."},
 	{"container-name", Warning, "The container's name is empty, has a slash or is that of another container, so no path can name its probes.", "Give the container a name of its own."},
-	{"dangling", Warning, "The probe was rewritten earlier, and the env var with its original is gone: nothing answers it.", "Give the probe its original back, or the sidecar its env var."},
+	{"dangling", Warning, "The probe looks rewritten, and the original that belongs to it is in no env var of the pod.", "Give the probe its original back, or the sidecar its env var."},
 	{"env-unreadable", Error, "The env var with the originals of rewritten probes cannot be read, so they cannot be given back.", "Repair the value, or delete the container or env var and give the probes their originals."},
 	{"hook-never-works", Warning, "The kubelet runs httpGet, exec and sleep hooks only; any other always fails, with or without a mesh.", "Make it an httpGet or exec hook."},
 	{"host-network", Info, "The pod uses the node's network, which no mesh captures.", "None is needed."},

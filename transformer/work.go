@@ -64,12 +64,13 @@ func newWork(p *Planner, in *Input) *work {
 		k.ours = p.isOurs(k)
 		w.carriers = append(w.carriers, k)
 	})
+	names := w.containerNames()
 	containers(spec, func(at place, c *Container) {
 		if p.dialect.isProxy(c) || w.isOurs(at) {
 			return
 		}
 		for _, s := range slotsOf(at, c, w.containerPath(at)) {
-			w.recognise(s)
+			w.recognise(s, names)
 			w.slots = append(w.slots, s)
 		}
 	})
@@ -80,15 +81,15 @@ func newWork(p *Planner, in *Input) *work {
 }
 
 // recognise finds the original of a slot that carries our rewriting: its path
-// is a key of an env var, and its port one on which that container answers.
-func (w *work) recognise(s *slot) {
+// is one that a container carries, and its port one on which that container answers.
+func (w *work) recognise(s *slot, names []string) {
 	s.original = s.current
 	h := s.current.HTTPGet
 	if kind, ok := s.current.kind(); !ok || kind != kindHTTPGet || h.Port.IsString {
 		return
 	}
 	for _, k := range w.carriers {
-		p := k.originals[text(h.Path)]
+		p := w.p.dialect.original(k.originals, s, names)
 		if p == nil || !slices.Contains(k.listens, int(h.Port.Int)) {
 			continue
 		}
@@ -116,10 +117,19 @@ func (w *work) rawMap(path field.Path) field.Map {
 	return m
 }
 
-// carrying tells whether the template carries our rewriting.
-func (w *work) carrying() bool {
-	return slices.ContainsFunc(w.carriers, func(k *carrier) bool { return k.ours || k.used })
+// past gives who answered the rewritten probes that the template carries.
+func (w *work) past() []answerer {
+	var past []answerer
+	for _, k := range w.carriers {
+		if k.used || k.ours {
+			past = append(past, k.answerer())
+		}
+	}
+	return past
 }
+
+// carrying tells whether the template carries our rewriting.
+func (w *work) carrying() bool { return len(w.past()) > 0 }
 
 // isOurs tells whether the container at a place was added by us.
 func (w *work) isOurs(at place) bool {

@@ -1,0 +1,254 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// configurations are ways to rewrite; each may follow any other.
+var configurations = map[string][]option{
+	"auto":        nil,
+	"container":   {asContainer},
+	"beside":      {port(15099)},
+	"other":       {port(15098), func(o *transformer.Options) { o.ProbeProxy.Name = "answers"; o.ProbeProxy.Image = "x:2" }},
+	"istio-proxy": {answeredBy("istio-proxy")},
+	"pulled": {func(o *transformer.Options) {
+		o.ProbeProxy.ImagePullPolicy = "Always"
+		o.ProbeProxy.Env = field.List{field.Map{{Key: "name", Value: "A"}, {Key: "value", Value: "b"}}}
+		o.ProbeProxy.Resources = field.Map{{Key: "limits", Value: nil}}
+	}},
+	"only http": {func(o *transformer.Options) { o.Rewrite = transformer.Rewrite{HTTPGet: true} }},
+}
+
+var threeProbes = app(`
+livenessProbe:
+  httpGet:
+    path: /foo
+    port: 8001
+readinessProbe:
+  tcpSocket:
+    port: 8002
+startupProbe:
+  grpc:
+    port: 8003
+`)
+
+func TestAChangedConfigurationGivesWhatItWouldHaveGivenAtFirst(t *testing.T) {
+	for first, opts := range configurations {
+		rewritten := plan(t, pod("", threeProbes), opts...)
+		for second, opts := range configurations {
+			want := plan(t, pod("", threeProbes), opts...)
+			got := plan(t, rewritten.text, opts...)
+			// Keys that are new in a mapping come last in it.
+			if d := sortedLines(got.text); d != sortedLines(want.text) {
+				t.Errorf("%s after %s gives\n%s\nwant\n%s", second, first, got.text, want.text)
+			}
+			if again := plan(t, got.text, opts...); len(again.Edits) != 0 {
+				t.Errorf("%s after %s: a second run edits %v", second, first, again.Edits)
+			}
+			wantText(t, restore(t, got.text), pod("", threeProbes))
+		}
+	}
+}
+
+func TestAnImageIsChangedByOneEdit(t *testing.T) {
+	r := plan(t, plan(t, pod("", threeProbes)).text, func(o *transformer.Options) { o.ProbeProxy.Image = "x:2" })
+	if len(r.Edits) != 1 || r.Edits[0].Path.String() != "spec.template.spec.initContainers[0].image" || r.Edits[0].Value != "x:2" {
+		t.Errorf("edits %v", r.Edits)
+	}
+}
+
+func TestAChangedProbeWinsOverTheEntryOfTheOldOne(t *testing.T) {
+	r := plan(t, pod("", app(httpProbe)))
+	changed := strings.Replace(r.text, "path: /app-health/app/livez\n            port: 15020", "path: /new\n            port: 9", 1)
+	r = plan(t, changed)
+	if want := `{"/app-health/app/livez":{"httpGet":{"path":"/new","port":9,"scheme":"HTTP"},"timeoutSeconds":1}}`; r.env() != want {
+		t.Errorf("env %s", r.env())
+	}
+	if len(r.Edits) != 3 {
+		t.Errorf("edits %v, want path, port and env", r.Edits)
+	}
+}
+
+func TestAChangedTimeoutReachesTheEntry(t *testing.T) {
+	r := plan(t, pod("", app(httpProbe)))
+	r = plan(t, strings.Replace(r.text, "        livenessProbe:\n", "        livenessProbe:\n          timeoutSeconds: 9\n", 1))
+	if !strings.Contains(r.env(), `"timeoutSeconds":9`) || len(r.Edits) != 1 {
+		t.Errorf("env %s, edits %v", r.env(), r.Edits)
+	}
+}
+
+func TestEntriesOfRemovedContainersGoAndOfRenamedOnesFollow(t *testing.T) {
+	r := plan(t, pod("", app(httpProbe)+"- name: b\n  image: b\n  livenessProbe: {httpGet: {port: 7}}\n"))
+	head, _, _ := strings.Cut(r.text, "      - name: b\n")
+	gone := plan(t, head)
+	if strings.Contains(gone.env(), "/app-health/b/") || len(gone.Edits) != 1 {
+		t.Errorf("env %s, edits %v", gone.env(), gone.Edits)
+	}
+	renamed := plan(t, strings.Replace(r.text, "- name: b\n", "- name: c\n", 1))
+	if !strings.Contains(renamed.env(), `"/app-health/c/livez":{"httpGet":{"path":"/","port":7`) || !strings.Contains(renamed.text, "path: /app-health/c/livez") {
+		t.Errorf("renamed:\n%s", renamed.text)
+	}
+}
+
+func TestASidecarWithNothingLeftToAnswerGoes(t *testing.T) {
+	for _, opts := range configurations {
+		r := plan(t, pod("", app(httpProbe)), opts...)
+		_, probe, _ := strings.Cut(r.text, "        livenessProbe:\n")
+		probe, _, _ = strings.Cut(probe, "      - name")
+		bare := strings.Replace(r.text, "        livenessProbe:\n"+probe, "", 1)
+		wantText(t, plan(t, bare, opts...), pod("", "containers:\n- name: app\n  image: app"))
+	}
+}
+
+func TestOptingOutAfterwardsRestores(t *testing.T) {
+	for name, opts := range configurations {
+		r := plan(t, pod("labels: {a: b}", threeProbes), opts...)
+		off := strings.Replace(r.text, "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/rewrite: \"false\"}\n", 1)
+		got := plan(t, off, opts...)
+		want := strings.Replace(pod("labels: {a: b}", threeProbes), "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/rewrite: \"false\"}\n", 1)
+		wantText(t, got, want)
+		if f := wantReason(t, got, "opt-out"); !strings.Contains(f.Message, "restored") {
+			t.Errorf("%s: %q", name, f.Message)
+		}
+	}
+	for _, spec := range []string{"hostNetwork: true\n"} {
+		r := plan(t, pod("", threeProbes))
+		got := plan(t, strings.Replace(r.text, "    spec:\n", "    spec:\n      "+spec, 1))
+		wantText(t, got, pod("", spec+threeProbes))
+	}
+	r := plan(t, pod("labels: {a: b}", threeProbes))
+	got := plan(t, strings.Replace(r.text, "labels: {a: b}", "annotations: {rewrite-probes.io/skip-containers: app}", 1))
+	if strings.Contains(got.text, "probe-proxy\n") || strings.Contains(got.text, "15020") {
+		t.Errorf("a container skipped afterwards must be restored:\n%s", got.text)
+	}
+}
+
+func TestOurOwnAnnotationIsNoOptOut(t *testing.T) {
+	r := plan(t, pod(injected, threeProbes))
+	again := plan(t, r.text)
+	if len(again.Edits) != 0 || len(again.Findings) != 0 {
+		t.Errorf("%v %v", again.Edits, again.Findings)
+	}
+}
+
+func TestWhatIstioctlInjectedIsUnderstood(t *testing.T) {
+	// Istio copies headers into the env, leaves host in the probe, and does
+	// not fill in defaults.
+	injectedByIstio := pod("annotations:\n  sidecar.istio.io/status: '{}'\n", app(`
+livenessProbe:
+  httpGet:
+    path: /app-health/app/livez
+    port: 15020
+    httpHeaders: [{name: A, value: b}]
+readinessProbe:
+  httpGet:
+    path: /app-health/app/readyz
+    port: 15020
+`)+`- name: istio-proxy
+  image: docker.io/istio/proxyv2:1.27
+  env:
+  - name: A
+    value: b
+  - name: ISTIO_KUBE_APP_PROBERS
+    value: '{"/app-health/app/livez":{"httpGet":{"path":"/foo","port":8001,"httpHeaders":[{"name":"A","value":"b"}]}},"/app-health/app/readyz":{"grpc":{"port":8003,"service":null}}}'
+`)
+	r := plan(t, injectedByIstio)
+	if want := `{"/app-health/app/livez":{"httpGet":{"path":"/foo","port":8001,"scheme":"HTTP"},"timeoutSeconds":1},"/app-health/app/readyz":{"grpc":{"port":8003,"service":""},"timeoutSeconds":1}}`; r.env() != want {
+		t.Errorf("env %s", r.env())
+	}
+	back := restore(t, r.text)
+	for _, want := range []string{"path: /foo", "port: 8001", "grpc:\n            port: 8003", "name: istio-proxy", "value: b"} {
+		if !strings.Contains(back.text, want) {
+			t.Errorf("%s\nmust have %s", back.text, want)
+		}
+	}
+	if strings.Contains(back.text, "ISTIO_KUBE") || strings.Contains(back.text, "15020") || strings.Contains(back.text, "rewriteApp") {
+		t.Errorf("restored:\n%s", back.text)
+	}
+}
+
+func TestOfSeveralEnvVarsTheLastCountsAndOneIsKept(t *testing.T) {
+	r := plan(t, pod("", app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}")+`- name: istio-proxy
+  image: auto
+  env:
+  - name: ISTIO_KUBE_APP_PROBERS
+    value: '{}'
+  - name: ISTIO_KUBE_APP_PROBERS
+    value: '{"/app-health/app/livez":{"httpGet":{"port":8001}}}'
+`))
+	if strings.Count(r.text, "ISTIO_KUBE_APP_PROBERS") != 1 || !strings.Contains(r.env(), "8001") {
+		t.Errorf("got\n%s", r.text)
+	}
+	back := restore(t, r.text)
+	if strings.Contains(back.text, "env:") || !strings.Contains(back.text, "port: 8001") {
+		t.Errorf("restored:\n%s", back.text)
+	}
+}
+
+func TestAnEnvVarThatNoProbePointsToIsNotOursToTake(t *testing.T) {
+	yaml := pod("", "containers:\n- name: agent\n  image: a\n  env: [{name: ISTIO_KUBE_APP_PROBERS, value: '{\"/app-health/x/livez\":{\"tcpSocket\":{\"port\":1}}}'}]\n")
+	if r := plan(t, yaml); len(r.Edits) != 0 {
+		t.Errorf("edits %v", r.Edits)
+	}
+	if r := restore(t, yaml); len(r.Edits) != 0 {
+		t.Errorf("edits %v", r.Edits)
+	}
+}
+
+func TestARewrittenProbeWithoutItsOriginalIsSaidSoByRestoreToo(t *testing.T) {
+	yaml := pod("", app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}"))
+	r := restore(t, yaml)
+	wantReason(t, r, "dangling")
+	if r.Probes[0].State != transformer.LeftAlone || r.text != yaml {
+		t.Errorf("%+v", r.Probes[0])
+	}
+}
+
+func TestTwoProbeProxiesBecomeOne(t *testing.T) {
+	one := plan(t, pod("", app(httpProbe)))
+	_, c, _ := strings.Cut(one.text, "initContainers:\n")
+	c, _, _ = strings.Cut(c, "      containers:\n")
+	two := strings.Replace(one.text, "initContainers:\n", "initContainers:\n"+strings.Replace(c, "name: probe-proxy", "name: old-proxy", 1), 1)
+	r := plan(t, two)
+	if r.text != one.text {
+		t.Errorf("got\n%s", r.text)
+	}
+	wantText(t, restore(t, two), pod("", app(httpProbe)))
+}
+
+func TestThePortOfAnExistingProbeProxyIsReadAsItReadsIt(t *testing.T) {
+	r := plan(t, pod("", app(httpProbe)), port(15099))
+	for _, form := range []string{"- --port\n        - \"15099\"", "- x"} {
+		text := strings.Replace(r.text, "- \"--port=15099\"", form, 1)
+		if form == "- x" {
+			text = strings.Replace(text, "        env:\n", "        env:\n        - name: PROBE_PROXY_PORT\n          value: \"15099\"\n", 1)
+		}
+		got := plan(t, text, port(15099))
+		if len(got.Edits) == 0 || len(got.Findings) != 0 || got.Probes[0].State != transformer.Rewritten {
+			t.Errorf("%s: %v %+v", form, got.Findings, got.Probes[0])
+		}
+		wantText(t, got, r.text)
+	}
+}
+
+func TestWithoutRawOurContainerIsReplacedAsAWhole(t *testing.T) {
+	r := plan(t, pod("", app(httpProbe)))
+	got := run(t, r.text, func(p *transformer.Planner, in transformer.Input) transformer.Plan {
+		in.Raw = nil
+		return p.Plan(in)
+	})
+	if len(got.Edits) != 1 || got.Edits[0].Op != field.Set || sortedLines(got.text) != sortedLines(r.text) {
+		t.Errorf("edits %v", got.Edits)
+	}
+	bare := run(t, pod(injected, app(httpProbe)), func(p *transformer.Planner, in transformer.Input) transformer.Plan {
+		in.Raw = nil
+		return p.Plan(in)
+	})
+	if len(bare.Edits) != 4 {
+		t.Errorf("edits %v", bare.Edits)
+	}
+}

@@ -1,0 +1,156 @@
+package transformer_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// sortedLines gives the lines of a manifest without order, so that two that
+// differ by the place of a key are equal.
+func sortedLines(text string) string {
+	lines := strings.Split(text, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// A generator makes pod templates, of which most can be rewritten.
+type generator struct {
+	*rand.Rand
+	faithful bool // only what restore gives back to the letter
+}
+
+func (g generator) pick(of ...string) string { return of[g.IntN(len(of))] }
+
+func (g generator) port() string {
+	if g.faithful {
+		return g.pick("80", "8080", "443", "9000")
+	}
+	return g.pick("80", "8080", "web", "grpc", `"80"`, "0", "70000", "15020", "15099", "9000")
+}
+
+func (g generator) http() string {
+	fields := []string{"path: " + g.pick("/", "/healthz", "'/a?b=$(c)&d=<e>'", "/app-health/x/livez2")}
+	if !g.faithful && g.IntN(3) == 0 {
+		fields[0] = "path: " + g.pick("''", "healthz", "/app-health/c0/livez")
+	}
+	fields = append(fields, "port: "+g.port())
+	if g.IntN(3) == 0 {
+		fields = append(fields, "scheme: "+g.pick("HTTP", "HTTPS"))
+	}
+	if g.IntN(4) == 0 {
+		fields = append(fields, "httpHeaders: [{name: X-A, value: secret}]")
+	}
+	if g.IntN(8) == 0 {
+		fields = append(fields, "host: example.com")
+	}
+	return "{httpGet: {" + strings.Join(fields, ", ") + "}"
+}
+
+func (g generator) probe() string {
+	var p string
+	switch g.IntN(5) {
+	case 0:
+		p = "{tcpSocket: {port: " + g.port() + "}"
+	case 1:
+		p = "{grpc: {port: " + g.port() + g.pick("", ", service: a.B") + "}"
+	case 2:
+		p = "{exec: {command: [x]}"
+	default:
+		p = g.http()
+	}
+	return p + g.pick("", ", timeoutSeconds: 5", ", periodSeconds: 3") + "}"
+}
+
+func (g generator) container(name string, init bool) string {
+	lines := []string{"- name: " + name, "  image: " + name}
+	if init {
+		if g.IntN(2) == 0 {
+			lines = append(lines, "  restartPolicy: Always")
+		}
+	}
+	if g.IntN(2) == 0 {
+		lines = append(lines, "  ports: [{name: web, containerPort: 8080}]")
+	}
+	for _, key := range []string{"readinessProbe", "livenessProbe", "startupProbe"} {
+		if g.IntN(2) == 0 {
+			lines = append(lines, "  "+key+": "+g.probe())
+		}
+	}
+	if g.IntN(4) == 0 {
+		lines = append(lines, "  lifecycle: {"+g.pick("preStop", "postStart")+": "+g.http()+"}}")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func (g generator) template() string {
+	var metadata, spec string
+	if g.IntN(3) == 0 {
+		metadata += "labels:\n  " + g.pick("a: b", `sidecar.istio.io/inject: "true"`, `sidecar.istio.io/inject: "false"`) + "\n"
+	}
+	if g.IntN(3) == 0 {
+		metadata += "annotations:\n  " + g.pick("a: b",
+			`traffic.sidecar.istio.io/excludeInboundPorts: "80"`, `traffic.sidecar.istio.io/includeInboundPorts: "80,8080"`,
+			`status.sidecar.istio.io/port: "15031"`, `rewrite-probes.io/skip-containers: c0`, `sidecar.istio.io/rewriteAppHTTPProbers: "false"`) + "\n"
+	}
+	if n := g.IntN(3); n > 0 && g.IntN(2) == 0 {
+		spec += "initContainers:\n"
+		for i := range n {
+			spec += g.container(fmt.Sprintf("i%d", i), true)
+		}
+	}
+	spec += "containers:\n"
+	for i := range 1 + g.IntN(3) {
+		spec += g.container(fmt.Sprintf("c%d", i), false)
+	}
+	if g.IntN(6) == 0 {
+		spec += "- name: istio-proxy\n  image: auto\n" + g.pick("", "  env: [{name: A, value: b}]\n", "  resources: {}\n")
+	}
+	return pod(metadata, spec)
+}
+
+// TestAnyTemplateSurvivesAnyConfiguration: whatever the template and the
+// configurations it goes through, a second run changes nothing, and restore
+// leaves nothing of ours; from what can be given back to the letter, it gives
+// the template back.
+func TestAnyTemplateSurvivesAnyConfiguration(t *testing.T) {
+	names := []string{"auto", "container", "beside", "other", "istio-proxy", "pulled", "only http"}
+	for seed := range uint64(1500) {
+		g := generator{Rand: rand.New(rand.NewPCG(seed, 1)), faithful: seed%2 == 0}
+		before := g.template()
+		text := before
+		for range 2 {
+			name := g.pick(names...)
+			r := plan(t, text, configurations[name]...)
+			again := plan(t, r.text, configurations[name]...)
+			if len(again.Edits) != 0 {
+				t.Fatalf("seed %d: %s: a second run edits %v of\n%s", seed, name, again.Edits, r.text)
+			}
+			for i, v := range again.Probes {
+				if was := r.Probes[i].State; was == transformer.WouldRewrite && v.State != transformer.Rewritten {
+					t.Fatalf("seed %d: %s: %+v was to be rewritten", seed, name, v)
+				}
+			}
+			text = r.text
+		}
+		back := restore(t, text)
+		if strings.Contains(back.text, "ISTIO_KUBE_APP_PROBERS") || strings.Contains(back.text, "probe-proxy") {
+			t.Fatalf("seed %d: something of ours is left in\n%s", seed, back.text)
+		}
+		if again := restore(t, back.text); len(again.Edits) != 0 {
+			t.Fatalf("seed %d: restoring twice edits %v", seed, again.Edits)
+		}
+		if want := plainFlow(before); g.faithful && plainFlow(back.text) != want {
+			t.Fatalf("seed %d: restored\n%s\nwant\n%s", seed, back.text, before)
+		}
+	}
+}
+
+// plainFlow takes away the quotes, in which an edited value may stand.
+func plainFlow(text string) string {
+	return strings.NewReplacer(`'`, "", `"`, "").Replace(text)
+}
