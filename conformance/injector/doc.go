@@ -1,0 +1,8 @@
+// Package injector has no code: its tests compare rewrite-probes with Istio's
+// own sidecar injector, with the API server's own defaulting and validation,
+// and with the libraries of KRM functions. A module of its own, because all of
+// these are large.
+//
+// `go test ./...` prints what was compared; with REWRITE_PROBES_PROOF=1 it also
+// rewrites its section of docs/proof.md.
+package injector

@@ -1,0 +1,215 @@
+// Package istio is Istio's sidecar injector in this process: the webhook's
+// own handler, with the injection template, the mesh config and the values
+// that Istio's charts render by default.
+package istio
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	meshconfig "istio.io/api/mesh/v1alpha1"
+	"istio.io/istio/operator/pkg/manifest"
+	"istio.io/istio/operator/pkg/render"
+	"istio.io/istio/pilot/pkg/features"
+	"istio.io/istio/pilot/pkg/model"
+	"istio.io/istio/pkg/config/mesh"
+	"istio.io/istio/pkg/config/mesh/meshwatcher"
+	"istio.io/istio/pkg/kube/inject"
+	"istio.io/istio/pkg/log"
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// ProxyName is the name of the container that is injected, and EnvName its
+// env var with the originals of rewritten probes.
+const (
+	ProxyName = inject.ProxyContainerName
+	EnvName   = "ISTIO_KUBE_APP_PROBERS"
+)
+
+// A Mode says where the injector puts istio-proxy.
+type Mode string
+
+// The modes.
+const (
+	Ordinary Mode = "ordinary" // under containers
+	Native   Mode = "native"   // under initContainers, a native sidecar
+)
+
+// Modes gives both.
+var Modes = []Mode{Ordinary, Native}
+
+// An Injector is a webhook. It may be used by several goroutines at once.
+type Injector struct {
+	handler http.Handler
+}
+
+// switches guards Istio's feature switch: it is a variable of the process.
+var switches sync.Mutex
+
+// New renders Istio's charts, which are embedded in its module, and starts
+// the webhook on what comes out.
+func New() (*Injector, error) {
+	for _, scope := range log.Scopes() {
+		scope.SetOutputLevel(log.NoneLevel) // it logs every request
+	}
+	config, values, meshText, err := rendered()
+	if err != nil {
+		return nil, err
+	}
+	m, err := mesh.ApplyMeshConfig(meshText, mesh.DefaultMeshConfig())
+	if err != nil {
+		return nil, fmt.Errorf("Istio's mesh config: %w", err)
+	}
+	c, err := inject.UnmarshalConfig([]byte(config))
+	if err != nil {
+		return nil, fmt.Errorf("Istio's injection config: %w", err)
+	}
+	// With the switch off the webhook asks no cluster for the versions of its
+	// nodes, and reads the switch at each request.
+	switches.Lock()
+	defer switches.Unlock()
+	features.EnableNativeSidecars = features.NativeSidecarModeDisabled
+	mux := http.NewServeMux()
+	_, err = inject.NewWebhook(inject.WebhookParameters{Watcher: fixed{&c, values}, Env: environment(m), Mux: mux})
+	return &Injector{mux}, err
+}
+
+// rendered gives what istiod reads from its two ConfigMaps.
+func rendered() (config, values, meshConfig string, err error) {
+	sets, _, err := render.GenerateManifest(nil, []string{"profile=empty", "components.pilot.enabled=true"}, false, nil, nil)
+	if err != nil {
+		return "", "", "", fmt.Errorf("render Istio's charts: %w", err)
+	}
+	for _, set := range sets {
+		for _, m := range set.Manifests {
+			switch {
+			case m.GetKind() != "ConfigMap":
+			case m.GetName() == "istio-sidecar-injector":
+				config, values = data(m, "config"), data(m, "values")
+			case m.GetName() == "istio":
+				meshConfig = data(m, "mesh")
+			}
+		}
+	}
+	if config == "" || values == "" || meshConfig == "" {
+		return "", "", "", errors.New("Istio's charts have no injection config, values or mesh config")
+	}
+	return config, values, meshConfig, nil
+}
+
+func data(m manifest.Manifest, key string) string {
+	fields, _ := m.Object["data"].(map[string]any)
+	text, _ := fields[key].(string)
+	return text
+}
+
+func environment(m *meshconfig.MeshConfig) *model.Environment {
+	store := model.NewFakeStore()
+	env := &model.Environment{Watcher: meshwatcher.NewTestWatcher(m), ConfigStore: store}
+	env.SetPushContext(&model.PushContext{ProxyConfigs: model.GetProxyConfigs(store, m)})
+	return env
+}
+
+// fixed is a config that never changes.
+type fixed struct {
+	config *inject.Config
+	values string
+}
+
+var _ inject.Watcher = fixed{}
+
+func (fixed) SetHandler(func(*inject.Config, string) error) {}
+func (fixed) Run(<-chan struct{})                           {}
+func (f fixed) Get() (*inject.Config, string, error)        { return f.config, f.values, nil }
+
+// Inject sends the pod through the webhook, as the API server does when the
+// pod is created, and gives what comes out. A pod that the webhook refuses is
+// an error; one that it does not inject comes out as it went in.
+func (i *Injector) Inject(pod *corev1.Pod, mode Mode) (*corev1.Pod, error) {
+	before, err := json.Marshal(pod)
+	if err != nil {
+		return nil, err
+	}
+	review := admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
+		Request: &admissionv1.AdmissionRequest{
+			UID: "1", Namespace: pod.Namespace, Operation: admissionv1.Create,
+			Kind:   metav1.GroupVersionKind{Version: "v1", Kind: "Pod"},
+			Object: runtime.RawExtension{Raw: before},
+		},
+	}
+	body, err := json.Marshal(review)
+	if err != nil {
+		return nil, err
+	}
+	response, err := i.post(body, mode)
+	if err != nil || len(response.Patch) == 0 {
+		return pod.DeepCopy(), err
+	}
+	patch, err := jsonpatch.DecodePatch(response.Patch)
+	if err != nil {
+		return nil, fmt.Errorf("the webhook's patch: %w", err)
+	}
+	after, err := patch.Apply(before)
+	if err != nil {
+		return nil, fmt.Errorf("the webhook's patch: %w", err)
+	}
+	injected := new(corev1.Pod)
+	return injected, json.Unmarshal(after, injected)
+}
+
+func (i *Injector) post(body []byte, mode Mode) (*admissionv1.AdmissionResponse, error) {
+	request := httptest.NewRequest(http.MethodPost, "/inject", bytes.NewReader(body))
+	request.Header.Set("Content-Type", "application/json")
+	recorder := httptest.NewRecorder()
+	switches.Lock()
+	features.EnableNativeSidecars = features.NativeSidecarModeDisabled
+	if mode == Native {
+		features.EnableNativeSidecars = features.NativeSidecarModeEnabled
+	}
+	i.handler.ServeHTTP(recorder, request)
+	switches.Unlock()
+	var review admissionv1.AdmissionReview
+	if err := json.Unmarshal(recorder.Body.Bytes(), &review); err != nil {
+		return nil, fmt.Errorf("the webhook answered %d %s", recorder.Code, recorder.Body)
+	}
+	switch r := review.Response; {
+	case r == nil:
+		return nil, fmt.Errorf("the webhook answered %d without a response", recorder.Code)
+	case !r.Allowed:
+		return nil, fmt.Errorf("the webhook refused the pod: %s", strings.TrimSpace(r.Result.Message))
+	default:
+		return r, nil
+	}
+}
+
+// Probers decodes an env value with the types of Istio's own injector.
+func Probers(value string) (inject.KubeAppProbers, error) {
+	if value == "" {
+		return nil, nil
+	}
+	var probers inject.KubeAppProbers
+	return probers, json.Unmarshal([]byte(value), &probers)
+}
+
+// Version gives the version of Istio's module.
+func Version() string {
+	info, _ := debug.ReadBuildInfo()
+	for _, m := range info.Deps {
+		if m.Path == "istio.io/istio" {
+			return m.Version
+		}
+	}
+	return "unknown"
+}

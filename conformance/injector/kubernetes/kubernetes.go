@@ -1,0 +1,64 @@
+// Package kubernetes is what the API server does to pods before anything else
+// sees them, by its own code: it decodes, defaults and validates them. And
+// what the kubelet does to env vars.
+package kubernetes
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/pod"
+	"k8s.io/kubernetes/pkg/apis/core"
+	v1 "k8s.io/kubernetes/pkg/apis/core/v1"
+	"k8s.io/kubernetes/pkg/apis/core/validation"
+	"k8s.io/kubernetes/third_party/forked/golang/expansion"
+)
+
+// Pod makes the pod of a template, as a controller does.
+func Pod(t *corev1.PodTemplateSpec, namespace string) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: *t.Spec.DeepCopy()}
+	pod.APIVersion, pod.Kind = "v1", "Pod"
+	pod.Namespace, pod.GenerateName = namespace, "pod-"
+	return pod
+}
+
+// Default fills in what the API server fills in.
+func Default(pod *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	v1.SetObjectDefaults_Pod(pod)
+	return pod
+}
+
+// Validate says why the API server refuses a pod; nil where it does not.
+func Validate(pod *corev1.Pod) error {
+	pod = Default(pod)
+	pod.Name = "pod" // given by the API server
+	if pod.Spec.ServiceAccountName == "" {
+		pod.Spec.ServiceAccountName = "default" // by an admission plugin
+	}
+	internal := new(core.Pod)
+	if err := v1.Convert_v1_Pod_To_core_Pod(pod, internal, nil); err != nil {
+		return fmt.Errorf("convert: %w", err)
+	}
+	opts := podutil.GetValidationOptionsFromPodSpecAndMeta(&internal.Spec, nil, &internal.ObjectMeta, nil)
+	opts.ResourceIsPod = true
+	return validation.ValidatePodCreate(internal, opts).ToAggregate()
+}
+
+// Expand gives the value of an env var as the container gets it, with the
+// variables that are defined before it.
+func Expand(value string, env map[string]string) string {
+	return expansion.Expand(value, expansion.MappingFuncFor(env))
+}
+
+// Version gives the version of Kubernetes' module.
+func Version() string {
+	info, _ := debug.ReadBuildInfo()
+	for _, m := range info.Deps {
+		if m.Path == "k8s.io/kubernetes" {
+			return m.Version
+		}
+	}
+	return "unknown"
+}
