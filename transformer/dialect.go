@@ -72,4 +72,7 @@ type mesh struct {
 	// proxyLate says what puts the proxy before the other containers; "" where
 	// it is known to be there.
 	proxyLate string
+	// proxyFirst tells that the proxy is a native sidecar which starts before
+	// any other container.
+	proxyFirst bool
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ type istio struct{}
 const (
 	istioRewrite      = "sidecar.istio.io/rewriteAppHTTPProbers"
 	istioInject       = "sidecar.istio.io/inject"
+	istioNative       = "sidecar.istio.io/nativeSidecar"
 	istioStatusPort   = "status.sidecar.istio.io/port"
 	istioIncludePorts = "traffic.sidecar.istio.io/includeInboundPorts"
 	istioExcludePorts = "traffic.sidecar.istio.io/excludeInboundPorts"
@@ -29,9 +29,6 @@ const (
 	istioInjection    = "istio-injection"
 	istioRevision     = "istio.io/rev"
 )
-
-// istioHolds finds the setting in the YAML or JSON of a ProxyConfig.
-var istioHolds = regexp.MustCompile(`holdApplicationUntilProxyStarts"?\s*:\s*true`)
 
 const istioProxyName = "istio-proxy"
 
@@ -171,13 +168,14 @@ func (istio) listens(w *work, c *Container) []int {
 }
 
 // istioStatus gives the port of Istio's status server where the annotation
-// moves it; 0 where it does not.
+// moves it; 0 where it does not. With white space around the number, Istio
+// takes the pod and sends its probes to port 0.
 func istioStatus(annotations map[string]string) (int, error) {
 	v, ok := annotations[istioStatusPort]
 	if !ok {
 		return 0, nil
 	}
-	n, err := strconv.Atoi(strings.TrimSpace(v))
+	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > 65535 || slices.Contains(istioReserved, n) {
 		return 0, errors.New("must be a port from 1 to 65535 that is none of " + joinPorts(istioReserved))
 	}
@@ -189,7 +187,9 @@ func (d istio) survey(w *work) mesh {
 	// What we excluded ourselves may be captured from now on.
 	m.captures = d.captures(d.annotate(w.annotations(), m, w.past(), nil))
 	d.checkPortLists(w)
-	if !istioHolds.MatchString(w.annotations()[istioProxyConfig]) {
+	d.checkInjectSwitch(w)
+	m.proxyFirst = w.annotations()[istioNative] == "true"
+	if !m.proxyFirst && !istioHolds(w.annotations()[istioProxyConfig]) {
 		m.proxyLate = "istio-proxy must start first: it does as a native sidecar, and with `holdApplicationUntilProxyStarts: true` in the annotation `" + istioProxyConfig + "`"
 	}
 	status, err := istioStatus(w.annotations())
@@ -210,6 +210,13 @@ func (d istio) survey(w *work) mesh {
 			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
 	}
 	return m
+}
+
+// istioHolds tells whether a ProxyConfig, in YAML or JSON, starts the proxy
+// before the other containers.
+func istioHolds(config string) bool {
+	_, v, _ := strings.Cut(config, "holdApplicationUntilProxyStarts")
+	return strings.HasPrefix(strings.TrimLeft(v, `": `), "true")
 }
 
 // answerer decides who answers. Istio's agent answers on its status port
@@ -252,8 +259,11 @@ func (d istio) isPresent(w *work) bool {
 	if found {
 		return true
 	}
-	if inject, set := istioInjectSwitch(&w.in.Template.Metadata); set {
-		return inject
+	switch _, v := istioInjectSwitch(w); v {
+	case "true":
+		return true
+	case "false":
+		return false
 	}
 	if w.in.Template.Metadata.Labels[istioRevision] != "" {
 		return true
@@ -262,20 +272,23 @@ func (d istio) isPresent(w *work) bool {
 	return ns != nil && (ns.Labels[istioInjection] == "enabled" || ns.Labels[istioRevision] != "")
 }
 
-// istioInjectSwitch reads the switch of a template, the label before the
-// annotation, with the values that the injector takes.
-func istioInjectSwitch(m *Metadata) (inject, set bool) {
-	v := m.Labels[istioInject]
-	if v == "" {
-		v = m.Annotations[istioInject]
+// istioInjectSwitch gives the switch of a template: the label where it is
+// there, even empty, else the annotation. The injector takes "true" and
+// "false" and does with any other value what it does without one.
+func istioInjectSwitch(w *work) (path field.Path, value string) {
+	kind := "labels"
+	value, labelled := w.in.Template.Metadata.Labels[istioInject]
+	if !labelled {
+		kind, value = "annotations", w.annotations()[istioInject]
 	}
-	switch strings.ToLower(v) {
-	case "":
-		return false, false
-	case "y", "yes", "true", "on":
-		return true, true
+	return w.template.Key("metadata", kind, istioInject), value
+}
+
+// checkInjectSwitch warns of a value that switches nothing.
+func (istio) checkInjectSwitch(w *work) {
+	if path, v := istioInjectSwitch(w); v != "" && v != "true" && v != "false" {
+		w.say(w.metadataFinding("inject-unclear", path, v, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
 	}
-	return false, true
 }
 
 // optOut finds what keeps Istio, or Istio's rewriting, out of the pod.
@@ -288,12 +301,8 @@ func (istio) optOut(w *work) *Finding {
 		w.say(w.metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(istioRewrite), w.in.Workload.Annotations[istioRewrite],
 			"has no effect here; it must stand under `%s`", w.template.Key("metadata", "annotations")))
 	}
-	if inject, set := istioInjectSwitch(&w.in.Template.Metadata); set && !inject {
-		kind, value := "labels", w.in.Template.Metadata.Labels[istioInject]
-		if value == "" {
-			kind, value = "annotations", w.annotations()[istioInject]
-		}
-		f := w.metadataFinding("injection-off", w.template.Key("metadata", kind, istioInject), value, "switches injection off, so "+what)
+	if path, v := istioInjectSwitch(w); v == "false" {
+		f := w.metadataFinding("injection-off", path, v, "switches injection off, so "+what)
 		return &f
 	}
 	if slices.Contains(istioNeverInjected, w.in.NamespaceName) {

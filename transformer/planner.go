@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/field"
@@ -178,7 +179,11 @@ func (w *work) leavePort(s *slot, kind string, port field.IntOrString, err error
 		reason = "port-invalid"
 	}
 	w.leave(s, reason, s.path.Key(kind, "port"), "%v; the probe is left alone", err)
-	w.findings[len(w.findings)-1].Current = port.Value()
+	f := &w.findings[len(w.findings)-1]
+	f.Current = port.Value()
+	if n, err := strconv.Atoi(port.Str); err == nil && n > 0 {
+		f.Proposed = n
+	}
 }
 
 // answeredInTime tells whether the answerer runs when the kubelet starts to
@@ -190,6 +195,9 @@ func (w *work) answeredInTime(s *slot) bool {
 	}
 	if w.mesh.answerer.who == AnsweredByProbeProxy {
 		return w.p.opts.ProbeProxy.Placement == PlacementNative
+	}
+	if w.mesh.proxyFirst {
+		return true
 	}
 	at, ok := w.proxyPlace()
 	return ok && s.at.startsAfter(at)

@@ -14,6 +14,7 @@ var reasons = []ReasonDoc{
 	{"host-network", Info, "The pod uses the node's network, which no mesh captures.", "None is needed."},
 	{"host-set", Warning, "The probe goes to a host of its own choice and not to the pod, so the sidecar cannot make it in the kubelet's stead.", "Remove `host`; Pod Security refuses it as well."},
 	{"init-container", Warning, "Probes and hooks stand on an init container that is no native sidecar; the API server refuses that.", "Remove them, or set `restartPolicy: Always`."},
+	{"inject-unclear", Warning, "`sidecar.istio.io/inject` is neither \"true\" nor \"false\", and Istio does as if it were not there.", "Write \"true\" or \"false\"."},
 	{"injection-off", Info, "The template switches the injection of the mesh's proxy off, so nothing captures its probes.", "None is needed."},
 	{"istio-opt-out", Info, "The template has `sidecar.istio.io/rewriteAppHTTPProbers: \"false\"`.", "Remove the annotation to have the probes rewritten."},
 	{"job-never-finishes", Error, "The pod is to finish, and an ordinary container probe-proxy would keep it running.", "Set `probeProxy.placement: native`."},

@@ -395,6 +395,43 @@ func TestAPostStartHookAnsweredByIstioProxyIsWarnedOfUnlessTheAppIsHeld(t *testi
 	}
 }
 
+func TestTheAnnotationNativeSidecarPutsIstioProxyFirst(t *testing.T) {
+	r := plan(t, pod(injected+"annotations:\n  sidecar.istio.io/nativeSidecar: \"true\"\n", `
+initContainers:
+- name: early
+  image: e
+  restartPolicy: Always
+  startupProbe: {httpGet: {port: 1}}
+containers:
+- name: app
+  image: app
+  lifecycle: {postStart: {httpGet: {port: 3}}}
+`))
+	if len(r.Findings) != 0 {
+		t.Errorf("findings %v", r.Findings)
+	}
+	for _, v := range r.Probes {
+		if v.State != transformer.WouldRewrite {
+			t.Errorf("%s of %s is %s", v.Slot, v.Container, v.State)
+		}
+	}
+}
+
+func TestAnInjectSwitchThatIstioCannotReadSwitchesNothing(t *testing.T) {
+	for _, m := range []string{"labels: {sidecar.istio.io/inject: \"no\"}", "annotations: {sidecar.istio.io/inject: \"yes\"}"} {
+		r := plan(t, pod(m, app(httpProbe)))
+		wantReason(t, r, "inject-unclear")
+		if len(r.Probes) != 1 || r.Probes[0].State != transformer.WouldRewrite || strings.Contains(r.text, "istio-proxy") {
+			t.Errorf("%s: must be rewritten as if it were not there:\n%s", m, r.text)
+		}
+	}
+	// An empty label counts before an annotation.
+	r := plan(t, pod("labels: {sidecar.istio.io/inject: \"\"}\nannotations: {sidecar.istio.io/inject: \"false\"}", app(httpProbe)))
+	if r.Probes[0].State != transformer.WouldRewrite {
+		t.Errorf("verdict %+v", r.Probes[0])
+	}
+}
+
 func TestTheStatusPortOfIstioProxyIsWhereItsProbesGo(t *testing.T) {
 	r := plan(t, pod(injected+"annotations:\n  status.sidecar.istio.io/port: \"15030\"\n", app(httpProbe)))
 	if r.Probes[0].After != ":15030/app-health/app/livez" {

@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/field"
@@ -298,6 +299,13 @@ func handlerEdits(path field.Path, have, want *Handler) []field.Edit {
 	}
 	if w.Scheme != nil && (h.Scheme == nil || *h.Scheme != *w.Scheme) {
 		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("scheme"), Value: *w.Scheme})
+	}
+	switch {
+	case slices.Equal(h.HTTPHeaders, w.HTTPHeaders):
+	case len(w.HTTPHeaders) == 0:
+		edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key("httpHeaders")})
+	default:
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("httpHeaders"), Value: headerList(w.HTTPHeaders)})
 	}
 	return edits
 }

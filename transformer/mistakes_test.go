@@ -1,0 +1,145 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// The tests of this file are named for mistakes that injectors make. They
+// cost their users pods that never become ready, or probes that pass although
+// the app is dead.
+
+func TestAnUnresolvedPortNameLeavesTheProbeAlone(t *testing.T) {
+	r := plan(t, pod("", app("livenessProbe: {httpGet: {port: web}}\nreadinessProbe: {httpGet: {port: 80}}")))
+	wantReason(t, r, "port-unresolved")
+	if !strings.Contains(r.text, "livenessProbe: {httpGet: {port: web}}") || strings.Contains(r.env(), "livez") {
+		t.Errorf("the probe must keep its port, and have no entry:\n%s", r.text)
+	}
+	if !strings.Contains(r.env(), "readyz") {
+		t.Errorf("its neighbour must be rewritten:\n%s", r.text)
+	}
+}
+
+func TestAPortNameIsLookedUpInTheSameContainerOnly(t *testing.T) {
+	r := plan(t, pod("", app("livenessProbe: {httpGet: {port: web}}")+"- name: b\n  image: b\n  ports: [{name: web, containerPort: 80}]\n"))
+	wantReason(t, r, "port-unresolved")
+}
+
+func TestAQuotedNumberIsNoPortAndTheNumberIsProposed(t *testing.T) {
+	f := wantReason(t, plan(t, pod("", app("livenessProbe: {httpGet: {port: \"8080\"}}"))), "port-unresolved")
+	if f.Current != "8080" || f.Proposed != 8080 {
+		t.Errorf("current %v, proposed %v", f.Current, f.Proposed)
+	}
+}
+
+func TestAHostIsNeitherLeftInARewrittenProbeNorDropped(t *testing.T) {
+	for _, probe := range []string{"{httpGet: {host: example.com, port: 80}}", "{tcpSocket: {host: example.com, port: 80}}"} {
+		r := plan(t, pod("", app("livenessProbe: "+probe)))
+		if len(r.Edits) != 0 {
+			t.Errorf("%s: %v", probe, r.Edits)
+		}
+	}
+}
+
+func TestAHostThatIstioLeftInARewrittenProbeIsRepaired(t *testing.T) {
+	r := plan(t, pod("", app("livenessProbe: {httpGet: {host: example.com, path: /app-health/app/livez, port: 15020}}")+`- name: istio-proxy
+  image: docker.io/istio/proxyv2:1.27
+  env: [{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/livez":{"httpGet":{"host":"example.com","path":"/x","port":80}}}'}]
+`))
+	if !strings.Contains(r.text, "livenessProbe: {httpGet: {host: example.com, path: /x, port: 80}}") || strings.Contains(r.text, "ISTIO_KUBE") {
+		t.Errorf("must be given its original back:\n%s", r.text)
+	}
+	if r.Probes[0].State != transformer.WouldRestore || r.Probes[0].Reason != "host-set" {
+		t.Errorf("verdict %+v", r.Probes[0])
+	}
+}
+
+func TestTheEnvHoldsTheAPIServersDefaults(t *testing.T) {
+	r := plan(t, pod("", app("livenessProbe: {httpGet: {port: 80}}\nreadinessProbe: {tcpSocket: {port: 81}, timeoutSeconds: 0}\nstartupProbe: {grpc: {port: 82}}\nlifecycle: {preStop: {httpGet: {path: '', port: 83}}}")))
+	want := `{"/app-health/app/livez":{"httpGet":{"path":"/","port":80,"scheme":"HTTP"},"timeoutSeconds":1},` +
+		`"/app-health/app/readyz":{"tcpSocket":{"port":81},"timeoutSeconds":1},` +
+		`"/app-health/app/startupz":{"grpc":{"port":82,"service":""},"timeoutSeconds":1},` +
+		`"/app-lifecycle/app/prestopz":{"httpGet":{"path":"/","port":83,"scheme":"HTTP"}}}`
+	if r.env() != want {
+		t.Errorf("got\n%s, want\n%s", r.env(), want)
+	}
+}
+
+func TestATCPSocketHookThatAlwaysFailsDoesNotStartToSucceed(t *testing.T) {
+	r := plan(t, pod("", app("lifecycle: {postStart: {tcpSocket: {port: 80}}}")))
+	wantReason(t, r, "hook-never-works")
+	if len(r.Edits) != 0 {
+		t.Errorf("edits %v", r.Edits)
+	}
+}
+
+func TestADollarIsEscapedInTheEnvAndComesBack(t *testing.T) {
+	before := pod("", app("livenessProbe: {httpGet: {path: '/$(HOME)/$$/a', port: 80}}"))
+	r := plan(t, before)
+	if !strings.Contains(r.env(), `"path":"/$$(HOME)/$$$$/a"`) {
+		t.Errorf("env %s", r.env())
+	}
+	wantText(t, restore(t, r.text), before)
+}
+
+func TestHeadersStayOnTheProbeAndOutOfTheEnv(t *testing.T) {
+	r := plan(t, pod("", app("livenessProbe: {httpGet: {port: 80, httpHeaders: [{name: Authorization, value: hunter2}]}}")))
+	if strings.Count(r.text, "hunter2") != 1 || strings.Contains(r.env(), "hunter2") {
+		t.Errorf("got\n%s", r.text)
+	}
+}
+
+func TestASecondPassWithAnotherPortDoesNotPointAtItself(t *testing.T) {
+	r := plan(t, plan(t, pod("", app(httpProbe)), port(15098)).text, port(15099))
+	if strings.Contains(r.text, "15098") || !strings.Contains(r.env(), `"port":8001`) {
+		t.Errorf("got\n%s", r.text)
+	}
+}
+
+func TestAStatusPortThatIsNoneIsAnError(t *testing.T) {
+	for _, v := range []string{"0", "x", "65536", "-1", ""} {
+		r := plan(t, pod(injected+"annotations: {status.sidecar.istio.io/port: \""+v+"\"}", app(httpProbe)))
+		wantReason(t, r, "status-port-invalid")
+	}
+}
+
+func TestAUsersOwnProbeOfTheProbePortIsLeftAlone(t *testing.T) {
+	r := plan(t, pod(injected, app("livenessProbe: {httpGet: {path: /healthz/ready, port: 15020}}\nreadinessProbe: {httpGet: {port: 80}}")))
+	wantReason(t, r, "aims-at-probe-port")
+	if !strings.Contains(r.text, "livenessProbe: {httpGet: {path: /healthz/ready, port: 15020}}") || strings.Contains(r.env(), "livez") {
+		t.Errorf("got\n%s", r.text)
+	}
+}
+
+func TestANativeSidecarThatStartsBeforeTheAnswererIsNotHungInInit(t *testing.T) {
+	r := plan(t, pod(injected, "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"+app(httpProbe)))
+	wantReason(t, r, "starts-before-answerer")
+	if strings.Contains(r.env(), "/app-health/db/") || !strings.Contains(r.env(), "/app-health/app/") {
+		t.Errorf("env %s", r.env())
+	}
+}
+
+func TestAPortThatTheMeshDoesNotCaptureIsNotRewritten(t *testing.T) {
+	r := plan(t, pod("annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}", app(httpProbe+"readinessProbe: {httpGet: {port: 80}}")))
+	if !strings.Contains(r.text, "port: 8001\n") || strings.Contains(r.env(), "livez") || !strings.Contains(r.env(), "readyz") {
+		t.Errorf("got\n%s", r.text)
+	}
+}
+
+func TestTheInjectorsOwnRewriterIsKeptOffWhereTheEnvIsOnIstioProxy(t *testing.T) {
+	for _, metadata := range []string{injected, injected + "annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n"} {
+		r := plan(t, pod(metadata, app(httpProbe)))
+		if !strings.Contains(r.text, "sidecar.istio.io/rewriteAppHTTPProbers: \"false\"") {
+			t.Errorf("got\n%s", r.text)
+		}
+	}
+}
+
+func TestProbesOfIstioProxyItselfAreNotTouched(t *testing.T) {
+	r := plan(t, pod("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  readinessProbe: {httpGet: {path: /healthz/ready, port: 9000}}\n"))
+	if !strings.Contains(r.text, "readinessProbe: {httpGet: {path: /healthz/ready, port: 9000}}") || len(r.Probes) != 1 {
+		t.Errorf("got\n%s", r.text)
+	}
+}

@@ -1,0 +1,37 @@
+package transformer
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+)
+
+// A convention may tell its answerer something in headers.
+func TestHeadersOfARewrittenProbeAreWrittenAndTakenBack(t *testing.T) {
+	path := field.NewPath("livenessProbe")
+	target := "/x"
+	tcp := &Handler{TCPSocket: &TCPSocket{Port: field.IntOrString{Int: 5}, Host: "h"}}
+	bare := &Handler{HTTPGet: &HTTPGet{Path: &target, Port: field.IntOrString{Int: 6}}}
+	scheme := "HTTP"
+	full := &Handler{HTTPGet: &HTTPGet{Path: &target, Port: field.IntOrString{Int: 6}, Scheme: &scheme, HTTPHeaders: []HTTPHeader{{"Port", "5"}}}}
+	headers := field.List{field.Map{{Key: "name", Value: "Port"}, {Key: "value", Value: "5"}}}
+	for _, c := range []struct {
+		have, want *Handler
+		edits      []field.Edit
+	}{
+		{tcp, full, []field.Edit{{Op: field.Rename, Path: path.Key("tcpSocket"), NewKey: "httpGet", Value: field.Map{
+			{Key: "path", Value: "/x"}, {Key: "port", Value: 6}, {Key: "scheme", Value: "HTTP"}, {Key: "httpHeaders", Value: headers}}}}},
+		{full, tcp, []field.Edit{{Op: field.Rename, Path: path.Key("httpGet"), NewKey: "tcpSocket", Value: field.Map{{Key: "port", Value: 5}, {Key: "host", Value: "h"}}}}},
+		{bare, full, []field.Edit{
+			{Op: field.Set, Path: path.Key("httpGet", "scheme"), Value: "HTTP"},
+			{Op: field.Set, Path: path.Key("httpGet", "httpHeaders"), Value: headers}}},
+		{full, bare, []field.Edit{{Op: field.Delete, Path: path.Key("httpGet", "httpHeaders")}}},
+		{tcp, tcp, nil},
+	} {
+		if d := cmp.Diff(c.edits, handlerEdits(path, c.have, c.want)); d != "" {
+			t.Errorf("%s to %s: -want +got\n%s", c.have, c.want, d)
+		}
+	}
+}
