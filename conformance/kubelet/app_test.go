@@ -1,0 +1,178 @@
+package kubelet_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+)
+
+// An app is one scripted server on a port of its own. It remembers the
+// requests it saw.
+type app struct {
+	mu   sync.Mutex
+	seen []string // guarded by mu
+}
+
+func (a *app) see(req *http.Request) {
+	lines := []string{req.Method + " " + req.RequestURI + " " + req.Proto, "Host: " + req.Host}
+	for name, values := range req.Header {
+		for _, v := range values {
+			lines = append(lines, name+": "+v)
+		}
+	}
+	slices.Sort(lines[2:])
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.seen = append(a.seen, strings.Join(lines, "\n"))
+}
+
+// take gives the requests seen since it was last called.
+func (a *app) take() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.seen
+	a.seen = nil
+	return s
+}
+
+// A behaviour serves an app on a listener until that is closed.
+type behaviour func(a *app, l net.Listener)
+
+// closedPort is a port on which nobody listens.
+func closedPort(_ *app, l net.Listener) { l.Close() }
+
+// raw answers each connection by a script, once a request's head has come.
+func raw(script func(conn net.Conn, req *http.Request)) behaviour {
+	return conns(func(a *app, conn net.Conn) {
+		req, err := http.ReadRequest(bufio.NewReader(conn))
+		if err != nil {
+			return
+		}
+		a.see(req)
+		script(conn, req)
+	})
+}
+
+func conns(serve func(a *app, conn net.Conn)) behaviour {
+	return func(a *app, l net.Listener) {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				serve(a, conn)
+			}()
+		}
+	}
+}
+
+// text answers with the text as it stands.
+func text(s string) behaviour {
+	return raw(func(conn net.Conn, _ *http.Request) {
+		io.WriteString(conn, s)
+		lingerClose(conn)
+	})
+}
+
+// lingerClose ends the sending side and waits for the peer, so that closing
+// does not reset what was sent.
+func lingerClose(conn net.Conn) {
+	if c, ok := conn.(interface{ CloseWrite() error }); ok {
+		c.CloseWrite()
+	}
+	conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	io.Copy(io.Discard, conn)
+}
+
+// hang sends what it has and then nothing until the peer goes.
+func hang(s string) behaviour {
+	return raw(func(conn net.Conn, _ *http.Request) {
+		io.WriteString(conn, s)
+		io.Copy(io.Discard, conn)
+	})
+}
+
+// reset sends what it has and resets the connection.
+func reset(s string) behaviour {
+	return raw(func(conn net.Conn, _ *http.Request) {
+		io.WriteString(conn, s)
+		time.Sleep(20 * time.Millisecond)
+		if c, ok := conn.(*net.TCPConn); ok {
+			c.SetLinger(0)
+		}
+	})
+}
+
+// slowly sends the parts with a pause before each.
+func slowly(pause time.Duration, parts ...string) behaviour {
+	return raw(func(conn net.Conn, _ *http.Request) {
+		for _, p := range parts {
+			time.Sleep(pause)
+			if _, err := io.WriteString(conn, p); err != nil {
+				return
+			}
+		}
+		lingerClose(conn)
+	})
+}
+
+// secure puts TLS in front of a behaviour.
+func secure(config *tls.Config, b behaviour) behaviour {
+	return func(a *app, l net.Listener) { b(a, tls.NewListener(l, config)) }
+}
+
+var quiet = log.New(io.Discard, "", 0)
+
+// handler serves with net/http, HTTP/2 too where the protocols allow it.
+func handler(config *tls.Config, protocols *http.Protocols, h http.HandlerFunc) behaviour {
+	return func(a *app, l net.Listener) {
+		s := &http.Server{ErrorLog: quiet, Protocols: protocols, TLSConfig: config, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			a.see(r)
+			h(w, r)
+		})}
+		if config != nil {
+			s.ServeTLS(l, "", "")
+			return
+		}
+		s.Serve(l)
+	}
+}
+
+// grpcServer serves with grpc-go.
+func grpcServer(register func(*grpc.Server), opts ...grpc.ServerOption) behaviour {
+	return func(_ *app, l net.Listener) {
+		s := grpc.NewServer(opts...)
+		register(s)
+		s.Serve(l)
+	}
+}
+
+func contentLength(code int, body string) string {
+	return fmt.Sprintf("HTTP/1.1 %03d Status\r\nContent-Length: %d\r\n\r\n%s", code, len(body), body)
+}
+
+func chunked(code int, body string) string {
+	s := fmt.Sprintf("HTTP/1.1 %03d Status\r\nTransfer-Encoding: chunked\r\n\r\n", code)
+	for len(body) > 0 {
+		n := min(len(body), 4000)
+		s += fmt.Sprintf("%x\r\n%s\r\n", n, body[:n])
+		body = body[n:]
+	}
+	return s + "0\r\n\r\n"
+}
+
+func untilClose(code int, body string) string {
+	return fmt.Sprintf("HTTP/1.1 %03d Status\r\n\r\n%s", code, body)
+}
