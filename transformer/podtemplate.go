@@ -26,7 +26,6 @@ type Metadata struct {
 type PodSpec struct {
 	HostNetwork     bool                `json:"hostNetwork"`
 	RestartPolicy   string              `json:"restartPolicy"`
-	Args            []string            `json:"args"`
 	OS              *PodOS              `json:"os"`
 	NodeSelector    map[string]string   `json:"nodeSelector"`
 	SecurityContext *PodSecurityContext `json:"securityContext"`

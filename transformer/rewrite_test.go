@@ -300,7 +300,7 @@ func TestAutoTakesIstioProxyWhereThePodHasItOrAsksForIt(t *testing.T) {
 	}{
 		{"plain", pod("", app(httpProbe)), 15020, "probe-proxy"},
 		{"label", pod(injected, app(httpProbe)), 15020, "istio-proxy"},
-		{"annotation", pod("annotations:\n  sidecar.istio.io/inject: \"yes\"\n", app(httpProbe)), 15020, "istio-proxy"},
+		{"annotation", pod("annotations:\n  sidecar.istio.io/inject: \"true\"\n", app(httpProbe)), 15020, "istio-proxy"},
 		{"revision", pod("labels:\n  istio.io/rev: stable\n", app(httpProbe)), 15020, "istio-proxy"},
 		{"container", pod("", proxy), 15020, "istio-proxy"},
 		{"another port", pod(injected, app(httpProbe)), 15099, "probe-proxy"},
