@@ -104,6 +104,8 @@ func (w *work) judge() {
 			w.leave(s, "not-one-handler", s.path, "must have exactly one handler (exec, httpGet, tcpSocket, grpc, and for hooks sleep), and has %s", s.original)
 		case kind == kindExec || kind == kindSleep:
 			s.reason = "no-network"
+		case w.p.dialect.isProxy(s.container):
+			s.reason = "proxy-container"
 		case w.dangles(s):
 			w.leave(s, "dangling", s.path, "%s", danglingText)
 		case off != nil:
@@ -328,7 +330,7 @@ func (w *work) outcome(s *slot) Outcome {
 	kind, ok := s.current.kind()
 	port, host, dials := s.current.endpoint()
 	switch {
-	case !ok || !dials || s.carried || host != "":
+	case !ok || !dials || s.carried || host != "" || w.p.dialect.isProxy(s.container):
 		return Unaffected
 	case w.dangles(s):
 		return Fails

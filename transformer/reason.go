@@ -33,6 +33,7 @@ var reasons = []ReasonDoc{
 	{"port-unresolved", Warning, "The probe names a port that its container does not have; the kubelet cannot make it with or without a mesh.", "Declare the port under `ports` of the same container, or write its number."},
 	{"post-start-order", Warning, "The hook runs before the next container starts, and it is not known whether istio-proxy is up by then.", "Hold the application until the proxy starts, or use native sidecars."},
 	{"probe-port-captured", Error, "The template has the mesh capture the port of probe-proxy, so that the kubelet could not reach it.", "Take the port out of `traffic.sidecar.istio.io/includeInboundPorts`."},
+	{"proxy-container", Info, "The container is the mesh's own proxy, whose ports the mesh does not capture.", "None is needed."},
 	{"proxy-in-init-containers", Warning, "An istio-proxy with `image: auto` stands under initContainers; an injector in ordinary mode adds a second one, which the API server refuses.", "Declare it under `containers`."},
 	{"proxy-uid", Error, "probe-proxy would run under the uid or gid of the mesh's proxy, whose connections to the app are treated otherwise.", "Set `probeProxy.securityContext.runAsUser` or `runAsGroup`."},
 	{"scheme-invalid", Warning, "The probe's scheme is neither HTTP nor HTTPS; the API server refuses that.", "Write HTTP or HTTPS, in capitals."},

@@ -66,11 +66,14 @@ func newWork(p *Planner, in *Input) *work {
 	})
 	names := w.containerNames()
 	containers(spec, func(at place, c *Container) {
-		if p.dialect.isProxy(c) || w.isOurs(at) {
+		if w.isOurs(at) {
 			return
 		}
 		for _, s := range slotsOf(at, c, w.containerPath(at)) {
-			w.recognise(s, names)
+			s.original = s.current
+			if !p.dialect.isProxy(c) {
+				w.recognise(s, names)
+			}
 			w.slots = append(w.slots, s)
 		}
 	})
@@ -83,7 +86,6 @@ func newWork(p *Planner, in *Input) *work {
 // recognise finds the original of a slot that carries our rewriting: its path
 // is one that a container carries, and its port one on which that container answers.
 func (w *work) recognise(s *slot, names []string) {
-	s.original = s.current
 	h := s.current.HTTPGet
 	if kind, ok := s.current.kind(); !ok || kind != kindHTTPGet || h.Port.IsString {
 		return
