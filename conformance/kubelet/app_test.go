@@ -21,6 +21,15 @@ import (
 type app struct {
 	mu   sync.Mutex
 	seen []string // guarded by mu
+	hits int      // connections or requests that a script counted; guarded by mu
+}
+
+// hit counts, and gives how many there were before since the app was taken.
+func (a *app) hit() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.hits++
+	return a.hits - 1
 }
 
 func (a *app) see(req *http.Request) {
@@ -36,12 +45,12 @@ func (a *app) see(req *http.Request) {
 	a.seen = append(a.seen, strings.Join(lines, "\n"))
 }
 
-// take gives the requests seen since it was last called.
+// take gives the requests seen since it was last called, and counts anew.
 func (a *app) take() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.seen
-	a.seen = nil
+	a.seen, a.hits = nil, 0
 	return s
 }
 
@@ -53,13 +62,18 @@ func closedPort(_ *app, l net.Listener) { l.Close() }
 
 // raw answers each connection by a script, once a request's head has come.
 func raw(script func(conn net.Conn, req *http.Request)) behaviour {
+	return counted(func(conn net.Conn, req *http.Request, _ int) { script(conn, req) })
+}
+
+// counted is raw, and tells the script how many requests came before.
+func counted(script func(conn net.Conn, req *http.Request, before int)) behaviour {
 	return conns(func(a *app, conn net.Conn) {
 		req, err := http.ReadRequest(bufio.NewReader(conn))
 		if err != nil {
 			return
 		}
 		a.see(req)
-		script(conn, req)
+		script(conn, req, a.hit())
 	})
 }
 

@@ -19,7 +19,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -125,14 +124,12 @@ func (s *suite) statuses() {
 
 // redirect answers hops requests with a redirect and the rest with code.
 func redirect(hops, code, final int, location string) behaviour {
-	var n atomic.Int32 // counts within one probe: the last answer resets it
-	return raw(func(conn net.Conn, _ *http.Request) {
-		if int(n.Add(1)) <= hops {
+	return counted(func(conn net.Conn, _ *http.Request, before int) {
+		if before < hops {
 			_, port, _ := net.SplitHostPort(conn.LocalAddr().String())
 			to := strings.NewReplacer("SELF", conn.LocalAddr().String(), "PORT", port).Replace(location)
 			fmt.Fprintf(conn, "HTTP/1.1 %d Redirect\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", code, to)
 		} else {
-			n.Store(0)
 			io.WriteString(conn, contentLength(final, "end"))
 		}
 		lingerClose(conn)
@@ -251,6 +248,9 @@ func (s *suite) headers() {
 		name := fmt.Sprintf("%.60q", h)
 		s.add("request header", name, ok, header(h...))
 		s.add("request header", name+" https", secure(serverTLS(), ok), header(h...), https)
+		if h[0] == "X-Space" {
+			continue // HTTP/1 trims what HTTP/2 would have carried, on the way to probe-proxy
+		}
 		s.add("request header", name+" h2", handler(serverTLS(), nil, func(http.ResponseWriter, *http.Request) {}), header(h...), https)
 	}
 }
@@ -284,7 +284,9 @@ func (s *suite) connections() {
 		for name, b := range map[string]behaviour{"closed port": closedPort, "garbage": garbage, "closes": closes, "resets": resets, "serves": text(contentLength(200, "ok")), "tls": secure(serverTLS(), text(contentLength(200, "ok")))} {
 			s.add("connection", name, b, on)
 			s.add("connection", name+" https", b, on, https)
-			s.add("connection", name+" tcp", b, on, tcp)
+			if name != "resets" { // whether connect sees the reset is the kernel's toss-up, directly too
+				s.add("connection", name+" tcp", b, on, tcp)
+			}
 			s.add("connection", name+" grpc", b, on, health1(""), timeout(1))
 		}
 		s.add("connection", "silent", silent, on, timeout(1))
@@ -538,28 +540,21 @@ func failsFirst(n int) behaviour {
 	return func(a *app, l net.Listener) {
 		g := grpc.NewServer()
 		healthpb.RegisterHealthServer(g, &checker{status: 1})
-		g.Serve(&failingListener{Listener: l, n: n})
+		g.Serve(&failingListener{l, a, n})
 	}
 }
 
 type failingListener struct {
 	net.Listener
-	n, count int
-	last     time.Time
+	app *app
+	n   int
 }
 
 func (l *failingListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if time.Since(l.last) > 2500*time.Millisecond {
-			l.count = 0 // another probe
-		}
-		l.last = time.Now()
-		if l.count++; l.count > l.n {
-			return c, nil
+		if err != nil || l.app.hit() >= l.n {
+			return c, err
 		}
 		c.Close()
 	}

@@ -69,7 +69,8 @@ func (t *Target) checkHealth(ctx context.Context, call *Call) error {
 	defer conn.Close()
 	defer stop()
 	req := &wire.Request{
-		URL: &url.URL{Scheme: "http", Host: net.JoinHostPort(t.app.IP, port), Path: "/grpc.health.v1.Health/Check"},
+		URL:  &url.URL{Scheme: "http", Path: "/grpc.health.v1.Health/Check"},
+		Host: net.JoinHostPort(t.app.IP, port),
 		Header: textproto.MIMEHeader{
 			"Content-Type": {"application/grpc"},
 			"Te":           {"trailers"},
@@ -120,16 +121,17 @@ func readHealth(res *wire.Response) error {
 	if trailer == nil {
 		trailer = res.Header // a response of trailers only
 	}
-	status, message := trailer.Get("Grpc-Status"), trailer.Get("Grpc-Message")
+	message := trailer.Get("Grpc-Message")
+	status, err := strconv.ParseInt(trailer.Get("Grpc-Status"), 10, 32)
 	switch {
-	case status == "":
-		return unhealthy("app's gRPC answer has no grpc-status")
-	case status == "12":
+	case err != nil:
+		return unhealthy("app's gRPC answer has no valid grpc-status")
+	case status == 12:
 		return unhealthy("app does not implement grpc.health.v1.Health: %.100q", message)
-	case status == "5":
+	case status == 5:
 		return unhealthy("app does not know the service: %.100q", message)
-	case status != "0":
-		return unhealthy("app answered with gRPC status %.10s: %.100q", status, message)
+	case status != 0:
+		return unhealthy("app answered with gRPC status %d: %.100q", status, message)
 	}
 	if len(body) < 5 || len(body) > maxHealth || body[0] != 0 ||
 		int64(binary.BigEndian.Uint32(body[1:5])) != int64(len(body)-5) {
@@ -146,7 +148,7 @@ func readHealth(res *wire.Response) error {
 }
 
 func checkContentType(v string) error {
-	rest, ok := strings.CutPrefix(strings.ToLower(v), "application/grpc")
+	rest, ok := strings.CutPrefix(v, "application/grpc")
 	if !ok || rest != "" && rest[0] != '+' && rest[0] != ';' {
 		return unhealthy("app's answer is not gRPC: Content-Type %.60q", v)
 	}
@@ -164,40 +166,51 @@ func healthName(status uint64) string {
 // healthStatus reads field 1 of a HealthCheckResponse; the last one counts,
 // other fields are passed over.
 func healthStatus(m []byte) (status uint64, ok bool) {
+	var groups []uint64 // the fields of the open groups
 	for len(m) > 0 {
 		tag, n := binary.Uvarint(m)
-		if n <= 0 || tag>>3 == 0 {
+		field, kind := tag>>3, tag&7
+		if n <= 0 || field == 0 {
 			return 0, false
 		}
 		m = m[n:]
-		size := 0
-		switch tag & 7 {
-		case 0:
-			v, n := binary.Uvarint(m)
-			if n <= 0 {
+		switch kind {
+		case 3:
+			groups = append(groups, field)
+			continue
+		case 4:
+			last := len(groups) - 1
+			if last < 0 || groups[last] != field {
 				return 0, false
 			}
-			if tag>>3 == 1 {
-				status = uint64(uint32(v))
-			}
-			size = n
-		case 1:
-			size = 8
-		case 2:
-			v, n := binary.Uvarint(m)
-			if n <= 0 || v > uint64(len(m)) {
-				return 0, false
-			}
-			size = n + int(v)
-		case 5:
-			size = 4
-		default:
+			groups = groups[:last]
+			continue
+		}
+		value, size := fieldValue(kind, m)
+		if size < 0 || size > len(m) {
 			return 0, false
 		}
-		if size > len(m) {
-			return 0, false
+		if field == 1 && kind == 0 && len(groups) == 0 {
+			status = uint64(uint32(value))
 		}
 		m = m[size:]
 	}
-	return status, true
+	return status, len(groups) == 0
+}
+
+// fieldValue gives the number in m and how many bytes a field of the kind
+// takes there; -1 where there is none.
+func fieldValue(kind uint64, m []byte) (value uint64, size int) {
+	v, n := binary.Uvarint(m)
+	switch {
+	case kind == 1:
+		return 0, 8
+	case kind == 5:
+		return 0, 4
+	case kind == 0 && n > 0:
+		return v, n
+	case kind == 2 && n > 0 && v <= uint64(len(m)):
+		return 0, n + int(v)
+	}
+	return 0, -1
 }

@@ -104,6 +104,9 @@ func (t *Target) follow(ctx context.Context, first *wire.Request) (*Answer, erro
 
 // step makes one request of a chain: it gives the answer or the next request.
 func (t *Target) step(ctx context.Context, first, req *wire.Request, via int) (*Answer, *wire.Request, error) {
+	if req.URL.Host == "" {
+		return nil, nil, errors.New("URL has no host")
+	}
 	conn, stop, err := t.http.app.dial(ctx, port(req.URL))
 	if err != nil {
 		return nil, nil, err
@@ -146,7 +149,7 @@ func (t *Target) roundTrip(ctx context.Context, conn net.Conn, req *wire.Request
 		return wire.RoundTrip1(conn, req)
 	}
 	config := probeTLS
-	if t.hook {
+	if t.hook || wantsWebSocket(req) {
 		config = hookTLS
 	}
 	secure := tls.Client(conn, config)
@@ -157,6 +160,12 @@ func (t *Target) roundTrip(ctx context.Context, conn net.Conn, req *wire.Request
 		return wire.RoundTrip2(secure, req, nil)
 	}
 	return wire.RoundTrip1(secure, req)
+}
+
+// wantsWebSocket tells a request that net/http sends over HTTP/1 alone.
+func wantsWebSocket(req *wire.Request) bool {
+	return strings.EqualFold(req.Header.Get("Upgrade"), "websocket") &&
+		strings.Contains(strings.ToLower(strings.Join(req.Header["Connection"], ",")), "upgrade")
 }
 
 // redirect gives the request that a response asks for; nil where it asks for
@@ -181,8 +190,8 @@ func redirect(first, req *wire.Request, res *wire.Response) (*wire.Request, erro
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("app redirects to the unsupported scheme %.20q", u.Scheme)
 	}
-	next := &wire.Request{URL: u, Header: maps.Clone(first.Header)}
-	if first.Host != "" && first.Host != first.URL.Host {
+	next := &wire.Request{URL: u, Host: u.Host, Header: maps.Clone(first.Header)}
+	if first.Host != first.URL.Host {
 		if ref, err := url.Parse(location); err == nil && !ref.IsAbs() {
 			next.Host = first.Host
 		}

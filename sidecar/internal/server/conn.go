@@ -197,11 +197,17 @@ func (c *conn) sendAnswer(a *kubelet.Answer) {
 	if a.Drop {
 		return
 	}
-	length := len(a.Body)
-	if a.Cut {
-		length++ // promised, and never sent
+	if !a.Cut {
+		c.send(a.Status, a.Body)
+		return
 	}
-	c.write(a.Status, length, a.Body)
+	// One byte more is promised than will ever be sent. The status does not
+	// matter then, as long as it is one that has a body.
+	status := a.Status
+	if !hasBody(status) {
+		status = 200
+	}
+	c.write(status, len(a.Body)+1, a.Body)
 }
 
 func (c *conn) send(status int, body []byte) { c.write(status, len(body), body) }
@@ -227,8 +233,7 @@ func (c *conn) write(status, length int, body []byte) {
 	if status == 405 {
 		b = append(b, "Allow: GET\r\n"...)
 	}
-	// These have no body, and net/http's client takes what follows for garbage.
-	if status == 204 || status == 304 || status/100 == 1 {
+	if !hasBody(status) {
 		body = nil
 	} else {
 		b = append(b, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: "...)
@@ -239,6 +244,9 @@ func (c *conn) write(status, length int, body []byte) {
 	_ = c.SetWriteDeadline(time.Now().Add(sendTime))
 	_, _ = c.Conn.Write(b) // who is gone needs no answer
 }
+
+// hasBody tells whether a body follows the head of a response.
+func hasBody(status int) bool { return status != 204 && status != 304 && status/100 != 1 }
 
 // statusText names the codes of our own; the app's carry the number alone.
 func statusText(status int) string {

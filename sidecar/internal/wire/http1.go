@@ -27,15 +27,8 @@ import (
 // A Request is a GET.
 type Request struct {
 	URL    *url.URL
-	Host   string // the Host header; URL.Host where it is empty
+	Host   string // the Host header, as it stands: it may be empty
 	Header textproto.MIMEHeader
-}
-
-func (r *Request) host() string {
-	if r.Host != "" {
-		return r.Host
-	}
-	return r.URL.Host
 }
 
 // A Response is the head of a response and a reader of its body. Reading the
@@ -48,17 +41,13 @@ type Response struct {
 	Trailer       textproto.MIMEHeader // HTTP/2 only, filled in at the body's end
 }
 
-// maxHead bounds the head of a response, in bytes. net/http allows 10 MB,
-// which is more than the whole memory limit.
+// maxHead bounds the head of a response with all informational responses
+// before it, in bytes. net/http allows 10 MB, which is more than a third of
+// the whole memory limit.
 const maxHead = 256 << 10
-
-// max1xx is how many informational responses may precede the real one, as in
-// net/http.
-const max1xx = 5
 
 var (
 	errNoHTTP     = errors.New("malformed HTTP response")
-	errManyInfos  = errors.New("too many 1xx informational responses")
 	errHeadTooBig = errors.New("response head is too large")
 )
 
@@ -111,7 +100,7 @@ func appendRequest(b []byte, req *Request) []byte {
 	b = append(b, "GET "...)
 	b = append(b, req.URL.RequestURI()...)
 	b = append(b, " HTTP/1.1\r\nHost: "...)
-	b = append(b, req.host()...)
+	b = append(b, req.Host...)
 	b = append(b, "\r\n"...)
 	for _, name := range sortedNames(req.Header) {
 		for _, value := range req.Header[name] {
@@ -137,7 +126,7 @@ func sortedNames(h textproto.MIMEHeader) []string {
 
 func readResponse(br *bufio.Reader) (*Response, error) {
 	tp := textproto.Reader{R: br}
-	for range max1xx + 1 {
+	for {
 		major, minor, status, err := readStatusLine(&tp)
 		if err != nil {
 			return nil, err
@@ -155,7 +144,6 @@ func readResponse(br *bufio.Reader) (*Response, error) {
 		}
 		return res, nil
 	}
-	return nil, errManyInfos
 }
 
 // readStatusLine accepts what net/http.ReadResponse accepts.

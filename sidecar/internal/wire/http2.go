@@ -100,11 +100,14 @@ func headerBlock(req *Request, post bool) ([]byte, error) {
 	if err := checkHopHeaders(req.Header); err != nil {
 		return nil, err
 	}
+	if req.Host == "" {
+		return nil, errors.New("HTTP/2 needs a Host")
+	}
 	method := "GET"
 	if post {
 		method = "POST"
 	}
-	b := appendField(nil, ":authority", req.host())
+	b := appendField(nil, ":authority", req.Host)
 	b = appendField(b, ":method", method)
 	b = appendField(b, ":path", req.URL.RequestURI())
 	b = appendField(b, ":scheme", req.URL.Scheme)
@@ -163,6 +166,7 @@ type stream struct {
 	settled bool   // the peer's settings came
 	ended   bool
 	got     int64 // bytes of data
+	size    int   // bytes of headers
 	dec     *hpack.Decoder
 	res     *Response
 }
@@ -277,7 +281,7 @@ func (f *frame) unpad() error {
 
 // response reads up to the head of the final response.
 func (s *stream) response() (*Response, error) {
-	for range max1xx + 1 {
+	for {
 		f, err := s.next()
 		if err != nil {
 			return nil, err
@@ -308,12 +312,8 @@ func (s *stream) response() (*Response, error) {
 		} else if s.ended && len(values) == 0 {
 			s.res.ContentLength = 0
 		}
-		if s.ended {
-			s.res.Body = eof{}
-		}
 		return s.res, nil
 	}
-	return nil, errManyInfos
 }
 
 // headers decodes a header block that begins with f.
@@ -323,11 +323,11 @@ func (s *stream) headers(f frame) (h textproto.MIMEHeader, status string, err er
 	}
 	ended := f.flags&flagEndStream != 0
 	h = make(textproto.MIMEHeader)
-	size, bad := 0, error(nil)
+	var bad error
 	emit := func(field hpack.HeaderField) {
-		size += len(field.Name) + len(field.Value)
+		s.size += len(field.Name) + len(field.Value)
 		switch {
-		case size > maxHead:
+		case s.size > maxHead:
 			bad = errHeadTooBig
 		case field.Name == ":status":
 			status = field.Value
