@@ -1,8 +1,9 @@
-# Both images hold one static binary and nothing else. `make dist` compiles
-# them; `make images` builds these from it:
+# Both images hold one static binary and the names of its users, and nothing
+# else. They are built from what `make dist` compiled, and pull nothing:
 #
-#   docker build --target rewrite-probes .
-#   docker build --target probe-proxy .
+#   make images                 with docker, or ENGINE=podman
+#
+# build/Dockerfile.source compiles as well, for who has docker and no Go.
 
 FROM scratch AS base
 ARG VERSION=dev
@@ -16,8 +17,9 @@ COPY build/passwd /etc/passwd
 COPY build/group /etc/group
 
 FROM base AS rewrite-probes
-ARG TARGETOS=linux
-ARG TARGETARCH=amd64
+# The engine sets these two; a default here would hide what it sets.
+ARG TARGETOS
+ARG TARGETARCH
 LABEL org.opencontainers.image.title="rewrite-probes" \
       org.opencontainers.image.description="KRM function: makes probes and HTTP hooks work in a mesh that demands mTLS"
 COPY dist/${TARGETOS}-${TARGETARCH}/rewrite-probes /rewrite-probes
@@ -25,8 +27,8 @@ USER 65532:65532
 ENTRYPOINT ["/rewrite-probes"]
 
 FROM base AS probe-proxy
-ARG TARGETOS=linux
-ARG TARGETARCH=amd64
+ARG TARGETOS
+ARG TARGETARCH
 LABEL org.opencontainers.image.title="probe-proxy" \
       org.opencontainers.image.description="Sidecar: answers rewritten probes as the kubelet would have probed"
 COPY dist/${TARGETOS}-${TARGETARCH}/probe-proxy /probe-proxy

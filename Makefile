@@ -12,7 +12,7 @@ PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 MODULES := $(sort $(patsubst %/go.mod,%,$(wildcard go.mod */go.mod */*/go.mod */*/*/go.mod)))
 MODULES := . $(filter-out go.mod bin/%,$(MODULES))
 # Modules that only pin what is built from elsewhere.
-NO_CODE := tools e2e/kubernetes
+NO_CODE := tools e2e/kubernetes e2e/delivery/helm
 
 FUZZTIME ?= 30s
 BENCHFLAGS ?=
@@ -103,10 +103,22 @@ dist: ## cross-compile both programs into dist/OS-ARCH/, with checksums
 	done
 	@cd dist && find . -type f ! -name SHA256SUMS | sort | sed 's|^\./||' | xargs sha256sum > SHA256SUMS && cat SHA256SUMS
 
+# Two builds of a commit give the same images, to the byte: the binaries carry no
+# paths, and every time in an image is the commit's. podman and docker each have
+# their own way to be told.
+ENGINE ?= docker
+ARCH ?= $(shell $(GO) env GOARCH)
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+IMAGE_TIME = $(if $(findstring podman,$(shell $(ENGINE) --version)),--timestamp $(SOURCE_DATE_EPOCH),--build-arg SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH))
+
 .PHONY: images
-images: dist ## build the two images (ENGINE=docker, podman)
-	$(or $(ENGINE),docker) build --target rewrite-probes --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t rewrite-probes:$(VERSION) .
-	$(or $(ENGINE),docker) build --target probe-proxy --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t probe-proxy:$(VERSION) .
+images: PLATFORMS = linux/$(ARCH)
+images: dist ## build the two images for ARCH (ENGINE=docker or podman), and print their sizes
+	@set -e; for i in rewrite-probes probe-proxy; do \
+		$(ENGINE) build --quiet --no-cache --platform linux/$(ARCH) $(IMAGE_TIME) --target $$i \
+			--build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t rewrite-probes/$$i:$(VERSION) .; \
+		$(ENGINE) image inspect --format "rewrite-probes/$$i:$(VERSION) {{.Architecture}} {{.Size}} bytes" rewrite-probes/$$i:$(VERSION); \
+	done
 
 .PHONY: clean
 clean: ## remove bin/ and dist/
