@@ -273,7 +273,7 @@ func (r *run) sayRewritten(o *manifest.Object, templates []report.Template) {
 			switch p.State {
 			case transformer.WouldRewrite:
 			case transformer.WouldRestore:
-				reason, from, to = ReasonRestored, p.After, p.Before
+				reason = ReasonRestored
 			default:
 				continue
 			}
