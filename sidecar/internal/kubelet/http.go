@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/prober"
 	"github.com/rewrite-probes/rewrite-probes/sidecar/internal/wire"
@@ -55,7 +56,7 @@ func newHTTPTarget(app App, h *prober.HTTPGet) (*httpTarget, error) {
 // probeHTTP makes the request and follows redirects within the pod.
 func (t *Target) probeHTTP(ctx context.Context, call *Call) *Answer {
 	first := t.http.request(call)
-	a, err := t.follow(ctx, first)
+	a, err := t.follow(ctx, call, first)
 	var record tls.RecordHeaderError
 	if t.hook && errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/" {
 		// An https hook of a server that speaks plain HTTP: once more, without TLS.
@@ -63,7 +64,7 @@ func (t *Target) probeHTTP(ctx context.Context, call *Call) *Answer {
 		u.Scheme = "http"
 		plain := &wire.Request{URL: &u, Host: first.Host, Header: maps.Clone(first.Header)}
 		plain.Header.Del("Authorization")
-		a, err = t.follow(ctx, plain)
+		a, err = t.follow(ctx, call, plain)
 	}
 	if err != nil {
 		return t.failed(ctx, err)
@@ -91,10 +92,10 @@ func authorize(req *wire.Request) {
 	req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
 }
 
-func (t *Target) follow(ctx context.Context, first *wire.Request) (*Answer, error) {
+func (t *Target) follow(ctx context.Context, call *Call, first *wire.Request) (*Answer, error) {
 	req := first
 	for via := 1; ; via++ {
-		a, next, err := t.step(ctx, first, req, via)
+		a, next, err := t.step(ctx, call, first, req, via)
 		if err != nil || next == nil {
 			return a, err
 		}
@@ -103,7 +104,7 @@ func (t *Target) follow(ctx context.Context, first *wire.Request) (*Answer, erro
 }
 
 // step makes one request of a chain: it gives the answer or the next request.
-func (t *Target) step(ctx context.Context, first, req *wire.Request, via int) (*Answer, *wire.Request, error) {
+func (t *Target) step(ctx context.Context, call *Call, first, req *wire.Request, via int) (*Answer, *wire.Request, error) {
 	if req.URL.Host == "" {
 		return nil, nil, errors.New("URL has no host")
 	}
@@ -123,7 +124,7 @@ func (t *Target) step(ctx context.Context, first, req *wire.Request, via int) (*
 		return nil, nil, err
 	}
 	if next == nil {
-		return readAnswer(res), nil, nil
+		return readAnswer(call, res), nil, nil
 	}
 	if via >= maxRedirects {
 		return nil, nil, fmt.Errorf("stopped after %d redirects", maxRedirects)
@@ -213,7 +214,10 @@ func setReferer(next, last *wire.Request) {
 }
 
 // readAnswer reads what the kubelet would have read of the body.
-func readAnswer(res *wire.Response) *Answer {
+func readAnswer(call *Call, res *wire.Response) *Answer {
+	if call.Early != nil {
+		defer time.AfterFunc(earlyAfter, func() { call.Early(res.Status) }).Stop()
+	}
 	limited := &io.LimitedReader{R: res.Body, N: maxBody}
 	body, err := io.ReadAll(limited)
 	a := &Answer{Status: res.Status, Body: body}

@@ -25,7 +25,15 @@ type Call struct {
 	Port   string // the port on which it came
 	Header textproto.MIMEHeader
 	Start  time.Time // when its connection was accepted
+	// Early, where it is not nil, is called when the app's status has come and
+	// its body is slow: a caller that has the status while it waits for the
+	// body makes of a timeout what the kubelet makes of it. It is called at
+	// most once, from another goroutine.
+	Early func(status int)
 }
+
+// earlyAfter is how long a body may take before the status is passed on alone.
+const earlyAfter = 50 * time.Millisecond
 
 // An Answer is what the caller is told.
 type Answer struct {

@@ -30,9 +30,14 @@ type conn struct {
 	port   string // ours
 	start  time.Time
 	br     *bufio.Reader
+
+	mu       sync.Mutex
+	headSent bool // guarded by mu: early did it, and the body is chunked
+	answered bool // guarded by mu
 }
 
 type request struct {
+	http11               bool
 	method, target, host string
 	header               textproto.MIMEHeader
 }
@@ -86,7 +91,7 @@ func readRequest(br *bufio.Reader) (*request, error) {
 	}
 	method, rest, ok := strings.Cut(line, " ")
 	target, proto, ok2 := strings.Cut(rest, " ")
-	major, _, ok3 := wire.ParseVersion(proto)
+	major, minor, ok3 := wire.ParseVersion(proto)
 	if !ok || !ok2 || !ok3 || method == "" || target == "" {
 		return nil, &badRequest{400, "request line is malformed"}
 	}
@@ -106,7 +111,7 @@ func readRequest(br *bufio.Reader) (*request, error) {
 		return nil, &badRequest{400, "request has several Host headers"}
 	}
 	delete(header, "Host")
-	return &request{method, target, strings.Join(hosts, ""), header}, nil
+	return &request{minor > 0, method, target, strings.Join(hosts, ""), header}, nil
 }
 
 func (c *conn) answer(req *request) {
@@ -146,7 +151,11 @@ func (c *conn) call(e *entry, req *request) *kubelet.Answer {
 	w := &watch{conn: c, gone: cancel}
 	timer := time.AfterFunc(watchAfter, w.run)
 	defer w.stop(timer)
-	a := e.target.Probe(ctx, &kubelet.Call{Host: req.host, Port: c.port, Header: req.header, Start: c.start})
+	call := &kubelet.Call{Host: req.host, Port: c.port, Header: req.header, Start: c.start}
+	if req.http11 && !hook {
+		call.Early = c.early
+	}
+	a := e.target.Probe(ctx, call)
 	if ctx.Err() == nil {
 		e.record(c.server.log, a, time.Since(c.start))
 	}
@@ -197,7 +206,14 @@ func (c *conn) sendAnswer(a *kubelet.Answer) {
 	if a.Drop {
 		return
 	}
-	if !a.Cut {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answered = true
+	switch {
+	case c.headSent:
+		c.finish(a)
+		return
+	case !a.Cut:
 		c.send(a.Status, a.Body)
 		return
 	}
@@ -208,6 +224,30 @@ func (c *conn) sendAnswer(a *kubelet.Answer) {
 		status = 200
 	}
 	c.write(status, len(a.Body)+1, a.Body)
+}
+
+// early sends the head of an answer whose body is still awaited.
+func (c *conn) early(status int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.answered || c.headSent || !hasBody(status) {
+		return
+	}
+	c.headSent = true
+	c.flush(append(appendHead(nil, status), "Transfer-Encoding: chunked\r\n\r\n"...))
+}
+
+// finish sends the body after an early head; one that broke off is not ended.
+func (c *conn) finish(a *kubelet.Answer) {
+	b := make([]byte, 0, len(a.Body)+16)
+	if len(a.Body) > 0 {
+		b = strconv.AppendInt(b, int64(len(a.Body)), 16)
+		b = append(append(append(b, "\r\n"...), a.Body...), "\r\n"...)
+	}
+	if !a.Cut {
+		b = append(b, "0\r\n\r\n"...)
+	}
+	c.flush(b)
 }
 
 func (c *conn) send(status int, body []byte) { c.write(status, len(body), body) }
@@ -225,24 +265,35 @@ func (c *conn) refuse(status int, msg string) {
 }
 
 func (c *conn) write(status, length int, body []byte) {
-	b := make([]byte, 0, 192+len(body))
-	b = append(b, "HTTP/1.1 "...)
-	b = append(b, byte('0'+status/100), byte('0'+status/10%10), byte('0'+status%10), ' ')
-	b = append(b, statusText(status)...)
-	b = append(b, "\r\nConnection: close\r\nX-Content-Type-Options: nosniff\r\n"...)
-	if status == 405 {
-		b = append(b, "Allow: GET\r\n"...)
-	}
+	b := appendHead(make([]byte, 0, 256+len(body)), status)
 	if !hasBody(status) {
 		body = nil
 	} else {
-		b = append(b, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: "...)
+		b = append(b, "Content-Length: "...)
 		b = strconv.AppendInt(b, int64(length), 10)
 		b = append(b, "\r\n"...)
 	}
-	b = append(append(b, "\r\n"...), body...)
+	c.flush(append(append(b, "\r\n"...), body...))
+}
+
+func appendHead(b []byte, status int) []byte {
+	b = append(b, "HTTP/1.1 "...)
+	b = append(b, byte('0'+status/100), byte('0'+status/10%10), byte('0'+status%10), ' ')
+	b = append(b, statusText(status)...)
+	b = append(b, "\r\nConnection: close\r\n"...)
+	if status == 405 {
+		b = append(b, "Allow: GET\r\n"...)
+	}
+	if hasBody(status) {
+		b = append(b, "Content-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\n"...)
+	}
+	return b
+}
+
+// flush writes; who is gone needs no answer.
+func (c *conn) flush(b []byte) {
 	_ = c.SetWriteDeadline(time.Now().Add(sendTime))
-	_, _ = c.Conn.Write(b) // who is gone needs no answer
+	_, _ = c.Conn.Write(b)
 }
 
 // hasBody tells whether a body follows the head of a response.
