@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
 	"istio.io/istio/pkg/kube/inject"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -141,6 +142,9 @@ type comparison struct {
 	input *corev1.Pod // as the API server stores it
 	istio *corev1.Pod // after the webhook
 	port  int         // where our rewritten probes go
+	// byIstio tells that istio-proxy answers our rewritten probes; probe-proxy
+	// starts before every other container.
+	byIstio bool
 
 	captured func(port int) bool
 	theirEnv string // its value as written
@@ -267,7 +271,8 @@ func (c *comparison) judge(at place, original, theirs, ours outcome) verdict {
 		}
 	}
 	if !reflect.DeepEqual(repaired, ours) {
-		v.problem = fmt.Sprintf("%s was\n%sIstio makes it\n%swithout its mistakes\n%sand we make it\n%s", at.key(), original, theirs, repaired, ours)
+		v.problem = fmt.Sprintf("%s was\n%sIstio makes it\n%sours against Istio's without its mistakes:\n%s", at.key(), original, theirs,
+			cmp.Diff(strings.Split(repaired.String(), "\n"), strings.Split(ours.String(), "\n")))
 	}
 	return v
 }

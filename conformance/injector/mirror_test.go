@@ -66,6 +66,9 @@ func TestThePlannersTypesMirrorTheAPI(t *testing.T) {
 		for _, theirs := range mirrored[ours] {
 			api := jsonFields(theirs)
 			for name, f := range jsonFields(ours) {
+				if ours == reflect.TypeFor[transformer.Probe]() && len(f.Index) > 1 {
+					continue // a handler: probes and hooks share them
+				}
 				compared++
 				real, ok := api[name]
 				switch {
@@ -86,9 +89,7 @@ func TestThePlannersTypesMirrorTheAPI(t *testing.T) {
 	}
 	walk(reflect.TypeFor[transformer.PodTemplate]())
 	for ours := range mirrored {
-		if strings.HasPrefix(ours.PkgPath(), "github.com/rewrite-probes/") && !seen[ours] {
-			walk(ours) // of handlers
-		}
+		walk(ours) // those of handlers are left
 	}
 	t.Logf("%d types, %d fields compared", len(seen), compared)
 }

@@ -70,7 +70,7 @@ var mistakes = []*mistake{
 	{
 		10, "probes of a native sidecar that starts before istio-proxy are rewritten, and the pod hangs in Init",
 		func(c *comparison, at place, original, istio outcome) outcome {
-			if _, _, dials := original.target(); dials && !c.proxyStartsFirst(at) {
+			if _, _, dials := original.target(); dials && c.byIstio && !c.proxyStartsFirst(at) {
 				return original
 			}
 			return istio

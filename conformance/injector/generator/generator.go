@@ -33,7 +33,7 @@ func New(seed uint64) Workload {
 	w.Template.Labels = map[string]string{"app": w.Name}
 	w.Template.Annotations = g.annotations()
 	if g.one(8) {
-		w.Template.Labels["sidecar.istio.io/inject"] = pick(g, []string{"true", "true", "true", "false"})
+		w.Template.Labels["sidecar.istio.io/inject"] = pick(g, []string{"true", "true", "true", "false", "no", ""})
 	}
 	w.Template.Spec = g.spec()
 	switch w.Kind {
@@ -101,7 +101,7 @@ func (g *source) annotations() map[string]string {
 	}{
 		{8, "sidecar.istio.io/rewriteAppHTTPProbers", []string{"true", "false", "0", "1", "F", "no", "\"false\""}},
 		{9, "status.sidecar.istio.io/port", []string{"15099", "15020", "8081", "15099", "0", "none", "70000", " 15099"}},
-		{12, "sidecar.istio.io/inject", []string{"true", "false"}},
+		{12, "sidecar.istio.io/inject", []string{"true", "false", "yes"}},
 		{9, "traffic.sidecar.istio.io/excludeInboundPorts", []string{"8080", "8080, 9090", "3306", "", "15020"}},
 		{14, "traffic.sidecar.istio.io/includeInboundPorts", []string{"*", "8080", "8080,8443,9090", ""}},
 		{15, "sidecar.istio.io/nativeSidecar", []string{"true", "false"}},
