@@ -23,8 +23,9 @@ type Object struct {
 	start, end       int // in the input
 	col              int // the column in which it starts
 	apiVersion, kind string
-	text             string // what replaces its part of the input, once it is changed
 	changed          bool
+	patch            []splice // the changes to its part of the input, or
+	text             []byte   // what replaces it
 	reencoded        bool
 	isConfig         bool
 	meta             *Metadata
@@ -196,10 +197,14 @@ func (o *Object) error(path field.Path, line int, err error) *Error {
 
 // source gives the object's text as it is now.
 func (o *Object) source() []byte {
-	if o.changed {
-		return []byte(o.text)
+	switch {
+	case !o.changed:
+		return o.stream.in[o.start:o.end]
+	case o.patch != nil:
+		o.text, _ = applySplices(nil, o.stream.in[o.start:o.end], o.patch)
+		o.patch = nil
 	}
-	return o.stream.in[o.start:o.end]
+	return o.text
 }
 
 // load gives the object's tree. It is valid until another object is loaded.
@@ -299,8 +304,10 @@ func (o *Object) Apply(edits []field.Edit) (err error) {
 	if i := bytes.IndexByte(t.text, '\n'); i > 0 {
 		crlf = t.text[i-1] == '\r'
 	}
+	whole := o.changed || o.node != nil || s.slow != nil // the tree's text is not the input's
 	normalized := s.slow != nil
-	text, ok := rewrite(t, root, crlf, &s.check)
+	changes, text, ok := rewrite(t, root, crlf, &s.check, s.scratch)
+	s.scratch = text
 	if !ok {
 		// Encode the object anew and try again in its new text; what fits
 		// nowhere is written from its values alone.
@@ -309,7 +316,7 @@ func (o *Object) Apply(edits []field.Edit) (err error) {
 			if root, err = overlay(&s.tree, edits); err != nil {
 				return o.error(nil, o.Line(), err)
 			}
-			if text, ok = rewrite(&s.tree, root, crlf, &s.check); !ok {
+			if _, text, ok = rewrite(&s.tree, root, crlf, &s.check, nil); !ok {
 				text, ok = encodeOverlay(&s.tree, root, crlf, &s.check)
 			}
 		}
@@ -317,9 +324,14 @@ func (o *Object) Apply(edits []field.Edit) (err error) {
 			s.treeOf = nil
 			return o.error(nil, o.Line(), errors.New("cannot be edited: its form of YAML is too unusual"))
 		}
-		normalized = true
+		normalized, whole = true, true
 	}
-	o.text, o.changed = string(text), true
+	o.changed, o.text, o.patch = true, nil, nil
+	if whole {
+		o.text = bytes.Clone(text)
+	} else {
+		o.patch = changes
+	}
 	o.reencoded = o.reencoded || normalized
 	o.meta, o.metaErr = nil, nil
 	s.treeOf, s.slow = nil, nil

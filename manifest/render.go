@@ -40,195 +40,222 @@ func isInline(v field.Value) bool {
 	return true
 }
 
-// block gives a collection in block style, its keys or dashes in column col,
-// the first of them without indentation and the last line without its end.
-func (l *layout) block(v field.Value, col int) string {
-	var b strings.Builder
+// block appends a collection in block style, its keys or dashes in column
+// col, the first of them without indentation and the last line without its
+// end.
+func (l *layout) block(b []byte, v field.Value, col int) []byte {
 	switch v := v.(type) {
 	case field.Map:
 		for i, e := range v {
 			if i > 0 {
-				b.WriteString(l.eol + spaces(col))
+				b = l.newLine(b, col)
 			}
-			b.WriteString(l.entry(e.Key, e.Value, col))
+			b = l.entry(b, e.Key, e.Value, col)
 		}
 	case field.List:
 		for i, e := range v {
 			if i > 0 {
-				b.WriteString(l.eol + spaces(col))
+				b = l.newLine(b, col)
 			}
-			b.WriteString("- " + l.item(e, col))
+			b = l.item(append(b, "- "...), e, col)
 		}
 	}
-	return b.String()
+	return b
 }
 
-// entry gives an entry of a block mapping.
-func (l *layout) entry(key string, v field.Value, col int) string {
-	return l.key(key, false) + ":" + l.behindKey(v, col)
+func (l *layout) newLine(b []byte, col int) []byte {
+	return appendSpaces(append(b, l.eol...), col)
 }
 
-// behindKey gives what stands behind the colon of a key in column col.
-func (l *layout) behindKey(v field.Value, col int) string {
+func appendSpaces(b []byte, n int) []byte {
+	const some = "                                "
+	for ; n > len(some); n -= len(some) {
+		b = append(b, some...)
+	}
+	return append(b, some[:max(n, 0)]...)
+}
+
+// entry appends an entry of a block mapping.
+func (l *layout) entry(b []byte, key string, v field.Value, col int) []byte {
+	return l.behindKey(append(l.key(b, key, false), ':'), v, col)
+}
+
+// behindKey appends what stands behind the colon of a key in column col.
+func (l *layout) behindKey(b []byte, v field.Value, col int) []byte {
 	if isInline(v) {
-		return " " + l.inline(v)
+		return l.inline(append(b, ' '), v)
 	}
 	if _, isList := v.(field.List); !isList || l.wide {
 		col += 2
 	}
-	return l.eol + spaces(col) + l.block(v, col)
+	return l.block(l.newLine(b, col), v, col)
 }
 
-// item gives what stands behind a dash and its space.
-func (l *layout) item(v field.Value, col int) string {
+// item appends what stands behind a dash in column col and its space.
+func (l *layout) item(b []byte, v field.Value, col int) []byte {
 	if isInline(v) {
-		return l.inline(v)
+		return l.inline(b, v)
 	}
-	return l.block(v, col+2)
+	return l.block(b, v, col+2)
 }
 
-func (l *layout) inline(v field.Value) string {
+func (l *layout) inline(b []byte, v field.Value) []byte {
 	switch v.(type) {
 	case field.Map:
-		return "{}"
+		return append(b, "{}"...)
 	case field.List:
-		return "[]"
+		return append(b, "[]"...)
 	}
-	return l.scalar(v, absent, false)
+	return l.scalar(b, v, absent, false)
 }
 
-// flow gives a value in flow style; col is the column of the line on which
+// flow appends a value in flow style; col is the column of the line on which
 // its bracket stands, for the pretty form.
-func (l *layout) flow(v field.Value, col int) string {
-	var entries []string
-	open, closing := "{", "}"
+func (l *layout) flow(b []byte, v field.Value, col int) []byte {
+	n := 0
+	before := func() {
+		if n++; n > 1 {
+			b = append(b, l.separator()...)
+		}
+		if l.pretty {
+			b = l.newLine(b, col+l.step)
+		}
+	}
+	closing := byte('}')
 	switch v := v.(type) {
 	case field.Map:
+		b = append(b, '{')
 		for _, e := range v {
-			entries = append(entries, l.key(e.Key, true)+l.colon+l.flow(e.Value, col+l.step))
+			before()
+			b = l.flow(append(l.key(b, e.Key, true), l.colon...), e.Value, col+l.step)
 		}
 	case field.List:
-		open, closing = "[", "]"
+		closing = ']'
+		b = append(b, '[')
 		for _, e := range v {
-			entries = append(entries, l.flow(e, col+l.step))
+			before()
+			b = l.flow(b, e, col+l.step)
 		}
 	default:
-		return l.scalar(v, absent, true)
+		return l.scalar(b, v, absent, true)
 	}
-	if !l.pretty || len(entries) == 0 {
-		return open + strings.Join(entries, l.comma) + closing
+	if l.pretty && n > 0 {
+		b = l.newLine(b, col)
 	}
-	in := l.eol + spaces(col+l.step)
-	return open + in + strings.Join(entries, ","+in) + l.eol + spaces(col) + closing
+	return append(b, closing)
 }
 
-func (l *layout) key(key string, inFlow bool) string {
+func (l *layout) separator() string {
+	if l.pretty {
+		return ","
+	}
+	return l.comma
+}
+
+func (l *layout) key(b []byte, key string, inFlow bool) []byte {
 	if l.json {
-		return quoteJSON(key)
+		return appendJSON(b, key)
 	}
-	if len(key) > maxKey/2 && !isPlain(key, inFlow) {
-		return quoteDouble(key)
-	}
-	return quoteString(key, absent, inFlow)
+	return appendString(b, key, absent, inFlow)
 }
 
-// scalar gives a scalar; old is the style of the one that it replaces.
-func (l *layout) scalar(v field.Value, old style, inFlow bool) string {
+// scalar appends a scalar; old is the style of the one that it replaces.
+func (l *layout) scalar(b []byte, v field.Value, old style, inFlow bool) []byte {
 	switch v := v.(type) {
 	case nil:
-		return "null"
+		return append(b, "null"...)
 	case bool:
-		return strconv.FormatBool(v)
+		return strconv.AppendBool(b, v)
 	case int:
-		return strconv.Itoa(v)
+		return strconv.AppendInt(b, int64(v), 10)
 	case int64:
-		return strconv.FormatInt(v, 10)
+		return strconv.AppendInt(b, v, 10)
 	case float64:
-		b, err := json.Marshal(v)
+		text, err := json.Marshal(v)
 		if err != nil {
-			return quoteDouble(fmt.Sprint(v))
+			return quoteDouble(b, fmt.Sprint(v))
 		}
-		return string(b)
+		return append(b, text...)
 	case rawScalar:
-		return string(v)
+		return append(b, v...)
 	case string:
 		if l.json {
-			return quoteJSON(v)
+			return appendJSON(b, v)
 		}
-		return quoteString(v, old, inFlow)
+		return appendString(b, v, old, inFlow)
 	}
 	panic(fmt.Sprintf("manifest: an edit must not hold a %T", v))
 }
 
-// quoteString writes a string so that every reader of YAML, 1.1 or 1.2, reads
+// appendString writes a string so that every reader of YAML, 1.1 or 1.2, reads
 // that string: in the style of the one that it replaces where that was
 // quoted, else plain, else in the quotes that need no escapes.
-func quoteString(s string, old style, inFlow bool) string {
-	if !isPrintable(s) {
-		return quoteDouble(s)
-	}
+func appendString(b []byte, s string, old style, inFlow bool) []byte {
 	switch {
-	case old == single:
-		return quoteSingle(s)
-	case old == double:
-		return quoteDouble(s)
-	case isPlain(s, inFlow):
-		return s
-	case strings.ContainsAny(s, `"\`):
-		return quoteSingle(s)
+	case old != single && old != double && isPlain(s, inFlow):
+		return append(b, s...)
+	case !isPrintable(s) || old == double:
+		return quoteDouble(b, s)
+	case old == single || strings.ContainsAny(s, "\"\\"):
+		return quoteSingle(b, s)
 	}
-	return quoteDouble(s)
+	return quoteDouble(b, s)
 }
 
-func quoteSingle(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+func quoteSingle(b []byte, s string) []byte {
+	return append(append(append(b, '\''), strings.ReplaceAll(s, "'", "''")...), '\'')
+}
 
 // isPrintable tells whether the string can stand in single quotes on a line.
 func isPrintable(s string) bool {
-	if !utf8.ValidString(s) {
-		return false
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] >= 0x7f {
+			return isGraphic(s)
+		}
 	}
+	return true
+}
+
+func isGraphic(s string) bool {
 	for _, r := range s {
-		if r < 0x20 || r == 0x7f || r == 0xfeff || !unicode.IsGraphic(r) {
+		if r == 0xfeff || r == utf8.RuneError || !unicode.IsGraphic(r) {
 			return false
 		}
 	}
 	return true
 }
 
-func quoteDouble(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
+func quoteDouble(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i, r := range s {
 		switch {
 		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
+			b = append(b, '\\', byte(r))
+		case r >= 0x20 && r < 0x7f:
+			b = append(b, s[i])
 		case r == '\n':
-			b.WriteString(`\n`)
+			b = append(b, "\\n"...)
 		case r == '\t':
-			b.WriteString(`\t`)
+			b = append(b, "\\t"...)
 		case r == '\r':
-			b.WriteString(`\r`)
-		case r < 0x20 || r == 0x7f || r == 0xfeff || !unicode.IsGraphic(r):
-			if r > 0xffff {
-				fmt.Fprintf(&b, `\U%08x`, r)
-			} else {
-				fmt.Fprintf(&b, `\u%04x`, r)
-			}
+			b = append(b, "\\r"...)
+		case r != 0xfeff && unicode.IsGraphic(r):
+			b = utf8.AppendRune(b, r)
+		case r > 0xffff:
+			b = fmt.Appendf(b, "\\U%08x", r)
 		default:
-			b.WriteRune(r)
+			b = fmt.Appendf(b, "\\u%04x", r)
 		}
 	}
-	b.WriteByte('"')
-	return b.String()
+	return append(b, '"')
 }
 
-func quoteJSON(s string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+func appendJSON(b []byte, s string) []byte {
+	out := bytes.NewBuffer(b)
+	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(s) // a string cannot fail
-	return strings.TrimSuffix(b.String(), "\n")
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
 // isPlain tells whether the string can stand without quotes. It is careful:
@@ -270,9 +297,9 @@ func encodePlain(n *yaml.Node, col int, isFlow bool, eol string) []byte {
 	v := valueOf(n)
 	l := &layout{eol: eol, wide: !isCompact(n), colon: ": ", comma: ", ", json: isFlow}
 	if isFlow {
-		return []byte(l.flow(v, 0) + eol)
+		return append(l.flow(nil, v, 0), eol...)
 	}
-	return []byte(l.block(v, col) + eol)
+	return append(l.block(nil, v, col), eol...)
 }
 
 // valueOf gives a node of the full parser as a value.

@@ -38,11 +38,12 @@ func (s *Stream) addResults(results []field.Map) error {
 		if s.in[at-1] != '\n' {
 			at = min(lineEnd(s.in, at)+1, len(s.in))
 		}
-		text := spaces(r.col) + l.entry("results", list, r.col) + l.eol
+		var b []byte
 		if s.in[at-1] != '\n' {
-			text = l.eol + text
+			b = append(b, l.eol...)
 		}
-		s.splices = append(s.splices, splice{at, at, text})
+		b = append(l.entry(appendSpaces(b, r.col), "results", list, r.col), l.eol...)
+		s.splices = append(s.splices, splice{at, at, string(b)})
 		return nil
 	}
 	at := r.end - 1
@@ -61,7 +62,7 @@ func (s *Stream) addResults(results []field.Map) error {
 		l.pretty, l.step = true, max(kidCol-sp.indentOf(r.start), 0)
 		sep = "," + l.eol + spaces(kidCol)
 	}
-	s.splices = append(s.splices, splice{at, at, sep + `"results"` + l.colon + l.flow(list, kidCol)})
+	s.splices = append(s.splices, splice{at, at, string(l.flow([]byte(sep+`"results"`+l.colon), list, kidCol))})
 	return nil
 }
 
@@ -73,7 +74,7 @@ func (s *Stream) appendResults(results []field.Map) error {
 	var o *Object
 	if r.flow {
 		o = &Object{stream: s, start: start, end: end, changed: true}
-		o.text = "{" + string(s.in[start:end]) + "}"
+		o.text = []byte("{" + string(s.in[start:end]) + "}")
 	} else {
 		if end < len(s.in) && s.in[end-1] != '\n' {
 			end = min(lineEnd(s.in, end)+1, len(s.in))
@@ -91,10 +92,10 @@ func (s *Stream) appendResults(results []field.Map) error {
 	if err := o.Apply(edits); err != nil {
 		return err
 	}
-	text := o.text
+	text := o.source()
 	if r.flow {
 		text = text[1 : len(text)-1]
 	}
-	s.splices = append(s.splices, splice{start, end, text})
+	s.splices = append(s.splices, splice{start, end, string(text)})
 	return nil
 }

@@ -14,11 +14,14 @@ type splicer struct {
 	t   *tree
 	l   layout
 	out []splice
+
+	scratch []byte
 }
 
-// rewrite gives the text of the edited tree, with as little of it changed as
-// can be; ok is false where the result would not read as the edited tree.
-func rewrite(t *tree, root *over, crlf bool, check *tree) (text []byte, ok bool) {
+// rewrite gives the changes that make the edited tree of the text, as few as
+// can be, and the text with them, in the memory of scratch; ok is false where
+// the result would not read as the edited tree.
+func rewrite(t *tree, root *over, crlf bool, check *tree, scratch []byte) (changes []splice, text []byte, ok bool) {
 	s := &splicer{t: t, l: layout{eol: "\n", wide: isWide(t)}}
 	if crlf {
 		s.l.eol = "\r\n"
@@ -29,18 +32,25 @@ func rewrite(t *tree, root *over, crlf bool, check *tree) (text []byte, ok bool)
 		s.block(root)
 	}
 	slices.SortStableFunc(s.out, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
-	var b []byte
+	if text, ok = applySplices(scratch[:0], t.text, s.out); !ok {
+		return nil, text, false
+	}
+	return s.out, text, check.parse(text, t.col) && t.equalOver(root, check, 1)
+}
+
+// applySplices appends the text with the changes, which must be in order and
+// not overlap.
+func applySplices(b, text []byte, changes []splice) ([]byte, bool) {
 	at := 0
-	for _, c := range s.out {
+	for _, c := range changes {
 		if c.start < at || c.end < c.start {
-			return nil, false
+			return b, false
 		}
-		b = append(b, t.text[at:c.start]...)
+		b = append(b, text[at:c.start]...)
 		b = append(b, c.text...)
 		at = c.end
 	}
-	b = append(b, t.text[at:]...)
-	return b, check.parse(b, t.col) && t.equalOver(root, check, 1)
+	return append(b, text[at:]...), true
 }
 
 // encodeOverlay writes the edited tree from its values alone.
@@ -55,9 +65,9 @@ func encodeOverlay(t *tree, root *over, crlf bool, check *tree) (text []byte, ok
 	}
 	if t.nodes[1].style == flow {
 		l.json = true
-		text = []byte(l.flow(v, 0))
+		text = l.flow(nil, v, 0)
 	} else {
-		text = []byte(l.block(v, t.col))
+		text = l.block(nil, v, t.col)
 	}
 	if bytes.HasSuffix(t.text, []byte("\n")) {
 		text = append(text, l.eol...)
@@ -118,7 +128,7 @@ func (s *splicer) onOwnLine(n int32, col int) bool {
 func (s *splicer) change(k *over, isMap bool, col int) {
 	v := &s.t.nodes[k.node]
 	if isMap && k.key != k.was {
-		s.put(int(v.key), int(v.keyEnd), s.l.key(k.key, false))
+		s.put(int(v.key), int(v.keyEnd), string(s.l.key(nil, k.key, false)))
 	}
 	switch {
 	case k.set:
@@ -147,9 +157,11 @@ func (s *splicer) replace(k *over, val field.Value, isMap bool, col int) {
 	sameLine := v.style == absent || bytes.IndexByte(s.t.text[behind:start], '\n') < 0
 	switch {
 	case isInline(val):
-		text := s.l.inline(val)
+		var text string
 		if _, isString := val.(string); isString {
-			text = s.l.scalar(val, v.style, false)
+			text = string(s.l.scalar(nil, val, v.style, false))
+		} else {
+			text = string(s.l.inline(nil, val))
 		}
 		switch {
 		case v.style == absent:
@@ -163,7 +175,7 @@ func (s *splicer) replace(k *over, val field.Value, isMap bool, col int) {
 			s.put(s.eol(behind), s.eol(end), "")
 		}
 	case isMap:
-		text := s.l.behindKey(val, col)
+		text := string(s.l.behindKey(nil, val, col))
 		switch {
 		case v.style == absent:
 			s.put(s.eol(behind), s.eol(behind), text)
@@ -175,10 +187,8 @@ func (s *splicer) replace(k *over, val field.Value, isMap bool, col int) {
 		default:
 			s.put(s.eol(behind), s.eol(end), text)
 		}
-	case sameLine:
-		s.put(behind, s.eol(end), " "+s.l.item(val, col))
 	default:
-		s.put(behind, s.eol(end), " "+s.l.item(val, col))
+		s.put(behind, s.eol(end), " "+string(s.l.item(nil, val, col)))
 	}
 }
 
@@ -187,11 +197,16 @@ func (s *splicer) block(o *over) {
 	v := s.t.nodes[o.node]
 	col, isMap := int(v.col), v.kind == mapping
 	bound := int(v.keyEnd) // above this, lines belong to others
-	render := func(k *over) string {
+	// render gives a new entry with something before and behind it.
+	render := func(before string, k *over, behind string) string {
+		b := append(s.scratch[:0], before...)
 		if isMap {
-			return s.l.entry(k.key, k.value(s.t), col)
+			b = s.l.entry(b, k.key, k.value(s.t), col)
+		} else {
+			b = s.l.item(append(b, "- "...), k.value(s.t), col)
 		}
-		return "- " + s.l.item(k.value(s.t), col)
+		s.scratch = append(b, behind...)
+		return string(s.scratch)
 	}
 	var news []*over
 	headless := false // what was first, on the line of a dash, is deleted
@@ -209,11 +224,11 @@ func (s *splicer) block(o *over) {
 				at = s.aboveComments(at, col, bound)
 			}
 			for _, x := range news {
-				s.put(at, at, spaces(col)+render(x)+s.l.eol)
+				s.put(at, at, render(spaces(col), x, s.l.eol))
 			}
 		} else if !k.deleted {
 			for _, x := range news {
-				s.put(int(n.key), int(n.key), render(x)+s.l.eol+spaces(col))
+				s.put(int(n.key), int(n.key), render("", x, s.l.eol+spaces(col)))
 			}
 		}
 		if own && !headless || !k.deleted {
@@ -238,9 +253,9 @@ func (s *splicer) block(o *over) {
 	end := int(s.t.nodes[last].end)
 	for _, x := range news {
 		if at := lineEnd(s.t.text, end); at < len(s.t.text) {
-			s.put(at+1, at+1, spaces(col)+render(x)+s.l.eol)
+			s.put(at+1, at+1, render(spaces(col), x, s.l.eol))
 		} else {
-			s.put(at, at, s.l.eol+spaces(col)+render(x))
+			s.put(at, at, render(s.l.eol+spaces(col), x, ""))
 		}
 	}
 }
@@ -284,12 +299,11 @@ func (s *splicer) aboveComments(at, col, bound int) int {
 // flow makes the changes to a flow collection.
 func (s *splicer) flow(o *over, inJSON bool) {
 	v := s.t.nodes[o.node]
-	text := s.t.text
 	l := s.flowLayout(o.node, inJSON)
 	isMap := v.kind == mapping
 	live := slices.ContainsFunc(o.kids, func(k *over) bool { return k.node != 0 && !k.deleted })
 	if !live {
-		s.put(int(v.start), int(v.end), l.flow(o.value(s.t), s.indentOf(int(v.start))))
+		s.put(int(v.start), int(v.end), string(l.flow(nil, o.value(s.t), s.indentOf(int(v.start)))))
 		return
 	}
 	kidCol := 0 // of the lines of entries, in the pretty form
@@ -300,10 +314,11 @@ func (s *splicer) flow(o *over, inJSON bool) {
 		sep = "," + l.eol + spaces(kidCol)
 	}
 	render := func(k *over) string {
+		var b []byte
 		if isMap {
-			return l.key(k.key, true) + l.colon + l.flow(k.value(s.t), kidCol)
+			b = append(l.key(b, k.key, true), l.colon...)
 		}
-		return l.flow(k.value(s.t), kidCol)
+		return string(l.flow(b, k.value(s.t), kidCol))
 	}
 	lastKept := -1
 	for i, k := range o.kids {
@@ -333,16 +348,18 @@ func (s *splicer) flow(o *over, inJSON bool) {
 			continue
 		}
 		if isMap && k.key != k.was {
-			s.put(int(n.key), int(n.keyEnd), l.key(k.key, true))
+			s.put(int(n.key), int(n.keyEnd), string(l.key(nil, k.key, true)))
 		}
 		switch {
 		case k.set:
 			val := k.value(s.t)
-			repl := l.flow(val, kidCol)
-			if str, isString := val.(string); isString {
-				repl = l.scalar(str, n.style, true)
+			var repl []byte
+			if _, isString := val.(string); isString {
+				repl = l.scalar(nil, val, n.style, true)
+			} else {
+				repl = l.flow(nil, val, kidCol)
 			}
-			s.put(int(n.start), int(n.end), repl)
+			s.put(int(n.start), int(n.end), string(repl))
 		case k.open:
 			s.flow(k, l.json)
 		}
@@ -353,7 +370,6 @@ func (s *splicer) flow(o *over, inJSON bool) {
 	for _, x := range news {
 		s.put(cut, cut, sep+render(x))
 	}
-	_ = text
 }
 
 // indentOf gives the indentation of the line in which the offset is.

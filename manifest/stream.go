@@ -37,6 +37,8 @@ type Stream struct {
 	slow   *yaml.Node // of treeOf, where its text is not plain: for line numbers
 	check  tree
 
+	scratch []byte // for the text of the object being edited
+
 	// How many documents, Lists and items the scanner refused, for tests.
 	slowDocs, slowItems int
 
@@ -549,8 +551,14 @@ func (s *Stream) WriteTo(w io.Writer) (int64, error) {
 func (s *Stream) allSplices() []splice {
 	all := slices.Clone(s.splices)
 	for _, o := range s.objects {
-		if o.Changed() {
-			all = append(all, splice{o.start, o.end, o.text})
+		switch {
+		case !o.changed:
+		case o.patch != nil:
+			for _, c := range o.patch {
+				all = append(all, splice{o.start + c.start, o.start + c.end, c.text})
+			}
+		default:
+			all = append(all, splice{o.start, o.end, string(o.text)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
