@@ -53,6 +53,18 @@ example: bin/rewrite-probes bin/kustomize ## render kustomization-example with t
 example-pipe: bin/rewrite-probes bin/kustomize ## the same by `kustomize build | rewrite-probes -`
 	@bin/kustomize build $(EXAMPLE)/overlay | bin/rewrite-probes --config $(EXAMPLE)/rewrite-probes.yaml -
 
+.PHONY: example-container
+# The image that the example names; kustomize knows no engine but "docker".
+example-container: VERSION = v0.1.0
+example-container: images bin/kustomize ## the same with the function in a container (ENGINE=docker or podman)
+	@if [ $(ENGINE) != docker ]; then \
+		mkdir -p bin/engine; \
+		printf '#!/bin/sh\nexec $(ENGINE) "$$@"\n' >bin/engine/docker; \
+		chmod +x bin/engine/docker; \
+		PATH=$(CURDIR)/bin/engine:$$PATH; \
+	fi; \
+	bin/kustomize build --enable-alpha-plugins examples/kustomize/container
+
 .PHONY: bench
 bench: bench-function bench-sidecar ## measure both programs against their peers
 

@@ -1,0 +1,246 @@
+// Package delivery proves every way in which users get at rewrite-probes and
+// probe-proxy, with the tools that those users have.
+package delivery
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// version is what the images under test are tagged with: the documentation
+// names it, so that its commands run as they stand.
+const version = "v0.1.0"
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := theHouse.remove(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// TestScripts runs what users type, one script a tool.
+func TestScripts(t *testing.T) {
+	h := house(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SOURCE", h.source)
+			env.Setenv("VERSION", version)
+			env.Vars = append(env.Vars, h.env()...)
+			return nil
+		},
+		Condition: h.condition,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"images": need(h.images),
+			"helms":  need(h.helms),
+		},
+	})
+}
+
+// A home is what all tests share: a copy of the checkout, so that nothing in
+// the checkout changes, the programs on PATH, and a container store of its own.
+type home struct {
+	dir    string
+	source string // the copy of the checkout
+	bin    string // docker, helm, kustomize, rewrite-probes
+
+	images func() error // builds the images, once
+	helms  func() error // builds helm and helm4, once
+}
+
+var (
+	theHouse home
+	furnish  = sync.OnceValue(theHouse.furnish)
+)
+
+func house(t *testing.T) *home {
+	t.Helper()
+	if err := furnish(); err != nil {
+		t.Fatal(err)
+	}
+	return &theHouse
+}
+
+func (h *home) furnish() (err error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return err
+	}
+	if h.dir, err = os.MkdirTemp("", "delivery"); err != nil {
+		return err
+	}
+	h.source, h.bin = filepath.Join(h.dir, "source"), filepath.Join(h.dir, "bin")
+	if err := copyCheckout(root, h.source); err != nil {
+		return err
+	}
+	if err := h.buildPrograms(root); err != nil {
+		return err
+	}
+	h.images = sync.OnceValue(func() error {
+		_, err := h.run(h.source, "make", "images", "ENGINE=podman", "VERSION="+version, "SOURCE_DATE_EPOCH=0")
+		return err
+	})
+	h.helms = sync.OnceValue(h.buildHelms)
+	return h.configurePodman()
+}
+
+// buildHelms builds both lines of Helm, which takes minutes the first time.
+func (h *home) buildHelms() error {
+	for name, pkg := range map[string]string{"helm": "helm.sh/helm/v3/cmd/helm", "helm4": "helm.sh/helm/v4/cmd/helm"} {
+		if _, err := h.run("helm", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(h.bin, name), pkg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove takes down what furnish made. Layers in a container store belong to
+// other users, so podman itself must remove them.
+func (h *home) remove() error {
+	if h.dir == "" {
+		return nil
+	}
+	if _, err := exec.LookPath("podman"); err == nil {
+		if _, err := h.run(h.dir, "podman", "rmi", "--all", "--force"); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(h.dir)
+}
+
+// copyCheckout copies what git would commit, and so no built file.
+func copyCheckout(from, to string) error {
+	list := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+	list.Dir = from
+	names, err := list.Output()
+	if err != nil {
+		return fmt.Errorf("git ls-files: %w", err)
+	}
+	for name := range strings.SplitSeq(strings.TrimRight(string(names), "\x00"), "\x00") {
+		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, info.Mode().Perm())
+}
+
+// buildPrograms fills bin/ of the copy, as `make build` would, and the folder
+// that stands first on PATH.
+func (h *home) buildPrograms(root string) error {
+	if _, err := h.run(root, "make", "bin/kustomize"); err != nil {
+		return err
+	}
+	if _, err := h.run(h.source, "make", "build", "VERSION="+version); err != nil {
+		return err
+	}
+	kustomize := filepath.Join(h.source, "bin", "kustomize")
+	if err := os.Symlink(filepath.Join(root, "bin", "kustomize"), kustomize); err != nil {
+		return err
+	}
+	for name, target := range map[string]string{
+		"rewrite-probes": filepath.Join(h.source, "bin", "rewrite-probes"),
+		"kustomize":      kustomize,
+	} {
+		if err := os.MkdirAll(h.bin, 0o777); err != nil {
+			return err
+		}
+		if err := os.Symlink(target, filepath.Join(h.bin, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// configurePodman gives podman a store of its own, so that the images of the
+// machine's user stay as they are, and settings under which it runs where the
+// test itself runs in a container. kustomize knows no engine but "docker".
+func (h *home) configurePodman() error {
+	for name, text := range map[string]string{
+		"containers.conf": `[containers]
+default_ulimits = ["nofile=1024:4096", "nproc=1024:4096"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+tmp_dir = "` + h.dir + `/tmp"
+`,
+		"storage.conf": `[storage]
+driver = "vfs"
+graphroot = "` + h.dir + `/images"
+runroot = "` + h.dir + `/run"
+`,
+		"bin/docker": "#!/bin/sh\nexec podman \"$@\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(h.dir, name), []byte(text), 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *home) env() []string {
+	return []string{
+		"PATH=" + h.bin + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"CONTAINERS_CONF=" + filepath.Join(h.dir, "containers.conf"),
+		"CONTAINERS_STORAGE_CONF=" + filepath.Join(h.dir, "storage.conf"),
+		"KPT_FN_RUNTIME=podman",
+	}
+}
+
+// run runs a command in the house and gives its stdout.
+func (h *home) run(dir, name string, args ...string) (string, error) {
+	var stderr bytes.Buffer
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env, cmd.Stderr = dir, append(os.Environ(), h.env()...), &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, out, &stderr)
+	}
+	return string(out), nil
+}
+
+func (h *home) condition(name string) (bool, error) {
+	if name == "podman" {
+		_, err := exec.LookPath("podman")
+		return err == nil && runtime.GOOS == "linux", nil
+	}
+	return false, fmt.Errorf("condition %q must be podman", name)
+}
+
+// need makes a script command of what a script needs to have built.
+func need(build func() error) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) > 0 {
+			ts.Fatalf("neither ! nor arguments are allowed")
+		}
+		ts.Check(build())
+	}
+}
