@@ -142,7 +142,7 @@ func reasonsCommand(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "reasons [KEY...]", Short: "Explain the reason keys of messages",
 		Long:    "reasons prints what stands behind the key in brackets at the end of a message: its cause and its cure.",
-		Example: `  rewrite-probes reasons unresolved-port`,
+		Example: `  rewrite-probes reasons port-unresolved`,
 		RunE: func(cmd *cobra.Command, keys []string) error {
 			all := pipeline.Reasons()
 			known := make([]string, len(all))
