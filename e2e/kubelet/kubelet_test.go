@@ -82,7 +82,7 @@ func TestEveryPodHasAnExpectation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"hang", "grpc-hang", "dies", "tcp-dies", "default-period"} // these are broken on purpose, below
+	known := []string{"hang", "grpc-hang", "dies", "tcp-dies", "default-period", "pre-stop"} // other tests' pods
 	for _, p := range pods {
 		known = append(known, p.name)
 	}
@@ -117,11 +117,29 @@ func TestTheMeshDemandsAClientCertificate(t *testing.T) {
 
 func TestHooksReachTheAppOnceEachAndInOrder(t *testing.T) {
 	t.Parallel()
-	for _, config := range []string{"default", "container"} {
-		t.Run(config, func(t *testing.T) {
+	const (
+		started, terminated = "started", "terminated"
+		postStart           = "/hook/post-start kube-lifecycle/1.35"
+		preStop             = "/hook/pre-stop kube-lifecycle/1.35"
+	)
+	for _, c := range []struct {
+		pod, config string // no config: as it is
+		want        []string
+	}{
+		{"hooks", "default", []string{started, started, postStart, preStop, terminated, terminated}}, // agent and app
+		{"hooks", "container", []string{started, started, postStart, preStop, terminated, terminated}},
+		{"pre-stop", "default", []string{started, preStop, terminated}},
+		{"pre-stop", "container", []string{started, preStop, terminated}},
+		{"pre-stop", "", []string{started, terminated}}, // lost without a word
+	} {
+		variant := c.pod + " " + c.config
+		if c.config == "" {
+			variant = c.pod + " as it is"
+		}
+		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
-			name := "hooks-order-" + config
-			start(t, name, pod(t, "hooks", config))
+			name := strings.ReplaceAll("order of "+variant, " ", "-")
+			start(t, name, pod(t, c.pod, c.config))
 			if _, err := theNode.WaitFor(name, 90*time.Second, func(s node.State) bool { return s.Ready }); err != nil {
 				t.Fatal(err, firstFailure(name))
 			}
@@ -136,16 +154,15 @@ func TestHooksReachTheAppOnceEachAndInOrder(t *testing.T) {
 			for line := range strings.Lines(string(events)) {
 				got = append(got, strings.Join(strings.Fields(line)[1:], " "))
 			}
-			want := []string{"started", "started", "/hook/post-start kube-lifecycle/1.35", "/hook/pre-stop kube-lifecycle/1.35", "terminated", "terminated"}
 			// The kubelet sends the postStart hook as soon as the app's process
 			// exists, which may be before that writes that it has started.
-			if len(got) > 2 && strings.HasPrefix(got[1], "/hook/post-start") {
+			if len(got) > 2 && got[1] == postStart {
 				got[1], got[2] = got[2], got[1]
 			}
-			if !slices.Equal(got, want) {
-				t.Errorf("the agent and the app saw %q, and must see %q", got, want)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("the app saw %q, and must see %q", got, c.want)
 			}
-			note(t, "postStart, then preStop before SIGTERM", "agent and app saw: "+strings.Join(got, ", "))
+			note(t, strings.Join(c.want, ", "), strings.Join(got, ", "))
 		})
 	}
 }

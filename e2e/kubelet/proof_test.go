@@ -96,7 +96,7 @@ func writeSideBySide(b *strings.Builder) {
 
 // writeBroken shows what was seen of things that were broken on purpose.
 func writeBroken(b *strings.Builder) {
-	b.WriteString("\n| tried on rewritten pods | expected | seen |\n|---|---|---|\n")
+	b.WriteString("\n| tried | expected | seen |\n|---|---|---|\n")
 	for _, r := range rows {
 		test := strings.Split(r.test, "/")
 		if len(test) == 3 {
@@ -108,7 +108,7 @@ func writeBroken(b *strings.Builder) {
 		}
 		name := sentence(test[0])
 		if len(test) == 2 {
-			name += ": " + test[1]
+			name += ": " + strings.ReplaceAll(test[1], "_", " ")
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |\n", name, r.expected, saw)
 	}
