@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/netip"
 	"os"
 	"os/signal"
@@ -169,7 +168,7 @@ func serve(o *options, stderr io.Writer) int {
 
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	l, err := net.Listen("tcp", ":"+strconv.Itoa(o.port))
+	l, err := server.Listen(o.port)
 	if err != nil {
 		fmt.Fprintf(stderr, "probe-proxy: %s\n", listenError(o.port, err))
 		return exitFailure

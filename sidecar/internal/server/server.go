@@ -10,6 +10,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/prober"
@@ -67,6 +68,25 @@ func (s *Server) disable(key string, err error) {
 	s.log.Error("probe is disabled: its entry cannot be used", "probe", key, "reason", err.Error())
 	_, slot, _ := prober.ParseKey(key)
 	s.entries[key] = &entry{key: key, hook: slot.IsHook(), bad: err}
+}
+
+// Listen opens the port on all addresses, IPv4 and IPv6.
+//
+// The kernel hands a connection over when its request is there
+// (TCP_DEFER_ACCEPT): that saves waking up twice, and who connects and says
+// nothing takes no slot. Keep-alives would cost four system calls for each
+// connection.
+func Listen(port int) (net.Listener, error) {
+	config := net.ListenConfig{
+		KeepAlive: -1,
+		Control: func(_, _ string, c syscall.RawConn) error {
+			return c.Control(func(fd uintptr) {
+				// Where it is not supported, all works as well, only slower.
+				_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_DEFER_ACCEPT, int(headTime.Seconds()))
+			})
+		},
+	}
+	return config.Listen(context.Background(), "tcp", ":"+strconv.Itoa(port))
 }
 
 // Serve answers what comes in on l until l is closed, then returns nil.
@@ -181,12 +201,4 @@ func (s *Server) Drain(ctx context.Context, grace time.Duration, native bool) {
 		case <-s.idle:
 		}
 	}
-}
-
-// Port gives the port of an address, "" where it has none.
-func Port(a net.Addr) string {
-	if t, ok := a.(*net.TCPAddr); ok {
-		return strconv.Itoa(t.Port)
-	}
-	return ""
 }
