@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -49,51 +48,6 @@ type Stream struct {
 type splice struct {
 	start, end int
 	text       string
-}
-
-// ReadInput reads all of r. It needs at most twice the memory of what it reads.
-func ReadInput(r io.Reader) ([]byte, error) {
-	if f, ok := r.(*os.File); ok {
-		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && st.Size() < math.MaxInt32 {
-			return readSized(r, int(st.Size()))
-		}
-	}
-	const first, largest = 64 << 10, 4 << 20
-	var chunks [][]byte
-	total := 0
-	for size := first; ; size = min(2*size, largest) {
-		chunk := make([]byte, size)
-		n, err := io.ReadFull(r, chunk)
-		chunks = append(chunks, chunk[:n])
-		total += n
-		switch {
-		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-			if len(chunks) == 1 {
-				return chunks[0], nil
-			}
-			all := make([]byte, 0, total)
-			for _, c := range chunks {
-				all = append(all, c...)
-			}
-			return all, nil
-		case err != nil:
-			return nil, err
-		}
-	}
-}
-
-// readSized reads a file whose size is known, and what may have been added.
-func readSized(r io.Reader, size int) ([]byte, error) {
-	b := make([]byte, size+1)
-	n, err := io.ReadFull(r, b)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return b[:n], nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	rest, err := io.ReadAll(r)
-	return append(b, rest...), err
 }
 
 // Read splits the input into its objects. The name ("<stdin>" or a path)

@@ -1,0 +1,51 @@
+package manifest
+
+import (
+	"errors"
+	"io"
+	"math"
+	"os"
+)
+
+// ReadInput reads all of r, the one input of a process: on Linux the memory of
+// a large one lies outside the Go heap and is never given back. So the garbage
+// collector does not take it as a reason to let the heap grow as much again,
+// and nothing is copied while the input grows.
+func ReadInput(r io.Reader) ([]byte, error) {
+	if f, ok := r.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && st.Size() < math.MaxInt32 {
+			return readInto(r, make([]byte, st.Size()+1), 0)
+		}
+	}
+	b := make([]byte, 64<<10)
+	n, err := io.ReadFull(r, b)
+	if err != nil {
+		return ended(b[:n], err)
+	}
+	if region := reserve(); region != nil {
+		return readInto(r, region, copy(region, b))
+	}
+	return readInto(r, b, n)
+}
+
+// readInto reads the rest of r into b, whose first n bytes are read, and
+// moves to larger memory where b is not enough.
+func readInto(r io.Reader, b []byte, n int) ([]byte, error) {
+	for {
+		m, err := io.ReadFull(r, b[n:])
+		if n += m; err != nil {
+			release(b[n:])
+			return ended(b[:n:n], err)
+		}
+		larger := make([]byte, 2*len(b))
+		copy(larger, b)
+		b = larger
+	}
+}
+
+func ended(b []byte, err error) ([]byte, error) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return b, nil
+	}
+	return nil, err
+}

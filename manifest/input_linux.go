@@ -1,0 +1,45 @@
+package manifest
+
+import (
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+// reserved is how much address space stands ready for an input whose size is
+// not known; memory is used only as far as the input reaches.
+const reserved = 4 << 30
+
+// region is the memory that reserve gave.
+var region []byte
+
+// reserve gives memory outside the Go heap, once; nil where the system refuses.
+func reserve() []byte {
+	if region != nil || unsafe.Sizeof(uintptr(0)) < 8 {
+		return nil
+	}
+	b, err := syscall.Mmap(-1, 0, reserved, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	if err != nil {
+		return nil
+	}
+	// Huge pages save a page fault for every 4 KiB of input; the system may
+	// have none, which is no error.
+	_ = syscall.Madvise(b, syscall.MADV_HUGEPAGE)
+	region = b
+	return b
+}
+
+// release gives back the pages of a reserved region behind the input.
+func release(rest []byte) {
+	if region == nil || len(rest) == 0 || &rest[len(rest)-1] != &region[len(region)-1] {
+		return
+	}
+	page := os.Getpagesize()
+	from := (len(region) - len(rest) + page - 1) / page * page
+	if from < len(region) {
+		// munmap of a part: the address space is not needed any more.
+		_, _, _ = syscall.Syscall(syscall.SYS_MUNMAP, uintptr(unsafe.Pointer(&region[from])), uintptr(len(region)-from), 0)
+		region = region[:from:from]
+	}
+}

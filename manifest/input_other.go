@@ -1,0 +1,7 @@
+//go:build !linux
+
+package manifest
+
+func reserve() []byte { return nil }
+
+func release([]byte) {}
