@@ -167,8 +167,7 @@ func (d *decoder) decode(n int32, v reflect.Value) error {
 		return nil
 	}
 	if d.t.isNull(n) {
-		v.SetZero()
-		return nil
+		return nil // as if it were not there, which is what the API server makes of it
 	}
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -38,6 +38,17 @@ func TestNoFunctionConfigGivesTheDefaults(t *testing.T) {
 	}
 }
 
+func TestANullIsAsGoodAsNothing(t *testing.T) {
+	for _, spec := range []string{"spec:\n", "spec:\n  port: null\n  rewrite:\n  probeProxy: ~\n"} {
+		c, err := decode(t, typed+spec)
+		if err != nil {
+			t.Errorf("%q: %v", spec, err)
+		} else if !reflect.DeepEqual(c.Spec, config.Default().Spec) {
+			t.Errorf("%q gives %+v", spec, c.Spec)
+		}
+	}
+}
+
 func TestBothFormsSayTheSame(t *testing.T) {
 	a, err := decode(t, typed+`spec:
   answeredBy: probe-proxy
