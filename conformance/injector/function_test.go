@@ -58,9 +58,9 @@ func rewrite(input []byte, spec settings) (output []byte, r *report.Report, err 
 }
 
 // reasons gives the reason keys of the messages of one severity.
-func reasons(r *report.Report, severity transformer.Severity) []string {
+func reasons(messages []report.Message, severity transformer.Severity) []string {
 	var keys []string
-	for _, m := range r.Messages {
+	for _, m := range messages {
 		if m.Severity == severity {
 			keys = append(keys, m.Reason)
 		}
@@ -71,6 +71,7 @@ func reasons(r *report.Report, severity transformer.Severity) []string {
 // An object is a manifest with the pod template that it holds.
 type object struct {
 	kind, namespace, name string
+	labels                map[string]string
 	template              *corev1.PodTemplateSpec // nil where it holds none
 }
 
@@ -118,6 +119,12 @@ func objectsIn(fields map[string]any) ([]object, error) {
 	meta, _ := fields["metadata"].(map[string]any)
 	text := func(v any) string { s, _ := v.(string); return s }
 	o := object{kind: text(fields["kind"]), namespace: text(meta["namespace"]), name: text(meta["name"])}
+	if labels, ok := meta["labels"].(map[string]any); ok {
+		o.labels = make(map[string]string)
+		for key, value := range labels {
+			o.labels[key] = text(value)
+		}
+	}
 	path, known := templatePaths[o.kind]
 	group, _, _ := strings.Cut(text(fields["apiVersion"]), "/")
 	if !known || strings.Contains(group, ".") {

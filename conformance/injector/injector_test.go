@@ -1,11 +1,11 @@
 package injector
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +49,8 @@ type tally struct {
 	invalid      int // the API server refuses them: not compared
 	refusedBoth  int // Istio's webhook refuses them; we say why, or have nothing to do
 	refused      map[*mistake]int
+	uninjected   int // in namespaces where nothing is injected: we leave them as they are
+	custom       int // pod templates of kinds that Istio does not see before their pods
 	places       int
 	equal        int
 	rewritten    int // of the equal and explained ones, rewritten by us
@@ -95,59 +97,70 @@ func (s *tally) check(t *testing.T) {
 	}
 }
 
-// against compares what Istio makes of a pod with what rewrite-probes makes
-// of the manifest that it comes from.
-func (s *tally) against(i *istio.Injector, o object, manifest []byte, spec settings) {
+// one compares what Istio makes of the pod of a manifest with one object with
+// what rewrite-probes makes of the manifest.
+func (s *tally) one(i *istio.Injector, o object, manifest []byte, spec settings) {
+	output, r, err := rewrite(manifest, spec)
+	if err != nil {
+		s.problem("%s: %v\n%s", o, err, manifest)
+		return
+	}
+	after, err := objects(output)
+	if err != nil || len(after) != 1 {
+		s.problem("%s: %d objects, %v\n%s", o, len(after), err, output)
+		return
+	}
+	s.rewritten += rewrittenIn(r)
+	s.against(i, o, after[0], r.Messages, spec["answeredBy"] == "istio-proxy" || asksForIstio(o.template))
+}
+
+// against compares what Istio makes of a pod with what rewrite-probes made of
+// it. byIstio tells that istio-proxy answers our rewritten probes.
+func (s *tally) against(i *istio.Injector, o, after object, messages []report.Message, byIstio bool) {
 	input := kubernetes.Default(kubernetes.Pod(o.template, o.namespace))
 	if kubernetes.Validate(input) != nil {
 		s.invalid++
 		return
 	}
 	s.pods++
-	mode, port := istio.Native, 15020
-	c := &comparison{input: input}
-	if spec["answeredBy"] == "istio-proxy" || asksForIstio(input) {
-		mode, port, c.byIstio = istio.Ordinary, c.statusPort(), true
+	c := &comparison{input: input, port: 15020, byIstio: byIstio}
+	mode := istio.Native
+	if byIstio {
+		mode, c.port = istio.Ordinary, c.statusPort()
 	}
 	injected, refusal := i.Inject(input, mode)
-	output, r, err := rewrite(manifest, spec)
-	if err != nil {
-		s.problem("%s: %v\n%s", o, err, manifest)
-		return
-	}
-	failures := reasons(r, transformer.Error)
+	same := reflect.DeepEqual(o, after)
+	failures := reasons(messages, transformer.Error)
 	switch {
 	case refusal != nil:
 		s.refusedBoth++
-		if len(failures)+len(reasons(r, transformer.Warning)) == 0 && !bytes.Equal(manifest, output) {
-			s.problem("%s: %v; we rewrite it and say nothing\n%s", o, refusal, output)
+		if len(failures)+len(reasons(messages, transformer.Warning)) == 0 && !same {
+			s.problem("%s: %v; we rewrite it and say nothing", o, refusal)
 		}
 		return
+	case len(failures) > 0 && !same:
+		s.problem("%s: an error, and yet the object was changed", o)
+		return
 	case len(failures) > 0:
-		s.refusedByUs(o, manifest, output, r, failures)
+		s.refusedByUs(o, messages, failures)
 		return
 	}
-	after, err := objects(output)
-	if err != nil || len(after) != 1 || after[0].template == nil {
-		s.problem("%s: cannot decode our output: %v\n%s", o, err, output)
-		return
-	}
-	ours := kubernetes.Pod(after[0].template, o.namespace)
+	ours := kubernetes.Pod(after.template, o.namespace)
 	if err := kubernetes.Validate(ours); err != nil {
-		s.problem("%s: the API server refuses our output: %v\n%s", o, err, output)
+		s.problem("%s: the API server refuses what we make of it: %v", o, err)
 		return
 	}
-	c.istio, c.port = injected, port
+	c.istio = injected
 	verdicts, err := c.compare(ours)
 	if err != nil {
-		s.problem("%s: %v\n%s", o, err, output)
+		s.problem("%s: %v", o, err)
 		return
 	}
 	for _, v := range verdicts {
 		s.places++
 		switch {
 		case v.problem != "":
-			s.problem("%s, %s injection: %s\nmanifest:\n%s", o, mode, v.problem, manifest)
+			s.problem("%s, %s mode: %s\nlabels %q, annotations %q", o, mode, v.problem, input.Labels, input.Annotations)
 		case len(v.explained) == 0:
 			s.equal++
 		default:
@@ -157,24 +170,25 @@ func (s *tally) against(i *istio.Injector, o object, manifest []byte, spec setti
 			}
 		}
 	}
-	for _, tmpl := range r.Templates {
-		for _, p := range tmpl.Probes {
+}
+
+func rewrittenIn(r *report.Report) int {
+	n := 0
+	for _, t := range r.Templates {
+		for _, p := range t.Probes {
 			if p.State == transformer.WouldRewrite {
-				s.rewritten++
+				n++
 			}
 		}
 	}
+	return n
 }
 
-func (s *tally) refusedByUs(o object, manifest, output []byte, r *report.Report, failures []string) {
-	if !bytes.Equal(manifest, output) {
-		s.problem("%s: an error, and yet the object was changed:\n%s", o, output)
-		return
-	}
+func (s *tally) refusedByUs(o object, messages []report.Message, failures []string) {
 	for _, reason := range failures {
 		m := refusals[reason]
 		if m == nil {
-			s.problem("%s: Istio takes the pod, we do not: %s\n%s", o, r.Messages[0], manifest)
+			s.problem("%s: Istio takes the pod, we do not: %s", o, messages[0])
 			return
 		}
 		s.refused[m]++
@@ -183,15 +197,19 @@ func (s *tally) refusedByUs(o object, manifest, output []byte, r *report.Report,
 
 // asksForIstio tells whether a pod template says itself that it is to have
 // Istio's sidecar.
-func asksForIstio(pod *corev1.Pod) bool {
+func asksForIstio(t *corev1.PodTemplateSpec) bool {
 	const key = "sidecar.istio.io/inject"
-	value, labelled := pod.Labels[key]
+	value, labelled := t.Labels[key]
 	if !labelled {
-		value = pod.Annotations[key]
+		value = t.Annotations[key]
 	}
 	found := value == "true"
-	eachContainer(pod, func(c corev1.Container, _ bool) { found = found || c.Name == istio.ProxyName })
+	eachContainer(&corev1.Pod{Spec: t.Spec}, func(c corev1.Container, _ bool) { found = found || c.Name == istio.ProxyName })
 	return found
+}
+
+func workload(w generator.Workload) object {
+	return object{kind: w.Kind, namespace: w.Namespace, name: w.Name, template: &w.Template}
 }
 
 func newInjector(t *testing.T) *istio.Injector {
@@ -213,7 +231,7 @@ func random(t *testing.T, spec settings, change func(*generator.Workload)) *tall
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.against(i, object{w.Kind, w.Namespace, w.Name, &w.Template}, text, spec)
+		s.one(i, workload(w), text, spec)
 	}
 	return s
 }
@@ -221,7 +239,7 @@ func random(t *testing.T, spec settings, change func(*generator.Workload)) *tall
 func TestRewritingForIstioProxyIsIstiosWithoutItsMistakes(t *testing.T) {
 	s := random(t, settings{"answeredBy": "istio-proxy"}, func(*generator.Workload) {})
 	s.check(t)
-	note("random workloads, answeredBy: istio-proxy", s)
+	note("Random workloads, `answeredBy: istio-proxy`", s)
 }
 
 func TestRewritingForProbeProxyIsIstiosWithoutItsMistakes(t *testing.T) {
@@ -230,7 +248,7 @@ func TestRewritingForProbeProxyIsIstiosWithoutItsMistakes(t *testing.T) {
 		delete(w.Template.Annotations, "status.sidecar.istio.io/port")
 	})
 	s.check(t)
-	note("random workloads, answeredBy: auto", s)
+	note("Random workloads, `answeredBy: auto`", s)
 }
 
 // A file of manifests from the real world.
@@ -272,26 +290,58 @@ func TestManifestsOfTheRealWorldAreRewrittenAsIstioDoesWithoutItsMistakes(t *tes
 	for _, answeredBy := range []string{"istio-proxy", "auto"} {
 		s := newTally()
 		for _, f := range corpus(t) {
-			for _, o := range templates(t, f) {
-				w := generator.Workload{Kind: o.kind, Name: o.name, Namespace: o.namespace, Template: *o.template}
-				text, err := w.YAML()
-				if err != nil {
-					t.Fatal(err)
-				}
-				s.against(i, o, text, settings{"answeredBy": answeredBy})
-			}
+			s.file(t, i, f, answeredBy)
 		}
 		s.check(t)
-		note("manifests of the real world, answeredBy: "+answeredBy, s)
+		note("Manifests of the real world, `answeredBy: "+answeredBy+"`", s)
 	}
 }
 
-// templates gives the objects of a file that hold a pod template.
-func templates(t *testing.T, f file) []object {
-	t.Helper()
-	all, err := objects(f.text)
+// file compares all pods of a file, which is rewritten as it is.
+func (s *tally) file(t *testing.T, i *istio.Injector, f file, answeredBy string) {
+	output, r, err := rewrite(f.text, settings{"answeredBy": answeredBy})
 	if err != nil {
 		t.Fatalf("%s: %v", f.name, err)
 	}
-	return slices.DeleteFunc(all, func(o object) bool { return o.template == nil })
+	before, after := decoded(t, f.name, f.text), decoded(t, f.name, output)
+	if len(before) != len(after) {
+		t.Fatalf("%s: %d objects have become %d", f.name, len(before), len(after))
+	}
+	s.rewritten += rewrittenIn(r)
+	injection := make(map[string]string)
+	for _, o := range before {
+		if o.kind == "Namespace" {
+			injection[o.name] = o.labels["istio-injection"]
+		}
+	}
+	compared := 0
+	for n, o := range before {
+		if o.template == nil {
+			continue
+		}
+		compared++
+		if injection[o.namespace] == "disabled" {
+			// The API server asks no webhook there.
+			s.uninjected++
+			if !reflect.DeepEqual(o, after[n]) {
+				s.problem("%s: is never injected, and yet it was changed", o)
+			}
+			continue
+		}
+		about := slices.DeleteFunc(slices.Clone(r.Messages), func(m report.Message) bool {
+			return m.Object.Kind != o.kind || m.Object.Name != o.name || m.Object.Namespace != o.namespace
+		})
+		byIstio := answeredBy == "istio-proxy" || asksForIstio(o.template) || injection[o.namespace] == "enabled"
+		s.against(i, o, after[n], about, byIstio)
+	}
+	s.custom += len(r.Templates) - compared
+}
+
+func decoded(t *testing.T, name string, stream []byte) []object {
+	t.Helper()
+	all, err := objects(stream)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return all
 }

@@ -19,7 +19,7 @@ import (
 type passage struct {
 	pods     map[istio.Mode]int
 	kept     map[istio.Mode]int // probes and hooks
-	notOurs  int                // nothing of theirs is rewritten, or the webhook or we refuse them
+	notOurs  int                // nothing of theirs is rewritten, or somebody refuses them
 	problems []string
 }
 
@@ -48,7 +48,8 @@ func (p *passage) check(t *testing.T) {
 // through rewrites the manifest of a pod and sends the result through the
 // injector, in both modes and each twice: a pod may be injected again.
 func (p *passage) through(i *istio.Injector, o object, manifest []byte, spec settings, check func(before, after *corev1.Pod) error) {
-	if kubernetes.Validate(kubernetes.Pod(o.template, o.namespace)) != nil {
+	pod := kubernetes.Default(kubernetes.Pod(o.template, o.namespace))
+	if _, err := i.Inject(pod, istio.Ordinary); err != nil || kubernetes.Validate(pod) != nil {
 		p.notOurs++
 		return
 	}
@@ -57,7 +58,7 @@ func (p *passage) through(i *istio.Injector, o object, manifest []byte, spec set
 		p.problems = append(p.problems, fmt.Sprintf("%s: %v", o, err))
 		return
 	}
-	if r.Changed == 0 || len(reasons(r, transformer.Error)) > 0 {
+	if r.Changed == 0 || len(reasons(r.Messages, transformer.Error)) > 0 {
 		p.notOurs++
 		return
 	}
@@ -140,10 +141,13 @@ func passes(t *testing.T, spec settings, check func(before, after *corev1.Pod) e
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.through(i, object{w.Kind, w.Namespace, w.Name, &w.Template}, text, spec, check)
+		p.through(i, workload(w), text, spec, check)
 	}
 	for _, f := range corpus(t) {
-		for _, o := range templates(t, f) {
+		for _, o := range decoded(t, f.name, f.text) {
+			if o.template == nil {
+				continue
+			}
 			w := generator.Workload{Kind: o.kind, Name: o.name, Namespace: o.namespace, Template: *o.template}
 			text, err := w.YAML()
 			if err != nil {

@@ -4,6 +4,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 
@@ -15,11 +16,12 @@ import (
 	"k8s.io/kubernetes/third_party/forked/golang/expansion"
 )
 
-// Pod makes the pod of a template, as a controller does.
+// Pod makes the pod of a template, as a controller does; "" is the namespace
+// default.
 func Pod(t *corev1.PodTemplateSpec, namespace string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: *t.Spec.DeepCopy()}
 	pod.APIVersion, pod.Kind = "v1", "Pod"
-	pod.Namespace, pod.GenerateName = namespace, "pod-"
+	pod.Namespace, pod.GenerateName = cmp.Or(namespace, "default"), "pod-"
 	return pod
 }
 
