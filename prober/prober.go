@@ -1,6 +1,6 @@
 // Package prober is the wire format that rewrite-probes writes and
 // probe-proxy reads: the value of the env var ISTIO_KUBE_APP_PROBERS and the
-// paths of rewritten probes.
+// paths of rewritten probes; in the dialect osm, [OSMEnvName] and its own.
 //
 // The form is Istio's, byte for byte for an object whose defaults are filled
 // in: a JSON object whose keys are the rewritten paths, sorted, and whose
@@ -148,17 +148,31 @@ func (e *EntryError) Unwrap() error { return e.Err }
 // that is no JSON object is an error; an entry that cannot be used is left
 // out and reported in bad, sorted by key, and the others stand.
 func Decode(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
+	return decode(EnvName, value, func(key string) (Slot, error) {
+		_, slot, ok := ParseKey(key)
+		if !ok {
+			return "", errors.New("path must be /app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}")
+		}
+		return slot, nil
+	})
+}
+
+func decode(env, value string, slotOf func(key string) (Slot, error)) (probers map[string]*Prober, bad []*EntryError, err error) {
 	var raw map[string]json.RawMessage
 	dec := json.NewDecoder(strings.NewReader(value))
 	if err := dec.Decode(&raw); err != nil {
-		return nil, nil, fmt.Errorf("%s must be a JSON object of paths and probers: %w", EnvName, err)
+		return nil, nil, fmt.Errorf("%s must be a JSON object of paths and probers: %w", env, err)
 	}
 	if dec.More() {
-		return nil, nil, fmt.Errorf("%s must be one JSON object: more text follows it", EnvName)
+		return nil, nil, fmt.Errorf("%s must be one JSON object: more text follows it", env)
 	}
 	probers = make(map[string]*Prober, len(raw))
 	for key, msg := range raw {
-		p, err := decodeEntry(key, msg)
+		slot, err := slotOf(key)
+		var p *Prober
+		if err == nil {
+			p, err = decodeEntry(slot, msg)
+		}
 		if err != nil {
 			bad = append(bad, &EntryError{Key: key, Err: err})
 			continue
@@ -169,11 +183,7 @@ func Decode(value string) (probers map[string]*Prober, bad []*EntryError, err er
 	return probers, bad, nil
 }
 
-func decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
-	_, slot, ok := ParseKey(key)
-	if !ok {
-		return nil, errors.New("path must be /app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}")
-	}
+func decodeEntry(slot Slot, msg json.RawMessage) (*Prober, error) {
 	if bytes.Equal(bytes.TrimSpace(msg), []byte("null")) {
 		return nil, errors.New("entry must be an object, not null")
 	}

@@ -1,6 +1,9 @@
 package transformer
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/rewrite-probes/rewrite-probes/field"
 	"github.com/rewrite-probes/rewrite-probes/prober"
 )
@@ -11,14 +14,24 @@ import (
 //
 // All slots of a pod are assigned at once, since the paths of some
 // conventions depend on how many containers have a probe of one type; a slot
-// may be given another port than its neighbour, headers of its own, or stay
-// what it is. A convention that carries the originals outside the pod, in an
+// may be given another port than its neighbour, headers of its own, or be left
+// alone. A convention that carries the originals outside the pod, in an
 // object beside the workload, gives no env and reads none.
 type dialect interface {
 	// answerers gives the values of [Options].AnsweredBy.
 	answerers() []string
 	// checkPort says why a probe port cannot be one; nil where it can.
 	checkPort(port int) error
+	// ports gives the ports on which an answerer answers.
+	ports(a answerer) []int
+	// healthPort gives the one of them where probe-proxy answers for itself,
+	// and args what it must be told on its command line.
+	healthPort(o *Options) int
+	args(o *Options) field.List
+	// proxyID is the uid and gid whose connections the mesh's rules for
+	// iptables treat as the proxy's own: under it probe-proxy's would not reach
+	// the app.
+	proxyID() int64
 	// isProxy tells whether a container is the mesh's own proxy.
 	isProxy(c *Container) bool
 	// declare gives the container, without env, that stands for the mesh's
@@ -27,8 +40,10 @@ type dialect interface {
 	// survey reads the labels and annotations of the mesh and decides who
 	// answers. Its findings go to w.
 	survey(w *work) mesh
-	// assign gives what the handlers of the slots become, with nil for one
-	// that the convention does not rewrite.
+	// limit leaves those of the slots alone, with a reason, for which the
+	// convention has no form.
+	limit(w *work, slots []*slot)
+	// assign gives what the handlers of the slots become.
 	assign(slots []*slot, a answerer) []*Handler
 	// looksRewritten tells whether a request is of the form that assign gives.
 	looksRewritten(h *HTTPGet) bool
@@ -50,7 +65,18 @@ type dialect interface {
 	annotate(annotations map[string]string, m mesh, past []answerer, now *answerer) map[string]string
 }
 
-var dialects = map[string]dialect{"istio": istio{}}
+var dialects = map[string]dialect{"istio": istio{}, "osm": osm{}}
+
+// allDialects gives every dialect, first the one that counts.
+func allDialects(first dialect) []dialect {
+	all := []dialect{first}
+	for _, name := range slices.Sorted(maps.Keys(dialects)) {
+		if d := dialects[name]; d != first {
+			all = append(all, d)
+		}
+	}
+	return all
+}
 
 // An answerer is the process that answers rewritten probes.
 type answerer struct {
@@ -69,6 +95,8 @@ type mesh struct {
 	// conflicts says, for a template where something is to be rewritten, why
 	// that cannot be.
 	conflicts []Finding
+	// warnings are said where something is to be rewritten.
+	warnings []Finding
 	// proxyLate says what puts the proxy before the other containers; "" where
 	// it is known to be there.
 	proxyLate string

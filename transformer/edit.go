@@ -24,9 +24,9 @@ func (w *work) editAll(chosen []*slot) {
 	for _, s := range w.slots {
 		switch {
 		case s.becomes != nil:
-			w.edit(handlerEdits(s.path, s.current, s.becomes)...)
+			w.edit(s.edits(s.becomes)...)
 		case s.carried:
-			w.edit(handlerEdits(s.path, s.current, s.original)...)
+			w.edit(s.edits(s.original)...)
 		}
 	}
 }
@@ -37,7 +37,12 @@ func (w *work) edit(edits ...field.Edit) { w.edits = append(w.edits, edits...) }
 // wants; a mapping that is emptied by that goes, and so does metadata.
 func (w *work) editAnnotations(now *answerer) {
 	have := w.annotations()
-	want := w.p.dialect.annotate(have, w.mesh, w.past(), now)
+	want := w.p.dialect.annotate(have, w.mesh, w.past(w.p.dialect), now)
+	for _, d := range w.p.dialects[1:] {
+		if past := w.past(d); len(past) > 0 {
+			want = d.annotate(want, mesh{}, past, nil)
+		}
+	}
 	if len(have) > 0 && len(want) == 0 {
 		path := w.template.Key("metadata")
 		if raw := w.rawMap(path); len(raw) != 1 || !w.hasOwnMetadata() {
@@ -234,7 +239,7 @@ func (w *work) removeEnv(k *carrier) {
 	path, env := k.path.Key("env"), k.container.Env
 	var at []int
 	for i, e := range env {
-		if e.Name == w.p.dialect.envName() {
+		if e.Name == k.dialect.envName() {
 			at = append(at, i)
 		}
 	}

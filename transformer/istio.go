@@ -53,6 +53,22 @@ func (istio) checkPort(port int) error {
 	return nil
 }
 
+func (istio) ports(a answerer) []int { return []int{a.port} }
+
+func (istio) healthPort(o *Options) int { return o.Port }
+
+func (istio) args(o *Options) field.List {
+	if o.Port == prober.DefaultPort {
+		return nil
+	}
+	return field.List{portFlag + "=" + strconv.Itoa(o.Port)}
+}
+
+func (istio) proxyID() int64 { return 1337 }
+
+// limit: there is a form for whatever the kubelet dials.
+func (istio) limit(*work, []*slot) {}
+
 func joinPorts(ports []int) string {
 	words := make([]string, len(ports))
 	for i, p := range ports {
@@ -100,48 +116,13 @@ func (istio) envName() string { return prober.EnvName }
 func (istio) encode(slots []*slot) (string, error) {
 	probers := make(map[string]*prober.Prober, len(slots))
 	for _, s := range slots {
-		p := &prober.Prober{TimeoutSeconds: s.timeout}
-		port := prober.Port(s.port)
-		switch o := s.original; {
-		case o.HTTPGet != nil:
-			p.HTTPGet = &prober.HTTPGet{Path: text(o.HTTPGet.Path), Port: port, Scheme: text(o.HTTPGet.Scheme)}
-			if p.HTTPGet.Path == "" {
-				p.HTTPGet.Path = "/"
-			}
-			if p.HTTPGet.Scheme == "" {
-				p.HTTPGet.Scheme = "HTTP"
-			}
-		case o.TCPSocket != nil:
-			p.TCPSocket = &prober.TCPSocket{Port: port}
-		default:
-			service := text(o.GRPC.Service)
-			p.GRPC = &prober.GRPC{Port: port, Service: &service}
-		}
-		probers[prober.Key(s.container.Name, s.name)] = p
+		probers[prober.Key(s.container.Name, s.name)] = s.prober()
 	}
-	value, err := prober.Encode(probers)
-	// The kubelet expands $(NAME) in env values and makes one $ of $$.
-	return strings.ReplaceAll(value, "$", "$$"), err
+	return encodeEnv(probers)
 }
 
 func (istio) decode(c *Container) (map[string]*prober.Prober, bool, error) {
-	var env *EnvVar
-	for i := range c.Env {
-		if c.Env[i].Name == prober.EnvName {
-			env = &c.Env[i] // of several, the last one counts
-		}
-	}
-	switch {
-	case env == nil:
-		return nil, false, nil
-	case env.Value == nil:
-		return nil, true, fmt.Errorf("%s must have its value here, not come from elsewhere", prober.EnvName)
-	}
-	probers, bad, err := prober.Decode(strings.ReplaceAll(*env.Value, "$$", "$"))
-	if err == nil && len(bad) > 0 {
-		err = bad[0]
-	}
-	return probers, true, err
+	return decodeEnv(c, prober.EnvName, prober.Decode)
 }
 
 // original: a path belongs to the slot that it names. One that names a
@@ -156,8 +137,8 @@ func (istio) original(originals map[string]*prober.Prober, s *slot, names []stri
 	return originals[path]
 }
 
-func (istio) listens(w *work, c *Container) []int {
-	if !w.p.dialect.isProxy(c) {
+func (d istio) listens(w *work, c *Container) []int {
+	if !d.isProxy(c) {
 		return []int{probeProxyPort(c)}
 	}
 	ports := []int{prober.DefaultPort, w.p.opts.Port}
@@ -185,7 +166,7 @@ func istioStatus(annotations map[string]string) (int, error) {
 func (d istio) survey(w *work) mesh {
 	m := mesh{present: d.isPresent(w), optOut: d.optOut(w)}
 	// What we excluded ourselves may be captured from now on.
-	m.captures = d.captures(d.annotate(w.annotations(), m, w.past(), nil))
+	m.captures = d.captures(d.annotate(w.annotations(), m, w.past(d), nil))
 	d.checkPortLists(w)
 	d.checkInjectSwitch(w)
 	m.proxyFirst = w.annotations()[istioNative] == "true"
@@ -205,7 +186,7 @@ func (d istio) survey(w *work) mesh {
 		m.conflicts = append(m.conflicts, w.finding("port-collision", nil, "",
 			"port %d is answered by istio-proxy in this pod, and probe-proxy cannot listen there too; the functionConfig must have `answeredBy: istio-proxy`, or for `port` another one, such as 15099", status))
 	}
-	if ports, all, ok := istioPorts(w.annotations(), istioIncludePorts); ok && !all && slices.Contains(ports, m.answerer.port) {
+	if ports, all, ok := listedPorts(w.annotations(), istioIncludePorts); ok && !all && slices.Contains(ports, m.answerer.port) {
 		m.conflicts = append(m.conflicts, w.annotationFinding("probe-port-captured", istioIncludePorts,
 			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
 	}
@@ -319,8 +300,8 @@ func (istio) optOut(w *work) *Finding {
 // captures: where includeInboundPorts lists ports, Istio does not look at
 // excludeInboundPorts.
 func (istio) captures(annotations map[string]string) func(int) bool {
-	include, all, listed := istioPorts(annotations, istioIncludePorts)
-	exclude, _, _ := istioPorts(annotations, istioExcludePorts)
+	include, all, listed := listedPorts(annotations, istioIncludePorts)
+	exclude, _, _ := listedPorts(annotations, istioExcludePorts)
 	return func(port int) bool {
 		switch {
 		case slices.Contains(istioNeverCaptured, port):
@@ -332,9 +313,9 @@ func (istio) captures(annotations map[string]string) func(int) bool {
 	}
 }
 
-// istioPorts reads an annotation that lists ports. all is set for "*"; what
+// listedPorts reads an annotation that lists ports. all is set for "*"; what
 // is no port is left out.
-func istioPorts(annotations map[string]string, key string) (ports []int, all, ok bool) {
+func listedPorts(annotations map[string]string, key string) (ports []int, all, ok bool) {
 	v, ok := annotations[key]
 	if strings.TrimSpace(v) == "*" {
 		return nil, true, ok

@@ -3,6 +3,7 @@ package transformer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,10 @@ import (
 type Planner struct {
 	opts    Options
 	dialect dialect
-	sidecar field.Map // probe-proxy as the options want it, but for its env and port
+	// dialects are those in which a template may have been rewritten before,
+	// first the planner's own.
+	dialects []dialect
+	sidecar  field.Map // probe-proxy as the options want it, but for its env and port
 }
 
 // New gives a planner. What a schema cannot tell of the options is an error:
@@ -24,7 +28,7 @@ type Planner struct {
 func New(o Options) (*Planner, error) {
 	d, ok := dialects[o.Dialect]
 	if !ok {
-		return nil, fmt.Errorf("dialect %q must be istio", o.Dialect)
+		return nil, fmt.Errorf("dialect %q must be one of %s", o.Dialect, strings.Join(slices.Sorted(maps.Keys(dialects)), ", "))
 	}
 	if !slices.Contains(d.answerers(), o.AnsweredBy) {
 		return nil, fmt.Errorf("answeredBy %q must be one of %s in the dialect %s", o.AnsweredBy, strings.Join(d.answerers(), ", "), o.Dialect)
@@ -35,7 +39,7 @@ func New(o Options) (*Planner, error) {
 	if err := d.checkPort(o.Port); err != nil {
 		return nil, err
 	}
-	p := &Planner{opts: o, dialect: d}
+	p := &Planner{opts: o, dialect: d, dialects: allDialects(d)}
 	if err := p.checkSidecar(); err != nil {
 		return nil, err
 	}
@@ -79,7 +83,7 @@ const danglingText = "looks like a rewritten probe, but no container of the pod 
 // dangles tells whether a slot looks rewritten, and its original is lost.
 func (w *work) dangles(s *slot) bool {
 	kind, ok := s.current.kind()
-	return !s.carried && ok && kind == kindHTTPGet && w.p.dialect.looksRewritten(s.current.HTTPGet)
+	return !s.carried && ok && kind == kindHTTPGet && slices.ContainsFunc(w.p.dialects, func(d dialect) bool { return d.looksRewritten(s.current.HTTPGet) })
 }
 
 // leave notes why a slot is left alone, and says so.
@@ -125,6 +129,7 @@ func (w *work) judge() {
 			w.judgeEndpoint(s, kind)
 		}
 	}
+	w.p.dialect.limit(w, w.unreasoned())
 	if off != nil && concerned {
 		verb := "left alone"
 		if w.carrying() {
@@ -166,7 +171,7 @@ func (w *work) judgeEndpoint(s *slot, kind string) {
 	s.port = n
 	a := w.mesh.answerer
 	switch {
-	case n == a.port:
+	case slices.Contains(w.p.dialect.ports(a), n):
 		w.leave(s, "aims-at-probe-port", path.Key("port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
 	case !w.mesh.captures(n):
 		w.leave(s, "port-not-captured", path.Key("port"), "the mesh does not capture port %d, so the probe works as it is", n)
@@ -225,22 +230,30 @@ func (w *work) proxyPlace() (at place, ok bool) {
 
 // chosen gives the slots that are rewritten, each with what it becomes.
 func (w *work) chosen() []*slot {
-	var chosen []*slot
-	for _, s := range w.slots {
-		if s.reason == "" {
-			chosen = append(chosen, s)
-		}
-	}
+	chosen := w.unreasoned()
 	for i, h := range w.p.dialect.assign(chosen, w.mesh.answerer) {
 		chosen[i].becomes = h
 	}
-	return slices.DeleteFunc(chosen, func(s *slot) bool { return s.becomes == nil })
+	return chosen
+}
+
+// unreasoned gives the slots that there is no reason yet to leave alone.
+func (w *work) unreasoned() []*slot {
+	var slots []*slot
+	for _, s := range w.slots {
+		if s.reason == "" {
+			slots = append(slots, s)
+		}
+	}
+	return slots
 }
 
 // check says what keeps a template from being rewritten as it must be.
 func (w *work) check(chosen []*slot) {
 	w.findings = append(w.findings, w.mesh.conflicts...)
+	w.findings = append(w.findings, w.mesh.warnings...)
 	a := w.mesh.answerer
+	ports := w.p.dialect.ports(a)
 	containers(&w.in.Template.Spec, func(at place, c *Container) {
 		if w.isOurs(at) {
 			return
@@ -252,8 +265,8 @@ func (w *work) check(chosen []*slot) {
 			return
 		}
 		for i, p := range c.Ports {
-			if p.ContainerPort == int64(a.port) && (p.Protocol == "" || p.Protocol == "TCP") {
-				w.say(w.finding("port-taken", w.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another, or the functionConfig another `port`", a.port))
+			if slices.Contains(ports, int(p.ContainerPort)) && (p.Protocol == "" || p.Protocol == "TCP") {
+				w.say(w.finding("port-taken", w.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another%s", p.ContainerPort, w.p.portCure()))
 			}
 		}
 	})
@@ -268,6 +281,14 @@ func (w *work) check(chosen []*slot) {
 				"a postStart hook runs before the next container starts, and %s", w.mesh.proxyLate))
 		}
 	}
+}
+
+// portCure says what else helps where a port is taken.
+func (p *Planner) portCure() string {
+	if len(p.dialect.ports(answerer{port: p.opts.Port})) > 1 {
+		return "" // the convention's are fixed
+	}
+	return ", or the functionConfig another `port`"
 }
 
 // finish gives the plan.
@@ -302,7 +323,7 @@ func (w *work) verdict(s *slot, failed bool) Verdict {
 	case s.becomes != nil:
 		v.After = address(s.becomes)
 		v.State = WouldRewrite
-		if len(handlerEdits(s.path, s.current, s.becomes)) == 0 {
+		if len(s.edits(s.becomes)) == 0 {
 			v.State = Rewritten
 		}
 	case s.carried:

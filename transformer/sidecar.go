@@ -11,10 +11,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/prober"
 )
 
-// proxyID is the uid and gid whose connections the mesh's rules for iptables
-// treat as the proxy's own: under it probe-proxy's would not reach the app.
-const proxyID = 1337
-
 // nobody is the uid and gid of probe-proxy, that of distroless images.
 const nobody = 65532
 
@@ -73,13 +69,13 @@ func (p *Planner) checkSidecar() error {
 		switch name, _ := m.Get("name"); name {
 		case nil, "":
 			return errors.New("probeProxy.env must be a list of env vars, each with a name")
-		case p.dialect.envName(), portEnv:
+		case prober.EnvName, prober.OSMEnvName, portEnv:
 			return fmt.Errorf("probeProxy.env must not have %s, which is written by rewrite-probes", name)
 		}
 	}
 	for _, key := range []string{"runAsUser", "runAsGroup"} {
-		if v, _ := s.SecurityContext.Get(key); v == proxyID {
-			return fmt.Errorf("probeProxy.securityContext.%s must not be %d: what the mesh's own uid sends is not taken to the app", key, proxyID)
+		if v, _ := s.SecurityContext.Get(key); v == int(p.dialect.proxyID()) {
+			return fmt.Errorf("probeProxy.securityContext.%s must not be %d: what the mesh's own uid sends is not taken to the app", key, p.dialect.proxyID())
 		}
 	}
 	return nil
@@ -96,8 +92,8 @@ func (p *Planner) sidecarBase() field.Map {
 	if s.Placement == PlacementNative {
 		m = append(m, field.Entry{Key: "restartPolicy", Value: "Always"})
 	}
-	if p.opts.Port != prober.DefaultPort {
-		m = append(m, field.Entry{Key: "args", Value: field.List{portFlag + "=" + strconv.Itoa(p.opts.Port)}})
+	if args := p.dialect.args(&p.opts); len(args) > 0 {
+		m = append(m, field.Entry{Key: "args", Value: args})
 	}
 	m = append(m,
 		field.Entry{Key: "env", Value: mergeEnv(field.List{field.Map{
@@ -106,7 +102,7 @@ func (p *Planner) sidecarBase() field.Map {
 		}}, s.Env)},
 		// Every second for a minute: an image on the node is up at once.
 		field.Entry{Key: "startupProbe", Value: field.Map{
-			{Key: "httpGet", Value: field.Map{{Key: "path", Value: healthPath}, {Key: "port", Value: p.opts.Port}}},
+			{Key: "httpGet", Value: field.Map{{Key: "path", Value: healthPath}, {Key: "port", Value: p.dialect.healthPort(&p.opts)}}},
 			{Key: "periodSeconds", Value: 1},
 			{Key: "failureThreshold", Value: 60},
 		}},
@@ -167,7 +163,7 @@ func (p *Planner) isOurs(k *carrier) bool {
 		return c.Name == p.opts.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
 			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && text(c.StartupProbe.HTTPGet.Path) == healthPath
 	}
-	declared := p.dialect.declare()
+	declared := k.dialect.declare()
 	if len(k.raw) != len(declared)+1 || len(k.container.Env) != 1 {
 		return false
 	}
@@ -198,9 +194,9 @@ func (w *work) checkProbeProxy() {
 		key   string
 		value *int64
 	}{{"runAsUser", spec.SecurityContext.RunAsUser}, {"runAsGroup", spec.SecurityContext.RunAsGroup}} {
-		if _, overridden := set.Get(id.key); !overridden && id.value != nil && *id.value == proxyID {
+		if _, overridden := set.Get(id.key); !overridden && id.value != nil && *id.value == w.p.dialect.proxyID() {
 			w.say(w.finding("proxy-uid", w.spec.Key("securityContext", id.key), "",
-				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", proxyID, id.key))
+				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
 		}
 	}
 }

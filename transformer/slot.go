@@ -20,6 +20,7 @@ type slot struct {
 	current  *Handler // as it was read
 	original *Handler // as its author wrote it: current, unless carried
 	carried  bool     // current is our rewriting of original
+	foreign  bool     // and that of another dialect than the planner's
 	reason   string   // why it is not to be rewritten; "" where it is
 	port     int      // of original, resolved; 0 where it has none
 	becomes  *Handler // nil where it is not rewritten
@@ -222,6 +223,58 @@ func (n outOfRange) Error() string {
 	return fmt.Sprintf("is %d, but must be a port from 1 to 65535", int64(n))
 }
 
+// prober gives the entry of a slot, with the API's defaults and without the
+// headers, which the kubelet sends.
+func (s *slot) prober() *prober.Prober {
+	p := &prober.Prober{TimeoutSeconds: s.timeout}
+	port := prober.Port(s.port)
+	switch o := s.original; {
+	case o.HTTPGet != nil:
+		p.HTTPGet = &prober.HTTPGet{Path: text(o.HTTPGet.Path), Port: port, Scheme: text(o.HTTPGet.Scheme)}
+		if p.HTTPGet.Path == "" {
+			p.HTTPGet.Path = "/"
+		}
+		if p.HTTPGet.Scheme == "" {
+			p.HTTPGet.Scheme = "HTTP"
+		}
+	case o.TCPSocket != nil:
+		p.TCPSocket = &prober.TCPSocket{Port: port}
+	default:
+		service := text(o.GRPC.Service)
+		p.GRPC = &prober.GRPC{Port: port, Service: &service}
+	}
+	return p
+}
+
+// encodeEnv gives an env value. The kubelet expands $(NAME) in env values and
+// makes one $ of $$.
+func encodeEnv(probers map[string]*prober.Prober) (string, error) {
+	value, err := prober.Encode(probers)
+	return strings.ReplaceAll(value, "$", "$$"), err
+}
+
+// decodeEnv reads the originals from an env var of a container; found is
+// false where it has none of that name.
+func decodeEnv(c *Container, name string, decode func(string) (map[string]*prober.Prober, []*prober.EntryError, error)) (originals map[string]*prober.Prober, found bool, err error) {
+	var env *EnvVar
+	for i := range c.Env {
+		if c.Env[i].Name == name {
+			env = &c.Env[i] // of several, the last one counts
+		}
+	}
+	switch {
+	case env == nil:
+		return nil, false, nil
+	case env.Value == nil:
+		return nil, true, fmt.Errorf("%s must have its value here, not come from elsewhere", name)
+	}
+	originals, bad, err := decode(strings.ReplaceAll(*env.Value, "$$", "$"))
+	if err == nil && len(bad) > 0 {
+		err = bad[0]
+	}
+	return originals, true, err
+}
+
 // handlerOf gives the handler that an entry carries. What the entry does not
 // carry stands in the rewritten request: the scheme's absence, host, headers.
 func handlerOf(p *prober.Prober, rewritten *HTTPGet) *Handler {
@@ -229,7 +282,11 @@ func handlerOf(p *prober.Prober, rewritten *HTTPGet) *Handler {
 	switch {
 	case p.HTTPGet != nil:
 		h := *rewritten
-		h.Path, h.Port = &p.HTTPGet.Path, port(p.HTTPGet.Port)
+		h.Port = port(p.HTTPGet.Port)
+		// An absent path that was rewritten stays absent: it means the same.
+		if p.HTTPGet.Path != "/" || text(h.Path) != "" {
+			h.Path = &p.HTTPGet.Path
+		}
 		if p.HTTPGet.Scheme == "HTTPS" {
 			h.Scheme = &p.HTTPGet.Scheme
 		}
@@ -275,6 +332,16 @@ func headerList(headers []HTTPHeader) field.List {
 		list = append(list, field.Map{{Key: "name", Value: x.Name}, {Key: "value", Value: x.Value}})
 	}
 	return list
+}
+
+// edits gives what makes the slot's handler want. What another dialect added
+// goes, but a scheme that may be the API server's default stays.
+func (s *slot) edits(want *Handler) []field.Edit {
+	edits := handlerEdits(s.path, s.current, want)
+	if h := s.current.HTTPGet; s.foreign && h != nil && h.Scheme != nil && want.HTTPGet != nil && want.HTTPGet.Scheme == nil {
+		edits = append(edits, field.Edit{Op: field.Delete, Path: s.path.Key(kindHTTPGet, "scheme")})
+	}
+	return edits
 }
 
 // handlerEdits gives what makes the handler at path, a probe or a hook, from

@@ -24,6 +24,7 @@ type work struct {
 
 // A carrier is a container that carries the originals of rewritten probes.
 type carrier struct {
+	dialect   dialect
 	at        place
 	container *Container
 	path      field.Path
@@ -50,15 +51,15 @@ func newWork(p *Planner, in *Input) *work {
 	spec := &in.Template.Spec
 	containers(spec, func(at place, c *Container) {
 		path := w.containerPath(at)
-		originals, found, err := p.dialect.decode(c)
+		d, originals, err := p.carried(c)
 		if err != nil {
 			w.say(w.finding("env-unreadable", path.Key("env"), c.Name, "%v; the originals of the rewritten probes cannot be known", err))
 			return
 		}
-		if !found {
+		if d == nil {
 			return
 		}
-		k := &carrier{at: at, container: c, path: path, originals: originals, proxy: p.dialect.isProxy(c), listens: p.dialect.listens(w, c)}
+		k := &carrier{dialect: d, at: at, container: c, path: path, originals: originals, proxy: d.isProxy(c), listens: d.listens(w, c)}
 		k.port = k.listens[0]
 		k.raw = w.rawMap(path)
 		k.ours = p.isOurs(k)
@@ -83,6 +84,18 @@ func newWork(p *Planner, in *Input) *work {
 	return w
 }
 
+// carried gives the originals that a container carries and in which dialect,
+// nil where it carries none. A template that was rewritten in another dialect
+// than the planner's is brought to that like any other change.
+func (p *Planner) carried(c *Container) (dialect, map[string]*prober.Prober, error) {
+	for _, d := range p.dialects {
+		if originals, found, err := d.decode(c); found {
+			return d, originals, err
+		}
+	}
+	return nil, nil, nil
+}
+
 // recognise finds the original of a slot that carries our rewriting: its path
 // is one that a container carries, and its port one on which that container answers.
 func (w *work) recognise(s *slot, names []string) {
@@ -91,11 +104,12 @@ func (w *work) recognise(s *slot, names []string) {
 		return
 	}
 	for _, k := range w.carriers {
-		p := w.p.dialect.original(k.originals, s, names)
+		p := k.dialect.original(k.originals, s, names)
 		if p == nil || !slices.Contains(k.listens, int(h.Port.Int)) {
 			continue
 		}
 		s.original, s.carried = handlerOf(p, h), true
+		s.foreign = k.dialect != w.p.dialect
 		k.used, k.port = true, int(h.Port.Int)
 		return
 	}
@@ -119,11 +133,12 @@ func (w *work) rawMap(path field.Path) field.Map {
 	return m
 }
 
-// past gives who answered the rewritten probes that the template carries.
-func (w *work) past() []answerer {
+// past gives who answered the probes of the template that were rewritten in a
+// dialect.
+func (w *work) past(d dialect) []answerer {
 	var past []answerer
 	for _, k := range w.carriers {
-		if k.used || k.ours {
+		if k.dialect == d && (k.used || k.ours) {
 			past = append(past, k.answerer())
 		}
 	}
@@ -131,7 +146,9 @@ func (w *work) past() []answerer {
 }
 
 // carrying tells whether the template carries our rewriting.
-func (w *work) carrying() bool { return len(w.past()) > 0 }
+func (w *work) carrying() bool {
+	return slices.ContainsFunc(w.carriers, func(k *carrier) bool { return k.used || k.ours })
+}
 
 // isOurs tells whether the container at a place was added by us.
 func (w *work) isOurs(at place) bool {

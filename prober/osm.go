@@ -1,0 +1,103 @@
+package prober
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// OSMEnvName is the env var that carries the probers of the dialect osm.
+//
+// Its value has the form of [EnvName]'s, with other keys: an httpGet prober of
+// scheme HTTP has the path on which it is answered, /osm-liveness-probe or
+// /osm-liveness-probe/<container>. HTTPS and tcpSocket probers, which no path
+// of ours tells apart, always have the second form. So one key says of which
+// slot it is, and the handler how it is answered: by path on the slot's port,
+// as TLS passed through on the slot's port, or on [OSMHealthcheckPort].
+const OSMEnvName = "OSM_KUBE_APP_PROBERS"
+
+// Of every tcpSocket probe in the dialect osm: where it is answered, and the
+// header that says which port is meant.
+const (
+	OSMHealthcheckPort   = 15904
+	OSMHealthcheckPath   = "/osm-healthcheck"
+	OSMHealthcheckHeader = "Original-Tcp-Port"
+)
+
+// osmSlots are the words and ports of Open Service Mesh, whose injector is the
+// source of the convention (pkg/injector/health_probes.go).
+var osmSlots = map[Slot]struct {
+	path string
+	port int
+}{
+	Liveness:  {"/osm-liveness-probe", 15901},
+	Readiness: {"/osm-readiness-probe", 15902},
+	Startup:   {"/osm-startup-probe", 15903},
+}
+
+// OSMPort gives the port of a slot's listener, 0 for hooks, which have none.
+func OSMPort(s Slot) int { return osmSlots[s].port }
+
+// OSMPorts gives every port of the dialect osm, in ascending order.
+func OSMPorts() []int {
+	ports := []int{OSMHealthcheckPort}
+	for _, s := range osmSlots {
+		ports = append(ports, s.port)
+	}
+	slices.Sort(ports)
+	return ports
+}
+
+// OSMKey gives the key of a slot, with its container where that is not "".
+// Hooks have none.
+func OSMKey(s Slot, container string) string {
+	path := osmSlots[s].path
+	if path == "" || container == "" {
+		return path
+	}
+	return path + "/" + container
+}
+
+// ParseOSMKey takes a key apart; ok is false where it is none.
+func ParseOSMKey(key string) (container string, s Slot, ok bool) {
+	for slot := range maps.Keys(osmSlots) {
+		rest, found := strings.CutPrefix(key, osmSlots[slot].path)
+		if !found {
+			continue
+		}
+		container, named := strings.CutPrefix(rest, "/")
+		if rest == "" || named && container != "" && !strings.Contains(container, "/") {
+			return container, slot, true
+		}
+	}
+	return "", "", false
+}
+
+// DecodeOSM reads the value of [OSMEnvName] as [Decode] reads [EnvName]'s. A
+// grpc entry is a bad one: the convention has no form for it.
+func DecodeOSM(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
+	probers, bad, err = decode(OSMEnvName, value, func(key string) (Slot, error) {
+		_, slot, ok := ParseOSMKey(key)
+		if !ok {
+			return "", errors.New("path must be /osm-liveness-probe, /osm-readiness-probe or /osm-startup-probe, or one of these and a container")
+		}
+		return slot, nil
+	})
+	for key, p := range probers {
+		container, _, _ := ParseOSMKey(key)
+		var err error
+		switch {
+		case p.GRPC != nil:
+			err = errors.New("entry must be httpGet or tcpSocket")
+		case container == "" && (p.TCPSocket != nil || p.HTTPGet.Scheme == "HTTPS"):
+			err = errors.New("path must end with the container for HTTPS and tcpSocket")
+		default:
+			continue
+		}
+		delete(probers, key)
+		bad = append(bad, &EntryError{Key: key, Err: err})
+	}
+	slices.SortFunc(bad, func(a, b *EntryError) int { return strings.Compare(a.Key, b.Key) })
+	return probers, bad, err
+}
