@@ -155,6 +155,9 @@ var intOrString = reflect.TypeFor[field.IntOrString]()
 
 // decode reads the node into v.
 func (d *decoder) decode(n int32, v reflect.Value) error {
+	if v.Kind() == reflect.String && d.t.nodes[n].kind == scalar && !d.t.isNull(n) {
+		return d.scalar(n, v)
+	}
 	if v.Kind() == reflect.Interface {
 		if x := d.t.any(n); x != nil {
 			if err := d.noDuplicates(n); err != nil {
@@ -203,6 +206,12 @@ func (d *decoder) scalar(n int32, v reflect.Value) error {
 	if v.Kind() == reflect.String && d.t.nodes[n].style != plain {
 		v.SetString(d.t.str(n))
 		return nil
+	}
+	if v.Kind() == reflect.String {
+		if s := d.t.str(n); isText(s) {
+			v.SetString(s)
+			return nil
+		}
 	}
 	x := d.t.value(n)
 	switch v.Kind() {
@@ -278,16 +287,16 @@ func (d *decoder) structure(n int32, v reflect.Value) error {
 	}
 	p := planOf(v.Type())
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
-		key := d.t.keyBytes(c)
-		index, ok := p.fields[string(key)]
+		key := d.t.keyOf(c)
+		index, ok := p.fields[key]
 		if !ok {
 			if d.strict {
-				d.path = append(d.path, field.Step{Key: string(key)})
+				d.path = append(d.path, field.Step{Key: key})
 				return d.errorf(c, "unknown field %q: allowed are %s", key, strings.Join(p.names, ", "))
 			}
 			continue
 		}
-		d.path = append(d.path, field.Step{Key: string(key)})
+		d.path = append(d.path, field.Step{Key: key})
 		if err := d.decode(c, v.FieldByIndex(index)); err != nil {
 			return err
 		}
@@ -305,7 +314,7 @@ func (d *decoder) mapping(n int32, v reflect.Value) error {
 	}
 	m := reflect.MakeMap(v.Type())
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
-		key := string(d.t.keyBytes(c))
+		key := d.t.keyOf(c)
 		d.path = append(d.path, field.Step{Key: key})
 		x := reflect.New(v.Type().Elem()).Elem()
 		if err := d.decode(c, x); err != nil {
@@ -322,10 +331,7 @@ func (d *decoder) slice(n int32, v reflect.Value) error {
 	if d.t.nodes[n].kind != sequence {
 		return d.wrong(n, "a list")
 	}
-	count := 0
-	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
-		count++
-	}
+	count := d.t.length(n)
 	s := reflect.MakeSlice(v.Type(), count, count)
 	i := 0
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
@@ -351,7 +357,7 @@ func (d *decoder) noDuplicates(n int32) error {
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		st := field.Step{Index: i, IsIndex: true}
 		if d.t.nodes[n].kind == mapping {
-			st = field.Step{Key: string(d.t.keyBytes(c))}
+			st = field.Step{Key: d.t.keyOf(c)}
 		}
 		d.path = append(d.path, st)
 		if err := d.noDuplicates(c); err != nil {
@@ -384,7 +390,7 @@ func (d *decoder) unique(n int32) error {
 func (d *decoder) uniqueMany(n int32) error {
 	seen := map[string]bool{}
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
-		key := string(d.t.keyBytes(c))
+		key := d.t.keyOf(c)
 		if seen[key] {
 			return d.duplicate(c, key)
 		}

@@ -87,13 +87,17 @@ func (o *over) openAs(t *tree, st field.Step) error {
 	case t.nodes[o.node].kind != want:
 		return fmt.Errorf("must be %s, not %s", kindNames[want], t.describe(o.node))
 	default:
+		count := t.length(o.node)
+		kids := make([]over, 0, count)
+		o.kids = make([]*over, 0, count+4)
 		for c := t.nodes[o.node].child; c != 0; c = t.nodes[c].next {
-			k := &over{node: c}
+			k := over{node: c}
 			if want == mapping {
-				k.key = string(t.keyBytes(c))
+				k.key = t.keyOf(c)
 				k.was = k.key
 			}
-			o.kids = append(o.kids, k)
+			kids = append(kids, k)
+			o.kids = append(o.kids, &kids[len(kids)-1])
 		}
 	}
 	o.open, o.kind = true, want
@@ -185,18 +189,29 @@ func (o *over) assign(t *tree, v field.Value) {
 	o.val = v
 }
 
+// length gives how many entries or items a collection has.
+func (t *tree) length(n int32) int {
+	count := 0
+	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
+		count++
+	}
+	return count
+}
+
 // unique checks that the edits have not made a key appear twice.
 func (o *over) unique() error {
-	seen := map[string]bool{}
-	for _, k := range o.kids {
+	for i, k := range o.kids {
 		if k.deleted {
 			continue
 		}
-		if o.kind == mapping {
-			if seen[k.key] {
-				return fmt.Errorf("key %q would stand twice in its mapping", k.key)
+		// Only a key that is new can be there already: what the input has
+		// twice has been refused before, or is none of our business.
+		if o.kind == mapping && (k.node == 0 || k.key != k.was) {
+			for j, other := range o.kids {
+				if i != j && !other.deleted && other.key == k.key {
+					return fmt.Errorf("key %q would stand twice in its mapping", k.key)
+				}
 			}
-			seen[k.key] = true
 		}
 		if err := k.unique(); err != nil {
 			return err

@@ -51,8 +51,8 @@ type splice struct {
 }
 
 // Read splits the input into its objects. The name ("<stdin>" or a path)
-// stands in messages. The input must not be changed while the stream is in
-// use. Input without any object is an error; an empty list is not.
+// stands in messages. The input must never be changed afterwards: the stream
+// and what is decoded from it refer to it. Input without any object is an error; an empty list is not.
 func Read(name string, input []byte) (s *Stream, err error) {
 	s = &Stream{name: name, in: input, interned: map[string]string{}, lineNo: 1}
 	defer func() {
@@ -80,10 +80,12 @@ func (s *Stream) errorAt(at int, err error) *Error {
 // line gives the number of the line in which the offset is.
 func (s *Stream) line(at int) int {
 	at = min(at, len(s.in))
+	feed := []byte("\n")
 	if at < s.lineAt {
-		s.lineAt, s.lineNo = 0, 1
+		s.lineNo -= bytes.Count(s.in[at:s.lineAt], feed)
+	} else {
+		s.lineNo += bytes.Count(s.in[s.lineAt:at], feed)
 	}
-	s.lineNo += bytes.Count(s.in[s.lineAt:at], []byte("\n"))
 	s.lineAt = at
 	return s.lineNo
 }

@@ -177,11 +177,7 @@ func (o *Object) length(path field.Path) (int, error) {
 	if t.nodes[n].kind != sequence {
 		return 0, o.locate(t, d.wrong(n, kindNames[sequence]))
 	}
-	count := 0
-	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
-		count++
-	}
-	return count, nil
+	return t.length(n), nil
 }
 
 // FindPodTemplate searches an object of an unknown kind for something that

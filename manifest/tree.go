@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"go.yaml.in/yaml/v3"
 
@@ -81,6 +82,13 @@ func (t *tree) keyBytes(n int32) []byte {
 	return []byte(unquote(b, st))
 }
 
+// view gives a part of a text as a string without copying it: texts of trees
+// whose values leave the package are never changed.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// keyOf gives a key as a string.
+func (t *tree) keyOf(n int32) string { return view(t.keyBytes(n)) }
+
 // get gives the entry of a mapping; 0 where it has none.
 func (t *tree) get(n int32, key string) int32 {
 	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
@@ -108,7 +116,7 @@ func (t *tree) isNull(n int32) bool {
 	if v.kind != scalar {
 		return false
 	}
-	return v.style == absent || v.style == plain && v.end-v.start <= 4 && isNullText(string(t.text[v.start:v.end]))
+	return v.style == absent || v.style == plain && v.end-v.start <= 4 && isNullText(view(t.text[v.start:v.end]))
 }
 
 func isNullText(s string) bool {
@@ -126,7 +134,7 @@ func (t *tree) str(n int32) string {
 	switch v.style {
 	case plain:
 		if bytes.IndexByte(b, '\n') < 0 {
-			return string(b)
+			return view(b)
 		}
 		return foldLines(b)
 	case single, double:
@@ -171,12 +179,12 @@ func unquote(b []byte, st style) string {
 	b = b[1 : len(b)-1]
 	if st == single {
 		if bytes.IndexByte(b, '\'') < 0 {
-			return string(b)
+			return view(b)
 		}
 		return strings.ReplaceAll(string(b), "''", "'")
 	}
 	if bytes.IndexByte(b, '\\') < 0 {
-		return string(b)
+		return view(b)
 	}
 	return unescape(b)
 }
@@ -310,6 +318,11 @@ func (t *tree) value(n int32) any {
 	return t.str(n)
 }
 
+// isText tells of most strings, at a glance, that resolve would leave them.
+func isText(s string) bool {
+	return s != "" && (s[0] == '/' || s[0] >= 'A' && s[0] <= 'z') && (len(s) > 5 || strings.IndexByte("nNtTfF", s[0]) < 0)
+}
+
 // resolve gives the value that the full parser and kubectl read from a plain
 // scalar. Where they differ (yes, no, on, off, y, n) it is a string.
 func resolve(s string) any {
@@ -372,7 +385,7 @@ func (t *tree) any(n int32) field.Value {
 	case mapping:
 		m := field.Map{}
 		for c := v.child; c != 0; c = t.nodes[c].next {
-			m = append(m, field.Entry{Key: string(t.keyBytes(c)), Value: t.any(c)})
+			m = append(m, field.Entry{Key: t.keyOf(c), Value: t.any(c)})
 		}
 		return m
 	case sequence:
