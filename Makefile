@@ -83,8 +83,12 @@ conformance: ## compare with the kubelet's own probers and Istio's own injector
 	@set -e; for m in $(filter conformance%,$(MODULES)); do echo "# $$m"; $(GO) -C $$m test ./...; done
 
 .PHONY: e2e
-e2e: ## run real kubelets, API servers and container engines (Linux, root)
-	@set -e; for m in $(filter e2e%,$(MODULES)); do echo "# $$m"; $(GO) -C $$m test -v ./...; done
+e2e: ## run manifests before a real kubelet under enforced mTLS and a real API server (Linux, root)
+	e2e/run
+
+.PHONY: delivery
+delivery: bin/kustomize ## run images, kpt, Helm and Argo CD's plugin server with the examples, and the docs' commands
+	$(GO) -C e2e/delivery test -timeout 40m ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzz test for FUZZTIME (30s)

@@ -79,10 +79,27 @@ func explainAfter(p Probe) string {
 	case transformer.WouldRewrite, transformer.WouldRestore:
 		return "-> " + p.After
 	case transformer.Refused:
-		return "refused: " + p.Reason + mtls(p)
+		return "refused: " + inWords(p.Reason) + mtls(p)
 	default:
-		return "left alone: " + p.Reason + mtls(p)
+		return "left alone: " + inWords(p.Reason) + mtls(p)
 	}
+}
+
+// wordless are the reasons of which no finding under the table tells more.
+var wordless = map[string]string{
+	"no-network":      "the mesh does not see it",
+	"not-selected":    "the functionConfig's rewrite does not name it",
+	"not-rewritten":   "it was not rewritten",
+	"proxy-container": "the mesh's own proxy",
+}
+
+// inWords gives a reason key as people say it; the key itself stands with the
+// finding, or in brackets where there is none.
+func inWords(key string) string {
+	if words, ok := wordless[key]; ok {
+		return words + " [" + key + "]"
+	}
+	return strings.ReplaceAll(key, "-", " ")
 }
 
 func mtls(p Probe) string {
