@@ -26,10 +26,11 @@ var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 2<<10)
 // A conn carries one request.
 type conn struct {
 	net.Conn
-	server *Server
-	port   string // ours
-	start  time.Time
-	br     *bufio.Reader
+	server  *Server
+	port    string // ours
+	osmPort int    // the one for which it stands in the dialect osm
+	start   time.Time
+	br      *bufio.Reader
 
 	mu       sync.Mutex
 	headSent bool // guarded by mu: early did it, and the body is chunked
@@ -66,6 +67,13 @@ func (c *conn) serve() {
 	c.br.Reset(lim)
 	defer func() { c.br.Reset(nil); readers.Put(c.br) }()
 
+	if st := c.stream(); st != nil {
+		if evicted := c.server.headDone(c); !evicted {
+			lim.N = 1 << 62
+			c.passThrough(st)
+		}
+		return
+	}
 	req, err := readRequest(c.br)
 	evicted := c.server.headDone(c)
 	var bad *badRequest
@@ -116,15 +124,10 @@ func readRequest(br *bufio.Reader) (*request, error) {
 
 func (c *conn) answer(req *request) {
 	s := c.server
-	var page func() []byte
-	e := s.entries[req.target]
-	switch req.target {
-	case "/healthz":
-		page = func() []byte { return []byte("ok\n") }
-	case "/metrics":
-		page = s.metrics
-	}
+	e, page, bad := s.find(c, req)
 	switch {
+	case bad != nil:
+		c.refuse(bad.status, bad.msg)
 	case e == nil && page == nil:
 		c.refuse(404, "no such probe")
 	case req.method != "GET":
@@ -261,6 +264,8 @@ func (c *conn) refuse(status int, msg string) {
 		return
 	}
 	_ = tcp.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+	c.server.expendable(c)
+	defer c.server.headDone(c)
 	_, _ = io.CopyN(io.Discard, tcp, 1<<20)
 }
 

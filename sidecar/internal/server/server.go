@@ -30,10 +30,11 @@ const (
 type Server struct {
 	log     *slog.Logger
 	entries map[string]*entry
+	osm     *osm          // nil in the dialect istio
 	slots   chan struct{} // one for each connection
 
 	mu    sync.Mutex
-	heads map[*conn]uint64 // connections whose head has not come, by age; guarded by mu
+	heads map[*conn]uint64 // connections that may be evicted, by age: no head has come, or they were refused; guarded by mu
 	age   uint64           // guarded by mu
 	calls int              // open calls, and of these
 	hooks int              // calls of hooks; both guarded by mu
@@ -90,7 +91,9 @@ func Listen(port int) (net.Listener, error) {
 }
 
 // Serve answers what comes in on l until l is closed, then returns nil.
-func (s *Server) Serve(l net.Listener) error {
+func (s *Server) Serve(l net.Listener) error { return s.serve(l, 0) }
+
+func (s *Server) serve(l net.Listener, osmPort int) error {
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
 		return err
@@ -106,7 +109,7 @@ func (s *Server) Serve(l net.Listener) error {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		c := &conn{Conn: nc, server: s, port: port, start: time.Now()}
+		c := &conn{Conn: nc, server: s, port: port, osmPort: osmPort, start: time.Now()}
 		s.admit(c)
 		go c.serve()
 	}
@@ -141,6 +144,13 @@ func (s *Server) evict() {
 		delete(s.heads, oldest)
 		_ = oldest.SetDeadline(time.Unix(1, 0))
 	}
+}
+
+// expendable says that c has been refused and may be evicted before others.
+func (s *Server) expendable(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heads[c] = 0
 }
 
 // headDone says that c's head has come, or never will. A connection that
