@@ -140,12 +140,6 @@ func parse(args []string, stdout io.Writer) (*options, []string, error) {
 }
 
 func serve(o *options, stderr io.Writer) int {
-	// Measured (docs/probe-proxy.md): a heap of a few hundred kilobytes is
-	// collected early, and one processor saves the waking of threads.
-	debug.SetGCPercent(25)
-	debug.SetMemoryLimit(20 << 20)
-	runtime.GOMAXPROCS(1)
-
 	log := slog.New(slog.NewTextHandler(stderr, nil))
 	if uid, gid := os.Getuid(), os.Getgid(); uid == istioUID || gid == istioUID {
 		fmt.Fprintf(stderr, "probe-proxy: must not run as uid or gid %d (uid is %d, gid %d): Istio redirects that user's traffic to the app, and probes would be refused; set securityContext.runAsUser to another, such as 65532\n", istioUID, uid, gid)
@@ -165,6 +159,12 @@ func serve(o *options, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
 		return exitUsage
 	}
+
+	// Measured (docs/probe-proxy.md): a heap of a few hundred kilobytes is
+	// collected early, and one processor saves the waking of threads.
+	debug.SetGCPercent(25)
+	debug.SetMemoryLimit(20 << 20)
+	runtime.GOMAXPROCS(1)
 
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
