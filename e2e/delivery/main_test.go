@@ -99,12 +99,12 @@ func (h *home) furnish() (err error) {
 
 // buildHelms builds both lines of Helm, which takes minutes the first time.
 func (h *home) buildHelms() error {
-	for name, pkg := range map[string]string{"helm": "helm.sh/helm/v3/cmd/helm", "helm4": "helm.sh/helm/v4/cmd/helm"} {
-		if _, err := h.run("helm", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(h.bin, name), pkg); err != nil {
+	for name, pkg := range map[string]string{"bin/helm": "helm.sh/helm/v3/cmd/helm", "helm4/helm": "helm.sh/helm/v4/cmd/helm"} {
+		if _, err := h.run("helm", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(h.dir, name), pkg); err != nil {
 			return err
 		}
 	}
-	return nil
+	return os.Symlink("../helm4/helm", filepath.Join(h.bin, "helm4"))
 }
 
 // remove takes down what furnish made. Layers in a container store belong to
