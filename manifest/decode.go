@@ -213,6 +213,12 @@ func (d *decoder) scalar(n int32, v reflect.Value) error {
 			return nil
 		}
 	}
+	if d.t.nodes[n].style == plain && v.CanInt() {
+		if i, ok := decimal(d.t.str(n)); ok && !v.OverflowInt(int64(i)) {
+			v.SetInt(int64(i))
+			return nil
+		}
+	}
 	x := d.t.value(n)
 	switch v.Kind() {
 	case reflect.String:

@@ -694,7 +694,13 @@ func (t *tree) equalYAML(n int32, y *yaml.Node) bool {
 		return c == 0
 	case yaml.ScalarNode:
 		const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
-		return v.kind == scalar && t.str(n) == y.Value && (v.style == plain || v.style == absent) == (y.Style&quoted == 0)
+		if v.kind != scalar || t.str(n) != y.Value {
+			return false
+		}
+		// Quotes may come or go where it stays what it is.
+		_, isString := t.value(n).(string)
+		_, mustBe := resolve(y.Value).(string)
+		return isString == (mustBe || y.Style&quoted != 0)
 	}
 	return false
 }

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -18,6 +17,7 @@ type tree struct {
 	text  []byte
 	col   int // the column in which the text starts
 	nodes []node
+	stack []frame
 	why   string // why parse failed
 }
 
@@ -26,9 +26,9 @@ type tree struct {
 func (t *tree) parse(text []byte, col int) bool {
 	t.text, t.col = text, col
 	if cap(t.nodes) == 0 {
-		t.nodes = make([]node, 0, 512)
+		t.nodes, t.stack = make([]node, 0, 512), make([]frame, 0, 64)
 	}
-	s := scanner{in: text, build: true, nodes: append(t.nodes[:0], node{}), stack: make([]frame, 0, 32)}
+	s := scanner{in: text, build: true, nodes: append(t.nodes[:0], node{}), stack: t.stack}
 	var end int
 	var ok bool
 	if len(text) > 0 && text[0] == '{' {
@@ -344,11 +344,10 @@ func resolve(s string) any {
 	default:
 		return s
 	}
-	if digits := strings.TrimPrefix(s, "-"); len(digits) < 18 && len(digits) > 0 && (digits[0] != '0' || s == "0") && strings.Trim(digits, "0123456789") == "" {
-		i, _ := strconv.Atoi(s)
+	if i, ok := decimal(s); ok {
 		return i
 	}
-	if strings.HasPrefix(s, "0o") || strings.IndexAny(s, " /") < 0 {
+	if mayBeNumber(s) {
 		var v any
 		if err := (&yaml.Node{Kind: yaml.ScalarNode, Value: s}).Decode(&v); err == nil {
 			switch v := v.(type) {
@@ -364,6 +363,43 @@ func resolve(s string) any {
 		}
 	}
 	return s
+}
+
+// decimal reads a whole number as nearly all are written.
+func decimal(s string) (int, bool) {
+	digits := strings.TrimPrefix(s, "-")
+	if len(digits) == 0 || len(digits) > 17 || digits[0] == '0' && s != "0" {
+		return 0, false
+	}
+	n := 0
+	for i := range len(digits) {
+		c := digits[i] - '0'
+		if c > 9 {
+			return 0, false
+		}
+		n = 10*n + int(c)
+	}
+	if len(digits) < len(s) {
+		n = -n
+	}
+	return n, true
+}
+
+// mayBeNumber tells whether the full parser must be asked if a plain scalar
+// is a number: hexadecimal, with an exponent, with underscores, infinite.
+func mayBeNumber(s string) bool {
+	points := 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'f', c >= 'A' && c <= 'F':
+		case strings.IndexByte("+-_xXoOiInN", c) >= 0:
+		case c == '.':
+			points++
+		default:
+			return false
+		}
+	}
+	return points < 2
 }
 
 // oldBool tells what YAML 1.1, and so kubectl, takes for a boolean that
