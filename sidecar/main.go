@@ -36,10 +36,6 @@ const (
 	exitUsage   = 2 // it was not told properly what to do
 )
 
-// istioUID is the user whose traffic Istio's redirection treats as the
-// proxy's own.
-const istioUID = 1337
-
 const usage = `probe-proxy answers the rewritten probes of a pod's containers.
 
 Usage:
@@ -53,6 +49,7 @@ Flags:
 const usageEnd = `
 Environment:
   ISTIO_KUBE_APP_PROBERS   the probes, as rewrite-probes and Istio write them
+  OSM_KUBE_APP_PROBERS     the probes in the dialect osm, answered on 15901 to 15904 instead of --port
   POD_IP                   the pod's IP (downward API status.podIP)
   POD_IPS                  the pod's IPs, separated by commas; the first counts where POD_IP is not set
   PROBE_PROXY_PORT         the default of --port
@@ -141,8 +138,13 @@ func parse(args []string, stdout io.Writer) (*options, []string, error) {
 
 func serve(o *options, stderr io.Writer) int {
 	log := slog.New(slog.NewTextHandler(stderr, nil))
-	if uid, gid := os.Getuid(), os.Getgid(); uid == istioUID || gid == istioUID {
-		fmt.Fprintf(stderr, "probe-proxy: must not run as uid or gid %d (uid is %d, gid %d): Istio redirects that user's traffic to the app, and probes would be refused; set securityContext.runAsUser to another, such as 65532\n", istioUID, uid, gid)
+	d, err := dialectOf(o)
+	if err != nil {
+		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
+		return exitUsage
+	}
+	if uid, gid := os.Getuid(), os.Getgid(); uid == d.uid || gid == d.uid {
+		fmt.Fprintf(stderr, "probe-proxy: must not run as uid or gid %d (uid is %d, gid %d): %s redirects that user's traffic to the app, and probes would be refused; set securityContext.runAsUser to another, such as 65532\n", d.uid, uid, gid, d.mesh)
 		return exitUsage
 	}
 	app, err := app(o)
@@ -150,12 +152,12 @@ func serve(o *options, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
 		return exitUsage
 	}
-	value := os.Getenv(o.envName)
+	value := os.Getenv(d.env)
 	var probers map[string]*prober.Prober
 	var bad []*prober.EntryError
 	if value == "" {
-		log.Warn("no probes to answer: env var is not set", "env", o.envName)
-	} else if probers, bad, err = prober.Decode(value); err != nil {
+		log.Warn("no probes to answer: env var is not set", "env", d.env)
+	} else if probers, bad, err = d.decode(value); err != nil {
 		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
 		return exitUsage
 	}
@@ -168,15 +170,17 @@ func serve(o *options, stderr io.Writer) int {
 
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	l, err := server.Listen(o.port)
-	if err != nil {
-		fmt.Fprintf(stderr, "probe-proxy: %s\n", listenError(o.port, err))
-		return exitFailure
+	s, ports := d.serve(log, app, probers, bad, o)
+	served := make(chan error, len(ports))
+	for _, p := range ports {
+		l, err := server.Listen(p.port)
+		if err != nil {
+			fmt.Fprintf(stderr, "probe-proxy: %s\n", d.listenError(p.port, err))
+			return exitFailure
+		}
+		go func() { served <- p.serve(l) }()
+		log.Info("answering probes", "version", version, "port", p.port, "probes", len(probers), "disabled", len(bad))
 	}
-	s := server.New(log, app, probers, bad)
-	log.Info("answering probes", "version", version, "port", o.port, "probes", len(probers), "disabled", len(bad))
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(l) }()
 	select {
 	case err := <-served:
 		fmt.Fprintf(stderr, "probe-proxy: cannot accept connections: %v\n", err)
@@ -205,16 +209,14 @@ func app(o *options) (kubelet.App, error) {
 	return kubelet.App{IP: ip, Localhost: o.target == "localhost"}, nil
 }
 
-func listenError(port int, err error) string {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Sprintf("port %d is taken: Istio's own sidecar is probably injected into this pod; set `answeredBy: istio-proxy`, or another `port`, in the functionConfig of rewrite-probes", port)
-	}
-	return fmt.Sprintf("cannot listen on port %d: %v", port, err)
-}
-
 // runCheck validates an env value and prints its probes as a table.
 func runCheck(o *options, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	value := os.Getenv(o.envName)
+	d, err := dialectOf(o)
+	if err != nil {
+		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
+		return exitUsage
+	}
+	value := os.Getenv(d.env)
 	switch {
 	case len(args) > 1:
 		fmt.Fprintf(stderr, "probe-proxy: check takes one value, and got %d\n", len(args))
@@ -230,10 +232,13 @@ func runCheck(o *options, args []string, stdin io.Reader, stdout, stderr io.Writ
 		value = args[0]
 	}
 	if value == "" {
-		fmt.Fprintf(stderr, "probe-proxy: nothing to check: env %s is not set\n", o.envName)
+		fmt.Fprintf(stderr, "probe-proxy: nothing to check: env %s is not set\n", d.env)
 		return exitUsage
 	}
-	probers, bad, err := prober.Decode(value)
+	if len(args) == 1 && strings.Contains(value, `"/osm-`) {
+		d = osmDialect
+	}
+	probers, bad, err := d.decode(value)
 	if err != nil {
 		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
 		return exitFailure
@@ -250,7 +255,7 @@ func runCheck(o *options, args []string, stdin io.Reader, stdout, stderr io.Writ
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CONTAINER\tSLOT\tPROBE\tTIMEOUT\tPATH")
 	for _, key := range keys {
-		container, slot, _ := prober.ParseKey(key)
+		container, slot, _ := d.parseKey(key)
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", container, slot, describe(probers[key]), timeout(slot, probers[key]), key)
 	}
 	if err := w.Flush(); err != nil {

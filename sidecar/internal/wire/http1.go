@@ -315,6 +315,26 @@ func (c *chunkedReader) next() error {
 	if c.left > 0 {
 		return nil
 	}
+	return c.trailer()
+}
+
+// trailer reads to the end of the message, which is CRLF or header lines that
+// fit into the buffer with the CRLF CRLF after them.
+func (c *chunkedReader) trailer() error {
+	if b, err := c.br.Peek(2); err != nil {
+		return unexpected(err)
+	} else if string(b) == "\r\n" {
+		return io.EOF
+	}
+	for n := 4; ; n++ {
+		b, err := c.br.Peek(n)
+		if err != nil {
+			return unexpected(err)
+		}
+		if string(b[n-4:]) == "\r\n\r\n" {
+			break
+		}
+	}
 	if _, err := (&textproto.Reader{R: c.br}).ReadMIMEHeader(); err != nil {
 		return unexpected(err)
 	}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestTheEnvVarTellsTheDialect(t *testing.T) {
+	for _, c := range []struct{ istio, osm, flag, want, fails string }{
+		{want: "ISTIO_KUBE_APP_PROBERS"},
+		{istio: "{}", want: "ISTIO_KUBE_APP_PROBERS"},
+		{osm: "{}", want: "OSM_KUBE_APP_PROBERS"},
+		{istio: "{}", osm: "{}", fails: "must not both be set"},
+		{istio: "{}", osm: "{}", flag: "OSM_KUBE_APP_PROBERS", want: "OSM_KUBE_APP_PROBERS"},
+		{flag: "OTHER", want: "OTHER"},
+	} {
+		t.Setenv("ISTIO_KUBE_APP_PROBERS", c.istio)
+		t.Setenv("OSM_KUBE_APP_PROBERS", c.osm)
+		if c.flag == "" {
+			c.flag = "ISTIO_KUBE_APP_PROBERS"
+		}
+		d, err := dialectOf(&options{envName: c.flag})
+		switch {
+		case err != nil:
+			if c.fails == "" || !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("%+v: %v", c, err)
+			}
+		case c.fails != "" || d.env != c.want:
+			t.Errorf("%+v: %s", c, d.env)
+		}
+	}
+}
+
+func TestCheckKnowsBothDialectsByTheirPaths(t *testing.T) {
+	t.Setenv("ISTIO_KUBE_APP_PROBERS", "")
+	t.Setenv("OSM_KUBE_APP_PROBERS", "")
+	for value, want := range map[string]string{
+		`{"/osm-readiness-probe/web":{"tcpSocket":{"port":8080},"timeoutSeconds":3}}`: "web        readyz  TCP :8080  3s       /osm-readiness-probe/web",
+		`{"/app-health/web/livez":{"tcpSocket":{"port":8080}}}`:                      "web        livez  TCP :8080  1s       /app-health/web/livez",
+	} {
+		var out, errs bytes.Buffer
+		if code := run([]string{"check", value}, nil, &out, &errs); code != exitOK || !strings.Contains(out.String(), want) {
+			t.Errorf("exit %d\n%s%s", code, &out, &errs)
+		}
+	}
+	var out, errs bytes.Buffer
+	if code := run([]string{"check", `{"/osm-liveness-probe":{"tcpSocket":{"port":8080}}}`}, nil, &out, &errs); code != exitFailure || !strings.Contains(errs.String(), "must end with the container") {
+		t.Errorf("exit %d: %s", code, &errs)
+	}
+}
