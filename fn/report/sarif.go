@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"net/url"
 	"path/filepath"
 
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -69,7 +70,7 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []transformer.Reason
 		used[m.Reason] = true
 		result := sarifResult{RuleID: m.Reason, Level: sarifLevels[m.Severity], Message: sarifText{m.Sentence()}}
 		if m.Object.File != "" {
-			at := sarifPhysical{Artifact: sarifArtifact{filepath.ToSlash(m.Object.File)}}
+			at := sarifPhysical{Artifact: sarifArtifact{fileURI(m.Object.File)}}
 			if m.Line > 0 {
 				at.Region = &sarifRegion{m.Line}
 			}
@@ -86,4 +87,14 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []transformer.Reason
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
+}
+
+// fileURI gives the URI reference of a file: relative paths stay relative,
+// since a forge resolves them against the root of the repository.
+func fileURI(name string) string {
+	u := url.URL{Path: filepath.ToSlash(name)}
+	if filepath.IsAbs(name) {
+		u.Scheme = "file"
+	}
+	return u.String()
 }

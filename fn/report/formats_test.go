@@ -1,0 +1,163 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+func sample() *Report {
+	web := Object{APIVersion: "v1", Kind: "Pod", Name: "web", File: filepath.Join("a b", "web#1.yaml"), Line: 1}
+	stdin := Object{APIVersion: "v1", Kind: "Pod", Name: "db", File: "<stdin>"}
+	return &Report{
+		Templates: []Template{{Object: web}, {Object: stdin}},
+		Messages: []Message{
+			{Severity: transformer.Error, Reason: "would-fail", Text: "fails & <how>", Object: web, Line: 7},
+			{Severity: transformer.Warning, Reason: "port-unresolved", Text: "names \"htpp\"", Object: stdin},
+			{Severity: transformer.Info, Reason: "host-network", Text: "left alone", Object: stdin, Line: 3},
+			{Severity: transformer.Warning, Reason: "helm-template", Text: "passed over", Object: Object{File: "/charts/x.yaml"}},
+		},
+	}
+}
+
+var sampleReasons = []transformer.ReasonDoc{
+	{Key: "helm-template", Cause: "c", Cure: "d"}, {Key: "host-network", Cause: "c", Cure: "d"}, {Key: "never-used", Cause: "c", Cure: "d"},
+	{Key: "port-unresolved", Cause: "c", Cure: "d"}, {Key: "would-fail", Cause: "c", Cure: "d"},
+}
+
+// TestSARIFHoldsWhatItsReadersRequire checks what the SARIF 2.1.0 schema marks
+// as required, and what code scanning wants beyond it: a place for every
+// result, and a rule for every ruleId.
+func TestSARIFHoldsWhatItsReadersRequire(t *testing.T) {
+	var b bytes.Buffer
+	if err := sample().SARIF(&b, "v1.2.3", sampleReasons); err != nil {
+		t.Fatal(err)
+	}
+	var log struct {
+		Schema  string `json:"$schema"`
+		Version string
+		Runs    []struct {
+			Tool struct {
+				Driver struct {
+					Name, Version string
+					Rules         []struct {
+						ID               string
+						ShortDescription struct{ Text string }
+						Help             struct{ Text string }
+					}
+				}
+			}
+			Results []struct {
+				RuleID, Level string
+				Message       struct{ Text string }
+				Locations     []struct {
+					PhysicalLocation struct {
+						ArtifactLocation struct{ URI string }
+						Region           *struct{ StartLine int }
+					}
+				}
+			}
+		}
+	}
+	d := json.NewDecoder(&b)
+	if err := d.Decode(&log); err != nil {
+		t.Fatal(err)
+	}
+	if log.Version != "2.1.0" || !strings.Contains(log.Schema, "sarif-2.1.0") || len(log.Runs) != 1 {
+		t.Fatalf("version %q, schema %q, %d runs", log.Version, log.Schema, len(log.Runs))
+	}
+	run := log.Runs[0]
+	if run.Tool.Driver.Name != "rewrite-probes" || run.Tool.Driver.Version != "v1.2.3" {
+		t.Errorf("driver is %+v", run.Tool.Driver)
+	}
+	var rules []string
+	for _, r := range run.Tool.Driver.Rules {
+		rules = append(rules, r.ID)
+		if r.ShortDescription.Text == "" || r.Help.Text == "" {
+			t.Errorf("rule %s has no text", r.ID)
+		}
+	}
+	if len(slices.Compact(slices.Sorted(slices.Values(rules)))) != len(rules) || slices.Contains(rules, "never-used") {
+		t.Errorf("rules must be unique and used, and are %q", rules)
+	}
+	if len(run.Results) != 4 {
+		t.Fatalf("%d results, want 4", len(run.Results))
+	}
+	for _, r := range run.Results {
+		if r.Message.Text == "" || !slices.Contains(rules, r.RuleID) || !slices.Contains([]string{"error", "warning", "note"}, r.Level) {
+			t.Errorf("result %+v lacks text, rule or level", r)
+		}
+		if len(r.Locations) != 1 {
+			t.Fatalf("result %s has %d locations, want 1", r.RuleID, len(r.Locations))
+		}
+		at := r.Locations[0].PhysicalLocation
+		if u, err := url.Parse(at.ArtifactLocation.URI); err != nil || at.ArtifactLocation.URI == "" || strings.ContainsAny(at.ArtifactLocation.URI, " <>\\") || u.Fragment != "" {
+			t.Errorf("%q is no URI of a file: %v", at.ArtifactLocation.URI, err)
+		}
+		if at.Region != nil && at.Region.StartLine < 1 {
+			t.Errorf("startLine %d must be at least 1", at.Region.StartLine)
+		}
+	}
+	if got := run.Results[0].Locations[0].PhysicalLocation; got.ArtifactLocation.URI != "a%20b/web%231.yaml" || got.Region.StartLine != 7 {
+		t.Errorf("the first result is at %+v", got)
+	}
+}
+
+func TestSARIFOfNothingIsAnEmptyListOfResults(t *testing.T) {
+	var b bytes.Buffer
+	if err := (&Report{}).SARIF(&b, "dev", sampleReasons); err != nil {
+		t.Fatal(err)
+	}
+	// Code scanning takes an absent or null list for a broken file, and an
+	// empty one for "all is well".
+	for _, want := range []string{`"results": []`, `"rules": []`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s lacks %s", &b, want)
+		}
+	}
+}
+
+func TestJUnitCountsWarningsWhenStrict(t *testing.T) {
+	for strict, failures := range map[bool]int{false: 1, true: 3} {
+		var b bytes.Buffer
+		if err := sample().JUnit(&b, strict); err != nil {
+			t.Fatal(err)
+		}
+		var suite struct {
+			Name     string `xml:"name,attr"`
+			Tests    int    `xml:"tests,attr"`
+			Failures int    `xml:"failures,attr"`
+			Cases    []struct {
+				Class    string `xml:"classname,attr"`
+				Name     string `xml:"name,attr"`
+				Failures []struct {
+					Type    string `xml:"type,attr"`
+					Message string `xml:"message,attr"`
+				} `xml:"failure"`
+			} `xml:"testcase"`
+		}
+		if err := xml.Unmarshal(b.Bytes(), &suite); err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for _, c := range suite.Cases {
+			found += len(c.Failures)
+			if c.Name == "" || c.Class == "" {
+				t.Errorf("a case has no name: %+v", c)
+			}
+		}
+		if suite.Tests != len(suite.Cases) || suite.Tests != 3 || suite.Failures != failures || found != failures {
+			t.Errorf("strict %t: %d tests, %d cases, %d failures said, %d found, want %d", strict, suite.Tests, len(suite.Cases), suite.Failures, found, failures)
+		}
+		if m := suite.Cases[0].Failures[0]; m.Message != "fails & <how>" || m.Type != "would-fail" {
+			t.Errorf("the first failure is %+v", m)
+		}
+	}
+}
