@@ -34,9 +34,9 @@ type RewriteProbes struct {
 
 // Spec says what is rewritten and who answers.
 type Spec struct {
-	Dialect      string        `json:"dialect" enum:"istio" default:"istio" doc:"The convention of paths, ports and env that rewritten probes follow."`
+	Dialect      string        `json:"dialect" enum:"istio,osm" default:"istio" doc:"The convention of paths, ports and env that rewritten probes follow: Istio's, or that of Open Service Mesh."`
 	AnsweredBy   string        `json:"answeredBy" enum:"auto,probe-proxy,istio-proxy" default:"auto" doc:"Who answers the rewritten probes: probe-proxy is injected; istio-proxy is Istio's own sidecar; auto takes istio-proxy where the pod template has that container or asks for its injection, else probe-proxy."`
-	Port         int           `json:"port" min:"1" max:"65535" default:"15020" doc:"Where the rewritten probes go."`
+	Port         int           `json:"port" min:"1" max:"65535" default:"15020" doc:"Where the rewritten probes go; in the dialect osm the ports are fixed, 15901 to 15904, and this must not be given."`
 	Rewrite      []string      `json:"rewrite" enum:"httpGet,tcpSocket,grpc,lifecycle" default:"httpGet,tcpSocket,grpc,lifecycle" doc:"What is rewritten: the handlers of probes, and httpGet hooks (lifecycle)."`
 	ProbeProxy   ProbeProxy    `json:"probeProxy" doc:"The container that is injected."`
 	PodTemplates []PodTemplate `json:"podTemplates" doc:"Where kinds that are not known by themselves hold a pod template."`
@@ -135,12 +135,23 @@ func (c *RewriteProbes) validate() error {
 	if s.ProbeProxy.Name == "istio-proxy" {
 		bad("spec.probeProxy.name", "%q is the name of Istio's own sidecar; choose another", s.ProbeProxy.Name)
 	}
+	if s.Dialect == "osm" {
+		if s.Port != prober.DefaultPort {
+			bad("spec.port", "\"%d\" must not be given in the dialect osm, whose ports are fixed: 15901 to 15904", s.Port)
+		}
+		if s.AnsweredBy == "istio-proxy" {
+			bad("spec.answeredBy", "%q must be auto or probe-proxy in the dialect osm", s.AnsweredBy)
+		}
+		if s.ProbeProxy.Name == "envoy" {
+			bad("spec.probeProxy.name", "%q is the name of Open Service Mesh's own sidecar; choose another", s.ProbeProxy.Name)
+		}
+	}
 	for i, e := range s.ProbeProxy.Env {
 		m, ok := e.(field.Map)
 		name, _ := m.Get("name")
 		if n, isString := name.(string); !ok || !isString || n == "" {
 			bad(fmt.Sprintf("spec.probeProxy.env[%d]", i), "must be a mapping with a name")
-		} else if n == prober.EnvName {
+		} else if n == prober.EnvName || n == prober.OSMEnvName {
 			bad(fmt.Sprintf("spec.probeProxy.env[%d].name", i), "%q is written by rewrite-probes itself", n)
 		}
 	}

@@ -200,3 +200,22 @@ func TestSchemaAndDocsFollowTheTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestWhatTheDialectOSMCannotHaveIsRefused(t *testing.T) {
+	for spec, want := range map[string]string{
+		"{dialect: osm, port: 15099}":                                   "`spec.port`: \"15099\" must not be given in the dialect osm",
+		"{dialect: osm, answeredBy: istio-proxy}":                       "`spec.answeredBy`: \"istio-proxy\" must be auto or probe-proxy",
+		"{dialect: osm, probeProxy: {name: envoy}}":                     "`spec.probeProxy.name`: \"envoy\"",
+		"{probeProxy: {env: [{name: OSM_KUBE_APP_PROBERS, value: x}]}}": "is written by rewrite-probes itself",
+		"{dialect: linkerd}":                                            "must be istio or osm",
+	} {
+		if _, err := decode(t, typed+"spec: "+spec+"\n"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+	for _, spec := range []string{"{dialect: osm}", "{dialect: osm, port: 15020, answeredBy: probe-proxy}"} {
+		if _, err := decode(t, typed+"spec: "+spec+"\n"); err != nil {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+}
