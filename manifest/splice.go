@@ -388,8 +388,7 @@ func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 	v := s.t.nodes[n]
 	// An empty collection or one of scalars says little: ask those around it.
 	seen := false
-	var learn func(n int32)
-	learn = func(n int32) {
+	learn := func(n int32) {
 		v := s.t.nodes[n]
 		if v.kind == mapping && v.child != 0 && !seen {
 			k := s.t.nodes[v.child]

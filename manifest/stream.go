@@ -402,7 +402,7 @@ func (s *Stream) addList(info *docInfo, end int, api, kind string) (done bool, e
 		return false, nil
 	}
 	if list.items.keyEnd == 0 {
-		return false, s.errorAt(info.start, errors.New("List: `items` must be there, if only as an empty list"))
+		return false, s.errorAt(info.start, fmt.Errorf("%s: `items` must be there, if only as an empty list", kind))
 	}
 	itemAPI, itemKind := "", ""
 	if !exact {
