@@ -22,7 +22,8 @@ ARG TARGETOS
 ARG TARGETARCH
 LABEL org.opencontainers.image.title="rewrite-probes" \
       org.opencontainers.image.description="KRM function: makes probes and HTTP hooks work in a mesh that demands mTLS"
-COPY dist/${TARGETOS}-${TARGETARCH}/rewrite-probes /rewrite-probes
+ARG BINARY=dist/${TARGETOS}-${TARGETARCH}/rewrite-probes
+COPY ${BINARY} /rewrite-probes
 USER 65532:65532
 ENTRYPOINT ["/rewrite-probes"]
 
@@ -31,7 +32,8 @@ ARG TARGETOS
 ARG TARGETARCH
 LABEL org.opencontainers.image.title="probe-proxy" \
       org.opencontainers.image.description="Sidecar: answers rewritten probes as the kubelet would have probed"
-COPY dist/${TARGETOS}-${TARGETARCH}/probe-proxy /probe-proxy
+ARG BINARY=dist/${TARGETOS}-${TARGETARCH}/probe-proxy
+COPY ${BINARY} /probe-proxy
 # Never 1337: the mesh would take its requests for the proxy's own.
 USER 65532:65532
 ENTRYPOINT ["/probe-proxy"]

@@ -89,6 +89,7 @@ e2e: ## run manifests before a real kubelet under enforced mTLS and a real API s
 .PHONY: delivery
 delivery: bin/kustomize ## run images, kpt, Helm and Argo CD's plugin server with the examples, and the docs' commands
 	$(GO) -C e2e/delivery test -timeout 40m ./...
+	$(GO) -C e2e/delivery/argocd test -timeout 40m ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzz test for FUZZTIME (30s)

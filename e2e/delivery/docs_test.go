@@ -203,6 +203,23 @@ func (b *block) run(t *testing.T, h *home, checkout string) {
 	}
 }
 
+// TestLinksOfTheDocumentationLeadSomewhere follows the relative links.
+func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	h := house(t)
+	for _, doc := range documents(t, h.source) {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(doc), m[1])); err != nil {
+				t.Errorf("%s: the link leads nowhere: %v", strings.TrimPrefix(doc, h.source+"/"), err)
+			}
+		}
+	}
+}
+
 func TestCommandsAreFoundInDocuments(t *testing.T) {
 	const text = "Text\n\n```sh\nmake a\n```\n\n<!-- not run: needs a cluster -->\n```sh\nmake b\n```\n\n" +
 		"```yaml\nmake: c\n```\n\n<!-- run in: examples -->\n\n- list\n\n<!-- run in: docs -->\n  ```sh\n  make d |\n    cat\n  ```\n"
