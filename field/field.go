@@ -65,21 +65,21 @@ func (p Path) Join(q Path) Path {
 // `spec.containers[0].livenessProbe.httpGet.port`, and keys that hold dots or
 // slashes in brackets: `metadata.annotations[sidecar.istio.io/inject]`.
 func (p Path) String() string {
-	var b strings.Builder
+	b := make([]byte, 0, 96)
 	for _, s := range p {
 		switch {
 		case s.IsIndex:
-			b.WriteString("[" + strconv.Itoa(s.Index) + "]")
+			b = append(strconv.AppendInt(append(b, '['), int64(s.Index), 10), ']')
 		case strings.ContainsAny(s.Key, "./"):
-			b.WriteString("[" + s.Key + "]")
+			b = append(append(append(b, '['), s.Key...), ']')
 		default:
-			if b.Len() > 0 {
-				b.WriteByte('.')
+			if len(b) > 0 {
+				b = append(b, '.')
 			}
-			b.WriteString(s.Key)
+			b = append(b, s.Key...)
 		}
 	}
-	return b.String()
+	return string(b)
 }
 
 // A Value is what an edit writes: nil, string, bool, int, [List] or [Map],

@@ -287,8 +287,7 @@ func isPlain(s string, inFlow bool) bool {
 	if _, old := oldBool(s); old {
 		return false
 	}
-	v, isString := resolve(s).(string)
-	return isString && v == s
+	return readsAsString(s)
 }
 
 // encodePlain writes a node of the full parser in the scanner's own form,

@@ -506,7 +506,7 @@ func plainTag(n *yaml.Node) error {
 			n.Style = yaml.DoubleQuotedStyle
 		}
 	case "!!int", "!!float", "!!bool", "!!null":
-		if _, isString := resolve(n.Value).(string); isString {
+		if readsAsString(n.Value) {
 			return fmt.Errorf("%q must not have the tag %s", n.Value, tag)
 		}
 		n.Style = 0

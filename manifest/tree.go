@@ -402,6 +402,15 @@ func mayBeNumber(s string) bool {
 	return points < 2
 }
 
+// readsAsString tells whether resolve would leave the plain scalar a string.
+func readsAsString(s string) bool {
+	if isText(s) {
+		return true
+	}
+	_, isString := resolve(s).(string)
+	return isString
+}
+
 // oldBool tells what YAML 1.1, and so kubectl, takes for a boolean that
 // YAML 1.2 takes for a string.
 func oldBool(s string) (value, ok bool) {

@@ -146,7 +146,13 @@ func (w *work) selected(s *slot, kind string) bool {
 	if s.name.IsHook() {
 		return r.Lifecycle || kind != kindHTTPGet
 	}
-	return map[string]bool{kindHTTPGet: r.HTTPGet, kindTCPSocket: r.TCPSocket, kindGRPC: r.GRPC}[kind]
+	switch kind {
+	case kindHTTPGet:
+		return r.HTTPGet
+	case kindTCPSocket:
+		return r.TCPSocket
+	}
+	return r.GRPC
 }
 
 // judgeEndpoint looks at what a handler dials, and when.

@@ -76,34 +76,32 @@ func (m Message) Sentence() string {
 
 // Result gives the message as a result of the KRM functions specification.
 func (m Message) Result() field.Map {
-	r := field.Map{
-		{Key: "message", Value: m.Sentence()},
-		{Key: "severity", Value: string(m.Severity)},
-	}
-	add := func(to *field.Map, key string, v field.Value) { *to = append(*to, field.Entry{Key: key, Value: v}) }
+	r := make(field.Map, 0, 6)
+	r = append(r, field.Entry{Key: "message", Value: m.Sentence()}, field.Entry{Key: "severity", Value: string(m.Severity)})
 	if m.Object.Kind != "" {
-		ref := field.Map{{Key: "apiVersion", Value: m.Object.APIVersion}, {Key: "kind", Value: m.Object.Kind}}
+		ref := make(field.Map, 0, 4)
+		ref = append(ref, field.Entry{Key: "apiVersion", Value: m.Object.APIVersion}, field.Entry{Key: "kind", Value: m.Object.Kind})
 		if m.Object.Namespace != "" {
-			add(&ref, "namespace", m.Object.Namespace)
+			ref = append(ref, field.Entry{Key: "namespace", Value: m.Object.Namespace})
 		}
-		add(&ref, "name", m.Object.Name)
-		add(&r, "resourceRef", ref)
-		if len(m.Field) > 0 {
-			f := field.Map{{Key: "path", Value: m.Field.String()}}
+		r = append(r, field.Entry{Key: "resourceRef", Value: append(ref, field.Entry{Key: "name", Value: m.Object.Name})})
+		if len(m.Field) > 0 { // a field needs a resourceRef
+			f := make(field.Map, 0, 3)
+			f = append(f, field.Entry{Key: "path", Value: m.Field.String()})
 			if m.Current != nil {
-				add(&f, "currentValue", m.Current)
+				f = append(f, field.Entry{Key: "currentValue", Value: m.Current})
 			}
 			if m.Proposed != nil {
-				add(&f, "proposedValue", m.Proposed)
+				f = append(f, field.Entry{Key: "proposedValue", Value: m.Proposed})
 			}
-			add(&r, "field", f)
+			r = append(r, field.Entry{Key: "field", Value: f})
 		}
 	}
 	if m.Object.File != "" {
-		add(&r, "file", field.Map{{Key: "path", Value: m.Object.File}, {Key: "index", Value: m.Object.Index}})
+		r = append(r, field.Entry{Key: "file", Value: field.Map{{Key: "path", Value: m.Object.File}, {Key: "index", Value: m.Object.Index}}})
 	}
 	if m.Reason != "" {
-		add(&r, "tags", field.Map{{Key: "reason", Value: m.Reason}})
+		r = append(r, field.Entry{Key: "tags", Value: field.Map{{Key: "reason", Value: m.Reason}}})
 	}
 	return r
 }
