@@ -1,28 +1,132 @@
 package injector
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/conformance/injector/istio"
+	"github.com/rewrite-probes/rewrite-probes/conformance/injector/kubernetes"
 )
 
-// notes are what the tests of this run found, for the proof.
-var notes []struct {
+// proofPage is the results page; the suites that ran own a section each,
+// between two markers.
+const proofPage = "../../docs/proof.md"
+
+// What the tests of this run found.
+var (
+	comparisons []column
+	passed      []row
+)
+
+// A column is one comparison with Istio's injector.
+type column struct {
 	title string
-	found fmt.Stringer
+	*tally
 }
 
-func note(title string, found fmt.Stringer) {
-	notes = append(notes, struct {
-		title string
-		found fmt.Stringer
-	}{title, found})
+// A row is one passage through Istio's injector.
+type row struct {
+	title string
+	*passage
 }
 
+// TestMain writes the proof when it is asked to and all tests have passed.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	for _, n := range notes {
-		fmt.Printf("# %s\n%s\n", n.title, n.found)
+	if code == 0 && os.Getenv("REWRITE_PROBES_PROOF") != "" {
+		if err := writeProof(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
 	}
 	os.Exit(code)
+}
+
+func writeProof() error {
+	if len(comparisons) != 4 || len(passed) != 2 {
+		return errors.New("the proof is not written: only some of the tests were run")
+	}
+	const begin, end = "<!-- begin injector -->\n", "<!-- end injector -->\n"
+	page, err := os.ReadFile(proofPage)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(page), begin)
+	_, after, ended := strings.Cut(rest, end)
+	switch {
+	case !found:
+		before = strings.TrimRight(string(page), "\n") + "\n\n"
+	case !ended:
+		return fmt.Errorf("%s: the section of the injector begins and does not end", proofPage)
+	}
+	return os.WriteFile(proofPage, []byte(before+begin+proof()+end+after), 0o644)
+}
+
+func proof() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `## Istio's injector
+
+The webhook of istio.io/istio %s with what its charts render by default, after the defaulting of
+k8s.io/kubernetes %s; and the same manifests, not defaulted, through rewrite-probes. Compared are every probe and hook
+and its entry in %s, decoded by Istio's types. A difference is explained where Istio's outcome without
+the mistakes below is ours exactly; all else is unexplained. Random workloads have the seeds 1 to %d.
+Run again: `+"`make conformance`"+`. %s.
+
+`, istio.Version(), kubernetes.Version(), istio.EnvName, workloads(), time.Now().UTC().Format(time.DateOnly))
+	table(&b, "| |", func(c column) string { return c.title })
+	b.WriteString("|---|" + strings.Repeat("---|", len(comparisons)) + "\n")
+	for _, r := range []struct {
+		title string
+		count func(*tally) int
+	}{
+		{"pods compared", func(s *tally) int { return s.pods }},
+		{"probes and hooks compared", func(s *tally) int { return s.places }},
+		{"equal", func(s *tally) int { return s.equal }},
+		{"explained", func(s *tally) int { return s.explainedAll }},
+		{"**unexplained**", func(s *tally) int { return len(s.unexplained) }},
+		{"probes and hooks rewritten by us", func(s *tally) int { return s.rewritten }},
+		{"pods of kinds that no webhook sees before their pods, rewritten by us all the same (mistake 12)", func(s *tally) int { return s.custom }},
+		{"pods in namespaces without injection, left as they are", func(s *tally) int { return s.uninjected }},
+		{"pods that the webhook refuses, of which we say why or change nothing", func(s *tally) int { return s.refusedBoth }},
+		{"pods that the API server refuses as they are, not compared", func(s *tally) int { return s.invalid }},
+	} {
+		table(&b, "| "+r.title+" |", func(c column) string { return fmt.Sprint(r.count(c.tally)) })
+	}
+	b.WriteString("\nMistakes of Istio's rewriting that are not repeated, and how often each is the explanation:\n\n")
+	table(&b, "| no. | mistake |", func(c column) string { return c.title })
+	b.WriteString("|---|---|" + strings.Repeat("---|", len(comparisons)) + "\n")
+	for _, m := range slices.SortedStableFunc(slices.Values(mistakes), func(a, b *mistake) int { return cmp.Compare(a.number, b.number) }) {
+		table(&b, fmt.Sprintf("| %d | %s |", m.number, m.what), func(c column) string { return fmt.Sprint(c.explained[m]) })
+	}
+	for _, reason := range slices.Sorted(maps.Keys(refusals)) {
+		m := refusals[reason]
+		table(&b, fmt.Sprintf("| %d | %s; we refuse the pod (`%s`) |", m.number, m.what, reason), func(c column) string { return fmt.Sprint(c.refused[m]) })
+	}
+	b.WriteString(`
+The reverse: what rewrite-probes made goes through the webhook, twice, and must come out with every probe, hook and
+entry as it went in, with one istio-proxy, accepted by the API server's validation.
+
+| rewritten with | pods, ordinary mode | pods, native mode | probes and hooks in each pod as they were | changed or lost |
+|---|---|---|---|---|
+`)
+	for _, p := range passed {
+		fmt.Fprintf(&b, "| %s | %d | %d | %d and %d | %d |\n", p.title, p.pods[istio.Ordinary], p.pods[istio.Native], p.kept[istio.Ordinary], p.kept[istio.Native], len(p.problems))
+	}
+	return b.String()
+}
+
+// table writes one row with a cell for every comparison.
+func table(b *strings.Builder, head string, cell func(column) string) {
+	b.WriteString(head)
+	for _, c := range comparisons {
+		b.WriteString(" " + cell(c) + " |")
+	}
+	b.WriteString("\n")
 }
