@@ -194,6 +194,8 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 		p = skipSpaces(in, p)
 	}
 
+	// What was the first line may have been deleted, and a blank one be first.
+	p = skipSpaces(in, p)
 	for p < n {
 		c := in[p]
 		if c <= ' ' {
