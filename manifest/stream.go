@@ -28,6 +28,7 @@ type Stream struct {
 	isList   bool        // a ResourceList
 	results  resultsText // where results go
 	splices  []splice    // what replaces parts of the input besides objects
+	beside   []splice    // objects that were added or removed
 	interned map[string]string
 
 	// The tree that was used last, and the one that checks edits.
@@ -475,7 +476,7 @@ func (s *Stream) FunctionConfig() *Object { return s.config }
 
 // Changed tells whether WriteTo would write something else than the input.
 func (s *Stream) Changed() bool {
-	return len(s.splices) > 0 || slices.ContainsFunc(s.objects, (*Object).Changed)
+	return len(s.splices)+len(s.beside) > 0 || slices.ContainsFunc(s.objects, (*Object).Changed)
 }
 
 // WriteTo writes the stream in the shape in which it came: what was not
@@ -517,6 +518,7 @@ func (s *Stream) allSplices() []splice {
 			all = append(all, splice{o.start, o.end, string(o.text)})
 		}
 	}
+	all = append(all, s.beside...) // behind what is added to the object at hand
 	slices.SortStableFunc(all, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
 	return all
 }
