@@ -62,11 +62,10 @@ func unhealthy(format string, args ...any) error {
 func (t *Target) checkHealth(ctx context.Context, call *Call) error {
 	g := t.prober.GRPC
 	port := strconv.Itoa(int(g.Port))
-	conn, stop, err := t.app.dial(ctx, port)
+	conn, stop, err := call.dial(ctx, t.app, port)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
 	defer stop()
 	req := &wire.Request{
 		URL:  &url.URL{Scheme: "http", Path: "/grpc.health.v1.Health/Check"},

@@ -108,11 +108,10 @@ func (t *Target) step(ctx context.Context, call *Call, first, req *wire.Request,
 	if req.URL.Host == "" {
 		return nil, nil, errors.New("URL has no host")
 	}
-	conn, stop, err := t.http.app.dial(ctx, port(req.URL))
+	conn, stop, err := call.dial(ctx, t.http.app, port(req.URL))
 	if err != nil {
 		return nil, nil, err
 	}
-	defer conn.Close()
 	defer stop()
 	res, exchange, err := t.roundTrip(ctx, conn, req)
 	if err != nil {

@@ -30,6 +30,25 @@ type Call struct {
 	// body makes of a timeout what the kubelet makes of it. It is called at
 	// most once, from another goroutine.
 	Early func(status int)
+
+	open []net.Conn // to the app
+}
+
+// dial opens a connection that is closed with the call.
+func (c *Call) dial(ctx context.Context, app App, port string) (conn net.Conn, stop func() bool, err error) {
+	conn, stop, err = app.dial(ctx, port)
+	if err == nil {
+		c.open = append(c.open, conn)
+	}
+	return conn, stop, err
+}
+
+// Close closes the connections that probing left open. It comes after the
+// answer has been sent: a system call that the caller need not wait for.
+func (c *Call) Close() {
+	for _, conn := range c.open {
+		_ = conn.Close() // the kubelet does not mind either
+	}
 }
 
 // earlyAfter is how long a body may take before the status is passed on alone.
@@ -116,7 +135,8 @@ func NewTarget(app App, key string, p *prober.Prober) (*Target, error) {
 func (t *Target) Hook() bool { return t.hook }
 
 // Probe probes the app once. It returns when the app has answered, the
-// probe's timeout has passed or ctx is done, whichever is first.
+// probe's timeout has passed or ctx is done, whichever is first. The caller
+// closes the call.
 func (t *Target) Probe(ctx context.Context, call *Call) *Answer {
 	if t.timeout > 0 {
 		var cancel context.CancelFunc
@@ -127,7 +147,7 @@ func (t *Target) Probe(ctx context.Context, call *Call) *Answer {
 	case t.http != nil:
 		return t.probeHTTP(ctx, call)
 	case t.prober.TCPSocket != nil:
-		return t.probeTCP(ctx)
+		return t.probeTCP(ctx, call)
 	default:
 		return t.probeGRPC(ctx, call)
 	}

@@ -47,7 +47,9 @@ func probeOnce(t *testing.T, key, server string, p *prober.Prober) *Answer {
 		t.Fatal(err)
 	}
 	header := textproto.MIMEHeader{"User-Agent": {"kube-probe/1.35"}, "Authorization": {"secret"}}
-	return target.Probe(context.Background(), &Call{Host: "127.0.0.1:15020", Port: "15020", Header: header, Start: time.Now()})
+	call := &Call{Host: "127.0.0.1:15020", Port: "15020", Header: header, Start: time.Now()}
+	defer call.Close()
+	return target.Probe(context.Background(), call)
 }
 
 func httpGet(scheme, path string) *prober.Prober {
@@ -176,7 +178,9 @@ func TestTheLocalhostTargetDialsLoopbackWhateverThePodsIP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := target.Probe(context.Background(), &Call{Start: time.Now()}); a.Status != 200 {
+	call := &Call{Start: time.Now()}
+	defer call.Close()
+	if a := target.Probe(context.Background(), call); a.Status != 200 {
 		t.Errorf("%+v", a)
 	}
 }

@@ -139,12 +139,17 @@ func (c *conn) answer(req *request) {
 	case !e.enter():
 		c.refuse(429, "too many calls of this probe at a time")
 	default:
-		c.sendAnswer(c.call(e, req))
+		call := &kubelet.Call{Host: req.host, Port: c.port, Header: req.header, Start: c.start}
+		if req.http11 && !e.target.Hook() {
+			call.Early = c.early
+		}
+		defer call.Close()
+		c.sendAnswer(c.call(e, call))
 	}
 }
 
 // call probes the app, for as long as the caller waits.
-func (c *conn) call(e *entry, req *request) *kubelet.Answer {
+func (c *conn) call(e *entry, call *kubelet.Call) *kubelet.Answer {
 	hook := e.target.Hook()
 	c.server.callBegins(hook)
 	defer c.server.callEnds(hook)
@@ -154,10 +159,6 @@ func (c *conn) call(e *entry, req *request) *kubelet.Answer {
 	w := &watch{conn: c, gone: cancel}
 	timer := time.AfterFunc(watchAfter, w.run)
 	defer w.stop(timer)
-	call := &kubelet.Call{Host: req.host, Port: c.port, Header: req.header, Start: c.start}
-	if req.http11 && !hook {
-		call.Early = c.early
-	}
 	a := e.target.Probe(ctx, call)
 	if ctx.Err() == nil {
 		e.record(c.server.log, a, time.Since(c.start))
