@@ -48,12 +48,20 @@ func Parse(s string) (Path, error) {
 
 // Key gives the path extended by the keys.
 func (p Path) Key(keys ...string) Path {
-	return append(p[:len(p):len(p)], NewPath(keys...)...)
+	q := make(Path, len(p)+len(keys))
+	copy(q, p)
+	for i, k := range keys {
+		q[len(p)+i].Key = k
+	}
+	return q
 }
 
 // Index gives the path extended by the index of a list item.
 func (p Path) Index(i int) Path {
-	return append(p[:len(p):len(p)], Step{Index: i, IsIndex: true})
+	q := make(Path, len(p)+1)
+	copy(q, p)
+	q[len(p)] = Step{Index: i, IsIndex: true}
+	return q
 }
 
 // Join gives the path followed by q.
