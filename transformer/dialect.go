@@ -15,8 +15,8 @@ import (
 // All slots of a pod are assigned at once, since the paths of some
 // conventions depend on how many containers have a probe of one type; a slot
 // may be given another port than its neighbour, headers of its own, or be left
-// alone. A convention that carries the originals outside the pod, in an
-// object beside the workload, gives no env and reads none.
+// alone. Where the answerer is told the originals outside the pod, in an
+// object beside the workload, annotations carry them for the next run.
 type dialect interface {
 	// answerers gives the values of [Options].AnsweredBy.
 	answerers() []string
@@ -47,9 +47,10 @@ type dialect interface {
 	assign(slots []*slot, a answerer) []*Handler
 	// looksRewritten tells whether a request is of the form that assign gives.
 	looksRewritten(h *HTTPGet) bool
-	// envName and encode give the env var that tells the answerer the originals.
+	// envName and encode give the env var that tells the answerer the originals;
+	// the value is "" where no env var is needed.
 	envName() string
-	encode(slots []*slot) (string, error)
+	encode(slots []*slot, a answerer) (string, error)
 	// decode reads the originals that a container carries; found is false
 	// where it carries none.
 	decode(c *Container) (originals map[string]*prober.Prober, found bool, err error)
@@ -61,8 +62,14 @@ type dialect interface {
 	listens(w *work, c *Container) []int
 	// annotate gives the annotations of the template as they must be: without
 	// what was added for the answerers in past, with what now needs (nil:
-	// nothing is rewritten).
-	annotate(annotations map[string]string, m mesh, past []answerer, now *answerer) map[string]string
+	// nothing is rewritten) to answer for the slots.
+	annotate(annotations map[string]string, m mesh, past []answerer, now *answerer, slots []*slot) map[string]string
+	// annotated reads the originals that annotations carry, nil where they
+	// carry none.
+	annotated(annotations map[string]string) (map[string]*prober.Prober, error)
+	// beside gives the object that must stand beside the workload for an
+	// answerer of the slots, nil for none.
+	beside(w *work, slots []*slot) *Beside
 }
 
 var dialects = map[string]dialect{"istio": istio{}, "osm": osm{}}

@@ -15,11 +15,11 @@ func (w *work) editAll(chosen []*slot) {
 	if len(chosen) > 0 {
 		now = &w.mesh.answerer
 		var err error
-		if value, err = w.p.dialect.encode(chosen); err != nil {
+		if value, err = w.p.dialect.encode(chosen, *now); err != nil {
 			panic(err) // strings and numbers always encode
 		}
 	}
-	w.editAnnotations(now)
+	w.editAnnotations(now, chosen)
 	w.editContainers(chosen, now, value)
 	for _, s := range w.slots {
 		switch {
@@ -35,13 +35,11 @@ func (w *work) edit(edits ...field.Edit) { w.edits = append(w.edits, edits...) }
 
 // editAnnotations makes the annotations of the template what the dialect
 // wants; a mapping that is emptied by that goes, and so does metadata.
-func (w *work) editAnnotations(now *answerer) {
+func (w *work) editAnnotations(now *answerer, chosen []*slot) {
 	have := w.annotations()
-	want := w.p.dialect.annotate(have, w.mesh, w.past(w.p.dialect), now)
+	want := w.p.dialect.annotate(have, w.mesh, w.past(w.p.dialect), now, chosen)
 	for _, d := range w.p.dialects[1:] {
-		if past := w.past(d); len(past) > 0 {
-			want = d.annotate(want, mesh{}, past, nil)
-		}
+		want = d.annotate(want, mesh{}, w.past(d), nil, nil)
 	}
 	if len(have) > 0 && len(want) == 0 {
 		path := w.template.Key("metadata")
@@ -90,7 +88,7 @@ func (w *work) editContainers(chosen []*slot, now *answerer, value string) {
 	}
 	switch {
 	case now == nil:
-	case now.who == AnsweredByProbeProxy:
+	case w.adds(chosen):
 		want := w.p.probeProxy(value)
 		existing := w.existingProbeProxy()
 		at := w.probeProxyPlace(chosen)
@@ -107,11 +105,21 @@ func (w *work) editContainers(chosen []*slot, now *answerer, value string) {
 			}
 		}
 		insert(at, want)
-	default:
+	case value != "":
 		keep = w.editProxy(value, insert)
 	}
 	w.removeCarriers(keep, added)
 	w.edit(inserts...)
+}
+
+// adds tells whether a container of ours answers some of the slots.
+func (w *work) adds(chosen []*slot) bool {
+	return slices.ContainsFunc(chosen, w.answeredByUs)
+}
+
+func (w *work) answeredByUs(s *slot) bool {
+	who := w.mesh.answerer.who
+	return who == AnsweredByProbeProxy || who == AnsweredByEnvoy && s.original.TCPSocket != nil
 }
 
 // existingProbeProxy gives the probe-proxy to be brought up to date, of

@@ -113,7 +113,7 @@ func (istio) looksRewritten(h *HTTPGet) bool {
 
 func (istio) envName() string { return prober.EnvName }
 
-func (istio) encode(slots []*slot) (string, error) {
+func (istio) encode(slots []*slot, _ answerer) (string, error) {
 	probers := make(map[string]*prober.Prober, len(slots))
 	for _, s := range slots {
 		probers[prober.Key(s.container.Name, s.name)] = s.prober()
@@ -166,7 +166,7 @@ func istioStatus(annotations map[string]string) (int, error) {
 func (d istio) survey(w *work) mesh {
 	m := mesh{present: d.isPresent(w), optOut: d.optOut(w)}
 	// What we excluded ourselves may be captured from now on.
-	m.captures = d.captures(d.annotate(w.annotations(), m, w.past(d), nil))
+	m.captures = d.captures(d.annotate(w.annotations(), m, w.past(d), nil, nil))
 	d.checkPortLists(w)
 	d.checkInjectSwitch(w)
 	m.proxyFirst = w.annotations()[istioNative] == "true"
@@ -349,7 +349,7 @@ func (istio) checkPortLists(w *work) {
 // annotate: Istio's own rewriter must stay off where its injector may see the
 // pod, and the mesh must not capture the port of a probe-proxy that runs
 // beside its proxy.
-func (istio) annotate(annotations map[string]string, m mesh, past []answerer, now *answerer) map[string]string {
+func (istio) annotate(annotations map[string]string, m mesh, past []answerer, now *answerer, _ []*slot) map[string]string {
 	out := maps.Clone(annotations)
 	if out == nil {
 		out = make(map[string]string)
@@ -380,6 +380,10 @@ func (istio) annotate(annotations map[string]string, m mesh, past []answerer, no
 	}
 	return out
 }
+
+func (istio) annotated(map[string]string) (map[string]*prober.Prober, error) { return nil, nil }
+
+func (istio) beside(*work, []*slot) *Beside { return nil }
 
 func addPort(annotations map[string]string, port int) {
 	v := annotations[istioExcludePorts]

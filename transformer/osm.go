@@ -24,6 +24,14 @@ const (
 	osmExcludePorts = "openservicemesh.io/inbound-port-exclusion-list"
 )
 
+// osmOriginals is an annotation of ours: what the ConfigMap beside the
+// workload tells Envoy, in the form of the env var.
+const osmOriginals = "rewrite-probes.io/osm-probers"
+
+// osmHealthcheckName is the name of probe-proxy where Envoy answers all but
+// tcpSocket, as OSM names the container that does the same.
+const osmHealthcheckName = "osm-healthcheck"
+
 const osmProxyName = "envoy"
 
 // osmReserved are the ports of the mesh's own proxy: admin, outbound, inbound
@@ -33,7 +41,9 @@ var osmReserved = []int{15000, 15001, 15003, 15010}
 // osmPorts are the ports of rewritten probes, which the mesh never captures.
 var osmPorts = prober.OSMPorts()
 
-func (osm) answerers() []string { return []string{AnsweredByAuto, AnsweredByProbeProxy} }
+func (osm) answerers() []string {
+	return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByEnvoy}
+}
 
 func (osm) checkPort(port int) error {
 	if port != prober.DefaultPort {
@@ -54,14 +64,18 @@ func (osm) proxyID() int64 { return 1500 }
 func (osm) isProxy(c *Container) bool { return c.Name == osmProxyName }
 
 // declare: nobody but probe-proxy answers by the env var, so that no proxy is
-// ever declared.
+// ever declared. Envoy is told by an object of its own.
 func (osm) declare() field.Map { return nil }
 
 func (d osm) survey(w *work) mesh {
 	ports, _, _ := listedPorts(w.annotations(), osmExcludePorts)
 	d.checkPortList(w)
+	who := AnsweredByProbeProxy
+	if w.p.opts.AnsweredBy == AnsweredByEnvoy {
+		who = AnsweredByEnvoy
+	}
 	return mesh{
-		answerer: answerer{AnsweredByProbeProxy, prober.OSMHealthcheckPort},
+		answerer: answerer{who, prober.OSMHealthcheckPort},
 		present:  d.isPresent(w),
 		optOut:   d.optOut(w),
 		captures: func(port int) bool {
@@ -230,17 +244,30 @@ func (osm) looksRewritten(h *HTTPGet) bool {
 
 func (osm) envName() string { return prober.OSMEnvName }
 
-func (osm) encode(slots []*slot) (string, error) {
+func (osm) encode(slots []*slot, a answerer) (string, error) {
+	return encodeEnv(osmProbers(slots, func(s *slot) bool {
+		return a.who != AnsweredByEnvoy || s.original.TCPSocket != nil
+	}))
+}
+
+// osmProbers gives the entries of the slots that are wanted.
+func osmProbers(slots []*slot, want func(*slot) bool) map[string]*prober.Prober {
 	probers := make(map[string]*prober.Prober, len(slots))
 	for _, s := range slots {
+		if !want(s) {
+			continue
+		}
 		key := prober.OSMKey(s.name, s.container.Name)
 		if s.original.HTTPGet != nil && !s.isTLS() {
 			key = text(s.becomes.HTTPGet.Path)
 		}
 		probers[key] = s.prober()
 	}
-	return encodeEnv(probers)
+	return probers
 }
+
+// forEnvoy tells whether Envoy answers the probe.
+func forEnvoy(s *slot) bool { return s.original.HTTPGet != nil }
 
 func (osm) decode(c *Container) (map[string]*prober.Prober, bool, error) {
 	return decodeEnv(c, prober.OSMEnvName, prober.DecodeOSM)
@@ -289,7 +316,49 @@ func osmPassedThrough(originals map[string]*prober.Prober, s *slot) *prober.Prob
 
 func (osm) listens(*work, *Container) []int { return osmPorts }
 
-// annotate: the mesh captures none of the ports, whoever answers there.
-func (osm) annotate(annotations map[string]string, _ mesh, _ []answerer, _ *answerer) map[string]string {
-	return maps.Clone(annotations)
+// annotate: the mesh captures none of the ports, whoever answers there. What
+// Envoy is told is noted.
+func (osm) annotate(annotations map[string]string, _ mesh, _ []answerer, now *answerer, slots []*slot) map[string]string {
+	out := maps.Clone(annotations)
+	delete(out, osmOriginals)
+	if now == nil || now.who != AnsweredByEnvoy {
+		return out
+	}
+	value, err := prober.Encode(osmProbers(slots, forEnvoy))
+	if err != nil {
+		panic(err) // strings and numbers always encode
+	}
+	if value == "" {
+		return out
+	}
+	if out == nil {
+		out = make(map[string]string)
+	}
+	out[osmOriginals] = value
+	return out
+}
+
+func (osm) annotated(annotations map[string]string) (map[string]*prober.Prober, error) {
+	value, set := annotations[osmOriginals]
+	if !set {
+		return nil, nil
+	}
+	originals, bad, err := prober.DecodeOSM(value)
+	if err == nil && len(bad) > 0 {
+		err = bad[0]
+	}
+	return originals, err
+}
+
+// beside: Envoy is told by a ConfigMap.
+func (osm) beside(w *work, slots []*slot) *Beside {
+	probers := osmProbers(slots, forEnvoy)
+	if w.mesh.answerer.who != AnsweredByEnvoy || len(probers) == 0 {
+		return nil
+	}
+	resources, err := envoyResourcesOf(probers)
+	if err != nil {
+		panic(err) // strings and numbers always encode
+	}
+	return envoyConfigMap(w.in.Kind, w.in.Workload.Name, w.in.NamespaceName, resources)
 }

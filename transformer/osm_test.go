@@ -10,7 +10,10 @@ import (
 
 func inOSM(o *transformer.Options) { o.Dialect = "osm" }
 
-func init() { configurations["osm"] = []option{inOSM} }
+func init() {
+	configurations["osm"] = []option{inOSM}
+	configurations["envoy"] = []option{inOSM, answeredBy("envoy")}
+}
 
 // osmEnv gives the decoded text of the env var of the dialect osm.
 func osmEnv(r result) string {
@@ -197,7 +200,7 @@ func TestAPortOfOSMThatTheAppHasIsAnError(t *testing.T) {
 func TestOptionsThatOSMCannotHaveAreRefused(t *testing.T) {
 	for want, opt := range map[string]option{
 		"fixed: 15901, 15902, 15903, 15904":       port(15099),
-		"must be one of auto, probe-proxy":        answeredBy("istio-proxy"),
+		"must be one of auto, probe-proxy, envoy": answeredBy("istio-proxy"),
 		"must not be 1500":                        func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", 1500) },
 		"must not have OSM_KUBE_APP_PROBERS":      func(o *transformer.Options) { o.ProbeProxy.Env = listOf(mapOf("name", "OSM_KUBE_APP_PROBERS")) },
 		"probeProxy.name \"envoy\" is the mesh's": func(o *transformer.Options) { o.ProbeProxy.Name = "envoy" },

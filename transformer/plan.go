@@ -10,6 +10,7 @@ const (
 	AnsweredByAuto       = "auto"
 	AnsweredByProbeProxy = "probe-proxy"
 	AnsweredByIstioProxy = "istio-proxy"
+	AnsweredByEnvoy      = "envoy" // in the dialect osm
 )
 
 // Where the container probe-proxy stands in a pod.
@@ -21,7 +22,7 @@ const (
 // Options is the part of the functionConfig that decides what is planned, its
 // defaults filled in (see [Defaults]).
 type Options struct {
-	Dialect    string // "istio"
+	Dialect    string // "istio" or "osm"
 	AnsweredBy string // one of the AnsweredBy constants
 	Port       int    // where rewritten probes go
 	Rewrite    Rewrite
@@ -89,6 +90,15 @@ type Plan struct {
 	Edits    []field.Edit
 	Findings []Finding
 	Probes   []Verdict // of every probe and hook of the template, in its order
+	// Beside is an object that belongs to the workload; nil where none is
+	// needed, and none was.
+	Beside *Beside
+}
+
+// A Beside is an object that stands beside a workload.
+type Beside struct {
+	APIVersion, Kind, Name, Namespace string
+	Value                             field.Map // nil where it must go
 }
 
 // Severity of a [Finding], in the words of a ResourceList's results.

@@ -39,6 +39,9 @@ func New(o Options) (*Planner, error) {
 	if err := d.checkPort(o.Port); err != nil {
 		return nil, err
 	}
+	if o.AnsweredBy == AnsweredByEnvoy && o.ProbeProxy.Name == Defaults().ProbeProxy.Name {
+		o.ProbeProxy.Name = osmHealthcheckName
+	}
 	p := &Planner{opts: o, dialect: d, dialects: allDialects(d)}
 	if err := p.checkSidecar(); err != nil {
 		return nil, err
@@ -182,7 +185,7 @@ func (w *work) judgeEndpoint(s *slot, kind string) {
 	case !w.mesh.captures(n):
 		w.leave(s, "port-not-captured", path.Key("port"), "the mesh does not capture port %d, so the probe works as it is", n)
 	case !w.answeredInTime(s):
-		w.leave(s, "starts-before-answerer", s.path, "container %q starts before the one that answers rewritten probes, so this one is left alone; %s", s.container.Name, w.startsEarlierCure())
+		w.leave(s, "starts-before-answerer", s.path, "container %q starts before the one that answers rewritten probes, so this one is left alone; %s", s.container.Name, w.startsEarlierCure(s))
 	}
 }
 
@@ -206,7 +209,7 @@ func (w *work) answeredInTime(s *slot) bool {
 	if !s.at.init {
 		return true
 	}
-	if w.mesh.answerer.who == AnsweredByProbeProxy {
+	if w.answeredByUs(s) {
 		return w.p.opts.ProbeProxy.Placement == PlacementNative
 	}
 	if w.mesh.proxyFirst {
@@ -216,9 +219,12 @@ func (w *work) answeredInTime(s *slot) bool {
 	return ok && s.at.startsAfter(at)
 }
 
-func (w *work) startsEarlierCure() string {
-	if w.mesh.answerer.who == AnsweredByProbeProxy {
+func (w *work) startsEarlierCure(s *slot) string {
+	if w.answeredByUs(s) {
 		return "`placement: native` starts probe-proxy first"
+	}
+	if w.mesh.answerer.who == AnsweredByEnvoy {
+		return "probe-proxy, with `answeredBy: probe-proxy` and `placement: native`, would start first"
 	}
 	return "probe-proxy with `placement: native`, on a port of its own, would start first"
 }
@@ -264,10 +270,10 @@ func (w *work) check(chosen []*slot) {
 		if w.isOurs(at) {
 			return
 		}
-		if a.who == AnsweredByProbeProxy && c.Name == w.p.opts.ProbeProxy.Name {
+		if w.adds(chosen) && c.Name == w.p.opts.ProbeProxy.Name {
 			w.say(w.finding("name-taken", w.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
 		}
-		if a.who == AnsweredByIstioProxy && w.p.dialect.isProxy(c) {
+		if a.who != AnsweredByProbeProxy && w.p.dialect.isProxy(c) {
 			return
 		}
 		for i, p := range c.Ports {
@@ -276,8 +282,10 @@ func (w *work) check(chosen []*slot) {
 			}
 		}
 	})
-	if a.who == AnsweredByProbeProxy {
+	if w.adds(chosen) {
 		w.checkProbeProxy()
+	}
+	if a.who == AnsweredByProbeProxy {
 		return
 	}
 	at, declared := w.proxyPlace()
@@ -310,9 +318,23 @@ func (w *work) finish(chosen []*slot) Plan {
 	slices.SortStableFunc(w.findings, func(a, b Finding) int { return cmp.Compare(rank[a.Severity], rank[b.Severity]) })
 	plan.Findings = w.findings
 	if !failed {
+		plan.Beside = w.beside(chosen)
+	}
+	if !failed {
 		plan.Edits = w.edits
 	}
 	return plan
+}
+
+// beside gives the object that the workload needs beside it, or the one that
+// must go with the rewriting that needed it.
+func (w *work) beside(chosen []*slot) *Beside {
+	b := w.p.dialect.beside(w, chosen)
+	if b == nil && len(w.annotated) > 0 {
+		b = envoyConfigMap(w.in.Kind, w.in.Workload.Name, w.in.NamespaceName, "")
+		b.Value = nil
+	}
+	return b
 }
 
 var rank = map[Severity]int{Error: 0, Warning: 1, Info: 2}

@@ -16,6 +16,7 @@ type work struct {
 	spec      field.Path
 	slots     []*slot
 	carriers  []*carrier
+	annotated []annotated
 	mesh      mesh
 	edits     []field.Edit
 	findings  []Finding
@@ -35,6 +36,12 @@ type carrier struct {
 	ours      bool // the whole container, not only its env var
 	used      bool // some probe is answered by it
 	raw       field.Map
+}
+
+// annotated are originals that annotations carry.
+type annotated struct {
+	dialect   dialect
+	originals map[string]*prober.Prober
 }
 
 func (c *carrier) answerer() answerer {
@@ -65,6 +72,15 @@ func newWork(p *Planner, in *Input) *work {
 		k.ours = p.isOurs(k)
 		w.carriers = append(w.carriers, k)
 	})
+	for _, d := range p.dialects {
+		originals, err := d.annotated(w.annotations())
+		if err != nil {
+			w.say(w.finding("env-unreadable", w.template.Key("metadata", "annotations"), "", "%v; the originals of the rewritten probes cannot be known", err))
+		}
+		if originals != nil {
+			w.annotated = append(w.annotated, annotated{d, originals})
+		}
+	}
 	names := w.containerNames()
 	containers(spec, func(at place, c *Container) {
 		if w.isOurs(at) {
@@ -113,6 +129,12 @@ func (w *work) recognise(s *slot, names []string) {
 		k.used, k.port = true, int(h.Port.Int)
 		return
 	}
+	for _, a := range w.annotated {
+		if p := a.dialect.original(a.originals, s, names); p != nil {
+			s.original, s.carried, s.foreign = handlerOf(p, h), true, a.dialect != w.p.dialect
+			return
+		}
+	}
 }
 
 func (w *work) containerPath(at place) field.Path {
@@ -147,7 +169,7 @@ func (w *work) past(d dialect) []answerer {
 
 // carrying tells whether the template carries our rewriting.
 func (w *work) carrying() bool {
-	return slices.ContainsFunc(w.carriers, func(k *carrier) bool { return k.used || k.ours })
+	return len(w.annotated) > 0 || slices.ContainsFunc(w.carriers, func(k *carrier) bool { return k.used || k.ours })
 }
 
 // isOurs tells whether the container at a place was added by us.

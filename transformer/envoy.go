@@ -1,0 +1,223 @@
+package transformer
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/prober"
+)
+
+// envoyTypes name the listeners and clusters of Open Service Mesh.
+var envoyTypes = []struct {
+	slot prober.Slot
+	name string
+}{{prober.Liveness, "liveness"}, {prober.Readiness, "readiness"}, {prober.Startup, "startup"}}
+
+// The types below are the part of Envoy's v3 API that is written here, in its
+// JSON form; a test reads it with Envoy's own types.
+type (
+	envoyConfig struct {
+		StaticResources envoyResources `json:"static_resources"`
+	}
+	envoyResources struct {
+		Listeners []envoyListener `json:"listeners"`
+		Clusters  []envoyCluster  `json:"clusters"`
+	}
+	envoyListener struct {
+		Name            string        `json:"name"`
+		Address         envoyAddress  `json:"address"`
+		ListenerFilters []envoyFilter `json:"listener_filters,omitempty"`
+		FilterChains    []envoyChain  `json:"filter_chains"`
+	}
+	envoyChain struct {
+		Match   *envoyChainMatch `json:"filter_chain_match,omitempty"`
+		Filters []envoyFilter    `json:"filters"`
+	}
+	envoyChainMatch struct {
+		TransportProtocol string `json:"transport_protocol"`
+	}
+	envoyFilter struct {
+		Name   string `json:"name"`
+		Config any    `json:"typed_config"`
+	}
+	envoyHTTP struct {
+		Type       string        `json:"@type"`
+		StatPrefix string        `json:"stat_prefix"`
+		Routes     envoyRoutes   `json:"route_config"`
+		Filters    []envoyFilter `json:"http_filters"`
+	}
+	envoyRoutes struct {
+		Name  string      `json:"name"`
+		Hosts []envoyHost `json:"virtual_hosts"`
+	}
+	envoyHost struct {
+		Name    string       `json:"name"`
+		Domains []string     `json:"domains"`
+		Routes  []envoyRoute `json:"routes"`
+	}
+	envoyRoute struct {
+		Match struct {
+			Path string `json:"path"`
+		} `json:"match"`
+		Route struct {
+			Cluster       string `json:"cluster"`
+			PrefixRewrite string `json:"prefix_rewrite"`
+			Timeout       string `json:"timeout"`
+		} `json:"route"`
+	}
+	envoyTCP struct {
+		Type       string `json:"@type"`
+		StatPrefix string `json:"stat_prefix"`
+		Cluster    string `json:"cluster"`
+	}
+	envoyTyped struct {
+		Type string `json:"@type"`
+	}
+	envoyCluster struct {
+		Name           string        `json:"name"`
+		Type           string        `json:"type"`
+		ConnectTimeout string        `json:"connect_timeout"`
+		Assignment     envoyEndpoint `json:"load_assignment"`
+	}
+	envoyEndpoint struct {
+		Cluster   string       `json:"cluster_name"`
+		Endpoints []envoyGroup `json:"endpoints"`
+	}
+	envoyGroup struct {
+		Endpoints []envoyHostPort `json:"lb_endpoints"`
+	}
+	envoyHostPort struct {
+		Endpoint struct {
+			Address envoyAddress `json:"address"`
+		} `json:"endpoint"`
+	}
+	envoyAddress struct {
+		Socket struct {
+			Address string `json:"address"`
+			Port    int    `json:"port_value"`
+		} `json:"socket_address"`
+	}
+)
+
+const envoyTypeURL = "type.googleapis.com/envoy.extensions."
+
+func envoySocket(host string, port int) (a envoyAddress) {
+	a.Socket.Address, a.Socket.Port = host, port
+	return a
+}
+
+// envoyResourcesOf gives the static resources of Envoy that answer the
+// probers, whose keys are those of the dialect osm; tcpSocket is not among
+// them. Equal probers give equal text.
+func envoyResourcesOf(probers map[string]*prober.Prober) (string, error) {
+	r := envoyResources{Listeners: []envoyListener{}, Clusters: []envoyCluster{}}
+	for _, t := range envoyTypes {
+		of := make(map[string]*prober.Prober)
+		ports := make(map[int]bool)
+		for key, p := range probers {
+			if _, slot, _ := prober.ParseOSMKey(key); slot == t.slot && p.HTTPGet != nil {
+				of[key] = p
+				ports[int(p.HTTPGet.Port)] = true
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		// One port, the usual case, has the name that OSM gives it.
+		name := func(port prober.Port) string {
+			if len(ports) == 1 {
+				return t.name + "_cluster"
+			}
+			return fmt.Sprintf("%s_cluster_%d", t.name, port)
+		}
+		for _, port := range slices.Sorted(maps.Keys(ports)) {
+			r.Clusters = append(r.Clusters, envoyClusterTo(name(prober.Port(port)), port))
+		}
+		r.Listeners = append(r.Listeners, envoyListenerOf(t.name, t.slot, of, name))
+	}
+	b, err := json.Marshal(envoyConfig{r})
+	return string(b), err
+}
+
+// envoyClusterTo: the app is dialled where OSM's Envoy dials it.
+func envoyClusterTo(name string, port int) envoyCluster {
+	var to envoyHostPort
+	to.Endpoint.Address = envoySocket("127.0.0.1", port)
+	return envoyCluster{
+		Name: name, Type: "STATIC", ConnectTimeout: "1s",
+		Assignment: envoyEndpoint{name, []envoyGroup{{[]envoyHostPort{to}}}},
+	}
+}
+
+func envoyListenerOf(name string, slot prober.Slot, probers map[string]*prober.Prober, cluster func(prober.Port) string) envoyListener {
+	l := envoyListener{Name: name + "_listener", Address: envoySocket("0.0.0.0", prober.OSMPort(slot))}
+	var routes []envoyRoute
+	var passed *prober.Prober
+	for _, key := range slices.Sorted(maps.Keys(probers)) {
+		p := probers[key]
+		if p.HTTPGet.Scheme == "HTTPS" {
+			passed = cmp.Or(passed, p) // all of one type go to one port
+			continue
+		}
+		var r envoyRoute
+		r.Match.Path = key
+		r.Route.Cluster, r.Route.PrefixRewrite = cluster(p.HTTPGet.Port), p.HTTPGet.Path
+		r.Route.Timeout = fmt.Sprintf("%ds", p.TimeoutSeconds)
+		routes = append(routes, r)
+	}
+	if passed != nil {
+		l.FilterChains = append(l.FilterChains, envoyChain{Filters: []envoyFilter{{"envoy.filters.network.tcp_proxy", envoyTCP{
+			Type:       envoyTypeURL + "filters.network.tcp_proxy.v3.TcpProxy",
+			StatPrefix: "health_probes", Cluster: cluster(passed.HTTPGet.Port),
+		}}}})
+	}
+	if routes == nil {
+		return l
+	}
+	if passed != nil { // both come in here: the first bytes tell them apart
+		l.ListenerFilters = []envoyFilter{{"envoy.filters.listener.tls_inspector", envoyTyped{envoyTypeURL + "filters.listener.tls_inspector.v3.TlsInspector"}}}
+		l.FilterChains[0].Match = &envoyChainMatch{"tls"}
+	}
+	l.FilterChains = append(l.FilterChains, envoyChain{Filters: []envoyFilter{{"envoy.filters.network.http_connection_manager", envoyHTTP{
+		Type:       envoyTypeURL + "filters.network.http_connection_manager.v3.HttpConnectionManager",
+		StatPrefix: "health_probes_http",
+		Routes:     envoyRoutes{"local_route", []envoyHost{{"local_service", []string{"*"}, routes}}},
+		Filters:    []envoyFilter{{"envoy.filters.http.router", envoyTyped{envoyTypeURL + "filters.http.router.v3.Router"}}},
+	}}}})
+	return l
+}
+
+// The ConfigMap with Envoy's static resources.
+const (
+	envoyDataKey   = "envoy.json"
+	managedByLabel = "app.kubernetes.io/managed-by"
+	managedBy      = "rewrite-probes"
+)
+
+// besideName gives the name of the object beside a workload. It has the kind,
+// since two workloads may have one name.
+func besideName(kind, name string) string {
+	return strings.ToLower(kind) + "-" + name + "-envoy-probes"
+}
+
+// envoyConfigMap gives the object that stands beside a workload.
+func envoyConfigMap(kind, name, namespace, resources string) *Beside {
+	b := &Beside{APIVersion: "v1", Kind: "ConfigMap", Name: besideName(kind, name), Namespace: namespace}
+	metadata := field.Map{{Key: "name", Value: b.Name}}
+	if namespace != "" {
+		metadata = append(metadata, field.Entry{Key: "namespace", Value: namespace})
+	}
+	metadata = append(metadata, field.Entry{Key: "labels", Value: field.Map{{Key: managedByLabel, Value: managedBy}}})
+	b.Value = field.Map{
+		{Key: "apiVersion", Value: "v1"},
+		{Key: "kind", Value: "ConfigMap"},
+		{Key: "metadata", Value: metadata},
+		{Key: "data", Value: field.Map{{Key: envoyDataKey, Value: resources}}},
+	}
+	return b
+}
