@@ -40,7 +40,7 @@ const maxReported = 10
 // with what Istio does instead and the number of that mistake.
 var refusals = map[string]*mistake{
 	"status-port-invalid": {number: 8, what: "a status port of 0, or one of the ports of Istio itself, is accepted, and nothing answers the rewritten probes"},
-	"annotation-invalid":  {number: 8, what: "a value of `sidecar.istio.io/rewriteAppHTTPProbers` that is no boolean is taken for true"},
+	"annotation-invalid":  {what: "a value of `sidecar.istio.io/rewriteAppHTTPProbers` that is no boolean is taken for true"},
 	"port-taken":          {number: 9, what: "an app that listens on the status port is not noticed"},
 }
 
@@ -73,12 +73,12 @@ func (s *tally) String() string {
 	fmt.Fprintf(&b, "pods %d (refused by the API server, so not compared: %d more)\n", s.pods, s.invalid)
 	fmt.Fprintf(&b, "probes and hooks %d: equal %d, explained %d, unexplained %d; %d of them rewritten\n", s.places, s.equal, s.explainedAll, len(s.unexplained), s.rewritten)
 	for _, m := range mistakes {
-		fmt.Fprintf(&b, "  %5d  mistake %d: %s\n", s.explained[m], m.number, m.what)
+		fmt.Fprintf(&b, "  %5d  %s\n", s.explained[m], m)
 	}
 	fmt.Fprintf(&b, "pods that the webhook refuses, of which we say why or change nothing: %d\n", s.refusedBoth)
 	for _, reason := range slices.Sorted(maps.Keys(refusals)) {
 		m := refusals[reason]
-		fmt.Fprintf(&b, "  %5d  refused by us alone (%s), mistake %d: %s\n", s.refused[m], reason, m.number, m.what)
+		fmt.Fprintf(&b, "  %5d  refused by us alone (%s): %s\n", s.refused[m], reason, m)
 	}
 	return b.String()
 }

@@ -1,6 +1,8 @@
 package injector
 
 import (
+	"fmt"
+
 	"istio.io/istio/pkg/kube/inject"
 
 	"github.com/rewrite-probes/rewrite-probes/conformance/injector/istio"
@@ -8,12 +10,18 @@ import (
 
 // A mistake is something that Istio's rewriting does and rewrite-probes must
 // not. It is written as a repair: what the outcome would be without it. The
-// number is that of the list under "Mistakes of Istio's rewriting that are not
-// repeated" in the proof.
+// numbers are those of the list in the proof; 0 is what Istio means to do.
 type mistake struct {
 	number int
 	what   string
 	repair func(c *comparison, at place, original, istio outcome) outcome
+}
+
+func (m *mistake) String() string {
+	if m.number == 0 {
+		return "by design: " + m.what
+	}
+	return fmt.Sprintf("mistake %d: %s", m.number, m.what)
 }
 
 // mistakes is the whole list of differences that are explained. The order
