@@ -35,7 +35,7 @@ type RewriteProbes struct {
 // Spec says what is rewritten and who answers.
 type Spec struct {
 	Dialect      string        `json:"dialect" enum:"istio,osm" default:"istio" doc:"The convention of paths, ports and env that rewritten probes follow: Istio's, or that of Open Service Mesh."`
-	AnsweredBy   string        `json:"answeredBy" enum:"auto,probe-proxy,istio-proxy" default:"auto" doc:"Who answers the rewritten probes: probe-proxy is injected; istio-proxy is Istio's own sidecar; auto takes istio-proxy where the pod template has that container or asks for its injection, else probe-proxy."`
+	AnsweredBy   string        `json:"answeredBy" enum:"auto,probe-proxy,istio-proxy,envoy" default:"auto" doc:"Who answers the rewritten probes: probe-proxy is injected; istio-proxy is Istio's own sidecar; envoy (dialect osm) is an Envoy that a ConfigMap beside the workload tells of them; auto takes istio-proxy where the pod template has that container or asks for its injection, else probe-proxy."`
 	Port         int           `json:"port" min:"1" max:"65535" default:"15020" doc:"Where the rewritten probes go; in the dialect osm the ports are fixed, 15901 to 15904, and this must not be given."`
 	Rewrite      []string      `json:"rewrite" enum:"httpGet,tcpSocket,grpc,lifecycle" default:"httpGet,tcpSocket,grpc,lifecycle" doc:"What is rewritten: the handlers of probes, and httpGet hooks (lifecycle)."`
 	ProbeProxy   ProbeProxy    `json:"probeProxy" doc:"The container that is injected."`
@@ -140,11 +140,14 @@ func (c *RewriteProbes) validate() error {
 			bad("spec.port", "\"%d\" must not be given in the dialect osm, whose ports are fixed: 15901 to 15904", s.Port)
 		}
 		if s.AnsweredBy == "istio-proxy" {
-			bad("spec.answeredBy", "%q must be auto or probe-proxy in the dialect osm", s.AnsweredBy)
+			bad("spec.answeredBy", "%q must be auto, probe-proxy or envoy in the dialect osm", s.AnsweredBy)
 		}
 		if s.ProbeProxy.Name == "envoy" {
 			bad("spec.probeProxy.name", "%q is the name of Open Service Mesh's own sidecar; choose another", s.ProbeProxy.Name)
 		}
+	}
+	if s.AnsweredBy == "envoy" && s.Dialect != "osm" {
+		bad("spec.answeredBy", "%q must be auto, probe-proxy or istio-proxy in the dialect %s", s.AnsweredBy, s.Dialect)
 	}
 	for i, e := range s.ProbeProxy.Env {
 		m, ok := e.(field.Map)

@@ -204,7 +204,8 @@ func TestSchemaAndDocsFollowTheTypes(t *testing.T) {
 func TestWhatTheDialectOSMCannotHaveIsRefused(t *testing.T) {
 	for spec, want := range map[string]string{
 		"{dialect: osm, port: 15099}":                                   "`spec.port`: \"15099\" must not be given in the dialect osm",
-		"{dialect: osm, answeredBy: istio-proxy}":                       "`spec.answeredBy`: \"istio-proxy\" must be auto or probe-proxy",
+		"{dialect: osm, answeredBy: istio-proxy}":                       "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy or envoy in the dialect osm",
+		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy or istio-proxy in the dialect istio",
 		"{dialect: osm, probeProxy: {name: envoy}}":                     "`spec.probeProxy.name`: \"envoy\"",
 		"{probeProxy: {env: [{name: OSM_KUBE_APP_PROBERS, value: x}]}}": "is written by rewrite-probes itself",
 		"{dialect: linkerd}":                                            "must be istio or osm",
@@ -213,7 +214,7 @@ func TestWhatTheDialectOSMCannotHaveIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
-	for _, spec := range []string{"{dialect: osm}", "{dialect: osm, port: 15020, answeredBy: probe-proxy}"} {
+	for _, spec := range []string{"{dialect: osm}", "{dialect: osm, port: 15020, answeredBy: probe-proxy}", "{dialect: osm, answeredBy: envoy}"} {
 		if _, err := decode(t, typed+"spec: "+spec+"\n"); err != nil {
 			t.Errorf("%s: %v", spec, err)
 		}

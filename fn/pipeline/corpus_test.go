@@ -66,6 +66,7 @@ func TestRealWorldManifestsAreRewrittenInPlace(t *testing.T) {
 			if n := report.Count(r.Messages, transformer.Error); n > 0 {
 				t.Fatalf("%d errors, the first: %s", n, r.Messages[0])
 			}
+			_, r = run(t, c.file, input, pipeline.Inspect)
 			if len(r.Templates) != c.workloads {
 				t.Errorf("%d pod templates were found, must be %d", len(r.Templates), c.workloads)
 			}

@@ -40,7 +40,7 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*repor
 	r.findNamespaces(streams)
 	for _, s := range streams {
 		r.inList = s.IsResourceList()
-		r.name = s.Name()
+		r.name, r.stream = s.Name(), s
 		for i, o := range s.Objects() {
 			r.index = i
 			r.object(o)
@@ -96,10 +96,11 @@ type run struct {
 	custom     []manifest.CustomTemplate
 	namespaces map[string]*transformer.Metadata
 
-	name   string        // of the stream at hand
-	inList bool          // the stream at hand is a ResourceList
-	index  int           // of the object in the stream at hand
-	ref    report.Object // the object at hand
+	stream *manifest.Stream // the one at hand
+	name   string           // of the stream at hand
+	inList bool             // the stream at hand is a ResourceList
+	index  int              // of the object in the stream at hand
+	ref    report.Object    // the object at hand
 	out    report.Report
 }
 
@@ -153,6 +154,7 @@ func (r *run) object(o *manifest.Object) {
 	}
 	var edits []field.Edit
 	var done []report.Template
+	var beside *transformer.Beside
 	failed := false
 	for _, ref := range templates {
 		t, plan, err := r.plan(o, metadata(meta), ref)
@@ -160,15 +162,19 @@ func (r *run) object(o *manifest.Object) {
 			r.fail(o, err)
 			return
 		}
-		r.out.Templates = append(r.out.Templates, t)
+		// Nobody is shown the templates of a ResourceList that is rewritten.
+		r.out.Add(t, r.mode == Inspect || !r.inList)
 		done = append(done, t)
 		edits = append(edits, plan.Edits...)
+		if plan.Beside != nil {
+			beside = plan.Beside
+		}
 		for _, f := range plan.Findings {
 			failed = failed || f.Severity == transformer.Error
 			r.say(o, f)
 		}
 	}
-	if failed || len(edits) == 0 {
+	if failed || !r.beside(o, beside, len(templates)) || len(edits) == 0 {
 		return
 	}
 	if r.mode != Inspect {
@@ -226,7 +232,7 @@ func (r *run) refer(o *manifest.Object) report.Object {
 func (r *run) say(o *manifest.Object, f transformer.Finding) {
 	m := report.Message{
 		Severity: f.Severity, Reason: f.Reason, Text: f.Message, Object: r.ref,
-		Field: f.Field, Current: f.Current, Proposed: f.Proposed,
+		Field: f.Field.String(), Current: f.Current, Proposed: f.Proposed,
 	}
 	if !r.inList {
 		m.Line = o.FieldLine(f.Field)

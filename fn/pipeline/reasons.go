@@ -9,6 +9,9 @@ import (
 
 // The reason keys of this package; those of the transformer are its own.
 const (
+	ReasonEnvoyConfig      = "envoy-config"
+	ReasonEnvoyTaken       = "envoy-config-taken"
+	ReasonEnvoyTemplates   = "envoy-several-templates"
 	ReasonHelmTemplate     = "helm-template"
 	ReasonInvalidManifest  = "invalid-manifest"
 	ReasonRestored         = "restored"
@@ -21,6 +24,15 @@ const (
 // Reasons gives every reason key that a run can report, sorted.
 func Reasons() []transformer.ReasonDoc {
 	all := append(transformer.Reasons(),
+		transformer.ReasonDoc{Key: ReasonEnvoyConfig, Severity: transformer.Info,
+			Cause: "The ConfigMap that tells Envoy of the probes was added, changed or taken away.",
+			Cure:  "Nothing to do."},
+		transformer.ReasonDoc{Key: ReasonEnvoyTaken, Severity: transformer.Error,
+			Cause: "An object of the name that is needed for what Envoy is told is there already, and is none of ours.",
+			Cure:  "Rename it, or give it the label `app.kubernetes.io/managed-by: rewrite-probes` to have it replaced."},
+		transformer.ReasonDoc{Key: ReasonEnvoyTemplates, Severity: transformer.Error,
+			Cause: "The object has several pod templates, whose probes one ConfigMap cannot tell apart.",
+			Cure:  "Use `answeredBy: probe-proxy` for it."},
 		transformer.ReasonDoc{Key: ReasonHelmTemplate, Severity: transformer.Warning,
 			Cause: "A file below a folder is no YAML yet, but a Helm template.",
 			Cure:  "Render the chart and pipe the result through rewrite-probes, or use it as Helm's post-renderer."},

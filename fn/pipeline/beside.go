@@ -1,0 +1,79 @@
+package pipeline
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/manifest"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// managedByLabel marks the objects that were added by this program, which
+// are the only ones that it changes or takes away.
+const managedByLabel = "app.kubernetes.io/managed-by"
+
+// beside brings the object that stands beside a workload to what the plan
+// says, in the same stream. Where it returns false there is a message why it
+// cannot be.
+func (r *run) beside(o *manifest.Object, b *transformer.Beside, templates int) bool {
+	if b == nil {
+		return true
+	}
+	if templates > 1 && b.Value != nil {
+		r.say(o, transformer.Finding{Severity: transformer.Error, Reason: ReasonEnvoyTemplates,
+			Message: fmt.Sprintf("has %d pod templates, and one ConfigMap for Envoy cannot serve several; it must be answered by probe-proxy", templates)})
+		return false
+	}
+	existing := r.find(b)
+	if existing != nil && existing.Labels()[managedByLabel] != "rewrite-probes" {
+		if b.Value == nil {
+			return true
+		}
+		r.say(o, transformer.Finding{Severity: transformer.Error, Reason: ReasonEnvoyTaken,
+			Message: fmt.Sprintf("ConfigMap %q is there already, without the label `%s: rewrite-probes`; its name is needed for what Envoy is told", b.Name, managedByLabel)})
+		return false
+	}
+	done, err := "", error(nil)
+	switch {
+	case r.mode == Inspect:
+	case existing == nil && b.Value != nil:
+		done, err = "added", o.AddAfter(b.Value)
+	case existing != nil && b.Value == nil:
+		done, err = "taken away", existing.Remove()
+	case existing != nil:
+		done, err = updateData(existing, b.Value)
+	}
+	if err != nil {
+		r.fail(o, err)
+		return false
+	}
+	if done != "" {
+		r.say(o, transformer.Finding{Severity: transformer.Info, Reason: ReasonEnvoyConfig,
+			Message: fmt.Sprintf("ConfigMap %q, which tells Envoy of the probes, was %s", b.Name, done)})
+	}
+	return true
+}
+
+// find gives the object in the stream at hand; nil where it is not there.
+func (r *run) find(b *transformer.Beside) *manifest.Object {
+	for _, o := range r.stream.Objects() {
+		if o.Kind() == b.Kind && o.APIVersion() == b.APIVersion && o.Name() == b.Name && o.Namespace() == b.Namespace {
+			return o
+		}
+	}
+	return nil
+}
+
+// updateData brings the data of an object to those of value.
+func updateData(o *manifest.Object, value field.Map) (done string, err error) {
+	want, _ := value.Get("data")
+	var have any
+	if _, err := o.Decode(field.NewPath("data"), &have); err != nil {
+		return "", err
+	}
+	if reflect.DeepEqual(have, want) {
+		return "", nil
+	}
+	return "brought up to date", o.Apply([]field.Edit{{Op: field.Set, Path: field.NewPath("data"), Value: want}})
+}
