@@ -2,6 +2,10 @@ package manifest
 
 import (
 	"bytes"
+	"iter"
+	"reflect"
+	"slices"
+	"unsafe"
 
 	"github.com/rewrite-probes/rewrite-probes/field"
 )
@@ -22,28 +26,22 @@ func (s *Stream) noteResults(info *docInfo) {
 
 // addResults writes the results behind those that are there, else as the
 // last field of the ResourceList.
-func (s *Stream) addResults(results []field.Map) error {
+func (s *Stream) addResults(results iter.Seq[field.Map]) error {
 	r := s.results
 	if r.ent.keyEnd != 0 {
 		return s.appendResults(results)
 	}
-	list := make(field.List, len(results))
-	for i, m := range results {
-		list[i] = m
-	}
 	l := layout{eol: s.eol(), wide: r.items.col > r.col, colon: ": ", comma: ", ", json: true}
 	if !r.flow {
 		l.json = false
-		at := r.end
-		if s.in[at-1] != '\n' {
-			at = min(lineEnd(s.in, at)+1, len(s.in))
-		}
-		var b []byte
-		if s.in[at-1] != '\n' {
-			b = append(b, l.eol...)
-		}
-		b = append(l.entry(appendSpaces(b, r.col), "results", list, r.col), l.eol...)
-		s.splices = append(s.splices, splice{at, at, string(b)})
+		s.addBlockResults(results, &l)
+		return nil
+	}
+	var list field.List
+	for m := range results {
+		list = append(list, m)
+	}
+	if len(list) == 0 {
 		return nil
 	}
 	at := r.end - 1
@@ -66,8 +64,44 @@ func (s *Stream) addResults(results []field.Map) error {
 	return nil
 }
 
+// addBlockResults writes the results one by one and in parts, since a large
+// list has many.
+func (s *Stream) addBlockResults(results iter.Seq[field.Map], l *layout) {
+	const part = 64 << 10
+	r := s.results
+	at := r.end
+	if s.in[at-1] != '\n' {
+		at = min(lineEnd(s.in, at)+1, len(s.in))
+	}
+	col := r.col
+	if l.wide {
+		col += 2
+	}
+	var b []byte
+	flush := func() {
+		if len(b) > 0 {
+			s.splices = append(s.splices, splice{at, at, unsafe.String(&b[0], len(b))})
+		}
+		b = make([]byte, 0, part+4<<10)
+	}
+	for m := range results {
+		if b == nil {
+			if s.in[at-1] != '\n' {
+				b = append(b, l.eol...)
+			}
+			b = append(l.key(appendSpaces(b, r.col), "results", false), ':')
+			b = append(b, l.eol...)
+		}
+		b = l.item(append(appendSpaces(b, col), "- "...), m, col)
+		if b = append(b, l.eol...); len(b) > part {
+			flush()
+		}
+	}
+	flush()
+}
+
 // appendResults edits the text of the field as if it were an object.
-func (s *Stream) appendResults(results []field.Map) error {
+func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
 	r := s.results
 	end := max(r.ent.end, r.ent.keyEnd)
 	start := r.ent.key
@@ -85,9 +119,14 @@ func (s *Stream) appendResults(results []field.Map) error {
 	if _, err := o.Decode(field.NewPath("results"), &old); err != nil {
 		return err
 	}
-	edits := make([]field.Edit, len(results))
-	for i, m := range results {
-		edits[i] = field.Edit{Op: field.Insert, Path: field.NewPath("results").Index(len(old)), Value: m}
+	var edits []field.Edit
+	for m := range results {
+		if !slices.ContainsFunc(old, func(o any) bool { return reflect.DeepEqual(o, m) }) {
+			edits = append(edits, field.Edit{Op: field.Insert, Path: field.NewPath("results").Index(len(old)), Value: m})
+		}
+	}
+	if len(edits) == 0 {
+		return nil
 	}
 	if err := o.Apply(edits); err != nil {
 		return err

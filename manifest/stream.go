@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -524,13 +525,11 @@ func (s *Stream) allSplices() []splice {
 }
 
 // AddResults appends to the results of the ResourceList; those that came in
-// stay. It must be called on a ResourceList only, and once.
-func (s *Stream) AddResults(results []field.Map) error {
+// stay, and one that is among them is not added again, so that a second run
+// gives the same list. It must be called on a ResourceList only, and once.
+func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
 	if !s.isList {
 		return &Error{File: s.name, Err: errors.New("results can be added to a ResourceList only")}
-	}
-	if len(results) == 0 {
-		return nil
 	}
 	return s.addResults(results)
 }

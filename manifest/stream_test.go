@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -137,7 +138,7 @@ func TestResultsAreAppended(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := mustRead(t, []byte(tt.in))
-			if err := s.AddResults(results); err != nil {
+			if err := s.AddResults(slices.Values(results)); err != nil {
 				t.Fatal(err)
 			}
 			if got := string(output(t, s)); got != tt.want {
@@ -145,7 +146,7 @@ func TestResultsAreAppended(t *testing.T) {
 			}
 		})
 	}
-	if err := mustRead(t, []byte("kind: A\n")).AddResults(results); err == nil {
+	if err := mustRead(t, []byte("kind: A\n")).AddResults(slices.Values(results)); err == nil {
 		t.Error("a plain stream has no results")
 	}
 }

@@ -170,7 +170,7 @@ func (r *Report) JSON(w io.Writer) error {
 		out.Templates = append(out.Templates, row)
 	}
 	for _, m := range r.Messages {
-		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, m.Text, m.Object, m.Line, m.Field.String()})
+		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, m.Text, m.Object, m.Line, m.Field})
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

@@ -43,8 +43,8 @@ type Message struct {
 	Reason            string // a key of docs/reasons.md
 	Text              string // one line; names the field, not the object
 	Object            Object
-	Line              int        // of the field; 0 where unknown
-	Field             field.Path // nil where no field is at fault
+	Line              int    // of the field; 0 where unknown
+	Field             string // its path; "" where no field is at fault
 	Current, Proposed field.Value
 }
 
@@ -85,9 +85,9 @@ func (m Message) Result() field.Map {
 			ref = append(ref, field.Entry{Key: "namespace", Value: m.Object.Namespace})
 		}
 		r = append(r, field.Entry{Key: "resourceRef", Value: append(ref, field.Entry{Key: "name", Value: m.Object.Name})})
-		if len(m.Field) > 0 { // a field needs a resourceRef
+		if m.Field != "" { // a field needs a resourceRef
 			f := make(field.Map, 0, 3)
-			f = append(f, field.Entry{Key: "path", Value: m.Field.String()})
+			f = append(f, field.Entry{Key: "path", Value: m.Field})
 			if m.Current != nil {
 				f = append(f, field.Entry{Key: "currentValue", Value: m.Current})
 			}

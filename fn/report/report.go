@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/rewrite-probes/rewrite-probes/field"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -10,8 +11,29 @@ import (
 // A Report is what a run found.
 type Report struct {
 	Messages  []Message
-	Templates []Template // every pod template that was looked at, in order
+	Templates []Template // every pod template that was looked at, in order, where they were kept
 	Changed   int        // objects that were changed, or would be
+
+	templates     int
+	probes, hooks map[transformer.State]int
+}
+
+// Add counts a pod template, and keeps it where the report is to show it.
+func (r *Report) Add(t Template, keep bool) {
+	if r.probes == nil {
+		r.probes, r.hooks = make(map[transformer.State]int), make(map[transformer.State]int)
+	}
+	r.templates++
+	for _, p := range t.Probes {
+		if p.Slot.IsHook() {
+			r.hooks[p.State]++
+		} else {
+			r.probes[p.State]++
+		}
+	}
+	if keep {
+		r.Templates = append(r.Templates, t)
+	}
 }
 
 // A Template is one pod template with its probes.
@@ -34,28 +56,20 @@ func (r *Report) Failed(strict bool) bool {
 }
 
 // Results gives all messages as results of a ResourceList.
-func (r *Report) Results() []field.Map {
-	all := make([]field.Map, len(r.Messages))
-	for i, m := range r.Messages {
-		all[i] = m.Result()
+func (r *Report) Results() iter.Seq[field.Map] {
+	return func(yield func(field.Map) bool) {
+		for _, m := range r.Messages {
+			if !yield(m.Result()) {
+				return
+			}
+		}
 	}
-	return all
 }
 
 // Summary says in one line what became of the probes: "2 objects with pod
 // templates, 1 changed: 3 probes and 1 hook rewritten; 1 left alone; 0 errors, 1 warning".
 func (r *Report) Summary() string {
-	probes, hooks := map[transformer.State]int{}, map[transformer.State]int{}
-	for _, t := range r.Templates {
-		for _, p := range t.Probes {
-			if p.Slot.IsHook() {
-				hooks[p.State]++
-			} else {
-				probes[p.State]++
-			}
-		}
-	}
-	s := plural(len(r.Templates), "pod template") + ", " + plural(r.Changed, "object") + " changed"
+	s := plural(r.templates, "pod template") + ", " + plural(r.Changed, "object") + " changed"
 	for _, part := range []struct {
 		state transformer.State
 		verb  string
@@ -63,7 +77,7 @@ func (r *Report) Summary() string {
 		{transformer.WouldRewrite, "rewritten"}, {transformer.WouldRestore, "restored"},
 		{transformer.Rewritten, "rewritten before"}, {transformer.LeftAlone, "left alone"}, {transformer.Refused, "refused"},
 	} {
-		if n, h := probes[part.state], hooks[part.state]; n+h > 0 {
+		if n, h := r.probes[part.state], r.hooks[part.state]; n+h > 0 {
 			s += "; " + countOf(n, h) + " " + part.verb
 		}
 	}
@@ -77,17 +91,14 @@ func (r *Report) Summary() string {
 // CheckSummary says in one line what check found.
 func (r *Report) CheckSummary() string {
 	probes, hooks := 0, 0
-	for _, t := range r.Templates {
-		for _, p := range t.Probes {
-			if p.Slot.IsHook() {
-				hooks++
-			} else {
-				probes++
-			}
-		}
+	for _, n := range r.probes {
+		probes += n
+	}
+	for _, n := range r.hooks {
+		hooks += n
 	}
 	e, w := Count(r.Messages, transformer.Error), Count(r.Messages, transformer.Warning)
-	return fmt.Sprintf("%s, %s, %s; %s, %s", plural(len(r.Templates), "pod template"),
+	return fmt.Sprintf("%s, %s, %s; %s, %s", plural(r.templates, "pod template"),
 		plural(probes, "probe"), plural(hooks, "hook"), plural(e, "error"), plural(w, "warning"))
 }
 
