@@ -24,7 +24,7 @@ func (w *work) editAll(chosen []*slot) {
 	for _, s := range w.slots {
 		switch {
 		case s.becomes != nil:
-			w.edit(s.edits(s.becomes)...)
+			w.edit(s.changes()...)
 		case s.carried:
 			w.edit(s.edits(s.original)...)
 		}
@@ -40,6 +40,9 @@ func (w *work) editAnnotations(now *answerer, chosen []*slot) {
 	want := w.p.dialect.annotate(have, w.mesh, w.past(w.p.dialect), now, chosen)
 	for _, d := range w.p.dialects[1:] {
 		want = d.annotate(want, mesh{}, w.past(d), nil, nil)
+	}
+	if maps.Equal(have, want) {
+		return
 	}
 	if len(have) > 0 && len(want) == 0 {
 		path := w.template.Key("metadata")

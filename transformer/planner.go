@@ -351,7 +351,7 @@ func (w *work) verdict(s *slot, failed bool) Verdict {
 	case s.becomes != nil:
 		v.After = address(s.becomes)
 		v.State = WouldRewrite
-		if len(s.edits(s.becomes)) == 0 {
+		if len(s.changes()) == 0 {
 			v.State = Rewritten
 		}
 	case s.carried:

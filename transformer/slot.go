@@ -24,6 +24,9 @@ type slot struct {
 	reason   string   // why it is not to be rewritten; "" where it is
 	port     int      // of original, resolved; 0 where it has none
 	becomes  *Handler // nil where it is not rewritten
+
+	compared bool         // changed is what changes gave
+	changed  []field.Edit // from current to becomes
 }
 
 // A place is where a container stands.
@@ -332,6 +335,14 @@ func headerList(headers []HTTPHeader) field.List {
 		list = append(list, field.Map{{Key: "name", Value: x.Name}, {Key: "value", Value: x.Value}})
 	}
 	return list
+}
+
+// changes gives what makes the slot's handler what it becomes.
+func (s *slot) changes() []field.Edit {
+	if !s.compared {
+		s.compared, s.changed = true, s.edits(s.becomes)
+	}
+	return s.changed
 }
 
 // edits gives what makes the slot's handler want. What another dialect added
