@@ -127,7 +127,7 @@ func sentence(name string) string {
 		}
 		b.WriteString(strings.ToLower(string(r)))
 	}
-	return strings.NewReplacer("istios", "Istio's", "a p i", "API").Replace(b.String())
+	return strings.NewReplacer("istios", "Istio's", "a p i", "API", "o s m", "OSM").Replace(b.String())
 }
 
 // eventually tries until it works or the time is over.

@@ -1,0 +1,43 @@
+package kubelet
+
+import "testing"
+
+// osmPorts are not captured by Open Service Mesh; the stand-in has Istio's
+// rules and is told.
+const osmPorts = "15901,15902,15903,15904"
+
+// The dialect of Open Service Mesh has no form for grpc and hooks; those
+// pods fare in it as they do without rewriting.
+func TestPodsFareAsExpectedInTheDialectOSM(t *testing.T) {
+	t.Parallel()
+	for _, p := range []struct {
+		name string
+		want verdict
+	}{
+		{"http", ready},
+		{"named-port", ready},
+		{"https", ready},
+		{"tcp", ready},
+		{"tcp-dead", neverReady},
+		{"tcp-dead-liveness", restarted},
+		{"failing", neverReady},
+		{"request", ready},
+		{"redirect", ready},
+		{"slow-start", ready},
+		{"job", succeeded},
+		{"grpc", neverReadyAndRestarted},
+	} {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			manifest := pod(t, p.name, "osm")
+			metadata := manifest["metadata"].(map[string]any)
+			annotations, ok := metadata["annotations"].(map[string]any)
+			if !ok {
+				annotations = make(map[string]any)
+				metadata["annotations"] = annotations
+			}
+			annotations[excludeAnnotation] = osmPorts
+			judge(t, p.name+"-osm", p.want, manifest)
+		})
+	}
+}
