@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/conformance/injector/istio"
-	"github.com/rewrite-probes/rewrite-probes/conformance/injector/kubernetes"
 )
 
 // proofPage is the results page; the suites that ran own a section each,
@@ -80,7 +79,7 @@ and its entry in %s, decoded by Istio's types. A difference is explained where I
 the mistakes below is ours exactly; all else is unexplained. Random workloads have the seeds 1 to %d.
 Run again: `+"`make conformance`"+`. %s.
 
-`, istio.Version(), kubernetes.Version(), istio.EnvName, workloads(), time.Now().UTC().Format(time.DateOnly))
+`, version("istio.io/istio"), version("k8s.io/kubernetes"), istio.EnvName, workloads(), time.Now().UTC().Format(time.DateOnly))
 	table(&b, "| |", func(c column) string { return c.title })
 	b.WriteString("|---|" + strings.Repeat("---|", len(comparisons)) + "\n")
 	for _, r := range []struct {
@@ -93,7 +92,7 @@ Run again: `+"`make conformance`"+`. %s.
 		{"explained", func(s *tally) int { return s.explainedAll }},
 		{"**unexplained**", func(s *tally) int { return len(s.unexplained) }},
 		{"probes and hooks rewritten by us", func(s *tally) int { return s.rewritten }},
-		{"pods of kinds that no webhook sees before their pods, rewritten by us all the same (mistake 12)", func(s *tally) int { return s.custom }},
+		{"pod templates of custom kinds, which only we look at (mistake 12)", func(s *tally) int { return s.custom }},
 		{"pods in namespaces without injection, left as they are", func(s *tally) int { return s.uninjected }},
 		{"pods that the webhook refuses, of which we say why or change nothing", func(s *tally) int { return s.refusedBoth }},
 		{"pods that the API server refuses as they are, not compared", func(s *tally) int { return s.invalid }},
@@ -130,6 +129,20 @@ entry as it went in, with one istio-proxy, accepted by the API server's validati
 		fmt.Fprintf(&b, "| %s | %d | %d | %d and %d | %d |\n", p.title, p.pods[istio.Ordinary], p.pods[istio.Native], p.kept[istio.Ordinary], p.kept[istio.Native], len(p.problems))
 	}
 	return b.String()
+}
+
+// version gives the version of a module that go.mod requires.
+func version(module string) string {
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		return "unknown"
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == module {
+			return f[1]
+		}
+	}
+	return "unknown"
 }
 
 // table writes one row with a cell for every comparison.

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -69,11 +68,11 @@ func New() (*Injector, error) {
 	}
 	m, err := mesh.ApplyMeshConfig(meshText, mesh.DefaultMeshConfig())
 	if err != nil {
-		return nil, fmt.Errorf("Istio's mesh config: %w", err)
+		return nil, fmt.Errorf("the mesh config of Istio: %w", err)
 	}
 	c, err := inject.UnmarshalConfig([]byte(config))
 	if err != nil {
-		return nil, fmt.Errorf("Istio's injection config: %w", err)
+		return nil, fmt.Errorf("the injection config of Istio: %w", err)
 	}
 	// With the switch off the webhook asks no cluster for the versions of its
 	// nodes, and reads the switch at each request.
@@ -103,7 +102,7 @@ func rendered() (config, values, meshConfig string, err error) {
 		}
 	}
 	if config == "" || values == "" || meshConfig == "" {
-		return "", "", "", errors.New("Istio's charts have no injection config, values or mesh config")
+		return "", "", "", errors.New("the charts of Istio have no injection config, values or mesh config")
 	}
 	return config, values, meshConfig, nil
 }
@@ -201,15 +200,4 @@ func Probers(value string) (inject.KubeAppProbers, error) {
 	}
 	var probers inject.KubeAppProbers
 	return probers, json.Unmarshal([]byte(value), &probers)
-}
-
-// Version gives the version of Istio's module.
-func Version() string {
-	info, _ := debug.ReadBuildInfo()
-	for _, m := range info.Deps {
-		if m.Path == "istio.io/istio" {
-			return m.Version
-		}
-	}
-	return "unknown"
 }

@@ -6,7 +6,6 @@ package kubernetes
 import (
 	"cmp"
 	"fmt"
-	"runtime/debug"
 
 	corev1 "k8s.io/api/core/v1"
 	podutil "k8s.io/kubernetes/pkg/api/pod"
@@ -52,15 +51,4 @@ func Validate(pod *corev1.Pod) error {
 // variables that are defined before it.
 func Expand(value string, env map[string]string) string {
 	return expansion.Expand(value, expansion.MappingFuncFor(env))
-}
-
-// Version gives the version of Kubernetes' module.
-func Version() string {
-	info, _ := debug.ReadBuildInfo()
-	for _, m := range info.Deps {
-		if m.Path == "k8s.io/kubernetes" {
-			return m.Version
-		}
-	}
-	return "unknown"
 }
