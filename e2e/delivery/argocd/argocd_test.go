@@ -240,15 +240,17 @@ func startServer(t *testing.T) *server {
 	}
 	t.Cleanup(func() { os.RemoveAll(sockets) })
 	log := &strings.Builder{}
-	cmd := exec.Command(self, "--config-dir-path", filepath.Join(root, "examples", "argocd"))
+	cmd := exec.Command(self, "--config-dir-path", installPlugin(t, filepath.Join(root, "examples", "argocd")))
 	cmd.Env = append(os.Environ(), asServer+"=1", "ARGOCD_PLUGINSOCKFILEPATH="+sockets, "ARGOCD_CMP_WORKDIR="+t.TempDir(),
 		"PATH="+filepath.Join(root, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = log, log, 5*time.Second
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		cmd.Process.Signal(os.Interrupt)
+		// The server does not end when asked to: it waits for its stop channel
+		// and leaves the listener open.
+		cmd.Process.Kill()
 		cmd.Wait()
 		if t.Failed() {
 			t.Logf("the plugin server's log:\n%s", log)
@@ -264,6 +266,30 @@ func startServer(t *testing.T) *server {
 			t.Fatalf("the plugin server does not listen at %s", socket)
 		}
 	}
+}
+
+// installPlugin puts the plugin where the server of the test reads it, in
+// place of the folder that it has in the sidecar of a repo-server.
+func installPlugin(t *testing.T, from string) string {
+	t.Helper()
+	const installed = "/home/argocd/cmp-server/config/"
+	plugin, err := os.ReadFile(filepath.Join(from, "plugin.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(plugin), installed) {
+		t.Fatalf("plugin.yaml must name a file in %s", installed)
+	}
+	script, err := os.ReadFile(filepath.Join(from, "generate.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := write(t, map[string]string{"generate.sh": string(script)})
+	text := strings.ReplaceAll(string(plugin), installed, dir+"/")
+	if err := os.WriteFile(filepath.Join(dir, "plugin.yaml"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // client finds the plugin as the repo-server does: by discovery where the

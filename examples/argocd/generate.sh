@@ -1,0 +1,13 @@
+#!/bin/sh
+# What plugin.yaml runs in the folder of an application: render it, and take it
+# through rewrite-probes. It fails closed: an empty output would make Argo CD,
+# with prune, delete everything.
+set -eu
+set --
+if [ -n "${PARAM_CONFIG:-}" ]; then set -- "$@" --config "$PARAM_CONFIG"; fi
+# Argo CD shows what a plugin writes to stderr only when it fails.
+if [ "${PARAM_STRICT:-true}" = true ]; then set -- "$@" --strict; fi
+rendered=$(kustomize build .)
+result=$(printf '%s\n' "$rendered" | rewrite-probes "$@" -)
+[ -n "$result" ] || { echo "error: rewrite-probes gave nothing back" >&2; exit 1; }
+printf '%s\n' "$result"
