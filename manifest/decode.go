@@ -311,12 +311,33 @@ func (d *decoder) structure(n int32, v reflect.Value) error {
 	return nil
 }
 
+// strings reads labels and annotations, which every object has, without
+// reflection.
+func (d *decoder) strings(n int32, into *map[string]string) error {
+	m := make(map[string]string)
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		key := d.t.keyOf(c)
+		d.path = append(d.path, field.Step{Key: key})
+		var value string
+		if err := d.decode(c, reflect.ValueOf(&value).Elem()); err != nil {
+			return err
+		}
+		m[key] = value
+		d.path = d.path[:len(d.path)-1]
+	}
+	*into = m
+	return nil
+}
+
 func (d *decoder) mapping(n int32, v reflect.Value) error {
 	if d.t.nodes[n].kind != mapping {
 		return d.wrong(n, "a mapping")
 	}
 	if err := d.unique(n); err != nil {
 		return err
+	}
+	if m, ok := v.Addr().Interface().(*map[string]string); ok && !d.strict {
+		return d.strings(n, m)
 	}
 	m := reflect.MakeMap(v.Type())
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
