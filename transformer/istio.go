@@ -273,9 +273,9 @@ func (istio) checkInjectSwitch(w *work) {
 }
 
 // optOut finds what keeps Istio, or Istio's rewriting, out of the pod.
-func (istio) optOut(w *work) *Finding {
+func (d istio) optOut(w *work) *Finding {
 	const what = "the mesh does not capture this pod"
-	if f := w.switchedOff(istioRewrite, "istio-opt-out", &w.in.Template.Metadata, w.template.Key("metadata"), "template"); f != nil && !w.carrying() {
+	if f := w.switchedOff(istioRewrite, "istio-opt-out", &w.in.Template.Metadata, w.template.Key("metadata"), "template"); f != nil && len(w.past(d)) == 0 {
 		return f
 	}
 	if _, misplaced := w.in.Workload.Annotations[istioRewrite]; misplaced && w.hasOwnMetadata() {

@@ -95,7 +95,7 @@ func (g generator) template() string {
 	if g.IntN(3) == 0 {
 		metadata += "annotations:\n  " + g.pick("a: b",
 			`traffic.sidecar.istio.io/excludeInboundPorts: "80"`, `traffic.sidecar.istio.io/includeInboundPorts: "80,8080"`,
-			`status.sidecar.istio.io/port: "15031"`, `rewrite-probes.io/skip-containers: c0`, `sidecar.istio.io/rewriteAppHTTPProbers: "false"`) + "\n"
+			`status.sidecar.istio.io/port: "15031"`, `openservicemesh.io/sidecar-injection: disabled`, `openservicemesh.io/inbound-port-exclusion-list: "80"`, `rewrite-probes.io/skip-containers: c0`, `sidecar.istio.io/rewriteAppHTTPProbers: "false"`) + "\n"
 	}
 	if n := g.IntN(3); n > 0 && g.IntN(2) == 0 {
 		spec += "initContainers:\n"
@@ -118,8 +118,8 @@ func (g generator) template() string {
 // leaves nothing of ours; from what can be given back to the letter, it gives
 // the template back.
 func TestAnyTemplateSurvivesAnyConfiguration(t *testing.T) {
-	names := []string{"auto", "container", "beside", "other", "istio-proxy", "pulled", "only http"}
-	for seed := range uint64(400) {
+	names := []string{"auto", "container", "beside", "other", "istio-proxy", "pulled", "only http", "osm", "envoy"}
+	for seed := range uint64(600) {
 		g := generator{Rand: rand.New(rand.NewPCG(seed, 1)), faithful: seed%2 == 0}
 		before := g.template()
 		text := before
@@ -138,7 +138,7 @@ func TestAnyTemplateSurvivesAnyConfiguration(t *testing.T) {
 			text = r.text
 		}
 		back := restore(t, text)
-		if strings.Contains(back.text, "ISTIO_KUBE_APP_PROBERS") || strings.Contains(back.text, "probe-proxy") {
+		if strings.Contains(back.text, "KUBE_APP_PROBERS") || strings.Contains(back.text, "probe-proxy") || strings.Contains(back.text, "osm-") {
 			t.Fatalf("seed %d: something of ours is left in\n%s", seed, back.text)
 		}
 		if again := restore(t, back.text); len(again.Edits) != 0 {

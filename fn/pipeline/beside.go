@@ -20,9 +20,12 @@ func (r *run) beside(o *manifest.Object, b *transformer.Beside, templates int) b
 	if b == nil {
 		return true
 	}
-	if templates > 1 && b.Value != nil {
-		r.say(o, transformer.Finding{Severity: transformer.Error, Reason: ReasonEnvoyTemplates,
-			Message: fmt.Sprintf("has %d pod templates, and one ConfigMap for Envoy cannot serve several; it must be answered by probe-proxy", templates)})
+	if b.Value != nil && (templates > 1 || o.Name() == "") {
+		what := "has no name, and its ConfigMap for Envoy is named for it"
+		if templates > 1 {
+			what = fmt.Sprintf("has %d pod templates, and one ConfigMap for Envoy cannot serve several", templates)
+		}
+		r.say(o, transformer.Finding{Severity: transformer.Error, Reason: ReasonEnvoyUnfit, Message: what + "; it must be answered by probe-proxy"})
 		return false
 	}
 	existing := r.find(b)

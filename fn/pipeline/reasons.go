@@ -11,7 +11,7 @@ import (
 const (
 	ReasonEnvoyConfig      = "envoy-config"
 	ReasonEnvoyTaken       = "envoy-config-taken"
-	ReasonEnvoyTemplates   = "envoy-several-templates"
+	ReasonEnvoyUnfit       = "envoy-unfit"
 	ReasonHelmTemplate     = "helm-template"
 	ReasonInvalidManifest  = "invalid-manifest"
 	ReasonRestored         = "restored"
@@ -30,8 +30,8 @@ func Reasons() []transformer.ReasonDoc {
 		transformer.ReasonDoc{Key: ReasonEnvoyTaken, Severity: transformer.Error,
 			Cause: "An object of the name that is needed for what Envoy is told is there already, and is none of ours.",
 			Cure:  "Rename it, or give it the label `app.kubernetes.io/managed-by: rewrite-probes` to have it replaced."},
-		transformer.ReasonDoc{Key: ReasonEnvoyTemplates, Severity: transformer.Error,
-			Cause: "The object has several pod templates, whose probes one ConfigMap cannot tell apart.",
+		transformer.ReasonDoc{Key: ReasonEnvoyUnfit, Severity: transformer.Error,
+			Cause: "The object has several pod templates or no name, so no ConfigMap can be its own.",
 			Cure:  "Use `answeredBy: probe-proxy` for it."},
 		transformer.ReasonDoc{Key: ReasonHelmTemplate, Severity: transformer.Warning,
 			Cause: "A file below a folder is no YAML yet, but a Helm template.",
