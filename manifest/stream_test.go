@@ -240,8 +240,8 @@ func TestPodTemplatesOfUnknownKindsAreFoundByTheirProbes(t *testing.T) {
 		in, want string
 		found    bool
 	}{
-		{"{apiVersion: x.io/v1, kind: X, spec: {a: {template: {spec: {containers: [{name: a}, {livenessProbe: {}}]}}}}}", "spec.a.template", true},
-		{"{apiVersion: x.io/v1, kind: X, spec: {a: [1, {b: {containers: [{lifecycle: {}}]}}]}}", "spec.a[1].b", true},
+		{"{apiVersion: x.io/v1, kind: X, spec: {a: {template: {spec: {containers: [{name: a}, {livenessProbe: {grpc: {port: 1}}}]}}}}}", "spec.a.template", true},
+		{"{apiVersion: x.io/v1, kind: X, spec: {a: [1, {b: {containers: [{lifecycle: {preStop: {httpGet: {port: 1}}}}]}}]}}", "spec.a[1].b", true},
 		{"{apiVersion: x.io/v1, kind: X, spec: {containers: [{name: a}]}}", "", false},
 		{"{apiVersion: x.io/v1, kind: X, spec: {containers: {livenessProbe: {}}}}", "", false},
 	} {

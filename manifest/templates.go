@@ -182,7 +182,7 @@ func (o *Object) length(path field.Path) (int, error) {
 
 // FindPodTemplate searches an object of an unknown kind for something that
 // looks like a pod template: a mapping with a list of containers of which one
-// has a probe or a hook. The path is that of the mapping whose spec that is,
+// has a probe or a hook over the network. The path is that of the mapping whose spec that is,
 // fit for a CustomTemplate unless it crosses a list; where the mapping is no
 // spec, its own.
 func (o *Object) FindPodTemplate() (path field.Path, found bool) {
@@ -221,8 +221,16 @@ func (t *tree) findPodSpec(n int32, path field.Path) (field.Path, bool) {
 	return nil, false
 }
 
+// within is get where n may be missing or no mapping.
+func (t *tree) within(n int32, key string) int32 {
+	if n == 0 || t.nodes[n].kind != mapping {
+		return 0
+	}
+	return t.get(n, key)
+}
+
 // hasHandlers tells whether an item of a list of containers has a probe or a
-// hook.
+// hook that goes over the network.
 func (t *tree) hasHandlers(n int32) bool {
 	if t.nodes[n].kind != sequence {
 		return false
@@ -231,8 +239,12 @@ func (t *tree) hasHandlers(n int32) bool {
 		if t.nodes[c].kind != mapping {
 			continue
 		}
-		for _, key := range []string{"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"} {
-			if h := t.get(c, key); h != 0 && t.nodes[h].kind == mapping {
+		hooks := t.get(c, "lifecycle")
+		for _, h := range []int32{
+			t.get(c, "livenessProbe"), t.get(c, "readinessProbe"), t.get(c, "startupProbe"),
+			t.within(hooks, "postStart"), t.within(hooks, "preStop"),
+		} {
+			if t.within(h, "httpGet") != 0 || t.within(h, "tcpSocket") != 0 || t.within(h, "grpc") != 0 {
 				return true
 			}
 		}

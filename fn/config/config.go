@@ -22,6 +22,9 @@ const (
 	Kind       = "RewriteProbes"
 )
 
+// RootPath is the path of a pod template that is the object itself.
+const RootPath = "."
+
 // RewriteProbes is the typed functionConfig. The tags default, enum, min, max
 // and doc are the one source of defaulting, validation, the JSON Schema and
 // the reference page.
@@ -60,7 +63,7 @@ type ProbeProxy struct {
 type PodTemplate struct {
 	Group string `json:"group" doc:"The API group of the kind, without version; empty for core."`
 	Kind  string `json:"kind" required:"true" doc:"The kind."`
-	Path  string `json:"path" required:"true" doc:"The path of the pod template, keys joined by dots, such as spec.worker.podTemplate."`
+	Path  string `json:"path" required:"true" doc:"The path of the pod template, keys joined by dots, such as spec.worker.podTemplate; . where the object itself has metadata and spec as a Pod has."`
 }
 
 // A Selector matches an object that matches every part which is given.
@@ -122,8 +125,8 @@ func (c *RewriteProbes) validate() error {
 		bad("spec.rewrite", "must name at least one of httpGet, tcpSocket, grpc and lifecycle")
 	}
 	for i, t := range s.PodTemplates {
-		if t.Path == "" {
-			continue // reported as required
+		if t.Path == "" || t.Path == RootPath {
+			continue // the first is reported as required
 		}
 		if _, err := field.Parse(t.Path); err != nil {
 			bad(fmt.Sprintf("spec.podTemplates[%d].path", i), "%w", err)

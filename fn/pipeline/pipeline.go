@@ -7,6 +7,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/field"
 	"github.com/rewrite-probes/rewrite-probes/fn/config"
@@ -82,7 +83,10 @@ func options(c *config.RewriteProbes) transformer.Options {
 func customTemplates(c *config.RewriteProbes) []manifest.CustomTemplate {
 	var all []manifest.CustomTemplate
 	for _, t := range c.Spec.PodTemplates {
-		path, _ := field.Parse(t.Path) // validated with the config
+		var path field.Path
+		if t.Path != config.RootPath {
+			path, _ = field.Parse(t.Path) // validated with the config
+		}
 		all = append(all, manifest.CustomTemplate{Group: t.Group, Kind: t.Kind, Path: path})
 	}
 	return all
@@ -258,11 +262,13 @@ func (r *run) unknownKind(o *manifest.Object) {
 		return
 	}
 	f := transformer.Finding{Severity: transformer.Warning, Reason: ReasonUnknownKind, Field: path}
-	f.Message = fmt.Sprintf("`%s`: looks like a pod template, but the kind is not known; its probes are not looked at unless spec.podTemplates of the functionConfig has {group: %q, kind: %s, path: %s}", path, o.Group(), o.Kind(), path)
-	for _, step := range path {
-		if step.IsIndex {
-			f.Message = fmt.Sprintf("`%s`: looks like a pod template, but the kind is not known and the path crosses a list, which spec.podTemplates of the functionConfig cannot name; its probes are not looked at", path)
-		}
+	name := path.String()
+	if name == "" {
+		name, f.Field = config.RootPath, field.NewPath("spec")
+	}
+	f.Message = fmt.Sprintf("`%s`: looks like a pod template, but the kind is not known; its probes are not looked at unless spec.podTemplates of the functionConfig has {group: %q, kind: %s, path: %s}", f.Field, o.Group(), o.Kind(), name)
+	if slices.ContainsFunc(path, func(s field.Step) bool { return s.IsIndex }) {
+		f.Message = fmt.Sprintf("`%s`: looks like a pod template, but the kind is not known and the path crosses a list, which spec.podTemplates of the functionConfig cannot name; its probes are not looked at", f.Field)
 	}
 	r.say(o, f)
 }
