@@ -163,7 +163,7 @@ func TestAFloodLeavesItAnsweringWithinItsMemory(t *testing.T) {
 			}
 		}
 	}
-	if hwm := highestMemory(t, cmd.Process.Pid); hwm > 24<<10 {
+	if hwm := highestMemory(t, cmd.Process.Pid); hwm > 24<<10 && !raced {
 		t.Errorf("took %d KiB at most, want 24 MiB", hwm)
 	}
 }

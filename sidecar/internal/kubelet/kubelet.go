@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/textproto"
 	"os"
@@ -31,16 +32,28 @@ type Call struct {
 	// most once, from another goroutine.
 	Early func(status int)
 
-	open []net.Conn // to the app
+	open []io.Closer // connections to the app
 }
 
-// dial opens a connection that is closed with the call.
-func (c *Call) dial(ctx context.Context, app App, port string) (conn net.Conn, stop func() bool, err error) {
-	conn, stop, err = app.dial(ctx, port)
+// connect opens a connection that is closed with the call.
+func (c *Call) connect(ctx context.Context, app App, port string) (*socket, error) {
+	s, err := app.connect(ctx, port)
 	if err == nil {
-		c.open = append(c.open, conn)
+		c.open = append(c.open, s)
 	}
-	return conn, stop, err
+	return s, err
+}
+
+// dial opens a connection of the call on which nobody waits longer than ctx,
+// until stop is called.
+func (c *Call) dial(ctx context.Context, app App, port string) (conn net.Conn, stop func() bool, err error) {
+	s, err := c.connect(ctx, app, port)
+	if err != nil {
+		return nil, nil, err
+	}
+	conn = s.conn()
+	stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	return conn, stop, nil
 }
 
 // Close closes the connections that probing left open. It comes after the
@@ -189,6 +202,18 @@ func reason(err error) string {
 type App struct {
 	IP        string // the pod's, which the kubelet dials
 	Localhost bool   // dial the loopback addresses instead
+}
+
+// connect opens a connection to the app.
+func (a App) connect(ctx context.Context, port string) (*socket, error) {
+	if !a.Localhost {
+		return connect(ctx, a.IP, port)
+	}
+	s, err := connect(ctx, "127.0.0.1", port)
+	if err != nil && ctx.Err() == nil {
+		s, err = connect(ctx, "::1", port)
+	}
+	return s, err
 }
 
 // dialer differs from the kubelet's in two things. That sets SO_LINGER to one

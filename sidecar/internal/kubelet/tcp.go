@@ -7,10 +7,8 @@ import (
 
 // probeTCP opens a connection, which is closed with the call.
 func (t *Target) probeTCP(ctx context.Context, call *Call) *Answer {
-	_, stop, err := call.dial(ctx, t.app, strconv.Itoa(int(t.prober.TCPSocket.Port)))
-	if err != nil {
+	if _, err := call.connect(ctx, t.app, strconv.Itoa(int(t.prober.TCPSocket.Port))); err != nil {
 		return t.failed(ctx, err)
 	}
-	stop()
 	return &Answer{Status: 200}
 }

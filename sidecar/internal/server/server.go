@@ -10,7 +10,6 @@ import (
 	"net"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/prober"
@@ -80,12 +79,7 @@ func (s *Server) disable(key string, err error) {
 func Listen(port int) (net.Listener, error) {
 	config := net.ListenConfig{
 		KeepAlive: -1,
-		Control: func(_, _ string, c syscall.RawConn) error {
-			return c.Control(func(fd uintptr) {
-				// Where it is not supported, all works as well, only slower.
-				_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_DEFER_ACCEPT, int(headTime.Seconds()))
-			})
-		},
+		Control:   deferAccept,
 	}
 	return config.Listen(context.Background(), "tcp", ":"+strconv.Itoa(port))
 }
