@@ -15,8 +15,9 @@ const managedByLabel = "app.kubernetes.io/managed-by"
 
 // beside brings the object that stands beside a workload to what the plan
 // says, in the same stream. Where it returns false there is a message why it
-// cannot be.
-func (r *run) beside(o *manifest.Object, b *transformer.Beside, templates int) bool {
+// cannot be. With nothing pending for the workload itself, an inspection warns
+// where the object is not as it must be.
+func (r *run) beside(o *manifest.Object, b *transformer.Beside, templates int, pending bool) bool {
 	if b == nil {
 		return true
 	}
@@ -40,6 +41,10 @@ func (r *run) beside(o *manifest.Object, b *transformer.Beside, templates int) b
 	done, err := "", error(nil)
 	switch {
 	case r.mode == Inspect:
+		if !pending && b.Value != nil && !r.isUpToDate(existing, b) {
+			r.say(o, transformer.Finding{Severity: transformer.Warning, Reason: ReasonEnvoyStale,
+				Message: fmt.Sprintf("ConfigMap %q must stand beside it, to tell Envoy of the probes, and is missing or out of date", b.Name)})
+		}
 	case existing == nil && b.Value != nil:
 		done, err = "added", o.AddAfter(b.Value)
 	case existing != nil && b.Value == nil:
@@ -68,15 +73,27 @@ func (r *run) find(b *transformer.Beside) *manifest.Object {
 	return nil
 }
 
-// updateData brings the data of an object to those of value.
-func updateData(o *manifest.Object, value field.Map) (done string, err error) {
+func (r *run) isUpToDate(existing *manifest.Object, b *transformer.Beside) bool {
+	if existing == nil {
+		return false
+	}
+	same, err := hasData(existing, b.Value)
+	return same && err == nil
+}
+
+// hasData tells whether the data of an object are those of value.
+func hasData(o *manifest.Object, value field.Map) (bool, error) {
 	want, _ := value.Get("data")
 	var have any
-	if _, err := o.Decode(field.NewPath("data"), &have); err != nil {
+	_, err := o.Decode(field.NewPath("data"), &have)
+	return reflect.DeepEqual(have, want), err
+}
+
+// updateData brings the data of an object to those of value.
+func updateData(o *manifest.Object, value field.Map) (done string, err error) {
+	if same, err := hasData(o, value); same || err != nil {
 		return "", err
 	}
-	if reflect.DeepEqual(have, want) {
-		return "", nil
-	}
+	want, _ := value.Get("data")
 	return "brought up to date", o.Apply([]field.Edit{{Op: field.Set, Path: field.NewPath("data"), Value: want}})
 }

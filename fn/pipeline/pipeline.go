@@ -178,7 +178,7 @@ func (r *run) object(o *manifest.Object) {
 			r.say(o, f)
 		}
 	}
-	if failed || !r.beside(o, beside, len(templates)) || len(edits) == 0 {
+	if failed || !r.beside(o, beside, len(templates), len(edits) > 0) || len(edits) == 0 {
 		return
 	}
 	if r.mode != Inspect {

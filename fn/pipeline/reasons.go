@@ -10,6 +10,7 @@ import (
 // The reason keys of this package; those of the transformer are its own.
 const (
 	ReasonEnvoyConfig      = "envoy-config"
+	ReasonEnvoyStale       = "envoy-config-stale"
 	ReasonEnvoyTaken       = "envoy-config-taken"
 	ReasonEnvoyUnfit       = "envoy-unfit"
 	ReasonHelmTemplate     = "helm-template"
@@ -27,6 +28,9 @@ func Reasons() []transformer.ReasonDoc {
 		transformer.ReasonDoc{Key: ReasonEnvoyConfig, Severity: transformer.Info,
 			Cause: "The ConfigMap that tells Envoy of the probes was added, changed or taken away.",
 			Cure:  "Nothing to do."},
+		transformer.ReasonDoc{Key: ReasonEnvoyStale, Severity: transformer.Warning,
+			Cause: "The probes are rewritten, but the ConfigMap that tells Envoy of them is not in the same file or list, or says something else.",
+			Cure:  "Run rewrite-probes over the manifest again."},
 		transformer.ReasonDoc{Key: ReasonEnvoyTaken, Severity: transformer.Error,
 			Cause: "An object of the name that is needed for what Envoy is told is there already, and is none of ours.",
 			Cure:  "Rename it, or give it the label `app.kubernetes.io/managed-by: rewrite-probes` to have it replaced."},
