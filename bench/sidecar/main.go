@@ -52,9 +52,10 @@ func main() {
 	probes := flag.Int("probes", 10000, "probes of each kind, back to back")
 	paced := flag.Duration("paced", 20*time.Second, "how long to probe 50 times a second")
 	peak := flag.Duration("peak", 10*time.Second, "how long the peak with 16 callers lasts")
+	only := flag.String("kinds", strings.Join(kinds, ","), "kinds of probes to measure")
 	out := flag.String("o", "", "file to keep the table in, between its markers")
 	flag.Parse()
-	if err := run(*probes, *paced, *peak, *out); err != nil {
+	if err := run(strings.Split(*only, ","), *probes, *paced, *peak, *out); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -81,7 +82,7 @@ type row struct {
 	ours, istio         cost
 }
 
-func run(probes int, paced, peak time.Duration, out string) error {
+func run(kinds []string, probes int, paced, peak time.Duration, out string) error {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return err
