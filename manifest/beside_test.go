@@ -119,3 +119,50 @@ func written(t *testing.T, s *manifest.Stream) string {
 	}
 	return b.String()
 }
+
+// FuzzBeside: an object that is put behind any other is read there, the
+// others are read as before, and without it so they are again.
+func FuzzBeside(f *testing.F) {
+	for _, c := range besideShapes {
+		f.Add([]byte(c.in), uint(0))
+		f.Add([]byte(c.out), uint(1))
+	}
+	f.Fuzz(func(t *testing.T, in []byte, n uint) {
+		s, err := manifest.Read("in.yaml", bytes.Clone(in))
+		if err != nil || len(s.Objects()) == 0 {
+			return
+		}
+		at := int(n % uint(len(s.Objects())))
+		if err := s.Objects()[at].AddAfter(besideObject); err != nil {
+			return
+		}
+		out := written(t, s)
+		again, err := manifest.Read("out.yaml", []byte(out))
+		if err != nil {
+			t.Fatalf("cannot be read: %v\n%s", err, out)
+		}
+		if len(again.Objects()) != len(s.Objects())+1 {
+			t.Fatalf("%d objects became %d\n%s", len(s.Objects()), len(again.Objects()), out)
+		}
+		added := again.Objects()[at+1]
+		if added.Kind() != "ConfigMap" || added.Name() != "x" {
+			t.Fatalf("%s stands at %d in\n%s", added, at+1, out)
+		}
+		for i, o := range s.Objects() {
+			j := i
+			if i > at {
+				j++
+			}
+			if other := again.Objects()[j]; o.String() != other.String() {
+				t.Errorf("%s became %s", o, other)
+			}
+		}
+		if err := added.Remove(); err != nil {
+			return
+		}
+		back, err := manifest.Read("back.yaml", []byte(written(t, again)))
+		if err != nil || len(back.Objects()) != len(s.Objects()) {
+			t.Fatalf("taken out again: %v\n%s", err, written(t, again))
+		}
+	})
+}

@@ -37,7 +37,7 @@ func TestCheckKnowsBothDialectsByTheirPaths(t *testing.T) {
 	t.Setenv("OSM_KUBE_APP_PROBERS", "")
 	for value, want := range map[string]string{
 		`{"/osm-readiness-probe/web":{"tcpSocket":{"port":8080},"timeoutSeconds":3}}`: "web        readyz  TCP :8080  3s       /osm-readiness-probe/web",
-		`{"/app-health/web/livez":{"tcpSocket":{"port":8080}}}`:                      "web        livez  TCP :8080  1s       /app-health/web/livez",
+		`{"/app-health/web/livez":{"tcpSocket":{"port":8080}}}`:                       "web        livez  TCP :8080  1s       /app-health/web/livez",
 	} {
 		var out, errs bytes.Buffer
 		if code := run([]string{"check", value}, nil, &out, &errs); code != exitOK || !strings.Contains(out.String(), want) {
