@@ -61,7 +61,6 @@ func (c *conn) serve() {
 			c.server.log.Error("call panicked", "panic", r)
 		}
 	}()
-	_ = c.SetReadDeadline(c.start.Add(headTime))
 	lim := &io.LimitedReader{R: c.Conn, N: maxHead}
 	c.br = readers.Get().(*bufio.Reader)
 	c.br.Reset(lim)

@@ -104,6 +104,8 @@ func (s *Server) serve(l net.Listener, osmPort int) error {
 			continue
 		}
 		c := &conn{Conn: nc, server: s, port: port, osmPort: osmPort, start: time.Now()}
+		// Before it can be evicted, which is done by an earlier deadline.
+		_ = c.SetReadDeadline(c.start.Add(headTime))
 		s.admit(c)
 		go c.serve()
 	}
