@@ -44,9 +44,8 @@ type scenario struct {
 
 // A suite collects scenarios; its random numbers have a fixed seed.
 type suite struct {
-	rnd  *mathrand.Rand
-	all  []*scenario
-	seen map[string]bool
+	rnd *mathrand.Rand
+	all []*scenario
 }
 
 func (s *suite) add(axis, name string, b behaviour, change ...func(*scenario)) {
@@ -65,7 +64,6 @@ func path(p string) func(*scenario) { return func(sc *scenario) { sc.http.Path =
 func https(sc *scenario)            { sc.http.Scheme = "HTTPS" }
 func hook(sc *scenario)             { sc.hook = true }
 func tcp(sc *scenario)              { sc.http = nil }
-func v4(sc *scenario)               { sc.ip = "127.0.0.1" }
 func header(nv ...string) func(*scenario) {
 	return func(sc *scenario) {
 		for i := 0; i < len(nv); i += 2 {
@@ -158,7 +156,7 @@ func (s *suite) redirects() {
 	}
 	h2 := handler(serverTLS(), nil, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
-			http.Redirect(w, r, "/done", 302)
+			http.Redirect(w, r, "/done", http.StatusFound)
 		}
 	})
 	s.add("redirect", "over h2", h2, https)

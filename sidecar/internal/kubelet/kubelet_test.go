@@ -72,11 +72,11 @@ func TestRedirectsAreFollowedWithinThePodOnly(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/local":
-			http.Redirect(w, r, "/ok", 302)
+			http.Redirect(w, r, "/ok", http.StatusFound)
 		case "/away":
-			http.Redirect(w, r, "http://example.invalid/", 302)
+			http.Redirect(w, r, "http://example.invalid/", http.StatusFound)
 		case "/loop":
-			http.Redirect(w, r, "/loop", 302)
+			http.Redirect(w, r, "/loop", http.StatusFound)
 		}
 	}))
 	defer s.Close()
