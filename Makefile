@@ -81,7 +81,7 @@ bench-sidecar: ## measure what the sidecar costs a pod
 
 .PHONY: conformance
 conformance: ## compare with the kubelet's own probers and Istio's own injector
-	@set -e; for m in $(filter conformance%,$(MODULES)); do echo "# $$m"; $(GO) -C $$m test ./...; done
+	@set -e; for m in $(filter conformance%,$(MODULES)); do echo "# $$m"; $(GO) -C $$m test -v -timeout 30m ./...; done
 
 .PHONY: e2e
 e2e: ## run manifests before a real kubelet under enforced mTLS and a real API server (Linux, root)
