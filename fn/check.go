@@ -71,7 +71,7 @@ have opted out, or that the mesh does not capture, are in order.`,
 			report.Sort(r.Messages)
 			switch out.value {
 			case "json":
-				err = r.JSON(std.out)
+				err = r.JSON(std.out, r.CheckSummary())
 			case "sarif":
 				err = r.SARIF(std.out, version, pipeline.Reasons())
 			case "junit":
@@ -110,7 +110,7 @@ reasons KEY" tells its cause and cure).`,
 			}
 			report.Sort(r.Messages)
 			if out.value == "json" {
-				err = r.JSON(std.out)
+				err = r.JSON(std.out, r.Summary())
 			} else {
 				r.Explain(std.out, isTerminal(std.out))
 			}

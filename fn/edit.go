@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
@@ -131,7 +132,7 @@ func printDiff(std streams, s *manifest.Stream, p *pkg) error {
 	if _, err := s.WriteTo(&b); err != nil {
 		return err
 	}
-	name := filepath.ToSlash(s.Name())
+	name := strings.TrimPrefix(filepath.ToSlash(s.Name()), "/")
 	_, err := std.out.Write(diff.Diff("a/"+name, p.inputs[s.Name()], "b/"+name, b.Bytes()))
 	return err
 }

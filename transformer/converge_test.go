@@ -149,7 +149,7 @@ readinessProbe:
     path: /app-health/app/readyz
     port: 15020
 `)+`- name: istio-proxy
-  image: docker.io/istio/proxyv2:1.27
+  image: istio/proxyv2:1.27
   env:
   - name: A
     value: b

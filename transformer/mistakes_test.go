@@ -45,7 +45,7 @@ func TestAHostIsNeitherLeftInARewrittenProbeNorDropped(t *testing.T) {
 
 func TestAHostThatIstioLeftInARewrittenProbeIsRepaired(t *testing.T) {
 	r := plan(t, pod("", app("livenessProbe: {httpGet: {host: example.com, path: /app-health/app/livez, port: 15020}}")+`- name: istio-proxy
-  image: docker.io/istio/proxyv2:1.27
+  image: istio/proxyv2:1.27
   env: [{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/livez":{"httpGet":{"host":"example.com","path":"/x","port":80}}}'}]
 `))
 	if !strings.Contains(r.text, "livenessProbe: {httpGet: {host: example.com, path: /x, port: 80}}") || strings.Contains(r.text, "ISTIO_KUBE") {

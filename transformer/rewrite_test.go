@@ -13,7 +13,7 @@ func TestIstiosLivenessHTTPExampleGivesIstiosValueByteForByte(t *testing.T) {
 	r := plan(t, pod("", `
 containers:
 - name: liveness-http
-  image: docker.io/istio/health:example
+  image: istio/health:example
   ports:
   - containerPort: 8001
   livenessProbe:
@@ -64,7 +64,7 @@ initContainers:
       type: RuntimeDefault
 containers:
 - name: liveness-http
-  image: docker.io/istio/health:example
+  image: istio/health:example
   ports:
   - containerPort: 8001
   livenessProbe:
@@ -325,7 +325,7 @@ func TestAUsersIstioProxyGetsTheEnvAndKeepsTheRestOnRestore(t *testing.T) {
 		"- name: istio-proxy\n  image: auto\n  resources:\n    limits:\n      cpu: 1\n",
 		"- name: istio-proxy\n  image: auto\n  env:\n  - name: A\n    value: b\n",
 		"- name: istio-proxy\n  image: auto\n",
-		"- name: istio-proxy\n  image: docker.io/istio/proxyv2:1.27\n  readinessProbe:\n    httpGet: {path: /healthz/ready, port: 15021}\n",
+		"- name: istio-proxy\n  image: istio/proxyv2:1.27\n  readinessProbe:\n    httpGet: {path: /healthz/ready, port: 15021}\n",
 	} {
 		before := pod("", app(httpProbe)+proxy)
 		r := plan(t, before)
@@ -347,7 +347,7 @@ initContainers:
   restartPolicy: Always
   startupProbe: {httpGet: {port: 1}}
 - name: istio-proxy
-  image: docker.io/istio/proxyv2:1.27
+  image: istio/proxyv2:1.27
   restartPolicy: Always
 - name: after
   image: a

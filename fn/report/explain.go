@@ -129,8 +129,8 @@ func (r *Report) hasTemplate(o Object) bool {
 }
 
 // JSON writes the report for machines: the templates with their probes, the
-// messages, and the summary.
-func (r *Report) JSON(w io.Writer) error {
+// messages, and a summary in one line.
+func (r *Report) JSON(w io.Writer, summary string) error {
 	type probe struct {
 		Container     string `json:"container"`
 		InitContainer bool   `json:"initContainer,omitempty"`
@@ -160,7 +160,7 @@ func (r *Report) JSON(w io.Writer) error {
 		Templates []template `json:"templates"`
 		Messages  []message  `json:"messages"`
 		Summary   string     `json:"summary"`
-	}{Templates: []template{}, Messages: []message{}, Summary: r.Summary()}
+	}{Templates: []template{}, Messages: []message{}, Summary: summary}
 	for _, t := range r.Templates {
 		row := template{Object: t.Object, Path: t.Path.String(), Probes: []probe{}}
 		for _, p := range t.Probes {
