@@ -173,6 +173,9 @@ func (o *over) finish(t *tree, e field.Edit, st field.Step) error {
 	case field.Delete:
 		kid.deleted = true
 	case field.Rename:
+		if st.IsIndex {
+			return fmt.Errorf("a list item has no key to rename")
+		}
 		kid.key = e.NewKey
 		kid.assign(t, e.Value)
 	case field.Set:

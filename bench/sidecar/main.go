@@ -53,9 +53,10 @@ func main() {
 	paced := flag.Duration("paced", 20*time.Second, "how long to probe 50 times a second")
 	peak := flag.Duration("peak", 10*time.Second, "how long the peak with 16 callers lasts")
 	only := flag.String("kinds", strings.Join(kinds, ","), "kinds of probes to measure")
+	gate := flag.Bool("gate", false, "exit 1 where a promise is broken by more than a third")
 	out := flag.String("o", "", "file to keep the table in, between its markers")
 	flag.Parse()
-	if err := run(strings.Split(*only, ","), *probes, *paced, *peak, *out); err != nil {
+	if err := run(strings.Split(*only, ","), *probes, *paced, *peak, *out, *gate); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -82,7 +83,7 @@ type row struct {
 	ours, istio         cost
 }
 
-func run(kinds []string, probes int, paced, peak time.Duration, out string) error {
+func run(kinds []string, probes int, paced, peak time.Duration, out string, gate bool) error {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return err
@@ -111,10 +112,15 @@ func run(kinds []string, probes int, paced, peak time.Duration, out string) erro
 		}
 		rows = append(rows, r)
 	}
-	table := render(rows, size(ours.path), size(istio.path), probes, paced, peak)
+	table, broken := render(rows, size(ours.path), size(istio.path), probes, paced, peak)
 	fmt.Print(table)
 	if out != "" {
-		return keep(out, table)
+		if err := keep(out, table); err != nil {
+			return err
+		}
+	}
+	if gate && len(broken) > 0 {
+		return fmt.Errorf("broken by more than a third: %s", strings.Join(broken, "; "))
 	}
 	return nil
 }
