@@ -31,20 +31,11 @@ func (f *format) validate(cmd *cobra.Command) error {
 }
 
 // inspect plans the rewriting of what the arguments name and changes nothing.
-func inspect(std streams, common *commonFlags, args []string) (*report.Report, bool, error) {
-	p, err := readPackage(std, args)
+func inspect(std streams, common *commonFlags, args []string) (r *report.Report, strict bool, err error) {
+	_, c, r, err := runPipeline(std, common, pipeline.Inspect, args)
 	if err != nil {
 		return nil, false, err
 	}
-	c, err := common.load(p.functionConfig())
-	if err != nil {
-		return nil, false, err
-	}
-	r, err := pipeline.Run(p.streams, c, pipeline.Inspect)
-	if err != nil {
-		return nil, false, err
-	}
-	r.Messages = append(p.messages, r.Messages...)
 	return r, c.Spec.Strict, nil
 }
 
@@ -108,7 +99,6 @@ reasons KEY" tells its cause and cure).`,
 			if err != nil {
 				return err
 			}
-			report.Sort(r.Messages)
 			if out.value == "json" {
 				err = r.JSON(std.out, r.Summary())
 			} else {

@@ -34,20 +34,10 @@ func (f *editFlags) run(std streams, common *commonFlags, mode pipeline.Mode, ar
 	if f.write && isStdin(args) {
 		return &usageError{"rewrite-probes", errors.New("-w needs a PATH to write to: stdin has none")}
 	}
-	p, err := readPackage(std, args)
+	p, c, r, err := runPipeline(std, common, mode, args)
 	if err != nil {
 		return err
 	}
-	c, err := common.load(p.functionConfig())
-	if err != nil {
-		return err
-	}
-	r, err := pipeline.Run(p.streams, c, mode)
-	if err != nil {
-		return err
-	}
-	r.Messages = append(p.messages, r.Messages...)
-	report.Sort(r.Messages)
 	if len(p.streams) == 1 && p.streams[0].IsResourceList() {
 		if err := p.streams[0].AddResults(r.Results()); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/fn/config"
 	"github.com/rewrite-probes/rewrite-probes/fn/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/fn/report"
 	"github.com/rewrite-probes/rewrite-probes/manifest"
@@ -75,6 +76,26 @@ func readPackage(std streams, args []string) (*pkg, error) {
 		}
 	}
 	return p, nil
+}
+
+// runPipeline takes what the arguments name through the pipeline: what every
+// command that reads manifests does first.
+func runPipeline(std streams, common *commonFlags, mode pipeline.Mode, args []string) (*pkg, *config.RewriteProbes, *report.Report, error) {
+	p, err := readPackage(std, args)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	c, err := common.load(p.functionConfig())
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	r, err := pipeline.Run(p.streams, c, mode)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	r.Messages = append(p.messages, r.Messages...)
+	report.Sort(r.Messages)
+	return p, c, r, nil
 }
 
 // isStdin tells whether the arguments mean stdin.

@@ -214,7 +214,7 @@ func (r *run) plan(o *manifest.Object, workload *transformer.Metadata, ref manif
 	t := report.Template{Object: r.ref, Path: ref.Path, Findings: plan.Findings}
 	for _, p := range plan.Probes {
 		probe := report.Probe{Verdict: p}
-		if !r.inList {
+		if r.mode == Inspect && !r.inList {
 			probe.Line = o.FieldLine(p.Field)
 		}
 		t.Probes = append(t.Probes, probe)
