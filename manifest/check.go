@@ -25,30 +25,25 @@ func checkText(in []byte) (info textInfo, at int, err error) {
 		len(in) >= 4 && (in[0] == 0 && in[1] != 0 && in[2] == 0 || in[1] == 0 && in[0] != 0 && in[3] == 0) {
 		return info, 0, fmt.Errorf("must be UTF-8 text, and is UTF-16 or UTF-32: convert it, for example with iconv -t UTF-8")
 	}
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	p := info.start
 	for p+8 <= len(in) {
-		if p+16 <= len(in) {
-			// Nothing but printable ASCII, the usual case.
-			x, y := binary.LittleEndian.Uint64(in[p:]), binary.LittleEndian.Uint64(in[p+8:])
-			if (x|y|(x-0x20*ones)|(y-0x20*ones)|(x+ones)|(y+ones))&highs == 0 {
-				p += 16
+		if p+32 <= len(in) {
+			w := in[p : p+32 : p+32]
+			if odd := oddBytes(binary.LittleEndian.Uint64(w)) | oddBytes(binary.LittleEndian.Uint64(w[8:])) |
+				oddBytes(binary.LittleEndian.Uint64(w[16:])) | oddBytes(binary.LittleEndian.Uint64(w[24:])); odd == 0 {
+				p += 32
 				continue
 			}
 		}
-		x := binary.LittleEndian.Uint64(in[p:])
-		// In each byte of x (all ASCII): is it below 0x20, a line feed, DEL?
-		low := ^((x | highs) - 0x20*ones)
-		feed := ^(((x ^ 0x0a*ones) | highs) - ones)
-		del := ^(((x ^ 0x7f*ones) | highs) - ones)
-		if odd := (x | (low ^ feed) | del) & highs; odd != 0 {
-			p += bits.TrailingZeros64(odd) >> 3
-			if p, err = info.look(in, p); err != nil {
-				return info, p, err
-			}
+		odd := oddBytes(binary.LittleEndian.Uint64(in[p:]))
+		if odd == 0 {
+			p += 8
 			continue
 		}
-		p += 8
+		p += bits.TrailingZeros64(odd) >> 3
+		if p, err = info.look(in, p); err != nil {
+			return info, p, err
+		}
 	}
 	for p < len(in) {
 		if p, err = info.look(in, p); err != nil {
@@ -59,6 +54,17 @@ func checkText(in []byte) (info textInfo, at int, err error) {
 		info.crlf = in[i-1] == '\r'
 	}
 	return info, 0, nil
+}
+
+// oddBytes is not 0 where one of 8 bytes is no printable ASCII and no line
+// feed; the lowest bit that is set is then the highest of the first such byte.
+// (A byte's carry disturbs only those behind it, and only one that is odd has any.)
+func oddBytes(x uint64) uint64 {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	control := ^(x + 0x60*ones)
+	noFeed := (x ^ 0x0a*ones) + 0x7f*ones
+	del := x + ones
+	return (control&noFeed | del | x) & highs
 }
 
 // look takes the character at p: the offset of the next one, or why it must

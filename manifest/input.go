@@ -7,6 +7,9 @@ import (
 	"os"
 )
 
+// usualPipe is how many bytes a pipe mostly holds.
+const usualPipe = 64 << 10
+
 // ReadInput reads all of r, the one input of a process: on Linux the memory of
 // a large one lies outside the Go heap and is never given back. So the garbage
 // collector does not take it as a reason to let the heap grow as much again,
@@ -17,11 +20,12 @@ func ReadInput(r io.Reader) ([]byte, error) {
 			return readInto(r, make([]byte, st.Size()+1), 0)
 		}
 	}
-	b := make([]byte, 64<<10)
+	b := make([]byte, usualPipe)
 	n, err := io.ReadFull(r, b)
 	if err != nil {
 		return ended(b[:n], err)
 	}
+	widenPipe(r)
 	if region := reserve(); region != nil {
 		return readInto(r, region, copy(region, b))
 	}

@@ -43,3 +43,22 @@ func release(rest []byte) {
 		region = region[:from:from]
 	}
 }
+
+// The most that a pipe may hold without privileges, in bytes
+// (/proc/sys/fs/pipe-max-size), and what asks for it: F_SETPIPE_SZ of
+// linux/fcntl.h, which package syscall lacks.
+const (
+	widestPipe  = 1 << 20
+	setPipeSize = 1031
+)
+
+// widenPipe has a pipe hold more, if that is what it is given: each side then
+// waits for the other a few times only, and to wake a process costs more than
+// to copy what it waits for.
+func widenPipe(end any) {
+	if f, ok := end.(*os.File); ok {
+		// Of something else than a pipe, or where the system refuses, the
+		// size stays what it is.
+		_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, f.Fd(), setPipeSize, widestPipe)
+	}
+}

@@ -483,7 +483,10 @@ func (s *Stream) Changed() bool {
 // WriteTo writes the stream in the shape in which it came: what was not
 // changed straight from the input.
 func (s *Stream) WriteTo(w io.Writer) (int64, error) {
-	b := bufio.NewWriterSize(w, 64<<10)
+	if len(s.in) > usualPipe {
+		widenPipe(w)
+	}
+	b := bufio.NewWriterSize(w, usualPipe)
 	var total int64
 	put := func(n int, err error) error {
 		total += int64(n)
