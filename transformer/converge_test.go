@@ -10,11 +10,12 @@ import (
 
 // configurations are ways to rewrite; each may follow any other.
 var configurations = map[string][]option{
-	"auto":        nil,
-	"container":   {asContainer},
-	"beside":      {port(15099)},
-	"other":       {port(15098), func(o *transformer.Options) { o.ProbeProxy.Name = "answers"; o.ProbeProxy.Image = "x:2" }},
-	"istio-proxy": {answeredBy("istio-proxy")},
+	"auto":         nil,
+	"container":    {asContainer},
+	"beside":       {port(15099)},
+	"other":        {port(15098), func(o *transformer.Options) { o.ProbeProxy.Name = "answers"; o.ProbeProxy.Image = "x:2" }},
+	"istio-proxy":  {answeredBy("istio-proxy")},
+	"unrestricted": {answeredBy("istio-proxy"), unrestricted},
 	"pulled": {func(o *transformer.Options) {
 		o.ProbeProxy.ImagePullPolicy = "Always"
 		o.ProbeProxy.Env = field.List{field.Map{{Key: "name", Value: "A"}, {Key: "value", Value: "b"}}}
@@ -37,10 +38,11 @@ startupProbe:
 `)
 
 func TestAChangedConfigurationGivesWhatItWouldHaveGivenAtFirst(t *testing.T) {
+	before := pod("", podContext+threeProbes+strings.TrimPrefix(indent("", dropAll, 0), "\n"))
 	for first, opts := range configurations {
-		rewritten := plan(t, pod("", threeProbes), opts...)
+		rewritten := plan(t, before, opts...)
 		for second, opts := range configurations {
-			want := plan(t, pod("", threeProbes), opts...)
+			want := plan(t, before, opts...)
 			got := plan(t, rewritten.text, opts...)
 			// Keys that are new in a mapping come last in it.
 			if d := sortedLines(got.text); d != sortedLines(want.text) {
@@ -49,7 +51,7 @@ func TestAChangedConfigurationGivesWhatItWouldHaveGivenAtFirst(t *testing.T) {
 			if again := plan(t, got.text, opts...); len(again.Edits) != 0 {
 				t.Errorf("%s after %s: a second run edits %v", second, first, again.Edits)
 			}
-			wantText(t, restore(t, got.text), pod("", threeProbes))
+			wantText(t, restore(t, got.text), before)
 		}
 	}
 }

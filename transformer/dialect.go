@@ -34,9 +34,12 @@ type dialect interface {
 	proxyID() int64
 	// isProxy tells whether a container is the mesh's own proxy.
 	isProxy(c *Container) bool
-	// declare gives the container, without env, that stands for the mesh's
-	// proxy in a template until it is injected.
+	// declare gives the container, without env and securityContext, that stands
+	// for the mesh's proxy in a template until it is injected.
 	declare() field.Map
+	// privileged tells whether annotations ask for more of the mesh's proxy
+	// than the Pod Security level "restricted" allows.
+	privileged(annotations map[string]string) bool
 	// survey reads the labels and annotations of the mesh and decides who
 	// answers. Its findings go to w.
 	survey(w *work) mesh

@@ -178,12 +178,13 @@ func (w *work) editProxy(value string, insert func(place, field.Value)) *carrier
 		for _, k := range w.carriers {
 			if k.proxy && k.ours && !k.at.init {
 				at, ok = k.at, true
+				w.editDeclared(k)
 			}
 		}
 	}
 	if !ok {
 		env := field.List{w.p.envVar(value)}
-		insert(place{index: len(w.in.Template.Spec.Containers)}, append(w.p.dialect.declare(), field.Entry{Key: "env", Value: env}))
+		insert(place{index: len(w.in.Template.Spec.Containers)}, append(w.declaration(), field.Entry{Key: "env", Value: env}))
 		return nil
 	}
 	c := &w.in.Template.Spec.Containers
@@ -197,6 +198,22 @@ func (w *work) editProxy(value string, insert func(place, field.Value)) *carrier
 		}
 	}
 	return nil
+}
+
+// editDeclared brings the securityContext of a proxy that we declared up to
+// date.
+func (w *work) editDeclared(k *carrier) {
+	path := k.path.Key("securityContext")
+	have, has := k.raw.Get("securityContext")
+	want, wanted := w.declaration().Get("securityContext")
+	switch {
+	case has && wanted:
+		w.edit(diff(path, have, want, nil)...)
+	case has:
+		w.edit(field.Edit{Op: field.Delete, Path: path})
+	case wanted:
+		w.edit(field.Edit{Op: field.Set, Path: path, Before: "env", Value: want})
+	}
 }
 
 // setEnv sets one env var; of several with its name one stays.

@@ -26,6 +26,8 @@ const (
 	istioIncludePorts = "traffic.sidecar.istio.io/includeInboundPorts"
 	istioExcludePorts = "traffic.sidecar.istio.io/excludeInboundPorts"
 	istioProxyConfig  = "proxy.istio.io/config"
+	istioInterception = "sidecar.istio.io/interceptionMode"
+	istioNetBind      = "sidecar.istio.io/capNetBindService"
 	istioInjection    = "istio-injection"
 	istioRevision     = "istio.io/rev"
 )
@@ -87,6 +89,13 @@ func (istio) declare() field.Map {
 		{Key: "image", Value: "auto"},
 		{Key: "imagePullPolicy", Value: "IfNotPresent"},
 	}
+}
+
+// privileged: with each of these Istio's template runs istio-proxy as root.
+func (istio) privileged(annotations map[string]string) bool {
+	config := annotations[istioProxyConfig]
+	return annotations[istioInterception] == "TPROXY" || annotations[istioNetBind] == "true" ||
+		strings.Contains(config, "TPROXY") || strings.Contains(config, "IPTABLES_TRACE_LOGGING")
 }
 
 func (istio) assign(slots []*slot, a answerer) []*Handler {

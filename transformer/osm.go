@@ -67,6 +67,8 @@ func (osm) isProxy(c *Container) bool { return c.Name == osmProxyName }
 // ever declared. Envoy is told by an object of its own.
 func (osm) declare() field.Map { return nil }
 
+func (osm) privileged(map[string]string) bool { return false }
+
 func (d osm) survey(w *work) mesh {
 	ports, _, _ := listedPorts(w.annotations(), osmExcludePorts)
 	d.checkPortList(w)

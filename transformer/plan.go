@@ -27,6 +27,15 @@ type Options struct {
 	Port       int    // where rewritten probes go
 	Rewrite    Rewrite
 	ProbeProxy ProbeProxy
+	IstioProxy IstioProxy
+}
+
+// IstioProxy describes the container istio-proxy that is declared where
+// Istio's sidecar answers and the template has none.
+type IstioProxy struct {
+	// Restricted gives it the securityContext that the Pod Security level
+	// "restricted" asks for, where every other container of the pod has that.
+	Restricted bool
 }
 
 // Rewrite tells which handlers are rewritten.
@@ -61,6 +70,7 @@ func Defaults() Options {
 		Port:       prober.DefaultPort,
 		Rewrite:    Rewrite{HTTPGet: true, TCPSocket: true, GRPC: true, Lifecycle: true},
 		ProbeProxy: ProbeProxy{Image: DefaultImage, Name: "probe-proxy", Placement: PlacementNative},
+		IstioProxy: IstioProxy{Restricted: true},
 	}
 }
 

@@ -84,6 +84,9 @@ func (g generator) container(name string, init bool) string {
 	if g.IntN(4) == 0 {
 		lines = append(lines, "  lifecycle: {"+g.pick("preStop", "postStart")+": "+g.http()+"}}")
 	}
+	if g.IntN(3) > 0 {
+		lines = append(lines, "  "+strings.TrimSpace(g.pick(dropAll, fullContext)))
+	}
 	return strings.Join(lines, "\n") + "\n"
 }
 
@@ -103,7 +106,7 @@ func (g generator) template() string {
 			spec += g.container(fmt.Sprintf("i%d", i), true)
 		}
 	}
-	spec += "containers:\n"
+	spec = g.pick("", podContext) + spec + "containers:\n"
 	for i := range 1 + g.IntN(3) {
 		spec += g.container(fmt.Sprintf("c%d", i), false)
 	}
@@ -118,7 +121,7 @@ func (g generator) template() string {
 // leaves nothing of ours; from what can be given back to the letter, it gives
 // the template back.
 func TestAnyTemplateSurvivesAnyConfiguration(t *testing.T) {
-	names := []string{"auto", "container", "beside", "other", "istio-proxy", "pulled", "only http", "osm", "envoy"}
+	names := []string{"auto", "container", "beside", "other", "istio-proxy", "unrestricted", "pulled", "only http", "osm", "envoy"}
 	for seed := range uint64(600) {
 		g := generator{Rand: rand.New(rand.NewPCG(seed, 1)), faithful: seed%2 == 0}
 		before := g.template()

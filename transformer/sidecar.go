@@ -164,7 +164,11 @@ func (p *Planner) isOurs(k *carrier) bool {
 			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && text(c.StartupProbe.HTTPGet.Path) == healthPath
 	}
 	declared := k.dialect.declare()
-	if len(k.raw) != len(declared)+1 || len(k.container.Env) != 1 {
+	size := len(declared) + 1 // env
+	if context, ok := k.raw.Get("securityContext"); ok && isRestrictedContext(context) {
+		size++
+	}
+	if len(k.raw) != size || len(k.container.Env) != 1 {
 		return false
 	}
 	for _, e := range declared {

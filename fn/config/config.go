@@ -42,6 +42,7 @@ type Spec struct {
 	Port         int           `json:"port" min:"1" max:"65535" default:"15020" doc:"Where the rewritten probes go; in the dialect osm the ports are fixed, 15901 to 15904, and this must not be given."`
 	Rewrite      []string      `json:"rewrite" enum:"httpGet,tcpSocket,grpc,lifecycle" default:"httpGet,tcpSocket,grpc,lifecycle" doc:"What is rewritten: the handlers of probes, and httpGet hooks (lifecycle)."`
 	ProbeProxy   ProbeProxy    `json:"probeProxy" doc:"The container that is injected."`
+	IstioProxy   IstioProxy    `json:"istioProxy" doc:"The container istio-proxy that is declared where Istio's sidecar answers and the pod template has none."`
 	PodTemplates []PodTemplate `json:"podTemplates" doc:"Where kinds that are not known by themselves hold a pod template."`
 	Select       *Selector     `json:"select" doc:"Only the objects that match are looked at; all where absent."`
 	Exclude      *Selector     `json:"exclude" doc:"Objects that match are left alone, selected or not."`
@@ -57,6 +58,11 @@ type ProbeProxy struct {
 	Resources       field.Map  `json:"resources" doc:"Merged over the default resources."`
 	SecurityContext field.Map  `json:"securityContext" doc:"Merged over the default securityContext, which satisfies Pod Security restricted."`
 	Env             field.List `json:"env" doc:"More env vars, in the form of the API."`
+}
+
+// IstioProxy describes the declared container.
+type IstioProxy struct {
+	Restricted bool `json:"restricted" default:"true" doc:"Whether it gets the securityContext that Pod Security restricted asks for, where every other container of the pod template has that; false where the mesh gives every sidecar privileges (global.proxy.privileged, interceptionMode TPROXY)."`
 }
 
 // A PodTemplate says where a custom kind holds its pod template.

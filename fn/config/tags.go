@@ -32,6 +32,8 @@ func defaultStruct(v reflect.Value) {
 		case reflect.Int:
 			n, _ := strconv.Atoi(tag)
 			f.SetInt(int64(n))
+		case reflect.Bool:
+			f.SetBool(tag == "true")
 		case reflect.Slice:
 			f.Set(reflect.ValueOf(strings.Split(tag, ",")))
 		}

@@ -76,6 +76,7 @@ func options(c *config.RewriteProbes) transformer.Options {
 	o.ProbeProxy.ImagePullPolicy = s.ProbeProxy.ImagePullPolicy
 	o.ProbeProxy.Resources = s.ProbeProxy.Resources
 	o.ProbeProxy.SecurityContext = s.ProbeProxy.SecurityContext
+	o.IstioProxy.Restricted = s.IstioProxy.Restricted
 	o.ProbeProxy.Env = s.ProbeProxy.Env
 	return o
 }
