@@ -54,7 +54,7 @@ func (s *scanner) flow(p, depth int, at int32, rec *docInfo) (int, bool) {
 			if !ok || p >= len(in) {
 				return s.refuse("unclosed or unusual flow collection")
 			}
-		} else if rec != nil {
+		} else if rec != nil && rec.rootInfo != nil {
 			rec.list = append(rec.list, docInfo{start: p, flow: true, notMapping: in[p] != '{'})
 			frec = &rec.list[len(rec.list)-1]
 		}
@@ -118,7 +118,7 @@ func (s *scanner) flow(p, depth int, at int32, rec *docInfo) (int, bool) {
 		if frec != nil && frec != rec {
 			frec.end = e
 		}
-		if isMap && rec != nil {
+		if isMap && rec != nil && rec.rootInfo != nil {
 			for _, ent := range []*entry{&rec.items, &rec.functionConfig, &rec.results} {
 				if ent.keyEnd != 0 && ent.start == int(v.start) {
 					ent.end = e

@@ -101,7 +101,7 @@ func agreeOnItems(t *testing.T, in []byte) {
 	if !ok {
 		return
 	}
-	var fast, slow docInfo
+	fast, slow := newDocInfo(), newDocInfo()
 	sc := &scanner{in: in}
 	end, ok := s.skim(sc, start, &fast)
 	if !ok || end != len(in) {

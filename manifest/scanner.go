@@ -68,8 +68,10 @@ type entry struct {
 	col        int // the column of its keys or dashes; -1 where not block style
 }
 
-// A docInfo is what skimming tells about a mapping.
+// A docInfo is what skimming tells about a mapping: a document, or an item of
+// its list, of which there may be many.
 type docInfo struct {
+	*rootInfo            // nil for an item
 	start, col       int // of the first key, or of the brace
 	end              int // behind the last content
 	flow             bool
@@ -77,15 +79,40 @@ type docInfo struct {
 	notMapping       bool // an item that is something else
 	apiVersion, kind span
 	hasAPI, hasKind  bool
-	items            entry
-	functionConfig   entry
-	results          entry
-	list             []docInfo // the items; of those, only the first group of fields
+	slow             *slowInfo // nil where the scanner has read it
+}
 
-	// The rest is known only where the full parser had to read the list.
-	slowAPI, slowKind string
-	shared            string     // an anchor that the item shares with others
-	node              *yaml.Node // the item, where it shares an anchor
+// A rootInfo is what skimming tells about a document besides.
+type rootInfo struct {
+	items          entry
+	functionConfig entry
+	results        entry
+	list           []docInfo // the items
+}
+
+// A slowInfo is what is known where the full parser had to read a mapping.
+type slowInfo struct {
+	apiVersion, kind string
+	shared           string     // an anchor that the item shares with others
+	node             *yaml.Node // the item, where it shares an anchor
+}
+
+// newDocInfo gives an empty one for a document.
+func newDocInfo() docInfo { return docInfo{rootInfo: &rootInfo{}} }
+
+// reset makes it empty; the memory of the list is used again.
+func (d *docInfo) reset() {
+	root := d.rootInfo
+	*root = rootInfo{list: root.list[:0]}
+	*d = docInfo{rootInfo: root}
+}
+
+// slowly gives the place for what the full parser tells.
+func (d *docInfo) slowly() *slowInfo {
+	if d.slow == nil {
+		d.slow = &slowInfo{}
+	}
+	return d.slow
 }
 
 type frame struct {
@@ -579,6 +606,11 @@ func (d *docInfo) note(in []byte, p, end int) (want *span, ent *entry, ok bool) 
 		ok = !d.hasKind
 		d.hasKind = true
 		return &d.kind, nil, ok
+	}
+	if d.rootInfo == nil {
+		return nil, nil, true
+	}
+	switch string(in[p:end]) {
 	case "items":
 		ent = &d.items
 	case "functionConfig":

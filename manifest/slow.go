@@ -196,11 +196,12 @@ func (s *Stream) noteEntry(ent *entry, key, value *yaml.Node, next int, p *place
 
 // noteKind notes the apiVersion and kind of a mapping.
 func (s *Stream) noteKind(n *yaml.Node, p *placer, info *docInfo) error {
+	slow := info.slowly()
 	for _, want := range []struct {
 		key  string
 		text *string
 		has  *bool
-	}{{"apiVersion", &info.slowAPI, &info.hasAPI}, {"kind", &info.slowKind, &info.hasKind}} {
+	}{{"apiVersion", &slow.apiVersion, &info.hasAPI}, {"kind", &slow.kind, &info.hasKind}} {
 		v, again := lookup(n, want.key)
 		switch {
 		case again != nil:
@@ -392,6 +393,10 @@ func noteShared(seq *yaml.Node, info *docInfo) {
 	if !aliases {
 		return
 	}
+	mark := func(i int, anchor string) {
+		slow := info.list[i].slowly()
+		slow.shared, slow.node = anchor, seq.Content[i]
+	}
 	for i, it := range seq.Content {
 		walk(it, func(n *yaml.Node) {
 			if n.Kind != yaml.AliasNode {
@@ -401,9 +406,9 @@ func noteShared(seq *yaml.Node, info *docInfo) {
 			if inside && j == i {
 				return
 			}
-			info.list[i].shared, info.list[i].node = n.Value, it
+			mark(i, n.Value)
 			if inside {
-				info.list[j].shared, info.list[j].node = n.Value, seq.Content[j]
+				mark(j, n.Value)
 			}
 		})
 	}

@@ -96,7 +96,7 @@ func (s *Stream) line(at int) int {
 func (s *Stream) documents() error {
 	p := s.info.start
 	sc := scanner{in: s.in, stack: make([]frame, 0, 32)}
-	var info docInfo
+	info := newDocInfo()
 	found := false
 	for {
 		start, ok := s.nextDocument(p)
@@ -106,11 +106,11 @@ func (s *Stream) documents() error {
 		if s.isList {
 			return s.errorAt(start, errors.New("nothing may follow a ResourceList in its stream, and another document does"))
 		}
-		info = docInfo{list: info.list[:0]}
+		info.reset()
 		end, ok := s.skim(&sc, start, &info)
 		if !ok {
 			end = s.documentEnd(start)
-			info = docInfo{list: info.list[:0]}
+			info.reset()
 			empty, err := s.slowDocument(start, end, &info)
 			if err != nil {
 				return err
@@ -215,14 +215,14 @@ func (s *Stream) stepOver(in []byte, info *docInfo) (end int, ok bool) {
 	key := spaces(info.col) + "items:\n"
 	for range 8 {
 		p = itemEnd(in, p, info.items.col)
-		var doc yaml.Node
-		if err := yaml.Unmarshal(append([]byte(key), in[start:p]...), &doc); err != nil || len(doc.Content) != 1 {
+		root, err := s.parseYAML(append([]byte(key), in[start:p]...), start)
+		if err != nil || root == nil {
 			continue
 		}
-		if len(doc.Content[0].Content) != 2 {
+		if len(root.Content) != 2 {
 			return 0, false
 		}
-		seq := doc.Content[0].Content[1]
+		seq := root.Content[1]
 		if seq.Kind != yaml.SequenceNode || len(seq.Content) != 1 || seq.Style != 0 || seq.Anchor != "" {
 			return 0, false
 		}
@@ -373,8 +373,11 @@ func (s *Stream) addObject(info *docInfo, end int, api, kind string) error {
 	s.slab = append(s.slab, Object{
 		stream: s, start: info.start, end: end, col: info.col,
 		apiVersion: s.intern(api), kind: s.intern(kind),
-		shared: info.shared, node: info.node,
 	})
+	if slow := info.slow; slow != nil {
+		o := &s.slab[len(s.slab)-1]
+		o.shared, o.node = slow.shared, slow.node
+	}
 	s.objects = append(s.objects, &s.slab[len(s.slab)-1])
 	return nil
 }
@@ -383,7 +386,8 @@ func (s *Stream) addObject(info *docInfo, end int, api, kind string) error {
 // only looks like one.
 func (s *Stream) addList(info *docInfo, end int, api, kind string) (done bool, err error) {
 	in := s.in[:end]
-	list := &docInfo{}
+	doc := newDocInfo()
+	list := &doc
 	sc := scanner{in: in, stack: make([]frame, 0, 32), rec: list}
 	var ok bool
 	if info.flow {
@@ -393,7 +397,7 @@ func (s *Stream) addList(info *docInfo, end int, api, kind string) (done bool, e
 		_, ok = s.skimBlock(&sc, info.start, info.col)
 	}
 	if !ok {
-		*list = docInfo{}
+		list.reset()
 		s.slowDocs++
 		if err := s.slowInfo(info.start, end, info.col, list); err != nil {
 			return false, err
@@ -417,9 +421,19 @@ func (s *Stream) hasOdd(start, end int) bool {
 	return s.oddFrom(start) < end
 }
 
-func (s *Stream) kindOf(d *docInfo) string { return cmp.Or(d.slowKind, s.text(d.kind)) }
+func (s *Stream) kindOf(d *docInfo) string {
+	if d.slow != nil && d.slow.kind != "" {
+		return d.slow.kind
+	}
+	return s.text(d.kind)
+}
 
-func (s *Stream) apiOf(d *docInfo) string { return cmp.Or(d.slowAPI, s.text(d.apiVersion)) }
+func (s *Stream) apiOf(d *docInfo) string {
+	if d.slow != nil && d.slow.apiVersion != "" {
+		return d.slow.apiVersion
+	}
+	return s.text(d.apiVersion)
+}
 
 func (s *Stream) text(sp span) string {
 	t := string(s.in[sp.start:sp.end])
