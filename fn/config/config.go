@@ -62,7 +62,7 @@ type ProbeProxy struct {
 
 // IstioProxy describes the declared container.
 type IstioProxy struct {
-	Restricted bool `json:"restricted" default:"true" doc:"Whether it gets the securityContext that Pod Security restricted asks for, where every other container of the pod template has that; false where the mesh gives every sidecar privileges (global.proxy.privileged, interceptionMode TPROXY)."`
+	Restricted bool `json:"restricted" default:"true" doc:"Whether it gets the securityContext that Pod Security restricted asks for, where every other container of the pod template has that; false where the mesh gives every sidecar privileges, such as global.proxy.privileged or TPROXY."`
 }
 
 // A PodTemplate says where a custom kind holds its pod template.

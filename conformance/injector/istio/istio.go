@@ -56,13 +56,13 @@ type Injector struct {
 // switches guards Istio's feature switch: it is a variable of the process.
 var switches sync.Mutex
 
-// New renders Istio's charts, which are embedded in its module, and starts
-// the webhook on what comes out.
-func New() (*Injector, error) {
+// New renders Istio's charts, which are embedded in its module, with settings
+// in the form of istioctl's --set, and starts the webhook on what comes out.
+func New(settings ...string) (*Injector, error) {
 	for _, scope := range log.Scopes() {
 		scope.SetOutputLevel(log.NoneLevel) // it logs every request
 	}
-	config, values, meshText, err := rendered()
+	config, values, meshText, err := rendered(settings)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +85,8 @@ func New() (*Injector, error) {
 }
 
 // rendered gives what istiod reads from its two ConfigMaps.
-func rendered() (config, values, meshConfig string, err error) {
-	sets, _, err := render.GenerateManifest(nil, []string{"profile=empty", "components.pilot.enabled=true"}, false, nil, nil)
+func rendered(settings []string) (config, values, meshConfig string, err error) {
+	sets, _, err := render.GenerateManifest(nil, append([]string{"profile=empty", "components.pilot.enabled=true"}, settings...), false, nil, nil)
 	if err != nil {
 		return "", "", "", fmt.Errorf("render Istio's charts: %w", err)
 	}

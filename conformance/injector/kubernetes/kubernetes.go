@@ -12,6 +12,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	v1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
+	"k8s.io/kubernetes/pkg/capabilities"
 	"k8s.io/kubernetes/third_party/forked/golang/expansion"
 )
 
@@ -30,6 +31,9 @@ func Default(pod *corev1.Pod) *corev1.Pod {
 	v1.SetObjectDefaults_Pod(pod)
 	return pod
 }
+
+// Clusters allow privileged containers, unless Pod Security forbids them.
+func init() { capabilities.Setup(true, 0) }
 
 // Validate says why the API server refuses a pod; nil where it does not.
 func Validate(pod *corev1.Pod) error {
