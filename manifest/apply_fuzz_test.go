@@ -162,7 +162,7 @@ func FuzzApply(f *testing.F) {
 			}
 			edits = append(edits, e)
 		}
-		root, err := overlay(tr, edits)
+		root, err := overlay(tr, edits, &overs{})
 		if err != nil {
 			return
 		}

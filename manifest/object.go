@@ -289,7 +289,7 @@ func (o *Object) Apply(edits []field.Edit) (err error) {
 	if err != nil {
 		return err
 	}
-	root, err := overlay(t, edits)
+	root, err := overlay(t, edits, &o.stream.overs)
 	if err != nil {
 		return o.error(nil, o.Line(), err)
 	}
@@ -306,17 +306,16 @@ func (o *Object) Apply(edits []field.Edit) (err error) {
 	}
 	whole := o.changed || o.node != nil || s.slow != nil // the tree's text is not the input's
 	normalized := s.slow != nil
-	changes, text, ok := rewrite(t, root, crlf, &s.check, s.scratch)
-	s.scratch = text
+	changes, text, ok := rewrite(t, root, crlf, &s.check, &s.scratch)
 	if !ok {
 		// Encode the object anew and try again in its new text; what fits
 		// nowhere is written from its values alone.
 		s.treeOf = nil
 		if _, _, err := o.normalize(&s.tree); err == nil {
-			if root, err = overlay(&s.tree, edits); err != nil {
+			if root, err = overlay(&s.tree, edits, &s.overs); err != nil {
 				return o.error(nil, o.Line(), err)
 			}
-			if _, text, ok = rewrite(&s.tree, root, crlf, &s.check, nil); !ok {
+			if _, text, ok = rewrite(&s.tree, root, crlf, &s.check, &s.scratch); !ok {
 				text, ok = encodeOverlay(&s.tree, root, crlf, &s.check)
 			}
 		}

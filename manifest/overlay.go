@@ -22,25 +22,53 @@ type over struct {
 	kids    []*over
 }
 
-// overlay gives the tree with the edits made.
-func overlay(t *tree, edits []field.Edit) (*over, error) {
+// overs is the memory of an edited tree, which is used again for the next.
+type overs struct {
+	nodes []over
+	kids  []*over
+}
+
+// collection gives the memory of n nodes and of the list that holds them,
+// which has room for some more.
+func (m *overs) collection(n int) ([]over, []*over) {
+	const more = 4
+	if len(m.nodes)+n > cap(m.nodes) {
+		m.nodes = make([]over, 0, max(256, n))
+	}
+	if len(m.kids)+n+more > cap(m.kids) {
+		m.kids = make([]*over, 0, max(512, n+more))
+	}
+	from, at := len(m.nodes), len(m.kids)
+	m.nodes, m.kids = m.nodes[:from+n], m.kids[:at+n+more]
+	nodes, kids := m.nodes[from:from+n:from+n], m.kids[at:at+n:at+n+more]
+	clear(nodes)
+	for i := range nodes {
+		kids[i] = &nodes[i]
+	}
+	return nodes, kids
+}
+
+// overlay gives the tree with the edits made, in the memory of mem: it ends
+// what was there before.
+func overlay(t *tree, edits []field.Edit, mem *overs) (*over, error) {
+	mem.nodes, mem.kids = mem.nodes[:0], mem.kids[:0]
 	root := &over{node: 1}
 	for _, e := range edits {
-		if err := root.edit(t, e); err != nil {
+		if err := root.edit(t, e, mem); err != nil {
 			return nil, fmt.Errorf("`%s`: cannot be edited: %w", e.Path, err)
 		}
 	}
 	return root, root.unique()
 }
 
-func (o *over) edit(t *tree, e field.Edit) error {
+func (o *over) edit(t *tree, e field.Edit, mem *overs) error {
 	if len(e.Path) == 0 {
 		return fmt.Errorf("the whole object cannot be replaced")
 	}
 	at := o
 	last := len(e.Path) - 1
 	for i, st := range e.Path {
-		if err := at.openAs(t, st); err != nil {
+		if err := at.openAs(t, st, mem); err != nil {
 			return err
 		}
 		if i == last {
@@ -68,7 +96,7 @@ func (o *over) edit(t *tree, e field.Edit) error {
 
 // openAs makes the kids of a collection known; of what is new or null, a
 // collection is made.
-func (o *over) openAs(t *tree, st field.Step) error {
+func (o *over) openAs(t *tree, st field.Step, mem *overs) error {
 	want := mapping
 	if st.IsIndex {
 		want = sequence
@@ -87,17 +115,17 @@ func (o *over) openAs(t *tree, st field.Step) error {
 	case t.nodes[o.node].kind != want:
 		return fmt.Errorf("must be %s, not %s", kindNames[want], t.describe(o.node))
 	default:
-		count := t.length(o.node)
-		kids := make([]over, 0, count)
-		o.kids = make([]*over, 0, count+4)
+		nodes, kids := mem.collection(t.length(o.node))
+		o.kids = kids
+		i := 0
 		for c := t.nodes[o.node].child; c != 0; c = t.nodes[c].next {
-			k := over{node: c}
+			k := &nodes[i]
+			i++
+			k.node = c
 			if want == mapping {
 				k.key = t.keyOf(c)
 				k.was = k.key
 			}
-			kids = append(kids, k)
-			o.kids = append(o.kids, &kids[len(kids)-1])
 		}
 	}
 	o.open, o.kind = true, want

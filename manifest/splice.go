@@ -14,15 +14,20 @@ type splicer struct {
 	t   *tree
 	l   layout
 	out []splice
+	mem *scratch
+}
 
-	scratch []byte
+// A scratch is memory that one edited object after another uses.
+type scratch struct {
+	text  []byte // the whole text of the object
+	entry []byte // an entry that is new
 }
 
 // rewrite gives the changes that make the edited tree of the text, as few as
-// can be, and the text with them, in the memory of scratch; ok is false where
-// the result would not read as the edited tree.
-func rewrite(t *tree, root *over, crlf bool, check *tree, scratch []byte) (changes []splice, text []byte, ok bool) {
-	s := &splicer{t: t, l: layout{eol: "\n", wide: isWide(t)}}
+// can be, and the text with them, which the next call overwrites; ok is false
+// where the result would not read as the edited tree.
+func rewrite(t *tree, root *over, crlf bool, check *tree, mem *scratch) (changes []splice, text []byte, ok bool) {
+	s := &splicer{t: t, l: layout{eol: "\n", wide: isWide(t)}, mem: mem}
 	if crlf {
 		s.l.eol = "\r\n"
 	}
@@ -32,7 +37,8 @@ func rewrite(t *tree, root *over, crlf bool, check *tree, scratch []byte) (chang
 		s.block(root)
 	}
 	slices.SortStableFunc(s.out, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
-	if text, ok = applySplices(scratch[:0], t.text, s.out); !ok {
+	mem.text, ok = applySplices(mem.text[:0], t.text, s.out)
+	if text = mem.text; !ok {
 		return nil, text, false
 	}
 	return s.out, text, check.parse(text, t.col) && t.equalOver(root, check, 1)
@@ -199,14 +205,14 @@ func (s *splicer) block(o *over) {
 	bound := int(v.keyEnd) // above this, lines belong to others
 	// render gives a new entry with something before and behind it.
 	render := func(before string, k *over, behind string) string {
-		b := append(s.scratch[:0], before...)
+		b := append(s.mem.entry[:0], before...)
 		if isMap {
 			b = s.l.entry(b, k.key, k.value(s.t), col)
 		} else {
 			b = s.l.item(append(b, "- "...), k.value(s.t), col)
 		}
-		s.scratch = append(b, behind...)
-		return string(s.scratch)
+		s.mem.entry = append(b, behind...)
+		return string(s.mem.entry)
 	}
 	var news []*over
 	headless := false // what was first, on the line of a dash, is deleted

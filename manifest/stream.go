@@ -38,7 +38,8 @@ type Stream struct {
 	slow   *yaml.Node // of treeOf, where its text is not plain: for line numbers
 	check  tree
 
-	scratch []byte // for the text of the object being edited
+	overs   overs   // of the object being edited
+	scratch scratch // for its text
 
 	// How many documents, Lists and items the scanner refused, for tests.
 	slowDocs, slowItems int
