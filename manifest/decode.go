@@ -208,7 +208,7 @@ func (d *decoder) scalar(n int32, v reflect.Value) error {
 		return nil
 	}
 	if v.Kind() == reflect.String {
-		if s := d.t.str(n); isText(s) {
+		if s := d.t.str(n); readsAsString(s) {
 			v.SetString(s)
 			return nil
 		}
@@ -271,11 +271,12 @@ func wholeNumber(x any) (int64, bool) {
 func (d *decoder) intOrString(n int32, v reflect.Value) error {
 	out := v.Addr().Interface().(*field.IntOrString)
 	if d.t.nodes[n].kind == scalar {
-		x := d.t.value(n)
-		if s, ok := x.(string); ok {
+		s := d.t.str(n)
+		if d.t.nodes[n].style != plain || readsAsString(s) {
 			*out = field.IntOrString{Str: s, IsString: true}
 			return nil
 		}
+		x := d.t.value(n)
 		if i, ok := wholeNumber(x); ok {
 			*out = field.IntOrString{Int: i}
 			return nil
@@ -314,7 +315,7 @@ func (d *decoder) structure(n int32, v reflect.Value) error {
 // strings reads labels and annotations, which every object has, without
 // reflection.
 func (d *decoder) strings(n int32, into *map[string]string) error {
-	m := make(map[string]string)
+	m := make(map[string]string, d.t.length(n))
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		key := d.t.keyOf(c)
 		d.path = append(d.path, field.Step{Key: key})

@@ -395,7 +395,12 @@ func (t *tree) equalValue(n int32, v field.Value) bool {
 			return x.style != absent && t.str(n) == v
 		}
 		_, old := oldBool(v)
-		return !old && t.value(n) == any(v)
+		s := t.str(n)
+		return !old && s == v && readsAsString(s)
+	case int:
+		if i, ok := decimal(t.str(n)); ok && x.style == plain {
+			return i == v
+		}
 	case int64:
 		return t.value(n) == any(int(v))
 	}

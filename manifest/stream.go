@@ -23,14 +23,13 @@ type Stream struct {
 	in   []byte
 	info textInfo
 
-	objects  []*Object
-	slab     []Object
-	config   *Object
-	isList   bool        // a ResourceList
-	results  resultsText // where results go
-	splices  []splice    // what replaces parts of the input besides objects
-	beside   []splice    // objects that were added or removed
-	interned map[string]string
+	objects []*Object
+	slab    []Object
+	config  *Object
+	isList  bool        // a ResourceList
+	results resultsText // where results go
+	splices []splice    // what replaces parts of the input besides objects
+	beside  []splice    // objects that were added or removed
 
 	// The tree that was used last, and the one that checks edits.
 	tree   tree
@@ -57,7 +56,7 @@ type splice struct {
 // stands in messages. The input must never be changed afterwards: the stream
 // and what is decoded from it refer to it. Input without any object is an error; an empty list is not.
 func Read(name string, input []byte) (s *Stream, err error) {
-	s = &Stream{name: name, in: input, interned: map[string]string{}, lineNo: 1}
+	s = &Stream{name: name, in: input, lineNo: 1}
 	defer func() {
 		if p := recover(); p != nil {
 			s, err = nil, &Error{File: name, Err: fmt.Errorf("cannot be read: %v", p)}
@@ -373,7 +372,7 @@ func (s *Stream) addObject(info *docInfo, end int, api, kind string) error {
 	}
 	s.slab = append(s.slab, Object{
 		stream: s, start: info.start, end: end, col: info.col,
-		apiVersion: s.intern(api), kind: s.intern(kind),
+		apiVersion: api, kind: kind,
 	})
 	if slow := info.slow; slow != nil {
 		o := &s.slab[len(s.slab)-1]
@@ -437,18 +436,10 @@ func (s *Stream) apiOf(d *docInfo) string {
 }
 
 func (s *Stream) text(sp span) string {
-	t := string(s.in[sp.start:sp.end])
+	t := view(s.in[sp.start:sp.end])
 	if isNullText(t) {
 		return ""
 	}
-	return t
-}
-
-func (s *Stream) intern(t string) string {
-	if v, ok := s.interned[t]; ok {
-		return v
-	}
-	s.interned[t] = t
 	return t
 }
 

@@ -326,43 +326,50 @@ func isText(s string) bool {
 // resolve gives the value that the full parser and kubectl read from a plain
 // scalar. Where they differ (yes, no, on, off, y, n) it is a string.
 func resolve(s string) any {
+	if v, ok := typed(s); ok {
+		return v
+	}
+	return s
+}
+
+// typed gives the value of a plain scalar that is no string: nil, bool, int
+// or float64; ok is false for one that is.
+func typed(s string) (v any, ok bool) {
 	if s == "" {
-		return nil
+		return nil, true
 	}
 	switch c := s[0]; {
 	case c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.':
 	case strings.IndexByte("~nNtTfF", c) >= 0 && len(s) <= 5:
 		switch s {
 		case "~", "null", "Null", "NULL":
-			return nil
+			return nil, true
 		case "true", "True", "TRUE":
-			return true
+			return true, true
 		case "false", "False", "FALSE":
-			return false
+			return false, true
 		}
-		return s
+		return nil, false
 	default:
-		return s
+		return nil, false
 	}
 	if i, ok := decimal(s); ok {
-		return i
+		return i, true
 	}
 	if mayBeNumber(s) {
 		var v any
 		if err := (&yaml.Node{Kind: yaml.ScalarNode, Value: s}).Decode(&v); err == nil {
 			switch v := v.(type) {
-			case int:
-				return v
+			case int, float64:
+				return v, true
 			case int64:
-				return int(v)
+				return int(v), true
 			case uint64:
-				return float64(v)
-			case float64:
-				return v
+				return float64(v), true
 			}
 		}
 	}
-	return s
+	return nil, false
 }
 
 // decimal reads a whole number as nearly all are written.
@@ -407,8 +414,8 @@ func readsAsString(s string) bool {
 	if isText(s) {
 		return true
 	}
-	_, isString := resolve(s).(string)
-	return isString
+	_, other := typed(s)
+	return !other
 }
 
 // oldBool tells what YAML 1.1, and so kubectl, takes for a boolean that
