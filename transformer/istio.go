@@ -38,8 +38,9 @@ const istioProxyName = "istio-proxy"
 // status server's.
 var istioReserved = []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090}
 
-// istioNeverCaptured are the ports that the mesh leaves alone in any pod.
-var istioNeverCaptured = []int{prober.DefaultPort, 15021, 15090}
+// istioNeverCaptured are the ports, with the status server's, that the mesh
+// leaves alone where it captures all others.
+var istioNeverCaptured = []int{15021, 15090}
 
 // istioNeverInjected are the namespaces that Istio's injector passes over.
 var istioNeverInjected = []string{"kube-system", "kube-public", "kube-node-lease"}
@@ -150,11 +151,7 @@ func (d istio) listens(w *work, c *Container) []int {
 	if !d.isProxy(c) {
 		return []int{probeProxyPort(c)}
 	}
-	ports := []int{prober.DefaultPort, w.p.opts.Port}
-	if n, err := istioStatus(w.annotations()); n != 0 && err == nil {
-		ports = append([]int{n}, ports...)
-	}
-	return ports
+	return []int{istioStatusOr(w.annotations()), prober.DefaultPort, w.p.opts.Port}
 }
 
 // istioStatus gives the port of Istio's status server where the annotation
@@ -170,6 +167,15 @@ func istioStatus(annotations map[string]string) (int, error) {
 		return 0, errors.New("must be a port from 1 to 65535 that is none of " + joinPorts(istioReserved))
 	}
 	return n, nil
+}
+
+// istioStatusOr gives the port of Istio's status server, where the annotation
+// moves it or not.
+func istioStatusOr(annotations map[string]string) int {
+	if n, err := istioStatus(annotations); n != 0 && err == nil {
+		return n
+	}
+	return prober.DefaultPort
 }
 
 func (d istio) survey(w *work) mesh {
@@ -188,10 +194,7 @@ func (d istio) survey(w *work) mesh {
 		m.conflicts = d.proxyConflicts(w, err)
 		return m
 	}
-	if status == 0 {
-		status = prober.DefaultPort
-	}
-	if m.present && m.answerer.port == status {
+	if status = istioStatusOr(w.annotations()); m.present && m.answerer.port == status {
 		m.conflicts = append(m.conflicts, w.finding("port-collision", nil, "",
 			"port %d is answered by istio-proxy in this pod, and probe-proxy cannot listen there too; the functionConfig must have `answeredBy: istio-proxy`, or for `port` another one, such as 15099", status))
 	}
@@ -306,19 +309,19 @@ func (d istio) optOut(w *work) *Finding {
 	return nil
 }
 
-// captures: where includeInboundPorts lists ports, Istio does not look at
-// excludeInboundPorts.
+// captures: where includeInboundPorts lists ports, Istio captures those and
+// looks at no exclusion. Where the status server has moved away from 15020,
+// istio-init's rules capture that port like any other; those of Istio's CNI
+// plugin do not.
 func (istio) captures(annotations map[string]string) func(int) bool {
 	include, all, listed := listedPorts(annotations, istioIncludePorts)
 	exclude, _, _ := listedPorts(annotations, istioExcludePorts)
+	status := istioStatusOr(annotations)
 	return func(port int) bool {
-		switch {
-		case slices.Contains(istioNeverCaptured, port):
-			return false
-		case listed && !all:
+		if listed && !all {
 			return slices.Contains(include, port)
 		}
-		return !slices.Contains(exclude, port)
+		return port != status && !slices.Contains(istioNeverCaptured, port) && !slices.Contains(exclude, port)
 	}
 }
 
@@ -363,7 +366,10 @@ func (istio) annotate(annotations map[string]string, m mesh, past []answerer, no
 	if out == nil {
 		out = make(map[string]string)
 	}
-	beside := func(a answerer) bool { return a.who == AnsweredByProbeProxy && a.port != prober.DefaultPort }
+	status := istioStatusOr(annotations)
+	beside := func(a answerer) bool {
+		return a.who == AnsweredByProbeProxy && (a.port != prober.DefaultPort || status != prober.DefaultPort)
+	}
 	marked := func(a answerer) bool { return a.who == AnsweredByIstioProxy || beside(a) || m.present }
 	for _, a := range past {
 		if off, err := strconv.ParseBool(out[istioRewrite]); marked(a) && err == nil && !off {
@@ -384,7 +390,7 @@ func (istio) annotate(annotations map[string]string, m mesh, past []answerer, no
 		}
 		out[istioRewrite] = was
 	}
-	if include, set := out[istioIncludePorts]; beside(*now) && (!set || strings.TrimSpace(include) == "*") {
+	if include, set := out[istioIncludePorts]; beside(*now) && now.port != status && (!set || strings.TrimSpace(include) == "*") {
 		addPort(out, now.port)
 	}
 	return out

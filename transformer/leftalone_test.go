@@ -65,6 +65,30 @@ func TestAProbeThatTheMeshDoesNotCaptureIsLeftAlone(t *testing.T) {
 	}
 }
 
+// The rules of istio-init leave 15021, 15090 and the port of the status server
+// alone, wherever that is.
+func TestThePortsOfIstioAreCapturedWhereIstioHasMovedAwayOrThePodListsThem(t *testing.T) {
+	const (
+		moved  = "status.sidecar.istio.io/port: \"15030\"\n"
+		listed = "traffic.sidecar.istio.io/includeInboundPorts: \"15020,15090\"\n"
+	)
+	for _, c := range []struct {
+		annotations, port string
+		captured          bool
+	}{
+		{"", "15020", false}, {"", "15021", false}, {"", "15090", false}, {"", "15030", true},
+		{moved, "15020", true}, {moved, "15021", false}, {moved, "15030", false},
+		{listed, "15020", true}, {listed, "15090", true}, {listed, "15021", false},
+		{moved + listed, "15030", false},
+	} {
+		r := plan(t, pod("annotations:\n  a: b\n  "+strings.ReplaceAll(c.annotations, "\n", "\n  "), app("livenessProbe: {httpGet: {port: "+c.port+"}}")),
+			answeredBy("probe-proxy"), port(15099))
+		if _, left := r.has("port-not-captured"); left == c.captured || c.captured != (len(r.Edits) > 0) {
+			t.Errorf("%q, port %s: findings %v", c.annotations, c.port, r.Findings)
+		}
+	}
+}
+
 func TestWhatCannotBeRewrittenFaithfullyIsLeftAlone(t *testing.T) {
 	for _, c := range []leftAlone{
 		{name: "host", reason: "host-set", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {host: 10.0.0.1, port: 80}}")), field: tmpl + "livenessProbe.httpGet.host"},

@@ -454,8 +454,11 @@ func TestTheStatusPortOfIstioProxyIsWhereItsProbesGo(t *testing.T) {
 func TestProbeProxyMayHaveIstiosPortWhereIstioHasMovedAway(t *testing.T) {
 	before := pod(injected+"annotations:\n  status.sidecar.istio.io/port: \"15030\"\n", app(httpProbe))
 	r := plan(t, before, answeredBy("probe-proxy"))
-	if !strings.Contains(r.text, "rewriteAppHTTPProbers: \"false\"") || strings.Contains(r.text, "excludeInboundPorts") {
-		t.Errorf("Istio's rewriter must be off, and 15020 is never captured:\n%s", r.text)
+	if !strings.Contains(r.text, "rewriteAppHTTPProbers: \"false\"") || !strings.Contains(r.text, "excludeInboundPorts: \"15020\"") {
+		t.Errorf("Istio's rewriter must be off, and istio-init captures 15020 now:\n%s", r.text)
+	}
+	if again := plan(t, r.text, answeredBy("probe-proxy")); len(again.Edits) != 0 {
+		t.Errorf("a second run edits: %v", again.Edits)
 	}
 	wantText(t, restore(t, r.text), before)
 }

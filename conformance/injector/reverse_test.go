@@ -198,3 +198,34 @@ func container(pod *corev1.Pod, name string) (found *corev1.Container) {
 	})
 	return found
 }
+
+func TestProbeProxyOnThePortThatIstioHasLeftIsNotCaptured(t *testing.T) {
+	const manifest = `apiVersion: v1
+kind: Pod
+metadata:
+  name: moved
+  annotations: {status.sidecar.istio.io/port: "15030"}
+spec:
+  containers:
+  - {name: app, image: app, livenessProbe: {httpGet: {port: 8080}}}
+`
+	output, _, err := rewrite([]byte(manifest), settings{"answeredBy": "probe-proxy"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, template := newInjector(t), decoded(t, "moved", output)[0].template
+	for _, mode := range istio.Modes {
+		after, err := i.Inject(kubernetes.Default(kubernetes.Pod(template, "")), mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if captured := capturedPorts(after); captured(15020) || captured(15030) || !captured(8080) {
+			t.Errorf("%s mode: captured are 15020 %t, 15030 %t, 8080 %t\n%s", mode, captured(15020), captured(15030), captured(8080), output)
+		}
+		delete(template.Annotations, "traffic.sidecar.istio.io/excludeInboundPorts")
+		if after, err = i.Inject(kubernetes.Default(kubernetes.Pod(template, "")), mode); err != nil || !capturedPorts(after)(15020) {
+			t.Errorf("%s mode: without the annotation 15020 must be captured (%v)", mode, err)
+		}
+		template = decoded(t, "moved", output)[0].template
+	}
+}
