@@ -63,28 +63,38 @@ func (m Message) String() string {
 }
 
 // Sentence gives the message without severity and place.
-func (m Message) Sentence() string {
-	s := m.Text
-	if o := m.Object.String(); o != "" {
-		s = o + ": " + s
+func (m *Message) Sentence() string {
+	b := make([]byte, 0, 256)
+	if o := &m.Object; o.Kind != "" {
+		b = append(append(b, o.Kind...), ' ')
+		if o.Namespace != "" {
+			b = append(append(b, o.Namespace...), '/')
+		}
+		b = append(append(b, o.Name...), ": "...)
 	}
+	b = append(b, m.Text...)
 	if m.Reason != "" {
-		s += " [" + m.Reason + "]"
+		b = append(append(append(b, " ["...), m.Reason...), ']')
 	}
-	return s
+	return string(b)
 }
 
-// Result gives the message as a result of the KRM functions specification.
-func (m Message) Result() field.Map {
-	r := make(field.Map, 0, 6)
-	r = append(r, field.Entry{Key: "message", Value: m.Sentence()}, field.Entry{Key: "severity", Value: string(m.Severity)})
-	if m.Object.Kind != "" {
-		ref := make(field.Map, 0, 4)
-		ref = append(ref, field.Entry{Key: "apiVersion", Value: m.Object.APIVersion}, field.Entry{Key: "kind", Value: m.Object.Kind})
-		if m.Object.Namespace != "" {
-			ref = append(ref, field.Entry{Key: "namespace", Value: m.Object.Namespace})
-		}
-		r = append(r, field.Entry{Key: "resourceRef", Value: append(ref, field.Entry{Key: "name", Value: m.Object.Name})})
+// results makes results of the KRM functions specification. What messages
+// about the same object, or for the same reason, have in common is made once.
+type results struct {
+	object    Object
+	ref, file field.Value
+	reasons   map[string]field.Value
+}
+
+func (r *results) of(m *Message) field.Map {
+	if m.Object != r.object {
+		r.refer(m.Object)
+	}
+	result := make(field.Map, 0, 6)
+	result = append(result, field.Entry{Key: "message", Value: m.Sentence()}, field.Entry{Key: "severity", Value: string(m.Severity)})
+	if r.ref != nil {
+		result = append(result, field.Entry{Key: "resourceRef", Value: r.ref})
 		if m.Field != "" { // a field needs a resourceRef
 			f := make(field.Map, 0, 3)
 			f = append(f, field.Entry{Key: "path", Value: m.Field})
@@ -94,16 +104,43 @@ func (m Message) Result() field.Map {
 			if m.Proposed != nil {
 				f = append(f, field.Entry{Key: "proposedValue", Value: m.Proposed})
 			}
-			r = append(r, field.Entry{Key: "field", Value: f})
+			result = append(result, field.Entry{Key: "field", Value: f})
 		}
 	}
-	if m.Object.File != "" {
-		r = append(r, field.Entry{Key: "file", Value: field.Map{{Key: "path", Value: m.Object.File}, {Key: "index", Value: m.Object.Index}}})
+	if r.file != nil {
+		result = append(result, field.Entry{Key: "file", Value: r.file})
 	}
 	if m.Reason != "" {
-		r = append(r, field.Entry{Key: "tags", Value: field.Map{{Key: "reason", Value: m.Reason}}})
+		result = append(result, field.Entry{Key: "tags", Value: r.tags(m.Reason)})
 	}
-	return r
+	return result
+}
+
+func (r *results) refer(o Object) {
+	r.object, r.ref, r.file = o, nil, nil
+	if o.Kind != "" {
+		ref := make(field.Map, 0, 4)
+		ref = append(ref, field.Entry{Key: "apiVersion", Value: o.APIVersion}, field.Entry{Key: "kind", Value: o.Kind})
+		if o.Namespace != "" {
+			ref = append(ref, field.Entry{Key: "namespace", Value: o.Namespace})
+		}
+		r.ref = append(ref, field.Entry{Key: "name", Value: o.Name})
+	}
+	if o.File != "" {
+		r.file = field.Map{{Key: "path", Value: o.File}, {Key: "index", Value: o.Index}}
+	}
+}
+
+func (r *results) tags(reason string) field.Value {
+	tags, ok := r.reasons[reason]
+	if !ok {
+		if r.reasons == nil {
+			r.reasons = make(map[string]field.Value)
+		}
+		tags = field.Map{{Key: "reason", Value: reason}}
+		r.reasons[reason] = tags
+	}
+	return tags
 }
 
 var order = map[transformer.Severity]int{transformer.Error: 0, transformer.Warning: 1, transformer.Info: 2}
@@ -117,8 +154,8 @@ func Sort(messages []Message) {
 // Count gives how many messages have the severity.
 func Count(messages []Message, s transformer.Severity) int {
 	n := 0
-	for _, m := range messages {
-		if m.Severity == s {
+	for i := range messages {
+		if messages[i].Severity == s {
 			n++
 		}
 	}
@@ -127,8 +164,8 @@ func Count(messages []Message, s transformer.Severity) int {
 
 // Print writes the messages, one a line; infos only if verbose.
 func Print(w io.Writer, messages []Message, verbose bool) {
-	for _, m := range messages {
-		if m.Severity != transformer.Info || verbose {
+	for i := range messages {
+		if m := &messages[i]; m.Severity != transformer.Info || verbose {
 			fmt.Fprintln(w, m)
 		}
 	}

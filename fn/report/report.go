@@ -58,8 +58,9 @@ func (r *Report) Failed(strict bool) bool {
 // Results gives all messages as results of a ResourceList.
 func (r *Report) Results() iter.Seq[field.Map] {
 	return func(yield func(field.Map) bool) {
-		for _, m := range r.Messages {
-			if !yield(m.Result()) {
+		var made results
+		for i := range r.Messages {
+			if !yield(made.of(&r.Messages[i])) {
 				return
 			}
 		}
