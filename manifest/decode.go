@@ -16,10 +16,10 @@ import (
 type decoder struct {
 	t      *tree
 	strict bool
-	path   field.Path // of the node being decoded; grows and shrinks in place
 }
 
-// A decodeError is an error about the node at path.
+// A decodeError is an error about the node at path, which each caller extends
+// to the left on the way back to the root.
 type decodeError struct {
 	path field.Path
 	node int32
@@ -29,14 +29,26 @@ type decodeError struct {
 func (e *decodeError) Error() string { return e.msg }
 
 func (d *decoder) errorf(n int32, format string, args ...any) error {
-	return &decodeError{path: slices.Clone(d.path), node: n, msg: fmt.Sprintf(format, args...)}
+	return &decodeError{node: n, msg: fmt.Sprintf(format, args...)}
 }
+
+// under says of an error below a node by which steps it was reached.
+func under(err error, steps ...field.Step) error {
+	if e, ok := err.(*decodeError); ok {
+		e.path = append(slices.Clone(field.Path(steps)), e.path...)
+	}
+	return err
+}
+
+func keyStep(key string) field.Step { return field.Step{Key: key} }
+
+func indexStep(i int) field.Step { return field.Step{Index: i, IsIndex: true} }
 
 // find follows the path from the root; 0 where it ends early, at a missing
 // or null value.
 func (d *decoder) find(path field.Path) (int32, error) {
 	n := int32(1)
-	for _, st := range path {
+	for i, st := range path {
 		v := &d.t.nodes[n]
 		if d.t.isNull(n) {
 			return 0, nil
@@ -46,21 +58,20 @@ func (d *decoder) find(path field.Path) (int32, error) {
 			want = sequence
 		}
 		if v.kind != want {
-			return 0, d.wrong(n, kindNames[want])
+			return 0, under(d.wrong(n, kindNames[want]), path[:i]...)
 		}
 		c := int32(0)
 		if st.IsIndex {
 			c = d.t.item(n, st.Index)
 		} else {
 			if err := d.noDuplicate(n, st.Key); err != nil {
-				return 0, err
+				return 0, under(err, path[:i]...)
 			}
 			c = d.t.get(n, st.Key)
 		}
 		if c == 0 {
 			return 0, nil
 		}
-		d.path = append(d.path, st)
 		n = c
 	}
 	return n, nil
@@ -81,8 +92,7 @@ func (d *decoder) noDuplicate(n int32, key string) error {
 }
 
 func (d *decoder) duplicate(c int32, key string) error {
-	d.path = append(d.path, field.Step{Key: key})
-	return d.errorf(c, "key %q must stand only once in its mapping, and is here again", key)
+	return under(d.errorf(c, "key %q must stand only once in its mapping, and is here again", key), keyStep(key))
 }
 
 var kindNames = map[kind]string{mapping: "a mapping", sequence: "a list", scalar: "a single value"}
@@ -114,8 +124,32 @@ func (t *tree) describe(n int32) string {
 
 // A plan says how a struct type is decoded.
 type plan struct {
-	fields map[string][]int // by json name: the index, as FieldByIndex takes it
-	names  []string         // sorted
+	fields []planField
+}
+
+type planField struct {
+	name  string // in json
+	index []int  // as FieldByIndex takes it
+}
+
+// field finds a field; one after the other is the fastest way to, since there
+// are few, and most names differ in their length.
+func (p *plan) field(name string) *planField {
+	for i := range p.fields {
+		if p.fields[i].name == name {
+			return &p.fields[i]
+		}
+	}
+	return nil
+}
+
+func (p *plan) names() string {
+	names := make([]string, len(p.fields))
+	for i, f := range p.fields {
+		names[i] = f.name
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
 }
 
 var plans sync.Map // of reflect.Type to *plan
@@ -124,12 +158,8 @@ func planOf(typ reflect.Type) *plan {
 	if p, ok := plans.Load(typ); ok {
 		return p.(*plan)
 	}
-	p := &plan{fields: map[string][]int{}}
+	p := &plan{}
 	p.addFields(typ, nil)
-	for name := range p.fields {
-		p.names = append(p.names, name)
-	}
-	slices.Sort(p.names)
 	plans.Store(typ, p)
 	return p
 }
@@ -144,9 +174,9 @@ func (p *plan) addFields(typ reflect.Type, prefix []int) {
 			p.addFields(f.Type, index)
 		case !f.IsExported() || name == "-":
 		case name == "":
-			p.fields[f.Name] = index
+			p.fields = append(p.fields, planField{f.Name, index})
 		default:
-			p.fields[name] = index
+			p.fields = append(p.fields, planField{name, index})
 		}
 	}
 }
@@ -295,19 +325,16 @@ func (d *decoder) structure(n int32, v reflect.Value) error {
 	p := planOf(v.Type())
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		key := d.t.keyOf(c)
-		index, ok := p.fields[key]
-		if !ok {
+		f := p.field(key)
+		if f == nil {
 			if d.strict {
-				d.path = append(d.path, field.Step{Key: key})
-				return d.errorf(c, "unknown field %q: allowed are %s", key, strings.Join(p.names, ", "))
+				return under(d.errorf(c, "unknown field %q: allowed are %s", key, p.names()), keyStep(key))
 			}
 			continue
 		}
-		d.path = append(d.path, field.Step{Key: key})
-		if err := d.decode(c, v.FieldByIndex(index)); err != nil {
-			return err
+		if err := d.decode(c, v.FieldByIndex(f.index)); err != nil {
+			return under(err, keyStep(key))
 		}
-		d.path = d.path[:len(d.path)-1]
 	}
 	return nil
 }
@@ -318,13 +345,13 @@ func (d *decoder) strings(n int32, into *map[string]string) error {
 	m := make(map[string]string, d.t.length(n))
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		key := d.t.keyOf(c)
-		d.path = append(d.path, field.Step{Key: key})
 		var value string
-		if err := d.decode(c, reflect.ValueOf(&value).Elem()); err != nil {
-			return err
+		if x := &d.t.nodes[c]; x.kind == scalar && (x.style != plain || isText(d.t.str(c))) {
+			value = d.t.str(c)
+		} else if err := d.decode(c, reflect.ValueOf(&value).Elem()); err != nil {
+			return under(err, keyStep(key))
 		}
 		m[key] = value
-		d.path = d.path[:len(d.path)-1]
 	}
 	*into = m
 	return nil
@@ -343,13 +370,11 @@ func (d *decoder) mapping(n int32, v reflect.Value) error {
 	m := reflect.MakeMap(v.Type())
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		key := d.t.keyOf(c)
-		d.path = append(d.path, field.Step{Key: key})
 		x := reflect.New(v.Type().Elem()).Elem()
 		if err := d.decode(c, x); err != nil {
-			return err
+			return under(err, keyStep(key))
 		}
 		m.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), x)
-		d.path = d.path[:len(d.path)-1]
 	}
 	v.Set(m)
 	return nil
@@ -360,17 +385,20 @@ func (d *decoder) slice(n int32, v reflect.Value) error {
 		return d.wrong(n, "a list")
 	}
 	count := d.t.length(n)
-	s := reflect.MakeSlice(v.Type(), count, count)
+	if count == 0 {
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		return nil
+	}
+	v.SetZero()
+	v.Grow(count)
+	v.SetLen(count)
 	i := 0
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
-		d.path = append(d.path, field.Step{Index: i, IsIndex: true})
-		if err := d.decode(c, s.Index(i)); err != nil {
-			return err
+		if err := d.decode(c, v.Index(i)); err != nil {
+			return under(err, indexStep(i))
 		}
-		d.path = d.path[:len(d.path)-1]
 		i++
 	}
-	v.Set(s)
 	return nil
 }
 
@@ -383,15 +411,12 @@ func (d *decoder) noDuplicates(n int32) error {
 	}
 	i := 0
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
-		st := field.Step{Index: i, IsIndex: true}
-		if d.t.nodes[n].kind == mapping {
-			st = field.Step{Key: d.t.keyOf(c)}
-		}
-		d.path = append(d.path, st)
 		if err := d.noDuplicates(c); err != nil {
-			return err
+			if d.t.nodes[n].kind == mapping {
+				return under(err, keyStep(d.t.keyOf(c)))
+			}
+			return under(err, indexStep(i))
 		}
-		d.path = d.path[:len(d.path)-1]
 		i++
 	}
 	return nil
@@ -401,11 +426,17 @@ func (d *decoder) noDuplicates(n int32) error {
 // other tools the first.
 func (d *decoder) unique(n int32) error {
 	count := 0
+	seen := uint64(0) // of length and last letter of each key, one bit
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		if count++; count > 16 {
 			return d.uniqueMany(n)
 		}
 		key := d.t.keyBytes(c)
+		bit := uint64(1) << ((5*len(key) + int(last(key))) & 63)
+		if seen&bit == 0 {
+			seen |= bit
+			continue
+		}
 		for e := d.t.nodes[n].child; e != c; e = d.t.nodes[e].next {
 			if string(d.t.keyBytes(e)) == string(key) {
 				return d.duplicate(c, string(key))
@@ -413,6 +444,13 @@ func (d *decoder) unique(n int32) error {
 		}
 	}
 	return nil
+}
+
+func last(b []byte) byte {
+	if len(b) == 0 {
+		return 0
+	}
+	return b[len(b)-1]
 }
 
 func (d *decoder) uniqueMany(n int32) error {

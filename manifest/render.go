@@ -258,31 +258,47 @@ func appendJSON(b []byte, s string) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
+// Where in a plain scalar a character may stand, and what it makes of it.
+const (
+	first     = 1 << iota // even as the first
+	later                 // but not as the first
+	laterText             // likewise, and in block style only
+	letter                // one that no number, in any base, holds
+)
+
+var plainChar = func() (t [256]byte) {
+	set := func(class byte, chars string) {
+		for i := range len(chars) {
+			t[chars[i]] = class
+		}
+	}
+	set(first|letter, "ghijklmnpqrstuvwyzGHIJKLMNPQRSTUVWYZ")
+	set(first, "abcdefoxABCDEFOX0123456789/_$")
+	set(later, ".-@+=~")
+	set(laterText, " (),%*&!?<>|;^")
+	return t
+}()
+
 // isPlain tells whether the string can stand without quotes. It is careful:
 // what only might be something else is quoted.
 func isPlain(s string, inFlow bool) bool {
-	if s == "" || len(s) > 512 || s[len(s)-1] == ' ' || s[len(s)-1] == ':' {
+	if s == "" || len(s) > 512 || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || plainChar[s[0]]&first == 0 {
 		return false
 	}
-	letter := false // one that no number, in any base, holds
+	allowed := byte(first | later | laterText)
+	if inFlow {
+		allowed = first | later
+	}
+	seen := byte(0)
 	for i := range len(s) {
-		c := s[i]
-		switch {
-		case c >= 'g' && c <= 'z' && c != 'o' && c != 'x' || c >= 'G' && c <= 'Z' && c != 'O' && c != 'X':
-			letter = true
-		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '/' || c == '_' || c == '$':
-		case i == 0:
-			return false
-		case c == '.' || c == '-' || c == '@' || c == '+' || c == '=' || c == '~':
-		case c == ':' && keyChar[s[i+1]]:
-		case c == ' ' && !inFlow:
-		case !inFlow && strings.IndexByte("(),%*&!?<>|;^", c) >= 0:
-		default:
+		class := plainChar[s[i]]
+		if class&allowed == 0 && !(s[i] == ':' && keyChar[s[i+1]]) {
 			return false
 		}
+		seen |= class
 	}
 	if c := s[0]; c >= '0' && c <= '9' {
-		return letter && strings.IndexByte(s, ':') < 0
+		return seen&letter != 0 && strings.IndexByte(s, ':') < 0
 	}
 	if _, old := oldBool(s); old {
 		return false

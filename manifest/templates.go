@@ -158,7 +158,7 @@ func (o *Object) hasMapping(path field.Path) (bool, error) {
 		return false, o.locate(t, err)
 	}
 	if t.nodes[n].kind != mapping {
-		return false, o.locate(t, d.wrong(n, kindNames[mapping]))
+		return false, o.locate(t, under(d.wrong(n, kindNames[mapping]), path...))
 	}
 	return true, nil
 }
@@ -175,7 +175,7 @@ func (o *Object) length(path field.Path) (int, error) {
 		return 0, o.locate(t, err)
 	}
 	if t.nodes[n].kind != sequence {
-		return 0, o.locate(t, d.wrong(n, kindNames[sequence]))
+		return 0, o.locate(t, under(d.wrong(n, kindNames[sequence]), path...))
 	}
 	return t.length(n), nil
 }
