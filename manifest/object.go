@@ -58,11 +58,15 @@ func (o *Object) Group() string {
 func (o *Object) Kind() string { return o.kind }
 
 // Metadata gives the object's metadata, decoded once. An error is an *Error
-// about a field of the wrong type or a duplicate key.
+// about a field of the wrong type or a duplicate key; then nothing is known but
+// name and namespace, where those are right.
 func (o *Object) Metadata() (*Metadata, error) {
 	if o.meta == nil {
 		o.meta = &Metadata{}
-		_, o.metaErr = o.Decode(field.NewPath("metadata"), o.meta)
+		if _, o.metaErr = o.Decode(field.NewPath("metadata"), o.meta); o.metaErr != nil {
+			*o.meta = Metadata{}
+			o.meta.Name, o.meta.Namespace = o.named()
+		}
 	}
 	return o.meta, o.metaErr
 }
@@ -87,14 +91,11 @@ func (o *Object) Annotations() map[string]string { return o.metadata().Annotatio
 // String names the object as messages do: "Deployment default/web".
 func (o *Object) String() string {
 	kind := cmp.Or(o.kind, "object")
-	name, namespace := "", ""
-	if o.meta != nil && o.metaErr == nil {
+	var name, namespace string
+	if o.meta != nil {
 		name, namespace = o.meta.Name, o.meta.Namespace
-	} else if t, err := o.load(); err == nil {
-		// What is wrong elsewhere in the metadata must not hide the name.
-		if m := t.get(1, "metadata"); m != 0 && t.nodes[m].kind == mapping {
-			name, namespace = t.scalarOf(m, "name"), t.scalarOf(m, "namespace")
-		}
+	} else {
+		name, namespace = o.named()
 	}
 	switch {
 	case name == "":
@@ -103,6 +104,41 @@ func (o *Object) String() string {
 		return kind + " " + name
 	}
 	return kind + " " + namespace + "/" + name
+}
+
+// named gives name and namespace of an object that may be wrong elsewhere,
+// which must not hide them from messages.
+func (o *Object) named() (name, namespace string) {
+	t, err := o.load()
+	if err != nil {
+		return o.namedByNode()
+	}
+	if m := t.get(1, "metadata"); m != 0 && t.nodes[m].kind == mapping {
+		return t.scalarOf(m, "name"), t.scalarOf(m, "namespace")
+	}
+	return "", ""
+}
+
+// namedByNode is named for what cannot be written out plainly.
+func (o *Object) namedByNode() (name, namespace string) {
+	root, err := o.parseNode()
+	if err != nil {
+		return "", ""
+	}
+	var head struct {
+		Metadata struct {
+			Name      yaml.Node `yaml:"name"`
+			Namespace yaml.Node `yaml:"namespace"`
+		} `yaml:"metadata"`
+	}
+	_ = root.Decode(&head)
+	text := func(n *yaml.Node) string {
+		if n = target(n); n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
+			return ""
+		}
+		return n.Value
+	}
+	return text(&head.Metadata.Name), text(&head.Metadata.Namespace)
 }
 
 func (t *tree) scalarOf(n int32, key string) string {
@@ -255,7 +291,7 @@ func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err
 		if n == 0 || t.isNull(n) {
 			return false, nil
 		}
-		err = d.decode(n, reflect.ValueOf(into).Elem())
+		err = under(d.decode(n, reflect.ValueOf(into).Elem()), path...)
 	}
 	return err == nil, o.locate(t, err)
 }

@@ -523,21 +523,27 @@ func plainTag(n *yaml.Node) error {
 	return nil
 }
 
+// parseNode gives the object as the full parser reads it, a mapping.
+func (o *Object) parseNode() (*yaml.Node, error) {
+	if o.node != nil {
+		return o.node, nil
+	}
+	padded := append(bytes.Repeat([]byte(" "), o.col), trimTail(o.source(), o.col)...)
+	root, err := o.stream.parseYAML(padded, o.start)
+	if err == nil && (root == nil || root.Kind != yaml.MappingNode) {
+		err = o.stream.errorAt(o.start, errors.New("an object must be a mapping"))
+	}
+	return root, err
+}
+
 // normalize gives the object's text in a form that the scanner accepts, with
 // aliases written out, and the parsed node for line numbers.
 func (o *Object) normalize(t *tree) (text []byte, root *yaml.Node, err error) {
 	s := o.stream
 	src := o.source()
 	head := trimTail(src, o.col)
-	root = o.node
-	if root == nil {
-		padded := append(bytes.Repeat([]byte(" "), o.col), head...)
-		if root, err = s.parseYAML(padded, o.start); err != nil {
-			return nil, nil, err
-		}
-		if root == nil || root.Kind != yaml.MappingNode {
-			return nil, nil, s.errorAt(o.start, errors.New("an object must be a mapping"))
-		}
+	if root, err = o.parseNode(); err != nil {
+		return nil, nil, err
 	}
 	left := maxExpanded
 	x, err := expand(root, &left, 0)

@@ -338,6 +338,35 @@ func TestAWrongTypeIsAnErrorWithItsPlace(t *testing.T) {
 	}
 }
 
+func TestAnObjectKeepsItsNameWhateverElseIsWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"metadata: {labels: {a: 1}, name: web, namespace: n}\n":              "Deployment n/web",
+		"metadata: {name: web, labels: {a: 1}, namespace: n}\n":              "Deployment n/web",
+		"metadata: {name: web}\nmetadata: {name: web}\n":                     "Deployment web",
+		"metadata: {name: web, namespace: [1]}\n":                            "Deployment web",
+		"metadata: {namespace: n, name: [1]}\n":                              "Deployment",
+		"metadata: {labels: {a: 1}, name: }\n":                               "Deployment",
+		"metadata: !x {name: web, namespace: n}\n":                           "Deployment n/web",
+		"metadata: {name: &n web, namespace: *n}\nspec: &a {template: *a}\n": "Deployment web/web",
+		"metadata:\n  name: web\nspec: !!int {}\n":                           "Deployment web",
+		"metadata: &m {name: web}\nspec: {x: *m, y: !x 1}\n":                 "Deployment web",
+		"spec: !x 1\n": "Deployment",
+	} {
+		s, err := Read("in", []byte("apiVersion: apps/v1\nkind: Deployment\n"+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := s.Objects()[0]
+		if got := o.String(); got != want {
+			t.Errorf("%q: is %q before its metadata are read, want %q", text, got, want)
+		}
+		_, _ = o.Metadata()
+		if got := o.String(); got != want {
+			t.Errorf("%q: is %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestAnUnknownFieldIsAnErrorOnlyInStrictDecoding(t *testing.T) {
 	var v struct {
 		A struct {

@@ -31,6 +31,8 @@ func (o Object) String() string {
 	switch {
 	case o.Kind == "":
 		return ""
+	case o.Name == "":
+		return o.Kind
 	case o.Namespace == "":
 		return o.Kind + " " + o.Name
 	}
@@ -66,11 +68,15 @@ func (m Message) String() string {
 func (m *Message) Sentence() string {
 	b := make([]byte, 0, 256)
 	if o := &m.Object; o.Kind != "" {
-		b = append(append(b, o.Kind...), ' ')
-		if o.Namespace != "" {
-			b = append(append(b, o.Namespace...), '/')
+		b = append(b, o.Kind...)
+		if o.Name != "" {
+			b = append(b, ' ')
+			if o.Namespace != "" {
+				b = append(append(b, o.Namespace...), '/')
+			}
+			b = append(b, o.Name...)
 		}
-		b = append(append(b, o.Name...), ": "...)
+		b = append(b, ": "...)
 	}
 	b = append(b, m.Text...)
 	if m.Reason != "" {
