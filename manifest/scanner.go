@@ -319,7 +319,7 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 			lastEnd = p + 1
 			pend, fixed = true, false
 			if s.build {
-				cur = s.add(top, node{kind: scalar, col: int32(col), key: int32(p), keyEnd: int32(p + 1), start: int32(p + 1), end: int32(p + 1)})
+				cur = s.add(top, col, p, p+1, p+1)
 			} else if inItems && len(st) == 2 {
 				if s.odd < ls {
 					return s.refuse("odd line break")
@@ -403,7 +403,7 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 			fixed, ent = false, nil
 			var want *span
 			if s.build {
-				cur = s.add(top, node{kind: scalar, col: int32(col), key: int32(p), keyEnd: int32(keyEnd), start: int32(keyEnd + 1), end: int32(keyEnd + 1)})
+				cur = s.add(top, col, p, keyEnd, keyEnd+1)
 			} else if len(st) == 1 {
 				if s.odd < ls {
 					return s.refuse("odd line break")
@@ -577,10 +577,19 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 	return p, true
 }
 
-// add appends a child to the collection of the frame.
-func (s *scanner) add(f *frame, v node) int32 {
+// add appends a child, an absent value as yet, to the collection of the frame.
+func (s *scanner) add(f *frame, col, key, keyEnd, value int) int32 {
 	i := int32(len(s.nodes))
-	s.nodes = append(s.nodes, v)
+	if len(s.nodes) < cap(s.nodes) {
+		s.nodes = s.nodes[:i+1]
+	} else {
+		s.nodes = append(s.nodes, node{})
+	}
+	v := &s.nodes[i] // set in place: to copy a node takes longer
+	v.kind, v.style, v.col = scalar, absent, int32(col)
+	v.key, v.keyEnd = int32(key), int32(keyEnd)
+	v.start, v.end = int32(value), int32(value)
+	v.child, v.next = 0, 0
 	if f.last == 0 {
 		s.nodes[f.node].child = i
 	} else {
@@ -645,8 +654,8 @@ const maxKey = 1000
 func scanKey(in []byte, p int) (end int, isKey, ok bool) {
 	q := p
 	if keyChar[in[p]] && (in[p] != '-' || !isBlank(in, p+1)) {
-		q = nextSpecial(in, p)
-		if q < len(in) && in[q] == ':' && isBlank(in, q+1) && in[q-1] != ' ' && in[q-1] != '\t' && q-p < maxKey {
+		q = wordEnd(in, p)
+		if q < len(in) && in[q] == ':' && isBlank(in, q+1) && q-p < maxKey {
 			return q, true, true
 		}
 	}
@@ -732,6 +741,25 @@ func plainLine(in []byte, p int) (eol, end int, comment, ok bool) {
 			return lineEnd(in, q), trimEnd(in, p, q), true, true
 		}
 	}
+}
+
+// wordEnd gives the offset of the next colon or white space from p on, or the
+// end of the text. (A number sign before it starts no comment.)
+func wordEnd(in []byte, p int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for p+8 <= len(in) {
+		x := binary.LittleEndian.Uint64(in[p:])
+		colon := x ^ ':'*ones
+		// The lowest high bit marks the first byte that is a colon or below '!'.
+		if hit := ((colon-ones)&^colon | (x-'!'*ones)&^x) & highs; hit != 0 {
+			return p + bits.TrailingZeros64(hit)>>3
+		}
+		p += 8
+	}
+	for p < len(in) && in[p] > ' ' && in[p] != ':' {
+		p++
+	}
+	return p
 }
 
 // nextSpecial gives the offset of the next line feed, colon or number sign
