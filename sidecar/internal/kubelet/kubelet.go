@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"net/textproto"
 	"os"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/prober"
+	"github.com/rewrite-probes/rewrite-probes/sidecar/internal/socket"
 )
 
 // A Call is one request of the kubelet to us.
@@ -36,24 +38,22 @@ type Call struct {
 }
 
 // connect opens a connection that is closed with the call.
-func (c *Call) connect(ctx context.Context, app App, port string) (*socket, error) {
-	s, err := app.connect(ctx, port)
+func (c *Call) connect(ctx context.Context, app App, port string) error {
+	conn, err := app.connect(ctx, port)
 	if err == nil {
-		c.open = append(c.open, s)
+		c.open = append(c.open, conn)
 	}
-	return s, err
+	return err
 }
 
-// dial opens a connection of the call on which nobody waits longer than ctx,
-// until stop is called.
+// dial opens a connection that is closed with the call, and on which nobody
+// waits longer than ctx until stop is called.
 func (c *Call) dial(ctx context.Context, app App, port string) (conn net.Conn, stop func() bool, err error) {
-	s, err := c.connect(ctx, app, port)
-	if err != nil {
-		return nil, nil, err
+	conn, stop, err = app.Dial(ctx, port)
+	if err == nil {
+		c.open = append(c.open, conn)
 	}
-	conn = s.conn()
-	stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	return conn, stop, nil
+	return conn, stop, err
 }
 
 // Close closes the connections that probing left open. It comes after the
@@ -147,6 +147,9 @@ func NewTarget(app App, key string, p *prober.Prober) (*Target, error) {
 // Hook tells whether the target is a lifecycle hook.
 func (t *Target) Hook() bool { return t.hook }
 
+// Timeout gives how long a probe may take, 0 for hooks.
+func (t *Target) Timeout() time.Duration { return t.timeout }
+
 // Probe probes the app once. It returns when the app has answered, the
 // probe's timeout has passed or ctx is done, whichever is first. The caller
 // closes the call.
@@ -204,39 +207,42 @@ type App struct {
 	Localhost bool   // dial the loopback addresses instead
 }
 
-// connect opens a connection to the app.
-func (a App) connect(ctx context.Context, port string) (*socket, error) {
-	if !a.Localhost {
-		return connect(ctx, a.IP, port)
-	}
-	s, err := connect(ctx, "127.0.0.1", port)
-	if err != nil && ctx.Err() == nil {
-		s, err = connect(ctx, "::1", port)
-	}
-	return s, err
-}
-
-// dialer differs from the kubelet's in two things. That sets SO_LINGER to one
-// second, which on Linux does not shorten TIME-WAIT (its purpose), and makes
-// close wait for the app's acknowledgement, up to 40 ms when it is delayed.
-// And it sets up TCP keep-alives, four system calls for a connection that
-// lives less than any keep-alive interval.
-var dialer = net.Dialer{KeepAlive: -1}
-
-// dial opens a connection that ends, whatever is waiting on it, when ctx is
-// done. The caller calls stop, then closes the connection.
-func (a App) dial(ctx context.Context, port string) (conn net.Conn, stop func() bool, err error) {
-	if a.Localhost {
-		conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
-		if err != nil && ctx.Err() == nil {
-			conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort("::1", port))
-		}
-	} else {
-		conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort(a.IP, port))
-	}
+// Dial opens a connection to a port of the app. It ends, whatever is waiting
+// on it, when ctx is done; the caller calls stop, then closes it.
+func (a App) Dial(ctx context.Context, port string) (conn net.Conn, stop func() bool, err error) {
+	c, err := a.connect(ctx, port)
 	if err != nil {
 		return nil, nil, err
 	}
-	stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	return conn, stop, nil
+	c.NoDelay()
+	stop = context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
+	return c, stop, nil
+}
+
+// connect opens a connection to the app. It differs from the kubelet's in two
+// things. That sets SO_LINGER to one second, which on Linux does not shorten
+// TIME-WAIT (its purpose), and makes close wait for the app's acknowledgement,
+// up to 40 ms when it is delayed. And it sets up TCP keep-alives, four system
+// calls for a connection that lives less than any keep-alive interval.
+func (a App) connect(ctx context.Context, port string) (*socket.Conn, error) {
+	if !a.Localhost {
+		return connect(ctx, a.IP, port)
+	}
+	c, err := connect(ctx, "127.0.0.1", port)
+	if err != nil && ctx.Err() == nil {
+		c, err = connect(ctx, "::1", port)
+	}
+	return c, err
+}
+
+func connect(ctx context.Context, ip, port string) (*socket.Conn, error) {
+	addr, err := netip.ParseAddrPort(net.JoinHostPort(ip, port))
+	if err != nil {
+		return nil, err
+	}
+	c, err := socket.Dial(ctx, addr)
+	if err != nil {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(addr), Err: err}
+	}
+	return c, nil
 }

@@ -59,8 +59,9 @@ func httpGet(scheme, path string) *prober.Prober {
 func TestTheAppSeesItsOwnPortInTheHostAndTheCallersHeaders(t *testing.T) {
 	var got *http.Request
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
-	defer s.Close()
-	if a := probeOnce(t, live, s.URL, httpGet("HTTP", "/a b?c=d")); a.Status != 200 || a.Reason != "" {
+	a := probeOnce(t, live, s.URL, httpGet("HTTP", "/a b?c=d"))
+	s.Close() // waits for the handler
+	if a.Status != 200 || a.Reason != "" {
 		t.Fatalf("answer %+v", a)
 	}
 	if got.Host != s.Listener.Addr().String() || got.RequestURI != "/a%20b?c=d" || got.UserAgent() != "kube-probe/1.35" || got.Header.Get("Accept-Encoding") != "" {
@@ -110,8 +111,8 @@ func TestAnHTTPSHookFallsBackToHTTPWithoutItsCredentials(t *testing.T) {
 		auth = r.Header["Authorization"]
 		w.WriteHeader(500)
 	}))
-	defer s.Close()
 	a := probeOnce(t, stop, s.URL, httpGet("HTTPS", "/"))
+	s.Close() // waits for the handler
 	if a.Drop || a.Verdict(true) != Success || auth != nil {
 		t.Errorf("answer %+v, app saw Authorization %q", a, auth)
 	}

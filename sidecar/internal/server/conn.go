@@ -255,18 +255,20 @@ func (c *conn) finish(a *kubelet.Answer) {
 
 func (c *conn) send(status int, body []byte) { c.write(status, len(body), body) }
 
+// A halfCloser can end its side of a connection and go on reading.
+type halfCloser interface{ CloseWrite() error }
+
 // refuse answers a request that may have more to it than was read: closing
 // the connection on unread bytes would take the answer with it.
 func (c *conn) refuse(status int, msg string) {
 	c.send(status, []byte("probe-proxy: "+msg+"\n"))
-	tcp, ok := c.Conn.(*net.TCPConn)
-	if !ok || tcp.CloseWrite() != nil {
+	if half, ok := c.Conn.(halfCloser); !ok || half.CloseWrite() != nil {
 		return
 	}
-	_ = tcp.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+	_ = c.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
 	c.server.expendable(c)
 	defer c.server.headDone(c)
-	_, _ = io.CopyN(io.Discard, tcp, 1<<20)
+	_, _ = io.CopyN(io.Discard, c.Conn, 1<<20)
 }
 
 func (c *conn) write(status, length int, body []byte) {

@@ -200,7 +200,7 @@ func (s *Server) logStream(port, to int, err error) {
 // is told by its connection's end, which comes with the other direction's.
 func pass(dst net.Conn, src io.Reader) {
 	_, err := io.Copy(dst, src)
-	if half, ok := dst.(interface{ CloseWrite() error }); ok && (err == nil || errors.Is(err, io.EOF)) {
+	if half, ok := dst.(halfCloser); ok && (err == nil || errors.Is(err, io.EOF)) {
 		_ = half.CloseWrite()
 		return
 	}

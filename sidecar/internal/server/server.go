@@ -8,12 +8,12 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/prober"
 	"github.com/rewrite-probes/rewrite-probes/sidecar/internal/kubelet"
+	"github.com/rewrite-probes/rewrite-probes/sidecar/internal/socket"
 )
 
 // Limits of what callers may take, whoever they are.
@@ -71,18 +71,7 @@ func (s *Server) disable(key string, err error) {
 }
 
 // Listen opens the port on all addresses, IPv4 and IPv6.
-//
-// The kernel hands a connection over when its request is there
-// (TCP_DEFER_ACCEPT): that saves waking up twice, and who connects and says
-// nothing takes no slot. Keep-alives would cost four system calls for each
-// connection.
-func Listen(port int) (net.Listener, error) {
-	config := net.ListenConfig{
-		KeepAlive: -1,
-		Control:   deferAccept,
-	}
-	return config.Listen(context.Background(), "tcp", ":"+strconv.Itoa(port))
-}
+func Listen(port int) (net.Listener, error) { return socket.Listen(port, headTime) }
 
 // Serve answers what comes in on l until l is closed, then returns nil.
 func (s *Server) Serve(l net.Listener) error { return s.serve(l, 0) }

@@ -57,7 +57,7 @@ func start(t *testing.T, app http.HandlerFunc) (addr string, log *syncBuffer, s 
 	}
 	log = &syncBuffer{}
 	s = server.New(slog.New(slog.NewTextHandler(log, nil)), kubelet.App{IP: "127.0.0.1"}, probers, bad)
-	l, err := net.Listen("tcp", ":0")
+	l, err := server.Listen(0)
 	if err != nil {
 		t.Fatal(err)
 	}
