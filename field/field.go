@@ -64,6 +64,15 @@ func (p Path) Index(i int) Path {
 	return q
 }
 
+// Item gives the path extended by a key and the index of an item of its list.
+func (p Path) Item(key string, i int) Path {
+	q := make(Path, len(p)+2)
+	copy(q, p)
+	q[len(p)].Key = key
+	q[len(p)+1] = Step{Index: i, IsIndex: true}
+	return q
+}
+
 // Join gives the path followed by q.
 func (p Path) Join(q Path) Path {
 	return append(p[:len(p):len(p)], q...)

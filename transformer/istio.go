@@ -268,34 +268,34 @@ func (d istio) isPresent(w *work) bool {
 // istioInjectSwitch gives the switch of a template: the label where it is
 // there, even empty, else the annotation. The injector takes "true" and
 // "false" and does with any other value what it does without one.
-func istioInjectSwitch(w *work) (path field.Path, value string) {
-	kind := "labels"
+func istioInjectSwitch(w *work) (kind, value string) {
+	kind = "labels"
 	value, labelled := w.in.Template.Metadata.Labels[istioInject]
 	if !labelled {
 		kind, value = "annotations", w.annotations()[istioInject]
 	}
-	return w.template.Key("metadata", kind, istioInject), value
+	return kind, value
 }
 
 // checkInjectSwitch warns of a value that switches nothing.
 func (istio) checkInjectSwitch(w *work) {
-	if path, v := istioInjectSwitch(w); v != "" && v != "true" && v != "false" {
-		w.say(w.metadataFinding("inject-unclear", path, v, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
+	if kind, v := istioInjectSwitch(w); v != "" && v != "true" && v != "false" {
+		w.say(w.metadataFinding("inject-unclear", w.template.Key("metadata", kind, istioInject), v, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
 	}
 }
 
 // optOut finds what keeps Istio, or Istio's rewriting, out of the pod.
 func (d istio) optOut(w *work) *Finding {
 	const what = "the mesh does not capture this pod"
-	if f := w.switchedOff(istioRewrite, "istio-opt-out", &w.in.Template.Metadata, w.template.Key("metadata"), "template"); f != nil && len(w.past(d)) == 0 {
+	if f := w.switchedOff(istioRewrite, "istio-opt-out", optOutPlace{metadata: &w.in.Template.Metadata, under: w.template}); f != nil && len(w.past(d)) == 0 {
 		return f
 	}
 	if _, misplaced := w.in.Workload.Annotations[istioRewrite]; misplaced && w.hasOwnMetadata() {
 		w.say(w.metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(istioRewrite), w.in.Workload.Annotations[istioRewrite],
 			"has no effect here; it must stand under `%s`", w.template.Key("metadata", "annotations")))
 	}
-	if path, v := istioInjectSwitch(w); v == "false" {
-		f := w.metadataFinding("injection-off", path, v, "switches injection off, so "+what)
+	if kind, v := istioInjectSwitch(w); v == "false" {
+		f := w.metadataFinding("injection-off", w.template.Key("metadata", kind, istioInject), v, "switches injection off, so "+what)
 		return &f
 	}
 	if slices.Contains(istioNeverInjected, w.in.NamespaceName) {

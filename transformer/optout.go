@@ -19,7 +19,7 @@ func (w *work) optOut() *Finding {
 	template := &w.in.Template
 	var own *Finding
 	for _, place := range w.optOutPlaces() {
-		if f := w.switchedOff(ownRewrite, "opt-out", place.metadata, place.path, place.what); f != nil && own == nil {
+		if f := w.switchedOff(ownRewrite, "opt-out", place); f != nil && own == nil {
 			own = f
 		}
 	}
@@ -46,17 +46,22 @@ func isWindows(spec *PodSpec) bool {
 // An optOutPlace is metadata that may hold an annotation of ours.
 type optOutPlace struct {
 	metadata *Metadata
-	path     field.Path
-	what     string // the object where that is another one
+	under    field.Path // what has the metadata
+	other    bool       // it is the Namespace's
+}
+
+func (p optOutPlace) annotation(key string) field.Path {
+	return p.under.Key("metadata", "annotations", key)
 }
 
 func (w *work) optOutPlaces() []optOutPlace {
-	places := []optOutPlace{{&w.in.Template.Metadata, w.template.Key("metadata"), ""}}
+	places := make([]optOutPlace, 0, 3)
+	places = append(places, optOutPlace{metadata: &w.in.Template.Metadata, under: w.template})
 	if w.hasOwnMetadata() {
-		places = append(places, optOutPlace{&w.in.Workload, field.NewPath("metadata"), ""})
+		places = append(places, optOutPlace{metadata: &w.in.Workload})
 	}
 	if w.in.Namespace != nil {
-		places = append(places, optOutPlace{w.in.Namespace, nil, "Namespace " + strconv.Quote(w.in.Namespace.Name)})
+		places = append(places, optOutPlace{metadata: w.in.Namespace, other: true})
 	}
 	return places
 }
@@ -64,8 +69,8 @@ func (w *work) optOutPlaces() []optOutPlace {
 // switchedOff gives a finding where an annotation that holds a boolean is
 // false. One that cannot be read is said to be an error: whoever wrote it
 // wanted something else than the default.
-func (w *work) switchedOff(key, reason string, m *Metadata, path field.Path, what string) *Finding {
-	v, set := m.Annotations[key]
+func (w *work) switchedOff(key, reason string, place optOutPlace) *Finding {
+	v, set := place.metadata.Annotations[key]
 	if !set {
 		return nil
 	}
@@ -73,18 +78,20 @@ func (w *work) switchedOff(key, reason string, m *Metadata, path field.Path, wha
 	switch {
 	case err != nil:
 		const allowed = "must be one of true, false, 1, 0, t, f, T, F, TRUE, FALSE, True, False"
-		if path == nil {
-			w.say(w.finding("annotation-invalid", nil, "", "%s: annotation `%s` is %q, but "+allowed, what, key, v))
+		if place.other {
+			w.say(w.finding("annotation-invalid", nil, "", "Namespace %q: annotation `%s` is %q, but "+allowed, place.metadata.Name, key, v))
 		} else {
-			w.say(w.metadataFinding("annotation-invalid", path.Key("annotations", key), v, allowed))
+			w.say(w.metadataFinding("annotation-invalid", place.annotation(key), v, allowed))
 		}
 		return nil
 	case on:
 		return nil
 	}
-	f := w.finding(reason, nil, "", "%s has the annotation `%s: %s`", what, key, v)
-	if path != nil {
-		f = w.metadataFinding(reason, path.Key("annotations", key), v, "takes the pods out of the rewriting")
+	var f Finding
+	if place.other {
+		f = w.finding(reason, nil, "", "Namespace %q has the annotation `%s: %s`", place.metadata.Name, key, v)
+	} else {
+		f = w.metadataFinding(reason, place.annotation(key), v, "takes the pods out of the rewriting")
 	}
 	return &f
 }
@@ -92,10 +99,10 @@ func (w *work) switchedOff(key, reason string, m *Metadata, path field.Path, wha
 // skipped gives the names of the containers to be left alone; a name that no
 // container has is warned of, since it is likely a slip.
 func (w *work) skipped() map[string]bool {
-	skip := make(map[string]bool)
+	var skip map[string]bool
 	for _, place := range w.optOutPlaces() {
 		v, set := place.metadata.Annotations[ownSkipContainers]
-		if !set || place.path == nil {
+		if !set || place.other {
 			continue
 		}
 		for name := range strings.SplitSeq(v, ",") {
@@ -103,9 +110,12 @@ func (w *work) skipped() map[string]bool {
 			if name == "" {
 				continue
 			}
+			if skip == nil {
+				skip = make(map[string]bool)
+			}
 			skip[name] = true
 			if known := w.containerNames(); !slices.Contains(known, name) {
-				w.say(w.metadataFinding("unknown-container", place.path.Key("annotations", ownSkipContainers), v,
+				w.say(w.metadataFinding("unknown-container", place.annotation(ownSkipContainers), v,
 					"names the container %q, but the pod has only %s", name, strings.Join(known, ", ")))
 			}
 		}

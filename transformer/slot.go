@@ -64,9 +64,13 @@ func containers(spec *PodSpec, yield func(place, *Container)) {
 	}
 }
 
+func (c *Container) hasSlots() bool {
+	return c.ReadinessProbe != nil || c.LivenessProbe != nil || c.StartupProbe != nil || c.Lifecycle != nil
+}
+
 // slotsOf gives the slots of one container that hold anything.
 func slotsOf(at place, c *Container, path field.Path) []*slot {
-	var slots []*slot
+	slots := make([]*slot, 0, 4)
 	for _, s := range []struct {
 		key   string
 		name  prober.Slot
@@ -367,7 +371,7 @@ func handlerEdits(path field.Path, have, want *Handler) []field.Edit {
 	if to != kindHTTPGet {
 		return nil
 	}
-	var edits []field.Edit
+	edits := make([]field.Edit, 0, 3)
 	h, w := have.HTTPGet, want.HTTPGet
 	if w.Path != nil && (h.Path == nil || *h.Path != *w.Path) {
 		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("path"), Before: "port", Value: *w.Path})

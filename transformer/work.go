@@ -57,15 +57,15 @@ func newWork(p *Planner, in *Input) *work {
 	w := &work{p: p, in: in, template: in.Path, spec: in.Path.Key("spec")}
 	spec := &in.Template.Spec
 	containers(spec, func(at place, c *Container) {
-		path := w.containerPath(at)
 		d, originals, err := p.carried(c)
 		if err != nil {
-			w.say(w.finding("env-unreadable", path.Key("env"), c.Name, "%v; the originals of the rewritten probes cannot be known", err))
+			w.say(w.finding("env-unreadable", w.containerPath(at).Key("env"), c.Name, "%v; the originals of the rewritten probes cannot be known", err))
 			return
 		}
 		if d == nil {
 			return
 		}
+		path := w.containerPath(at)
 		k := &carrier{dialect: d, at: at, container: c, path: path, originals: originals, proxy: d.isProxy(c), listens: d.listens(w, c)}
 		k.port = k.listens[0]
 		k.raw = w.rawMap(path)
@@ -84,6 +84,9 @@ func newWork(p *Planner, in *Input) *work {
 	names := w.containerNames()
 	containers(spec, func(at place, c *Container) {
 		if w.isOurs(at) {
+			return
+		}
+		if !c.hasSlots() {
 			return
 		}
 		for _, s := range slotsOf(at, c, w.containerPath(at)) {
@@ -138,7 +141,7 @@ func (w *work) recognise(s *slot, names []string) {
 }
 
 func (w *work) containerPath(at place) field.Path {
-	return w.spec.Key(at.list()).Index(at.index)
+	return w.spec.Item(at.list(), at.index)
 }
 
 // rawMap gives the mapping at a path as it was read; nil where it is none or
