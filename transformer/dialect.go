@@ -65,7 +65,8 @@ type dialect interface {
 	listens(w *work, c *Container) []int
 	// annotate gives the annotations of the template as they must be: without
 	// what was added for the answerers in past, with what now needs (nil:
-	// nothing is rewritten) to answer for the slots.
+	// nothing is rewritten) to answer for the slots. The map that is given is
+	// left as it is, and may be what comes back.
 	annotate(annotations map[string]string, m mesh, past []answerer, now *answerer, slots []*slot) map[string]string
 	// annotated reads the originals that annotations carry, nil where they
 	// carry none.

@@ -329,8 +329,8 @@ func (istio) captures(annotations map[string]string) func(int) bool {
 // is no port is left out.
 func listedPorts(annotations map[string]string, key string) (ports []int, all, ok bool) {
 	v, ok := annotations[key]
-	if strings.TrimSpace(v) == "*" {
-		return nil, true, ok
+	if !ok || strings.TrimSpace(v) == "*" {
+		return nil, ok, ok
 	}
 	for item := range strings.SplitSeq(v, ",") {
 		if n, err := strconv.Atoi(strings.TrimSpace(item)); err == nil {
@@ -362,15 +362,18 @@ func (istio) checkPortLists(w *work) {
 // pod, and the mesh must not capture the port of a probe-proxy that runs
 // beside its proxy.
 func (istio) annotate(annotations map[string]string, m mesh, past []answerer, now *answerer, _ []*slot) map[string]string {
-	out := maps.Clone(annotations)
-	if out == nil {
-		out = make(map[string]string)
-	}
 	status := istioStatusOr(annotations)
 	beside := func(a answerer) bool {
 		return a.who == AnsweredByProbeProxy && (a.port != prober.DefaultPort || status != prober.DefaultPort)
 	}
 	marked := func(a answerer) bool { return a.who == AnsweredByIstioProxy || beside(a) || m.present }
+	if len(past) == 0 && (now == nil || !marked(*now)) {
+		return annotations
+	}
+	out := maps.Clone(annotations)
+	if out == nil {
+		out = make(map[string]string)
+	}
 	for _, a := range past {
 		if off, err := strconv.ParseBool(out[istioRewrite]); marked(a) && err == nil && !off {
 			delete(out, istioRewrite)

@@ -321,8 +321,11 @@ func (osm) listens(*work, *Container) []int { return osmPorts }
 // annotate: the mesh captures none of the ports, whoever answers there. What
 // Envoy is told is noted.
 func (osm) annotate(annotations map[string]string, _ mesh, _ []answerer, now *answerer, slots []*slot) map[string]string {
-	out := maps.Clone(annotations)
-	delete(out, osmOriginals)
+	out := annotations
+	if _, noted := annotations[osmOriginals]; noted || now != nil {
+		out = maps.Clone(annotations)
+		delete(out, osmOriginals)
+	}
 	if now == nil || now.who != AnsweredByEnvoy {
 		return out
 	}
