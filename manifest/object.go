@@ -57,13 +57,15 @@ func (o *Object) Group() string {
 // Kind gives the object's kind; "" where it has none.
 func (o *Object) Kind() string { return o.kind }
 
+var metadataPath = field.NewPath("metadata")
+
 // Metadata gives the object's metadata, decoded once. An error is an *Error
 // about a field of the wrong type or a duplicate key; then nothing is known but
 // name and namespace, where those are right.
 func (o *Object) Metadata() (*Metadata, error) {
 	if o.meta == nil {
 		o.meta = &Metadata{}
-		if _, o.metaErr = o.Decode(field.NewPath("metadata"), o.meta); o.metaErr != nil {
+		if _, o.metaErr = o.Decode(metadataPath, o.meta); o.metaErr != nil {
 			*o.meta = Metadata{}
 			o.meta.Name, o.meta.Namespace = o.named()
 		}

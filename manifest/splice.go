@@ -20,14 +20,32 @@ type splicer struct {
 // A scratch is memory that one edited object after another uses.
 type scratch struct {
 	text  []byte // the whole text of the object
-	entry []byte // an entry that is new
+	parts []byte // what splices put in its place, one after the other
+}
+
+// part gives memory to append the text of a splice to, and keep that text as a
+// string, which stays what it is.
+func (m *scratch) part() []byte {
+	const small, large = 2 << 10, 64 << 10
+	if cap(m.parts)-len(m.parts) < small {
+		m.parts = make([]byte, 0, min(max(2*small, 2*cap(m.parts)), large))
+	}
+	return m.parts[len(m.parts):]
+}
+
+func (m *scratch) keep(part []byte) string {
+	n := len(m.parts)
+	if len(part) > 0 && len(part) <= cap(m.parts)-n && &part[0] == &m.parts[:n+1][n] {
+		m.parts = m.parts[:n+len(part)]
+	}
+	return view(part)
 }
 
 // rewrite gives the changes that make the edited tree of the text, as few as
 // can be, and the text with them, which the next call overwrites; ok is false
 // where the result would not read as the edited tree.
 func rewrite(t *tree, root *over, crlf bool, check *tree, mem *scratch) (changes []splice, text []byte, ok bool) {
-	s := &splicer{t: t, l: layout{eol: "\n", wide: isWide(t)}, mem: mem}
+	s := &splicer{t: t, out: make([]splice, 0, 16), l: layout{eol: "\n", wide: isWide(t)}, mem: mem}
 	if crlf {
 		s.l.eol = "\r\n"
 	}
@@ -134,7 +152,7 @@ func (s *splicer) onOwnLine(n int32, col int) bool {
 func (s *splicer) change(k *over, isMap bool, col int) {
 	v := &s.t.nodes[k.node]
 	if isMap && k.key != k.was {
-		s.put(int(v.key), int(v.keyEnd), string(s.l.key(nil, k.key, false)))
+		s.put(int(v.key), int(v.keyEnd), s.mem.keep(s.l.key(s.mem.part(), k.key, false)))
 	}
 	switch {
 	case k.set:
@@ -165,9 +183,9 @@ func (s *splicer) replace(k *over, val field.Value, isMap bool, col int) {
 	case isInline(val):
 		var text string
 		if _, isString := val.(string); isString {
-			text = string(s.l.scalar(nil, val, v.style, false))
+			text = s.mem.keep(s.l.scalar(s.mem.part(), val, v.style, false))
 		} else {
-			text = string(s.l.inline(nil, val))
+			text = s.mem.keep(s.l.inline(s.mem.part(), val))
 		}
 		switch {
 		case v.style == absent:
@@ -181,7 +199,7 @@ func (s *splicer) replace(k *over, val field.Value, isMap bool, col int) {
 			s.put(s.eol(behind), s.eol(end), "")
 		}
 	case isMap:
-		text := string(s.l.behindKey(nil, val, col))
+		text := s.mem.keep(s.l.behindKey(s.mem.part(), val, col))
 		switch {
 		case v.style == absent:
 			s.put(s.eol(behind), s.eol(behind), text)
@@ -194,7 +212,7 @@ func (s *splicer) replace(k *over, val field.Value, isMap bool, col int) {
 			s.put(s.eol(behind), s.eol(end), text)
 		}
 	default:
-		s.put(behind, s.eol(end), " "+string(s.l.item(nil, val, col)))
+		s.put(behind, s.eol(end), s.mem.keep(s.l.item(append(s.mem.part(), ' '), val, col)))
 	}
 }
 
@@ -205,14 +223,13 @@ func (s *splicer) block(o *over) {
 	bound := int(v.keyEnd) // above this, lines belong to others
 	// render gives a new entry with something before and behind it.
 	render := func(before string, k *over, behind string) string {
-		b := append(s.mem.entry[:0], before...)
+		b := append(s.mem.part(), before...)
 		if isMap {
 			b = s.l.entry(b, k.key, k.value(s.t), col)
 		} else {
 			b = s.l.item(append(b, "- "...), k.value(s.t), col)
 		}
-		s.mem.entry = append(b, behind...)
-		return string(s.mem.entry)
+		return s.mem.keep(append(b, behind...))
 	}
 	var news []*over
 	headless := false // what was first, on the line of a dash, is deleted

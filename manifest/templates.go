@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/field"
@@ -24,20 +25,32 @@ type TemplateRef struct {
 
 type groupKind struct{ group, kind string }
 
-// A place is where a known kind has pod templates; `*` stands for all items
-// of a list.
+// A place is where a known kind has pod templates; the key `*` stands for all
+// items of a list.
 type place struct {
-	paths   []string
+	paths   []field.Path
 	jobLike bool
 }
 
-var specTemplate = place{paths: []string{"spec.template"}}
+// templatesAt gives a place of dotted paths.
+func templatesAt(jobLike bool, paths ...string) place {
+	p := place{jobLike: jobLike}
+	for _, path := range paths {
+		p.paths = append(p.paths, splitPath(path))
+	}
+	return p
+}
+
+var (
+	itself       = templatesAt(false, "")
+	specTemplate = templatesAt(false, "spec.template")
+)
 
 // knownKinds holds the pod templates of kinds that are known by group and
 // kind, whatever the version.
 var knownKinds = map[groupKind]place{
-	{"", "Pod"}:                                     {paths: []string{""}},
-	{"", "PodTemplate"}:                             {paths: []string{"template"}},
+	{"", "Pod"}:                                     itself,
+	{"", "PodTemplate"}:                             templatesAt(false, "template"),
 	{"", "ReplicationController"}:                   specTemplate,
 	{"apps", "Deployment"}:                          specTemplate,
 	{"apps", "ReplicaSet"}:                          specTemplate,
@@ -46,20 +59,20 @@ var knownKinds = map[groupKind]place{
 	{"extensions", "Deployment"}:                    specTemplate,
 	{"extensions", "ReplicaSet"}:                    specTemplate,
 	{"extensions", "DaemonSet"}:                     specTemplate,
-	{"batch", "Job"}:                                {paths: []string{"spec.template"}, jobLike: true},
-	{"batch", "CronJob"}:                            {paths: []string{"spec.jobTemplate.spec.template"}, jobLike: true},
+	{"batch", "Job"}:                                templatesAt(true, "spec.template"),
+	{"batch", "CronJob"}:                            templatesAt(true, "spec.jobTemplate.spec.template"),
 	{"apps.openshift.io", "DeploymentConfig"}:       specTemplate,
 	{"argoproj.io", "Rollout"}:                      specTemplate,
 	{"serving.knative.dev", "Service"}:              specTemplate,
 	{"serving.knative.dev", "Configuration"}:        specTemplate,
-	{"serving.knative.dev", "Revision"}:             {paths: []string{""}},
-	{"keda.sh", "ScaledJob"}:                        {paths: []string{"spec.jobTargetRef.template"}, jobLike: true},
+	{"serving.knative.dev", "Revision"}:             itself,
+	{"keda.sh", "ScaledJob"}:                        templatesAt(true, "spec.jobTargetRef.template"),
 	{"apps.kruise.io", "CloneSet"}:                  specTemplate,
 	{"apps.kruise.io", "StatefulSet"}:               specTemplate,
 	{"apps.kruise.io", "DaemonSet"}:                 specTemplate,
 	{"kubeflow.org", "Notebook"}:                    specTemplate,
-	{"jobset.x-k8s.io", "JobSet"}:                   {paths: []string{"spec.replicatedJobs.*.template.spec.template"}, jobLike: true},
-	{"leaderworkerset.x-k8s.io", "LeaderWorkerSet"}: {paths: []string{"spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate"}},
+	{"jobset.x-k8s.io", "JobSet"}:                   templatesAt(true, "spec.replicatedJobs.*.template.spec.template"),
+	{"leaderworkerset.x-k8s.io", "LeaderWorkerSet"}: templatesAt(false, "spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate"),
 }
 
 // builtinGroups are the API server's own: their other kinds hold no pod
@@ -99,30 +112,29 @@ func (o *Object) PodTemplates(custom []CustomTemplate) ([]TemplateRef, error) {
 	group := o.Group()
 	known, ok := knownKinds[groupKind{group, o.kind}]
 	var refs []TemplateRef
-	seen := map[string]bool{}
 	add := func(path field.Path, jobLike bool) error {
 		found, err := o.hasMapping(path)
-		if found && !seen[path.String()] {
-			seen[path.String()] = true
+		if found && !slices.ContainsFunc(refs, func(r TemplateRef) bool { return slices.Equal(r.Path, path) }) {
 			refs = append(refs, TemplateRef{Path: path, JobLike: jobLike})
 		}
 		return err
 	}
 	if ok {
 		for _, p := range known.paths {
-			before, after, each := strings.Cut(p, ".*.")
-			if !each {
-				if err := add(splitPath(p), known.jobLike); err != nil {
+			each := slices.Index(p, field.Step{Key: "*"})
+			if each < 0 {
+				if err := add(p, known.jobLike); err != nil {
 					return nil, err
 				}
 				continue
 			}
-			n, err := o.length(splitPath(before))
+			list, after := p[:each], p[each+1:]
+			n, err := o.length(list)
 			if err != nil {
 				return nil, err
 			}
 			for i := range n {
-				if err := add(splitPath(before).Index(i).Join(splitPath(after)), known.jobLike); err != nil {
+				if err := add(list.Index(i).Join(after), known.jobLike); err != nil {
 					return nil, err
 				}
 			}
