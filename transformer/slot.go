@@ -3,6 +3,7 @@ package transformer
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/field"
@@ -164,18 +165,24 @@ func (h *Handler) String() string {
 	case !dials:
 		return kind
 	}
-	words := []string{kind}
-	address := host + ":" + port.String()
+	b := make([]byte, 0, 64)
+	b = append(append(b, kind...), ' ')
+	if h.HTTPGet != nil && strings.EqualFold(text(h.HTTPGet.Scheme), "HTTPS") {
+		b = append(b, "https "...)
+	}
+	b = append(append(b, host...), ':')
+	if port.IsString {
+		b = append(b, port.Str...)
+	} else {
+		b = strconv.AppendInt(b, port.Int, 10)
+	}
 	switch {
 	case h.HTTPGet != nil:
-		if strings.EqualFold(text(h.HTTPGet.Scheme), "HTTPS") {
-			words = append(words, "https")
-		}
-		address += "/" + strings.TrimPrefix(text(h.HTTPGet.Path), "/")
+		b = append(append(b, '/'), strings.TrimPrefix(text(h.HTTPGet.Path), "/")...)
 	case h.GRPC != nil && text(h.GRPC.Service) != "":
-		address += " " + text(h.GRPC.Service)
+		b = append(append(b, ' '), text(h.GRPC.Service)...)
 	}
-	return strings.Join(append(words, address), " ")
+	return string(b)
 }
 
 // text gives what a pointer points to, or "".

@@ -290,9 +290,11 @@ func (r *run) sayRewritten(o *manifest.Object, templates []report.Template) {
 			default:
 				continue
 			}
-			r.say(o, transformer.Finding{
-				Severity: transformer.Info, Reason: reason, Field: p.Field, Current: from, Proposed: to,
-				Message: fmt.Sprintf("`%s`: %s, was %s", p.Field, to, from),
+			path := p.Field.String()
+			r.out.Messages = append(r.out.Messages, report.Message{
+				Severity: transformer.Info, Reason: reason, Object: r.ref,
+				Text:  "`" + path + "`: " + to + ", was " + from,
+				Field: path, Current: from, Proposed: to,
 			})
 		}
 	}
