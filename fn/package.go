@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -20,11 +19,6 @@ import (
 )
 
 const stdinName = "<stdin>"
-
-// largeInput is the size from which on memory is worth more than CPU time:
-// garbage is collected twice as often, so that a run needs at most twice the
-// input.
-const largeInput = 32 << 20
 
 // pkg is all that one run reads.
 type pkg struct {
@@ -51,9 +45,7 @@ func readPackage(std streams, args []string) (*pkg, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", stdinName, err)
 		}
-		if len(input) > largeInput {
-			debug.SetGCPercent(50)
-		}
+		tuneMemory(len(input))
 		return p, p.add(stdinName, input)
 	}
 	if slices.Contains(args, "-") {
