@@ -130,6 +130,7 @@ type plan struct {
 type planField struct {
 	name  string // in json
 	index []int  // as FieldByIndex takes it
+	plan  *plan  // of the struct that the field is, points to or lists; else nil
 }
 
 // field finds a field; one after the other is the fastest way to, since there
@@ -164,6 +165,17 @@ func planOf(typ reflect.Type) *plan {
 	return p
 }
 
+// planWithin gives the plan of the struct that a type is, points to or lists.
+func planWithin(typ reflect.Type) *plan {
+	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+		typ = typ.Elem()
+	}
+	if typ.Kind() != reflect.Struct || typ == intOrString {
+		return nil
+	}
+	return planOf(typ)
+}
+
 func (p *plan) addFields(typ reflect.Type, prefix []int) {
 	for i := range typ.NumField() {
 		f := typ.Field(i)
@@ -174,17 +186,17 @@ func (p *plan) addFields(typ reflect.Type, prefix []int) {
 			p.addFields(f.Type, index)
 		case !f.IsExported() || name == "-":
 		case name == "":
-			p.fields = append(p.fields, planField{f.Name, index})
+			p.fields = append(p.fields, planField{f.Name, index, planWithin(f.Type)})
 		default:
-			p.fields = append(p.fields, planField{name, index})
+			p.fields = append(p.fields, planField{name, index, planWithin(f.Type)})
 		}
 	}
 }
 
 var intOrString = reflect.TypeFor[field.IntOrString]()
 
-// decode reads the node into v.
-func (d *decoder) decode(n int32, v reflect.Value) error {
+// decode reads the node into v; p is the plan of the struct within its type.
+func (d *decoder) decode(n int32, v reflect.Value, p *plan) error {
 	if v.Kind() == reflect.String && d.t.nodes[n].kind == scalar && !d.t.isNull(n) {
 		return d.scalar(n, v)
 	}
@@ -204,21 +216,21 @@ func (d *decoder) decode(n int32, v reflect.Value) error {
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		p := reflect.New(v.Type().Elem())
-		if err := d.decode(n, p.Elem()); err != nil {
+		x := reflect.New(v.Type().Elem())
+		if err := d.decode(n, x.Elem(), p); err != nil {
 			return err
 		}
-		v.Set(p)
+		v.Set(x)
 		return nil
 	case reflect.Struct:
 		if v.Type() == intOrString {
 			return d.intOrString(n, v)
 		}
-		return d.structure(n, v)
+		return d.structure(n, v, p)
 	case reflect.Map:
 		return d.mapping(n, v)
 	case reflect.Slice:
-		return d.slice(n, v)
+		return d.slice(n, v, p)
 	}
 	if d.t.nodes[n].kind != scalar {
 		return d.wrong(n, scalarNames[v.Kind()])
@@ -315,14 +327,13 @@ func (d *decoder) intOrString(n int32, v reflect.Value) error {
 	return d.wrong(n, "a number or a string")
 }
 
-func (d *decoder) structure(n int32, v reflect.Value) error {
+func (d *decoder) structure(n int32, v reflect.Value, p *plan) error {
 	if d.t.nodes[n].kind != mapping {
 		return d.wrong(n, "a mapping")
 	}
 	if err := d.unique(n); err != nil {
 		return err
 	}
-	p := planOf(v.Type())
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		key := d.t.keyOf(c)
 		f := p.field(key)
@@ -332,7 +343,7 @@ func (d *decoder) structure(n int32, v reflect.Value) error {
 			}
 			continue
 		}
-		if err := d.decode(c, v.FieldByIndex(f.index)); err != nil {
+		if err := d.decode(c, v.FieldByIndex(f.index), f.plan); err != nil {
 			return under(err, keyStep(key))
 		}
 	}
@@ -348,7 +359,7 @@ func (d *decoder) strings(n int32, into *map[string]string) error {
 		var value string
 		if x := &d.t.nodes[c]; x.kind == scalar && (x.style != plain || isText(d.t.str(c))) {
 			value = d.t.str(c)
-		} else if err := d.decode(c, reflect.ValueOf(&value).Elem()); err != nil {
+		} else if err := d.decode(c, reflect.ValueOf(&value).Elem(), nil); err != nil {
 			return under(err, keyStep(key))
 		}
 		m[key] = value
@@ -368,10 +379,11 @@ func (d *decoder) mapping(n int32, v reflect.Value) error {
 		return d.strings(n, m)
 	}
 	m := reflect.MakeMap(v.Type())
+	within := planWithin(v.Type().Elem())
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		key := d.t.keyOf(c)
 		x := reflect.New(v.Type().Elem()).Elem()
-		if err := d.decode(c, x); err != nil {
+		if err := d.decode(c, x, within); err != nil {
 			return under(err, keyStep(key))
 		}
 		m.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), x)
@@ -380,7 +392,7 @@ func (d *decoder) mapping(n int32, v reflect.Value) error {
 	return nil
 }
 
-func (d *decoder) slice(n int32, v reflect.Value) error {
+func (d *decoder) slice(n int32, v reflect.Value, p *plan) error {
 	if d.t.nodes[n].kind != sequence {
 		return d.wrong(n, "a list")
 	}
@@ -394,7 +406,7 @@ func (d *decoder) slice(n int32, v reflect.Value) error {
 	v.SetLen(count)
 	i := 0
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
-		if err := d.decode(c, v.Index(i)); err != nil {
+		if err := d.decode(c, v.Index(i), p); err != nil {
 			return under(err, indexStep(i))
 		}
 		i++

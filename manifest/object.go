@@ -293,7 +293,8 @@ func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err
 		if n == 0 || t.isNull(n) {
 			return false, nil
 		}
-		err = under(d.decode(n, reflect.ValueOf(into).Elem()), path...)
+		v := reflect.ValueOf(into).Elem()
+		err = under(d.decode(n, v, planWithin(v.Type())), path...)
 	}
 	return err == nil, o.locate(t, err)
 }

@@ -196,10 +196,10 @@ func appendString(b []byte, s string, old style, inFlow bool) []byte {
 		return append(b, s...)
 	case !isPrintable(s) || old == double:
 		return quoteDouble(b, s)
-	case old == single || strings.ContainsAny(s, "\"\\"):
+	case old == single || strings.IndexByte(s, '"') >= 0 || strings.IndexByte(s, '\\') >= 0:
 		return quoteSingle(b, s)
 	}
-	return quoteDouble(b, s)
+	return append(append(append(b, '"'), s...), '"')
 }
 
 func quoteSingle(b []byte, s string) []byte {
