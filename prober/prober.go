@@ -122,16 +122,6 @@ func (p *Port) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Encode gives the env value of the probers, keys sorted, on one line; ""
-// where there are none (then no env var is written).
-func Encode(probers map[string]*Prober) (string, error) {
-	if len(probers) == 0 {
-		return "", nil
-	}
-	b, err := json.Marshal(probers)
-	return string(b), err
-}
-
 // An EntryError says why one entry of an env value cannot be used.
 type EntryError struct {
 	Key string
