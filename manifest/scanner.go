@@ -429,9 +429,14 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 			fixed = want != nil
 			lastEnd = keyEnd + 1
 			pend = true
-			p = skipSpaces(in, keyEnd+1)
-			if atBreak(in, p) || in[p] == '#' {
-				continue
+			p = keyEnd + 1
+			if p+1 < n && in[p] == ' ' && in[p+1] > ' ' && in[p+1] != '#' {
+				p++ // nearly always
+			} else {
+				p = skipSpaces(in, p)
+				if atBreak(in, p) || in[p] == '#' {
+					continue
+				}
 			}
 			if in[p] == '\t' {
 				return s.refuse("tab after a key")
