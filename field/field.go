@@ -12,10 +12,10 @@ import (
 )
 
 // A Step is one step of a [Path]: the key of a mapping, or, where IsIndex is
-// set, the index of a list item.
+// set, the index of a list item. It is small, since there are many.
 type Step struct {
 	Key     string
-	Index   int
+	Index   int32
 	IsIndex bool
 }
 
@@ -60,7 +60,7 @@ func (p Path) Key(keys ...string) Path {
 func (p Path) Index(i int) Path {
 	q := make(Path, len(p)+1)
 	copy(q, p)
-	q[len(p)] = Step{Index: i, IsIndex: true}
+	q[len(p)] = Step{Index: int32(i), IsIndex: true}
 	return q
 }
 
@@ -69,7 +69,7 @@ func (p Path) Item(key string, i int) Path {
 	q := make(Path, len(p)+2)
 	copy(q, p)
 	q[len(p)].Key = key
-	q[len(p)+1] = Step{Index: i, IsIndex: true}
+	q[len(p)+1] = Step{Index: int32(i), IsIndex: true}
 	return q
 }
 

@@ -42,7 +42,7 @@ func under(err error, steps ...field.Step) error {
 
 func keyStep(key string) field.Step { return field.Step{Key: key} }
 
-func indexStep(i int) field.Step { return field.Step{Index: i, IsIndex: true} }
+func indexStep(i int) field.Step { return field.Step{Index: int32(i), IsIndex: true} }
 
 // find follows the path from the root; 0 where it ends early, at a missing
 // or null value.
@@ -62,7 +62,7 @@ func (d *decoder) find(path field.Path) (int32, error) {
 		}
 		c := int32(0)
 		if st.IsIndex {
-			c = d.t.item(n, st.Index)
+			c = d.t.item(n, int(st.Index))
 		} else {
 			if err := d.noDuplicate(n, st.Key); err != nil {
 				return 0, under(err, path[:i]...)

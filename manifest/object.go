@@ -178,7 +178,7 @@ func (o *Object) FieldLine(path field.Path) int {
 		c := int32(0)
 		switch {
 		case st.IsIndex && t.nodes[n].kind == sequence:
-			c = t.item(n, st.Index)
+			c = t.item(n, int(st.Index))
 		case !st.IsIndex && t.nodes[n].kind == mapping:
 			c = t.get(n, st.Key)
 		}
@@ -204,7 +204,7 @@ func slowLine(n *yaml.Node, path field.Path) int {
 	for _, st := range path {
 		n = target(n)
 		if st.IsIndex {
-			if n.Kind != yaml.SequenceNode || st.Index >= len(n.Content) {
+			if n.Kind != yaml.SequenceNode || int(st.Index) >= len(n.Content) {
 				return line
 			}
 			n = n.Content[st.Index]

@@ -142,7 +142,7 @@ func (o *over) find(st field.Step) *over {
 		}
 		return nil
 	}
-	if i := o.place(st.Index); i < len(o.kids) {
+	if i := o.place(int(st.Index)); i < len(o.kids) {
 		return o.kids[i]
 	}
 	return nil
@@ -181,10 +181,10 @@ func (o *over) finish(t *tree, e field.Edit, st field.Step) error {
 				originals++
 			}
 		}
-		if !st.IsIndex || st.Index < 0 || st.Index > originals {
+		if !st.IsIndex || st.Index < 0 || int(st.Index) > originals {
 			return fmt.Errorf("index %d is outside of the list", st.Index)
 		}
-		o.kids = slices.Insert(o.kids, o.place(st.Index), &over{set: true, val: e.Value})
+		o.kids = slices.Insert(o.kids, o.place(int(st.Index)), &over{set: true, val: e.Value})
 		return nil
 	}
 	if kid == nil {

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"reflect"
 	"slices"
-	"unsafe"
 
 	"github.com/rewrite-probes/rewrite-probes/field"
 )
@@ -67,7 +66,7 @@ func (s *Stream) addResults(results iter.Seq[field.Map]) error {
 // addBlockResults writes the results one by one and in parts, since a large
 // list has many.
 func (s *Stream) addBlockResults(results iter.Seq[field.Map], l *layout) {
-	const part = 64 << 10
+	const room, small, large = 2 << 10, 4 << 10, 64 << 10
 	r := s.results
 	at := r.end
 	if s.in[at-1] != '\n' {
@@ -80,12 +79,16 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map], l *layout) {
 	var b []byte
 	flush := func() {
 		if len(b) > 0 {
-			s.splices = append(s.splices, splice{at, at, unsafe.String(&b[0], len(b))})
+			s.splices = append(s.splices, splice{at, at, view(b)})
 		}
-		b = make([]byte, 0, part+4<<10)
 	}
 	for m := range results {
-		if b == nil {
+		first := b == nil
+		if cap(b)-len(b) < room {
+			flush()
+			b = make([]byte, 0, min(max(small, 2*cap(b)), large))
+		}
+		if first {
 			if s.in[at-1] != '\n' {
 				b = append(b, l.eol...)
 			}
@@ -93,9 +96,7 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map], l *layout) {
 			b = append(b, l.eol...)
 		}
 		b = l.item(append(appendSpaces(b, col), "- "...), m, col)
-		if b = append(b, l.eol...); len(b) > part {
-			flush()
-		}
+		b = append(b, l.eol...)
 	}
 	flush()
 }

@@ -221,7 +221,7 @@ func (t *tree) findPodSpec(n int32, path field.Path) (field.Path, bool) {
 			i++
 			continue
 		}
-		st := field.Step{Index: i, IsIndex: true}
+		st := field.Step{Index: int32(i), IsIndex: true}
 		if t.nodes[n].kind == mapping {
 			st = field.Step{Key: string(t.keyBytes(c))}
 		}

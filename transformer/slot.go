@@ -371,9 +371,8 @@ func (s *slot) edits(want *Handler) []field.Edit {
 func handlerEdits(path field.Path, have, want *Handler) []field.Edit {
 	from, _ := have.kind()
 	to, _ := want.kind()
-	path = path.Key(from)
 	if from != to {
-		return []field.Edit{{Op: field.Rename, Path: path, NewKey: to, Value: want.value()}}
+		return []field.Edit{{Op: field.Rename, Path: path.Key(from), NewKey: to, Value: want.value()}}
 	}
 	if to != kindHTTPGet {
 		return nil
@@ -381,20 +380,20 @@ func handlerEdits(path field.Path, have, want *Handler) []field.Edit {
 	edits := make([]field.Edit, 0, 3)
 	h, w := have.HTTPGet, want.HTTPGet
 	if w.Path != nil && (h.Path == nil || *h.Path != *w.Path) {
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("path"), Before: "port", Value: *w.Path})
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "path"), Before: "port", Value: *w.Path})
 	}
 	if h.Port != w.Port {
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("port"), Value: w.Port.Value()})
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "port"), Value: w.Port.Value()})
 	}
 	if w.Scheme != nil && (h.Scheme == nil || *h.Scheme != *w.Scheme) {
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("scheme"), Value: *w.Scheme})
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "scheme"), Value: *w.Scheme})
 	}
 	switch {
 	case slices.Equal(h.HTTPHeaders, w.HTTPHeaders):
 	case len(w.HTTPHeaders) == 0:
-		edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key("httpHeaders")})
+		edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, "httpHeaders")})
 	default:
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("httpHeaders"), Value: headerList(w.HTTPHeaders)})
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "httpHeaders"), Value: headerList(w.HTTPHeaders)})
 	}
 	return edits
 }

@@ -54,7 +54,7 @@ func (c *carrier) answerer() answerer {
 // newWork reads the template: its carriers first, then its slots with their
 // originals.
 func newWork(p *Planner, in *Input) *work {
-	w := &work{p: p, in: in, template: in.Path, spec: in.Path.Key("spec")}
+	w := &work{p: p, in: in, template: in.Path, spec: in.Path.Key("spec"), edits: make([]field.Edit, 0, 8)}
 	spec := &in.Template.Spec
 	containers(spec, func(at place, c *Container) {
 		d, originals, err := p.carried(c)
