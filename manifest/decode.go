@@ -193,7 +193,10 @@ func (p *plan) addFields(typ reflect.Type, prefix []int) {
 	}
 }
 
-var intOrString = reflect.TypeFor[field.IntOrString]()
+var (
+	intOrString = reflect.TypeFor[field.IntOrString]()
+	stringsType = reflect.TypeFor[field.Strings]()
+)
 
 // decode reads the node into v; p is the plan of the struct within its type.
 func (d *decoder) decode(n int32, v reflect.Value, p *plan) error {
@@ -230,6 +233,9 @@ func (d *decoder) decode(n int32, v reflect.Value, p *plan) error {
 	case reflect.Map:
 		return d.mapping(n, v)
 	case reflect.Slice:
+		if v.Type() == stringsType {
+			return d.strings(n, v.Addr().Interface().(*field.Strings))
+		}
 		return d.slice(n, v, p)
 	}
 	if d.t.nodes[n].kind != scalar {
@@ -350,10 +356,15 @@ func (d *decoder) structure(n int32, v reflect.Value, p *plan) error {
 	return nil
 }
 
-// strings reads labels and annotations, which every object has, without
-// reflection.
-func (d *decoder) strings(n int32, into *map[string]string) error {
-	m := make(map[string]string, d.t.length(n))
+// strings reads labels and annotations.
+func (d *decoder) strings(n int32, into *field.Strings) error {
+	if d.t.nodes[n].kind != mapping {
+		return d.wrong(n, "a mapping")
+	}
+	if err := d.unique(n); err != nil {
+		return err
+	}
+	m := make(field.Strings, 0, d.t.length(n))
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		key := d.t.keyOf(c)
 		var value string
@@ -362,7 +373,7 @@ func (d *decoder) strings(n int32, into *map[string]string) error {
 		} else if err := d.decode(c, reflect.ValueOf(&value).Elem(), nil); err != nil {
 			return under(err, keyStep(key))
 		}
-		m[key] = value
+		m = append(m, field.Pair{Key: key, Value: value})
 	}
 	*into = m
 	return nil
@@ -374,9 +385,6 @@ func (d *decoder) mapping(n int32, v reflect.Value) error {
 	}
 	if err := d.unique(n); err != nil {
 		return err
-	}
-	if m, ok := v.Addr().Interface().(*map[string]string); ok && !d.strict {
-		return d.strings(n, m)
 	}
 	m := reflect.MakeMap(v.Type())
 	within := planWithin(v.Type().Elem())

@@ -36,10 +36,10 @@ type Object struct {
 
 // Metadata is the part of an object's metadata that this package reads.
 type Metadata struct {
-	Name        string            `json:"name"`
-	Namespace   string            `json:"namespace"`
-	Labels      map[string]string `json:"labels"`
-	Annotations map[string]string `json:"annotations"`
+	Name        string        `json:"name"`
+	Namespace   string        `json:"namespace"`
+	Labels      field.Strings `json:"labels"`
+	Annotations field.Strings `json:"annotations"`
 }
 
 // APIVersion gives the object's apiVersion; "" where it has none.
@@ -85,10 +85,10 @@ func (o *Object) Name() string { return o.metadata().Name }
 func (o *Object) Namespace() string { return o.metadata().Namespace }
 
 // Labels gives metadata.labels; nil where they are missing or wrong.
-func (o *Object) Labels() map[string]string { return o.metadata().Labels }
+func (o *Object) Labels() field.Strings { return o.metadata().Labels }
 
 // Annotations gives metadata.annotations; nil where they are missing or wrong.
-func (o *Object) Annotations() map[string]string { return o.metadata().Annotations }
+func (o *Object) Annotations() field.Strings { return o.metadata().Annotations }
 
 // String names the object as messages do: "Deployment default/web".
 func (o *Object) String() string {
@@ -155,8 +155,8 @@ func (t *tree) scalarOf(n int32, key string) string {
 // and kustomize note them in annotations; path is "" where they did not.
 func (o *Object) File() (path string, index int) {
 	a := o.Annotations()
-	path = cmp.Or(a["internal.config.kubernetes.io/path"], a["config.kubernetes.io/path"])
-	index, _ = strconv.Atoi(cmp.Or(a["internal.config.kubernetes.io/index"], a["config.kubernetes.io/index"]))
+	path = cmp.Or(a.Get("internal.config.kubernetes.io/path"), a.Get("config.kubernetes.io/path"))
+	index, _ = strconv.Atoi(cmp.Or(a.Get("internal.config.kubernetes.io/index"), a.Get("config.kubernetes.io/index")))
 	return path, index
 }
 

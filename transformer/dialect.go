@@ -39,7 +39,7 @@ type dialect interface {
 	declare() field.Map
 	// privileged tells whether annotations ask for more of the mesh's proxy
 	// than the Pod Security level "restricted" allows.
-	privileged(annotations map[string]string) bool
+	privileged(annotations field.Strings) bool
 	// survey reads the labels and annotations of the mesh and decides who
 	// answers. Its findings go to w.
 	survey(w *work) mesh
@@ -67,10 +67,10 @@ type dialect interface {
 	// what was added for the answerers in past, with what now needs (nil:
 	// nothing is rewritten) to answer for the slots. The map that is given is
 	// left as it is, and may be what comes back.
-	annotate(annotations map[string]string, m mesh, past []answerer, now *answerer, slots []*slot) map[string]string
+	annotate(annotations field.Strings, m mesh, past []answerer, now *answerer, slots []*slot) field.Strings
 	// annotated reads the originals that annotations carry, nil where they
 	// carry none.
-	annotated(annotations map[string]string) (map[string]*prober.Prober, error)
+	annotated(annotations field.Strings) (map[string]*prober.Prober, error)
 	// beside gives the object that must stand beside the workload for an
 	// answerer of the slots, nil for none.
 	beside(w *work, slots []*slot) *Beside

@@ -1,8 +1,8 @@
 package transformer
 
 import (
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/field"
 	"github.com/rewrite-probes/rewrite-probes/prober"
@@ -41,7 +41,9 @@ func (w *work) editAnnotations(now *answerer, chosen []*slot) {
 	for _, d := range w.p.dialects[1:] {
 		want = d.annotate(want, mesh{}, w.past(d), nil, nil)
 	}
-	if maps.Equal(have, want) {
+	added := difference(want, have)
+	removed := slices.DeleteFunc(difference(have, want), func(p field.Pair) bool { _, stays := want.Lookup(p.Key); return stays })
+	if len(added)+len(removed) == 0 {
 		return
 	}
 	if len(have) > 0 && len(want) == 0 {
@@ -55,22 +57,30 @@ func (w *work) editAnnotations(now *answerer, chosen []*slot) {
 	path := w.template.Key("metadata", "annotations")
 	if len(want) > 0 && w.lacksMetadata() {
 		m := field.Map{}
-		for _, key := range slices.Sorted(maps.Keys(want)) {
-			m = append(m, field.Entry{Key: key, Value: want[key]})
+		for _, p := range added {
+			m = append(m, field.Entry{Key: p.Key, Value: p.Value})
 		}
 		w.edit(field.Edit{Op: field.Set, Path: w.template.Key("metadata"), Before: "spec", Value: field.Map{{Key: "annotations", Value: m}}})
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(want)) {
-		if v, ok := have[key]; !ok || v != want[key] {
-			w.edit(field.Edit{Op: field.Set, Path: path.Key(key), Value: want[key]})
+	for _, p := range added {
+		w.edit(field.Edit{Op: field.Set, Path: path.Key(p.Key), Value: p.Value})
+	}
+	for _, p := range removed {
+		w.edit(field.Edit{Op: field.Delete, Path: path.Key(p.Key)})
+	}
+}
+
+// difference gives what a has and b has not, or with another value, by key.
+func difference(a, b field.Strings) field.Strings {
+	var only field.Strings
+	for _, p := range a {
+		if v, ok := b.Lookup(p.Key); !ok || v != p.Value {
+			only = append(only, p)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(have)) {
-		if _, ok := want[key]; !ok {
-			w.edit(field.Edit{Op: field.Delete, Path: path.Key(key)})
-		}
-	}
+	slices.SortFunc(only, func(p, q field.Pair) int { return strings.Compare(p.Key, q.Key) })
+	return only
 }
 
 // lacksMetadata tells whether the template is known to have no metadata at

@@ -3,7 +3,6 @@ package transformer
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,9 +92,9 @@ func (istio) declare() field.Map {
 }
 
 // privileged: with each of these Istio's template runs istio-proxy as root.
-func (istio) privileged(annotations map[string]string) bool {
-	config := annotations[istioProxyConfig]
-	return annotations[istioInterception] == "TPROXY" || annotations[istioNetBind] == "true" ||
+func (istio) privileged(annotations field.Strings) bool {
+	config := annotations.Get(istioProxyConfig)
+	return annotations.Get(istioInterception) == "TPROXY" || annotations.Get(istioNetBind) == "true" ||
 		strings.Contains(config, "TPROXY") || strings.Contains(config, "IPTABLES_TRACE_LOGGING")
 }
 
@@ -157,8 +156,8 @@ func (d istio) listens(w *work, c *Container) []int {
 // istioStatus gives the port of Istio's status server where the annotation
 // moves it; 0 where it does not. With white space around the number, Istio
 // takes the pod and sends its probes to port 0.
-func istioStatus(annotations map[string]string) (int, error) {
-	v, ok := annotations[istioStatusPort]
+func istioStatus(annotations field.Strings) (int, error) {
+	v, ok := annotations.Lookup(istioStatusPort)
 	if !ok {
 		return 0, nil
 	}
@@ -171,7 +170,7 @@ func istioStatus(annotations map[string]string) (int, error) {
 
 // istioStatusOr gives the port of Istio's status server, where the annotation
 // moves it or not.
-func istioStatusOr(annotations map[string]string) int {
+func istioStatusOr(annotations field.Strings) int {
 	if n, err := istioStatus(annotations); n != 0 && err == nil {
 		return n
 	}
@@ -184,8 +183,8 @@ func (d istio) survey(w *work) mesh {
 	m.captures = d.captures(d.annotate(w.annotations(), m, w.past(d), nil, nil))
 	d.checkPortLists(w)
 	d.checkInjectSwitch(w)
-	m.proxyFirst = w.annotations()[istioNative] == "true"
-	if !m.proxyFirst && !istioHolds(w.annotations()[istioProxyConfig]) {
+	m.proxyFirst = w.annotations().Get(istioNative) == "true"
+	if !m.proxyFirst && !istioHolds(w.annotations().Get(istioProxyConfig)) {
 		m.proxyLate = "istio-proxy must start first: it does as a native sidecar, and with `holdApplicationUntilProxyStarts: true` in the annotation `" + istioProxyConfig + "`"
 	}
 	status, err := istioStatus(w.annotations())
@@ -258,11 +257,11 @@ func (d istio) isPresent(w *work) bool {
 	case "false":
 		return false
 	}
-	if w.in.Template.Metadata.Labels[istioRevision] != "" {
+	if w.in.Template.Metadata.Labels.Get(istioRevision) != "" {
 		return true
 	}
 	ns := w.in.Namespace
-	return ns != nil && (ns.Labels[istioInjection] == "enabled" || ns.Labels[istioRevision] != "")
+	return ns != nil && (ns.Labels.Get(istioInjection) == "enabled" || ns.Labels.Get(istioRevision) != "")
 }
 
 // istioInjectSwitch gives the switch of a template: the label where it is
@@ -270,9 +269,9 @@ func (d istio) isPresent(w *work) bool {
 // "false" and does with any other value what it does without one.
 func istioInjectSwitch(w *work) (kind, value string) {
 	kind = "labels"
-	value, labelled := w.in.Template.Metadata.Labels[istioInject]
+	value, labelled := w.in.Template.Metadata.Labels.Lookup(istioInject)
 	if !labelled {
-		kind, value = "annotations", w.annotations()[istioInject]
+		kind, value = "annotations", w.annotations().Get(istioInject)
 	}
 	return kind, value
 }
@@ -290,8 +289,8 @@ func (d istio) optOut(w *work) *Finding {
 	if f := w.switchedOff(istioRewrite, "istio-opt-out", optOutPlace{metadata: &w.in.Template.Metadata, under: w.template}); f != nil && len(w.past(d)) == 0 {
 		return f
 	}
-	if _, misplaced := w.in.Workload.Annotations[istioRewrite]; misplaced && w.hasOwnMetadata() {
-		w.say(w.metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(istioRewrite), w.in.Workload.Annotations[istioRewrite],
+	if _, misplaced := w.in.Workload.Annotations.Lookup(istioRewrite); misplaced && w.hasOwnMetadata() {
+		w.say(w.metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(istioRewrite), w.in.Workload.Annotations.Get(istioRewrite),
 			"has no effect here; it must stand under `%s`", w.template.Key("metadata", "annotations")))
 	}
 	if kind, v := istioInjectSwitch(w); v == "false" {
@@ -302,7 +301,7 @@ func (d istio) optOut(w *work) *Finding {
 		f := w.finding("namespace-not-injected", nil, "", "namespace %q is never injected, so %s", w.in.NamespaceName, what)
 		return &f
 	}
-	if ns := w.in.Namespace; ns != nil && ns.Labels[istioInjection] == "disabled" {
+	if ns := w.in.Namespace; ns != nil && ns.Labels.Get(istioInjection) == "disabled" {
 		f := w.finding("namespace-not-injected", nil, "", "Namespace %q has the label `%s: disabled`, so %s", ns.Name, istioInjection, what)
 		return &f
 	}
@@ -313,7 +312,7 @@ func (d istio) optOut(w *work) *Finding {
 // looks at no exclusion. Where the status server has moved away from 15020,
 // istio-init's rules capture that port like any other; those of Istio's CNI
 // plugin do not.
-func (istio) captures(annotations map[string]string) func(int) bool {
+func (istio) captures(annotations field.Strings) func(int) bool {
 	include, all, listed := listedPorts(annotations, istioIncludePorts)
 	exclude, _, _ := listedPorts(annotations, istioExcludePorts)
 	status := istioStatusOr(annotations)
@@ -327,8 +326,8 @@ func (istio) captures(annotations map[string]string) func(int) bool {
 
 // listedPorts reads an annotation that lists ports. all is set for "*"; what
 // is no port is left out.
-func listedPorts(annotations map[string]string, key string) (ports []int, all, ok bool) {
-	v, ok := annotations[key]
+func listedPorts(annotations field.Strings, key string) (ports []int, all, ok bool) {
+	v, ok := annotations.Lookup(key)
 	if !ok || strings.TrimSpace(v) == "*" {
 		return nil, ok, ok
 	}
@@ -344,7 +343,7 @@ func listedPorts(annotations map[string]string, key string) (ports []int, all, o
 // refuse such a pod.
 func (istio) checkPortLists(w *work) {
 	for _, key := range []string{istioIncludePorts, istioExcludePorts} {
-		v := strings.TrimSpace(w.annotations()[key])
+		v := strings.TrimSpace(w.annotations().Get(key))
 		if v == "" || v == "*" && key == istioIncludePorts {
 			continue
 		}
@@ -361,25 +360,19 @@ func (istio) checkPortLists(w *work) {
 // annotate: Istio's own rewriter must stay off where its injector may see the
 // pod, and the mesh must not capture the port of a probe-proxy that runs
 // beside its proxy.
-func (istio) annotate(annotations map[string]string, m mesh, past []answerer, now *answerer, _ []*slot) map[string]string {
+func (istio) annotate(annotations field.Strings, m mesh, past []answerer, now *answerer, _ []*slot) field.Strings {
 	status := istioStatusOr(annotations)
 	beside := func(a answerer) bool {
 		return a.who == AnsweredByProbeProxy && (a.port != prober.DefaultPort || status != prober.DefaultPort)
 	}
 	marked := func(a answerer) bool { return a.who == AnsweredByIstioProxy || beside(a) || m.present }
-	if len(past) == 0 && (now == nil || !marked(*now)) {
-		return annotations
-	}
-	out := maps.Clone(annotations)
-	if out == nil {
-		out = make(map[string]string)
-	}
+	out := annotations
 	for _, a := range past {
-		if off, err := strconv.ParseBool(out[istioRewrite]); marked(a) && err == nil && !off {
-			delete(out, istioRewrite)
+		if v, set := out.Lookup(istioRewrite); set && marked(a) && isFalse(v) {
+			out = out.Without(istioRewrite)
 		}
 		if beside(a) && (now == nil || *now != a) {
-			dropPort(out, a.port)
+			out = withoutPort(out, a.port)
 		}
 	}
 	if now == nil {
@@ -387,46 +380,52 @@ func (istio) annotate(annotations map[string]string, m mesh, past []answerer, no
 	}
 	if marked(*now) {
 		// A value of the user's that means the same stays as it is written.
-		was, set := annotations[istioRewrite]
-		if on, err := strconv.ParseBool(was); !set || err != nil || on {
-			was = "false"
+		off := annotations.Get(istioRewrite)
+		if !isFalse(off) {
+			off = "false"
 		}
-		out[istioRewrite] = was
+		out = out.With(istioRewrite, off)
 	}
-	if include, set := out[istioIncludePorts]; beside(*now) && now.port != status && (!set || strings.TrimSpace(include) == "*") {
-		addPort(out, now.port)
+	if include, set := out.Lookup(istioIncludePorts); beside(*now) && now.port != status && (!set || strings.TrimSpace(include) == "*") {
+		out = withPort(out, now.port)
 	}
 	return out
 }
 
-func (istio) annotated(map[string]string) (map[string]*prober.Prober, error) { return nil, nil }
+func isFalse(v string) bool {
+	on, err := strconv.ParseBool(v)
+	return err == nil && !on
+}
+
+func (istio) annotated(field.Strings) (map[string]*prober.Prober, error) { return nil, nil }
 
 func (istio) beside(*work, []*slot) *Beside { return nil }
 
-func addPort(annotations map[string]string, port int) {
-	v := annotations[istioExcludePorts]
+// withPort gives the annotations with the port among those that the mesh does
+// not capture.
+func withPort(annotations field.Strings, port int) field.Strings {
+	v := annotations.Get(istioExcludePorts)
 	for item := range strings.SplitSeq(v, ",") {
 		if strings.TrimSpace(item) == strconv.Itoa(port) {
-			return
+			return annotations
 		}
 	}
 	if strings.TrimSpace(v) != "" {
 		v += ","
 	}
-	annotations[istioExcludePorts] = v + strconv.Itoa(port)
+	return annotations.With(istioExcludePorts, v+strconv.Itoa(port))
 }
 
-func dropPort(annotations map[string]string, port int) {
-	v, ok := annotations[istioExcludePorts]
+func withoutPort(annotations field.Strings, port int) field.Strings {
+	v, ok := annotations.Lookup(istioExcludePorts)
 	if !ok {
-		return
+		return annotations
 	}
 	items := slices.DeleteFunc(strings.Split(v, ","), func(item string) bool {
 		return strings.TrimSpace(item) == strconv.Itoa(port)
 	})
 	if len(items) == 0 {
-		delete(annotations, istioExcludePorts)
-		return
+		return annotations.Without(istioExcludePorts)
 	}
-	annotations[istioExcludePorts] = strings.Join(items, ",")
+	return annotations.With(istioExcludePorts, strings.Join(items, ","))
 }

@@ -40,7 +40,7 @@ func (w *work) optOut() *Finding {
 }
 
 func isWindows(spec *PodSpec) bool {
-	return spec.OS != nil && spec.OS.Name == "windows" || spec.NodeSelector["kubernetes.io/os"] == "windows"
+	return spec.OS != nil && spec.OS.Name == "windows" || spec.NodeSelector.Get("kubernetes.io/os") == "windows"
 }
 
 // An optOutPlace is metadata that may hold an annotation of ours.
@@ -70,7 +70,7 @@ func (w *work) optOutPlaces() []optOutPlace {
 // false. One that cannot be read is said to be an error: whoever wrote it
 // wanted something else than the default.
 func (w *work) switchedOff(key, reason string, place optOutPlace) *Finding {
-	v, set := place.metadata.Annotations[key]
+	v, set := place.metadata.Annotations.Lookup(key)
 	if !set {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (w *work) switchedOff(key, reason string, place optOutPlace) *Finding {
 func (w *work) skipped() map[string]bool {
 	var skip map[string]bool
 	for _, place := range w.optOutPlaces() {
-		v, set := place.metadata.Annotations[ownSkipContainers]
+		v, set := place.metadata.Annotations.Lookup(ownSkipContainers)
 		if !set || place.other {
 			continue
 		}

@@ -67,7 +67,7 @@ func (osm) isProxy(c *Container) bool { return c.Name == osmProxyName }
 // ever declared. Envoy is told by an object of its own.
 func (osm) declare() field.Map { return nil }
 
-func (osm) privileged(map[string]string) bool { return false }
+func (osm) privileged(field.Strings) bool { return false }
 
 func (d osm) survey(w *work) mesh {
 	ports, _, _ := listedPorts(w.annotations(), osmExcludePorts)
@@ -95,8 +95,8 @@ func (d osm) isPresent(w *work) bool {
 
 // osmSwitch reads an annotation that switches injection, in the words that
 // the mesh's injector takes; set is false for any other.
-func osmSwitch(annotations map[string]string) (on, set bool) {
-	switch strings.ToLower(annotations[osmInjection]) {
+func osmSwitch(annotations field.Strings) (on, set bool) {
+	switch strings.ToLower(annotations.Get(osmInjection)) {
 	case "enabled", "yes", "true":
 		return true, true
 	case "disabled", "no", "false":
@@ -119,7 +119,7 @@ func (d osm) optOut(w *work) *Finding {
 	}
 	if ns := w.in.Namespace; !set && ns != nil {
 		if on, set := osmSwitch(ns.Annotations); set && !on {
-			f := w.finding("namespace-not-injected", nil, "", "Namespace %q has the annotation `%s: %s`, so %s", ns.Name, osmInjection, ns.Annotations[osmInjection], what)
+			f := w.finding("namespace-not-injected", nil, "", "Namespace %q has the annotation `%s: %s`, so %s", ns.Name, osmInjection, ns.Annotations.Get(osmInjection), what)
 			return &f
 		}
 	}
@@ -136,14 +136,14 @@ func (osm) warnings(w *work) []Finding {
 	}
 	if ns := w.in.Namespace; !set && ns != nil {
 		if on, _ := osmSwitch(ns.Annotations); on {
-			return []Finding{w.finding("osm-injector", nil, "", "Namespace %q has the annotation `%s: %s`, and %s", ns.Name, osmInjection, ns.Annotations[osmInjection], what)}
+			return []Finding{w.finding("osm-injector", nil, "", "Namespace %q has the annotation `%s: %s`, and %s", ns.Name, osmInjection, ns.Annotations.Get(osmInjection), what)}
 		}
 	}
 	return nil
 }
 
 func (osm) checkPortList(w *work) {
-	v, set := w.annotations()[osmExcludePorts]
+	v, set := w.annotations().Lookup(osmExcludePorts)
 	for item := range strings.SplitSeq(v, ",") {
 		if n, err := strconv.Atoi(strings.TrimSpace(item)); set && (err != nil || n < 1 || n > 65535) {
 			w.say(w.annotationFinding("port-list-invalid", osmExcludePorts, "must be ports joined by commas, and %q is none", item))
@@ -320,31 +320,22 @@ func (osm) listens(*work, *Container) []int { return osmPorts }
 
 // annotate: the mesh captures none of the ports, whoever answers there. What
 // Envoy is told is noted.
-func (osm) annotate(annotations map[string]string, _ mesh, _ []answerer, now *answerer, slots []*slot) map[string]string {
-	out := annotations
-	if _, noted := annotations[osmOriginals]; noted || now != nil {
-		out = maps.Clone(annotations)
-		delete(out, osmOriginals)
-	}
+func (osm) annotate(annotations field.Strings, _ mesh, _ []answerer, now *answerer, slots []*slot) field.Strings {
 	if now == nil || now.who != AnsweredByEnvoy {
-		return out
+		return annotations.Without(osmOriginals)
 	}
 	value, err := prober.Encode(osmProbers(slots, forEnvoy))
 	if err != nil {
 		panic(err) // strings and numbers always encode
 	}
 	if value == "" {
-		return out
+		return annotations.Without(osmOriginals)
 	}
-	if out == nil {
-		out = make(map[string]string)
-	}
-	out[osmOriginals] = value
-	return out
+	return annotations.With(osmOriginals, value)
 }
 
-func (osm) annotated(annotations map[string]string) (map[string]*prober.Prober, error) {
-	value, set := annotations[osmOriginals]
+func (osm) annotated(annotations field.Strings) (map[string]*prober.Prober, error) {
+	value, set := annotations.Lookup(osmOriginals)
 	if !set {
 		return nil, nil
 	}

@@ -16,10 +16,10 @@ type PodTemplate struct {
 
 // Metadata is the part of ObjectMeta that is asked for opt-outs.
 type Metadata struct {
-	Name        string            `json:"name"`
-	Namespace   string            `json:"namespace"`
-	Labels      map[string]string `json:"labels"`
-	Annotations map[string]string `json:"annotations"`
+	Name        string        `json:"name"`
+	Namespace   string        `json:"namespace"`
+	Labels      field.Strings `json:"labels"`
+	Annotations field.Strings `json:"annotations"`
 }
 
 // A PodSpec is the pod's part of a pod template.
@@ -27,7 +27,7 @@ type PodSpec struct {
 	HostNetwork     bool                `json:"hostNetwork"`
 	RestartPolicy   string              `json:"restartPolicy"`
 	OS              *PodOS              `json:"os"`
-	NodeSelector    map[string]string   `json:"nodeSelector"`
+	NodeSelector    field.Strings       `json:"nodeSelector"`
 	SecurityContext *PodSecurityContext `json:"securityContext"`
 	InitContainers  []Container         `json:"initContainers"`
 	Containers      []Container         `json:"containers"`

@@ -180,7 +180,7 @@ func (w *work) isOurs(at place) bool {
 	return slices.ContainsFunc(w.carriers, func(k *carrier) bool { return k.ours && k.at == at })
 }
 
-func (w *work) annotations() map[string]string { return w.in.Template.Metadata.Annotations }
+func (w *work) annotations() field.Strings { return w.in.Template.Metadata.Annotations }
 
 // hasOwnMetadata tells whether the object has metadata besides its
 // template's: a Pod has not.
@@ -210,5 +210,5 @@ func (w *work) metadataFinding(reason string, path field.Path, value, format str
 }
 
 func (w *work) annotationFinding(reason, key, format string, args ...any) Finding {
-	return w.metadataFinding(reason, w.template.Key("metadata", "annotations", key), w.annotations()[key], format, args...)
+	return w.metadataFinding(reason, w.template.Key("metadata", "annotations", key), w.annotations().Get(key), format, args...)
 }

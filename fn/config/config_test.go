@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/field"
 	"github.com/rewrite-probes/rewrite-probes/fn/config"
 	"github.com/rewrite-probes/rewrite-probes/manifest"
 )
@@ -111,7 +112,9 @@ func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 }
 
 func TestSelectorsMatchAsKubectlDoes(t *testing.T) {
-	labels := func() map[string]string { return map[string]string{"app": "web", "tier": "front"} }
+	labels := func() field.Strings {
+		return field.Strings{{Key: "app", Value: "web"}, {Key: "tier", Value: "front"}}
+	}
 	for _, c := range []struct {
 		selector string
 		want     bool

@@ -5,12 +5,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/field"
 )
 
 // A Subject is what a [Selector] looks at.
 type Subject struct {
 	Kind, Name, Namespace string
-	Labels                func() map[string]string // asked only where needed
+	Labels                func() field.Strings // asked only where needed
 }
 
 // Selects tells whether the config wants the object looked at.
@@ -68,8 +70,8 @@ type requirement struct {
 	negate bool
 }
 
-func (r requirement) matches(labels map[string]string) bool {
-	value, ok := labels[r.key]
+func (r requirement) matches(labels field.Strings) bool {
+	value, ok := labels.Lookup(r.key)
 	if r.values != nil {
 		ok = ok && slices.Contains(r.values, value)
 	}

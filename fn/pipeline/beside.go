@@ -30,7 +30,7 @@ func (r *run) beside(o *manifest.Object, b *transformer.Beside, templates int, p
 		return false
 	}
 	existing := r.find(b)
-	if existing != nil && existing.Labels()[managedByLabel] != "rewrite-probes" {
+	if existing != nil && existing.Labels().Get(managedByLabel) != "rewrite-probes" {
 		if b.Value == nil {
 			return true
 		}

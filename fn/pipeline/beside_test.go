@@ -37,7 +37,7 @@ func take(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Mode
 		t.Fatalf("the result cannot be read: %v\n%s", err, &b)
 	}
 	for _, o := range again.Objects() {
-		if o.Kind() == "ConfigMap" && o.Labels()["app.kubernetes.io/managed-by"] == "rewrite-probes" {
+		if o.Kind() == "ConfigMap" && o.Labels().Get("app.kubernetes.io/managed-by") == "rewrite-probes" {
 			configMaps++
 		}
 	}

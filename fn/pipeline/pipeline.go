@@ -141,7 +141,7 @@ func (r *run) object(o *manifest.Object) {
 		}
 		return
 	}
-	if v := meta.Annotations[localConfig]; v != "" && v != "false" {
+	if v := meta.Annotations.Get(localConfig); v != "" && v != "false" {
 		return
 	}
 	r.ref = r.refer(o)
