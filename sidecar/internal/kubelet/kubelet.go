@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/textproto"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -33,18 +34,36 @@ type Call struct {
 	// body makes of a timeout what the kubelet makes of it. It is called at
 	// most once, from another goroutine.
 	Early func(status int)
+	// Caller, where it is not nil, gives a context that is done when the caller
+	// has gone away. It is called at most once, and not where there was nothing
+	// to wait for.
+	Caller func() context.Context
 
-	open []io.Closer // connections to the app
+	deadline time.Time       // none where it is zero
+	ctx      context.Context // nil before there is something to wait for
+	cancel   context.CancelFunc
+	open     []io.Closer // connections to the app
 }
 
-// connect opens a connection that is closed with the call.
-func (c *Call) connect(ctx context.Context, app App, port string) error {
-	conn, err := app.connect(ctx, port)
-	if err == nil {
-		c.open = append(c.open, conn)
+// context gives the context that bounds all waiting of the call. It is made
+// when it is first asked for: with the watching of the caller it costs more
+// than the rest of a TCP probe's own work.
+func (c *Call) context() context.Context {
+	if c.ctx != nil {
+		return c.ctx
 	}
-	return err
+	c.ctx = context.Background()
+	if c.Caller != nil {
+		c.ctx = c.Caller()
+	}
+	if !c.deadline.IsZero() {
+		c.ctx, c.cancel = context.WithDeadline(c.ctx, c.deadline)
+	}
+	return c.ctx
 }
+
+// late tells whether the call's deadline has passed.
+func (c *Call) late() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
 
 // dial opens a connection that is closed with the call, and on which nobody
 // waits longer than ctx until stop is called.
@@ -59,6 +78,9 @@ func (c *Call) dial(ctx context.Context, app App, port string) (conn net.Conn, s
 // Close closes the connections that probing left open. It comes after the
 // answer has been sent: a system call that the caller need not wait for.
 func (c *Call) Close() {
+	if c.cancel != nil {
+		c.cancel()
+	}
 	for _, conn := range c.open {
 		_ = conn.Close() // the kubelet does not mind either
 	}
@@ -151,21 +173,19 @@ func (t *Target) Hook() bool { return t.hook }
 func (t *Target) Timeout() time.Duration { return t.timeout }
 
 // Probe probes the app once. It returns when the app has answered, the
-// probe's timeout has passed or ctx is done, whichever is first. The caller
-// closes the call.
-func (t *Target) Probe(ctx context.Context, call *Call) *Answer {
+// probe's timeout has passed or the caller has gone away, whichever is first.
+// Whoever made the call closes it.
+func (t *Target) Probe(call *Call) *Answer {
 	if t.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, call.Start.Add(t.timeout))
-		defer cancel()
+		call.deadline = call.Start.Add(t.timeout)
 	}
 	switch {
 	case t.http != nil:
-		return t.probeHTTP(ctx, call)
+		return t.probeHTTP(call.context(), call)
 	case t.prober.TCPSocket != nil:
-		return t.probeTCP(ctx, call)
+		return t.probeTCP(call)
 	default:
-		return t.probeGRPC(ctx, call)
+		return t.probeGRPC(call.context(), call)
 	}
 }
 
@@ -210,7 +230,14 @@ type App struct {
 // Dial opens a connection to a port of the app. It ends, whatever is waiting
 // on it, when ctx is done; the caller calls stop, then closes it.
 func (a App) Dial(ctx context.Context, port string) (conn net.Conn, stop func() bool, err error) {
-	c, err := a.connect(ctx, port)
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := a.connect(uint16(n), func() context.Context { return ctx })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -219,28 +246,30 @@ func (a App) Dial(ctx context.Context, port string) (conn net.Conn, stop func() 
 	return c, stop, nil
 }
 
-// connect opens a connection to the app. It differs from the kubelet's in two
+// connect opens a connection to the app; patience bounds how long that may
+// take, where it is not there at once. It differs from the kubelet's in two
 // things. That sets SO_LINGER to one second, which on Linux does not shorten
 // TIME-WAIT (its purpose), and makes close wait for the app's acknowledgement,
 // up to 40 ms when it is delayed. And it sets up TCP keep-alives, four system
 // calls for a connection that lives less than any keep-alive interval.
-func (a App) connect(ctx context.Context, port string) (*socket.Conn, error) {
+func (a App) connect(port uint16, patience func() context.Context) (*socket.Conn, error) {
 	if !a.Localhost {
-		return connect(ctx, a.IP, port)
+		return connect(a.IP, port, patience)
 	}
-	c, err := connect(ctx, "127.0.0.1", port)
-	if err != nil && ctx.Err() == nil {
-		c, err = connect(ctx, "::1", port)
+	c, err := connect("127.0.0.1", port, patience)
+	if err != nil && patience().Err() == nil {
+		c, err = connect("::1", port, patience)
 	}
 	return c, err
 }
 
-func connect(ctx context.Context, ip, port string) (*socket.Conn, error) {
-	addr, err := netip.ParseAddrPort(net.JoinHostPort(ip, port))
+func connect(ip string, port uint16, patience func() context.Context) (*socket.Conn, error) {
+	target, err := netip.ParseAddr(ip)
 	if err != nil {
 		return nil, err
 	}
-	c, err := socket.Dial(ctx, addr)
+	addr := netip.AddrPortFrom(target, port)
+	c, err := socket.Dial(addr, patience)
 	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(addr), Err: err}
 	}

@@ -1,7 +1,6 @@
 package kubelet
 
 import (
-	"context"
 	"io"
 	"net"
 	"net/http"
@@ -49,7 +48,7 @@ func probeOnce(t *testing.T, key, server string, p *prober.Prober) *Answer {
 	header := textproto.MIMEHeader{"User-Agent": {"kube-probe/1.35"}, "Authorization": {"secret"}}
 	call := &Call{Host: "127.0.0.1:15020", Port: "15020", Header: header, Start: time.Now()}
 	defer call.Close()
-	return target.Probe(context.Background(), call)
+	return target.Probe(call)
 }
 
 func httpGet(scheme, path string) *prober.Prober {
@@ -181,7 +180,7 @@ func TestTheLocalhostTargetDialsLoopbackWhateverThePodsIP(t *testing.T) {
 	}
 	call := &Call{Start: time.Now()}
 	defer call.Close()
-	if a := target.Probe(context.Background(), call); a.Status != 200 {
+	if a := target.Probe(call); a.Status != 200 {
 		t.Errorf("%+v", a)
 	}
 }

@@ -1,14 +1,16 @@
 package kubelet
 
-import (
-	"context"
-	"strconv"
-)
+import "os"
 
 // probeTCP opens a connection, which is closed with the call.
-func (t *Target) probeTCP(ctx context.Context, call *Call) *Answer {
-	if err := call.connect(ctx, t.app, strconv.Itoa(int(t.prober.TCPSocket.Port))); err != nil {
-		return t.failed(ctx, err)
+func (t *Target) probeTCP(call *Call) *Answer {
+	if call.late() {
+		return t.failed(call.context(), os.ErrDeadlineExceeded)
 	}
+	conn, err := t.app.connect(uint16(t.prober.TCPSocket.Port), call.context)
+	if err != nil {
+		return t.failed(call.context(), err)
+	}
+	call.open = append(call.open, conn)
 	return &Answer{Status: 200}
 }

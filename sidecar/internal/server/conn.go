@@ -2,18 +2,16 @@ package server
 
 import (
 	"bufio"
+	"container/list"
 	"context"
 	"errors"
 	"io"
 	"net"
-	"net/textproto"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/sidecar/internal/kubelet"
-	"github.com/rewrite-probes/rewrite-probes/sidecar/internal/wire"
 )
 
 // watchAfter is how long a call may last before its connection is watched for
@@ -31,25 +29,12 @@ type conn struct {
 	osmPort int    // the one for which it stands in the dialect osm
 	start   time.Time
 	br      *bufio.Reader
+	head    *list.Element // of the server's heads; guarded by the server's mu
 
 	mu       sync.Mutex
 	headSent bool // guarded by mu: early did it, and the body is chunked
 	answered bool // guarded by mu
 }
-
-type request struct {
-	http11               bool
-	method, target, host string
-	header               textproto.MIMEHeader
-}
-
-// A badRequest is an error with the status that tells the caller.
-type badRequest struct {
-	status int
-	msg    string
-}
-
-func (e *badRequest) Error() string { return e.msg }
 
 func (c *conn) serve() {
 	defer func() { <-c.server.slots }()
@@ -88,39 +73,6 @@ func (c *conn) serve() {
 	}
 }
 
-// readRequest reads the head of a request. What no caller of ours sends is
-// refused rather than understood.
-func readRequest(br *bufio.Reader) (*request, error) {
-	tp := textproto.Reader{R: br}
-	line, err := tp.ReadLine()
-	if err != nil {
-		return nil, err
-	}
-	method, rest, ok := strings.Cut(line, " ")
-	target, proto, ok2 := strings.Cut(rest, " ")
-	major, minor, ok3 := wire.ParseVersion(proto)
-	if !ok || !ok2 || !ok3 || method == "" || target == "" {
-		return nil, &badRequest{400, "request line is malformed"}
-	}
-	if major != 1 {
-		return nil, &badRequest{505, "only HTTP/1 is spoken here"}
-	}
-	header, err := tp.ReadMIMEHeader()
-	var malformed textproto.ProtocolError
-	if errors.As(err, &malformed) {
-		return nil, &badRequest{400, "header is malformed"}
-	}
-	if err != nil {
-		return nil, err
-	}
-	hosts := header["Host"]
-	if len(hosts) > 1 {
-		return nil, &badRequest{400, "request has several Host headers"}
-	}
-	delete(header, "Host")
-	return &request{minor > 0, method, target, strings.Join(hosts, ""), header}, nil
-}
-
 func (c *conn) answer(req *request) {
 	s := c.server
 	e, page, bad := s.find(c, req)
@@ -142,6 +94,10 @@ func (c *conn) answer(req *request) {
 		if req.http11 && !e.target.Hook() {
 			call.Early = c.early
 		}
+		// The call lasts until its answer is sent: we may end when none is open.
+		s.callBegins(e.target.Hook())
+		defer s.callEnds(e.target.Hook())
+		defer e.leave()
 		defer call.Close()
 		c.sendAnswer(c.call(e, call))
 	}
@@ -149,17 +105,11 @@ func (c *conn) answer(req *request) {
 
 // call probes the app, for as long as the caller waits.
 func (c *conn) call(e *entry, call *kubelet.Call) *kubelet.Answer {
-	hook := e.target.Hook()
-	c.server.callBegins(hook)
-	defer c.server.callEnds(hook)
-	defer e.leave()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	w := &watch{conn: c, gone: cancel}
-	timer := time.AfterFunc(watchAfter, w.run)
-	defer w.stop(timer)
-	a := e.target.Probe(ctx, call)
-	if ctx.Err() == nil {
+	w := &watch{conn: c}
+	defer w.stop()
+	call.Caller = w.begin
+	a := e.target.Probe(call)
+	if w.ctx == nil || w.ctx.Err() == nil {
 		e.record(c.server.log, a, time.Since(c.start))
 	}
 	return a
@@ -167,11 +117,20 @@ func (c *conn) call(e *entry, call *kubelet.Call) *kubelet.Answer {
 
 // A watch waits for the caller to close the connection.
 type watch struct {
-	conn *conn
-	gone func()
-	wg   sync.WaitGroup
-	mu   sync.Mutex
-	over bool // guarded by mu
+	conn  *conn
+	ctx   context.Context // nil before begin
+	gone  context.CancelFunc
+	timer *time.Timer
+	wg    sync.WaitGroup
+	mu    sync.Mutex
+	over  bool // guarded by mu
+}
+
+// begin gives a context that is done when the caller has gone away.
+func (w *watch) begin() context.Context {
+	w.ctx, w.gone = context.WithCancel(context.Background())
+	w.timer = time.AfterFunc(watchAfter, w.run)
+	return w.ctx
 }
 
 func (w *watch) run() {
@@ -189,8 +148,12 @@ func (w *watch) run() {
 	}
 }
 
-func (w *watch) stop(timer *time.Timer) {
-	if timer.Stop() {
+func (w *watch) stop() {
+	if w.ctx == nil {
+		return
+	}
+	defer w.gone()
+	if w.timer.Stop() {
 		return
 	}
 	w.mu.Lock()

@@ -30,7 +30,8 @@ type Conn struct {
 	closed         bool            // guarded by mu
 }
 
-// Dial connects to an address, for as long as ctx allows.
+// Dial connects to an address. Where that takes time, it takes no longer than
+// the context allows that patience gives, which is not called otherwise.
 //
 // The kernel is asked to hold back the last segment of the handshake until
 // there is something to send with it (the request, or of a TCP probe the
@@ -39,9 +40,9 @@ type Conn struct {
 // processors are few, the app's thread takes ours. Nobody can tell: the
 // connection is established for us as soon as the app's kernel has said so,
 // and what is held back is sent after 200 ms in any case.
-func Dial(ctx context.Context, addr netip.AddrPort) (*Conn, error) {
+func Dial(addr netip.AddrPort, patience func() context.Context) (*Conn, error) {
 	for range 3 {
-		c, err := open(ctx, addr)
+		c, err := open(addr, patience)
 		if err != nil {
 			return nil, err
 		}
@@ -53,10 +54,7 @@ func Dial(ctx context.Context, addr netip.AddrPort) (*Conn, error) {
 	return nil, os.NewSyscallError("connect", syscall.ECONNREFUSED)
 }
 
-func open(ctx context.Context, addr netip.AddrPort) (*Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+func open(addr netip.AddrPort, patience func() context.Context) (*Conn, error) {
 	family := syscall.AF_INET6
 	if addr.Addr().Unmap().Is4() {
 		family = syscall.AF_INET
@@ -67,14 +65,14 @@ func open(ctx context.Context, addr netip.AddrPort) (*Conn, error) {
 	}
 	c := &Conn{fd: fd, addr: addr, ackHeld: true}
 	sysSet(fd, syscall.TCP_QUICKACK, 0)
-	if err := c.connect(ctx); err != nil {
+	if err := c.connect(patience); err != nil {
 		_ = c.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Conn) connect(ctx context.Context) error {
+func (c *Conn) connect(patience func() context.Context) error {
 	switch errno := sysConnect(c.fd, c.addr); errno {
 	case 0, syscall.EINPROGRESS, syscall.EALREADY, syscall.EINTR, syscall.EISCONN:
 	default:
@@ -84,6 +82,11 @@ func (c *Conn) connect(ctx context.Context) error {
 	if err != nil || done {
 		return err
 	}
+	return c.wait(patience())
+}
+
+// wait waits for the connection until ctx is done.
+func (c *Conn) wait(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(past) })
 	defer stop()
 	raw, err := c.poll()
@@ -91,7 +94,7 @@ func (c *Conn) connect(ctx context.Context) error {
 		return err
 	}
 	var failed error
-	err = raw.Write(func(fd uintptr) bool {
+	err = raw.Write(func(fd uintptr) (done bool) {
 		done, failed = connected(int(fd))
 		return done || failed != nil
 	})

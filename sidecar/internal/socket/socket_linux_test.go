@@ -27,7 +27,7 @@ func full(t *testing.T) (netip.AddrPort, func()) {
 		t.Fatal(err)
 	}
 	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(portOf(local)))
-	c, err := Dial(context.Background(), addr)
+	c, err := Dial(addr, context.Background)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func full(t *testing.T) (netip.AddrPort, func()) {
 func TestAConnectionThatIsThereAtOnceNeedsNoPoller(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "::1"} {
 		l := listen(t, host)
-		c, err := Dial(context.Background(), addrOf(l))
+		c, err := Dial(addrOf(l), context.Background)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestAConnectionThatIsLongInComingIsWaitedFor(t *testing.T) {
 	time.AfterFunc(100*time.Millisecond, open)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	c, err := Dial(ctx, addr) // the kernel sends the next SYN after 1 s
+	c, err := Dial(addr, func() context.Context { return ctx }) // the kernel sends the next SYN after 1 s
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestAConnectionThatNeverComesEndsWithItsContext(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, gone)
 	for name, ctx := range map[string]context.Context{"deadline": deadline, "caller": caller} {
 		began := time.Now()
-		c, err := Dial(ctx, addr)
+		c, err := Dial(addr, func() context.Context { return ctx })
 		if err == nil {
 			c.Close()
 			t.Errorf("%s: connected", name)
@@ -121,7 +121,7 @@ func TestAnAcceptedSocketSendsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	caller, err := Dial(context.Background(), netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), addrOf(l).Port()))
+	caller, err := Dial(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), addrOf(l).Port()), context.Background)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,9 +16,10 @@ type Conn struct{ *net.TCPConn }
 // No keep-alives: connections live less than any keep-alive interval.
 var dialer = net.Dialer{KeepAlive: -1}
 
-// Dial connects to an address, for as long as ctx allows.
-func Dial(ctx context.Context, addr netip.AddrPort) (*Conn, error) {
-	c, err := dialer.DialContext(ctx, "tcp", addr.String())
+// Dial connects to an address, for as long as the context allows that
+// patience gives.
+func Dial(addr netip.AddrPort, patience func() context.Context) (*Conn, error) {
+	c, err := dialer.DialContext(patience(), "tcp", addr.String())
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func addrOf(l net.Listener) netip.AddrPort { return l.Addr().(*net.TCPAddr).Addr
 func pair(t *testing.T) (*Conn, net.Conn) {
 	t.Helper()
 	l := listen(t, "127.0.0.1")
-	ours, err := Dial(context.Background(), addrOf(l))
+	ours, err := Dial(addrOf(l), context.Background)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestAConnectionCarriesBytesAndItsEndBothWays(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "::1"} {
 		t.Run(host, func(t *testing.T) {
 			l := listen(t, host)
-			c, err := Dial(context.Background(), addrOf(l))
+			c, err := Dial(addrOf(l), context.Background)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func TestMoreThanTheKernelBuffers(t *testing.T) {
 
 func TestAnAppSeesAConnectionThoughNothingIsSent(t *testing.T) {
 	l := listen(t, "127.0.0.1")
-	c, err := Dial(context.Background(), addrOf(l))
+	c, err := Dial(addrOf(l), context.Background)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestAnAppSeesAConnectionThoughNothingIsSent(t *testing.T) {
 
 func TestAnAppSeesAConnectionThatWasClosedAtOnce(t *testing.T) {
 	l := listen(t, "127.0.0.1")
-	c, err := Dial(context.Background(), addrOf(l))
+	c, err := Dial(addrOf(l), context.Background)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,17 +172,9 @@ func TestNobodyListeningIsARefusal(t *testing.T) {
 		l := listen(t, host)
 		addr := addrOf(l)
 		l.Close()
-		if _, err := Dial(context.Background(), addr); !errors.Is(err, syscall.ECONNREFUSED) {
+		if _, err := Dial(addr, context.Background); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("%s: %v, want %v", addr, err, syscall.ECONNREFUSED)
 		}
-	}
-}
-
-func TestADoneContextDialsNoMore(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := Dial(ctx, addrOf(listen(t, "127.0.0.1"))); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }
 
