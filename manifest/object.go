@@ -239,7 +239,7 @@ func (o *Object) source() []byte {
 	case !o.changed:
 		return o.stream.in[o.start:o.end]
 	case o.patch != nil:
-		o.text, _ = applySplices(nil, o.stream.in[o.start:o.end], o.patch)
+		o.text = applySplices(nil, o.stream.in[o.start:o.end], 0, o.patch)
 		o.patch = nil
 	}
 	return o.text
@@ -345,7 +345,11 @@ func (o *Object) Apply(edits []field.Edit) (err error) {
 	}
 	whole := o.changed || o.node != nil || s.slow != nil // the tree's text is not the input's
 	normalized := s.slow != nil
-	changes, text, ok := rewrite(t, root, crlf, &s.check, &s.scratch)
+	changes, ok := rewrite(t, root, crlf, &s.check, &s.scratch)
+	var text []byte
+	if ok && whole {
+		text = applySplices(nil, t.text, 0, changes)
+	}
 	if !ok {
 		// Encode the object anew and try again in its new text; what fits
 		// nowhere is written from its values alone.
@@ -354,7 +358,9 @@ func (o *Object) Apply(edits []field.Edit) (err error) {
 			if root, err = overlay(&s.tree, edits, &s.overs); err != nil {
 				return o.error(nil, o.Line(), err)
 			}
-			if _, text, ok = rewrite(&s.tree, root, crlf, &s.check, &s.scratch); !ok {
+			if changes, ok = rewrite(&s.tree, root, crlf, &s.check, &s.scratch); ok {
+				text = applySplices(nil, s.tree.text, 0, changes)
+			} else {
 				text, ok = encodeOverlay(&s.tree, root, crlf, &s.check)
 			}
 		}
@@ -366,7 +372,7 @@ func (o *Object) Apply(edits []field.Edit) (err error) {
 	}
 	o.changed, o.text, o.patch = true, nil, nil
 	if whole {
-		o.text = bytes.Clone(text)
+		o.text = text
 	} else {
 		o.patch = changes
 	}

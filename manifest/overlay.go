@@ -256,6 +256,22 @@ func (o *over) differs() bool {
 	return o.set || o.deleted || o.key != o.was || slices.ContainsFunc(o.kids, (*over).differs)
 }
 
+// onlyChange gives the kid that alone is changed, and in what it holds only;
+// nil where there is none.
+func (o *over) onlyChange() *over {
+	var only *over
+	for _, k := range o.kids {
+		switch {
+		case !k.differs():
+		case only != nil || k.node == 0 || k.set || k.deleted || k.key != k.was:
+			return nil
+		default:
+			only = k
+		}
+	}
+	return only
+}
+
 // value gives the edited value as a whole.
 func (o *over) value(t *tree) field.Value {
 	switch {

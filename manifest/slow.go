@@ -170,6 +170,9 @@ func (s *Stream) locate(root *yaml.Node, start, end, pad int, info *docInfo) err
 			if err := s.locateItems(value, next, p, info); err != nil {
 				return err
 			}
+			if value.Kind == yaml.SequenceNode {
+				noteShared(root, value, info)
+			}
 		}
 	}
 	return nil
@@ -308,7 +311,6 @@ func (s *Stream) locateItems(seq *yaml.Node, next int, p *placer, info *docInfo)
 		}
 		info.list = append(info.list, it)
 	}
-	noteShared(seq, info)
 	return nil
 }
 
@@ -371,8 +373,9 @@ func looseFlowEnd(in []byte, p int) int {
 	return p
 }
 
-// noteShared marks the items that share an anchor with something outside.
-func noteShared(seq *yaml.Node, info *docInfo) {
+// noteShared marks the items of a list that share an anchor with something
+// outside, another item or another field of the list's root.
+func noteShared(root, seq *yaml.Node, info *docInfo) {
 	owner := map[*yaml.Node]int{}
 	var aliases bool
 	var walk func(n *yaml.Node, visit func(*yaml.Node))
@@ -387,15 +390,25 @@ func noteShared(seq *yaml.Node, info *docInfo) {
 			if n.Anchor != "" {
 				owner[n] = i
 			}
-			aliases = aliases || n.Kind == yaml.AliasNode
 		})
 	}
+	walk(root, func(n *yaml.Node) { aliases = aliases || n.Kind == yaml.AliasNode })
 	if !aliases {
 		return
 	}
 	mark := func(i int, anchor string) {
 		slow := info.list[i].slowly()
 		slow.shared, slow.node = anchor, seq.Content[i]
+	}
+	for _, n := range root.Content {
+		if n == seq {
+			continue
+		}
+		walk(n, func(n *yaml.Node) {
+			if j, inside := owner[n.Alias]; inside && n.Kind == yaml.AliasNode {
+				mark(j, n.Value)
+			}
+		})
 	}
 	for i, it := range seq.Content {
 		walk(it, func(n *yaml.Node) {

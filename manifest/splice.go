@@ -19,7 +19,7 @@ type splicer struct {
 
 // A scratch is memory that one edited object after another uses.
 type scratch struct {
-	text  []byte // the whole text of the object
+	text  []byte // what is to be read again
 	parts []byte // what splices put in its place, one after the other
 }
 
@@ -42,9 +42,8 @@ func (m *scratch) keep(part []byte) string {
 }
 
 // rewrite gives the changes that make the edited tree of the text, as few as
-// can be, and the text with them, which the next call overwrites; ok is false
-// where the result would not read as the edited tree.
-func rewrite(t *tree, root *over, crlf bool, check *tree, mem *scratch) (changes []splice, text []byte, ok bool) {
+// can be; ok is false where the result would not read as the edited tree.
+func rewrite(t *tree, root *over, crlf bool, check *tree, mem *scratch) (changes []splice, ok bool) {
 	s := &splicer{t: t, out: make([]splice, 0, 16), l: layout{eol: "\n", wide: isWide(t)}, mem: mem}
 	if crlf {
 		s.l.eol = "\r\n"
@@ -55,26 +54,77 @@ func rewrite(t *tree, root *over, crlf bool, check *tree, mem *scratch) (changes
 		s.block(root)
 	}
 	slices.SortStableFunc(s.out, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
-	mem.text, ok = applySplices(mem.text[:0], t.text, s.out)
-	if text = mem.text; !ok {
-		return nil, text, false
+	if !inOrder(s.out) {
+		return nil, false
 	}
-	return s.out, text, check.parse(text, t.col) && t.equalOver(root, check, 1)
+	if e := s.extent(root); e.holds(s.out) && s.reads(e, check) {
+		return s.out, true
+	}
+	return s.out, s.reads(extent{o: root, end: len(t.text), col: t.col}, check)
 }
 
-// applySplices appends the text with the changes, which must be in order and
-// not overlap.
-func applySplices(b, text []byte, changes []splice) ([]byte, bool) {
+// An extent is a part of the text that holds every change: a mapping in block
+// style, from its first key (or the start of that line) to the start of the
+// line behind it. What comes before and behind is read as it was, if only the
+// part still is such a mapping, in its column, and ends its last line.
+type extent struct {
+	o          *over
+	start, end int
+	col        int // the column in which it starts
+}
+
+// extent gives the innermost one.
+func (s *splicer) extent(root *over) extent {
+	t := s.t
+	e := extent{o: root, end: len(t.text), col: t.col}
+	for o := root.onlyChange(); o != nil && t.nodes[o.node].style == block; o = o.onlyChange() {
+		v := &t.nodes[o.node]
+		if v.kind != mapping {
+			continue
+		}
+		e = extent{o: o, start: int(t.nodes[v.child].key), end: s.next(int(v.end)), col: int(v.col)}
+		if s.onOwnLine(v.child, e.col) {
+			e.start, e.col = e.start-e.col, 0
+		}
+	}
+	return e
+}
+
+func (e *extent) holds(changes []splice) bool {
+	return len(changes) == 0 || changes[0].start >= e.start && changes[len(changes)-1].end <= e.end
+}
+
+// reads tells whether the extent, with the changes, reads as the edited tree.
+func (s *splicer) reads(e extent, check *tree) bool {
+	text := applySplices(s.mem.text[:0], s.t.text[:e.end], e.start, s.out)
+	s.mem.text = text
+	if e.end < len(s.t.text) && !bytes.HasSuffix(text, []byte("\n")) {
+		return false
+	}
+	return check.parse(text, e.col) && s.t.equalOver(e.o, check, 1)
+}
+
+// inOrder tells whether the changes are in order and do not overlap.
+func inOrder(changes []splice) bool {
 	at := 0
 	for _, c := range changes {
 		if c.start < at || c.end < c.start {
-			return b, false
+			return false
 		}
+		at = c.end
+	}
+	return true
+}
+
+// applySplices appends the text from the offset at on with the changes, which
+// must be in order.
+func applySplices(b, text []byte, at int, changes []splice) []byte {
+	for _, c := range changes {
 		b = append(b, text[at:c.start]...)
 		b = append(b, c.text...)
 		at = c.end
 	}
-	return append(b, text[at:]...), true
+	return append(b, text[at:]...)
 }
 
 // encodeOverlay writes the edited tree from its values alone.
