@@ -14,7 +14,7 @@
 // lasts, and finds one: the kernel runs the other end's half of TCP inside
 // connect, write and close. With one processor (GOMAXPROCS 1) it gives the
 // processor to another thread, and the caller's has to wait for it. Together
-// that was half of the CPU time of a TCP probe. Whoever makes many calls in a
+// that was a third of the CPU time of a TCP probe. Whoever makes many calls in a
 // row makes the later ones with syscall.Syscall all the same, because it is
 // the monitor thread that interrupts goroutines which never wait.
 package socket
