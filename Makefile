@@ -79,6 +79,13 @@ bench-function: bin/rewrite-probes bin/kustomize ## measure the function against
 bench-sidecar: ## measure what the sidecar costs a pod
 	@if [ -f bench/sidecar/go.mod ]; then $(GO) -C bench/sidecar run . $(BENCHFLAGS); else $(GO) test -run '^$$' -bench . ./sidecar/...; fi
 
+# The compiler reads fn/default.pgo whenever it builds the command. An old one
+# does no harm, but knows nothing of new code.
+.PHONY: profile
+profile: ## have the compiler learn what is hot, from the manifests that bench-function left
+	MANIFESTS='$(CURDIR)/bin/bench/inputs/*.yaml' $(GO) test ./fn/pipeline -run '^$$' -bench Rewrite -benchtime 3s -cpu 1 \
+		-cpuprofile $(CURDIR)/fn/default.pgo -o bin/pipeline.test
+
 .PHONY: conformance
 conformance: ## compare with the kubelet's own probers and Istio's own injector
 	@set -e; for m in $(filter conformance%,$(MODULES)); do echo "# $$m"; $(GO) -C $$m test -v -timeout 30m ./...; done

@@ -33,10 +33,10 @@ type overs struct {
 func (m *overs) collection(n int) ([]over, []*over) {
 	const more = 4
 	if len(m.nodes)+n > cap(m.nodes) {
-		m.nodes = make([]over, 0, max(256, n))
+		m.nodes = make([]over, 0, max(64, 2*cap(m.nodes), n))
 	}
 	if len(m.kids)+n+more > cap(m.kids) {
-		m.kids = make([]*over, 0, max(512, n+more))
+		m.kids = make([]*over, 0, max(128, 2*cap(m.kids), n+more))
 	}
 	from, at := len(m.nodes), len(m.kids)
 	m.nodes, m.kids = m.nodes[:from+n], m.kids[:at+n+more]

@@ -492,7 +492,7 @@ func (s *Stream) WriteTo(w io.Writer) (int64, error) {
 	if len(s.in) > usualPipe {
 		widenPipe(w)
 	}
-	b := bufio.NewWriterSize(w, usualPipe)
+	b := bufio.NewWriterSize(w, min(usualPipe, 2*len(s.in)))
 	var total int64
 	put := func(n int, err error) error {
 		total += int64(n)
