@@ -200,20 +200,24 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 	ls := p - col
 	st := s.stack[:0]
 	lastEnd := p
-	pend := false     // a key or dash waits for its value
-	more := false     // the last value is a plain scalar that may go on
-	fixed := false    // the last key's value must end on its line
-	cur := int32(0)   // the node that waits, or that may go on
-	started := false  // the root's first key has been seen
-	topCol := -1      // the column of the innermost collection
-	var rec = s.rec   // nil when building
-	var ent *entry    // the root entry whose value comes next
-	var root *entry   // the root entry that is open
-	inItems := false  // the open root entry is items
-	var item *docInfo // the open item
+	pend := false   // a key or dash waits for its value
+	more := false   // the last value is a plain scalar that may go on
+	cur := int32(0) // the node that waits, or that may go on
+	topCol := -1    // the column of the innermost collection
+	var rec = s.rec // nil when building
+	// What matters near the root only: as one struct it stays out of the way
+	// of what every line needs.
+	var near struct {
+		started bool     // the root's first key has been seen
+		fixed   bool     // the last key's value must end on its line
+		inItems bool     // the open root entry is items
+		ent     *entry   // the root entry whose value comes next
+		root    *entry   // the root entry that is open
+		item    *docInfo // the open item
+	}
 
 	if resume {
-		started, inItems, root = true, true, &rec.items
+		near.started, near.inItems, near.root = true, true, &rec.items
 		topCol = rec.items.col
 		st = append(st, frame{col: rec.col}, frame{col: topCol, seq: true})
 		lastEnd = trimEnd(in, rec.start, p-1)
@@ -252,7 +256,7 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 			break
 		}
 		if more && col > topCol {
-			if fixed {
+			if near.fixed {
 				return s.refuse("apiVersion or kind on several lines")
 			}
 			eol, e, comment, ok := plainLine(in, p)
@@ -298,15 +302,15 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 				if !pend || top.col > col || top.seq && top.col == col {
 					return s.refuse("misplaced dash")
 				}
-				if fixed {
+				if near.fixed {
 					return s.refuse("apiVersion or kind is a sequence")
 				}
 				if !top.seq && top.col < col {
 					s.wide = true
 				}
-				if ent != nil {
-					ent.start, ent.col = p, col
-					ent = nil
+				if near.ent != nil {
+					near.ent.start, near.ent.col = p, col
+					near.ent = nil
 				}
 				if s.build {
 					v := &s.nodes[cur]
@@ -317,22 +321,22 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 			}
 			topCol = col
 			lastEnd = p + 1
-			pend, fixed = true, false
+			pend, near.fixed = true, false
 			if s.build {
 				cur = s.add(top, col, p, p+1, p+1)
-			} else if inItems && len(st) == 2 {
+			} else if near.inItems && len(st) == 2 {
 				if s.odd < ls {
 					return s.refuse("odd line break")
 				}
-				if item != nil {
-					item.end = ls
+				if near.item != nil {
+					near.item.end = ls
 				}
 				if rec.list == nil {
 					// Of objects that are 2 KiB on average, a guess.
 					rec.list = make([]docInfo, 0, max(4, min(n>>11, 4096)))
 				}
 				rec.list = append(rec.list, docInfo{start: p, dash: p, end: -1, notMapping: true})
-				item = &rec.list[len(rec.list)-1]
+				near.item = &rec.list[len(rec.list)-1]
 			}
 			p = skipSpaces(in, p+1)
 			if p < n && in[p] == '\t' {
@@ -373,7 +377,7 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 			}
 			switch {
 			case top == nil:
-				if started {
+				if near.started {
 					return s.refuse("key outside of the root's column")
 				}
 				if s.build {
@@ -382,20 +386,20 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 				} else {
 					rec.start, rec.col = p, col
 				}
-				started = true
+				near.started = true
 				st = append(st, frame{col: col, node: cur})
 				top = &st[0]
 			case !inline && !top.seq && top.col == col:
-			case pend && col > top.col && !fixed:
+			case pend && col > top.col && !near.fixed:
 				if s.build {
 					v := &s.nodes[cur]
 					v.kind, v.style, v.col, v.start = mapping, block, int32(col), int32(p)
 				} else {
-					if ent != nil {
-						ent.start, ent.col = p, col
+					if near.ent != nil {
+						near.ent.start, near.ent.col = p, col
 					}
-					if item != nil && len(st) == 2 {
-						item.start, item.col, item.notMapping = p, col, false
+					if near.item != nil && len(st) == 2 {
+						near.item.start, near.item.col, near.item.notMapping = p, col, false
 					}
 				}
 				st = append(st, frame{col: col, node: cur})
@@ -404,7 +408,7 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 				return s.refuse("misplaced key")
 			}
 			topCol = col
-			fixed, ent = false, nil
+			near.fixed, near.ent = false, nil
 			var want *span
 			if s.build {
 				cur = s.add(top, col, p, keyEnd, keyEnd+1)
@@ -412,25 +416,25 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 				if s.odd < ls {
 					return s.refuse("odd line break")
 				}
-				if item != nil {
-					item.end, item = ls, nil
+				if near.item != nil {
+					near.item.end, near.item = ls, nil
 				}
-				if root != nil {
-					root.end = lastEnd
-					root = nil
+				if near.root != nil {
+					near.root.end = lastEnd
+					near.root = nil
 				}
-				inItems = false
-				if want, ent, ok = rec.note(in, p, keyEnd); !ok {
+				near.inItems = false
+				if want, near.ent, ok = rec.note(in, p, keyEnd); !ok {
 					return s.refuse("duplicate key at the root")
 				}
-				root = ent
-				inItems = ent == &rec.items
-			} else if inItems && len(st) == 3 && item != nil && (keyEnd-p == 4 || keyEnd-p == 10 || in[p] == '"' || in[p] == '\'') {
-				if want, _, ok = item.note(in, p, keyEnd); !ok {
+				near.root = near.ent
+				near.inItems = near.ent == &rec.items
+			} else if near.inItems && len(st) == 3 && near.item != nil && (keyEnd-p == 4 || keyEnd-p == 10 || in[p] == '"' || in[p] == '\'') {
+				if want, _, ok = near.item.note(in, p, keyEnd); !ok {
 					return s.refuse("duplicate key in an item")
 				}
 			}
-			fixed = want != nil
+			near.fixed = want != nil
 			lastEnd = keyEnd + 1
 			pend = true
 			p = keyEnd + 1
@@ -461,15 +465,15 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 				continue
 			}
 			inline = true
-		} else if len(st) == 0 || !pend || fixed || p-ls <= topCol {
+		} else if len(st) == 0 || !pend || near.fixed || p-ls <= topCol {
 			return s.refuse("misplaced scalar")
 		}
 
 		// A value, behind its key or dash or on a line of its own.
 		c = in[p]
-		v := node{kind: scalar, start: int32(p)}
-		if ent != nil {
-			ent.start, ent.col = p, -1
+		start, is, how := p, scalar, double
+		if near.ent != nil {
+			near.ent.start, near.ent.col = p, -1
 		}
 		var e int
 		switch c {
@@ -478,33 +482,32 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 			if !ok {
 				return s.refuse("unusual or unclosed quoted scalar")
 			}
-			v.style, v.col = double, int32(topCol)
 			if c == '\'' {
-				v.style = single
+				how = single
 			}
 		case '{', '[':
 			if p+1 < n && in[p+1] == c+2 { // empty: ']' and '}' are 2 behind '[' and '{'
 				e = p + 2
-				v.style, v.kind = flow, mapping
+				is, how = mapping, flow
 				if c == '[' {
-					v.kind = sequence
+					is = sequence
 				}
-				if item != nil && len(st) == 2 {
-					item.start, item.flow, item.notMapping = p, true, c == '['
+				if near.item != nil && len(st) == 2 {
+					near.item.start, near.item.flow, near.item.notMapping = p, true, c == '['
 				}
 				break
 			}
 			var frec *docInfo
-			if ent != nil && inItems && c == '[' {
+			if near.ent != nil && near.inItems && c == '[' {
 				frec = rec
-			} else if item != nil && len(st) == 2 {
-				frec = item
-				item.start, item.flow, item.notMapping = p, true, c == '['
+			} else if near.item != nil && len(st) == 2 {
+				frec = near.item
+				near.item.start, near.item.flow, near.item.notMapping = p, true, c == '['
 			}
 			if e, ok = s.flow(p, 0, cur, frec); !ok {
 				return 0, false
 			}
-			v.kind = 0 // flow has filled the node in
+			is = 0 // flow has filled the node in
 		case '|', '>':
 			if !inline {
 				return s.refuse("block scalar header on a line of its own")
@@ -514,7 +517,7 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 				return s.refuse("unusual block scalar")
 			}
 			lastEnd = end
-			pend, ent = false, nil
+			pend, near.ent = false, nil
 			if s.build {
 				w := &s.nodes[cur]
 				w.style, w.start, w.end, w.col = literal, int32(p), int32(end), int32(ind)
@@ -526,7 +529,7 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 			p = skipSpaces(in, ls)
 			continue
 		default:
-			if !plainStart(in, p) {
+			if (!keyChar[c] || c == '-') && !plainStart(in, p) {
 				return s.refuse("anchor, alias, tag or indicator")
 			}
 			eol, end, comment, ok := plainLine(in, p)
@@ -538,7 +541,7 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 				w.style, w.start, w.end, w.col = plain, int32(p), int32(end), int32(topCol)
 			}
 			lastEnd = end
-			pend, more, ent = false, !comment, nil
+			pend, more, near.ent = false, !comment, nil
 			ls = eol + 1
 			if ls > n {
 				p = n
@@ -547,12 +550,15 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 			p = skipSpaces(in, ls)
 			continue
 		}
-		if s.build && v.kind != 0 {
+		if s.build && is != 0 {
 			w := &s.nodes[cur]
-			w.kind, w.style, w.start, w.end, w.col = v.kind, v.style, v.start, int32(e), v.col
+			w.kind, w.style, w.start, w.end, w.col = is, how, int32(start), int32(e), 0
+			if is == scalar {
+				w.col = int32(topCol)
+			}
 		}
 		lastEnd = e
-		pend, ent = false, nil
+		pend, near.ent = false, nil
 		q := skipSpaces(in, e)
 		if !atBreak(in, q) && (in[q] != '#' || q == e) {
 			return s.refuse("text behind a value")
@@ -575,11 +581,11 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 		if s.odd < p {
 			return s.refuse("odd line break")
 		}
-		if item != nil {
-			item.end = p
+		if near.item != nil {
+			near.item.end = p
 		}
-		if root != nil {
-			root.end = lastEnd
+		if near.root != nil {
+			near.root.end = lastEnd
 		}
 		rec.end = lastEnd
 	}
