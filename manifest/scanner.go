@@ -332,8 +332,8 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 					near.item.end = ls
 				}
 				if rec.list == nil {
-					// Of objects that are 2 KiB on average, a guess.
-					rec.list = make([]docInfo, 0, max(4, min(n>>11, 4096)))
+					// As if objects had 1 KiB on average.
+					rec.list = make([]docInfo, 0, max(4, min(n>>10, 4096)))
 				}
 				rec.list = append(rec.list, docInfo{start: p, dash: p, end: -1, notMapping: true})
 				near.item = &rec.list[len(rec.list)-1]

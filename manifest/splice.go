@@ -290,6 +290,11 @@ func (s *splicer) block(o *over) {
 			continue
 		}
 		n := s.t.nodes[k.node]
+		if len(news) == 0 && !k.deleted && !headless {
+			s.change(k, isMap, col)
+			bound, last = int(n.end), k.node
+			continue
+		}
 		own := s.onOwnLine(k.node, col)
 		if own && !headless {
 			at := s.lineStart(int(n.key))
