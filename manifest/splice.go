@@ -151,6 +151,9 @@ func encodeOverlay(t *tree, root *over, crlf bool, check *tree) (text []byte, ok
 
 // isWide tells whether most lists of the tree are indented under their key.
 func isWide(t *tree) bool {
+	if !t.wide {
+		return false
+	}
 	wide, compact := 0, 0
 	for i := range t.nodes {
 		p := &t.nodes[i]

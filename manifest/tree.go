@@ -19,6 +19,7 @@ type tree struct {
 	nodes []node
 	stack []frame
 	why   string // why parse failed
+	wide  bool   // some list is indented under its key
 }
 
 // parse reads a text that starts in column col; false where the scanner does
@@ -39,7 +40,7 @@ func (t *tree) parse(text []byte, col int) bool {
 	} else {
 		end, ok = s.scan(0, col)
 	}
-	t.nodes, t.why = s.nodes, s.why
+	t.nodes, t.why, t.wide = s.nodes, s.why, s.wide
 	return ok && end == len(text)
 }
 
