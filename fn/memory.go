@@ -8,7 +8,7 @@ import "runtime/debug"
 func tuneMemory(input int) {
 	switch {
 	case input < 4<<20:
-		debug.SetGCPercent(200)
+		debug.SetGCPercent(150)
 	case input > 32<<20:
 		debug.SetGCPercent(50)
 	}

@@ -13,7 +13,6 @@ type promise struct {
 	stretch float64 // where we would like to be
 	atMost  bool    // the bound is an upper one
 	slack   float64 // share of the bound that the gate forgives; 0 means a third
-	held    float64 // what is held so far of a bound not yet reached: the gate judges by it; 0 means the bound
 }
 
 func atLeast(bound, stretch float64) promise { return promise{bound: bound, stretch: stretch} }
@@ -42,10 +41,6 @@ func (p promise) judge(value float64) verdict {
 	if slack == 0 {
 		slack = 1.0 / 3
 	}
-	gate := p.bound
-	if p.held != 0 {
-		gate = p.held
-	}
 	switch {
 	case p.bound == 0:
 		return noPromise
@@ -53,7 +48,7 @@ func (p promise) judge(value float64) verdict {
 		return stretched
 	case p.holds(value, p.bound):
 		return kept
-	case p.atMost && value <= gate*(1+slack), !p.atMost && value >= gate*(1-slack):
+	case p.atMost && value <= p.bound*(1+slack), !p.atMost && value >= p.bound*(1-slack):
 		return missed
 	}
 	return broken
