@@ -56,9 +56,13 @@ const (
 // waits for the other a few times only, and to wake a process costs more than
 // to copy what it waits for.
 func widenPipe(end any) {
-	if f, ok := end.(*os.File); ok {
+	f, ok := end.(*os.File)
+	if !ok {
+		return
+	}
+	if raw, err := f.SyscallConn(); err == nil {
 		// Of something else than a pipe, or where the system refuses, the
 		// size stays what it is.
-		_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, f.Fd(), setPipeSize, widestPipe)
+		_ = raw.Control(func(fd uintptr) { _, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, widestPipe) })
 	}
 }
