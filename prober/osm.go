@@ -2,7 +2,6 @@ package prober
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -61,7 +60,10 @@ func OSMKey(s Slot, container string) string {
 
 // ParseOSMKey takes a key apart; ok is false where it is none.
 func ParseOSMKey(key string) (container string, s Slot, ok bool) {
-	for slot := range maps.Keys(osmSlots) {
+	if !strings.HasPrefix(key, "/osm-") {
+		return "", "", false
+	}
+	for slot := range osmSlots {
 		rest, found := strings.CutPrefix(key, osmSlots[slot].path)
 		if !found {
 			continue

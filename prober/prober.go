@@ -53,14 +53,17 @@ func Key(container string, s Slot) string {
 // pattern is Istio's, ^/(app-health|app-lifecycle)/[^/]+/(livez|readyz|startupz|prestopz|poststartz)$,
 // with the first part as the slot wants it.
 func ParseKey(key string) (container string, s Slot, ok bool) {
-	parts := strings.Split(key, "/")
-	if len(parts) != 4 {
-		return "", "", false
+	rest, isProbe := strings.CutPrefix(key, "/app-health/")
+	if !isProbe {
+		var isHook bool
+		if rest, isHook = strings.CutPrefix(key, "/app-lifecycle/"); !isHook {
+			return "", "", false
+		}
 	}
-	container, s = parts[2], Slot(parts[3])
-	switch s {
+	container, last, _ := strings.Cut(rest, "/")
+	switch s = Slot(last); s {
 	case Readiness, Liveness, Startup, PreStop, PostStart:
-		return container, s, container != "" && key == Key(container, s)
+		return container, s, container != "" && s.IsHook() != isProbe
 	}
 	return "", "", false
 }

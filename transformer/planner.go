@@ -99,10 +99,7 @@ func (w *work) leave(s *slot, reason string, path field.Path, format string, arg
 func (w *work) judge() {
 	off := w.optOut()
 	skip := w.skipped()
-	counts := make(map[string]int)
-	for _, name := range w.containerNames() {
-		counts[name]++
-	}
+	names := w.containerNames()
 	concerned := false // by an opt-out
 	for _, s := range w.slots {
 		kind, ok := s.original.kind()
@@ -126,7 +123,7 @@ func (w *work) judge() {
 			w.leave(s, "hook-never-works", s.path.Key(kind), "the kubelet has no %s hooks: this one always fails", kind)
 		case s.at.init && !isSidecar(s.at, s.container):
 			w.leave(s, "init-container", s.path, "the API server allows probes and hooks on an init container only with `restartPolicy: Always`")
-		case counts[s.container.Name] > 1 || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
+		case !onlyOnce(names, s.container.Name) || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
 			w.leave(s, "container-name", w.containerPath(s.at).Key("name"), "%q must be the name of this container alone, without a slash", s.container.Name)
 		default:
 			w.judgeEndpoint(s, kind)
@@ -141,6 +138,11 @@ func (w *work) judge() {
 		off.Message += "; its probes are " + verb
 		w.say(*off)
 	}
+}
+
+func onlyOnce(names []string, name string) bool {
+	i := slices.Index(names, name)
+	return !slices.Contains(names[i+1:], name)
 }
 
 // selected tells whether the options want the slot rewritten.
