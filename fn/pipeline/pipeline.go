@@ -212,7 +212,7 @@ func (r *run) plan(o *manifest.Object, workload *transformer.Metadata, ref manif
 	} else {
 		plan = r.planner.Plan(in)
 	}
-	t := report.Template{Object: r.ref, Path: ref.Path, Findings: plan.Findings}
+	t := report.Template{Object: r.ref, Path: ref.Path, Findings: plan.Findings, Probes: make([]report.Probe, 0, len(plan.Probes))}
 	for _, p := range plan.Probes {
 		probe := report.Probe{Verdict: p}
 		if r.mode == Inspect && !r.inList {
