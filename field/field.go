@@ -48,8 +48,7 @@ func Parse(s string) (Path, error) {
 
 // Key gives the path extended by the keys.
 func (p Path) Key(keys ...string) Path {
-	q := make(Path, len(p)+len(keys))
-	copy(q, p)
+	q := p.extended(len(keys))
 	for i, k := range keys {
 		q[len(p)+i].Key = k
 	}
@@ -58,18 +57,23 @@ func (p Path) Key(keys ...string) Path {
 
 // Index gives the path extended by the index of a list item.
 func (p Path) Index(i int) Path {
-	q := make(Path, len(p)+1)
-	copy(q, p)
+	q := p.extended(1)
 	q[len(p)] = Step{Index: int32(i), IsIndex: true}
 	return q
 }
 
 // Item gives the path extended by a key and the index of an item of its list.
 func (p Path) Item(key string, i int) Path {
-	q := make(Path, len(p)+2)
-	copy(q, p)
+	q := p.extended(2)
 	q[len(p)].Key = key
 	q[len(p)+1] = Step{Index: int32(i), IsIndex: true}
+	return q
+}
+
+// extended gives a copy with room for n more steps.
+func (p Path) extended(n int) Path {
+	q := make(Path, len(p)+n)
+	copy(q, p)
 	return q
 }
 

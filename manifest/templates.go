@@ -221,9 +221,9 @@ func (t *tree) findPodSpec(n int32, path field.Path) (field.Path, bool) {
 			i++
 			continue
 		}
-		st := field.Step{Index: int32(i), IsIndex: true}
+		st := indexStep(i)
 		if t.nodes[n].kind == mapping {
-			st = field.Step{Key: string(t.keyBytes(c))}
+			st = keyStep(string(t.keyBytes(c)))
 		}
 		if p, found := t.findPodSpec(c, append(path[:len(path):len(path)], st)); found {
 			return p, true

@@ -27,16 +27,18 @@ type Object struct {
 }
 
 // String names the object as people do: Deployment default/web.
-func (o Object) String() string {
-	switch {
-	case o.Kind == "":
-		return ""
-	case o.Name == "":
-		return o.Kind
-	case o.Namespace == "":
-		return o.Kind + " " + o.Name
+func (o Object) String() string { return string(o.appendTo(nil)) }
+
+func (o *Object) appendTo(b []byte) []byte {
+	b = append(b, o.Kind...)
+	if o.Kind == "" || o.Name == "" {
+		return b
 	}
-	return o.Kind + " " + o.Namespace + "/" + o.Name
+	b = append(b, ' ')
+	if o.Namespace != "" {
+		b = append(append(b, o.Namespace...), '/')
+	}
+	return append(b, o.Name...)
 }
 
 // A Message is one thing to say.
@@ -67,16 +69,8 @@ func (m Message) String() string {
 // Sentence gives the message without severity and place.
 func (m *Message) Sentence() string {
 	b := make([]byte, 0, 256)
-	if o := &m.Object; o.Kind != "" {
-		b = append(b, o.Kind...)
-		if o.Name != "" {
-			b = append(b, ' ')
-			if o.Namespace != "" {
-				b = append(append(b, o.Namespace...), '/')
-			}
-			b = append(b, o.Name...)
-		}
-		b = append(b, ": "...)
+	if m.Object.Kind != "" {
+		b = append(m.Object.appendTo(b), ": "...)
 	}
 	b = append(b, m.Text...)
 	if m.Reason != "" {
