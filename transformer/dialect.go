@@ -53,7 +53,7 @@ type dialect interface {
 	// envName and encode give the env var that tells the answerer the originals;
 	// the value is "" where no env var is needed.
 	envName() string
-	encode(slots []*slot, a answerer) (string, error)
+	encode(slots []*slot, a answerer) string
 	// decode reads the originals that a container carries; found is false
 	// where it carries none.
 	decode(c *Container) (originals map[string]*prober.Prober, found bool, err error)

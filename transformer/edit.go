@@ -14,10 +14,7 @@ func (w *work) editAll(chosen []*slot) {
 	var value string
 	if len(chosen) > 0 {
 		now = &w.mesh.answerer
-		var err error
-		if value, err = w.p.dialect.encode(chosen, *now); err != nil {
-			panic(err) // strings and numbers always encode
-		}
+		value = w.p.dialect.encode(chosen, *now)
 	}
 	w.editAnnotations(now, chosen)
 	w.editContainers(chosen, now, value)

@@ -122,7 +122,7 @@ func (istio) looksRewritten(h *HTTPGet) bool {
 
 func (istio) envName() string { return prober.EnvName }
 
-func (istio) encode(slots []*slot, _ answerer) (string, error) {
+func (istio) encode(slots []*slot, _ answerer) string {
 	probers := make(map[string]*prober.Prober, len(slots))
 	for _, s := range slots {
 		probers[prober.Key(s.container.Name, s.name)] = s.prober()

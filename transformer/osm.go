@@ -246,7 +246,7 @@ func (osm) looksRewritten(h *HTTPGet) bool {
 
 func (osm) envName() string { return prober.OSMEnvName }
 
-func (osm) encode(slots []*slot, a answerer) (string, error) {
+func (osm) encode(slots []*slot, a answerer) string {
 	return encodeEnv(osmProbers(slots, func(s *slot) bool {
 		return a.who != AnsweredByEnvoy || s.original.TCPSocket != nil
 	}))
@@ -324,10 +324,7 @@ func (osm) annotate(annotations field.Strings, _ mesh, _ []answerer, now *answer
 	if now == nil || now.who != AnsweredByEnvoy {
 		return annotations.Without(osmOriginals)
 	}
-	value, err := prober.Encode(osmProbers(slots, forEnvoy))
-	if err != nil {
-		panic(err) // strings and numbers always encode
-	}
+	value := prober.Encode(osmProbers(slots, forEnvoy))
 	if value == "" {
 		return annotations.Without(osmOriginals)
 	}

@@ -262,9 +262,8 @@ func (s *slot) prober() *prober.Prober {
 
 // encodeEnv gives an env value. The kubelet expands $(NAME) in env values and
 // makes one $ of $$.
-func encodeEnv(probers map[string]*prober.Prober) (string, error) {
-	value, err := prober.Encode(probers)
-	return strings.ReplaceAll(value, "$", "$$"), err
+func encodeEnv(probers map[string]*prober.Prober) string {
+	return strings.ReplaceAll(prober.Encode(probers), "$", "$$")
 }
 
 // decodeEnv reads the originals from an env var of a container; found is

@@ -98,11 +98,7 @@ func run(kinds []string, probes int, paced, peak time.Duration, out string, gate
 		return err
 	}
 	defer stop()
-	env, err := probers(ports)
-	if err != nil {
-		return err
-	}
-	os.Setenv(prober.EnvName, env)
+	os.Setenv(prober.EnvName, probers(ports))
 	var rows []*row
 	for _, kind := range kinds {
 		fmt.Fprintln(os.Stderr, "measuring", kind)
@@ -173,7 +169,7 @@ func startApp() (ports map[string]int, stop func(), err error) {
 
 func key(kind string) string { return prober.Key(kind, prober.Liveness) }
 
-func probers(ports map[string]int) (string, error) {
+func probers(ports map[string]int) string {
 	port := func(kind string) prober.Port { return prober.Port(ports[kind]) }
 	service := ""
 	return prober.Encode(map[string]*prober.Prober{
