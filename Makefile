@@ -9,11 +9,11 @@ LDFLAGS = -s -w -X main.version=$(VERSION)
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
 # Modules of their own, apart from what is shipped because of what they need.
-MODULES := $(sort $(patsubst %/go.mod,%,$(wildcard go.mod */go.mod */*/go.mod */*/*/go.mod)))
+MODULES := $(sort $(patsubst %/go.mod,%,$(wildcard go.mod */go.mod */*/go.mod */*/*/go.mod */*/*/*/go.mod)))
 MODULES := . $(filter-out go.mod bin/%,$(MODULES))
 # Modules that only pin what is built from elsewhere, and one whose dependencies
 # take minutes to analyse; `go test` vets it.
-NO_CODE := tools e2e/kubernetes e2e/delivery/helm e2e/delivery/argocd
+NO_CODE := tools test/e2e/kubernetes test/delivery/helm test/delivery/argocd
 
 FUZZTIME ?= 30s
 BENCHFLAGS ?=
@@ -24,14 +24,14 @@ help: ## list what can be run
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: bin/rewrite-probes $(if $(wildcard sidecar/*.go),bin/probe-proxy) ## build both programs into bin/
+build: bin/rewrite-probes $(if $(wildcard cmd/probe-proxy/*.go),bin/probe-proxy) ## build both programs into bin/
 
 # Go knows best what is out of date.
 .PHONY: bin/rewrite-probes bin/probe-proxy
 bin/rewrite-probes:
-	@$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./fn
+	@$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/rewrite-probes
 bin/probe-proxy:
-	@$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./sidecar
+	@$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/probe-proxy
 
 bin/kustomize: tools/go.mod tools/go.sum
 	$(GO) -C tools build -o ../$@ sigs.k8s.io/kustomize/kustomize/v5
@@ -72,33 +72,33 @@ bench: bench-function bench-sidecar ## measure both programs against their peers
 .PHONY: bench-function
 bench-function: bin/rewrite-probes bin/kustomize ## measure the function against no-ops on the kpt SDK and kyaml
 	@mkdir -p bin/bench
-	@$(GO) -C bench/function build -o ../../bin/bench/ ./...
+	@$(GO) -C test/bench/function build -o ../../../bin/bench/ ./...
 	@bin/bench/function $(BENCHFLAGS)
 
 .PHONY: bench-sidecar
 bench-sidecar: ## measure what the sidecar costs a pod
-	@if [ -f bench/sidecar/go.mod ]; then $(GO) -C bench/sidecar run . $(BENCHFLAGS); else $(GO) test -run '^$$' -bench . ./sidecar/...; fi
+	@if [ -f test/bench/sidecar/go.mod ]; then $(GO) -C test/bench/sidecar run . $(BENCHFLAGS); else $(GO) test -run '^$$' -bench . ./cmd/probe-proxy/... ./internal/sidecar/...; fi
 
-# The compiler reads fn/default.pgo whenever it builds the command. An old one
+# The compiler reads cmd/rewrite-probes/default.pgo whenever it builds the command. An old one
 # does no harm, but knows nothing of new code.
 .PHONY: profile
 profile: ## have the compiler learn what is hot, from the manifests that bench-function left
 	@# A profile names the files of the program and the program itself: neither is to show where this folder is.
-	dir=$$(mktemp -d) && MANIFESTS='$(CURDIR)/bin/bench/inputs/*.yaml' $(GO) test -trimpath ./fn/pipeline -run '^$$' -bench Rewrite \
-		-benchtime 3s -cpu 1 -cpuprofile $(CURDIR)/fn/default.pgo -o $$dir/pipeline.test && rm -r $$dir
+	dir=$$(mktemp -d) && MANIFESTS='$(CURDIR)/bin/bench/inputs/*.yaml' $(GO) test -trimpath ./internal/pipeline -run '^$$' -bench Rewrite \
+		-benchtime 3s -cpu 1 -cpuprofile $(CURDIR)/cmd/rewrite-probes/default.pgo -o $$dir/pipeline.test && rm -r $$dir
 
 .PHONY: conformance
 conformance: ## compare with the kubelet's own probers and Istio's own injector
-	@set -e; for m in $(filter conformance%,$(MODULES)); do echo "# $$m"; $(GO) -C $$m test -v -timeout 30m ./...; done
+	@set -e; for m in $(filter test/conformance%,$(MODULES)); do echo "# $$m"; $(GO) -C $$m test -v -timeout 30m ./...; done
 
 .PHONY: e2e
 e2e: ## run manifests before a real kubelet under enforced mTLS and a real API server (Linux, root)
-	e2e/run
+	test/e2e/run
 
 .PHONY: delivery
 delivery: bin/kustomize ## run images, kpt, Helm and Argo CD's plugin server with the examples, and the docs' commands
-	$(GO) -C e2e/delivery test -timeout 40m ./...
-	$(GO) -C e2e/delivery/argocd test -timeout 40m ./...
+	$(GO) -C test/delivery test -timeout 40m ./...
+	$(GO) -C test/delivery/argocd test -timeout 40m ./...
 
 # Up to Go 1.26 the end of FUZZTIME may be taken for a failure, now and then
 # (https://go.dev/issue/75804): then there is no failing input, and once more it is.
@@ -131,9 +131,9 @@ dist: ## cross-compile both programs into dist/OS-ARCH/, with checksums
 	@rm -rf dist
 	@set -e; for p in $(PLATFORMS); do \
 		out=dist/$${p%/*}-$${p#*/}; ext=; [ $${p%/*} = windows ] && ext=.exe; mkdir -p $$out; \
-		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $$out/rewrite-probes$$ext ./fn; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $$out/rewrite-probes$$ext ./cmd/rewrite-probes; \
 		[ $${p%/*} = linux ] || continue; \
-		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $$out/probe-proxy ./sidecar; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $$out/probe-proxy ./cmd/probe-proxy; \
 	done
 	@cd dist && find . -type f ! -name SHA256SUMS | sort | sed 's|^\./||' | xargs sha256sum > SHA256SUMS && cat SHA256SUMS
 

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/rewrite-probes/rewrite-probes/field"
-	"github.com/rewrite-probes/rewrite-probes/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // A dialect is the convention of one mesh: where rewritten probes go, how

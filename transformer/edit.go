@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rewrite-probes/rewrite-probes/field"
-	"github.com/rewrite-probes/rewrite-probes/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // editAll plans the edits: annotations, containers, probes.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rewrite-probes/rewrite-probes/field"
-	"github.com/rewrite-probes/rewrite-probes/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // envoyTypes name the listeners and clusters of Open Service Mesh.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // merge lays over on base, mappings deeply; a nil value takes a key away.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // Our own annotations.

@@ -1,8 +1,8 @@
 package transformer
 
 import (
-	"github.com/rewrite-probes/rewrite-probes/field"
-	"github.com/rewrite-probes/rewrite-probes/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // Who answers the rewritten probes.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rewrite-probes/rewrite-probes/field"
-	"github.com/rewrite-probes/rewrite-probes/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // A Planner plans for one set of options. It holds no state between calls and

@@ -1,6 +1,6 @@
 package transformer
 
-import "github.com/rewrite-probes/rewrite-probes/field"
+import "github.com/rewrite-probes/rewrite-probes/internal/field"
 
 // The types below mirror the part of the Kubernetes API that decides what
 // happens to a pod template, under the API's names. They stand here instead

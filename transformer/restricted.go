@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // restrictedFields is what the Pod Security level "restricted" asks of a

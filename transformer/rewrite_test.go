@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rewrite-probes/rewrite-probes/field"
-	"github.com/rewrite-probes/rewrite-probes/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 

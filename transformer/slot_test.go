@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rewrite-probes/rewrite-probes/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // A convention may tell its answerer something in headers.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rewrite-probes/rewrite-probes/field"
-	"github.com/rewrite-probes/rewrite-probes/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 

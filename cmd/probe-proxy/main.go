@@ -1,0 +1,289 @@
+// Command probe-proxy is the sidecar that answers rewritten probes: it probes
+// the app as the kubelet would have done and gives back what the app said.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
+)
+
+// version is set by the linker (-X main.version=v1.2.3).
+var version = "dev"
+
+// Exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1 // it cannot do its work
+	exitUsage   = 2 // it was not told properly what to do
+)
+
+const usage = `probe-proxy answers the rewritten probes of a pod's containers.
+
+Usage:
+  probe-proxy [flags]            serve
+  probe-proxy check [VALUE|-]    validate the env value (or VALUE, or stdin) and print its probes
+  probe-proxy version
+
+Flags:
+`
+
+const usageEnd = `
+Environment:
+  ISTIO_KUBE_APP_PROBERS   the probes, as rewrite-probes and Istio write them
+  OSM_KUBE_APP_PROBERS     the probes in the dialect osm, answered on 15901 to 15904 instead of --port
+  POD_IP                   the pod's IP (downward API status.podIP)
+  POD_IPS                  the pod's IPs, separated by commas; the first counts where POD_IP is not set
+  PROBE_PROXY_PORT         the default of --port
+
+Exit codes: 0 ended as asked, 1 failed, 2 wrong usage or environment.
+`
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+type options struct {
+	port    int
+	envName string
+	target  string
+	grace   time.Duration
+	native  bool
+}
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case "version":
+			fmt.Fprintln(stdout, "probe-proxy", version)
+			return exitOK
+		case "help":
+			args = []string{"--help"}
+		}
+	}
+	check := len(args) > 0 && args[0] == "check"
+	if check {
+		args = args[1:]
+	}
+	opts, rest, err := parse(args, stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	}
+	if err == nil && len(rest) > 0 && !check {
+		err = fmt.Errorf("unknown command %q: want check or version, or nothing to serve", rest[0])
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
+		return exitUsage
+	}
+	if check {
+		return runCheck(opts, rest, stdin, stdout, stderr)
+	}
+	return serve(opts, stderr)
+}
+
+func parse(args []string, stdout io.Writer) (*options, []string, error) {
+	o := &options{port: prober.DefaultPort}
+	if v := os.Getenv("PROBE_PROXY_PORT"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			return nil, nil, fmt.Errorf("env PROBE_PROXY_PORT %q must be a number from 1 to 65535", v)
+		}
+		o.port = n
+	}
+	f := flag.NewFlagSet("probe-proxy", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.IntVar(&o.port, "port", o.port, "port on which to answer")
+	f.StringVar(&o.envName, "env-name", prober.EnvName, "env var that carries the probes")
+	f.StringVar(&o.target, "target", "pod-ip", "where to dial the app: pod-ip or localhost")
+	f.DurationVar(&o.grace, "grace", 25*time.Second, "how long to go on answering after SIGTERM")
+	f.BoolVar(&o.native, "native", false, "runs as a native sidecar: end on SIGTERM as soon as no call is open")
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(stdout, usage)
+			f.SetOutput(stdout)
+			f.PrintDefaults()
+			fmt.Fprint(stdout, usageEnd)
+		}
+		return nil, nil, err
+	}
+	switch {
+	case o.port < 1 || o.port > 65535:
+		return nil, nil, fmt.Errorf("--port %d must be a number from 1 to 65535", o.port)
+	case o.target != "pod-ip" && o.target != "localhost":
+		return nil, nil, fmt.Errorf("--target %q must be pod-ip or localhost", o.target)
+	case o.grace < 0:
+		return nil, nil, fmt.Errorf("--grace %s must not be negative", o.grace)
+	}
+	return o, f.Args(), nil
+}
+
+func serve(o *options, stderr io.Writer) int {
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	d, err := dialectOf(o)
+	if err != nil {
+		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
+		return exitUsage
+	}
+	if uid, gid := os.Getuid(), os.Getgid(); uid == d.uid || gid == d.uid {
+		fmt.Fprintf(stderr, "probe-proxy: must not run as uid or gid %d (uid is %d, gid %d): %s redirects that user's traffic to the app, and probes would be refused; set securityContext.runAsUser to another, such as 65532\n", d.uid, uid, gid, d.mesh)
+		return exitUsage
+	}
+	app, err := app(o)
+	if err != nil {
+		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
+		return exitUsage
+	}
+	value := os.Getenv(d.env)
+	var probers map[string]*prober.Prober
+	var bad []*prober.EntryError
+	if value == "" {
+		log.Warn("no probes to answer: env var is not set", "env", d.env)
+	} else if probers, bad, err = d.decode(value); err != nil {
+		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
+		return exitUsage
+	}
+
+	// Measured (docs/probe-proxy.md): a heap of a few hundred kilobytes is
+	// collected early, and one processor saves the waking of threads.
+	debug.SetGCPercent(25)
+	debug.SetMemoryLimit(20 << 20)
+	runtime.GOMAXPROCS(1)
+
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	s, ports := d.serve(log, app, probers, bad, o)
+	served := make(chan error, len(ports))
+	for _, p := range ports {
+		l, err := server.Listen(p.port)
+		if err != nil {
+			fmt.Fprintf(stderr, "probe-proxy: %s\n", d.listenError(p.port, err))
+			return exitFailure
+		}
+		go func() { served <- p.serve(l) }()
+		log.Info("answering probes", "version", version, "port", p.port, "probes", len(probers), "disabled", len(bad))
+	}
+	select {
+	case err := <-served:
+		fmt.Fprintf(stderr, "probe-proxy: cannot accept connections: %v\n", err)
+		return exitFailure
+	case <-signals:
+	}
+	log.Info("told to end; answering on until hooks are done", "grace", o.grace, "native", o.native)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-signals; cancel() }()
+	s.Drain(ctx, o.grace, o.native)
+	return exitOK
+}
+
+// app finds out where the kubelet would have dialled the app.
+func app(o *options) (kubelet.App, error) {
+	ip := os.Getenv("POD_IP")
+	if ip == "" {
+		ip, _, _ = strings.Cut(os.Getenv("POD_IPS"), ",")
+	}
+	if ip == "" && o.target == "localhost" {
+		ip = "127.0.0.1"
+	}
+	if _, err := netip.ParseAddr(ip); err != nil {
+		return kubelet.App{}, fmt.Errorf("env POD_IP %q must be the pod's IP (fieldRef status.podIP), or --target must be localhost", ip)
+	}
+	return kubelet.App{IP: ip, Localhost: o.target == "localhost"}, nil
+}
+
+// runCheck validates an env value and prints its probes as a table.
+func runCheck(o *options, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	d, err := dialectOf(o)
+	if err != nil {
+		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
+		return exitUsage
+	}
+	value := os.Getenv(d.env)
+	switch {
+	case len(args) > 1:
+		fmt.Fprintf(stderr, "probe-proxy: check takes one value, and got %d\n", len(args))
+		return exitUsage
+	case len(args) == 1 && args[0] == "-":
+		b, err := io.ReadAll(stdin)
+		if err != nil {
+			fmt.Fprintf(stderr, "probe-proxy: cannot read stdin: %v\n", err)
+			return exitFailure
+		}
+		value = string(b)
+	case len(args) == 1:
+		value = args[0]
+	}
+	if value == "" {
+		fmt.Fprintf(stderr, "probe-proxy: nothing to check: env %s is not set\n", d.env)
+		return exitUsage
+	}
+	if len(args) == 1 && strings.Contains(value, `"/osm-`) {
+		d = osmDialect
+	}
+	probers, bad, err := d.decode(value)
+	if err != nil {
+		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
+		return exitFailure
+	}
+	keys := make([]string, 0, len(probers))
+	for key, p := range probers {
+		if _, err := kubelet.NewTarget(kubelet.App{IP: "127.0.0.1"}, key, p); err != nil {
+			bad = append(bad, &prober.EntryError{Key: key, Err: err})
+			continue
+		}
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CONTAINER\tSLOT\tPROBE\tTIMEOUT\tPATH")
+	for _, key := range keys {
+		container, slot, _ := d.parseKey(key)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", container, slot, describe(probers[key]), timeout(slot, probers[key]), key)
+	}
+	if err := w.Flush(); err != nil {
+		return exitFailure
+	}
+	for _, e := range bad {
+		fmt.Fprintf(stderr, "probe-proxy: entry %v\n", e)
+	}
+	if len(bad) > 0 {
+		return exitFailure
+	}
+	return exitOK
+}
+
+func describe(p *prober.Prober) string {
+	switch {
+	case p.HTTPGet != nil:
+		return fmt.Sprintf("%s GET :%d %s", p.HTTPGet.Scheme, p.HTTPGet.Port, p.HTTPGet.Path)
+	case p.TCPSocket != nil:
+		return fmt.Sprintf("TCP :%d", p.TCPSocket.Port)
+	default:
+		return fmt.Sprintf("gRPC :%d %s", p.GRPC.Port, *p.GRPC.Service)
+	}
+}
+
+func timeout(s prober.Slot, p *prober.Prober) string {
+	if s.IsHook() {
+		return "none"
+	}
+	return strconv.Itoa(p.TimeoutSeconds) + "s"
+}

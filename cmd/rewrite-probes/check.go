@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+)
+
+// A format is the -o flag of the commands that only look.
+type format struct {
+	value   string
+	allowed []string
+}
+
+func (f *format) add(cmd *cobra.Command, usage string, allowed ...string) {
+	f.allowed = allowed
+	cmd.Flags().StringVarP(&f.value, "output", "o", "text", usage)
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *format) validate(cmd *cobra.Command) error {
+	if !slices.Contains(f.allowed, f.value) {
+		return &usageError{cmd.CommandPath(), fmt.Errorf("--output %q must be one of %s", f.value, strings.Join(f.allowed, ", "))}
+	}
+	return nil
+}
+
+// inspect plans the rewriting of what the arguments name and changes nothing.
+func inspect(std streams, common *commonFlags, args []string) (r *report.Report, strict bool, err error) {
+	_, c, r, err := runPipeline(std, common, pipeline.Inspect, args)
+	if err != nil {
+		return nil, false, err
+	}
+	return r, c.Spec.Strict, nil
+}
+
+func checkCommand(std streams, common *commonFlags) *cobra.Command {
+	var out format
+	cmd := &cobra.Command{
+		Use:   "check [PATH... | -]",
+		Short: "Find probes that would fail, or falsely pass, under strict mTLS",
+		Long: `check looks at rendered manifests and changes nothing. It exits with 1 where a probe or
+hook would fail under strict mTLS, or a tcpSocket probe would pass although nothing
+listens: because nobody rewrote it, or because it cannot be rewritten. Pod templates that
+have opted out, or that the mesh does not capture, are in order.`,
+		Example: `  kustomize build . --enable-alpha-plugins --enable-exec | rewrite-probes check -
+  rewrite-probes check -o sarif deploy/ >findings.sarif`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.validate(cmd); err != nil {
+				return err
+			}
+			r, strict, err := inspect(std, common, args)
+			if err != nil {
+				return err
+			}
+			r.Messages = append(r.Messages, pipeline.Check(r)...)
+			report.Sort(r.Messages)
+			switch out.value {
+			case "json":
+				err = r.JSON(std.out, r.CheckSummary())
+			case "sarif":
+				err = r.SARIF(std.out, version, pipeline.Reasons())
+			case "junit":
+				err = r.JUnit(std.out, strict)
+			default:
+				report.Print(std.err, r.Messages, common.verbose)
+				fmt.Fprintln(std.err, "rewrite-probes check: "+r.CheckSummary())
+			}
+			if err == nil && r.Failed(strict) {
+				return errReported
+			}
+			return err
+		},
+	}
+	out.add(cmd, "`FORMAT` of what was found: text (on stderr); json, sarif or junit (on stdout)", "text", "json", "sarif", "junit")
+	return cmd
+}
+
+func explainCommand(std streams, common *commonFlags) *cobra.Command {
+	var out format
+	cmd := &cobra.Command{
+		Use:   "explain [PATH... | -]",
+		Short: "Show what would become of every probe, and why",
+		Long: `explain changes nothing. It lists every pod template with its probes and hooks: what
+they are, what they would become, or the reason why they are left alone ("rewrite-probes
+reasons KEY" tells its cause and cure).`,
+		Example: `  rewrite-probes explain deploy/
+  kustomize build . | rewrite-probes explain -`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.validate(cmd); err != nil {
+				return err
+			}
+			r, strict, err := inspect(std, common, args)
+			if err != nil {
+				return err
+			}
+			if out.value == "json" {
+				err = r.JSON(std.out, r.Summary())
+			} else {
+				r.Explain(std.out, isTerminal(std.out))
+			}
+			if err == nil && r.Failed(strict) {
+				return errReported
+			}
+			return err
+		},
+	}
+	out.add(cmd, "`FORMAT`: text or json", "text", "json")
+	return cmd
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+)
+
+// newCommand builds the command tree.
+func newCommand(std streams) *cobra.Command {
+	common := &commonFlags{}
+	edit := &editFlags{}
+	root := &cobra.Command{
+		Use:   "rewrite-probes [PATH... | -]",
+		Short: "Make probes and HTTP hooks work in a mesh that demands mTLS",
+		Long: `rewrite-probes rewrites the kubelet's probes and HTTP lifecycle hooks in Kubernetes
+manifests to a port that the mesh does not capture, and injects the sidecar that
+answers them there (probe-proxy, or Istio's own). Without it, under strict mTLS, HTTP
+and gRPC probes and hooks fail, and TCP probes pass although nothing listens.
+
+Without arguments it is a KRM function: it reads a ResourceList from stdin and writes it
+to stdout. A plain stream of documents or a List comes back as what it was.
+With paths it is a tool like gofmt: it prints the result, or with -w writes it back,
+with -d shows a diff, with -l lists the files that would change.`,
+		Example: `  kustomize build . | rewrite-probes - | kubectl apply -f -
+  rewrite-probes -d deploy/
+  rewrite-probes explain deploy/
+  kpt fn eval --exec rewrite-probes`,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && isTerminal(std.in) {
+				return &usageError{cmd.CommandPath(), errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
+			}
+			return edit.run(std, common, pipeline.Rewrite, args)
+		},
+	}
+	edit.add(root)
+	common.add(root)
+	root.AddCommand(checkCommand(std, common), explainCommand(std, common), restoreCommand(std, common),
+		schemaCommand(std), reasonsCommand(std), versionCommand(std))
+	root.SetIn(std.in)
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd.CommandPath(), err} })
+	return root
+}
+
+// commonFlags are the flags of every command that reads manifests.
+type commonFlags struct {
+	config  string
+	strict  bool
+	verbose bool
+}
+
+func (f *commonFlags) add(cmd *cobra.Command) {
+	p := cmd.PersistentFlags()
+	p.StringVar(&f.config, "config", "", "`FILE` with the functionConfig (RewriteProbes or ConfigMap); a ResourceList brings its own")
+	p.BoolVar(&f.strict, "strict", false, "fail on warnings too")
+	p.BoolVarP(&f.verbose, "verbose", "v", false, "print notes about what was left alone on purpose too")
+}
+
+// load gives the config of a run: that of the flag, or the ResourceList's.
+func (f *commonFlags) load(list *manifest.Object) (*config.RewriteProbes, error) {
+	if f.config == "" {
+		return f.finish(config.Decode(list))
+	}
+	if list != nil {
+		return nil, errors.New("--config must not be given: the ResourceList brings its own functionConfig")
+	}
+	text, err := os.ReadFile(f.config)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	s, err := manifest.Read(f.config, text)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	if n := len(s.Objects()); n != 1 {
+		return nil, fmt.Errorf("--config: %s must hold one functionConfig, and holds %d objects", f.config, n)
+	}
+	return f.finish(config.Decode(s.Objects()[0]))
+}
+
+func (f *commonFlags) finish(c *config.RewriteProbes, err error) (*config.RewriteProbes, error) {
+	if err == nil {
+		c.Spec.Strict = c.Spec.Strict || f.strict
+	}
+	return c, err
+}
+
+func restoreCommand(std streams, common *commonFlags) *cobra.Command {
+	edit := &editFlags{}
+	cmd := &cobra.Command{
+		Use:   "restore [PATH... | -]",
+		Short: "Give the original probes back and take the sidecar out",
+		Long: `restore is the inverse of the rewriting: probes and hooks get their original handlers
+back (with the API server's defaults filled in), and the env var, the sidecar and the
+annotations that rewrite-probes added go.`,
+		Example: `  rewrite-probes restore -w deploy/
+  kustomize build . | rewrite-probes restore -`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return edit.run(std, common, pipeline.Restore, args)
+		},
+	}
+	edit.add(cmd)
+	return cmd
+}
+
+func schemaCommand(std streams) *cobra.Command {
+	return &cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of the functionConfig", Args: noArgs,
+		Example: `  rewrite-probes schema >rewrite-probes.schema.json`,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := std.out.Write(config.Schema())
+			return err
+		},
+	}
+}
+
+func versionCommand(std streams) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(std.out, "rewrite-probes "+version)
+			return err
+		},
+	}
+}
+
+func reasonsCommand(std streams) *cobra.Command {
+	return &cobra.Command{
+		Use: "reasons [KEY...]", Short: "Explain the reason keys of messages",
+		Long:    "reasons prints what stands behind the key in brackets at the end of a message: its cause and its cure.",
+		Example: `  rewrite-probes reasons port-unresolved`,
+		RunE: func(cmd *cobra.Command, keys []string) error {
+			all := pipeline.Reasons()
+			known := make([]string, len(all))
+			for i, r := range all {
+				known[i] = r.Key
+			}
+			for _, k := range keys {
+				if !slices.Contains(known, k) {
+					return &usageError{cmd.CommandPath(), fmt.Errorf("reason %q must be one of %s", k, strings.Join(known, ", "))}
+				}
+			}
+			for _, r := range all {
+				if len(keys) == 0 || slices.Contains(keys, r.Key) {
+					fmt.Fprintf(std.out, "%s (%s)\n  cause: %s\n  cure:  %s\n", r.Key, r.Severity, r.Cause, r.Cure)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &usageError{cmd.CommandPath(), fmt.Errorf("argument %q is one too many", args[0])}
+	}
+	return nil
+}
+
+// isTerminal tells whether a stream is a terminal: only there is colour and
+// progress shown.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,207 @@
+// Package config is the functionConfig of rewrite-probes: the kind
+// RewriteProbes and its short form, a ConfigMap. It is decoded strictly,
+// defaulted and validated; its JSON Schema and its reference page are made
+// from the same Go types.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// APIVersion and Kind name the typed functionConfig.
+const (
+	Group      = "rewrite-probes.io"
+	APIVersion = Group + "/v1alpha1"
+	Kind       = "RewriteProbes"
+)
+
+// RootPath is the path of a pod template that is the object itself.
+const RootPath = "."
+
+// RewriteProbes is the typed functionConfig. The tags default, enum, min, max
+// and doc are the one source of defaulting, validation, the JSON Schema and
+// the reference page.
+type RewriteProbes struct {
+	APIVersion string         `json:"apiVersion" enum:"rewrite-probes.io/v1alpha1" doc:"The version of this form."`
+	Kind       string         `json:"kind" enum:"RewriteProbes" doc:"The kind of this form."`
+	Metadata   map[string]any `json:"metadata" doc:"Name and annotations, for the tool that calls the function; not read."`
+	Spec       Spec           `json:"spec" doc:"What to do."`
+}
+
+// Spec says what is rewritten and who answers.
+type Spec struct {
+	Dialect      string        `json:"dialect" enum:"istio,osm" default:"istio" doc:"The convention of paths, ports and env that rewritten probes follow: Istio's, or that of Open Service Mesh."`
+	AnsweredBy   string        `json:"answeredBy" enum:"auto,probe-proxy,istio-proxy,envoy" default:"auto" doc:"Who answers the rewritten probes: probe-proxy is injected; istio-proxy is Istio's own sidecar; envoy (dialect osm) is an Envoy that a ConfigMap beside the workload tells of them; auto takes istio-proxy where the pod template has that container or asks for its injection, else probe-proxy."`
+	Port         int           `json:"port" min:"1" max:"65535" default:"15020" doc:"Where the rewritten probes go; in the dialect osm the ports are fixed, 15901 to 15904, and this must not be given."`
+	Rewrite      []string      `json:"rewrite" enum:"httpGet,tcpSocket,grpc,lifecycle" default:"httpGet,tcpSocket,grpc,lifecycle" doc:"What is rewritten: the handlers of probes, and httpGet hooks (lifecycle)."`
+	ProbeProxy   ProbeProxy    `json:"probeProxy" doc:"The container that is injected."`
+	IstioProxy   IstioProxy    `json:"istioProxy" doc:"The container istio-proxy that is declared where Istio's sidecar answers and the pod template has none."`
+	PodTemplates []PodTemplate `json:"podTemplates" doc:"Where kinds that are not known by themselves hold a pod template."`
+	Select       *Selector     `json:"select" doc:"Only the objects that match are looked at; all where absent."`
+	Exclude      *Selector     `json:"exclude" doc:"Objects that match are left alone, selected or not."`
+	Strict       bool          `json:"strict" default:"false" doc:"Whether warnings make the run fail too."`
+}
+
+// ProbeProxy describes the injected container.
+type ProbeProxy struct {
+	Image           string     `json:"image" doc:"Its image; the released image of the same version where absent."`
+	Name            string     `json:"name" default:"probe-proxy" doc:"Its name."`
+	Placement       string     `json:"placement" enum:"native,container" default:"native" doc:"native: first of the init containers with restartPolicy Always (Kubernetes 1.29 or later); container: an ordinary container."`
+	ImagePullPolicy string     `json:"imagePullPolicy" enum:"Always,IfNotPresent,Never" doc:"Its imagePullPolicy; the API server's default where absent."`
+	Resources       field.Map  `json:"resources" doc:"Merged over the default resources."`
+	SecurityContext field.Map  `json:"securityContext" doc:"Merged over the default securityContext, which satisfies Pod Security restricted."`
+	Env             field.List `json:"env" doc:"More env vars, in the form of the API."`
+}
+
+// IstioProxy describes the declared container.
+type IstioProxy struct {
+	Restricted bool `json:"restricted" default:"true" doc:"Whether it gets the securityContext that Pod Security restricted asks for, where every other container of the pod template has that; false where the mesh gives every sidecar privileges, such as global.proxy.privileged or TPROXY."`
+}
+
+// A PodTemplate says where a custom kind holds its pod template.
+type PodTemplate struct {
+	Group string `json:"group" doc:"The API group of the kind, without version; empty for core."`
+	Kind  string `json:"kind" required:"true" doc:"The kind."`
+	Path  string `json:"path" required:"true" doc:"The path of the pod template, keys joined by dots, such as spec.worker.podTemplate; . where the object itself has metadata and spec as a Pod has."`
+}
+
+// A Selector matches an object that matches every part which is given.
+type Selector struct {
+	Kinds         []string `json:"kinds" doc:"Kinds, such as Deployment."`
+	Names         []string `json:"names" doc:"Names; * and ? match as in a shell."`
+	Namespaces    []string `json:"namespaces" doc:"Namespaces as the manifest writes them; * and ? match as in a shell."`
+	LabelSelector string   `json:"labelSelector" doc:"A label selector as kubectl takes it, over the object's own labels, such as app=web,tier!=batch."`
+}
+
+// Default gives the config that holds where none is given.
+func Default() *RewriteProbes {
+	c := &RewriteProbes{APIVersion: APIVersion, Kind: Kind}
+	defaultStruct(reflect.ValueOf(c).Elem())
+	return c
+}
+
+// Is tells whether an object is a functionConfig of this program: one that
+// lies among the items of a package is no workload.
+func Is(apiVersion, kind string) bool {
+	return kind == Kind && strings.HasPrefix(apiVersion, Group+"/")
+}
+
+// Decode reads a functionConfig, fills in what it leaves out and validates
+// it; nil gives the defaults. Every error names the field and what is
+// allowed.
+func Decode(o *manifest.Object) (*RewriteProbes, error) {
+	if o == nil {
+		return Default(), nil
+	}
+	c := Default() // what the functionConfig says is decoded over the defaults
+	var err error
+	switch {
+	case o.APIVersion() == APIVersion && o.Kind() == Kind:
+		_, err = o.DecodeStrict(nil, c)
+	case o.APIVersion() == "v1" && o.Kind() == "ConfigMap":
+		err = c.fromConfigMap(o)
+	default:
+		return nil, fmt.Errorf("functionConfig must be a ConfigMap (v1) or a %s (%s), and is kind %q of apiVersion %q",
+			Kind, APIVersion, o.Kind(), o.APIVersion())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("functionConfig: %w", err)
+	}
+	if err := c.validate(); err != nil {
+		return nil, fmt.Errorf("functionConfig: %w", err)
+	}
+	return c, nil
+}
+
+// validate reports everything that is wrong, in one error of one line.
+func (c *RewriteProbes) validate() error {
+	problems := checkTags(c)
+	bad := func(path, format string, args ...any) {
+		problems = append(problems, fmt.Errorf("`%s`: "+format, append([]any{path}, args...)...))
+	}
+	s := &c.Spec
+	if len(s.Rewrite) == 0 {
+		bad("spec.rewrite", "must name at least one of httpGet, tcpSocket, grpc and lifecycle")
+	}
+	for i, t := range s.PodTemplates {
+		if t.Path == "" || t.Path == RootPath {
+			continue // the first is reported as required
+		}
+		if _, err := field.Parse(t.Path); err != nil {
+			bad(fmt.Sprintf("spec.podTemplates[%d].path", i), "%w", err)
+		}
+	}
+	if !isDNSLabel(s.ProbeProxy.Name) {
+		bad("spec.probeProxy.name", "%q must be a container name: lower-case letters, digits and dashes, at most 63", s.ProbeProxy.Name)
+	}
+	if s.ProbeProxy.Name == "istio-proxy" {
+		bad("spec.probeProxy.name", "%q is the name of Istio's own sidecar; choose another", s.ProbeProxy.Name)
+	}
+	if s.Dialect == "osm" {
+		if s.Port != prober.DefaultPort {
+			bad("spec.port", "\"%d\" must not be given in the dialect osm, whose ports are fixed: 15901 to 15904", s.Port)
+		}
+		if s.AnsweredBy == "istio-proxy" {
+			bad("spec.answeredBy", "%q must be auto, probe-proxy or envoy in the dialect osm", s.AnsweredBy)
+		}
+		if s.ProbeProxy.Name == "envoy" {
+			bad("spec.probeProxy.name", "%q is the name of Open Service Mesh's own sidecar; choose another", s.ProbeProxy.Name)
+		}
+	}
+	if s.AnsweredBy == "envoy" && s.Dialect != "osm" {
+		bad("spec.answeredBy", "%q must be auto, probe-proxy or istio-proxy in the dialect %s", s.AnsweredBy, s.Dialect)
+	}
+	for i, e := range s.ProbeProxy.Env {
+		m, ok := e.(field.Map)
+		name, _ := m.Get("name")
+		if n, isString := name.(string); !ok || !isString || n == "" {
+			bad(fmt.Sprintf("spec.probeProxy.env[%d]", i), "must be a mapping with a name")
+		} else if n == prober.EnvName || n == prober.OSMEnvName {
+			bad(fmt.Sprintf("spec.probeProxy.env[%d].name", i), "%q is written by rewrite-probes itself", n)
+		}
+	}
+	for path, sel := range map[string]*Selector{"spec.exclude": s.Exclude, "spec.select": s.Select} {
+		if sel == nil {
+			continue
+		}
+		if err := sel.validate(); err != nil {
+			bad(path, "%w", err)
+		}
+	}
+	return oneLine(problems)
+}
+
+// oneLine joins errors with semicolons, since a message is one line.
+func oneLine(errs []error) error {
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	text := errs[0].Error()
+	for _, e := range errs[1:] {
+		text += "; " + e.Error()
+	}
+	return errors.New(text)
+}
+
+// isDNSLabel follows RFC 1123, the rule of the API server for container names.
+func isDNSLabel(s string) bool {
+	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	for _, r := range s {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,225 @@
+package config_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated part of docs/functionConfig.md")
+
+func decode(t *testing.T, text string) (*config.RewriteProbes, error) {
+	t.Helper()
+	s, err := manifest.Read("config.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config.Decode(s.Objects()[0])
+}
+
+const typed = "apiVersion: rewrite-probes.io/v1alpha1\nkind: RewriteProbes\nmetadata: {name: x}\n"
+
+func TestNoFunctionConfigGivesTheDefaults(t *testing.T) {
+	c, err := config.Decode(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Spec
+	if s.Dialect != "istio" || s.AnsweredBy != "auto" || s.Port != 15020 || s.Strict ||
+		!reflect.DeepEqual(s.Rewrite, []string{"httpGet", "tcpSocket", "grpc", "lifecycle"}) ||
+		s.ProbeProxy.Name != "probe-proxy" || s.ProbeProxy.Placement != "native" {
+		t.Errorf("defaults are %+v", s)
+	}
+}
+
+func TestANullIsAsGoodAsNothing(t *testing.T) {
+	for _, spec := range []string{"spec:\n", "spec:\n  port: null\n  rewrite:\n  probeProxy: ~\n"} {
+		c, err := decode(t, typed+spec)
+		if err != nil {
+			t.Errorf("%q: %v", spec, err)
+		} else if !reflect.DeepEqual(c.Spec, config.Default().Spec) {
+			t.Errorf("%q gives %+v", spec, c.Spec)
+		}
+	}
+}
+
+func TestBothFormsSayTheSame(t *testing.T) {
+	a, err := decode(t, typed+`spec:
+  answeredBy: probe-proxy
+  port: 15021
+  rewrite: [httpGet, grpc]
+  strict: true
+  probeProxy: {image: "example/p:v1", name: prober, placement: container, imagePullPolicy: Always}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := decode(t, `apiVersion: v1
+kind: ConfigMap
+metadata: {name: function-input}
+data: {answered-by: probe-proxy, port: "15021", rewrite: "httpGet, grpc", strict: "true",
+  image: "example/p:v1", name: prober, placement: container, image-pull-policy: Always}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(a.Spec, b.Spec) {
+		t.Errorf("typed form gives %+v\nConfigMap gives  %+v", a.Spec, b.Spec)
+	}
+}
+
+func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"unknown field", typed + "spec: {prot: 1}", "`spec.prot`"},
+		{"unknown field lists the allowed", typed + "spec: {prot: 1}", "port"},
+		{"dialect", typed + "spec: {dialect: kuma}", "`spec.dialect`: \"kuma\" must be "},
+		{"empty dialect", typed + "spec: {dialect: \"\"}", "`spec.dialect`: \"\" must be "},
+		{"port zero", typed + "spec: {port: 0}", "`spec.port`: \"0\" must be a number from 1 to 65535"},
+		{"port text", typed + "spec: {port: http}", "spec.port"},
+		{"rewrite item", typed + "spec: {rewrite: [http]}", "`spec.rewrite[0]`: \"http\" must be httpGet, tcpSocket, grpc or lifecycle"},
+		{"rewrite nothing", typed + "spec: {rewrite: []}", "`spec.rewrite`: must name at least one"},
+		{"template without path", typed + "spec: {podTemplates: [{kind: Thing}]}", "`spec.podTemplates[0].path`: must be given"},
+		{"template with an index", typed + "spec: {podTemplates: [{kind: Thing, path: \"a[0].b\"}]}", "`spec.podTemplates[0].path`"},
+		{"name", typed + "spec: {probeProxy: {name: Probe_Proxy}}", "`spec.probeProxy.name`: \"Probe_Proxy\" must be a container name"},
+		{"Istio's name", typed + "spec: {probeProxy: {name: istio-proxy}}", "Istio's own sidecar"},
+		{"env without name", typed + "spec: {probeProxy: {env: [{value: x}]}}", "`spec.probeProxy.env[0]`"},
+		{"our own env", typed + "spec: {probeProxy: {env: [{name: ISTIO_KUBE_APP_PROBERS, value: x}]}}", "written by rewrite-probes itself"},
+		{"empty selector", typed + "spec: {select: {}}", "`spec.select`: must have"},
+		{"bad label selector", typed + "spec: {select: {labelSelector: \"a in b\"}}", "labelSelector \"a in b\" must be"},
+		{"bad pattern", typed + "spec: {exclude: {names: [\"[\"]}}", "pattern \"[\" must be"},
+		{"other version", "apiVersion: rewrite-probes.io/v1\nkind: RewriteProbes\n", "must be a ConfigMap (v1) or a RewriteProbes (rewrite-probes.io/v1alpha1)"},
+		{"ConfigMap key", "apiVersion: v1\nkind: ConfigMap\ndata: {prot: \"1\"}", "`data.prot`: unknown key; allowed are answered-by, dialect,"},
+		{"ConfigMap number", "apiVersion: v1\nkind: ConfigMap\ndata: {port: many}", "`data.port`: \"many\" must be a number"},
+		{"ConfigMap bool", "apiVersion: v1\nkind: ConfigMap\ndata: {strict: perhaps}", "`data.strict`: \"perhaps\" must be"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := decode(t, c.text)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error is %q, must be one line with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestSelectorsMatchAsKubectlDoes(t *testing.T) {
+	labels := func() field.Strings {
+		return field.Strings{{Key: "app", Value: "web"}, {Key: "tier", Value: "front"}}
+	}
+	for _, c := range []struct {
+		selector string
+		want     bool
+	}{
+		{"kinds: [Deployment]", true},
+		{"kinds: [Pod]", false},
+		{"names: ['we*']", true},
+		{"names: ['we?', db]", true},
+		{"namespaces: [shop]", true},
+		{"namespaces: [other]", false},
+		{"labelSelector: app=web", true},
+		{"labelSelector: app==web", true},
+		{"labelSelector: app!=web", false},
+		{"labelSelector: other!=x", true},
+		{"labelSelector: 'app in (web, db),tier'", true},
+		{"labelSelector: app notin (web)", false},
+		{"labelSelector: other notin (web)", true},
+		{"labelSelector: '!app'", false},
+		{"labelSelector: '!other'", true},
+		{"kinds: [Deployment], names: [db]", false},
+	} {
+		s, err := decode(t, typed+"spec: {select: {"+c.selector+"}}")
+		if err != nil {
+			t.Fatalf("%s: %v", c.selector, err)
+		}
+		o := config.Subject{Kind: "Deployment", Name: "web", Namespace: "shop", Labels: labels}
+		if got := s.Spec.Selects(o); got != c.want {
+			t.Errorf("select {%s} gives %v", c.selector, got)
+		}
+		e, _ := decode(t, typed+"spec: {exclude: {"+c.selector+"}}")
+		if got := e.Spec.Selects(o); got == c.want {
+			t.Errorf("exclude {%s} gives %v", c.selector, got)
+		}
+	}
+}
+
+// Schema, Go types and reference page are made from the same tags; this keeps
+// the page in the tree in step, and shows that the schema is what it claims.
+func TestSchemaAndDocsFollowTheTypes(t *testing.T) {
+	var schema struct {
+		Properties struct {
+			Spec struct {
+				Properties map[string]struct {
+					Default any      `json:"default"`
+					Enum    []string `json:"enum"`
+				} `json:"properties"`
+				Closed *bool `json:"additionalProperties"`
+			} `json:"spec"`
+		} `json:"properties"`
+	}
+	if err := json.Unmarshal(config.Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	spec := schema.Properties.Spec
+	types := reflect.TypeFor[config.Spec]()
+	if len(spec.Properties) != types.NumField() || spec.Closed == nil || *spec.Closed {
+		t.Errorf("schema has %d properties of spec, the type %d fields", len(spec.Properties), types.NumField())
+	}
+	for i := range types.NumField() {
+		f := types.Field(i)
+		if _, ok := spec.Properties[f.Tag.Get("json")]; !ok || f.Tag.Get("doc") == "" {
+			t.Errorf("field %s has no property or no doc", f.Name)
+		}
+	}
+	if got := spec.Properties["port"].Default; got != 15020.0 {
+		t.Errorf("default of port is %v", got)
+	}
+
+	const page, begin, end = "../../docs/functionConfig.md", "<!-- begin reference -->\n", "<!-- end reference -->"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(text), begin)
+	old, after, found := strings.Cut(rest, end)
+	if !found {
+		t.Fatalf("%s has no %q ... %q", page, begin, end)
+	}
+	if old == config.Reference() {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s is not what the types say; run go test ./internal/config -update", page)
+	}
+	if err := os.WriteFile(page, []byte(before+begin+config.Reference()+end+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatTheDialectOSMCannotHaveIsRefused(t *testing.T) {
+	for spec, want := range map[string]string{
+		"{dialect: osm, port: 15099}":                                   "`spec.port`: \"15099\" must not be given in the dialect osm",
+		"{dialect: osm, answeredBy: istio-proxy}":                       "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy or envoy in the dialect osm",
+		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy or istio-proxy in the dialect istio",
+		"{dialect: osm, probeProxy: {name: envoy}}":                     "`spec.probeProxy.name`: \"envoy\"",
+		"{probeProxy: {env: [{name: OSM_KUBE_APP_PROBERS, value: x}]}}": "is written by rewrite-probes itself",
+		"{dialect: linkerd}":                                            "must be istio or osm",
+	} {
+		if _, err := decode(t, typed+"spec: "+spec+"\n"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+	for _, spec := range []string{"{dialect: osm}", "{dialect: osm, port: 15020, answeredBy: probe-proxy}", "{dialect: osm, answeredBy: envoy}"} {
+		if _, err := decode(t, typed+"spec: "+spec+"\n"); err != nil {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+)
+
+// A Key is one key of the ConfigMap form.
+type Key struct {
+	Name  string // the key in `data`
+	Field string // the field of the typed form that it sets
+	set   func(*Spec, string) error
+}
+
+func text(target func(*Spec) *string) func(*Spec, string) error {
+	return func(s *Spec, v string) error { *target(s) = v; return nil }
+}
+
+// Keys are all keys that a ConfigMap may hold, sorted by name.
+var Keys = []Key{
+	{"answered-by", "spec.answeredBy", text(func(s *Spec) *string { return &s.AnsweredBy })},
+	{"dialect", "spec.dialect", text(func(s *Spec) *string { return &s.Dialect })},
+	{"image", "spec.probeProxy.image", text(func(s *Spec) *string { return &s.ProbeProxy.Image })},
+	{"image-pull-policy", "spec.probeProxy.imagePullPolicy", text(func(s *Spec) *string { return &s.ProbeProxy.ImagePullPolicy })},
+	{"name", "spec.probeProxy.name", text(func(s *Spec) *string { return &s.ProbeProxy.Name })},
+	{"placement", "spec.probeProxy.placement", text(func(s *Spec) *string { return &s.ProbeProxy.Placement })},
+	{"port", "spec.port", func(s *Spec, v string) (err error) {
+		if s.Port, err = strconv.Atoi(v); err != nil {
+			return fmt.Errorf("%q must be a number from 1 to 65535", v)
+		}
+		return nil
+	}},
+	{"rewrite", "spec.rewrite", func(s *Spec, v string) error {
+		s.Rewrite = nil
+		for part := range strings.SplitSeq(v, ",") {
+			s.Rewrite = append(s.Rewrite, strings.TrimSpace(part))
+		}
+		return nil
+	}},
+	{"strict", "spec.strict", func(s *Spec, v string) (err error) {
+		if s.Strict, err = strconv.ParseBool(v); err != nil {
+			return fmt.Errorf("%q must be \"true\" or \"false\"", v)
+		}
+		return nil
+	}},
+}
+
+// fromConfigMap sets what the ConfigMap says.
+func (c *RewriteProbes) fromConfigMap(o *manifest.Object) error {
+	var cm struct {
+		Data map[string]string `json:"data"`
+	}
+	if _, err := o.Decode(nil, &cm); err != nil {
+		return err
+	}
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(cm.Data)) {
+		i, known := slices.BinarySearchFunc(Keys, name, func(k Key, n string) int { return strings.Compare(k.Name, n) })
+		if !known {
+			problems = append(problems, fmt.Errorf("`data.%s`: unknown key; allowed are %s", name, keyNames()))
+			continue
+		}
+		if err := Keys[i].set(&c.Spec, cm.Data[name]); err != nil {
+			problems = append(problems, fmt.Errorf("`data.%s`: %w", name, err))
+		}
+	}
+	return oneLine(problems)
+}
+
+func keyNames() string {
+	names := make([]string, len(Keys))
+	for i, k := range Keys {
+		names[i] = k.Name
+	}
+	return strings.Join(names, ", ")
+}

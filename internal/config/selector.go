@@ -1,0 +1,137 @@
+package config
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// A Subject is what a [Selector] looks at.
+type Subject struct {
+	Kind, Name, Namespace string
+	Labels                func() field.Strings // asked only where needed
+}
+
+// Selects tells whether the config wants the object looked at.
+func (s *Spec) Selects(o Subject) bool {
+	return (s.Select == nil || s.Select.matches(o)) && (s.Exclude == nil || !s.Exclude.matches(o))
+}
+
+func (s *Selector) matches(o Subject) bool {
+	if len(s.Kinds) > 0 && !slices.Contains(s.Kinds, o.Kind) {
+		return false
+	}
+	if !matchesAny(s.Names, o.Name) || !matchesAny(s.Namespaces, o.Namespace) {
+		return false
+	}
+	if s.LabelSelector == "" {
+		return true
+	}
+	requirements, err := parseLabelSelector(s.LabelSelector)
+	if err != nil {
+		return false // validate has refused it
+	}
+	labels := o.Labels()
+	for _, r := range requirements {
+		if !r.matches(labels) {
+			return false
+		}
+	}
+	return true
+}
+
+func matchesAny(patterns []string, name string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
+		ok, _ := path.Match(p, name)
+		return ok
+	})
+}
+
+func (s *Selector) validate() error {
+	if len(s.Kinds)+len(s.Names)+len(s.Namespaces) == 0 && s.LabelSelector == "" {
+		return fmt.Errorf("must have kinds, names, namespaces or labelSelector")
+	}
+	for _, p := range slices.Concat(s.Names, s.Namespaces) {
+		if _, err := path.Match(p, ""); err != nil {
+			return fmt.Errorf("pattern %q must be a name in which * and ? match as in a shell", p)
+		}
+	}
+	_, err := parseLabelSelector(s.LabelSelector)
+	return err
+}
+
+// A requirement is one comma-separated part of a label selector.
+type requirement struct {
+	key    string
+	values []string // nil: the key alone is asked for
+	negate bool
+}
+
+func (r requirement) matches(labels field.Strings) bool {
+	value, ok := labels.Lookup(r.key)
+	if r.values != nil {
+		ok = ok && slices.Contains(r.values, value)
+	}
+	return ok != r.negate
+}
+
+// parseLabelSelector reads the forms of the Kubernetes documentation
+// ("Labels and Selectors"): a=b, a==b, a!=b, a in (b,c), a notin (b,c), a, !a.
+func parseLabelSelector(s string) ([]requirement, error) {
+	var all []requirement
+	for _, part := range splitOutsideParens(s) {
+		r, ok := parseRequirement(strings.TrimSpace(part))
+		if !ok {
+			return nil, fmt.Errorf("labelSelector %q must be made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas", s)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+func splitOutsideParens(s string) []string {
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
+	var parts []string
+	depth, from := 0, 0
+	for i, r := range s {
+		switch {
+		case r == '(':
+			depth++
+		case r == ')':
+			depth--
+		case r == ',' && depth == 0:
+			parts, from = append(parts, s[from:i]), i+1
+		}
+	}
+	return append(parts, s[from:])
+}
+
+func parseRequirement(s string) (requirement, bool) {
+	if key, rest, ok := strings.Cut(s, "("); ok {
+		list, closed := strings.CutSuffix(strings.TrimSpace(rest), ")")
+		words := strings.Fields(key)
+		if !closed || len(words) != 2 || (words[1] != "in" && words[1] != "notin") {
+			return requirement{}, false
+		}
+		r := requirement{key: words[0], negate: words[1] == "notin"}
+		for v := range strings.SplitSeq(list, ",") {
+			r.values = append(r.values, strings.TrimSpace(v))
+		}
+		return r, isLabelKey(r.key)
+	}
+	for _, op := range []string{"!=", "==", "="} {
+		if key, value, ok := strings.Cut(s, op); ok {
+			r := requirement{key: strings.TrimSpace(key), values: []string{strings.TrimSpace(value)}, negate: op == "!="}
+			return r, isLabelKey(r.key) && !strings.ContainsAny(value, "=! \t")
+		}
+	}
+	key, negate := strings.CutPrefix(s, "!")
+	return requirement{key: strings.TrimSpace(key), negate: negate}, isLabelKey(strings.TrimSpace(key))
+}
+
+func isLabelKey(s string) bool { return s != "" && !strings.ContainsAny(s, " \t=!(),") }

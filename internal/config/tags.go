@@ -1,0 +1,100 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// jsonName gives the name of a struct field in the YAML form.
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// defaultStruct fills every field that has a default tag.
+func defaultStruct(v reflect.Value) {
+	for i := range v.NumField() {
+		f, tag := v.Field(i), v.Type().Field(i).Tag.Get("default")
+		if f.Kind() == reflect.Struct {
+			defaultStruct(f)
+		}
+		if tag == "" {
+			continue
+		}
+		switch f.Kind() {
+		case reflect.String:
+			f.SetString(tag)
+		case reflect.Int:
+			n, _ := strconv.Atoi(tag)
+			f.SetInt(int64(n))
+		case reflect.Bool:
+			f.SetBool(tag == "true")
+		case reflect.Slice:
+			f.Set(reflect.ValueOf(strings.Split(tag, ",")))
+		}
+	}
+}
+
+// checkTags reports what the tags enum, min, max and required forbid.
+func checkTags(c *RewriteProbes) []error {
+	return checkStruct(nil, reflect.ValueOf(c).Elem(), nil)
+}
+
+func checkStruct(path field.Path, v reflect.Value, errs []error) []error {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		errs = checkValue(path.Key(jsonName(f)), v.Field(i), f.Tag, errs)
+	}
+	return errs
+}
+
+func checkValue(path field.Path, v reflect.Value, tag reflect.StructTag, errs []error) []error {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return errs
+		}
+		return checkValue(path, v.Elem(), tag, errs)
+	case reflect.Struct:
+		return checkStruct(path, v, errs)
+	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[field.Map]() || v.Type() == reflect.TypeFor[field.List]() {
+			return errs
+		}
+		for i := range v.Len() {
+			errs = checkValue(path.Index(i), v.Index(i), tag, errs)
+		}
+	case reflect.String:
+		enum := tag.Get("enum")
+		if s := v.String(); s == "" && tag.Get("required") != "" {
+			errs = append(errs, fmt.Errorf("`%s`: must be given", path))
+		} else if (s != "" || tag.Get("default") != "") && enum != "" && !slices.Contains(strings.Split(enum, ","), s) {
+			errs = append(errs, fmt.Errorf("`%s`: %q must be %s", path, s, oneOf(enum)))
+		}
+	case reflect.Int:
+		if tag.Get("min") == "" {
+			return errs
+		}
+		low, _ := strconv.ParseInt(tag.Get("min"), 10, 64)
+		high, _ := strconv.ParseInt(tag.Get("max"), 10, 64)
+		if n := v.Int(); n < low || n > high {
+			errs = append(errs, fmt.Errorf("`%s`: \"%d\" must be a number from %d to %d", path, n, low, high))
+		}
+	}
+	return errs
+}
+
+// oneOf words the allowed values of an enum tag.
+func oneOf(enum string) string {
+	values := strings.Split(enum, ",")
+	if len(values) == 1 {
+		return values[0]
+	}
+	last := len(values) - 1
+	return strings.Join(values[:last], ", ") + " or " + values[last]
+}

@@ -1,0 +1,62 @@
+package field_test
+
+import (
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+func TestAPathReadsAsTheAPIServerWritesIt(t *testing.T) {
+	spec := field.NewPath("spec")
+	for _, c := range []struct {
+		path field.Path
+		want string
+	}{
+		{nil, ""},
+		{spec, "spec"},
+		{spec.Key("containers").Index(0).Key("livenessProbe", "httpGet"), "spec.containers[0].livenessProbe.httpGet"},
+		{field.NewPath("metadata", "annotations", "sidecar.istio.io/inject"), "metadata.annotations[sidecar.istio.io/inject]"},
+		{spec.Join(field.NewPath("template")), "spec.template"},
+	} {
+		if got := c.path.String(); got != c.want {
+			t.Errorf("String gives %q, must be %q", got, c.want)
+		}
+	}
+}
+
+func TestExtendingAPathLeavesItAsItWas(t *testing.T) {
+	base := field.NewPath("spec").Key("containers")
+	a, b := base.Index(0).Key("env"), base.Index(1)
+	if base.String() != "spec.containers" || a.String() != "spec.containers[0].env" || b.String() != "spec.containers[1]" {
+		t.Errorf("paths are %s, %s, %s", base, a, b)
+	}
+}
+
+func TestADottedPathIsKeysAlone(t *testing.T) {
+	p, err := field.Parse("spec.worker.podTemplate")
+	if err != nil || p.String() != "spec.worker.podTemplate" || len(p) != 3 {
+		t.Errorf("Parse gives %v, %v", p, err)
+	}
+	for _, s := range []string{"", ".", "spec.", ".spec", "spec..x", "a[0]", "a b", "a.\"b\""} {
+		if _, err := field.Parse(s); err == nil {
+			t.Errorf("Parse takes %q", s)
+		}
+	}
+}
+
+func TestAPortKeepsItsKind(t *testing.T) {
+	number, name := field.IntOrString{Int: 8080}, field.IntOrString{Str: "http", IsString: true}
+	if number.Value() != 8080 || number.String() != "8080" || name.Value() != "http" || name.String() != "http" {
+		t.Errorf("values are %v and %v", number.Value(), name.Value())
+	}
+}
+
+func TestAMapFindsItsKeys(t *testing.T) {
+	m := field.Map{{Key: "a", Value: 1}, {Key: "b", Value: nil}}
+	if v, ok := m.Get("b"); v != nil || !ok {
+		t.Errorf("Get(b) gives %v, %v", v, ok)
+	}
+	if _, ok := m.Get("c"); ok {
+		t.Error("Get finds a key that is not there")
+	}
+}

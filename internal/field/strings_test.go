@@ -1,0 +1,37 @@
+package field_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+func TestStringsAreChangedInCopies(t *testing.T) {
+	s := field.Strings{{"a", "1"}, {"b", ""}}
+	before := slices.Clone(s)
+	for _, tt := range []struct {
+		name      string
+		got, want field.Strings
+	}{
+		{"set", s.With("a", "2"), field.Strings{{"a", "2"}, {"b", ""}}},
+		{"added", s.With("c", "3"), field.Strings{{"a", "1"}, {"b", ""}, {"c", "3"}}},
+		{"the same", s.With("b", ""), s},
+		{"removed", s.Without("a"), field.Strings{{"b", ""}}},
+		{"not there", s.Without("c"), s},
+		{"added to none", field.Strings(nil).With("c", "3"), field.Strings{{"c", "3"}}},
+	} {
+		if !slices.Equal(tt.got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, tt.got, tt.want)
+		}
+	}
+	if !slices.Equal(s, before) {
+		t.Errorf("was changed: %v", s)
+	}
+	if v, set := s.Lookup("b"); v != "" || !set {
+		t.Errorf("an empty value: %q %v", v, set)
+	}
+	if v, set := s.Lookup("c"); v != "" || set || s.Get("a") != "1" {
+		t.Errorf("a missing key: %q %v", v, set)
+	}
+}

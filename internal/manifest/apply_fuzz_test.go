@@ -1,0 +1,198 @@
+package manifest
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+var trickyStrings = []string{"", "a", "true", "15020", "y", "0x1", "1e3", "null", "~", "- a", "a: b", "a #b", "#", "'", "\"", "\\", "a\nb", " a ", "{", "}", "[a]", ",", "a,b", "&a", "*a", "!a", "|", ">", "%", "@", "`",
+	"é", "\u2028", "\U0001f600", "\x01", "\ufeff", "<<", "=", "a:", ":a", "?", "-", "---", "...", `{"/app-health/a/livez":{"httpGet":{"port":80}}}`, "1:20", "2001-01-01", "5m", "100Mi", ".5", "+1", "1_0", "no", "http://a:80/b?c=d&e", "it's", "a\tb", strings.Repeat("long ", 40)}
+
+func randomValue(r *rand.Rand, depth int) field.Value {
+	switch n := r.IntN(10); {
+	case n < 4:
+		return trickyStrings[r.IntN(len(trickyStrings))]
+	case n == 4:
+		return r.IntN(20000) - 100
+	case n == 5:
+		return r.IntN(2) == 0
+	case n == 6:
+		return nil
+	case depth > 2:
+		return "deep"
+	case n < 9:
+		m := field.Map{}
+		for i := range r.IntN(4) {
+			m = append(m, field.Entry{Key: randomKey(r) + strconv.Itoa(i), Value: randomValue(r, depth+1)})
+		}
+		return m
+	}
+	l := field.List{}
+	for range r.IntN(4) {
+		l = append(l, randomValue(r, depth+1))
+	}
+	return l
+}
+
+func randomKey(r *rand.Rand) string {
+	return []string{"a", "b", "kindly", "x/y.z", "y", "a b", "k:", "\"q", "1"}[r.IntN(9)]
+}
+
+// randomEdit gives an edit somewhere in the tree, but not of what makes the
+// object what it is.
+func randomEdit(r *rand.Rand, t *tree) field.Edit {
+	var p field.Path
+	n := int32(1)
+	for {
+		v := &t.nodes[n]
+		var kids []int32
+		for c := v.child; c != 0; c = t.nodes[c].next {
+			kids = append(kids, c)
+		}
+		if v.kind == scalar || len(kids) == 0 || r.IntN(5) == 0 {
+			break
+		}
+		i := r.IntN(len(kids))
+		if v.kind == sequence {
+			p = p.Index(i)
+		} else {
+			p = p.Key(string(t.keyBytes(kids[i])))
+		}
+		n = kids[i]
+	}
+	before := ""
+	if c := t.nodes[n].child; c != 0 && t.nodes[n].kind == mapping && r.IntN(2) == 0 {
+		before = string(t.keyBytes(c))
+	}
+	val := randomValue(r, 0)
+	switch r.IntN(6) {
+	case 0:
+		return field.Edit{Op: field.Delete, Path: p}
+	case 1:
+		return field.Edit{Op: field.Rename, Path: p, NewKey: "renamed", Value: val}
+	case 2:
+		return field.Edit{Op: field.Insert, Path: p.Index(r.IntN(3)), Value: val}
+	case 3, 4:
+		p = p.Key("new" + strconv.Itoa(r.IntN(3)))
+	}
+	return field.Edit{Op: field.Set, Path: p, Before: before, Value: val}
+}
+
+// equalParsed compares a value with what the full parser has read.
+func equalParsed(v field.Value, n *yaml.Node) bool {
+	switch v := v.(type) {
+	case field.Map:
+		if n.Kind != yaml.MappingNode || len(n.Content) != 2*len(v) {
+			return false
+		}
+		for i, e := range v {
+			if n.Content[2*i].Value != e.Key || !equalParsed(e.Value, n.Content[2*i+1]) {
+				return false
+			}
+		}
+		return true
+	case field.List:
+		if n.Kind != yaml.SequenceNode || len(n.Content) != len(v) {
+			return false
+		}
+		for i, e := range v {
+			if !equalParsed(e, n.Content[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	if n.Kind != yaml.ScalarNode {
+		return false
+	}
+	switch v := v.(type) {
+	case nil:
+		return n.ShortTag() == "!!null"
+	case bool:
+		return n.ShortTag() == "!!bool" && n.Value == strconv.FormatBool(v)
+	case int:
+		return n.ShortTag() == "!!int" && n.Value == strconv.Itoa(v)
+	case rawScalar:
+		return n.Style == 0 && n.Value == string(v)
+	case string:
+		return n.ShortTag() == "!!str" && n.Value == v
+	}
+	return false
+}
+
+func FuzzApply(f *testing.F) {
+	for i, s := range forms {
+		f.Add([]byte(s), uint64(i))
+		f.Add([]byte("apiVersion: v1\nkind: List\nitems:\n- "+strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n  ")+"\n"), uint64(i)*7)
+	}
+	for i, tt := range editTests {
+		f.Add([]byte(tt.in), uint64(i))
+		f.Add([]byte(tt.in+"---\n"+tt.want), uint64(i)*3)
+	}
+	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
+		s, err := Read("<stdin>", in)
+		if err != nil || surrogate.Match(in) || len(s.Objects()) == 0 {
+			return
+		}
+		r := rand.New(rand.NewPCG(seed, 1))
+		i := r.IntN(len(s.Objects()))
+		o := s.Objects()[i]
+		tr, err := o.load()
+		if err != nil || o.shared != "" {
+			return
+		}
+		var edits []field.Edit
+		for range 1 + r.IntN(4) {
+			e := randomEdit(r, tr)
+			switch e.Path.String() {
+			case "":
+				continue
+			case "kind", "apiVersion", "items":
+				continue
+			}
+			if e.Path[0].Key == "items" || e.Path[0].Key == "kind" || e.Path[0].Key == "apiVersion" {
+				continue
+			}
+			edits = append(edits, e)
+		}
+		root, err := overlay(tr, edits, &overs{})
+		if err != nil {
+			return
+		}
+		want := root.value(tr)
+		if !root.differs() || len(want.(field.Map)) == 0 {
+			return
+		}
+		if err := o.Apply(edits); err != nil {
+			t.Fatalf("%q\nedits %+v: %v", in, edits, err)
+		}
+		out := output(t, s)
+		again, err := Read("<stdin>", out)
+		if err != nil {
+			t.Fatalf("%q\nedits %+v give\n%q\n%v", in, edits, out, err)
+		}
+		if len(again.Objects()) != len(s.Objects()) {
+			t.Fatalf("%q\nedits %+v give\n%q\nwhich has %d objects", in, edits, out, len(again.Objects()))
+		}
+		for j, a := range again.Objects() {
+			if j != i {
+				if !bytes.Equal(a.source(), s.Objects()[j].source()) {
+					t.Fatalf("%q\nedits %+v change another object:\n%q", in, edits, out)
+				}
+				continue
+			}
+			padded := append(bytes.Repeat([]byte(" "), a.col), a.source()...)
+			root, err := again.parseYAML(padded, 0)
+			if err != nil || root == nil || !equalParsed(want, root) {
+				t.Fatalf("%q\nedits %+v give\n%s\n(%v), want %#v", in, edits, a.source(), err, want)
+			}
+		}
+	})
+}

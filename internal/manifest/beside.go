@@ -1,0 +1,105 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// AddAfter puts a new object behind o: as a document where o is one, as an
+// item where o is one, in the style of its surroundings. The new object is
+// not among the [Stream.Objects]. After an error nothing is changed.
+func (o *Object) AddAfter(value field.Map) error {
+	s := o.stream
+	at, err := o.standing()
+	if err != nil {
+		return err
+	}
+	l := &layout{eol: s.eol(), json: at.flow, colon: ":", comma: ","}
+	var b []byte
+	if !at.flow && s.in[o.end-1] != '\n' {
+		b = append(b, l.eol...)
+	}
+	switch {
+	case at.flow && at.item:
+		b = l.flow(append(b, ','), value, 0)
+	case at.flow:
+		b = append(append(append(b, l.eol...), "---"...), l.eol...)
+		b = append(l.flow(b, value, 0), l.eol...)
+	case at.item:
+		b = append(appendSpaces(b, at.col), "- "...)
+		b = append(l.block(b, value, at.col+2), l.eol...)
+	default:
+		b = append(append(b, "---"...), l.eol...)
+		b = append(l.block(b, value, 0), l.eol...)
+	}
+	s.beside = append(s.beside, splice{o.end, o.end, string(b)})
+	return nil
+}
+
+// Remove takes the object out of its stream, with what separated it from the
+// one before. It must not have been changed.
+func (o *Object) Remove() error {
+	s := o.stream
+	at, err := o.standing()
+	if err != nil {
+		return err
+	}
+	if o.changed {
+		return o.error(nil, o.Line(), errors.New("cannot be removed: it has been changed"))
+	}
+	start, end := o.start, o.end
+	switch {
+	case at.flow && at.item:
+		if before := bytes.TrimRight(s.in[:start], " \t\r\n"); before[len(before)-1] == ',' {
+			start = len(before) - 1
+		} else if after := bytes.TrimLeft(s.in[end:], " \t\r\n"); len(after) > 0 && after[0] == ',' {
+			end = len(s.in) - len(after) + 1
+		}
+	case at.item:
+		start = bytes.LastIndexByte(s.in[:start], '\n') + 1
+	default:
+		for _, mark := range []string{"---\n", "---\r\n"} {
+			if strings.HasSuffix(string(s.in[max(0, start-len(mark)):start]), mark) {
+				start -= len(mark)
+				break
+			}
+		}
+	}
+	s.beside = append(s.beside, splice{start, end, ""})
+	return nil
+}
+
+// A standing says how an object stands among others.
+type standing struct {
+	flow bool // in braces
+	item bool // of a list, not a document of its own
+	col  int  // of its dash, where it is a block item
+}
+
+func (o *Object) standing() (standing, error) {
+	in := o.stream.in
+	unusual := o.error(nil, o.Line(), errors.New("another object cannot be put behind it: its form of YAML is too unusual"))
+	if o.node != nil || o.shared != "" || o.end <= o.start {
+		return standing{}, unusual
+	}
+	line := string(in[bytes.LastIndexByte(in[:o.start], '\n')+1 : o.start])
+	bare := strings.TrimLeft(line, " ")
+	if dash, rest, ok := strings.Cut(bare, "-"); ok && dash == "" && strings.TrimSpace(rest) == "" {
+		if in[o.start] == '{' {
+			return standing{}, unusual // where its line ends is not known
+		}
+		return standing{item: true, col: len(line) - len(bare)}, nil
+	}
+	if in[o.start] == '{' {
+		after := bytes.TrimLeft(in[o.end:], " \t\r\n")
+		item := len(after) > 0 && (after[0] == ',' || after[0] == ']')
+		return standing{flow: true, item: item}, nil
+	}
+	if o.col == 0 && line == "" {
+		return standing{}, nil
+	}
+	return standing{}, unusual
+}

@@ -1,0 +1,164 @@
+package manifest
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+var corpusNames = []string{"msdemo.yaml", "argocd.yaml", "kubeprom.yaml", "kubeflow.yaml"}
+
+// corpus gives a real-world manifest of the shared collection; the test is
+// skipped where the collection is not there.
+func corpus(tb testing.TB, name string) []byte {
+	tb.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", "shared", "corpus", name))
+	if err != nil {
+		tb.Skipf("SKIPPED: the corpus of real-world manifests is not here: %v", err)
+	}
+	return b
+}
+
+func mustRead(tb testing.TB, in []byte) *Stream {
+	tb.Helper()
+	s, err := Read("<stdin>", in)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func output(tb testing.TB, s *Stream) []byte {
+	tb.Helper()
+	var b bytes.Buffer
+	if _, err := s.WriteTo(&b); err != nil {
+		tb.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestRealManifestsNeedNoFullParser(t *testing.T) {
+	for _, name := range corpusNames {
+		t.Run(name, func(t *testing.T) {
+			in := corpus(t, name)
+			s := mustRead(t, in)
+			if s.slowDocs != 0 {
+				t.Errorf("%d documents were refused by the scanner", s.slowDocs)
+			}
+			if !bytes.Equal(output(t, s), in) {
+				t.Error("an unchanged stream must come back byte for byte")
+			}
+			for _, o := range s.Objects() {
+				if !s.tree.parse(o.source(), o.col) {
+					t.Errorf("line %d: %v: the scanner refuses to build the tree: %s", o.Line(), o.kind, s.tree.why)
+				}
+				s.treeOf = nil
+			}
+		})
+	}
+}
+
+func TestRealWorkloadsAreEditedInPlace(t *testing.T) {
+	for _, name := range corpusNames {
+		t.Run(name, func(t *testing.T) {
+			s := mustRead(t, corpus(t, name))
+			edited := 0
+			for _, o := range s.Objects() {
+				refs, err := o.PodTemplates(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, ref := range refs {
+					editWorkload(t, o, ref.Path)
+					edited++
+				}
+			}
+			if edited == 0 {
+				t.Error("no workload was found")
+			}
+			out := output(t, s)
+			again := mustRead(t, out)
+			if again.slowDocs != 0 || len(again.Objects()) != len(s.Objects()) {
+				t.Errorf("the output has %d objects, %d slow; want %d", len(again.Objects()), again.slowDocs, len(s.Objects()))
+			}
+		})
+	}
+}
+
+// workloadEdits gives edits of the sort that the function makes.
+func workloadEdits(path field.Path) []field.Edit {
+	spec := path.Key("spec")
+	return []field.Edit{
+		{Op: field.Set, Path: path.Key("metadata", "annotations", "sidecar.istio.io/inject"), Value: "true"},
+		{Op: field.Set, Path: spec.Key("containers").Index(0).Key("livenessProbe"), Value: field.Map{{Key: "httpGet", Value: field.Map{{Key: "port", Value: 15020}}}}},
+		{Op: field.Insert, Path: spec.Key("initContainers").Index(0), Before: "containers", Value: field.Map{{Key: "name", Value: "probe-proxy"}, {Key: "args", Value: field.List{"a b", `{"x":"y"}`}}}},
+	}
+}
+
+func editWorkload(t *testing.T, o *Object, path field.Path) {
+	t.Helper()
+	before := bytes.Clone(o.source())
+	err := o.Apply(workloadEdits(path))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if !o.Changed() || o.Reencoded() {
+		t.Errorf("%v: changed %v, encoded anew %v", o, o.Changed(), o.Reencoded())
+	}
+	if lines := bytes.Count(before, []byte("\n")); bytes.Count(o.source(), []byte("\n")) > lines+20 {
+		t.Errorf("%v grew from %d lines:\n%s", o, lines, o.source())
+	}
+}
+
+func benchmarkRead(b *testing.B, name string) {
+	in := corpus(b, name)
+	b.SetBytes(int64(len(in)))
+	before := cpuTime()
+	for b.Loop() {
+		mustRead(b, in)
+	}
+	b.ReportMetric(float64(cpuTime()-before)/float64(b.N)/1e6, "cpu-ms/op")
+}
+
+// cpuTime gives what the process has used: on a busy machine the wall clock
+// tells little.
+func cpuTime() int64 {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+func BenchmarkReadKubeflow(b *testing.B) { benchmarkRead(b, "kubeflow.yaml") }
+func BenchmarkReadKubeprom(b *testing.B) { benchmarkRead(b, "kubeprom.yaml") }
+func BenchmarkReadArgocd(b *testing.B)   { benchmarkRead(b, "argocd.yaml") }
+
+func BenchmarkCheckText(b *testing.B) {
+	in := corpus(b, "kubeflow.yaml")
+	b.SetBytes(int64(len(in)))
+	for b.Loop() {
+		if _, _, err := checkText(in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkTreesOfKubeflowsWorkloads(b *testing.B) {
+	s := mustRead(b, corpus(b, "kubeflow.yaml"))
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, o := range s.Objects() {
+			if _, known := o.MayHoldPodTemplate(nil); known {
+				if !s.tree.parse(o.source(), o.col) {
+					b.Fatal(s.tree.why)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,486 @@
+package manifest
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// A decoder reads nodes of one tree into Go values.
+type decoder struct {
+	t      *tree
+	strict bool
+}
+
+// A decodeError is an error about the node at path, which each caller extends
+// to the left on the way back to the root.
+type decodeError struct {
+	path field.Path
+	node int32
+	msg  string
+}
+
+func (e *decodeError) Error() string { return e.msg }
+
+func (d *decoder) errorf(n int32, format string, args ...any) error {
+	return &decodeError{node: n, msg: fmt.Sprintf(format, args...)}
+}
+
+// under says of an error below a node by which steps it was reached.
+func under(err error, steps ...field.Step) error {
+	if e, ok := err.(*decodeError); ok {
+		e.path = append(slices.Clone(field.Path(steps)), e.path...)
+	}
+	return err
+}
+
+func keyStep(key string) field.Step { return field.Step{Key: key} }
+
+func indexStep(i int) field.Step { return field.Step{Index: int32(i), IsIndex: true} }
+
+// find follows the path from the root; 0 where it ends early, at a missing
+// or null value.
+func (d *decoder) find(path field.Path) (int32, error) {
+	n := int32(1)
+	for i, st := range path {
+		v := &d.t.nodes[n]
+		if d.t.isNull(n) {
+			return 0, nil
+		}
+		want := mapping
+		if st.IsIndex {
+			want = sequence
+		}
+		if v.kind != want {
+			return 0, under(d.wrong(n, kindNames[want]), path[:i]...)
+		}
+		c := int32(0)
+		if st.IsIndex {
+			c = d.t.item(n, int(st.Index))
+		} else {
+			if err := d.noDuplicate(n, st.Key); err != nil {
+				return 0, under(err, path[:i]...)
+			}
+			c = d.t.get(n, st.Key)
+		}
+		if c == 0 {
+			return 0, nil
+		}
+		n = c
+	}
+	return n, nil
+}
+
+func (d *decoder) noDuplicate(n int32, key string) error {
+	first := int32(0)
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		if string(d.t.keyBytes(c)) != key {
+			continue
+		}
+		if first != 0 {
+			return d.duplicate(c, key)
+		}
+		first = c
+	}
+	return nil
+}
+
+func (d *decoder) duplicate(c int32, key string) error {
+	return under(d.errorf(c, "key %q must stand only once in its mapping, and is here again", key), keyStep(key))
+}
+
+var kindNames = map[kind]string{mapping: "a mapping", sequence: "a list", scalar: "a single value"}
+
+// wrong says that the node must be something else.
+func (d *decoder) wrong(n int32, want string) error {
+	return d.errorf(n, "must be %s, not %s", want, d.t.describe(n))
+}
+
+// describe names what a node is, for messages.
+func (t *tree) describe(n int32) string {
+	v := &t.nodes[n]
+	if v.kind != scalar {
+		return kindNames[v.kind]
+	}
+	switch x := t.value(n).(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "the boolean " + strconv.FormatBool(x)
+	case string:
+		if len(x) > 60 {
+			x = x[:57] + "..."
+		}
+		return fmt.Sprintf("the string %q", x)
+	}
+	return "the number " + t.str(n)
+}
+
+// A plan says how a struct type is decoded.
+type plan struct {
+	fields []planField
+}
+
+type planField struct {
+	name  string // in json
+	index []int  // as FieldByIndex takes it
+	plan  *plan  // of the struct that the field is, points to or lists; else nil
+}
+
+// field finds a field; one after the other is the fastest way to, since there
+// are few, and most names differ in their length.
+func (p *plan) field(name string) *planField {
+	for i := range p.fields {
+		if p.fields[i].name == name {
+			return &p.fields[i]
+		}
+	}
+	return nil
+}
+
+func (p *plan) names() string {
+	names := make([]string, len(p.fields))
+	for i, f := range p.fields {
+		names[i] = f.name
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+var plans sync.Map // of reflect.Type to *plan
+
+func planOf(typ reflect.Type) *plan {
+	if p, ok := plans.Load(typ); ok {
+		return p.(*plan)
+	}
+	p := &plan{}
+	p.addFields(typ, nil)
+	plans.Store(typ, p)
+	return p
+}
+
+// planWithin gives the plan of the struct that a type is, points to or lists.
+func planWithin(typ reflect.Type) *plan {
+	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+		typ = typ.Elem()
+	}
+	if typ.Kind() != reflect.Struct || typ == intOrString {
+		return nil
+	}
+	return planOf(typ)
+}
+
+func (p *plan) addFields(typ reflect.Type, prefix []int) {
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		index := append(slices.Clone(prefix), i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
+			p.addFields(f.Type, index)
+		case !f.IsExported() || name == "-":
+		case name == "":
+			p.fields = append(p.fields, planField{f.Name, index, planWithin(f.Type)})
+		default:
+			p.fields = append(p.fields, planField{name, index, planWithin(f.Type)})
+		}
+	}
+}
+
+var (
+	intOrString = reflect.TypeFor[field.IntOrString]()
+	stringsType = reflect.TypeFor[field.Strings]()
+)
+
+// decode reads the node into v; p is the plan of the struct within its type.
+func (d *decoder) decode(n int32, v reflect.Value, p *plan) error {
+	if v.Kind() == reflect.String && d.t.nodes[n].kind == scalar && !d.t.isNull(n) {
+		return d.scalar(n, v)
+	}
+	if v.Kind() == reflect.Interface {
+		if x := d.t.any(n); x != nil {
+			if err := d.noDuplicates(n); err != nil {
+				return err
+			}
+			v.Set(reflect.ValueOf(x))
+		} else {
+			v.SetZero()
+		}
+		return nil
+	}
+	if d.t.isNull(n) {
+		return nil // as if it were not there, which is what the API server makes of it
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		x := reflect.New(v.Type().Elem())
+		if err := d.decode(n, x.Elem(), p); err != nil {
+			return err
+		}
+		v.Set(x)
+		return nil
+	case reflect.Struct:
+		if v.Type() == intOrString {
+			return d.intOrString(n, v)
+		}
+		return d.structure(n, v, p)
+	case reflect.Map:
+		return d.mapping(n, v)
+	case reflect.Slice:
+		if v.Type() == stringsType {
+			return d.strings(n, v.Addr().Interface().(*field.Strings))
+		}
+		return d.slice(n, v, p)
+	}
+	if d.t.nodes[n].kind != scalar {
+		return d.wrong(n, scalarNames[v.Kind()])
+	}
+	return d.scalar(n, v)
+}
+
+var scalarNames = map[reflect.Kind]string{
+	reflect.String: "a string", reflect.Bool: "true or false",
+	reflect.Int: "a whole number", reflect.Int32: "a whole number", reflect.Int64: "a whole number",
+	reflect.Float64: "a number",
+}
+
+func (d *decoder) scalar(n int32, v reflect.Value) error {
+	if v.Kind() == reflect.String && d.t.nodes[n].style != plain {
+		v.SetString(d.t.str(n))
+		return nil
+	}
+	if v.Kind() == reflect.String {
+		if s := d.t.str(n); readsAsString(s) {
+			v.SetString(s)
+			return nil
+		}
+	}
+	if d.t.nodes[n].style == plain && v.CanInt() {
+		if i, ok := decimal(d.t.str(n)); ok && !v.OverflowInt(int64(i)) {
+			v.SetInt(int64(i))
+			return nil
+		}
+	}
+	x := d.t.value(n)
+	switch v.Kind() {
+	case reflect.String:
+		s, ok := x.(string)
+		if !ok {
+			return d.errorf(n, "must be a string, not %s: write \"%s\" in quotes", d.t.describe(n), d.t.str(n))
+		}
+		v.SetString(s)
+	case reflect.Bool:
+		b, ok := x.(bool)
+		if s, isStr := x.(string); isStr && d.t.nodes[n].style == plain {
+			b, ok = oldBool(s)
+		}
+		if !ok {
+			return d.wrong(n, scalarNames[v.Kind()])
+		}
+		v.SetBool(b)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		i, ok := wholeNumber(x)
+		if !ok || v.OverflowInt(i) {
+			return d.wrong(n, scalarNames[v.Kind()])
+		}
+		v.SetInt(i)
+	case reflect.Float64:
+		switch x := x.(type) {
+		case int:
+			v.SetFloat(float64(x))
+		case float64:
+			v.SetFloat(x)
+		default:
+			return d.wrong(n, scalarNames[v.Kind()])
+		}
+	default:
+		panic("manifest: cannot decode into a " + v.Type().String())
+	}
+	return nil
+}
+
+// wholeNumber takes 1e3 and 8080.0 as the API server does: they are whole.
+func wholeNumber(x any) (int64, bool) {
+	switch x := x.(type) {
+	case int:
+		return int64(x), true
+	case float64:
+		return int64(x), x == math.Trunc(x) && math.Abs(x) < 1<<53
+	}
+	return 0, false
+}
+
+func (d *decoder) intOrString(n int32, v reflect.Value) error {
+	out := v.Addr().Interface().(*field.IntOrString)
+	if d.t.nodes[n].kind == scalar {
+		s := d.t.str(n)
+		if d.t.nodes[n].style != plain || readsAsString(s) {
+			*out = field.IntOrString{Str: s, IsString: true}
+			return nil
+		}
+		x := d.t.value(n)
+		if i, ok := wholeNumber(x); ok {
+			*out = field.IntOrString{Int: i}
+			return nil
+		}
+	}
+	return d.wrong(n, "a number or a string")
+}
+
+func (d *decoder) structure(n int32, v reflect.Value, p *plan) error {
+	if d.t.nodes[n].kind != mapping {
+		return d.wrong(n, "a mapping")
+	}
+	if err := d.unique(n); err != nil {
+		return err
+	}
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		key := d.t.keyOf(c)
+		f := p.field(key)
+		if f == nil {
+			if d.strict {
+				return under(d.errorf(c, "unknown field %q: allowed are %s", key, p.names()), keyStep(key))
+			}
+			continue
+		}
+		if err := d.decode(c, v.FieldByIndex(f.index), f.plan); err != nil {
+			return under(err, keyStep(key))
+		}
+	}
+	return nil
+}
+
+// strings reads labels and annotations.
+func (d *decoder) strings(n int32, into *field.Strings) error {
+	if d.t.nodes[n].kind != mapping {
+		return d.wrong(n, "a mapping")
+	}
+	if err := d.unique(n); err != nil {
+		return err
+	}
+	m := make(field.Strings, 0, d.t.length(n))
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		key := d.t.keyOf(c)
+		var value string
+		if x := &d.t.nodes[c]; x.kind == scalar && (x.style != plain || isText(d.t.str(c))) {
+			value = d.t.str(c)
+		} else if err := d.decode(c, reflect.ValueOf(&value).Elem(), nil); err != nil {
+			return under(err, keyStep(key))
+		}
+		m = append(m, field.Pair{Key: key, Value: value})
+	}
+	*into = m
+	return nil
+}
+
+func (d *decoder) mapping(n int32, v reflect.Value) error {
+	if d.t.nodes[n].kind != mapping {
+		return d.wrong(n, "a mapping")
+	}
+	if err := d.unique(n); err != nil {
+		return err
+	}
+	m := reflect.MakeMap(v.Type())
+	within := planWithin(v.Type().Elem())
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		key := d.t.keyOf(c)
+		x := reflect.New(v.Type().Elem()).Elem()
+		if err := d.decode(c, x, within); err != nil {
+			return under(err, keyStep(key))
+		}
+		m.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), x)
+	}
+	v.Set(m)
+	return nil
+}
+
+func (d *decoder) slice(n int32, v reflect.Value, p *plan) error {
+	if d.t.nodes[n].kind != sequence {
+		return d.wrong(n, "a list")
+	}
+	count := d.t.length(n)
+	if count == 0 {
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		return nil
+	}
+	v.SetZero()
+	v.Grow(count)
+	v.SetLen(count)
+	i := 0
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		if err := d.decode(c, v.Index(i), p); err != nil {
+			return under(err, indexStep(i))
+		}
+		i++
+	}
+	return nil
+}
+
+// noDuplicates checks a value of any type, all the way down.
+func (d *decoder) noDuplicates(n int32) error {
+	if d.t.nodes[n].kind == mapping {
+		if err := d.unique(n); err != nil {
+			return err
+		}
+	}
+	i := 0
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		if err := d.noDuplicates(c); err != nil {
+			if d.t.nodes[n].kind == mapping {
+				return under(err, keyStep(d.t.keyOf(c)))
+			}
+			return under(err, indexStep(i))
+		}
+		i++
+	}
+	return nil
+}
+
+// unique checks that a mapping has no key twice: kubectl reads the last one,
+// other tools the first.
+func (d *decoder) unique(n int32) error {
+	count := 0
+	seen := uint64(0) // of length and last letter of each key, one bit
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		if count++; count > 16 {
+			return d.uniqueMany(n)
+		}
+		key := d.t.keyBytes(c)
+		bit := uint64(1) << ((5*len(key) + int(last(key))) & 63)
+		if seen&bit == 0 {
+			seen |= bit
+			continue
+		}
+		for e := d.t.nodes[n].child; e != c; e = d.t.nodes[e].next {
+			if string(d.t.keyBytes(e)) == string(key) {
+				return d.duplicate(c, string(key))
+			}
+		}
+	}
+	return nil
+}
+
+func last(b []byte) byte {
+	if len(b) == 0 {
+		return 0
+	}
+	return b[len(b)-1]
+}
+
+func (d *decoder) uniqueMany(n int32) error {
+	seen := map[string]bool{}
+	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+		key := d.t.keyOf(c)
+		if seen[key] {
+			return d.duplicate(c, key)
+		}
+		seen[key] = true
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package manifest
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+func path(s string) field.Path {
+	var p field.Path
+	for k := range strings.SplitSeq(s, ".") {
+		if i := strings.IndexByte(k, '['); i >= 0 {
+			p = p.Key(k[:i])
+			p = p.Index(int(k[i+1] - '0'))
+			continue
+		}
+		p = p.Key(strings.ReplaceAll(k, "~", "."))
+	}
+	return p
+}
+
+func set(p string, v field.Value) field.Edit {
+	return field.Edit{Op: field.Set, Path: path(p), Value: v}
+}
+
+func setBefore(p, before string, v field.Value) field.Edit {
+	return field.Edit{Op: field.Set, Path: path(p), Before: before, Value: v}
+}
+
+func remove(p string) field.Edit { return field.Edit{Op: field.Delete, Path: path(p)} }
+
+func insert(p string, v field.Value) field.Edit {
+	return field.Edit{Op: field.Insert, Path: path(p), Value: v}
+}
+
+func rename(p, key string, v field.Value) field.Edit {
+	return field.Edit{Op: field.Rename, Path: path(p), NewKey: key, Value: v}
+}
+
+var editTests = []struct {
+	name      string
+	in        string
+	edits     []field.Edit
+	want      string
+	reencoded bool
+}{
+	{name: "a number is replaced and its comment stays",
+		in:    "kind: A\nport: 8080 # the port\nz: 1\n",
+		edits: []field.Edit{set("port", 15020)},
+		want:  "kind: A\nport: 15020 # the port\nz: 1\n"},
+	{name: "a string keeps its quotes",
+		in:    "kind: A\na: 'x'\nb: \"y\"\nc: z\nd: e\n",
+		edits: []field.Edit{set("a", "it's"), set("b", "p/q"), set("c", "/d"), set("d", "true")},
+		want:  "kind: A\na: 'it''s'\nb: \"p/q\"\nc: /d\nd: \"true\"\n"},
+	{name: "a string that would read as something else is quoted",
+		in: "kind: A\n",
+		edits: []field.Edit{set("a", "15020"), set("b", "y"), set("c", "0x1"), set("d", "1e3"), set("e", "null"), set("f", "1:20"), set("g", ""),
+			set("h", "16Mi"), set("i", "5m"), set("j", "a: b"), set("k", "# c"), set("l", `{"a":1}`), set("m", "on"), set("n", "no\nyes"), set("o", " a"), set("y", "~"), set("q", "2001-12-14"), set("r", "."), set("s", "=")},
+		want: "kind: A\na: \"15020\"\nb: \"y\"\nc: \"0x1\"\nd: \"1e3\"\ne: \"null\"\nf: \"1:20\"\ng: \"\"\nh: 16Mi\ni: 5m\nj: \"a: b\"\nk: \"# c\"\nl: '{\"a\":1}'\nm: \"on\"\n\"n\": \"no\\nyes\"\no: \" a\"\n\"y\": \"~\"\nq: \"2001-12-14\"\nr: \".\"\ns: \"=\"\n"},
+	{name: "an entry is added behind the last content, before comments and blank lines",
+		in:    "kind: A\nspec:\n  a: 1 # one\n  # trailing\n\nstatus: {}\n",
+		edits: []field.Edit{set("spec.b", field.Map{{Key: "c", Value: field.List{"d", 1}}})},
+		want:  "kind: A\nspec:\n  a: 1 # one\n  b:\n    c:\n    - d\n    - 1\n  # trailing\n\nstatus: {}\n"},
+	{name: "an entry before another goes above its comment",
+		in:    "kind: A\nspec:\n  a: 1\n  # about c\n  # more\n  c: 2\n",
+		edits: []field.Edit{setBefore("spec.b", "c", true)},
+		want:  "kind: A\nspec:\n  a: 1\n  b: true\n  # about c\n  # more\n  c: 2\n"},
+	{name: "an entry before the first on the line of a dash",
+		in:    "kind: A\nl:\n- c: 2\n  d: 3\n",
+		edits: []field.Edit{setBefore("l[0].b", "c", "x")},
+		want:  "kind: A\nl:\n- b: x\n  c: 2\n  d: 3\n"},
+	{name: "lists are indented as their neighbours are",
+		in:    "kind: A\nspec:\n  x:\n    - 1\n",
+		edits: []field.Edit{set("spec.y", field.List{"a", field.Map{{Key: "b", Value: field.List{"c"}}}})},
+		want:  "kind: A\nspec:\n  x:\n    - 1\n  \"y\":\n    - a\n    - b:\n        - c\n"},
+	{name: "items are inserted first, between and last",
+		in:    "kind: A\nl:\n  # first\n  - a\n  - b: 1\n    c: 2\n  # end\nz: 0\n",
+		edits: []field.Edit{insert("l[0]", "new0"), insert("l[1]", field.Map{{Key: "n", Value: 1}, {Key: "m", Value: nil}}), insert("l[2]", "x"), insert("l[2]", "y")},
+		want:  "kind: A\nl:\n  - new0\n  # first\n  - a\n  - \"n\": 1\n    m: null\n  - b: 1\n    c: 2\n  - x\n  - \"y\"\n  # end\nz: 0\n"},
+	{name: "a missing list is created",
+		in:    "kind: A\nspec:\n  containers:\n  - name: a\n",
+		edits: []field.Edit{{Op: field.Insert, Path: path("spec.initContainers[0]"), Before: "containers", Value: field.Map{{Key: "name", Value: "p"}}}},
+		want:  "kind: A\nspec:\n  initContainers:\n  - name: p\n  containers:\n  - name: a\n"},
+	{name: "missing mappings on the way are created",
+		in:    "kind: A\nmetadata:\n  name: a\n",
+		edits: []field.Edit{set("metadata.annotations.a~b/c", "true"), set("metadata.annotations.d", "e")},
+		want:  "kind: A\nmetadata:\n  name: a\n  annotations:\n    a.b/c: \"true\"\n    d: e\n"},
+	{name: "null and empty mappings on the way are filled",
+		in:    "kind: A\na:\nb: null # c\nc: {}\nd: ~\n",
+		edits: []field.Edit{set("a.x", 1), set("b.x", 2), set("c.x", 3), set("d.x.y", 4)},
+		want:  "kind: A\na:\n  x: 1\nb: # c\n  x: 2\nc:\n  x: 3\nd:\n  x:\n    \"y\": 4\n"},
+	{name: "an entry is renamed in its place",
+		in:    "kind: A\np:\n  tcpSocket:\n    port: 1 # x\n  z: 1\n",
+		edits: []field.Edit{rename("p.tcpSocket", "httpGet", field.Map{{Key: "path", Value: "/a"}, {Key: "port", Value: 15020}})},
+		want:  "kind: A\np:\n  httpGet:\n    path: /a\n    port: 15020\n  z: 1\n"},
+	{name: "entries are deleted with their comments, and comments above stay",
+		in:    "kind: A\na:\n  # above\n  b: 1 # gone\n  c:\n    d: 1\n    # gone\n    e: 2\n  # end\n  f: 3\n",
+		edits: []field.Edit{remove("a.b"), remove("a.c")},
+		want:  "kind: A\na:\n  # above\n  # end\n  f: 3\n"},
+	{name: "the first entry on the line of a dash is deleted",
+		in:    "kind: A\nl:\n- a: 1\n  b: 2\n- a: 1\n  # about c\n  c: 3\n- x: 1\n  y: 2\n  z: 3\n",
+		edits: []field.Edit{remove("l[0].a"), remove("l[1].a"), remove("l[2].x"), remove("l[2].y"), setBefore("l[2].n0", "z", 0)},
+		want:  "kind: A\nl:\n- b: 2\n- # about c\n  c: 3\n- n0: 0\n  z: 3\n"},
+	{name: "an item is deleted, and the last entry too",
+		in:    "kind: A\nl:\n- a\n- b\nm:\n- a: 1\ng:\n  h: 1\n",
+		edits: []field.Edit{remove("l[0]"), remove("m[0]"), remove("g.h")},
+		want:  "kind: A\nl:\n- b\nm: []\ng: {}\n"},
+	{name: "block scalars are replaced as a whole",
+		in:    "kind: A\na: |\n  x\n  y\nb: >-\n  z\n\nc: 1\n",
+		edits: []field.Edit{set("a", "n"), set("b", field.Map{{Key: "k", Value: 1}})},
+		want:  "kind: A\na: \"n\"\nb:\n  k: 1\n\nc: 1\n"},
+	{name: "a scalar becomes a mapping and a mapping a scalar",
+		in:    "kind: A\na: 1 # one\nb: # two\n  c: 1\nd:\n- e: 1\n- f\n",
+		edits: []field.Edit{set("a", field.Map{{Key: "x", Value: 1}}), set("b", 5), set("d[0]", "g"), set("d[1]", field.Map{{Key: "h", Value: 1}, {Key: "i", Value: 2}})},
+		want:  "kind: A\na: # one\n  x: 1\nb: 5 # two\nd:\n- g\n- h: 1\n  i: 2\n"},
+	{name: "flow style stays flow style",
+		in:    "kind: A\np: {httpGet: {path: /, port: 80}, t: 1}\nl: [a, b]\n",
+		edits: []field.Edit{set("p.httpGet.port", 15020), set("p.httpGet.scheme", "HTTP"), setBefore("p.n", "t", "x y"), insert("l[0]", "c"), insert("l[2]", 1)},
+		want:  "kind: A\np: {httpGet: {path: /, port: 15020, scheme: HTTP}, \"n\": \"x y\", t: 1}\nl: [c, a, b, 1]\n"},
+	{name: "entries of flow collections are deleted",
+		in:    "kind: A\na: {b: 1, c: 2, d: 3}\ne: {f: 1}\nl: [a, b, c]\nm: [x]\n",
+		edits: []field.Edit{remove("a.b"), remove("a.d"), remove("e.f"), remove("l[1]"), remove("l[2]"), remove("m[0]"), insert("m[1]", "y y")},
+		want:  "kind: A\na: {c: 2}\ne: {}\nl: [a]\nm: [\"y y\"]\n"},
+	{name: "compact JSON stays compact",
+		in:    `{"kind":"A","spec":{"port":80,"l":[{"a":1}],"e":{},"n":null}}` + "\n",
+		edits: []field.Edit{set("spec.port", 15020), set("spec.x", field.Map{{Key: "y", Value: field.List{1, "<&>"}}}), insert("spec.l[1]", field.Map{{Key: "b", Value: true}}), set("spec.e.z", "q"), set("spec.n.m", 1)},
+		want:  `{"kind":"A","spec":{"port":15020,"l":[{"a":1},{"b":true}],"e":{"z":"q"},"n":{"m":1},"x":{"y":[1,"<&>"]}}}` + "\n"},
+	{name: "pretty JSON stays pretty",
+		in:    "{\n    \"kind\": \"A\",\n    \"spec\": {\n        \"l\": [\n            \"a\"\n        ],\n        \"port\": 80\n    },\n    \"e\": {}\n}\n",
+		edits: []field.Edit{set("spec.port", 15020), set("spec.x", field.Map{{Key: "y", Value: 1}}), insert("spec.l[0]", "b"), set("e.f", "g"), setBefore("z", "kind", 1)},
+		want:  "{\n    \"z\": 1,\n    \"kind\": \"A\",\n    \"spec\": {\n        \"l\": [\n            \"b\",\n            \"a\"\n        ],\n        \"port\": 15020,\n        \"x\": {\n            \"y\": 1\n        }\n    },\n    \"e\": {\n        \"f\": \"g\"\n    }\n}\n"},
+	{name: "JSON inside YAML keeps its quotes",
+		in:    "kind: A\np: {\"httpGet\": {\"port\": 80}}\n",
+		edits: []field.Edit{set("p.httpGet.path", "/a")},
+		want:  "kind: A\np: {\"httpGet\": {\"port\": 80, \"path\": \"/a\"}}\n"},
+	{name: "inserted lines end as the file's lines do",
+		in:    "kind: A\r\na:\r\n  b: 1\r\n  c: 2\r\n",
+		edits: []field.Edit{set("a.d", field.Map{{Key: "e", Value: 1}}), setBefore("a.x", "c", 1), remove("a.b")},
+		want:  "kind: A\r\na:\r\n  x: 1\r\n  c: 2\r\n  d:\r\n    e: 1\r\n"},
+	{name: "a text without a last line end gets the entry on a line of its own",
+		in:    "kind: A\na:\n  b: 1",
+		edits: []field.Edit{set("a.c", 2)},
+		want:  "kind: A\na:\n  b: 1\n  c: 2"},
+	{name: "quotes may change where an object is encoded anew, and no value does",
+		in:        "kind: A\na: &a {b: c}\nd: *a\ne: {image: r.example.com/i:1, on: \"8080\"}\nf: \"g\"\nport: 1\n",
+		edits:     []field.Edit{set("port", 2)},
+		want:      "kind: A\na: {b: c}\nd: {b: c}\ne: {image: 'r.example.com/i:1', on: \"8080\"}\nf: \"g\"\nport: 2\n",
+		reencoded: true},
+	{name: "aliases and merge keys are written out where the object is edited",
+		in:        "kind: A\nbase: &b\n  x: 1\n  y: 2 # two\nc:\n  <<: *b\n  y: 3\nd: *b\n",
+		edits:     []field.Edit{set("c.x", 5)},
+		want:      "kind: A\nbase:\n  x: 1\n  y: 2 # two\nc:\n  x: 5\n  y: 3\nd:\n  x: 1\n  y: 2 # two\n",
+		reencoded: true},
+	{name: "tags of the core schema are no obstacle",
+		in:        "kind: A\na: !!str 1\nb: !!int \"2\"\n",
+		edits:     []field.Edit{set("b", 3)},
+		want:      "kind: A\na: \"1\"\nb: 3\n",
+		reencoded: true},
+	{name: "a value that is there already changes nothing",
+		in:    "kind: A\na: b\nl: [1]\n",
+		edits: []field.Edit{set("a", "b"), set("l", field.List{1})},
+		want:  "kind: A\na: b\nl: [1]\n"},
+}
+
+func TestEditsChangeOnlyWhatMustChange(t *testing.T) {
+	for _, tt := range editTests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := mustRead(t, []byte(tt.in))
+			o := s.Objects()[0]
+			if err := o.Apply(tt.edits); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(output(t, s)); got != tt.want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, tt.want)
+			}
+			if o.Reencoded() != tt.reencoded {
+				t.Errorf("encoded anew: %v, want %v", o.Reencoded(), tt.reencoded)
+			}
+			if o.Changed() != (tt.in != tt.want) {
+				t.Errorf("changed: %v", o.Changed())
+			}
+		})
+	}
+}
+
+func TestTheSameEditsWorkOnItemsOfALists(t *testing.T) {
+	for _, tt := range editTests {
+		if !strings.HasPrefix(tt.in, "kind") || strings.Contains(tt.in, "\r") {
+			continue
+		}
+		asItem := func(text string, pad string) string {
+			var b strings.Builder
+			for line := range strings.Lines(text) {
+				if strings.TrimSpace(line) != "" {
+					line = pad + line
+				}
+				b.WriteString(line)
+			}
+			return strings.TrimPrefix(b.String(), pad)
+		}
+		const before, between, after = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- kind: X # first\n# between\n- ", "- {kind: Y}\n", "functionConfig:\n  kind: Z\n"
+		t.Run(tt.name, func(t *testing.T) {
+			in, want := asItem(tt.in, "  "), asItem(tt.want, "  ")
+			if !strings.HasSuffix(in, "\n") {
+				in, want = in+"\n", want+"\n"
+			}
+			s := mustRead(t, []byte(before+in+between+after))
+			if err := s.Objects()[1].Apply(tt.edits); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(output(t, s)); got != before+want+between+after {
+				t.Errorf("got:\n%s\nwant:\n%s", got, before+want+between+after)
+			}
+		})
+	}
+}
+
+func TestConflictingEditsAreRefusedAndChangeNothing(t *testing.T) {
+	const in = "kind: A\na:\n  b: 1\nl:\n- c\n"
+	for _, edits := range [][]field.Edit{
+		{set("a", 1), set("a.b", 2)},
+		{remove("a"), set("a.b", 2)},
+		{remove("nothing")},
+		{remove("l[3]")},
+		{set("l[1]", "x")},
+		{insert("l[2]", "x")},
+		{set("a.b.c", 1)},
+		{set("l.x", 1)},
+		{rename("a", "l", nil)},
+	} {
+		s := mustRead(t, []byte(in))
+		o := s.Objects()[0]
+		if err := o.Apply(edits); err == nil {
+			t.Errorf("%v must be refused, and gives\n%s", edits, o.source())
+		}
+		if !bytes.Equal(output(t, s), []byte(in)) || s.Changed() {
+			t.Errorf("%v is refused and changes the stream", edits)
+		}
+	}
+}

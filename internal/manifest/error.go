@@ -1,0 +1,49 @@
+package manifest
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// An Error says what is wrong with the input and where. Every error of this
+// package is one, except those of the reader and the writer.
+type Error struct {
+	File   string     // the name given to Read, or the file an item came from
+	Object string     // such as "Deployment default/web"; "" where none is known
+	Path   field.Path // the field of the object; nil where it is about the whole
+	Line   int        // in the input, from 1; 0 where unknown
+	Err    error      // what is wrong, without the place
+}
+
+// Error gives place and message in one line:
+// `<stdin>:12: Deployment default/web: `spec.replicas`: must be a number`.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.File != "" {
+		b.WriteString(e.File)
+		if e.Line > 0 {
+			b.WriteString(":" + strconv.Itoa(e.Line))
+		}
+		b.WriteString(": ")
+	} else if e.Line > 0 {
+		b.WriteString("line " + strconv.Itoa(e.Line) + ": ")
+	}
+	if e.Object != "" {
+		b.WriteString(e.Object + ": ")
+	}
+	if len(e.Path) > 0 {
+		b.WriteString("`" + e.Path.String() + "`: ")
+	}
+	b.WriteString(e.Message())
+	return b.String()
+}
+
+// Message gives what is wrong without the place, on one line.
+func (e *Error) Message() string {
+	return strings.Join(strings.Fields(e.Err.Error()), " ")
+}
+
+// Unwrap gives the reason alone.
+func (e *Error) Unwrap() error { return e.Err }

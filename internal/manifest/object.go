@@ -1,0 +1,383 @@
+package manifest
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// An Object is one Kubernetes object of a [Stream]. It is parsed only when
+// it is asked for more than its apiVersion and kind. The objects of a stream
+// share memory: use them from one goroutine, and, for speed, one after the
+// other.
+type Object struct {
+	stream           *Stream
+	start, end       int // in the input
+	col              int // the column in which it starts
+	apiVersion, kind string
+	changed          bool
+	patch            []splice // the changes to its part of the input, or
+	text             []byte   // what replaces it
+	reencoded        bool
+	isConfig         bool
+	meta             *Metadata
+	metaErr          error
+	shared           string     // an anchor that it shares with others
+	node             *yaml.Node // the object, where it shares an anchor
+}
+
+// Metadata is the part of an object's metadata that this package reads.
+type Metadata struct {
+	Name        string        `json:"name"`
+	Namespace   string        `json:"namespace"`
+	Labels      field.Strings `json:"labels"`
+	Annotations field.Strings `json:"annotations"`
+}
+
+// APIVersion gives the object's apiVersion; "" where it has none.
+func (o *Object) APIVersion() string { return o.apiVersion }
+
+// Group gives the API group of the apiVersion; "" is the core group.
+func (o *Object) Group() string {
+	group, _, found := strings.Cut(o.apiVersion, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
+
+// Kind gives the object's kind; "" where it has none.
+func (o *Object) Kind() string { return o.kind }
+
+var metadataPath = field.NewPath("metadata")
+
+// Metadata gives the object's metadata, decoded once. An error is an *Error
+// about a field of the wrong type or a duplicate key; then nothing is known but
+// name and namespace, where those are right.
+func (o *Object) Metadata() (*Metadata, error) {
+	if o.meta == nil {
+		o.meta = &Metadata{}
+		if _, o.metaErr = o.Decode(metadataPath, o.meta); o.metaErr != nil {
+			*o.meta = Metadata{}
+			o.meta.Name, o.meta.Namespace = o.named()
+		}
+	}
+	return o.meta, o.metaErr
+}
+
+func (o *Object) metadata() *Metadata {
+	m, _ := o.Metadata()
+	return m
+}
+
+// Name gives metadata.name; "" where it is missing or wrong.
+func (o *Object) Name() string { return o.metadata().Name }
+
+// Namespace gives metadata.namespace; "" where it is missing or wrong.
+func (o *Object) Namespace() string { return o.metadata().Namespace }
+
+// Labels gives metadata.labels; nil where they are missing or wrong.
+func (o *Object) Labels() field.Strings { return o.metadata().Labels }
+
+// Annotations gives metadata.annotations; nil where they are missing or wrong.
+func (o *Object) Annotations() field.Strings { return o.metadata().Annotations }
+
+// String names the object as messages do: "Deployment default/web".
+func (o *Object) String() string {
+	kind := cmp.Or(o.kind, "object")
+	var name, namespace string
+	if o.meta != nil {
+		name, namespace = o.meta.Name, o.meta.Namespace
+	} else {
+		name, namespace = o.named()
+	}
+	switch {
+	case name == "":
+		return kind
+	case namespace == "":
+		return kind + " " + name
+	}
+	return kind + " " + namespace + "/" + name
+}
+
+// named gives name and namespace of an object that may be wrong elsewhere,
+// which must not hide them from messages.
+func (o *Object) named() (name, namespace string) {
+	t, err := o.load()
+	if err != nil {
+		return o.namedByNode()
+	}
+	if m := t.get(1, "metadata"); m != 0 && t.nodes[m].kind == mapping {
+		return t.scalarOf(m, "name"), t.scalarOf(m, "namespace")
+	}
+	return "", ""
+}
+
+// namedByNode is named for what cannot be written out plainly.
+func (o *Object) namedByNode() (name, namespace string) {
+	root, err := o.parseNode()
+	if err != nil {
+		return "", ""
+	}
+	var head struct {
+		Metadata struct {
+			Name      yaml.Node `yaml:"name"`
+			Namespace yaml.Node `yaml:"namespace"`
+		} `yaml:"metadata"`
+	}
+	_ = root.Decode(&head)
+	text := func(n *yaml.Node) string {
+		if n = target(n); n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
+			return ""
+		}
+		return n.Value
+	}
+	return text(&head.Metadata.Name), text(&head.Metadata.Namespace)
+}
+
+func (t *tree) scalarOf(n int32, key string) string {
+	c := t.get(n, key)
+	if c == 0 || t.nodes[c].kind != scalar || t.isNull(c) {
+		return ""
+	}
+	return t.str(c)
+}
+
+// File gives the file the object came from and its place in there, as kpt
+// and kustomize note them in annotations; path is "" where they did not.
+func (o *Object) File() (path string, index int) {
+	a := o.Annotations()
+	path = cmp.Or(a.Get("internal.config.kubernetes.io/path"), a.Get("config.kubernetes.io/path"))
+	index, _ = strconv.Atoi(cmp.Or(a.Get("internal.config.kubernetes.io/index"), a.Get("config.kubernetes.io/index")))
+	return path, index
+}
+
+// Line gives the line of the input where the object starts, from 1.
+func (o *Object) Line() int { return o.stream.line(o.start) }
+
+// FieldLine gives the line of the input where the field (or the deepest part
+// of the path that exists) starts, from 1.
+func (o *Object) FieldLine(path field.Path) int {
+	t, err := o.load()
+	if err != nil {
+		return o.Line()
+	}
+	if o.stream.slow != nil {
+		return o.Line() + slowLine(o.stream.slow, path) - 1
+	}
+	n := int32(1)
+	for _, st := range path {
+		c := int32(0)
+		switch {
+		case st.IsIndex && t.nodes[n].kind == sequence:
+			c = t.item(n, int(st.Index))
+		case !st.IsIndex && t.nodes[n].kind == mapping:
+			c = t.get(n, st.Key)
+		}
+		if c == 0 {
+			break
+		}
+		n = c
+	}
+	return o.nodeLine(t, n)
+}
+
+// nodeLine gives the line of a node of the object's tree.
+func (o *Object) nodeLine(t *tree, n int32) int {
+	if o.changed || o.node != nil || o.stream.slow != nil {
+		return o.Line()
+	}
+	return o.stream.line(o.start + int(t.nodes[n].key))
+}
+
+// slowLine gives the line of the field in the parser's tree.
+func slowLine(n *yaml.Node, path field.Path) int {
+	line := n.Line
+	for _, st := range path {
+		n = target(n)
+		if st.IsIndex {
+			if n.Kind != yaml.SequenceNode || int(st.Index) >= len(n.Content) {
+				return line
+			}
+			n = n.Content[st.Index]
+		} else if n, _ = lookup(n, st.Key); n == nil {
+			return line
+		}
+		line = n.Line
+	}
+	return line
+}
+
+// Errorf makes an *Error about a field of the object, with file and line.
+func (o *Object) Errorf(path field.Path, format string, args ...any) *Error {
+	return o.error(path, o.FieldLine(path), fmt.Errorf(format, args...))
+}
+
+// error makes an Error. The line of a file that a tool has put into a list
+// is not known, so that such an error names the file alone.
+func (o *Object) error(path field.Path, line int, err error) *Error {
+	e := &Error{File: o.stream.name, Object: o.String(), Path: path, Line: line, Err: err}
+	if o.meta != nil && o.stream.isList {
+		if file, _ := o.File(); file != "" {
+			e.File, e.Line = file, 0
+		}
+	}
+	return e
+}
+
+// source gives the object's text as it is now.
+func (o *Object) source() []byte {
+	switch {
+	case !o.changed:
+		return o.stream.in[o.start:o.end]
+	case o.patch != nil:
+		o.text = applySplices(nil, o.stream.in[o.start:o.end], 0, o.patch)
+		o.patch = nil
+	}
+	return o.text
+}
+
+// load gives the object's tree. It is valid until another object is loaded.
+func (o *Object) load() (*tree, error) {
+	s := o.stream
+	if s.treeOf == o {
+		return &s.tree, nil
+	}
+	s.treeOf, s.slow = nil, nil
+	fast := o.node == nil && (o.changed || !s.hasOdd(o.start, o.end))
+	if !fast || !s.tree.parse(o.source(), o.col) {
+		_, root, err := o.normalize(&s.tree)
+		if err != nil {
+			return nil, err
+		}
+		s.slow = root
+	}
+	s.treeOf = o
+	return &s.tree, nil
+}
+
+// Decode reads the value at path into the variable that into points to, by
+// json tags; found is false, and the variable untouched, where the value is
+// missing or null. What the type does not name is skipped. A value of the
+// wrong type or a duplicate key is an *Error.
+//
+// Besides structs, pointers, slices, maps with string keys and scalars it
+// reads [field.IntOrString], and into an any: [field.Map], [field.List],
+// string, int, float64, bool or nil.
+func (o *Object) Decode(path field.Path, into any) (found bool, err error) {
+	return o.decode(path, into, false)
+}
+
+// DecodeStrict is Decode for configuration: a key that the type does not name
+// is an *Error which lists those that are allowed.
+func (o *Object) DecodeStrict(path field.Path, into any) (found bool, err error) {
+	return o.decode(path, into, true)
+}
+
+func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err error) {
+	t, err := o.load()
+	if err != nil {
+		return false, err
+	}
+	d := decoder{t: t, strict: strict}
+	n, err := d.find(path)
+	if err == nil {
+		if n == 0 || t.isNull(n) {
+			return false, nil
+		}
+		v := reflect.ValueOf(into).Elem()
+		err = under(d.decode(n, v, planWithin(v.Type())), path...)
+	}
+	return err == nil, o.locate(t, err)
+}
+
+// locate gives a decoder's error its place.
+func (o *Object) locate(t *tree, err error) error {
+	var d *decodeError
+	if !errors.As(err, &d) {
+		return err
+	}
+	line := o.nodeLine(t, d.node)
+	if o.stream.slow != nil {
+		line = o.Line() + slowLine(o.stream.slow, d.path) - 1
+	}
+	return o.error(d.path, line, errors.New(d.msg))
+}
+
+// Changed tells whether an Apply has changed the object's text.
+func (o *Object) Changed() bool { return o.changed }
+
+// Reencoded tells whether an Apply had to encode the whole object anew,
+// because its text was too unusual for changing only the lines in question.
+func (o *Object) Reencoded() bool { return o.reencoded }
+
+// Apply makes the edits. After an error the object is as it was before.
+func (o *Object) Apply(edits []field.Edit) (err error) {
+	if len(edits) == 0 {
+		return nil
+	}
+	t, err := o.load()
+	if err != nil {
+		return err
+	}
+	root, err := overlay(t, edits, &o.stream.overs)
+	if err != nil {
+		return o.error(nil, o.Line(), err)
+	}
+	if !root.differs() {
+		return nil
+	}
+	if o.shared != "" {
+		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", o.shared))
+	}
+	s := o.stream
+	crlf := s.info.crlf
+	if i := bytes.IndexByte(t.text, '\n'); i > 0 {
+		crlf = t.text[i-1] == '\r'
+	}
+	whole := o.changed || o.node != nil || s.slow != nil // the tree's text is not the input's
+	normalized := s.slow != nil
+	changes, ok := rewrite(t, root, crlf, &s.check, &s.scratch)
+	var text []byte
+	if ok && whole {
+		text = applySplices(nil, t.text, 0, changes)
+	}
+	if !ok {
+		// Encode the object anew and try again in its new text; what fits
+		// nowhere is written from its values alone.
+		s.treeOf = nil
+		if _, _, err := o.normalize(&s.tree); err == nil {
+			if root, err = overlay(&s.tree, edits, &s.overs); err != nil {
+				return o.error(nil, o.Line(), err)
+			}
+			if changes, ok = rewrite(&s.tree, root, crlf, &s.check, &s.scratch); ok {
+				text = applySplices(nil, s.tree.text, 0, changes)
+			} else {
+				text, ok = encodeOverlay(&s.tree, root, crlf, &s.check)
+			}
+		}
+		if !ok {
+			s.treeOf = nil
+			return o.error(nil, o.Line(), errors.New("cannot be edited: its form of YAML is too unusual"))
+		}
+		normalized, whole = true, true
+	}
+	o.changed, o.text, o.patch = true, nil, nil
+	if whole {
+		o.text = text
+	} else {
+		o.patch = changes
+	}
+	o.reencoded = o.reencoded || normalized
+	o.meta, o.metaErr = nil, nil
+	s.treeOf, s.slow = nil, nil
+	return nil
+}

@@ -1,0 +1,424 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// An over is a node of the edited tree: the original tree seen through the
+// edits. Where it is neither set nor open, all below it is as it was.
+type over struct {
+	node    int32  // the original entry or item; 0 where it is new
+	key     string // its key now
+	was     string // its key before
+	deleted bool
+	set     bool        // has the value val
+	val     field.Value //
+	open    bool        // kids say what it holds
+	kind    kind        // mapping or sequence, where it is open
+	kids    []*over
+}
+
+// overs is the memory of an edited tree, which is used again for the next.
+type overs struct {
+	nodes []over
+	kids  []*over
+}
+
+// collection gives the memory of n nodes and of the list that holds them,
+// which has room for some more.
+func (m *overs) collection(n int) ([]over, []*over) {
+	const more = 4
+	if len(m.nodes)+n > cap(m.nodes) {
+		m.nodes = make([]over, 0, max(64, 2*cap(m.nodes), n))
+	}
+	if len(m.kids)+n+more > cap(m.kids) {
+		m.kids = make([]*over, 0, max(128, 2*cap(m.kids), n+more))
+	}
+	from, at := len(m.nodes), len(m.kids)
+	m.nodes, m.kids = m.nodes[:from+n], m.kids[:at+n+more]
+	nodes, kids := m.nodes[from:from+n:from+n], m.kids[at:at+n:at+n+more]
+	clear(nodes)
+	for i := range nodes {
+		kids[i] = &nodes[i]
+	}
+	return nodes, kids
+}
+
+// overlay gives the tree with the edits made, in the memory of mem: it ends
+// what was there before.
+func overlay(t *tree, edits []field.Edit, mem *overs) (*over, error) {
+	mem.nodes, mem.kids = mem.nodes[:0], mem.kids[:0]
+	root := &over{node: 1}
+	for _, e := range edits {
+		if err := root.edit(t, e, mem); err != nil {
+			return nil, fmt.Errorf("`%s`: cannot be edited: %w", e.Path, err)
+		}
+	}
+	return root, root.unique()
+}
+
+func (o *over) edit(t *tree, e field.Edit, mem *overs) error {
+	if len(e.Path) == 0 {
+		return fmt.Errorf("the whole object cannot be replaced")
+	}
+	at := o
+	last := len(e.Path) - 1
+	for i, st := range e.Path {
+		if err := at.openAs(t, st, mem); err != nil {
+			return err
+		}
+		if i == last {
+			return at.finish(t, e, st)
+		}
+		kid := at.find(st)
+		switch {
+		case kid != nil && kid.deleted:
+			return fmt.Errorf("an edit deletes what another changes")
+		case kid != nil:
+		case st.IsIndex || e.Op == field.Rename || e.Op == field.Delete:
+			return fmt.Errorf("`%s` does not exist", e.Path[:i+1])
+		default:
+			kid = &over{key: st.Key, was: st.Key, set: true}
+			before := ""
+			if i == last-1 && e.Op == field.Insert {
+				before = e.Before
+			}
+			at.add(kid, before)
+		}
+		at = kid
+	}
+	return nil
+}
+
+// openAs makes the kids of a collection known; of what is new or null, a
+// collection is made.
+func (o *over) openAs(t *tree, st field.Step, mem *overs) error {
+	want := mapping
+	if st.IsIndex {
+		want = sequence
+	}
+	if o.open {
+		if o.kind != want {
+			return fmt.Errorf("it is not %s", kindNames[want])
+		}
+		return nil
+	}
+	switch {
+	case o.set && o.val != nil:
+		return fmt.Errorf("an edit changes what another sets")
+	case o.set || t.isNull(o.node):
+		o.set = true
+	case t.nodes[o.node].kind != want:
+		return fmt.Errorf("must be %s, not %s", kindNames[want], t.describe(o.node))
+	default:
+		nodes, kids := mem.collection(t.length(o.node))
+		o.kids = kids
+		i := 0
+		for c := t.nodes[o.node].child; c != 0; c = t.nodes[c].next {
+			k := &nodes[i]
+			i++
+			k.node = c
+			if want == mapping {
+				k.key = t.keyOf(c)
+				k.was = k.key
+			}
+		}
+	}
+	o.open, o.kind = true, want
+	return nil
+}
+
+// find gives the kid of the step, nil where there is none.
+func (o *over) find(st field.Step) *over {
+	if !st.IsIndex {
+		for _, k := range o.kids {
+			if k.was == st.Key {
+				return k
+			}
+		}
+		return nil
+	}
+	if i := o.place(int(st.Index)); i < len(o.kids) {
+		return o.kids[i]
+	}
+	return nil
+}
+
+// place gives where the item that had the index is now.
+func (o *over) place(index int) int {
+	for i, k := range o.kids {
+		if k.node == 0 {
+			continue
+		}
+		if index == 0 {
+			return i
+		}
+		index--
+	}
+	return len(o.kids)
+}
+
+// add puts a new kid before the key, or last.
+func (o *over) add(kid *over, before string) {
+	i := slices.IndexFunc(o.kids, func(k *over) bool { return before != "" && k.was == before })
+	if i < 0 {
+		i = len(o.kids)
+	}
+	o.kids = slices.Insert(o.kids, i, kid)
+}
+
+// finish makes the edit whose last step is st in the open collection.
+func (o *over) finish(t *tree, e field.Edit, st field.Step) error {
+	kid := o.find(st)
+	if e.Op == field.Insert {
+		originals := 0
+		for _, k := range o.kids {
+			if k.node != 0 {
+				originals++
+			}
+		}
+		if !st.IsIndex || st.Index < 0 || int(st.Index) > originals {
+			return fmt.Errorf("index %d is outside of the list", st.Index)
+		}
+		o.kids = slices.Insert(o.kids, o.place(int(st.Index)), &over{set: true, val: e.Value})
+		return nil
+	}
+	if kid == nil {
+		if e.Op != field.Set || st.IsIndex {
+			return fmt.Errorf("it does not exist")
+		}
+		o.add(&over{key: st.Key, was: st.Key, set: true, val: e.Value}, e.Before)
+		return nil
+	}
+	if kid.deleted || kid.open {
+		return fmt.Errorf("another edit changes it too")
+	}
+	switch e.Op {
+	case field.Delete:
+		kid.deleted = true
+	case field.Rename:
+		if st.IsIndex {
+			return fmt.Errorf("a list item has no key to rename")
+		}
+		kid.key = e.NewKey
+		kid.assign(t, e.Value)
+	case field.Set:
+		kid.assign(t, e.Value)
+	default:
+		return fmt.Errorf("unknown operation %d", e.Op)
+	}
+	return nil
+}
+
+// assign sets the value, unless it is the one that is there.
+func (o *over) assign(t *tree, v field.Value) {
+	o.set = o.node == 0 || !t.equalValue(o.node, v)
+	o.val = v
+}
+
+// length gives how many entries or items a collection has.
+func (t *tree) length(n int32) int {
+	count := 0
+	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
+		count++
+	}
+	return count
+}
+
+// unique checks that the edits have not made a key appear twice.
+func (o *over) unique() error {
+	for i, k := range o.kids {
+		if k.deleted {
+			continue
+		}
+		// Only a key that is new can be there already: what the input has
+		// twice has been refused before, or is none of our business.
+		if o.kind == mapping && (k.node == 0 || k.key != k.was) {
+			for j, other := range o.kids {
+				if i != j && !other.deleted && other.key == k.key {
+					return fmt.Errorf("key %q would stand twice in its mapping", k.key)
+				}
+			}
+		}
+		if err := k.unique(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// differs tells whether anything is changed.
+func (o *over) differs() bool {
+	return o.set || o.deleted || o.key != o.was || slices.ContainsFunc(o.kids, (*over).differs)
+}
+
+// onlyChange gives the kid that alone is changed, and in what it holds only;
+// nil where there is none.
+func (o *over) onlyChange() *over {
+	var only *over
+	for _, k := range o.kids {
+		switch {
+		case !k.differs():
+		case only != nil || k.node == 0 || k.set || k.deleted || k.key != k.was:
+			return nil
+		default:
+			only = k
+		}
+	}
+	return only
+}
+
+// value gives the edited value as a whole.
+func (o *over) value(t *tree) field.Value {
+	switch {
+	case o.open && o.kind == mapping:
+		m := field.Map{}
+		for _, k := range o.kids {
+			if !k.deleted {
+				m = append(m, field.Entry{Key: k.key, Value: k.value(t)})
+			}
+		}
+		return m
+	case o.open:
+		l := field.List{}
+		for _, k := range o.kids {
+			if !k.deleted {
+				l = append(l, k.value(t))
+			}
+		}
+		return l
+	case o.set:
+		return o.val
+	}
+	return t.raw(o.node)
+}
+
+// A rawScalar is a plain scalar to be written as it was.
+type rawScalar string
+
+// raw gives a node as a value that is written as it was read.
+func (t *tree) raw(n int32) field.Value {
+	v := &t.nodes[n]
+	switch {
+	case v.kind == mapping:
+		m := field.Map{}
+		for c := v.child; c != 0; c = t.nodes[c].next {
+			m = append(m, field.Entry{Key: string(t.keyBytes(c)), Value: t.raw(c)})
+		}
+		return m
+	case v.kind == sequence:
+		l := field.List{}
+		for c := v.child; c != 0; c = t.nodes[c].next {
+			l = append(l, t.raw(c))
+		}
+		return l
+	case v.style == absent:
+		return nil
+	case v.style == plain:
+		return rawScalar(t.str(n))
+	}
+	return t.str(n)
+}
+
+// equalOver tells whether the node of u is what the edited tree demands.
+func (t *tree) equalOver(o *over, u *tree, n int32) bool {
+	v := &u.nodes[n]
+	switch {
+	case o.open:
+		if v.kind != o.kind {
+			return false
+		}
+		c := v.child
+		for _, k := range o.kids {
+			if k.deleted {
+				continue
+			}
+			if c == 0 || o.kind == mapping && string(u.keyBytes(c)) != k.key || !t.equalOver(k, u, c) {
+				return false
+			}
+			c = u.nodes[c].next
+		}
+		return c == 0
+	case o.set:
+		return u.equalValue(n, o.val)
+	}
+	return t.equal(o.node, u, n)
+}
+
+// equal tells whether two nodes of two trees have the same value.
+func (t *tree) equal(n int32, u *tree, m int32) bool {
+	a, b := &t.nodes[n], &u.nodes[m]
+	if a.kind != b.kind {
+		return false
+	}
+	if a.style == b.style && a.col == b.col && bytes.Equal(t.text[a.start:a.end], u.text[b.start:b.end]) {
+		return true
+	}
+	if a.kind == scalar {
+		aPlain, bPlain := a.style == plain || a.style == absent, b.style == plain || b.style == absent
+		return aPlain == bPlain && t.str(n) == u.str(m)
+	}
+	c, d := a.child, b.child
+	for c != 0 && d != 0 {
+		if a.kind == mapping && !bytes.Equal(t.keyBytes(c), u.keyBytes(d)) || !t.equal(c, u, d) {
+			return false
+		}
+		c, d = t.nodes[c].next, u.nodes[d].next
+	}
+	return c == d
+}
+
+// equalValue tells whether the node has the value, for every reader of YAML.
+func (t *tree) equalValue(n int32, v field.Value) bool {
+	x := &t.nodes[n]
+	c := x.child
+	switch v := v.(type) {
+	case field.Map:
+		if x.kind != mapping {
+			return false
+		}
+		for _, e := range v {
+			if c == 0 || string(t.keyBytes(c)) != e.Key || !t.equalValue(c, e.Value) {
+				return false
+			}
+			c = t.nodes[c].next
+		}
+		return c == 0
+	case field.List:
+		if x.kind != sequence {
+			return false
+		}
+		for _, e := range v {
+			if c == 0 || !t.equalValue(c, e) {
+				return false
+			}
+			c = t.nodes[c].next
+		}
+		return c == 0
+	}
+	if x.kind != scalar {
+		return false
+	}
+	switch v := v.(type) {
+	case rawScalar:
+		return x.style == plain && t.str(n) == string(v)
+	case string:
+		if x.style != plain {
+			return x.style != absent && t.str(n) == v
+		}
+		_, old := oldBool(v)
+		s := t.str(n)
+		return !old && s == v && readsAsString(s)
+	case int:
+		if i, ok := decimal(t.str(n)); ok && x.style == plain {
+			return i == v
+		}
+	case int64:
+		return t.value(n) == any(int(v))
+	}
+	return t.value(n) == any(v)
+}

@@ -1,0 +1,343 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// A layout says how new text is written.
+type layout struct {
+	eol  string
+	wide bool // lists are indented under their key
+	json bool // keys and strings stand in double quotes
+
+	// In flow style:
+	colon  string // between key and value: ":" or ": "
+	comma  string // between entries on one line: "," or ", "
+	pretty bool   // each entry on its own line
+	step   int    // by how many columns deeper than the collection
+}
+
+func spaces(n int) string { return strings.Repeat(" ", max(n, 0)) }
+
+// isInline tells whether a value fits behind its key in block style.
+func isInline(v field.Value) bool {
+	switch v := v.(type) {
+	case field.Map:
+		return len(v) == 0
+	case field.List:
+		return len(v) == 0
+	}
+	return true
+}
+
+// block appends a collection in block style, its keys or dashes in column
+// col, the first of them without indentation and the last line without its
+// end.
+func (l *layout) block(b []byte, v field.Value, col int) []byte {
+	switch v := v.(type) {
+	case field.Map:
+		for i, e := range v {
+			if i > 0 {
+				b = l.newLine(b, col)
+			}
+			b = l.entry(b, e.Key, e.Value, col)
+		}
+	case field.List:
+		for i, e := range v {
+			if i > 0 {
+				b = l.newLine(b, col)
+			}
+			b = l.item(append(b, "- "...), e, col)
+		}
+	}
+	return b
+}
+
+func (l *layout) newLine(b []byte, col int) []byte {
+	return appendSpaces(append(b, l.eol...), col)
+}
+
+func appendSpaces(b []byte, n int) []byte {
+	const some = "                                "
+	for ; n > len(some); n -= len(some) {
+		b = append(b, some...)
+	}
+	return append(b, some[:max(n, 0)]...)
+}
+
+// entry appends an entry of a block mapping.
+func (l *layout) entry(b []byte, key string, v field.Value, col int) []byte {
+	return l.behindKey(append(l.key(b, key, false), ':'), v, col)
+}
+
+// behindKey appends what stands behind the colon of a key in column col.
+func (l *layout) behindKey(b []byte, v field.Value, col int) []byte {
+	if isInline(v) {
+		return l.inline(append(b, ' '), v)
+	}
+	if _, isList := v.(field.List); !isList || l.wide {
+		col += 2
+	}
+	return l.block(l.newLine(b, col), v, col)
+}
+
+// item appends what stands behind a dash in column col and its space.
+func (l *layout) item(b []byte, v field.Value, col int) []byte {
+	if isInline(v) {
+		return l.inline(b, v)
+	}
+	return l.block(b, v, col+2)
+}
+
+func (l *layout) inline(b []byte, v field.Value) []byte {
+	switch v.(type) {
+	case field.Map:
+		return append(b, "{}"...)
+	case field.List:
+		return append(b, "[]"...)
+	}
+	return l.scalar(b, v, absent, false)
+}
+
+// flow appends a value in flow style; col is the column of the line on which
+// its bracket stands, for the pretty form.
+func (l *layout) flow(b []byte, v field.Value, col int) []byte {
+	n := 0
+	before := func() {
+		if n++; n > 1 {
+			b = append(b, l.separator()...)
+		}
+		if l.pretty {
+			b = l.newLine(b, col+l.step)
+		}
+	}
+	closing := byte('}')
+	switch v := v.(type) {
+	case field.Map:
+		b = append(b, '{')
+		for _, e := range v {
+			before()
+			b = l.flow(append(l.key(b, e.Key, true), l.colon...), e.Value, col+l.step)
+		}
+	case field.List:
+		closing = ']'
+		b = append(b, '[')
+		for _, e := range v {
+			before()
+			b = l.flow(b, e, col+l.step)
+		}
+	default:
+		return l.scalar(b, v, absent, true)
+	}
+	if l.pretty && n > 0 {
+		b = l.newLine(b, col)
+	}
+	return append(b, closing)
+}
+
+func (l *layout) separator() string {
+	if l.pretty {
+		return ","
+	}
+	return l.comma
+}
+
+func (l *layout) key(b []byte, key string, inFlow bool) []byte {
+	if l.json {
+		return appendJSON(b, key)
+	}
+	return appendString(b, key, absent, inFlow)
+}
+
+// scalar appends a scalar; old is the style of the one that it replaces.
+func (l *layout) scalar(b []byte, v field.Value, old style, inFlow bool) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case int:
+		return strconv.AppendInt(b, int64(v), 10)
+	case int64:
+		return strconv.AppendInt(b, v, 10)
+	case float64:
+		text, err := json.Marshal(v)
+		if err != nil {
+			return quoteDouble(b, fmt.Sprint(v))
+		}
+		return append(b, text...)
+	case rawScalar:
+		return append(b, v...)
+	case string:
+		if l.json {
+			return appendJSON(b, v)
+		}
+		return appendString(b, v, old, inFlow)
+	}
+	panic(fmt.Sprintf("manifest: an edit must not hold a %T", v))
+}
+
+// appendString writes a string so that every reader of YAML, 1.1 or 1.2, reads
+// that string: in the style of the one that it replaces where that was
+// quoted, else plain, else in the quotes that need no escapes.
+func appendString(b []byte, s string, old style, inFlow bool) []byte {
+	switch {
+	case old != single && old != double && isPlain(s, inFlow):
+		return append(b, s...)
+	case !isPrintable(s) || old == double:
+		return quoteDouble(b, s)
+	case old == single || strings.IndexByte(s, '"') >= 0 || strings.IndexByte(s, '\\') >= 0:
+		return quoteSingle(b, s)
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+func quoteSingle(b []byte, s string) []byte {
+	return append(append(append(b, '\''), strings.ReplaceAll(s, "'", "''")...), '\'')
+}
+
+// isPrintable tells whether the string can stand in single quotes on a line.
+func isPrintable(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] >= 0x7f {
+			return isGraphic(s)
+		}
+	}
+	return true
+}
+
+func isGraphic(s string) bool {
+	for _, r := range s {
+		if r == 0xfeff || r == utf8.RuneError || !unicode.IsGraphic(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func quoteDouble(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r >= 0x20 && r < 0x7f:
+			b = append(b, s[i])
+		case r == '\n':
+			b = append(b, "\\n"...)
+		case r == '\t':
+			b = append(b, "\\t"...)
+		case r == '\r':
+			b = append(b, "\\r"...)
+		case r != 0xfeff && unicode.IsGraphic(r):
+			b = utf8.AppendRune(b, r)
+		case r > 0xffff:
+			b = fmt.Appendf(b, "\\U%08x", r)
+		default:
+			b = fmt.Appendf(b, "\\u%04x", r)
+		}
+	}
+	return append(b, '"')
+}
+
+func appendJSON(b []byte, s string) []byte {
+	out := bytes.NewBuffer(b)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string cannot fail
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// Where in a plain scalar a character may stand, and what it makes of it.
+const (
+	first     = 1 << iota // even as the first
+	later                 // but not as the first
+	laterText             // likewise, and in block style only
+	letter                // one that no number, in any base, holds
+)
+
+var plainChar = func() (t [256]byte) {
+	set := func(class byte, chars string) {
+		for i := range len(chars) {
+			t[chars[i]] = class
+		}
+	}
+	set(first|letter, "ghijklmnpqrstuvwyzGHIJKLMNPQRSTUVWYZ")
+	set(first, "abcdefoxABCDEFOX0123456789/_$")
+	set(later, ".-@+=~")
+	set(laterText, " (),%*&!?<>|;^")
+	return t
+}()
+
+// isPlain tells whether the string can stand without quotes. It is careful:
+// what only might be something else is quoted.
+func isPlain(s string, inFlow bool) bool {
+	if s == "" || len(s) > 512 || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || plainChar[s[0]]&first == 0 {
+		return false
+	}
+	allowed := byte(first | later | laterText)
+	if inFlow {
+		allowed = first | later
+	}
+	seen := byte(0)
+	for i := range len(s) {
+		class := plainChar[s[i]]
+		if class&allowed == 0 && !(s[i] == ':' && keyChar[s[i+1]]) {
+			return false
+		}
+		seen |= class
+	}
+	if c := s[0]; c >= '0' && c <= '9' {
+		return seen&letter != 0 && strings.IndexByte(s, ':') < 0
+	}
+	if _, old := oldBool(s); old {
+		return false
+	}
+	return readsAsString(s)
+}
+
+// encodePlain writes a node of the full parser in the scanner's own form,
+// without its comments.
+func encodePlain(n *yaml.Node, col int, isFlow bool, eol string) []byte {
+	v := valueOf(n)
+	l := &layout{eol: eol, wide: !isCompact(n), colon: ": ", comma: ", ", json: isFlow}
+	if isFlow {
+		return append(l.flow(nil, v, 0), eol...)
+	}
+	return append(l.block(nil, v, col), eol...)
+}
+
+// valueOf gives a node of the full parser as a value.
+func valueOf(n *yaml.Node) field.Value {
+	switch n.Kind {
+	case yaml.MappingNode:
+		m := field.Map{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			m = append(m, field.Entry{Key: n.Content[i].Value, Value: valueOf(n.Content[i+1])})
+		}
+		return m
+	case yaml.SequenceNode:
+		l := field.List{}
+		for _, c := range n.Content {
+			l = append(l, valueOf(c))
+		}
+		return l
+	}
+	if n.Style == 0 {
+		if n.Value == "" {
+			return nil
+		}
+		return rawScalar(n.Value)
+	}
+	return n.Value
+}

@@ -1,0 +1,514 @@
+package manifest
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// A splicer turns an edited tree into changes of the original text.
+type splicer struct {
+	t   *tree
+	l   layout
+	out []splice
+	mem *scratch
+}
+
+// A scratch is memory that one edited object after another uses.
+type scratch struct {
+	text  []byte // what is to be read again
+	parts []byte // what splices put in its place, one after the other
+}
+
+// part gives memory to append the text of a splice to, and keep that text as a
+// string, which stays what it is.
+func (m *scratch) part() []byte {
+	const small, large = 2 << 10, 64 << 10
+	if cap(m.parts)-len(m.parts) < small {
+		m.parts = make([]byte, 0, min(max(2*small, 2*cap(m.parts)), large))
+	}
+	return m.parts[len(m.parts):]
+}
+
+func (m *scratch) keep(part []byte) string {
+	n := len(m.parts)
+	if len(part) > 0 && len(part) <= cap(m.parts)-n && &part[0] == &m.parts[:n+1][n] {
+		m.parts = m.parts[:n+len(part)]
+	}
+	return view(part)
+}
+
+// rewrite gives the changes that make the edited tree of the text, as few as
+// can be; ok is false where the result would not read as the edited tree.
+func rewrite(t *tree, root *over, crlf bool, check *tree, mem *scratch) (changes []splice, ok bool) {
+	s := &splicer{t: t, out: make([]splice, 0, 16), l: layout{eol: "\n", wide: isWide(t)}, mem: mem}
+	if crlf {
+		s.l.eol = "\r\n"
+	}
+	if t.nodes[1].style == flow {
+		s.flow(root, false)
+	} else {
+		s.block(root)
+	}
+	slices.SortStableFunc(s.out, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
+	if !inOrder(s.out) {
+		return nil, false
+	}
+	if e := s.extent(root); e.holds(s.out) && s.reads(e, check) {
+		return s.out, true
+	}
+	return s.out, s.reads(extent{o: root, end: len(t.text), col: t.col}, check)
+}
+
+// An extent is a part of the text that holds every change: a mapping in block
+// style, from its first key (or the start of that line) to the start of the
+// line behind it. What comes before and behind is read as it was, if only the
+// part still is such a mapping, in its column, and ends its last line.
+type extent struct {
+	o          *over
+	start, end int
+	col        int // the column in which it starts
+}
+
+// extent gives the innermost one.
+func (s *splicer) extent(root *over) extent {
+	t := s.t
+	e := extent{o: root, end: len(t.text), col: t.col}
+	for o := root.onlyChange(); o != nil && t.nodes[o.node].style == block; o = o.onlyChange() {
+		v := &t.nodes[o.node]
+		if v.kind != mapping {
+			continue
+		}
+		e = extent{o: o, start: int(t.nodes[v.child].key), end: s.next(int(v.end)), col: int(v.col)}
+		if s.onOwnLine(v.child, e.col) {
+			e.start, e.col = e.start-e.col, 0
+		}
+	}
+	return e
+}
+
+func (e *extent) holds(changes []splice) bool {
+	return len(changes) == 0 || changes[0].start >= e.start && changes[len(changes)-1].end <= e.end
+}
+
+// reads tells whether the extent, with the changes, reads as the edited tree.
+func (s *splicer) reads(e extent, check *tree) bool {
+	text := applySplices(s.mem.text[:0], s.t.text[:e.end], e.start, s.out)
+	s.mem.text = text
+	if e.end < len(s.t.text) && !bytes.HasSuffix(text, []byte("\n")) {
+		return false
+	}
+	return check.parse(text, e.col) && s.t.equalOver(e.o, check, 1)
+}
+
+// inOrder tells whether the changes are in order and do not overlap.
+func inOrder(changes []splice) bool {
+	at := 0
+	for _, c := range changes {
+		if c.start < at || c.end < c.start {
+			return false
+		}
+		at = c.end
+	}
+	return true
+}
+
+// applySplices appends the text from the offset at on with the changes, which
+// must be in order.
+func applySplices(b, text []byte, at int, changes []splice) []byte {
+	for _, c := range changes {
+		b = append(b, text[at:c.start]...)
+		b = append(b, c.text...)
+		at = c.end
+	}
+	return append(b, text[at:]...)
+}
+
+// encodeOverlay writes the edited tree from its values alone.
+func encodeOverlay(t *tree, root *over, crlf bool, check *tree) (text []byte, ok bool) {
+	l := layout{eol: "\n", wide: isWide(t), colon: ": ", comma: ", "}
+	if crlf {
+		l.eol = "\r\n"
+	}
+	v := root.value(t)
+	if isInline(v) {
+		return nil, false
+	}
+	if t.nodes[1].style == flow {
+		l.json = true
+		text = l.flow(nil, v, 0)
+	} else {
+		text = l.block(nil, v, t.col)
+	}
+	if bytes.HasSuffix(t.text, []byte("\n")) {
+		text = append(text, l.eol...)
+	}
+	return text, check.parse(text, t.col) && check.equalValue(1, v)
+}
+
+// isWide tells whether most lists of the tree are indented under their key.
+func isWide(t *tree) bool {
+	if !t.wide {
+		return false
+	}
+	wide, compact := 0, 0
+	for i := range t.nodes {
+		p := &t.nodes[i]
+		if p.kind != mapping || p.style != block {
+			continue
+		}
+		for c := p.child; c != 0; c = t.nodes[c].next {
+			if v := &t.nodes[c]; v.kind == sequence && v.style == block {
+				if v.col > p.col {
+					wide++
+				} else {
+					compact++
+				}
+			}
+		}
+	}
+	return wide > compact
+}
+
+func (s *splicer) put(start, end int, text string) {
+	s.out = append(s.out, splice{start, end, text})
+}
+
+// lineStart gives the start of the line in which the offset is.
+func (s *splicer) lineStart(at int) int {
+	return bytes.LastIndexByte(s.t.text[:at], '\n') + 1
+}
+
+// eol gives where the line ends in which the offset is: at its CRLF or LF.
+func (s *splicer) eol(at int) int {
+	e := lineEnd(s.t.text, at)
+	if e > at && e < len(s.t.text) && s.t.text[e-1] == '\r' {
+		e--
+	}
+	return e
+}
+
+// next gives the start of the line after that in which the offset is.
+func (s *splicer) next(at int) int { return min(lineEnd(s.t.text, at)+1, len(s.t.text)) }
+
+// onOwnLine tells whether only spaces stand before the node's key or dash.
+func (s *splicer) onOwnLine(n int32, col int) bool {
+	at := int(s.t.nodes[n].key)
+	ls := s.lineStart(at)
+	return at-ls == col && skipSpaces(s.t.text, ls) == at
+}
+
+// change makes the changes to an entry of a block collection in column col.
+func (s *splicer) change(k *over, isMap bool, col int) {
+	v := &s.t.nodes[k.node]
+	if isMap && k.key != k.was {
+		s.put(int(v.key), int(v.keyEnd), s.mem.keep(s.l.key(s.mem.part(), k.key, false)))
+	}
+	switch {
+	case k.set:
+		s.replace(k, k.value(s.t), isMap, col)
+	case k.open && v.style == flow && v.child == 0 && len(k.kids) > 0:
+		s.replace(k, k.value(s.t), isMap, col)
+	case k.open && v.style == flow:
+		s.flow(k, false)
+	case k.open:
+		if live := slices.ContainsFunc(k.kids, func(k *over) bool { return !k.deleted && k.node != 0 }); !live {
+			s.replace(k, k.value(s.t), isMap, col)
+			return
+		}
+		s.block(k)
+	}
+}
+
+// replace writes another value behind a key or dash in column col.
+func (s *splicer) replace(k *over, val field.Value, isMap bool, col int) {
+	v := s.t.nodes[k.node]
+	behind := int(v.keyEnd)
+	if isMap {
+		behind++ // the colon
+	}
+	start, end := int(v.start), int(v.end)
+	sameLine := v.style == absent || bytes.IndexByte(s.t.text[behind:start], '\n') < 0
+	switch {
+	case isInline(val):
+		var text string
+		if _, isString := val.(string); isString {
+			text = s.mem.keep(s.l.scalar(s.mem.part(), val, v.style, false))
+		} else {
+			text = s.mem.keep(s.l.inline(s.mem.part(), val))
+		}
+		switch {
+		case v.style == absent:
+			s.put(behind, behind, " "+text)
+		case sameLine && (v.style == block || v.style == literal || v.style == folded):
+			s.put(start, s.eol(end), text)
+		case sameLine:
+			s.put(start, end, text)
+		default:
+			s.put(behind, behind, " "+text)
+			s.put(s.eol(behind), s.eol(end), "")
+		}
+	case isMap:
+		text := s.mem.keep(s.l.behindKey(s.mem.part(), val, col))
+		switch {
+		case v.style == absent:
+			s.put(s.eol(behind), s.eol(behind), text)
+		case v.style == literal || v.style == folded:
+			s.put(behind, s.eol(end), text)
+		case sameLine:
+			s.put(behind, end, "")
+			s.put(s.eol(end), s.eol(end), text)
+		default:
+			s.put(s.eol(behind), s.eol(end), text)
+		}
+	default:
+		s.put(behind, s.eol(end), s.mem.keep(s.l.item(append(s.mem.part(), ' '), val, col)))
+	}
+}
+
+// block makes the changes to a block collection of which something stays.
+func (s *splicer) block(o *over) {
+	v := s.t.nodes[o.node]
+	col, isMap := int(v.col), v.kind == mapping
+	bound := int(v.keyEnd) // above this, lines belong to others
+	// render gives a new entry with something before and behind it.
+	render := func(before string, k *over, behind string) string {
+		b := append(s.mem.part(), before...)
+		if isMap {
+			b = s.l.entry(b, k.key, k.value(s.t), col)
+		} else {
+			b = s.l.item(append(b, "- "...), k.value(s.t), col)
+		}
+		return s.mem.keep(append(b, behind...))
+	}
+	var news []*over
+	headless := false // what was first, on the line of a dash, is deleted
+	var last int32
+	for i, k := range o.kids {
+		if k.node == 0 {
+			news = append(news, k)
+			continue
+		}
+		n := s.t.nodes[k.node]
+		if len(news) == 0 && !k.deleted && !headless {
+			s.change(k, isMap, col)
+			bound, last = int(n.end), k.node
+			continue
+		}
+		own := s.onOwnLine(k.node, col)
+		if own && !headless {
+			at := s.lineStart(int(n.key))
+			if !k.deleted {
+				at = s.aboveComments(at, col, bound)
+			}
+			for _, x := range news {
+				s.put(at, at, render(spaces(col), x, s.l.eol))
+			}
+		} else if !k.deleted {
+			for _, x := range news {
+				s.put(int(n.key), int(n.key), render("", x, s.l.eol+spaces(col)))
+			}
+		}
+		if own && !headless || !k.deleted {
+			news = nil
+		}
+		switch {
+		case k.deleted && own && !headless:
+			s.put(s.lineStart(int(n.key)), s.next(int(n.end)), "")
+		case k.deleted && !headless:
+			headless = true
+			s.behead(o.kids[i:])
+		case k.deleted:
+		default:
+			headless = false
+			s.change(k, isMap, col)
+		}
+		bound, last = int(n.end), k.node
+	}
+	if last == 0 {
+		return
+	}
+	end := int(s.t.nodes[last].end)
+	for _, x := range news {
+		if at := lineEnd(s.t.text, end); at < len(s.t.text) {
+			s.put(at+1, at+1, render(spaces(col), x, s.l.eol))
+		} else {
+			s.put(at, at, render(s.l.eol+spaces(col), x, ""))
+		}
+	}
+}
+
+// behead deletes the first entries of a collection that starts on the line
+// of a dash; the next one takes their place there.
+func (s *splicer) behead(kids []*over) {
+	start := int(s.t.nodes[kids[0].node].key)
+	end := start
+	for _, k := range kids {
+		if k.node == 0 {
+			continue
+		}
+		if !k.deleted {
+			to := int(s.t.nodes[k.node].key)
+			// Comment lines between the two stay.
+			if i := bytes.IndexByte(s.t.text[s.eol(end):to], '#'); i >= 0 {
+				to = s.eol(end) + i
+			}
+			s.put(start, to, "")
+			return
+		}
+		end = int(s.t.nodes[k.node].end)
+	}
+}
+
+// aboveComments gives the start of the comment lines directly above a line,
+// which belong to it.
+func (s *splicer) aboveComments(at, col, bound int) int {
+	for at > 0 {
+		above := s.lineStart(at - 1)
+		q := skipSpaces(s.t.text, above)
+		if above <= bound || q-above != col || q >= at || s.t.text[q] != '#' {
+			break
+		}
+		at = above
+	}
+	return at
+}
+
+// flow makes the changes to a flow collection.
+func (s *splicer) flow(o *over, inJSON bool) {
+	v := s.t.nodes[o.node]
+	l := s.flowLayout(o.node, inJSON)
+	isMap := v.kind == mapping
+	live := slices.ContainsFunc(o.kids, func(k *over) bool { return k.node != 0 && !k.deleted })
+	if !live {
+		s.put(int(v.start), int(v.end), string(l.flow(nil, o.value(s.t), s.indentOf(int(v.start)))))
+		return
+	}
+	kidCol := 0 // of the lines of entries, in the pretty form
+	sep := l.comma
+	first := s.t.nodes[v.child]
+	if l.pretty {
+		kidCol = s.indentOf(int(first.key))
+		sep = "," + l.eol + spaces(kidCol)
+	}
+	render := func(k *over) string {
+		var b []byte
+		if isMap {
+			b = append(l.key(b, k.key, true), l.colon...)
+		}
+		return string(l.flow(b, k.value(s.t), kidCol))
+	}
+	lastKept := -1
+	for i, k := range o.kids {
+		if k.node != 0 && !k.deleted {
+			lastKept = i
+		}
+	}
+	keptEnd := int(s.t.nodes[o.kids[lastKept].node].end)
+	var news []*over
+	cut := keptEnd
+	for i, k := range o.kids {
+		if k.node == 0 {
+			news = append(news, k)
+			continue
+		}
+		n := s.t.nodes[k.node]
+		if i > lastKept {
+			cut = int(n.end)
+			continue
+		}
+		for _, x := range news {
+			s.put(int(n.key), int(n.key), render(x)+sep)
+		}
+		news = nil
+		if k.deleted {
+			s.put(int(n.key), int(s.t.nodes[n.next].key), "")
+			continue
+		}
+		if isMap && k.key != k.was {
+			s.put(int(n.key), int(n.keyEnd), string(l.key(nil, k.key, true)))
+		}
+		switch {
+		case k.set:
+			val := k.value(s.t)
+			var repl []byte
+			if _, isString := val.(string); isString {
+				repl = l.scalar(nil, val, n.style, true)
+			} else {
+				repl = l.flow(nil, val, kidCol)
+			}
+			s.put(int(n.start), int(n.end), string(repl))
+		case k.open:
+			s.flow(k, l.json)
+		}
+	}
+	if cut > keptEnd {
+		s.put(keptEnd, cut, "")
+	}
+	for _, x := range news {
+		s.put(cut, cut, sep+render(x))
+	}
+}
+
+// indentOf gives the indentation of the line in which the offset is.
+func (s *splicer) indentOf(at int) int {
+	ls := s.lineStart(at)
+	if ls == 0 {
+		return s.t.col
+	}
+	return skipSpaces(s.t.text, ls) - ls
+}
+
+// flowLayout learns from a flow collection how it is written.
+func (s *splicer) flowLayout(n int32, inJSON bool) layout {
+	l := s.l
+	l.colon, l.comma, l.json = ": ", ", ", inJSON
+	v := s.t.nodes[n]
+	// An empty collection or one of scalars says little: ask those around it.
+	seen := false
+	learn := func(n int32) {
+		v := s.t.nodes[n]
+		if v.kind == mapping && v.child != 0 && !seen {
+			k := s.t.nodes[v.child]
+			seen = true
+			l.json = s.t.text[k.key] == '"'
+			l.colon = ":"
+			if k.start > k.keyEnd+1 {
+				l.colon = ": "
+			}
+			if l.json && l.colon == ":" {
+				l.comma = ","
+			}
+		}
+		if k := s.t.nodes[v.child]; v.child != 0 && k.next != 0 {
+			between := s.t.text[k.end:s.t.nodes[k.next].key]
+			if bytes.IndexByte(between, '\n') < 0 {
+				l.comma = string(bytes.TrimLeft(between, " \t"))
+			}
+		}
+	}
+	if s.t.nodes[1].style == flow {
+		learn(1)
+		seen = false
+	}
+	if v.child != 0 {
+		learn(n)
+	}
+	l.json = l.json || inJSON
+	ask := n
+	if v.child == 0 && s.t.nodes[1].style == flow {
+		ask = 1
+	}
+	a := s.t.nodes[ask]
+	if k := s.t.nodes[a.child]; a.child != 0 && bytes.IndexByte(s.t.text[a.start:k.key], '\n') >= 0 {
+		l.pretty = true
+		l.step = max(s.indentOf(int(k.key))-s.indentOf(int(a.start)), 0)
+		if strings.TrimSpace(l.comma) != "," {
+			l.comma = ", "
+		}
+	}
+	return l
+}

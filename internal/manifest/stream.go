@@ -1,0 +1,544 @@
+package manifest
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// A Stream is a whole input: a ResourceList, a stream of documents or a List.
+type Stream struct {
+	name string
+	in   []byte
+	info textInfo
+
+	objects []*Object
+	slab    []Object
+	config  *Object
+	isList  bool        // a ResourceList
+	results resultsText // where results go
+	splices []splice    // what replaces parts of the input besides objects
+	beside  []splice    // objects that were added or removed
+
+	// The tree that was used last, and the one that checks edits.
+	tree   tree
+	treeOf *Object
+	slow   *yaml.Node // of treeOf, where its text is not plain: for line numbers
+	check  tree
+
+	overs   overs   // of the object being edited
+	scratch scratch // for its text
+
+	// How many documents, Lists and items the scanner refused, for tests.
+	slowDocs, slowItems int
+
+	lineAt, lineNo int // the last place asked for: lines are counted from there
+}
+
+// A splice is a text that replaces a part of another.
+type splice struct {
+	start, end int
+	text       string
+}
+
+// Read splits the input into its objects. The name ("<stdin>" or a path)
+// stands in messages. The input must never be changed afterwards: the stream
+// and what is decoded from it refer to it. Input without any object is an error; an empty list is not.
+func Read(name string, input []byte) (s *Stream, err error) {
+	s = &Stream{name: name, in: input, lineNo: 1}
+	defer func() {
+		if p := recover(); p != nil {
+			s, err = nil, &Error{File: name, Err: fmt.Errorf("cannot be read: %v", p)}
+		}
+	}()
+	if len(input) > math.MaxInt32-16 {
+		return nil, &Error{File: name, Err: errors.New("must be smaller than 2 GiB")}
+	}
+	var at int
+	if s.info, at, err = checkText(input); err != nil {
+		return nil, s.errorAt(at, err)
+	}
+	if err := s.documents(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Stream) errorAt(at int, err error) *Error {
+	return &Error{File: s.name, Line: s.line(at), Err: err}
+}
+
+// line gives the number of the line in which the offset is.
+func (s *Stream) line(at int) int {
+	at = min(at, len(s.in))
+	feed := []byte("\n")
+	if at < s.lineAt {
+		s.lineNo -= bytes.Count(s.in[at:s.lineAt], feed)
+	} else {
+		s.lineNo += bytes.Count(s.in[s.lineAt:at], feed)
+	}
+	s.lineAt = at
+	return s.lineNo
+}
+
+// documents goes through the documents of the input.
+func (s *Stream) documents() error {
+	p := s.info.start
+	sc := scanner{in: s.in, stack: make([]frame, 0, 32)}
+	info := newDocInfo()
+	found := false
+	for {
+		start, ok := s.nextDocument(p)
+		if !ok {
+			break
+		}
+		if s.isList {
+			return s.errorAt(start, errors.New("nothing may follow a ResourceList in its stream, and another document does"))
+		}
+		info.reset()
+		end, ok := s.skim(&sc, start, &info)
+		if !ok {
+			end = s.documentEnd(start)
+			info.reset()
+			empty, err := s.slowDocument(start, end, &info)
+			if err != nil {
+				return err
+			}
+			if empty {
+				p = end
+				continue
+			}
+			s.slowDocs++
+		}
+		if err := s.addDocument(&info, end, found); err != nil {
+			return err
+		}
+		found = true
+		p = end
+	}
+	if !found {
+		return &Error{File: s.name, Err: errors.New("input must have at least one object, and is empty")}
+	}
+	return nil
+}
+
+// nextDocument gives the offset of the line with the first content from p on
+// (which is at the start of a line or behind a document); ok is false where
+// there is none. A document that starts on the line of its marker, or with
+// directives, starts there.
+func (s *Stream) nextDocument(p int) (int, bool) {
+	in := s.in
+	for p < len(in) {
+		q := p
+		for q < len(in) && (in[q] == ' ' || in[q] == '\t') {
+			q++
+		}
+		switch {
+		case atBreak(in, q) || in[q] == '#':
+		case q == p && isMarker(in, p):
+			r := skipSpaces(in, p+3)
+			if !atBreak(in, r) && in[r] != '#' {
+				return p, true
+			}
+		default:
+			return p, true
+		}
+		p = lineEnd(in, q) + 1
+	}
+	return p, false
+}
+
+// skim has the scanner read the document that starts at p.
+func (s *Stream) skim(sc *scanner, p int, info *docInfo) (end int, ok bool) {
+	sc.rec, sc.why = info, ""
+	in := s.in
+	q := skipSpaces(in, p)
+	if in[q] == '{' {
+		if end, ok = sc.flow(q, 0, 0, info); ok {
+			end, ok = s.endOfFlow(end)
+		}
+		return end, ok && s.oddFrom(p) >= end
+	}
+	if in[p] == '%' || isMarker(in, p) {
+		return p, false
+	}
+	return s.skimBlock(sc, q, q-p)
+}
+
+// skimBlock skims a block mapping. An item of its list that the scanner
+// refuses is stepped over with the full parser's help.
+func (s *Stream) skimBlock(sc *scanner, p, col int) (end int, ok bool) {
+	sc.odd = s.oddFrom(p)
+	for end, ok = sc.scan(p, col); !ok; end, ok = sc.run(p, col, true) {
+		if p, ok = s.stepOver(sc.in, sc.rec); !ok {
+			return p, false
+		}
+		s.slowItems++
+		sc.odd = s.oddFrom(p)
+	}
+	return end, ok
+}
+
+// oddFrom gives the first odd line break from p on.
+func (s *Stream) oddFrom(p int) int {
+	if i, _ := slices.BinarySearch(s.info.odd, p); i < len(s.info.odd) {
+		return s.info.odd[i]
+	}
+	return math.MaxInt
+}
+
+// stepOver finds the end of the last item of a block list. A line that starts
+// no deeper than the item's dash ends it, if the lines up to there are an item
+// in the eyes of the full parser: only a quoted scalar or a flow collection
+// may have such lines, and would then not be closed.
+func (s *Stream) stepOver(in []byte, info *docInfo) (end int, ok bool) {
+	if len(info.list) == 0 || info.items.col < 0 {
+		return 0, false
+	}
+	it := &info.list[len(info.list)-1]
+	if it.end >= 0 {
+		return 0, false
+	}
+	start := it.dash - info.items.col
+	p := start
+	key := spaces(info.col) + "items:\n"
+	for range 8 {
+		p = itemEnd(in, p, info.items.col)
+		root, err := s.parseYAML(append([]byte(key), in[start:p]...), start)
+		if err != nil || root == nil {
+			continue
+		}
+		if len(root.Content) != 2 {
+			return 0, false
+		}
+		seq := root.Content[1]
+		if seq.Kind != yaml.SequenceNode || len(seq.Content) != 1 || seq.Style != 0 || seq.Anchor != "" {
+			return 0, false
+		}
+		at := newPlacer(in[:p], start, 0)
+		at.lines = append([]int{start}, at.lines...) // the key's
+		n := seq.Content[0]
+		*it = docInfo{dash: it.dash, start: at.offset(n), col: n.Column - 1, end: p, notMapping: n.Kind != yaml.MappingNode}
+		if it.flow = n.Style&yaml.FlowStyle != 0; it.flow {
+			it.end = looseFlowEnd(in[:p], it.start)
+		}
+		return p, it.notMapping || s.noteKind(n, at, it) == nil
+	}
+	return 0, false
+}
+
+// itemEnd gives the start of the next line that is no deeper than the dash
+// of an item which starts in the line at p.
+func itemEnd(in []byte, p, col int) int {
+	for {
+		p = lineEnd(in, p) + 1
+		if p >= len(in) {
+			return len(in)
+		}
+		q := skipSpaces(in, p)
+		if q-p <= col && !atBreak(in, q) && in[q] != '#' {
+			return p
+		}
+	}
+}
+
+// endOfFlow checks what follows a document in flow style: white space and
+// comments up to the next marker, the end, or, as tools concatenate JSON,
+// the next brace.
+func (s *Stream) endOfFlow(p int) (int, bool) {
+	in := s.in
+	sol := false // at the start of a line
+	for p < len(in) {
+		if sol && isMarker(in, p) {
+			return p, true
+		}
+		q := p
+		for q < len(in) && (in[q] == ' ' || in[q] == '\t') {
+			q++
+		}
+		switch {
+		case atBreak(in, q):
+		case in[q] == '#' && (sol || q > p):
+			q = lineEnd(in, q)
+		case in[q] == '{':
+			return q, true
+		default:
+			return q, false
+		}
+		if q >= len(in) {
+			return q, true
+		}
+		p, sol = lineEnd(in, q)+1, true
+	}
+	return p, true
+}
+
+// documentEnd gives the offset of the marker that ends the document which
+// starts at p, or the end of the input.
+func (s *Stream) documentEnd(p int) int {
+	in := s.in
+	directives := in[p] == '%'
+	for first := true; p < len(in); first = false {
+		if !first && isMarker(in, p) {
+			if !directives || in[p] == '.' {
+				return p
+			}
+			directives = false // this one ends the directives
+		}
+		p = lineEnd(in, p) + 1
+	}
+	return len(in)
+}
+
+// addDocument adds the objects of a document.
+func (s *Stream) addDocument(info *docInfo, end int, found bool) error {
+	kind, api := s.kindOf(info), s.apiOf(info)
+	if kind == "ResourceList" && (strings.HasPrefix(api, "config.kubernetes.io/") || api == "") {
+		if found {
+			return s.errorAt(info.start, errors.New("a ResourceList must be alone in its stream, and other documents come before it"))
+		}
+		return s.addResourceList(info, end)
+	}
+	return s.addObject(info, end, "", "")
+}
+
+func (s *Stream) addResourceList(info *docInfo, end int) error {
+	s.isList = true
+	if info.items.keyEnd == 0 {
+		return s.errorAt(info.start, fmt.Errorf("ResourceList: `items` must be there, if only as an empty list"))
+	}
+	s.noteResults(info)
+	if c := info.functionConfig; c.keyEnd != 0 && c.start != 0 {
+		o, err := s.configObject(c)
+		if err != nil {
+			return err
+		}
+		s.config = o
+	}
+	return s.addItems(info, "ResourceList", "", "")
+}
+
+// addItems adds the items of a list.
+func (s *Stream) addItems(info *docInfo, list, itemAPI, itemKind string) error {
+	if info.items.start != 0 && len(info.list) == 0 && !s.isEmptyList(info.items) {
+		return s.errorAt(info.items.start, fmt.Errorf("%s: `items` must be a list", list))
+	}
+	items := info.list
+	for i := range items {
+		it := &items[i]
+		if it.notMapping {
+			return s.errorAt(it.start, fmt.Errorf("%s: `items[%d]` must be a mapping", list, i))
+		}
+		if err := s.addObject(it, it.end, itemAPI, itemKind); err != nil {
+			return inItem(i, list+": ", err)
+		}
+	}
+	return nil
+}
+
+// isEmptyList tells whether the value is [] or null.
+func (s *Stream) isEmptyList(e entry) bool {
+	v := s.in[e.start:max(e.start, e.end)]
+	return len(bytes.Trim(v, "[] \t\r\n")) == 0 && len(v) > 0 && v[0] == '[' || isNullText(string(bytes.TrimSpace(v)))
+}
+
+// addObject adds an object or, where it is a List, its items.
+func (s *Stream) addObject(info *docInfo, end int, api, kind string) error {
+	if info.hasKind {
+		kind = s.kindOf(info)
+	}
+	if info.hasAPI {
+		api = s.apiOf(info)
+	}
+	if strings.HasSuffix(kind, "List") {
+		done, err := s.addList(info, end, api, kind)
+		if done || err != nil {
+			return err
+		}
+	}
+	if len(s.slab) == cap(s.slab) {
+		s.slab = make([]Object, 0, min(max(64, len(s.objects)), 4096))
+	}
+	s.slab = append(s.slab, Object{
+		stream: s, start: info.start, end: end, col: info.col,
+		apiVersion: api, kind: kind,
+	})
+	if slow := info.slow; slow != nil {
+		o := &s.slab[len(s.slab)-1]
+		o.shared, o.node = slow.shared, slow.node
+	}
+	s.objects = append(s.objects, &s.slab[len(s.slab)-1])
+	return nil
+}
+
+// addList adds the items of a List (done), unless it is an object whose kind
+// only looks like one.
+func (s *Stream) addList(info *docInfo, end int, api, kind string) (done bool, err error) {
+	in := s.in[:end]
+	doc := newDocInfo()
+	list := &doc
+	sc := scanner{in: in, stack: make([]frame, 0, 32), rec: list}
+	var ok bool
+	if info.flow {
+		_, ok = sc.flow(info.start, 0, 0, list)
+		ok = ok && !s.hasOdd(info.start, end)
+	} else {
+		_, ok = s.skimBlock(&sc, info.start, info.col)
+	}
+	if !ok {
+		list.reset()
+		s.slowDocs++
+		if err := s.slowInfo(info.start, end, info.col, list); err != nil {
+			return false, err
+		}
+	}
+	exact := kind == "List"
+	if !exact && (list.items.keyEnd == 0 || len(list.list) == 0 || slices.ContainsFunc(list.list, func(d docInfo) bool { return d.notMapping })) {
+		return false, nil
+	}
+	if list.items.keyEnd == 0 {
+		return false, s.errorAt(info.start, fmt.Errorf("%s: `items` must be there, if only as an empty list", kind))
+	}
+	itemAPI, itemKind := "", ""
+	if !exact {
+		itemAPI, itemKind = api, strings.TrimSuffix(kind, "List")
+	}
+	return true, s.addItems(list, kind, itemAPI, itemKind)
+}
+
+func (s *Stream) hasOdd(start, end int) bool {
+	return s.oddFrom(start) < end
+}
+
+func (s *Stream) kindOf(d *docInfo) string {
+	if d.slow != nil && d.slow.kind != "" {
+		return d.slow.kind
+	}
+	return s.text(d.kind)
+}
+
+func (s *Stream) apiOf(d *docInfo) string {
+	if d.slow != nil && d.slow.apiVersion != "" {
+		return d.slow.apiVersion
+	}
+	return s.text(d.apiVersion)
+}
+
+func (s *Stream) text(sp span) string {
+	t := view(s.in[sp.start:sp.end])
+	if isNullText(t) {
+		return ""
+	}
+	return t
+}
+
+// configObject makes an object of the functionConfig.
+func (s *Stream) configObject(e entry) (*Object, error) {
+	v := s.in[e.start:e.end]
+	if isNullText(string(v)) {
+		return nil, nil
+	}
+	o := &Object{stream: s, start: e.start, end: e.end, col: max(e.col, 0)}
+	if e.col >= 0 && v[len(v)-1] != '\n' {
+		o.end = min(lineEnd(s.in, e.end)+1, len(s.in))
+	}
+	if e.col < 0 && v[0] != '{' || v[0] == '-' && isBlank(v, 1) {
+		return nil, s.errorAt(e.start, errors.New("ResourceList: `functionConfig` must be a mapping"))
+	}
+	o.isConfig = true
+	var m struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if _, err := o.Decode(nil, &m); err != nil {
+		return nil, err
+	}
+	o.apiVersion, o.kind = m.APIVersion, m.Kind
+	return o, nil
+}
+
+// Name gives the name that was given to Read.
+func (s *Stream) Name() string { return s.name }
+
+// Objects gives all objects in order, those of nested Lists too, without the
+// functionConfig.
+func (s *Stream) Objects() []*Object { return s.objects }
+
+// IsResourceList tells whether the input is a KRM function's.
+func (s *Stream) IsResourceList() bool { return s.isList }
+
+// FunctionConfig gives the ResourceList's functionConfig; nil where it has none.
+func (s *Stream) FunctionConfig() *Object { return s.config }
+
+// Changed tells whether WriteTo would write something else than the input.
+func (s *Stream) Changed() bool {
+	return len(s.splices)+len(s.beside) > 0 || slices.ContainsFunc(s.objects, (*Object).Changed)
+}
+
+// WriteTo writes the stream in the shape in which it came: what was not
+// changed straight from the input.
+func (s *Stream) WriteTo(w io.Writer) (int64, error) {
+	if len(s.in) > usualPipe {
+		widenPipe(w)
+	}
+	b := bufio.NewWriterSize(w, min(usualPipe, 2*len(s.in)))
+	var total int64
+	put := func(n int, err error) error {
+		total += int64(n)
+		return err
+	}
+	at := 0
+	for _, c := range s.allSplices() {
+		if err := put(b.Write(s.in[at:c.start])); err != nil {
+			return total, err
+		}
+		if err := put(b.WriteString(c.text)); err != nil {
+			return total, err
+		}
+		at = c.end
+	}
+	if err := put(b.Write(s.in[at:])); err != nil {
+		return total, err
+	}
+	return total, b.Flush()
+}
+
+// allSplices gives what replaces parts of the input, in order.
+func (s *Stream) allSplices() []splice {
+	all := slices.Clone(s.splices)
+	for _, o := range s.objects {
+		switch {
+		case !o.changed:
+		case o.patch != nil:
+			for _, c := range o.patch {
+				all = append(all, splice{o.start + c.start, o.start + c.end, c.text})
+			}
+		default:
+			all = append(all, splice{o.start, o.end, string(o.text)})
+		}
+	}
+	all = append(all, s.beside...) // behind what is added to the object at hand
+	slices.SortStableFunc(all, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
+	return all
+}
+
+// AddResults appends to the results of the ResourceList; those that came in
+// stay, and one that is among them is not added again, so that a second run
+// gives the same list. It must be called on a ResourceList only, and once.
+func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
+	if !s.isList {
+		return &Error{File: s.name, Err: errors.New("results can be added to a ResourceList only")}
+	}
+	return s.addResults(results)
+}

@@ -1,0 +1,396 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+func names(s *Stream) string {
+	var b strings.Builder
+	for _, o := range s.Objects() {
+		fmt.Fprintf(&b, "%s %s@%d;", o.APIVersion(), o, o.Line())
+	}
+	return b.String()
+}
+
+func TestObjectsAreFoundInEveryShape(t *testing.T) {
+	for _, tt := range []struct{ name, in, want string }{
+		{"one document", "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n", "v1 Pod a@1;"},
+		{"a stream", "# c\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\n--- # d\n\n---\nkind: B\n...\n---\n{\"kind\":\"C\"}\n", "v1 Pod b/a@3; B@9; C@12;"},
+		{"a byte order mark and CRLF", "\ufeffkind: A\r\n---\r\nkind: B\r\nmetadata:\r\n  name: c\r\n", " A@1; B c@3;"},
+		{"a List", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: a}\n- kind: B\n", "v1 Pod a@4; B@7;"},
+		{"nested Lists", "kind: List\nitems:\n- kind: List\n  items:\n  - kind: A\n  - kind: List\n    items:\n      - {kind: B}\n- kind: C\n", " A@5; B@8; C@9;"},
+		{"a typed list names its items", "apiVersion: apps/v1\nkind: DeploymentList\nitems:\n- metadata:\n    name: a\n", "apps/v1 Deployment a@4;"},
+		{"an object that only sounds like a list", "kind: AllowList\nitems: [a, b]\n---\nkind: BlockList\nspec: {}\n", " AllowList@1; BlockList@4;"},
+		{"a ResourceList with a nested List", "apiVersion: config.kubernetes.io/v1beta1\nkind: ResourceList\nitems:\n- kind: List\n  items:\n  - kind: A\n- kind: B\nfunctionConfig:\n  kind: C\n", " A@6; B@7;"},
+		{"an empty ResourceList", "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n", ""},
+		{"compact JSON", `{"apiVersion":"v1","kind":"List","items":[{"kind":"A","metadata":{"name":"b"}},{"kind":"List","items":[{"kind":"C"}]}]}`, " A b@1; C@1;"},
+		{"pretty JSON with tabs", "{\n\t\"kind\": \"List\",\n\t\"items\": [\n\t\t{\n\t\t\t\"kind\": \"A\"\n\t\t}\n\t]\n}\n", " A@4;"},
+		{"JSON documents one after the other", "{\"kind\":\"A\"}\n{\"kind\":\"B\"} {\"kind\":\"C\"}\n", " A@1; B@2; C@2;"},
+		{"a slow list", "kind: List\nitems:\n- kind: A\n  a: &x {b: c}\n  d: *x\n# c\n- # e\n  kind: B\n-\n  kind: !!str C\n", " A@3; B@8; C@10;"},
+		{"an item with a quoted scalar that looks like items", "kind: List\nitems:\n- kind: A\n  a: &x \"\n- kind: B\nkind: C\"\n  b: *x\n- kind: D\n", " A@3; D@8;"},
+		{"odd line breaks in an item", "kind: List\nitems:\n- kind: A\n  a: \"\u2028\"\n  b: |\n    - c\n- kind: D\n", " A@3; D@7;"},
+		{"a slow list in flow style", "kind: List\nitems: [{kind: A, a: &x [1]}, # c\n  {kind: \"B}\", d: 'e]'},\n]\n", " A@2; B}@3;"},
+		{"the kind in a merged mapping", "x: &x {kind: A}\n<<: *x\n", " A@1;"},
+		{"a document on the line of its marker", "--- {kind: A}\n--- !!map\nkind: B\n", " A@1; B@2;"},
+		{"directives", "%YAML 1.1\n---\nkind: A\n---\nkind: B\n", " A@3; B@5;"},
+		{"odd line breaks", "kind: A\na: \"\u2028\"\n---\nkind: B\n", " A@1; B@4;"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := mustRead(t, []byte(tt.in))
+			if got := names(s); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+			if out := string(output(t, s)); out != tt.in || s.Changed() {
+				t.Errorf("an unchanged stream comes back as %q", out)
+			}
+		})
+	}
+}
+
+func TestBrokenInputIsOneClearError(t *testing.T) {
+	const rl = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+	for _, tt := range []struct{ name, in, want string }{
+		{"nothing", "", "in: input must have at least one object, and is empty"},
+		{"only comments", "# a\n---\n\n...\n", "in: input must have at least one object, and is empty"},
+		{"NUL", "a: b\nc: \x00\n", "in:2: must be text, and has a NUL byte here"},
+		{"UTF-16", "\xff\xfea\x00", "in:1: must be UTF-8 text, and is UTF-16 or UTF-32: convert it, for example with iconv -t UTF-8"},
+		{"Latin-1", "a: b\n\nc: \xe9\n", "in:3: must be UTF-8 text, and has the byte 0xe9 here, which is none"},
+		{"a control character", "a: \x1b\n", "in:1: must be text, and has the control character 0x1b here"},
+		{"broken YAML", "kind: A\n---\na: b\n  c: [\n", "in:4: invalid YAML: "},
+		{"no object", "kind: A\n---\n- a\n", "in:3: a document must be a Kubernetes object, which is a mapping, not a list"},
+		{"a scalar", "a\n", "in:1: a document must be a Kubernetes object, which is a mapping, not \"a\""},
+		{"no items", rl, "in:1: ResourceList: `items` must be there, if only as an empty list"},
+		{"items of a wrong type", rl + "items: 3\n", "in:3: ResourceList: `items` must be a list"},
+		{"items as a mapping", rl + "items:\n  a: b\n", "in:4: ResourceList: `items` must be a list"},
+		{"items as a mapping in flow style", rl + "items: {a: b}\n", "in:3: ResourceList: `items` must be a list"},
+		{"an item that is no mapping", rl + "items:\n- kind: A\n- b\n", "in:5: ResourceList: `items[1]` must be a mapping"},
+		{"an item that is no mapping in JSON", `{"kind":"List","items":[{"kind":"A"},3]}`, "in:1: List: `items[1]` must be a mapping"},
+		{"a nested item that is no mapping", "kind: List\nitems:\n- kind: List\n  items:\n  - []\n", "in:5: List: `items[0]`: List: `items[0]` must be a mapping"},
+		{"a List without items", "kind: List\n", "in:1: List: `items` must be there, if only as an empty list"},
+		{"more behind a ResourceList", rl + "items: []\n---\nkind: A\n", "in:5: nothing may follow a ResourceList in its stream, and another document does"},
+		{"more before a ResourceList", "kind: A\n---\n" + rl + "items: []\n", "in:3: a ResourceList must be alone in its stream, and other documents come before it"},
+		{"a kind twice", "kind: A\nkind: B\n", "in:2: key \"kind\" must stand only once in its mapping, and is here again"},
+		{"a kind twice in an item", "kind: List\nitems:\n- kind: A\n  a: b\n  kind: B\n", "in:5: `items[0]`: key \"kind\" must stand only once in its mapping, and is here again"},
+		{"a kind of a wrong type", "kind: [A]\n", "in:1: `kind` must be a string, not a list"},
+		{"items as an alias", "x: &x []\nkind: List\nitems: *x\n", "in:3: `items` must be written out, not the alias *x"},
+		{"a functionConfig of a wrong type", rl + "items: []\nfunctionConfig: a\n", "in:4: ResourceList: `functionConfig` must be a mapping"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Read("in", []byte(tt.in))
+			var e *Error
+			if err == nil || !errors.As(err, &e) || !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("got  %v\nwant %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestTheFunctionConfigIsAnObjectOfItsOwn(t *testing.T) {
+	for _, in := range []string{
+		"kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems: []\nfunctionConfig:\n  # c\n  apiVersion: a/v1\n  kind: B\n  spec:\n    port: 1\n",
+		"kind: ResourceList\napiVersion: config.kubernetes.io/v1\nfunctionConfig: {apiVersion: a/v1, kind: B, spec: {port: 1}}\nitems: []\n",
+		`{"kind":"ResourceList","apiVersion":"config.kubernetes.io/v1","functionConfig":{"apiVersion":"a/v1","kind":"B","spec":{"port":1}},"items":[]}`,
+		"kind: ResourceList\napiVersion: config.kubernetes.io/v1\nfunctionConfig:\n  apiVersion: &a a/v1\n  kind: B\n  spec:\n    port: 1\n# c\nitems: []\n",
+	} {
+		s := mustRead(t, []byte(in))
+		c := s.FunctionConfig()
+		if c == nil || c.Kind() != "B" || c.APIVersion() != "a/v1" || !s.IsResourceList() {
+			t.Fatalf("%s: functionConfig %+v", in, c)
+		}
+		var spec struct {
+			Port int `json:"port"`
+		}
+		if found, err := c.DecodeStrict(field.NewPath("spec"), &spec); err != nil || !found || spec.Port != 1 {
+			t.Errorf("%s: spec %+v %v", in, spec, err)
+		}
+	}
+	for _, in := range []string{"functionConfig:\n", "functionConfig: null\n", ""} {
+		s := mustRead(t, []byte("kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems: []\n"+in))
+		if s.FunctionConfig() != nil {
+			t.Errorf("%q: there is no functionConfig", in)
+		}
+	}
+}
+
+func TestResultsAreAppended(t *testing.T) {
+	const head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+	results := []field.Map{{{Key: "message", Value: "a: b"}, {Key: "file", Value: field.Map{{Key: "index", Value: 0}}}}, {{Key: "message", Value: "c"}}}
+	for _, tt := range []struct{ name, in, want string }{
+		{"none before", head + "items: []\n", head + "items: []\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c\n"},
+		{"indented lists", head + "items:\n  - kind: A\n", head + "items:\n  - kind: A\nresults:\n  - message: \"a: b\"\n    file:\n      index: 0\n  - message: c\n"},
+		{"some before", head + "results:\n- message: z # y\n# x\nitems: []\n", head + "results:\n- message: z # y\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c\n# x\nitems: []\n"},
+		{"an empty list before", head + "items: []\nresults: []", head + "items: []\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c"},
+		{"null before", head + "items: []\nresults:\n", head + "items: []\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c\n"},
+		{"no last line end", head + "items: []", head + "items: []\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c\n"},
+		{"anchors", head + "items:\n- kind: &a A\n  b: *a\nfunctionConfig:\n  c: |\n    d\n", head + "items:\n- kind: &a A\n  b: *a\nfunctionConfig:\n  c: |\n    d\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c\n"},
+		{"compact JSON", `{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[]}`, `{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[],"results":[{"message":"a: b","file":{"index":0}},{"message":"c"}]}`},
+		{"compact JSON, some before", `{"apiVersion":"config.kubernetes.io/v1","results":[{"message":"z"}],"kind":"ResourceList","items":[]}`, `{"apiVersion":"config.kubernetes.io/v1","results":[{"message":"z"},{"message":"a: b","file":{"index":0}},{"message":"c"}],"kind":"ResourceList","items":[]}`},
+		{"pretty JSON", "{\n  \"apiVersion\": \"config.kubernetes.io/v1\",\n  \"kind\": \"ResourceList\",\n  \"items\": []\n}\n",
+			"{\n  \"apiVersion\": \"config.kubernetes.io/v1\",\n  \"kind\": \"ResourceList\",\n  \"items\": [],\n  \"results\": [\n    {\n      \"message\": \"a: b\",\n      \"file\": {\n        \"index\": 0\n      }\n    },\n    {\n      \"message\": \"c\"\n    }\n  ]\n}\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := mustRead(t, []byte(tt.in))
+			if err := s.AddResults(slices.Values(results)); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(output(t, s)); got != tt.want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, tt.want)
+			}
+		})
+	}
+	if err := mustRead(t, []byte("kind: A\n")).AddResults(slices.Values(results)); err == nil {
+		t.Error("a plain stream has no results")
+	}
+}
+
+func TestAnUnusualItemIsNoReasonToParseTheWholeList(t *testing.T) {
+	const in = "kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems:\n- kind: A\n- kind: B\n  a: &x {b: c}\n  d: *x\n- kind: C\n  e: !!str f\nfunctionConfig:\n  kind: D\n"
+	s := mustRead(t, []byte(in))
+	if got, want := names(s), " A@4; B@5; C@8;"; got != want || s.slowDocs != 0 || s.slowItems != 2 || s.FunctionConfig() == nil {
+		t.Errorf("got %s, %d documents and %d items by the full parser", got, s.slowDocs, s.slowItems)
+	}
+	if err := s.Objects()[1].Apply([]field.Edit{set("d.b", 1)}); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Replace(in, "a: &x {b: c}\n  d: *x", "a: {b: c}\n  d: {b: 1}", 1)
+	if got := string(output(t, s)); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestWhatSharesAnAnchorMustNotBeEdited(t *testing.T) {
+	const in = "kind: List\nitems:\n- kind: A\n  a: &x {b: c}\n- kind: B\n  a: *x\n- kind: C\n  a: d\n"
+	s := mustRead(t, []byte(in))
+	for _, o := range s.Objects()[:2] {
+		var v string
+		if found, err := o.Decode(path("a.b"), &v); err != nil || !found || v != "c" {
+			t.Errorf("%v: decoding must see through the alias: %q, %v", o, v, err)
+		}
+		err := o.Apply([]field.Edit{set("a.b", "x")})
+		if err == nil || !strings.Contains(err.Error(), `shares the anchor "x"`) {
+			t.Errorf("%v: %v", o, err)
+		}
+	}
+	if err := s.Objects()[2].Apply([]field.Edit{set("a", "x")}); err != nil {
+		t.Error(err)
+	}
+	if got, want := string(output(t, s)), strings.Replace(in, "a: d", "a: x", 1); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestInputIsReadInChunks(t *testing.T) {
+	for _, n := range []int{0, 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 300_000, 20 << 20} {
+		in := strings.Repeat("abcdefg\n", n/8+1)[:n]
+		got, err := ReadInput(iotest.HalfReader(strings.NewReader(in)))
+		if err != nil || string(got) != in {
+			t.Errorf("%d bytes come back as %d: %v", n, len(got), err)
+		}
+	}
+	if _, err := ReadInput(iotest.ErrReader(errors.New("broken"))); err == nil {
+		t.Error("an error of the reader must come back")
+	}
+}
+
+func TestPodTemplatesAreFoundByGroupAndKind(t *testing.T) {
+	custom := []CustomTemplate{{Group: "example.com", Kind: "Thing", Path: path("spec.worker.pod")}, {Group: "example.com", Kind: "Podlike", Path: nil}}
+	for _, tt := range []struct{ in, want string }{
+		{"{apiVersion: v1, kind: Pod, spec: {}}", " false;"},
+		{"{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {}}}}", "spec.template false;"},
+		{"{apiVersion: apps/v1beta2, kind: Deployment, spec: {}}", ""},
+		{"{apiVersion: other/v1, kind: Deployment, spec: {template: {spec: {}}}}", ""},
+		{"{apiVersion: batch/v1, kind: CronJob, spec: {jobTemplate: {spec: {template: {}}}}}", "spec.jobTemplate.spec.template true;"},
+		{"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: [{template: {spec: {template: {}}}}, {}, {template: {spec: {template: {a: b}}}}]}}",
+			"spec.replicatedJobs[0].template.spec.template true;spec.replicatedJobs[2].template.spec.template true;"},
+		{"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {leaderWorkerTemplate: {workerTemplate: {spec: {}}}}}", "spec.leaderWorkerTemplate.workerTemplate false;"},
+		{"{apiVersion: serving.knative.dev/v1, kind: Service, spec: {template: {}}}", "spec.template false;"},
+		{"{apiVersion: v1, kind: Service, spec: {template: {}}}", ""},
+		{"{apiVersion: example.com/v1, kind: Thing, spec: {worker: {pod: {}}}}", "spec.worker.pod false;"},
+		{"{apiVersion: example.com/v1, kind: Podlike, spec: {}}", " false;"},
+	} {
+		o := mustRead(t, []byte(tt.in)).Objects()[0]
+		refs, err := o.PodTemplates(custom)
+		got := ""
+		for _, r := range refs {
+			got += fmt.Sprintf("%s %v;", r.Path, r.JobLike)
+		}
+		if err != nil || got != tt.want {
+			t.Errorf("%s: got %q %v, want %q", tt.in, got, err, tt.want)
+		}
+		if may, _ := o.MayHoldPodTemplate(custom); !may && got != "" {
+			t.Errorf("%s: is said to hold none", tt.in)
+		}
+	}
+	_, err := mustRead(t, []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\nspec:\n  template: x\n")).Objects()[0].PodTemplates(nil)
+	if err == nil || err.Error() != "<stdin>:6: Deployment a: `spec.template`: must be a mapping, not the string \"x\"" {
+		t.Errorf("a template of a wrong type: %v", err)
+	}
+}
+
+func TestPodTemplatesOfUnknownKindsAreFoundByTheirProbes(t *testing.T) {
+	for _, tt := range []struct {
+		in, want string
+		found    bool
+	}{
+		{"{apiVersion: x.io/v1, kind: X, spec: {a: {template: {spec: {containers: [{name: a}, {livenessProbe: {grpc: {port: 1}}}]}}}}}", "spec.a.template", true},
+		{"{apiVersion: x.io/v1, kind: X, spec: {a: [1, {b: {containers: [{lifecycle: {preStop: {httpGet: {port: 1}}}}]}}]}}", "spec.a[1].b", true},
+		{"{apiVersion: x.io/v1, kind: X, spec: {containers: [{name: a}]}}", "", false},
+		{"{apiVersion: x.io/v1, kind: X, spec: {containers: {livenessProbe: {}}}}", "", false},
+	} {
+		o := mustRead(t, []byte(tt.in)).Objects()[0]
+		if may, known := o.MayHoldPodTemplate(nil); !may || known {
+			t.Errorf("%s: may hold %v, known %v", tt.in, may, known)
+		}
+		p, found := o.FindPodTemplate()
+		if p.String() != tt.want || found != tt.found {
+			t.Errorf("%s: got %q %v", tt.in, p, found)
+		}
+	}
+	o := mustRead(t, []byte("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {containers: []}}")).Objects()[0]
+	if may, _ := o.MayHoldPodTemplate(nil); may {
+		t.Error("a CRD holds no pod template")
+	}
+}
+
+type embedded struct {
+	Exec *struct{ Command []string } `json:"exec"`
+}
+
+type target1 struct {
+	embedded
+	S   string             `json:"s"`
+	P   *string            `json:"p"`
+	I   int64              `json:"i"`
+	PI  *int64             `json:"pi"`
+	B   bool               `json:"b"`
+	M   map[string]string  `json:"m"`
+	L   []string           `json:"l"`
+	IS  field.IntOrString  `json:"is"`
+	PIS *field.IntOrString `json:"pis"`
+	Any any                `json:"any"`
+	F   float64            `json:"f"`
+}
+
+func TestValuesAreDecodedByTheirTypes(t *testing.T) {
+	str, num := "", int64(3)
+	for _, tt := range []struct {
+		in   string
+		want target1
+	}{
+		{"s: x\np: ''\ni: 5\npi: 3\nb: true\nm: {a: 'b', \"c\": d}\nl: [x, 'y']\nis: http\nother: {}\n",
+			target1{S: "x", P: &str, I: 5, PI: &num, B: true, M: map[string]string{"a": "b", "c": "d"}, L: []string{"x", "y"}, IS: field.IntOrString{Str: "http", IsString: true}}},
+		{"s:\np: null\npi: ~\nm:\nl: null\nb: yes\nis: 8080\npis: \"80\"\n", target1{B: true, IS: field.IntOrString{Int: 8080}, PIS: &field.IntOrString{Str: "80", IsString: true}}},
+		{"i: 0x10\npi: 3.0\nf: 1e3\nis: 1_000\n", target1{I: 16, PI: &num, F: 1000, IS: field.IntOrString{Int: 1000}}},
+		{"s: |\n  a\n   b\np: >-\n\n", target1{S: "a\n b\n", P: &str}},
+		{"s: \"a\\u00e9\\n\\ud83d\\ude00\"\nm:\n  a: it's\n  b: 'it''s'\n  c: on\n", target1{S: "aé\n😀", M: map[string]string{"a": "it's", "b": "it's", "c": "on"}}},
+		{"any: {a: [1, 'b', 2.5, true, null, {c: d}]}\n", target1{Any: field.Map{{Key: "a", Value: field.List{1, "b", 2.5, true, nil, field.Map{{Key: "c", Value: "d"}}}}}}},
+		{"exec:\n  Command: [a]\n", target1{embedded: embedded{Exec: &struct{ Command []string }{[]string{"a"}}}}},
+		{"x: &x\n  s: a\n  m: &m {k: v}\n<<: *x\nm: {<<: *m, l: w}\n", target1{S: "a", M: map[string]string{"k": "v", "l": "w"}}},
+	} {
+		for _, as := range []string{"%s", "kind: List\nitems:\n- "} {
+			in := tt.in
+			if as != "%s" {
+				in = as + strings.ReplaceAll(strings.TrimSuffix(in, "\n"), "\n", "\n  ") + "\n"
+			}
+			var got target1
+			found, err := mustRead(t, []byte(in)).Objects()[0].Decode(nil, &got)
+			if err != nil || !found || !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("%s\ngot  %+v %v\nwant %+v", in, got, err, tt.want)
+			}
+		}
+	}
+}
+
+func TestAWrongTypeIsAnErrorWithItsPlace(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"m:\n  a: b\n  c: false\n", "in:3: object: `m.c`: must be a string, not the boolean false: write \"false\" in quotes"},
+		{"m:\n  a: 0x1F\n", "in:2: object: `m.a`: must be a string, not the number 0x1F: write \"0x1F\" in quotes"},
+		{"kind: A\nmetadata: {name: b, namespace: c}\ni: x\n", "in:3: A c/b: `i`: must be a whole number, not the string \"x\""},
+		{"i: 1.5\n", "in:1: object: `i`: must be a whole number, not the number 1.5"},
+		{"b: 'true'\n", "in:1: object: `b`: must be true or false, not the string \"true\""},
+		{"l: a\n", "in:1: object: `l`: must be a list, not the string \"a\""},
+		{"l:\n- a\n- {}\n", "in:3: object: `l[1]`: must be a string, not a mapping"},
+		{"m: []\n", "in:1: object: `m`: must be a mapping, not a list"},
+		{"is: true\n", "in:1: object: `is`: must be a number or a string, not the boolean true"},
+		{"m:\n  a: b\n  d: e\n  'a': c\n", "in:4: object: `m.a`: key \"a\" must stand only once in its mapping, and is here again"},
+		{"s: a\ns: b\n", "in:2: object: `s`: key \"s\" must stand only once in its mapping, and is here again"},
+		{"any: {a: {b: 1, b: 2}}\n", "in:1: object: `any.a.b`: key \"b\" must stand only once in its mapping, and is here again"},
+		{"x: &x\n  y: z\nl:\n- a\n- *x\n", "in:5: object: `l[1]`: must be a string, not a mapping"},
+	} {
+		s, err := Read("in", []byte(tt.in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v target1
+		_, err = s.Objects()[0].Decode(nil, &v)
+		var e *Error
+		if err == nil || err.Error() != tt.want || !errors.As(err, &e) {
+			t.Errorf("%q:\ngot  %v\nwant %s", tt.in, err, tt.want)
+		}
+	}
+}
+
+func TestAnObjectKeepsItsNameWhateverElseIsWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"metadata: {labels: {a: 1}, name: web, namespace: n}\n":              "Deployment n/web",
+		"metadata: {name: web, labels: {a: 1}, namespace: n}\n":              "Deployment n/web",
+		"metadata: {name: web}\nmetadata: {name: web}\n":                     "Deployment web",
+		"metadata: {name: web, namespace: [1]}\n":                            "Deployment web",
+		"metadata: {namespace: n, name: [1]}\n":                              "Deployment",
+		"metadata: {labels: {a: 1}, name: }\n":                               "Deployment",
+		"metadata: !x {name: web, namespace: n}\n":                           "Deployment n/web",
+		"metadata: {name: &n web, namespace: *n}\nspec: &a {template: *a}\n": "Deployment web/web",
+		"metadata:\n  name: web\nspec: !!int {}\n":                           "Deployment web",
+		"metadata: &m {name: web}\nspec: {x: *m, y: !x 1}\n":                 "Deployment web",
+		"spec: !x 1\n": "Deployment",
+	} {
+		s, err := Read("in", []byte("apiVersion: apps/v1\nkind: Deployment\n"+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := s.Objects()[0]
+		if got := o.String(); got != want {
+			t.Errorf("%q: is %q before its metadata are read, want %q", text, got, want)
+		}
+		_, _ = o.Metadata()
+		if got := o.String(); got != want {
+			t.Errorf("%q: is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestAnUnknownFieldIsAnErrorOnlyInStrictDecoding(t *testing.T) {
+	var v struct {
+		A struct {
+			B string `json:"b"`
+			C string `json:"c"`
+		} `json:"a"`
+	}
+	o := mustRead(t, []byte("a:\n  b: x\n  typo: y\n")).Objects()[0]
+	if _, err := o.Decode(nil, &v); err != nil || v.A.B != "x" {
+		t.Error(err)
+	}
+	_, err := o.DecodeStrict(nil, &v)
+	if want := "<stdin>:3: object: `a.typo`: unknown field \"typo\": allowed are b, c"; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestAnErrorNamesTheFileThatAToolHasNoted(t *testing.T) {
+	const in = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- apiVersion: apps/v1\n  kind: Deployment\n  metadata:\n    name: a\n    annotations:\n      internal.config.kubernetes.io/path: b/c.yaml\n      internal.config.kubernetes.io/index: '2'\n  spec: 3\n"
+	o := mustRead(t, []byte(in)).Objects()[0]
+	if p, i := o.File(); p != "b/c.yaml" || i != 2 {
+		t.Errorf("file %q %d", p, i)
+	}
+	if got, want := o.Errorf(path("spec"), "is %q", "x").Error(), "b/c.yaml: Deployment a: `spec`: is \"x\""; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

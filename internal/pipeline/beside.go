@@ -1,0 +1,99 @@
+package pipeline
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// managedByLabel marks the objects that were added by this program, which
+// are the only ones that it changes or takes away.
+const managedByLabel = "app.kubernetes.io/managed-by"
+
+// beside brings the object that stands beside a workload to what the plan
+// says, in the same stream. Where it returns false there is a message why it
+// cannot be. With nothing pending for the workload itself, an inspection warns
+// where the object is not as it must be.
+func (r *run) beside(o *manifest.Object, b *transformer.Beside, templates int, pending bool) bool {
+	if b == nil {
+		return true
+	}
+	if b.Value != nil && (templates > 1 || o.Name() == "") {
+		what := "has no name, and its ConfigMap for Envoy is named for it"
+		if templates > 1 {
+			what = fmt.Sprintf("has %d pod templates, and one ConfigMap for Envoy cannot serve several", templates)
+		}
+		r.say(o, transformer.Finding{Severity: transformer.Error, Reason: ReasonEnvoyUnfit, Message: what + "; it must be answered by probe-proxy"})
+		return false
+	}
+	existing := r.find(b)
+	if existing != nil && existing.Labels().Get(managedByLabel) != "rewrite-probes" {
+		if b.Value == nil {
+			return true
+		}
+		r.say(o, transformer.Finding{Severity: transformer.Error, Reason: ReasonEnvoyTaken,
+			Message: fmt.Sprintf("ConfigMap %q is there already, without the label `%s: rewrite-probes`; its name is needed for what Envoy is told", b.Name, managedByLabel)})
+		return false
+	}
+	done, err := "", error(nil)
+	switch {
+	case r.mode == Inspect:
+		if !pending && b.Value != nil && !r.isUpToDate(existing, b) {
+			r.say(o, transformer.Finding{Severity: transformer.Warning, Reason: ReasonEnvoyStale,
+				Message: fmt.Sprintf("ConfigMap %q must stand beside it, to tell Envoy of the probes, and is missing or out of date", b.Name)})
+		}
+	case existing == nil && b.Value != nil:
+		done, err = "added", o.AddAfter(b.Value)
+	case existing != nil && b.Value == nil:
+		done, err = "taken away", existing.Remove()
+	case existing != nil:
+		done, err = updateData(existing, b.Value)
+	}
+	if err != nil {
+		r.fail(o, err)
+		return false
+	}
+	if done != "" {
+		r.say(o, transformer.Finding{Severity: transformer.Info, Reason: ReasonEnvoyConfig,
+			Message: fmt.Sprintf("ConfigMap %q, which tells Envoy of the probes, was %s", b.Name, done)})
+	}
+	return true
+}
+
+// find gives the object in the stream at hand; nil where it is not there.
+func (r *run) find(b *transformer.Beside) *manifest.Object {
+	for _, o := range r.stream.Objects() {
+		if o.Kind() == b.Kind && o.APIVersion() == b.APIVersion && o.Name() == b.Name && o.Namespace() == b.Namespace {
+			return o
+		}
+	}
+	return nil
+}
+
+func (r *run) isUpToDate(existing *manifest.Object, b *transformer.Beside) bool {
+	if existing == nil {
+		return false
+	}
+	same, err := hasData(existing, b.Value)
+	return same && err == nil
+}
+
+// hasData tells whether the data of an object are those of value.
+func hasData(o *manifest.Object, value field.Map) (bool, error) {
+	want, _ := value.Get("data")
+	var have any
+	_, err := o.Decode(field.NewPath("data"), &have)
+	return reflect.DeepEqual(have, want), err
+}
+
+// updateData brings the data of an object to those of value.
+func updateData(o *manifest.Object, value field.Map) (done string, err error) {
+	if same, err := hasData(o, value); same || err != nil {
+		return "", err
+	}
+	want, _ := value.Get("data")
+	return "brought up to date", o.Apply([]field.Edit{{Op: field.Set, Path: field.NewPath("data"), Value: want}})
+}

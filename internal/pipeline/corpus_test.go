@@ -1,0 +1,149 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// corpus is where real-world manifests lie when the repository has its
+// neighbour; they are not copied into it.
+const corpus = "../../../shared/corpus"
+
+// realWorld lists what each file holds, counted by those who collected it:
+// handlers of probes that can be rewritten, and workloads.
+var realWorld = []struct {
+	file              string
+	workloads, probes int
+}{
+	{"argocd.yaml", 7, 6},
+	{"kubeflow.yaml", 34, 45},
+	{"kubeprom.yaml", 6, 4},
+	{"msdemo.yaml", 12, 22},
+}
+
+func run(t testing.TB, name string, input []byte, mode pipeline.Mode) (*manifest.Stream, *report.Report) {
+	t.Helper()
+	s, err := manifest.Read(name, input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := pipeline.Run([]*manifest.Stream{s}, config.Default(), mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, r
+}
+
+func written(t testing.TB, s *manifest.Stream) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := s.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestRealWorldManifestsAreRewrittenInPlace(t *testing.T) {
+	if _, err := os.Stat(corpus); err != nil {
+		t.Skipf("SKIPPED: %s is not there: only the manifests under testdata are tested", corpus)
+	}
+	for _, c := range realWorld {
+		t.Run(c.file, func(t *testing.T) {
+			input, err := os.ReadFile(filepath.Join(corpus, c.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, r := run(t, c.file, input, pipeline.Rewrite)
+			if n := report.Count(r.Messages, transformer.Error); n > 0 {
+				t.Fatalf("%d errors, the first: %s", n, r.Messages[0])
+			}
+			_, r = run(t, c.file, input, pipeline.Inspect)
+			if len(r.Templates) != c.workloads {
+				t.Errorf("%d pod templates were found, must be %d", len(r.Templates), c.workloads)
+			}
+			accounted, reencoded := 0, 0
+			for _, tmpl := range r.Templates {
+				for _, p := range tmpl.Probes {
+					isExec := len(p.Before) >= 4 && p.Before[:4] == "exec"
+					if !isExec && !p.Slot.IsHook() {
+						accounted++
+					}
+					if p.State != transformer.WouldRewrite && p.Reason == "" {
+						t.Errorf("%s %s: %s without a reason", tmpl.Object, p.Field, p.State)
+					}
+				}
+			}
+			for _, o := range s.Objects() {
+				if o.Reencoded() {
+					reencoded++
+				}
+			}
+			if accounted != c.probes {
+				t.Errorf("%d probes were found, must be %d", accounted, c.probes)
+			}
+			if reencoded > 0 {
+				t.Errorf("%d objects had to be encoded anew, must be none", reencoded)
+			}
+			once := written(t, s)
+			if removed := removedLines(input, once); removed > 4*c.probes {
+				t.Errorf("%d lines of the input are gone: more than the handlers of %d probes", removed, c.probes)
+			}
+			again, _ := run(t, c.file, once, pipeline.Rewrite)
+			if twice := written(t, again); !bytes.Equal(once, twice) {
+				t.Errorf("the second run changed the text: %s", firstDifference(once, twice))
+			}
+			restored, rr := run(t, c.file, once, pipeline.Restore)
+			if n := report.Count(rr.Messages, transformer.Error); n > 0 {
+				t.Errorf("restore: %d errors, the first: %s", n, rr.Messages[0])
+			}
+			_, fresh := run(t, c.file, written(t, restored), pipeline.Inspect)
+			if got, want := probesOf(fresh), probesOf(r); got != want {
+				t.Errorf("after restore the probes are not the original ones:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// probesOf lists the original handlers, as people read them.
+func probesOf(r *report.Report) string {
+	var b bytes.Buffer
+	for _, t := range r.Templates {
+		for _, p := range t.Probes {
+			fmt.Fprintf(&b, "%s %s %s\n", t.Object.String(), p.Container, p.Slot)
+		}
+	}
+	return b.String()
+}
+
+// removedLines counts lines of a that b lacks, as a multiset.
+func removedLines(a, b []byte) int {
+	have := make(map[string]int)
+	for line := range bytes.Lines(b) {
+		have[string(line)]++
+	}
+	removed := 0
+	for line := range bytes.Lines(a) {
+		if have[string(line)]--; have[string(line)] < 0 {
+			removed++
+		}
+	}
+	return removed
+}
+
+func firstDifference(a, b []byte) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	from := max(0, n-80)
+	return fmt.Sprintf("byte %d: %q, now %q", n, a[from:min(len(a), n+80)], b[from:min(len(b), n+80)])
+}

@@ -1,0 +1,301 @@
+// Package pipeline is what every command does with manifests: find the pod
+// templates, plan, apply, and say what was found.
+//
+//	streams -> select objects -> transformer plans -> manifest edits -> report
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// A Mode says what is done with each pod template.
+type Mode int
+
+const (
+	Rewrite Mode = iota // plan and apply the rewriting
+	Restore             // plan and apply its inverse
+	Inspect             // plan the rewriting, change nothing
+)
+
+// localConfig marks objects that never reach a cluster, by any value but ""
+// and "false" (functions-spec, kpt and kustomize).
+const localConfig = "config.kubernetes.io/local-config"
+
+// Run takes the streams of one run through the pipeline; they are one
+// package: a Namespace in one speaks for the workloads of all. An error means
+// that the config cannot be used; what is wrong with an object is a message.
+func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*report.Report, error) {
+	planner, err := transformer.New(options(c))
+	if err != nil {
+		return nil, fmt.Errorf("functionConfig: %w", err)
+	}
+	r := &run{planner: planner, mode: mode, spec: &c.Spec, custom: customTemplates(c)}
+	r.findNamespaces(streams)
+	for _, s := range streams {
+		r.inList = s.IsResourceList()
+		r.name, r.stream = s.Name(), s
+		for i, o := range s.Objects() {
+			r.index = i
+			r.object(o)
+		}
+	}
+	report.Sort(r.out.Messages)
+	return &r.out, nil
+}
+
+func options(c *config.RewriteProbes) transformer.Options {
+	s := c.Spec
+	o := transformer.Defaults()
+	o.Dialect, o.AnsweredBy, o.Port = s.Dialect, s.AnsweredBy, s.Port
+	o.Rewrite = transformer.Rewrite{}
+	for _, what := range s.Rewrite {
+		switch what {
+		case "httpGet":
+			o.Rewrite.HTTPGet = true
+		case "tcpSocket":
+			o.Rewrite.TCPSocket = true
+		case "grpc":
+			o.Rewrite.GRPC = true
+		case "lifecycle":
+			o.Rewrite.Lifecycle = true
+		}
+	}
+	if s.ProbeProxy.Image != "" {
+		o.ProbeProxy.Image = s.ProbeProxy.Image
+	}
+	o.ProbeProxy.Name = s.ProbeProxy.Name
+	o.ProbeProxy.Placement = s.ProbeProxy.Placement
+	o.ProbeProxy.ImagePullPolicy = s.ProbeProxy.ImagePullPolicy
+	o.ProbeProxy.Resources = s.ProbeProxy.Resources
+	o.ProbeProxy.SecurityContext = s.ProbeProxy.SecurityContext
+	o.IstioProxy.Restricted = s.IstioProxy.Restricted
+	o.ProbeProxy.Env = s.ProbeProxy.Env
+	return o
+}
+
+func customTemplates(c *config.RewriteProbes) []manifest.CustomTemplate {
+	var all []manifest.CustomTemplate
+	for _, t := range c.Spec.PodTemplates {
+		var path field.Path
+		if t.Path != config.RootPath {
+			path, _ = field.Parse(t.Path) // validated with the config
+		}
+		all = append(all, manifest.CustomTemplate{Group: t.Group, Kind: t.Kind, Path: path})
+	}
+	return all
+}
+
+// run is the state of one Run.
+type run struct {
+	planner    *transformer.Planner
+	mode       Mode
+	spec       *config.Spec
+	custom     []manifest.CustomTemplate
+	namespaces map[string]*transformer.Metadata
+
+	stream *manifest.Stream // the one at hand
+	name   string           // of the stream at hand
+	inList bool             // the stream at hand is a ResourceList
+	index  int              // of the object in the stream at hand
+	ref    report.Object    // the object at hand
+	out    report.Report
+}
+
+func (r *run) findNamespaces(streams []*manifest.Stream) {
+	r.namespaces = make(map[string]*transformer.Metadata)
+	for _, s := range streams {
+		for _, o := range s.Objects() {
+			if o.Kind() != "Namespace" || o.APIVersion() != "v1" {
+				continue
+			}
+			if m, err := o.Metadata(); err == nil {
+				r.namespaces[m.Name] = metadata(m)
+			}
+		}
+	}
+}
+
+func metadata(m *manifest.Metadata) *transformer.Metadata {
+	return &transformer.Metadata{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}
+}
+
+// object takes one object through the pipeline.
+func (r *run) object(o *manifest.Object) {
+	may, known := o.MayHoldPodTemplate(r.custom)
+	if !may || config.Is(o.APIVersion(), o.Kind()) {
+		return
+	}
+	meta, err := o.Metadata()
+	if err != nil {
+		if known {
+			r.ref = r.refer(o)
+			r.fail(o, err)
+		}
+		return
+	}
+	if v := meta.Annotations.Get(localConfig); v != "" && v != "false" {
+		return
+	}
+	r.ref = r.refer(o)
+	if !r.spec.Selects(config.Subject{Kind: o.Kind(), Name: meta.Name, Namespace: meta.Namespace, Labels: o.Labels}) {
+		return
+	}
+	if !known {
+		r.unknownKind(o)
+		return
+	}
+	templates, err := o.PodTemplates(r.custom)
+	if err != nil {
+		r.fail(o, err)
+		return
+	}
+	var edits []field.Edit
+	var done []report.Template
+	var beside *transformer.Beside
+	failed := false
+	for _, ref := range templates {
+		t, plan, err := r.plan(o, metadata(meta), ref)
+		if err != nil {
+			r.fail(o, err)
+			return
+		}
+		// Nobody is shown the templates of a ResourceList that is rewritten.
+		r.out.Add(t, r.mode == Inspect || !r.inList)
+		done = append(done, t)
+		edits = append(edits, plan.Edits...)
+		if plan.Beside != nil {
+			beside = plan.Beside
+		}
+		for _, f := range plan.Findings {
+			failed = failed || f.Severity == transformer.Error
+			r.say(o, f)
+		}
+	}
+	if failed || !r.beside(o, beside, len(templates), len(edits) > 0) || len(edits) == 0 {
+		return
+	}
+	if r.mode != Inspect {
+		if err := o.Apply(edits); err != nil {
+			r.fail(o, err)
+			return
+		}
+		r.sayRewritten(o, done)
+	}
+	r.out.Changed++
+}
+
+func (r *run) plan(o *manifest.Object, workload *transformer.Metadata, ref manifest.TemplateRef) (report.Template, transformer.Plan, error) {
+	in := transformer.Input{
+		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *workload,
+		NamespaceName: workload.Namespace, Namespace: r.namespaces[workload.Namespace],
+		Path: ref.Path, JobLike: ref.JobLike,
+		Raw: func(p field.Path) (field.Value, error) {
+			var v any
+			_, err := o.Decode(p, &v)
+			return v, err
+		},
+	}
+	if _, err := o.Decode(ref.Path, &in.Template); err != nil {
+		return report.Template{}, transformer.Plan{}, err
+	}
+	var plan transformer.Plan
+	if r.mode == Restore {
+		plan = r.planner.Restore(in)
+	} else {
+		plan = r.planner.Plan(in)
+	}
+	t := report.Template{Object: r.ref, Path: ref.Path, Findings: plan.Findings, Probes: make([]report.Probe, 0, len(plan.Probes))}
+	for _, p := range plan.Probes {
+		probe := report.Probe{Verdict: p}
+		if r.mode == Inspect && !r.inList {
+			probe.Line = o.FieldLine(p.Field)
+		}
+		t.Probes = append(t.Probes, probe)
+	}
+	return t, plan, nil
+}
+
+// refer names the object: its file is the one that kpt or kustomize note on
+// the items of a ResourceList, else the stream itself.
+func (r *run) refer(o *manifest.Object) report.Object {
+	ref := report.Object{APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
+	ref.File, ref.Index = o.File()
+	if !r.inList {
+		ref.File, ref.Index, ref.Line = r.name, r.index, o.Line()
+	}
+	return ref
+}
+
+func (r *run) say(o *manifest.Object, f transformer.Finding) {
+	m := report.Message{
+		Severity: f.Severity, Reason: f.Reason, Text: f.Message, Object: r.ref,
+		Field: f.Field.String(), Current: f.Current, Proposed: f.Proposed,
+	}
+	if !r.inList {
+		m.Line = o.FieldLine(f.Field)
+	}
+	r.out.Messages = append(r.out.Messages, m)
+}
+
+// fail reports what keeps an object from being understood or edited.
+func (r *run) fail(o *manifest.Object, err error) {
+	f := transformer.Finding{Severity: transformer.Error, Reason: ReasonInvalidManifest, Message: err.Error()}
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
+		f.Field, f.Message = e.Path, e.Message()
+		if len(e.Path) > 0 {
+			f.Message = fmt.Sprintf("`%s`: %s", e.Path, f.Message)
+		}
+	}
+	r.say(o, f)
+}
+
+func (r *run) unknownKind(o *manifest.Object) {
+	path, found := o.FindPodTemplate()
+	if !found {
+		return
+	}
+	f := transformer.Finding{Severity: transformer.Warning, Reason: ReasonUnknownKind, Field: path}
+	name := path.String()
+	if name == "" {
+		name, f.Field = config.RootPath, field.NewPath("spec")
+	}
+	f.Message = fmt.Sprintf("`%s`: looks like a pod template, but the kind is not known; its probes are not looked at unless spec.podTemplates of the functionConfig has {group: %q, kind: %s, path: %s}", f.Field, o.Group(), o.Kind(), name)
+	if slices.ContainsFunc(path, func(s field.Step) bool { return s.IsIndex }) {
+		f.Message = fmt.Sprintf("`%s`: looks like a pod template, but the kind is not known and the path crosses a list, which spec.podTemplates of the functionConfig cannot name; its probes are not looked at", f.Field)
+	}
+	r.say(o, f)
+}
+
+// sayRewritten notes, for the results of a ResourceList, every probe that was
+// changed.
+func (r *run) sayRewritten(o *manifest.Object, templates []report.Template) {
+	if !r.inList {
+		return
+	}
+	for _, t := range templates {
+		for _, p := range t.Probes {
+			reason, from, to := ReasonRewritten, p.Before, p.After
+			switch p.State {
+			case transformer.WouldRewrite:
+			case transformer.WouldRestore:
+				reason = ReasonRestored
+			default:
+				continue
+			}
+			path := p.Field.String()
+			r.out.Messages = append(r.out.Messages, report.Message{
+				Severity: transformer.Info, Reason: reason, Object: r.ref,
+				Text:  "`" + path + "`: " + to + ", was " + from,
+				Field: path, Current: from, Proposed: to,
+			})
+		}
+	}
+}

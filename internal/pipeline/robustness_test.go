@@ -1,0 +1,242 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// verdict is what became of one input.
+type verdict int
+
+const (
+	refused verdict = iota // an error, nothing written
+	kept                   // a result that keeps every object
+	broken                 // a result that lost or changed what it must not
+)
+
+// process runs the function over any bytes and checks the properties that
+// hold for every input: what was not refused keeps every object, changes only
+// objects with a pod template, and does not change again on a second run.
+func process(input []byte) (v verdict, why string) {
+	s, err := manifest.Read("input", bytes.Clone(input))
+	if err != nil {
+		return refused, err.Error()
+	}
+	r, err := pipeline.Run([]*manifest.Stream{s}, config.Default(), pipeline.Rewrite)
+	if err != nil || report.Count(r.Messages, transformer.Error) > 0 {
+		return refused, "an error was reported"
+	}
+	var once bytes.Buffer
+	if _, err := s.WriteTo(&once); err != nil {
+		return refused, err.Error()
+	}
+	if why := objectsKept(input, once.Bytes(), s); why != "" {
+		return broken, why
+	}
+	again, err := manifest.Read("output", bytes.Clone(once.Bytes()))
+	if err != nil {
+		return broken, "the result cannot be read: " + err.Error()
+	}
+	if _, err := pipeline.Run([]*manifest.Stream{again}, config.Default(), pipeline.Rewrite); err != nil {
+		return broken, err.Error()
+	}
+	var twice bytes.Buffer
+	if _, err := again.WriteTo(&twice); err != nil || !bytes.Equal(once.Bytes(), twice.Bytes()) {
+		return broken, "the second run changed the text: " + firstDifference(once.Bytes(), twice.Bytes())
+	}
+	return kept, ""
+}
+
+// objectsKept compares the documents before and after with a parser that the
+// function does not use for plain input.
+func objectsKept(before, after []byte, s *manifest.Stream) string {
+	a, errA := documents(before)
+	b, errB := documents(after)
+	if errA != nil {
+		return "" // only the function's own parser takes the input; the fuzz test of manifest compares the two
+	}
+	if errB != nil {
+		return "the result is not YAML: " + errB.Error()
+	}
+	if len(a) != len(b) {
+		return fmt.Sprintf("%d documents went in, %d came out", len(a), len(b))
+	}
+	edited := 0
+	for _, o := range s.Objects() {
+		if o.Changed() {
+			edited++
+			if _, known := o.MayHoldPodTemplate(nil); !known {
+				return o.String() + " was changed, and its kind has no pod template"
+			}
+		}
+	}
+	differing := 0
+	for i := range a {
+		if !reflect.DeepEqual(a[i], b[i]) {
+			differing++
+		}
+	}
+	if differing > edited {
+		return fmt.Sprintf("%d documents differ, %d objects were edited", differing, edited)
+	}
+	return ""
+}
+
+func documents(text []byte) ([]any, error) {
+	var all []any
+	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var v any
+		switch err := d.Decode(&v); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, err
+		}
+		all = append(all, v)
+	}
+}
+
+// sources gives documents to mutate: real-world workloads where the corpus is
+// there, and the manifests of this repository.
+func sources(t testing.TB) [][]byte {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(corpus, "*.yaml"))
+	own, _ := filepath.Glob("../../testdata/manifests/*.yaml")
+	var docs [][]byte
+	for _, f := range append(files, own...) {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for doc := range bytes.SplitSeq(text, []byte("\n---\n")) {
+			if len(doc) < 20_000 && (bytes.Contains(doc, []byte("Probe:")) || len(doc) < 2_000) {
+				docs = append(docs, append(bytes.Clone(doc), '\n'))
+			}
+		}
+	}
+	if len(docs) < 20 {
+		t.Fatalf("only %d documents to mutate", len(docs))
+	}
+	return docs
+}
+
+// mutate cuts, doubles, swaps or indents lines, or joins two documents.
+func mutate(rnd *rand.Rand, docs [][]byte) []byte {
+	text := bytes.Clone(docs[rnd.IntN(len(docs))])
+	if rnd.IntN(2) == 0 {
+		text = append(append(text, "---\n"...), docs[rnd.IntN(len(docs))]...)
+	}
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	for range 1 + rnd.IntN(3) {
+		i, j := rnd.IntN(len(lines)), rnd.IntN(len(lines))
+		switch rnd.IntN(6) {
+		case 0:
+			lines = append(lines[:i], lines[min(i+1+rnd.IntN(3), len(lines)):]...)
+		case 1:
+			lines = append(lines[:i], append([][]byte{lines[j]}, lines[i:]...)...)
+		case 2:
+			lines[i], lines[j] = lines[j], lines[i]
+		case 3:
+			lines[i] = append([]byte("  "), lines[i]...)
+		case 4:
+			lines[i] = bytes.TrimPrefix(lines[i], []byte("  "))
+		case 5:
+			if n := len(lines[i]); n > 1 {
+				cut := rnd.IntN(n)
+				lines[i] = append(bytes.Clone(lines[i][:cut]), lines[i][min(cut+1, n):]...)
+			}
+		}
+		if len(lines) == 0 {
+			return nil
+		}
+	}
+	return bytes.Join(lines, nil)
+}
+
+func TestTenThousandMutatedManifestsAreRefusedOrKept(t *testing.T) {
+	docs := sources(t)
+	total := 10_000
+	if testing.Short() {
+		total = 500
+	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	counts := make(map[verdict]int)
+	for i := range total {
+		input := mutate(rnd, docs)
+		v, why := process(input)
+		counts[v]++
+		if v == broken {
+			t.Errorf("input %d: %s\n%s", i, why, input)
+			if counts[broken] > 3 {
+				t.Fatal("giving up")
+			}
+		}
+	}
+	t.Logf("%d mutated inputs: %d written with every object kept, %d refused, %d broken, 0 panics",
+		total, counts[kept], counts[refused], counts[broken])
+	if counts[kept] < total/10 || counts[refused] < total/10 {
+		t.Error("the mutations must give both good and bad input")
+	}
+}
+
+func FuzzFunctionOverBytes(f *testing.F) {
+	for _, doc := range sources(f)[:20] {
+		f.Add(doc)
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		if v, why := process(input); v == broken {
+			t.Error(why)
+		}
+	})
+}
+
+// FuzzFunctionConfig puts any text where the functionConfig stands.
+func FuzzFunctionConfig(f *testing.F) {
+	for _, seed := range []string{
+		"{apiVersion: v1, kind: ConfigMap, data: {port: '15021', rewrite: 'httpGet'}}",
+		"{apiVersion: rewrite-probes.io/v1alpha1, kind: RewriteProbes, spec: {port: 15021, probeProxy: {resources: {limits: null}}}}",
+		"{apiVersion: rewrite-probes.io/v1alpha1, kind: RewriteProbes, spec: {podTemplates: [{kind: T, path: spec}], select: {labelSelector: 'a in (b)'}}}",
+	} {
+		f.Add(seed)
+	}
+	pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: b, livenessProbe: {httpGet: {port: 80}}}]}\n"
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := manifest.Read("config", []byte(text))
+		if err != nil || len(c.Objects()) != 1 {
+			return
+		}
+		decoded, err := config.Decode(c.Objects()[0])
+		if err != nil {
+			if bytes.ContainsRune([]byte(err.Error()), '\n') {
+				t.Errorf("message of more than one line: %q", err)
+			}
+			return
+		}
+		s, err := manifest.Read("pod", []byte(pod))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := pipeline.Run([]*manifest.Stream{s}, decoded, pipeline.Rewrite)
+		if err != nil || report.Count(r.Messages, transformer.Error) > 0 {
+			return
+		}
+		if got := len(s.Objects()); got != 1 {
+			t.Errorf("%d objects are left of 1", got)
+		}
+	})
+}

@@ -1,0 +1,189 @@
+// Package report words what a run found: lines for people on stderr, results
+// of a ResourceList, the table of explain, and JSON for machines. The same
+// message reads the same everywhere.
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// An Object names the object of a message and where it was read.
+type Object struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	File       string `json:"file,omitempty"` // "" where it is not known
+	Index      int    `json:"index"`          // of the object in its file
+	Line       int    `json:"line,omitempty"` // in the file, from 1; 0 where unknown
+}
+
+// String names the object as people do: Deployment default/web.
+func (o Object) String() string { return string(o.appendTo(nil)) }
+
+func (o *Object) appendTo(b []byte) []byte {
+	b = append(b, o.Kind...)
+	if o.Kind == "" || o.Name == "" {
+		return b
+	}
+	b = append(b, ' ')
+	if o.Namespace != "" {
+		b = append(append(b, o.Namespace...), '/')
+	}
+	return append(b, o.Name...)
+}
+
+// A Message is one thing to say.
+type Message struct {
+	Severity          transformer.Severity
+	Reason            string // a key of docs/reasons.md
+	Text              string // one line; names the field, not the object
+	Object            Object
+	Line              int    // of the field; 0 where unknown
+	Field             string // its path; "" where no field is at fault
+	Current, Proposed field.Value
+}
+
+// String gives the message in one line: severity, file and line, object,
+// text, and the reason key in brackets.
+func (m Message) String() string {
+	s := string(m.Severity) + ": "
+	if m.Object.File != "" {
+		s += m.Object.File
+		if m.Line > 0 {
+			s += ":" + strconv.Itoa(m.Line)
+		}
+		s += ": "
+	}
+	return s + m.Sentence()
+}
+
+// Sentence gives the message without severity and place.
+func (m *Message) Sentence() string {
+	b := make([]byte, 0, 256)
+	if m.Object.Kind != "" {
+		b = append(m.Object.appendTo(b), ": "...)
+	}
+	b = append(b, m.Text...)
+	if m.Reason != "" {
+		b = append(append(append(b, " ["...), m.Reason...), ']')
+	}
+	return string(b)
+}
+
+// results makes results of the KRM functions specification. What messages
+// about the same object, or for the same reason, have in common is made once.
+type results struct {
+	object    Object
+	ref, file field.Value
+	reasons   map[string]field.Value
+}
+
+func (r *results) of(m *Message) field.Map {
+	if m.Object != r.object {
+		r.refer(m.Object)
+	}
+	result := make(field.Map, 0, 6)
+	result = append(result, field.Entry{Key: "message", Value: m.Sentence()}, field.Entry{Key: "severity", Value: string(m.Severity)})
+	if r.ref != nil {
+		result = append(result, field.Entry{Key: "resourceRef", Value: r.ref})
+		if m.Field != "" { // a field needs a resourceRef
+			f := make(field.Map, 0, 3)
+			f = append(f, field.Entry{Key: "path", Value: m.Field})
+			if m.Current != nil {
+				f = append(f, field.Entry{Key: "currentValue", Value: m.Current})
+			}
+			if m.Proposed != nil {
+				f = append(f, field.Entry{Key: "proposedValue", Value: m.Proposed})
+			}
+			result = append(result, field.Entry{Key: "field", Value: f})
+		}
+	}
+	if r.file != nil {
+		result = append(result, field.Entry{Key: "file", Value: r.file})
+	}
+	if m.Reason != "" {
+		result = append(result, field.Entry{Key: "tags", Value: r.tags(m.Reason)})
+	}
+	return result
+}
+
+func (r *results) refer(o Object) {
+	r.object, r.ref, r.file = o, nil, nil
+	if o.Kind != "" {
+		ref := make(field.Map, 0, 4)
+		ref = append(ref, field.Entry{Key: "apiVersion", Value: o.APIVersion}, field.Entry{Key: "kind", Value: o.Kind})
+		if o.Namespace != "" {
+			ref = append(ref, field.Entry{Key: "namespace", Value: o.Namespace})
+		}
+		r.ref = append(ref, field.Entry{Key: "name", Value: o.Name})
+	}
+	if o.File != "" {
+		r.file = field.Map{{Key: "path", Value: o.File}, {Key: "index", Value: o.Index}}
+	}
+}
+
+func (r *results) tags(reason string) field.Value {
+	tags, ok := r.reasons[reason]
+	if !ok {
+		if r.reasons == nil {
+			r.reasons = make(map[string]field.Value)
+		}
+		tags = field.Map{{Key: "reason", Value: reason}}
+		r.reasons[reason] = tags
+	}
+	return tags
+}
+
+var order = map[transformer.Severity]int{transformer.Error: 0, transformer.Warning: 1, transformer.Info: 2}
+
+// Sort puts errors first, then warnings, then infos, each in input order:
+// kpt shows only the first four.
+func Sort(messages []Message) {
+	slices.SortStableFunc(messages, func(a, b Message) int { return cmp.Compare(order[a.Severity], order[b.Severity]) })
+}
+
+// Count gives how many messages have the severity.
+func Count(messages []Message, s transformer.Severity) int {
+	n := 0
+	for i := range messages {
+		if messages[i].Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Print writes the messages, one a line; infos only if verbose.
+func Print(w io.Writer, messages []Message, verbose bool) {
+	for i := range messages {
+		if m := &messages[i]; m.Severity != transformer.Info || verbose {
+			fmt.Fprintln(w, m)
+		}
+	}
+}
+
+// plural gives "1 probe", "2 probes".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// join lists the parts that are not empty: "a, b and c".
+func join(parts ...string) string {
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+}

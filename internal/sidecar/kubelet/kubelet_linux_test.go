@@ -1,0 +1,124 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/textproto"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// silent gives the port of a listener that completes no more handshakes, as of
+// an app that hangs.
+func silent(t *testing.T) prober.Port {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(fd) })
+	err = errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 0))
+	local, nameErr := syscall.Getsockname(fd)
+	if err := errors.Join(err, nameErr); err != nil {
+		t.Fatal(err)
+	}
+	port := local.(*syscall.SockaddrInet4).Port
+	c, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return prober.Port(port)
+}
+
+// probers gives a prober of each kind for a port.
+func probers(port prober.Port) map[string]*prober.Prober {
+	return map[string]*prober.Prober{
+		"httpGet":   {HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Port: port}, TimeoutSeconds: 1},
+		"https":     {HTTPGet: &prober.HTTPGet{Scheme: "HTTPS", Path: "/", Port: port}, TimeoutSeconds: 1},
+		"tcpSocket": {TCPSocket: &prober.TCPSocket{Port: port}, TimeoutSeconds: 1},
+		"grpc":      {GRPC: &prober.GRPC{Port: port, Service: new(string)}, TimeoutSeconds: 1},
+	}
+}
+
+func begin(t *testing.T, p *prober.Prober, call *Call) *Answer {
+	t.Helper()
+	target, err := NewTarget(App{IP: "127.0.0.1"}, live, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer call.Close()
+	return target.Probe(call)
+}
+
+func TestAHandshakeThatHangsIsATimeout(t *testing.T) {
+	for name, p := range probers(silent(t)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			call := &Call{Header: textproto.MIMEHeader{}, Start: time.Now()}
+			if a := begin(t, p, call); a.Status != 504 {
+				t.Errorf("%+v, want 504", a)
+			}
+			if took := time.Since(call.Start); took < 900*time.Millisecond || took > time.Second {
+				t.Errorf("took %s, want a little less than 1s", took)
+			}
+		})
+	}
+}
+
+func TestAHandshakeThatHangsEndsWhenTheCallerGoes(t *testing.T) {
+	for name, p := range probers(silent(t)) {
+		ctx, cancel := context.WithCancel(context.Background())
+		call := &Call{Header: textproto.MIMEHeader{}, Start: time.Now(), Caller: func() context.Context {
+			time.AfterFunc(50*time.Millisecond, cancel)
+			return ctx
+		}}
+		begin(t, p, call)
+		if took := time.Since(call.Start); took > 500*time.Millisecond {
+			t.Errorf("%s: took %s", name, took)
+		}
+	}
+}
+
+func TestACallThatComesTooLateIsATimeout(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for name, p := range probers(prober.Port(l.Addr().(*net.TCPAddr).Port)) {
+		call := &Call{Header: textproto.MIMEHeader{}, Start: time.Now().Add(-2 * time.Second)}
+		if a := begin(t, p, call); a.Status != 504 {
+			t.Errorf("%s: %+v, want 504", name, a)
+		}
+	}
+}
+
+func TestATCPProbeOfAnAppThatListensWaitsForNothing(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	call := &Call{Start: time.Now(), Caller: func() context.Context {
+		t.Error("the caller is watched")
+		return context.Background()
+	}}
+	if a := begin(t, probers(prober.Port(l.Addr().(*net.TCPAddr).Port))["tcpSocket"], call); a.Status != 200 {
+		t.Errorf("%+v, want 200", a)
+	}
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if n, err := c.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("app read %d, %v; want the connection's end", n, err)
+	}
+}

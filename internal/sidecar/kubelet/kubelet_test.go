@@ -1,0 +1,192 @@
+package kubelet
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/textproto"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+const (
+	live = "/app-health/app/livez"
+	stop = "/app-lifecycle/app/prestopz"
+)
+
+// probeOnce probes a server as the entry says, with the port filled in.
+func probeOnce(t *testing.T, key, server string, p *prober.Prober) *Answer {
+	t.Helper()
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(u.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := prober.Port(n)
+	switch {
+	case p.HTTPGet != nil:
+		p.HTTPGet.Port = port
+	case p.TCPSocket != nil:
+		p.TCPSocket.Port = port
+	case p.GRPC != nil:
+		p.GRPC.Port, p.GRPC.Service = port, new(string)
+	}
+	p.TimeoutSeconds = 2
+	target, err := NewTarget(App{IP: "127.0.0.1"}, key, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := textproto.MIMEHeader{"User-Agent": {"kube-probe/1.35"}, "Authorization": {"secret"}}
+	call := &Call{Host: "127.0.0.1:15020", Port: "15020", Header: header, Start: time.Now()}
+	defer call.Close()
+	return target.Probe(call)
+}
+
+func httpGet(scheme, path string) *prober.Prober {
+	return &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: scheme, Path: path}}
+}
+
+func TestTheAppSeesItsOwnPortInTheHostAndTheCallersHeaders(t *testing.T) {
+	var got *http.Request
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
+	a := probeOnce(t, live, s.URL, httpGet("HTTP", "/a b?c=d"))
+	s.Close() // waits for the handler
+	if a.Status != 200 || a.Reason != "" {
+		t.Fatalf("answer %+v", a)
+	}
+	if got.Host != s.Listener.Addr().String() || got.RequestURI != "/a%20b?c=d" || got.UserAgent() != "kube-probe/1.35" || got.Header.Get("Accept-Encoding") != "" {
+		t.Errorf("app saw %s %s %v", got.Host, got.RequestURI, got.Header)
+	}
+}
+
+func TestRedirectsAreFollowedWithinThePodOnly(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/local":
+			http.Redirect(w, r, "/ok", http.StatusFound)
+		case "/away":
+			http.Redirect(w, r, "http://example.invalid/", http.StatusFound)
+		case "/loop":
+			http.Redirect(w, r, "/loop", http.StatusFound)
+		}
+	}))
+	defer s.Close()
+	for path, want := range map[string]Verdict{"/local": Success, "/away": Warning, "/loop": Failure} {
+		if a := probeOnce(t, live, s.URL, httpGet("HTTP", path)); a.Verdict(false) != want {
+			t.Errorf("%s: %s (%s), want %s", path, a.Verdict(false), a.Reason, want)
+		}
+	}
+}
+
+func TestHTTPSNeedsNoTrustAndMaySpeakHTTP2(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		var proto string
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			proto = r.Proto
+			io.WriteString(w, strings.Repeat("x", 20000))
+		}))
+		s.EnableHTTP2 = h2
+		s.StartTLS()
+		a := probeOnce(t, live, s.URL, httpGet("HTTPS", "/"))
+		s.Close()
+		if a.Status != 200 || len(a.Body) != maxBody || (proto == "HTTP/2.0") != h2 {
+			t.Errorf("HTTP/2 %t: status %d, %d bytes over %s: %s", h2, a.Status, len(a.Body), proto, a.Reason)
+		}
+	}
+}
+
+func TestAnHTTPSHookFallsBackToHTTPWithoutItsCredentials(t *testing.T) {
+	var auth []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		auth = r.Header["Authorization"]
+		w.WriteHeader(500)
+	}))
+	a := probeOnce(t, stop, s.URL, httpGet("HTTPS", "/"))
+	s.Close() // waits for the handler
+	if a.Drop || a.Verdict(true) != Success || auth != nil {
+		t.Errorf("answer %+v, app saw Authorization %q", a, auth)
+	}
+}
+
+func TestAFailureOfTheTransportDropsAHookAndFailsAProbe(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	nobody := "http://" + l.Addr().String()
+	if a := probeOnce(t, stop, nobody, httpGet("HTTP", "/")); !a.Drop {
+		t.Errorf("hook: %+v, want it dropped", a)
+	}
+	for name, p := range map[string]*prober.Prober{"httpGet": httpGet("HTTP", "/"), "tcpSocket": {TCPSocket: &prober.TCPSocket{}}} {
+		if a := probeOnce(t, live, nobody, p); a.Status != 502 || a.Reason != "app refused the connection" {
+			t.Errorf("%s: %+v, want 502 refused", name, a)
+		}
+	}
+}
+
+func TestATCPSocketHookIsAnError(t *testing.T) {
+	if _, err := NewTarget(App{IP: "127.0.0.1"}, stop, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: 80}}); err == nil {
+		t.Error("a tcpSocket hook must be an error, as it always is for the kubelet")
+	}
+}
+
+func TestGRPCPassesOnlyWhenServing(t *testing.T) {
+	for name, test := range map[string]struct {
+		body   string
+		status string
+		want   int
+	}{
+		"serving":       {"\x00\x00\x00\x00\x02\x08\x01", "0", 200},
+		"not serving":   {"\x00\x00\x00\x00\x02\x08\x02", "0", 503},
+		"unimplemented": {"", "12", 503},
+		"two messages":  {"\x00\x00\x00\x00\x02\x08\x01\x00\x00\x00\x00\x02\x08\x01", "0", 503},
+	} {
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/grpc")
+			io.WriteString(w, test.body)
+			w.Header().Set(http.TrailerPrefix+"Grpc-Status", test.status)
+		}))
+		s.Config.Protocols = new(http.Protocols)
+		s.Config.Protocols.SetUnencryptedHTTP2(true)
+		s.Start()
+		if a := probeOnce(t, live, s.URL, &prober.Prober{GRPC: &prober.GRPC{}}); a.Status != test.want {
+			t.Errorf("%s: %d %s, want %d", name, a.Status, a.Reason, test.want)
+		}
+		s.Close()
+	}
+}
+
+func TestTheLocalhostTargetDialsLoopbackWhateverThePodsIP(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	app := App{IP: "192.0.2.1", Localhost: true}
+	target, err := NewTarget(app, live, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: prober.Port(port)}, TimeoutSeconds: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := &Call{Start: time.Now()}
+	defer call.Close()
+	if a := target.Probe(call); a.Status != 200 {
+		t.Errorf("%+v", a)
+	}
+}
+
+func FuzzHealthStatusNeverPanics(f *testing.F) {
+	f.Add([]byte{8, 1})
+	f.Add([]byte{11, 12, 8, 1})
+	f.Fuzz(func(t *testing.T, m []byte) { healthStatus(m) })
+}

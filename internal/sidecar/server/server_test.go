@@ -1,0 +1,266 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
+)
+
+const (
+	live = "/app-health/app/livez"
+	stop = "/app-lifecycle/app/prestopz"
+)
+
+// A syncBuffer collects a log.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// start serves an app's handler through a server and gives its address.
+func start(t *testing.T, app http.HandlerFunc) (addr string, log *syncBuffer, s *server.Server) {
+	t.Helper()
+	ts := httptest.NewServer(app)
+	t.Cleanup(ts.CloseClientConnections)
+	port := ts.Listener.Addr().(*net.TCPAddr).Port
+	get := &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: prober.Port(port), Scheme: "HTTP"}, TimeoutSeconds: 1}
+	probers := map[string]*prober.Prober{live: get, stop: get}
+	_, bad, err := prober.Decode(`{"/app-health/bad/livez": {}, "/app-lifecycle/bad/prestopz": {"tcpSocket": {"port": "x"}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log = &syncBuffer{}
+	s = server.New(slog.New(slog.NewTextHandler(log, nil)), kubelet.App{IP: "127.0.0.1"}, probers, bad)
+	l, err := server.Listen(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go s.Serve(l)
+	return "127.0.0.1:" + strconv.Itoa(l.Addr().(*net.TCPAddr).Port), log, s
+}
+
+func ok(http.ResponseWriter, *http.Request) {}
+
+func get(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	res, err := http.Get("http://" + url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(b)
+}
+
+// send writes text and gives the first line of what comes back.
+func send(t *testing.T, addr, text string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(3 * time.Second))
+	io.WriteString(conn, text)
+	b, _ := io.ReadAll(conn)
+	line, _, _ := strings.Cut(string(b), "\r\n")
+	return line
+}
+
+func TestOnlyExactKeysAreAnswered(t *testing.T) {
+	addr, _, _ := start(t, ok)
+	for target, want := range map[string]int{
+		live: 200, "/healthz": 200, "/metrics": 200,
+		live + "/": 404, live + "?x": 404, "/": 404, "/app-health/app/readyz": 404, "/app-health//livez": 404, "/app-health/%61pp/livez": 404, "/x/.." + live: 404,
+	} {
+		line := send(t, addr, "GET "+target+" HTTP/1.1\r\nHost: x\r\n\r\n")
+		if !strings.HasPrefix(line, fmt.Sprintf("HTTP/1.1 %d ", want)) {
+			t.Errorf("GET %s: %q, want %d", target, line, want)
+		}
+	}
+}
+
+func TestARequestThatNoKubeletSendsIsRefused(t *testing.T) {
+	addr, _, _ := start(t, ok)
+	for request, want := range map[string]string{
+		"HEAD " + live + " HTTP/1.1\r\nHost: x\r\n\r\n":                                          "405",
+		"POST " + live + " HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc":                  "405",
+		"GET http://other" + live + " HTTP/1.1\r\nHost: x\r\n\r\n":                               "404",
+		"CONNECT other:80 HTTP/1.1\r\nHost: x\r\n\r\n":                                           "404",
+		"GET " + live + "\r\n\r\n":                                                               "400",
+		"GET " + live + " HTTP/1.1\r\nno colon\r\n\r\n":                                          "400",
+		"GET " + live + " HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n":                                "400",
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n":                                                       "505",
+		"GET " + live + " HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("y", 70<<10) + "\r\n\r\n": "431",
+		"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n":                                                   "400",
+	} {
+		if line := send(t, addr, request); !strings.HasPrefix(line, "HTTP/1.1 "+want) {
+			t.Errorf("%.60q: %q, want %s", request, line, want)
+		}
+	}
+}
+
+func TestABadEntryDisablesThatProbeAlone(t *testing.T) {
+	addr, log, _ := start(t, ok)
+	if status, body := get(t, addr+"/app-health/bad/livez"); status != 500 || !strings.Contains(body, "disabled") {
+		t.Errorf("bad probe: %d %q, want a 500 that says so", status, body)
+	}
+	if line := send(t, addr, "GET /app-lifecycle/bad/prestopz HTTP/1.1\r\nHost: x\r\n\r\n"); line != "" {
+		t.Errorf("bad hook: %q, want the connection dropped", line)
+	}
+	if status, _ := get(t, addr+live); status != 200 {
+		t.Errorf("good probe: %d", status)
+	}
+	if n := strings.Count(log.String(), "disabled"); n != 2 {
+		t.Errorf("log names %d disabled probes, want 2:\n%s", n, log)
+	}
+}
+
+func TestOnlyChangesOfStateAreLogged(t *testing.T) {
+	status := 200
+	addr, log, _ := start(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+	for _, status = range []int{200, 200, 503, 503, 503, 200, 200} {
+		get(t, addr+live)
+	}
+	if n := strings.Count(log.String(), "probe succeeds"); n != 2 {
+		t.Errorf("%d lines of success, want 2:\n%s", n, log)
+	}
+	if n := strings.Count(log.String(), "probe fails"); n != 1 || !strings.Contains(log.String(), "status 503") {
+		t.Errorf("%d lines of failure, want 1 with the reason:\n%s", n, log)
+	}
+	if _, metrics := get(t, addr+"/metrics"); !strings.Contains(metrics, `probe_proxy_probes_total{probe="/app-health/app/livez",verdict="failure"} 3`) {
+		t.Errorf("metrics do not count 3 failures:\n%s", metrics)
+	}
+}
+
+func TestTheCallersGoingAwayReachesTheApp(t *testing.T) {
+	gone := make(chan struct{})
+	came := make(chan struct{})
+	addr, _, _ := start(t, func(_ http.ResponseWriter, r *http.Request) {
+		close(came)
+		<-r.Context().Done()
+		close(gone)
+	})
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(conn, "GET "+stop+" HTTP/1.1\r\nHost: x\r\n\r\n") // a hook has no timeout of its own
+	<-came
+	conn.Close()
+	select {
+	case <-gone:
+	case <-time.After(5 * time.Second):
+		t.Error("the app's request is still open")
+	}
+}
+
+func TestAHangingAppIsReportedBeforeTheKubeletGivesUp(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	addr, _, _ := start(t, func(http.ResponseWriter, *http.Request) { <-release })
+	began := time.Now()
+	if status, body := get(t, addr+live); status != 504 || !strings.Contains(body, "within 1s") {
+		t.Errorf("%d %q, want 504 with the reason", status, body)
+	}
+	if took := time.Since(began); took < 900*time.Millisecond {
+		t.Errorf("gave up after %s", took)
+	}
+}
+
+func TestSlowCallersMakeRoomForOthers(t *testing.T) {
+	addr, _, _ := start(t, ok)
+	for range 300 {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		io.WriteString(conn, "GET /")
+	}
+	began := time.Now()
+	if status, _ := get(t, addr+live); status != 200 || time.Since(began) > time.Second {
+		t.Errorf("%d after %s", status, time.Since(began))
+	}
+}
+
+func TestTooManyCallsOfOneProbeLeaveTheOthersAlone(t *testing.T) {
+	release := make(chan struct{})
+	var once sync.Once
+	addr, _, _ := start(t, func(http.ResponseWriter, *http.Request) { <-release })
+	defer once.Do(func() { close(release) })
+	for range 40 {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		io.WriteString(conn, "GET "+stop+" HTTP/1.1\r\nHost: x\r\n\r\n")
+	}
+	time.Sleep(100 * time.Millisecond)
+	if line := send(t, addr, "GET "+stop+" HTTP/1.1\r\nHost: x\r\n\r\n"); !strings.HasPrefix(line, "HTTP/1.1 429") {
+		t.Errorf("%q, want 429", line)
+	}
+	if status, _ := get(t, addr+"/healthz"); status != 200 {
+		t.Errorf("healthz: %d", status)
+	}
+	once.Do(func() { close(release) })
+}
+
+func TestDrainingWaitsForHooksAndTheGracePeriod(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		native bool
+		hook   time.Duration
+		want   time.Duration
+	}{
+		{"ordinary, no call", false, 0, 300 * time.Millisecond},
+		{"ordinary, long hook", false, 800 * time.Millisecond, 800 * time.Millisecond},
+		{"native, no call", true, 0, 0},
+		{"native, hook", true, 200 * time.Millisecond, 200 * time.Millisecond},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			addr, _, s := start(t, func(http.ResponseWriter, *http.Request) { time.Sleep(test.hook) })
+			began := time.Now()
+			if test.hook > 0 {
+				go http.Get("http://" + addr + stop)
+				time.Sleep(50 * time.Millisecond)
+			}
+			s.Drain(context.Background(), 300*time.Millisecond, test.native)
+			if took := time.Since(began); took < test.want || took > test.want+250*time.Millisecond {
+				t.Errorf("took %s, want %s", took, test.want)
+			}
+		})
+	}
+}

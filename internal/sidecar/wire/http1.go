@@ -1,0 +1,349 @@
+// Package wire is HTTP as far as one probe needs it: one GET, one response,
+// one connection, over HTTP/1 or HTTP/2.
+//
+// It stands in for net/http because of what that costs in every pod: a
+// program that links it is 6.2 MB, has 10 MB resident and needs as much CPU per
+// probe as Istio's agent (docs/probe-proxy.md has the numbers). What it
+// accepts and refuses is what net/http's client, which the kubelet uses,
+// accepts and refuses; header lines are read by the same parser,
+// net/textproto. The differential test in test/conformance/kubelet holds the two
+// together.
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A Request is a GET.
+type Request struct {
+	URL    *url.URL
+	Host   string // the Host header, as it stands: it may be empty
+	Header textproto.MIMEHeader
+}
+
+// A Response is the head of a response and a reader of its body. Reading the
+// body gives io.EOF at its proper end and another error where it is cut off.
+type Response struct {
+	Status        int
+	Header        textproto.MIMEHeader
+	ContentLength int64 // -1 where it is not declared
+	Body          io.Reader
+	Trailer       textproto.MIMEHeader // HTTP/2 only, filled in at the body's end
+}
+
+// maxHead bounds the head of a response with all informational responses
+// before it, in bytes. net/http allows 10 MB, which is more than a third of
+// the whole memory limit.
+const maxHead = 256 << 10
+
+var (
+	errNoHTTP     = errors.New("malformed HTTP response")
+	errHeadTooBig = errors.New("response head is too large")
+)
+
+// hopHeaders are never written: the message has no body, and Host has its own line.
+var hopHeaders = []string{"Host", "Content-Length", "Transfer-Encoding", "Trailer"}
+
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 4<<10) }}
+
+// An Exchange is a connection on which one request was sent.
+type Exchange struct {
+	br  *bufio.Reader
+	lim *io.LimitedReader
+}
+
+// Close gives the buffers back; it does not close the connection. The
+// response's body cannot be read after it.
+func (e *Exchange) Close() {
+	if e.br != nil {
+		e.br.Reset(nil)
+		readers.Put(e.br)
+		e.br = nil
+	}
+}
+
+// RoundTrip1 writes the request to conn in HTTP/1.1 and reads the head of the
+// response. The caller closes the exchange, then conn.
+func RoundTrip1(conn io.ReadWriter, req *Request) (*Response, *Exchange, error) {
+	if _, err := conn.Write(appendRequest(make([]byte, 0, 512), req)); err != nil {
+		return nil, &Exchange{}, err
+	}
+	lim := &io.LimitedReader{R: conn, N: maxHead}
+	br := readers.Get().(*bufio.Reader)
+	br.Reset(lim)
+	e := &Exchange{br: br, lim: lim}
+	res, err := readResponse(br)
+	if err != nil {
+		if lim.N <= 0 {
+			err = errHeadTooBig
+		}
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, e, err
+	}
+	lim.N = 1 << 62
+	return res, e, nil
+}
+
+func appendRequest(b []byte, req *Request) []byte {
+	b = append(b, "GET "...)
+	b = append(b, req.URL.RequestURI()...)
+	b = append(b, " HTTP/1.1\r\nHost: "...)
+	b = append(b, req.Host...)
+	b = append(b, "\r\n"...)
+	for _, name := range sortedNames(req.Header) {
+		for _, value := range req.Header[name] {
+			b = append(b, name...)
+			b = append(b, ": "...)
+			b = append(b, value...)
+			b = append(b, "\r\n"...)
+		}
+	}
+	return append(b, "\r\n"...)
+}
+
+func sortedNames(h textproto.MIMEHeader) []string {
+	names := make([]string, 0, len(h))
+	for name := range h {
+		if !slices.Contains(hopHeaders, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func readResponse(br *bufio.Reader) (*Response, error) {
+	tp := textproto.Reader{R: br}
+	for {
+		major, minor, status, err := readStatusLine(&tp)
+		if err != nil {
+			return nil, err
+		}
+		header, err := tp.ReadMIMEHeader()
+		if err != nil {
+			return nil, err
+		}
+		if status/100 == 1 && status != 101 {
+			continue
+		}
+		res := &Response{Status: status, Header: header}
+		if err := res.frame(br, major > 1 || major == 1 && minor >= 1); err != nil {
+			return nil, err
+		}
+		return res, nil
+	}
+}
+
+// readStatusLine accepts what net/http.ReadResponse accepts.
+func readStatusLine(tp *textproto.Reader) (major, minor, status int, err error) {
+	line, err := tp.ReadLine()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	proto, rest, ok := strings.Cut(line, " ")
+	code, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
+	major, minor, okVersion := ParseVersion(proto)
+	if !ok || !okVersion || len(code) != 3 {
+		return 0, 0, 0, fmt.Errorf("%w %.40q", errNoHTTP, line)
+	}
+	status, err = strconv.Atoi(code)
+	if err != nil || status < 0 {
+		return 0, 0, 0, fmt.Errorf("%w %.40q", errNoHTTP, line)
+	}
+	return major, minor, status, nil
+}
+
+// ParseVersion reads "HTTP/1.1": one digit each.
+func ParseVersion(s string) (major, minor int, ok bool) {
+	if len(s) != len("HTTP/1.1") || s[:5] != "HTTP/" || s[6] != '.' {
+		return 0, 0, false
+	}
+	major, minor = int(s[5])-'0', int(s[7])-'0'
+	return major, minor, major >= 0 && major <= 9 && minor >= 0 && minor <= 9
+}
+
+// frame finds out where the body ends (RFC 9112 section 6.3, and where
+// net/http is stricter, as net/http).
+func (res *Response) frame(br *bufio.Reader, http11 bool) error {
+	res.ContentLength = -1
+	encodings := res.Header["Transfer-Encoding"]
+	length, err := contentLength(res.Header["Content-Length"])
+	if err != nil {
+		return err
+	}
+	chunked := http11 && len(encodings) > 0
+	if chunked && (len(encodings) > 1 || !strings.EqualFold(encodings[0], "chunked")) {
+		return fmt.Errorf("unsupported transfer encoding %.40q", encodings)
+	}
+	switch {
+	case res.Status == 101 && res.switchesProtocol():
+		res.Body = br
+	case res.Status/100 == 1, res.Status == 204, res.Status == 304:
+		res.ContentLength, res.Body = 0, eof{}
+	case chunked:
+		res.Body = &chunkedReader{br: br}
+	case length >= 0:
+		res.ContentLength, res.Body = length, &exactReader{br, length}
+	default:
+		res.Body = br
+	}
+	return nil
+}
+
+// switchesProtocol tells a 101 after which the connection is no longer HTTP.
+func (res *Response) switchesProtocol() bool {
+	return res.Header.Get("Upgrade") != "" &&
+		strings.Contains(strings.ToLower(strings.Join(res.Header["Connection"], ",")), "upgrade")
+}
+
+// contentLength gives -1 where there is none; repeats must be equal.
+func contentLength(values []string) (int64, error) {
+	if len(values) == 0 {
+		return -1, nil
+	}
+	first := textproto.TrimString(values[0])
+	for _, v := range values[1:] {
+		if textproto.TrimString(v) != first {
+			return 0, fmt.Errorf("conflicting Content-Length %.40q", values)
+		}
+	}
+	n, err := strconv.ParseUint(first, 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("bad Content-Length %.40q", first)
+	}
+	return int64(n), nil
+}
+
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+
+// An exactReader reads n bytes; fewer is an error.
+type exactReader struct {
+	r io.Reader
+	n int64
+}
+
+func (e *exactReader) Read(p []byte) (int, error) {
+	if e.n == 0 {
+		return 0, io.EOF
+	}
+	if int64(len(p)) > e.n {
+		p = p[:e.n]
+	}
+	n, err := e.r.Read(p)
+	e.n -= int64(n)
+	if err == io.EOF && e.n > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// A chunkedReader decodes the chunked transfer coding. Lines must end with
+// CRLF; trailers are read and dropped.
+type chunkedReader struct {
+	br     *bufio.Reader
+	left   uint64 // of the current chunk
+	excess int64  // bytes that were no data, beyond what is allowed
+	open   bool   // a chunk's data has been read, its CRLF has not
+	err    error
+}
+
+func (c *chunkedReader) Read(p []byte) (int, error) {
+	if c.err == nil && c.left == 0 {
+		c.err = c.next()
+	}
+	if c.err != nil {
+		return 0, c.err
+	}
+	if uint64(len(p)) > c.left {
+		p = p[:c.left]
+	}
+	n, err := c.br.Read(p)
+	c.left -= uint64(n)
+	if err != nil {
+		c.err = unexpected(err)
+	}
+	return n, c.err
+}
+
+// next reads up to the next chunk's data; io.EOF after the last.
+func (c *chunkedReader) next() error {
+	var end [2]byte
+	if c.open {
+		if _, err := io.ReadFull(c.br, end[:]); err != nil {
+			return unexpected(err)
+		}
+		if string(end[:]) != "\r\n" {
+			return errors.New("malformed chunked encoding")
+		}
+	}
+	line, err := c.br.ReadSlice('\n')
+	if err != nil {
+		return unexpected(err)
+	}
+	if len(line) < 2 || bytes.IndexByte(line, '\r') != len(line)-2 {
+		return errors.New("chunked line must end with CRLF")
+	}
+	size, _, _ := strings.Cut(strings.TrimRight(string(line), " \t\r\n"), ";")
+	if len(size) > 16 {
+		return errors.New("chunk is too large")
+	}
+	c.left, err = strconv.ParseUint(size, 16, 64)
+	if err != nil {
+		return fmt.Errorf("bad chunk size %.20q", size)
+	}
+	// net/http's rule: 16 bytes a chunk and twice the data are free, and
+	// 16 KiB beyond that are too many.
+	c.excess = max(c.excess+int64(len(line))-16-2*int64(min(c.left, maxHead)), 0)
+	if c.excess > 16<<10 {
+		return errors.New("chunked encoding contains too much non-data")
+	}
+	c.open = true
+	if c.left > 0 {
+		return nil
+	}
+	return c.trailer()
+}
+
+// trailer reads to the end of the message, which is CRLF or header lines that
+// fit into the buffer with the CRLF CRLF after them.
+func (c *chunkedReader) trailer() error {
+	if b, err := c.br.Peek(2); err != nil {
+		return unexpected(err)
+	} else if string(b) == "\r\n" {
+		return io.EOF
+	}
+	for n := 4; ; n++ {
+		b, err := c.br.Peek(n)
+		if err != nil {
+			return unexpected(err)
+		}
+		if string(b[n-4:]) == "\r\n\r\n" {
+			break
+		}
+	}
+	if _, err := (&textproto.Reader{R: c.br}).ReadMIMEHeader(); err != nil {
+		return unexpected(err)
+	}
+	return io.EOF
+}
+
+func unexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

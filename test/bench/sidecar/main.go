@@ -1,0 +1,410 @@
+// Command sidecar measures what probe-proxy costs a pod, in one run beside
+// Istio's status server and beside probing the app directly, and prints the
+// table that docs/probe-proxy.md keeps.
+//
+//	go run . [-o ../../../docs/probe-proxy.md]
+//
+// The kubelet's own probers are the callers. All traffic is on loopback.
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/kubernetes/pkg/probe"
+	grpcprobe "k8s.io/kubernetes/pkg/probe/grpc"
+	httpprobe "k8s.io/kubernetes/pkg/probe/http"
+	tcpprobe "k8s.io/kubernetes/pkg/probe/tcp"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+const (
+	podIP   = "127.0.0.1"
+	timeout = 5 // seconds; long, so that a busy machine fails no probe
+	warmUp  = 200
+	block   = 250 // probes of one target before the next has its turn
+	callers = 16
+)
+
+var kinds = []string{"http", "https", "tcp", "grpc"}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "app" {
+		serveApp()
+		return
+	}
+	probes := flag.Int("probes", 10000, "probes of each kind, back to back")
+	paced := flag.Duration("paced", 20*time.Second, "how long to probe 50 times a second")
+	peak := flag.Duration("peak", 10*time.Second, "how long the peak with 16 callers lasts")
+	only := flag.String("kinds", strings.Join(kinds, ","), "kinds of probes to measure")
+	gate := flag.Bool("gate", false, "exit 1 where a promise is broken by more than a third")
+	out := flag.String("o", "", "file to keep the table in, between its markers")
+	flag.Parse()
+	if err := run(strings.Split(*only, ","), *probes, *paced, *peak, *out, *gate); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// A program is one of the two that are compared.
+type program struct {
+	name, path string
+	start      func(path string, port int) *exec.Cmd
+}
+
+// A cost is what one program costs for one kind of probe.
+type cost struct {
+	latency, pacedLatency time.Duration // medians, through the program
+	cpu, pacedCPU         time.Duration // for each probe
+	rss, peak             int           // KiB: resident after the probes, highest in the peak
+	rate                  float64       // probes a second at the peak
+}
+
+// A row is one kind of probe.
+type row struct {
+	kind                string
+	direct, pacedDirect time.Duration
+	ours, istio         cost
+}
+
+func run(kinds []string, probes int, paced, peak time.Duration, out string, gate bool) error {
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	ours, istio, err := buildPrograms(dir)
+	if err != nil {
+		return err
+	}
+	ports, stop, err := startApp()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	os.Setenv(prober.EnvName, probers(ports))
+	var rows []*row
+	for _, kind := range kinds {
+		fmt.Fprintln(os.Stderr, "measuring", kind)
+		r, err := measure(kind, ports[kind], []*program{ours, istio}, probes, paced, peak)
+		if err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+		rows = append(rows, r)
+	}
+	table, broken := render(rows, size(ours.path), size(istio.path), probes, paced, peak)
+	fmt.Print(table)
+	if out != "" {
+		if err := keep(out, table); err != nil {
+			return err
+		}
+	}
+	if gate && len(broken) > 0 {
+		return fmt.Errorf("broken by more than a third: %s", strings.Join(broken, "; "))
+	}
+	return nil
+}
+
+func buildPrograms(dir string) (ours, istio *program, err error) {
+	ours = &program{name: "probe-proxy", path: filepath.Join(dir, "probe-proxy"), start: func(path string, port int) *exec.Cmd {
+		cmd := exec.Command(path, "--port", strconv.Itoa(port))
+		cmd.Env = append(os.Environ(), "POD_IP="+podIP)
+		return cmd
+	}}
+	istio = &program{name: "Istio's status server", path: filepath.Join(dir, "istiostatus"), start: func(path string, port int) *exec.Cmd {
+		return exec.Command(path, podIP, strconv.Itoa(port))
+	}}
+	for path, from := range map[string][2]string{ours.path: {"../../..", "./cmd/probe-proxy"}, istio.path: {"../../conformance/kubelet/istiostatus", "."}} {
+		cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, from[1])
+		cmd.Dir, cmd.Stderr = from[0], os.Stderr
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if err := cmd.Run(); err != nil {
+			return nil, nil, fmt.Errorf("go build %s in %s: %w", from[1], from[0], err)
+		}
+	}
+	return ours, istio, nil
+}
+
+// startApp runs the app as a process of its own, so that its cost is in no
+// other's numbers.
+func startApp() (ports map[string]int, stop func(), err error) {
+	cmd := exec.Command(os.Args[0], "app")
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	stop = func() { cmd.Process.Kill(); cmd.Wait() }
+	ports = map[string]int{}
+	for range kinds {
+		var kind string
+		var port int
+		if _, err := fmt.Fscan(pipe, &kind, &port); err != nil {
+			stop()
+			return nil, nil, err
+		}
+		ports[kind] = port
+	}
+	go io.Copy(io.Discard, pipe)
+	return ports, stop, nil
+}
+
+func key(kind string) string { return prober.Key(kind, prober.Liveness) }
+
+func probers(ports map[string]int) string {
+	port := func(kind string) prober.Port { return prober.Port(ports[kind]) }
+	service := ""
+	return prober.Encode(map[string]*prober.Prober{
+		key("http"):  {HTTPGet: &prober.HTTPGet{Path: "/healthz", Port: port("http"), Scheme: "HTTP"}, TimeoutSeconds: timeout},
+		key("https"): {HTTPGet: &prober.HTTPGet{Path: "/healthz", Port: port("https"), Scheme: "HTTPS"}, TimeoutSeconds: timeout},
+		key("tcp"):   {TCPSocket: &prober.TCPSocket{Port: port("tcp")}, TimeoutSeconds: timeout},
+		key("grpc"):  {GRPC: &prober.GRPC{Port: port("grpc"), Service: &service}, TimeoutSeconds: timeout},
+	})
+}
+
+// A target is probed: the app itself, or through a program.
+type target struct {
+	probe     func() error
+	pid       int // 0 for the app itself
+	latencies []time.Duration
+}
+
+func (t *target) once() error {
+	began := time.Now()
+	err := t.probe()
+	t.latencies = append(t.latencies, time.Since(began))
+	return err
+}
+
+func (t *target) median() time.Duration {
+	slices.Sort(t.latencies)
+	return t.latencies[len(t.latencies)/2]
+}
+
+func directProbe(kind string, port int) func() error {
+	switch kind {
+	case "tcp":
+		return func() error { return check(tcpprobe.New().Probe(podIP, port, timeout*time.Second)) }
+	case "grpc":
+		return func() error { return check(grpcprobe.New().Probe(podIP, "", port, timeout*time.Second)) }
+	}
+	return httpProbe(strings.ToUpper(kind), "/healthz", port)
+}
+
+func httpProbe(scheme, path string, port int) func() error {
+	p := httpprobe.New(false)
+	get := &v1.HTTPGetAction{Path: path, Port: intstr.FromInt32(int32(port)), Scheme: v1.URIScheme(scheme)}
+	return func() error {
+		req, err := httpprobe.NewRequestForHTTPGetAction(get, &v1.Container{}, podIP, "probe")
+		if err != nil {
+			return err
+		}
+		return check(p.Probe(req, timeout*time.Second))
+	}
+}
+
+func check(result probe.Result, msg string, err error) error {
+	if err == nil && result != probe.Success {
+		err = fmt.Errorf("probe did not succeed: %s %s", result, msg)
+	}
+	return err
+}
+
+func measure(kind string, port int, programs []*program, probes int, paced, peak time.Duration) (*row, error) {
+	r := &row{kind: kind}
+	costs := []*cost{&r.ours, &r.istio}
+	targets := []*target{{probe: directProbe(kind, port)}}
+	for _, p := range programs {
+		t, stop, err := begin(p, kind)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+		targets = append(targets, t)
+	}
+	if err := backToBack(targets, warmUp); err != nil {
+		return nil, err
+	}
+	cpu, err := spent(targets, func() error { return backToBack(targets, probes) })
+	if err != nil {
+		return nil, err
+	}
+	r.direct = targets[0].median()
+	for i, c := range costs {
+		t := targets[i+1]
+		c.latency, c.cpu = t.median(), cpu[i+1]/time.Duration(probes)
+		c.rss = memory(t.pid, "VmRSS")
+	}
+	var n int
+	cpu, err = spent(targets, func() (err error) { n, err = pace(targets, paced); return err })
+	if err != nil {
+		return nil, err
+	}
+	r.pacedDirect = targets[0].median()
+	for i, c := range costs {
+		c.pacedLatency, c.pacedCPU = targets[i+1].median(), cpu[i+1]/time.Duration(n)
+	}
+	for i, p := range programs {
+		if err := costs[i].atPeak(p, kind, peak); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// begin starts a program and waits until it answers.
+func begin(p *program, kind string) (*target, func(), error) {
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		return nil, nil, err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	cmd := p.start(p.path, port)
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	stop := func() { cmd.Process.Kill(); cmd.Wait() }
+	t := &target{probe: httpProbe("HTTP", key(kind), port), pid: cmd.Process.Pid}
+	for range 100 {
+		if err = t.probe(); err == nil {
+			return t, stop, nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	stop()
+	return nil, nil, fmt.Errorf("%s does not answer: %w", p.name, err)
+}
+
+// backToBack probes each target n times, in blocks that take turns.
+func backToBack(targets []*target, n int) error {
+	for _, t := range targets {
+		t.latencies = t.latencies[:0]
+	}
+	for done := 0; done < n; done += block {
+		for _, t := range targets {
+			for range min(block, n-done) {
+				if err := t.once(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// pace probes each target 50 times a second. Each is the first in its turn:
+// after a pause that one finds the caller's own code out of the caches.
+func pace(targets []*target, d time.Duration) (n int, err error) {
+	for _, t := range targets {
+		t.latencies = t.latencies[:0]
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(d); time.Now().Before(end); n++ {
+		<-tick.C
+		for i := range targets {
+			if err := targets[(n+i)%len(targets)].once(); err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, nil
+}
+
+// atPeak probes a fresh process with 16 callers at once.
+func (c *cost) atPeak(p *program, kind string, d time.Duration) error {
+	t, stop, err := begin(p, kind)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	var n atomic.Int64
+	var failed atomic.Pointer[error]
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if err := t.probe(); err != nil {
+					failed.Store(&err)
+					return
+				}
+				n.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	c.rate, c.peak = float64(n.Load())/d.Seconds(), memory(t.pid, "VmHWM")
+	return nil
+}
+
+// spent gives the CPU time that each target's process uses during f.
+func spent(targets []*target, f func() error) ([]time.Duration, error) {
+	before := make([]time.Duration, len(targets))
+	for i, t := range targets {
+		before[i] = cpuTime(t.pid)
+	}
+	err := f()
+	for i, t := range targets {
+		before[i] = cpuTime(t.pid) - before[i]
+	}
+	return before, err
+}
+
+// cpuTime reads user and system time, in ticks of 10 ms, of /proc/PID/stat.
+func cpuTime(pid int) time.Duration {
+	if pid == 0 {
+		return 0
+	}
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+// memory reads a line of /proc/PID/status, in KiB.
+func memory(pid int, name string) int {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
+			n, _ := strconv.Atoi(strings.Fields(rest)[0])
+			return n
+		}
+	}
+	return 0
+}
+
+func size(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

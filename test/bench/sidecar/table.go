@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// What probe-proxy promises.
+const (
+	maxSize      = 6_000_000 // bytes, stripped
+	maxRSS       = 8 << 10   // KiB, after HTTP, TCP and gRPC probes
+	maxBusyRSS   = 24 << 10  // KiB, after HTTPS probes and at the peak
+	maxCPU       = 0.7       // of Istio's status server
+	maxLatency   = 0.6       // of what Istio's status server adds
+	markerBegins = "<!-- table: test/bench/sidecar -->\n"
+	markerEnds   = "<!-- end of table -->\n"
+)
+
+// A judge says whether promises hold, and notes which are broken by more than
+// a third: machines differ by less.
+type judge struct{ broken []string }
+
+func (j *judge) holds(what string, value, bound float64) string {
+	if value <= bound {
+		return "yes"
+	}
+	if value > bound*4/3 {
+		j.broken = append(j.broken, fmt.Sprintf("%s: %.2f, at most %.2f", what, value, bound))
+	}
+	return "**no**"
+}
+
+// render gives the table, and the promises that are broken.
+func render(rows []*row, ours, istio int64, probes int, paced, peak time.Duration) (string, []string) {
+	var b strings.Builder
+	var j judge
+	fmt.Fprintf(&b, "Measured by `cd test/bench/sidecar && go run . -o ../../../docs/probe-proxy.md` on %d processors (%s): %d probes back to back, 50 a second for %s, a peak of %d callers for %s.\n\n", runtime.NumCPU(), runtime.Version(), probes, paced, callers, peak)
+	fmt.Fprintf(&b, "Binary, stripped: probe-proxy %.2f MB (at most %.0f: %s), Istio's status server alone %.2f MB.\n\n", mega(ours), mega(maxSize), j.holds("size of the binary in MB", mega(ours), mega(maxSize)), mega(istio))
+	b.WriteString("| probe | measure | direct | probe-proxy | Istio's status server | promise | holds |\n|---|---|---|---|---|---|---|\n")
+	line := func(kind, measure, direct, ours, istio, promise string, value, bound float64) {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", kind, measure, direct, ours, istio, promise, j.holds(kind+", "+measure, value, bound))
+	}
+	for _, r := range rows {
+		kind := strings.ToUpper(r.kind)
+		if kind == "GRPC" {
+			kind = "gRPC"
+		}
+		for _, m := range []struct {
+			name          string
+			direct, us, i time.Duration
+		}{{"median latency", r.direct, r.ours.latency, r.istio.latency}, {"median latency at 50/s", r.pacedDirect, r.ours.pacedLatency, r.istio.pacedLatency}} {
+			ratio := float64(m.us-m.direct) / float64(m.i-m.direct)
+			line(kind, m.name, us(m.direct), us(m.us), us(m.i), fmt.Sprintf("adds at most %.1f of what Istio's adds: %.2f", maxLatency, ratio), ratio, maxLatency)
+		}
+		for _, m := range []struct {
+			name  string
+			us, i time.Duration
+		}{{"CPU per probe", r.ours.cpu, r.istio.cpu}, {"CPU per probe at 50/s", r.ours.pacedCPU, r.istio.pacedCPU}} {
+			ratio := float64(m.us) / float64(m.i)
+			line(kind, m.name, "", us(m.us), us(m.i), fmt.Sprintf("at most %.1f of Istio's: %.2f", maxCPU, ratio), ratio, maxCPU)
+		}
+		limit := maxRSS
+		if r.kind == "https" {
+			limit = maxBusyRSS
+		}
+		line(kind, "resident after the probes", "", mib(r.ours.rss), mib(r.istio.rss), "at most "+mib(limit), float64(r.ours.rss), float64(limit))
+		line(kind, "highest resident at the peak", "", mib(r.ours.peak), mib(r.istio.peak), "at most "+mib(maxBusyRSS), float64(r.ours.peak), maxBusyRSS)
+		fmt.Fprintf(&b, "| %s | probes a second at the peak | | %.0f | %.0f | | |\n", kind, r.ours.rate, r.istio.rate)
+	}
+	return b.String(), j.broken
+}
+
+func us(d time.Duration) string { return fmt.Sprintf("%d µs", d.Microseconds()) }
+func mib(kib int) string        { return fmt.Sprintf("%.1f MiB", float64(kib)/1024) }
+func mega(n int64) float64      { return float64(n) / 1e6 }
+
+// keep writes the table between the markers of a document.
+func keep(path, table string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(b), markerBegins)
+	_, after, ok2 := strings.Cut(rest, markerEnds)
+	if !ok || !ok2 {
+		return fmt.Errorf("%s must have the lines %q and %q", path, markerBegins, markerEnds)
+	}
+	return os.WriteFile(path, []byte(before+markerBegins+table+markerEnds+after), 0o644)
+}

@@ -1,0 +1,352 @@
+package injector
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/generator"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/kubernetes"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// workloads is how many random workloads there are; their seeds are 1, 2, 3...
+// REWRITE_PROBES_WORKLOADS changes it.
+func workloads() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv("REWRITE_PROBES_WORKLOADS"), 10, 32); err == nil {
+		return n
+	}
+	if testing.Short() {
+		return 500
+	}
+	return 2000
+}
+
+// maxReported bounds how many failures of one test are printed.
+const maxReported = 10
+
+// refusals are the errors of ours on a pod that Istio takes, by reason key,
+// with what Istio does instead and the number of that mistake.
+var refusals = map[string]*mistake{
+	"status-port-invalid": {number: 8, what: "a status port of 0, or one of the ports of Istio itself, is accepted, and nothing answers the rewritten probes"},
+	"annotation-invalid":  {what: "a value of `sidecar.istio.io/rewriteAppHTTPProbers` that is no boolean is taken for true"},
+	"port-taken":          {number: 9, what: "an app that listens on the status port is not noticed"},
+}
+
+// A tally counts what came of comparing pods.
+type tally struct {
+	pods         int
+	invalid      int // the API server refuses them: not compared
+	refusedBoth  int // Istio's webhook refuses them; we say why, or have nothing to do
+	refused      map[*mistake]int
+	uninjected   int // in namespaces where nothing is injected: we leave them as they are
+	custom       int // pod templates of kinds that Istio does not see before their pods
+	places       int
+	equal        int
+	rewritten    int // of the equal and explained ones, rewritten by us
+	explained    map[*mistake]int
+	explainedAll int
+	unexplained  []string
+}
+
+func newTally() *tally {
+	return &tally{refused: make(map[*mistake]int), explained: make(map[*mistake]int)}
+}
+
+func (s *tally) problem(format string, args ...any) {
+	s.unexplained = append(s.unexplained, fmt.Sprintf(format, args...))
+}
+
+func (s *tally) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "pods %d (refused by the API server, so not compared: %d more)\n", s.pods, s.invalid)
+	fmt.Fprintf(&b, "probes and hooks %d: equal %d, explained %d, unexplained %d; %d of them rewritten\n", s.places, s.equal, s.explainedAll, len(s.unexplained), s.rewritten)
+	for _, m := range mistakes {
+		fmt.Fprintf(&b, "  %5d  %s\n", s.explained[m], m)
+	}
+	fmt.Fprintf(&b, "pods that the webhook refuses, of which we say why or change nothing: %d\n", s.refusedBoth)
+	for _, reason := range slices.Sorted(maps.Keys(refusals)) {
+		m := refusals[reason]
+		fmt.Fprintf(&b, "  %5d  refused by us alone (%s): %s\n", s.refused[m], reason, m)
+	}
+	return b.String()
+}
+
+func (s *tally) check(t *testing.T) {
+	t.Helper()
+	t.Logf("\n%s", s)
+	for i, p := range s.unexplained {
+		if i == maxReported {
+			t.Errorf("and %d more", len(s.unexplained)-i)
+			break
+		}
+		t.Error(p)
+	}
+	if s.places == 0 {
+		t.Error("nothing was compared")
+	}
+}
+
+// one compares what Istio makes of the pod of a manifest with one object with
+// what rewrite-probes makes of the manifest.
+func (s *tally) one(t *testing.T, i *istio.Injector, manifest []byte, spec settings) {
+	output, r, err := rewrite(manifest, spec)
+	if err != nil {
+		s.problem("%v\n%s", err, manifest)
+		return
+	}
+	before, after := decoded(t, "input", manifest), decoded(t, "output", output)
+	if len(before) != 1 || len(after) != 1 {
+		s.problem("%d objects have become %d\n%s", len(before), len(after), output)
+		return
+	}
+	o := before[0]
+	if again, _, err := rewrite(output, spec); err != nil || !bytes.Equal(again, output) {
+		s.problem("%s: a second run gives (%v)\n%s", o, err, again)
+	}
+	s.rewritten += rewrittenIn(r)
+	s.against(i, o, after[0], r.Messages, spec["answeredBy"] == "istio-proxy" || asksForIstio(o.template))
+}
+
+// against compares what Istio makes of a pod with what rewrite-probes made of
+// it. byIstio tells that istio-proxy answers our rewritten probes.
+func (s *tally) against(i *istio.Injector, o, after object, messages []report.Message, byIstio bool) {
+	input := kubernetes.Default(kubernetes.Pod(o.template, o.namespace))
+	if kubernetes.Validate(input) != nil {
+		s.invalid++
+		return
+	}
+	s.pods++
+	c := &comparison{input: input, port: 15020, byIstio: byIstio}
+	mode := istio.Native
+	if byIstio {
+		mode, c.port = istio.Ordinary, c.statusPort()
+	}
+	injected, refusal := i.Inject(input, mode)
+	same := reflect.DeepEqual(o, after)
+	failures := reasons(messages, transformer.Error)
+	switch {
+	case refusal != nil:
+		s.refusedBoth++
+		if len(failures)+len(reasons(messages, transformer.Warning)) == 0 && !same {
+			s.problem("%s: %v; we rewrite it and say nothing", o, refusal)
+		}
+		return
+	case len(failures) > 0 && !same:
+		s.problem("%s: an error, and yet the object was changed", o)
+		return
+	case len(failures) > 0:
+		s.refusedByUs(o, messages, failures)
+		return
+	}
+	ours := kubernetes.Pod(after.template, o.namespace)
+	if err := kubernetes.Validate(ours); err != nil {
+		s.problem("%s: the API server refuses what we make of it: %v", o, err)
+		return
+	}
+	c.istio = injected
+	verdicts, err := c.compare(ours)
+	if err != nil {
+		s.problem("%s: %v", o, err)
+		return
+	}
+	for _, v := range verdicts {
+		s.places++
+		switch {
+		case v.problem != "":
+			s.problem("%s, %s mode: %s\nlabels %q, annotations %q", o, mode, v.problem, input.Labels, input.Annotations)
+		case len(v.explained) == 0:
+			s.equal++
+		default:
+			s.explainedAll++
+			for _, m := range v.explained {
+				s.explained[m]++
+			}
+		}
+	}
+}
+
+func rewrittenIn(r *report.Report) int {
+	n := 0
+	for _, t := range r.Templates {
+		for _, p := range t.Probes {
+			if p.State == transformer.WouldRewrite {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (s *tally) refusedByUs(o object, messages []report.Message, failures []string) {
+	for _, reason := range failures {
+		m := refusals[reason]
+		if m == nil {
+			s.problem("%s: Istio takes the pod, we do not: %s", o, messages[0])
+			return
+		}
+		s.refused[m]++
+	}
+}
+
+// asksForIstio tells whether a pod template says itself that it is to have
+// Istio's sidecar.
+func asksForIstio(t *corev1.PodTemplateSpec) bool {
+	const key = "sidecar.istio.io/inject"
+	value, labelled := t.Labels[key]
+	if !labelled {
+		value = t.Annotations[key]
+	}
+	found := value == "true"
+	eachContainer(&corev1.Pod{Spec: t.Spec}, func(c corev1.Container, _ bool) { found = found || c.Name == istio.ProxyName })
+	return found
+}
+
+func workload(w generator.Workload) object {
+	return object{kind: w.Kind, namespace: w.Namespace, name: w.Name, template: &w.Template}
+}
+
+func newInjector(t *testing.T) *istio.Injector {
+	t.Helper()
+	i, err := istio.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// random compares the random workloads, after change.
+func random(t *testing.T, spec settings, change func(*generator.Workload)) *tally {
+	i, s := newInjector(t), newTally()
+	for seed := range workloads() {
+		w := generator.New(seed + 1)
+		change(&w)
+		text, err := w.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.one(t, i, text, spec)
+	}
+	return s
+}
+
+func TestRewritingForIstioProxyIsIstiosWithoutItsMistakes(t *testing.T) {
+	s := random(t, settings{"answeredBy": "istio-proxy"}, func(*generator.Workload) {})
+	s.check(t)
+	comparisons = append(comparisons, column{"random workloads, `answeredBy: istio-proxy`", s})
+}
+
+func TestRewritingForProbeProxyIsIstiosWithoutItsMistakes(t *testing.T) {
+	s := random(t, settings{"answeredBy": "auto"}, func(w *generator.Workload) {
+		// Where Istio's status server listens is nothing to probe-proxy.
+		delete(w.Template.Annotations, "status.sidecar.istio.io/port")
+	})
+	s.check(t)
+	comparisons = append(comparisons, column{"random workloads, `answeredBy: auto`", s})
+}
+
+// A file of manifests from the real world.
+type file struct {
+	name string
+	text []byte
+}
+
+// corpus gives the manifests of the corpus beside the repository; where that
+// is missing, it says so and gives those of the repository.
+func corpus(t *testing.T) []file {
+	t.Helper()
+	files := glob(t, "../../../../shared/corpus/*.yaml")
+	if len(files) == 0 {
+		t.Log("MISSING: the corpus of real-world manifests does not lie beside the repository; only testdata/manifests is compared")
+	}
+	return append(files, glob(t, "../../../testdata/manifests/*.yaml")...)
+}
+
+func glob(t *testing.T, pattern string) []file {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []file
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file{filepath.Base(name), text})
+	}
+	return files
+}
+
+func TestManifestsOfTheRealWorldAreRewrittenAsIstioDoesWithoutItsMistakes(t *testing.T) {
+	i := newInjector(t)
+	for _, answeredBy := range []string{"istio-proxy", "auto"} {
+		s := newTally()
+		for _, f := range corpus(t) {
+			s.file(t, i, f, answeredBy)
+		}
+		s.check(t)
+		comparisons = append(comparisons, column{"manifests of the real world, `answeredBy: " + answeredBy + "`", s})
+	}
+}
+
+// file compares all pods of a file, which is rewritten as it is.
+func (s *tally) file(t *testing.T, i *istio.Injector, f file, answeredBy string) {
+	output, r, err := rewrite(f.text, settings{"answeredBy": answeredBy})
+	if err != nil {
+		t.Fatalf("%s: %v", f.name, err)
+	}
+	before, after := decoded(t, f.name, f.text), decoded(t, f.name, output)
+	if len(before) != len(after) {
+		t.Fatalf("%s: %d objects have become %d", f.name, len(before), len(after))
+	}
+	s.rewritten += rewrittenIn(r)
+	injection := make(map[string]string)
+	for _, o := range before {
+		if o.kind == "Namespace" {
+			injection[o.name] = o.labels["istio-injection"]
+		}
+	}
+	compared := 0
+	for n, o := range before {
+		if o.template == nil {
+			continue
+		}
+		compared++
+		if injection[o.namespace] == "disabled" {
+			// The API server asks no webhook there.
+			s.uninjected++
+			if !reflect.DeepEqual(o, after[n]) {
+				s.problem("%s: is never injected, and yet it was changed", o)
+			}
+			continue
+		}
+		about := slices.DeleteFunc(slices.Clone(r.Messages), func(m report.Message) bool {
+			return m.Object.Kind != o.kind || m.Object.Name != o.name || m.Object.Namespace != o.namespace
+		})
+		byIstio := answeredBy == "istio-proxy" || asksForIstio(o.template) || injection[o.namespace] == "enabled"
+		s.against(i, o, after[n], about, byIstio)
+	}
+	s.custom += len(r.Templates) - compared
+}
+
+func decoded(t *testing.T, name string, stream []byte) []object {
+	t.Helper()
+	all, err := objects(stream)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return all
+}

@@ -1,0 +1,246 @@
+package injector
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"istio.io/istio/pkg/kube/inject"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/generator"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// mirrored gives the types of the API that each of the planner's stands for.
+var mirrored = map[reflect.Type][]reflect.Type{
+	reflect.TypeFor[transformer.PodTemplate]():        {reflect.TypeFor[corev1.PodTemplateSpec](), reflect.TypeFor[corev1.Pod]()},
+	reflect.TypeFor[transformer.Metadata]():           {reflect.TypeFor[metav1.ObjectMeta]()},
+	reflect.TypeFor[transformer.PodSpec]():            {reflect.TypeFor[corev1.PodSpec]()},
+	reflect.TypeFor[transformer.PodOS]():              {reflect.TypeFor[corev1.PodOS]()},
+	reflect.TypeFor[transformer.PodSecurityContext](): {reflect.TypeFor[corev1.PodSecurityContext](), reflect.TypeFor[corev1.SecurityContext]()},
+	reflect.TypeFor[transformer.Container]():          {reflect.TypeFor[corev1.Container]()},
+	reflect.TypeFor[transformer.ContainerPort]():      {reflect.TypeFor[corev1.ContainerPort]()},
+	reflect.TypeFor[transformer.EnvVar]():             {reflect.TypeFor[corev1.EnvVar]()},
+	reflect.TypeFor[transformer.Probe]():              {reflect.TypeFor[corev1.Probe]()},
+	reflect.TypeFor[transformer.Lifecycle]():          {reflect.TypeFor[corev1.Lifecycle]()},
+	reflect.TypeFor[transformer.Exec]():               {reflect.TypeFor[corev1.ExecAction]()},
+	reflect.TypeFor[transformer.Sleep]():              {reflect.TypeFor[corev1.SleepAction]()},
+	reflect.TypeFor[transformer.HTTPGet]():            {reflect.TypeFor[corev1.HTTPGetAction]()},
+	reflect.TypeFor[transformer.HTTPHeader]():         {reflect.TypeFor[corev1.HTTPHeader]()},
+	reflect.TypeFor[transformer.TCPSocket]():          {reflect.TypeFor[corev1.TCPSocketAction]()},
+	reflect.TypeFor[transformer.GRPC]():               {reflect.TypeFor[corev1.GRPCAction]()},
+}
+
+// jsonFields gives the fields of a struct by their JSON name, those of
+// embedded structs among them.
+func jsonFields(t reflect.Type) map[string]reflect.StructField {
+	fields := make(map[string]reflect.StructField)
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			fields[name] = f
+		}
+	}
+	return fields
+}
+
+func TestThePlannersTypesMirrorTheAPI(t *testing.T) {
+	seen := make(map[reflect.Type]bool)
+	compared := 0
+	var walk func(ours reflect.Type)
+	walk = func(ours reflect.Type) {
+		if seen[ours] {
+			return
+		}
+		seen[ours] = true
+		if len(mirrored[ours]) == 0 {
+			t.Errorf("%v mirrors no type of the API", ours)
+		}
+		for _, theirs := range mirrored[ours] {
+			api := jsonFields(theirs)
+			for name, f := range jsonFields(ours) {
+				if ours == reflect.TypeFor[transformer.Probe]() && len(f.Index) > 1 {
+					continue // a handler: probes and hooks share them
+				}
+				compared++
+				real, ok := api[name]
+				switch {
+				case !ok:
+					t.Errorf("%v has %q, which %v has not", ours, name, theirs)
+				case real.Name != f.Name && name != "metadata":
+					t.Errorf("%v.%s is %s in %v", ours, f.Name, real.Name, theirs)
+				default:
+					sameKind(t, ours.Name()+"."+f.Name, f.Type, real.Type)
+				}
+			}
+		}
+		for _, f := range jsonFields(ours) {
+			if inner := base(f.Type); inner.Kind() == reflect.Struct && inner != reflect.TypeFor[field.IntOrString]() && inner != reflect.TypeFor[transformer.Handler]() {
+				walk(inner)
+			}
+		}
+	}
+	walk(reflect.TypeFor[transformer.PodTemplate]())
+	for ours := range mirrored {
+		walk(ours) // those of handlers are left
+	}
+	t.Logf("%d types, %d fields compared", len(seen), compared)
+}
+
+// ourStrings are labels and annotations, of which the API makes a map.
+var ourStrings = reflect.TypeFor[field.Strings]()
+
+// base takes pointers and slices away.
+func base(t reflect.Type) reflect.Type {
+	if t == ourStrings {
+		return reflect.TypeFor[map[string]string]()
+	}
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return t
+}
+
+// sameKind compares types but for pointers, by which ours tell what is absent
+// from what is empty, and for the width of integers, by which ours hold what
+// the API would refuse.
+func sameKind(t *testing.T, name string, ours, theirs reflect.Type) {
+	t.Helper()
+	for ours.Kind() == reflect.Pointer {
+		ours = ours.Elem()
+	}
+	if ours == ourStrings {
+		ours = reflect.TypeFor[map[string]string]()
+	}
+	for theirs.Kind() == reflect.Pointer {
+		theirs = theirs.Elem()
+	}
+	integer := func(k reflect.Kind) bool { return k == reflect.Int32 || k == reflect.Int64 }
+	switch {
+	case ours == reflect.TypeFor[field.IntOrString]():
+		if theirs != reflect.TypeFor[intstr.IntOrString]() && !integer(theirs.Kind()) {
+			t.Errorf("%s is a number or a string, and %v in the API", name, theirs)
+		}
+	case ours == reflect.TypeFor[transformer.Handler]():
+		if theirs != reflect.TypeFor[corev1.LifecycleHandler]() {
+			t.Errorf("%s is a handler, and %v in the API", name, theirs)
+		}
+	case integer(ours.Kind()) && integer(theirs.Kind()):
+	case ours.Kind() != theirs.Kind():
+		t.Errorf("%s is %v, and %v in the API", name, ours, theirs)
+	case ours.Kind() == reflect.Slice:
+		sameKind(t, name+"[]", ours.Elem(), theirs.Elem())
+	case ours.Kind() == reflect.Map:
+		sameKind(t, name+"{}", ours.Elem(), theirs.Elem())
+	case ours.Kind() == reflect.Struct:
+		for _, m := range mirrored[ours] {
+			if m == theirs {
+				return
+			}
+		}
+		t.Errorf("%s is %v, which is not said to mirror %v", name, ours, theirs)
+	}
+}
+
+// A handler that the API gains must not be passed over silently.
+func TestEveryHandlerOfTheAPIIsKnown(t *testing.T) {
+	ours := jsonFields(reflect.TypeFor[transformer.Handler]())
+	all := make(map[string]bool)
+	for _, theirs := range []reflect.Type{reflect.TypeFor[corev1.ProbeHandler](), reflect.TypeFor[corev1.LifecycleHandler]()} {
+		for name, f := range jsonFields(theirs) {
+			all[name] = true
+			if _, ok := ours[name]; !ok {
+				t.Errorf("%v.%s is not among the planner's handlers", theirs, f.Name)
+				continue
+			}
+			sameKind(t, name, ours[name].Type, f.Type)
+		}
+	}
+	for name := range ours {
+		if !all[name] {
+			t.Errorf("the planner's handler %q is none of the API", name)
+		}
+	}
+	slots := jsonFields(reflect.TypeFor[transformer.Lifecycle]())
+	for name, f := range jsonFields(reflect.TypeFor[corev1.Lifecycle]()) {
+		if _, ok := slots[name]; !ok && f.Type == reflect.TypeFor[*corev1.LifecycleHandler]() {
+			t.Errorf("Lifecycle.%s is a hook that the planner does not know", f.Name)
+		}
+	}
+	slots = jsonFields(reflect.TypeFor[transformer.Container]())
+	for name, f := range jsonFields(reflect.TypeFor[corev1.Container]()) {
+		if _, ok := slots[name]; !ok && f.Type == reflect.TypeFor[*corev1.Probe]() {
+			t.Errorf("Container.%s is a probe that the planner does not know", f.Name)
+		}
+	}
+}
+
+func TestTheWireFormatIsIstiosByteForByte(t *testing.T) {
+	compared := 0
+	for seed := range workloads() {
+		w := generator.New(seed + 1)
+		theirs, ours := entriesOf(&w.Template.Spec)
+		want, err := json.Marshal(theirs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := prober.Encode(ours)
+		if len(theirs) > 0 && got != string(want) {
+			t.Fatalf("seed %d: we encode\n%s\nand Istio\n%s", w.Seed, got, want)
+		}
+		compared += len(theirs)
+		for key, p := range ours {
+			text, err := json.Marshal(map[string]any{key: p})
+			if err != nil {
+				t.Fatal(err)
+			}
+			decoded, bad, err := prober.Decode(string(text))
+			if err != nil || len(bad) > 0 {
+				t.Fatalf("seed %d: %s: %v %v", w.Seed, text, err, bad)
+			}
+			filled := prober.Encode(decoded)
+			if _, err := istio.Probers(filled); err != nil {
+				t.Fatalf("seed %d: Istio cannot decode %s: %v", w.Seed, filled, err)
+			}
+		}
+	}
+	t.Logf("%d entries compared", compared)
+}
+
+// entriesOf writes the handlers of a pod, those with numeric ports, as entries of
+// Istio's types and of ours.
+func entriesOf(spec *corev1.PodSpec) (inject.KubeAppProbers, map[string]*prober.Prober) {
+	theirs, ours := make(inject.KubeAppProbers), make(map[string]*prober.Prober)
+	for _, c := range spec.Containers {
+		for slot, p := range map[prober.Slot]*corev1.Probe{prober.Readiness: c.ReadinessProbe, prober.Liveness: c.LivenessProbe, prober.Startup: c.StartupProbe} {
+			if p == nil {
+				continue
+			}
+			key := prober.Key(c.Name, slot)
+			mine := &prober.Prober{TimeoutSeconds: int(p.TimeoutSeconds)}
+			switch {
+			case p.HTTPGet != nil && p.HTTPGet.Port.Type == intstr.Int:
+				mine.HTTPGet = &prober.HTTPGet{Path: p.HTTPGet.Path, Port: prober.Port(p.HTTPGet.Port.IntVal), Host: p.HTTPGet.Host, Scheme: string(p.HTTPGet.Scheme)}
+				for _, h := range p.HTTPGet.HTTPHeaders {
+					mine.HTTPGet.HTTPHeaders = append(mine.HTTPGet.HTTPHeaders, prober.Header{Name: h.Name, Value: h.Value})
+				}
+			case p.TCPSocket != nil && p.TCPSocket.Port.Type == intstr.Int:
+				mine.TCPSocket = &prober.TCPSocket{Port: prober.Port(p.TCPSocket.Port.IntVal), Host: p.TCPSocket.Host}
+			case p.GRPC != nil:
+				mine.GRPC = &prober.GRPC{Port: prober.Port(p.GRPC.Port), Service: p.GRPC.Service}
+			default:
+				continue
+			}
+			theirs[key] = &inject.Prober{HTTPGet: p.HTTPGet, TCPSocket: p.TCPSocket, GRPC: p.GRPC, TimeoutSeconds: p.TimeoutSeconds}
+			ours[key] = mine
+		}
+	}
+	return theirs, ours
+}

@@ -1,0 +1,114 @@
+package injector
+
+import (
+	"fmt"
+
+	"istio.io/istio/pkg/kube/inject"
+
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
+)
+
+// A mistake is something that Istio's rewriting does and rewrite-probes must
+// not. It is written as a repair: what the outcome would be without it. The
+// numbers are those of the list in the proof; 0 is what Istio means to do.
+type mistake struct {
+	number int
+	what   string
+	repair func(c *comparison, at place, original, istio outcome) outcome
+}
+
+func (m *mistake) String() string {
+	if m.number == 0 {
+		return "by design: " + m.what
+	}
+	return fmt.Sprintf("mistake %d: %s", m.number, m.what)
+}
+
+// mistakes is the whole list of differences that are explained. The order
+// matters only for which of two explains what either would: the first.
+var mistakes = []*mistake{
+	{
+		1, "a port name that the container does not have: the probe is rewritten, no entry is written, and every probe is answered 400",
+		func(c *comparison, at place, original, istio outcome) outcome {
+			port, _, dials := original.target()
+			if _, ok := c.resolve(at, port); dials && !ok {
+				return original
+			}
+			return istio
+		},
+	},
+	{
+		2, "`host` stays in the rewritten probe, so that the kubelet dials that host's port 15020, and is lost from a tcpSocket",
+		func(_ *comparison, _ place, original, istio outcome) outcome {
+			if _, host, _ := original.target(); host != "" {
+				return original
+			}
+			return istio
+		},
+	},
+	{
+		4, "tcpSocket hooks, which always fail in the kubelet, begin to succeed",
+		func(_ *comparison, at place, original, istio outcome) outcome {
+			if original.Hook != nil && original.Hook.TCPSocket != nil {
+				return original
+			}
+			return istio
+		},
+	},
+	{
+		9, "a user's own probe of the status port is rewritten, without an entry or with one that points at itself",
+		func(c *comparison, at place, original, istio outcome) outcome {
+			port, _, dials := original.target()
+			if n, _ := c.resolve(at, port); dials && n == c.port {
+				return original
+			}
+			return istio
+		},
+	},
+	{
+		11, "a port that the mesh does not capture is rewritten although its probe works",
+		func(c *comparison, at place, original, istio outcome) outcome {
+			port, _, dials := original.target()
+			if n, ok := c.resolve(at, port); dials && ok && !c.captured(n) {
+				return original
+			}
+			return istio
+		},
+	},
+	{
+		10, "probes of a native sidecar that starts before istio-proxy are rewritten, and the pod hangs in Init",
+		func(c *comparison, at place, original, istio outcome) outcome {
+			if _, _, dials := original.target(); dials && c.byIstio && !c.proxyStartsFirst(at) {
+				return original
+			}
+			return istio
+		},
+	},
+	{
+		5, "`$` is not escaped in the env value, and the kubelet expands $(NAME) and $$",
+		func(c *comparison, at place, _, theirs outcome) outcome {
+			meant, err := istio.Probers(c.theirEnv)
+			if err == nil && theirs.Entry != nil {
+				theirs.Entry = meant[at.key()]
+			}
+			return theirs
+		},
+	},
+	{
+		6, "headers, secrets among them, are copied into the env value although the kubelet sends them itself",
+		func(_ *comparison, _ place, _, theirs outcome) outcome {
+			if theirs.Entry == nil || theirs.Entry.HTTPGet == nil || len(theirs.Entry.HTTPGet.HTTPHeaders) == 0 {
+				return theirs
+			}
+			theirs.Entry = clone(theirs.Entry)
+			theirs.Entry.HTTPGet.HTTPHeaders = nil
+			return theirs
+		},
+	},
+}
+
+func clone(p *inject.Prober) *inject.Prober {
+	c := *p
+	c.HTTPGet = c.HTTPGet.DeepCopy()
+	return &c
+}

@@ -1,0 +1,168 @@
+package injector
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
+)
+
+// proofPage is the results page; the suites that ran own a section each,
+// between two markers.
+const proofPage = "../../../docs/proof.md"
+
+// What the tests of this run found.
+var (
+	comparisons []column
+	passed      []row
+	declared    []mesh // whose effects are as they must be
+)
+
+// A column is one comparison with Istio's injector.
+type column struct {
+	title string
+	*tally
+}
+
+// A row is one passage through Istio's injector.
+type row struct {
+	title string
+	*passage
+}
+
+// TestMain writes the proof when it is asked to and all tests have passed.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 && os.Getenv("REWRITE_PROBES_PROOF") != "" {
+		if err := writeProof(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func writeProof() error {
+	if len(comparisons) != 4 || len(passed) != 2 || len(declared) != len(meshes) {
+		return errors.New("the proof is not written: only some of the tests were run")
+	}
+	const begin, end = "<!-- begin injector -->\n", "<!-- end injector -->\n"
+	page, err := os.ReadFile(proofPage)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(page), begin)
+	_, after, ended := strings.Cut(rest, end)
+	switch {
+	case !found:
+		before = strings.TrimRight(string(page), "\n") + "\n\n"
+	case !ended:
+		return fmt.Errorf("%s: the section of the injector begins and does not end", proofPage)
+	}
+	return os.WriteFile(proofPage, []byte(before+begin+proof()+end+after), 0o644)
+}
+
+func proof() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `## Istio's injector
+
+The webhook of istio.io/istio %s with what its charts render by default, after the defaulting of
+k8s.io/kubernetes %s; and the same manifests, not defaulted, through rewrite-probes. Compared are every probe and hook
+and its entry in %s, decoded by Istio's types. A difference is explained where Istio's outcome without
+the mistakes below is ours exactly; all else is unexplained. Random workloads have the seeds 1 to %d.
+Run again: `+"`make conformance`"+`. %s.
+
+`, version("istio.io/istio"), version("k8s.io/kubernetes"), istio.EnvName, workloads(), time.Now().UTC().Format(time.DateOnly))
+	table(&b, "| |", func(c column) string { return c.title })
+	b.WriteString("|---|" + strings.Repeat("---|", len(comparisons)) + "\n")
+	for _, r := range []struct {
+		title string
+		count func(*tally) int
+	}{
+		{"pods compared", func(s *tally) int { return s.pods }},
+		{"probes and hooks compared", func(s *tally) int { return s.places }},
+		{"equal", func(s *tally) int { return s.equal }},
+		{"explained", func(s *tally) int { return s.explainedAll }},
+		{"**unexplained**", func(s *tally) int { return len(s.unexplained) }},
+		{"probes and hooks rewritten by us", func(s *tally) int { return s.rewritten }},
+		{"pod templates of custom kinds, which only we look at (mistake 12)", func(s *tally) int { return s.custom }},
+		{"pods in namespaces without injection, left as they are", func(s *tally) int { return s.uninjected }},
+		{"pods that the webhook refuses, of which we say why or change nothing", func(s *tally) int { return s.refusedBoth }},
+		{"pods that the API server refuses as they are, not compared", func(s *tally) int { return s.invalid }},
+	} {
+		table(&b, "| "+r.title+" |", func(c column) string { return fmt.Sprint(r.count(c.tally)) })
+	}
+	b.WriteString("\nMistakes of Istio's rewriting that are not repeated, and how often each is the explanation:\n\n")
+	table(&b, "| no. | mistake |", func(c column) string { return c.title })
+	b.WriteString("|---|---|" + strings.Repeat("---|", len(comparisons)) + "\n")
+	for _, m := range slices.SortedStableFunc(slices.Values(mistakes), func(a, b *mistake) int { return cmp.Compare(a.number, b.number) }) {
+		table(&b, fmt.Sprintf("| %d | %s |", m.number, m.what), func(c column) string { return fmt.Sprint(c.explained[m]) })
+	}
+	for _, reason := range slices.Sorted(maps.Keys(refusals)) {
+		m := refusals[reason]
+		number := "by design"
+		if m.number > 0 {
+			number = strconv.Itoa(m.number)
+		}
+		table(&b, fmt.Sprintf("| %s | %s; we refuse the pod (`%s`) |", number, m.what, reason), func(c column) string { return fmt.Sprint(c.refused[m]) })
+	}
+	b.WriteString(`
+Others do not show in what comes of one pod. 3, no defaults filled in: the manifests here have none, and any that was
+missing in our entries would be a difference. 7, a second pass keeps stale entries or points at itself: every random
+workload is rewritten twice, and the second run must give the same bytes. 12, custom kinds: counted above. 13, mistakes
+of Istio's agent: see the section of the kubelet's probers.
+
+The reverse: what rewrite-probes made goes through the webhook, twice, and must come out with every probe, hook and
+entry as it went in, with one istio-proxy, accepted by the API server's validation.
+
+| rewritten with | pods, ordinary mode | pods, native mode | probes and hooks in each pod as they were | changed or lost |
+|---|---|---|---|---|
+`)
+	for _, p := range passed {
+		fmt.Fprintf(&b, "| %s | %d | %d | %d and %d | %d |\n", p.title, p.pods[istio.Ordinary], p.pods[istio.Native], p.kept[istio.Ordinary], p.kept[istio.Native], len(p.problems))
+	}
+	b.WriteString(`
+The securityContext that an istio-proxy is declared with where all other containers of the pod satisfy Pod Security
+restricted: what it makes different in the injected pod, in ordinary and in native mode. Nothing but the securityContext of
+istio-proxy may differ; uid, gid and readOnlyRootFilesystem are the injector's. Pods that the API server refuses or
+the kubelet does not run are why ` + "`istioProxy: {restricted: false}`" + ` can be set; without the context they run.
+
+| mesh, or pod | effect, where runAsNonRoot and seccompProfile stand in the pod's securityContext | where they stand in every container's |
+|---|---|---|
+`)
+	for _, m := range declared {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", m.name, m.byPod, m.byContainer)
+	}
+	return b.String()
+}
+
+// version gives the version of a module that go.mod requires.
+func version(module string) string {
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		return "unknown"
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == module {
+			return f[1]
+		}
+	}
+	return "unknown"
+}
+
+// table writes one row with a cell for every comparison.
+func table(b *strings.Builder, head string, cell func(column) string) {
+	b.WriteString(head)
+	for _, c := range comparisons {
+		b.WriteString(" " + cell(c) + " |")
+	}
+	b.WriteString("\n")
+}

@@ -1,0 +1,350 @@
+package kubelet_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/kubernetes/pkg/probe"
+	grpcprobe "k8s.io/kubernetes/pkg/probe/grpc"
+	httpprobe "k8s.io/kubernetes/pkg/probe/http"
+	tcpprobe "k8s.io/kubernetes/pkg/probe/tcp"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// minScenarios is how many must at least be compared.
+const minScenarios = 1000
+
+// TestTheVerdictThroughProbeProxyIsTheKubeletsOwn probes the same apps with
+// the kubelet's own probers, directly and through probe-proxy, and wants the
+// same verdicts and the same requests at the app. Istio's status server
+// answers the same probes, and its count is printed beside.
+func TestTheVerdictThroughProbeProxyIsTheKubeletsOwn(t *testing.T) {
+	ours := build(t, "../../..", "./cmd/probe-proxy")
+	istio := build(t, "istiostatus", ".")
+	scenarios := generate()
+	if len(scenarios) < minScenarios {
+		t.Fatalf("%d scenarios, must be at least %d", len(scenarios), minScenarios)
+	}
+	runs := prepare(t, scenarios, ours, istio)
+	var wg sync.WaitGroup
+	work := make(chan *run)
+	for range 24 {
+		wg.Go(func() {
+			for r := range work {
+				r.compare()
+			}
+		})
+	}
+	for _, r := range runs {
+		work <- r
+	}
+	close(work)
+	wg.Wait()
+	summarise(t, runs)
+}
+
+func build(t *testing.T, dir, pkg string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "program")
+	cmd := exec.Command("go", "build", "-trimpath", "-o", out, pkg)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if b, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build %s in %s: %v\n%s", pkg, dir, err, b)
+	}
+	return out
+}
+
+// A verdict is what the kubelet makes of one probe. Where it comes with an
+// error, the kubelet throws it away, which is a verdict of its own.
+type verdict struct {
+	result probe.Result
+	thrown bool
+}
+
+// loose takes an error for a failure.
+func (v verdict) loose() probe.Result {
+	if v.thrown {
+		return probe.Failure
+	}
+	return v.result
+}
+
+func (v verdict) String() string {
+	if v.thrown {
+		return "error"
+	}
+	return string(v.result)
+}
+
+// A run is a scenario with the ports on which it can be probed.
+type run struct {
+	*scenario
+	app                          app
+	key                          string
+	appPort, oursPort, istioPort int // istioPort 0: not compared
+
+	direct, ours, istio verdict
+	directMsg, oursMsg  string
+	sameRequests        bool
+	directSaw, oursSaw  []string
+	repeated            bool
+}
+
+// batchSize keeps the env value within what an exec takes (128 KiB).
+const batchSize = 300
+
+// prepare starts the apps, and a probe-proxy and a status server for each batch.
+func prepare(t *testing.T, scenarios []*scenario, ours, istio string) []*run {
+	byIP := map[string][]*run{}
+	for i, sc := range scenarios {
+		r := &run{scenario: sc}
+		slot := prober.Liveness
+		if sc.hook {
+			slot = prober.PreStop
+		}
+		r.key = prober.Key("s"+strconv.Itoa(i), slot)
+		l, err := net.Listen("tcp", net.JoinHostPort(sc.ip, "0"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.appPort = l.Addr().(*net.TCPAddr).Port
+		t.Cleanup(func() { l.Close() })
+		go sc.app(&r.app, l)
+		byIP[sc.ip] = append(byIP[sc.ip], r)
+	}
+	var all []*run
+	for ip, runs := range byIP {
+		for batch := range slices.Chunk(runs, batchSize) {
+			env := "ISTIO_KUBE_APP_PROBERS=" + encode(t, batch)
+			port := freePort(t)
+			start(t, port, exec.Command(ours, "--port", strconv.Itoa(port)), env, "POD_IP="+ip)
+			istioPort := 0
+			if ip == "127.0.0.1" { // for IPv6 it wants an address that only Istio's init container makes
+				istioPort = freePort(t)
+				start(t, istioPort, exec.Command(istio, ip, strconv.Itoa(istioPort)), env)
+			}
+			for _, r := range batch {
+				r.oursPort, r.istioPort = port, istioPort
+			}
+		}
+		all = append(all, runs...)
+	}
+	return all
+}
+
+func encode(t *testing.T, runs []*run) string {
+	probers := map[string]*prober.Prober{}
+	for _, r := range runs {
+		p := &prober.Prober{TimeoutSeconds: r.timeout}
+		switch {
+		case r.http != nil:
+			p.HTTPGet = &prober.HTTPGet{Path: r.http.Path, Port: prober.Port(r.appPort), Scheme: string(r.http.Scheme)}
+		case r.grpc != nil:
+			p.GRPC = &prober.GRPC{Port: prober.Port(r.appPort), Service: r.grpc.Service}
+		default:
+			p.TCPSocket = &prober.TCPSocket{Port: prober.Port(r.appPort)}
+		}
+		if r.hook {
+			p.TimeoutSeconds = 0
+		}
+		probers[r.key] = p
+	}
+	return prober.Encode(probers)
+}
+
+func freePort(t *testing.T) int {
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// start runs a server until the test ends, and waits until it listens.
+func start(t *testing.T, port int, cmd *exec.Cmd, env ...string) {
+	var out bytes.Buffer
+	cmd.Env, cmd.Stderr = append(os.Environ(), env...), &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		if t.Failed() && strings.Contains(out.String(), "panic") {
+			t.Logf("%s wrote:\n%s", cmd.Path, out.String())
+		}
+	})
+	for range 200 {
+		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			conn.Close()
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	t.Fatalf("%s does not listen: %s", cmd.Path, out.String())
+}
+
+// compare probes directly, through probe-proxy and through Istio's server. A
+// difference counts when it shows three times: the machine may have been busy.
+func (r *run) compare() {
+	for range 3 {
+		r.app.take()
+		r.direct, r.directMsg = r.probeApp()
+		r.directSaw = r.app.take()
+		r.ours, r.oursMsg = r.probeThrough(r.oursPort)
+		r.oursSaw = r.app.take()
+		// gRPC's client names itself, and its deadline is never the same twice.
+		r.sameRequests = r.grpc != nil || slices.Equal(r.directSaw, r.oursSaw)
+		if r.istioPort != 0 {
+			r.istio, _ = r.probeThrough(r.istioPort)
+		}
+		if r.direct == r.ours && r.sameRequests {
+			return
+		}
+		r.repeated = true
+		time.Sleep(3 * time.Second)
+	}
+}
+
+func (r *run) probeApp() (verdict, string) {
+	limit := time.Duration(r.timeout) * time.Second
+	switch {
+	case r.http != nil:
+		get := r.http.DeepCopy()
+		get.Port = intstr.FromInt32(int32(r.appPort))
+		return r.get(get, limit)
+	case r.grpc != nil:
+		return verdictOf(grpcprobe.New().Probe(r.ip, *r.grpc.Service, r.appPort, limit))
+	default:
+		return verdictOf(tcpprobe.New().Probe(r.ip, r.appPort, limit))
+	}
+}
+
+// probeThrough makes the probe that a rewritten pod has.
+func (r *run) probeThrough(port int) (verdict, string) {
+	get := &v1.HTTPGetAction{}
+	if r.http != nil {
+		get.HTTPHeaders = r.http.HTTPHeaders
+	}
+	get.Path, get.Port, get.Scheme = r.key, intstr.FromInt32(int32(port)), "HTTP"
+	return r.get(get, time.Duration(r.timeout)*time.Second)
+}
+
+func (r *run) get(get *v1.HTTPGetAction, limit time.Duration) (verdict, string) {
+	kind := "probe"
+	if r.hook {
+		kind = "lifecycle"
+	}
+	req, err := httpprobe.NewRequestForHTTPGetAction(get, &v1.Container{}, r.ip, kind)
+	if err != nil {
+		return verdictOf(probe.Unknown, "", err)
+	}
+	if r.hook {
+		return runHook(req)
+	}
+	return verdictOf(httpprobe.New(false).Probe(req, limit))
+}
+
+func verdictOf(result probe.Result, msg string, err error) (verdict, string) {
+	if err != nil {
+		return verdict{result, true}, err.Error()
+	}
+	return verdict{result: result}, msg
+}
+
+// runHook does what the kubelet's handler runner does for httpGet, with the
+// client that the kubelet gives it.
+func runHook(req *http.Request) (verdict, string) {
+	client := &http.Client{
+		Transport:     &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+		CheckRedirect: httpprobe.RedirectChecker(false),
+	}
+	defer client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // the pod's grace period
+	defer cancel()
+	req = req.WithContext(ctx)
+	res, err := client.Do(req)
+	if err != nil && strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
+		plain := req.Clone(ctx)
+		plain.URL.Scheme = "http"
+		plain.Header.Del("Authorization")
+		res, err = client.Do(plain)
+	}
+	if err != nil {
+		return verdict{result: probe.Failure}, err.Error()
+	}
+	res.Body.Close()
+	return verdict{result: probe.Success}, res.Status
+}
+
+func summarise(t *testing.T, runs []*run) {
+	type tally struct{ n, ours, requests, istioN, istio, loose int }
+	axes := map[string]*tally{}
+	total := &tally{}
+	repeated := 0
+	verdicts := map[string]int{}
+	for _, r := range runs {
+		if axes[r.axis] == nil {
+			axes[r.axis] = &tally{}
+		}
+		verdicts[r.direct.String()]++
+		if r.repeated {
+			repeated++
+		}
+		for _, a := range []*tally{axes[r.axis], total} {
+			a.n++
+			a.ours += count(r.direct == r.ours)
+			a.requests += count(r.sameRequests)
+			if r.istioPort != 0 {
+				a.istioN++
+				a.istio += count(r.direct == r.istio)
+				a.loose += count(r.direct.loose() == r.istio.loose())
+			}
+		}
+		if r.direct != r.ours {
+			t.Errorf("%s, %s (%s): direct %s (%s), through probe-proxy %s (%s)", r.axis, r.name, r.ip, r.direct, r.directMsg, r.ours, r.oursMsg)
+		} else if !r.sameRequests {
+			t.Errorf("%s, %s (%s): app saw directly\n%s\nthrough probe-proxy\n%s", r.axis, r.name, r.ip, strings.Join(r.directSaw, "\n\n"), strings.Join(r.oursSaw, "\n\n"))
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%-16s %9s %22s %14s %30s %24s\n", "axis", "scenarios", "probe-proxy: verdict", "same requests", "Istio's status server (IPv4)", "error taken for failure")
+	row := func(name string, a *tally) {
+		fmt.Fprintf(&b, "%-16s %9d %22d %14d %21d of %5d %15d of %5d\n", name, a.n, a.ours, a.requests, a.istio, a.istioN, a.loose, a.istioN)
+	}
+	for _, name := range slices.Sorted(maps.Keys(axes)) {
+		row(name, axes[name])
+	}
+	row("all", total)
+	fmt.Fprintf(&b, "verdicts of the direct probes: %v; compared again: %d\n", verdicts, repeated)
+	t.Log(b.String())
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

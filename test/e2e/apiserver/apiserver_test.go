@@ -1,0 +1,348 @@
+// Package apiserver puts manifests before a real API server, as they were
+// and as rewrite-probes rewrote them: what was accepted must stay so, and no
+// warning may come along.
+package apiserver
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/proof"
+)
+
+var (
+	api  *server
+	bin  = os.Getenv("BIN")    // the built programs of the tests
+	root = os.Getenv("ROOT")   // the repository
+	rows = map[string]*tally{} // of the results page
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir := filepath.Join(node.Dir, "apiserver")
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		api, err = startServer(bin, dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "apiserver:", err)
+		return 1
+	}
+	defer api.stop()
+	code := m.Run()
+	if len(rows) > 0 {
+		if err := writeProof(filepath.Join(root, "docs", "proof.md")); err != nil {
+			fmt.Fprintln(os.Stderr, "apiserver:", err)
+			return 1
+		}
+	}
+	return code
+}
+
+func writeProof(page string) error {
+	text := fmt.Sprintf(`## A real API server
+
+kube-apiserver v1.35.4, `+"`dryRun=All&fieldValidation=Strict`"+`: each workload as it is (what is already rewritten: restored) and
+through rewrite-probes, and the pod that a controller would make of each; Namespaces are made with their labels, so that
+Pod Security judges as it would. Run again: `+"`make e2e`"+`. %s.
+
+A pod that declares Istio's `+"`istio-proxy`"+` is given its image, and the securityContext of Istio's template under the declared
+one, since the injector comes before Pod Security; those under "restricted" are judged without that.
+
+| manifests | workloads | accepted before | refused by rewrite-probes | changed by it | accepted after | their pods accepted before and after | new warnings | new refusals |
+|---|---|---|---|---|---|---|---|---|
+`, time.Now().UTC().Format(time.DateOnly))
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		text += row(name, rows[name])
+	}
+	return proof.Write(page, "apiserver", text)
+}
+
+// function runs rewrite-probes over a text.
+func function(text []byte, args ...string) ([]byte, error) {
+	cmd := exec.Command(filepath.Join(root, "bin/rewrite-probes"), append(args, "-")...)
+	cmd.Stdin = bytes.NewReader(text)
+	var messages bytes.Buffer
+	cmd.Stderr = &messages
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, &messages)
+	}
+	return out, err
+}
+
+// A tally counts what happened to the objects of a group of sources.
+type tally struct {
+	workloads, before, refused, changed, after, pods, newWarnings, newRefusals int
+}
+
+// configs are the ways that every manifest is rewritten in, by what the
+// results page calls them: as without a config, and so that the one or the
+// other sidecar answers in every pod.
+var configs = map[string][]string{
+	"":                         nil,
+	"; probe-proxy everywhere": {"--config", filepath.Join(root, "test/e2e/pods/config/everywhere.yaml")},
+	"; istio-proxy everywhere": {"--config", filepath.Join(root, "test/e2e/pods/config/istio-proxy.yaml")},
+}
+
+func TestWhatTheAPIServerAcceptsStaysAcceptedWithoutNewWarnings(t *testing.T) {
+	all, err := sources(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for config, args := range configs {
+		total := &tally{}
+		for _, s := range all {
+			t.Run(s.name+config, func(t *testing.T) {
+				n := &tally{}
+				for _, o := range s.objects {
+					try(t, o, args, n)
+				}
+				t.Logf("%+v", *n)
+				count(group(s.name)+config, n)
+				total.add(n)
+			})
+		}
+		if total.changed == 0 {
+			t.Error("nothing was rewritten: the test shows nothing")
+		}
+	}
+}
+
+// count adds to a row of the results page.
+func count(row string, n *tally) {
+	if rows[row] == nil {
+		rows[row] = &tally{}
+	}
+	rows[row].add(n)
+}
+
+// group names the row that a source counts to: itself where it is somebody
+// else's, or the first folder of its path.
+func group(name string) string {
+	if file, ok := strings.CutPrefix(name, "../shared/"); ok {
+		return file
+	}
+	folder, _, _ := strings.Cut(name, "/")
+	return folder + "/"
+}
+
+// try compares the answers about an object, and about the pod it would make,
+// before and after.
+func try(t *testing.T, o object, config []string, n *tally) {
+	if o.kind == namespaceKind {
+		if err := api.createNamespace(o.name, o.text); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	n.workloads++
+	original := o
+	if bytes.Contains(o.text, []byte("ISTIO_KUBE_APP_PROBERS")) { // an expected output: what was it before?
+		if text, err := function(o.text, "restore"); err == nil {
+			original.text = text
+		}
+	}
+	if a, err := api.dryRun(original); err != nil {
+		t.Fatal(err)
+	} else if !a.accepted() {
+		return // one that is there to be refused
+	}
+	n.before++
+	rewritten := o
+	var err error
+	if rewritten.text, err = function(o.text, config...); err != nil {
+		n.refused++
+		return
+	}
+	if !bytes.Equal(rewritten.text, original.text) {
+		n.changed++
+	}
+	if compare(t, original, rewritten, n) {
+		n.after++
+	}
+	podBefore, ok := original.pod()
+	podAfter, _ := rewritten.pod()
+	podAfter.text = injected(podAfter.text)
+	if ok && compare(t, podBefore, podAfter, n) {
+		n.pods++
+	}
+}
+
+// compare tells whether both objects are accepted, and reports what is worse
+// about the second.
+func compare(t *testing.T, original, rewritten object, n *tally) bool {
+	before, err := api.dryRun(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := api.dryRun(rewritten)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !before.accepted() {
+		return false
+	}
+	if !after.accepted() {
+		n.newRefusals++
+		t.Errorf("%s %s/%s was accepted, and is refused after rewriting: %s\n%s", original.kind, original.namespace, original.name, after.message, rewritten.text)
+		return false
+	}
+	for _, w := range after.warnings {
+		if !slices.Contains(before.warnings, w) {
+			n.newWarnings++
+			t.Errorf("%s %s/%s has a new warning: %s\n%s", original.kind, original.namespace, original.name, w, rewritten.text)
+		}
+	}
+	return true
+}
+
+// injected gives a declared istio-proxy in a pod what Istio's injector, which
+// comes before Pod Security, gives it: its image, and the securityContext of
+// its template (with the seccompProfile that meshes in restricted namespaces
+// have to configure), over which the declared one is laid.
+func injected(pod []byte) []byte {
+	var tree struct {
+		APIVersion string         `yaml:"apiVersion"`
+		Kind       string         `yaml:"kind"`
+		Metadata   map[string]any `yaml:"metadata"`
+		Spec       map[string]any `yaml:"spec"`
+	}
+	if err := yaml.Unmarshal(pod, &tree); err != nil {
+		return pod
+	}
+	containers, _ := tree.Spec["containers"].([]any)
+	for _, c := range containers {
+		if c, ok := c.(map[string]any); ok && c["name"] == "istio-proxy" && c["image"] == "auto" {
+			c["image"] = "istio/proxyv2"
+			template := map[string]any{
+				"allowPrivilegeEscalation": false, "privileged": false, "readOnlyRootFilesystem": true,
+				"runAsNonRoot": true, "runAsUser": 1337, "runAsGroup": 1337,
+				"capabilities": map[string]any{"drop": []any{"ALL"}}, "seccompProfile": map[string]any{"type": "RuntimeDefault"},
+			}
+			declared, _ := c["securityContext"].(map[string]any)
+			maps.Copy(template, declared)
+			c["securityContext"] = template
+		}
+	}
+	text, err := yaml.Marshal(tree)
+	if err != nil {
+		return pod
+	}
+	return text
+}
+
+func (n *tally) add(m *tally) {
+	n.workloads += m.workloads
+	n.before += m.before
+	n.refused += m.refused
+	n.changed += m.changed
+	n.after += m.after
+	n.pods += m.pods
+	n.newWarnings += m.newWarnings
+	n.newRefusals += m.newRefusals
+}
+
+func row(name string, n *tally) string {
+	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d | %d | %d |\n", name,
+		n.workloads, n.before, n.refused, n.changed, n.after, n.pods, n.newWarnings, n.newRefusals)
+}
+
+// A restricted pod, in the words of Pod Security, with every handler.
+const restricted = `apiVersion: v1
+kind: Pod
+metadata:
+  name: restricted
+  namespace: restricted
+spec:
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 1000
+    seccompProfile: {type: RuntimeDefault}
+  containers:
+  - name: app
+    image: app
+    securityContext:
+      allowPrivilegeEscalation: false
+      capabilities: {drop: [ALL]}
+    ports:
+    - {name: web, containerPort: 8080}
+    startupProbe:
+      tcpSocket: {port: web}
+    readinessProbe:
+      httpGet: {path: /ready, port: web}
+    livenessProbe:
+      grpc: {port: 9090}
+    lifecycle:
+      postStart:
+        httpGet: {path: /start, port: web}
+      preStop:
+        httpGet: {path: /stop, port: web, scheme: HTTPS}
+`
+
+func TestARestrictedPodStaysAdmissible(t *testing.T) {
+	err := api.createNamespace("restricted", []byte(`{apiVersion: v1, kind: Namespace, metadata: {name: restricted, labels: {
+  pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/warn: restricted}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := objects([]byte(restricted))[0]
+	deployment := object{kind: "apps/v1/Deployment", namespace: "restricted", name: "restricted", text: asDeployment(restricted)}
+	control := pod
+	control.text = bytes.Replace(pod.text, []byte("runAsNonRoot: true"), []byte("runAsNonRoot: false"), 1)
+	if a, err := api.dryRun(control); err != nil || a.accepted() || !strings.Contains(a.message, "PodSecurity") {
+		t.Fatalf("the namespace must refuse a pod that is not restricted: %+v, %v", a, err)
+	}
+	for _, o := range []object{pod, deployment} {
+		for _, config := range []string{"", "default", "container", "own-port", "istio-proxy"} {
+			t.Run(o.kind+" "+config, func(t *testing.T) {
+				var args []string
+				if config != "" {
+					args = []string{"--config", filepath.Join(root, "test/e2e/pods/config", config+".yaml")}
+				}
+				text, err := function(o.text, args...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Contains(text, []byte("ISTIO_KUBE_APP_PROBERS")) {
+					t.Fatalf("not rewritten:\n%s", text)
+				}
+				n := &tally{workloads: 1, before: 1, changed: 1}
+				for i, version := range [][]byte{o.text, text} {
+					o.text = version
+					a, err := api.dryRun(o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !a.accepted() || len(a.warnings) > 0 {
+						n.newRefusals++
+						t.Errorf("version %d must be accepted without warnings: %+v\n%s", i, a, version)
+					} else if i == 1 {
+						n.after++
+					}
+				}
+				count("restricted, where Pod Security enforces it; five configs, pods not injected", n)
+			})
+		}
+	}
+}
+
+// asDeployment puts a pod's spec into a Deployment.
+func asDeployment(pod string) []byte {
+	_, spec, _ := strings.Cut(pod, "\nspec:\n")
+	return []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: restricted, namespace: restricted}\n" +
+		"spec:\n  selector: {matchLabels: {app: a}}\n  template:\n    metadata: {labels: {app: a}}\n    spec:\n" +
+		"    " + strings.ReplaceAll(strings.TrimRight(spec, "\n"), "\n", "\n    ") + "\n")
+}

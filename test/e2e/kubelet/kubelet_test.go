@@ -1,0 +1,168 @@
+package kubelet
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
+)
+
+// pods are the expectations: a manifest of ../pods, the functionConfigs it
+// is rewritten with ("default" where none is named), how it fares as it is,
+// and how it fares rewritten.
+var pods = []struct {
+	name      string
+	configs   []string
+	native    verdict
+	lies      bool // the native verdict is wrong
+	rewritten verdict
+}{
+	{name: "http", configs: []string{"default", "container", "own-port"}, native: neverReadyAndRestarted, rewritten: ready},
+	{name: "named-port", native: neverReadyAndRestarted, rewritten: ready},
+	{name: "https", native: neverReadyAndRestarted, rewritten: ready},
+	{name: "grpc", native: neverReadyAndRestarted, rewritten: ready},
+	{name: "two-containers", native: neverReadyAndRestarted, rewritten: ready},
+	{name: "native-sidecar", native: neverReadyAndRestarted, rewritten: ready},
+	{name: "slow-start", native: neverReadyAndRestarted, rewritten: ready},
+	{name: "request", native: neverReady, rewritten: ready},
+	{name: "redirect", native: neverReady, rewritten: ready},
+	{name: "job", native: succeededUnready, rewritten: succeeded},
+	{name: "hooks", configs: []string{"default", "container"}, native: hookFails, rewritten: ready},
+	// What is broken must not look healthy; natively it does where only a
+	// connection is asked for, since the redirection accepts every one.
+	{name: "tcp-dead", native: ready, lies: true, rewritten: neverReady},
+	{name: "tcp-dead-liveness", native: ready, lies: true, rewritten: restarted},
+	{name: "tcp", native: ready, rewritten: ready},
+	{name: "failing", native: neverReady, rewritten: neverReady},
+	{name: "grpc-not-serving", native: neverReady, rewritten: neverReady},
+	{name: "opted-out", native: neverReady, rewritten: neverReady},
+}
+
+func TestPodsFareAsExpectedAsTheyAreAndRewritten(t *testing.T) {
+	t.Parallel()
+	for _, p := range pods {
+		if p.configs == nil {
+			p.configs = []string{"default"}
+		}
+		t.Run(p.name+"/native", func(t *testing.T) {
+			t.Parallel()
+			judge(t, p.name+"-native", p.native, pod(t, p.name, ""))
+		})
+		for _, config := range p.configs {
+			t.Run(p.name+"/rewritten-"+config, func(t *testing.T) {
+				t.Parallel()
+				judge(t, p.name+"-"+config, p.rewritten, pod(t, p.name, config))
+			})
+		}
+	}
+}
+
+func TestIstiosStatusServerGivesTheSameVerdicts(t *testing.T) {
+	t.Parallel()
+	for _, p := range pods {
+		if p.name == "opted-out" {
+			continue // nobody answers for it
+		}
+		t.Run(p.name+"/istio-status", func(t *testing.T) {
+			t.Parallel()
+			manifest := pod(t, p.name, "default")
+			answeredByIstio(t, manifest)
+			judge(t, p.name+"-istio", p.rewritten, manifest)
+		})
+	}
+}
+
+func TestEveryPodHasAnExpectation(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "test/e2e/pods/*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := []string{"hang", "grpc-hang", "dies", "tcp-dies", "default-period", "pre-stop"} // other tests' pods
+	for _, p := range pods {
+		known = append(known, p.name)
+	}
+	for _, f := range files {
+		if name := strings.TrimSuffix(filepath.Base(f), ".yaml"); !slices.Contains(known, name) {
+			t.Errorf("test/e2e/pods/%s.yaml is in no test", name)
+		}
+	}
+}
+
+func TestTheMeshDemandsAClientCertificate(t *testing.T) {
+	t.Parallel()
+	const name = "mesh-check"
+	start(t, name, pod(t, "http", ""))
+	if err := appRuns(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := eventually(10*time.Second, func() error { return throughMesh(name, "/healthz") }); err != nil {
+		t.Errorf("with a certificate the app must answer: %v", err)
+	}
+	r, err := http.Get("http://" + theNode.State(name).IP + ":8080/healthz")
+	if err == nil {
+		r.Body.Close()
+		t.Errorf("without a certificate the app answered %s", r.Status)
+	} else {
+		note(t, "refuses plain HTTP, serves mTLS", "with a client certificate 200; without: `"+strings.ReplaceAll(err.Error(), theNode.State(name).IP, "POD")+"`")
+	}
+	if err := theNode.Remove(name, 60*time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHooksReachTheAppOnceEachAndInOrder(t *testing.T) {
+	t.Parallel()
+	const (
+		started, terminated = "started", "terminated"
+		postStart           = "/hook/post-start kube-lifecycle/1.35"
+		preStop             = "/hook/pre-stop kube-lifecycle/1.35"
+	)
+	for _, c := range []struct {
+		pod, config string // no config: as it is
+		want        []string
+	}{
+		{"hooks", "default", []string{started, started, postStart, preStop, terminated, terminated}}, // agent and app
+		{"hooks", "container", []string{started, started, postStart, preStop, terminated, terminated}},
+		{"pre-stop", "default", []string{started, preStop, terminated}},
+		{"pre-stop", "container", []string{started, preStop, terminated}},
+		{"pre-stop", "", []string{started, terminated}}, // lost without a word
+	} {
+		variant := c.pod + " " + c.config
+		if c.config == "" {
+			variant = c.pod + " as it is"
+		}
+		t.Run(variant, func(t *testing.T) {
+			t.Parallel()
+			name := strings.ReplaceAll("order of "+variant, " ", "-")
+			start(t, name, pod(t, c.pod, c.config))
+			if _, err := theNode.WaitFor(name, 90*time.Second, func(s node.State) bool { return s.Ready }); err != nil {
+				t.Fatal(err, firstFailure(name))
+			}
+			if err := theNode.Remove(name, 60*time.Second); err != nil {
+				t.Error(err)
+			}
+			events, err := os.ReadFile(node.Dir + "/log/" + name + "-" + node.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for line := range strings.Lines(string(events)) {
+				got = append(got, strings.Join(strings.Fields(line)[1:], " "))
+			}
+			// The kubelet sends the postStart hook as soon as the app's process
+			// exists, which may be before that writes that it has started.
+			if len(got) > 2 && got[1] == postStart {
+				got[1], got[2] = got[2], got[1]
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("the app saw %q, and must see %q", got, c.want)
+			}
+			note(t, strings.Join(c.want, ", "), strings.Join(got, ", "))
+		})
+	}
+}

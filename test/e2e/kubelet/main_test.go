@@ -1,0 +1,163 @@
+// Package kubelet puts pods before a real kubelet, in a mesh that demands
+// mTLS: as their authors wrote them, and as rewrite-probes rewrote them.
+package kubelet
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/image"
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
+)
+
+const (
+	appImage   = "localhost/app:e2e"
+	meshImage  = "localhost/mesh:e2e"
+	proxyImage = "localhost/probe-proxy:e2e" // the name stands in ../pods/config too
+	istioImage = "localhost/istiostatus:e2e"
+)
+
+var (
+	theNode    *node.Node
+	meshClient *http.Client
+	bin        = os.Getenv("BIN")  // the built programs of the tests
+	root       = os.Getenv("ROOT") // the repository
+)
+
+func TestMain(m *testing.M) {
+	if err := node.Sandboxed(); err != nil {
+		fmt.Fprintln(os.Stderr, "kubelet:", err)
+		os.Exit(1)
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	images, err := writeImages(node.Dir)
+	if err == nil {
+		meshClient, err = newAuthority()
+	}
+	if err == nil {
+		err = os.MkdirAll(node.Dir+"/log", 0o777)
+	}
+	if err == nil {
+		err = os.Chmod(node.Dir+"/log", 0o777) // the app is not root
+	}
+	if err == nil {
+		theNode, err = node.Start(bin, images...)
+	}
+	if theNode != nil {
+		defer theNode.Stop()
+		defer keepLogs()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "kubelet:", err)
+		return 1
+	}
+	code := m.Run()
+	if err := writeProof(filepath.Join(root, "docs", "proof.md")); err != nil {
+		fmt.Fprintln(os.Stderr, "kubelet:", err)
+		return 1
+	}
+	return code
+}
+
+// keepLogs copies the logs out of the sandbox, for those who ask why.
+func keepLogs() {
+	for _, program := range []string{"kubelet", "containerd"} {
+		if err := os.WriteFile(filepath.Join(bin, program+".log"), []byte(theNode.Log(program)), 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, "kubelet:", err)
+		}
+	}
+}
+
+// writeImages builds the images of everything that runs in the pods.
+func writeImages(dir string) ([]string, error) {
+	haproxy, err := image.Program("/usr/sbin/haproxy")
+	if err != nil {
+		return nil, err
+	}
+	mesh, err := image.Program("/usr/sbin/iptables-nft-restore", "/usr/lib/*/xtables/*.so")
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(mesh, haproxy)
+	mesh["/mesh"] = filepath.Join(bin, "mesh")
+	mesh["/haproxy.cfg"] = filepath.Join(root, "test/e2e/mesh/haproxy.cfg")
+	images := []image.Image{
+		{Name: node.PauseImage, Entrypoint: []string{"/mesh", "pause"}, User: "65535", Files: map[string]string{"/mesh": filepath.Join(bin, "mesh")}},
+		{Name: meshImage, Files: mesh},
+		{Name: appImage, Entrypoint: []string{"/app"}, User: "1000", Files: map[string]string{"/app": filepath.Join(bin, "app")}},
+		{Name: proxyImage, Entrypoint: []string{"/probe-proxy"}, User: "65532", Files: map[string]string{"/probe-proxy": filepath.Join(root, "bin/probe-proxy")}},
+		{Name: istioImage, Entrypoint: []string{"/istiostatus"}, User: "65532", Files: map[string]string{"/istiostatus": filepath.Join(bin, "istiostatus")}},
+	}
+	var files []string
+	for _, im := range images {
+		file := filepath.Join(dir, "images", fmt.Sprintf("%d.tar", len(files)))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return nil, err
+		}
+		if err := im.Write(file); err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+// pod reads a manifest of ../pods; with a config, after rewrite-probes has
+// rewritten it.
+func pod(t *testing.T, name, config string) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "test/e2e/pods", name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config != "" {
+		cmd := exec.Command(filepath.Join(root, "bin/rewrite-probes"), "--config", filepath.Join(root, "test/e2e/pods/config", config+".yaml"), "-")
+		cmd.Stdin = bytes.NewReader(text)
+		var messages bytes.Buffer
+		cmd.Stderr = &messages
+		if text, err = cmd.Output(); err != nil {
+			t.Fatalf("rewrite-probes: %v\n%s", err, &messages)
+		}
+	}
+	var p map[string]any
+	if err := yaml.Unmarshal(text, &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// answeredByIstio puts Istio's status server in the place of probe-proxy.
+func answeredByIstio(t *testing.T, p map[string]any) {
+	t.Helper()
+	for _, c := range p["spec"].(map[string]any)["initContainers"].([]any) {
+		if c := c.(map[string]any); c["name"] == "probe-proxy" {
+			c["image"] = istioImage
+			c["args"] = []any{"$(POD_IP)", "15020"}
+			delete(c, "startupProbe")         // it has no such path
+			c["resources"] = map[string]any{} // ours are too tight for it
+			return
+		}
+	}
+	t.Fatal("no container probe-proxy to be replaced")
+}
+
+// start gives a pod to the kubelet under a name of its own, inside the mesh.
+func start(t *testing.T, name string, p map[string]any) {
+	t.Helper()
+	p["metadata"].(map[string]any)["name"] = name
+	withMesh(p)
+	if err := theNode.Run(name, p); err != nil {
+		t.Fatal(err)
+	}
+}

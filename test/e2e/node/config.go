@@ -1,0 +1,55 @@
+package node
+
+// CgroupRoot is the cgroup below which the kubelet makes those of the pods;
+// test/e2e/run makes and removes it.
+const CgroupRoot = "/rewrite-probes-e2e"
+
+// configFiles are the node's settings, by path. Those of the kubelet leave
+// out what a machine without its full privileges cannot give, and nothing
+// that has to do with probes.
+var configFiles = map[string]string{
+	Dir + "/containerd.toml": `
+version = 2
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "` + PauseImage + `"
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "` + Dir + `/cni"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      SystemdCgroup = false
+`,
+	Dir + "/cni/10-pods.conflist": `{
+  "cniVersion": "0.4.0", "name": "pods",
+  "plugins": [
+    {"type": "bridge", "bridge": "pods0", "isGateway": true,
+     "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.88.0.0/16"}]], "routes": [{"dst": "0.0.0.0/0"}]}}
+  ]
+}
+`,
+	Dir + "/kubelet.yaml": `
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+staticPodPath: ` + Dir + `/manifests
+containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
+readOnlyPort: 10255
+address: 127.0.0.1
+authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
+authorization: {mode: AlwaysAllow}
+cgroupDriver: cgroupfs
+cgroupRoot: ` + CgroupRoot + `
+failCgroupV1: false
+failSwapOn: false
+enforceNodeAllocatable: [none]
+makeIPTablesUtilChains: false
+protectKernelDefaults: true
+maxOpenFiles: 20000
+oomScoreAdj: 0
+evictionHard: {memory.available: "0%", nodefs.available: "0%", nodefs.inodesFree: "0%", imagefs.available: "0%"}
+imageGCHighThresholdPercent: 100
+syncFrequency: 1s
+fileCheckFrequency: 1s
+`,
+}

@@ -1,0 +1,163 @@
+// Package node runs a kubelet with containerd and without an API server, and
+// tells what the kubelet says of the pods it is given.
+//
+// It is to run inside the namespaces that test/e2e/run sets up: everything it
+// starts and mounts ends with them.
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Dir is where the node keeps everything; it lies on a tmpfs of the sandbox.
+const Dir = "/run/e2e"
+
+// Name is the node's name, which the kubelet appends to the names of static
+// pods.
+const Name = "node"
+
+// A Node is a running kubelet.
+type Node struct {
+	Bin string // the folder of the built programs
+
+	procs []*exec.Cmd
+	stop  chan struct{}
+
+	mu      sync.Mutex         // guards history
+	history map[string][]State // by pod name, without the node's name; changes only
+}
+
+// Sandboxed gives an error unless the process runs in a network namespace of
+// its own, which test/e2e/run proves with the env var HOST_NETNS.
+func Sandboxed() error {
+	own, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		return err
+	}
+	switch host := os.Getenv("HOST_NETNS"); host {
+	case "":
+		return errors.New("not inside the sandbox (HOST_NETNS is not set): run test/e2e/run")
+	case own:
+		return errors.New("refusing to run in the machine's own network namespace: run test/e2e/run")
+	}
+	return nil
+}
+
+// Start starts containerd, imports the images and starts the kubelet.
+func Start(bin string, images ...string) (*Node, error) {
+	if err := Sandboxed(); err != nil {
+		return nil, err
+	}
+	n := &Node{Bin: bin, stop: make(chan struct{}), history: map[string][]State{}}
+	for path, text := range configFiles {
+		if err := write(path, text); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(Dir, "manifests"), 0o755); err != nil {
+		return nil, err
+	}
+	if err := n.start("containerd", "containerd", "--config", Dir+"/containerd.toml"); err != nil {
+		return nil, err
+	}
+	if err := eventually(30*time.Second, func() error { return run("ctr", "version") }); err != nil {
+		return n, fmt.Errorf("containerd does not answer: %w", err)
+	}
+	for _, file := range images {
+		if err := run("ctr", "-n", "k8s.io", "images", "import", file); err != nil {
+			return n, err
+		}
+	}
+	err := n.start("kubelet", filepath.Join(bin, "kubelet"), "--v=2", "--config", Dir+"/kubelet.yaml",
+		"--root-dir", Dir+"/kubelet", "--cert-dir", Dir+"/kubelet-certs", "--hostname-override", Name, "--node-ip", "127.0.0.1")
+	if err != nil {
+		return n, err
+	}
+	if err := eventually(60*time.Second, func() error { _, err := get("/pods"); return err }); err != nil {
+		return n, fmt.Errorf("the kubelet does not answer: %w", err)
+	}
+	go n.observe()
+	return n, nil
+}
+
+// Stop ends the kubelet and containerd. The containers end with the sandbox.
+func (n *Node) Stop() {
+	close(n.stop)
+	for _, p := range n.procs {
+		p.Process.Kill()
+		p.Wait()
+	}
+}
+
+// Log gives the log of "kubelet" or "containerd" so far.
+func (n *Node) Log(program string) string {
+	b, _ := os.ReadFile(filepath.Join(Dir, program+".log"))
+	return string(b)
+}
+
+// start starts a program whose output goes to a log.
+func (n *Node) start(name, path string, args ...string) error {
+	log, err := os.Create(filepath.Join(Dir, name+".log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(path, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	n.procs = append(n.procs, cmd)
+	return nil
+}
+
+func write(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+func run(name string, args ...string) error {
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// get asks the kubelet's read-only port.
+func get(path string) ([]byte, error) {
+	client := http.Client{Timeout: 5 * time.Second}
+	r, err := client.Get("http://127.0.0.1:10255" + path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err == nil && r.StatusCode != http.StatusOK {
+		err = fmt.Errorf("GET %s: %s", path, r.Status)
+	}
+	return b, err
+}
+
+// eventually tries until it works or the time is over.
+func eventually(limit time.Duration, try func() error) error {
+	deadline := time.Now().Add(limit)
+	for {
+		err := try()
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
