@@ -65,7 +65,7 @@ func documents(t *testing.T, root string) []string {
 		}
 		if d.IsDir() {
 			switch rel {
-			case ".git", "bin", "testdata", "e2e", "conformance", "bench":
+			case ".git", "bin", "testdata", "test":
 				return filepath.SkipDir
 			}
 			return nil
