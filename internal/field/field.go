@@ -138,7 +138,8 @@ const (
 	// mapping has that key, else last.
 	Set Op = iota
 	// Rename replaces the entry at Path, key and value, in its place in the
-	// mapping: the new key is NewKey.
+	// mapping: the new key is NewKey. An entry of that key is deleted if its
+	// value is null; any other is an error.
 	Rename
 	// Insert puts Value into the list at Path before the item whose index is
 	// the last step of Path; the length of the list appends. A list that is

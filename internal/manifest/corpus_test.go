@@ -16,7 +16,7 @@ var corpusNames = []string{"msdemo.yaml", "argocd.yaml", "kubeprom.yaml", "kubef
 // skipped where the collection is not there.
 func corpus(tb testing.TB, name string) []byte {
 	tb.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "shared", "corpus", name))
+	b, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "corpus", name))
 	if err != nil {
 		tb.Skipf("SKIPPED: the corpus of real-world manifests is not here: %v", err)
 	}

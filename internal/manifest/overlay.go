@@ -206,6 +206,10 @@ func (o *over) finish(t *tree, e field.Edit, st field.Step) error {
 		}
 		kid.key = e.NewKey
 		kid.assign(t, e.Value)
+		// A field that is there as null counts as absent: the new one replaces it.
+		if null := o.find(keyStep(e.NewKey)); null != nil && null != kid && !null.differs() && t.isNull(null.node) {
+			null.deleted = true
+		}
 	case field.Set:
 		kid.assign(t, e.Value)
 	default:

@@ -233,12 +233,15 @@ func (t *tree) findPodSpec(n int32, path field.Path) (field.Path, bool) {
 	return nil, false
 }
 
-// within is get where n may be missing or no mapping.
+// within is get where n may be missing or no mapping; null counts as missing.
 func (t *tree) within(n int32, key string) int32 {
 	if n == 0 || t.nodes[n].kind != mapping {
 		return 0
 	}
-	return t.get(n, key)
+	if c := t.get(n, key); c != 0 && !t.isNull(c) {
+		return c
+	}
+	return 0
 }
 
 // hasHandlers tells whether an item of a list of containers has a probe or a
