@@ -20,6 +20,12 @@ const (
 	portFlag = "--port"
 )
 
+// hooksFlag makes a probe-proxy that is an ordinary container wait for the
+// preStop hooks of its pod. The kubelet ends all ordinary containers at the
+// same time and calls their hooks then; 10 s leave room for a busy node. A
+// hook that has come is waited for no longer.
+const hooksFlag = "--hooks-within=10s"
+
 const healthPath = "/healthz" // where probe-proxy answers for itself
 
 // sidecarDefaults are the parts of probe-proxy that the options are merged
@@ -92,7 +98,11 @@ func (p *Planner) sidecarBase() field.Map {
 	if s.Placement == PlacementNative {
 		m = append(m, field.Entry{Key: "restartPolicy", Value: "Always"})
 	}
-	if args := p.dialect.args(&p.opts); len(args) > 0 {
+	args := p.dialect.args(&p.opts)
+	if s.Placement == PlacementContainer {
+		args = append(args, hooksFlag)
+	}
+	if len(args) > 0 {
 		m = append(m, field.Entry{Key: "args", Value: args})
 	}
 	m = append(m,

@@ -62,11 +62,10 @@ func main() {
 }
 
 type options struct {
-	port    int
-	envName string
-	target  string
-	grace   time.Duration
-	native  bool
+	port        int
+	envName     string
+	target      string
+	hooksWithin time.Duration
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -114,8 +113,7 @@ func parse(args []string, stdout io.Writer) (*options, []string, error) {
 	f.IntVar(&o.port, "port", o.port, "port on which to answer")
 	f.StringVar(&o.envName, "env-name", prober.EnvName, "env var that carries the probes")
 	f.StringVar(&o.target, "target", "pod-ip", "where to dial the app: pod-ip or localhost")
-	f.DurationVar(&o.grace, "grace", 25*time.Second, "how long to go on answering after SIGTERM")
-	f.BoolVar(&o.native, "native", false, "runs as a native sidecar: end on SIGTERM as soon as no call is open")
+	f.DurationVar(&o.hooksWithin, "hooks-within", 0, "how long to wait, after SIGTERM, for preStop hooks that have not come;\nfor an ordinary container, which ends with the others (a native sidecar ends after them)")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(stdout, usage)
@@ -130,8 +128,8 @@ func parse(args []string, stdout io.Writer) (*options, []string, error) {
 		return nil, nil, fmt.Errorf("--port %d must be a number from 1 to 65535", o.port)
 	case o.target != "pod-ip" && o.target != "localhost":
 		return nil, nil, fmt.Errorf("--target %q must be pod-ip or localhost", o.target)
-	case o.grace < 0:
-		return nil, nil, fmt.Errorf("--grace %s must not be negative", o.grace)
+	case o.hooksWithin < 0:
+		return nil, nil, fmt.Errorf("--hooks-within %s must not be negative", o.hooksWithin)
 	}
 	return o, f.Args(), nil
 }
@@ -187,10 +185,10 @@ func serve(o *options, stderr io.Writer) int {
 		return exitFailure
 	case <-signals:
 	}
-	log.Info("told to end; answering on until hooks are done", "grace", o.grace, "native", o.native)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { <-signals; cancel() }()
-	s.Drain(ctx, o.grace, o.native)
+	s.Drain(ctx, o.hooksWithin)
+	log.Info("ended as asked")
 	return exitOK
 }
 

@@ -95,8 +95,8 @@ func (c *conn) answer(req *request) {
 			call.Early = c.early
 		}
 		// The call lasts until its answer is sent: we may end when none is open.
-		s.callBegins(e.target.Hook())
-		defer s.callEnds(e.target.Hook())
+		s.callBegins(e)
+		defer s.callEnds(e)
 		defer e.leave()
 		defer call.Close()
 		c.sendAnswer(c.call(e, call))

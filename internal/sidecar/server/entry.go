@@ -20,6 +20,10 @@ type entry struct {
 	hook   bool  // of a bad entry
 	bad    error // why it is disabled
 
+	preStop bool      // its hook is awaited when the pod ends
+	calls   int       // open calls; guarded by the server's mu
+	lastEnd time.Time // when the last call ended; guarded by the server's mu
+
 	open     atomic.Int32 // calls
 	verdicts [3]atomic.Uint64
 	buckets  [len(bounds)]atomic.Uint64
@@ -97,8 +101,7 @@ func (s *Server) metrics() []byte {
 		s.entries[key].histogram(&b)
 	}
 	b.WriteString("# HELP probe_proxy_open_calls Calls that wait for the app.\n# TYPE probe_proxy_open_calls gauge\n")
-	calls, _ := s.open()
-	fmt.Fprintf(&b, "probe_proxy_open_calls %d\n", calls)
+	fmt.Fprintf(&b, "probe_proxy_open_calls %d\n", s.openCalls())
 	return []byte(b.String())
 }
 

@@ -164,8 +164,8 @@ func (c *conn) passThrough(st *stream) {
 	if st.open.Add(1) > maxCalls {
 		return
 	}
-	c.server.callBegins(false)
-	defer c.server.callEnds(false)
+	c.server.callBegins(nil)
+	defer c.server.callEnds(nil)
 	ctx, cancel := context.WithDeadline(context.Background(), c.start.Add(st.timeout))
 	defer cancel()
 	app, stop, err := c.server.osm.app.Dial(ctx, strconv.Itoa(st.port))

@@ -5,7 +5,6 @@ package server
 
 import (
 	"container/list"
-	"context"
 	"errors"
 	"log/slog"
 	"net"
@@ -36,8 +35,7 @@ type Server struct {
 
 	mu    sync.Mutex
 	heads list.List     // of *conn that may be evicted, in this order: they were refused, or no head has come; guarded by mu
-	calls int           // open calls, and of these
-	hooks int           // calls of hooks; both guarded by mu
+	calls int           // open calls; guarded by mu
 	idle  chan struct{} // gets a token whenever a call ends
 }
 
@@ -59,7 +57,8 @@ func New(log *slog.Logger, app kubelet.App, probers map[string]*prober.Prober, b
 			s.disable(key, err)
 			continue
 		}
-		s.entries[key] = &entry{key: key, target: target}
+		_, slot, _ := prober.ParseKey(key)
+		s.entries[key] = &entry{key: key, target: target, preStop: slot == prober.PreStop}
 	}
 	return s
 }
@@ -182,54 +181,4 @@ func (s *Server) headDone(c *conn) (evicted bool) {
 	s.heads.Remove(c.head)
 	c.head = nil
 	return false
-}
-
-func (s *Server) callBegins(hook bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls++
-	if hook {
-		s.hooks++
-	}
-}
-
-func (s *Server) callEnds(hook bool) {
-	s.mu.Lock()
-	s.calls--
-	if hook {
-		s.hooks--
-	}
-	s.mu.Unlock()
-	select {
-	case s.idle <- struct{}{}:
-	default:
-	}
-}
-
-func (s *Server) open() (calls, hooks int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calls, s.hooks
-}
-
-// Drain returns when the server may end after a SIGTERM: where native, as
-// soon as no call is open, because the kubelet ends native sidecars after the
-// containers; else when grace has passed, for the preStop hooks of the
-// containers may still come, and no hook is open. A done ctx ends it at once.
-func (s *Server) Drain(ctx context.Context, grace time.Duration, native bool) {
-	passed := time.After(grace)
-	over := native
-	for {
-		calls, hooks := s.open()
-		if over && hooks == 0 && (calls == 0 || !native) {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-passed:
-			over, native = true, false // the other calls are not worth more waiting
-		case <-s.idle:
-		}
-	}
 }

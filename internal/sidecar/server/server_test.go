@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -235,32 +234,4 @@ func TestTooManyCallsOfOneProbeLeaveTheOthersAlone(t *testing.T) {
 		t.Errorf("healthz: %d", status)
 	}
 	once.Do(func() { close(release) })
-}
-
-func TestDrainingWaitsForHooksAndTheGracePeriod(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		native bool
-		hook   time.Duration
-		want   time.Duration
-	}{
-		{"ordinary, no call", false, 0, 300 * time.Millisecond},
-		{"ordinary, long hook", false, 800 * time.Millisecond, 800 * time.Millisecond},
-		{"native, no call", true, 0, 0},
-		{"native, hook", true, 200 * time.Millisecond, 200 * time.Millisecond},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			addr, _, s := start(t, func(http.ResponseWriter, *http.Request) { time.Sleep(test.hook) })
-			began := time.Now()
-			if test.hook > 0 {
-				go http.Get("http://" + addr + stop)
-				time.Sleep(50 * time.Millisecond)
-			}
-			s.Drain(context.Background(), 300*time.Millisecond, test.native)
-			if took := time.Since(began); took < test.want || took > test.want+250*time.Millisecond {
-				t.Errorf("took %s, want %s", took, test.want)
-			}
-		})
-	}
 }

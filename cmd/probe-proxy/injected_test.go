@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+)
+
+// An injected container, as far as it decides how the program runs.
+type injected struct {
+	Name    string
+	Command []string
+	Args    []string
+	Env     []struct {
+		Name, Value string
+		ValueFrom   struct {
+			FieldRef struct {
+				FieldPath string `yaml:"fieldPath"`
+			} `yaml:"fieldRef"`
+		} `yaml:"valueFrom"`
+	}
+}
+
+// inject returns the container that the function adds to a pod.
+func inject(t *testing.T, pod, placement string, port int) *injected {
+	t.Helper()
+	c := config.Default()
+	c.Spec.AnsweredBy, c.Spec.Port = "probe-proxy", port
+	c.Spec.ProbeProxy.Placement, c.Spec.ProbeProxy.Image = placement, "example/probe-proxy:v1"
+	s, err := manifest.Read("pod.yaml", []byte(pod))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if _, err := s.WriteTo(&out); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Spec struct {
+			Containers     []*injected
+			InitContainers []*injected `yaml:"initContainers"`
+		}
+	}
+	if err := yaml.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range append(got.Spec.InitContainers, got.Spec.Containers...) {
+		if c.Name == "probe-proxy" {
+			return c
+		}
+	}
+	t.Fatalf("nothing was injected: %v\n%s", r.Messages, &out)
+	return nil
+}
+
+// run starts the program as the kubelet would start the container.
+func (c *injected) run(t *testing.T) *process {
+	t.Helper()
+	if len(c.Command) > 0 {
+		t.Fatalf("the container has a command of its own: %q", c.Command)
+	}
+	var env []string
+	for _, e := range c.Env {
+		switch {
+		case e.ValueFrom.FieldRef.FieldPath == "status.podIP":
+			e.Value = "127.0.0.1"
+		case e.ValueFrom.FieldRef.FieldPath != "":
+			t.Fatalf("env %s has the unknown fieldPath %q", e.Name, e.ValueFrom.FieldRef.FieldPath)
+		}
+		env = append(env, e.Name+"="+strings.ReplaceAll(e.Value, "$$", "$"))
+	}
+	return start(t, c.Args, env...)
+}
+
+const podWithProbe = `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: web
+    image: example/web:v1
+    livenessProbe: {httpGet: {path: /live, port: %[1]d}}
+`
+
+const preStopHook = `    lifecycle: {preStop: {httpGet: {path: /stop, port: %[1]d}}}
+`
+
+// A hangingApp tells of each call that comes, and answers when it is let go.
+type hangingApp struct {
+	port int
+	came chan string
+	let  chan struct{}
+}
+
+func newApp(t *testing.T) *hangingApp {
+	a := &hangingApp{came: make(chan string, 10), let: make(chan struct{})}
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		a.came <- r.URL.Path
+		<-a.let
+	}))
+	t.Cleanup(s.Close)
+	a.port = s.Listener.Addr().(*net.TCPAddr).Port
+	return a
+}
+
+const waits = "waiting for preStop hooks"
+
+func TestTheContainerThatTheFunctionWritesEndsAtOnceWithNothingOpen(t *testing.T) {
+	for _, test := range []struct{ name, pod, placement string }{
+		{"native", podWithProbe, "native"},
+		{"native, with a hook", podWithProbe + preStopHook, "native"},
+		{"container, without a hook", podWithProbe, "container"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			app, port := newApp(t), freePort(t)
+			close(app.let)
+			p := inject(t, fmt.Sprintf(test.pod, app.port), test.placement, port).run(t)
+			if got := answer(t, port, "/app-health/web/livez"); got != 200 {
+				t.Errorf("the probe is answered with %d", got)
+			}
+			p.Process.Signal(syscall.SIGTERM)
+			if code := p.waitEnd(t); code != exitOK {
+				t.Errorf("exit code %d: %s", code, p.logged())
+			}
+			if strings.Contains(p.logged(), waits) {
+				t.Errorf("it waits: %s", p.logged())
+			}
+		})
+	}
+}
+
+func TestTheContainerThatTheFunctionWritesEndsWithTheHooksOfItsPod(t *testing.T) {
+	for _, placement := range []string{"native", "container"} {
+		t.Run(placement+", hook is open", func(t *testing.T) {
+			app, port := newApp(t), freePort(t)
+			p := inject(t, fmt.Sprintf(podWithProbe+preStopHook, app.port), placement, port).run(t)
+			p.waitLog(t, "answering probes")
+			hook := make(chan int, 1)
+			go func() { hook <- answer(t, port, "/app-lifecycle/web/prestopz") }()
+			<-app.came
+			p.Process.Signal(syscall.SIGTERM)
+			if got := answer(t, port, "/healthz"); got != 200 {
+				t.Errorf("it answers with %d while a hook is open", got)
+			}
+			close(app.let)
+			if got := <-hook; got != 200 {
+				t.Errorf("the hook is answered with %d", got)
+			}
+			if code := p.waitEnd(t); code != exitOK || strings.Contains(p.logged(), waits) {
+				t.Errorf("exit code %d: %s", code, p.logged())
+			}
+		})
+	}
+	t.Run("container, hook comes after the signal", func(t *testing.T) {
+		app, port := newApp(t), freePort(t)
+		close(app.let)
+		p := inject(t, fmt.Sprintf(podWithProbe+preStopHook, app.port), "container", port).run(t)
+		p.waitLog(t, "answering probes")
+		p.Process.Signal(syscall.SIGTERM)
+		p.waitLog(t, waits)
+		if got := answer(t, port, "/app-lifecycle/web/prestopz"); got != 200 {
+			t.Errorf("the hook is answered with %d", got)
+		}
+		if code := p.waitEnd(t); code != exitOK {
+			t.Errorf("exit code %d: %s", code, p.logged())
+		}
+	})
+}
+
+func TestOnlyAnOrdinaryContainerIsToldToWaitForHooks(t *testing.T) {
+	pod := fmt.Sprintf(podWithProbe+preStopHook, 8080)
+	for _, test := range []struct {
+		placement string
+		port      int
+		want      []string
+	}{
+		{"native", 15020, nil},
+		{"native", 15025, []string{"--port=15025"}},
+		{"container", 15020, []string{"--hooks-within=10s"}},
+		{"container", 15025, []string{"--port=15025", "--hooks-within=10s"}},
+	} {
+		if got := inject(t, pod, test.placement, test.port).Args; fmt.Sprint(got) != fmt.Sprint(test.want) {
+			t.Errorf("%s, port %d: args %q, want %q", test.placement, test.port, got, test.want)
+		}
+	}
+}

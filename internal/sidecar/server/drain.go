@@ -1,0 +1,85 @@
+package server
+
+import (
+	"context"
+	"time"
+)
+
+// justBefore is how long before the SIGTERM a preStop hook may have ended and
+// still count as one that came with it. The kubelet calls the hook over the
+// network and sends our signal through the container runtime, so that a short
+// hook can be over first.
+const justBefore = 2 * time.Second
+
+func (s *Server) callBegins(e *entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	if e != nil {
+		e.calls++
+	}
+}
+
+func (s *Server) callEnds(e *entry) {
+	s.mu.Lock()
+	s.calls--
+	if e != nil {
+		e.calls--
+		e.lastEnd = time.Now()
+	}
+	s.mu.Unlock()
+	select {
+	case s.idle <- struct{}{}:
+	default:
+	}
+}
+
+// openCalls returns the number of calls that are open.
+func (s *Server) openCalls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+// awaited returns the preStop hooks that have not come by the time of the
+// SIGTERM, or shortly before it, or since.
+func (s *Server) awaited(signal time.Time) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, e := range s.entries {
+		if e.preStop && e.calls == 0 && e.lastEnd.Before(signal.Add(-justBefore)) {
+			n++
+		}
+	}
+	return n
+}
+
+// Drain returns when the server may end after a SIGTERM: when no call is open
+// and every preStop hook that the entries name has come. It waits for hooks to
+// come no longer than hooksWithin, which is 0 for a native sidecar: the kubelet
+// ends those after the containers, whose hooks are done by then. To all
+// ordinary containers of a pod the kubelet turns at the same time, so their
+// hooks come together with our signal. Drain returns at once when ctx is done.
+func (s *Server) Drain(ctx context.Context, hooksWithin time.Duration) {
+	signal := time.Now()
+	if n := s.awaited(signal); n > 0 && hooksWithin > 0 {
+		s.log.Info("waiting for preStop hooks that have not come yet", "hooks", n, "within", hooksWithin)
+	} else {
+		hooksWithin = 0
+	}
+	late := time.After(hooksWithin)
+	waits := hooksWithin > 0
+	for {
+		if calls := s.openCalls(); calls == 0 && (!waits || s.awaited(signal) == 0) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-late:
+			waits = false
+		case <-s.idle:
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
+)
+
+// TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome runs on a clock
+// of its own (testing/synctest), so that its times are exact.
+func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) {
+	const within = 10 * time.Second
+	type call struct {
+		key        string
+		begin, end time.Duration // from the SIGTERM
+	}
+	const probe, preStop, other, postStart = "/app-health/a/livez", "/app-lifecycle/a/prestopz", "/app-lifecycle/b/prestopz", "/app-lifecycle/a/poststartz"
+	for name, test := range map[string]struct {
+		entries []string
+		bad     string
+		within  time.Duration
+		calls   []call
+		want    time.Duration
+	}{
+		"nothing is open":                              {entries: []string{probe, preStop}},
+		"a native sidecar, a probe is open":            {entries: []string{probe, preStop}, calls: []call{{probe, -time.Second, 3 * time.Second}}, want: 3 * time.Second},
+		"a native sidecar, a hook is open":             {entries: []string{preStop}, calls: []call{{preStop, -time.Second, time.Minute}}, want: time.Minute},
+		"an ordinary container without hooks":          {entries: []string{probe}, within: within},
+		"an ordinary container with a postStart hook":  {entries: []string{postStart}, within: within},
+		"a hook that never comes":                      {entries: []string{probe, preStop}, within: within, want: within},
+		"a hook that comes":                            {entries: []string{preStop}, within: within, calls: []call{{preStop, time.Second, 4 * time.Second}}, want: 4 * time.Second},
+		"a hook that lasts longer than the wait":       {entries: []string{preStop}, within: within, calls: []call{{preStop, time.Second, time.Minute}}, want: time.Minute},
+		"a hook that came first and is open":           {entries: []string{preStop}, within: within, calls: []call{{preStop, -time.Minute, time.Second}}, want: time.Second},
+		"a hook that was over just before":             {entries: []string{preStop}, within: within, calls: []call{{preStop, -2 * time.Second, -time.Second}}},
+		"a hook of an earlier restart":                 {entries: []string{preStop}, within: within, calls: []call{{preStop, -time.Minute, -3 * time.Second}}, want: within},
+		"two hooks, and one never comes":               {entries: []string{preStop, other}, within: within, calls: []call{{preStop, time.Second, 2 * time.Second}}, want: within},
+		"two hooks, and both come":                     {entries: []string{preStop, other}, within: within, calls: []call{{preStop, time.Second, 5 * time.Second}, {other, 2 * time.Second, 3 * time.Second}}, want: 5 * time.Second},
+		"a hook that cannot be used is not waited for": {entries: []string{probe}, bad: preStop, within: within},
+		"probes go on while a hook is awaited":         {entries: []string{probe, preStop}, within: within, calls: []call{{probe, 9 * time.Second, 11 * time.Second}}, want: 11 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				probers := make(map[string]*prober.Prober)
+				for _, key := range test.entries {
+					probers[key] = &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: 1, Scheme: "HTTP"}, TimeoutSeconds: 1}
+				}
+				var bad []*prober.EntryError
+				if test.bad != "" {
+					bad = []*prober.EntryError{{Key: test.bad, Err: context.Canceled}}
+				}
+				s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, probers, bad)
+				const before = 2 * time.Minute
+				signal := time.Now().Add(before)
+				for _, c := range test.calls {
+					go func() {
+						time.Sleep(before + c.begin)
+						s.callBegins(s.entries[c.key])
+						time.Sleep(c.end - c.begin)
+						s.callEnds(s.entries[c.key])
+					}()
+				}
+				time.Sleep(before)
+				s.Drain(t.Context(), test.within)
+				if took := time.Since(signal); took != test.want {
+					t.Errorf("ended after %s, want %s", took, test.want)
+				}
+				time.Sleep(time.Hour) // the calls end
+			})
+		})
+	}
+}
+
+func TestASecondSignalEndsDrainingAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const preStop = "/app-lifecycle/a/prestopz"
+		s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, map[string]*prober.Prober{preStop: {HTTPGet: &prober.HTTPGet{Port: 1}}}, nil)
+		s.callBegins(s.entries[preStop])
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		began := time.Now()
+		s.Drain(ctx, time.Hour)
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("ended after %s", took)
+		}
+	})
+}
