@@ -17,6 +17,7 @@ NO_CODE := tools test/e2e/kubernetes test/delivery/helm test/delivery/argocd
 
 FUZZTIME ?= 30s
 BENCHFLAGS ?=
+MUTATEFLAGS ?=
 EXAMPLE = kustomization-example
 
 .PHONY: help
@@ -115,6 +116,11 @@ fuzz: ## run every fuzz test for FUZZTIME (30s)
 			echo "# no input failed, the end of the time did: once more"; \
 		done; \
 	done
+
+.PHONY: mutate
+mutate: ## change the code in one place at a time, and print the changes that no test notices (MUTATEFLAGS)
+	@$(GO) build -o bin/mutate ./test/mutate
+	@bin/mutate $(MUTATEFLAGS)
 
 .PHONY: lint
 lint: bin/staticcheck ## gofmt, go vet, staticcheck and go mod tidy, in every module
