@@ -3,8 +3,11 @@ package config_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -204,16 +207,59 @@ func TestSchemaAndDocsFollowTheTypes(t *testing.T) {
 	}
 }
 
+// What the schema requires is what Decode refuses to do without.
+func TestTheSchemaRequiresWhatDecodeDoes(t *testing.T) {
+	type object struct {
+		Required   []string `json:"required"`
+		Properties map[string]json.RawMessage
+		Items      json.RawMessage
+	}
+	at := func(text json.RawMessage) (o object) {
+		if err := json.Unmarshal(text, &o); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	root := at(config.Schema())
+	spec := at(root.Properties["spec"])
+	item := at(at(spec.Properties["podTemplates"]).Items)
+	for _, c := range []struct {
+		name     string
+		required []string
+		format   string
+		values   map[string]string
+	}{
+		{"the root", root.Required, "%s", map[string]string{"apiVersion": "apiVersion: rewrite-probes.io/v1alpha1\n", "kind": "kind: RewriteProbes\n"}},
+		{"an item of podTemplates", item.Required, typed + "spec: {podTemplates: [{%s}]}", map[string]string{"kind": "kind: Thing, ", "path": "path: spec.x, "}},
+	} {
+		if !slices.Equal(c.required, slices.Sorted(maps.Keys(c.values))) {
+			t.Errorf("%s requires %q", c.name, c.required)
+		}
+		whole := strings.Join(slices.Sorted(maps.Values(c.values)), "")
+		if _, err := decode(t, fmt.Sprintf(c.format, whole)); err != nil {
+			t.Errorf("%s with all that is required: %v", c.name, err)
+		}
+		for _, key := range c.required {
+			if _, err := decode(t, fmt.Sprintf(c.format, strings.Replace(whole, c.values[key], "", 1))); err == nil {
+				t.Errorf("%s without %s is taken", c.name, key)
+			}
+		}
+	}
+	if len(spec.Required) > 0 {
+		t.Errorf("spec requires %q", spec.Required)
+	}
+}
+
 func TestWhatTheDialectOSMCannotHaveIsRefused(t *testing.T) {
 	for spec, want := range map[string]string{
 		"{dialect: osm, port: 15099}":                                   "`spec.port`: \"15099\" must not be given in the dialect osm",
 		"{dialect: osm, answeredBy: istio-proxy}":                       "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy or envoy in the dialect osm",
-		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy or istio-proxy in the dialect istio",
+		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy or istio-proxy in the dialect istio\n",
 		"{dialect: osm, probeProxy: {name: envoy}}":                     "`spec.probeProxy.name`: \"envoy\"",
 		"{probeProxy: {env: [{name: OSM_KUBE_APP_PROBERS, value: x}]}}": "is written by rewrite-probes itself",
 		"{dialect: linkerd}":                                            "must be istio or osm",
 	} {
-		if _, err := decode(t, typed+"spec: "+spec+"\n"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := decode(t, typed+"spec: "+spec+"\n"); err == nil || !strings.Contains(err.Error()+"\n", want) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}

@@ -170,7 +170,7 @@ func planWithin(typ reflect.Type) *plan {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
 		typ = typ.Elem()
 	}
-	if typ.Kind() != reflect.Struct || typ == intOrString {
+	if typ.Kind() != reflect.Struct || typ == intOrString || typ == mapType.Elem() || typ == stringsType.Elem() {
 		return nil
 	}
 	return planOf(typ)
@@ -196,6 +196,7 @@ func (p *plan) addFields(typ reflect.Type, prefix []int) {
 var (
 	intOrString = reflect.TypeFor[field.IntOrString]()
 	stringsType = reflect.TypeFor[field.Strings]()
+	mapType     = reflect.TypeFor[field.Map]()
 )
 
 // decode reads the node into v; p is the plan of the struct within its type.
@@ -233,8 +234,11 @@ func (d *decoder) decode(n int32, v reflect.Value, p *plan) error {
 	case reflect.Map:
 		return d.mapping(n, v)
 	case reflect.Slice:
-		if v.Type() == stringsType {
+		switch v.Type() {
+		case stringsType:
 			return d.strings(n, v.Addr().Interface().(*field.Strings))
+		case mapType:
+			return d.orderedMap(n, v.Addr().Interface().(*field.Map))
 		}
 		return d.slice(n, v, p)
 	}
@@ -397,6 +401,18 @@ func (d *decoder) mapping(n int32, v reflect.Value) error {
 		m.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), x)
 	}
 	v.Set(m)
+	return nil
+}
+
+// orderedMap reads a mapping whose keys no type names, nulls included.
+func (d *decoder) orderedMap(n int32, into *field.Map) error {
+	if d.t.nodes[n].kind != mapping {
+		return d.wrong(n, "a mapping")
+	}
+	if err := d.noDuplicates(n); err != nil {
+		return err
+	}
+	*into = d.t.any(n).(field.Map)
 	return nil
 }
 

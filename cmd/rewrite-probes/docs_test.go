@@ -1,0 +1,155 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A yamlBlock is a block of a page that is marked as YAML.
+type yamlBlock struct {
+	page, text string
+	line       int
+}
+
+var yamlFence = regexp.MustCompile("(?ms)^( *)```ya?ml\n(.*?)^ *```$")
+
+// pages returns every Markdown page of the repository.
+func pages(t *testing.T) []string {
+	t.Helper()
+	return filesBelow(t, "../..", func(name string) bool { return filepath.Ext(name) == ".md" })
+}
+
+func filesBelow(t *testing.T, root string, wanted func(name string) bool) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (d.Name() == "bin" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".."):
+			return filepath.SkipDir
+		case !d.IsDir() && wanted(d.Name()):
+			found = append(found, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func yamlBlocks(t *testing.T) []yamlBlock {
+	t.Helper()
+	var blocks []yamlBlock
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range yamlFence.FindAllSubmatchIndex(text, -1) {
+			indent := string(text[m[2]:m[3]])
+			body := strings.TrimPrefix(strings.ReplaceAll("\n"+string(text[m[4]:m[5]]), "\n"+indent, "\n"), "\n")
+			blocks = append(blocks, yamlBlock{page, body, 1 + strings.Count(string(text[:m[4]]), "\n")})
+		}
+	}
+	return blocks
+}
+
+// TestEveryYAMLBlockOfTheDocumentationHolds parses every block and runs what
+// it shows: a functionConfig over a workload, through each door; a probe, which
+// must become what the next block shows. Other blocks are fragments of files of
+// other programs, and must only be YAML.
+func TestEveryYAMLBlockOfTheDocumentationHolds(t *testing.T) {
+	configs, probes := 0, 0
+	blocks := yamlBlocks(t)
+	for i, b := range blocks {
+		var v map[string]any
+		if err := yaml.Unmarshal([]byte(b.text), &v); err != nil || len(v) == 0 {
+			t.Errorf("%s:%d: the block must be a YAML mapping: %v", b.page, b.line, err)
+			continue
+		}
+		switch {
+		case v["kind"] == "RewriteProbes" || v["kind"] == "ConfigMap":
+			configs++
+			runConfig(t, b)
+		case v["livenessProbe"] != nil && !strings.Contains(b.text, "/app-health/"):
+			probes++
+			if i+1 == len(blocks) || blocks[i+1].page != b.page {
+				t.Errorf("%s:%d: the next block must show what becomes of the probe", b.page, b.line)
+				continue
+			}
+			becomes(t, b, blocks[i+1])
+		case v["kind"] != nil:
+			t.Errorf("%s:%d: shows a %s, which this test does not know how to run", b.page, b.line, v["kind"])
+		}
+	}
+	if configs < 3 || probes < 1 {
+		t.Errorf("%d functionConfigs and %d probes were found", configs, probes)
+	}
+}
+
+// TestEveryConfigOfTheExamplesIsTaken runs each functionConfig file.
+func TestEveryConfigOfTheExamplesIsTaken(t *testing.T) {
+	n := 0
+	for _, root := range []string{"../../examples", "../../kustomization-example"} {
+		for _, path := range filesBelow(t, root, func(name string) bool { return filepath.Ext(name) == ".yaml" }) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(text), "\nkind: RewriteProbes\n") && !strings.Contains(string(text), "\n---\n") {
+				n++
+				runConfig(t, yamlBlock{page: path, text: string(text)})
+			}
+		}
+	}
+	if n < 4 {
+		t.Errorf("only %d functionConfigs were found", n)
+	}
+}
+
+func runConfig(t *testing.T, b yamlBlock) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(b.text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for door, got := range map[string]string{
+		"--config":     output(t, workloads[""], "--config", path, "-"),
+		"ResourceList": output(t, resourceList(workloads[""], b.text)),
+	} {
+		if !strings.HasSuffix(got, "exit 0\n") || !strings.Contains(got, "KUBE_APP_PROBERS") && !strings.Contains(got, "envoy") {
+			t.Errorf("%s:%d: through %s:\n%s", b.page, b.line, door, got)
+		}
+	}
+}
+
+// becomes checks that the probe of one block becomes that of the other.
+func becomes(t *testing.T, before, after yamlBlock) {
+	t.Helper()
+	pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    ports: [{name: http, containerPort: 8080}]\n"
+	got, _, _ := strings.Cut(output(t, pod+indentBy(4, before.text)), "rewrite-probes:")
+	var out struct {
+		Spec struct{ Containers []map[string]any }
+	}
+	var want map[string]any
+	if err := yaml.Unmarshal([]byte(got), &out); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal([]byte(after.text), &want); err != nil {
+		t.Fatal(err)
+	}
+	for key, w := range want {
+		if g := out.Spec.Containers[0][key]; !reflect.DeepEqual(g, w) {
+			t.Errorf("%s:%d: %s becomes %v, and the next block shows %v", before.page, before.line, key, g, w)
+		}
+	}
+}
