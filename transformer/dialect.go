@@ -57,9 +57,12 @@ type dialect interface {
 	// decode reads the originals that a container carries; found is false
 	// where it carries none.
 	decode(c *Container) (originals map[string]*prober.Prober, found bool, err error)
-	// original finds the original of a slot among those that a container
-	// carries, nil where it has none; names are those of the pod's containers.
-	original(originals map[string]*prober.Prober, s *slot, names []string) *prober.Prober
+	// parseKey takes the key of an original apart; ok is false where it is none.
+	parseKey(key string) (container string, probe prober.Slot, ok bool)
+	// original finds the original of a slot, and its key, among those that a
+	// holder carries, by the slot's path; nil where there is none. names are
+	// those of the pod's containers.
+	original(originals map[string]*prober.Prober, s *slot, names []string) (key string, p *prober.Prober)
 	// listens gives the ports on which a container that carries originals
 	// answers.
 	listens(w *work, c *Container) []int

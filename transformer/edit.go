@@ -89,7 +89,7 @@ func (w *work) lacksMetadata() bool {
 // editContainers puts the env var where the answerer finds it, and takes away
 // what is there of us besides.
 func (w *work) editContainers(chosen []*slot, now *answerer, value string) {
-	var keep *carrier
+	var keep *place
 	added := make(map[bool]bool) // by place.init: something is inserted there
 	var inserts []field.Edit
 	insert := func(at place, v field.Value) {
@@ -103,7 +103,7 @@ func (w *work) editContainers(chosen []*slot, now *answerer, value string) {
 		existing := w.existingProbeProxy()
 		at := w.probeProxyPlace(chosen)
 		if existing != nil && w.staysInPlace(existing, chosen) {
-			keep = existing
+			keep = &existing.at
 			w.editProbeProxy(existing, want)
 			break
 		}
@@ -118,7 +118,7 @@ func (w *work) editContainers(chosen []*slot, now *answerer, value string) {
 	case value != "":
 		keep = w.editProxy(value, insert)
 	}
-	w.removeCarriers(keep, added)
+	w.removeHolders(keep, added)
 	w.edit(inserts...)
 }
 
@@ -134,9 +134,9 @@ func (w *work) answeredByUs(s *slot) bool {
 
 // existingProbeProxy gives the probe-proxy to be brought up to date, of
 // several the one that has the wanted name.
-func (w *work) existingProbeProxy() *carrier {
-	var found *carrier
-	for _, k := range w.carriers {
+func (w *work) existingProbeProxy() *originalsHolder {
+	var found *originalsHolder
+	for _, k := range w.holders {
 		if k.ours && !k.proxy && (found == nil || k.container.Name == w.p.opts.ProbeProxy.Name) {
 			found = k
 		}
@@ -162,14 +162,14 @@ func (w *work) probeProxyPlace(chosen []*slot) place {
 
 // staysInPlace tells whether a probe-proxy is where its placement wants it
 // and before every container that needs it to be.
-func (w *work) staysInPlace(k *carrier, chosen []*slot) bool {
+func (w *work) staysInPlace(k *originalsHolder, chosen []*slot) bool {
 	return k.at.init == w.native() && !slices.ContainsFunc(chosen, func(s *slot) bool {
 		needed := s.at.init || s.name == prober.PostStart
 		return needed && k.at.startsAfter(s.at)
 	})
 }
 
-func (w *work) editProbeProxy(k *carrier, want field.Map) {
+func (w *work) editProbeProxy(k *originalsHolder, want field.Map) {
 	if k.raw == nil {
 		w.edit(field.Edit{Op: field.Set, Path: k.path, Value: want})
 		return
@@ -177,13 +177,13 @@ func (w *work) editProbeProxy(k *carrier, want field.Map) {
 	w.edit(diff(k.path, k.raw, want, func(key string) bool { return slices.Contains(ownedKeys, key) })...)
 }
 
-// editProxy puts the env var on the mesh's proxy, declaring it where there is
-// none, and gives the carrier that stays.
-func (w *work) editProxy(value string, insert func(place, field.Value)) *carrier {
+// editProxy puts the env var on the mesh's proxy, declaring one if there is
+// none, and returns where the proxy is unless it is declared now.
+func (w *work) editProxy(value string, insert func(place, field.Value)) *place {
 	at, ok := w.proxyPlace()
 	if !ok { // one that we declared earlier will do
-		for _, k := range w.carriers {
-			if k.proxy && k.ours && !k.at.init {
+		for _, k := range w.holders {
+			if k.proxy && k.ours && !k.at.init && k.dialect == w.p.dialect {
 				at, ok = k.at, true
 				w.editDeclared(k)
 			}
@@ -199,17 +199,12 @@ func (w *work) editProxy(value string, insert func(place, field.Value)) *carrier
 		c = &w.in.Template.Spec.InitContainers
 	}
 	w.setEnv(w.containerPath(at).Key("env"), (*c)[at.index].Env, value)
-	for _, k := range w.carriers {
-		if k.at == at {
-			return k
-		}
-	}
-	return nil
+	return &at
 }
 
 // editDeclared brings the securityContext of a proxy that we declared up to
 // date.
-func (w *work) editDeclared(k *carrier) {
+func (w *work) editDeclared(k *originalsHolder) {
 	path := k.path.Key("securityContext")
 	have, has := k.raw.Get("securityContext")
 	want, wanted := w.declaration().Get("securityContext")
@@ -243,20 +238,24 @@ func (w *work) setEnv(path field.Path, env []EnvVar, value string) {
 	}
 }
 
-// removeCarriers takes away every carrier but keep: the whole container where
-// it is ours, else its env var. A list that is emptied goes.
-func (w *work) removeCarriers(keep *carrier, added map[bool]bool) {
+// removeHolders removes every holder of originals but the one in the container
+// at keep (nil for none): the whole container if it is ours, else its env var.
+// A list that is emptied goes too.
+func (w *work) removeHolders(keep *place, added map[bool]bool) {
 	size := map[bool]int{true: len(w.in.Template.Spec.InitContainers), false: len(w.in.Template.Spec.Containers)}
-	var gone []*carrier
+	var gone []*originalsHolder
 	deleted := make(map[bool]bool) // by place.init: the list as a whole
-	for _, k := range w.carriers {
+	for _, k := range w.holders {
+		kept := keep != nil && k.at == *keep
 		switch {
-		case k == keep:
-		case k.ours:
+		case kept && (k.dialect == w.p.dialect || !k.proxy && k.ours):
+		case kept:
+			w.removeEnv(k, true)
+		case !k.ours:
+			w.removeEnv(k, false)
+		case !slices.ContainsFunc(gone, func(g *originalsHolder) bool { return g.at == k.at }):
 			gone = append(gone, k)
 			size[k.at.init]--
-		case k.used || k.proxy:
-			w.removeEnv(k)
 		}
 	}
 	for _, k := range gone {
@@ -269,8 +268,9 @@ func (w *work) removeCarriers(keep *carrier, added map[bool]bool) {
 	}
 }
 
-// removeEnv takes the env var of a carrier away.
-func (w *work) removeEnv(k *carrier) {
+// removeEnv removes the env var of a holder, and a list that is emptied unless
+// another env var is added to it.
+func (w *work) removeEnv(k *originalsHolder, added bool) {
 	path, env := k.path.Key("env"), k.container.Env
 	var at []int
 	for i, e := range env {
@@ -278,7 +278,7 @@ func (w *work) removeEnv(k *carrier) {
 			at = append(at, i)
 		}
 	}
-	if len(at) == len(env) {
+	if len(at) == len(env) && !added {
 		w.edit(field.Edit{Op: field.Delete, Path: path})
 		return
 	}

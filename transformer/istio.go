@@ -137,14 +137,16 @@ func (istio) decode(c *Container) (map[string]*prober.Prober, bool, error) {
 // original: a path belongs to the slot that it names. One that names a
 // container which is gone belongs to whoever uses it, since a renamed
 // container keeps the paths of its old name.
-func (istio) original(originals map[string]*prober.Prober, s *slot, names []string) *prober.Prober {
+func (istio) original(originals map[string]*prober.Prober, s *slot, names []string) (string, *prober.Prober) {
 	path := text(s.current.HTTPGet.Path)
 	container, _, _ := prober.ParseKey(path)
 	if path != prober.Key(s.container.Name, s.name) && slices.Contains(names, container) {
-		return nil
+		return "", nil
 	}
-	return originals[path]
+	return path, originals[path]
 }
+
+func (istio) parseKey(key string) (string, prober.Slot, bool) { return prober.ParseKey(key) }
 
 func (d istio) listens(w *work, c *Container) []int {
 	if !d.isProxy(c) {

@@ -114,7 +114,7 @@ func (w *work) skipped() map[string]bool {
 				skip = make(map[string]bool)
 			}
 			skip[name] = true
-			if known := w.containerNames(); !slices.Contains(known, name) {
+			if known := w.appNames(); !slices.Contains(known, name) {
 				w.say(w.metadataFinding("unknown-container", place.annotation(ownSkipContainers), v,
 					"names the container %q, but the pod has only %s", name, strings.Join(known, ", ")))
 			}
@@ -126,5 +126,16 @@ func (w *work) skipped() map[string]bool {
 func (w *work) containerNames() []string {
 	var names []string
 	containers(&w.in.Template.Spec, func(_ place, c *Container) { names = append(names, c.Name) })
+	return names
+}
+
+// appNames returns the names of the containers that we did not add.
+func (w *work) appNames() []string {
+	var names []string
+	containers(&w.in.Template.Spec, func(at place, c *Container) {
+		if !w.isOurs(at) {
+			names = append(names, c.Name)
+		}
+	})
 	return names
 }

@@ -224,7 +224,7 @@ func osmHealthcheck(port int) HTTPGet {
 // osmHealthcheckOf reads the port back; ok is false where it is no such
 // request.
 func osmHealthcheckOf(h *HTTPGet) (port int, ok bool) {
-	if text(h.Path) != prober.OSMHealthcheckPath || h.Port.Int != prober.OSMHealthcheckPort {
+	if text(h.Path) != prober.OSMHealthcheckPath {
 		return 0, false
 	}
 	for _, x := range h.HTTPHeaders {
@@ -240,8 +240,8 @@ func (osm) looksRewritten(h *HTTPGet) bool {
 	if _, ok := osmHealthcheckOf(h); ok {
 		return true
 	}
-	_, slot, ok := prober.ParseOSMKey(text(h.Path))
-	return ok && h.Port.Int == int64(prober.OSMPort(slot))
+	_, _, ok := prober.ParseOSMKey(text(h.Path))
+	return ok
 }
 
 func (osm) envName() string { return prober.OSMEnvName }
@@ -275,15 +275,17 @@ func (osm) decode(c *Container) (map[string]*prober.Prober, bool, error) {
 	return decodeEnv(c, prober.OSMEnvName, prober.DecodeOSM)
 }
 
-// original: what stands in the probe itself wins over its entry, which is how
-// a change that was made after the rewriting is known.
-func (osm) original(originals map[string]*prober.Prober, s *slot, names []string) *prober.Prober {
+func (osm) parseKey(key string) (string, prober.Slot, bool) { return prober.ParseOSMKey(key) }
+
+// original: the probe's own fields win over its entry, so that a change that
+// was made after the rewriting is known.
+func (osm) original(originals map[string]*prober.Prober, s *slot, names []string) (string, *prober.Prober) {
 	h := s.current.HTTPGet
-	if port, ok := osmHealthcheckOf(h); ok {
-		return &prober.Prober{TCPSocket: &prober.TCPSocket{Port: prober.Port(port)}}
+	if s.name.IsHook() {
+		return "", nil
 	}
-	if s.name.IsHook() || h.Port.Int != int64(prober.OSMPort(s.name)) {
-		return nil
+	if port, ok := osmHealthcheckOf(h); ok {
+		return prober.OSMKey(s.name, s.container.Name), &prober.Prober{TCPSocket: &prober.TCPSocket{Port: prober.Port(port)}}
 	}
 	if text(h.Scheme) == "HTTPS" {
 		return osmPassedThrough(originals, s)
@@ -291,29 +293,38 @@ func (osm) original(originals map[string]*prober.Prober, s *slot, names []string
 	path := text(h.Path)
 	container, slot, ok := prober.ParseOSMKey(path)
 	if !ok || slot != s.name || container != "" && container != s.container.Name && slices.Contains(names, container) {
-		return nil
+		return "", nil
 	}
 	p := originals[path]
 	if p == nil || p.HTTPGet == nil || p.HTTPGet.Scheme == "HTTPS" {
-		return nil
+		return "", nil
 	}
-	return p
+	return path, p
 }
 
-// osmPassedThrough gives the original of a probe of scheme HTTPS, whose path
-// was kept: all of one type go to the same port.
-func osmPassedThrough(originals map[string]*prober.Prober, s *slot) *prober.Prober {
-	for _, key := range slices.Sorted(maps.Keys(originals)) {
+// osmPassedThrough returns the original of a probe of scheme HTTPS, whose path
+// was kept, so that only its port says that it was rewritten: all of one type
+// go to the same port.
+func osmPassedThrough(originals map[string]*prober.Prober, s *slot) (string, *prober.Prober) {
+	if h := s.current.HTTPGet; h.Port.IsString || h.Port.Int != int64(prober.OSMPort(s.name)) {
+		return "", nil
+	}
+	own := prober.OSMKey(s.name, s.container.Name)
+	keys := slices.Sorted(maps.Keys(originals))
+	if originals[own] != nil {
+		keys = append([]string{own}, keys...)
+	}
+	for _, key := range keys {
 		_, slot, _ := prober.ParseOSMKey(key)
 		if p := originals[key]; slot == s.name && p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" {
 			path := text(s.current.HTTPGet.Path)
 			if path == "" {
 				path = "/"
 			}
-			return &prober.Prober{HTTPGet: &prober.HTTPGet{Path: path, Port: p.HTTPGet.Port, Scheme: "HTTPS"}}
+			return key, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: path, Port: p.HTTPGet.Port, Scheme: "HTTPS"}}
 		}
 	}
-	return nil
+	return "", nil
 }
 
 func (osm) listens(*work, *Container) []int { return osmPorts }

@@ -83,10 +83,10 @@ func (p *Planner) Restore(in Input) Plan {
 
 const danglingText = "looks like a rewritten probe, but no container of the pod carries an original for it; it must be given its original back"
 
-// dangles tells whether a slot looks rewritten, and its original is lost.
+// dangles reports whether a probe looks rewritten and was not recognised.
 func (w *work) dangles(s *slot) bool {
-	kind, ok := s.current.kind()
-	return !s.carried && ok && kind == kindHTTPGet && slices.ContainsFunc(w.p.dialects, func(d dialect) bool { return d.looksRewritten(s.current.HTTPGet) })
+	h := s.current.HTTPGet
+	return !s.carried && h != nil && slices.ContainsFunc(w.p.dialects, func(d dialect) bool { return d.looksRewritten(h) })
 }
 
 // leave notes why a slot is left alone, and says so.
@@ -266,6 +266,7 @@ func (w *work) unreasoned() []*slot {
 func (w *work) check(chosen []*slot) {
 	w.findings = append(w.findings, w.mesh.conflicts...)
 	w.findings = append(w.findings, w.mesh.warnings...)
+	w.checkPaths(chosen)
 	a := w.mesh.answerer
 	ports := w.p.dialect.ports(a)
 	containers(&w.in.Template.Spec, func(at place, c *Container) {

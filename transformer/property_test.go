@@ -135,7 +135,7 @@ func TestAnyTemplateSurvivesAnyConfiguration(t *testing.T) {
 			}
 			for i, v := range again.Probes {
 				if was := r.Probes[i].State; was == transformer.WouldRewrite && v.State != transformer.Rewritten {
-					t.Fatalf("seed %d: %s: %+v was to be rewritten", seed, name, v)
+					t.Fatalf("seed %d: %s: %+v was to be rewritten in\n%s", seed, name, v, r.text)
 				}
 			}
 			text = r.text

@@ -25,6 +25,7 @@ var reasons = []ReasonDoc{
 	{"not-rewritten", Info, "There is nothing to restore: the probe is not a rewritten one.", "None is needed."},
 	{"not-selected", Info, "The functionConfig's `rewrite` does not name this kind of handler.", "Add it to `rewrite`."},
 	{"opt-out", Info, "The template, the workload or its Namespace has `rewrite-probes.io/rewrite: \"false\"`.", "Remove the annotation to have the probes rewritten."},
+	{"originals-ambiguous", Error, "The probe looks rewritten, and which of the originals that the template carries is its own cannot be known; another run would remove them.", "Give the probe the path of its original, or the original back, or remove what carries the wrong one."},
 	{"osm-injector", Warning, "Open Service Mesh injects its proxy into the pod and rewrites the probes itself; those that are rewritten already it sends to themselves.", "Leave the object to the injector with `rewrite-probes.io/rewrite: \"false\"`, or switch the injection off with `openservicemesh.io/sidecar-injection: disabled`."},
 	{"osm-no-form", Warning, "In the dialect osm neither grpc probes nor hooks are rewritten; under strict mTLS the probe fails.", "Make it exec, or exclude the port with `openservicemesh.io/inbound-port-exclusion-list`."},
 	{"osm-one-https", Warning, "In the dialect osm one port passes all HTTPS probes of one type on, and another of them goes to another port of the app.", "Give the probes of that type the same port, or make one HTTP or exec."},

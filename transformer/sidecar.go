@@ -167,7 +167,7 @@ func probeProxyPort(c *Container) int {
 // isOurs tells whether a carrier was added as a whole: a probe-proxy by its
 // name or its startup probe, the mesh's proxy when it has nothing but what is
 // declared for it.
-func (p *Planner) isOurs(k *carrier) bool {
+func (p *Planner) isOurs(k *originalsHolder) bool {
 	if !k.proxy {
 		c := k.container
 		return c.Name == p.opts.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||

@@ -1,0 +1,189 @@
+package transformer
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// An originalsHolder is what carries the originals of rewritten probes: a
+// container with the env var of a dialect or, where container is nil, the
+// annotations of the template.
+type originalsHolder struct {
+	dialect   dialect
+	at        place
+	container *Container
+	path      field.Path
+	originals map[string]*prober.Prober
+	claimed   map[string]bool // the keys of originals that a probe was recognised by
+	listens   []int
+	port      int // where the probes go that it answers
+	proxy     bool
+	ours      bool // we added the whole container, not only its env var
+	raw       field.Map
+}
+
+// used reports whether a probe was recognised by an original that k carries.
+func (k *originalsHolder) used() bool { return len(k.claimed) > 0 }
+
+func (k *originalsHolder) answerer() answerer {
+	if k.proxy {
+		return answerer{AnsweredByIstioProxy, k.port}
+	}
+	return answerer{AnsweredByProbeProxy, k.port}
+}
+
+// answersOn reports whether k is a container that answers on a port.
+func (k *originalsHolder) answersOn(port field.IntOrString) bool {
+	return k.container != nil && !port.IsString && slices.Contains(k.listens, int(port.Int))
+}
+
+// name returns the name of the container, or an annotation's, for messages.
+func (k *originalsHolder) name() string {
+	if k.container == nil {
+		return "the annotations"
+	}
+	return "container `" + k.container.Name + "`"
+}
+
+// findHolders finds what carries originals. A container may have the env var
+// of more than one dialect.
+func (w *work) findHolders() {
+	containers(&w.in.Template.Spec, func(at place, c *Container) {
+		for _, d := range w.p.dialects {
+			originals, found, err := d.decode(c)
+			if err != nil {
+				w.say(w.finding("env-unreadable", w.containerPath(at).Key("env"), c.Name, "%v; the originals of the rewritten probes cannot be known", err))
+			}
+			if err != nil || !found {
+				continue
+			}
+			path := w.containerPath(at)
+			k := &originalsHolder{
+				dialect: d, at: at, container: c, path: path, originals: originals, claimed: make(map[string]bool),
+				proxy: d.isProxy(c), listens: d.listens(w, c), raw: w.rawMap(path),
+			}
+			k.port = k.listens[0]
+			k.ours = w.p.isOurs(k)
+			w.holders = append(w.holders, k)
+		}
+	})
+	for _, d := range w.p.dialects {
+		originals, err := d.annotated(w.annotations())
+		if err != nil {
+			w.say(w.finding("env-unreadable", w.template.Key("metadata", "annotations"), "", "%v; the originals of the rewritten probes cannot be known", err))
+		}
+		if originals != nil {
+			w.annotated = append(w.annotated, &originalsHolder{dialect: d, originals: originals, claimed: make(map[string]bool)})
+		}
+	}
+}
+
+// A match is an original that may be that of a rewritten probe.
+type match struct {
+	holder *originalsHolder
+	key    string
+	prober *prober.Prober
+}
+
+// recognise finds the original of a rewritten probe by its path, whatever its
+// port: that may have been edited by hand, or follow a configuration that is
+// gone. Where several containers carry an original for the path, those that
+// answer on the probe's port count; if these differ, that is an error.
+func (w *work) recognise(s *slot, names []string) {
+	if kind, ok := s.current.kind(); !ok || kind != kindHTTPGet {
+		return
+	}
+	h := s.current.HTTPGet
+	matches := matchesIn(w.holders, s, names)
+	if onPort := slices.DeleteFunc(slices.Clone(matches), func(m match) bool { return !m.holder.answersOn(h.Port) }); len(onPort) > 0 {
+		matches = onPort
+	}
+	if len(matches) == 0 {
+		matches = matchesIn(w.annotated, s, names)
+	}
+	if len(matches) == 0 {
+		return
+	}
+	m := matches[0]
+	for _, other := range matches[1:] {
+		if !reflect.DeepEqual(m.prober, other.prober) {
+			w.say(w.finding("originals-ambiguous", s.path, s.container.Name,
+				"looks rewritten, and %s and %s carry different originals for its path; only one of them may", m.holder.name(), other.holder.name()))
+			return
+		}
+	}
+	s.original, s.carried, s.foreign = handlerOf(m.prober, h), true, m.holder.dialect != w.p.dialect
+	m.holder.claimed[m.key] = true
+	if m.holder.answersOn(h.Port) {
+		m.holder.port = int(h.Port.Int)
+	}
+}
+
+// matchesIn returns the originals that holders carry for the path of a probe.
+// No dialect rewrites the probes of its own mesh's proxy.
+func matchesIn(holders []*originalsHolder, s *slot, names []string) []match {
+	var matches []match
+	for _, k := range holders {
+		if k.dialect.isProxy(s.container) {
+			continue
+		}
+		if key, p := k.dialect.original(k.originals, s, names); p != nil {
+			matches = append(matches, match{k, key, p})
+		}
+	}
+	return matches
+}
+
+// keepOriginals refuses the template if a probe looks rewritten, was not
+// recognised, and a holder carries an original that may be the probe's: with
+// the holder the only copy of the original would go.
+func (w *work) keepOriginals() {
+	for _, s := range w.slots {
+		if !w.dangles(s) || w.p.dialect.isProxy(s.container) {
+			continue
+		}
+		for _, k := range slices.Concat(w.holders, w.annotated) {
+			if key, ok := k.candidate(s); ok {
+				w.say(w.finding("originals-ambiguous", s.path, s.container.Name,
+					"looks rewritten, and %s carries the original of `%s`, which may be that of this probe or not; the probe must have that path, or its original back", k.name(), key))
+				break
+			}
+		}
+	}
+}
+
+// candidate returns the key of an original that may be that of a probe which
+// was not recognised: one with the probe's path, or one for the same type of
+// probe that no other probe was recognised by.
+func (k *originalsHolder) candidate(s *slot) (key string, ok bool) {
+	path := text(s.current.HTTPGet.Path)
+	if k.originals[path] != nil {
+		return path, true
+	}
+	for _, key := range slices.Sorted(maps.Keys(k.originals)) {
+		if _, of, _ := k.dialect.parseKey(key); of == s.name && !k.claimed[key] {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+// checkPaths refuses a template in which a probe that was not recognised has a
+// path at which another probe is to be answered: the next run could not know
+// whose original is there.
+func (w *work) checkPaths(chosen []*slot) {
+	for _, s := range w.slots {
+		if !w.dangles(s) {
+			continue
+		}
+		i := slices.IndexFunc(chosen, func(c *slot) bool { return text(c.becomes.HTTPGet.Path) == text(s.current.HTTPGet.Path) })
+		if i >= 0 {
+			w.say(w.finding("originals-ambiguous", s.path, s.container.Name,
+				"looks rewritten, and has the path at which that of container %q is answered (`%s`); it must have its original back", chosen[i].container.Name, chosen[i].path))
+		}
+	}
+}
