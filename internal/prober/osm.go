@@ -11,20 +11,20 @@ import (
 // Its value has the form of [EnvName]'s, with other keys: an httpGet prober of
 // scheme HTTP has the path on which it is answered, /osm-liveness-probe or
 // /osm-liveness-probe/<container>. HTTPS and tcpSocket probers, which no path
-// of ours tells apart, always have the second form. So one key says of which
-// slot it is, and the handler how it is answered: by path on the slot's port,
-// as TLS passed through on the slot's port, or on [OSMHealthcheckPort].
+// of ours tells apart, always have the second form. So the key names the slot,
+// and the handler decides how it is answered: by path on the slot's port, as
+// TLS passed through on the slot's port, or on [OSMHealthcheckPort].
 const OSMEnvName = "OSM_KUBE_APP_PROBERS"
 
-// Of every tcpSocket probe in the dialect osm: where it is answered, and the
-// header that says which port is meant.
+// Every tcpSocket probe in the dialect osm is answered here; a header names the
+// port of the app.
 const (
 	OSMHealthcheckPort   = 15904
 	OSMHealthcheckPath   = "/osm-healthcheck"
 	OSMHealthcheckHeader = "Original-Tcp-Port"
 )
 
-// osmSlots are the words and ports of Open Service Mesh, whose injector is the
+// osmSlots holds the paths and ports of Open Service Mesh, whose injector is the
 // source of the convention (pkg/injector/health_probes.go).
 var osmSlots = map[Slot]struct {
 	path string
@@ -35,10 +35,10 @@ var osmSlots = map[Slot]struct {
 	Startup:   {"/osm-startup-probe", 15903},
 }
 
-// OSMPort gives the port of a slot's listener, 0 for hooks, which have none.
+// OSMPort returns the port of a slot's listener, 0 for hooks, which have none.
 func OSMPort(s Slot) int { return osmSlots[s].port }
 
-// OSMPorts gives every port of the dialect osm, in ascending order.
+// OSMPorts returns every port of the dialect osm, in ascending order.
 func OSMPorts() []int {
 	ports := []int{OSMHealthcheckPort}
 	for _, s := range osmSlots {
@@ -48,8 +48,8 @@ func OSMPorts() []int {
 	return ports
 }
 
-// OSMKey gives the key of a slot, with its container where that is not "".
-// Hooks have none.
+// OSMKey returns the key of a slot, with its container unless that is "".
+// Hooks have no key.
 func OSMKey(s Slot, container string) string {
 	path := osmSlots[s].path
 	if path == "" || container == "" {
@@ -58,7 +58,7 @@ func OSMKey(s Slot, container string) string {
 	return path + "/" + container
 }
 
-// ParseOSMKey takes a key apart; ok is false where it is none.
+// ParseOSMKey splits a key; ok is false if it is not one.
 func ParseOSMKey(key string) (container string, s Slot, ok bool) {
 	if !strings.HasPrefix(key, "/osm-") {
 		return "", "", false
@@ -76,8 +76,8 @@ func ParseOSMKey(key string) (container string, s Slot, ok bool) {
 	return "", "", false
 }
 
-// DecodeOSM reads the value of [OSMEnvName] as [Decode] reads [EnvName]'s. A
-// grpc entry is a bad one: the convention has no form for it.
+// DecodeOSM reads the value of [OSMEnvName] as [Decode] reads that of
+// [EnvName]. A grpc entry is bad: the convention has no form for it.
 func DecodeOSM(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
 	probers, bad, err = decode(OSMEnvName, value, func(key string) (Slot, error) {
 		_, slot, ok := ParseOSMKey(key)

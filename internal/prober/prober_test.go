@@ -22,6 +22,23 @@ func TestAPublishedValueIsReproducedByteForByte(t *testing.T) {
 	}
 }
 
+func TestFieldsOfNewerKubernetesAreWrittenOnlyWhereTheyAreSet(t *testing.T) {
+	service := "s"
+	for want, p := range map[string]*prober.Prober{
+		`{"k":{"grpc":{"port":80,"service":"s"}}}`:                             {GRPC: &prober.GRPC{Port: 80, Service: &service}},
+		`{"k":{"grpc":{"port":80,"service":null,"mode":"TLS"}}}`:               {GRPC: &prober.GRPC{Port: 80, Mode: prober.GRPCTLS}},
+		`{"k":{"httpGet":{"path":"/a?b\u0026c","port":80}}}`:                   {HTTPGet: &prober.HTTPGet{Path: "/a?b&c", Port: 80}},
+		`{"k":{"httpGet":{"port":80,"scheme":"HTTP","protocol":"HTTP2"}}}`:     {HTTPGet: &prober.HTTPGet{Port: 80, Scheme: "HTTP", Protocol: prober.HTTP2}},
+		`{"k":{"tcpSocket":{"port":80,"host":"h"},"timeoutSeconds":3}}`:        {TCPSocket: &prober.TCPSocket{Port: 80, Host: "h"}, TimeoutSeconds: 3},
+		`{"k":{"httpGet":{"port":1,"httpHeaders":[{"name":"a","value":""}]}}}`: {HTTPGet: &prober.HTTPGet{Port: 1, HTTPHeaders: []prober.Header{{Name: "a"}}}},
+		`{"k":null}`: nil,
+	} {
+		if got := prober.Encode(map[string]*prober.Prober{"k": p}); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
 func TestNoProberGivesNoValue(t *testing.T) {
 	if got := prober.Encode(nil); got != "" {
 		t.Errorf("Encode gives %q", got)
@@ -50,10 +67,16 @@ func TestDecodingFillsInTheDefaultsOfTheAPI(t *testing.T) {
 		want        *prober.Prober
 	}{
 		{"/app-health/a/livez", `{"httpGet":{"port":80}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: 80, Scheme: "HTTP"}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"HTTPGET":{"PORT":"80","Scheme":"https"},"unknown":1}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: 80, Scheme: "HTTPS"}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"HTTPGET":{"PORT":"80","Scheme":"https"}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: 80, Scheme: "HTTPS"}, TimeoutSeconds: 1}},
 		{"/app-health/a/livez", `{"path":"/old","port":80}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/old", Port: 80, Scheme: "HTTP"}, TimeoutSeconds: 1}},
 		{"/app-health/a/livez", `{"tcpSocket":{"port":80},"timeoutSeconds":3}`, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: 80}, TimeoutSeconds: 3}},
 		{"/app-health/a/livez", `{"grpc":{"port":80,"service":null}}`, &prober.Prober{GRPC: &prober.GRPC{Port: 80, Service: &empty}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"path":"/old","port":80,"timeoutSeconds":7}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/old", Port: 80, Scheme: "HTTP"}, TimeoutSeconds: 7}},
+		{"/app-health/a/livez", `{"grpc":{"port":80,"mode":"TLS"}}`, &prober.Prober{GRPC: &prober.GRPC{Port: 80, Service: &empty, Mode: prober.GRPCTLS}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"grpc":{"port":80,"mode":"Plaintext"}}`, &prober.Prober{GRPC: &prober.GRPC{Port: 80, Service: &empty, Mode: prober.GRPCPlaintext}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"httpGet":{"port":80,"protocol":"HTTP2"}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: 80, Scheme: "HTTP", Protocol: prober.HTTP2}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"httpGet":{"port":80,"scheme":"HTTPS","protocol":"HTTP1"}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: 80, Scheme: "HTTPS", Protocol: prober.HTTP1}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"tcpSocket":{"port":80},"timeoutSeconds":2147483647}`, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: 80}, TimeoutSeconds: 2147483647}},
 		{"/app-lifecycle/a/prestopz", `{"httpGet":{"port":80}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: 80, Scheme: "HTTP"}}},
 	} {
 		got, bad, err := prober.Decode(`{"` + c.name + `":` + c.value + `}`)
@@ -78,7 +101,20 @@ func TestOneBadEntryLeavesTheOthersStanding(t *testing.T) {
 		{`"/app-health/a/livez":{"httpGet":{"port":0}}`, "from 1 to 65535"},
 		{`"/app-health/a/livez":{"httpGet":{"path":"/"}}`, "httpGet.port must be"},
 		{`"/app-health/a/livez":{"httpGet":{"port":80,"scheme":"ftp"}}`, "must be HTTP or HTTPS"},
-		{`"/app-health/a/livez":{"httpGet":{"port":80},"timeoutSeconds":-1}`, "must not be negative"},
+		{`"/app-health/a/livez":{"httpGet":{"port":80},"timeoutSeconds":-1}`, "timeoutSeconds -1 must be a number from 0 to 2147483647"},
+		{`"/app-health/a/livez":{"httpGet":{"port":80},"timeoutSeconds":2147483648}`, "timeoutSeconds 2147483648 must be a number from 0 to 2147483647"},
+		{`"/app-health/a/livez":{"httpGet":{"port":80},"timeoutSeconds":9223372036854775808}`, "timeoutSeconds"},
+		{`"/app-health/a/livez":{"httpGet":{"port":80,"protocol":"HTTP3"}}`, `httpGet.protocol "HTTP3" must be HTTP1 or HTTP2`},
+		{`"/app-health/a/livez":{"httpGet":{"port":80,"scheme":"HTTPS","protocol":"HTTP2"}}`, "httpGet.protocol HTTP2 needs the scheme HTTP"},
+		{`"/app-health/a/livez":{"grpc":{"port":80,"mode":"tls"}}`, `grpc.mode "tls" must be TLS or Plaintext`},
+		{`"/app-health/a/livez":{"grpc":{"port":80,"authority":"x"}}`, `field "authority" is not known to this version`},
+		{`"/app-health/a/livez":{"httpGet":{"port":80,"method":"POST"}}`, `field "method" is not known to this version`},
+		{`"/app-health/a/livez":{"httpGet":{"port":80,"httpHeaders":[{"name":"a","valueFrom":"b"}]}}`, `field "valueFrom" is not known to this version`},
+		{`"/app-health/a/livez":{"udpSocket":{"port":80}}`, `field "udpSocket" is not known to this version`},
+		{`"/app-health/a/livez":{"path":"/old","port":80,"unknown":1}`, `field "path" is not known`},
+		{`"/app-health/a/livez":{"path":"/old"}`, "httpGet.port must be"},
+		{`"/app-health/a/livez":{"path":"/old","port":"x"}`, `field "path" is not known`},
+		{`"/app-health/a/livez":{"timeoutSeconds":3}`, "exactly one of"},
 	} {
 		got, bad, err := prober.Decode("{" + good + "," + c.entry + "}")
 		if err != nil || len(got) != 1 || len(bad) != 1 || !strings.Contains(bad[0].Error(), c.want) {

@@ -1,0 +1,159 @@
+package prober
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// An EntryError says why one entry of an env value cannot be used.
+type EntryError struct {
+	Key string
+	Err error
+}
+
+func (e *EntryError) Error() string { return fmt.Sprintf("%q: %v", e.Key, e.Err) }
+
+// Unwrap returns the reason without the key.
+func (e *EntryError) Unwrap() error { return e.Err }
+
+// Decode reads an env value and fills in the API's defaults (timeoutSeconds 1
+// for probes, path "/", scheme HTTP, service ""). A value that is not a JSON
+// object is an error. An entry that cannot be used is left out and reported in
+// bad, sorted by key; the other entries are not affected.
+func Decode(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
+	return decode(EnvName, value, func(key string) (Slot, error) {
+		_, slot, ok := ParseKey(key)
+		if !ok {
+			return "", errors.New("path must be /app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}")
+		}
+		return slot, nil
+	})
+}
+
+func decode(env, value string, slotOf func(key string) (Slot, error)) (probers map[string]*Prober, bad []*EntryError, err error) {
+	var raw map[string]json.RawMessage
+	dec := json.NewDecoder(strings.NewReader(value))
+	if err := dec.Decode(&raw); err != nil {
+		return nil, nil, fmt.Errorf("%s must be a JSON object of paths and probers: %w", env, err)
+	}
+	if dec.More() {
+		return nil, nil, fmt.Errorf("%s must be one JSON object: more text follows it", env)
+	}
+	probers = make(map[string]*Prober, len(raw))
+	for key, msg := range raw {
+		slot, err := slotOf(key)
+		var p *Prober
+		if err == nil {
+			p, err = decodeEntry(slot, msg)
+		}
+		if err != nil {
+			bad = append(bad, &EntryError{Key: key, Err: err})
+			continue
+		}
+		probers[key] = p
+	}
+	slices.SortFunc(bad, func(a, b *EntryError) int { return strings.Compare(a.Key, b.Key) })
+	return probers, bad, nil
+}
+
+func decodeEntry(slot Slot, msg json.RawMessage) (*Prober, error) {
+	if bytes.Equal(bytes.TrimSpace(msg), []byte("null")) {
+		return nil, errors.New("entry must be an object, not null")
+	}
+	var p Prober
+	if err := decodeStrictly(msg, &p); err != nil {
+		// Istio before 1.6 wrote the fields of httpGet without the key.
+		var old struct {
+			HTTPGet
+			TimeoutSeconds int `json:"timeoutSeconds"`
+		}
+		if decodeStrictly(msg, &old) != nil {
+			return nil, err
+		}
+		p = Prober{HTTPGet: &old.HTTPGet, TimeoutSeconds: old.TimeoutSeconds}
+	}
+	return &p, p.complete(slot)
+}
+
+// decodeStrictly refuses fields that v lacks. Such a field changes what the
+// kubelet would have done, so that a probe without it could pass falsely.
+func decodeStrictly(msg json.RawMessage, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(msg))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(v)
+	if err == nil {
+		return nil
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return fmt.Errorf("field %s is not known to this version, which could not probe as the kubelet does", name)
+	}
+	return err
+}
+
+// complete sets the API's defaults and checks what remains.
+func (p *Prober) complete(slot Slot) error {
+	var handlers []error // one for each handler, nil if it is valid
+	if p.HTTPGet != nil {
+		handlers = append(handlers, p.HTTPGet.complete())
+	}
+	if p.TCPSocket != nil {
+		handlers = append(handlers, checkPort("tcpSocket", p.TCPSocket.Port))
+	}
+	if p.GRPC != nil {
+		handlers = append(handlers, p.GRPC.complete())
+	}
+	if len(handlers) != 1 {
+		return fmt.Errorf("entry must have exactly one of httpGet, tcpSocket and grpc, and has %d", len(handlers))
+	}
+	if err := handlers[0]; err != nil {
+		return err
+	}
+	if p.TimeoutSeconds < 0 || p.TimeoutSeconds > math.MaxInt32 {
+		return fmt.Errorf("timeoutSeconds %d must be a number from 0 to %d", p.TimeoutSeconds, math.MaxInt32)
+	}
+	if p.TimeoutSeconds == 0 && !slot.IsHook() {
+		p.TimeoutSeconds = 1
+	}
+	return nil
+}
+
+func (h *HTTPGet) complete() error {
+	if h.Path == "" {
+		h.Path = "/"
+	}
+	if h.Scheme == "" {
+		h.Scheme = "HTTP"
+	}
+	h.Scheme = strings.ToUpper(h.Scheme)
+	switch {
+	case h.Scheme != "HTTP" && h.Scheme != "HTTPS":
+		return fmt.Errorf("httpGet.scheme %q must be HTTP or HTTPS", h.Scheme)
+	case h.Protocol != "" && h.Protocol != HTTP1 && h.Protocol != HTTP2:
+		return fmt.Errorf("httpGet.protocol %q must be %s or %s", h.Protocol, HTTP1, HTTP2)
+	case h.Protocol == HTTP2 && h.Scheme != "HTTP":
+		return fmt.Errorf("httpGet.protocol %s needs the scheme HTTP, and it is %s", HTTP2, h.Scheme)
+	}
+	return checkPort("httpGet", h.Port)
+}
+
+func (g *GRPC) complete() error {
+	if g.Service == nil {
+		g.Service = new(string)
+	}
+	if g.Mode != "" && g.Mode != GRPCPlaintext && g.Mode != GRPCTLS {
+		return fmt.Errorf("grpc.mode %q must be %s or %s", g.Mode, GRPCTLS, GRPCPlaintext)
+	}
+	return checkPort("grpc", g.Port)
+}
+
+func checkPort(handler string, p Port) error {
+	if p == 0 {
+		return fmt.Errorf("%s.port must be a number from 1 to 65535", handler)
+	}
+	return nil
+}
