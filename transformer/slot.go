@@ -234,6 +234,9 @@ func inRange(port int64) (int, error) {
 type outOfRange int64
 
 func (n outOfRange) Error() string {
+	if n == 0 {
+		return "is missing or 0, but must be a port from 1 to 65535"
+	}
 	return fmt.Sprintf("is %d, but must be a port from 1 to 65535", int64(n))
 }
 

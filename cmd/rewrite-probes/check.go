@@ -30,15 +30,6 @@ func (f *format) validate(cmd *cobra.Command) error {
 	return nil
 }
 
-// inspect plans the rewriting of what the arguments name and changes nothing.
-func inspect(std streams, common *commonFlags, args []string) (r *report.Report, strict bool, err error) {
-	_, c, r, err := runPipeline(std, common, pipeline.Inspect, args)
-	if err != nil {
-		return nil, false, err
-	}
-	return r, c.Spec.Strict, nil
-}
-
 func checkCommand(std streams, common *commonFlags) *cobra.Command {
 	var out format
 	cmd := &cobra.Command{
@@ -54,7 +45,7 @@ have opted out, or that the mesh does not capture, are in order.`,
 			if err := out.validate(cmd); err != nil {
 				return err
 			}
-			r, strict, err := inspect(std, common, args)
+			_, r, err := runPipeline(std, common, pipeline.Inspect, args)
 			if err != nil {
 				return err
 			}
@@ -66,15 +57,15 @@ have opted out, or that the mesh does not capture, are in order.`,
 			case "sarif":
 				err = r.SARIF(std.out, version, pipeline.Reasons())
 			case "junit":
-				err = r.JUnit(std.out, strict)
+				err = r.JUnit(std.out)
 			default:
 				report.Print(std.err, r.Messages, common.verbose)
 				fmt.Fprintln(std.err, "rewrite-probes check: "+r.CheckSummary())
 			}
-			if err == nil && r.Failed(strict) {
-				return errReported
+			if err != nil {
+				return err
 			}
-			return err
+			return verdict(r)
 		},
 	}
 	out.add(cmd, "`FORMAT` of what was found: text (on stderr); json, sarif or junit (on stdout)", "text", "json", "sarif", "junit")
@@ -95,19 +86,19 @@ reasons KEY" tells its cause and cure).`,
 			if err := out.validate(cmd); err != nil {
 				return err
 			}
-			r, strict, err := inspect(std, common, args)
+			_, r, err := runPipeline(std, common, pipeline.Inspect, args)
 			if err != nil {
 				return err
 			}
 			if out.value == "json" {
-				err = r.JSON(std.out, r.Summary())
+				err = r.JSON(std.out, r.Summary(false))
 			} else {
 				r.Explain(std.out, isTerminal(std.out))
 			}
-			if err == nil && r.Failed(strict) {
-				return errReported
+			if err != nil {
+				return err
 			}
-			return err
+			return verdict(r)
 		},
 	}
 	out.add(cmd, "`FORMAT`: text or json", "text", "json")

@@ -59,6 +59,7 @@ with -d shows a diff, with -l lists the files that would change.`,
 // commonFlags are the flags of every command that reads manifests.
 type commonFlags struct {
 	config  string
+	ignore  []string
 	strict  bool
 	verbose bool
 }
@@ -66,6 +67,7 @@ type commonFlags struct {
 func (f *commonFlags) add(cmd *cobra.Command) {
 	p := cmd.PersistentFlags()
 	p.StringVar(&f.config, "config", "", "`FILE` with the functionConfig (RewriteProbes or ConfigMap); a ResourceList brings its own")
+	p.StringArrayVar(&f.ignore, "ignore", nil, "`PATTERN` of files and folders to leave out of a walk, by name or path; may be given again")
 	p.BoolVar(&f.strict, "strict", false, "fail on warnings too")
 	p.BoolVarP(&f.verbose, "verbose", "v", false, "print notes about what was left alone on purpose too")
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -14,12 +13,12 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // editFlags say what becomes of the edited files; they are gofmt's.
 type editFlags struct {
 	write, diff, list bool
+	exitCode          bool
 }
 
 func (f *editFlags) add(cmd *cobra.Command) {
@@ -27,6 +26,7 @@ func (f *editFlags) add(cmd *cobra.Command) {
 	p.BoolVarP(&f.write, "write", "w", false, "write the result back to the files that change")
 	p.BoolVarP(&f.diff, "diff", "d", false, "show a diff instead of the result")
 	p.BoolVarP(&f.list, "list", "l", false, "list the files that would change")
+	p.BoolVar(&f.exitCode, "exit-code", false, "with -d or -l: exit with 1 if a file would change")
 }
 
 // run edits stdin (no arguments, or "-") or the files below the paths.
@@ -34,7 +34,10 @@ func (f *editFlags) run(std streams, common *commonFlags, mode pipeline.Mode, ar
 	if f.write && isStdin(args) {
 		return &usageError{"rewrite-probes", errors.New("-w needs a PATH to write to: stdin has none")}
 	}
-	p, c, r, err := runPipeline(std, common, mode, args)
+	if f.exitCode && !f.diff && !f.list {
+		return &usageError{"rewrite-probes", errors.New("--exit-code needs -d or -l")}
+	}
+	p, r, err := runPipeline(std, common, mode, args)
 	if err != nil {
 		return err
 	}
@@ -43,62 +46,66 @@ func (f *editFlags) run(std streams, common *commonFlags, mode pipeline.Mode, ar
 			return err
 		}
 	}
-	failed := r.Failed(c.Spec.Strict)
-	if err := f.emit(std, p, r, failed); err != nil {
+	emitted, emitErr := f.emit(std, p, r)
+	report.Print(std.err, r.Messages, common.verbose)
+	if len(p.streams) > 0 {
+		fmt.Fprintln(std.err, "rewrite-probes: "+r.Summary(f.write || !f.diff && !f.list))
+	}
+	if emitErr != nil {
+		return emitErr
+	}
+	if err := verdict(r); err != nil {
 		return err
 	}
-	report.Print(std.err, r.Messages, common.verbose)
-	fmt.Fprintln(std.err, "rewrite-probes: "+r.Summary())
-	if failed {
-		return errReported
+	if f.exitCode && emitted > 0 {
+		return &exit{exitFindings}
 	}
 	return nil
 }
 
-// emit writes what the flags ask for. A failed run writes no plain stream to
-// stdout, where a pipe would take it for a result; a ResourceList carries its
-// errors itself and is written always.
-func (f *editFlags) emit(std streams, p *pkg, r *report.Report, failed bool) error {
-	bad := filesWithErrors(r)
-	first := true
+// emit writes what the flags ask for and returns how many streams that were.
+// What has an error is withheld: a file from -w, -d and -l, and all of a plain
+// stream from stdout, where a pipe would take the part for the whole. A
+// ResourceList on stdout carries its errors itself and is always written.
+func (f *editFlags) emit(std streams, p *pkg, r *report.Report) (emitted int, err error) {
+	failed := r.FailedSources()
+	print := !f.write && !f.diff && !f.list
+	var problems []error
 	for _, s := range p.streams {
-		switch {
-		case !f.write && !f.diff && !f.list:
-			if failed && !s.IsResourceList() {
-				continue
-			}
-			if err := printStream(std, s, first); err != nil {
-				return err
-			}
-			first = false
-		case !s.Changed():
+		withhold := failed[""] || failed[s.Name()] || print && len(failed) > 0
+		if withhold && !(print && s.IsResourceList()) {
+			r.Withhold(s.Name())
 			continue
 		}
-		if f.list {
-			fmt.Fprintln(std.out, s.Name())
+		if !print && !s.Changed() {
+			continue
 		}
-		if f.diff {
-			if err := printDiff(std, s, p); err != nil {
-				return err
-			}
+		if err := f.emitStream(std, p, s, print, emitted == 0); err != nil {
+			r.Withhold(s.Name())
+			problems = append(problems, err)
+			continue
 		}
-		if f.write && !bad[s.Name()] {
-			if err := writeFile(s); err != nil {
-				return err
-			}
-		}
+		emitted++
 	}
-	return nil
+	return emitted, errors.Join(problems...)
 }
 
-func filesWithErrors(r *report.Report) map[string]bool {
-	bad := make(map[string]bool)
-	for _, m := range r.Messages {
-		if m.Severity == transformer.Error {
-			bad[m.Object.File] = true
+func (f *editFlags) emitStream(std streams, p *pkg, s *manifest.Stream, print, first bool) error {
+	if print {
+		return printStream(std, s, first)
+	}
+	if f.list {
+		fmt.Fprintln(std.out, s.Name())
+	}
+	if f.diff {
+		if err := printDiff(std, s, p); err != nil {
+			return err
 		}
 	}
-	return bad
+	if f.write {
+		return writeStream(s, p.inputs[s.Name()])
+	}
+	return nil
 }
 
 func printStream(std streams, s *manifest.Stream, first bool) error {
@@ -125,38 +132,4 @@ func printDiff(std streams, s *manifest.Stream, p *pkg) error {
 	name := strings.TrimPrefix(filepath.ToSlash(s.Name()), "/")
 	_, err := std.out.Write(diff.Diff("a/"+name, p.inputs[s.Name()], "b/"+name, b.Bytes()))
 	return err
-}
-
-// writeFile replaces the file in one step: whoever reads it sees the old text
-// or the new one. The mode stays, and a symbolic link stays one.
-func writeFile(s *manifest.Stream) (err error) {
-	path, err := filepath.EvalSymlinks(s.Name())
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".rewrite-probes-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			tmp.Close()
-			os.Remove(tmp.Name())
-			err = fmt.Errorf("%s was not changed: %w", s.Name(), err)
-		}
-	}()
-	if _, err := s.WriteTo(tmp); err != nil {
-		return err
-	}
-	if err := tmp.Chmod(info.Mode().Perm()); err != nil {
-		return err
-	}
-	if err := tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }

@@ -9,6 +9,9 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
 func main() {
@@ -17,21 +20,35 @@ func main() {
 
 // The exit codes.
 const (
-	exitOK     = 0
-	exitFailed = 1 // the input is at fault, or check found something
-	exitUsage  = 2 // the command line is at fault
+	exitOK         = 0
+	exitFindings   = 1 // something was found, or an object cannot be rewritten
+	exitUsage      = 2 // the command line is wrong
+	exitUnreadable = 3 // the input or the functionConfig cannot be read, or a file cannot be written
 )
 
-// errReported ends a command whose messages have been printed.
-var errReported = errors.New("reported")
+// An exit ends a command whose messages have been printed.
+type exit struct{ code int }
 
-// run runs one command line and gives the exit code. Output is written to
+func (e *exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// verdict returns the exit that a report asks for; nil if all is well.
+func verdict(r *report.Report) error {
+	switch {
+	case r.Has(pipeline.ReasonUnreadable):
+		return &exit{exitUnreadable}
+	case r.Failed():
+		return &exit{exitFindings}
+	}
+	return nil
+}
+
+// run runs one command line and returns the exit code. Output is written to
 // stdout only when all of it is known to be good.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if p := recover(); p != nil {
 			fmt.Fprintf(stderr, "error: internal error, nothing was written: %v\n", p)
-			code = exitFailed
+			code = exitUnreadable
 		}
 	}()
 	useReleasedImage()
@@ -41,14 +58,17 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	if err == nil {
 		return exitOK
 	}
+	if e, ok := errors.AsType[*exit](err); ok {
+		return e.code
+	}
 	if usage, ok := errors.AsType[*usageError](err); ok {
-		fmt.Fprintf(stderr, "error: %s; see %q\n", usage, usage.command+" --help")
+		fmt.Fprintf(stderr, "error: %s; see %q\n", oneLine(usage.Error()), usage.command+" --help")
 		return exitUsage
 	}
-	if !errors.Is(err, errReported) {
-		fmt.Fprintln(stderr, "error: "+strings.Join(strings.Fields(err.Error()), " "))
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintln(stderr, "error: "+oneLine(line))
 	}
-	return exitFailed
+	return exitUnreadable
 }
 
 // A usageError says what is wrong with the command line.

@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
@@ -24,7 +21,7 @@ const stdinName = "<stdin>"
 type pkg struct {
 	streams  []*manifest.Stream
 	inputs   map[string][]byte // by the stream's name
-	messages []report.Message  // about files that could not be read as manifests
+	messages []report.Message  // about files that are not read, or cannot be
 }
 
 func (p *pkg) functionConfig() *manifest.Object {
@@ -38,7 +35,7 @@ func (p *pkg) functionConfig() *manifest.Object {
 
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
 // folders that the arguments name.
-func readPackage(std streams, args []string) (*pkg, error) {
+func readPackage(std streams, args, ignore []string) (*pkg, error) {
 	p := &pkg{inputs: make(map[string][]byte)}
 	if isStdin(args) {
 		input, err := manifest.ReadInput(std.in)
@@ -46,160 +43,132 @@ func readPackage(std streams, args []string) (*pkg, error) {
 			return nil, fmt.Errorf("%s: %w", stdinName, err)
 		}
 		tuneMemory(len(input))
-		return p, p.add(stdinName, input)
+		p.add(file{path: stdinName}, input)
+		return p, nil
 	}
 	if slices.Contains(args, "-") {
 		return nil, &usageError{"rewrite-probes", errors.New("\"-\" must stand alone: stdin and files do not mix")}
 	}
-	files, err := findFiles(args)
+	files, err := findFiles(args, ignore)
 	if err != nil {
 		return nil, err
 	}
+	patches := findPatches(files)
 	progress := newProgress(std.err, len(files))
 	defer progress.done()
-	for i, file := range files {
+	for i, f := range files {
 		progress.step(i)
-		input, err := os.ReadFile(file.path)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.add(file.path, input); err != nil && !p.forgive(file, input, err) {
-			return nil, err
+		text, err := os.ReadFile(f.path)
+		switch {
+		case err != nil:
+			p.unreadable(f, &manifest.Error{File: f.path, Err: reasonOf(err)})
+		case patches[realPath(f.path)] != "":
+			p.passOverPatch(f, text, "`"+patches[realPath(f.path)]+"` names it as a patch")
+		case f.walked && isJSONPatch(text):
+			p.passOverPatch(f, text, "it is a JSON patch")
+		case f.walked && slices.Contains(kustomizationNames, filepath.Base(f.path)):
+			p.warnOfInlinePatches(f, text)
+		default:
+			p.add(f, text)
 		}
 	}
 	return p, nil
 }
 
+// add reads the text of a file as manifests, or says why it does not.
+func (p *pkg) add(f file, text []byte) {
+	s, err := manifest.Read(f.path, text)
+	switch {
+	case err == nil && !(f.walked && holdsNoObject(s, text)):
+		p.streams = append(p.streams, s)
+		p.inputs[f.path] = text
+	case f.walked && bytes.Contains(text, []byte("{{")) && err != nil:
+		p.note(f, transformer.Warning, pipeline.ReasonHelmTemplate,
+			"looks like a Helm template and is passed over; render the chart and pipe the result through rewrite-probes")
+	case f.walked && (err == nil || isNoManifest(text, err)):
+		p.note(f, transformer.Info, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
+	default:
+		p.unreadable(f, err)
+	}
+}
+
+func (p *pkg) note(f file, severity transformer.Severity, reason, text string) {
+	p.messages = append(p.messages, report.Message{
+		Severity: severity, Reason: reason, Object: report.Object{File: f.path}, Source: f.path, Text: text,
+	})
+}
+
+func (p *pkg) unreadable(f file, err error) {
+	p.note(f, transformer.Error, pipeline.ReasonUnreadable, oneLine(err.Error()))
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
+		m := &p.messages[len(p.messages)-1]
+		m.Line = e.Line
+		m.Text = (&manifest.Error{Object: e.Object, Path: e.Path, Err: e.Err}).Error()
+	}
+}
+
+// passOverPatch says that a patch is not rewritten: it is merged into another
+// object, whose container probe-proxy must know all probes.
+func (p *pkg) passOverPatch(f file, text []byte, why string) {
+	if namesProbe.Match(text) {
+		p.note(f, transformer.Warning, pipeline.ReasonPatch, "is passed over, since "+why+
+			"; its probes must be rewritten in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes")
+		return
+	}
+	p.note(f, transformer.Info, pipeline.ReasonPatch, "is passed over, since "+why)
+}
+
+// warnOfInlinePatches warns of a kustomization with probes in its own patches.
+func (p *pkg) warnOfInlinePatches(f file, text []byte) {
+	_, inline := patchesOf(f.path, text)
+	if slices.ContainsFunc(inline, namesProbe.MatchString) {
+		p.note(f, transformer.Warning, pipeline.ReasonPatch,
+			"has a patch with probes, which must be rewritten in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes")
+	}
+}
+
+var (
+	kindKey   = regexp.MustCompile(`(?m)(^|[\s{,"'])kind["']?[ \t]*:`)
+	jsonPatch = regexp.MustCompile(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[\s*\{|- \{?)\s*["']?(op|path|value|from)["']?\s*:`)
+)
+
+// isNoManifest reports whether a text that cannot be read as manifests was
+// never meant to be: it is empty, a list or a single value, or has no kind.
+func isNoManifest(text []byte, err error) bool {
+	return errors.Is(err, manifest.ErrEmpty) || !kindKey.Match(text)
+}
+
+// holdsNoObject reports whether a text of mappings holds no Kubernetes object,
+// nor anything with containers: the values of a chart, say.
+func holdsNoObject(s *manifest.Stream, text []byte) bool {
+	return !s.IsResourceList() && !bytes.Contains(text, []byte("ontainers")) &&
+		!slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool { return o.Kind() != "" || o.APIVersion() != "" })
+}
+
+// isJSONPatch reports whether a text is a list of JSON6902 operations.
+func isJSONPatch(text []byte) bool {
+	return jsonPatch.Match(text)
+}
+
 // runPipeline takes what the arguments name through the pipeline: what every
 // command that reads manifests does first.
-func runPipeline(std streams, common *commonFlags, mode pipeline.Mode, args []string) (*pkg, *config.RewriteProbes, *report.Report, error) {
-	p, err := readPackage(std, args)
+func runPipeline(std streams, common *commonFlags, mode pipeline.Mode, args []string) (*pkg, *report.Report, error) {
+	p, err := readPackage(std, args, common.ignore)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	c, err := common.load(p.functionConfig())
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	r, err := pipeline.Run(p.streams, c, mode)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	r.Messages = append(p.messages, r.Messages...)
 	report.Sort(r.Messages)
-	return p, c, r, nil
+	return p, r, nil
 }
 
-// isStdin tells whether the arguments mean stdin.
+// isStdin reports whether the arguments mean stdin.
 func isStdin(args []string) bool { return len(args) == 0 || len(args) == 1 && args[0] == "-" }
-
-func (p *pkg) add(name string, input []byte) error {
-	s, err := manifest.Read(name, input)
-	if err != nil {
-		return err
-	}
-	p.streams = append(p.streams, s)
-	p.inputs[name] = input
-	return nil
-}
-
-// forgive tells whether a file that cannot be read may be passed over: it was
-// met on a walk, and it is empty or a Helm template, which is no manifest yet.
-func (p *pkg) forgive(f file, input []byte, err error) bool {
-	if !f.walked {
-		return false
-	}
-	if len(bytes.TrimSpace(input)) == 0 {
-		return true
-	}
-	if !bytes.Contains(input, []byte("{{")) {
-		return false
-	}
-	p.messages = append(p.messages, report.Message{
-		Severity: transformer.Warning, Reason: pipeline.ReasonHelmTemplate, Object: report.Object{File: f.path},
-		Text: "looks like a Helm template and is passed over; render the chart and pipe the result through rewrite-probes",
-	})
-	return true
-}
-
-// A file is one file to read.
-type file struct {
-	path   string
-	walked bool // found below a folder, not named
-}
-
-// findFiles walks the paths: a file is taken as it is, of a folder everything
-// that ends in .yaml, .yml or .json, hidden folders left out, in name order.
-func findFiles(paths []string) ([]file, error) {
-	var files []file
-	for _, root := range paths {
-		info, err := os.Stat(root)
-		if err != nil {
-			return nil, err
-		}
-		if !info.IsDir() {
-			files = append(files, file{path: root})
-			continue
-		}
-		before := len(files)
-		err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."):
-				return filepath.SkipDir
-			case d.Type().IsRegular() && isManifestName(d.Name()):
-				files = append(files, file{path: path, walked: true})
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		if len(files) == before {
-			return nil, fmt.Errorf("%s: the folder must hold files that end in .yaml, .yml or .json, and holds none", root)
-		}
-	}
-	return files, nil
-}
-
-func isManifestName(name string) bool {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".yaml", ".yml", ".json":
-		return true
-	}
-	return false
-}
-
-// progress shows how far a long walk has come, on a terminal only.
-type progress struct {
-	out   interface{ Write([]byte) (int, error) }
-	total int
-	next  time.Time
-	shown bool
-}
-
-// quietFor is how long a run may take before progress is shown.
-const quietFor = 500 * time.Millisecond
-
-func newProgress(out interface{ Write([]byte) (int, error) }, total int) *progress {
-	p := &progress{total: total, next: time.Now().Add(quietFor)}
-	if isTerminal(out) {
-		p.out = out
-	}
-	return p
-}
-
-func (p *progress) step(i int) {
-	if p.out == nil || time.Now().Before(p.next) {
-		return
-	}
-	fmt.Fprintf(p.out, "\rreading files: %d of %d", i, p.total)
-	p.next, p.shown = time.Now().Add(100*time.Millisecond), true
-}
-
-func (p *progress) done() {
-	if p.shown {
-		fmt.Fprint(p.out, "\r\x1b[K")
-	}
-}

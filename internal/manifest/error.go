@@ -1,10 +1,19 @@
 package manifest
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// What a text that holds no manifest is refused for; an [Error] wraps them.
+var (
+	// ErrEmpty: the text is empty, or has comments only.
+	ErrEmpty = errors.New("input must have at least one object, and is empty")
+	// ErrNotObject: a document is a list or a single value.
+	ErrNotObject = errors.New("a document must be a Kubernetes object, which is a mapping")
 )
 
 // An Error says what is wrong with the input and where. Every error of this

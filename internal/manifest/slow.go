@@ -132,7 +132,7 @@ func (p *placer) lineStart(at int) int {
 // locate notes where the items of the root are, or only what the root is.
 func (s *Stream) locate(root *yaml.Node, start, end, pad int, info *docInfo) error {
 	if root.Kind != yaml.MappingNode {
-		return s.errorAt(start, fmt.Errorf("a document must be a Kubernetes object, which is a mapping, not %s", yamlKind(root)))
+		return s.errorAt(start, fmt.Errorf("%w, not %s", ErrNotObject, yamlKind(root)))
 	}
 	p := newPlacer(s.in[:end], start, pad)
 	info.start = p.offset(root)

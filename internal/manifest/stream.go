@@ -128,7 +128,7 @@ func (s *Stream) documents() error {
 		p = end
 	}
 	if !found {
-		return &Error{File: s.name, Err: errors.New("input must have at least one object, and is empty")}
+		return &Error{File: s.name, Err: ErrEmpty}
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func Check(r *report.Report) []report.Message {
 				continue
 			}
 			found = append(found, report.Message{
-				Severity: transformer.Error, Reason: words.reason, Object: t.Object, Line: p.Line, Field: p.Field.String(),
+				Severity: transformer.Error, Reason: words.reason, Object: t.Object, Source: t.Source, Line: p.Line, Field: p.Field.String(),
 				Text: fmt.Sprintf("`%s`: %s %s", p.Field, p.Before, words.text),
 			})
 		}

@@ -38,6 +38,7 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*repor
 		return nil, fmt.Errorf("functionConfig: %w", err)
 	}
 	r := &run{planner: planner, mode: mode, spec: &c.Spec, custom: customTemplates(c)}
+	r.out.Strict = c.Spec.Strict
 	r.findNamespaces(streams)
 	for _, s := range streams {
 		r.inList = s.IsResourceList()
@@ -168,7 +169,7 @@ func (r *run) object(o *manifest.Object) {
 			return
 		}
 		// Nobody is shown the templates of a ResourceList that is rewritten.
-		r.out.Add(t, r.mode == Inspect || !r.inList)
+		r.out.Add(r.name, t, r.mode == Inspect || !r.inList)
 		done = append(done, t)
 		edits = append(edits, plan.Edits...)
 		if plan.Beside != nil {
@@ -189,7 +190,7 @@ func (r *run) object(o *manifest.Object) {
 		}
 		r.sayRewritten(o, done)
 	}
-	r.out.Changed++
+	r.out.AddChange(r.name)
 }
 
 func (r *run) plan(o *manifest.Object, workload *transformer.Metadata, ref manifest.TemplateRef) (report.Template, transformer.Plan, error) {
@@ -212,7 +213,7 @@ func (r *run) plan(o *manifest.Object, workload *transformer.Metadata, ref manif
 	} else {
 		plan = r.planner.Plan(in)
 	}
-	t := report.Template{Object: r.ref, Path: ref.Path, Findings: plan.Findings, Probes: make([]report.Probe, 0, len(plan.Probes))}
+	t := report.Template{Object: r.ref, Source: r.name, Path: ref.Path, Findings: plan.Findings, Probes: make([]report.Probe, 0, len(plan.Probes))}
 	for _, p := range plan.Probes {
 		probe := report.Probe{Verdict: p}
 		if r.mode == Inspect && !r.inList {
@@ -236,7 +237,7 @@ func (r *run) refer(o *manifest.Object) report.Object {
 
 func (r *run) say(o *manifest.Object, f transformer.Finding) {
 	m := report.Message{
-		Severity: f.Severity, Reason: f.Reason, Text: f.Message, Object: r.ref,
+		Severity: f.Severity, Reason: f.Reason, Text: f.Message, Object: r.ref, Source: r.name,
 		Field: f.Field.String(), Current: f.Current, Proposed: f.Proposed,
 	}
 	if !r.inList {
@@ -292,7 +293,7 @@ func (r *run) sayRewritten(o *manifest.Object, templates []report.Template) {
 			}
 			path := p.Field.String()
 			r.out.Messages = append(r.out.Messages, report.Message{
-				Severity: transformer.Info, Reason: reason, Object: r.ref,
+				Severity: transformer.Info, Reason: reason, Object: r.ref, Source: r.name,
 				Text:  "`" + path + "`: " + to + ", was " + from,
 				Field: path, Current: from, Proposed: to,
 			})

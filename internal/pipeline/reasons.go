@@ -15,9 +15,12 @@ const (
 	ReasonEnvoyUnfit       = "envoy-unfit"
 	ReasonHelmTemplate     = "helm-template"
 	ReasonInvalidManifest  = "invalid-manifest"
+	ReasonNoManifest       = "no-manifest"
+	ReasonPatch            = "patch"
 	ReasonRestored         = "restored"
 	ReasonRewritten        = "rewritten"
 	ReasonUnknownKind      = "unknown-kind"
+	ReasonUnreadable       = "unreadable"
 	ReasonWouldFail        = "would-fail"
 	ReasonWouldFalselyPass = "would-falsely-pass"
 )
@@ -43,6 +46,12 @@ func Reasons() []transformer.ReasonDoc {
 		transformer.ReasonDoc{Key: ReasonInvalidManifest, Severity: transformer.Error,
 			Cause: "The object is not what the API server would take: a field has the wrong type, or a key stands twice.",
 			Cure:  "Mend the field that the message names."},
+		transformer.ReasonDoc{Key: ReasonNoManifest, Severity: transformer.Info,
+			Cause: "A file below a folder holds no Kubernetes object: it is empty, a list, or has no kind.",
+			Cure:  "Nothing to do."},
+		transformer.ReasonDoc{Key: ReasonPatch, Severity: transformer.Warning,
+			Cause: "A kustomize patch is no whole object: the container that answers its probes must know those of the object that it is merged into.",
+			Cure:  "Use rewrite-probes as a kustomize function, or pipe the output of kustomize build through it."},
 		transformer.ReasonDoc{Key: ReasonRestored, Severity: transformer.Info,
 			Cause: "The probe was given back its original handler.",
 			Cure:  "Nothing to do."},
@@ -52,6 +61,9 @@ func Reasons() []transformer.ReasonDoc {
 		transformer.ReasonDoc{Key: ReasonUnknownKind, Severity: transformer.Warning,
 			Cause: "An object of a kind that is not known holds something that looks like a pod template with probes.",
 			Cure:  "Name the kind and the path under spec.podTemplates of the functionConfig, as the message shows, or exclude the object."},
+		transformer.ReasonDoc{Key: ReasonUnreadable, Severity: transformer.Error,
+			Cause: "A file, or stdin, cannot be read as Kubernetes manifests: it is missing, no UTF-8 text, no YAML, or holds something else.",
+			Cure:  "Fix the line that the message names; `--ignore` leaves files out."},
 		transformer.ReasonDoc{Key: ReasonWouldFail, Severity: transformer.Error,
 			Cause: "Found by check: the probe or hook fails under strict mTLS, because nobody rewrote it.",
 			Cure:  "Run rewrite-probes over the manifest; with kustomize, give --enable-alpha-plugins and --enable-exec, without which an exec function is passed over silently."},

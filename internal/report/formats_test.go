@@ -127,7 +127,9 @@ func TestSARIFOfNothingIsAnEmptyListOfResults(t *testing.T) {
 func TestJUnitCountsWarningsWhenStrict(t *testing.T) {
 	for strict, failures := range map[bool]int{false: 1, true: 3} {
 		var b bytes.Buffer
-		if err := sample().JUnit(&b, strict); err != nil {
+		r := sample()
+		r.Strict = strict
+		if err := r.JUnit(&b); err != nil {
 			t.Fatal(err)
 		}
 		var suite struct {

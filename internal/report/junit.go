@@ -3,8 +3,6 @@ package report
 import (
 	"encoding/xml"
 	"io"
-
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // The part of the JUnit report format that CI servers read.
@@ -29,8 +27,8 @@ type (
 )
 
 // JUnit writes a test suite with a case for each object that was looked at or
-// spoken of: its errors, and with strict its warnings, are the failures.
-func (r *Report) JUnit(w io.Writer, strict bool) error {
+// that a message is about: its errors, and in a strict run its warnings, are the failures.
+func (r *Report) JUnit(w io.Writer) error {
 	suite := junitSuite{Name: "rewrite-probes"}
 	at := make(map[Object]int)
 	of := func(o Object) *junitCase {
@@ -51,7 +49,7 @@ func (r *Report) JUnit(w io.Writer, strict bool) error {
 	}
 	for _, m := range r.Messages {
 		c := of(m.Object)
-		if m.Severity == transformer.Error || strict && m.Severity == transformer.Warning {
+		if r.fails(m) {
 			c.Failures = append(c.Failures, junitFailure{m.Reason, m.Text, m.String()})
 			suite.Failures++
 		}

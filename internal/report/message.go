@@ -47,6 +47,7 @@ type Message struct {
 	Reason            string // a key of docs/reasons.md
 	Text              string // one line; names the field, not the object
 	Object            Object
+	Source            string // the stream in which the object was read; "" if it is about the whole run
 	Line              int    // of the field; 0 where unknown
 	Field             string // its path; "" where no field is at fault
 	Current, Proposed field.Value

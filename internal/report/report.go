@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"iter"
+	"slices"
+	"strconv"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -13,22 +15,45 @@ type Report struct {
 	Messages  []Message
 	Templates []Template // every pod template that was looked at, in order, where they were kept
 	Changed   int        // objects that were changed, or would be
+	Strict    bool       // whether warnings make the run fail
 
-	templates     int
-	probes, hooks map[transformer.State]int
+	tallies  map[string]*tally // by source
+	withheld map[string]bool   // sources whose changes are not written
 }
 
-// Add counts a pod template, and keeps it where the report is to show it.
-func (r *Report) Add(t Template, keep bool) {
-	if r.probes == nil {
-		r.probes, r.hooks = make(map[transformer.State]int), make(map[transformer.State]int)
+// A tally counts what was found in one source.
+type tally struct {
+	templates, changed int
+	probes, hooks      map[transformer.State]int
+}
+
+func newTally() *tally {
+	return &tally{probes: make(map[transformer.State]int), hooks: make(map[transformer.State]int)}
+}
+
+// tally returns the counts of a source.
+func (r *Report) tally(source string) *tally {
+	t := r.tallies[source]
+	if t == nil {
+		if r.tallies == nil {
+			r.tallies = make(map[string]*tally)
+		}
+		t = newTally()
+		r.tallies[source] = t
 	}
-	r.templates++
-	for _, p := range t.Probes {
-		if p.Slot.IsHook() {
-			r.hooks[p.State]++
+	return t
+}
+
+// Add counts a pod template of a source, and keeps it if the report is to
+// show it.
+func (r *Report) Add(source string, t Template, keep bool) {
+	n := r.tally(source)
+	n.templates++
+	for i := range t.Probes {
+		if p := &t.Probes[i]; p.Slot.IsHook() {
+			n.hooks[p.State]++
 		} else {
-			r.probes[p.State]++
+			n.probes[p.State]++
 		}
 	}
 	if keep {
@@ -36,9 +61,24 @@ func (r *Report) Add(t Template, keep bool) {
 	}
 }
 
+// AddChange counts an object of a source that is changed.
+func (r *Report) AddChange(source string) {
+	r.Changed++
+	r.tally(source).changed++
+}
+
+// Withhold notes that the changes to a source are not written.
+func (r *Report) Withhold(source string) {
+	if r.withheld == nil {
+		r.withheld = make(map[string]bool)
+	}
+	r.withheld[source] = true
+}
+
 // A Template is one pod template with its probes.
 type Template struct {
 	Object   Object
+	Source   string // the stream in which it was read
 	Path     field.Path
 	Probes   []Probe
 	Findings []transformer.Finding
@@ -50,9 +90,31 @@ type Probe struct {
 	Line int
 }
 
-// Failed tells whether the run has failed: an error, or with strict a warning.
-func (r *Report) Failed(strict bool) bool {
-	return Count(r.Messages, transformer.Error) > 0 || strict && Count(r.Messages, transformer.Warning) > 0
+// Failed reports whether the run has failed: with an error, or in a strict run
+// with a warning.
+func (r *Report) Failed() bool {
+	return slices.ContainsFunc(r.Messages, r.fails)
+}
+
+// fails reports whether a message makes the run fail.
+func (r *Report) fails(m Message) bool {
+	return m.Severity == transformer.Error || r.Strict && m.Severity == transformer.Warning
+}
+
+// FailedSources returns the sources with a message that makes the run fail.
+func (r *Report) FailedSources() map[string]bool {
+	failed := make(map[string]bool)
+	for _, m := range r.Messages {
+		if r.fails(m) {
+			failed[m.Source] = true
+		}
+	}
+	return failed
+}
+
+// Has reports whether a message has the reason key.
+func (r *Report) Has(reason string) bool {
+	return slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Reason == reason })
 }
 
 // Results gives all messages as results of a ResourceList.
@@ -67,40 +129,92 @@ func (r *Report) Results() iter.Seq[field.Map] {
 	}
 }
 
-// Summary says in one line what became of the probes: "2 objects with pod
-// templates, 1 changed: 3 probes and 1 hook rewritten; 1 left alone; 0 errors, 1 warning".
-func (r *Report) Summary() string {
-	s := plural(r.templates, "pod template") + ", " + plural(r.Changed, "object") + " changed"
-	for _, part := range []struct {
-		state transformer.State
-		verb  string
-	}{
-		{transformer.WouldRewrite, "rewritten"}, {transformer.WouldRestore, "restored"},
-		{transformer.Rewritten, "rewritten before"}, {transformer.LeftAlone, "left alone"}, {transformer.Refused, "refused"},
-	} {
-		if n, h := r.probes[part.state], r.hooks[part.state]; n+h > 0 {
-			s += "; " + countOf(n, h) + " " + part.verb
+// The verbs of a summary: of a run that writes, and of one that only looks.
+var (
+	didVerbs = map[transformer.State]string{
+		transformer.WouldRewrite: "rewritten", transformer.WouldRestore: "restored",
+		transformer.Rewritten: "rewritten before", transformer.LeftAlone: "left alone", transformer.Refused: "refused",
+	}
+	wouldVerbs = map[transformer.State]string{
+		transformer.WouldRewrite: "would be rewritten", transformer.WouldRestore: "would be restored",
+		transformer.Rewritten: "rewritten before", transformer.LeftAlone: "left alone", transformer.Refused: "refused",
+	}
+	stateOrder = []transformer.State{
+		transformer.WouldRewrite, transformer.WouldRestore, transformer.Rewritten, transformer.LeftAlone, transformer.Refused,
+	}
+)
+
+// Summary returns one line about the probes, such as "2 pod templates, 1
+// object changed; 3 probes and 1 hook rewritten; 1 probe left alone; 0 errors,
+// 1 warning". written tells whether changes were written, other than those
+// that are withheld.
+func (r *Report) Summary(written bool) string {
+	sum, kept := newTally(), 0
+	for source, t := range r.tallies {
+		sum.templates += t.templates
+		withheld := r.withheld[source]
+		if withheld {
+			kept += t.changed
+		} else {
+			sum.changed += t.changed
+		}
+		for _, state := range stateOrder {
+			if withheld && (state == transformer.WouldRewrite || state == transformer.WouldRestore) {
+				continue
+			}
+			sum.probes[state] += t.probes[state]
+			sum.hooks[state] += t.hooks[state]
 		}
 	}
-	e, w := Count(r.Messages, transformer.Error), Count(r.Messages, transformer.Warning)
-	if e+w > 0 {
-		s += fmt.Sprintf("; %s, %s", plural(e, "error"), plural(w, "warning"))
+	verbs, change := wouldVerbs, " would change"
+	if written {
+		verbs, change = didVerbs, " changed"
+	}
+	s := plural(sum.templates, "pod template") + ", " + plural(sum.changed, "object") + change
+	if kept > 0 {
+		s += ", " + strconv.Itoa(kept) + " not written because of the errors"
+	}
+	for _, state := range stateOrder {
+		if n, h := sum.probes[state], sum.hooks[state]; n+h > 0 {
+			s += "; " + countOf(n, h) + " " + verbs[state]
+		}
+	}
+	if found := r.problems(); found != "" {
+		s += "; " + found
 	}
 	return s
 }
 
-// CheckSummary says in one line what check found.
+// CheckSummary returns one line about what check found.
 func (r *Report) CheckSummary() string {
-	probes, hooks := 0, 0
-	for _, n := range r.probes {
-		probes += n
+	sum, probes, hooks := 0, 0, 0
+	for _, t := range r.tallies {
+		sum += t.templates
+		for _, n := range t.probes {
+			probes += n
+		}
+		for _, n := range t.hooks {
+			hooks += n
+		}
 	}
-	for _, n := range r.hooks {
-		hooks += n
+	found := r.problems()
+	if found == "" {
+		found = "0 errors, 0 warnings"
 	}
+	return fmt.Sprintf("%s, %s, %s; %s", plural(sum, "pod template"), plural(probes, "probe"), plural(hooks, "hook"), found)
+}
+
+// problems counts errors and warnings; "" if there is neither.
+func (r *Report) problems() string {
 	e, w := Count(r.Messages, transformer.Error), Count(r.Messages, transformer.Warning)
-	return fmt.Sprintf("%s, %s, %s; %s, %s", plural(r.templates, "pod template"),
-		plural(probes, "probe"), plural(hooks, "hook"), plural(e, "error"), plural(w, "warning"))
+	if e+w == 0 {
+		return ""
+	}
+	s := plural(e, "error") + ", " + plural(w, "warning")
+	if r.Strict && w > 0 {
+		s += " (strict: warnings fail too)"
+	}
+	return s
 }
 
 func countOf(probes, hooks int) string {

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A file is one file to read.
+type file struct {
+	path   string
+	walked bool // found below a folder, not named on the command line
+}
+
+// findFiles lists the files that the paths name: a file as it is, and of a
+// folder all that end in .yaml, .yml or .json, in name order. Hidden folders,
+// node_modules and what a pattern of ignore matches are left out. A file that
+// is named twice is listed once.
+func findFiles(paths, ignore []string) ([]file, error) {
+	for _, p := range ignore {
+		if _, err := path.Match(p, ""); err != nil {
+			return nil, fmt.Errorf("--ignore %q must be a pattern in which * and ? match as in a shell", p)
+		}
+	}
+	found := fileSet{at: make(map[string]int)}
+	var problems []error
+	for _, root := range paths {
+		info, err := os.Stat(root)
+		switch {
+		case err != nil:
+			problems = append(problems, err)
+			continue
+		case !info.IsDir():
+			found.add(file{path: root})
+			continue
+		}
+		n, err := found.walk(root, ignore)
+		switch {
+		case err != nil:
+			problems = append(problems, err)
+		case n == 0:
+			problems = append(problems, fmt.Errorf("%s: the folder must hold files that end in .yaml, .yml or .json, and holds none", root))
+		}
+	}
+	return found.files, errors.Join(problems...)
+}
+
+// A fileSet lists each file once.
+type fileSet struct {
+	files []file
+	at    map[string]int // by the absolute path, symbolic links resolved
+}
+
+func (s *fileSet) add(f file) {
+	key := realPath(f.path)
+	if i, known := s.at[key]; known {
+		s.files[i].walked = s.files[i].walked && f.walked
+		return
+	}
+	s.at[key] = len(s.files)
+	s.files = append(s.files, f)
+}
+
+// walk adds the files below a folder and returns how many there are.
+func (s *fileSet) walk(root string, ignore []string) (n int, err error) {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != root && isIgnored(root, path, d, ignore):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+		case d.Type().IsRegular() && isManifestName(d.Name()):
+			s.add(file{path: path, walked: true})
+			n++
+		}
+		return nil
+	})
+	return n, err
+}
+
+// isIgnored reports whether a walk leaves a file or folder out. A pattern
+// matches the name, or the path below the root.
+func isIgnored(root, name string, d fs.DirEntry, ignore []string) bool {
+	if d.IsDir() && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
+		return true
+	}
+	rel, err := filepath.Rel(root, name)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(ignore, func(p string) bool {
+		byName, _ := path.Match(p, d.Name())
+		byPath, _ := path.Match(strings.TrimSuffix(p, "/"), filepath.ToSlash(rel))
+		return byName || byPath
+	})
+}
+
+// realPath returns the absolute path with symbolic links resolved, as far as
+// the file exists.
+func realPath(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return path
+}
+
+func isManifestName(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+)
+
+// writeStream writes a stream back to its file. Owner and mode stay, and so do
+// symbolic and hard links; after an error the file is what it was.
+func writeStream(s *manifest.Stream, old []byte) error {
+	var text bytes.Buffer
+	if _, err := s.WriteTo(&text); err != nil {
+		return err
+	}
+	if err := writeFile(s.Name(), text.Bytes(), old); err != nil {
+		return fmt.Errorf("%s was not changed: %w", s.Name(), err)
+	}
+	return nil
+}
+
+func writeFile(name string, text, old []byte) error {
+	path, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	// For root, and in a folder that may be written, only the mode says so.
+	if info.Mode().Perm()&0o222 == 0 {
+		return fmt.Errorf("it is read-only (mode %#o)", info.Mode().Perm())
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return reasonOf(err)
+	}
+	defer f.Close()
+	if hasOtherLinks(info) {
+		return overwrite(f, text, old)
+	}
+	done, err := replace(path, info, text)
+	if done || err != nil {
+		return err
+	}
+	return overwrite(f, text, old)
+}
+
+// replace replaces the file in one step, so that a reader sees the old text or
+// the new one. done is false, and nothing has changed, if the new file cannot
+// have the owner of the old one.
+func replace(path string, info fs.FileInfo, text []byte) (done bool, err error) {
+	dir := filepath.Dir(path)
+	tmp, err := os.CreateTemp(dir, ".rewrite-probes-*")
+	if err != nil {
+		return false, fmt.Errorf("cannot create a file in %s: %w", dir, reasonOf(err))
+	}
+	defer func() {
+		if !done {
+			tmp.Close()
+			os.Remove(tmp.Name())
+		}
+	}()
+	if _, err := tmp.Write(text); err != nil {
+		return false, reasonOf(err)
+	}
+	if !takeOwner(tmp, info) {
+		return false, nil
+	}
+	if err := tmp.Chmod(info.Mode().Perm()); err != nil {
+		return false, reasonOf(err)
+	}
+	if err := tmp.Close(); err != nil {
+		return false, reasonOf(err)
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return false, reasonOf(err)
+	}
+	return true, nil
+}
+
+// overwrite writes a new text into a file, and after an error the old one.
+func overwrite(f *os.File, text, old []byte) error {
+	put := func(b []byte) error {
+		if _, err := f.WriteAt(b, 0); err != nil {
+			return err
+		}
+		return f.Truncate(int64(len(b)))
+	}
+	err := put(text)
+	if err == nil {
+		return f.Close()
+	}
+	if undo := put(old); undo != nil {
+		return fmt.Errorf("%w, and neither could the old text be written: %w", reasonOf(err), reasonOf(undo))
+	}
+	return reasonOf(err)
+}
+
+// reasonOf returns why a call failed, without the names of our own temporary
+// files.
+func reasonOf(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// oneLine puts a message on one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

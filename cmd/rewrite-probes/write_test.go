@@ -1,0 +1,108 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const podWithProbe = `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: web, readinessProbe: {httpGet: {port: 80}}}]}
+`
+
+func podFile(t *testing.T, mode os.FileMode) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pod.yaml")
+	if err := os.WriteFile(path, []byte(podWithProbe), mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestAReadOnlyFileIsNotReplaced(t *testing.T) {
+	path := podFile(t, 0o444)
+	got := output(t, "", "-w", path)
+	if read(t, path) != podWithProbe || !strings.Contains(got, "error: "+path+" was not changed: it is read-only (mode 0444)\n") ||
+		!strings.Contains(got, "0 objects changed, 1 not written") || !strings.HasSuffix(got, "exit 3\n") {
+		t.Errorf("output:\n%s\nfile:\n%s", got, read(t, path))
+	}
+}
+
+func TestOtherNamesOfAFileSeeWhatIsWritten(t *testing.T) {
+	path := podFile(t, 0o640)
+	other := path + ".link"
+	if err := os.Link(path, other); err != nil {
+		t.Fatal(err)
+	}
+	symbolic := filepath.Join(filepath.Dir(path), "symbolic.yaml")
+	if err := os.Symlink("pod.yaml", symbolic); err != nil {
+		t.Fatal(err)
+	}
+	output(t, "", "-w", symbolic)
+	if read(t, other) == podWithProbe || read(t, other) != read(t, path) {
+		t.Error("the hard link has another text now")
+	}
+	if info, err := os.Lstat(symbolic); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the symbolic link is gone: %v %v", info, err)
+	}
+	// A shorter text leaves nothing of the longer one behind.
+	output(t, "", "restore", "-w", path)
+	if got := read(t, other); strings.Contains(got, "app-health") || !strings.HasPrefix(got, "apiVersion: v1\n") {
+		t.Errorf("restored:\n%s", got)
+	}
+}
+
+func TestOwnerAndModeStay(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can have a file of somebody else")
+	}
+	path := podFile(t, 0o640)
+	if err := os.Chown(path, 1234, 5678); err != nil {
+		t.Fatal(err)
+	}
+	output(t, "", "-w", path)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st := info.Sys().(*syscall.Stat_t); st.Uid != 1234 || st.Gid != 5678 || info.Mode().Perm() != 0o640 || read(t, path) == podWithProbe {
+		t.Errorf("uid %d, gid %d, mode %v", st.Uid, st.Gid, info.Mode())
+	}
+}
+
+func TestAnErrorOfTheFolderNamesNoTemporaryFile(t *testing.T) {
+	if os.Getuid() == 0 {
+		// Root may write into any folder: replace is asked for one that is gone.
+		_, err := replace(filepath.Join(t.TempDir(), "gone", "pod.yaml"), nil, nil)
+		if err == nil || strings.Contains(err.Error(), ".rewrite-probes-") || !strings.Contains(err.Error(), "gone: no such file") {
+			t.Errorf("error is %v", err)
+		}
+		return
+	}
+	path := podFile(t, 0o640)
+	if err := os.Chmod(filepath.Dir(path), 0o555); err != nil {
+		t.Fatal(err)
+	}
+	got := output(t, "", "-w", path)
+	if strings.Contains(got, ".rewrite-probes-") || !strings.Contains(got, "permission denied") || read(t, path) != podWithProbe {
+		t.Errorf("output:\n%s", got)
+	}
+}

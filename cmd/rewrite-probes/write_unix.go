@@ -1,0 +1,30 @@
+//go:build unix
+
+package main
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// hasOtherLinks reports whether the file has other names (hard links).
+func hasOtherLinks(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink > 1
+}
+
+// takeOwner gives a new file the owner and group of another; false if it
+// cannot.
+func takeOwner(f *os.File, of fs.FileInfo) bool {
+	want, ok := of.Sys().(*syscall.Stat_t)
+	info, err := f.Stat()
+	if !ok || err != nil {
+		return false
+	}
+	have, ok := info.Sys().(*syscall.Stat_t)
+	if ok && have.Uid == want.Uid && have.Gid == want.Gid {
+		return true
+	}
+	return f.Chown(int(want.Uid), int(want.Gid)) == nil
+}
