@@ -11,9 +11,9 @@ PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 # Modules of their own, apart from what is shipped because of what they need.
 MODULES := $(sort $(patsubst %/go.mod,%,$(wildcard go.mod */go.mod */*/go.mod */*/*/go.mod */*/*/*/go.mod)))
 MODULES := . $(filter-out go.mod bin/%,$(MODULES))
-# Modules that only pin what is built from elsewhere, and one whose dependencies
+# A module that only pins what is built from elsewhere, and one whose dependencies
 # take minutes to analyse; `go test` vets it.
-NO_CODE := tools test/e2e/kubernetes test/delivery/helm test/delivery/argocd
+NO_CODE := tools test/delivery/argocd
 
 FUZZTIME ?= 30s
 BENCHFLAGS ?=
@@ -90,7 +90,7 @@ profile: ## have the compiler learn what is hot, from the manifests that bench-f
 
 .PHONY: conformance
 conformance: ## compare with the kubelet's own probers and Istio's own injector
-	@set -e; for m in $(filter test/conformance%,$(MODULES)); do echo "# $$m"; $(GO) -C $$m test -v -timeout 30m ./...; done
+	$(GO) -C test test -count=1 -v -timeout 30m ./conformance/...
 
 .PHONY: e2e
 e2e: ## run manifests before a real kubelet under enforced mTLS and a real API server (Linux, root)
@@ -98,8 +98,8 @@ e2e: ## run manifests before a real kubelet under enforced mTLS and a real API s
 
 .PHONY: delivery
 delivery: bin/kustomize ## run images, kpt, Helm and Argo CD's plugin server with the examples, and the docs' commands
-	$(GO) -C test/delivery test -timeout 40m ./...
-	$(GO) -C test/delivery/argocd test -timeout 40m ./...
+	$(GO) -C test test -count=1 -timeout 40m ./delivery
+	$(GO) -C test/delivery/argocd test -count=1 -timeout 40m ./...
 
 # Up to Go 1.26 the end of FUZZTIME may be taken for a failure, now and then
 # (https://go.dev/issue/75804): then there is no failing input, and once more it is.

@@ -100,7 +100,7 @@ func (h *home) furnish() (err error) {
 // buildHelms builds both lines of Helm, which takes minutes the first time.
 func (h *home) buildHelms() error {
 	for name, pkg := range map[string]string{"bin/helm": "helm.sh/helm/v3/cmd/helm", "helm4/helm": "helm.sh/helm/v4/cmd/helm"} {
-		if _, err := h.run("helm", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(h.dir, name), pkg); err != nil {
+		if _, err := h.run("../../tools", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(h.dir, name), pkg); err != nil {
 			return err
 		}
 	}

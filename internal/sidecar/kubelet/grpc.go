@@ -100,13 +100,14 @@ func healthRequest(service string) []byte {
 	return append(b, m...)
 }
 
-// readHealth wants what gRPC's client wants: status 200, the content type,
-// grpc-status 0 and exactly one message, with the status SERVING.
+// readHealth wants what gRPC's client wants: the content type, grpc-status 0
+// and exactly one message, with the status SERVING. The client does not look at
+// the HTTP status of an answer whose content type is gRPC's.
 func readHealth(res *wire.Response) error {
-	if res.Status != 200 {
-		return unhealthy("app answered the gRPC call with HTTP status %d", res.Status)
-	}
 	if err := checkContentType(res.Header.Get("Content-Type")); err != nil {
+		if res.Status != 200 {
+			return unhealthy("app answered the gRPC call with HTTP status %d", res.Status)
+		}
 		return err
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxHealth+1))

@@ -149,6 +149,32 @@ func sameKind(t *testing.T, name string, ours, theirs reflect.Type) {
 	}
 }
 
+// TestEveryFieldOfTheAPIsHandlersIsKnown wants each field of a handler in the
+// planner's type and in the entry that probe-proxy reads: one that is missing
+// would be lost where the handler is rewritten, and again where it is restored.
+func TestEveryFieldOfTheAPIsHandlersIsKnown(t *testing.T) {
+	compared := 0
+	for _, h := range []struct{ api, planner, entry reflect.Type }{
+		{reflect.TypeFor[corev1.HTTPGetAction](), reflect.TypeFor[transformer.HTTPGet](), reflect.TypeFor[prober.HTTPGet]()},
+		{reflect.TypeFor[corev1.HTTPHeader](), reflect.TypeFor[transformer.HTTPHeader](), reflect.TypeFor[prober.Header]()},
+		{reflect.TypeFor[corev1.TCPSocketAction](), reflect.TypeFor[transformer.TCPSocket](), reflect.TypeFor[prober.TCPSocket]()},
+		{reflect.TypeFor[corev1.GRPCAction](), reflect.TypeFor[transformer.GRPC](), reflect.TypeFor[prober.GRPC]()},
+	} {
+		for _, ours := range []reflect.Type{h.planner, h.entry} {
+			known := jsonFields(ours)
+			for name, f := range jsonFields(h.api) {
+				compared++
+				if _, ok := known[name]; !ok {
+					t.Errorf("%v.%s (%q) of the API is not in %v", h.api, f.Name, name, ours)
+				}
+			}
+		}
+	}
+	if compared < 2*(6+2+2+3) { // what the four types have in Kubernetes 1.37
+		t.Errorf("only %d fields were compared", compared)
+	}
+}
+
 // A handler that the API gains must not be passed over silently.
 func TestEveryHandlerOfTheAPIIsKnown(t *testing.T) {
 	ours := jsonFields(reflect.TypeFor[transformer.Handler]())

@@ -29,7 +29,7 @@ import (
 )
 
 // minScenarios is how many must at least be compared.
-const minScenarios = 1000
+const minScenarios = 2000
 
 // TestTheVerdictThroughProbeProxyIsTheKubeletsOwn probes the same apps with
 // the kubelet's own probers, directly and through probe-proxy, and wants the
@@ -157,8 +157,14 @@ func encode(t *testing.T, runs []*run) string {
 		switch {
 		case r.http != nil:
 			p.HTTPGet = &prober.HTTPGet{Path: r.http.Path, Port: prober.Port(r.appPort), Scheme: string(r.http.Scheme)}
+			if r.http.Protocol != nil {
+				p.HTTPGet.Protocol = string(*r.http.Protocol)
+			}
 		case r.grpc != nil:
 			p.GRPC = &prober.GRPC{Port: prober.Port(r.appPort), Service: r.grpc.Service}
+			if r.grpc.Mode != nil {
+				p.GRPC.Mode = string(*r.grpc.Mode)
+			}
 		default:
 			p.TCPSocket = &prober.TCPSocket{Port: prober.Port(r.appPort)}
 		}
@@ -236,7 +242,8 @@ func (r *run) probeApp() (verdict, string) {
 		get.Port = intstr.FromInt32(int32(r.appPort))
 		return r.get(get, limit)
 	case r.grpc != nil:
-		return verdictOf(grpcprobe.New().Probe(r.ip, *r.grpc.Service, r.appPort, limit))
+		options := grpcprobe.ProbeOptions{UseTLS: r.grpc.Mode != nil && *r.grpc.Mode == v1.GRPCProbeModeTLS}
+		return verdictOf(grpcprobe.New().Probe(r.ip, *r.grpc.Service, r.appPort, limit, options))
 	default:
 		return verdictOf(tcpprobe.New().Probe(r.ip, r.appPort, limit))
 	}
@@ -261,8 +268,11 @@ func (r *run) get(get *v1.HTTPGetAction, limit time.Duration) (verdict, string) 
 	if err != nil {
 		return verdictOf(probe.Unknown, "", err)
 	}
-	if r.hook {
+	switch {
+	case r.hook:
 		return runHook(req)
+	case get.Protocol != nil && *get.Protocol == v1.HTTPProtocolHTTP2:
+		return verdictOf(httpprobe.New(false).ProbeH2C(req, limit))
 	}
 	return verdictOf(httpprobe.New(false).Probe(req, limit))
 }

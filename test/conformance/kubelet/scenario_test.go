@@ -23,6 +23,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
@@ -72,6 +73,12 @@ func header(nv ...string) func(*scenario) {
 	}
 }
 
+func protocol(p v1.HTTPProtocol) func(*scenario) { return func(sc *scenario) { sc.http.Protocol = &p } }
+func mode(m v1.GRPCProbeMode) func(*scenario)    { return func(sc *scenario) { sc.grpc.Mode = &m } }
+
+// h2c asks for HTTP/2 without TLS, by prior knowledge.
+func h2c(sc *scenario) { protocol(v1.HTTPProtocolHTTP2)(sc) }
+
 func health1(service string) func(*scenario) {
 	return func(sc *scenario) { sc.http, sc.grpc = nil, &v1.GRPCAction{Service: &service} }
 }
@@ -90,12 +97,13 @@ func generate() []*scenario {
 	s.tls()
 	s.http2()
 	s.grpcScenarios()
+	s.grpcTLSScenarios()
 	s.hooks()
 	return s.all
 }
 
 // statuses: every code from 199 to 599 and some beyond, framed at random, on
-// plain HTTP, HTTPS and HTTP/2.
+// plain HTTP, HTTPS and HTTP/2 with and without TLS.
 func (s *suite) statuses() {
 	codes := []int{0, 99, 100, 101, 102, 103, 198, 600, 999}
 	for c := 199; c <= 599; c++ {
@@ -105,9 +113,15 @@ func (s *suite) statuses() {
 		frame := pick(s, contentLength, chunked, untilClose)
 		body := pick(s, "", "ok", strings.Repeat("x", 3000))
 		b := text(frame(code, body))
-		switch s.rnd.IntN(4) {
+		switch s.rnd.IntN(5) {
 		case 0:
 			s.add("status", fmt.Sprint("https ", code), secure(serverTLS(), b), https)
+		case 2:
+			if code >= 200 {
+				s.add("status", fmt.Sprint("h2c ", code), handler(nil, priorKnowledge, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }), h2c)
+				break
+			}
+			s.add("status", fmt.Sprint("HTTP1 ", code), b, protocol(v1.HTTPProtocolHTTP1))
 		case 1:
 			if code >= 200 {
 				s.add("status", fmt.Sprint("h2 ", code), handler(serverTLS(), nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }), https)
@@ -250,6 +264,7 @@ func (s *suite) headers() {
 			continue // HTTP/1 trims what HTTP/2 would have carried, on the way to probe-proxy
 		}
 		s.add("request header", name+" h2", handler(serverTLS(), nil, func(http.ResponseWriter, *http.Request) {}), header(h...), https)
+		s.add("request header", name+" h2c", handler(nil, priorKnowledge, func(http.ResponseWriter, *http.Request) {}), header(h...), h2c)
 	}
 }
 
@@ -268,6 +283,7 @@ func (s *suite) paths() {
 	}
 	for _, p := range []string{"/a?b=c", "/ü", "/a b#c"} {
 		s.add("path", fmt.Sprintf("h2 %q", p), handler(serverTLS(), nil, func(http.ResponseWriter, *http.Request) {}), path(p), https)
+		s.add("path", fmt.Sprintf("h2c %q", p), handler(nil, priorKnowledge, func(http.ResponseWriter, *http.Request) {}), path(p), h2c)
 	}
 }
 
@@ -282,6 +298,8 @@ func (s *suite) connections() {
 		for name, b := range map[string]behaviour{"closed port": closedPort, "garbage": garbage, "closes": closes, "resets": resets, "serves": text(contentLength(200, "ok")), "tls": secure(serverTLS(), text(contentLength(200, "ok")))} {
 			s.add("connection", name, b, on)
 			s.add("connection", name+" https", b, on, https)
+			s.add("connection", name+" h2c", b, on, h2c, timeout(1))
+			s.add("connection", name+" grpc TLS", b, on, health1(""), mode(v1.GRPCProbeModeTLS), timeout(1))
 			if name != "resets" { // whether connect sees the reset is the kernel's toss-up, directly too
 				s.add("connection", name+" tcp", b, on, tcp)
 			}
@@ -291,6 +309,8 @@ func (s *suite) connections() {
 		s.add("connection", "silent https", silent, on, https, timeout(1))
 		s.add("connection", "silent tcp", silent, on, tcp, timeout(1))
 		s.add("connection", "silent grpc", silent, on, health1(""), timeout(1))
+		s.add("connection", "silent h2c", silent, on, h2c, timeout(1))
+		s.add("connection", "silent grpc TLS", silent, on, health1(""), mode(v1.GRPCProbeModeTLS), timeout(1))
 		for _, seconds := range []int{1, 2} {
 			limit := time.Duration(seconds) * time.Second
 			for _, scheme := range []func(*scenario){func(*scenario) {}, https} {
@@ -313,6 +333,13 @@ func (s *suite) connections() {
 		lingerClose(conn)
 	}))
 }
+
+// priorKnowledge serves HTTP/2 without TLS, and HTTP/1 not at all.
+var priorKnowledge = func() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetUnencryptedHTTP2(true)
+	return p
+}()
 
 func serverTLS() *tls.Config { return sharedTLS.Clone() }
 
@@ -400,6 +427,7 @@ func (s *suite) http2() {
 		config := serverTLS()
 		config.NextProtos = []string{"h2"}
 		s.add("h2", name, handler(config, nil, h), append([]func(*scenario){https}, change...)...)
+		s.add("h2c", name, handler(nil, priorKnowledge, h), append([]func(*scenario){h2c}, change...)...)
 	}
 	for _, code := range []int{200, 204, 206, 301, 302, 304, 400, 404, 500, 503} {
 		for _, size := range []int{0, 100, 20000} {
@@ -440,7 +468,7 @@ func (s *suite) http2() {
 			w.WriteHeader(200)
 		})
 	}
-	for _, loc := range []string{"/next", "https://example.invalid/", ""} {
+	for _, loc := range []string{"/next", "https://example.invalid/", "http://example.invalid/", "/loop", ""} {
 		h2("redirect to "+loc, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/next" {
 				w.Header()["Location"] = []string{loc}
@@ -485,11 +513,9 @@ func (s *suite) grpcScenarios() {
 			s.add("grpc", fmt.Sprint("closes ", n, " connections first, timeout ", seconds), failsFirst(n), health1(""), timeout(seconds))
 		}
 	}
-	protocols := new(http.Protocols)
-	protocols.SetUnencryptedHTTP2(true)
 	message := func(m ...byte) []byte { return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(m))), m...) }
 	answer := func(name string, code int, contentType string, body []byte, grpcStatus string) {
-		s.add("grpc answer", name, handler(nil, protocols, func(w http.ResponseWriter, _ *http.Request) {
+		s.add("grpc answer", name, handler(nil, priorKnowledge, func(w http.ResponseWriter, _ *http.Request) {
 			if contentType != "" {
 				w.Header().Set("Content-Type", contentType)
 			}
@@ -514,6 +540,57 @@ func (s *suite) grpcScenarios() {
 	for name, body := range map[string][]byte{"empty": nil, "no message": {}, "empty message": message(), "half a head": {0, 0}, "short": {0, 0, 0, 0, 9, 8, 1}, "two": append(append([]byte{}, serving...), serving...), "compressed flag": {1, 0, 0, 0, 2, 8, 1}, "not serving": message(8, 2), "twice, last wins": message(8, 2, 8, 1), "twice, last loses": message(8, 1, 8, 2),
 		"unknown varint": message(16, 5, 8, 1), "unknown bytes": message(18, 2, 1, 2, 8, 1), "unknown fixed": message(29, 1, 2, 3, 4, 8, 1), "unknown fixed64": message(25, 1, 2, 3, 4, 5, 6, 7, 8, 8, 1), "long varint": message(8, 0x81, 0x80, 0), "broken varint": message(8, 0x81), "field 0": message(0, 1), "wrong type": message(10, 1, 1), "group": message(11, 12, 8, 1), "end group": message(12, 8, 1), "trailing byte": message(8, 1, 0xff), "64 bits": message(8, 0x81, 0x80, 0x80, 0x80, 0x10)} {
 		answer("message "+name, 200, "application/grpc", body, "0")
+	}
+}
+
+// grpcTLSScenarios: the mode of a gRPC probe. With TLS no certificate is
+// verified, and the server must agree on HTTP/2.
+func (s *suite) grpcTLSScenarios() {
+	const axis = "grpc TLS"
+	serving := func(g *grpc.Server) { healthpb.RegisterHealthServer(g, &checker{status: 1}) }
+	withTLS := func(config *tls.Config) grpc.ServerOption { return grpc.Creds(credentials.NewTLS(config)) }
+	useTLS := mode(v1.GRPCProbeModeTLS)
+	for _, st := range []healthpb.HealthCheckResponse_ServingStatus{0, 1, 2, 3, 4} {
+		for _, service := range []string{"", "svc", strings.Repeat("s", 300)} {
+			s.add(axis, fmt.Sprintf("status %d asked for %.10q", st, service), grpcServer(func(g *grpc.Server) {
+				healthpb.RegisterHealthServer(g, &checker{status: st})
+			}, withTLS(serverTLS())), health1(service), useTLS)
+		}
+	}
+	for code := codes.Code(0); code <= 16; code++ {
+		s.add(axis, "error "+code.String(), grpcServer(func(g *grpc.Server) {
+			healthpb.RegisterHealthServer(g, &checker{err: status.Error(code, "message")})
+		}, withTLS(serverTLS())), health1(""), useTLS)
+	}
+	for _, v := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
+		config := serverTLS()
+		config.MinVersion, config.MaxVersion = v, v
+		s.add(axis, tls.VersionName(v), grpcServer(serving, withTLS(config)), health1(""), useTLS, timeout(1))
+	}
+	for name, auth := range map[string]tls.ClientAuthType{"asked": tls.RequestClientCert, "any": tls.RequireAnyClientCert} {
+		config := serverTLS()
+		config.ClientAuth = auth
+		s.add(axis, "client certificate "+name, grpcServer(serving, withTLS(config)), health1(""), useTLS, timeout(1))
+	}
+	expired := &tls.Config{Certificates: []tls.Certificate{certificate(must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), func(c *x509.Certificate) {
+		c.NotBefore, c.NotAfter, c.DNSNames = time.Unix(1, 0), time.Unix(1000, 0), nil
+	})}}
+	s.add(axis, "expired certificate without a name", grpcServer(serving, withTLS(expired)), health1(""), useTLS)
+	for _, protocols := range [][]string{nil, {"http/1.1"}, {"foo"}, {"h2"}} {
+		config := serverTLS()
+		config.NextProtos = protocols
+		s.add(axis, fmt.Sprintf("ALPN %q", protocols), secure(config, grpcServer(serving)), health1(""), useTLS, timeout(1))
+	}
+	s.add(axis, "to a plaintext server", grpcServer(serving), health1(""), useTLS, timeout(1))
+	s.add(axis, "unimplemented", grpcServer(func(*grpc.Server) {}, withTLS(serverTLS())), health1(""), useTLS)
+	s.add(axis, "answers late", grpcServer(func(g *grpc.Server) {
+		healthpb.RegisterHealthServer(g, &checker{status: 1, wait: 1500 * time.Millisecond})
+	}, withTLS(serverTLS())), health1(""), useTLS, timeout(1))
+	for _, server := range []struct {
+		name string
+		behaviour
+	}{{"plaintext", grpcServer(serving)}, {"TLS", grpcServer(serving, withTLS(serverTLS()))}} {
+		s.add("grpc", "mode Plaintext to a server of "+server.name, server.behaviour, health1(""), mode(v1.GRPCProbeModePlaintext), timeout(1))
 	}
 }
 
@@ -568,5 +645,8 @@ func (s *suite) hooks() {
 		s.add("hook", name+" https to plain HTTP", b, hook, https, header("Authorization", "x"))
 	}
 	s.add("hook", "h2 only", handler(&tls.Config{Certificates: sharedTLS.Certificates, NextProtos: []string{"h2"}}, nil, func(http.ResponseWriter, *http.Request) {}), hook, https)
+	for name, b := range map[string]behaviour{"HTTP/1": ok, "h2c only": handler(nil, priorKnowledge, func(http.ResponseWriter, *http.Request) {})} {
+		s.add("hook", "protocol HTTP2, which the kubelet ignores in hooks, to "+name, b, hook, h2c)
+	}
 	s.add("hook", "plain HTTP to TLS", secure(serverTLS(), ok), hook)
 }

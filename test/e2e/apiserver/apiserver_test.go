@@ -17,8 +17,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
-	"github.com/rewrite-probes/rewrite-probes/test/e2e/proof"
 )
 
 var (
@@ -67,7 +67,7 @@ one, since the injector comes before Pod Security; those under "restricted" are 
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		text += row(name, rows[name])
 	}
-	return proof.Write(page, "apiserver", text)
+	return testutil.ReplaceSection(page, "apiserver", text)
 }
 
 // function runs rewrite-probes over a text.

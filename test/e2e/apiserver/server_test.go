@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
 )
 
@@ -27,7 +27,7 @@ const token = "e2e"
 // A server is a running kube-apiserver with its etcd, on the loopback
 // interface of the sandbox.
 type server struct {
-	procs      []*exec.Cmd
+	programs   []*testutil.Process
 	client     *http.Client
 	namespaces map[string]bool // those that exist
 }
@@ -54,64 +54,52 @@ func startServer(bin, dir string) (*server, error) {
 	s.client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // signed by itself a moment ago, on this sandbox's loopback
 	}}
-	err = s.start(dir, "etcd", "--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--log-level=error")
+	_, err = s.start("etcd", "--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--log-level=error")
 	if err != nil {
 		return nil, err
 	}
-	err = s.start(dir, filepath.Join(bin, "kube-apiserver"),
+	api, err := s.start(filepath.Join(bin, "kube-apiserver"),
 		"--etcd-servers=http://127.0.0.1:2379", "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=6443",
 		"--cert-dir="+filepath.Join(dir, "certs"), "--service-cluster-ip-range=10.96.0.0/16",
 		"--service-account-issuer=https://e2e", "--service-account-key-file="+filepath.Join(dir, "sa.key"),
 		"--service-account-signing-key-file="+filepath.Join(dir, "sa.key"), "--authorization-mode=AlwaysAllow",
 		"--token-auth-file="+filepath.Join(dir, "tokens.csv"), "--disable-admission-plugins=ServiceAccount",
-		"--endpoint-reconciler-type=none", "--enable-priority-and-fairness=false")
+		"--endpoint-reconciler-type=none", "--enable-priority-and-fairness=false",
+		"--feature-gates="+strings.Join(node.ProbeFeatures, "=true,")+"=true")
 	if err != nil {
 		s.stop()
 		return nil, err
 	}
-	for deadline := time.Now().Add(90 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		answer, err := s.call(http.MethodGet, "/readyz", nil)
-		if err == nil && answer.status == http.StatusOK {
-			break
-		}
-		if time.Now().After(deadline) {
+	// The namespace is made by a controller of the API server, a moment after
+	// that is ready.
+	for _, path := range []string{"/readyz", "/api/v1/namespaces/default"} {
+		err := testutil.Eventually(90*time.Second, func() error {
+			answer, err := s.call(http.MethodGet, path, nil)
+			if err == nil && answer.status != http.StatusOK {
+				err = fmt.Errorf("status %d", answer.status)
+			}
+			return err
+		})
+		if err != nil {
 			s.stop()
-			log, _ := os.ReadFile(filepath.Join(dir, "kube-apiserver.log"))
-			return nil, fmt.Errorf("kube-apiserver is not ready: %w\n%s", err, log[max(0, len(log)-4000):])
+			log := api.Log()
+			return nil, fmt.Errorf("kube-apiserver: GET %s: %w\n%s", path, err, log[max(0, len(log)-4000):])
 		}
 	}
-	// The namespace is made by a controller of the API server, a moment later.
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		answer, err := s.call(http.MethodGet, "/api/v1/namespaces/default", nil)
-		if err == nil && answer.status == http.StatusOK {
-			return s, nil
-		}
-		if time.Now().After(deadline) {
-			s.stop()
-			return nil, errors.New("kube-apiserver has made no namespace default")
-		}
-	}
+	return s, nil
 }
 
-func (s *server) start(dir, path string, args ...string) error {
-	log, err := os.Create(filepath.Join(dir, filepath.Base(path)+".log"))
-	if err != nil {
-		return err
+func (s *server) start(path string, args ...string) (*testutil.Process, error) {
+	p, err := testutil.Start(exec.Command(path, args...), nil)
+	if err == nil {
+		s.programs = append(s.programs, p)
 	}
-	defer log.Close()
-	cmd := exec.Command(path, args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	s.procs = append(s.procs, cmd)
-	return nil
+	return p, err
 }
 
 func (s *server) stop() {
-	for _, p := range s.procs {
-		p.Process.Kill()
-		p.Wait()
+	for _, p := range s.programs {
+		p.Stop()
 	}
 }
 

@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
@@ -39,8 +40,10 @@ func main() {
 	var (
 		httpAddr  = flag.String("http", ":8080", "where HTTP is served")
 		httpsAddr = flag.String("https", "", "where HTTPS is served")
+		h2cAddr   = flag.String("h2c", "", "where HTTP/2 is served without TLS, by prior knowledge, and nothing else")
 		tcpAddr   = flag.String("tcp", "", "where connections are accepted and closed")
 		grpcAddr  = flag.String("grpc", "", "where the gRPC health service is served; it knows the service \"ready\" only")
+		grpcsAddr = flag.String("grpcs", "", "where the same is served over TLS")
 		delay     = flag.Duration("delay", 0, "time before anything listens")
 		fail      = flag.Bool("fail", false, "start as after /control/fail")
 		exitAfter = flag.Duration("exit-after", 0, "time after which the program ends well, as a job does")
@@ -67,16 +70,19 @@ func main() {
 	}
 	server := &http.Server{Handler: a}
 	a.serve(*httpAddr, server.Serve)
+	certificate := selfSigned()
 	a.serve(*httpsAddr, func(l net.Listener) error {
 		return server.Serve(tls.NewListener(l, &tls.Config{
-			Certificates: []tls.Certificate{selfSigned()},
+			Certificates: []tls.Certificate{certificate},
 			NextProtos:   []string{"h2", "http/1.1"},
 		}))
 	})
+	priorKnowledge := &http.Server{Handler: a, Protocols: new(http.Protocols)}
+	priorKnowledge.Protocols.SetUnencryptedHTTP2(true)
+	a.serve(*h2cAddr, priorKnowledge.Serve)
 	a.serve(*tcpAddr, acceptAndClose)
-	g := grpc.NewServer()
-	healthpb.RegisterHealthServer(g, hanging{a.health, a})
-	a.serve(*grpcAddr, g.Serve)
+	a.serve(*grpcAddr, a.healthServer().Serve)
+	a.serve(*grpcsAddr, a.healthServer(grpc.Creds(credentials.NewServerTLSFromCert(&certificate))).Serve)
 
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
@@ -159,6 +165,12 @@ func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+func (a *app) healthServer(options ...grpc.ServerOption) *grpc.Server {
+	g := grpc.NewServer(options...)
+	healthpb.RegisterHealthServer(g, hanging{a.health, a})
+	return g
 }
 
 // hanging is the health service that hangs when the app does.

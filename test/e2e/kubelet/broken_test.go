@@ -29,9 +29,15 @@ func running(t *testing.T, name, manifest string) node.State {
 	return s
 }
 
+// The pods of the tests that break an app.
+var (
+	hangingPods = []string{"hang", "grpc-hang"}
+	dyingPods   = []string{"dies", "tcp-dies"}
+)
+
 func TestAnAppThatHangsIsRestartedByItsLivenessProbe(t *testing.T) {
 	t.Parallel()
-	for _, manifest := range []string{"hang", "grpc-hang"} {
+	for _, manifest := range hangingPods {
 		t.Run(manifest, func(t *testing.T) {
 			t.Parallel()
 			name := manifest + "-rewritten"
@@ -65,7 +71,7 @@ func TestAnAppThatHangsIsRestartedByItsLivenessProbe(t *testing.T) {
 
 func TestAnAppThatNoLongerListensBecomesNotReady(t *testing.T) {
 	t.Parallel()
-	for _, manifest := range []string{"dies", "tcp-dies"} {
+	for _, manifest := range dyingPods {
 		t.Run(manifest, func(t *testing.T) {
 			t.Parallel()
 			name := manifest + "-rewritten"
@@ -160,6 +166,11 @@ func TestKillingTheSidecarUnderLoadLosesNoVerdictForLongerThanAPeriod(t *testing
 			break
 		}
 	}
+	// A pod is Ready only while all its containers are, sidecars among them.
+	unready := notReady(theNode.History(name), before.At)
+	if unready > period {
+		t.Errorf("the pod was not Ready for %s, which must be at most %s", unready, period)
+	}
 	if s.Containers["probe-proxy"].ExitCode != 137 {
 		t.Errorf("the sidecar must have been killed: exit code %d", s.Containers["probe-proxy"].ExitCode)
 	}
@@ -168,8 +179,18 @@ func TestKillingTheSidecarUnderLoadLosesNoVerdictForLongerThanAPeriod(t *testing
 		t.Errorf("no verdict for %s, which must be at most %s", longest, period)
 	}
 	note(t, "restarted by the kubelet, the app not; no verdict lost for longer than one period",
-		fmt.Sprintf("no answer for %.1f s (period %.0f s) while %d probes were sent; probe-proxy restarted once, app 0 times and ready throughout",
-			longest.Seconds(), period.Seconds(), sent.Load()))
+		fmt.Sprintf("no answer for %.1f s (period %.0f s) while %d probes were sent; probe-proxy restarted once, app 0 times and its container ready throughout; the pod not Ready, and so out of its Services, for %.1f s",
+			longest.Seconds(), period.Seconds(), sent.Load(), unready.Seconds()))
+}
+
+// notReady adds up how long a pod was not Ready after a time.
+func notReady(history []node.State, after time.Time) (sum time.Duration) {
+	for i, s := range history[:len(history)-1] {
+		if s.At.After(after) && !s.Ready {
+			sum += history[i+1].At.Sub(s.At)
+		}
+	}
+	return sum
 }
 
 func answers(url string) bool {

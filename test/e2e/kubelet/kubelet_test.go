@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
 )
 
@@ -17,10 +18,11 @@ import (
 // and how it fares rewritten.
 var pods = []struct {
 	name      string
-	configs   []string
+	configs   []string // nil: "default"
 	native    verdict
 	lies      bool // the native verdict is wrong
 	rewritten verdict
+	notIstios bool // Istio's status server has no answer for it
 }{
 	{name: "http", configs: []string{"default", "container", "own-port"}, native: neverReadyAndRestarted, rewritten: ready},
 	{name: "named-port", native: neverReadyAndRestarted, rewritten: ready},
@@ -40,20 +42,27 @@ var pods = []struct {
 	{name: "tcp", native: ready, rewritten: ready},
 	{name: "failing", native: neverReady, rewritten: neverReady},
 	{name: "grpc-not-serving", native: neverReady, rewritten: neverReady},
-	{name: "opted-out", native: neverReady, rewritten: neverReady},
+	{name: "opted-out", native: neverReady, rewritten: neverReady, notIstios: true},
+	// Of these Istio's agent knows nothing.
+	{name: "h2c", native: neverReadyAndRestarted, rewritten: ready, notIstios: true},
+	{name: "grpc-tls", native: neverReadyAndRestarted, rewritten: ready, notIstios: true},
+}
+
+func configsOf(configs []string) []string {
+	if configs == nil {
+		return []string{"default"}
+	}
+	return configs
 }
 
 func TestPodsFareAsExpectedAsTheyAreAndRewritten(t *testing.T) {
 	t.Parallel()
 	for _, p := range pods {
-		if p.configs == nil {
-			p.configs = []string{"default"}
-		}
 		t.Run(p.name+"/native", func(t *testing.T) {
 			t.Parallel()
 			judge(t, p.name+"-native", p.native, pod(t, p.name, ""))
 		})
-		for _, config := range p.configs {
+		for _, config := range configsOf(p.configs) {
 			t.Run(p.name+"/rewritten-"+config, func(t *testing.T) {
 				t.Parallel()
 				judge(t, p.name+"-"+config, p.rewritten, pod(t, p.name, config))
@@ -65,8 +74,8 @@ func TestPodsFareAsExpectedAsTheyAreAndRewritten(t *testing.T) {
 func TestIstiosStatusServerGivesTheSameVerdicts(t *testing.T) {
 	t.Parallel()
 	for _, p := range pods {
-		if p.name == "opted-out" {
-			continue // nobody answers for it
+		if p.notIstios {
+			continue
 		}
 		t.Run(p.name+"/istio-status", func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +109,7 @@ func TestTheMeshDemandsAClientCertificate(t *testing.T) {
 	if err := appRuns(name); err != nil {
 		t.Fatal(err)
 	}
-	if err := eventually(10*time.Second, func() error { return throughMesh(name, "/healthz") }); err != nil {
+	if err := testutil.Eventually(10*time.Second, func() error { return throughMesh(name, "/healthz") }); err != nil {
 		t.Errorf("with a certificate the app must answer: %v", err)
 	}
 	r, err := http.Get("http://" + theNode.State(name).IP + ":8080/healthz")
@@ -115,27 +124,44 @@ func TestTheMeshDemandsAClientCertificate(t *testing.T) {
 	}
 }
 
+// hookOrders are the events that apps write down, by pod and functionConfig
+// (none: as it is).
+var hookOrders = []struct {
+	pod, config string
+	want        []string
+}{
+	{"hooks", "default", []string{started, started, postStart, preStop, terminated, terminated}}, // agent and app
+	{"hooks", "container", []string{started, started, postStart, preStop, terminated, terminated}},
+	{"pre-stop", "default", []string{started, preStop, terminated}},
+	{"pre-stop", "container", []string{started, preStop, terminated}},
+	{"pre-stop", "", []string{started, terminated}}, // lost without a word
+}
+
+// The events; the kubelet names itself and its version in those of hooks.
+var (
+	started, terminated = "started", "terminated"
+	postStart           = "/hook/post-start kube-lifecycle/" + minorVersion()
+	preStop             = "/hook/pre-stop kube-lifecycle/" + minorVersion()
+)
+
+// minorVersion returns 1.37 of v1.37.0.
+func minorVersion() string {
+	major, rest, _ := strings.Cut(strings.TrimPrefix(kubernetes, "v"), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	return major + "." + minor
+}
+
+func hookVariant(pod, config string) string {
+	if config == "" {
+		return pod + " as it is"
+	}
+	return pod + " " + config
+}
+
 func TestHooksReachTheAppOnceEachAndInOrder(t *testing.T) {
 	t.Parallel()
-	const (
-		started, terminated = "started", "terminated"
-		postStart           = "/hook/post-start kube-lifecycle/1.35"
-		preStop             = "/hook/pre-stop kube-lifecycle/1.35"
-	)
-	for _, c := range []struct {
-		pod, config string // no config: as it is
-		want        []string
-	}{
-		{"hooks", "default", []string{started, started, postStart, preStop, terminated, terminated}}, // agent and app
-		{"hooks", "container", []string{started, started, postStart, preStop, terminated, terminated}},
-		{"pre-stop", "default", []string{started, preStop, terminated}},
-		{"pre-stop", "container", []string{started, preStop, terminated}},
-		{"pre-stop", "", []string{started, terminated}}, // lost without a word
-	} {
-		variant := c.pod + " " + c.config
-		if c.config == "" {
-			variant = c.pod + " as it is"
-		}
+	for _, c := range hookOrders {
+		variant := hookVariant(c.pod, c.config)
 		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
 			name := strings.ReplaceAll("order of "+variant, " ", "-")

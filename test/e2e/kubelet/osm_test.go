@@ -6,27 +6,29 @@ import "testing"
 // rules and is told.
 const osmPorts = "15901,15902,15903,15904"
 
-// The dialect of Open Service Mesh has no form for grpc and hooks; those
-// pods fare in it as they do without rewriting.
+// osmPods are the expectations in the dialect of Open Service Mesh. That has no
+// form for grpc and hooks; those pods fare in it as they do without rewriting.
+var osmPods = []struct {
+	name string
+	want verdict
+}{
+	{"http", ready},
+	{"named-port", ready},
+	{"https", ready},
+	{"tcp", ready},
+	{"tcp-dead", neverReady},
+	{"tcp-dead-liveness", restarted},
+	{"failing", neverReady},
+	{"request", ready},
+	{"redirect", ready},
+	{"slow-start", ready},
+	{"job", succeeded},
+	{"grpc", neverReadyAndRestarted},
+}
+
 func TestPodsFareAsExpectedInTheDialectOSM(t *testing.T) {
 	t.Parallel()
-	for _, p := range []struct {
-		name string
-		want verdict
-	}{
-		{"http", ready},
-		{"named-port", ready},
-		{"https", ready},
-		{"tcp", ready},
-		{"tcp-dead", neverReady},
-		{"tcp-dead-liveness", restarted},
-		{"failing", neverReady},
-		{"request", ready},
-		{"redirect", ready},
-		{"slow-start", ready},
-		{"job", succeeded},
-		{"grpc", neverReadyAndRestarted},
-	} {
+	for _, p := range osmPods {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			manifest := pod(t, p.name, "osm")

@@ -1,14 +1,16 @@
 package kubelet
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/rewrite-probes/rewrite-probes/test/e2e/proof"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // A seen is what a test saw, for the results page.
@@ -32,14 +34,74 @@ func keep(s seen) {
 	rows = append(rows, s)
 }
 
-// writeProof writes the suite's section of the results page, unless only
-// some of the tests ran.
+// expected lists the tests that must have noted what they saw.
+func expected() []string {
+	var all []string
+	add := func(test string, cases ...string) {
+		if cases == nil {
+			all = append(all, test)
+		}
+		for _, c := range cases {
+			all = append(all, test+"/"+strings.ReplaceAll(c, " ", "_"))
+		}
+	}
+	for _, p := range pods {
+		add("TestPodsFareAsExpectedAsTheyAreAndRewritten", p.name+"/native")
+		for _, config := range configsOf(p.configs) {
+			add("TestPodsFareAsExpectedAsTheyAreAndRewritten", p.name+"/rewritten-"+config)
+		}
+		if !p.notIstios {
+			add("TestIstiosStatusServerGivesTheSameVerdicts", p.name+"/istio-status")
+		}
+	}
+	for _, p := range osmPods {
+		add("TestPodsFareAsExpectedInTheDialectOSM", p.name)
+	}
+	for _, c := range hookOrders {
+		add("TestHooksReachTheAppOnceEachAndInOrder", hookVariant(c.pod, c.config))
+	}
+	for _, c := range endings {
+		add("TestEndingAPodTakesNoLongerThanWithoutUs", c.name)
+	}
+	add("TestAnAppThatHangsIsRestartedByItsLivenessProbe", hangingPods...)
+	add("TestAnAppThatNoLongerListensBecomesNotReady", dyingPods...)
+	add("TestAnAppThatIsKilledIsRestartedAndTheSidecarStays")
+	add("TestKillingTheSidecarUnderLoadLosesNoVerdictForLongerThanAPeriod")
+	add("TestTheMeshDemandsAClientCertificate")
+	return all
+}
+
+// complete adds a row for each test that noted nothing, which a fatal error
+// keeps from it, and returns an error that names them and those that nobody
+// expects.
+func complete() error {
+	noted := map[string]bool{}
+	for _, r := range rows {
+		noted[r.test] = true
+	}
+	var wrong []string
+	for _, test := range expected() {
+		if !noted[test] {
+			wrong = append(wrong, test+" noted nothing")
+			rows = append(rows, seen{test: test, saw: "no verdict", failed: true})
+		}
+		delete(noted, test)
+	}
+	for _, test := range slices.Sorted(maps.Keys(noted)) {
+		wrong = append(wrong, test+" is not among the expected rows")
+	}
+	if len(wrong) > 0 {
+		return errors.New("docs/proof.md: " + strings.Join(wrong, "; "))
+	}
+	return nil
+}
+
+// writeProof writes the suite's section of the results page. A test without a
+// row is an error.
 func writeProof(page string) error {
 	mu.Lock()
 	defer mu.Unlock()
-	if len(rows) < 3*len(pods) {
-		return nil
-	}
+	incomplete := complete()
 	slices.SortFunc(rows, func(a, b seen) int { return strings.Compare(a.test, b.test) })
 	failed := 0
 	for _, r := range rows {
@@ -50,14 +112,14 @@ func writeProof(page string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `## A real kubelet under enforced mTLS
 
-Kubernetes v1.35.4's kubelet with containerd, Istio's redirection rules and an HAProxy that demands client certificates
+Kubernetes %s's kubelet with containerd, Istio's redirection rules and an HAProxy that demands client certificates
 (with one the app answers, without one it does not: that is tried too). The pods are those of [test/e2e/pods](../test/e2e/pods).
 Run again: `+"`make e2e`"+`. %s: %d verdicts, %d not as expected (bold).
 
-`, time.Now().UTC().Format(time.DateOnly), len(rows), failed)
+`, kubernetes, time.Now().UTC().Format(time.DateOnly), len(rows), failed)
 	writeSideBySide(&b)
 	writeBroken(&b)
-	return proof.Write(page, "kubelet", b.String())
+	return errors.Join(incomplete, testutil.ReplaceSection(page, "kubelet", b.String()))
 }
 
 // writeSideBySide shows how each pod fared as it is, rewritten, and with
@@ -128,16 +190,4 @@ func sentence(name string) string {
 		b.WriteString(strings.ToLower(string(r)))
 	}
 	return strings.NewReplacer("istios", "Istio's", "a p i", "API", "o s m", "OSM").Replace(b.String())
-}
-
-// eventually tries until it works or the time is over.
-func eventually(limit time.Duration, try func() error) error {
-	deadline := time.Now().Add(limit)
-	for {
-		err := try()
-		if err == nil || time.Now().After(deadline) {
-			return err
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
 }

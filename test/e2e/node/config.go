@@ -1,14 +1,18 @@
 package node
 
-// CgroupRoot is the cgroup below which the kubelet makes those of the pods;
-// test/e2e/run makes and removes it.
-const CgroupRoot = "/rewrite-probes-e2e"
+import "strings"
 
-// configFiles are the node's settings, by path. Those of the kubelet leave
+// ProbeFeatures are the features of Kubernetes that probes in ../pods need and
+// that are not on by default.
+var ProbeFeatures = []string{"GRPCContainerProbeTLS", "H2CContainerProbe"}
+
+// configFiles returns the node's settings, by path. Those of the kubelet leave
 // out what a machine without its full privileges cannot give, and nothing
-// that has to do with probes.
-var configFiles = map[string]string{
-	Dir + "/containerd.toml": `
+// that has to do with probes. The kubelet makes the cgroups of the pods below
+// cgroupRoot.
+func configFiles(cgroupRoot string) map[string]string {
+	return map[string]string{
+		Dir + "/containerd.toml": `
 version = 2
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "` + PauseImage + `"
@@ -21,7 +25,7 @@ version = 2
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
       SystemdCgroup = false
 `,
-	Dir + "/cni/10-pods.conflist": `{
+		Dir + "/cni/10-pods.conflist": `{
   "cniVersion": "0.4.0", "name": "pods",
   "plugins": [
     {"type": "bridge", "bridge": "pods0", "isGateway": true,
@@ -29,7 +33,7 @@ version = 2
   ]
 }
 `,
-	Dir + "/kubelet.yaml": `
+		Dir + "/kubelet.yaml": `
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 staticPodPath: ` + Dir + `/manifests
@@ -39,8 +43,9 @@ address: 127.0.0.1
 authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
 cgroupDriver: cgroupfs
-cgroupRoot: ` + CgroupRoot + `
+cgroupRoot: ` + cgroupRoot + `
 failCgroupV1: false
+featureGates: {` + strings.Join(ProbeFeatures, ": true, ") + `: true}
 failSwapOn: false
 enforceNodeAllocatable: [none]
 makeIPTablesUtilChains: false
@@ -52,4 +57,5 @@ imageGCHighThresholdPercent: 100
 syncFrequency: 1s
 fileCheckFrequency: 1s
 `,
+	}
 }

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // Dir is where the node keeps everything; it lies on a tmpfs of the sandbox.
@@ -29,8 +31,8 @@ const Name = "node"
 type Node struct {
 	Bin string // the folder of the built programs
 
-	procs []*exec.Cmd
-	stop  chan struct{}
+	programs map[string]*testutil.Process // containerd, kubelet
+	stop     chan struct{}
 
 	mu      sync.Mutex         // guards history
 	history map[string][]State // by pod name, without the node's name; changes only
@@ -57,8 +59,12 @@ func Start(bin string, images ...string) (*Node, error) {
 	if err := Sandboxed(); err != nil {
 		return nil, err
 	}
-	n := &Node{Bin: bin, stop: make(chan struct{}), history: map[string][]State{}}
-	for path, text := range configFiles {
+	cgroup := os.Getenv("CGROUP")
+	if cgroup == "" {
+		return nil, errors.New("CGROUP must name the cgroup of the pods: run test/e2e/run")
+	}
+	n := &Node{Bin: bin, programs: map[string]*testutil.Process{}, stop: make(chan struct{}), history: map[string][]State{}}
+	for path, text := range configFiles(cgroup) {
 		if err := write(path, text); err != nil {
 			return nil, err
 		}
@@ -69,7 +75,7 @@ func Start(bin string, images ...string) (*Node, error) {
 	if err := n.start("containerd", "containerd", "--config", Dir+"/containerd.toml"); err != nil {
 		return nil, err
 	}
-	if err := eventually(30*time.Second, func() error { return run("ctr", "version") }); err != nil {
+	if err := testutil.Eventually(30*time.Second, func() error { return run("ctr", "version") }); err != nil {
 		return n, fmt.Errorf("containerd does not answer: %w", err)
 	}
 	for _, file := range images {
@@ -82,7 +88,7 @@ func Start(bin string, images ...string) (*Node, error) {
 	if err != nil {
 		return n, err
 	}
-	if err := eventually(60*time.Second, func() error { _, err := get("/pods"); return err }); err != nil {
+	if err := testutil.Eventually(60*time.Second, func() error { _, err := get("/pods"); return err }); err != nil {
 		return n, fmt.Errorf("the kubelet does not answer: %w", err)
 	}
 	go n.observe()
@@ -92,32 +98,26 @@ func Start(bin string, images ...string) (*Node, error) {
 // Stop ends the kubelet and containerd. The containers end with the sandbox.
 func (n *Node) Stop() {
 	close(n.stop)
-	for _, p := range n.procs {
-		p.Process.Kill()
-		p.Wait()
+	for _, p := range n.programs {
+		p.Stop()
 	}
 }
 
-// Log gives the log of "kubelet" or "containerd" so far.
+// Log returns the log of "kubelet" or "containerd" so far.
 func (n *Node) Log(program string) string {
-	b, _ := os.ReadFile(filepath.Join(Dir, program+".log"))
-	return string(b)
+	if p := n.programs[program]; p != nil {
+		return p.Log()
+	}
+	return ""
 }
 
-// start starts a program whose output goes to a log.
+// start starts a program whose output is kept.
 func (n *Node) start(name, path string, args ...string) error {
-	log, err := os.Create(filepath.Join(Dir, name+".log"))
-	if err != nil {
-		return err
+	p, err := testutil.Start(exec.Command(path, args...), nil)
+	if err == nil {
+		n.programs[name] = p
 	}
-	defer log.Close()
-	cmd := exec.Command(path, args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	n.procs = append(n.procs, cmd)
-	return nil
+	return err
 }
 
 func write(path, text string) error {
@@ -148,16 +148,4 @@ func get(path string) ([]byte, error) {
 		err = fmt.Errorf("GET %s: %s", path, r.Status)
 	}
 	return b, err
-}
-
-// eventually tries until it works or the time is over.
-func eventually(limit time.Duration, try func() error) error {
-	deadline := time.Now().Add(limit)
-	for {
-		err := try()
-		if err == nil || time.Now().After(deadline) {
-			return err
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // PauseImage is the image of the sandbox containers.
@@ -181,7 +183,7 @@ func (n *Node) Remove(name string, limit time.Duration) error {
 	if err := os.Remove(filepath.Join(Dir, "manifests", name+".yaml")); err != nil {
 		return err
 	}
-	return eventually(limit, func() error {
+	return testutil.Eventually(limit, func() error {
 		for container, c := range last.Containers {
 			if _, err := n.pid(c.ID); err == nil {
 				return fmt.Errorf("pod %s: container %s still runs", name, container)

@@ -1,0 +1,44 @@
+package testutil
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestALogIsReadWhileTheProgramRuns(t *testing.T) {
+	var also strings.Builder
+	p, err := Start(exec.Command("sh", "-c", "echo out; echo err >&2; exec sleep 60"), &also)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Eventually(time.Minute, func() error {
+		if p.Log() != "out\nerr\n" {
+			return errors.New("not yet written")
+		}
+		return nil
+	})
+	p.Stop()
+	if err != nil || also.String() != p.Log() {
+		t.Errorf("the log is %q, the copy %q", p.Log(), also.String())
+	}
+	if p.Cmd.ProcessState == nil {
+		t.Error("the program still runs")
+	}
+}
+
+func TestTheLastErrorIsReturnedWhenTheTimeIsOver(t *testing.T) {
+	n, last := 0, error(nil)
+	err := Eventually(0, func() error { n++; last = errors.New("no"); return last })
+	if n == 0 || err != last {
+		t.Errorf("tried %d times: %v", n, err)
+	}
+}
+
+func TestAFreePortIsAPort(t *testing.T) {
+	if port, err := FreePort(); err != nil || port < 1 || port > 65535 {
+		t.Errorf("port %d, %v", port, err)
+	}
+}

@@ -1,0 +1,123 @@
+package kubelet
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
+)
+
+// endings are the pods whose end is measured, each with the default grace
+// period of 30 s, which a sidecar that waits in vain would use up.
+var endings = []struct {
+	name, pod, config string
+	finishes          bool // it ends by itself, as a Job's pod; else it is deleted
+}{
+	{"deleted, probes only", "http", "default", false},
+	{"deleted, probes only, placement container", "http", "container", false},
+	{"deleted, preStop hook", "pre-stop", "default", false},
+	{"deleted, preStop hook, placement container", "pre-stop", "container", false},
+	{"finished Job", "job", "default", true},
+}
+
+// tolerance is how much longer a pod with probe-proxy may take to end.
+const tolerance = time.Second
+
+// TestEndingAPodTakesNoLongerThanWithoutUs compares the fastest of some pods
+// with probe-proxy to the fastest of as many without: the machine may be busy,
+// and only makes things slower. It runs alone, for the same reason.
+func TestEndingAPodTakesNoLongerThanWithoutUs(t *testing.T) {
+	without := map[string]time.Duration{} // by pod
+	for i, c := range endings {
+		t.Run(c.name, func(t *testing.T) {
+			if _, ok := without[c.pod]; !ok {
+				without[c.pod] = fastestEnd(t, fmt.Sprintf("end-%d-without", i), c.finishes, func() map[string]any { return bare(t, c.pod) })
+			}
+			with := fastestEnd(t, fmt.Sprintf("end-%d-with", i), c.finishes, func() map[string]any { return pod(t, c.pod, c.config) })
+			if with > without[c.pod]+tolerance {
+				t.Errorf("took %s, and without rewrite-probes %s", with, without[c.pod])
+			}
+			note(t, "at most 1 s longer than without rewrite-probes, with the default grace of 30 s",
+				fmt.Sprintf("%.1f s; without rewrite-probes and probes %.1f s", with.Seconds(), without[c.pod].Seconds()))
+		})
+	}
+}
+
+// bare returns a pod without its probes and hooks: under the mesh they fail,
+// and a pod that is restarted is nothing to compare with.
+func bare(t *testing.T, name string) map[string]any {
+	t.Helper()
+	p := pod(t, name, "")
+	spec := p["spec"].(map[string]any)
+	for _, c := range spec["containers"].([]any) {
+		for _, field := range []string{"startupProbe", "readinessProbe", "livenessProbe", "lifecycle"} {
+			delete(c.(map[string]any), field)
+		}
+	}
+	return p
+}
+
+// fastestEnd runs a pod some times, one after the other's end, and returns the
+// shortest time that one took to end.
+func fastestEnd(t *testing.T, name string, finishes bool, make func() map[string]any) time.Duration {
+	t.Helper()
+	const times = 3
+	names := []string{}
+	for i := range times {
+		names = append(names, fmt.Sprintf("%s-%d", name, i))
+		p := make()
+		if _, set := p["spec"].(map[string]any)["terminationGracePeriodSeconds"]; set {
+			t.Fatal("the pod must have the default grace period")
+		}
+		start(t, names[i], p)
+	}
+	fastest := time.Duration(1<<63 - 1)
+	for _, name := range names {
+		took, err := end(name, finishes)
+		if err != nil {
+			t.Fatal(err, firstFailure(name))
+		}
+		fastest = min(fastest, took)
+	}
+	return fastest
+}
+
+// end deletes a pod, or waits until it has finished, and returns how long that
+// took: from the deletion, or from when its app had ended, to the end of its
+// last container.
+func end(name string, finishes bool) (time.Duration, error) {
+	if !finishes {
+		if _, err := theNode.WaitFor(name, 90*time.Second, func(s node.State) bool { return s.Ready }); err != nil {
+			return 0, err
+		}
+		began := time.Now()
+		err := theNode.Remove(name, 60*time.Second)
+		return time.Since(began), err
+	}
+	s, err := theNode.WaitFor(name, 120*time.Second, func(s node.State) bool { return s.Phase == "Succeeded" })
+	if err != nil {
+		return 0, err
+	}
+	finished, err := finishedAt(name)
+	if err != nil {
+		return 0, err
+	}
+	return s.At.Sub(finished), theNode.Remove(name, 60*time.Second)
+}
+
+// finishedAt returns when a pod's app wrote that it was done.
+func finishedAt(name string) (time.Time, error) {
+	events, err := os.ReadFile(node.Dir + "/log/" + name + "-" + node.Name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	for line := range strings.Lines(string(events)) {
+		if f := strings.Fields(line); len(f) == 2 && f[1] == "finished" {
+			return time.Parse(time.RFC3339Nano, f[0])
+		}
+	}
+	return time.Time{}, fmt.Errorf("pod %s: the app has not written that it is done:\n%s", name, events)
+}
