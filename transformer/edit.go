@@ -44,20 +44,20 @@ func (w *work) editAnnotations(now *answerer, chosen []*slot) {
 		return
 	}
 	if len(have) > 0 && len(want) == 0 {
-		path := w.template.Key("metadata")
+		path := w.metadata
 		if raw := w.rawMap(path); len(raw) != 1 || !w.hasOwnMetadata() {
 			path = path.Key("annotations")
 		}
 		w.edit(field.Edit{Op: field.Delete, Path: path})
 		return
 	}
-	path := w.template.Key("metadata", "annotations")
+	path := w.metadata.Key("annotations")
 	if len(want) > 0 && w.lacksMetadata() {
 		m := field.Map{}
 		for _, p := range added {
 			m = append(m, field.Entry{Key: p.Key, Value: p.Value})
 		}
-		w.edit(field.Edit{Op: field.Set, Path: w.template.Key("metadata"), Before: "spec", Value: field.Map{{Key: "annotations", Value: m}}})
+		w.edit(field.Edit{Op: field.Set, Path: w.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: m}}})
 		return
 	}
 	for _, p := range added {
@@ -83,7 +83,7 @@ func difference(a, b field.Strings) field.Strings {
 // lacksMetadata tells whether the template is known to have no metadata at
 // all; then they are added in their customary place.
 func (w *work) lacksMetadata() bool {
-	return w.in.Raw != nil && w.hasOwnMetadata() && w.rawMap(w.template.Key("metadata")) == nil
+	return w.in.Raw != nil && w.hasOwnMetadata() && w.rawMap(w.metadata) == nil
 }
 
 // editContainers puts the env var where the answerer finds it, and takes away
@@ -99,7 +99,7 @@ func (w *work) editContainers(chosen []*slot, now *answerer, value string) {
 	switch {
 	case now == nil:
 	case w.adds(chosen):
-		want := w.p.probeProxy(value)
+		want := w.probeProxy(value)
 		existing := w.existingProbeProxy()
 		at := w.probeProxyPlace(chosen)
 		if existing != nil && w.staysInPlace(existing, chosen) {
@@ -144,7 +144,11 @@ func (w *work) existingProbeProxy() *originalsHolder {
 	return found
 }
 
-func (w *work) native() bool { return w.p.opts.ProbeProxy.Placement == PlacementNative }
+// native reports whether probe-proxy is to be a native sidecar: as the options
+// want it, unless the kind's API has none.
+func (w *work) native() bool {
+	return w.p.opts.ProbeProxy.Placement == PlacementNative && !w.in.Shape.NoNativeSidecars
+}
 
 // probeProxyPlace gives where probe-proxy is added: natively before all other
 // init containers. As an ordinary container it is last, since kubectl's exec

@@ -29,6 +29,7 @@ const (
 	istioNetBind      = "sidecar.istio.io/capNetBindService"
 	istioInjection    = "istio-injection"
 	istioRevision     = "istio.io/rev"
+	istioTemplates    = "inject.istio.io/templates"
 )
 
 const istioProxyName = "istio-proxy"
@@ -40,6 +41,10 @@ var istioReserved = []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090
 // istioNeverCaptured are the ports, with the status server's, that the mesh
 // leaves alone where it captures all others.
 var istioNeverCaptured = []int{15021, 15090}
+
+// istioNoCapture are the injection templates of Istio that have no init
+// container which captures the pod's connections.
+var istioNoCapture = []string{"gateway", "grpc-agent", "grpc-simple", "kube-gateway", "waypoint"}
 
 // istioNeverInjected are the namespaces that Istio's injector passes over.
 var istioNeverInjected = []string{"kube-system", "kube-public", "kube-node-lease"}
@@ -281,23 +286,26 @@ func istioInjectSwitch(w *work) (kind, value string) {
 // checkInjectSwitch warns of a value that switches nothing.
 func (istio) checkInjectSwitch(w *work) {
 	if kind, v := istioInjectSwitch(w); v != "" && v != "true" && v != "false" {
-		w.say(w.metadataFinding("inject-unclear", w.template.Key("metadata", kind, istioInject), v, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
+		w.say(w.metadataFinding("inject-unclear", w.metadata.Key(kind, istioInject), v, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
 	}
 }
 
 // optOut finds what keeps Istio, or Istio's rewriting, out of the pod.
 func (d istio) optOut(w *work) *Finding {
 	const what = "the mesh does not capture this pod"
-	if f := w.switchedOff(istioRewrite, "istio-opt-out", optOutPlace{metadata: &w.in.Template.Metadata, under: w.template}); f != nil && len(w.past(d)) == 0 {
+	if f := w.switchedOff(istioRewrite, "istio-opt-out", optOutPlace{metadata: &w.in.Template.Metadata, path: w.metadata}); f != nil && len(w.past(d)) == 0 {
 		return f
 	}
-	if _, misplaced := w.in.Workload.Annotations.Lookup(istioRewrite); misplaced && w.hasOwnMetadata() {
+	if _, misplaced := w.in.Workload.Annotations.Lookup(istioRewrite); misplaced && w.hasOwnMetadata() && w.metadata != nil {
 		w.say(w.metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(istioRewrite), w.in.Workload.Annotations.Get(istioRewrite),
-			"has no effect here; it must stand under `%s`", w.template.Key("metadata", "annotations")))
+			"has no effect here; it must stand under `%s`", w.metadata.Key("annotations")))
 	}
 	if kind, v := istioInjectSwitch(w); v == "false" {
-		f := w.metadataFinding("injection-off", w.template.Key("metadata", kind, istioInject), v, "switches injection off, so "+what)
+		f := w.metadataFinding("injection-off", w.metadata.Key(kind, istioInject), v, "switches injection off, so "+what)
 		return &f
+	}
+	if f := d.otherTemplate(w); f != nil {
+		return f
 	}
 	if slices.Contains(istioNeverInjected, w.in.NamespaceName) {
 		f := w.finding("namespace-not-injected", nil, "", "namespace %q is never injected, so %s", w.in.NamespaceName, what)
@@ -308,6 +316,33 @@ func (d istio) optOut(w *work) *Finding {
 		return &f
 	}
 	return nil
+}
+
+// otherTemplate returns a finding if an annotation has the injector use other
+// templates than that of the sidecar: those that capture nothing, or some of
+// which only the mesh's config says what they are.
+func (d istio) otherTemplate(w *work) *Finding {
+	v, set := w.annotations().Lookup(istioTemplates)
+	if !set {
+		return nil
+	}
+	unknown := false
+	for name := range strings.SplitSeq(v, ",") {
+		name = strings.TrimSpace(name)
+		if name == "sidecar" {
+			return nil
+		}
+		unknown = unknown || !slices.Contains(istioNoCapture, name)
+	}
+	if !unknown {
+		f := w.annotationFinding("not-sidecar-template", istioTemplates, "injects no sidecar that captures what comes in")
+		return &f
+	}
+	if _, declared := w.proxyPlace(); declared {
+		return nil
+	}
+	f := w.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it")
+	return &f
 }
 
 // captures: where includeInboundPorts lists ports, Istio captures those and

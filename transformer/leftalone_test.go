@@ -41,6 +41,10 @@ func TestATemplateThatHasOptedOutIsLeftAlone(t *testing.T) {
 		{name: "disabled namespace", reason: "namespace-not-injected", outcome: transformer.Unaffected, yaml: namespace("istio-injection: disabled", "") + pod(injected, app(httpProbe))},
 		{name: "windows", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "os: {name: windows}\n"+app(httpProbe))},
 		{name: "windows nodes", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "nodeSelector: {kubernetes.io/os: windows}\n"+app(httpProbe))},
+		{name: "a gRPC application without a proxy", reason: "not-sidecar-template", outcome: transformer.Unaffected, yaml: pod(injected+"\nannotations: {inject.istio.io/templates: \"grpc-simple\"}", app(httpProbe)),
+			field: "spec.template.metadata.annotations[inject.istio.io/templates]"},
+		{name: "a gRPC application with an agent", reason: "not-sidecar-template", outcome: transformer.Unaffected, yaml: pod(injected+"\nannotations: {inject.istio.io/templates: \"grpc-agent, gateway\"}", app(httpProbe)),
+			field: "spec.template.metadata.annotations[inject.istio.io/templates]"},
 		{name: "skipped container", reason: "skipped-container", outcome: transformer.Fails, yaml: pod("annotations: {rewrite-probes.io/skip-containers: \"app , \"}", app(httpProbe)), field: tmpl + "livenessProbe"},
 		{name: "skipped by the workload", reason: "skipped-container", outcome: transformer.Fails, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/skip-containers: app}\n", 1), field: tmpl + "livenessProbe"},
 	} {

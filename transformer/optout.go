@@ -27,6 +27,9 @@ func (w *work) optOut() *Finding {
 	switch {
 	case own != nil:
 		return own
+	case w.in.Shape.ProbesMadeBy != "" && w.mesh.optOut == nil:
+		f := w.finding("probes-made-elsewhere", nil, "", "%s makes the pods' probes itself, of those in the template, so that rewritten ones would break; Istio's injector rewrites what the pods get", w.in.Shape.ProbesMadeBy)
+		return &f
 	case w.mesh.optOut != nil:
 		return w.mesh.optOut
 	case template.Spec.HostNetwork:
@@ -46,19 +49,19 @@ func isWindows(spec *PodSpec) bool {
 // An optOutPlace is metadata that may hold an annotation of ours.
 type optOutPlace struct {
 	metadata *Metadata
-	under    field.Path // what has the metadata
+	path     field.Path // of the metadata
 	other    bool       // it is the Namespace's
 }
 
 func (p optOutPlace) annotation(key string) field.Path {
-	return p.under.Key("metadata", "annotations", key)
+	return p.path.Key("annotations", key)
 }
 
 func (w *work) optOutPlaces() []optOutPlace {
 	places := make([]optOutPlace, 0, 3)
-	places = append(places, optOutPlace{metadata: &w.in.Template.Metadata, under: w.template})
+	places = append(places, optOutPlace{metadata: &w.in.Template.Metadata, path: w.metadata})
 	if w.hasOwnMetadata() {
-		places = append(places, optOutPlace{metadata: &w.in.Workload})
+		places = append(places, optOutPlace{metadata: &w.in.Workload, path: field.NewPath("metadata")})
 	}
 	if w.in.Namespace != nil {
 		places = append(places, optOutPlace{metadata: w.in.Namespace, other: true})

@@ -74,7 +74,7 @@ func (w *work) findHolders() {
 	for _, d := range w.p.dialects {
 		originals, err := d.annotated(w.annotations())
 		if err != nil {
-			w.say(w.finding("env-unreadable", w.template.Key("metadata", "annotations"), "", "%v; the originals of the rewritten probes cannot be known", err))
+			w.say(w.finding("env-unreadable", w.metadata.Key("annotations"), "", "%v; the originals of the rewritten probes cannot be known", err))
 		}
 		if originals != nil {
 			w.annotated = append(w.annotated, &originalsHolder{dialect: d, originals: originals, claimed: make(map[string]bool)})

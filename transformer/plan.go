@@ -86,12 +86,33 @@ type Input struct {
 	// Path leads from the object's root to the template; empty for a Pod.
 	Path     field.Path
 	Template PodTemplate
+	// Shape says how the template differs from a Pod.
+	Shape Shape
 	// JobLike tells that the pod must finish for the object to be done.
 	JobLike bool
 	// Raw gives the value at a path of the object, as it was read; nil and no
 	// error where there is none. Without Raw what stands in a container of
 	// ours cannot be compared, and it is replaced as a whole.
 	Raw func(field.Path) (field.Value, error)
+}
+
+// A Shape says how the pod template of a kind differs from a Pod, and what the
+// kind's API and controller leave room for in it. The zero value says that it
+// has metadata and spec, and may have whatever a Pod may have.
+type Shape struct {
+	// BareSpec: the template is the pod's spec itself. Where the pods' labels
+	// and annotations come from is not known.
+	BareSpec bool
+	// WorkloadMetadata: the pods get the labels and annotations of the object
+	// itself, and the template has none.
+	WorkloadMetadata bool
+	// NoNativeSidecars: the API drops `restartPolicy` of init containers.
+	NoNativeSidecars bool
+	// FirstIsApp: the controller takes the first container for the app.
+	FirstIsApp bool
+	// ProbesMadeBy names the controller that makes other probes of those in
+	// the template; "" if the pods get them as they are.
+	ProbesMadeBy string
 }
 
 // A Plan is what is to be done to one object. With an error among the

@@ -20,7 +20,9 @@ type Planner struct {
 	// dialects are those in which a template may have been rewritten before,
 	// first the planner's own.
 	dialects []dialect
-	sidecar  field.Map // probe-proxy as the options want it, but for its env and port
+	// sidecar is probe-proxy as the options want it, but for its env and port,
+	// as a native sidecar or not.
+	sidecar map[bool]field.Map
 }
 
 // New gives a planner. What a schema cannot tell of the options is an error:
@@ -46,7 +48,7 @@ func New(o Options) (*Planner, error) {
 	if err := p.checkSidecar(); err != nil {
 		return nil, err
 	}
-	p.sidecar = p.sidecarBase()
+	p.sidecar = map[bool]field.Map{true: p.sidecarBase(true), false: p.sidecarBase(false)}
 	return p, nil
 }
 
@@ -104,6 +106,8 @@ func (w *work) judge() {
 	for _, s := range w.slots {
 		kind, ok := s.original.kind()
 		switch {
+		case w.in.Shape.ProbesMadeBy != "" && !w.dangles(s):
+			s.reason, concerned = off.Reason, true
 		case !ok:
 			w.leave(s, "not-one-handler", s.path, "must have exactly one handler (exec, httpGet, tcpSocket, grpc, and for hooks sleep), and has %s", s.original)
 		case kind == kindExec || kind == kindSleep:
@@ -209,10 +213,11 @@ func (w *work) leavePort(s *slot, kind string, port field.IntOrString, err error
 // and would wait for ever.
 func (w *work) answeredInTime(s *slot) bool {
 	if !s.at.init {
-		return true
+		// probe-proxy would have to be first.
+		return s.name != prober.PostStart || !w.in.Shape.FirstIsApp || w.native() || !w.answeredByUs(s)
 	}
 	if w.answeredByUs(s) {
-		return w.p.opts.ProbeProxy.Placement == PlacementNative
+		return w.native()
 	}
 	if w.mesh.proxyFirst {
 		return true
@@ -222,6 +227,9 @@ func (w *work) answeredInTime(s *slot) bool {
 }
 
 func (w *work) startsEarlierCure(s *slot) string {
+	if w.in.Shape.NoNativeSidecars {
+		return "a " + w.in.Kind + " can have no native sidecars, which would start first"
+	}
 	if w.answeredByUs(s) {
 		return "`placement: native` starts probe-proxy first"
 	}
@@ -288,6 +296,7 @@ func (w *work) check(chosen []*slot) {
 	if w.adds(chosen) {
 		w.checkProbeProxy()
 	}
+	w.checkBareSpec(chosen)
 	if a.who == AnsweredByProbeProxy {
 		return
 	}
@@ -298,6 +307,19 @@ func (w *work) check(chosen []*slot) {
 				"a postStart hook runs before the next container starts, and %s", w.mesh.proxyLate))
 		}
 	}
+}
+
+// checkBareSpec refuses a rewriting that needs annotations where it is not
+// known from where the pods get them.
+func (w *work) checkBareSpec(chosen []*slot) {
+	if !w.in.Shape.BareSpec {
+		return
+	}
+	needed := w.p.dialect.annotate(nil, w.mesh, nil, &w.mesh.answerer, chosen)
+	if len(needed) == 0 {
+		return
+	}
+	w.say(w.finding("annotations-unknown", w.spec, "", "is a pod's spec without metadata, and the pods need the annotation `%s: %s`, which has no known place; the probes must be left to another rewriter, or probe-proxy must answer them without the mesh's proxy in the manifest", needed[0].Key, needed[0].Value))
 }
 
 // portCure says what else helps where a port is taken.
@@ -408,5 +430,5 @@ func (w *work) capturesPod() bool {
 		return false
 	}
 	off := w.mesh.optOut
-	return off == nil || off.Reason != "injection-off" && off.Reason != "namespace-not-injected"
+	return off == nil || off.Reason != "injection-off" && off.Reason != "namespace-not-injected" && off.Reason != "not-sidecar-template"
 }

@@ -7,6 +7,7 @@ var reasons = []ReasonDoc{
 	{"aims-at-probe-port", Warning, "The probe goes to the port of the rewritten probes already, and is not one of them.", "Set `port` in the functionConfig to another port, or give the probe the port of the app."},
 	{"annotation-invalid", Error, "An annotation that holds a boolean has a value that is none, and guessing could do the opposite of what was meant.", "Write \"true\" or \"false\"."},
 	{"annotation-misplaced", Warning, "`sidecar.istio.io/rewriteAppHTTPProbers` stands on the workload, where Istio does not look.", "Move it to the pod template, or use `rewrite-probes.io/rewrite`, which works in both places."},
+	{"annotations-unknown", Error, "The pod template is a pod's spec without metadata, and what is to answer the probes needs an annotation of the pods.", "Exclude the object, or set `answeredBy: probe-proxy` with the probe port that the mesh leaves alone."},
 	{"container-name", Warning, "The container's name is empty, has a slash or is that of another container, so no path can name its probes.", "Give the container a name of its own."},
 	{"dangling", Warning, "The probe looks rewritten, and the original that belongs to it is in no env var of the pod.", "Give the probe its original back, or the sidecar its env var."},
 	{"env-unreadable", Error, "The env var with the originals of rewritten probes cannot be read, so they cannot be given back.", "Repair the value, or delete the container or env var and give the probes their originals."},
@@ -24,6 +25,7 @@ var reasons = []ReasonDoc{
 	{"not-one-handler", Warning, "The probe or hook has no handler or several; the API server refuses that.", "Give it exactly one."},
 	{"not-rewritten", Info, "There is nothing to restore: the probe is not a rewritten one.", "None is needed."},
 	{"not-selected", Info, "The functionConfig's `rewrite` does not name this kind of handler.", "Add it to `rewrite`."},
+	{"not-sidecar-template", Info, "`inject.istio.io/templates` has Istio inject something that captures no connections, such as grpc-agent or a gateway, so the probes work as they are.", "None is needed."},
 	{"opt-out", Info, "The template, the workload or its Namespace has `rewrite-probes.io/rewrite: \"false\"`.", "Remove the annotation to have the probes rewritten."},
 	{"originals-ambiguous", Error, "The probe looks rewritten, and which of the originals that the template carries is its own cannot be known; another run would remove them.", "Give the probe the path of its original, or the original back, or remove what carries the wrong one."},
 	{"osm-injector", Warning, "Open Service Mesh injects its proxy into the pod and rewrites the probes itself; those that are rewritten already it sends to themselves.", "Leave the object to the injector with `rewrite-probes.io/rewrite: \"false\"`, or switch the injection off with `openservicemesh.io/sidecar-injection: disabled`."},
@@ -37,6 +39,7 @@ var reasons = []ReasonDoc{
 	{"port-unresolved", Warning, "The probe names a port that its container does not have; the kubelet cannot make it with or without a mesh.", "Declare the port under `ports` of the same container, or write its number."},
 	{"post-start-order", Warning, "The hook runs before the next container starts, and it is not known whether istio-proxy is up by then.", "Hold the application until the proxy starts, or use native sidecars."},
 	{"probe-port-captured", Error, "The template has the mesh capture the port of probe-proxy, so that the kubelet could not reach it.", "Take the port out of `traffic.sidecar.istio.io/includeInboundPorts`."},
+	{"probes-made-elsewhere", Info, "The kind's controller makes other probes for the pods of those in the template: Knative Serving's queue-proxy makes readiness probes inside the pod, and liveness probes get the port of the app whatever port they name.", "Leave the rewriting to Istio's injector, which sees the pod as it is; do not set `sidecar.istio.io/rewriteAppHTTPProbers: \"false\"` there."},
 	{"proxy-container", Info, "The container is the mesh's own proxy, whose ports the mesh does not capture.", "None is needed."},
 	{"proxy-in-init-containers", Warning, "An istio-proxy with `image: auto` stands under initContainers; an injector in ordinary mode adds a second one, which the API server refuses.", "Declare it under `containers`."},
 	{"proxy-uid", Error, "probe-proxy would run under the uid or gid of the mesh's proxy, whose connections to the app are treated otherwise.", "Set `probeProxy.securityContext.runAsUser` or `runAsGroup`."},
@@ -45,6 +48,7 @@ var reasons = []ReasonDoc{
 	{"starts-before-answerer", Warning, "The native sidecar starts before the container that answers rewritten probes, and the pod would wait for it for ever.", "Use probe-proxy with `placement: native`, which starts first."},
 	{"status-port-invalid", Error, "`status.sidecar.istio.io/port` is no port on which Istio's sidecar could answer rewritten probes.", "Write a port that is free, or remove the annotation."},
 	{"unknown-container", Warning, "`rewrite-probes.io/skip-containers` names a container that the pod does not have.", "Correct the name."},
+	{"unknown-template", Warning, "`inject.istio.io/templates` names templates of the mesh's own and not `sidecar`, so it is not known whether an istio-proxy answers in the pod.", "Add `sidecar` to the list, or declare the container istio-proxy with `image: auto` in the pod template."},
 	{"windows", Info, "The pod runs on Windows, where no mesh has a sidecar.", "None is needed."},
 }
 

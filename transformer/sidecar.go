@@ -33,8 +33,7 @@ const healthPath = "/healthz" // where probe-proxy answers for itself
 // process was measured to need.
 //
 // It declares no ports: nothing needs the declaration, the kubelet goes by
-// number, Knative allows only one container to have any, and tools that scrape
-// every declared port would find one more.
+// number, and tools that scrape every declared port would find one more.
 func sidecarDefaults() (resources, securityContext field.Map) {
 	resources = field.Map{
 		{Key: "requests", Value: field.Map{{Key: "cpu", Value: "5m"}, {Key: "memory", Value: "16Mi"}}},
@@ -87,19 +86,19 @@ func (p *Planner) checkSidecar() error {
 	return nil
 }
 
-// sidecarBase gives the container as far as all templates have it alike.
-func (p *Planner) sidecarBase() field.Map {
+// sidecarBase returns the container as far as all templates have it alike.
+func (p *Planner) sidecarBase(native bool) field.Map {
 	s := p.opts.ProbeProxy
 	resources, securityContext := sidecarDefaults()
 	m := field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.Image}}
 	if s.ImagePullPolicy != "" {
 		m = append(m, field.Entry{Key: "imagePullPolicy", Value: s.ImagePullPolicy})
 	}
-	if s.Placement == PlacementNative {
+	if native {
 		m = append(m, field.Entry{Key: "restartPolicy", Value: "Always"})
 	}
 	args := p.dialect.args(&p.opts)
-	if s.Placement == PlacementContainer {
+	if !native {
 		args = append(args, hooksFlag)
 	}
 	if len(args) > 0 {
@@ -128,9 +127,10 @@ func (p *Planner) sidecarBase() field.Map {
 	return m
 }
 
-// probeProxy gives the container with the originals it is to answer for.
-func (p *Planner) probeProxy(originals string) field.Map {
-	m := slices.Clone(p.sidecar)
+// probeProxy returns the container with the originals it is to answer for.
+func (w *work) probeProxy(originals string) field.Map {
+	p := w.p
+	m := slices.Clone(p.sidecar[w.native()])
 	for i := range m {
 		if m[i].Key == "env" {
 			env := slices.Clone(m[i].Value.(field.List))
@@ -192,7 +192,7 @@ func (p *Planner) isOurs(k *originalsHolder) bool {
 // checkProbeProxy says why probe-proxy cannot be put into this pod.
 func (w *work) checkProbeProxy() {
 	spec := &w.in.Template.Spec
-	if w.p.opts.ProbeProxy.Placement == PlacementContainer {
+	if !w.native() {
 		policy := spec.RestartPolicy
 		if policy == "Never" || policy == "OnFailure" || w.in.JobLike {
 			w.say(w.finding("job-never-finishes", w.spec, "",
@@ -202,7 +202,7 @@ func (w *work) checkProbeProxy() {
 	if spec.SecurityContext == nil {
 		return
 	}
-	own, _ := w.p.sidecar.Get("securityContext")
+	own, _ := w.p.sidecar[w.native()].Get("securityContext")
 	set, _ := own.(field.Map)
 	for _, id := range []struct {
 		key   string

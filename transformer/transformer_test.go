@@ -10,6 +10,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -103,21 +104,28 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 			ns = &m
 			continue
 		}
-		refs, err := o.PodTemplates(nil)
+		refs, err := workload.Templates(o, []workload.Custom{{Group: "example.com", Kind: "Bare", Pattern: field.NewPath("spec", "pod")}})
 		if err != nil || len(refs) != 1 {
 			t.Fatalf("%d templates, %v in\n%s", len(refs), err, yaml)
 		}
 		in := transformer.Input{
 			Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: m, NamespaceName: m.Namespace, Namespace: ns,
-			Path: refs[0].Path, JobLike: refs[0].JobLike,
+			Path: refs[0].Path, JobLike: refs[0].JobLike, Shape: refs[0].Shape,
 			Raw: func(p field.Path) (field.Value, error) {
 				var v any
 				_, err := o.Decode(p, &v)
 				return v, err
 			},
 		}
-		if _, err := o.Decode(refs[0].Path, &in.Template); err != nil {
+		var into any = &in.Template
+		if in.Shape.BareSpec {
+			into = &in.Template.Spec
+		}
+		if _, err := o.Decode(refs[0].Path, into); err != nil {
 			t.Fatal(err)
+		}
+		if in.Shape.WorkloadMetadata {
+			in.Template.Metadata = m
 		}
 		r.Plan = do(p, in)
 		if again := do(p, in); !cmp.Equal(again, r.Plan) {

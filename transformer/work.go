@@ -11,7 +11,7 @@ import (
 type work struct {
 	p         *Planner
 	in        *Input
-	template  field.Path
+	metadata  field.Path // with the pods' labels and annotations; nil if not known
 	spec      field.Path
 	slots     []*slot
 	holders   []*originalsHolder // containers
@@ -25,7 +25,16 @@ type work struct {
 // newWork reads the template: its holders first, then its slots with their
 // originals.
 func newWork(p *Planner, in *Input) *work {
-	w := &work{p: p, in: in, template: in.Path, spec: in.Path.Key("spec"), edits: make([]field.Edit, 0, 8)}
+	w := &work{p: p, in: in, spec: in.Path, edits: make([]field.Edit, 0, 8)}
+	switch {
+	case in.Shape.WorkloadMetadata:
+		w.metadata = field.NewPath("metadata")
+	case !in.Shape.BareSpec:
+		w.metadata = in.Path.Key("metadata")
+	}
+	if !in.Shape.BareSpec {
+		w.spec = in.Path.Key("spec")
+	}
 	spec := &in.Template.Spec
 	w.findHolders()
 	names := w.containerNames()
@@ -91,9 +100,9 @@ func (w *work) isOurs(at place) bool {
 
 func (w *work) annotations() field.Strings { return w.in.Template.Metadata.Annotations }
 
-// hasOwnMetadata tells whether the object has metadata besides its
-// template's: a Pod has not.
-func (w *work) hasOwnMetadata() bool { return len(w.template) > 0 }
+// hasOwnMetadata reports whether the object has metadata besides those that
+// its pods get: a Pod has not.
+func (w *work) hasOwnMetadata() bool { return len(w.metadata) != 1 }
 
 func (w *work) say(f Finding) { w.findings = append(w.findings, f) }
 
@@ -119,5 +128,5 @@ func (w *work) metadataFinding(reason string, path field.Path, value, format str
 }
 
 func (w *work) annotationFinding(reason, key, format string, args ...any) Finding {
-	return w.metadataFinding(reason, w.template.Key("metadata", "annotations", key), w.annotations().Get(key), format, args...)
+	return w.metadataFinding(reason, w.metadata.Key("annotations", key), w.annotations().Get(key), format, args...)
 }

@@ -12,12 +12,16 @@ import (
 )
 
 // A Step is one step of a [Path]: the key of a mapping, or, where IsIndex is
-// set, the index of a list item. It is small, since there are many.
+// set, the index of a list item; in a pattern it may be [EveryItem]. It is
+// small, since there are many.
 type Step struct {
 	Key     string
 	Index   int32
 	IsIndex bool
 }
+
+// EveryItem is the step of a pattern that stands for each item of a list.
+var EveryItem = Step{Index: -1, IsIndex: true}
 
 // A Path leads from the root of an object to one of its fields. Paths are
 // immutable: the methods that extend one return a copy.
@@ -32,16 +36,24 @@ func NewPath(keys ...string) Path {
 	return p
 }
 
-// Parse reads a dotted path of plain keys, such as `spec.template`, the form
-// in which a functionConfig names a pod template. An empty key, an index or
-// white space is an error.
+// Parse reads a pattern: plain keys joined by dots, such as `spec.template`,
+// where `[]` after a key stands for every item of its list:
+// `spec.jobs[].template`. An empty key, a numbered index or white space is an
+// error.
 func Parse(s string) (Path, error) {
 	var p Path
-	for k := range strings.SplitSeq(s, ".") {
-		if k == "" || strings.ContainsAny(k, "[] \t\n\"'") {
-			return nil, fmt.Errorf("path %q must be keys joined by dots, such as \"spec.template\"", s)
+	for part := range strings.SplitSeq(s, ".") {
+		key, lists := part, 0
+		for strings.HasSuffix(key, "[]") {
+			key, lists = strings.TrimSuffix(key, "[]"), lists+1
 		}
-		p = append(p, Step{Key: k})
+		if key == "" || strings.ContainsAny(key, "[] \t\n\"'") {
+			return nil, fmt.Errorf("path %q must be keys joined by dots, such as \"spec.template\", with [] after the key of a list, such as \"spec.jobs[].template\"", s)
+		}
+		p = append(p, Step{Key: key})
+		for range lists {
+			p = append(p, EveryItem)
+		}
 	}
 	return p, nil
 }
@@ -89,6 +101,8 @@ func (p Path) String() string {
 	b := make([]byte, 0, 96)
 	for _, s := range p {
 		switch {
+		case s == EveryItem:
+			b = append(b, "[]"...)
 		case s.IsIndex:
 			b = append(strconv.AppendInt(append(b, '['), int64(s.Index), 10), ']')
 		case strings.ContainsAny(s.Key, "./"):

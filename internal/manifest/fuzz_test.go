@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // forms are the ways of writing YAML that have broken line-based readers, and
@@ -159,8 +161,8 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("an unchanged stream came back different:\n%q\n%q", in, out)
 		}
 		for _, o := range s.Objects() {
-			_, _ = o.PodTemplates(nil)
-			_, _ = o.FindPodTemplate()
+			_, _ = o.Mapping(field.NewPath("spec", "template"))
+			_, _ = o.List(field.NewPath("spec", "containers"))
 			_ = o.String()
 			_ = o.Line()
 			var v any

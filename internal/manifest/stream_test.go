@@ -200,66 +200,6 @@ func TestInputIsReadInChunks(t *testing.T) {
 	}
 }
 
-func TestPodTemplatesAreFoundByGroupAndKind(t *testing.T) {
-	custom := []CustomTemplate{{Group: "example.com", Kind: "Thing", Path: path("spec.worker.pod")}, {Group: "example.com", Kind: "Podlike", Path: nil}}
-	for _, tt := range []struct{ in, want string }{
-		{"{apiVersion: v1, kind: Pod, spec: {}}", " false;"},
-		{"{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {}}}}", "spec.template false;"},
-		{"{apiVersion: apps/v1beta2, kind: Deployment, spec: {}}", ""},
-		{"{apiVersion: other/v1, kind: Deployment, spec: {template: {spec: {}}}}", ""},
-		{"{apiVersion: batch/v1, kind: CronJob, spec: {jobTemplate: {spec: {template: {}}}}}", "spec.jobTemplate.spec.template true;"},
-		{"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: [{template: {spec: {template: {}}}}, {}, {template: {spec: {template: {a: b}}}}]}}",
-			"spec.replicatedJobs[0].template.spec.template true;spec.replicatedJobs[2].template.spec.template true;"},
-		{"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {leaderWorkerTemplate: {workerTemplate: {spec: {}}}}}", "spec.leaderWorkerTemplate.workerTemplate false;"},
-		{"{apiVersion: serving.knative.dev/v1, kind: Service, spec: {template: {}}}", "spec.template false;"},
-		{"{apiVersion: v1, kind: Service, spec: {template: {}}}", ""},
-		{"{apiVersion: example.com/v1, kind: Thing, spec: {worker: {pod: {}}}}", "spec.worker.pod false;"},
-		{"{apiVersion: example.com/v1, kind: Podlike, spec: {}}", " false;"},
-	} {
-		o := mustRead(t, []byte(tt.in)).Objects()[0]
-		refs, err := o.PodTemplates(custom)
-		got := ""
-		for _, r := range refs {
-			got += fmt.Sprintf("%s %v;", r.Path, r.JobLike)
-		}
-		if err != nil || got != tt.want {
-			t.Errorf("%s: got %q %v, want %q", tt.in, got, err, tt.want)
-		}
-		if may, _ := o.MayHoldPodTemplate(custom); !may && got != "" {
-			t.Errorf("%s: is said to hold none", tt.in)
-		}
-	}
-	_, err := mustRead(t, []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\nspec:\n  template: x\n")).Objects()[0].PodTemplates(nil)
-	if err == nil || err.Error() != "<stdin>:6: Deployment a: `spec.template`: must be a mapping, not the string \"x\"" {
-		t.Errorf("a template of a wrong type: %v", err)
-	}
-}
-
-func TestPodTemplatesOfUnknownKindsAreFoundByTheirProbes(t *testing.T) {
-	for _, tt := range []struct {
-		in, want string
-		found    bool
-	}{
-		{"{apiVersion: x.io/v1, kind: X, spec: {a: {template: {spec: {containers: [{name: a}, {livenessProbe: {grpc: {port: 1}}}]}}}}}", "spec.a.template", true},
-		{"{apiVersion: x.io/v1, kind: X, spec: {a: [1, {b: {containers: [{lifecycle: {preStop: {httpGet: {port: 1}}}}]}}]}}", "spec.a[1].b", true},
-		{"{apiVersion: x.io/v1, kind: X, spec: {containers: [{name: a}]}}", "", false},
-		{"{apiVersion: x.io/v1, kind: X, spec: {containers: {livenessProbe: {}}}}", "", false},
-	} {
-		o := mustRead(t, []byte(tt.in)).Objects()[0]
-		if may, known := o.MayHoldPodTemplate(nil); !may || known {
-			t.Errorf("%s: may hold %v, known %v", tt.in, may, known)
-		}
-		p, found := o.FindPodTemplate()
-		if p.String() != tt.want || found != tt.found {
-			t.Errorf("%s: got %q %v", tt.in, p, found)
-		}
-	}
-	o := mustRead(t, []byte("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {containers: []}}")).Objects()[0]
-	if may, _ := o.MayHoldPodTemplate(nil); may {
-		t.Error("a CRD holds no pod template")
-	}
-}
-
 type embedded struct {
 	Exec *struct{ Command []string } `json:"exec"`
 }

@@ -32,12 +32,8 @@ func TestWhatToolsSendIsReadAndEditedInPlace(t *testing.T) {
 		}
 		reencoded := 0
 		for _, o := range s.Objects() {
-			refs, err := o.PodTemplates(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, r := range refs {
-				if err := o.Apply(workloadEdits(r.Path)); err != nil {
+			if path := templateOf(t, o); path != nil {
+				if err := o.Apply(workloadEdits(path)); err != nil {
 					t.Error(err)
 				}
 				if o.Reencoded() {

@@ -7,12 +7,12 @@ package pipeline
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -39,6 +39,7 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*repor
 	}
 	r := &run{planner: planner, mode: mode, spec: &c.Spec, custom: customTemplates(c)}
 	r.out.Strict = c.Spec.Strict
+	r.missed = make([]missed, len(r.custom))
 	r.findNamespaces(streams)
 	for _, s := range streams {
 		r.inList = s.IsResourceList()
@@ -48,6 +49,7 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*repor
 			r.object(o)
 		}
 	}
+	r.sayMissed()
 	report.Sort(r.out.Messages)
 	return &r.out, nil
 }
@@ -82,14 +84,14 @@ func options(c *config.RewriteProbes) transformer.Options {
 	return o
 }
 
-func customTemplates(c *config.RewriteProbes) []manifest.CustomTemplate {
-	var all []manifest.CustomTemplate
+func customTemplates(c *config.RewriteProbes) []workload.Custom {
+	var all []workload.Custom
 	for _, t := range c.Spec.PodTemplates {
 		var path field.Path
 		if t.Path != config.RootPath {
 			path, _ = field.Parse(t.Path) // validated with the config
 		}
-		all = append(all, manifest.CustomTemplate{Group: t.Group, Kind: t.Kind, Path: path})
+		all = append(all, workload.Custom{Group: t.Group, Kind: t.Kind, Pattern: path})
 	}
 	return all
 }
@@ -99,7 +101,8 @@ type run struct {
 	planner    *transformer.Planner
 	mode       Mode
 	spec       *config.Spec
-	custom     []manifest.CustomTemplate
+	custom     []workload.Custom
+	missed     []missed // by index of custom
 	namespaces map[string]*transformer.Metadata
 
 	stream *manifest.Stream // the one at hand
@@ -130,13 +133,13 @@ func metadata(m *manifest.Metadata) *transformer.Metadata {
 
 // object takes one object through the pipeline.
 func (r *run) object(o *manifest.Object) {
-	may, known := o.MayHoldPodTemplate(r.custom)
-	if !may || config.Is(o.APIVersion(), o.Kind()) {
+	class := workload.Classify(o, r.custom)
+	if class == workload.NoPods || config.Is(o.APIVersion(), o.Kind()) {
 		return
 	}
 	meta, err := o.Metadata()
 	if err != nil {
-		if known {
+		if class == workload.Known {
 			r.ref = r.refer(o)
 			r.fail(o, err)
 		}
@@ -149,15 +152,16 @@ func (r *run) object(o *manifest.Object) {
 	if !r.spec.Selects(config.Subject{Kind: o.Kind(), Name: meta.Name, Namespace: meta.Namespace, Labels: o.Labels}) {
 		return
 	}
-	if !known {
-		r.unknownKind(o)
+	if class == workload.Unknown {
+		r.unseen(o, class, nil)
 		return
 	}
-	templates, err := o.PodTemplates(r.custom)
+	templates, err := workload.Templates(o, r.custom)
 	if err != nil {
 		r.fail(o, err)
 		return
 	}
+	r.noteMissed(o, templates)
 	var edits []field.Edit
 	var done []report.Template
 	var beside *transformer.Beside
@@ -180,6 +184,7 @@ func (r *run) object(o *manifest.Object) {
 			r.say(o, f)
 		}
 	}
+	r.unseen(o, class, templates)
 	if failed || !r.beside(o, beside, len(templates), len(edits) > 0) || len(edits) == 0 {
 		return
 	}
@@ -193,19 +198,26 @@ func (r *run) object(o *manifest.Object) {
 	r.out.AddChange(r.name)
 }
 
-func (r *run) plan(o *manifest.Object, workload *transformer.Metadata, ref manifest.TemplateRef) (report.Template, transformer.Plan, error) {
+func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload.Template) (report.Template, transformer.Plan, error) {
 	in := transformer.Input{
-		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *workload,
-		NamespaceName: workload.Namespace, Namespace: r.namespaces[workload.Namespace],
-		Path: ref.Path, JobLike: ref.JobLike,
+		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,
+		NamespaceName: owner.Namespace, Namespace: r.namespaces[owner.Namespace],
+		Path: ref.Path, JobLike: ref.JobLike, Shape: ref.Shape,
 		Raw: func(p field.Path) (field.Value, error) {
 			var v any
 			_, err := o.Decode(p, &v)
 			return v, err
 		},
 	}
-	if _, err := o.Decode(ref.Path, &in.Template); err != nil {
+	var into any = &in.Template
+	if ref.Shape.BareSpec {
+		into = &in.Template.Spec
+	}
+	if _, err := o.Decode(ref.Path, into); err != nil {
 		return report.Template{}, transformer.Plan{}, err
+	}
+	if ref.Shape.WorkloadMetadata {
+		in.Template.Metadata = *owner
 	}
 	var plan transformer.Plan
 	if r.mode == Restore {
@@ -254,23 +266,6 @@ func (r *run) fail(o *manifest.Object, err error) {
 		if len(e.Path) > 0 {
 			f.Message = fmt.Sprintf("`%s`: %s", e.Path, f.Message)
 		}
-	}
-	r.say(o, f)
-}
-
-func (r *run) unknownKind(o *manifest.Object) {
-	path, found := o.FindPodTemplate()
-	if !found {
-		return
-	}
-	f := transformer.Finding{Severity: transformer.Warning, Reason: ReasonUnknownKind, Field: path}
-	name := path.String()
-	if name == "" {
-		name, f.Field = config.RootPath, field.NewPath("spec")
-	}
-	f.Message = fmt.Sprintf("`%s`: looks like a pod template, but the kind is not known; its probes are not looked at unless spec.podTemplates of the functionConfig has {group: %q, kind: %s, path: %s}", f.Field, o.Group(), o.Kind(), name)
-	if slices.ContainsFunc(path, func(s field.Step) bool { return s.IsIndex }) {
-		f.Message = fmt.Sprintf("`%s`: looks like a pod template, but the kind is not known and the path crosses a list, which spec.podTemplates of the functionConfig cannot name; its probes are not looked at", f.Field)
 	}
 	r.say(o, f)
 }

@@ -21,6 +21,9 @@ const (
 	ReasonRewritten        = "rewritten"
 	ReasonUnknownKind      = "unknown-kind"
 	ReasonUnreadable       = "unreadable"
+	ReasonKindMisspelt     = "kind-misspelt"
+	ReasonPathFindsNothing = "path-finds-nothing"
+	ReasonUnseenProbe      = "unseen-probe"
 	ReasonWouldFail        = "would-fail"
 	ReasonWouldFalselyPass = "would-falsely-pass"
 )
@@ -52,6 +55,12 @@ func Reasons() []transformer.ReasonDoc {
 		transformer.ReasonDoc{Key: ReasonPatch, Severity: transformer.Warning,
 			Cause: "A kustomize patch is no whole object: the container that answers its probes must know those of the object that it is merged into.",
 			Cure:  "Use rewrite-probes as a kustomize function, or pipe the output of kustomize build through it."},
+		transformer.ReasonDoc{Key: ReasonKindMisspelt, Severity: transformer.Warning,
+			Cause: "The API server has no such kind in that group, and one that makes pods has nearly the same name.",
+			Cure:  "Write the kind that the message proposes."},
+		transformer.ReasonDoc{Key: ReasonPathFindsNothing, Severity: transformer.Warning,
+			Cause: "An entry of `podTemplates` names a kind of which there are objects, and finds a pod template in none of them.",
+			Cure:  "Correct the path: it must lead to a mapping with `spec`, or with a list `containers`."},
 		transformer.ReasonDoc{Key: ReasonRestored, Severity: transformer.Info,
 			Cause: "The probe was given back its original handler.",
 			Cure:  "Nothing to do."},
@@ -59,11 +68,14 @@ func Reasons() []transformer.ReasonDoc {
 			Cause: "The probe or hook was rewritten.",
 			Cure:  "Nothing to do."},
 		transformer.ReasonDoc{Key: ReasonUnknownKind, Severity: transformer.Warning,
-			Cause: "An object of a kind that is not known holds something that looks like a pod template with probes.",
-			Cure:  "Name the kind and the path under spec.podTemplates of the functionConfig, as the message shows, or exclude the object."},
+			Cause: "An object of a kind that is not known holds something that looks like a container with probes.",
+			Cure:  "If pods get these probes as they are, name the kind and the path under spec.podTemplates of the functionConfig, as the message shows; else exclude the object, and rewrite what is made of it."},
 		transformer.ReasonDoc{Key: ReasonUnreadable, Severity: transformer.Error,
 			Cause: "A file, or stdin, cannot be read as Kubernetes manifests: it is missing, no UTF-8 text, no YAML, or holds something else.",
 			Cure:  "Fix the line that the message names; `--ignore` leaves files out."},
+		transformer.ReasonDoc{Key: ReasonUnseenProbe, Severity: transformer.Warning,
+			Cause: "An object holds something that looks like a container with probes outside its known pod templates, such as an ephemeral container or a second template.",
+			Cure:  "Remove the probes, or name the path under spec.podTemplates of the functionConfig, as the message shows."},
 		transformer.ReasonDoc{Key: ReasonWouldFail, Severity: transformer.Error,
 			Cause: "Found by check: the probe or hook fails under strict mTLS, because nobody rewrote it.",
 			Cure:  "Run rewrite-probes over the manifest; with kustomize, give --enable-alpha-plugins and --enable-exec, without which an exec function is passed over silently."},

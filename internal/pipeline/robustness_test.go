@@ -17,6 +17,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -80,7 +81,7 @@ func objectsKept(before, after []byte, s *manifest.Stream) string {
 	for _, o := range s.Objects() {
 		if o.Changed() {
 			edited++
-			if _, known := o.MayHoldPodTemplate(nil); !known {
+			if workload.Classify(o, nil) != workload.Known {
 				return o.String() + " was changed, and its kind has no pod template"
 			}
 		}

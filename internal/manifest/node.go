@@ -1,0 +1,100 @@
+package manifest
+
+import (
+	"bytes"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// A Node is a part of a parsed object, for reading. The zero Node stands for
+// what is missing. Nodes are valid until another object of the stream is
+// read or one is changed.
+type Node struct {
+	t *tree
+	n int32
+}
+
+// Root returns the object's root, a mapping.
+func (o *Object) Root() (Node, error) {
+	t, err := o.load()
+	if err != nil {
+		return Node{}, err
+	}
+	return Node{t, 1}, nil
+}
+
+// Missing reports whether the node is missing or null, which is the same to
+// the API server.
+func (n Node) Missing() bool { return n.n == 0 || n.t.isNull(n.n) }
+
+// IsMapping reports whether the node is a mapping.
+func (n Node) IsMapping() bool { return n.n != 0 && n.t.nodes[n.n].kind == mapping }
+
+// IsList reports whether the node is a list.
+func (n Node) IsList() bool { return n.n != 0 && n.t.nodes[n.n].kind == sequence }
+
+// Get returns the value of a key of a mapping.
+func (n Node) Get(key string) Node {
+	if !n.IsMapping() {
+		return Node{}
+	}
+	return Node{n.t, n.t.get(n.n, key)}
+}
+
+// First returns the first entry of a mapping or item of a list, and Next the
+// one after it: both are plain steps, since whole objects are walked.
+func (n Node) First() Node {
+	if n.n == 0 {
+		return Node{}
+	}
+	return Node{n.t, n.t.nodes[n.n].child}
+}
+
+// Next returns the entry or item after the node.
+func (n Node) Next() Node { return Node{n.t, n.t.nodes[n.n].next} }
+
+// Exists reports whether the node is there, if only as a null.
+func (n Node) Exists() bool { return n.n != 0 }
+
+// Key returns the key of an entry of a mapping. It is valid as long as the
+// text of its object.
+func (n Node) Key() string { return n.t.keyOf(n.n) }
+
+// MayMention reports, without parsing, whether the object can have a key that
+// contains one of the words.
+func (o *Object) MayMention(words ...string) bool {
+	if o.node != nil {
+		return true // parts of it stand in other objects
+	}
+	text := o.source()
+	// In a quoted key any letter may be escaped.
+	for _, word := range append([]string{`\x`, `\u`, `\U`}, words...) {
+		if bytes.Contains(text, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Mapping returns the mapping at path, the zero Node where it is missing. A
+// value of another type, there or on the way, is an *Error.
+func (o *Object) Mapping(path field.Path) (Node, error) { return o.find(path, mapping) }
+
+// List returns the list at path, as Mapping does.
+func (o *Object) List(path field.Path) (Node, error) { return o.find(path, sequence) }
+
+func (o *Object) find(path field.Path, want kind) (Node, error) {
+	t, err := o.load()
+	if err != nil {
+		return Node{}, err
+	}
+	d := decoder{t: t}
+	n, err := d.find(path)
+	if err != nil || n == 0 || t.isNull(n) {
+		return Node{}, o.locate(t, err)
+	}
+	if t.nodes[n].kind != want {
+		return Node{}, o.locate(t, under(d.wrong(n, kindNames[want]), path...))
+	}
+	return Node{t, n}, nil
+}

@@ -1,0 +1,119 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/workload"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// unseen warns of everything in an object that looks like a probe and is in
+// none of its templates, and of a kind that does not exist.
+func (r *run) unseen(o *manifest.Object, class workload.Class, templates []workload.Template) {
+	hint := ""
+	if class == workload.Unknown {
+		meant := workload.Meant(o.Group(), o.Kind())
+		if meant != nil && workload.IsBuiltinGroup(o.APIVersion()) {
+			r.sayMisspelt(o, meant)
+			return
+		}
+		if meant != nil {
+			hint = "; or is kind " + meant.Name + " of the group " + meant.Group + " meant?"
+		}
+	}
+	holders, err := workload.Unseen(o, templates)
+	if err != nil {
+		return // an object of a kind that is not known need not be understood
+	}
+	for _, h := range holders {
+		f := unseenFinding(o, h, class == workload.Known)
+		f.Message += hint
+		r.say(o, f)
+	}
+}
+
+func (r *run) sayMisspelt(o *manifest.Object, meant *workload.Kind) {
+	apiVersion := o.APIVersion()
+	if meant.Group != o.Group() {
+		version := apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
+		apiVersion = strings.TrimPrefix(meant.Group+"/"+version, "/")
+	}
+	path := field.NewPath("kind")
+	r.say(o, transformer.Finding{
+		Severity: transformer.Warning, Reason: ReasonKindMisspelt, Field: path, Current: o.Kind(), Proposed: meant.Name,
+		Message: fmt.Sprintf("`%s`: %q is no kind of %s; did you mean %s of %s? Nothing in the object is looked at", path, o.Kind(), o.APIVersion(), meant.Name, apiVersion),
+	})
+}
+
+func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transformer.Finding {
+	f := transformer.Finding{Severity: transformer.Warning, Reason: ReasonUnseenProbe, Field: h.Path}
+	why := "no pod template of a " + o.Kind() + " is known to be there"
+	if !known {
+		f.Reason, why = ReasonUnknownKind, "the kind is not known"
+	}
+	if len(h.Path) == 0 {
+		f.Field = h.Probes[0][:1] // spec, or the list
+	}
+	if n := len(h.Spec); n > 1 && h.Spec[n-2].Key == "ephemeralContainers" {
+		f.Message = fmt.Sprintf("`%s`: has probes, which ephemeral containers cannot have: the API server refuses them", f.Field)
+		return f
+	}
+	if !h.Nameable {
+		f.Message = fmt.Sprintf("`%s`: looks like a container with probes, but %s, and it is not in a list `containers` that spec.podTemplates of the functionConfig could name; its probes are not looked at", f.Field, why)
+		return f
+	}
+	name := h.Pattern.String()
+	if name == "" {
+		name = config.RootPath
+	}
+	f.Message = fmt.Sprintf("`%s`: looks like a pod template, but %s; its probes are not looked at unless spec.podTemplates of the functionConfig has {group: %q, kind: %s, path: %s}", f.Field, why, o.Group(), o.Kind(), name)
+	return f
+}
+
+// missed notes, of one entry of podTemplates, the first object of its kind, as
+// long as the entry has found nothing.
+type missed struct {
+	found  bool
+	object *manifest.Object
+	ref    report.Object
+	inList bool
+}
+
+func (r *run) noteMissed(o *manifest.Object, templates []workload.Template) {
+	for i, c := range r.custom {
+		m := &r.missed[i]
+		if m.found || c.Group != o.Group() || c.Kind != o.Kind() {
+			continue
+		}
+		if m.object == nil {
+			m.object, m.ref, m.inList = o, r.ref, r.inList
+		}
+		for _, t := range templates {
+			m.found = m.found || t.Custom == i
+		}
+	}
+}
+
+// sayMissed warns of the entries of podTemplates whose kind was met and that
+// found no pod template in any object.
+func (r *run) sayMissed() {
+	for i, m := range r.missed {
+		if m.found || m.object == nil {
+			continue
+		}
+		name := r.custom[i].Pattern.String()
+		if name == "" {
+			name = config.RootPath
+		}
+		r.ref, r.inList = m.ref, m.inList
+		r.say(m.object, transformer.Finding{
+			Severity: transformer.Warning, Reason: ReasonPathFindsNothing,
+			Message: fmt.Sprintf("spec.podTemplates[%d] of the functionConfig: the path %q finds no pod template here, nor in any other %s; there must be a mapping with `spec` or with a list `containers`", i, name, m.object.Kind()),
+		})
+	}
+}

@@ -1,0 +1,273 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+var someKinds = [][2]string{
+	{"v1", "Pod"}, {"apps/v1", "Deployment"}, {"batch/v1", "CronJob"}, {"jobset.x-k8s.io/v1alpha2", "JobSet"},
+	{"serving.knative.dev/v1", "Service"}, {"kubeflow.org/v1", "Notebook"}, {"argoproj.io/v1alpha1", "Rollout"},
+	{"argoproj.io/v1alpha1", "Workflow"}, {"tekton.dev/v1", "Task"}, {"serving.kserve.io/v1beta1", "InferenceService"},
+	{"apps/v1", "Deploymnt"}, {"apps/v1", "deployment"}, {"batch/v1", "CronJobb"}, {"v1", "Deployment"}, {"apps/v1", "Other"},
+	{"example.com/v1", "Thing"}, {"", "Thing"},
+}
+
+// planter grows a random object and notes where it has put probes.
+type planter struct {
+	*rand.Rand
+	probes []field.Path
+}
+
+func (p *planter) mapping(path field.Path, depth int) map[string]any {
+	keys := []string{"spec", "template", "jobTemplate", "replicatedJobs", "containers", "initContainers", "ephemeralContainers", "sidecars",
+		"container", "stepTemplate", "predictor", "a.b", "x", "lifecycle", "livenessProbe"}
+	m := make(map[string]any)
+	for range p.IntN(4) {
+		key := keys[p.IntN(len(keys))]
+		if _, taken := m[key]; taken || key == "lifecycle" || key == "livenessProbe" {
+			continue
+		}
+		m[key] = p.value(path.Key(key), depth-1)
+	}
+	if len(path) > 0 && p.IntN(3) == 0 {
+		p.container(path, m)
+	}
+	return m
+}
+
+func (p *planter) value(path field.Path, depth int) any {
+	switch n := p.IntN(8); {
+	case depth <= 0 || n == 0:
+		return []any{"text", 1, nil, true}[p.IntN(4)]
+	case n < 4 || strings.HasSuffix(path.String(), "ontainers"):
+		list := []any{}
+		for i := range 1 + p.IntN(2) {
+			list = append(list, p.mapping(path.Index(i), depth-1))
+		}
+		return list
+	}
+	return p.mapping(path, depth)
+}
+
+// container makes a container with a probe or a hook of a mapping.
+func (p *planter) container(path field.Path, m map[string]any) {
+	m["image"] = "app"
+	if p.IntN(2) == 0 {
+		m["name"] = fmt.Sprintf("c%d", p.IntN(100))
+	}
+	if p.IntN(4) == 0 {
+		m["restartPolicy"] = "Always"
+	}
+	handler := []map[string]any{
+		{"httpGet": map[string]any{"port": 80}}, {"tcpSocket": map[string]any{"port": "http"}}, {"grpc": map[string]any{}},
+		{"exec": map[string]any{}}, {"httpGet": nil},
+	}
+	i := p.IntN(len(handler))
+	site := [][]string{{"livenessProbe"}, {"readinessProbe"}, {"startupProbe"}, {"lifecycle", "preStop"}, {"lifecycle", "postStart"}}[p.IntN(5)]
+	m[site[0]] = any(handler[i])
+	if len(site) > 1 {
+		m[site[0]] = map[string]any{site[1]: handler[i]}
+	}
+	if i < 3 {
+		p.probes = append(p.probes, path.Key(site...))
+	}
+}
+
+// wellFormed puts a plain pod template where the common kinds have one, so
+// that not every object of a known kind is refused.
+func (p *planter) wellFormed(kind string, object map[string]any) {
+	at := map[string]string{"Deployment": "spec.template", "Rollout": "spec.template", "Service": "spec.template", "Notebook": "spec.template", "Thing": "spec.template", "CronJob": "spec.jobTemplate.spec.template"}[kind]
+	if at == "" {
+		return
+	}
+	path, _ := field.Parse(at)
+	m := object
+	for _, s := range path.Key("spec") {
+		next := map[string]any{}
+		if _, taken := m[s.Key]; taken {
+			p.probes = slices.DeleteFunc(p.probes, func(q field.Path) bool { return strings.HasPrefix(q.String(), "spec") })
+		}
+		m[s.Key] = next
+		m = next
+	}
+	c := map[string]any{}
+	p.container(path.Key("spec").Item("containers", 0), c)
+	m["containers"] = []any{c}
+	if p.IntN(2) == 0 {
+		e := map[string]any{}
+		p.container(path.Key("spec").Item("ephemeralContainers", 0), e)
+		m["ephemeralContainers"] = []any{e}
+	}
+	if p.IntN(2) == 0 {
+		e := map[string]any{}
+		p.container(path.Key("second", "spec").Item("containers", 0), e)
+		object["spec"].(map[string]any)["extra"] = "x"
+		at := object
+		for _, s := range path {
+			at = at[s.Key].(map[string]any)
+		}
+		at["second"] = map[string]any{"spec": map[string]any{"containers": []any{e}}}
+	}
+}
+
+// reported says whether a probe is in a report: with its verdict, or below a
+// field that a warning or an error names.
+func reported(r *report.Report, probe field.Path) bool {
+	for _, t := range r.Templates {
+		for _, v := range t.Probes {
+			if slices.Equal(v.Field, probe) {
+				return true
+			}
+		}
+	}
+	path := probe.String()
+	for _, m := range r.Messages {
+		// The object itself has no path: one of its two lists stands for both.
+		if m.Field == "containers" && strings.HasPrefix(path, "initContainers[") || m.Field == "initContainers" && strings.HasPrefix(path, "containers[") {
+			return true
+		}
+		rest, below := strings.CutPrefix(path, m.Field)
+		if m.Severity == transformer.Error || m.Reason == pipeline.ReasonKindMisspelt ||
+			m.Severity == transformer.Warning && below && (rest == "" || rest[0] == '.' || rest[0] == '[' || m.Field == "") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestEveryProbeOfEveryObjectIsInTheReport(t *testing.T) {
+	counts := map[string]int{}
+	for seed := range uint64(4000) {
+		p := &planter{Rand: rand.New(rand.NewPCG(seed, 1))}
+		kind := someKinds[p.IntN(len(someKinds))]
+		object := p.mapping(nil, 6)
+		object["metadata"] = map[string]any{"name": "x"}
+		if p.IntN(3) > 0 {
+			p.wellFormed(kind[1], object)
+		}
+		object["kind"] = kind[1]
+		if kind[0] != "" {
+			object["apiVersion"] = kind[0]
+		}
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, r := run(t, "<stdin>", text, pipeline.Inspect)
+		for _, probe := range p.probes {
+			if !reported(r, probe) {
+				t.Fatalf("seed %d: nobody mentions %s: %v\n%s", seed, probe, r.Messages, text)
+			}
+		}
+		for _, m := range r.Messages {
+			counts[m.Reason] += len(p.probes)
+		}
+	}
+	for _, reason := range []string{pipeline.ReasonUnseenProbe, pipeline.ReasonUnknownKind, pipeline.ReasonKindMisspelt} {
+		if counts[reason] < 100 {
+			t.Errorf("%s was met %d times: the objects are too plain", reason, counts[reason])
+		}
+	}
+}
+
+// inspect runs the pipeline with entries of podTemplates, written as
+// "group/kind/path".
+func inspect(t *testing.T, text string, podTemplates ...string) *report.Report {
+	t.Helper()
+	c := config.Default()
+	for _, entry := range podTemplates {
+		part := strings.SplitN(entry, "/", 3)
+		c.Spec.PodTemplates = append(c.Spec.PodTemplates, config.PodTemplate{Group: part[0], Kind: part[1], Path: part[2]})
+	}
+	s, err := manifest.Read("<stdin>", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Inspect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func reasonsOf(r *report.Report) string {
+	var all []string
+	for _, m := range r.Messages {
+		if m.Severity != transformer.Info {
+			all = append(all, m.Reason+" "+m.Field)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestPodTemplatesNamesEveryTemplateOfAKind(t *testing.T) {
+	const thing = `
+apiVersion: example.com/v1
+kind: Thing
+metadata: {name: t}
+spec:
+  leader: {spec: {containers: [{name: a, livenessProbe: {httpGet: {port: 80}}}]}}
+  jobs:
+  - pod: {containers: [{name: b, livenessProbe: {httpGet: {port: 80}}}]}
+  - pod: {containers: [{name: c, livenessProbe: {httpGet: {port: 80}}}]}
+`
+	for _, tt := range []struct {
+		entries []string
+		probes  int
+		reasons string
+	}{
+		{nil, 0, "unknown-kind spec.leader, unknown-kind spec.jobs[0].pod, unknown-kind spec.jobs[1].pod"},
+		{[]string{"example.com/Thing/spec.leader"}, 1, "unseen-probe spec.jobs[0].pod, unseen-probe spec.jobs[1].pod"},
+		{[]string{"example.com/Thing/spec.leader", "example.com/Thing/spec.jobs[].pod"}, 3, ""},
+		{[]string{"example.com/Thing/spec.leader", "example.com/Thing/spec.jobs[].pod", "example.com/Thing/spec.worker"}, 3, "path-finds-nothing "},
+		{[]string{"example.com/Thing/spec.leader.spec", "example.com/Thing/spec.jobs[].pod", "example.com/Other/spec"}, 3, ""},
+		{[]string{"example.com/Thing/spec"}, 0, "unseen-probe spec.leader, unseen-probe spec.jobs[0].pod, unseen-probe spec.jobs[1].pod, path-finds-nothing "},
+	} {
+		r := inspect(t, thing, tt.entries...)
+		probes := 0
+		for _, tmpl := range r.Templates {
+			probes += len(tmpl.Probes)
+		}
+		if got := reasonsOf(r); got != tt.reasons || probes != tt.probes {
+			t.Errorf("%q: %d probes, %q; want %d, %q", tt.entries, probes, got, tt.probes, tt.reasons)
+		}
+	}
+	// A path that is found in one object of the kind is right for all.
+	if got := reasonsOf(inspect(t, thing+"---\napiVersion: example.com/v1\nkind: Thing\nmetadata: {name: u}\n", "example.com/Thing/spec.leader", "example.com/Thing/spec.jobs[].pod")); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAMisspeltKindIsReportedWithWhatIsMeant(t *testing.T) {
+	for in, want := range map[string]string{
+		"apiVersion: apps/v1\nkind: Deploymnt\n":                          "`kind`: \"Deploymnt\" is no kind of apps/v1; did you mean Deployment of apps/v1? Nothing in the object is looked at",
+		"apiVersion: apps/v1\nkind: deployment\n":                         "`kind`: \"deployment\" is no kind of apps/v1; did you mean Deployment of apps/v1? Nothing in the object is looked at",
+		"apiVersion: v1\nkind: Deployment\n":                              "`kind`: \"Deployment\" is no kind of v1; did you mean Deployment of apps/v1? Nothing in the object is looked at",
+		"apiVersion: apps/v1\nkind: ReplicationController\n":              "`kind`: \"ReplicationController\" is no kind of apps/v1; did you mean ReplicationController of v1? Nothing in the object is looked at",
+		"apiVersion: batch/v1\nkind: CronJobb\nspec: {jobTemplate: {}}\n": "`kind`: \"CronJobb\" is no kind of batch/v1; did you mean CronJob of batch/v1? Nothing in the object is looked at",
+		"apiVersion: app/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{livenessProbe: {grpc: {port: 1}}}]}}}\n": "`spec.template`: looks like a pod template, but the kind is not known; " +
+			"its probes are not looked at unless spec.podTemplates of the functionConfig has {group: \"app\", kind: Deployment, path: spec.template}; or is kind Deployment of the group apps meant?",
+		"apiVersion: apps/v1\nkind: ControllerRevision\ndata: {containers: [{livenessProbe: {grpc: {port: 1}}}]}\n": "",
+	} {
+		got := ""
+		for _, m := range inspect(t, in).Messages {
+			got += m.Text
+		}
+		if got != want {
+			t.Errorf("%q: got\n%s\nwant\n%s", in, got, want)
+		}
+	}
+}

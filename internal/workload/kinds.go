@@ -1,0 +1,135 @@
+package workload
+
+import (
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// A Kind is a kind of object that makes pods, in any version of its group.
+type Kind struct {
+	Group, Name string
+	// Templates are the patterns of its pod templates.
+	Templates []field.Path
+	// JobLike is set if the pods must finish for the object to be done.
+	JobLike bool
+	// Shape says how the templates differ from a Pod.
+	Shape transformer.Shape
+	// Source is where the facts come from; a test compares them with what of
+	// it can be had as a Go module.
+	Source string
+}
+
+const (
+	apiSource     = "k8s.io/api, core/v1.PodTemplateSpec"
+	knativeSource = "knative.dev/serving v0.51.0: pkg/apis/serving/fieldmask.go, pkg/reconciler/revision/resources/deploy.go and queue.go, resolve.go"
+	kruiseSource  = "openkruise/kruise, config/crd/bases: the template preserves unknown fields and is a PodTemplateSpec to the controller"
+)
+
+// knative: the controller overwrites the port of the app's liveness probe with
+// that of the app, gives readiness probes to queue-proxy, which makes them from
+// inside the pod, and looks every image up in its registry, so that `image:
+// auto` makes the Revision fail.
+var knative = transformer.Shape{ProbesMadeBy: "Knative Serving"}
+
+// kinds are those that are known, by group and kind.
+var kinds = index([]Kind{
+	{Group: "", Name: "Pod", Templates: paths(""), Source: apiSource},
+	{Group: "", Name: "PodTemplate", Templates: paths("template"), Source: apiSource},
+	{Group: "", Name: "ReplicationController", Templates: paths("spec.template"), Source: apiSource},
+	{Group: "apps", Name: "Deployment", Templates: paths("spec.template"), Source: apiSource},
+	{Group: "apps", Name: "ReplicaSet", Templates: paths("spec.template"), Source: apiSource},
+	{Group: "apps", Name: "StatefulSet", Templates: paths("spec.template"), Source: apiSource},
+	{Group: "apps", Name: "DaemonSet", Templates: paths("spec.template"), Source: apiSource},
+	{Group: "extensions", Name: "Deployment", Templates: paths("spec.template"), Source: apiSource},
+	{Group: "extensions", Name: "ReplicaSet", Templates: paths("spec.template"), Source: apiSource},
+	{Group: "extensions", Name: "DaemonSet", Templates: paths("spec.template"), Source: apiSource},
+	{Group: "batch", Name: "Job", Templates: paths("spec.template"), JobLike: true, Source: apiSource},
+	{Group: "batch", Name: "CronJob", Templates: paths("spec.jobTemplate.spec.template"), JobLike: true, Source: apiSource},
+	{Group: "apps.openshift.io", Name: "DeploymentConfig", Templates: paths("spec.template"),
+		Source: "github.com/openshift/api, apps/v1: a PodTemplateSpec of k8s.io/api, served by an aggregated API server"},
+	{Group: "argoproj.io", Name: "Rollout", Templates: paths("spec.template"),
+		Source: "github.com/argoproj/argo-rollouts v1.8.5, manifests/crds/rollout-crd.yaml: initContainers have restartPolicy"},
+	{Group: "serving.knative.dev", Name: "Service", Templates: paths("spec.template"), Shape: knative, Source: knativeSource},
+	{Group: "serving.knative.dev", Name: "Configuration", Templates: paths("spec.template"), Shape: knative, Source: knativeSource},
+	{Group: "serving.knative.dev", Name: "Revision", Templates: paths(""), Shape: knative, Source: knativeSource},
+	{Group: "keda.sh", Name: "ScaledJob", Templates: paths("spec.jobTargetRef.template"), JobLike: true,
+		Source: "github.com/kedacore/keda/v2 v2.21.0, config/crd/bases/keda.sh_scaledjobs.yaml: initContainers have restartPolicy"},
+	{Group: "apps.kruise.io", Name: "CloneSet", Templates: paths("spec.template"), Source: kruiseSource},
+	{Group: "apps.kruise.io", Name: "StatefulSet", Templates: paths("spec.template"), Source: kruiseSource},
+	{Group: "apps.kruise.io", Name: "DaemonSet", Templates: paths("spec.template"), Source: kruiseSource},
+	// The template has only a spec, and its init containers no restartPolicy:
+	// the API server drops the field, and the pod would wait for a native
+	// sidecar for ever. The controller takes containers[0] for the notebook.
+	{Group: "kubeflow.org", Name: "Notebook", Templates: paths("spec.template"),
+		Shape:  transformer.Shape{WorkloadMetadata: true, NoNativeSidecars: true, FirstIsApp: true},
+		Source: "kubeflow/kubeflow, components/notebook-controller: the CRD notebooks.kubeflow.org and generateStatefulSet"},
+	{Group: "jobset.x-k8s.io", Name: "JobSet", Templates: paths("spec.replicatedJobs[].template.spec.template"), JobLike: true,
+		Source: "kubernetes-sigs/jobset, config/components/crd/bases: a JobTemplateSpec of k8s.io/api"},
+	{Group: "leaderworkerset.x-k8s.io", Name: "LeaderWorkerSet", Templates: paths("spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate"),
+		Source: "kubernetes-sigs/lws, config/crd/bases: PodTemplateSpecs of k8s.io/api"},
+})
+
+type groupKind struct{ group, kind string }
+
+func index(list []Kind) map[groupKind]*Kind {
+	m := make(map[groupKind]*Kind, len(list))
+	for i := range list {
+		m[groupKind{list[i].Group, list[i].Name}] = &list[i]
+	}
+	return m
+}
+
+// paths parses patterns; "" is the object itself.
+func paths(patterns ...string) []field.Path {
+	list := make([]field.Path, len(patterns))
+	for i, s := range patterns {
+		if s == "" {
+			continue
+		}
+		p, err := field.Parse(s)
+		if err != nil {
+			panic(err)
+		}
+		list[i] = p
+	}
+	return list
+}
+
+// KindOf returns the known kind of that name; nil if there is none.
+func KindOf(group, name string) *Kind { return kinds[groupKind{group, name}] }
+
+// builtin are the kinds of the API server, of this and of earlier releases,
+// that make no pods, by group. What else they hold it drops or refuses.
+var builtin = map[string][]string{
+	"": {"Binding", "ComponentStatus", "ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace", "Node", "PersistentVolume",
+		"PersistentVolumeClaim", "RangeAllocation", "ResourceQuota", "Secret", "SerializedReference", "Service", "ServiceAccount"},
+	"admission.k8s.io": {"AdmissionReview"},
+	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration",
+		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"},
+	"apidiscovery.k8s.io":          {"APIGroupDiscovery"},
+	"apiextensions.k8s.io":         {"ConversionReview", "CustomResourceDefinition"},
+	"apiregistration.k8s.io":       {"APIService"},
+	"apps":                         {"ControllerRevision", "DeploymentRollback", "Scale"},
+	"authentication.k8s.io":        {"SelfSubjectReview", "TokenRequest", "TokenReview"},
+	"authorization.k8s.io":         {"LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"},
+	"batch":                        {},
+	"autoscaling":                  {"HorizontalPodAutoscaler", "Scale"},
+	"certificates.k8s.io":          {"CertificateSigningRequest", "ClusterTrustBundle", "PodCertificateRequest"},
+	"coordination.k8s.io":          {"Lease", "LeaseCandidate"},
+	"discovery.k8s.io":             {"EndpointSlice"},
+	"events.k8s.io":                {"Event"},
+	"extensions":                   {"DeploymentRollback", "Ingress", "NetworkPolicy", "PodSecurityPolicy", "Scale"},
+	"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
+	"imagepolicy.k8s.io":           {"ImageReview"},
+	"internal.apiserver.k8s.io":    {"StorageVersion"},
+	"lifecycle.k8s.io":             {"Eviction", "EvictionRequest"},
+	"networking.k8s.io":            {"ClusterCIDR", "IPAddress", "Ingress", "IngressClass", "NetworkPolicy", "ServiceCIDR"},
+	"node.k8s.io":                  {"RuntimeClass"},
+	"policy":                       {"Eviction", "PodDisruptionBudget", "PodSecurityPolicy"},
+	"rbac.authorization.k8s.io":    {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
+	"resource.k8s.io": {"DeviceClass", "DeviceTaintRule", "PodSchedulingContext", "ResourceClaim", "ResourceClaimParameters", "ResourceClaimTemplate",
+		"ResourceClass", "ResourceClassParameters", "ResourcePoolStatusRequest", "ResourceSlice"},
+	"scheduling.k8s.io":       {"CompositePodGroup", "PodGroup", "PriorityClass", "Workload"},
+	"storage.k8s.io":          {"CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
+	"storagemigration.k8s.io": {"StorageVersionMigration"},
+}

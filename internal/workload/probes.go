@@ -1,0 +1,155 @@
+package workload
+
+import (
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+)
+
+// EachProbe calls visit with the path of every mapping of the object that is
+// a probe or hook over the network by its shape: one of the five keys of a
+// container, with a handler that dials. The path is valid during the call.
+func EachProbe(o *manifest.Object, visit func(path field.Path)) error {
+	root, err := o.Root()
+	if err != nil {
+		return err
+	}
+	w := walker{path: make(field.Path, 0, 16), visit: visit}
+	w.walk(root)
+	return nil
+}
+
+type walker struct {
+	path  field.Path
+	visit func(field.Path)
+}
+
+func (w *walker) walk(n manifest.Node) {
+	list := n.IsList()
+	i := int32(0)
+	for c := n.First(); c.Exists(); c = c.Next() {
+		if c.First().Exists() {
+			step := field.Step{Index: i, IsIndex: true}
+			if !list {
+				step = field.Step{Key: c.Key()}
+			}
+			w.path = append(w.path, step)
+			w.entry(step.Key, c)
+			w.walk(c)
+			w.path = w.path[:len(w.path)-1]
+		}
+		i++
+	}
+}
+
+// entry visits the probe that the entry of a mapping is, or its hooks.
+func (w *walker) entry(key string, n manifest.Node) {
+	switch key {
+	case "readinessProbe", "livenessProbe", "startupProbe":
+		if dials(n) {
+			w.visit(w.path)
+		}
+	case "lifecycle":
+		for _, hook := range []string{"postStart", "preStop"} {
+			if dials(n.Get(hook)) {
+				w.visit(append(w.path, field.Step{Key: hook}))
+			}
+		}
+	}
+}
+
+// dials reports whether a probe or hook has a handler that opens a connection.
+func dials(n manifest.Node) bool {
+	return n.Get("httpGet").IsMapping() || n.Get("tcpSocket").IsMapping() || n.Get("grpc").IsMapping()
+}
+
+// Unseen returns what in an object looks like containers with probes, other
+// than the containers of its pod templates.
+func Unseen(o *manifest.Object, templates []Template) ([]Holder, error) {
+	var probes []field.Path
+	err := EachProbe(o, func(path field.Path) {
+		for i := range templates {
+			if templates[i].has(path) {
+				return
+			}
+		}
+		probes = append(probes, slices.Clone(path))
+	})
+	return group(probes), err
+}
+
+// has reports whether a probe is that of a container in one of the template's
+// two lists.
+func (t *Template) has(probe field.Path) bool {
+	n := len(t.Path)
+	if len(probe) < n || !slices.Equal(probe[:n], t.Path) {
+		return false
+	}
+	rest := probe[n:]
+	if !t.Shape.BareSpec {
+		if len(rest) == 0 || rest[0].Key != "spec" {
+			return false
+		}
+		rest = rest[1:]
+	}
+	isProbe := len(rest) == 3 || len(rest) == 4 && rest[2].Key == "lifecycle"
+	return isProbe && (rest[0].Key == "containers" || rest[0].Key == "initContainers") && rest[1].IsIndex
+}
+
+// A Holder is a part of an object with probes that nobody looked at.
+type Holder struct {
+	Path   field.Path   // of the pod template, or else of the pod spec or the container
+	Spec   field.Path   // of the pod spec, or else of the container
+	Probes []field.Path // of its probes
+	// Pattern is what a Custom must have to find it; nameable is false if no
+	// Custom can, because the probes are not in a list of containers.
+	Pattern  field.Path
+	Nameable bool
+}
+
+// group groups probes, given by their paths, by the pod template they are in.
+func group(probes []field.Path) []Holder {
+	var holders []Holder
+	for _, p := range probes {
+		h := holderOf(p)
+		i := slices.IndexFunc(holders, func(g Holder) bool { return slices.Equal(g.Spec, h.Spec) })
+		if i < 0 {
+			holders, i = append(holders, h), len(holders)
+		}
+		holders[i].Probes = append(holders[i].Probes, p)
+	}
+	return holders
+}
+
+func holderOf(probe field.Path) Holder {
+	container := probe[:len(probe)-1]
+	if n := len(probe); n >= 2 && probe[n-2].Key == "lifecycle" {
+		container = probe[:n-2]
+	}
+	n := len(container)
+	if n < 2 || !container[n-1].IsIndex || container[n-2].Key != "containers" && container[n-2].Key != "initContainers" {
+		return Holder{Path: container, Spec: container}
+	}
+	spec := container[: n-2 : n-2]
+	path := spec
+	if n := len(path); n > 0 && path[n-1].Key == "spec" {
+		path = path[:n-1]
+	}
+	pattern := slices.Clone(path)
+	for i, s := range pattern {
+		if s.IsIndex {
+			pattern[i] = field.EveryItem
+		}
+	}
+	return Holder{Path: path, Spec: spec, Pattern: pattern, Nameable: parses(pattern)}
+}
+
+// parses reports whether a functionConfig can spell the pattern.
+func parses(pattern field.Path) bool {
+	if len(pattern) == 0 {
+		return true
+	}
+	p, err := field.Parse(pattern.String())
+	return err == nil && slices.Equal(p, pattern)
+}

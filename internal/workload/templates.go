@@ -1,0 +1,122 @@
+package workload
+
+import (
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// A Custom names the pod templates of a kind that this package does not know,
+// or further ones of a kind that it knows, in any version of the group. Pattern
+// is empty if the object is itself like a Pod.
+type Custom struct {
+	Group, Kind string
+	Pattern     field.Path
+}
+
+// A Template is one pod template of an object.
+type Template struct {
+	Path    field.Path
+	JobLike bool
+	Shape   transformer.Shape
+	Custom  int // the index of the Custom that found it; -1 if the kind is known
+}
+
+// Class says how an object is to be treated.
+type Class int
+
+// The classes.
+const (
+	NoPods  Class = iota // it has no pod template and nothing that looks like a probe
+	Known                // a kind whose pod templates are known, or among the customs
+	Unknown              // its kind is not known, and it may hold probes
+)
+
+// Classify returns the class of an object, without parsing it.
+func Classify(o *manifest.Object, customs []Custom) Class {
+	group, kind := o.Group(), o.Kind()
+	if KindOf(group, kind) != nil {
+		return Known
+	}
+	for i := range customs {
+		if customs[i].Group == group && customs[i].Kind == kind {
+			return Known
+		}
+	}
+	isBuiltin := IsBuiltinGroup(o.APIVersion())
+	switch {
+	case isBuiltin && slices.Contains(builtin[group], kind):
+		return NoPods
+	case isBuiltin && Meant(group, kind) != nil, o.MayMention("Probe", "lifecycle"):
+		return Unknown
+	}
+	return NoPods
+}
+
+// Templates returns the pod templates that the object has. An error is an
+// *[manifest.Error].
+func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
+	var found []Template
+	add := func(t Template) {
+		if !slices.ContainsFunc(found, func(f Template) bool { return slices.Equal(f.Path, t.Path) }) {
+			found = append(found, t)
+		}
+	}
+	group, name := o.Group(), o.Kind()
+	if k := KindOf(group, name); k != nil {
+		for _, pattern := range k.Templates {
+			err := expand(o, nil, pattern, func(path field.Path, _ manifest.Node) {
+				add(Template{Path: path, JobLike: k.JobLike, Shape: k.Shape, Custom: -1})
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i, c := range customs {
+		if c.Group != group || c.Kind != name {
+			continue
+		}
+		err := expand(o, nil, c.Pattern, func(path field.Path, n manifest.Node) {
+			switch {
+			case n.Get("spec").IsMapping():
+				add(Template{Path: path, Custom: i})
+			case n.Get("containers").IsList() || n.Get("initContainers").IsList():
+				add(Template{Path: path, Shape: transformer.Shape{BareSpec: true}, Custom: i})
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// expand yields every mapping of the object that a pattern, the rest of which
+// follows path, stands for.
+func expand(o *manifest.Object, path, rest field.Path, yield func(field.Path, manifest.Node)) error {
+	every := slices.Index(rest, field.EveryItem)
+	if every < 0 {
+		path = path.Join(rest)
+		n, err := o.Mapping(path)
+		if n.Exists() {
+			yield(path, n)
+		}
+		return err
+	}
+	path = path.Join(rest[:every])
+	list, err := o.List(path)
+	if err != nil || !list.Exists() {
+		return err
+	}
+	i := 0
+	for item := list.First(); item.Exists(); item = item.Next() {
+		if err := expand(o, path.Index(i), rest[every+1:], yield); err != nil {
+			return err
+		}
+		i++
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package workload_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/workload"
+)
+
+func object(t *testing.T, text string) *manifest.Object {
+	t.Helper()
+	s, err := manifest.Read("<stdin>", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Objects()[0]
+}
+
+func pattern(t *testing.T, s string) field.Path {
+	t.Helper()
+	if s == "." {
+		return nil
+	}
+	p, err := field.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestPodTemplatesAreFoundByGroupAndKind(t *testing.T) {
+	customs := []workload.Custom{
+		{Group: "example.com", Kind: "Thing", Pattern: pattern(t, "spec.worker.pod")},
+		{Group: "example.com", Kind: "Thing", Pattern: pattern(t, "spec.jobs[].pod")},
+		{Group: "example.com", Kind: "Thing", Pattern: pattern(t, "spec.grid[][].pod")},
+		{Group: "example.com", Kind: "Podlike", Pattern: nil},
+		{Group: "apps", Kind: "Deployment", Pattern: pattern(t, "spec.template")},
+		{Group: "apps", Kind: "Deployment", Pattern: pattern(t, "spec.canary")},
+	}
+	for _, tt := range []struct{ in, want string }{
+		{"{apiVersion: v1, kind: Pod, spec: {}}", ":-1;"},
+		{"{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {}}}}", "spec.template:-1;"},
+		{"{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {}}, canary: {spec: {}}}}", "spec.template:-1;spec.canary:5;"},
+		{"{apiVersion: apps/v1beta2, kind: Deployment, spec: {}}", ""},
+		{"{apiVersion: other/v1, kind: Deployment, spec: {template: {spec: {}}}}", ""},
+		{"{apiVersion: batch/v1, kind: CronJob, spec: {jobTemplate: {spec: {template: {}}}}}", "spec.jobTemplate.spec.template:-1 job;"},
+		{"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: [{template: {spec: {template: {}}}}, {}, {template: {spec: {template: {a: b}}}}]}}",
+			"spec.replicatedJobs[0].template.spec.template:-1 job;spec.replicatedJobs[2].template.spec.template:-1 job;"},
+		{"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {leaderWorkerTemplate: {workerTemplate: {spec: {}}}}}", "spec.leaderWorkerTemplate.workerTemplate:-1;"},
+		{"{apiVersion: serving.knative.dev/v1, kind: Service, spec: {template: {}}}", "spec.template:-1;"},
+		{"{apiVersion: v1, kind: Service, spec: {template: {}}}", ""},
+		{"{apiVersion: example.com/v1, kind: Thing, spec: {worker: {pod: {}}}}", ""},
+		{"{apiVersion: example.com/v1, kind: Thing, spec: {worker: {pod: {spec: {}}}}}", "spec.worker.pod:0;"},
+		{"{apiVersion: example.com/v1, kind: Thing, spec: {worker: {pod: {containers: []}}}}", "spec.worker.pod:0 bare;"},
+		{"{apiVersion: example.com/v1, kind: Thing, spec: {worker: {pod: {initContainers: []}}}}", "spec.worker.pod:0 bare;"},
+		{"{apiVersion: example.com/v1, kind: Thing, spec: {jobs: [{pod: {spec: {}}}, null, {pod: {containers: []}}]}}", "spec.jobs[0].pod:1;spec.jobs[2].pod:1 bare;"},
+		{"{apiVersion: example.com/v1, kind: Thing, spec: {grid: [[], [{}, {pod: {spec: {}}}]]}}", "spec.grid[1][1].pod:2;"},
+		{"{apiVersion: example.com/v1, kind: Podlike, spec: {}}", ":3;"},
+		{"{apiVersion: example.com/v1, kind: Podlike, containers: []}", ":3 bare;"},
+	} {
+		o := object(t, tt.in)
+		templates, err := workload.Templates(o, customs)
+		got := ""
+		for _, r := range templates {
+			got += fmt.Sprintf("%s:%d", r.Path, r.Custom)
+			if r.JobLike {
+				got += " job"
+			}
+			if r.Shape.BareSpec {
+				got += " bare"
+			}
+			got += ";"
+		}
+		if err != nil || got != tt.want {
+			t.Errorf("%s: got %q %v, want %q", tt.in, got, err, tt.want)
+		}
+		if c := workload.Classify(o, customs); c != workload.Known && got != "" {
+			t.Errorf("%s: the class is %v", tt.in, c)
+		}
+	}
+}
+
+func TestATemplateOfAWrongTypeIsAnError(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\nspec:\n  template: x\n", "<stdin>:6: Deployment a: `spec.template`: must be a mapping, not the string \"x\""},
+		{"apiVersion: jobset.x-k8s.io/v1\nkind: JobSet\nspec:\n  replicatedJobs: {}\n", "<stdin>:4: JobSet: `spec.replicatedJobs`: must be a list, not a mapping"},
+	} {
+		if _, err := workload.Templates(object(t, tt.in), nil); err == nil || err.Error() != tt.want {
+			t.Errorf("got %v, want %s", err, tt.want)
+		}
+	}
+}
+
+func TestWhatLooksLikeAContainerWithProbesIsFoundWhereverItIs(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"{kind: X, spec: {a: {template: {spec: {containers: [{name: a}, {livenessProbe: {grpc: {port: 1}}}]}}}}}", "spec.a.template=spec.a.template "},
+		{"{kind: X, spec: {a: [{}, {b: {containers: [{lifecycle: {preStop: {httpGet: {port: 1}}}}]}}]}}", "spec.a[1].b=spec.a[].b "},
+		{"{kind: X, spec: {initContainers: [{restartPolicy: Always, startupProbe: {tcpSocket: {port: 1}}}]}}", "=. "},
+		{"{kind: X, containers: [{startupProbe: {tcpSocket: {port: 1}}}]}", "=. "},
+		{"{kind: X, spec: {predictor: {containers: [{readinessProbe: {httpGet: {port: 1}}}, {livenessProbe: {httpGet: {port: 1}}}]}}}", "spec.predictor=spec.predictor "},
+		{"{kind: X, spec: {templates: [{container: {readinessProbe: {httpGet: {port: 1}}}, sidecars: [{livenessProbe: {httpGet: {port: 1}}}]}]}}",
+			"spec.templates[0].container spec.templates[0].sidecars[0] "},
+		{"{kind: X, spec: {ephemeralContainers: [{readinessProbe: {httpGet: {port: 1}}}]}}", "spec.ephemeralContainers[0] "},
+		{"{kind: X, spec: {\"a.b\": {containers: [{readinessProbe: {httpGet: {port: 1}}}]}}}", "spec[a.b] "},
+		{`{kind: X, spec: {containers: [{"r\x65adinessProb\x65": {httpGet: {port: 1}}}]}}`, "=. "},
+		{"{kind: X, spec: {containers: [{name: a, livenessProbe: {exec: {}, httpGet: null}}]}}", ""},
+		{"{kind: X, spec: {containers: {livenessProbe: {}}}}", ""},
+	} {
+		in := strings.Replace(tt.in, "{", "{apiVersion: x.io/v1, ", 1)
+		o := object(t, in)
+		holders, err := workload.Unseen(o, nil)
+		got := ""
+		for _, h := range holders {
+			got += h.Path.String()
+			if h.Nameable {
+				name := h.Pattern.String()
+				if name == "" {
+					name = "."
+				}
+				got += "=" + name
+				custom := []workload.Custom{{Group: "x.io", Kind: "X", Pattern: pattern(t, name)}}
+				templates, err := workload.Templates(o, custom)
+				if left, _ := workload.Unseen(o, templates); err != nil || len(left) > 0 {
+					t.Errorf("%s: with %s there is still %v, %v", in, name, left, err)
+				}
+			}
+			got += " "
+		}
+		if err != nil || got != tt.want {
+			t.Errorf("%s: got %q %v, want %q", in, got, err, tt.want)
+		}
+		if c := workload.Classify(o, nil); c != workload.Unknown && got != "" {
+			t.Errorf("%s: the class is %v", in, c)
+		}
+	}
+	if c := workload.Classify(object(t, "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {livenessProbe: {httpGet: {}}}}"), nil); c != workload.NoPods {
+		t.Error("a CRD makes no pods")
+	}
+}
+
+func TestAMisspeltKindIsRecognised(t *testing.T) {
+	for _, tt := range []struct{ group, kind, want string }{
+		{"apps", "Deploymnt", "apps/Deployment"},
+		{"apps", "deployment", "apps/Deployment"},
+		{"apps", "DeamonSet", "apps/DaemonSet"},
+		{"apps", "Statefulset", "apps/StatefulSet"},
+		{"batch", "CronJobb", "batch/CronJob"},
+		{"batch", "Jobs", "batch/Job"},
+		{"", "pod", "/Pod"},
+		{"", "Deployment", "apps/Deployment"},
+		{"batch", "Deployment", "apps/Deployment"},
+		{"app", "Deployment", "apps/Deployment"},
+		{"argoproj.io", "Rollouts", "argoproj.io/Rollout"},
+		{"argoproj.io", "Workflow", ""},
+		{"example.com", "Deployment", ""},
+		{"serving.knative.dev", "Route", ""},
+		{"", "Node", ""},
+		{"apps", "Deployment", ""},
+	} {
+		got := ""
+		if k := workload.Meant(tt.group, tt.kind); k != nil && workload.KindOf(tt.group, tt.kind) == nil {
+			got = k.Group + "/" + k.Name
+		}
+		if got != tt.want {
+			t.Errorf("%s %s: %q is meant, want %q", tt.group, tt.kind, got, tt.want)
+		}
+	}
+}

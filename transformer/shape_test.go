@@ -1,0 +1,116 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// notebook is a kubeflow Notebook with the given lines of metadata.
+func notebook(metadata, spec string) string {
+	return "apiVersion: kubeflow.org/v1\nkind: Notebook\nmetadata:\n  name: n\n" + metadata + "spec:\n  template:\n" + indent("spec:", spec, 4)
+}
+
+func TestANotebooksPodsGetTheMetadataOfTheNotebook(t *testing.T) {
+	r := plan(t, notebook("  labels: {sidecar.istio.io/inject: \"true\"}\n", app(httpProbe)))
+	for _, want := range []string{
+		"metadata:\n  name: n\n  labels: {sidecar.istio.io/inject: \"true\"}\n  annotations:\n    sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\nspec:\n  template:\n    spec:\n",
+		"- name: istio-proxy\n        image: auto\n",
+	} {
+		if !strings.Contains(r.text, want) {
+			t.Errorf("%q is missing in\n%s", want, r.text)
+		}
+	}
+	if again := plan(t, r.text); len(again.Edits) > 0 {
+		t.Errorf("a second run plans %v", again.Edits)
+	}
+	if back := restore(t, r.text); strings.Contains(back.text, "istio-proxy") || strings.Contains(back.text, "rewriteAppHTTPProbers") {
+		t.Errorf("restored to\n%s", back.text)
+	}
+	for reason, metadata := range map[string]string{
+		"opt-out":       "  annotations: {rewrite-probes.io/rewrite: \"false\"}\n",
+		"istio-opt-out": "  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n",
+		"injection-off": "  labels: {sidecar.istio.io/inject: \"false\"}\n",
+	} {
+		r := plan(t, notebook(metadata, app(httpProbe)))
+		if f := wantReason(t, r, reason); len(r.Edits) > 0 || len(r.Findings) > 1 || f.Field[0].Key != "metadata" {
+			t.Errorf("%s: edits %v, findings %v", reason, r.Edits, r.Findings)
+		}
+	}
+}
+
+// The CRD has no restartPolicy for init containers, and the controller takes
+// the first container for the notebook.
+func TestANotebookGetsAnOrdinaryContainerThatIsNotTheFirst(t *testing.T) {
+	r := plan(t, notebook("", app(httpProbe+"\nlifecycle: {postStart: {httpGet: {port: 8001}}, preStop: {httpGet: {port: 8001}}}")))
+	if strings.Contains(r.text, "initContainers") || strings.Contains(r.text, "restartPolicy") || strings.Contains(r.text, "native") {
+		t.Errorf("a native sidecar in\n%s", r.text)
+	}
+	if app, proxy := strings.Index(r.text, "name: app"), strings.Index(r.text, "name: probe-proxy"); proxy < app {
+		t.Errorf("probe-proxy must come after the notebook:\n%s", r.text)
+	}
+	if strings.Contains(r.text, "      metadata:") {
+		t.Errorf("the template must have no metadata:\n%s", r.text)
+	}
+	wantReason(t, r, "starts-before-answerer") // the postStart hook
+	if again := plan(t, r.text); len(again.Edits) > 0 {
+		t.Errorf("a second run plans %v", again.Edits)
+	}
+}
+
+func TestKnativesProbesAreLeftToIstiosInjector(t *testing.T) {
+	knative := func(metadata, spec string) string {
+		return strings.NewReplacer("apps/v1", "serving.knative.dev/v1", "Deployment", "Service").Replace(pod(metadata, spec))
+	}
+	nameless := "containers:\n- image: app\n  readinessProbe: {httpGet: {path: /}}\n  livenessProbe: {initialDelaySeconds: 1}\n"
+	for _, in := range []string{knative("", nameless), knative(injected, nameless), knative(injected, app(httpProbe))} {
+		r := plan(t, in)
+		if f := wantReason(t, r, "probes-made-elsewhere"); len(r.Edits) > 0 || len(r.Findings) > 1 || !strings.Contains(f.Message, "Knative Serving") {
+			t.Errorf("edits %v, findings %v of\n%s", r.Edits, r.Findings, in)
+		}
+	}
+	// One that was rewritten, which breaks it, gets its originals back.
+	broken := strings.NewReplacer("apps/v1", "serving.knative.dev/v1", "Deployment", "Service").Replace(plan(t, pod(injected, app(httpProbe))).text)
+	r := plan(t, broken)
+	wantText(t, r, knative(injected, app(httpProbe)))
+	if r.Probes[0].State != transformer.WouldRestore {
+		t.Errorf("the probe's state is %q", r.Probes[0].State)
+	}
+}
+
+func TestABareSpecIsRewrittenUnlessThePodsNeedAnnotations(t *testing.T) {
+	bare := func(spec string) string {
+		return "apiVersion: example.com/v1\nkind: Bare\nmetadata:\n  name: b\n  annotations:\n    a: b\nspec:\n" + indent("pod:", spec, 2)
+	}
+	r := plan(t, bare(app(httpProbe)), answeredBy("probe-proxy"))
+	if !strings.Contains(r.text, "spec:\n  pod:\n    initContainers:\n    - name: probe-proxy\n") || strings.Contains(r.text, "sidecar.istio.io") {
+		t.Errorf("rewritten to\n%s", r.text)
+	}
+	if again := plan(t, r.text, answeredBy("probe-proxy")); len(again.Edits) > 0 {
+		t.Errorf("a second run plans %v", again.Edits)
+	}
+	wantText(t, restore(t, r.text), bare(app(httpProbe)))
+	r = plan(t, bare(app(httpProbe)), answeredBy("istio-proxy"))
+	if wantReason(t, r, "annotations-unknown"); len(r.Edits) > 0 {
+		t.Errorf("edits %v", r.Edits)
+	}
+	out := strings.Replace(bare(app(httpProbe)), "a: b", "rewrite-probes.io/rewrite: \"false\"", 1)
+	wantReason(t, plan(t, out), "opt-out")
+}
+
+func TestAnUnknownInjectionTemplateDeclaresNoProxy(t *testing.T) {
+	const custom = "\nannotations: {inject.istio.io/templates: \"ours\"}"
+	r := plan(t, pod(injected+custom, app(httpProbe)))
+	if wantReason(t, r, "unknown-template"); len(r.Edits) > 0 {
+		t.Errorf("edits %v", r.Edits)
+	}
+	for _, in := range []string{
+		pod(injected+"\nannotations: {inject.istio.io/templates: \"sidecar,ours\"}", app(httpProbe)),
+		pod(injected+custom, app(httpProbe)+"- name: istio-proxy\n  image: auto\n"),
+	} {
+		if r := plan(t, in); len(r.Edits) == 0 || strings.Count(r.text, "name: istio-proxy") != 1 {
+			t.Errorf("findings %v of\n%s", r.Findings, in)
+		}
+	}
+}
