@@ -44,7 +44,7 @@ func run(args []string, stdout, stderr io.Writer, equivalents string) int {
 		files = flags.String("files", "cmd,internal,transformer", "files, folders or patterns, separated by commas")
 		p     = flags.Int("p", 2, "how many mutants to try at a time")
 		list  = flags.Bool("list", false, "print the mutants and run nothing")
-		limit = limits{memory: 4 << 30}
+		limit = limits{memory: 8 << 30}
 	)
 	flags.DurationVar(&limit.time, "timeout", 5*time.Minute, "a package whose tests take longer has killed the mutant")
 	switch err := flags.Parse(args); {

@@ -24,6 +24,7 @@ type generator struct {
 	objects int
 	crds    bool // a CRD for every 20th object
 	unusual bool // every object in YAML that rules out reading by lines
+	dense   bool // every object a small Deployment
 }
 
 // write makes the file; it streams, because the caller's own peak memory
@@ -75,6 +76,8 @@ func (g generator) text(i int) string {
 	names := strings.NewReplacer("NAME", fmt.Sprintf("app-%d", i), "INDEX", fmt.Sprint(i), "ID", fmt.Sprint(i+1))
 	r := strings.NewReplacer("NAME", fmt.Sprintf("app-%d", i), "INDEX", fmt.Sprint(i), "ANNOTATIONS\n", names.Replace(annotations(g.form)))
 	switch {
+	case g.dense:
+		return r.Replace(denseDeployment)
 	case g.unusual:
 		return r.Replace(unusual[i%len(unusual)])
 	case g.crds && i%20 == 7:
@@ -419,6 +422,33 @@ const crdField = `FIELD:
           enum:
           - HTTP
           - HTTPS
+`
+
+// denseDeployment has two probes and little else.
+const denseDeployment = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: NAME
+  namespace: shop
+spec:
+  selector:
+    matchLabels:
+      app: NAME
+  template:
+    metadata:
+      labels:
+        app: NAME
+    spec:
+      containers:
+      - name: server
+        image: registry.example.com/shop/NAME:v1.42.0
+        readinessProbe:
+          httpGet:
+            path: /ready
+            port: 8080
+        livenessProbe:
+          tcpSocket:
+            port: 8080
 `
 
 // unusual is what people write by hand and kpt passes on: anchors and

@@ -36,7 +36,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		corpus = flags.String("corpus", "", "folder of argocd.yaml, kubeprom.yaml, kubeflow.yaml, msdemo.yaml (default ROOT/../shared/corpus)")
 		runs   = flags.Int("runs", 7, "how often each program runs on each input")
 		only   = flags.String("run", "", "measure only the cases whose name matches this expression")
-		gate   = flags.Bool("gate", false, "exit 1 where a promise is broken by more than a third (the exponent: a tenth)")
+		gate   = flags.Bool("gate", false, "measure a case whose promise is broken again, longer, and exit 1 where it is broken still")
 	)
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -54,14 +54,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "bench:", err)
 		return 1
 	}
+	b.gate = *gate
 	rows, err := b.all(match)
 	print(stdout, rows)
 	if err != nil {
 		fmt.Fprintln(stderr, "bench:", err)
 		return 1
 	}
-	broken := slices.ContainsFunc(rows, func(r row) bool { return r.promise.judge(r.value) == broken })
-	if broken && *gate {
+	if *gate && anyBroken(rows) {
 		fmt.Fprintln(stderr, "bench: a promise is broken")
 		return 1
 	}
@@ -73,6 +73,7 @@ type bench struct {
 	workshop
 	corpus string
 	runs   int
+	gate   bool
 	log    io.Writer
 
 	ours, oursOnStream, sdk, kio, cat program
@@ -105,7 +106,6 @@ type trial struct {
 	ours   program
 	probes int // paths that ours must have rewritten, else the run is worth nothing
 	rivals []rival
-	memory promise // on the peak of ours, in MB; the zero promise means 2 x input + 16 MB
 	runs   int
 }
 
@@ -126,7 +126,7 @@ func (b *bench) all(match *regexp.Regexp) ([]row, error) {
 		}
 		start := time.Now()
 		fmt.Fprintf(b.log, "bench: %s ... ", c.name)
-		more, err := c.measure()
+		more, err := b.judge(c)
 		rows = append(rows, more...)
 		if err != nil {
 			fmt.Fprintln(b.log)
@@ -135,6 +135,24 @@ func (b *bench) all(match *regexp.Regexp) ([]row, error) {
 		fmt.Fprintf(b.log, "%.1f s\n", time.Since(start).Seconds())
 	}
 	return rows, nil
+}
+
+// judge measures a case and, for the gate, where a promise is broken, once
+// more with three times as many runs: a machine that was busy for a moment
+// breaks no promise, and the longer run counts.
+func (b *bench) judge(c namedCase) ([]row, error) {
+	rows, err := c.measure()
+	if err != nil || !b.gate || !anyBroken(rows) {
+		return rows, err
+	}
+	fmt.Fprint(b.log, "a promise is broken, measuring longer ... ")
+	defer func(runs int) { b.runs = runs }(b.runs)
+	b.runs *= 3
+	return c.measure()
+}
+
+func anyBroken(rows []row) bool {
+	return slices.ContainsFunc(rows, func(r row) bool { return r.promise.judge(r.value) == broken })
 }
 
 // samples runs the programs in turns, each time beginning with another one.
@@ -181,7 +199,7 @@ func (t trial) measure() ([]row, error) {
 	for i, r := range t.rivals {
 		rows = append(rows, r.rows(base, got[0], got[i+1])...)
 	}
-	return append(rows, t.memoryRow(base, info.Size(), got[0])), nil
+	return append(rows, memoryRow(base, info.Size()+out.bytes, got[0])), nil
 }
 
 func (r rival) rows(base row, ours, theirs []sample) []row {
@@ -213,17 +231,15 @@ func compare(base row, measure string, show func(float64) string, of func(sample
 	return base
 }
 
-func (t trial) memoryRow(base row, input int64, ours []sample) row {
+// memoryRow holds the peak of ours against what it reads and writes, in bytes.
+func memoryRow(base row, inputAndOutput int64, ours []sample) row {
 	peaks := make([]float64, len(ours))
 	for i, s := range ours {
 		peaks[i] = float64(s.peak)
 	}
 	base.measure, base.unit = "peak memory", " MB"
 	base.ours, base.value = megabytes(median(peaks)), median(peaks)/mega
-	base.promise = t.memory
-	if t.memory.bound == 0 {
-		base.promise = atMost(2*float64(input)/mega+16, 0)
-	}
+	base.promise = atMost(float64(inputAndOutput)/mega+32, 0)
 	return base
 }
 

@@ -122,7 +122,48 @@ func startPinned(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// inspect runs the program once, unmeasured, and says what came out.
+// writeItems runs the program once, unmeasured, and keeps the list that came
+// out, without its results.
+func (p program) writeItems(input, file string) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	r, w := io.Pipe()
+	done := make(chan error)
+	go func() {
+		err := dropResults(f, r)
+		r.CloseWithError(err)
+		done <- err
+	}()
+	_, err = p.run(input, w)
+	w.Close()
+	return errors.Join(err, <-done, f.Close())
+}
+
+// dropResults copies a ResourceList in block style without the field results.
+func dropResults(w io.Writer, r io.Reader) error {
+	out := bufio.NewWriter(w)
+	lines := bufio.NewReaderSize(r, 1<<20)
+	dropped := false
+	for {
+		line, err := lines.ReadSlice('\n')
+		if len(line) > 0 && line[0] != ' ' && line[0] != '-' {
+			dropped = bytes.HasPrefix(line, []byte("results:"))
+		}
+		if !dropped {
+			out.Write(line)
+		}
+		if err == io.EOF {
+			return out.Flush()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// inspect runs// inspect runs the program once, unmeasured, and says what came out.
 func (p program) inspect(input string) (output, error) {
 	r, w := io.Pipe()
 	var o output

@@ -12,7 +12,6 @@ type promise struct {
 	bound   float64
 	stretch float64 // where we would like to be
 	atMost  bool    // the bound is an upper one
-	slack   float64 // share of the bound that the gate forgives; 0 means a third
 }
 
 func atLeast(bound, stretch float64) promise { return promise{bound: bound, stretch: stretch} }
@@ -28,19 +27,14 @@ const (
 	noPromise verdict = iota
 	stretched         // better than we promise
 	kept
-	missed // by less than the gate forgives: machines differ
 	broken
 )
 
 func (v verdict) String() string {
-	return [...]string{"", "kept, stretch reached", "kept", "MISSED", "BROKEN"}[v]
+	return [...]string{"", "kept, stretch reached", "kept", "BROKEN"}[v]
 }
 
 func (p promise) judge(value float64) verdict {
-	slack := p.slack
-	if slack == 0 {
-		slack = 1.0 / 3
-	}
 	switch {
 	case p.bound == 0:
 		return noPromise
@@ -48,8 +42,6 @@ func (p promise) judge(value float64) verdict {
 		return stretched
 	case p.holds(value, p.bound):
 		return kept
-	case p.atMost && value <= p.bound*(1+slack), !p.atMost && value >= p.bound*(1-slack):
-		return missed
 	}
 	return broken
 }
