@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"reflect"
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -60,12 +59,15 @@ func diff(path field.Path, have, want field.Value, owned func(key string) bool) 
 		if h, ok := have.(field.List); ok && len(h) == len(w) {
 			var edits []field.Edit
 			for i := range w {
+				if same(h[i], w[i]) {
+					continue // most are, and a path costs memory
+				}
 				edits = append(edits, diff(path.Index(i), h[i], w[i], nil)...)
 			}
 			return edits
 		}
 	}
-	if reflect.DeepEqual(have, want) {
+	if same(have, want) {
 		return nil
 	}
 	return []field.Edit{{Op: field.Set, Path: path, Value: want}}
@@ -74,7 +76,9 @@ func diff(path field.Path, have, want field.Value, owned func(key string) bool) 
 func diffMaps(path field.Path, have, want field.Map, owned func(key string) bool) []field.Edit {
 	var edits []field.Edit
 	for _, e := range want {
-		if h, ok := have.Get(e.Key); ok {
+		if h, ok := have.Get(e.Key); ok && same(h, e.Value) {
+			continue
+		} else if ok {
 			edits = append(edits, diff(path.Key(e.Key), h, e.Value, nil)...)
 		} else {
 			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(e.Key), Value: e.Value})
@@ -86,4 +90,21 @@ func diffMaps(path field.Path, have, want field.Map, owned func(key string) bool
 		}
 	}
 	return edits
+}
+
+// same reports whether two values are equal, mappings in their order too.
+func same(a, b field.Value) bool {
+	switch a := a.(type) {
+	case field.Map:
+		b, ok := b.(field.Map)
+		return ok && slices.EqualFunc(a, b, func(x, y field.Entry) bool { return x.Key == y.Key && same(x.Value, y.Value) })
+	case field.List:
+		b, ok := b.(field.List)
+		return ok && slices.EqualFunc(a, b, same)
+	}
+	switch b.(type) {
+	case field.Map, field.List:
+		return false
+	}
+	return a == b
 }

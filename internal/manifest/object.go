@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -374,7 +375,7 @@ func (o *Object) Apply(edits []field.Edit) (err error) {
 	if whole {
 		o.text = text
 	} else {
-		o.patch = changes
+		o.patch = slices.Clone(changes)
 	}
 	o.reencoded = o.reencoded || normalized
 	o.meta, o.metaErr = nil, nil

@@ -21,6 +21,7 @@ type splicer struct {
 type scratch struct {
 	text  []byte // what is to be read again
 	parts []byte // what splices put in its place, one after the other
+	out   []splice
 }
 
 // part gives memory to append the text of a splice to, and keep that text as a
@@ -42,9 +43,9 @@ func (m *scratch) keep(part []byte) string {
 }
 
 // rewrite gives the changes that make the edited tree of the text, as few as
-// can be; ok is false where the result would not read as the edited tree.
+// can be, in memory that the next call uses again; ok is false where the result would not read as the edited tree.
 func rewrite(t *tree, root *over, crlf bool, check *tree, mem *scratch) (changes []splice, ok bool) {
-	s := &splicer{t: t, out: make([]splice, 0, 16), l: layout{eol: "\n", wide: isWide(t)}, mem: mem}
+	s := &splicer{t: t, out: mem.out[:0], l: layout{eol: "\n", wide: isWide(t)}, mem: mem}
 	if crlf {
 		s.l.eol = "\r\n"
 	}
@@ -53,6 +54,7 @@ func rewrite(t *tree, root *over, crlf bool, check *tree, mem *scratch) (changes
 	} else {
 		s.block(root)
 	}
+	mem.out = s.out
 	slices.SortStableFunc(s.out, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
 	if !inOrder(s.out) {
 		return nil, false

@@ -516,7 +516,11 @@ func (s *Stream) WriteTo(w io.Writer) (int64, error) {
 
 // allSplices gives what replaces parts of the input, in order.
 func (s *Stream) allSplices() []splice {
-	all := slices.Clone(s.splices)
+	n := len(s.splices) + len(s.beside)
+	for _, o := range s.objects {
+		n += max(len(o.patch), 1)
+	}
+	all := append(make([]splice, 0, n), s.splices...)
 	for _, o := range s.objects {
 		switch {
 		case !o.changed:
