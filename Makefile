@@ -89,8 +89,9 @@ profile: ## have the compiler learn what is hot, from the manifests that bench-f
 		-benchtime 3s -cpu 1 -cpuprofile $(CURDIR)/cmd/rewrite-probes/default.pgo -o $$dir/pipeline.test && rm -r $$dir
 
 .PHONY: conformance
-conformance: ## compare with the kubelet's own probers and Istio's own injector
+conformance: ## compare with the kubelet's own probers, Istio's own injector and the kinds' own types
 	$(GO) -C test test -count=1 -v -timeout 30m ./conformance/...
+	$(GO) -C test/conformance/kinds/knative test -count=1 -v ./...
 
 .PHONY: e2e
 e2e: ## run manifests before a real kubelet under enforced mTLS and a real API server (Linux, root)

@@ -21,7 +21,7 @@ type Kind struct {
 
 const (
 	apiSource     = "k8s.io/api, core/v1.PodTemplateSpec"
-	knativeSource = "knative.dev/serving v0.51.0: pkg/apis/serving/fieldmask.go, pkg/reconciler/revision/resources/deploy.go and queue.go, resolve.go"
+	knativeSource = "knative.dev/serving v0.42.2 and v0.51.0: pkg/apis/serving/fieldmask.go, pkg/reconciler/revision/resources/deploy.go and queue.go, resolve.go"
 	kruiseSource  = "openkruise/kruise, config/crd/bases: the template preserves unknown fields and is a PodTemplateSpec to the controller"
 )
 
