@@ -237,17 +237,17 @@ func TestThePortOfAnExistingProbeProxyIsReadAsItReadsIt(t *testing.T) {
 	}
 }
 
-func TestWithoutRawOurContainerIsReplacedAsAWhole(t *testing.T) {
+func TestWithoutItsSourceOurContainerIsReplacedAsAWhole(t *testing.T) {
 	r := plan(t, pod("", app(httpProbe)))
 	got := run(t, r.text, func(p *transformer.Planner, in transformer.Input) transformer.Plan {
-		in.Raw = nil
+		in.Source = nil
 		return p.Plan(in)
 	})
 	if len(got.Edits) != 1 || got.Edits[0].Op != field.Set || sortedLines(got.text) != sortedLines(r.text) {
 		t.Errorf("edits %v", got.Edits)
 	}
 	bare := run(t, pod(injected, app(httpProbe)), func(p *transformer.Planner, in transformer.Input) transformer.Plan {
-		in.Raw = nil
+		in.Source = nil
 		return p.Plan(in)
 	})
 	if len(bare.Edits) != 4 {

@@ -45,7 +45,7 @@ func (w *work) editAnnotations(now *answerer, chosen []*slot) {
 	}
 	if len(have) > 0 && len(want) == 0 {
 		path := w.metadata
-		if raw := w.rawMap(path); len(raw) != 1 || !w.hasOwnMetadata() {
+		if raw := w.sourceMap(path); len(raw) != 1 || !w.hasOwnMetadata() {
 			path = path.Key("annotations")
 		}
 		w.edit(field.Edit{Op: field.Delete, Path: path})
@@ -83,7 +83,7 @@ func difference(a, b field.Strings) field.Strings {
 // lacksMetadata tells whether the template is known to have no metadata at
 // all; then they are added in their customary place.
 func (w *work) lacksMetadata() bool {
-	return w.in.Raw != nil && w.hasOwnMetadata() && w.rawMap(w.metadata) == nil
+	return w.in.Source != nil && w.hasOwnMetadata() && w.sourceMap(w.metadata) == nil
 }
 
 // editContainers puts the env var where the answerer finds it, and takes away

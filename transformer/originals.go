@@ -64,7 +64,7 @@ func (w *work) findHolders() {
 			path := w.containerPath(at)
 			k := &originalsHolder{
 				dialect: d, at: at, container: c, path: path, originals: originals, claimed: make(map[string]bool),
-				proxy: d.isProxy(c), listens: d.listens(w, c), raw: w.rawMap(path),
+				proxy: d.isProxy(c), listens: d.listens(w, c), raw: w.sourceMap(path),
 			}
 			k.port = k.listens[0]
 			k.ours = w.p.isOurs(k)

@@ -90,10 +90,34 @@ type Input struct {
 	Shape Shape
 	// JobLike tells that the pod must finish for the object to be done.
 	JobLike bool
-	// Raw gives the value at a path of the object, as it was read; nil and no
-	// error where there is none. Without Raw what stands in a container of
-	// ours cannot be compared, and it is replaced as a whole.
-	Raw func(field.Path) (field.Value, error)
+	// Source is the template as it was read, nil if that is not known. Then
+	// fields that the planner does not know are not seen, and a container of
+	// ours that needs a change is replaced as a whole.
+	Source *Source
+}
+
+// A Source is the metadata and the spec of a template as they were read, with
+// the fields that [PodTemplate] does not have; nil if there are none.
+type Source struct{ Metadata, Spec field.Map }
+
+// MetadataPath returns the path of the metadata from which the pods get their
+// labels and annotations; nil if that is not known.
+func (in *Input) MetadataPath() field.Path {
+	switch {
+	case in.Shape.WorkloadMetadata:
+		return field.NewPath("metadata")
+	case in.Shape.BareSpec:
+		return nil
+	}
+	return in.Path.Key("metadata")
+}
+
+// SpecPath returns the path of the pod spec.
+func (in *Input) SpecPath() field.Path {
+	if in.Shape.BareSpec {
+		return in.Path
+	}
+	return in.Path.Key("spec")
 }
 
 // A Shape says how the pod template of a kind differs from a Pod, and what the

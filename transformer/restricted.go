@@ -41,7 +41,7 @@ func (w *work) declaration() field.Map {
 // restrictedContext gives the securityContext with which one more container
 // satisfies "restricted"; nil where the pod, without what is ours, does not.
 func (w *work) restrictedContext() field.Map {
-	pod := w.rawMap(w.spec.Key("securityContext"))
+	pod := w.sourceMap(w.spec.Key("securityContext"))
 	podRoot, hasRoot := pod.Get("runAsNonRoot")
 	podSeccomp, hasSeccomp := pod.Get("seccompProfile")
 	if hasRoot && podRoot != true || hasSeccomp && !restrictedSeccomp(podSeccomp) {
@@ -52,7 +52,7 @@ func (w *work) restrictedContext() field.Map {
 		if w.isOurs(at) {
 			return
 		}
-		c := w.rawMap(w.containerPath(at).Key("securityContext"))
+		c := w.sourceMap(w.containerPath(at).Key("securityContext"))
 		escalation, _ := c.Get("allowPrivilegeEscalation")
 		capabilities, _ := c.Get("capabilities")
 		seccomp, ownSeccomp := c.Get("seccompProfile")
@@ -72,11 +72,8 @@ func (w *work) restrictedContext() field.Map {
 
 // ownUsers tells whether the pod has a user namespace of its own.
 func (w *work) ownUsers() bool {
-	if w.in.Raw == nil {
-		return false
-	}
-	hostUsers, err := w.in.Raw(w.spec.Key("hostUsers"))
-	return err == nil && hostUsers == false
+	hostUsers, _ := w.source(w.spec.Key("hostUsers"))
+	return hostUsers == false
 }
 
 func restrictedSeccomp(v field.Value) bool {

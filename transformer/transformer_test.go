@@ -111,11 +111,6 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 		in := transformer.Input{
 			Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: m, NamespaceName: m.Namespace, Namespace: ns,
 			Path: refs[0].Path, JobLike: refs[0].JobLike, Shape: refs[0].Shape,
-			Raw: func(p field.Path) (field.Value, error) {
-				var v any
-				_, err := o.Decode(p, &v)
-				return v, err
-			},
 		}
 		var into any = &in.Template
 		if in.Shape.BareSpec {
@@ -127,6 +122,16 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 		if in.Shape.WorkloadMetadata {
 			in.Template.Metadata = m
 		}
+		var metadata, spec any
+		if _, err := o.Decode(in.SpecPath(), &spec); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Decode(in.MetadataPath(), &metadata); err != nil {
+			t.Fatal(err)
+		}
+		in.Source = &transformer.Source{}
+		in.Source.Metadata, _ = metadata.(field.Map)
+		in.Source.Spec, _ = spec.(field.Map)
 		r.Plan = do(p, in)
 		if again := do(p, in); !cmp.Equal(again, r.Plan) {
 			t.Errorf("equal inputs give plans that differ:\n%s", cmp.Diff(r.Plan, again))

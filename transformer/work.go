@@ -25,16 +25,7 @@ type work struct {
 // newWork reads the template: its holders first, then its slots with their
 // originals.
 func newWork(p *Planner, in *Input) *work {
-	w := &work{p: p, in: in, spec: in.Path, edits: make([]field.Edit, 0, 8)}
-	switch {
-	case in.Shape.WorkloadMetadata:
-		w.metadata = field.NewPath("metadata")
-	case !in.Shape.BareSpec:
-		w.metadata = in.Path.Key("metadata")
-	}
-	if !in.Shape.BareSpec {
-		w.spec = in.Path.Key("spec")
-	}
+	w := &work{p: p, in: in, metadata: in.MetadataPath(), spec: in.SpecPath(), edits: make([]field.Edit, 0, 8)}
 	spec := &in.Template.Spec
 	w.findHolders()
 	names := w.containerNames()
@@ -62,16 +53,43 @@ func (w *work) containerPath(at place) field.Path {
 	return w.spec.Item(at.list(), at.index)
 }
 
-// rawMap gives the mapping at a path as it was read; nil where it is none or
-// cannot be known.
-func (w *work) rawMap(path field.Path) field.Map {
-	if w.in.Raw == nil {
-		return nil
+// source returns the value of a field of the template's metadata or spec as it
+// was read, and whether it is there.
+func (w *work) source(path field.Path) (v field.Value, found bool) {
+	switch {
+	case w.in.Source == nil:
+		return nil, false
+	case hasPrefix(path, w.spec):
+		v, found, path = w.in.Source.Spec, w.in.Source.Spec != nil, path[len(w.spec):]
+	case w.metadata != nil && hasPrefix(path, w.metadata):
+		v, found, path = w.in.Source.Metadata, w.in.Source.Metadata != nil, path[len(w.metadata):]
 	}
-	v, err := w.in.Raw(path)
-	if err != nil {
-		return nil
+	for _, step := range path {
+		found = false
+		switch x := v.(type) {
+		case field.Map:
+			if !step.IsIndex {
+				v, found = x.Get(step.Key)
+			}
+		case field.List:
+			if step.IsIndex && int(step.Index) < len(x) {
+				v, found = x[step.Index], true
+			}
+		}
+		if !found {
+			return nil, false
+		}
 	}
+	return v, found
+}
+
+func hasPrefix(path, prefix field.Path) bool {
+	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
+}
+
+// sourceMap returns the mapping at a path; nil if there is none.
+func (w *work) sourceMap(path field.Path) field.Map {
+	v, _ := w.source(path)
 	m, _ := v.(field.Map)
 	return m
 }

@@ -436,13 +436,13 @@ func (t *tree) any(n int32) field.Value {
 	v := &t.nodes[n]
 	switch v.kind {
 	case mapping:
-		m := field.Map{}
+		m := make(field.Map, 0, t.length(n))
 		for c := v.child; c != 0; c = t.nodes[c].next {
 			m = append(m, field.Entry{Key: t.keyOf(c), Value: t.any(c)})
 		}
 		return m
 	case sequence:
-		l := field.List{}
+		l := make(field.List, 0, t.length(n))
 		for c := v.child; c != 0; c = t.nodes[c].next {
 			l = append(l, t.any(c))
 		}

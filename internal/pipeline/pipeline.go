@@ -203,11 +203,6 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,
 		NamespaceName: owner.Namespace, Namespace: r.namespaces[owner.Namespace],
 		Path: ref.Path, JobLike: ref.JobLike, Shape: ref.Shape,
-		Raw: func(p field.Path) (field.Value, error) {
-			var v any
-			_, err := o.Decode(p, &v)
-			return v, err
-		},
 	}
 	var into any = &in.Template
 	if ref.Shape.BareSpec {
@@ -219,6 +214,11 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 	if ref.Shape.WorkloadMetadata {
 		in.Template.Metadata = *owner
 	}
+	source, err := readSource(o, &in)
+	if err != nil {
+		return report.Template{}, transformer.Plan{}, err
+	}
+	in.Source = source
 	var plan transformer.Plan
 	if r.mode == Restore {
 		plan = r.planner.Restore(in)
@@ -234,6 +234,19 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 		t.Probes = append(t.Probes, probe)
 	}
 	return t, plan, nil
+}
+
+// readSource reads the metadata and the spec of a template as they stand.
+func readSource(o *manifest.Object, in *transformer.Input) (*transformer.Source, error) {
+	var metadata, spec any
+	_, err := o.Decode(in.SpecPath(), &spec)
+	if path := in.MetadataPath(); path != nil && err == nil {
+		_, err = o.Decode(path, &metadata)
+	}
+	s := &transformer.Source{}
+	s.Metadata, _ = metadata.(field.Map)
+	s.Spec, _ = spec.(field.Map)
+	return s, err
 }
 
 // refer names the object: its file is the one that kpt or kustomize note on
