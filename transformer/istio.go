@@ -73,8 +73,15 @@ func (istio) args(o *Options) field.List {
 
 func (istio) proxyID() int64 { return 1337 }
 
-// limit: there is a form for whatever the kubelet dials.
-func (istio) limit(*work, []*slot) {}
+// limit: probe-proxy makes whatever the kubelet dials; Istio's agent knows
+// neither grpc.mode nor httpGet.protocol.
+func (istio) limit(w *work, slots []*slot) {
+	for _, s := range slots {
+		if w.mesh.answerer.who == AnsweredByIstioProxy && s.newerThanProxies() != "" {
+			w.leaveToProbeProxy(s, istioProxyName)
+		}
+	}
+}
 
 func joinPorts(ports []int) string {
 	words := make([]string, len(ports))

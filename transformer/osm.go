@@ -166,6 +166,8 @@ func (osm) limit(w *work, slots []*slot) {
 				what, cure = "hook", "an exec hook works"
 			}
 			w.leave(s, "osm-no-form", s.path.Key(kind), "Open Service Mesh rewrites no %s, so this one fails under strict mTLS; %s, and so does the port in the annotation `%s`", what, cure, osmExcludePorts)
+		case w.mesh.answerer.who == AnsweredByEnvoy && s.newerThanProxies() != "":
+			w.leaveToProbeProxy(s, "Envoy")
 		case !s.isTLS():
 		case first[s.name] == nil:
 			first[s.name] = s
@@ -201,6 +203,7 @@ func (osm) assign(slots []*slot, _ answerer) []*Handler {
 			h.Port = port
 		default:
 			h = *s.original.HTTPGet
+			h.Protocol = ""
 			path := prober.OSMKey(s.name, "")
 			if plain[s.name] > 1 {
 				path = prober.OSMKey(s.name, s.container.Name)

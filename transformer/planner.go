@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,10 +109,11 @@ func (w *work) judge() {
 		switch {
 		case w.in.Shape.ProbesMadeBy != "" && !w.dangles(s):
 			s.reason, concerned = off.Reason, true
-		case !ok:
-			w.leave(s, "not-one-handler", s.path, "must have exactly one handler (exec, httpGet, tcpSocket, grpc, and for hooks sleep), and has %s", s.original)
 		case kind == kindExec || kind == kindSleep:
 			s.reason = "no-network"
+		case w.hasUnknown(s):
+		case !ok:
+			w.leave(s, "not-one-handler", s.path, "must have exactly one handler (exec, httpGet, tcpSocket, grpc, and for hooks sleep), and has %s", s.original)
 		case w.p.dialect.isProxy(s.container):
 			s.reason = "proxy-container"
 		case w.dangles(s):
@@ -177,6 +179,10 @@ func (w *work) judgeEndpoint(s *slot, kind string) {
 			w.leave(s, "scheme-invalid", path.Key("scheme"), "%q must be HTTP or HTTPS", scheme)
 			return
 		}
+	}
+	if s.timeout < 0 || s.timeout > math.MaxInt32 {
+		w.leave(s, "timeout-invalid", s.path.Key("timeoutSeconds"), "%d must be a number of seconds from 1 to %d", s.timeout, math.MaxInt32)
+		return
 	}
 	n, err := resolve(port, s.container)
 	if err != nil {

@@ -113,6 +113,7 @@ type HTTPGet struct {
 	Host        string            `json:"host"`
 	Scheme      *string           `json:"scheme"`
 	HTTPHeaders []HTTPHeader      `json:"httpHeaders"`
+	Protocol    string            `json:"protocol"`
 }
 
 // An HTTPHeader is one header of an HTTPGet.
@@ -131,4 +132,5 @@ type TCPSocket struct {
 type GRPC struct {
 	Port    field.IntOrString `json:"port"`
 	Service *string           `json:"service"`
+	Mode    string            `json:"mode"`
 }

@@ -85,7 +85,7 @@ func slotsOf(at place, c *Container, path field.Path) []*slot {
 			continue
 		}
 		timeout := 1
-		if t := s.probe.TimeoutSeconds; t != nil && *t > 0 {
+		if t := s.probe.TimeoutSeconds; t != nil && *t != 0 {
 			timeout = int(*t)
 		}
 		slots = append(slots, &slot{at: at, container: c, name: s.name, path: path.Key(s.key), timeout: timeout, current: &s.probe.Handler})
@@ -247,7 +247,7 @@ func (s *slot) prober() *prober.Prober {
 	port := prober.Port(s.port)
 	switch o := s.original; {
 	case o.HTTPGet != nil:
-		p.HTTPGet = &prober.HTTPGet{Path: text(o.HTTPGet.Path), Port: port, Scheme: text(o.HTTPGet.Scheme)}
+		p.HTTPGet = &prober.HTTPGet{Path: text(o.HTTPGet.Path), Port: port, Scheme: text(o.HTTPGet.Scheme), Protocol: o.HTTPGet.Protocol}
 		if p.HTTPGet.Path == "" {
 			p.HTTPGet.Path = "/"
 		}
@@ -258,7 +258,7 @@ func (s *slot) prober() *prober.Prober {
 		p.TCPSocket = &prober.TCPSocket{Port: port}
 	default:
 		service := text(o.GRPC.Service)
-		p.GRPC = &prober.GRPC{Port: port, Service: &service}
+		p.GRPC = &prober.GRPC{Port: port, Service: &service, Mode: o.GRPC.Mode}
 	}
 	return p
 }
@@ -306,11 +306,14 @@ func handlerOf(p *prober.Prober, rewritten *HTTPGet) *Handler {
 		if p.HTTPGet.Scheme == "HTTPS" {
 			h.Scheme = &p.HTTPGet.Scheme
 		}
+		if p.HTTPGet.Protocol != "" {
+			h.Protocol = p.HTTPGet.Protocol
+		}
 		return &Handler{HTTPGet: &h}
 	case p.TCPSocket != nil:
 		return &Handler{TCPSocket: &TCPSocket{Port: port(p.TCPSocket.Port), Host: p.TCPSocket.Host}}
 	default:
-		return &Handler{GRPC: &GRPC{Port: port(p.GRPC.Port), Service: p.GRPC.Service}}
+		return &Handler{GRPC: &GRPC{Port: port(p.GRPC.Port), Service: p.GRPC.Service, Mode: p.GRPC.Mode}}
 	}
 }
 
@@ -329,6 +332,9 @@ func (h *Handler) value() field.Value {
 		if s := text(h.GRPC.Service); s != "" {
 			m = append(m, field.Entry{Key: "service", Value: s})
 		}
+		if h.GRPC.Mode != "" {
+			m = append(m, field.Entry{Key: "mode", Value: h.GRPC.Mode})
+		}
 		return m
 	default:
 		m := field.Map{{Key: "path", Value: text(h.HTTPGet.Path)}, {Key: "port", Value: h.HTTPGet.Port.Value()}}
@@ -337,6 +343,9 @@ func (h *Handler) value() field.Value {
 		}
 		if len(h.HTTPGet.HTTPHeaders) > 0 {
 			m = append(m, field.Entry{Key: "httpHeaders", Value: headerList(h.HTTPGet.HTTPHeaders)})
+		}
+		if h.HTTPGet.Protocol != "" {
+			m = append(m, field.Entry{Key: "protocol", Value: h.HTTPGet.Protocol})
 		}
 		return m
 	}
@@ -389,6 +398,13 @@ func handlerEdits(path field.Path, have, want *Handler) []field.Edit {
 	}
 	if w.Scheme != nil && (h.Scheme == nil || *h.Scheme != *w.Scheme) {
 		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "scheme"), Value: *w.Scheme})
+	}
+	switch {
+	case h.Protocol == w.Protocol:
+	case w.Protocol == "":
+		edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, "protocol")})
+	default:
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "protocol"), Value: w.Protocol})
 	}
 	switch {
 	case slices.Equal(h.HTTPHeaders, w.HTTPHeaders):

@@ -208,6 +208,55 @@ func TestEveryHandlerOfTheAPIIsKnown(t *testing.T) {
 	}
 }
 
+// TestEveryFieldOfTheAPIsHandlersIsKnown: a handler with a field that the
+// planner does not know is left alone, so the planner must know all that the
+// API has.
+func TestEveryFieldOfTheAPIsHandlersIsKnown(t *testing.T) {
+	planner, err := transformer.New(transformer.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, c := range []struct {
+		field string // under which a value of the type is
+		typ   reflect.Type
+		wrap  func(field.Map) field.Map
+	}{
+		{"", reflect.TypeFor[corev1.Probe](), func(m field.Map) field.Map { return m }},
+		{"httpGet", reflect.TypeFor[corev1.HTTPGetAction](), nil},
+		{"tcpSocket", reflect.TypeFor[corev1.TCPSocketAction](), nil},
+		{"grpc", reflect.TypeFor[corev1.GRPCAction](), nil},
+		{"httpHeaders", reflect.TypeFor[corev1.HTTPHeader](), func(m field.Map) field.Map {
+			return field.Map{{Key: "httpGet", Value: field.Map{{Key: "httpHeaders", Value: field.List{m}}}}}
+		}},
+	} {
+		wrap := c.wrap
+		if wrap == nil {
+			wrap = func(m field.Map) field.Map { return field.Map{{Key: c.field, Value: m}} }
+		}
+		names := []string{"novel"}
+		for name := range jsonFields(c.typ) {
+			names = append(names, name)
+		}
+		for _, name := range names {
+			container := field.Map{{Key: "name", Value: "app"}, {Key: "livenessProbe", Value: wrap(field.Map{{Key: name, Value: ""}})}}
+			plan := planner.Plan(transformer.Input{
+				Kind: "Deployment", APIVersion: "apps/v1", Path: field.NewPath("spec", "template"),
+				Template: transformer.PodTemplate{Spec: transformer.PodSpec{Containers: []transformer.Container{{
+					Name:          "app",
+					LivenessProbe: &transformer.Probe{Handler: transformer.Handler{HTTPGet: &transformer.HTTPGet{Port: field.IntOrString{Int: 80}}}},
+				}}}},
+				Source: &transformer.Source{Spec: field.Map{{Key: "containers", Value: field.List{container}}}},
+			})
+			if known := plan.Probes[0].Reason != "handler-unknown"; known != (name != "novel") {
+				t.Errorf("%v: known is %v for the field %q", c.typ, known, name)
+			}
+			compared++
+		}
+	}
+	t.Logf("%d fields compared", compared)
+}
+
 func TestTheWireFormatIsIstiosByteForByte(t *testing.T) {
 	compared := 0
 	for seed := range workloads() {

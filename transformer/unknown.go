@@ -1,0 +1,97 @@
+package transformer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// headersField is the list of headers in an httpGet.
+const headersField = "httpHeaders"
+
+// handlerFields are the fields of each handler that the planner carries over
+// or keeps, and under the key "" those of the probe or hook around it. A
+// handler with any other field is never rewritten: the answerer would not make
+// the request that the kubelet would have made.
+var handlerFields = map[string][]string{
+	"": {
+		kindExec, kindHTTPGet, kindTCPSocket, kindGRPC, kindSleep,
+		"initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold", "terminationGracePeriodSeconds",
+	},
+	kindHTTPGet:   {"path", "port", "host", "scheme", headersField, "protocol"},
+	kindTCPSocket: {"port", "host"},
+	kindGRPC:      {"port", "service", "mode"},
+	headersField:  {"name", "value"},
+}
+
+// hasUnknown leaves a probe or hook alone, and returns true, if it has a field
+// or a value that the planner does not know.
+func (w *work) hasUnknown(s *slot) bool {
+	source := w.sourceMap(s.path)
+	path, known := unknownField(s.path, source, "")
+	for _, kind := range []string{kindHTTPGet, kindTCPSocket, kindGRPC} {
+		if handler, _ := source.Get(kind); path == nil {
+			path, known = unknownField(s.path.Key(kind), handler, kind)
+		}
+	}
+	if path != nil {
+		w.leave(s, "handler-unknown", path, "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
+		return true
+	}
+	const allowed = "%q must be %s or %s"
+	grpc, http := s.original.GRPC, s.original.HTTPGet
+	switch {
+	case grpc != nil && grpc.Mode != "" && grpc.Mode != prober.GRPCPlaintext && grpc.Mode != prober.GRPCTLS:
+		w.leave(s, "handler-unknown", s.path.Key(kindGRPC, "mode"), allowed, grpc.Mode, prober.GRPCPlaintext, prober.GRPCTLS)
+	case http != nil && http.Protocol != "" && http.Protocol != prober.HTTP1 && http.Protocol != prober.HTTP2:
+		w.leave(s, "handler-unknown", s.path.Key(kindHTTPGet, "protocol"), allowed, http.Protocol, prober.HTTP1, prober.HTTP2)
+	case http != nil && http.Protocol == prober.HTTP2 && text(http.Scheme) == "HTTPS":
+		w.leave(s, "handler-unknown", s.path.Key(kindHTTPGet, "protocol"), "%q needs the scheme HTTP, and the API server refuses it with HTTPS", prober.HTTP2)
+	default:
+		return false
+	}
+	return true
+}
+
+// unknownField returns the path of the first field that is not in
+// handlerFields under key, and the fields that are; nil if all are known. A
+// null field counts as absent.
+func unknownField(path field.Path, v field.Value, key string) (field.Path, []string) {
+	m, _ := v.(field.Map)
+	for _, e := range m {
+		if e.Value != nil && !slices.Contains(handlerFields[key], e.Key) {
+			return path.Key(e.Key), handlerFields[key]
+		}
+		headers, _ := e.Value.(field.List)
+		for i, header := range headers {
+			if e.Key != headersField {
+				break
+			}
+			if p, known := unknownField(path.Key(e.Key).Index(i), header, headersField); p != nil {
+				return p, known
+			}
+		}
+	}
+	return nil, nil
+}
+
+// newerThanProxies returns the field by which a probe asks for what the
+// proxies of the meshes cannot make; "" if there is none. The kubelet ignores
+// httpGet.protocol in hooks.
+func (s *slot) newerThanProxies() string {
+	switch o := s.original; {
+	case o.GRPC != nil && o.GRPC.Mode == prober.GRPCTLS:
+		return "grpc.mode"
+	case o.HTTPGet != nil && o.HTTPGet.Protocol == prober.HTTP2 && !s.name.IsHook():
+		return "httpGet.protocol"
+	}
+	return ""
+}
+
+// leaveToProbeProxy leaves a probe alone that only probe-proxy can make.
+func (w *work) leaveToProbeProxy(s *slot, proxy string) {
+	kind, _ := s.original.kind()
+	w.leave(s, "proxy-cannot-answer", s.path.Key(kind), "has `%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: probe-proxy`)", s.newerThanProxies(), proxy)
+}

@@ -1,0 +1,105 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// TestFieldsOfNewerKubernetesGoThereAndBack: they are carried in the env var,
+// and the rewritten request does not have them.
+func TestFieldsOfNewerKubernetesGoThereAndBack(t *testing.T) {
+	yaml := pod("", app(`
+livenessProbe:
+  grpc:
+    port: 8001
+    mode: TLS
+readinessProbe:
+  httpGet:
+    path: /ready
+    port: 8002
+    protocol: HTTP2
+startupProbe:
+  grpc:
+    port: 8003
+    service: a.B
+    mode: Plaintext
+lifecycle:
+  preStop:
+    httpGet:
+      path: /stop
+      port: 8004
+      protocol: HTTP2
+`))
+	r := plan(t, yaml)
+	const want = `{"/app-health/app/livez":{"grpc":{"port":8001,"service":"","mode":"TLS"},"timeoutSeconds":1},` +
+		`"/app-health/app/readyz":{"httpGet":{"path":"/ready","port":8002,"scheme":"HTTP","protocol":"HTTP2"},"timeoutSeconds":1},` +
+		`"/app-health/app/startupz":{"grpc":{"port":8003,"service":"a.B","mode":"Plaintext"},"timeoutSeconds":1},` +
+		`"/app-lifecycle/app/prestopz":{"httpGet":{"path":"/stop","port":8004,"scheme":"HTTP","protocol":"HTTP2"}}}`
+	if r.env() != want {
+		t.Errorf("env %s\nwant %s", r.env(), want)
+	}
+	if strings.Contains(r.text, "protocol:") || strings.Contains(r.text, "mode:") {
+		t.Errorf("a rewritten request asks for more than HTTP:\n%s", r.text)
+	}
+	wantText(t, restore(t, r.text), yaml)
+	if again := plan(t, r.text); len(again.Edits)+len(again.Findings) != 0 {
+		t.Errorf("again: %v %v", again.Edits, again.Findings)
+	}
+	// The proxies of the meshes make neither; the kubelet itself ignores the
+	// protocol of a hook.
+	for name, c := range map[string]struct {
+		opts []option
+		left []string
+	}{
+		"istio-proxy": {[]option{answeredBy("istio-proxy")}, []string{"readinessProbe", "livenessProbe"}},
+		"envoy":       {[]option{asOSM, answeredBy("envoy")}, []string{"readinessProbe"}},
+	} {
+		got := plan(t, r.text, c.opts...)
+		var left []string
+		for _, v := range got.Probes {
+			if v.Reason == "proxy-cannot-answer" {
+				left = append(left, v.Field[len(v.Field)-1].Key)
+			}
+		}
+		if strings.Join(left, " ") != strings.Join(c.left, " ") {
+			t.Errorf("%s: left alone are %v, want %v", name, left, c.left)
+		}
+		wantText(t, restore(t, got.text, c.opts...), yaml)
+	}
+}
+
+// TestAHandlerWithWhatWeDoNotKnowIsLeftAlone: a field at any depth, or a value.
+func TestAHandlerWithWhatWeDoNotKnowIsLeftAlone(t *testing.T) {
+	for _, c := range []struct{ probe, field, reason string }{
+		{"{httpGet: {port: 8001, novel: 1}}", "httpGet.novel", "handler-unknown"},
+		{"{httpGet: {port: 8001, httpHeaders: [{name: A, value: b}, {name: A, valueFrom: {}}]}}", "httpGet.httpHeaders[1].valueFrom", "handler-unknown"},
+		{"{tcpSocket: {port: 8001, novel: {}}}", "tcpSocket.novel", "handler-unknown"},
+		{"{grpc: {port: 8001, novel: x}}", "grpc.novel", "handler-unknown"},
+		{"{udpSocket: {port: 8001}}", "udpSocket", "handler-unknown"},
+		{"{httpGet: {port: 8001}, novel: {}}", "novel", "handler-unknown"},
+		{"{grpc: {port: 8001, mode: QUIC}}", "grpc.mode", "handler-unknown"},
+		{"{httpGet: {port: 8001, protocol: HTTP3}}", "httpGet.protocol", "handler-unknown"},
+		{"{httpGet: {port: 8001, scheme: HTTPS, protocol: HTTP2}}", "httpGet.protocol", "handler-unknown"},
+		{"{httpGet: {port: 8001}, timeoutSeconds: 2147483648}", "timeoutSeconds", "timeout-invalid"},
+		{"{httpGet: {port: 8001}, timeoutSeconds: -1}", "timeoutSeconds", "timeout-invalid"},
+	} {
+		yaml := pod("", app("livenessProbe: "+c.probe))
+		r := plan(t, yaml)
+		if f := wantReason(t, r, c.reason); f.Field.String() != tmpl+"livenessProbe."+c.field || f.Severity != transformer.Warning {
+			t.Errorf("%s: %s at %s", c.probe, f.Severity, f.Field)
+		}
+		if len(r.Edits) > 0 || r.Probes[0].State != transformer.LeftAlone {
+			t.Errorf("%s: %v %+v", c.probe, r.Edits, r.Probes[0])
+		}
+	}
+	for _, known := range []string{
+		"{httpGet: {port: 8001, novel: null, httpHeaders: [{name: A, value: b}], scheme: HTTP, path: /, host: null, protocol: HTTP1}}",
+		"{tcpSocket: {port: 8001}, udpSocket: null, initialDelaySeconds: 1, timeoutSeconds: 0, periodSeconds: 1, successThreshold: 1, failureThreshold: 1, terminationGracePeriodSeconds: 1}",
+	} {
+		if r := plan(t, pod("", app("livenessProbe: "+known))); r.Probes[0].State != transformer.WouldRewrite {
+			t.Errorf("%s: %+v", known, r.Probes[0])
+		}
+	}
+}
