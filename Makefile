@@ -30,12 +30,15 @@ build: bin/rewrite-probes $(if $(wildcard cmd/probe-proxy/*.go),bin/probe-proxy)
 # Go knows best what is out of date.
 .PHONY: bin/rewrite-probes bin/probe-proxy
 bin/rewrite-probes:
+	@echo "building $@" >&2
 	@$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/rewrite-probes
 bin/probe-proxy:
+	@echo "building $@" >&2
 	@$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/probe-proxy
 
 bin/kustomize: tools/go.mod tools/go.sum
-	$(GO) -C tools build -o ../$@ sigs.k8s.io/kustomize/kustomize/v5
+	@echo "building $@, once: this takes some minutes on a small machine" >&2
+	$(GO) -C tools build -v -o ../$@ sigs.k8s.io/kustomize/kustomize/v5
 	@touch $@
 bin/staticcheck: tools/go.mod tools/go.sum
 	$(GO) -C tools build -o ../$@ honnef.co/go/tools/cmd/staticcheck
@@ -46,10 +49,15 @@ test: bin/kustomize ## run the tests of what is shipped
 	$(GO) test ./...
 
 .PHONY: example
-example: bin/rewrite-probes bin/kustomize ## render kustomization-example with the function, and explain
-	@bin/kustomize build --enable-alpha-plugins --enable-exec $(EXAMPLE)
-	@printf '\nWhat was done, and why (rewrite-probes explain):\n\n'
-	@bin/kustomize build $(EXAMPLE)/overlay | bin/rewrite-probes explain -
+example: bin/rewrite-probes bin/kustomize ## render kustomization-example with the function, show what it changes, and why
+	@bin/kustomize build $(EXAMPLE)/overlay >bin/example-before.yaml
+	@printf 'rendering %s through kustomize with the function\n' $(EXAMPLE)
+	@bin/kustomize build --enable-alpha-plugins --enable-exec $(EXAMPLE) >bin/example.yaml
+	@diff -u --label before bin/example-before.yaml --label after bin/example.yaml >bin/example.diff || [ $$? = 1 ]
+	@printf '\nWhat the function changed, the first workload of bin/example.diff (all of it: bin/example.yaml):\n\n'
+	@awk '/^@@/ && NR > 60 { exit } 1' bin/example.diff
+	@printf '\nWhat became of every probe, and why (rewrite-probes explain):\n\n'
+	@bin/rewrite-probes explain --config $(EXAMPLE)/rewrite-probes.yaml bin/example-before.yaml
 
 .PHONY: example-pipe
 example-pipe: bin/rewrite-probes bin/kustomize ## the same by `kustomize build | rewrite-probes -`
