@@ -52,20 +52,20 @@ func randomEdit(r *rand.Rand, t *tree) field.Edit {
 	n := int32(1)
 	for {
 		v := &t.nodes[n]
-		var kids []int32
+		var children []int32
 		for c := v.child; c != 0; c = t.nodes[c].next {
-			kids = append(kids, c)
+			children = append(children, c)
 		}
-		if v.kind == scalar || len(kids) == 0 || r.IntN(5) == 0 {
+		if v.kind == scalar || len(children) == 0 || r.IntN(5) == 0 {
 			break
 		}
-		i := r.IntN(len(kids))
+		i := r.IntN(len(children))
 		if v.kind == sequence {
 			p = p.Index(i)
 		} else {
-			p = p.Key(string(t.keyBytes(kids[i])))
+			p = p.Key(string(t.keyBytes(children[i])))
 		}
-		n = kids[i]
+		n = children[i]
 	}
 	before := ""
 	if c := t.nodes[n].child; c != 0 && t.nodes[n].kind == mapping && r.IntN(2) == 0 {
@@ -162,7 +162,7 @@ func FuzzApply(f *testing.F) {
 			}
 			edits = append(edits, e)
 		}
-		root, err := overlay(tr, edits, &overs{})
+		root, err := overlay(tr, edits, &editArena{})
 		if err != nil {
 			return
 		}

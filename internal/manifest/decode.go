@@ -33,7 +33,7 @@ func (d *decoder) errorf(n int32, format string, args ...any) error {
 }
 
 // under says of an error below a node by which steps it was reached.
-func under(err error, steps ...field.Step) error {
+func withPath(err error, steps ...field.Step) error {
 	if e, ok := err.(*decodeError); ok {
 		e.path = append(slices.Clone(field.Path(steps)), e.path...)
 	}
@@ -58,14 +58,14 @@ func (d *decoder) find(path field.Path) (int32, error) {
 			want = sequence
 		}
 		if v.kind != want {
-			return 0, under(d.wrong(n, kindNames[want]), path[:i]...)
+			return 0, withPath(d.typeError(n, kindNames[want]), path[:i]...)
 		}
 		c := int32(0)
 		if st.IsIndex {
 			c = d.t.item(n, int(st.Index))
 		} else {
-			if err := d.noDuplicate(n, st.Key); err != nil {
-				return 0, under(err, path[:i]...)
+			if err := d.checkDuplicateKey(n, st.Key); err != nil {
+				return 0, withPath(err, path[:i]...)
 			}
 			c = d.t.get(n, st.Key)
 		}
@@ -77,7 +77,7 @@ func (d *decoder) find(path field.Path) (int32, error) {
 	return n, nil
 }
 
-func (d *decoder) noDuplicate(n int32, key string) error {
+func (d *decoder) checkDuplicateKey(n int32, key string) error {
 	first := int32(0)
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		if string(d.t.keyBytes(c)) != key {
@@ -92,13 +92,13 @@ func (d *decoder) noDuplicate(n int32, key string) error {
 }
 
 func (d *decoder) duplicate(c int32, key string) error {
-	return under(d.errorf(c, "key %q must stand only once in its mapping, and is here again", key), keyStep(key))
+	return withPath(d.errorf(c, "key %q must stand only once in its mapping, and is here again", key), keyStep(key))
 }
 
 var kindNames = map[kind]string{mapping: "a mapping", sequence: "a list", scalar: "a single value"}
 
 // wrong says that the node must be something else.
-func (d *decoder) wrong(n int32, want string) error {
+func (d *decoder) typeError(n int32, want string) error {
 	return d.errorf(n, "must be %s, not %s", want, d.t.describe(n))
 }
 
@@ -123,19 +123,19 @@ func (t *tree) describe(n int32) string {
 }
 
 // A plan says how a struct type is decoded.
-type plan struct {
-	fields []planField
+type structFields struct {
+	fields []structField
 }
 
-type planField struct {
-	name  string // in json
-	index []int  // as FieldByIndex takes it
-	plan  *plan  // of the struct that the field is, points to or lists; else nil
+type structField struct {
+	name  string        // in json
+	index []int         // as FieldByIndex takes it
+	inner *structFields // of the struct that the field is, points to or lists; else nil
 }
 
 // field finds a field; one after the other is the fastest way to, since there
 // are few, and most names differ in their length.
-func (p *plan) field(name string) *planField {
+func (p *structFields) field(name string) *structField {
 	for i := range p.fields {
 		if p.fields[i].name == name {
 			return &p.fields[i]
@@ -144,7 +144,7 @@ func (p *plan) field(name string) *planField {
 	return nil
 }
 
-func (p *plan) names() string {
+func (p *structFields) names() string {
 	names := make([]string, len(p.fields))
 	for i, f := range p.fields {
 		names[i] = f.name
@@ -153,30 +153,30 @@ func (p *plan) names() string {
 	return strings.Join(names, ", ")
 }
 
-var plans sync.Map // of reflect.Type to *plan
+var fieldsByType sync.Map // of reflect.Type to *structFields
 
-func planOf(typ reflect.Type) *plan {
-	if p, ok := plans.Load(typ); ok {
-		return p.(*plan)
+func fieldsOf(typ reflect.Type) *structFields {
+	if p, ok := fieldsByType.Load(typ); ok {
+		return p.(*structFields)
 	}
-	p := &plan{}
+	p := &structFields{}
 	p.addFields(typ, nil)
-	plans.Store(typ, p)
+	fieldsByType.Store(typ, p)
 	return p
 }
 
 // planWithin gives the plan of the struct that a type is, points to or lists.
-func planWithin(typ reflect.Type) *plan {
+func fieldsWithin(typ reflect.Type) *structFields {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
 		typ = typ.Elem()
 	}
 	if typ.Kind() != reflect.Struct || typ == intOrString || typ == mapType.Elem() || typ == stringsType.Elem() {
 		return nil
 	}
-	return planOf(typ)
+	return fieldsOf(typ)
 }
 
-func (p *plan) addFields(typ reflect.Type, prefix []int) {
+func (p *structFields) addFields(typ reflect.Type, prefix []int) {
 	for i := range typ.NumField() {
 		f := typ.Field(i)
 		index := append(slices.Clone(prefix), i)
@@ -186,9 +186,9 @@ func (p *plan) addFields(typ reflect.Type, prefix []int) {
 			p.addFields(f.Type, index)
 		case !f.IsExported() || name == "-":
 		case name == "":
-			p.fields = append(p.fields, planField{f.Name, index, planWithin(f.Type)})
+			p.fields = append(p.fields, structField{f.Name, index, fieldsWithin(f.Type)})
 		default:
-			p.fields = append(p.fields, planField{name, index, planWithin(f.Type)})
+			p.fields = append(p.fields, structField{name, index, fieldsWithin(f.Type)})
 		}
 	}
 }
@@ -200,13 +200,13 @@ var (
 )
 
 // decode reads the node into v; p is the plan of the struct within its type.
-func (d *decoder) decode(n int32, v reflect.Value, p *plan) error {
+func (d *decoder) decode(n int32, v reflect.Value, p *structFields) error {
 	if v.Kind() == reflect.String && d.t.nodes[n].kind == scalar && !d.t.isNull(n) {
 		return d.scalar(n, v)
 	}
 	if v.Kind() == reflect.Interface {
 		if x := d.t.any(n); x != nil {
-			if err := d.noDuplicates(n); err != nil {
+			if err := d.checkDuplicatesBelow(n); err != nil {
 				return err
 			}
 			v.Set(reflect.ValueOf(x))
@@ -243,7 +243,7 @@ func (d *decoder) decode(n int32, v reflect.Value, p *plan) error {
 		return d.slice(n, v, p)
 	}
 	if d.t.nodes[n].kind != scalar {
-		return d.wrong(n, scalarNames[v.Kind()])
+		return d.typeError(n, scalarNames[v.Kind()])
 	}
 	return d.scalar(n, v)
 }
@@ -285,13 +285,13 @@ func (d *decoder) scalar(n int32, v reflect.Value) error {
 			b, ok = oldBool(s)
 		}
 		if !ok {
-			return d.wrong(n, scalarNames[v.Kind()])
+			return d.typeError(n, scalarNames[v.Kind()])
 		}
 		v.SetBool(b)
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		i, ok := wholeNumber(x)
 		if !ok || v.OverflowInt(i) {
-			return d.wrong(n, scalarNames[v.Kind()])
+			return d.typeError(n, scalarNames[v.Kind()])
 		}
 		v.SetInt(i)
 	case reflect.Float64:
@@ -301,7 +301,7 @@ func (d *decoder) scalar(n int32, v reflect.Value) error {
 		case float64:
 			v.SetFloat(x)
 		default:
-			return d.wrong(n, scalarNames[v.Kind()])
+			return d.typeError(n, scalarNames[v.Kind()])
 		}
 	default:
 		panic("manifest: cannot decode into a " + v.Type().String())
@@ -334,14 +334,14 @@ func (d *decoder) intOrString(n int32, v reflect.Value) error {
 			return nil
 		}
 	}
-	return d.wrong(n, "a number or a string")
+	return d.typeError(n, "a number or a string")
 }
 
-func (d *decoder) structure(n int32, v reflect.Value, p *plan) error {
+func (d *decoder) structure(n int32, v reflect.Value, p *structFields) error {
 	if d.t.nodes[n].kind != mapping {
-		return d.wrong(n, "a mapping")
+		return d.typeError(n, "a mapping")
 	}
-	if err := d.unique(n); err != nil {
+	if err := d.checkDuplicateKeys(n); err != nil {
 		return err
 	}
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
@@ -349,12 +349,12 @@ func (d *decoder) structure(n int32, v reflect.Value, p *plan) error {
 		f := p.field(key)
 		if f == nil {
 			if d.strict {
-				return under(d.errorf(c, "unknown field %q: allowed are %s", key, p.names()), keyStep(key))
+				return withPath(d.errorf(c, "unknown field %q: allowed are %s", key, p.names()), keyStep(key))
 			}
 			continue
 		}
-		if err := d.decode(c, v.FieldByIndex(f.index), f.plan); err != nil {
-			return under(err, keyStep(key))
+		if err := d.decode(c, v.FieldByIndex(f.index), f.inner); err != nil {
+			return withPath(err, keyStep(key))
 		}
 	}
 	return nil
@@ -363,9 +363,9 @@ func (d *decoder) structure(n int32, v reflect.Value, p *plan) error {
 // strings reads labels and annotations.
 func (d *decoder) strings(n int32, into *field.Strings) error {
 	if d.t.nodes[n].kind != mapping {
-		return d.wrong(n, "a mapping")
+		return d.typeError(n, "a mapping")
 	}
-	if err := d.unique(n); err != nil {
+	if err := d.checkDuplicateKeys(n); err != nil {
 		return err
 	}
 	m := make(field.Strings, 0, d.t.length(n))
@@ -375,7 +375,7 @@ func (d *decoder) strings(n int32, into *field.Strings) error {
 		if x := &d.t.nodes[c]; x.kind == scalar && (x.style != plain || isText(d.t.str(c))) {
 			value = d.t.str(c)
 		} else if err := d.decode(c, reflect.ValueOf(&value).Elem(), nil); err != nil {
-			return under(err, keyStep(key))
+			return withPath(err, keyStep(key))
 		}
 		m = append(m, field.Pair{Key: key, Value: value})
 	}
@@ -385,18 +385,18 @@ func (d *decoder) strings(n int32, into *field.Strings) error {
 
 func (d *decoder) mapping(n int32, v reflect.Value) error {
 	if d.t.nodes[n].kind != mapping {
-		return d.wrong(n, "a mapping")
+		return d.typeError(n, "a mapping")
 	}
-	if err := d.unique(n); err != nil {
+	if err := d.checkDuplicateKeys(n); err != nil {
 		return err
 	}
 	m := reflect.MakeMap(v.Type())
-	within := planWithin(v.Type().Elem())
+	within := fieldsWithin(v.Type().Elem())
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		key := d.t.keyOf(c)
 		x := reflect.New(v.Type().Elem()).Elem()
 		if err := d.decode(c, x, within); err != nil {
-			return under(err, keyStep(key))
+			return withPath(err, keyStep(key))
 		}
 		m.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), x)
 	}
@@ -407,18 +407,18 @@ func (d *decoder) mapping(n int32, v reflect.Value) error {
 // orderedMap reads a mapping whose keys no type names, nulls included.
 func (d *decoder) orderedMap(n int32, into *field.Map) error {
 	if d.t.nodes[n].kind != mapping {
-		return d.wrong(n, "a mapping")
+		return d.typeError(n, "a mapping")
 	}
-	if err := d.noDuplicates(n); err != nil {
+	if err := d.checkDuplicatesBelow(n); err != nil {
 		return err
 	}
 	*into = d.t.any(n).(field.Map)
 	return nil
 }
 
-func (d *decoder) slice(n int32, v reflect.Value, p *plan) error {
+func (d *decoder) slice(n int32, v reflect.Value, p *structFields) error {
 	if d.t.nodes[n].kind != sequence {
-		return d.wrong(n, "a list")
+		return d.typeError(n, "a list")
 	}
 	count := d.t.length(n)
 	if count == 0 {
@@ -431,7 +431,7 @@ func (d *decoder) slice(n int32, v reflect.Value, p *plan) error {
 	i := 0
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		if err := d.decode(c, v.Index(i), p); err != nil {
-			return under(err, indexStep(i))
+			return withPath(err, indexStep(i))
 		}
 		i++
 	}
@@ -439,19 +439,19 @@ func (d *decoder) slice(n int32, v reflect.Value, p *plan) error {
 }
 
 // noDuplicates checks a value of any type, all the way down.
-func (d *decoder) noDuplicates(n int32) error {
+func (d *decoder) checkDuplicatesBelow(n int32) error {
 	if d.t.nodes[n].kind == mapping {
-		if err := d.unique(n); err != nil {
+		if err := d.checkDuplicateKeys(n); err != nil {
 			return err
 		}
 	}
 	i := 0
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
-		if err := d.noDuplicates(c); err != nil {
+		if err := d.checkDuplicatesBelow(c); err != nil {
 			if d.t.nodes[n].kind == mapping {
-				return under(err, keyStep(d.t.keyOf(c)))
+				return withPath(err, keyStep(d.t.keyOf(c)))
 			}
-			return under(err, indexStep(i))
+			return withPath(err, indexStep(i))
 		}
 		i++
 	}
@@ -460,12 +460,12 @@ func (d *decoder) noDuplicates(n int32) error {
 
 // unique checks that a mapping has no key twice: kubectl reads the last one,
 // other tools the first.
-func (d *decoder) unique(n int32) error {
+func (d *decoder) checkDuplicateKeys(n int32) error {
 	count := 0
 	seen := uint64(0) // of length and last letter of each key, one bit
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		if count++; count > 16 {
-			return d.uniqueMany(n)
+			return d.checkDuplicatesOfMany(n)
 		}
 		key := d.t.keyBytes(c)
 		bit := uint64(1) << ((5*len(key) + int(last(key))) & 63)
@@ -489,7 +489,7 @@ func last(b []byte) byte {
 	return b[len(b)-1]
 }
 
-func (d *decoder) uniqueMany(n int32) error {
+func (d *decoder) checkDuplicatesOfMany(n int32) error {
 	seen := map[string]bool{}
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		key := d.t.keyOf(c)

@@ -94,7 +94,7 @@ func (o *Object) find(path field.Path, want kind) (Node, error) {
 		return Node{}, o.locate(t, err)
 	}
 	if t.nodes[n].kind != want {
-		return Node{}, o.locate(t, under(d.wrong(n, kindNames[want]), path...))
+		return Node{}, o.locate(t, withPath(d.typeError(n, kindNames[want]), path...))
 	}
 	return Node{t, n}, nil
 }

@@ -295,7 +295,7 @@ func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err
 			return false, nil
 		}
 		v := reflect.ValueOf(into).Elem()
-		err = under(d.decode(n, v, planWithin(v.Type())), path...)
+		err = withPath(d.decode(n, v, fieldsWithin(v.Type())), path...)
 	}
 	return err == nil, o.locate(t, err)
 }
@@ -329,7 +329,7 @@ func (o *Object) Apply(edits []field.Edit) (err error) {
 	if err != nil {
 		return err
 	}
-	root, err := overlay(t, edits, &o.stream.overs)
+	root, err := overlay(t, edits, &o.stream.arena)
 	if err != nil {
 		return o.error(nil, o.Line(), err)
 	}
@@ -356,13 +356,13 @@ func (o *Object) Apply(edits []field.Edit) (err error) {
 		// nowhere is written from its values alone.
 		s.treeOf = nil
 		if _, _, err := o.normalize(&s.tree); err == nil {
-			if root, err = overlay(&s.tree, edits, &s.overs); err != nil {
+			if root, err = overlay(&s.tree, edits, &s.arena); err != nil {
 				return o.error(nil, o.Line(), err)
 			}
 			if changes, ok = rewrite(&s.tree, root, crlf, &s.check, &s.scratch); ok {
 				text = applySplices(nil, s.tree.text, 0, changes)
 			} else {
-				text, ok = encodeOverlay(&s.tree, root, crlf, &s.check)
+				text, ok = encodeEdited(&s.tree, root, crlf, &s.check)
 			}
 		}
 		if !ok {

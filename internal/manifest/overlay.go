@@ -10,58 +10,58 @@ import (
 
 // An over is a node of the edited tree: the original tree seen through the
 // edits. Where it is neither set nor open, all below it is as it was.
-type over struct {
-	node    int32  // the original entry or item; 0 where it is new
-	key     string // its key now
-	was     string // its key before
-	deleted bool
-	set     bool        // has the value val
-	val     field.Value //
-	open    bool        // kids say what it holds
-	kind    kind        // mapping or sequence, where it is open
-	kids    []*over
+type editNode struct {
+	node     int32  // the original entry or item; 0 where it is new
+	key      string // its key now
+	was      string // its key before
+	deleted  bool
+	set      bool        // has the value val
+	val      field.Value //
+	open     bool        // children say what it holds
+	kind     kind        // mapping or sequence, where it is open
+	children []*editNode
 }
 
 // overs is the memory of an edited tree, which is used again for the next.
-type overs struct {
-	nodes []over
-	kids  []*over
+type editArena struct {
+	nodes    []editNode
+	children []*editNode
 }
 
 // collection gives the memory of n nodes and of the list that holds them,
 // which has room for some more.
-func (m *overs) collection(n int) ([]over, []*over) {
+func (m *editArena) collection(n int) ([]editNode, []*editNode) {
 	const more = 4
 	if len(m.nodes)+n > cap(m.nodes) {
-		m.nodes = make([]over, 0, max(64, 2*cap(m.nodes), n))
+		m.nodes = make([]editNode, 0, max(64, 2*cap(m.nodes), n))
 	}
-	if len(m.kids)+n+more > cap(m.kids) {
-		m.kids = make([]*over, 0, max(128, 2*cap(m.kids), n+more))
+	if len(m.children)+n+more > cap(m.children) {
+		m.children = make([]*editNode, 0, max(128, 2*cap(m.children), n+more))
 	}
-	from, at := len(m.nodes), len(m.kids)
-	m.nodes, m.kids = m.nodes[:from+n], m.kids[:at+n+more]
-	nodes, kids := m.nodes[from:from+n:from+n], m.kids[at:at+n:at+n+more]
+	from, at := len(m.nodes), len(m.children)
+	m.nodes, m.children = m.nodes[:from+n], m.children[:at+n+more]
+	nodes, children := m.nodes[from:from+n:from+n], m.children[at:at+n:at+n+more]
 	clear(nodes)
 	for i := range nodes {
-		kids[i] = &nodes[i]
+		children[i] = &nodes[i]
 	}
-	return nodes, kids
+	return nodes, children
 }
 
 // overlay gives the tree with the edits made, in the memory of mem: it ends
 // what was there before.
-func overlay(t *tree, edits []field.Edit, mem *overs) (*over, error) {
-	mem.nodes, mem.kids = mem.nodes[:0], mem.kids[:0]
-	root := &over{node: 1}
+func overlay(t *tree, edits []field.Edit, mem *editArena) (*editNode, error) {
+	mem.nodes, mem.children = mem.nodes[:0], mem.children[:0]
+	root := &editNode{node: 1}
 	for _, e := range edits {
 		if err := root.edit(t, e, mem); err != nil {
 			return nil, fmt.Errorf("`%s`: cannot be edited: %w", e.Path, err)
 		}
 	}
-	return root, root.unique()
+	return root, root.checkDuplicateKeys()
 }
 
-func (o *over) edit(t *tree, e field.Edit, mem *overs) error {
+func (o *editNode) edit(t *tree, e field.Edit, mem *editArena) error {
 	if len(e.Path) == 0 {
 		return fmt.Errorf("the whole object cannot be replaced")
 	}
@@ -74,29 +74,29 @@ func (o *over) edit(t *tree, e field.Edit, mem *overs) error {
 		if i == last {
 			return at.finish(t, e, st)
 		}
-		kid := at.find(st)
+		child := at.find(st)
 		switch {
-		case kid != nil && kid.deleted:
+		case child != nil && child.deleted:
 			return fmt.Errorf("an edit deletes what another changes")
-		case kid != nil:
+		case child != nil:
 		case st.IsIndex || e.Op == field.Rename || e.Op == field.Delete:
 			return fmt.Errorf("`%s` does not exist", e.Path[:i+1])
 		default:
-			kid = &over{key: st.Key, was: st.Key, set: true}
+			child = &editNode{key: st.Key, was: st.Key, set: true}
 			before := ""
 			if i == last-1 && e.Op == field.Insert {
 				before = e.Before
 			}
-			at.add(kid, before)
+			at.add(child, before)
 		}
-		at = kid
+		at = child
 	}
 	return nil
 }
 
 // openAs makes the kids of a collection known; of what is new or null, a
 // collection is made.
-func (o *over) openAs(t *tree, st field.Step, mem *overs) error {
+func (o *editNode) openAs(t *tree, st field.Step, mem *editArena) error {
 	want := mapping
 	if st.IsIndex {
 		want = sequence
@@ -115,8 +115,8 @@ func (o *over) openAs(t *tree, st field.Step, mem *overs) error {
 	case t.nodes[o.node].kind != want:
 		return fmt.Errorf("must be %s, not %s", kindNames[want], t.describe(o.node))
 	default:
-		nodes, kids := mem.collection(t.length(o.node))
-		o.kids = kids
+		nodes, children := mem.collection(t.length(o.node))
+		o.children = children
 		i := 0
 		for c := t.nodes[o.node].child; c != 0; c = t.nodes[c].next {
 			k := &nodes[i]
@@ -133,24 +133,24 @@ func (o *over) openAs(t *tree, st field.Step, mem *overs) error {
 }
 
 // find gives the kid of the step, nil where there is none.
-func (o *over) find(st field.Step) *over {
+func (o *editNode) find(st field.Step) *editNode {
 	if !st.IsIndex {
-		for _, k := range o.kids {
+		for _, k := range o.children {
 			if k.was == st.Key {
 				return k
 			}
 		}
 		return nil
 	}
-	if i := o.place(int(st.Index)); i < len(o.kids) {
-		return o.kids[i]
+	if i := o.place(int(st.Index)); i < len(o.children) {
+		return o.children[i]
 	}
 	return nil
 }
 
 // place gives where the item that had the index is now.
-func (o *over) place(index int) int {
-	for i, k := range o.kids {
+func (o *editNode) place(index int) int {
+	for i, k := range o.children {
 		if k.node == 0 {
 			continue
 		}
@@ -159,24 +159,24 @@ func (o *over) place(index int) int {
 		}
 		index--
 	}
-	return len(o.kids)
+	return len(o.children)
 }
 
 // add puts a new kid before the key, or last.
-func (o *over) add(kid *over, before string) {
-	i := slices.IndexFunc(o.kids, func(k *over) bool { return before != "" && k.was == before })
+func (o *editNode) add(child *editNode, before string) {
+	i := slices.IndexFunc(o.children, func(k *editNode) bool { return before != "" && k.was == before })
 	if i < 0 {
-		i = len(o.kids)
+		i = len(o.children)
 	}
-	o.kids = slices.Insert(o.kids, i, kid)
+	o.children = slices.Insert(o.children, i, child)
 }
 
 // finish makes the edit whose last step is st in the open collection.
-func (o *over) finish(t *tree, e field.Edit, st field.Step) error {
-	kid := o.find(st)
+func (o *editNode) finish(t *tree, e field.Edit, st field.Step) error {
+	child := o.find(st)
 	if e.Op == field.Insert {
 		originals := 0
-		for _, k := range o.kids {
+		for _, k := range o.children {
 			if k.node != 0 {
 				originals++
 			}
@@ -184,34 +184,34 @@ func (o *over) finish(t *tree, e field.Edit, st field.Step) error {
 		if !st.IsIndex || st.Index < 0 || int(st.Index) > originals {
 			return fmt.Errorf("index %d is outside of the list", st.Index)
 		}
-		o.kids = slices.Insert(o.kids, o.place(int(st.Index)), &over{set: true, val: e.Value})
+		o.children = slices.Insert(o.children, o.place(int(st.Index)), &editNode{set: true, val: e.Value})
 		return nil
 	}
-	if kid == nil {
+	if child == nil {
 		if e.Op != field.Set || st.IsIndex {
 			return fmt.Errorf("it does not exist")
 		}
-		o.add(&over{key: st.Key, was: st.Key, set: true, val: e.Value}, e.Before)
+		o.add(&editNode{key: st.Key, was: st.Key, set: true, val: e.Value}, e.Before)
 		return nil
 	}
-	if kid.deleted || kid.open {
+	if child.deleted || child.open {
 		return fmt.Errorf("another edit changes it too")
 	}
 	switch e.Op {
 	case field.Delete:
-		kid.deleted = true
+		child.deleted = true
 	case field.Rename:
 		if st.IsIndex {
 			return fmt.Errorf("a list item has no key to rename")
 		}
-		kid.key = e.NewKey
-		kid.assign(t, e.Value)
+		child.key = e.NewKey
+		child.assign(t, e.Value)
 		// A field that is there as null counts as absent: the new one replaces it.
-		if null := o.find(keyStep(e.NewKey)); null != nil && null != kid && !null.differs() && t.isNull(null.node) {
+		if null := o.find(keyStep(e.NewKey)); null != nil && null != child && !null.differs() && t.isNull(null.node) {
 			null.deleted = true
 		}
 	case field.Set:
-		kid.assign(t, e.Value)
+		child.assign(t, e.Value)
 	default:
 		return fmt.Errorf("unknown operation %d", e.Op)
 	}
@@ -219,7 +219,7 @@ func (o *over) finish(t *tree, e field.Edit, st field.Step) error {
 }
 
 // assign sets the value, unless it is the one that is there.
-func (o *over) assign(t *tree, v field.Value) {
+func (o *editNode) assign(t *tree, v field.Value) {
 	o.set = o.node == 0 || !t.equalValue(o.node, v)
 	o.val = v
 }
@@ -234,21 +234,21 @@ func (t *tree) length(n int32) int {
 }
 
 // unique checks that the edits have not made a key appear twice.
-func (o *over) unique() error {
-	for i, k := range o.kids {
+func (o *editNode) checkDuplicateKeys() error {
+	for i, k := range o.children {
 		if k.deleted {
 			continue
 		}
 		// Only a key that is new can be there already: what the input has
 		// twice has been refused before, or is none of our business.
 		if o.kind == mapping && (k.node == 0 || k.key != k.was) {
-			for j, other := range o.kids {
+			for j, other := range o.children {
 				if i != j && !other.deleted && other.key == k.key {
 					return fmt.Errorf("key %q would stand twice in its mapping", k.key)
 				}
 			}
 		}
-		if err := k.unique(); err != nil {
+		if err := k.checkDuplicateKeys(); err != nil {
 			return err
 		}
 	}
@@ -256,15 +256,15 @@ func (o *over) unique() error {
 }
 
 // differs tells whether anything is changed.
-func (o *over) differs() bool {
-	return o.set || o.deleted || o.key != o.was || slices.ContainsFunc(o.kids, (*over).differs)
+func (o *editNode) differs() bool {
+	return o.set || o.deleted || o.key != o.was || slices.ContainsFunc(o.children, (*editNode).differs)
 }
 
 // onlyChange gives the kid that alone is changed, and in what it holds only;
 // nil where there is none.
-func (o *over) onlyChange() *over {
-	var only *over
-	for _, k := range o.kids {
+func (o *editNode) onlyChange() *editNode {
+	var only *editNode
+	for _, k := range o.children {
 		switch {
 		case !k.differs():
 		case only != nil || k.node == 0 || k.set || k.deleted || k.key != k.was:
@@ -277,11 +277,11 @@ func (o *over) onlyChange() *over {
 }
 
 // value gives the edited value as a whole.
-func (o *over) value(t *tree) field.Value {
+func (o *editNode) value(t *tree) field.Value {
 	switch {
 	case o.open && o.kind == mapping:
 		m := field.Map{}
-		for _, k := range o.kids {
+		for _, k := range o.children {
 			if !k.deleted {
 				m = append(m, field.Entry{Key: k.key, Value: k.value(t)})
 			}
@@ -289,7 +289,7 @@ func (o *over) value(t *tree) field.Value {
 		return m
 	case o.open:
 		l := field.List{}
-		for _, k := range o.kids {
+		for _, k := range o.children {
 			if !k.deleted {
 				l = append(l, k.value(t))
 			}
@@ -329,7 +329,7 @@ func (t *tree) raw(n int32) field.Value {
 }
 
 // equalOver tells whether the node of u is what the edited tree demands.
-func (t *tree) equalOver(o *over, u *tree, n int32) bool {
+func (t *tree) equalEdited(o *editNode, u *tree, n int32) bool {
 	v := &u.nodes[n]
 	switch {
 	case o.open:
@@ -337,11 +337,11 @@ func (t *tree) equalOver(o *over, u *tree, n int32) bool {
 			return false
 		}
 		c := v.child
-		for _, k := range o.kids {
+		for _, k := range o.children {
 			if k.deleted {
 				continue
 			}
-			if c == 0 || o.kind == mapping && string(u.keyBytes(c)) != k.key || !t.equalOver(k, u, c) {
+			if c == 0 || o.kind == mapping && string(u.keyBytes(c)) != k.key || !t.equalEdited(k, u, c) {
 				return false
 			}
 			c = u.nodes[c].next

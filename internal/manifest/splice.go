@@ -44,7 +44,7 @@ func (m *scratch) keep(part []byte) string {
 
 // rewrite gives the changes that make the edited tree of the text, as few as
 // can be, in memory that the next call uses again; ok is false where the result would not read as the edited tree.
-func rewrite(t *tree, root *over, crlf bool, check *tree, mem *scratch) (changes []splice, ok bool) {
+func rewrite(t *tree, root *editNode, crlf bool, check *tree, mem *scratch) (changes []splice, ok bool) {
 	s := &splicer{t: t, out: mem.out[:0], l: layout{eol: "\n", wide: isWide(t)}, mem: mem}
 	if crlf {
 		s.l.eol = "\r\n"
@@ -70,13 +70,13 @@ func rewrite(t *tree, root *over, crlf bool, check *tree, mem *scratch) (changes
 // line behind it. What comes before and behind is read as it was, if only the
 // part still is such a mapping, in its column, and ends its last line.
 type extent struct {
-	o          *over
+	o          *editNode
 	start, end int
 	col        int // the column in which it starts
 }
 
 // extent gives the innermost one.
-func (s *splicer) extent(root *over) extent {
+func (s *splicer) extent(root *editNode) extent {
 	t := s.t
 	e := extent{o: root, end: len(t.text), col: t.col}
 	for o := root.onlyChange(); o != nil && t.nodes[o.node].style == block; o = o.onlyChange() {
@@ -103,7 +103,7 @@ func (s *splicer) reads(e extent, check *tree) bool {
 	if e.end < len(s.t.text) && !bytes.HasSuffix(text, []byte("\n")) {
 		return false
 	}
-	return check.parse(text, e.col) && s.t.equalOver(e.o, check, 1)
+	return check.parse(text, e.col) && s.t.equalEdited(e.o, check, 1)
 }
 
 // inOrder tells whether the changes are in order and do not overlap.
@@ -130,7 +130,7 @@ func applySplices(b, text []byte, at int, changes []splice) []byte {
 }
 
 // encodeOverlay writes the edited tree from its values alone.
-func encodeOverlay(t *tree, root *over, crlf bool, check *tree) (text []byte, ok bool) {
+func encodeEdited(t *tree, root *editNode, crlf bool, check *tree) (text []byte, ok bool) {
 	l := layout{eol: "\n", wide: isWide(t), colon: ": ", comma: ", "}
 	if crlf {
 		l.eol = "\r\n"
@@ -204,7 +204,7 @@ func (s *splicer) onOwnLine(n int32, col int) bool {
 }
 
 // change makes the changes to an entry of a block collection in column col.
-func (s *splicer) change(k *over, isMap bool, col int) {
+func (s *splicer) change(k *editNode, isMap bool, col int) {
 	v := &s.t.nodes[k.node]
 	if isMap && k.key != k.was {
 		s.put(int(v.key), int(v.keyEnd), s.mem.keep(s.l.key(s.mem.part(), k.key, false)))
@@ -212,12 +212,12 @@ func (s *splicer) change(k *over, isMap bool, col int) {
 	switch {
 	case k.set:
 		s.replace(k, k.value(s.t), isMap, col)
-	case k.open && v.style == flow && v.child == 0 && len(k.kids) > 0:
+	case k.open && v.style == flow && v.child == 0 && len(k.children) > 0:
 		s.replace(k, k.value(s.t), isMap, col)
 	case k.open && v.style == flow:
 		s.flow(k, false)
 	case k.open:
-		if live := slices.ContainsFunc(k.kids, func(k *over) bool { return !k.deleted && k.node != 0 }); !live {
+		if live := slices.ContainsFunc(k.children, func(k *editNode) bool { return !k.deleted && k.node != 0 }); !live {
 			s.replace(k, k.value(s.t), isMap, col)
 			return
 		}
@@ -226,7 +226,7 @@ func (s *splicer) change(k *over, isMap bool, col int) {
 }
 
 // replace writes another value behind a key or dash in column col.
-func (s *splicer) replace(k *over, val field.Value, isMap bool, col int) {
+func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
 	v := s.t.nodes[k.node]
 	behind := int(v.keyEnd)
 	if isMap {
@@ -272,12 +272,12 @@ func (s *splicer) replace(k *over, val field.Value, isMap bool, col int) {
 }
 
 // block makes the changes to a block collection of which something stays.
-func (s *splicer) block(o *over) {
+func (s *splicer) block(o *editNode) {
 	v := s.t.nodes[o.node]
 	col, isMap := int(v.col), v.kind == mapping
 	bound := int(v.keyEnd) // above this, lines belong to others
 	// render gives a new entry with something before and behind it.
-	render := func(before string, k *over, behind string) string {
+	render := func(before string, k *editNode, behind string) string {
 		b := append(s.mem.part(), before...)
 		if isMap {
 			b = s.l.entry(b, k.key, k.value(s.t), col)
@@ -286,46 +286,46 @@ func (s *splicer) block(o *over) {
 		}
 		return s.mem.keep(append(b, behind...))
 	}
-	var news []*over
-	headless := false // what was first, on the line of a dash, is deleted
+	var added []*editNode
+	firstRemoved := false // what was first, on the line of a dash, is deleted
 	var last int32
-	for i, k := range o.kids {
+	for i, k := range o.children {
 		if k.node == 0 {
-			news = append(news, k)
+			added = append(added, k)
 			continue
 		}
 		n := s.t.nodes[k.node]
-		if len(news) == 0 && !k.deleted && !headless {
+		if len(added) == 0 && !k.deleted && !firstRemoved {
 			s.change(k, isMap, col)
 			bound, last = int(n.end), k.node
 			continue
 		}
 		own := s.onOwnLine(k.node, col)
-		if own && !headless {
+		if own && !firstRemoved {
 			at := s.lineStart(int(n.key))
 			if !k.deleted {
 				at = s.aboveComments(at, col, bound)
 			}
-			for _, x := range news {
+			for _, x := range added {
 				s.put(at, at, render(spaces(col), x, s.l.eol))
 			}
 		} else if !k.deleted {
-			for _, x := range news {
+			for _, x := range added {
 				s.put(int(n.key), int(n.key), render("", x, s.l.eol+spaces(col)))
 			}
 		}
-		if own && !headless || !k.deleted {
-			news = nil
+		if own && !firstRemoved || !k.deleted {
+			added = nil
 		}
 		switch {
-		case k.deleted && own && !headless:
+		case k.deleted && own && !firstRemoved:
 			s.put(s.lineStart(int(n.key)), s.next(int(n.end)), "")
-		case k.deleted && !headless:
-			headless = true
-			s.behead(o.kids[i:])
+		case k.deleted && !firstRemoved:
+			firstRemoved = true
+			s.deleteFirst(o.children[i:])
 		case k.deleted:
 		default:
-			headless = false
+			firstRemoved = false
 			s.change(k, isMap, col)
 		}
 		bound, last = int(n.end), k.node
@@ -334,7 +334,7 @@ func (s *splicer) block(o *over) {
 		return
 	}
 	end := int(s.t.nodes[last].end)
-	for _, x := range news {
+	for _, x := range added {
 		if at := lineEnd(s.t.text, end); at < len(s.t.text) {
 			s.put(at+1, at+1, render(spaces(col), x, s.l.eol))
 		} else {
@@ -345,10 +345,10 @@ func (s *splicer) block(o *over) {
 
 // behead deletes the first entries of a collection that starts on the line
 // of a dash; the next one takes their place there.
-func (s *splicer) behead(kids []*over) {
-	start := int(s.t.nodes[kids[0].node].key)
+func (s *splicer) deleteFirst(children []*editNode) {
+	start := int(s.t.nodes[children[0].node].key)
 	end := start
-	for _, k := range kids {
+	for _, k := range children {
 		if k.node == 0 {
 			continue
 		}
@@ -380,41 +380,41 @@ func (s *splicer) aboveComments(at, col, bound int) int {
 }
 
 // flow makes the changes to a flow collection.
-func (s *splicer) flow(o *over, inJSON bool) {
+func (s *splicer) flow(o *editNode, inJSON bool) {
 	v := s.t.nodes[o.node]
 	l := s.flowLayout(o.node, inJSON)
 	isMap := v.kind == mapping
-	live := slices.ContainsFunc(o.kids, func(k *over) bool { return k.node != 0 && !k.deleted })
+	live := slices.ContainsFunc(o.children, func(k *editNode) bool { return k.node != 0 && !k.deleted })
 	if !live {
 		s.put(int(v.start), int(v.end), string(l.flow(nil, o.value(s.t), s.indentOf(int(v.start)))))
 		return
 	}
-	kidCol := 0 // of the lines of entries, in the pretty form
+	childCol := 0 // of the lines of entries, in the pretty form
 	sep := l.comma
 	first := s.t.nodes[v.child]
 	if l.pretty {
-		kidCol = s.indentOf(int(first.key))
-		sep = "," + l.eol + spaces(kidCol)
+		childCol = s.indentOf(int(first.key))
+		sep = "," + l.eol + spaces(childCol)
 	}
-	render := func(k *over) string {
+	render := func(k *editNode) string {
 		var b []byte
 		if isMap {
 			b = append(l.key(b, k.key, true), l.colon...)
 		}
-		return string(l.flow(b, k.value(s.t), kidCol))
+		return string(l.flow(b, k.value(s.t), childCol))
 	}
 	lastKept := -1
-	for i, k := range o.kids {
+	for i, k := range o.children {
 		if k.node != 0 && !k.deleted {
 			lastKept = i
 		}
 	}
-	keptEnd := int(s.t.nodes[o.kids[lastKept].node].end)
-	var news []*over
+	keptEnd := int(s.t.nodes[o.children[lastKept].node].end)
+	var added []*editNode
 	cut := keptEnd
-	for i, k := range o.kids {
+	for i, k := range o.children {
 		if k.node == 0 {
-			news = append(news, k)
+			added = append(added, k)
 			continue
 		}
 		n := s.t.nodes[k.node]
@@ -422,10 +422,10 @@ func (s *splicer) flow(o *over, inJSON bool) {
 			cut = int(n.end)
 			continue
 		}
-		for _, x := range news {
+		for _, x := range added {
 			s.put(int(n.key), int(n.key), render(x)+sep)
 		}
-		news = nil
+		added = nil
 		if k.deleted {
 			s.put(int(n.key), int(s.t.nodes[n.next].key), "")
 			continue
@@ -440,7 +440,7 @@ func (s *splicer) flow(o *over, inJSON bool) {
 			if _, isString := val.(string); isString {
 				repl = l.scalar(nil, val, n.style, true)
 			} else {
-				repl = l.flow(nil, val, kidCol)
+				repl = l.flow(nil, val, childCol)
 			}
 			s.put(int(n.start), int(n.end), string(repl))
 		case k.open:
@@ -450,7 +450,7 @@ func (s *splicer) flow(o *over, inJSON bool) {
 	if cut > keptEnd {
 		s.put(keptEnd, cut, "")
 	}
-	for _, x := range news {
+	for _, x := range added {
 		s.put(cut, cut, sep+render(x))
 	}
 }

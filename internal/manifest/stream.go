@@ -37,8 +37,8 @@ type Stream struct {
 	slow   *yaml.Node // of treeOf, where its text is not plain: for line numbers
 	check  tree
 
-	overs   overs   // of the object being edited
-	scratch scratch // for its text
+	arena   editArena // of the object being edited
+	scratch scratch   // for its text
 
 	// How many documents, Lists and items the scanner refused, for tests.
 	slowDocs, slowItems int
