@@ -3,129 +3,50 @@ package manifest
 // maxDepth bounds the nesting of flow collections that the scanner follows.
 const maxDepth = 200
 
-// flow reads a flow collection that starts at p: {...} or [...], JSON among
-// them, on one line or several. When building, it fills in the node at, which
-// has its key already. When skimming, it notes in rec, where that is not nil,
-// what the mapping holds, or the items of the sequence.
+// flow reads the flow collection that starts at p, {...} or [...], JSON
+// included, on one line or several. It returns the offset behind it.
+//
+// When building, flow fills in the node at, whose key is set already. When
+// skimming, it notes in rec, unless that is nil, what the mapping holds, or
+// the items of the sequence.
 func (s *scanner) flow(p, depth int, at int32, rec *docInfo) (int, bool) {
 	if depth > maxDepth {
 		return s.refuse("deeply nested")
 	}
 	in := s.in
 	isMap := in[p] == '{'
-	closing := in[p] + 2
+	closing := in[p] + 2 // ']' and '}' are 2 behind '[' and '{'
 	start := p
 	var last int32
 	p, ok := flowSpace(in, p+1)
-	for first := true; ; first = false {
+	for {
 		if !ok || p >= len(in) {
 			return s.refuse("unclosed or unusual flow collection")
 		}
 		if in[p] == closing {
-			if !first {
-				return s.refuse("comma before a closing bracket")
-			}
 			break
 		}
-		v := node{kind: scalar, key: int32(p), keyEnd: int32(p)}
-		var want *span
-		var frec *docInfo
+		e := flowEntry{node: node{kind: scalar, style: absent, key: int32(p), keyEnd: int32(p)}}
 		if isMap {
-			keyEnd, colon, ok := flowKey(in, p)
-			if !ok {
-				return s.refuse("unusual key in a flow collection")
-			}
-			v.keyEnd = int32(keyEnd)
-			if rec != nil {
-				var ent *entry
-				if want, ent, ok = rec.note(in, p, keyEnd); !ok {
-					return s.refuse("duplicate key at the root")
-				}
-				p, ok = flowSpace(in, colon+1)
-				if ent != nil {
-					ent.keyEnd, ent.start, ent.col = colon+1, p, -1
-					if ent == &rec.items {
-						frec = rec
-					}
-				}
-			} else {
-				p, ok = flowSpace(in, colon+1)
-			}
-			if !ok || p >= len(in) {
-				return s.refuse("unclosed or unusual flow collection")
+			if p, ok = s.flowKey(p, rec, &e); !ok {
+				return 0, false
 			}
 		} else if rec != nil && rec.rootInfo != nil {
 			rec.list = append(rec.list, docInfo{start: p, flow: true, notMapping: in[p] != '{'})
-			frec = &rec.list[len(rec.list)-1]
+			e.rec = &rec.list[len(rec.list)-1]
 		}
-		v.start = int32(p)
-		var me int32
+		e.node.start, e.node.end = int32(p), int32(p)
 		if s.build {
-			me = int32(len(s.nodes))
-			s.nodes = append(s.nodes, v)
-			if last == 0 {
-				s.nodes[at].child = me
-			} else {
-				s.nodes[last].next = me
-			}
-			last = me
+			last = s.addFlow(&e.node, at, last)
 		}
-		e := 0
-		switch c := in[p]; c {
-		case '{', '[':
-			if want != nil {
-				return s.refuse("apiVersion or kind is no string")
-			}
-			// Only the list of items and an item itself are looked into.
-			if frec != nil && (frec == rec) != (c == '[') {
-				frec = nil
-			}
-			if e, ok = s.flow(p, depth+1, me, frec); !ok {
-				return 0, false
-			}
-		case '"', '\'':
-			e, ok = quotedEnd(in, p)
-			if !ok || hasBreak(in[p:e]) {
-				return s.refuse("unusual quoted scalar in a flow collection")
-			}
-			if s.build {
-				w := &s.nodes[me]
-				w.style, w.end = double, int32(e)
-				if c == '\'' {
-					w.style = single
-				}
-			}
-			if want != nil {
-				_, _, sp, ok := shortFlow(in, p, e)
-				if !ok {
-					return s.refuse("unusual apiVersion or kind")
-				}
-				*want = sp
-			}
-		default:
-			e = flowPlain(in, p)
-			if e == p {
-				return s.refuse("unusual scalar in a flow collection")
-			}
-			if s.build {
-				w := &s.nodes[me]
-				w.style, w.end = plain, int32(e)
-			}
-			if want != nil {
-				*want = span{p, e}
-			}
+		end, ok := s.flowValue(p, depth, last, &e, rec)
+		if !ok {
+			return 0, false
 		}
-		if frec != nil && frec != rec {
-			frec.end = e
+		if rec != nil && rec.rootInfo != nil {
+			rec.noteFlowEnd(&e, isMap, end)
 		}
-		if isMap && rec != nil && rec.rootInfo != nil {
-			for _, ent := range []*entry{&rec.items, &rec.functionConfig, &rec.results} {
-				if ent.keyEnd != 0 && ent.start == int(v.start) {
-					ent.end = e
-				}
-			}
-		}
-		if p, ok = flowSpace(in, e); !ok || p >= len(in) {
+		if p, ok = flowSpace(in, end); !ok || p >= len(in) {
 			return s.refuse("unclosed or unusual flow collection")
 		}
 		if in[p] == closing {
@@ -134,7 +55,9 @@ func (s *scanner) flow(p, depth int, at int32, rec *docInfo) (int, bool) {
 		if in[p] != ',' {
 			return s.refuse("unusual text in a flow collection")
 		}
-		p, ok = flowSpace(in, p+1)
+		if p, ok = flowSpace(in, p+1); !ok {
+			return s.refuse("document marker in a flow collection")
+		}
 	}
 	p++
 	if s.build {
@@ -149,14 +72,149 @@ func (s *scanner) flow(p, depth int, at int32, rec *docInfo) (int, bool) {
 	return p, true
 }
 
-// shortFlow gives the text within the quotes of an apiVersion or kind.
-func shortFlow(in []byte, p, e int) (int, int, span, bool) {
-	for _, c := range in[p+1 : e-1] {
-		if c == '\\' || c == '\'' {
-			return 0, 0, span{}, false
+// A flowEntry is the entry or item of a flow collection that is being read.
+type flowEntry struct {
+	node node
+	want *span    // where to note the value, an apiVersion or a kind
+	rec  *docInfo // what to note of the value when skimming
+}
+
+// addFlow appends a child to the node at; last is the child before it.
+func (s *scanner) addFlow(v *node, at, last int32) int32 {
+	i := int32(len(s.nodes))
+	s.nodes = append(s.nodes, *v)
+	if last == 0 {
+		s.nodes[at].child = i
+	} else {
+		s.nodes[last].next = i
+	}
+	return i
+}
+
+// flowKey reads the key at p of a flow mapping. It returns the offset of the
+// value; where there is none, that behind the colon.
+func (s *scanner) flowKey(p int, rec *docInfo, e *flowEntry) (int, bool) {
+	in := s.in
+	keyEnd, colon, ok := flowKeyEnd(in, p)
+	if !ok {
+		return s.refuse("unusual key in a flow collection")
+	}
+	e.node.keyEnd = int32(keyEnd)
+	value, ok := flowSpace(in, colon+1)
+	if !ok || value >= len(in) {
+		return s.refuse("unclosed or unusual flow collection")
+	}
+	isAbsent := in[value] == ',' || in[value] == '}'
+	if rec != nil {
+		var noted *entry
+		if e.want, noted, ok = rec.note(in, p, keyEnd); !ok {
+			return s.refuse("duplicate key at the root")
+		}
+		if isAbsent && (e.want != nil || noted != nil) {
+			return s.refuse("key without a value at the root")
+		}
+		if noted != nil {
+			noted.keyEnd, noted.start, noted.col = colon+1, value, -1
+			if noted == &rec.items {
+				e.rec = rec
+			}
 		}
 	}
-	return e, e, span{p + 1, e - 1}, true
+	if isAbsent { // behind a space, so that a comma may be put there
+		return min(value, colon+1+skipOne(in, colon+1)), true
+	}
+	return value, true
+}
+
+// flowValue reads the value at p of an entry or item, the node me, and
+// returns the offset behind it.
+func (s *scanner) flowValue(p, depth int, me int32, e *flowEntry, rec *docInfo) (end int, ok bool) {
+	in := s.in
+	how := plain
+	switch c := in[p]; c {
+	case '{', '[':
+		if e.want != nil {
+			return s.refuse("apiVersion or kind is no string")
+		}
+		// Only the list of items and an item itself are looked into.
+		if e.rec != nil && (e.rec == rec) != (c == '[') {
+			e.rec = nil
+		}
+		return s.flow(p, depth+1, me, e.rec)
+	case '"', '\'':
+		if end, ok = quotedEnd(in, p); !ok {
+			return s.refuse("unusual quoted scalar in a flow collection")
+		}
+		how = double
+		if c == '\'' {
+			how = single
+		}
+		if e.want != nil && !isSimpleQuoted(in[p:end]) {
+			return s.refuse("unusual apiVersion or kind")
+		}
+		if e.want != nil {
+			*e.want = span{p + 1, end - 1}
+		}
+	default:
+		if e.node.key < e.node.keyEnd && (in[p-1] == ':' || in[p-1] == ' ') && flowEnds(in, p) {
+			return p, true // no value: the node stays absent
+		}
+		if end = flowPlain(in, p); end == p {
+			return s.refuse("unusual scalar in a flow collection")
+		}
+		if e.want != nil && hasBreak(in[p:end]) {
+			return s.refuse("apiVersion or kind on several lines")
+		}
+		if e.want != nil {
+			*e.want = span{p, end}
+		}
+	}
+	if s.build {
+		w := &s.nodes[me]
+		w.style, w.end = how, int32(end)
+	}
+	return end, true
+}
+
+// skipOne returns the length of the space at p, if there is one.
+func skipOne(in []byte, p int) int {
+	if in[p] == ' ' {
+		return 1
+	}
+	return 0
+}
+
+// flowEnds reports whether an entry that has no value ends at p: a comma or a
+// bracket comes next.
+func flowEnds(in []byte, p int) bool {
+	q, ok := flowSpace(in, p)
+	return ok && q < len(in) && (in[q] == ',' || in[q] == '}')
+}
+
+// noteFlowEnd notes where the value of a root key, or an item, ends.
+func (d *docInfo) noteFlowEnd(e *flowEntry, isMap bool, end int) {
+	if e.rec != nil && e.rec != d {
+		e.rec.end = end
+	}
+	if !isMap {
+		return
+	}
+	for _, noted := range []*entry{&d.items, &d.functionConfig, &d.results} {
+		if noted.keyEnd != 0 && noted.start == int(e.node.start) {
+			noted.end = end
+		}
+	}
+}
+
+// isSimpleQuoted reports whether a quoted scalar has no escapes and stands on
+// one line.
+func isSimpleQuoted(b []byte) bool {
+	for _, c := range b[1 : len(b)-1] {
+		if c == '\\' || c == '\'' || c == '\n' {
+			return false
+		}
+	}
+	return true
 }
 
 func hasBreak(b []byte) bool {
@@ -168,7 +226,8 @@ func hasBreak(b []byte) bool {
 	return false
 }
 
-// flowSpace skips white space and line ends; ok is false at a document marker.
+// flowSpace skips white space, line ends and comments; ok is false at a
+// document marker.
 func flowSpace(in []byte, p int) (int, bool) {
 	for p < len(in) {
 		switch in[p] {
@@ -179,6 +238,11 @@ func flowSpace(in []byte, p int) (int, bool) {
 			if isMarker(in, p) {
 				return p, false
 			}
+		case '#':
+			if !isBlank(in, p-1) {
+				return p, true
+			}
+			p = lineEnd(in, p)
 		default:
 			return p, true
 		}
@@ -186,8 +250,8 @@ func flowSpace(in []byte, p int) (int, bool) {
 	return p, true
 }
 
-// flowKey reads the key of a flow mapping: its end, and its colon.
-func flowKey(in []byte, p int) (end, colon int, ok bool) {
+// flowKeyEnd reads the key of a flow mapping: where it ends, and its colon.
+func flowKeyEnd(in []byte, p int) (end, colon int, ok bool) {
 	switch in[p] {
 	case '"', '\'':
 		end, ok = quotedEnd(in, p)
@@ -201,33 +265,67 @@ func flowKey(in []byte, p int) (end, colon int, ok bool) {
 	for end < len(in) && keyChar[in[end]] {
 		end++
 	}
-	if end == p || end-p >= maxKey || in[p] == '-' && end == p+1 {
+	if end < len(in) && in[end] != ':' { // less usual
+		end = flowPlain(in, p)
+	}
+	isDash := in[p] == '-' && end == p+1
+	isMerge := end == p+2 && in[p] == '<' && in[p+1] == '<'
+	if end == p || end-p >= maxKey || isDash || isMerge || hasBreak(in[p:end]) {
 		return 0, 0, false
 	}
-	return end, end, end < len(in) && in[end] == ':' && isBlank(in, end+1) && end+1 < len(in)
+	return end, end, end+1 < len(in) && in[end] == ':' && isBlank(in, end+1)
 }
 
-// flowPlain gives the end of the plain scalar that starts at p in a flow
-// collection; p where it is none of the usual ones.
+// What a character does in a plain scalar of a flow collection.
+const (
+	plainInside = 1 << iota // may stand inside
+	plainFirst              // may be the first
+)
+
+var flowPlainChar = func() (t [256]byte) {
+	for c := '!'; c < 256; c++ {
+		t[c] = plainInside | plainFirst
+	}
+	for _, c := range ",[]{}?" { // the full parser ends the scalar at ? too
+		t[c] = 0
+	}
+	for _, c := range "#&*!|>'\"%@`:-" {
+		t[c] = plainInside
+	}
+	t['\x7f'] = 0
+	return t
+}()
+
+// flowPlain returns the end of the plain scalar that starts at p in a flow
+// collection, which may go over several lines; p where it is no usual one.
 func flowPlain(in []byte, p int) int {
 	start, end := p, p
+	if flowPlainChar[in[p]]&plainFirst == 0 && !(in[p] == '-' && p+1 < len(in) && keyChar[in[p+1]]) {
+		return start
+	}
 	for p < len(in) {
 		c := in[p]
 		switch {
-		case keyChar[c] && !(c == '-' && p == start && isBlank(in, p+1)), c >= 0x80:
-		case c == '+' || c == '=' || c == '~' || c == '(' || c == ')' || c == '^' || c == ';' || c == '\\':
-		case p > start && (c == '*' || c == '&' || c == '!' || c == '%' || c == '@' || c == '<' || c == '>' || c == '|'):
-		case p > start && c == ':' && p+1 < len(in) && (keyChar[in[p+1]]):
-		case p > start && c == ' ':
+		case c == ':' && isBlank(in, p+1):
+			return end
+		case c == ':' && (p+1 >= len(in) || flowPlainChar[in[p+1]] == 0):
+			return start
+		case c == '#' && isBlank(in, p-1):
+			return end
+		case flowPlainChar[c] != 0:
 			p++
-			continue
-		case c == ',' || c == ']' || c == '}' || c == '\n' || c == '\r':
+			end = p
+		case c == ' ' || c == '\t' || c == '\r':
+			p++
+		case c == '\n':
+			if p++; isMarker(in, p) {
+				return start
+			}
+		case c == ',' || c == ']' || c == '}':
 			return end
 		default:
 			return start
 		}
-		p++
-		end = p
 	}
 	return start
 }

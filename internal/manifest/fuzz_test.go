@@ -41,6 +41,9 @@ var forms = []string{
 	"a: b\n\n# c\n  # d\ne: f\n", "a: 'b\n---\nc'\n", "a:\n- b: c\n  # x\n- d\n", "a:\n  - \n  - b\n  -\n", "- a: b\n- c", "a: b\n c\n d: e\n",
 	"\"a\\\"b\": c\n", "a: \"b\\\"c\" # d\n", "a: \"\\x41\\q\"\n", "~: a\nnull: b\n1: c\ntrue: d\n", "=: a\n<<: b\n", "a: @b\n", "a: `b\n", "a: %b\n", "%a: b\n",
 	"a: [\"b\":c]\n", "a: {\"b\":c}\n", "a: {b:c}\n", "a: {b: c:d}\n", "a: {? b}\n", "a: [-]\n", "a: [- b]\n", "a: [-1]\n", "a: [#b]\n", "a: [b #c\n]\n", "a: {b: |\n c}\n",
+	"a: [it's, a#b, --sel=\"x\", a\"b'c, x=y]\n", "a: [b, # c\n  d # e\n  # f\n  ]\n", "{# c\n a: b}\n", "{ # c\n a: b # d\n, c: d,\n}\n",
+	"a: [b\n  c, \"d\n\n  e\", 'f\n  g']\n", "a: {b: , c:\n, d: }\n", "a: {it's: b, c d: e, f#g: h}\n", "a: {<<: b}\n", "a: [a:b, c:, d: e]\n", "a: [<<, =, a?b]\n", "a: {\"b\":, 'c': }\n",
+	"{kind: Pod, # c\n apiVersion: v1, it's: [a,],}\n", "{kind: List, items: [ # c\n {kind: it's, # d\n a: b}, {kind: B}, ]}\n", "{kind: A\n B, c: d}\n", "{kind: , items: , a: }\n",
 }
 
 // surrogate matches escapes that JSON allows and the full parser may refuse.

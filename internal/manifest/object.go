@@ -1,12 +1,10 @@
 package manifest
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +25,7 @@ type Object struct {
 	changed          bool
 	patch            []splice // the changes to its part of the input, or
 	text             []byte   // what replaces it
-	reencoded        bool
+	notices          []Notice
 	isConfig         bool
 	meta             *Metadata
 	metaErr          error
@@ -255,7 +253,7 @@ func (o *Object) load() (*tree, error) {
 	s.treeOf, s.slow = nil, nil
 	fast := o.node == nil && (o.changed || !s.hasOdd(o.start, o.end))
 	if !fast || !s.tree.parse(o.source(), o.col) {
-		_, root, err := o.normalize(&s.tree)
+		root, err := o.normalize(&s.tree)
 		if err != nil {
 			return nil, err
 		}
@@ -311,74 +309,4 @@ func (o *Object) locate(t *tree, err error) error {
 		line = o.Line() + slowLine(o.stream.slow, d.path) - 1
 	}
 	return o.error(d.path, line, errors.New(d.msg))
-}
-
-// Changed tells whether an Apply has changed the object's text.
-func (o *Object) Changed() bool { return o.changed }
-
-// Reencoded tells whether an Apply had to encode the whole object anew,
-// because its text was too unusual for changing only the lines in question.
-func (o *Object) Reencoded() bool { return o.reencoded }
-
-// Apply makes the edits. After an error the object is as it was before.
-func (o *Object) Apply(edits []field.Edit) (err error) {
-	if len(edits) == 0 {
-		return nil
-	}
-	t, err := o.load()
-	if err != nil {
-		return err
-	}
-	root, err := overlay(t, edits, &o.stream.arena)
-	if err != nil {
-		return o.error(nil, o.Line(), err)
-	}
-	if !root.differs() {
-		return nil
-	}
-	if o.shared != "" {
-		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", o.shared))
-	}
-	s := o.stream
-	crlf := s.info.crlf
-	if i := bytes.IndexByte(t.text, '\n'); i > 0 {
-		crlf = t.text[i-1] == '\r'
-	}
-	whole := o.changed || o.node != nil || s.slow != nil // the tree's text is not the input's
-	normalized := s.slow != nil
-	changes, ok := rewrite(t, root, crlf, &s.check, &s.scratch)
-	var text []byte
-	if ok && whole {
-		text = applySplices(nil, t.text, 0, changes)
-	}
-	if !ok {
-		// Encode the object anew and try again in its new text; what fits
-		// nowhere is written from its values alone.
-		s.treeOf = nil
-		if _, _, err := o.normalize(&s.tree); err == nil {
-			if root, err = overlay(&s.tree, edits, &s.arena); err != nil {
-				return o.error(nil, o.Line(), err)
-			}
-			if changes, ok = rewrite(&s.tree, root, crlf, &s.check, &s.scratch); ok {
-				text = applySplices(nil, s.tree.text, 0, changes)
-			} else {
-				text, ok = encodeEdited(&s.tree, root, crlf, &s.check)
-			}
-		}
-		if !ok {
-			s.treeOf = nil
-			return o.error(nil, o.Line(), errors.New("cannot be edited: its form of YAML is too unusual"))
-		}
-		normalized, whole = true, true
-	}
-	o.changed, o.text, o.patch = true, nil, nil
-	if whole {
-		o.text = text
-	} else {
-		o.patch = slices.Clone(changes)
-	}
-	o.reencoded = o.reencoded || normalized
-	o.meta, o.metaErr = nil, nil
-	s.treeOf, s.slow = nil, nil
-	return nil
 }

@@ -541,51 +541,61 @@ func (o *Object) parseNode() (*yaml.Node, error) {
 	if o.node != nil {
 		return o.node, nil
 	}
-	padded := append(bytes.Repeat([]byte(" "), o.col), trimTail(o.source(), o.col)...)
-	root, err := o.stream.parseYAML(padded, o.start)
-	if err == nil && (root == nil || root.Kind != yaml.MappingNode) {
-		err = o.stream.errorAt(o.start, errors.New("an object must be a mapping"))
-	}
-	return root, err
+	return o.parseText(o.source())
 }
 
-// normalize gives the object's text in a form that the scanner accepts, with
-// aliases written out, and the parsed node for line numbers.
-func (o *Object) normalize(t *tree) (text []byte, root *yaml.Node, err error) {
+// normalize writes the object in a form that the scanner accepts, with aliases
+// written out, and parses that into t. The text keeps the blank and comment
+// lines at its end. It returns the parsed node too, for line numbers.
+func (o *Object) normalize(t *tree) (root *yaml.Node, err error) {
 	s := o.stream
 	src := o.source()
-	head := trimTail(src, o.col)
 	if root, err = o.parseNode(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	left := maxExpanded
-	x, err := expand(root, &left, 0)
+	want, err := o.expanded(root)
 	if err != nil {
-		return nil, nil, s.errorAt(o.start, err)
+		return nil, err
 	}
-	if o.node != nil {
-		root = nil // its lines count from the start of the list
-	}
-	isFlow := x.Style&yaml.FlowStyle != 0
-	tail := src[len(head):]
-	for _, encode := range []func() ([]byte, error){
-		func() ([]byte, error) { return encodeYAML(x, o.col, isFlow, s.eol()) },
-		func() ([]byte, error) { return encodePlain(x, o.col, isFlow, s.eol()), nil },
-	} {
-		text, err := encode()
-		if err != nil {
+	for _, head := range [][]byte{trimTail(src, o.col), src} {
+		x := want
+		if o.node != nil {
+			root = nil // its lines count from the start of the list
+		} else if n, err := o.parseText(head); err != nil {
+			continue
+		} else if x, err = o.expanded(n); err != nil {
 			continue
 		}
-		// A text may end without a line end, but not in a block scalar.
-		if trimmed := bytes.TrimRight(text, "\r\n"); !endsWithBreak(head) && t.parse(trimmed, o.col) && t.equalYAML(1, x) {
-			return trimmed, root, nil
+		isFlow := x.Style&yaml.FlowStyle != 0
+		text, err := encodeYAML(x, o.col, isFlow, s.eol())
+		if err == nil && o.parseEncoded(t, text, head, want) {
+			return root, nil
 		}
-		text = append(text, tail...)
-		if t.parse(text, o.col) && t.equalYAML(1, x) {
-			return text, root, nil
+		if o.parseEncoded(t, encodePlain(x, o.col, isFlow, s.eol()), head, want) {
+			return root, nil
 		}
 	}
-	return nil, nil, s.errorAt(o.start, errors.New("must be in a simpler form of YAML to be edited"))
+	return nil, s.errorAt(o.start, errors.New("must be in a simpler form of YAML to be edited"))
+}
+
+// expanded returns a copy of the node without aliases, merge keys and tags.
+func (o *Object) expanded(n *yaml.Node) (*yaml.Node, error) {
+	left := maxExpanded
+	x, err := expand(n, &left, 0)
+	if err != nil {
+		return nil, o.stream.errorAt(o.start, err)
+	}
+	return x, nil
+}
+
+// parseEncoded parses an encoded text in the place of head, which the object's
+// text starts with, and reports whether it reads as wanted.
+func (o *Object) parseEncoded(t *tree, text, head []byte, want *yaml.Node) bool {
+	// A text may end without a line end, but not in a block scalar.
+	if trimmed := bytes.TrimRight(text, "\r\n"); !endsWithBreak(head) && t.parse(trimmed, o.col) && t.equalYAML(1, want) {
+		return true
+	}
+	return t.parse(append(text, o.source()[len(head):]...), o.col) && t.equalYAML(1, want)
 }
 
 // endsWithBreak tells whether a text ends with what YAML takes for the end of
@@ -598,10 +608,14 @@ func endsWithBreak(text []byte) bool {
 	return false
 }
 
+// mayKeep matches the header of a block scalar that keeps the line ends behind
+// it.
+var mayKeep = regexp.MustCompile(`[|>][1-9]?\+`)
+
 // trimTail gives the text without the blank and comment lines at its end
 // that cannot belong to a value.
 func trimTail(text []byte, col int) []byte {
-	if bytes.Contains(text, []byte("|+")) || bytes.Contains(text, []byte(">+")) {
+	if mayKeep.Match(text) {
 		return text
 	}
 	for {
@@ -718,6 +732,9 @@ func (t *tree) equalYAML(n int32, y *yaml.Node) bool {
 		return c == 0
 	case yaml.ScalarNode:
 		const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+		if y.Style&quoted == 0 && isNullText(y.Value) {
+			return t.isNull(n)
+		}
 		if v.kind != scalar || t.str(n) != y.Value {
 			return false
 		}

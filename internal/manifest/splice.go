@@ -42,27 +42,39 @@ func (m *scratch) keep(part []byte) string {
 	return view(part)
 }
 
-// rewrite gives the changes that make the edited tree of the text, as few as
-// can be, in memory that the next call uses again; ok is false where the result would not read as the edited tree.
-func rewrite(t *tree, root *editNode, crlf bool, check *tree, mem *scratch) (changes []splice, ok bool) {
+// newSplicer returns a splicer for the tree's text, whose lines end with CRLF
+// or LF.
+func newSplicer(t *tree, crlf bool, mem *scratch) *splicer {
 	s := &splicer{t: t, out: mem.out[:0], l: layout{eol: "\n", wide: isWide(t)}, mem: mem}
 	if crlf {
 		s.l.eol = "\r\n"
 	}
-	if t.nodes[1].style == flow {
-		s.flow(root, false)
-	} else {
-		s.block(root)
-	}
-	mem.out = s.out
-	slices.SortStableFunc(s.out, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
-	if !inOrder(s.out) {
+	return s
+}
+
+// rewrite returns the changes that make the edited tree of the text, as few as
+// possible, in memory that the next splicer uses again; ok is false if the
+// result would not read as the edited tree.
+func (s *splicer) rewrite(root *editNode, check *tree) (changes []splice, ok bool) {
+	if !s.splice(root) {
 		return nil, false
 	}
 	if e := s.extent(root); e.holds(s.out) && s.reads(e, check) {
 		return s.out, true
 	}
-	return s.out, s.reads(extent{o: root, end: len(t.text), col: t.col}, check)
+	return s.out, s.reads(extent{o: root, end: len(s.t.text), col: s.t.col}, check)
+}
+
+// splice collects the changes in order; ok is false if some overlap.
+func (s *splicer) splice(root *editNode) (ok bool) {
+	if s.t.nodes[1].style == flow {
+		s.flow(root, false)
+	} else {
+		s.block(root)
+	}
+	s.mem.out = s.out
+	slices.SortStableFunc(s.out, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
+	return inOrder(s.out)
 }
 
 // An extent is a part of the text that holds every change: a mapping in block
@@ -383,76 +395,152 @@ func (s *splicer) aboveComments(at, col, bound int) int {
 func (s *splicer) flow(o *editNode, inJSON bool) {
 	v := s.t.nodes[o.node]
 	l := s.flowLayout(o.node, inJSON)
-	isMap := v.kind == mapping
-	live := slices.ContainsFunc(o.children, func(k *editNode) bool { return k.node != 0 && !k.deleted })
-	if !live {
-		s.put(int(v.start), int(v.end), string(l.flow(nil, o.value(s.t), s.indentOf(int(v.start)))))
-		return
-	}
-	childCol := 0 // of the lines of entries, in the pretty form
-	sep := l.comma
-	first := s.t.nodes[v.child]
-	if l.pretty {
-		childCol = s.indentOf(int(first.key))
-		sep = "," + l.eol + spaces(childCol)
-	}
-	render := func(k *editNode) string {
-		var b []byte
-		if isMap {
-			b = append(l.key(b, k.key, true), l.colon...)
-		}
-		return string(l.flow(b, k.value(s.t), childCol))
-	}
 	lastKept := -1
 	for i, k := range o.children {
 		if k.node != 0 && !k.deleted {
 			lastKept = i
 		}
 	}
-	keptEnd := int(s.t.nodes[o.children[lastKept].node].end)
-	var added []*editNode
-	cut := keptEnd
-	for i, k := range o.children {
+	if lastKept < 0 {
+		s.put(int(v.start), int(v.end), string(l.flow(nil, o.value(s.t), s.indentOf(int(v.start)))))
+		return
+	}
+	childCol := 0 // of the lines of entries, in the pretty form
+	separator := l.comma
+	if l.pretty {
+		childCol = s.indentOf(int(s.t.nodes[v.child].key))
+		separator = "," + l.eol + spaces(childCol)
+	}
+	render := func(k *editNode) string {
+		var b []byte
+		if v.kind == mapping {
+			b = append(l.key(b, k.key, true), l.colon...)
+		}
+		return string(l.flow(b, k.value(s.t), childCol))
+	}
+	var added []string
+	for _, k := range o.children[:lastKept+1] {
 		if k.node == 0 {
-			added = append(added, k)
+			added = append(added, render(k))
 			continue
 		}
-		n := s.t.nodes[k.node]
-		if i > lastKept {
-			cut = int(n.end)
-			continue
-		}
-		for _, x := range added {
-			s.put(int(n.key), int(n.key), render(x)+sep)
+		n := &s.t.nodes[k.node]
+		for _, text := range added {
+			s.put(int(n.key), int(n.key), text+separator)
 		}
 		added = nil
 		if k.deleted {
-			s.put(int(n.key), int(s.t.nodes[n.next].key), "")
+			s.deleteInFlow(n)
+		} else {
+			s.changeInFlow(k, &l, childCol)
+		}
+	}
+	for _, k := range o.children[lastKept+1:] {
+		if k.node == 0 {
+			added = append(added, render(k))
+		}
+	}
+	end, onNewLine := s.cutFlow(o.children[lastKept:], len(added) > 0)
+	switch {
+	case len(added) == 0:
+	case onNewLine:
+		s.put(end, end, l.eol+spaces(childCol)+strings.Join(added, separator))
+	default:
+		s.appendInFlow(end, &l, childCol, separator, added)
+	}
+}
+
+// changeInFlow makes the changes to an entry or item of a flow collection.
+func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
+	n := &s.t.nodes[k.node]
+	if k.key != k.was {
+		s.put(int(n.key), int(n.keyEnd), string(l.key(nil, k.key, true)))
+	}
+	switch {
+	case k.set:
+		val := k.value(s.t)
+		var text []byte
+		if n.style == absent && s.t.text[n.start-1] == ':' {
+			text = append(text, ' ')
+		}
+		if _, isString := val.(string); isString {
+			text = l.scalar(text, val, n.style, true)
+		} else {
+			text = l.flow(text, val, childCol)
+		}
+		s.put(int(n.start), int(n.end), string(text))
+	case k.open:
+		s.flow(k, l.json)
+	}
+}
+
+// deleteInFlow deletes an entry or item that another one follows. Comments on
+// lines of their own between the two stay.
+func (s *splicer) deleteInFlow(n *node) {
+	end := int(s.t.nodes[n.next].key)
+	eol := s.eol(int(n.end))
+	if eol < end {
+		if i := bytes.IndexByte(s.t.text[eol:end], '#'); i >= 0 {
+			end = eol + i
+		}
+	}
+	s.put(int(n.key), end, "")
+}
+
+// cutFlow deletes the original entries behind the first of the children, which
+// stays. It returns the offset behind what was deleted. If a comment stays
+// there with the first one, what is added must start on a new line; more says
+// that something is added.
+func (s *splicer) cutFlow(children []*editNode, more bool) (end int, onNewLine bool) {
+	keptEnd := int(s.t.nodes[children[0].node].end)
+	first, end := 0, keptEnd
+	for _, k := range children[1:] {
+		if k.node == 0 {
 			continue
 		}
-		if isMap && k.key != k.was {
-			s.put(int(n.key), int(n.keyEnd), string(l.key(nil, k.key, true)))
+		n := &s.t.nodes[k.node]
+		if first == 0 {
+			first = int(n.key)
 		}
-		switch {
-		case k.set:
-			val := k.value(s.t)
-			var repl []byte
-			if _, isString := val.(string); isString {
-				repl = l.scalar(nil, val, n.style, true)
-			} else {
-				repl = l.flow(nil, val, childCol)
-			}
-			s.put(int(n.start), int(n.end), string(repl))
-		case k.open:
-			s.flow(k, l.json)
-		}
+		end = int(n.end)
 	}
-	if cut > keptEnd {
-		s.put(keptEnd, cut, "")
+	if first == 0 {
+		return end, false
 	}
-	for _, x := range added {
-		s.put(cut, cut, sep+render(x))
+	text := s.t.text
+	eol := s.eol(keptEnd)
+	comma := bytes.IndexByte(text[keptEnd:first], ',')
+	if eol > first || comma < 0 || bytes.IndexByte(text[keptEnd:eol], '#') < comma {
+		s.put(keptEnd, end, "")
+		return end, false
 	}
+	if !more {
+		s.put(keptEnd+comma, keptEnd+comma+1, "")
+	}
+	if rest := bytes.TrimLeft(text[end:s.eol(end)], " \t"); len(rest) > 0 && rest[0] == '#' {
+		end = s.eol(end)
+	}
+	s.put(eol, end, "")
+	return end, true
+}
+
+// appendInFlow adds texts behind the last entry, which ends at the offset. A
+// comment on its line stays there.
+func (s *splicer) appendInFlow(at int, l *layout, childCol int, separator string, texts []string) {
+	eol := s.eol(at)
+	rest := s.t.text[at:eol]
+	i := bytes.IndexByte(rest, '#')
+	if !l.pretty || i < 0 || len(bytes.Trim(rest[:i], " \t,")) > 0 {
+		s.put(at, at, separator+strings.Join(texts, separator))
+		return
+	}
+	trailing := "" // the comma behind the last entry
+	if bytes.IndexByte(rest[:i], ',') >= 0 {
+		trailing = ","
+	} else {
+		s.put(at, at, ",")
+	}
+	s.put(eol, eol, l.eol+spaces(childCol)+strings.Join(texts, separator)+trailing)
 }
 
 // indentOf gives the indentation of the line in which the offset is.
@@ -478,7 +566,7 @@ func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 			seen = true
 			l.json = s.t.text[k.key] == '"'
 			l.colon = ":"
-			if k.start > k.keyEnd+1 {
+			if k.start > k.keyEnd+1 || k.style == absent {
 				l.colon = ": "
 			}
 			if l.json && l.colon == ":" {

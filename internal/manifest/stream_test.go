@@ -160,7 +160,7 @@ func TestAnUnusualItemIsNoReasonToParseTheWholeList(t *testing.T) {
 	if err := s.Objects()[1].Apply([]field.Edit{set("d.b", 1)}); err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Replace(in, "a: &x {b: c}\n  d: *x", "a: {b: c}\n  d: {b: 1}", 1)
+	want := strings.Replace(in, "a: &x {b: c}\n  d: *x", "a: &x {b: c}\n  d:\n    b: 1", 1)
 	if got := string(output(t, s)); got != want {
 		t.Errorf("got %s", got)
 	}

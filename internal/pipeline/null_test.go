@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -32,6 +33,8 @@ var optionalFields = []struct {
 	{[]string{"labels", "annotations", "generateName"}, []string{"labels", "annotations", "namespace", "finalizers", "ownerReferences"}},
 	{[]string{"port"}, []string{"host", "scheme", "path", "httpHeaders", "service"}},
 }
+
+var lineNumbers = regexp.MustCompile(`^lines? [\d to]+`)
 
 // addNulls puts nulls into places that lack an optional field, and counts them.
 func addNulls(rnd *rand.Rand, n *yaml.Node) int {
@@ -111,6 +114,9 @@ func runOn(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Mod
 	found = report.Report{Changed: r.Changed}
 	for _, m := range r.Messages {
 		m.Line, m.Object.Line = 0, 0
+		if m.Reason == pipeline.ReasonWrittenAnew {
+			m.Text = lineNumbers.ReplaceAllString(m.Text, "")
+		}
 		found.Messages = append(found.Messages, m)
 	}
 	return out, docs, found

@@ -194,6 +194,9 @@ func (r *run) object(o *manifest.Object) {
 			return
 		}
 		r.sayRewritten(o, done)
+		for _, n := range o.Notices() {
+			r.sayNotice(o, n)
+		}
 	}
 	r.out.AddChange(r.name)
 }
@@ -281,6 +284,23 @@ func (r *run) fail(o *manifest.Object, err error) {
 		}
 	}
 	r.say(o, f)
+}
+
+// sayNotice reports lines that were changed although no edit names them. The
+// items of a ResourceList have lines of their own only.
+func (r *run) sayNotice(o *manifest.Object, n manifest.Notice) {
+	first, of := 0, " of the object"
+	if !r.inList {
+		first, of = o.Line()-1, ""
+	}
+	lines := fmt.Sprintf("line %d%s", first+n.Line, of)
+	if n.End > n.Line {
+		lines = fmt.Sprintf("lines %d to %d%s", first+n.Line, first+n.End, of)
+	}
+	r.say(o, transformer.Finding{Severity: transformer.Warning, Reason: ReasonWrittenAnew, Message: lines + ": " + n.Text})
+	if !r.inList {
+		r.out.Messages[len(r.out.Messages)-1].Line = first + n.Line
+	}
 }
 
 // sayRewritten notes, for the results of a ResourceList, every probe that was

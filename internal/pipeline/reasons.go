@@ -26,6 +26,7 @@ const (
 	ReasonUnseenProbe      = "unseen-probe"
 	ReasonWouldFail        = "would-fail"
 	ReasonWouldFalselyPass = "would-falsely-pass"
+	ReasonWrittenAnew      = "written-anew"
 )
 
 // Reasons gives every reason key that a run can report, sorted.
@@ -82,6 +83,9 @@ func Reasons() []transformer.ReasonDoc {
 		transformer.ReasonDoc{Key: ReasonWouldFalselyPass, Severity: transformer.Error,
 			Cause: "Found by check: the tcpSocket probe reaches the mesh's proxy instead of the app, and passes whether or not the app listens.",
 			Cure:  "Run rewrite-probes over the manifest; with kustomize, give --enable-alpha-plugins and --enable-exec, without which an exec function is passed over silently."},
+		transformer.ReasonDoc{Key: ReasonWrittenAnew, Severity: transformer.Warning,
+			Cause: "Lines were changed that hold no probe: an alias was written out because its anchor has another value now, or the YAML is too unusual to change single lines. No value is different, but comments and quotes may be.",
+			Cure:  "Look at the named lines in the diff; write them without aliases or in a plainer form of YAML."},
 	)
 	slices.SortFunc(all, func(a, b transformer.ReasonDoc) int { return strings.Compare(a.Key, b.Key) })
 	return all
