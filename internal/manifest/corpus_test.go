@@ -11,13 +11,17 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
+// corpusDir is where the shared collection lies; it is not copied into the
+// repository.
+var corpusDir = filepath.Join("..", "..", "..", "shared", "corpus")
+
 var corpusNames = []string{"msdemo.yaml", "argocd.yaml", "kubeprom.yaml", "kubeflow.yaml"}
 
 // corpus gives a real-world manifest of the shared collection; the test is
 // skipped where the collection is not there.
 func corpus(tb testing.TB, name string) []byte {
 	tb.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "corpus", name))
+	b, err := os.ReadFile(filepath.Join(corpusDir, name))
 	if err != nil {
 		tb.Skipf("SKIPPED: the corpus of real-world manifests is not here: %v", err)
 	}
