@@ -128,7 +128,7 @@ fuzz: ## run every fuzz test for FUZZTIME (30s)
 
 .PHONY: mutate
 mutate: ## change the code in one place at a time, and print the changes that no test notices (MUTATEFLAGS)
-	@$(GO) build -o bin/mutate ./test/mutate
+	@$(GO) build -o bin/mutate ./internal/mutate
 	@bin/mutate $(MUTATEFLAGS)
 
 .PHONY: lint
