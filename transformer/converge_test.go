@@ -38,7 +38,8 @@ startupProbe:
 `)
 
 func TestAChangedConfigurationGivesWhatItWouldHaveGivenAtFirst(t *testing.T) {
-	before := pod("", podContext+threeProbes+strings.TrimPrefix(indent("", dropAll, 0), "\n"))
+	// The Namespace says that no sidecar is injected.
+	before := namespace("", "") + pod("", podContext+threeProbes+strings.TrimPrefix(indent("", dropAll, 0), "\n"))
 	for first, opts := range configurations {
 		rewritten := plan(t, before, opts...)
 		for second, opts := range configurations {

@@ -104,6 +104,15 @@ type mesh struct {
 	present  bool // the pod has the mesh's proxy, or will have it
 	// optOut is the reason to leave the whole template alone, nil for none.
 	optOut *Finding
+	// passesProbes is set if the mesh lets the kubelet's probes through to the
+	// pod as they are.
+	passesProbes bool
+	// assumed is set if neither the manifests nor the options say whether the
+	// mesh's proxy is there, and who answers depends on it.
+	assumed bool
+	// collisions are containers of ours in the template, as it was read, that
+	// cannot run beside the mesh's proxy.
+	collisions []Finding
 	// captures tells whether the mesh takes what comes in on a port.
 	captures func(port int) bool
 	// conflicts says, for a template where something is to be rewritten, why

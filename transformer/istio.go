@@ -192,7 +192,9 @@ func istioStatusOr(annotations field.Strings) int {
 }
 
 func (d istio) survey(w *work) mesh {
-	m := mesh{present: d.isPresent(w), optOut: d.optOut(w)}
+	in := d.injection(w)
+	m := mesh{present: in == injected, collisions: d.collisions(w)}
+	m.optOut, m.passesProbes = d.optOut(w)
 	// What we excluded ourselves may be captured from now on.
 	m.captures = d.captures(d.annotate(w.annotations(), m, w.past(d), nil, nil))
 	d.checkPortLists(w)
@@ -202,7 +204,7 @@ func (d istio) survey(w *work) mesh {
 		m.proxyLate = "istio-proxy must start first: it does as a native sidecar, and with `holdApplicationUntilProxyStarts: true` in the annotation `" + istioProxyConfig + "`"
 	}
 	status, err := istioStatus(w.annotations())
-	m.answerer = d.answerer(w.p.opts, m.present, status, err != nil)
+	m.answerer, m.assumed = d.answerer(w, in, status, err != nil)
 	if m.answerer.who == AnsweredByIstioProxy {
 		m.conflicts = d.proxyConflicts(w, err)
 		return m
@@ -225,22 +227,6 @@ func istioHolds(config string) bool {
 	return strings.HasPrefix(strings.TrimLeft(v, `": `), "true")
 }
 
-// answerer decides who answers. Istio's agent answers on its status port
-// alone: on another port, auto takes probe-proxy, which runs beside it.
-func (istio) answerer(o Options, present bool, status int, badStatus bool) answerer {
-	who := o.AnsweredBy
-	if who == AnsweredByAuto {
-		who = AnsweredByProbeProxy
-		if present && (o.Port == prober.DefaultPort || o.Port == status) {
-			who = AnsweredByIstioProxy
-		}
-	}
-	if who == AnsweredByIstioProxy && status != 0 && !badStatus {
-		return answerer{who, status}
-	}
-	return answerer{who, o.Port}
-}
-
 func (d istio) proxyConflicts(w *work, badStatus error) []Finding {
 	var found []Finding
 	if badStatus != nil {
@@ -253,29 +239,6 @@ func (d istio) proxyConflicts(w *work, badStatus error) []Finding {
 		}
 	}
 	return found
-}
-
-// isPresent tells whether the pod has istio-proxy, other than one that was
-// declared by us, or asks for it.
-func (d istio) isPresent(w *work) bool {
-	found := false
-	containers(&w.in.Template.Spec, func(at place, c *Container) {
-		found = found || d.isProxy(c) && !w.isOurs(at)
-	})
-	if found {
-		return true
-	}
-	switch _, v := istioInjectSwitch(w); v {
-	case "true":
-		return true
-	case "false":
-		return false
-	}
-	if w.in.Template.Metadata.Labels.Get(istioRevision) != "" {
-		return true
-	}
-	ns := w.in.Namespace
-	return ns != nil && (ns.Labels.Get(istioInjection) == "enabled" || ns.Labels.Get(istioRevision) != "")
 }
 
 // istioInjectSwitch gives the switch of a template: the label where it is
@@ -297,11 +260,12 @@ func (istio) checkInjectSwitch(w *work) {
 	}
 }
 
-// optOut finds what keeps Istio, or Istio's rewriting, out of the pod.
-func (d istio) optOut(w *work) *Finding {
+// optOut finds why the probes of the pod need no rewriting, or must have none.
+// passes is set if they work as they are.
+func (d istio) optOut(w *work) (f *Finding, passes bool) {
 	const what = "the mesh does not capture this pod"
 	if f := w.switchedOff(istioRewrite, "istio-opt-out", optOutPlace{metadata: &w.in.Template.Metadata, path: w.metadata}); f != nil && len(w.past(d)) == 0 {
-		return f
+		return f, false
 	}
 	if _, misplaced := w.in.Workload.Annotations.Lookup(istioRewrite); misplaced && w.hasOwnMetadata() && w.metadata != nil {
 		w.say(w.metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(istioRewrite), w.in.Workload.Annotations.Get(istioRewrite),
@@ -309,47 +273,52 @@ func (d istio) optOut(w *work) *Finding {
 	}
 	if kind, v := istioInjectSwitch(w); v == "false" {
 		f := w.metadataFinding("injection-off", w.metadata.Key(kind, istioInject), v, "switches injection off, so "+what)
-		return &f
+		return &f, true
 	}
-	if f := d.otherTemplate(w); f != nil {
-		return f
+	if f, passes := d.otherTemplate(w); f != nil {
+		return f, passes
 	}
 	if slices.Contains(istioNeverInjected, w.in.NamespaceName) {
 		f := w.finding("namespace-not-injected", nil, "", "namespace %q is never injected, so %s", w.in.NamespaceName, what)
-		return &f
+		return &f, true
 	}
 	if ns := w.in.Namespace; ns != nil && ns.Labels.Get(istioInjection) == "disabled" {
 		f := w.finding("namespace-not-injected", nil, "", "Namespace %q has the label `%s: disabled`, so %s", ns.Name, istioInjection, what)
-		return &f
+		return &f, true
 	}
-	return nil
+	if w.p.opts.Istio.InjectorRewrites && d.injection(w) == injected {
+		f := w.finding("injector-rewrites", nil, "", "Istio's injector rewrites the probes of this pod (`istio.injectorRewrites` of the functionConfig)")
+		return &f, true
+	}
+	f = d.passesProbes(w)
+	return f, f != nil
 }
 
 // otherTemplate returns a finding if an annotation has the injector use other
 // templates than that of the sidecar: those that capture nothing, or some of
-// which only the mesh's config says what they are.
-func (d istio) otherTemplate(w *work) *Finding {
+// which only the mesh's config says what they are. passes is set for the former.
+func (d istio) otherTemplate(w *work) (f *Finding, passes bool) {
 	v, set := w.annotations().Lookup(istioTemplates)
 	if !set {
-		return nil
+		return nil, false
 	}
 	unknown := false
 	for name := range strings.SplitSeq(v, ",") {
 		name = strings.TrimSpace(name)
 		if name == "sidecar" {
-			return nil
+			return nil, false
 		}
 		unknown = unknown || !slices.Contains(istioNoCapture, name)
 	}
 	if !unknown {
 		f := w.annotationFinding("not-sidecar-template", istioTemplates, "injects no sidecar that captures what comes in")
-		return &f
+		return &f, !unknown
 	}
 	if _, declared := w.proxyPlace(); declared {
-		return nil
+		return nil, false
 	}
 	f := w.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it")
-	return &f
+	return &f, !unknown
 }
 
 // captures: where includeInboundPorts lists ports, Istio captures those and

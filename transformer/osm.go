@@ -76,10 +76,12 @@ func (d osm) survey(w *work) mesh {
 	if w.p.opts.AnsweredBy == AnsweredByEnvoy {
 		who = AnsweredByEnvoy
 	}
+	optOut := d.optOut(w)
 	return mesh{
-		answerer: answerer{who, prober.OSMHealthcheckPort},
-		present:  d.isPresent(w),
-		optOut:   d.optOut(w),
+		answerer:     answerer{who, prober.OSMHealthcheckPort},
+		present:      d.isPresent(w),
+		optOut:       optOut,
+		passesProbes: optOut != nil,
 		captures: func(port int) bool {
 			return !slices.Contains(osmReserved, port) && !slices.Contains(osmPorts, port) && !slices.Contains(ports, port)
 		},

@@ -28,6 +28,17 @@ type Options struct {
 	Rewrite    Rewrite
 	ProbeProxy ProbeProxy
 	IstioProxy IstioProxy
+	Istio      Istio
+}
+
+// Istio is what is known of Istio in the cluster.
+type Istio struct {
+	// InjectorRewrites tells that Istio's injector rewrites the probes of the
+	// pods that it injects, as it does by default.
+	InjectorRewrites bool
+	// InjectedNamespaces are patterns of the namespaces that Istio injects its
+	// sidecar into. If it is not nil, other namespaces are not injected.
+	InjectedNamespaces []string
 }
 
 // IstioProxy describes the container istio-proxy that is declared where
@@ -145,9 +156,21 @@ type Plan struct {
 	Edits    []field.Edit
 	Findings []Finding
 	Probes   []Verdict // of every probe and hook of the template, in its order
+	Answer   Answer
+	// Repairs says what is wrong with the template as it was read and is put
+	// right by the edits.
+	Repairs []Finding
 	// Beside is an object that belongs to the workload; nil where none is
 	// needed, and none was.
 	Beside *Beside
+}
+
+// An Answer says who answers the rewritten probes of a template.
+type Answer struct {
+	By       string // one of the AnsweredBy constants but auto; "" if no probe is rewritten
+	Port     int
+	Assumed  bool // it is not known whether the mesh's proxy is there, and By depends on it
+	Injected bool // the pod has the mesh's proxy, or will have it
 }
 
 // A Beside is an object that stands beside a workload.

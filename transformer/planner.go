@@ -353,8 +353,20 @@ func (w *work) finish(chosen []*slot) Plan {
 	}
 	if !failed {
 		plan.Edits = w.edits
+		plan.Repairs = w.mesh.collisions
 	}
+	plan.Answer = w.answer(chosen)
 	return plan
+}
+
+// answer says who answers the probes that the plan rewrites.
+func (w *work) answer(chosen []*slot) Answer {
+	a := Answer{Injected: w.mesh.present}
+	if len(chosen) == 0 {
+		return a
+	}
+	a.By, a.Port, a.Assumed = w.mesh.answerer.who, w.mesh.answerer.port, w.mesh.assumed
+	return a
 }
 
 // beside gives the object that the workload needs beside it, or the one that
@@ -429,12 +441,11 @@ func (w *work) outcome(s *slot) Outcome {
 	return Fails
 }
 
-// capturesPod tells whether the mesh takes what comes in to the pod at all.
+// capturesPod reports whether the mesh takes what comes in to the pod at all.
 func (w *work) capturesPod() bool {
 	spec := &w.in.Template.Spec
 	if spec.HostNetwork || isWindows(spec) {
 		return false
 	}
-	off := w.mesh.optOut
-	return off == nil || off.Reason != "injection-off" && off.Reason != "namespace-not-injected" && off.Reason != "not-sidecar-template"
+	return !w.mesh.passesProbes
 }

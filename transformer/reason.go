@@ -5,6 +5,7 @@ import "slices"
 // reasons is every reason key, sorted.
 var reasons = []ReasonDoc{
 	{"aims-at-probe-port", Warning, "The probe goes to the port of the rewritten probes already, and is not one of them.", "Set `port` in the functionConfig to another port, or give the probe the port of the app."},
+	{"ambient", Info, "The pod has no sidecar of Istio's, and Istio's ambient mode lets the kubelet's probes through.", "Nothing to do."},
 	{"annotation-invalid", Error, "An annotation that holds a boolean has a value that is none, and guessing could do the opposite of what was meant.", "Write \"true\" or \"false\"."},
 	{"annotation-misplaced", Warning, "`sidecar.istio.io/rewriteAppHTTPProbers` stands on the workload, where Istio does not look.", "Move it to the pod template, or use `rewrite-probes.io/rewrite`, which works in both places."},
 	{"annotations-unknown", Error, "The pod template is a pod's spec without metadata, and what is to answer the probes needs an annotation of the pods.", "Exclude the object, or set `answeredBy: probe-proxy` with the probe port that the mesh leaves alone."},
@@ -18,8 +19,10 @@ var reasons = []ReasonDoc{
 	{"init-container", Warning, "Probes and hooks stand on an init container that is no native sidecar; the API server refuses that.", "Remove them, or set `restartPolicy: Always`."},
 	{"inject-unclear", Warning, "`sidecar.istio.io/inject` is neither \"true\" nor \"false\", and Istio does as if it were not there.", "Write \"true\" or \"false\"."},
 	{"injection-off", Info, "The template switches the injection of the mesh's proxy off, so nothing captures its probes.", "None is needed."},
+	{"injector-rewrites", Info, "The functionConfig says that Istio's injector rewrites the probes of the pods that it injects.", "Take `istio.injectorRewrites` out of the functionConfig to have the probes rewritten in the manifests."},
 	{"istio-opt-out", Info, "The template has `sidecar.istio.io/rewriteAppHTTPProbers: \"false\"`.", "Remove the annotation to have the probes rewritten."},
 	{"job-never-finishes", Error, "The pod is to finish, and an ordinary container probe-proxy would keep it running.", "Set `probeProxy.placement: native`."},
+	{"linkerd", Info, "The pod is in Linkerd's mesh, which lets the kubelet's probes through.", "Nothing to do."},
 	{"name-taken", Error, "A container of the app has the name of the container to be added.", "Set `probeProxy.name`, or rename the container."},
 	{"namespace-not-injected", Info, "The namespace is one where the mesh injects no proxy, so nothing captures the probes.", "None is needed."},
 	{"no-network", Info, "The handler is exec or sleep: the kubelet runs it in the container, and the mesh does not see it.", "None is needed."},
