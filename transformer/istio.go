@@ -297,7 +297,7 @@ func (d istio) optOut(w *work) (f *Finding, passes bool) {
 // otherTemplate returns a finding if an annotation has the injector use other
 // templates than that of the sidecar: those that capture nothing, or some of
 // which only the mesh's config says what they are. passes is set for the former.
-func (d istio) otherTemplate(w *work) (f *Finding, passes bool) {
+func (d istio) otherTemplate(w *work) (_ *Finding, passes bool) {
 	v, set := w.annotations().Lookup(istioTemplates)
 	if !set {
 		return nil, false

@@ -170,7 +170,7 @@ type Answer struct {
 	By       string // one of the AnsweredBy constants but auto; "" if no probe is rewritten
 	Port     int
 	Assumed  bool // it is not known whether the mesh's proxy is there, and By depends on it
-	Injected bool // the pod has the mesh's proxy, or will have it
+	Injected bool // the pod has Istio's sidecar, or will have it
 }
 
 // A Beside is an object that stands beside a workload.

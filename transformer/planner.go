@@ -361,8 +361,8 @@ func (w *work) finish(chosen []*slot) Plan {
 
 // answer says who answers the probes that the plan rewrites.
 func (w *work) answer(chosen []*slot) Answer {
-	a := Answer{Injected: w.mesh.present}
-	if len(chosen) == 0 {
+	a := Answer{Injected: w.mesh.present && w.p.opts.Dialect == "istio"}
+	if len(chosen) == 0 || w.failed() {
 		return a
 	}
 	a.By, a.Port, a.Assumed = w.mesh.answerer.who, w.mesh.answerer.port, w.mesh.assumed

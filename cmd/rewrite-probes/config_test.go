@@ -43,6 +43,8 @@ var fieldCases = map[string]fieldCase{
 	"spec.probeProxy.securityContext": {spec: "probeProxy: {securityContext: {runAsUser: null}}", gone: "runAsUser: 65532"},
 	"spec.probeProxy.env":             {spec: "probeProxy: {env: [{name: PROBE_PROXY_LOG, value: all}]}", want: "- name: PROBE_PROXY_LOG"},
 	"spec.istioProxy.restricted":      {spec: "istioProxy: {restricted: false}", with: "answeredBy: istio-proxy", gone: "seccompProfile:\n", file: "restricted"},
+	"spec.istio.injectorRewrites":     {spec: "istio: {injectorRewrites: true}", data: `injector-rewrites: "true"`, gone: "/app-health/", file: "injected"},
+	"spec.istio.injectedNamespaces":   {spec: "istio: {injectedNamespaces: ['sh*']}", data: "injected-namespaces: 'other, sh*'", want: "- name: istio-proxy"},
 	"spec.podTemplates[].group":       {spec: "podTemplates: [{group: example.com, kind: Thing, path: spec.worker}]", want: "/app-health/web/readyz", file: "custom"},
 	"spec.podTemplates[].kind":        {spec: "podTemplates: [{group: example.com, kind: Thing, path: spec.worker}]", want: "/app-health/web/readyz", file: "custom"},
 	"spec.podTemplates[].path":        {spec: "podTemplates: [{group: example.com, kind: Thing, path: spec.worker}]", want: "/app-health/web/readyz", file: "custom"},
@@ -87,6 +89,17 @@ spec:
     readinessProbe:
       httpGet: {path: /ready, port: 8080}
     securityContext: {runAsNonRoot: true, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, seccompProfile: {type: RuntimeDefault}}
+`,
+	"injected": `apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  labels: {sidecar.istio.io/inject: "true"}
+spec:
+  containers:
+  - name: web
+    readinessProbe:
+      httpGet: {path: /ready, port: 8080}
 `,
 	"custom": `apiVersion: example.com/v1
 kind: Thing

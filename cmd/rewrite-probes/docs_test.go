@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -136,12 +137,15 @@ func runConfig(t *testing.T, b yamlBlock) {
 func becomes(t *testing.T, before, after yamlBlock) {
 	t.Helper()
 	pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    ports: [{name: http, containerPort: 8080}]\n"
-	got, _, _ := strings.Cut(output(t, pod+indentBy(4, before.text)), "rewrite-probes:")
+	var text, errs bytes.Buffer
+	if code := run(nil, strings.NewReader(pod+indentBy(4, before.text)), &text, &errs); code != exitOK {
+		t.Fatal(errs.String())
+	}
 	var out struct {
 		Spec struct{ Containers []map[string]any }
 	}
 	var want map[string]any
-	if err := yaml.Unmarshal([]byte(got), &out); err != nil {
+	if err := yaml.Unmarshal(text.Bytes(), &out); err != nil {
 		t.Fatal(err)
 	}
 	if err := yaml.Unmarshal([]byte(after.text), &want); err != nil {

@@ -53,7 +53,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	}()
 	useReleasedImage()
 	cmd := newCommand(streams{stdin, stdout, stderr})
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // of nil, cobra makes os.Args
 	err := cmd.Execute()
 	if err == nil {
 		return exitOK

@@ -43,6 +43,7 @@ type Spec struct {
 	Rewrite      []string      `json:"rewrite" enum:"httpGet,tcpSocket,grpc,lifecycle" default:"httpGet,tcpSocket,grpc,lifecycle" doc:"What is rewritten: the handlers of probes, and httpGet hooks (lifecycle)."`
 	ProbeProxy   ProbeProxy    `json:"probeProxy" doc:"The container that is injected."`
 	IstioProxy   IstioProxy    `json:"istioProxy" doc:"The container istio-proxy that is declared where Istio's sidecar answers and the pod template has none."`
+	Istio        Istio         `json:"istio" doc:"What the manifests do not say of Istio in the cluster."`
 	PodTemplates []PodTemplate `json:"podTemplates" doc:"Where kinds that are not known by themselves hold a pod template."`
 	Select       *Selector     `json:"select" doc:"Only the objects that match are looked at; all where absent."`
 	Exclude      *Selector     `json:"exclude" doc:"Objects that match are left alone, selected or not."`
@@ -63,6 +64,12 @@ type ProbeProxy struct {
 // IstioProxy describes the declared container.
 type IstioProxy struct {
 	Restricted bool `json:"restricted" default:"true" doc:"Whether it gets the securityContext that Pod Security restricted asks for, where every other container of the pod template has that; false where the mesh gives every sidecar privileges, such as global.proxy.privileged or TPROXY."`
+}
+
+// Istio says what is known of Istio in the cluster.
+type Istio struct {
+	InjectorRewrites   bool     `json:"injectorRewrites" default:"false" doc:"Whether Istio's injector rewrites the probes of the pods that it injects, as it does unless the mesh config says otherwise: such pods are left alone, and check takes them to be in order."`
+	InjectedNamespaces []string `json:"injectedNamespaces" doc:"The namespaces into which Istio injects its sidecar; * and ? match as in a shell. Other namespaces are then taken not to be injected. The labels of pod templates and of Namespaces among the manifests come first; if the field is absent, only they say it."`
 }
 
 // A PodTemplate says where a custom kind holds its pod template.
@@ -165,6 +172,11 @@ func (c *RewriteProbes) validate() error {
 			bad(fmt.Sprintf("spec.probeProxy.env[%d]", i), "must be a mapping with a name")
 		} else if n == prober.EnvName || n == prober.OSMEnvName {
 			bad(fmt.Sprintf("spec.probeProxy.env[%d].name", i), "%q is written by rewrite-probes itself", n)
+		}
+	}
+	for i, p := range s.Istio.InjectedNamespaces {
+		if !isPattern(p) {
+			bad(fmt.Sprintf("spec.istio.injectedNamespaces[%d]", i), "%q must be a name in which * and ? match as in a shell", p)
 		}
 	}
 	for path, sel := range map[string]*Selector{"spec.exclude": s.Exclude, "spec.select": s.Select} {

@@ -17,6 +17,28 @@ type Key struct {
 	set   func(*Spec, string) error
 }
 
+func list(target func(*Spec) *[]string) func(*Spec, string) error {
+	return func(s *Spec, v string) error {
+		items := []string{}
+		for part := range strings.SplitSeq(v, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				items = append(items, part)
+			}
+		}
+		*target(s) = items
+		return nil
+	}
+}
+
+func truth(target func(*Spec) *bool) func(*Spec, string) error {
+	return func(s *Spec, v string) (err error) {
+		if *target(s), err = strconv.ParseBool(v); err != nil {
+			return fmt.Errorf("%q must be \"true\" or \"false\"", v)
+		}
+		return nil
+	}
+}
+
 func text(target func(*Spec) *string) func(*Spec, string) error {
 	return func(s *Spec, v string) error { *target(s) = v; return nil }
 }
@@ -27,6 +49,8 @@ var Keys = []Key{
 	{"dialect", "spec.dialect", text(func(s *Spec) *string { return &s.Dialect })},
 	{"image", "spec.probeProxy.image", text(func(s *Spec) *string { return &s.ProbeProxy.Image })},
 	{"image-pull-policy", "spec.probeProxy.imagePullPolicy", text(func(s *Spec) *string { return &s.ProbeProxy.ImagePullPolicy })},
+	{"injected-namespaces", "spec.istio.injectedNamespaces", list(func(s *Spec) *[]string { return &s.Istio.InjectedNamespaces })},
+	{"injector-rewrites", "spec.istio.injectorRewrites", truth(func(s *Spec) *bool { return &s.Istio.InjectorRewrites })},
 	{"name", "spec.probeProxy.name", text(func(s *Spec) *string { return &s.ProbeProxy.Name })},
 	{"placement", "spec.probeProxy.placement", text(func(s *Spec) *string { return &s.ProbeProxy.Placement })},
 	{"port", "spec.port", func(s *Spec, v string) (err error) {
@@ -35,19 +59,8 @@ var Keys = []Key{
 		}
 		return nil
 	}},
-	{"rewrite", "spec.rewrite", func(s *Spec, v string) error {
-		s.Rewrite = nil
-		for part := range strings.SplitSeq(v, ",") {
-			s.Rewrite = append(s.Rewrite, strings.TrimSpace(part))
-		}
-		return nil
-	}},
-	{"strict", "spec.strict", func(s *Spec, v string) (err error) {
-		if s.Strict, err = strconv.ParseBool(v); err != nil {
-			return fmt.Errorf("%q must be \"true\" or \"false\"", v)
-		}
-		return nil
-	}},
+	{"rewrite", "spec.rewrite", list(func(s *Spec) *[]string { return &s.Rewrite })},
+	{"strict", "spec.strict", truth(func(s *Spec) *bool { return &s.Strict })},
 }
 
 // fromConfigMap sets what the ConfigMap says.

@@ -55,12 +55,17 @@ func (s *Selector) validate() error {
 		return fmt.Errorf("must have kinds, names, namespaces or labelSelector")
 	}
 	for _, p := range slices.Concat(s.Names, s.Namespaces) {
-		if _, err := path.Match(p, ""); err != nil {
+		if !isPattern(p) {
 			return fmt.Errorf("pattern %q must be a name in which * and ? match as in a shell", p)
 		}
 	}
 	_, err := parseLabelSelector(s.LabelSelector)
 	return err
+}
+
+func isPattern(s string) bool {
+	_, err := path.Match(s, "")
+	return err == nil
 }
 
 // A requirement is one comma-separated part of a label selector.

@@ -13,9 +13,13 @@ var outcomeWords = map[transformer.Outcome]struct{ reason, text string }{
 	transformer.FalselyPasses: {ReasonWouldFalselyPass, "passes under strict mTLS although nothing may listen, since the mesh's own proxy accepts the connection"},
 }
 
-// Check gives an error for every probe of an inspected report that does
+// injectorHint ends a message about a pod that Istio's injector may repair.
+const injectorHint = "; if Istio's injector is to rewrite the probe, the functionConfig must have `istio: {injectorRewrites: true}`"
+
+// Check returns an error for every probe of an inspected report that does
 // something else under strict mTLS than without a mesh, unless it was left
-// alone on purpose: by an opt-out, or because the mesh does not capture it.
+// alone on purpose: by an opt-out, or because the mesh does not capture it. It
+// also returns what is wrong with a template that a new run would repair.
 func Check(r *report.Report) []report.Message {
 	onPurpose := make(map[string]bool)
 	for _, doc := range Reasons() {
@@ -23,6 +27,16 @@ func Check(r *report.Report) []report.Message {
 	}
 	var found []report.Message
 	for _, t := range r.Templates {
+		for _, f := range t.Repairs {
+			found = append(found, report.Message{
+				Severity: f.Severity, Reason: f.Reason, Object: t.Object, Source: t.Source, Line: t.Object.Line, Field: f.Field.String(),
+				Text: f.Message + "; a new run of rewrite-probes puts it right",
+			})
+		}
+		hint := ""
+		if t.Answer.Injected {
+			hint = injectorHint
+		}
 		for _, p := range t.Probes {
 			words, wrong := outcomeWords[p.StrictTLS]
 			if !wrong || p.State == transformer.LeftAlone && onPurpose[p.Reason] {
@@ -30,7 +44,7 @@ func Check(r *report.Report) []report.Message {
 			}
 			found = append(found, report.Message{
 				Severity: transformer.Error, Reason: words.reason, Object: t.Object, Source: t.Source, Line: p.Line, Field: p.Field.String(),
-				Text: fmt.Sprintf("`%s`: %s %s", p.Field, p.Before, words.text),
+				Text: fmt.Sprintf("`%s`: %s %s", p.Field, p.Before, words.text) + hint,
 			})
 		}
 	}

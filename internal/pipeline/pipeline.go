@@ -50,6 +50,7 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*repor
 		}
 	}
 	r.sayMissed()
+	r.sayAssumed()
 	report.Sort(r.out.Messages)
 	return &r.out, nil
 }
@@ -81,6 +82,7 @@ func options(c *config.RewriteProbes) transformer.Options {
 	o.ProbeProxy.SecurityContext = s.ProbeProxy.SecurityContext
 	o.IstioProxy.Restricted = s.IstioProxy.Restricted
 	o.ProbeProxy.Env = s.ProbeProxy.Env
+	o.Istio = transformer.Istio(s.Istio)
 	return o
 }
 
@@ -104,6 +106,7 @@ type run struct {
 	custom     []workload.Custom
 	missed     []missed // by index of custom
 	namespaces map[string]*transformer.Metadata
+	assumed    map[string][]string // namespaces, by who is assumed to answer in them
 
 	stream *manifest.Stream // the one at hand
 	name   string           // of the stream at hand
@@ -228,7 +231,8 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 	} else {
 		plan = r.planner.Plan(in)
 	}
-	t := report.Template{Object: r.ref, Source: r.name, Path: ref.Path, Findings: plan.Findings, Probes: make([]report.Probe, 0, len(plan.Probes))}
+	r.noteAssumed(in.NamespaceName, plan.Answer)
+	t := report.Template{Object: r.ref, Source: r.name, Path: ref.Path, Findings: plan.Findings, Answer: plan.Answer, Repairs: plan.Repairs, Probes: make([]report.Probe, 0, len(plan.Probes))}
 	for _, p := range plan.Probes {
 		probe := report.Probe{Verdict: p}
 		if r.mode == Inspect && !r.inList {

@@ -9,6 +9,7 @@ import (
 
 // The reason keys of this package; those of the transformer are its own.
 const (
+	ReasonAssumed          = "injection-assumed"
 	ReasonEnvoyConfig      = "envoy-config"
 	ReasonEnvoyStale       = "envoy-config-stale"
 	ReasonEnvoyTaken       = "envoy-config-taken"
@@ -47,6 +48,9 @@ func Reasons() []transformer.ReasonDoc {
 		transformer.ReasonDoc{Key: ReasonHelmTemplate, Severity: transformer.Warning,
 			Cause: "A file below a folder is no YAML yet, but a Helm template.",
 			Cure:  "Render the chart and pipe the result through rewrite-probes, or use it as Helm's post-renderer."},
+		transformer.ReasonDoc{Key: ReasonAssumed, Severity: transformer.Warning,
+			Cause: "With `answeredBy: auto` who answers depends on whether Istio injects its sidecar, and neither the pod template nor a Namespace among the manifests says it.",
+			Cure:  "Set `answeredBy`, list the namespaces under `istio.injectedNamespaces` of the functionConfig (an empty list where there is no Istio), or give the Namespace too."},
 		transformer.ReasonDoc{Key: ReasonInvalidManifest, Severity: transformer.Error,
 			Cause: "The object is not what the API server would take: a field has the wrong type, or a key stands twice.",
 			Cure:  "Mend the field that the message names."},

@@ -149,12 +149,12 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		Probes []probe `json:"probes"`
 	}
 	type message struct {
-		Severity string `json:"severity"`
-		Reason   string `json:"reason,omitempty"`
-		Message  string `json:"message"`
-		Object   Object `json:"object"`
-		Line     int    `json:"line,omitempty"`
-		Field    string `json:"field,omitempty"`
+		Severity string  `json:"severity"`
+		Reason   string  `json:"reason,omitempty"`
+		Message  string  `json:"message"`
+		Object   *Object `json:"object,omitempty"` // nil if it is about the whole run
+		Line     int     `json:"line,omitempty"`
+		Field    string  `json:"field,omitempty"`
 	}
 	out := struct {
 		Templates []template `json:"templates"`
@@ -170,7 +170,11 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		out.Templates = append(out.Templates, row)
 	}
 	for _, m := range r.Messages {
-		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, m.Text, m.Object, m.Line, m.Field})
+		about := &m.Object
+		if *about == (Object{}) {
+			about = nil
+		}
+		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, m.Text, about, m.Line, m.Field})
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

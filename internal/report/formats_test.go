@@ -23,12 +23,13 @@ func sample() *Report {
 			{Severity: transformer.Warning, Reason: "port-unresolved", Text: "names \"htpp\"", Object: stdin},
 			{Severity: transformer.Info, Reason: "host-network", Text: "left alone", Object: stdin, Line: 3},
 			{Severity: transformer.Warning, Reason: "helm-template", Text: "passed over", Object: Object{File: "/charts/x.yaml"}},
+			{Severity: transformer.Info, Reason: "never-used", Text: "about the whole run"},
 		},
 	}
 }
 
 var sampleReasons = []transformer.ReasonDoc{
-	{Key: "helm-template", Cause: "c", Cure: "d"}, {Key: "host-network", Cause: "c", Cure: "d"}, {Key: "never-used", Cause: "c", Cure: "d"},
+	{Key: "helm-template", Cause: "c", Cure: "d"}, {Key: "never-used", Cause: "c", Cure: "d"}, {Key: "host-network", Cause: "c", Cure: "d"}, {Key: "not-in-any", Cause: "c", Cure: "d"},
 	{Key: "port-unresolved", Cause: "c", Cure: "d"}, {Key: "would-fail", Cause: "c", Cure: "d"},
 }
 
@@ -84,11 +85,11 @@ func TestSARIFHoldsWhatItsReadersRequire(t *testing.T) {
 			t.Errorf("rule %s has no text", r.ID)
 		}
 	}
-	if len(slices.Compact(slices.Sorted(slices.Values(rules)))) != len(rules) || slices.Contains(rules, "never-used") {
+	if len(slices.Compact(slices.Sorted(slices.Values(rules)))) != len(rules) || slices.Contains(rules, "not-in-any") {
 		t.Errorf("rules must be unique and used, and are %q", rules)
 	}
-	if len(run.Results) != 4 {
-		t.Fatalf("%d results, want 4", len(run.Results))
+	if len(run.Results) != 5 {
+		t.Fatalf("%d results, want 5", len(run.Results))
 	}
 	for _, r := range run.Results {
 		if r.Message.Text == "" || !slices.Contains(rules, r.RuleID) || !slices.Contains([]string{"error", "warning", "note"}, r.Level) {

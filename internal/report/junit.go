@@ -38,7 +38,7 @@ func (r *Report) JUnit(w io.Writer) error {
 			at[o] = i
 			name := o.String()
 			if name == "" {
-				name = "manifest"
+				name = "manifests"
 			}
 			suite.Cases = append(suite.Cases, junitCase{Class: o.File, Name: name})
 		}
@@ -48,6 +48,9 @@ func (r *Report) JUnit(w io.Writer) error {
 		of(t.Object)
 	}
 	for _, m := range r.Messages {
+		if m.Object == (Object{}) && !r.fails(m) {
+			continue // about the whole run
+		}
 		c := of(m.Object)
 		if r.fails(m) {
 			c.Failures = append(c.Failures, junitFailure{m.Reason, m.Text, m.String()})

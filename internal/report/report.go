@@ -82,6 +82,8 @@ type Template struct {
 	Path     field.Path
 	Probes   []Probe
 	Findings []transformer.Finding
+	Answer   transformer.Answer
+	Repairs  []transformer.Finding // what is wrong with the object as it was read
 }
 
 // A Probe is one probe with the line where it stands; 0 where unknown.

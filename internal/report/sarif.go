@@ -69,8 +69,12 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []transformer.Reason
 	for _, m := range r.Messages {
 		used[m.Reason] = true
 		result := sarifResult{RuleID: m.Reason, Level: sarifLevels[m.Severity], Message: sarifText{m.Sentence()}}
-		if m.Object.File != "" {
-			at := sarifPhysical{Artifact: sarifArtifact{fileURI(m.Object.File)}}
+		file := m.Object.File
+		if file == "" && len(r.Templates) > 0 {
+			file = r.Templates[0].Object.File // code scanning wants a place for every result
+		}
+		if file != "" {
+			at := sarifPhysical{Artifact: sarifArtifact{fileURI(file)}}
 			if m.Line > 0 {
 				at.Region = &sarifRegion{m.Line}
 			}

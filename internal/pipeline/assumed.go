@@ -1,0 +1,58 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// noteAssumed notes that who answers in a namespace was assumed.
+func (r *run) noteAssumed(namespace string, a transformer.Answer) {
+	if !a.Assumed || r.mode == Restore || slices.Contains(r.assumed[a.By], namespace) {
+		return
+	}
+	if r.assumed == nil {
+		r.assumed = make(map[string][]string)
+	}
+	r.assumed[a.By] = append(r.assumed[a.By], namespace)
+}
+
+// assumptions says what was assumed, by who answers for it.
+var assumptions = map[string]string{
+	transformer.AnsweredByProbeProxy: "probe-proxy answers on port %d, where that sidecar would listen too",
+	transformer.AnsweredByIstioProxy: "istio-proxy answers on port %d as before",
+}
+
+// sayAssumed warns once of what was assumed, however many objects there are.
+func (r *run) sayAssumed() {
+	for _, who := range []string{transformer.AnsweredByProbeProxy, transformer.AnsweredByIstioProxy} {
+		if len(r.assumed[who]) == 0 {
+			continue
+		}
+		r.out.Messages = append(r.out.Messages, report.Message{
+			Severity: transformer.Warning, Reason: ReasonAssumed,
+			Text: fmt.Sprintf("whether Istio injects its sidecar into %s is not known, and "+assumptions[who]+"; set `answeredBy` or `istio.injectedNamespaces` in the functionConfig",
+				namespaceWords(r.assumed[who]), r.spec.Port),
+		})
+	}
+}
+
+// namespaceWords names a few namespaces.
+func namespaceWords(names []string) string {
+	const most = 3
+	var words []string
+	for i, name := range names {
+		switch {
+		case i == most:
+			return strings.Join(words, ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+		case name == "":
+			words = append(words, "the namespace of objects that name none")
+		default:
+			words = append(words, fmt.Sprintf("namespace %q", name))
+		}
+	}
+	return strings.Join(words, ", ")
+}
