@@ -188,6 +188,7 @@ func TestEveryProbeOfEveryObjectIsInTheReport(t *testing.T) {
 func inspect(t *testing.T, text string, podTemplates ...string) *report.Report {
 	t.Helper()
 	c := config.Default()
+	c.Spec.AnsweredBy = transformer.AnsweredByProbeProxy
 	for _, entry := range podTemplates {
 		part := strings.SplitN(entry, "/", 3)
 		c.Spec.PodTemplates = append(c.Spec.PodTemplates, config.PodTemplate{Group: part[0], Kind: part[1], Path: part[2]})

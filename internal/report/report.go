@@ -174,7 +174,7 @@ func (r *Report) Summary(written bool) string {
 	}
 	s := plural(sum.templates, "pod template") + ", " + plural(sum.changed, "object") + change
 	if kept > 0 {
-		s += ", " + strconv.Itoa(kept) + " not written because of the errors"
+		s += ", " + strconv.Itoa(kept) + " not written"
 	}
 	for _, state := range stateOrder {
 		if n, h := sum.probes[state], sum.hooks[state]; n+h > 0 {

@@ -46,8 +46,8 @@ func TestTheApplicationOfAPluginIsFoundAndRewritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(manifests) != 2 {
-		t.Fatalf("the plugin server gave %d manifests, want 2", len(manifests))
+	if len(manifests) != 3 {
+		t.Fatalf("the plugin server gave %d manifests, want 3", len(manifests))
 	}
 	all := strings.Join(manifests, "\n")
 	for _, want := range []string{"/app-health/web/readyz", "ISTIO_KUBE_APP_PROBERS", "probe-proxy"} {
@@ -169,7 +169,7 @@ func TestWhatIsWrongReachesTheUser(t *testing.T) {
 
 const web = `apiVersion: apps/v1
 kind: Deployment
-metadata: {name: web}
+metadata: {name: web, namespace: shop}
 spec:
   selector: {matchLabels: {app: web}}
   template:
@@ -190,6 +190,12 @@ metadata: {name: web}
 spec: {selector: {app: web}, ports: [{port: 80, targetPort: http}]}
 `
 
+// The Namespace says that no sidecar is injected.
+const namespace = `apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+`
+
 const config = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: rewrite-probes}
@@ -198,7 +204,7 @@ data: {port: "15099"}
 
 func repository(t *testing.T) string {
 	return write(t, map[string]string{
-		"kustomization.yaml": "resources:\n- web.yaml\n- service.yaml\n", "web.yaml": web, "service.yaml": service,
+		"kustomization.yaml": "resources:\n- web.yaml\n- service.yaml\n- namespace.yaml\n", "web.yaml": web, "namespace.yaml": namespace, "service.yaml": service,
 		"rewrite probes.yaml": config,
 	})
 }
