@@ -1,8 +1,9 @@
 // Package manifest reads Kubernetes manifests and writes them back with edits
-// applied: ResourceLists, bare streams of documents, Lists, YAML and JSON.
-// It knows nothing of kinds and of probes.
+// applied: ResourceLists, bare streams of documents, Lists, YAML and JSON. It
+// knows nothing of probes.
 //
 // What is not edited comes back byte for byte. An edit is spliced into the
-// text of its object, the result is parsed again and compared with the edited
-// tree, and only where the two differ is that one object encoded anew.
+// text of its object; the result is parsed again and compared with the edited
+// tree. If the two differ, that one object is encoded anew, and
+// [Object.Notices] says so.
 package manifest

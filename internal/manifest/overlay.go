@@ -72,7 +72,7 @@ func (o *editNode) edit(t *tree, e field.Edit, mem *editArena) error {
 			return err
 		}
 		if i == last {
-			return at.finish(t, e, st)
+			return at.finish(t, e, st, mem)
 		}
 		child := at.find(st)
 		switch {
@@ -115,21 +115,26 @@ func (o *editNode) openAs(t *tree, st field.Step, mem *editArena) error {
 	case t.nodes[o.node].kind != want:
 		return fmt.Errorf("must be %s, not %s", kindNames[want], t.describe(o.node))
 	default:
-		nodes, children := mem.collection(t.length(o.node))
-		o.children = children
-		i := 0
-		for c := t.nodes[o.node].child; c != 0; c = t.nodes[c].next {
-			k := &nodes[i]
-			i++
-			k.node = c
-			if want == mapping {
-				k.key = t.keyOf(c)
-				k.was = k.key
-			}
-		}
+		o.children = o.originals(t, mem)
 	}
 	o.open, o.kind = true, want
 	return nil
+}
+
+// originals returns the children that the node has in the tree.
+func (o *editNode) originals(t *tree, mem *editArena) []*editNode {
+	nodes, children := mem.collection(t.length(o.node))
+	i := 0
+	for c := t.nodes[o.node].child; c != 0; c = t.nodes[c].next {
+		k := &nodes[i]
+		i++
+		k.node = c
+		if t.nodes[o.node].kind == mapping {
+			k.key = t.keyOf(c)
+			k.was = k.key
+		}
+	}
+	return children
 }
 
 // find gives the kid of the step, nil where there is none.
@@ -172,7 +177,7 @@ func (o *editNode) add(child *editNode, before string) {
 }
 
 // finish makes the edit whose last step is st in the open collection.
-func (o *editNode) finish(t *tree, e field.Edit, st field.Step) error {
+func (o *editNode) finish(t *tree, e field.Edit, st field.Step, mem *editArena) error {
 	child := o.find(st)
 	if e.Op == field.Insert {
 		originals := 0
@@ -205,23 +210,55 @@ func (o *editNode) finish(t *tree, e field.Edit, st field.Step) error {
 			return fmt.Errorf("a list item has no key to rename")
 		}
 		child.key = e.NewKey
-		child.assign(t, e.Value)
+		child.assign(t, e.Value, mem)
 		// A field that is there as null counts as absent: the new one replaces it.
 		if null := o.find(keyStep(e.NewKey)); null != nil && null != child && !null.differs() && t.isNull(null.node) {
 			null.deleted = true
 		}
 	case field.Set:
-		child.assign(t, e.Value)
+		child.assign(t, e.Value, mem)
 	default:
 		return fmt.Errorf("unknown operation %d", e.Op)
 	}
 	return nil
 }
 
-// assign sets the value, unless it is the one that is there.
-func (o *editNode) assign(t *tree, v field.Value) {
+// assign sets the value, unless it is the one that is there. Of a mapping only
+// the entries that differ are changed, so that the comments of others stay.
+func (o *editNode) assign(t *tree, v field.Value, mem *editArena) {
+	m, isMap := v.(field.Map)
+	if isMap && o.node != 0 && t.nodes[o.node].kind == mapping && t.hasAny(o.node, m) {
+		o.assignEntries(t, m, mem)
+		return
+	}
 	o.set = o.node == 0 || !t.equalValue(o.node, v)
 	o.val = v
+}
+
+// hasAny reports whether the mapping n has one of the keys of m.
+func (t *tree) hasAny(n int32, m field.Map) bool {
+	return slices.ContainsFunc(m, func(e field.Entry) bool { return t.get(n, e.Key) != 0 })
+}
+
+// assignEntries changes the entries of a mapping until they are those of m.
+func (o *editNode) assignEntries(t *tree, m field.Map, mem *editArena) {
+	o.open, o.kind = true, mapping
+	o.children = o.originals(t, mem)
+	for _, c := range o.children {
+		c.deleted = true
+	}
+	before := "" // the original that follows in m
+	for _, e := range slices.Backward(m) {
+		child := o.find(keyStep(e.Key))
+		if child == nil {
+			o.add(&editNode{key: e.Key, was: e.Key, set: true, val: e.Value}, before)
+			before = e.Key
+			continue
+		}
+		child.deleted = false
+		child.assign(t, e.Value, mem)
+		before = e.Key
+	}
 }
 
 // length gives how many entries or items a collection has.
