@@ -5,7 +5,7 @@ export CGO_ENABLED ?= 0
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
-LDFLAGS = -s -w -X main.version=$(VERSION)
+LDFLAGS = -s -w -X github.com/rewrite-probes/rewrite-probes/internal/release.linked=$(VERSION)
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
 # Modules of their own, apart from what is shipped because of what they need.

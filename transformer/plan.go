@@ -3,6 +3,7 @@ package transformer
 import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/release"
 )
 
 // Who answers the rewritten probes.
@@ -70,17 +71,15 @@ type ProbeProxy struct {
 	SecurityContext field.Map
 }
 
-// DefaultImage is the image of probe-proxy; the release build sets its tag.
-var DefaultImage = "rewrite-probes/probe-proxy:latest"
-
-// Defaults gives the options of an empty functionConfig.
+// Defaults returns the options of an empty functionConfig.
 func Defaults() Options {
+	image, _ := release.Image()
 	return Options{
 		Dialect:    "istio",
 		AnsweredBy: AnsweredByAuto,
 		Port:       prober.DefaultPort,
 		Rewrite:    Rewrite{HTTPGet: true, TCPSocket: true, GRPC: true, Lifecycle: true},
-		ProbeProxy: ProbeProxy{Image: DefaultImage, Name: "probe-proxy", Placement: PlacementNative},
+		ProbeProxy: ProbeProxy{Image: image, Name: "probe-proxy", Placement: PlacementNative},
 		IstioProxy: IstioProxy{Restricted: true},
 	}
 }

@@ -22,12 +22,10 @@ import (
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/release"
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
 )
-
-// version is set by the linker (-X main.version=v1.2.3).
-var version = "dev"
 
 // Exit codes.
 const (
@@ -72,7 +70,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) > 0 {
 		switch args[0] {
 		case "version":
-			fmt.Fprintln(stdout, "probe-proxy", version)
+			fmt.Fprintln(stdout, "probe-proxy", release.Version())
 			return exitOK
 		case "help":
 			args = []string{"--help"}
@@ -177,7 +175,7 @@ func serve(o *options, stderr io.Writer) int {
 			return exitFailure
 		}
 		go func() { served <- p.serve(l) }()
-		log.Info("answering probes", "version", version, "port", p.port, "probes", len(probers), "disabled", len(bad))
+		log.Info("answering probes", "version", release.Version(), "port", p.port, "probes", len(probers), "disabled", len(bad))
 	}
 	select {
 	case err := <-served:

@@ -13,6 +13,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/release"
 )
 
 // newCommand builds the command tree.
@@ -134,7 +135,7 @@ func versionCommand(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(std.out, "rewrite-probes "+version)
+			_, err := fmt.Fprintln(std.out, "rewrite-probes "+release.Version())
 			return err
 		},
 	}

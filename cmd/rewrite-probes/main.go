@@ -51,7 +51,6 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 			code = exitUnreadable
 		}
 	}()
-	useReleasedImage()
 	cmd := newCommand(streams{stdin, stdout, stderr})
 	cmd.SetArgs(append([]string{}, args...)) // of nil, cobra makes os.Args
 	err := cmd.Execute()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/release"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -38,6 +39,19 @@ func (r *run) sayAssumed() {
 				namespaceWords(r.assumed[who]), r.spec.Port),
 		})
 	}
+}
+
+// sayImage notes once that the image of probe-proxy is one that may not be
+// there yet: this build is no release, and the functionConfig names no image.
+func (r *run) sayImage() {
+	image, released := release.Image()
+	if released || !r.injects || r.mode == Restore || r.spec.ProbeProxy.Image != "" {
+		return
+	}
+	r.out.Messages = append(r.out.Messages, report.Message{
+		Severity: transformer.Info, Reason: ReasonUnreleased,
+		Text: fmt.Sprintf("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), image),
+	})
 }
 
 // namespaceWords names a few namespaces.

@@ -51,6 +51,7 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*repor
 	}
 	r.sayMissed()
 	r.sayAssumed()
+	r.sayImage()
 	report.Sort(r.out.Messages)
 	return &r.out, nil
 }
@@ -107,6 +108,7 @@ type run struct {
 	missed     []missed // by index of custom
 	namespaces map[string]*transformer.Metadata
 	assumed    map[string][]string // namespaces, by who is assumed to answer in them
+	injects    bool                // a plan writes a probe-proxy
 
 	stream *manifest.Stream // the one at hand
 	name   string           // of the stream at hand
@@ -231,6 +233,7 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 	} else {
 		plan = r.planner.Plan(in)
 	}
+	r.injects = r.injects || len(plan.Edits) > 0 && plan.Answer.By != "" && plan.Answer.By != transformer.AnsweredByIstioProxy
 	r.noteAssumed(in.NamespaceName, plan.Answer)
 	t := report.Template{Object: r.ref, Source: r.name, Path: ref.Path, Findings: plan.Findings, Answer: plan.Answer, Repairs: plan.Repairs, Probes: make([]report.Probe, 0, len(plan.Probes))}
 	for _, p := range plan.Probes {

@@ -21,6 +21,7 @@ const (
 	ReasonRestored         = "restored"
 	ReasonRewritten        = "rewritten"
 	ReasonUnknownKind      = "unknown-kind"
+	ReasonUnreleased       = "unreleased-image"
 	ReasonUnreadable       = "unreadable"
 	ReasonKindMisspelt     = "kind-misspelt"
 	ReasonPathFindsNothing = "path-finds-nothing"
@@ -81,6 +82,9 @@ func Reasons() []transformer.ReasonDoc {
 		transformer.ReasonDoc{Key: ReasonUnseenProbe, Severity: transformer.Warning,
 			Cause: "An object holds something that looks like a container with probes outside its known pod templates, such as an ephemeral container or a second template.",
 			Cure:  "Remove the probes, or name the path under spec.podTemplates of the functionConfig, as the message shows."},
+		transformer.ReasonDoc{Key: ReasonUnreleased, Severity: transformer.Info,
+			Cause: "This build of rewrite-probes is no release, so that no image of probe-proxy belongs to it, and the one that is written is that of the release to come.",
+			Cure:  "Set `probeProxy.image` in the functionConfig, or use a release."},
 		transformer.ReasonDoc{Key: ReasonWouldFail, Severity: transformer.Error,
 			Cause: "Found by check: the probe or hook fails under strict mTLS, because nobody rewrote it.",
 			Cure:  "Run rewrite-probes over the manifest; with kustomize, give --enable-alpha-plugins and --enable-exec, without which an exec function is passed over silently."},

@@ -1,0 +1,79 @@
+// Package release knows the version of this build and the image of probe-proxy
+// that belongs to it.
+package release
+
+import (
+	"runtime/debug"
+	"strings"
+	"sync"
+)
+
+const module = "github.com/rewrite-probes/rewrite-probes"
+
+// next is the release that builds from the tree lead to; a release raises it.
+const next = "v0.1.0"
+
+// linked is set by the linker: -X .../internal/release.linked=v1.2.3
+var linked string
+
+// Version returns the version of this build: what the linker was told, or else
+// what `go install` or a program that imports this module knows of it, such as
+// "v1.2.3"; "dev" if nothing is known.
+var Version = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	return versionOf(linked, info)
+})
+
+func versionOf(linked string, info *debug.BuildInfo) string {
+	v := linked
+	if v == "" && info.Main.Path == module {
+		v = info.Main.Version
+	}
+	for _, dep := range info.Deps {
+		if v == "" && dep.Path == module {
+			v = dep.Version
+		}
+	}
+	if v == "" || v == "(devel)" {
+		return "dev"
+	}
+	return v
+}
+
+// Image returns the image of probe-proxy of this version. A build between
+// releases has none: it gets that of the release to come, and released is
+// false.
+func Image() (image string, released bool) { return imageOf(Version()) }
+
+func imageOf(version string) (image string, released bool) {
+	if !isRelease(version) {
+		return "rewrite-probes/probe-proxy:" + next, false
+	}
+	return "rewrite-probes/probe-proxy:" + version, true
+}
+
+// isRelease reports whether a version is that of a release, v1.2.3 or
+// v1.2.3-rc.1: not a commit after one (v1.2.3-4-gabcdef), nor a pseudo-version
+// of Go's, nor a tree with changes.
+func isRelease(v string) bool {
+	core, pre, isPre := strings.Cut(strings.TrimPrefix(v, "v"), "-")
+	if !strings.HasPrefix(v, "v") || strings.Contains(v, "+") || !areNumbers(core, 3) {
+		return false
+	}
+	word, number, _ := strings.Cut(pre, ".")
+	return !isPre || (word == "alpha" || word == "beta" || word == "rc") && areNumbers(number, 1)
+}
+
+// areNumbers reports whether s is n decimal numbers with dots between them.
+func areNumbers(s string, n int) bool {
+	parts := strings.Split(s, ".")
+	for _, p := range parts {
+		if p == "" || strings.Trim(p, "0123456789") != "" {
+			return false
+		}
+	}
+	return len(parts) == n
+}
