@@ -14,6 +14,7 @@ import (
 type mistake struct {
 	number int
 	what   string
+	least  int // how often at least it explains a difference, in 2000 random workloads
 	repair func(c *comparison, at place, original, istio outcome) outcome
 }
 
@@ -28,7 +29,7 @@ func (m *mistake) String() string {
 // matters only for which of two explains what either would: the first.
 var mistakes = []*mistake{
 	{
-		1, "a port name that the container does not have: the probe is rewritten, no entry is written, and every probe is answered 400",
+		1, "a port name that the container does not have: the probe is rewritten, no entry is written, and every probe is answered 400", 200,
 		func(c *comparison, at place, original, istio outcome) outcome {
 			port, _, dials := original.target()
 			if _, ok := c.resolve(at, port); dials && !ok {
@@ -38,7 +39,7 @@ var mistakes = []*mistake{
 		},
 	},
 	{
-		2, "`host` stays in the rewritten probe, so that the kubelet dials that host's port 15020, and is lost from a tcpSocket",
+		2, "`host` stays in the rewritten probe, so that the kubelet dials that host's port 15020, and is lost from a tcpSocket", 200,
 		func(_ *comparison, _ place, original, istio outcome) outcome {
 			if _, host, _ := original.target(); host != "" {
 				return original
@@ -47,7 +48,7 @@ var mistakes = []*mistake{
 		},
 	},
 	{
-		4, "tcpSocket hooks, which always fail in the kubelet, begin to succeed",
+		4, "tcpSocket hooks, which always fail in the kubelet, begin to succeed", 150,
 		func(_ *comparison, at place, original, istio outcome) outcome {
 			if original.Hook != nil && original.Hook.TCPSocket != nil {
 				return original
@@ -56,7 +57,7 @@ var mistakes = []*mistake{
 		},
 	},
 	{
-		9, "a user's own probe of the status port is rewritten, without an entry or with one that points at itself",
+		9, "a user's own probe of the status port is rewritten, without an entry or with one that points at itself", 15,
 		func(c *comparison, at place, original, istio outcome) outcome {
 			port, _, dials := original.target()
 			if n, _ := c.resolve(at, port); dials && n == c.port {
@@ -66,7 +67,7 @@ var mistakes = []*mistake{
 		},
 	},
 	{
-		11, "a port that the mesh does not capture is rewritten although its probe works",
+		11, "a port that the mesh does not capture is rewritten although its probe works", 200,
 		func(c *comparison, at place, original, istio outcome) outcome {
 			port, _, dials := original.target()
 			if n, ok := c.resolve(at, port); dials && ok && !c.captured(n) {
@@ -76,7 +77,7 @@ var mistakes = []*mistake{
 		},
 	},
 	{
-		10, "probes of a native sidecar that starts before istio-proxy are rewritten, and the pod hangs in Init",
+		10, "probes of a native sidecar that starts before istio-proxy are rewritten, and the pod hangs in Init", 40,
 		func(c *comparison, at place, original, istio outcome) outcome {
 			if _, _, dials := original.target(); dials && c.byIstio && !c.proxyStartsFirst(at) {
 				return original
@@ -85,7 +86,7 @@ var mistakes = []*mistake{
 		},
 	},
 	{
-		5, "`$` is not escaped in the env value, and the kubelet expands $(NAME) and $$",
+		5, "`$` is not escaped in the env value, and the kubelet expands $(NAME) and $$", 200,
 		func(c *comparison, at place, _, theirs outcome) outcome {
 			meant, err := istio.Probers(c.theirEnv)
 			if err == nil && theirs.Entry != nil {
@@ -95,7 +96,7 @@ var mistakes = []*mistake{
 		},
 	},
 	{
-		6, "headers, secrets among them, are copied into the env value although the kubelet sends them itself",
+		6, "headers, secrets among them, are copied into the env value although the kubelet sends them itself", 700,
 		func(_ *comparison, _ place, _, theirs outcome) outcome {
 			if theirs.Entry == nil || theirs.Entry.HTTPGet == nil || len(theirs.Entry.HTTPGet.HTTPHeaders) == 0 {
 				return theirs

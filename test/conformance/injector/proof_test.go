@@ -12,12 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
 )
 
 // proofPage is the results page; the suites that ran own a section each,
 // between two markers.
-const proofPage = "../../../docs/proof.md"
+const (
+	proofPage = root + "/docs/proof.md"
+	goMod     = root + "/test/go.mod"
+)
 
 // What the tests of this run found.
 var (
@@ -54,23 +58,18 @@ func writeProof() error {
 	if len(comparisons) != 4 || len(passed) != 2 || len(declared) != len(meshes) {
 		return errors.New("the proof is not written: only some of the tests were run")
 	}
-	const begin, end = "<!-- begin injector -->\n", "<!-- end injector -->\n"
-	page, err := os.ReadFile(proofPage)
+	istioVersion, err := testutil.ModuleVersion(goMod, "istio.io/istio")
 	if err != nil {
 		return err
 	}
-	before, rest, found := strings.Cut(string(page), begin)
-	_, after, ended := strings.Cut(rest, end)
-	switch {
-	case !found:
-		before = strings.TrimRight(string(page), "\n") + "\n\n"
-	case !ended:
-		return fmt.Errorf("%s: the section of the injector begins and does not end", proofPage)
+	kubernetesVersion, err := testutil.ModuleVersion(goMod, "k8s.io/kubernetes")
+	if err != nil {
+		return err
 	}
-	return os.WriteFile(proofPage, []byte(before+begin+proof()+end+after), 0o644)
+	return testutil.ReplaceSection(proofPage, "injector", proof(istioVersion, kubernetesVersion))
 }
 
-func proof() string {
+func proof(istioVersion, kubernetesVersion string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `## Istio's injector
 
@@ -80,7 +79,7 @@ and its entry in %s, decoded by Istio's types. A difference is explained where I
 the mistakes below is ours exactly; all else is unexplained. Random workloads have the seeds 1 to %d.
 Run again: `+"`make conformance`"+`. %s.
 
-`, version("istio.io/istio"), version("k8s.io/kubernetes"), istio.EnvName, workloads(), time.Now().UTC().Format(time.DateOnly))
+`, istioVersion, kubernetesVersion, istio.EnvName, workloads(), time.Now().UTC().Format(time.DateOnly))
 	table(&b, "| |", func(c column) string { return c.title })
 	b.WriteString("|---|" + strings.Repeat("---|", len(comparisons)) + "\n")
 	for _, r := range []struct {
@@ -107,12 +106,12 @@ Run again: `+"`make conformance`"+`. %s.
 		table(&b, fmt.Sprintf("| %d | %s |", m.number, m.what), func(c column) string { return fmt.Sprint(c.explained[m]) })
 	}
 	for _, reason := range slices.Sorted(maps.Keys(refusals)) {
-		m := refusals[reason]
+		r := refusals[reason]
 		number := "by design"
-		if m.number > 0 {
-			number = strconv.Itoa(m.number)
+		if r.number > 0 {
+			number = strconv.Itoa(r.number)
 		}
-		table(&b, fmt.Sprintf("| %s | %s; we refuse the pod (`%s`) |", number, m.what, reason), func(c column) string { return fmt.Sprint(c.refused[m]) })
+		table(&b, fmt.Sprintf("| %s | %s; we refuse the pod (`%s`) |", number, r.what, reason), func(c column) string { return fmt.Sprint(c.refused[reason]) })
 	}
 	b.WriteString(`
 Others do not show in what comes of one pod. 3, no defaults filled in: the manifests here have none, and any that was
@@ -142,20 +141,6 @@ the kubelet does not run are why ` + "`istioProxy: {restricted: false}`" + ` can
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", m.name, m.byPod, m.byContainer)
 	}
 	return b.String()
-}
-
-// version gives the version of a module that go.mod requires.
-func version(module string) string {
-	text, err := os.ReadFile("go.mod")
-	if err != nil {
-		return "unknown"
-	}
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) >= 2 && f[0] == module {
-			return f[1]
-		}
-	}
-	return "unknown"
 }
 
 // table writes one row with a cell for every comparison.

@@ -1,7 +1,6 @@
 package kubelet_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -26,6 +25,7 @@ import (
 	tcpprobe "k8s.io/kubernetes/pkg/probe/tcp"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // minScenarios is how many must at least be compared.
@@ -134,11 +134,11 @@ func prepare(t *testing.T, scenarios []*scenario, ours, istio string) []*run {
 	for ip, runs := range byIP {
 		for batch := range slices.Chunk(runs, batchSize) {
 			env := "ISTIO_KUBE_APP_PROBERS=" + encode(t, batch)
-			port := freePort(t)
+			port := must(testutil.FreePort())
 			start(t, port, exec.Command(ours, "--port", strconv.Itoa(port)), env, "POD_IP="+ip)
 			istioPort := 0
 			if ip == "127.0.0.1" { // for IPv6 it wants an address that only Istio's init container makes
-				istioPort = freePort(t)
+				istioPort = must(testutil.FreePort())
 				start(t, istioPort, exec.Command(istio, ip, strconv.Itoa(istioPort)), env)
 			}
 			for _, r := range batch {
@@ -176,40 +176,30 @@ func encode(t *testing.T, runs []*run) string {
 	return prober.Encode(probers)
 }
 
-func freePort(t *testing.T) int {
-	l, err := net.Listen("tcp", ":0")
+// start runs a server until the test ends, and waits until it listens.
+func start(t *testing.T, port int, cmd *exec.Cmd, env ...string) {
+	t.Helper()
+	cmd.Env = append(os.Environ(), env...)
+	p, err := testutil.Start(cmd, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
-// start runs a server until the test ends, and waits until it listens.
-func start(t *testing.T, port int, cmd *exec.Cmd, env ...string) {
-	var out bytes.Buffer
-	cmd.Env, cmd.Stderr = append(os.Environ(), env...), &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-		if t.Failed() && strings.Contains(out.String(), "panic") {
-			t.Logf("%s wrote:\n%s", cmd.Path, out.String())
+		p.Stop()
+		if t.Failed() && strings.Contains(p.Log(), "panic") {
+			t.Logf("%s wrote:\n%s", cmd.Path, p.Log())
 		}
 	})
-	for range 200 {
+	err = testutil.Eventually(time.Minute, func() error {
 		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err == nil {
 			conn.Close()
-			return
 		}
-		time.Sleep(50 * time.Millisecond)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%s does not listen: %v\n%s", cmd.Path, err, p.Log())
 	}
-	cmd.Process.Kill()
-	cmd.Wait()
-	t.Fatalf("%s does not listen: %s", cmd.Path, out.String())
 }
 
 // compare probes directly, through probe-proxy and through Istio's server. A
@@ -309,8 +299,24 @@ func runHook(req *http.Request) (verdict, string) {
 	return verdict{result: probe.Success}, res.Status
 }
 
+// A tally counts what came of the scenarios of one axis.
+type tally struct{ n, ours, requests, istioN, istio, loose int }
+
+func (a *tally) add(r *run) {
+	a.n++
+	a.ours += count(r.direct == r.ours)
+	a.requests += count(r.sameRequests)
+	if r.istioPort != 0 {
+		a.istioN++
+		a.istio += count(r.direct == r.istio)
+		a.loose += count(r.direct.loose() == r.istio.loose())
+	}
+}
+
+// summarise reports the differences, and writes the results page when it is
+// asked to and there are none.
 func summarise(t *testing.T, runs []*run) {
-	type tally struct{ n, ours, requests, istioN, istio, loose int }
+	t.Helper()
 	axes := map[string]*tally{}
 	total := &tally{}
 	repeated := 0
@@ -320,36 +326,55 @@ func summarise(t *testing.T, runs []*run) {
 			axes[r.axis] = &tally{}
 		}
 		verdicts[r.direct.String()]++
-		if r.repeated {
-			repeated++
-		}
-		for _, a := range []*tally{axes[r.axis], total} {
-			a.n++
-			a.ours += count(r.direct == r.ours)
-			a.requests += count(r.sameRequests)
-			if r.istioPort != 0 {
-				a.istioN++
-				a.istio += count(r.direct == r.istio)
-				a.loose += count(r.direct.loose() == r.istio.loose())
-			}
-		}
+		repeated += count(r.repeated)
+		axes[r.axis].add(r)
+		total.add(r)
 		if r.direct != r.ours {
 			t.Errorf("%s, %s (%s): direct %s (%s), through probe-proxy %s (%s)", r.axis, r.name, r.ip, r.direct, r.directMsg, r.ours, r.oursMsg)
 		} else if !r.sameRequests {
 			t.Errorf("%s, %s (%s): app saw directly\n%s\nthrough probe-proxy\n%s", r.axis, r.name, r.ip, strings.Join(r.directSaw, "\n\n"), strings.Join(r.oursSaw, "\n\n"))
 		}
 	}
+	// A comparison in which a verdict hardly occurs shows little of it.
+	for _, v := range []string{"success", "warning", "failure", "error"} {
+		if least := len(runs) / 20; verdicts[v] < least {
+			t.Errorf("the kubelet's verdict is %s in %d scenarios, must be at least %d", v, verdicts[v], least)
+		}
+	}
+	table := results(axes, total)
+	t.Logf("\n%sverdicts of the direct probes: %v; compared again: %d", table, verdicts, repeated)
+	if os.Getenv("REWRITE_PROBES_PROOF") == "" || t.Failed() {
+		return
+	}
+	version, err := testutil.ModuleVersion("../../go.mod", "k8s.io/kubernetes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := testutil.ReplaceSection("../../../docs/proof.md", "probers", fmt.Sprintf(`## The kubelet's probers
+
+The probers of k8s.io/kubernetes %s ask generated apps directly and through probe-proxy, and hooks are sent with the
+kubelet's client: the verdict must be the same, and so must the requests that the app sees. Seeds are fixed. Istio's status
+server answers the same probes, over IPv4; it takes for a failure what the kubelet takes for an error and throws away, so it
+is counted a second time with the two taken for one. It knows neither gRPC over TLS nor HTTP/2 without TLS.
+Run again: `+"`make conformance`"+`. %s.
+
+%s`, version, time.Now().UTC().Format(time.DateOnly), table)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// results is a table with a row for each axis.
+func results(axes map[string]*tally, total *tally) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%-16s %9s %22s %14s %30s %24s\n", "axis", "scenarios", "probe-proxy: verdict", "same requests", "Istio's status server (IPv4)", "error taken for failure")
+	b.WriteString("| apps | scenarios | probe-proxy: same verdict | same requests | Istio's status server: same verdict | error taken for failure |\n|---|---|---|---|---|---|\n")
 	row := func(name string, a *tally) {
-		fmt.Fprintf(&b, "%-16s %9d %22d %14d %21d of %5d %15d of %5d\n", name, a.n, a.ours, a.requests, a.istio, a.istioN, a.loose, a.istioN)
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d of %d | %d of %d |\n", name, a.n, a.ours, a.requests, a.istio, a.istioN, a.loose, a.istioN)
 	}
 	for _, name := range slices.Sorted(maps.Keys(axes)) {
 		row(name, axes[name])
 	}
-	row("all", total)
-	fmt.Fprintf(&b, "verdicts of the direct probes: %v; compared again: %d\n", verdicts, repeated)
-	t.Log(b.String())
+	row("**all**", total)
+	return b.String()
 }
 
 func count(b bool) int {
