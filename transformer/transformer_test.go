@@ -14,8 +14,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// seen collects the reasons that any test has produced, for
-// TestEveryReasonIsProducedBySomeTest.
+// seen collects the reasons that any test has produced, for TestMain.
 var seen = map[string]bool{}
 
 // A result is what a planner made of a manifest with one pod template.

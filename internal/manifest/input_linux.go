@@ -7,8 +7,9 @@ import (
 )
 
 // reserved is how much address space stands ready for an input whose size is
-// not known; memory is used only as far as the input reaches.
-const reserved = 4 << 30
+// not known; memory is used only as far as the input reaches. It is no constant
+// of type int because that would not compile where an int has 32 bits.
+var reserved int64 = 4 << 30
 
 // region is the memory that reserve gave.
 var region []byte
@@ -18,7 +19,7 @@ func reserve() []byte {
 	if region != nil || unsafe.Sizeof(uintptr(0)) < 8 {
 		return nil
 	}
-	b, err := syscall.Mmap(-1, 0, reserved, syscall.PROT_READ|syscall.PROT_WRITE,
+	b, err := syscall.Mmap(-1, 0, int(reserved), syscall.PROT_READ|syscall.PROT_WRITE,
 		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
 	if err != nil {
 		return nil

@@ -42,6 +42,7 @@ func Validate(pod *corev1.Pod) error {
 	if pod.Spec.ServiceAccountName == "" {
 		pod.Spec.ServiceAccountName = "default" // by an admission plugin
 	}
+	pod.Spec.DeprecatedServiceAccount = pod.Spec.ServiceAccountName
 	internal := new(core.Pod)
 	if err := v1.Convert_v1_Pod_To_core_Pod(pod, internal, nil); err != nil {
 		return fmt.Errorf("convert: %w", err)
