@@ -149,10 +149,10 @@ func sameKind(t *testing.T, name string, ours, theirs reflect.Type) {
 	}
 }
 
-// TestEveryFieldOfTheAPIsHandlersIsKnown wants each field of a handler in the
+// TestOurTypesHaveEveryFieldOfTheAPIsHandlers wants each field of a handler in the
 // planner's type and in the entry that probe-proxy reads: one that is missing
 // would be lost where the handler is rewritten, and again where it is restored.
-func TestEveryFieldOfTheAPIsHandlersIsKnown(t *testing.T) {
+func TestOurTypesHaveEveryFieldOfTheAPIsHandlers(t *testing.T) {
 	compared := 0
 	for _, h := range []struct{ api, planner, entry reflect.Type }{
 		{reflect.TypeFor[corev1.HTTPGetAction](), reflect.TypeFor[transformer.HTTPGet](), reflect.TypeFor[prober.HTTPGet]()},
