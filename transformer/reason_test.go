@@ -1,13 +1,13 @@
 package transformer_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -15,7 +15,7 @@ import (
 // them produced, unless only some of the tests were asked for.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if code == 0 && !partly() {
+	if code == 0 && !testutil.Partly() {
 		for _, d := range transformer.Reasons() {
 			if !seen[d.Key] {
 				fmt.Fprintf(os.Stderr, "%s is produced by no test\n", d.Key)
@@ -24,18 +24,6 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(code)
-}
-
-// partly reports whether only some of the tests were asked for.
-func partly() bool {
-	some := testing.Short()
-	flag.Visit(func(f *flag.Flag) {
-		switch f.Name {
-		case "test.run", "test.skip", "test.bench", "test.fuzz", "test.list":
-			some = some || f.Value.String() != ""
-		}
-	})
-	return some
 }
 
 func TestReasonsAreSortedAndWordedAsSentences(t *testing.T) {

@@ -303,6 +303,9 @@ func entriesOf(spec *corev1.PodSpec) (inject.KubeAppProbers, map[string]*prober.
 			switch {
 			case p.HTTPGet != nil && p.HTTPGet.Port.Type == intstr.Int:
 				mine.HTTPGet = &prober.HTTPGet{Path: p.HTTPGet.Path, Port: prober.Port(p.HTTPGet.Port.IntVal), Host: p.HTTPGet.Host, Scheme: string(p.HTTPGet.Scheme)}
+				if p.HTTPGet.Protocol != nil {
+					mine.HTTPGet.Protocol = string(*p.HTTPGet.Protocol)
+				}
 				for _, h := range p.HTTPGet.HTTPHeaders {
 					mine.HTTPGet.HTTPHeaders = append(mine.HTTPGet.HTTPHeaders, prober.Header{Name: h.Name, Value: h.Value})
 				}
@@ -310,6 +313,9 @@ func entriesOf(spec *corev1.PodSpec) (inject.KubeAppProbers, map[string]*prober.
 				mine.TCPSocket = &prober.TCPSocket{Port: prober.Port(p.TCPSocket.Port.IntVal), Host: p.TCPSocket.Host}
 			case p.GRPC != nil:
 				mine.GRPC = &prober.GRPC{Port: prober.Port(p.GRPC.Port), Service: p.GRPC.Service}
+				if p.GRPC.Mode != nil {
+					mine.GRPC.Mode = string(*p.GRPC.Mode)
+				}
 			default:
 				continue
 			}

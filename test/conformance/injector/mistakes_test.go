@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"istio.io/istio/pkg/kube/inject"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
 )
@@ -83,6 +84,29 @@ var mistakes = []*mistake{
 				return original
 			}
 			return istio
+		},
+	},
+	{
+		14, "its agent knows neither gRPC over TLS nor HTTP/2 without TLS; such a probe is rewritten, and what the rewritten one asks for is left in it", 60,
+		func(c *comparison, at place, original, theirs outcome) outcome {
+			if original.Probe != nil && c.byIstio {
+				grpc, http := original.Probe.GRPC, original.Probe.HTTPGet
+				if grpc != nil && grpc.Mode != nil && *grpc.Mode == corev1.GRPCProbeModeTLS || http != nil && http.Protocol != nil && *http.Protocol == corev1.HTTPProtocolHTTP2 {
+					return original
+				}
+			}
+			if theirs.Entry == nil {
+				return theirs // not rewritten
+			}
+			// The sidecar answers with HTTP/1, whatever the app speaks.
+			theirs.Probe, theirs.Hook = theirs.Probe.DeepCopy(), theirs.Hook.DeepCopy()
+			if theirs.Probe != nil && theirs.Probe.HTTPGet != nil {
+				theirs.Probe.HTTPGet.Protocol = nil
+			}
+			if theirs.Hook != nil && theirs.Hook.HTTPGet != nil {
+				theirs.Hook.HTTPGet.Protocol = nil
+			}
+			return theirs
 		},
 	},
 	{

@@ -11,6 +11,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/tools/txtar"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // An object is one of a workload kind, as a document of its own.
@@ -108,7 +110,7 @@ func (o object) pod() (pod object, ok bool) {
 
 // sources lists the manifests to try: everything under a folder testdata or
 // an example of this repository, the pods of the kubelet's tests, and the
-// real-world manifests beside the repository where they are.
+// real-world manifests.
 func sources(root string) ([]source, error) {
 	var all []source
 	add := func(file string) error {
@@ -152,7 +154,7 @@ func sources(root string) ([]source, error) {
 	if err != nil {
 		return nil, err
 	}
-	corpus, err := filepath.Glob(filepath.Join(root, "../shared/corpus/*.yaml"))
+	corpus, err := testutil.Corpus(root)
 	if err != nil {
 		return nil, err
 	}

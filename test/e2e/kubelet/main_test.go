@@ -4,7 +4,6 @@ package kubelet
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"maps"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/image"
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
 )
@@ -65,7 +65,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
-	if partly() {
+	if testutil.Partly() {
 		return code
 	}
 	if err := writeProof(filepath.Join(root, "docs", "proof.md")); err != nil {
@@ -73,16 +73,6 @@ func run(m *testing.M) int {
 		return 1
 	}
 	return code
-}
-
-// partly reports whether only some of the tests were asked for.
-func partly() bool {
-	for _, name := range []string{"test.run", "test.skip"} {
-		if flag.Lookup(name).Value.String() != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // keepLogs copies the logs out of the sandbox, for those who ask why.

@@ -207,6 +207,10 @@ func (g *source) probe(c *corev1.Container, readiness bool) *corev1.Probe {
 			service := pick(g, []string{"", "shop.Cart", "liveness"})
 			p.GRPC.Service = &service
 		}
+		if g.one(6) {
+			mode := pick(g, []corev1.GRPCProbeMode{corev1.GRPCProbeModeTLS, corev1.GRPCProbeModePlaintext})
+			p.GRPC.Mode = &mode
+		}
 	default:
 		p.Exec = &corev1.ExecAction{Command: []string{"true"}}
 	}
@@ -228,6 +232,13 @@ func (g *source) httpGet(c *corev1.Container) *corev1.HTTPGetAction {
 	h := &corev1.HTTPGetAction{Port: g.target(c), Host: g.host()}
 	h.Path = pick(g, []string{"", "/", "/healthz", "/healthz", "/health/ready?full=1&verbose", "healthz", "/$(POD_NAME)/ready", "/a$$b", "/price$", "/$(NOBODY)", "/ü/<&>", "/with space", "/quote\"s\\", "/app-healthz"})
 	h.Scheme = pick(g, []corev1.URIScheme{"", "", corev1.URISchemeHTTP, corev1.URISchemeHTTPS})
+	if g.one(10) {
+		protocol := pick(g, []corev1.HTTPProtocol{corev1.HTTPProtocolHTTP2, corev1.HTTPProtocolHTTP1})
+		h.Protocol = &protocol
+		if protocol == corev1.HTTPProtocolHTTP2 && h.Scheme == corev1.URISchemeHTTPS { // refused by the API server
+			h.Scheme = corev1.URISchemeHTTP
+		}
+	}
 	for _, header := range []corev1.HTTPHeader{
 		{Name: "Authorization", Value: "Bearer s3cret"}, {Name: "Host", Value: "shop.example.com"}, {Name: "X-Probe", Value: "$(HOME) \"a\""}, {Name: "Accept", Value: ""}, {Name: "X-Probe", Value: "again"},
 	} {

@@ -8,11 +8,13 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	podutil "k8s.io/kubernetes/pkg/api/pod"
 	"k8s.io/kubernetes/pkg/apis/core"
 	v1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 	"k8s.io/kubernetes/pkg/capabilities"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/third_party/forked/golang/expansion"
 )
 
@@ -32,8 +34,17 @@ func Default(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// Clusters allow privileged containers, unless Pod Security forbids them.
-func init() { capabilities.Setup(true, 0) }
+func init() {
+	// Clusters allow privileged containers, unless Pod Security forbids them.
+	capabilities.Setup(true, 0)
+	// The features of probes that are not on by default.
+	err := utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
+		string(features.GRPCContainerProbeTLS): true, string(features.H2CContainerProbe): true,
+	})
+	if err != nil {
+		panic(err)
+	}
+}
 
 // Validate says why the API server refuses a pod; nil where it does not.
 func Validate(pod *corev1.Pod) error {

@@ -1,0 +1,59 @@
+package apiserver
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// refusals lists the reasons for which rewrite-probes may refuse a workload
+// that the API server takes, each with what the workload must then have, said a
+// second time in the terms of the API.
+var refusals = map[string]func(template podTemplate) bool{
+	"annotation-invalid": func(p podTemplate) bool {
+		value, set := p.Metadata.Annotations["sidecar.istio.io/rewriteAppHTTPProbers"]
+		_, err := strconv.ParseBool(value)
+		return set && err != nil
+	},
+}
+
+// podTemplate is the part of a pod template that says whether it is refused.
+type podTemplate struct {
+	Metadata struct{ Annotations map[string]string }
+	Spec     struct {
+		Containers []struct {
+			Name  string
+			Ports []struct {
+				ContainerPort int `yaml:"containerPort"`
+			}
+		}
+	}
+}
+
+// failureReason is the reason key at the end of an error of rewrite-probes.
+var failureReason = regexp.MustCompile(`(?m)^error: .* \[([a-z-]+)\]$`)
+
+// notAllowed says why a refusal is none of those that are allowed; "" where it
+// is one.
+func notAllowed(o object, refusal error) string {
+	reasons := failureReason.FindAllStringSubmatch(refusal.Error(), -1)
+	if len(reasons) == 0 {
+		return "names no reason"
+	}
+	text := o.text
+	if pod, ok := o.pod(); ok {
+		text = pod.text
+	}
+	var template podTemplate
+	if err := yaml.Unmarshal(text, &template); err != nil {
+		return err.Error()
+	}
+	for _, r := range reasons {
+		if allowed := refusals[r[1]]; allowed == nil || !allowed(template) {
+			return fmt.Sprintf("is not allowed for the reason %s", r[1])
+		}
+	}
+	return ""
+}
