@@ -46,7 +46,22 @@ bin/staticcheck: tools/go.mod tools/go.sum
 
 .PHONY: test
 test: bin/kustomize ## run the tests of what is shipped
-	$(GO) test ./...
+	$(GO) test -count=1 -shuffle=on ./...
+
+.PHONY: test-race
+test-race: bin/kustomize ## the same, for data races (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race -count=1 -shuffle=on ./...
+
+.PHONY: test-386
+test-386: bin/kustomize ## the same with integers and pointers of 32 bits
+	GOARCH=386 $(GO) test -count=1 ./...
+
+# What depends on the processor: system calls, memory, sockets, byte order.
+ARM64_TESTS = ./cmd/probe-proxy ./internal/field ./internal/manifest ./internal/prober ./internal/sidecar/... ./transformer
+
+.PHONY: test-arm64
+test-arm64: ## tests of what depends on the processor, on arm64 by qemu-aarch64-static
+	GOARCH=arm64 $(GO) test -count=1 -short -exec qemu-aarch64-static $(ARM64_TESTS)
 
 .PHONY: example
 example: bin/rewrite-probes bin/kustomize ## render kustomization-example with the function, show what it changes, and why

@@ -31,7 +31,7 @@ func main() {
 // limits bound one run of the tests: a mutant may loop for ever, and append while it does.
 type limits struct {
 	time   time.Duration
-	memory int // bytes of address space of each process
+	memory int64 // bytes of address space of each process
 }
 
 func run(args []string, stdout, stderr io.Writer, equivalents string) int {

@@ -71,10 +71,14 @@ var refusals = map[string]*refusal{
 		mistake: &mistake{number: 9, what: "an app that listens on the status port is not noticed"},
 		least:   25,
 		allowed: func(c *comparison) bool {
+			ports := []int{c.port}
+			if c.port == 0 { // refused for that too, and the default taken
+				ports = append(ports, 15020)
+			}
 			found := false
 			eachContainer(c.input, func(container corev1.Container, _ bool) {
 				for _, p := range container.Ports {
-					found = found || int(p.ContainerPort) == c.port && p.Protocol == corev1.ProtocolTCP && container.Name != istio.ProxyName
+					found = found || slices.Contains(ports, int(p.ContainerPort)) && p.Protocol == corev1.ProtocolTCP && container.Name != istio.ProxyName
 				}
 			})
 			return found
@@ -271,7 +275,7 @@ func rewrittenIn(r *report.Report) int {
 func (s *tally) refusedByUs(o object, c *comparison, messages []report.Message, failures []string) {
 	for _, reason := range failures {
 		if r := refusals[reason]; r == nil || !r.allowed(c) {
-			s.problem("%s: Istio takes the pod, and we refuse it without being allowed to: %s", o, messages[0])
+			s.problem("%s: Istio takes the pod, and we refuse it, which is not allowed for the reason %s: %s", o, reason, messages[0])
 			return
 		}
 	}
