@@ -9,6 +9,7 @@ require (
 	go.yaml.in/yaml/v3 v3.0.4
 	golang.org/x/net v0.47.0
 	golang.org/x/term v0.37.0
+	google.golang.org/protobuf v1.36.8
 )
 
 require (

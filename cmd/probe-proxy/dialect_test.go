@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
 )
 
 func TestTheEnvVarTellsTheDialect(t *testing.T) {
@@ -20,14 +23,14 @@ func TestTheEnvVarTellsTheDialect(t *testing.T) {
 		if c.flag == "" {
 			c.flag = "ISTIO_KUBE_APP_PROBERS"
 		}
-		d, err := dialectOf(&options{envName: c.flag})
+		d, err := server.ByEnv(c.flag, os.Getenv)
 		switch {
 		case err != nil:
 			if c.fails == "" || !strings.Contains(err.Error(), c.fails) {
 				t.Errorf("%+v: %v", c, err)
 			}
-		case c.fails != "" || d.env != c.want:
-			t.Errorf("%+v: %s", c, d.env)
+		case c.fails != "" || d.EnvName != c.want:
+			t.Errorf("%+v: %s", c, d.EnvName)
 		}
 	}
 }
@@ -36,8 +39,11 @@ func TestCheckKnowsBothDialectsByTheirPaths(t *testing.T) {
 	t.Setenv("ISTIO_KUBE_APP_PROBERS", "")
 	t.Setenv("OSM_KUBE_APP_PROBERS", "")
 	for value, want := range map[string]string{
-		`{"/osm-readiness-probe/web":{"tcpSocket":{"port":8080},"timeoutSeconds":3}}`: "web        readyz  TCP :8080  3s       /osm-readiness-probe/web",
-		`{"/app-health/web/livez":{"tcpSocket":{"port":8080}}}`:                       "web        livez  TCP :8080  1s       /app-health/web/livez",
+		`{"/app-health/web/livez":{"httpGet":{"port":8080,"protocol":"HTTP2"}}}`:            "HTTP/2 GET :8080 /",
+		`{"/app-health/web/livez":{"grpc":{"port":8080,"service":"s","mode":"TLS"}}}`:       "gRPC TLS :8080 s",
+		`{"/app-health/web/livez":{"grpc":{"port":8080,"service":"s","mode":"Plaintext"}}}`: "gRPC :8080 s",
+		`{"/osm-readiness-probe/web":{"tcpSocket":{"port":8080},"timeoutSeconds":3}}`:       "web        readyz  TCP :8080  3s       /osm-readiness-probe/web",
+		`{"/app-health/web/livez":{"tcpSocket":{"port":8080}}}`:                             "web        livez  TCP :8080  1s       /app-health/web/livez",
 	} {
 		var out, errs bytes.Buffer
 		if code := run([]string{"check", value}, nil, &out, &errs); code != exitOK || !strings.Contains(out.String(), want) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"os"
 	"os/signal"
@@ -134,26 +135,24 @@ func parse(args []string, stdout io.Writer) (*options, []string, error) {
 
 func serve(o *options, stderr io.Writer) int {
 	log := slog.New(slog.NewTextHandler(stderr, nil))
-	d, err := dialectOf(o)
-	if err != nil {
-		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
-		return exitUsage
+	d, err := server.ByEnv(o.envName, os.Getenv)
+	if err == nil {
+		err = checkUser(d)
 	}
-	if uid, gid := os.Getuid(), os.Getgid(); uid == d.uid || gid == d.uid {
-		fmt.Fprintf(stderr, "probe-proxy: must not run as uid or gid %d (uid is %d, gid %d): %s redirects that user's traffic to the app, and probes would be refused; set securityContext.runAsUser to another, such as 65532\n", d.uid, uid, gid, d.mesh)
-		return exitUsage
+	var app kubelet.App
+	if err == nil {
+		app, err = findApp(o)
 	}
-	app, err := app(o)
-	if err != nil {
-		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
-		return exitUsage
-	}
-	value := os.Getenv(d.env)
 	var probers map[string]*prober.Prober
 	var bad []*prober.EntryError
-	if value == "" {
-		log.Warn("no probes to answer: env var is not set", "env", d.env)
-	} else if probers, bad, err = d.decode(value); err != nil {
+	if err == nil {
+		if value := os.Getenv(d.EnvName); value == "" {
+			log.Warn("no probes to answer: env var is not set", "env", d.EnvName)
+		} else {
+			probers, bad, err = d.Decode(value)
+		}
+	}
+	if err != nil {
 		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
 		return exitUsage
 	}
@@ -166,16 +165,17 @@ func serve(o *options, stderr io.Writer) int {
 
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	s, ports := d.serve(log, app, probers, bad, o)
+	s := server.New(log, app, d, o.port, probers, bad)
+	ports := s.Ports()
 	served := make(chan error, len(ports))
-	for _, p := range ports {
-		l, err := server.Listen(p.port)
+	for _, port := range ports {
+		l, err := server.Listen(port)
 		if err != nil {
-			fmt.Fprintf(stderr, "probe-proxy: %s\n", d.listenError(p.port, err))
+			fmt.Fprintf(stderr, "probe-proxy: %s\n", listenError(d, port, err))
 			return exitFailure
 		}
-		go func() { served <- p.serve(l) }()
-		log.Info("answering probes", "version", release.Version(), "port", p.port, "probes", len(probers), "disabled", len(bad))
+		go func() { served <- s.Serve(l, port) }()
+		log.Info("answering probes", "version", release.Version(), "port", port, "probes", len(probers), "disabled", len(bad))
 	}
 	select {
 	case err := <-served:
@@ -190,8 +190,24 @@ func serve(o *options, stderr io.Writer) int {
 	return exitOK
 }
 
-// app finds out where the kubelet would have dialled the app.
-func app(o *options) (kubelet.App, error) {
+// checkUser refuses to run as the mesh's own user.
+func checkUser(d *server.Dialect) error {
+	uid, gid := os.Getuid(), os.Getgid()
+	if uid != d.ProxyID && gid != d.ProxyID {
+		return nil
+	}
+	return fmt.Errorf("must not run as uid or gid %d (uid is %d, gid %d): %s redirects that user's traffic to the app, and probes would be refused; set securityContext.runAsUser to another, such as 65532", d.ProxyID, uid, gid, d.Mesh)
+}
+
+func listenError(d *server.Dialect, port int, err error) string {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Sprintf("port %d is taken: %s", port, d.PortTaken)
+	}
+	return fmt.Sprintf("cannot listen on port %d: %v", port, err)
+}
+
+// findApp finds out where the kubelet would have dialled the app.
+func findApp(o *options) (kubelet.App, error) {
 	ip := os.Getenv("POD_IP")
 	if ip == "" {
 		ip, _, _ = strings.Cut(os.Getenv("POD_IPS"), ",")
@@ -207,74 +223,61 @@ func app(o *options) (kubelet.App, error) {
 
 // runCheck validates an env value and prints its probes as a table.
 func runCheck(o *options, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	d, err := dialectOf(o)
+	d, err := server.ByEnv(o.envName, os.Getenv)
+	if err == nil && len(args) > 1 {
+		err = fmt.Errorf("check takes one value, and got %d", len(args))
+	}
 	if err != nil {
 		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
 		return exitUsage
 	}
-	value := os.Getenv(d.env)
-	switch {
-	case len(args) > 1:
-		fmt.Fprintf(stderr, "probe-proxy: check takes one value, and got %d\n", len(args))
-		return exitUsage
-	case len(args) == 1 && args[0] == "-":
-		b, err := io.ReadAll(stdin)
-		if err != nil {
-			fmt.Fprintf(stderr, "probe-proxy: cannot read stdin: %v\n", err)
-			return exitFailure
-		}
-		value = string(b)
-	case len(args) == 1:
+	value := os.Getenv(d.EnvName)
+	if len(args) == 1 {
 		value = args[0]
+		if value == "-" {
+			b, err := io.ReadAll(stdin)
+			if err != nil {
+				fmt.Fprintf(stderr, "probe-proxy: cannot read stdin: %v\n", err)
+				return exitFailure
+			}
+			value = string(b)
+		}
+		d = server.ByValue(value, d)
 	}
 	if value == "" {
-		fmt.Fprintf(stderr, "probe-proxy: nothing to check: env %s is not set\n", d.env)
+		fmt.Fprintf(stderr, "probe-proxy: nothing to check: env %s is not set\n", d.EnvName)
 		return exitUsage
 	}
-	if len(args) == 1 && strings.Contains(value, `"/osm-`) {
-		d = osmDialect
-	}
-	probers, bad, err := d.decode(value)
+	probers, bad, err := d.Decode(value)
 	if err != nil {
 		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
 		return exitFailure
 	}
-	keys := make([]string, 0, len(probers))
-	for key, p := range probers {
-		if _, err := kubelet.NewTarget(kubelet.App{IP: "127.0.0.1"}, key, p); err != nil {
-			bad = append(bad, &prober.EntryError{Key: key, Err: err})
-			continue
-		}
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CONTAINER\tSLOT\tPROBE\tTIMEOUT\tPATH")
-	for _, key := range keys {
-		container, slot, _ := d.parseKey(key)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", container, slot, describe(probers[key]), timeout(slot, probers[key]), key)
-	}
-	if err := w.Flush(); err != nil {
-		return exitFailure
-	}
+	bad, err = printProbes(stdout, d, probers, bad)
 	for _, e := range bad {
 		fmt.Fprintf(stderr, "probe-proxy: entry %v\n", e)
 	}
-	if len(bad) > 0 {
+	if err != nil || len(bad) > 0 {
 		return exitFailure
 	}
 	return exitOK
 }
 
-func describe(p *prober.Prober) string {
-	switch {
-	case p.HTTPGet != nil:
-		return fmt.Sprintf("%s GET :%d %s", p.HTTPGet.Scheme, p.HTTPGet.Port, p.HTTPGet.Path)
-	case p.TCPSocket != nil:
-		return fmt.Sprintf("TCP :%d", p.TCPSocket.Port)
-	default:
-		return fmt.Sprintf("gRPC :%d %s", p.GRPC.Port, *p.GRPC.Service)
+// printProbes prints the probes as a table, and returns the bad entries with
+// those that turn out to be bad.
+func printProbes(stdout io.Writer, d *server.Dialect, probers map[string]*prober.Prober, bad []*prober.EntryError) ([]*prober.EntryError, error) {
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CONTAINER\tSLOT\tPROBE\tTIMEOUT\tPATH")
+	for _, key := range slices.Sorted(maps.Keys(probers)) {
+		p := probers[key]
+		container, slot, _ := d.ParseKey(key)
+		if _, err := kubelet.NewTarget(kubelet.App{IP: "127.0.0.1"}, slot, p); err != nil {
+			bad = append(bad, &prober.EntryError{Key: key, Err: err})
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", container, slot, p, timeout(slot, p), key)
 	}
+	return bad, w.Flush()
 }
 
 func timeout(s prober.Slot, p *prober.Prober) string {

@@ -140,6 +140,8 @@ func TestCommandLine(t *testing.T) {
 		{"check a value", []string{"check", `{"/app-health/web/livez":{"httpGet":{"port":80}}}`}, "", exitOK, table, ""},
 		{"check stdin", []string{"check", "-"}, `{"/app-health/web/livez":{"httpGet":{"port":80}}}`, exitOK, table, ""},
 		{"check a bad entry", []string{"check", `{"/app-health/web/livez":{"httpGet":{"port":80}},"/x":null}`}, "", exitFailure, table, `"/x"`},
+		{"check a timeout that overflows", []string{"check", `{"/app-health/web/livez":{"httpGet":{"port":80},"timeoutSeconds":9300000000}}`}, "", exitFailure, "", "timeoutSeconds 9300000000 must be a number"},
+		{"check an unknown field", []string{"check", `{"/app-health/web/livez":{"httpGet":{"port":80,"method":"POST"}}}`}, "", exitFailure, "", `field "method" is not known`},
 		{"check a tcp hook", []string{"check", `{"/app-lifecycle/web/prestopz":{"tcpSocket":{"port":80}}}`}, "", exitFailure, "", "kubelet supports no other"},
 		{"check no JSON", []string{"check", "x"}, "", exitFailure, "", "must be a JSON object"},
 		{"check nothing", []string{"check"}, "", exitUsage, "", "nothing to check"},

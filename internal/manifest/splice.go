@@ -22,7 +22,6 @@ type scratch struct {
 	text  []byte // what is to be read again
 	parts []byte // what splices put in its place, one after the other
 	out   []splice
-	fault func([]splice) // makes changes wrong, for tests of what catches that
 }
 
 // part gives memory to append the text of a splice to, and keep that text as a
@@ -75,9 +74,6 @@ func (s *splicer) splice(root *editNode) (ok bool) {
 	}
 	s.mem.out = s.out
 	slices.SortStableFunc(s.out, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
-	if s.mem.fault != nil {
-		s.mem.fault(s.out)
-	}
 	return inOrder(s.out)
 }
 

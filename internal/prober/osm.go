@@ -16,6 +16,9 @@ import (
 // TLS passed through on the slot's port, or on [OSMHealthcheckPort].
 const OSMEnvName = "OSM_KUBE_APP_PROBERS"
 
+// OSMProxyID is the uid and gid of Open Service Mesh's own proxy.
+const OSMProxyID = 1500
+
 // Every tcpSocket probe in the dialect osm is answered here; a header names the
 // port of the app.
 const (

@@ -19,6 +19,9 @@ import (
 // EnvName is the env var that carries the probers, named as Istio names it.
 const EnvName = "ISTIO_KUBE_APP_PROBERS"
 
+// IstioProxyID is the uid and gid of Istio's own proxy.
+const IstioProxyID = 1337
+
 // DefaultPort is the port of Istio's status server, where rewritten probes go.
 const DefaultPort = 15020
 
@@ -73,6 +76,21 @@ type Prober struct {
 	TCPSocket      *TCPSocket `json:"tcpSocket,omitempty"`
 	GRPC           *GRPC      `json:"grpc,omitempty"`
 	TimeoutSeconds int        `json:"timeoutSeconds,omitempty"`
+}
+
+// String describes the handler of a complete prober, as in "HTTP GET :8080 /".
+func (p *Prober) String() string {
+	switch {
+	case p.HTTPGet != nil && p.HTTPGet.Protocol == HTTP2:
+		return fmt.Sprintf("HTTP/2 GET :%d %s", p.HTTPGet.Port, p.HTTPGet.Path)
+	case p.HTTPGet != nil:
+		return fmt.Sprintf("%s GET :%d %s", p.HTTPGet.Scheme, p.HTTPGet.Port, p.HTTPGet.Path)
+	case p.TCPSocket != nil:
+		return fmt.Sprintf("TCP :%d", p.TCPSocket.Port)
+	case p.GRPC.Mode == GRPCTLS:
+		return fmt.Sprintf("gRPC TLS :%d %s", p.GRPC.Port, *p.GRPC.Service)
+	}
+	return fmt.Sprintf("gRPC :%d %s", p.GRPC.Port, *p.GRPC.Service)
 }
 
 // HTTPGet mirrors the API's HTTPGetAction.

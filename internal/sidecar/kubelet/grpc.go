@@ -2,6 +2,8 @@ package kubelet
 
 import (
 	"context"
+	"crypto/tls"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,18 +15,58 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/wire"
 )
 
 // maxHealth bounds a health response, which is two bytes long.
 const maxHealth = 16 << 10
 
-// probeGRPC calls grpc.health.v1.Health/Check without TLS.
+// grpcTLS is the configuration of grpc-go without verification: at least TLS
+// 1.2, and none of the cipher suites that HTTP/2 forbids.
+var grpcTLS = &tls.Config{
+	InsecureSkipVerify: true,
+	NextProtos:         []string{"h2"},
+	MinVersion:         tls.VersionTLS12,
+	CipherSuites: []uint16{
+		tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+		tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+		tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+		tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+		tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+		tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+	},
+}
+
+type grpcTarget struct {
+	*Target
+	port   string
+	secure bool
+	url    *url.URL
+	body   []byte // the request's message
+}
+
+func newGRPCTarget(t *Target, g *prober.GRPC) *grpcTarget {
+	u := &url.URL{Scheme: "http", Path: "/grpc.health.v1.Health/Check"}
+	if g.Mode == prober.GRPCTLS {
+		u.Scheme = "https"
+	}
+	return &grpcTarget{t, portString(g.Port), g.Mode == prober.GRPCTLS, u, healthRequest(*g.Service)}
+}
+
+// errNotConnected is the error of an attempt that made no connection for calls.
+var errNotConnected = errors.New("no connection")
+
+// probe calls grpc.health.v1.Health/Check.
 //
-// The kubelet's client dials again while the app does not accept a
-// connection, after 1 s, then after 1.6 times as long each time; so does this.
-func (t *Target) probeGRPC(ctx context.Context, call *Call) *Answer {
-	for wait := time.Second; ; wait = wait * 16 / 10 {
+// The kubelet's client dials again while it gets no connection for calls, after
+// 1 s, then after 1.6 times as long each time. It repeats a call once if the
+// app says that it did not process the call. So does this.
+func (t *grpcTarget) probe(ctx context.Context, call *Call) *Answer {
+	repeated := false
+	for wait := time.Second; ; {
 		began := time.Now()
 		err := t.checkHealth(ctx, call)
 		if err == nil {
@@ -34,14 +76,18 @@ func (t *Target) probeGRPC(ctx context.Context, call *Call) *Answer {
 		if errors.As(err, &unhealthy) {
 			return &Answer{Status: 503, Reason: err.Error(), Body: []byte("probe-proxy: " + err.Error() + "\n")}
 		}
-		var dial *net.OpError
-		if !errors.Is(err, wire.ErrNotHTTP2) && !(errors.As(err, &dial) && dial.Op == "dial") {
+		if errors.Is(err, wire.ErrNotProcessed) && !repeated {
+			repeated = true
+			continue
+		}
+		if !errors.Is(err, errNotConnected) && !errors.Is(err, wire.ErrNotHTTP2) {
 			return t.failed(ctx, err)
 		}
 		again := began.Add(wait)
 		if deadline, ok := ctx.Deadline(); ok && !again.Before(deadline) {
 			return t.failed(ctx, err)
 		}
+		wait = wait * 16 / 10
 		select {
 		case <-time.After(time.Until(again)):
 		case <-ctx.Done():
@@ -59,17 +105,15 @@ func unhealthy(format string, args ...any) error {
 	return &unhealthyError{reason(fmt.Errorf(format, args...))}
 }
 
-func (t *Target) checkHealth(ctx context.Context, call *Call) error {
-	g := t.prober.GRPC
-	port := strconv.Itoa(int(g.Port))
-	conn, stop, err := call.dial(ctx, t.app, port)
+func (t *grpcTarget) checkHealth(ctx context.Context, call *Call) error {
+	conn, stop, err := t.connect(ctx, call)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errNotConnected, err)
 	}
 	defer stop()
 	req := &wire.Request{
-		URL:  &url.URL{Scheme: "http", Path: "/grpc.health.v1.Health/Check"},
-		Host: net.JoinHostPort(t.app.IP, port),
+		URL:  t.url,
+		Host: net.JoinHostPort(t.app.IP, t.port),
 		Header: textproto.MIMEHeader{
 			"Content-Type": {"application/grpc"},
 			"Te":           {"trailers"},
@@ -81,7 +125,7 @@ func (t *Target) checkHealth(ctx context.Context, call *Call) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		req.Header["Grpc-Timeout"] = []string{strconv.FormatInt(max(time.Until(deadline).Milliseconds(), 1), 10) + "m"}
 	}
-	res, exchange, err := wire.RoundTrip2(conn, req, healthRequest(*g.Service))
+	res, exchange, err := wire.RoundTrip2(conn, req, t.body)
 	defer exchange.Close()
 	if err != nil {
 		return err
@@ -89,25 +133,40 @@ func (t *Target) checkHealth(ctx context.Context, call *Call) error {
 	return readHealth(res)
 }
 
-// healthRequest is a length-prefixed HealthCheckRequest{service = 1}.
+// connect opens the connection for one call.
+func (t *grpcTarget) connect(ctx context.Context, call *Call) (net.Conn, func() bool, error) {
+	conn, stop, err := call.dial(ctx, t.app, t.port)
+	if err != nil || !t.secure {
+		return conn, stop, err
+	}
+	secure := tls.Client(conn, grpcTLS)
+	err = secure.HandshakeContext(ctx)
+	if err == nil && secure.ConnectionState().NegotiatedProtocol == "" {
+		err = errors.New("app's TLS does not offer HTTP/2 (ALPN)")
+	}
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return secure, stop, nil
+}
+
+// healthRequest returns a length-prefixed HealthCheckRequest{service = 1}.
 func healthRequest(service string) []byte {
 	var m []byte
 	if service != "" {
-		m = binary.AppendUvarint([]byte{1<<3 | 2}, uint64(len(service)))
-		m = append(m, service...)
+		m = protowire.AppendTag(m, 1, protowire.BytesType)
+		m = protowire.AppendString(m, service)
 	}
 	b := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(m)))
 	return append(b, m...)
 }
 
-// readHealth wants what gRPC's client wants: the content type, grpc-status 0
-// and exactly one message, with the status SERVING. The client does not look at
-// the HTTP status of an answer whose content type is gRPC's.
+// readHealth demands what gRPC's client demands: the content type, grpc-status
+// 0 and exactly one message, with the status SERVING. Like that client it does
+// not look at the HTTP status of an answer that has the content type.
 func readHealth(res *wire.Response) error {
-	if err := checkContentType(res.Header.Get("Content-Type")); err != nil {
-		if res.Status != 200 {
-			return unhealthy("app answered the gRPC call with HTTP status %d", res.Status)
-		}
+	if err := checkHeader(res); err != nil {
 		return err
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxHealth+1))
@@ -121,17 +180,8 @@ func readHealth(res *wire.Response) error {
 	if trailer == nil {
 		trailer = res.Header // a response of trailers only
 	}
-	message := trailer.Get("Grpc-Message")
-	status, err := strconv.ParseInt(trailer.Get("Grpc-Status"), 10, 32)
-	switch {
-	case err != nil:
-		return unhealthy("app's gRPC answer has no valid grpc-status")
-	case status == 12:
-		return unhealthy("app does not implement grpc.health.v1.Health: %.100q", message)
-	case status == 5:
-		return unhealthy("app does not know the service: %.100q", message)
-	case status != 0:
-		return unhealthy("app answered with gRPC status %d: %.100q", status, message)
+	if err := checkStatus(trailer); err != nil {
+		return err
 	}
 	if len(body) < 5 || len(body) > maxHealth || body[0] != 0 ||
 		int64(binary.BigEndian.Uint32(body[1:5])) != int64(len(body)-5) {
@@ -147,70 +197,87 @@ func readHealth(res *wire.Response) error {
 	return nil
 }
 
-func checkContentType(v string) error {
-	rest, ok := strings.CutPrefix(v, "application/grpc")
-	if !ok || rest != "" && rest[0] != '+' && rest[0] != ';' {
-		return unhealthy("app's answer is not gRPC: Content-Type %.60q", v)
+func checkHeader(res *wire.Response) error {
+	values := res.Header["Content-Type"]
+	for _, v := range values {
+		rest, ok := strings.CutPrefix(v, "application/grpc")
+		if ok && (rest == "" || rest[0] == '+' || rest[0] == ';') {
+			return checkMetadata(res.Header)
+		}
+	}
+	if res.Status != 200 {
+		return unhealthy("app answered the gRPC call with HTTP status %d", res.Status)
+	}
+	return unhealthy("app's answer is not gRPC: Content-Type %.60q", values)
+}
+
+// checkMetadata refuses binary metadata that does not decode.
+func checkMetadata(h textproto.MIMEHeader) error {
+	for name, values := range h {
+		if !strings.HasSuffix(name, "-Bin") {
+			continue
+		}
+		for _, v := range values {
+			decoding := base64.RawStdEncoding
+			if len(v)%4 == 0 {
+				decoding = base64.StdEncoding
+			}
+			if _, err := decoding.DecodeString(v); err != nil {
+				return unhealthy("app's gRPC metadata %q is malformed", name)
+			}
+		}
 	}
 	return nil
 }
 
-func healthName(status uint64) string {
-	names := [...]string{"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"}
-	if status < uint64(len(names)) {
-		return names[status]
+// checkStatus checks grpc-status. If it is repeated, all must be numbers and
+// the last one counts.
+func checkStatus(trailer textproto.MIMEHeader) error {
+	message := trailer.Get("Grpc-Message")
+	status, err := int64(0), errors.New("none")
+	for _, v := range trailer["Grpc-Status"] {
+		if status, err = strconv.ParseInt(v, 10, 32); err != nil {
+			break
+		}
 	}
-	return strconv.FormatUint(status, 10)
+	switch {
+	case err != nil:
+		return unhealthy("app's gRPC answer has no valid grpc-status")
+	case status == 12:
+		return unhealthy("app does not implement grpc.health.v1.Health: %.100q", message)
+	case status == 5:
+		return unhealthy("app does not know the service: %.100q", message)
+	case status != 0:
+		return unhealthy("app answered with gRPC status %d: %.100q", status, message)
+	}
+	return checkMetadata(trailer)
 }
 
-// healthStatus reads field 1 of a HealthCheckResponse; the last one counts,
-// other fields are passed over.
-func healthStatus(m []byte) (status uint64, ok bool) {
-	var groups []uint64 // the fields of the open groups
+func healthName(status int32) string {
+	names := [...]string{"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"}
+	if status >= 0 && int(status) < len(names) {
+		return names[status]
+	}
+	return strconv.Itoa(int(status))
+}
+
+// healthStatus reads field 1 of a HealthCheckResponse. The last one counts;
+// other fields are skipped.
+func healthStatus(m []byte) (status int32, ok bool) {
 	for len(m) > 0 {
-		tag, n := binary.Uvarint(m)
-		field, kind := tag>>3, tag&7
-		if n <= 0 || field == 0 {
+		field, kind, n := protowire.ConsumeTag(m)
+		if n < 0 {
 			return 0, false
 		}
 		m = m[n:]
-		switch kind {
-		case 3:
-			groups = append(groups, field)
-			continue
-		case 4:
-			last := len(groups) - 1
-			if last < 0 || groups[last] != field {
-				return 0, false
-			}
-			groups = groups[:last]
-			continue
-		}
-		value, size := fieldValue(kind, m)
-		if size < 0 || size > len(m) {
+		if n = protowire.ConsumeFieldValue(field, kind, m); n < 0 {
 			return 0, false
 		}
-		if field == 1 && kind == 0 && len(groups) == 0 {
-			status = uint64(uint32(value))
+		if field == 1 && kind == protowire.VarintType {
+			v, _ := protowire.ConsumeVarint(m)
+			status = int32(v)
 		}
-		m = m[size:]
+		m = m[n:]
 	}
-	return status, len(groups) == 0
-}
-
-// fieldValue gives the number in m and how many bytes a field of the kind
-// takes there; -1 where there is none.
-func fieldValue(kind uint64, m []byte) (value uint64, size int) {
-	v, n := binary.Uvarint(m)
-	switch {
-	case kind == 1:
-		return 0, 8
-	case kind == 5:
-		return 0, 4
-	case kind == 0 && n > 0:
-		return v, n
-	case kind == 2 && n > 0 && v <= uint64(len(m)):
-		return 0, n + int(v)
-	}
-	return 0, -1
+	return status, true
 }

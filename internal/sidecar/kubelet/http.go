@@ -10,7 +10,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,30 +32,32 @@ var (
 )
 
 type httpTarget struct {
-	app  App
+	*Target
 	url  *url.URL
 	port string
+	h2c  bool // HTTP/2 without TLS, with prior knowledge
 }
 
-// newHTTPTarget builds the URL as the kubelet does: what does not parse as a
-// reference is taken for a path as a whole.
-func newHTTPTarget(app App, h *prober.HTTPGet) (*httpTarget, error) {
+// newHTTPTarget builds the URL as the kubelet does: a path that does not parse
+// as a reference is a path as a whole. The kubelet ignores the protocol in
+// hooks.
+func newHTTPTarget(t *Target, h *prober.HTTPGet) (*httpTarget, error) {
 	u, err := url.Parse(h.Path)
 	if err != nil {
 		u = &url.URL{Path: h.Path}
 	}
-	port := strconv.Itoa(int(h.Port))
+	port := portString(h.Port)
 	u.Scheme = strings.ToLower(h.Scheme)
-	u.Host = net.JoinHostPort(app.IP, port)
+	u.Host = net.JoinHostPort(t.app.IP, port)
 	if u, err = url.Parse(u.String()); err != nil {
 		return nil, fmt.Errorf("httpGet.path %q makes no URL: %w", h.Path, err)
 	}
-	return &httpTarget{app, u, port}, nil
+	return &httpTarget{t, u, port, h.Protocol == prober.HTTP2 && !t.hook}, nil
 }
 
-// probeHTTP makes the request and follows redirects within the pod.
-func (t *Target) probeHTTP(ctx context.Context, call *Call) *Answer {
-	first := t.http.request(call)
+// probe makes the request and follows redirects within the pod.
+func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
+	first := t.request(call)
 	a, err := t.follow(ctx, call, first)
 	var record tls.RecordHeaderError
 	if t.hook && errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/" {
@@ -66,6 +68,9 @@ func (t *Target) probeHTTP(ctx context.Context, call *Call) *Answer {
 		plain.Header.Del("Authorization")
 		a, err = t.follow(ctx, call, plain)
 	}
+	if err == nil && (a.Status < 0 || a.Status > 999) { // over HTTP/2 it may be any number
+		err = fmt.Errorf("app answered with status %d", a.Status)
+	}
 	if err != nil {
 		return t.failed(ctx, err)
 	}
@@ -75,13 +80,13 @@ func (t *Target) probeHTTP(ctx context.Context, call *Call) *Answer {
 	return a
 }
 
-func (h *httpTarget) request(call *Call) *wire.Request {
-	req := &wire.Request{URL: h.url, Host: cleanHost(call, h.port), Header: call.Header}
+func (t *httpTarget) request(call *Call) *wire.Request {
+	req := &wire.Request{URL: t.url, Host: cleanHost(call, t.port), Header: call.Header}
 	authorize(req)
 	return req
 }
 
-// authorize turns the URL's user into a header, where there is none yet.
+// authorize adds the URL's user as a header, unless there is one.
 func authorize(req *wire.Request) {
 	user := req.URL.User
 	if user == nil || req.Header.Get("Authorization") != "" {
@@ -92,7 +97,7 @@ func authorize(req *wire.Request) {
 	req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
 }
 
-func (t *Target) follow(ctx context.Context, call *Call, first *wire.Request) (*Answer, error) {
+func (t *httpTarget) follow(ctx context.Context, call *Call, first *wire.Request) (*Answer, error) {
 	req := first
 	for via := 1; ; via++ {
 		a, next, err := t.step(ctx, call, first, req, via)
@@ -103,22 +108,17 @@ func (t *Target) follow(ctx context.Context, call *Call, first *wire.Request) (*
 	}
 }
 
-// step makes one request of a chain: it gives the answer or the next request.
-func (t *Target) step(ctx context.Context, call *Call, first, req *wire.Request, via int) (*Answer, *wire.Request, error) {
+// step makes one request of a chain. It returns the answer or the next request.
+func (t *httpTarget) step(ctx context.Context, call *Call, first, req *wire.Request, via int) (*Answer, *wire.Request, error) {
 	if req.URL.Host == "" {
 		return nil, nil, errors.New("URL has no host")
 	}
-	conn, stop, err := call.dial(ctx, t.http.app, port(req.URL))
+	res, done, err := t.send(ctx, call, req)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer stop()
-	res, exchange, err := t.roundTrip(ctx, conn, req)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer exchange.Close()
-	next, err := redirect(first, req, res)
+	defer done()
+	next, err := t.redirect(call, first, req, res)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -134,6 +134,39 @@ func (t *Target) step(ctx context.Context, call *Call, first, req *wire.Request,
 	return nil, next, nil
 }
 
+// maxPause bounds the pause between attempts after a peer said that it did not
+// process the request.
+const maxPause = time.Second
+
+// send sends the request, on a new connection as often as the peer says that
+// it did not process it. The kubelet's client does so too, without a pause. The
+// caller calls done when it has read the response.
+func (t *httpTarget) send(ctx context.Context, call *Call, req *wire.Request) (res *wire.Response, done func(), err error) {
+	for pause := time.Millisecond; ; pause = min(2*pause, maxPause) {
+		conn, stop, err := call.dial(ctx, t.app, port(req.URL))
+		if err != nil {
+			return nil, nil, err
+		}
+		res, exchange, err := t.roundTrip(ctx, conn, req)
+		if err == nil {
+			return res, func() { exchange.Close(); stop() }, nil
+		}
+		stop()
+		if exchange != nil {
+			exchange.Close()
+		}
+		if !errors.Is(err, wire.ErrNotProcessed) {
+			return nil, nil, err
+		}
+		_ = conn.Close()
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+}
+
 func port(u *url.URL) string {
 	if p := u.Port(); p != "" {
 		return p
@@ -144,9 +177,16 @@ func port(u *url.URL) string {
 	return "80"
 }
 
-func (t *Target) roundTrip(ctx context.Context, conn net.Conn, req *wire.Request) (*wire.Response, *wire.Exchange, error) {
-	if req.URL.Scheme == "http" {
+func (t *httpTarget) roundTrip(ctx context.Context, conn net.Conn, req *wire.Request) (*wire.Response, *wire.Exchange, error) {
+	switch {
+	case req.URL.Scheme == "http" && t.h2c:
+		return wire.RoundTrip2(conn, req, nil)
+	case req.URL.Scheme == "http":
 		return wire.RoundTrip1(conn, req)
+	case t.h2c:
+		// The kubelet's client for this protocol verifies certificates, and
+		// none is issued for a pod's IP.
+		return nil, nil, errors.New("app redirects from HTTP/2 without TLS to https")
 	}
 	config := probeTLS
 	if t.hook || wantsWebSocket(req) {
@@ -162,15 +202,16 @@ func (t *Target) roundTrip(ctx context.Context, conn net.Conn, req *wire.Request
 	return wire.RoundTrip1(secure, req)
 }
 
-// wantsWebSocket tells a request that net/http sends over HTTP/1 alone.
+// wantsWebSocket reports whether net/http sends a request over HTTP/1 alone.
 func wantsWebSocket(req *wire.Request) bool {
 	return strings.EqualFold(req.Header.Get("Upgrade"), "websocket") &&
 		strings.Contains(strings.ToLower(strings.Join(req.Header["Connection"], ",")), "upgrade")
 }
 
-// redirect gives the request that a response asks for; nil where it asks for
-// none or for another host, which ends the chain.
-func redirect(first, req *wire.Request, res *wire.Response) (*wire.Request, error) {
+// redirect returns the request that a response asks for. It returns nil if the
+// response asks for none, or for a place where the chain ends: another host, or
+// another port if the caller had a say in it.
+func (t *httpTarget) redirect(call *Call, first, req *wire.Request, res *wire.Response) (*wire.Request, error) {
 	switch res.Status {
 	case 301, 302, 303, 307, 308:
 	default:
@@ -190,6 +231,9 @@ func redirect(first, req *wire.Request, res *wire.Response) (*wire.Request, erro
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("app redirects to the unsupported scheme %.20q", u.Scheme)
 	}
+	if port(u) != t.port && !t.plain(call) {
+		return nil, nil
+	}
 	next := &wire.Request{URL: u, Host: u.Host, Header: maps.Clone(first.Header)}
 	if first.Host != first.URL.Host {
 		if ref, err := url.Parse(location); err == nil && !ref.IsAbs() {
@@ -201,8 +245,24 @@ func redirect(first, req *wire.Request, res *wire.Response) (*wire.Request, erro
 	return next, nil
 }
 
-// setReferer names the page before, unless that was secure and this is not;
-// a Referer that the caller chose stays.
+// kubeletHeaders are the headers that the kubelet's clients send by themselves.
+var kubeletHeaders = []string{"Accept", "Accept-Encoding", "Connection", "User-Agent"}
+
+// plain reports whether a call is one that the kubelet makes for a probe
+// without headers of its own. Apps build the Location of a redirect from the
+// Host and from others (X-Forwarded-Port), with which a caller could choose a
+// port of the pod.
+func (t *httpTarget) plain(call *Call) bool {
+	for name := range call.Header {
+		if !slices.Contains(kubeletHeaders, name) {
+			return false
+		}
+	}
+	return call.Host == net.JoinHostPort(t.app.IP, call.Port)
+}
+
+// setReferer names the page before, unless that was secure and this is not; a
+// Referer that the caller chose is kept.
 func setReferer(next, last *wire.Request) {
 	if next.Header.Get("Referer") != "" || last.URL.Scheme == "https" && next.URL.Scheme == "http" {
 		return
@@ -226,7 +286,7 @@ func readAnswer(call *Call, res *wire.Response) *Answer {
 	return a
 }
 
-// cleanHost gives the Host that the app would have seen: the caller's, with
+// cleanHost returns the Host that the app would have seen: the caller's, with
 // the app's port in place of ours.
 func cleanHost(call *Call, appPort string) string {
 	if host, port, err := net.SplitHostPort(call.Host); err == nil && port == call.Port {

@@ -1,7 +1,7 @@
 // Package kubelet probes an app as the kubelet would have probed it, and
-// gives back what the kubelet is to be told.
+// returns what to tell the kubelet.
 //
-// The behaviour is that of Kubernetes 1.35, pkg/probe/{http,tcp,grpc} and, for
+// The behaviour is that of Kubernetes 1.37, pkg/probe/{http,tcp,grpc} and, for
 // hooks, pkg/kubelet/lifecycle.
 package kubelet
 
@@ -10,79 +10,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/netip"
 	"net/textproto"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/socket"
 )
 
 // A Call is one request of the kubelet to us.
 type Call struct {
 	Host   string // the Host header
-	Port   string // the port on which it came
+	Port   string // the port on which the call came
 	Header textproto.MIMEHeader
 	Start  time.Time // when its connection was accepted
-	// Early, where it is not nil, is called when the app's status has come and
-	// its body is slow: a caller that has the status while it waits for the
-	// body makes of a timeout what the kubelet makes of it. It is called at
-	// most once, from another goroutine.
+	// Early, if set, is called when the app's status has come and its body is
+	// slow. A caller that has the status while it waits for the body makes of a
+	// timeout what the kubelet makes of it. Early is called at most once, from
+	// another goroutine.
 	Early func(status int)
-	// Caller, where it is not nil, gives a context that is done when the caller
-	// has gone away. It is called at most once, and not where there was nothing
-	// to wait for.
-	Caller func() context.Context
 
-	deadline time.Time       // none where it is zero
-	ctx      context.Context // nil before there is something to wait for
-	cancel   context.CancelFunc
-	open     []io.Closer // connections to the app
+	open []io.Closer // connections to the app
 }
 
-// context gives the context that bounds all waiting of the call. It is made
-// when it is first asked for: with the watching of the caller it costs more
-// than the rest of a TCP probe's own work.
-func (c *Call) context() context.Context {
-	if c.ctx != nil {
-		return c.ctx
-	}
-	c.ctx = context.Background()
-	if c.Caller != nil {
-		c.ctx = c.Caller()
-	}
-	if !c.deadline.IsZero() {
-		c.ctx, c.cancel = context.WithDeadline(c.ctx, c.deadline)
-	}
-	return c.ctx
-}
-
-// late tells whether the call's deadline has passed.
-func (c *Call) late() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
-
-// dial opens a connection that is closed with the call, and on which nobody
-// waits longer than ctx until stop is called.
-func (c *Call) dial(ctx context.Context, app App, port string) (conn net.Conn, stop func() bool, err error) {
-	conn, stop, err = app.Dial(ctx, port)
-	if err == nil {
-		c.open = append(c.open, conn)
-	}
-	return conn, stop, err
-}
-
-// Close closes the connections that probing left open. It comes after the
-// answer has been sent: a system call that the caller need not wait for.
+// Close closes the connections that probing left open. Call it after the
+// answer has been sent, so that the caller does not wait for it.
 func (c *Call) Close() {
-	if c.cancel != nil {
-		c.cancel()
-	}
 	for _, conn := range c.open {
-		_ = conn.Close() // the kubelet does not mind either
+		_ = conn.Close() // the kubelet ignores such errors too
 	}
 }
 
@@ -93,17 +49,17 @@ const earlyAfter = 50 * time.Millisecond
 type Answer struct {
 	Status int
 	Body   []byte
-	// Cut says that the app's body broke off: the caller's must break off too,
-	// because the kubelet throws the result of such a probe away.
+	// Cut says that the app's body broke off. The caller's must break off too,
+	// because the kubelet discards the result of such a probe.
 	Cut bool
-	// Drop says that the connection must be closed without an answer: the
-	// kubelet ignores the status of a hook, and counts only that as a failure.
+	// Drop says that the connection must be closed without an answer. The
+	// kubelet ignores the status of a hook; only this counts as a failure.
 	Drop bool
-	// Reason is why it is no success; "" where it is one.
+	// Reason says why it is not a success; "" if it is one.
 	Reason string
 }
 
-// A Verdict is what the kubelet makes of an answer.
+// A Verdict is what the kubelet concludes from an answer.
 type Verdict int
 
 // The verdicts, in the order in which metrics list them.
@@ -115,7 +71,7 @@ const (
 
 func (v Verdict) String() string { return [...]string{"success", "warning", "failure"}[v] }
 
-// Verdict gives what the kubelet makes of the answer to a probe or hook.
+// Verdict returns what the kubelet concludes from the answer to a probe or hook.
 func (a *Answer) Verdict(hook bool) Verdict {
 	switch {
 	case a.Drop || a.Cut && !hook:
@@ -129,67 +85,77 @@ func (a *Answer) Verdict(hook bool) Verdict {
 }
 
 // margin is how much earlier than the kubelet a probe gives up, so that our
-// answer, which says why, is there before the kubelet hangs up.
+// answer with the reason arrives before the kubelet hangs up.
 const margin = 10 * time.Millisecond
 
 // maxBody is how much of a body the kubelet reads.
 const maxBody = 10 << 10
 
-// A Target is a prober and the app that it probes. It may be used by several
-// goroutines at once.
+// A Target is a prober and the app that it probes. Several goroutines may use
+// it at the same time.
 type Target struct {
 	app     App
-	prober  *prober.Prober
+	probe   func(ctx context.Context, call *Call) *Answer
 	hook    bool
-	http    *httpTarget
 	timeout time.Duration // 0 for hooks: the caller alone decides
 }
 
 // NewTarget prepares the probing of one entry. An entry for which the kubelet
 // could not even make a request is an error.
-func NewTarget(app App, key string, p *prober.Prober) (*Target, error) {
-	_, slot, _ := prober.ParseKey(key)
-	t := &Target{app: app, prober: p, hook: slot.IsHook()}
+func NewTarget(app App, slot prober.Slot, p *prober.Prober) (*Target, error) {
+	t := &Target{app: app, hook: slot.IsHook()}
 	if !t.hook {
 		t.timeout = time.Duration(p.TimeoutSeconds)*time.Second - margin
 	}
 	switch {
 	case p.HTTPGet != nil:
-		h, err := newHTTPTarget(app, p.HTTPGet)
+		h, err := newHTTPTarget(t, p.HTTPGet)
 		if err != nil {
 			return nil, err
 		}
-		t.http = h
+		t.probe = h.probe
 	case t.hook:
 		return nil, errors.New("hook must be httpGet: the kubelet supports no other")
+	case p.TCPSocket != nil:
+		t.probe = t.tcpProbe(p.TCPSocket)
+	default:
+		t.probe = newGRPCTarget(t, p.GRPC).probe
 	}
 	return t, nil
 }
 
-// Hook tells whether the target is a lifecycle hook.
+// Hook reports whether the target is a lifecycle hook.
 func (t *Target) Hook() bool { return t.hook }
 
-// Timeout gives how long a probe may take, 0 for hooks.
+// Timeout returns how long a probe may take, 0 for hooks.
 func (t *Target) Timeout() time.Duration { return t.timeout }
 
-// Probe probes the app once. It returns when the app has answered, the
-// probe's timeout has passed or the caller has gone away, whichever is first.
-// Whoever made the call closes it.
-func (t *Target) Probe(call *Call) *Answer {
+// Probe probes the app once. It returns when the app has answered, the probe's
+// timeout has passed or ctx is done, whichever comes first. The caller then
+// closes the call.
+func (t *Target) Probe(ctx context.Context, call *Call) *Answer {
 	if t.timeout > 0 {
-		call.deadline = call.Start.Add(t.timeout)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, call.Start.Add(t.timeout))
+		defer cancel()
 	}
-	switch {
-	case t.http != nil:
-		return t.probeHTTP(call.context(), call)
-	case t.prober.TCPSocket != nil:
-		return t.probeTCP(call)
-	default:
-		return t.probeGRPC(call.context(), call)
+	return t.probe(ctx, call)
+}
+
+// tcpProbe opens a connection, which is closed with the call.
+func (t *Target) tcpProbe(p *prober.TCPSocket) func(context.Context, *Call) *Answer {
+	port := portString(p.Port)
+	return func(ctx context.Context, call *Call) *Answer {
+		_, stop, err := call.dial(ctx, t.app, port)
+		if err != nil {
+			return t.failed(ctx, err)
+		}
+		stop()
+		return &Answer{Status: 200}
 	}
 }
 
-// failed gives the answer to a probe that got none from the app.
+// failed returns the answer to a probe that got none from the app.
 func (t *Target) failed(ctx context.Context, err error) *Answer {
 	var timeout interface{ Timeout() bool }
 	a := &Answer{Status: 502, Reason: reason(err), Drop: t.hook}
@@ -219,59 +185,4 @@ func reason(err error) string {
 		s = s[:200]
 	}
 	return s
-}
-
-// An App says where the containers of the pod are dialled.
-type App struct {
-	IP        string // the pod's, which the kubelet dials
-	Localhost bool   // dial the loopback addresses instead
-}
-
-// Dial opens a connection to a port of the app. It ends, whatever is waiting
-// on it, when ctx is done; the caller calls stop, then closes it.
-func (a App) Dial(ctx context.Context, port string) (conn net.Conn, stop func() bool, err error) {
-	n, err := strconv.ParseUint(port, 10, 16)
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := a.connect(uint16(n), func() context.Context { return ctx })
-	if err != nil {
-		return nil, nil, err
-	}
-	c.NoDelay()
-	stop = context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
-	return c, stop, nil
-}
-
-// connect opens a connection to the app; patience bounds how long that may
-// take, where it is not there at once. It differs from the kubelet's in two
-// things. That sets SO_LINGER to one second, which on Linux does not shorten
-// TIME-WAIT (its purpose), and makes close wait for the app's acknowledgement,
-// up to 40 ms when it is delayed. And it sets up TCP keep-alives, four system
-// calls for a connection that lives less than any keep-alive interval.
-func (a App) connect(port uint16, patience func() context.Context) (*socket.Conn, error) {
-	if !a.Localhost {
-		return connect(a.IP, port, patience)
-	}
-	c, err := connect("127.0.0.1", port, patience)
-	if err != nil && patience().Err() == nil {
-		c, err = connect("::1", port, patience)
-	}
-	return c, err
-}
-
-func connect(ip string, port uint16, patience func() context.Context) (*socket.Conn, error) {
-	target, err := netip.ParseAddr(ip)
-	if err != nil {
-		return nil, err
-	}
-	addr := netip.AddrPortFrom(target, port)
-	c, err := socket.Dial(addr, patience)
-	if err != nil {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(addr), Err: err}
-	}
-	return c, nil
 }

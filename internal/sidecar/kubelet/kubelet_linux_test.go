@@ -47,14 +47,14 @@ func probers(port prober.Port) map[string]*prober.Prober {
 	}
 }
 
-func begin(t *testing.T, p *prober.Prober, call *Call) *Answer {
+func begin(ctx context.Context, t *testing.T, p *prober.Prober, call *Call) *Answer {
 	t.Helper()
 	target, err := NewTarget(App{IP: "127.0.0.1"}, live, p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer call.Close()
-	return target.Probe(call)
+	return target.Probe(ctx, call)
 }
 
 func TestAHandshakeThatHangsIsATimeout(t *testing.T) {
@@ -62,26 +62,23 @@ func TestAHandshakeThatHangsIsATimeout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			call := &Call{Header: textproto.MIMEHeader{}, Start: time.Now()}
-			if a := begin(t, p, call); a.Status != 504 {
+			if a := begin(t.Context(), t, p, call); a.Status != 504 {
 				t.Errorf("%+v, want 504", a)
-			}
-			if took := time.Since(call.Start); took < 900*time.Millisecond || took > time.Second {
-				t.Errorf("took %s, want a little less than 1s", took)
 			}
 		})
 	}
 }
 
+// TestAHandshakeThatHangsEndsWhenTheCallerGoes: the probes' own time would be
+// over in an hour.
 func TestAHandshakeThatHangsEndsWhenTheCallerGoes(t *testing.T) {
 	for name, p := range probers(silent(t)) {
-		ctx, cancel := context.WithCancel(context.Background())
-		call := &Call{Header: textproto.MIMEHeader{}, Start: time.Now(), Caller: func() context.Context {
-			time.AfterFunc(50*time.Millisecond, cancel)
-			return ctx
-		}}
-		begin(t, p, call)
-		if took := time.Since(call.Start); took > 500*time.Millisecond {
-			t.Errorf("%s: took %s", name, took)
+		p.TimeoutSeconds = 3600
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		call := &Call{Header: textproto.MIMEHeader{}, Start: time.Now()}
+		if a := begin(ctx, t, p, call); a.Verdict(false) != Failure {
+			t.Errorf("%s: %+v", name, a)
 		}
 	}
 }
@@ -94,23 +91,20 @@ func TestACallThatComesTooLateIsATimeout(t *testing.T) {
 	defer l.Close()
 	for name, p := range probers(prober.Port(l.Addr().(*net.TCPAddr).Port)) {
 		call := &Call{Header: textproto.MIMEHeader{}, Start: time.Now().Add(-2 * time.Second)}
-		if a := begin(t, p, call); a.Status != 504 {
+		if a := begin(t.Context(), t, p, call); a.Status != 504 {
 			t.Errorf("%s: %+v, want 504", name, a)
 		}
 	}
 }
 
-func TestATCPProbeOfAnAppThatListensWaitsForNothing(t *testing.T) {
+func TestATCPProbeEndsItsConnection(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	call := &Call{Start: time.Now(), Caller: func() context.Context {
-		t.Error("the caller is watched")
-		return context.Background()
-	}}
-	if a := begin(t, probers(prober.Port(l.Addr().(*net.TCPAddr).Port))["tcpSocket"], call); a.Status != 200 {
+	call := &Call{Start: time.Now()}
+	if a := begin(t.Context(), t, probers(prober.Port(l.Addr().(*net.TCPAddr).Port))["tcpSocket"], call); a.Status != 200 {
 		t.Errorf("%+v, want 200", a)
 	}
 	c, err := l.Accept()

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	live = "/app-health/app/livez"
-	stop = "/app-lifecycle/app/prestopz"
+	live = prober.Liveness
+	stop = prober.PreStop
 )
 
 // probeOnce probes a server as the entry says, with the port filled in.
-func probeOnce(t *testing.T, key, server string, p *prober.Prober) *Answer {
+func probeOnce(t *testing.T, slot prober.Slot, server string, p *prober.Prober) *Answer {
 	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
@@ -41,14 +41,14 @@ func probeOnce(t *testing.T, key, server string, p *prober.Prober) *Answer {
 		p.GRPC.Port, p.GRPC.Service = port, new(string)
 	}
 	p.TimeoutSeconds = 2
-	target, err := NewTarget(App{IP: "127.0.0.1"}, key, p)
+	target, err := NewTarget(App{IP: "127.0.0.1"}, slot, p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	header := textproto.MIMEHeader{"User-Agent": {"kube-probe/1.35"}, "Authorization": {"secret"}}
 	call := &Call{Host: "127.0.0.1:15020", Port: "15020", Header: header, Start: time.Now()}
 	defer call.Close()
-	return target.Probe(call)
+	return target.Probe(t.Context(), call)
 }
 
 func httpGet(scheme, path string) *prober.Prober {
@@ -180,7 +180,7 @@ func TestTheLocalhostTargetDialsLoopbackWhateverThePodsIP(t *testing.T) {
 	}
 	call := &Call{Start: time.Now()}
 	defer call.Close()
-	if a := target.Probe(call); a.Status != 200 {
+	if a := target.Probe(t.Context(), call); a.Status != 200 {
 		t.Errorf("%+v", a)
 	}
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bufio"
 	"container/list"
 	"context"
 	"errors"
@@ -14,22 +13,19 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
 )
 
-// watchAfter is how long a call may last before its connection is watched for
-// the caller's going away. Most probes are over by then, and the watching
-// costs a goroutine.
-const watchAfter = 20 * time.Millisecond
-
-var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 2<<10) }}
-
 // A conn carries one request.
 type conn struct {
 	net.Conn
 	server  *Server
-	port    string // ours
-	osmPort int    // the one for which it stands in the dialect osm
+	own     string // the port on which it came
+	port    int    // the port of the dialect for which that stands
 	start   time.Time
-	br      *bufio.Reader
-	head    *list.Element // of the server's heads; guarded by the server's mu
+	buf     *[smallHead]byte
+	evicted chan struct{} // closed with the eviction
+
+	place     *list.Element // among the evictable; nil if it is not; guarded by the server's mu
+	evictAt   time.Time     // the earliest time for that; guarded by the server's mu
+	headBytes int           // of a large head; guarded by the server's mu
 
 	mu       sync.Mutex
 	headSent bool // guarded by mu: early did it, and the body is chunked
@@ -46,79 +42,121 @@ func (c *conn) serve() {
 			c.server.log.Error("call panicked", "panic", r)
 		}
 	}()
-	lim := &io.LimitedReader{R: c.Conn, N: maxHead}
-	c.br = readers.Get().(*bufio.Reader)
-	c.br.Reset(lim)
-	defer func() { c.br.Reset(nil); readers.Put(c.br) }()
-
-	if st := c.stream(); st != nil {
-		if evicted := c.server.headDone(c); !evicted {
-			lim.N = 1 << 62
-			c.passThrough(st)
-		}
+	st := c.server.router.streams()[c.port]
+	c.buf = buffers.Get().(*[smallHead]byte)
+	head, tls, err := c.readHead(st != nil)
+	var req *request
+	if err == nil && tls == nil {
+		req, err = parseHead(head) // copies what it keeps
+	}
+	c.server.freeHead(c)
+	if tls != nil {
+		defer buffers.Put(c.buf)
+	} else {
+		buffers.Put(c.buf)
+	}
+	if !c.server.keep(c) {
 		return
 	}
-	req, err := readRequest(c.br)
-	evicted := c.server.headDone(c)
 	var bad *badRequest
 	switch {
-	case evicted:
-	case lim.N <= 0:
-		c.refuse(431, "request's head is too large")
 	case errors.As(err, &bad):
-		c.refuse(bad.status, bad.msg)
-	case err == nil:
+		c.refuse(bad)
+	case err != nil:
+	case tls != nil:
+		c.passThrough(st, tls)
+	default:
 		_ = c.SetReadDeadline(time.Time{})
 		c.answer(req)
 	}
 }
 
 func (c *conn) answer(req *request) {
-	s := c.server
-	e, page, bad := s.find(c, req)
+	e, page, err := c.server.router.find(c.port, req)
+	var bad *badRequest
 	switch {
-	case bad != nil:
-		c.refuse(bad.status, bad.msg)
+	case errors.As(err, &bad):
+		c.refuse(bad)
 	case e == nil && page == nil:
-		c.refuse(404, "no such probe")
+		c.refuse(&badRequest{404, "no such probe"})
 	case req.method != "GET":
-		c.refuse(405, "only GET is allowed")
+		c.refuse(&badRequest{405, "only GET is allowed"})
 	case page != nil:
 		c.send(200, page())
 	case e.bad != nil:
 		c.sendAnswer(e.disabled())
-	case !e.enter():
-		c.refuse(429, "too many calls of this probe at a time")
 	default:
-		call := &kubelet.Call{Host: req.host, Port: c.port, Header: req.header, Start: c.start}
-		if req.http11 && !e.target.Hook() {
-			call.Early = c.early
-		}
-		// The call lasts until its answer is sent: we may end when none is open.
-		s.callBegins(e)
-		defer s.callEnds(e)
-		defer e.leave()
-		defer call.Close()
-		c.sendAnswer(c.call(e, call))
+		c.call(e, req)
 	}
 }
 
-// call probes the app, for as long as the caller waits.
-func (c *conn) call(e *entry, call *kubelet.Call) *kubelet.Answer {
-	w := &watch{conn: c}
+// call takes one of the entry's places for a call. The calls of a probe wait
+// for their turn. A hook that waited would look like one that runs, and the
+// kubelet ignores its status; so the connection of one hook too many is closed.
+func (c *conn) call(e *entry, req *request) {
+	select {
+	case e.places <- struct{}{}:
+	default:
+		if e.slot.IsHook() {
+			return
+		}
+		if !c.waitFor(e) {
+			c.refuse(&badRequest{429, "too many calls of this probe at a time"})
+			return
+		}
+	}
+	defer func() { <-e.places }()
+	call := &kubelet.Call{Host: req.host, Port: c.own, Header: req.header, Start: c.start}
+	if req.http11 && !e.target.Hook() {
+		call.Early = c.early
+	}
+	// The call lasts until its answer is sent: the program may end when no
+	// call is open.
+	c.server.callBegins(e)
+	defer c.server.callEnds(e)
+	defer call.Close()
+	c.sendAnswer(c.probe(e, call))
+}
+
+// waitFor waits for one of the entry's places, until the probe's time is over
+// or the connection is evicted.
+func (c *conn) waitFor(e *entry) bool {
+	c.server.mayEvict(c, callPatience)
+	timer := time.NewTimer(time.Until(c.start.Add(e.target.Timeout())))
+	defer timer.Stop()
+	select {
+	case e.places <- struct{}{}:
+		if c.server.keep(c) {
+			return true
+		}
+		<-e.places
+		return false
+	case <-timer.C:
+	case <-c.evicted:
+	}
+	c.server.keep(c)
+	return false
+}
+
+// probe probes the app, for as long as the caller waits.
+func (c *conn) probe(e *entry, call *kubelet.Call) *kubelet.Answer {
+	ctx, w := c.watch()
 	defer w.stop()
-	call.Caller = w.begin
-	a := e.target.Probe(call)
-	if w.ctx == nil || w.ctx.Err() == nil {
+	a := e.target.Probe(ctx, call)
+	if ctx.Err() == nil {
 		e.record(c.server.log, a, time.Since(c.start))
 	}
 	return a
 }
 
+// watchAfter is how long a call may last before its connection is watched for
+// the caller's going away. Most probes are over by then, and watching costs a
+// goroutine.
+const watchAfter = 20 * time.Millisecond
+
 // A watch waits for the caller to close the connection.
 type watch struct {
 	conn  *conn
-	ctx   context.Context // nil before begin
 	gone  context.CancelFunc
 	timer *time.Timer
 	wg    sync.WaitGroup
@@ -126,11 +164,12 @@ type watch struct {
 	over  bool // guarded by mu
 }
 
-// begin gives a context that is done when the caller has gone away.
-func (w *watch) begin() context.Context {
-	w.ctx, w.gone = context.WithCancel(context.Background())
+// watch returns a context that is done when the caller has gone away.
+func (c *conn) watch() (context.Context, *watch) {
+	ctx, gone := context.WithCancel(context.Background())
+	w := &watch{conn: c, gone: gone}
 	w.timer = time.AfterFunc(watchAfter, w.run)
-	return w.ctx
+	return ctx, w
 }
 
 func (w *watch) run() {
@@ -149,9 +188,6 @@ func (w *watch) run() {
 }
 
 func (w *watch) stop() {
-	if w.ctx == nil {
-		return
-	}
 	defer w.gone()
 	if w.timer.Stop() {
 		return
@@ -203,9 +239,10 @@ func (c *conn) early(status int) {
 	c.flush(append(appendHead(nil, status), "Transfer-Encoding: chunked\r\n\r\n"...))
 }
 
-// finish sends the body after an early head; one that broke off is not ended.
+// finish sends the body after an early head. A body that broke off is not
+// ended.
 func (c *conn) finish(a *kubelet.Answer) {
-	b := make([]byte, 0, len(a.Body)+16)
+	var b []byte
 	if len(a.Body) > 0 {
 		b = strconv.AppendInt(b, int64(len(a.Body)), 16)
 		b = append(append(append(b, "\r\n"...), a.Body...), "\r\n"...)
@@ -221,16 +258,21 @@ func (c *conn) send(status int, body []byte) { c.write(status, len(body), body) 
 // A halfCloser can end its side of a connection and go on reading.
 type halfCloser interface{ CloseWrite() error }
 
-// refuse answers a request that may have more to it than was read: closing
-// the connection on unread bytes would take the answer with it.
-func (c *conn) refuse(status int, msg string) {
-	c.send(status, []byte("probe-proxy: "+msg+"\n"))
+// refuse answers a request that may have more to it than was read: closing the
+// connection on unread bytes would take the answer with it.
+func (c *conn) refuse(bad *badRequest) {
+	c.send(bad.status, []byte("probe-proxy: "+bad.msg+"\n"))
 	if half, ok := c.Conn.(halfCloser); !ok || half.CloseWrite() != nil {
 		return
 	}
 	_ = c.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
-	c.server.expendable(c)
-	defer c.server.headDone(c)
+	select {
+	case <-c.evicted:
+		return
+	default:
+	}
+	c.server.mayEvictFirst(c)
+	defer c.server.keep(c)
 	_, _ = io.CopyN(io.Discard, c.Conn, 1<<20)
 }
 
@@ -260,40 +302,34 @@ func appendHead(b []byte, status int) []byte {
 	return b
 }
 
-// flush writes; who is gone needs no answer.
+// flush writes b. Errors are ignored: the caller has gone.
 func (c *conn) flush(b []byte) {
 	_ = c.SetWriteDeadline(time.Now().Add(sendTime))
 	_, _ = c.Conn.Write(b)
 }
 
-// hasBody tells whether a body follows the head of a response.
+// hasBody reports whether a body follows the head of a response.
 func hasBody(status int) bool { return status != 204 && status != 304 && status/100 != 1 }
 
-// statusText names the codes of our own; the app's carry the number alone.
+var statusTexts = map[int]string{
+	200: "OK",
+	400: "Bad Request",
+	404: "Not Found",
+	405: "Method Not Allowed",
+	429: "Too Many Requests",
+	431: "Request Header Fields Too Large",
+	500: "Internal Server Error",
+	502: "Bad Gateway",
+	503: "Service Unavailable",
+	504: "Gateway Timeout",
+	505: "HTTP Version Not Supported",
+}
+
+// statusText names the codes that the server sends by itself; the app's carry
+// only the number.
 func statusText(status int) string {
-	switch status {
-	case 200:
-		return "OK"
-	case 400:
-		return "Bad Request"
-	case 404:
-		return "Not Found"
-	case 405:
-		return "Method Not Allowed"
-	case 429:
-		return "Too Many Requests"
-	case 431:
-		return "Request Header Fields Too Large"
-	case 500:
-		return "Internal Server Error"
-	case 502:
-		return "Bad Gateway"
-	case 503:
-		return "Service Unavailable"
-	case 504:
-		return "Gateway Timeout"
-	case 505:
-		return "HTTP Version Not Supported"
+	if text, ok := statusTexts[status]; ok {
+		return text
 	}
 	return "Status"
 }

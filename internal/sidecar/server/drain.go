@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // justBefore is how long before the SIGTERM a preStop hook may have ended and
@@ -48,7 +50,7 @@ func (s *Server) awaited(signal time.Time) int {
 	defer s.mu.Unlock()
 	n := 0
 	for _, e := range s.entries {
-		if e.preStop && e.calls == 0 && e.lastEnd.Before(signal.Add(-justBefore)) {
+		if e.slot == prober.PreStop && e.bad == nil && e.calls == 0 && e.lastEnd.Before(signal.Add(-justBefore)) {
 			n++
 		}
 	}

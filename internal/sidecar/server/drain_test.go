@@ -53,7 +53,7 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 				if test.bad != "" {
 					bad = []*prober.EntryError{{Key: test.bad, Err: context.Canceled}}
 				}
-				s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, probers, bad)
+				s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 15020, probers, bad)
 				const before = 2 * time.Minute
 				signal := time.Now().Add(before)
 				for _, c := range test.calls {
@@ -78,7 +78,7 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 func TestASecondSignalEndsDrainingAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const preStop = "/app-lifecycle/a/prestopz"
-		s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, map[string]*prober.Prober{preStop: {HTTPGet: &prober.HTTPGet{Port: 1}}}, nil)
+		s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 15020, map[string]*prober.Prober{preStop: {HTTPGet: &prober.HTTPGet{Port: 1}}}, nil)
 		s.callBegins(s.entries[preStop])
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()

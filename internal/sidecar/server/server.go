@@ -14,14 +14,18 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/socket"
 )
 
-// Limits of what callers may take, whoever they are.
+// Limits of what callers may take, whoever they are. Probes and hooks have
+// shares of their own, so that neither takes the connections of the other, and
+// each key has its share of those.
 const (
-	maxConns = 96              // connections at a time
-	maxCalls = 32              // calls of one key at a time
-	maxHead  = 64 << 10        // bytes of a request's head
+	maxConns  = 96 // connections at a time
+	maxProbes = 64 // of them, calls of probes and TLS streams
+	maxHooks  = 24 // and calls of hooks
+	maxOfKey  = 32 // calls of one key
+	minOfKey  = 4  // calls that each key may have, however many keys there are
+
 	headTime = 5 * time.Second // to send a request's head
 	sendTime = 5 * time.Second // to take an answer
 )
@@ -29,54 +33,90 @@ const (
 // A Server answers calls. Make one with [New].
 type Server struct {
 	log     *slog.Logger
+	app     kubelet.App
 	entries map[string]*entry
-	osm     *osm          // nil in the dialect istio
+	router  router
 	slots   chan struct{} // one for each connection
 
-	mu    sync.Mutex
-	heads list.List     // of *conn that may be evicted, in this order: they were refused, or no head has come; guarded by mu
-	calls int           // open calls; guarded by mu
-	idle  chan struct{} // gets a token whenever a call ends
+	mu        sync.Mutex
+	evictable list.List     // of *conn, in the order of eviction; guarded by mu
+	headBytes int           // taken by large heads; guarded by mu
+	calls     int           // open calls; guarded by mu
+	idle      chan struct{} // gets a token whenever a call ends
 }
 
-// New prepares the answering of the probers. A prober that cannot be used,
-// and those in bad, are logged and answered with a failure.
-func New(log *slog.Logger, app kubelet.App, probers map[string]*prober.Prober, bad []*prober.EntryError) *Server {
+// New prepares the answering of probers in a dialect; port is the port that
+// the user chose, for dialects whose ports are not fixed. A prober that cannot
+// be used, and those in bad, are logged and answered with a failure.
+func New(log *slog.Logger, app kubelet.App, d *Dialect, port int, probers map[string]*prober.Prober, bad []*prober.EntryError) *Server {
 	s := &Server{
 		log:     log,
+		app:     app,
 		entries: make(map[string]*entry, len(probers)+len(bad)),
 		slots:   make(chan struct{}, maxConns),
 		idle:    make(chan struct{}, 1),
 	}
 	for _, e := range bad {
-		s.disable(e.Key, e.Err)
+		s.disable(d, e.Key, e.Err)
 	}
-	for key, p := range probers {
-		target, err := kubelet.NewTarget(app, key, p)
-		if err != nil {
-			s.disable(key, err)
-			continue
-		}
-		_, slot, _ := prober.ParseKey(key)
-		s.entries[key] = &entry{key: key, target: target, preStop: slot == prober.PreStop}
-	}
+	s.router = d.newRouter(s, d, port, probers)
+	s.share()
+	s.log = limited(log)
 	return s
 }
 
-func (s *Server) disable(key string, err error) {
-	s.log.Error("probe is disabled: its entry cannot be used", "probe", key, "reason", err.Error())
-	_, slot, _ := prober.ParseKey(key)
-	s.entries[key] = &entry{key: key, hook: slot.IsHook(), bad: err}
+// add makes the entry of a prober.
+func (s *Server) add(d *Dialect, key string, p *prober.Prober) *entry {
+	_, slot, _ := d.ParseKey(key)
+	target, err := kubelet.NewTarget(s.app, slot, p)
+	if err != nil {
+		return s.disable(d, key, err)
+	}
+	e := &entry{key: key, slot: slot, target: target}
+	s.entries[key] = e
+	return e
 }
 
-// Listen opens the port on all addresses, IPv4 and IPv6.
-func Listen(port int) (net.Listener, error) { return socket.Listen(port, headTime) }
+func (s *Server) disable(d *Dialect, key string, err error) *entry {
+	s.log.Error("probe is disabled: its entry cannot be used", "probe", key, "reason", err.Error())
+	_, slot, _ := d.ParseKey(key)
+	e := &entry{key: key, slot: slot, bad: err}
+	s.entries[key] = e
+	return e
+}
 
-// Serve answers what comes in on l until l is closed, then returns nil.
-func (s *Server) Serve(l net.Listener) error { return s.serve(l, 0) }
+// share divides the calls among the keys that can be called.
+func (s *Server) share() {
+	var hooks, probes []*chan struct{}
+	for _, e := range s.entries {
+		switch {
+		case e.bad != nil:
+		case e.slot.IsHook():
+			hooks = append(hooks, &e.places)
+		default:
+			probes = append(probes, &e.places)
+		}
+	}
+	for _, st := range s.router.streams() {
+		probes = append(probes, &st.places)
+	}
+	for _, places := range hooks {
+		*places = make(chan struct{}, portion(maxHooks, len(hooks)))
+	}
+	for _, places := range probes {
+		*places = make(chan struct{}, portion(maxProbes, len(probes)))
+	}
+}
 
-func (s *Server) serve(l net.Listener, osmPort int) error {
-	_, port, err := net.SplitHostPort(l.Addr().String())
+func portion(total, keys int) int { return min(max(total/keys, minOfKey), maxOfKey) }
+
+// Ports returns the ports to listen on.
+func (s *Server) Ports() []int { return s.router.ports() }
+
+// Serve answers what comes in on l as on one of [Server.Ports], until l is
+// closed; then it returns nil.
+func (s *Server) Serve(l net.Listener, port int) error {
+	_, own, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
 		return err
 	}
@@ -88,27 +128,26 @@ func (s *Server) serve(l net.Listener, osmPort int) error {
 			return nil
 		}
 		if err != nil {
-			// Out of file descriptors, or the caller was quick to give up.
+			// Out of file descriptors, or the caller gave up quickly.
 			s.log.Warn("cannot accept a connection", "reason", err.Error())
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		c := &conn{Conn: nc, server: s, port: port, osmPort: osmPort, start: time.Now()}
-		// Before it can be evicted, which is done by an earlier deadline.
+		c := &conn{Conn: nc, server: s, own: own, port: port, start: time.Now(), evicted: make(chan struct{})}
+		// Before the connection can be evicted, which sets an earlier deadline.
 		_ = c.SetReadDeadline(c.start.Add(headTime))
 		s.admit(c)
 		w.serve(c)
-		// The call first: asking for another connection costs it 4 µs where
-		// there is none.
+		// Let the call begin first.
 		runtime.Gosched()
 	}
 }
 
-// The workers of a listener serve its connections, each in a goroutine. One of
-// those that are done waits for the next connection, because the stack of a
-// new goroutine has to grow on its way to the app: 15 µs after a pause.
+// A workers serves the connections of a listener, each in a goroutine. One
+// goroutine that is done waits for the next connection: the stack of a new one
+// has to grow on its way to the app.
 type workers struct {
-	idle chan struct{} // has an element where one waits, or is about to
+	idle chan struct{} // has an element while a goroutine waits, or is about to
 	next chan *conn
 }
 
@@ -135,50 +174,5 @@ func (w *workers) run(c *conn) {
 	}
 }
 
-// end ends the worker that waits, when nothing more will be served.
+// end ends the goroutine that waits, when nothing more will be served.
 func (w *workers) end() { close(w.next) }
-
-// admit takes a slot for the connection. Where none is free, the connection
-// that has waited longest for the head of its request loses its own: a caller
-// that means it sends that at once.
-func (s *Server) admit(c *conn) {
-	select {
-	case s.slots <- struct{}{}:
-	default:
-		s.evict()
-		s.slots <- struct{}{}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.head = s.heads.PushBack(c)
-}
-
-func (s *Server) evict() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if oldest := s.heads.Front(); oldest != nil {
-		c := s.heads.Remove(oldest).(*conn)
-		c.head = nil
-		_ = c.SetDeadline(time.Unix(1, 0))
-	}
-}
-
-// expendable says that c has been refused and may be evicted before others.
-func (s *Server) expendable(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.head = s.heads.PushFront(c)
-}
-
-// headDone says that c's head has come, or never will. A connection that
-// was evicted is told so.
-func (s *Server) headDone(c *conn) (evicted bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c.head == nil {
-		return true
-	}
-	s.heads.Remove(c.head)
-	c.head = nil
-	return false
-}

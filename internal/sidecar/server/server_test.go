@@ -24,6 +24,11 @@ const (
 	stop = "/app-lifecycle/app/prestopz"
 )
 
+// patience bounds how long a test waits for something that must happen.
+const patience = 20 * time.Second
+
+var hooks = []string{stop, "/app-lifecycle/app/poststartz", "/app-lifecycle/b/prestopz"}
+
 // A syncBuffer collects a log.
 type syncBuffer struct {
 	mu sync.Mutex
@@ -49,19 +54,22 @@ func start(t *testing.T, app http.HandlerFunc) (addr string, log *syncBuffer, s 
 	t.Cleanup(ts.CloseClientConnections)
 	port := ts.Listener.Addr().(*net.TCPAddr).Port
 	get := &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: prober.Port(port), Scheme: "HTTP"}, TimeoutSeconds: 1}
-	probers := map[string]*prober.Prober{live: get, stop: get}
+	probers := map[string]*prober.Prober{live: get}
+	for _, hook := range hooks {
+		probers[hook] = get
+	}
 	_, bad, err := prober.Decode(`{"/app-health/bad/livez": {}, "/app-lifecycle/bad/prestopz": {"tcpSocket": {"port": "x"}}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	log = &syncBuffer{}
-	s = server.New(slog.New(slog.NewTextHandler(log, nil)), kubelet.App{IP: "127.0.0.1"}, probers, bad)
+	s = server.New(slog.New(slog.NewTextHandler(log, nil)), kubelet.App{IP: "127.0.0.1"}, server.Istio, 15020, probers, bad)
 	l, err := server.Listen(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	go s.Serve(l)
+	go s.Serve(l, 15020)
 	return "127.0.0.1:" + strconv.Itoa(l.Addr().(*net.TCPAddr).Port), log, s
 }
 
@@ -89,7 +97,7 @@ func send(t *testing.T, addr, text string) string {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(3 * time.Second))
+	conn.SetDeadline(time.Now().Add(patience))
 	io.WriteString(conn, text)
 	b, _ := io.ReadAll(conn)
 	line, _, _ := strings.Cut(string(b), "\r\n")
@@ -121,6 +129,18 @@ func TestARequestThatNoKubeletSendsIsRefused(t *testing.T) {
 		"GET " + live + " HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n":                                "400",
 		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n":                                                       "505",
 		"GET " + live + " HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("y", 70<<10) + "\r\n\r\n": "431",
+		"GET " + live + " HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("A:b\r\n", 127) + "\r\n":     "431",
+		"GET " + live + " HTTP/1.1\r\nHost : x\r\n\r\n":                                          "400",
+		"GET " + live + " HTTP/1.1\r\nHost: x\r\nA B: c\r\n\r\n":                                 "400",
+		"GET " + live + " HTTP/1.1\r\nHost: x\r\nX-Forwarded-For : c\r\n\r\n":                    "400",
+		"GET " + live + " HTTP/1.1\r\nHost: x\r\n folded: c\r\n\r\n":                             "400",
+		"GET " + live + " HTTP/1.1\r\nHost: x\r\n: c\r\n\r\n":                                    "400",
+		"GET " + live + " HTTP/1.1\r\nHost: x\r\nA: \x00\r\n\r\n":                                "400",
+		"GET " + live + " HTTP/1.1\r\nHost: x\r\nA: b\rC: d\r\n\r\n":                             "400",
+		"GET " + live + " HTTP/1.1\r\nHost: x\nA: b\r\n\r\n":                                     "400",
+		"G T " + live + " HTTP/1.1\r\nHost: x\r\n\r\n":                                           "400",
+		"GET " + live + " HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("A:b\r\n", 126) + "\r\n":     "200",
+		"GET " + live + " HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("y", 60<<10) + "\r\n\r\n": "200",
 		"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n":                                                   "400",
 	} {
 		if line := send(t, addr, request); !strings.HasPrefix(line, "HTTP/1.1 "+want) {
@@ -179,7 +199,7 @@ func TestTheCallersGoingAwayReachesTheApp(t *testing.T) {
 	conn.Close()
 	select {
 	case <-gone:
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		t.Error("the app's request is still open")
 	}
 }
@@ -188,50 +208,7 @@ func TestAHangingAppIsReportedBeforeTheKubeletGivesUp(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	addr, _, _ := start(t, func(http.ResponseWriter, *http.Request) { <-release })
-	began := time.Now()
 	if status, body := get(t, addr+live); status != 504 || !strings.Contains(body, "within 1s") {
 		t.Errorf("%d %q, want 504 with the reason", status, body)
 	}
-	if took := time.Since(began); took < 900*time.Millisecond {
-		t.Errorf("gave up after %s", took)
-	}
-}
-
-func TestSlowCallersMakeRoomForOthers(t *testing.T) {
-	addr, _, _ := start(t, ok)
-	for range 300 {
-		conn, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		io.WriteString(conn, "GET /")
-	}
-	began := time.Now()
-	if status, _ := get(t, addr+live); status != 200 || time.Since(began) > time.Second {
-		t.Errorf("%d after %s", status, time.Since(began))
-	}
-}
-
-func TestTooManyCallsOfOneProbeLeaveTheOthersAlone(t *testing.T) {
-	release := make(chan struct{})
-	var once sync.Once
-	addr, _, _ := start(t, func(http.ResponseWriter, *http.Request) { <-release })
-	defer once.Do(func() { close(release) })
-	for range 40 {
-		conn, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		io.WriteString(conn, "GET "+stop+" HTTP/1.1\r\nHost: x\r\n\r\n")
-	}
-	time.Sleep(100 * time.Millisecond)
-	if line := send(t, addr, "GET "+stop+" HTTP/1.1\r\nHost: x\r\n\r\n"); !strings.HasPrefix(line, "HTTP/1.1 429") {
-		t.Errorf("%q, want 429", line)
-	}
-	if status, _ := get(t, addr+"/healthz"); status != 200 {
-		t.Errorf("healthz: %d", status)
-	}
-	once.Do(func() { close(release) })
 }

@@ -2,7 +2,7 @@ package wire
 
 import (
 	"bufio"
-	"encoding/binary"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,39 +13,23 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// HTTP/2 frame types and flags (RFC 9113 sections 6 and 7).
-const (
-	frameData         = 0x0
-	frameHeaders      = 0x1
-	frameRSTStream    = 0x3
-	frameSettings     = 0x4
-	framePushPromise  = 0x5
-	framePing         = 0x6
-	frameGoAway       = 0x7
-	frameContinuation = 0x9
+const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-	flagEndStream  = 0x1
-	flagAck        = 0x1
-	flagEndHeaders = 0x4
-	flagPadded     = 0x8
-	flagPriority   = 0x20
-
-	preface      = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-	maxFrame     = 16 << 10 // the protocol's default, which we do not raise
-	frameHeadLen = 9
-	ourStream    = 1
-	// maxData is the flow control window that every connection has; who
-	// reads less never has to widen it.
-	maxData = 64<<10 - 1
+// Errors of a peer that did not process the request, so that the kubelet's
+// clients send it again.
+var (
+	// ErrNotHTTP2 means that the peer does not begin with HTTP/2's settings.
+	ErrNotHTTP2 = errors.New("peer does not speak HTTP/2")
+	// ErrNotProcessed means that the peer said so (REFUSED_STREAM, GOAWAY).
+	ErrNotProcessed = errors.New("peer did not process the request")
 )
 
-// ErrNotHTTP2 is the error of a peer that does not open with HTTP/2's
-// settings: whatever it is, no request reached it.
-var ErrNotHTTP2 = errors.New("peer does not speak HTTP/2")
-
 // RoundTrip2 sends the request on conn, fresh and known to speak HTTP/2, and
-// reads the head of the response. A body makes it a POST. At most 64 KiB of
-// the response's body can be read.
+// reads the head of the response. A body makes it a POST of gRPC. At most 64
+// KiB of the response's body can be read.
+//
+// A peer that violates the protocol gets the verdict of the kubelet's client:
+// that of net/http, or for gRPC that of grpc-go, which is less strict.
 func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, *Exchange, error) {
 	head, err := headerBlock(req, body != nil)
 	if err != nil {
@@ -53,7 +37,7 @@ func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, *Exch
 	}
 	out := make([]byte, 0, 512)
 	out = append(out, preface...)
-	out = appendFrame(out, frameSettings, 0, 0, []byte{0, 2, 0, 0, 0, 0}) // ENABLE_PUSH 0
+	out = appendFrame(out, frameSettings, 0, 0, []byte{0, settingEnablePush, 0, 0, 0, 0})
 	out = appendHeaders(out, head, body == nil)
 	if body != nil {
 		out = appendFrame(out, frameData, flagEndStream, ourStream, body)
@@ -63,7 +47,7 @@ func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, *Exch
 	}
 	br := readers.Get().(*bufio.Reader)
 	br.Reset(conn)
-	s := &stream{w: conn, br: br}
+	s := &stream{w: conn, br: br, grpc: body != nil, window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow}
 	res, err := s.response()
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
@@ -74,28 +58,7 @@ func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, *Exch
 	return res, &Exchange{br: br}, err
 }
 
-func appendFrame(b []byte, kind, flags byte, id uint32, payload []byte) []byte {
-	n := len(payload)
-	b = append(b, byte(n>>16), byte(n>>8), byte(n), kind, flags)
-	b = binary.BigEndian.AppendUint32(b, id)
-	return append(b, payload...)
-}
-
-func appendHeaders(b, head []byte, end bool) []byte {
-	flags := byte(0)
-	if end {
-		flags = flagEndStream
-	}
-	kind := byte(frameHeaders)
-	for len(head) > maxFrame {
-		b = appendFrame(b, kind, flags, ourStream, head[:maxFrame])
-		head, kind, flags = head[maxFrame:], frameContinuation, 0
-	}
-	return appendFrame(b, kind, flags|flagEndHeaders, ourStream, head)
-}
-
-// headerBlock encodes the request's head as literals that nobody indexes
-// (RFC 7541 section 6.2.2): one request a connection has no use for a table.
+// headerBlock encodes the request's head.
 func headerBlock(req *Request, post bool) ([]byte, error) {
 	if err := checkHopHeaders(req.Header); err != nil {
 		return nil, err
@@ -107,20 +70,25 @@ func headerBlock(req *Request, post bool) ([]byte, error) {
 	if post {
 		method = "POST"
 	}
-	b := appendField(nil, ":authority", req.Host)
-	b = appendField(b, ":method", method)
-	b = appendField(b, ":path", req.URL.RequestURI())
-	b = appendField(b, ":scheme", req.URL.Scheme)
+	var b bytes.Buffer
+	enc := hpack.NewEncoder(&b)
+	write := func(name, value string) {
+		_ = enc.WriteField(hpack.HeaderField{Name: name, Value: value}) // a Buffer never fails
+	}
+	write(":authority", req.Host)
+	write(":method", method)
+	write(":path", req.URL.RequestURI())
+	write(":scheme", req.URL.Scheme)
 	for _, name := range sortedNames(req.Header) {
 		switch name {
 		case "Connection", "Proxy-Connection", "Upgrade", "Keep-Alive":
 			continue
 		}
 		for _, value := range req.Header[name] {
-			b = appendField(b, strings.ToLower(name), value)
+			write(strings.ToLower(name), value)
 		}
 	}
-	return b, nil
+	return b.Bytes(), nil
 }
 
 // checkHopHeaders refuses what net/http refuses to send over HTTP/2.
@@ -139,75 +107,59 @@ func checkHopHeaders(h textproto.MIMEHeader) error {
 	return nil
 }
 
-func appendField(b []byte, name, value string) []byte {
-	b = append(b, 0)
-	b = append(appendLength(b, len(name)), name...)
-	return append(appendLength(b, len(value)), value...)
-}
-
-// appendLength writes an integer with a 7-bit prefix (RFC 7541 section 5.1).
-func appendLength(b []byte, n int) []byte {
-	if n < 127 {
-		return append(b, byte(n))
-	}
-	b = append(b, 127)
-	for n -= 127; n >= 128; n >>= 7 {
-		b = append(b, byte(n)|128)
-	}
-	return append(b, byte(n))
-}
-
 // A stream reads the frames of the one stream that a connection has.
 type stream struct {
-	w       io.Writer
-	br      *bufio.Reader
-	buf     []byte // of the current frame
-	data    []byte // what is left of the current DATA frame
-	settled bool   // the peer's settings came
-	ended   bool
-	got     int64 // bytes of data
-	size    int   // bytes of headers
-	dec     *hpack.Decoder
-	res     *Response
+	w    io.Writer
+	br   *bufio.Reader
+	grpc bool
+	buf  []byte // of the current frame
+	dec  *hpack.Decoder
+	size int // bytes of headers so far
+
+	// State of the connection.
+	settled       bool // the peer's settings came
+	acked         bool // the peer acknowledged ours
+	window        [2]int64
+	initialWindow int64
+	goAwayCode    uint32
+	lastGoAway    uint32 // the last stream of the last GOAWAY, if any
+
+	// State of the stream.
+	res   *Response
+	data  []byte // the unread part of the current DATA frame
+	ended bool
+	got   int64 // bytes of data
 }
 
-type frame struct {
-	kind, flags byte
-	id          uint32
-	payload     []byte
-}
-
-// next gives the next frame that concerns the stream; the connection's own
-// business is done here.
+// next returns the next HEADERS or DATA frame of the stream, and handles the
+// frames of the connection and of other streams.
 func (s *stream) next() (frame, error) {
 	for {
-		f, err := s.read()
+		f, err := s.readFrame()
 		if err != nil {
 			return f, err
 		}
-		if !s.settled && (f.kind != frameSettings || f.flags&flagAck != 0) {
+		// An error of another stream is none of ours, even before the settings.
+		if ignored, err := s.foreignError(f); err != nil {
+			return f, err
+		} else if ignored {
+			continue
+		}
+		if !s.settled && f.kind != frameSettings {
 			return f, errors.New("first frame is not SETTINGS")
 		}
 		switch f.kind {
-		case frameSettings:
-			err = s.settings(f)
-		case framePing:
-			if f.flags&flagAck == 0 {
-				_, err = s.w.Write(appendFrame(nil, framePing, flagAck, 0, f.payload))
+		case frameHeaders, frameData:
+			if f.id == ourStream {
+				return f, nil
 			}
-		case frameGoAway:
-			err = goAway(f)
-		case framePushPromise:
-			err = errors.New("peer pushes though it was told not to")
-		case frameRSTStream:
-			if f.id == ourStream && len(f.payload) == 4 {
-				err = fmt.Errorf("stream was reset with code %d", binary.BigEndian.Uint32(f.payload))
+			if f.kind == frameData {
+				err = s.foreignData(f)
 			}
-		case frameData, frameHeaders, frameContinuation:
-			if f.id != ourStream {
-				return f, fmt.Errorf("frame for stream %d, which was never opened", f.id)
-			}
-			return f, nil
+		case frameContinuation:
+			err = errors.New("CONTINUATION frame without HEADERS")
+		default:
+			err = s.control(f)
 		}
 		if err != nil {
 			return f, err
@@ -215,68 +167,147 @@ func (s *stream) next() (frame, error) {
 	}
 }
 
+// foreignError reports whether a frame is an error of another stream. It reads
+// the headers of other streams, because the compression depends on them.
+func (s *stream) foreignError(f frame) (bool, error) {
+	switch {
+	case f.id == 0 || f.id == ourStream:
+	case f.kind == frameWindowUpdate:
+		return f.number() == 0, nil
+	case f.kind == frameHeaders:
+		var other *streamError
+		_, err := s.headers(f)
+		if errors.As(err, &other) {
+			return true, nil
+		}
+		return false, err
+	}
+	return false, nil
+}
+
+// foreignData refuses data of a stream that was never opened, as net/http does.
+func (s *stream) foreignData(f frame) error {
+	if err := f.unpad(); err != nil {
+		return err
+	}
+	if f.id > ourStream+1 && !s.grpc {
+		return fmt.Errorf("DATA frame for stream %d, which was never opened", f.id)
+	}
+	return nil
+}
+
+func (s *stream) control(f frame) error {
+	switch f.kind {
+	case frameSettings:
+		return s.settings(f)
+	case framePing:
+		if !f.has(flagAck) {
+			_, err := s.w.Write(appendFrame(nil, framePing, flagAck, 0, f.payload))
+			return err
+		}
+	case frameGoAway:
+		return s.goAway(f)
+	case frameWindowUpdate:
+		return s.windowUpdate(f)
+	case framePushPromise:
+		if !s.grpc {
+			return errors.New("peer pushes though it was told not to")
+		}
+	case frameRSTStream:
+		if f.id == ourStream {
+			return s.reset(f.code(0))
+		}
+	}
+	return nil
+}
+
 func (s *stream) settings(f frame) error {
-	if f.flags&flagAck != 0 {
+	switch {
+	case f.has(flagAck) && len(f.payload) > 0, len(f.payload)%6 != 0:
+		return errors.New("SETTINGS frame has a wrong size")
+	case f.has(flagAck) && s.acked && !s.grpc:
+		return errors.New("peer acknowledges settings that were never sent")
+	case f.has(flagAck):
+		s.acked, s.settled = true, true
 		return nil
 	}
-	if len(f.payload)%6 != 0 {
-		return errors.New("SETTINGS frame has a wrong size")
+	for p := f.payload; len(p) > 0; p = p[6:] {
+		one := frame{payload: p}
+		if err := s.setting(one.code(0)>>16, one.code(2)); err != nil {
+			return err
+		}
 	}
 	s.settled = true
 	_, err := s.w.Write(appendFrame(nil, frameSettings, flagAck, 0, nil))
 	return err
 }
 
-func goAway(f frame) error {
-	if len(f.payload) < 8 {
-		return errors.New("GOAWAY frame has a wrong size")
+func (s *stream) setting(id, value uint32) error {
+	bad := false
+	switch id {
+	case settingInitialWindow:
+		if value > maxWindow {
+			return fmt.Errorf("setting %d is %d", id, value)
+		}
+		s.window[1] += int64(value) - s.initialWindow
+		s.initialWindow = int64(value)
+	case settingEnablePush:
+		bad = value > 1
+	case settingMaxFrameSize:
+		bad = value < maxFrame || value > largestFrameSize
+	case settingMaxStreams:
+		if value == 0 && s.grpc {
+			s.settled = true // another connection would not help
+			return errors.New("peer allows no calls")
+		}
 	}
-	last, code := binary.BigEndian.Uint32(f.payload)&^(1<<31), binary.BigEndian.Uint32(f.payload[4:])
-	if last < ourStream || code != 0 {
-		return fmt.Errorf("peer went away with code %d", code)
+	if bad && !s.grpc {
+		return fmt.Errorf("setting %d is %d", id, value)
 	}
 	return nil
 }
 
-func (s *stream) read() (frame, error) {
-	var head [frameHeadLen]byte
-	if _, err := io.ReadFull(s.br, head[:]); err != nil {
-		return frame{}, err
+// windowUpdate checks updates of flow control. We send too little to need them.
+func (s *stream) windowUpdate(f frame) error {
+	if f.id > ourStream {
+		return nil
 	}
-	n := int(head[0])<<16 | int(head[1])<<8 | int(head[2])
-	if n > maxFrame {
-		return frame{}, fmt.Errorf("frame of %d bytes is larger than allowed", n)
+	n := f.number()
+	if n == 0 {
+		return errors.New("WINDOW_UPDATE frame adds nothing")
 	}
-	if cap(s.buf) < n {
-		s.buf = make([]byte, n)
+	if s.window[f.id] += int64(n); s.window[f.id] > maxWindow && !s.grpc {
+		return errors.New("WINDOW_UPDATE frame adds too much")
 	}
-	s.buf = s.buf[:n]
-	if _, err := io.ReadFull(s.br, s.buf); err != nil {
-		return frame{}, unexpected(err)
-	}
-	return frame{head[3], head[4], binary.BigEndian.Uint32(head[5:]) &^ (1 << 31), s.buf}, nil
+	return nil
 }
 
-// unpad takes padding and priority off a HEADERS or DATA frame.
-func (f *frame) unpad() error {
-	p, pad := f.payload, 0
-	if f.flags&flagPadded != 0 {
-		if len(p) < 1 {
-			return io.ErrUnexpectedEOF
+func (s *stream) reset(code uint32) error {
+	if code == codeRefused || code == codeProtocol && !s.grpc {
+		return fmt.Errorf("%w: stream was reset with code %d", ErrNotProcessed, code)
+	}
+	return fmt.Errorf("stream was reset with code %d", code)
+}
+
+// goAway ends the stream if the peer will not process it.
+func (s *stream) goAway(f frame) error {
+	last, code := f.number(), f.code(4)
+	if s.goAwayCode == codeNone {
+		s.goAwayCode = code
+	}
+	if s.grpc {
+		if last > 0 && last%2 == 0 || s.lastGoAway > 0 && last > s.lastGoAway {
+			return fmt.Errorf("GOAWAY frame names stream %d", last)
 		}
-		pad, p = int(p[0]), p[1:]
+		s.lastGoAway = last
 	}
-	if f.kind == frameHeaders && f.flags&flagPriority != 0 {
-		if len(p) < 5 {
-			return io.ErrUnexpectedEOF
-		}
-		p = p[5:]
+	switch {
+	case last >= ourStream:
+		return nil
+	case s.goAwayCode == codeNone || s.grpc:
+		return fmt.Errorf("%w: peer went away with code %d", ErrNotProcessed, s.goAwayCode)
 	}
-	if pad > len(p) {
-		return errors.New("frame has more padding than payload")
-	}
-	f.payload = p[:len(p)-pad]
-	return nil
+	return fmt.Errorf("peer went away with code %d", s.goAwayCode)
 }
 
 // response reads up to the head of the final response.
@@ -289,22 +320,23 @@ func (s *stream) response() (*Response, error) {
 		if f.kind != frameHeaders {
 			return nil, errors.New("response does not begin with HEADERS")
 		}
-		header, status, err := s.headers(f)
+		b, err := s.headers(f)
 		if err != nil {
 			return nil, err
 		}
-		code, err := strconv.Atoi(status)
-		if err != nil || len(status) != 3 {
-			return nil, fmt.Errorf("malformed :status %.20q", status)
+		code, err := strconv.Atoi(b.status)
+		if err != nil {
+			return nil, fmt.Errorf("malformed :status %.20q", b.status)
 		}
 		if code/100 == 1 {
-			if s.ended {
+			if b.end {
 				return nil, errors.New("1xx response ends the stream")
 			}
 			continue
 		}
-		s.res = &Response{Status: code, Header: header, ContentLength: -1, Body: s}
-		if values := header["Content-Length"]; len(values) == 1 {
+		s.ended = b.end
+		s.res = &Response{Status: code, Header: b.header, ContentLength: -1, Body: s}
+		if values := b.header["Content-Length"]; len(values) == 1 {
 			// net/http ignores what it cannot read here.
 			if n, err := strconv.ParseUint(values[0], 10, 63); err == nil {
 				s.res.ContentLength = int64(n)
@@ -316,83 +348,93 @@ func (s *stream) response() (*Response, error) {
 	}
 }
 
-// headers decodes a header block that begins with f.
-func (s *stream) headers(f frame) (h textproto.MIMEHeader, status string, err error) {
+// A headBlock is a decoded header block.
+type headBlock struct {
+	header  textproto.MIMEHeader
+	status  string
+	pseudos int
+	end     bool // of the stream
+	err     error
+}
+
+// headers decodes the header block that begins with f.
+func (s *stream) headers(f frame) (*headBlock, error) {
 	if err := f.unpad(); err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	ended := f.flags&flagEndStream != 0
-	h = make(textproto.MIMEHeader)
-	var bad error
-	emit := func(field hpack.HeaderField) {
-		s.size += len(field.Name) + len(field.Value)
-		switch {
-		case s.size > maxHead:
-			bad = errHeadTooBig
-		case field.Name == ":status":
-			status = field.Value
-		case strings.HasPrefix(field.Name, ":") || field.Name != strings.ToLower(field.Name):
-			bad = fmt.Errorf("invalid header name %.40q", field.Name)
-		default:
-			h.Add(field.Name, field.Value)
-		}
-	}
+	id := f.id
+	b := &headBlock{header: make(textproto.MIMEHeader), end: f.has(flagEndStream)}
 	if s.dec == nil {
 		s.dec = hpack.NewDecoder(4<<10, nil)
 		s.dec.SetMaxStringLength(maxHead)
 	}
-	s.dec.SetEmitFunc(emit)
+	s.dec.SetEmitFunc(func(field hpack.HeaderField) {
+		s.size += len(field.Name) + len(field.Value)
+		if s.size > maxHead {
+			b.err = errHeadTooBig
+		}
+		b.add(field)
+	})
 	for {
 		if _, err := s.dec.Write(f.payload); err != nil {
-			return nil, "", err
+			return nil, err
 		}
-		if bad != nil {
-			return nil, "", bad
-		}
-		if f.flags&flagEndHeaders != 0 {
+		if f.has(flagEndHeaders) {
 			break
 		}
-		if f, err = s.read(); err != nil {
-			return nil, "", err
+		if b.err != nil {
+			return nil, b.err
 		}
-		if f.kind != frameContinuation || f.id != ourStream {
-			return nil, "", errors.New("header block was interrupted")
+		var err error
+		if f, err = s.readFrame(); err != nil {
+			return nil, err
+		}
+		if f.kind != frameContinuation || f.id != id {
+			return nil, errors.New("header block was interrupted")
 		}
 	}
-	s.ended = ended
-	return h, status, s.dec.Close()
+	if err := s.dec.Close(); err != nil {
+		return nil, err
+	}
+	if b.err != nil {
+		return nil, &streamError{b.err}
+	}
+	return b, nil
 }
 
-// Read gives the body's bytes.
+// add takes one field of the block. :status is the only field of a response
+// that begins with a colon, comes before the others and stands once.
+func (b *headBlock) add(field hpack.HeaderField) {
+	switch {
+	case b.err != nil:
+	case strings.HasPrefix(field.Name, ":"):
+		if b.pseudos++; field.Name != ":status" || b.pseudos > 1 || len(b.header) > 0 {
+			b.err = fmt.Errorf("invalid header name %.40q", field.Name)
+		}
+		b.status = field.Value
+	case !ValidName(field.Name) || field.Name != strings.ToLower(field.Name):
+		b.err = fmt.Errorf("invalid header name %.40q", field.Name)
+	case !ValidValue(field.Value):
+		b.err = fmt.Errorf("invalid value of header %.40q", field.Name)
+	default:
+		b.header.Add(field.Name, field.Value)
+	}
+}
+
+// Read reads the body.
 func (s *stream) Read(p []byte) (int, error) {
 	for len(s.data) == 0 {
 		if s.ended {
 			return 0, s.end()
 		}
 		f, err := s.next()
+		if err == nil && f.kind == frameHeaders {
+			err = s.trailers(f)
+		} else if err == nil {
+			err = s.addData(f)
+		}
 		if err != nil {
 			return 0, unexpected(err)
-		}
-		switch f.kind {
-		case frameHeaders:
-			if s.res.Trailer, _, err = s.headers(f); err != nil {
-				return 0, unexpected(err)
-			}
-			if !s.ended {
-				return 0, errors.New("trailers do not end the stream")
-			}
-		case frameData:
-			if err := f.unpad(); err != nil {
-				return 0, err
-			}
-			s.data = f.payload
-			s.got += int64(len(f.payload))
-			s.ended = f.flags&flagEndStream != 0
-			if s.got > maxData || s.res.ContentLength >= 0 && s.got > s.res.ContentLength {
-				return 0, errors.New("body is longer than allowed")
-			}
-		default:
-			return 0, errors.New("unexpected CONTINUATION")
 		}
 	}
 	n := copy(p, s.data)
@@ -400,8 +442,35 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+func (s *stream) trailers(f frame) error {
+	b, err := s.headers(f)
+	switch {
+	case err != nil:
+		return err
+	case !b.end:
+		return errors.New("trailers do not end the stream")
+	case b.pseudos > 0 && !s.grpc:
+		return errors.New("trailers have a status")
+	}
+	s.res.Trailer, s.ended = b.header, true
+	return nil
+}
+
+func (s *stream) addData(f frame) error {
+	if err := f.unpad(); err != nil {
+		return err
+	}
+	s.data = f.payload
+	s.got += int64(len(f.payload))
+	s.ended = f.has(flagEndStream)
+	if s.res.ContentLength >= 0 && s.got > s.res.ContentLength && !s.grpc {
+		return errors.New("body is longer than declared")
+	}
+	return nil
+}
+
 func (s *stream) end() error {
-	if n := s.res.ContentLength; n > s.got {
+	if n := s.res.ContentLength; n > s.got && !s.grpc {
 		return io.ErrUnexpectedEOF
 	}
 	return io.EOF

@@ -153,8 +153,12 @@ func (s *suite) redirects() {
 		"http://127.0.0.1:1/refused", "http://localhost:PORT/", "http://[::1", "ftp://SELF/", "http:///x", "HTTP://SELF/up", "/%zz", "http://user:pw@SELF/", "https://SELF/", "mailto:x", " /space", "/a b", ":", "http://SELF:bad/"}
 	for _, location := range locations {
 		for _, code := range []int{301, 302, 303, 307, 308, 300, 304, 305} {
-			s.add("redirect", fmt.Sprintf("%d to %q", code, location), redirect(1, code, pick(s, 200, 200, 404, 302), location),
-				pick(s, header(), header("Host", "example.com"), header("Authorization", "Bearer x", "Referer", "me"), header("Cookie", "a=b")))
+			final := pick(s, 200, 200, 404, 302)
+			headers := pick(s, header(), header("Host", "example.com"), header("Authorization", "Bearer x", "Referer", "me"), header("Cookie", "a=b"))
+			if strings.Contains(location, "127.0.0.1:1/") {
+				headers = header() // to another port no request is redirected that has headers of its own
+			}
+			s.add("redirect", fmt.Sprintf("%d to %q", code, location), redirect(1, code, final, location), headers)
 		}
 	}
 	for _, hops := range []int{2, 5, 8, 9} {

@@ -1,0 +1,52 @@
+package kubelet
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// An App says where the containers of the pod are dialled.
+type App struct {
+	IP        string // the pod's, which the kubelet dials
+	Localhost bool   // dial the loopback addresses instead
+}
+
+// dialer differs from the kubelet's in two things. The kubelet sets SO_LINGER
+// to one second, which on Linux does not shorten TIME-WAIT (its purpose) and
+// makes close wait for the app's acknowledgement. And it sets up TCP
+// keep-alives, for connections that live less than any keep-alive interval.
+var dialer = net.Dialer{KeepAlive: -1}
+
+// Dial opens a connection to a port of the app. When ctx is done, everything
+// that waits on the connection fails. The caller calls stop, then closes the
+// connection.
+func (a App) Dial(ctx context.Context, port string) (conn net.Conn, stop func() bool, err error) {
+	if a.Localhost {
+		conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
+		if err != nil && ctx.Err() == nil {
+			conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort("::1", port))
+		}
+	} else {
+		conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort(a.IP, port))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	return conn, stop, nil
+}
+
+// dial opens a connection as [App.Dial] does, which is closed with the call.
+func (c *Call) dial(ctx context.Context, app App, port string) (conn net.Conn, stop func() bool, err error) {
+	conn, stop, err = app.Dial(ctx, port)
+	if err == nil {
+		c.open = append(c.open, conn)
+	}
+	return conn, stop, err
+}
+
+func portString(p prober.Port) string { return strconv.Itoa(int(p)) }

@@ -1,0 +1,492 @@
+package kubelet
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/textproto"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// rawFrame returns an HTTP/2 frame.
+func rawFrame(kind, flags byte, id uint32, payload ...byte) []byte {
+	n := len(payload)
+	b := []byte{byte(n >> 16), byte(n >> 8), byte(n), kind, flags}
+	return append(binary.BigEndian.AppendUint32(b, id), payload...)
+}
+
+func u32(values ...uint32) []byte {
+	var b []byte
+	for _, v := range values {
+		b = binary.BigEndian.AppendUint32(b, v)
+	}
+	return b
+}
+
+// fields returns a header block of literals without an index, so that blocks
+// do not depend on each other.
+func fields(nv ...string) []byte {
+	var b bytes.Buffer
+	enc := hpack.NewEncoder(&b)
+	for i := 0; i < len(nv); i += 2 {
+		enc.WriteField(hpack.HeaderField{Name: nv[i], Value: nv[i+1], Sensitive: true})
+	}
+	return b.Bytes()
+}
+
+const (
+	fData, fHeaders, fPriority, fReset, fSettings, fPush, fPing, fGoAway, fWindow, fContinuation = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+	endStream, ack, endHeaders, padded, priority                                                 = 0x1, 0x1, 0x4, 0x8, 0x20
+)
+
+// pieces are frames, right and wrong, by name.
+var pieces = map[string][]byte{
+	"settings":                      rawFrame(fSettings, 0, 0),
+	"settings ack":                  rawFrame(fSettings, ack, 0),
+	"settings ack with payload":     rawFrame(fSettings, ack, 0, 0, 3, 0, 0, 0, 1),
+	"settings on a stream":          rawFrame(fSettings, 0, 1),
+	"settings of 5 bytes":           rawFrame(fSettings, 0, 0, 0, 3, 0, 0, 0),
+	"settings push 2":               rawFrame(fSettings, 0, 0, append([]byte{0, 2}, u32(2)...)...),
+	"settings window too large":     rawFrame(fSettings, 0, 0, append([]byte{0, 4}, u32(1<<31)...)...),
+	"settings window 0":             rawFrame(fSettings, 0, 0, append([]byte{0, 4}, u32(0)...)...),
+	"settings frame size too small": rawFrame(fSettings, 0, 0, append([]byte{0, 5}, u32(100)...)...),
+	"settings frame size too large": rawFrame(fSettings, 0, 0, append([]byte{0, 5}, u32(1<<24)...)...),
+	"settings frame size":           rawFrame(fSettings, 0, 0, append([]byte{0, 5}, u32(1<<20)...)...),
+	"settings unknown":              rawFrame(fSettings, 0, 0, append([]byte{0, 99}, u32(7)...)...),
+	"200":                           rawFrame(fHeaders, endHeaders, 1, fields(":status", "200")...),
+	"200 end":                       rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200")...),
+	"0200 end":                      rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "0200")...),
+	"20 end":                        rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "20")...),
+	"5000 end":                      rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "5000")...),
+	"302 end":                       rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "302")...),
+	"503":                           rawFrame(fHeaders, endHeaders, 1, fields(":status", "503")...),
+	"103":                           rawFrame(fHeaders, endHeaders, 1, fields(":status", "103", "x", "y")...),
+	"101":                           rawFrame(fHeaders, endHeaders, 1, fields(":status", "101")...),
+	"103 end":                       rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "103")...),
+	"no status":                     rawFrame(fHeaders, endHeaders|endStream, 1, fields("x", "y")...),
+	"status no number":              rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "ok")...),
+	"status twice":                  rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200", ":status", "200")...),
+	"status late":                   rawFrame(fHeaders, endHeaders|endStream, 1, fields("x", "y", ":status", "200")...),
+	"path in a response":            rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200", ":path", "/")...),
+	"unknown pseudo":                rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200", ":x", "/")...),
+	"upper case name":               rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200", "X", "/")...),
+	"name with space":               rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200", "a b", "/")...),
+	"empty name":                    rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200", "", "/")...),
+	"value with newline":            rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200", "x", "a\nb")...),
+	"length 2":                      rawFrame(fHeaders, endHeaders, 1, fields(":status", "200", "content-length", "2")...),
+	"length 1":                      rawFrame(fHeaders, endHeaders, 1, fields(":status", "200", "content-length", "1")...),
+	"length 5 end":                  rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200", "content-length", "5")...),
+	"length no number":              rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200", "content-length", "x")...),
+	"lengths differ":                rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200", "content-length", "1", "content-length", "2")...),
+	"headers padded":                rawFrame(fHeaders, endHeaders|endStream|padded, 1, append(append([]byte{2}, fields(":status", "200")...), 0, 0)...),
+	"headers padded too much":       rawFrame(fHeaders, endHeaders|endStream|padded, 1, 9, 0),
+	"headers padded, empty":         rawFrame(fHeaders, endHeaders|endStream|padded, 1),
+	"headers with priority":         rawFrame(fHeaders, endHeaders|endStream|priority, 1, append([]byte{0, 0, 0, 0, 1}, fields(":status", "200")...)...),
+	"headers with short priority":   rawFrame(fHeaders, endHeaders|endStream|priority, 1, 0, 0, 0),
+	"headers begin":                 rawFrame(fHeaders, endStream, 1, fields(":status", "200")...),
+	"headers on 0":                  rawFrame(fHeaders, endHeaders, 0, fields(":status", "200")...),
+	"headers on 2":                  rawFrame(fHeaders, endHeaders, 2, fields(":status", "200")...),
+	"headers on 3":                  rawFrame(fHeaders, endHeaders|endStream, 3, fields(":status", "200")...),
+	"bad headers on 3":              rawFrame(fHeaders, endHeaders|endStream, 3, fields(":status", "200", "X", "y")...),
+	"bad compression on 3":          rawFrame(fHeaders, endHeaders|endStream, 3, 0xff),
+	"bad compression":               rawFrame(fHeaders, endHeaders|endStream, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff),
+	"headers empty":                 rawFrame(fHeaders, endHeaders|endStream, 1),
+	"trailers":                      rawFrame(fHeaders, endHeaders|endStream, 1, fields("x", "y")...),
+	"trailers, not the end":         rawFrame(fHeaders, endHeaders, 1, fields("x", "y")...),
+	"continuation":                  rawFrame(fContinuation, endHeaders, 1, fields("x", "y")...),
+	"continuation, not the end":     rawFrame(fContinuation, 0, 1, fields("x", "y")...),
+	"continuation on 3":             rawFrame(fContinuation, endHeaders, 3, fields("x", "y")...),
+	"data":                          rawFrame(fData, 0, 1, 'o', 'k'),
+	"data end":                      rawFrame(fData, endStream, 1, 'o', 'k'),
+	"data empty end":                rawFrame(fData, endStream, 1),
+	"data padded":                   rawFrame(fData, padded, 1, 1, 'o', 0),
+	"data padded too much":          rawFrame(fData, padded, 1, 9, 'o'),
+	"data padded, empty":            rawFrame(fData, padded, 1),
+	"data on 0":                     rawFrame(fData, 0, 0, 'x'),
+	"data on 2":                     rawFrame(fData, 0, 2, 'x'),
+	"data on 3":                     rawFrame(fData, 0, 3, 'x'),
+	"data too large":                rawFrame(fData, endStream, 1, make([]byte, 16<<10+1)...),
+	"data large":                    rawFrame(fData, 0, 1, make([]byte, 16<<10)...),
+	"priority":                      rawFrame(fPriority, 0, 1, 0, 0, 0, 0, 1),
+	"priority on 0":                 rawFrame(fPriority, 0, 0, 0, 0, 0, 0, 1),
+	"priority of 4 bytes":           rawFrame(fPriority, 0, 1, 0, 0, 0, 0),
+	"reset":                         rawFrame(fReset, 0, 1, u32(8)...),
+	"reset without error":           rawFrame(fReset, 0, 1, u32(0)...),
+	"reset refused":                 rawFrame(fReset, 0, 1, u32(7)...),
+	"reset protocol error":          rawFrame(fReset, 0, 1, u32(1)...),
+	"reset on 0":                    rawFrame(fReset, 0, 0, u32(8)...),
+	"reset on 3":                    rawFrame(fReset, 0, 3, u32(8)...),
+	"reset of 3 bytes":              rawFrame(fReset, 0, 1, 0, 0, 0),
+	"push":                          rawFrame(fPush, endHeaders, 1, append(u32(2), fields(":method", "GET")...)...),
+	"ping":                          rawFrame(fPing, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8),
+	"ping ack":                      rawFrame(fPing, ack, 0, 1, 2, 3, 4, 5, 6, 7, 8),
+	"ping of 7 bytes":               rawFrame(fPing, 0, 0, 1, 2, 3, 4, 5, 6, 7),
+	"ping on a stream":              rawFrame(fPing, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8),
+	"goaway 0":                      rawFrame(fGoAway, 0, 0, u32(0, 0)...),
+	"goaway 0 with error":           rawFrame(fGoAway, 0, 0, u32(0, 2)...),
+	"goaway 1":                      rawFrame(fGoAway, 0, 0, u32(1, 0)...),
+	"goaway 1 with error":           rawFrame(fGoAway, 0, 0, u32(1, 2)...),
+	"goaway all":                    rawFrame(fGoAway, 0, 0, append(u32(1<<31-1, 0), "debug"...)...),
+	"goaway of 7 bytes":             rawFrame(fGoAway, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+	"goaway on a stream":            rawFrame(fGoAway, 0, 1, u32(0, 0)...),
+	"window":                        rawFrame(fWindow, 0, 0, u32(100)...),
+	"window 0":                      rawFrame(fWindow, 0, 0, u32(0)...),
+	"window 0 of the stream":        rawFrame(fWindow, 0, 1, u32(0)...),
+	"window 0 of stream 3":          rawFrame(fWindow, 0, 3, u32(0)...),
+	"window overflows":              rawFrame(fWindow, 0, 0, u32(1<<31-1)...),
+	"window of stream 3 overflows":  rawFrame(fWindow, 0, 3, u32(1<<31-1)...),
+	"window of 3 bytes":             rawFrame(fWindow, 0, 0, 0, 0, 1),
+	"unknown frame":                 rawFrame(0xbe, 0xff, 5, 1, 2, 3),
+	"unknown frame too large":       rawFrame(0xbe, 0, 0, make([]byte, 16<<10+1)...),
+	"text":                          []byte("HTTP/1.1 400 Bad Request\r\n\r\n"),
+	"half a frame":                  rawFrame(fData, endStream, 1, 'o', 'k')[:10],
+}
+
+// h2Script lets an app answer the first connection of each probe with pieces,
+// and the others well.
+type h2Script struct {
+	net.Listener
+	first [][]byte
+	conns int
+}
+
+func (s *h2Script) serve() {
+	for {
+		conn, err := s.Accept()
+		if err != nil {
+			return
+		}
+		answer := s.first
+		if s.conns++; s.conns > 1 {
+			answer = [][]byte{pieces["settings"], pieces["200 end"]}
+		}
+		go func() {
+			defer conn.Close()
+			conn.Read(make([]byte, 1<<10))
+			for _, b := range answer {
+				conn.Write(b)
+				// net/http reads ahead, and a head that it has read wins over a
+				// reset that came before.
+				time.Sleep(2 * time.Millisecond)
+			}
+			conn.(*net.TCPConn).CloseWrite()
+			io.Copy(io.Discard, conn)
+		}()
+	}
+}
+
+// kubeletProbe probes as the kubelet does, with net/http.
+func kubeletProbe(url string, timeout time.Duration) string {
+	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true, Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	client := &http.Client{Timeout: timeout, Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Get(url)
+	if err != nil {
+		return "failure"
+	}
+	defer res.Body.Close()
+	if _, err := io.ReadAll(io.LimitReader(res.Body, maxBody)); err != nil {
+		return "thrown away"
+	}
+	return (&Answer{Status: res.StatusCode}).Verdict(false).String()
+}
+
+// ourProbe probes as we do.
+func ourProbe(t *testing.T, url string) string {
+	t.Helper()
+	a := probeOnce(t, live, url, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
+	if a.Cut {
+		return "thrown away"
+	}
+	return a.Verdict(false).String()
+}
+
+// compareScript compares the verdicts on a sequence of pieces. A difference
+// counts when it shows three times: net/http reads and judges at the same time.
+func compareScript(t *testing.T, names ...string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := &h2Script{Listener: l}
+	for _, name := range names {
+		b, ok := pieces[name]
+		if !ok {
+			t.Fatalf("there is no piece %q", name)
+		}
+		s.first = append(s.first, b)
+	}
+	go s.serve()
+	url := "http://" + l.Addr().String()
+	var want, got string
+	for range 3 {
+		s.conns = 0
+		want = kubeletProbe(url, 2*time.Second)
+		s.conns = 0
+		if got = ourProbe(t, url); got == want {
+			return
+		}
+	}
+	t.Errorf("%s: the kubelet's verdict is %s, ours %s", strings.Join(names, ", "), want, got)
+}
+
+func TestPeersThatViolateHTTP2GetTheKubeletsVerdict(t *testing.T) {
+	for name := range pieces {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			compareScript(t, name)
+			compareScript(t, name, "settings", "200 end")
+			compareScript(t, "settings", name)
+			compareScript(t, "settings", name, "200 end")
+			compareScript(t, "settings", "settings ack", "200", name, "data end")
+			compareScript(t, "settings", "200", "data", name)
+			compareScript(t, "settings", "200 end", name)
+			compareScript(t, "settings", "headers begin", name)
+		})
+	}
+}
+
+func TestRandomFramesGetTheKubeletsVerdict(t *testing.T) {
+	names := make([]string, 0, len(pieces))
+	for name := range pieces {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	rnd := rand.New(rand.NewPCG(7, 1937))
+	for i := range 150 {
+		script := []string{"settings"}
+		for range 1 + rnd.IntN(6) {
+			script = append(script, names[rnd.IntN(len(names))])
+		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			compareScript(t, script...)
+		})
+	}
+}
+
+func TestTheProtocolHTTP2IsSpokenWithoutTLSByProbesAlone(t *testing.T) {
+	for _, test := range []struct {
+		slot     prober.Slot
+		protocol string
+		want     string
+	}{
+		{live, prober.HTTP2, "HTTP/2.0"},
+		{live, prober.HTTP1, "HTTP/1.1"},
+		{live, "", "HTTP/1.1"},
+		{stop, prober.HTTP2, "HTTP/1.1"}, // the kubelet ignores it in hooks
+	} {
+		var got *http.Request
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
+		s.Config.Protocols = new(http.Protocols)
+		s.Config.Protocols.SetHTTP1(true)
+		s.Config.Protocols.SetUnencryptedHTTP2(true)
+		s.Start()
+		a := probeOnce(t, test.slot, s.URL, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/a?b", Protocol: test.protocol}})
+		s.Close()
+		if a.Status != 200 || got.Proto != test.want || got.RequestURI != "/a?b" || got.UserAgent() != "kube-probe/1.35" {
+			t.Errorf("%+v: %+v, app saw %+v", test, a, got)
+		}
+	}
+}
+
+// startGRPC serves a health answer over HTTP/2, with TLS as config says.
+func startGRPC(t *testing.T, config *tls.Config, answer func(w http.ResponseWriter, attempt int)) string {
+	t.Helper()
+	attempt := 0
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/grpc.health.v1.Health/Check" || (r.TLS != nil) != (config != nil) {
+			http.Error(w, "no", 400)
+			return
+		}
+		attempt++
+		answer(w, attempt)
+	}))
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetUnencryptedHTTP2(config == nil)
+	s.Config.Protocols.SetHTTP2(config != nil && len(config.NextProtos) == 0)
+	s.Config.Protocols.SetHTTP1(config != nil && len(config.NextProtos) > 0)
+	if config == nil {
+		s.Start()
+	} else {
+		s.TLS = config
+		s.EnableHTTP2 = len(config.NextProtos) == 0
+		s.StartTLS()
+	}
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func serving(w http.ResponseWriter, _ int) {
+	w.Header().Set("Content-Type", "application/grpc")
+	io.WriteString(w, "\x00\x00\x00\x00\x02\x08\x01")
+	w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
+}
+
+func TestTheModeTLSVerifiesNothingAndDemandsHTTP2(t *testing.T) {
+	for name, test := range map[string]struct {
+		config *tls.Config
+		mode   string
+		want   Verdict
+	}{
+		"TLS to TLS":                  {&tls.Config{}, prober.GRPCTLS, Success},
+		"TLS to TLS 1.2":              {&tls.Config{MaxVersion: tls.VersionTLS12}, prober.GRPCTLS, Success},
+		"TLS to TLS 1.1":              {&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, prober.GRPCTLS, Failure},
+		"TLS without ALPN for h2":     {&tls.Config{NextProtos: []string{"http/1.1"}}, prober.GRPCTLS, Failure},
+		"TLS to plaintext":            {nil, prober.GRPCTLS, Failure},
+		"Plaintext to plaintext":      {nil, prober.GRPCPlaintext, Success},
+		"Plaintext to TLS":            {&tls.Config{}, prober.GRPCPlaintext, Failure},
+		"no mode, which is plaintext": {nil, "", Success},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := startGRPC(t, test.config, serving)
+			a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{Mode: test.mode}})
+			if a.Verdict(false) != test.want {
+				t.Errorf("%d %s, want %s", a.Status, a.Reason, test.want)
+			}
+		})
+	}
+}
+
+// grpcScript answers with frames after the settings.
+func grpcScript(t *testing.T, first []byte) (url string, conns *int) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	conns = new(int)
+	good := slices.Concat(pieces["settings"], grpcAnswer("0", "\x00\x00\x00\x00\x02\x08\x01"))
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			answer := first
+			if *conns++; *conns > 1 {
+				answer = good
+			}
+			go func() {
+				defer conn.Close()
+				conn.Read(make([]byte, 1<<10))
+				conn.Write(answer)
+				conn.(*net.TCPConn).CloseWrite()
+				io.Copy(io.Discard, conn)
+			}()
+		}
+	}()
+	return "http://" + l.Addr().String(), conns
+}
+
+func grpcAnswer(status, message string, trailers ...string) []byte {
+	return slices.Concat(
+		rawFrame(fHeaders, endHeaders, 1, fields(":status", "200", "content-type", "application/grpc")...),
+		rawFrame(fData, 0, 1, []byte(message)...),
+		rawFrame(fHeaders, endHeaders|endStream, 1, fields(append([]string{"grpc-status", status}, trailers...)...)...))
+}
+
+// TestGRPCAnswersGetTheVerdictOfGRPCsClient has the verdicts of grpc-go 1.82,
+// the kubelet's client.
+func TestGRPCAnswersGetTheVerdictOfGRPCsClient(t *testing.T) {
+	const ok = "\x00\x00\x00\x00\x02\x08\x01"
+	p := func(names ...string) []byte {
+		b := bytes.Clone(pieces["settings"])
+		for _, n := range names {
+			b = append(b, pieces[n]...)
+		}
+		return b
+	}
+	for name, test := range map[string]struct {
+		frames []byte
+		want   Verdict
+		conns  int
+	}{
+		"serving":                          {append(p(), grpcAnswer("0", ok)...), Success, 1},
+		"junk after the message":           {append(p(), grpcAnswer("0", ok+"junk")...), Failure, 1},
+		"status twice, the last is 0":      {append(p(), grpcAnswer("14", ok, "grpc-status", "0")...), Success, 1},
+		"status twice, the last is not 0":  {append(p(), grpcAnswer("0", ok, "grpc-status", "14")...), Failure, 1},
+		"status twice, one is no number":   {append(p(), grpcAnswer("x", ok, "grpc-status", "0")...), Failure, 1},
+		"binary metadata that is none":     {append(p(), grpcAnswer("0", ok, "x-bin", "%")...), Failure, 1},
+		"binary metadata":                  {append(p(), grpcAnswer("0", ok, "x-bin", "YQ", "y-bin", "YQ==")...), Success, 1},
+		"went away before the call":        {p("goaway 0"), Success, 2},
+		"went away with an error":          {p("goaway 0 with error"), Success, 2},
+		"refused":                          {p("reset refused"), Success, 2},
+		"reset":                            {p("reset"), Failure, 1},
+		"reset with a protocol error":      {p("reset protocol error"), Failure, 1},
+		"no connection for calls at first": {pieces["text"], Success, 2},
+		"goes away, and answers":           {append(p("goaway 1"), grpcAnswer("0", ok)...), Success, 1},
+		"goes away to an even stream":      {append(p("goaway all"), append(rawFrame(fGoAway, 0, 0, u32(2, 0)...), grpcAnswer("0", ok)...)...), Failure, 1},
+		"pushes":                           {append(p("push"), grpcAnswer("0", ok)...), Success, 1},
+		"data of another stream":           {append(p("data on 3"), grpcAnswer("0", ok)...), Success, 1},
+		"the window overflows":             {append(p("window overflows"), grpcAnswer("0", ok)...), Success, 1},
+		"a window update of nothing":       {append(p("window 0"), grpcAnswer("0", ok)...), Failure, 1},
+		"acknowledges twice":               {append(p("settings ack", "settings ack"), grpcAnswer("0", ok)...), Success, 1},
+		"allows no calls":                  {append(rawFrame(fSettings, 0, 0, append([]byte{0, 3}, u32(0)...)...), grpcAnswer("0", ok)...), Failure, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, conns := grpcScript(t, test.frames)
+			a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{}})
+			if a.Verdict(false) != test.want || *conns != test.conns {
+				t.Errorf("%s (%s) after %d connections, want %s after %d", a.Verdict(false), a.Reason, *conns, test.want, test.conns)
+			}
+		})
+	}
+}
+
+// TestARedirectLeavesThePortOnlyForTheKubelet: the app redirects to wherever
+// the caller's headers say.
+func TestARedirectLeavesThePortOnlyForTheKubelet(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))
+	defer other.Close()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to := map[string]string{"/host": "http://" + r.Host + "/secret", "/other": other.URL, "/forwarded": "http://127.0.0.1:" + r.Header.Get("X-Forwarded-Port"), "/here": "/ok"}[r.URL.Path]
+		if to != "" {
+			http.Redirect(w, r, to, http.StatusFound)
+		}
+	}))
+	defer s.Close()
+	otherHost := strings.TrimPrefix(other.URL, "http://")
+	_, otherPort, _ := net.SplitHostPort(otherHost)
+	agent := textproto.MIMEHeader{"User-Agent": {"kube-probe/1.37"}, "Accept": {"*/*"}, "Connection": {"close"}}
+	for name, test := range map[string]struct {
+		path, host string
+		header     textproto.MIMEHeader
+		want       int
+	}{
+		"the kubelet, to another port":         {"/other", "127.0.0.1:15020", agent, 500},
+		"the kubelet, to its own Host":         {"/host", "127.0.0.1:15020", agent, 200},
+		"a Host with another port":             {"/host", otherHost, agent, 302},
+		"a Host, to a fixed port":              {"/other", "example.com", agent, 302},
+		"a header of the caller":               {"/forwarded", "127.0.0.1:15020", textproto.MIMEHeader{"X-Forwarded-Port": {otherPort}}, 302},
+		"a header of the caller, to this port": {"/here", "127.0.0.1:15020", textproto.MIMEHeader{"X-Forwarded-Port": {otherPort}}, 200},
+	} {
+		port := s.Listener.Addr().(*net.TCPAddr).Port
+		target, err := NewTarget(App{IP: "127.0.0.1"}, live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: test.path, Port: prober.Port(port)}, TimeoutSeconds: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := &Call{Host: test.host, Port: "15020", Header: test.header, Start: time.Now()}
+		if a := target.Probe(t.Context(), call); a.Status != test.want {
+			t.Errorf("%s: %d %s, want %d", name, a.Status, a.Reason, test.want)
+		}
+		call.Close()
+	}
+}

@@ -1,0 +1,114 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"net/textproto"
+	"strings"
+	"sync"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/wire"
+)
+
+// Limits of requests' heads. The kubelet's are smaller than smallHead, unless
+// a probe has large headers of its own.
+const (
+	smallHead    = 4 << 10  // bytes that every head may have
+	maxHead      = 64 << 10 // bytes of one head
+	maxHeadBytes = 1 << 20  // bytes of all heads larger than smallHead
+	maxLines     = 128      // of one head
+)
+
+var buffers = sync.Pool{New: func() any { return new([smallHead]byte) }}
+
+// A request is the head of one.
+type request struct {
+	http11               bool
+	method, target, host string
+	header               textproto.MIMEHeader
+}
+
+// A badRequest is an error with the status that tells the caller.
+type badRequest struct {
+	status int
+	msg    string
+}
+
+func (e *badRequest) Error() string { return e.msg }
+
+var errHeadTooLarge = &badRequest{431, fmt.Sprintf("request's head is too large: at most %d bytes and %d lines", maxHead, maxLines)}
+
+// readHead reads up to the end of a request's head, and returns it without the
+// empty line. Until it is complete, a head takes no memory but its bytes. On a
+// port that takes TLS, the first bytes of a TLS stream are returned as tls.
+func (c *conn) readHead(takesTLS bool) (head, tls []byte, err error) {
+	buf := c.buf[:]
+	n, searched := 0, 0
+	for {
+		if n == len(buf) {
+			if len(buf) >= maxHead || !c.server.growHead(c, 2*len(buf)) {
+				return nil, nil, errHeadTooLarge
+			}
+			buf = append(make([]byte, 0, 2*len(buf)), buf...)
+			buf = buf[:cap(buf)]
+		}
+		m, err := c.Read(buf[n:])
+		n += m
+		if takesTLS && n > 0 && buf[0] == recordHandshake {
+			return nil, buf[:n], nil
+		}
+		if end := bytes.Index(buf[searched:n], []byte("\r\n\r\n")); end >= 0 {
+			return buf[:searched+end], nil, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		searched = max(n-3, 0)
+	}
+}
+
+// parseHead reads a head without its empty line. It refuses what no caller of
+// ours sends.
+func parseHead(head []byte) (*request, error) {
+	if bytes.Count(head, []byte("\n")) >= maxLines {
+		return nil, errHeadTooLarge
+	}
+	line, rest, _ := strings.Cut(string(head), "\r\n")
+	req, err := requestLine(line)
+	if err != nil {
+		return nil, err
+	}
+	req.header = make(textproto.MIMEHeader)
+	hosts := 0
+	for rest != "" {
+		line, rest, _ = strings.Cut(rest, "\r\n")
+		name, value, ok := strings.Cut(line, ":")
+		value = strings.Trim(value, " \t")
+		if !ok || !wire.ValidName(name) || !wire.ValidValue(value) {
+			return nil, &badRequest{400, "header is malformed"}
+		}
+		if name = textproto.CanonicalMIMEHeaderKey(name); name != "Host" {
+			req.header[name] = append(req.header[name], value)
+			continue
+		}
+		req.host = value
+		if hosts++; hosts > 1 {
+			return nil, &badRequest{400, "request has several Host headers"}
+		}
+	}
+	return req, nil
+}
+
+// requestLine reads the first line of a head.
+func requestLine(line string) (*request, error) {
+	method, rest, ok := strings.Cut(line, " ")
+	target, proto, ok2 := strings.Cut(rest, " ")
+	major, minor, ok3 := wire.ParseVersion(proto)
+	if !ok || !ok2 || !ok3 || !wire.ValidName(method) || target == "" || !wire.ValidValue(target) {
+		return nil, &badRequest{400, "request line is malformed"}
+	}
+	if major != 1 {
+		return nil, &badRequest{505, "only HTTP/1 is spoken here"}
+	}
+	return &request{http11: minor > 0, method: method, target: target}, nil
+}

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// The log may have logBurst lines at once, and after them one for each
+// logEvery: callers can make a probe succeed and fail as they like.
+const (
+	logBurst = 50
+	logEvery = time.Second
+)
+
+// limited returns a logger that drops the lines beyond the limit. The next
+// line after those says how many were dropped.
+func limited(log *slog.Logger) *slog.Logger {
+	return slog.New(&limitedHandler{Handler: log.Handler(), state: &logState{lines: logBurst, last: time.Now()}})
+}
+
+type limitedHandler struct {
+	slog.Handler
+	state *logState
+}
+
+type logState struct {
+	mu      sync.Mutex
+	lines   int       // that may be written now; guarded by mu
+	last    time.Time // when lines was last raised; guarded by mu
+	dropped int       // guarded by mu
+}
+
+// take takes one line. It returns how many were dropped before it.
+func (s *logState) take(now time.Time) (dropped int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := int(now.Sub(s.last) / logEvery); n > 0 {
+		s.lines = min(s.lines+n, logBurst)
+		s.last = s.last.Add(time.Duration(n) * logEvery)
+	}
+	if s.lines == 0 {
+		s.dropped++
+		return 0, false
+	}
+	s.lines--
+	dropped, s.dropped = s.dropped, 0
+	return dropped, true
+}
+
+// Handle writes the record, unless there were too many.
+func (h *limitedHandler) Handle(ctx context.Context, r slog.Record) error {
+	dropped, ok := h.state.take(time.Now())
+	if !ok {
+		return nil
+	}
+	if dropped > 0 {
+		r.AddAttrs(slog.Int("dropped", dropped))
+	}
+	return h.Handler.Handle(ctx, r)
+}

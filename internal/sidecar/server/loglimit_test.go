@@ -1,0 +1,86 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
+)
+
+func TestTheLogIsLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		log := limited(slog.New(slog.NewTextHandler(&b, nil)))
+		lines := func() int {
+			n := strings.Count(b.String(), "\n")
+			return n
+		}
+		for range 1000 {
+			log.Info("line")
+		}
+		if lines() != logBurst {
+			t.Errorf("%d lines, want %d", lines(), logBurst)
+		}
+		time.Sleep(3 * time.Second)
+		b.Reset()
+		for range 10 {
+			log.Info("line")
+		}
+		if lines() != 3 || strings.Count(b.String(), "dropped=950") != 1 {
+			t.Errorf("want 3 lines, one of which says that 950 were dropped:\n%s", &b)
+		}
+		time.Sleep(time.Hour)
+		b.Reset()
+		for range 1000 {
+			log.Info("line")
+		}
+		if lines() != logBurst || strings.Count(b.String(), "dropped=7") != 1 {
+			t.Errorf("%d lines after an hour, want %d and 7 dropped", lines(), logBurst)
+		}
+	})
+}
+
+// A brokenListener has no file descriptors left for some time.
+type brokenListener struct{ until time.Time }
+
+func (l *brokenListener) Accept() (net.Conn, error) {
+	if time.Now().Before(l.until) {
+		return nil, errors.New("too many open files")
+	}
+	return nil, net.ErrClosed
+}
+func (l *brokenListener) Close() error   { return nil }
+func (l *brokenListener) Addr() net.Addr { return &net.TCPAddr{Port: 15020} }
+
+func TestAMinuteWithoutFileDescriptorsIsAFewLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		s := New(slog.New(slog.NewTextHandler(&b, nil)), kubelet.App{}, Istio, 0, nil, nil)
+		if err := s.Serve(&brokenListener{time.Now().Add(time.Minute)}, 0); err != nil {
+			t.Error(err)
+		}
+		if n := strings.Count(b.String(), "too many open files"); n < 2 || n > logBurst+60 {
+			t.Errorf("%d lines", n)
+		}
+	})
+}
+
+// TestEveryDisabledProbeIsLogged: the lines of the start are not limited.
+func TestEveryDisabledProbeIsLogged(t *testing.T) {
+	var b bytes.Buffer
+	var bad []*prober.EntryError
+	for range 200 {
+		bad = append(bad, &prober.EntryError{Key: "/app-health/a/livez", Err: errors.New("bad")})
+	}
+	New(slog.New(slog.NewTextHandler(&b, nil)), kubelet.App{}, Istio, 0, nil, bad)
+	if n := strings.Count(b.String(), "is disabled"); n != 200 {
+		t.Errorf("%d lines", n)
+	}
+}

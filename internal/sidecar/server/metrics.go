@@ -1,0 +1,48 @@
+package server
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
+)
+
+// metrics returns the metrics in the text format of Prometheus.
+func (s *Server) metrics() []byte {
+	keys := slices.Sorted(maps.Keys(s.entries))
+	var b strings.Builder
+	b.WriteString("# HELP probe_proxy_probes_total Calls answered, by what the kubelet makes of the answer.\n# TYPE probe_proxy_probes_total counter\n")
+	for _, key := range keys {
+		for v := range s.entries[key].verdicts {
+			fmt.Fprintf(&b, "probe_proxy_probes_total{probe=%q,verdict=%q} %d\n", key, kubelet.Verdict(v), s.entries[key].verdicts[v].Load())
+		}
+	}
+	b.WriteString("# HELP probe_proxy_probe_duration_seconds Time from the caller's connection to the app's answer.\n# TYPE probe_proxy_probe_duration_seconds histogram\n")
+	for _, key := range keys {
+		s.entries[key].histogram(&b)
+	}
+	b.WriteString("# HELP probe_proxy_open_calls Calls that wait for the app.\n# TYPE probe_proxy_open_calls gauge\n")
+	fmt.Fprintf(&b, "probe_proxy_open_calls %d\n", s.openCalls())
+	return []byte(b.String())
+}
+
+func (e *entry) histogram(b *strings.Builder) {
+	if e.bad != nil {
+		return
+	}
+	var count, total uint64
+	for v := range e.verdicts {
+		total += e.verdicts[v].Load()
+	}
+	for i, bound := range bounds {
+		count += e.buckets[i].Load()
+		fmt.Fprintf(b, "probe_proxy_probe_duration_seconds_bucket{probe=%q,le=%q} %d\n", e.key, strconv.FormatFloat(bound, 'g', -1, 64), count)
+	}
+	fmt.Fprintf(b, "probe_proxy_probe_duration_seconds_bucket{probe=%q,le=\"+Inf\"} %d\n", e.key, total)
+	fmt.Fprintf(b, "probe_proxy_probe_duration_seconds_sum{probe=%q} %g\n", e.key, time.Duration(e.nanos.Load()).Seconds())
+	fmt.Fprintf(b, "probe_proxy_probe_duration_seconds_count{probe=%q} %d\n", e.key, total)
+}

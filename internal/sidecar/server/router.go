@@ -1,0 +1,103 @@
+package server
+
+import (
+	"fmt"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// A Dialect is the convention by which the probes of one mesh come in. A new
+// one is a file with its router, and a line in [Dialects].
+type Dialect struct {
+	EnvName string // the env var that carries the probers
+	Mesh    string // the mesh's name
+	// ProxyID is the uid and gid whose traffic the mesh's redirection treats as
+	// the proxy's own.
+	ProxyID int
+	// PortTaken says why a port is probably taken, and what to do.
+	PortTaken string
+	Decode    func(value string) (map[string]*prober.Prober, []*prober.EntryError, error)
+	ParseKey  func(key string) (container string, slot prober.Slot, ok bool)
+
+	newRouter func(s *Server, d *Dialect, port int, probers map[string]*prober.Prober) router
+}
+
+// Dialects lists the dialects. The first one is the default.
+var Dialects = []*Dialect{Istio, OSM}
+
+// A router decides what a request is for.
+type router interface {
+	// ports returns the ports to listen on.
+	ports() []int
+	// find returns what a request on one of the ports is for: an entry, a page
+	// of the server's own, or neither.
+	find(port int, req *request) (e *entry, page func() []byte, err error)
+	// streams returns where TLS is passed on to, by the port on which it comes.
+	streams() map[int]*stream
+}
+
+// ByEnv returns the dialect of the env vars that are set, the default if none
+// is. first is the name of the env var of the default dialect; if it is that of
+// another dialect, that one is meant.
+func ByEnv(first string, getenv func(string) string) (*Dialect, error) {
+	def := *Dialects[0]
+	def.EnvName = first
+	all := []*Dialect{&def}
+	for _, d := range Dialects[1:] {
+		if d.EnvName == first {
+			return d, nil
+		}
+		all = append(all, d)
+	}
+	var found *Dialect
+	for _, d := range all {
+		switch {
+		case getenv(d.EnvName) == "":
+		case found != nil:
+			return nil, fmt.Errorf("env %s and %s must not both be set: a pod has the probes of one mesh", found.EnvName, d.EnvName)
+		default:
+			found = d
+		}
+	}
+	if found == nil {
+		return &def, nil
+	}
+	return found, nil
+}
+
+// ByValue returns the dialect in which a value has the most valid keys, def if
+// none has more than that.
+func ByValue(value string, def *Dialect) *Dialect {
+	best, most := def, def.validKeys(value)
+	for _, d := range Dialects {
+		if n := d.validKeys(value); n > most {
+			best, most = d, n
+		}
+	}
+	return best
+}
+
+func (d *Dialect) validKeys(value string) int {
+	probers, bad, err := d.Decode(value)
+	if err != nil {
+		return 0
+	}
+	n := len(probers)
+	for _, e := range bad {
+		if _, _, ok := d.ParseKey(e.Key); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// ownPage returns the page of the server's own at a path, nil if there is none.
+func (s *Server) ownPage(path string) func() []byte {
+	switch path {
+	case "/healthz":
+		return func() []byte { return []byte("ok\n") }
+	case "/metrics":
+		return s.metrics
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package wire
+
+// ValidName reports whether s may be the name of a header: a token of RFC 9110
+// section 5.6.2.
+func ValidName(s string) bool {
+	for i := range len(s) {
+		if !isToken(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isToken(c byte) bool {
+	switch c {
+	case '!', '#', '$', '%', '&', '\'', '*', '+', '-', '.', '^', '_', '`', '|', '~':
+		return true
+	}
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// ValidValue reports whether s may be the value of a header: it must not have
+// control characters other than the tab.
+func ValidValue(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7f {
+			return false
+		}
+	}
+	return true
+}
