@@ -88,7 +88,7 @@ func TestEntriesOfRemovedContainersGoAndOfRenamedOnesFollow(t *testing.T) {
 	r := plan(t, pod("", app(httpProbe)+"- name: b\n  image: b\n  livenessProbe: {httpGet: {port: 7}}\n"))
 	head, _, _ := strings.Cut(r.text, "      - name: b\n")
 	gone := plan(t, head)
-	if strings.Contains(gone.env(), "/app-health/b/") || len(gone.Edits) != 1 {
+	if strings.Contains(gone.text, "/app-health/b/") || len(gone.Edits) != 2 {
 		t.Errorf("env %s, edits %v", gone.env(), gone.Edits)
 	}
 	renamed := plan(t, strings.Replace(r.text, "- name: b\n", "- name: c\n", 1))

@@ -66,11 +66,12 @@ type dialect interface {
 	// listens gives the ports on which a container that carries originals
 	// answers.
 	listens(w *work, c *Container) []int
-	// annotate gives the annotations of the template as they must be: without
-	// what was added for the answerers in past, with what now needs (nil:
-	// nothing is rewritten) to answer for the slots. The map that is given is
-	// left as it is, and may be what comes back.
-	annotate(annotations field.Strings, m mesh, past []answerer, now *answerer, slots []*slot) field.Strings
+	// undo returns the annotations without what annotate added for the
+	// answerers in past; where kept has the user's value of one, with that.
+	undo(annotations field.Strings, m mesh, past []answerer, kept field.Strings) field.Strings
+	// annotate returns the user's annotations with what an answerer of the
+	// slots needs. have are the annotations as they stand, with ours.
+	annotate(user, have field.Strings, m mesh, now answerer, slots []*slot) field.Strings
 	// annotated reads the originals that annotations carry, nil where they
 	// carry none.
 	annotated(annotations field.Strings) (map[string]*prober.Prober, error)

@@ -16,7 +16,7 @@ func (w *work) editAll(chosen []*slot) {
 		now = &w.mesh.answerer
 		value = w.p.dialect.encode(chosen, *now)
 	}
-	w.editAnnotations(now, chosen)
+	w.editAnnotations(now, chosen, value)
 	w.editContainers(chosen, now, value)
 	for _, s := range w.slots {
 		switch {
@@ -32,11 +32,15 @@ func (w *work) edit(edits ...field.Edit) { w.edits = append(w.edits, edits...) }
 
 // editAnnotations makes the annotations of the template what the dialect
 // wants; a mapping that is emptied by that goes, and so does metadata.
-func (w *work) editAnnotations(now *answerer, chosen []*slot) {
+func (w *work) editAnnotations(now *answerer, chosen []*slot, env string) {
 	have := w.annotations()
-	want := w.p.dialect.annotate(have, w.mesh, w.past(w.p.dialect), now, chosen)
-	for _, d := range w.p.dialects[1:] {
-		want = d.annotate(want, mesh{}, w.past(d), nil, nil)
+	want := w.userAnnotations()
+	if now != nil {
+		user := want
+		want = w.p.dialect.annotate(user, have, w.mesh, *now, chosen)
+		if value := w.formsFor(chosen, env, user, want).encode(); value != "" && w.metadata != nil {
+			want = want.With(ownOriginals, value)
+		}
 	}
 	added := difference(want, have)
 	removed := slices.DeleteFunc(difference(have, want), func(p field.Pair) bool { _, stays := want.Lookup(p.Key); return stays })
@@ -46,9 +50,12 @@ func (w *work) editAnnotations(now *answerer, chosen []*slot) {
 	if len(have) > 0 && len(want) == 0 {
 		path := w.metadata
 		if raw := w.sourceMap(path); len(raw) != 1 || !w.hasOwnMetadata() {
-			path = path.Key("annotations")
+			path = path.Key(annotationsField)
 		}
-		w.edit(field.Edit{Op: field.Delete, Path: path})
+		if _, noted := w.forms.empty.Get(annotationsField); noted {
+			path = w.metadata.Key(annotationsField)
+		}
+		w.edit(w.emptied(path))
 		return
 	}
 	path := w.metadata.Key("annotations")
@@ -66,6 +73,20 @@ func (w *work) editAnnotations(now *answerer, chosen []*slot) {
 	for _, p := range removed {
 		w.edit(field.Edit{Op: field.Delete, Path: path.Key(p.Key)})
 	}
+}
+
+// userAnnotations returns the annotations of the template without what was
+// added for those that answered before, in any dialect.
+func (w *work) userAnnotations() field.Strings {
+	user := w.annotations().Without(ownOriginals)
+	for i, d := range w.p.dialects {
+		m := w.mesh
+		if i > 0 {
+			m = mesh{}
+		}
+		user = d.undo(user, m, w.past(d), w.forms.annotations)
+	}
+	return user
 }
 
 // difference gives what a has and b has not, or with another value, by key.
@@ -267,7 +288,7 @@ func (w *work) removeHolders(keep *place, added map[bool]bool) {
 			w.edit(field.Edit{Op: field.Delete, Path: k.path})
 		} else if !deleted[k.at.init] {
 			deleted[k.at.init] = true
-			w.edit(field.Edit{Op: field.Delete, Path: w.spec.Key(k.at.list())})
+			w.edit(w.emptied(w.spec.Key(k.at.list())))
 		}
 	}
 }
@@ -283,7 +304,7 @@ func (w *work) removeEnv(k *originalsHolder, added bool) {
 		}
 	}
 	if len(at) == len(env) && !added {
-		w.edit(field.Edit{Op: field.Delete, Path: path})
+		w.edit(w.emptied(path))
 		return
 	}
 	for _, i := range at {

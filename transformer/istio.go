@@ -196,7 +196,7 @@ func (d istio) survey(w *work) mesh {
 	m := mesh{present: in == injected, collisions: d.collisions(w)}
 	m.optOut, m.passesProbes = d.optOut(w)
 	// What we excluded ourselves may be captured from now on.
-	m.captures = d.captures(d.annotate(w.annotations(), m, w.past(d), nil, nil))
+	m.captures = d.captures(d.undo(w.annotations(), m, w.past(d), w.forms.annotations))
 	d.checkPortLists(w)
 	d.checkInjectSwitch(w)
 	m.proxyFirst = w.annotations().Get(istioNative) == "true"
@@ -264,7 +264,8 @@ func (istio) checkInjectSwitch(w *work) {
 // passes is set if they work as they are.
 func (d istio) optOut(w *work) (f *Finding, passes bool) {
 	const what = "the mesh does not capture this pod"
-	if f := w.switchedOff(istioRewrite, "istio-opt-out", optOutPlace{metadata: &w.in.Template.Metadata, path: w.metadata}); f != nil && len(w.past(d)) == 0 {
+	ours := slices.ContainsFunc(w.past(d), func(a answerer) bool { return d.isMarked(w.annotations(), d.injection(w) == injected, a) })
+	if f := w.switchedOff(istioRewrite, "istio-opt-out", optOutPlace{metadata: &w.in.Template.Metadata, path: w.metadata}); f != nil && !ours {
 		return f, false
 	}
 	if _, misplaced := w.in.Workload.Annotations.Lookup(istioRewrite); misplaced && w.hasOwnMetadata() && w.metadata != nil {
@@ -370,36 +371,50 @@ func (istio) checkPortLists(w *work) {
 	}
 }
 
-// annotate: Istio's own rewriter must stay off where its injector may see the
-// pod, and the mesh must not capture the port of a probe-proxy that runs
-// beside its proxy.
-func (istio) annotate(annotations field.Strings, m mesh, past []answerer, now *answerer, _ []*slot) field.Strings {
-	status := istioStatusOr(annotations)
-	beside := func(a answerer) bool {
-		return a.who == AnsweredByProbeProxy && (a.port != prober.DefaultPort || status != prober.DefaultPort)
-	}
-	marked := func(a answerer) bool { return a.who == AnsweredByIstioProxy || beside(a) || m.present }
+// isMarked reports whether Istio's own rewriter must stay off where an answerer
+// answers: its injector may see the pod.
+func (d istio) isMarked(annotations field.Strings, present bool, a answerer) bool {
+	return a.who == AnsweredByIstioProxy || d.runsNextToProxy(annotations, a) || present
+}
+
+// runsNextToProxy reports whether probe-proxy answers on another port than
+// istio-proxy, which then must not capture it.
+func (istio) runsNextToProxy(annotations field.Strings, a answerer) bool {
+	return a.who == AnsweredByProbeProxy &&
+		(a.port != prober.DefaultPort || istioStatusOr(annotations) != prober.DefaultPort || hasPort(annotations, a.port))
+}
+
+func (d istio) undo(annotations field.Strings, m mesh, past []answerer, kept field.Strings) field.Strings {
 	out := annotations
 	for _, a := range past {
-		if v, set := out.Lookup(istioRewrite); set && marked(a) && isFalse(v) {
-			out = out.Without(istioRewrite)
+		if v, set := out.Lookup(istioRewrite); set && d.isMarked(annotations, m.present, a) && isFalse(v) {
+			if v, set = kept.Lookup(istioRewrite); set {
+				out = out.With(istioRewrite, v)
+			} else {
+				out = out.Without(istioRewrite)
+			}
 		}
-		if beside(a) && (now == nil || *now != a) {
-			out = withoutPort(out, a.port)
+		if d.runsNextToProxy(annotations, a) && !hasPort(kept, a.port) {
+			out = withoutPort(out, a.port, kept)
 		}
 	}
-	if now == nil {
-		return out
-	}
-	if marked(*now) {
+	return out
+}
+
+// annotate: Istio's own rewriter must stay off, and the mesh must not capture
+// the port of a probe-proxy that runs next to its proxy.
+func (d istio) annotate(user, have field.Strings, m mesh, now answerer, _ []*slot) field.Strings {
+	out := user
+	if d.isMarked(user, m.present, now) {
 		// A value of the user's that means the same stays as it is written.
-		off := annotations.Get(istioRewrite)
+		off := have.Get(istioRewrite)
 		if !isFalse(off) {
 			off = "false"
 		}
 		out = out.With(istioRewrite, off)
 	}
-	if include, set := out.Lookup(istioIncludePorts); beside(*now) && now.port != status && (!set || strings.TrimSpace(include) == "*") {
+	include, set := out.Lookup(istioIncludePorts)
+	if d.runsNextToProxy(user, now) && now.port != istioStatusOr(user) && (!set || strings.TrimSpace(include) == "*") {
 		out = withPort(out, now.port)
 	}
 	return out
@@ -414,22 +429,32 @@ func (istio) annotated(field.Strings) (map[string]*prober.Prober, error) { retur
 
 func (istio) beside(*work, []*slot) *Beside { return nil }
 
-// withPort gives the annotations with the port among those that the mesh does
-// not capture.
-func withPort(annotations field.Strings, port int) field.Strings {
-	v := annotations.Get(istioExcludePorts)
-	for item := range strings.SplitSeq(v, ",") {
+// hasPort reports whether a port is among those that the mesh does not capture.
+func hasPort(annotations field.Strings, port int) bool {
+	for item := range strings.SplitSeq(annotations.Get(istioExcludePorts), ",") {
 		if strings.TrimSpace(item) == strconv.Itoa(port) {
-			return annotations
+			return true
 		}
 	}
+	return false
+}
+
+// withPort returns the annotations with the port among those that the mesh
+// does not capture.
+func withPort(annotations field.Strings, port int) field.Strings {
+	if hasPort(annotations, port) {
+		return annotations
+	}
+	v := annotations.Get(istioExcludePorts)
 	if strings.TrimSpace(v) != "" {
 		v += ","
 	}
 	return annotations.With(istioExcludePorts, v+strconv.Itoa(port))
 }
 
-func withoutPort(annotations field.Strings, port int) field.Strings {
+// withoutPort undoes withPort. kept has the user's value if it was one that
+// lists nothing.
+func withoutPort(annotations field.Strings, port int, kept field.Strings) field.Strings {
 	v, ok := annotations.Lookup(istioExcludePorts)
 	if !ok {
 		return annotations
@@ -437,6 +462,9 @@ func withoutPort(annotations field.Strings, port int) field.Strings {
 	items := slices.DeleteFunc(strings.Split(v, ","), func(item string) bool {
 		return strings.TrimSpace(item) == strconv.Itoa(port)
 	})
+	if user, set := kept.Lookup(istioExcludePorts); set && len(items) == 0 {
+		return annotations.With(istioExcludePorts, user)
+	}
 	if len(items) == 0 {
 		return annotations.Without(istioExcludePorts)
 	}

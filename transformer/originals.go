@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -71,6 +72,10 @@ func (w *work) findHolders() {
 			w.holders = append(w.holders, k)
 		}
 	})
+	var err error
+	if w.forms, err = readForms(w.annotations()); err != nil {
+		w.say(w.finding("env-unreadable", w.metadata.Key("annotations", ownOriginals), "", "%v; the originals of the rewritten probes cannot be known", err))
+	}
 	for _, d := range w.p.dialects {
 		originals, err := d.annotated(w.annotations())
 		if err != nil {
@@ -117,6 +122,11 @@ func (w *work) recognise(s *slot, names []string) {
 		}
 	}
 	s.original, s.carried, s.foreign = handlerOf(m.prober, h), true, m.holder.dialect != w.p.dialect
+	s.form = nil
+	container, _, _ := m.holder.dialect.parseKey(m.key)
+	if form := w.forms.handler(prober.Key(cmp.Or(container, s.container.Name), s.name), m.prober); form != nil {
+		s.setForm(form)
+	}
 	m.holder.claimed[m.key] = true
 	if m.holder.answersOn(h.Port) {
 		m.holder.port = int(h.Port.Int)

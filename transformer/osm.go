@@ -326,7 +326,7 @@ func osmPassedThrough(originals map[string]*prober.Prober, s *slot) (string, *pr
 			if path == "" {
 				path = "/"
 			}
-			return key, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: path, Port: p.HTTPGet.Port, Scheme: "HTTPS"}}
+			return key, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: path, Port: p.HTTPGet.Port, Scheme: "HTTPS", Protocol: s.current.HTTPGet.Protocol}}
 		}
 	}
 	return "", nil
@@ -334,17 +334,19 @@ func osmPassedThrough(originals map[string]*prober.Prober, s *slot) (string, *pr
 
 func (osm) listens(*work, *Container) []int { return osmPorts }
 
+func (osm) undo(annotations field.Strings, _ mesh, _ []answerer, _ field.Strings) field.Strings {
+	return annotations.Without(osmOriginals)
+}
+
 // annotate: the mesh captures none of the ports, whoever answers there. What
 // Envoy is told is noted.
-func (osm) annotate(annotations field.Strings, _ mesh, _ []answerer, now *answerer, slots []*slot) field.Strings {
-	if now == nil || now.who != AnsweredByEnvoy {
-		return annotations.Without(osmOriginals)
+func (osm) annotate(user, _ field.Strings, _ mesh, now answerer, slots []*slot) field.Strings {
+	if now.who == AnsweredByEnvoy {
+		if value := prober.Encode(osmProbers(slots, forEnvoy)); value != "" {
+			return user.With(osmOriginals, value)
+		}
 	}
-	value := prober.Encode(osmProbers(slots, forEnvoy))
-	if value == "" {
-		return annotations.Without(osmOriginals)
-	}
-	return annotations.With(osmOriginals, value)
+	return user
 }
 
 func (osm) annotated(annotations field.Strings) (map[string]*prober.Prober, error) {

@@ -321,7 +321,7 @@ func (w *work) checkBareSpec(chosen []*slot) {
 	if !w.in.Shape.BareSpec {
 		return
 	}
-	needed := w.p.dialect.annotate(nil, w.mesh, nil, &w.mesh.answerer, chosen)
+	needed := w.p.dialect.annotate(nil, nil, w.mesh, w.mesh.answerer, chosen)
 	if len(needed) == 0 {
 		return
 	}

@@ -18,13 +18,14 @@ type slot struct {
 	path      field.Path
 	timeout   int // seconds, the API's default filled in; 0 for hooks
 
-	current  *Handler // as it was read
-	original *Handler // as its author wrote it: current, unless carried
-	carried  bool     // current is our rewriting of original
-	foreign  bool     // and that of another dialect than the planner's
-	reason   string   // why it is not to be rewritten; "" where it is
-	port     int      // of original, resolved; 0 where it has none
-	becomes  *Handler // nil where it is not rewritten
+	current  *Handler  // as it was read
+	original *Handler  // as its author wrote it: current, unless carried
+	form     field.Map // its fields as they were written; nil if not known
+	carried  bool      // current is our rewriting of original
+	foreign  bool      // and that of another dialect than the planner's
+	reason   string    // why it is not to be rewritten; "" where it is
+	port     int       // of original, resolved; 0 where it has none
+	becomes  *Handler  // nil where it is not rewritten
 
 	compared bool         // changed is what changes gave
 	changed  []field.Edit // from current to becomes
@@ -370,7 +371,12 @@ func (s *slot) changes() []field.Edit {
 // edits gives what makes the slot's handler want. What another dialect added
 // goes, but a scheme that may be the API server's default stays.
 func (s *slot) edits(want *Handler) []field.Edit {
-	edits := handlerEdits(s.path, s.current, want)
+	var form field.Map
+	to, _ := want.kind()
+	if kind, _ := s.original.kind(); kind == to {
+		form = s.form
+	}
+	edits := handlerEdits(s.path, s.current, want, form)
 	if h := s.current.HTTPGet; s.foreign && h != nil && h.Scheme != nil && want.HTTPGet != nil && want.HTTPGet.Scheme == nil {
 		edits = append(edits, field.Edit{Op: field.Delete, Path: s.path.Key(kindHTTPGet, "scheme")})
 	}
@@ -378,19 +384,30 @@ func (s *slot) edits(want *Handler) []field.Edit {
 }
 
 // handlerEdits gives what makes the handler at path, a probe or a hook, from
-// have to want. Within httpGet only the fields that differ are touched.
-func handlerEdits(path field.Path, have, want *Handler) []field.Edit {
+// have to want. Within httpGet only the fields that differ are touched. form
+// are the fields of want as they were written; nil if that does not matter.
+func handlerEdits(path field.Path, have, want *Handler, form field.Map) []field.Edit {
 	from, _ := have.kind()
 	to, _ := want.kind()
 	if from != to {
-		return []field.Edit{{Op: field.Rename, Path: path.Key(from), NewKey: to, Value: want.value()}}
+		value := want.value()
+		if form != nil {
+			value = form
+		}
+		return []field.Edit{{Op: field.Rename, Path: path.Key(from), NewKey: to, Value: value}}
 	}
 	if to != kindHTTPGet {
 		return nil
 	}
 	edits := make([]field.Edit, 0, 3)
 	h, w := have.HTTPGet, want.HTTPGet
-	if w.Path != nil && (h.Path == nil || *h.Path != *w.Path) {
+	switch written, null := form.Get("path"); {
+	case w.Path == nil && h.Path == nil:
+	case w.Path == nil && null && written == nil:
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "path"), Value: nil})
+	case w.Path == nil:
+		edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, "path")})
+	case h.Path == nil || *h.Path != *w.Path:
 		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "path"), Before: "port", Value: *w.Path})
 	}
 	if h.Port != w.Port {
@@ -404,7 +421,7 @@ func handlerEdits(path field.Path, have, want *Handler) []field.Edit {
 	case w.Protocol == "":
 		edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, "protocol")})
 	default:
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "protocol"), Value: w.Protocol})
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "protocol"), Before: following(form, "protocol"), Value: w.Protocol})
 	}
 	switch {
 	case slices.Equal(h.HTTPHeaders, w.HTTPHeaders):
@@ -414,4 +431,14 @@ func handlerEdits(path field.Path, have, want *Handler) []field.Edit {
 		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "httpHeaders"), Value: headerList(w.HTTPHeaders)})
 	}
 	return edits
+}
+
+// following returns the key that follows another; "" if it is the last.
+func following(form field.Map, key string) string {
+	for i, e := range form[:max(0, len(form)-1)] {
+		if e.Key == key {
+			return form[i+1].Key
+		}
+	}
+	return ""
 }

@@ -16,6 +16,7 @@ type work struct {
 	slots     []*slot
 	holders   []*originalsHolder // containers
 	annotated []*originalsHolder // annotations
+	forms     forms              // what the annotations carry for an exact restore
 	mesh      mesh
 	edits     []field.Edit
 	findings  []Finding
@@ -38,6 +39,7 @@ func newWork(p *Planner, in *Input) *work {
 		}
 		for _, s := range slotsOf(at, c, w.containerPath(at)) {
 			s.original = s.current
+			s.form = w.formOf(s)
 			w.recognise(s, names)
 			w.slots = append(w.slots, s)
 		}
@@ -108,7 +110,7 @@ func (w *work) past(d dialect) []answerer {
 
 // carrying tells whether the template carries our rewriting.
 func (w *work) carrying() bool {
-	return len(w.annotated) > 0 || slices.ContainsFunc(w.holders, func(k *originalsHolder) bool { return k.used() || k.ours })
+	return len(w.annotated) > 0 || w.forms.encode() != "" || slices.ContainsFunc(w.holders, func(k *originalsHolder) bool { return k.used() || k.ours })
 }
 
 // isOurs tells whether the container at a place was added by us.

@@ -1,0 +1,336 @@
+package transformer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// ownOriginals is the annotation that carries, for an exact restore, what the
+// env var has no room for. It is written only where there is such a thing.
+const ownOriginals = "rewrite-probes.io/originals"
+
+// forms are the contents of the annotation [ownOriginals], in JSON.
+type forms struct {
+	// handlers are handlers as they were written, but for their headers, by
+	// prober.Key: a port by name, a path that was absent.
+	handlers field.Map
+	// annotations are the user's values that undoing ours would not give back.
+	annotations field.Strings
+	// empty are collections that were empty or null, and are not now, by the
+	// last key of their path.
+	empty field.Map
+}
+
+const (
+	formHandlers    = "handlers"
+	formAnnotations = "annotations"
+	formEmpty       = "empty"
+)
+
+// readForms reads the annotation; an absent one is empty.
+func readForms(annotations field.Strings) (forms, error) {
+	var f forms
+	text, set := annotations.Lookup(ownOriginals)
+	if !set {
+		return f, nil
+	}
+	v, err := decodeJSON(text)
+	m, isMap := v.(field.Map)
+	if err != nil || !isMap {
+		return f, fmt.Errorf("%s must be a JSON object as rewrite-probes writes it", ownOriginals)
+	}
+	handlers, _ := m.Get(formHandlers)
+	f.handlers, _ = handlers.(field.Map)
+	empty, _ := m.Get(formEmpty)
+	f.empty, _ = empty.(field.Map)
+	values, _ := m.Get(formAnnotations)
+	kept, _ := values.(field.Map)
+	for _, e := range kept {
+		if s, ok := e.Value.(string); ok {
+			f.annotations = f.annotations.With(e.Key, s)
+		}
+	}
+	return f, nil
+}
+
+// encode returns the value of the annotation; "" if there is nothing to carry.
+func (f *forms) encode() string {
+	var m field.Map
+	if len(f.handlers) > 0 {
+		slices.SortFunc(f.handlers, func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) })
+		m = append(m, field.Entry{Key: formHandlers, Value: f.handlers})
+	}
+	if len(f.annotations) > 0 {
+		kept := field.Map{}
+		for _, p := range f.annotations {
+			kept = append(kept, field.Entry{Key: p.Key, Value: p.Value})
+		}
+		m = append(m, field.Entry{Key: formAnnotations, Value: kept})
+	}
+	if len(f.empty) > 0 {
+		m = append(m, field.Entry{Key: formEmpty, Value: f.empty})
+	}
+	if len(m) == 0 {
+		return ""
+	}
+	return string(appendJSON(nil, m))
+}
+
+// handler returns the fields of the handler that a rewritten probe had, if
+// they are known and mean what the env's entry says: the entry may have been
+// edited since.
+func (f *forms) handler(key string, p *prober.Prober) field.Map {
+	v, _ := f.handlers.Get(key)
+	m, _ := v.(field.Map)
+	if len(m) != 1 {
+		return nil
+	}
+	form, _ := m[0].Value.(field.Map)
+	port, _ := form.Get("port")
+	has := func(n prober.Port) bool {
+		name, named := port.(string)
+		return named && name != "" || port == int(n)
+	}
+	text := func(key, otherwise string) string {
+		if s, _ := form.Get(key); s != nil && s != "" {
+			return fmt.Sprint(s)
+		}
+		return otherwise
+	}
+	same := false
+	switch kind := m[0].Key; {
+	case kind == kindHTTPGet && p.HTTPGet != nil:
+		h := p.HTTPGet
+		same = has(h.Port) && text("path", "/") == h.Path && text("scheme", h.Scheme) == h.Scheme && text("protocol", "") == h.Protocol
+	case kind == kindTCPSocket && p.TCPSocket != nil:
+		same = has(p.TCPSocket.Port)
+	case kind == kindGRPC && p.GRPC != nil:
+		same = has(p.GRPC.Port) && text("service", "") == *p.GRPC.Service && text("mode", "") == p.GRPC.Mode
+	}
+	if !same {
+		return nil
+	}
+	return form
+}
+
+// setForm notes that the original of a rewritten probe was written as form.
+func (s *slot) setForm(form field.Map) {
+	s.form = form
+	var port field.IntOrString
+	switch v, _ := form.Get("port"); v := v.(type) {
+	case string:
+		port = field.IntOrString{Str: v, IsString: true}
+	case int:
+		port = field.IntOrString{Int: int64(v)}
+	}
+	switch o := s.original; {
+	case o.HTTPGet != nil:
+		o.HTTPGet.Port, o.HTTPGet.Path = port, nil
+		if path, _ := form.Get("path"); path != nil {
+			text := fmt.Sprint(path)
+			o.HTTPGet.Path = &text
+		}
+	case o.TCPSocket != nil:
+		o.TCPSocket.Port = port
+	case o.GRPC != nil:
+		o.GRPC.Port = port
+	}
+}
+
+// formOf returns the fields of a handler as they stand, without its headers;
+// nil if that is not known.
+func (w *work) formOf(s *slot) field.Map {
+	kind, _ := s.current.kind()
+	form := slices.Clone(w.sourceMap(s.path.Key(kind)))
+	for i := range form {
+		if form[i].Key == headersField {
+			form[i].Value = field.List{}
+		}
+	}
+	return form
+}
+
+// needsForm reports whether the env var, and what the rewritten request keeps,
+// would give back another handler than the one that was written.
+func (s *slot) needsForm() bool {
+	if s.form == nil {
+		return false
+	}
+	if s.original.HTTPGet == nil {
+		return !reflect.DeepEqual(field.Value(s.form), handlerOf(s.prober(), nil).value())
+	}
+	port, _ := s.form.Get("port")
+	_, number := port.(int)
+	path, _ := s.form.Get("path")
+	protocol := slices.IndexFunc(s.form, func(e field.Entry) bool { return e.Key == "protocol" && e.Value != nil })
+	return !number || path == nil || path == "" || protocol >= 0 && protocol < len(s.form)-1
+}
+
+// shortForm returns the form without the fields of an httpGet that the env var
+// and the rewritten request keep. With a protocol all keys stay, which say
+// before which of them it was.
+func (s *slot) shortForm() field.Map {
+	if s.original.HTTPGet == nil || s.original.HTTPGet.Protocol != "" {
+		return s.form
+	}
+	return slices.DeleteFunc(slices.Clone(s.form), func(e field.Entry) bool { return e.Key != "path" && e.Key != "port" })
+}
+
+// formsFor returns what the annotation must carry for the rewritten probes,
+// given the value of the env var, the user's annotations, and those that are
+// written but for this one.
+func (w *work) formsFor(toRewrite []*slot, env string, user, written field.Strings) *forms {
+	f := &forms{}
+	for _, s := range toRewrite {
+		if s.needsForm() {
+			kind, _ := s.original.kind()
+			f.handlers = append(f.handlers, field.Entry{Key: prober.Key(s.container.Name, s.name), Value: field.Map{{Key: kind, Value: s.shortForm()}}})
+		}
+	}
+	now := []answerer{w.mesh.answerer}
+	undone := w.p.dialect.undo(written, w.mesh, now, nil)
+	for _, p := range user {
+		if v, set := undone.Lookup(p.Key); !set || v != p.Value {
+			f.annotations = append(f.annotations, p)
+		}
+	}
+	if w.native() && w.adds(toRewrite) {
+		w.noteEmpty(f, w.spec.Key(initContainersField))
+	}
+	if at, ok := w.proxyPlace(); ok && env != "" && !w.adds(toRewrite) {
+		w.noteEmpty(f, w.containerPath(at).Key(envField))
+	}
+	if len(written) > 0 || f.encode() != "" {
+		w.noteEmpty(f, w.metadata)
+		w.noteEmpty(f, w.metadata.Key(annotationsField))
+	}
+	return f
+}
+
+const (
+	initContainersField = "initContainers"
+	envField            = "env"
+	annotationsField    = "annotations"
+)
+
+// noteEmpty notes a collection that is to be filled and is there without
+// contents, or was before an earlier run filled it.
+func (w *work) noteEmpty(f *forms, path field.Path) {
+	v, found := w.source(path)
+	key := path[len(path)-1].Key
+	if !found || !isEmpty(v) {
+		if v, found = w.forms.empty.Get(key); !found {
+			return
+		}
+	}
+	f.empty = append(f.empty, field.Entry{Key: key, Value: v})
+}
+
+func isEmpty(v field.Value) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case field.Map:
+		return len(v) == 0
+	case field.List:
+		return len(v) == 0
+	}
+	return false
+}
+
+// emptied returns the edit for a collection that loses its last entry: it goes
+// unless it was there, empty or null, before we filled it.
+func (w *work) emptied(path field.Path) field.Edit {
+	if v, noted := w.forms.empty.Get(path[len(path)-1].Key); noted && isEmpty(v) {
+		return field.Edit{Op: field.Set, Path: path, Value: v}
+	}
+	return field.Edit{Op: field.Delete, Path: path}
+}
+
+// appendJSON appends a value in JSON; mappings keep their order.
+func appendJSON(b []byte, v field.Value) []byte {
+	switch v := v.(type) {
+	case field.Map:
+		b = append(b, '{')
+		for i, e := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendJSON(b, e.Key), ':')
+			b = appendJSON(b, e.Value)
+		}
+		return append(b, '}')
+	case field.List:
+		b = append(b, '[')
+		for i, item := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendJSON(b, item)
+		}
+		return append(b, ']')
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings, numbers, booleans and null always encode
+	}
+	return append(b, text...)
+}
+
+// decodeJSON reads a value that appendJSON wrote.
+func decodeJSON(text string) (field.Value, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	v, err := decodeValue(d)
+	if err == nil && d.More() {
+		err = errors.New("more text follows")
+	}
+	return v, err
+}
+
+func decodeValue(d *json.Decoder) (field.Value, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token := token.(type) {
+	case json.Number:
+		n, err := token.Int64()
+		return int(n), err
+	case json.Delim:
+		if token == '[' {
+			list := field.List{}
+			for d.More() {
+				v, err := decodeValue(d)
+				if err != nil {
+					return nil, err
+				}
+				list = append(list, v)
+			}
+			_, err = d.Token()
+			return list, err
+		}
+		m := field.Map{}
+		for d.More() {
+			key, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			v, err := decodeValue(d)
+			if err != nil {
+				return nil, err
+			}
+			m = append(m, field.Entry{Key: key.(string), Value: v})
+		}
+		_, err = d.Token()
+		return m, err
+	}
+	return token, nil
+}

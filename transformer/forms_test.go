@@ -1,0 +1,129 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// originals returns the value of the annotation rewrite-probes.io/originals.
+func (r result) originals() string {
+	_, v, _ := strings.Cut(r.text, "rewrite-probes.io/originals: '")
+	v, _, _ = strings.Cut(v, "'\n")
+	return v
+}
+
+// TestWhatTheEnvHasNoRoomForIsCarriedInOneAnnotation, only where there is such
+// a thing, and comes back.
+func TestWhatTheEnvHasNoRoomForIsCarriedInOneAnnotation(t *testing.T) {
+	ports := "ports: [{name: http, containerPort: 8001}]\n"
+	probe := func(handler string) string {
+		return pod("", app(ports+"livenessProbe:\n  "+handler))
+	}
+	carried := func(handler string) string {
+		return `{"handlers":{"/app-health/app/livez":{` + handler + `}}}`
+	}
+	plain := app(httpProbe)
+	for _, c := range []struct {
+		name, yaml, want string
+		opts             []option
+	}{
+		{"nothing", probe("httpGet: {path: /foo, port: 8001, scheme: HTTPS}"), "", nil},
+		{"an absent scheme, and headers", probe("httpGet: {path: /foo, port: 8001, httpHeaders: [{name: A, value: secret}]}"), "", nil},
+		{"tcpSocket", probe("tcpSocket:\n    port: 8001"), "", nil},
+		{"grpc", probe("grpc:\n    port: 8001\n    service: a.B\n    mode: TLS"), "", nil},
+		{"a protocol at the end", probe("httpGet: {path: /foo, port: 8001, protocol: HTTP2}"), "", nil},
+		{"a named port, and no header", probe("httpGet: {path: /foo, httpHeaders: [{name: A, value: secret}], port: http}"), carried(`"httpGet":{"path":"/foo","port":"http"}`), nil},
+		{"an absent path", probe("httpGet: {port: 8001}"), carried(`"httpGet":{"port":8001}`), nil},
+		{"an empty path", probe("httpGet: {path: '', port: 8001}"), carried(`"httpGet":{"path":"","port":8001}`), nil},
+		{"a null path", probe("httpGet: {path: null, port: 8001}"), carried(`"httpGet":{"path":null,"port":8001}`), nil},
+		{"a named port of tcpSocket", probe("tcpSocket:\n    port: http"), carried(`"tcpSocket":{"port":"http"}`), nil},
+		{"an order of its own", probe("grpc:\n    service: a.B\n    port: 8001"), carried(`"grpc":{"service":"a.B","port":8001}`), nil},
+		{"an empty service", probe("grpc:\n    port: 8001\n    service: \"\""), carried(`"grpc":{"port":8001,"service":""}`), nil},
+		{"a protocol in the middle", probe("httpGet: {path: /foo, protocol: HTTP2, port: 8001}"), carried(`"httpGet":{"path":"/foo","protocol":"HTTP2","port":8001}`), nil},
+		{"a switch that says the default", pod("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", plain),
+			`{"annotations":{"sidecar.istio.io/rewriteAppHTTPProbers":"true"}}`, []option{port(15099)}},
+		{"a switch that is not touched", pod("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", plain), "", nil},
+		{"an excluded port that is ours too", pod("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"80,15099\"\n", plain),
+			`{"annotations":{"traffic.sidecar.istio.io/excludeInboundPorts":"80,15099"}}`, []option{port(15099)}},
+		{"an excluded port besides ours", pod("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"80\"\n", plain), "", []option{port(15099)}},
+		{"an empty exclusion", pod("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"\"\n", plain),
+			`{"annotations":{"traffic.sidecar.istio.io/excludeInboundPorts":""}}`, []option{port(15099)}},
+		{"an empty list", pod("", "initContainers: []\n"+plain), `{"empty":{"initContainers":[]}}`, nil},
+		{"an empty list that stays so", pod("", "initContainers: []\n"+plain), "", []option{asContainer}},
+		{"an empty env", pod("", plain+"- name: istio-proxy\n  image: auto\n  env: []\n"), `{"empty":{"env":[]}}`, []option{answeredBy("istio-proxy")}},
+		{"empty annotations", pod("annotations: {}\n", plain), `{"empty":{"annotations":{}}}`, []option{port(15099)}},
+		{"empty annotations that stay so", pod("annotations: {}\n", plain), "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := plan(t, c.yaml, c.opts...)
+			if len(r.Edits) == 0 {
+				t.Fatalf("nothing was rewritten: %v", r.Findings)
+			}
+			if c.name != "an empty env" && strings.Contains(r.originals(), "secret") {
+				t.Error("a header's value was copied")
+			}
+			// The annotation is what fills empty annotations, and is then noted too.
+			got := strings.Replace(r.originals(), `,"empty":{"annotations":{}}`, "", 1)
+			if got != c.want {
+				t.Errorf("annotation %s\nwant       %s", got, c.want)
+			}
+			if again := plan(t, r.text, c.opts...); len(again.Edits) != 0 {
+				t.Errorf("a second run edits %v", again.Edits)
+			}
+			wantText(t, restore(t, r.text), c.yaml)
+		})
+	}
+}
+
+// TestTheEnvWinsOverAnAnnotationThatSaysOtherwise: the entry was edited since.
+func TestTheEnvWinsOverAnAnnotationThatSaysOtherwise(t *testing.T) {
+	ports := "ports: [{name: http, containerPort: 8001}]\n"
+	for _, c := range []struct{ handler, from, to, want string }{
+		{"httpGet: {path: /foo, port: http}", `"path":"/foo","port":8001`, `"path":"/bar","port":9`, "httpGet: {path: /bar, port: 9}"},
+		{"httpGet: {port: http}", `"path":"/"`, `"path":"/bar"`, "httpGet: {path: /bar, port: 8001}"},
+		{"httpGet: {path: /foo, protocol: HTTP2, port: http}", `,"protocol":"HTTP2"`, "", "httpGet: {path: /foo, port: 8001}"},
+		{"tcpSocket:\n    port: http", `"tcpSocket":{"port":8001}`, `"grpc":{"port":9,"service":""}`, "grpc:\n    port: 9"},
+		{"grpc:\n    service: a\n    port: 8001", `"service":"a"`, `"service":"b"`, "grpc:\n    port: 8001\n    service: b"},
+	} {
+		r := plan(t, pod("", app(ports+"livenessProbe:\n  "+c.handler)))
+		head, tail, _ := strings.Cut(r.text, "ISTIO_KUBE_APP_PROBERS")
+		edited := head + "ISTIO_KUBE_APP_PROBERS" + strings.Replace(tail, c.from, c.to, 1)
+		wantText(t, restore(t, edited), pod("", app(ports+"livenessProbe:\n  "+c.want)))
+	}
+	// A name means the port that the container has now.
+	r := plan(t, pod("", app(ports+"livenessProbe:\n  tcpSocket:\n    port: http")))
+	moved := plan(t, strings.Replace(r.text, "containerPort: 8001", "containerPort: 9001", 1))
+	if !strings.Contains(moved.env(), `{"tcpSocket":{"port":9001}`) {
+		t.Errorf("env %s", moved.env())
+	}
+	// The container was renamed.
+	back := restore(t, strings.Replace(r.text, "name: app\n", "name: new\n", 1))
+	if !strings.Contains(back.text, "port: http\n") {
+		t.Errorf("restored:\n%s", back.text)
+	}
+}
+
+func TestAnAnnotationThatCannotBeReadIsAnError(t *testing.T) {
+	for _, value := range []string{"", "x", "[]", "{} {}", `{"handlers":`} {
+		yaml := pod("annotations: {rewrite-probes.io/originals: '"+value+"'}", app(httpProbe))
+		for _, r := range []result{plan(t, yaml), restore(t, yaml)} {
+			f := wantReason(t, r, "env-unreadable")
+			if f.Severity != transformer.Error || r.text != yaml || !strings.Contains(f.Field.String(), "rewrite-probes.io/originals") {
+				t.Errorf("%q: %v\n%s", value, f, r.text)
+			}
+		}
+	}
+	// One that belongs to nothing goes.
+	r := plan(t, pod("annotations: {rewrite-probes.io/originals: '{}', a: b}", app("livenessProbe: {exec: {command: [x]}}")))
+	wantText(t, r, pod("annotations: {a: b}", app("livenessProbe: {exec: {command: [x]}}")))
+}
+
+// TestAnOptOutOfIstioAfterwardsIsOne: where Istio's annotation is not ours, it
+// is the user's, though the template was rewritten before.
+func TestAnOptOutOfIstioAfterwardsIsOne(t *testing.T) {
+	r := plan(t, pod("annotations:\n  a: b\n", app(httpProbe)))
+	off := strings.NewReplacer("        a: b\n", "        a: b\n        sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n")
+	wantText(t, plan(t, off.Replace(r.text)), off.Replace(pod("annotations:\n  a: b\n", app(httpProbe))))
+}
