@@ -38,8 +38,10 @@ func (w *work) editAnnotations(now *answerer, chosen []*slot, env string) {
 	if now != nil {
 		user := want
 		want = w.p.dialect.annotate(user, have, w.mesh, *now, chosen)
-		if value := w.formsFor(chosen, env, user, want).encode(); value != "" && w.metadata != nil {
-			want = want.With(ownOriginals, value)
+		if w.metadata != nil { // else there is no place for annotations
+			if value := w.formsFor(chosen, env, user, want).encode(); value != "" {
+				want = want.With(ownOriginals, value)
+			}
 		}
 	}
 	added := difference(want, have)

@@ -150,7 +150,7 @@ func (w *work) formOf(s *slot) field.Map {
 	kind, _ := s.current.kind()
 	form := slices.Clone(w.sourceMap(s.path.Key(kind)))
 	for i := range form {
-		if form[i].Key == headersField {
+		if form[i].Key == headersField && form[i].Value != nil {
 			form[i].Value = field.List{}
 		}
 	}

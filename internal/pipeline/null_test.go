@@ -91,6 +91,27 @@ func withoutNulls(v any) any {
 	return v
 }
 
+// withoutOriginals removes the annotation by which restore gives the nulls
+// back, and what it alone filled.
+func withoutOriginals(v any) any {
+	m, isMap := v.(map[string]any)
+	list, _ := v.([]any)
+	for i := range list {
+		list[i] = withoutOriginals(list[i])
+	}
+	if !isMap {
+		return v
+	}
+	for key, value := range m {
+		m[key] = withoutOriginals(value)
+		if inner, ok := m[key].(map[string]any); ok && len(inner) == 0 && (key == "annotations" || key == "metadata") {
+			delete(m, key)
+		}
+	}
+	delete(m, "rewrite-probes.io/originals")
+	return m
+}
+
 // runOn runs the pipeline over a text. It returns the output, decoded and
 // without nulls, the templates and the messages, both without lines.
 func runOn(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Mode) (out []byte, docs []any, found report.Report) {
@@ -109,7 +130,7 @@ func runOn(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Mod
 		t.Fatalf("the output is no YAML: %v\n%s\nfrom\n%s", err, out, text)
 	}
 	for i := range docs {
-		docs[i] = withoutNulls(docs[i])
+		docs[i] = withoutOriginals(withoutNulls(docs[i]))
 	}
 	found = report.Report{Changed: r.Changed}
 	for _, m := range r.Messages {
