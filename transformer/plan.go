@@ -3,6 +3,7 @@ package transformer
 import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
 )
 
@@ -178,20 +179,20 @@ type Beside struct {
 	Value                             field.Map // nil where it must go
 }
 
-// Severity of a [Finding], in the words of a ResourceList's results.
-type Severity string
+// Severity of a [Finding].
+type Severity = reason.Severity
 
 // The severities.
 const (
-	Error   Severity = "error"
-	Warning Severity = "warning"
-	Info    Severity = "info"
+	Error   = reason.Error
+	Warning = reason.Warning
+	Info    = reason.Info
 )
 
 // A Finding is one message about the object.
 type Finding struct {
 	Severity Severity
-	// Reason is a key of [Reasons].
+	// Reason is a key of docs/reasons.md.
 	Reason string
 	// Message is one line; it names the field in back-quotes and says what is
 	// allowed. The object is not named: whoever prints it does that.
@@ -240,16 +241,8 @@ type Verdict struct {
 	// hands: left alone or refused.
 	Before, After string
 	State         State
-	// Reason is a key of [Reasons]; "" where the probe is rewritten, or
+	// Reason is a key of docs/reasons.md; "" where the probe is rewritten, or
 	// restored by [Planner.Restore].
 	Reason    string
 	StrictTLS Outcome
-}
-
-// A ReasonDoc explains a reason key to people.
-type ReasonDoc struct {
-	Key      string
-	Severity Severity
-	Cause    string // one sentence
-	Cure     string // one sentence
 }

@@ -346,7 +346,7 @@ func (w *work) finish(chosen []*slot) Plan {
 	for _, s := range w.slots {
 		plan.Probes = append(plan.Probes, w.verdict(s, failed))
 	}
-	slices.SortStableFunc(w.findings, func(a, b Finding) int { return cmp.Compare(rank[a.Severity], rank[b.Severity]) })
+	slices.SortStableFunc(w.findings, func(a, b Finding) int { return cmp.Compare(a.Severity.Rank(), b.Severity.Rank()) })
 	plan.Findings = w.findings
 	if !failed {
 		plan.Beside = w.beside(chosen)
@@ -379,8 +379,6 @@ func (w *work) beside(chosen []*slot) *Beside {
 	}
 	return b
 }
-
-var rank = map[Severity]int{Error: 0, Warning: 1, Info: 2}
 
 // verdict says what becomes of a slot.
 func (w *work) verdict(s *slot, failed bool) Verdict {

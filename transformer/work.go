@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 // work is one plan in the making.
@@ -131,8 +132,8 @@ func (w *work) failed() bool {
 }
 
 // finding makes a finding of the severity that its reason has.
-func (w *work) finding(reason string, path field.Path, container, format string, args ...any) Finding {
-	f := Finding{Severity: severityOf(reason), Reason: reason, Field: path, Container: container}
+func (w *work) finding(key string, path field.Path, container, format string, args ...any) Finding {
+	f := Finding{Severity: reason.SeverityOf(key), Reason: key, Field: path, Container: container}
 	f.Message = fmt.Sprintf(format, args...)
 	if len(path) > 0 {
 		f.Message = fmt.Sprintf("`%s`: %s", path, f.Message)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
@@ -56,7 +57,7 @@ have opted out, or that the mesh does not capture, are in order.`,
 			case "json":
 				err = r.JSON(std.out, r.CheckSummary())
 			case "sarif":
-				err = r.SARIF(std.out, release.Version(), pipeline.Reasons())
+				err = r.SARIF(std.out, release.Version(), reason.All())
 			case "junit":
 				err = r.JUnit(std.out)
 			default:

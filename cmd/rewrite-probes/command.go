@@ -13,6 +13,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
 )
 
@@ -147,7 +148,7 @@ func reasonsCommand(std streams) *cobra.Command {
 		Long:    "reasons prints what stands behind the key in brackets at the end of a message: its cause and its cure.",
 		Example: `  rewrite-probes reasons port-unresolved`,
 		RunE: func(cmd *cobra.Command, keys []string) error {
-			all := pipeline.Reasons()
+			all := reason.All()
 			known := make([]string, len(all))
 			for i, r := range all {
 				known[i] = r.Key

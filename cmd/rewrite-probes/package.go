@@ -115,7 +115,7 @@ func (p *pkg) passOverPatch(f file, text []byte, why string) {
 			"; its probes must be rewritten in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes")
 		return
 	}
-	p.note(f, transformer.Info, pipeline.ReasonPatch, "is passed over, since "+why)
+	p.note(f, transformer.Info, pipeline.ReasonPatchIdle, "is passed over, since "+why)
 }
 
 // warnOfInlinePatches warns of a kustomization with probes in its own patches.

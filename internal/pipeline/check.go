@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -22,7 +23,7 @@ const injectorHint = "; if Istio's injector is to rewrite the probe, the functio
 // also returns what is wrong with a template that a new run would repair.
 func Check(r *report.Report) []report.Message {
 	onPurpose := make(map[string]bool)
-	for _, doc := range Reasons() {
+	for _, doc := range reason.All() {
 		onPurpose[doc.Key] = doc.Severity == transformer.Info
 	}
 	var found []report.Message

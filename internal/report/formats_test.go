@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -28,7 +29,7 @@ func sample() *Report {
 	}
 }
 
-var sampleReasons = []transformer.ReasonDoc{
+var sampleReasons = []reason.Doc{
 	{Key: "helm-template", Cause: "c", Cure: "d"}, {Key: "never-used", Cause: "c", Cure: "d"}, {Key: "host-network", Cause: "c", Cure: "d"}, {Key: "not-in-any", Cause: "c", Cure: "d"},
 	{Key: "port-unresolved", Cause: "c", Cure: "d"}, {Key: "would-fail", Cause: "c", Cure: "d"},
 }

@@ -144,12 +144,10 @@ func (r *results) tags(reason string) field.Value {
 	return tags
 }
 
-var order = map[transformer.Severity]int{transformer.Error: 0, transformer.Warning: 1, transformer.Info: 2}
-
 // Sort puts errors first, then warnings, then infos, each in input order:
 // kpt shows only the first four.
 func Sort(messages []Message) {
-	slices.SortStableFunc(messages, func(a, b Message) int { return cmp.Compare(order[a.Severity], order[b.Severity]) })
+	slices.SortStableFunc(messages, func(a, b Message) int { return cmp.Compare(a.Severity.Rank(), b.Severity.Rank()) })
 }
 
 // Count gives how many messages have the severity.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path/filepath"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -63,7 +64,7 @@ var sarifLevels = map[transformer.Severity]string{
 
 // SARIF writes the messages as a SARIF 2.1.0 log, so that a forge shows them
 // on the lines of a change. The reason keys are its rules.
-func (r *Report) SARIF(w io.Writer, version string, reasons []transformer.ReasonDoc) error {
+func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error {
 	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "rewrite-probes", Version: version, Rules: []sarifRule{}}}, Results: []sarifResult{}}
 	used := make(map[string]bool)
 	for _, m := range r.Messages {

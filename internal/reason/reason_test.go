@@ -1,13 +1,14 @@
-package pipeline_test
+package reason_test
 
 import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/reasons.md")
@@ -17,9 +18,9 @@ func TestThePageOfReasonsFollowsTheCode(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Reason keys\n\nThe key in brackets at the end of a message, and in the tags of a result. `rewrite-probes reasons KEY` prints the same.\n\n| key | severity | cause | cure |\n|---|---|---|---|\n")
 	seen := make(map[string]bool)
-	for _, r := range pipeline.Reasons() {
-		if seen[r.Key] || r.Cause == "" || r.Cure == "" {
-			t.Errorf("reason %q stands twice, or has no cause or cure", r.Key)
+	for _, r := range reason.All() {
+		if seen[r.Key] || !strings.HasSuffix(r.Cause, ".") || !strings.HasSuffix(r.Cure, ".") {
+			t.Errorf("reason %q is there twice, or has no sentence for cause or cure", r.Key)
 		}
 		seen[r.Key] = true
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Key, r.Severity, r.Cause, r.Cure)
@@ -30,9 +31,19 @@ func TestThePageOfReasonsFollowsTheCode(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s is not what the code says; run go test ./internal/pipeline -update", page)
+		t.Fatalf("%s is not what the code says; run go test ./internal/reason -update", page)
 	}
 	if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Each table is in order, so that its rows are found, and a new one is put where
+// nobody else puts his.
+func TestTheTablesAreSorted(t *testing.T) {
+	for _, table := range [][]reason.Doc{reason.OfPlan(), reason.OfRun(), reason.All()} {
+		if !slices.IsSortedFunc(table, func(a, b reason.Doc) int { return strings.Compare(a.Key, b.Key) }) {
+			t.Errorf("not sorted: %v", table)
+		}
 	}
 }

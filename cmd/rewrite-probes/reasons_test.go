@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+)
+
+// TestTheScriptsShowEveryReasonOfARun looks for each reason that no plan has in
+// the scripts, and compares the severity of those that they show.
+func TestTheScriptsShowEveryReasonOfARun(t *testing.T) {
+	scripts, err := filepath.Glob("../../testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := make(map[string]bool)
+	line := regexp.MustCompile(`(?m)^(?:stderr '\^)?(error|warning|info): .* \\?\[([a-z-]+)\\?\](?:\$')?$`)
+	result := regexp.MustCompile(`(?m)reason: ([a-z-]+)'?$|"(?:ruleId|reason)": "([a-z-]+)"`)
+	for _, script := range scripts {
+		text, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range line.FindAllStringSubmatch(string(text), -1) {
+			shown[m[2]] = true
+			if want := reason.SeverityOf(m[2]); string(want) != m[1] {
+				t.Errorf("%s shows %s as %s, and it is of severity %q", filepath.Base(script), m[2], m[1], want)
+			}
+		}
+		for _, m := range result.FindAllStringSubmatch(string(text), -1) {
+			shown[m[1]+m[2]] = true
+		}
+	}
+	for _, d := range reason.OfRun() {
+		if !shown[d.Key] {
+			t.Errorf("no script shows a message with the reason %s", d.Key)
+		}
+	}
+}
