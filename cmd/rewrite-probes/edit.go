@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -64,23 +63,73 @@ func (f *editFlags) run(std streams, common *commonFlags, mode pipeline.Mode, ar
 }
 
 // emit writes what the flags ask for and returns how many streams that were.
-// What has an error is withheld: a file from -w, -d and -l, and all of a plain
-// stream from stdout, where a pipe would take the part for the whole. A
-// ResourceList on stdout carries its errors itself and is always written.
+// Nothing is written before all of it has been made and read again.
 func (f *editFlags) emit(std streams, p *pkg, r *report.Report) (emitted int, err error) {
-	failed := r.FailedSources()
 	print := !f.write && !f.diff && !f.list
-	var problems []error
+	chosen := choose(p, r, print)
+	if print {
+		err = printAll(std, chosen)
+		emitted = len(chosen)
+	} else {
+		var texts [][]byte
+		if texts, err = edited(chosen); err == nil {
+			return f.emitFiles(std, p, r, chosen, texts)
+		}
+	}
+	if err != nil {
+		for _, s := range chosen {
+			r.Withhold(s.Name())
+		}
+		return 0, err
+	}
+	return emitted, nil
+}
+
+// choose returns the streams to write. What has an error is withheld: a file
+// from -w, -d and -l, and all of a plain stream from stdout, where a pipe
+// would take the part for the whole. A ResourceList on stdout carries its
+// errors itself and is always written.
+func choose(p *pkg, r *report.Report, print bool) (chosen []*manifest.Stream) {
+	failed := r.FailedSources()
 	for _, s := range p.streams {
 		withhold := failed[""] || failed[s.Name()] || print && len(failed) > 0
-		if withhold && !(print && s.IsResourceList()) {
+		switch {
+		case withhold && !(print && s.IsResourceList()):
 			r.Withhold(s.Name())
-			continue
+		case print || s.Changed():
+			chosen = append(chosen, s)
 		}
-		if !print && !s.Changed() {
-			continue
+	}
+	return chosen
+}
+
+// printAll prints the streams as one.
+func printAll(std streams, all []*manifest.Stream) error {
+	text, err := manifest.Join(all)
+	if err != nil {
+		return err
+	}
+	_, err = manifest.WriteOutput(std.out, text)
+	return err
+}
+
+// edited returns the text of each stream.
+func edited(all []*manifest.Stream) ([][]byte, error) {
+	texts := make([][]byte, len(all))
+	for i, s := range all {
+		var err error
+		if texts[i], err = s.Text(); err != nil {
+			return nil, err
 		}
-		if err := f.emitStream(std, p, s, print, emitted == 0); err != nil {
+	}
+	return texts, nil
+}
+
+// emitFiles lists, shows or writes the changed files, each with its new text.
+func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*manifest.Stream, texts [][]byte) (emitted int, err error) {
+	var problems []error
+	for i, s := range changed {
+		if err := f.emitFile(std, s.Name(), p.inputs[s.Name()], texts[i]); err != nil {
 			r.Withhold(s.Name())
 			problems = append(problems, err)
 			continue
@@ -90,46 +139,21 @@ func (f *editFlags) emit(std streams, p *pkg, r *report.Report) (emitted int, er
 	return emitted, errors.Join(problems...)
 }
 
-func (f *editFlags) emitStream(std streams, p *pkg, s *manifest.Stream, print, first bool) error {
-	if print {
-		return printStream(std, s, first)
-	}
+// emitFile lists, shows or writes one changed file.
+func (f *editFlags) emitFile(std streams, name string, before, after []byte) error {
 	if f.list {
-		fmt.Fprintln(std.out, s.Name())
+		fmt.Fprintln(std.out, name)
 	}
 	if f.diff {
-		if err := printDiff(std, s, p); err != nil {
+		path := strings.TrimPrefix(filepath.ToSlash(name), "/")
+		if _, err := std.out.Write(diff.Diff("a/"+path, before, "b/"+path, after)); err != nil {
 			return err
 		}
 	}
 	if f.write {
-		return writeStream(s, p.inputs[s.Name()])
+		if err := writeFile(name, after, before); err != nil {
+			return fmt.Errorf("%s was not changed: %w", name, err)
+		}
 	}
 	return nil
-}
-
-func printStream(std streams, s *manifest.Stream, first bool) error {
-	if first {
-		_, err := s.WriteTo(std.out)
-		return err
-	}
-	var b bytes.Buffer
-	if _, err := s.WriteTo(&b); err != nil {
-		return err
-	}
-	if !bytes.HasPrefix(b.Bytes(), []byte("---")) {
-		fmt.Fprintln(std.out, "---")
-	}
-	_, err := b.WriteTo(std.out)
-	return err
-}
-
-func printDiff(std streams, s *manifest.Stream, p *pkg) error {
-	var b bytes.Buffer
-	if _, err := s.WriteTo(&b); err != nil {
-		return err
-	}
-	name := strings.TrimPrefix(filepath.ToSlash(s.Name()), "/")
-	_, err := std.out.Write(diff.Diff("a/"+name, p.inputs[s.Name()], "b/"+name, b.Bytes()))
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
@@ -53,7 +54,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	}()
 	cmd := newCommand(streams{stdin, stdout, stderr})
 	cmd.SetArgs(append([]string{}, args...)) // of nil, cobra makes os.Args
-	err := cmd.Execute()
+	return exitCode(cmd.Execute(), stderr)
+}
+
+// exitCode returns the exit code of a command and prints its error.
+func exitCode(err error, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
@@ -66,6 +71,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		fmt.Fprintln(stderr, "error: "+oneLine(line))
+	}
+	if errors.Is(err, manifest.ErrUnplanned) {
+		return exitFindings
 	}
 	return exitUnreadable
 }

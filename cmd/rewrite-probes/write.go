@@ -1,30 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
 
-// writeStream writes a stream back to its file. Owner and mode stay, and so do
+// writeFile writes a new text to a file. Owner and mode stay, and so do
 // symbolic and hard links; after an error the file is what it was.
-func writeStream(s *manifest.Stream, old []byte) error {
-	var text bytes.Buffer
-	if _, err := s.WriteTo(&text); err != nil {
-		return err
-	}
-	if err := writeFile(s.Name(), text.Bytes(), old); err != nil {
-		return fmt.Errorf("%s was not changed: %w", s.Name(), err)
-	}
-	return nil
-}
-
 func writeFile(name string, text, old []byte) error {
 	path, err := filepath.EvalSymlinks(name)
 	if err != nil {

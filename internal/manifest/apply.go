@@ -47,6 +47,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 	if o.shared != "" {
 		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", o.shared))
 	}
+	planned := t.digestEdited(root)
 	var changes []splice
 	var notices []Notice
 	ok := false
@@ -68,7 +69,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 		o.text, o.patch = text, nil
 	}
 	o.notices = append(o.notices, notices...)
-	o.changed = true
+	o.changed, o.planned = true, planned
 	o.meta, o.metaErr = nil, nil
 	s.treeOf, s.slow = nil, nil
 	return nil

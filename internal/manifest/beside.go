@@ -18,25 +18,39 @@ func (o *Object) AddAfter(value field.Map) error {
 		return err
 	}
 	l := &layout{eol: s.eol(), json: at.flow, colon: ":", comma: ","}
+	var before string
 	var b []byte
-	if !at.flow && s.in[o.end-1] != '\n' {
-		b = append(b, l.eol...)
-	}
 	switch {
 	case at.flow && at.item:
-		b = l.flow(append(b, ','), value, 0)
+		before = ","
+		b = l.flow([]byte(before), value, 0)
 	case at.flow:
-		b = append(append(append(b, l.eol...), "---"...), l.eol...)
-		b = append(l.flow(b, value, 0), l.eol...)
+		before = "---" + l.eol
+		b = append(l.flow([]byte(before), value, 0), l.eol...)
 	case at.item:
-		b = append(appendSpaces(b, at.col), "- "...)
-		b = append(l.block(b, value, at.col+2), l.eol...)
+		before = spaces(at.col) + "- "
+		b = append(l.block([]byte(before), value, at.col+2), l.eol...)
 	default:
-		b = append(append(b, "---"...), l.eol...)
-		b = append(l.block(b, value, 0), l.eol...)
+		before = "---" + l.eol
+		b = append(l.block([]byte(before), value, 0), l.eol...)
 	}
-	s.beside = append(s.beside, splice{o.end, o.end, string(b)})
+	s.changes = append(s.changes, change{
+		splice{o.end, o.end, view(b)}, !at.flow || !at.item,
+		&addition{name: nameOf(value), before: before, digest: digestValue(value)},
+	})
 	return nil
+}
+
+// nameOf names an object that is to be added, as [Object.String] does.
+func nameOf(value field.Map) string {
+	text := func(m field.Map, key string) string {
+		v, _ := m.Get(key)
+		s, _ := v.(string)
+		return s
+	}
+	v, _ := value.Get("metadata")
+	meta, _ := v.(field.Map)
+	return fullName(text(value, "kind"), text(meta, "namespace"), text(meta, "name"))
 }
 
 // Remove takes the object out of its stream, with what separated it from the
@@ -68,7 +82,8 @@ func (o *Object) Remove() error {
 			}
 		}
 	}
-	s.beside = append(s.beside, splice{start, end, ""})
+	o.removed = true
+	s.changes = append(s.changes, change{splice: splice{start, end, ""}})
 	return nil
 }
 

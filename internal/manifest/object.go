@@ -26,6 +26,9 @@ type Object struct {
 	patch            []splice // the changes to its part of the input, or
 	text             []byte   // what replaces it
 	notices          []Notice
+	planned          uint64 // the digest of the edited object
+	removed          bool
+	same             *Object // in an output: the untouched object of the input that it is, byte for byte
 	isConfig         bool
 	meta             *Metadata
 	metaErr          error
@@ -91,13 +94,15 @@ func (o *Object) Annotations() field.Strings { return o.metadata().Annotations }
 
 // String names the object as messages do: "Deployment default/web".
 func (o *Object) String() string {
-	kind := cmp.Or(o.kind, "object")
-	var name, namespace string
 	if o.meta != nil {
-		name, namespace = o.meta.Name, o.meta.Namespace
-	} else {
-		name, namespace = o.named()
+		return fullName(o.kind, o.meta.Namespace, o.meta.Name)
 	}
+	name, namespace := o.named()
+	return fullName(o.kind, namespace, name)
+}
+
+func fullName(kind, namespace, name string) string {
+	kind = cmp.Or(kind, "object")
 	switch {
 	case name == "":
 		return kind
@@ -232,11 +237,14 @@ func (o *Object) error(path field.Path, line int, err error) *Error {
 	return e
 }
 
+// unchanged returns the object's text in the input.
+func (o *Object) unchanged() []byte { return o.stream.in[o.start:o.end] }
+
 // source gives the object's text as it is now.
 func (o *Object) source() []byte {
 	switch {
 	case !o.changed:
-		return o.stream.in[o.start:o.end]
+		return o.unchanged()
 	case o.patch != nil:
 		o.text = applySplices(nil, o.stream.in[o.start:o.end], 0, o.patch)
 		o.patch = nil

@@ -2,76 +2,97 @@ package manifest
 
 import (
 	"bytes"
+	"errors"
 	"iter"
-	"reflect"
-	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A resultsText says where in a ResourceList its results are.
-type resultsText struct {
-	ent   entry
+// A resultsPlace says where the results of a ResourceList are, or belong.
+type resultsPlace struct {
+	entry entry // the field; its keyEnd is 0 if there is none
 	items entry
 	start int // of the ResourceList
 	col   int
-	end   int // behind its last content; its brace is the last byte in flow style
+	end   int // of its document; in flow style, behind its closing brace
 	flow  bool
+	loose bool // in flow style, with comments or other things that JSON lacks
 }
 
-func (s *Stream) noteResults(info *docInfo) {
-	s.results = resultsText{ent: info.results, items: info.items, start: info.start, col: info.col, end: info.end, flow: info.flow}
+func (s *Stream) noteResults(info *docInfo, end int) {
+	s.results = resultsPlace{
+		entry: info.results, items: info.items, start: info.start, col: info.col, end: end,
+		flow: info.flow, loose: info.slow != nil,
+	}
+	if info.flow && info.slow == nil {
+		s.results.end = info.end
+	}
 }
 
-// addResults writes the results behind those that are there, else as the
-// last field of the ResourceList.
-func (s *Stream) addResults(results iter.Seq[field.Map]) error {
-	r := s.results
-	if r.ent.keyEnd != 0 {
+// AddResults appends to the results of the ResourceList. Results that came in
+// stay, and one that is among them is not added again, so that a second run
+// returns the same list. It must be called on a ResourceList only, and once.
+func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
+	switch r := &s.results; {
+	case !s.isList:
+		return &Error{File: s.name, Err: errors.New("results can be added to a ResourceList only")}
+	case r.entry.keyEnd != 0:
 		return s.appendResults(results)
+	case r.flow:
+		s.addFlowResults(results)
+	default:
+		s.addBlockResults(results)
 	}
-	l := layout{eol: s.eol(), wide: r.items.col > r.col, colon: ": ", comma: ", ", json: true}
-	if !r.flow {
-		l.json = false
-		s.addBlockResults(results, &l)
-		return nil
-	}
+	return nil
+}
+
+// addFlowResults writes the results as the last field of the ResourceList, or
+// as the first where a comment or a comma may come before its closing brace.
+func (s *Stream) addFlowResults(results iter.Seq[field.Map]) {
+	r := &s.results
 	var list field.List
 	for m := range results {
 		list = append(list, m)
 	}
 	if len(list) == 0 {
-		return nil
+		return
+	}
+	s.resultsDigest = digestValue(list)
+	l := layout{eol: s.eol(), colon: ": ", comma: ", ", json: true}
+	if r.loose {
+		b := l.flow([]byte(`"results": `), list, 0)
+		s.insert(r.start+1, string(append(b, ", "...)))
+		return
 	}
 	at := r.end - 1
 	for at > r.start && isBlank(s.in, at-1) {
 		at--
 	}
 	sp := splicer{t: &tree{text: s.in, col: 0}}
-	key := r.items.key
 	sep := ", "
 	if s.in[r.items.keyEnd] != ' ' {
 		l.colon, l.comma, sep = ":", ",", ","
 	}
 	kidCol := 0
 	if bytes.IndexByte(s.in[at:r.end], '\n') >= 0 {
-		kidCol = sp.indentOf(key)
+		kidCol = sp.indentOf(r.items.key)
 		l.pretty, l.step = true, max(kidCol-sp.indentOf(r.start), 0)
 		sep = "," + l.eol + spaces(kidCol)
 	}
-	s.splices = append(s.splices, splice{at, at, string(l.flow([]byte(sep+`"results"`+l.colon), list, kidCol))})
-	return nil
+	s.insert(at, string(l.flow([]byte(sep+`"results"`+l.colon), list, kidCol)))
 }
 
-// addBlockResults writes the results one by one and in parts, since a large
-// list has many.
-func (s *Stream) addBlockResults(results iter.Seq[field.Map], l *layout) {
+func (s *Stream) insert(at int, text string) {
+	s.changes = append(s.changes, change{splice: splice{at, at, text}})
+}
+
+// addBlockResults writes the results at the end of the document, where
+// whatever the last item ends with is behind us. It writes them one by one
+// and in parts, since a large list has many.
+func (s *Stream) addBlockResults(results iter.Seq[field.Map]) {
 	const room, small, large = 2 << 10, 4 << 10, 64 << 10
-	r := s.results
-	at := r.end
-	if s.in[at-1] != '\n' {
-		at = min(lineEnd(s.in, at)+1, len(s.in))
-	}
+	r := &s.results
+	l := layout{eol: s.eol(), wide: r.items.col > r.col, colon: ": ", comma: ", "}
 	col := r.col
 	if l.wide {
 		col += 2
@@ -79,19 +100,19 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map], l *layout) {
 	var b []byte
 	flush := func() {
 		if len(b) > 0 {
-			s.splices = append(s.splices, splice{at, at, view(b)})
+			s.changes = append(s.changes, change{splice: splice{r.end, r.end, view(b)}, lines: true})
 		}
 	}
+	digest := uint64(digestSequence)
 	for m := range results {
+		digest = mix(digest, digestValue(m))
+		s.resultsDigest = digest
 		first := b == nil
 		if cap(b)-len(b) < room {
 			flush()
 			b = make([]byte, 0, min(max(small, 2*cap(b)), large))
 		}
 		if first {
-			if s.in[at-1] != '\n' {
-				b = append(b, l.eol...)
-			}
 			b = append(l.key(appendSpaces(b, r.col), "results", false), ':')
 			b = append(b, l.eol...)
 		}
@@ -101,41 +122,58 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map], l *layout) {
 	flush()
 }
 
+var resultsPath = field.NewPath("results")
+
 // appendResults edits the text of the field as if it were an object.
 func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
-	r := s.results
-	end := max(r.ent.end, r.ent.keyEnd)
-	start := r.ent.key
-	var o *Object
-	if r.flow {
-		o = &Object{stream: s, start: start, end: end, changed: true}
-		o.text = []byte("{" + string(s.in[start:end]) + "}")
-	} else {
-		if end < len(s.in) && s.in[end-1] != '\n' {
-			end = min(lineEnd(s.in, end)+1, len(s.in))
-		}
-		o = &Object{stream: s, start: start, end: end, col: r.col}
-	}
-	var old []any
-	if _, err := o.Decode(field.NewPath("results"), &old); err != nil {
+	o := s.resultsObject()
+	t, err := o.load()
+	if err != nil {
 		return err
+	}
+	n := t.get(1, "results")
+	if n == 0 || t.nodes[n].kind != sequence && !t.isNull(n) {
+		return o.Errorf(resultsPath, "must be a list")
+	}
+	digest, old := uint64(digestSequence), 0
+	seen := make(map[uint64]bool)
+	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
+		d := t.digest(c)
+		digest, old, seen[d] = mix(digest, d), old+1, true
 	}
 	var edits []field.Edit
 	for m := range results {
-		if !slices.ContainsFunc(old, func(o any) bool { return reflect.DeepEqual(o, m) }) {
-			edits = append(edits, field.Edit{Op: field.Insert, Path: field.NewPath("results").Index(len(old)), Value: m})
+		if d := digestValue(m); !seen[d] {
+			digest = mix(digest, d)
+			edits = append(edits, field.Edit{Op: field.Insert, Path: resultsPath.Index(old), Value: m})
 		}
 	}
 	if len(edits) == 0 {
 		return nil
 	}
+	s.resultsDigest = digest
+	start, end := o.start, o.end
 	if err := o.Apply(edits); err != nil {
 		return err
 	}
 	text := o.source()
-	if r.flow {
-		text = text[1 : len(text)-1]
+	if s.results.flow {
+		text = text[1 : len(text)-1] // the braces of resultsObject
 	}
-	s.splices = append(s.splices, splice{start, end, string(text)})
+	s.changes = append(s.changes, change{splice: splice{start, end, string(text)}, lines: !s.results.flow})
 	return nil
+}
+
+// resultsObject returns the field, alone in its mapping, as an object.
+func (s *Stream) resultsObject() *Object {
+	r := &s.results
+	start, end := r.entry.key, max(r.entry.end, r.entry.keyEnd)
+	o := &Object{stream: s, start: start, end: end, col: r.col}
+	switch {
+	case r.flow:
+		o.text, o.changed = []byte("{"+string(s.in[start:end])+"}"), true
+	case s.in[end-1] != '\n':
+		o.end = lineEnd(s.in, end) + 1
+	}
+	return o
 }

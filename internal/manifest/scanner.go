@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math/bits"
 
@@ -80,6 +81,7 @@ type docInfo struct {
 	apiVersion, kind span
 	hasAPI, hasKind  bool
 	slow             *slowInfo // nil where the scanner has read it
+	same             *Object   // the known object that it is
 }
 
 // A rootInfo is what skimming tells about a document besides.
@@ -128,9 +130,11 @@ type scanner struct {
 	build bool
 	nodes []node
 	stack []frame
-	rec   *docInfo // where skimming notes what it finds
-	odd   int      // when skimming: the next line break that only the full parser knows
-	wide  bool     // sequences have been seen that are indented under their key
+	rec   *docInfo            // where skimming notes what it finds
+	odd   int                 // when skimming: the next line break that only the full parser knows
+	items int                 // how many items a list may have; 0 if nothing is known
+	known func(p int) *Object // when skimming an output: the untouched object whose text is at p
+	wide  bool                // sequences have been seen that are indented under their key
 }
 
 func (s *scanner) refuse(why string) (int, bool) {
@@ -227,6 +231,7 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 
 	// What was the first line may have been deleted, and a blank one be first.
 	p = skipSpaces(in, p)
+line:
 	for p < n {
 		c := in[p]
 		if c <= ' ' {
@@ -332,11 +337,19 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 					near.item.end = ls
 				}
 				if rec.list == nil {
-					// As if objects had 1 KiB on average.
-					rec.list = make([]docInfo, 0, max(4, min(n>>10, 4096)))
+					// If nothing is known: as if objects had 1 KiB on average.
+					rec.list = make([]docInfo, 0, cmp.Or(s.items, max(4, min(n>>10, 4096))))
 				}
 				rec.list = append(rec.list, docInfo{start: p, dash: p, end: -1, notMapping: true})
 				near.item = &rec.list[len(rec.list)-1]
+				if s.known != nil {
+					if q := skipSpaces(in, p+1); s.stepItem(near.item, q, q-ls) {
+						ls, near.item, pend = near.item.end, nil, false
+						lastEnd = trimEnd(in, q, ls)
+						p = skipSpaces(in, ls)
+						continue line
+					}
+				}
 			}
 			p = skipSpaces(in, p+1)
 			if p < n && in[p] == '\t' {
@@ -590,6 +603,21 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 		rec.end = lastEnd
 	}
 	return p, true
+}
+
+// stepItem notes the item whose value starts at p, in column col, if it is a
+// known one that ends its last line.
+func (s *scanner) stepItem(it *docInfo, p, col int) bool {
+	o := s.known(p)
+	if o == nil || o.col != col || s.in[p] == '{' {
+		return false
+	}
+	end := p + o.end - o.start
+	if end < len(s.in) && s.in[end-1] != '\n' {
+		return false
+	}
+	it.start, it.col, it.end, it.notMapping, it.same = p, col, end, false, o
+	return true
 }
 
 // add appends a child, an absent value as yet, to the collection of the frame.

@@ -336,41 +336,53 @@ func (p *placer) dashLine(at, col int) int {
 	}
 }
 
-// looseFlowEnd gives the end of a flow collection that the full parser has
-// accepted: the bracket that closes it.
+// looseFlowEnd returns the end of a node in flow style that the full parser
+// has accepted: that of a collection is behind its closing bracket.
 func looseFlowEnd(in []byte, p int) int {
 	depth := 0
-	token := true // a token may start here
+	inPlain := false // in a plain scalar, where quotes are text
 	for p < len(in) {
 		c := in[p]
 		switch {
-		case (c == '"' || c == '\'') && token:
+		case isBlank(in, p):
+		case (c == '"' || c == '\'') && !inPlain:
 			e, ok := quotedEnd(in, p)
 			if !ok {
 				return len(in)
 			}
-			p, token = e, false
+			p = e
+			continue
+		case (c == '&' || c == '*' || c == '!') && !inPlain:
+			for p < len(in) && !isBlank(in, p) && !isFlowIndicator(in[p]) {
+				p++
+			}
 			continue
 		case c == '{' || c == '[':
 			depth++
-			token = true
+			inPlain = false
 		case c == '}' || c == ']':
-			depth--
-			if depth <= 0 {
-				return p + 1
+			if depth--; depth <= 0 {
+				return p + depth + 1
 			}
-			token = true
+			inPlain = false
 		case c == '#' && p > 0 && isBlank(in, p-1):
 			p = lineEnd(in, p)
 			continue
 		case c == ',' && depth == 0:
 			return p
+		case c == ',', c == '?' && !inPlain && isBlank(in, p+1),
+			c == ':' && (!inPlain || isBlank(in, p+1) || isFlowIndicator(in[p+1])):
+			inPlain = false
 		default:
-			token = token && c != ',' && isBlank(in, p) || c == ',' || c == ':' || isBlank(in, p)
+			inPlain = true
 		}
 		p++
 	}
 	return p
+}
+
+func isFlowIndicator(c byte) bool {
+	return c == ',' || c == '[' || c == ']' || c == '{' || c == '}'
 }
 
 // noteShared marks the items of a list that share an anchor with something

@@ -1,20 +1,14 @@
 package manifest
 
 import (
-	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"math"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // A Stream is a whole input: a ResourceList, a stream of documents or a List.
@@ -23,13 +17,18 @@ type Stream struct {
 	in   []byte
 	info textInfo
 
+	addedEnd int // how many bytes at the end were added: the line end that the input lacks
+
 	objects []*Object
 	slab    []Object
 	config  *Object
-	isList  bool        // a ResourceList
-	results resultsText // where results go
-	splices []splice    // what replaces parts of the input besides objects
-	beside  []splice    // objects that were added or removed
+	isList  bool // a ResourceList
+	results resultsPlace
+	changes []change // to the input, besides the edits of its objects
+
+	known func(p int) *Object // when an output is read: the untouched object at an offset
+
+	resultsDigest uint64 // of the results with those that were added; 0 if there were none to add
 
 	// The tree that was used last, and the one that checks edits.
 	tree   tree
@@ -52,27 +51,66 @@ type splice struct {
 	text       string
 }
 
+// A change is a splice of the whole input: results, or an object that was
+// added or removed.
+type change struct {
+	splice
+	lines bool // the text consists of whole lines: it starts and ends one, whatever is around it
+	adds  *addition
+}
+
+// An addition is an object that was added.
+type addition struct {
+	name   string
+	before string // the text that sets it off from the object before it
+	digest uint64 // of its value
+}
+
+func (a *addition) String() string { return a.name }
+
+// maxSize is the most that an input or output may have: offsets are int32.
+const maxSize = math.MaxInt32 - 16
+
 // Read splits the input into its objects. The name ("<stdin>" or a path)
 // stands in messages. The input must never be changed afterwards: the stream
-// and what is decoded from it refer to it. Input without any object is an error; an empty list is not.
+// and what is decoded from it refer to it. Input without any object is an
+// error; an empty list is not.
+//
+// The end of the input ends its last line, as it does for kubectl.
 func Read(name string, input []byte) (s *Stream, err error) {
 	s = &Stream{name: name, in: input, lineNo: 1}
-	defer func() {
-		if p := recover(); p != nil {
-			s, err = nil, &Error{File: name, Err: fmt.Errorf("cannot be read: %v", p)}
-		}
-	}()
-	if len(input) > math.MaxInt32-16 {
+	defer s.recovered(&err)
+	if len(input) > maxSize {
 		return nil, &Error{File: name, Err: errors.New("must be smaller than 2 GiB")}
 	}
+	s.endLastLine()
 	var at int
-	if s.info, at, err = checkText(input); err != nil {
+	if s.info, at, err = checkText(s.in); err != nil {
 		return nil, s.errorAt(at, err)
 	}
-	if err := s.documents(); err != nil {
-		return nil, err
+	return s, s.documents()
+}
+
+// endLastLine adds the line end that the last line lacks, so that text may be
+// put behind any line.
+func (s *Stream) endLastLine() {
+	n := len(s.in)
+	if n == 0 || s.in[n-1] == '\n' {
+		return
 	}
-	return s, nil
+	eol := "\n"
+	if i := bytes.IndexByte(s.in, '\n'); i > 0 && s.in[i-1] == '\r' {
+		eol = "\r\n"
+	}
+	s.in = append(s.in[:n:n], eol...)
+	s.addedEnd = len(eol)
+}
+
+// recovered makes an error of a panic.
+func (s *Stream) recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = &Error{File: s.name, Err: fmt.Errorf("cannot be read: %v", p)}
+	}
 }
 
 func (s *Stream) errorAt(at int, err error) *Error {
@@ -95,7 +133,7 @@ func (s *Stream) line(at int) int {
 // documents goes through the documents of the input.
 func (s *Stream) documents() error {
 	p := s.info.start
-	sc := scanner{in: s.in, stack: make([]frame, 0, 32)}
+	sc := scanner{in: s.in, stack: make([]frame, 0, 32), known: s.known, items: cap(s.slab)}
 	info := newDocInfo()
 	found := false
 	for {
@@ -107,7 +145,10 @@ func (s *Stream) documents() error {
 			return s.errorAt(start, errors.New("nothing may follow a ResourceList in its stream, and another document does"))
 		}
 		info.reset()
-		end, ok := s.skim(&sc, start, &info)
+		end, ok := s.step(start, &info)
+		if !ok {
+			end, ok = s.skim(&sc, start, &info)
+		}
 		if !ok {
 			end = s.documentEnd(start)
 			info.reset()
@@ -157,6 +198,20 @@ func (s *Stream) nextDocument(p int) (int, bool) {
 		p = lineEnd(in, q) + 1
 	}
 	return p, false
+}
+
+// step steps over a document that is known.
+func (s *Stream) step(start int, info *docInfo) (end int, ok bool) {
+	if s.known == nil {
+		return 0, false
+	}
+	o := s.known(start)
+	if o == nil {
+		return 0, false
+	}
+	end = start + o.end - o.start
+	info.start, info.same = start, o
+	return end, end == len(s.in) || isMarker(s.in, end)
 }
 
 // skim has the scanner read the document that starts at p.
@@ -318,7 +373,7 @@ func (s *Stream) addResourceList(info *docInfo, end int) error {
 	if info.items.keyEnd == 0 {
 		return s.errorAt(info.start, fmt.Errorf("ResourceList: `items` must be there, if only as an empty list"))
 	}
-	s.noteResults(info)
+	s.noteResults(info, end)
 	if c := info.functionConfig; c.keyEnd != 0 && c.start != 0 {
 		o, err := s.configObject(c)
 		if err != nil {
@@ -355,13 +410,18 @@ func (s *Stream) isEmptyList(e entry) bool {
 
 // addObject adds an object or, where it is a List, its items.
 func (s *Stream) addObject(info *docInfo, end int, api, kind string) error {
-	if info.hasKind {
-		kind = s.kindOf(info)
+	switch {
+	case info.same != nil:
+		kind, api = info.same.kind, info.same.apiVersion
+	default:
+		if info.hasKind {
+			kind = s.kindOf(info)
+		}
+		if info.hasAPI {
+			api = s.apiOf(info)
+		}
 	}
-	if info.hasAPI {
-		api = s.apiOf(info)
-	}
-	if strings.HasSuffix(kind, "List") {
+	if info.same == nil && strings.HasSuffix(kind, "List") {
 		done, err := s.addList(info, end, api, kind)
 		if done || err != nil {
 			return err
@@ -372,7 +432,7 @@ func (s *Stream) addObject(info *docInfo, end int, api, kind string) error {
 	}
 	s.slab = append(s.slab, Object{
 		stream: s, start: info.start, end: end, col: info.col,
-		apiVersion: api, kind: kind,
+		apiVersion: api, kind: kind, same: info.same,
 	})
 	if slow := info.slow; slow != nil {
 		o := &s.slab[len(s.slab)-1]
@@ -483,66 +543,5 @@ func (s *Stream) FunctionConfig() *Object { return s.config }
 
 // Changed tells whether WriteTo would write something else than the input.
 func (s *Stream) Changed() bool {
-	return len(s.splices)+len(s.beside) > 0 || slices.ContainsFunc(s.objects, (*Object).Changed)
-}
-
-// WriteTo writes the stream in the shape in which it came: what was not
-// changed straight from the input.
-func (s *Stream) WriteTo(w io.Writer) (int64, error) {
-	if len(s.in) > usualPipe {
-		widenPipe(w)
-	}
-	b := bufio.NewWriterSize(w, min(usualPipe, 2*len(s.in)))
-	var total int64
-	put := func(n int, err error) error {
-		total += int64(n)
-		return err
-	}
-	at := 0
-	for _, c := range s.allSplices() {
-		if err := put(b.Write(s.in[at:c.start])); err != nil {
-			return total, err
-		}
-		if err := put(b.WriteString(c.text)); err != nil {
-			return total, err
-		}
-		at = c.end
-	}
-	if err := put(b.Write(s.in[at:])); err != nil {
-		return total, err
-	}
-	return total, b.Flush()
-}
-
-// allSplices gives what replaces parts of the input, in order.
-func (s *Stream) allSplices() []splice {
-	n := len(s.splices) + len(s.beside)
-	for _, o := range s.objects {
-		n += max(len(o.patch), 1)
-	}
-	all := append(make([]splice, 0, n), s.splices...)
-	for _, o := range s.objects {
-		switch {
-		case !o.changed:
-		case o.patch != nil:
-			for _, c := range o.patch {
-				all = append(all, splice{o.start + c.start, o.start + c.end, c.text})
-			}
-		default:
-			all = append(all, splice{o.start, o.end, string(o.text)})
-		}
-	}
-	all = append(all, s.beside...) // behind what is added to the object at hand
-	slices.SortStableFunc(all, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
-	return all
-}
-
-// AddResults appends to the results of the ResourceList; those that came in
-// stay, and one that is among them is not added again, so that a second run
-// gives the same list. It must be called on a ResourceList only, and once.
-func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
-	if !s.isList {
-		return &Error{File: s.name, Err: errors.New("results can be added to a ResourceList only")}
-	}
-	return s.addResults(results)
+	return len(s.changes) > 0 || slices.ContainsFunc(s.objects, (*Object).Changed)
 }

@@ -129,7 +129,7 @@ func TestResultsAreAppended(t *testing.T) {
 		{"some before", head + "results:\n- message: z # y\n# x\nitems: []\n", head + "results:\n- message: z # y\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c\n# x\nitems: []\n"},
 		{"an empty list before", head + "items: []\nresults: []", head + "items: []\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c"},
 		{"null before", head + "items: []\nresults:\n", head + "items: []\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c\n"},
-		{"no last line end", head + "items: []", head + "items: []\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c\n"},
+		{"no last line end", head + "items: []", head + "items: []\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c"},
 		{"anchors", head + "items:\n- kind: &a A\n  b: *a\nfunctionConfig:\n  c: |\n    d\n", head + "items:\n- kind: &a A\n  b: *a\nfunctionConfig:\n  c: |\n    d\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c\n"},
 		{"compact JSON", `{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[]}`, `{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[],"results":[{"message":"a: b","file":{"index":0}},{"message":"c"}]}`},
 		{"compact JSON, some before", `{"apiVersion":"config.kubernetes.io/v1","results":[{"message":"z"}],"kind":"ResourceList","items":[]}`, `{"apiVersion":"config.kubernetes.io/v1","results":[{"message":"z"},{"message":"a: b","file":{"index":0}},{"message":"c"}],"kind":"ResourceList","items":[]}`},

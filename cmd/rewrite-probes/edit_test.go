@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+)
+
+// TestNothingIsWrittenUnlessAllOfItReadsBackAsPlanned has the second of three
+// files get an object that no reader takes: its kind is there twice.
+func TestNothingIsWrittenUnlessAllOfItReadsBackAsPlanned(t *testing.T) {
+	for _, f := range []editFlags{{}, {write: true}, {diff: true}, {list: true}, {write: true, diff: true, list: true}} {
+		dir := t.TempDir()
+		p := &pkg{inputs: make(map[string][]byte)}
+		for _, name := range []string{"a", "b", "c"} {
+			path := filepath.Join(dir, name+".yaml")
+			text := []byte("apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name + "\n")
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p.add(file{path: path}, text)
+			added := field.Map{{Key: "kind", Value: "N"}}
+			if name == "b" {
+				added = append(added, added...)
+			}
+			if err := p.streams[len(p.streams)-1].Objects()[0].AddAfter(added); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out, errs bytes.Buffer
+		n, err := f.emit(streams{nil, &out, &errs}, p, &report.Report{})
+		if n != 0 || !errors.Is(err, manifest.ErrUnplanned) || out.Len() > 0 {
+			t.Errorf("%+v: %d streams, %q; error: %v", f, n, &out, err)
+		}
+		if code := exitCode(err, &errs); code != exitFindings || !strings.Contains(errs.String(), "please report this with the input\n") {
+			t.Errorf("%+v: exit code %d, %s", f, code, &errs)
+		}
+		for _, s := range p.streams {
+			if text, err := os.ReadFile(s.Name()); err != nil || !bytes.Equal(text, p.inputs[s.Name()]) {
+				t.Errorf("%+v: %s is %q now, %v", f, s.Name(), text, err)
+			}
+		}
+	}
+}
+
+func TestFilesArePrintedAsOneStreamWhateverTheirEnds(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    readinessProbe: {httpGet: {port: 80}}"
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.yaml": "kind: ConfigMap\napiVersion: v1\ndata:\n  k: v",
+		"b.yaml": "\ufeff" + pod,
+		"c.yaml": "%YAML 1.1\n---\nkind: ConfigMap\napiVersion: v1\ndata: {k: w}",
+		"d.json": `{"kind": "ConfigMap", "apiVersion": "v1"}`,
+		"e.yaml": "---\nkind: ConfigMap\napiVersion: v1",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := output(t, "", dir)
+	start, _, found := strings.Cut(got, "spec:\n")
+	_, end, _ := strings.Cut(got, "port: 15020}}\n")
+	const wantStart = "kind: ConfigMap\napiVersion: v1\ndata:\n  k: v\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
+	const wantEnd = "...\n%YAML 1.1\n---\nkind: ConfigMap\napiVersion: v1\ndata: {k: w}\n---\n{\"kind\": \"ConfigMap\", \"apiVersion\": \"v1\"}\n---\nkind: ConfigMap\napiVersion: v1"
+	if !found || start != wantStart || !strings.HasPrefix(end, wantEnd) {
+		t.Errorf("got:\n%s", got)
+	}
+}

@@ -1,0 +1,343 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// parsed returns the documents of a text that are not empty, as a parser reads
+// them that is not the scanner. Like kubectl it takes the end of the text for
+// the end of a line.
+func parsed(t *testing.T, text []byte) (all []any) {
+	t.Helper()
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if !bytes.HasSuffix(text, []byte("\n")) {
+		text = append(bytes.Clone(text), '\n')
+	}
+	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var v any
+		switch err := d.Decode(&v); {
+		case errors.Is(err, io.EOF):
+			return all
+		case err != nil:
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		if v != nil {
+			all = append(all, v)
+		}
+	}
+}
+
+// ends are ways in which a text may end, behind its last value.
+var ends = []string{"", "\n", "\r\n", "\n\n", "\n  \n", "\n# c", "\n# c\n", "\n...", "\n...\n", "\n---\n", "\n---", " # c", "\n---\n# c\n"}
+
+// starts are ways in which a text may start.
+var starts = []string{"", "---\n", "\ufeff", "\ufeff---\n", "\n", "# c\n", "# c\n---\n", "%YAML 1.1\n---\n", "# c\n%YAML 1.1\n---\n", "--- # c\n", "\r\n"}
+
+func TestFilesAreJoinedWhateverTheirStartsAndEnds(t *testing.T) {
+	bodies := []string{
+		"kind: A\nk: v", "kind: A\nk: |\n  v\n  w", "kind: A\nk: >+\n  v\n", "kind: A\nk: 'v\n\n  w'", "{\"kind\": \"A\"}", "{kind: A, k: [v]}",
+		"kind: List\nitems:\n- kind: A\n  k: v", "kind: List\nitems:\n- {kind: A}", "kind: A\nk: &x v\nl: *x", "kind: A\r\nk: v",
+	}
+	n := 0
+	for _, body := range bodies {
+		for _, end := range ends {
+			for _, start := range starts {
+				a, b := []byte(start+body+end), []byte(start+"kind: B")
+				if strings.HasSuffix(body, "\n") || strings.Contains(body, "|") && strings.HasPrefix(end, " #") {
+					end = strings.TrimPrefix(end, " ")
+				}
+				one, err := Read("a", a)
+				if err != nil {
+					continue // FuzzRead holds Read against the full parser
+				}
+				n++
+				text, err := Join([]*Stream{one, mustRead(t, b), mustRead(t, a)})
+				if err != nil {
+					t.Fatalf("%q and %q: %v", a, b, err)
+				}
+				want := slices.Concat(parsed(t, a), parsed(t, b), parsed(t, a))
+				if got := parsed(t, text); !reflect.DeepEqual(got, want) {
+					t.Errorf("%q and %q are joined to %q, which reads as %v, want %v", a, b, text, got, want)
+				}
+			}
+		}
+	}
+	if n < 1000 {
+		t.Errorf("only %d texts could be read", n)
+	}
+}
+
+func TestAResourceListIsNotJoinedWithOtherFiles(t *testing.T) {
+	list := mustRead(t, []byte("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"))
+	_, err := Join([]*Stream{mustRead(t, []byte("kind: A\n")), list})
+	if err == nil || !strings.Contains(err.Error(), "a ResourceList must be alone in its stream") {
+		t.Errorf("error is %v", err)
+	}
+	if text, err := Join(nil); err != nil || len(text) > 0 {
+		t.Errorf("no stream is joined to %q, %v", text, err)
+	}
+}
+
+// lastItems are items that make it hard to find what comes behind a list.
+var lastItems = []string{
+	"- kind: A\n  spec:\n    list:\n    - a: 1", "- kind: A\n  spec:\n    list:\n      - a: 1",
+	"- kind: A\n  spec: {list: [{a: 1}]}", "- {kind: A, spec: {list: [{a: 1}]}}", "-\n  kind: A\n  spec:\n    list:\n    - a",
+	"- kind: A\n  spec: &x\n    list:\n    - a: 1", "- kind: A\n  spec:\n    list:\n    - a: 1 # c\n    # d",
+	"- kind: A\n  spec:\n    list:\n    - a: |\n        b", "- kind: A\n  spec:\n    list:\n    - a: |+\n        b\n", "- kind: A\n  spec:\n    list: # c\n    -  a: 'b\n\n        c'",
+	"- kind: A\n  spec:\n    list: []", "- kind: A\n  spec:\n    list:",
+}
+
+// behindItems are what may come behind the items of a ResourceList.
+var behindItems = []string{"", "\nfunctionConfig:\n  kind: F", "\nfunctionConfig: {kind: F}", "\nresults:\n- message: old", "\nresults: []", "\nresults:", "\nfunctionConfig: {kind: F}\nresults:\n  - message: old\n    x: |\n      y", "\n# c\nresults: [{message: old}]\nfunctionConfig:\n  kind: F"}
+
+func TestResultsAndItemsDoNotRunIntoEachOther(t *testing.T) {
+	for _, before := range []string{"", "results:\n- message: old\n", "results: null\n", "functionConfig: {kind: F} # c\n"} {
+		for _, item := range lastItems {
+			for _, behind := range behindItems {
+				if key, _, _ := strings.Cut(before, ":"); key != "" && strings.Contains(behind, "\n"+key) {
+					continue
+				}
+				for _, end := range ends {
+					in := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n" + before + "items:\n- kind: Z\n  z: z\n" + item + behind + end
+					if strings.Contains(end, "---") || end == " # c" && strings.Contains(item+behind, "|") {
+						continue // no ResourceList any more, or text of the block scalar
+					}
+					growLast(t, in)
+					growLast(t, strings.ReplaceAll(strings.ReplaceAll(in, "\r\n", "\n"), "\n", "\r\n"))
+				}
+			}
+		}
+	}
+}
+
+// growLast appends to a list at the end of the last item, puts an object
+// behind it, and adds a result.
+func growLast(t *testing.T, in string) {
+	t.Helper()
+	s := mustRead(t, []byte(in))
+	o := s.Objects()[len(s.Objects())-1]
+	want, ok := parsed(t, []byte(in))[0].(map[string]any)
+	if !ok {
+		t.Fatalf("%q is no mapping", in)
+	}
+	items := want["items"].([]any)
+	spec := items[1].(map[string]any)["spec"].(map[string]any)
+	list, _ := spec["list"].([]any)
+	err := o.Apply([]field.Edit{{Op: field.Insert, Path: path("spec.list").Index(len(list)), Value: field.Map{{Key: "new", Value: "x"}}}})
+	if err != nil {
+		t.Fatalf("%q: %v", in, err)
+	}
+	spec["list"] = append(list, map[string]any{"new": "x"})
+	if err := o.AddAfter(field.Map{{Key: "kind", Value: "N"}}); err == nil {
+		want["items"] = append(items, map[string]any{"kind": "N"})
+	}
+	if err := s.AddResults(slices.Values([]field.Map{{{Key: "message", Value: "m"}}})); err != nil {
+		t.Fatalf("%q: %v", in, err)
+	}
+	results, _ := want["results"].([]any)
+	want["results"] = append(results, map[string]any{"message": "m"})
+	text, err := s.Text()
+	if err != nil {
+		t.Fatalf("%q: %v", in, err)
+	}
+	if got := parsed(t, text); len(got) != 1 || !reflect.DeepEqual(got[0], want) {
+		t.Fatalf("%q became %q, which reads as\n%v, want\n%v", in, text, got, want)
+	}
+}
+
+// composed returns an output before it is read again.
+func composed(t *testing.T, streams ...*Stream) *composer {
+	t.Helper()
+	c := &composer{}
+	for i, s := range streams {
+		if i > 0 {
+			c.text = s.appendSeparator(c.text)
+		}
+		if err := c.stream(s, i == 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// editedStreams are outputs with all that may be in one, and nothing (such as
+// a comment in an edited object) that may go without a change of value.
+func editedStreams(t *testing.T) map[string][]*Stream {
+	t.Helper()
+	const (
+		list  = "items:\n- kind: A\n  metadata:\n    name: a\n  a: b\n# c\n- kind: B\n  spec: {a: 1}\n- kind: R\n- kind: C\n  # c\n  c: d\n"
+		first = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+	)
+	edit := func(in string, results bool) *Stream {
+		s := mustRead(t, []byte(in))
+		objects := s.Objects()
+		for _, err := range []error{
+			objects[1].Apply([]field.Edit{set("spec.a", 2), set("spec.b", field.List{"x", "y"})}),
+			objects[1].AddAfter(field.Map{{Key: "kind", Value: "N"}, {Key: "n", Value: 1}}),
+			objects[2].Remove(),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if results {
+			if err := s.AddResults(slices.Values([]field.Map{{{Key: "message", Value: "m"}}, {{Key: "message", Value: "n"}}})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s
+	}
+	const documents = "# c\nkind: A\na: b\n---\nkind: B\nspec:\n  a: 1\n---\nkind: R\n---\nkind: C\n# c\nc: d\n"
+	return map[string][]*Stream{
+		"documents":    {edit(documents, false)},
+		"List":         {edit("apiVersion: v1\nkind: List\n"+list, false)},
+		"ResourceList": {edit(first+list+"functionConfig:\n  kind: F\n", true)},
+		"with results": {edit(first+"results:\n- message: l\n"+list, true)},
+		"JSON":         {edit(`{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[{"kind":"A"},{"kind":"B","spec":{"a":1}},{"kind":"R"},{"kind":"C","c":"d"}],"x":1}`, true)},
+		"files":        {edit(documents, false), mustRead(t, []byte("kind: D")), edit(documents, false)},
+	}
+}
+
+// TestEveryFaultInAnOutputIsFound breaks each line of each output in several
+// ways: whatever a fault in the code that puts outputs together may do.
+func TestEveryFaultInAnOutputIsFound(t *testing.T) {
+	reasons := make(map[string]int)
+	for name, streams := range editedStreams(t) {
+		c := composed(t, streams...)
+		if err := verify(c.text, c.copied, streams); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		check := func(what string, text []byte) {
+			if bytes.Equal(text, c.text) {
+				return
+			}
+			for _, copied := range [][]run{c.copied, nil} {
+				err := verify(text, copied, streams)
+				var e *Error
+				if !errors.As(err, &e) {
+					t.Errorf("%s: %s is not found:\n%s", name, what, text)
+					continue
+				}
+				reasons[reasonOf(e)]++
+			}
+		}
+		for what, broken := range faults(c.text) {
+			check(what, broken)
+		}
+	}
+	for _, want := range []string{
+		"it is missing", "the text before it differs", "its text differs, and it was not to be touched", "its value differs",
+		"it has become", "the ResourceList or its functionConfig differs", "the results are missing", "the results differ",
+		"nothing like it was planned", "the text behind the last object differs", "unreadable",
+	} {
+		if reasons[want] == 0 {
+			t.Errorf("no fault is found because %q: %v", want, slices.Collect(maps.Keys(reasons)))
+		}
+	}
+}
+
+var inBrackets = regexp.MustCompile(`planned \((.*?)\); nothing was written, please report`)
+
+func reasonOf(e *Error) string {
+	m := inBrackets.FindStringSubmatch(e.Error())
+	if m == nil {
+		return e.Error()
+	}
+	for _, known := range []string{"it is missing", "its ", "the text ", "the results ", "the ResourceList ", "nothing like"} {
+		if strings.HasPrefix(m[1], "it has become") {
+			return "it has become"
+		}
+		if strings.HasPrefix(m[1], known) {
+			return m[1]
+		}
+	}
+	return "unreadable"
+}
+
+var oneEntry = regexp.MustCompile(`^ *"?\w+"?: \S+\n`)
+
+// faults returns broken versions of a text: each of its lines deleted,
+// doubled, swapped with the next, indented, without its end and with another
+// character anywhere, and with a document, an item or a NUL put before it.
+func faults(text []byte) map[string][]byte {
+	all := make(map[string][]byte)
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	with := func(i, n int, by ...[]byte) []byte {
+		return bytes.Join(slices.Concat(lines[:i], by, lines[min(i+n, len(lines)):]), nil)
+	}
+	for i, line := range lines {
+		at := string(line) + "in line " + string(rune('0'+i%10)) + " " + string(rune('a'+i/10)) + ": "
+		all[at+"deletion"] = with(i, 1)
+		all[at+"the end"] = bytes.Join(lines[:i], nil)
+		all[at+"doubling"] = with(i, 0, line)
+		all[at+"indentation"] = with(i, 1, append([]byte("  "), line...))
+		all[at+"no line end"] = with(i, 1, bytes.TrimSuffix(line, []byte("\n")))
+		all[at+"document"] = with(i, 0, []byte("---\nkind: X\n---\n"))
+		all[at+"item"] = with(i, 0, []byte("- kind: X\n"))
+		all[at+"NUL"] = with(i, 0, []byte("\x00"))
+		if i+1 < len(lines) && !(oneEntry.Match(line) && oneEntry.Match(lines[i+1])) { // keys may be in any order
+			all[at+"swap"] = with(i, 2, lines[i+1], line)
+		}
+		for j, c := range line {
+			if c > ' ' {
+				all[at+"character "+string(line[:j])] = with(i, 1, slices.Concat(line[:j], []byte("w"), line[j+1:]))
+			}
+		}
+	}
+	return all
+}
+
+func TestAnOutputThatIsNotAsPlannedIsNotWritten(t *testing.T) {
+	for name, fault := range map[string]func(*Object){
+		"another value":           func(o *Object) { o.patch[0].text = strings.Replace(o.patch[0].text, "2", "3", 1) },
+		"another place":           func(o *Object) { o.patch[0].start -= 2; o.patch[0].end -= 2 },
+		"an edit that is lost":    func(o *Object) { o.patch = []splice{} },
+		"a plan that is another":  func(o *Object) { o.planned++ },
+		"edits of another object": func(o *Object) { o.stream.objects[0].patch, o.stream.objects[0].changed = o.patch, true },
+		"overlapping edits":       func(o *Object) { o.patch = append(o.patch, o.patch...) },
+		"an edit out of bounds":   func(o *Object) { o.patch[0].end += 1000 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := mustRead(t, []byte("kind: A\nmetadata:\n  name: a\n---\nkind: B\nmetadata:\n  name: b\nspec:\n  a: 1\n"))
+			o := s.Objects()[1]
+			if err := o.Apply([]field.Edit{set("spec.a", 2)}); err != nil {
+				t.Fatal(err)
+			}
+			fault(o)
+			var out bytes.Buffer
+			_, err := s.WriteTo(&out)
+			var e *Error
+			if !errors.As(err, &e) || !strings.Contains(err.Error(), "internal error: the output is not what was planned") || out.Len() > 0 {
+				t.Errorf("%d bytes were written; error: %v", out.Len(), err)
+			}
+			if _, err := Join([]*Stream{mustRead(t, []byte("kind: C\n")), s}); err == nil {
+				t.Error("with another file it is written")
+			}
+		})
+	}
+}
+
+func TestTheErrorOfAnOutputNamesTheObject(t *testing.T) {
+	s := mustRead(t, []byte("kind: A\n---\nkind: B\nmetadata: {name: b}\nspec: {a: 1}\n"))
+	o := s.Objects()[1]
+	if err := o.Apply([]field.Edit{set("spec.a", 2)}); err != nil {
+		t.Fatal(err)
+	}
+	o.patch[0].text = "2}"
+	_, err := s.Text()
+	if err == nil || !strings.HasPrefix(err.Error(), "<stdin>: B b: internal error: ") {
+		t.Errorf("error: %v", err)
+	}
+}

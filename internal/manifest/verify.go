@@ -1,0 +1,317 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// verify reads an output again and compares it with what was planned: the
+// number and order of objects; each untouched object and all text between
+// objects byte for byte; each edited or added object, and the results, by
+// value. copied lists the parts of the output that are the input's.
+func verify(text []byte, copied []run, streams []*Stream) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = streams[0].unplanned(nil, fmt.Errorf("%v", p))
+		}
+	}()
+	objects := 0
+	for _, s := range streams {
+		objects += len(s.objects) + len(s.changes)
+	}
+	again, err := readAgain(text, copied, streams[0], objects)
+	if err != nil {
+		return unreadable(streams, err)
+	}
+	v := &verifier{again: again}
+	for i, s := range streams {
+		if i > 0 {
+			v.between.text = s.appendSeparator(v.between.text)
+		}
+		if err := v.stream(s, i == 0); err != nil {
+			return err
+		}
+	}
+	return v.end(streams[len(streams)-1])
+}
+
+// readAgain reads an output. What was copied has been checked for characters
+// that no YAML may have, and where the bytes of a whole untouched object are
+// in the same place of a list or stream, the scanner steps over them: it has
+// read the very same before. objects is how many there may be.
+func readAgain(text []byte, copied []run, first *Stream, objects int) (s *Stream, err error) {
+	s = &Stream{name: first.name, in: text, lineNo: 1, slab: make([]Object, 0, objects), objects: make([]*Object, 0, objects)}
+	defer s.recovered(&err)
+	s.info.start, s.info.crlf = first.info.start, first.info.crlf
+	at := 0
+	for _, r := range copied {
+		if err := s.checkPart(at, int(r.at)); err != nil {
+			return nil, err
+		}
+		at = int(r.at) + r.length()
+		odd := r.from.info.odd
+		i, _ := slices.BinarySearch(odd, int(r.start))
+		for ; i < len(odd) && odd[i] < int(r.end); i++ {
+			s.info.odd = append(s.info.odd, odd[i]+int(r.at-r.start))
+		}
+	}
+	if err := s.checkPart(at, len(text)); err != nil {
+		return nil, err
+	}
+	k := knownObjects{text: text, copied: copied}
+	s.known = k.at
+	return s, s.documents()
+}
+
+// checkPart checks the characters of a part of the text.
+func (s *Stream) checkPart(start, end int) error {
+	if start > 0 && s.in[start-1] == '\r' {
+		start--
+	}
+	info, at, err := checkText(s.in[start:end])
+	if err != nil {
+		return s.errorAt(start+at, err)
+	}
+	for _, odd := range info.odd {
+		s.info.odd = append(s.info.odd, start+odd)
+	}
+	return nil
+}
+
+// knownObjects finds the untouched objects of an output.
+type knownObjects struct {
+	text   []byte
+	copied []run // those behind the last object that was asked for
+	next   int   // the first object of the first run's stream that may be there
+}
+
+// at returns the untouched object whose whole text is at p; nil where there
+// is none. Each p must lie behind the one before.
+func (k *knownObjects) at(p int) *Object {
+	for len(k.copied) > 0 && int(k.copied[0].at)+k.copied[0].length() <= p {
+		if len(k.copied) > 1 && k.copied[1].from != k.copied[0].from {
+			k.next = 0
+		}
+		k.copied = k.copied[1:]
+	}
+	if len(k.copied) == 0 || int(k.copied[0].at) > p {
+		return nil
+	}
+	r := &k.copied[0]
+	start := p - int(r.at-r.start)
+	objects := r.from.objects
+	for k.next < len(objects) && objects[k.next].start < start {
+		k.next++
+	}
+	if k.next == len(objects) {
+		return nil
+	}
+	o := objects[k.next]
+	if o.start != start || o.changed || !bytes.HasPrefix(k.text[p:], o.unchanged()) {
+		return nil
+	}
+	return o
+}
+
+// A verifier goes through an output and, side by side, through the streams
+// that it was made from.
+type verifier struct {
+	again   *Stream  // the output
+	next    int      // the index of its next object
+	at      int      // where the object before that ends
+	between composer // the text that must come before the next object
+}
+
+// stream checks the stream's part of the output.
+func (v *verifier) stream(s *Stream, first bool) error {
+	var added, other []change
+	for _, c := range s.changes {
+		if c.adds != nil {
+			added = append(added, c)
+		} else {
+			other = append(other, c)
+		}
+	}
+	sortChanges(added)
+	sortChanges(other)
+	at := s.start(first)
+	for _, o := range s.objects {
+		if o.removed {
+			continue // the text between two others
+		}
+		if err := v.plan(s, at, o.start, &other); err != nil {
+			return err
+		}
+		if err := v.object(o); err != nil {
+			return err
+		}
+		for at = o.end; len(added) > 0 && added[0].start == at; added = added[1:] {
+			if err := v.addition(s, added[0].adds); err != nil {
+				return err
+			}
+		}
+	}
+	if err := v.plan(s, at, len(s.in), &other); err != nil {
+		return err
+	}
+	return v.root(s)
+}
+
+// plan appends a part of the input between two objects to what must come
+// before the next one, with the changes that are made there.
+func (v *verifier) plan(s *Stream, start, end int, changes *[]change) error {
+	n := 0
+	for n < len(*changes) && (*changes)[n].end <= end {
+		n++
+	}
+	if err := v.between.part(s, start, end, slices.Values((*changes)[:n])); err != nil {
+		return s.unplanned(nil, err)
+	}
+	*changes = (*changes)[n:]
+	return nil
+}
+
+// take returns the next object of the output, which must be the wanted one,
+// and checks the text before it. An edited object may have lost its first
+// entry: what came behind that entry, blank and comment lines, is then before
+// the object.
+func (v *verifier) take(s *Stream, wanted fmt.Stringer, edited bool) (*Object, error) {
+	if v.next == len(v.again.objects) {
+		return nil, s.unplanned(wanted, errors.New("it is missing"))
+	}
+	got := v.again.objects[v.next]
+	more, same := bytes.CutPrefix(v.again.in[v.at:max(v.at, got.start)], v.between.text)
+	if !same || len(more) > 0 && !(edited && isBlankText(more)) {
+		return nil, s.unplanned(wanted, errors.New("the text before it differs"))
+	}
+	v.next++
+	v.at, v.between = got.end, composer{text: v.between.text[:0], copied: v.between.copied[:0]}
+	return got, nil
+}
+
+// isBlankText reports whether a text consists of white space and comments.
+func isBlankText(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
+// object checks an object of the input.
+func (v *verifier) object(o *Object) error {
+	got, err := v.take(o.stream, o, o.changed)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.changed:
+		return v.value(o.stream, o, got, o.planned)
+	case got.kind != o.kind || got.apiVersion != o.apiVersion: // as items of a PodList have their List's
+		return o.stream.unplanned(o, fmt.Errorf("it has become %s %s", got.apiVersion, got))
+	case got.same == o:
+		return nil
+	}
+	if !bytes.Equal(got.unchanged(), o.unchanged()) {
+		return o.stream.unplanned(o, errors.New("its text differs, and it was not to be touched"))
+	}
+	return nil
+}
+
+// addition checks an object that was added.
+func (v *verifier) addition(s *Stream, a *addition) error {
+	v.between.text = append(v.between.text, a.before...)
+	got, err := v.take(s, a, false)
+	if err != nil {
+		return err
+	}
+	return v.value(s, a, got, a.digest)
+}
+
+// value checks an object of the output by its value.
+func (v *verifier) value(s *Stream, wanted fmt.Stringer, got *Object, digest uint64) error {
+	t, err := got.load()
+	if err != nil {
+		return s.unplanned(wanted, err)
+	}
+	if t.digest(1) != digest {
+		return s.unplanned(wanted, errors.New("its value differs"))
+	}
+	return nil
+}
+
+// root checks what the root of a ResourceList has besides its items.
+func (v *verifier) root(s *Stream) error {
+	if v.again.isList != s.isList || (v.again.config == nil) != (s.config == nil) {
+		return s.unplanned(nil, errors.New("the ResourceList or its functionConfig differs"))
+	}
+	if s.resultsDigest == 0 {
+		return nil // as they were, with the text between objects
+	}
+	if v.again.results.entry.keyEnd == 0 {
+		return s.unplanned(nil, errors.New("the results are missing"))
+	}
+	t, err := v.again.resultsObject().load()
+	if err != nil {
+		return s.unplanned(nil, err)
+	}
+	if n := t.get(1, "results"); n == 0 || t.digest(n) != s.resultsDigest {
+		return s.unplanned(nil, errors.New("the results differ"))
+	}
+	return nil
+}
+
+// end checks what comes behind the last object.
+func (v *verifier) end(last *Stream) error {
+	if v.next < len(v.again.objects) {
+		return last.unplanned(v.again.objects[v.next], errors.New("nothing like it was planned"))
+	}
+	rest := v.again.in[min(v.at, len(v.again.in)):]
+	if v.at > len(v.again.in) || !bytes.Equal(rest, v.between.text) {
+		return last.unplanned(nil, errors.New("the text behind the last object differs"))
+	}
+	return nil
+}
+
+// ErrUnplanned is part of the error of an output that is not what was planned.
+var ErrUnplanned = errors.New("internal error: the output is not what was planned")
+
+// unplanned returns the error of an output that differs from the plan.
+func (s *Stream) unplanned(object fmt.Stringer, err error) error {
+	e := &Error{File: s.name, Err: fmt.Errorf("%w (%w); nothing was written, please report this with the input", ErrUnplanned, err)}
+	switch o := object.(type) {
+	case nil:
+	case *Object: // by the name it came with: its text may be broken now
+		o = &Object{stream: o.stream, start: o.start, end: o.end, col: o.col, kind: o.kind, node: o.node}
+		e.Object = o.String()
+	default:
+		e.Object = o.String()
+	}
+	return e
+}
+
+// unreadable returns the error of an output that cannot be read, with the
+// edited object that is the reason, if it is one.
+func unreadable(streams []*Stream, err error) error {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		err = e.Err
+	}
+	for _, s := range streams {
+		for _, o := range s.objects {
+			if o.changed && !o.isReadable() {
+				return s.unplanned(o, err)
+			}
+		}
+	}
+	return streams[0].unplanned(nil, err)
+}
+
+// isReadable reports whether the object's text can be read.
+func (o *Object) isReadable() (ok bool) {
+	defer func() { ok = recover() == nil && ok }()
+	_, err := Read("", append([]byte(spaces(o.col)), o.source()...))
+	return err == nil
+}
