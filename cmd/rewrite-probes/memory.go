@@ -3,7 +3,7 @@ package main
 import "runtime/debug"
 
 // tuneMemory sets how often garbage is collected for an input of so many
-// bytes. At most twice the input and 16 MB are promised: as far as that
+// bytes. At most input, output and 32 MB are promised: as far as that
 // allows, less CPU time is worth more than less memory.
 func tuneMemory(input int) {
 	switch {
