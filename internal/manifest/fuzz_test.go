@@ -141,7 +141,7 @@ func agreeOnItems(t *testing.T, in []byte) {
 		if a.start != b.start || a.flow != b.flow || !a.flow && a.col != b.col || s.kindOf(a) != s.kindOf(b) || s.apiOf(a) != s.apiOf(b) {
 			t.Fatalf("skimming %q: item %d: %+v, want %+v", in, i, a, b)
 		}
-		if !a.flow && a.end != b.end {
+		if a.end != b.end {
 			t.Fatalf("skimming %q: item %d ends at %d, want %d", in, i, a.end, b.end)
 		}
 	}

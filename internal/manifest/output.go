@@ -76,10 +76,17 @@ func join(streams []*Stream) ([]byte, error) {
 	if err := verify(c.text, c.copied, streams); err != nil {
 		return nil, err
 	}
-	if last := streams[len(streams)-1]; last.addedEnd > 0 {
-		return bytes.TrimSuffix(c.text, []byte(last.eol())), nil
+	return streams[len(streams)-1].withoutAddedEnd(c.text), nil
+}
+
+// withoutAddedEnd takes the line end away that the input lacked. That of a
+// blank line stays: it may be text of a block scalar.
+func (s *Stream) withoutAddedEnd(text []byte) []byte {
+	shorter := bytes.TrimSuffix(text, []byte(s.eol()))
+	if s.addedEnd == 0 || bytes.HasSuffix(shorter, []byte("\n")) {
+		return text
 	}
-	return c.text, nil
+	return shorter
 }
 
 // A composer puts an output together.

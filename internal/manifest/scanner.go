@@ -506,7 +506,8 @@ line:
 					is = sequence
 				}
 				if near.item != nil && len(st) == 2 {
-					near.item.start, near.item.flow, near.item.notMapping = p, true, c == '['
+					near.item.start, near.item.end, near.item.flow, near.item.notMapping = p, e, true, c == '['
+					near.item = nil
 				}
 				break
 			}
@@ -519,6 +520,9 @@ line:
 			}
 			if e, ok = s.flow(p, 0, cur, frec); !ok {
 				return 0, false
+			}
+			if near.item != nil && len(st) == 2 {
+				near.item.end, near.item = e, nil
 			}
 			is = 0 // flow has filled the node in
 		case '|', '>':
