@@ -233,7 +233,7 @@ func TestEveryFaultInAnOutputIsFound(t *testing.T) {
 				reasons[reasonOf(e)]++
 			}
 		}
-		for what, broken := range faults(c.text) {
+		for what, broken := range brokenTexts(c.text) {
 			check(what, broken)
 		}
 	}
@@ -268,10 +268,10 @@ func reasonOf(e *Error) string {
 
 var oneEntry = regexp.MustCompile(`^ *"?\w+"?: \S+\n`)
 
-// faults returns broken versions of a text: each of its lines deleted,
+// brokenTexts returns broken versions of a text: each of its lines deleted,
 // doubled, swapped with the next, indented, without its end and with another
 // character anywhere, and with a document, an item or a NUL put before it.
-func faults(text []byte) map[string][]byte {
+func brokenTexts(text []byte) map[string][]byte {
 	all := make(map[string][]byte)
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	with := func(i, n int, by ...[]byte) []byte {
