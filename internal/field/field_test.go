@@ -1,6 +1,7 @@
 package field_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -38,8 +39,9 @@ func TestADottedPathIsKeysAlone(t *testing.T) {
 		t.Errorf("Parse gives %v, %v", p, err)
 	}
 	for _, s := range []string{"", ".", "spec.", ".spec", "spec..x", "a[0]", "a b", "a.\"b\""} {
-		if _, err := field.Parse(s); err == nil {
-			t.Errorf("Parse takes %q", s)
+		want := fmt.Sprintf(`path %q must be keys joined by dots, such as "spec.template", with [] after the key of a list, such as "spec.jobs[].template"`, s)
+		if _, err := field.Parse(s); err == nil || err.Error() != want {
+			t.Errorf("Parse(%q) gives the error %v, must be %s", s, err, want)
 		}
 	}
 }

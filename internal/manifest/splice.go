@@ -22,6 +22,7 @@ type scratch struct {
 	text  []byte // what is to be read again
 	parts []byte // what splices put in its place, one after the other
 	out   []splice
+	fault func([]splice) // makes changes wrong, for tests of what catches that
 }
 
 // part gives memory to append the text of a splice to, and keep that text as a
@@ -74,6 +75,9 @@ func (s *splicer) splice(root *editNode) (ok bool) {
 	}
 	s.mem.out = s.out
 	slices.SortStableFunc(s.out, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
+	if s.mem.fault != nil {
+		s.mem.fault(s.out)
+	}
 	return inOrder(s.out)
 }
 
@@ -595,7 +599,11 @@ func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 	a := s.t.nodes[ask]
 	if k := s.t.nodes[a.child]; a.child != 0 && bytes.IndexByte(s.t.text[a.start:k.key], '\n') >= 0 {
 		l.pretty = true
-		l.step = max(s.indentOf(int(k.key))-s.indentOf(int(a.start)), 0)
+		from := int(a.start)
+		if from == 0 { // the root, on whose first line the text does not start
+			from = int(a.end) - 1
+		}
+		l.step = max(s.indentOf(int(k.key))-s.indentOf(from), 0)
 		if strings.TrimSpace(l.comma) != "," {
 			l.comma = ", "
 		}

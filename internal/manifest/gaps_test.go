@@ -1,0 +1,188 @@
+package manifest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+func TestOnlyBlanksAndCommentsMayFollowAFlowRoot(t *testing.T) {
+	for text, want := range map[string]bool{
+		"{a: b}": true, "{a: b}\n": true, "{a: b} # c\n": true, "{a: b}\n\n# c\n  # d\n": true, "{a: b}\t\r\n": true, "{a: b}\n# c": true,
+		"{a: b} c\n": false, "{a: b}c": false, "{a: b}#c\n": false, "{a: b}\nc: d\n": false, "{a: b}\n{c: d}\n": false, "{a: b}}\n": false, "{a: b}\n# c\nd\n": false,
+	} {
+		var tr tree
+		if got := tr.parse([]byte(text), 0); got != want {
+			t.Errorf("%q: accepted %v (%s), want %v", text, got, tr.why, want)
+		}
+	}
+	for text, objects := range map[string]int{
+		"{a: b} # c\n---\n{c: d}": 2, "{a: b}\n{c: d}": 2, "{a: b} c\n": 0, "{a: b}\nc: d\n": 0, "{a: b}}\n": 0, "items:\n- {a: b} c\nkind: List\n": 0,
+	} {
+		s, err := Read("in", []byte(text))
+		if (err == nil) != (objects > 0) || err == nil && len(s.Objects()) != objects {
+			t.Errorf("%q: %v, want %d objects", text, err, objects)
+		}
+	}
+}
+
+func TestAFlowListMayEndInACommaButNotBeginWithOne(t *testing.T) {
+	for text, want := range map[string]bool{
+		"a: [b,]\n": true, "a: {b: c,}\n": true, "a: [b,\n]\n": true, "a: [,]\n": false, "a: [b,,]\n": false, "a: {,b: c}\n": false, "a: [b\n---\n]\n": false, "a: [b,\n---\nc]\n": false,
+	} {
+		var tr tree
+		if got := tr.parse([]byte(text), 0); got != want {
+			t.Errorf("%q: accepted %v (%s), want %v", text, got, tr.why, want)
+		}
+	}
+}
+
+func TestADocumentOfNullHoldsNothing(t *testing.T) {
+	s := mustRead(t, []byte("kind: A\n--- ~\n---\nkind: B\n--- !!null null\n"))
+	if n := len(s.Objects()); n != 2 {
+		t.Errorf("%d objects, want 2", n)
+	}
+}
+
+func TestMergedKeysAreDecoded(t *testing.T) {
+	for in, want := range map[string]string{
+		"b: &b {v: one}\nm:\n  <<: *b\n":                                             "one",
+		"b: &b {v: one}\nc: &c {v: two, w: 3}\nm:\n  <<: [*b, *c]\n":                 "one",
+		"b: &b {v: one}\nc: &c {w: 3}\nm:\n  <<: [*c, *b]\n":                         "one",
+		"b: &b {v: one}\nm:\n  <<: [*b, {v: two}]\n  v: own\n":                       "own",
+		"b: &b {v: one}\nc: &c {<<: *b, w: 3}\nm:\n  <<: [*c]\n":                     "one",
+		"b: &b {v: one}\nm:\n  <<: [{v: two}, *b]\n  w: 3\n":                         "two",
+		"b: &b [{v: one}]\nm:\n  v: plain\n  w: *b\n":                                "plain",
+		"b: &b {v: one}\nm:\n  <<: *b\n  <<: {w: 3}\n":                               "one",
+		"b: &b {v: &v \"quoted é\"}\nm:\n  v: *v\n":                                  "quoted é",
+		"b: &b {v: one}\nm: {<<: [*b], w: 1}\n":                                      "one",
+		"kind: A\nb: &b\n  v: |2+\n      keep\n\nm:\n  <<: *b\n":                     "  keep\n\n",
+		"kind: A\nb: &b\n  v: !!str 12\nm:\n  <<: *b\n  x: 1\nn: {<<: *b, <<: *b}\n": "12",
+	} {
+		var m struct {
+			V string `json:"v"`
+		}
+		found, err := mustRead(t, []byte(in)).Objects()[0].Decode(path("m"), &m)
+		if err != nil || !found || m.V != want {
+			t.Errorf("%q: %q (%v), want %q", in, m.V, err, want)
+		}
+	}
+	for _, in := range []string{"b: &b 1\nm:\n  <<: *b\n", "b: &b 1\nm:\n  <<: [*b]\n", "b: &b {v: [*b]}\n"} {
+		s, err := Read("in", []byte(in))
+		if err == nil {
+			var v any
+			_, err = s.Objects()[0].Decode(nil, &v)
+		}
+		if err == nil {
+			t.Errorf("%q must be refused", in)
+		}
+	}
+}
+
+func TestKindAndAPIVersionAreSeenThroughMergeKeys(t *testing.T) {
+	o := mustRead(t, []byte("x: &x {kind: Pod}\ny: &y {kind: Job, apiVersion: v1}\n<<: [*x, *y]\n")).Objects()[0]
+	if o.Kind() != "Pod" || o.APIVersion() != "v1" {
+		t.Errorf("is %s %s", o.APIVersion(), o.Kind())
+	}
+}
+
+func TestWhatIsNotASCIIStaysAsItIs(t *testing.T) {
+	for value, want := range map[string]string{
+		"é":               "a: \"é\"\n",
+		"日本 語":            "a: \"日本 語\"\n",
+		"😀":               "a: \"😀\"\n",
+		"é\n\x01":         "a: \"é\\n\\u0001\"\n",
+		"\ufeff\u2028":    "a: \"\\ufeff\\u2028\"\n",
+		"\U000e0001 x":    "a: \"\\U000e0001 x\"\n",
+		"tab\tquote\"\\r": "a: \"tab\\tquote\\\"\\\\r\"\n",
+		"\r":              "a: \"\\r\"\n",
+	} {
+		s := mustRead(t, []byte("a: \"x\"\n"))
+		if err := s.Objects()[0].Apply([]field.Edit{set("a", value)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(output(t, s)); got != want {
+			t.Errorf("%q is written %q, want %q", value, got, want)
+		}
+		var back string
+		if _, err := mustRead(t, output(t, s)).Objects()[0].Decode(path("a"), &back); err != nil || back != value {
+			t.Errorf("%q comes back as %q (%v)", value, back, err)
+		}
+	}
+}
+
+func TestKeysOfAnyForm(t *testing.T) {
+	for text, want := range map[string]string{
+		"\"\": x\n": "", "'': x\n": "", "'it''s': x\n": "it's", "\"a\": x\n": "a", "{\"\": x}\n": "", "{'a''b': x}\n": "a'b",
+	} {
+		var m map[string]string
+		if _, err := mustRead(t, []byte(text)).Objects()[0].Decode(nil, &m); err != nil || len(m) != 1 || m[want] != "x" {
+			t.Errorf("%q: %q (%v)", text, m, err)
+		}
+	}
+}
+
+func TestAnErrorNamesWhatIsKnown(t *testing.T) {
+	for _, tt := range []struct {
+		err  Error
+		want string
+	}{
+		{Error{Err: errors.New("m")}, "m"},
+		{Error{Line: 1, Err: errors.New("m\n  n")}, "line 1: m n"},
+		{Error{File: "f", Err: errors.New("m")}, "f: m"},
+		{Error{File: "f", Line: 1, Object: "Pod a", Path: path("a.b"), Err: errors.New("m")}, "f:1: Pod a: `a.b`: m"},
+	} {
+		if got := tt.err.Error(); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}
+
+// The classes hold texts of equal value; those of different classes differ.
+func TestTreesAreComparedByValue(t *testing.T) {
+	classes := [][]string{
+		{"a: b\n", "a:  b # c\n", "\"a\": b\n", "{a: b}\n", "a:\n  b\n"},
+		{"a: \"b\"\n", "a: 'b'\n", "a: |-\n  b\n", "a: |-\n    b\n", "{'a': \"b\"}\n"},
+		{"a: c\n"}, {"a: \"c\"\n"}, {"b: b\n"}, {"a: b\nc: d\n"}, {"c: d\na: b\n"}, {"a: b\nc:\n", "{a: b, c: }\n"}, {"a: b\nc: ''\n"}, {"a: b\nc: {}\n"}, {"a: b\nc: []\n"},
+		{"a: [b]\n", "a:\n- b\n", "a:\n  - b # c\n"}, {"a: [b, c]\n", "a:\n- b\n- c\n"}, {"a: [c, b]\n"}, {"a: [[b]]\n"}, {"a: {b: c}\n", "a:\n  b: c\n", "a:\n    b: c\n"}, {"a: {c: c}\n"},
+		{"a: |\n  b\n"}, {"a: |\n   b\n  c\n", "a: |2\n   b\n  c\n"}, {"a: |\n  b\n  c\n"}, {"a: >\n  b\n  c\n"},
+	}
+	for i, class := range classes {
+		for _, a := range class {
+			for j, other := range classes {
+				for _, b := range other {
+					var x, y tree
+					if !x.parse([]byte(a), 0) || !y.parse([]byte(b), 0) {
+						continue // the second indentation is none that the scanner takes
+					}
+					if got := x.equal(1, &y, 1); got != (i == j) {
+						t.Errorf("%q and %q are equal: %v", a, b, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestAPrettyFlowRootKeepsItsIndentation(t *testing.T) {
+	for in, want := range map[string]string{
+		"kind: List\nitems:\n    - {\n        \"kind\": \"A\",\n        \"b\": 1\n      }\n": "kind: List\nitems:\n    - {\n        \"kind\": \"A\",\n        \"b\": 1,\n        \"c\": {\n          \"d\": 1\n        }\n      }\n",
+		"kind: List\nitems: [\n  {\n    kind: A,\n    b: [1,2],\n    e: {}\n  }\n]\n":        "kind: List\nitems: [\n  {\n    kind: A,\n    b: [1,2],\n    e: {},\n    c: {\n      d: 1\n    }\n  }\n]\n",
+		"kind: List\nitems: [\n  {\"kind\":\"A\",\"b\":[1, 2]}\n]\n":                         "kind: List\nitems: [\n  {\"kind\":\"A\",\"b\":[1, 2],\"c\":{\"d\":1}}\n]\n",
+		"kind: List\nitems:\n- b: {\n    x: 1\n  }\n  kind: B\n":                             "kind: List\nitems:\n- b: {\n    x: 1,\n    c: {\n      z: x\n    }\n  }\n  kind: B\n  c:\n    d: 1\n",
+		"{\"kind\":\"B\", b: {c: {d: 1}}}\n":                                                 "{\"kind\":\"B\", b: {c: {d: 1, \"z\": \"x\"}}, \"c\":{\"d\":1}}\n",
+	} {
+		s := mustRead(t, []byte(in))
+		edits := []field.Edit{set("c", field.Map{{Key: "d", Value: 1}})}
+		if s.Objects()[0].Kind() == "B" {
+			edits = append(edits, set("b.c.z", "x"))
+		}
+		if err := s.Objects()[0].Apply(edits); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(output(t, s)); got != want {
+			t.Errorf("%q\ngives\n%q\nwant\n%q", in, got, want)
+		}
+	}
+}

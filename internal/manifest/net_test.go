@@ -1,0 +1,117 @@
+package manifest
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// faults are ways in which the splicer could go wrong at one change.
+var faults = []func(c *splice){
+	func(c *splice) { c.text = "" },
+	func(c *splice) { c.text += c.text },
+	func(c *splice) { c.text += "0" },
+	func(c *splice) { c.text = "{" },
+	func(c *splice) { c.text = " # " + c.text },
+	func(c *splice) { c.end = max(c.start, c.end-1) },
+	func(c *splice) { c.start = max(0, c.start-1) },
+	func(c *splice) { c.start = c.end },
+	func(c *splice) { c.text = strings.TrimRight(c.text, "\r\n") },
+	func(c *splice) { c.start = max(0, c.start-4) }, // the neighbours are damaged
+	func(c *splice) { c.end += 4 },
+}
+
+// editedValue returns the value that an object must have after the edits.
+func editedValue(t *testing.T, in string, edits []field.Edit) field.Value {
+	t.Helper()
+	tr, err := mustRead(t, []byte(in)).Objects()[0].load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := overlay(tr, edits, &editArena{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root.value(tr)
+}
+
+func TestAWrongSpliceNeverReachesTheOutput(t *testing.T) {
+	caught, encoded := 0, 0
+	for _, tt := range editTests {
+		want := editedValue(t, tt.in, tt.edits)
+		plain := mustRead(t, []byte(tt.in))
+		if err := plain.Objects()[0].Apply(tt.edits); err != nil {
+			t.Fatal(err)
+		}
+		normal := output(t, plain)
+		for i := range 2 * len(tt.edits) {
+			for _, fault := range faults {
+				for times := 1; times <= 2; times++ { // the second time in the object encoded anew
+					s := mustRead(t, []byte(tt.in))
+					left := times
+					s.scratch.fault = func(changes []splice) {
+						if left > 0 && i < len(changes) && changes[len(changes)-1].end+4 < len(tt.in) {
+							fault(&changes[i])
+							left--
+						}
+					}
+					o := s.Objects()[0]
+					err := o.Apply(tt.edits)
+					out := output(t, s)
+					if err != nil {
+						if o.Changed() || string(out) != tt.in {
+							t.Fatalf("%s: after the error %v the object is different:\n%s", tt.name, err, out)
+						}
+						continue
+					}
+					if left == times || bytes.Equal(out, normal) {
+						continue
+					}
+					caught++
+					if len(o.Notices()) > len(plain.Objects()[0].Notices()) {
+						encoded++
+					}
+					var doc yaml.Node
+					if err := yaml.Unmarshal(out, &doc); err != nil {
+						t.Fatalf("%s: the output is no YAML: %v\n%s", tt.name, err, out)
+					}
+					budget := maxExpanded
+					root, err := expand(doc.Content[0], &budget, 0)
+					if err != nil || !equalParsed(want, root) {
+						t.Fatalf("%s: a wrong splice has reached the output:\n%s\nwant\n%s", tt.name, out, normal)
+					}
+				}
+			}
+		}
+	}
+	if caught < 300 || encoded < 200 {
+		t.Errorf("only %d faults were caught, %d by encoding anew", caught, encoded)
+	}
+}
+
+// What an extent leaves out of the comparison must hold no change.
+func TestTheNetHoldsEveryChange(t *testing.T) {
+	e := extent{start: 10, end: 20}
+	for _, tt := range []struct {
+		changes []splice
+		want    bool
+	}{
+		{nil, true},
+		{[]splice{{start: 10, end: 12}, {start: 20, end: 20}}, true},
+		{[]splice{{start: 9, end: 12}}, false},
+		{[]splice{{start: 10, end: 12}, {start: 15, end: 21}}, false},
+	} {
+		if got := e.holds(tt.changes); got != tt.want {
+			t.Errorf("%v: %v", tt.changes, got)
+		}
+		slices.Reverse(tt.changes)
+		if len(tt.changes) > 1 && inOrder(tt.changes) {
+			t.Errorf("%v are in order", tt.changes)
+		}
+	}
+}
