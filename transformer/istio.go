@@ -71,7 +71,7 @@ func (istio) args(o *Options) field.List {
 	return field.List{portFlag + "=" + strconv.Itoa(o.Port)}
 }
 
-func (istio) proxyID() int64 { return 1337 }
+func (istio) proxyID() int64 { return prober.IstioProxyID }
 
 // limit: probe-proxy makes whatever the kubelet dials; Istio's agent knows
 // neither grpc.mode nor httpGet.protocol.

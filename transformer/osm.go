@@ -59,7 +59,7 @@ func (osm) healthPort(*Options) int { return prober.OSMHealthcheckPort }
 // args: the name of the env var tells probe-proxy the dialect.
 func (osm) args(*Options) field.List { return nil }
 
-func (osm) proxyID() int64 { return 1500 }
+func (osm) proxyID() int64 { return prober.OSMProxyID }
 
 func (osm) isProxy(c *Container) bool { return c.Name == osmProxyName }
 

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
 )
 
 const livez = `{"/app-health/web/livez":{"httpGet":{"path":"/","port":%d,"scheme":"HTTP"},"timeoutSeconds":1}}`
@@ -93,7 +95,7 @@ func TestAFloodLeavesItAnsweringWithinItsMemory(t *testing.T) {
 	p := start(t, []string{"--port", strconv.Itoa(port)}, "POD_IP=127.0.0.1",
 		"ISTIO_KUBE_APP_PROBERS="+fmt.Sprintf(livez, app.Addr().(*net.TCPAddr).Port))
 	answer(t, port, "/healthz")
-	texts := []string{"", "GET /", "GET /app-health/web/livez HTTP/1.1\r\nHost: x\r\n\r\n", "garbage\r\n\r\n", "GET / HTTP/1.1\r\nX: " + strings.Repeat("y", 60<<10), "POST /app-health/web/livez HTTP/1.1\r\nContent-Length: 100000\r\n\r\nabc"}
+	texts := []string{"", "GET /", "GET /app-health/web/livez HTTP/1.1\r\nHost: x\r\n\r\n", "garbage\r\n\r\n", "GET / HTTP/1.1\r\n" + strings.Repeat("a:b\r\n", 12_000), "GET / HTTP/1.1\r\nX: " + strings.Repeat("y", 60<<10), "POST /app-health/web/livez HTTP/1.1\r\nContent-Length: 100000\r\n\r\nabc"}
 	for i := range 2000 {
 		conn, err := net.DialTimeout("tcp", "127.0.0.1:"+strconv.Itoa(port), time.Second)
 		if err != nil {
@@ -149,6 +151,8 @@ func TestCommandLine(t *testing.T) {
 		{"unknown flag", []string{"--prt", "1"}, "", exitUsage, "", "prt"},
 		{"bad port", []string{"--port", "0"}, "", exitUsage, "", "--port 0"},
 		{"bad wait for hooks", []string{"--hooks-within=-1s"}, "", exitUsage, "", "--hooks-within -1s must not be negative"},
+		{"port too large", []string{"--port", "65536"}, "", exitUsage, "", "--port 65536"},
+		{"largest port", []string{"--port", "65535", "check", `{}`}, "", exitUsage, "", "unknown command"},
 		{"bad target", []string{"--target", "x"}, "", exitUsage, "", `--target "x" must be pod-ip or localhost`},
 		{"no pod IP", nil, "", exitUsage, "", "POD_IP"},
 		{"help", []string{"--help"}, "", exitOK, "Exit codes:", ""},
@@ -160,5 +164,39 @@ func TestCommandLine(t *testing.T) {
 				t.Errorf("exit code %d, want %d\nstdout: %s\nstderr: %s", code, test.code, &stdout, &stderr)
 			}
 		})
+	}
+}
+
+func TestWhereTheAppIsDialled(t *testing.T) {
+	for _, test := range []struct {
+		ip, ips, target string
+		want            kubelet.App
+		fails           bool
+	}{
+		{ip: "10.0.0.1", ips: "10.0.0.2", target: "pod-ip", want: kubelet.App{IP: "10.0.0.1"}},
+		{ips: "fd00::1,10.0.0.2", target: "pod-ip", want: kubelet.App{IP: "fd00::1"}},
+		{ip: "10.0.0.1", target: "localhost", want: kubelet.App{IP: "10.0.0.1", Localhost: true}},
+		{target: "localhost", want: kubelet.App{IP: "127.0.0.1", Localhost: true}},
+		{target: "pod-ip", fails: true},
+		{ip: "web", target: "pod-ip", fails: true},
+		{ip: "web", target: "localhost", fails: true},
+	} {
+		t.Setenv("POD_IP", test.ip)
+		t.Setenv("POD_IPS", test.ips)
+		got, err := findApp(&options{target: test.target})
+		if (err != nil) != test.fails || err == nil && got != test.want {
+			t.Errorf("%+v: %+v, %v", test, got, err)
+		}
+	}
+}
+
+// TestTheLocalhostTargetNeedsNoPodIP runs the program as for an app that
+// listens on loopback alone.
+func TestTheLocalhostTargetNeedsNoPodIP(t *testing.T) {
+	app, port := newApp(t), freePort(t)
+	close(app.let)
+	start(t, []string{"--target", "localhost", "--port", strconv.Itoa(port)}, "POD_IP=", "POD_IPS=", "ISTIO_KUBE_APP_PROBERS="+fmt.Sprintf(livez, app.port))
+	if got := answer(t, port, "/app-health/web/livez"); got != 200 {
+		t.Errorf("status %d", got)
 	}
 }

@@ -127,3 +127,24 @@ func FuzzAHeadIsReadAsNetHTTPReadsIt(f *testing.F) {
 		}
 	})
 }
+
+func TestTheServersOwnStatusesHaveTheirNames(t *testing.T) {
+	for code, text := range statusTexts {
+		if want := http.StatusText(code); text != want {
+			t.Errorf("%d is %q, want %q", code, text, want)
+		}
+	}
+	if got := statusText(299); got != "Status" {
+		t.Errorf("299 is %q", got)
+	}
+}
+
+func TestSharesOfCalls(t *testing.T) {
+	for _, test := range []struct{ total, keys, want int }{
+		{64, 1, 32}, {64, 2, 32}, {64, 3, 21}, {64, 16, 4}, {64, 100, 4}, {24, 1, 24}, {24, 5, 4},
+	} {
+		if got := portion(test.total, test.keys); got != test.want {
+			t.Errorf("%d calls for %d keys: %d each, want %d", test.total, test.keys, got, test.want)
+		}
+	}
+}

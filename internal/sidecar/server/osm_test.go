@@ -229,7 +229,12 @@ func TestAStreamIsPassedOnByteForByteWithItsEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Write(sent); err != nil {
+	// The first byte alone tells TLS.
+	if _, err := c.Write(sent[:1]); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(10 * time.Millisecond)
+	if _, err := c.Write(sent[1:]); err != nil {
 		t.Fatal(err)
 	}
 	c.(*net.TCPConn).CloseWrite()

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -210,5 +211,65 @@ func TestAHangingAppIsReportedBeforeTheKubeletGivesUp(t *testing.T) {
 	addr, _, _ := start(t, func(http.ResponseWriter, *http.Request) { <-release })
 	if status, body := get(t, addr+live); status != 504 || !strings.Contains(body, "within 1s") {
 		t.Errorf("%d %q, want 504 with the reason", status, body)
+	}
+}
+
+// TestTheStatusOfASlowBodyIsPassedOnAtOnce: a caller that has the status while
+// it waits for the body makes of a timeout what the kubelet makes of it.
+func TestTheStatusOfASlowBodyIsPassedOnAtOnce(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		version string
+		end     func()
+		body    string
+		chunked bool
+		cut     bool
+	}{
+		{name: "and the body when it comes", version: "1.1", body: "part and the rest", chunked: true},
+		{name: "and the body that breaks off", version: "1.1", body: "part", chunked: true, end: func() { panic(http.ErrAbortHandler) }, cut: true},
+		{name: "but not over HTTP/1.0", version: "1.0", body: "part and the rest"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			release := make(chan struct{})
+			addr, _, _ := start(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(203)
+				io.WriteString(w, "part")
+				w.(http.Flusher).Flush()
+				<-release
+				if test.end != nil {
+					test.end()
+				}
+				io.WriteString(w, " and the rest")
+			})
+			conn := dial(t, addr, "GET "+live+" HTTP/"+test.version+"\r\nHost: x\r\n\r\n")
+			if !test.chunked {
+				close(release)
+			}
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil || res.StatusCode != 203 || (len(res.TransferEncoding) > 0) != test.chunked {
+				t.Fatalf("%+v, %v", res, err)
+			}
+			if test.chunked {
+				close(release)
+			}
+			if b, err := io.ReadAll(res.Body); string(b) != test.body || (err != nil) != test.cut {
+				t.Errorf("body %q, %v", b, err)
+			}
+		})
+	}
+}
+
+func TestMetricsCountTheTimeOfProbes(t *testing.T) {
+	addr, _, _ := start(t, func(http.ResponseWriter, *http.Request) { time.Sleep(2 * time.Millisecond) })
+	get(t, addr+live)
+	_, metrics := get(t, addr+"/metrics")
+	sum := 0.0
+	for line := range strings.Lines(metrics) {
+		if rest, ok := strings.CutPrefix(line, `probe_proxy_probe_duration_seconds_sum{probe="`+live+`"} `); ok {
+			sum, _ = strconv.ParseFloat(strings.TrimSpace(rest), 64)
+		}
+	}
+	if sum < 0.002 || !strings.Contains(metrics, `probe_proxy_probe_duration_seconds_count{probe="`+live+`"} 1`) {
+		t.Errorf("a probe of 2 ms is counted with %g s:\n%s", sum, metrics)
 	}
 }
