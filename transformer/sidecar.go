@@ -28,12 +28,12 @@ const hooksFlag = "--hooks-within=10s"
 
 const healthPath = "/healthz" // where probe-proxy answers for itself
 
-// sidecarDefaults are the parts of probe-proxy that the options are merged
-// over: what the Pod Security level "restricted" asks for, and what the
-// process was measured to need.
+// sidecarDefaults returns the defaults of the container, over which the options
+// are merged: what the Pod Security level "restricted" demands, and the
+// resources that docs/probe-proxy.md measures.
 //
-// It declares no ports: nothing needs the declaration, the kubelet goes by
-// number, and tools that scrape every declared port would find one more.
+// The container declares no ports. The kubelet needs only numbers, and tools
+// that scrape every declared port would find one more.
 func sidecarDefaults() (resources, securityContext field.Map) {
 	resources = field.Map{
 		{Key: "requests", Value: field.Map{{Key: "cpu", Value: "5m"}, {Key: "memory", Value: "16Mi"}}},
@@ -51,8 +51,8 @@ func sidecarDefaults() (resources, securityContext field.Map) {
 	return resources, securityContext
 }
 
-// ownedKeys are the fields of probe-proxy that its owner decides through the
-// options; others, such as volumeMounts, are left as they stand.
+// ownedKeys are the fields of the container that the options decide. Others,
+// such as volumeMounts, are kept.
 var ownedKeys = []string{
 	"name", "image", "imagePullPolicy", "restartPolicy", "command", "args", "env", "startupProbe", "resources", "securityContext",
 }
@@ -86,7 +86,8 @@ func (p *Planner) checkSidecar() error {
 	return nil
 }
 
-// sidecarBase returns the container as far as all templates have it alike.
+// sidecarBase returns the part of the container that is the same in all
+// templates.
 func (p *Planner) sidecarBase(native bool) field.Map {
 	s := p.opts.ProbeProxy
 	resources, securityContext := sidecarDefaults()
@@ -127,7 +128,7 @@ func (p *Planner) sidecarBase(native bool) field.Map {
 	return m
 }
 
-// probeProxy returns the container with the originals it is to answer for.
+// probeProxy returns the container that answers for the originals.
 func (w *work) probeProxy(originals string) field.Map {
 	p := w.p
 	m := slices.Clone(p.sidecar[w.native()])
@@ -140,12 +141,12 @@ func (w *work) probeProxy(originals string) field.Map {
 	return m
 }
 
-// envVar gives the env var that carries the originals.
+// envVar returns the env var that carries the originals.
 func (p *Planner) envVar(originals string) field.Map {
 	return field.Map{{Key: "name", Value: p.dialect.envName()}, {Key: "value", Value: originals}}
 }
 
-// probeProxyPort gives the port on which a probe-proxy listens.
+// probeProxyPort returns the port on which a probe-proxy listens.
 func probeProxyPort(c *Container) int {
 	for i, arg := range c.Args {
 		v, ok := strings.CutPrefix(arg, portFlag+"=")
@@ -164,9 +165,9 @@ func probeProxyPort(c *Container) int {
 	return prober.DefaultPort
 }
 
-// isOurs tells whether a carrier was added as a whole: a probe-proxy by its
-// name or its startup probe, the mesh's proxy when it has nothing but what is
-// declared for it.
+// isOurs reports whether we added the container: a probe-proxy is known by its
+// name or its startup probe, a mesh's proxy by having only what we declare for
+// it.
 func (p *Planner) isOurs(k *originalsHolder) bool {
 	if !k.proxy {
 		c := k.container
@@ -189,7 +190,7 @@ func (p *Planner) isOurs(k *originalsHolder) bool {
 	return true
 }
 
-// checkProbeProxy says why probe-proxy cannot be put into this pod.
+// checkProbeProxy adds findings if probe-proxy cannot run in this pod.
 func (w *work) checkProbeProxy() {
 	spec := &w.in.Template.Spec
 	if !w.native() {

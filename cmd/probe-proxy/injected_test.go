@@ -17,7 +17,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 )
 
-// An injected container, as far as it decides how the program runs.
+// An injected holds the fields of the container that decide how it runs.
 type injected struct {
 	Name    string
 	Command []string
@@ -100,7 +100,7 @@ spec:
 const preStopHook = `    lifecycle: {preStop: {httpGet: {path: /stop, port: %[1]d}}}
 `
 
-// A hangingApp tells of each call that comes, and answers when it is let go.
+// A hangingApp reports each call on came, and answers when let is closed.
 type hangingApp struct {
 	port int
 	came chan string

@@ -1,5 +1,5 @@
 // Command probe-proxy is the sidecar that answers rewritten probes: it probes
-// the app as the kubelet would have done and gives back what the app said.
+// the app as the kubelet would have done, and answers with what the app said.
 package main
 
 import (

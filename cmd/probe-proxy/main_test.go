@@ -82,9 +82,9 @@ func TestASecondSignalEndsItAtOnce(t *testing.T) {
 	}
 }
 
-// TestAFloodLeavesItAnsweringWithinItsMemory throws at it, at once, callers
-// that send nothing, that never end their request, that send garbage, and
-// that ask for a probe of an app which hangs.
+// TestAFloodLeavesItAnsweringWithinItsMemory sends, all at once, callers that
+// send nothing, that never end their request, that send garbage or heads of
+// many headers, and that call a probe of an app that hangs.
 func TestAFloodLeavesItAnsweringWithinItsMemory(t *testing.T) {
 	app, err := net.Listen("tcp", "127.0.0.1:0") // accepts, in the kernel, and says nothing
 	if err != nil {

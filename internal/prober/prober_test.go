@@ -18,7 +18,7 @@ func TestAPublishedValueIsReproducedByteForByte(t *testing.T) {
 		},
 	})
 	if got != want {
-		t.Errorf("Encode gives %s\nmust be   %s", got, want)
+		t.Errorf("Encode returns %s\nmust be        %s", got, want)
 	}
 }
 
@@ -41,7 +41,7 @@ func TestFieldsOfNewerKubernetesAreWrittenOnlyWhereTheyAreSet(t *testing.T) {
 
 func TestNoProberGivesNoValue(t *testing.T) {
 	if got := prober.Encode(nil); got != "" {
-		t.Errorf("Encode gives %q", got)
+		t.Errorf("Encode returns %q", got)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestKeysGoThereAndBack(t *testing.T) {
 	for _, s := range []prober.Slot{prober.Readiness, prober.Liveness, prober.Startup, prober.PreStop, prober.PostStart} {
 		key := prober.Key("web", s)
 		if c, got, ok := prober.ParseKey(key); c != "web" || got != s || !ok {
-			t.Errorf("ParseKey(%q) gives %q, %q, %v", key, c, got, ok)
+			t.Errorf("ParseKey(%q) returns %q, %q, %v", key, c, got, ok)
 		}
 	}
 	for _, key := range []string{"", "/", "/app-health/web", "/app-health//livez", "/app-health/web/livez/", "/app-health/a/b/livez",

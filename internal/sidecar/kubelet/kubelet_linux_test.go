@@ -14,7 +14,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// silent gives the port of a listener that completes no more handshakes, as of
+// silent returns the port of a listener that completes no more handshakes, as of
 // an app that hangs.
 func silent(t *testing.T) prober.Port {
 	t.Helper()
@@ -37,7 +37,7 @@ func silent(t *testing.T) prober.Port {
 	return prober.Port(port)
 }
 
-// probers gives a prober of each kind for a port.
+// probers returns a prober of each kind for a port.
 func probers(port prober.Port) map[string]*prober.Prober {
 	return map[string]*prober.Prober{
 		"httpGet":   {HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Port: port}, TimeoutSeconds: 1},

@@ -22,7 +22,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
 )
 
-// startOSM serves the probers of a value on listeners of any port, and gives
+// startOSM serves the probers of a value on listeners of any port, and returns
 // their addresses by the port for which they stand.
 func startOSM(t *testing.T, value string) (addr map[int]string, log *syncBuffer, s *server.Server) {
 	t.Helper()
@@ -127,7 +127,7 @@ func TestTheKubeletsHeadersReachTheAppInOSM(t *testing.T) {
 	}
 }
 
-// Open Service Mesh's healthcheck dials whatever port it is told.
+// Open Service Mesh's own healthcheck dials any port that it is told.
 func TestAHealthcheckDialsOnlyPortsThatTheEnvNames(t *testing.T) {
 	open, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -219,7 +219,7 @@ func TestAStreamIsPassedOnByteForByteWithItsEnds(t *testing.T) {
 			return
 		}
 		defer c.Close()
-		b, _ := io.ReadAll(c) // to the end that the caller gives
+		b, _ := io.ReadAll(c) // until the caller ends its side
 		got <- b
 		c.Write(bytes.Repeat([]byte("answer"), 1000))
 	}()

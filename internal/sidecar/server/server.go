@@ -16,7 +16,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
 )
 
-// Limits of what callers may take, whoever they are. Probes and hooks have
+// Limits of what all callers together may take. Probes and hooks have
 // shares of their own, so that neither takes the connections of the other, and
 // each key has its share of those.
 const (

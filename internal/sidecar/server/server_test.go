@@ -48,7 +48,7 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// start serves an app's handler through a server and gives its address.
+// start serves an app's handler through a server and returns its address.
 func start(t *testing.T, app http.HandlerFunc) (addr string, log *syncBuffer, s *server.Server) {
 	t.Helper()
 	ts := httptest.NewServer(app)
@@ -90,7 +90,7 @@ func get(t *testing.T, url string) (status int, body string) {
 	return res.StatusCode, string(b)
 }
 
-// send writes text and gives the first line of what comes back.
+// send writes text and returns the first line of what comes back.
 func send(t *testing.T, addr, text string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)

@@ -1,13 +1,11 @@
-// Package wire is HTTP as far as one probe needs it: one GET, one response,
-// one connection, over HTTP/1 or HTTP/2.
+// Package wire implements HTTP as far as one probe needs it: one GET, one
+// response, one connection, over HTTP/1 or HTTP/2; and one call of gRPC.
 //
-// It stands in for net/http because of what that costs in every pod: a
-// program that links it is 6.2 MB, has 10 MB resident and needs as much CPU per
-// probe as Istio's agent (docs/probe-proxy.md has the numbers). What it
-// accepts and refuses is what net/http's client, which the kubelet uses,
-// accepts and refuses; header lines are read by the same parser,
-// net/textproto. The differential test in test/conformance/kubelet holds the two
-// together.
+// It replaces net/http, whose memory and CPU every pod would pay
+// (docs/probe-proxy.md has the numbers). It accepts and refuses what net/http's
+// client does, which the kubelet uses. Header lines are read by the same
+// parser, net/textproto. Tests compare the two, here, in internal/sidecar/kubelet
+// and in test/conformance/kubelet.
 package wire
 
 import (
@@ -27,16 +25,16 @@ import (
 // A Request is a GET.
 type Request struct {
 	URL    *url.URL
-	Host   string // the Host header, as it stands: it may be empty
+	Host   string // the Host header; it may be empty
 	Header textproto.MIMEHeader
 }
 
-// A Response is the head of a response and a reader of its body. Reading the
-// body gives io.EOF at its proper end and another error where it is cut off.
+// A Response is the head of a response and a reader of its body, which returns
+// io.EOF at the body's proper end and another error if the body is cut off.
 type Response struct {
 	Status        int
 	Header        textproto.MIMEHeader
-	ContentLength int64 // -1 where it is not declared
+	ContentLength int64 // -1 if it is not declared
 	Body          io.Reader
 	Trailer       textproto.MIMEHeader // HTTP/2 only, filled in at the body's end
 }
@@ -62,8 +60,8 @@ type Exchange struct {
 	lim *io.LimitedReader
 }
 
-// Close gives the buffers back; it does not close the connection. The
-// response's body cannot be read after it.
+// Close releases the buffers; it does not close the connection. The response's
+// body cannot be read after it.
 func (e *Exchange) Close() {
 	if e.br != nil {
 		e.br.Reset(nil)
@@ -174,7 +172,7 @@ func ParseVersion(s string) (major, minor int, ok bool) {
 	return major, minor, major >= 0 && major <= 9 && minor >= 0 && minor <= 9
 }
 
-// frame finds out where the body ends (RFC 9112 section 6.3, and where
+// frame determines where the body ends (RFC 9112 section 6.3, and where
 // net/http is stricter, as net/http).
 func (res *Response) frame(br *bufio.Reader, http11 bool) error {
 	res.ContentLength = -1
@@ -202,13 +200,13 @@ func (res *Response) frame(br *bufio.Reader, http11 bool) error {
 	return nil
 }
 
-// switchesProtocol tells a 101 after which the connection is no longer HTTP.
+// switchesProtocol reports whether the connection is no longer HTTP after a 101.
 func (res *Response) switchesProtocol() bool {
 	return res.Header.Get("Upgrade") != "" &&
 		strings.Contains(strings.ToLower(strings.Join(res.Header["Connection"], ",")), "upgrade")
 }
 
-// contentLength gives -1 where there is none; repeats must be equal.
+// contentLength returns -1 if there is none; repeats must be equal.
 func contentLength(values []string) (int64, error) {
 	if len(values) == 0 {
 		return -1, nil

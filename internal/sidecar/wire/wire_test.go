@@ -60,8 +60,8 @@ func netHTTP(data []byte) outcome {
 	}
 }
 
-// FuzzAResponseIsReadAsNetHTTPReadsIt holds the HTTP/1 client to the one that
-// the kubelet uses.
+// FuzzAResponseIsReadAsNetHTTPReadsIt compares the HTTP/1 client with the one
+// that the kubelet uses.
 func FuzzAResponseIsReadAsNetHTTPReadsIt(f *testing.F) {
 	for _, s := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -82,7 +82,7 @@ func FuzzAResponseIsReadAsNetHTTPReadsIt(f *testing.F) {
 	})
 }
 
-// FuzzHTTP2FramesNeverPanic feeds the HTTP/2 client what it likes.
+// FuzzHTTP2FramesNeverPanic feeds any bytes to the HTTP/2 client.
 func FuzzHTTP2FramesNeverPanic(f *testing.F) {
 	settings := "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 	f.Add([]byte(settings + "\x00\x00\x01\x01\x05\x00\x00\x00\x01\x88"))

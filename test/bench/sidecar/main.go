@@ -1,6 +1,6 @@
-// Command sidecar measures what probe-proxy costs a pod, in one run beside
-// Istio's status server and beside probing the app directly, and prints the
-// table that docs/probe-proxy.md keeps.
+// Command sidecar measures what probe-proxy costs a pod. It compares probe-proxy
+// in one run with Istio's status server and with direct probes of the app, and
+// prints the table of docs/probe-proxy.md.
 //
 //	go run . [-o ../../../docs/probe-proxy.md]
 //
@@ -62,7 +62,7 @@ func main() {
 	}
 }
 
-// A program is one of the two that are compared.
+// A program is one of the two to compare.
 type program struct {
 	name, path string
 	start      func(path string, port int) *exec.Cmd
@@ -141,8 +141,8 @@ func buildPrograms(dir string) (ours, istio *program, err error) {
 	return ours, istio, nil
 }
 
-// startApp runs the app as a process of its own, so that its cost is in no
-// other's numbers.
+// startApp runs the app as a process of its own, so that no other process is
+// charged with its cost.
 func startApp() (ports map[string]int, stop func(), err error) {
 	cmd := exec.Command(os.Args[0], "app")
 	pipe, err := cmd.StdoutPipe()
@@ -311,8 +311,8 @@ func backToBack(targets []*target, n int) error {
 	return nil
 }
 
-// pace probes each target 50 times a second. Each is the first in its turn:
-// after a pause that one finds the caller's own code out of the caches.
+// pace probes each target 50 times a second. The targets take turns in being
+// the first: after a pause the caller's own code is no longer in the caches.
 func pace(targets []*target, d time.Duration) (n int, err error) {
 	for _, t := range targets {
 		t.latencies = t.latencies[:0]
@@ -361,7 +361,7 @@ func (c *cost) atPeak(p *program, kind string, d time.Duration) error {
 	return nil
 }
 
-// spent gives the CPU time that each target's process uses during f.
+// spent returns the CPU time that each target's process uses during f.
 func spent(targets []*target, f func() error) ([]time.Duration, error) {
 	before := make([]time.Duration, len(targets))
 	for i, t := range targets {

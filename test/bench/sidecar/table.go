@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What probe-proxy promises.
+// The promises of probe-proxy.
 const (
 	maxSize      = 6_000_000 // bytes, stripped
 	maxRSS       = 8 << 10   // KiB, after HTTP, TCP and gRPC probes
@@ -19,8 +19,8 @@ const (
 	markerEnds   = "<!-- end of table -->\n"
 )
 
-// A judge says whether promises hold, and notes which are broken by more than
-// a third: machines differ by less.
+// A judge reports whether promises hold, and collects those that are broken by
+// more than a third: machines differ by less.
 type judge struct{ broken []string }
 
 func (j *judge) holds(what string, value, bound float64) string {
@@ -33,7 +33,7 @@ func (j *judge) holds(what string, value, bound float64) string {
 	return "**no**"
 }
 
-// render gives the table, and the promises that are broken.
+// render returns the table, and the promises that are broken.
 func render(rows []*row, ours, istio int64, probes int, paced, peak time.Duration) (string, []string) {
 	var b strings.Builder
 	var j judge
@@ -77,7 +77,7 @@ func us(d time.Duration) string { return fmt.Sprintf("%d µs", d.Microseconds())
 func mib(kib int) string        { return fmt.Sprintf("%.1f MiB", float64(kib)/1024) }
 func mega(n int64) float64      { return float64(n) / 1e6 }
 
-// keep writes the table between the markers of a document.
+// keep replaces the table between the markers of a document.
 func keep(path, table string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
