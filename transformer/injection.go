@@ -128,7 +128,7 @@ func (d istio) answerer(w *work, in injection, status int, badStatus bool) (a an
 		who = AnsweredByProbeProxy
 		if o.Port == prober.DefaultPort || o.Port == status {
 			assumed = in == injectionUnknown
-			answersNow := slices.ContainsFunc(w.past(d), func(a answerer) bool { return a.who == AnsweredByIstioProxy })
+			answersNow := slices.ContainsFunc(w.holders, func(k *originalsHolder) bool { return k.dialect == d && k.proxy && k.used() })
 			if in == injected || assumed && answersNow {
 				who = AnsweredByIstioProxy
 			}

@@ -1,0 +1,231 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// A history is what happens to a manifest over time: runs with one config and
+// another, and edits by its owner in between.
+type history struct {
+	*rand.Rand
+	text     string // as it is
+	user     string // as it would be if it had never been rewritten
+	next     int    // the number of the next container
+	log      []string
+	refused  int
+	restored int
+}
+
+func (h *history) pick(of ...string) string { return of[h.IntN(len(of))] }
+
+func (h *history) note(format string, args ...any) {
+	h.log = append(h.log, fmt.Sprintf(format, args...))
+}
+
+// both makes an edit of the owner.
+func (h *history) both(edit func(text string) string) { h.text, h.user = edit(h.text), edit(h.user) }
+
+const historyHead = `# The owner's comment.
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  template:
+    metadata:
+      labels:
+        app: web
+      annotations:
+        a: b # kept
+    spec:
+`
+
+func (h *history) handler(indent string) string {
+	port := h.pick("8080", "http", "9000")
+	switch h.IntN(5) {
+	case 0:
+		return indent + "tcpSocket:\n" + indent + "  port: " + port + "\n"
+	case 1:
+		return indent + "grpc:\n" + indent + "  port: 9000\n" + h.pick("", indent+"  service: a.B\n", indent+"  mode: TLS\n")
+	case 2:
+		return indent + "httpGet: {port: " + port + h.pick("", ", path: /x", ", scheme: HTTPS") + "} # why\n"
+	}
+	return indent + "httpGet:\n" + h.pick("", indent+"  path: \"/healthz\" # quoted\n", indent+"  path: /a?b=$(C)\n") +
+		indent + "  port: " + port + " # named or not\n" +
+		h.pick("", indent+"  protocol: HTTP2\n", indent+"  scheme: HTTPS\n", indent+"  httpHeaders:\n"+indent+"  - name: A\n"+indent+"    value: secret\n")
+}
+
+func (h *history) container(name string) string {
+	c := "      - name: " + name + "\n        image: app # of " + name + "\n        ports:\n        - name: http\n          containerPort: 8080\n"
+	for _, probe := range []string{"readinessProbe", "livenessProbe", "startupProbe"} {
+		if h.IntN(2) == 0 {
+			c += "        " + probe + ":\n" + h.handler("          ") + h.pick("", "          timeoutSeconds: 3\n")
+		}
+	}
+	if h.IntN(4) == 0 {
+		c += "        lifecycle:\n          preStop:\n            httpGet:\n              path: /stop\n              port: " + h.pick("http", "8080") + "\n"
+	}
+	return c
+}
+
+func (h *history) name() string {
+	h.next++
+	return h.pick("c", "istio-proxy", "envoy", "c", "c", "c") + fmt.Sprint(h.next)
+}
+
+// randomConfig returns a config that a run may have.
+func (h *history) randomConfig() *config.RewriteProbes {
+	c := config.Default()
+	if h.IntN(3) == 0 {
+		c.Spec.Dialect, c.Spec.AnsweredBy = "osm", h.pick("auto", "probe-proxy", "envoy")
+	} else {
+		c.Spec.AnsweredBy = h.pick("auto", "probe-proxy", "istio-proxy")
+		c.Spec.Port = []int{15020, 15031, 15099}[h.IntN(3)]
+	}
+	c.Spec.ProbeProxy.Placement = h.pick("native", "container")
+	c.Spec.ProbeProxy.Name = h.pick("probe-proxy", "probe-proxy", "answers")
+	return c
+}
+
+// do runs the pipeline. If it refuses, the text stays.
+func (h *history) do(t testing.TB, text string, c *config.RewriteProbes, mode pipeline.Mode) (out string, refused bool) {
+	t.Helper()
+	s, err := manifest.Read("web.yaml", []byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, strings.Join(h.log, "\n"), text)
+	}
+	r, err := pipeline.Run([]*manifest.Stream{s}, c, mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if _, err := s.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	refused = report.Count(r.Messages, transformer.Error) > 0
+	if workload, _, _ := strings.Cut(b.String(), "\n---\n"); refused && workload != strings.TrimSuffix(text, "\n") && b.String() != text {
+		t.Fatalf("refused and changed: %v\n%s", r.Messages, cmp.Diff(text, b.String()))
+	}
+	return b.String(), refused
+}
+
+var rewrittenPort = regexp.MustCompile(`(path: /(?:app-health|app-lifecycle|osm)[^\n]*\n *port: )[0-9]+\n`)
+
+// step lets one thing happen.
+func (h *history) step(t testing.TB) {
+	t.Helper()
+	switch h.IntN(10) {
+	case 0: // a container is added
+		name := h.name()
+		block := h.container(name)
+		h.both(func(text string) string {
+			workload, rest, more := strings.Cut(text, "---\n")
+			if more {
+				rest = "---\n" + rest
+			}
+			return workload + block + rest
+		})
+		h.note("container %s is added", name)
+	case 1: // a container is removed
+		blocks := regexp.MustCompile(`(?m)^      - name: (?:c|istio-proxy|envoy)[0-9]+\n(?:        .*\n)*`).FindAllString(h.user, -1)
+		if len(blocks) < 2 {
+			return
+		}
+		name, _, _ := strings.Cut(blocks[h.IntN(len(blocks))], "\n")
+		block := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + `\n(?:        .*\n)*`)
+		h.both(func(text string) string { return block.ReplaceAllString(text, "") })
+		h.note("removed: %s", name)
+	case 2: // opted out or in
+		const off = "  annotations: {rewrite-probes.io/rewrite: \"false\"}\n"
+		h.both(func(text string) string {
+			if strings.Contains(text, off) {
+				return strings.Replace(text, off, "", 1)
+			}
+			return strings.Replace(text, "  name: web\n", "  name: web\n"+off, 1)
+		})
+		h.note("opted out or in")
+	case 3: // the status port is moved
+		line := regexp.MustCompile(`(?m)^        status.sidecar.istio.io/port: .*\n`)
+		to := h.pick("", "        status.sidecar.istio.io/port: \"15031\"\n", "        status.sidecar.istio.io/port: \"15032\"\n")
+		h.both(func(text string) string {
+			return strings.Replace(line.ReplaceAllString(text, ""), "        a: b # kept\n", "        a: b # kept\n"+to, 1)
+		})
+		h.note("status port %q", to)
+	case 4: // injection is asked for or not
+		line := regexp.MustCompile(`(?m)^        sidecar.istio.io/inject: .*\n`)
+		to := h.pick("", "        sidecar.istio.io/inject: \"true\"\n", "        sidecar.istio.io/inject: \"false\"\n")
+		h.both(func(text string) string {
+			return strings.Replace(line.ReplaceAllString(text, ""), "        app: web\n", "        app: web\n"+to, 1)
+		})
+		h.note("injection %q", to)
+	case 5: // the port of rewritten probes is edited
+		port := h.pick("15020", "15031", "15050", "http")
+		h.text = rewrittenPort.ReplaceAllString(h.text, "${1}"+port+"\n")
+		h.note("probe port %s", port)
+	default:
+		c := h.randomConfig()
+		text, refused := h.do(t, h.text, c, pipeline.Rewrite)
+		h.note("run with %s, %s, %d, %s: refused %t", c.Spec.Dialect, c.Spec.AnsweredBy, c.Spec.Port, c.Spec.ProbeProxy.Placement, refused)
+		if refused {
+			return
+		}
+		if again, _ := h.do(t, text, c, pipeline.Rewrite); again != text {
+			t.Fatalf("a second run changes\n%s\n%s", strings.Join(h.log, "\n"), cmp.Diff(text, again))
+		}
+		h.text = text
+	}
+}
+
+// live lets a history of n steps happen. After each step restore, whatever the
+// config, gives the owner's text back byte for byte, or refuses.
+func live(t testing.TB, seed uint64, n int) *history {
+	t.Helper()
+	h := &history{Rand: rand.New(rand.NewPCG(seed, 3))}
+	h.text = historyHead + h.pick("", "      initContainers: []\n", "      restartPolicy: Always\n") + "      containers:\n"
+	for range 1 + h.IntN(2) {
+		h.text += h.container(h.name())
+	}
+	h.user = h.text
+	for range n {
+		h.step(t)
+		back, refused := h.do(t, h.text, h.randomConfig(), pipeline.Restore)
+		if refused {
+			h.refused++
+			continue
+		}
+		h.restored++
+		if back != h.user {
+			t.Fatalf("seed %d: restore gives something else\n%s\nof\n%s\n-want +got\n%s", seed, strings.Join(h.log, "\n"), h.text, cmp.Diff(h.user, back))
+		}
+	}
+	return h
+}
+
+func TestTheOriginalsSurviveAnyHistory(t *testing.T) {
+	refused, restored := 0, 0
+	for seed := range uint64(250) {
+		h := live(t, seed, 10)
+		refused, restored = refused+h.refused, restored+h.restored
+	}
+	t.Logf("%d times restored, %d refused", restored, refused)
+	if restored < 2000 || refused*20 > restored {
+		t.Errorf("%d times restored and %d refused", restored, refused)
+	}
+}
+
+func FuzzHistories(f *testing.F) {
+	f.Add(uint64(0), uint8(20))
+	f.Fuzz(func(t *testing.T, seed uint64, n uint8) { live(t, seed, int(n)%40) })
+}
