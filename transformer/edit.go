@@ -61,7 +61,7 @@ func (w *work) editAnnotations(now *answerer, chosen []*slot, env string) {
 		return
 	}
 	path := w.metadata.Key("annotations")
-	if len(want) > 0 && w.lacksMetadata() {
+	if w.lacksMetadata() {
 		m := field.Map{}
 		for _, p := range added {
 			m = append(m, field.Entry{Key: p.Key, Value: p.Value})
@@ -120,7 +120,6 @@ func (w *work) editContainers(chosen []*slot, now *answerer, value string) {
 		inserts = append(inserts, field.Edit{Op: field.Insert, Path: w.containerPath(at), Before: "containers", Value: v})
 	}
 	switch {
-	case now == nil:
 	case w.adds(chosen):
 		want := w.probeProxy(value)
 		existing := w.existingProbeProxy()

@@ -132,3 +132,28 @@ func TestWhatNoLongerNeedsEnvoyTakesItsConfigMapAway(t *testing.T) {
 		t.Errorf("beside %+v", b)
 	}
 }
+
+// TestEnvoyAnswersByPathWhateverSortsBefore: a probe that is passed through may
+// have a key before or after those that are told apart by path.
+func TestEnvoyAnswersByPathWhateverSortsBefore(t *testing.T) {
+	for _, tls := range []string{"a", "b", "c"} {
+		spec := "containers:\n"
+		for _, name := range []string{"a", "b", "c"} {
+			scheme := ""
+			if name == tls {
+				scheme = ", scheme: HTTPS"
+			}
+			spec += "- name: " + name + "\n  image: x\n  livenessProbe: {httpGet: {path: /of-" + name + ", port: 8080" + scheme + "}}\n"
+		}
+		data := envoyData(t, plan(t, pod("", spec), byEnvoy...))
+		for _, name := range []string{"a", "b", "c"} {
+			route := `{"match":{"path":"/osm-liveness-probe/` + name + `"},"route":{"cluster":"liveness_cluster","prefix_rewrite":"/of-` + name + `","timeout":"1s"}}`
+			if strings.Contains(data, route) == (name == tls) {
+				t.Errorf("TLS for %s: the route of %s is there: %t in\n%s", tls, name, name == tls, data)
+			}
+		}
+		if !strings.Contains(data, `"filter_chain_match":{"transport_protocol":"tls"}`) {
+			t.Errorf("TLS for %s is not passed through:\n%s", tls, data)
+		}
+	}
+}

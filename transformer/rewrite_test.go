@@ -558,3 +558,26 @@ func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestTheProbesFollowTheStatusPort from the lowest port to the highest.
+func TestTheProbesFollowTheStatusPort(t *testing.T) {
+	for _, port := range []string{"1", "65535"} {
+		r := plan(t, pod(injected+"annotations:\n  status.sidecar.istio.io/port: \""+port+"\"\n", app(httpProbe)))
+		if !strings.Contains(r.text, "path: /app-health/app/livez\n            port: "+port+"\n") {
+			t.Errorf("port %s: %v\n%s", port, r.Findings, r.text)
+		}
+	}
+}
+
+// The states and outcomes are part of what explain prints in JSON.
+func TestStatesAndOutcomesHaveTheirWords(t *testing.T) {
+	for got, want := range map[string]string{
+		string(transformer.Rewritten): "rewritten", string(transformer.WouldRewrite): "would rewrite",
+		string(transformer.WouldRestore): "would restore", string(transformer.LeftAlone): "left alone", string(transformer.Refused): "refused",
+		string(transformer.Fails): "fails", string(transformer.FalselyPasses): "falsely passes", string(transformer.Unaffected): "unaffected",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
