@@ -224,7 +224,7 @@ func TestACollisionIsAnErrorThatLeavesTheObjectAlone(t *testing.T) {
 		{"status port 0", pod(injected+"annotations: {status.sidecar.istio.io/port: \"0\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
 		{"status port text", pod(injected+"annotations: {status.sidecar.istio.io/port: \"x\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
 		{"status port with a space", pod(injected+"annotations: {status.sidecar.istio.io/port: \" 15099\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
-		{"status port of Envoy", pod(injected+"annotations: {status.sidecar.istio.io/port: \"15021\"}", app(httpProbe)), "status-port-invalid", "15021", nil},
+		{"status port of Envoy", pod(injected+"annotations: {status.sidecar.istio.io/port: \"15021\"}", app(httpProbe)), "status-port-invalid", "must be a port from 1 to 65535 that is none of 15000, 15001, ", nil},
 		{"captured", pod("annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"8001,15099\"}", app(httpProbe)), "probe-port-captured", "15099", []option{port(15099)}},
 		{"job", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: j\nspec:\n  template:\n    spec:\n" + indent("", app(httpProbe), 4)[5:], "job-never-finishes", "placement: native", []option{asContainer}},
 		{"pod that ends", pod("", "restartPolicy: OnFailure\n"+app(httpProbe)), "job-never-finishes", "placement: native", []option{asContainer}},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -111,6 +112,17 @@ func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 				t.Errorf("error is %q, must be one line with %q", err, c.want)
 			}
 		})
+	}
+}
+
+func TestTheFirstAndTheLastPortAreAllowed(t *testing.T) {
+	for _, port := range []string{"1", "65535"} {
+		if c, err := decode(t, typed+"spec: {port: "+port+"}"); err != nil || strconv.Itoa(c.Spec.Port) != port {
+			t.Errorf("port %s: %v", port, err)
+		}
+	}
+	if _, err := decode(t, typed+"spec: {port: 65536}"); err == nil {
+		t.Error("port 65536 was taken")
 	}
 }
 

@@ -152,7 +152,7 @@ func TestARequestThatNoKubeletSendsIsRefused(t *testing.T) {
 
 func TestABadEntryDisablesThatProbeAlone(t *testing.T) {
 	addr, log, _ := start(t, ok)
-	if status, body := get(t, addr+"/app-health/bad/livez"); status != 500 || !strings.Contains(body, "disabled") {
+	if status, body := get(t, addr+"/app-health/bad/livez"); status != 500 || !strings.HasPrefix(body, "probe-proxy: this probe is disabled, its entry cannot be used: ") || strings.Count(body, "\n") != 1 || !strings.HasSuffix(body, "\n") {
 		t.Errorf("bad probe: %d %q, want a 500 that says so", status, body)
 	}
 	if line := send(t, addr, "GET /app-lifecycle/bad/prestopz HTTP/1.1\r\nHost: x\r\n\r\n"); line != "" {
