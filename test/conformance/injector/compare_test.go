@@ -101,7 +101,7 @@ func outcomes(pod *corev1.Pod, env string) (map[place]outcome, error) {
 	}
 	eachContainer(pod, add)
 	for at, o := range all {
-		o.Entry = probers[at.key()]
+		o.Entry = withoutDefault(probers[at.key()])
 		all[at] = o
 		delete(probers, at.key())
 	}
@@ -109,6 +109,17 @@ func outcomes(pod *corev1.Pod, env string) (map[place]outcome, error) {
 		return nil, fmt.Errorf("entries without a probe: %q", slices.Sorted(maps.Keys(probers)))
 	}
 	return all, nil
+}
+
+// withoutDefault takes the protocol out of an entry where it is the one that the
+// API fills in: Istio's entries are made of defaulted pods, and ours are not.
+func withoutDefault(p *inject.Prober) *inject.Prober {
+	if p == nil || p.HTTPGet == nil || p.HTTPGet.Protocol == nil || *p.HTTPGet.Protocol != corev1.HTTPProtocolHTTP1 {
+		return p
+	}
+	p = clone(p)
+	p.HTTPGet.Protocol = nil
+	return p
 }
 
 func eachContainer(pod *corev1.Pod, yield func(c corev1.Container, init bool)) {

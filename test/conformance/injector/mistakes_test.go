@@ -98,13 +98,15 @@ var mistakes = []*mistake{
 			if theirs.Entry == nil {
 				return theirs // not rewritten
 			}
-			// The sidecar answers with HTTP/1, whatever the app speaks.
+			// The sidecar answers with HTTP/1, which the API fills in, whatever the
+			// app speaks.
+			http1 := corev1.HTTPProtocolHTTP1
 			theirs.Probe, theirs.Hook = theirs.Probe.DeepCopy(), theirs.Hook.DeepCopy()
 			if theirs.Probe != nil && theirs.Probe.HTTPGet != nil {
-				theirs.Probe.HTTPGet.Protocol = nil
+				theirs.Probe.HTTPGet.Protocol = &http1
 			}
 			if theirs.Hook != nil && theirs.Hook.HTTPGet != nil {
-				theirs.Hook.HTTPGet.Protocol = nil
+				theirs.Hook.HTTPGet.Protocol = &http1
 			}
 			return theirs
 		},
@@ -114,7 +116,7 @@ var mistakes = []*mistake{
 		func(c *comparison, at place, _, theirs outcome) outcome {
 			meant, err := istio.Probers(c.theirEnv)
 			if err == nil && theirs.Entry != nil {
-				theirs.Entry = meant[at.key()]
+				theirs.Entry = withoutDefault(meant[at.key()])
 			}
 			return theirs
 		},

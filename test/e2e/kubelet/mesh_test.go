@@ -44,7 +44,7 @@ func withMesh(pod map[string]any) {
 	}
 	proxy := map[string]any{
 		"name": "mesh-proxy", "image": meshImage, "imagePullPolicy": "Never", "restartPolicy": "Always",
-		"command":         []any{"/usr/sbin/haproxy", "-db", "-f", "/haproxy.cfg"},
+		"command":         []any{"/mesh", "proxy"},
 		"securityContext": map[string]any{"runAsUser": 1337, "runAsGroup": 1337},
 		"volumeMounts":    []any{map[string]any{"name": "mesh-certs", "mountPath": "/certs", "readOnly": true}},
 	}

@@ -1,6 +1,6 @@
 // The command mesh runs in the images of the mesh stand-in: "redirect" puts
-// Istio's redirection rules into the network namespace of its pod, "pause"
-// holds that namespace open.
+// Istio's redirection rules into the network namespace of its pod, "proxy" runs
+// HAProxy, "pause" holds the namespace open.
 //
 // redirect is the only thing in these tests that touches packet filters. It
 // refuses to in the network namespaces that FORBIDDEN_NETNS lists (those of
@@ -30,10 +30,14 @@ func main() {
 		if err := redirect(); err != nil {
 			log.Fatal("mesh redirect: ", err)
 		}
+	case len(os.Args) == 2 && os.Args[1] == "proxy":
+		if err := proxy(); err != nil {
+			log.Fatal("mesh proxy: ", err)
+		}
 	case len(os.Args) == 2 && os.Args[1] == "pause":
 		pause()
 	default:
-		log.Fatal("usage: mesh redirect|pause")
+		log.Fatal("usage: mesh redirect|proxy|pause")
 	}
 }
 
@@ -65,6 +69,27 @@ func redirect() error {
 	cmd.Stdin = strings.NewReader(strings.Replace(rules, "EXCLUDED\n", excluded.String(), 1))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
+}
+
+// proxy runs HAProxy until it is told to end. HAProxy itself, as the first
+// process of a container, ignores SIGTERM and holds its pod for the whole grace
+// period.
+func proxy() error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	cmd := exec.Command("/usr/sbin/haproxy", "-db", "-f", "/haproxy.cfg")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("HAProxy has ended: %v", err)
+	case <-signals:
+		return cmd.Process.Kill()
+	}
 }
 
 // pause waits to be told to end, and meanwhile reaps what the pod leaves to
