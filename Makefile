@@ -53,8 +53,9 @@ test-race: bin/kustomize ## the same, for data races (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -count=1 -shuffle=on ./...
 
 .PHONY: test-386
-test-386: bin/kustomize ## the same with integers and pointers of 32 bits
-	GOARCH=386 $(GO) test -count=1 ./...
+test-386: bin/kustomize ## the command's tests with integers and pointers of 32 bits, and whether all else compiles
+	GOARCH=386 $(GO) vet ./...
+	GOARCH=386 $(GO) test -count=1 ./cmd/rewrite-probes ./internal/config ./internal/field ./internal/manifest
 
 # What depends on the processor: system calls, memory, sockets, byte order. Tests
 # that start programs cannot: the machine itself runs no program of arm64.
