@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated part of docs/functionConfig.md")
@@ -198,23 +198,18 @@ func TestSchemaAndDocsFollowTheTypes(t *testing.T) {
 		t.Errorf("default of port is %v", got)
 	}
 
-	const page, begin, end = "../../docs/functionConfig.md", "<!-- begin reference -->\n", "<!-- end reference -->"
-	text, err := os.ReadFile(page)
+	const page = "../../docs/functionConfig.md"
+	old, err := testutil.Section(page, "reference")
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, _ := strings.Cut(string(text), begin)
-	old, after, found := strings.Cut(rest, end)
-	if !found {
-		t.Fatalf("%s has no %q ... %q", page, begin, end)
-	}
-	if old == config.Reference() {
+	if strings.TrimSpace(old) == strings.TrimSpace(config.Reference()) {
 		return
 	}
 	if !*update {
 		t.Fatalf("%s is not what the types say; run go test ./internal/config -update", page)
 	}
-	if err := os.WriteFile(page, []byte(before+begin+config.Reference()+end+after), 0o644); err != nil {
+	if err := testutil.ReplaceSection(page, "reference", config.Reference()); err != nil {
 		t.Fatal(err)
 	}
 }
