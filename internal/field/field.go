@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// A Step is one step of a [Path]: the key of a mapping, or, where IsIndex is
-// set, the index of a list item; in a pattern it may be [EveryItem]. It is
-// small, since there are many.
+// A Step is one step of a [Path]: the key of a mapping or, if IsIndex is set,
+// the index of a list item; in a pattern it may be [EveryItem].
 type Step struct {
 	Key     string
 	Index   int32
@@ -27,7 +26,7 @@ var EveryItem = Step{Index: -1, IsIndex: true}
 // immutable: the methods that extend one return a copy.
 type Path []Step
 
-// NewPath gives the path of the keys, each one step.
+// NewPath returns the path with one step for each key.
 func NewPath(keys ...string) Path {
 	p := make(Path, len(keys))
 	for i, k := range keys {
@@ -58,7 +57,7 @@ func Parse(s string) (Path, error) {
 	return p, nil
 }
 
-// Key gives the path extended by the keys.
+// Key returns the path extended by the keys.
 func (p Path) Key(keys ...string) Path {
 	q := p.extended(len(keys))
 	for i, k := range keys {
@@ -67,14 +66,14 @@ func (p Path) Key(keys ...string) Path {
 	return q
 }
 
-// Index gives the path extended by the index of a list item.
+// Index returns the path extended by the index of a list item.
 func (p Path) Index(i int) Path {
 	q := p.extended(1)
 	q[len(p)] = Step{Index: int32(i), IsIndex: true}
 	return q
 }
 
-// Item gives the path extended by a key and the index of an item of its list.
+// Item returns the path extended by a key and the index of an item of its list.
 func (p Path) Item(key string, i int) Path {
 	q := p.extended(2)
 	q[len(p)].Key = key
@@ -82,21 +81,21 @@ func (p Path) Item(key string, i int) Path {
 	return q
 }
 
-// extended gives a copy with room for n more steps.
+// extended returns a copy with room for n more steps.
 func (p Path) extended(n int) Path {
 	q := make(Path, len(p)+n)
 	copy(q, p)
 	return q
 }
 
-// Join gives the path followed by q.
+// Join returns the path followed by q.
 func (p Path) Join(q Path) Path {
 	return append(p[:len(p):len(p)], q...)
 }
 
-// String gives the path as the API server writes it in its own messages:
-// `spec.containers[0].livenessProbe.httpGet.port`, and keys that hold dots or
-// slashes in brackets: `metadata.annotations[sidecar.istio.io/inject]`.
+// String returns the path as the API server writes it in its own messages:
+// `spec.containers[0].livenessProbe.httpGet.port`. Keys with dots or slashes
+// are in brackets: `metadata.annotations[sidecar.istio.io/inject]`.
 func (p Path) String() string {
 	b := make([]byte, 0, 96)
 	for _, s := range p {
@@ -133,7 +132,7 @@ type Entry struct {
 	Value Value
 }
 
-// Get gives the value of the key, and whether the mapping has it.
+// Get returns the value of the key and whether the mapping has it.
 func (m Map) Get(key string) (Value, bool) {
 	for _, e := range m {
 		if e.Key == key {
@@ -147,28 +146,29 @@ func (m Map) Get(key string) (Value, bool) {
 type Op int
 
 const (
-	// Set replaces the value at Path, or adds it, creating mappings that are
-	// missing on the way. An added key comes before the key Before where the
-	// mapping has that key, else last.
+	// Set replaces the value at Path or adds it, with the mappings that are
+	// missing on the way. A new key comes before the key Before, if the mapping
+	// has that, else last. Of a mapping only the entries that differ are
+	// changed, so that the comments of the others stay.
 	Set Op = iota
 	// Rename replaces the entry at Path, key and value, in its place in the
-	// mapping: the new key is NewKey. An entry of that key is deleted if its
-	// value is null; any other is an error.
+	// mapping: the new key is NewKey. An entry that has this key already is
+	// deleted if its value is null; else Rename fails.
 	Rename
-	// Insert puts Value into the list at Path before the item whose index is
-	// the last step of Path; the length of the list appends. A list that is
-	// missing is created, as with Set.
+	// Insert inserts Value into the list at Path before the item whose index is
+	// the last step of Path; an index equal to the length of the list appends.
+	// A missing list is created, as by Set.
 	Insert
 	// Delete removes the entry or list item at Path, which must exist. A
-	// mapping or list that loses its last entry stays, empty: whoever plans
-	// deletes that instead.
+	// mapping or list that loses its last entry becomes empty; to remove it,
+	// delete it instead.
 	Delete
 )
 
-// An Edit is one change to an object. The paths of all edits of one object
-// name places in the object as it was before any of them, so that their
-// order only matters between Inserts at the same place (they stand in that
-// order) and between Sets of keys that are new in the same mapping.
+// An Edit is one change to an object. The paths of all edits name places in the
+// object as it was before any of them. The order of edits matters only for
+// Inserts at the same index, which come in that order, and for Sets of new keys
+// of the same mapping.
 type Edit struct {
 	Op     Op
 	Path   Path
@@ -177,15 +177,15 @@ type Edit struct {
 	Value  Value
 }
 
-// An IntOrString is a scalar that Kubernetes takes as a number or as a
-// string: a port. The zero value is the number 0.
+// An IntOrString is a scalar that Kubernetes reads as a number or a string,
+// such as a port. The zero value is the number 0.
 type IntOrString struct {
 	Int      int64
 	Str      string
 	IsString bool
 }
 
-// String gives the number in decimal or the string as it is.
+// String returns the number in decimal, or the string.
 func (v IntOrString) String() string {
 	if v.IsString {
 		return v.Str
@@ -193,7 +193,7 @@ func (v IntOrString) String() string {
 	return strconv.FormatInt(v.Int, 10)
 }
 
-// Value gives v as a [Value].
+// Value returns v as a [Value].
 func (v IntOrString) Value() Value {
 	if v.IsString {
 		return v.Str

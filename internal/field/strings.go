@@ -2,15 +2,15 @@ package field
 
 import "slices"
 
-// Strings are labels or annotations, in the order in which they stand. They
-// are few, so that looking through them is faster than a map, and takes less
-// memory. Like paths they are immutable.
+// Strings are labels or annotations in their order. There are few, so that a
+// linear search is faster than a map and takes less memory. Like paths they are
+// immutable.
 type Strings []Pair
 
 // A Pair is one label or annotation.
 type Pair struct{ Key, Value string }
 
-// Lookup gives the value of a key, and whether it is there.
+// Lookup returns the value of a key and whether it is there.
 func (s Strings) Lookup(key string) (string, bool) {
 	for i := range s {
 		if s[i].Key == key {
@@ -20,13 +20,13 @@ func (s Strings) Lookup(key string) (string, bool) {
 	return "", false
 }
 
-// Get gives the value of a key; "" where it is not there.
+// Get returns the value of a key, or "".
 func (s Strings) Get(key string) string {
 	v, _ := s.Lookup(key)
 	return v
 }
 
-// With gives the strings with the key set, in its place or last.
+// With returns the strings with the key set, in its place or last.
 func (s Strings) With(key, value string) Strings {
 	if old, set := s.Lookup(key); set && old == value {
 		return s
@@ -41,7 +41,7 @@ func (s Strings) With(key, value string) Strings {
 	return append(t, Pair{key, value})
 }
 
-// Without gives the strings without the key.
+// Without returns the strings without the key.
 func (s Strings) Without(key string) Strings {
 	if _, set := s.Lookup(key); !set {
 		return s

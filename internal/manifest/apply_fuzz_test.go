@@ -46,7 +46,7 @@ func randomKey(r *rand.Rand) string {
 	return []string{"a", "b", "kindly", "x/y.z", "y", "a b", "k:", "\"q", "1"}[r.IntN(9)]
 }
 
-// randomEdit gives an edit somewhere in the tree, but not of what makes the
+// randomEdit returns an edit somewhere in the tree, but not of what makes the
 // object what it is.
 func randomEdit(r *rand.Rand, t *tree) field.Edit {
 	var p field.Path

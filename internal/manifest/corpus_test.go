@@ -17,7 +17,7 @@ var corpusDir = filepath.Join("..", "..", "..", "shared", "corpus")
 
 var corpusNames = []string{"msdemo.yaml", "argocd.yaml", "kubeprom.yaml", "kubeflow.yaml"}
 
-// corpus gives a real-world manifest of the shared collection; the test is
+// corpus returns a real-world manifest of the shared collection; the test is
 // skipped where the collection is not there.
 func corpus(tb testing.TB, name string) []byte {
 	tb.Helper()
@@ -113,7 +113,7 @@ func TestRealWorkloadsAreEditedInPlace(t *testing.T) {
 	}
 }
 
-// workloadEdits gives edits of the sort that the function makes.
+// workloadEdits returns edits of the sort that the function makes.
 func workloadEdits(path field.Path) []field.Edit {
 	spec := path.Key("spec")
 	return []field.Edit{
@@ -149,7 +149,7 @@ func benchmarkRead(b *testing.B, name string) {
 	b.ReportMetric(float64(cpuTime()-before)/float64(b.N)/1e6, "cpu-ms/op")
 }
 
-// cpuTime gives what the process has used: on a busy machine the wall clock
+// cpuTime returns the CPU time of the process: on a busy machine the wall clock
 // tells little.
 func cpuTime() int64 {
 	var u syscall.Rusage

@@ -18,8 +18,8 @@ type decoder struct {
 	strict bool
 }
 
-// A decodeError is an error about the node at path, which each caller extends
-// to the left on the way back to the root.
+// A decodeError is an error about the node at path. Each caller adds its own
+// steps in front of the path.
 type decodeError struct {
 	path field.Path
 	node int32
@@ -32,7 +32,7 @@ func (d *decoder) errorf(n int32, format string, args ...any) error {
 	return &decodeError{node: n, msg: fmt.Sprintf(format, args...)}
 }
 
-// under says of an error below a node by which steps it was reached.
+// withPath adds the steps that lead to a node in front of its error's path.
 func withPath(err error, steps ...field.Step) error {
 	if e, ok := err.(*decodeError); ok {
 		e.path = append(slices.Clone(field.Path(steps)), e.path...)
@@ -44,8 +44,8 @@ func keyStep(key string) field.Step { return field.Step{Key: key} }
 
 func indexStep(i int) field.Step { return field.Step{Index: int32(i), IsIndex: true} }
 
-// find follows the path from the root; 0 where it ends early, at a missing
-// or null value.
+// find returns the node at the path from the root, or 0 if the path leads to a
+// missing or null value.
 func (d *decoder) find(path field.Path) (int32, error) {
 	n := int32(1)
 	for i, st := range path {
@@ -97,12 +97,12 @@ func (d *decoder) duplicate(c int32, key string) error {
 
 var kindNames = map[kind]string{mapping: "a mapping", sequence: "a list", scalar: "a single value"}
 
-// wrong says that the node must be something else.
+// typeError returns the error of a node that must have another type.
 func (d *decoder) typeError(n int32, want string) error {
 	return d.errorf(n, "must be %s, not %s", want, d.t.describe(n))
 }
 
-// describe names what a node is, for messages.
+// describe returns what a node is, for messages.
 func (t *tree) describe(n int32) string {
 	v := &t.nodes[n]
 	if v.kind != scalar {
@@ -122,7 +122,7 @@ func (t *tree) describe(n int32) string {
 	return "the number " + t.str(n)
 }
 
-// A plan says how a struct type is decoded.
+// structFields describes the fields of a struct type.
 type structFields struct {
 	fields []structField
 }
@@ -133,8 +133,8 @@ type structField struct {
 	inner *structFields // of the struct that the field is, points to or lists; else nil
 }
 
-// field finds a field; one after the other is the fastest way to, since there
-// are few, and most names differ in their length.
+// field returns the field of that name, or nil. A linear search is the fastest:
+// there are few fields, and most names differ in length.
 func (p *structFields) field(name string) *structField {
 	for i := range p.fields {
 		if p.fields[i].name == name {
@@ -165,7 +165,8 @@ func fieldsOf(typ reflect.Type) *structFields {
 	return p
 }
 
-// planWithin gives the plan of the struct that a type is, points to or lists.
+// fieldsWithin returns the fields of the struct that a type is, points to or
+// lists, or nil.
 func fieldsWithin(typ reflect.Type) *structFields {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
 		typ = typ.Elem()
@@ -199,7 +200,8 @@ var (
 	mapType     = reflect.TypeFor[field.Map]()
 )
 
-// decode reads the node into v; p is the plan of the struct within its type.
+// decode decodes the node into v; p has the fields of the struct within its
+// type.
 func (d *decoder) decode(n int32, v reflect.Value, p *structFields) error {
 	if v.Kind() == reflect.String && d.t.nodes[n].kind == scalar && !d.t.isNull(n) {
 		return d.scalar(n, v)
@@ -309,7 +311,8 @@ func (d *decoder) scalar(n int32, v reflect.Value) error {
 	return nil
 }
 
-// wholeNumber takes 1e3 and 8080.0 as the API server does: they are whole.
+// wholeNumber returns a number that has no fraction. Like the API server it
+// takes 1e3 and 8080.0.
 func wholeNumber(x any) (int64, bool) {
 	switch x := x.(type) {
 	case int:
@@ -360,7 +363,7 @@ func (d *decoder) structure(n int32, v reflect.Value, p *structFields) error {
 	return nil
 }
 
-// strings reads labels and annotations.
+// strings decodes labels and annotations.
 func (d *decoder) strings(n int32, into *field.Strings) error {
 	if d.t.nodes[n].kind != mapping {
 		return d.typeError(n, "a mapping")
@@ -404,7 +407,8 @@ func (d *decoder) mapping(n int32, v reflect.Value) error {
 	return nil
 }
 
-// orderedMap reads a mapping whose keys no type names, nulls included.
+// orderedMap decodes a mapping of any keys in their order, including those
+// whose value is null.
 func (d *decoder) orderedMap(n int32, into *field.Map) error {
 	if d.t.nodes[n].kind != mapping {
 		return d.typeError(n, "a mapping")
@@ -438,7 +442,7 @@ func (d *decoder) slice(n int32, v reflect.Value, p *structFields) error {
 	return nil
 }
 
-// noDuplicates checks a value of any type, all the way down.
+// checkDuplicatesBelow checks the mappings of a value of any type.
 func (d *decoder) checkDuplicatesBelow(n int32) error {
 	if d.t.nodes[n].kind == mapping {
 		if err := d.checkDuplicateKeys(n); err != nil {
@@ -458,8 +462,8 @@ func (d *decoder) checkDuplicatesBelow(n int32) error {
 	return nil
 }
 
-// unique checks that a mapping has no key twice: kubectl reads the last one,
-// other tools the first.
+// checkDuplicateKeys checks that a mapping has no key twice: kubectl reads the
+// last one, other tools the first.
 func (d *decoder) checkDuplicateKeys(n int32) error {
 	count := 0
 	seen := uint64(0) // of length and last letter of each key, one bit

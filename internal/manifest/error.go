@@ -16,8 +16,8 @@ var (
 	ErrNotObject = errors.New("a document must be a Kubernetes object, which is a mapping")
 )
 
-// An Error says what is wrong with the input and where. Every error of this
-// package is one, except those of the reader and the writer.
+// An Error describes what is wrong with the input and where. Every error of
+// this package is one, except those of the reader and the writer.
 type Error struct {
 	File   string     // the name given to Read, or the file an item came from
 	Object string     // such as "Deployment default/web"; "" where none is known
@@ -26,8 +26,8 @@ type Error struct {
 	Err    error      // what is wrong, without the place
 }
 
-// Error gives place and message in one line:
-// `<stdin>:12: Deployment default/web: `spec.replicas`: must be a number`.
+// Error returns place and message in one line: `<stdin>:12: Deployment
+// default/web: `spec.replicas`: must be a number`.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.File != "" {
@@ -49,10 +49,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Message gives what is wrong without the place, on one line.
+// Message returns what is wrong, without the place, in one line.
 func (e *Error) Message() string {
 	return strings.Join(strings.Fields(e.Err.Error()), " ")
 }
 
-// Unwrap gives the reason alone.
+// Unwrap returns the error without the place.
 func (e *Error) Unwrap() error { return e.Err }

@@ -13,10 +13,10 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// An Object is one Kubernetes object of a [Stream]. It is parsed only when
-// it is asked for more than its apiVersion and kind. The objects of a stream
-// share memory: use them from one goroutine, and, for speed, one after the
-// other.
+// An Object is one Kubernetes object of a [Stream]. Only its apiVersion and
+// kind are known until more is requested; then it is parsed. The objects of a
+// stream share memory: use them from one goroutine and, for speed, one after
+// the other.
 type Object struct {
 	stream           *Stream
 	start, end       int // in the input
@@ -44,10 +44,10 @@ type Metadata struct {
 	Annotations field.Strings `json:"annotations"`
 }
 
-// APIVersion gives the object's apiVersion; "" where it has none.
+// APIVersion returns the object's apiVersion, or "".
 func (o *Object) APIVersion() string { return o.apiVersion }
 
-// Group gives the API group of the apiVersion; "" is the core group.
+// Group returns the API group of the apiVersion; "" is the core group.
 func (o *Object) Group() string {
 	group, _, found := strings.Cut(o.apiVersion, "/")
 	if !found {
@@ -56,20 +56,20 @@ func (o *Object) Group() string {
 	return group
 }
 
-// Kind gives the object's kind; "" where it has none.
+// Kind returns the object's kind, or "".
 func (o *Object) Kind() string { return o.kind }
 
 var metadataPath = field.NewPath("metadata")
 
-// Metadata gives the object's metadata, decoded once. An error is an *Error
-// about a field of the wrong type or a duplicate key; then nothing is known but
-// name and namespace, where those are right.
+// Metadata returns the object's metadata, decoded once. It fails with an *Error
+// about a field of the wrong type or a duplicate key; then only the name and
+// namespace are set, if those are valid.
 func (o *Object) Metadata() (*Metadata, error) {
 	if o.meta == nil {
 		o.meta = &Metadata{}
 		if _, o.metaErr = o.Decode(metadataPath, o.meta); o.metaErr != nil {
 			*o.meta = Metadata{}
-			o.meta.Name, o.meta.Namespace = o.named()
+			o.meta.Name, o.meta.Namespace = o.nameAndNamespace()
 		}
 	}
 	return o.meta, o.metaErr
@@ -80,24 +80,25 @@ func (o *Object) metadata() *Metadata {
 	return m
 }
 
-// Name gives metadata.name; "" where it is missing or wrong.
+// Name returns metadata.name, or "" if it is missing or invalid.
 func (o *Object) Name() string { return o.metadata().Name }
 
-// Namespace gives metadata.namespace; "" where it is missing or wrong.
+// Namespace returns metadata.namespace, or "" if it is missing or invalid.
 func (o *Object) Namespace() string { return o.metadata().Namespace }
 
-// Labels gives metadata.labels; nil where they are missing or wrong.
+// Labels returns metadata.labels, or nil if they are missing or invalid.
 func (o *Object) Labels() field.Strings { return o.metadata().Labels }
 
-// Annotations gives metadata.annotations; nil where they are missing or wrong.
+// Annotations returns metadata.annotations, or nil if they are missing or
+// invalid.
 func (o *Object) Annotations() field.Strings { return o.metadata().Annotations }
 
-// String names the object as messages do: "Deployment default/web".
+// String returns the object's name in messages: "Deployment default/web".
 func (o *Object) String() string {
 	if o.meta != nil {
 		return fullName(o.kind, o.meta.Namespace, o.meta.Name)
 	}
-	name, namespace := o.named()
+	name, namespace := o.nameAndNamespace()
 	return fullName(o.kind, namespace, name)
 }
 
@@ -112,12 +113,12 @@ func fullName(kind, namespace, name string) string {
 	return kind + " " + namespace + "/" + name
 }
 
-// named gives name and namespace of an object that may be wrong elsewhere,
-// which must not hide them from messages.
-func (o *Object) named() (name, namespace string) {
+// nameAndNamespace returns the name and namespace even if other fields are
+// invalid, so that messages can name the object.
+func (o *Object) nameAndNamespace() (name, namespace string) {
 	t, err := o.load()
 	if err != nil {
-		return o.namedByNode()
+		return o.nameByNode()
 	}
 	if m := t.get(1, "metadata"); m != 0 && t.nodes[m].kind == mapping {
 		return t.scalarOf(m, "name"), t.scalarOf(m, "namespace")
@@ -125,8 +126,9 @@ func (o *Object) named() (name, namespace string) {
 	return "", ""
 }
 
-// namedByNode is named for what cannot be written out plainly.
-func (o *Object) namedByNode() (name, namespace string) {
+// nameByNode is nameAndNamespace for an object that cannot be written out
+// plainly.
+func (o *Object) nameByNode() (name, namespace string) {
 	root, err := o.parseNode()
 	if err != nil {
 		return "", ""
@@ -155,8 +157,8 @@ func (t *tree) scalarOf(n int32, key string) string {
 	return t.str(c)
 }
 
-// File gives the file the object came from and its place in there, as kpt
-// and kustomize note them in annotations; path is "" where they did not.
+// File returns the file that the object came from and its index there, which
+// kpt and kustomize note in annotations; path is "" if they did not.
 func (o *Object) File() (path string, index int) {
 	a := o.Annotations()
 	path = cmp.Or(a.Get("internal.config.kubernetes.io/path"), a.Get("config.kubernetes.io/path"))
@@ -164,11 +166,13 @@ func (o *Object) File() (path string, index int) {
 	return path, index
 }
 
-// Line gives the line of the input where the object starts, from 1.
+// Line returns the line of the input on which the object starts, counted from
+// 1.
 func (o *Object) Line() int { return o.stream.line(o.start) }
 
-// FieldLine gives the line of the input where the field (or the deepest part
-// of the path that exists) starts, from 1.
+// FieldLine returns the line of the input on which the field starts, counted
+// from 1. If the field does not exist, it is the line of the deepest field on
+// the way to it.
 func (o *Object) FieldLine(path field.Path) int {
 	t, err := o.load()
 	if err != nil {
@@ -194,7 +198,7 @@ func (o *Object) FieldLine(path field.Path) int {
 	return o.nodeLine(t, n)
 }
 
-// nodeLine gives the line of a node of the object's tree.
+// nodeLine returns the line of a node of the object's tree.
 func (o *Object) nodeLine(t *tree, n int32) int {
 	if o.changed || o.node != nil || o.stream.slow != nil {
 		return o.Line()
@@ -202,7 +206,7 @@ func (o *Object) nodeLine(t *tree, n int32) int {
 	return o.stream.line(o.start + int(t.nodes[n].key))
 }
 
-// slowLine gives the line of the field in the parser's tree.
+// slowLine returns the line of the field in the full parser's tree.
 func slowLine(n *yaml.Node, path field.Path) int {
 	line := n.Line
 	for _, st := range path {
@@ -220,13 +224,13 @@ func slowLine(n *yaml.Node, path field.Path) int {
 	return line
 }
 
-// Errorf makes an *Error about a field of the object, with file and line.
+// Errorf returns an *Error about a field of the object, with its file and line.
 func (o *Object) Errorf(path field.Path, format string, args ...any) *Error {
 	return o.error(path, o.FieldLine(path), fmt.Errorf(format, args...))
 }
 
-// error makes an Error. The line of a file that a tool has put into a list
-// is not known, so that such an error names the file alone.
+// error returns an *Error. If a tool has put the object into a list, its line
+// in its own file is unknown; then the error names only the file.
 func (o *Object) error(path field.Path, line int, err error) *Error {
 	e := &Error{File: o.stream.name, Object: o.String(), Path: path, Line: line, Err: err}
 	if o.meta != nil && o.stream.isList {
@@ -240,7 +244,7 @@ func (o *Object) error(path field.Path, line int, err error) *Error {
 // unchanged returns the object's text in the input.
 func (o *Object) unchanged() []byte { return o.stream.in[o.start:o.end] }
 
-// source gives the object's text as it is now.
+// source returns the object's current text.
 func (o *Object) source() []byte {
 	switch {
 	case !o.changed:
@@ -252,7 +256,8 @@ func (o *Object) source() []byte {
 	return o.text
 }
 
-// load gives the object's tree. It is valid until another object is loaded.
+// load returns the object's tree, which is valid until another object is
+// loaded.
 func (o *Object) load() (*tree, error) {
 	s := o.stream
 	if s.treeOf == o {
@@ -283,8 +288,8 @@ func (o *Object) Decode(path field.Path, into any) (found bool, err error) {
 	return o.decode(path, into, false)
 }
 
-// DecodeStrict is Decode for configuration: a key that the type does not name
-// is an *Error which lists those that are allowed.
+// DecodeStrict is Decode for configuration: a key that the type lacks is an
+// *Error that lists the allowed ones.
 func (o *Object) DecodeStrict(path field.Path, into any) (found bool, err error) {
 	return o.decode(path, into, true)
 }
@@ -306,7 +311,7 @@ func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err
 	return err == nil, o.locate(t, err)
 }
 
-// locate gives a decoder's error its place.
+// locate adds file, object and line to a decoder's error.
 func (o *Object) locate(t *tree, err error) error {
 	var d *decodeError
 	if !errors.As(err, &d) {

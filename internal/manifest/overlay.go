@@ -8,8 +8,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// An over is a node of the edited tree: the original tree seen through the
-// edits. Where it is neither set nor open, all below it is as it was.
+// An editNode is a node of the edited tree, which shows the original tree with
+// the edits made. If it is neither set nor open, everything below it is
+// unchanged.
 type editNode struct {
 	node     int32  // the original entry or item; 0 where it is new
 	key      string // its key now
@@ -22,14 +23,14 @@ type editNode struct {
 	children []*editNode
 }
 
-// overs is the memory of an edited tree, which is used again for the next.
+// An editArena is the memory of an edited tree; the next one uses it again.
 type editArena struct {
 	nodes    []editNode
 	children []*editNode
 }
 
-// collection gives the memory of n nodes and of the list that holds them,
-// which has room for some more.
+// collection returns n nodes and the list of them, which has room for some
+// more.
 func (m *editArena) collection(n int) ([]editNode, []*editNode) {
 	const more = 4
 	if len(m.nodes)+n > cap(m.nodes) {
@@ -48,8 +49,8 @@ func (m *editArena) collection(n int) ([]editNode, []*editNode) {
 	return nodes, children
 }
 
-// overlay gives the tree with the edits made, in the memory of mem: it ends
-// what was there before.
+// overlay returns the edited tree. It uses the memory of mem, so that the
+// edited tree before it becomes invalid.
 func overlay(t *tree, edits []field.Edit, mem *editArena) (*editNode, error) {
 	mem.nodes, mem.children = mem.nodes[:0], mem.children[:0]
 	root := &editNode{node: 1}
@@ -94,8 +95,8 @@ func (o *editNode) edit(t *tree, e field.Edit, mem *editArena) error {
 	return nil
 }
 
-// openAs makes the kids of a collection known; of what is new or null, a
-// collection is made.
+// openAs prepares the node's children for edits. A new or null node becomes an
+// empty collection.
 func (o *editNode) openAs(t *tree, st field.Step, mem *editArena) error {
 	want := mapping
 	if st.IsIndex {
@@ -137,7 +138,7 @@ func (o *editNode) originals(t *tree, mem *editArena) []*editNode {
 	return children
 }
 
-// find gives the kid of the step, nil where there is none.
+// find returns the child of the step, or nil.
 func (o *editNode) find(st field.Step) *editNode {
 	if !st.IsIndex {
 		for _, k := range o.children {
@@ -153,7 +154,7 @@ func (o *editNode) find(st field.Step) *editNode {
 	return nil
 }
 
-// place gives where the item that had the index is now.
+// place returns the current index of the item that had the given one.
 func (o *editNode) place(index int) int {
 	for i, k := range o.children {
 		if k.node == 0 {
@@ -167,7 +168,7 @@ func (o *editNode) place(index int) int {
 	return len(o.children)
 }
 
-// add puts a new kid before the key, or last.
+// add inserts a new child before the key, or at the end.
 func (o *editNode) add(child *editNode, before string) {
 	i := slices.IndexFunc(o.children, func(k *editNode) bool { return before != "" && k.was == before })
 	if i < 0 {
@@ -176,7 +177,8 @@ func (o *editNode) add(child *editNode, before string) {
 	o.children = slices.Insert(o.children, i, child)
 }
 
-// finish makes the edit whose last step is st in the open collection.
+// finish makes the edit in the open collection; st is the last step of its
+// path.
 func (o *editNode) finish(t *tree, e field.Edit, st field.Step, mem *editArena) error {
 	child := o.find(st)
 	if e.Op == field.Insert {
@@ -223,8 +225,9 @@ func (o *editNode) finish(t *tree, e field.Edit, st field.Step, mem *editArena) 
 	return nil
 }
 
-// assign sets the value, unless it is the one that is there. Of a mapping only
-// the entries that differ are changed, so that the comments of others stay.
+// assign sets the value, unless the node has it already. In a mapping it
+// changes only the entries that differ, so that the comments of the others
+// stay.
 func (o *editNode) assign(t *tree, v field.Value, mem *editArena) {
 	m, isMap := v.(field.Map)
 	if isMap && o.node != 0 && t.nodes[o.node].kind == mapping && t.hasAny(o.node, m) {
@@ -261,7 +264,7 @@ func (o *editNode) assignEntries(t *tree, m field.Map, mem *editArena) {
 	}
 }
 
-// length gives how many entries or items a collection has.
+// length returns how many entries or items a collection has.
 func (t *tree) length(n int32) int {
 	count := 0
 	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
@@ -270,14 +273,14 @@ func (t *tree) length(n int32) int {
 	return count
 }
 
-// unique checks that the edits have not made a key appear twice.
+// checkDuplicateKeys checks that no edit has added a key that is there already.
 func (o *editNode) checkDuplicateKeys() error {
 	for i, k := range o.children {
 		if k.deleted {
 			continue
 		}
-		// Only a key that is new can be there already: what the input has
-		// twice has been refused before, or is none of our business.
+		// Only new keys are checked: a duplicate in the input was refused
+		// before, or is in a part that is not decoded.
 		if o.kind == mapping && (k.node == 0 || k.key != k.was) {
 			for j, other := range o.children {
 				if i != j && !other.deleted && other.key == k.key {
@@ -292,13 +295,13 @@ func (o *editNode) checkDuplicateKeys() error {
 	return nil
 }
 
-// differs tells whether anything is changed.
+// differs reports whether anything is changed.
 func (o *editNode) differs() bool {
 	return o.set || o.deleted || o.key != o.was || slices.ContainsFunc(o.children, (*editNode).differs)
 }
 
-// onlyChange gives the kid that alone is changed, and in what it holds only;
-// nil where there is none.
+// onlyChange returns the one child that is changed, if that is changed only
+// inside; else nil.
 func (o *editNode) onlyChange() *editNode {
 	var only *editNode
 	for _, k := range o.children {
@@ -313,7 +316,7 @@ func (o *editNode) onlyChange() *editNode {
 	return only
 }
 
-// value gives the edited value as a whole.
+// value returns the whole edited value.
 func (o *editNode) value(t *tree) field.Value {
 	switch {
 	case o.open && o.kind == mapping:
@@ -338,10 +341,10 @@ func (o *editNode) value(t *tree) field.Value {
 	return t.raw(o.node)
 }
 
-// A rawScalar is a plain scalar to be written as it was.
+// A rawScalar is a plain scalar that is written as it was read.
 type rawScalar string
 
-// raw gives a node as a value that is written as it was read.
+// raw returns the value of a node, with its plain scalars as they were read.
 func (t *tree) raw(n int32) field.Value {
 	v := &t.nodes[n]
 	switch {
@@ -365,7 +368,7 @@ func (t *tree) raw(n int32) field.Value {
 	return t.str(n)
 }
 
-// equalOver tells whether the node of u is what the edited tree demands.
+// equalEdited reports whether node n of u is what the edited tree demands.
 func (t *tree) equalEdited(o *editNode, u *tree, n int32) bool {
 	v := &u.nodes[n]
 	switch {
@@ -390,7 +393,7 @@ func (t *tree) equalEdited(o *editNode, u *tree, n int32) bool {
 	return t.equal(o.node, u, n)
 }
 
-// equal tells whether two nodes of two trees have the same value.
+// equal reports whether two nodes of two trees have the same value.
 func (t *tree) equal(n int32, u *tree, m int32) bool {
 	a, b := &t.nodes[n], &u.nodes[m]
 	if a.kind != b.kind {
@@ -413,7 +416,8 @@ func (t *tree) equal(n int32, u *tree, m int32) bool {
 	return c == d
 }
 
-// equalValue tells whether the node has the value, for every reader of YAML.
+// equalValue reports whether every reader of YAML reads the value from the
+// node.
 func (t *tree) equalValue(n int32, v field.Value) bool {
 	x := &t.nodes[n]
 	c := x.child

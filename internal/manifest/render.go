@@ -14,7 +14,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A layout says how new text is written.
+// A layout describes how new text is written.
 type layout struct {
 	eol  string
 	wide bool // lists are indented under their key
@@ -29,7 +29,7 @@ type layout struct {
 
 func spaces(n int) string { return strings.Repeat(" ", max(n, 0)) }
 
-// isInline tells whether a value fits behind its key in block style.
+// isInline reports whether a value fits on the line of its key in block style.
 func isInline(v field.Value) bool {
 	switch v := v.(type) {
 	case field.Map:
@@ -40,9 +40,8 @@ func isInline(v field.Value) bool {
 	return true
 }
 
-// block appends a collection in block style, its keys or dashes in column
-// col, the first of them without indentation and the last line without its
-// end.
+// block appends a collection in block style with its keys or dashes in column
+// col. The first line is not indented and the last one not ended.
 func (l *layout) block(b []byte, v field.Value, col int) []byte {
 	switch v := v.(type) {
 	case field.Map:
@@ -80,7 +79,8 @@ func (l *layout) entry(b []byte, key string, v field.Value, col int) []byte {
 	return l.behindKey(append(l.key(b, key, false), ':'), v, col)
 }
 
-// behindKey appends what stands behind the colon of a key in column col.
+// behindKey appends the value of a key in column col; the colon is there
+// already.
 func (l *layout) behindKey(b []byte, v field.Value, col int) []byte {
 	if isInline(v) {
 		return l.inline(append(b, ' '), v)
@@ -91,7 +91,8 @@ func (l *layout) behindKey(b []byte, v field.Value, col int) []byte {
 	return l.block(l.newLine(b, col), v, col)
 }
 
-// item appends what stands behind a dash in column col and its space.
+// item appends the value of a list item whose dash is in column col; dash and
+// space are there already.
 func (l *layout) item(b []byte, v field.Value, col int) []byte {
 	if isInline(v) {
 		return l.inline(b, v)
@@ -109,8 +110,8 @@ func (l *layout) inline(b []byte, v field.Value) []byte {
 	return l.scalar(b, v, absent, false)
 }
 
-// flow appends a value in flow style; col is the column of the line on which
-// its bracket stands, for the pretty form.
+// flow appends a value in flow style. col is the indentation of the line with
+// its bracket, for the pretty form.
 func (l *layout) flow(b []byte, v field.Value, col int) []byte {
 	n := 0
 	before := func() {
@@ -159,7 +160,7 @@ func (l *layout) key(b []byte, key string, inFlow bool) []byte {
 	return appendString(b, key, absent, inFlow)
 }
 
-// scalar appends a scalar; old is the style of the one that it replaces.
+// scalar appends a scalar that replaces one of the style old.
 func (l *layout) scalar(b []byte, v field.Value, old style, inFlow bool) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -187,9 +188,9 @@ func (l *layout) scalar(b []byte, v field.Value, old style, inFlow bool) []byte 
 	panic(fmt.Sprintf("manifest: an edit must not hold a %T", v))
 }
 
-// appendString writes a string so that every reader of YAML, 1.1 or 1.2, reads
-// that string: in the style of the one that it replaces where that was
-// quoted, else plain, else in the quotes that need no escapes.
+// appendString appends a string in a form that YAML 1.1 and 1.2 both read as
+// that string. If it replaces a quoted one, it keeps those quotes; else it is
+// plain, or in the quotes that need no escapes.
 func appendString(b []byte, s string, old style, inFlow bool) []byte {
 	switch {
 	case old != single && old != double && isPlain(s, inFlow):
@@ -206,7 +207,8 @@ func quoteSingle(b []byte, s string) []byte {
 	return append(append(append(b, '\''), strings.ReplaceAll(s, "'", "''")...), '\'')
 }
 
-// isPrintable tells whether the string can stand in single quotes on a line.
+// isPrintable reports whether the string can be written in single quotes on one
+// line.
 func isPrintable(s string) bool {
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] >= 0x7f {
@@ -258,7 +260,7 @@ func appendJSON(b []byte, s string) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// Where in a plain scalar a character may stand, and what it makes of it.
+// The classes of characters in plain scalars.
 const (
 	first     = 1 << iota // even as the first
 	later                 // but not as the first
@@ -279,8 +281,8 @@ var plainChar = func() (t [256]byte) {
 	return t
 }()
 
-// isPlain tells whether the string can stand without quotes. It is careful:
-// what only might be something else is quoted.
+// isPlain reports whether the string can be written without quotes. In doubt it
+// reports false.
 func isPlain(s string, inFlow bool) bool {
 	if s == "" || len(s) > 512 || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || plainChar[s[0]]&first == 0 {
 		return false
@@ -307,7 +309,7 @@ func isPlain(s string, inFlow bool) bool {
 }
 
 // encodePlain writes a node of the full parser in the scanner's own form,
-// without its comments.
+// without comments.
 func encodePlain(n *yaml.Node, col int, isFlow bool, eol string) []byte {
 	v := valueOf(n)
 	l := &layout{eol: eol, wide: !isCompact(n), colon: ": ", comma: ", ", json: isFlow}
@@ -317,7 +319,7 @@ func encodePlain(n *yaml.Node, col int, isFlow bool, eol string) []byte {
 	return append(l.block(nil, v, col), eol...)
 }
 
-// valueOf gives a node of the full parser as a value.
+// valueOf returns a node of the full parser as a value.
 func valueOf(n *yaml.Node) field.Value {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -14,12 +14,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The slow way: what the scanner refuses is read by the full parser, only to
-// learn where the items are and what they are. Items that are not edited
-// still come back byte for byte.
+// What the scanner refuses is read by the full parser, only to find the items
+// and their apiVersion and kind. Items that are not edited still come back byte
+// for byte.
 
-// parseYAML reads the one document in the text; nil where there is none.
-// at is where in the input the text is.
+// parseYAML returns the one document in the text, which starts at the offset at
+// of the input, or nil if it is empty.
 func (s *Stream) parseYAML(text []byte, at int) (*yaml.Node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc yaml.Node
@@ -44,7 +44,7 @@ func (s *Stream) parseYAML(text []byte, at int) (*yaml.Node, error) {
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// yamlError gives the parser's error our place in the input.
+// yamlError returns the parser's error with its line in the input.
 func (s *Stream) yamlError(err error, at int) error {
 	msg := err.Error()
 	line := s.line(at)
@@ -57,7 +57,7 @@ func (s *Stream) yamlError(err error, at int) error {
 	return &Error{File: s.name, Line: line, Err: fmt.Errorf("invalid YAML: %s", msg)}
 }
 
-// slowDocument reads a document; empty where it holds nothing.
+// slowDocument reads a document and reports whether it is empty.
 func (s *Stream) slowDocument(start, end int, info *docInfo) (empty bool, err error) {
 	root, err := s.parseYAML(s.in[start:end], start)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Stream) slowInfo(start, end, col int, info *docInfo) error {
 	return s.locate(root, start, end, col, info)
 }
 
-// A placer turns the parser's lines and columns into offsets of the input.
+// A placer converts the parser's lines and columns to offsets in the input.
 type placer struct {
 	in    []byte // up to the end of the document
 	lines []int  // where the lines start; the first may lie before the input
@@ -120,7 +120,7 @@ func (p *placer) offset(n *yaml.Node) int {
 	return at
 }
 
-// lineStart gives the start of the line in which the offset is.
+// lineStart returns the start of the line that contains the offset.
 func (p *placer) lineStart(at int) int {
 	i, found := slices.BinarySearch(p.lines, at)
 	if found {
@@ -129,7 +129,7 @@ func (p *placer) lineStart(at int) int {
 	return p.lines[max(i-1, 0)]
 }
 
-// locate notes where the items of the root are, or only what the root is.
+// locate notes the apiVersion and kind of the root and where its items are.
 func (s *Stream) locate(root *yaml.Node, start, end, pad int, info *docInfo) error {
 	if root.Kind != yaml.MappingNode {
 		return s.errorAt(start, fmt.Errorf("%w, not %s", ErrNotObject, yamlKind(root)))
@@ -219,8 +219,8 @@ func (s *Stream) noteKind(n *yaml.Node, p *placer, info *docInfo) error {
 	return nil
 }
 
-// lookup gives the value of a key, seen through aliases and merge keys, and
-// the key's second appearance where it has one.
+// lookup returns the value of a key, seen through aliases and merge keys, and
+// the second occurrence of the key, if any.
 func lookup(n *yaml.Node, key string) (value, again *yaml.Node) {
 	return lookupIn(n, key, 0)
 }
@@ -263,7 +263,7 @@ func isMerge(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Value == "<<" && (n.Tag == "" || n.Tag == "!" || n.ShortTag() == "!!merge")
 }
 
-// target gives the node that an alias stands for.
+// target returns the node that an alias refers to.
 func target(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -314,8 +314,8 @@ func (s *Stream) locateItems(seq *yaml.Node, next int, p *placer, info *docInfo)
 	return nil
 }
 
-// inItem adds to an error the item that it is about, unless it names an
-// object already.
+// inItem adds the index of the item to its error, unless that names an object
+// already.
 func inItem(i int, list string, err error) error {
 	if e := (*Error)(nil); errors.As(err, &e) && e.Path == nil && e.Object == "" {
 		e.Err = fmt.Errorf("%s`items[%d]`: %w", list, i, e.Err)
@@ -323,7 +323,7 @@ func inItem(i int, list string, err error) error {
 	return err
 }
 
-// dashLine gives the start of the line with the dash, in column col, of the
+// dashLine returns the start of the line with the dash, in column col, of the
 // item whose content starts at the offset.
 func (p *placer) dashLine(at, col int) int {
 	for ls := p.lineStart(at); ; ls = p.lineStart(ls - 1) {
@@ -385,8 +385,8 @@ func isFlowIndicator(c byte) bool {
 	return c == ',' || c == '[' || c == ']' || c == '{' || c == '}'
 }
 
-// noteShared marks the items of a list that share an anchor with something
-// outside, another item or another field of the list's root.
+// noteShared marks the items of a list that share an anchor with another item
+// or another field of the list.
 func noteShared(root, seq *yaml.Node, info *docInfo) {
 	owner := map[*yaml.Node]int{}
 	var aliases bool
@@ -439,11 +439,11 @@ func noteShared(root, seq *yaml.Node, info *docInfo) {
 	}
 }
 
-// maxExpanded bounds what the aliases of one object may expand to.
+// maxExpanded limits how many nodes the aliases of one object may expand to.
 const maxExpanded = 200_000
 
-// expand gives a copy of the node with all aliases and merge keys written
-// out and without tags that say nothing new.
+// expand returns a copy of the node with all aliases and merge keys written
+// out, without redundant tags.
 func expand(n *yaml.Node, left *int, depth int) (*yaml.Node, error) {
 	if *left--; *left < 0 || depth > 10*maxDepth {
 		return nil, errors.New("aliases must not expand to so much")
@@ -523,8 +523,8 @@ func expandMapping(c, n *yaml.Node, left *int, depth int) error {
 	return nil
 }
 
-// plainTag rewrites a node with an explicit tag of the core schema so that it
-// needs none.
+// plainTag removes an explicit tag of the core schema. The node gets the style
+// that means the same.
 func plainTag(n *yaml.Node) error {
 	if n.Style&yaml.TaggedStyle == 0 {
 		return nil
@@ -548,7 +548,7 @@ func plainTag(n *yaml.Node) error {
 	return nil
 }
 
-// parseNode gives the object as the full parser reads it, a mapping.
+// parseNode returns the object as the full parser reads it, a mapping.
 func (o *Object) parseNode() (*yaml.Node, error) {
 	if o.node != nil {
 		return o.node, nil
@@ -610,8 +610,7 @@ func (o *Object) parseEncoded(t *tree, text, head []byte, want *yaml.Node) bool 
 	return t.parse(append(text, o.source()[len(head):]...), o.col) && t.equalYAML(1, want)
 }
 
-// endsWithBreak tells whether a text ends with what YAML takes for the end of
-// a line.
+// endsWithBreak reports whether a text ends with a line break of YAML.
 func endsWithBreak(text []byte) bool {
 	switch r, _ := utf8.DecodeLastRune(text); r {
 	case '\n', '\r', 0x85, 0x2028, 0x2029:
@@ -624,8 +623,8 @@ func endsWithBreak(text []byte) bool {
 // it.
 var mayKeep = regexp.MustCompile(`[|>][1-9]?\+`)
 
-// trimTail gives the text without the blank and comment lines at its end
-// that cannot belong to a value.
+// trimTail returns the text without the blank and comment lines at its end that
+// cannot belong to a value.
 func trimTail(text []byte, col int) []byte {
 	if mayKeep.Match(text) {
 		return text
@@ -648,8 +647,8 @@ func (s *Stream) eol() string {
 	return "\n"
 }
 
-// encodeYAML has the full parser's encoder write the node, which starts in
-// column col.
+// encodeYAML returns what the full parser's encoder writes for the node, which
+// starts in column col.
 func encodeYAML(n *yaml.Node, col int, isFlow bool, eol string) ([]byte, error) {
 	if isFlow {
 		dropComments(n)
@@ -669,7 +668,7 @@ func encodeYAML(n *yaml.Node, col int, isFlow bool, eol string) ([]byte, error) 
 	return indent(b.Bytes(), col, eol), nil
 }
 
-// indent shifts all lines but the first to the right.
+// indent indents all lines but the first.
 func indent(text []byte, col int, eol string) []byte {
 	pad := strings.Repeat(" ", col)
 	var out bytes.Buffer
@@ -695,7 +694,7 @@ func dropComments(n *yaml.Node) {
 	}
 }
 
-// isCompact tells whether lists stand in the column of their key.
+// isCompact reports whether most lists stand in the column of their key.
 func isCompact(n *yaml.Node) bool {
 	wide, compact := 0, 0
 	var walk func(n *yaml.Node)
@@ -715,7 +714,7 @@ func isCompact(n *yaml.Node) bool {
 	return compact >= wide
 }
 
-// equalYAML tells whether the node has the same value as the parser's node.
+// equalYAML reports whether the node has the same value as the parser's node.
 func (t *tree) equalYAML(n int32, y *yaml.Node) bool {
 	v := &t.nodes[n]
 	c := v.child
@@ -750,7 +749,7 @@ func (t *tree) equalYAML(n int32, y *yaml.Node) bool {
 		if v.kind != scalar || t.str(n) != y.Value {
 			return false
 		}
-		// Quotes may come or go where it stays what it is.
+		// Quotes may differ if the type does not.
 		_, isString := t.value(n).(string)
 		_, mustBe := resolve(y.Value).(string)
 		return isString == (mustBe || y.Style&quoted != 0)

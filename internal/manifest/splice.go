@@ -9,7 +9,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A splicer turns an edited tree into changes of the original text.
+// A splicer turns an edited tree into changes to the original text.
 type splicer struct {
 	t   *tree
 	l   layout
@@ -17,7 +17,7 @@ type splicer struct {
 	mem *scratch
 }
 
-// A scratch is memory that one edited object after another uses.
+// A scratch is memory that is used for one edited object after another.
 type scratch struct {
 	text  []byte // what is to be read again
 	parts []byte // what splices put in its place, one after the other
@@ -25,8 +25,8 @@ type scratch struct {
 	fault func([]splice) // makes changes wrong, for tests of what catches that
 }
 
-// part gives memory to append the text of a splice to, and keep that text as a
-// string, which stays what it is.
+// part returns memory to append the text of a splice to. keep returns that text
+// as a string, which later calls do not change.
 func (m *scratch) part() []byte {
 	const small, large = 2 << 10, 64 << 10
 	if cap(m.parts)-len(m.parts) < small {
@@ -81,17 +81,18 @@ func (s *splicer) splice(root *editNode) (ok bool) {
 	return inOrder(s.out)
 }
 
-// An extent is a part of the text that holds every change: a mapping in block
-// style, from its first key (or the start of that line) to the start of the
-// line behind it. What comes before and behind is read as it was, if only the
-// part still is such a mapping, in its column, and ends its last line.
+// An extent is the innermost block mapping that contains every change; only it
+// has to be parsed again. It reaches from the mapping's first key, or the start
+// of that line, to the start of the line behind it. The text around it still
+// reads as before if the extent is a mapping in the same column and ends its
+// last line.
 type extent struct {
 	o          *editNode
 	start, end int
 	col        int // the column in which it starts
 }
 
-// extent gives the innermost one.
+// extent returns the innermost extent.
 func (s *splicer) extent(root *editNode) extent {
 	t := s.t
 	e := extent{o: root, end: len(t.text), col: t.col}
@@ -112,7 +113,7 @@ func (e *extent) holds(changes []splice) bool {
 	return len(changes) == 0 || changes[0].start >= e.start && changes[len(changes)-1].end <= e.end
 }
 
-// reads tells whether the extent, with the changes, reads as the edited tree.
+// reads reports whether the changed extent reads as the edited tree.
 func (s *splicer) reads(e extent, check *tree) bool {
 	text := applySplices(s.mem.text[:0], s.t.text[:e.end], e.start, s.out)
 	s.mem.text = text
@@ -122,7 +123,7 @@ func (s *splicer) reads(e extent, check *tree) bool {
 	return check.parse(text, e.col) && s.t.equalEdited(e.o, check, 1)
 }
 
-// inOrder tells whether the changes are in order and do not overlap.
+// inOrder reports whether the changes are sorted and do not overlap.
 func inOrder(changes []splice) bool {
 	at := 0
 	for _, c := range changes {
@@ -134,8 +135,8 @@ func inOrder(changes []splice) bool {
 	return true
 }
 
-// applySplices appends the text from the offset at on with the changes, which
-// must be in order.
+// applySplices appends the text from the offset at to its end, with the changes
+// made, which must be sorted.
 func applySplices(b, text []byte, at int, changes []splice) []byte {
 	for _, c := range changes {
 		b = append(b, text[at:c.start]...)
@@ -145,7 +146,7 @@ func applySplices(b, text []byte, at int, changes []splice) []byte {
 	return append(b, text[at:]...)
 }
 
-// encodeOverlay writes the edited tree from its values alone.
+// encodeEdited writes the edited tree from its values alone.
 func encodeEdited(t *tree, root *editNode, crlf bool, check *tree) (text []byte, ok bool) {
 	l := layout{eol: "\n", wide: isWide(t), colon: ": ", comma: ", "}
 	if crlf {
@@ -167,7 +168,7 @@ func encodeEdited(t *tree, root *editNode, crlf bool, check *tree) (text []byte,
 	return text, check.parse(text, t.col) && check.equalValue(1, v)
 }
 
-// isWide tells whether most lists of the tree are indented under their key.
+// isWide reports whether most lists of the tree are indented under their key.
 func isWide(t *tree) bool {
 	if !t.wide {
 		return false
@@ -195,12 +196,13 @@ func (s *splicer) put(start, end int, text string) {
 	s.out = append(s.out, splice{start, end, text})
 }
 
-// lineStart gives the start of the line in which the offset is.
+// lineStart returns the start of the line that contains the offset.
 func (s *splicer) lineStart(at int) int {
 	return bytes.LastIndexByte(s.t.text[:at], '\n') + 1
 }
 
-// eol gives where the line ends in which the offset is: at its CRLF or LF.
+// eol returns the end of the line that contains the offset: the offset of its
+// CRLF or LF.
 func (s *splicer) eol(at int) int {
 	e := lineEnd(s.t.text, at)
 	if e > at && e < len(s.t.text) && s.t.text[e-1] == '\r' {
@@ -209,17 +211,18 @@ func (s *splicer) eol(at int) int {
 	return e
 }
 
-// next gives the start of the line after that in which the offset is.
+// next returns the start of the line behind the one that contains the offset.
 func (s *splicer) next(at int) int { return min(lineEnd(s.t.text, at)+1, len(s.t.text)) }
 
-// onOwnLine tells whether only spaces stand before the node's key or dash.
+// onOwnLine reports whether only spaces precede the node's key or dash on its
+// line.
 func (s *splicer) onOwnLine(n int32, col int) bool {
 	at := int(s.t.nodes[n].key)
 	ls := s.lineStart(at)
 	return at-ls == col && skipSpaces(s.t.text, ls) == at
 }
 
-// change makes the changes to an entry of a block collection in column col.
+// change edits an entry of a block collection in column col.
 func (s *splicer) change(k *editNode, isMap bool, col int) {
 	v := &s.t.nodes[k.node]
 	if isMap && k.key != k.was {
@@ -241,7 +244,7 @@ func (s *splicer) change(k *editNode, isMap bool, col int) {
 	}
 }
 
-// replace writes another value behind a key or dash in column col.
+// replace writes a new value behind a key or dash in column col.
 func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
 	v := s.t.nodes[k.node]
 	behind := int(v.keyEnd)
@@ -287,12 +290,12 @@ func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
 	}
 }
 
-// block makes the changes to a block collection of which something stays.
+// block edits a block collection that keeps at least one of its entries.
 func (s *splicer) block(o *editNode) {
 	v := s.t.nodes[o.node]
 	col, isMap := int(v.col), v.kind == mapping
 	bound := int(v.keyEnd) // above this, lines belong to others
-	// render gives a new entry with something before and behind it.
+	// render returns a new entry between two texts.
 	render := func(before string, k *editNode, behind string) string {
 		b := append(s.mem.part(), before...)
 		if isMap {
@@ -359,8 +362,8 @@ func (s *splicer) block(o *editNode) {
 	}
 }
 
-// behead deletes the first entries of a collection that starts on the line
-// of a dash; the next one takes their place there.
+// deleteFirst deletes the first entries of a collection that starts on the line
+// of a dash. The next entry moves up to the dash.
 func (s *splicer) deleteFirst(children []*editNode) {
 	start := int(s.t.nodes[children[0].node].key)
 	end := start
@@ -381,8 +384,8 @@ func (s *splicer) deleteFirst(children []*editNode) {
 	}
 }
 
-// aboveComments gives the start of the comment lines directly above a line,
-// which belong to it.
+// aboveComments returns the start of the comment lines directly above a line;
+// they belong to its entry.
 func (s *splicer) aboveComments(at, col, bound int) int {
 	for at > 0 {
 		above := s.lineStart(at - 1)
@@ -395,7 +398,7 @@ func (s *splicer) aboveComments(at, col, bound int) int {
 	return at
 }
 
-// flow makes the changes to a flow collection.
+// flow edits a flow collection.
 func (s *splicer) flow(o *editNode, inJSON bool) {
 	v := s.t.nodes[o.node]
 	l := s.flowLayout(o.node, inJSON)
@@ -454,7 +457,7 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 	}
 }
 
-// changeInFlow makes the changes to an entry or item of a flow collection.
+// changeInFlow edits an entry or item of a flow collection.
 func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 	n := &s.t.nodes[k.node]
 	if k.key != k.was {
@@ -478,8 +481,8 @@ func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 	}
 }
 
-// deleteInFlow deletes an entry or item that another one follows. Comments on
-// lines of their own between the two stay.
+// deleteInFlow deletes an entry or item that is not the last one. Comments on
+// their own lines in front of the next one stay.
 func (s *splicer) deleteInFlow(n *node) {
 	end := int(s.t.nodes[n.next].key)
 	eol := s.eol(int(n.end))
@@ -491,10 +494,9 @@ func (s *splicer) deleteInFlow(n *node) {
 	s.put(int(n.key), end, "")
 }
 
-// cutFlow deletes the original entries behind the first of the children, which
-// stays. It returns the offset behind what was deleted. If a comment stays
-// there with the first one, what is added must start on a new line; more says
-// that something is added.
+// cutFlow deletes the original entries behind the first of the children and
+// returns the offset behind them. If the first one has a comment on its line,
+// new entries must start on a new line; more says that there are some.
 func (s *splicer) cutFlow(children []*editNode, more bool) (end int, onNewLine bool) {
 	keptEnd := int(s.t.nodes[children[0].node].end)
 	first, end := 0, keptEnd
@@ -528,7 +530,7 @@ func (s *splicer) cutFlow(children []*editNode, more bool) (end int, onNewLine b
 	return end, true
 }
 
-// appendInFlow adds texts behind the last entry, which ends at the offset. A
+// appendInFlow adds entries behind the last one, which ends at the offset. A
 // comment on its line stays there.
 func (s *splicer) appendInFlow(at int, l *layout, childCol int, separator string, texts []string) {
 	eol := s.eol(at)
@@ -547,7 +549,7 @@ func (s *splicer) appendInFlow(at int, l *layout, childCol int, separator string
 	s.put(eol, eol, l.eol+spaces(childCol)+strings.Join(texts, separator)+trailing)
 }
 
-// indentOf gives the indentation of the line in which the offset is.
+// indentOf returns the indentation of the line that contains the offset.
 func (s *splicer) indentOf(at int) int {
 	ls := s.lineStart(at)
 	if ls == 0 {
@@ -556,7 +558,8 @@ func (s *splicer) indentOf(at int) int {
 	return skipSpaces(s.t.text, ls) - ls
 }
 
-// flowLayout learns from a flow collection how it is written.
+// flowLayout returns the layout of a flow collection, or of those around it if
+// it is empty.
 func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 	l := s.l
 	l.colon, l.comma, l.json = ": ", ", ", inJSON

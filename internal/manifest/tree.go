@@ -11,8 +11,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A tree is a parsed text. Node 1 is its root, a mapping; 0 is no node.
-// Values are read from the text when they are asked for.
+// A tree is a parsed text. Node 1 is the root, a mapping; 0 is no node. Values
+// are read from the text on demand.
 type tree struct {
 	text  []byte
 	col   int // the column in which the text starts
@@ -22,8 +22,8 @@ type tree struct {
 	wide  bool   // some list is indented under its key
 }
 
-// parse reads a text that starts in column col; false where the scanner does
-// not accept it. The tree's memory is used again.
+// parse parses a text that starts in column col and reports whether the scanner
+// accepts it. It uses the tree's memory again.
 func (t *tree) parse(text []byte, col int) bool {
 	t.text, t.col = text, col
 	if cap(t.nodes) == 0 {
@@ -44,7 +44,8 @@ func (t *tree) parse(text []byte, col int) bool {
 	return ok && end == len(text)
 }
 
-// skipRest steps over blank lines and comments behind a root in flow style.
+// skipRest skips the blank lines and comments behind a root in flow style; ok
+// is false at anything else.
 func skipRest(in []byte, p int) (int, bool) {
 	first := true
 	for p < len(in) {
@@ -66,7 +67,7 @@ func skipRest(in []byte, p int) (int, bool) {
 	return p, true
 }
 
-// bytesOf gives the text of a key without quotes.
+// keyBytes returns the text of a key without its quotes.
 func (t *tree) keyBytes(n int32) []byte {
 	v := &t.nodes[n]
 	b := t.text[v.key:v.keyEnd]
@@ -83,14 +84,14 @@ func (t *tree) keyBytes(n int32) []byte {
 	return []byte(unquote(b, st))
 }
 
-// view gives a part of a text as a string without copying it: texts of trees
-// whose values leave the package are never changed.
+// view returns b as a string without copying it. It is safe because the texts
+// of trees never change while values refer to them.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// keyOf gives a key as a string.
+// keyOf returns a key as a string.
 func (t *tree) keyOf(n int32) string { return view(t.keyBytes(n)) }
 
-// get gives the entry of a mapping; 0 where it has none.
+// get returns the entry of a mapping with the key, or 0.
 func (t *tree) get(n int32, key string) int32 {
 	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
 		if string(t.keyBytes(c)) == key {
@@ -100,7 +101,7 @@ func (t *tree) get(n int32, key string) int32 {
 	return 0
 }
 
-// item gives an item of a list; 0 where it has none.
+// item returns the item of a list with the index, or 0.
 func (t *tree) item(n int32, i int) int32 {
 	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
 		if i == 0 {
@@ -111,7 +112,7 @@ func (t *tree) item(n int32, i int) int32 {
 	return 0
 }
 
-// isNull tells whether the value is null or not there at all.
+// isNull reports whether the value is null or absent.
 func (t *tree) isNull(n int32) bool {
 	v := &t.nodes[n]
 	if v.kind != scalar {
@@ -128,7 +129,7 @@ func isNullText(s string) bool {
 	return false
 }
 
-// str gives the text of a scalar, as a string whatever its type.
+// str returns the text of a scalar of any type.
 func (t *tree) str(n int32) string {
 	v := &t.nodes[n]
 	b := t.text[v.start:v.end]
@@ -152,7 +153,7 @@ func (t *tree) str(n int32) string {
 	return t.delegate(v)
 }
 
-// foldLines reads a plain scalar of several lines.
+// foldLines returns the value of a plain scalar of several lines.
 func foldLines(b []byte) string {
 	var out strings.Builder
 	breaks := 0
@@ -175,7 +176,7 @@ func foldLines(b []byte) string {
 	return out.String()
 }
 
-// unquote reads a quoted scalar on one line.
+// unquote returns the value of a quoted scalar on one line.
 func unquote(b []byte, st style) string {
 	b = b[1 : len(b)-1]
 	if st == single {
@@ -232,8 +233,8 @@ func hexRune(b []byte) rune {
 	return r
 }
 
-// literal reads a literal block scalar; ok is false where its header is
-// better left to the full parser.
+// literal returns the value of a literal block scalar; ok is false if the full
+// parser must read it.
 func (t *tree) literal(v *node) (string, bool) {
 	b := t.text[v.start:v.end]
 	eol := bytes.IndexByte(b, '\n')
@@ -271,13 +272,14 @@ func (t *tree) literal(v *node) (string, bool) {
 	return out.String(), true
 }
 
-// delegate has the full parser read a scalar, in a mapping of its own.
+// delegate returns what the full parser reads from a scalar, in a mapping of
+// its own.
 func (t *tree) delegate(v *node) string {
 	col := int(v.col)
 	var b []byte
 	if v.style == literal || v.style == folded {
-		// The lines keep their column, which an indicator may count from
-		// that of the parent.
+		// The lines keep their column: an indentation indicator counts from the
+		// parent's.
 		col = t.parentCol(v)
 	}
 	b = append(b, bytes.Repeat([]byte(" "), col)...)
@@ -291,7 +293,7 @@ func (t *tree) delegate(v *node) string {
 	return doc.Content[0].Content[1].Value
 }
 
-// parentCol gives the column of the collection that a block scalar is in.
+// parentCol returns the column of the collection that holds a block scalar.
 func (t *tree) parentCol(v *node) int {
 	for i := range t.nodes {
 		p := &t.nodes[i]
@@ -307,7 +309,7 @@ func (t *tree) parentCol(v *node) int {
 	return 0
 }
 
-// value gives a scalar by its type: nil, bool, int, float64 or string.
+// value returns a scalar by its type: nil, bool, int, float64 or string.
 func (t *tree) value(n int32) any {
 	v := &t.nodes[n]
 	switch v.style {
@@ -319,13 +321,14 @@ func (t *tree) value(n int32) any {
 	return t.str(n)
 }
 
-// isText tells of most strings, at a glance, that resolve would leave them.
+// isText is a fast check for most strings; it reports false also for some
+// scalars that resolve leaves strings.
 func isText(s string) bool {
 	return s != "" && (s[0] == '/' || s[0] >= 'A' && s[0] <= 'z') && (len(s) > 5 || strings.IndexByte("nNtTfF", s[0]) < 0)
 }
 
-// resolve gives the value that the full parser and kubectl read from a plain
-// scalar. Where they differ (yes, no, on, off, y, n) it is a string.
+// resolve returns the value of a plain scalar. Where YAML 1.1 and 1.2 differ
+// (yes, no, on, off, y, n), it is a string.
 func resolve(s string) any {
 	if v, ok := typed(s); ok {
 		return v
@@ -333,8 +336,8 @@ func resolve(s string) any {
 	return s
 }
 
-// typed gives the value of a plain scalar that is no string: nil, bool, int
-// or float64; ok is false for one that is.
+// typed returns the value of a plain scalar that is not a string: nil, bool,
+// int or float64; ok is false for a string.
 func typed(s string) (v any, ok bool) {
 	if s == "" {
 		return nil, true
@@ -373,7 +376,7 @@ func typed(s string) (v any, ok bool) {
 	return nil, false
 }
 
-// decimal reads a whole number as nearly all are written.
+// decimal parses a whole number in its usual form.
 func decimal(s string) (int, bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if len(digits) == 0 || len(digits) > 17 || digits[0] == '0' && s != "0" {
@@ -393,7 +396,7 @@ func decimal(s string) (int, bool) {
 	return n, true
 }
 
-// mayBeNumber tells whether the full parser must be asked if a plain scalar
+// mayBeNumber reports whether only the full parser can tell if a plain scalar
 // is a number: hexadecimal, with an exponent, with underscores, infinite.
 func mayBeNumber(s string) bool {
 	points := 0
@@ -410,7 +413,7 @@ func mayBeNumber(s string) bool {
 	return points < 2
 }
 
-// readsAsString tells whether resolve would leave the plain scalar a string.
+// readsAsString reports whether resolve leaves the plain scalar a string.
 func readsAsString(s string) bool {
 	if isText(s) {
 		return true
@@ -419,8 +422,8 @@ func readsAsString(s string) bool {
 	return !other
 }
 
-// oldBool tells what YAML 1.1, and so kubectl, takes for a boolean that
-// YAML 1.2 takes for a string.
+// oldBool returns the boolean that YAML 1.1, and so kubectl, reads from a
+// scalar that is a string in YAML 1.2.
 func oldBool(s string) (value, ok bool) {
 	switch s {
 	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON":
@@ -431,7 +434,7 @@ func oldBool(s string) (value, ok bool) {
 	return false, false
 }
 
-// any gives a node as a [field.Value].
+// any returns a node as a [field.Value].
 func (t *tree) any(n int32) field.Value {
 	v := &t.nodes[n]
 	switch v.kind {
