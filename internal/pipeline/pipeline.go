@@ -56,6 +56,14 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*repor
 	return &r.out, nil
 }
 
+// CheckConfig reports what is wrong with a config that Run could not use.
+func CheckConfig(c *config.RewriteProbes) error {
+	if _, err := transformer.New(options(c)); err != nil {
+		return fmt.Errorf("functionConfig: %w", err)
+	}
+	return nil
+}
+
 func options(c *config.RewriteProbes) transformer.Options {
 	s := c.Spec
 	o := transformer.Defaults()

@@ -81,6 +81,7 @@ type missed struct {
 	found  bool
 	object *manifest.Object
 	ref    report.Object
+	source string
 	inList bool
 }
 
@@ -91,7 +92,7 @@ func (r *run) noteMissed(o *manifest.Object, templates []workload.Template) {
 			continue
 		}
 		if m.object == nil {
-			m.object, m.ref, m.inList = o, r.ref, r.inList
+			m.object, m.ref, m.source, m.inList = o, r.ref, r.name, r.inList
 		}
 		for _, t := range templates {
 			m.found = m.found || t.Custom == i
@@ -110,7 +111,7 @@ func (r *run) sayMissed() {
 		if name == "" {
 			name = config.RootPath
 		}
-		r.ref, r.inList = m.ref, m.inList
+		r.ref, r.name, r.inList = m.ref, m.source, m.inList
 		r.say(m.object, transformer.Finding{
 			Severity: transformer.Warning, Reason: ReasonPathFindsNothing,
 			Message: fmt.Sprintf("spec.podTemplates[%d] of the functionConfig: the path %q finds no pod template here, nor in any other %s; there must be a mapping with `spec` or with a list `containers`", i, name, m.object.Kind()),

@@ -1,0 +1,180 @@
+package fn
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// APIVersion and Kind are those of [RewriteProbes].
+const (
+	APIVersion = config.APIVersion
+	Kind       = config.Kind
+)
+
+// The values of [RewriteProbesSpec].AnsweredBy.
+const (
+	AnsweredByAuto       = transformer.AnsweredByAuto
+	AnsweredByProbeProxy = transformer.AnsweredByProbeProxy
+	AnsweredByIstioProxy = transformer.AnsweredByIstioProxy
+	AnsweredByEnvoy      = transformer.AnsweredByEnvoy
+)
+
+// The values of [ProbeProxy].Placement.
+const (
+	PlacementNative    = transformer.PlacementNative
+	PlacementContainer = transformer.PlacementContainer
+)
+
+// RewriteProbes is the functionConfig, rewrite-probes.io/v1alpha1. A field
+// that is not set has its default. docs/functionConfig.md describes the
+// fields.
+type RewriteProbes struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	Spec RewriteProbesSpec `json:"spec,omitzero"`
+}
+
+// RewriteProbesSpec says what is rewritten and who answers.
+type RewriteProbesSpec struct {
+	// Dialect is "istio" or "osm".
+	Dialect string `json:"dialect,omitempty"`
+	// AnsweredBy is one of the AnsweredBy constants.
+	AnsweredBy string `json:"answeredBy,omitempty"`
+	// Port is where the rewritten probes go.
+	Port int `json:"port,omitempty"`
+	// Rewrite names what is rewritten: httpGet, tcpSocket, grpc, lifecycle.
+	Rewrite    []string   `json:"rewrite,omitempty"`
+	ProbeProxy ProbeProxy `json:"probeProxy,omitzero"`
+	IstioProxy IstioProxy `json:"istioProxy,omitzero"`
+	Istio      Istio      `json:"istio,omitzero"`
+	// PodTemplates says where kinds that are not known have pod templates.
+	PodTemplates []PodTemplate `json:"podTemplates,omitempty"`
+	// Select and Exclude decide which objects are looked at.
+	Select  *Selector `json:"select,omitempty"`
+	Exclude *Selector `json:"exclude,omitempty"`
+	// Strict makes warnings errors.
+	Strict bool `json:"strict,omitempty"`
+}
+
+// ProbeProxy describes the container probe-proxy. Resources, SecurityContext
+// and Env are merged over the defaults.
+type ProbeProxy struct {
+	Image           string                       `json:"image,omitempty"`
+	Name            string                       `json:"name,omitempty"`
+	Placement       string                       `json:"placement,omitempty"`
+	ImagePullPolicy corev1.PullPolicy            `json:"imagePullPolicy,omitempty"`
+	Resources       *corev1.ResourceRequirements `json:"resources,omitempty"`
+	SecurityContext *corev1.SecurityContext      `json:"securityContext,omitempty"`
+	Env             []corev1.EnvVar              `json:"env,omitempty"`
+}
+
+// IstioProxy describes the container istio-proxy that is declared if Istio's
+// sidecar answers and the pod template has none.
+type IstioProxy struct {
+	Restricted *bool `json:"restricted,omitempty"`
+}
+
+// Istio says what the objects do not say of Istio in the cluster.
+type Istio struct {
+	// InjectorRewrites: Istio's injector rewrites the probes of the pods that
+	// it injects; such pods are left alone.
+	InjectorRewrites bool `json:"injectorRewrites,omitempty"`
+	// InjectedNamespaces are those into which Istio injects its sidecar, with *
+	// and ? as in a shell; nil if only labels say it.
+	InjectedNamespaces []string `json:"injectedNamespaces,omitzero"`
+}
+
+// A PodTemplate says where the objects of a kind have pod templates.
+type PodTemplate struct {
+	Group string `json:"group,omitempty"`
+	Kind  string `json:"kind"`
+	// Path is keys joined by dots, with [] after the key of a list; "." is the
+	// object itself.
+	Path string `json:"path"`
+}
+
+// A Selector matches the objects that match each part that is given.
+type Selector struct {
+	Kinds         []string `json:"kinds,omitempty"`
+	Names         []string `json:"names,omitempty"`
+	Namespaces    []string `json:"namespaces,omitempty"`
+	LabelSelector string   `json:"labelSelector,omitempty"`
+}
+
+// Default sets every field that is not set and has a default.
+func (c *RewriteProbes) Default() {
+	c.APIVersion, c.Kind = APIVersion, Kind
+	setDefaults(reflect.ValueOf(&c.Spec).Elem(), reflect.ValueOf(config.Default().Spec))
+}
+
+// setDefaults sets the zero fields of a struct to those of the same name in
+// another.
+func setDefaults(into, from reflect.Value) {
+	for i := range into.NumField() {
+		name := into.Type().Field(i).Name
+		have, want := into.Field(i), from.FieldByName(name)
+		switch {
+		case have.Kind() == reflect.Struct:
+			setDefaults(have, want)
+		case !have.IsZero() || want.IsZero():
+		case have.Kind() == reflect.Pointer:
+			have.Set(reflect.New(have.Type().Elem()))
+			have.Elem().Set(want)
+		default:
+			have.Set(want.Convert(have.Type()))
+		}
+	}
+}
+
+// Validate reports everything that is wrong, each with the field and what is
+// allowed.
+func (c *RewriteProbes) Validate() error {
+	decoded, err := c.decode()
+	if err != nil {
+		return err
+	}
+	return pipeline.CheckConfig(decoded)
+}
+
+// decode returns the config in the form of the command. apiVersion and kind
+// may be missing, since the Go type says them.
+func (c *RewriteProbes) decode() (*config.RewriteProbes, error) {
+	if c == nil {
+		return config.Default(), nil
+	}
+	with := *c
+	if with.APIVersion == "" {
+		with.APIVersion = APIVersion
+	}
+	if with.Kind == "" {
+		with.Kind = Kind
+	}
+	text, err := json.Marshal(&with)
+	if err != nil {
+		return nil, err
+	}
+	return decodeConfig(text)
+}
+
+// decodeConfig reads a functionConfig, in YAML or JSON; an empty text stands
+// for the defaults.
+func decodeConfig(text []byte) (*config.RewriteProbes, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return config.Default(), nil
+	}
+	s, err := manifest.Read("functionConfig", text)
+	if err != nil {
+		return nil, err
+	}
+	return config.Decode(s.Objects()[0])
+}

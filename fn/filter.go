@@ -1,0 +1,201 @@
+package fn
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+)
+
+// Filter rewrites probes in a pipeline of kyaml. The objects of one call are
+// one package: a Namespace among them speaks for the workloads of all.
+//
+// Nodes that need no change are left as they are; the others get new content,
+// with their comments and their order. If an object cannot be rewritten the
+// call fails with a *[FindingsError], and no node is changed.
+type Filter struct {
+	// Config is the functionConfig; nil stands for the defaults.
+	Config *RewriteProbes
+	// Found is called for each finding, errors first, if it is set.
+	Found func(Finding)
+}
+
+var _ kio.Filter = Filter{}
+
+// Filter implements [kio.Filter].
+func (f Filter) Filter(nodes []*yaml.RNode) ([]*yaml.RNode, error) {
+	c, err := f.Config.decode()
+	if err != nil {
+		return nil, err
+	}
+	changed, r, err := rewriteNodes(nodes, c)
+	if err != nil {
+		return nil, err
+	}
+	found := findingsOf(r)
+	if f.Found != nil {
+		for _, one := range found {
+			f.Found(one)
+		}
+	}
+	if r.Failed() {
+		return nil, &FindingsError{Findings: found}
+	}
+	out := make([]*yaml.RNode, len(changed))
+	for i, n := range changed {
+		if n.new == nil {
+			out[i] = nodes[n.old]
+			continue
+		}
+		out[i] = n.new
+		if n.old >= 0 {
+			out[i] = nodes[n.old]
+			merge(out[i].YNode(), n.base.YNode(), n.new.YNode())
+		}
+	}
+	return out, nil
+}
+
+// A change is an object of the output: new, which takes the place of that at
+// an index of the input (-1 if there is none); nil if nothing does. base is the
+// object of the input as the pipeline has read it.
+type change struct {
+	old       int
+	base, new *yaml.RNode
+}
+
+// rewriteNodes runs the objects through the pipeline, as a ResourceList. The
+// nodes themselves are not changed.
+func rewriteNodes(nodes []*yaml.RNode, c *config.RewriteProbes) ([]change, *report.Report, error) {
+	text, err := listOf(nodes)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := manifest.Read("ResourceList", text)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !s.Changed() {
+		changes := make([]change, len(nodes))
+		for i := range nodes {
+			changes[i].old = i
+		}
+		return changes, r, nil
+	}
+	var b bytes.Buffer
+	if _, err := s.WriteTo(&b); err != nil {
+		return nil, nil, err
+	}
+	before, err := itemsOf(string(text))
+	if err != nil {
+		return nil, nil, err
+	}
+	after, err := itemsOf(b.String())
+	if err != nil {
+		return nil, nil, err
+	}
+	return align(before, after), r, nil
+}
+
+// itemsOf returns the items of a ResourceList.
+func itemsOf(list string) ([]*yaml.RNode, error) {
+	root, err := yaml.Parse(list)
+	if err == nil {
+		var items []*yaml.RNode
+		if items, err = root.Field("items").Value.Elements(); err == nil {
+			return items, nil
+		}
+	}
+	return nil, fmt.Errorf("internal error: a list of the objects cannot be read: %w", err)
+}
+
+// listOf returns the text of a ResourceList of the nodes, without the comments
+// at their heads.
+func listOf(nodes []*yaml.RNode) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString("apiVersion: " + kio.ResourceListAPIVersion + "\nkind: " + kio.ResourceListKind + "\nitems:")
+	if len(nodes) == 0 {
+		b.WriteString(" []")
+	}
+	for _, n := range nodes {
+		text, err := n.String()
+		if err != nil {
+			return nil, err
+		}
+		indent := "\n- "
+		for line := range strings.Lines(strings.TrimSuffix(text, "\n")) {
+			line = strings.TrimSuffix(line, "\n")
+			switch {
+			case indent == "\n- " && (line == "" || line[0] == '#'):
+			case line == "":
+				b.WriteString("\n")
+			default:
+				b.WriteString(indent + line)
+				indent = "\n  "
+			}
+		}
+	}
+	b.WriteString("\n")
+	return b.Bytes(), nil
+}
+
+// align finds which object of the output is which of the input: both have the
+// same order, objects may be missing from one of them, and none changes its
+// name.
+func align(in, out []*yaml.RNode) []change {
+	left := make(map[yaml.ResourceIdentifier]int, len(out))
+	for _, n := range out {
+		left[identify(n)]++
+	}
+	changes := make([]change, 0, len(out))
+	i := 0
+	for _, n := range out {
+		id := identify(n)
+		for i < len(in) && identify(in[i]) != id && left[identify(in[i])] == 0 {
+			i++ // taken away
+		}
+		left[id]--
+		switch {
+		case i == len(in) || identify(in[i]) != id:
+			changes = append(changes, change{-1, nil, n})
+			continue
+		case equal(in[i].YNode(), n.YNode()):
+			changes = append(changes, change{old: i})
+		default:
+			changes = append(changes, change{i, in[i], n})
+		}
+		i++
+	}
+	return changes
+}
+
+func identify(n *yaml.RNode) yaml.ResourceIdentifier {
+	return yaml.ResourceIdentifier{
+		TypeMeta: yaml.TypeMeta{APIVersion: n.GetApiVersion(), Kind: n.GetKind()},
+		NameMeta: yaml.NameMeta{Namespace: n.GetNamespace(), Name: n.GetName()},
+	}
+}
+
+// equal reports whether two nodes have the same values.
+func equal(a, b *yaml.Node) bool {
+	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || a.Value != b.Value || len(a.Content) != len(b.Content) {
+		return false
+	}
+	for i := range a.Content {
+		if !equal(a.Content[i], b.Content[i]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,303 @@
+package fn_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/kptdev/krm-functions-sdk/go/fn"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/rewrite-probes/rewrite-probes/fn"
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+)
+
+// The commands start in a few milliseconds because they link none of the
+// libraries that this package is for (docs/design.md).
+func TestTheCommandsLinkNoKubernetesLibraries(t *testing.T) {
+	for _, command := range []string{"rewrite-probes", "probe-proxy"} {
+		out, err := exec.Command("go", "list", "-deps", "../cmd/"+command).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for pkg := range strings.Lines(string(out)) {
+			for _, forbidden := range []string{"k8s.io/", "sigs.k8s.io/", "github.com/kptdev/"} {
+				if strings.HasPrefix(pkg, forbidden) {
+					t.Errorf("%s links %s", command, pkg)
+				}
+			}
+		}
+	}
+}
+
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// sameFields compares two types by the names of their fields, all the way
+// down; what a type of the API describes is left to it.
+func sameFields(t *testing.T, path string, public, internal reflect.Type) {
+	for public.Kind() == reflect.Pointer || public.Kind() == reflect.Slice {
+		public = public.Elem()
+	}
+	for internal.Kind() == reflect.Pointer || internal.Kind() == reflect.Slice && internal.Elem().Kind() != reflect.Interface {
+		internal = internal.Elem()
+	}
+	if public.Kind() != reflect.Struct || internal.Kind() != reflect.Struct || strings.HasPrefix(public.PkgPath(), "k8s.io/") {
+		return
+	}
+	var have, want []string
+	for i := range public.NumField() {
+		have = append(have, jsonName(public.Field(i)))
+	}
+	for i := range internal.NumField() {
+		f := internal.Field(i)
+		want = append(want, jsonName(f))
+		if p, ok := public.FieldByName(f.Name); ok {
+			sameFields(t, path+"."+jsonName(f), p.Type, f.Type)
+		}
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if d := cmp.Diff(want, have); d != "" {
+		t.Errorf("%s: -functionConfig +Go\n%s", path, d)
+	}
+}
+
+func TestTheTypedConfigHasTheFieldsOfTheFunctionConfig(t *testing.T) {
+	sameFields(t, "spec", reflect.TypeFor[fn.RewriteProbesSpec](), reflect.TypeFor[config.Spec]())
+}
+
+// full is a config in which no field has its default.
+func full() *fn.RewriteProbes {
+	return &fn.RewriteProbes{
+		ObjectMeta: metav1.ObjectMeta{Name: "config"},
+		Spec: fn.RewriteProbesSpec{
+			Dialect: "istio", AnsweredBy: fn.AnsweredByProbeProxy, Port: 15099, Rewrite: []string{"httpGet"}, Strict: true,
+			ProbeProxy: fn.ProbeProxy{
+				Image: "example/proxy:v1", Name: "proxy", Placement: fn.PlacementContainer, ImagePullPolicy: corev1.PullAlways,
+				Resources:       &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("48Mi")}},
+				SecurityContext: &corev1.SecurityContext{RunAsUser: new(int64(1000))},
+				Env:             []corev1.EnvVar{{Name: "A", Value: "b"}},
+			},
+			IstioProxy:   fn.IstioProxy{Restricted: new(false)},
+			Istio:        fn.Istio{InjectedNamespaces: []string{"mesh-*"}},
+			PodTemplates: []fn.PodTemplate{{Group: "example.com", Kind: "Thing", Path: "spec.jobs[].pod"}},
+			Select:       &fn.Selector{Kinds: []string{"Own"}, Names: []string{"w*"}, LabelSelector: "a=b"},
+			Exclude:      &fn.Selector{Namespaces: []string{"legacy"}},
+		},
+	}
+}
+
+func TestEveryFieldOfTheTypedConfigHasItsEffect(t *testing.T) {
+	c := full()
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	before := full()
+	c.Default()
+	before.TypeMeta = metav1.TypeMeta{APIVersion: fn.APIVersion, Kind: fn.Kind}
+	if d := cmp.Diff(before, c); d != "" {
+		t.Errorf("Default has changed what was set:\n%s", d)
+	}
+	pod := template()
+	owner := fn.Owner{APIVersion: "example.com/v1", Kind: "Own", Metadata: metav1.ObjectMeta{Name: "web", Labels: map[string]string{"a": "b"}}}
+	r, err := fn.Mutate(&pod, owner, c)
+	if err != nil || !r.Changed || len(pod.Spec.Containers) != 2 || len(pod.Spec.InitContainers) != 0 {
+		t.Fatalf("%v, %+v", err, pod.Spec)
+	}
+	proxy := pod.Spec.Containers[1]
+	if proxy.Name != "proxy" || proxy.Image != "example/proxy:v1" || proxy.ImagePullPolicy != corev1.PullAlways || *proxy.SecurityContext.RunAsUser != 1000 ||
+		proxy.Resources.Limits.Memory().String() != "48Mi" || !slices.Contains(proxy.Env, corev1.EnvVar{Name: "A", Value: "b"}) ||
+		pod.Spec.Containers[0].ReadinessProbe.HTTPGet.Port.IntVal != 15099 {
+		t.Errorf("probe-proxy is %+v", proxy)
+	}
+	for _, other := range []metav1.ObjectMeta{{Name: "other", Labels: map[string]string{"a": "b"}}, {Name: "web"}, {Name: "web", Labels: map[string]string{"a": "b"}, Namespace: "legacy"}} {
+		pod, owner := template(), fn.Owner{APIVersion: "example.com/v1", Kind: "Own", Metadata: other}
+		if r, err := fn.Mutate(&pod, owner, full()); err != nil || r.Changed || !cmp.Equal(pod, template()) {
+			t.Errorf("%s %s is not selected: %v", other.Namespace, other.Name, err)
+		}
+	}
+}
+
+func TestWhatTheConfigKnowsOfIstioCounts(t *testing.T) {
+	for _, tt := range []struct {
+		istio  fn.Istio
+		reason string
+	}{
+		{fn.Istio{}, ""},
+		{fn.Istio{InjectorRewrites: true}, "injector-rewrites"},
+		{fn.Istio{InjectedNamespaces: []string{}}, ""}, // the template's own label comes first
+	} {
+		pod := template()
+		r, err := fn.Explain(&pod, fn.Owner{Metadata: metav1.ObjectMeta{Namespace: "n"}}, &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Istio: tt.istio}})
+		if err != nil || r.Probes[0].Reason != tt.reason {
+			t.Errorf("%+v: %v, %+v", tt.istio, err, r)
+		}
+	}
+	pod := template()
+	pod.Labels = nil
+	owner := fn.Owner{Metadata: metav1.ObjectMeta{Namespace: "mesh-a"}}
+	r, err := fn.Mutate(&pod, owner, &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Istio: fn.Istio{InjectedNamespaces: []string{"mesh-*"}}}})
+	if err != nil || !r.Changed || pod.Spec.Containers[1].Name != "istio-proxy" {
+		t.Errorf("%v: %+v", err, pod.Spec)
+	}
+}
+
+func TestTheZeroConfigIsTheDefault(t *testing.T) {
+	var c fn.RewriteProbes
+	if err := c.Validate(); err != nil {
+		t.Error(err)
+	}
+	c.Default()
+	if err := c.Validate(); err != nil || c.Spec.Port != 15020 || *c.Spec.IstioProxy.Restricted != true {
+		t.Errorf("%v: %+v", err, c)
+	}
+	a, b := template(), template()
+	ra, errA := fn.Mutate(&a, fn.Owner{}, nil)
+	rb, errB := fn.Mutate(&b, fn.Owner{}, &c)
+	if errA != nil || errB != nil || !cmp.Equal(a, b) || !cmp.Equal(ra, rb) {
+		t.Errorf("nil and the defaults differ: %v, %v\n%s", errA, errB, cmp.Diff(a, b))
+	}
+}
+
+func TestAConfigThatIsWrongIsAnErrorAtEachDoor(t *testing.T) {
+	for _, c := range []*fn.RewriteProbes{
+		{Spec: fn.RewriteProbesSpec{AnsweredBy: "nobody"}},
+		{Spec: fn.RewriteProbesSpec{Port: 15006}},
+		{TypeMeta: metav1.TypeMeta{APIVersion: "rewrite-probes.io/v1", Kind: fn.Kind}},
+	} {
+		pod := template()
+		_, mutate := fn.Mutate(&pod, fn.Owner{}, c)
+		_, explain := fn.Explain(&pod, fn.Owner{}, c)
+		_, filter := fn.Filter{Config: c}.Filter([]*yaml.RNode{yaml.MustParse(web)})
+		with := *c
+		if with.Kind == "" {
+			with.TypeMeta = metav1.TypeMeta{APIVersion: fn.APIVersion, Kind: fn.Kind}
+		}
+		object, err := sdk.NewFromTypedObject(with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ok, process := fn.Process(&sdk.ResourceList{FunctionConfig: object})
+		for door, err := range map[string]error{"Validate": c.Validate(), "Mutate": mutate, "Explain": explain, "Filter": filter, "Process": process} {
+			if err == nil || !strings.HasPrefix(err.Error(), "functionConfig") || ok {
+				t.Errorf("%s: %v", door, err)
+			}
+		}
+	}
+}
+
+func TestMutateLeavesATemplateAsItIsOnErrors(t *testing.T) {
+	pod := template()
+	pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 15020}}
+	before := pod.DeepCopy()
+	r, err := fn.Mutate(&pod, fn.Owner{Metadata: metav1.ObjectMeta{Name: "web"}}, nil)
+	failed := (*fn.FindingsError)(nil)
+	if !errors.As(err, &failed) || r.Changed || !cmp.Equal(&pod, before) || !strings.HasPrefix(err.Error(), "Deployment web: `spec.template.spec.containers[0].ports[0].containerPort`: 15020 ") {
+		t.Errorf("got %v", err)
+	}
+	if len(r.Findings) != 1 || r.Findings[0].Reason != "port-taken" || r.Findings[0].Severity != fn.Error || r.Probes[0].State != fn.Refused {
+		t.Errorf("got %+v", r)
+	}
+	if _, err := fn.Explain(&pod, fn.Owner{}, nil); err != nil {
+		t.Errorf("Explain: %v", err)
+	}
+}
+
+func TestMutateKnowsItsOwner(t *testing.T) {
+	opted := map[string]string{"rewrite-probes.io/rewrite": "false"}
+	for _, tt := range []struct {
+		name   string
+		owner  fn.Owner
+		config *fn.RewriteProbes
+		reason string // of the first probe
+		field  string
+	}{
+		{name: "zero", field: "spec.template.spec.containers[0].readinessProbe"},
+		{name: "its opt-out", owner: fn.Owner{Metadata: metav1.ObjectMeta{Annotations: opted}}, reason: "opt-out", field: "spec.template.spec.containers[0].readinessProbe"},
+		{name: "its Namespace's", owner: fn.Owner{Metadata: metav1.ObjectMeta{Namespace: "n"}, Namespace: &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n", Annotations: opted}}},
+			reason: "opt-out", field: "spec.template.spec.containers[0].readinessProbe"},
+		{name: "a Pod", owner: fn.Owner{APIVersion: "v1", Kind: "Pod"}, field: "spec.containers[0].readinessProbe"},
+		{name: "a CronJob", owner: fn.Owner{APIVersion: "batch/v1", Kind: "CronJob"}, field: "spec.jobTemplate.spec.template.spec.containers[0].readinessProbe"},
+		{name: "a Job with an ordinary container", owner: fn.Owner{APIVersion: "batch/v1", Kind: "Job"},
+			config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{AnsweredBy: fn.AnsweredByProbeProxy, Port: 15099, ProbeProxy: fn.ProbeProxy{Placement: fn.PlacementContainer}}},
+			reason: "job-never-finishes", field: "spec.template.spec.containers[0].readinessProbe"},
+		{name: "a JobSet", owner: fn.Owner{APIVersion: "jobset.x-k8s.io/v1alpha2", Kind: "JobSet"}, field: "spec.replicatedJobs[0].template.spec.template.spec.containers[0].readinessProbe"},
+		{name: "an operator's kind", owner: fn.Owner{APIVersion: "example.com/v1", Kind: "Database"}, field: "spec.template.spec.containers[0].readinessProbe"},
+		{name: "Knative", owner: fn.Owner{APIVersion: "serving.knative.dev/v1", Kind: "Service"}, reason: "probes-made-elsewhere", field: "spec.template.spec.containers[0].readinessProbe"},
+	} {
+		pod := template()
+		pod.Name, pod.Namespace = "kept", "kept"
+		r, err := fn.Mutate(&pod, tt.owner, tt.config)
+		if r == nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if got := r.Probes[0]; got.Reason != tt.reason || got.Field != tt.field || r.Changed != (tt.reason == "") || pod.Name != "kept" || pod.Namespace != "kept" {
+			t.Errorf("%s: %+v, changed %v, named %s", tt.name, got, r.Changed, pod.Name)
+		}
+	}
+	pod := template()
+	if _, err := fn.Mutate(&pod, fn.Owner{APIVersion: "kubeflow.org/v1", Kind: "Notebook"}, nil); err == nil || !strings.Contains(err.Error(), "Filter") {
+		t.Errorf("a Notebook's template is no PodTemplateSpec: %v", err)
+	}
+}
+
+func TestMutateGivesTheConfigMapForEnvoy(t *testing.T) {
+	pod := template()
+	owner := fn.Owner{Metadata: metav1.ObjectMeta{Name: "web", Namespace: "n"}}
+	r, err := fn.Mutate(&pod, owner, &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Dialect: "osm", AnsweredBy: fn.AnsweredByEnvoy}})
+	if err != nil || r.Companion == nil || r.Companion.Namespace != "n" || !json.Valid([]byte(r.Companion.Data["envoy.json"])) {
+		t.Errorf("%v: %+v", err, r)
+	}
+}
+
+func TestFilterAndProcessTakeNoObjects(t *testing.T) {
+	if out, err := (fn.Filter{}).Filter(nil); err != nil || len(out) != 0 {
+		t.Errorf("Filter: %v, %v", out, err)
+	}
+	if ok, err := fn.Process(&sdk.ResourceList{}); err != nil || !ok {
+		t.Errorf("Process: %v", err)
+	}
+}
+
+func TestProcessSaysNothingTwice(t *testing.T) {
+	rl := &sdk.ResourceList{}
+	o, err := sdk.ParseKubeObject([]byte(strings.Replace(web, "port: 8080", "port: nowhere", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rl.Items = sdk.KubeObjects{o}
+	for range 2 {
+		if ok, err := fn.Process(rl); err != nil || !ok || len(rl.Results) != 1 || rl.Results[0].Field.Path != "spec.template.spec.containers[0].readinessProbe.httpGet.port" {
+			t.Errorf("%v, %v: %v", ok, err, rl.Results)
+		}
+	}
+}
+
+// Filter changes the nodes that it must and no others, and of those only what
+// differs.
+func TestFilterKeepsTheNodes(t *testing.T) {
+	nodes := []*yaml.RNode{yaml.MustParse("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a # first\n"), yaml.MustParse("# head\n" + web)}
+	config, image := nodes[0].YNode(), nodes[1].Field("spec").Value.YNode()
+	out, err := fn.Filter{}.Filter(nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out[0] != nodes[0] || out[1] != nodes[1] || out[0].YNode() != config || out[1].Field("spec").Value.YNode() != image {
+		t.Error("nodes were replaced")
+	}
+	if text := out[1].MustString(); !strings.HasPrefix(text, "# head\napiVersion") || !strings.Contains(text, "readinessProbe: # is it up?\n") || !strings.Contains(text, "/app-health/") {
+		t.Errorf("got\n%s", text)
+	}
+}

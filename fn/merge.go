@@ -1,0 +1,92 @@
+package fn
+
+import (
+	"slices"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// merge brings a node to what became of base, which is the node after it was
+// written and read again: only what differs between base and changed is
+// touched, so that everything else keeps its comments, its style and its
+// identity. An object with anchors gets new content as a whole.
+func merge(node, base, changed *yaml.Node) {
+	if hasAnchors(node) {
+		head := node.Content[0].HeadComment
+		*node = *changed
+		node.Content[0].HeadComment = head
+		return
+	}
+	mergeNode(node, base, changed)
+}
+
+func hasAnchors(n *yaml.Node) bool {
+	return n.Anchor != "" || n.Kind == yaml.AliasNode || slices.ContainsFunc(n.Content, hasAnchors)
+}
+
+func mergeNode(node, base, changed *yaml.Node) {
+	switch {
+	case equal(base, changed):
+	case node.Kind == yaml.MappingNode && base.Kind == yaml.MappingNode && changed.Kind == yaml.MappingNode:
+		mergeMapping(node, base, changed)
+	case node.Kind == yaml.SequenceNode && base.Kind == yaml.SequenceNode && changed.Kind == yaml.SequenceNode && len(node.Content) == len(base.Content):
+		mergeSequence(node, base, changed)
+	default:
+		*node = *changed
+	}
+}
+
+func mergeMapping(node, base, changed *yaml.Node) {
+	var content []*yaml.Node
+	for i := 0; i < len(changed.Content); i += 2 {
+		key, value := changed.Content[i], changed.Content[i+1]
+		was, is := entry(base, key.Value), entry(node, key.Value)
+		if was >= 0 && is >= 0 {
+			key = node.Content[is]
+			mergeNode(node.Content[is+1], base.Content[was+1], value)
+			value = node.Content[is+1]
+		}
+		content = append(content, key, value)
+	}
+	node.Content = content
+}
+
+// entry returns the index of a key of a mapping; -1 if it has none.
+func entry(mapping *yaml.Node, key string) int {
+	for i := 0; i < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// mergeSequence takes the items that stay as they are from the node, and
+// merges those that have the same name.
+func mergeSequence(node, base, changed *yaml.Node) {
+	var content []*yaml.Node
+	from := 0 // the items of base before it have been used
+	for _, item := range changed.Content {
+		i := slices.IndexFunc(base.Content[from:], func(b *yaml.Node) bool { return equal(b, item) || name(b) != "" && name(b) == name(item) })
+		if i < 0 {
+			content = append(content, item)
+			continue
+		}
+		i += from
+		from = i + 1
+		mergeNode(node.Content[i], base.Content[i], item)
+		content = append(content, node.Content[i])
+	}
+	node.Content = content
+}
+
+// name returns the value of the key name of an item; "" if it has none.
+func name(item *yaml.Node) string {
+	if item.Kind != yaml.MappingNode {
+		return ""
+	}
+	if i := entry(item, "name"); i >= 0 {
+		return item.Content[i+1].Value
+	}
+	return ""
+}

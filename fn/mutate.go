@@ -1,0 +1,234 @@
+package fn
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/workload"
+)
+
+// An Owner is the object that a pod template belongs to. The zero Owner is a
+// Deployment without a name.
+type Owner struct {
+	// APIVersion and Kind decide where the template is said to be in findings,
+	// and whether its pods must finish.
+	APIVersion, Kind string
+	// Metadata are the object's own: opt-outs are read there too, and the
+	// config selects by it.
+	Metadata metav1.ObjectMeta
+	// Namespace is the object that Metadata.Namespace names; nil if unknown.
+	Namespace *corev1.Namespace
+}
+
+// Mutate rewrites the probes of a pod template and adds what answers them. If
+// that cannot be done the error is a *[FindingsError], and the template stays
+// as it was. Mutating a template again changes nothing.
+//
+// Whatever else the template holds stays, also in fields that are newer than
+// rewrite-probes.
+func Mutate(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes) (*Report, error) {
+	return run(template, owner, c, pipeline.Rewrite)
+}
+
+// Explain says what [Mutate] would do, and changes nothing. Its error means
+// that the config or the owner cannot be used.
+func Explain(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes) (*Report, error) {
+	return run(template, owner, c, pipeline.Inspect)
+}
+
+func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode pipeline.Mode) (*Report, error) {
+	decoded, err := c.decode()
+	if err != nil {
+		return nil, err
+	}
+	if owner.APIVersion == "" && owner.Kind == "" {
+		owner.APIVersion, owner.Kind = "apps/v1", "Deployment"
+	}
+	path, decoded, err := templateOf(owner, decoded)
+	if err != nil {
+		return nil, err
+	}
+	text, err := owner.list(template, path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := manifest.Read(owner.Kind, text)
+	if err != nil {
+		return nil, err
+	}
+	r, err := pipeline.Run([]*manifest.Stream{s}, decoded, mode)
+	if err != nil {
+		return nil, err
+	}
+	out := &Report{Findings: findingsOf(r), Probes: probesOf(r), Changed: r.Changed > 0}
+	if mode == pipeline.Inspect {
+		return out, nil
+	}
+	if r.Failed() {
+		out.Changed = false
+		return out, &FindingsError{Findings: out.Findings}
+	}
+	if !s.Changed() {
+		return out, nil
+	}
+	var b bytes.Buffer
+	if _, err := s.WriteTo(&b); err != nil {
+		return nil, err
+	}
+	return out, out.read(b.Bytes(), template, path)
+}
+
+// templateOf returns where an owner has its pod template, and a config that
+// finds it there.
+func templateOf(owner Owner, c *config.RewriteProbes) (field.Path, *config.RewriteProbes, error) {
+	group, _, found := strings.Cut(owner.APIVersion, "/")
+	if !found {
+		group = ""
+	}
+	kind := workload.KindOf(group, owner.Kind)
+	switch {
+	case kind == nil:
+		with := *c
+		with.Spec.PodTemplates = append(slices.Clone(c.Spec.PodTemplates), config.PodTemplate{Group: group, Kind: owner.Kind, Path: "spec.template"})
+		return field.NewPath("spec", "template"), &with, nil
+	case kind.Shape.WorkloadMetadata:
+		return nil, nil, fmt.Errorf("the pod template of a %s has no metadata and is no PodTemplateSpec: use Filter or Process for the object as a whole", owner.Kind)
+	}
+	path := slices.Clone(kind.Templates[0])
+	for i, step := range path {
+		if step == field.EveryItem {
+			path[i] = field.Step{IsIndex: true}
+		}
+	}
+	return path, c, nil
+}
+
+// list returns the owner with its template, and its Namespace, as a List in
+// JSON.
+func (o Owner) list(template *corev1.PodTemplateSpec, path field.Path) ([]byte, error) {
+	object := map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind}
+	if len(path) == 0 { // a Pod: its metadata are the template's
+		meta := template.ObjectMeta
+		meta.Name, meta.Namespace = o.Metadata.Name, o.Metadata.Namespace
+		object["metadata"], object["spec"] = meta, template.Spec
+	} else {
+		object["metadata"] = metav1.ObjectMeta{
+			Name: o.Metadata.Name, Namespace: o.Metadata.Namespace, Labels: o.Metadata.Labels, Annotations: o.Metadata.Annotations,
+		}
+		var value any = template
+		for i := len(path) - 1; i > 0; i-- {
+			if path[i].IsIndex {
+				value = []any{value}
+			} else {
+				value = map[string]any{path[i].Key: value}
+			}
+		}
+		object[path[0].Key] = value
+	}
+	items := []any{object}
+	if o.Namespace != nil {
+		ns := o.Namespace.DeepCopy()
+		ns.APIVersion, ns.Kind = "v1", "Namespace"
+		items = append(items, ns)
+	}
+	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	if err != nil {
+		return nil, err
+	}
+	return withoutNulls(text)
+}
+
+// withoutNulls returns JSON without the nulls, and the empty metadata, that the
+// types of the API write for fields which are not set.
+func withoutNulls(text []byte) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var value any
+	if err := d.Decode(&value); err != nil {
+		return nil, err
+	}
+	dropNulls(value)
+	return json.Marshal(value)
+}
+
+func dropNulls(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, v := range value {
+			dropNulls(v)
+		}
+		maps.DeleteFunc(value, func(key string, v any) bool {
+			m, isMapping := v.(map[string]any)
+			return v == nil || key == "metadata" && isMapping && len(m) == 0
+		})
+	case []any:
+		for _, v := range value {
+			dropNulls(v)
+		}
+	}
+}
+
+// read reads the template, and its companion, out of the list that was
+// rewritten.
+func (r *Report) read(list []byte, template *corev1.PodTemplateSpec, path field.Path) error {
+	var out struct{ Items []json.RawMessage }
+	if err := json.Unmarshal(list, &out); err != nil {
+		return fmt.Errorf("internal error: the output cannot be read: %w", err)
+	}
+	for _, item := range out.Items[1:] {
+		var companion corev1.ConfigMap
+		if err := json.Unmarshal(item, &companion); err == nil && companion.Kind == "ConfigMap" {
+			r.Companion = &companion
+		}
+	}
+	value := out.Items[0]
+	for _, step := range path {
+		var err error
+		if step.IsIndex {
+			var items []json.RawMessage
+			err = json.Unmarshal(value, &items)
+			value = items[step.Index]
+		} else {
+			var fields map[string]json.RawMessage
+			err = json.Unmarshal(value, &fields)
+			value = fields[step.Key]
+		}
+		if err != nil {
+			return fmt.Errorf("internal error: the output cannot be read: %w", err)
+		}
+	}
+	var rewritten corev1.PodTemplateSpec
+	if err := json.Unmarshal(value, &rewritten); err != nil {
+		return fmt.Errorf("internal error: the output cannot be read: %w", err)
+	}
+	if len(path) == 0 {
+		rewritten.Name, rewritten.Namespace = template.Name, template.Namespace
+	}
+	*template = rewritten
+	return nil
+}
+
+func probesOf(r *report.Report) []Probe {
+	var probes []Probe
+	for _, t := range r.Templates {
+		for _, p := range t.Probes {
+			probes = append(probes, Probe{
+				Container: p.Container, Init: p.Init, Field: p.Field.String(), Before: p.Before, After: p.After,
+				State: p.State, Reason: p.Reason, StrictTLS: p.StrictTLS,
+			})
+		}
+	}
+	return probes
+}

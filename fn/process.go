@@ -1,0 +1,103 @@
+package fn
+
+import (
+	"encoding/json"
+
+	"github.com/kptdev/krm-functions-sdk/go/fn"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+)
+
+var _ fn.ResourceListProcessor = fn.ResourceListProcessorFunc(Process)
+
+// Process rewrites the probes of a ResourceList; as a
+// fn.ResourceListProcessorFunc it is a processor of the functions SDK. The
+// functionConfig is decoded strictly: a RewriteProbes, or its short form, a
+// ConfigMap.
+//
+// Objects that need no change are left as they are. What was found is appended
+// to the results; success is false if there is an error among it, or in a
+// strict run a warning. An error means that the functionConfig or the list
+// cannot be used, and then nothing is changed.
+func Process(rl *fn.ResourceList) (success bool, err error) {
+	var text []byte
+	if rl.FunctionConfig != nil && !rl.FunctionConfig.IsEmpty() {
+		text = rl.FunctionConfig.Bytes()
+	}
+	c, err := decodeConfig(text)
+	if err != nil {
+		return false, err
+	}
+	nodes := make([]*yaml.RNode, len(rl.Items))
+	for i, item := range rl.Items {
+		if nodes[i], err = yaml.Parse(item.String()); err != nil {
+			return false, err
+		}
+	}
+	changes, r, err := rewriteNodes(nodes, c)
+	if err != nil {
+		return false, err
+	}
+	items := make(fn.KubeObjects, len(changes))
+	for i, change := range changes {
+		if change.new == nil {
+			items[i] = rl.Items[change.old]
+			continue
+		}
+		node := change.new
+		if change.old >= 0 {
+			node = nodes[change.old]
+			merge(node.YNode(), change.base.YNode(), change.new.YNode())
+		}
+		text, err := node.String()
+		if err != nil {
+			return false, err
+		}
+		if items[i], err = fn.ParseKubeObject([]byte(text)); err != nil {
+			return false, err
+		}
+	}
+	rl.Items = items
+	rl.Results = appendResults(rl.Results, r)
+	return !r.Failed(), nil
+}
+
+// appendResults appends the messages of a run, but for those that are there
+// already from an earlier one.
+func appendResults(results fn.Results, r *report.Report) fn.Results {
+	seen := make(map[string]bool, len(results))
+	key := func(result *fn.Result) string {
+		text, _ := json.Marshal(result)
+		return string(text)
+	}
+	for _, result := range results {
+		seen[key(result)] = true
+	}
+	for i := range r.Messages {
+		result := resultOf(&r.Messages[i])
+		if k := key(result); !seen[k] {
+			seen[k] = true
+			results = append(results, result)
+		}
+	}
+	return results
+}
+
+func resultOf(m *report.Message) *fn.Result {
+	result := &fn.Result{Message: m.Sentence(), Severity: fn.Severity(m.Severity)}
+	o := m.Object
+	if o.Kind != "" {
+		result.ResourceRef = &fn.ResourceRef{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
+		if m.Field != "" {
+			result.Field = &fn.Field{Path: m.Field, CurrentValue: m.Current, ProposedValue: m.Proposed}
+		}
+	}
+	if o.File != "" {
+		result.File = &fn.File{Path: o.File, Index: o.Index}
+	}
+	if m.Reason != "" {
+		result.Tags = map[string]string{"reason": m.Reason}
+	}
+	return result
+}
