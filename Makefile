@@ -97,17 +97,18 @@ example-container: images bin/kustomize ## the same with the function in a conta
 	bin/kustomize build --enable-alpha-plugins examples/kustomize/container
 
 .PHONY: bench
-bench: bench-function bench-sidecar ## measure both programs against their peers
+bench: KEEP = yes
+bench: bench-function bench-sidecar ## measure both programs against their peers, and keep tables and charts in docs/
 
 .PHONY: bench-function
 bench-function: bin/rewrite-probes bin/kustomize ## measure the function against no-ops on the kpt SDK and kyaml
 	@mkdir -p bin/bench
 	@$(GO) -C test/bench/function build -o ../../../bin/bench/ ./...
-	@bin/bench/function $(BENCHFLAGS)
+	@bin/bench/function $(if $(KEEP),-o docs/performance.md) $(BENCHFLAGS)
 
 .PHONY: bench-sidecar
 bench-sidecar: ## measure what the sidecar costs a pod
-	@if [ -f test/bench/sidecar/go.mod ]; then $(GO) -C test/bench/sidecar run . $(BENCHFLAGS); else $(GO) test -run '^$$' -bench . ./cmd/probe-proxy/... ./internal/sidecar/...; fi
+	$(GO) -C test/bench/sidecar run . $(if $(KEEP),-o ../../../docs/probe-proxy.md) $(BENCHFLAGS)
 
 # The compiler reads cmd/rewrite-probes/default.pgo whenever it builds the command. An old one
 # does no harm, but knows nothing of new code.

@@ -147,6 +147,45 @@ func TestResultsAreDropped(t *testing.T) {
 	}
 }
 
+func TestTablesAndChartsAreKept(t *testing.T) {
+	dir := t.TempDir()
+	document := filepath.Join(dir, "performance.md")
+	if err := os.Mkdir(filepath.Join(dir, "images"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const empty = "# T\n<!-- table: summary -->\n<!-- end of table: summary -->\n<!-- table: all cases -->\nold\n<!-- end of table: all cases -->\n"
+	if err := os.WriteFile(document, []byte(empty), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	measured := func(name, measure, peer string, ours, theirs float64) row {
+		show := map[string]func(float64) string{"CPU": milliseconds, "peak memory": megabytes}[measure]
+		return row{name: name, input: "2 MB", measure: measure, peer: peer, ours: show(ours), theirs: show(theirs),
+			numbers: [2]float64{ours, theirs}, value: theirs / ours, unit: "x"}
+	}
+	rows := []row{
+		measured("argo-cd, kpt", "CPU", "kpt SDK no-op", 0.007, 0.28), measured("argo-cd, kpt", "CPU", "kyaml no-op", 0.007, 0.4),
+		measured("lin1000", "peak memory", "kpt SDK no-op", 12e6, 300e6),
+	}
+	if err := keep(document, rows); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string][]string{
+		"performance.md":             {"| argo-cd, 2 MB | 7 ms | 280 ms | 40x |\n<!-- end", "CASE ", "lin1000 "},
+		"images/function-cpu.svg":    {">argo-cd, 2 MB<", ">7 ms<", ">280 ms<", ">400 ms<"},
+		"images/function-memory.svg": {">lin1000, 2 MB<", ">12 MB<", ">300 MB<"},
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if !strings.Contains(string(text), w) {
+				t.Errorf("%s lacks %q:\n%s", file, w, text)
+			}
+		}
+	}
+}
+
 func TestTheSlopeOfQuadraticGrowthIsTwo(t *testing.T) {
 	var x, y []float64
 	for _, n := range []float64{100, 1000, 50_000} {

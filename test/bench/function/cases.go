@@ -28,7 +28,7 @@ func (b *bench) cases() []namedCase {
 	}
 	add("lin1000", func() ([]row, error) {
 		return b.generatedList("lin1000", generator{form: listing, objects: 1000}, 500,
-			rival{program: b.sdk, cpu: atLeast(15, 30)}, rival{program: b.kio}, rival{program: b.cat})
+			rival{program: b.sdk, cpu: atLeast(15, 30), showPeak: true}, rival{program: b.kio, showPeak: true}, rival{program: b.cat})
 	})
 	add("mix1000", func() ([]row, error) {
 		return b.generatedList("mix1000", generator{form: listing, objects: 1000, crds: true}, 450,
@@ -77,7 +77,7 @@ func (b *bench) corpora() []corpus {
 // others say nothing new there.
 func (b *bench) realWorld(c corpus) ([]row, error) {
 	rivals := map[envelope][]rival{
-		kpt:       {{program: b.sdk, cpu: c.cpu}, {program: b.kio}, {program: b.cat}},
+		kpt:       {{program: b.sdk, cpu: c.cpu, showPeak: true}, {program: b.kio, showPeak: true}, {program: b.cat}},
 		kustomize: {{program: b.sdk, cpu: c.cpu}},
 		plain:     {{program: b.kio}},
 	}
@@ -113,7 +113,7 @@ func (b *bench) generatedList(name string, g generator, probes int, rivals ...ri
 var denseDeployments = generator{form: listing, objects: 20_000, dense: true}
 
 func (b *bench) dense() ([]row, error) {
-	return b.generatedList("dense", denseDeployments, 2*denseDeployments.objects, rival{program: b.sdk, cpu: atLeast(8, 12)})
+	return b.generatedList("dense", denseDeployments, 2*denseDeployments.objects, rival{program: b.sdk, cpu: atLeast(8, 12), showPeak: true})
 }
 
 // again measures the next run over the same package: its input is what ours
@@ -128,7 +128,7 @@ func (b *bench) again() ([]row, error) {
 		return nil, err
 	}
 	return trial{name: "again", input: file, ours: b.ours, probes: 2 * denseDeployments.objects, runs: b.runs, rivals: []rival{
-		{program: b.sdk, cpu: atLeast(8, 12)},
+		{program: b.sdk, cpu: atLeast(8, 12), showPeak: true},
 	}}.measure()
 }
 

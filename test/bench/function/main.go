@@ -36,6 +36,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		corpus = flags.String("corpus", "", "folder of argocd.yaml, kubeprom.yaml, kubeflow.yaml, msdemo.yaml (default ROOT/../shared/corpus)")
 		runs   = flags.Int("runs", 7, "how often each program runs on each input")
 		only   = flags.String("run", "", "measure only the cases whose name matches this expression")
+		out    = flags.String("o", "", "document to keep the tables in, between their markers; the charts go to images/ beside it")
 		gate   = flags.Bool("gate", false, "measure a case whose promise is broken again, longer, and exit 1 where it is broken still")
 	)
 	switch err := flags.Parse(args); {
@@ -57,6 +58,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	b.gate = *gate
 	rows, err := b.all(match)
 	print(stdout, rows)
+	if err == nil && *out != "" {
+		err = keep(*out, rows)
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, "bench:", err)
 		return 1
@@ -115,6 +119,7 @@ type rival struct {
 	cpu promise // ratio of CPU: theirs / ours for a lower bound, ours / theirs for an upper one
 	// wall and peak are promised for few rivals only.
 	wall, peak promise
+	showPeak   bool // give the peak also where nothing is promised
 }
 
 // all measures the cases that match and gives the rows so far where one fails.
@@ -210,7 +215,7 @@ func (r rival) rows(base row, ours, theirs []sample) []row {
 	if r.wall.bound != 0 {
 		rows = append(rows, compare(base, "wall", milliseconds, wall, r.name, ours, theirs, r.wall))
 	}
-	if r.peak.bound != 0 {
+	if r.peak.bound != 0 || r.showPeak {
 		rows = append(rows, compare(base, "peak memory", megabytes, peak, r.name, ours, theirs, r.peak))
 	}
 	return rows
@@ -228,6 +233,7 @@ func compare(base row, measure string, show func(float64) string, of func(sample
 	}
 	base.measure, base.peer, base.promise, base.unit = measure, peer, p, "x"
 	base.ours, base.theirs, base.value = show(median(a)), show(median(b)), median(ratios)
+	base.numbers = [2]float64{median(a), median(b)}
 	return base
 }
 

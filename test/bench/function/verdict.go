@@ -57,6 +57,7 @@ func (p promise) holds(value, bound float64) bool {
 type row struct {
 	name, input, measure string
 	ours, peer, theirs   string
+	numbers              [2]float64 // ours and theirs in base units, where there is a peer
 	value                float64
 	unit                 string // of value and promise
 	promise              promise
