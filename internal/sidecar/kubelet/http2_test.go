@@ -13,6 +13,7 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,12 +156,24 @@ var pieces = map[string][]byte{
 	"half a frame":                  rawFrame(fData, endStream, 1, 'o', 'k')[:10],
 }
 
+// readRequest reads up to the head of a request.
+func readRequest(conn net.Conn) {
+	io.ReadFull(conn, make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")))
+	head := make([]byte, 9)
+	for kind := byte(0xff); kind != fHeaders; kind = head[3] {
+		if _, err := io.ReadFull(conn, head); err != nil {
+			return
+		}
+		io.CopyN(io.Discard, conn, int64(head[0])<<16|int64(head[1])<<8|int64(head[2]))
+	}
+}
+
 // h2Script lets an app answer the first connection of each probe with pieces,
 // and the others well.
 type h2Script struct {
 	net.Listener
 	first [][]byte
-	conns int
+	conns atomic.Int32
 }
 
 func (s *h2Script) serve() {
@@ -170,12 +183,12 @@ func (s *h2Script) serve() {
 			return
 		}
 		answer := s.first
-		if s.conns++; s.conns > 1 {
+		if s.conns.Add(1) > 1 {
 			answer = [][]byte{pieces["settings"], pieces["200 end"]}
 		}
 		go func() {
 			defer conn.Close()
-			conn.Read(make([]byte, 1<<10))
+			readRequest(conn)
 			for _, b := range answer {
 				conn.Write(b)
 				// net/http reads ahead, and a head that it has read wins over a
@@ -235,9 +248,9 @@ func compareScript(t *testing.T, names ...string) {
 	url := "http://" + l.Addr().String()
 	var want, got string
 	for range 3 {
-		s.conns = 0
+		s.conns.Store(0)
 		want = kubeletProbe(url, 2*time.Second)
-		s.conns = 0
+		s.conns.Store(0)
 		if got = ourProbe(t, url); got == want {
 			return
 		}
@@ -306,16 +319,14 @@ func TestTheProtocolHTTP2IsSpokenWithoutTLSByProbesAlone(t *testing.T) {
 }
 
 // startGRPC serves a health answer over HTTP/2, with TLS as config says.
-func startGRPC(t *testing.T, config *tls.Config, answer func(w http.ResponseWriter, attempt int)) string {
+func startGRPC(t *testing.T, config *tls.Config, answer http.HandlerFunc) string {
 	t.Helper()
-	attempt := 0
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/grpc.health.v1.Health/Check" || (r.TLS != nil) != (config != nil) {
 			http.Error(w, "no", 400)
 			return
 		}
-		attempt++
-		answer(w, attempt)
+		answer(w, r)
 	}))
 	s.Config.Protocols = new(http.Protocols)
 	s.Config.Protocols.SetUnencryptedHTTP2(config == nil)
@@ -332,7 +343,7 @@ func startGRPC(t *testing.T, config *tls.Config, answer func(w http.ResponseWrit
 	return s.URL
 }
 
-func serving(w http.ResponseWriter, _ int) {
+func serving(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/grpc")
 	io.WriteString(w, "\x00\x00\x00\x00\x02\x08\x01")
 	w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
@@ -365,13 +376,13 @@ func TestTheModeTLSVerifiesNothingAndDemandsHTTP2(t *testing.T) {
 }
 
 // grpcScript answers with frames after the settings.
-func grpcScript(t *testing.T, first []byte) (url string, conns *int) {
+func grpcScript(t *testing.T, first []byte) (url string, conns *atomic.Int32) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	conns = new(int)
+	conns = new(atomic.Int32)
 	good := slices.Concat(pieces["settings"], grpcAnswer("0", "\x00\x00\x00\x00\x02\x08\x01"))
 	go func() {
 		for {
@@ -380,12 +391,12 @@ func grpcScript(t *testing.T, first []byte) (url string, conns *int) {
 				return
 			}
 			answer := first
-			if *conns++; *conns > 1 {
+			if conns.Add(1) > 1 {
 				answer = good
 			}
 			go func() {
 				defer conn.Close()
-				conn.Read(make([]byte, 1<<10))
+				readRequest(conn)
 				conn.Write(answer)
 				conn.(*net.TCPConn).CloseWrite()
 				io.Copy(io.Discard, conn)
@@ -416,7 +427,7 @@ func TestGRPCAnswersGetTheVerdictOfGRPCsClient(t *testing.T) {
 	for name, test := range map[string]struct {
 		frames []byte
 		want   Verdict
-		conns  int
+		conns  int32
 	}{
 		"serving":                          {append(p(), grpcAnswer("0", ok)...), Success, 1},
 		"junk after the message":           {append(p(), grpcAnswer("0", ok+"junk")...), Failure, 1},
@@ -444,8 +455,8 @@ func TestGRPCAnswersGetTheVerdictOfGRPCsClient(t *testing.T) {
 			t.Parallel()
 			url, conns := grpcScript(t, test.frames)
 			a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{}})
-			if a.Verdict(false) != test.want || *conns != test.conns {
-				t.Errorf("%s (%s) after %d connections, want %s after %d", a.Verdict(false), a.Reason, *conns, test.want, test.conns)
+			if a.Verdict(false) != test.want || conns.Load() != test.conns {
+				t.Errorf("%s (%s) after %d connections, want %s after %d", a.Verdict(false), a.Reason, conns.Load(), test.want, test.conns)
 			}
 		})
 	}

@@ -273,3 +273,36 @@ func TestMetricsCountTheTimeOfProbes(t *testing.T) {
 		t.Errorf("a probe of 2 ms is counted with %g s:\n%s", sum, metrics)
 	}
 }
+
+func TestAnAnswerHasABodyUnlessItsStatusForbidsOne(t *testing.T) {
+	for status, want := range map[int]string{
+		200: "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\nContent-Length: 0\r\n\r\n",
+		204: "HTTP/1.1 204 Status\r\nConnection: close\r\n\r\n",
+		304: "HTTP/1.1 304 Status\r\nConnection: close\r\n\r\n",
+		599: "HTTP/1.1 599 Status\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\nContent-Length: 0\r\n\r\n",
+	} {
+		addr, _, _ := start(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		conn := dial(t, addr, "GET "+live+" HTTP/1.1\r\nHost: x\r\n\r\n")
+		if got, err := io.ReadAll(conn); string(got) != want || err != nil {
+			t.Errorf("%d: %q, %v; want %q", status, got, err, want)
+		}
+	}
+}
+
+// TestABodyThatBreaksOffBreaksOffForTheCaller: the kubelet discards the result.
+func TestABodyThatBreaksOffBreaksOffForTheCaller(t *testing.T) {
+	addr, _, _ := start(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "10")
+		io.WriteString(w, "part")
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	res, err := http.Get("http://" + addr + live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if b, err := io.ReadAll(res.Body); string(b) != "part" || err == nil {
+		t.Errorf("body %q, %v; want a part and an error", b, err)
+	}
+}
