@@ -97,20 +97,11 @@ func decodeStrictly(msg json.RawMessage, v any) error {
 
 // complete sets the API's defaults and checks what remains.
 func (p *Prober) complete(slot Slot) error {
-	var handlers []error // one for each handler, nil if it is valid
-	if p.HTTPGet != nil {
-		handlers = append(handlers, p.HTTPGet.complete())
-	}
-	if p.TCPSocket != nil {
-		handlers = append(handlers, checkPort("tcpSocket", p.TCPSocket.Port))
-	}
-	if p.GRPC != nil {
-		handlers = append(handlers, p.GRPC.complete())
-	}
+	handlers := p.handlers()
 	if len(handlers) != 1 {
 		return fmt.Errorf("entry must have exactly one of httpGet, tcpSocket and grpc, and has %d", len(handlers))
 	}
-	if err := handlers[0]; err != nil {
+	if err := handlers[0].complete(); err != nil {
 		return err
 	}
 	if p.TimeoutSeconds < 0 || p.TimeoutSeconds > math.MaxInt32 {
@@ -140,6 +131,8 @@ func (h *HTTPGet) complete() error {
 	}
 	return checkPort("httpGet", h.Port)
 }
+
+func (t *TCPSocket) complete() error { return checkPort("tcpSocket", t.Port) }
 
 func (g *GRPC) complete() error {
 	if g.Service == nil {

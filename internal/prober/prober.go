@@ -78,19 +78,36 @@ type Prober struct {
 	TimeoutSeconds int        `json:"timeoutSeconds,omitempty"`
 }
 
-// String describes the handler of a complete prober, as in "HTTP GET :8080 /".
-func (p *Prober) String() string {
-	switch {
-	case p.HTTPGet != nil && p.HTTPGet.Protocol == HTTP2:
-		return fmt.Sprintf("HTTP/2 GET :%d %s", p.HTTPGet.Port, p.HTTPGet.Path)
-	case p.HTTPGet != nil:
-		return fmt.Sprintf("%s GET :%d %s", p.HTTPGet.Scheme, p.HTTPGet.Port, p.HTTPGet.Path)
-	case p.TCPSocket != nil:
-		return fmt.Sprintf("TCP :%d", p.TCPSocket.Port)
-	case p.GRPC.Mode == GRPCTLS:
-		return fmt.Sprintf("gRPC TLS :%d %s", p.GRPC.Port, *p.GRPC.Service)
+// A handler is what a prober does. A new type of handler is a field of [Prober],
+// a line in handlers, and these methods.
+type handler interface {
+	// complete sets the API's defaults and checks what remains.
+	complete() error
+	String() string
+}
+
+// handlers returns the handlers that are set.
+func (p *Prober) handlers() []handler {
+	var set []handler
+	if p.HTTPGet != nil {
+		set = append(set, p.HTTPGet)
 	}
-	return fmt.Sprintf("gRPC :%d %s", p.GRPC.Port, *p.GRPC.Service)
+	if p.TCPSocket != nil {
+		set = append(set, p.TCPSocket)
+	}
+	if p.GRPC != nil {
+		set = append(set, p.GRPC)
+	}
+	return set
+}
+
+// String describes the handler, as in "HTTP GET :8080 /".
+func (p *Prober) String() string {
+	var words []string
+	for _, h := range p.handlers() {
+		words = append(words, h.String())
+	}
+	return strings.Join(words, ", ")
 }
 
 // HTTPGet mirrors the API's HTTPGetAction.
@@ -101,6 +118,14 @@ type HTTPGet struct {
 	Scheme      string   `json:"scheme,omitempty"`
 	HTTPHeaders []Header `json:"httpHeaders,omitempty"`
 	Protocol    string   `json:"protocol,omitempty"` // HTTP1, HTTP2 or unset, which is HTTP1
+}
+
+func (h *HTTPGet) String() string {
+	scheme := h.Scheme
+	if h.Protocol == HTTP2 {
+		scheme = "HTTP/2"
+	}
+	return fmt.Sprintf("%s GET :%d %s", scheme, h.Port, h.Path)
 }
 
 // Values of [HTTPGet].Protocol. HTTP2 is HTTP/2 without TLS and with prior
@@ -122,11 +147,24 @@ type TCPSocket struct {
 	Host string `json:"host,omitempty"`
 }
 
+func (t *TCPSocket) String() string { return fmt.Sprintf("TCP :%d", t.Port) }
+
 // GRPC mirrors the API's GRPCAction; Service is written as null when unset.
 type GRPC struct {
 	Port    Port    `json:"port"`
 	Service *string `json:"service"`
 	Mode    string  `json:"mode,omitempty"` // GRPCTLS, GRPCPlaintext or unset, which is GRPCPlaintext
+}
+
+func (g *GRPC) String() string {
+	mode, service := "", ""
+	if g.Mode == GRPCTLS {
+		mode = " TLS"
+	}
+	if g.Service != nil {
+		service = *g.Service
+	}
+	return fmt.Sprintf("gRPC%s :%d %s", mode, g.Port, service)
 }
 
 // Values of [GRPC].Mode (KEP-4939).
