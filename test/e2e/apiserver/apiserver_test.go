@@ -78,7 +78,7 @@ func function(text []byte, args ...string) ([]byte, error) {
 	cmd.Stderr = &messages
 	out, err := cmd.Output()
 	if err != nil {
-		err = fmt.Errorf("%w: %s", err, &messages)
+		err = fmt.Errorf("%w\n%s", err, &messages)
 	}
 	return out, err
 }
