@@ -167,21 +167,23 @@ func TestGRPCPassesOnlyWhenServing(t *testing.T) {
 }
 
 func TestTheLocalhostTargetDialsLoopbackWhateverThePodsIP(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	port := l.Addr().(*net.TCPAddr).Port
-	app := App{IP: "192.0.2.1", Localhost: true}
-	target, err := NewTarget(app, live, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: prober.Port(port)}, TimeoutSeconds: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	call := &Call{Start: time.Now()}
-	defer call.Close()
-	if a := target.Probe(t.Context(), call); a.Status != 200 {
-		t.Errorf("%+v", a)
+	for _, host := range []string{"127.0.0.1", "::1"} {
+		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+		if err != nil {
+			t.Skipf("cannot listen on %s: %v", host, err)
+		}
+		defer l.Close()
+		port := prober.Port(l.Addr().(*net.TCPAddr).Port)
+		app := App{IP: "192.0.2.1", Localhost: true}
+		target, err := NewTarget(app, live, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: port}, TimeoutSeconds: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := &Call{Start: time.Now()}
+		defer call.Close()
+		if a := target.Probe(t.Context(), call); a.Status != 200 {
+			t.Errorf("%s: %+v", host, a)
+		}
 	}
 }
 
@@ -189,4 +191,42 @@ func FuzzHealthStatusNeverPanics(f *testing.F) {
 	f.Add([]byte{8, 1})
 	f.Add([]byte{11, 12, 8, 1})
 	f.Fuzz(func(t *testing.T, m []byte) { healthStatus(m) })
+}
+
+func TestVerdictsOfStatuses(t *testing.T) {
+	for status, want := range map[int]Verdict{0: Failure, 199: Failure, 200: Success, 299: Success, 300: Warning, 399: Warning, 400: Failure, 999: Failure} {
+		if got := (&Answer{Status: status}).Verdict(false); got != want {
+			t.Errorf("%d: %s, want %s", status, got, want)
+		}
+		if got := (&Answer{Status: status}).Verdict(true); got != Success {
+			t.Errorf("a hook's %d: %s", status, got)
+		}
+	}
+	if (&Answer{Status: 200, Cut: true}).Verdict(false) != Failure || (&Answer{Status: 200, Cut: true}).Verdict(true) != Success || (&Answer{Status: 200, Drop: true}).Verdict(true) != Failure {
+		t.Error("what breaks off fails a probe, what is dropped fails both")
+	}
+}
+
+func TestHealthStatuses(t *testing.T) {
+	for message, want := range map[string]int32{
+		"":                         0,
+		"\x08\x01":                 1,
+		"\x08\x01\x08\x02":         2,
+		"\x10\x05\x08\x01":         1,
+		"\x12\x02ab\x08\x01":       1,
+		"\x0a\x01a\x08\x01":        1,
+		"\x08\x01\x0a\x01a":        1,
+		"\x0b\x0c\x08\x01":         1,
+		"\x1d\x01\x02\x03\x04":     0,
+		"\x08\x81\x80\x80\x80\x10": 1,
+	} {
+		if got, ok := healthStatus([]byte(message)); got != want || !ok {
+			t.Errorf("%q: %d %t, want %d", message, got, ok, want)
+		}
+	}
+	for _, message := range []string{"\x08", "\x08\x81", "\x00\x01", "\x0c\x08\x01", "\x0b\x08\x01", "\x12\x05ab", "\x1d\x01", "\x08\x01\xff"} {
+		if _, ok := healthStatus([]byte(message)); ok {
+			t.Errorf("%q is malformed", message)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -304,5 +305,37 @@ func TestABodyThatBreaksOffBreaksOffForTheCaller(t *testing.T) {
 	defer res.Body.Close()
 	if b, err := io.ReadAll(res.Body); string(b) != "part" || err == nil {
 		t.Errorf("body %q, %v; want a part and an error", b, err)
+	}
+}
+
+func TestACallerThatGivesUpIsNoFault(t *testing.T) {
+	addr, log, _ := start(t, ok)
+	for _, text := range []string{"", "GET /", "GET " + live + " HTTP/1.1\r\nHost: x\r\n"} {
+		conn := dial(t, addr, text)
+		conn.(*net.TCPConn).CloseWrite()
+		if b, err := io.ReadAll(conn); len(b) > 0 || err != nil {
+			t.Errorf("%q is answered %q, %v", text, b, err)
+		}
+	}
+	if strings.Contains(log.String(), "panicked") {
+		t.Error(log.String())
+	}
+}
+
+func TestMetricsSayWhatTheyAre(t *testing.T) {
+	addr, _, _ := start(t, ok)
+	_, metrics := get(t, addr+"/metrics")
+	var got []string
+	for line := range strings.Lines(metrics) {
+		if strings.HasPrefix(line, "# TYPE") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	want := []string{"# TYPE probe_proxy_probes_total counter", "# TYPE probe_proxy_probe_duration_seconds histogram", "# TYPE probe_proxy_open_calls gauge"}
+	if !slices.Equal(got, want) || strings.Count(metrics, "# HELP") != len(want) {
+		t.Errorf("%q", got)
+	}
+	if !strings.HasSuffix(metrics, "probe_proxy_open_calls 0\n") || !strings.Contains(metrics, `probe_proxy_probe_duration_seconds_bucket{probe="`+live+`",le="0.005"} 0`) {
+		t.Error(metrics)
 	}
 }

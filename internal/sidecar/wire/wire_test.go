@@ -68,6 +68,8 @@ func FuzzAResponseIsReadAsNetHTTPReadsIt(f *testing.F) {
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nok\r\n0\r\nA: b\r\n\r\n",
 		"HTTP/1.0 404 Not Found\r\n\r\nbody",
+		"HTTP/1.1 000 None\r\n\r\nbody",
+		"HTTP/1.1 -10 Less\r\n\r\nbody",
 		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n",
 		"HTTP/1.1 101 S\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nraw",
 		"HTTP/1.1 200 OK\nA: b\n c\n\nx",

@@ -1,0 +1,91 @@
+package wire_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/textproto"
+	"net/url"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/wire"
+)
+
+const (
+	settings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+	ok       = "\x00\x00\x01\x01\x05\x00\x00\x00\x01\x88" // :status 200, END_STREAM
+)
+
+func TestHeadersOfTheConnectionAreRefusedAsNetHTTPRefusesThem(t *testing.T) {
+	for _, test := range []struct {
+		header textproto.MIMEHeader
+		fails  bool
+	}{
+		{textproto.MIMEHeader{}, false},
+		{textproto.MIMEHeader{"Connection": {""}}, false},
+		{textproto.MIMEHeader{"Connection": {"close"}}, false},
+		{textproto.MIMEHeader{"Connection": {"Keep-Alive"}}, false},
+		{textproto.MIMEHeader{"Connection": {"keep-alive", "close"}}, false},
+		{textproto.MIMEHeader{"Connection": {"x"}}, true},
+		{textproto.MIMEHeader{"Connection": {"x", "close"}}, true},
+		{textproto.MIMEHeader{"Connection": {"keep-alive", "keep-alive"}}, true},
+		{textproto.MIMEHeader{"Upgrade": {"websocket"}}, true},
+	} {
+		req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}, Host: "x", Header: test.header}
+		_, exchange, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), io.Discard}, req, nil)
+		exchange.Close()
+		if (err != nil) != test.fails {
+			t.Errorf("%v: %v", test.header, err)
+		}
+	}
+	req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}}
+	if _, _, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), io.Discard}, req, nil); err == nil {
+		t.Error("a request without Host must fail")
+	}
+}
+
+func TestAPeerThatDidNotProcessARequestIsToldFromOthers(t *testing.T) {
+	const (
+		refused     = "\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x07"
+		cancelled   = "\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x08"
+		goesAway    = "\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+		goesAwayErr = "\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02"
+	)
+	for name, test := range map[string]struct {
+		sent            string
+		grpc            bool
+		again, notHTTP2 bool
+	}{
+		"refused":                       {sent: settings + refused, again: true},
+		"cancelled":                     {sent: settings + cancelled},
+		"goes away":                     {sent: settings + goesAway, again: true},
+		"goes away with an error":       {sent: settings + goesAwayErr},
+		"goes away with an error, gRPC": {sent: settings + goesAwayErr, grpc: true, again: true},
+		"closes":                        {sent: settings},
+		"closes before its settings":    {notHTTP2: true},
+		"HTTP/1":                        {sent: "HTTP/1.1 400 Bad Request\r\n\r\n", notHTTP2: true},
+	} {
+		var body []byte
+		if test.grpc {
+			body = []byte{0, 0, 0, 0, 0}
+		}
+		_, exchange, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(test.sent)), io.Discard}, request, body)
+		exchange.Close()
+		if err == nil || errors.Is(err, wire.ErrNotProcessed) != test.again || errors.Is(err, wire.ErrNotHTTP2) != test.notHTTP2 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestVersions(t *testing.T) {
+	for s, want := range map[string][2]int{"HTTP/0.0": {0, 0}, "HTTP/0.9": {0, 9}, "HTTP/1.1": {1, 1}, "HTTP/9.9": {9, 9}} {
+		if major, minor, ok := wire.ParseVersion(s); !ok || major != want[0] || minor != want[1] {
+			t.Errorf("%s: %d.%d %t", s, major, minor, ok)
+		}
+	}
+	for _, s := range []string{"", "HTTP/1", "HTTP/1.10", "http/1.1", "HTTP/1-1", "HTTP/:.1", "HTTP/1./"} {
+		if _, _, ok := wire.ParseVersion(s); ok {
+			t.Errorf("%q is no version", s)
+		}
+	}
+}
