@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -22,12 +23,20 @@ type tree struct {
 	wide  bool   // some list is indented under its key
 }
 
+// largeText is more than the text of an object.
+const largeText = 1 << 20
+
 // parse parses a text that starts in column col and reports whether the scanner
 // accepts it. It uses the tree's memory again.
 func (t *tree) parse(text []byte, col int) bool {
 	t.text, t.col = text, col
 	if cap(t.nodes) == 0 {
 		t.nodes, t.stack = make([]node, 0, 512), make([]frame, 0, 64)
+	}
+	if len(text) > largeText {
+		// The results of many objects: most lines are a node, and to grow by
+		// appending would take the memory several times.
+		t.nodes = slices.Grow(t.nodes[:0], bytes.Count(text, []byte("\n"))*9/8)
 	}
 	s := scanner{in: text, build: true, nodes: append(t.nodes[:0], node{}), stack: t.stack}
 	var end int

@@ -166,6 +166,11 @@ func (v *verifier) plan(s *Stream, start, end int, changes *[]change) error {
 	for n < len(*changes) && (*changes)[n].end <= end {
 		n++
 	}
+	size := end - start
+	for _, c := range (*changes)[:n] {
+		size += len(c.text)
+	}
+	v.between.text = slices.Grow(v.between.text, size)
 	if err := v.between.part(s, start, end, slices.Values((*changes)[:n])); err != nil {
 		return s.unplanned(nil, err)
 	}

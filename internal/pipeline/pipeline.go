@@ -185,8 +185,8 @@ func (r *run) object(o *manifest.Object) {
 			r.fail(o, err)
 			return
 		}
-		// Nobody is shown the templates of a ResourceList that is rewritten.
-		r.out.Add(r.name, t, r.mode == Inspect || !r.inList)
+		// Nobody is shown the templates of what is rewritten.
+		r.out.Add(r.name, t, r.mode == Inspect)
 		done = append(done, t)
 		edits = append(edits, plan.Edits...)
 		if plan.Beside != nil {
