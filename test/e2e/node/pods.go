@@ -2,6 +2,7 @@ package node
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -185,8 +186,11 @@ func (n *Node) Remove(name string, limit time.Duration) error {
 	}
 	return testutil.Eventually(limit, func() error {
 		for container, c := range last.Containers {
-			if _, err := n.pid(c.ID); err == nil {
+			switch _, err := n.pid(c.ID); {
+			case err == nil:
 				return fmt.Errorf("pod %s: container %s still runs", name, container)
+			case !errors.Is(err, errNotRunning):
+				return err
 			}
 		}
 		return nil
@@ -214,8 +218,10 @@ func (n *Node) pid(id string) (int, error) {
 			return strconv.Atoi(f[1])
 		}
 	}
-	return 0, fmt.Errorf("container %q does not run", id)
+	return 0, fmt.Errorf("container %q: %w", id, errNotRunning)
 }
+
+var errNotRunning = errors.New("does not run")
 
 // probeTotal is a line of the kubelet's /metrics/probes.
 var probeTotal = regexp.MustCompile(`(?m)^prober_probe_total\{(.*)\} (\S+)$`)
