@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The gate of action.yml: check the manifests, and where something is wrong
-# show the diff that would repair it.
+# The gate of action.yml: check the manifests, and if something was found show
+# the diff that would repair it.
 #
 #   ci-check.sh PROGRAM     with PATHS, CONFIG, STRICT and SARIF from the environment
 set -euo pipefail
@@ -11,12 +11,15 @@ flags=()
 [ "${STRICT:-false}" != true ] || flags+=(--strict)
 
 if [ -n "${SARIF:-}" ]; then
-  "$program" check -o sarif "${flags[@]}" "${paths[@]}" >"$SARIF" || true
+  # What could not be looked at leaves no file, which would say that all is well.
+  "$program" check -o sarif "${flags[@]}" "${paths[@]}" >"$SARIF.part" || true
+  if [ -s "$SARIF.part" ]; then mv "$SARIF.part" "$SARIF"; else rm "$SARIF.part"; fi
 fi
-if "$program" check "${flags[@]}" "${paths[@]}"; then
-  exit 0
+rc=0
+"$program" check "${flags[@]}" "${paths[@]}" || rc=$?
+if [ "$rc" -eq 1 ]; then
+  echo
+  echo "This would repair it (rewrite-probes -w ${paths[*]}):"
+  "$program" -d "${flags[@]}" "${paths[@]}" || true
 fi
-echo
-echo "This would repair it (rewrite-probes -w ${paths[*]}):"
-"$program" -d "${flags[@]}" "${paths[@]}" || true
-exit 1
+exit "$rc"

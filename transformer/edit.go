@@ -45,6 +45,7 @@ func (w *work) editAnnotations(now *answerer, chosen []*slot, env string) {
 		}
 	}
 	added := difference(want, have)
+	w.addedAnnotations = added
 	removed := slices.DeleteFunc(difference(have, want), func(p field.Pair) bool { _, stays := want.Lookup(p.Key); return stays })
 	if len(added)+len(removed) == 0 {
 		return

@@ -365,7 +365,19 @@ func (w *work) answer(chosen []*slot) Answer {
 	if len(chosen) == 0 || w.failed() {
 		return a
 	}
-	a.By, a.Port, a.Assumed = w.mesh.answerer.who, w.mesh.answerer.port, w.mesh.assumed
+	a.By, a.Assumed = w.mesh.answerer.who, w.mesh.assumed
+	if ports := w.p.dialect.ports(w.mesh.answerer); len(ports) == 1 {
+		a.Port = ports[0]
+	}
+	a.AddsAnnotations = w.addedAnnotations
+	container := w.p.opts.ProbeProxy.Name
+	if !w.adds(chosen) {
+		declared, _ := w.p.dialect.declare().Get("name")
+		container, _ = declared.(string)
+	}
+	if !slices.Contains(w.containerNames(), container) {
+		a.AddsContainer = container
+	}
 	return a
 }
 

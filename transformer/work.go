@@ -20,8 +20,10 @@ type work struct {
 	forms     forms              // what the annotations carry for an exact restore
 	mesh      mesh
 	edits     []field.Edit
-	findings  []Finding
-	restoring bool
+	// addedAnnotations are those that the edits set.
+	addedAnnotations field.Strings
+	findings         []Finding
+	restoring        bool
 }
 
 // newWork reads the template: its holders first, then its slots with their

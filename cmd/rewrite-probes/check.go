@@ -37,17 +37,20 @@ func checkCommand(std streams, common *commonFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [PATH... | -]",
 		Short: "Find probes that would fail, or falsely pass, under strict mTLS",
-		Long: `check looks at rendered manifests and changes nothing. It exits with 1 where a probe or
+		Long: `check looks at rendered manifests and changes nothing. It exits with 1 if a probe or
 hook would fail under strict mTLS, or a tcpSocket probe would pass although nothing
 listens: because nobody rewrote it, or because it cannot be rewritten. Pod templates that
-have opted out, or that the mesh does not capture, are in order.`,
+have opted out, or that the mesh does not capture, are in order.
+
+Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wrong,
+3 the manifests or the functionConfig cannot be read.`,
 		Example: `  kustomize build . --enable-alpha-plugins --enable-exec | rewrite-probes check -
   rewrite-probes check -o sarif deploy/ >findings.sarif`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.validate(cmd); err != nil {
 				return err
 			}
-			_, r, err := runPipeline(std, common, pipeline.Inspect, args)
+			_, r, err := runPipeline(cmd, std, common, pipeline.Inspect, args)
 			if err != nil {
 				return err
 			}
@@ -62,6 +65,7 @@ have opted out, or that the mesh does not capture, are in order.`,
 				err = r.JUnit(std.out)
 			default:
 				report.Print(std.err, r.Messages, common.verbose)
+				report.PrintCures(std.err, r.Messages, common.verbose)
 				fmt.Fprintln(std.err, "rewrite-probes check: "+r.CheckSummary())
 			}
 			if err != nil {
@@ -71,38 +75,5 @@ have opted out, or that the mesh does not capture, are in order.`,
 		},
 	}
 	out.add(cmd, "`FORMAT` of what was found: text (on stderr); json, sarif or junit (on stdout)", "text", "json", "sarif", "junit")
-	return cmd
-}
-
-func explainCommand(std streams, common *commonFlags) *cobra.Command {
-	var out format
-	cmd := &cobra.Command{
-		Use:   "explain [PATH... | -]",
-		Short: "Show what would become of every probe, and why",
-		Long: `explain changes nothing. It lists every pod template with its probes and hooks: what
-they are, what they would become, or the reason why they are left alone ("rewrite-probes
-reasons KEY" tells its cause and cure).`,
-		Example: `  rewrite-probes explain deploy/
-  kustomize build . | rewrite-probes explain -`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.validate(cmd); err != nil {
-				return err
-			}
-			_, r, err := runPipeline(std, common, pipeline.Inspect, args)
-			if err != nil {
-				return err
-			}
-			if out.value == "json" {
-				err = r.JSON(std.out, r.Summary(false))
-			} else {
-				r.Explain(std.out, isTerminal(std.out))
-			}
-			if err != nil {
-				return err
-			}
-			return verdict(r)
-		},
-	}
-	out.add(cmd, "`FORMAT`: text or json", "text", "json")
 	return cmd
 }

@@ -1,14 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
@@ -32,21 +33,26 @@ and gRPC probes and hooks fail, and TCP probes pass although nothing listens.
 Without arguments it is a KRM function: it reads a ResourceList from stdin and writes it
 to stdout. A plain stream of documents or a List comes back as what it was.
 With paths it is a tool like gofmt: it prints the result, or with -w writes it back,
-with -d shows a diff, with -l lists the files that would change.`,
+with -d shows a diff, with -l lists the files that would change. A folder run passes over
+what is no manifest, leaves out hidden folders and node_modules, and goes on past bad files.
+
+Exit codes: 0 all is well; 1 an object cannot be rewritten, check found something, or
+--exit-code found a difference; 2 the command line is wrong; 3 the manifests or the
+functionConfig cannot be read, or a file cannot be written.`,
 		Example: `  kustomize build . | rewrite-probes - | kubectl apply -f -
   rewrite-probes -d deploy/
   rewrite-probes explain deploy/
   kpt fn eval --exec rewrite-probes`,
-		Args:          cobra.ArbitraryArgs,
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		Args:                       cobra.ArbitraryArgs,
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		Version:                    release.Version(),
+		SuggestionsMinimumDistance: 2,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && isTerminal(std.in) {
-				return &usageError{cmd.CommandPath(), errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
-			}
-			return edit.run(std, common, pipeline.Rewrite, args)
+			return edit.run(cmd, std, common, pipeline.Rewrite, args)
 		},
 	}
+	root.SetVersionTemplate("rewrite-probes {{.Version}}\n")
 	edit.add(root)
 	common.add(root)
 	root.AddCommand(checkCommand(std, common), explainCommand(std, common), restoreCommand(std, common),
@@ -61,6 +67,7 @@ with -d shows a diff, with -l lists the files that would change.`,
 // commonFlags are the flags of every command that reads manifests.
 type commonFlags struct {
 	config  string
+	color   string
 	ignore  []string
 	strict  bool
 	verbose bool
@@ -69,12 +76,23 @@ type commonFlags struct {
 func (f *commonFlags) add(cmd *cobra.Command) {
 	p := cmd.PersistentFlags()
 	p.StringVar(&f.config, "config", "", "`FILE` with the functionConfig (RewriteProbes or ConfigMap); a ResourceList brings its own")
+	p.StringVar(&f.color, "color", colorAuto, "`WHEN` to write in colour: auto, always or never")
 	p.StringArrayVar(&f.ignore, "ignore", nil, "`PATTERN` of files and folders to leave out of a walk, by name or path; may be given again")
 	p.BoolVar(&f.strict, "strict", false, "fail on warnings too")
 	p.BoolVarP(&f.verbose, "verbose", "v", false, "print notes about what was left alone on purpose too")
 }
 
-// load gives the config of a run: that of the flag, or the ResourceList's.
+// source names the file with the functionConfig of a run.
+func (f *commonFlags) source(p *pkg) string {
+	for _, s := range p.streams {
+		if s.FunctionConfig() != nil {
+			return s.Name()
+		}
+	}
+	return f.config
+}
+
+// load returns the config of a run: that of the flag, or the ResourceList's.
 func (f *commonFlags) load(list *manifest.Object) (*config.RewriteProbes, error) {
 	if f.config == "" {
 		return f.finish(config.Decode(list))
@@ -109,12 +127,11 @@ func restoreCommand(std streams, common *commonFlags) *cobra.Command {
 		Use:   "restore [PATH... | -]",
 		Short: "Give the original probes back and take the sidecar out",
 		Long: `restore is the inverse of the rewriting: probes and hooks get their original handlers
-back (with the API server's defaults filled in), and the env var, the sidecar and the
-annotations that rewrite-probes added go.`,
+back, and the env var, the sidecar and the annotations that rewrite-probes added go.`,
 		Example: `  rewrite-probes restore -w deploy/
   kustomize build . | rewrite-probes restore -`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return edit.run(std, common, pipeline.Restore, args)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return edit.run(cmd, std, common, pipeline.Restore, args)
 		},
 	}
 	edit.add(cmd)
@@ -133,13 +150,25 @@ func schemaCommand(std streams) *cobra.Command {
 }
 
 func versionCommand(std streams) *cobra.Command {
-	return &cobra.Command{
+	var out format
+	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(std.out, "rewrite-probes "+release.Version())
-			return err
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := out.validate(cmd); err != nil {
+				return err
+			}
+			if out.value == "text" {
+				_, err := fmt.Fprintln(std.out, "rewrite-probes "+release.Version())
+				return err
+			}
+			image, _ := release.Image()
+			e := json.NewEncoder(std.out)
+			e.SetIndent("", "  ")
+			return e.Encode(map[string]string{"version": release.Version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH, "probeProxyImage": image})
 		},
 	}
+	out.add(cmd, "`FORMAT`: text or json", "text", "json")
+	return cmd
 }
 
 func reasonsCommand(std streams) *cobra.Command {
@@ -173,11 +202,4 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return &usageError{cmd.CommandPath(), fmt.Errorf("argument %q is one too many", args[0])}
 	}
 	return nil
-}
-
-// isTerminal tells whether a stream is a terminal: only there is colour and
-// progress shown.
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

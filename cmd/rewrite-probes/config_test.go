@@ -272,7 +272,7 @@ func resourceList(item, functionConfig string) string {
 func TestTheFixedFieldsOfTheConfig(t *testing.T) {
 	cfg := fmt.Sprintf(typedForm, "")
 	for from, to := range map[string]string{"v1alpha1": "v2", "kind: RewriteProbes": "kind: Rewriter"} {
-		if got := output(t, resourceList(workloads[""], strings.Replace(cfg, from, to, 1))); !strings.Contains(got, "functionConfig must be") {
+		if got := output(t, resourceList(workloads[""], strings.Replace(cfg, from, to, 1))); !strings.Contains(got, "functionConfig: must be") {
 			t.Errorf("%s: %s", to, got)
 		}
 	}

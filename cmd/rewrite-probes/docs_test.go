@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
 )
 
 // A yamlBlock is a block of a page that is marked as YAML.
@@ -108,6 +110,9 @@ func TestEveryConfigOfTheExamplesIsTaken(t *testing.T) {
 			}
 			if strings.Contains(string(text), "\nkind: RewriteProbes\n") && !strings.Contains(string(text), "\n---\n") {
 				n++
+				if !strings.HasPrefix(string(text), "# yaml-language-server: $schema="+config.SchemaID+"\n") {
+					t.Errorf("%s must begin with a comment that names the schema for editors", path)
+				}
 				runConfig(t, yamlBlock{page: path, text: string(text)})
 			}
 		}

@@ -29,14 +29,14 @@ func (f *editFlags) add(cmd *cobra.Command) {
 }
 
 // run edits stdin (no arguments, or "-") or the files below the paths.
-func (f *editFlags) run(std streams, common *commonFlags, mode pipeline.Mode, args []string) error {
+func (f *editFlags) run(cmd *cobra.Command, std streams, common *commonFlags, mode pipeline.Mode, args []string) error {
 	if f.write && isStdin(args) {
-		return &usageError{"rewrite-probes", errors.New("-w needs a PATH to write to: stdin has none")}
+		return &usageError{cmd.CommandPath(), errors.New("-w needs a PATH to write to: stdin has none")}
 	}
 	if f.exitCode && !f.diff && !f.list {
-		return &usageError{"rewrite-probes", errors.New("--exit-code needs -d or -l")}
+		return &usageError{cmd.CommandPath(), errors.New("--exit-code needs -d or -l")}
 	}
-	p, r, err := runPipeline(std, common, mode, args)
+	p, r, err := runPipeline(cmd, std, common, mode, args)
 	if err != nil {
 		return err
 	}

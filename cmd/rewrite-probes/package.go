@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
@@ -35,8 +37,11 @@ func (p *pkg) functionConfig() *manifest.Object {
 
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
 // folders that the arguments name.
-func readPackage(std streams, args, ignore []string) (*pkg, error) {
+func readPackage(command string, std streams, args, ignore []string) (*pkg, error) {
 	p := &pkg{inputs: make(map[string][]byte)}
+	if len(args) == 0 && isTerminal(std.in) {
+		return nil, &usageError{command, errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
+	}
 	if isStdin(args) {
 		input, err := manifest.ReadInput(std.in)
 		if err != nil {
@@ -47,7 +52,7 @@ func readPackage(std streams, args, ignore []string) (*pkg, error) {
 		return p, nil
 	}
 	if slices.Contains(args, "-") {
-		return nil, &usageError{"rewrite-probes", errors.New("\"-\" must stand alone: stdin and files do not mix")}
+		return nil, &usageError{command, errors.New("\"-\" must be the only argument: stdin and files do not mix")}
 	}
 	files, err := findFiles(args, ignore)
 	if err != nil {
@@ -152,8 +157,14 @@ func isJSONPatch(text []byte) bool {
 
 // runPipeline takes what the arguments name through the pipeline: what every
 // command that reads manifests does first.
-func runPipeline(std streams, common *commonFlags, mode pipeline.Mode, args []string) (*pkg, *report.Report, error) {
-	p, err := readPackage(std, args, common.ignore)
+func runPipeline(cmd *cobra.Command, std streams, common *commonFlags, mode pipeline.Mode, args []string) (*pkg, *report.Report, error) {
+	if err := validateColor(common.color); err != nil {
+		return nil, nil, &usageError{cmd.CommandPath(), err}
+	}
+	if name := misspelt(cmd, args); name != "" {
+		return nil, nil, &usageError{cmd.CommandPath(), fmt.Errorf("%q is neither a path nor a command: did you mean %q?", args[0], name)}
+	}
+	p, err := readPackage(cmd.CommandPath(), std, args, common.ignore)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -163,7 +174,7 @@ func runPipeline(std streams, common *commonFlags, mode pipeline.Mode, args []st
 	}
 	r, err := pipeline.Run(p.streams, c, mode)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%s: %w", common.source(p), err)
 	}
 	r.Messages = append(p.messages, r.Messages...)
 	report.Sort(r.Messages)
@@ -172,3 +183,18 @@ func runPipeline(std streams, common *commonFlags, mode pipeline.Mode, args []st
 
 // isStdin reports whether the arguments mean stdin.
 func isStdin(args []string) bool { return len(args) == 0 || len(args) == 1 && args[0] == "-" }
+
+// misspelt returns the command that the first argument seems to mean, if no
+// file has that name; "" if it means none.
+func misspelt(cmd *cobra.Command, args []string) string {
+	if cmd.HasParent() || len(args) == 0 {
+		return ""
+	}
+	if _, err := os.Stat(args[0]); err == nil {
+		return ""
+	}
+	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
+		return names[0]
+	}
+	return ""
+}

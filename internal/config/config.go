@@ -108,101 +108,149 @@ func Decode(o *manifest.Object) (*RewriteProbes, error) {
 		return Default(), nil
 	}
 	c := Default() // what the functionConfig says is decoded over the defaults
+	var problems []problem
 	var err error
 	switch {
 	case o.APIVersion() == APIVersion && o.Kind() == Kind:
 		_, err = o.DecodeStrict(nil, c)
+		problems = c.validate()
 	case o.APIVersion() == "v1" && o.Kind() == "ConfigMap":
-		err = c.fromConfigMap(o)
+		problems, err = c.fromConfigMap(o)
+		for _, p := range c.validate() {
+			problems = append(problems, p.inConfigMap())
+		}
 	default:
-		return nil, fmt.Errorf("functionConfig must be a ConfigMap (v1) or a %s (%s), and is kind %q of apiVersion %q",
-			Kind, APIVersion, o.Kind(), o.APIVersion())
+		return nil, inFunctionConfig(o.Errorf(nil, "must be a ConfigMap (v1) or a %s (%s), and is kind %q of apiVersion %q",
+			Kind, APIVersion, o.Kind(), o.APIVersion()))
 	}
-	if err != nil {
-		return nil, fmt.Errorf("functionConfig: %w", err)
+	all := []error{}
+	for _, e := range unjoin(err) {
+		all = append(all, inFunctionConfig(e))
 	}
-	if err := c.validate(); err != nil {
-		return nil, fmt.Errorf("functionConfig: %w", err)
+	for _, p := range problems {
+		all = append(all, inFunctionConfig(o.Errorf(p.path, "%s", p.text)))
+	}
+	if err := errors.Join(all...); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
 
-// validate reports everything that is wrong, in one error of one line.
-func (c *RewriteProbes) validate() error {
+// A problem is what is wrong with one field.
+type problem struct {
+	path field.Path
+	text string
+}
+
+// inConfigMap returns the problem of a field as that of the key which sets it.
+func (p problem) inConfigMap() problem {
+	path := p.path.String()
+	for _, k := range Keys {
+		if path == k.Field || strings.HasPrefix(path, k.Field+"[") {
+			p.path = field.NewPath("data", k.Name)
+		}
+	}
+	return p
+}
+
+// inFunctionConfig makes an error name the functionConfig as its object.
+func inFunctionConfig(err error) error {
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
+		in := *e
+		in.Object = "functionConfig"
+		return &in
+	}
+	return err
+}
+
+// unjoin returns the errors that errors.Join has joined.
+func unjoin(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+// at makes a path of keys and indices.
+func at(steps ...any) field.Path {
+	var p field.Path
+	for _, s := range steps {
+		if i, ok := s.(int); ok {
+			p = p.Index(i)
+		} else {
+			p = p.Key(s.(string))
+		}
+	}
+	return p
+}
+
+// validate returns everything that is wrong.
+func (c *RewriteProbes) validate() []problem {
 	problems := checkTags(c)
-	bad := func(path, format string, args ...any) {
-		problems = append(problems, fmt.Errorf("`%s`: "+format, append([]any{path}, args...)...))
+	bad := func(path field.Path, format string, args ...any) {
+		problems = append(problems, problem{path, fmt.Errorf(format, args...).Error()})
 	}
 	s := &c.Spec
 	if len(s.Rewrite) == 0 {
-		bad("spec.rewrite", "must name at least one of httpGet, tcpSocket, grpc and lifecycle")
+		bad(at("spec", "rewrite"), "must name at least one of httpGet, tcpSocket, grpc and lifecycle")
 	}
 	for i, t := range s.PodTemplates {
 		if t.Path == "" || t.Path == RootPath {
 			continue // the first is reported as required
 		}
 		if _, err := field.Parse(t.Path); err != nil {
-			bad(fmt.Sprintf("spec.podTemplates[%d].path", i), "%w", err)
+			bad(at("spec", "podTemplates", i, "path"), "%w", err)
 		}
 	}
 	if !isDNSLabel(s.ProbeProxy.Name) {
-		bad("spec.probeProxy.name", "%q must be a container name: lower-case letters, digits and dashes, at most 63", s.ProbeProxy.Name)
+		bad(at("spec", "probeProxy", "name"), "%q must be a container name: lower-case letters, digits and dashes, at most 63", s.ProbeProxy.Name)
 	}
 	if s.ProbeProxy.Name == "istio-proxy" {
-		bad("spec.probeProxy.name", "%q is the name of Istio's own sidecar; choose another", s.ProbeProxy.Name)
+		bad(at("spec", "probeProxy", "name"), "%q is the name of Istio's own sidecar; choose another", s.ProbeProxy.Name)
 	}
 	if s.Dialect == "osm" {
 		if s.Port != prober.DefaultPort {
-			bad("spec.port", "\"%d\" must not be given in the dialect osm, whose ports are fixed: 15901 to 15904", s.Port)
+			bad(at("spec", "port"), "\"%d\" must not be given in the dialect osm, whose ports are fixed: 15901 to 15904", s.Port)
 		}
 		if s.AnsweredBy == "istio-proxy" {
-			bad("spec.answeredBy", "%q must be auto, probe-proxy or envoy in the dialect osm", s.AnsweredBy)
+			bad(at("spec", "answeredBy"), "%q must be auto, probe-proxy or envoy in the dialect osm", s.AnsweredBy)
 		}
 		if s.ProbeProxy.Name == "envoy" {
-			bad("spec.probeProxy.name", "%q is the name of Open Service Mesh's own sidecar; choose another", s.ProbeProxy.Name)
+			bad(at("spec", "probeProxy", "name"), "%q is the name of Open Service Mesh's own sidecar; choose another", s.ProbeProxy.Name)
 		}
 	}
 	if s.AnsweredBy == "envoy" && s.Dialect != "osm" {
-		bad("spec.answeredBy", "%q must be auto, probe-proxy or istio-proxy in the dialect %s", s.AnsweredBy, s.Dialect)
+		bad(at("spec", "answeredBy"), "%q must be auto, probe-proxy or istio-proxy in the dialect %s", s.AnsweredBy, s.Dialect)
 	}
 	for i, e := range s.ProbeProxy.Env {
 		m, ok := e.(field.Map)
 		name, _ := m.Get("name")
 		if n, isString := name.(string); !ok || !isString || n == "" {
-			bad(fmt.Sprintf("spec.probeProxy.env[%d]", i), "must be a mapping with a name")
+			bad(at("spec", "probeProxy", "env", i), "must be a mapping with a name")
 		} else if n == prober.EnvName || n == prober.OSMEnvName {
-			bad(fmt.Sprintf("spec.probeProxy.env[%d].name", i), "%q is written by rewrite-probes itself", n)
+			bad(at("spec", "probeProxy", "env", i, "name"), "%q is written by rewrite-probes itself", n)
 		}
 	}
 	for i, p := range s.Istio.InjectedNamespaces {
 		if !isPattern(p) {
-			bad(fmt.Sprintf("spec.istio.injectedNamespaces[%d]", i), "%q must be a name in which * and ? match as in a shell", p)
+			bad(at("spec", "istio", "injectedNamespaces", i), "%q must be a name in which * and ? match as in a shell", p)
 		}
 	}
-	for path, sel := range map[string]*Selector{"spec.exclude": s.Exclude, "spec.select": s.Select} {
-		if sel == nil {
+	for _, sel := range []struct {
+		key string
+		*Selector
+	}{{"exclude", s.Exclude}, {"select", s.Select}} {
+		if sel.Selector == nil {
 			continue
 		}
 		if err := sel.validate(); err != nil {
-			bad(path, "%w", err)
+			bad(at("spec", sel.key), "%w", err)
 		}
 	}
-	return oneLine(problems)
-}
-
-// oneLine joins errors with semicolons, since a message is one line.
-func oneLine(errs []error) error {
-	switch len(errs) {
-	case 0:
-		return nil
-	case 1:
-		return errs[0]
-	}
-	text := errs[0].Error()
-	for _, e := range errs[1:] {
-		text += "; " + e.Error()
-	}
-	return errors.New(text)
+	return problems
 }
 
 // isDNSLabel follows RFC 1123, the rule of the API server for container names.

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -126,6 +127,26 @@ func TestTheFirstAndTheLastPortAreAllowed(t *testing.T) {
 	}
 }
 
+// Both forms show everything that is wrong at once, a line for each, with the
+// file, the line in it and the key that the user wrote.
+func TestEverythingThatIsWrongIsShownAtOnce(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"typed": {typed + "spec:\n  prot: 1\n  strict: perhaps\n  probeProxy:\n    nmae: x\n    name: X\n  istio:\n    injectedNamespaces: ['[']\n", `config.yaml:5: functionConfig: ` + "`spec.prot`" + `: unknown field "prot": allowed are answeredBy, dialect, exclude, istio, istioProxy, podTemplates, port, probeProxy, rewrite, select, strict
+config.yaml:6: functionConfig: ` + "`spec.strict`" + `: must be true or false, not the string "perhaps"
+config.yaml:8: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "nmae": allowed are env, image, imagePullPolicy, name, placement, resources, securityContext
+config.yaml:9: functionConfig: ` + "`spec.probeProxy.name`" + `: "X" must be a container name: lower-case letters, digits and dashes, at most 63
+config.yaml:11: functionConfig: ` + "`spec.istio.injectedNamespaces[0]`" + `: "[" must be a name in which * and ? match as in a shell`},
+		"ConfigMap": {"apiVersion: v1\nkind: ConfigMap\ndata:\n  port: many\n  dialect: kuma\n  rewrite: httpGet,http\n  injected-namespaces: 'a,['\n", `config.yaml:4: functionConfig: ` + "`data.port`" + `: "many" must be a number from 1 to 65535
+config.yaml:5: functionConfig: ` + "`data.dialect`" + `: "kuma" must be istio or osm
+config.yaml:6: functionConfig: ` + "`data.rewrite`" + `: "http" must be httpGet, tcpSocket, grpc or lifecycle
+config.yaml:7: functionConfig: ` + "`data.injected-namespaces`" + `: "[" must be a name in which * and ? match as in a shell`},
+	} {
+		if _, err := decode(t, c.text); err == nil || err.Error() != c.want {
+			t.Errorf("%s: error is\n%v\nwant\n%s", name, err, c.want)
+		}
+	}
+}
+
 func TestSelectorsMatchAsKubectlDoes(t *testing.T) {
 	labels := func() field.Strings {
 		return field.Strings{{Key: "app", Value: "web"}, {Key: "tier", Value: "front"}}
@@ -196,6 +217,16 @@ func TestSchemaAndDocsFollowTheTypes(t *testing.T) {
 	}
 	if got := spec.Properties["port"].Default; got != 15020.0 {
 		t.Errorf("default of port is %v", got)
+	}
+
+	const schemaFile = "../../docs/functionConfig.schema.json"
+	if kept, err := os.ReadFile(schemaFile); err != nil || string(kept) != string(config.Schema()) {
+		if !*update {
+			t.Fatalf("%s is not what the types say; run go test ./internal/config -update", schemaFile)
+		}
+		if err := os.WriteFile(schemaFile, config.Schema(), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 
 	const page = "../../docs/functionConfig.md"

@@ -53,10 +53,12 @@ var Keys = []Key{
 	{"injector-rewrites", "spec.istio.injectorRewrites", truth(func(s *Spec) *bool { return &s.Istio.InjectorRewrites })},
 	{"name", "spec.probeProxy.name", text(func(s *Spec) *string { return &s.ProbeProxy.Name })},
 	{"placement", "spec.probeProxy.placement", text(func(s *Spec) *string { return &s.ProbeProxy.Placement })},
-	{"port", "spec.port", func(s *Spec, v string) (err error) {
-		if s.Port, err = strconv.Atoi(v); err != nil {
+	{"port", "spec.port", func(s *Spec, v string) error {
+		n, err := strconv.Atoi(v)
+		if err != nil {
 			return fmt.Errorf("%q must be a number from 1 to 65535", v)
 		}
+		s.Port = n
 		return nil
 	}},
 	{"rewrite", "spec.rewrite", list(func(s *Spec) *[]string { return &s.Rewrite })},
@@ -64,25 +66,24 @@ var Keys = []Key{
 }
 
 // fromConfigMap sets what the ConfigMap says.
-func (c *RewriteProbes) fromConfigMap(o *manifest.Object) error {
+func (c *RewriteProbes) fromConfigMap(o *manifest.Object) (problems []problem, err error) {
 	var cm struct {
 		Data map[string]string `json:"data"`
 	}
 	if _, err := o.Decode(nil, &cm); err != nil {
-		return err
+		return nil, err
 	}
-	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(cm.Data)) {
 		i, known := slices.BinarySearchFunc(Keys, name, func(k Key, n string) int { return strings.Compare(k.Name, n) })
 		if !known {
-			problems = append(problems, fmt.Errorf("`data.%s`: unknown key; allowed are %s", name, keyNames()))
+			problems = append(problems, problem{at("data", name), "unknown key; allowed are " + keyNames()})
 			continue
 		}
 		if err := Keys[i].set(&c.Spec, cm.Data[name]); err != nil {
-			problems = append(problems, fmt.Errorf("`data.%s`: %w", name, err))
+			problems = append(problems, problem{at("data", name), err.Error()})
 		}
 	}
-	return oneLine(problems)
+	return problems, nil
 }
 
 func keyNames() string {

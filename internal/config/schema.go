@@ -9,10 +9,14 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// Schema gives the JSON Schema (draft 2020-12) of the typed functionConfig,
+// SchemaID is where the schema of the newest version is.
+const SchemaID = "https://raw.githubusercontent.com/rewrite-probes/rewrite-probes/main/docs/functionConfig.schema.json"
+
+// Schema returns the JSON Schema (draft 2020-12) of the typed functionConfig,
 // indented, made from the Go types and their tags.
 func Schema() []byte {
 	s := structSchema(reflect.TypeFor[RewriteProbes]())
+	s.ID = SchemaID
 	s.Version = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = Kind
 	s.Required = []string{"apiVersion", "kind"}
@@ -27,6 +31,7 @@ func Schema() []byte {
 // the order of the fields.
 type schema struct {
 	Version     string      `json:"$schema,omitempty"`
+	ID          string      `json:"$id,omitempty"`
 	Title       string      `json:"title,omitempty"`
 	Description string      `json:"description,omitempty"`
 	Type        string      `json:"type,omitempty"`

@@ -41,11 +41,11 @@ func defaultStruct(v reflect.Value) {
 }
 
 // checkTags reports what the tags enum, min, max and required forbid.
-func checkTags(c *RewriteProbes) []error {
+func checkTags(c *RewriteProbes) []problem {
 	return checkStruct(nil, reflect.ValueOf(c).Elem(), nil)
 }
 
-func checkStruct(path field.Path, v reflect.Value, errs []error) []error {
+func checkStruct(path field.Path, v reflect.Value, errs []problem) []problem {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		errs = checkValue(path.Key(jsonName(f)), v.Field(i), f.Tag, errs)
@@ -53,7 +53,7 @@ func checkStruct(path field.Path, v reflect.Value, errs []error) []error {
 	return errs
 }
 
-func checkValue(path field.Path, v reflect.Value, tag reflect.StructTag, errs []error) []error {
+func checkValue(path field.Path, v reflect.Value, tag reflect.StructTag, errs []problem) []problem {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
@@ -72,9 +72,9 @@ func checkValue(path field.Path, v reflect.Value, tag reflect.StructTag, errs []
 	case reflect.String:
 		enum := tag.Get("enum")
 		if s := v.String(); s == "" && tag.Get("required") != "" {
-			errs = append(errs, fmt.Errorf("`%s`: must be given", path))
+			errs = append(errs, problem{path, "must be given"})
 		} else if (s != "" || tag.Get("default") != "") && enum != "" && !slices.Contains(strings.Split(enum, ","), s) {
-			errs = append(errs, fmt.Errorf("`%s`: %q must be %s", path, s, oneOf(enum)))
+			errs = append(errs, problem{path, fmt.Sprintf("%q must be %s", s, oneOf(enum))})
 		}
 	case reflect.Int:
 		if tag.Get("min") == "" {
@@ -83,7 +83,7 @@ func checkValue(path field.Path, v reflect.Value, tag reflect.StructTag, errs []
 		low, _ := strconv.ParseInt(tag.Get("min"), 10, 64)
 		high, _ := strconv.ParseInt(tag.Get("max"), 10, 64)
 		if n := v.Int(); n < low || n > high {
-			errs = append(errs, fmt.Errorf("`%s`: \"%d\" must be a number from %d to %d", path, n, low, high))
+			errs = append(errs, problem{path, fmt.Sprintf("\"%d\" must be a number from %d to %d", n, low, high)})
 		}
 	}
 	return errs

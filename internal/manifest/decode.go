@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -32,9 +33,27 @@ func (d *decoder) errorf(n int32, format string, args ...any) error {
 	return &decodeError{node: n, msg: fmt.Sprintf(format, args...)}
 }
 
+// decodeErrors are all errors of a strict decoding, which goes on after one.
+type decodeErrors []error
+
+func (e decodeErrors) Error() string { return errors.Join(e...).Error() }
+
+// appendError adds an error, or those that it holds.
+func appendError(all decodeErrors, err error) decodeErrors {
+	if more, ok := err.(decodeErrors); ok {
+		return append(all, more...)
+	}
+	return append(all, err)
+}
+
 // withPath adds the steps that lead to a node in front of its error's path.
 func withPath(err error, steps ...field.Step) error {
-	if e, ok := err.(*decodeError); ok {
+	switch e := err.(type) {
+	case decodeErrors:
+		for i := range e {
+			e[i] = withPath(e[i], steps...)
+		}
+	case *decodeError:
 		e.path = append(slices.Clone(field.Path(steps)), e.path...)
 	}
 	return err
@@ -347,18 +366,26 @@ func (d *decoder) structure(n int32, v reflect.Value, p *structFields) error {
 	if err := d.checkDuplicateKeys(n); err != nil {
 		return err
 	}
+	var all decodeErrors
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		key := d.t.keyOf(c)
 		f := p.field(key)
 		if f == nil {
 			if d.strict {
-				return withPath(d.errorf(c, "unknown field %q: allowed are %s", key, p.names()), keyStep(key))
+				all = append(all, withPath(d.errorf(c, "unknown field %q: allowed are %s", key, p.names()), keyStep(key)))
 			}
 			continue
 		}
 		if err := d.decode(c, v.FieldByIndex(f.index), f.inner); err != nil {
-			return withPath(err, keyStep(key))
+			err = withPath(err, keyStep(key))
+			if !d.strict {
+				return err
+			}
+			all = appendError(all, err)
 		}
+	}
+	if len(all) > 0 {
+		return all
 	}
 	return nil
 }

@@ -289,7 +289,8 @@ func (o *Object) Decode(path field.Path, into any) (found bool, err error) {
 }
 
 // DecodeStrict is Decode for configuration: a key that the type lacks is an
-// *Error that lists the allowed ones.
+// *Error that lists the allowed ones. All errors are
+// found: if there are several, errors.Join has joined them.
 func (o *Object) DecodeStrict(path field.Path, into any) (found bool, err error) {
 	return o.decode(path, into, true)
 }
@@ -313,6 +314,13 @@ func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err
 
 // locate adds file, object and line to a decoder's error.
 func (o *Object) locate(t *tree, err error) error {
+	if all, ok := err.(decodeErrors); ok {
+		located := make([]error, len(all))
+		for i, e := range all {
+			located[i] = o.locate(t, e)
+		}
+		return errors.Join(located...)
+	}
 	var d *decodeError
 	if !errors.As(err, &d) {
 		return err

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -23,53 +22,116 @@ var stateColors = map[transformer.State]string{
 	transformer.Refused:      "\x1b[31m", // red
 }
 
-const colorOff, bold = "\x1b[0m", "\x1b[1m"
+const (
+	colorOff = "\x1b[0m"
+	bold     = "\x1b[1m"
+	dim      = "\x1b[2m"
+)
 
-// Explain writes the picture a person looks at: for every pod template a
-// heading and an aligned line a probe, then what was said about it.
-func (r *Report) Explain(w io.Writer, color bool) {
-	paint := func(code, s string) string {
-		if !color {
-			return s
-		}
-		return code + s + colorOff
+// A Screen is what text is written for.
+type Screen struct {
+	Color bool
+	Width int // in columns; 0 if lines may have any length
+}
+
+func (s Screen) paint(code, text string) string {
+	if !s.Color || code == "" {
+		return text
 	}
-	for i, t := range r.Templates {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		heading := paint(bold, t.Object.String())
-		if t.Object.File != "" {
-			heading += "  " + t.Object.File
-			if t.Object.Line > 0 {
-				heading += fmt.Sprintf(":%d", t.Object.Line)
-			}
-		}
-		fmt.Fprintln(w, heading)
-		rows := make([][]string, len(t.Probes))
-		for j, p := range t.Probes {
-			rows[j] = []string{p.Container, slotWords[string(p.Slot)], p.Before, explainAfter(p)}
-		}
-		widths := columnWidths(rows)
-		for j, row := range rows {
-			line := " "
-			for k, cell := range row[:3] {
-				line += " " + cell + strings.Repeat(" ", widths[k]-utf8.RuneCountInString(cell)+1)
-			}
-			fmt.Fprintln(w, line+" "+paint(stateColors[t.Probes[j].State], row[3]))
-		}
-		if len(t.Probes) == 0 && len(t.Findings) == 0 {
-			fmt.Fprintln(w, "  no probes and no hooks")
-		}
-		for _, f := range t.Findings {
-			fmt.Fprintf(w, "  %s: %s [%s]\n", f.Severity, f.Message, f.Reason)
-		}
+	return code + text + colorOff
+}
+
+// Explain writes what a person looks at: for every pod template a heading, who
+// answers, an aligned line for each probe, and what was found; then a summary
+// and what to do next.
+func (r *Report) Explain(w io.Writer, screen Screen) {
+	for i := range r.Templates {
+		explainTemplate(w, &r.Templates[i], screen)
+		fmt.Fprintln(w)
 	}
 	for _, m := range r.Messages {
 		if !r.hasTemplate(m.Object) {
 			fmt.Fprintln(w, m)
 		}
 	}
+	fmt.Fprintln(w, r.Summary(false))
+	fmt.Fprintln(w, screen.paint(dim, "next: "+r.next()))
+}
+
+// next says what to do after having read the report.
+func (r *Report) next() string {
+	for _, m := range r.Messages {
+		if r.fails(m) {
+			return "fix what fails first; \"rewrite-probes reasons " + m.Reason + "\" explains it"
+		}
+	}
+	if r.Changed > 0 {
+		return "\"rewrite-probes -d PATH\" shows the change, -w writes it"
+	}
+	return "nothing to do"
+}
+
+func explainTemplate(w io.Writer, t *Template, screen Screen) {
+	fmt.Fprintln(w, screen.paint(bold, t.Object.String())+"  "+t.place())
+	if words := t.answerWords(); words != "" {
+		fmt.Fprintln(w, screen.paint(dim, "  "+words))
+	}
+	rows := make([][]string, len(t.Probes))
+	for j, p := range t.Probes {
+		rows[j] = []string{p.Container, slotWords[string(p.Slot)], p.Before, explainAfter(p)}
+	}
+	widths := columnWidths(rows)
+	for j, row := range rows {
+		line := " "
+		for k, cell := range row[:3] {
+			line += " " + cell + strings.Repeat(" ", widths[k]-utf8.RuneCountInString(cell)+1)
+		}
+		if n := utf8.RuneCountInString(line) + 1 + utf8.RuneCountInString(row[3]); screen.Width > 0 && n > screen.Width {
+			line = strings.TrimRight(line, " ") + "\n     "
+		}
+		fmt.Fprintln(w, line+" "+screen.paint(stateColors[t.Probes[j].State], row[3]))
+	}
+	if len(t.Probes) == 0 && len(t.Findings) == 0 {
+		fmt.Fprintln(w, "  no probes and no hooks")
+	}
+	for _, f := range t.Findings {
+		fmt.Fprintf(w, "  %s: %s [%s]\n", f.Severity, f.Message, f.Reason)
+	}
+}
+
+// place returns file and line of the object.
+func (t *Template) place() string {
+	if t.Object.File == "" || t.Object.Line == 0 {
+		return t.Object.File
+	}
+	return fmt.Sprintf("%s:%d", t.Object.File, t.Object.Line)
+}
+
+// answerWords says who answers the rewritten probes, and what is added for it;
+// "" if none is rewritten.
+func (t *Template) answerWords() string {
+	a := t.Answer
+	if a.By == "" {
+		return ""
+	}
+	s := a.By + " answers"
+	if a.Port != 0 {
+		s += fmt.Sprintf(" on port %d", a.Port)
+	}
+	var adds []string
+	if a.AddsContainer != "" {
+		adds = append(adds, "container "+a.AddsContainer)
+	}
+	for _, p := range a.AddsAnnotations {
+		adds = append(adds, "annotation "+p.Key)
+	}
+	if len(adds) > 0 {
+		s += "; added: " + join(adds...)
+	}
+	if a.Assumed {
+		s += "; assumed, since it is not known whether Istio injects its sidecar"
+	}
+	return s
 }
 
 func explainAfter(p Probe) string {
@@ -85,18 +147,18 @@ func explainAfter(p Probe) string {
 	}
 }
 
-// wordless are the reasons of which no finding under the table tells more.
-var wordless = map[string]string{
+// shortReasons words the reasons that have no finding of their own.
+var shortReasons = map[string]string{
 	"no-network":      "the mesh does not see it",
 	"not-selected":    "the functionConfig's rewrite does not name it",
 	"not-rewritten":   "it was not rewritten",
 	"proxy-container": "the mesh's own proxy",
 }
 
-// inWords gives a reason key as people say it; the key itself stands with the
-// finding, or in brackets where there is none.
+// inWords words a reason key. The key itself is in the finding below the table,
+// or in brackets if there is no finding.
 func inWords(key string) string {
-	if words, ok := wordless[key]; ok {
+	if words, ok := shortReasons[key]; ok {
 		return words + " [" + key + "]"
 	}
 	return strings.ReplaceAll(key, "-", " ")
@@ -126,58 +188,4 @@ func (r *Report) hasTemplate(o Object) bool {
 		}
 	}
 	return false
-}
-
-// JSON writes the report for machines: the templates with their probes, the
-// messages, and a summary in one line.
-func (r *Report) JSON(w io.Writer, summary string) error {
-	type probe struct {
-		Container     string `json:"container"`
-		InitContainer bool   `json:"initContainer,omitempty"`
-		Probe         string `json:"probe"`
-		Field         string `json:"field"`
-		Before        string `json:"before"`
-		After         string `json:"after,omitempty"`
-		State         string `json:"state"`
-		Reason        string `json:"reason,omitempty"`
-		StrictMTLS    string `json:"strictMTLS"`
-		Line          int    `json:"line,omitempty"`
-	}
-	type template struct {
-		Object
-		Path   string  `json:"path,omitempty"`
-		Probes []probe `json:"probes"`
-	}
-	type message struct {
-		Severity string  `json:"severity"`
-		Reason   string  `json:"reason,omitempty"`
-		Message  string  `json:"message"`
-		Object   *Object `json:"object,omitempty"` // nil if it is about the whole run
-		Line     int     `json:"line,omitempty"`
-		Field    string  `json:"field,omitempty"`
-	}
-	out := struct {
-		Templates []template `json:"templates"`
-		Messages  []message  `json:"messages"`
-		Summary   string     `json:"summary"`
-	}{Templates: []template{}, Messages: []message{}, Summary: summary}
-	for _, t := range r.Templates {
-		row := template{Object: t.Object, Path: t.Path.String(), Probes: []probe{}}
-		for _, p := range t.Probes {
-			row.Probes = append(row.Probes, probe{p.Container, p.Init, slotWords[string(p.Slot)], p.Field.String(),
-				p.Before, p.After, string(p.State), p.Reason, string(p.StrictTLS), p.Line})
-		}
-		out.Templates = append(out.Templates, row)
-	}
-	for _, m := range r.Messages {
-		about := &m.Object
-		if *about == (Object{}) {
-			about = nil
-		}
-		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, m.Text, about, m.Line, m.Field})
-	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(out)
 }

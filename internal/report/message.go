@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -166,6 +167,20 @@ func Print(w io.Writer, messages []Message, verbose bool) {
 	for i := range messages {
 		if m := &messages[i]; m.Severity != transformer.Info || verbose {
 			fmt.Fprintln(w, m)
+		}
+	}
+}
+
+// PrintCures writes the cure of each reason among the messages that Print
+// writes, once.
+func PrintCures(w io.Writer, messages []Message, verbose bool) {
+	shown := make(map[string]bool)
+	for _, m := range messages {
+		shown[m.Reason] = shown[m.Reason] || m.Severity != transformer.Info || verbose
+	}
+	for _, d := range reason.All() {
+		if shown[d.Key] {
+			fmt.Fprintf(w, "cure [%s]: %s\n", d.Key, d.Cure)
 		}
 	}
 }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+)
+
+func explainCommand(std streams, common *commonFlags) *cobra.Command {
+	var out format
+	cmd := &cobra.Command{
+		Use:   "explain [PATH... | -]",
+		Short: "Show what would become of every probe, and why",
+		Long: `explain changes nothing. It lists every pod template with its probes and hooks: what
+they are, what they would become, or why they are left alone; who answers them, and which
+container and annotations are added for it. "rewrite-probes reasons KEY" has the cause and
+the cure of a reason. -o html makes one page for a browser, to attach to a review.`,
+		Example: `  rewrite-probes explain deploy/
+  kustomize build . | rewrite-probes explain -
+  rewrite-probes explain -o html deploy/ >probes.html`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.validate(cmd); err != nil {
+				return err
+			}
+			_, r, err := runPipeline(cmd, std, common, pipeline.Inspect, args)
+			if err != nil {
+				return err
+			}
+			switch out.value {
+			case "json":
+				err = r.JSON(std.out, r.Summary(false))
+			case "html":
+				err = r.HTML(std.out)
+			default:
+				r.Explain(std.out, screenOf(std.out, common.color))
+			}
+			if err != nil {
+				return err
+			}
+			return verdict(r)
+		},
+	}
+	out.add(cmd, "`FORMAT`: text, json or html", "text", "json", "html")
+	return cmd
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// terminal opens a terminal that nobody types at.
+func terminal(t *testing.T) *os.File {
+	t.Helper()
+	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil || !isTerminal(f) {
+		t.Skip("there are no terminals here")
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// Without a path a command reads stdin, and would wait for ever at a terminal.
+func TestACommandWithoutAPathSaysSoOnATerminal(t *testing.T) {
+	in := terminal(t)
+	for _, args := range [][]string{nil, {"check"}, {"explain"}, {"restore"}, {"-d"}} {
+		var out, errs bytes.Buffer
+		code := run(args, in, &out, &errs)
+		command := "rewrite-probes"
+		if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+			command += " " + args[0]
+		}
+		want := "error: stdin is a terminal: give a PATH, or pipe manifests in; see \"" + command + " --help\"\n"
+		if code != exitUsage || out.Len() > 0 || errs.String() != want {
+			t.Errorf("%q: exit %d, stderr %q, stdout %q", args, code, &errs, &out)
+		}
+	}
+}
+
+func TestColourIsForTerminalsThatWantIt(t *testing.T) {
+	tty := terminal(t)
+	var pipe bytes.Buffer
+	for _, c := range []struct {
+		out           any
+		noColor, term string
+		flag          string
+		want          bool
+	}{
+		{tty, "", "xterm", colorAuto, true},
+		{tty, "1", "xterm", colorAuto, false},
+		{tty, "", "dumb", colorAuto, false},
+		{tty, "", "xterm", colorNever, false},
+		{tty, "1", "dumb", colorAlways, true},
+		{&pipe, "", "xterm", colorAuto, false},
+		{&pipe, "", "xterm", colorAlways, true},
+	} {
+		t.Setenv("NO_COLOR", c.noColor)
+		t.Setenv("TERM", c.term)
+		var got bool
+		if f, ok := c.out.(*os.File); ok {
+			got = screenOf(f, c.flag).Color
+		} else {
+			got = screenOf(&pipe, c.flag).Color
+		}
+		if got != c.want {
+			t.Errorf("%+v: colour %t", c, got)
+		}
+	}
+}
+
+func TestProgressIsShownOnATerminalAndGoesAway(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out, 2)
+	p.next = time.Time{}
+	p.step(1)
+	p.done()
+	if out.Len() > 0 {
+		t.Errorf("%q is written to a pipe", &out)
+	}
+	if newProgress(terminal(t), 2).out == nil {
+		t.Error("nothing is shown on a terminal")
+	}
+	p.out = &out
+	p.step(1)
+	p.done()
+	if got := out.String(); got != "\rreading files: 1 of 2\r\x1b[K" {
+		t.Errorf("wrote %q", got)
+	}
+}

@@ -1,0 +1,77 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// JSON writes the report for machines: the templates with their probes, the
+// messages, and a summary in one line.
+func (r *Report) JSON(w io.Writer, summary string) error {
+	type probe struct {
+		Container     string `json:"container"`
+		InitContainer bool   `json:"initContainer,omitempty"`
+		Probe         string `json:"probe"`
+		Field         string `json:"field"`
+		Before        string `json:"before"`
+		After         string `json:"after,omitempty"`
+		State         string `json:"state"`
+		Reason        string `json:"reason,omitempty"`
+		StrictMTLS    string `json:"strictMTLS"`
+		Line          int    `json:"line,omitempty"`
+	}
+	type answer struct {
+		By              string            `json:"by"`
+		Port            int               `json:"port,omitempty"`
+		Assumed         bool              `json:"assumed,omitempty"` // whether Istio injects its sidecar is not known
+		AddsContainer   string            `json:"addsContainer,omitempty"`
+		AddsAnnotations map[string]string `json:"addsAnnotations,omitempty"`
+	}
+	type template struct {
+		Object
+		Path   string  `json:"path,omitempty"`
+		Answer *answer `json:"answer,omitempty"` // nil if no probe is rewritten
+		Probes []probe `json:"probes"`
+	}
+	type message struct {
+		Severity string  `json:"severity"`
+		Reason   string  `json:"reason,omitempty"`
+		Message  string  `json:"message"`
+		Object   *Object `json:"object,omitempty"` // nil if it is about the whole run
+		Line     int     `json:"line,omitempty"`
+		Field    string  `json:"field,omitempty"`
+	}
+	out := struct {
+		Templates []template `json:"templates"`
+		Messages  []message  `json:"messages"`
+		Summary   string     `json:"summary"`
+	}{Templates: []template{}, Messages: []message{}, Summary: summary}
+	for _, t := range r.Templates {
+		row := template{Object: t.Object, Path: t.Path.String(), Probes: []probe{}}
+		if a := t.Answer; a.By != "" {
+			row.Answer = &answer{By: a.By, Port: a.Port, Assumed: a.Assumed, AddsContainer: a.AddsContainer}
+			for _, p := range a.AddsAnnotations {
+				if row.Answer.AddsAnnotations == nil {
+					row.Answer.AddsAnnotations = make(map[string]string)
+				}
+				row.Answer.AddsAnnotations[p.Key] = p.Value
+			}
+		}
+		for _, p := range t.Probes {
+			row.Probes = append(row.Probes, probe{p.Container, p.Init, slotWords[string(p.Slot)], p.Field.String(),
+				p.Before, p.After, string(p.State), p.Reason, string(p.StrictTLS), p.Line})
+		}
+		out.Templates = append(out.Templates, row)
+	}
+	for _, m := range r.Messages {
+		about := &m.Object
+		if *about == (Object{}) {
+			about = nil
+		}
+		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, m.Text, about, m.Line, m.Field})
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
+}
