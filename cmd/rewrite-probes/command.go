@@ -174,7 +174,7 @@ func versionCommand(std streams) *cobra.Command {
 func reasonsCommand(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "reasons [KEY...]", Short: "Explain the reason keys of messages",
-		Long:    "reasons prints what stands behind the key in brackets at the end of a message: its cause and its cure.",
+		Long:    "reasons prints the cause and the cure of the reason key at the end of a message.",
 		Example: `  rewrite-probes reasons port-unresolved`,
 		RunE: func(cmd *cobra.Command, keys []string) error {
 			all := reason.All()

@@ -14,8 +14,8 @@ func hasOtherLinks(info fs.FileInfo) bool {
 	return ok && st.Nlink > 1
 }
 
-// takeOwner gives a new file the owner and group of another; false if it
-// cannot.
+// takeOwner sets the owner and group of a new file to those of another, and
+// reports whether it could.
 func takeOwner(f *os.File, of fs.FileInfo) bool {
 	want, ok := of.Sys().(*syscall.Stat_t)
 	info, err := f.Stat()

@@ -38,24 +38,24 @@ type RewriteProbes struct {
 // Spec says what is rewritten and who answers.
 type Spec struct {
 	Dialect      string        `json:"dialect" enum:"istio,osm" default:"istio" doc:"The convention of paths, ports and env that rewritten probes follow: Istio's, or that of Open Service Mesh."`
-	AnsweredBy   string        `json:"answeredBy" enum:"auto,probe-proxy,istio-proxy,envoy" default:"auto" doc:"Who answers the rewritten probes: probe-proxy is injected; istio-proxy is Istio's own sidecar; envoy (dialect osm) is an Envoy that a ConfigMap beside the workload tells of them; auto takes istio-proxy where the pod template has that container or asks for its injection, else probe-proxy."`
-	Port         int           `json:"port" min:"1" max:"65535" default:"15020" doc:"Where the rewritten probes go; in the dialect osm the ports are fixed, 15901 to 15904, and this must not be given."`
-	Rewrite      []string      `json:"rewrite" enum:"httpGet,tcpSocket,grpc,lifecycle" default:"httpGet,tcpSocket,grpc,lifecycle" doc:"What is rewritten: the handlers of probes, and httpGet hooks (lifecycle)."`
+	AnsweredBy   string        `json:"answeredBy" enum:"auto,probe-proxy,istio-proxy,envoy" default:"auto" doc:"Who answers the rewritten probes: probe-proxy, which is injected; istio-proxy, Istio's own sidecar; envoy (dialect osm), an Envoy whose configuration is in a ConfigMap that is added next to the workload; auto: istio-proxy if Istio injects its sidecar into the pod, else probe-proxy."`
+	Port         int           `json:"port" min:"1" max:"65535" default:"15020" doc:"The port that rewritten probes go to. In the dialect osm the ports are fixed, 15901 to 15904, and this must not be given."`
+	Rewrite      []string      `json:"rewrite" enum:"httpGet,tcpSocket,grpc,lifecycle" default:"httpGet,tcpSocket,grpc,lifecycle" doc:"What is rewritten: probes by their handler, and httpGet hooks (lifecycle)."`
 	ProbeProxy   ProbeProxy    `json:"probeProxy" doc:"The container that is injected."`
-	IstioProxy   IstioProxy    `json:"istioProxy" doc:"The container istio-proxy that is declared where Istio's sidecar answers and the pod template has none."`
+	IstioProxy   IstioProxy    `json:"istioProxy" doc:"The container istio-proxy, which is declared if Istio's sidecar answers and the pod template has none."`
 	Istio        Istio         `json:"istio" doc:"What the manifests do not say of Istio in the cluster."`
-	PodTemplates []PodTemplate `json:"podTemplates" doc:"Where kinds that are not known by themselves hold a pod template."`
-	Select       *Selector     `json:"select" doc:"Only the objects that match are looked at; all where absent."`
-	Exclude      *Selector     `json:"exclude" doc:"Objects that match are left alone, selected or not."`
+	PodTemplates []PodTemplate `json:"podTemplates" doc:"Where kinds that rewrite-probes does not know have their pod templates."`
+	Select       *Selector     `json:"select" doc:"Only objects that match are rewritten; all if absent."`
+	Exclude      *Selector     `json:"exclude" doc:"Objects that match are left alone, even if select matches them."`
 	Strict       bool          `json:"strict" default:"false" doc:"Whether warnings make the run fail too."`
 }
 
 // ProbeProxy describes the injected container.
 type ProbeProxy struct {
-	Image           string     `json:"image" doc:"Its image; the released image of the same version where absent."`
+	Image           string     `json:"image" doc:"Its image; if absent, that of the same version."`
 	Name            string     `json:"name" default:"probe-proxy" doc:"Its name."`
 	Placement       string     `json:"placement" enum:"native,container" default:"native" doc:"native: first of the init containers with restartPolicy Always (Kubernetes 1.29 or later); container: an ordinary container."`
-	ImagePullPolicy string     `json:"imagePullPolicy" enum:"Always,IfNotPresent,Never" doc:"Its imagePullPolicy; the API server's default where absent."`
+	ImagePullPolicy string     `json:"imagePullPolicy" enum:"Always,IfNotPresent,Never" doc:"Its imagePullPolicy; if absent, the API server's default."`
 	Resources       field.Map  `json:"resources" doc:"Merged over the default resources."`
 	SecurityContext field.Map  `json:"securityContext" doc:"Merged over the default securityContext, which satisfies Pod Security restricted."`
 	Env             field.List `json:"env" doc:"More env vars, in the form of the API."`
@@ -63,7 +63,7 @@ type ProbeProxy struct {
 
 // IstioProxy describes the declared container.
 type IstioProxy struct {
-	Restricted bool `json:"restricted" default:"true" doc:"Whether it gets the securityContext that Pod Security restricted asks for, where every other container of the pod template has that; false where the mesh gives every sidecar privileges, such as global.proxy.privileged or TPROXY."`
+	Restricted bool `json:"restricted" default:"true" doc:"Whether it gets the securityContext that Pod Security restricted requires, if every other container of the pod template has it. Set false if the mesh gives every sidecar privileges, such as global.proxy.privileged or TPROXY."`
 }
 
 // Istio says what is known of Istio in the cluster.
@@ -87,22 +87,22 @@ type Selector struct {
 	LabelSelector string   `json:"labelSelector" doc:"A label selector as kubectl takes it, over the object's own labels, such as app=web,tier!=batch."`
 }
 
-// Default gives the config that holds where none is given.
+// Default returns the config of a run without a functionConfig.
 func Default() *RewriteProbes {
 	c := &RewriteProbes{APIVersion: APIVersion, Kind: Kind}
 	defaultStruct(reflect.ValueOf(c).Elem())
 	return c
 }
 
-// Is tells whether an object is a functionConfig of this program: one that
-// lies among the items of a package is no workload.
+// Is reports whether an object is a functionConfig of this program. One that
+// is among the items of a package is no workload.
 func Is(apiVersion, kind string) bool {
 	return kind == Kind && strings.HasPrefix(apiVersion, Group+"/")
 }
 
-// Decode reads a functionConfig, fills in what it leaves out and validates
-// it; nil gives the defaults. Every error names the field and what is
-// allowed.
+// Decode reads a functionConfig, fills in the defaults and validates it; for
+// nil it returns the defaults. The error has a line for each problem, which
+// names the file, the field and what is allowed.
 func Decode(o *manifest.Object) (*RewriteProbes, error) {
 	if o == nil {
 		return Default(), nil

@@ -8,7 +8,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// Reference gives the tables of docs/functionConfig.md: every field of the
+// Reference returns the tables of docs/functionConfig.md: every field of the
 // typed form, then every key of the ConfigMap form.
 func Reference() string {
 	var b strings.Builder

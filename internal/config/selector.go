@@ -9,13 +9,13 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A Subject is what a [Selector] looks at.
+// A Subject is what a [Selector] matches.
 type Subject struct {
 	Kind, Name, Namespace string
-	Labels                func() field.Strings // asked only where needed
+	Labels                func() field.Strings // called only if needed
 }
 
-// Selects tells whether the config wants the object looked at.
+// Selects reports whether select and exclude let an object be rewritten.
 func (s *Spec) Selects(o Subject) bool {
 	return (s.Select == nil || s.Select.matches(o)) && (s.Exclude == nil || !s.Exclude.matches(o))
 }
@@ -32,7 +32,7 @@ func (s *Selector) matches(o Subject) bool {
 	}
 	requirements, err := parseLabelSelector(s.LabelSelector)
 	if err != nil {
-		return false // validate has refused it
+		return false // validate refuses it
 	}
 	labels := o.Labels()
 	for _, r := range requirements {
@@ -71,7 +71,7 @@ func isPattern(s string) bool {
 // A requirement is one comma-separated part of a label selector.
 type requirement struct {
 	key    string
-	values []string // nil: the key alone is asked for
+	values []string // nil: the key must only be there
 	negate bool
 }
 

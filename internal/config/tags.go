@@ -10,7 +10,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// jsonName gives the name of a struct field in the YAML form.
+// jsonName returns the name of a struct field in the YAML form.
 func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name

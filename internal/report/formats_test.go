@@ -22,7 +22,7 @@ func sample() *Report {
 		Messages: []Message{
 			{Severity: transformer.Error, Reason: "would-fail", Text: "fails & <how>", Object: web, Line: 7},
 			{Severity: transformer.Warning, Reason: "port-unresolved", Text: "names \"htpp\"", Object: stdin},
-			{Severity: transformer.Info, Reason: "host-network", Text: "left alone", Object: stdin, Line: 3},
+			{Severity: transformer.Info, Reason: "host-network", Text: "left alone", Object: stdin, Line: 1},
 			{Severity: transformer.Warning, Reason: "helm-template", Text: "passed over", Object: Object{File: "/charts/x.yaml"}},
 			{Severity: transformer.Info, Reason: "never-used", Text: "about the whole run"},
 		},
@@ -107,6 +107,9 @@ func TestSARIFHoldsWhatItsReadersRequire(t *testing.T) {
 			t.Errorf("startLine %d must be at least 1", at.Region.StartLine)
 		}
 	}
+	if at := run.Results[2].Locations[0].PhysicalLocation.Region; at == nil || at.StartLine != 1 {
+		t.Errorf("a result on the first line is at %+v", at)
+	}
 	if got := run.Results[0].Locations[0].PhysicalLocation; got.ArtifactLocation.URI != "a%20b/web%231.yaml" || got.Region.StartLine != 7 {
 		t.Errorf("the first result is at %+v", got)
 	}
@@ -162,6 +165,63 @@ func TestJUnitCountsWarningsWhenStrict(t *testing.T) {
 		}
 		if m := suite.Cases[0].Failures[0]; m.Message != "fails & <how>" || m.Type != "would-fail" {
 			t.Errorf("the first failure is %+v", m)
+		}
+	}
+}
+
+func TestAnObjectIsNamedByItsKindFirst(t *testing.T) {
+	for want, o := range map[string]Object{
+		"":             {Name: "web", Namespace: "shop"},
+		"Pod":          {Kind: "Pod", Namespace: "shop"},
+		"Pod web":      {Kind: "Pod", Name: "web"},
+		"Pod shop/web": {Kind: "Pod", Name: "web", Namespace: "shop"},
+	} {
+		if got := o.String(); got != want {
+			t.Errorf("%#v is named %q", o, got)
+		}
+	}
+}
+
+func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
+	r := &Report{
+		Templates: []Template{{
+			Object:   Object{Kind: "Pod", Name: "<b>", File: "a&b.yaml", Line: 2},
+			Probes:   []Probe{{Verdict: transformer.Verdict{Container: "<i>", Slot: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: "host-network"}}},
+			Findings: []transformer.Finding{{Severity: transformer.Info, Reason: "host-network", Message: "<u>"}},
+		}},
+		Messages: []Message{{Severity: transformer.Error, Reason: "unreadable", Text: "<s>", Object: Object{File: "<t>"}}},
+	}
+	var b bytes.Buffer
+	if err := r.HTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, raw := range []string{"<b>", "<i>", "<x>", "<u>", "<s>", "<t>", "a&b"} {
+		if strings.Contains(page, raw) {
+			t.Errorf("the page has %s as it is", raw)
+		}
+	}
+	for _, want := range []string{"&lt;b&gt;", "a&amp;b.yaml:2", "left alone: host network", "&lt;u&gt;", "&lt;t&gt;", `id="filter"`, "<script>", "</html>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+}
+
+func TestALineThatIsTooWideIsBroken(t *testing.T) {
+	r := &Report{Templates: []Template{{
+		Object: Object{Kind: "Pod", Name: "web"},
+		Probes: []Probe{{Verdict: transformer.Verdict{Container: "web", Slot: "livez", Before: "httpGet :80/x", After: ":15020/app-health/web/livez", State: transformer.WouldRewrite}}},
+	}}}
+	for width, want := range map[int]string{
+		0:  "  web  liveness  httpGet :80/x  -> :15020/app-health/web/livez\n",
+		61: "  web  liveness  httpGet :80/x\n      -> :15020/app-health/web/livez\n",
+		62: "  web  liveness  httpGet :80/x  -> :15020/app-health/web/livez\n",
+	} {
+		var b bytes.Buffer
+		r.Explain(&b, Screen{Width: width})
+		if !strings.Contains(b.String(), "\n"+want) {
+			t.Errorf("width %d:\n%s", width, &b)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package report words what a run found: lines for people on stderr, results
-// of a ResourceList, the table of explain, and JSON for machines. The same
-// message reads the same everywhere.
+// Package report writes what a run found: lines on stderr, results of a
+// ResourceList, the table and the page of explain, JSON, SARIF and JUnit. A
+// message has the same words everywhere.
 package report
 
 import (
@@ -22,9 +22,9 @@ type Object struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
-	File       string `json:"file,omitempty"` // "" where it is not known
+	File       string `json:"file,omitempty"` // "" if unknown
 	Index      int    `json:"index"`          // of the object in its file
-	Line       int    `json:"line,omitempty"` // in the file, from 1; 0 where unknown
+	Line       int    `json:"line,omitempty"` // in the file, from 1; 0 if unknown
 }
 
 // String names the object as people do: Deployment default/web.
@@ -49,12 +49,12 @@ type Message struct {
 	Text              string // one line; names the field, not the object
 	Object            Object
 	Source            string // the stream in which the object was read; "" if it is about the whole run
-	Line              int    // of the field; 0 where unknown
-	Field             string // its path; "" where no field is at fault
+	Line              int    // of the field; 0 if unknown
+	Field             string // its path; "" if no field is at fault
 	Current, Proposed field.Value
 }
 
-// String gives the message in one line: severity, file and line, object,
+// String returns the message in one line: severity, file and line, object,
 // text, and the reason key in brackets.
 func (m Message) String() string {
 	s := string(m.Severity) + ": "
@@ -68,7 +68,7 @@ func (m Message) String() string {
 	return s + m.Sentence()
 }
 
-// Sentence gives the message without severity and place.
+// Sentence returns the message without severity and place.
 func (m *Message) Sentence() string {
 	b := make([]byte, 0, 256)
 	if m.Object.Kind != "" {
@@ -81,8 +81,8 @@ func (m *Message) Sentence() string {
 	return string(b)
 }
 
-// results makes results of the KRM functions specification. What messages
-// about the same object, or for the same reason, have in common is made once.
+// results makes results of the KRM functions specification. It makes what
+// messages about the same object, or with the same reason, have in common once.
 type results struct {
 	object    Object
 	ref, file field.Value
@@ -151,7 +151,7 @@ func Sort(messages []Message) {
 	slices.SortStableFunc(messages, func(a, b Message) int { return cmp.Compare(a.Severity.Rank(), b.Severity.Rank()) })
 }
 
-// Count gives how many messages have the severity.
+// Count returns how many messages have the severity.
 func Count(messages []Message, s transformer.Severity) int {
 	n := 0
 	for i := range messages {
@@ -185,7 +185,7 @@ func PrintCures(w io.Writer, messages []Message, verbose bool) {
 	}
 }
 
-// plural gives "1 probe", "2 probes".
+// plural returns "1 probe" or "2 probes".
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

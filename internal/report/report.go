@@ -13,7 +13,7 @@ import (
 // A Report is what a run found.
 type Report struct {
 	Messages  []Message
-	Templates []Template // every pod template that was looked at, in order, where they were kept
+	Templates []Template // the pod templates in order, as far as Add kept them
 	Changed   int        // objects that were changed, or would be
 	Strict    bool       // whether warnings make the run fail
 
@@ -86,7 +86,7 @@ type Template struct {
 	Repairs  []transformer.Finding // what is wrong with the object as it was read
 }
 
-// A Probe is one probe with the line where it stands; 0 where unknown.
+// A Probe is one probe with its line in the file; 0 if unknown.
 type Probe struct {
 	transformer.Verdict
 	Line int
@@ -119,7 +119,7 @@ func (r *Report) Has(reason string) bool {
 	return slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Reason == reason })
 }
 
-// Results gives all messages as results of a ResourceList.
+// Results returns all messages as results of a ResourceList.
 func (r *Report) Results() iter.Seq[field.Map] {
 	return func(yield func(field.Map) bool) {
 		var made results
@@ -148,7 +148,7 @@ var (
 
 // Summary returns one line about the probes, such as "2 pod templates, 1
 // object changed; 3 probes and 1 hook rewritten; 1 probe left alone; 0 errors,
-// 1 warning". written tells whether changes were written, other than those
+// 1 warning". written says that the changes were written, other than those
 // that are withheld.
 func (r *Report) Summary(written bool) string {
 	sum, kept := newTally(), 0

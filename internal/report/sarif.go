@@ -94,7 +94,7 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error 
 	return e.Encode(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
 }
 
-// fileURI gives the URI reference of a file: relative paths stay relative,
+// fileURI returns the URI reference of a file: relative paths stay relative,
 // since a forge resolves them against the root of the repository.
 func fileURI(name string) string {
 	u := url.URL{Path: filepath.ToSlash(name)}
