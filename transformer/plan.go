@@ -169,8 +169,8 @@ type Plan struct {
 type Answer struct {
 	By       string // one of the AnsweredBy constants but auto; "" if no probe is rewritten
 	Port     int    // 0 if the convention has one for each type of probe
-	Assumed  bool // it is not known whether the mesh's proxy is there, and By depends on it
-	Injected bool // the pod has Istio's sidecar, or will have it
+	Assumed  bool   // it is not known whether the mesh's proxy is there, and By depends on it
+	Injected bool   // the pod has Istio's sidecar, or will have it
 	// AddsContainer names the container that the plan adds, "" for none, and
 	// AddsAnnotations the annotations that it sets on the pods.
 	AddsContainer   string

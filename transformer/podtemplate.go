@@ -14,13 +14,9 @@ type PodTemplate struct {
 	Spec     PodSpec  `json:"spec"`
 }
 
-// Metadata is the part of ObjectMeta that is asked for opt-outs.
-type Metadata struct {
-	Name        string        `json:"name"`
-	Namespace   string        `json:"namespace"`
-	Labels      field.Strings `json:"labels"`
-	Annotations field.Strings `json:"annotations"`
-}
+// Metadata is the part of ObjectMeta in which templates, workloads and
+// Namespaces say what they want.
+type Metadata = field.Metadata
 
 // A PodSpec is the pod's part of a pod template.
 type PodSpec struct {

@@ -36,13 +36,8 @@ type Object struct {
 	node             *yaml.Node // the object, where it shares an anchor
 }
 
-// Metadata is the part of an object's metadata that this package reads.
-type Metadata struct {
-	Name        string        `json:"name"`
-	Namespace   string        `json:"namespace"`
-	Labels      field.Strings `json:"labels"`
-	Annotations field.Strings `json:"annotations"`
-}
+// Metadata is the part of an object's metadata that is read.
+type Metadata = field.Metadata
 
 // APIVersion returns the object's apiVersion, or "".
 func (o *Object) APIVersion() string { return o.apiVersion }
@@ -103,14 +98,7 @@ func (o *Object) String() string {
 }
 
 func fullName(kind, namespace, name string) string {
-	kind = cmp.Or(kind, "object")
-	switch {
-	case name == "":
-		return kind
-	case namespace == "":
-		return kind + " " + name
-	}
-	return kind + " " + namespace + "/" + name
+	return string(field.AppendName(nil, cmp.Or(kind, "object"), namespace, name))
 }
 
 // nameAndNamespace returns the name and namespace even if other fields are

@@ -134,14 +134,10 @@ func (r *run) findNamespaces(streams []*manifest.Stream) {
 				continue
 			}
 			if m, err := o.Metadata(); err == nil {
-				r.namespaces[m.Name] = metadata(m)
+				r.namespaces[m.Name] = m
 			}
 		}
 	}
-}
-
-func metadata(m *manifest.Metadata) *transformer.Metadata {
-	return &transformer.Metadata{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}
 }
 
 // object takes one object through the pipeline.
@@ -180,7 +176,7 @@ func (r *run) object(o *manifest.Object) {
 	var beside *transformer.Beside
 	failed := false
 	for _, ref := range templates {
-		t, plan, err := r.plan(o, metadata(meta), ref)
+		t, plan, err := r.plan(o, meta, ref)
 		if err != nil {
 			r.fail(o, err)
 			return

@@ -31,15 +31,7 @@ type Object struct {
 func (o Object) String() string { return string(o.appendTo(nil)) }
 
 func (o *Object) appendTo(b []byte) []byte {
-	b = append(b, o.Kind...)
-	if o.Kind == "" || o.Name == "" {
-		return b
-	}
-	b = append(b, ' ')
-	if o.Namespace != "" {
-		b = append(append(b, o.Namespace...), '/')
-	}
-	return append(b, o.Name...)
+	return field.AppendName(b, o.Kind, o.Namespace, o.Name)
 }
 
 // A Message is one thing to say.
