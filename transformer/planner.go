@@ -375,7 +375,9 @@ func (w *work) answer(chosen []*slot) Answer {
 		declared, _ := w.p.dialect.declare().Get("name")
 		container, _ = declared.(string)
 	}
-	if !slices.Contains(w.containerNames(), container) {
+	there := false
+	containers(&w.in.Template.Spec, func(_ place, c *Container) { there = there || c.Name == container })
+	if !there {
 		a.AddsContainer = container
 	}
 	return a

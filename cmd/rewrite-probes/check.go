@@ -64,7 +64,7 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wr
 			case "junit":
 				err = r.JUnit(std.out)
 			default:
-				report.Print(std.err, r.Messages, common.verbose)
+				report.Print(std.err, r.Messages, common.verbose, screenOf(std.err, common.color))
 				report.PrintCures(std.err, r.Messages, common.verbose)
 				fmt.Fprintln(std.err, "rewrite-probes check: "+r.CheckSummary())
 			}

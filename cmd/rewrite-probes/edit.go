@@ -46,7 +46,7 @@ func (f *editFlags) run(cmd *cobra.Command, std streams, common *commonFlags, mo
 		}
 	}
 	emitted, emitErr := f.emit(std, p, r)
-	report.Print(std.err, r.Messages, common.verbose)
+	report.Print(std.err, r.Messages, common.verbose, screenOf(std.err, common.color))
 	if len(p.streams) > 0 {
 		fmt.Fprintln(std.err, "rewrite-probes: "+r.Summary(f.write || !f.diff && !f.list))
 	}

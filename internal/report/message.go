@@ -155,12 +155,18 @@ func Count(messages []Message, s transformer.Severity) int {
 }
 
 // Print writes the messages, one a line; infos only if verbose.
-func Print(w io.Writer, messages []Message, verbose bool) {
+func Print(w io.Writer, messages []Message, verbose bool, screen Screen) {
 	for i := range messages {
 		if m := &messages[i]; m.Severity != transformer.Info || verbose {
-			fmt.Fprintln(w, m)
+			severity := string(m.Severity)
+			fmt.Fprintln(w, screen.paint(severityColors[m.Severity], severity)+strings.TrimPrefix(m.String(), severity))
 		}
 	}
+}
+
+var severityColors = map[transformer.Severity]string{
+	transformer.Error:   "\x1b[31m", // red
+	transformer.Warning: "\x1b[33m", // yellow
 }
 
 // PrintCures writes the cure of each reason among the messages that Print
