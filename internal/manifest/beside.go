@@ -35,8 +35,8 @@ func (o *Object) AddAfter(value field.Map) error {
 		b = append(l.block([]byte(before), value, 0), l.eol...)
 	}
 	s.changes = append(s.changes, change{
-		splice{o.end, o.end, view(b)}, !at.flow || !at.item,
-		&addition{name: nameOf(value), before: before, digest: digestValue(value)},
+		splice{at.end, at.end, view(b)}, !at.flow || !at.item,
+		&addition{name: nameOf(value), before: before, length: len(b) - len(before), digest: digestValue(value)},
 	})
 	return nil
 }
@@ -64,7 +64,7 @@ func (o *Object) Remove() error {
 	if o.changed {
 		return o.error(nil, o.Line(), errors.New("cannot be removed: it has been changed"))
 	}
-	start, end := o.start, o.end
+	start, end := o.start, at.end
 	switch {
 	case at.flow && at.item:
 		if before := bytes.TrimRight(s.in[:start], " \t\r\n"); before[len(before)-1] == ',' {
@@ -73,7 +73,7 @@ func (o *Object) Remove() error {
 			end = len(s.in) - len(after) + 1
 		}
 	case at.item:
-		start = bytes.LastIndexByte(s.in[:start], '\n') + 1
+		start = bytes.LastIndexByte(s.in[:o.dash], '\n') + 1
 	default:
 		for _, mark := range []string{"---\n", "---\r\n"} {
 			if strings.HasSuffix(string(s.in[max(0, start-len(mark)):start]), mark) {
@@ -92,6 +92,7 @@ type standing struct {
 	flow bool // in braces
 	item bool // of a list, not a document of its own
 	col  int  // of its dash, where it is a block item
+	end  int  // behind the object and the rest of its line
 }
 
 func (o *Object) standing() (standing, error) {
@@ -100,21 +101,21 @@ func (o *Object) standing() (standing, error) {
 	if o.node != nil || o.shared != "" || o.end <= o.start {
 		return standing{}, unusual
 	}
-	line := string(in[bytes.LastIndexByte(in[:o.start], '\n')+1 : o.start])
-	bare := strings.TrimLeft(line, " ")
-	if dash, rest, ok := strings.Cut(bare, "-"); ok && dash == "" && strings.TrimSpace(rest) == "" {
-		if in[o.start] == '{' {
-			return standing{}, unusual // where its line ends is not known
+	if o.dash > 0 {
+		col := o.dash - bytes.LastIndexByte(in[:o.dash], '\n') - 1
+		end := o.end
+		if in[end-1] != '\n' { // in braces
+			end = lineEnd(in, end) + 1
 		}
-		return standing{item: true, col: len(line) - len(bare)}, nil
+		return standing{item: true, col: col, end: end}, nil
 	}
 	if in[o.start] == '{' {
 		after := bytes.TrimLeft(in[o.end:], " \t\r\n")
 		item := len(after) > 0 && (after[0] == ',' || after[0] == ']')
-		return standing{flow: true, item: item}, nil
+		return standing{flow: true, item: item, end: o.end}, nil
 	}
-	if o.col == 0 && line == "" {
-		return standing{}, nil
+	if o.col == 0 && (o.start == o.stream.info.start || in[o.start-1] == '\n') {
+		return standing{end: o.end}, nil
 	}
 	return standing{}, unusual
 }

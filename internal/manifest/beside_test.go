@@ -41,6 +41,18 @@ var besideShapes = map[string]struct{ in, out string }{
 		"apiVersion: v1\nkind: List\nitems:\n  - kind: A\n    spec:\n      a: 1",
 		"apiVersion: v1\nkind: List\nitems:\n  - kind: A\n    spec:\n      a: 2\n  - apiVersion: v1\n    kind: ConfigMap\n    metadata:\n      name: x\n    data:\n      a: '{\"b\":1}'",
 	},
+	"a List, an item behind its dash's line": {
+		"apiVersion: v1\nkind: List\nitems:\n  - # c\n    kind: A\n    spec:\n      a: 1\n  # d\n  -\n    kind: B\n",
+		"apiVersion: v1\nkind: List\nitems:\n  - # c\n    kind: A\n    spec:\n      a: 2\n  # d\n  - apiVersion: v1\n    kind: ConfigMap\n    metadata:\n      name: x\n    data:\n      a: '{\"b\":1}'\n  -\n    kind: B\n",
+	},
+	"a List, items in braces": {
+		"apiVersion: v1\nkind: List\nitems:\n- {kind: A, spec: {a: 1}} # c\n- {kind: B}",
+		"apiVersion: v1\nkind: List\nitems:\n- {kind: A, spec: {a: 2}} # c\n- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: x\n  data:\n    a: '{\"b\":1}'\n- {kind: B}",
+	},
+	"a byte order mark": {
+		"\ufeffkind: A\nspec: {a: 1}",
+		"\ufeffkind: A\nspec: {a: 2}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\ndata:\n  a: '{\"b\":1}'",
+	},
 	"JSON": {
 		`{"apiVersion":"v1","kind":"List","items":[{"kind":"A","spec":{"a":1}},{"kind":"B"}]}`,
 		`{"apiVersion":"v1","kind":"List","items":[{"kind":"A","spec":{"a":2}},{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":{"a":"{\"b\":1}"}},{"kind":"B"}]}`,
@@ -93,8 +105,8 @@ func TestAnObjectIsAddedInTheStyleOfItsSurroundingsAndTakenOutAgain(t *testing.T
 
 func TestWhatIsTooUnusualIsSaid(t *testing.T) {
 	for _, in := range []string{
-		"apiVersion: v1\nkind: List\nitems:\n-\n  kind: A\n",
-		"apiVersion: v1\nkind: List\nitems:\n- {kind: A}\n- {kind: B}\n",
+		"apiVersion: v1\nkind: List\nitems:\n- &x {kind: A}\n- *x\n",
+		"  kind: A\n",
 	} {
 		if err := read(t, in).Objects()[0].AddAfter(besideObject); err == nil {
 			t.Errorf("%q must be an error", in)

@@ -21,6 +21,7 @@ type Object struct {
 	stream           *Stream
 	start, end       int // in the input
 	col              int // the column in which it starts
+	dash             int // of an item of a list in block style; else 0
 	apiVersion, kind string
 	changed          bool
 	patch            []splice // the changes to its part of the input, or

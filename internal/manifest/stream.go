@@ -63,6 +63,7 @@ type change struct {
 type addition struct {
 	name   string
 	before string // the text that sets it off from the object before it
+	length int    // of its text
 	digest uint64 // of its value
 }
 
@@ -431,7 +432,7 @@ func (s *Stream) addObject(info *docInfo, end int, api, kind string) error {
 		s.slab = make([]Object, 0, min(max(64, len(s.objects)), 4096))
 	}
 	s.slab = append(s.slab, Object{
-		stream: s, start: info.start, end: end, col: info.col,
+		stream: s, start: info.start, end: end, col: info.col, dash: info.dash,
 		apiVersion: api, kind: kind, same: info.same,
 	})
 	if slow := info.slow; slow != nil {

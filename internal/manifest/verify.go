@@ -137,33 +137,43 @@ func (v *verifier) stream(s *Stream, first bool) error {
 	sortChanges(added)
 	sortChanges(other)
 	at := s.start(first)
+	// planTo plans for what comes before an offset.
+	planTo := func(end int) error {
+		for len(added) > 0 && added[0].start <= end {
+			end := added[0].start
+			if err := v.plan(s, at, end, &other, func(c change) bool { return c.start < end }); err != nil {
+				return err
+			}
+			if err := v.addition(s, added[0].adds); err != nil {
+				return err
+			}
+			at, added = added[0].start, added[1:]
+		}
+		return v.plan(s, at, end, &other, func(c change) bool { return c.end <= end })
+	}
 	for _, o := range s.objects {
 		if o.removed {
 			continue // the text between two others
 		}
-		if err := v.plan(s, at, o.start, &other); err != nil {
+		if err := planTo(o.start); err != nil {
 			return err
 		}
 		if err := v.object(o); err != nil {
 			return err
 		}
-		for at = o.end; len(added) > 0 && added[0].start == at; added = added[1:] {
-			if err := v.addition(s, added[0].adds); err != nil {
-				return err
-			}
-		}
+		at = o.end
 	}
-	if err := v.plan(s, at, len(s.in), &other); err != nil {
+	if err := planTo(len(s.in)); err != nil {
 		return err
 	}
 	return v.root(s)
 }
 
 // plan appends a part of the input between two objects to what must come
-// before the next one, with the changes that are made there.
-func (v *verifier) plan(s *Stream, start, end int, changes *[]change) error {
+// before the next one, with the changes that are made there: the first ones.
+func (v *verifier) plan(s *Stream, start, end int, changes *[]change, there func(change) bool) error {
 	n := 0
-	for n < len(*changes) && (*changes)[n].end <= end {
+	for n < len(*changes) && there((*changes)[n]) {
 		n++
 	}
 	size := end - start
@@ -178,21 +188,25 @@ func (v *verifier) plan(s *Stream, start, end int, changes *[]change) error {
 	return nil
 }
 
-// take returns the next object of the output, which must be the wanted one,
-// and checks the text before it. An edited object may have lost its first
-// entry: what came behind that entry, blank and comment lines, is then before
+// take returns the next object of the output, which must be the wanted one of
+// so many bytes, and checks the text before it. An edited object may have lost
+// its first entry: blank and comment lines behind that entry are then before
 // the object.
-func (v *verifier) take(s *Stream, wanted fmt.Stringer, edited bool) (*Object, error) {
+func (v *verifier) take(s *Stream, wanted fmt.Stringer, length int, edited bool) (*Object, error) {
 	if v.next == len(v.again.objects) {
 		return nil, s.unplanned(wanted, errors.New("it is missing"))
 	}
 	got := v.again.objects[v.next]
-	more, same := bytes.CutPrefix(v.again.in[v.at:max(v.at, got.start)], v.between.text)
+	if got.start < v.at {
+		return nil, s.unplanned(wanted, errors.New("the object before it ends behind its start"))
+	}
+	more, same := bytes.CutPrefix(v.again.in[v.at:got.start], v.between.text)
 	if !same || len(more) > 0 && !(edited && isBlankText(more)) {
 		return nil, s.unplanned(wanted, errors.New("the text before it differs"))
 	}
 	v.next++
-	v.at, v.between = got.end, composer{text: v.between.text[:0], copied: v.between.copied[:0]}
+	v.at = got.start - len(more) + length
+	v.between = composer{text: v.between.text[:0], copied: v.between.copied[:0]}
 	return got, nil
 }
 
@@ -208,7 +222,7 @@ func isBlankText(text []byte) bool {
 
 // object checks an object of the input.
 func (v *verifier) object(o *Object) error {
-	got, err := v.take(o.stream, o, o.changed)
+	got, err := v.take(o.stream, o, o.length(), o.changed)
 	if err != nil {
 		return err
 	}
@@ -226,10 +240,22 @@ func (v *verifier) object(o *Object) error {
 	return nil
 }
 
+// length returns the length of the object's text as it is now.
+func (o *Object) length() int {
+	if o.changed && o.patch == nil {
+		return len(o.text)
+	}
+	n := o.end - o.start
+	for _, p := range o.patch {
+		n += len(p.text) - (p.end - p.start)
+	}
+	return n
+}
+
 // addition checks an object that was added.
 func (v *verifier) addition(s *Stream, a *addition) error {
 	v.between.text = append(v.between.text, a.before...)
-	got, err := v.take(s, a, false)
+	got, err := v.take(s, a, a.length, false)
 	if err != nil {
 		return err
 	}
@@ -274,8 +300,7 @@ func (v *verifier) end(last *Stream) error {
 	if v.next < len(v.again.objects) {
 		return last.unplanned(v.again.objects[v.next], errors.New("nothing like it was planned"))
 	}
-	rest := v.again.in[min(v.at, len(v.again.in)):]
-	if v.at > len(v.again.in) || !bytes.Equal(rest, v.between.text) {
+	if v.at > len(v.again.in) || !bytes.Equal(v.again.in[v.at:], v.between.text) {
 		return last.unplanned(nil, errors.New("the text behind the last object differs"))
 	}
 	return nil

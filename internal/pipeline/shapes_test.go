@@ -1,0 +1,451 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// A shape is a way in which a changed object and others come in.
+type shape struct {
+	kind     string // "stream", "List" or "ResourceList"
+	config   string // where a ResourceList has its functionConfig: "", "before" or "after" the items
+	results  string // and its results; "empty" is an empty list behind the items
+	end      string // what is behind the last value
+	form     string // "", "CRLF" or "BOM"
+	position int    // of the changed object among three
+}
+
+// shapes returns every combination.
+func shapes() (all []shape) {
+	for _, kind := range []string{"stream", "List", "ResourceList"} {
+		configs, results := []string{""}, []string{""}
+		if kind == "ResourceList" {
+			configs, results = []string{"", "before", "after"}, []string{"", "before", "after", "empty"}
+		}
+		for _, c := range configs {
+			for _, r := range results {
+				for _, end := range []string{"", "\n", "\n\n", "\n# the end", "\n# the end\n"} {
+					for _, form := range []string{"", "CRLF", "BOM"} {
+						for position := range 3 {
+							all = append(all, shape{kind, c, r, end, form, position})
+						}
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+const oldResults = "results:\n- message: an old one\n  severity: info\n"
+
+// text puts the documents, which have no line end at their end, together.
+func (s shape) text(docs []string) string {
+	body := strings.Join(docs, "\n---\n")
+	if s.kind != "stream" {
+		var items []string
+		for _, d := range docs {
+			items = append(items, "- "+strings.ReplaceAll(strings.ReplaceAll(d, "\n", "\n  "), "\n  \n", "\n\n"))
+		}
+		body = "items:\n" + strings.Join(items, "\n")
+	}
+	const functionConfig = "functionConfig:\n  apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: function-input}\n"
+	before, after := "", ""
+	switch s.kind {
+	case "List":
+		before = "apiVersion: v1\nkind: List\n"
+	case "ResourceList":
+		before = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+	}
+	switch s.config {
+	case "before":
+		before += functionConfig
+	case "after":
+		after += "\n" + strings.TrimSuffix(functionConfig, "\n")
+	}
+	switch s.results {
+	case "before":
+		before += oldResults
+	case "after":
+		after += "\n" + strings.TrimSuffix(oldResults, "\n")
+	case "empty":
+		after += "\nresults: []"
+	}
+	return s.formed(before + body + after + s.end)
+}
+
+// formed returns a text in the shape's form.
+func (s shape) formed(text string) string {
+	switch s.form {
+	case "CRLF":
+		return strings.ReplaceAll(text, "\n", "\r\n")
+	case "BOM":
+		return "\ufeff" + text
+	}
+	return text
+}
+
+// answerers are the configs of the test: each convention with each answerer
+// and placement.
+func answerers() (all []*config.RewriteProbes) {
+	for _, a := range []struct{ dialect, answeredBy, placement string }{
+		{"istio", "probe-proxy", "native"}, {"istio", "probe-proxy", "container"}, {"istio", "istio-proxy", "native"},
+		{"osm", "probe-proxy", "native"}, {"osm", "probe-proxy", "container"}, {"osm", "envoy", "native"},
+	} {
+		c := config.Default()
+		c.Spec.Dialect, c.Spec.AnsweredBy, c.Spec.ProbeProxy.Placement = a.dialect, a.answeredBy, a.placement
+		c.Spec.ProbeProxy.Image = "example/probe-proxy:v1"
+		all = append(all, c)
+	}
+	return all
+}
+
+// parse returns the documents of a text as a parser reads them that has no
+// part in how it was written; the end of the text ends its last line.
+func parse(text []byte) (all []any, err error) {
+	text = append(bytes.TrimPrefix(bytes.Clone(text), []byte("\ufeff")), '\n')
+	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var v any
+		switch err := d.Decode(&v); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, err
+		case v != nil:
+			all = append(all, v)
+		}
+	}
+}
+
+// A done is what became of a text.
+type done struct {
+	text    []byte
+	refused string
+	results []any // that the run had to say, as they must be read
+}
+
+// do runs a text through the pipeline as the command does.
+func do(text []byte, c *config.RewriteProbes, mode pipeline.Mode) (done, error) {
+	s, err := manifest.Read("in.yaml", text)
+	if err != nil {
+		return done{}, err
+	}
+	r, err := pipeline.Run([]*manifest.Stream{s}, c, mode)
+	if err != nil {
+		return done{}, err
+	}
+	var d done
+	for _, m := range r.Messages {
+		if m.Severity == transformer.Error {
+			d.refused = m.String()
+		}
+	}
+	if s.IsResourceList() {
+		for m := range r.Results() {
+			d.results = append(d.results, plainValue(m))
+		}
+		if err := s.AddResults(r.Results()); err != nil {
+			return done{}, err
+		}
+	}
+	d.text, err = s.Text()
+	return d, err
+}
+
+// plainValue returns a value as the parser returns it.
+func plainValue(v field.Value) any {
+	switch v := v.(type) {
+	case field.Map:
+		m := make(map[string]any)
+		for _, e := range v {
+			m[e.Key] = plainValue(e.Value)
+		}
+		return m
+	case field.List:
+		l := []any{}
+		for _, e := range v {
+			l = append(l, plainValue(e))
+		}
+		return l
+	}
+	return v
+}
+
+// isCompanion reports whether an object is a ConfigMap that was added.
+func isCompanion(v any) bool {
+	m, _ := v.(map[string]any)
+	meta, _ := m["metadata"].(map[string]any)
+	labels, _ := meta["labels"].(map[string]any)
+	return m["kind"] == "ConfigMap" && labels["app.kubernetes.io/managed-by"] == "rewrite-probes"
+}
+
+// A subject is a document to be changed, with what becomes of it when it is
+// alone in a stream.
+type subject struct {
+	doc       string
+	rewritten []any // and its companion
+	restored  []any
+	exact     bool // restored byte for byte
+}
+
+// alone returns what becomes of a document by itself; ok is false where it is
+// refused or nothing changes.
+func alone(doc string, c *config.RewriteProbes) (s subject, ok bool, err error) {
+	text := []byte(doc + "\n")
+	once, err := do(text, c, pipeline.Rewrite)
+	if err != nil || once.refused != "" || bytes.Equal(once.text, text) {
+		return s, false, err
+	}
+	back, err := do(once.text, c, pipeline.Restore)
+	if err != nil || back.refused != "" {
+		return s, false, err
+	}
+	s = subject{doc: doc, exact: bytes.Equal(back.text, text)}
+	if s.rewritten, err = parse(once.text); err != nil {
+		return s, false, err
+	}
+	s.restored, err = parse(back.text)
+	return s, true, err
+}
+
+// TestEveryShapeGivesWhatOneDocumentGives puts documents into every shape that
+// a manifest may have. Whatever it is, the changed object becomes what it
+// becomes alone, and nothing else changes.
+func TestEveryShapeGivesWhatOneDocumentGives(t *testing.T) {
+	docs, others := shapeDocuments(t)
+	configs := answerers()
+	all := shapes()
+	subjects := make([][]subject, len(configs))
+	for i, c := range configs {
+		for _, doc := range docs {
+			s, ok, err := alone(doc, c)
+			if err != nil {
+				t.Fatalf("%v in\n%s", err, doc)
+			}
+			if ok {
+				subjects[i] = append(subjects[i], s)
+			}
+		}
+	}
+	tested, exact, bad := 0, 0, 0
+	for i, sh := range all {
+		for j, c := range configs {
+			if every := sampled(sh); (i+j)%every != 0 {
+				continue
+			}
+			// Each document comes in each kind of shape: the strides are prime.
+			s := subjects[j][(i*31+j*7)%len(subjects[j])]
+			around := []string{others[(i*37+j)%len(others)], others[(i*41+j*3)%len(others)]}
+			tested++
+			if s.exact {
+				exact++
+			}
+			if err := sh.check(s, around, c); err != nil {
+				t.Errorf("%+v, %s answered by %s, %s: %v", sh, c.Spec.Dialect, c.Spec.AnsweredBy, c.Spec.ProbeProxy.Placement, err)
+				if bad++; bad > 5 {
+					t.Fatal("giving up")
+				}
+			}
+		}
+	}
+	t.Logf("%d documents in %d shapes with %d configs: %d texts, %d of them restored byte for byte", len(docs), len(all), len(configs), tested, exact)
+	if len(docs) < 15 || len(others) < 5 || exact < tested/4 {
+		t.Errorf("%d documents, %d others, %d of %d restored byte for byte: too few", len(docs), len(others), exact, tested)
+	}
+}
+
+// sampled returns of how many texts in a shape one is tested.
+func sampled(sh shape) int {
+	switch {
+	case testing.Short():
+		return 11
+	case sh.kind == "ResourceList":
+		return 4
+	}
+	return 1
+}
+
+// check puts the subject between two other documents.
+func (s shape) check(sub subject, others []string, c *config.RewriteProbes) error {
+	docs := slices.Insert(slices.Clone(others), s.position, sub.doc)
+	in := []byte(s.text(docs))
+	before, err := parse(in)
+	if err != nil {
+		return fmt.Errorf("the test's own text: %w\n%s", err, in)
+	}
+	once, err := do(in, c, pipeline.Rewrite)
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, in)
+	}
+	if once.refused != "" {
+		return fmt.Errorf("refused: %s\n%s", once.refused, in)
+	}
+	if err := s.compare(before, once, sub.rewritten); err != nil {
+		return fmt.Errorf("%w in\n%s\nwhich became\n%s", err, in, once.text)
+	}
+	for _, o := range others {
+		if whole := s.indented(o); !bytes.Contains(once.text, []byte(whole)) {
+			return fmt.Errorf("the text of an untouched object has changed:\n%s\nin\n%s", whole, once.text)
+		}
+	}
+	twice, err := do(bytes.Clone(once.text), c, pipeline.Rewrite)
+	if err != nil || !bytes.Equal(twice.text, once.text) {
+		return fmt.Errorf("a second run: %v, %s", err, firstDifference(once.text, twice.text))
+	}
+	back, err := do(bytes.Clone(once.text), c, pipeline.Restore)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	after, err := parse(once.text)
+	if err != nil {
+		return err
+	}
+	if err := s.compareRestored(after, back, sub.restored, before); err != nil {
+		return fmt.Errorf("restore: %w of\n%s\nwhich became\n%s", err, once.text, back.text)
+	}
+	if want := in; sub.exact && s.kind != "ResourceList" && !bytes.Equal(back.text, want) {
+		return fmt.Errorf("restore is not exact: %s", firstDifference(want, back.text))
+	}
+	if whole := s.indented(sub.doc); sub.exact && !bytes.Contains(back.text, []byte(whole)) {
+		return fmt.Errorf("restore is not exact:\n%s\nin\n%s", whole, back.text)
+	}
+	return nil
+}
+
+// indented returns a document as the shape holds it.
+func (s shape) indented(doc string) string {
+	if s.kind != "stream" {
+		doc = strings.ReplaceAll(strings.ReplaceAll(doc, "\n", "\n  "), "\n  \n", "\n\n")
+	}
+	if s.form == "CRLF" {
+		doc = strings.ReplaceAll(doc, "\n", "\r\n")
+	}
+	return doc
+}
+
+// compare checks a run by value: before is the input, and changed what must
+// be in place of the changed object.
+func (s shape) compare(before []any, d done, changed []any) error {
+	after, err := parse(d.text)
+	if err != nil {
+		return err
+	}
+	return s.compareValues(before, after, d.results, changed)
+}
+
+// compareRestored checks a restored output, whose companions are gone.
+func (s shape) compareRestored(rewritten []any, d done, changed, original []any) error {
+	after, err := parse(d.text)
+	if err != nil {
+		return err
+	}
+	if s.kind == "ResourceList" { // whose results stay
+		root := copyOf(original[0])
+		root["results"] = rewritten[0].(map[string]any)["results"]
+		original = []any{root}
+	}
+	return s.compareValues(original, after, d.results, changed)
+}
+
+func copyOf(v any) map[string]any {
+	m := make(map[string]any)
+	for k, x := range v.(map[string]any) {
+		m[k] = x
+	}
+	return m
+}
+
+func (s shape) compareValues(before, after, results, changed []any) error {
+	if s.kind != "stream" {
+		if len(before) != 1 || len(after) != 1 {
+			return fmt.Errorf("%d documents became %d", len(before), len(after))
+		}
+		want, got := copyOf(before[0]), copyOf(after[0])
+		before, after = want["items"].([]any), got["items"].([]any)
+		if s.kind == "ResourceList" {
+			if err := compareResults(want["results"], got["results"], results); err != nil {
+				return err
+			}
+		}
+		for _, key := range []string{"items", "results"} {
+			delete(want, key)
+			delete(got, key)
+		}
+		if !reflect.DeepEqual(want, got) {
+			return fmt.Errorf("the root %v became %v", want, got)
+		}
+	}
+	want := slices.Replace(slices.Clone(before), s.position, s.position+1, changed...)
+	if !reflect.DeepEqual(want, after) {
+		return fmt.Errorf("%d objects instead of %d, or they differ", len(after), len(want))
+	}
+	return nil
+}
+
+// compareResults checks that results came behind those that were there.
+func compareResults(before, after any, said []any) error {
+	want, _ := before.([]any)
+	want = slices.Clone(want)
+	for _, r := range said {
+		if !slices.ContainsFunc(want, func(v any) bool { return reflect.DeepEqual(v, r) }) {
+			want = append(want, r)
+		}
+	}
+	got, _ := after.([]any)
+	if len(want)+len(got) > 0 && !reflect.DeepEqual(got, want) {
+		return fmt.Errorf("the results are\n%v, want\n%v", got, want)
+	}
+	return nil
+}
+
+// shapeDocuments returns documents that a run may change, and others: those of
+// testdata and, where it is there, of the corpus.
+func shapeDocuments(t *testing.T) (docs, others []string) {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(corpus, "*.yaml"))
+	if len(files) == 0 {
+		t.Logf("NOT TESTED: %s is not there: only the manifests under testdata are put into shapes", corpus)
+	}
+	own, _ := filepath.Glob("../../testdata/manifests/*.yaml")
+	const most = 12_000 // bytes of a document
+	for _, f := range append(own, files...) {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Split(strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n"), "\n---\n")
+		for _, doc := range all {
+			doc = strings.TrimRight(strings.TrimPrefix(doc, "---\n"), "\n.")
+			var o struct {
+				Kind  string
+				Items []any
+			}
+			if err := yaml.Unmarshal([]byte(doc), &o); err != nil || o.Kind == "" || o.Items != nil || len(doc) > most {
+				continue
+			}
+			switch hasProbe := strings.Contains(doc, "Probe:"); {
+			case hasProbe:
+				docs = append(docs, doc)
+			case len(doc) < most/10 && o.Kind != "Namespace": // which says who answers
+				others = append(others, doc)
+			}
+		}
+	}
+	return docs, others
+}
