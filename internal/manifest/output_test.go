@@ -19,19 +19,27 @@ import (
 // parsed returns the documents of a text that are not empty, as a parser reads
 // them that is not the scanner. Like kubectl it takes the end of the text for
 // the end of a line.
-func parsed(t *testing.T, text []byte) (all []any) {
+func parsed(t *testing.T, text []byte) []any {
 	t.Helper()
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	if !bytes.HasSuffix(text, []byte("\n")) {
-		text = append(bytes.Clone(text), '\n')
+	all, err := parsedOrError(string(text))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
 	}
-	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+	return all
+}
+
+func parsedOrError(text string) (all []any, err error) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	for d := yaml.NewDecoder(strings.NewReader(text)); ; {
 		var v any
 		switch err := d.Decode(&v); {
 		case errors.Is(err, io.EOF):
-			return all
+			return all, nil
 		case err != nil:
-			t.Fatalf("%v in\n%s", err, text)
+			return nil, err
 		}
 		if v != nil {
 			all = append(all, v)
@@ -339,5 +347,68 @@ func TestTheErrorOfAnOutputNamesTheObject(t *testing.T) {
 	_, err := s.Text()
 	if err == nil || !strings.HasPrefix(err.Error(), "<stdin>: B b: internal error: ") {
 		t.Errorf("error: %v", err)
+	}
+}
+
+// TestUnusualRootsAndListsAreEdited has forms that no tool writes and that the
+// API server takes.
+func TestUnusualRootsAndListsAreEdited(t *testing.T) {
+	const pod = `{kind: Pod, metadata: {name: it's}, args: [it's, --sel="x", a#b], a: {b: c}}`
+	for _, in := range []string{
+		pod,
+		"--- # c\n" + pod + " # it's",
+		"kind: List\nitems: &all\n- kind: Pod\n  a: {b: c}\n",
+		"kind: List\nitems:\n- &a\n  kind: Pod\n  a: {b: c}\n- &b " + pod + "\n- &c # c\n  kind: Pod\n  a:\n    b: c",
+		"{kind: List, items: [" + pod + ", # it's\n &x " + pod + "\n]}",
+		"{kind: List, items: &all [ &x " + pod + " , {kind: A}]}",
+		"{kind: ResourceList, items: [" + pod + "], functionConfig: {kind: F, x: it's}, results: [{message: it's}]}",
+		"{kind: ResourceList, results: [ # it's\n], items: [" + pod + "]}",
+		"{kind: ResourceList, results: null, items: [" + pod + "]}",
+		"{kind: ResourceList, results: , items: [" + pod + "]}",
+		"{kind: ResourceList, # it's\n items: [" + pod + ", ], # c\n}",
+		"{kind: ResourceList, items: [{kind: Pod, a: {b: c}}], x: y # c\n}",
+		"{kind: ResourceList, items: [{kind: Pod, a: {b: c}}], x: y\n# c\n}",
+		"{kind: ResourceList, items: [{kind: Pod, a: {b: c}}], x: y\t# c\n}",
+		"{kind: ResourceList, items: [{kind: Pod, a: {b: c}}], x: y ,\n}",
+		"kind: ResourceList\nitems: [&x " + pod + ", *y]\nz: &y {kind: Y}\n",
+		"kind: ResourceList\nresults: &r\n- message: it's\nitems: &all\n- kind: Pod\n  a: {b: c}\n",
+		"kind: ResourceList\n? items\n:\n- kind: Pod\n  a: {b: c}\n",
+		"!!map\nkind: ResourceList\nitems:\n- kind: Pod\n  a: {b: c}\n",
+	} {
+		want, err := parsedOrError(in)
+		if err != nil {
+			continue // not YAML for this parser
+		}
+		s, err := Read("in", []byte(in))
+		if err != nil {
+			t.Errorf("%q: %v", in, err)
+			continue
+		}
+		if err := s.Objects()[0].Apply([]field.Edit{set("a.b", "d")}); err != nil {
+			t.Errorf("%q: %v", in, err)
+			continue
+		}
+		root := want[0].(map[string]any)
+		o := root
+		if items, ok := root["items"].([]any); ok {
+			o = items[0].(map[string]any)
+		}
+		o["a"].(map[string]any)["b"] = "d"
+		if s.IsResourceList() {
+			if err := s.AddResults(slices.Values([]field.Map{{{Key: "message", Value: "m"}}})); err != nil {
+				t.Errorf("%q: %v", in, err)
+				continue
+			}
+			old, _ := root["results"].([]any)
+			root["results"] = append(old, map[string]any{"message": "m"})
+		}
+		text, err := s.Text()
+		if err != nil {
+			t.Errorf("%q: %v", in, err)
+			continue
+		}
+		if got, err := parsedOrError(string(text)); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q became %q, which reads as\n%v (%v), want\n%v", in, text, got, err, want)
+		}
 	}
 }

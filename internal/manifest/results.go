@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"iter"
+	"regexp"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -16,8 +17,11 @@ type resultsPlace struct {
 	col   int
 	end   int // of its document; in flow style, behind its closing brace
 	flow  bool
-	loose bool // in flow style, with comments or other things that JSON lacks
+	loose bool // in flow style, perhaps with a comment or a comma before the closing brace
 }
+
+// looseEnd matches what may have a comment, or ends with a comma.
+var looseEnd = regexp.MustCompile(`\s#|,\s*$`)
 
 func (s *Stream) noteResults(info *docInfo, end int) {
 	s.results = resultsPlace{
@@ -26,6 +30,7 @@ func (s *Stream) noteResults(info *docInfo, end int) {
 	}
 	if info.flow && info.slow == nil {
 		s.results.end = info.end
+		s.results.loose = looseEnd.Match(s.in[info.start : info.end-1])
 	}
 }
 
@@ -158,7 +163,7 @@ func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
 	}
 	text := o.source()
 	if s.results.flow {
-		text = text[1 : len(text)-1] // the braces of resultsObject
+		text = bytes.TrimSpace(text[1 : len(text)-1]) // without the braces of resultsObject
 	}
 	s.changes = append(s.changes, change{splice: splice{start, end, string(text)}, lines: !s.results.flow})
 	return nil
@@ -171,7 +176,7 @@ func (s *Stream) resultsObject() *Object {
 	o := &Object{stream: s, start: start, end: end, col: r.col}
 	switch {
 	case r.flow:
-		o.text, o.changed = []byte("{"+string(s.in[start:end])+"}"), true
+		o.text, o.changed = []byte("{"+string(s.in[start:end])+" }"), true
 	case s.in[end-1] != '\n':
 		o.end = lineEnd(s.in, end) + 1
 	}
