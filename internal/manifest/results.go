@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"iter"
-	"regexp"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -20,8 +19,24 @@ type resultsPlace struct {
 	loose bool // in flow style, perhaps with a comment or a comma before the closing brace
 }
 
-// looseEnd matches what may have a comment, or ends with a comma.
-var looseEnd = regexp.MustCompile(`\s#|,\s*$`)
+// mayEndLoosely reports whether a text may have a comment, or ends with a
+// comma.
+func mayEndLoosely(text []byte) bool {
+	if bytes.HasSuffix(bytes.TrimRight(text, " \t\r\n"), []byte(",")) {
+		return true
+	}
+	for p := bytes.IndexByte(text, '#'); p > 0; {
+		if isBlank(text, p-1) {
+			return true
+		}
+		next := bytes.IndexByte(text[p+1:], '#')
+		if next < 0 {
+			break
+		}
+		p += 1 + next
+	}
+	return false
+}
 
 func (s *Stream) noteResults(info *docInfo, end int) {
 	s.results = resultsPlace{
@@ -30,7 +45,7 @@ func (s *Stream) noteResults(info *docInfo, end int) {
 	}
 	if info.flow && info.slow == nil {
 		s.results.end = info.end
-		s.results.loose = looseEnd.Match(s.in[info.start : info.end-1])
+		s.results.loose = mayEndLoosely(s.in[info.start : info.end-1])
 	}
 }
 
