@@ -175,6 +175,7 @@ func (r *run) object(o *manifest.Object) {
 	var done []report.Template
 	var beside *transformer.Beside
 	failed := false
+	said := len(r.out.Messages)
 	for _, ref := range templates {
 		t, plan, err := r.plan(o, meta, ref)
 		if err != nil {
@@ -203,6 +204,9 @@ func (r *run) object(o *manifest.Object) {
 			return
 		}
 		r.sayRewritten(o, done)
+		if r.inList {
+			followEdits(r.out.Messages[said:], edits)
+		}
 		for _, n := range o.Notices() {
 			r.sayNotice(o, n)
 		}

@@ -449,3 +449,53 @@ func shapeDocuments(t *testing.T) (docs, others []string) {
 	}
 	return docs, others
 }
+
+// TestASecondRunOverAResourceListSaysNothingTwice has warnings about fields
+// whose place changes when the sidecar is put before them, or taken out.
+func TestASecondRunOverAResourceListSaysNothingTwice(t *testing.T) {
+	const list = `apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    name: p
+  spec:
+    initContainers:
+    - name: first
+      restartPolicy: Always
+      readinessProbe:
+        httpGet: {port: nope}
+    - name: second
+      restartPolicy: Always
+      readinessProbe:
+        httpGet: {port: nope}
+    containers:
+    - name: a
+      readinessProbe:
+        httpGet: {port: none}
+      livenessProbe:
+        httpGet: {port: 80}
+`
+	for _, c := range answerers() {
+		in := list
+		if c.Spec.AnsweredBy == "envoy" {
+			in = strings.Replace(in, "{port: 80}", "{port: 80, path: /a}", 1)
+		}
+		once, err := do([]byte(in), c, pipeline.Rewrite)
+		if err != nil || once.refused != "" {
+			t.Fatal(err, once.refused)
+		}
+		twice, err := do(bytes.Clone(once.text), c, pipeline.Rewrite)
+		if err != nil || !bytes.Equal(once.text, twice.text) {
+			t.Errorf("%s, %s: %v: %s", c.Spec.AnsweredBy, c.Spec.ProbeProxy.Placement, err, firstDifference(once.text, twice.text))
+		}
+		if n := bytes.Count(once.text, []byte("reason: port-unresolved")); n != 3 {
+			t.Errorf("%s, %s: %d warnings, want 3:\n%s", c.Spec.AnsweredBy, c.Spec.ProbeProxy.Placement, n, once.text)
+		}
+		if c.Spec.AnsweredBy == "probe-proxy" && c.Spec.ProbeProxy.Placement == "native" &&
+			!bytes.Contains(once.text, []byte(`path: "spec.initContainers[2].readinessProbe.httpGet.port"`)) {
+			t.Errorf("no result names the field where it is now:\n%s", once.text)
+		}
+	}
+}
