@@ -192,421 +192,508 @@ func isMarker(in []byte, p int) bool {
 	return (c == '-' || c == '.') && in[p+1] == c && in[p+2] == c && isBlank(in, p+3)
 }
 
-// scan reads a block mapping whose first key stands at p, in column col, and
-// gives the offset where it ends: that of a document marker or the end.
+// scan reads the block mapping whose first key is at p, in column col, and
+// returns where it ends: at a document marker or at the end.
 func (s *scanner) scan(p, col int) (int, bool) { return s.run(p, col, false) }
 
-// run is scan, or, to resume when skimming, goes on at the start of a line
+// run is scan or, to resume when skimming, goes on at the start of the line
 // behind an item.
 func (s *scanner) run(p, col int, resume bool) (int, bool) {
-	in := s.in
-	n := len(in)
-	ls := p - col
-	st := s.stack[:0]
-	lastEnd := p
-	pend := false   // a key or dash waits for its value
-	more := false   // the last value is a plain scalar that may go on
-	cur := int32(0) // the node that waits, or that may go on
-	topCol := -1    // the column of the innermost collection
-	var rec = s.rec // nil when building
-	// What matters near the root only: as one struct it stays out of the way
-	// of what every line needs.
-	var near struct {
-		started bool     // the root's first key has been seen
-		fixed   bool     // the last key's value must end on its line
-		inItems bool     // the open root entry is items
-		ent     *entry   // the root entry whose value comes next
-		root    *entry   // the root entry that is open
-		item    *docInfo // the open item
-	}
-
+	b := blockScan{s: s, in: s.in, rec: s.rec, lineStart: p - col, open: s.stack[:0], topCol: -1, lastEnd: p}
 	if resume {
-		near.started, near.inItems, near.root = true, true, &rec.items
-		topCol = rec.items.col
-		st = append(st, frame{col: rec.col}, frame{col: topCol, seq: true})
-		lastEnd = trimEnd(in, rec.start, p-1)
-		ls = p
-		p = skipSpaces(in, p)
+		b.resume(p)
 	}
-
 	// What was the first line may have been deleted, and a blank one be first.
-	p = skipSpaces(in, p)
-line:
-	for p < n {
-		c := in[p]
-		if c <= ' ' {
-			switch {
-			case c == '\n':
-				ls = p + 1
-			case c == '\r' && p+1 < n && in[p+1] == '\n':
-				ls = p + 2
-			default:
-				return s.refuse("tab or control character as indentation")
-			}
-			p = skipSpaces(in, ls)
-			continue
-		}
-		if c == '#' {
-			more = false
-			ls = lineEnd(in, p) + 1
-			if ls > n {
-				p = n
-				break
-			}
-			p = skipSpaces(in, ls)
-			continue
-		}
-		col = p - ls
-		if col == 0 && (c == '-' || c == '.') && isMarker(in, p) {
-			break
-		}
-		if more && col > topCol {
-			if near.fixed {
-				return s.refuse("apiVersion or kind on several lines")
-			}
-			eol, e, comment, ok := plainLine(in, p)
-			if !ok {
-				return s.refuse("colon or comment in a plain scalar of several lines")
-			}
-			more = !comment
-			lastEnd = e
-			if s.build {
-				s.nodes[cur].end = int32(e)
-			}
-			ls = eol + 1
-			if ls > n {
-				p = n
-				break
-			}
-			p = skipSpaces(in, ls)
-			continue
-		}
-		more = false
-		inline := false
-
-		for c == '-' && isBlank(in, p+1) {
-			// A dash.
-			if !inline {
-				popped := false
-				for len(st) > 0 && st[len(st)-1].col > col {
-					if s.build {
-						s.nodes[st[len(st)-1].node].end = int32(lastEnd)
-					}
-					st = st[:len(st)-1]
-					popped = true
-				}
-				if popped {
-					pend = false
-				}
-			}
-			if len(st) == 0 {
-				return s.refuse("sequence at the root")
-			}
-			top := &st[len(st)-1]
-			if inline || !(top.seq && top.col == col) {
-				if !pend || top.col > col || top.seq && top.col == col {
-					return s.refuse("misplaced dash")
-				}
-				if near.fixed {
-					return s.refuse("apiVersion or kind is a sequence")
-				}
-				if !top.seq && top.col < col {
-					s.wide = true
-				}
-				if near.ent != nil {
-					near.ent.start, near.ent.col = p, col
-					near.ent = nil
-				}
-				if s.build {
-					v := &s.nodes[cur]
-					v.kind, v.style, v.col, v.start = sequence, block, int32(col), int32(p)
-				}
-				st = append(st, frame{col: col, seq: true, node: cur})
-				top = &st[len(st)-1]
-			}
-			topCol = col
-			lastEnd = p + 1
-			pend, near.fixed = true, false
-			if s.build {
-				cur = s.add(top, col, p, p+1, p+1)
-			} else if near.inItems && len(st) == 2 {
-				if s.odd < ls {
-					return s.refuse("odd line break")
-				}
-				if near.item != nil {
-					near.item.end = ls
-				}
-				if rec.list == nil {
-					// If nothing is known: as if objects had 1 KiB on average.
-					rec.list = make([]docInfo, 0, cmp.Or(s.items, max(4, min(n>>10, 4096))))
-				}
-				rec.list = append(rec.list, docInfo{start: p, dash: p, end: -1, notMapping: true})
-				near.item = &rec.list[len(rec.list)-1]
-				if s.known != nil {
-					if q := skipSpaces(in, p+1); s.stepItem(near.item, q, q-ls) {
-						ls, near.item, pend = near.item.end, nil, false
-						lastEnd = trimEnd(in, q, ls)
-						p = skipSpaces(in, ls)
-						continue line
-					}
-				}
-			}
-			p = skipSpaces(in, p+1)
-			if p < n && in[p] == '\t' {
-				return s.refuse("tab after a dash")
-			}
-			inline = true
-			if atBreak(in, p) || in[p] == '#' {
-				break
-			}
-			c = in[p]
-			col = p - ls
-		}
-		if inline && (atBreak(in, p) || in[p] == '#') {
-			continue // p is at the break or the comment: the top of the loop steps over it
-		}
-
-		keyEnd, isKey, ok := scanKey(in, p)
-		if !ok {
-			return s.refuse("unusual key")
-		}
-		if isKey {
-			if !inline {
-				popped := false
-				for len(st) > 0 && (st[len(st)-1].col > col || st[len(st)-1].seq && st[len(st)-1].col == col && len(st) > 1) {
-					if s.build {
-						s.nodes[st[len(st)-1].node].end = int32(lastEnd)
-					}
-					st = st[:len(st)-1]
-					popped = true
-				}
-				if popped {
-					pend = false
-				}
-			}
-			var top *frame
-			if len(st) > 0 {
-				top = &st[len(st)-1]
-			}
-			switch {
-			case top == nil:
-				if near.started {
-					return s.refuse("key outside of the root's column")
-				}
-				if s.build {
-					cur = int32(len(s.nodes))
-					s.nodes = append(s.nodes, node{kind: mapping, style: block, col: int32(col), key: int32(p), keyEnd: int32(p), start: int32(p)})
-				} else {
-					rec.start, rec.col = p, col
-				}
-				near.started = true
-				st = append(st, frame{col: col, node: cur})
-				top = &st[0]
-			case !inline && !top.seq && top.col == col:
-			case pend && col > top.col && !near.fixed:
-				if s.build {
-					v := &s.nodes[cur]
-					v.kind, v.style, v.col, v.start = mapping, block, int32(col), int32(p)
-				} else {
-					if near.ent != nil {
-						near.ent.start, near.ent.col = p, col
-					}
-					if near.item != nil && len(st) == 2 {
-						near.item.start, near.item.col, near.item.notMapping = p, col, false
-					}
-				}
-				st = append(st, frame{col: col, node: cur})
-				top = &st[len(st)-1]
-			default:
-				return s.refuse("misplaced key")
-			}
-			topCol = col
-			near.fixed, near.ent = false, nil
-			var want *span
-			if s.build {
-				cur = s.add(top, col, p, keyEnd, keyEnd+1)
-			} else if len(st) == 1 {
-				if s.odd < ls {
-					return s.refuse("odd line break")
-				}
-				if near.item != nil {
-					near.item.end, near.item = ls, nil
-				}
-				if near.root != nil {
-					near.root.end = lastEnd
-					near.root = nil
-				}
-				near.inItems = false
-				if want, near.ent, ok = rec.note(in, p, keyEnd); !ok {
-					return s.refuse("duplicate key at the root")
-				}
-				near.root = near.ent
-				near.inItems = near.ent == &rec.items
-			} else if near.inItems && len(st) == 3 && near.item != nil && (keyEnd-p == 4 || keyEnd-p == 10 || in[p] == '"' || in[p] == '\'') {
-				if want, _, ok = near.item.note(in, p, keyEnd); !ok {
-					return s.refuse("duplicate key in an item")
-				}
-			}
-			near.fixed = want != nil
-			lastEnd = keyEnd + 1
-			pend = true
-			p = keyEnd + 1
-			if p+1 < n && in[p] == ' ' && in[p+1] > ' ' && in[p+1] != '#' {
-				p++ // nearly always
-			} else {
-				p = skipSpaces(in, p)
-				if atBreak(in, p) || in[p] == '#' {
-					continue
-				}
-			}
-			if in[p] == '\t' {
-				return s.refuse("tab after a key")
-			}
-			if want != nil {
-				eol, e, sp, ok := shortValue(in, p)
-				if !ok {
-					return s.refuse("unusual apiVersion or kind")
-				}
-				*want = sp
-				pend, more, lastEnd = false, in[p] != '"' && in[p] != '\'' && e == trimEnd(in, p, eol), e
-				ls = eol + 1
-				if ls > n {
-					p = n
-					break
-				}
-				p = skipSpaces(in, ls)
-				continue
-			}
-			inline = true
-		} else if len(st) == 0 || !pend || near.fixed || p-ls <= topCol {
-			return s.refuse("misplaced scalar")
-		}
-
-		// A value, behind its key or dash or on a line of its own.
-		c = in[p]
-		start, is, how := p, scalar, double
-		if near.ent != nil {
-			near.ent.start, near.ent.col = p, -1
-		}
-		var e int
-		switch c {
-		case '"', '\'':
-			e, ok = quotedEnd(in, p)
-			if !ok {
-				return s.refuse("unusual or unclosed quoted scalar")
-			}
-			if c == '\'' {
-				how = single
-			}
-		case '{', '[':
-			if p+1 < n && in[p+1] == c+2 { // empty: ']' and '}' are 2 behind '[' and '{'
-				e = p + 2
-				is, how = mapping, flow
-				if c == '[' {
-					is = sequence
-				}
-				if near.item != nil && len(st) == 2 {
-					near.item.start, near.item.end, near.item.flow, near.item.notMapping = p, e, true, c == '['
-					near.item = nil
-				}
-				break
-			}
-			var frec *docInfo
-			if near.ent != nil && near.inItems && c == '[' {
-				frec = rec
-			} else if near.item != nil && len(st) == 2 {
-				frec = near.item
-				near.item.start, near.item.flow, near.item.notMapping = p, true, c == '['
-			}
-			if e, ok = s.flow(p, 0, cur, frec); !ok {
-				return 0, false
-			}
-			if near.item != nil && len(st) == 2 {
-				near.item.end, near.item = e, nil
-			}
-			is = 0 // flow has filled the node in
-		case '|', '>':
-			if !inline {
-				return s.refuse("block scalar header on a line of its own")
-			}
-			next, end, ind, ok := blockScalar(in, p, topCol)
-			if !ok {
-				return s.refuse("unusual block scalar")
-			}
-			lastEnd = end
-			pend, near.ent = false, nil
-			if s.build {
-				w := &s.nodes[cur]
-				w.style, w.start, w.end, w.col = literal, int32(p), int32(end), int32(ind)
-				if c == '>' {
-					w.style = folded
-				}
-			}
-			ls = next
-			p = skipSpaces(in, ls)
-			continue
+	for b.p = skipSpaces(b.in, p); b.p < len(b.in); {
+		ok := true
+		switch c := b.in[b.p]; {
+		case c <= ' ':
+			ok = b.blankLine(c)
+		case c == '#':
+			b.goesOn = false
+			b.nextLine(lineEnd(b.in, b.p))
+		case (c == '-' || c == '.') && b.p == b.lineStart && isMarker(b.in, b.p):
+			return b.finish()
 		default:
-			if (!keyChar[c] || c == '-') && !plainStart(in, p) {
-				return s.refuse("anchor, alias, tag or indicator")
-			}
-			eol, end, comment, ok := plainLine(in, p)
-			if !ok {
-				return s.refuse("colon in a plain scalar")
-			}
-			if s.build {
-				w := &s.nodes[cur]
-				w.style, w.start, w.end, w.col = plain, int32(p), int32(end), int32(topCol)
-			}
-			lastEnd = end
-			pend, more, near.ent = false, !comment, nil
-			ls = eol + 1
-			if ls > n {
-				p = n
-				continue
-			}
-			p = skipSpaces(in, ls)
-			continue
+			ok = b.line()
 		}
-		if s.build && is != 0 {
-			w := &s.nodes[cur]
-			w.kind, w.style, w.start, w.end, w.col = is, how, int32(start), int32(e), 0
-			if is == scalar {
-				w.col = int32(topCol)
-			}
+		if !ok {
+			return 0, false
 		}
-		lastEnd = e
-		pend, near.ent = false, nil
-		q := skipSpaces(in, e)
-		if !atBreak(in, q) && (in[q] != '#' || q == e) {
-			return s.refuse("text behind a value")
-		}
-		p = q
 	}
+	return b.finish()
+}
 
-	if len(st) == 0 {
-		return s.refuse("no mapping")
+// A blockScan is the state of one pass over a block mapping.
+type blockScan struct {
+	s   *scanner
+	in  []byte
+	rec *docInfo // nil when building
+
+	p         int  // where the scan is
+	lineStart int  // where its line starts
+	inline    bool // a dash or key is before p on its line
+
+	open    []frame // the open collections, from the root on
+	topCol  int     // the column of the innermost one; -1 if none is open
+	lastEnd int     // behind the last content
+	pending bool    // a key or dash waits for its value
+	goesOn  bool    // the last value is a plain scalar, which may go on
+	current int32   // the node that waits or may go on
+
+	// When skimming, near the root:
+	started   bool     // the root's first key has been seen
+	oneLine   bool     // the value of the last key must end on its line
+	inItems   bool     // the open root entry is items
+	next      *entry   // the root entry whose value comes next
+	rootEntry *entry   // the open root entry
+	item      *docInfo // the open item
+}
+
+func (b *blockScan) refuse(why string) bool {
+	b.s.why = why
+	return false
+}
+
+// resume makes the state that of a scan behind an item.
+func (b *blockScan) resume(p int) {
+	b.started, b.inItems, b.rootEntry = true, true, &b.rec.items
+	b.topCol = b.rec.items.col
+	b.open = append(b.open, frame{col: b.rec.col}, frame{col: b.topCol, seq: true})
+	b.lastEnd = trimEnd(b.in, b.rec.start, p-1)
+	b.lineStart = p
+}
+
+// nextLine goes to the line behind the one that ends at eol.
+func (b *blockScan) nextLine(eol int) {
+	b.lineStart = eol + 1
+	b.p = len(b.in)
+	if b.lineStart <= len(b.in) {
+		b.p = skipSpaces(b.in, b.lineStart)
 	}
-	if s.build {
-		for len(st) > 0 {
-			s.nodes[st[len(st)-1].node].end = int32(lastEnd)
-			st = st[:len(st)-1]
+}
+
+// blankLine ends a line without content.
+func (b *blockScan) blankLine(c byte) bool {
+	switch {
+	case c == '\n':
+		b.lineStart = b.p + 1
+	case c == '\r' && b.p+1 < len(b.in) && b.in[b.p+1] == '\n':
+		b.lineStart = b.p + 2
+	default:
+		return b.refuse("tab or control character as indentation")
+	}
+	b.p = skipSpaces(b.in, b.lineStart)
+	return true
+}
+
+// line reads a line with content, and a value that goes over several to its
+// end.
+func (b *blockScan) line() bool {
+	if b.goesOn && b.p-b.lineStart > b.topCol {
+		return b.continuePlain()
+	}
+	b.goesOn, b.inline = false, false
+	for b.in[b.p] == '-' && isBlank(b.in, b.p+1) {
+		if known, ok := b.dash(); known || !ok {
+			return ok
+		}
+		if atBreak(b.in, b.p) || b.in[b.p] == '#' {
+			return true
+		}
+	}
+	keyEnd, isKey, ok := scanKey(b.in, b.p)
+	switch {
+	case !ok:
+		return b.refuse("unusual key")
+	case isKey:
+		if hasValue, ok := b.key(keyEnd); !hasValue || !ok {
+			return ok
+		}
+	case len(b.open) == 0 || !b.pending || b.oneLine || b.p-b.lineStart <= b.topCol:
+		return b.refuse("misplaced scalar")
+	}
+	return b.value()
+}
+
+// continuePlain reads one more line of a plain scalar.
+func (b *blockScan) continuePlain() bool {
+	if b.oneLine {
+		return b.refuse("apiVersion or kind on several lines")
+	}
+	eol, end, comment, ok := plainLine(b.in, b.p)
+	if !ok {
+		return b.refuse("colon or comment in a plain scalar of several lines")
+	}
+	b.goesOn = !comment
+	b.lastEnd = end
+	if b.s.build {
+		b.s.nodes[b.current].end = int32(end)
+	}
+	b.nextLine(eol)
+	return true
+}
+
+// closeDeeper closes the collections that a key or dash in a column ends.
+func (b *blockScan) closeDeeper(col int, isKey bool) {
+	for n := len(b.open); n > 0; n-- {
+		f := &b.open[n-1]
+		if f.col < col || f.col == col && !(isKey && f.seq && n > 1) {
+			return
+		}
+		if b.s.build {
+			b.s.nodes[f.node].end = int32(b.lastEnd)
+		}
+		b.open = b.open[:n-1]
+		b.pending = false
+	}
+}
+
+// dash reads a dash. known is true if the item behind it has been stepped over.
+func (b *blockScan) dash() (known, ok bool) {
+	col := b.p - b.lineStart
+	if !b.inline {
+		b.closeDeeper(col, false)
+	}
+	if len(b.open) == 0 {
+		return false, b.refuse("sequence at the root")
+	}
+	if top := &b.open[len(b.open)-1]; b.inline || !top.seq || top.col != col {
+		if !b.openSequence(top, col) {
+			return false, false
+		}
+	}
+	b.topCol, b.lastEnd = col, b.p+1
+	b.pending, b.oneLine = true, false
+	if b.s.build {
+		b.current = b.s.add(&b.open[len(b.open)-1], col, b.p, b.p+1, b.p+1)
+	} else if b.inItems && len(b.open) == 2 {
+		if known, ok = b.newItem(); known || !ok {
+			return known, ok
+		}
+	}
+	b.p = skipSpaces(b.in, b.p+1)
+	if b.p < len(b.in) && b.in[b.p] == '\t' {
+		return false, b.refuse("tab after a dash")
+	}
+	b.inline = true
+	return false, true
+}
+
+// openSequence opens a sequence below the collection top.
+func (b *blockScan) openSequence(top *frame, col int) bool {
+	if !b.pending || top.col > col || top.seq && top.col == col {
+		return b.refuse("misplaced dash")
+	}
+	if b.oneLine {
+		return b.refuse("apiVersion or kind is a sequence")
+	}
+	if !top.seq && top.col < col {
+		b.s.wide = true
+	}
+	if b.next != nil {
+		b.next.start, b.next.col = b.p, col
+		b.next = nil
+	}
+	if b.s.build {
+		v := &b.s.nodes[b.current]
+		v.kind, v.style, v.col, v.start = sequence, block, int32(col), int32(b.p)
+	}
+	b.open = append(b.open, frame{col: col, seq: true, node: b.current})
+	return true
+}
+
+// newItem notes an item of the list, whose dash is at p. known is true if it
+// is an untouched object, which the scan has stepped over.
+func (b *blockScan) newItem() (known, ok bool) {
+	if b.s.odd < b.lineStart {
+		return false, b.refuse("odd line break")
+	}
+	if b.item != nil {
+		b.item.end = b.lineStart
+	}
+	if b.rec.list == nil {
+		// If nothing is known: as if objects had 1 KiB on average.
+		b.rec.list = make([]docInfo, 0, cmp.Or(b.s.items, max(4, min(len(b.in)>>10, 4096))))
+	}
+	b.rec.list = append(b.rec.list, docInfo{start: b.p, dash: b.p, end: -1, notMapping: true})
+	b.item = &b.rec.list[len(b.rec.list)-1]
+	if b.s.known == nil {
+		return false, true
+	}
+	start := skipSpaces(b.in, b.p+1)
+	if !b.s.stepItem(b.item, start, start-b.lineStart) {
+		return false, true
+	}
+	end := b.item.end
+	b.item, b.pending = nil, false
+	b.lastEnd = trimEnd(b.in, start, end)
+	b.nextLine(end - 1)
+	return true, true
+}
+
+// key reads a key that ends at keyEnd. hasValue is true if its value starts on
+// the same line, at p.
+func (b *blockScan) key(keyEnd int) (hasValue, ok bool) {
+	col := b.p - b.lineStart
+	if !b.inline {
+		b.closeDeeper(col, true)
+	}
+	if !b.openFor(col) {
+		return false, false
+	}
+	b.topCol, b.oneLine, b.next = col, false, nil
+	var want *span
+	if b.s.build {
+		b.current = b.s.add(&b.open[len(b.open)-1], col, b.p, keyEnd, keyEnd+1)
+	} else if want, ok = b.noteKey(keyEnd); !ok {
+		return false, false
+	}
+	b.oneLine, b.pending = want != nil, true
+	b.lastEnd, b.p = keyEnd+1, keyEnd+1
+	if p := b.p; p+1 < len(b.in) && b.in[p] == ' ' && b.in[p+1] > ' ' && b.in[p+1] != '#' {
+		b.p++ // nearly always
+	} else {
+		b.p = skipSpaces(b.in, p)
+		if atBreak(b.in, b.p) || b.in[b.p] == '#' {
+			return false, true
+		}
+	}
+	if b.in[b.p] == '\t' {
+		return false, b.refuse("tab after a key")
+	}
+	if want != nil {
+		return false, b.shortValue(want)
+	}
+	b.inline = true
+	return true, true
+}
+
+// openFor makes the mapping that a key in a column belongs to the innermost
+// collection.
+func (b *blockScan) openFor(col int) bool {
+	if len(b.open) == 0 {
+		return b.openRoot(col)
+	}
+	top := &b.open[len(b.open)-1]
+	switch {
+	case !b.inline && !top.seq && top.col == col:
+		return true
+	case !b.pending || col <= top.col || b.oneLine:
+		return b.refuse("misplaced key")
+	case b.s.build:
+		v := &b.s.nodes[b.current]
+		v.kind, v.style, v.col, v.start = mapping, block, int32(col), int32(b.p)
+	default:
+		if b.next != nil {
+			b.next.start, b.next.col = b.p, col
+		}
+		if b.item != nil && len(b.open) == 2 {
+			b.item.start, b.item.col, b.item.notMapping = b.p, col, false
+		}
+	}
+	b.open = append(b.open, frame{col: col, node: b.current})
+	return true
+}
+
+// openRoot opens the root mapping.
+func (b *blockScan) openRoot(col int) bool {
+	if b.started {
+		return b.refuse("key outside of the root's column")
+	}
+	if b.s.build {
+		b.current = int32(len(b.s.nodes))
+		at := int32(b.p)
+		b.s.nodes = append(b.s.nodes, node{kind: mapping, style: block, col: int32(col), key: at, keyEnd: at, start: at})
+	} else {
+		b.rec.start, b.rec.col = b.p, col
+	}
+	b.started = true
+	b.open = append(b.open, frame{col: col, node: b.current})
+	return true
+}
+
+// noteKey notes a key of the root or of an item. want is where to note its
+// value, for an apiVersion or kind.
+func (b *blockScan) noteKey(keyEnd int) (want *span, ok bool) {
+	switch {
+	case len(b.open) == 1:
+		if b.s.odd < b.lineStart {
+			return nil, b.refuse("odd line break")
+		}
+		if b.item != nil {
+			b.item.end, b.item = b.lineStart, nil
+		}
+		if b.rootEntry != nil {
+			b.rootEntry.end = b.lastEnd
+		}
+		if want, b.next, ok = b.rec.note(b.in, b.p, keyEnd); !ok {
+			return nil, b.refuse("duplicate key at the root")
+		}
+		b.rootEntry = b.next
+		b.inItems = b.next == &b.rec.items
+	case b.inItems && len(b.open) == 3 && b.item != nil && mayBeNoted(b.in, b.p, keyEnd):
+		if want, _, ok = b.item.note(b.in, b.p, keyEnd); !ok {
+			return nil, b.refuse("duplicate key in an item")
+		}
+	}
+	return want, true
+}
+
+// mayBeNoted reports whether a key is as long as apiVersion or kind, or
+// quoted.
+func mayBeNoted(in []byte, p, end int) bool {
+	return end-p == len("kind") || end-p == len("apiVersion") || in[p] == '"' || in[p] == '\''
+}
+
+// shortValue reads the value of an apiVersion or kind.
+func (b *blockScan) shortValue(want *span) bool {
+	eol, end, text, ok := shortValue(b.in, b.p)
+	if !ok {
+		return b.refuse("unusual apiVersion or kind")
+	}
+	*want = text
+	c := b.in[b.p]
+	b.goesOn = c != '"' && c != '\'' && end == trimEnd(b.in, b.p, eol)
+	b.pending, b.lastEnd = false, end
+	b.nextLine(eol)
+	return true
+}
+
+// value reads a value, behind its key or dash or on a line of its own.
+func (b *blockScan) value() bool {
+	if b.next != nil {
+		b.next.start, b.next.col = b.p, -1
+	}
+	switch c := b.in[b.p]; c {
+	case '"', '\'':
+		return b.quoted(c)
+	case '{', '[':
+		return b.flowValue(c)
+	case '|', '>':
+		return b.blockScalar(c)
+	default:
+		return b.plain(c)
+	}
+}
+
+func (b *blockScan) quoted(c byte) bool {
+	end, ok := quotedEnd(b.in, b.p)
+	if !ok {
+		return b.refuse("unusual or unclosed quoted scalar")
+	}
+	if b.s.build {
+		v := &b.s.nodes[b.current]
+		v.kind, v.style, v.start, v.end, v.col = scalar, double, int32(b.p), int32(end), int32(b.topCol)
+		if c == '\'' {
+			v.style = single
+		}
+	}
+	return b.endValue(end)
+}
+
+func (b *blockScan) flowValue(c byte) bool {
+	isItem := b.item != nil && len(b.open) == 2
+	if isItem {
+		b.item.start, b.item.flow, b.item.notMapping = b.p, true, c == '['
+	}
+	end, ok := b.p+2, true
+	if b.p+1 < len(b.in) && b.in[b.p+1] == c+2 { // empty: ']' and '}' are 2 behind '[' and '{'
+		if b.s.build {
+			v := &b.s.nodes[b.current]
+			v.kind, v.style, v.start, v.end, v.col = mapping, flow, int32(b.p), int32(end), 0
+			if c == '[' {
+				v.kind = sequence
+			}
 		}
 	} else {
-		if p > n {
-			p = n
+		var rec *docInfo
+		if b.next != nil && b.inItems && c == '[' {
+			rec = b.rec
+		} else if isItem {
+			rec = b.item
 		}
-		if s.odd < p {
-			return s.refuse("odd line break")
+		if end, ok = b.s.flow(b.p, 0, b.current, rec); !ok {
+			return false
 		}
-		if near.item != nil {
-			near.item.end = p
-		}
-		if near.root != nil {
-			near.root.end = lastEnd
-		}
-		rec.end = lastEnd
 	}
-	return p, true
+	if isItem {
+		b.item.end, b.item = end, nil
+	}
+	return b.endValue(end)
+}
+
+// endValue goes behind a value that must be the last on its line.
+func (b *blockScan) endValue(end int) bool {
+	b.lastEnd, b.pending, b.next = end, false, nil
+	b.p = skipSpaces(b.in, end)
+	if !atBreak(b.in, b.p) && (b.in[b.p] != '#' || b.p == end) {
+		return b.refuse("text behind a value")
+	}
+	return true
+}
+
+func (b *blockScan) blockScalar(c byte) bool {
+	if !b.inline {
+		return b.refuse("block scalar header on a line of its own")
+	}
+	next, end, indent, ok := blockScalar(b.in, b.p, b.topCol)
+	if !ok {
+		return b.refuse("unusual block scalar")
+	}
+	if b.s.build {
+		v := &b.s.nodes[b.current]
+		v.style, v.start, v.end, v.col = literal, int32(b.p), int32(end), int32(indent)
+		if c == '>' {
+			v.style = folded
+		}
+	}
+	b.lastEnd, b.pending, b.next = end, false, nil
+	b.lineStart = next
+	b.p = skipSpaces(b.in, next)
+	return true
+}
+
+// plain reads the first line of a plain scalar.
+func (b *blockScan) plain(c byte) bool {
+	if (!keyChar[c] || c == '-') && !plainStart(b.in, b.p) {
+		return b.refuse("anchor, alias, tag or indicator")
+	}
+	eol, end, comment, ok := plainLine(b.in, b.p)
+	if !ok {
+		return b.refuse("colon in a plain scalar")
+	}
+	if b.s.build {
+		v := &b.s.nodes[b.current]
+		v.style, v.start, v.end, v.col = plain, int32(b.p), int32(end), int32(b.topCol)
+	}
+	b.lastEnd, b.pending, b.goesOn, b.next = end, false, !comment, nil
+	b.nextLine(eol)
+	return true
+}
+
+// finish ends the scan at p.
+func (b *blockScan) finish() (int, bool) {
+	if len(b.open) == 0 {
+		return 0, b.refuse("no mapping")
+	}
+	if b.s.build {
+		for _, f := range b.open {
+			b.s.nodes[f.node].end = int32(b.lastEnd)
+		}
+		return b.p, true
+	}
+	if b.s.odd < b.p {
+		return 0, b.refuse("odd line break")
+	}
+	if b.item != nil {
+		b.item.end = b.p
+	}
+	if b.rootEntry != nil {
+		b.rootEntry.end = b.lastEnd
+	}
+	b.rec.end = b.lastEnd
+	return b.p, true
 }
 
 // stepItem notes the item whose value starts at p, in column col, if it is a
