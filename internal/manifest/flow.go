@@ -7,7 +7,7 @@ const maxDepth = 200
 // included, on one line or several. It returns the offset behind it.
 //
 // When building, flow fills in the node at, whose key is set already. When
-// skimming, it notes in rec, unless that is nil, what the mapping holds, or
+// indexing, it notes in rec, unless that is nil, what the mapping holds, or
 // the items of the sequence.
 func (s *scanner) flow(p, depth int, at int32, rec *docInfo) (int, bool) {
 	if depth > maxDepth {
@@ -76,7 +76,7 @@ func (s *scanner) flow(p, depth int, at int32, rec *docInfo) (int, bool) {
 type flowEntry struct {
 	node node
 	want *span    // where to note the value, an apiVersion or a kind
-	rec  *docInfo // what to note of the value when skimming
+	rec  *docInfo // what to note of the value when indexing
 }
 
 // addFlow appends a child to the node at; last is the child before it.

@@ -97,7 +97,7 @@ func agreeOnTree(t *testing.T, in []byte) {
 	}
 }
 
-// agreeOnItems checks that skimming finds the items that the full parser
+// agreeOnItems checks that indexing finds the items that the full parser
 // sees, where they start, and what they are.
 func agreeOnItems(t *testing.T, in []byte) {
 	info, _, _ := checkText(in)
@@ -108,41 +108,41 @@ func agreeOnItems(t *testing.T, in []byte) {
 	}
 	fast, slow := newDocInfo(), newDocInfo()
 	sc := &scanner{in: in}
-	end, ok := s.skim(sc, start, &fast)
+	end, ok := s.index(sc, start, &fast)
 	if !ok || end != len(in) {
 		return
 	}
 	empty, err := s.slowDocument(start, len(in), &slow)
 	if err != nil || empty {
-		t.Fatalf("the scanner skims what the full parser refuses (empty %v): %v\n%q", empty, err, in)
+		t.Fatalf("the scanner indexes what the full parser refuses (empty %v): %v\n%q", empty, err, in)
 	}
 	if s.kindOf(&fast) != s.kindOf(&slow) || s.apiOf(&fast) != s.apiOf(&slow) || fast.start != slow.start || fast.flow != slow.flow {
-		t.Fatalf("skimming %q: %+v, want %+v", in, fast, slow)
+		t.Fatalf("indexing %q: %+v, want %+v", in, fast, slow)
 	}
 	for _, e := range []struct {
 		name      string
 		have, get entry
 	}{{"items", fast.items, slow.items}, {"results", fast.results, slow.results}, {"functionConfig", fast.functionConfig, slow.functionConfig}} {
 		if e.have.key != e.get.key || e.have.keyEnd != e.get.keyEnd || e.have.start != e.get.start || e.have.start != 0 && e.have.col != e.get.col {
-			t.Fatalf("skimming %q: %s is at %+v, want %+v", in, e.name, e.have, e.get)
+			t.Fatalf("indexing %q: %s is at %+v, want %+v", in, e.name, e.have, e.get)
 		}
 	}
 	if len(fast.list) != len(slow.list) {
-		t.Fatalf("skimming %q: %d items, want %d", in, len(fast.list), len(slow.list))
+		t.Fatalf("indexing %q: %d items, want %d", in, len(fast.list), len(slow.list))
 	}
 	for i := range fast.list {
 		a, b := &fast.list[i], &slow.list[i]
 		if a.notMapping != b.notMapping {
-			t.Fatalf("skimming %q: item %d: %+v, want %+v", in, i, a, b)
+			t.Fatalf("indexing %q: item %d: %+v, want %+v", in, i, a, b)
 		}
 		if a.notMapping {
 			continue
 		}
 		if a.start != b.start || a.flow != b.flow || !a.flow && a.col != b.col || s.kindOf(a) != s.kindOf(b) || s.apiOf(a) != s.apiOf(b) {
-			t.Fatalf("skimming %q: item %d: %+v, want %+v", in, i, a, b)
+			t.Fatalf("indexing %q: item %d: %+v, want %+v", in, i, a, b)
 		}
 		if a.end != b.end {
-			t.Fatalf("skimming %q: item %d ends at %d, want %d", in, i, a.end, b.end)
+			t.Fatalf("indexing %q: item %d ends at %d, want %d", in, i, a.end, b.end)
 		}
 	}
 }

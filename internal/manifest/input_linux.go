@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// reserved is how much address space stands ready for an input whose size is
+// reserved is how much address space is set aside for an input whose size is
 // not known; memory is used only as far as the input reaches. It is no constant
 // of type int because that would not compile where an int has 32 bits.
 var reserved int64 = 4 << 30
@@ -14,7 +14,7 @@ var reserved int64 = 4 << 30
 // region is the memory that reserve gave.
 var region []byte
 
-// reserve gives memory outside the Go heap, once; nil where the system refuses.
+// reserve returns memory outside the Go heap, once; nil if the system refuses.
 func reserve() []byte {
 	if region != nil || unsafe.Sizeof(uintptr(0)) < 8 {
 		return nil
@@ -31,7 +31,7 @@ func reserve() []byte {
 	return b
 }
 
-// release gives back the pages of a reserved region behind the input.
+// release returns the pages of a reserved region behind the input.
 func release(rest []byte) {
 	if region == nil || len(rest) == 0 || &rest[len(rest)-1] != &region[len(region)-1] {
 		return

@@ -16,7 +16,7 @@ import (
 // and the full parser takes over: anchors, aliases, tags, merge keys, complex
 // keys, directives, tabs as indentation and whatever is odd or wrong.
 //
-// It runs in two ways over the same code: to skim (find the items of a list
+// It runs in two ways over the same code: to index (find the items of a list
 // and the apiVersion and kind of each, without building anything) and to
 // build the tree of one object.
 
@@ -43,7 +43,7 @@ const (
 	flow                 // {...}, [...]
 )
 
-// A node is a value, together with the key or the dash it stands behind.
+// A node is a value, together with the key or the dash before it.
 // Offsets count from the start of the tree's text.
 type node struct {
 	kind  kind
@@ -69,8 +69,8 @@ type entry struct {
 	col        int // the column of its keys or dashes; -1 where not block style
 }
 
-// A docInfo is what skimming tells about a mapping: a document, or an item of
-// its list, of which there may be many.
+// A docInfo is what indexing finds out about a mapping: a document or an item
+// of its list.
 type docInfo struct {
 	*rootInfo            // nil for an item
 	start, col       int // of the first key, or of the brace
@@ -84,7 +84,7 @@ type docInfo struct {
 	same             *Object   // the known object that it is
 }
 
-// A rootInfo is what skimming tells about a document besides.
+// A rootInfo is what indexing finds out about a document only.
 type rootInfo struct {
 	items          entry
 	functionConfig entry
@@ -99,7 +99,7 @@ type slowInfo struct {
 	node             *yaml.Node // the item, where it shares an anchor
 }
 
-// newDocInfo gives an empty one for a document.
+// newDocInfo returns an empty docInfo for a document.
 func newDocInfo() docInfo { return docInfo{rootInfo: &rootInfo{}} }
 
 // reset makes it empty; the memory of the list is used again.
@@ -109,7 +109,7 @@ func (d *docInfo) reset() {
 	*d = docInfo{rootInfo: root}
 }
 
-// slowly gives the place for what the full parser tells.
+// slowly returns the place for what the full parser finds out.
 func (d *docInfo) slowly() *slowInfo {
 	if d.slow == nil {
 		d.slow = &slowInfo{}
@@ -130,10 +130,10 @@ type scanner struct {
 	build bool
 	nodes []node
 	stack []frame
-	rec   *docInfo            // where skimming notes what it finds
-	odd   int                 // when skimming: the next line break that only the full parser knows
+	rec   *docInfo            // where indexing notes what it finds
+	odd   int                 // when indexing: the next line break that only the full parser knows
 	items int                 // how many items a list may have; 0 if nothing is known
-	known func(p int) *Object // when skimming an output: the untouched object whose text is at p
+	known func(p int) *Object // when indexing an output: the untouched object whose text is at p
 	wide  bool                // sequences have been seen that are indented under their key
 }
 
@@ -142,7 +142,7 @@ func (s *scanner) refuse(why string) (int, bool) {
 	return 0, false
 }
 
-// skipSpaces gives the offset of the first byte from p on that is no space.
+// skipSpaces returns the offset of the first byte from p on that is no space.
 func skipSpaces(in []byte, p int) int {
 	for p+8 <= len(in) {
 		x := binary.LittleEndian.Uint64(in[p:]) ^ 0x2020202020202020
@@ -157,7 +157,7 @@ func skipSpaces(in []byte, p int) int {
 	return p
 }
 
-// lineEnd gives the offset of the next line feed, or the end of the text.
+// lineEnd returns the offset of the next line feed, or the end of the text.
 func lineEnd(in []byte, p int) int {
 	if i := bytes.IndexByte(in[p:], '\n'); i >= 0 {
 		return p + i
@@ -165,7 +165,7 @@ func lineEnd(in []byte, p int) int {
 	return len(in)
 }
 
-// trimEnd gives the end of the content of a line that ends at e.
+// trimEnd returns the end of the content of a line that ends at e.
 func trimEnd(in []byte, p, e int) int {
 	for e > p && (in[e-1] == ' ' || in[e-1] == '\r' || in[e-1] == '\t') {
 		e--
@@ -173,17 +173,17 @@ func trimEnd(in []byte, p, e int) int {
 	return e
 }
 
-// atBreak tells whether a line ends at p.
+// atBreak reports whether a line ends at p.
 func atBreak(in []byte, p int) bool {
 	return p >= len(in) || in[p] == '\n' || in[p] == '\r' && p+1 < len(in) && in[p+1] == '\n'
 }
 
-// isBlank tells whether p is at white space or the end.
+// isBlank reports whether p is at white space or the end.
 func isBlank(in []byte, p int) bool {
 	return p >= len(in) || in[p] == ' ' || in[p] == '\n' || in[p] == '\t' || in[p] == '\r'
 }
 
-// isMarker tells whether a line that starts at p starts or ends a document.
+// isMarker reports whether a line that starts at p starts or ends a document.
 func isMarker(in []byte, p int) bool {
 	if len(in)-p < 3 {
 		return false
@@ -196,7 +196,7 @@ func isMarker(in []byte, p int) bool {
 // returns where it ends: at a document marker or at the end.
 func (s *scanner) scan(p, col int) (int, bool) { return s.run(p, col, false) }
 
-// run is scan or, to resume when skimming, goes on at the start of the line
+// run is scan or, to resume when indexing, goes on at the start of the line
 // behind an item.
 func (s *scanner) run(p, col int, resume bool) (int, bool) {
 	b := blockScan{s: s, in: s.in, rec: s.rec, lineStart: p - col, open: s.stack[:0], topCol: -1, lastEnd: p}
@@ -241,7 +241,7 @@ type blockScan struct {
 	goesOn  bool    // the last value is a plain scalar, which may go on
 	current int32   // the node that waits or may go on
 
-	// When skimming, near the root:
+	// When indexing, near the root:
 	started   bool     // the root's first key has been seen
 	oneLine   bool     // the value of the last key must end on its line
 	inItems   bool     // the open root entry is items
@@ -784,7 +784,7 @@ var keyChar = func() (t [256]bool) {
 // The full parser looks for a key's colon in the next 1024 characters.
 const maxKey = 1000
 
-// scanKey tells whether a key starts at p, and where it ends (at its colon).
+// scanKey reports whether a key starts at p, and where it ends: at its colon.
 func scanKey(in []byte, p int) (end int, isKey, ok bool) {
 	q := p
 	if keyChar[in[p]] && (in[p] != '-' || !isBlank(in, p+1)) {
@@ -846,7 +846,7 @@ func followedByColon(in []byte, p int) bool {
 	return p < len(in) && in[p] == ':'
 }
 
-// plainStart tells whether a plain scalar may start at p (in block style).
+// plainStart reports whether a plain scalar may start at p (in block style).
 func plainStart(in []byte, p int) bool {
 	switch in[p] {
 	case '&', '*', '!', '%', '@', '`', ',', '[', ']', '{', '}', '|', '>', '#', '"', '\'':
@@ -877,7 +877,7 @@ func plainLine(in []byte, p int) (eol, end int, comment, ok bool) {
 	}
 }
 
-// wordEnd gives the offset of the next colon or white space from p on, or the
+// wordEnd returns the offset of the next colon or white space from p on, or the
 // end of the text. (A number sign before it starts no comment.)
 func wordEnd(in []byte, p int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
@@ -896,7 +896,7 @@ func wordEnd(in []byte, p int) int {
 	return p
 }
 
-// nextSpecial gives the offset of the next line feed, colon or number sign
+// nextSpecial returns the offset of the next line feed, colon or number sign
 // from p on, or the end of the text.
 func nextSpecial(in []byte, p int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
@@ -916,7 +916,7 @@ func nextSpecial(in []byte, p int) int {
 }
 
 // shortValue reads the value of an apiVersion or a kind: a scalar without
-// escapes on one line. It gives the line's end, that of the value with its
+// escapes on one line. It returns the line's end, that of the value with its
 // quotes, and the text within.
 func shortValue(in []byte, p int) (eol, end int, text span, ok bool) {
 	c := in[p]
@@ -940,7 +940,7 @@ func shortValue(in []byte, p int) (eol, end int, text span, ok bool) {
 	return eol, end, span{p, end}, ok
 }
 
-// quotedEnd gives the end of the quoted scalar that starts at p. It may go
+// quotedEnd returns the end of the quoted scalar that starts at p. It may go
 // over several lines; an unknown escape or a document marker is not accepted.
 func quotedEnd(in []byte, p int) (int, bool) {
 	c := in[p]
@@ -979,7 +979,7 @@ func quotedEnd(in []byte, p int) (int, bool) {
 	}
 }
 
-// holdsMarker tells whether a line of the text (not the first) looks like
+// holdsMarker reports whether a line of the text (not the first) looks like
 // the start or the end of a document.
 func holdsMarker(text []byte) bool {
 	for {
@@ -994,7 +994,7 @@ func holdsMarker(text []byte) bool {
 	}
 }
 
-// escapeLen gives the length of the escape whose backslash is before p, 0
+// escapeLen returns the length of the escape whose backslash is before p, 0
 // where it is unknown.
 func escapeLen(in []byte, p int) int {
 	if p >= len(in) {

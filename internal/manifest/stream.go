@@ -73,7 +73,7 @@ func (a *addition) String() string { return a.name }
 const maxSize = math.MaxInt32 - 16
 
 // Read splits the input into its objects. The name ("<stdin>" or a path)
-// stands in messages. The input must never be changed afterwards: the stream
+// appears in messages. The input must never be changed afterwards: the stream
 // and what is decoded from it refer to it. Input without any object is an
 // error; an empty list is not.
 //
@@ -118,7 +118,7 @@ func (s *Stream) errorAt(at int, err error) *Error {
 	return &Error{File: s.name, Line: s.line(at), Err: err}
 }
 
-// line gives the number of the line in which the offset is.
+// line returns the number of the line that contains the offset.
 func (s *Stream) line(at int) int {
 	at = min(at, len(s.in))
 	feed := []byte("\n")
@@ -148,7 +148,7 @@ func (s *Stream) documents() error {
 		info.reset()
 		end, ok := s.step(start, &info)
 		if !ok {
-			end, ok = s.skim(&sc, start, &info)
+			end, ok = s.index(&sc, start, &info)
 		}
 		if !ok {
 			end = s.documentEnd(start)
@@ -175,7 +175,7 @@ func (s *Stream) documents() error {
 	return nil
 }
 
-// nextDocument gives the offset of the line with the first content from p on
+// nextDocument returns the offset of the line with the first content from p on
 // (which is at the start of a line or behind a document); ok is false where
 // there is none. A document that starts on the line of its marker, or with
 // directives, starts there.
@@ -215,8 +215,8 @@ func (s *Stream) step(start int, info *docInfo) (end int, ok bool) {
 	return end, end == len(s.in) || isMarker(s.in, end)
 }
 
-// skim has the scanner read the document that starts at p.
-func (s *Stream) skim(sc *scanner, p int, info *docInfo) (end int, ok bool) {
+// index has the scanner note what is in the document that starts at p.
+func (s *Stream) index(sc *scanner, p int, info *docInfo) (end int, ok bool) {
 	sc.rec, sc.why = info, ""
 	in := s.in
 	q := skipSpaces(in, p)
@@ -229,12 +229,12 @@ func (s *Stream) skim(sc *scanner, p int, info *docInfo) (end int, ok bool) {
 	if in[p] == '%' || isMarker(in, p) {
 		return p, false
 	}
-	return s.skimBlock(sc, q, q-p)
+	return s.indexBlock(sc, q, q-p)
 }
 
-// skimBlock skims a block mapping. An item of its list that the scanner
+// indexBlock notes what is in a block mapping. An item of its list that the scanner
 // refuses is stepped over with the full parser's help.
-func (s *Stream) skimBlock(sc *scanner, p, col int) (end int, ok bool) {
+func (s *Stream) indexBlock(sc *scanner, p, col int) (end int, ok bool) {
 	sc.odd = s.oddFrom(p)
 	for end, ok = sc.scan(p, col); !ok; end, ok = sc.run(p, col, true) {
 		if p, ok = s.stepOver(sc.in, sc.rec); !ok {
@@ -246,7 +246,7 @@ func (s *Stream) skimBlock(sc *scanner, p, col int) (end int, ok bool) {
 	return end, ok
 }
 
-// oddFrom gives the first odd line break from p on.
+// oddFrom returns the first odd line break from p on.
 func (s *Stream) oddFrom(p int) int {
 	if i, _ := slices.BinarySearch(s.info.odd, p); i < len(s.info.odd) {
 		return s.info.odd[i]
@@ -294,7 +294,7 @@ func (s *Stream) stepOver(in []byte, info *docInfo) (end int, ok bool) {
 	return 0, false
 }
 
-// itemEnd gives the start of the next line that is no deeper than the dash
+// itemEnd returns the start of the next line that is no deeper than the dash
 // of an item which starts in the line at p.
 func itemEnd(in []byte, p, col int) int {
 	for {
@@ -340,7 +340,7 @@ func (s *Stream) endOfFlow(p int) (int, bool) {
 	return p, true
 }
 
-// documentEnd gives the offset of the marker that ends the document which
+// documentEnd returns the offset of the marker that ends the document which
 // starts at p, or the end of the input.
 func (s *Stream) documentEnd(p int) int {
 	in := s.in
@@ -403,7 +403,7 @@ func (s *Stream) addItems(info *docInfo, list, itemAPI, itemKind string) error {
 	return nil
 }
 
-// isEmptyList tells whether the value is [] or null.
+// isEmptyList reports whether the value is [] or null.
 func (s *Stream) isEmptyList(e entry) bool {
 	v := s.in[e.start:max(e.start, e.end)]
 	return len(bytes.Trim(v, "[] \t\r\n")) == 0 && len(v) > 0 && v[0] == '[' || isNullText(string(bytes.TrimSpace(v)))
@@ -455,7 +455,7 @@ func (s *Stream) addList(info *docInfo, end int, api, kind string) (done bool, e
 		_, ok = sc.flow(info.start, 0, 0, list)
 		ok = ok && !s.hasOdd(info.start, end)
 	} else {
-		_, ok = s.skimBlock(&sc, info.start, info.col)
+		_, ok = s.indexBlock(&sc, info.start, info.col)
 	}
 	if !ok {
 		list.reset()
@@ -529,20 +529,20 @@ func (s *Stream) configObject(e entry) (*Object, error) {
 	return o, nil
 }
 
-// Name gives the name that was given to Read.
+// Name returns the name that was passed to Read.
 func (s *Stream) Name() string { return s.name }
 
-// Objects gives all objects in order, those of nested Lists too, without the
+// Objects returns all objects in order, those of nested Lists too, without the
 // functionConfig.
 func (s *Stream) Objects() []*Object { return s.objects }
 
-// IsResourceList tells whether the input is a KRM function's.
+// IsResourceList reports whether the input is that of a KRM function.
 func (s *Stream) IsResourceList() bool { return s.isList }
 
-// FunctionConfig gives the ResourceList's functionConfig; nil where it has none.
+// FunctionConfig returns the functionConfig of the ResourceList; nil if it has none.
 func (s *Stream) FunctionConfig() *Object { return s.config }
 
-// Changed tells whether WriteTo would write something else than the input.
+// Changed reports whether [Stream.Text] differs from the input.
 func (s *Stream) Changed() bool {
 	return len(s.changes) > 0 || slices.ContainsFunc(s.objects, (*Object).Changed)
 }

@@ -13,7 +13,7 @@ import (
 // not among the [Stream.Objects]. After an error nothing is changed.
 func (o *Object) AddAfter(value field.Map) error {
 	s := o.stream
-	at, err := o.standing()
+	at, err := o.siblings()
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func nameOf(value field.Map) string {
 // one before. It must not have been changed.
 func (o *Object) Remove() error {
 	s := o.stream
-	at, err := o.standing()
+	at, err := o.siblings()
 	if err != nil {
 		return err
 	}
@@ -87,19 +87,20 @@ func (o *Object) Remove() error {
 	return nil
 }
 
-// A standing says how an object stands among others.
-type standing struct {
+// A siblingLayout says where an object is among others.
+type siblingLayout struct {
 	flow bool // in braces
 	item bool // of a list, not a document of its own
 	col  int  // of its dash, where it is a block item
 	end  int  // behind the object and the rest of its line
 }
 
-func (o *Object) standing() (standing, error) {
+// siblings returns where the object is among others.
+func (o *Object) siblings() (siblingLayout, error) {
 	in := o.stream.in
 	unusual := o.error(nil, o.Line(), errors.New("another object cannot be put behind it: its form of YAML is too unusual"))
 	if o.node != nil || o.shared != "" || o.end <= o.start {
-		return standing{}, unusual
+		return siblingLayout{}, unusual
 	}
 	if o.dash > 0 {
 		col := o.dash - bytes.LastIndexByte(in[:o.dash], '\n') - 1
@@ -107,15 +108,15 @@ func (o *Object) standing() (standing, error) {
 		if in[end-1] != '\n' { // in braces
 			end = lineEnd(in, end) + 1
 		}
-		return standing{item: true, col: col, end: end}, nil
+		return siblingLayout{item: true, col: col, end: end}, nil
 	}
 	if in[o.start] == '{' {
 		after := bytes.TrimLeft(in[o.end:], " \t\r\n")
 		item := len(after) > 0 && (after[0] == ',' || after[0] == ']')
-		return standing{flow: true, item: item, end: o.end}, nil
+		return siblingLayout{flow: true, item: item, end: o.end}, nil
 	}
 	if o.col == 0 && (o.start == o.stream.info.start || in[o.start-1] == '\n') {
-		return standing{end: o.end}, nil
+		return siblingLayout{end: o.end}, nil
 	}
-	return standing{}, unusual
+	return siblingLayout{}, unusual
 }

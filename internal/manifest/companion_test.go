@@ -8,15 +8,15 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
 
-var besideObject = field.Map{
+var companion = field.Map{
 	{Key: "apiVersion", Value: "v1"}, {Key: "kind", Value: "ConfigMap"},
 	{Key: "metadata", Value: field.Map{{Key: "name", Value: "x"}}},
 	{Key: "data", Value: field.Map{{Key: "a", Value: "{\"b\":1}"}}},
 }
 
-// besideShapes are inputs whose first object gets another one behind it; the
+// companionShapes are inputs whose first object gets another one behind it; the
 // object is edited, too.
-var besideShapes = map[string]struct{ in, out string }{
+var companionShapes = map[string]struct{ in, out string }{
 	"a document": {
 		"kind: A\nspec:\n  a: 1\n",
 		"kind: A\nspec:\n  a: 2\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\ndata:\n  a: '{\"b\":1}'\n",
@@ -64,7 +64,7 @@ var besideShapes = map[string]struct{ in, out string }{
 }
 
 func TestAnObjectIsAddedInTheStyleOfItsSurroundingsAndTakenOutAgain(t *testing.T) {
-	for name, c := range besideShapes {
+	for name, c := range companionShapes {
 		t.Run(name, func(t *testing.T) {
 			s := read(t, c.in)
 			o := s.Objects()[0]
@@ -74,7 +74,7 @@ func TestAnObjectIsAddedInTheStyleOfItsSurroundingsAndTakenOutAgain(t *testing.T
 			if err := o.Apply(edit(2)); err != nil {
 				t.Fatal(err)
 			}
-			if err := o.AddAfter(besideObject); err != nil {
+			if err := o.AddAfter(companion); err != nil {
 				t.Fatal(err)
 			}
 			out := written(t, s)
@@ -108,7 +108,7 @@ func TestWhatIsTooUnusualIsSaid(t *testing.T) {
 		"apiVersion: v1\nkind: List\nitems:\n- &x {kind: A}\n- *x\n",
 		"  kind: A\n",
 	} {
-		if err := read(t, in).Objects()[0].AddAfter(besideObject); err == nil {
+		if err := read(t, in).Objects()[0].AddAfter(companion); err == nil {
 			t.Errorf("%q must be an error", in)
 		}
 	}
@@ -132,10 +132,10 @@ func written(t *testing.T, s *manifest.Stream) string {
 	return b.String()
 }
 
-// FuzzBeside: an object that is put behind any other is read there, the
+// FuzzCompanion: an object that is put behind any other is read there, the
 // others are read as before, and without it so they are again.
-func FuzzBeside(f *testing.F) {
-	for _, c := range besideShapes {
+func FuzzCompanion(f *testing.F) {
+	for _, c := range companionShapes {
 		f.Add([]byte(c.in), uint(0))
 		f.Add([]byte(c.out), uint(1))
 	}
@@ -145,7 +145,7 @@ func FuzzBeside(f *testing.F) {
 			return
 		}
 		at := int(n % uint(len(s.Objects())))
-		if err := s.Objects()[at].AddAfter(besideObject); err != nil {
+		if err := s.Objects()[at].AddAfter(companion); err != nil {
 			return
 		}
 		out := written(t, s)
@@ -158,7 +158,7 @@ func FuzzBeside(f *testing.F) {
 		}
 		added := again.Objects()[at+1]
 		if added.Kind() != "ConfigMap" || added.Name() != "x" {
-			t.Fatalf("%s stands at %d in\n%s", added, at+1, out)
+			t.Fatalf("%s is at %d in\n%s", added, at+1, out)
 		}
 		for i, o := range s.Objects() {
 			j := i
