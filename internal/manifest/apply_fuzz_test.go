@@ -124,7 +124,7 @@ func equalParsed(v field.Value, n *yaml.Node) bool {
 	case int:
 		return n.ShortTag() == "!!int" && n.Value == strconv.Itoa(v)
 	case rawScalar:
-		return n.Style == 0 && n.Value == string(v)
+		return n.Style == 0 && n.Value == string(v) || isNullText(string(v)) && n.ShortTag() == "!!null"
 	case string:
 		return n.ShortTag() == "!!str" && n.Value == v
 	}

@@ -318,9 +318,6 @@ func (b *blockScan) line() bool {
 
 // continuePlain reads one more line of a plain scalar.
 func (b *blockScan) continuePlain() bool {
-	if b.oneLine {
-		return b.refuse("apiVersion or kind on several lines")
-	}
 	eol, end, comment, ok := plainLine(b.in, b.p)
 	if !ok {
 		return b.refuse("colon or comment in a plain scalar of several lines")
@@ -546,15 +543,13 @@ func mayBeNoted(in []byte, p, end int) bool {
 	return end-p == len("kind") || end-p == len("apiVersion") || in[p] == '"' || in[p] == '\''
 }
 
-// shortValue reads the value of an apiVersion or kind.
+// shortValue reads the value of an apiVersion or kind, which nothing continues.
 func (b *blockScan) shortValue(want *span) bool {
 	eol, end, text, ok := shortValue(b.in, b.p)
 	if !ok {
 		return b.refuse("unusual apiVersion or kind")
 	}
 	*want = text
-	c := b.in[b.p]
-	b.goesOn = c != '"' && c != '\'' && end == trimEnd(b.in, b.p, eol)
 	b.pending, b.lastEnd = false, end
 	b.nextLine(eol)
 	return true

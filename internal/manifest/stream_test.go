@@ -59,6 +59,10 @@ func TestBrokenInputIsOneClearError(t *testing.T) {
 	const rl = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
 	for _, tt := range []struct{ name, in, want string }{
 		{"nothing", "", "in: input must have at least one object, and is empty"},
+		{"an open quote", "kind: A\na: \"b\nc: d\n", "in:2: invalid YAML: "},
+		{"an open single quote", "kind: A\na: 'b\nc: d\n", "in:2: invalid YAML: "},
+		{"an open quote in braces", "{\"kind\": \"A\", \"a\": \"b}\n", "in:2: invalid YAML: "},
+		{"junk behind braces", "{\"kind\": \"A\"}\n  \njunk\n", "in:"},
 		{"only comments", "# a\n---\n\n...\n", "in: input must have at least one object, and is empty"},
 		{"NUL", "a: b\nc: \x00\n", "in:2: must be text, and has a NUL byte here"},
 		{"UTF-16", "\xff\xfea\x00", "in:1: must be UTF-8 text, and is UTF-16 or UTF-32: convert it, for example with iconv -t UTF-8"},
@@ -332,5 +336,29 @@ func TestAnErrorNamesTheFileThatAToolHasNoted(t *testing.T) {
 	}
 	if got, want := o.Errorf(path("spec"), "is %q", "x").Error(), "b/c.yaml: Deployment a: `spec`: is \"x\""; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestUsualFormsNeedNoFullParser has forms of YAML that are common enough for
+// the scanner to read them: it is some ten times faster.
+func TestUsualFormsNeedNoFullParser(t *testing.T) {
+	for in, want := range map[string]string{
+		"apiVersion: \"v1\" # c\nkind: 'Pod'\n":                                                          "v1 Pod@1;",
+		"kind: \"Pod\"\r\napiVersion: v1 # c\r\n":                                                        "v1 Pod@1;",
+		"kind: Pod # c\na: \"\\x41 \\u0042 \\U00000043 \\e\"\n":                                          " Pod@1;",
+		"{\"kind\": \"A\"}  \n# c\n  # d\n{\"kind\": \"B\"} # e\n---\n{\"kind\": \"C\"}\n":               " A@1; B@4; C@6;",
+		"{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[{\"kind\":\"A\"},{\"kind\":\"B\"}]}\n":      " A@1; B@1;",
+		"kind: List\nitems:\n- kind: \"A\" # c\n- {kind: B}\n- {}\n- kind: List\n  items: [{kind: C}]\n": " A@3; B@4; object@5; C@7;",
+	} {
+		s := mustRead(t, []byte(in))
+		if got := names(s); got != want || s.slowDocs+s.slowItems > 0 {
+			t.Errorf("%q: got %s, want %s; %d documents and %d items by the full parser", in, got, want, s.slowDocs, s.slowItems)
+		}
+		for _, o := range s.Objects() {
+			var v any
+			if _, err := o.Decode(nil, &v); err != nil || s.slow != nil {
+				t.Errorf("%q: %v needs the full parser: %v", in, o, err)
+			}
+		}
 	}
 }
