@@ -53,7 +53,6 @@ func (w *oddWriter) value(depth int) string {
 		}
 		return forms[n]
 	}
-	known := fmt.Sprintf("s%d", w.rnd.IntN(max(1, w.anchors)))
 	switch n -= len(forms); {
 	case n < 2 && depth < 3:
 		return "\n" + indented(w.entries(1+w.rnd.IntN(4), depth+1))
@@ -63,7 +62,7 @@ func (w *oddWriter) value(depth int) string {
 		w.isAnchor[w.anchors-1] = true
 		return fmt.Sprintf(" &s%d # anchor\n", w.anchors-1) + inner
 	case n < 7 && w.isAnchor[w.anchors-1]:
-		known = fmt.Sprintf("s%d", w.anchors-1)
+		known := fmt.Sprintf("s%d", w.anchors-1)
 		if n == 4 {
 			return fmt.Sprintf("\n  <<: *%s # merge\n  k1: 'own' # own\n", known)
 		}
