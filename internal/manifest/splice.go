@@ -292,74 +292,86 @@ func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
 
 // block edits a block collection that keeps at least one of its entries.
 func (s *splicer) block(o *editNode) {
-	v := s.t.nodes[o.node]
-	col, isMap := int(v.col), v.kind == mapping
-	bound := int(v.keyEnd) // above this, lines belong to others
-	// render returns a new entry between two texts.
-	render := func(before string, k *editNode, behind string) string {
-		b := append(s.mem.part(), before...)
-		if isMap {
-			b = s.l.entry(b, k.key, k.value(s.t), col)
-		} else {
-			b = s.l.item(append(b, "- "...), k.value(s.t), col)
-		}
-		return s.mem.keep(append(b, behind...))
-	}
-	var added []*editNode
-	firstRemoved := false // what was first, on the line of a dash, is deleted
-	var last int32
+	v := &s.t.nodes[o.node]
+	b := blockEdit{splicer: s, col: int(v.col), isMap: v.kind == mapping, end: int(v.keyEnd)}
 	for i, k := range o.children {
-		if k.node == 0 {
-			added = append(added, k)
-			continue
-		}
-		n := s.t.nodes[k.node]
-		if len(added) == 0 && !k.deleted && !firstRemoved {
-			s.change(k, isMap, col)
-			bound, last = int(n.end), k.node
-			continue
-		}
-		own := s.onOwnLine(k.node, col)
-		if own && !firstRemoved {
-			at := s.lineStart(int(n.key))
-			if !k.deleted {
-				at = s.aboveComments(at, col, bound)
-			}
-			for _, x := range added {
-				s.put(at, at, render(spaces(col), x, s.l.eol))
-			}
-		} else if !k.deleted {
-			for _, x := range added {
-				s.put(int(n.key), int(n.key), render("", x, s.l.eol+spaces(col)))
-			}
-		}
-		if own && !firstRemoved || !k.deleted {
-			added = nil
-		}
 		switch {
-		case k.deleted && own && !firstRemoved:
-			s.put(s.lineStart(int(n.key)), s.next(int(n.end)), "")
-		case k.deleted && !firstRemoved:
-			firstRemoved = true
-			s.deleteFirst(o.children[i:])
-		case k.deleted:
-		default:
-			firstRemoved = false
-			s.change(k, isMap, col)
+		case k.node == 0:
+			b.added = append(b.added, k)
+			continue
+		case !k.deleted:
+			b.keep(k)
+		case !b.firstRemoved:
+			b.delete(k, o.children[i:])
 		}
-		bound, last = int(n.end), k.node
+		b.end = int(s.t.nodes[k.node].end)
 	}
-	if last == 0 {
+	for _, k := range b.added {
+		if at := lineEnd(s.t.text, b.end); at < len(s.t.text) {
+			s.put(at+1, at+1, b.render(spaces(b.col), k, s.l.eol))
+		} else {
+			s.put(at, at, b.render(s.l.eol+spaces(b.col), k, ""))
+		}
+	}
+}
+
+// A blockEdit goes through the entries of a block collection.
+type blockEdit struct {
+	*splicer
+	col          int
+	isMap        bool
+	end          int         // of the last original entry so far; lines above belong to others
+	added        []*editNode // new entries that come before the next one that stays
+	firstRemoved bool        // the entries on the line of a dash, and none since, are deleted
+}
+
+// render returns a new entry between two texts.
+func (b *blockEdit) render(before string, k *editNode, behind string) string {
+	text := append(b.mem.part(), before...)
+	if b.isMap {
+		text = b.l.entry(text, k.key, k.value(b.t), b.col)
+	} else {
+		text = b.l.item(append(text, "- "...), k.value(b.t), b.col)
+	}
+	return b.mem.keep(append(text, behind...))
+}
+
+// keep adds the new entries before an original one, and edits that.
+func (b *blockEdit) keep(k *editNode) {
+	if len(b.added) > 0 {
+		key := int(b.t.nodes[k.node].key)
+		if b.onOwnLine(k.node, b.col) && !b.firstRemoved {
+			b.addLines(b.aboveComments(b.lineStart(key), b.col, b.end))
+		} else {
+			for _, x := range b.added {
+				b.put(key, key, b.render("", x, b.l.eol+spaces(b.col)))
+			}
+			b.added = nil
+		}
+	}
+	b.firstRemoved = false
+	b.change(k, b.isMap, b.col)
+}
+
+// delete deletes an original entry, the first of the given ones.
+func (b *blockEdit) delete(k *editNode, rest []*editNode) {
+	if !b.onOwnLine(k.node, b.col) {
+		b.firstRemoved = true
+		b.deleteFirst(rest)
 		return
 	}
-	end := int(s.t.nodes[last].end)
-	for _, x := range added {
-		if at := lineEnd(s.t.text, end); at < len(s.t.text) {
-			s.put(at+1, at+1, render(spaces(col), x, s.l.eol))
-		} else {
-			s.put(at, at, render(s.l.eol+spaces(col), x, ""))
-		}
+	n := &b.t.nodes[k.node]
+	at := b.lineStart(int(n.key))
+	b.addLines(at)
+	b.put(at, b.next(int(n.end)), "")
+}
+
+// addLines adds the new entries at the start of a line.
+func (b *blockEdit) addLines(at int) {
+	for _, x := range b.added {
+		b.put(at, at, b.render(spaces(b.col), x, b.l.eol))
 	}
+	b.added = nil
 }
 
 // deleteFirst deletes the first entries of a collection that starts on the line
