@@ -1,0 +1,50 @@
+package pipeline_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+)
+
+func TestLinesThatHadToChangeAreNamed(t *testing.T) {
+	const pod = `apiVersion: v1
+kind: Pod
+metadata:
+  name: p
+  annotations:
+    rewrite-probes.io/skip-containers: b
+spec:
+  containers:
+  - name: a
+    image: i
+    livenessProbe: &alive
+      httpGet: {path: /, port: 80} # a's
+  - name: b
+    image: i
+    livenessProbe: *alive # b's
+`
+	item := "- " + strings.ReplaceAll(strings.TrimSuffix(pod, "\n"), "\n", "\n  ") + "\n"
+	for _, tt := range []struct {
+		name, in, text string
+		line           int
+	}{
+		{"document", "# first\n---\n" + pod, "line 17: the alias *alive was written out, because its anchor has another value now", 17},
+		{"ResourceList", "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + item, "line 15 of the object: the alias *alive was written out, because its anchor has another value now", 0},
+		{"complex key", strings.Replace(pod, "  name: p\n", "  ? name\n  : p\n", 1), "lines 4 to 16: the lines were written anew, because their form of YAML is too unusual to be edited; comments, quotes and flow style may be lost", 4},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, r := run(t, "in", []byte(tt.in), pipeline.Rewrite)
+			var found []report.Message
+			for _, m := range r.Messages {
+				if m.Reason == pipeline.ReasonWrittenAnew {
+					found = append(found, m)
+				}
+			}
+			if len(found) != 1 || found[0].Text != tt.text || found[0].Line != tt.line {
+				t.Errorf("messages are %+v, must be %q at line %d\n%s", found, tt.text, tt.line, written(t, s))
+			}
+		})
+	}
+}
