@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
@@ -183,6 +185,24 @@ func TestAPrettyFlowRootKeepsItsIndentation(t *testing.T) {
 		}
 		if got := string(output(t, s)); got != want {
 			t.Errorf("%q\ngives\n%q\nwant\n%q", in, got, want)
+		}
+	}
+}
+
+func TestAnObjectThatEndsInAnUnusualLineBreakStaysApart(t *testing.T) {
+	for _, end := range []string{"\r", "\u0085", "\u2028"} {
+		in := "kind: List\nitems:\n- a: 1 # c" + end + "- b: 2\n"
+		s := mustRead(t, []byte(in))
+		if len(s.Objects()) != 2 {
+			t.Fatalf("%q has %d objects", in, len(s.Objects()))
+		}
+		if err := s.Objects()[0].Apply([]field.Edit{set("c", 3)}); err != nil {
+			t.Fatal(err)
+		}
+		var got struct{ Items []map[string]int }
+		out := output(t, s)
+		if err := yaml.Unmarshal(out, &got); err != nil || len(got.Items) != 2 || got.Items[0]["c"] != 3 || got.Items[1]["b"] != 2 {
+			t.Errorf("%q gives %q, which reads %v (%v)", in, out, got, err)
 		}
 	}
 }

@@ -34,9 +34,8 @@ func newOutline(text []byte, col int, root *yaml.Node) (o *outline, ok bool) {
 	}
 	m := masker{text: text, masked: bytes.Clone(text), at: newPlacer(text, 0, col)}
 	m.mask(root, false)
-	m.maskBreaks()
 	o = &outline{at: m.at}
-	if !o.tree.parse(m.masked, col) {
+	if !o.tree.parse(maskBreaks(m.masked), col) {
 		return nil, false
 	}
 	o.tree.text = text
@@ -92,17 +91,23 @@ func (m *masker) fill(start, end int, c byte) {
 	}
 }
 
-// maskBreaks masks the line breaks that only the full parser knows.
-func (m *masker) maskBreaks() {
+// maskBreaks returns the text without the line breaks that only the full parser
+// knows; each is masked by characters of the same length.
+func maskBreaks(text []byte) []byte {
 	for _, breaks := range []string{"\u0085", "\u2028", "\u2029", "\ufeff"} {
-		m.masked = bytes.ReplaceAll(m.masked, []byte(breaks), bytes.Repeat([]byte("x"), len(breaks)))
+		text = bytes.ReplaceAll(text, []byte(breaks), bytes.Repeat([]byte("x"), len(breaks)))
 	}
-	for i, c := range m.masked {
-		if c == '\r' && (i+1 == len(m.masked) || m.masked[i+1] != '\n') {
-			m.masked[i] = 'x'
+	for i, c := range text {
+		if c == '\r' && (i+1 == len(text) || text[i+1] != '\n') {
+			text[i] = 'x' // ReplaceAll has made a copy
 		}
 	}
+	return text
 }
+
+// hasOddBreak reports whether a text has a line break that only the full
+// parser knows.
+func hasOddBreak(text []byte) bool { return !bytes.Equal(maskBreaks(text), text) }
 
 // match pairs the tree's node with the full parser's, and reports whether all
 // below them agree. A value starts with its anchor and tag.
@@ -156,20 +161,6 @@ func (o *outline) agree(n int32, y *yaml.Node) bool {
 	}
 	isQuoted := v.style == single || v.style == double
 	return v.kind == scalar && (o.tree.str(n) == y.Value || isQuoted && hasOddBreak(o.tree.text[v.start:v.end]))
-}
-
-// hasOddBreak reports whether a text has a line break that only the full
-// parser knows.
-func hasOddBreak(text []byte) bool {
-	info := textInfo{}
-	for p := 0; p < len(text); {
-		next, err := info.look(text, p)
-		if err != nil {
-			return true
-		}
-		p = next
-	}
-	return len(info.odd) > 0
 }
 
 // A transfer carries an edited tree of an object's plain text over to its
