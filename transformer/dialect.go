@@ -39,7 +39,7 @@ type dialect interface {
 	declare() field.Map
 	// privileged tells whether annotations ask for more of the mesh's proxy
 	// than the Pod Security level "restricted" allows.
-	privileged(annotations field.Strings) bool
+	privileged(annotations field.KeyValues) bool
 	// survey reads the labels and annotations of the mesh and decides who
 	// answers. Its findings go to w.
 	survey(w *work) mesh
@@ -68,13 +68,13 @@ type dialect interface {
 	listens(w *work, c *Container) []int
 	// undo returns the annotations without what annotate added for the
 	// answerers in past; where kept has the user's value of one, with that.
-	undo(annotations field.Strings, m mesh, past []answerer, kept field.Strings) field.Strings
+	undo(annotations field.KeyValues, m mesh, past []answerer, kept field.KeyValues) field.KeyValues
 	// annotate returns the user's annotations with what an answerer of the
 	// slots needs. have are the annotations as they stand, with ours.
-	annotate(user, have field.Strings, m mesh, now answerer, slots []*slot) field.Strings
+	annotate(user, have field.KeyValues, m mesh, now answerer, slots []*slot) field.KeyValues
 	// annotated reads the originals that annotations carry, nil where they
 	// carry none.
-	annotated(annotations field.Strings) (map[string]*prober.Prober, error)
+	annotated(annotations field.KeyValues) (map[string]*prober.Prober, error)
 	// beside gives the object that must stand beside the workload for an
 	// answerer of the slots, nil for none.
 	beside(w *work, slots []*slot) *Beside

@@ -46,7 +46,7 @@ func (w *work) editAnnotations(now *answerer, chosen []*slot, env string) {
 	}
 	added := difference(want, have)
 	w.addedAnnotations = added
-	removed := slices.DeleteFunc(difference(have, want), func(p field.Pair) bool { _, stays := want.Lookup(p.Key); return stays })
+	removed := slices.DeleteFunc(difference(have, want), func(p field.KeyValue) bool { _, stays := want.Lookup(p.Key); return stays })
 	if len(added)+len(removed) == 0 {
 		return
 	}
@@ -80,7 +80,7 @@ func (w *work) editAnnotations(now *answerer, chosen []*slot, env string) {
 
 // userAnnotations returns the annotations of the template without what was
 // added for those that answered before, in any dialect.
-func (w *work) userAnnotations() field.Strings {
+func (w *work) userAnnotations() field.KeyValues {
 	user := w.annotations().Without(ownOriginals)
 	for i, d := range w.p.dialects {
 		m := w.mesh
@@ -93,14 +93,14 @@ func (w *work) userAnnotations() field.Strings {
 }
 
 // difference gives what a has and b has not, or with another value, by key.
-func difference(a, b field.Strings) field.Strings {
-	var only field.Strings
+func difference(a, b field.KeyValues) field.KeyValues {
+	var only field.KeyValues
 	for _, p := range a {
 		if v, ok := b.Lookup(p.Key); !ok || v != p.Value {
 			only = append(only, p)
 		}
 	}
-	slices.SortFunc(only, func(p, q field.Pair) int { return strings.Compare(p.Key, q.Key) })
+	slices.SortFunc(only, func(p, q field.KeyValue) int { return strings.Compare(p.Key, q.Key) })
 	return only
 }
 

@@ -22,7 +22,7 @@ type forms struct {
 	// prober.Key: a port by name, a path that was absent.
 	handlers field.Map
 	// annotations are the user's values that undoing ours would not give back.
-	annotations field.Strings
+	annotations field.KeyValues
 	// empty are collections that were empty or null, and are not now, by the
 	// last key of their path.
 	empty field.Map
@@ -35,7 +35,7 @@ const (
 )
 
 // readForms reads the annotation; an absent one is empty.
-func readForms(annotations field.Strings) (forms, error) {
+func readForms(annotations field.KeyValues) (forms, error) {
 	var f forms
 	text, set := annotations.Lookup(ownOriginals)
 	if !set {
@@ -186,7 +186,7 @@ func (s *slot) shortForm() field.Map {
 // formsFor returns what the annotation must carry for the rewritten probes,
 // given the value of the env var, the user's annotations, and those that are
 // written but for this one.
-func (w *work) formsFor(toRewrite []*slot, env string, user, written field.Strings) *forms {
+func (w *work) formsFor(toRewrite []*slot, env string, user, written field.KeyValues) *forms {
 	f := &forms{}
 	for _, s := range toRewrite {
 		if s.needsForm() {

@@ -104,7 +104,7 @@ func (istio) declare() field.Map {
 }
 
 // privileged: with each of these Istio's template runs istio-proxy as root.
-func (istio) privileged(annotations field.Strings) bool {
+func (istio) privileged(annotations field.KeyValues) bool {
 	config := annotations.Get(istioProxyConfig)
 	return annotations.Get(istioInterception) == "TPROXY" || annotations.Get(istioNetBind) == "true" ||
 		strings.Contains(config, "TPROXY") || strings.Contains(config, "IPTABLES_TRACE_LOGGING")
@@ -170,7 +170,7 @@ func (d istio) listens(w *work, c *Container) []int {
 // istioStatus gives the port of Istio's status server where the annotation
 // moves it; 0 where it does not. With white space around the number, Istio
 // takes the pod and sends its probes to port 0.
-func istioStatus(annotations field.Strings) (int, error) {
+func istioStatus(annotations field.KeyValues) (int, error) {
 	v, ok := annotations.Lookup(istioStatusPort)
 	if !ok {
 		return 0, nil
@@ -184,7 +184,7 @@ func istioStatus(annotations field.Strings) (int, error) {
 
 // istioStatusOr gives the port of Istio's status server, where the annotation
 // moves it or not.
-func istioStatusOr(annotations field.Strings) int {
+func istioStatusOr(annotations field.KeyValues) int {
 	if n, err := istioStatus(annotations); n != 0 && err == nil {
 		return n
 	}
@@ -326,7 +326,7 @@ func (d istio) otherTemplate(w *work) (_ *Finding, passes bool) {
 // looks at no exclusion. Where the status server has moved away from 15020,
 // istio-init's rules capture that port like any other; those of Istio's CNI
 // plugin do not.
-func (istio) captures(annotations field.Strings) func(int) bool {
+func (istio) captures(annotations field.KeyValues) func(int) bool {
 	include, all, listed := listedPorts(annotations, istioIncludePorts)
 	exclude, _, _ := listedPorts(annotations, istioExcludePorts)
 	status := istioStatusOr(annotations)
@@ -340,7 +340,7 @@ func (istio) captures(annotations field.Strings) func(int) bool {
 
 // listedPorts reads an annotation that lists ports. all is set for "*"; what
 // is no port is left out.
-func listedPorts(annotations field.Strings, key string) (ports []int, all, ok bool) {
+func listedPorts(annotations field.KeyValues, key string) (ports []int, all, ok bool) {
 	v, ok := annotations.Lookup(key)
 	if !ok || strings.TrimSpace(v) == "*" {
 		return nil, ok, ok
@@ -373,18 +373,18 @@ func (istio) checkPortLists(w *work) {
 
 // isMarked reports whether Istio's own rewriter must stay off where an answerer
 // answers: its injector may see the pod.
-func (d istio) isMarked(annotations field.Strings, present bool, a answerer) bool {
+func (d istio) isMarked(annotations field.KeyValues, present bool, a answerer) bool {
 	return a.who == AnsweredByIstioProxy || d.runsNextToProxy(annotations, a) || present
 }
 
 // runsNextToProxy reports whether probe-proxy answers on another port than
 // istio-proxy, which then must not capture it.
-func (istio) runsNextToProxy(annotations field.Strings, a answerer) bool {
+func (istio) runsNextToProxy(annotations field.KeyValues, a answerer) bool {
 	return a.who == AnsweredByProbeProxy &&
 		(a.port != prober.DefaultPort || istioStatusOr(annotations) != prober.DefaultPort || hasPort(annotations, a.port))
 }
 
-func (d istio) undo(annotations field.Strings, m mesh, past []answerer, kept field.Strings) field.Strings {
+func (d istio) undo(annotations field.KeyValues, m mesh, past []answerer, kept field.KeyValues) field.KeyValues {
 	out := annotations
 	for _, a := range past {
 		if v, set := out.Lookup(istioRewrite); set && d.isMarked(annotations, m.present, a) && isFalse(v) {
@@ -403,7 +403,7 @@ func (d istio) undo(annotations field.Strings, m mesh, past []answerer, kept fie
 
 // annotate: Istio's own rewriter must stay off, and the mesh must not capture
 // the port of a probe-proxy that runs next to its proxy.
-func (d istio) annotate(user, have field.Strings, m mesh, now answerer, _ []*slot) field.Strings {
+func (d istio) annotate(user, have field.KeyValues, m mesh, now answerer, _ []*slot) field.KeyValues {
 	out := user
 	if d.isMarked(user, m.present, now) {
 		// A value of the user's that means the same stays as it is written.
@@ -425,12 +425,12 @@ func isFalse(v string) bool {
 	return err == nil && !on
 }
 
-func (istio) annotated(field.Strings) (map[string]*prober.Prober, error) { return nil, nil }
+func (istio) annotated(field.KeyValues) (map[string]*prober.Prober, error) { return nil, nil }
 
 func (istio) beside(*work, []*slot) *Beside { return nil }
 
 // hasPort reports whether a port is among those that the mesh does not capture.
-func hasPort(annotations field.Strings, port int) bool {
+func hasPort(annotations field.KeyValues, port int) bool {
 	for item := range strings.SplitSeq(annotations.Get(istioExcludePorts), ",") {
 		if strings.TrimSpace(item) == strconv.Itoa(port) {
 			return true
@@ -441,7 +441,7 @@ func hasPort(annotations field.Strings, port int) bool {
 
 // withPort returns the annotations with the port among those that the mesh
 // does not capture.
-func withPort(annotations field.Strings, port int) field.Strings {
+func withPort(annotations field.KeyValues, port int) field.KeyValues {
 	if hasPort(annotations, port) {
 		return annotations
 	}
@@ -454,7 +454,7 @@ func withPort(annotations field.Strings, port int) field.Strings {
 
 // withoutPort undoes withPort. kept has the user's value if it was one that
 // lists nothing.
-func withoutPort(annotations field.Strings, port int, kept field.Strings) field.Strings {
+func withoutPort(annotations field.KeyValues, port int, kept field.KeyValues) field.KeyValues {
 	v, ok := annotations.Lookup(istioExcludePorts)
 	if !ok {
 		return annotations

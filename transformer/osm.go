@@ -67,7 +67,7 @@ func (osm) isProxy(c *Container) bool { return c.Name == osmProxyName }
 // ever declared. Envoy is told by an object of its own.
 func (osm) declare() field.Map { return nil }
 
-func (osm) privileged(field.Strings) bool { return false }
+func (osm) privileged(field.KeyValues) bool { return false }
 
 func (d osm) survey(w *work) mesh {
 	ports, _, _ := listedPorts(w.annotations(), osmExcludePorts)
@@ -97,7 +97,7 @@ func (d osm) isPresent(w *work) bool {
 
 // osmSwitch reads an annotation that switches injection, in the words that
 // the mesh's injector takes; set is false for any other.
-func osmSwitch(annotations field.Strings) (on, set bool) {
+func osmSwitch(annotations field.KeyValues) (on, set bool) {
 	switch strings.ToLower(annotations.Get(osmInjection)) {
 	case "enabled", "yes", "true":
 		return true, true
@@ -334,13 +334,13 @@ func osmPassedThrough(originals map[string]*prober.Prober, s *slot) (string, *pr
 
 func (osm) listens(*work, *Container) []int { return osmPorts }
 
-func (osm) undo(annotations field.Strings, _ mesh, _ []answerer, _ field.Strings) field.Strings {
+func (osm) undo(annotations field.KeyValues, _ mesh, _ []answerer, _ field.KeyValues) field.KeyValues {
 	return annotations.Without(osmOriginals)
 }
 
 // annotate: the mesh captures none of the ports, whoever answers there. What
 // Envoy is told is noted.
-func (osm) annotate(user, _ field.Strings, _ mesh, now answerer, slots []*slot) field.Strings {
+func (osm) annotate(user, _ field.KeyValues, _ mesh, now answerer, slots []*slot) field.KeyValues {
 	if now.who == AnsweredByEnvoy {
 		if value := prober.Encode(osmProbers(slots, forEnvoy)); value != "" {
 			return user.With(osmOriginals, value)
@@ -349,7 +349,7 @@ func (osm) annotate(user, _ field.Strings, _ mesh, now answerer, slots []*slot) 
 	return user
 }
 
-func (osm) annotated(annotations field.Strings) (map[string]*prober.Prober, error) {
+func (osm) annotated(annotations field.KeyValues) (map[string]*prober.Prober, error) {
 	value, set := annotations.Lookup(osmOriginals)
 	if !set {
 		return nil, nil

@@ -174,7 +174,7 @@ type Answer struct {
 	// AddsContainer names the container that the plan adds, "" for none, and
 	// AddsAnnotations the annotations that it sets on the pods.
 	AddsContainer   string
-	AddsAnnotations field.Strings
+	AddsAnnotations field.KeyValues
 }
 
 // A Beside is an object that stands beside a workload.

@@ -23,7 +23,7 @@ type PodSpec struct {
 	HostNetwork     bool                `json:"hostNetwork"`
 	RestartPolicy   string              `json:"restartPolicy"`
 	OS              *PodOS              `json:"os"`
-	NodeSelector    field.Strings       `json:"nodeSelector"`
+	NodeSelector    field.KeyValues     `json:"nodeSelector"`
 	SecurityContext *PodSecurityContext `json:"securityContext"`
 	InitContainers  []Container         `json:"initContainers"`
 	Containers      []Container         `json:"containers"`

@@ -21,7 +21,7 @@ type work struct {
 	mesh      mesh
 	edits     []field.Edit
 	// addedAnnotations are those that the edits set.
-	addedAnnotations field.Strings
+	addedAnnotations field.KeyValues
 	findings         []Finding
 	restoring        bool
 }
@@ -121,7 +121,7 @@ func (w *work) isOurs(at place) bool {
 	return slices.ContainsFunc(w.holders, func(k *originalsHolder) bool { return k.ours && k.at == at })
 }
 
-func (w *work) annotations() field.Strings { return w.in.Template.Metadata.Annotations }
+func (w *work) annotations() field.KeyValues { return w.in.Template.Metadata.Annotations }
 
 // hasOwnMetadata reports whether the object has metadata besides those that
 // its pods get: a Pod has not.

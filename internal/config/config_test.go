@@ -148,8 +148,8 @@ config.yaml:7: functionConfig: ` + "`data.injected-namespaces`" + `: "[" must be
 }
 
 func TestSelectorsMatchAsKubectlDoes(t *testing.T) {
-	labels := func() field.Strings {
-		return field.Strings{{Key: "app", Value: "web"}, {Key: "tier", Value: "front"}}
+	labels := func() field.KeyValues {
+		return field.KeyValues{{Key: "app", Value: "web"}, {Key: "tier", Value: "front"}}
 	}
 	for _, c := range []struct {
 		selector string

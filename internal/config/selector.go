@@ -12,7 +12,7 @@ import (
 // A Subject is what a [Selector] matches.
 type Subject struct {
 	Kind, Name, Namespace string
-	Labels                func() field.Strings // called only if needed
+	Labels                func() field.KeyValues // called only if needed
 }
 
 // Selects reports whether select and exclude let an object be rewritten.
@@ -75,7 +75,7 @@ type requirement struct {
 	negate bool
 }
 
-func (r requirement) matches(labels field.Strings) bool {
+func (r requirement) matches(labels field.KeyValues) bool {
 	value, ok := labels.Lookup(r.key)
 	if r.values != nil {
 		ok = ok && slices.Contains(r.values, value)

@@ -3,10 +3,10 @@ package field
 // Metadata is the part of an object's metadata that is read: its name, and the
 // labels and annotations in which people say what they want.
 type Metadata struct {
-	Name        string  `json:"name"`
-	Namespace   string  `json:"namespace"`
-	Labels      Strings `json:"labels"`
-	Annotations Strings `json:"annotations"`
+	Name        string    `json:"name"`
+	Namespace   string    `json:"namespace"`
+	Labels      KeyValues `json:"labels"`
+	Annotations KeyValues `json:"annotations"`
 }
 
 // AppendName appends the name of an object as messages have it, such as

@@ -190,7 +190,7 @@ func fieldsWithin(typ reflect.Type) *structFields {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
 		typ = typ.Elem()
 	}
-	if typ.Kind() != reflect.Struct || typ == intOrString || typ == mapType.Elem() || typ == stringsType.Elem() {
+	if typ.Kind() != reflect.Struct || typ == intOrString || typ == mapType.Elem() || typ == keyValuesType.Elem() {
 		return nil
 	}
 	return fieldsOf(typ)
@@ -214,9 +214,9 @@ func (p *structFields) addFields(typ reflect.Type, prefix []int) {
 }
 
 var (
-	intOrString = reflect.TypeFor[field.IntOrString]()
-	stringsType = reflect.TypeFor[field.Strings]()
-	mapType     = reflect.TypeFor[field.Map]()
+	intOrString   = reflect.TypeFor[field.IntOrString]()
+	keyValuesType = reflect.TypeFor[field.KeyValues]()
+	mapType       = reflect.TypeFor[field.Map]()
 )
 
 // decode decodes the node into v; p has the fields of the struct within its
@@ -256,8 +256,8 @@ func (d *decoder) decode(n int32, v reflect.Value, p *structFields) error {
 		return d.mapping(n, v)
 	case reflect.Slice:
 		switch v.Type() {
-		case stringsType:
-			return d.strings(n, v.Addr().Interface().(*field.Strings))
+		case keyValuesType:
+			return d.keyValues(n, v.Addr().Interface().(*field.KeyValues))
 		case mapType:
 			return d.orderedMap(n, v.Addr().Interface().(*field.Map))
 		}
@@ -390,15 +390,15 @@ func (d *decoder) structure(n int32, v reflect.Value, p *structFields) error {
 	return nil
 }
 
-// strings decodes labels and annotations.
-func (d *decoder) strings(n int32, into *field.Strings) error {
+// keyValues decodes labels and annotations.
+func (d *decoder) keyValues(n int32, into *field.KeyValues) error {
 	if d.t.nodes[n].kind != mapping {
 		return d.typeError(n, "a mapping")
 	}
 	if err := d.checkDuplicateKeys(n); err != nil {
 		return err
 	}
-	m := make(field.Strings, 0, d.t.length(n))
+	m := make(field.KeyValues, 0, d.t.length(n))
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		key := d.t.keyOf(c)
 		var value string
@@ -407,7 +407,7 @@ func (d *decoder) strings(n int32, into *field.Strings) error {
 		} else if err := d.decode(c, reflect.ValueOf(&value).Elem(), nil); err != nil {
 			return withPath(err, keyStep(key))
 		}
-		m = append(m, field.Pair{Key: key, Value: value})
+		m = append(m, field.KeyValue{Key: key, Value: value})
 	}
 	*into = m
 	return nil

@@ -83,11 +83,11 @@ func (o *Object) Name() string { return o.metadata().Name }
 func (o *Object) Namespace() string { return o.metadata().Namespace }
 
 // Labels returns metadata.labels, or nil if they are missing or invalid.
-func (o *Object) Labels() field.Strings { return o.metadata().Labels }
+func (o *Object) Labels() field.KeyValues { return o.metadata().Labels }
 
 // Annotations returns metadata.annotations, or nil if they are missing or
 // invalid.
-func (o *Object) Annotations() field.Strings { return o.metadata().Annotations }
+func (o *Object) Annotations() field.KeyValues { return o.metadata().Annotations }
 
 // String returns the object's name in messages: "Deployment default/web".
 func (o *Object) String() string {

@@ -95,7 +95,7 @@ func TestThePlannersTypesMirrorTheAPI(t *testing.T) {
 }
 
 // ourStrings are labels and annotations, of which the API makes a map.
-var ourStrings = reflect.TypeFor[field.Strings]()
+var ourStrings = reflect.TypeFor[field.KeyValues]()
 
 // base takes pointers and slices away.
 func base(t reflect.Type) reflect.Type {

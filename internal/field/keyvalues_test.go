@@ -7,19 +7,19 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-func TestStringsAreChangedInCopies(t *testing.T) {
-	s := field.Strings{{"a", "1"}, {"b", ""}}
+func TestKeyValuesAreChangedInCopies(t *testing.T) {
+	s := field.KeyValues{{"a", "1"}, {"b", ""}}
 	before := slices.Clone(s)
 	for _, tt := range []struct {
 		name      string
-		got, want field.Strings
+		got, want field.KeyValues
 	}{
-		{"set", s.With("a", "2"), field.Strings{{"a", "2"}, {"b", ""}}},
-		{"added", s.With("c", "3"), field.Strings{{"a", "1"}, {"b", ""}, {"c", "3"}}},
+		{"set", s.With("a", "2"), field.KeyValues{{"a", "2"}, {"b", ""}}},
+		{"added", s.With("c", "3"), field.KeyValues{{"a", "1"}, {"b", ""}, {"c", "3"}}},
 		{"the same", s.With("b", ""), s},
-		{"removed", s.Without("a"), field.Strings{{"b", ""}}},
+		{"removed", s.Without("a"), field.KeyValues{{"b", ""}}},
 		{"not there", s.Without("c"), s},
-		{"added to none", field.Strings(nil).With("c", "3"), field.Strings{{"c", "3"}}},
+		{"added to none", field.KeyValues(nil).With("c", "3"), field.KeyValues{{"c", "3"}}},
 	} {
 		if !slices.Equal(tt.got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, tt.got, tt.want)

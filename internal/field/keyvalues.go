@@ -1,0 +1,50 @@
+package field
+
+import "slices"
+
+// KeyValues are labels or annotations in their order. There are few, so that a
+// linear search is faster than a map and takes less memory. Like paths they are
+// immutable.
+type KeyValues []KeyValue
+
+// A KeyValue is one label or annotation.
+type KeyValue struct{ Key, Value string }
+
+// Lookup returns the value of a key and whether it is there.
+func (s KeyValues) Lookup(key string) (string, bool) {
+	for i := range s {
+		if s[i].Key == key {
+			return s[i].Value, true
+		}
+	}
+	return "", false
+}
+
+// Get returns the value of a key, or "".
+func (s KeyValues) Get(key string) string {
+	v, _ := s.Lookup(key)
+	return v
+}
+
+// With returns them with the key set, in its place or last.
+func (s KeyValues) With(key, value string) KeyValues {
+	if old, set := s.Lookup(key); set && old == value {
+		return s
+	}
+	t := append(make(KeyValues, 0, len(s)+1), s...)
+	for i := range t {
+		if t[i].Key == key {
+			t[i].Value = value
+			return t
+		}
+	}
+	return append(t, KeyValue{key, value})
+}
+
+// Without returns them without the key.
+func (s KeyValues) Without(key string) KeyValues {
+	if _, set := s.Lookup(key); !set {
+		return s
+	}
+	return slices.DeleteFunc(slices.Clone(s), func(p KeyValue) bool { return p.Key == key })
+}
