@@ -1,97 +1,172 @@
 package transformer
 
 import (
-	"maps"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// A dialect is the convention of one mesh: where rewritten probes go, how
-// their originals are carried, and what the mesh's own labels and annotations
-// say. Nothing else in this package knows a port, a path or an env var.
-//
-// All slots of a pod are assigned at once, since the paths of some
-// conventions depend on how many containers have a probe of one type; a slot
-// may be given another port than its neighbour, headers of its own, or be left
-// alone. Where the answerer is told the originals outside the pod, in an
-// object beside the workload, annotations carry them for the next run.
-type dialect interface {
-	// answerers gives the values of [Options].AnsweredBy.
-	answerers() []string
-	// checkPort says why a probe port cannot be one; nil where it can.
-	checkPort(port int) error
-	// ports gives the ports on which an answerer answers.
-	ports(a answerer) []int
-	// healthPort gives the one of them where probe-proxy answers for itself,
-	// and args what it must be told on its command line.
-	healthPort(o *Options) int
-	args(o *Options) field.List
-	// proxyID is the uid and gid whose connections the mesh's rules for
-	// iptables treat as the proxy's own: under it probe-proxy's would not reach
-	// the app.
-	proxyID() int64
-	// isProxy tells whether a container is the mesh's own proxy.
-	isProxy(c *Container) bool
-	// declare gives the container, without env and securityContext, that stands
-	// for the mesh's proxy in a template until it is injected.
-	declare() field.Map
-	// privileged tells whether annotations ask for more of the mesh's proxy
-	// than the Pod Security level "restricted" allows.
-	privileged(annotations field.KeyValues) bool
-	// survey reads the labels and annotations of the mesh and decides who
-	// answers. Its findings go to w.
-	survey(w *work) mesh
-	// limit leaves those of the slots alone, with a reason, for which the
-	// convention has no form.
-	limit(w *work, slots []*slot)
-	// assign gives what the handlers of the slots become.
-	assign(slots []*slot, a answerer) []*Handler
-	// looksRewritten tells whether a request is of the form that assign gives.
-	looksRewritten(h *HTTPGet) bool
-	// envName and encode give the env var that tells the answerer the originals;
-	// the value is "" where no env var is needed.
-	envName() string
-	encode(slots []*slot, a answerer) string
-	// decode reads the originals that a container carries; found is false
-	// where it carries none.
-	decode(c *Container) (originals map[string]*prober.Prober, found bool, err error)
-	// parseKey takes the key of an original apart; ok is false where it is none.
-	parseKey(key string) (container string, probe prober.Slot, ok bool)
-	// original finds the original of a slot, and its key, among those that a
-	// holder carries, by the slot's path; nil where there is none. names are
-	// those of the pod's containers.
-	original(originals map[string]*prober.Prober, s *slot, names []string) (key string, p *prober.Prober)
-	// listens gives the ports on which a container that carries originals
-	// answers.
-	listens(w *work, c *Container) []int
-	// undo returns the annotations without what annotate added for the
-	// answerers in past; where kept has the user's value of one, with that.
-	undo(annotations field.KeyValues, m mesh, past []answerer, kept field.KeyValues) field.KeyValues
-	// annotate returns the user's annotations with what an answerer of the
-	// slots needs. have are the annotations as they stand, with ours.
-	annotate(user, have field.KeyValues, m mesh, now answerer, slots []*slot) field.KeyValues
-	// annotated reads the originals that annotations carry, nil where they
-	// carry none.
-	annotated(annotations field.KeyValues) (map[string]*prober.Prober, error)
-	// beside gives the object that must stand beside the workload for an
-	// answerer of the slots, nil for none.
-	beside(w *work, slots []*slot) *Beside
+// A dialect is a mesh and the convention by which rewritten probes are
+// answered in it. Nothing else in this package knows a port, a path, an env
+// var, a uid, a label or an annotation of a mesh.
+type dialect struct {
+	name  string // in the functionConfig
+	title string // in messages
+	convention
+	meshProfile
+	companion companionMaker // nil if the dialect needs no companion
 }
 
-var dialects = map[string]dialect{"istio": istio{}, "osm": osm{}}
+// dialects are all dialects. A new one is a file with its mesh's profile (and
+// its convention, if it has one of its own) and an entry here.
+var dialects = []*dialect{
+	{name: "istio", title: "Istio", convention: appHealth{}, meshProfile: istio{}},
+	{name: "osm", title: "Open Service Mesh", convention: osmForm{}, meshProfile: osm{}, companion: envoyConfig{}},
+}
 
-// allDialects gives every dialect, first the one that counts.
-func allDialects(first dialect) []dialect {
-	all := []dialect{first}
-	for _, name := range slices.Sorted(maps.Keys(dialects)) {
-		if d := dialects[name]; d != first {
+// A convention says where rewritten probes go, and how their originals are
+// written into an env var and read back.
+//
+// All probes of a pod are assigned at once, since the paths of some
+// conventions depend on how many containers have a probe of one type.
+type convention interface {
+	// checkPort returns an error that completes "port 80 ..." if [Options].Port
+	// cannot be that port.
+	checkPort(port int) error
+	// ports returns the ports on which an answerer answers.
+	ports(a answerer) []int
+	// sidecarPorts returns the ports on which an existing probe-proxy answers.
+	sidecarPorts(c *Container) []int
+	// healthPort returns the port where probe-proxy answers for itself, and
+	// args what its command line must say.
+	healthPort(o *Options) int
+	args(o *Options) field.List
+	// skipUnsupported skips, with a reason, every handler that the convention cannot
+	// express.
+	skipUnsupported(b *planBuilder, sites []*handlerSite)
+	// assign returns what the handlers become.
+	assign(sites []*handlerSite, a answerer) []*Handler
+	// looksRewritten reports whether a request is of a form that assign returns.
+	looksRewritten(h *HTTPGet) bool
+	// envName returns the env var with the originals, and encode its value; ""
+	// if there are no probes.
+	envName() string
+	encode(sites []*handlerSite) string
+	// decode returns the originals that a container carries. found is false if
+	// it carries none.
+	decode(c *Container) (originals map[string]*prober.Prober, found bool, err error)
+	// parseKey splits the key of an original. ok is false if it is none.
+	parseKey(key string) (container string, probe prober.Slot, ok bool)
+	// original returns the original of a rewritten probe, and its key, by the
+	// probe's path; nil if there is none. names are those of the pod's
+	// containers.
+	original(originals map[string]*prober.Prober, s *handlerSite, names []string) (key string, p *prober.Prober)
+}
+
+// A meshProfile says who is in a mesh, what it captures, and which annotations
+// keep it off rewritten probes.
+type meshProfile interface {
+	// answerers returns the values that [Options].AnsweredBy may have.
+	answerers() []string
+	// proxyAnswerer returns the one of them that means the mesh's own proxy.
+	// proxyAnswers reports whether that proxy, if it is the answerer, makes a
+	// probe itself; else a probe-proxy in the same pod does.
+	proxyAnswerer() string
+	proxyAnswers(s *handlerSite) bool
+	// sidecarName returns the name of probe-proxy if the options have the
+	// default.
+	sidecarName(answeredBy, byDefault string) string
+	// reservedPorts returns the ports of the mesh's own processes in a pod.
+	reservedPorts() []int
+	// proxyID returns the uid and gid of the mesh's proxy. What such a process
+	// sends does not reach the app, so probe-proxy must have another.
+	proxyID() int64
+	// isProxy reports whether a container is the mesh's own proxy, and
+	// proxyPorts returns the ports on which it answers rewritten probes.
+	isProxy(c *Container) bool
+	proxyPorts(b *planBuilder) []int
+	// proxyPlaceholder returns the container, without env and securityContext,
+	// that holds the place of the mesh's proxy until it is injected.
+	proxyPlaceholder() field.Map
+	// privileged reports whether annotations ask for more rights of the proxy
+	// than the Pod Security level "restricted" allows.
+	privileged(annotations field.KeyValues) bool
+	// inspect reads the mesh's labels and annotations and decides who answers.
+	inspect(b *planBuilder) mesh
+	// undo returns the annotations without what annotate added for the past
+	// answerers. If kept has the user's value of an annotation, that comes back.
+	undo(annotations field.KeyValues, m mesh, past []answerer, kept field.KeyValues) field.KeyValues
+	// annotate returns the user's annotations with what an answerer needs. have
+	// holds the present annotations, with ours.
+	annotate(user, have field.KeyValues, m mesh, now answerer) field.KeyValues
+}
+
+// A companionMaker makes the object beside the workload that tells a proxy of
+// the probes; annotations keep a copy of the originals for the next run.
+type companionMaker interface {
+	// needed reports whether an answerer reads the originals from a companion.
+	needed(a answerer) bool
+	// carry returns the annotations with the originals of the probes.
+	carry(annotations field.KeyValues, sites []*handlerSite) field.KeyValues
+	// drop returns the annotations without them.
+	drop(annotations field.KeyValues) field.KeyValues
+	// originalsIn returns the originals that annotations carry; nil if none.
+	originalsIn(annotations field.KeyValues) (map[string]*prober.Prober, error)
+	// make returns the companion for the probes; nil if none is needed. Without
+	// probes it returns the companion that must go.
+	make(b *planBuilder, sites []*handlerSite) *Companion
+}
+
+// dialectNamed returns the dialect of a name; nil if there is none.
+func dialectNamed(name string) *dialect {
+	i := slices.IndexFunc(dialects, func(d *dialect) bool { return d.name == name })
+	if i < 0 {
+		return nil
+	}
+	return dialects[i]
+}
+
+func dialectNames() string {
+	names := make([]string, len(dialects))
+	for i, d := range dialects {
+		names[i] = d.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// allDialects returns every dialect, with the given one first.
+func allDialects(first *dialect) []*dialect {
+	all := []*dialect{first}
+	for _, d := range dialects {
+		if d != first {
 			all = append(all, d)
 		}
 	}
 	return all
 }
+
+// checkPort returns an error if [Options].Port cannot be that port.
+func (d *dialect) checkPort(port int) error {
+	if reserved := d.reservedPorts(); slices.Contains(reserved, port) {
+		return fmt.Errorf("is one of %s's own ports (%s) and must be another", d.title, joinPorts(reserved))
+	}
+	return d.convention.checkPort(port)
+}
+
+// listens returns the ports on which a container that carries originals
+// answers.
+func (d *dialect) listens(b *planBuilder, c *Container) []int {
+	if d.isProxy(c) {
+		return d.proxyPorts(b)
+	}
+	return d.sidecarPorts(c)
+}
+
+// hasFixedPorts reports whether the convention leaves no choice of the port.
+func (d *dialect) hasFixedPorts() bool { return len(d.ports(answerer{})) > 1 }
 
 // An answerer is the process that answers rewritten probes.
 type answerer struct {
@@ -108,23 +183,25 @@ type mesh struct {
 	// passesProbes is set if the mesh lets the kubelet's probes through to the
 	// pod as they are.
 	passesProbes bool
+	// injectorRewrites is set if the pod will be injected by an injector that
+	// may rewrite probes itself.
+	injectorRewrites bool
 	// assumed is set if neither the manifests nor the options say whether the
 	// mesh's proxy is there, and who answers depends on it.
 	assumed bool
 	// collisions are containers of ours in the template, as it was read, that
 	// cannot run beside the mesh's proxy.
 	collisions []Finding
-	// captures tells whether the mesh takes what comes in on a port.
+	// captures reports whether the mesh captures connections to a port.
 	captures func(port int) bool
-	// conflicts says, for a template where something is to be rewritten, why
-	// that cannot be.
+	// conflicts are the reasons why nothing can be rewritten. They are reported
+	// only if something would be, and so are the warnings.
 	conflicts []Finding
-	// warnings are said where something is to be rewritten.
-	warnings []Finding
-	// proxyLate says what puts the proxy before the other containers; "" where
-	// it is known to be there.
+	warnings  []Finding
+	// proxyLate says how to make the proxy start before the other containers;
+	// "" if it is known to do so.
 	proxyLate string
-	// proxyFirst tells that the proxy is a native sidecar which starts before
+	// proxyFirst is set if the proxy is a native sidecar that starts before
 	// any other container.
 	proxyFirst bool
 }

@@ -1,5 +1,9 @@
-// Package transformer decides what happens to a pod template: whether it has
+// Package transformer plans what happens to a pod template: whether it has
 // opted out, which probes and hooks are rewritten, which sidecar answers them,
-// and how all of that is taken back. It is pure: a typed pod template in,
-// edits and findings out; it reads no files and knows no YAML.
+// and how all of that is undone. A [Planner] takes an [Input] and returns a
+// [Plan] of edits and findings. It reads no files and knows no YAML.
+//
+// What depends on a mesh is in the files mesh_*.go (who is injected, what is
+// captured, annotations), form_*.go (paths, ports and the env var) and
+// companion_*.go (objects beside the workload).
 package transformer

@@ -9,90 +9,97 @@ import (
 )
 
 // editAll plans the edits: annotations, containers, probes.
-func (w *work) editAll(chosen []*slot) {
+func (b *planBuilder) editAll(toRewrite []*handlerSite) {
 	var now *answerer
 	var value string
-	if len(chosen) > 0 {
-		now = &w.mesh.answerer
-		value = w.p.dialect.encode(chosen, *now)
+	if len(toRewrite) > 0 {
+		now = &b.mesh.answerer
+		value = b.p.dialect.encode(b.toldByEnv(toRewrite))
 	}
-	w.editAnnotations(now, chosen, value)
-	w.editContainers(chosen, now, value)
-	for _, s := range w.slots {
+	b.editAnnotations(now, toRewrite, value)
+	b.editContainers(toRewrite, now, value)
+	for _, s := range b.sites {
 		switch {
-		case s.becomes != nil:
-			w.edit(s.changes()...)
-		case s.carried:
-			w.edit(s.edits(s.original)...)
+		case s.target != nil:
+			b.edit(s.changes()...)
+		case s.alreadyRewritten:
+			b.edit(s.edits(s.original)...)
 		}
 	}
 }
 
-func (w *work) edit(edits ...field.Edit) { w.edits = append(w.edits, edits...) }
+func (b *planBuilder) edit(edits ...field.Edit) { b.edits = append(b.edits, edits...) }
 
-// editAnnotations makes the annotations of the template what the dialect
-// wants; a mapping that is emptied by that goes, and so does metadata.
-func (w *work) editAnnotations(now *answerer, chosen []*slot, env string) {
-	have := w.annotations()
-	want := w.userAnnotations()
+// editAnnotations plans the annotations that the dialect needs. If we filled
+// annotations or metadata, they are removed when they become empty.
+func (b *planBuilder) editAnnotations(now *answerer, toRewrite []*handlerSite, env string) {
+	have := b.annotations()
+	want := b.userAnnotations()
 	if now != nil {
 		user := want
-		want = w.p.dialect.annotate(user, have, w.mesh, *now, chosen)
-		if w.metadata != nil { // else there is no place for annotations
-			if value := w.formsFor(chosen, env, user, want).encode(); value != "" {
+		want = b.p.dialect.annotate(user, have, b.mesh, *now)
+		if c := b.companion(); c != nil {
+			want = c.carry(want, toRewrite)
+		}
+		if b.metadata != nil { // else there is no place for annotations
+			if value := b.formsFor(toRewrite, env, user, want).encode(); value != "" {
 				want = want.With(ownOriginals, value)
 			}
 		}
 	}
 	added := difference(want, have)
-	w.addedAnnotations = added
+	b.addedAnnotations = added
 	removed := slices.DeleteFunc(difference(have, want), func(p field.KeyValue) bool { _, stays := want.Lookup(p.Key); return stays })
 	if len(added)+len(removed) == 0 {
 		return
 	}
 	if len(have) > 0 && len(want) == 0 {
-		path := w.metadata
-		if raw := w.sourceMap(path); len(raw) != 1 || !w.hasOwnMetadata() {
+		path := b.metadata
+		if raw := b.sourceMap(path); len(raw) != 1 || !b.hasOwnMetadata() {
 			path = path.Key(annotationsField)
 		}
-		if _, noted := w.forms.empty.Get(annotationsField); noted {
-			path = w.metadata.Key(annotationsField)
+		if _, noted := b.forms.empty.Get(annotationsField); noted {
+			path = b.metadata.Key(annotationsField)
 		}
-		w.edit(w.emptied(path))
+		b.edit(b.emptied(path))
 		return
 	}
-	path := w.metadata.Key("annotations")
-	if w.lacksMetadata() {
+	path := b.metadata.Key("annotations")
+	if b.lacksMetadata() {
 		m := field.Map{}
 		for _, p := range added {
 			m = append(m, field.Entry{Key: p.Key, Value: p.Value})
 		}
-		w.edit(field.Edit{Op: field.Set, Path: w.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: m}}})
+		b.edit(field.Edit{Op: field.Set, Path: b.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: m}}})
 		return
 	}
 	for _, p := range added {
-		w.edit(field.Edit{Op: field.Set, Path: path.Key(p.Key), Value: p.Value})
+		b.edit(field.Edit{Op: field.Set, Path: path.Key(p.Key), Value: p.Value})
 	}
 	for _, p := range removed {
-		w.edit(field.Edit{Op: field.Delete, Path: path.Key(p.Key)})
+		b.edit(field.Edit{Op: field.Delete, Path: path.Key(p.Key)})
 	}
 }
 
 // userAnnotations returns the annotations of the template without what was
 // added for those that answered before, in any dialect.
-func (w *work) userAnnotations() field.KeyValues {
-	user := w.annotations().Without(ownOriginals)
-	for i, d := range w.p.dialects {
-		m := w.mesh
+func (b *planBuilder) userAnnotations() field.KeyValues {
+	user := b.annotations().Without(ownOriginals)
+	for i, d := range b.p.dialects {
+		m := b.mesh
 		if i > 0 {
 			m = mesh{}
 		}
-		user = d.undo(user, m, w.past(d), w.forms.annotations)
+		user = d.undo(user, m, b.past(d), b.forms.annotations)
+		if d.companion != nil {
+			user = d.companion.drop(user)
+		}
 	}
 	return user
 }
 
-// difference gives what a has and b has not, or with another value, by key.
+// difference returns the entries of a that b lacks or has with another value,
+// sorted by key.
 func difference(a, b field.KeyValues) field.KeyValues {
 	var only field.KeyValues
 	for _, p := range a {
@@ -104,30 +111,30 @@ func difference(a, b field.KeyValues) field.KeyValues {
 	return only
 }
 
-// lacksMetadata tells whether the template is known to have no metadata at
-// all; then they are added in their customary place.
-func (w *work) lacksMetadata() bool {
-	return w.in.Source != nil && w.hasOwnMetadata() && w.sourceMap(w.metadata) == nil
+// lacksMetadata reports whether the template is known to have no metadata;
+// then it is added before the spec.
+func (b *planBuilder) lacksMetadata() bool {
+	return b.in.Source != nil && b.hasOwnMetadata() && b.sourceMap(b.metadata) == nil
 }
 
-// editContainers puts the env var where the answerer finds it, and takes away
-// what is there of us besides.
-func (w *work) editContainers(chosen []*slot, now *answerer, value string) {
-	var keep *place
-	added := make(map[bool]bool) // by place.init: something is inserted there
+// editContainers puts the env var where the answerer reads it, and removes all
+// else that we added.
+func (b *planBuilder) editContainers(toRewrite []*handlerSite, now *answerer, value string) {
+	var keep *containerRef
+	added := make(map[bool]bool) // by containerRef.init: something is inserted there
 	var inserts []field.Edit
-	insert := func(at place, v field.Value) {
+	insert := func(at containerRef, v field.Value) {
 		added[at.init] = true
-		inserts = append(inserts, field.Edit{Op: field.Insert, Path: w.containerPath(at), Before: "containers", Value: v})
+		inserts = append(inserts, field.Edit{Op: field.Insert, Path: b.containerPath(at), Before: "containers", Value: v})
 	}
 	switch {
-	case w.adds(chosen):
-		want := w.probeProxy(value)
-		existing := w.existingProbeProxy()
-		at := w.probeProxyPlace(chosen)
-		if existing != nil && w.staysInPlace(existing, chosen) {
+	case b.adds(toRewrite):
+		want := b.probeProxy(value)
+		existing := b.existingProbeProxy()
+		at := b.probeProxyPlace(toRewrite)
+		if existing != nil && b.staysInPlace(existing, toRewrite) {
 			keep = &existing.at
-			w.editProbeProxy(existing, want)
+			b.editProbeProxy(existing, want)
 			break
 		}
 		if existing != nil {
@@ -139,147 +146,155 @@ func (w *work) editContainers(chosen []*slot, now *answerer, value string) {
 		}
 		insert(at, want)
 	case value != "":
-		keep = w.editProxy(value, insert)
+		keep = b.editProxy(value, insert)
 	}
-	w.removeHolders(keep, added)
-	w.edit(inserts...)
+	b.removeHolders(keep, added)
+	b.edit(inserts...)
 }
 
-// adds tells whether a container of ours answers some of the slots.
-func (w *work) adds(chosen []*slot) bool {
-	return slices.ContainsFunc(chosen, w.answeredByUs)
+// adds reports whether a probe-proxy makes some of the probes.
+func (b *planBuilder) adds(toRewrite []*handlerSite) bool {
+	return slices.ContainsFunc(toRewrite, b.answeredByUs)
 }
 
-func (w *work) answeredByUs(s *slot) bool {
-	who := w.mesh.answerer.who
-	return who == AnsweredByProbeProxy || who == AnsweredByEnvoy && s.original.TCPSocket != nil
+// answeredByUs reports whether a probe-proxy makes a probe.
+func (b *planBuilder) answeredByUs(s *handlerSite) bool {
+	return b.mesh.answerer.who == AnsweredByProbeProxy || !b.p.dialect.proxyAnswers(s)
 }
 
-// existingProbeProxy gives the probe-proxy to be brought up to date, of
-// several the one that has the wanted name.
-func (w *work) existingProbeProxy() *originalsHolder {
+// toldByEnv returns the probes whose originals the answerer reads from the env
+// var.
+func (b *planBuilder) toldByEnv(sites []*handlerSite) []*handlerSite {
+	if b.companion() == nil {
+		return sites
+	}
+	return slices.DeleteFunc(slices.Clone(sites), func(s *handlerSite) bool { return !b.answeredByUs(s) })
+}
+
+// existingProbeProxy returns the probe-proxy to update. If there are several,
+// it prefers the one with the configured name.
+func (b *planBuilder) existingProbeProxy() *originalsHolder {
 	var found *originalsHolder
-	for _, k := range w.holders {
-		if k.ours && !k.proxy && (found == nil || k.container.Name == w.p.opts.ProbeProxy.Name) {
+	for _, k := range b.holders {
+		if k.ours && !k.proxy && (found == nil || k.container.Name == b.p.opts.ProbeProxy.Name) {
 			found = k
 		}
 	}
 	return found
 }
 
-// native reports whether probe-proxy is to be a native sidecar: as the options
-// want it, unless the kind's API has none.
-func (w *work) native() bool {
-	return w.p.opts.ProbeProxy.Placement == PlacementNative && !w.in.Shape.NoNativeSidecars
+// native reports whether probe-proxy must be a native sidecar: as the options
+// say, unless the kind's API has none.
+func (b *planBuilder) native() bool {
+	return b.p.opts.ProbeProxy.Placement == PlacementNative && !b.in.Shape.NoNativeSidecars
 }
 
-// probeProxyPlace gives where probe-proxy is added: natively before all other
-// init containers. As an ordinary container it is last, since kubectl's exec
-// and logs take the first, but first where a postStart hook needs it: those
-// hold up the containers that follow.
-func (w *work) probeProxyPlace(chosen []*slot) place {
-	if w.native() {
-		return place{init: true}
+// probeProxyPlace returns where probe-proxy is added. A native sidecar comes
+// before all other init containers. An ordinary container comes last, since
+// kubectl exec and logs take the first; but first if a postStart hook needs it,
+// because such a hook delays the containers that follow.
+func (b *planBuilder) probeProxyPlace(toRewrite []*handlerSite) containerRef {
+	if b.native() {
+		return containerRef{init: true}
 	}
-	if slices.ContainsFunc(chosen, func(s *slot) bool { return s.name == prober.PostStart && !s.at.init }) {
-		return place{}
+	if slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return s.name == prober.PostStart && !s.at.init }) {
+		return containerRef{}
 	}
-	return place{index: len(w.in.Template.Spec.Containers)}
+	return containerRef{index: len(b.in.Template.Spec.Containers)}
 }
 
-// staysInPlace tells whether a probe-proxy is where its placement wants it
-// and before every container that needs it to be.
-func (w *work) staysInPlace(k *originalsHolder, chosen []*slot) bool {
-	return k.at.init == w.native() && !slices.ContainsFunc(chosen, func(s *slot) bool {
+// staysInPlace reports whether a probe-proxy is in the configured list, and
+// before every container that needs it.
+func (b *planBuilder) staysInPlace(k *originalsHolder, toRewrite []*handlerSite) bool {
+	return k.at.init == b.native() && !slices.ContainsFunc(toRewrite, func(s *handlerSite) bool {
 		needed := s.at.init || s.name == prober.PostStart
 		return needed && k.at.startsAfter(s.at)
 	})
 }
 
-func (w *work) editProbeProxy(k *originalsHolder, want field.Map) {
+func (b *planBuilder) editProbeProxy(k *originalsHolder, want field.Map) {
 	if k.raw == nil {
-		w.edit(field.Edit{Op: field.Set, Path: k.path, Value: want})
+		b.edit(field.Edit{Op: field.Set, Path: k.path, Value: want})
 		return
 	}
-	w.edit(diff(k.path, k.raw, want, func(key string) bool { return slices.Contains(ownedKeys, key) })...)
+	b.edit(diff(k.path, k.raw, want, func(key string) bool { return slices.Contains(ownedKeys, key) })...)
 }
 
 // editProxy puts the env var on the mesh's proxy, declaring one if there is
 // none, and returns where the proxy is unless it is declared now.
-func (w *work) editProxy(value string, insert func(place, field.Value)) *place {
-	at, ok := w.proxyPlace()
-	if !ok { // one that we declared earlier will do
-		for _, k := range w.holders {
-			if k.proxy && k.ours && !k.at.init && k.dialect == w.p.dialect {
+func (b *planBuilder) editProxy(value string, insert func(containerRef, field.Value)) *containerRef {
+	at, ok := b.proxyPlace()
+	if !ok { // use the one that we declared earlier
+		for _, k := range b.holders {
+			if k.proxy && k.ours && !k.at.init && k.dialect == b.p.dialect {
 				at, ok = k.at, true
-				w.editDeclared(k)
+				b.editDeclared(k)
 			}
 		}
 	}
 	if !ok {
-		env := field.List{w.p.envVar(value)}
-		insert(place{index: len(w.in.Template.Spec.Containers)}, append(w.declaration(), field.Entry{Key: "env", Value: env}))
+		env := field.List{b.p.envVar(value)}
+		insert(containerRef{index: len(b.in.Template.Spec.Containers)}, append(b.declaration(), field.Entry{Key: "env", Value: env}))
 		return nil
 	}
-	c := &w.in.Template.Spec.Containers
+	c := &b.in.Template.Spec.Containers
 	if at.init {
-		c = &w.in.Template.Spec.InitContainers
+		c = &b.in.Template.Spec.InitContainers
 	}
-	w.setEnv(w.containerPath(at).Key("env"), (*c)[at.index].Env, value)
+	b.setEnv(b.containerPath(at).Key("env"), (*c)[at.index].Env, value)
 	return &at
 }
 
-// editDeclared brings the securityContext of a proxy that we declared up to
-// date.
-func (w *work) editDeclared(k *originalsHolder) {
+// editDeclared updates the securityContext of a proxy that we declared.
+func (b *planBuilder) editDeclared(k *originalsHolder) {
 	path := k.path.Key("securityContext")
 	have, has := k.raw.Get("securityContext")
-	want, wanted := w.declaration().Get("securityContext")
+	want, wanted := b.declaration().Get("securityContext")
 	switch {
 	case has && wanted:
-		w.edit(diff(path, have, want, nil)...)
+		b.edit(diff(path, have, want, nil)...)
 	case has:
-		w.edit(field.Edit{Op: field.Delete, Path: path})
+		b.edit(field.Edit{Op: field.Delete, Path: path})
 	case wanted:
-		w.edit(field.Edit{Op: field.Set, Path: path, Before: "env", Value: want})
+		b.edit(field.Edit{Op: field.Set, Path: path, Before: "env", Value: want})
 	}
 }
 
-// setEnv sets one env var; of several with its name one stays.
-func (w *work) setEnv(path field.Path, env []EnvVar, value string) {
+// setEnv sets the env var. If there are several with its name, the last stays.
+func (b *planBuilder) setEnv(path field.Path, env []EnvVar, value string) {
 	last := -1
 	for i, e := range env {
-		if e.Name != w.p.dialect.envName() {
+		if e.Name != b.p.dialect.envName() {
 			continue
 		}
 		if last >= 0 {
-			w.edit(field.Edit{Op: field.Delete, Path: path.Index(last)})
+			b.edit(field.Edit{Op: field.Delete, Path: path.Index(last)})
 		}
 		last = i
 	}
 	switch {
 	case last < 0:
-		w.edit(field.Edit{Op: field.Insert, Path: path.Index(len(env)), Value: w.p.envVar(value)})
+		b.edit(field.Edit{Op: field.Insert, Path: path.Index(len(env)), Value: b.p.envVar(value)})
 	case text(env[last].Value) != value:
-		w.edit(field.Edit{Op: field.Set, Path: path.Index(last).Key("value"), Value: value})
+		b.edit(field.Edit{Op: field.Set, Path: path.Index(last).Key("value"), Value: value})
 	}
 }
 
 // removeHolders removes every holder of originals but the one in the container
 // at keep (nil for none): the whole container if it is ours, else its env var.
 // A list that is emptied goes too.
-func (w *work) removeHolders(keep *place, added map[bool]bool) {
-	size := map[bool]int{true: len(w.in.Template.Spec.InitContainers), false: len(w.in.Template.Spec.Containers)}
+func (b *planBuilder) removeHolders(keep *containerRef, added map[bool]bool) {
+	size := map[bool]int{true: len(b.in.Template.Spec.InitContainers), false: len(b.in.Template.Spec.Containers)}
 	var gone []*originalsHolder
-	deleted := make(map[bool]bool) // by place.init: the list as a whole
-	for _, k := range w.holders {
+	deleted := make(map[bool]bool) // by containerRef.init: the list as a whole
+	for _, k := range b.holders {
 		kept := keep != nil && k.at == *keep
 		switch {
-		case kept && (k.dialect == w.p.dialect || !k.proxy && k.ours):
+		case kept && (k.dialect == b.p.dialect || !k.proxy && k.ours):
 		case kept:
-			w.removeEnv(k, true)
+			b.removeEnv(k, true)
 		case !k.ours:
-			w.removeEnv(k, false)
+			b.removeEnv(k, false)
 		case !slices.ContainsFunc(gone, func(g *originalsHolder) bool { return g.at == k.at }):
 			gone = append(gone, k)
 			size[k.at.init]--
@@ -287,17 +302,17 @@ func (w *work) removeHolders(keep *place, added map[bool]bool) {
 	}
 	for _, k := range gone {
 		if size[k.at.init] > 0 || added[k.at.init] {
-			w.edit(field.Edit{Op: field.Delete, Path: k.path})
+			b.edit(field.Edit{Op: field.Delete, Path: k.path})
 		} else if !deleted[k.at.init] {
 			deleted[k.at.init] = true
-			w.edit(w.emptied(w.spec.Key(k.at.list())))
+			b.edit(b.emptied(b.spec.Key(k.at.list())))
 		}
 	}
 }
 
 // removeEnv removes the env var of a holder, and a list that is emptied unless
 // another env var is added to it.
-func (w *work) removeEnv(k *originalsHolder, added bool) {
+func (b *planBuilder) removeEnv(k *originalsHolder, added bool) {
 	path, env := k.path.Key("env"), k.container.Env
 	var at []int
 	for i, e := range env {
@@ -306,10 +321,10 @@ func (w *work) removeEnv(k *originalsHolder, added bool) {
 		}
 	}
 	if len(at) == len(env) && !added {
-		w.edit(w.emptied(path))
+		b.edit(b.emptied(path))
 		return
 	}
 	for _, i := range at {
-		w.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
+		b.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // ownOriginals is the annotation that carries, for an exact restore, what the
-// env var has no room for. It is written only where there is such a thing.
+// env var has no room for. It is written only if there is something to carry.
 const ownOriginals = "rewrite-probes.io/originals"
 
 // forms are the contents of the annotation [ownOriginals], in JSON.
@@ -21,7 +21,7 @@ type forms struct {
 	// handlers are handlers as they were written, but for their headers, by
 	// prober.Key: a port by name, a path that was absent.
 	handlers field.Map
-	// annotations are the user's values that undoing ours would not give back.
+	// annotations are the user's values that undo would not restore.
 	annotations field.KeyValues
 	// empty are collections that were empty or null, and are not now, by the
 	// last key of their path.
@@ -121,7 +121,7 @@ func (f *forms) handler(key string, p *prober.Prober) field.Map {
 }
 
 // setForm notes that the original of a rewritten probe was written as form.
-func (s *slot) setForm(form field.Map) {
+func (s *handlerSite) setForm(form field.Map) {
 	s.form = form
 	var port field.IntOrString
 	switch v, _ := form.Get("port"); v := v.(type) {
@@ -144,11 +144,11 @@ func (s *slot) setForm(form field.Map) {
 	}
 }
 
-// formOf returns the fields of a handler as they stand, without its headers;
+// formOf returns the fields of a handler as they were read, without its headers;
 // nil if that is not known.
-func (w *work) formOf(s *slot) field.Map {
+func (b *planBuilder) formOf(s *handlerSite) field.Map {
 	kind, _ := s.current.kind()
-	form := slices.Clone(w.sourceMap(s.path.Key(kind)))
+	form := slices.Clone(b.sourceMap(s.path.Key(kind)))
 	for i := range form {
 		if form[i].Key == headersField && form[i].Value != nil {
 			form[i].Value = field.List{}
@@ -159,7 +159,7 @@ func (w *work) formOf(s *slot) field.Map {
 
 // needsForm reports whether the env var, and what the rewritten request keeps,
 // would give back another handler than the one that was written.
-func (s *slot) needsForm() bool {
+func (s *handlerSite) needsForm() bool {
 	if s.form == nil {
 		return false
 	}
@@ -176,7 +176,7 @@ func (s *slot) needsForm() bool {
 // shortForm returns the form without the fields of an httpGet that the env var
 // and the rewritten request keep. With a protocol all keys stay, which say
 // before which of them it was.
-func (s *slot) shortForm() field.Map {
+func (s *handlerSite) shortForm() field.Map {
 	if s.original.HTTPGet == nil || s.original.HTTPGet.Protocol != "" {
 		return s.form
 	}
@@ -186,7 +186,7 @@ func (s *slot) shortForm() field.Map {
 // formsFor returns what the annotation must carry for the rewritten probes,
 // given the value of the env var, the user's annotations, and those that are
 // written but for this one.
-func (w *work) formsFor(toRewrite []*slot, env string, user, written field.KeyValues) *forms {
+func (b *planBuilder) formsFor(toRewrite []*handlerSite, env string, user, written field.KeyValues) *forms {
 	f := &forms{}
 	for _, s := range toRewrite {
 		if s.needsForm() {
@@ -194,22 +194,25 @@ func (w *work) formsFor(toRewrite []*slot, env string, user, written field.KeyVa
 			f.handlers = append(f.handlers, field.Entry{Key: prober.Key(s.container.Name, s.name), Value: field.Map{{Key: kind, Value: s.shortForm()}}})
 		}
 	}
-	now := []answerer{w.mesh.answerer}
-	undone := w.p.dialect.undo(written, w.mesh, now, nil)
+	now := []answerer{b.mesh.answerer}
+	undone := b.p.dialect.undo(written, b.mesh, now, nil)
+	if c := b.companion(); c != nil {
+		undone = c.drop(undone)
+	}
 	for _, p := range user {
 		if v, set := undone.Lookup(p.Key); !set || v != p.Value {
 			f.annotations = append(f.annotations, p)
 		}
 	}
-	if w.native() && w.adds(toRewrite) {
-		w.noteEmpty(f, w.spec.Key(initContainersField))
+	if b.native() && b.adds(toRewrite) {
+		b.noteEmpty(f, b.spec.Key(initContainersField))
 	}
-	if at, ok := w.proxyPlace(); ok && env != "" && !w.adds(toRewrite) {
-		w.noteEmpty(f, w.containerPath(at).Key(envField))
+	if at, ok := b.proxyPlace(); ok && env != "" && !b.adds(toRewrite) {
+		b.noteEmpty(f, b.containerPath(at).Key(envField))
 	}
 	if len(written) > 0 || f.encode() != "" {
-		w.noteEmpty(f, w.metadata)
-		w.noteEmpty(f, w.metadata.Key(annotationsField))
+		b.noteEmpty(f, b.metadata)
+		b.noteEmpty(f, b.metadata.Key(annotationsField))
 	}
 	return f
 }
@@ -222,11 +225,11 @@ const (
 
 // noteEmpty notes a collection that is to be filled and is there without
 // contents, or was before an earlier run filled it.
-func (w *work) noteEmpty(f *forms, path field.Path) {
-	v, found := w.source(path)
+func (b *planBuilder) noteEmpty(f *forms, path field.Path) {
+	v, found := b.source(path)
 	key := path[len(path)-1].Key
 	if !found || !isEmpty(v) {
-		if v, found = w.forms.empty.Get(key); !found {
+		if v, found = b.forms.empty.Get(key); !found {
 			return
 		}
 	}
@@ -247,8 +250,8 @@ func isEmpty(v field.Value) bool {
 
 // emptied returns the edit for a collection that loses its last entry: it goes
 // unless it was there, empty or null, before we filled it.
-func (w *work) emptied(path field.Path) field.Edit {
-	if v, noted := w.forms.empty.Get(path[len(path)-1].Key); noted && isEmpty(v) {
+func (b *planBuilder) emptied(path field.Path) field.Edit {
+	if v, noted := b.forms.empty.Get(path[len(path)-1].Key); noted && isEmpty(v) {
 		return field.Edit{Op: field.Set, Path: path, Value: v}
 	}
 	return field.Edit{Op: field.Delete, Path: path}

@@ -41,6 +41,7 @@ func TestWhatTheEnvHasNoRoomForIsCarriedInOneAnnotation(t *testing.T) {
 		{"a named port of tcpSocket", probe("tcpSocket:\n    port: http"), carried(`"tcpSocket":{"port":"http"}`), nil},
 		{"an order of its own", probe("grpc:\n    service: a.B\n    port: 8001"), carried(`"grpc":{"service":"a.B","port":8001}`), nil},
 		{"an empty service", probe("grpc:\n    port: 8001\n    service: \"\""), carried(`"grpc":{"port":8001,"service":""}`), nil},
+		{"a protocol at the start", probe("httpGet: {protocol: HTTP2, path: /foo, port: 8001}"), carried(`"httpGet":{"protocol":"HTTP2","path":"/foo","port":8001}`), nil},
 		{"a protocol in the middle", probe("httpGet: {path: /foo, protocol: HTTP2, port: 8001}"), carried(`"httpGet":{"path":"/foo","protocol":"HTTP2","port":8001}`), nil},
 		{"a switch that says the default", pod("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", plain),
 			`{"annotations":{"sidecar.istio.io/rewriteAppHTTPProbers":"true"}}`, []option{port(15099)}},

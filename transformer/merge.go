@@ -6,7 +6,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// merge lays over on base, mappings deeply; a nil value takes a key away.
+// merge returns base with the entries of over, mappings merged deeply. A nil
+// value removes a key.
 func merge(base, over field.Map) field.Map {
 	out := slices.Clone(base)
 	for _, e := range over {
@@ -29,7 +30,7 @@ func merge(base, over field.Map) field.Map {
 	return out
 }
 
-// mergeEnv lays env vars over others by name.
+// mergeEnv returns the env vars of base with those of over, by name.
 func mergeEnv(base, over field.List) field.List {
 	out := slices.Clone(base)
 	for _, v := range over {
@@ -47,8 +48,8 @@ func mergeEnv(base, over field.List) field.List {
 	return out
 }
 
-// diff gives the edits that make the value at path, have, into want. owned
-// tells which keys of a mapping are deleted where want has them not; nil: all.
+// diff returns the edits that make the value at path, have, into want. owned
+// reports whether a key of have is deleted if want lacks it; nil means all are.
 func diff(path field.Path, have, want field.Value, owned func(key string) bool) []field.Edit {
 	switch w := want.(type) {
 	case field.Map:

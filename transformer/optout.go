@@ -14,12 +14,12 @@ const (
 	ownSkipContainers = "rewrite-probes.io/skip-containers"
 )
 
-// optOut finds the reason to leave the whole template alone, nil for none.
-func (w *work) optOut() *Finding {
-	template := &w.in.Template
+// optOut finds the reason to leave the whole template alone, nil if there is none.
+func (b *planBuilder) optOut() *Finding {
+	template := &b.in.Template
 	var own *Finding
-	for _, place := range w.optOutPlaces() {
-		if f := w.switchedOff(ownRewrite, "opt-out", place); f != nil && own == nil {
+	for _, source := range b.optOutSources() {
+		if f := b.switchedOff(ownRewrite, "opt-out", source); f != nil && own == nil {
 			own = f
 		}
 	}
@@ -27,16 +27,16 @@ func (w *work) optOut() *Finding {
 	switch {
 	case own != nil:
 		return own
-	case w.in.Shape.ProbesMadeBy != "" && w.mesh.optOut == nil:
-		f := w.finding("probes-made-elsewhere", nil, "", "%s makes the pods' probes itself, of those in the template, so that rewritten ones would break; Istio's injector rewrites what the pods get", w.in.Shape.ProbesMadeBy)
+	case b.in.Shape.ProbesMadeBy != "" && b.mesh.optOut == nil:
+		f := b.finding("probes-made-elsewhere", nil, "", "%s makes the pods' probes itself, of those in the template, so that rewritten ones would break; Istio's injector rewrites what the pods get", b.in.Shape.ProbesMadeBy)
 		return &f
-	case w.mesh.optOut != nil:
-		return w.mesh.optOut
+	case b.mesh.optOut != nil:
+		return b.mesh.optOut
 	case template.Spec.HostNetwork:
-		f := w.finding("host-network", w.spec.Key("hostNetwork"), "", what)
+		f := b.finding("host-network", b.spec.Key("hostNetwork"), "", what)
 		return &f
 	case isWindows(&template.Spec):
-		f := w.finding("windows", nil, "", "a pod for Windows, where no mesh has a sidecar")
+		f := b.finding("windows", nil, "", "a pod for Windows, where no mesh has a sidecar")
 		return &f
 	}
 	return nil
@@ -46,34 +46,34 @@ func isWindows(spec *PodSpec) bool {
 	return spec.OS != nil && spec.OS.Name == "windows" || spec.NodeSelector.Get("kubernetes.io/os") == "windows"
 }
 
-// An optOutPlace is metadata that may hold an annotation of ours.
-type optOutPlace struct {
+// An optOutSource is metadata that may hold an annotation of ours.
+type optOutSource struct {
 	metadata *Metadata
 	path     field.Path // of the metadata
 	other    bool       // it is the Namespace's
 }
 
-func (p optOutPlace) annotation(key string) field.Path {
+func (p optOutSource) annotation(key string) field.Path {
 	return p.path.Key("annotations", key)
 }
 
-func (w *work) optOutPlaces() []optOutPlace {
-	places := make([]optOutPlace, 0, 3)
-	places = append(places, optOutPlace{metadata: &w.in.Template.Metadata, path: w.metadata})
-	if w.hasOwnMetadata() {
-		places = append(places, optOutPlace{metadata: &w.in.Workload, path: field.NewPath("metadata")})
+func (b *planBuilder) optOutSources() []optOutSource {
+	sources := make([]optOutSource, 0, 3)
+	sources = append(sources, optOutSource{metadata: &b.in.Template.Metadata, path: b.metadata})
+	if b.hasOwnMetadata() {
+		sources = append(sources, optOutSource{metadata: &b.in.Workload, path: field.NewPath("metadata")})
 	}
-	if w.in.Namespace != nil {
-		places = append(places, optOutPlace{metadata: w.in.Namespace, other: true})
+	if b.in.Namespace != nil {
+		sources = append(sources, optOutSource{metadata: b.in.Namespace, other: true})
 	}
-	return places
+	return sources
 }
 
-// switchedOff gives a finding where an annotation that holds a boolean is
-// false. One that cannot be read is said to be an error: whoever wrote it
-// wanted something else than the default.
-func (w *work) switchedOff(key, reason string, place optOutPlace) *Finding {
-	v, set := place.metadata.Annotations.Lookup(key)
+// switchedOff returns a finding if a boolean annotation is false. A value that
+// is no boolean is an error, since its author wanted something other than the
+// default.
+func (b *planBuilder) switchedOff(key, reason string, source optOutSource) *Finding {
+	v, set := source.metadata.Annotations.Lookup(key)
 	if !set {
 		return nil
 	}
@@ -81,31 +81,31 @@ func (w *work) switchedOff(key, reason string, place optOutPlace) *Finding {
 	switch {
 	case err != nil:
 		const allowed = "must be one of true, false, 1, 0, t, f, T, F, TRUE, FALSE, True, False"
-		if place.other {
-			w.say(w.finding("annotation-invalid", nil, "", "Namespace %q: annotation `%s` is %q, but "+allowed, place.metadata.Name, key, v))
+		if source.other {
+			b.addFinding(b.finding("annotation-invalid", nil, "", "Namespace %q: annotation `%s` is %q, but "+allowed, source.metadata.Name, key, v))
 		} else {
-			w.say(w.metadataFinding("annotation-invalid", place.annotation(key), v, allowed))
+			b.addFinding(b.metadataFinding("annotation-invalid", source.annotation(key), v, allowed))
 		}
 		return nil
 	case on:
 		return nil
 	}
 	var f Finding
-	if place.other {
-		f = w.finding(reason, nil, "", "Namespace %q has the annotation `%s: %s`", place.metadata.Name, key, v)
+	if source.other {
+		f = b.finding(reason, nil, "", "Namespace %q has the annotation `%s: %s`", source.metadata.Name, key, v)
 	} else {
-		f = w.metadataFinding(reason, place.annotation(key), v, "takes the pods out of the rewriting")
+		f = b.metadataFinding(reason, source.annotation(key), v, "takes the pods out of the rewriting")
 	}
 	return &f
 }
 
-// skipped gives the names of the containers to be left alone; a name that no
-// container has is warned of, since it is likely a slip.
-func (w *work) skipped() map[string]bool {
+// skipped returns the names of the containers to leave alone. It warns of a name
+// that no container has, which is probably a typo.
+func (b *planBuilder) skipped() map[string]bool {
 	var skip map[string]bool
-	for _, place := range w.optOutPlaces() {
-		v, set := place.metadata.Annotations.Lookup(ownSkipContainers)
-		if !set || place.other {
+	for _, source := range b.optOutSources() {
+		v, set := source.metadata.Annotations.Lookup(ownSkipContainers)
+		if !set || source.other {
 			continue
 		}
 		for name := range strings.SplitSeq(v, ",") {
@@ -117,8 +117,8 @@ func (w *work) skipped() map[string]bool {
 				skip = make(map[string]bool)
 			}
 			skip[name] = true
-			if known := w.appNames(); !slices.Contains(known, name) {
-				w.say(w.metadataFinding("unknown-container", place.annotation(ownSkipContainers), v,
+			if known := b.appNames(); !slices.Contains(known, name) {
+				b.addFinding(b.metadataFinding("unknown-container", source.annotation(ownSkipContainers), v,
 					"names the container %q, but the pod has only %s", name, strings.Join(known, ", ")))
 			}
 		}
@@ -126,17 +126,17 @@ func (w *work) skipped() map[string]bool {
 	return skip
 }
 
-func (w *work) containerNames() []string {
+func (b *planBuilder) containerNames() []string {
 	var names []string
-	containers(&w.in.Template.Spec, func(_ place, c *Container) { names = append(names, c.Name) })
+	eachContainer(&b.in.Template.Spec, func(_ containerRef, c *Container) { names = append(names, c.Name) })
 	return names
 }
 
 // appNames returns the names of the containers that we did not add.
-func (w *work) appNames() []string {
+func (b *planBuilder) appNames() []string {
 	var names []string
-	containers(&w.in.Template.Spec, func(at place, c *Container) {
-		if !w.isOurs(at) {
+	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
+		if !b.isOurs(at) {
 			names = append(names, c.Name)
 		}
 	})

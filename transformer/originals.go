@@ -11,17 +11,17 @@ import (
 )
 
 // An originalsHolder is what carries the originals of rewritten probes: a
-// container with the env var of a dialect or, where container is nil, the
+// container with the env var of a dialect or, if container is nil, the
 // annotations of the template.
 type originalsHolder struct {
-	dialect   dialect
-	at        place
+	dialect   *dialect
+	at        containerRef
 	container *Container
 	path      field.Path
 	originals map[string]*prober.Prober
 	claimed   map[string]bool // the keys of originals that a probe was recognised by
 	listens   []int
-	port      int // where the probes go that it answers
+	port      int // where the probes that it answers go
 	proxy     bool
 	ours      bool // we added the whole container, not only its env var
 	raw       field.Map
@@ -32,7 +32,7 @@ func (k *originalsHolder) used() bool { return len(k.claimed) > 0 }
 
 func (k *originalsHolder) answerer() answerer {
 	if k.proxy {
-		return answerer{AnsweredByIstioProxy, k.port}
+		return answerer{k.dialect.proxyAnswerer(), k.port}
 	}
 	return answerer{AnsweredByProbeProxy, k.port}
 }
@@ -52,37 +52,40 @@ func (k *originalsHolder) name() string {
 
 // findHolders finds what carries originals. A container may have the env var
 // of more than one dialect.
-func (w *work) findHolders() {
-	containers(&w.in.Template.Spec, func(at place, c *Container) {
-		for _, d := range w.p.dialects {
+func (b *planBuilder) findHolders() {
+	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
+		for _, d := range b.p.dialects {
 			originals, found, err := d.decode(c)
 			if err != nil {
-				w.say(w.finding("env-unreadable", w.containerPath(at).Key("env"), c.Name, "%v; the originals of the rewritten probes cannot be known", err))
+				b.addFinding(b.finding("env-unreadable", b.containerPath(at).Key("env"), c.Name, "%v; the originals of the rewritten probes cannot be known", err))
 			}
 			if err != nil || !found {
 				continue
 			}
-			path := w.containerPath(at)
+			path := b.containerPath(at)
 			k := &originalsHolder{
 				dialect: d, at: at, container: c, path: path, originals: originals, claimed: make(map[string]bool),
-				proxy: d.isProxy(c), listens: d.listens(w, c), raw: w.sourceMap(path),
+				proxy: d.isProxy(c), listens: d.listens(b, c), raw: b.sourceMap(path),
 			}
 			k.port = k.listens[0]
-			k.ours = w.p.isOurs(k)
-			w.holders = append(w.holders, k)
+			k.ours = b.p.isOurs(k)
+			b.holders = append(b.holders, k)
 		}
 	})
 	var err error
-	if w.forms, err = readForms(w.annotations()); err != nil {
-		w.say(w.finding("env-unreadable", w.metadata.Key("annotations", ownOriginals), "", "%v; the originals of the rewritten probes cannot be known", err))
+	if b.forms, err = readForms(b.annotations()); err != nil {
+		b.addFinding(b.finding("env-unreadable", b.metadata.Key("annotations", ownOriginals), "", "%v; the originals of the rewritten probes cannot be known", err))
 	}
-	for _, d := range w.p.dialects {
-		originals, err := d.annotated(w.annotations())
+	for _, d := range b.p.dialects {
+		if d.companion == nil {
+			continue
+		}
+		originals, err := d.companion.originalsIn(b.annotations())
 		if err != nil {
-			w.say(w.finding("env-unreadable", w.metadata.Key("annotations"), "", "%v; the originals of the rewritten probes cannot be known", err))
+			b.addFinding(b.finding("env-unreadable", b.metadata.Key("annotations"), "", "%v; the originals of the rewritten probes cannot be known", err))
 		}
 		if originals != nil {
-			w.annotated = append(w.annotated, &originalsHolder{dialect: d, originals: originals, claimed: make(map[string]bool)})
+			b.annotated = append(b.annotated, &originalsHolder{dialect: d, originals: originals, claimed: make(map[string]bool)})
 		}
 	}
 }
@@ -98,17 +101,17 @@ type match struct {
 // port: that may have been edited by hand, or follow a configuration that is
 // gone. Where several containers carry an original for the path, those that
 // answer on the probe's port count; if these differ, that is an error.
-func (w *work) recognise(s *slot, names []string) {
+func (b *planBuilder) recognise(s *handlerSite, names []string) {
 	if kind, ok := s.current.kind(); !ok || kind != kindHTTPGet {
 		return
 	}
 	h := s.current.HTTPGet
-	matches := matchesIn(w.holders, s, names)
+	matches := matchesIn(b.holders, s, names)
 	if onPort := slices.DeleteFunc(slices.Clone(matches), func(m match) bool { return !m.holder.answersOn(h.Port) }); len(onPort) > 0 {
 		matches = onPort
 	}
 	if len(matches) == 0 {
-		matches = matchesIn(w.annotated, s, names)
+		matches = matchesIn(b.annotated, s, names)
 	}
 	if len(matches) == 0 {
 		return
@@ -116,15 +119,15 @@ func (w *work) recognise(s *slot, names []string) {
 	m := matches[0]
 	for _, other := range matches[1:] {
 		if !reflect.DeepEqual(m.prober, other.prober) {
-			w.say(w.finding("originals-ambiguous", s.path, s.container.Name,
+			b.addFinding(b.finding("originals-ambiguous", s.path, s.container.Name,
 				"looks rewritten, and %s and %s carry different originals for its path; only one of them may", m.holder.name(), other.holder.name()))
 			return
 		}
 	}
-	s.original, s.carried, s.foreign = handlerOf(m.prober, h), true, m.holder.dialect != w.p.dialect
+	s.original, s.alreadyRewritten, s.foreign = handlerOf(m.prober, h), true, m.holder.dialect != b.p.dialect
 	s.form = nil
 	container, _, _ := m.holder.dialect.parseKey(m.key)
-	if form := w.forms.handler(prober.Key(cmp.Or(container, s.container.Name), s.name), m.prober); form != nil {
+	if form := b.forms.handler(prober.Key(cmp.Or(container, s.container.Name), s.name), m.prober); form != nil {
 		s.setForm(form)
 	}
 	m.holder.claimed[m.key] = true
@@ -135,7 +138,7 @@ func (w *work) recognise(s *slot, names []string) {
 
 // matchesIn returns the originals that holders carry for the path of a probe.
 // No dialect rewrites the probes of its own mesh's proxy.
-func matchesIn(holders []*originalsHolder, s *slot, names []string) []match {
+func matchesIn(holders []*originalsHolder, s *handlerSite, names []string) []match {
 	var matches []match
 	for _, k := range holders {
 		if k.dialect.isProxy(s.container) {
@@ -151,14 +154,14 @@ func matchesIn(holders []*originalsHolder, s *slot, names []string) []match {
 // keepOriginals refuses the template if a probe looks rewritten, was not
 // recognised, and a holder carries an original that may be the probe's: with
 // the holder the only copy of the original would go.
-func (w *work) keepOriginals() {
-	for _, s := range w.slots {
-		if !w.dangles(s) || w.p.dialect.isProxy(s.container) {
+func (b *planBuilder) keepOriginals() {
+	for _, s := range b.sites {
+		if !b.isDangling(s) || b.p.dialect.isProxy(s.container) {
 			continue
 		}
-		for _, k := range slices.Concat(w.holders, w.annotated) {
+		for _, k := range slices.Concat(b.holders, b.annotated) {
 			if key, ok := k.candidate(s); ok {
-				w.say(w.finding("originals-ambiguous", s.path, s.container.Name,
+				b.addFinding(b.finding("originals-ambiguous", s.path, s.container.Name,
 					"looks rewritten, and %s carries the original of `%s`, which may be that of this probe or not; the probe must have that path, or its original back", k.name(), key))
 				break
 			}
@@ -169,7 +172,7 @@ func (w *work) keepOriginals() {
 // candidate returns the key of an original that may be that of a probe which
 // was not recognised: one with the probe's path, or one for the same type of
 // probe that no other probe was recognised by.
-func (k *originalsHolder) candidate(s *slot) (key string, ok bool) {
+func (k *originalsHolder) candidate(s *handlerSite) (key string, ok bool) {
 	path := text(s.current.HTTPGet.Path)
 	if k.originals[path] != nil {
 		return path, true
@@ -185,15 +188,15 @@ func (k *originalsHolder) candidate(s *slot) (key string, ok bool) {
 // checkPaths refuses a template in which a probe that was not recognised has a
 // path at which another probe is to be answered: the next run could not know
 // whose original is there.
-func (w *work) checkPaths(chosen []*slot) {
-	for _, s := range w.slots {
-		if !w.dangles(s) {
+func (b *planBuilder) checkPaths(toRewrite []*handlerSite) {
+	for _, s := range b.sites {
+		if !b.isDangling(s) {
 			continue
 		}
-		i := slices.IndexFunc(chosen, func(c *slot) bool { return text(c.becomes.HTTPGet.Path) == text(s.current.HTTPGet.Path) })
+		i := slices.IndexFunc(toRewrite, func(c *handlerSite) bool { return text(c.target.HTTPGet.Path) == text(s.current.HTTPGet.Path) })
 		if i >= 0 {
-			w.say(w.finding("originals-ambiguous", s.path, s.container.Name,
-				"looks rewritten, and has the path at which that of container %q is answered (`%s`); it must have its original back", chosen[i].container.Name, chosen[i].path))
+			b.addFinding(b.finding("originals-ambiguous", s.path, s.container.Name,
+				"looks rewritten, and has the path at which that of container %q is answered (`%s`); it must have its original back", toRewrite[i].container.Name, toRewrite[i].path))
 		}
 	}
 }

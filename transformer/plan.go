@@ -15,13 +15,13 @@ const (
 	AnsweredByEnvoy      = "envoy" // in the dialect osm
 )
 
-// Where the container probe-proxy stands in a pod.
+// Where in a pod the container probe-proxy is placed.
 const (
 	PlacementNative    = "native"    // initContainers[0] with restartPolicy: Always
 	PlacementContainer = "container" // an ordinary container
 )
 
-// Options is the part of the functionConfig that decides what is planned, its
+// Options are the part of the functionConfig that matters to a plan, with the
 // defaults filled in (see [Defaults]).
 type Options struct {
 	Dialect    string // "istio" or "osm"
@@ -35,7 +35,7 @@ type Options struct {
 
 // Istio is what is known of Istio in the cluster.
 type Istio struct {
-	// InjectorRewrites tells that Istio's injector rewrites the probes of the
+	// InjectorRewrites is set if Istio's injector rewrites the probes of the
 	// pods that it injects, as it does by default.
 	InjectorRewrites bool
 	// InjectedNamespaces are patterns of the namespaces that Istio injects its
@@ -43,15 +43,15 @@ type Istio struct {
 	InjectedNamespaces []string
 }
 
-// IstioProxy describes the container istio-proxy that is declared where
-// Istio's sidecar answers and the template has none.
+// IstioProxy describes the container istio-proxy that is declared if Istio's
+// sidecar answers and the template has none.
 type IstioProxy struct {
 	// Restricted gives it the securityContext that the Pod Security level
-	// "restricted" asks for, where every other container of the pod has that.
+	// "restricted" demands, if every other container of the pod has that.
 	Restricted bool
 }
 
-// Rewrite tells which handlers are rewritten.
+// Rewrite says which handlers are rewritten.
 type Rewrite struct {
 	HTTPGet   bool // httpGet probes
 	TCPSocket bool // tcpSocket probes
@@ -66,7 +66,7 @@ type ProbeProxy struct {
 	Placement       string // one of the Placement constants
 	ImagePullPolicy string // "" leaves it to the API server
 	// Resources and SecurityContext are merged deeply over the defaults; a
-	// nil value takes the default's key away. Env is merged by name.
+	// nil value removes the default's key. Env is merged by name.
 	Resources       field.Map
 	Env             field.List
 	SecurityContext field.Map
@@ -99,7 +99,7 @@ type Input struct {
 	Template PodTemplate
 	// Shape says how the template differs from a Pod.
 	Shape Shape
-	// JobLike tells that the pod must finish for the object to be done.
+	// JobLike is set if the pod must finish for the object to be done.
 	JobLike bool
 	// Source is the template as it was read, nil if that is not known. Then
 	// fields that the planner does not know are not seen, and a container of
@@ -150,8 +150,8 @@ type Shape struct {
 	ProbesMadeBy string
 }
 
-// A Plan is what is to be done to one object. With an error among the
-// findings there are no edits. Equal inputs give equal plans.
+// A Plan says what to change in one object. If a finding is an error, there are
+// no edits. Equal inputs have equal plans.
 type Plan struct {
 	Edits    []field.Edit
 	Findings []Finding
@@ -160,9 +160,8 @@ type Plan struct {
 	// Repairs says what is wrong with the template as it was read and is put
 	// right by the edits.
 	Repairs []Finding
-	// Beside is an object that belongs to the workload; nil where none is
-	// needed, and none was.
-	Beside *Beside
+	// Companion is an object that the workload needs, or needed; nil if none.
+	Companion *Companion
 }
 
 // An Answer says who answers the rewritten probes of a template.
@@ -177,10 +176,10 @@ type Answer struct {
 	AddsAnnotations field.KeyValues
 }
 
-// A Beside is an object that stands beside a workload.
-type Beside struct {
+// A Companion is an object that must exist beside a workload.
+type Companion struct {
 	APIVersion, Kind, Name, Namespace string
-	Value                             field.Map // nil where it must go
+	Value                             field.Map // nil if the object must be removed
 }
 
 // Severity of a [Finding].
@@ -199,17 +198,17 @@ type Finding struct {
 	// Reason is a key of docs/reasons.md.
 	Reason string
 	// Message is one line; it names the field in back-quotes and says what is
-	// allowed. The object is not named: whoever prints it does that.
+	// allowed. It does not name the object; the report adds that.
 	Message string
-	// Field is the path from the object's root, nil where no field is at fault.
+	// Field is the path from the object's root, nil if no field is at fault.
 	Field field.Path
 	// Current and Proposed are the field's value and a better one; nil if unknown.
 	Current, Proposed field.Value
-	// Container names the container at fault, "" where it is the pod.
+	// Container is the name of the container at fault, "" if it is the pod.
 	Container string
 }
 
-// State says what becomes of a probe.
+// A State is what becomes of a probe.
 type State string
 
 // The states.
@@ -221,15 +220,14 @@ const (
 	Refused      State = "refused" // an error keeps the object as it is
 )
 
-// Outcome says what a probe, as it stands in the object that was read, does
-// under strict mTLS.
+// An Outcome is what a probe, as it was read, does under strict mTLS.
 type Outcome string
 
 // The outcomes.
 const (
 	Fails         Outcome = "fails"
-	FalselyPasses Outcome = "falsely passes" // passes although nothing listens
-	Unaffected    Outcome = "unaffected"     // does what it does without a mesh
+	FalselyPasses Outcome = "falsely passes" // passes even if nothing listens
+	Unaffected    Outcome = "unaffected"     // does the same as without a mesh
 )
 
 // A Verdict says what becomes of one probe or hook, and why.
@@ -241,11 +239,11 @@ type Verdict struct {
 	// Before and After are a few words for people. Before is the original,
 	// "httpGet https :8443/healthz", and After where it goes,
 	// ":15020/app-health/web/livez"; of a probe that is restored Before is the
-	// rewritten one and After the original. After is "" where nothing changes
-	// hands: left alone or refused.
+	// rewritten one and After the original. After is "" if the probe is
+	// left alone or refused.
 	Before, After string
 	State         State
-	// Reason is a key of docs/reasons.md; "" where the probe is rewritten, or
+	// Reason is a key of docs/reasons.md; "" if the probe is rewritten, or
 	// restored by [Planner.Restore].
 	Reason    string
 	StrictTLS Outcome

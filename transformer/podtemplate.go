@@ -3,12 +3,12 @@ package transformer
 import "github.com/rewrite-probes/rewrite-probes/internal/field"
 
 // The types below mirror the part of the Kubernetes API that decides what
-// happens to a pod template, under the API's names. They stand here instead
+// happens to a pod template, under the API's names. They are used instead
 // of k8s.io/api because importing that costs every run 2.4 ms of start-up
 // (a whole run on one object takes less); a test compares them field by
 // field with the real types.
 
-// A PodTemplate is what a pod is made from. A Pod itself is one too.
+// A PodTemplate is what pods are made from. A Pod is one too.
 type PodTemplate struct {
 	Metadata Metadata `json:"metadata"`
 	Spec     PodSpec  `json:"spec"`
@@ -63,8 +63,8 @@ type ContainerPort struct {
 	Protocol      string `json:"protocol"`
 }
 
-// An EnvVar is a variable with a value of its own; Value is nil where it
-// comes from elsewhere.
+// An EnvVar is a variable with a value of its own; Value is nil if it
+// has a valueFrom.
 type EnvVar struct {
 	Name  string  `json:"name"`
 	Value *string `json:"value"`
@@ -82,7 +82,7 @@ type Lifecycle struct {
 	PreStop   *Handler `json:"preStop"`
 }
 
-// A Handler is what the kubelet does; at most one field is set.
+// A Handler is what the kubelet does. In valid objects exactly one field is set.
 type Handler struct {
 	Exec      *Exec      `json:"exec"`
 	HTTPGet   *HTTPGet   `json:"httpGet"`
@@ -101,8 +101,8 @@ type Sleep struct {
 	Seconds int64 `json:"seconds"`
 }
 
-// HTTPGet is an HTTP request. Pointers tell what is absent from what is
-// empty: a rewritten probe keeps an absent scheme absent.
+// HTTPGet is an HTTP request. A pointer is nil if the field is
+// absent: a rewritten probe keeps an absent scheme absent.
 type HTTPGet struct {
 	Path        *string           `json:"path"`
 	Port        field.IntOrString `json:"port"`
@@ -118,13 +118,13 @@ type HTTPHeader struct {
 	Value string `json:"value"`
 }
 
-// TCPSocket is a connection that is opened and closed.
+// TCPSocket opens a connection and closes it.
 type TCPSocket struct {
 	Port field.IntOrString `json:"port"`
 	Host string            `json:"host"`
 }
 
-// GRPC is a call of grpc.health.v1.Health/Check.
+// GRPC calls grpc.health.v1.Health/Check.
 type GRPC struct {
 	Port    field.IntOrString `json:"port"`
 	Service *string           `json:"service"`

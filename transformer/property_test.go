@@ -12,7 +12,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// sortedLines gives the lines of a manifest without order, so that two that
+// sortedLines returns the lines of a manifest without order, so that two that
 // differ by the place of a key are equal.
 func sortedLines(text string) string {
 	lines := strings.Split(text, "\n")

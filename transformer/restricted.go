@@ -18,41 +18,41 @@ func restrictedFields() field.Map {
 	}
 }
 
-// declaration gives the container, without env, that stands for the mesh's
-// proxy until it is injected.
+// declaration returns the container, without env, that holds the place of the
+// mesh's proxy until it is injected.
 //
-// Pod Security warns of a workload as it is written, before any injector has
-// seen its pods. Where all other containers are as "restricted" wants them,
-// the declared one is made so too, that it is not the only one to be warned of.
-// An injector lets what is declared win over its own template: so nothing is
-// declared where the template asks for a proxy with privileges, nor what the
-// pod's own securityContext says already.
-func (w *work) declaration() field.Map {
-	m := w.p.dialect.declare()
-	if !w.p.opts.IstioProxy.Restricted || w.p.dialect.privileged(w.annotations()) {
+// Pod Security checks a workload as it is written, before any injector sees its
+// pods. If all other containers comply with "restricted", the declared one gets
+// a compliant securityContext, so that it is not the only container to cause a
+// warning. The injector's template yields to what is declared. So nothing is
+// declared if the template asks for a privileged proxy, nor what the pod's own
+// securityContext already says.
+func (b *planBuilder) declaration() field.Map {
+	m := b.p.dialect.proxyPlaceholder()
+	if !b.p.opts.IstioProxy.Restricted || b.p.dialect.privileged(b.annotations()) {
 		return m
 	}
-	if context := w.restrictedContext(); context != nil {
+	if context := b.restrictedContext(); context != nil {
 		m = append(m, field.Entry{Key: "securityContext", Value: context})
 	}
 	return m
 }
 
-// restrictedContext gives the securityContext with which one more container
-// satisfies "restricted"; nil where the pod, without what is ours, does not.
-func (w *work) restrictedContext() field.Map {
-	pod := w.sourceMap(w.spec.Key("securityContext"))
+// restrictedContext returns the securityContext with which one more container
+// complies with "restricted"; nil if the user's own containers do not comply.
+func (b *planBuilder) restrictedContext() field.Map {
+	pod := b.sourceMap(b.spec.Key("securityContext"))
 	podRoot, hasRoot := pod.Get("runAsNonRoot")
 	podSeccomp, hasSeccomp := pod.Get("seccompProfile")
 	if hasRoot && podRoot != true || hasSeccomp && !restrictedSeccomp(podSeccomp) {
 		return nil
 	}
 	compliant, nonRoot := true, true
-	containers(&w.in.Template.Spec, func(at place, _ *Container) {
-		if w.isOurs(at) {
+	eachContainer(&b.in.Template.Spec, func(at containerRef, _ *Container) {
+		if b.isOurs(at) {
 			return
 		}
-		c := w.sourceMap(w.containerPath(at).Key("securityContext"))
+		c := b.sourceMap(b.containerPath(at).Key("securityContext"))
 		escalation, _ := c.Get("allowPrivilegeEscalation")
 		capabilities, _ := c.Get("capabilities")
 		seccomp, ownSeccomp := c.Get("seccompProfile")
@@ -61,8 +61,8 @@ func (w *work) restrictedContext() field.Map {
 		root, ownRoot := c.Get("runAsNonRoot")
 		nonRoot = nonRoot && (ownRoot && root == true || !ownRoot && hasRoot)
 	})
-	// In a user namespace root is nobody outside, and may run (Kubernetes 1.35).
-	if !compliant || !nonRoot && !w.ownUsers() {
+	// In a user namespace of its own a container may run as root (Kubernetes 1.35).
+	if !compliant || !nonRoot && !b.ownUsers() {
 		return nil
 	}
 	return slices.DeleteFunc(restrictedFields(), func(e field.Entry) bool {
@@ -70,9 +70,9 @@ func (w *work) restrictedContext() field.Map {
 	})
 }
 
-// ownUsers tells whether the pod has a user namespace of its own.
-func (w *work) ownUsers() bool {
-	hostUsers, _ := w.source(w.spec.Key("hostUsers"))
+// ownUsers reports whether the pod has a user namespace of its own.
+func (b *planBuilder) ownUsers() bool {
+	hostUsers, _ := b.source(b.spec.Key("hostUsers"))
 	return hostUsers == false
 }
 
@@ -92,7 +92,7 @@ func restrictedCapabilities(v field.Value) bool {
 		!slices.ContainsFunc(added, func(v field.Value) bool { return v != "NET_BIND_SERVICE" })
 }
 
-// isRestrictedContext tells whether a securityContext is one that
+// isRestrictedContext reports whether a securityContext is one that
 // restrictedContext gives.
 func isRestrictedContext(v field.Value) bool {
 	m, _ := v.(field.Map)

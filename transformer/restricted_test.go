@@ -15,7 +15,7 @@ const (
 
 func unrestricted(o *transformer.Options) { o.IstioProxy.Restricted = false }
 
-// declaredContext gives the securityContext of the declared istio-proxy, as
+// declaredContext returns the securityContext of the declared istio-proxy, as
 // lines without indentation.
 func declaredContext(t *testing.T, text string) string {
 	t.Helper()

@@ -511,7 +511,7 @@ livenessProbe: {tcpSocket: {port: 2}}
 startupProbe: {grpc: {port: 3}}
 lifecycle: {preStop: {httpGet: {port: 4}}}
 `))
-	slots := []prober.Slot{prober.Readiness, prober.Liveness, prober.Startup, prober.PreStop}
+	sites := []prober.Slot{prober.Readiness, prober.Liveness, prober.Startup, prober.PreStop}
 	all := plan(t, yaml)
 	for i, only := range []transformer.Rewrite{{HTTPGet: true}, {TCPSocket: true}, {GRPC: true}, {Lifecycle: true}} {
 		for _, from := range []string{yaml, all.text} {
@@ -520,7 +520,7 @@ lifecycle: {preStop: {httpGet: {port: 4}}}
 				t.Errorf("%+v: %v", only, r.Findings)
 			}
 			for j, v := range r.Probes {
-				if rewritten := v.State == transformer.WouldRewrite || v.State == transformer.Rewritten; rewritten != (i == j) || v.Slot != slots[j] {
+				if rewritten := v.State == transformer.WouldRewrite || v.State == transformer.Rewritten; rewritten != (i == j) || v.Slot != sites[j] {
 					t.Errorf("%+v: %+v", only, v)
 				}
 			}

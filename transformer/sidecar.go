@@ -62,8 +62,6 @@ func (p *Planner) checkSidecar() error {
 	switch {
 	case s.Name == "":
 		return errors.New("probeProxy.name must not be empty")
-	case p.dialect.isProxy(&Container{Name: s.Name}):
-		return fmt.Errorf("probeProxy.name %q is the mesh's own proxy and must be another", s.Name)
 	case s.Image == "":
 		return errors.New("probeProxy.image must not be empty")
 	case s.Placement != PlacementNative && s.Placement != PlacementContainer:
@@ -71,11 +69,8 @@ func (p *Planner) checkSidecar() error {
 	}
 	for _, item := range s.Env {
 		m, _ := item.(field.Map)
-		switch name, _ := m.Get("name"); name {
-		case nil, "":
+		if name, _ := m.Get("name"); name == nil || name == "" {
 			return errors.New("probeProxy.env must be a list of env vars, each with a name")
-		case prober.EnvName, prober.OSMEnvName, portEnv:
-			return fmt.Errorf("probeProxy.env must not have %s, which is written by rewrite-probes", name)
 		}
 	}
 	for _, key := range []string{"runAsUser", "runAsGroup"} {
@@ -129,9 +124,9 @@ func (p *Planner) sidecarBase(native bool) field.Map {
 }
 
 // probeProxy returns the container that answers for the originals.
-func (w *work) probeProxy(originals string) field.Map {
-	p := w.p
-	m := slices.Clone(p.sidecar[w.native()])
+func (b *planBuilder) probeProxy(originals string) field.Map {
+	p := b.p
+	m := slices.Clone(p.sidecar[b.native()])
 	for i := range m {
 		if m[i].Key == "env" {
 			env := slices.Clone(m[i].Value.(field.List))
@@ -174,7 +169,7 @@ func (p *Planner) isOurs(k *originalsHolder) bool {
 		return c.Name == p.opts.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
 			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && text(c.StartupProbe.HTTPGet.Path) == healthPath
 	}
-	declared := k.dialect.declare()
+	declared := k.dialect.proxyPlaceholder()
 	size := len(declared) + 1 // env
 	if context, ok := k.raw.Get("securityContext"); ok && isRestrictedContext(context) {
 		size++
@@ -191,26 +186,26 @@ func (p *Planner) isOurs(k *originalsHolder) bool {
 }
 
 // checkProbeProxy adds findings if probe-proxy cannot run in this pod.
-func (w *work) checkProbeProxy() {
-	spec := &w.in.Template.Spec
-	if !w.native() {
+func (b *planBuilder) checkProbeProxy() {
+	spec := &b.in.Template.Spec
+	if !b.native() {
 		policy := spec.RestartPolicy
-		if policy == "Never" || policy == "OnFailure" || w.in.JobLike {
-			w.say(w.finding("job-never-finishes", w.spec, "",
+		if policy == "Never" || policy == "OnFailure" || b.in.JobLike {
+			b.addFinding(b.finding("job-never-finishes", b.spec, "",
 				"the pod is to finish, and never would with probe-proxy as an ordinary container; it must be a native sidecar (`placement: native`)"))
 		}
 	}
 	if spec.SecurityContext == nil {
 		return
 	}
-	own, _ := w.p.sidecar[w.native()].Get("securityContext")
+	own, _ := b.p.sidecar[b.native()].Get("securityContext")
 	set, _ := own.(field.Map)
 	for _, id := range []struct {
 		key   string
 		value *int64
 	}{{"runAsUser", spec.SecurityContext.RunAsUser}, {"runAsGroup", spec.SecurityContext.RunAsGroup}} {
-		if _, overridden := set.Get(id.key); !overridden && id.value != nil && *id.value == w.p.dialect.proxyID() {
-			w.say(w.finding("proxy-uid", w.spec.Key("securityContext", id.key), "",
+		if _, overridden := set.Get(id.key); !overridden && id.value != nil && *id.value == b.p.dialect.proxyID() {
+			b.addFinding(b.finding("proxy-uid", b.spec.Key("securityContext", id.key), "",
 				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
 		}
 	}

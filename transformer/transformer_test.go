@@ -23,7 +23,7 @@ type result struct {
 	text string // the manifest with the edits applied
 }
 
-// has tells whether a finding of the reason was made, and gives it.
+// has reports whether a finding of the reason was made, and gives it.
 func (r result) has(reason string) (transformer.Finding, bool) {
 	for _, f := range r.Findings {
 		if f.Reason == reason {
@@ -41,7 +41,7 @@ func (r result) reasons() []string {
 	return keys
 }
 
-// env gives the decoded text of the env var as it stands in the manifest.
+// env returns the decoded text of the env var as it stands in the manifest.
 func (r result) env() string {
 	_, v, ok := strings.Cut(r.text, "ISTIO_KUBE_APP_PROBERS\n")
 	if !ok {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // APIVersion and Kind name the typed functionConfig.
@@ -208,30 +208,18 @@ func (c *RewriteProbes) validate() []problem {
 	if !isDNSLabel(s.ProbeProxy.Name) {
 		bad(at("spec", "probeProxy", "name"), "%q must be a container name: lower-case letters, digits and dashes, at most 63", s.ProbeProxy.Name)
 	}
-	if s.ProbeProxy.Name == "istio-proxy" {
-		bad(at("spec", "probeProxy", "name"), "%q is the name of Istio's own sidecar; choose another", s.ProbeProxy.Name)
-	}
-	if s.Dialect == "osm" {
-		if s.Port != prober.DefaultPort {
-			bad(at("spec", "port"), "\"%d\" must not be given in the dialect osm, whose ports are fixed: 15901 to 15904", s.Port)
+	if len(problems) == 0 {
+		options := transformer.Options{Dialect: s.Dialect, AnsweredBy: s.AnsweredBy, Port: s.Port}
+		options.ProbeProxy.Name, options.ProbeProxy.Env = s.ProbeProxy.Name, s.ProbeProxy.Env
+		for _, p := range options.Problems() {
+			bad(at("spec").Join(p.Path), "%s", p.Text)
 		}
-		if s.AnsweredBy == "istio-proxy" {
-			bad(at("spec", "answeredBy"), "%q must be auto, probe-proxy or envoy in the dialect osm", s.AnsweredBy)
-		}
-		if s.ProbeProxy.Name == "envoy" {
-			bad(at("spec", "probeProxy", "name"), "%q is the name of Open Service Mesh's own sidecar; choose another", s.ProbeProxy.Name)
-		}
-	}
-	if s.AnsweredBy == "envoy" && s.Dialect != "osm" {
-		bad(at("spec", "answeredBy"), "%q must be auto, probe-proxy or istio-proxy in the dialect %s", s.AnsweredBy, s.Dialect)
 	}
 	for i, e := range s.ProbeProxy.Env {
 		m, ok := e.(field.Map)
 		name, _ := m.Get("name")
 		if n, isString := name.(string); !ok || !isString || n == "" {
 			bad(at("spec", "probeProxy", "env", i), "must be a mapping with a name")
-		} else if n == prober.EnvName || n == prober.OSMEnvName {
-			bad(at("spec", "probeProxy", "env", i, "name"), "%q is written by rewrite-probes itself", n)
 		}
 	}
 	for i, p := range s.Istio.InjectedNamespaces {

@@ -58,7 +58,7 @@ func TestANullIsAsGoodAsNothing(t *testing.T) {
 func TestBothFormsSayTheSame(t *testing.T) {
 	a, err := decode(t, typed+`spec:
   answeredBy: probe-proxy
-  port: 15021
+  port: 15022
   rewrite: [httpGet, grpc]
   strict: true
   probeProxy: {image: "example/p:v1", name: prober, placement: container, imagePullPolicy: Always}
@@ -69,7 +69,7 @@ func TestBothFormsSayTheSame(t *testing.T) {
 	b, err := decode(t, `apiVersion: v1
 kind: ConfigMap
 metadata: {name: function-input}
-data: {answered-by: probe-proxy, port: "15021", rewrite: "httpGet, grpc", strict: "true",
+data: {answered-by: probe-proxy, port: "15022", rewrite: "httpGet, grpc", strict: "true",
   image: "example/p:v1", name: prober, placement: container, image-pull-policy: Always}
 `)
 	if err != nil {

@@ -17,7 +17,7 @@ const managedByLabel = "app.kubernetes.io/managed-by"
 // says, in the same stream. Where it returns false there is a message why it
 // cannot be. With nothing pending for the workload itself, an inspection warns
 // where the object is not as it must be.
-func (r *run) beside(o *manifest.Object, b *transformer.Beside, templates int, pending bool) bool {
+func (r *run) beside(o *manifest.Object, b *transformer.Companion, templates int, pending bool) bool {
 	if b == nil {
 		return true
 	}
@@ -64,7 +64,7 @@ func (r *run) beside(o *manifest.Object, b *transformer.Beside, templates int, p
 }
 
 // find gives the object in the stream at hand; nil where it is not there.
-func (r *run) find(b *transformer.Beside) *manifest.Object {
+func (r *run) find(b *transformer.Companion) *manifest.Object {
 	for _, o := range r.stream.Objects() {
 		if o.Kind() == b.Kind && o.APIVersion() == b.APIVersion && o.Name() == b.Name && o.Namespace() == b.Namespace {
 			return o
@@ -73,7 +73,7 @@ func (r *run) find(b *transformer.Beside) *manifest.Object {
 	return nil
 }
 
-func (r *run) isUpToDate(existing *manifest.Object, b *transformer.Beside) bool {
+func (r *run) isUpToDate(existing *manifest.Object, b *transformer.Companion) bool {
 	if existing == nil {
 		return false
 	}

@@ -173,7 +173,7 @@ func (r *run) object(o *manifest.Object) {
 	r.noteMissed(o, templates)
 	var edits []field.Edit
 	var done []report.Template
-	var beside *transformer.Beside
+	var beside *transformer.Companion
 	failed := false
 	said := len(r.out.Messages)
 	for _, ref := range templates {
@@ -186,8 +186,8 @@ func (r *run) object(o *manifest.Object) {
 		r.out.Add(r.name, t, r.mode == Inspect)
 		done = append(done, t)
 		edits = append(edits, plan.Edits...)
-		if plan.Beside != nil {
-			beside = plan.Beside
+		if plan.Companion != nil {
+			beside = plan.Companion
 		}
 		for _, f := range plan.Findings {
 			failed = failed || f.Severity == transformer.Error

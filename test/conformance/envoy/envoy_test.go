@@ -42,10 +42,10 @@ func resources(t *testing.T, containers ...transformer.Container) *bootstrapv3.B
 		Kind: "Deployment", APIVersion: "apps/v1", Workload: transformer.Metadata{Name: "web"},
 		Path: field.NewPath("spec", "template"), Template: transformer.PodTemplate{Spec: transformer.PodSpec{Containers: containers}},
 	})
-	if plan.Beside == nil || len(plan.Findings) > 0 {
+	if plan.Companion == nil || len(plan.Findings) > 0 {
 		t.Fatalf("plan %+v", plan)
 	}
-	data, _ := plan.Beside.Value.Get("data")
+	data, _ := plan.Companion.Value.Get("data")
 	text, _ := data.(field.Map).Get("envoy.json")
 	var b bootstrapv3.Bootstrap
 	if err := protojson.Unmarshal([]byte(text.(string)), &b); err != nil {

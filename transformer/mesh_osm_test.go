@@ -15,7 +15,7 @@ func init() {
 	configurations["envoy"] = []option{inOSM, answeredBy("envoy")}
 }
 
-// osmEnv gives the decoded text of the env var of the dialect osm.
+// osmEnv returns the decoded text of the env var of the dialect osm.
 func osmEnv(r result) string {
 	return r2env(r.text, "OSM_KUBE_APP_PROBERS\n")
 }
@@ -199,12 +199,12 @@ func TestAPortOfOSMThatTheAppHasIsAnError(t *testing.T) {
 
 func TestOptionsThatOSMCannotHaveAreRefused(t *testing.T) {
 	for want, opt := range map[string]option{
-		"fixed: 15901, 15902, 15903, 15904":       port(15099),
-		"must be one of auto, probe-proxy, envoy": answeredBy("istio-proxy"),
-		"must not be 1500":                        func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", 1500) },
-		"must not have OSM_KUBE_APP_PROBERS":      func(o *transformer.Options) { o.ProbeProxy.Env = listOf(mapOf("name", "OSM_KUBE_APP_PROBERS")) },
-		"probeProxy.name \"envoy\" is the mesh's": func(o *transformer.Options) { o.ProbeProxy.Name = "envoy" },
-		"must be one of istio, osm":               func(o *transformer.Options) { o.Dialect = "linkerd" },
+		"fixed: 15901 to 15904":                                        port(15099),
+		"must be auto, probe-proxy or envoy in the dialect osm":        answeredBy("istio-proxy"),
+		"must not be 1500":                                             func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", 1500) },
+		"\"OSM_KUBE_APP_PROBERS\" is written by rewrite-probes itself": func(o *transformer.Options) { o.ProbeProxy.Env = listOf(mapOf("name", "OSM_KUBE_APP_PROBERS")) },
+		"\"envoy\" is the name of Open Service Mesh's own sidecar":     func(o *transformer.Options) { o.ProbeProxy.Name = "envoy" },
+		"must be one of istio, osm":                                    func(o *transformer.Options) { o.Dialect = "linkerd" },
 	} {
 		if _, err := transformer.New(options(inOSM, opt)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v must have %q", err, want)

@@ -10,69 +10,70 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// A slot is one probe or hook of a container while a plan is made.
-type slot struct {
-	at        place
+// A handlerSite is one probe or hook of a container, and what the plan decides
+// about it.
+type handlerSite struct {
+	at        containerRef
 	container *Container
 	name      prober.Slot
 	path      field.Path
 	timeout   int // seconds, the API's default filled in; 0 for hooks
 
-	current  *Handler  // as it was read
-	original *Handler  // as its author wrote it: current, unless carried
-	form     field.Map // its fields as they were written; nil if not known
-	carried  bool      // current is our rewriting of original
-	foreign  bool      // and that of another dialect than the planner's
-	reason   string    // why it is not to be rewritten; "" where it is
-	port     int       // of original, resolved; 0 where it has none
-	becomes  *Handler  // nil where it is not rewritten
+	current          *Handler  // as it was read
+	original         *Handler  // as its author wrote it: current, unless that is our rewriting
+	form             field.Map // its fields as they were written; nil if not known
+	alreadyRewritten bool      // current is our rewriting of original
+	foreign          bool      // it is the rewriting of another dialect than the planner's
+	reason           string    // why it is left alone; "" if it is rewritten
+	port             int       // of original, resolved; 0 if it has none
+	target           *Handler  // what it is rewritten to; nil if it is left alone
 
-	compared bool         // changed is what changes gave
-	changed  []field.Edit // from current to becomes
+	compared bool         // changed is set
+	changed  []field.Edit // from current to target
 }
 
-// A place is where a container stands.
-type place struct {
+// A containerRef refers to a container of a pod spec.
+type containerRef struct {
 	init  bool
 	index int
 }
 
-func (p place) list() string {
+func (p containerRef) list() string {
 	if p.init {
 		return "initContainers"
 	}
 	return "containers"
 }
 
-// isSidecar tells whether a container is a native sidecar where it stands.
-func isSidecar(p place, c *Container) bool { return p.init && c.RestartPolicy == "Always" }
+// isSidecar reports whether a container is a native sidecar.
+func isSidecar(p containerRef, c *Container) bool { return p.init && c.RestartPolicy == "Always" }
 
-// startsAfter tells whether a container at p starts after one at q, whatever
+// startsAfter reports whether a container at p starts after one at q, whatever
 // either of them is: init containers come first, and each list in its order.
-func (p place) startsAfter(q place) bool {
+func (p containerRef) startsAfter(q containerRef) bool {
 	if p.init != q.init {
 		return q.init
 	}
 	return p.index > q.index
 }
 
-// containers gives every container with its place, init containers first.
-func containers(spec *PodSpec, yield func(place, *Container)) {
+// containers returns every container with its place, init containers first.
+func eachContainer(spec *PodSpec, yield func(containerRef, *Container)) {
 	for i := range spec.InitContainers {
-		yield(place{true, i}, &spec.InitContainers[i])
+		yield(containerRef{true, i}, &spec.InitContainers[i])
 	}
 	for i := range spec.Containers {
-		yield(place{false, i}, &spec.Containers[i])
+		yield(containerRef{false, i}, &spec.Containers[i])
 	}
 }
 
-func (c *Container) hasSlots() bool {
+func (c *Container) hasHandlers() bool {
 	return c.ReadinessProbe != nil || c.LivenessProbe != nil || c.StartupProbe != nil || c.Lifecycle != nil
 }
 
-// slotsOf gives the slots of one container that hold anything.
-func slotsOf(at place, c *Container, path field.Path) []*slot {
-	slots := make([]*slot, 0, 4)
+// sitesOf returns the probes and hooks that a container has.
+func sitesOf(at containerRef, c *Container, path field.Path) []*handlerSite {
+	sites := make([]*handlerSite, 0, 4)
 	for _, s := range []struct {
 		key   string
 		name  prober.Slot
@@ -89,10 +90,10 @@ func slotsOf(at place, c *Container, path field.Path) []*slot {
 		if t := s.probe.TimeoutSeconds; t != nil && *t != 0 {
 			timeout = int(*t)
 		}
-		slots = append(slots, &slot{at: at, container: c, name: s.name, path: path.Key(s.key), timeout: timeout, current: &s.probe.Handler})
+		sites = append(sites, &handlerSite{at: at, container: c, name: s.name, path: path.Key(s.key), timeout: timeout, current: &s.probe.Handler})
 	}
 	if c.Lifecycle == nil {
-		return slots
+		return sites
 	}
 	for _, s := range []struct {
 		key  string
@@ -103,10 +104,10 @@ func slotsOf(at place, c *Container, path field.Path) []*slot {
 		{"preStop", prober.PreStop, c.Lifecycle.PreStop},
 	} {
 		if s.hook != nil {
-			slots = append(slots, &slot{at: at, container: c, name: s.name, path: path.Key("lifecycle", s.key), current: s.hook})
+			sites = append(sites, &handlerSite{at: at, container: c, name: s.name, path: path.Key("lifecycle", s.key), current: s.hook})
 		}
 	}
-	return slots
+	return sites
 }
 
 // The keys of the handlers.
@@ -118,8 +119,8 @@ const (
 	kindSleep     = "sleep"
 )
 
-// kind gives the key of the one handler that is set; ok is false where none
-// or several are.
+// kind returns the key of the only handler that is set; ok is false if there is
+// none or more than one.
 func (h *Handler) kind() (kind string, ok bool) {
 	n := 0
 	for _, x := range []struct {
@@ -140,7 +141,7 @@ func (h *Handler) kind() (kind string, ok bool) {
 	return kind, n == 1
 }
 
-// endpoint gives the port and the host that a handler dials; ok is false for
+// endpoint returns the port and the host that a handler dials; ok is false for
 // one that dials nothing.
 func (h *Handler) endpoint() (port field.IntOrString, host string, ok bool) {
 	switch {
@@ -154,7 +155,7 @@ func (h *Handler) endpoint() (port field.IntOrString, host string, ok bool) {
 	return field.IntOrString{}, "", false
 }
 
-// String gives the handler in a few words: "httpGet https :8443/healthz".
+// String returns the handler in a few words: "httpGet https :8443/healthz".
 func (h *Handler) String() string {
 	kind, ok := h.kind()
 	port, host, dials := h.endpoint()
@@ -186,7 +187,7 @@ func (h *Handler) String() string {
 	return string(b)
 }
 
-// text gives what a pointer points to, or "".
+// text returns what a pointer points to, or "".
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -194,8 +195,8 @@ func text(s *string) string {
 	return *s
 }
 
-// resolve gives the number of a port, as the kubelet finds it among the ports
-// of the same container. The error says what is wrong with it.
+// resolve returns the number of a port, as the kubelet finds it among the ports
+// of the same container. The error completes a message about it.
 //
 // The kubelet would take a string of digits too, but the API server refuses
 // one: a port's name must hold a letter.
@@ -241,9 +242,9 @@ func (n outOfRange) Error() string {
 	return fmt.Sprintf("is %d, but must be a port from 1 to 65535", int64(n))
 }
 
-// prober gives the entry of a slot, with the API's defaults and without the
-// headers, which the kubelet sends.
-func (s *slot) prober() *prober.Prober {
+// prober returns the env var's entry for the original, with the API's defaults
+// and without the headers, which the kubelet sends.
+func (s *handlerSite) prober() *prober.Prober {
 	p := &prober.Prober{TimeoutSeconds: s.timeout}
 	port := prober.Port(s.port)
 	switch o := s.original; {
@@ -264,14 +265,14 @@ func (s *slot) prober() *prober.Prober {
 	return p
 }
 
-// encodeEnv gives an env value. The kubelet expands $(NAME) in env values and
+// encodeEnv returns an env value. The kubelet expands $(NAME) in env values and
 // makes one $ of $$.
 func encodeEnv(probers map[string]*prober.Prober) string {
 	return strings.ReplaceAll(prober.Encode(probers), "$", "$$")
 }
 
-// decodeEnv reads the originals from an env var of a container; found is
-// false where it has none of that name.
+// decodeEnv returns the originals in an env var of a container; found is false
+// if it has none of that name.
 func decodeEnv(c *Container, name string, decode func(string) (map[string]*prober.Prober, []*prober.EntryError, error)) (originals map[string]*prober.Prober, found bool, err error) {
 	var env *EnvVar
 	for i := range c.Env {
@@ -292,8 +293,8 @@ func decodeEnv(c *Container, name string, decode func(string) (map[string]*probe
 	return originals, true, err
 }
 
-// handlerOf gives the handler that an entry carries. What the entry does not
-// carry stands in the rewritten request: the scheme's absence, host, headers.
+// handlerOf returns the handler that an entry carries. Headers, and whether the
+// scheme is absent, come from the rewritten request.
 func handlerOf(p *prober.Prober, rewritten *HTTPGet) *Handler {
 	port := func(n prober.Port) field.IntOrString { return field.IntOrString{Int: int64(n)} }
 	switch {
@@ -318,8 +319,8 @@ func handlerOf(p *prober.Prober, rewritten *HTTPGet) *Handler {
 	}
 }
 
-// value gives the handler as it is written into an object: what the API
-// server fills in anyway is left out.
+// value returns the handler as it is written into an object, without what the
+// API server fills in.
 func (h *Handler) value() field.Value {
 	switch {
 	case h.TCPSocket != nil:
@@ -360,17 +361,17 @@ func headerList(headers []HTTPHeader) field.List {
 	return list
 }
 
-// changes gives what makes the slot's handler what it becomes.
-func (s *slot) changes() []field.Edit {
+// changes returns the edits that make the handler its target.
+func (s *handlerSite) changes() []field.Edit {
 	if !s.compared {
-		s.compared, s.changed = true, s.edits(s.becomes)
+		s.compared, s.changed = true, s.edits(s.target)
 	}
 	return s.changed
 }
 
-// edits gives what makes the slot's handler want. What another dialect added
-// goes, but a scheme that may be the API server's default stays.
-func (s *slot) edits(want *Handler) []field.Edit {
+// edits returns the edits that make the handler want. If another dialect added a
+// scheme, that is removed.
+func (s *handlerSite) edits(want *Handler) []field.Edit {
 	var form field.Map
 	to, _ := want.kind()
 	if kind, _ := s.original.kind(); kind == to {
@@ -383,8 +384,8 @@ func (s *slot) edits(want *Handler) []field.Edit {
 	return edits
 }
 
-// handlerEdits gives what makes the handler at path, a probe or a hook, from
-// have to want. Within httpGet only the fields that differ are touched. form
+// handlerEdits returns the edits that change the handler at path, of a probe or
+// a hook, from have to want. Within httpGet only the fields that differ are touched. form
 // are the fields of want as they were written; nil if that does not matter.
 func handlerEdits(path field.Path, have, want *Handler, form field.Map) []field.Edit {
 	from, _ := have.kind()

@@ -10,13 +10,13 @@ import (
 
 var byEnvoy = []option{inOSM, answeredBy("envoy")}
 
-// envoyData gives the static resources of a plan.
+// envoyData returns the static resources of a plan.
 func envoyData(t *testing.T, r result) string {
 	t.Helper()
-	if r.Beside == nil || r.Beside.Value == nil {
+	if r.Companion == nil || r.Companion.Value == nil {
 		t.Fatalf("nothing stands beside the workload: %+v", r.Plan)
 	}
-	data, _ := r.Beside.Value.Get("data")
+	data, _ := r.Companion.Value.Get("data")
 	text, _ := data.(field.Map).Get("envoy.json")
 	return text.(string)
 }
@@ -52,8 +52,8 @@ spec:
 	if got := envoyData(t, r); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if r.Beside.Kind != "ConfigMap" || r.Beside.Name != "deployment-web-envoy-probes" {
-		t.Errorf("beside %+v", r.Beside)
+	if r.Companion.Kind != "ConfigMap" || r.Companion.Name != "deployment-web-envoy-probes" {
+		t.Errorf("beside %+v", r.Companion)
 	}
 	again := plan(t, r.text, byEnvoy...)
 	if len(again.Edits) != 0 || envoyData(t, again) != want {
@@ -61,8 +61,8 @@ spec:
 	}
 	back := restore(t, r.text)
 	wantText(t, back, before)
-	if back.Beside == nil || back.Beside.Value != nil || back.Beside.Name != "deployment-web-envoy-probes" {
-		t.Errorf("the ConfigMap must go: %+v", back.Beside)
+	if back.Companion == nil || back.Companion.Value != nil || back.Companion.Name != "deployment-web-envoy-probes" {
+		t.Errorf("the ConfigMap must go: %+v", back.Companion)
 	}
 }
 
@@ -84,19 +84,19 @@ func TestHTTPAndHTTPSOfOneTypeAreToldApartByEnvoy(t *testing.T) {
 
 func TestTCPProbesAreAnsweredByOSMHealthcheckBesideEnvoy(t *testing.T) {
 	r := plan(t, pod("", app("livenessProbe: {tcpSocket: {port: 14001}}")), byEnvoy...)
-	if r.Beside != nil || !strings.Contains(r.text, "- name: osm-healthcheck\n") || strings.Contains(r.text, "annotations:") ||
+	if r.Companion != nil || !strings.Contains(r.text, "- name: osm-healthcheck\n") || strings.Contains(r.text, "annotations:") ||
 		osmEnv(r) != `{"/osm-liveness-probe/app":{"tcpSocket":{"port":14001},"timeoutSeconds":1}}` {
-		t.Errorf("beside %v in\n%s", r.Beside, r.text)
+		t.Errorf("beside %v in\n%s", r.Companion, r.text)
 	}
 	both := plan(t, pod("", app("livenessProbe: {tcpSocket: {port: 14001}}\nreadinessProbe: {httpGet: {port: 80}}")), byEnvoy...)
-	if both.Beside == nil || osmEnv(both) != osmEnv(r) {
+	if both.Companion == nil || osmEnv(both) != osmEnv(r) {
 		t.Errorf("env %s in\n%s", osmEnv(both), both.text)
 	}
 }
 
 func TestTheProxyThatAnswersMayDeclareItsPorts(t *testing.T) {
 	spec := app("livenessProbe: {httpGet: {port: 80}}") + "- name: envoy\n  image: envoy\n  ports: [{containerPort: 15901}]\n"
-	if r := plan(t, pod("", spec), byEnvoy...); len(r.Findings) != 0 || r.Beside == nil {
+	if r := plan(t, pod("", spec), byEnvoy...); len(r.Findings) != 0 || r.Companion == nil {
 		t.Errorf("findings %v", r.Findings)
 	}
 	wantReason(t, plan(t, pod("", spec), inOSM), "port-taken")
@@ -114,8 +114,8 @@ func TestAnAnnotationOfOriginalsThatCannotBeReadIsAnError(t *testing.T) {
 	for _, v := range []string{"[", `{"/x": {"httpGet": {"port": 1}}}`} {
 		r := plan(t, pod("annotations: {rewrite-probes.io/osm-probers: '"+v+"'}", app(httpProbe)))
 		wantReason(t, r, "env-unreadable")
-		if r.Beside != nil {
-			t.Errorf("beside %+v", r.Beside)
+		if r.Companion != nil {
+			t.Errorf("beside %+v", r.Companion)
 		}
 	}
 }
@@ -123,12 +123,12 @@ func TestAnAnnotationOfOriginalsThatCannotBeReadIsAnError(t *testing.T) {
 func TestWhatNoLongerNeedsEnvoyTakesItsConfigMapAway(t *testing.T) {
 	r := plan(t, pod("", app(httpProbe)), byEnvoy...)
 	for name, opts := range map[string][]option{"istio": nil, "probe-proxy": {inOSM}} {
-		if b := plan(t, r.text, opts...).Beside; b == nil || b.Value != nil {
+		if b := plan(t, r.text, opts...).Companion; b == nil || b.Value != nil {
 			t.Errorf("%s: beside %+v", name, b)
 		}
 	}
-	var none *transformer.Beside
-	if b := plan(t, pod("", app(httpProbe))).Beside; b != none {
+	var none *transformer.Companion
+	if b := plan(t, pod("", app(httpProbe))).Companion; b != none {
 		t.Errorf("beside %+v", b)
 	}
 }

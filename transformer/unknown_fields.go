@@ -28,8 +28,8 @@ var handlerFields = map[string][]string{
 
 // hasUnknown leaves a probe or hook alone, and returns true, if it has a field
 // or a value that the planner does not know.
-func (w *work) hasUnknown(s *slot) bool {
-	source := w.sourceMap(s.path)
+func (b *planBuilder) hasUnknown(s *handlerSite) bool {
+	source := b.sourceMap(s.path)
 	path, known := unknownField(s.path, source, "")
 	for _, kind := range []string{kindHTTPGet, kindTCPSocket, kindGRPC} {
 		if handler, _ := source.Get(kind); path == nil {
@@ -37,18 +37,18 @@ func (w *work) hasUnknown(s *slot) bool {
 		}
 	}
 	if path != nil {
-		w.leave(s, "handler-unknown", path, "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
+		b.skip(s, "handler-unknown", path, "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
 		return true
 	}
 	const allowed = "%q must be %s or %s"
 	grpc, http := s.original.GRPC, s.original.HTTPGet
 	switch {
 	case grpc != nil && grpc.Mode != "" && grpc.Mode != prober.GRPCPlaintext && grpc.Mode != prober.GRPCTLS:
-		w.leave(s, "handler-unknown", s.path.Key(kindGRPC, "mode"), allowed, grpc.Mode, prober.GRPCPlaintext, prober.GRPCTLS)
+		b.skip(s, "handler-unknown", s.path.Key(kindGRPC, "mode"), allowed, grpc.Mode, prober.GRPCPlaintext, prober.GRPCTLS)
 	case http != nil && http.Protocol != "" && http.Protocol != prober.HTTP1 && http.Protocol != prober.HTTP2:
-		w.leave(s, "handler-unknown", s.path.Key(kindHTTPGet, "protocol"), allowed, http.Protocol, prober.HTTP1, prober.HTTP2)
+		b.skip(s, "handler-unknown", s.path.Key(kindHTTPGet, "protocol"), allowed, http.Protocol, prober.HTTP1, prober.HTTP2)
 	case http != nil && http.Protocol == prober.HTTP2 && text(http.Scheme) == "HTTPS":
-		w.leave(s, "handler-unknown", s.path.Key(kindHTTPGet, "protocol"), "%q needs the scheme HTTP, and the API server refuses it with HTTPS", prober.HTTP2)
+		b.skip(s, "handler-unknown", s.path.Key(kindHTTPGet, "protocol"), "%q needs the scheme HTTP, and the API server refuses it with HTTPS", prober.HTTP2)
 	default:
 		return false
 	}
@@ -80,7 +80,7 @@ func unknownField(path field.Path, v field.Value, key string) (field.Path, []str
 // newerThanProxies returns the field by which a probe asks for what the
 // proxies of the meshes cannot make; "" if there is none. The kubelet ignores
 // httpGet.protocol in hooks.
-func (s *slot) newerThanProxies() string {
+func (s *handlerSite) newerThanProxies() string {
 	switch o := s.original; {
 	case o.GRPC != nil && o.GRPC.Mode == prober.GRPCTLS:
 		return "grpc.mode"
@@ -90,8 +90,13 @@ func (s *slot) newerThanProxies() string {
 	return ""
 }
 
-// leaveToProbeProxy leaves a probe alone that only probe-proxy can make.
-func (w *work) leaveToProbeProxy(s *slot, proxy string) {
-	kind, _ := s.original.kind()
-	w.leave(s, "proxy-cannot-answer", s.path.Key(kind), "has `%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: probe-proxy`)", s.newerThanProxies(), proxy)
+// skipNewer leaves the probes alone that the mesh's proxy is to make
+// and cannot.
+func (b *planBuilder) skipNewer(sites []*handlerSite) {
+	for _, s := range sites {
+		if newer := s.newerThanProxies(); newer != "" && !b.answeredByUs(s) {
+			kind, _ := s.original.kind()
+			b.skip(s, "proxy-cannot-answer", s.path.Key(kind), "has `%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)", newer, b.mesh.answerer.who, AnsweredByProbeProxy)
+		}
+	}
 }

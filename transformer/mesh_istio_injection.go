@@ -25,21 +25,21 @@ const (
 
 // injection reads the template first, then its Namespace, then what the
 // options declare about namespaces.
-func (d istio) injection(w *work) injection {
+func (d istio) injection(b *planBuilder) injection {
 	declared := false
-	containers(&w.in.Template.Spec, func(at place, c *Container) {
-		declared = declared || d.isProxy(c) && !w.isOurs(at)
+	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
+		declared = declared || d.isProxy(c) && !b.isOurs(at)
 	})
-	_, value := istioInjectSwitch(w)
+	_, value := istioInjectSwitch(b)
 	switch {
 	case declared, value == "true":
 		return injected
 	case value == "false":
 		return notInjected
-	case w.in.Template.Metadata.Labels.Get(istioRevision) != "":
+	case b.in.Template.Metadata.Labels.Get(istioRevision) != "":
 		return injected
 	}
-	ns := w.in.Namespace
+	ns := b.in.Namespace
 	if ns != nil {
 		switch ns.Labels.Get(istioInjection) {
 		case "enabled":
@@ -51,7 +51,7 @@ func (d istio) injection(w *work) injection {
 			return injected
 		}
 	}
-	if known := w.p.opts.Istio.injects(w.in.NamespaceName); known != injectionUnknown {
+	if known := b.p.opts.Istio.injects(b.in.NamespaceName); known != injectionUnknown {
 		return known
 	}
 	if ns != nil {
@@ -60,8 +60,8 @@ func (d istio) injection(w *work) injection {
 	return injectionUnknown
 }
 
-// injects reports what is declared about a namespace; "" stands for one that
-// is not known yet.
+// injects returns what the options declare about a namespace; "" is a namespace
+// that is not known yet.
 func (i Istio) injects(namespace string) injection {
 	matches := func(pattern string) bool {
 		ok, _ := path.Match(pattern, namespace)
@@ -81,13 +81,13 @@ func (i Istio) injects(namespace string) injection {
 // passesProbes returns a finding if the pod has no sidecar of Istio's and is
 // in a mesh that lets the kubelet's probes through: Istio's ambient mode, or
 // Linkerd.
-func (d istio) passesProbes(w *work) *Finding {
-	if d.injection(w) == injected {
+func (d istio) passesProbes(b *planBuilder) *Finding {
+	if d.injection(b) == injected {
 		return nil
 	}
-	ns := w.in.Namespace
+	ns := b.in.Namespace
 	const what = "which lets the kubelet's probes through"
-	if v, set := w.in.Template.Metadata.Labels.Lookup(istioDataplaneMode); set {
+	if v, set := b.in.Template.Metadata.Labels.Lookup(istioDataplaneMode); set {
 		if v != "ambient" && (ns == nil || ns.Labels.Get(istioDataplaneMode) != "ambient") {
 			return nil
 		}
@@ -95,40 +95,40 @@ func (d istio) passesProbes(w *work) *Finding {
 		if v != "ambient" {
 			text = "takes the pod out of ambient mode, and no sidecar captures it"
 		}
-		f := w.metadataFinding("ambient", w.metadata.Key("labels", istioDataplaneMode), v, text)
+		f := b.metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, text)
 		return &f
 	}
 	if ns != nil && ns.Labels.Get(istioDataplaneMode) == "ambient" {
-		f := w.finding("ambient", nil, "", "Namespace %q has the label `%s: ambient`, %s", ns.Name, istioDataplaneMode, what)
+		f := b.finding("ambient", nil, "", "Namespace %q has the label `%s: ambient`, %s", ns.Name, istioDataplaneMode, what)
 		return &f
 	}
 	inLinkerd := func(v string) bool { return v == "enabled" || v == "ingress" }
-	if v, set := w.annotations().Lookup(linkerdInject); set {
+	if v, set := b.annotations().Lookup(linkerdInject); set {
 		if !inLinkerd(v) {
 			return nil
 		}
-		f := w.annotationFinding("linkerd", linkerdInject, "puts the pod into Linkerd, "+what)
+		f := b.annotationFinding("linkerd", linkerdInject, "puts the pod into Linkerd, "+what)
 		return &f
 	}
 	if ns != nil && inLinkerd(ns.Annotations.Get(linkerdInject)) {
-		f := w.finding("linkerd", nil, "", "Namespace %q has the annotation `%s: %s`: Linkerd %s", ns.Name, linkerdInject, ns.Annotations.Get(linkerdInject), strings.TrimPrefix(what, "which "))
+		f := b.finding("linkerd", nil, "", "Namespace %q has the annotation `%s: %s`: Linkerd %s", ns.Name, linkerdInject, ns.Annotations.Get(linkerdInject), strings.TrimPrefix(what, "which "))
 		return &f
 	}
 	return nil
 }
 
 // answerer decides who answers. Istio's agent answers on its status port
-// alone: on another port, auto takes probe-proxy, which runs beside it. If it
+// alone: on another port, auto takes probe-proxy, which runs next to it. If it
 // is not known whether Istio's sidecar is there, the one that answers now
-// stays, and probe-proxy answers where nobody does: assumed is set.
-func (d istio) answerer(w *work, in injection, status int, badStatus bool) (a answerer, assumed bool) {
-	o := w.p.opts
+// stays, and else probe-proxy answers: assumed is set.
+func (d istio) answerer(b *planBuilder, in injection, status int, badStatus bool) (a answerer, assumed bool) {
+	o := b.p.opts
 	who := o.AnsweredBy
 	if who == AnsweredByAuto {
 		who = AnsweredByProbeProxy
 		if o.Port == prober.DefaultPort || o.Port == status {
 			assumed = in == injectionUnknown
-			answersNow := slices.ContainsFunc(w.holders, func(k *originalsHolder) bool { return k.dialect == d && k.proxy && k.used() })
+			answersNow := slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.dialect == b.p.dialect && k.proxy && k.used() })
 			if in == injected || assumed && answersNow {
 				who = AnsweredByIstioProxy
 			}
@@ -142,15 +142,15 @@ func (d istio) answerer(w *work, in injection, status int, badStatus bool) (a an
 
 // collisions returns a finding for each probe-proxy of the template, as it was
 // read, that listens on the port of Istio's agent.
-func (d istio) collisions(w *work) []Finding {
+func (d istio) collisions(b *planBuilder) []Finding {
 	var found []Finding
-	if d.injection(w) != injected {
+	if d.injection(b) != injected {
 		return nil
 	}
-	status := istioStatusOr(w.annotations())
-	for _, k := range w.holders {
-		if !k.proxy && k.dialect == dialect(d) && slices.Contains(k.listens, status) {
-			found = append(found, w.finding("port-collision", k.path, k.container.Name,
+	status := istioStatusOr(b.annotations())
+	for _, k := range b.holders {
+		if !k.proxy && k.dialect == b.p.dialect && slices.Contains(k.listens, status) {
+			found = append(found, b.finding("port-collision", k.path, k.container.Name,
 				"listens on port %d, where istio-proxy answers in this pod: one of the two cannot start", status))
 		}
 	}

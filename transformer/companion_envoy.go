@@ -21,7 +21,7 @@ var envoyTypes = []struct {
 // The types below are the part of Envoy's v3 API that is written here, in its
 // JSON form; a test reads it with Envoy's own types.
 type (
-	envoyConfig struct {
+	envoyBootstrap struct {
 		StaticResources envoyResources `json:"static_resources"`
 	}
 	envoyResources struct {
@@ -111,9 +111,8 @@ func envoySocket(host string, port int) (a envoyAddress) {
 	return a
 }
 
-// envoyResourcesOf gives the static resources of Envoy that answer the
-// probers, whose keys are those of the dialect osm; tcpSocket is not among
-// them. Equal probers give equal text.
+// envoyResourcesOf returns the static resources with which an Envoy answers the
+// httpGet probers of the dialect osm. Equal probers result in equal text.
 func envoyResourcesOf(probers map[string]*prober.Prober) (string, error) {
 	r := envoyResources{Listeners: []envoyListener{}, Clusters: []envoyCluster{}}
 	for _, t := range envoyTypes {
@@ -140,11 +139,12 @@ func envoyResourcesOf(probers map[string]*prober.Prober) (string, error) {
 		}
 		r.Listeners = append(r.Listeners, envoyListenerOf(t.name, t.slot, of, name))
 	}
-	b, err := json.Marshal(envoyConfig{r})
+	b, err := json.Marshal(envoyBootstrap{r})
 	return string(b), err
 }
 
-// envoyClusterTo: the app is dialled where OSM's Envoy dials it.
+// envoyClusterTo returns a cluster for a port of the app, at the address that
+// OSM's Envoy dials.
 func envoyClusterTo(name string, port int) envoyCluster {
 	var to envoyHostPort
 	to.Endpoint.Address = envoySocket("127.0.0.1", port)
@@ -161,7 +161,7 @@ func envoyListenerOf(name string, slot prober.Slot, probers map[string]*prober.P
 	for _, key := range slices.Sorted(maps.Keys(probers)) {
 		p := probers[key]
 		if p.HTTPGet.Scheme == "HTTPS" {
-			passed = cmp.Or(passed, p) // all of one type go to one port
+			passed = cmp.Or(passed, p) // all HTTPS probes of a type go to one port
 			continue
 		}
 		var r envoyRoute
@@ -179,7 +179,7 @@ func envoyListenerOf(name string, slot prober.Slot, probers map[string]*prober.P
 	if routes == nil {
 		return l
 	}
-	if passed != nil { // both come in here: the first bytes tell them apart
+	if passed != nil { // TLS and HTTP arrive here: the first bytes tell which
 		l.ListenerFilters = []envoyFilter{{"envoy.filters.listener.tls_inspector", envoyTyped{envoyTypeURL + "filters.listener.tls_inspector.v3.TlsInspector"}}}
 		l.FilterChains[0].Match = &envoyChainMatch{"tls"}
 	}
@@ -199,15 +199,15 @@ const (
 	managedBy      = "rewrite-probes"
 )
 
-// besideName gives the name of the object beside a workload. It has the kind,
-// since two workloads may have one name.
-func besideName(kind, name string) string {
+// companionName returns the name of a workload's companion. It contains the
+// kind, since two workloads may have the same name.
+func companionName(kind, name string) string {
 	return strings.ToLower(kind) + "-" + name + "-envoy-probes"
 }
 
-// envoyConfigMap gives the object that stands beside a workload.
-func envoyConfigMap(kind, name, namespace, resources string) *Beside {
-	b := &Beside{APIVersion: "v1", Kind: "ConfigMap", Name: besideName(kind, name), Namespace: namespace}
+// envoyConfigMap returns the companion of a workload.
+func envoyConfigMap(kind, name, namespace, resources string) *Companion {
+	b := &Companion{APIVersion: "v1", Kind: "ConfigMap", Name: companionName(kind, name), Namespace: namespace}
 	metadata := field.Map{{Key: "name", Value: b.Name}}
 	if namespace != "" {
 		metadata = append(metadata, field.Entry{Key: "namespace", Value: namespace})
@@ -221,3 +221,54 @@ func envoyConfigMap(kind, name, namespace, resources string) *Beside {
 	}
 	return b
 }
+
+// envoyConfig tells an Envoy of the probes by a ConfigMap.
+type envoyConfig struct{}
+
+// osmOriginals is our annotation with the originals that the ConfigMap tells
+// Envoy, in the form of the env var.
+const osmOriginals = "rewrite-probes.io/osm-probers"
+
+func (envoyConfig) needed(a answerer) bool { return a.who == AnsweredByEnvoy }
+
+func (envoyConfig) carry(annotations field.KeyValues, sites []*handlerSite) field.KeyValues {
+	if value := prober.Encode(osmProbers(sites, forEnvoy)); value != "" {
+		return annotations.With(osmOriginals, value)
+	}
+	return annotations
+}
+
+func (envoyConfig) drop(annotations field.KeyValues) field.KeyValues {
+	return annotations.Without(osmOriginals)
+}
+
+func (envoyConfig) originalsIn(annotations field.KeyValues) (map[string]*prober.Prober, error) {
+	value, set := annotations.Lookup(osmOriginals)
+	if !set {
+		return nil, nil
+	}
+	originals, bad, err := prober.DecodeOSM(value)
+	if err == nil && len(bad) > 0 {
+		err = bad[0]
+	}
+	return originals, err
+}
+
+func (envoyConfig) make(b *planBuilder, sites []*handlerSite) *Companion {
+	probers := osmProbers(sites, forEnvoy)
+	if len(sites) > 0 && len(probers) == 0 {
+		return nil
+	}
+	resources, err := envoyResourcesOf(probers)
+	if err != nil {
+		panic(err) // strings and numbers always encode
+	}
+	c := envoyConfigMap(b.in.Kind, b.in.Workload.Name, b.in.NamespaceName, resources)
+	if len(sites) == 0 {
+		c.Value = nil
+	}
+	return c
+}
+
+// forEnvoy reports whether Envoy answers the probe.
+func forEnvoy(s *handlerSite) bool { return s.original.HTTPGet != nil }

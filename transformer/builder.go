@@ -1,0 +1,154 @@
+package transformer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+)
+
+// A planBuilder makes the plan of one template.
+type planBuilder struct {
+	p         *Planner
+	in        *Input
+	metadata  field.Path // with the pods' labels and annotations; nil if not known
+	spec      field.Path
+	sites     []*handlerSite
+	holders   []*originalsHolder // containers
+	annotated []*originalsHolder // annotations
+	forms     forms              // what the annotations carry for an exact restore
+	mesh      mesh
+	edits     []field.Edit
+	// addedAnnotations are those that the edits set.
+	addedAnnotations field.KeyValues
+	findings         []Finding
+	restoring        bool
+}
+
+// newPlanBuilder reads the template: first what carries originals, then the
+// probes and hooks, with their originals.
+func newPlanBuilder(p *Planner, in *Input) *planBuilder {
+	b := &planBuilder{p: p, in: in, metadata: in.MetadataPath(), spec: in.SpecPath(), edits: make([]field.Edit, 0, 8)}
+	spec := &in.Template.Spec
+	b.findHolders()
+	names := b.containerNames()
+	eachContainer(spec, func(at containerRef, c *Container) {
+		if b.isOurs(at) {
+			return
+		}
+		if !c.hasHandlers() {
+			return
+		}
+		for _, s := range sitesOf(at, c, b.containerPath(at)) {
+			s.original = s.current
+			s.form = b.formOf(s)
+			b.recognise(s, names)
+			b.sites = append(b.sites, s)
+		}
+	})
+	b.keepOriginals()
+	// Keep an env var that no probe refers to, outside of containers that we
+	// added: it may be the user's.
+	b.holders = slices.DeleteFunc(b.holders, func(k *originalsHolder) bool { return !k.ours && !k.used() && !k.proxy })
+	return b
+}
+
+func (b *planBuilder) containerPath(at containerRef) field.Path {
+	return b.spec.Item(at.list(), at.index)
+}
+
+// source returns the value of a field of the template's metadata or spec as it
+// was read, and whether it is there.
+func (b *planBuilder) source(path field.Path) (v field.Value, found bool) {
+	switch {
+	case b.in.Source == nil:
+		return nil, false
+	case hasPrefix(path, b.spec):
+		v, found, path = b.in.Source.Spec, b.in.Source.Spec != nil, path[len(b.spec):]
+	case b.metadata != nil && hasPrefix(path, b.metadata):
+		v, found, path = b.in.Source.Metadata, b.in.Source.Metadata != nil, path[len(b.metadata):]
+	}
+	for _, step := range path {
+		found = false
+		switch x := v.(type) {
+		case field.Map:
+			if !step.IsIndex {
+				v, found = x.Get(step.Key)
+			}
+		case field.List:
+			if step.IsIndex && int(step.Index) < len(x) {
+				v, found = x[step.Index], true
+			}
+		}
+		if !found {
+			return nil, false
+		}
+	}
+	return v, found
+}
+
+func hasPrefix(path, prefix field.Path) bool {
+	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
+}
+
+// sourceMap returns the mapping at a path; nil if there is none.
+func (b *planBuilder) sourceMap(path field.Path) field.Map {
+	v, _ := b.source(path)
+	m, _ := v.(field.Map)
+	return m
+}
+
+// past returns the answerers of the probes that were rewritten in a dialect.
+func (b *planBuilder) past(d *dialect) []answerer {
+	var past []answerer
+	for _, k := range b.holders {
+		if k.dialect == d && (k.used() || k.ours) {
+			past = append(past, k.answerer())
+		}
+	}
+	return past
+}
+
+// hasOurs reports whether the template carries our rewriting.
+func (b *planBuilder) hasOurs() bool {
+	return len(b.annotated) > 0 || b.forms.encode() != "" || slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.used() || k.ours })
+}
+
+// isOurs reports whether we added the container.
+func (b *planBuilder) isOurs(at containerRef) bool {
+	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.ours && k.at == at })
+}
+
+func (b *planBuilder) annotations() field.KeyValues { return b.in.Template.Metadata.Annotations }
+
+// hasOwnMetadata reports whether the object has metadata besides those that
+// its pods get: a Pod has not.
+func (b *planBuilder) hasOwnMetadata() bool { return len(b.metadata) != 1 }
+
+func (b *planBuilder) addFinding(f Finding) { b.findings = append(b.findings, f) }
+
+func (b *planBuilder) failed() bool {
+	return slices.ContainsFunc(b.findings, func(f Finding) bool { return f.Severity == Error })
+}
+
+// finding returns a finding with the severity of its reason.
+func (b *planBuilder) finding(key string, path field.Path, container, format string, args ...any) Finding {
+	f := Finding{Severity: reason.SeverityOf(key), Reason: key, Field: path, Container: container}
+	f.Message = fmt.Sprintf(format, args...)
+	if len(path) > 0 {
+		f.Message = fmt.Sprintf("`%s`: %s", path, f.Message)
+	}
+	return f
+}
+
+// metadataFinding returns a finding about the value of a label or an annotation.
+func (b *planBuilder) metadataFinding(reason string, path field.Path, value, format string, args ...any) Finding {
+	f := b.finding(reason, path, "", "%q "+format, append([]any{value}, args...)...)
+	f.Current = value
+	return f
+}
+
+func (b *planBuilder) annotationFinding(reason, key, format string, args ...any) Finding {
+	return b.metadataFinding(reason, b.metadata.Key("annotations", key), b.annotations().Get(key), format, args...)
+}

@@ -1,0 +1,81 @@
+package transformer
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// appHealth is Istio's convention: every rewritten probe becomes an httpGet of
+// a path that names its container and type, on one port, and one env var
+// carries the originals. It has a form for whatever the kubelet dials.
+type appHealth struct{}
+
+func (appHealth) checkPort(int) error { return nil }
+
+func (appHealth) sidecarPorts(c *Container) []int { return []int{probeProxyPort(c)} }
+
+func (appHealth) skipUnsupported(*planBuilder, []*handlerSite) {}
+
+func (appHealth) ports(a answerer) []int { return []int{a.port} }
+
+func (appHealth) healthPort(o *Options) int { return o.Port }
+
+func (appHealth) args(o *Options) field.List {
+	if o.Port == prober.DefaultPort {
+		return nil
+	}
+	return field.List{portFlag + "=" + strconv.Itoa(o.Port)}
+}
+
+func (appHealth) assign(sites []*handlerSite, a answerer) []*Handler {
+	handlers := make([]*Handler, len(sites))
+	for i, s := range sites {
+		key := prober.Key(s.container.Name, s.name)
+		h := HTTPGet{Path: &key, Port: field.IntOrString{Int: int64(a.port)}}
+		if o := s.original.HTTPGet; o != nil {
+			h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders
+			if text(o.Scheme) == "HTTPS" {
+				plain := "HTTP"
+				h.Scheme = &plain
+			}
+		}
+		handlers[i] = &Handler{HTTPGet: &h}
+	}
+	return handlers
+}
+
+func (appHealth) looksRewritten(h *HTTPGet) bool {
+	_, _, ok := prober.ParseKey(text(h.Path))
+	return ok
+}
+
+func (appHealth) envName() string { return prober.EnvName }
+
+func (appHealth) encode(sites []*handlerSite) string {
+	probers := make(map[string]*prober.Prober, len(sites))
+	for _, s := range sites {
+		probers[prober.Key(s.container.Name, s.name)] = s.prober()
+	}
+	return encodeEnv(probers)
+}
+
+func (appHealth) decode(c *Container) (map[string]*prober.Prober, bool, error) {
+	return decodeEnv(c, prober.EnvName, prober.Decode)
+}
+
+// original: a path belongs to the probe that it names. If it names a container
+// that is gone, it belongs to the probe that has it, since a renamed container
+// keeps the paths of its old name.
+func (appHealth) original(originals map[string]*prober.Prober, s *handlerSite, names []string) (string, *prober.Prober) {
+	path := text(s.current.HTTPGet.Path)
+	container, _, _ := prober.ParseKey(path)
+	if path != prober.Key(s.container.Name, s.name) && slices.Contains(names, container) {
+		return "", nil
+	}
+	return path, originals[path]
+}
+
+func (appHealth) parseKey(key string) (string, prober.Slot, bool) { return prober.ParseKey(key) }

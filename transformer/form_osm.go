@@ -1,0 +1,208 @@
+package transformer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// osmForm is the convention of Open Service Mesh (osm, main of July 2023): a
+// listener for each type of probe. An httpGet probe of scheme HTTP goes to the
+// listener's own path, one of scheme HTTPS keeps its path and is passed
+// through, and every tcpSocket probe becomes an httpGet of one path, with the
+// port in a header. There is no form for grpc and for hooks.
+type osmForm struct{}
+
+// osmPorts are the ports of rewritten probes, which the mesh never captures.
+var osmPorts = prober.OSMPorts()
+
+func (osmForm) sidecarPorts(*Container) []int { return osmPorts }
+
+func (osmForm) checkPort(port int) error {
+	if port != prober.DefaultPort {
+		return fmt.Errorf("must not be given in the dialect osm, whose ports are fixed: %d to %d", osmPorts[0], osmPorts[len(osmPorts)-1])
+	}
+	return nil
+}
+
+func (osmForm) ports(answerer) []int { return osmPorts }
+
+func (osmForm) healthPort(*Options) int { return prober.OSMHealthcheckPort }
+
+// args: probe-proxy knows the dialect by the name of its env var.
+func (osmForm) args(*Options) field.List { return nil }
+
+// skipUnsupported: the listener of each type passes TLS on to one port, since
+// nothing in the kubelet's stream says for which container it is.
+func (osmForm) skipUnsupported(b *planBuilder, sites []*handlerSite) {
+	first := make(map[prober.Slot]*handlerSite)
+	for _, s := range sites {
+		kind, _ := s.original.kind()
+		switch {
+		case s.name.IsHook() || kind == kindGRPC:
+			what := "grpc probe"
+			cure := "an exec probe (grpc_health_probe -addr=:" + strconv.Itoa(s.port) + ") works"
+			if s.name.IsHook() {
+				what, cure = "hook", "an exec hook works"
+			}
+			b.skip(s, "osm-no-form", s.path.Key(kind), "Open Service Mesh rewrites no %s, so this one fails under strict mTLS; %s, and so does the port in the annotation `%s`", what, cure, osmExcludePorts)
+		case !s.isTLS():
+		case first[s.name] == nil:
+			first[s.name] = s
+		case first[s.name].port != s.port:
+			f := first[s.name]
+			b.skip(s, "osm-one-https", s.path.Key(kind), "port %d already passes TLS on to port %d, for container %q, and streams to another port cannot be told apart; this probe must go to the same port, or be of scheme HTTP, or exec",
+				prober.OSMPort(s.name), f.port, f.container.Name)
+		}
+	}
+}
+
+// isTLS reports whether the probe is passed through as TLS.
+func (s *handlerSite) isTLS() bool {
+	return s.original.HTTPGet != nil && text(s.original.HTTPGet.Scheme) == "HTTPS"
+}
+
+func (osmForm) assign(sites []*handlerSite, _ answerer) []*Handler {
+	plain := make(map[prober.Slot]int) // probes that differ by their path
+	for _, s := range sites {
+		if s.original.HTTPGet != nil && !s.isTLS() {
+			plain[s.name]++
+		}
+	}
+	handlers := make([]*Handler, len(sites))
+	for i, s := range sites {
+		port := field.IntOrString{Int: int64(prober.OSMPort(s.name))}
+		var h HTTPGet
+		switch {
+		case s.original.TCPSocket != nil:
+			h = osmHealthcheck(s.port)
+		case s.isTLS():
+			h = *s.original.HTTPGet
+			h.Port = port
+		default:
+			h = *s.original.HTTPGet
+			h.Protocol = ""
+			path := prober.OSMKey(s.name, "")
+			if plain[s.name] > 1 {
+				path = prober.OSMKey(s.name, s.container.Name)
+			}
+			h.Path, h.Port = &path, port
+		}
+		handlers[i] = &Handler{HTTPGet: &h}
+	}
+	return handlers
+}
+
+// osmHealthcheck returns the request that replaces a tcpSocket probe.
+func osmHealthcheck(port int) HTTPGet {
+	path, scheme := prober.OSMHealthcheckPath, "HTTP"
+	return HTTPGet{
+		Path: &path, Port: field.IntOrString{Int: prober.OSMHealthcheckPort}, Scheme: &scheme,
+		HTTPHeaders: []HTTPHeader{{Name: prober.OSMHealthcheckHeader, Value: strconv.Itoa(port)}},
+	}
+}
+
+// osmHealthcheckOf returns the port of such a request; ok is false if h is none.
+func osmHealthcheckOf(h *HTTPGet) (port int, ok bool) {
+	if text(h.Path) != prober.OSMHealthcheckPath {
+		return 0, false
+	}
+	for _, x := range h.HTTPHeaders {
+		if strings.EqualFold(x.Name, prober.OSMHealthcheckHeader) {
+			n, err := strconv.Atoi(x.Value)
+			return n, err == nil && n > 0 && n <= 65535
+		}
+	}
+	return 0, false
+}
+
+func (osmForm) looksRewritten(h *HTTPGet) bool {
+	if _, ok := osmHealthcheckOf(h); ok {
+		return true
+	}
+	_, _, ok := prober.ParseOSMKey(text(h.Path))
+	return ok
+}
+
+func (osmForm) envName() string { return prober.OSMEnvName }
+
+func (osmForm) encode(sites []*handlerSite) string {
+	return encodeEnv(osmProbers(sites, func(*handlerSite) bool { return true }))
+}
+
+// osmProbers returns the entries of the probes for which want is true.
+func osmProbers(sites []*handlerSite, want func(*handlerSite) bool) map[string]*prober.Prober {
+	probers := make(map[string]*prober.Prober, len(sites))
+	for _, s := range sites {
+		if !want(s) {
+			continue
+		}
+		key := prober.OSMKey(s.name, s.container.Name)
+		if s.original.HTTPGet != nil && !s.isTLS() {
+			key = text(s.target.HTTPGet.Path)
+		}
+		probers[key] = s.prober()
+	}
+	return probers
+}
+
+func (osmForm) decode(c *Container) (map[string]*prober.Prober, bool, error) {
+	return decodeEnv(c, prober.OSMEnvName, prober.DecodeOSM)
+}
+
+func (osmForm) parseKey(key string) (string, prober.Slot, bool) { return prober.ParseOSMKey(key) }
+
+// original: the probe's own fields win over its entry, so that a change that
+// was made after the rewriting is known.
+func (osmForm) original(originals map[string]*prober.Prober, s *handlerSite, names []string) (string, *prober.Prober) {
+	h := s.current.HTTPGet
+	if s.name.IsHook() {
+		return "", nil
+	}
+	if port, ok := osmHealthcheckOf(h); ok {
+		return prober.OSMKey(s.name, s.container.Name), &prober.Prober{TCPSocket: &prober.TCPSocket{Port: prober.Port(port)}}
+	}
+	if text(h.Scheme) == "HTTPS" {
+		return osmPassedThrough(originals, s)
+	}
+	path := text(h.Path)
+	container, slot, ok := prober.ParseOSMKey(path)
+	if !ok || slot != s.name || container != "" && container != s.container.Name && slices.Contains(names, container) {
+		return "", nil
+	}
+	p := originals[path]
+	if p == nil || p.HTTPGet == nil || p.HTTPGet.Scheme == "HTTPS" {
+		return "", nil
+	}
+	return path, p
+}
+
+// osmPassedThrough returns the original of a probe of scheme HTTPS, whose path
+// was kept, so that only its port says that it was rewritten: all of one type
+// go to the same port.
+func osmPassedThrough(originals map[string]*prober.Prober, s *handlerSite) (string, *prober.Prober) {
+	if h := s.current.HTTPGet; h.Port.IsString || h.Port.Int != int64(prober.OSMPort(s.name)) {
+		return "", nil
+	}
+	own := prober.OSMKey(s.name, s.container.Name)
+	keys := slices.Sorted(maps.Keys(originals))
+	if originals[own] != nil {
+		keys = append([]string{own}, keys...)
+	}
+	for _, key := range keys {
+		_, slot, _ := prober.ParseOSMKey(key)
+		if p := originals[key]; slot == s.name && p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" {
+			path := text(s.current.HTTPGet.Path)
+			if path == "" {
+				path = "/"
+			}
+			return key, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: path, Port: p.HTTPGet.Port, Scheme: "HTTPS", Protocol: s.current.HTTPGet.Protocol}}
+		}
+	}
+	return "", nil
+}
