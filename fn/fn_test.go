@@ -285,6 +285,36 @@ func TestProcessSaysNothingTwice(t *testing.T) {
 	}
 }
 
+// The ConfigMap for Envoy comes behind its workload, and goes with what needed
+// it; every other node stays in its place, also if two have the same name.
+func TestFilterAddsAndTakesAwayNodes(t *testing.T) {
+	other := "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n"
+	nodes := []*yaml.RNode{yaml.MustParse(other), yaml.MustParse(web), yaml.MustParse("# the second\n" + other), yaml.MustParse(strings.ReplaceAll(web, "name: web", "name: shop")), yaml.MustParse(other)}
+	before := textsOf(t, nodes)
+	out, err := fn.Filter{Config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Dialect: "osm", AnsweredBy: fn.AnsweredByEnvoy}}}.Filter(slices.Clone(nodes))
+	if err != nil || len(out) != 7 || out[0] != nodes[0] || out[1] != nodes[1] || out[2].GetKind() != "ConfigMap" || out[3] != nodes[2] || out[4] != nodes[3] || out[5].GetKind() != "ConfigMap" || out[6] != nodes[4] {
+		t.Fatalf("%v: %v", err, out)
+	}
+	for _, n := range []*yaml.RNode{nodes[1], nodes[3]} {
+		if err := n.PipeE(yaml.SetAnnotation("rewrite-probes.io/rewrite", "false")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back, err := fn.Filter{Config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Dialect: "osm", AnsweredBy: fn.AnsweredByEnvoy}}}.Filter(out)
+	if err != nil || !slices.Equal(back, nodes) {
+		t.Fatalf("%v: %v", err, back)
+	}
+	for _, n := range back {
+		if err := n.PipeE(yaml.ClearAnnotation("rewrite-probes.io/rewrite")); err != nil {
+			t.Fatal(err)
+		}
+		_ = yaml.ClearEmptyAnnotations(n)
+	}
+	if d := cmp.Diff(before, textsOf(t, back)); d != "" {
+		t.Errorf("-before +after\n%s", d)
+	}
+}
+
 // Filter changes the nodes that it must and no others, and of those only what
 // differs.
 func TestFilterKeepsTheNodes(t *testing.T) {
