@@ -123,6 +123,9 @@ func (d istio) inspect(b *planBuilder) mesh {
 	m.answerer, m.assumed = d.answerer(b, in, status, err != nil)
 	if m.answerer.who == AnsweredByIstioProxy {
 		m.conflicts = d.proxyConflicts(b, err)
+		if m.optOut == nil {
+			m.optOut = d.unknownTemplate(b)
+		}
 		return m
 	}
 	if status = istioStatusOr(b.annotations()); m.present && m.answerer.port == status {
@@ -192,8 +195,8 @@ func (d istio) optOut(b *planBuilder) (f *Finding, passes bool) {
 		f := b.metadataFinding("injection-off", b.metadata.Key(kind, istioInject), v, "switches injection off, so "+what)
 		return &f, true
 	}
-	if f, passes := d.otherTemplate(b); f != nil {
-		return f, passes
+	if f := d.capturesNothing(b); f != nil {
+		return f, true
 	}
 	if slices.Contains(istioNeverInjected, b.in.NamespaceName) {
 		f := b.finding("namespace-not-injected", nil, "", "namespace %q is never injected, so %s", b.in.NamespaceName, what)
@@ -211,31 +214,45 @@ func (d istio) optOut(b *planBuilder) (f *Finding, passes bool) {
 	return f, f != nil
 }
 
-// otherTemplate returns a finding if an annotation has the injector use other
-// templates than that of the sidecar: those that capture nothing, or some of
-// which only the mesh's config says what they are. passes is set for the former.
-func (d istio) otherTemplate(b *planBuilder) (_ *Finding, passes bool) {
-	v, set := b.annotations().Lookup(istioTemplates)
+// otherTemplates returns the injection templates that an annotation names; none
+// if the sidecar's is among them, or there is no such annotation.
+func otherTemplates(annotations field.KeyValues) []string {
+	v, set := annotations.Lookup(istioTemplates)
 	if !set {
-		return nil, false
+		return nil
 	}
-	unknown := false
-	for name := range strings.SplitSeq(v, ",") {
-		name = strings.TrimSpace(name)
-		if name == "sidecar" {
-			return nil, false
-		}
-		unknown = unknown || !slices.Contains(istioNoCapture, name)
+	names := strings.Split(v, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
 	}
-	if !unknown {
-		f := b.annotationFinding("not-sidecar-template", istioTemplates, "injects no sidecar that captures what comes in")
-		return &f, !unknown
+	if slices.Contains(names, "sidecar") {
+		return nil
+	}
+	return names
+}
+
+// capturesNothing returns a finding if an annotation has the injector use
+// templates that capture nothing.
+func (istio) capturesNothing(b *planBuilder) *Finding {
+	names := otherTemplates(b.annotations())
+	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(istioNoCapture, name) }) {
+		return nil
+	}
+	f := b.annotationFinding("not-sidecar-template", istioTemplates, "injects no sidecar that captures what comes in")
+	return &f
+}
+
+// unknownTemplate returns a finding if istio-proxy would have to be declared,
+// and only the mesh's config says what the injection templates of the pod are.
+func (istio) unknownTemplate(b *planBuilder) *Finding {
+	if len(otherTemplates(b.annotations())) == 0 {
+		return nil
 	}
 	if _, declared := b.proxyPlace(); declared {
-		return nil, false
+		return nil
 	}
 	f := b.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it")
-	return &f, !unknown
+	return &f
 }
 
 // captures: if includeInboundPorts lists ports, Istio captures those and ignores

@@ -105,6 +105,10 @@ func TestAnUnknownInjectionTemplateDeclaresNoProxy(t *testing.T) {
 	if wantReason(t, r, "unknown-template"); len(r.Edits) > 0 {
 		t.Errorf("edits %v", r.Edits)
 	}
+	// A probe-proxy on a port of its own needs no istio-proxy.
+	if r := plan(t, pod(injected+custom, app(httpProbe)), answeredBy("probe-proxy"), port(15099)); len(r.Edits) == 0 || strings.Contains(r.text, "name: istio-proxy") {
+		t.Errorf("findings %v, written\n%s", r.Findings, r.text)
+	}
 	for _, in := range []string{
 		pod(injected+"\nannotations: {inject.istio.io/templates: \"sidecar,ours\"}", app(httpProbe)),
 		pod(injected+custom, app(httpProbe)+"- name: istio-proxy\n  image: auto\n"),
