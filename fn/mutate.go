@@ -68,7 +68,7 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 	if err != nil {
 		return nil, err
 	}
-	r, err := pipeline.Run([]*manifest.Stream{s}, decoded, mode)
+	r, err := pipeline.Run([]*manifest.Stream{s}, decoded, pipeline.Inspect)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +76,10 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 	if mode == pipeline.Inspect {
 		return out, nil
 	}
+	if r, err = pipeline.Run([]*manifest.Stream{s}, decoded, mode); err != nil {
+		return nil, err
+	}
+	out.Findings, out.Changed = findingsOf(r), r.Changed > 0
 	if r.Failed() {
 		out.Changed = false
 		return out, &FindingsError{Findings: out.Findings}
