@@ -3,7 +3,9 @@ package fn
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -176,5 +178,18 @@ func decodeConfig(text []byte) (*config.RewriteProbes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.Decode(s.Objects()[0])
+	c, err := config.Decode(s.Objects()[0])
+	if err != nil {
+		return nil, withoutLine(err)
+	}
+	return c, nil
+}
+
+// withoutLine takes the file and line off an error: a value of Go has none.
+func withoutLine(err error) error {
+	text := err.Error()
+	if i := strings.Index(text, ": "); i >= 0 && strings.HasPrefix(text, "functionConfig:") && strings.HasPrefix(text[i+2:], "functionConfig: ") {
+		return errors.New(text[i+2:])
+	}
+	return err
 }
