@@ -187,14 +187,6 @@ func plainValue(v field.Value) any {
 	return v
 }
 
-// isCompanion reports whether an object is a ConfigMap that was added.
-func isCompanion(v any) bool {
-	m, _ := v.(map[string]any)
-	meta, _ := m["metadata"].(map[string]any)
-	labels, _ := meta["labels"].(map[string]any)
-	return m["kind"] == "ConfigMap" && labels["app.kubernetes.io/managed-by"] == "rewrite-probes"
-}
-
 // A subject is a document to be changed, with what becomes of it when it is
 // alone in a stream.
 type subject struct {
