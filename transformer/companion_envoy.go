@@ -14,8 +14,8 @@ import (
 
 // envoyTypes name the listeners and clusters of Open Service Mesh.
 var envoyTypes = []struct {
-	slot prober.Slot
-	name string
+	probeType prober.ProbeType
+	name      string
 }{{prober.Liveness, "liveness"}, {prober.Readiness, "readiness"}, {prober.Startup, "startup"}}
 
 // The types below are the part of Envoy's v3 API that is written here, in its
@@ -119,7 +119,7 @@ func envoyResourcesOf(probers map[string]*prober.Prober) (string, error) {
 		of := make(map[string]*prober.Prober)
 		ports := make(map[int]bool)
 		for key, p := range probers {
-			if _, slot, _ := prober.ParseOSMKey(key); slot == t.slot && p.HTTPGet != nil {
+			if _, probeType, _ := prober.ParseOSMKey(key); probeType == t.probeType && p.HTTPGet != nil {
 				of[key] = p
 				ports[int(p.HTTPGet.Port)] = true
 			}
@@ -137,7 +137,7 @@ func envoyResourcesOf(probers map[string]*prober.Prober) (string, error) {
 		for _, port := range slices.Sorted(maps.Keys(ports)) {
 			r.Clusters = append(r.Clusters, envoyClusterTo(name(prober.Port(port)), port))
 		}
-		r.Listeners = append(r.Listeners, envoyListenerOf(t.name, t.slot, of, name))
+		r.Listeners = append(r.Listeners, envoyListenerOf(t.name, t.probeType, of, name))
 	}
 	b, err := json.Marshal(envoyBootstrap{r})
 	return string(b), err
@@ -154,8 +154,8 @@ func envoyClusterTo(name string, port int) envoyCluster {
 	}
 }
 
-func envoyListenerOf(name string, slot prober.Slot, probers map[string]*prober.Prober, cluster func(prober.Port) string) envoyListener {
-	l := envoyListener{Name: name + "_listener", Address: envoySocket("0.0.0.0", prober.OSMPort(slot))}
+func envoyListenerOf(name string, probeType prober.ProbeType, probers map[string]*prober.Prober, cluster func(prober.Port) string) envoyListener {
+	l := envoyListener{Name: name + "_listener", Address: envoySocket("0.0.0.0", prober.OSMPort(probeType))}
 	var routes []envoyRoute
 	var passed *prober.Prober
 	for _, key := range slices.Sorted(maps.Keys(probers)) {

@@ -59,7 +59,7 @@ type convention interface {
 	// it carries none.
 	decode(c *Container) (originals map[string]*prober.Prober, found bool, err error)
 	// parseKey splits the key of an original. ok is false if it is none.
-	parseKey(key string) (container string, probe prober.Slot, ok bool)
+	parseKey(key string) (container string, probe prober.ProbeType, ok bool)
 	// original returns the original of a rewritten probe, and its key, by the
 	// probe's path; nil if there is none. names are those of the pod's
 	// containers.

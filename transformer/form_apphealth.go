@@ -78,4 +78,4 @@ func (appHealth) original(originals map[string]*prober.Prober, s *handlerSite, n
 	return path, originals[path]
 }
 
-func (appHealth) parseKey(key string) (string, prober.Slot, bool) { return prober.ParseKey(key) }
+func (appHealth) parseKey(key string) (string, prober.ProbeType, bool) { return prober.ParseKey(key) }

@@ -40,7 +40,7 @@ func (osmForm) args(*Options) field.List { return nil }
 // skipUnsupported: the listener of each type passes TLS on to one port, since
 // nothing in the kubelet's stream says for which container it is.
 func (osmForm) skipUnsupported(b *planBuilder, sites []*handlerSite) {
-	first := make(map[prober.Slot]*handlerSite)
+	first := make(map[prober.ProbeType]*handlerSite)
 	for _, s := range sites {
 		kind, _ := s.original.kind()
 		switch {
@@ -68,7 +68,7 @@ func (s *handlerSite) isTLS() bool {
 }
 
 func (osmForm) assign(sites []*handlerSite, _ answerer) []*Handler {
-	plain := make(map[prober.Slot]int) // probes that differ by their path
+	plain := make(map[prober.ProbeType]int) // probes that differ by their path
 	for _, s := range sites {
 		if s.original.HTTPGet != nil && !s.isTLS() {
 			plain[s.name]++
@@ -155,7 +155,7 @@ func (osmForm) decode(c *Container) (map[string]*prober.Prober, bool, error) {
 	return decodeEnv(c, prober.OSMEnvName, prober.DecodeOSM)
 }
 
-func (osmForm) parseKey(key string) (string, prober.Slot, bool) { return prober.ParseOSMKey(key) }
+func (osmForm) parseKey(key string) (string, prober.ProbeType, bool) { return prober.ParseOSMKey(key) }
 
 // original: the probe's own fields win over its entry, so that a change that
 // was made after the rewriting is known.
@@ -171,8 +171,8 @@ func (osmForm) original(originals map[string]*prober.Prober, s *handlerSite, nam
 		return osmPassedThrough(originals, s)
 	}
 	path := text(h.Path)
-	container, slot, ok := prober.ParseOSMKey(path)
-	if !ok || slot != s.name || container != "" && container != s.container.Name && slices.Contains(names, container) {
+	container, probeType, ok := prober.ParseOSMKey(path)
+	if !ok || probeType != s.name || container != "" && container != s.container.Name && slices.Contains(names, container) {
 		return "", nil
 	}
 	p := originals[path]
@@ -195,8 +195,8 @@ func osmPassedThrough(originals map[string]*prober.Prober, s *handlerSite) (stri
 		keys = append([]string{own}, keys...)
 	}
 	for _, key := range keys {
-		_, slot, _ := prober.ParseOSMKey(key)
-		if p := originals[key]; slot == s.name && p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" {
+		_, probeType, _ := prober.ParseOSMKey(key)
+		if p := originals[key]; probeType == s.name && p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" {
 			path := text(s.current.HTTPGet.Path)
 			if path == "" {
 				path = "/"

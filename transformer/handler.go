@@ -15,7 +15,7 @@ import (
 type handlerSite struct {
 	at        containerRef
 	container *Container
-	name      prober.Slot
+	name      prober.ProbeType
 	path      field.Path
 	timeout   int // seconds, the API's default filled in; 0 for hooks
 
@@ -76,7 +76,7 @@ func sitesOf(at containerRef, c *Container, path field.Path) []*handlerSite {
 	sites := make([]*handlerSite, 0, 4)
 	for _, s := range []struct {
 		key   string
-		name  prober.Slot
+		name  prober.ProbeType
 		probe *Probe
 	}{
 		{"readinessProbe", prober.Readiness, c.ReadinessProbe},
@@ -97,7 +97,7 @@ func sitesOf(at containerRef, c *Container, path field.Path) []*handlerSite {
 	}
 	for _, s := range []struct {
 		key  string
-		name prober.Slot
+		name prober.ProbeType
 		hook *Handler
 	}{
 		{"postStart", prober.PostStart, c.Lifecycle.PostStart},

@@ -234,7 +234,7 @@ const (
 type Verdict struct {
 	Container string
 	Init      bool // it stands under initContainers
-	Slot      prober.Slot
+	ProbeType prober.ProbeType
 	Field     field.Path // of the probe: spec.template.spec.containers[0].livenessProbe
 	// Before and After are a few words for people. Before is the original,
 	// "httpGet https :8443/healthz", and After where it goes,

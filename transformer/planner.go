@@ -402,7 +402,7 @@ func (b *planBuilder) companion() companionMaker {
 // verdict returns what becomes of a probe.
 func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 	v := Verdict{
-		Container: s.container.Name, Init: s.at.init, Slot: s.name, Field: s.path,
+		Container: s.container.Name, Init: s.at.init, ProbeType: s.name, Field: s.path,
 		Before: s.original.String(), State: LeftAlone, Reason: s.reason, StrictTLS: b.outcome(s),
 	}
 	switch {

@@ -412,7 +412,7 @@ containers:
 	}
 	for _, v := range r.Probes {
 		if v.State != transformer.WouldRewrite {
-			t.Errorf("%s of %s is %s", v.Slot, v.Container, v.State)
+			t.Errorf("%s of %s is %s", v.ProbeType, v.Container, v.State)
 		}
 	}
 }
@@ -471,11 +471,11 @@ startupProbe: {grpc: {port: 6, service: s}}
 lifecycle: {preStop: {sleep: {seconds: 1}}, postStart: {exec: {command: [x]}}}
 `)))
 	want := []transformer.Verdict{
-		{Slot: prober.Readiness, Before: "httpGet https :8443/healthz", After: ":15020/app-health/app/readyz", State: transformer.WouldRewrite, StrictTLS: transformer.Fails},
-		{Slot: prober.Liveness, Before: "tcpSocket :5", After: ":15020/app-health/app/livez", State: transformer.WouldRewrite, StrictTLS: transformer.FalselyPasses},
-		{Slot: prober.Startup, Before: "grpc :6 s", After: ":15020/app-health/app/startupz", State: transformer.WouldRewrite, StrictTLS: transformer.Fails},
-		{Slot: prober.PostStart, Before: "exec", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: transformer.Unaffected},
-		{Slot: prober.PreStop, Before: "sleep", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: transformer.Unaffected},
+		{ProbeType: prober.Readiness, Before: "httpGet https :8443/healthz", After: ":15020/app-health/app/readyz", State: transformer.WouldRewrite, StrictTLS: transformer.Fails},
+		{ProbeType: prober.Liveness, Before: "tcpSocket :5", After: ":15020/app-health/app/livez", State: transformer.WouldRewrite, StrictTLS: transformer.FalselyPasses},
+		{ProbeType: prober.Startup, Before: "grpc :6 s", After: ":15020/app-health/app/startupz", State: transformer.WouldRewrite, StrictTLS: transformer.Fails},
+		{ProbeType: prober.PostStart, Before: "exec", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: transformer.Unaffected},
+		{ProbeType: prober.PreStop, Before: "sleep", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: transformer.Unaffected},
 	}
 	check := func(r result, want []transformer.Verdict) {
 		t.Helper()
@@ -484,7 +484,7 @@ lifecycle: {preStop: {sleep: {seconds: 1}}, postStart: {exec: {command: [x]}}}
 				t.Errorf("%+v has no field or no container", v)
 			}
 			v.Field, v.Container = nil, ""
-			if v.Slot != want[i].Slot || v.Before != want[i].Before || v.After != want[i].After || v.State != want[i].State || v.Reason != want[i].Reason || v.StrictTLS != want[i].StrictTLS {
+			if v.ProbeType != want[i].ProbeType || v.Before != want[i].Before || v.After != want[i].After || v.State != want[i].State || v.Reason != want[i].Reason || v.StrictTLS != want[i].StrictTLS {
 				t.Errorf("got %+v\nwant %+v", v, want[i])
 			}
 		}
@@ -511,7 +511,7 @@ livenessProbe: {tcpSocket: {port: 2}}
 startupProbe: {grpc: {port: 3}}
 lifecycle: {preStop: {httpGet: {port: 4}}}
 `))
-	sites := []prober.Slot{prober.Readiness, prober.Liveness, prober.Startup, prober.PreStop}
+	sites := []prober.ProbeType{prober.Readiness, prober.Liveness, prober.Startup, prober.PreStop}
 	all := plan(t, yaml)
 	for i, only := range []transformer.Rewrite{{HTTPGet: true}, {TCPSocket: true}, {GRPC: true}, {Lifecycle: true}} {
 		for _, from := range []string{yaml, all.text} {
@@ -520,7 +520,7 @@ lifecycle: {preStop: {httpGet: {port: 4}}}
 				t.Errorf("%+v: %v", only, r.Findings)
 			}
 			for j, v := range r.Probes {
-				if rewritten := v.State == transformer.WouldRewrite || v.State == transformer.Rewritten; rewritten != (i == j) || v.Slot != sites[j] {
+				if rewritten := v.State == transformer.WouldRewrite || v.State == transformer.Rewritten; rewritten != (i == j) || v.ProbeType != sites[j] {
 					t.Errorf("%+v: %+v", only, v)
 				}
 			}

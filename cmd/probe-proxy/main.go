@@ -267,20 +267,20 @@ func runCheck(o *options, args []string, stdin io.Reader, stdout, stderr io.Writ
 // those that turn out to be bad.
 func printProbes(stdout io.Writer, d *server.Dialect, probers map[string]*prober.Prober, bad []*prober.EntryError) ([]*prober.EntryError, error) {
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CONTAINER\tSLOT\tPROBE\tTIMEOUT\tPATH")
+	fmt.Fprintln(w, "CONTAINER\tTYPE\tPROBE\tTIMEOUT\tPATH")
 	for _, key := range slices.Sorted(maps.Keys(probers)) {
 		p := probers[key]
-		container, slot, _ := d.ParseKey(key)
-		if _, err := kubelet.NewTarget(kubelet.App{IP: "127.0.0.1"}, slot, p); err != nil {
+		container, probeType, _ := d.ParseKey(key)
+		if _, err := kubelet.NewTarget(kubelet.App{IP: "127.0.0.1"}, probeType, p); err != nil {
 			bad = append(bad, &prober.EntryError{Key: key, Err: err})
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", container, slot, p, timeout(slot, p), key)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", container, probeType, p, timeout(probeType, p), key)
 	}
 	return bad, w.Flush()
 }
 
-func timeout(s prober.Slot, p *prober.Prober) string {
+func timeout(s prober.ProbeType, p *prober.Prober) string {
 	if s.IsHook() {
 		return "none"
 	}

@@ -130,7 +130,7 @@ func TestCommandLine(t *testing.T) {
 	for _, name := range []string{"POD_IP", "POD_IPS", "PROBE_PROXY_PORT", "ISTIO_KUBE_APP_PROBERS"} {
 		t.Setenv(name, "")
 	}
-	const table = "CONTAINER  SLOT   PROBE           TIMEOUT  PATH\nweb        livez  HTTP GET :80 /  1s       /app-health/web/livez\n"
+	const table = "CONTAINER  TYPE   PROBE           TIMEOUT  PATH\nweb        livez  HTTP GET :80 /  1s       /app-health/web/livez\n"
 	for _, test := range []struct {
 		name           string
 		args           []string

@@ -74,7 +74,7 @@ func TestRealWorldManifestsAreRewrittenInPlace(t *testing.T) {
 			for _, tmpl := range r.Templates {
 				for _, p := range tmpl.Probes {
 					isExec := len(p.Before) >= 4 && p.Before[:4] == "exec"
-					if !isExec && !p.Slot.IsHook() {
+					if !isExec && !p.ProbeType.IsHook() {
 						accounted++
 					}
 					if p.State != transformer.WouldRewrite && p.Reason == "" {
@@ -116,7 +116,7 @@ func probesOf(r *report.Report) string {
 	var b bytes.Buffer
 	for _, t := range r.Templates {
 		for _, p := range t.Probes {
-			fmt.Fprintf(&b, "%s %s %s\n", t.Object.String(), p.Container, p.Slot)
+			fmt.Fprintf(&b, "%s %s %s\n", t.Object.String(), p.Container, p.ProbeType)
 		}
 	}
 	return b.String()

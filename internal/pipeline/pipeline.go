@@ -173,7 +173,7 @@ func (r *run) object(o *manifest.Object) {
 	r.noteMissed(o, templates)
 	var edits []field.Edit
 	var done []report.Template
-	var beside *transformer.Companion
+	var companion *transformer.Companion
 	failed := false
 	said := len(r.out.Messages)
 	for _, ref := range templates {
@@ -187,7 +187,7 @@ func (r *run) object(o *manifest.Object) {
 		done = append(done, t)
 		edits = append(edits, plan.Edits...)
 		if plan.Companion != nil {
-			beside = plan.Companion
+			companion = plan.Companion
 		}
 		for _, f := range plan.Findings {
 			failed = failed || f.Severity == transformer.Error
@@ -195,7 +195,7 @@ func (r *run) object(o *manifest.Object) {
 		}
 	}
 	r.unseen(o, class, templates)
-	if failed || !r.beside(o, beside, len(templates), len(edits) > 0) || len(edits) == 0 {
+	if failed || !r.updateCompanion(o, companion, len(templates), len(edits) > 0) || len(edits) == 0 {
 		return
 	}
 	if r.mode != Inspect {

@@ -26,16 +26,16 @@ func (e *EntryError) Unwrap() error { return e.Err }
 // object is an error. An entry that cannot be used is left out and reported in
 // bad, sorted by key; the other entries are not affected.
 func Decode(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
-	return decode(EnvName, value, func(key string) (Slot, error) {
-		_, slot, ok := ParseKey(key)
+	return decode(EnvName, value, func(key string) (ProbeType, error) {
+		_, probeType, ok := ParseKey(key)
 		if !ok {
 			return "", errors.New("path must be /app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}")
 		}
-		return slot, nil
+		return probeType, nil
 	})
 }
 
-func decode(env, value string, slotOf func(key string) (Slot, error)) (probers map[string]*Prober, bad []*EntryError, err error) {
+func decode(env, value string, typeOf func(key string) (ProbeType, error)) (probers map[string]*Prober, bad []*EntryError, err error) {
 	var raw map[string]json.RawMessage
 	dec := json.NewDecoder(strings.NewReader(value))
 	if err := dec.Decode(&raw); err != nil {
@@ -46,10 +46,10 @@ func decode(env, value string, slotOf func(key string) (Slot, error)) (probers m
 	}
 	probers = make(map[string]*Prober, len(raw))
 	for key, msg := range raw {
-		slot, err := slotOf(key)
+		probeType, err := typeOf(key)
 		var p *Prober
 		if err == nil {
-			p, err = decodeEntry(slot, msg)
+			p, err = decodeEntry(probeType, msg)
 		}
 		if err != nil {
 			bad = append(bad, &EntryError{Key: key, Err: err})
@@ -61,7 +61,7 @@ func decode(env, value string, slotOf func(key string) (Slot, error)) (probers m
 	return probers, bad, nil
 }
 
-func decodeEntry(slot Slot, msg json.RawMessage) (*Prober, error) {
+func decodeEntry(probeType ProbeType, msg json.RawMessage) (*Prober, error) {
 	if bytes.Equal(bytes.TrimSpace(msg), []byte("null")) {
 		return nil, errors.New("entry must be an object, not null")
 	}
@@ -77,7 +77,7 @@ func decodeEntry(slot Slot, msg json.RawMessage) (*Prober, error) {
 		}
 		p = Prober{HTTPGet: &old.HTTPGet, TimeoutSeconds: old.TimeoutSeconds}
 	}
-	return &p, p.complete(slot)
+	return &p, p.complete(probeType)
 }
 
 // decodeStrictly refuses fields that v lacks. Such a field changes what the
@@ -96,7 +96,7 @@ func decodeStrictly(msg json.RawMessage, v any) error {
 }
 
 // complete sets the API's defaults and checks what remains.
-func (p *Prober) complete(slot Slot) error {
+func (p *Prober) complete(probeType ProbeType) error {
 	handlers := p.handlers()
 	if len(handlers) != 1 {
 		return fmt.Errorf("entry must have exactly one of httpGet, tcpSocket and grpc, and has %d", len(handlers))
@@ -107,7 +107,7 @@ func (p *Prober) complete(slot Slot) error {
 	if p.TimeoutSeconds < 0 || p.TimeoutSeconds > math.MaxInt32 {
 		return fmt.Errorf("timeoutSeconds %d must be a number from 0 to %d", p.TimeoutSeconds, math.MaxInt32)
 	}
-	if p.TimeoutSeconds == 0 && !slot.IsHook() {
+	if p.TimeoutSeconds == 0 && !probeType.IsHook() {
 		p.TimeoutSeconds = 1
 	}
 	return nil

@@ -11,9 +11,9 @@ import (
 // Its value has the form of [EnvName]'s, with other keys: an httpGet prober of
 // scheme HTTP has the path on which it is answered, /osm-liveness-probe or
 // /osm-liveness-probe/<container>. HTTPS and tcpSocket probers, which no path
-// of ours tells apart, always have the second form. So the key names the slot,
-// and the handler decides how it is answered: by path on the slot's port, as
-// TLS passed through on the slot's port, or on [OSMHealthcheckPort].
+// of ours tells apart, always have the second form. So the key names the probe type,
+// and the handler decides how it is answered: by path on the probe type's port, as
+// TLS passed through on the probe type's port, or on [OSMHealthcheckPort].
 const OSMEnvName = "OSM_KUBE_APP_PROBERS"
 
 // OSMProxyID is the uid and gid of Open Service Mesh's own proxy.
@@ -27,9 +27,9 @@ const (
 	OSMHealthcheckHeader = "Original-Tcp-Port"
 )
 
-// osmSlots holds the paths and ports of Open Service Mesh, whose injector is the
+// osmListeners holds the paths and ports of Open Service Mesh, whose injector is the
 // source of the convention (pkg/injector/health_probes.go).
-var osmSlots = map[Slot]struct {
+var osmListeners = map[ProbeType]struct {
 	path string
 	port int
 }{
@@ -38,23 +38,23 @@ var osmSlots = map[Slot]struct {
 	Startup:   {"/osm-startup-probe", 15903},
 }
 
-// OSMPort returns the port of a slot's listener, 0 for hooks, which have none.
-func OSMPort(s Slot) int { return osmSlots[s].port }
+// OSMPort returns the port of a probe type's listener, 0 for hooks, which have none.
+func OSMPort(s ProbeType) int { return osmListeners[s].port }
 
 // OSMPorts returns every port of the dialect osm, in ascending order.
 func OSMPorts() []int {
 	ports := []int{OSMHealthcheckPort}
-	for _, s := range osmSlots {
+	for _, s := range osmListeners {
 		ports = append(ports, s.port)
 	}
 	slices.Sort(ports)
 	return ports
 }
 
-// OSMKey returns the key of a slot, with its container unless that is "".
+// OSMKey returns the key of a probe type, with its container unless that is "".
 // Hooks have no key.
-func OSMKey(s Slot, container string) string {
-	path := osmSlots[s].path
+func OSMKey(s ProbeType, container string) string {
+	path := osmListeners[s].path
 	if path == "" || container == "" {
 		return path
 	}
@@ -62,18 +62,18 @@ func OSMKey(s Slot, container string) string {
 }
 
 // ParseOSMKey splits a key; ok is false if it is not one.
-func ParseOSMKey(key string) (container string, s Slot, ok bool) {
+func ParseOSMKey(key string) (container string, s ProbeType, ok bool) {
 	if !strings.HasPrefix(key, "/osm-") {
 		return "", "", false
 	}
-	for slot := range osmSlots {
-		rest, found := strings.CutPrefix(key, osmSlots[slot].path)
+	for probeType := range osmListeners {
+		rest, found := strings.CutPrefix(key, osmListeners[probeType].path)
 		if !found {
 			continue
 		}
 		container, named := strings.CutPrefix(rest, "/")
 		if rest == "" || named && container != "" && !strings.Contains(container, "/") {
-			return container, slot, true
+			return container, probeType, true
 		}
 	}
 	return "", "", false
@@ -82,12 +82,12 @@ func ParseOSMKey(key string) (container string, s Slot, ok bool) {
 // DecodeOSM reads the value of [OSMEnvName] as [Decode] reads that of
 // [EnvName]. A grpc entry is bad: the convention has no form for it.
 func DecodeOSM(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
-	probers, bad, err = decode(OSMEnvName, value, func(key string) (Slot, error) {
-		_, slot, ok := ParseOSMKey(key)
+	probers, bad, err = decode(OSMEnvName, value, func(key string) (ProbeType, error) {
+		_, probeType, ok := ParseOSMKey(key)
 		if !ok {
 			return "", errors.New("path must be /osm-liveness-probe, /osm-readiness-probe or /osm-startup-probe, or one of these and a container")
 		}
-		return slot, nil
+		return probeType, nil
 	})
 	for key, p := range probers {
 		container, _, _ := ParseOSMKey(key)

@@ -7,12 +7,12 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-func TestAKeyOfOSMNamesItsSlotAndPerhapsItsContainer(t *testing.T) {
-	for _, s := range []prober.Slot{prober.Liveness, prober.Readiness, prober.Startup} {
+func TestAKeyOfOSMNamesItsProbeTypeAndPerhapsItsContainer(t *testing.T) {
+	for _, s := range []prober.ProbeType{prober.Liveness, prober.Readiness, prober.Startup} {
 		for _, container := range []string{"", "web"} {
 			key := prober.OSMKey(s, container)
-			if c, slot, ok := prober.ParseOSMKey(key); !ok || c != container || slot != s {
-				t.Errorf("%s: %q %q %t", key, c, slot, ok)
+			if c, probeType, ok := prober.ParseOSMKey(key); !ok || c != container || probeType != s {
+				t.Errorf("%s: %q %q %t", key, c, probeType, ok)
 			}
 		}
 	}

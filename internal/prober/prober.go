@@ -25,25 +25,25 @@ const IstioProxyID = 1337
 // DefaultPort is the port of Istio's status server, where rewritten probes go.
 const DefaultPort = 15020
 
-// A Slot names one of the fields of a container that hold a handler.
-type Slot string
+// A ProbeType names one of the fields of a container that hold a handler.
+type ProbeType string
 
-// The five slots, by the last element of the rewritten path.
+// The five probe types, by the last element of the rewritten path.
 const (
-	Readiness Slot = "readyz"
-	Liveness  Slot = "livez"
-	Startup   Slot = "startupz"
-	PreStop   Slot = "prestopz"
-	PostStart Slot = "poststartz"
+	Readiness ProbeType = "readyz"
+	Liveness  ProbeType = "livez"
+	Startup   ProbeType = "startupz"
+	PreStop   ProbeType = "prestopz"
+	PostStart ProbeType = "poststartz"
 )
 
-// IsHook reports whether the slot is a lifecycle hook: the kubelet ignores the
+// IsHook reports whether the probe type is a lifecycle hook: the kubelet ignores the
 // status code of hooks and gives them no timeout.
-func (s Slot) IsHook() bool { return s == PreStop || s == PostStart }
+func (s ProbeType) IsHook() bool { return s == PreStop || s == PostStart }
 
-// Key returns the rewritten path of a container's slot, which is also the key
+// Key returns the rewritten path of a container's probe type, which is also the key
 // of its entry: /app-health/<container>/livez, /app-lifecycle/<container>/prestopz.
-func Key(container string, s Slot) string {
+func Key(container string, s ProbeType) string {
 	if s.IsHook() {
 		return "/app-lifecycle/" + container + "/" + string(s)
 	}
@@ -53,7 +53,7 @@ func Key(container string, s Slot) string {
 // ParseKey splits a rewritten path; ok is false if it is not one. The pattern
 // is Istio's, ^/(app-health|app-lifecycle)/[^/]+/(livez|readyz|startupz|prestopz|poststartz)$,
 // with app-lifecycle for hooks alone.
-func ParseKey(key string) (container string, s Slot, ok bool) {
+func ParseKey(key string) (container string, s ProbeType, ok bool) {
 	rest, isProbe := strings.CutPrefix(key, "/app-health/")
 	if !isProbe {
 		var isHook bool
@@ -62,7 +62,7 @@ func ParseKey(key string) (container string, s Slot, ok bool) {
 		}
 	}
 	container, last, _ := strings.Cut(rest, "/")
-	switch s = Slot(last); s {
+	switch s = ProbeType(last); s {
 	case Readiness, Liveness, Startup, PreStop, PostStart:
 		return container, s, container != "" && s.IsHook() != isProbe
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// slotWords are the names by which people know the slots.
-var slotWords = map[string]string{
+// probeNames are the names by which people know the probe types.
+var probeNames = map[string]string{
 	"readyz": "readiness", "livez": "liveness", "startupz": "startup", "prestopz": "preStop", "poststartz": "postStart",
 }
 
@@ -78,7 +78,7 @@ func explainTemplate(w io.Writer, t *Template, screen Screen) {
 	}
 	rows := make([][]string, len(t.Probes))
 	for j, p := range t.Probes {
-		rows[j] = []string{p.Container, slotWords[string(p.Slot)], p.Before, explainAfter(p)}
+		rows[j] = []string{p.Container, probeNames[string(p.ProbeType)], p.Before, explainAfter(p)}
 	}
 	widths := columnWidths(rows)
 	for j, row := range rows {

@@ -186,7 +186,7 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 	r := &Report{
 		Templates: []Template{{
 			Object:   Object{Kind: "Pod", Name: "<b>", File: "a&b.yaml", Line: 2},
-			Probes:   []Probe{{Verdict: transformer.Verdict{Container: "<i>", Slot: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: "host-network"}}},
+			Probes:   []Probe{{Verdict: transformer.Verdict{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: "host-network"}}},
 			Findings: []transformer.Finding{{Severity: transformer.Info, Reason: "host-network", Message: "<u>"}},
 		}},
 		Messages: []Message{{Severity: transformer.Error, Reason: "unreadable", Text: "<s>", Object: Object{File: "<t>"}}},
@@ -211,7 +211,7 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 func TestALineThatIsTooWideIsBroken(t *testing.T) {
 	r := &Report{Templates: []Template{{
 		Object: Object{Kind: "Pod", Name: "web"},
-		Probes: []Probe{{Verdict: transformer.Verdict{Container: "web", Slot: "livez", Before: "httpGet :80/x", After: ":15020/app-health/web/livez", State: transformer.WouldRewrite}}},
+		Probes: []Probe{{Verdict: transformer.Verdict{Container: "web", ProbeType: "livez", Before: "httpGet :80/x", After: ":15020/app-health/web/livez", State: transformer.WouldRewrite}}},
 	}}}
 	for width, want := range map[int]string{
 		0:  "  web  liveness  httpGet :80/x  -> :15020/app-health/web/livez\n",

@@ -50,7 +50,7 @@ func (r *Report) Add(source string, t Template, keep bool) {
 	n := r.tally(source)
 	n.templates++
 	for i := range t.Probes {
-		if p := &t.Probes[i]; p.Slot.IsHook() {
+		if p := &t.Probes[i]; p.ProbeType.IsHook() {
 			n.hooks[p.State]++
 		} else {
 			n.probes[p.State]++

@@ -295,9 +295,9 @@ func TestRandomFramesGetTheKubeletsVerdict(t *testing.T) {
 
 func TestTheProtocolHTTP2IsSpokenWithoutTLSByProbesAlone(t *testing.T) {
 	for _, test := range []struct {
-		slot     prober.Slot
-		protocol string
-		want     string
+		probeType prober.ProbeType
+		protocol  string
+		want      string
 	}{
 		{live, prober.HTTP2, "HTTP/2.0"},
 		{live, prober.HTTP1, "HTTP/1.1"},
@@ -310,7 +310,7 @@ func TestTheProtocolHTTP2IsSpokenWithoutTLSByProbesAlone(t *testing.T) {
 		s.Config.Protocols.SetHTTP1(true)
 		s.Config.Protocols.SetUnencryptedHTTP2(true)
 		s.Start()
-		a := probeOnce(t, test.slot, s.URL, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/a?b", Protocol: test.protocol}})
+		a := probeOnce(t, test.probeType, s.URL, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/a?b", Protocol: test.protocol}})
 		s.Close()
 		if a.Status != 200 || got.Proto != test.want || got.RequestURI != "/a?b" || got.UserAgent() != "kube-probe/1.35" {
 			t.Errorf("%+v: %+v, app saw %+v", test, a, got)

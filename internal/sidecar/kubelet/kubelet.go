@@ -102,8 +102,8 @@ type Target struct {
 
 // NewTarget prepares the probing of one entry. An entry for which the kubelet
 // could not even make a request is an error.
-func NewTarget(app App, slot prober.Slot, p *prober.Prober) (*Target, error) {
-	t := &Target{app: app, hook: slot.IsHook()}
+func NewTarget(app App, probeType prober.ProbeType, p *prober.Prober) (*Target, error) {
+	t := &Target{app: app, hook: probeType.IsHook()}
 	if !t.hook {
 		t.timeout = time.Duration(p.TimeoutSeconds)*time.Second - margin
 	}

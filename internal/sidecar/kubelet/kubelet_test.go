@@ -21,7 +21,7 @@ const (
 )
 
 // probeOnce probes a server as the entry says, with the port filled in.
-func probeOnce(t *testing.T, slot prober.Slot, server string, p *prober.Prober) *Answer {
+func probeOnce(t *testing.T, probeType prober.ProbeType, server string, p *prober.Prober) *Answer {
 	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
@@ -41,7 +41,7 @@ func probeOnce(t *testing.T, slot prober.Slot, server string, p *prober.Prober) 
 		p.GRPC.Port, p.GRPC.Service = port, new(string)
 	}
 	p.TimeoutSeconds = 2
-	target, err := NewTarget(App{IP: "127.0.0.1"}, slot, p)
+	target, err := NewTarget(App{IP: "127.0.0.1"}, probeType, p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func (c *conn) call(e *entry, req *request) {
 	select {
 	case e.places <- struct{}{}:
 	default:
-		if e.slot.IsHook() {
+		if e.probeType.IsHook() {
 			return
 		}
 		if !c.waitFor(e) {

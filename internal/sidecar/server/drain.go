@@ -50,7 +50,7 @@ func (s *Server) awaited(signal time.Time) int {
 	defer s.mu.Unlock()
 	n := 0
 	for _, e := range s.entries {
-		if e.slot == prober.PreStop && e.bad == nil && e.calls == 0 && e.lastEnd.Before(signal.Add(-justBefore)) {
+		if e.probeType == prober.PreStop && e.bad == nil && e.calls == 0 && e.lastEnd.Before(signal.Add(-justBefore)) {
 			n++
 		}
 	}

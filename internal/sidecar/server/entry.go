@@ -13,10 +13,10 @@ import (
 
 // An entry is one key with what is known of its probe.
 type entry struct {
-	key    string
-	slot   prober.Slot
-	target *kubelet.Target // nil if the entry is bad
-	bad    error           // why it is disabled
+	key       string
+	probeType prober.ProbeType
+	target    *kubelet.Target // nil if the entry is bad
+	bad       error           // why it is disabled
 
 	places  chan struct{} // one for each open call
 	calls   int           // open calls; guarded by the server's mu
@@ -39,7 +39,7 @@ func (e *entry) disabled() *kubelet.Answer {
 	e.verdicts[kubelet.Failure].Add(1)
 	return &kubelet.Answer{
 		Status: 500,
-		Drop:   e.slot.IsHook(),
+		Drop:   e.probeType.IsHook(),
 		Body:   fmt.Appendf(nil, "probe-proxy: this probe is disabled, its entry cannot be used: %v\n", e.bad),
 	}
 }

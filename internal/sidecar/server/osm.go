@@ -38,7 +38,7 @@ type route struct {
 	named  string // the port that a healthcheck names
 }
 
-// newOSM makes the router. HTTPS probers of one slot must have one port of the
+// newOSM makes the router. HTTPS probers of one type must have one port of the
 // app, since nothing in their streams tells them apart: those that have another
 // port than the first, in the order of their keys, are disabled.
 func newOSM(s *Server, d *Dialect, _ int, probers map[string]*prober.Prober) router {
@@ -58,8 +58,8 @@ func newOSM(s *Server, d *Dialect, _ int, probers map[string]*prober.Prober) rou
 }
 
 func (r *osm) addStream(key string, p *prober.Prober) error {
-	_, slot, _ := prober.ParseOSMKey(key)
-	port, timeout := prober.OSMPort(slot), time.Duration(p.TimeoutSeconds)*time.Second
+	_, probeType, _ := prober.ParseOSMKey(key)
+	port, timeout := prober.OSMPort(probeType), time.Duration(p.TimeoutSeconds)*time.Second
 	st := r.tls[port]
 	if st == nil {
 		st = &stream{port: int(p.HTTPGet.Port)}
@@ -77,7 +77,7 @@ func (r *osm) addStream(key string, p *prober.Prober) error {
 // time.
 func (r *osm) addRoute(key string, p *prober.Prober, e *entry) {
 	if p == nil || p.TCPSocket == nil {
-		r.routes[route{port: prober.OSMPort(e.slot), target: key}] = e
+		r.routes[route{port: prober.OSMPort(e.probeType), target: key}] = e
 		return
 	}
 	to := route{prober.OSMHealthcheckPort, prober.OSMHealthcheckPath, strconv.Itoa(int(p.TCPSocket.Port))}

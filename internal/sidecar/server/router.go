@@ -17,7 +17,7 @@ type Dialect struct {
 	// PortTaken says why a port is probably taken, and what to do.
 	PortTaken string
 	Decode    func(value string) (map[string]*prober.Prober, []*prober.EntryError, error)
-	ParseKey  func(key string) (container string, slot prober.Slot, ok bool)
+	ParseKey  func(key string) (container string, probeType prober.ProbeType, ok bool)
 
 	newRouter func(s *Server, d *Dialect, port int, probers map[string]*prober.Prober) router
 }

@@ -67,20 +67,20 @@ func New(log *slog.Logger, app kubelet.App, d *Dialect, port int, probers map[st
 
 // add makes the entry of a prober.
 func (s *Server) add(d *Dialect, key string, p *prober.Prober) *entry {
-	_, slot, _ := d.ParseKey(key)
-	target, err := kubelet.NewTarget(s.app, slot, p)
+	_, probeType, _ := d.ParseKey(key)
+	target, err := kubelet.NewTarget(s.app, probeType, p)
 	if err != nil {
 		return s.disable(d, key, err)
 	}
-	e := &entry{key: key, slot: slot, target: target}
+	e := &entry{key: key, probeType: probeType, target: target}
 	s.entries[key] = e
 	return e
 }
 
 func (s *Server) disable(d *Dialect, key string, err error) *entry {
 	s.log.Error("probe is disabled: its entry cannot be used", "probe", key, "reason", err.Error())
-	_, slot, _ := d.ParseKey(key)
-	e := &entry{key: key, slot: slot, bad: err}
+	_, probeType, _ := d.ParseKey(key)
+	e := &entry{key: key, probeType: probeType, bad: err}
 	s.entries[key] = e
 	return e
 }
@@ -91,7 +91,7 @@ func (s *Server) share() {
 	for _, e := range s.entries {
 		switch {
 		case e.bad != nil:
-		case e.slot.IsHook():
+		case e.probeType.IsHook():
 			hooks = append(hooks, &e.places)
 		default:
 			probes = append(probes, &e.places)

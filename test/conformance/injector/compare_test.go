@@ -22,16 +22,16 @@ import (
 type place struct {
 	container string
 	init      bool
-	slot      string // livez, readyz, startupz, prestopz, poststartz
+	probeType string // livez, readyz, startupz, prestopz, poststartz
 }
 
-func (p place) isHook() bool { return p.slot == "prestopz" || p.slot == "poststartz" }
+func (p place) isHook() bool { return p.probeType == "prestopz" || p.probeType == "poststartz" }
 
 func (p place) key() string {
 	if p.isHook() {
-		return "/app-lifecycle/" + p.container + "/" + p.slot
+		return "/app-lifecycle/" + p.container + "/" + p.probeType
 	}
-	return "/app-health/" + p.container + "/" + p.slot
+	return "/app-health/" + p.container + "/" + p.probeType
 }
 
 // An outcome is what stands at a place, and what the sidecar knows of it.
@@ -84,18 +84,18 @@ func outcomes(pod *corev1.Pod, env string) (map[place]outcome, error) {
 		if slices.Contains(sidecars, c.Name) {
 			return
 		}
-		at := func(slot string) place { return place{c.Name, init, slot} }
-		for slot, probe := range map[string]*corev1.Probe{"readyz": c.ReadinessProbe, "livez": c.LivenessProbe, "startupz": c.StartupProbe} {
+		at := func(probeType string) place { return place{c.Name, init, probeType} }
+		for probeType, probe := range map[string]*corev1.Probe{"readyz": c.ReadinessProbe, "livez": c.LivenessProbe, "startupz": c.StartupProbe} {
 			if probe != nil {
-				all[at(slot)] = outcome{Probe: probe}
+				all[at(probeType)] = outcome{Probe: probe}
 			}
 		}
 		if c.Lifecycle == nil {
 			return
 		}
-		for slot, hook := range map[string]*corev1.LifecycleHandler{"prestopz": c.Lifecycle.PreStop, "poststartz": c.Lifecycle.PostStart} {
+		for probeType, hook := range map[string]*corev1.LifecycleHandler{"prestopz": c.Lifecycle.PreStop, "poststartz": c.Lifecycle.PostStart} {
 			if hook != nil {
-				all[at(slot)] = outcome{Hook: hook}
+				all[at(probeType)] = outcome{Hook: hook}
 			}
 		}
 	}

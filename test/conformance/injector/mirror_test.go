@@ -194,15 +194,15 @@ func TestEveryHandlerOfTheAPIIsKnown(t *testing.T) {
 			t.Errorf("the planner's handler %q is none of the API", name)
 		}
 	}
-	slots := jsonFields(reflect.TypeFor[transformer.Lifecycle]())
+	fields := jsonFields(reflect.TypeFor[transformer.Lifecycle]())
 	for name, f := range jsonFields(reflect.TypeFor[corev1.Lifecycle]()) {
-		if _, ok := slots[name]; !ok && f.Type == reflect.TypeFor[*corev1.LifecycleHandler]() {
+		if _, ok := fields[name]; !ok && f.Type == reflect.TypeFor[*corev1.LifecycleHandler]() {
 			t.Errorf("Lifecycle.%s is a hook that the planner does not know", f.Name)
 		}
 	}
-	slots = jsonFields(reflect.TypeFor[transformer.Container]())
+	fields = jsonFields(reflect.TypeFor[transformer.Container]())
 	for name, f := range jsonFields(reflect.TypeFor[corev1.Container]()) {
-		if _, ok := slots[name]; !ok && f.Type == reflect.TypeFor[*corev1.Probe]() {
+		if _, ok := fields[name]; !ok && f.Type == reflect.TypeFor[*corev1.Probe]() {
 			t.Errorf("Container.%s is a probe that the planner does not know", f.Name)
 		}
 	}
@@ -294,11 +294,11 @@ func TestTheWireFormatIsIstiosByteForByte(t *testing.T) {
 func entriesOf(spec *corev1.PodSpec) (inject.KubeAppProbers, map[string]*prober.Prober) {
 	theirs, ours := make(inject.KubeAppProbers), make(map[string]*prober.Prober)
 	for _, c := range spec.Containers {
-		for slot, p := range map[prober.Slot]*corev1.Probe{prober.Readiness: c.ReadinessProbe, prober.Liveness: c.LivenessProbe, prober.Startup: c.StartupProbe} {
+		for probeType, p := range map[prober.ProbeType]*corev1.Probe{prober.Readiness: c.ReadinessProbe, prober.Liveness: c.LivenessProbe, prober.Startup: c.StartupProbe} {
 			if p == nil {
 				continue
 			}
-			key := prober.Key(c.Name, slot)
+			key := prober.Key(c.Name, probeType)
 			mine := &prober.Prober{TimeoutSeconds: int(p.TimeoutSeconds)}
 			switch {
 			case p.HTTPGet != nil && p.HTTPGet.Port.Type == intstr.Int:

@@ -116,11 +116,11 @@ func prepare(t *testing.T, scenarios []*scenario, ours, istio string) []*run {
 	byIP := map[string][]*run{}
 	for i, sc := range scenarios {
 		r := &run{scenario: sc}
-		slot := prober.Liveness
+		probeType := prober.Liveness
 		if sc.hook {
-			slot = prober.PreStop
+			probeType = prober.PreStop
 		}
-		r.key = prober.Key("s"+strconv.Itoa(i), slot)
+		r.key = prober.Key("s"+strconv.Itoa(i), probeType)
 		l, err := net.Listen("tcp", net.JoinHostPort(sc.ip, "0"))
 		if err != nil {
 			t.Fatal(err)

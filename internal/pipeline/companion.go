@@ -10,14 +10,14 @@ import (
 )
 
 // managedByLabel marks the objects that were added by this program, which
-// are the only ones that it changes or takes away.
+// are the only ones that it changes or removes.
 const managedByLabel = "app.kubernetes.io/managed-by"
 
-// beside brings the object that stands beside a workload to what the plan
-// says, in the same stream. Where it returns false there is a message why it
-// cannot be. With nothing pending for the workload itself, an inspection warns
-// where the object is not as it must be.
-func (r *run) beside(o *manifest.Object, b *transformer.Companion, templates int, pending bool) bool {
+// updateCompanion adds, updates or removes the companion of a workload in the
+// stream, as the plan says. It returns false if it cannot, and reports why. An
+// inspection warns if the companion is stale, unless the workload itself has
+// pending edits.
+func (r *run) updateCompanion(o *manifest.Object, b *transformer.Companion, templates int, pending bool) bool {
 	if b == nil {
 		return true
 	}
@@ -63,7 +63,8 @@ func (r *run) beside(o *manifest.Object, b *transformer.Companion, templates int
 	return true
 }
 
-// find gives the object in the stream at hand; nil where it is not there.
+// find returns the object of the current stream that b names, nil if there is
+// none.
 func (r *run) find(b *transformer.Companion) *manifest.Object {
 	for _, o := range r.stream.Objects() {
 		if o.Kind() == b.Kind && o.APIVersion() == b.APIVersion && o.Name() == b.Name && o.Namespace() == b.Namespace {
@@ -81,7 +82,7 @@ func (r *run) isUpToDate(existing *manifest.Object, b *transformer.Companion) bo
 	return same && err == nil
 }
 
-// hasData tells whether the data of an object are those of value.
+// hasData reports whether an object has the data of value.
 func hasData(o *manifest.Object, value field.Map) (bool, error) {
 	want, _ := value.Get("data")
 	var have any
@@ -89,7 +90,7 @@ func hasData(o *manifest.Object, value field.Map) (bool, error) {
 	return reflect.DeepEqual(have, want), err
 }
 
-// updateData brings the data of an object to those of value.
+// updateData sets the data of an object to that of value, if it differs.
 func updateData(o *manifest.Object, value field.Map) (done string, err error) {
 	if same, err := hasData(o, value); same || err != nil {
 		return "", err

@@ -44,7 +44,7 @@ func take(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Mode
 	return b.Bytes(), len(again.Objects()), configMaps, true
 }
 
-func TestWhatStandsBesideTheWorkloadsComesAndGoesInAnyManifest(t *testing.T) {
+func TestCompanionsComeAndGoInAnyManifest(t *testing.T) {
 	c := config.Default()
 	c.Spec.Dialect, c.Spec.AnsweredBy = "osm", "envoy"
 	files, _ := filepath.Glob(filepath.Join(corpus, "*.yaml"))
