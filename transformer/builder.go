@@ -61,31 +61,11 @@ func (b *planBuilder) containerPath(at containerRef) field.Path {
 // source returns the value of a field of the template's metadata or spec as it
 // was read, and whether it is there.
 func (b *planBuilder) source(path field.Path) (v field.Value, found bool) {
-	switch {
-	case b.in.Source == nil:
+	inSpec, inMetadata := hasPrefix(path, b.spec), b.metadata != nil && hasPrefix(path, b.metadata)
+	if b.in.Source == nil || !inSpec && !inMetadata {
 		return nil, false
-	case hasPrefix(path, b.spec):
-		v, found, path = b.in.Source.Spec, b.in.Source.Spec != nil, path[len(b.spec):]
-	case b.metadata != nil && hasPrefix(path, b.metadata):
-		v, found, path = b.in.Source.Metadata, b.in.Source.Metadata != nil, path[len(b.metadata):]
 	}
-	for _, step := range path {
-		found = false
-		switch x := v.(type) {
-		case field.Map:
-			if !step.IsIndex {
-				v, found = x.Get(step.Key)
-			}
-		case field.List:
-			if step.IsIndex && int(step.Index) < len(x) {
-				v, found = x[step.Index], true
-			}
-		}
-		if !found {
-			return nil, false
-		}
-	}
-	return v, found
+	return b.in.Source(path)
 }
 
 func hasPrefix(path, prefix field.Path) bool {

@@ -55,6 +55,8 @@ func TestWhatTheEnvHasNoRoomForIsCarriedInOneAnnotation(t *testing.T) {
 		{"an empty list that stays so", pod("", "initContainers: []\n"+plain), "", []option{asContainer}},
 		{"an empty env", pod("", plain+"- name: istio-proxy\n  image: auto\n  env: []\n"), `{"empty":{"env":[]}}`, []option{answeredBy("istio-proxy")}},
 		{"empty annotations", pod("annotations: {}\n", plain), `{"empty":{"annotations":{}}}`, []option{port(15099)}},
+		{"null metadata", strings.Replace(pod("", plain), "    spec:", "    metadata: null\n    spec:", 1),
+			`{"empty":{"metadata":null}}`, []option{port(15099)}},
 		{"empty annotations that stay so", pod("annotations: {}\n", plain), "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

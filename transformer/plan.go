@@ -101,15 +101,15 @@ type Input struct {
 	Shape Shape
 	// JobLike is set if the pod must finish for the object to be done.
 	JobLike bool
-	// Source is the template as it was read, nil if that is not known. Then
+	// Source is the object as it was read, nil if that is not known. Then
 	// fields that the planner does not know are not seen, and a container of
 	// ours that needs a change is replaced as a whole.
-	Source *Source
+	Source Source
 }
 
-// A Source is the metadata and the spec of a template as they were read, with
-// the fields that [PodTemplate] does not have; nil if there are none.
-type Source struct{ Metadata, Spec field.Map }
+// A Source returns the value of any field of the object as it was read, those
+// that [PodTemplate] does not have among them, and whether it is there.
+type Source func(path field.Path) (v field.Value, found bool)
 
 // MetadataPath returns the path of the metadata from which the pods get their
 // labels and annotations; nil if that is not known.

@@ -121,16 +121,7 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 		if in.Shape.WorkloadMetadata {
 			in.Template.Metadata = m
 		}
-		var metadata, spec any
-		if _, err := o.Decode(in.SpecPath(), &spec); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := o.Decode(in.MetadataPath(), &metadata); err != nil {
-			t.Fatal(err)
-		}
-		in.Source = &transformer.Source{}
-		in.Source.Metadata, _ = metadata.(field.Map)
-		in.Source.Spec, _ = spec.(field.Map)
+		in.Source = o.Value
 		r.Plan = do(p, in)
 		if again := do(p, in); !cmp.Equal(again, r.Plan) {
 			t.Errorf("equal inputs give plans that differ:\n%s", cmp.Diff(r.Plan, again))

@@ -76,6 +76,44 @@ func (o *Object) MayMention(words ...string) bool {
 	return false
 }
 
+// Value returns the value at path as it stands, and whether there is one, if
+// only a null.
+func (o *Object) Value(path field.Path) (v field.Value, found bool) {
+	n, err := o.Root()
+	if err != nil {
+		return nil, false
+	}
+	for _, st := range path {
+		switch {
+		case !st.IsIndex:
+			n = n.Get(st.Key)
+		case n.IsList():
+			n = Node{n.t, n.t.item(n.n, int(st.Index))}
+		default:
+			return nil, false
+		}
+	}
+	if !n.Exists() {
+		return nil, false
+	}
+	return n.t.any(n.n), true
+}
+
+// CheckKeys returns an *Error if a mapping in the value at path has a key
+// twice.
+func (o *Object) CheckKeys(path field.Path) error {
+	t, err := o.load()
+	if err != nil {
+		return err
+	}
+	d := decoder{t: t}
+	n, err := d.find(path)
+	if err == nil && n != 0 {
+		err = withPath(d.checkDuplicatesBelow(n), path...)
+	}
+	return o.locate(t, err)
+}
+
 // Mapping returns the mapping at path, the zero Node where it is missing. A
 // value of another type, there or on the way, is an *Error.
 func (o *Object) Mapping(path field.Path) (Node, error) { return o.find(path, mapping) }

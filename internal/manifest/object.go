@@ -303,6 +303,9 @@ func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err
 
 // locate adds file, object and line to a decoder's error.
 func (o *Object) locate(t *tree, err error) error {
+	if err == nil {
+		return nil
+	}
 	if all, ok := err.(decodeErrors); ok {
 		located := make([]error, len(all))
 		for i, e := range all {

@@ -253,6 +253,42 @@ func TestValuesAreDecodedByTheirTypes(t *testing.T) {
 	}
 }
 
+func TestAValueIsReadAsItStands(t *testing.T) {
+	o := mustRead(t, []byte("kind: X\nn: null\nl: [{a: 1}, 'b']\nm: {a: {b: true}}\n")).Objects()[0]
+	for _, tt := range []struct {
+		path  field.Path
+		want  field.Value
+		found bool
+	}{
+		{field.NewPath("m"), field.Map{{Key: "a", Value: field.Map{{Key: "b", Value: true}}}}, true},
+		{field.NewPath("m", "a", "b"), true, true},
+		{field.NewPath("l").Index(0), field.Map{{Key: "a", Value: 1}}, true},
+		{field.NewPath("l").Index(1), "b", true},
+		{field.NewPath("n"), nil, true},
+		{field.NewPath("l").Index(2), nil, false},
+		{field.NewPath("m").Index(0), nil, false},
+		{field.NewPath("l", "a"), nil, false},
+		{field.NewPath("n", "a"), nil, false},
+		{field.NewPath("x", "y").Index(0), nil, false},
+	} {
+		if v, found := o.Value(tt.path); found != tt.found || !reflect.DeepEqual(v, tt.want) {
+			t.Errorf("%s: %v %t", tt.path, v, found)
+		}
+	}
+}
+
+func TestAKeyThatStandsTwiceIsFoundBelowAPath(t *testing.T) {
+	o := mustRead(t, []byte("kind: X\na: {l: [{b: 1, c: 2, b: 3}]}\nd: {e: 1}\n")).Objects()[0]
+	if err := o.CheckKeys(field.NewPath("a")); err == nil || !strings.Contains(err.Error(), "a.l[0].b") {
+		t.Errorf("error %v", err)
+	}
+	for _, path := range []field.Path{field.NewPath("d"), field.NewPath("x")} {
+		if err := o.CheckKeys(path); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 func TestAWrongTypeIsAnErrorWithItsPlace(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"m:\n  a: b\n  c: false\n", "in:3: object: `m.c`: must be a string, not the boolean false: write \"false\" in quotes"},

@@ -230,11 +230,10 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 	if ref.Shape.WorkloadMetadata {
 		in.Template.Metadata = *owner
 	}
-	source, err := readSource(o, &in)
-	if err != nil {
+	if err := checkKeys(o, &in); err != nil {
 		return report.Template{}, transformer.Plan{}, err
 	}
-	in.Source = source
+	in.Source = o.Value
 	var plan transformer.Plan
 	if r.mode == Restore {
 		plan = r.planner.Restore(in)
@@ -254,17 +253,14 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 	return t, plan, nil
 }
 
-// readSource reads the metadata and the spec of a template as they stand.
-func readSource(o *manifest.Object, in *transformer.Input) (*transformer.Source, error) {
-	var metadata, spec any
-	_, err := o.Decode(in.SpecPath(), &spec)
+// checkKeys checks that no mapping in the metadata and the spec of a template
+// has a key twice, if only below a field that the planner does not know.
+func checkKeys(o *manifest.Object, in *transformer.Input) error {
+	err := o.CheckKeys(in.SpecPath())
 	if path := in.MetadataPath(); path != nil && err == nil {
-		_, err = o.Decode(path, &metadata)
+		err = o.CheckKeys(path)
 	}
-	s := &transformer.Source{}
-	s.Metadata, _ = metadata.(field.Map)
-	s.Spec, _ = spec.(field.Map)
-	return s, err
+	return err
 }
 
 // refer names the object: its file is the one that kpt or kustomize note on
