@@ -7,9 +7,9 @@ const maxDepth = 200
 // included, on one line or several. It returns the offset behind it.
 //
 // When building, flow fills in the node at, whose key is set already. When
-// indexing, it notes in rec, unless that is nil, what the mapping holds, or
+// indexing, it notes in info, unless that is nil, what the mapping holds, or
 // the items of the sequence.
-func (s *scanner) flow(p, depth int, at int32, rec *docInfo) (int, bool) {
+func (s *scanner) flow(p, depth int, at int32, info *docInfo) (int, bool) {
 	if depth > maxDepth {
 		return s.refuse("deeply nested")
 	}
@@ -28,23 +28,23 @@ func (s *scanner) flow(p, depth int, at int32, rec *docInfo) (int, bool) {
 		}
 		e := flowEntry{node: node{kind: scalar, style: absent, key: int32(p), keyEnd: int32(p)}}
 		if isMap {
-			if p, ok = s.flowKey(p, rec, &e); !ok {
+			if p, ok = s.flowKey(p, info, &e); !ok {
 				return 0, false
 			}
-		} else if rec != nil && rec.rootInfo != nil {
-			rec.list = append(rec.list, docInfo{start: p, flow: true, notMapping: in[p] != '{'})
-			e.rec = &rec.list[len(rec.list)-1]
+		} else if info != nil && info.rootInfo != nil {
+			info.list = append(info.list, docInfo{start: p, flow: true, notMapping: in[p] != '{'})
+			e.info = &info.list[len(info.list)-1]
 		}
 		e.node.start, e.node.end = int32(p), int32(p)
 		if s.build {
 			last = s.addFlow(&e.node, at, last)
 		}
-		end, ok := s.flowValue(p, depth, last, &e, rec)
+		end, ok := s.flowValue(p, depth, last, &e, info)
 		if !ok {
 			return 0, false
 		}
-		if rec != nil && rec.rootInfo != nil {
-			rec.noteFlowEnd(&e, isMap, end)
+		if info != nil && info.rootInfo != nil {
+			info.noteFlowEnd(&e, isMap, end)
 		}
 		if p, ok = flowSpace(in, end); !ok || p >= len(in) {
 			return s.refuse("unclosed or unusual flow collection")
@@ -66,8 +66,8 @@ func (s *scanner) flow(p, depth int, at int32, rec *docInfo) (int, bool) {
 		if isMap {
 			w.kind = mapping
 		}
-	} else if rec != nil && isMap {
-		rec.start, rec.end, rec.flow = start, p, true
+	} else if info != nil && isMap {
+		info.start, info.end, info.flow = start, p, true
 	}
 	return p, true
 }
@@ -76,7 +76,7 @@ func (s *scanner) flow(p, depth int, at int32, rec *docInfo) (int, bool) {
 type flowEntry struct {
 	node node
 	want *span    // where to note the value, an apiVersion or a kind
-	rec  *docInfo // what to note of the value when indexing
+	info *docInfo // what to note of the value when indexing
 }
 
 // addFlow appends a child to the node at; last is the child before it.
@@ -93,7 +93,7 @@ func (s *scanner) addFlow(v *node, at, last int32) int32 {
 
 // flowKey reads the key at p of a flow mapping. It returns the offset of the
 // value; where there is none, that behind the colon.
-func (s *scanner) flowKey(p int, rec *docInfo, e *flowEntry) (int, bool) {
+func (s *scanner) flowKey(p int, info *docInfo, e *flowEntry) (int, bool) {
 	in := s.in
 	keyEnd, colon, ok := flowKeyEnd(in, p)
 	if !ok {
@@ -105,9 +105,9 @@ func (s *scanner) flowKey(p int, rec *docInfo, e *flowEntry) (int, bool) {
 		return s.refuse("unclosed or unusual flow collection")
 	}
 	isAbsent := in[value] == ',' || in[value] == '}'
-	if rec != nil {
+	if info != nil {
 		var noted *entry
-		if e.want, noted, ok = rec.note(in, p, keyEnd); !ok {
+		if e.want, noted, ok = info.note(in, p, keyEnd); !ok {
 			return s.refuse("duplicate key at the root")
 		}
 		if isAbsent && (e.want != nil || noted != nil) {
@@ -115,8 +115,8 @@ func (s *scanner) flowKey(p int, rec *docInfo, e *flowEntry) (int, bool) {
 		}
 		if noted != nil {
 			noted.keyEnd, noted.start, noted.col = colon+1, value, -1
-			if noted == &rec.items {
-				e.rec = rec
+			if noted == &info.items {
+				e.info = info
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func (s *scanner) flowKey(p int, rec *docInfo, e *flowEntry) (int, bool) {
 
 // flowValue reads the value at p of an entry or item, the node me, and
 // returns the offset behind it.
-func (s *scanner) flowValue(p, depth int, me int32, e *flowEntry, rec *docInfo) (end int, ok bool) {
+func (s *scanner) flowValue(p, depth int, me int32, e *flowEntry, info *docInfo) (end int, ok bool) {
 	in := s.in
 	how := plain
 	switch c := in[p]; c {
@@ -137,10 +137,10 @@ func (s *scanner) flowValue(p, depth int, me int32, e *flowEntry, rec *docInfo) 
 			return s.refuse("apiVersion or kind is no string")
 		}
 		// Only the list of items and an item itself are looked into.
-		if e.rec != nil && (e.rec == rec) != (c == '[') {
-			e.rec = nil
+		if e.info != nil && (e.info == info) != (c == '[') {
+			e.info = nil
 		}
-		return s.flow(p, depth+1, me, e.rec)
+		return s.flow(p, depth+1, me, e.info)
 	case '"', '\'':
 		if end, ok = quotedEnd(in, p); !ok {
 			return s.refuse("unusual quoted scalar in a flow collection")
@@ -193,8 +193,8 @@ func flowEnds(in []byte, p int) bool {
 
 // noteFlowEnd notes where the value of a root key, or an item, ends.
 func (d *docInfo) noteFlowEnd(e *flowEntry, isMap bool, end int) {
-	if e.rec != nil && e.rec != d {
-		e.rec.end = end
+	if e.info != nil && e.info != d {
+		e.info.end = end
 	}
 	if !isMap {
 		return

@@ -41,9 +41,9 @@ func mayEndLoosely(text []byte) bool {
 func (s *Stream) noteResults(info *docInfo, end int) {
 	s.results = resultsPlace{
 		entry: info.results, items: info.items, start: info.start, col: info.col, end: end,
-		flow: info.flow, loose: info.slow != nil,
+		flow: info.flow, loose: info.parsed != nil,
 	}
-	if info.flow && info.slow == nil {
+	if info.flow && info.parsed == nil {
 		s.results.end = info.end
 		s.results.loose = mayEndLoosely(s.in[info.start : info.end-1])
 	}

@@ -80,8 +80,8 @@ type docInfo struct {
 	notMapping       bool // an item that is something else
 	apiVersion, kind span
 	hasAPI, hasKind  bool
-	slow             *slowInfo // nil where the scanner has read it
-	same             *Object   // the known object that it is
+	parsed           *parsedInfo // nil where the scanner has read it
+	same             *Object     // the known object that it is
 }
 
 // A rootInfo is what indexing finds out about a document only.
@@ -92,8 +92,8 @@ type rootInfo struct {
 	list           []docInfo // the items
 }
 
-// A slowInfo is what is known where the full parser had to read a mapping.
-type slowInfo struct {
+// A parsedInfo is what is known where the full parser had to read a mapping.
+type parsedInfo struct {
 	apiVersion, kind string
 	shared           string     // an anchor that the item shares with others
 	node             *yaml.Node // the item, where it shares an anchor
@@ -109,12 +109,12 @@ func (d *docInfo) reset() {
 	*d = docInfo{rootInfo: root}
 }
 
-// slowly returns the place for what the full parser finds out.
-func (d *docInfo) slowly() *slowInfo {
-	if d.slow == nil {
-		d.slow = &slowInfo{}
+// addParsed returns the parsedInfo of d, and adds it first if there is none.
+func (d *docInfo) addParsed() *parsedInfo {
+	if d.parsed == nil {
+		d.parsed = &parsedInfo{}
 	}
-	return d.slow
+	return d.parsed
 }
 
 type frame struct {
@@ -130,7 +130,7 @@ type scanner struct {
 	build bool
 	nodes []node
 	stack []frame
-	rec   *docInfo            // where indexing notes what it finds
+	info  *docInfo            // where indexing notes what it finds
 	odd   int                 // when indexing: the next line break that only the full parser knows
 	items int                 // how many items a list may have; 0 if nothing is known
 	known func(p int) *Object // when indexing an output: the untouched object whose text is at p
@@ -199,7 +199,7 @@ func (s *scanner) scan(p, col int) (int, bool) { return s.run(p, col, false) }
 // run is scan or, to resume when indexing, goes on at the start of the line
 // behind an item.
 func (s *scanner) run(p, col int, resume bool) (int, bool) {
-	b := blockScan{s: s, in: s.in, rec: s.rec, lineStart: p - col, open: s.stack[:0], topCol: -1, lastEnd: p}
+	b := blockScan{s: s, in: s.in, info: s.info, lineStart: p - col, open: s.stack[:0], topCol: -1, lastEnd: p}
 	if resume {
 		b.resume(p)
 	}
@@ -226,9 +226,9 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 
 // A blockScan is the state of one pass over a block mapping.
 type blockScan struct {
-	s   *scanner
-	in  []byte
-	rec *docInfo // nil when building
+	s    *scanner
+	in   []byte
+	info *docInfo // nil when building
 
 	p         int  // where the scan is
 	lineStart int  // where its line starts
@@ -257,10 +257,10 @@ func (b *blockScan) refuse(why string) bool {
 
 // resume makes the state that of a scan behind an item.
 func (b *blockScan) resume(p int) {
-	b.started, b.inItems, b.rootEntry = true, true, &b.rec.items
-	b.topCol = b.rec.items.col
-	b.open = append(b.open, frame{col: b.rec.col}, frame{col: b.topCol, seq: true})
-	b.lastEnd = trimEnd(b.in, b.rec.start, p-1)
+	b.started, b.inItems, b.rootEntry = true, true, &b.info.items
+	b.topCol = b.info.items.col
+	b.open = append(b.open, frame{col: b.info.col}, frame{col: b.topCol, seq: true})
+	b.lastEnd = trimEnd(b.in, b.info.start, p-1)
 	b.lineStart = p
 }
 
@@ -409,12 +409,12 @@ func (b *blockScan) newItem() (known, ok bool) {
 	if b.item != nil {
 		b.item.end = b.lineStart
 	}
-	if b.rec.list == nil {
+	if b.info.list == nil {
 		// If nothing is known: as if objects had 1 KiB on average.
-		b.rec.list = make([]docInfo, 0, cmp.Or(b.s.items, max(4, min(len(b.in)>>10, 4096))))
+		b.info.list = make([]docInfo, 0, cmp.Or(b.s.items, max(4, min(len(b.in)>>10, 4096))))
 	}
-	b.rec.list = append(b.rec.list, docInfo{start: b.p, dash: b.p, end: -1, notMapping: true})
-	b.item = &b.rec.list[len(b.rec.list)-1]
+	b.info.list = append(b.info.list, docInfo{start: b.p, dash: b.p, end: -1, notMapping: true})
+	b.item = &b.info.list[len(b.info.list)-1]
 	if b.s.known == nil {
 		return false, true
 	}
@@ -503,7 +503,7 @@ func (b *blockScan) openRoot(col int) bool {
 		at := int32(b.p)
 		b.s.nodes = append(b.s.nodes, node{kind: mapping, style: block, col: int32(col), key: at, keyEnd: at, start: at})
 	} else {
-		b.rec.start, b.rec.col = b.p, col
+		b.info.start, b.info.col = b.p, col
 	}
 	b.started = true
 	b.open = append(b.open, frame{col: col, node: b.current})
@@ -524,11 +524,11 @@ func (b *blockScan) noteKey(keyEnd int) (want *span, ok bool) {
 		if b.rootEntry != nil {
 			b.rootEntry.end = b.lastEnd
 		}
-		if want, b.next, ok = b.rec.note(b.in, b.p, keyEnd); !ok {
+		if want, b.next, ok = b.info.note(b.in, b.p, keyEnd); !ok {
 			return nil, b.refuse("duplicate key at the root")
 		}
 		b.rootEntry = b.next
-		b.inItems = b.next == &b.rec.items
+		b.inItems = b.next == &b.info.items
 	case b.inItems && len(b.open) == 3 && b.item != nil && mayBeNoted(b.in, b.p, keyEnd):
 		if want, _, ok = b.item.note(b.in, b.p, keyEnd); !ok {
 			return nil, b.refuse("duplicate key in an item")
@@ -602,13 +602,13 @@ func (b *blockScan) flowValue(c byte) bool {
 			}
 		}
 	} else {
-		var rec *docInfo
+		var info *docInfo
 		if b.next != nil && b.inItems && c == '[' {
-			rec = b.rec
+			info = b.info
 		} else if isItem {
-			rec = b.item
+			info = b.item
 		}
-		if end, ok = b.s.flow(b.p, 0, b.current, rec); !ok {
+		if end, ok = b.s.flow(b.p, 0, b.current, info); !ok {
 			return false
 		}
 	}
@@ -687,7 +687,7 @@ func (b *blockScan) finish() (int, bool) {
 	if b.rootEntry != nil {
 		b.rootEntry.end = b.lastEnd
 	}
-	b.rec.end = b.lastEnd
+	b.info.end = b.lastEnd
 	return b.p, true
 }
 
@@ -730,7 +730,7 @@ func (s *scanner) add(f *frame, col, key, keyEnd, value int) int32 {
 
 // note says where the value of a root key is to be noted; ok is false where
 // the key is there already.
-func (d *docInfo) note(in []byte, p, end int) (want *span, ent *entry, ok bool) {
+func (d *docInfo) note(in []byte, p, end int) (want *span, noted *entry, ok bool) {
 	start := p
 	if in[p] == '"' || in[p] == '\'' {
 		p, end = p+1, end-1
@@ -750,22 +750,22 @@ func (d *docInfo) note(in []byte, p, end int) (want *span, ent *entry, ok bool) 
 	}
 	switch string(in[p:end]) {
 	case "items":
-		ent = &d.items
+		noted = &d.items
 	case "functionConfig":
-		ent = &d.functionConfig
+		noted = &d.functionConfig
 	case "results":
-		ent = &d.results
+		noted = &d.results
 	default:
 		return nil, nil, true
 	}
-	if ent.keyEnd != 0 {
+	if noted.keyEnd != 0 {
 		return nil, nil, false
 	}
-	ent.key, ent.keyEnd = start, end+1
+	noted.key, noted.keyEnd = start, end+1
 	if start != p {
-		ent.keyEnd++
+		noted.keyEnd++
 	}
-	return nil, ent, true
+	return nil, noted, true
 }
 
 // keyChar holds what a plain key is made of nearly always.

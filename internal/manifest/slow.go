@@ -69,8 +69,8 @@ func (s *Stream) slowDocument(start, end int, info *docInfo) (empty bool, err er
 	return false, s.locate(root, start, end, 0, info)
 }
 
-// slowInfo reads the mapping that starts in column col.
-func (s *Stream) slowInfo(start, end, col int, info *docInfo) error {
+// indexParsed reads the mapping that starts in column col.
+func (s *Stream) indexParsed(start, end, col int, info *docInfo) error {
 	text := append(bytes.Repeat([]byte(" "), col), s.in[start:end]...)
 	root, err := s.parseYAML(text, start)
 	if err != nil {
@@ -199,12 +199,12 @@ func (s *Stream) noteEntry(ent *entry, key, value *yaml.Node, next int, p *place
 
 // noteKind notes the apiVersion and kind of a mapping.
 func (s *Stream) noteKind(n *yaml.Node, p *placer, info *docInfo) error {
-	slow := info.slowly()
+	parsed := info.addParsed()
 	for _, want := range []struct {
 		key  string
 		text *string
 		has  *bool
-	}{{"apiVersion", &slow.apiVersion, &info.hasAPI}, {"kind", &slow.kind, &info.hasKind}} {
+	}{{"apiVersion", &parsed.apiVersion, &info.hasAPI}, {"kind", &parsed.kind, &info.hasKind}} {
 		v, again := lookup(n, want.key)
 		switch {
 		case again != nil:
@@ -409,8 +409,8 @@ func noteShared(root, seq *yaml.Node, info *docInfo) {
 		return
 	}
 	mark := func(i int, anchor string) {
-		slow := info.list[i].slowly()
-		slow.shared, slow.node = anchor, seq.Content[i]
+		parsed := info.list[i].addParsed()
+		parsed.shared, parsed.node = anchor, seq.Content[i]
 	}
 	for _, n := range root.Content {
 		if n == seq {

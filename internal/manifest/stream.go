@@ -217,7 +217,7 @@ func (s *Stream) step(start int, info *docInfo) (end int, ok bool) {
 
 // index has the scanner note what is in the document that starts at p.
 func (s *Stream) index(sc *scanner, p int, info *docInfo) (end int, ok bool) {
-	sc.rec, sc.why = info, ""
+	sc.info, sc.why = info, ""
 	in := s.in
 	q := skipSpaces(in, p)
 	if in[q] == '{' {
@@ -237,7 +237,7 @@ func (s *Stream) index(sc *scanner, p int, info *docInfo) (end int, ok bool) {
 func (s *Stream) indexBlock(sc *scanner, p, col int) (end int, ok bool) {
 	sc.odd = s.oddFrom(p)
 	for end, ok = sc.scan(p, col); !ok; end, ok = sc.run(p, col, true) {
-		if p, ok = s.stepOver(sc.in, sc.rec); !ok {
+		if p, ok = s.stepOver(sc.in, sc.info); !ok {
 			return p, false
 		}
 		s.slowItems++
@@ -435,9 +435,9 @@ func (s *Stream) addObject(info *docInfo, end int, api, kind string) error {
 		stream: s, start: info.start, end: end, col: info.col, dash: info.dash,
 		apiVersion: api, kind: kind, same: info.same,
 	})
-	if slow := info.slow; slow != nil {
+	if parsed := info.parsed; parsed != nil {
 		o := &s.slab[len(s.slab)-1]
-		o.shared, o.node = slow.shared, slow.node
+		o.shared, o.node = parsed.shared, parsed.node
 	}
 	s.objects = append(s.objects, &s.slab[len(s.slab)-1])
 	return nil
@@ -449,7 +449,7 @@ func (s *Stream) addList(info *docInfo, end int, api, kind string) (done bool, e
 	in := s.in[:end]
 	doc := newDocInfo()
 	list := &doc
-	sc := scanner{in: in, stack: make([]frame, 0, 32), rec: list}
+	sc := scanner{in: in, stack: make([]frame, 0, 32), info: list}
 	var ok bool
 	if info.flow {
 		_, ok = sc.flow(info.start, 0, 0, list)
@@ -460,7 +460,7 @@ func (s *Stream) addList(info *docInfo, end int, api, kind string) (done bool, e
 	if !ok {
 		list.reset()
 		s.slowDocs++
-		if err := s.slowInfo(info.start, end, info.col, list); err != nil {
+		if err := s.indexParsed(info.start, end, info.col, list); err != nil {
 			return false, err
 		}
 	}
@@ -483,15 +483,15 @@ func (s *Stream) hasOdd(start, end int) bool {
 }
 
 func (s *Stream) kindOf(d *docInfo) string {
-	if d.slow != nil && d.slow.kind != "" {
-		return d.slow.kind
+	if d.parsed != nil && d.parsed.kind != "" {
+		return d.parsed.kind
 	}
 	return s.text(d.kind)
 }
 
 func (s *Stream) apiOf(d *docInfo) string {
-	if d.slow != nil && d.slow.apiVersion != "" {
-		return d.slow.apiVersion
+	if d.parsed != nil && d.parsed.apiVersion != "" {
+		return d.parsed.apiVersion
 	}
 	return s.text(d.apiVersion)
 }

@@ -191,7 +191,7 @@ func (r *run) object(o *manifest.Object) {
 		}
 		for _, f := range plan.Findings {
 			failed = failed || f.Severity == transformer.Error
-			r.say(o, f)
+			r.addFinding(o, f)
 		}
 	}
 	r.unseen(o, class, templates)
@@ -274,7 +274,7 @@ func (r *run) refer(o *manifest.Object) report.Object {
 	return ref
 }
 
-func (r *run) say(o *manifest.Object, f transformer.Finding) {
+func (r *run) addFinding(o *manifest.Object, f transformer.Finding) {
 	m := report.Message{
 		Severity: f.Severity, Reason: f.Reason, Text: f.Message, Object: r.ref, Source: r.name,
 		Field: f.Field.String(), Current: f.Current, Proposed: f.Proposed,
@@ -294,7 +294,7 @@ func (r *run) fail(o *manifest.Object, err error) {
 			f.Message = fmt.Sprintf("`%s`: %s", e.Path, f.Message)
 		}
 	}
-	r.say(o, f)
+	r.addFinding(o, f)
 }
 
 // sayNotice reports lines that were changed although no edit names them. The
@@ -308,7 +308,7 @@ func (r *run) sayNotice(o *manifest.Object, n manifest.Notice) {
 	if n.End > n.Line {
 		lines = fmt.Sprintf("lines %d to %d%s", first+n.Line, first+n.End, of)
 	}
-	r.say(o, transformer.Finding{Severity: transformer.Warning, Reason: ReasonWrittenAnew, Message: lines + ": " + n.Text})
+	r.addFinding(o, transformer.Finding{Severity: transformer.Warning, Reason: ReasonWrittenAnew, Message: lines + ": " + n.Text})
 	if !r.inList {
 		r.out.Messages[len(r.out.Messages)-1].Line = first + n.Line
 	}

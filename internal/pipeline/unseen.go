@@ -33,7 +33,7 @@ func (r *run) unseen(o *manifest.Object, class workload.Class, templates []workl
 	for _, h := range holders {
 		f := unseenFinding(o, h, class == workload.Known)
 		f.Message += hint
-		r.say(o, f)
+		r.addFinding(o, f)
 	}
 }
 
@@ -44,7 +44,7 @@ func (r *run) sayMisspelt(o *manifest.Object, meant *workload.Kind) {
 		apiVersion = strings.TrimPrefix(meant.Group+"/"+version, "/")
 	}
 	path := field.NewPath("kind")
-	r.say(o, transformer.Finding{
+	r.addFinding(o, transformer.Finding{
 		Severity: transformer.Warning, Reason: ReasonKindMisspelt, Field: path, Current: o.Kind(), Proposed: meant.Name,
 		Message: fmt.Sprintf("`%s`: %q is no kind of %s; did you mean %s of %s? Nothing in the object is looked at", path, o.Kind(), o.APIVersion(), meant.Name, apiVersion),
 	})
@@ -112,7 +112,7 @@ func (r *run) sayMissed() {
 			name = config.RootPath
 		}
 		r.ref, r.name, r.inList = m.ref, m.source, m.inList
-		r.say(m.object, transformer.Finding{
+		r.addFinding(m.object, transformer.Finding{
 			Severity: transformer.Warning, Reason: ReasonPathFindsNothing,
 			Message: fmt.Sprintf("spec.podTemplates[%d] of the functionConfig: the path %q finds no pod template here, nor in any other %s; there must be a mapping with `spec` or with a list `containers`", i, name, m.object.Kind()),
 		})
