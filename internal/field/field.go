@@ -152,8 +152,8 @@ const (
 	// changed, so that the comments of the others stay.
 	Set Op = iota
 	// Rename replaces the entry at Path, key and value, in its place in the
-	// mapping: the new key is NewKey. An entry that has this key already is
-	// deleted if its value is null; else Rename fails.
+	// mapping: the new key is NewKey. An entry that has this key already gets the
+	// old one if its value is null; else Rename fails.
 	Rename
 	// Insert inserts Value into the list at Path before the item whose index is
 	// the last step of Path; an index equal to the length of the list appends.

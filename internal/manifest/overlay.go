@@ -213,9 +213,10 @@ func (o *editNode) finish(t *tree, e field.Edit, st field.Step, mem *editArena) 
 		}
 		child.key = e.NewKey
 		child.assign(t, e.Value, mem)
-		// A field that is there as null counts as absent: the new one replaces it.
+		// A field that is there as null counts as absent. It gets the old key, so
+		// that the opposite edit brings back both as they were.
 		if null := o.find(keyStep(e.NewKey)); null != nil && null != child && !null.differs() && t.isNull(null.node) {
-			null.deleted = true
+			null.key = child.was
 		}
 	case field.Set:
 		child.assign(t, e.Value, mem)
