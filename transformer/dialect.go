@@ -3,7 +3,6 @@ package transformer
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
@@ -129,12 +128,27 @@ func dialectNamed(name string) *dialect {
 	return dialects[i]
 }
 
-func dialectNames() string {
+// Dialects returns the values that [Options].Dialect may have.
+func Dialects() []string {
 	names := make([]string, len(dialects))
 	for i, d := range dialects {
 		names[i] = d.name
 	}
-	return strings.Join(names, ", ")
+	return names
+}
+
+// Answerers returns the values that [Options].AnsweredBy may have in any
+// dialect.
+func Answerers() []string {
+	var all []string
+	for _, d := range dialects {
+		for _, a := range d.answerers() {
+			if !slices.Contains(all, a) {
+				all = append(all, a)
+			}
+		}
+	}
+	return all
 }
 
 // allDialects returns every dialect, with the given one first.

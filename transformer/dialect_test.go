@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,11 +48,29 @@ func (toy) annotate(user, _ field.KeyValues, _ mesh, _ answerer) field.KeyValues
 	return user.With(toySkip, "15020")
 }
 
+// lonely is a mesh that has an answerer of its own.
+type lonely struct{ toy }
+
+func (lonely) answerers() []string { return []string{AnsweredByAuto, toyProxy} }
+
+func TestAnswerersAreThoseOfAllDialects(t *testing.T) {
+	before := dialects
+	t.Cleanup(func() { dialects = before })
+	dialects = append(dialects[:len(dialects):len(dialects)], &dialect{name: "lonely", convention: appHealth{}, meshProfile: lonely{}})
+	want := []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByEnvoy, toyProxy}
+	if got := Answerers(); !slices.Equal(got, want) {
+		t.Errorf("answerers %q, want %q", got, want)
+	}
+}
+
 // TestADialectIsOneProfileAndOneEntry: nothing else has to know of it.
 func TestADialectIsOneProfileAndOneEntry(t *testing.T) {
 	before := dialects
 	t.Cleanup(func() { dialects = before })
 	dialects = append(dialects[:len(dialects):len(dialects)], &dialect{name: "toy", title: "Toy", convention: appHealth{}, meshProfile: toy{}})
+	if all := Dialects(); all[len(all)-1] != "toy" {
+		t.Errorf("the functionConfig may name the dialects %q", all)
+	}
 	o := Defaults()
 	o.Dialect, o.ProbeProxy.Image = "toy", "x"
 	p, err := New(o)

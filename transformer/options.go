@@ -19,7 +19,7 @@ type Problem struct {
 func (o Options) Problems() []Problem {
 	d := dialectNamed(o.Dialect)
 	if d == nil {
-		return []Problem{{field.NewPath("dialect"), fmt.Sprintf("%q must be one of %s", o.Dialect, dialectNames())}}
+		return []Problem{{field.NewPath("dialect"), fmt.Sprintf("%q must be one of %s", o.Dialect, strings.Join(Dialects(), ", "))}}
 	}
 	var problems []Problem
 	add := func(at field.Path, format string, args ...any) {

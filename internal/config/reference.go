@@ -31,11 +31,11 @@ func referenceRows(b *strings.Builder, prefix string, t reflect.Type) {
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
 		}
-		allowed := code(strings.Split(f.Tag.Get("enum"), ",")...)
+		values := code(allowed(f.Tag)...)
 		if low := f.Tag.Get("min"); low != "" {
-			allowed = low + " to " + f.Tag.Get("max")
+			values = low + " to " + f.Tag.Get("max")
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", name, word, allowed, code(f.Tag.Get("default")), f.Tag.Get("doc"))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", name, word, values, code(f.Tag.Get("default")), f.Tag.Get("doc"))
 		if inner.Kind() == reflect.Struct {
 			referenceRows(b, name+".", inner)
 		}
@@ -43,7 +43,7 @@ func referenceRows(b *strings.Builder, prefix string, t reflect.Type) {
 }
 
 func code(words ...string) string {
-	if words[0] == "" {
+	if len(words) == 0 || words[0] == "" {
 		return ""
 	}
 	return "`" + strings.Join(words, "`, `") + "`"

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -108,10 +109,7 @@ func typeSchema(t reflect.Type, tag reflect.StructTag) *schema {
 		}
 		return s
 	default:
-		s := &schema{Type: "string"}
-		if e := tag.Get("enum"); e != "" {
-			s.Enum = strings.Split(e, ",")
-		}
+		s := &schema{Type: "string", Enum: allowed(tag)}
 		if d := tag.Get("default"); d != "" {
 			s.Default = d
 		}
@@ -120,7 +118,7 @@ func typeSchema(t reflect.Type, tag reflect.StructTag) *schema {
 }
 
 func withoutDefault(tag reflect.StructTag) reflect.StructTag {
-	return reflect.StructTag(`enum:` + strconv.Quote(tag.Get("enum")))
+	return reflect.StructTag(fmt.Sprintf("enum:%q registry:%q", tag.Get("enum"), tag.Get("registry")))
 }
 
 func number(s string) *int {

@@ -8,12 +8,31 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // jsonName returns the name of a struct field in the YAML form.
 func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name
+}
+
+// registries return the values that the tag registry refers to, so that a new
+// dialect changes nothing here.
+var registries = map[string]func() []string{
+	"dialects":  transformer.Dialects,
+	"answerers": transformer.Answerers,
+}
+
+// allowed returns the values that a field may have; nil if any.
+func allowed(tag reflect.StructTag) []string {
+	if name := tag.Get("registry"); name != "" {
+		return registries[name]()
+	}
+	if enum := tag.Get("enum"); enum != "" {
+		return strings.Split(enum, ",")
+	}
+	return nil
 }
 
 // defaultStruct fills every field that has a default tag.
@@ -40,7 +59,8 @@ func defaultStruct(v reflect.Value) {
 	}
 }
 
-// checkTags reports what the tags enum, min, max and required forbid.
+// checkTags returns the values that the tags enum, registry, min, max and
+// required forbid.
 func checkTags(c *RewriteProbes) []problem {
 	return checkStruct(nil, reflect.ValueOf(c).Elem(), nil)
 }
@@ -70,11 +90,11 @@ func checkValue(path field.Path, v reflect.Value, tag reflect.StructTag, errs []
 			errs = checkValue(path.Index(i), v.Index(i), tag, errs)
 		}
 	case reflect.String:
-		enum := tag.Get("enum")
+		values := allowed(tag)
 		if s := v.String(); s == "" && tag.Get("required") != "" {
 			errs = append(errs, problem{path, "must be given"})
-		} else if (s != "" || tag.Get("default") != "") && enum != "" && !slices.Contains(strings.Split(enum, ","), s) {
-			errs = append(errs, problem{path, fmt.Sprintf("%q must be %s", s, oneOf(enum))})
+		} else if (s != "" || tag.Get("default") != "") && values != nil && !slices.Contains(values, s) {
+			errs = append(errs, problem{path, fmt.Sprintf("%q must be %s", s, oneOf(values))})
 		}
 	case reflect.Int:
 		if tag.Get("min") == "" {
@@ -89,9 +109,8 @@ func checkValue(path field.Path, v reflect.Value, tag reflect.StructTag, errs []
 	return errs
 }
 
-// oneOf words the allowed values of an enum tag.
-func oneOf(enum string) string {
-	values := strings.Split(enum, ",")
+// oneOf returns allowed values as they are in a sentence.
+func oneOf(values []string) string {
 	if len(values) == 1 {
 		return values[0]
 	}
