@@ -42,7 +42,8 @@ func newPlanBuilder(p *Planner, in *Input) *planBuilder {
 		}
 		for _, s := range sitesOf(at, c, b.containerPath(at)) {
 			s.original = s.current
-			s.form = b.formOf(s)
+			s.source = b.sourceMap(s.path)
+			s.form = s.readForm()
 			b.recognise(s, names)
 			b.sites = append(b.sites, s)
 		}
@@ -101,6 +102,11 @@ func (b *planBuilder) isOurs(at containerRef) bool {
 }
 
 func (b *planBuilder) annotations() field.KeyValues { return b.in.Template.Metadata.Annotations }
+
+// hasMetadata reports whether the pods have labels or annotations.
+func (b *planBuilder) hasMetadata() bool {
+	return len(b.in.Template.Metadata.Labels)+len(b.in.Template.Metadata.Annotations) > 0
+}
 
 // hasOwnMetadata reports whether the object has metadata besides those that
 // its pods get: a Pod has not.

@@ -114,7 +114,7 @@ func difference(a, b field.KeyValues) field.KeyValues {
 // lacksMetadata reports whether the template is known to have no metadata;
 // then it is added before the spec.
 func (b *planBuilder) lacksMetadata() bool {
-	return b.in.Source != nil && b.hasOwnMetadata() && b.sourceMap(b.metadata) == nil
+	return b.in.Source != nil && b.hasOwnMetadata() && !b.hasMetadata() && b.sourceMap(b.metadata) == nil
 }
 
 // editContainers puts the env var where the answerer reads it, and removes all

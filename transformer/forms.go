@@ -144,11 +144,13 @@ func (s *handlerSite) setForm(form field.Map) {
 	}
 }
 
-// formOf returns the fields of a handler as they were read, without its headers;
-// nil if that is not known.
-func (b *planBuilder) formOf(s *handlerSite) field.Map {
+// readForm returns the fields of the handler as they were read, without its
+// headers; nil if that is not known.
+func (s *handlerSite) readForm() field.Map {
 	kind, _ := s.current.kind()
-	form := slices.Clone(b.sourceMap(s.path.Key(kind)))
+	handler, _ := s.source.Get(kind)
+	fields, _ := handler.(field.Map)
+	form := slices.Clone(fields)
 	for i := range form {
 		if form[i].Key == headersField && form[i].Value != nil {
 			form[i].Value = field.List{}
@@ -205,14 +207,14 @@ func (b *planBuilder) formsFor(toRewrite []*handlerSite, env string, user, writt
 		}
 	}
 	if b.native() && b.adds(toRewrite) {
-		b.noteEmpty(f, b.spec.Key(initContainersField))
+		b.noteEmpty(f, b.spec.Key(initContainersField), len(b.in.Template.Spec.InitContainers) > 0)
 	}
 	if at, ok := b.proxyPlace(); ok && env != "" && !b.adds(toRewrite) {
-		b.noteEmpty(f, b.containerPath(at).Key(envField))
+		b.noteEmpty(f, b.containerPath(at).Key(envField), false)
 	}
 	if len(written) > 0 || f.encode() != "" {
-		b.noteEmpty(f, b.metadata)
-		b.noteEmpty(f, b.metadata.Key(annotationsField))
+		b.noteEmpty(f, b.metadata, b.hasMetadata())
+		b.noteEmpty(f, b.metadata.Key(annotationsField), len(b.annotations()) > 0)
 	}
 	return f
 }
@@ -224,16 +226,19 @@ const (
 )
 
 // noteEmpty notes a collection that is to be filled and is there without
-// contents, or was before an earlier run filled it.
-func (b *planBuilder) noteEmpty(f *forms, path field.Path) {
-	v, found := b.source(path)
+// contents, or was before an earlier run filled it. If it is known to be filled
+// now, it is not read again.
+func (b *planBuilder) noteEmpty(f *forms, path field.Path, filled bool) {
 	key := path[len(path)-1].Key
-	if !found || !isEmpty(v) {
-		if v, found = b.forms.empty.Get(key); !found {
-			return
+	v, noted := b.forms.empty.Get(key)
+	if !filled {
+		if now, found := b.source(path); found && isEmpty(now) {
+			v, noted = now, true
 		}
 	}
-	f.empty = append(f.empty, field.Entry{Key: key, Value: v})
+	if noted {
+		f.empty = append(f.empty, field.Entry{Key: key, Value: v})
+	}
 }
 
 func isEmpty(v field.Value) bool {

@@ -29,10 +29,9 @@ var handlerFields = map[string][]string{
 // hasUnknown leaves a probe or hook alone, and returns true, if it has a field
 // or a value that the planner does not know.
 func (b *planBuilder) hasUnknown(s *handlerSite) bool {
-	source := b.sourceMap(s.path)
-	path, known := unknownField(s.path, source, "")
+	path, known := unknownField(s.path, s.source, "")
 	for _, kind := range []string{kindHTTPGet, kindTCPSocket, kindGRPC} {
-		if handler, _ := source.Get(kind); path == nil {
+		if handler, found := s.source.Get(kind); found && path == nil {
 			path, known = unknownField(s.path.Key(kind), handler, kind)
 		}
 	}

@@ -67,13 +67,22 @@ func (o *Object) MayMention(words ...string) bool {
 		return true // parts of it stand in other objects
 	}
 	text := o.source()
-	// In a quoted key any letter may be escaped.
-	for _, word := range append([]string{`\x`, `\u`, `\U`}, words...) {
+	for _, word := range words {
 		if bytes.Contains(text, []byte(word)) {
 			return true
 		}
 	}
-	return false
+	// In a quoted key any letter may be escaped.
+	for {
+		i := bytes.IndexByte(text, '\\') + 1
+		if i == 0 || i == len(text) {
+			return false
+		}
+		if c := text[i]; c == 'x' || c == 'u' || c == 'U' {
+			return true
+		}
+		text = text[i:]
+	}
 }
 
 // Value returns the value at path as it stands, and whether there is one, if

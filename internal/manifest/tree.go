@@ -23,8 +23,8 @@ type tree struct {
 	wide  bool   // some list is indented under its key
 }
 
-// largeText is more than the text of an object.
-const largeText = 1 << 20
+// largeText is more than the text of most objects.
+const largeText = 64 << 10
 
 // parse parses a text that starts in column col and reports whether the scanner
 // accepts it. It uses the tree's memory again.
