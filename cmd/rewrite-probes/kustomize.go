@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
@@ -90,4 +89,4 @@ func (p patches) addFolder(dir string) {
 }
 
 // namesProbe matches the text of a patch that changes probes or hooks.
-var namesProbe = regexp.MustCompile(`(liveness|readiness|startup)Probe|lifecycle`)
+var namesProbe = whenUsed(`(liveness|readiness|startup)Probe|lifecycle`)

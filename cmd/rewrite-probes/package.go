@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -115,7 +116,7 @@ func (p *pkg) unreadable(f file, err error) {
 // passOverPatch says that a patch is not rewritten: it is merged into another
 // object, whose container probe-proxy must know all probes.
 func (p *pkg) passOverPatch(f file, text []byte, why string) {
-	if namesProbe.Match(text) {
+	if namesProbe().Match(text) {
 		p.note(f, transformer.Warning, pipeline.ReasonPatch, "is passed over, since "+why+
 			"; its probes must be rewritten in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes")
 		return
@@ -126,21 +127,27 @@ func (p *pkg) passOverPatch(f file, text []byte, why string) {
 // warnOfInlinePatches warns of a kustomization with probes in its own patches.
 func (p *pkg) warnOfInlinePatches(f file, text []byte) {
 	_, inline := patchesOf(f.path, text)
-	if slices.ContainsFunc(inline, namesProbe.MatchString) {
+	if slices.ContainsFunc(inline, namesProbe().MatchString) {
 		p.note(f, transformer.Warning, pipeline.ReasonPatch,
 			"has a patch with probes, which must be rewritten in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes")
 	}
 }
 
 var (
-	kindKey   = regexp.MustCompile(`(?m)(^|[\s{,"'])kind["']?[ \t]*:`)
-	jsonPatch = regexp.MustCompile(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[\s*\{|- \{?)\s*["']?(op|path|value|from)["']?\s*:`)
+	kindKey   = whenUsed(`(?m)(^|[\s{,"'])kind["']?[ \t]*:`)
+	jsonPatch = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[\s*\{|- \{?)\s*["']?(op|path|value|from)["']?\s*:`)
 )
+
+// whenUsed returns a function that returns a regular expression, compiled at
+// the first call: a function that reads stdin needs none of them.
+func whenUsed(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // isNoManifest reports whether a text that cannot be read as manifests was
 // never meant to be: it is empty, a list or a single value, or has no kind.
 func isNoManifest(text []byte, err error) bool {
-	return errors.Is(err, manifest.ErrEmpty) || !kindKey.Match(text)
+	return errors.Is(err, manifest.ErrEmpty) || !kindKey().Match(text)
 }
 
 // holdsNoObject reports whether a text of mappings holds no Kubernetes object,
@@ -152,7 +159,7 @@ func holdsNoObject(s *manifest.Stream, text []byte) bool {
 
 // isJSONPatch reports whether a text is a list of JSON6902 operations.
 func isJSONPatch(text []byte) bool {
-	return jsonPatch.Match(text)
+	return jsonPatch().Match(text)
 }
 
 // runPipeline takes what the arguments name through the pipeline: what every

@@ -130,13 +130,12 @@ func All() []Doc {
 	return all
 }
 
-var severities = func() map[string]Severity {
-	m := make(map[string]Severity)
-	for _, d := range All() {
-		m[d.Key] = d.Severity
-	}
-	return m
-}()
-
 // SeverityOf returns the severity of a reason; "" for a key that is none.
-func SeverityOf(key string) Severity { return severities[key] }
+func SeverityOf(key string) Severity {
+	for _, list := range [][]Doc{ofPlan, ofRun} {
+		if i, found := slices.BinarySearchFunc(list, key, func(d Doc, key string) int { return strings.Compare(d.Key, key) }); found {
+			return list[i].Severity
+		}
+	}
+	return ""
+}
