@@ -3,7 +3,6 @@ package fn_test
 import (
 	"encoding/json"
 	"errors"
-	"os/exec"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,24 +18,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/fn"
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 )
-
-// The commands start in a few milliseconds because they link none of the
-// libraries that this package is for (docs/design.md).
-func TestTheCommandsLinkNoKubernetesLibraries(t *testing.T) {
-	for _, command := range []string{"rewrite-probes", "probe-proxy"} {
-		out, err := exec.Command("go", "list", "-deps", "../cmd/"+command).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		for pkg := range strings.Lines(string(out)) {
-			for _, forbidden := range []string{"k8s.io/", "sigs.k8s.io/", "github.com/kptdev/"} {
-				if strings.HasPrefix(pkg, forbidden) {
-					t.Errorf("%s links %s", command, pkg)
-				}
-			}
-		}
-	}
-}
 
 func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
-	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
@@ -35,7 +34,7 @@ func (e *exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 // verdict returns the exit that a report asks for; nil if all is well.
 func verdict(r *report.Report) error {
 	switch {
-	case r.Has(pipeline.ReasonUnreadable):
+	case r.Unreadable:
 		return &exit{exitUnreadable}
 	case r.Failed():
 		return &exit{exitFindings}

@@ -15,7 +15,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 const stdinName = "<stdin>"
@@ -25,6 +24,7 @@ type pkg struct {
 	streams  []*manifest.Stream
 	inputs   map[string][]byte // by the stream's name
 	messages []report.Message  // about files that are not read, or cannot be
+	failed   bool              // whether a file could not be read
 }
 
 func (p *pkg) functionConfig() *manifest.Object {
@@ -89,23 +89,26 @@ func (p *pkg) add(f file, text []byte) {
 		p.streams = append(p.streams, s)
 		p.inputs[f.path] = text
 	case f.walked && bytes.Contains(text, []byte("{{")) && err != nil:
-		p.note(f, transformer.Warning, pipeline.ReasonHelmTemplate,
+		p.note(f, pipeline.ReasonHelmTemplate,
 			"looks like a Helm template and is passed over; render the chart and pipe the result through rewrite-probes")
 	case f.walked && (err == nil || isNoManifest(text, err)):
-		p.note(f, transformer.Info, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
+		p.note(f, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
 	default:
 		p.unreadable(f, err)
 	}
 }
 
-func (p *pkg) note(f file, severity transformer.Severity, reason, text string) {
-	p.messages = append(p.messages, report.Message{
-		Severity: severity, Reason: reason, Object: report.Object{File: f.path}, Source: f.path, Text: text,
-	})
+// note reports something about a file.
+func (p *pkg) note(f file, key, text string) {
+	m := report.NewMessage(key, text)
+	m.Object, m.Source = report.Object{File: f.path}, f.path
+	p.messages = append(p.messages, m)
 }
 
+// unreadable reports a file that cannot be read as manifests.
 func (p *pkg) unreadable(f file, err error) {
-	p.note(f, transformer.Error, pipeline.ReasonUnreadable, oneLine(err.Error()))
+	p.failed = true
+	p.note(f, pipeline.ReasonUnreadable, oneLine(err.Error()))
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		m := &p.messages[len(p.messages)-1]
 		m.Line = e.Line
@@ -117,18 +120,18 @@ func (p *pkg) unreadable(f file, err error) {
 // object, whose container probe-proxy must know all probes.
 func (p *pkg) passOverPatch(f file, text []byte, why string) {
 	if namesProbe().Match(text) {
-		p.note(f, transformer.Warning, pipeline.ReasonPatch, "is passed over, since "+why+
+		p.note(f, pipeline.ReasonPatch, "is passed over, since "+why+
 			"; its probes must be rewritten in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes")
 		return
 	}
-	p.note(f, transformer.Info, pipeline.ReasonPatchIdle, "is passed over, since "+why)
+	p.note(f, pipeline.ReasonPatchIdle, "is passed over, since "+why)
 }
 
 // warnOfInlinePatches warns of a kustomization with probes in its own patches.
 func (p *pkg) warnOfInlinePatches(f file, text []byte) {
 	_, inline := patchesOf(f.path, text)
 	if slices.ContainsFunc(inline, namesProbe().MatchString) {
-		p.note(f, transformer.Warning, pipeline.ReasonPatch,
+		p.note(f, pipeline.ReasonPatch,
 			"has a patch with probes, which must be rewritten in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes")
 	}
 }
@@ -184,6 +187,7 @@ func runPipeline(cmd *cobra.Command, std streams, common *commonFlags, mode pipe
 		return nil, nil, fmt.Errorf("%s: %w", common.source(p), err)
 	}
 	r.Messages = append(p.messages, r.Messages...)
+	r.Unreadable = p.failed
 	report.Sort(r.Messages)
 	return p, r, nil
 }

@@ -33,11 +33,9 @@ func (r *run) sayAssumed() {
 		if len(r.assumed[who]) == 0 {
 			continue
 		}
-		r.out.Messages = append(r.out.Messages, report.Message{
-			Severity: transformer.Warning, Reason: ReasonAssumed,
-			Text: fmt.Sprintf("whether Istio injects its sidecar into %s is not known, and "+assumptions[who]+"; set `answeredBy` or `istio.injectedNamespaces` in the functionConfig",
-				namespaceWords(r.assumed[who]), r.spec.Port),
-		})
+		r.out.Messages = append(r.out.Messages, report.NewMessage(ReasonAssumed,
+			fmt.Sprintf("whether Istio injects its sidecar into %s is not known, and "+assumptions[who]+"; set `answeredBy` or `istio.injectedNamespaces` in the functionConfig",
+				namespaceWords(r.assumed[who]), r.spec.Port)))
 	}
 }
 
@@ -48,10 +46,8 @@ func (r *run) sayImage() {
 	if released || !r.injects || r.mode == Restore || r.spec.ProbeProxy.Image != "" {
 		return
 	}
-	r.out.Messages = append(r.out.Messages, report.Message{
-		Severity: transformer.Info, Reason: ReasonUnreleased,
-		Text: fmt.Sprintf("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), image),
-	})
+	r.out.Messages = append(r.out.Messages, report.NewMessage(ReasonUnreleased,
+		fmt.Sprintf("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), image)))
 }
 
 // namespaceWords names a few namespaces.

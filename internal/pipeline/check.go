@@ -29,10 +29,9 @@ func Check(r *report.Report) []report.Message {
 	var found []report.Message
 	for _, t := range r.Templates {
 		for _, f := range t.Repairs {
-			found = append(found, report.Message{
-				Severity: f.Severity, Reason: f.Reason, Object: t.Object, Source: t.Source, Line: t.Object.Line, Field: f.Field.String(),
-				Text: f.Message + "; a new run of rewrite-probes puts it right",
-			})
+			m := report.NewMessage(f.Reason, f.Message+"; a new run of rewrite-probes puts it right")
+			m.Object, m.Source, m.Line, m.Field = t.Object, t.Source, t.Object.Line, f.Field.String()
+			found = append(found, m)
 		}
 		hint := ""
 		if t.Answer.Injected {
@@ -43,10 +42,9 @@ func Check(r *report.Report) []report.Message {
 			if !wrong || p.State == transformer.LeftAlone && onPurpose[p.Reason] {
 				continue
 			}
-			found = append(found, report.Message{
-				Severity: transformer.Error, Reason: words.reason, Object: t.Object, Source: t.Source, Line: p.Line, Field: p.Field.String(),
-				Text: fmt.Sprintf("`%s`: %s %s", p.Field, p.Before, words.text) + hint,
-			})
+			m := report.NewMessage(words.reason, fmt.Sprintf("`%s`: %s %s%s", p.Field, p.Before, words.text, hint))
+			m.Object, m.Source, m.Line, m.Field = t.Object, t.Source, p.Line, p.Field.String()
+			found = append(found, m)
 		}
 	}
 	return found

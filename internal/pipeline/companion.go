@@ -26,7 +26,7 @@ func (r *run) updateCompanion(o *manifest.Object, b *transformer.Companion, temp
 		if templates > 1 {
 			what = fmt.Sprintf("has %d pod templates, and one ConfigMap for Envoy cannot serve several", templates)
 		}
-		r.addFinding(o, transformer.Finding{Severity: transformer.Error, Reason: ReasonEnvoyUnfit, Message: what + "; it must be answered by probe-proxy"})
+		r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyUnfit, Message: what + "; it must be answered by probe-proxy"})
 		return false
 	}
 	existing := r.find(b)
@@ -34,7 +34,7 @@ func (r *run) updateCompanion(o *manifest.Object, b *transformer.Companion, temp
 		if b.Value == nil {
 			return true
 		}
-		r.addFinding(o, transformer.Finding{Severity: transformer.Error, Reason: ReasonEnvoyTaken,
+		r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyTaken,
 			Message: fmt.Sprintf("ConfigMap %q is there already, without the label `%s: rewrite-probes`; its name is needed for what Envoy is told", b.Name, managedByLabel)})
 		return false
 	}
@@ -42,7 +42,7 @@ func (r *run) updateCompanion(o *manifest.Object, b *transformer.Companion, temp
 	switch {
 	case r.mode == Inspect:
 		if !pending && b.Value != nil && !r.isUpToDate(existing, b) {
-			r.addFinding(o, transformer.Finding{Severity: transformer.Warning, Reason: ReasonEnvoyStale,
+			r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyStale,
 				Message: fmt.Sprintf("ConfigMap %q must stand beside it, to tell Envoy of the probes, and is missing or out of date", b.Name)})
 		}
 	case existing == nil && b.Value != nil:
@@ -57,7 +57,7 @@ func (r *run) updateCompanion(o *manifest.Object, b *transformer.Companion, temp
 		return false
 	}
 	if done != "" {
-		r.addFinding(o, transformer.Finding{Severity: transformer.Info, Reason: ReasonEnvoyConfig,
+		r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyConfig,
 			Message: fmt.Sprintf("ConfigMap %q, which tells Envoy of the probes, was %s", b.Name, done)})
 	}
 	return true

@@ -274,11 +274,11 @@ func (r *run) refer(o *manifest.Object) report.Object {
 	return ref
 }
 
+// addFinding reports a finding about an object, with the severity of its reason.
 func (r *run) addFinding(o *manifest.Object, f transformer.Finding) {
-	m := report.Message{
-		Severity: f.Severity, Reason: f.Reason, Text: f.Message, Object: r.ref, Source: r.name,
-		Field: f.Field.String(), Current: f.Current, Proposed: f.Proposed,
-	}
+	m := report.NewMessage(f.Reason, f.Message)
+	m.Object, m.Source = r.ref, r.name
+	m.Field, m.Current, m.Proposed = f.Field.String(), f.Current, f.Proposed
 	if !r.inList {
 		m.Line = o.FieldLine(f.Field)
 	}
@@ -287,7 +287,7 @@ func (r *run) addFinding(o *manifest.Object, f transformer.Finding) {
 
 // fail reports what keeps an object from being understood or edited.
 func (r *run) fail(o *manifest.Object, err error) {
-	f := transformer.Finding{Severity: transformer.Error, Reason: ReasonInvalidManifest, Message: err.Error()}
+	f := transformer.Finding{Reason: ReasonInvalidManifest, Message: err.Error()}
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		f.Field, f.Message = e.Path, e.Message()
 		if len(e.Path) > 0 {
@@ -308,7 +308,7 @@ func (r *run) sayNotice(o *manifest.Object, n manifest.Notice) {
 	if n.End > n.Line {
 		lines = fmt.Sprintf("lines %d to %d%s", first+n.Line, first+n.End, of)
 	}
-	r.addFinding(o, transformer.Finding{Severity: transformer.Warning, Reason: ReasonWrittenAnew, Message: lines + ": " + n.Text})
+	r.addFinding(o, transformer.Finding{Reason: ReasonWrittenAnew, Message: lines + ": " + n.Text})
 	if !r.inList {
 		r.out.Messages[len(r.out.Messages)-1].Line = first + n.Line
 	}
@@ -331,11 +331,10 @@ func (r *run) sayRewritten(o *manifest.Object, templates []report.Template) {
 				continue
 			}
 			path := p.Field.String()
-			r.out.Messages = append(r.out.Messages, report.Message{
-				Severity: transformer.Info, Reason: reason, Object: r.ref, Source: r.name,
-				Text:  "`" + path + "`: " + to + ", was " + from,
-				Field: path, Current: from, Proposed: to,
-			})
+			m := report.NewMessage(reason, "`"+path+"`: "+to+", was "+from)
+			m.Object, m.Source = r.ref, r.name
+			m.Field, m.Current, m.Proposed = path, from, to
+			r.out.Messages = append(r.out.Messages, m)
 		}
 	}
 }

@@ -45,13 +45,13 @@ func (r *run) sayMisspelt(o *manifest.Object, meant *workload.Kind) {
 	}
 	path := field.NewPath("kind")
 	r.addFinding(o, transformer.Finding{
-		Severity: transformer.Warning, Reason: ReasonKindMisspelt, Field: path, Current: o.Kind(), Proposed: meant.Name,
+		Reason: ReasonKindMisspelt, Field: path, Current: o.Kind(), Proposed: meant.Name,
 		Message: fmt.Sprintf("`%s`: %q is no kind of %s; did you mean %s of %s? Nothing in the object is looked at", path, o.Kind(), o.APIVersion(), meant.Name, apiVersion),
 	})
 }
 
 func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transformer.Finding {
-	f := transformer.Finding{Severity: transformer.Warning, Reason: ReasonUnseenProbe, Field: h.Path}
+	f := transformer.Finding{Reason: ReasonUnseenProbe, Field: h.Path}
 	why := "no pod template of a " + o.Kind() + " is known to be there"
 	if !known {
 		f.Reason, why = ReasonUnknownKind, "the kind is not known"
@@ -113,7 +113,7 @@ func (r *run) sayMissed() {
 		}
 		r.ref, r.name, r.inList = m.ref, m.source, m.inList
 		r.addFinding(m.object, transformer.Finding{
-			Severity: transformer.Warning, Reason: ReasonPathFindsNothing,
+			Reason:  ReasonPathFindsNothing,
 			Message: fmt.Sprintf("spec.podTemplates[%d] of the functionConfig: the path %q finds no pod template here, nor in any other %s; there must be a mapping with `spec` or with a list `containers`", i, name, m.object.Kind()),
 		})
 	}

@@ -34,6 +34,11 @@ func (o *Object) appendTo(b []byte) []byte {
 	return field.AppendName(b, o.Kind, o.Namespace, o.Name)
 }
 
+// NewMessage returns a message about a reason, with the reason's severity.
+func NewMessage(key, text string) Message {
+	return Message{Severity: reason.SeverityOf(key), Reason: key, Text: text}
+}
+
 // A Message is one thing to say.
 type Message struct {
 	Severity          transformer.Severity

@@ -17,6 +17,8 @@ type Report struct {
 	Changed   int        // objects that were changed, or would be
 	Strict    bool       // whether warnings make the run fail
 
+	Unreadable bool // whether a file could not be read as manifests
+
 	tallies  map[string]*tally // by source
 	withheld map[string]bool   // sources whose changes are not written
 }
@@ -112,11 +114,6 @@ func (r *Report) FailedSources() map[string]bool {
 		}
 	}
 	return failed
-}
-
-// Has reports whether a message has the reason key.
-func (r *Report) Has(reason string) bool {
-	return slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Reason == reason })
 }
 
 // Results returns all messages as results of a ResourceList.

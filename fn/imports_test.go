@@ -1,0 +1,106 @@
+package fn_test
+
+import (
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rooms are the packages, from the top down, with the packages of this module
+// that each may import.
+var rooms = []struct {
+	pkg     string
+	imports string
+}{
+	{"cmd/rewrite-probes", "internal/config internal/manifest internal/pipeline internal/reason internal/release internal/report"},
+	{"cmd/probe-proxy", "internal/prober internal/release internal/sidecar/kubelet internal/sidecar/server"},
+	{"examples/go", "fn"},
+	{"fn", "internal/config internal/field internal/manifest internal/pipeline internal/report internal/workload transformer"},
+	{"internal/pipeline", "internal/config internal/field internal/manifest internal/reason internal/release internal/report internal/workload transformer"},
+	{"internal/config", "internal/field internal/manifest transformer"},
+	{"internal/report", "internal/field internal/reason transformer"},
+	{"internal/workload", "internal/field internal/manifest transformer"},
+	{"transformer", "internal/field internal/prober internal/reason internal/release"},
+	{"internal/manifest", "internal/field"},
+	{"internal/sidecar/server", "internal/prober internal/sidecar/kubelet internal/sidecar/wire"},
+	{"internal/sidecar/kubelet", "internal/prober internal/sidecar/wire"},
+	{"internal/sidecar/wire", ""},
+	{"internal/prober", ""},
+	{"internal/reason", ""},
+	{"internal/release", ""},
+	{"internal/field", ""},
+	{"internal/figures", ""},
+	{"internal/mutate", ""},
+	{"internal/testutil", ""},
+}
+
+// The map of docs/design.md: a package imports only packages that are below it.
+func TestNoImportRunsUp(t *testing.T) {
+	const module = "github.com/rewrite-probes/rewrite-probes/"
+	out, err := exec.Command("go", "list", "-pgo=off", "-json=ImportPath,Imports", module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	level := make(map[string]int)
+	for i, r := range rooms {
+		level[r.pkg] = i
+	}
+	listed := 0
+	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); listed++ {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		pkg := strings.TrimPrefix(p.ImportPath, module)
+		at, ok := level[pkg]
+		if !ok {
+			t.Errorf("%s is not in the list of rooms", pkg)
+			continue
+		}
+		allowed := strings.Fields(rooms[at].imports)
+		for _, path := range p.Imports {
+			below, ours := strings.CutPrefix(path, module)
+			if !ours {
+				continue
+			}
+			if !slices.Contains(allowed, below) {
+				t.Errorf("%s imports %s, which the list does not allow", pkg, below)
+			}
+		}
+		for _, below := range allowed {
+			if level[below] <= at {
+				t.Errorf("the list lets %s import %s, which is not below it", pkg, below)
+			}
+			if !slices.Contains(p.Imports, module+below) {
+				t.Errorf("the list lets %s import %s, which it does not", pkg, below)
+			}
+		}
+	}
+	if listed != len(rooms) {
+		t.Errorf("%d packages, and %d in the list", listed, len(rooms))
+	}
+}
+
+// The commands start in a few milliseconds because they link none of the
+// libraries that this package is for (docs/design.md).
+func TestTheCommandsLinkNoKubernetesLibraries(t *testing.T) {
+	for _, command := range []string{"rewrite-probes", "probe-proxy"} {
+		out, err := exec.Command("go", "list", "-deps", "../cmd/"+command).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for pkg := range strings.Lines(string(out)) {
+			for _, forbidden := range []string{"k8s.io/", "sigs.k8s.io/", "github.com/kptdev/"} {
+				if strings.HasPrefix(pkg, forbidden) {
+					t.Errorf("%s links %s", command, pkg)
+				}
+			}
+		}
+	}
+}
+
