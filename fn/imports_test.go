@@ -103,4 +103,3 @@ func TestTheCommandsLinkNoKubernetesLibraries(t *testing.T) {
 		}
 	}
 }
-

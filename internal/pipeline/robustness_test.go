@@ -112,7 +112,7 @@ func documents(text []byte) ([]any, error) {
 	}
 }
 
-// sources gives documents to mutate: real-world workloads where the corpus is
+// sources returns documents to mutate: real-world workloads where the corpus is
 // there, and the manifests of this repository.
 func sources(t testing.TB) [][]byte {
 	t.Helper()

@@ -127,7 +127,7 @@ func TestImagesAreMadeForArm64(t *testing.T) {
 	}
 }
 
-// elfMachine tells for which processor a program is, and fails where it needs
+// elfMachine returns the processor that a program is for, and fails if it needs
 // a dynamic linker, which an image made from scratch does not have.
 func elfMachine(t *testing.T, path string) string {
 	t.Helper()

@@ -52,7 +52,7 @@ type corpus struct {
 	cpu        promise
 }
 
-// corpora gives the real-world manifests, or, where they are not on this
+// corpora returns the real-world manifests, or, where they are not on this
 // machine, the manifests of testdata/, about which nothing is promised.
 func (b *bench) corpora() []corpus {
 	promised := atLeast(30, 50)
@@ -173,7 +173,7 @@ func (b *bench) growth() ([]row, error) {
 	}), nil
 }
 
-// ownCost gives the median CPU seconds of ours on a generated list, and the
+// ownCost returns the median CPU seconds of ours on a generated list, and the
 // row of its memory.
 func (b *bench) ownCost(name string, objects, runs int) (float64, row, error) {
 	file, err := b.generated(name, generator{form: listing, objects: objects})
@@ -246,7 +246,7 @@ func (b *bench) pipe() ([]row, error) {
 	return []row{r}, nil
 }
 
-// pipeOnce gives the CPU seconds of kustomize and of ours.
+// pipeOnce returns the CPU seconds of kustomize and of ours.
 func (b *bench) pipeOnce(dir string) (build, ours float64, err error) {
 	first := b.buildCommand(dir)
 	second := exec.Command(b.oursOnStream.argv[0], b.oursOnStream.argv[1:]...)

@@ -59,7 +59,7 @@ func charts(rows []row) map[string]*figures.Chart {
 	return map[string]*figures.Chart{"function-cpu.svg": cpu, "function-memory.svg": memory}
 }
 
-// group gives the bars of a case; none where the case was not measured.
+// group returns the bars of a case; none where the case was not measured.
 func group(rows []row, name, measure string) []figures.Group {
 	g := figures.Group{Values: []float64{math.NaN(), math.NaN(), math.NaN()}}
 	for i, peer := range []string{"kpt SDK no-op", "kyaml no-op"} {

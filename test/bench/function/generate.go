@@ -71,7 +71,7 @@ func (g generator) object(w io.Writer, i int) {
 	}
 }
 
-// text gives the object at index i. One in four is a workload.
+// text returns the object at index i. One in four is a workload.
 func (g generator) text(i int) string {
 	names := strings.NewReplacer("NAME", fmt.Sprintf("app-%d", i), "INDEX", fmt.Sprint(i), "ID", fmt.Sprint(i+1))
 	r := strings.NewReplacer("NAME", fmt.Sprintf("app-%d", i), "INDEX", fmt.Sprint(i), "ANNOTATIONS\n", names.Replace(annotations(g.form)))
@@ -89,7 +89,7 @@ func (g generator) text(i int) string {
 	}
 }
 
-// annotations gives what kpt adds to every object.
+// annotations returns what kpt adds to every object.
 func annotations(f form) string {
 	if f == stream {
 		return "    team: platform\n"

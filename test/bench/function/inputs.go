@@ -16,7 +16,7 @@ type workshop struct {
 	inputs string // where inputs are kept
 }
 
-// generated gives the file of a generated input.
+// generated returns the file of a generated input.
 func (s workshop) generated(name string, g generator) (string, error) {
 	file := filepath.Join(s.inputs, name+".yaml")
 	return file, g.write(file)
@@ -31,7 +31,7 @@ const (
 	kustomize envelope = "kustomize" // a ResourceList, as kustomize sends it
 )
 
-// sent gives a file with the exact bytes that the caller sends to a function
+// sent returns a file with the exact bytes that the caller sends to a function
 // for the manifests in source: it is caught by a function that copies them.
 func (s workshop) sent(name, source string, e envelope) (string, error) {
 	if e == plain {

@@ -261,7 +261,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%.3g MB", float64(n)/mega)
 }
 
-// median gives NaN for no values.
+// median returns NaN for no values.
 func median(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()

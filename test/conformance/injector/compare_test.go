@@ -49,7 +49,7 @@ func (o outcome) String() string {
 	return string(text)
 }
 
-// target gives what the handler dials; ok is false for one that dials nothing.
+// target returns what the handler dials; ok is false for one that dials nothing.
 func (o outcome) target() (port intstr.IntOrString, host string, ok bool) {
 	h := corev1.ProbeHandler{}
 	switch {
@@ -72,7 +72,7 @@ func (o outcome) target() (port intstr.IntOrString, host string, ok bool) {
 // sidecars are the containers whose own probes are nobody's business.
 var sidecars = []string{istio.ProxyName, proxyName}
 
-// outcomes gives what stands at every place of a pod, with the entries of an
+// outcomes returns what stands at every place of a pod, with the entries of an
 // env value. An entry that belongs to no place is an error.
 func outcomes(pod *corev1.Pod, env string) (map[place]outcome, error) {
 	probers, err := istio.Probers(env)
@@ -131,7 +131,7 @@ func eachContainer(pod *corev1.Pod, yield func(c corev1.Container, init bool)) {
 	}
 }
 
-// carriers gives the values of the env var with the originals, by the name of
+// carriers returns the values of the env var with the originals, by the name of
 // the container that has them; a container that has two is listed twice.
 func carriers(pod *corev1.Pod) (names, values []string) {
 	eachContainer(pod, func(c corev1.Container, _ bool) {
@@ -153,7 +153,7 @@ type comparison struct {
 	input *corev1.Pod // as the API server stores it
 	istio *corev1.Pod // after the webhook
 	port  int         // where our rewritten probes go
-	// byIstio tells that istio-proxy answers our rewritten probes; probe-proxy
+	// byIstio is set if istio-proxy answers our rewritten probes; probe-proxy
 	// starts before every other container.
 	byIstio bool
 
@@ -161,7 +161,7 @@ type comparison struct {
 	theirEnv string // its value as written
 }
 
-// statusPort gives the port of Istio's rewritten probes.
+// statusPort returns the port of Istio's rewritten probes.
 func (c *comparison) statusPort() int {
 	if n, err := strconv.Atoi(c.input.Annotations["status.sidecar.istio.io/port"]); err == nil {
 		return n
@@ -169,7 +169,7 @@ func (c *comparison) statusPort() int {
 	return 15020
 }
 
-// container gives the container at a place of the input.
+// container returns the container at a place of the input.
 func (c *comparison) container(at place) *corev1.Container {
 	list := c.input.Spec.Containers
 	if at.init {
@@ -179,7 +179,7 @@ func (c *comparison) container(at place) *corev1.Container {
 	return &list[i]
 }
 
-// resolve gives the number of a port as the kubelet finds it.
+// resolve returns the number of a port as the kubelet finds it.
 func (c *comparison) resolve(at place, port intstr.IntOrString) (int, bool) {
 	if port.Type == intstr.Int {
 		return port.IntValue(), true
@@ -192,7 +192,7 @@ func (c *comparison) resolve(at place, port intstr.IntOrString) (int, bool) {
 	return 0, false
 }
 
-// proxyStartsFirst tells whether Istio's sidecar starts before a container.
+// proxyStartsFirst reports whether Istio's sidecar starts before a container.
 func (c *comparison) proxyStartsFirst(at place) bool {
 	index := func(name string) int {
 		return slices.IndexFunc(c.istio.Spec.InitContainers, func(x corev1.Container) bool { return x.Name == name })

@@ -57,7 +57,7 @@ func rewrite(input []byte, spec settings) (output []byte, r *report.Report, err 
 	return b.Bytes(), r, err
 }
 
-// reasons gives the reason keys of the messages of one severity.
+// reasons returns the reason keys of the messages of one severity.
 func reasons(messages []report.Message, severity transformer.Severity) []string {
 	var keys []string
 	for _, m := range messages {

@@ -282,7 +282,7 @@ func (s *tally) refusedByUs(o object, c *comparison, messages []report.Message, 
 	s.refused[failures[0]]++ // a pod counts once
 }
 
-// asksForIstio tells whether a pod template says itself that it is to have
+// asksForIstio reports whether a pod template says itself that it is to have
 // Istio's sidecar.
 func asksForIstio(t *corev1.PodTemplateSpec) bool {
 	const key = "sidecar.istio.io/inject"

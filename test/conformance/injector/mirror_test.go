@@ -18,7 +18,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// mirrored gives the types of the API that each of the planner's stands for.
+// mirrored returns the types of the API that each of the planner's stands for.
 var mirrored = map[reflect.Type][]reflect.Type{
 	reflect.TypeFor[transformer.PodTemplate]():        {reflect.TypeFor[corev1.PodTemplateSpec](), reflect.TypeFor[corev1.Pod]()},
 	reflect.TypeFor[transformer.Metadata]():           {reflect.TypeFor[metav1.ObjectMeta]()},
@@ -38,7 +38,7 @@ var mirrored = map[reflect.Type][]reflect.Type{
 	reflect.TypeFor[transformer.GRPC]():               {reflect.TypeFor[corev1.GRPCAction]()},
 }
 
-// jsonFields gives the fields of a struct by their JSON name, those of
+// jsonFields returns the fields of a struct by their JSON name, those of
 // embedded structs among them.
 func jsonFields(t reflect.Type) map[string]reflect.StructField {
 	fields := make(map[string]reflect.StructField)

@@ -152,7 +152,7 @@ func declaredEffect(i *istio.Injector, mode istio.Mode, manifest string) (effect
 	return difference(is, was)
 }
 
-// declareAndInject gives a pod as rewrite-probes makes it, and as the injector
+// declareAndInject returns a pod as rewrite-probes makes it, and as the injector
 // makes that. Its probes and their originals must come out as they
 // went in.
 func declareAndInject(i *istio.Injector, mode istio.Mode, manifest string, restricted bool) (ours, injected *corev1.Pod, err error) {
@@ -199,7 +199,7 @@ func sameButContext(a, b *corev1.Pod) error {
 	return nil
 }
 
-// difference tells what is new in a securityContext; all that was there must
+// difference returns what is new in a securityContext; all that was there must
 // be as it was.
 func difference(is, was *corev1.SecurityContext) (effect, error) {
 	if was == nil {

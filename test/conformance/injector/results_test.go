@@ -30,7 +30,7 @@ func resourceList(t *testing.T, stream []byte) (list []byte, items int) {
 	return b.Bytes(), len(nodes)
 }
 
-// lists gives ResourceLists of the manifests of the real world and of random
+// lists returns ResourceLists of the manifests of the real world and of random
 // workloads, a hundred in each, with how many items each has.
 func lists(t *testing.T) (names []string, texts [][]byte, items []int) {
 	add := func(name string, stream []byte) {
@@ -85,7 +85,7 @@ func TestResultsAreThoseOfTheFunctionSDK(t *testing.T) {
 	}
 }
 
-// sameAs tells whether a decoded result says what the message said.
+// sameAs reports whether a decoded result says what the message said.
 func sameAs(r *fn.Result, m report.Message) error {
 	severities := []fn.Severity{fn.Error, fn.Warning, fn.Info}
 	switch {

@@ -45,7 +45,7 @@ func (a *app) see(req *http.Request) {
 	a.seen = append(a.seen, strings.Join(lines, "\n"))
 }
 
-// take gives the requests seen since it was last called, and counts anew.
+// take returns the requests seen since it was last called, and counts anew.
 func (a *app) take() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -209,7 +209,7 @@ func repository(t *testing.T) string {
 	})
 }
 
-// write gives a folder with the files.
+// write returns a folder with the files.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

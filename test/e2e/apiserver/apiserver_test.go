@@ -190,7 +190,7 @@ func try(t *testing.T, o object, config []string, n *tally) {
 	}
 }
 
-// compare tells whether both objects are accepted, and reports what is worse
+// compare reports whether both objects are accepted, and reports what is worse
 // about the second.
 func compare(t *testing.T, original, rewritten object, n *tally) bool {
 	before, err := api.dryRun(original)
@@ -218,7 +218,7 @@ func compare(t *testing.T, original, rewritten object, n *tally) bool {
 	return true
 }
 
-// injected gives a declared istio-proxy in a pod what Istio's injector, which
+// injected fills in a declared istio-proxy in a pod with what Istio's injector, which
 // comes before Pod Security, gives it: its image, and the securityContext of
 // its template (with the seccompProfile that meshes in restricted namespaces
 // have to configure), over which the declared one is laid.

@@ -79,7 +79,7 @@ func expand(n *yaml.Node) []object {
 // lies in it.
 const namespaceKind = "v1/Namespace"
 
-// pod gives the pod that a controller would make of a workload; ok is false
+// pod returns the pod that a controller would make of a workload; ok is false
 // for what is none, or is a pod itself.
 func (o object) pod() (pod object, ok bool) {
 	path := []string{"spec", "template"}

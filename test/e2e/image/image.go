@@ -122,7 +122,7 @@ func addFile(w *tar.Writer, name string, mode int64, data []byte) error {
 // libraryPath finds the files in the output of ldd.
 var libraryPath = regexp.MustCompile(`(/\S+) \(0x`)
 
-// Program gives the files of a program of this machine, its shared libraries
+// Program returns the files of a program of this machine, its shared libraries
 // and the named further files (glob patterns), each under its own path.
 func Program(program string, more ...string) (map[string]string, error) {
 	files := map[string]string{program: program}

@@ -151,7 +151,7 @@ func appRestarts(s node.State) (n int) {
 	return n
 }
 
-// since gives the time from when the kubelet first knew the pod.
+// since returns the time from when the kubelet first knew the pod.
 func since(pod string, at time.Time) time.Duration {
 	return at.Sub(theNode.History(pod)[0].At).Round(time.Second)
 }
@@ -159,7 +159,7 @@ func since(pod string, at time.Time) time.Duration {
 // failureLine is how the kubelet logs a failed probe, at -v=2.
 var failureLine = regexp.MustCompile(`"Probe failed" probeType="(\w+)" pod="default/([a-z0-9-]+)" .*? output="((?:[^"\\]|\\.)*)"`)
 
-// firstFailure gives what the kubelet wrote about a pod's first failed probe,
+// firstFailure returns what the kubelet wrote about a pod's first failed probe,
 // without the pod's address.
 func firstFailure(pod string) string {
 	for _, m := range failureLine.FindAllStringSubmatch(theNode.Log("kubelet"), -1) {
@@ -172,7 +172,7 @@ func firstFailure(pod string) string {
 	return ""
 }
 
-// probeCounts gives how many probes of the author's containers the kubelet
+// probeCounts returns how many probes of the author's containers the kubelet
 // counted by result.
 func probeCounts(pod string) string {
 	counts, err := theNode.ProbeCounts(pod)

@@ -38,7 +38,7 @@ type Node struct {
 	history map[string][]State // by pod name, without the node's name; changes only
 }
 
-// Sandboxed gives an error unless the process runs in a network namespace of
+// Sandboxed returns an error unless the process runs in a network namespace of
 // its own, which test/e2e/run proves with the env var HOST_NETNS.
 func Sandboxed() error {
 	own, err := os.Readlink("/proc/self/ns/net")

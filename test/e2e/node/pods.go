@@ -121,14 +121,14 @@ func same(a, b State) bool {
 	return a.Phase == b.Phase && a.Ready == b.Ready && a.IP == b.IP && maps.Equal(a.Containers, b.Containers)
 }
 
-// History gives the changes of a pod's state, oldest first.
+// History returns the changes of a pod's state, oldest first.
 func (n *Node) History(pod string) []State {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.history[pod])
 }
 
-// State gives the pod's state now; the zero State before the kubelet knows it.
+// State returns the pod's state now; the zero State before the kubelet knows it.
 func (n *Node) State(pod string) State {
 	h := n.History(pod)
 	if len(h) == 0 {
@@ -153,7 +153,7 @@ func (n *Node) WaitFor(pod string, limit time.Duration, wanted func(State) bool)
 	}
 }
 
-// String gives the state in the words of kubectl get pods.
+// String returns the state in the words of kubectl get pods.
 func (s State) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, Ready=%t", s.Phase, s.Ready)
@@ -164,7 +164,7 @@ func (s State) String() string {
 	return b.String()
 }
 
-// Run gives the kubelet a pod. It may not have run under that name before.
+// Run hands the kubelet a pod. It may not have run under that name before.
 func (n *Node) Run(name string, pod any) error {
 	text, err := json.MarshalIndent(pod, "", " ") // JSON is YAML
 	if err != nil {
@@ -206,7 +206,7 @@ func (n *Node) Kill(pod, container string) error {
 	return syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// pid gives the process of a running container.
+// pid returns the process of a running container.
 func (n *Node) pid(id string) (int, error) {
 	out, err := exec.Command("ctr", "-n", "k8s.io", "tasks", "ls").Output()
 	if err != nil {
@@ -226,7 +226,7 @@ var errNotRunning = errors.New("does not run")
 // probeTotal is a line of the kubelet's /metrics/probes.
 var probeTotal = regexp.MustCompile(`(?m)^prober_probe_total\{(.*)\} (\S+)$`)
 
-// ProbeCounts gives how many probes of a pod ended with each result
+// ProbeCounts returns how many probes of a pod ended with each result
 // ("successful", "failed", "unknown"), by the kubelet's own count.
 func (n *Node) ProbeCounts(pod string) (map[string]float64, error) {
 	body, err := get("/metrics/probes")

@@ -22,7 +22,7 @@ type Workload struct {
 	Template  corev1.PodTemplateSpec
 }
 
-// New gives the workload of a seed. Most of what it makes the API server
+// New returns the workload of a seed. Most of what it makes the API server
 // accepts; what it refuses is to be found out and passed over.
 func New(seed uint64) Workload {
 	g := &source{rand.New(rand.NewPCG(seed, 0))}
@@ -50,7 +50,7 @@ var apiVersions = map[string]string{
 	"Deployment": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1", "ReplicaSet": "apps/v1",
 }
 
-// YAML gives the workload as a manifest.
+// YAML returns the workload as a manifest.
 func (w Workload) YAML() ([]byte, error) {
 	text, err := json.Marshal(w.Template)
 	if err != nil {

@@ -45,7 +45,7 @@ const (
 	Native   Mode = "native"   // under initContainers, a native sidecar
 )
 
-// Modes gives both.
+// Modes returns both.
 var Modes = []Mode{Ordinary, Native}
 
 // An Injector is a webhook. It may be used by several goroutines at once.
@@ -84,7 +84,7 @@ func New(settings ...string) (*Injector, error) {
 	return &Injector{mux}, err
 }
 
-// rendered gives what istiod reads from its two ConfigMaps.
+// rendered returns what istiod reads from its two ConfigMaps.
 func rendered(settings []string) (config, values, meshConfig string, err error) {
 	sets, _, err := render.GenerateManifest(nil, append([]string{"profile=empty", "components.pilot.enabled=true"}, settings...), false, nil, nil)
 	if err != nil {

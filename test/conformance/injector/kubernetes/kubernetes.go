@@ -63,7 +63,7 @@ func Validate(pod *corev1.Pod) error {
 	return validation.ValidatePodCreate(internal, opts).ToAggregate()
 }
 
-// Expand gives the value of an env var as the container gets it, with the
+// Expand returns the value of an env var as the container gets it, with the
 // variables that are defined before it.
 func Expand(value string, env map[string]string) string {
 	return expansion.Expand(value, expansion.MappingFuncFor(env))
