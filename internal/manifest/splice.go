@@ -532,11 +532,22 @@ func (s *splicer) cutFlow(children []*editNode, more bool) (end int, onNewLine b
 		s.put(keptEnd, end, "")
 		return end, false
 	}
-	if !more {
+	behind := s.skipBlanks(end)
+	switch {
+	case more:
+	case text[behind] == ',':
+		// The comma behind the kept entry becomes the last one.
+		end = behind + 1
+		behind = s.skipBlanks(end)
+	default:
 		s.put(keptEnd+comma, keptEnd+comma+1, "")
 	}
-	if rest := bytes.TrimLeft(text[end:s.eol(end)], " \t"); len(rest) > 0 && rest[0] == '#' {
+	if text[behind] == '#' {
 		end = s.eol(end)
+	} else if !more && behind < s.eol(end) {
+		// The bracket that follows must not become a part of the comment.
+		s.put(first, behind, "")
+		return end, true
 	}
 	s.put(eol, end, "")
 	return end, true
@@ -559,6 +570,15 @@ func (s *splicer) appendInFlow(at int, l *layout, childCol int, separator string
 		s.put(at, at, ",")
 	}
 	s.put(eol, eol, l.eol+spaces(childCol)+strings.Join(texts, separator)+trailing)
+}
+
+// skipBlanks returns the offset of the first character behind blanks. There is
+// one: the collection ends in a bracket.
+func (s *splicer) skipBlanks(at int) int {
+	for s.t.text[at] == ' ' || s.t.text[at] == '\t' {
+		at++
+	}
+	return at
 }
 
 // indentOf returns the indentation of the line that contains the offset.

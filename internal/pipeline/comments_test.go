@@ -34,6 +34,7 @@ func TestCommentsInHandlersStay(t *testing.T) {
 		{"grpc with a service", "    readinessProbe:\n      grpc:\n        service: s\n        port: 80\n", "# behind 10."},
 		{"grpc, the service last", "    readinessProbe:\n      grpc:\n        port: 80\n        service: s\n", "# behind 11."},
 		{"hook", "    lifecycle:\n      preStop:\n        httpGet:\n          path: /a\n          port: 80\n", ""},
+		{"grpc in flow style, the service last", "    readinessProbe:\n      grpc: { port: 80,\n        service: s }\n", "# behind 10."},
 		{"flow style over lines", "    livenessProbe: {\n        tcpSocket: {\n          port: 80\n        }\n      }\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
