@@ -29,14 +29,18 @@ var handlerFields = map[string][]string{
 // hasUnknown leaves a probe or hook alone, and returns true, if it has a field
 // or a value that the planner does not know.
 func (b *planBuilder) hasUnknown(s *handlerSite) bool {
-	path, known := unknownField(s.path, s.source, "")
+	path, known := unknownField(s.source, "")
 	for _, kind := range []string{kindHTTPGet, kindTCPSocket, kindGRPC} {
-		if handler, found := s.source.Get(kind); found && path == nil {
-			path, known = unknownField(s.path.Key(kind), handler, kind)
+		if path != nil {
+			break
+		}
+		handler, _ := s.source.Get(kind)
+		if path, known = unknownField(handler, kind); path != nil {
+			path = field.NewPath(kind).Join(path)
 		}
 	}
 	if path != nil {
-		b.skip(s, "handler-unknown", path, "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
+		b.skip(s, "handler-unknown", s.path.Join(path), "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
 		return true
 	}
 	const allowed = "%q must be %s or %s"
@@ -54,22 +58,22 @@ func (b *planBuilder) hasUnknown(s *handlerSite) bool {
 	return true
 }
 
-// unknownField returns the path of the first field that is not in
+// unknownField returns the path, from v on, of the first field that is not in
 // handlerFields under key, and the fields that are; nil if all are known. A
 // null field counts as absent.
-func unknownField(path field.Path, v field.Value, key string) (field.Path, []string) {
+func unknownField(v field.Value, key string) (field.Path, []string) {
 	m, _ := v.(field.Map)
 	for _, e := range m {
 		if e.Value != nil && !slices.Contains(handlerFields[key], e.Key) {
-			return path.Key(e.Key), handlerFields[key]
+			return field.NewPath(e.Key), handlerFields[key]
 		}
 		headers, _ := e.Value.(field.List)
 		for i, header := range headers {
 			if e.Key != headersField {
 				break
 			}
-			if p, known := unknownField(path.Key(e.Key).Index(i), header, headersField); p != nil {
-				return p, known
+			if p, known := unknownField(header, headersField); p != nil {
+				return field.Path{}.Item(e.Key, i).Join(p), known
 			}
 		}
 	}

@@ -401,10 +401,12 @@ func (d *decoder) keyValues(n int32, into *field.KeyValues) error {
 	m := make(field.KeyValues, 0, d.t.length(n))
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
 		key := d.t.keyOf(c)
-		var value string
 		if x := &d.t.nodes[c]; x.kind == scalar && (x.style != plain || isText(d.t.str(c))) {
-			value = d.t.str(c)
-		} else if err := d.decode(c, reflect.ValueOf(&value).Elem(), nil); err != nil {
+			m = append(m, field.KeyValue{Key: key, Value: d.t.str(c)})
+			continue
+		}
+		var value string // on the heap, for reflect
+		if err := d.decode(c, reflect.ValueOf(&value).Elem(), nil); err != nil {
 			return withPath(err, keyStep(key))
 		}
 		m = append(m, field.KeyValue{Key: key, Value: value})
