@@ -86,7 +86,7 @@ type Report struct {
 	// Changed is set if the template was changed, or by [Explain], if it would
 	// be.
 	Changed bool
-	// Companion must stand beside the object if an Envoy answers in the
+	// Companion must be in the same package as the object if an Envoy answers in the
 	// dialect osm; nil otherwise.
 	Companion *corev1.ConfigMap
 }

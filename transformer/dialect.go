@@ -114,7 +114,7 @@ type companionMaker interface {
 	drop(annotations field.KeyValues) field.KeyValues
 	// originalsIn returns the originals that annotations carry; nil if none.
 	originalsIn(annotations field.KeyValues) (map[string]*prober.Prober, error)
-	// make returns the companion for the probes; nil if none is needed. Without
+	// make returns the companion for the probes; nil if there is nothing to do. Without
 	// probes it returns the companion that must go.
 	make(b *planBuilder, sites []*handlerSite) *Companion
 }

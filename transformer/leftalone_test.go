@@ -184,7 +184,7 @@ func TestIstiosAnnotationOnTheWorkloadIsWarnedOfAndHasNoEffect(t *testing.T) {
 	own := pod("", app(httpProbe))
 	r := plan(t, strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n", 1))
 	f := wantReason(t, r, "annotation-misplaced")
-	if !strings.Contains(f.Message, "must stand under `spec.template.metadata.annotations`") || len(r.Edits) == 0 {
+	if !strings.Contains(f.Message, "must be under `spec.template.metadata.annotations`") || len(r.Edits) == 0 {
 		t.Errorf("%q, %d edits", f.Message, len(r.Edits))
 	}
 	bare := plan(t, "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\nspec:\n"+indent("", app(httpProbe), 0)[1:])

@@ -154,7 +154,7 @@ func (d istio) proxyConflicts(b *planBuilder, badStatus error) []Finding {
 	for i := range b.in.Template.Spec.InitContainers {
 		if c := &b.in.Template.Spec.InitContainers[i]; d.isProxy(c) && c.Image == "auto" {
 			found = append(found, b.finding("proxy-in-init-containers", b.spec.Key("initContainers").Index(i), c.Name,
-				"stands for the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode does"))
+				"is the placeholder of the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode finds it"))
 		}
 	}
 	return found
@@ -189,7 +189,7 @@ func (d istio) optOut(b *planBuilder) (f *Finding, passes bool) {
 	}
 	if _, misplaced := b.in.Workload.Annotations.Lookup(istioRewrite); misplaced && b.hasOwnMetadata() && b.metadata != nil {
 		b.addFinding(b.metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(istioRewrite), b.in.Workload.Annotations.Get(istioRewrite),
-			"has no effect here; it must stand under `%s`", b.metadata.Key("annotations")))
+			"has no effect here; it must be under `%s`", b.metadata.Key("annotations")))
 	}
 	if kind, v := istioInjectSwitch(b); v == "false" {
 		f := b.metadataFinding("injection-off", b.metadata.Key(kind, istioInject), v, "switches injection off, so "+what)

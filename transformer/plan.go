@@ -233,7 +233,7 @@ const (
 // A Verdict says what becomes of one probe or hook, and why.
 type Verdict struct {
 	Container string
-	Init      bool // it stands under initContainers
+	Init      bool // under initContainers
 	ProbeType prober.ProbeType
 	Field     field.Path // of the probe: spec.template.spec.containers[0].livenessProbe
 	// Before and After are a few words for people. Before is the original,

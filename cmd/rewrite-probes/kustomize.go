@@ -25,7 +25,7 @@ type kustomization struct {
 var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
 // patchesOf reads a kustomization: the paths of the patches that it names, and
-// the text of those that stand in it.
+// the text of those that are inline.
 func patchesOf(name string, text []byte) (paths, inline []string) {
 	s, err := manifest.Read(name, bytes.Clone(text))
 	if err != nil || len(s.Objects()) != 1 {

@@ -206,7 +206,7 @@ func (d *docInfo) noteFlowEnd(e *flowEntry, isMap bool, end int) {
 	}
 }
 
-// isSimpleQuoted reports whether a quoted scalar has no escapes and stands on
+// isSimpleQuoted reports whether a quoted scalar has no escapes and is on
 // one line.
 func isSimpleQuoted(b []byte) bool {
 	for _, c := range b[1 : len(b)-1] {

@@ -64,7 +64,7 @@ func (n Node) Key() string { return n.t.keyOf(n.n) }
 // contains one of the words.
 func (o *Object) MayMention(words ...string) bool {
 	if o.node != nil {
-		return true // parts of it stand in other objects
+		return true // parts of it are in other objects
 	}
 	text := o.source()
 	for _, word := range words {
@@ -85,7 +85,7 @@ func (o *Object) MayMention(words ...string) bool {
 	}
 }
 
-// Value returns the value at path as it stands, and whether there is one, if
+// Value returns the value at path as written, and whether there is one, if
 // only a null.
 func (o *Object) Value(path field.Path) (v field.Value, found bool) {
 	n, err := o.Root()

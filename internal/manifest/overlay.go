@@ -285,7 +285,7 @@ func (o *editNode) checkDuplicateKeys() error {
 		if o.kind == mapping && (k.node == 0 || k.key != k.was) {
 			for j, other := range o.children {
 				if i != j && !other.deleted && other.key == k.key {
-					return fmt.Errorf("key %q would stand twice in its mapping", k.key)
+					return fmt.Errorf("key %q would be twice in its mapping", k.key)
 				}
 			}
 		}

@@ -18,7 +18,7 @@ import (
 type layout struct {
 	eol  string
 	wide bool // lists are indented under their key
-	json bool // keys and strings stand in double quotes
+	json bool // keys and strings are in double quotes
 
 	// In flow style:
 	colon  string // between key and value: ":" or ": "

@@ -543,7 +543,7 @@ func plainTag(n *yaml.Node) error {
 	case "!!map", "!!seq":
 		n.Tag = ""
 	default:
-		return fmt.Errorf("the tag %s must not stand in a Kubernetes object", tag)
+		return fmt.Errorf("a Kubernetes object must not have the tag %s", tag)
 	}
 	return nil
 }
@@ -694,7 +694,7 @@ func dropComments(n *yaml.Node) {
 	}
 }
 
-// isCompact reports whether most lists stand in the column of their key.
+// isCompact reports whether most lists start in the column of their key.
 func isCompact(n *yaml.Node) bool {
 	wide, compact := 0, 0
 	var walk func(n *yaml.Node)

@@ -35,7 +35,7 @@ func (r *run) updateCompanion(o *manifest.Object, b *transformer.Companion, temp
 			return true
 		}
 		r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyTaken,
-			Message: fmt.Sprintf("ConfigMap %q is there already, without the label `%s: rewrite-probes`; its name is needed for what Envoy is told", b.Name, managedByLabel)})
+			Message: fmt.Sprintf("ConfigMap %q already exists without the label `%s: rewrite-probes`; the configuration for Envoy must have that name", b.Name, managedByLabel)})
 		return false
 	}
 	done, err := "", error(nil)
@@ -43,12 +43,12 @@ func (r *run) updateCompanion(o *manifest.Object, b *transformer.Companion, temp
 	case r.mode == Inspect:
 		if !pending && b.Value != nil && !r.isUpToDate(existing, b) {
 			r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyStale,
-				Message: fmt.Sprintf("ConfigMap %q must stand beside it, to tell Envoy of the probes, and is missing or out of date", b.Name)})
+				Message: fmt.Sprintf("its ConfigMap %q, which configures Envoy for the probes, is missing or out of date", b.Name)})
 		}
 	case existing == nil && b.Value != nil:
 		done, err = "added", o.AddAfter(b.Value)
 	case existing != nil && b.Value == nil:
-		done, err = "taken away", existing.Remove()
+		done, err = "removed", existing.Remove()
 	case existing != nil:
 		done, err = updateData(existing, b.Value)
 	}
@@ -58,7 +58,7 @@ func (r *run) updateCompanion(o *manifest.Object, b *transformer.Companion, temp
 	}
 	if done != "" {
 		r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyConfig,
-			Message: fmt.Sprintf("ConfigMap %q, which tells Envoy of the probes, was %s", b.Name, done)})
+			Message: fmt.Sprintf("ConfigMap %q, which configures Envoy for the probes, was %s", b.Name, done)})
 	}
 	return true
 }

@@ -70,7 +70,7 @@ func ParseKey(key string) (container string, s ProbeType, ok bool) {
 }
 
 // A Prober is one entry: exactly one handler and, for probes, the timeout.
-// The fields stand in the order of Istio's output.
+// The fields are in the order of Istio's output.
 type Prober struct {
 	HTTPGet        *HTTPGet   `json:"httpGet,omitempty"`
 	TCPSocket      *TCPSocket `json:"tcpSocket,omitempty"`

@@ -23,7 +23,7 @@ func ReplaceSection(page, name, body string) error {
 	return os.WriteFile(page, []byte(before+strings.TrimSpace(body)+"\n"+after), 0o644)
 }
 
-// Section returns what stands between the lines "<!-- begin NAME -->" and
+// Section returns the text between the lines "<!-- begin NAME -->" and
 // "<!-- end NAME -->" of a page.
 func Section(page, name string) (string, error) {
 	text, err := os.ReadFile(page)

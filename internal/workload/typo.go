@@ -63,7 +63,7 @@ func MeantGroup(group, name string) *Kind {
 	return best
 }
 
-// distance returns how many letters have to be added, taken away, replaced or
+// distance returns how many letters have to be added, removed, replaced or
 // swapped with their neighbour to make one word of another.
 func distance(a, b string) int {
 	before, last, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

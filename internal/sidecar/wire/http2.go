@@ -403,7 +403,7 @@ func (s *stream) headers(f frame) (*headBlock, error) {
 }
 
 // add takes one field of the block. :status is the only field of a response
-// that begins with a colon, comes before the others and stands once.
+// that begins with a colon, comes before the others and only once.
 func (b *headBlock) add(field hpack.HeaderField) {
 	switch {
 	case b.err != nil:
