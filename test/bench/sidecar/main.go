@@ -210,7 +210,9 @@ func directProbe(kind string, port int) func() error {
 	case "tcp":
 		return func() error { return check(tcpprobe.New().Probe(podIP, port, timeout*time.Second)) }
 	case "grpc":
-		return func() error { return check(grpcprobe.New().Probe(podIP, "", port, timeout*time.Second, grpcprobe.ProbeOptions{})) }
+		return func() error {
+			return check(grpcprobe.New().Probe(podIP, "", port, timeout*time.Second, grpcprobe.ProbeOptions{}))
+		}
 	}
 	return httpProbe(strings.ToUpper(kind), "/healthz", port)
 }
