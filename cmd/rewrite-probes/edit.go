@@ -41,7 +41,7 @@ func (f *editFlags) run(cmd *cobra.Command, std streams, common *commonFlags, mo
 		return err
 	}
 	if len(p.streams) == 1 && p.streams[0].IsResourceList() {
-		if err := p.streams[0].AddResults(r.Results()); err != nil {
+		if err := p.streams[0].AddResults(r.Results(common.verbose)); err != nil {
 			return err
 		}
 	}

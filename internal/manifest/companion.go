@@ -35,8 +35,8 @@ func (o *Object) AddAfter(value field.Map) error {
 		b = append(l.block([]byte(before), value, 0), l.eol...)
 	}
 	s.changes = append(s.changes, change{
-		splice{at.end, at.end, view(b)}, !at.flow || !at.item,
-		&addition{name: nameOf(value), before: before, length: len(b) - len(before), digest: digestValue(value)},
+		splice: splice{at.end, at.end, view(b)}, lines: !at.flow || !at.item,
+		adds: &addition{name: nameOf(value), before: before, length: len(b) - len(before), digest: digestValue(value)},
 	})
 	return nil
 }

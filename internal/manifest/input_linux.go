@@ -69,15 +69,31 @@ func widenPipe(end any) {
 }
 
 // outputMemory returns an empty slice with room for n bytes, on huge pages if
-// the system has them: they save a page fault for every 4 KiB of output.
+// the system has them: they save a page fault for every 4 KiB of output. That
+// of a large output lies outside the Go heap, like that of a large input.
 func outputMemory(n int) []byte {
 	const huge = 2 << 20
 	if n < huge/2 {
 		return make([]byte, 0, n)
 	}
-	b := make([]byte, 2*huge+n)
+	b := mapped(2*huge + n)
 	start := -int(uintptr(unsafe.Pointer(&b[0]))) & (huge - 1)
 	b = b[start : start+(n+huge-1)&^(huge-1)]
-	_ = syscall.Madvise(b, syscall.MADV_HUGEPAGE) // it may have none, which is no error
+	// It may have none, which is no error. Behind the last whole one, small
+	// pages are used: they take no memory that nothing is written to.
+	_ = syscall.Madvise(b[:n&^(huge-1)], syscall.MADV_HUGEPAGE)
 	return b[:0]
+}
+
+// mapped returns memory of n bytes outside the Go heap, which is never given
+// back; from the heap where n is not large or the system refuses.
+func mapped(n int) []byte {
+	const large = 4 << 20
+	if n >= large {
+		b, err := syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+		if err == nil {
+			return b
+		}
+	}
+	return make([]byte, n)
 }

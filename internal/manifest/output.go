@@ -73,6 +73,7 @@ func join(streams []*Stream) ([]byte, error) {
 			return nil, s.unplanned(nil, err)
 		}
 	}
+	c.spent.add(len(c.text))
 	if err := verify(c.text, c.copied, streams); err != nil {
 		return nil, err
 	}
@@ -93,6 +94,7 @@ func (s *Stream) withoutAddedEnd(text []byte) []byte {
 type composer struct {
 	text   []byte
 	copied []run // in order
+	spent  spent // texts of changes that are in the output now
 }
 
 // A run is a part of the output that was copied from an input.
@@ -136,21 +138,28 @@ func (s *Stream) composedSize() int {
 func (s *Stream) allChanges() iter.Seq[change] {
 	return func(yield func(change) bool) {
 		rest := slices.Clone(s.changes)
+		for i := range rest {
+			rest[i].kept = &s.changes[i].text
+		}
 		sortChanges(rest)
+		first := func() (c change) {
+			c, rest[0] = rest[0], change{} // its text may be memory to return
+			rest = rest[1:]
+			return c
+		}
 		// What is put behind an object comes behind its edits at that place.
 		put := func(edit change) bool {
 			for len(rest) > 0 && compareChanges(rest[0], edit) < 0 {
-				if !yield(rest[0]) {
+				if !yield(first()) {
 					return false
 				}
-				rest = rest[1:]
 			}
 			return yield(edit)
 		}
 		for _, o := range s.objects {
 			for i := range o.patch {
 				p := &o.patch[i]
-				if !put(change{splice: splice{o.start + p.start, o.start + p.end, p.text}}) {
+				if !put(change{splice: splice{o.start + p.start, o.start + p.end, p.text}, kept: &p.text}) {
 					return
 				}
 			}
@@ -158,8 +167,8 @@ func (s *Stream) allChanges() iter.Seq[change] {
 				return
 			}
 		}
-		for _, c := range rest {
-			if !yield(c) {
+		for len(rest) > 0 {
+			if !yield(first()) {
 				return
 			}
 		}
@@ -177,7 +186,7 @@ func sortChanges(all []change) { slices.SortStableFunc(all, compareChanges) }
 // stream appends a stream with all changes made. A byte order mark is kept
 // only at the start of the output.
 func (c *composer) stream(s *Stream, first bool) error {
-	return c.part(s, s.start(first), len(s.in), s.allChanges())
+	return s.place(c, s.start(first), len(s.in), s.allChanges())
 }
 
 // start returns where the stream's text starts in an output.
@@ -188,29 +197,37 @@ func (s *Stream) start(first bool) int {
 	return s.info.start
 }
 
-// part appends a part of the stream's input with changes made.
-func (c *composer) part(s *Stream, start, end int, changes iter.Seq[change]) error {
-	from := len(c.text)
+// An assembly takes the parts of an output in order.
+type assembly interface {
+	copy(s *Stream, start, end int) // a part of an input
+	add(text string, kept *string)  // the text of a change
+	length() int                    // of all parts so far
+	inLine() bool                   // whether they end within a line
+}
+
+// place gives a part of the stream's input, with changes made, to an assembly.
+func (s *Stream) place(to assembly, start, end int, changes iter.Seq[change]) error {
+	from := to.length()
 	newLine := func() {
-		if len(c.text) > from && c.text[len(c.text)-1] != '\n' {
-			c.text = append(c.text, s.eol()...)
+		if to.length() > from && to.inLine() {
+			to.add(s.eol(), nil)
 		}
 	}
 	for ch := range changes {
 		if ch.start < start || ch.end < ch.start || ch.end > end {
 			return fmt.Errorf("the change of the bytes %d to %d lies outside of %d to %d", ch.start, ch.end, start, end)
 		}
-		c.copy(s, start, ch.start)
+		to.copy(s, start, ch.start)
 		start = ch.end
 		if ch.lines {
 			newLine()
 		}
-		c.text = append(c.text, ch.text...)
+		to.add(ch.text, ch.kept)
 		if ch.lines && start < len(s.in) {
 			newLine()
 		}
 	}
-	c.copy(s, start, end)
+	to.copy(s, start, end)
 	return nil
 }
 
@@ -220,3 +237,17 @@ func (c *composer) copy(s *Stream, start, end int) {
 	}
 	c.text = append(c.text, s.in[start:end]...)
 }
+
+// add appends the text of a change, which is then kept in the output only.
+func (c *composer) add(text string, kept *string) {
+	at := len(c.text)
+	c.text = append(c.text, text...)
+	if kept != nil {
+		*kept = view(c.text[at:])
+		c.spent.add(len(text))
+	}
+}
+
+func (c *composer) length() int { return len(c.text) }
+
+func (c *composer) inLine() bool { return c.text[len(c.text)-1] != '\n' }

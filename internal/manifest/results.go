@@ -118,8 +118,11 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) {
 		col += 2
 	}
 	var b []byte
+	var spent spent // what the objects were planned with, and then what the results were made of
+	spent.add(len(s.in))
 	flush := func() {
 		if len(b) > 0 {
+			spent.add(len(b))
 			s.changes = append(s.changes, change{splice: splice{r.end, r.end, view(b)}, lines: true})
 		}
 	}
@@ -140,6 +143,7 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) {
 		b = append(b, l.eol...)
 	}
 	flush()
+	spent.add(len(s.in))
 }
 
 var resultsPath = field.NewPath("results")
@@ -196,4 +200,62 @@ func (s *Stream) resultsObject() *Object {
 		o.end = lineEnd(s.in, end) + 1
 	}
 	return o
+}
+
+// digestResults returns the digest of the results. It reads a long list piece
+// by piece: to hold all of it as a tree would take more memory than its text.
+func (s *Stream) digestResults() (uint64, error) {
+	o := s.resultsObject()
+	if digest, ok := s.digestPieces(o); ok {
+		return digest, nil
+	}
+	t, err := o.load()
+	if err != nil {
+		return 0, err
+	}
+	n := t.get(1, "results")
+	if n == 0 || t.nodes[n].kind != sequence {
+		return 0, errors.New("the results must be a list")
+	}
+	return t.digest(n), nil
+}
+
+// digestPieces returns the digest of results in block style; ok is false where
+// they are not, or where a piece is nothing that the scanner reads. A piece
+// ends before the dash of an item. Since the scanner reads all of it, that
+// dash is not inside of a value, and what it reads is what it would read there
+// in the whole list.
+func (s *Stream) digestPieces(o *Object) (digest uint64, ok bool) {
+	const size = 64 << 10
+	text := o.source()
+	head := min(lineEnd(text, 0)+1, len(text))
+	dash := skipSpaces(text, head)
+	if s.results.flow || s.hasOdd(o.start, o.end) || !bytes.HasPrefix(text[dash:], []byte("- ")) {
+		return 0, false
+	}
+	next := []byte("\n" + string(text[head:dash]) + "- ")
+	digest = digestSequence
+	s.treeOf, s.slow = nil, nil
+	piece := make([]byte, 0, 2*size)
+	for rest := text[head:]; len(rest) > 0; {
+		end := len(rest)
+		if end > size {
+			if i := bytes.Index(rest[size:], next); i >= 0 {
+				end = size + i + 1
+			}
+		}
+		piece = append(append(piece[:0], text[:head]...), rest[:end]...)
+		rest = rest[end:]
+		if !s.tree.parse(piece, o.col) {
+			return 0, false
+		}
+		n := s.tree.get(1, "results")
+		if n == 0 || s.tree.nodes[n].kind != sequence {
+			return 0, false
+		}
+		for c := s.tree.nodes[n].child; c != 0; c = s.tree.nodes[c].next {
+			digest = mix(digest, s.tree.digest(c))
+		}
+	}
+	return digest, true
 }

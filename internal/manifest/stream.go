@@ -57,6 +57,7 @@ type change struct {
 	splice
 	lines bool // the text consists of whole lines: it starts and ends one, whatever is around it
 	adds  *addition
+	kept  *string // where the text is kept, for the composer: only as a copy in the output when that is made
 }
 
 // An addition is an object that was added.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // verify reads an output again and compares it with what was planned: the
@@ -25,10 +26,12 @@ func verify(text []byte, copied []run, streams []*Stream) (err error) {
 	if err != nil {
 		return unreadable(streams, err)
 	}
-	v := &verifier{again: again}
+	var spent spent // what the scanner noted
+	spent.add(len(text) / 4)
+	v := &verifier{again: again, between: matcher{text: text}}
 	for i, s := range streams {
 		if i > 0 {
-			v.between.text = s.appendSeparator(v.between.text)
+			v.between.add(view(s.appendSeparator(nil)), nil)
 		}
 		if err := v.stream(s, i == 0); err != nil {
 			return err
@@ -118,11 +121,31 @@ func (k *knownObjects) at(p int) *Object {
 // A verifier goes through an output and, side by side, through the streams
 // that it was made from.
 type verifier struct {
-	again   *Stream  // the output
-	next    int      // the index of its next object
-	at      int      // where the object before that ends
-	between composer // the text that must come before the next object
+	again   *Stream // the output
+	next    int     // the index of its next object
+	at      int     // where the object before that ends
+	between matcher // compares the text before the next object
 }
+
+// A matcher compares the parts of an output with those that it is given.
+type matcher struct {
+	text    []byte // from the first part on
+	n       int    // the length of the parts so far
+	differs bool
+}
+
+func (m *matcher) copy(s *Stream, start, end int) { m.add(view(s.in[start:end]), nil) }
+
+func (m *matcher) add(part string, _ *string) {
+	m.differs = m.differs || !strings.HasPrefix(view(m.text[m.n:]), part)
+	if !m.differs {
+		m.n += len(part)
+	}
+}
+
+func (m *matcher) length() int { return m.n }
+
+func (m *matcher) inLine() bool { return m.text[m.n-1] != '\n' }
 
 // stream checks the stream's part of the output.
 func (v *verifier) stream(s *Stream, first bool) error {
@@ -169,19 +192,14 @@ func (v *verifier) stream(s *Stream, first bool) error {
 	return v.root(s)
 }
 
-// plan appends a part of the input between two objects to what must come
-// before the next one, with the changes that are made there: the first ones.
+// plan compares a part of the input between two objects, with the changes that
+// are made there: the first ones.
 func (v *verifier) plan(s *Stream, start, end int, changes *[]change, there func(change) bool) error {
 	n := 0
 	for n < len(*changes) && there((*changes)[n]) {
 		n++
 	}
-	size := end - start
-	for _, c := range (*changes)[:n] {
-		size += len(c.text)
-	}
-	v.between.text = slices.Grow(v.between.text, size)
-	if err := v.between.part(s, start, end, slices.Values((*changes)[:n])); err != nil {
+	if err := s.place(&v.between, start, end, slices.Values((*changes)[:n])); err != nil {
 		return s.unplanned(nil, err)
 	}
 	*changes = (*changes)[n:]
@@ -200,13 +218,13 @@ func (v *verifier) take(s *Stream, wanted fmt.Stringer, length int, edited bool)
 	if got.start < v.at {
 		return nil, s.unplanned(wanted, errors.New("the object before it ends behind its start"))
 	}
-	more, same := bytes.CutPrefix(v.again.in[v.at:got.start], v.between.text)
-	if !same || len(more) > 0 && !(edited && isBlankText(more)) {
+	start := v.at + v.between.n
+	if v.between.differs || start > got.start || start < got.start && !(edited && isBlankText(v.again.in[start:got.start])) {
 		return nil, s.unplanned(wanted, errors.New("the text before it differs"))
 	}
 	v.next++
-	v.at = got.start - len(more) + length
-	v.between = composer{text: v.between.text[:0], copied: v.between.copied[:0]}
+	v.at = start + length
+	v.between = matcher{text: v.again.in[min(v.at, len(v.again.in)):]}
 	return got, nil
 }
 
@@ -254,7 +272,7 @@ func (o *Object) length() int {
 
 // addition checks an object that was added.
 func (v *verifier) addition(s *Stream, a *addition) error {
-	v.between.text = append(v.between.text, a.before...)
+	v.between.add(a.before, nil)
 	got, err := v.take(s, a, a.length, false)
 	if err != nil {
 		return err
@@ -285,11 +303,11 @@ func (v *verifier) root(s *Stream) error {
 	if v.again.results.entry.keyEnd == 0 {
 		return s.unplanned(nil, errors.New("the results are missing"))
 	}
-	t, err := v.again.resultsObject().load()
+	digest, err := v.again.digestResults()
 	if err != nil {
 		return s.unplanned(nil, err)
 	}
-	if n := t.get(1, "results"); n == 0 || t.digest(n) != s.resultsDigest {
+	if digest != s.resultsDigest {
 		return s.unplanned(nil, errors.New("the results differ"))
 	}
 	return nil
@@ -300,7 +318,7 @@ func (v *verifier) end(last *Stream) error {
 	if v.next < len(v.again.objects) {
 		return last.unplanned(v.again.objects[v.next], errors.New("nothing like it was planned"))
 	}
-	if v.at > len(v.again.in) || !bytes.Equal(v.again.in[v.at:], v.between.text) {
+	if v.between.differs || v.at+v.between.n != len(v.again.in) {
 		return last.unplanned(nil, errors.New("the text behind the last object differs"))
 	}
 	return nil

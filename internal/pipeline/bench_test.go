@@ -47,7 +47,7 @@ func rewrite(b *testing.B, in []byte, out *bytes.Buffer) {
 	}
 	r, err := pipeline.Run([]*manifest.Stream{s}, config.Default(), pipeline.Rewrite)
 	if err == nil && s.IsResourceList() {
-		err = s.AddResults(r.Results())
+		err = s.AddResults(r.Results(false))
 	}
 	if err == nil {
 		_, err = s.WriteTo(out)

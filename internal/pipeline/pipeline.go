@@ -330,10 +330,9 @@ func (r *run) sayRewritten(o *manifest.Object, templates []report.Template) {
 			default:
 				continue
 			}
-			path := p.Field.String()
-			m := report.NewMessage(reason, "`"+path+"`: "+to+", was "+from)
+			m := report.NewMessage(reason, "") // the field and its values are the text
 			m.Object, m.Source = r.ref, r.name
-			m.Field, m.Current, m.Proposed = path, from, to
+			m.Field, m.Current, m.Proposed = p.Field.String(), from, to
 			r.out.Messages = append(r.out.Messages, m)
 		}
 	}

@@ -157,10 +157,10 @@ func do(text []byte, c *config.RewriteProbes, mode pipeline.Mode) (done, error) 
 		}
 	}
 	if s.IsResourceList() {
-		for m := range r.Results() {
+		for m := range r.Results(true) {
 			d.results = append(d.results, plainValue(m))
 		}
-		if err := s.AddResults(r.Results()); err != nil {
+		if err := s.AddResults(r.Results(false)); err != nil {
 			return done{}, err
 		}
 	}

@@ -68,7 +68,7 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		if *about == (Object{}) {
 			about = nil
 		}
-		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, m.Text, about, m.Line, m.Field})
+		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, string(m.appendText(nil)), about, m.Line, m.Field})
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

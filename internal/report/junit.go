@@ -53,7 +53,7 @@ func (r *Report) JUnit(w io.Writer) error {
 		}
 		c := of(m.Object)
 		if r.fails(m) {
-			c.Failures = append(c.Failures, junitFailure{m.Reason, m.Text, m.String()})
+			c.Failures = append(c.Failures, junitFailure{m.Reason, string(m.appendText(nil)), m.String()})
 			suite.Failures++
 		}
 	}

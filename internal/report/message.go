@@ -43,7 +43,7 @@ func NewMessage(key, text string) Message {
 type Message struct {
 	Severity          transformer.Severity
 	Reason            string // a key of docs/reasons.md
-	Text              string // one line; names the field, not the object
+	Text              string // one line; names the field, not the object; "" if it is that Field was Current and is Proposed
 	Object            Object
 	Source            string // the stream in which the object was read; "" if it is about the whole run
 	Line              int    // of the field; 0 if unknown
@@ -71,11 +71,20 @@ func (m *Message) Sentence() string {
 	if m.Object.Kind != "" {
 		b = append(m.Object.appendTo(b), ": "...)
 	}
-	b = append(b, m.Text...)
+	b = m.appendText(b)
 	if m.Reason != "" {
 		b = append(append(append(b, " ["...), m.Reason...), ']')
 	}
 	return string(b)
+}
+
+// appendText appends the message's text. There are so many messages about a
+// change that their texts are made when they are shown only.
+func (m *Message) appendText(b []byte) []byte {
+	if m.Text != "" {
+		return append(b, m.Text...)
+	}
+	return fmt.Appendf(b, "`%s`: %v, was %v", m.Field, m.Proposed, m.Current)
 }
 
 // results makes results of the KRM functions specification. It makes what

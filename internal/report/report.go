@@ -116,15 +116,25 @@ func (r *Report) FailedSources() map[string]bool {
 	return failed
 }
 
-// Results returns all messages as results of a ResourceList.
-func (r *Report) Results() iter.Seq[field.Map] {
+// Results returns all messages as results of a ResourceList. In a run that is
+// not verbose, it drops the infos one by one when their results have been
+// taken: a large list has many, and nothing else shows them.
+func (r *Report) Results(verbose bool) iter.Seq[field.Map] {
 	return func(yield func(field.Map) bool) {
 		var made results
+		var kept []Message
 		for i := range r.Messages {
-			if !yield(made.of(&r.Messages[i])) {
+			m := &r.Messages[i]
+			if !yield(made.of(m)) {
 				return
 			}
+			if m.Severity == transformer.Info && !verbose {
+				*m = Message{Severity: transformer.Info}
+			} else {
+				kept = append(kept, *m)
+			}
 		}
+		r.Messages = kept
 	}
 }
 
