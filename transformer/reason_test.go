@@ -10,7 +10,7 @@ import (
 )
 
 // TestMain runs all tests and then fails if there is a reason that none of
-// them produced, unless only some of the tests were asked for.
+// them produced, unless only some of the tests were requested.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 && !testutil.Partly() {

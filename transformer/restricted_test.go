@@ -35,7 +35,7 @@ func TestADeclaredIstioProxyIsAsRestrictedAsAllOtherContainers(t *testing.T) {
 	)
 	second := func(fields string) string { return "- name: second\n  image: s\n  " + fields }
 	for _, c := range []struct{ name, metadata, spec, want string }{
-		{"nothing is asked for", "", app(httpProbe), ""},
+		{"nothing is requested", "", app(httpProbe), ""},
 		{"the pod says the rest", "", podContext + app(httpProbe+dropAll), short},
 		{"every container for itself", "", app(httpProbe + fullContext), whole},
 		{"one has it from the pod, one itself", "", podContext + app(httpProbe+dropAll) + second(fullContext), short},

@@ -46,7 +46,7 @@ func TestEveryYAMLFileOfTheRepositoryParses(t *testing.T) {
 }
 
 // TestEveryActionIsPinned reads the workflows: a tag of an action can be moved
-// by whoever owns it, a commit cannot.
+// by anyone who owns it, a commit cannot.
 func TestEveryActionIsPinned(t *testing.T) {
 	uses := regexp.MustCompile(`(?m)^\s*(?:- )?uses: (\S+)(.*)$`)
 	pinned := regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40}$`)

@@ -90,7 +90,7 @@ func TestOwnerAndModeStay(t *testing.T) {
 
 func TestAnErrorOfTheFolderNamesNoTemporaryFile(t *testing.T) {
 	if os.Getuid() == 0 {
-		// Root may write into any folder: replace is asked for one that is gone.
+		// Root may write into any folder: replace gets one that is gone.
 		_, err := replace(filepath.Join(t.TempDir(), "gone", "pod.yaml"), nil, nil)
 		if err == nil || strings.Contains(err.Error(), ".rewrite-probes-") || !strings.Contains(err.Error(), "gone: no such file") {
 			t.Errorf("error is %v", err)

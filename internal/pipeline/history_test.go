@@ -163,7 +163,7 @@ func (h *history) step(t testing.TB) {
 			return strings.Replace(line.ReplaceAllString(text, ""), "        a: b # kept\n", "        a: b # kept\n"+to, 1)
 		})
 		h.note("status port %q", to)
-	case 4: // injection is asked for or not
+	case 4: // injection is requested or not
 		line := regexp.MustCompile(`(?m)^        sidecar.istio.io/inject: .*\n`)
 		to := h.pick("", "        sidecar.istio.io/inject: \"true\"\n", "        sidecar.istio.io/inject: \"false\"\n")
 		h.both(func(text string) string {

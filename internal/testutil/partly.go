@@ -2,8 +2,8 @@ package testutil
 
 import "flag"
 
-// Partly reports whether only some of a package's tests were asked for, so that
-// what all of them together must show cannot be asked for.
+// Partly reports whether only some of a package's tests were requested, so that
+// what all of them together must show cannot be demanded.
 func Partly() bool {
 	for _, name := range []string{"test.run", "test.skip", "test.bench", "test.fuzz", "test.list"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
