@@ -12,12 +12,19 @@ type promise struct {
 	bound   float64
 	stretch float64 // where we would like to be
 	atMost  bool    // the bound is an upper one
+	held    float64 // where the bound is not met: what is, which the gate holds; 0 where it is met
 }
 
 func atLeast(bound, stretch float64) promise { return promise{bound: bound, stretch: stretch} }
 
 func atMost(bound, stretch float64) promise {
 	return promise{bound: bound, stretch: stretch, atMost: true}
+}
+
+// butHolds returns the promise for a case that does not keep it yet.
+func (p promise) butHolds(held float64) promise {
+	p.held = held
+	return p
 }
 
 // A verdict is how a value stands to its promise, from good to bad.
@@ -27,11 +34,12 @@ const (
 	noPromise verdict = iota
 	stretched         // better than we promise
 	kept
+	missed // but what is held is held
 	broken
 )
 
 func (v verdict) String() string {
-	return [...]string{"", "kept, stretch reached", "kept", "BROKEN"}[v]
+	return [...]string{"", "kept, stretch reached", "kept", "MISSED, as known", "BROKEN"}[v]
 }
 
 func (p promise) judge(value float64) verdict {
@@ -42,6 +50,8 @@ func (p promise) judge(value float64) verdict {
 		return stretched
 	case p.holds(value, p.bound):
 		return kept
+	case p.held != 0 && p.holds(value, p.held):
+		return missed
 	}
 	return broken
 }
@@ -74,6 +84,9 @@ func (r row) promised() string {
 	s := fmt.Sprintf("%s %.4g%s", sign, r.promise.bound, r.unit)
 	if r.promise.stretch != 0 {
 		s += fmt.Sprintf(" (%.4g)", r.promise.stretch)
+	}
+	if r.promise.held != 0 {
+		s += fmt.Sprintf(", held %.4g%s", r.promise.held, r.unit)
 	}
 	return s
 }
