@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -223,8 +224,11 @@ func FuzzFunctionConfig(f *testing.F) {
 		}
 		decoded, err := config.Decode(c.Objects()[0])
 		if err != nil {
-			if bytes.ContainsRune([]byte(err.Error()), '\n') {
-				t.Errorf("message of more than one line: %q", err)
+			// All that is wrong is said at once: each line is a message with its place.
+			for line := range strings.Lines(err.Error()) {
+				if !strings.HasPrefix(line, "config:") || !strings.Contains(line, ": functionConfig: ") {
+					t.Errorf("a line of the message names no place: %q of %q", line, err)
+				}
 			}
 			return
 		}
