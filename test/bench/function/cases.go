@@ -55,7 +55,7 @@ type corpus struct {
 // corpora returns the real-world manifests, or, where they are not on this
 // machine, the manifests of testdata/, about which nothing is promised.
 func (b *bench) corpora() []corpus {
-	promised := atLeast(30, 50)
+	promised := atLeast(30, 50).butHolds(22)
 	all := []corpus{
 		{name: "microservices-demo", file: "msdemo.yaml", probes: 20},
 		{name: "argo-cd", file: "argocd.yaml", probes: 5, cpu: promised},
