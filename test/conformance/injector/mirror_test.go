@@ -246,7 +246,8 @@ func TestNoFieldOfTheAPIsHandlersIsUnknown(t *testing.T) {
 					Name:          "app",
 					LivenessProbe: &transformer.Probe{Handler: transformer.Handler{HTTPGet: &transformer.HTTPGet{Port: field.IntOrString{Int: 80}}}},
 				}}}},
-				Source: &transformer.Source{Spec: field.Map{{Key: "containers", Value: field.List{container}}}},
+				Source: sourceOf(field.Map{{Key: "spec", Value: field.Map{{Key: "template", Value: field.Map{
+					{Key: "spec", Value: field.Map{{Key: "containers", Value: field.List{container}}}}}}}}}),
 			})
 			if known := plan.Probes[0].Reason != "handler-unknown"; known != (name != "novel") {
 				t.Errorf("%v: known is %v for the field %q", c.typ, known, name)
@@ -255,6 +256,31 @@ func TestNoFieldOfTheAPIsHandlersIsUnknown(t *testing.T) {
 		}
 	}
 	t.Logf("%d fields compared", compared)
+}
+
+// sourceOf returns an object as a source of its fields.
+func sourceOf(object field.Map) transformer.Source {
+	return func(path field.Path) (field.Value, bool) {
+		var v field.Value = object
+		for _, step := range path {
+			switch at := v.(type) {
+			case field.List:
+				if !step.IsIndex || int(step.Index) >= len(at) {
+					return nil, false
+				}
+				v = at[step.Index]
+			case field.Map:
+				next, found := at.Get(step.Key)
+				if step.IsIndex || !found {
+					return nil, false
+				}
+				v = next
+			default:
+				return nil, false
+			}
+		}
+		return v, true
+	}
 }
 
 func TestTheWireFormatIsIstiosByteForByte(t *testing.T) {
