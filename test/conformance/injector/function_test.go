@@ -48,7 +48,7 @@ func rewrite(input []byte, spec settings) (output []byte, r *report.Report, err 
 		return nil, nil, err
 	}
 	if s.IsResourceList() {
-		if err := s.AddResults(r.Results(false)); err != nil {
+		if err := s.AddResults(r.Results(true)); err != nil {
 			return nil, nil, err
 		}
 	}
