@@ -39,14 +39,15 @@ func rewrite(input []byte, spec settings) (output []byte, r *report.Report, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := manifest.Read("input", input)
+	inspection, _, err := run(input, decoded, pipeline.Inspect)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err = pipeline.Run([]*manifest.Stream{s}, decoded, pipeline.Rewrite)
+	r, s, err := run(input, decoded, pipeline.Rewrite)
 	if err != nil {
 		return nil, nil, err
 	}
+	r.Templates = inspection.Templates // which a rewriting run does not keep
 	if s.IsResourceList() {
 		if err := s.AddResults(r.Results(true)); err != nil {
 			return nil, nil, err
@@ -55,6 +56,16 @@ func rewrite(input []byte, spec settings) (output []byte, r *report.Report, err 
 	var b bytes.Buffer
 	_, err = s.WriteTo(&b)
 	return b.Bytes(), r, err
+}
+
+// run takes manifests through the pipeline.
+func run(input []byte, c *config.RewriteProbes, mode pipeline.Mode) (*report.Report, *manifest.Stream, error) {
+	s, err := manifest.Read("input", bytes.Clone(input))
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := pipeline.Run([]*manifest.Stream{s}, c, mode)
+	return r, s, err
 }
 
 // reasons returns the reason keys of the messages of one severity.
