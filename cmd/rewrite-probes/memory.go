@@ -18,6 +18,8 @@ func tuneMemory(input int) {
 		debug.SetGCPercent(150)
 		return
 	}
-	ballast = make([]byte, 32<<20)
+	if ballast == nil {
+		ballast = make([]byte, 32<<20)
+	}
 	debug.SetGCPercent(8)
 }
