@@ -106,13 +106,20 @@ func (o *Object) siblings() (siblingLayout, error) {
 		col := o.dash - bytes.LastIndexByte(in[:o.dash], '\n') - 1
 		end := o.end
 		if in[end-1] != '\n' { // in braces
-			end = lineEnd(in, end) + 1
+			rest := in[end:lineEnd(in, end)]
+			if comment := bytes.TrimLeft(rest, " \t"); len(comment) > 0 && (len(comment) == len(rest) || comment[0] != '#') {
+				return siblingLayout{}, unusual
+			}
+			end += len(rest) + 1
 		}
 		return siblingLayout{item: true, col: col, end: end}, nil
 	}
 	if in[o.start] == '{' {
 		after := bytes.TrimLeft(in[o.end:], " \t\r\n")
 		item := len(after) > 0 && (after[0] == ',' || after[0] == ']')
+		if !item && bytes.HasSuffix(bytes.TrimRight(in[:o.start], " \t"), []byte("-")) {
+			return siblingLayout{}, unusual // an item whose line goes on behind its brace
+		}
 		return siblingLayout{flow: true, item: item, end: o.end}, nil
 	}
 	if o.col == 0 && (o.start == o.stream.info.start || in[o.start-1] == '\n') {
