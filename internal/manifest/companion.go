@@ -106,11 +106,7 @@ func (o *Object) siblings() (siblingLayout, error) {
 		col := o.dash - bytes.LastIndexByte(in[:o.dash], '\n') - 1
 		end := o.end
 		if in[end-1] != '\n' { // in braces
-			rest := in[end:lineEnd(in, end)]
-			if comment := bytes.TrimLeft(rest, " \t"); len(comment) > 0 && (len(comment) == len(rest) || comment[0] != '#') {
-				return siblingLayout{}, unusual
-			}
-			end += len(rest) + 1
+			end = lineEnd(in, end) + 1
 		}
 		return siblingLayout{item: true, col: col, end: end}, nil
 	}
