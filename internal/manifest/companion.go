@@ -111,15 +111,49 @@ func (o *Object) siblings() (siblingLayout, error) {
 		return siblingLayout{item: true, col: col, end: end}, nil
 	}
 	if in[o.start] == '{' {
-		after := bytes.TrimLeft(in[o.end:], " \t\r\n")
-		item := len(after) > 0 && (after[0] == ',' || after[0] == ']')
-		if !item && bytes.HasSuffix(bytes.TrimRight(in[:o.start], " \t"), []byte("-")) {
-			return siblingLayout{}, unusual // an item whose line goes on behind its brace
+		switch {
+		case o.isFlowItem():
+			return siblingLayout{flow: true, item: true, end: o.end}, nil
+		case o.hasDocumentAlone():
+			return siblingLayout{flow: true, end: o.end}, nil
 		}
-		return siblingLayout{flow: true, item: item, end: o.end}, nil
+		return siblingLayout{}, unusual
 	}
 	if o.col == 0 && (o.start == o.stream.info.start || in[o.start-1] == '\n') {
 		return siblingLayout{end: o.end}, nil
 	}
 	return siblingLayout{}, unusual
+}
+
+// isFlowItem reports whether an object in braces is an item of a list in
+// brackets: there are commas or brackets on both sides.
+func (o *Object) isFlowItem() bool {
+	const blank = " \t\r\n"
+	before := bytes.TrimRight(o.stream.in[:o.start], blank)
+	after := bytes.TrimLeft(o.stream.in[o.end:], blank)
+	return len(before) > 0 && (before[len(before)-1] == '[' || before[len(before)-1] == ',') &&
+		len(after) > 0 && (after[0] == ',' || after[0] == ']')
+}
+
+// hasDocumentAlone reports whether an object in braces starts a line, or stands
+// behind the marker of its document, and nothing but blank lines and comments
+// comes behind it up to the next marker.
+func (o *Object) hasDocumentAlone() bool {
+	in := o.stream.in
+	start := bytes.LastIndexByte(in[:o.start], '\n') + 1
+	before := bytes.TrimRight(in[max(start, o.stream.info.start):o.start], " \t")
+	if len(before) > 0 && string(before) != "---" {
+		return false
+	}
+	end := o.end
+	for !isMarker(in, end) || in[end-1] != '\n' {
+		next := min(lineEnd(in, end)+1, len(in))
+		if line := in[end:next]; !isBlankText(line) || end == o.end && len(line) > 0 && line[0] == '#' {
+			return false
+		}
+		if end = next; end == len(in) {
+			break
+		}
+	}
+	return true
 }
