@@ -28,6 +28,7 @@ var rooms = []struct {
 	{"internal/sidecar/kubelet", "internal/prober internal/sidecar/wire"},
 	{"internal/sidecar/wire", ""},
 	{"internal/prober", ""},
+	{"internal/vmconfig", ""},
 	{"internal/reason", ""},
 	{"internal/release", ""},
 	{"internal/field", ""},
