@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,6 +25,7 @@ type pkg struct {
 	streams  []*manifest.Stream
 	inputs   map[string][]byte // by the stream's name
 	messages []report.Message  // about files that are not read, or cannot be
+	charts   map[string]int    // the number of templates that are not read, by the chart's Chart.yaml
 	failed   bool              // whether a file could not be read
 }
 
@@ -39,7 +41,7 @@ func (p *pkg) functionConfig() *manifest.Object {
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
 // folders that the arguments name.
 func readPackage(command string, std streams, args, ignore []string) (*pkg, error) {
-	p := &pkg{inputs: make(map[string][]byte)}
+	p := &pkg{inputs: make(map[string][]byte), charts: make(map[string]int)}
 	if len(args) == 0 && isTerminal(std.in) {
 		return nil, &usageError{command, errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
 	}
@@ -78,6 +80,7 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 			p.add(f, text)
 		}
 	}
+	p.noteCharts()
 	return p, nil
 }
 
@@ -89,8 +92,7 @@ func (p *pkg) add(f file, text []byte) {
 		p.streams = append(p.streams, s)
 		p.inputs[f.path] = text
 	case f.walked && bytes.Contains(text, []byte("{{")) && err != nil:
-		p.note(f, pipeline.ReasonHelmTemplate,
-			"looks like a Helm template and is passed over; render the chart and pipe the result through rewrite-probes")
+		p.passOverTemplate(f)
 	case f.walked && (err == nil || isNoManifest(text, err)):
 		p.note(f, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
 	default:
@@ -103,6 +105,40 @@ func (p *pkg) note(f file, key, text string) {
 	m := report.NewMessage(key, text)
 	m.Object, m.Source = report.Object{File: f.path}, f.path
 	p.messages = append(p.messages, m)
+}
+
+// passOverTemplate says that a Helm template is not read, once for all of a
+// chart.
+func (p *pkg) passOverTemplate(f file) {
+	if chart := chartOf(f.path); chart != "" {
+		p.charts[chart]++
+		return
+	}
+	p.note(f, pipeline.ReasonHelmTemplate,
+		"looks like a Helm template and is passed over; render the chart and pipe the result through rewrite-probes")
+}
+
+func (p *pkg) noteCharts() {
+	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
+		p.note(file{path: chart}, pipeline.ReasonHelmTemplate, fmt.Sprintf(
+			"the chart is passed over (%s); render it and pipe the result through rewrite-probes", report.Plural(p.charts[chart], "template")))
+	}
+}
+
+// chartOf returns the Chart.yaml of the chart that has the file among its
+// templates, or "".
+func chartOf(path string) string {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if filepath.Base(dir) == "templates" {
+			chart := filepath.Join(filepath.Dir(dir), "Chart.yaml")
+			if _, err := os.Stat(chart); err == nil {
+				return chart
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
 }
 
 // unreadable reports a file that cannot be read as manifests.
@@ -138,6 +174,7 @@ func (p *pkg) warnOfInlinePatches(f file, text []byte) {
 
 var (
 	kindKey   = whenUsed(`(?m)(^|[\s{,"'])kind["']?[ \t]*:`)
+	list      = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[|- )`)
 	jsonPatch = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[\s*\{|- \{?)\s*["']?(op|path|value|from)["']?\s*:`)
 )
 
@@ -148,9 +185,10 @@ func whenUsed(expr string) func() *regexp.Regexp {
 }
 
 // isNoManifest reports whether a text that cannot be read as manifests was
-// never meant to be: it is empty, a list or a single value, or has no kind.
+// never meant to be: it is empty, a list without probes (the replacements of a
+// kustomization, say) or a single value, or has no kind.
 func isNoManifest(text []byte, err error) bool {
-	return errors.Is(err, manifest.ErrEmpty) || !kindKey().Match(text)
+	return errors.Is(err, manifest.ErrEmpty) || !kindKey().Match(text) || list().Match(text) && !namesProbe().Match(text)
 }
 
 // holdsNoObject reports whether a text of mappings holds no Kubernetes object,

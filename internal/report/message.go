@@ -197,8 +197,8 @@ func PrintCures(w io.Writer, messages []Message, verbose bool) {
 	}
 }
 
-// plural returns "1 probe" or "2 probes".
-func plural(n int, noun string) string {
+// Plural returns "1 probe" or "2 probes".
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

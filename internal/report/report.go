@@ -179,7 +179,7 @@ func (r *Report) Summary(written bool) string {
 	if written {
 		verbs, change = didVerbs, " changed"
 	}
-	s := plural(sum.templates, "pod template") + ", " + plural(sum.changed, "object") + change
+	s := Plural(sum.templates, "pod template") + ", " + Plural(sum.changed, "object") + change
 	if kept > 0 {
 		s += ", " + strconv.Itoa(kept) + " not written"
 	}
@@ -210,7 +210,7 @@ func (r *Report) CheckSummary() string {
 	if found == "" {
 		found = "0 errors, 0 warnings"
 	}
-	return fmt.Sprintf("%s, %s, %s; %s", plural(sum, "pod template"), plural(probes, "probe"), plural(hooks, "hook"), found)
+	return fmt.Sprintf("%s, %s, %s; %s", Plural(sum, "pod template"), Plural(probes, "probe"), Plural(hooks, "hook"), found)
 }
 
 // problems counts errors and warnings; "" if there is neither.
@@ -219,7 +219,7 @@ func (r *Report) problems() string {
 	if e+w == 0 {
 		return ""
 	}
-	s := plural(e, "error") + ", " + plural(w, "warning")
+	s := Plural(e, "error") + ", " + Plural(w, "warning")
 	if r.Strict && w > 0 {
 		s += " (strict: warnings fail too)"
 	}
@@ -229,10 +229,10 @@ func (r *Report) problems() string {
 func countOf(probes, hooks int) string {
 	p, h := "", ""
 	if probes > 0 {
-		p = plural(probes, "probe")
+		p = Plural(probes, "probe")
 	}
 	if hooks > 0 {
-		h = plural(hooks, "hook")
+		h = Plural(hooks, "hook")
 	}
 	return join(p, h)
 }
