@@ -59,7 +59,7 @@ test-386: bin/kustomize ## the command's tests with integers and pointers of 32 
 
 # What depends on the processor: system calls, memory, sockets, byte order. Tests
 # that start programs cannot: the machine itself runs no program of arm64.
-ARM64_TESTS = ./internal/field ./internal/manifest ./internal/prober ./internal/sidecar/...
+ARM64_TESTS = ./internal/field ./internal/kubelet ./internal/manifest ./internal/prober ./internal/sidecar/... ./internal/wire
 
 .PHONY: test-arm64
 test-arm64: ## tests of what depends on the processor, on arm64 by qemu-aarch64-static

@@ -15,7 +15,7 @@ var rooms = []struct {
 	imports string
 }{
 	{"cmd/rewrite-probes", "internal/config internal/manifest internal/pipeline internal/reason internal/release internal/report"},
-	{"cmd/probe-proxy", "internal/prober internal/release internal/sidecar/kubelet internal/sidecar/server"},
+	{"cmd/probe-proxy", "internal/kubelet internal/prober internal/release internal/sidecar/server"},
 	{"examples/go", "fn"},
 	{"fn", "internal/config internal/field internal/manifest internal/pipeline internal/report internal/workload transformer"},
 	{"internal/pipeline", "internal/config internal/field internal/manifest internal/reason internal/release internal/report internal/workload transformer"},
@@ -24,9 +24,9 @@ var rooms = []struct {
 	{"internal/workload", "internal/field internal/manifest transformer"},
 	{"transformer", "internal/field internal/prober internal/reason internal/release"},
 	{"internal/manifest", "internal/field"},
-	{"internal/sidecar/server", "internal/prober internal/sidecar/kubelet internal/sidecar/wire"},
-	{"internal/sidecar/kubelet", "internal/prober internal/sidecar/wire"},
-	{"internal/sidecar/wire", ""},
+	{"internal/sidecar/server", "internal/kubelet internal/prober internal/wire"},
+	{"internal/kubelet", "internal/prober internal/wire"},
+	{"internal/wire", ""},
 	{"internal/prober", ""},
 	{"internal/vmconfig", ""},
 	{"internal/reason", ""},

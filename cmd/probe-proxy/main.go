@@ -22,9 +22,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
+	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 )
 
 const livez = `{"/app-health/web/livez":{"httpGet":{"path":"/","port":%d,"scheme":"HTTP"},"timeoutSeconds":1}}`

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
+	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 )
 
 // A conn carries one request.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/wire"
+	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
 // Limits of requests' heads. The kubelet's are smaller than smallHead, unless

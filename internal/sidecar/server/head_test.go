@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
+	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 )
 
 const kubeletHead = "GET /app-health/app/livez HTTP/1.1\r\nHost: 10.0.0.1:15020\r\nUser-Agent: kube-probe/1.37\r\nAccept: */*\r\nConnection: close"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
+	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 )
 
 // metrics returns the metrics in the text format of Prometheus.

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
 )
 

@@ -4,7 +4,7 @@
 // It replaces net/http, whose memory and CPU every pod would pay
 // (docs/probe-proxy.md has the numbers). It accepts and refuses what net/http's
 // client does, which the kubelet uses. Header lines are read by the same
-// parser, net/textproto. Tests compare the two, here, in internal/sidecar/kubelet
+// parser, net/textproto. Tests compare the two, here, in internal/kubelet
 // and in test/conformance/kubelet.
 package wire
 

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/wire"
+	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
 // maxRedirects is how many requests a chain of redirects may take.

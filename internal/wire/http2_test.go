@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/wire"
+	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
 const (

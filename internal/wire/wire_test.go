@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/wire"
+	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
 // A peer answers with what it was given, whatever it is asked.

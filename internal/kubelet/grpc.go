@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/wire"
+	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
 // maxHealth bounds a health response, which is two bytes long.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/wire"
+	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
 func TestAVersionIsTwoDigits(t *testing.T) {
