@@ -21,7 +21,7 @@ var rooms = []struct {
 	{"internal/pipeline", "internal/config internal/field internal/manifest internal/reason internal/release internal/report internal/workload transformer"},
 	{"internal/config", "internal/field internal/manifest transformer"},
 	{"internal/report", "internal/field internal/reason transformer"},
-	{"internal/workload", "internal/field internal/manifest transformer"},
+	{"internal/workload", "internal/field internal/manifest internal/prober transformer"},
 	{"transformer", "internal/field internal/prober internal/reason internal/release"},
 	{"internal/manifest", "internal/field"},
 	{"internal/sidecar/server", "internal/kubelet internal/prober internal/wire"},

@@ -12,11 +12,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// envoyTypes name the listeners and clusters of Open Service Mesh.
-var envoyTypes = []struct {
-	probeType prober.ProbeType
-	name      string
-}{{prober.Liveness, "liveness"}, {prober.Readiness, "readiness"}, {prober.Startup, "startup"}}
+// envoyTypes have listeners and clusters in Open Service Mesh.
+var envoyTypes = []prober.ProbeType{prober.Liveness, prober.Readiness, prober.Startup}
 
 // The types below are the part of Envoy's v3 API that is written here, in its
 // JSON form; a test reads it with Envoy's own types.
@@ -119,7 +116,7 @@ func envoyResourcesOf(probers map[string]*prober.Prober) (string, error) {
 		of := make(map[string]*prober.Prober)
 		ports := make(map[int]bool)
 		for key, p := range probers {
-			if _, probeType, _ := prober.ParseOSMKey(key); probeType == t.probeType && p.HTTPGet != nil {
+			if _, probeType, _ := prober.ParseOSMKey(key); probeType == t && p.HTTPGet != nil {
 				of[key] = p
 				ports[int(p.HTTPGet.Port)] = true
 			}
@@ -130,14 +127,14 @@ func envoyResourcesOf(probers map[string]*prober.Prober) (string, error) {
 		// One port, the usual case, has the name that OSM gives it.
 		name := func(port prober.Port) string {
 			if len(ports) == 1 {
-				return t.name + "_cluster"
+				return t.Name() + "_cluster"
 			}
-			return fmt.Sprintf("%s_cluster_%d", t.name, port)
+			return fmt.Sprintf("%s_cluster_%d", t.Name(), port)
 		}
 		for _, port := range slices.Sorted(maps.Keys(ports)) {
 			r.Clusters = append(r.Clusters, envoyClusterTo(name(prober.Port(port)), port))
 		}
-		r.Listeners = append(r.Listeners, envoyListenerOf(t.name, t.probeType, of, name))
+		r.Listeners = append(r.Listeners, envoyListenerOf(t, of, name))
 	}
 	b, err := json.Marshal(envoyBootstrap{r})
 	return string(b), err
@@ -154,8 +151,8 @@ func envoyClusterTo(name string, port int) envoyCluster {
 	}
 }
 
-func envoyListenerOf(name string, probeType prober.ProbeType, probers map[string]*prober.Prober, cluster func(prober.Port) string) envoyListener {
-	l := envoyListener{Name: name + "_listener", Address: envoySocket("0.0.0.0", prober.OSMPort(probeType))}
+func envoyListenerOf(probeType prober.ProbeType, probers map[string]*prober.Prober, cluster func(prober.Port) string) envoyListener {
+	l := envoyListener{Name: probeType.Name() + "_listener", Address: envoySocket("0.0.0.0", prober.OSMPort(probeType))}
 	var routes []envoyRoute
 	var passed *prober.Prober
 	for _, key := range slices.Sorted(maps.Keys(probers)) {

@@ -21,7 +21,7 @@ var configurations = map[string][]option{
 		o.ProbeProxy.Env = field.List{field.Map{{Key: "name", Value: "A"}, {Key: "value", Value: "b"}}}
 		o.ProbeProxy.Resources = field.Map{{Key: "limits", Value: nil}}
 	}},
-	"only http": {func(o *transformer.Options) { o.Rewrite = transformer.Rewrite{HTTPGet: true} }},
+	"only http": {func(o *transformer.Options) { o.Rewrite = []string{"httpGet"} }},
 }
 
 var threeProbes = app(`

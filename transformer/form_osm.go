@@ -15,7 +15,7 @@ import (
 // listener for each type of probe. An httpGet probe of scheme HTTP goes to the
 // listener's own path, one of scheme HTTPS keeps its path and is passed
 // through, and every tcpSocket probe becomes an httpGet of one path, with the
-// port in a header. There is no form for grpc and for hooks.
+// port in a header. It cannot express other handlers, nor hooks.
 type osmForm struct{}
 
 // osmPorts are the ports of rewritten probes, which the mesh never captures.
@@ -44,8 +44,8 @@ func (osmForm) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 	for _, s := range sites {
 		kind, _ := s.original.kind()
 		switch {
-		case s.name.IsHook() || kind == kindGRPC:
-			what := "grpc probe"
+		case s.name.IsHook() || kind != kindHTTPGet && kind != kindTCPSocket:
+			what := kind + " probe"
 			cure := "an exec probe (grpc_health_probe -addr=:" + strconv.Itoa(s.port) + ") works"
 			if s.name.IsHook() {
 				what, cure = "hook", "an exec hook works"

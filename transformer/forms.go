@@ -83,65 +83,27 @@ func (f *forms) encode() string {
 	return string(appendJSON(nil, m))
 }
 
-// handler returns the fields of the handler that a rewritten probe had, if
-// they are known and mean what the env's entry says: the entry may have been
-// edited since.
-func (f *forms) handler(key string, p *prober.Prober) field.Map {
+// handler returns the fields of the handler that a rewritten probe had, if they
+// are known and mean what original, which the env var says, means. What the env
+// var has no room for is then set in original too.
+func (f *forms) handler(key string, original *Handler) field.Map {
 	v, _ := f.handlers.Get(key)
 	m, _ := v.(field.Map)
-	if len(m) != 1 {
+	if kind, _ := original.kind(); len(m) != 1 || m[0].Key != kind {
 		return nil
 	}
 	form, _ := m[0].Value.(field.Map)
-	port, _ := form.Get("port")
-	has := func(n prober.Port) bool {
-		name, named := port.(string)
-		return named && name != "" || port == int(n)
-	}
-	text := func(key, otherwise string) string {
-		if s, _ := form.Get(key); s != nil && s != "" {
-			return fmt.Sprint(s)
-		}
-		return otherwise
-	}
-	same := false
-	switch kind := m[0].Key; {
-	case kind == kindHTTPGet && p.HTTPGet != nil:
-		h := p.HTTPGet
-		same = has(h.Port) && text("path", "/") == h.Path && text("scheme", h.Scheme) == h.Scheme && text("protocol", "") == h.Protocol
-	case kind == kindTCPSocket && p.TCPSocket != nil:
-		same = has(p.TCPSocket.Port)
-	case kind == kindGRPC && p.GRPC != nil:
-		same = has(p.GRPC.Port) && text("service", "") == *p.GRPC.Service && text("mode", "") == p.GRPC.Mode
-	}
-	if !same {
+	d := original.dialer()
+	port, _ := d.endpoint()
+	wrote, _ := form.Get("port")
+	name, _ := wrote.(string)
+	if name == "" && wrote != port.Value() || !d.adopt(form) {
 		return nil
 	}
+	if name != "" {
+		*port = field.IntOrString{Str: name, IsString: true}
+	}
 	return form
-}
-
-// setForm notes that the original of a rewritten probe was written as form.
-func (s *handlerSite) setForm(form field.Map) {
-	s.form = form
-	var port field.IntOrString
-	switch v, _ := form.Get("port"); v := v.(type) {
-	case string:
-		port = field.IntOrString{Str: v, IsString: true}
-	case int:
-		port = field.IntOrString{Int: int64(v)}
-	}
-	switch o := s.original; {
-	case o.HTTPGet != nil:
-		o.HTTPGet.Port, o.HTTPGet.Path = port, nil
-		if path, _ := form.Get("path"); path != nil {
-			text := fmt.Sprint(path)
-			o.HTTPGet.Path = &text
-		}
-	case o.TCPSocket != nil:
-		o.TCPSocket.Port = port
-	case o.GRPC != nil:
-		o.GRPC.Port = port
-	}
 }
 
 // readForm returns the fields of the handler as they were read, without its
@@ -166,7 +128,7 @@ func (s *handlerSite) needsForm() bool {
 		return false
 	}
 	if s.original.HTTPGet == nil {
-		return !reflect.DeepEqual(field.Value(s.form), handlerOf(s.prober(), nil).value())
+		return !reflect.DeepEqual(s.form, handlerOf(s.prober(), nil).dialer().value())
 	}
 	port, _ := s.form.Get("port")
 	_, number := port.(int)

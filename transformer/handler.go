@@ -3,7 +3,6 @@ package transformer
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -76,13 +75,12 @@ func (c *Container) hasHandlers() bool {
 func sitesOf(at containerRef, c *Container, path field.Path) []*handlerSite {
 	sites := make([]*handlerSite, 0, 4)
 	for _, s := range []struct {
-		key   string
 		name  prober.ProbeType
 		probe *Probe
 	}{
-		{"readinessProbe", prober.Readiness, c.ReadinessProbe},
-		{"livenessProbe", prober.Liveness, c.LivenessProbe},
-		{"startupProbe", prober.Startup, c.StartupProbe},
+		{prober.Readiness, c.ReadinessProbe},
+		{prober.Liveness, c.LivenessProbe},
+		{prober.Startup, c.StartupProbe},
 	} {
 		if s.probe == nil {
 			continue
@@ -91,101 +89,23 @@ func sitesOf(at containerRef, c *Container, path field.Path) []*handlerSite {
 		if t := s.probe.TimeoutSeconds; t != nil && *t != 0 {
 			timeout = int(*t)
 		}
-		sites = append(sites, &handlerSite{at: at, container: c, name: s.name, path: path.Key(s.key), timeout: timeout, current: &s.probe.Handler})
+		sites = append(sites, &handlerSite{at: at, container: c, name: s.name, path: path.Key(s.name.Field()), timeout: timeout, current: &s.probe.Handler})
 	}
 	if c.Lifecycle == nil {
 		return sites
 	}
 	for _, s := range []struct {
-		key  string
 		name prober.ProbeType
 		hook *Handler
 	}{
-		{"postStart", prober.PostStart, c.Lifecycle.PostStart},
-		{"preStop", prober.PreStop, c.Lifecycle.PreStop},
+		{prober.PostStart, c.Lifecycle.PostStart},
+		{prober.PreStop, c.Lifecycle.PreStop},
 	} {
 		if s.hook != nil {
-			sites = append(sites, &handlerSite{at: at, container: c, name: s.name, path: path.Key("lifecycle", s.key), current: s.hook})
+			sites = append(sites, &handlerSite{at: at, container: c, name: s.name, path: path.Key("lifecycle", s.name.Field()), current: s.hook})
 		}
 	}
 	return sites
-}
-
-// The keys of the handlers.
-const (
-	kindExec      = "exec"
-	kindHTTPGet   = "httpGet"
-	kindTCPSocket = "tcpSocket"
-	kindGRPC      = "grpc"
-	kindSleep     = "sleep"
-)
-
-// kind returns the key of the only handler that is set; ok is false if there is
-// none or more than one.
-func (h *Handler) kind() (kind string, ok bool) {
-	n := 0
-	for _, x := range []struct {
-		kind string
-		set  bool
-	}{
-		{kindExec, h.Exec != nil},
-		{kindHTTPGet, h.HTTPGet != nil},
-		{kindTCPSocket, h.TCPSocket != nil},
-		{kindGRPC, h.GRPC != nil},
-		{kindSleep, h.Sleep != nil},
-	} {
-		if x.set {
-			kind = x.kind
-			n++
-		}
-	}
-	return kind, n == 1
-}
-
-// endpoint returns the port and the host that a handler dials; ok is false for
-// one that dials nothing.
-func (h *Handler) endpoint() (port field.IntOrString, host string, ok bool) {
-	switch {
-	case h.HTTPGet != nil:
-		return h.HTTPGet.Port, h.HTTPGet.Host, true
-	case h.TCPSocket != nil:
-		return h.TCPSocket.Port, h.TCPSocket.Host, true
-	case h.GRPC != nil:
-		return h.GRPC.Port, "", true
-	}
-	return field.IntOrString{}, "", false
-}
-
-// String returns the handler in a few words: "httpGet https :8443/healthz".
-func (h *Handler) String() string {
-	kind, ok := h.kind()
-	port, host, dials := h.endpoint()
-	switch {
-	case kind == "":
-		return "no handler"
-	case !ok:
-		return "several handlers"
-	case !dials:
-		return kind
-	}
-	b := make([]byte, 0, 64)
-	b = append(append(b, kind...), ' ')
-	if h.HTTPGet != nil && strings.EqualFold(text(h.HTTPGet.Scheme), "HTTPS") {
-		b = append(b, "https "...)
-	}
-	b = append(append(b, host...), ':')
-	if port.IsString {
-		b = append(b, port.Str...)
-	} else {
-		b = strconv.AppendInt(b, port.Int, 10)
-	}
-	switch {
-	case h.HTTPGet != nil:
-		b = append(append(b, '/'), strings.TrimPrefix(text(h.HTTPGet.Path), "/")...)
-	case h.GRPC != nil && text(h.GRPC.Service) != "":
-		b = append(append(b, ' '), text(h.GRPC.Service)...)
-	}
-	return string(b)
 }
 
 // text returns what a pointer points to, or "".
@@ -243,26 +163,10 @@ func (n outOfRange) Error() string {
 	return fmt.Sprintf("is %d, but must be a port from 1 to 65535", int64(n))
 }
 
-// prober returns the env var's entry for the original, with the API's defaults
-// and without the headers, which the kubelet sends.
+// prober returns the env var's entry for the original.
 func (s *handlerSite) prober() *prober.Prober {
-	p := &prober.Prober{TimeoutSeconds: s.timeout}
-	port := prober.Port(s.port)
-	switch o := s.original; {
-	case o.HTTPGet != nil:
-		p.HTTPGet = &prober.HTTPGet{Path: text(o.HTTPGet.Path), Port: port, Scheme: text(o.HTTPGet.Scheme), Protocol: o.HTTPGet.Protocol}
-		if p.HTTPGet.Path == "" {
-			p.HTTPGet.Path = "/"
-		}
-		if p.HTTPGet.Scheme == "" {
-			p.HTTPGet.Scheme = "HTTP"
-		}
-	case o.TCPSocket != nil:
-		p.TCPSocket = &prober.TCPSocket{Port: port}
-	default:
-		service := text(o.GRPC.Service)
-		p.GRPC = &prober.GRPC{Port: port, Service: &service, Mode: o.GRPC.Mode}
-	}
+	p := s.original.dialer().entry(prober.Port(s.port))
+	p.TimeoutSeconds = s.timeout
 	return p
 }
 
@@ -292,74 +196,6 @@ func decodeEnv(c *Container, name string, decode func(string) (map[string]*probe
 		err = bad[0]
 	}
 	return originals, true, err
-}
-
-// handlerOf returns the handler that an entry carries. Headers, and whether the
-// scheme is absent, come from the rewritten request.
-func handlerOf(p *prober.Prober, rewritten *HTTPGet) *Handler {
-	port := func(n prober.Port) field.IntOrString { return field.IntOrString{Int: int64(n)} }
-	switch {
-	case p.HTTPGet != nil:
-		h := *rewritten
-		h.Port = port(p.HTTPGet.Port)
-		// An absent path that was rewritten stays absent: it means the same.
-		if p.HTTPGet.Path != "/" || text(h.Path) != "" {
-			h.Path = &p.HTTPGet.Path
-		}
-		if p.HTTPGet.Scheme == "HTTPS" {
-			h.Scheme = &p.HTTPGet.Scheme
-		}
-		if p.HTTPGet.Protocol != "" {
-			h.Protocol = p.HTTPGet.Protocol
-		}
-		return &Handler{HTTPGet: &h}
-	case p.TCPSocket != nil:
-		return &Handler{TCPSocket: &TCPSocket{Port: port(p.TCPSocket.Port), Host: p.TCPSocket.Host}}
-	default:
-		return &Handler{GRPC: &GRPC{Port: port(p.GRPC.Port), Service: p.GRPC.Service, Mode: p.GRPC.Mode}}
-	}
-}
-
-// value returns the handler as it is written into an object, without what the
-// API server fills in.
-func (h *Handler) value() field.Value {
-	switch {
-	case h.TCPSocket != nil:
-		m := field.Map{{Key: "port", Value: h.TCPSocket.Port.Value()}}
-		if h.TCPSocket.Host != "" {
-			m = append(m, field.Entry{Key: "host", Value: h.TCPSocket.Host})
-		}
-		return m
-	case h.GRPC != nil:
-		m := field.Map{{Key: "port", Value: h.GRPC.Port.Value()}}
-		if s := text(h.GRPC.Service); s != "" {
-			m = append(m, field.Entry{Key: "service", Value: s})
-		}
-		if h.GRPC.Mode != "" {
-			m = append(m, field.Entry{Key: "mode", Value: h.GRPC.Mode})
-		}
-		return m
-	default:
-		m := field.Map{{Key: "path", Value: text(h.HTTPGet.Path)}, {Key: "port", Value: h.HTTPGet.Port.Value()}}
-		if h.HTTPGet.Scheme != nil {
-			m = append(m, field.Entry{Key: "scheme", Value: *h.HTTPGet.Scheme})
-		}
-		if len(h.HTTPGet.HTTPHeaders) > 0 {
-			m = append(m, field.Entry{Key: "httpHeaders", Value: headerList(h.HTTPGet.HTTPHeaders)})
-		}
-		if h.HTTPGet.Protocol != "" {
-			m = append(m, field.Entry{Key: "protocol", Value: h.HTTPGet.Protocol})
-		}
-		return m
-	}
-}
-
-func headerList(headers []HTTPHeader) field.List {
-	list := field.List{}
-	for _, x := range headers {
-		list = append(list, field.Map{{Key: "name", Value: x.Name}, {Key: "value", Value: x.Value}})
-	}
-	return list
 }
 
 // changes returns the edits that make the handler its target.
@@ -392,7 +228,7 @@ func handlerEdits(path field.Path, have, want *Handler, form field.Map) []field.
 	from, _ := have.kind()
 	to, _ := want.kind()
 	if from != to {
-		value := want.value()
+		value := want.dialer().value()
 		if form != nil {
 			value = form
 		}

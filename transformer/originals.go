@@ -125,11 +125,8 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 		}
 	}
 	s.original, s.alreadyRewritten, s.foreign = handlerOf(m.prober, h), true, m.holder.dialect != b.p.dialect
-	s.form = nil
 	container, _, _ := m.holder.dialect.parseKey(m.key)
-	if form := b.forms.handler(prober.Key(cmp.Or(container, s.container.Name), s.name), m.prober); form != nil {
-		s.setForm(form)
-	}
+	s.form = b.forms.handler(prober.Key(cmp.Or(container, s.container.Name), s.name), s.original)
 	m.holder.claimed[m.key] = true
 	if m.holder.answersOn(h.Port) {
 		m.holder.port = int(h.Port.Int)

@@ -24,10 +24,10 @@ const (
 // Options are the part of the functionConfig that matters to a plan, with the
 // defaults filled in (see [Defaults]).
 type Options struct {
-	Dialect    string // "istio" or "osm"
-	AnsweredBy string // one of the AnsweredBy constants
-	Port       int    // where rewritten probes go
-	Rewrite    Rewrite
+	Dialect    string   // "istio" or "osm"
+	AnsweredBy string   // one of the AnsweredBy constants
+	Port       int      // where rewritten probes go
+	Rewrite    []string // some of Rewritable
 	ProbeProxy ProbeProxy
 	IstioProxy IstioProxy
 	Istio      Istio
@@ -51,13 +51,12 @@ type IstioProxy struct {
 	Restricted bool
 }
 
-// Rewrite says which handlers are rewritten.
-type Rewrite struct {
-	HTTPGet   bool // httpGet probes
-	TCPSocket bool // tcpSocket probes
-	GRPC      bool // grpc probes
-	Lifecycle bool // httpGet hooks
-}
+// rewriteHooks, among [Options].Rewrite, stands for httpGet hooks.
+const rewriteHooks = "lifecycle"
+
+// Rewritable returns the values that [Options].Rewrite may have: probes by their
+// handler, and lifecycle, which are httpGet hooks.
+func Rewritable() []string { return append(DialingHandlers(), rewriteHooks) }
 
 // ProbeProxy describes the container probe-proxy.
 type ProbeProxy struct {
@@ -79,7 +78,7 @@ func Defaults() Options {
 		Dialect:    "istio",
 		AnsweredBy: AnsweredByAuto,
 		Port:       prober.DefaultPort,
-		Rewrite:    Rewrite{HTTPGet: true, TCPSocket: true, GRPC: true, Lifecycle: true},
+		Rewrite:    Rewritable(),
 		ProbeProxy: ProbeProxy{Image: image, Name: "probe-proxy", Placement: PlacementNative},
 		IstioProxy: IstioProxy{Restricted: true},
 	}

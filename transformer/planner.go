@@ -98,7 +98,7 @@ func (b *planBuilder) classify() {
 		switch {
 		case b.in.Shape.ProbesMadeBy != "" && !b.isDangling(s):
 			s.reason, concerned = off.Reason, true
-		case kind == kindExec || kind == kindSleep:
+		case ok && s.original.dialer() == nil:
 			s.reason = "no-network"
 		case b.hasUnknown(s):
 		case !ok:
@@ -143,22 +143,17 @@ func onlyOnce(names []string, name string) bool {
 
 // selected reports whether [Options].Rewrite names the type of a handler.
 func (b *planBuilder) selected(s *handlerSite, kind string) bool {
-	r := b.p.opts.Rewrite
-	if s.name.IsHook() {
-		return r.Lifecycle || kind != kindHTTPGet
+	if s.name.IsHook() && kind == kindHTTPGet {
+		kind = rewriteHooks
+	} else if s.name.IsHook() {
+		return true // it is left alone for another reason
 	}
-	switch kind {
-	case kindHTTPGet:
-		return r.HTTPGet
-	case kindTCPSocket:
-		return r.TCPSocket
-	}
-	return r.GRPC
+	return slices.Contains(b.p.opts.Rewrite, kind)
 }
 
 // classifyEndpoint decides by what a handler dials, and when.
 func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
-	port, host, _ := s.original.endpoint()
+	port, host := s.original.dialer().endpoint()
 	path := s.path.Key(kind)
 	if host != "" {
 		b.skip(s, "host-set", path.Key("host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
@@ -174,9 +169,9 @@ func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 		b.skip(s, "timeout-invalid", s.path.Key("timeoutSeconds"), "%d must be a number of seconds from 1 to %d", s.timeout, math.MaxInt32)
 		return
 	}
-	n, err := resolve(port, s.container)
+	n, err := resolve(*port, s.container)
 	if err != nil {
-		b.skipPort(s, kind, port, err)
+		b.skipPort(s, kind, *port, err)
 		return
 	}
 	s.port = n
@@ -437,9 +432,13 @@ func (b *planBuilder) firstError() string {
 // outcome returns what a probe, as it was read, does under strict mTLS.
 func (b *planBuilder) outcome(s *handlerSite) Outcome {
 	kind, ok := s.current.kind()
-	port, host, dials := s.current.endpoint()
+	d := s.current.dialer()
+	if !ok || d == nil {
+		return Unaffected
+	}
+	port, host := d.endpoint()
 	switch {
-	case !ok || !dials || s.alreadyRewritten || host != "" || b.p.dialect.isProxy(s.container):
+	case s.alreadyRewritten || host != "" || b.p.dialect.isProxy(s.container):
 		return Unaffected
 	case b.isDangling(s):
 		return Fails
@@ -448,7 +447,7 @@ func (b *planBuilder) outcome(s *handlerSite) Outcome {
 	case b.mesh.captures == nil || !b.capturesPod():
 		return Unaffected
 	}
-	n, err := resolve(port, s.container)
+	n, err := resolve(*port, s.container)
 	switch {
 	case err != nil || !b.mesh.captures(n):
 		return Unaffected

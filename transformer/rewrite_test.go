@@ -513,9 +513,9 @@ lifecycle: {preStop: {httpGet: {port: 4}}}
 `))
 	sites := []prober.ProbeType{prober.Readiness, prober.Liveness, prober.Startup, prober.PreStop}
 	all := plan(t, yaml)
-	for i, only := range []transformer.Rewrite{{HTTPGet: true}, {TCPSocket: true}, {GRPC: true}, {Lifecycle: true}} {
+	for i, only := range transformer.Rewritable() {
 		for _, from := range []string{yaml, all.text} {
-			r := plan(t, from, func(o *transformer.Options) { o.Rewrite = only })
+			r := plan(t, from, func(o *transformer.Options) { o.Rewrite = []string{only} })
 			if len(r.Findings) != 0 {
 				t.Errorf("%+v: %v", only, r.Findings)
 			}

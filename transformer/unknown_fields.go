@@ -5,101 +5,86 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // headersField is the list of headers in an httpGet.
 const headersField = "httpHeaders"
 
-// handlerFields are the fields of each handler that the planner carries over
-// or keeps, and under the key "" those of the probe or hook around it. A
-// handler with any other field is never rewritten: the answerer would not make
-// the request that the kubelet would have made.
-var handlerFields = map[string][]string{
-	"": {
-		kindExec, kindHTTPGet, kindTCPSocket, kindGRPC, kindSleep,
+// A handler with a field that is not known is never rewritten: the answerer
+// would not make the request that the kubelet would have made. The fields of
+// each type of handler are in handlerTypes.
+var (
+	probeFields = slices.Concat(fieldsOf[Handler](), []string{
 		"initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold", "terminationGracePeriodSeconds",
-	},
-	kindHTTPGet:   {"path", "port", "host", "scheme", headersField, "protocol"},
-	kindTCPSocket: {"port", "host"},
-	kindGRPC:      {"port", "service", "mode"},
-	headersField:  {"name", "value"},
-}
+	})
+	headerFields = fieldsOf[HTTPHeader]()
+)
 
 // hasUnknown leaves a probe or hook alone, and returns true, if it has a field
 // or a value that the planner does not know.
 func (b *planBuilder) hasUnknown(s *handlerSite) bool {
-	path, known := unknownField(s.source, "")
-	for _, kind := range []string{kindHTTPGet, kindTCPSocket, kindGRPC} {
-		if path != nil {
-			break
-		}
-		handler, _ := s.source.Get(kind)
-		if path, known = unknownField(handler, kind); path != nil {
-			path = field.NewPath(kind).Join(path)
-		}
-	}
-	if path != nil {
+	if path, known := unknownField(s.source); path != nil {
 		b.skip(s, "handler-unknown", s.path.Join(path), "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
 		return true
 	}
-	const allowed = "%q must be %s or %s"
-	grpc, http := s.original.GRPC, s.original.HTTPGet
-	switch {
-	case grpc != nil && grpc.Mode != "" && grpc.Mode != prober.GRPCPlaintext && grpc.Mode != prober.GRPCTLS:
-		b.skip(s, "handler-unknown", s.path.Key(kindGRPC, "mode"), allowed, grpc.Mode, prober.GRPCPlaintext, prober.GRPCTLS)
-	case http != nil && http.Protocol != "" && http.Protocol != prober.HTTP1 && http.Protocol != prober.HTTP2:
-		b.skip(s, "handler-unknown", s.path.Key(kindHTTPGet, "protocol"), allowed, http.Protocol, prober.HTTP1, prober.HTTP2)
-	case http != nil && http.Protocol == prober.HTTP2 && text(http.Scheme) == "HTTPS":
-		b.skip(s, "handler-unknown", s.path.Key(kindHTTPGet, "protocol"), "%q needs the scheme HTTP, and the API server refuses it with HTTPS", prober.HTTP2)
-	default:
+	d := s.original.dialer()
+	if d == nil {
 		return false
 	}
-	return true
+	name, problem := d.unsupported()
+	if name != "" {
+		kind, _ := s.original.kind()
+		b.skip(s, "handler-unknown", s.path.Key(kind, name), "%s", problem)
+	}
+	return name != ""
 }
 
-// unknownField returns the path, from v on, of the first field that is not in
-// handlerFields under key, and the fields that are; nil if all are known. A
-// null field counts as absent.
-func unknownField(v field.Value, key string) (field.Path, []string) {
-	m, _ := v.(field.Map)
-	for _, e := range m {
-		if e.Value != nil && !slices.Contains(handlerFields[key], e.Key) {
-			return field.NewPath(e.Key), handlerFields[key]
+// unknownField returns the path of the first field of a probe or hook that is
+// not known, and the fields that are in its place; nil if all are known.
+func unknownField(probe field.Map) (path field.Path, known []string) {
+	if key := keyNotIn(probe, probeFields); key != "" {
+		return field.NewPath(key), probeFields
+	}
+	for i := range handlerTypes {
+		t := &handlerTypes[i]
+		v, _ := probe.Get(t.name)
+		handler, _ := v.(field.Map)
+		if !t.dials || handler == nil {
+			continue
 		}
-		headers, _ := e.Value.(field.List)
-		for i, header := range headers {
-			if e.Key != headersField {
-				break
-			}
-			if p, known := unknownField(header, headersField); p != nil {
-				return field.Path{}.Item(e.Key, i).Join(p), known
+		if key := keyNotIn(handler, t.fields); key != "" {
+			return field.NewPath(t.name, key), t.fields
+		}
+		v, _ = handler.Get(headersField)
+		headers, _ := v.(field.List)
+		for i, v := range headers {
+			header, _ := v.(field.Map)
+			if key := keyNotIn(header, headerFields); key != "" {
+				return field.NewPath(t.name).Item(headersField, i).Key(key), headerFields
 			}
 		}
 	}
 	return nil, nil
 }
 
-// newerThanProxies returns the field by which a probe asks for what the
-// proxies of the meshes cannot make; "" if there is none. The kubelet ignores
-// httpGet.protocol in hooks.
-func (s *handlerSite) newerThanProxies() string {
-	switch o := s.original; {
-	case o.GRPC != nil && o.GRPC.Mode == prober.GRPCTLS:
-		return "grpc.mode"
-	case o.HTTPGet != nil && o.HTTPGet.Protocol == prober.HTTP2 && !s.name.IsHook():
-		return "httpGet.protocol"
+// keyNotIn returns the first key of m that is not among the known ones; "" if
+// all are. A null field counts as absent.
+func keyNotIn(m field.Map, known []string) string {
+	for _, e := range m {
+		if e.Value != nil && !slices.Contains(known, e.Key) {
+			return e.Key
+		}
 	}
 	return ""
 }
 
-// skipNewer leaves the probes alone that the mesh's proxy is to make
-// and cannot.
+// skipNewer leaves alone the probes that the mesh's proxy would have to make and
+// does not support.
 func (b *planBuilder) skipNewer(sites []*handlerSite) {
 	for _, s := range sites {
-		if newer := s.newerThanProxies(); newer != "" && !b.answeredByUs(s) {
+		if newer := s.original.dialer().newer(s.name.IsHook()); newer != "" && !b.answeredByUs(s) {
 			kind, _ := s.original.kind()
-			b.skip(s, "proxy-cannot-answer", s.path.Key(kind), "has `%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)", newer, b.mesh.answerer.who, AnsweredByProbeProxy)
+			b.skip(s, "proxy-cannot-answer", s.path.Key(kind), "has `%s.%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)", kind, newer, b.mesh.answerer.who, AnsweredByProbeProxy)
 		}
 	}
 }

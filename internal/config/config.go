@@ -27,7 +27,7 @@ const RootPath = "."
 
 // RewriteProbes is the typed functionConfig. The tags default, enum, registry,
 // min, max and doc are the one source of defaulting, validation, the JSON
-// Schema and the reference page.
+// Schema and the reference page; the default * is all that is allowed.
 type RewriteProbes struct {
 	APIVersion string         `json:"apiVersion" enum:"rewrite-probes.io/v1alpha1" doc:"The version of this form."`
 	Kind       string         `json:"kind" enum:"RewriteProbes" doc:"The kind of this form."`
@@ -40,7 +40,7 @@ type Spec struct {
 	Dialect      string        `json:"dialect" registry:"dialects" default:"istio" doc:"The convention of paths, ports and env that rewritten probes follow: Istio's, or that of Open Service Mesh."`
 	AnsweredBy   string        `json:"answeredBy" registry:"answerers" default:"auto" doc:"Who answers the rewritten probes: probe-proxy, which is injected; istio-proxy, Istio's own sidecar; envoy (dialect osm), an Envoy whose configuration is in a ConfigMap that is added next to the workload; auto: istio-proxy if Istio injects its sidecar into the pod, else probe-proxy."`
 	Port         int           `json:"port" min:"1" max:"65535" default:"15020" doc:"The port that rewritten probes go to. In the dialect osm the ports are fixed, 15901 to 15904, and this must not be given."`
-	Rewrite      []string      `json:"rewrite" enum:"httpGet,tcpSocket,grpc,lifecycle" default:"httpGet,tcpSocket,grpc,lifecycle" doc:"What is rewritten: probes by their handler, and httpGet hooks (lifecycle)."`
+	Rewrite      []string      `json:"rewrite" registry:"rewritable" default:"*" doc:"What is rewritten: probes by their handler, and httpGet hooks (lifecycle)."`
 	ProbeProxy   ProbeProxy    `json:"probeProxy" doc:"The container that is injected."`
 	IstioProxy   IstioProxy    `json:"istioProxy" doc:"The container istio-proxy, which is declared if Istio's sidecar answers and the pod template has none."`
 	Istio        Istio         `json:"istio" doc:"What the manifests do not say of Istio in the cluster."`
@@ -195,7 +195,7 @@ func (c *RewriteProbes) validate() []problem {
 	}
 	s := &c.Spec
 	if len(s.Rewrite) == 0 {
-		bad(at("spec", "rewrite"), "must name at least one of httpGet, tcpSocket, grpc and lifecycle")
+		bad(at("spec", "rewrite"), "must name at least one of %s", strings.Join(transformer.Rewritable(), ", "))
 	}
 	for i, t := range s.PodTemplates {
 		if t.Path == "" || t.Path == RootPath {

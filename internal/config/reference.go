@@ -35,7 +35,7 @@ func referenceRows(b *strings.Builder, prefix string, t reflect.Type) {
 		if low := f.Tag.Get("min"); low != "" {
 			values = low + " to " + f.Tag.Get("max")
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", name, word, values, code(f.Tag.Get("default")), f.Tag.Get("doc"))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", name, word, values, code(defaultOf(f.Tag)), f.Tag.Get("doc"))
 		if inner.Kind() == reflect.Struct {
 			referenceRows(b, name+".", inner)
 		}

@@ -96,7 +96,7 @@ func typeSchema(t reflect.Type, tag reflect.StructTag) *schema {
 		return structSchema(t)
 	case t.Kind() == reflect.Slice:
 		s := &schema{Type: "array", Items: typeSchema(t.Elem(), withoutDefault(tag))}
-		if d := tag.Get("default"); d != "" {
+		if d := defaultOf(tag); d != "" {
 			s.Default = strings.Split(d, ",")
 		}
 		return s

@@ -18,10 +18,11 @@ func jsonName(f reflect.StructField) string {
 }
 
 // registries return the values that the tag registry refers to, so that a new
-// dialect changes nothing here.
+// dialect or handler changes nothing here.
 var registries = map[string]func() []string{
-	"dialects":  transformer.Dialects,
-	"answerers": transformer.Answerers,
+	"dialects":   transformer.Dialects,
+	"answerers":  transformer.Answerers,
+	"rewritable": transformer.Rewritable,
 }
 
 // allowed returns the values that a field may have; nil if any.
@@ -35,10 +36,19 @@ func allowed(tag reflect.StructTag) []string {
 	return nil
 }
 
+// defaultOf returns the default of a field, with commas between the items of a
+// list; "" if it has none.
+func defaultOf(tag reflect.StructTag) string {
+	if d := tag.Get("default"); d != "*" {
+		return d
+	}
+	return strings.Join(allowed(tag), ",")
+}
+
 // defaultStruct fills every field that has a default tag.
 func defaultStruct(v reflect.Value) {
 	for i := range v.NumField() {
-		f, tag := v.Field(i), v.Type().Field(i).Tag.Get("default")
+		f, tag := v.Field(i), defaultOf(v.Type().Field(i).Tag)
 		if f.Kind() == reflect.Struct {
 			defaultStruct(f)
 		}

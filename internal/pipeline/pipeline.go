@@ -67,20 +67,7 @@ func CheckConfig(c *config.RewriteProbes) error {
 func options(c *config.RewriteProbes) transformer.Options {
 	s := c.Spec
 	o := transformer.Defaults()
-	o.Dialect, o.AnsweredBy, o.Port = s.Dialect, s.AnsweredBy, s.Port
-	o.Rewrite = transformer.Rewrite{}
-	for _, what := range s.Rewrite {
-		switch what {
-		case "httpGet":
-			o.Rewrite.HTTPGet = true
-		case "tcpSocket":
-			o.Rewrite.TCPSocket = true
-		case "grpc":
-			o.Rewrite.GRPC = true
-		case "lifecycle":
-			o.Rewrite.Lifecycle = true
-		}
-	}
+	o.Dialect, o.AnsweredBy, o.Port, o.Rewrite = s.Dialect, s.AnsweredBy, s.Port, s.Rewrite
 	if s.ProbeProxy.Image != "" {
 		o.ProbeProxy.Image = s.ProbeProxy.Image
 	}

@@ -93,7 +93,7 @@ func DecodeOSM(value string) (probers map[string]*Prober, bad []*EntryError, err
 		container, _, _ := ParseOSMKey(key)
 		var err error
 		switch {
-		case p.GRPC != nil:
+		case p.HTTPGet == nil && p.TCPSocket == nil:
 			err = errors.New("entry must be httpGet or tcpSocket")
 		case container == "" && (p.TCPSocket != nil || p.HTTPGet.Scheme == "HTTPS"):
 			err = errors.New("path must end with the container for HTTPS and tcpSocket")

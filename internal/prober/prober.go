@@ -25,7 +25,7 @@ const IstioProxyID = 1337
 // DefaultPort is the port of Istio's status server, where rewritten probes go.
 const DefaultPort = 15020
 
-// A ProbeType names one of the fields of a container that hold a handler.
+// A ProbeType is one of the fields of a container that hold a handler.
 type ProbeType string
 
 // The five probe types, by the last element of the rewritten path.
@@ -37,9 +37,51 @@ const (
 	PostStart ProbeType = "poststartz"
 )
 
+// A typeField says where the API has a probe type.
+type typeField struct {
+	probeType ProbeType
+	name      string
+	isHook    bool // the field is one of a container's lifecycle, not its own
+}
+
+var typeFields = []typeField{
+	{Readiness, "readinessProbe", false},
+	{Liveness, "livenessProbe", false},
+	{Startup, "startupProbe", false},
+	{PostStart, "postStart", true},
+	{PreStop, "preStop", true},
+}
+
+// ProbeTypes returns every probe type.
+func ProbeTypes() []ProbeType {
+	all := make([]ProbeType, len(typeFields))
+	for i, f := range typeFields {
+		all[i] = f.probeType
+	}
+	return all
+}
+
+// in returns where the API has the probe type; the zero value if there is no
+// such type.
+func (s ProbeType) in() typeField {
+	for i := range typeFields {
+		if typeFields[i].probeType == s {
+			return typeFields[i]
+		}
+	}
+	return typeField{}
+}
+
+// Field returns the name of the field of a container, or for hooks of its
+// lifecycle; "" if there is no such probe type.
+func (s ProbeType) Field() string { return s.in().name }
+
+// Name returns the short name that people use, such as "readiness".
+func (s ProbeType) Name() string { return strings.TrimSuffix(s.Field(), "Probe") }
+
 // IsHook reports whether the probe type is a lifecycle hook: the kubelet ignores the
 // status code of hooks and gives them no timeout.
-func (s ProbeType) IsHook() bool { return s == PreStop || s == PostStart }
+func (s ProbeType) IsHook() bool { return s.in().isHook }
 
 // Key returns the rewritten path of a container's probe type, which is also the key
 // of its entry: /app-health/<container>/livez, /app-lifecycle/<container>/prestopz.
@@ -62,11 +104,10 @@ func ParseKey(key string) (container string, s ProbeType, ok bool) {
 		}
 	}
 	container, last, _ := strings.Cut(rest, "/")
-	switch s = ProbeType(last); s {
-	case Readiness, Liveness, Startup, PreStop, PostStart:
-		return container, s, container != "" && s.IsHook() != isProbe
+	if s = ProbeType(last); s.Field() == "" || container == "" || s.IsHook() == isProbe {
+		return "", "", false
 	}
-	return "", "", false
+	return container, s, true
 }
 
 // A Prober is one entry: exactly one handler and, for probes, the timeout.

@@ -46,7 +46,7 @@ func TestNoProberGivesNoValue(t *testing.T) {
 }
 
 func TestKeysGoThereAndBack(t *testing.T) {
-	for _, s := range []prober.ProbeType{prober.Readiness, prober.Liveness, prober.Startup, prober.PreStop, prober.PostStart} {
+	for _, s := range prober.ProbeTypes() {
 		key := prober.Key("web", s)
 		if c, got, ok := prober.ParseKey(key); c != "web" || got != s || !ok {
 			t.Errorf("ParseKey(%q) returns %q, %q, %v", key, c, got, ok)

@@ -9,11 +9,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// probeNames are the names by which people know the probe types.
-var probeNames = map[string]string{
-	"readyz": "readiness", "livez": "liveness", "startupz": "startup", "prestopz": "preStop", "poststartz": "postStart",
-}
-
 var stateColors = map[transformer.State]string{
 	transformer.WouldRewrite: "\x1b[32m", // green
 	transformer.WouldRestore: "\x1b[32m",
@@ -78,7 +73,7 @@ func explainTemplate(w io.Writer, t *Template, screen Screen) {
 	}
 	rows := make([][]string, len(t.Probes))
 	for j, p := range t.Probes {
-		rows[j] = []string{p.Container, probeNames[string(p.ProbeType)], p.Before, explainAfter(p)}
+		rows[j] = []string{p.Container, p.ProbeType.Name(), p.Before, explainAfter(p)}
 	}
 	widths := columnWidths(rows)
 	for j, row := range rows {

@@ -45,7 +45,7 @@ func writeSection(b *strings.Builder, t *Template) {
 		b.WriteString("<table>\n<tr><th>container<th>probe<th>before<th>after</tr>\n")
 		for _, p := range t.Probes {
 			fmt.Fprintf(b, "<tr class=%q><td>%s<td>%s<td><code>%s</code><td>%s</tr>\n", strings.ReplaceAll(string(p.State), " ", "-"),
-				html.EscapeString(p.Container), probeNames[string(p.ProbeType)], html.EscapeString(p.Before), html.EscapeString(explainAfter(p)))
+				html.EscapeString(p.Container), p.ProbeType.Name(), html.EscapeString(p.Before), html.EscapeString(explainAfter(p)))
 		}
 		b.WriteString("</table>\n")
 	}

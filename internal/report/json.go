@@ -58,7 +58,7 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 			}
 		}
 		for _, p := range t.Probes {
-			row.Probes = append(row.Probes, probe{p.Container, p.Init, probeNames[string(p.ProbeType)], p.Field.String(),
+			row.Probes = append(row.Probes, probe{p.Container, p.Init, p.ProbeType.Name(), p.Field.String(),
 				p.Before, p.After, string(p.State), p.Reason, string(p.StrictTLS), p.Line})
 		}
 		out.Templates = append(out.Templates, row)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // EachProbe calls visit with the path of every mapping of the object that is
@@ -45,23 +47,38 @@ func (w *walker) walk(n manifest.Node) {
 
 // entry visits the probe that the entry of a mapping is, or its hooks.
 func (w *walker) entry(key string, n manifest.Node) {
-	switch key {
-	case "readinessProbe", "livenessProbe", "startupProbe":
-		if dials(n) {
-			w.visit(w.path)
-		}
-	case "lifecycle":
-		for _, hook := range []string{"postStart", "preStop"} {
+	if key == "lifecycle" {
+		for _, hook := range hookFields {
 			if dials(n.Get(hook)) {
 				w.visit(append(w.path, field.Step{Key: hook}))
 			}
 		}
+	} else if slices.Contains(probeFields, key) && dials(n) {
+		w.visit(w.path)
 	}
+}
+
+// The fields of a container that hold a probe, those of its lifecycle that hold
+// a hook, and the handlers of both that open a connection.
+var (
+	probeFields, hookFields = fieldsOfTypes()
+	dialing                 = transformer.DialingHandlers()
+)
+
+func fieldsOfTypes() (probes, hooks []string) {
+	for _, t := range prober.ProbeTypes() {
+		if t.IsHook() {
+			hooks = append(hooks, t.Field())
+		} else {
+			probes = append(probes, t.Field())
+		}
+	}
+	return probes, hooks
 }
 
 // dials reports whether a probe or hook has a handler that opens a connection.
 func dials(n manifest.Node) bool {
-	return n.Get("httpGet").IsMapping() || n.Get("tcpSocket").IsMapping() || n.Get("grpc").IsMapping()
+	return slices.ContainsFunc(dialing, func(name string) bool { return n.Get(name).IsMapping() })
 }
 
 // Unseen returns what in an object looks like containers with probes, other
