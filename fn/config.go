@@ -78,12 +78,18 @@ type ProbeProxy struct {
 	Resources       *corev1.ResourceRequirements `json:"resources,omitempty"`
 	SecurityContext *corev1.SecurityContext      `json:"securityContext,omitempty"`
 	Env             []corev1.EnvVar              `json:"env,omitempty"`
+	// LivenessProbe and ReadinessProbe give it these probes, which ask
+	// probe-proxy itself.
+	LivenessProbe  bool `json:"livenessProbe,omitempty"`
+	ReadinessProbe bool `json:"readinessProbe,omitempty"`
 }
 
 // IstioProxy describes the container istio-proxy that is declared if Istio's
 // sidecar answers and the pod template has none.
 type IstioProxy struct {
-	Restricted *bool `json:"restricted,omitempty"`
+	// Image is its image; Istio's injector replaces "auto".
+	Image      string `json:"image,omitempty"`
+	Restricted *bool  `json:"restricted,omitempty"`
 }
 
 // Istio says what the objects do not say of Istio in the cluster.

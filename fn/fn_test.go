@@ -69,8 +69,9 @@ func full() *fn.RewriteProbes {
 				Resources:       &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("48Mi")}},
 				SecurityContext: &corev1.SecurityContext{RunAsUser: new(int64(1000))},
 				Env:             []corev1.EnvVar{{Name: "A", Value: "b"}},
+				LivenessProbe:   true, ReadinessProbe: true,
 			},
-			IstioProxy:   fn.IstioProxy{Restricted: new(false)},
+			IstioProxy:   fn.IstioProxy{Image: "example/istio:v1", Restricted: new(false)},
 			Istio:        fn.Istio{InjectedNamespaces: []string{"mesh-*"}},
 			PodTemplates: []fn.PodTemplate{{Group: "example.com", Kind: "Thing", Path: "spec.jobs[].pod"}},
 			Select:       &fn.Selector{Kinds: []string{"Own"}, Names: []string{"w*"}, LabelSelector: "a=b"},
@@ -99,7 +100,7 @@ func TestEveryFieldOfTheTypedConfigHasItsEffect(t *testing.T) {
 	proxy := pod.Spec.Containers[1]
 	if proxy.Name != "proxy" || proxy.Image != "example/proxy:v1" || proxy.ImagePullPolicy != corev1.PullAlways || *proxy.SecurityContext.RunAsUser != 1000 ||
 		proxy.Resources.Limits.Memory().String() != "48Mi" || !slices.Contains(proxy.Env, corev1.EnvVar{Name: "A", Value: "b"}) ||
-		pod.Spec.Containers[0].ReadinessProbe.HTTPGet.Port.IntVal != 15099 {
+		proxy.LivenessProbe == nil || proxy.ReadinessProbe == nil || pod.Spec.Containers[0].ReadinessProbe.HTTPGet.Port.IntVal != 15099 {
 		t.Errorf("probe-proxy is %+v", proxy)
 	}
 	for _, other := range []metav1.ObjectMeta{{Name: "other", Labels: map[string]string{"a": "b"}}, {Name: "web"}, {Name: "web", Labels: map[string]string{"a": "b"}, Namespace: "legacy"}} {

@@ -16,6 +16,10 @@ var configurations = map[string][]option{
 	"other":        {port(15098), func(o *transformer.Options) { o.ProbeProxy.Name = "answers"; o.ProbeProxy.Image = "x:2" }},
 	"istio-proxy":  {answeredBy("istio-proxy")},
 	"unrestricted": {answeredBy("istio-proxy"), unrestricted},
+	"signed":       {answeredBy("istio-proxy"), func(o *transformer.Options) { o.IstioProxy.Image = "example/istio@sha256:1" }},
+	"watched": {func(o *transformer.Options) {
+		o.ProbeProxy.LivenessProbe, o.ProbeProxy.ReadinessProbe = true, true
+	}},
 	"pulled": {func(o *transformer.Options) {
 		o.ProbeProxy.ImagePullPolicy = "Always"
 		o.ProbeProxy.Env = field.List{field.Map{{Key: "name", Value: "A"}, {Key: "value", Value: "b"}}}
@@ -100,9 +104,10 @@ func TestEntriesOfRemovedContainersGoAndOfRenamedOnesFollow(t *testing.T) {
 func TestASidecarWithNothingLeftToAnswerGoes(t *testing.T) {
 	for _, opts := range configurations {
 		r := plan(t, pod("", app(httpProbe)), opts...)
-		_, probe, _ := strings.Cut(r.text, "        livenessProbe:\n")
+		const name = "        image: app\n"
+		_, probe, _ := strings.Cut(r.text, name)
 		probe, _, _ = strings.Cut(probe, "      - name")
-		bare := strings.Replace(r.text, "        livenessProbe:\n"+probe, "", 1)
+		bare := strings.Replace(r.text, name+probe, name, 1)
 		wantText(t, plan(t, bare, opts...), pod("", "containers:\n- name: app\n  image: app"))
 	}
 }

@@ -245,11 +245,16 @@ func (b *planBuilder) editProxy(value string, insert func(containerRef, field.Va
 	return &at
 }
 
-// editDeclared updates the securityContext of a proxy that we declared.
+// editDeclared updates the image and the securityContext of a proxy that we
+// declared.
 func (b *planBuilder) editDeclared(k *originalsHolder) {
+	declaration := b.declaration()
+	if image, _ := declaration.Get("image"); image != k.container.Image {
+		b.edit(field.Edit{Op: field.Set, Path: k.path.Key("image"), Value: image})
+	}
 	path := k.path.Key("securityContext")
 	have, has := k.raw.Get("securityContext")
-	want, wanted := b.declaration().Get("securityContext")
+	want, wanted := declaration.Get("securityContext")
 	switch {
 	case has && wanted:
 		b.edit(diff(path, have, want, nil)...)

@@ -23,6 +23,9 @@ type forms struct {
 	handlers field.Map
 	// annotations are the user's values that undo would not restore.
 	annotations field.KeyValues
+	// declared is set if we declared the mesh's proxy, with an image of which
+	// that could not be told otherwise.
+	declared bool
 	// empty are collections that were empty or null, and are not now, by the
 	// last key of their path.
 	empty field.Map
@@ -31,6 +34,7 @@ type forms struct {
 const (
 	formHandlers    = "handlers"
 	formAnnotations = "annotations"
+	formDeclared    = "declared"
 	formEmpty       = "empty"
 )
 
@@ -50,6 +54,8 @@ func readForms(annotations field.KeyValues) (forms, error) {
 	f.handlers, _ = handlers.(field.Map)
 	empty, _ := m.Get(formEmpty)
 	f.empty, _ = empty.(field.Map)
+	declared, _ := m.Get(formDeclared)
+	f.declared = declared == true
 	values, _ := m.Get(formAnnotations)
 	kept, _ := values.(field.Map)
 	for _, e := range kept {
@@ -73,6 +79,9 @@ func (f *forms) encode() string {
 			kept = append(kept, field.Entry{Key: p.Key, Value: p.Value})
 		}
 		m = append(m, field.Entry{Key: formAnnotations, Value: kept})
+	}
+	if f.declared {
+		m = append(m, field.Entry{Key: formDeclared, Value: true})
 	}
 	if len(f.empty) > 0 {
 		m = append(m, field.Entry{Key: formEmpty, Value: f.empty})
@@ -171,8 +180,12 @@ func (b *planBuilder) formsFor(toRewrite []*handlerSite, env string, user, writt
 	if b.native() && b.adds(toRewrite) {
 		b.noteEmpty(f, b.spec.Key(initContainersField), len(b.in.Template.Spec.InitContainers) > 0)
 	}
-	if at, ok := b.proxyPlace(); ok && env != "" && !b.adds(toRewrite) {
-		b.noteEmpty(f, b.containerPath(at).Key(envField), false)
+	if env != "" && !b.adds(toRewrite) {
+		if at, ok := b.proxyPlace(); ok {
+			b.noteEmpty(f, b.containerPath(at).Key(envField), false)
+		} else {
+			f.declared = b.p.opts.IstioProxy.Image != autoImage
+		}
 	}
 	if len(written) > 0 || f.encode() != "" {
 		b.noteEmpty(f, b.metadata, b.hasMetadata())

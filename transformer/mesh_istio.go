@@ -67,12 +67,15 @@ func (istio) proxyID() int64 { return prober.IstioProxyID }
 
 func (istio) isProxy(c *Container) bool { return c.Name == istioProxyName }
 
+// autoImage is the image that the injector replaces.
+const autoImage = "auto"
+
 // proxyPlaceholder: without imagePullPolicy the API server's default for an untagged
 // image, Always, would be forced on the image that the injector puts in.
 func (istio) proxyPlaceholder() field.Map {
 	return field.Map{
 		{Key: "name", Value: istioProxyName},
-		{Key: "image", Value: "auto"},
+		{Key: "image", Value: autoImage},
 		{Key: "imagePullPolicy", Value: "IfNotPresent"},
 	}
 }
@@ -152,7 +155,7 @@ func (d istio) proxyConflicts(b *planBuilder, badStatus error) []Finding {
 		found = append(found, b.annotationFinding("status-port-invalid", istioStatusPort, "%v", badStatus))
 	}
 	for i := range b.in.Template.Spec.InitContainers {
-		if c := &b.in.Template.Spec.InitContainers[i]; d.isProxy(c) && c.Image == "auto" {
+		if c := &b.in.Template.Spec.InitContainers[i]; d.isProxy(c) && c.Image == autoImage {
 			found = append(found, b.finding("proxy-in-init-containers", b.spec.Key("initContainers").Index(i), c.Name,
 				"is the placeholder of the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode finds it"))
 		}

@@ -53,6 +53,10 @@ func (k *originalsHolder) name() string {
 // findHolders finds what carries originals. A container may have the env var
 // of more than one dialect.
 func (b *planBuilder) findHolders() {
+	var err error
+	if b.forms, err = readForms(b.annotations()); err != nil {
+		b.addFinding(b.finding("env-unreadable", b.metadata.Key("annotations", ownOriginals), "", "%v; the originals of the rewritten probes cannot be known", err))
+	}
 	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
 		for _, d := range b.p.dialects {
 			originals, found, err := d.decode(c)
@@ -68,14 +72,10 @@ func (b *planBuilder) findHolders() {
 				proxy: d.isProxy(c), listens: d.listens(b, c), raw: b.sourceMap(path),
 			}
 			k.port = k.listens[0]
-			k.ours = b.p.isOurs(k)
+			k.ours = b.p.isOurs(k, b.forms.declared)
 			b.holders = append(b.holders, k)
 		}
 	})
-	var err error
-	if b.forms, err = readForms(b.annotations()); err != nil {
-		b.addFinding(b.finding("env-unreadable", b.metadata.Key("annotations", ownOriginals), "", "%v; the originals of the rewritten probes cannot be known", err))
-	}
 	for _, d := range b.p.dialects {
 		if d.companion == nil {
 			continue

@@ -46,6 +46,8 @@ type Istio struct {
 // IstioProxy describes the container istio-proxy that is declared if Istio's
 // sidecar answers and the template has none.
 type IstioProxy struct {
+	// Image is its image. The injector replaces "auto" and keeps any other.
+	Image string
 	// Restricted gives it the securityContext that the Pod Security level
 	// "restricted" demands, if every other container of the pod has that.
 	Restricted bool
@@ -69,6 +71,9 @@ type ProbeProxy struct {
 	Resources       field.Map
 	Env             field.List
 	SecurityContext field.Map
+	// LivenessProbe and ReadinessProbe give it these probes, which ask
+	// probe-proxy itself.
+	LivenessProbe, ReadinessProbe bool
 }
 
 // Defaults returns the options of an empty functionConfig.
@@ -80,7 +85,7 @@ func Defaults() Options {
 		Port:       prober.DefaultPort,
 		Rewrite:    Rewritable(),
 		ProbeProxy: ProbeProxy{Image: image, Name: "probe-proxy", Placement: PlacementNative},
-		IstioProxy: IstioProxy{Restricted: true},
+		IstioProxy: IstioProxy{Image: autoImage, Restricted: true},
 	}
 }
 

@@ -29,6 +29,11 @@ func restrictedFields() field.Map {
 // securityContext already says.
 func (b *planBuilder) declaration() field.Map {
 	m := b.p.dialect.proxyPlaceholder()
+	for i := range m {
+		if m[i].Key == "image" {
+			m[i].Value = b.p.opts.IstioProxy.Image
+		}
+	}
 	if !b.p.opts.IstioProxy.Restricted || b.p.dialect.privileged(b.annotations()) {
 		return m
 	}

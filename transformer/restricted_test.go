@@ -87,6 +87,23 @@ func TestTheContextOfADeclaredIstioProxyFollowsThePod(t *testing.T) {
 	}
 }
 
+func TestADeclaredIstioProxyIsOursWhateverItsImage(t *testing.T) {
+	signed := func(o *transformer.Options) { o.IstioProxy.Image = "example/istio@sha256:1" }
+	before := pod("labels: {a: b}", app(httpProbe))
+	r := plan(t, before, answeredBy("istio-proxy"), signed)
+	if !strings.Contains(r.text, "image: example/istio@sha256:1\n") {
+		t.Fatalf("must have the image:\n%s", r.text)
+	}
+	// Another program may write a newer image into rendered manifests.
+	newer := strings.Replace(r.text, "istio@sha256:1\n", "istio@sha256:2\n", 1)
+	wantText(t, plan(t, newer, answeredBy("istio-proxy"), signed), r.text)
+	wantText(t, restore(t, newer), before)
+	wantText(t, plan(t, newer, answeredBy("istio-proxy")), plan(t, before, answeredBy("istio-proxy")).text)
+	// One that the user declares, in the same words, stays.
+	theirs := pod("", app(httpProbe)+"- name: istio-proxy\n  image: example/istio@sha256:1\n  imagePullPolicy: IfNotPresent\n")
+	wantText(t, restore(t, plan(t, theirs, answeredBy("istio-proxy"), signed).text), theirs)
+}
+
 func TestTheContextOfAUsersIstioProxyIsTheirs(t *testing.T) {
 	for _, context := range []string{
 		"", "  securityContext: {runAsUser: 1500}\n", "  securityContext: {}\n",

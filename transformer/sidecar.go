@@ -54,7 +54,7 @@ func sidecarDefaults() (resources, securityContext field.Map) {
 // ownedKeys are the fields of the container that the options decide. Others,
 // such as volumeMounts, are kept.
 var ownedKeys = []string{
-	"name", "image", "imagePullPolicy", "restartPolicy", "command", "args", "env", "startupProbe", "resources", "securityContext",
+	"name", "image", "imagePullPolicy", "restartPolicy", "command", "args", "env", "startupProbe", "livenessProbe", "readinessProbe", "resources", "securityContext",
 }
 
 func (p *Planner) checkSidecar() error {
@@ -106,12 +106,17 @@ func (p *Planner) sidecarBase(native bool) field.Map {
 			{Key: "valueFrom", Value: field.Map{{Key: "fieldRef", Value: field.Map{{Key: "fieldPath", Value: "status.podIP"}}}}},
 		}}, s.Env)},
 		// Every second for a minute: an image on the node is up at once.
-		field.Entry{Key: "startupProbe", Value: field.Map{
-			{Key: "httpGet", Value: field.Map{{Key: "path", Value: healthPath}, {Key: "port", Value: p.dialect.healthPort(&p.opts)}}},
+		field.Entry{Key: "startupProbe", Value: append(p.healthProbe(), field.Map{
 			{Key: "periodSeconds", Value: 1},
 			{Key: "failureThreshold", Value: 60},
-		}},
+		}...)},
 	)
+	if s.LivenessProbe {
+		m = append(m, field.Entry{Key: "livenessProbe", Value: append(p.healthProbe(), field.Entry{Key: "timeoutSeconds", Value: livenessTimeout})})
+	}
+	if s.ReadinessProbe {
+		m = append(m, field.Entry{Key: "readinessProbe", Value: p.healthProbe()})
+	}
 	for _, e := range []struct {
 		key             string
 		defaults, given field.Map
@@ -121,6 +126,15 @@ func (p *Planner) sidecarBase(native bool) field.Map {
 		}
 	}
 	return m
+}
+
+// livenessTimeout is in seconds: a node that is short of CPU must not make the
+// kubelet restart a probe-proxy that is well.
+const livenessTimeout = 10
+
+// healthProbe returns the handler of a probe that asks probe-proxy itself.
+func (p *Planner) healthProbe() field.Map {
+	return field.Map{{Key: "httpGet", Value: field.Map{{Key: "path", Value: healthPath}, {Key: "port", Value: p.dialect.healthPort(&p.opts)}}}}
 }
 
 // probeProxy returns the container that answers for the originals.
@@ -162,23 +176,24 @@ func probeProxyPort(c *Container) int {
 
 // isOurs reports whether we added the container: a probe-proxy is known by its
 // name or its startup probe, a mesh's proxy by having only what we declare for
-// it.
-func (p *Planner) isOurs(k *originalsHolder) bool {
+// it. declared is set if the template says that we declared the proxy: then its
+// image may be any.
+func (p *Planner) isOurs(k *originalsHolder, declared bool) bool {
 	if !k.proxy {
 		c := k.container
 		return c.Name == p.opts.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
 			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && text(c.StartupProbe.HTTPGet.Path) == healthPath
 	}
-	declared := k.dialect.proxyPlaceholder()
-	size := len(declared) + 1 // env
+	placeholder := k.dialect.proxyPlaceholder()
+	size := len(placeholder) + 1 // env
 	if context, ok := k.raw.Get("securityContext"); ok && isRestrictedContext(context) {
 		size++
 	}
 	if len(k.raw) != size || len(k.container.Env) != 1 {
 		return false
 	}
-	for _, e := range declared {
-		if v, _ := k.raw.Get(e.Key); v != e.Value {
+	for _, e := range placeholder {
+		if v, _ := k.raw.Get(e.Key); v != e.Value && !(declared && e.Key == "image") {
 			return false
 		}
 	}

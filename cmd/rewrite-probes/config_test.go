@@ -35,13 +35,16 @@ var fieldCases = map[string]fieldCase{
 	"spec.answeredBy":                 {spec: "answeredBy: istio-proxy", data: "answered-by: istio-proxy", want: "- name: istio-proxy"},
 	"spec.port":                       {spec: "port: 15099", data: `port: "15099"`, want: "port: 15099"},
 	"spec.rewrite":                    {spec: "rewrite: [tcpSocket, lifecycle]", data: "rewrite: 'tcpSocket, lifecycle'", gone: "/app-health/web/readyz"},
-	"spec.probeProxy.image":           {spec: "probeProxy: {image: 'example/p:v9'}", data: "image: example/p:v9", want: "image: example/p:v9"},
+	"spec.probeProxy.image":           {spec: "probeProxy: {image: 'example/p:v9@sha256:" + digest + "'}", data: "image: 'example/p:v9@sha256:" + digest + "'", want: "image: example/p:v9@sha256:" + digest},
 	"spec.probeProxy.name":            {spec: "probeProxy: {name: prober}", data: "name: prober", want: "- name: prober\n"},
 	"spec.probeProxy.placement":       {spec: "probeProxy: {placement: container}", data: "placement: container", gone: "restartPolicy: Always"},
 	"spec.probeProxy.imagePullPolicy": {spec: "probeProxy: {imagePullPolicy: Never}", data: "image-pull-policy: Never", want: "imagePullPolicy: Never"},
 	"spec.probeProxy.resources":       {spec: "probeProxy: {resources: {limits: {memory: 48Mi}}}", want: "memory: 48Mi"},
 	"spec.probeProxy.securityContext": {spec: "probeProxy: {securityContext: {runAsUser: null}}", gone: "runAsUser: 65532"},
 	"spec.probeProxy.env":             {spec: "probeProxy: {env: [{name: PROBE_PROXY_LOG, value: all}]}", want: "- name: PROBE_PROXY_LOG"},
+	"spec.probeProxy.livenessProbe":   {spec: "probeProxy: {livenessProbe: true}", want: "livenessProbe:", file: "ready"},
+	"spec.probeProxy.readinessProbe":  {spec: "probeProxy: {readinessProbe: true}", want: "readinessProbe:", file: "live"},
+	"spec.istioProxy.image":           {spec: "istioProxy: {image: 'example/istio@sha256:" + digest + "'}", with: "answeredBy: istio-proxy", want: "image: example/istio@sha256:" + digest},
 	"spec.istioProxy.restricted":      {spec: "istioProxy: {restricted: false}", with: "answeredBy: istio-proxy", gone: "seccompProfile:\n", file: "restricted"},
 	"spec.istio.injectorRewrites":     {spec: "istio: {injectorRewrites: true}", data: `injector-rewrites: "true"`, gone: "/app-health/", file: "injected"},
 	"spec.istio.injectedNamespaces":   {spec: "istio: {injectedNamespaces: ['sh*']}", data: "injected-namespaces: 'other, sh*'", want: "- name: istio-proxy"},
@@ -58,6 +61,9 @@ var fieldCases = map[string]fieldCase{
 	"spec.exclude.labelSelector":      {spec: "exclude: {labelSelector: app=web}", gone: "/app-health/"},
 	"spec.strict":                     {spec: "strict: true", data: `strict: "true"`, want: "exit 1", file: "warned"},
 }
+
+// digest is that of some image.
+const digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 // fixedFields have one value that is allowed, or none that is read.
 var fixedFields = []string{"apiVersion", "kind", "metadata"}
@@ -112,6 +118,22 @@ spec:
       - name: web
         readinessProbe:
           httpGet: {path: /ready, port: 8080}
+`,
+	"ready": `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: web
+    readinessProbe: {httpGet: {port: 8080}}
+`,
+	"live": `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: web
+    livenessProbe: {httpGet: {port: 8080}}
 `,
 	"warned": `apiVersion: v1
 kind: Pod

@@ -52,18 +52,21 @@ type Spec struct {
 
 // ProbeProxy describes the injected container.
 type ProbeProxy struct {
-	Image           string     `json:"image" doc:"Its image; if absent, that of the same version."`
+	Image           string     `json:"image" doc:"Its image, by tag, digest or both (name:tag@sha256:...); if absent, that of the same version."`
 	Name            string     `json:"name" default:"probe-proxy" doc:"Its name."`
 	Placement       string     `json:"placement" enum:"native,container" default:"native" doc:"native: first of the init containers with restartPolicy Always (Kubernetes 1.29 or later); container: an ordinary container."`
 	ImagePullPolicy string     `json:"imagePullPolicy" enum:"Always,IfNotPresent,Never" doc:"Its imagePullPolicy; if absent, the API server's default."`
 	Resources       field.Map  `json:"resources" doc:"Merged over the default resources."`
 	SecurityContext field.Map  `json:"securityContext" doc:"Merged over the default securityContext, which satisfies Pod Security restricted."`
 	Env             field.List `json:"env" doc:"More env vars, in the form of the API."`
+	LivenessProbe   bool       `json:"livenessProbe" default:"false" doc:"Whether it has a livenessProbe, as some policies demand. It asks probe-proxy itself (/healthz)."`
+	ReadinessProbe  bool       `json:"readinessProbe" default:"false" doc:"Whether it has a readinessProbe, as some policies demand. It asks probe-proxy itself (/healthz)."`
 }
 
 // IstioProxy describes the declared container.
 type IstioProxy struct {
-	Restricted bool `json:"restricted" default:"true" doc:"Whether it gets the securityContext that Pod Security restricted requires, if every other container of the pod template has it. Set false if the mesh gives every sidecar privileges, such as global.proxy.privileged or TPROXY."`
+	Image      string `json:"image" default:"auto" doc:"Its image. The injector replaces auto; where a policy refuses that before the injector is asked, such as one that verifies signatures, write the image that the injector would put in, by tag or digest: it keeps any but auto."`
+	Restricted bool   `json:"restricted" default:"true" doc:"Whether it gets the securityContext that Pod Security restricted requires, if every other container of the pod template has it. Set false if the mesh gives every sidecar privileges, such as global.proxy.privileged or TPROXY."`
 }
 
 // Istio says what is known of Istio in the cluster.
@@ -214,6 +217,14 @@ func (c *RewriteProbes) validate() []problem {
 		for _, p := range options.Problems() {
 			bad(at("spec").Join(p.Path), "%s", p.Text)
 		}
+	}
+	for _, image := range []struct{ container, value string }{{"probeProxy", s.ProbeProxy.Image}, {"istioProxy", s.IstioProxy.Image}} {
+		if image.value != "" && !isImage(image.value) {
+			bad(at("spec", image.container, "image"), "%q must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both", image.value)
+		}
+	}
+	if s.IstioProxy.Image == "" {
+		bad(at("spec", "istioProxy", "image"), "%q must be auto or an image", "")
 	}
 	for i, e := range s.ProbeProxy.Env {
 		m, ok := e.(field.Map)

@@ -93,6 +93,10 @@ func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 		{"template without path", typed + "spec: {podTemplates: [{kind: Thing}]}", "`spec.podTemplates[0].path`: must be given"},
 		{"template with an index", typed + "spec: {podTemplates: [{kind: Thing, path: \"a[0].b\"}]}", "`spec.podTemplates[0].path`"},
 		{"name", typed + "spec: {probeProxy: {name: Probe_Proxy}}", "`spec.probeProxy.name`: \"Probe_Proxy\" must be a container name"},
+		{"image with a short digest", typed + "spec: {probeProxy: {image: \"example/p@sha256:0af9\"}}", "`spec.probeProxy.image`: \"example/p@sha256:0af9\" must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both"},
+		{"image with a space", typed + "spec: {istioProxy: {image: \"istio/proxyv2: 1.31\"}}", "`spec.istioProxy.image`: \"istio/proxyv2: 1.31\" must be an image"},
+		{"empty image of istio-proxy", typed + "spec: {istioProxy: {image: \"\"}}", "`spec.istioProxy.image`: \"\" must be auto or an image"},
+		{"ConfigMap image", "apiVersion: v1\nkind: ConfigMap\ndata: {image: \"P:v1\"}", "`data.image`: \"P:v1\" must be an image"},
 		{"Istio's name", typed + "spec: {probeProxy: {name: istio-proxy}}", "Istio's own sidecar"},
 		{"env without name", typed + "spec: {probeProxy: {env: [{value: x}]}}", "`spec.probeProxy.env[0]`"},
 		{"our own env", typed + "spec: {probeProxy: {env: [{name: ISTIO_KUBE_APP_PROBERS, value: x}]}}", "written by rewrite-probes itself"},
@@ -133,7 +137,7 @@ func TestEverythingThatIsWrongIsShownAtOnce(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"typed": {typed + "spec:\n  prot: 1\n  strict: perhaps\n  probeProxy:\n    nmae: x\n    name: X\n  istio:\n    injectedNamespaces: ['[']\n", `config.yaml:5: functionConfig: ` + "`spec.prot`" + `: unknown field "prot": allowed are answeredBy, dialect, exclude, istio, istioProxy, podTemplates, port, probeProxy, rewrite, select, strict
 config.yaml:6: functionConfig: ` + "`spec.strict`" + `: must be true or false, not the string "perhaps"
-config.yaml:8: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "nmae": allowed are env, image, imagePullPolicy, name, placement, resources, securityContext
+config.yaml:8: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "nmae": allowed are env, image, imagePullPolicy, livenessProbe, name, placement, readinessProbe, resources, securityContext
 config.yaml:9: functionConfig: ` + "`spec.probeProxy.name`" + `: "X" must be a container name: lower-case letters, digits and dashes, at most 63
 config.yaml:11: functionConfig: ` + "`spec.istio.injectedNamespaces[0]`" + `: "[" must be a name in which * and ? match as in a shell`},
 		"ConfigMap": {"apiVersion: v1\nkind: ConfigMap\ndata:\n  port: many\n  dialect: kuma\n  rewrite: httpGet,http\n  injected-namespaces: 'a,['\n", `config.yaml:4: functionConfig: ` + "`data.port`" + `: "many" must be a number from 1 to 65535

@@ -76,8 +76,9 @@ func options(c *config.RewriteProbes) transformer.Options {
 	o.ProbeProxy.ImagePullPolicy = s.ProbeProxy.ImagePullPolicy
 	o.ProbeProxy.Resources = s.ProbeProxy.Resources
 	o.ProbeProxy.SecurityContext = s.ProbeProxy.SecurityContext
-	o.IstioProxy.Restricted = s.IstioProxy.Restricted
 	o.ProbeProxy.Env = s.ProbeProxy.Env
+	o.ProbeProxy.LivenessProbe, o.ProbeProxy.ReadinessProbe = s.ProbeProxy.LivenessProbe, s.ProbeProxy.ReadinessProbe
+	o.IstioProxy = transformer.IstioProxy(s.IstioProxy)
 	o.Istio = transformer.Istio(s.Istio)
 	return o
 }

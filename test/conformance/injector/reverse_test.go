@@ -171,8 +171,27 @@ func TestIstiosInjectorLeavesWhatIstioProxyAnswersAsItIs(t *testing.T) {
 	passed = append(passed, row{"`answeredBy: istio-proxy`", p})
 }
 
+func TestIstiosInjectorKeepsTheImageOfADeclaredIstioProxy(t *testing.T) {
+	const image = "example.com/istio/proxyv2:1.31.1@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	ours := 0
+	p := passes(t, settings{"answeredBy": "istio-proxy", "istioProxy": settings{"image": image}}, func(before, after *corev1.Pod) error {
+		was, is := container(before, istio.ProxyName).Image, container(after, istio.ProxyName).Image
+		if was == image {
+			ours++
+		}
+		if was != "auto" && is != was {
+			return fmt.Errorf("the image was %s and is %s", was, is)
+		}
+		return nil
+	})
+	p.check(t)
+	if least := int(workloads()) / 4; ours < least {
+		t.Errorf("%d pods declare an istio-proxy with the image, must be at least %d", ours, least)
+	}
+}
+
 func TestIstiosInjectorLeavesWhatProbeProxyAnswersBesideItAsItIs(t *testing.T) {
-	p := passes(t, settings{"answeredBy": "probe-proxy", "port": ownPort}, func(before, after *corev1.Pod) error {
+	p := passes(t, settings{"answeredBy": "probe-proxy", "port": ownPort, "probeProxy": settings{"livenessProbe": true, "readinessProbe": true}}, func(before, after *corev1.Pod) error {
 		if names, _ := carriers(after); !slices.Equal(names, []string{proxyName}) {
 			return fmt.Errorf("the env var is on %q", names)
 		}
