@@ -26,7 +26,13 @@ const (
 // hook that has come is waited for no longer.
 const hooksFlag = "--hooks-within=10s"
 
-const healthPath = "/healthz" // where probe-proxy answers for itself
+// The paths at which probe-proxy answers for itself. They mean the same; they
+// are two because tools take a livenessProbe and a readinessProbe that are equal
+// for a mistake.
+const (
+	healthPath = "/healthz"
+	readyPath  = "/readyz"
+)
 
 // sidecarDefaults returns the defaults of the container, over which the options
 // are merged: what the Pod Security level "restricted" demands, and the
@@ -106,16 +112,16 @@ func (p *Planner) sidecarBase(native bool) field.Map {
 			{Key: "valueFrom", Value: field.Map{{Key: "fieldRef", Value: field.Map{{Key: "fieldPath", Value: "status.podIP"}}}}},
 		}}, s.Env)},
 		// Every second for a minute: an image on the node is up at once.
-		field.Entry{Key: "startupProbe", Value: append(p.healthProbe(), field.Map{
+		field.Entry{Key: "startupProbe", Value: append(p.ownProbe(healthPath), field.Map{
 			{Key: "periodSeconds", Value: 1},
 			{Key: "failureThreshold", Value: 60},
 		}...)},
 	)
 	if s.LivenessProbe {
-		m = append(m, field.Entry{Key: "livenessProbe", Value: append(p.healthProbe(), field.Entry{Key: "timeoutSeconds", Value: livenessTimeout})})
+		m = append(m, field.Entry{Key: "livenessProbe", Value: append(p.ownProbe(healthPath), field.Entry{Key: "timeoutSeconds", Value: livenessTimeout})})
 	}
 	if s.ReadinessProbe {
-		m = append(m, field.Entry{Key: "readinessProbe", Value: p.healthProbe()})
+		m = append(m, field.Entry{Key: "readinessProbe", Value: p.ownProbe(readyPath)})
 	}
 	for _, e := range []struct {
 		key             string
@@ -132,9 +138,9 @@ func (p *Planner) sidecarBase(native bool) field.Map {
 // kubelet restart a probe-proxy that is well.
 const livenessTimeout = 10
 
-// healthProbe returns the handler of a probe that asks probe-proxy itself.
-func (p *Planner) healthProbe() field.Map {
-	return field.Map{{Key: "httpGet", Value: field.Map{{Key: "path", Value: healthPath}, {Key: "port", Value: p.dialect.healthPort(&p.opts)}}}}
+// ownProbe returns the handler of a probe that asks probe-proxy itself.
+func (p *Planner) ownProbe(path string) field.Map {
+	return field.Map{{Key: "httpGet", Value: field.Map{{Key: "path", Value: path}, {Key: "port", Value: p.dialect.healthPort(&p.opts)}}}}
 }
 
 // probeProxy returns the container that answers for the originals.

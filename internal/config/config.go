@@ -60,12 +60,12 @@ type ProbeProxy struct {
 	SecurityContext field.Map  `json:"securityContext" doc:"Merged over the default securityContext, which satisfies Pod Security restricted."`
 	Env             field.List `json:"env" doc:"More env vars, in the form of the API."`
 	LivenessProbe   bool       `json:"livenessProbe" default:"false" doc:"Whether it has a livenessProbe, as some policies demand. It asks probe-proxy itself (/healthz)."`
-	ReadinessProbe  bool       `json:"readinessProbe" default:"false" doc:"Whether it has a readinessProbe, as some policies demand. It asks probe-proxy itself (/healthz)."`
+	ReadinessProbe  bool       `json:"readinessProbe" default:"false" doc:"Whether it has a readinessProbe, as some policies demand. It asks probe-proxy itself (/readyz)."`
 }
 
 // IstioProxy describes the declared container.
 type IstioProxy struct {
-	Image      string `json:"image" default:"auto" doc:"Its image. The injector replaces auto; where a policy refuses that before the injector is asked, such as one that verifies signatures, write the image that the injector would put in, by tag or digest: it keeps any but auto."`
+	Image      string `json:"image" default:"auto" doc:"Its image. The injector replaces auto; where a policy refuses that before the injector is asked, such as one that verifies signatures, write the image that the injector would put in, by tag or digest."`
 	Restricted bool   `json:"restricted" default:"true" doc:"Whether it gets the securityContext that Pod Security restricted requires, if every other container of the pod template has it. Set false if the mesh gives every sidecar privileges, such as global.proxy.privileged or TPROXY."`
 }
 

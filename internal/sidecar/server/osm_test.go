@@ -103,6 +103,7 @@ func TestAnHTTPProbeIsAnsweredOnThePortOfItsTypeByItsExactPath(t *testing.T) {
 		{15901, "/metrics", 404, ""},
 		{15901, "/osm-healthcheck", 404, ""},
 		{15904, "/healthz", 200, "ok\n"},
+		{15904, "/readyz", 200, "ok\n"},
 	} {
 		status, body := get(t, addr[c.port]+c.path)
 		if status != c.status || c.body != "" && body != c.body {

@@ -109,7 +109,7 @@ func send(t *testing.T, addr, text string) string {
 func TestOnlyExactKeysAreAnswered(t *testing.T) {
 	addr, _, _ := start(t, ok)
 	for target, want := range map[string]int{
-		live: 200, "/healthz": 200, "/metrics": 200,
+		live: 200, "/healthz": 200, "/readyz": 200, "/metrics": 200,
 		live + "/": 404, live + "?x": 404, "/": 404, "/app-health/app/readyz": 404, "/app-health//livez": 404, "/app-health/%61pp/livez": 404, "/x/.." + live: 404,
 	} {
 		line := send(t, addr, "GET "+target+" HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -171,16 +171,25 @@ func TestIstiosInjectorLeavesWhatIstioProxyAnswersAsItIs(t *testing.T) {
 	passed = append(passed, row{"`answeredBy: istio-proxy`", p})
 }
 
+// An injector that is called a second time puts in its own image: its webhook
+// has `reinvocationPolicy: Never`, unless it is told otherwise.
 func TestIstiosInjectorKeepsTheImageOfADeclaredIstioProxy(t *testing.T) {
 	const image = "example.com/istio/proxyv2:1.31.1@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	ours := 0
-	p := passes(t, settings{"answeredBy": "istio-proxy", "istioProxy": settings{"image": image}}, func(before, after *corev1.Pod) error {
-		was, is := container(before, istio.ProxyName).Image, container(after, istio.ProxyName).Image
-		if was == image {
-			ours++
+	i, ours := newInjector(t), 0
+	p := passes(t, settings{"answeredBy": "istio-proxy", "istioProxy": settings{"image": image}}, func(before, _ *corev1.Pod) error {
+		was := container(before, istio.ProxyName).Image
+		if was == "auto" { // declared by the user
+			return nil
 		}
-		if was != "auto" && is != was {
-			return fmt.Errorf("the image was %s and is %s", was, is)
+		for _, mode := range istio.Modes {
+			after, err := i.Inject(before, mode)
+			if err != nil {
+				return err
+			}
+			if is := container(after, istio.ProxyName).Image; was != image || is != image {
+				return fmt.Errorf("%s mode: the image was %s and is %s", mode, was, is)
+			}
+			ours++
 		}
 		return nil
 	})
