@@ -128,8 +128,9 @@ e2e: ## run manifests before a real kubelet under enforced mTLS and a real API s
 	test/e2e/run
 
 .PHONY: delivery
-delivery: bin/kustomize ## run images, kpt, Helm and Argo CD's plugin server with the examples, and the docs' commands
+delivery: bin/kustomize ## run images, kpt, Helm, linters and Argo CD's plugin server with the examples, and the docs' commands
 	$(GO) -C test test -count=1 -timeout 40m ./delivery
+	$(GO) -C test/delivery/lint test -count=1 ./...
 	$(GO) -C test/delivery/argocd test -count=1 -timeout 40m ./...
 
 # Up to Go 1.26 the end of FUZZTIME may be taken for a failure, now and then
