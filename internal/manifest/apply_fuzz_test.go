@@ -14,7 +14,7 @@ import (
 )
 
 var trickyStrings = []string{"", "a", "true", "15020", "y", "0x1", "1e3", "null", "~", "- a", "a: b", "a #b", "#", "'", "\"", "\\", "a\nb", " a ", "{", "}", "[a]", ",", "a,b", "&a", "*a", "!a", "|", ">", "%", "@", "`",
-	"é", "\u2028", "\U0001f600", "\x01", "\ufeff", "<<", "=", "a:", ":a", "?", "-", "---", "...", `{"/app-health/a/livez":{"httpGet":{"port":80}}}`, "1:20", "2001-01-01", "5m", "100Mi", ".5", "+1", "1_0", "no", "http://a:80/b?c=d&e", "it's", "a\tb", strings.Repeat("long ", 40)}
+	"é", "\u2028", "\U0001f600", "\x01", "\ufeff", "<<", "=", "a:", ":a", "?", "-", "---", "...", `{"/app-health/a/livez":{"httpGet":{"port":80}}}`, "1:20", "2001-01-01", "5m", "100Mi", ".5", "+1", "1_0", "no", "http://a:80/b?c=d&e", "it's", "a\tb", "a:\n  b: c\n", "a\n\n# b\nc", strings.Repeat("long ", 40)}
 
 func randomValue(r *rand.Rand, depth int) field.Value {
 	switch n := r.IntN(10); {

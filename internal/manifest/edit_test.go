@@ -59,7 +59,7 @@ var editTests = []struct {
 		in: "kind: A\n",
 		edits: []field.Edit{set("a", "15020"), set("b", "y"), set("c", "0x1"), set("d", "1e3"), set("e", "null"), set("f", "1:20"), set("g", ""),
 			set("h", "16Mi"), set("i", "5m"), set("j", "a: b"), set("k", "# c"), set("l", `{"a":1}`), set("m", "on"), set("n", "no\nyes"), set("o", " a"), set("y", "~"), set("q", "2001-12-14"), set("r", "."), set("s", "=")},
-		want: "kind: A\na: \"15020\"\nb: \"y\"\nc: \"0x1\"\nd: \"1e3\"\ne: \"null\"\nf: \"1:20\"\ng: \"\"\nh: 16Mi\ni: 5m\nj: \"a: b\"\nk: \"# c\"\nl: '{\"a\":1}'\nm: \"on\"\n\"n\": \"no\\nyes\"\no: \" a\"\n\"y\": \"~\"\nq: \"2001-12-14\"\nr: \".\"\ns: \"=\"\n"},
+		want: "kind: A\na: \"15020\"\nb: \"y\"\nc: \"0x1\"\nd: \"1e3\"\ne: \"null\"\nf: \"1:20\"\ng: \"\"\nh: 16Mi\ni: 5m\nj: \"a: b\"\nk: \"# c\"\nl: '{\"a\":1}'\nm: \"on\"\n\"n\": |-\n  no\n  yes\no: \" a\"\n\"y\": \"~\"\nq: \"2001-12-14\"\nr: \".\"\ns: \"=\"\n"},
 	{name: "an entry is added behind the last content, before comments and blank lines",
 		in:    "kind: A\nspec:\n  a: 1 # one\n  # trailing\n\nstatus: {}\n",
 		edits: []field.Edit{set("spec.b", field.Map{{Key: "c", Value: field.List{"d", 1}}})},
@@ -245,6 +245,18 @@ var editTests = []struct {
 		in:    "kind: A\na: b\nl: [1]\n",
 		edits: []field.Edit{set("a", "b"), set("l", field.List{1})},
 		want:  "kind: A\na: b\nl: [1]\n"},
+	{name: "a text of several lines is a literal block, of which only the lines that differ are changed",
+		in:    "kind: A\na: |- # why\n   x: 1\n\n   # c\n   y: 2\n\nb: |\n  p: 1\nz: {c: d}\n",
+		edits: []field.Edit{set("a", "x: 1\n\n# c\nz: 3\n\ny: 2"), set("b", "p: 1\nq: 2\n"), set("m.n", "r:\n  s: t\n"), set("z.e", "1\n2")},
+		want:  "kind: A\na: |- # why\n   x: 1\n\n   # c\n   z: 3\n\n   y: 2\n\nb: |\n  p: 1\n  q: 2\nz: {c: d, e: \"1\\n2\"}\nm:\n  \"n\": |\n    r:\n      s: t\n"},
+	{name: "lines go from a literal block as they came",
+		in:    "kind: A\na: |\n    x: 1\n  \n    y: 2\n    z: 3\nb: |-\n  first\n  last\n",
+		edits: []field.Edit{set("a", "x: 1\n\nz: 3\n"), set("b", "first")},
+		want:  "kind: A\na: |\n    x: 1\n  \n    z: 3\nb: |-\n  first\n"},
+	{name: "a text that no literal block of that form can hold is quoted",
+		in:    "kind: A\na: |\n  x\nb: |\n  x\nc: |\n  x\nd: |+\n  x\n",
+		edits: []field.Edit{set("a", "x\ny"), set("b", " x\ny\n"), set("c", "x\n \ny\n"), set("d", "y\n"), set("e", "\nx\n"), set("f", "x\n\n"), set("g", "x\r\ny\n")},
+		want:  "kind: A\na: \"x\\ny\"\nb: \" x\\ny\\n\"\nc: \"x\\n \\ny\\n\"\nd: \"y\\n\"\ne: \"\\nx\\n\"\nf: \"x\\n\\n\"\ng: \"x\\r\\ny\\n\"\n"},
 }
 
 func TestEditsChangeOnlyWhatMustChange(t *testing.T) {

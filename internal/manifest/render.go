@@ -82,6 +82,9 @@ func (l *layout) entry(b []byte, key string, v field.Value, col int) []byte {
 // behindKey appends the value of a key in column col; the colon is there
 // already.
 func (l *layout) behindKey(b []byte, v field.Value, col int) []byte {
+	if text, isString := v.(string); isString && !l.json && isLiteral(text) {
+		return l.literal(b, text, col+2)
+	}
 	if isInline(v) {
 		return l.inline(append(b, ' '), v)
 	}

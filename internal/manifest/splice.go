@@ -254,6 +254,7 @@ func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
 	start, end := int(v.start), int(v.end)
 	sameLine := v.style == absent || bytes.IndexByte(s.t.text[behind:start], '\n') < 0
 	switch {
+	case s.replaceLines(&v, val):
 	case isInline(val):
 		var text string
 		if _, isString := val.(string); isString {

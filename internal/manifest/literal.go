@@ -1,0 +1,85 @@
+package manifest
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// isLiteral reports whether a string has several lines, and can be written as a
+// literal block scalar that ends without, or with one, line feed.
+func isLiteral(s string) bool {
+	body := strings.TrimSuffix(s, "\n")
+	if body == "" || body[0] == ' ' || body[0] == '\n' || strings.HasSuffix(body, "\n") || strings.IndexByte(s, '\n') < 0 {
+		return false
+	}
+	for line := range strings.SplitSeq(body, "\n") {
+		if !isPrintable(line) || line != "" && strings.TrimSpace(line) == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// literal appends a literal block scalar behind a colon, with its lines in
+// column col; the last line is not ended.
+func (l *layout) literal(b []byte, s string, col int) []byte {
+	body, ended := strings.CutSuffix(s, "\n")
+	b = append(b, " |"...)
+	if !ended {
+		b = append(b, '-')
+	}
+	for line := range strings.SplitSeq(body, "\n") {
+		b = append(b, l.eol...)
+		if line != "" {
+			b = append(appendSpaces(b, col), line...)
+		}
+	}
+	return b
+}
+
+// replaceLines replaces the value of a literal block scalar by changing only
+// the lines that differ. It returns false if the scalar must be written anew.
+func (s *splicer) replaceLines(v *node, val field.Value) bool {
+	want, isString := val.(string)
+	if v.style != literal || !isString || !isLiteral(strings.TrimSuffix(want, "\n")+"\n") {
+		return false
+	}
+	have, ok := s.t.literal(v)
+	if !ok || strings.HasSuffix(have, "\n") != strings.HasSuffix(want, "\n") {
+		return false
+	}
+	before, after := linesOf(have), linesOf(want)
+	same, last := 0, 0 // how many lines are the same at the start, and at the end
+	for same < min(len(before), len(after)) && before[same] == after[same] {
+		same++
+	}
+	for last < min(len(before), len(after))-same && before[len(before)-1-last] == after[len(after)-1-last] {
+		last++
+	}
+	text := s.mem.part()
+	for _, line := range after[same : len(after)-last] {
+		text = append(text, s.l.eol...)
+		if line != "" {
+			text = append(appendSpaces(text, int(v.col)), line...)
+		}
+	}
+	// The change starts at the end of the line before the first that differs.
+	start := s.eolOfLine(v, same)
+	end := s.eolOfLine(v, len(before)-last)
+	s.put(start, end, s.mem.keep(text))
+	return true
+}
+
+func linesOf(s string) []string { return strings.Split(strings.TrimSuffix(s, "\n"), "\n") }
+
+// eolOfLine returns the end of a line of a block scalar, counted from its
+// header.
+func (s *splicer) eolOfLine(v *node, line int) int {
+	at := int(v.start)
+	for range line {
+		at += bytes.IndexByte(s.t.text[at:], '\n') + 1
+	}
+	return s.eol(at)
+}
