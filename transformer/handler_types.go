@@ -146,8 +146,12 @@ func (h *Handler) String() string {
 		return kind
 	}
 	port, host := d.endpoint()
+	number := port.String()
+	if *port == (field.IntOrString{}) {
+		number = "<no port>"
+	}
 	before, after := d.words()
-	return kind + " " + before + host + ":" + port.String() + after
+	return kind + " " + before + host + ":" + number + after
 }
 
 // DialingHandlers returns the names of the handlers that open a connection.

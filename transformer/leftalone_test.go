@@ -180,6 +180,26 @@ func TestAnOptOutThatCannotBeReadIsAnErrorThatSaysWhatIsAllowed(t *testing.T) {
 	}
 }
 
+// A port that is missing is no port 0, in the probe's description and as the
+// value that is reported.
+func TestAnOmittedPortIsNotReportedAsZero(t *testing.T) {
+	for probe, want := range map[string]string{
+		"{httpGet: {path: /x}}":          "httpGet :<no port>/x",
+		"{tcpSocket: {}}":                "tcpSocket :<no port>",
+		"{grpc: {service: a}}":           "grpc :<no port> a",
+		"{httpGet: {port: 0, path: /x}}": "httpGet :<no port>/x",
+	} {
+		r := plan(t, pod("", app("livenessProbe: "+probe)))
+		if f := wantReason(t, r, "port-invalid"); r.Probes[0].Before != want || f.Current != nil || !strings.Contains(f.Message, "is missing or 0") {
+			t.Errorf("%s: %q, current value %v: %s", probe, r.Probes[0].Before, f.Current, f.Message)
+		}
+	}
+	high := plan(t, pod("", app("livenessProbe: {tcpSocket: {port: 65536}}")))
+	if f := wantReason(t, high, "port-invalid"); f.Current != 65536 || high.Probes[0].Before != "tcpSocket :65536" {
+		t.Errorf("%q, current value %v", high.Probes[0].Before, f.Current)
+	}
+}
+
 func TestIstiosAnnotationOnTheWorkloadIsWarnedOfAndHasNoEffect(t *testing.T) {
 	own := pod("", app(httpProbe))
 	r := plan(t, strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n", 1))

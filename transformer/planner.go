@@ -193,7 +193,9 @@ func (b *planBuilder) skipPort(s *handlerSite, kind string, port field.IntOrStri
 	}
 	b.skip(s, reason, s.path.Key(kind, "port"), "%v; the probe is left alone", err)
 	f := &b.findings[len(b.findings)-1]
-	f.Current = port.Value()
+	if port != (field.IntOrString{}) {
+		f.Current = port.Value()
+	}
 	if n, err := strconv.Atoi(port.Str); err == nil && n > 0 {
 		f.Proposed = n
 	}

@@ -3,12 +3,20 @@ package workload
 import "strings"
 
 // Meant returns the known kind that a kind which does not exist is likely a
-// misspelling of, in its name or in its group; nil if there is none.
+// misspelling of, in its name, in its group or, among the API server's own kinds,
+// in both; nil if there is none.
 func Meant(group, name string) *Kind {
-	if k := MeantKind(group, name); k != nil {
+	if k := nearest(name, func(k *Kind) bool { return k.Group == group }); k != nil {
 		return k
 	}
-	return MeantGroup(group, name)
+	if k := inOtherGroup(group, name); k != nil {
+		return k
+	}
+	_, isBuiltin := builtin[group]
+	return nearest(name, func(k *Kind) bool {
+		_, known := builtin[k.Group]
+		return isBuiltin && known && k.Group != "extensions"
+	})
 }
 
 // IsBuiltinGroup reports whether the API server itself serves the group of an
@@ -22,14 +30,13 @@ func IsBuiltinGroup(apiVersion string) bool {
 	return ok && apiVersion != ""
 }
 
-// MeantKind returns the known kind that a kind of the same group, which does
-// not exist, is likely a misspelling of: one that differs by at most two
-// letters, or in its capitals. It returns nil if there is none.
-func MeantKind(group, name string) *Kind {
+// nearest returns the kind, of those for which may is true, whose name differs
+// by at most two letters, or in its capitals; nil if there is none.
+func nearest(name string, may func(*Kind) bool) *Kind {
 	var best *Kind
 	least := 3
 	for _, k := range kinds {
-		if k.Group != group || k.Name == name {
+		if k.Name == name || !may(k) {
 			continue
 		}
 		d := distance(strings.ToLower(k.Name), strings.ToLower(name))
@@ -41,10 +48,10 @@ func MeantKind(group, name string) *Kind {
 	return best
 }
 
-// MeantGroup returns the known kind of the same name in another group that
+// inOtherGroup returns the known kind of the same name in another group that
 // differs by at most two letters, or is one of the API server's; nil if there
 // is none.
-func MeantGroup(group, name string) *Kind {
+func inOtherGroup(group, name string) *Kind {
 	if KindOf(group, name) != nil {
 		return nil
 	}
