@@ -108,7 +108,7 @@ func (s *scanner) flowKey(p int, info *docInfo, e *flowEntry) (int, bool) {
 	if info != nil {
 		var noted *entry
 		if e.want, noted, ok = info.note(in, p, keyEnd); !ok {
-			return s.refuse("duplicate key at the root")
+			return s.refuse("duplicate or escaped key at the root")
 		}
 		if isAbsent && (e.want != nil || noted != nil) {
 			return s.refuse("key without a value at the root")

@@ -117,10 +117,23 @@ func TestWhatIsNotASCIIStaysAsItIs(t *testing.T) {
 func TestKeysOfAnyForm(t *testing.T) {
 	for text, want := range map[string]string{
 		"\"\": x\n": "", "'': x\n": "", "'it''s': x\n": "it's", "\"a\": x\n": "a", "{\"\": x}\n": "", "{'a''b': x}\n": "a'b",
+		"\"a\\tb\": x\n": "a\tb", "\"a\\x62\": x\n": "ab", "\"\\\"\" : x\n": "\"", "\"a\\nb\": x\n": "a\nb", "? a\n: x\n": "a",
 	} {
 		var m map[string]string
 		if _, err := mustRead(t, []byte(text)).Objects()[0].Decode(nil, &m); err != nil || len(m) != 1 || m[want] != "x" {
 			t.Errorf("%q: %q (%v)", text, m, err)
+		}
+	}
+}
+
+// An escape may be in the keys that say what an object is, too.
+func TestAnEscapedKindIsAKind(t *testing.T) {
+	for _, text := range []string{
+		"\"\\u006bind\": A\n", "{\"\\u006bind\": A}\n", "{\"\\x6bind\": \"A\", \"metadata\": {}}",
+		"kind: List\nitems:\n- \"\\u006bind\": A\n", "{kind: List, items: [{\"\\u006bind\": A}]}", "kind: List\n\"it\\x65ms\":\n- kind: A\n",
+	} {
+		if o := mustRead(t, []byte(text)).Objects(); len(o) != 1 || o[0].Kind() != "A" {
+			t.Errorf("%q: %d objects, the first of kind %q", text, len(o), o[0].Kind())
 		}
 	}
 }

@@ -728,11 +728,14 @@ func (s *scanner) add(f *frame, col, key, keyEnd, value int) int32 {
 	return i
 }
 
-// note says where the value of a root key is to be noted; ok is false where
-// the key is there already.
+// note says where the value of a root key is to be noted; ok is false if the key
+// is there already or is written with an escape.
 func (d *docInfo) note(in []byte, p, end int) (want *span, noted *entry, ok bool) {
 	start := p
 	if in[p] == '"' || in[p] == '\'' {
+		if bytes.IndexByte(in[p:end], '\\') >= 0 {
+			return nil, nil, false // the text does not say which key it is
+		}
 		p, end = p+1, end-1
 	}
 	switch string(in[p:end]) {
@@ -795,17 +798,12 @@ func scanKey(in []byte, p int) (end int, isKey, ok bool) {
 		if i < 0 {
 			return 0, false, true
 		}
-		q = p + 1 + i
-		if c == '"' && bytes.IndexByte(in[p:q], '\\') >= 0 {
-			// An escape in a value is fine, but this might be a key.
-			e, ok := quotedEnd(in, p)
-			return 0, false, ok && !followedByColon(in, e)
+		q = p + i + 2
+		if c == '"' && bytes.IndexByte(in[p:q], '\\') >= 0 || c == '\'' && q < len(in) && in[q] == '\'' {
+			if q, ok = quotedEnd(in, p); !ok || q > eol {
+				return 0, false, ok && !followedByColon(in, q)
+			}
 		}
-		if c == '\'' && q+1 < len(in) && in[q+1] == '\'' {
-			e, ok := quotedEnd(in, p)
-			return 0, false, ok && !followedByColon(in, e)
-		}
-		q++
 		if q < len(in) && in[q] == ':' && isBlank(in, q+1) {
 			return q, true, q-p < maxKey
 		}
