@@ -26,6 +26,7 @@ type pkg struct {
 	inputs   map[string][]byte // by the stream's name
 	messages []report.Message  // about files that are not read, or cannot be
 	charts   map[string]int    // the number of templates that are not read, by the chart's Chart.yaml
+	patches  int               // the number of patches with probes that are not read
 	failed   bool              // whether a file could not be read
 }
 
@@ -88,11 +89,11 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 func (p *pkg) add(f file, text []byte) {
 	s, err := manifest.Read(f.path, text)
 	switch {
+	case f.walked && isTemplate(s, text, err):
+		p.passOverTemplate(f)
 	case err == nil && !(f.walked && holdsNoObject(s, text)):
 		p.streams = append(p.streams, s)
 		p.inputs[f.path] = text
-	case f.walked && bytes.Contains(text, []byte("{{")) && err != nil:
-		p.passOverTemplate(f)
 	case f.walked && (err == nil || isNoManifest(text, err)):
 		p.note(f, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
 	default:
@@ -156,6 +157,7 @@ func (p *pkg) unreadable(f file, err error) {
 // object, whose container probe-proxy must know all probes.
 func (p *pkg) passOverPatch(f file, text []byte, why string) {
 	if namesProbe().Match(text) {
+		p.patches++
 		p.note(f, pipeline.ReasonPatch, "is passed over, since "+why+
 			"; its probes must be rewritten in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes")
 		return
@@ -166,7 +168,9 @@ func (p *pkg) passOverPatch(f file, text []byte, why string) {
 // warnOfInlinePatches warns of a kustomization with probes in its own patches.
 func (p *pkg) warnOfInlinePatches(f file, text []byte) {
 	_, inline := patchesOf(f.path, text)
-	if slices.ContainsFunc(inline, namesProbe().MatchString) {
+	inline = slices.DeleteFunc(inline, func(patch string) bool { return !namesProbe().MatchString(patch) })
+	if len(inline) > 0 {
+		p.patches += len(inline)
 		p.note(f, pipeline.ReasonPatch,
 			"has a patch with probes, which must be rewritten in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes")
 	}
@@ -174,6 +178,7 @@ func (p *pkg) warnOfInlinePatches(f file, text []byte) {
 
 var (
 	kindKey   = whenUsed(`(?m)(^|[\s{,"'])kind["']?[ \t]*:`)
+	action    = whenUsed(`(?m)^[^#\n]*\{\{`) // outside of comments
 	list      = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[|- )`)
 	jsonPatch = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[\s*\{|- \{?)\s*["']?(op|path|value|from)["']?\s*:`)
 )
@@ -182,6 +187,19 @@ var (
 // the first call: a function that reads stdin needs none of them.
 func whenUsed(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+// isTemplate reports whether a text has what looks like an action of a Helm
+// template, and cannot be read as manifests: by Read, which returned s and err,
+// or because an action that is valid YAML makes a mapping a key.
+func isTemplate(s *manifest.Stream, text []byte, err error) bool {
+	if !bytes.Contains(text, []byte("{{")) || !action().Match(text) {
+		return false
+	}
+	return err != nil || slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool {
+		_, err := o.Root()
+		return errors.Is(err, manifest.ErrNotKey)
+	})
 }
 
 // isNoManifest reports whether a text that cannot be read as manifests was
@@ -225,7 +243,7 @@ func runPipeline(cmd *cobra.Command, std streams, common *commonFlags, mode pipe
 		return nil, nil, fmt.Errorf("%s: %w", common.source(p), err)
 	}
 	r.Messages = append(p.messages, r.Messages...)
-	r.Unreadable = p.failed
+	r.Unreadable, r.Patches = p.failed, p.patches
 	report.Sort(r.Messages)
 	return p, r, nil
 }

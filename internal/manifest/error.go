@@ -14,6 +14,9 @@ var (
 	ErrEmpty = errors.New("input must have at least one object, and is empty")
 	// ErrNotObject: a document is a list or a single value.
 	ErrNotObject = errors.New("a document must be a Kubernetes object, which is a mapping")
+	// ErrNotKey: a key is a mapping or a list, such as in {{ x }}, which is a
+	// template more often than YAML.
+	ErrNotKey = errors.New("a key of a mapping must be a string")
 )
 
 // An Error describes what is wrong with the input and where. Every error of

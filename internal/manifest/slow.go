@@ -508,7 +508,7 @@ func expandMapping(c, n *yaml.Node, left *int, depth int) error {
 			continue
 		}
 		if target(key).Kind != yaml.ScalarNode {
-			return fmt.Errorf("a key of a mapping must be a string, not %s", yamlKind(key))
+			return fmt.Errorf("%w, not %s", ErrNotKey, yamlKind(key))
 		}
 		k, err := expand(key, left, depth+1)
 		if err != nil {

@@ -18,6 +18,7 @@ type Report struct {
 	Strict    bool       // whether warnings make the run fail
 
 	Unreadable bool // whether a file could not be read as manifests
+	Patches    int  // kustomize patches with probes that were passed over
 
 	tallies  map[string]*tally // by source
 	withheld map[string]bool   // sources whose changes are not written
@@ -210,7 +211,14 @@ func (r *Report) CheckSummary() string {
 	if found == "" {
 		found = "0 errors, 0 warnings"
 	}
-	return fmt.Sprintf("%s, %s, %s; %s", Plural(sum, "pod template"), Plural(probes, "probe"), Plural(hooks, "hook"), found)
+	s := fmt.Sprintf("%s, %s, %s; %s", Plural(sum, "pod template"), Plural(probes, "probe"), Plural(hooks, "hook"), found)
+	switch r.Patches {
+	case 0:
+		return s
+	case 1:
+		return s + "; 1 patch with probes was not checked: check what kustomize builds"
+	}
+	return s + fmt.Sprintf("; %d patches with probes were not checked: check what kustomize builds", r.Patches)
 }
 
 // problems counts errors and warnings; "" if there is neither.
