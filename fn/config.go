@@ -61,7 +61,8 @@ type RewriteProbesSpec struct {
 	Istio      Istio      `json:"istio,omitzero"`
 	// PodTemplates says where kinds that are not known have pod templates.
 	PodTemplates []PodTemplate `json:"podTemplates,omitempty"`
-	// Select and Exclude decide which objects are looked at.
+	// Select and Exclude decide which objects are looked at. An object matches if
+	// it matches all that a Selector has.
 	Select  *Selector `json:"select,omitempty"`
 	Exclude *Selector `json:"exclude,omitempty"`
 	// Strict makes warnings errors.

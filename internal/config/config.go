@@ -45,8 +45,8 @@ type Spec struct {
 	IstioProxy   IstioProxy    `json:"istioProxy" doc:"The container istio-proxy, which is declared if Istio's sidecar answers and the pod template has none."`
 	Istio        Istio         `json:"istio" doc:"What the manifests do not say of Istio in the cluster."`
 	PodTemplates []PodTemplate `json:"podTemplates" doc:"Where kinds that rewrite-probes does not know have their pod templates."`
-	Select       *Selector     `json:"select" doc:"Only objects that match are rewritten; all if absent."`
-	Exclude      *Selector     `json:"exclude" doc:"Objects that match are left alone, even if select matches them."`
+	Select       *Selector     `json:"select" doc:"Only objects that match all that is given here are rewritten; all objects if absent."`
+	Exclude      *Selector     `json:"exclude" doc:"Objects that match all that is given here, such as kind and namespace, are left alone, even if select matches them."`
 	Strict       bool          `json:"strict" default:"false" doc:"Whether warnings make the run fail too."`
 }
 
@@ -56,7 +56,7 @@ type ProbeProxy struct {
 	Name            string     `json:"name" default:"probe-proxy" doc:"Its name."`
 	Placement       string     `json:"placement" enum:"native,container" default:"native" doc:"native: first of the init containers with restartPolicy Always (Kubernetes 1.29 or later); container: an ordinary container."`
 	ImagePullPolicy string     `json:"imagePullPolicy" enum:"Always,IfNotPresent,Never" doc:"Its imagePullPolicy; if absent, the API server's default."`
-	Resources       field.Map  `json:"resources" doc:"Merged over the default resources."`
+	Resources       field.Map  `json:"resources" doc:"Merged over the default resources: limits and requests, each with quantities such as 48Mi; null removes a default."`
 	SecurityContext field.Map  `json:"securityContext" doc:"Merged over the default securityContext, which satisfies Pod Security restricted."`
 	Env             field.List `json:"env" doc:"More env vars, in the form of the API."`
 	LivenessProbe   bool       `json:"livenessProbe" default:"false" doc:"Whether it has a livenessProbe, as some policies demand. It asks probe-proxy itself (/healthz)."`
@@ -211,6 +211,7 @@ func (c *RewriteProbes) validate() []problem {
 	if !isDNSLabel(s.ProbeProxy.Name) {
 		bad(at("spec", "probeProxy", "name"), "%q must be a container name: lower-case letters, digits and dashes, at most 63", s.ProbeProxy.Name)
 	}
+	problems = append(problems, checkResources(s.ProbeProxy.Resources)...)
 	if len(problems) == 0 {
 		options := transformer.Options{Dialect: s.Dialect, AnsweredBy: s.AnsweredBy, Port: s.Port}
 		options.ProbeProxy.Name, options.ProbeProxy.Env = s.ProbeProxy.Name, s.ProbeProxy.Env

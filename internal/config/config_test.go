@@ -5,12 +5,15 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -98,6 +101,13 @@ func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 		{"empty image of istio-proxy", typed + "spec: {istioProxy: {image: \"\"}}", "`spec.istioProxy.image`: \"\" must be auto or an image"},
 		{"ConfigMap image", "apiVersion: v1\nkind: ConfigMap\ndata: {image: \"P:v1\"}", "`data.image`: \"P:v1\" must be an image"},
 		{"Istio's name", typed + "spec: {probeProxy: {name: istio-proxy}}", "Istio's own sidecar"},
+		{"a limit", typed + "spec: {probeProxy: {resources: {limits: {memory: x}}}}", "`spec.probeProxy.resources.limits.memory`: \"x\" must be a quantity that is not negative, such as 48Mi"},
+		{"a request", typed + "spec: {probeProxy: {resources: {requests: {cpu: 5 m}}}}", "`spec.probeProxy.resources.requests.cpu`: \"5 m\" must be a quantity"},
+		{"a negative request", typed + "spec: {probeProxy: {resources: {requests: {cpu: -1}}}}", "`spec.probeProxy.resources.requests.cpu`: \"-1\" must be a quantity"},
+		{"a unit in the wrong case", typed + "spec: {probeProxy: {resources: {limits: {memory: 48mi}}}}", "\"48mi\" must be a quantity"},
+		{"any resource", typed + "spec: {probeProxy: {resources: {limits: {example.com/gpu: [1]}}}}", "`spec.probeProxy.resources.limits[example.com/gpu]`: \"[1]\" must be a quantity"},
+		{"limits without a resource", typed + "spec: {probeProxy: {resources: {limits: 48Mi}}}", "`spec.probeProxy.resources.limits`: must be a mapping"},
+		{"unknown resources", typed + "spec: {probeProxy: {resources: {limit: {memory: 48Mi}}}}", "`spec.probeProxy.resources.limit`: unknown field; allowed are claims, limits and requests"},
 		{"env without name", typed + "spec: {probeProxy: {env: [{value: x}]}}", "`spec.probeProxy.env[0]`"},
 		{"our own env", typed + "spec: {probeProxy: {env: [{name: ISTIO_KUBE_APP_PROBERS, value: x}]}}", "written by rewrite-probes itself"},
 		{"empty selector", typed + "spec: {select: {}}", "`spec.select`: must have"},
@@ -117,6 +127,41 @@ func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 				t.Errorf("error is %q, must be one line with %q", err, c.want)
 			}
 		})
+	}
+}
+
+func TestEveryQuantityOfTheAPIIsAllowed(t *testing.T) {
+	for _, amount := range []string{"48Mi", "100m", "0.5", ".5", "5.", "1e3", "1E+3", "12E", "2Ei", "0", "64", "\"64\"", "+1", "3n", "null"} {
+		for _, at := range []string{"limits: {memory: ", "requests: {ephemeral-storage: "} {
+			if _, err := decode(t, typed+"spec: {probeProxy: {resources: {"+at+amount+"}, claims: [{name: x}]}}}"); err != nil {
+				t.Errorf("%s%s: %v", at, amount, err)
+			}
+		}
+	}
+	if _, err := decode(t, typed+"spec: {probeProxy: {resources: {limits: null}}}"); err != nil {
+		t.Error(err)
+	}
+	// Whatever it is made of, it is judged as the API server judges it, which
+	// also takes a unit without a number for 0.
+	rnd := rand.New(rand.NewPCG(1, 2))
+	const letters = "0123456789.+-eEKMGTPinumk "
+	for range 5000 {
+		amount := make([]byte, 1+rnd.IntN(6))
+		for i := range amount {
+			amount[i] = letters[rnd.IntN(len(letters))]
+			if rnd.IntN(2) == 0 {
+				amount[i] = letters[rnd.IntN(11)]
+			}
+		}
+		q, wrong := resource.ParseQuantity(string(amount))
+		_, err := decode(t, typed+"spec: {probeProxy: {resources: {limits: {memory: \""+string(amount)+"\"}}}}")
+		number := strings.TrimRight(string(amount), "eEKMGTPinumk")
+		if i := strings.IndexAny(number, "eE"); i >= 0 {
+			number = number[:i]
+		}
+		if want := wrong == nil && q.Sign() >= 0 && amount[0] != '-' && strings.ContainsAny(number, "0123456789"); want != (err == nil) {
+			t.Errorf("%q: %v; the API server says %v", amount, err, wrong)
+		}
 	}
 }
 
@@ -175,6 +220,11 @@ func TestSelectorsMatchAsKubectlDoes(t *testing.T) {
 		{"labelSelector: '!app'", false},
 		{"labelSelector: '!other'", true},
 		{"kinds: [Deployment], names: [db]", false},
+		{"kinds: [Deployment], names: [db, web]", true},
+		{"kinds: [Pod], namespaces: [shop]", false},
+		{"names: [web], namespaces: [other]", false},
+		{"namespaces: [shop], labelSelector: app=db", false},
+		{"namespaces: [shop], labelSelector: app=web", true},
 	} {
 		s, err := decode(t, typed+"spec: {select: {"+c.selector+"}}")
 		if err != nil {

@@ -1,0 +1,41 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// quantity matches what the API server takes as the amount of a resource, which
+// must not be negative.
+const quantity = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$`
+
+// checkResources returns what is wrong with the resources of a container. A
+// null removes a default, so it is allowed everywhere.
+func checkResources(resources field.Map) []problem {
+	if len(resources) == 0 {
+		return nil
+	}
+	var problems []problem
+	bad := func(path field.Path, format string, args ...any) {
+		problems = append(problems, problem{at("spec", "probeProxy", "resources").Join(path), fmt.Sprintf(format, args...)})
+	}
+	amount := regexp.MustCompile(quantity)
+	for _, e := range resources {
+		amounts, isMap := e.Value.(field.Map)
+		switch {
+		case e.Key != "limits" && e.Key != "requests" && e.Key != "claims":
+			bad(field.NewPath(e.Key), "unknown field; allowed are claims, limits and requests")
+		case e.Key == "claims" || e.Value == nil:
+		case !isMap:
+			bad(field.NewPath(e.Key), "must be a mapping of resources and quantities, such as {memory: 48Mi}")
+		}
+		for _, a := range amounts {
+			if a.Value != nil && e.Key != "claims" && !amount.MatchString(fmt.Sprint(a.Value)) {
+				bad(field.NewPath(e.Key, a.Key), "\"%v\" must be a quantity that is not negative, such as 48Mi, 100m or 0.5", a.Value)
+			}
+		}
+	}
+	return problems
+}
