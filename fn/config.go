@@ -2,6 +2,7 @@ package fn
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -48,7 +49,10 @@ type RewriteProbes struct {
 
 // RewriteProbesSpec says what is rewritten and who answers.
 type RewriteProbesSpec struct {
-	// Dialect is "istio" or "osm".
+	// Mesh is the mesh that the pods are in: "istio", "linkerd", "kuma",
+	// "consul", "osm", or "auto" to find it out for each.
+	Mesh string `json:"mesh,omitempty"`
+	// Dialect is the former name of Mesh.
 	Dialect string `json:"dialect,omitempty"`
 	// AnsweredBy is one of the AnsweredBy constants.
 	AnsweredBy string `json:"answeredBy,omitempty"`
@@ -123,6 +127,7 @@ type Selector struct {
 // Default sets every field that is not set and has a default.
 func (c *RewriteProbes) Default() {
 	c.APIVersion, c.Kind = APIVersion, Kind
+	c.Spec.Mesh = cmp.Or(c.Spec.Mesh, c.Spec.Dialect)
 	setDefaults(reflect.ValueOf(&c.Spec).Elem(), reflect.ValueOf(config.Default().Spec))
 }
 

@@ -60,7 +60,7 @@ func inputs(t *testing.T) map[string][]byte {
 var configs = map[string]*fn.RewriteProbes{
 	"defaults":    nil,
 	"istio-proxy": {Spec: fn.RewriteProbesSpec{AnsweredBy: fn.AnsweredByIstioProxy}},
-	"envoy":       {Spec: fn.RewriteProbesSpec{Dialect: "osm", AnsweredBy: fn.AnsweredByEnvoy}},
+	"envoy":       {Spec: fn.RewriteProbesSpec{Mesh: "osm", AnsweredBy: fn.AnsweredByEnvoy}},
 	"own": {Spec: fn.RewriteProbesSpec{AnsweredBy: fn.AnsweredByProbeProxy, Port: 15099, ProbeProxy: fn.ProbeProxy{
 		Placement: fn.PlacementContainer, Env: []corev1.EnvVar{{Name: "A", Value: "b"}}, SecurityContext: &corev1.SecurityContext{RunAsUser: new(int64(1000))},
 	}}},

@@ -148,10 +148,10 @@ func ExampleExplain() {
 func ExampleRewriteProbes() {
 	c := &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{AnsweredBy: fn.AnsweredByProbeProxy}}
 	c.Default()
-	fmt.Println(c.Spec.Dialect, c.Spec.AnsweredBy, c.Spec.Port, c.Spec.Rewrite, c.Spec.ProbeProxy.Placement)
+	fmt.Println(c.Spec.Mesh, c.Spec.AnsweredBy, c.Spec.Port, c.Spec.Rewrite, c.Spec.ProbeProxy.Placement)
 	c.Spec.Port, c.Spec.ProbeProxy.Name = 15006, "Proxy"
 	fmt.Println(c.Validate())
 	// Output:
-	// istio probe-proxy 15020 [httpGet tcpSocket grpc lifecycle] native
+	// auto probe-proxy 15020 [httpGet tcpSocket grpc lifecycle] native
 	// functionConfig: `spec.probeProxy.name`: "Proxy" must be a container name: lower-case letters, digits and dashes, at most 63
 }

@@ -77,6 +77,7 @@ type Probe struct {
 	State         State
 	Reason        string // a key of docs/reasons.md; "" if it is rewritten
 	StrictTLS     Outcome
+	Why           string // what the mesh does to it, if it is not unaffected
 }
 
 // A Report says what was found in a pod template.

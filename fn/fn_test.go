@@ -63,7 +63,7 @@ func full() *fn.RewriteProbes {
 	return &fn.RewriteProbes{
 		ObjectMeta: metav1.ObjectMeta{Name: "config"},
 		Spec: fn.RewriteProbesSpec{
-			Dialect: "istio", AnsweredBy: fn.AnsweredByProbeProxy, Port: 15099, Rewrite: []string{"httpGet"}, Strict: true,
+			Mesh: "istio", Dialect: "istio", AnsweredBy: fn.AnsweredByProbeProxy, Port: 15099, Rewrite: []string{"httpGet"}, Strict: true,
 			ProbeProxy: fn.ProbeProxy{
 				Image: "example/proxy:v1", Name: "proxy", Placement: fn.PlacementContainer, ImagePullPolicy: corev1.PullAlways,
 				Resources:       &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("48Mi")}},
@@ -237,8 +237,9 @@ func TestMutateKnowsItsOwner(t *testing.T) {
 
 func TestMutateGivesTheConfigMapForEnvoy(t *testing.T) {
 	pod := template()
+	pod.Labels = nil // which say that the pod is in Istio
 	owner := fn.Owner{Metadata: metav1.ObjectMeta{Name: "web", Namespace: "n"}}
-	r, err := fn.Mutate(&pod, owner, &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Dialect: "osm", AnsweredBy: fn.AnsweredByEnvoy}})
+	r, err := fn.Mutate(&pod, owner, &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Mesh: "osm", AnsweredBy: fn.AnsweredByEnvoy}})
 	if err != nil || r.Companion == nil || r.Companion.Namespace != "n" || !json.Valid([]byte(r.Companion.Data["envoy.json"])) {
 		t.Errorf("%v: %+v", err, r)
 	}
@@ -271,9 +272,10 @@ func TestProcessSaysNothingTwice(t *testing.T) {
 // it; every other node stays in its place, also if two have the same name.
 func TestFilterAddsAndTakesAwayNodes(t *testing.T) {
 	other := "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n"
+	web := strings.Replace(web, "sidecar.istio.io/inject", "of-no-mesh", 1)
 	nodes := []*yaml.RNode{yaml.MustParse(other), yaml.MustParse(web), yaml.MustParse("# the second\n" + other), yaml.MustParse(strings.ReplaceAll(web, "name: web", "name: shop")), yaml.MustParse(other)}
 	before := textsOf(t, nodes)
-	out, err := fn.Filter{Config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Dialect: "osm", AnsweredBy: fn.AnsweredByEnvoy}}}.Filter(slices.Clone(nodes))
+	out, err := fn.Filter{Config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Mesh: "osm", AnsweredBy: fn.AnsweredByEnvoy}}}.Filter(slices.Clone(nodes))
 	if err != nil || len(out) != 7 || out[0] != nodes[0] || out[1] != nodes[1] || out[2].GetKind() != "ConfigMap" || out[3] != nodes[2] || out[4] != nodes[3] || out[5].GetKind() != "ConfigMap" || out[6] != nodes[4] {
 		t.Fatalf("%v: %v", err, out)
 	}
@@ -282,7 +284,7 @@ func TestFilterAddsAndTakesAwayNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	back, err := fn.Filter{Config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Dialect: "osm", AnsweredBy: fn.AnsweredByEnvoy}}}.Filter(out)
+	back, err := fn.Filter{Config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Mesh: "osm", AnsweredBy: fn.AnsweredByEnvoy}}}.Filter(out)
 	if err != nil || !slices.Equal(back, nodes) {
 		t.Fatalf("%v: %v", err, back)
 	}

@@ -230,7 +230,7 @@ func probesOf(r *report.Report) []Probe {
 		for _, p := range t.Probes {
 			probes = append(probes, Probe{
 				Container: p.Container, Init: p.Init, Field: p.Field.String(), Before: p.Before, After: p.After,
-				State: p.State, Reason: p.Reason, StrictTLS: p.StrictTLS,
+				State: p.State, Reason: p.Reason, StrictTLS: p.StrictTLS, Why: p.Why,
 			})
 		}
 	}

@@ -22,8 +22,14 @@ type planBuilder struct {
 	edits     []field.Edit
 	// addedAnnotations are those that the edits set.
 	addedAnnotations field.KeyValues
-	findings         []Finding
-	restoring        bool
+	// meshTitle is the mesh that the pod is in; "" if nothing says so.
+	meshTitle string
+	// meshProblem is what is wrong with the mesh that was found out; nil for nothing.
+	meshProblem *Finding
+	// otherMesh is why the template is not one for this mesh; nil if it is.
+	otherMesh *Finding
+	findings  []Finding
+	restoring bool
 }
 
 // newPlanBuilder reads the template: first what carries originals, then the
@@ -80,11 +86,12 @@ func (b *planBuilder) sourceMap(path field.Path) field.Map {
 	return m
 }
 
-// past returns the answerers of the probes that were rewritten in a dialect.
+// past returns the answerers of the probes that were rewritten in a dialect, or
+// in another of the same convention.
 func (b *planBuilder) past(d *dialect) []answerer {
 	var past []answerer
 	for _, k := range b.holders {
-		if k.dialect == d && (k.used() || k.ours) {
+		if k.isOf(d) && (k.used() || k.ours) {
 			past = append(past, k.answerer())
 		}
 	}

@@ -17,13 +17,19 @@ type dialect struct {
 	convention
 	meshProfile
 	companion companionMaker // nil if the dialect needs no companion
+	// commonName is set if containers that are not the mesh's proxy may have the
+	// name of it, so that the name alone says nothing.
+	commonName bool
 }
 
 // dialects are all dialects. A new one is a file with its mesh's profile (and
 // its convention, if it has one of its own) and an entry here.
 var dialects = []*dialect{
 	{name: "istio", title: "Istio", convention: appHealth{}, meshProfile: istio{}},
-	{name: "osm", title: "Open Service Mesh", convention: osmForm{}, meshProfile: osm{}, companion: envoyConfig{}},
+	{name: "linkerd", title: "Linkerd", convention: appHealth{}, meshProfile: linkerd},
+	{name: "kuma", title: "Kuma", convention: appHealth{}, meshProfile: kuma},
+	{name: "consul", title: "Consul", convention: appHealth{}, meshProfile: consul},
+	{name: "osm", title: "Open Service Mesh", convention: osmForm{}, meshProfile: openServiceMesh, companion: envoyConfig{}, commonName: true},
 }
 
 // A convention says where rewritten probes go, and how their originals are
@@ -93,6 +99,9 @@ type meshProfile interface {
 	// privileged reports whether annotations ask for more rights of the proxy
 	// than the Pod Security level "restricted" allows.
 	privileged(annotations field.KeyValues) bool
+	// mark returns what the template and its Namespace say of the mesh's
+	// injection.
+	mark(b *planBuilder) mark
 	// inspect reads the mesh's labels and annotations and decides who answers.
 	inspect(b *planBuilder) mesh
 	// undo returns the annotations without what annotate added for the past
@@ -119,6 +128,27 @@ type companionMaker interface {
 	make(b *planBuilder, sites []*handlerSite) *Companion
 }
 
+// An injection says whether a mesh's injector puts its proxy into a pod.
+type injection int
+
+const (
+	injectionUnknown injection = iota // neither the manifests nor the options say so
+	injected
+	notInjected
+)
+
+// A mark is what says whether a pod is in a mesh.
+type mark struct {
+	injection
+	at string // where it is said, for messages; "" if it is not said
+	// byName is set if only the name of a container says it.
+	byName bool
+	// off is the finding about a switch that is off; nil if there is none.
+	off *Finding
+	// unclear is a warning about a value that switches nothing; nil for none.
+	unclear *Finding
+}
+
 // dialectNamed returns the dialect of a name; nil if there is none.
 func dialectNamed(name string) *dialect {
 	i := slices.IndexFunc(dialects, func(d *dialect) bool { return d.name == name })
@@ -128,11 +158,11 @@ func dialectNamed(name string) *dialect {
 	return dialects[i]
 }
 
-// Dialects returns the values that [Options].Dialect may have.
-func Dialects() []string {
-	names := make([]string, len(dialects))
-	for i, d := range dialects {
-		names[i] = d.name
+// Meshes returns the values that [Options].Mesh may have.
+func Meshes() []string {
+	names := []string{MeshAuto}
+	for _, d := range dialects {
+		names = append(names, d.name)
 	}
 	return names
 }
@@ -160,6 +190,28 @@ func allDialects(first *dialect) []*dialect {
 		}
 	}
 	return all
+}
+
+// byConvention returns the dialects in groups that have one convention: what one
+// of a group has written, the others cannot tell from their own.
+func byConvention(all []*dialect) [][]*dialect {
+	var groups [][]*dialect
+	for _, d := range all {
+		i := slices.IndexFunc(groups, func(g []*dialect) bool { return g[0].convention == d.convention })
+		if i < 0 {
+			groups = append(groups, []*dialect{d})
+		} else {
+			groups[i] = append(groups[i], d)
+		}
+	}
+	return groups
+}
+
+// holderIn returns the dialect of a group in which a container carries
+// originals: the one whose proxy it is, else the first.
+func holderIn(group []*dialect, c *Container) *dialect {
+	i := slices.IndexFunc(group, func(d *dialect) bool { return d.isProxy(c) })
+	return group[max(i, 0)]
 }
 
 // checkPort returns an error if [Options].Port cannot be that port.
@@ -218,4 +270,9 @@ type mesh struct {
 	// proxyFirst is set if the proxy is a native sidecar that starts before
 	// any other container.
 	proxyFirst bool
+	// firstIsApp is set if the mesh takes the first container for the app.
+	firstIsApp bool
+	// outcome returns what a captured handler does under strict mTLS, and why;
+	// nil for what it does where the proxy only lets mTLS in.
+	outcome func(s *handlerSite) (Outcome, string)
 }

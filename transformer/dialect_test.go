@@ -30,6 +30,8 @@ func (toy) proxyPorts(*planBuilder) []int          { return nil }
 func (toy) proxyPlaceholder() field.Map            { return nil }
 func (toy) privileged(field.KeyValues) bool        { return false }
 
+func (toy) mark(*planBuilder) mark { return mark{} }
+
 func (toy) inspect(b *planBuilder) mesh {
 	return mesh{
 		answerer: answerer{AnsweredByProbeProxy, b.p.opts.Port},
@@ -68,11 +70,11 @@ func TestADialectIsOneProfileAndOneEntry(t *testing.T) {
 	before := dialects
 	t.Cleanup(func() { dialects = before })
 	dialects = append(dialects[:len(dialects):len(dialects)], &dialect{name: "toy", title: "Toy", convention: appHealth{}, meshProfile: toy{}})
-	if all := Dialects(); all[len(all)-1] != "toy" {
+	if all := Meshes(); all[len(all)-1] != "toy" {
 		t.Errorf("the functionConfig may name the dialects %q", all)
 	}
 	o := Defaults()
-	o.Dialect, o.ProbeProxy.Image = "toy", "x"
+	o.Mesh, o.ProbeProxy.Image = "toy", "x"
 	p, err := New(o)
 	if err != nil {
 		t.Fatal(err)

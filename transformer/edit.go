@@ -84,18 +84,23 @@ func (b *planBuilder) editAnnotations(now *answerer, toRewrite []*handlerSite, e
 // userAnnotations returns the annotations of the template without what was
 // added for those that answered before, in any dialect.
 func (b *planBuilder) userAnnotations() field.KeyValues {
-	user := b.annotations().Without(ownOriginals)
+	return b.undo(b.annotations().Without(ownOriginals), b.past, b.forms.annotations)
+}
+
+// undo returns the annotations without what any dialect added for past
+// answerers.
+func (b *planBuilder) undo(annotations field.KeyValues, past func(*dialect) []answerer, kept field.KeyValues) field.KeyValues {
 	for i, d := range b.p.dialects {
 		m := b.mesh
 		if i > 0 {
 			m = mesh{}
 		}
-		user = d.undo(user, m, b.past(d), b.forms.annotations)
+		annotations = d.undo(annotations, m, past(d), kept)
 		if d.companion != nil {
-			user = d.companion.drop(user)
+			annotations = d.companion.drop(annotations)
 		}
 	}
-	return user
+	return annotations
 }
 
 // difference returns the entries of a that b lacks or has with another value,
@@ -197,11 +202,14 @@ func (b *planBuilder) probeProxyPlace(toRewrite []*handlerSite) containerRef {
 	if b.native() {
 		return containerRef{init: true}
 	}
-	if slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return s.name == prober.PostStart && !s.at.init }) {
+	if !b.firstIsApp() && slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return s.name == prober.PostStart && !s.at.init }) {
 		return containerRef{}
 	}
 	return containerRef{index: len(b.in.Template.Spec.Containers)}
 }
+
+// firstIsApp reports whether the first container is taken for the app.
+func (b *planBuilder) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.mesh.firstIsApp }
 
 // staysInPlace reports whether a probe-proxy is in the configured list, and
 // before every container that needs it.
@@ -295,7 +303,7 @@ func (b *planBuilder) removeHolders(keep *containerRef, added map[bool]bool) {
 	for _, k := range b.holders {
 		kept := keep != nil && k.at == *keep
 		switch {
-		case kept && (k.dialect == b.p.dialect || !k.proxy && k.ours):
+		case kept && (k.isOf(b.p.dialect) || !k.proxy && k.ours):
 		case kept:
 			b.removeEnv(k, true)
 		case !k.ours:

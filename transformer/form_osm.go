@@ -50,7 +50,7 @@ func (osmForm) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 			if s.name.IsHook() {
 				what, cure = "hook", "an exec hook works"
 			}
-			b.skip(s, "osm-no-form", s.path.Key(kind), "Open Service Mesh rewrites no %s, so this one fails under strict mTLS; %s, and so does the port in the annotation `%s`", what, cure, osmExcludePorts)
+			b.skip(s, "osm-no-form", s.path.Key(kind), "Open Service Mesh rewrites no %s, so this one fails under strict mTLS; %s, and so does the port in the annotation `%s`", what, cure, openServiceMesh.excluded.key)
 		case !s.isTLS():
 		case first[s.name] == nil:
 			first[s.name] = s

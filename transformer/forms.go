@@ -167,11 +167,12 @@ func (b *planBuilder) formsFor(toRewrite []*handlerSite, env string, user, writt
 			f.handlers = append(f.handlers, field.Entry{Key: prober.Key(s.container.Name, s.name), Value: field.Map{{Key: kind, Value: s.shortForm()}}})
 		}
 	}
-	now := []answerer{b.mesh.answerer}
-	undone := b.p.dialect.undo(written, b.mesh, now, nil)
-	if c := b.companion(); c != nil {
-		undone = c.drop(undone)
-	}
+	undone := b.undo(written, func(d *dialect) []answerer {
+		if d.convention != b.p.dialect.convention {
+			return nil
+		}
+		return []answerer{b.mesh.answerer}
+	}, nil)
 	for _, p := range user {
 		if v, set := undone.Lookup(p.Key); !set || v != p.Value {
 			f.annotations = append(f.annotations, p)

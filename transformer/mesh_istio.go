@@ -31,6 +31,9 @@ const (
 
 const istioProxyName = "istio-proxy"
 
+// istioExcluded are the ports that the mesh does not capture.
+var istioExcluded = portList{key: istioExcludePorts}
+
 // istioReserved are the ports of Istio's own processes in a pod, but for the
 // status server's.
 var istioReserved = []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090}
@@ -317,7 +320,7 @@ func (d istio) isMarked(annotations field.KeyValues, present bool, a answerer) b
 // istio-proxy, which then must not capture it.
 func (istio) runsNextToProxy(annotations field.KeyValues, a answerer) bool {
 	return a.who == AnsweredByProbeProxy &&
-		(a.port != prober.DefaultPort || istioStatusOr(annotations) != prober.DefaultPort || hasPort(annotations, a.port))
+		(a.port != prober.DefaultPort || istioStatusOr(annotations) != prober.DefaultPort || istioExcluded.has(annotations, a.port))
 }
 
 func (d istio) undo(annotations field.KeyValues, m mesh, past []answerer, kept field.KeyValues) field.KeyValues {
@@ -330,8 +333,8 @@ func (d istio) undo(annotations field.KeyValues, m mesh, past []answerer, kept f
 				out = out.Without(istioRewrite)
 			}
 		}
-		if d.runsNextToProxy(annotations, a) && !hasPort(kept, a.port) {
-			out = withoutPort(out, a.port, kept)
+		if d.runsNextToProxy(annotations, a) && !istioExcluded.has(kept, a.port) {
+			out = istioExcluded.without(out, a.port, kept)
 		}
 	}
 	return out
@@ -351,7 +354,7 @@ func (d istio) annotate(user, have field.KeyValues, m mesh, now answerer) field.
 	}
 	include, set := out.Lookup(istioIncludePorts)
 	if d.runsNextToProxy(user, now) && now.port != istioStatusOr(user) && (!set || strings.TrimSpace(include) == "*") {
-		out = withPort(out, now.port)
+		out = istioExcluded.with(out, now.port)
 	}
 	return out
 }
@@ -359,48 +362,6 @@ func (d istio) annotate(user, have field.KeyValues, m mesh, now answerer) field.
 func isFalse(v string) bool {
 	on, err := strconv.ParseBool(v)
 	return err == nil && !on
-}
-
-// hasPort reports whether a port is among those that the mesh does not capture.
-func hasPort(annotations field.KeyValues, port int) bool {
-	for item := range strings.SplitSeq(annotations.Get(istioExcludePorts), ",") {
-		if strings.TrimSpace(item) == strconv.Itoa(port) {
-			return true
-		}
-	}
-	return false
-}
-
-// withPort returns the annotations with the port among those that the mesh
-// does not capture.
-func withPort(annotations field.KeyValues, port int) field.KeyValues {
-	if hasPort(annotations, port) {
-		return annotations
-	}
-	v := annotations.Get(istioExcludePorts)
-	if strings.TrimSpace(v) != "" {
-		v += ","
-	}
-	return annotations.With(istioExcludePorts, v+strconv.Itoa(port))
-}
-
-// withoutPort undoes withPort. kept has the user's value if it was one that
-// lists nothing.
-func withoutPort(annotations field.KeyValues, port int, kept field.KeyValues) field.KeyValues {
-	v, ok := annotations.Lookup(istioExcludePorts)
-	if !ok {
-		return annotations
-	}
-	items := slices.DeleteFunc(strings.Split(v, ","), func(item string) bool {
-		return strings.TrimSpace(item) == strconv.Itoa(port)
-	})
-	if user, set := kept.Lookup(istioExcludePorts); set && len(items) == 0 {
-		return annotations.With(istioExcludePorts, user)
-	}
-	if len(items) == 0 {
-		return annotations.Without(istioExcludePorts)
-	}
-	return annotations.With(istioExcludePorts, strings.Join(items, ","))
 }
 
 func joinPorts(ports []int) string {

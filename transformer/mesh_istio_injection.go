@@ -3,61 +3,70 @@ package transformer
 import (
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// An injection says whether Istio's injector puts its sidecar into a pod.
-type injection int
-
-const (
-	injectionUnknown injection = iota // neither the manifests nor the options say so
-	injected
-	notInjected
-)
-
-// The marks of meshes that let the kubelet's probes through.
-const (
-	istioDataplaneMode = "istio.io/dataplane-mode"
-	linkerdInject      = "linkerd.io/inject"
-)
+// istioDataplaneMode is the label that puts a pod into ambient mode, or takes it
+// out.
+const istioDataplaneMode = "istio.io/dataplane-mode"
 
 // injection reads the template first, then its Namespace, then what the
 // options declare about namespaces.
-func (d istio) injection(b *planBuilder) injection {
-	declared := false
-	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
-		declared = declared || d.isProxy(c) && !b.isOurs(at)
-	})
-	_, value := istioInjectSwitch(b)
+func (d istio) injection(b *planBuilder) injection { return d.sidecarMark(b).injection }
+
+// mark: a pod in ambient mode is in the mesh too.
+func (d istio) mark(b *planBuilder) mark {
+	m := d.sidecarMark(b)
+	if m.injection == injected {
+		return m
+	}
+	if at, on := d.ambient(b); on {
+		return mark{injection: injected, at: at}
+	}
+	return m
+}
+
+func (d istio) sidecarMark(b *planBuilder) mark {
+	if m, found := b.proxyIn(d); found {
+		return m
+	}
+	kind, value := istioInjectSwitch(b)
 	switch {
-	case declared, value == "true":
-		return injected
-	case value == "false":
-		return notInjected
+	case value == "true" || value == "false":
+		return mark{injection: switched(value == "true"), at: "the " + kind[:len(kind)-1] + " `" + istioInject + ": " + value + "`"}
 	case b.in.Template.Metadata.Labels.Get(istioRevision) != "":
-		return injected
+		return mark{injection: injected, at: "the label `" + istioRevision + ": " + b.in.Template.Metadata.Labels.Get(istioRevision) + "`"}
 	}
 	ns := b.in.Namespace
 	if ns != nil {
-		switch ns.Labels.Get(istioInjection) {
-		case "enabled":
-			return injected
-		case "disabled":
-			return notInjected
+		of := " of Namespace \"" + ns.Name + "\""
+		if v := ns.Labels.Get(istioInjection); v == "enabled" || v == "disabled" {
+			return mark{injection: switched(v == "enabled"), at: "the label `" + istioInjection + ": " + v + "`" + of}
 		}
-		if ns.Labels.Get(istioRevision) != "" {
-			return injected
+		if v := ns.Labels.Get(istioRevision); v != "" {
+			return mark{injection: injected, at: "the label `" + istioRevision + ": " + v + "`" + of}
 		}
 	}
 	if known := b.p.opts.Istio.injects(b.in.NamespaceName); known != injectionUnknown {
-		return known
+		return mark{injection: known, at: "`istio.injectedNamespaces` of the functionConfig"}
 	}
 	if ns != nil {
-		return notInjected
+		return mark{injection: notInjected}
 	}
-	return injectionUnknown
+	return mark{}
+}
+
+// ambient reports whether the pod is in ambient mode, and where that is said.
+func (istio) ambient(b *planBuilder) (at string, on bool) {
+	ns := b.in.Namespace
+	switch v, set := b.in.Template.Metadata.Labels.Lookup(istioDataplaneMode); {
+	case set:
+		return "the label `" + istioDataplaneMode + ": " + v + "`", v == "ambient"
+	case ns != nil && ns.Labels.Get(istioDataplaneMode) == "ambient":
+		return "the label `" + istioDataplaneMode + ": ambient` of Namespace \"" + ns.Name + "\"", true
+	}
+	return "", false
 }
 
 // injects returns what the options declare about a namespace; "" is a namespace
@@ -79,8 +88,7 @@ func (i Istio) injects(namespace string) injection {
 }
 
 // passesProbes returns a finding if the pod has no sidecar of Istio's and is
-// in a mesh that lets the kubelet's probes through: Istio's ambient mode, or
-// Linkerd.
+// in ambient mode, which lets the kubelet's probes through.
 func (d istio) passesProbes(b *planBuilder) *Finding {
 	if d.injection(b) == injected {
 		return nil
@@ -100,18 +108,6 @@ func (d istio) passesProbes(b *planBuilder) *Finding {
 	}
 	if ns != nil && ns.Labels.Get(istioDataplaneMode) == "ambient" {
 		f := b.finding("ambient", nil, "", "Namespace %q has the label `%s: ambient`, %s", ns.Name, istioDataplaneMode, what)
-		return &f
-	}
-	inLinkerd := func(v string) bool { return v == "enabled" || v == "ingress" }
-	if v, set := b.annotations().Lookup(linkerdInject); set {
-		if !inLinkerd(v) {
-			return nil
-		}
-		f := b.annotationFinding("linkerd", linkerdInject, "puts the pod into Linkerd, "+what)
-		return &f
-	}
-	if ns != nil && inLinkerd(ns.Annotations.Get(linkerdInject)) {
-		f := b.finding("linkerd", nil, "", "Namespace %q has the annotation `%s: %s`: Linkerd %s", ns.Name, linkerdInject, ns.Annotations.Get(linkerdInject), strings.TrimPrefix(what, "which "))
 		return &f
 	}
 	return nil

@@ -93,11 +93,10 @@ func TestACollisionOfTheTemplateAsItWasReadIsReported(t *testing.T) {
 	wantReason(t, plan(t, asked, answeredBy("probe-proxy")), "port-collision")
 }
 
-// Istio's own sidecar comes before the marks of other meshes.
+// A sidecar comes before ambient mode.
 func TestASidecarOfIstiosIsRewrittenForWhateverElseIsMarked(t *testing.T) {
 	for _, in := range []string{
 		namespace("istio.io/dataplane-mode: ambient", "") + pod(injected, app(httpProbe)),
-		pod(injected+"\nannotations: {linkerd.io/inject: enabled}", app(httpProbe)),
 		namespace("", "linkerd.io/inject: enabled") + pod("annotations: {linkerd.io/inject: disabled}", app(httpProbe)),
 		pod("labels: {istio.io/dataplane-mode: none}", app(httpProbe)),
 	} {

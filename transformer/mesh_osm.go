@@ -2,27 +2,36 @@ package transformer
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// osm is the profile of Open Service Mesh (osm, main of July 2023).
-type osm struct{}
+// osm is the profile of Open Service Mesh and of its heir. They differ in the
+// names alone.
+type osm struct {
+	title          string
+	switchKey      string   // the annotation that switches injection
+	excluded       portList // the ports that are not captured
+	proxy          string   // the name of the mesh's own container
+	injectorReason string   // of leaving a pod to the mesh's injector
+	byItself       []string // the answerers
+}
 
-// The annotations of Open Service Mesh.
-const (
-	osmInjection    = "openservicemesh.io/sidecar-injection"
-	osmExcludePorts = "openservicemesh.io/inbound-port-exclusion-list"
-)
+// openServiceMesh is Open Service Mesh (osm, main of July 2023).
+var openServiceMesh = osm{
+	title:          "Open Service Mesh",
+	switchKey:      "openservicemesh.io/sidecar-injection",
+	excluded:       portList{key: "openservicemesh.io/inbound-port-exclusion-list"},
+	proxy:          "envoy",
+	injectorReason: "osm-injector",
+	byItself:       []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByEnvoy},
+}
 
 // osmHealthcheckName is the name of probe-proxy if Envoy answers all probes but
 // tcpSocket. OSM's own container for that has the same name.
 const osmHealthcheckName = "osm-healthcheck"
-
-const osmProxyName = "envoy"
 
 // osmReserved are the ports of the mesh's own proxy: admin, outbound, inbound
 // and metrics.
@@ -53,37 +62,54 @@ func (osm) undo(annotations field.KeyValues, _ mesh, _ []answerer, _ field.KeyVa
 
 func (osm) annotate(user, _ field.KeyValues, _ mesh, _ answerer) field.KeyValues { return user }
 
-func (osm) answerers() []string {
-	return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByEnvoy}
-}
+func (d osm) answerers() []string { return d.byItself }
 
 func (osm) proxyID() int64 { return prober.OSMProxyID }
 
-func (osm) isProxy(c *Container) bool { return c.Name == osmProxyName }
+func (d osm) isProxy(c *Container) bool { return c.Name == d.proxy }
 
 // proxyPlaceholder: only probe-proxy reads the env var, so no proxy is declared.
 func (osm) proxyPlaceholder() field.Map { return nil }
 
 func (osm) privileged(field.KeyValues) bool { return false }
 
+// mark: a proxy in the template says nothing, since other containers may have
+// its name.
+func (d osm) mark(b *planBuilder) mark {
+	return b.switchIn("annotations", d.switchKey, osmSwitchValues, readOSMSwitch)
+}
+
 func (d osm) inspect(b *planBuilder) mesh {
-	ports, _, _ := listedPorts(b.annotations(), osmExcludePorts)
-	d.checkPortList(b)
-	who := AnsweredByProbeProxy
+	m := mesh{answerer: answerer{AnsweredByProbeProxy, prober.OSMHealthcheckPort}, present: d.isPresent(b)}
 	if b.p.opts.AnsweredBy == AnsweredByEnvoy {
-		who = AnsweredByEnvoy
+		m.answerer.who = AnsweredByEnvoy
 	}
-	optOut := d.optOut(b)
-	return mesh{
-		answerer:     answerer{who, prober.OSMHealthcheckPort},
-		present:      d.isPresent(b),
-		optOut:       optOut,
-		passesProbes: optOut != nil,
-		captures: func(port int) bool {
-			return !slices.Contains(osmReserved, port) && !slices.Contains(osmPorts, port) && !slices.Contains(ports, port)
-		},
-		warnings: d.warnings(b),
+	user := b.annotations()
+	m.captures = func(port int) bool {
+		return !slices.Contains(osmReserved, port) && !slices.Contains(osmPorts, port) && !d.excluded.has(user, port)
 	}
+	if item, bad := d.excluded.badItem(user); bad {
+		b.addFinding(b.annotationFinding("port-list-invalid", d.excluded.key, "%s, and %q is none", d.excluded.form(), item))
+	}
+	said := d.mark(b)
+	switch f := d.injects(b, said); {
+	case m.present && f != nil:
+		m.warnings = append(m.warnings, *f)
+	case m.present: // the proxy is in the template, so its injection is switched off
+	case f != nil:
+		m.optOut, m.outcome = f, osmRewrites
+	case said.off != nil:
+		m.optOut, m.passesProbes = said.off, true
+	}
+	return m
+}
+
+// osmRewrites returns what a handler does that the mesh's injector gets to see.
+func osmRewrites(s *handlerSite) (Outcome, string) {
+	if kind, _ := s.original.kind(); s.name.IsHook() || kind == kindGRPC {
+		return Fails, whyNoCertificate
+	}
+	return Unaffected, ""
 }
 
 func (d osm) isPresent(b *planBuilder) bool {
@@ -92,10 +118,13 @@ func (d osm) isPresent(b *planBuilder) bool {
 	return found
 }
 
-// osmSwitch returns the injection switch in annotations; set is false if the
-// mesh's injector does not know its value.
-func osmSwitch(annotations field.KeyValues) (on, set bool) {
-	switch strings.ToLower(annotations.Get(osmInjection)) {
+// osmSwitchValues are the values of the injection switch, for messages.
+const osmSwitchValues = "enabled, yes, true, disabled, no or false"
+
+// readOSMSwitch reads a value of the injection switch; ok is false if the mesh's
+// injector does not know it.
+func readOSMSwitch(value string) (on, ok bool) {
+	switch strings.ToLower(value) {
 	case "enabled", "yes", "true":
 		return true, true
 	case "disabled", "no", "false":
@@ -104,49 +133,12 @@ func osmSwitch(annotations field.KeyValues) (on, set bool) {
 	return false, false
 }
 
-// optOut finds why the mesh is not in the pod. In a template that already has the
-// proxy, injection is switched off for that reason.
-func (d osm) optOut(b *planBuilder) *Finding {
-	if d.isPresent(b) {
+// injects returns a finding if the mesh's injector has the pod: it rewrites the
+// probes itself and knows no rewritten ones.
+func (d osm) injects(b *planBuilder, m mark) *Finding {
+	if m.injection != injected {
 		return nil
 	}
-	const what = "the mesh does not capture this pod"
-	on, set := osmSwitch(b.annotations())
-	if set && !on {
-		f := b.annotationFinding("injection-off", osmInjection, "switches injection off, so "+what)
-		return &f
-	}
-	if ns := b.in.Namespace; !set && ns != nil {
-		if on, set := osmSwitch(ns.Annotations); set && !on {
-			f := b.finding("namespace-not-injected", nil, "", "Namespace %q has the annotation `%s: %s`, so %s", ns.Name, osmInjection, ns.Annotations.Get(osmInjection), what)
-			return &f
-		}
-	}
-	return nil
-}
-
-// warnings warns of the mesh's injector: it does not know rewritten probes and
-// would point them at themselves.
-func (osm) warnings(b *planBuilder) []Finding {
-	const what = "OSM's own injector rewrites probes too, knows no rewritten ones and sends them to themselves; leave this object to the injector (`rewrite-probes.io/rewrite: \"false\"`), or switch the injection off"
-	on, set := osmSwitch(b.annotations())
-	if on {
-		return []Finding{b.annotationFinding("osm-injector", osmInjection, "has the proxy injected, and "+what)}
-	}
-	if ns := b.in.Namespace; !set && ns != nil {
-		if on, _ := osmSwitch(ns.Annotations); on {
-			return []Finding{b.finding("osm-injector", nil, "", "Namespace %q has the annotation `%s: %s`, and %s", ns.Name, osmInjection, ns.Annotations.Get(osmInjection), what)}
-		}
-	}
-	return nil
-}
-
-func (osm) checkPortList(b *planBuilder) {
-	v, set := b.annotations().Lookup(osmExcludePorts)
-	for item := range strings.SplitSeq(v, ",") {
-		if n, err := strconv.Atoi(strings.TrimSpace(item)); set && (err != nil || n < 1 || n > 65535) {
-			b.addFinding(b.annotationFinding("port-list-invalid", osmExcludePorts, "must be ports joined by commas, and %q is none", item))
-			return
-		}
-	}
+	f := b.finding(d.injectorReason, nil, "", "%s has %s's own injector rewrite the probes of this pod; it would send rewritten ones to themselves", m.at, d.title)
+	return &f
 }

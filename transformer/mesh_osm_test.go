@@ -8,7 +8,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-func inOSM(o *transformer.Options) { o.Dialect = "osm" }
+func inOSM(o *transformer.Options) { o.Mesh = "osm" }
 
 func init() {
 	configurations["osm"] = []option{inOSM}
@@ -200,11 +200,11 @@ func TestAPortOfOSMThatTheAppHasIsAnError(t *testing.T) {
 func TestOptionsThatOSMCannotHaveAreRefused(t *testing.T) {
 	for want, opt := range map[string]option{
 		"fixed: 15901 to 15904":                                        port(15099),
-		"must be auto, probe-proxy or envoy in the dialect osm":        answeredBy("istio-proxy"),
+		"must be auto, probe-proxy or envoy with `mesh: osm`":          answeredBy("istio-proxy"),
 		"must not be 1500":                                             func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", 1500) },
 		"\"OSM_KUBE_APP_PROBERS\" is written by rewrite-probes itself": func(o *transformer.Options) { o.ProbeProxy.Env = listOf(mapOf("name", "OSM_KUBE_APP_PROBERS")) },
 		"\"envoy\" is the name of Open Service Mesh's own sidecar":     func(o *transformer.Options) { o.ProbeProxy.Name = "envoy" },
-		"must be one of istio, osm":                                    func(o *transformer.Options) { o.Dialect = "linkerd" },
+		"must be one of auto, istio":                                   func(o *transformer.Options) { o.Mesh = "nomad" },
 	} {
 		if _, err := transformer.New(options(inOSM, opt)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v must have %q", err, want)

@@ -8,26 +8,45 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A Problem is an option that does not fit the dialect.
+// A Problem is an option that does not fit the mesh.
 type Problem struct {
 	Path field.Path // in the spec of the functionConfig: probeProxy.name
 	Text string     // begins with the value
 }
 
-// Problems returns what does not fit the dialect of the options: who answers,
-// the port, and names that belong to a mesh or to us.
+// Problems returns what does not fit the mesh of the options: who answers,
+// the port, and names that belong to a mesh or to us. If the mesh is found out
+// for each template, the options must fit Istio, which a template without any
+// mark is rewritten for.
 func (o Options) Problems() []Problem {
-	d := dialectNamed(o.Dialect)
+	d := o.dialect()
 	if d == nil {
-		return []Problem{{field.NewPath("dialect"), fmt.Sprintf("%q must be one of %s", o.Dialect, strings.Join(Dialects(), ", "))}}
+		return []Problem{{field.NewPath("mesh"), fmt.Sprintf("%q must be one of %s", o.Mesh, strings.Join(Meshes(), ", "))}}
 	}
+	return o.problemsIn(d)
+}
+
+// dialect returns the dialect of the options, or of templates without any mark
+// if each has its own; nil if there is none of that name.
+func (o *Options) dialect() *dialect {
+	if o.Mesh == MeshAuto {
+		return dialects[0]
+	}
+	return dialectNamed(o.Mesh)
+}
+
+func (o *Options) problemsIn(d *dialect) []Problem {
 	var problems []Problem
 	add := func(at field.Path, format string, args ...any) {
 		problems = append(problems, Problem{at, fmt.Sprintf(format, args...)})
 	}
 	if all := d.answerers(); !slices.Contains(all, o.AnsweredBy) {
 		last := len(all) - 1
-		add(field.NewPath("answeredBy"), "%q must be %s or %s in the dialect %s", o.AnsweredBy, strings.Join(all[:last], ", "), all[last], o.Dialect)
+		in := "with `mesh: " + d.name + "`"
+		if o.Mesh == MeshAuto {
+			in = "in " + d.title
+		}
+		add(field.NewPath("answeredBy"), "%q must be %s or %s %s", o.AnsweredBy, strings.Join(all[:last], ", "), all[last], in)
 	}
 	if o.Port < 1 || o.Port > 65535 {
 		add(field.NewPath("port"), "\"%d\" must be a port from 1 to 65535", o.Port)
@@ -35,7 +54,7 @@ func (o Options) Problems() []Problem {
 		add(field.NewPath("port"), "\"%d\" %v", o.Port, err)
 	}
 	for _, x := range dialects {
-		if x.isProxy(&Container{Name: o.ProbeProxy.Name}) {
+		if x.isProxy(&Container{Name: o.ProbeProxy.Name}) && (x == d || !x.commonName) {
 			add(field.NewPath("probeProxy", "name"), "%q is the name of %s's own sidecar; choose another", o.ProbeProxy.Name, x.title)
 		}
 	}

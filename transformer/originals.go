@@ -37,6 +37,9 @@ func (k *originalsHolder) answerer() answerer {
 	return answerer{AnsweredByProbeProxy, k.port}
 }
 
+// isOf reports whether k carries originals in the convention of a dialect.
+func (k *originalsHolder) isOf(d *dialect) bool { return k.dialect.convention == d.convention }
+
 // answersOn reports whether k is a container that answers on a port.
 func (k *originalsHolder) answersOn(port field.IntOrString) bool {
 	return k.container != nil && !port.IsString && slices.Contains(k.listens, int(port.Int))
@@ -58,15 +61,15 @@ func (b *planBuilder) findHolders() {
 		b.addFinding(b.finding("env-unreadable", b.metadata.Key("annotations", ownOriginals), "", "%v; the originals of the rewritten probes cannot be known", err))
 	}
 	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
-		for _, d := range b.p.dialects {
-			originals, found, err := d.decode(c)
+		for _, group := range b.p.conventions {
+			originals, found, err := group[0].decode(c)
 			if err != nil {
 				b.addFinding(b.finding("env-unreadable", b.containerPath(at).Key("env"), c.Name, "%v; the originals of the rewritten probes cannot be known", err))
 			}
 			if err != nil || !found {
 				continue
 			}
-			path := b.containerPath(at)
+			path, d := b.containerPath(at), holderIn(group, c)
 			k := &originalsHolder{
 				dialect: d, at: at, container: c, path: path, originals: originals, claimed: make(map[string]bool),
 				proxy: d.isProxy(c), listens: d.listens(b, c), raw: b.sourceMap(path),
@@ -124,7 +127,7 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 			return
 		}
 	}
-	s.original, s.alreadyRewritten, s.foreign = handlerOf(m.prober, h), true, m.holder.dialect != b.p.dialect
+	s.original, s.alreadyRewritten, s.foreign = handlerOf(m.prober, h), true, !m.holder.isOf(b.p.dialect)
 	container, _, _ := m.holder.dialect.parseKey(m.key)
 	s.form = b.forms.handler(prober.Key(cmp.Or(container, s.container.Name), s.name), s.original)
 	m.holder.claimed[m.key] = true

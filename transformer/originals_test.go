@@ -47,7 +47,7 @@ func TestOriginalsAreFoundWhateverThePort(t *testing.T) {
 	}
 }
 
-func asOSM(o *transformer.Options) { o.Dialect = "osm" }
+func asOSM(o *transformer.Options) { o.Mesh = "osm" }
 
 // TestNoOriginalIsRemovedWhileAProbeThatItMayBelongToLooksRewritten: the
 // template is refused, by restore too.

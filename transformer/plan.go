@@ -12,8 +12,12 @@ const (
 	AnsweredByAuto       = "auto"
 	AnsweredByProbeProxy = "probe-proxy"
 	AnsweredByIstioProxy = "istio-proxy"
-	AnsweredByEnvoy      = "envoy" // in the dialect osm
+	AnsweredByEnvoy      = "envoy" // in Open Service Mesh
 )
+
+// MeshAuto finds the mesh of each template by the meshes' own labels and
+// annotations; without any, the template is rewritten as for Istio.
+const MeshAuto = "auto"
 
 // Where in a pod the container probe-proxy is placed.
 const (
@@ -24,7 +28,7 @@ const (
 // Options are the part of the functionConfig that matters to a plan, with the
 // defaults filled in (see [Defaults]).
 type Options struct {
-	Dialect    string   // "istio" or "osm"
+	Mesh       string   // one of [Meshes]
 	AnsweredBy string   // one of the AnsweredBy constants
 	Port       int      // where rewritten probes go
 	Rewrite    []string // some of Rewritable
@@ -80,7 +84,7 @@ type ProbeProxy struct {
 func Defaults() Options {
 	image, _ := release.Image()
 	return Options{
-		Dialect:    "istio",
+		Mesh:       MeshAuto,
 		AnsweredBy: AnsweredByAuto,
 		Port:       prober.DefaultPort,
 		Rewrite:    Rewritable(),
@@ -171,6 +175,7 @@ type Plan struct {
 // An Answer says who answers the rewritten probes of a template.
 type Answer struct {
 	By       string // one of the AnsweredBy constants but auto; "" if no probe is rewritten
+	Mesh     string // the name of the mesh that the pod is in, such as "Linkerd"; "" if it is not known
 	Port     int    // 0 if the convention has one for each type of probe
 	Assumed  bool   // it is not known whether the mesh's proxy is there, and By depends on it
 	Injected bool   // the pod has Istio's sidecar, or will have it
@@ -251,4 +256,7 @@ type Verdict struct {
 	// restored by [Planner.Restore].
 	Reason    string
 	StrictTLS Outcome
+	// Why says, if it is not unaffected, what the mesh does to it: a few words
+	// that complete "fails under strict mTLS, since ...".
+	Why string
 }

@@ -18,8 +18,14 @@ type Planner struct {
 	opts    Options
 	dialect *dialect
 	// dialects are those in which a template may have been rewritten before,
-	// first the planner's own.
-	dialects []*dialect
+	// first the planner's own; conventions are the same, in groups that have one
+	// convention.
+	dialects    []*dialect
+	conventions [][]*dialect
+	// others are the planners of the other meshes, if the mesh is found out for
+	// each template; unfit is why this one of them cannot plan.
+	others map[*dialect]*Planner
+	unfit  error
 	// sidecar is probe-proxy as the options say, without the originals: as a
 	// native sidecar (true) and as an ordinary container.
 	sidecar map[bool]field.Map
@@ -31,11 +37,31 @@ func New(o Options) (*Planner, error) {
 	if problems := o.Problems(); len(problems) > 0 {
 		return nil, fmt.Errorf("%s: %s", problems[0].Path, problems[0].Text)
 	}
-	d := dialectNamed(o.Dialect)
+	p, err := newPlanner(o, o.dialect())
+	if err != nil || o.Mesh != MeshAuto {
+		return p, err
+	}
+	p.others = make(map[*dialect]*Planner)
+	for _, d := range p.dialects[1:] {
+		other, err := newPlanner(o, d)
+		if problems := o.problemsIn(d); err == nil && len(problems) > 0 {
+			err = fmt.Errorf("`%s`: %s", problems[0].Path, problems[0].Text)
+		}
+		if err != nil {
+			other = &Planner{unfit: err}
+		}
+		p.others[d] = other
+	}
+	return p, nil
+}
+
+// newPlanner returns the planner of one mesh.
+func newPlanner(o Options, d *dialect) (*Planner, error) {
 	if byDefault := Defaults().ProbeProxy.Name; o.ProbeProxy.Name == byDefault {
 		o.ProbeProxy.Name = d.sidecarName(o.AnsweredBy, byDefault)
 	}
 	p := &Planner{opts: o, dialect: d, dialects: allDialects(d)}
+	p.conventions = byConvention(p.dialects)
 	if err := p.checkSidecar(); err != nil {
 		return nil, err
 	}
@@ -46,8 +72,14 @@ func New(o Options) (*Planner, error) {
 // Plan plans the rewriting of one template. A template that was rewritten
 // before is brought to the planner's options, or restored if it has opted out.
 func (p *Planner) Plan(in Input) Plan {
-	b := newPlanBuilder(p, &in)
-	b.mesh = p.dialect.inspect(b)
+	b := p.builderFor(&in)
+	b.mesh = b.p.dialect.inspect(b)
+	if b.meshProblem != nil {
+		b.mesh.conflicts = append(b.mesh.conflicts, *b.meshProblem)
+	}
+	if b.otherMesh != nil && b.mesh.optOut == nil {
+		b.mesh.optOut = b.otherMesh
+	}
 	b.classify()
 	toRewrite := b.toRewrite()
 	if len(toRewrite) > 0 && !b.failed() {
@@ -59,9 +91,9 @@ func (p *Planner) Plan(in Input) Plan {
 // Restore plans the inverse: the original probes come back, and all that we
 // added goes, whether the template has opted out or not.
 func (p *Planner) Restore(in Input) Plan {
-	b := newPlanBuilder(p, &in)
+	b := p.builderFor(&in)
 	said := b.findings
-	b.mesh = p.dialect.inspect(b)
+	b.mesh = b.p.dialect.inspect(b)
 	b.findings, b.restoring = said, true
 	for _, s := range b.sites {
 		if b.isDangling(s) {
@@ -207,7 +239,7 @@ func (b *planBuilder) skipPort(s *handlerSite, kind string, port field.IntOrStri
 func (b *planBuilder) answeredInTime(s *handlerSite) bool {
 	if !s.at.init {
 		// probe-proxy would have to be first.
-		return s.name != prober.PostStart || !b.in.Shape.FirstIsApp || b.native() || !b.answeredByUs(s)
+		return s.name != prober.PostStart || !b.firstIsApp() || b.native() || !b.answeredByUs(s)
 	}
 	if b.answeredByUs(s) {
 		return b.native()
@@ -355,7 +387,7 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	if len(toRewrite) == 0 || b.failed() {
 		return a
 	}
-	a.By, a.Assumed = b.mesh.answerer.who, b.mesh.assumed
+	a.By, a.Mesh, a.Assumed = b.mesh.answerer.who, b.meshTitle, b.mesh.assumed
 	if ports := b.p.dialect.ports(b.mesh.answerer); len(ports) == 1 {
 		a.Port = ports[0]
 	}
@@ -400,8 +432,9 @@ func (b *planBuilder) companion() companionMaker {
 func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 	v := Verdict{
 		Container: s.container.Name, Init: s.at.init, ProbeType: s.name, Field: s.path,
-		Before: s.original.String(), State: LeftAlone, Reason: s.reason, StrictTLS: b.outcome(s),
+		Before: s.original.String(), State: LeftAlone, Reason: s.reason,
 	}
+	v.StrictTLS, v.Why = b.outcome(s)
 	switch {
 	case failed && (s.target != nil || s.alreadyRewritten):
 		v.State, v.Reason = Refused, b.firstError()
@@ -431,33 +464,42 @@ func (b *planBuilder) firstError() string {
 	return ""
 }
 
-// outcome returns what a probe, as it was read, does under strict mTLS.
-func (b *planBuilder) outcome(s *handlerSite) Outcome {
+// outcome returns what a probe, as it was read, does under strict mTLS, and why
+// if that is not what it does without a mesh.
+func (b *planBuilder) outcome(s *handlerSite) (Outcome, string) {
 	kind, ok := s.current.kind()
 	d := s.current.dialer()
 	if !ok || d == nil {
-		return Unaffected
+		return Unaffected, ""
 	}
 	port, host := d.endpoint()
 	switch {
 	case s.alreadyRewritten || host != "" || b.p.dialect.isProxy(s.container):
-		return Unaffected
+		return Unaffected, ""
 	case b.isDangling(s):
-		return Fails
+		return Fails, "nothing in the pod has its original"
 	case s.at.init && !isSidecar(s.at, s.container) || s.name.IsHook() && kind != kindHTTPGet:
-		return Unaffected // it fails without a mesh too
+		return Unaffected, "" // it fails without a mesh too
 	case b.mesh.captures == nil || !b.capturesPod():
-		return Unaffected
+		return Unaffected, ""
 	}
 	n, err := resolve(*port, s.container)
 	switch {
 	case err != nil || !b.mesh.captures(n):
-		return Unaffected
+		return Unaffected, ""
+	case b.mesh.outcome != nil:
+		return b.mesh.outcome(s)
 	case kind == kindTCPSocket:
-		return FalselyPasses
+		return FalselyPasses, whyAccepted
 	}
-	return Fails
+	return Fails, whyNoCertificate
 }
+
+// What a proxy that only lets mTLS in does to the kubelet.
+const (
+	whyNoCertificate = "the kubelet has no client certificate"
+	whyAccepted      = "the mesh's own proxy accepts the connection"
+)
 
 // capturesPod reports whether the mesh captures any connection to the pod.
 func (b *planBuilder) capturesPod() bool {

@@ -533,7 +533,7 @@ lifecycle: {preStop: {httpGet: {port: 4}}}
 
 func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 	for name, change := range map[string]option{
-		"dialect":    func(o *transformer.Options) { o.Dialect = "linkerd" },
+		"mesh":       func(o *transformer.Options) { o.Mesh = "nomad" },
 		"answeredBy": answeredBy("envoy"),
 		"port 0":     port(0),
 		"high port":  port(65536),

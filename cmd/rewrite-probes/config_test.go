@@ -31,6 +31,7 @@ type fieldCase struct {
 // fieldCases has a case for every field. A field that is not here fails the
 // test, and so does one whose value is the default's.
 var fieldCases = map[string]fieldCase{
+	"spec.mesh":                       {spec: "mesh: kuma", data: "mesh: kuma", want: "traffic.kuma.io/exclude-inbound-ports: \"15020\""},
 	"spec.dialect":                    {spec: "dialect: osm", data: "dialect: osm", want: "OSM_KUBE_APP_PROBERS"},
 	"spec.answeredBy":                 {spec: "answeredBy: istio-proxy", data: "answered-by: istio-proxy", want: "- name: istio-proxy"},
 	"spec.port":                       {spec: "port: 15099", data: `port: "15099"`, want: "port: 15099"},

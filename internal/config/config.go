@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -37,9 +38,10 @@ type RewriteProbes struct {
 
 // Spec says what is rewritten and who answers.
 type Spec struct {
-	Dialect      string        `json:"dialect" registry:"dialects" default:"istio" doc:"The convention of paths, ports and env that rewritten probes follow: Istio's, or that of Open Service Mesh."`
-	AnsweredBy   string        `json:"answeredBy" registry:"answerers" default:"auto" doc:"Who answers the rewritten probes: probe-proxy, which is injected; istio-proxy, Istio's own sidecar; envoy (dialect osm), an Envoy whose configuration is in a ConfigMap that is added next to the workload; auto: istio-proxy if Istio injects its sidecar into the pod, else probe-proxy."`
-	Port         int           `json:"port" min:"1" max:"65535" default:"15020" doc:"The port that rewritten probes go to. In the dialect osm the ports are fixed, 15901 to 15904, and this must not be given."`
+	Mesh         string        `json:"mesh" registry:"meshes" default:"auto" doc:"The mesh that the pods are in. auto: the one whose labels, annotations or proxy the pod template or its Namespace among the manifests has; a template without any is rewritten as for Istio; two of them are an error. Kong Mesh is kuma."`
+	Dialect      string        `json:"dialect" registry:"meshes" doc:"The former name of mesh."`
+	AnsweredBy   string        `json:"answeredBy" registry:"answerers" default:"auto" doc:"Who answers the rewritten probes: probe-proxy, which is injected; istio-proxy, Istio's own sidecar; envoy (mesh osm), an Envoy whose configuration is in a ConfigMap that is added next to the workload; auto: istio-proxy if Istio injects its sidecar into the pod, else probe-proxy. Only probe-proxy answers in other meshes than istio and osm."`
+	Port         int           `json:"port" min:"1" max:"65535" default:"15020" doc:"The port that rewritten probes go to. With mesh osm or fsm the ports are fixed, 15901 to 15904, and this must not be given."`
 	Rewrite      []string      `json:"rewrite" registry:"rewritable" default:"*" doc:"What is rewritten: probes by their handler, and httpGet hooks (lifecycle)."`
 	ProbeProxy   ProbeProxy    `json:"probeProxy" doc:"The container that is injected."`
 	IstioProxy   IstioProxy    `json:"istioProxy" doc:"The container istio-proxy, which is declared if Istio's sidecar answers and the pod template has none."`
@@ -116,10 +118,10 @@ func Decode(o *manifest.Object) (*RewriteProbes, error) {
 	switch {
 	case o.APIVersion() == APIVersion && o.Kind() == Kind:
 		_, err = o.DecodeStrict(nil, c)
-		problems = c.validate()
+		problems = append(c.nameMesh(o, "spec"), c.validate()...)
 	case o.APIVersion() == "v1" && o.Kind() == "ConfigMap":
 		problems, err = c.fromConfigMap(o)
-		for _, p := range c.validate() {
+		for _, p := range append(c.nameMesh(o, "data"), c.validate()...) {
 			problems = append(problems, p.inConfigMap())
 		}
 	default:
@@ -137,6 +139,21 @@ func Decode(o *manifest.Object) (*RewriteProbes, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// nameMesh gives the mesh the name that its former field has. root is the key
+// below which the fields are.
+func (c *RewriteProbes) nameMesh(o *manifest.Object, root string) []problem {
+	s := &c.Spec
+	if !slices.Contains(transformer.Meshes(), s.Dialect) {
+		return nil
+	}
+	_, given := o.Value(at(root, "mesh"))
+	if given && s.Mesh != s.Dialect {
+		return []problem{{at("spec", "dialect"), fmt.Sprintf("%q must be %q, as `mesh` says, whose former name it is", s.Dialect, s.Mesh)}}
+	}
+	s.Mesh = s.Dialect
+	return nil
 }
 
 // A problem is what is wrong with one field.
@@ -213,7 +230,7 @@ func (c *RewriteProbes) validate() []problem {
 	}
 	problems = append(problems, checkResources(s.ProbeProxy.Resources)...)
 	if len(problems) == 0 {
-		options := transformer.Options{Dialect: s.Dialect, AnsweredBy: s.AnsweredBy, Port: s.Port}
+		options := transformer.Options{Mesh: s.Mesh, AnsweredBy: s.AnsweredBy, Port: s.Port}
 		options.ProbeProxy.Name, options.ProbeProxy.Env = s.ProbeProxy.Name, s.ProbeProxy.Env
 		for _, p := range options.Problems() {
 			bad(at("spec").Join(p.Path), "%s", p.Text)

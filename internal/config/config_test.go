@@ -40,7 +40,7 @@ func TestNoFunctionConfigGivesTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := c.Spec
-	if s.Dialect != "istio" || s.AnsweredBy != "auto" || s.Port != 15020 || s.Strict ||
+	if s.Mesh != "auto" || s.Dialect != "" || s.AnsweredBy != "auto" || s.Port != 15020 || s.Strict ||
 		!reflect.DeepEqual(s.Rewrite, []string{"httpGet", "tcpSocket", "grpc", "lifecycle"}) ||
 		s.ProbeProxy.Name != "probe-proxy" || s.ProbeProxy.Placement != "native" {
 		t.Errorf("defaults are %+v", s)
@@ -87,8 +87,8 @@ func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown field", typed + "spec: {prot: 1}", "`spec.prot`"},
 		{"unknown field lists the allowed", typed + "spec: {prot: 1}", "port"},
-		{"dialect", typed + "spec: {dialect: kuma}", "`spec.dialect`: \"kuma\" must be "},
-		{"empty dialect", typed + "spec: {dialect: \"\"}", "`spec.dialect`: \"\" must be "},
+		{"dialect", typed + "spec: {dialect: nomad}", "`spec.dialect`: \"nomad\" must be "},
+		{"empty mesh", typed + "spec: {mesh: \"\"}", "`spec.mesh`: \"\" must be "},
 		{"port zero", typed + "spec: {port: 0}", "`spec.port`: \"0\" must be a number from 1 to 65535"},
 		{"port text", typed + "spec: {port: http}", "spec.port"},
 		{"rewrite item", typed + "spec: {rewrite: [http]}", "`spec.rewrite[0]`: \"http\" must be httpGet, tcpSocket, grpc or lifecycle"},
@@ -180,13 +180,13 @@ func TestTheFirstAndTheLastPortAreAllowed(t *testing.T) {
 // file, the line in it and the key that the user wrote.
 func TestEverythingThatIsWrongIsShownAtOnce(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"typed": {typed + "spec:\n  prot: 1\n  strict: perhaps\n  probeProxy:\n    nmae: x\n    name: X\n  istio:\n    injectedNamespaces: ['[']\n", `config.yaml:5: functionConfig: ` + "`spec.prot`" + `: unknown field "prot": allowed are answeredBy, dialect, exclude, istio, istioProxy, podTemplates, port, probeProxy, rewrite, select, strict
+		"typed": {typed + "spec:\n  prot: 1\n  strict: perhaps\n  probeProxy:\n    nmae: x\n    name: X\n  istio:\n    injectedNamespaces: ['[']\n", `config.yaml:5: functionConfig: ` + "`spec.prot`" + `: unknown field "prot": allowed are answeredBy, dialect, exclude, istio, istioProxy, mesh, podTemplates, port, probeProxy, rewrite, select, strict
 config.yaml:6: functionConfig: ` + "`spec.strict`" + `: must be true or false, not the string "perhaps"
 config.yaml:8: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "nmae": allowed are env, image, imagePullPolicy, livenessProbe, name, placement, readinessProbe, resources, securityContext
 config.yaml:9: functionConfig: ` + "`spec.probeProxy.name`" + `: "X" must be a container name: lower-case letters, digits and dashes, at most 63
 config.yaml:11: functionConfig: ` + "`spec.istio.injectedNamespaces[0]`" + `: "[" must be a name in which * and ? match as in a shell`},
-		"ConfigMap": {"apiVersion: v1\nkind: ConfigMap\ndata:\n  port: many\n  dialect: kuma\n  rewrite: httpGet,http\n  injected-namespaces: 'a,['\n", `config.yaml:4: functionConfig: ` + "`data.port`" + `: "many" must be a number from 1 to 65535
-config.yaml:5: functionConfig: ` + "`data.dialect`" + `: "kuma" must be istio or osm
+		"ConfigMap": {"apiVersion: v1\nkind: ConfigMap\ndata:\n  port: many\n  dialect: nomad\n  rewrite: httpGet,http\n  injected-namespaces: 'a,['\n", `config.yaml:4: functionConfig: ` + "`data.port`" + `: "many" must be a number from 1 to 65535
+config.yaml:5: functionConfig: ` + "`data.dialect`" + `: "nomad" must be auto, istio, linkerd, kuma, consul or osm
 config.yaml:6: functionConfig: ` + "`data.rewrite`" + `: "http" must be httpGet, tcpSocket, grpc or lifecycle
 config.yaml:7: functionConfig: ` + "`data.injected-namespaces`" + `: "[" must be a name in which * and ? match as in a shell`},
 	} {
@@ -342,14 +342,35 @@ func TestTheSchemaRequiresWhatDecodeDoes(t *testing.T) {
 	}
 }
 
+func TestTheFormerNameOfMesh(t *testing.T) {
+	for form, want := range map[string]string{
+		typed + "spec: {mesh: kuma}":                                         "kuma",
+		typed + "spec: {dialect: kuma}":                                      "kuma",
+		typed + "spec: {dialect: consul, mesh: consul}":                      "consul",
+		"apiVersion: v1\nkind: ConfigMap\ndata: {mesh: linkerd}":             "linkerd",
+		"apiVersion: v1\nkind: ConfigMap\ndata: {dialect: linkerd}":          "linkerd",
+		"apiVersion: v1\nkind: ConfigMap\ndata: {dialect: osm, port: 1}":     "`data.port`",
+		typed + "spec: {dialect: osm, mesh: auto}":                           "`spec.dialect`: \"osm\" must be \"auto\", as `mesh` says",
+		"apiVersion: v1\nkind: ConfigMap\ndata: {dialect: osm, mesh: istio}": "`data.dialect`: \"osm\" must be \"istio\", as `mesh` says",
+	} {
+		c, err := decode(t, form)
+		switch {
+		case err != nil && !strings.Contains(err.Error(), want):
+			t.Errorf("%s: %v", form, err)
+		case err == nil && c.Spec.Mesh != want:
+			t.Errorf("%s: mesh %q", form, c.Spec.Mesh)
+		}
+	}
+}
+
 func TestWhatTheDialectOSMCannotHaveIsRefused(t *testing.T) {
 	for spec, want := range map[string]string{
-		"{dialect: osm, port: 15099}":                                   "`spec.port`: \"15099\" must not be given in the dialect osm",
-		"{dialect: osm, answeredBy: istio-proxy}":                       "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy or envoy in the dialect osm",
-		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy or istio-proxy in the dialect istio\n",
+		"{mesh: osm, port: 15099}":                                      "`spec.port`: \"15099\" must not be given in the dialect osm",
+		"{dialect: osm, answeredBy: istio-proxy}":                       "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy or envoy with `mesh: osm`",
+		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy or istio-proxy in Istio\n",
 		"{dialect: osm, probeProxy: {name: envoy}}":                     "`spec.probeProxy.name`: \"envoy\"",
 		"{probeProxy: {env: [{name: OSM_KUBE_APP_PROBERS, value: x}]}}": "is written by rewrite-probes itself",
-		"{dialect: linkerd}":                                            "must be istio or osm",
+		"{dialect: nomad}":                                              "must be auto, istio, linkerd",
 	} {
 		if _, err := decode(t, typed+"spec: "+spec+"\n"); err == nil || !strings.Contains(err.Error()+"\n", want) {
 			t.Errorf("%s: %v", spec, err)

@@ -51,6 +51,7 @@ var Keys = []Key{
 	{"image-pull-policy", "spec.probeProxy.imagePullPolicy", text(func(s *Spec) *string { return &s.ProbeProxy.ImagePullPolicy })},
 	{"injected-namespaces", "spec.istio.injectedNamespaces", list(func(s *Spec) *[]string { return &s.Istio.InjectedNamespaces })},
 	{"injector-rewrites", "spec.istio.injectorRewrites", truth(func(s *Spec) *bool { return &s.Istio.InjectorRewrites })},
+	{"mesh", "spec.mesh", text(func(s *Spec) *string { return &s.Mesh })},
 	{"name", "spec.probeProxy.name", text(func(s *Spec) *string { return &s.ProbeProxy.Name })},
 	{"placement", "spec.probeProxy.placement", text(func(s *Spec) *string { return &s.ProbeProxy.Placement })},
 	{"port", "spec.port", func(s *Spec, v string) error {

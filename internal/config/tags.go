@@ -18,9 +18,9 @@ func jsonName(f reflect.StructField) string {
 }
 
 // registries return the values that the tag registry refers to, so that a new
-// dialect or handler changes nothing here.
+// mesh or handler changes nothing here.
 var registries = map[string]func() []string{
-	"dialects":   transformer.Dialects,
+	"meshes":     transformer.Meshes,
 	"answerers":  transformer.Answerers,
 	"rewritable": transformer.Rewritable,
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// outcomeWords say why a probe goes wrong under strict mTLS.
+// outcomeWords say what goes wrong under strict mTLS.
 var outcomeWords = map[transformer.Outcome]struct{ reason, text string }{
-	transformer.Fails:         {ReasonWouldFail, "fails under strict mTLS, since the kubelet has no client certificate"},
-	transformer.FalselyPasses: {ReasonWouldFalselyPass, "passes under strict mTLS although nothing may listen, since the mesh's own proxy accepts the connection"},
+	transformer.Fails:         {ReasonWouldFail, "fails under strict mTLS"},
+	transformer.FalselyPasses: {ReasonWouldFalselyPass, "passes under strict mTLS although nothing may listen"},
 }
 
 // injectorHint ends a message about a pod that Istio's injector may repair.
@@ -42,7 +42,7 @@ func Check(r *report.Report) []report.Message {
 			if !wrong || p.State == transformer.LeftAlone && onPurpose[p.Reason] {
 				continue
 			}
-			m := report.NewMessage(words.reason, fmt.Sprintf("`%s`: %s %s%s", p.Field, p.Before, words.text, hint))
+			m := report.NewMessage(words.reason, fmt.Sprintf("`%s`: %s %s, since %s%s", p.Field, p.Before, words.text, p.Why, hint))
 			m.Object, m.Source, m.Line, m.Field = t.Object, t.Source, p.Line, p.Field.String()
 			found = append(found, m)
 		}

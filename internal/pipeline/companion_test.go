@@ -46,7 +46,7 @@ func take(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Mode
 
 func TestCompanionsComeAndGoInAnyManifest(t *testing.T) {
 	c := config.Default()
-	c.Spec.Dialect, c.Spec.AnsweredBy = "osm", "envoy"
+	c.Spec.Mesh, c.Spec.AnsweredBy = "osm", "envoy"
 	files, _ := filepath.Glob(filepath.Join(corpus, "*.yaml"))
 	own, _ := filepath.Glob("../../testdata/manifests/*")
 	added := 0

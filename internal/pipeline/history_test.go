@@ -88,9 +88,13 @@ func (h *history) name() string {
 // randomConfig returns a config that a run may have.
 func (h *history) randomConfig() *config.RewriteProbes {
 	c := config.Default()
-	if h.IntN(3) == 0 {
-		c.Spec.Dialect, c.Spec.AnsweredBy = "osm", h.pick("auto", "probe-proxy", "envoy")
-	} else {
+	switch h.IntN(5) {
+	case 0:
+		c.Spec.Mesh, c.Spec.AnsweredBy = "osm", h.pick("auto", "probe-proxy", "envoy")
+	case 1:
+		c.Spec.Mesh = h.pick("linkerd", "kuma", "consul", "auto")
+		c.Spec.Port = []int{15020, 15031, 15099}[h.IntN(3)]
+	default:
 		c.Spec.AnsweredBy = h.pick("auto", "probe-proxy", "istio-proxy")
 		c.Spec.Port = []int{15020, 15031, 15099}[h.IntN(3)]
 	}
@@ -126,7 +130,14 @@ var rewrittenPort = regexp.MustCompile(`(path: /(?:app-health|app-lifecycle|osm)
 // step lets one thing happen.
 func (h *history) step(t testing.TB) {
 	t.Helper()
-	switch h.IntN(10) {
+	switch h.IntN(11) {
+	case 10: // the pod joins a mesh or leaves it
+		line := regexp.MustCompile(`(?m)^        (?:linkerd.io/inject|consul.hashicorp.com/connect-inject): .*\n`)
+		to := h.pick("", "        linkerd.io/inject: enabled\n", "        linkerd.io/inject: disabled\n", "        consul.hashicorp.com/connect-inject: \"true\"\n")
+		h.both(func(text string) string {
+			return strings.Replace(line.ReplaceAllString(text, ""), "        a: b # kept\n", "        a: b # kept\n"+to, 1)
+		})
+		h.note("mesh %q", to)
 	case 0: // a container is added
 		name := h.name()
 		block := h.container(name)
@@ -177,7 +188,7 @@ func (h *history) step(t testing.TB) {
 	default:
 		c := h.randomConfig()
 		text, refused := h.do(t, h.text, c, pipeline.Rewrite)
-		h.note("run with %s, %s, %d, %s: refused %t", c.Spec.Dialect, c.Spec.AnsweredBy, c.Spec.Port, c.Spec.ProbeProxy.Placement, refused)
+		h.note("run with %s, %s, %d, %s: refused %t", c.Spec.Mesh, c.Spec.AnsweredBy, c.Spec.Port, c.Spec.ProbeProxy.Placement, refused)
 		if refused {
 			return
 		}
@@ -193,7 +204,10 @@ func (h *history) step(t testing.TB) {
 func live(t testing.TB, seed uint64, n int) *history {
 	t.Helper()
 	h := &history{Rand: rand.New(rand.NewPCG(seed, 3))}
-	h.text = historyHead + h.pick("", "      initContainers: []\n", "      restartPolicy: Always\n") + "      containers:\n"
+	// What the owner has of the annotations that are written.
+	notes := h.pick("", "", "        config.linkerd.io/skip-inbound-ports: \"3306, 4000-4010\"\n", "        traffic.kuma.io/exclude-inbound-ports: \"15020\" # ours?\n",
+		"        kuma.io/application-probe-proxy-port: \"9005\"\n", "        consul.hashicorp.com/transparent-proxy-overwrite-probes: \"f\"\n        consul.hashicorp.com/transparent-proxy-exclude-inbound-ports: \"\"\n")
+	h.text = strings.Replace(historyHead, "        a: b # kept\n", "        a: b # kept\n"+notes, 1) + h.pick("", "      initContainers: []\n", "      restartPolicy: Always\n") + "      containers:\n"
 	for range 1 + h.IntN(2) {
 		h.text += h.container(h.name())
 	}

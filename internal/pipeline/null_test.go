@@ -157,7 +157,7 @@ func TestNullFieldsCountAsAbsent(t *testing.T) {
 			c := config.Default()
 			c.Spec.AnsweredBy = []string{"probe-proxy", "istio-proxy", "auto"}[round%3]
 			if round == 3 {
-				c.Spec.Dialect, c.Spec.AnsweredBy = "osm", "auto"
+				c.Spec.Mesh, c.Spec.AnsweredBy = "osm", "auto"
 			}
 			for _, mode := range []pipeline.Mode{pipeline.Rewrite, pipeline.Inspect} {
 				once, want, wantFound := runOn(t, plain, c, mode)

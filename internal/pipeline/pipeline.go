@@ -67,7 +67,7 @@ func CheckConfig(c *config.RewriteProbes) error {
 func options(c *config.RewriteProbes) transformer.Options {
 	s := c.Spec
 	o := transformer.Defaults()
-	o.Dialect, o.AnsweredBy, o.Port, o.Rewrite = s.Dialect, s.AnsweredBy, s.Port, s.Rewrite
+	o.Mesh, o.AnsweredBy, o.Port, o.Rewrite = s.Mesh, s.AnsweredBy, s.Port, s.Rewrite
 	if s.ProbeProxy.Image != "" {
 		o.ProbeProxy.Image = s.ProbeProxy.Image
 	}

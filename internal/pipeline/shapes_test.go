@@ -104,12 +104,13 @@ func (s shape) formed(text string) string {
 // answerers are the configs of the test: each convention with each answerer
 // and placement.
 func answerers() (all []*config.RewriteProbes) {
-	for _, a := range []struct{ dialect, answeredBy, placement string }{
+	for _, a := range []struct{ mesh, answeredBy, placement string }{
 		{"istio", "probe-proxy", "native"}, {"istio", "probe-proxy", "container"}, {"istio", "istio-proxy", "native"},
+		{"linkerd", "auto", "native"}, {"kuma", "auto", "container"}, {"consul", "auto", "native"}, {"auto", "auto", "native"},
 		{"osm", "probe-proxy", "native"}, {"osm", "probe-proxy", "container"}, {"osm", "envoy", "native"},
 	} {
 		c := config.Default()
-		c.Spec.Dialect, c.Spec.AnsweredBy, c.Spec.ProbeProxy.Placement = a.dialect, a.answeredBy, a.placement
+		c.Spec.Mesh, c.Spec.AnsweredBy, c.Spec.ProbeProxy.Placement = a.mesh, a.answeredBy, a.placement
 		c.Spec.ProbeProxy.Image = "example/probe-proxy:v1"
 		all = append(all, c)
 	}
@@ -249,7 +250,7 @@ func TestEveryShapeGivesWhatOneDocumentGives(t *testing.T) {
 				exact++
 			}
 			if err := sh.check(s, around, c); err != nil {
-				t.Errorf("%+v, %s answered by %s, %s: %v", sh, c.Spec.Dialect, c.Spec.AnsweredBy, c.Spec.ProbeProxy.Placement, err)
+				t.Errorf("%+v, %s answered by %s, %s: %v", sh, c.Spec.Mesh, c.Spec.AnsweredBy, c.Spec.ProbeProxy.Placement, err)
 				if bad++; bad > 5 {
 					t.Fatal("giving up")
 				}

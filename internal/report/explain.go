@@ -113,6 +113,9 @@ func (t *Template) answerWords() string {
 	if a.Port != 0 {
 		s += fmt.Sprintf(" on port %d", a.Port)
 	}
+	if a.Mesh != "" {
+		s += " in " + a.Mesh
+	}
 	var adds []string
 	if a.AddsContainer != "" {
 		adds = append(adds, "container "+a.AddsContainer)

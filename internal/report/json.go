@@ -18,10 +18,12 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		State         string `json:"state"`
 		Reason        string `json:"reason,omitempty"`
 		StrictMTLS    string `json:"strictMTLS"`
+		Why           string `json:"why,omitempty"` // if it is not unaffected
 		Line          int    `json:"line,omitempty"`
 	}
 	type answer struct {
 		By              string            `json:"by"`
+		Mesh            string            `json:"mesh,omitempty"`
 		Port            int               `json:"port,omitempty"`
 		Assumed         bool              `json:"assumed,omitempty"` // whether Istio injects its sidecar is not known
 		AddsContainer   string            `json:"addsContainer,omitempty"`
@@ -49,7 +51,7 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 	for _, t := range r.Templates {
 		row := template{Object: t.Object, Path: t.Path.String(), Probes: []probe{}}
 		if a := t.Answer; a.By != "" {
-			row.Answer = &answer{By: a.By, Port: a.Port, Assumed: a.Assumed, AddsContainer: a.AddsContainer}
+			row.Answer = &answer{By: a.By, Mesh: a.Mesh, Port: a.Port, Assumed: a.Assumed, AddsContainer: a.AddsContainer}
 			for _, p := range a.AddsAnnotations {
 				if row.Answer.AddsAnnotations == nil {
 					row.Answer.AddsAnnotations = make(map[string]string)
@@ -59,7 +61,7 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		}
 		for _, p := range t.Probes {
 			row.Probes = append(row.Probes, probe{p.Container, p.Init, p.ProbeType.Name(), p.Field.String(),
-				p.Before, p.After, string(p.State), p.Reason, string(p.StrictTLS), p.Line})
+				p.Before, p.After, string(p.State), p.Reason, string(p.StrictTLS), p.Why, p.Line})
 		}
 		out.Templates = append(out.Templates, row)
 	}

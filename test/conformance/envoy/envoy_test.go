@@ -33,7 +33,7 @@ func get(path string, port int64, scheme string, timeout int64) *transformer.Pro
 func resources(t *testing.T, containers ...transformer.Container) *bootstrapv3.Bootstrap_StaticResources {
 	t.Helper()
 	o := transformer.Defaults()
-	o.Dialect, o.AnsweredBy = "osm", transformer.AnsweredByEnvoy
+	o.Mesh, o.AnsweredBy = "osm", transformer.AnsweredByEnvoy
 	p, err := transformer.New(o)
 	if err != nil {
 		t.Fatal(err)

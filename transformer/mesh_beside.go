@@ -1,0 +1,93 @@
+package transformer
+
+import (
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// besideProxy is what the profiles of meshes have in common whose proxy makes no
+// probes that were rewritten in a manifest: probe-proxy makes them, on a port
+// that the mesh must not capture, and the mesh's own rewriter, if it has one,
+// must leave the probes alone.
+type besideProxy struct {
+	proxy    string // the name of the mesh's container
+	uid      int64
+	reserved []int                   // the ports of the mesh's own processes
+	free     []int                   // those of them that are never captured
+	excluded portList                // the annotation with the ports that are not captured
+	off      rewriterOff             // the zero value if the mesh has no rewriter
+	switched func(*planBuilder) mark // what the template and its Namespace say of injection
+}
+
+// rewriterOff is the annotation that turns a mesh's own rewriter off.
+type rewriterOff struct {
+	key, value string
+	means      func(value string) bool // reports whether a value turns it off
+}
+
+func (besideProxy) answerers() []string            { return []string{AnsweredByAuto, AnsweredByProbeProxy} }
+func (besideProxy) proxyAnswerer() string          { return "" }
+func (besideProxy) proxyAnswers(*handlerSite) bool { return false }
+
+func (besideProxy) sidecarName(_, byDefault string) string { return byDefault }
+
+func (p besideProxy) reservedPorts() []int          { return p.reserved }
+func (p besideProxy) proxyID() int64                { return p.uid }
+func (p besideProxy) isProxy(c *Container) bool     { return c.Name == p.proxy }
+func (besideProxy) proxyPorts(b *planBuilder) []int { return []int{b.p.opts.Port} }
+func (besideProxy) proxyPlaceholder() field.Map     { return nil }
+func (besideProxy) privileged(field.KeyValues) bool { return false }
+
+func (p besideProxy) mark(b *planBuilder) mark {
+	if m, found := b.proxyIn(p); found {
+		return m
+	}
+	return p.switched(b)
+}
+
+func (p besideProxy) inspect(b *planBuilder) mesh {
+	said := p.mark(b)
+	m := mesh{answerer: answerer{AnsweredByProbeProxy, b.p.opts.Port}, present: said.injection == injected}
+	// What we excluded ourselves may be captured from now on.
+	user := p.undo(b.annotations(), m, b.past(b.p.dialect), b.forms.annotations)
+	m.captures = func(port int) bool { return !slices.Contains(p.free, port) && !p.excluded.has(user, port) }
+	if item, bad := p.excluded.badItem(user); bad {
+		m.conflicts = append(m.conflicts, b.annotationFinding("port-list-unreadable", p.excluded.key, "%s, and %q is none; the port of the rewritten probes must be added to it", p.excluded.form(), item))
+	}
+	if said.off != nil {
+		m.optOut, m.passesProbes = said.off, true
+	}
+	return m
+}
+
+func (p besideProxy) undo(annotations field.KeyValues, _ mesh, past []answerer, kept field.KeyValues) field.KeyValues {
+	out := annotations
+	for _, a := range past {
+		if a.who != AnsweredByProbeProxy {
+			continue
+		}
+		if v, set := out.Lookup(p.off.key); set && p.off.means(v) {
+			if v, set = kept.Lookup(p.off.key); set {
+				out = out.With(p.off.key, v)
+			} else {
+				out = out.Without(p.off.key)
+			}
+		}
+		out = p.excluded.without(out, a.port, kept)
+	}
+	return out
+}
+
+func (p besideProxy) annotate(user, have field.KeyValues, _ mesh, now answerer) field.KeyValues {
+	out := p.excluded.with(user, now.port)
+	if p.off.key == "" {
+		return out
+	}
+	// A value of the user's that means the same stays as it is written.
+	off := have.Get(p.off.key)
+	if !p.off.means(off) {
+		off = p.off.value
+	}
+	return out.With(p.off.key, off)
+}

@@ -1,0 +1,324 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+func inMesh(name string) option { return func(o *transformer.Options) { o.Mesh = name } }
+
+// meshes are those that have a proxy beside which probe-proxy answers: how a
+// template and a Namespace are marked, and what a rewritten template has.
+var meshes = []struct {
+	name, title         string
+	on, off, nowhere    string // metadata of a template
+	namespace           string // that injects; "" if the mesh knows no such mark
+	excluded, rewriter  string // annotations
+	turnsOff, sameMeans string // values of rewriter
+	proxy               string
+	uid, port           int
+}{
+	{
+		name: "linkerd", title: "Linkerd", on: "annotations:\n  linkerd.io/inject: enabled\n", off: "annotations: {linkerd.io/inject: disabled}", nowhere: "annotations: {linkerd.io/inject: \"true\"}",
+		namespace: namespace("", "linkerd.io/inject: ingress"), excluded: "config.linkerd.io/skip-inbound-ports", proxy: "linkerd-proxy", uid: 2102, port: 4191,
+	},
+	{
+		name: "kuma", title: "Kuma", on: "labels:\n  kuma.io/sidecar-injection: \"yes\"\n", off: "labels: {kuma.io/sidecar-injection: disabled}", nowhere: "labels: {kuma.io/sidecar-injection: on}",
+		namespace: namespace("kuma.io/sidecar-injection: enabled", ""), excluded: "traffic.kuma.io/exclude-inbound-ports", rewriter: "kuma.io/application-probe-proxy-port", turnsOff: "0", sameMeans: "00", proxy: "kuma-sidecar", uid: 5678, port: 9001,
+	},
+	{
+		name: "consul", title: "Consul", on: "annotations:\n  consul.hashicorp.com/connect-inject: \"true\"\n", off: "annotations: {consul.hashicorp.com/connect-inject: \"false\"}", nowhere: "annotations: {consul.hashicorp.com/connect-inject: \"yes\"}",
+		excluded: "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports", rewriter: "consul.hashicorp.com/transparent-proxy-overwrite-probes", turnsOff: "false", sameMeans: "F", proxy: "consul-dataplane", uid: 5995, port: 20000,
+	},
+}
+
+// withNote is a pod's metadata with an annotation more.
+func withNote(metadata, key, value string) string {
+	note := "  " + key + ": \"" + value + "\"\n"
+	if strings.Contains(metadata, "annotations:\n") {
+		return metadata + note
+	}
+	return metadata + "annotations:\n" + note
+}
+
+func TestAPodInAMeshGetsItsAnnotationsAndNoOthers(t *testing.T) {
+	for _, m := range meshes {
+		before := pod(m.on, threeProbes)
+		r := plan(t, before)
+		if len(r.Findings) > 0 || r.Answer.By != "probe-proxy" || r.Answer.Mesh != m.title || r.Answer.Port != 15020 || r.Answer.Assumed {
+			t.Errorf("%s: answer %+v, findings %v", m.name, r.Answer, r.Findings)
+		}
+		for _, x := range meshes {
+			if has := strings.Contains(r.text, x.excluded+": \"15020\"\n"); has != (x.name == m.name) {
+				t.Errorf("%s: %s is %t in\n%s", m.name, x.excluded, has, r.text)
+			}
+			if has := x.rewriter != "" && strings.Contains(r.text, x.rewriter+": \""+x.turnsOff+"\"\n"); x.rewriter != "" && has != (x.name == m.name) {
+				t.Errorf("%s: %s is %t in\n%s", m.name, x.rewriter, has, r.text)
+			}
+		}
+		if strings.Contains(r.text, "istio.io") || !strings.Contains(r.text, "/app-health/app/livez") {
+			t.Errorf("%s:\n%s", m.name, r.text)
+		}
+		if again := plan(t, r.text); len(again.Edits) > 0 {
+			t.Errorf("%s: a second run edits %v", m.name, again.Edits)
+		}
+		wantText(t, restore(t, r.text), before)
+		// Asked for by its name it is the same, and so in its namespace.
+		wantText(t, plan(t, before, inMesh(m.name)), r.text)
+		if m.namespace != "" {
+			if r := plan(t, m.namespace+pod("", threeProbes)); !strings.Contains(r.text, m.excluded) || len(r.Findings) > 0 {
+				t.Errorf("%s: findings %v in\n%s", m.name, r.Findings, r.text)
+			}
+		}
+		if r := plan(t, pod("", threeProbes), inMesh(m.name)); !strings.Contains(r.text, m.excluded) || len(r.Findings) > 0 {
+			t.Errorf("%s: findings %v in\n%s", m.name, r.Findings, r.text)
+		}
+	}
+}
+
+func TestWhatTheUserHasOfAMeshsAnnotationsComesBack(t *testing.T) {
+	for _, m := range meshes {
+		for value, want := range map[string]string{
+			"8080": "8080,15020", "8080, 9090": "8080, 9090,15020", "8080,": "8080,15020", "15020": "15020", " 15020 ,7": " 15020 ,7", "": "15020",
+		} {
+			before := pod(withNote(m.on, m.excluded, value), threeProbes)
+			r := plan(t, before)
+			if !strings.Contains(r.text, m.excluded+": \""+want+"\"\n") && !strings.Contains(r.text, m.excluded+": "+want+"\n") {
+				t.Errorf("%s, %q:\n%s", m.name, value, r.text)
+			}
+			if again := plan(t, r.text); len(again.Edits) > 0 || len(again.Findings) > 0 {
+				t.Errorf("%s, %q: a second run edits %v and finds %v", m.name, value, again.Edits, again.Findings)
+			}
+			wantText(t, restore(t, r.text), before)
+			other := plan(t, r.text, port(15099))
+			if strings.Contains(other.text, ",15020") || !strings.Contains(other.text, "15099\"") {
+				t.Errorf("%s, %q, on another port:\n%s", m.name, value, other.text)
+			}
+			wantText(t, restore(t, other.text), before)
+		}
+		if m.rewriter == "" {
+			continue
+		}
+		for _, value := range []string{m.sameMeans, m.turnsOff, "1"} {
+			before := pod(withNote(m.on, m.rewriter, value), threeProbes)
+			r := plan(t, before)
+			want := value
+			if value == "1" {
+				want = m.turnsOff
+			}
+			if !strings.Contains(r.text, m.rewriter+": \""+want+"\"\n") && !strings.Contains(r.text, m.rewriter+": "+want+"\n") {
+				t.Errorf("%s, %q:\n%s", m.name, value, r.text)
+			}
+			if again := plan(t, r.text); len(again.Edits) > 0 {
+				t.Errorf("%s, %q: a second run edits %v", m.name, value, again.Edits)
+			}
+			wantText(t, restore(t, r.text), before)
+		}
+	}
+}
+
+// TestEveryMeshFollowsEveryOther: what was rewritten for one mesh and is moved
+// to another has what it would have had at first, and nothing of the one before.
+func TestEveryMeshFollowsEveryOther(t *testing.T) {
+	before := pod("annotations: {a: b}", threeProbes)
+	for _, first := range transformer.Meshes() {
+		for _, second := range transformer.Meshes() {
+			got := plan(t, plan(t, before, inMesh(first)).text, inMesh(second))
+			want := plan(t, before, inMesh(second))
+			if first != second && sortedLines(got.text) != sortedLines(want.text) {
+				t.Errorf("%s after %s gives\n%s\nwant\n%s", second, first, got.text, want.text)
+			}
+			wantText(t, restore(t, got.text), before)
+			wantText(t, restore(t, got.text, inMesh(first)), before)
+		}
+	}
+}
+
+func TestAListOfPortsThatCannotBeReadIsAnError(t *testing.T) {
+	for _, m := range meshes {
+		for _, value := range []string{"80,http", "80;90", "0", "70000", "90-80", "-"} {
+			before := pod(withNote(m.on, m.excluded, value), app(httpProbe))
+			r := plan(t, before)
+			f := wantReason(t, r, "port-list-unreadable")
+			if !strings.Contains(f.Message, m.excluded) || !strings.Contains(f.Message, value) {
+				t.Errorf("%s, %q: %s", m.name, value, f.Message)
+			}
+			wantText(t, r, before)
+		}
+		// Only Linkerd reads ranges.
+		r := plan(t, pod(withNote(m.on, m.excluded, "8000-8100"), app(httpProbe+"readinessProbe: {tcpSocket: {port: 70}}")))
+		if _, bad := r.has("port-list-unreadable"); bad == (m.name == "linkerd") {
+			t.Errorf("%s: findings %v", m.name, r.Findings)
+		}
+		if m.name == "linkerd" && (r.Probes[1].Reason != "port-not-captured" || r.Probes[0].State != transformer.WouldRewrite) {
+			t.Errorf("%+v", r.Probes)
+		}
+	}
+}
+
+func TestTwoMeshesAreAnErrorThatNamesBoth(t *testing.T) {
+	marks := map[string][2]string{"Istio": {"", "sidecar.istio.io/inject: \"true\""}, "Open Service Mesh": {"openservicemesh.io/sidecar-injection: enabled", ""}}
+	for _, m := range meshes {
+		kind, mark, _ := strings.Cut(strings.TrimSpace(m.on), ":\n")
+		if mark = strings.TrimSpace(mark); kind == "labels" {
+			marks[m.title] = [2]string{"", mark}
+		} else {
+			marks[m.title] = [2]string{mark, ""}
+		}
+	}
+	for a, x := range marks {
+		for b, y := range marks {
+			if a >= b {
+				continue
+			}
+			metadata := "annotations: {q: r}\nlabels: {q: r}\n"
+			metadata = strings.Replace(metadata, "annotations: {q: r", "annotations: {q: r, "+strings.Trim(x[0]+", "+y[0], ", "), 1)
+			metadata = strings.Replace(metadata, "labels: {q: r", "labels: {q: r, "+strings.Trim(x[1]+", "+y[1], ", "), 1)
+			metadata = strings.ReplaceAll(metadata, ", }", "}")
+			before := pod(metadata, app(httpProbe))
+			r := plan(t, before)
+			wantText(t, r, before)
+			if f := wantReason(t, r, "two-meshes"); !strings.Contains(f.Message, a) || !strings.Contains(f.Message, b) {
+				t.Errorf("%s and %s: %s", a, b, f.Message)
+			}
+			// Without a probe there is nothing to decide.
+			if r := plan(t, pod(metadata, app(""))); len(r.Findings) > 0 {
+				t.Errorf("%s and %s: findings %v", a, b, r.Findings)
+			}
+		}
+	}
+}
+
+func TestAPodOfAnotherMeshThanTheConfigsIsLeftAlone(t *testing.T) {
+	for _, m := range meshes {
+		before := pod(m.on, app(httpProbe))
+		for _, other := range []string{"istio", "osm", "linkerd", "kuma"} {
+			if other == m.name {
+				continue
+			}
+			r := plan(t, before, inMesh(other))
+			if f := wantReason(t, r, "other-mesh"); !strings.Contains(f.Message, m.title) || !strings.Contains(f.Message, "`mesh: "+other+"`") {
+				t.Errorf("%s in %s: %s", m.name, other, f.Message)
+			}
+			wantText(t, r, before)
+		}
+	}
+}
+
+func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
+	for _, m := range meshes {
+		before := pod(m.off, app(httpProbe))
+		r := plan(t, before, inMesh(m.name))
+		wantReason(t, r, "injection-off")
+		wantText(t, r, before)
+		if r.Probes[0].StrictTLS != transformer.Unaffected {
+			t.Errorf("%s: %+v", m.name, r.Probes[0])
+		}
+		if f := wantReason(t, plan(t, pod(m.nowhere, app(httpProbe))), "inject-unclear"); !strings.Contains(f.Message, "must be ") {
+			t.Errorf("%s: %s", m.name, f.Message)
+		}
+		if m.namespace == "" {
+			continue
+		}
+		off := strings.NewReplacer("ingress", "disabled", "enabled", "disabled").Replace(m.namespace)
+		wantReason(t, plan(t, off+pod("", app(httpProbe)), inMesh(m.name)), "namespace-not-injected")
+		if r := plan(t, off+pod(m.on, app(httpProbe))); !strings.Contains(r.text, m.excluded) {
+			t.Errorf("%s: the template's own mark must win:\n%s", m.name, r.text)
+		}
+	}
+	for _, yaml := range []string{
+		pod("annotations: {consul.hashicorp.com/connect-inject: \"true\", consul.hashicorp.com/transparent-proxy: \"f\"}", app(httpProbe)),
+		namespace("consul.hashicorp.com/transparent-proxy: \"false\"", "") + pod("annotations: {consul.hashicorp.com/connect-inject: \"true\"}", app(httpProbe)),
+	} {
+		if r := plan(t, yaml); r.text != yaml || r.Probes[0].Reason != "port-not-captured" || r.Probes[0].StrictTLS != transformer.Unaffected {
+			t.Errorf("%+v in\n%s", r.Probes, r.text)
+		}
+	}
+}
+
+func TestOptionsThatAMeshCannotHaveAreRefused(t *testing.T) {
+	for _, m := range meshes {
+		for want, opt := range map[string]option{
+			"must be auto or probe-proxy with `mesh: " + m.name + "`": answeredBy("istio-proxy"),
+			"own ports":                port(m.port),
+			"must not be":              func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", m.uid) },
+			m.title + "'s own sidecar": func(o *transformer.Options) { o.ProbeProxy.Name = m.proxy },
+		} {
+			if _, err := transformer.New(options(inMesh(m.name), opt)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v must have %q", m.name, err, want)
+			}
+		}
+		// With auto only the pods of that mesh are in the way.
+		for _, opt := range []option{answeredBy("istio-proxy"), port(m.port)} {
+			r := plan(t, pod(m.on, app(httpProbe)), opt)
+			if f := wantReason(t, r, "options-unfit"); !strings.Contains(f.Message, m.title) {
+				t.Errorf("%s: %s", m.name, f.Message)
+			}
+			if r := plan(t, pod("", app(httpProbe)), opt); len(r.Findings) > 0 {
+				t.Errorf("%s: findings %v", m.name, r.Findings)
+			}
+		}
+		if r := restore(t, plan(t, pod(m.on, app(httpProbe))).text, answeredBy("istio-proxy")); len(r.Findings) > 0 {
+			t.Errorf("%s: restore finds %v", m.name, r.Findings)
+		}
+	}
+}
+
+func TestAProxyInTheTemplateIsAMark(t *testing.T) {
+	for _, m := range meshes {
+		r := plan(t, pod("", app(httpProbe)+"- name: "+m.proxy+"\n  image: p\n  readinessProbe: {httpGet: {path: /ready, port: 4191}}\n"))
+		if r.Answer.Mesh != m.title || r.Probes[1].Reason != "proxy-container" || !strings.Contains(r.text, "path: /ready, port: 4191") {
+			t.Errorf("%s: %+v %+v", m.name, r.Answer, r.Probes)
+		}
+	}
+}
+
+// TestWhatFailsInEachMesh is what a mesh does to handlers that are not
+// rewritten, by container, probe type and handler.
+func TestWhatFailsInEachMesh(t *testing.T) {
+	const fails, falsely, works = transformer.Fails, transformer.FalselyPasses, transformer.Unaffected
+	hook := func(scheme string) string {
+		return "lifecycle: {preStop: {httpGet: {port: 80, scheme: " + scheme + "}}}"
+	}
+	handlers := []string{"livenessProbe: {httpGet: {port: 80}}", "livenessProbe: {httpGet: {port: 80, scheme: HTTPS}}", "livenessProbe: {tcpSocket: {port: 80}}", "livenessProbe: {grpc: {port: 80}}", hook("HTTP"), hook("HTTPS")}
+	for name, want := range map[string][]transformer.Outcome{
+		"istio":   {fails, fails, falsely, fails, fails, fails},
+		"linkerd": {works, fails, falsely, fails, falsely, fails},
+		"kuma":    {works, works, works, works, fails, fails},
+		"consul":  {works, fails, falsely, fails, fails, fails},
+	} {
+		for i, h := range handlers {
+			v := plan(t, pod("", app(h)), inMesh(name)).Probes[0]
+			if v.StrictTLS != want[i] || (v.Why == "") != (want[i] == works) || v.State != transformer.WouldRewrite {
+				t.Errorf("%s, %s: %s %q, want %s", name, h, v.StrictTLS, v.Why, want[i])
+			}
+		}
+	}
+	// The meshes' own rewriters see to containers alone, and may be off.
+	native := "initContainers:\n- name: first\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 80}}\n" + app("livenessProbe: {tcpSocket: {port: 80}}\nreadinessProbe: {httpGet: {port: 81}}")
+	for _, m := range meshes[1:] {
+		for _, v := range plan(t, pod(withNote(m.on, m.rewriter, m.turnsOff), native)).Probes {
+			if v.StrictTLS == works {
+				t.Errorf("%s, rewriter off: %+v", m.name, v)
+			}
+		}
+		if v := plan(t, pod(m.on, native)).Probes; v[0].StrictTLS != fails {
+			t.Errorf("%s: %+v", m.name, v[0])
+		}
+	}
+}
+
+// Consul takes the ports of the first container for the service's.
+func TestProbeProxyIsNeverTheFirstContainerInConsul(t *testing.T) {
+	const hook = "lifecycle: {postStart: {httpGet: {port: 80}}}\nlivenessProbe: {httpGet: {port: 80}}"
+	r := plan(t, pod("", app(hook)), inMesh("consul"), asContainer)
+	wantReason(t, r, "starts-before-answerer")
+	if !strings.Contains(r.text, "containers:\n      - name: app\n") {
+		t.Errorf("got\n%s", r.text)
+	}
+	if r := plan(t, pod("", app(hook)), inMesh("consul")); len(r.Findings) > 0 {
+		t.Errorf("findings %v", r.Findings)
+	}
+}

@@ -1,0 +1,64 @@
+package transformer
+
+import "strconv"
+
+// kuma is the profile of Kuma and of Kong Mesh, which is built on it (kuma,
+// v2.14.3 and commit 348b6528bc23 of August 2026).
+//
+//   - Injection: the label of the pod, else of its Namespace
+//     (pkg/plugins/runtime/k8s/metadata/annotations.go:17,
+//     pkg/plugins/runtime/k8s/webhooks/injector/precheck.go:151-171).
+//   - Its own rewriter sends httpGet, tcpSocket and grpc probes of containers to
+//     the port of an annotation, 9001 by default, and "0" turns it off
+//     (metadata/annotations.go:30, pkg/plugins/runtime/k8s/probes). It fails the
+//     injection of a pod whose probes already go there (probe_converter.go:33-36).
+//   - The annotation of excluded ports (metadata/annotations.go:51) replaces those
+//     of the mesh (pkg/config/app/kuma-cp/kuma-cp.defaults.yaml:379).
+//   - uid 5678, and ports 15001, 15006, 15053, 9901 and 9902
+//     (kuma-cp.defaults.yaml:94-99, 269-283, 396).
+var kuma = kumaProfile{besideProxy{
+	proxy:    "kuma-sidecar",
+	uid:      5678,
+	reserved: []int{9001, 9901, 9902, 15001, 15006, 15053},
+	excluded: portList{key: "traffic.kuma.io/exclude-inbound-ports"},
+	off:      rewriterOff{key: kumaProbeProxyPort, value: "0", means: kumaOff},
+	switched: func(b *planBuilder) mark {
+		return b.switchIn("labels", "kuma.io/sidecar-injection", "enabled, true, yes, disabled, false or no", func(v string) (on, ok bool) {
+			switch v {
+			case "enabled", "true", "yes":
+				return true, true
+			case "disabled", "false", "no":
+				return false, true
+			}
+			return false, false
+		})
+	},
+}}
+
+const kumaProbeProxyPort = "kuma.io/application-probe-proxy-port"
+
+// kumaOff reports whether a value turns Kuma's rewriter off.
+func kumaOff(v string) bool {
+	n, err := strconv.ParseUint(v, 10, 32)
+	return err == nil && n == 0
+}
+
+type kumaProfile struct{ besideProxy }
+
+func (d kumaProfile) inspect(b *planBuilder) mesh {
+	m := d.besideProxy.inspect(b)
+	rewrites := !kumaOff(d.undo(b.annotations(), m, b.past(b.p.dialect), b.forms.annotations).Get(kumaProbeProxyPort))
+	m.outcome = func(s *handlerSite) (Outcome, string) {
+		kind, _ := s.current.kind()
+		switch {
+		case s.name.IsHook():
+			return Fails, "Kuma rewrites no hooks, and the kubelet has no client certificate"
+		case rewrites && !s.at.init:
+			return Unaffected, "" // Kuma's own rewriter sees to it
+		case kind == kindTCPSocket:
+			return FalselyPasses, whyAccepted
+		}
+		return Fails, whyNoCertificate
+	}
+	return m
+}

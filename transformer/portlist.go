@@ -1,0 +1,88 @@
+package transformer
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// A portList is an annotation that lists ports which a mesh does not capture,
+// joined by commas.
+type portList struct {
+	key    string
+	ranges bool // an item may be a range: 4000-4999
+}
+
+// with returns the annotations with the port in the list.
+func (l portList) with(annotations field.KeyValues, port int) field.KeyValues {
+	if l.has(annotations, port) {
+		return annotations
+	}
+	v := annotations.Get(l.key)
+	if t := strings.TrimSpace(v); t != "" && !strings.HasSuffix(t, ",") {
+		v += ","
+	} else if t == "" {
+		v = ""
+	}
+	return annotations.With(l.key, v+strconv.Itoa(port))
+}
+
+// without undoes with. If kept has the value that with had, that comes back.
+func (l portList) without(annotations field.KeyValues, port int, kept field.KeyValues) field.KeyValues {
+	v, set := annotations.Lookup(l.key)
+	if !set {
+		return annotations
+	}
+	if user, set := kept.Lookup(l.key); set && l.with(kept, port).Get(l.key) == v {
+		return annotations.With(l.key, user)
+	}
+	items := slices.DeleteFunc(strings.Split(v, ","), func(item string) bool {
+		return strings.TrimSpace(item) == strconv.Itoa(port)
+	})
+	if len(items) == 0 {
+		return annotations.Without(l.key)
+	}
+	return annotations.With(l.key, strings.Join(items, ","))
+}
+
+// has reports whether a port is in the list.
+func (l portList) has(annotations field.KeyValues, port int) bool {
+	for item := range strings.SplitSeq(annotations.Get(l.key), ",") {
+		if low, high, ok := l.item(item); ok && low <= port && port <= high {
+			return true
+		}
+	}
+	return false
+}
+
+// badItem returns the first item that is no port; ok is false if there is none.
+func (l portList) badItem(annotations field.KeyValues) (item string, ok bool) {
+	for item := range strings.SplitSeq(annotations.Get(l.key), ",") {
+		if _, _, ok := l.item(item); !ok && strings.TrimSpace(item) != "" {
+			return item, true
+		}
+	}
+	return "", false
+}
+
+// item reads one item of the list.
+func (l portList) item(text string) (low, high int, ok bool) {
+	from, to, isRange := strings.Cut(strings.TrimSpace(text), "-")
+	if !isRange {
+		to = from
+	}
+	low, err := strconv.Atoi(from)
+	high, err2 := strconv.Atoi(to)
+	ok = err == nil && err2 == nil && 0 < low && low <= high && high <= 65535 && (l.ranges || !isRange)
+	return low, high, ok
+}
+
+// form says what an item may be, for messages.
+func (l portList) form() string {
+	if l.ranges {
+		return "must be ports, or ranges such as 4000-4999, joined by commas"
+	}
+	return "must be ports joined by commas"
+}
