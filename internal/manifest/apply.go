@@ -47,7 +47,6 @@ func (o *Object) Apply(edits []field.Edit) error {
 	if o.shared != "" {
 		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", o.shared))
 	}
-	planned := t.digestEdited(root)
 	var changes []splice
 	var notices []Notice
 	ok := false
@@ -57,6 +56,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 		changes, notices, ok = o.rewriteOutline(root)
 	}
 	if ok {
+		o.planned = digestBytes(s.scratch.text)
 		o.patchWith(changes)
 	} else {
 		before := o.source()
@@ -66,10 +66,10 @@ func (o *Object) Apply(edits []field.Edit) error {
 			return err
 		}
 		notices = []Notice{differingLines(before, text)}
-		o.text, o.patch = text, nil
+		o.text, o.patch, o.planned = text, nil, digestBytes(text)
 	}
 	o.notices = append(o.notices, notices...)
-	o.changed, o.planned = true, planned
+	o.changed = true
 	o.meta, o.metaErr = nil, nil
 	s.treeOf, s.slow = nil, nil
 	return nil
@@ -98,11 +98,7 @@ func (o *Object) patchWith(changes []splice) {
 // read as the edited tree.
 func (o *Object) rewriteOutline(root *editNode) (changes []splice, notices []Notice, ok bool) {
 	plain, text := &o.stream.tree, o.source()
-	parsed, err := o.parseText(text)
-	if err != nil {
-		return nil, nil, false
-	}
-	out, ok := newOutline(text, o.col, parsed)
+	out, ok := newOutline(text, o.col, o.stream.slow)
 	if !ok {
 		return nil, nil, false
 	}
@@ -116,7 +112,9 @@ func (o *Object) rewriteOutline(root *editNode) (changes []splice, notices []Not
 		notices = append(notices, Notice{lineIn(text, int(v.start)), lineIn(text, int(v.end)), why})
 	}
 	slices.SortFunc(notices, func(a, b Notice) int { return a.Line - b.Line })
-	return s.out, notices, o.readsAs(applySplices(nil, text, 0, s.out), root.value(plain))
+	edits := applySplices(s.mem.text[:0], text, 0, s.out)
+	s.mem.text = edits
+	return s.out, notices, o.readsAs(edits, root.value(plain))
 }
 
 // lineIn returns the number of the line in which the offset is.

@@ -124,7 +124,9 @@ func equalParsed(v field.Value, n *yaml.Node) bool {
 	case int:
 		return n.ShortTag() == "!!int" && n.Value == strconv.Itoa(v)
 	case rawScalar:
-		return n.Style == 0 && n.Value == string(v) || isNullText(string(v)) && n.ShortTag() == "!!null"
+		_, old := oldBool(string(v))
+		isText := readsAsString(string(v)) && !old && n.ShortTag() == "!!str" // whatever its quotes
+		return n.Value == string(v) && (n.Style == 0 || isText) || isNullText(string(v)) && n.ShortTag() == "!!null"
 	case string:
 		return n.ShortTag() == "!!str" && n.Value == v
 	}

@@ -59,31 +59,6 @@ func (t *tree) digest(n int32) uint64 {
 	return digestText(t.str(n))
 }
 
-// digestEdited returns the digest of the edited tree.
-func (t *tree) digestEdited(o *editNode) uint64 {
-	switch {
-	case o.open && o.kind == mapping:
-		h := uint64(digestMapping)
-		for _, k := range o.children {
-			if !k.deleted {
-				h += mix(maphash.String(digestSeed, k.key), t.digestEdited(k))
-			}
-		}
-		return h
-	case o.open:
-		h := uint64(digestSequence)
-		for _, k := range o.children {
-			if !k.deleted {
-				h = mix(h, t.digestEdited(k))
-			}
-		}
-		return h
-	case o.set:
-		return digestValue(o.val)
-	}
-	return t.digest(o.node)
-}
-
 // digestValue returns the digest of a value.
 func digestValue(v field.Value) uint64 {
 	switch v := v.(type) {
@@ -119,6 +94,9 @@ func digestPlain(s string) uint64 {
 	}
 	return digestText(s)
 }
+
+// digestBytes returns the digest of a text as it is written.
+func digestBytes(text []byte) uint64 { return maphash.Bytes(digestSeed, text) }
 
 func digestText(s string) uint64 {
 	return mix(digestString, maphash.String(digestSeed, s))

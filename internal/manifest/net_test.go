@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
 
@@ -91,27 +90,5 @@ func TestAWrongSpliceNeverReachesTheOutput(t *testing.T) {
 	}
 	if caught < 300 || encoded < 200 {
 		t.Errorf("only %d faults were caught, %d by encoding anew", caught, encoded)
-	}
-}
-
-// What an extent leaves out of the comparison must hold no change.
-func TestTheNetHoldsEveryChange(t *testing.T) {
-	e := extent{start: 10, end: 20}
-	for _, tt := range []struct {
-		changes []splice
-		want    bool
-	}{
-		{nil, true},
-		{[]splice{{start: 10, end: 12}, {start: 20, end: 20}}, true},
-		{[]splice{{start: 9, end: 12}}, false},
-		{[]splice{{start: 10, end: 12}, {start: 15, end: 21}}, false},
-	} {
-		if got := e.holds(tt.changes); got != tt.want {
-			t.Errorf("%v: %v", tt.changes, got)
-		}
-		slices.Reverse(tt.changes)
-		if len(tt.changes) > 1 && inOrder(tt.changes) {
-			t.Errorf("%v are in order", tt.changes)
-		}
 	}
 }

@@ -27,9 +27,9 @@ type Object struct {
 	patch            []splice // the changes to its part of the input, or
 	text             []byte   // what replaces it
 	notices          []Notice
-	planned          uint64 // the digest of the edited object
+	planned          uint64 // the digest of the edited object's text, which has been read again
 	removed          bool
-	same             *Object // in an output: the untouched object of the input that it is, byte for byte
+	same             *Object // in an output: the object that it is, byte for byte
 	isConfig         bool
 	meta             *Metadata
 	metaErr          error
@@ -245,6 +245,15 @@ func (o *Object) source() []byte {
 	return o.text
 }
 
+// hasOdd reports whether the object's text has line breaks that only the full
+// parser knows.
+func (o *Object) hasOdd() bool {
+	if o.changed {
+		return hasOddBreak(o.source())
+	}
+	return o.stream.hasOdd(o.start, o.end)
+}
+
 // load returns the object's tree, which is valid until another object is
 // loaded.
 func (o *Object) load() (*tree, error) {
@@ -253,9 +262,8 @@ func (o *Object) load() (*tree, error) {
 		return &s.tree, nil
 	}
 	s.treeOf, s.slow = nil, nil
-	fast := o.node == nil && (o.changed || !s.hasOdd(o.start, o.end))
-	if !fast || !s.tree.parse(o.source(), o.col) {
-		root, err := o.normalize(&s.tree)
+	if o.node != nil || o.hasOdd() || !s.tree.parse(o.source(), o.col) {
+		root, err := o.plainTree(&s.tree)
 		if err != nil {
 			return nil, err
 		}

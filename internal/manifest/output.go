@@ -74,7 +74,7 @@ func join(streams []*Stream) ([]byte, error) {
 		}
 	}
 	c.spent.add(len(c.text))
-	if err := verify(c.text, c.copied, streams); err != nil {
+	if err := verify(c.text, c.origins, streams); err != nil {
 		return nil, err
 	}
 	return streams[len(streams)-1].withoutAddedEnd(c.text), nil
@@ -92,9 +92,21 @@ func (s *Stream) withoutAddedEnd(text []byte) []byte {
 
 // A composer puts an output together.
 type composer struct {
-	text   []byte
-	copied []run // in order
-	spent  spent // texts of changes that are in the output now
+	text []byte
+	origins
+	spent spent // texts of changes that are in the output now
+}
+
+// origins say where parts of an output are from, in order.
+type origins struct {
+	copied []run
+	edited []placed
+}
+
+// A placed object is an edited one and where its text starts in the output.
+type placed struct {
+	object *Object
+	at     int32
 }
 
 // A run is a part of the output that was copied from an input.
@@ -157,13 +169,15 @@ func (s *Stream) allChanges() iter.Seq[change] {
 			return yield(edit)
 		}
 		for _, o := range s.objects {
+			of := o // noted with the first change
 			for i := range o.patch {
 				p := &o.patch[i]
-				if !put(change{splice: splice{o.start + p.start, o.start + p.end, p.text}, kept: &p.text}) {
+				if !put(change{splice: splice{o.start + p.start, o.start + p.end, p.text}, kept: &p.text, of: of}) {
 					return
 				}
+				of = nil
 			}
-			if o.changed && o.patch == nil && !put(change{splice: splice{o.start, o.end, view(o.text)}}) {
+			if o.changed && o.patch == nil && !put(change{splice: splice{o.start, o.end, view(o.text)}, of: o}) {
 				return
 			}
 		}
@@ -201,6 +215,7 @@ func (s *Stream) start(first bool) int {
 type assembly interface {
 	copy(s *Stream, start, end int) // a part of an input
 	add(text string, kept *string)  // the text of a change
+	edit(o *Object, start int)      // o is edited first at an offset of the input, which is next
 	length() int                    // of all parts so far
 	inLine() bool                   // whether they end within a line
 }
@@ -219,6 +234,9 @@ func (s *Stream) place(to assembly, start, end int, changes iter.Seq[change]) er
 		}
 		to.copy(s, start, ch.start)
 		start = ch.end
+		if ch.of != nil {
+			to.edit(ch.of, ch.start)
+		}
 		if ch.lines {
 			newLine()
 		}
@@ -246,6 +264,10 @@ func (c *composer) add(text string, kept *string) {
 		*kept = view(c.text[at:])
 		c.spent.add(len(text))
 	}
+}
+
+func (c *composer) edit(o *Object, start int) {
+	c.edited = append(c.edited, placed{o, int32(len(c.text) - (start - o.start))})
 }
 
 func (c *composer) length() int { return len(c.text) }

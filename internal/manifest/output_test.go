@@ -224,15 +224,15 @@ func TestEveryFaultInAnOutputIsFound(t *testing.T) {
 	reasons := make(map[string]int)
 	for name, streams := range editedStreams(t) {
 		c := composed(t, streams...)
-		if err := verify(c.text, c.copied, streams); err != nil {
+		if err := verify(c.text, c.origins, streams); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		check := func(what string, text []byte) {
 			if bytes.Equal(text, c.text) {
 				return
 			}
-			for _, copied := range [][]run{c.copied, nil} {
-				err := verify(text, copied, streams)
+			for _, from := range []origins{c.origins, {}} {
+				err := verify(text, from, streams)
 				var e *Error
 				if !errors.As(err, &e) {
 					t.Errorf("%s: %s is not found:\n%s", name, what, text)
@@ -246,7 +246,8 @@ func TestEveryFaultInAnOutputIsFound(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"it is missing", "the text before it differs", "its text differs, and it was not to be touched", "its value differs",
+		"it is missing", "the text before it differs", "its text differs, and it was not to be touched",
+		"its text differs from the one that was read when it was edited", "its value differs",
 		"it has become", "the ResourceList or its functionConfig differs", "the results are missing", "the results differ",
 		"nothing like it was planned", "the text behind the last object differs", "unreadable",
 	} {

@@ -301,22 +301,6 @@ func (o *editNode) differs() bool {
 	return o.set || o.deleted || o.key != o.was || slices.ContainsFunc(o.children, (*editNode).differs)
 }
 
-// onlyChange returns the one child that is changed, if that is changed only
-// inside; else nil.
-func (o *editNode) onlyChange() *editNode {
-	var only *editNode
-	for _, k := range o.children {
-		switch {
-		case !k.differs():
-		case only != nil || k.node == 0 || k.set || k.deleted || k.key != k.was:
-			return nil
-		default:
-			only = k
-		}
-	}
-	return only
-}
-
 // value returns the whole edited value.
 func (o *editNode) value(t *tree) field.Value {
 	switch {

@@ -20,6 +20,8 @@ type layout struct {
 	wide bool // lists are indented under their key
 	json bool // keys and strings are in double quotes
 
+	quoted bool // strings are in quotes
+
 	// In flow style:
 	colon  string // between key and value: ":" or ": "
 	comma  string // between entries on one line: "," or ", "
@@ -186,6 +188,9 @@ func (l *layout) scalar(b []byte, v field.Value, old style, inFlow bool) []byte 
 		if l.json {
 			return appendJSON(b, v)
 		}
+		if l.quoted && old == absent {
+			old = double
+		}
 		return appendString(b, v, old, inFlow)
 	}
 	panic(fmt.Sprintf("manifest: an edit must not hold a %T", v))
@@ -312,10 +317,10 @@ func isPlain(s string, inFlow bool) bool {
 }
 
 // encodePlain writes a node of the full parser in the scanner's own form,
-// without comments.
+// without comments. What is a string because of its quotes stays in quotes.
 func encodePlain(n *yaml.Node, col int, isFlow bool, eol string) []byte {
 	v := valueOf(n)
-	l := &layout{eol: eol, wide: !isCompact(n), colon: ": ", comma: ", ", json: isFlow}
+	l := &layout{eol: eol, wide: !isCompact(n), colon: ": ", comma: ", ", json: isFlow, quoted: true}
 	if isFlow {
 		return append(l.flow(nil, v, 0), eol...)
 	}

@@ -133,7 +133,7 @@ type scanner struct {
 	info  *docInfo            // where indexing notes what it finds
 	odd   int                 // when indexing: the next line break that only the full parser knows
 	items int                 // how many items a list may have; 0 if nothing is known
-	known func(p int) *Object // when indexing an output: the untouched object whose text is at p
+	known func(p int) *Object // when indexing an output: the object whose text, read before, is at p
 	wide  bool                // sequences have been seen that are indented under their key
 }
 
@@ -400,8 +400,8 @@ func (b *blockScan) openSequence(top *frame, col int) bool {
 	return true
 }
 
-// newItem notes an item of the list, whose dash is at p. known is true if it
-// is an untouched object, which the scan has stepped over.
+// newItem notes an item of the list, whose dash is at p. known is true if its
+// text has been read before: the scan has stepped over it.
 func (b *blockScan) newItem() (known, ok bool) {
 	if b.s.odd < b.lineStart {
 		return false, b.refuse("odd line break")
@@ -698,7 +698,7 @@ func (s *scanner) stepItem(it *docInfo, p, col int) bool {
 	if o == nil || o.col != col || s.in[p] == '{' {
 		return false
 	}
-	end := p + o.end - o.start
+	end := p + o.length()
 	if end < len(s.in) && s.in[end-1] != '\n' {
 		return false
 	}

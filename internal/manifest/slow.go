@@ -556,6 +556,27 @@ func (o *Object) parseNode() (*yaml.Node, error) {
 	return o.parseText(o.source())
 }
 
+// plainTree reads the object into t in the scanner's own form, with aliases
+// written out and without comments. It returns the parsed node too, for line
+// numbers.
+func (o *Object) plainTree(t *tree) (root *yaml.Node, err error) {
+	if root, err = o.parseNode(); err != nil {
+		return nil, err
+	}
+	want, err := o.expanded(root)
+	if err != nil {
+		return nil, err
+	}
+	text := encodePlain(want, o.col, want.Style&yaml.FlowStyle != 0, o.stream.eol())
+	if !t.parse(text, o.col) || !t.equalYAML(1, want) {
+		return o.normalize(t)
+	}
+	if o.node != nil {
+		root = nil // its lines count from the start of the list
+	}
+	return root, nil
+}
+
 // normalize writes the object in a form that the scanner accepts, with aliases
 // written out, and parses that into t. The text keeps the blank and comment
 // lines at its end. It returns the parsed node too, for line numbers.

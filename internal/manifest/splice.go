@@ -19,7 +19,7 @@ type splicer struct {
 
 // A scratch is memory that is used for one edited object after another.
 type scratch struct {
-	text  []byte // what is to be read again
+	text  []byte // the edited object, as it was read again
 	parts []byte // what splices put in its place, one after the other
 	out   []splice
 	fault func([]splice) // makes changes wrong, for tests of what catches that
@@ -60,10 +60,9 @@ func (s *splicer) rewrite(root *editNode, check *tree) (changes []splice, ok boo
 	if !s.splice(root) {
 		return nil, false
 	}
-	if e := s.extent(root); e.holds(s.out) && s.reads(e, check) {
-		return s.out, true
-	}
-	return s.out, s.reads(extent{o: root, end: len(s.t.text), col: s.t.col}, check)
+	text := applySplices(s.mem.text[:0], s.t.text, 0, s.out)
+	s.mem.text = text
+	return s.out, check.parse(text, s.t.col) && s.t.equalEdited(root, check, 1)
 }
 
 // splice collects the changes in order; ok is false if some overlap.
@@ -79,48 +78,6 @@ func (s *splicer) splice(root *editNode) (ok bool) {
 		s.mem.fault(s.out)
 	}
 	return inOrder(s.out)
-}
-
-// An extent is the innermost block mapping that contains every change; only it
-// has to be parsed again. It reaches from the mapping's first key, or the start
-// of that line, to the start of the line behind it. The text around it still
-// reads as before if the extent is a mapping in the same column and ends its
-// last line.
-type extent struct {
-	o          *editNode
-	start, end int
-	col        int // the column in which it starts
-}
-
-// extent returns the innermost extent.
-func (s *splicer) extent(root *editNode) extent {
-	t := s.t
-	e := extent{o: root, end: len(t.text), col: t.col}
-	for o := root.onlyChange(); o != nil && t.nodes[o.node].style == block; o = o.onlyChange() {
-		v := &t.nodes[o.node]
-		if v.kind != mapping {
-			continue
-		}
-		e = extent{o: o, start: int(t.nodes[v.child].key), end: s.next(int(v.end)), col: int(v.col)}
-		if s.onOwnLine(v.child, e.col) {
-			e.start, e.col = e.start-e.col, 0
-		}
-	}
-	return e
-}
-
-func (e *extent) holds(changes []splice) bool {
-	return len(changes) == 0 || changes[0].start >= e.start && changes[len(changes)-1].end <= e.end
-}
-
-// reads reports whether the changed extent reads as the edited tree.
-func (s *splicer) reads(e extent, check *tree) bool {
-	text := applySplices(s.mem.text[:0], s.t.text[:e.end], e.start, s.out)
-	s.mem.text = text
-	if e.end < len(s.t.text) && !bytes.HasSuffix(text, []byte("\n")) {
-		return false
-	}
-	return check.parse(text, e.col) && s.t.equalEdited(e.o, check, 1)
 }
 
 // inOrder reports whether the changes are sorted and do not overlap.

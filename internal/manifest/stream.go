@@ -26,7 +26,7 @@ type Stream struct {
 	results resultsPlace
 	changes []change // to the input, besides the edits of its objects
 
-	known func(p int) *Object // when an output is read: the untouched object at an offset
+	known func(p int) *Object // when an output is read: the object at an offset, if its text has been read before
 
 	resultsDigest uint64 // of the results with those that were added; 0 if there were none to add
 
@@ -57,6 +57,7 @@ type change struct {
 	splice
 	lines bool // the text consists of whole lines: it starts and ends one, whatever is around it
 	adds  *addition
+	of    *Object // the object of which it is the first edit
 	kept  *string // where the text is kept, for the composer: only as a copy in the output when that is made
 }
 
@@ -211,7 +212,7 @@ func (s *Stream) step(start int, info *docInfo) (end int, ok bool) {
 	if o == nil {
 		return 0, false
 	}
-	end = start + o.end - o.start
+	end = start + o.length()
 	info.start, info.same = start, o
 	return end, end == len(s.in) || isMarker(s.in, end)
 }

@@ -10,9 +10,10 @@ import (
 
 // verify reads an output again and compares it with what was planned: the
 // number and order of objects; each untouched object and all text between
-// objects byte for byte; each edited or added object, and the results, by
-// value. copied lists the parts of the output that are the input's.
-func verify(text []byte, copied []run, streams []*Stream) (err error) {
+// objects byte for byte; each edited object with the text that Apply has read
+// and found to be the edited value, as byte for byte as a digest tells; each
+// added object, and the results, by value. from says where its parts are from.
+func verify(text []byte, from origins, streams []*Stream) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = streams[0].unplanned(nil, fmt.Errorf("%v", p))
@@ -22,7 +23,7 @@ func verify(text []byte, copied []run, streams []*Stream) (err error) {
 	for _, s := range streams {
 		objects += len(s.objects) + len(s.changes)
 	}
-	again, err := readAgain(text, copied, streams[0], objects)
+	again, err := readAgain(text, from, streams[0], objects)
 	if err != nil {
 		return unreadable(streams, err)
 	}
@@ -41,15 +42,16 @@ func verify(text []byte, copied []run, streams []*Stream) (err error) {
 }
 
 // readAgain reads an output. What was copied has been checked for characters
-// that no YAML may have, and where the bytes of a whole untouched object are
-// in the same place of a list or stream, the scanner steps over them: it has
-// read the very same before. objects is how many there may be.
-func readAgain(text []byte, copied []run, first *Stream, objects int) (s *Stream, err error) {
+// that no YAML may have, and where the bytes of a whole object are in the same
+// place of a list or stream, the scanner steps over them: those of an untouched
+// one it has read before, and those of an edited one Apply has. objects is how
+// many there may be.
+func readAgain(text []byte, from origins, first *Stream, objects int) (s *Stream, err error) {
 	s = &Stream{name: first.name, in: text, lineNo: 1, slab: make([]Object, 0, objects), objects: make([]*Object, 0, objects)}
 	defer s.recovered(&err)
 	s.info.start, s.info.crlf = first.info.start, first.info.crlf
 	at := 0
-	for _, r := range copied {
+	for _, r := range from.copied {
 		if err := s.checkPart(at, int(r.at)); err != nil {
 			return nil, err
 		}
@@ -63,7 +65,7 @@ func readAgain(text []byte, copied []run, first *Stream, objects int) (s *Stream
 	if err := s.checkPart(at, len(text)); err != nil {
 		return nil, err
 	}
-	k := knownObjects{text: text, copied: copied}
+	k := knownObjects{text: text, origins: from}
 	s.known = k.at
 	return s, s.documents()
 }
@@ -83,16 +85,26 @@ func (s *Stream) checkPart(start, end int) error {
 	return nil
 }
 
-// knownObjects finds the untouched objects of an output.
+// knownObjects finds objects of an output whose text has been read before.
 type knownObjects struct {
-	text   []byte
-	copied []run // those behind the last object that was asked for
-	next   int   // the first object of the first run's stream that may be there
+	text    []byte
+	origins     // what is behind the last object that was asked for
+	next    int // the first object of the first run's stream that may be there
 }
 
-// at returns the untouched object whose whole text is at p; nil where there
-// is none. Each p must lie behind the one before.
+// at returns the object whose whole text, as it was read before, is at p; nil
+// where there is none. Each p must lie behind the one before.
 func (k *knownObjects) at(p int) *Object {
+	for len(k.edited) > 0 && int(k.edited[0].at) < p {
+		k.edited = k.edited[1:]
+	}
+	if len(k.edited) > 0 && int(k.edited[0].at) == p {
+		o := k.edited[0].object
+		if end := p + o.length(); end > len(k.text) || digestBytes(k.text[p:end]) != o.planned {
+			return nil
+		}
+		return o
+	}
 	for len(k.copied) > 0 && int(k.copied[0].at)+k.copied[0].length() <= p {
 		if len(k.copied) > 1 && k.copied[1].from != k.copied[0].from {
 			k.next = 0
@@ -142,6 +154,8 @@ func (m *matcher) add(part string, _ *string) {
 		m.n += len(part)
 	}
 }
+
+func (m *matcher) edit(*Object, int) {}
 
 func (m *matcher) length() int { return m.n }
 
@@ -246,7 +260,7 @@ func (v *verifier) object(o *Object) error {
 	}
 	switch {
 	case o.changed:
-		return v.value(o.stream, o, got, o.planned)
+		return v.edited(o, got)
 	case got.kind != o.kind || got.apiVersion != o.apiVersion: // as items of a PodList have their List's
 		return o.stream.unplanned(o, fmt.Errorf("it has become %s %s", got.apiVersion, got))
 	case got.same == o:
@@ -254,6 +268,16 @@ func (v *verifier) object(o *Object) error {
 	}
 	if !bytes.Equal(got.unchanged(), o.unchanged()) {
 		return o.stream.unplanned(o, errors.New("its text differs, and it was not to be touched"))
+	}
+	return nil
+}
+
+// edited checks an edited object, which may have lost its first entry: its text
+// then starts with blank or comment lines.
+func (v *verifier) edited(o, got *Object) error {
+	start := v.at - o.length()
+	if got.same != o && (got.end != v.at || digestBytes(v.again.in[start:v.at]) != o.planned) {
+		return o.stream.unplanned(o, errors.New("its text differs from the one that was read when it was edited"))
 	}
 	return nil
 }
