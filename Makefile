@@ -25,16 +25,19 @@ help: ## list what can be run
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: bin/rewrite-probes $(if $(wildcard cmd/probe-proxy/*.go),bin/probe-proxy) ## build both programs into bin/
+build: bin/rewrite-probes bin/probe-proxy bin/probe-agent ## build the programs into bin/
 
 # Go knows best what is out of date.
-.PHONY: bin/rewrite-probes bin/probe-proxy
+.PHONY: bin/rewrite-probes bin/probe-proxy bin/probe-agent
 bin/rewrite-probes:
 	@echo "building $@" >&2
 	@$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/rewrite-probes
 bin/probe-proxy:
 	@echo "building $@" >&2
 	@$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/probe-proxy
+bin/probe-agent:
+	@echo "building $@" >&2
+	@$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/probe-agent
 
 bin/kustomize: tools/go.mod tools/go.sum
 	@echo "building $@, once: this takes some minutes on a small machine" >&2
@@ -59,13 +62,14 @@ test-386: bin/kustomize ## the command's tests with integers and pointers of 32 
 
 # What depends on the processor: system calls, memory, sockets, byte order. Tests
 # that start programs cannot: the machine itself runs no program of arm64.
-ARM64_TESTS = ./internal/field ./internal/kubelet ./internal/manifest ./internal/prober ./internal/sidecar/... ./internal/wire
+ARM64_TESTS = ./internal/agent/... ./internal/field ./internal/kubelet ./internal/manifest ./internal/prober ./internal/sidecar/... ./internal/wire
 
 .PHONY: test-arm64
 test-arm64: ## tests of what depends on the processor, on arm64 by qemu-aarch64-static
 	GOARCH=arm64 $(GO) test -count=1 -short -exec qemu-aarch64-static $(ARM64_TESTS)
 	GOARCH=arm64 $(GO) build -o bin/arm64/ ./cmd/...
 	qemu-aarch64-static bin/arm64/probe-proxy version
+	qemu-aarch64-static bin/arm64/probe-agent version
 	qemu-aarch64-static bin/arm64/rewrite-probes examples/app/deploy >bin/arm64/rewritten.yaml
 	qemu-aarch64-static bin/arm64/rewrite-probes check bin/arm64/rewritten.yaml
 
@@ -165,13 +169,13 @@ lint: bin/staticcheck ## gofmt, go vet, staticcheck and go mod tidy, in every mo
 	done; exit $$rc
 
 .PHONY: dist
-dist: ## cross-compile both programs into dist/OS-ARCH/, with checksums
+dist: ## cross-compile the programs into dist/OS-ARCH/, with checksums
 	@rm -rf dist
 	@set -e; for p in $(PLATFORMS); do \
 		out=dist/$${p%/*}-$${p#*/}; ext=; [ $${p%/*} = windows ] && ext=.exe; mkdir -p $$out; \
 		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $$out/rewrite-probes$$ext ./cmd/rewrite-probes; \
 		[ $${p%/*} = linux ] || continue; \
-		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $$out/probe-proxy ./cmd/probe-proxy; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $$out/ ./cmd/probe-proxy ./cmd/probe-agent; \
 	done
 	@cd dist && find . -type f ! -name SHA256SUMS | sort | sed 's|^\./||' | xargs sha256sum > SHA256SUMS && cat SHA256SUMS
 

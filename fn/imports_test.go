@@ -16,6 +16,7 @@ var rooms = []struct {
 }{
 	{"cmd/rewrite-probes", "internal/config internal/manifest internal/pipeline internal/reason internal/release internal/report"},
 	{"cmd/probe-proxy", "internal/kubelet internal/prober internal/release internal/sidecar/server"},
+	{"cmd/probe-agent", "internal/agent/identity internal/agent/probe internal/agent/schedule internal/agent/systemd internal/agent/xds internal/release internal/vmconfig"},
 	{"examples/go", "fn"},
 	{"fn", "internal/config internal/field internal/manifest internal/pipeline internal/report internal/workload transformer"},
 	{"internal/pipeline", "internal/config internal/field internal/manifest internal/reason internal/release internal/report internal/workload transformer"},
@@ -25,6 +26,11 @@ var rooms = []struct {
 	{"transformer", "internal/field internal/prober internal/reason internal/release"},
 	{"internal/manifest", "internal/field"},
 	{"internal/sidecar/server", "internal/kubelet internal/prober internal/wire"},
+	{"internal/agent/xds", "internal/agent/schedule internal/wire"},
+	{"internal/agent/identity", "internal/wire"},
+	{"internal/agent/schedule", "internal/vmconfig"},
+	{"internal/agent/probe", "internal/kubelet internal/prober internal/vmconfig"},
+	{"internal/agent/systemd", ""},
 	{"internal/kubelet", "internal/prober internal/wire"},
 	{"internal/wire", ""},
 	{"internal/prober", ""},
@@ -90,13 +96,13 @@ func TestNoImportRunsUp(t *testing.T) {
 // The commands start in a few milliseconds because they link none of the
 // libraries that this package is for (docs/design.md).
 func TestTheCommandsLinkNoKubernetesLibraries(t *testing.T) {
-	for _, command := range []string{"rewrite-probes", "probe-proxy"} {
+	for _, command := range []string{"rewrite-probes", "probe-proxy", "probe-agent"} {
 		out, err := exec.Command("go", "list", "-deps", "../cmd/"+command).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		for pkg := range strings.Lines(string(out)) {
-			for _, forbidden := range []string{"k8s.io/", "sigs.k8s.io/", "github.com/kptdev/"} {
+			for _, forbidden := range []string{"k8s.io/", "sigs.k8s.io/", "github.com/kptdev/", "google.golang.org/grpc", "istio.io/"} {
 				if strings.HasPrefix(pkg, forbidden) {
 					t.Errorf("%s links %s", command, pkg)
 				}

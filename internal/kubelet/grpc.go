@@ -158,8 +158,7 @@ func healthRequest(service string) []byte {
 		m = protowire.AppendTag(m, 1, protowire.BytesType)
 		m = protowire.AppendString(m, service)
 	}
-	b := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(m)))
-	return append(b, m...)
+	return wire.AppendMessage(nil, m)
 }
 
 // readHealth demands what gRPC's client demands: the content type, grpc-status

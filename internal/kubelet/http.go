@@ -231,7 +231,7 @@ func (t *httpTarget) redirect(call *Call, first, req *wire.Request, res *wire.Re
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("app redirects to the unsupported scheme %.20q", u.Scheme)
 	}
-	if port(u) != t.port && !t.plain(call) {
+	if port(u) != t.port && !call.Own && !t.plain(call) {
 		return nil, nil
 	}
 	next := &wire.Request{URL: u, Host: u.Host, Header: maps.Clone(first.Header)}

@@ -19,12 +19,13 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// A Call is one request of the kubelet to us.
+// A Call is one request of the kubelet to us, or a probe of our own.
 type Call struct {
 	Host   string // the Host header
 	Port   string // the port on which the call came
 	Header textproto.MIMEHeader
 	Start  time.Time // when its connection was accepted
+	Own    bool      // no caller chose the headers: redirects to other ports are followed
 	// Early, if set, is called when the app's status has come and its body is
 	// slow. A caller that has the status while it waits for the body makes of a
 	// timeout what the kubelet makes of it. Early is called at most once, from

@@ -1,5 +1,6 @@
 // Package wire implements HTTP as far as one probe needs it: one GET, one
-// response, one connection, over HTTP/1 or HTTP/2; and one call of gRPC.
+// response, one connection, over HTTP/1 or HTTP/2; and one call of gRPC, which
+// may stay open.
 //
 // It replaces net/http, whose memory and CPU every pod would pay
 // (docs/probe-proxy.md has the numbers). It accepts and refuses what net/http's

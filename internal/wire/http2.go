@@ -45,9 +45,7 @@ func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, *Exch
 	if _, err := conn.Write(out); err != nil {
 		return nil, &Exchange{}, err
 	}
-	br := readers.Get().(*bufio.Reader)
-	br.Reset(conn)
-	s := &stream{w: conn, br: br, grpc: body != nil, window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow}
+	s, exchange := newStream(conn, conn, body != nil)
 	res, err := s.response()
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
@@ -55,7 +53,15 @@ func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, *Exch
 	if err != nil && !s.settled {
 		err = fmt.Errorf("%w: %w", ErrNotHTTP2, err)
 	}
-	return res, &Exchange{br: br}, err
+	return res, exchange, err
+}
+
+// newStream returns the reader of the stream that was opened on a connection.
+// Control frames are written to w.
+func newStream(r io.Reader, w io.Writer, grpc bool) (*stream, *Exchange) {
+	br := readers.Get().(*bufio.Reader)
+	br.Reset(r)
+	return &stream{w: w, br: br, grpc: grpc, window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow}, &Exchange{br: br}
 }
 
 // headerBlock encodes the request's head.
@@ -135,36 +141,39 @@ type stream struct {
 // frames of the connection and of other streams.
 func (s *stream) next() (frame, error) {
 	for {
-		f, err := s.readFrame()
-		if err != nil {
-			return f, err
-		}
-		// An error of another stream is none of ours, even before the settings.
-		if ignored, err := s.foreignError(f); err != nil {
-			return f, err
-		} else if ignored {
-			continue
-		}
-		if !s.settled && f.kind != frameSettings {
-			return f, errors.New("first frame is not SETTINGS")
-		}
-		switch f.kind {
-		case frameHeaders, frameData:
-			if f.id == ourStream {
-				return f, nil
-			}
-			if f.kind == frameData {
-				err = s.foreignData(f)
-			}
-		case frameContinuation:
-			err = errors.New("CONTINUATION frame without HEADERS")
-		default:
-			err = s.control(f)
-		}
-		if err != nil {
+		if f, ours, err := s.step(); ours || err != nil {
 			return f, err
 		}
 	}
+}
+
+// step reads one frame. It handles the frame unless it is HEADERS or DATA of
+// our stream.
+func (s *stream) step() (f frame, ours bool, err error) {
+	if f, err = s.readFrame(); err != nil {
+		return f, false, err
+	}
+	// An error of another stream is none of ours, even before the settings.
+	if ignored, err := s.foreignError(f); ignored || err != nil {
+		return f, false, err
+	}
+	if !s.settled && f.kind != frameSettings {
+		return f, false, errors.New("first frame is not SETTINGS")
+	}
+	switch f.kind {
+	case frameHeaders, frameData:
+		if f.id == ourStream {
+			return f, true, nil
+		}
+		if f.kind == frameData {
+			err = s.foreignData(f)
+		}
+	case frameContinuation:
+		err = errors.New("CONTINUATION frame without HEADERS")
+	default:
+		err = s.control(f)
+	}
+	return f, false, err
 }
 
 // foreignError reports whether a frame is an error of another stream. It reads

@@ -1,0 +1,226 @@
+// Command probe-agent probes the app of a virtual machine that has no sidecar,
+// and tells istiod whether it is healthy.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/identity"
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/probe"
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/systemd"
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/xds"
+	"github.com/rewrite-probes/rewrite-probes/internal/release"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+)
+
+// Exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1 // the app is not healthy, or the agent cannot do its work
+	exitUsage   = 2 // it was not told properly what to do
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func run(args []string, stdout, stderr io.Writer) int {
+	command := ""
+	if len(args) > 0 {
+		switch args[0] {
+		case "version":
+			fmt.Fprintln(stdout, "probe-agent", release.Version())
+			return exitOK
+		case "help":
+			fmt.Fprint(stdout, help())
+			return exitOK
+		case "check", "probe":
+			command, args = args[0], args[1:]
+		}
+	}
+	o, err := parse(command, args)
+	if errors.Is(err, errHelp) {
+		fmt.Fprint(stdout, help())
+		return exitOK
+	}
+	var config *vmconfig.Config
+	if err == nil {
+		config, err = readConfig(o.config)
+	}
+	var once func(context.Context) error
+	if err == nil {
+		if err := o.complete(config, command == ""); err != nil {
+			fmt.Fprintf(stderr, "probe-agent: %v\n", err)
+			return exitFailure
+		}
+		once, err = probe.New(&config.Probe, o.ip, agentName())
+		if err != nil {
+			err = fmt.Errorf("%s: %w", o.config, err)
+		}
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "probe-agent: %v\n", err)
+		return exitUsage
+	}
+	switch command {
+	case "check":
+		fmt.Fprintf(stdout, "%s: valid: WorkloadGroup %s/%s, %s\n", o.config, config.Namespace, config.Name, describe(&config.Probe))
+		return exitOK
+	case "probe":
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+		defer stop()
+		if err := once(ctx); err != nil {
+			fmt.Fprintf(stderr, "unhealthy: %v\n", err)
+			return exitFailure
+		}
+		fmt.Fprintln(stdout, "healthy")
+		return exitOK
+	}
+	return serve(o, config, once, stderr)
+}
+
+func agentName() string { return "probe-agent/" + release.Version() }
+
+func readConfig(file string) (*vmconfig.Config, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	config, err := vmconfig.Decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return config, nil
+}
+
+// describe describes a probe in a few words.
+func describe(p *vmconfig.Probe) string {
+	every := fmt.Sprintf("every %d s, timeout %d s", p.PeriodSeconds, p.TimeoutSeconds)
+	switch {
+	case p.HTTPGet != nil:
+		return fmt.Sprintf("%s GET :%d %s %s", p.HTTPGet.Scheme, p.HTTPGet.Port, p.HTTPGet.Path, every)
+	case p.TCPSocket != nil:
+		return fmt.Sprintf("TCP :%d %s", p.TCPSocket.Port, every)
+	case p.GRPC != nil:
+		return fmt.Sprintf("gRPC :%d %s %s", p.GRPC.Port, p.GRPC.Service, every)
+	}
+	return fmt.Sprintf("exec %q %s", p.Exec.Command, every)
+}
+
+// serve probes and reports until it is told to end.
+func serve(o *options, config *vmconfig.Config, once func(context.Context) error, stderr io.Writer) int {
+	// Measured (docs/guides/vm.md): a small heap is collected early, and one
+	// processor saves the waking of threads.
+	debug.SetGCPercent(25)
+	debug.SetMemoryLimit(16 << 20)
+	runtime.GOMAXPROCS(1)
+
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	service := systemd.New()
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	go func() {
+		<-signals
+		service.Stopping()
+		log.Info("ending: telling istiod that the app is not healthy")
+		cancel()
+		<-signals
+		os.Exit(exitFailure)
+	}()
+
+	r := &xds.Reporter{
+		Connect:    o.connector(ctx, config, log),
+		Scheme:     o.scheme(),
+		Authority:  o.istiod,
+		Node:       o.node(config),
+		Repeat:     o.repeat,
+		Log:        log,
+		Status:     service.Status,
+		Alive:      service.Alive,
+		AliveEvery: service.AliveEvery(),
+	}
+	log.Info("probing", "version", release.Version(), "group", config.Namespace+"/"+config.Name, "ip", o.ip, "probe", describe(&config.Probe))
+	service.Ready()
+	states := make(chan schedule.State)
+	go schedule.Run(ctx, &config.Probe, once, func(s schedule.State) {
+		if s.Healthy {
+			log.Info("app is healthy")
+		} else {
+			log.Warn("app is not healthy", "reason", s.Reason)
+		}
+		select {
+		case states <- s:
+		case <-ctx.Done():
+		}
+	})
+	r.Run(ctx, states)
+	log.Info("ended as asked")
+	return exitOK
+}
+
+// connector returns the function that connects to istiod.
+func (o *options) connector(ctx context.Context, config *vmconfig.Config, log *slog.Logger) func(context.Context) (net.Conn, error) {
+	if o.insecure {
+		return func(ctx context.Context) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", o.istiod)
+		}
+	}
+	dialer := &identity.Dialer{Address: o.istiod, ServerName: o.serverName, CA: o.ca}
+	var source identity.Source = &identity.Files{Cert: o.cert, Key: o.key}
+	if o.token != "" {
+		e := &identity.Enrolment{
+			Dialer:         dialer,
+			Token:          o.token,
+			State:          o.state,
+			Namespace:      config.Namespace,
+			ServiceAccount: config.ServiceAccount,
+			TrustDomain:    o.trustDomain,
+			Cluster:        o.cluster,
+			TTL:            o.certTTL,
+			Log:            log,
+		}
+		go e.Run(ctx)
+		source = e
+	}
+	return func(ctx context.Context) (net.Conn, error) {
+		cert, err := source.Certificate(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return dialer.Dial(ctx, cert)
+	}
+}
+
+func (o *options) scheme() string {
+	if o.insecure {
+		return "http"
+	}
+	return "https"
+}
+
+func (o *options) node(config *vmconfig.Config) *xds.Node {
+	return &xds.Node{
+		IP:             o.ip,
+		Namespace:      config.Namespace,
+		Group:          config.Name,
+		Entry:          o.entry,
+		ServiceAccount: config.ServiceAccount,
+		Cluster:        o.cluster,
+		Network:        config.Network,
+		Labels:         config.Labels,
+		Locality:       config.Locality,
+		UserAgent:      agentName(),
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+)
+
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "reviews.json")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func execute(args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = run(args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+const valid = `{"name": "reviews", "namespace": "shop", "probe": {"periodSeconds": 7, "httpGet": {"port": 8080}}}`
+
+func TestCheckValidatesAConfiguration(t *testing.T) {
+	for text, want := range map[string]string{
+		`"httpGet": {"port": 8080, "path": "/ready"}`: "HTTP GET :8080 /ready every 7 s, timeout 2 s",
+		`"tcpSocket": {"port": 22}`:                   "TCP :22 every 7 s, timeout 2 s",
+		`"grpc": {"port": 50051, "service": "a"}`:     "gRPC :50051 a every 7 s, timeout 2 s",
+		`"exec": {"command": ["true", "x"]}`:          `exec ["true" "x"] every 7 s, timeout 2 s`,
+	} {
+		file := writeConfig(t, `{"name": "reviews", "namespace": "shop", "probe": {"periodSeconds": 7, "timeoutSeconds": 2, `+text+`}}`)
+		code, stdout, stderr := execute("check", file)
+		if code != exitOK || stdout != file+": valid: WorkloadGroup shop/reviews, "+want+"\n" || stderr != "" {
+			t.Errorf("%d, %s%s", code, stdout, stderr)
+		}
+	}
+}
+
+func TestABadConfigurationIsExitCode2AndNamesTheField(t *testing.T) {
+	file := writeConfig(t, strings.Replace(valid, "7", "0", 1))
+	want := "probe-agent: " + file + ": `probe.periodSeconds`: 0 must be a number from 1 to 2147483647\n"
+	for _, args := range [][]string{
+		{"check", file},
+		{"probe", file},
+		{"--config", file, "--istiod", "127.0.0.1:15010", "--insecure"},
+	} {
+		if code, stdout, stderr := execute(args...); code != exitUsage || stdout != "" || stderr != want {
+			t.Errorf("%q: %d, %s%s", args, code, stdout, stderr)
+		}
+	}
+	file = writeConfig(t, strings.Replace(valid, `"port": 8080`, `"port": 8080, "host": "a b"`, 1))
+	if code, _, stderr := execute("check", file); code != exitUsage || !strings.Contains(stderr, "`probe`: httpGet.path") {
+		t.Errorf("%d, %s", code, stderr)
+	}
+}
+
+func TestProbeProbesOnce(t *testing.T) {
+	status := 200
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	defer app.Close()
+	_, port, _ := net.SplitHostPort(app.Listener.Addr().String())
+	file := writeConfig(t, strings.Replace(valid, "8080", port, 1))
+	if code, stdout, stderr := execute("probe", file); code != exitOK || stdout != "healthy\n" || stderr != "" {
+		t.Errorf("%d, %s%s", code, stdout, stderr)
+	}
+	status = 503
+	if code, stdout, stderr := execute("probe", file); code != exitFailure || stdout != "" || stderr != "unhealthy: app answered with status 503\n" {
+		t.Errorf("%d, %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := execute("probe", "--ip", "127.0.0.2", file); code != exitFailure || stderr != "unhealthy: app refused the connection\n" {
+		t.Errorf("%d, %s", code, stderr)
+	}
+}
+
+func TestWrongUsageIsExitCode2(t *testing.T) {
+	file := writeConfig(t, valid)
+	blocked := filepath.Join(file, "state")
+	serving := []string{"--config", file, "--istiod", "istiod.istio-system.svc:15012", "--ca", "root.pem"}
+	plain := []string{"--config", file, "--insecure", "--istiod"}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "--config must name the configuration"},
+		{[]string{"start"}, `unknown command "start": want check, probe or version, or flags alone to serve`},
+		{[]string{"check"}, "check takes one configuration file as its argument"},
+		{[]string{"check", file, file}, "check takes one configuration file as its argument"},
+		{[]string{"probe", "--config", file, file}, "probe takes one configuration file as its argument"},
+		{[]string{"check", "none.json"}, "open none.json: no such file or directory"},
+		{[]string{"--wrong"}, "flag provided but not defined: -wrong"},
+		{[]string{"--config", file}, `--istiod "" must be host:port`},
+		{[]string{"--config", file, "--istiod", ":15012"}, `--istiod ":15012" must be host:port`},
+		{[]string{"--config", file, "--istiod", "a:1"}, "--ca must name the file with istiod's root certificates"},
+		{serving, "want either --token and --state, or --cert and --key"},
+		{append(serving, "--token", "a", "--cert", "b"), "want either --token and --state, or --cert and --key"},
+		{append(serving, "--token", "a"), "--token and --state go together: the certificate is kept in the directory"},
+		{append(serving, "--key", "a"), "--cert and --key go together"},
+		{append(serving, "--token", "a", "--state", "b", "--cert-ttl", "5ms"), "--cert-ttl 5ms must be at least 1s"},
+		{append(serving, "--token", "a", "--state", blocked), "mkdir " + file + ": not a directory"},
+		{append(serving, "--ip", "vm"), `--ip "vm" must be an IP address`},
+		{append(serving, "--repeat", "100ms"), "--repeat 100ms must be at least 1s"},
+		{append(plain, "10.0.0.1:15010"), `--insecure with --istiod "10.0.0.1:15010": plaintext is spoken to a loopback address only`},
+		{append(plain, "istiod:15010"), `--insecure with --istiod "istiod:15010": plaintext is spoken to a loopback address only`},
+		{append(plain, "localhost:15010", "--ca", "a"), "--insecure excludes --ca, --server-name, --token, --state, --cert and --key"},
+	} {
+		if code, stdout, stderr := execute(test.args...); code != exitUsage || stdout != "" || stderr != "probe-agent: "+test.want+"\n" {
+			t.Errorf("%q: %d, %s%s", test.args, code, stdout, stderr)
+		}
+	}
+	// An address of this machine is not that by which clients reach the app.
+	code, _, stderr := execute(append(plain, "[::1]:15010")...)
+	if code != exitFailure || !strings.Contains(stderr, "--ip or the field `address`") {
+		t.Errorf("%d, %s", code, stderr)
+	}
+}
+
+func TestFlagsReachTheNode(t *testing.T) {
+	o, err := parse("", []string{"--config", "c", "--istiod", "istiod.test:15012", "--ca", "root", "--cert", "a", "--key", "b",
+		"--ip", "10.0.0.9", "--entry", "vm-1", "--cluster", "primary", "--repeat", "1m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &vmconfig.Config{Name: "reviews", Namespace: "shop", Address: "10.0.0.8", Network: "n", Locality: "l", ServiceAccount: "s", Labels: map[string]string{"a": "b"}}
+	if err := o.complete(c, true); err != nil {
+		t.Fatal(err)
+	}
+	n := o.node(c)
+	if n.IP != "10.0.0.9" || n.Entry != "vm-1" || n.Cluster != "primary" || n.Group != "reviews" || n.Namespace != "shop" ||
+		n.Network != "n" || n.Locality != "l" || n.ServiceAccount != "s" || n.Labels["a"] != "b" {
+		t.Errorf("%+v", n)
+	}
+	if o.repeat != time.Minute || o.serverName != "istiod.test" || o.scheme() != "https" {
+		t.Errorf("%+v", o)
+	}
+	o.ip = ""
+	if err := o.complete(c, true); err != nil || o.ip != "10.0.0.8" {
+		t.Errorf("%s, %v", o.ip, err)
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	for _, arg := range []string{"help", "--help", "-h"} {
+		code, stdout, _ := execute(arg)
+		if code != exitOK || !strings.Contains(stdout, "probe-agent check CONFIG") || !strings.Contains(stdout, "-repeat duration") || !strings.Contains(stdout, "Exit codes") {
+			t.Errorf("%s: %d, %s", arg, code, stdout)
+		}
+	}
+	if code, stdout, _ := execute("version"); code != exitOK || !strings.HasPrefix(stdout, "probe-agent ") {
+		t.Error(stdout)
+	}
+}

@@ -1,0 +1,274 @@
+package identity
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/wire"
+)
+
+// An Enrolment is a certificate that istiod's CA issues.
+type Enrolment struct {
+	Dialer         *Dialer
+	Token          string // file; it is read anew for every request
+	State          string // directory in which the certificate and its key are kept
+	Namespace      string
+	ServiceAccount string // "" if the configuration does not tell
+	TrustDomain    string
+	Cluster        string
+	TTL            time.Duration // that is asked for
+	Log            *slog.Logger
+
+	mu   sync.Mutex
+	cert *tls.Certificate
+	told string // the last error in the log
+}
+
+// createCertificate is the method of istiod's CA.
+const createCertificate = "/istio.v1.auth.IstioCertificateService/CreateCertificate"
+
+// stateFile is the name of the file, in the state directory, with the key and
+// the certificate chain. They are one file so that they cannot differ.
+const stateFile = "identity.pem"
+
+// Certificate returns the certificate, which it renews once half of its
+// lifetime has passed. If renewing fails, the old one is used while it lasts.
+func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.cert == nil {
+		e.cert = e.stored()
+	}
+	if e.cert != nil && time.Now().Before(renewal(e.cert.Leaf)) {
+		return e.cert, nil
+	}
+	if e.cert != nil && !time.Now().Before(e.cert.Leaf.NotAfter) {
+		e.cert = nil
+	}
+	cert, err := e.renew(ctx)
+	switch {
+	case err == nil:
+		e.cert, e.told = cert, ""
+		e.Log.Info("istiod issued a certificate", "identity", cert.Leaf.URIs[0].String(), "expires", cert.Leaf.NotAfter.Format(time.RFC3339))
+	case e.cert == nil:
+		return nil, fmt.Errorf("enrolment: %w", err)
+	case err.Error() != e.told:
+		e.told = err.Error()
+		e.Log.Warn("cannot renew the certificate; trying again until it expires", "expires", e.cert.Leaf.NotAfter.Format(time.RFC3339), "reason", e.told)
+	}
+	return e.cert, nil
+}
+
+// renewal returns when half of the certificate's lifetime has passed.
+func renewal(leaf *x509.Certificate) time.Time {
+	return leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) / 2)
+}
+
+// Run renews the certificate until ctx is done. Certificate alone would renew
+// only when there is a new connection.
+func (e *Enrolment) Run(ctx context.Context) {
+	for wait := time.Duration(0); ; {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+		wait = retryRenewal
+		e.mu.Lock()
+		cert := e.cert
+		e.mu.Unlock()
+		if cert == nil {
+			continue // whoever connects enrols first
+		}
+		if due := time.Until(renewal(cert.Leaf)); due > 0 {
+			wait = max(min(due, time.Hour), time.Second) // the clock may be set meanwhile
+			continue
+		}
+		_, _ = e.Certificate(ctx) // logs what is wrong
+	}
+}
+
+// retryRenewal is how long to wait after a renewal that failed.
+const retryRenewal = 10 * time.Second
+
+// renew asks istiod for a certificate and stores it. The token and the
+// certificate that is still valid both prove the identity: one of them is
+// enough, and tokens usually expire first.
+func (e *Enrolment) renew(ctx context.Context) (*tls.Certificate, error) {
+	token, err := os.ReadFile(e.Token)
+	if err != nil && e.cert == nil {
+		return nil, err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	message, err := e.request(key)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := e.ask(ctx, e.cert, token, message)
+	if err != nil && e.cert != nil && len(token) > 0 {
+		answer, err = e.ask(ctx, nil, token, message) // istiod may have other roots now
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.accept(key, answer)
+}
+
+// ask makes the call with what proves the identity.
+func (e *Enrolment) ask(ctx context.Context, cert *tls.Certificate, token, message []byte) ([]byte, error) {
+	call := wire.NewCall("https", e.Dialer.Address, createCertificate)
+	if s := strings.TrimSpace(string(token)); s != "" {
+		if !wire.ValidValue(s) {
+			return nil, fmt.Errorf("%s is not a token", e.Token)
+		}
+		call.Header["Authorization"] = []string{"Bearer " + s}
+	}
+	if e.Cluster != "" {
+		call.Header["Clusterid"] = []string{e.Cluster}
+	}
+	conn, err := e.Dialer.Dial(ctx, cert)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(connectTimeout))
+	return wire.Call(conn, call, message)
+}
+
+// request returns an IstioCertificateRequest for the key.
+func (e *Enrolment) request(key *ecdsa.PrivateKey) ([]byte, error) {
+	account := e.ServiceAccount
+	if account == "" {
+		account = "default"
+	}
+	id := &url.URL{Scheme: "spiffe", Host: e.TrustDomain, Path: "/ns/" + e.Namespace + "/sa/" + account}
+	csr, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{URIs: []*url.URL{id}}, key)
+	if err != nil {
+		return nil, err
+	}
+	b := protowire.AppendTag(nil, 1, protowire.BytesType)
+	b = protowire.AppendBytes(b, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: csr}))
+	b = protowire.AppendTag(b, 3, protowire.VarintType)
+	return protowire.AppendVarint(b, uint64(e.TTL/time.Second)), nil
+}
+
+// accept reads an IstioCertificateResponse and stores the certificate.
+func (e *Enrolment) accept(key *ecdsa.PrivateKey, answer []byte) (*tls.Certificate, error) {
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+	chain, err := certChain(answer)
+	if err != nil {
+		return nil, err
+	}
+	text = append(text, chain...)
+	cert, err := e.parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("istiod's certificate: %w", err)
+	}
+	if err := writeFile(filepath.Join(e.State, stateFile), text); err != nil {
+		return nil, err
+	}
+	return cert, nil
+}
+
+// certChain returns field 1 of an IstioCertificateResponse, which is repeated.
+func certChain(m []byte) ([]byte, error) {
+	var chain []byte
+	for len(m) > 0 {
+		field, kind, n := protowire.ConsumeTag(m)
+		if n < 0 {
+			return nil, errors.New("istiod's answer is malformed")
+		}
+		m = m[n:]
+		if n = protowire.ConsumeFieldValue(field, kind, m); n < 0 {
+			return nil, errors.New("istiod's answer is malformed")
+		}
+		if field == 1 && kind == protowire.BytesType {
+			part, _ := protowire.ConsumeBytes(m)
+			chain = append(append(chain, part...), '\n')
+		}
+		m = m[n:]
+	}
+	return chain, nil
+}
+
+// parse reads a key and its chain, and checks whose they are.
+func (e *Enrolment) parse(text []byte) (*tls.Certificate, error) {
+	cert, err := tls.X509KeyPair(text, text)
+	if err != nil {
+		return nil, err
+	}
+	if len(cert.Leaf.URIs) != 1 {
+		return nil, errors.New("it must have exactly one URI, the identity")
+	}
+	id := cert.Leaf.URIs[0].Path
+	want := "/ns/" + e.Namespace + "/sa/" + e.ServiceAccount
+	if e.ServiceAccount == "" && strings.HasPrefix(id, want) || id == want {
+		return &cert, nil
+	}
+	if e.ServiceAccount == "" {
+		want += "*"
+	}
+	return nil, fmt.Errorf("its identity %q must end in %q", cert.Leaf.URIs[0], want)
+}
+
+// stored returns the certificate of the state directory, nil if there is none
+// that can be used.
+func (e *Enrolment) stored() *tls.Certificate {
+	name := filepath.Join(e.State, stateFile)
+	text, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	var cert *tls.Certificate
+	if err == nil {
+		cert, err = e.parse(text)
+	}
+	if err != nil {
+		e.Log.Warn("the stored certificate cannot be used; enrolling anew", "file", name, "reason", err.Error())
+		return nil
+	}
+	return cert
+}
+
+// writeFile replaces a file in one step. Nobody else may read it.
+func writeFile(name string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}

@@ -1,0 +1,356 @@
+package identity_test
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/identity"
+)
+
+// A ca is istiod's CA as far as an agent sees it.
+type ca struct {
+	server *httptest.Server
+	key    *ecdsa.PrivateKey
+	cert   *x509.Certificate
+
+	mu       sync.Mutex
+	lifetime time.Duration
+	id       string
+	refuse   string
+	calls    []string // what proved the identity, and what was asked for
+}
+
+func newCA(t *testing.T) *ca {
+	t.Helper()
+	c := &ca{lifetime: time.Hour, id: "spiffe://mesh/ns/shop/sa/reviews-vm"}
+	c.key, c.cert = issue(t, &x509.Certificate{IsCA: true, BasicConstraintsValid: true, NotAfter: time.Now().Add(time.Hour)}, nil, nil)
+	key, cert := issue(t, &x509.Certificate{DNSNames: []string{"istiod.istio-system.svc"}, NotAfter: time.Now().Add(time.Hour)}, c.cert, c.key)
+	roots := x509.NewCertPool()
+	roots.AddCert(c.cert)
+	c.server = httptest.NewUnstartedServer(http.HandlerFunc(c.serve))
+	c.server.EnableHTTP2 = true
+	c.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	c.server.TLS = &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}},
+		ClientAuth:   tls.VerifyClientCertIfGiven,
+		ClientCAs:    roots,
+	}
+	c.server.StartTLS()
+	t.Cleanup(c.server.Close)
+	return c
+}
+
+// issue signs a certificate; without an issuer it signs itself.
+func issue(t *testing.T, template, issuer *x509.Certificate, issuerKey crypto.Signer) (*ecdsa.PrivateKey, *x509.Certificate) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template.SerialNumber = big.NewInt(time.Now().UnixNano())
+	if issuer == nil {
+		issuer, issuerKey = template, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, issuer, key.Public(), issuerKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, cert
+}
+
+func (c *ca) serve(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	body, _ := io.ReadAll(r.Body)
+	m := body[5:][:binary.BigEndian.Uint32(body[1:])]
+	_, _, n := protowire.ConsumeTag(m)
+	text, used := protowire.ConsumeBytes(m[n:])
+	_, _, tag := protowire.ConsumeTag(m[n+used:])
+	seconds, _ := protowire.ConsumeVarint(m[n+used+tag:])
+	block, _ := pem.Decode(text)
+	csr, err := x509.ParseCertificateRequest(block.Bytes)
+	if err == nil {
+		err = csr.CheckSignature()
+	}
+	proof := r.Header.Get("Authorization")
+	if certs := r.TLS.PeerCertificates; len(certs) > 0 {
+		proof += " and certificate of " + certs[0].URIs[0].String()
+	}
+	c.calls = append(c.calls, fmt.Sprintf("%s %v %s: %s for %d s, %v", r.URL.Path, r.Header["Clusterid"], proof, csr.URIs[0], seconds, err))
+	w.Header().Set("Content-Type", "application/grpc")
+	if c.refuse != "" {
+		w.Header().Set("Grpc-Status", "16")
+		w.Header().Set("Grpc-Message", c.refuse)
+		return
+	}
+	id, _ := url.Parse(c.id)
+	now := time.Now()
+	der, _ := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()), URIs: []*url.URL{id}, NotBefore: now, NotAfter: now.Add(c.lifetime),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, c.cert, csr.PublicKey, c.key)
+	var answer []byte
+	for _, cert := range [][]byte{der, c.cert.Raw} {
+		answer = protowire.AppendTag(answer, 1, protowire.BytesType)
+		answer = protowire.AppendBytes(answer, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}))
+	}
+	_, _ = w.Write(append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(answer))), answer...))
+	w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
+}
+
+func (c *ca) change(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+}
+
+// take returns the calls since the last time.
+func (c *ca) take() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := strings.Join(c.calls, "\n")
+	c.calls = nil
+	return s
+}
+
+type fixture struct {
+	*ca
+	*identity.Enrolment
+	dir string
+	log bytes.Buffer
+}
+
+const secret = "eyJhbGciOiJub25lIn0.e30.c2VjcmV0"
+
+func newFixture(t *testing.T) *fixture {
+	f := &fixture{ca: newCA(t), dir: t.TempDir()}
+	root := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.ca.cert.Raw})
+	write(t, filepath.Join(f.dir, "root.pem"), string(root))
+	write(t, filepath.Join(f.dir, "token"), secret+"\n")
+	f.Enrolment = f.restart()
+	return f
+}
+
+// restart returns the enrolment of a new process.
+func (f *fixture) restart() *identity.Enrolment {
+	return &identity.Enrolment{
+		Dialer:    &identity.Dialer{Address: f.server.Listener.Addr().String(), ServerName: "istiod.istio-system.svc", CA: filepath.Join(f.dir, "root.pem")},
+		Token:     filepath.Join(f.dir, "token"),
+		State:     f.dir,
+		Namespace: "shop", ServiceAccount: "reviews-vm", TrustDomain: "mesh", Cluster: "primary",
+		TTL: 90 * time.Minute,
+		Log: slog.New(slog.NewTextHandler(&f.log, nil)),
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const asked = "/istio.v1.auth.IstioCertificateService/CreateCertificate [primary] Bearer " + secret + ": spiffe://mesh/ns/shop/sa/reviews-vm for 5400 s, <nil>"
+
+func TestATokenBecomesACertificateThatIsKept(t *testing.T) {
+	f := newFixture(t)
+	cert, err := f.Certificate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.take(); got != asked {
+		t.Errorf("asked for %s", got)
+	}
+	conn, err := f.Dialer.Dial(t.Context(), cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+
+	// Neither now nor after a restart is it asked again.
+	_ = os.Remove(f.Token)
+	for _, e := range []*identity.Enrolment{f.Enrolment, f.restart()} {
+		again, err := e.Certificate(t.Context())
+		if err != nil || !again.Leaf.Equal(cert.Leaf) || f.take() != "" {
+			t.Errorf("%v", err)
+		}
+	}
+	info, err := os.Stat(filepath.Join(f.dir, "identity.pem"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key's file: %v, %v", info, err)
+	}
+	if strings.Contains(f.log.String(), secret) || strings.Contains(f.log.String(), "PRIVATE") {
+		t.Errorf("a secret is in the log:\n%s", &f.log)
+	}
+}
+
+func TestACertificateIsRenewedAtHalfOfItsLifetime(t *testing.T) {
+	f := newFixture(t)
+	f.lifetime = 2 * time.Second
+	first, err := f.Certificate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.take()
+	time.Sleep(time.Until(first.Leaf.NotBefore.Add(1100 * time.Millisecond)))
+	_ = os.Remove(f.Token) // the certificate is proof enough
+
+	f.change(func() { f.refuse = "not now" })
+	old, err := f.Certificate(t.Context())
+	if err != nil || !old.Leaf.Equal(first.Leaf) || !strings.Contains(f.log.String(), `reason="not now (gRPC status 16)"`) {
+		t.Errorf("%v\n%s", err, &f.log)
+	}
+	f.take()
+	f.change(func() { f.refuse, f.lifetime = "", time.Hour })
+	second, err := f.Certificate(t.Context())
+	if err != nil || second.Leaf.Equal(first.Leaf) {
+		t.Fatal(err)
+	}
+	if got, want := f.take(), strings.Replace(asked, "Bearer "+secret, " and certificate of spiffe://mesh/ns/shop/sa/reviews-vm", 1); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestAnEnrolmentThatRunsRenews(t *testing.T) {
+	f := newFixture(t)
+	f.lifetime = 2 * time.Second
+	first, err := f.Certificate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.change(func() { f.lifetime = time.Hour })
+	f.take()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { f.Run(ctx); close(done) }()
+	for f.take() == "" {
+		if time.Now().After(first.Leaf.NotAfter.Add(20 * time.Second)) {
+			t.Fatal("it was not renewed")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	cancel()
+	<-done
+}
+
+func TestWhatCannotBeTrustedIsNotUsed(t *testing.T) {
+	f := newFixture(t)
+	fails := func(want string) {
+		t.Helper()
+		_, err := f.restart().Certificate(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	f.refuse = "token audience mismatch"
+	fails("enrolment: token audience mismatch (gRPC status 16)")
+	f.refuse, f.id = "", "spiffe://mesh/ns/other/sa/reviews-vm"
+	fails(`istiod's certificate: its identity "spiffe://mesh/ns/other/sa/reviews-vm" must end in "/ns/shop/sa/reviews-vm"`)
+	f.id = "spiffe://mesh/ns/shop/sa/reviews-vm-2"
+	fails(`must end in "/ns/shop/sa/reviews-vm"`)
+	write(t, f.Token, "two\nlines")
+	fails("is not a token")
+	_ = os.Remove(f.Token)
+	fails("no such file")
+
+	// A stored certificate of another identity, or none at all.
+	write(t, f.Token, secret)
+	for _, stored := range []string{"", "no PEM"} {
+		if stored != "" {
+			write(t, filepath.Join(f.dir, "identity.pem"), stored)
+		}
+		f.id = "spiffe://mesh/ns/shop/sa/reviews-vm"
+		if _, err := f.restart().Certificate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := f.restart()
+	other.ServiceAccount = "" // any of the namespace
+	f.take()
+	if _, err := other.Certificate(t.Context()); err != nil || f.take() != "" {
+		t.Errorf("%v", err)
+	}
+	other = f.restart()
+	other.ServiceAccount = "else"
+	if _, err := other.Certificate(t.Context()); err == nil || !strings.Contains(f.take(), "/sa/else for") || !strings.Contains(f.log.String(), "enrolling anew") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestIstiodIsVerified(t *testing.T) {
+	f := newFixture(t)
+	for name, test := range map[string]struct {
+		change func(*identity.Dialer)
+		want   string
+	}{
+		"another name": {func(d *identity.Dialer) { d.ServerName = "istiod.other.svc" }, "not istiod.other.svc"},
+		"no roots":     {func(d *identity.Dialer) { d.CA = f.Token }, "has no certificate in PEM form"},
+		"no file":      {func(d *identity.Dialer) { d.CA = "none" }, "no such file"},
+		"nobody":       {func(d *identity.Dialer) { d.Address = "127.0.0.1:1" }, "connection refused"},
+	} {
+		d := *f.Dialer
+		test.change(&d)
+		if _, err := d.Dial(t.Context(), nil); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	http1 := httptest.NewUnstartedServer(nil)
+	http1.TLS = &tls.Config{Certificates: f.server.TLS.Certificates}
+	http1.StartTLS()
+	defer http1.Close()
+	d := *f.Dialer
+	d.Address = http1.Listener.Addr().String()
+	if _, err := d.Dial(t.Context(), nil); err == nil {
+		t.Error("a server without HTTP/2 is no istiod")
+	}
+}
+
+func TestFilesAreReadOnEveryConnection(t *testing.T) {
+	f := newFixture(t)
+	if _, err := f.Certificate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	files := &identity.Files{Cert: filepath.Join(f.dir, "identity.pem"), Key: filepath.Join(f.dir, "identity.pem")}
+	first, err := files.Certificate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = os.Remove(files.Cert)
+	if _, err := files.Certificate(t.Context()); err == nil || !strings.Contains(err.Error(), files.Cert) {
+		t.Error(err)
+	}
+	if _, err := f.restart().Certificate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second, err := files.Certificate(t.Context())
+	if err != nil || second.Leaf.Equal(first.Leaf) {
+		t.Error(err)
+	}
+}

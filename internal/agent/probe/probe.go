@@ -1,0 +1,84 @@
+// Package probe makes the probe of a virtual machine's configuration, with the
+// verdicts of the kubelet.
+//
+// It knows nothing of schedules or of who is told.
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/textproto"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+)
+
+// New returns a function that probes once. Its error is the reason why the app
+// is not healthy. If the probe names no host, ip is dialled. The agent is the
+// User-Agent of requests.
+func New(p *vmconfig.Probe, ip, agent string) (func(context.Context) error, error) {
+	if p.Exec != nil {
+		return command(p.Exec.Command, time.Duration(p.TimeoutSeconds)*time.Second), nil
+	}
+	app := kubelet.App{IP: ip}
+	entry := &prober.Prober{TimeoutSeconds: p.TimeoutSeconds}
+	call := kubelet.Call{Own: true, Header: textproto.MIMEHeader{"User-Agent": {agent}}}
+	switch {
+	case p.HTTPGet != nil:
+		app.IP = host(p.HTTPGet.Host, ip)
+		entry.HTTPGet = &prober.HTTPGet{Path: p.HTTPGet.Path, Port: prober.Port(p.HTTPGet.Port), Scheme: p.HTTPGet.Scheme}
+		setHeader(&call, p.HTTPGet, app.IP)
+	case p.TCPSocket != nil:
+		app.IP = host(p.TCPSocket.Host, ip)
+		entry.TCPSocket = &prober.TCPSocket{Port: prober.Port(p.TCPSocket.Port)}
+	default:
+		entry.GRPC = &prober.GRPC{Port: prober.Port(p.GRPC.Port), Service: &p.GRPC.Service}
+	}
+	target, err := kubelet.NewTarget(app, prober.Readiness, entry)
+	if err != nil {
+		return nil, fmt.Errorf("`probe`: %w", err)
+	}
+	return func(ctx context.Context) error {
+		one := call
+		one.Start = time.Now()
+		answer := target.Probe(ctx, &one)
+		one.Close()
+		if answer.Verdict(false) != kubelet.Failure {
+			return nil
+		}
+		return errors.New(answer.Reason)
+	}, nil
+}
+
+func host(host, ip string) string {
+	if host == "" {
+		return ip
+	}
+	return host
+}
+
+// setHeader sets the headers that the kubelet would send.
+func setHeader(call *kubelet.Call, h *vmconfig.HTTPGet, host string) {
+	call.Host = net.JoinHostPort(host, strconv.Itoa(h.Port))
+	header := textproto.MIMEHeader{"Connection": {"close"}}
+	for _, field := range h.HTTPHeaders {
+		if strings.EqualFold(field.Name, "Host") && field.Value != "" {
+			call.Host = field.Value
+			continue
+		}
+		header.Add(field.Name, field.Value)
+	}
+	if header["User-Agent"] == nil {
+		header["User-Agent"] = call.Header["User-Agent"]
+	}
+	if header["Accept"] == nil {
+		header["Accept"] = []string{"*/*"}
+	}
+	call.Header = header
+}

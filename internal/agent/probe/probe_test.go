@@ -1,0 +1,186 @@
+//go:build unix
+
+package probe_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/probe"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+)
+
+func probeOnce(t *testing.T, p vmconfig.Probe) string {
+	t.Helper()
+	if p.TimeoutSeconds == 0 {
+		p.TimeoutSeconds = 5
+	}
+	once, err := probe.New(&p, "127.0.0.1", "probe-agent/test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := once(context.Background()); err != nil {
+		return err.Error()
+	}
+	return "healthy"
+}
+
+func port(t *testing.T, address string) int {
+	t.Helper()
+	_, s, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, _ := strconv.Atoi(s)
+	return n
+}
+
+func TestHTTPProbes(t *testing.T) {
+	var seen *http.Request
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = r
+		switch r.URL.Path {
+		case "/bad":
+			w.WriteHeader(503)
+		case "/elsewhere":
+			http.Redirect(w, r, "http://198.51.100.1/", http.StatusFound)
+		case "/other-port":
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
+		}
+	})
+	plain := httptest.NewServer(handler)
+	defer plain.Close()
+	secure := httptest.NewTLSServer(handler) // the certificate is not to be verified
+	defer secure.Close()
+	n, s := port(t, plain.Listener.Addr().String()), port(t, secure.Listener.Addr().String())
+
+	for _, test := range []struct {
+		get  vmconfig.HTTPGet
+		want string
+	}{
+		{vmconfig.HTTPGet{Port: n, Path: "/", Scheme: "HTTP"}, "healthy"},
+		{vmconfig.HTTPGet{Port: n, Path: "/bad", Scheme: "HTTP"}, "app answered with status 503"},
+		{vmconfig.HTTPGet{Port: n, Path: "/elsewhere", Scheme: "HTTP"}, "healthy"},
+		{vmconfig.HTTPGet{Port: n, Path: "/other-port", Scheme: "HTTP", HTTPHeaders: []vmconfig.Header{{Name: "X", Value: "y"}}}, "app refused the connection"},
+		{vmconfig.HTTPGet{Port: s, Path: "/", Scheme: "HTTPS", Host: "localhost"}, "healthy"},
+		{vmconfig.HTTPGet{Port: 1, Path: "/", Scheme: "HTTP"}, "app refused the connection"},
+	} {
+		if got := probeOnce(t, vmconfig.Probe{HTTPGet: &test.get}); got != test.want {
+			t.Errorf("%+v: got %q, want %q", test.get, got, test.want)
+		}
+	}
+
+	probeOnce(t, vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: n, Path: "/a?b=c", Scheme: "HTTP"}})
+	if seen.Host != plain.Listener.Addr().String() || seen.UserAgent() != "probe-agent/test" || seen.Header.Get("Accept") != "*/*" || seen.URL.String() != "/a?b=c" || !seen.Close {
+		t.Errorf("the request by default is %v %v %v", seen.URL, seen.Host, seen.Header)
+	}
+	probeOnce(t, vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: n, Path: "/", Scheme: "HTTP", HTTPHeaders: []vmconfig.Header{
+		{Name: "host", Value: "reviews.example.com"}, {Name: "User-Agent", Value: "me"}, {Name: "Accept", Value: "text/plain"}, {Name: "X", Value: "1"}, {Name: "x", Value: "2"},
+	}}})
+	if seen.Host != "reviews.example.com" || seen.UserAgent() != "me" || seen.Header.Get("Accept") != "text/plain" || len(seen.Header["X"]) != 2 {
+		t.Errorf("the request with headers is %v %v", seen.Host, seen.Header)
+	}
+}
+
+func TestTCPProbes(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := port(t, l.Addr().String())
+	if got := probeOnce(t, vmconfig.Probe{TCPSocket: &vmconfig.TCPSocket{Port: n, Host: "localhost"}}); got != "healthy" {
+		t.Error(got)
+	}
+	_ = l.Close()
+	if got := probeOnce(t, vmconfig.Probe{TCPSocket: &vmconfig.TCPSocket{Port: n}}); got != "app refused the connection" {
+		t.Error(got)
+	}
+}
+
+// The health service itself is compared in internal/kubelet; here it is that
+// the fields arrive.
+func TestGRPCProbesCallTheHealthService(t *testing.T) {
+	var service []byte
+	app := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		service = make([]byte, 64)
+		n, _ := r.Body.Read(service)
+		service = service[:n]
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Trailer", "Grpc-Status")
+		_, _ = w.Write([]byte{0, 0, 0, 0, 2, 8, 1})
+		w.Header().Set("Grpc-Status", "0")
+	}))
+	app.Config.Protocols = new(http.Protocols)
+	app.Config.Protocols.SetUnencryptedHTTP2(true)
+	app.Start()
+	defer app.Close()
+	p := vmconfig.Probe{GRPC: &vmconfig.GRPC{Port: port(t, app.Listener.Addr().String()), Service: "reviews"}}
+	if got := probeOnce(t, p); got != "healthy" || string(service) != "\x00\x00\x00\x00\x09\x0a\x07reviews" {
+		t.Errorf("%s, with the message %q", got, service)
+	}
+}
+
+func TestExecProbes(t *testing.T) {
+	for _, test := range []struct{ script, want string }{
+		{"exit 0", "healthy"},
+		{"echo; echo '  no database  '; echo more >&2; exit 3", "command ended with exit code 3: no database"},
+		{"echo on stderr >&2; exit 1", "command ended with exit code 1: on stderr"},
+		{"exit 7", "command ended with exit code 7"},
+		{"printf 'a\\tb\\377'; exit 1", "command ended with exit code 1: a b?"},
+		{"kill -9 $$", "command was ended: signal: killed"},
+		{"head -c 300000 /dev/zero | tr '\\0' x; exit 1", "command ended with exit code 1: " + strings.Repeat("x", 200)},
+		{"sleep 60 & exit 0", "healthy"},
+	} {
+		if got := probeOnce(t, vmconfig.Probe{Exec: &vmconfig.Exec{Command: []string{"sh", "-c", test.script}}}); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.script, got, test.want)
+		}
+	}
+	if got := probeOnce(t, vmconfig.Probe{Exec: &vmconfig.Exec{Command: []string{"/no/such/program"}}}); !strings.Contains(got, "/no/such/program") {
+		t.Error(got)
+	}
+}
+
+func TestATimeoutKillsTheCommandsWholeGroup(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pid")
+	script := fmt.Sprintf("echo waiting; sleep 60 & echo $! >%s; wait", file)
+	got := probeOnce(t, vmconfig.Probe{TimeoutSeconds: 1, Exec: &vmconfig.Exec{Command: []string{"sh", "-c", script}}})
+	if got != "command did not end within 1s: waiting" {
+		t.Error(got)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	for end := time.Now().Add(10 * time.Second); running(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the command's child still runs")
+		}
+	}
+}
+
+// running reports whether a process is there and has not ended.
+func running(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || !strings.Contains(string(stat), ") Z ")
+}
+
+func TestAURLThatCannotBeMadeIsAnError(t *testing.T) {
+	p := vmconfig.Probe{TimeoutSeconds: 1, HTTPGet: &vmconfig.HTTPGet{Host: "a b", Port: 1, Path: "/", Scheme: "HTTP"}}
+	if _, err := probe.New(&p, "127.0.0.1", ""); err == nil {
+		t.Error("a host with a blank makes no URL")
+	}
+}

@@ -1,0 +1,67 @@
+package schedule_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+)
+
+// run plays results, one per probe (+ healthy, - not), and returns the states
+// with the seconds at which they were reported.
+func run(t *testing.T, p vmconfig.Probe, results string) (states []string) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		ctx, cancel := context.WithCancel(t.Context())
+		n := 0
+		probe := func(context.Context) error {
+			if n == len(results) {
+				cancel()
+				return errors.New("cut off")
+			}
+			n++
+			if results[n-1] == '+' {
+				return nil
+			}
+			return fmt.Errorf("probe %d", n)
+		}
+		schedule.Run(ctx, &p, probe, func(s schedule.State) {
+			states = append(states, fmt.Sprintf("%d s %v %s", int(time.Since(start).Seconds()), s.Healthy, s.Reason))
+		})
+	})
+	return states
+}
+
+func TestAStateIsReportedWhenTheThresholdIsReached(t *testing.T) {
+	for _, test := range []struct {
+		name                            string
+		delay, period, success, failure int
+		results                         string
+		want                            []string
+	}{
+		{"at once, after the delay", 3, 10, 1, 3, "+", []string{"3 s true "}},
+		{"changes only", 0, 10, 1, 1, "++--+", []string{"0 s true ", "20 s false probe 3", "40 s true "}},
+		{"failures in a row", 0, 5, 1, 3, "+--+---", []string{"0 s true ", "30 s false probe 7"}},
+		{"successes in a row", 0, 5, 2, 1, "+-+-++-+", []string{"5 s false probe 2", "25 s true ", "30 s false probe 7"}},
+		{"the first state is unhealthy", 1, 2, 1, 2, "---", []string{"3 s false probe 2"}},
+		{"many failures do not count double", 0, 1, 3, 3, "------+++", []string{"2 s false probe 3", "8 s true "}},
+	} {
+		p := vmconfig.Probe{InitialDelaySeconds: test.delay, PeriodSeconds: test.period, SuccessThreshold: test.success, FailureThreshold: test.failure}
+		if got := run(t, p, test.results); !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestNothingIsProbedAfterTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p := vmconfig.Probe{InitialDelaySeconds: 1, PeriodSeconds: 1, SuccessThreshold: 1, FailureThreshold: 1}
+	schedule.Run(ctx, &p, func(context.Context) error { t.Error("it was probed"); return nil }, func(schedule.State) { t.Error("it was reported") })
+}

@@ -1,0 +1,127 @@
+package xds
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// A Node describes a virtual machine to istiod.
+type Node struct {
+	IP             string
+	Namespace      string
+	Group          string // of the WorkloadGroup in which the machine registers; or
+	Entry          string // the name of an existing WorkloadEntry
+	ServiceAccount string
+	Cluster        string
+	Network        string
+	Labels         map[string]string
+	Locality       string // region/zone/subzone
+	UserAgent      string
+}
+
+// id returns the node's id: type~IP~name.namespace~domain.
+func (n *Node) id() string {
+	name := n.Group
+	if n.Entry != "" {
+		name = n.Entry
+	}
+	return "sidecar~" + n.IP + "~" + name + "." + n.Namespace + "~" + n.Namespace + ".svc.cluster.local"
+}
+
+// metadata returns the node's metadata. The value of PROXY_CONFIG asks for
+// health checking of the entry that istiod makes; only its presence counts.
+func (n *Node) metadata() object {
+	m := object{
+		"NAMESPACE":       n.Namespace,
+		"CLUSTER_ID":      n.Cluster,
+		"SERVICE_ACCOUNT": n.ServiceAccount,
+		"NETWORK":         n.Network,
+		"INSTANCE_IPS":    n.IP,
+	}
+	if n.Entry != "" {
+		m["WORKLOAD_ENTRY"] = n.Entry
+	} else {
+		m["AUTO_REGISTER_GROUP"] = n.Group
+		m["PROXY_CONFIG"] = object{"readinessProbe": object{}}
+	}
+	if len(n.Labels) > 0 {
+		labels := make(object, len(n.Labels))
+		for name, value := range n.Labels {
+			labels[name] = value
+		}
+		m["LABELS"] = labels
+	}
+	maps.DeleteFunc(m, func(_ string, v any) bool { return v == "" })
+	return m
+}
+
+// Types of resources.
+const (
+	typeEndpoints = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+	typeHealth    = "type.googleapis.com/istio.v1.HealthInformation"
+)
+
+// codeInternal is the code of gRPC that Istio's agent sends with the reason.
+const codeInternal = 13
+
+// firstRequest returns the DiscoveryRequest that opens a stream. It asks for
+// endpoints of no cluster, which istiod does not answer.
+func firstRequest(n *Node) []byte {
+	var node []byte
+	node = appendString(node, 1, n.id())
+	node = appendString(node, 2, n.Namespace)
+	node = appendBytes(node, 3, n.metadata().encode())
+	if n.Locality != "" {
+		var locality []byte
+		for i, part := range strings.SplitN(n.Locality, "/", 3) {
+			locality = appendString(locality, protowire.Number(i+1), part)
+		}
+		node = appendBytes(node, 4, locality)
+	}
+	node = appendString(node, 6, n.UserAgent)
+	return appendString(appendBytes(nil, 2, node), 4, typeEndpoints)
+}
+
+// healthRequest returns the DiscoveryRequest that reports the health.
+func healthRequest(healthy bool, reason string) []byte {
+	b := appendString(nil, 4, typeHealth)
+	if healthy {
+		return b
+	}
+	status := protowire.AppendTag(nil, 1, protowire.VarintType)
+	status = protowire.AppendVarint(status, codeInternal)
+	return appendBytes(b, 6, appendString(status, 2, strings.ToValidUTF8(reason, "?")))
+}
+
+// An object is a google.protobuf.Struct of strings and objects.
+type object map[string]any
+
+func (o object) encode() []byte {
+	var b []byte
+	for _, key := range slices.Sorted(maps.Keys(o)) {
+		var value []byte
+		switch v := o[key].(type) {
+		case string:
+			value = appendBytes(nil, 3, []byte(v)) // an empty value must be set too
+		case object:
+			value = appendBytes(nil, 5, v.encode())
+		}
+		b = appendBytes(b, 1, appendBytes(appendString(nil, 1, key), 2, value))
+	}
+	return b
+}
+
+func appendString(b []byte, field protowire.Number, s string) []byte {
+	if s == "" {
+		return b
+	}
+	return appendBytes(b, field, []byte(s))
+}
+
+func appendBytes(b []byte, field protowire.Number, value []byte) []byte {
+	b = protowire.AppendTag(b, field, protowire.BytesType)
+	return protowire.AppendBytes(b, value)
+}

@@ -1,0 +1,214 @@
+package xds
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
+	"github.com/rewrite-probes/rewrite-probes/internal/wire"
+)
+
+const (
+	// settle is how long after the connection the state is sent again: istiod
+	// drops a state that comes before it has seen the entry that it just wrote.
+	settle = 2 * time.Second
+	// stable is how long a session must last to count as a success.
+	stable = 10 * time.Second
+	// firstWait and maxWait bound the wait before another attempt to connect.
+	firstWait = 250 * time.Millisecond
+	maxWait   = 10 * time.Second
+	// linger is how long istiod gets to act on a message before a stream ends:
+	// it forgets what it has not acted on.
+	linger = 500 * time.Millisecond
+	// closing is how long istiod gets to end a stream.
+	closing = 2 * time.Second
+)
+
+// A Reporter tells istiod the state of the app.
+type Reporter struct {
+	Connect   func(context.Context) (net.Conn, error) // HTTP/2 is agreed on
+	Scheme    string                                  // http or https
+	Authority string
+	Node      *Node
+	Repeat    time.Duration // how often the state is sent again, with jitter
+	Log       *slog.Logger
+	Status    func(string) // told about the connection, for the service manager
+
+	// If AliveEvery is set, Alive is called so often, unless the reporter is stuck.
+	Alive      func()
+	AliveEvery time.Duration
+
+	current *session
+	state   *schedule.State
+	going   chan *session
+	opened  chan attempt
+	dialing bool
+	wait    time.Duration // before the next attempt
+	retry   *time.Timer
+	again   *time.Timer
+	told    string // the last error in the log
+	up      bool   // the log says that we are connected
+}
+
+type attempt struct {
+	session *session
+	err     error
+}
+
+// Run reports the states until ctx is done. Then it reports that the app is
+// unhealthy and ends the stream.
+func (r *Reporter) Run(ctx context.Context, states <-chan schedule.State) {
+	r.going, r.opened = make(chan *session, 4), make(chan attempt)
+	r.retry, r.again = time.NewTimer(0), time.NewTimer(0)
+	r.again.Stop()
+	var alive <-chan time.Time
+	if r.AliveEvery > 0 {
+		alive = time.Tick(r.AliveEvery)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			r.leave()
+			return
+		case <-alive:
+			r.Alive()
+		case state := <-states:
+			r.state = &state
+			r.send()
+		case <-r.retry.C:
+			r.dial(ctx)
+		case a := <-r.opened:
+			r.dialing = false
+			r.change(a)
+		case s := <-r.going:
+			if s == r.current { // connect anew while it lasts
+				s.leaves = true
+				r.after(s)
+			}
+		case <-r.ended():
+			s := r.current
+			r.current = nil
+			if !s.leaves {
+				r.tell(s.err)
+				r.after(s)
+			}
+		case <-r.again.C:
+			r.connected()
+			r.send()
+			r.again.Reset(jitter(r.Repeat))
+		}
+	}
+}
+
+// ended returns the channel that is closed when the current session ends.
+func (r *Reporter) ended() <-chan struct{} {
+	if r.current == nil {
+		return nil
+	}
+	return r.current.ended
+}
+
+func (r *Reporter) send() {
+	if r.current != nil {
+		r.current.report(r.state)
+	}
+}
+
+// dial opens a session in the background, so that states are taken meanwhile.
+func (r *Reporter) dial(ctx context.Context) {
+	if r.dialing {
+		return
+	}
+	r.dialing = true
+	go func() {
+		conn, err := r.Connect(ctx)
+		var s *session
+		if err == nil {
+			s, err = newSession(conn, wire.NewCall(r.Scheme, r.Authority, method), r.Node, r.going)
+		}
+		select {
+		case r.opened <- attempt{s, err}:
+		case <-ctx.Done():
+			if s != nil {
+				_ = s.conn.Close()
+			}
+		}
+	}()
+}
+
+// change makes an opened session the current one. The one before ends only
+// after istiod knows of this one, so that it does not count as a disconnection.
+func (r *Reporter) change(a attempt) {
+	if a.err != nil {
+		r.tell(a.err)
+		r.backOff()
+		return
+	}
+	before := r.current
+	r.current = a.session
+	r.send()
+	r.again.Reset(settle)
+	if before != nil {
+		time.AfterFunc(linger, func() { before.leave(closing) })
+	}
+}
+
+// after plans the next attempt after a session: at once if the session was a
+// success.
+func (r *Reporter) after(s *session) {
+	if time.Since(s.began) < stable {
+		r.backOff()
+		return
+	}
+	r.wait = 0
+	r.retry.Reset(0)
+}
+
+// backOff plans the next attempt after a failure.
+func (r *Reporter) backOff() {
+	r.wait = min(max(2*r.wait, firstWait), maxWait)
+	r.retry.Reset(jitter(r.wait))
+}
+
+// jitter returns a time from 3/4 of d to d.
+func jitter(d time.Duration) time.Duration {
+	return d - rand.N(d/4+1)
+}
+
+// tell logs an error once, verbatim, until there is another or none.
+func (r *Reporter) tell(err error) {
+	text := err.Error()
+	r.up = false
+	if text == r.told {
+		return
+	}
+	r.told = text
+	r.Log.Warn("istiod does not take the reports; trying again until it does", "reason", text)
+	r.Status("no connection to istiod: " + text)
+}
+
+// connected logs that a session has come to stay.
+func (r *Reporter) connected() {
+	if r.up || r.current == nil {
+		return
+	}
+	r.up, r.told = true, ""
+	r.Log.Info("connected to istiod", "address", r.current.conn.RemoteAddr().String())
+	r.Status("connected to istiod")
+}
+
+// leave reports that the app is unhealthy and ends the stream.
+func (r *Reporter) leave() {
+	if r.current == nil {
+		return
+	}
+	r.current.report(&schedule.State{Reason: "probe-agent was stopped"})
+	select {
+	case <-time.After(linger):
+	case <-r.current.ended:
+	}
+	r.current.leave(closing)
+}

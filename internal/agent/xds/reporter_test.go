@@ -1,0 +1,196 @@
+package xds_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/xds"
+)
+
+func expect(t *testing.T, got string, want ...string) {
+	t.Helper()
+	if s := strings.Join(want, "\n"); got != s {
+		t.Errorf("got\n%s\nwant\n%s", got, s)
+	}
+}
+
+func TestAStateIsReportedOnEveryChangeAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIstiod()
+		a := start(t, i, time.Hour)
+		expect(t, i.take(), "0.0 1: "+node) // nothing is known of the app yet
+
+		time.Sleep(time.Second)
+		a.states <- schedule.State{Healthy: true}
+		expect(t, i.take(), "1.0 1: healthy")
+		time.Sleep(time.Minute)
+		expect(t, i.take(), "2.0 1: healthy") // again after the connection
+
+		a.states <- schedule.State{Reason: "app answered with status 503"}
+		expect(t, i.take(), "61.0 1: unhealthy: app answered with status 503")
+
+		time.Sleep(time.Hour)
+		got := i.take()
+		at := 0.0
+		if _, err := fmt.Sscanf(got, "%f 1: unhealthy: app answered with status 503", &at); err != nil || at < 2+0.75*3600 || at > 2+3600 {
+			t.Errorf("the repetition within the hour: %q", got)
+		}
+		a.end()
+		got = i.take()
+		if !strings.HasSuffix(strings.Split(got, "\n")[0], "unhealthy: probe-agent was stopped") || !strings.HasSuffix(got, "1: end") {
+			t.Errorf("the end: %q", got)
+		}
+		expect(t, a.log.String(), "level=INFO msg=\"connected to istiod\"\n")
+		expect(t, a.status.String(), "connected to istiod\n")
+	})
+}
+
+func TestTheEndIsReportedBeforeTheStreamEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIstiod()
+		a := start(t, i, time.Hour)
+		a.states <- schedule.State{Healthy: true}
+		time.Sleep(5 * time.Second)
+		i.take()
+		a.end()
+		expect(t, i.take(), "5.0 1: unhealthy: probe-agent was stopped", "5.5 1: end")
+	})
+}
+
+func TestAStateThatComesWithoutAConnectionIsReportedWithTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIstiod()
+		i.down = errors.New("no route to host")
+		a := start(t, i, time.Hour)
+		time.Sleep(time.Minute)
+		a.states <- schedule.State{Healthy: true}
+		i.set(func() { i.down = nil })
+		time.Sleep(15 * time.Second)
+		lines := strings.Split(i.take(), "\n")
+		if len(lines) != 3 || !strings.HasSuffix(lines[0], "1: "+node) || !strings.HasSuffix(lines[1], "1: healthy") || !strings.HasSuffix(lines[2], "1: healthy") {
+			t.Errorf("%q", lines)
+		}
+		// The error comes once in the log, however many attempts there were.
+		expect(t, a.log.String(), `level=WARN msg="istiod does not take the reports; trying again until it does" reason="no route to host"`, "level=INFO msg=\"connected to istiod\"\n")
+		a.end()
+	})
+}
+
+func TestARefusalIsLoggedVerbatimOnceAndTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIstiod()
+		i.refuse = `namespace mismatch: "shop" vs "100% other"`
+		a := start(t, i, time.Hour)
+		time.Sleep(2 * time.Minute)
+		refused := strings.Count(i.take(), "refused")
+		// At first often, then every 7.5 to 10 s.
+		if refused < 12+4 || refused > 16+6 {
+			t.Errorf("%d attempts in two minutes", refused)
+		}
+		expect(t, a.log.String(), `level=WARN msg="istiod does not take the reports; trying again until it does" reason="namespace mismatch: \"shop\" vs \"100% other\" (gRPC status 7)"`+"\n")
+		i.set(func() { i.refuse = "another reason" })
+		time.Sleep(time.Minute)
+		if n := strings.Count(a.log.String(), "another reason"); n != 1 {
+			t.Errorf("another reason is logged %d times", n)
+		}
+		i.set(func() { i.refuse = "" })
+		time.Sleep(time.Minute)
+		if !strings.HasSuffix(a.log.String(), "msg=\"connected to istiod\"\n") {
+			t.Error(a.log.String())
+		}
+		a.end()
+	})
+}
+
+func TestIstiodThatGoesAwayIsReplacedBeforeTheStreamEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIstiod()
+		a := start(t, i, time.Hour)
+		a.states <- schedule.State{Healthy: true}
+		time.Sleep(20 * time.Second)
+		i.take()
+		i.shutdown()
+		time.Sleep(10 * time.Second)
+		expect(t, i.take(), "20.0 2: "+node, "20.0 2: healthy", "20.5 1: end", "22.0 2: healthy")
+		if strings.Contains(a.log.String(), "WARN") {
+			t.Error(a.log.String())
+		}
+		a.end()
+	})
+}
+
+func TestIstiodThatGoesAwayAtOnceIsNotPressed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIstiod()
+		a := start(t, i, time.Hour)
+		for range 600 {
+			time.Sleep(100 * time.Millisecond)
+			i.shutdown()
+		}
+		if n := strings.Count(i.take(), node); n > 20 {
+			t.Errorf("%d connections in a minute", n)
+		}
+		a.end()
+	})
+}
+
+func TestASilentIstiodIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIstiod()
+		i.deaf = true
+		a := start(t, i, time.Hour)
+		time.Sleep(40 * time.Second)
+		i.set(func() { i.deaf = false })
+		time.Sleep(4 * time.Second)
+		expect(t, i.take())
+		time.Sleep(2 * time.Second)
+		if !strings.HasSuffix(i.take(), node) || !strings.Contains(a.log.String(), `reason="istiod is silent"`) {
+			t.Error(a.log.String())
+		}
+		// One that has nothing to say answers pings, and is kept.
+		time.Sleep(time.Hour)
+		if n := i.connections(); n != 2 {
+			t.Errorf("%d connections", n)
+		}
+		a.end()
+	})
+}
+
+// A window is 64 KiB: without its updates both sides would wait.
+func TestMoreGoesThroughAStreamThanItsWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIstiod()
+		i.answers = true
+		a := start(t, i, time.Hour)
+		reason := strings.Repeat("x", 200)
+		const n = 1000
+		synctest.Wait() // without a connection only the last would be kept
+		for range n {
+			a.states <- schedule.State{Reason: reason}
+		}
+		synctest.Wait()
+		if got := strings.Count(i.take(), reason); got != n || i.connections() != 1 {
+			t.Errorf("%d reports on %d connections: %s", got, i.connections(), a.log.String())
+		}
+		a.end()
+	})
+}
+
+func TestAReporterThatIsNotStuckSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		alive := 0
+		a := start(t, newIstiod(), time.Hour, func(r *xds.Reporter) {
+			r.AliveEvery, r.Alive = 15*time.Second, func() { alive++ }
+		})
+		time.Sleep(time.Minute + time.Second)
+		a.end()
+		if alive != 4 {
+			t.Errorf("alive %d times in a minute", alive)
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package wire_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/wire"
+)
+
+// serve starts net/http's server for HTTP/2 and returns a connection to it.
+func serve(t *testing.T, handler http.HandlerFunc) net.Conn {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: handler, Protocols: new(http.Protocols)}
+	s.Protocols.SetUnencryptedHTTP2(true)
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(func() { _ = s.Close() })
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// answer writes an answer of gRPC.
+func answer(w http.ResponseWriter, status, message string, body []byte) {
+	w.Header().Set("Content-Type", "application/grpc")
+	if body != nil {
+		_, _ = w.Write(body)
+	}
+	w.Header().Set(http.TrailerPrefix+"Grpc-Status", status)
+	w.Header().Set(http.TrailerPrefix+"Grpc-Message", message)
+}
+
+func TestACallReturnsTheMessageOrTheStatus(t *testing.T) {
+	one := wire.AppendMessage(nil, []byte("pong"))
+	for name, test := range map[string]struct {
+		handler func(w http.ResponseWriter)
+		want    string
+		code    int
+		failed  bool
+	}{
+		"message":            {func(w http.ResponseWriter) { answer(w, "0", "", one) }, "pong", 0, false},
+		"empty message":      {func(w http.ResponseWriter) { answer(w, "0", "", wire.AppendMessage(nil, nil)) }, "", 0, false},
+		"large message":      {func(w http.ResponseWriter) { answer(w, "0", "", wire.AppendMessage(nil, make([]byte, 20<<10))) }, string(make([]byte, 20<<10)), 0, false},
+		"status":             {func(w http.ResponseWriter) { answer(w, "16", "caf%C3%A9 100%25 %zz %", nil) }, "café 100% %zz % (gRPC status 16)", 16, true},
+		"status after data":  {func(w http.ResponseWriter) { answer(w, "7", "no", one) }, "no (gRPC status 7)", 7, true},
+		"message not UTF-8":  {func(w http.ResponseWriter) { answer(w, "2", "%ff", nil) }, "%ff (gRPC status 2)", 2, true},
+		"no gRPC":            {func(w http.ResponseWriter) { w.WriteHeader(404) }, "peer does not speak gRPC: HTTP status 404", -1, true},
+		"status is no code":  {func(w http.ResponseWriter) { answer(w, "x", "", one) }, "peer does not speak gRPC: HTTP status 200", -1, true},
+		"no message":         {func(w http.ResponseWriter) { answer(w, "0", "", []byte{}) }, "peer's answer is not one plain message", 0, true},
+		"two messages":       {func(w http.ResponseWriter) { answer(w, "0", "", append(one, one...)) }, "peer's answer is not one plain message", 0, true},
+		"compressed message": {func(w http.ResponseWriter) { answer(w, "0", "", append([]byte{1}, one[1:]...)) }, "peer's answer is not one plain message", 0, true},
+	} {
+		conn := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if string(body) != "\x00\x00\x00\x00\x04ping" || r.URL.Path != "/a.B/C" || r.Host != "peer:1" || r.Header.Get("Te") != "trailers" || r.Header.Get("Authorization") != "Bearer x" {
+				t.Errorf("got %q of %s %s, %v", body, r.Host, r.URL, r.Header)
+			}
+			test.handler(w)
+		})
+		call := wire.NewCall("http", "peer:1", "/a.B/C")
+		call.Header["Authorization"] = []string{"Bearer x"}
+		got, err := wire.Call(conn, call, []byte("ping"))
+		var status *wire.CallError
+		switch {
+		case test.failed && (err == nil || err.Error() != test.want):
+			t.Errorf("%s: got %q, %v, want the error %s", name, got, err, test.want)
+		case !test.failed && (err != nil || string(got) != test.want):
+			t.Errorf("%s: got %.20q, %v", name, got, err)
+		case errors.As(err, &status) && status.Code != test.code:
+			t.Errorf("%s: the code is %d", name, status.Code)
+		}
+	}
+}
+
+func open(t *testing.T, conn net.Conn) *wire.Stream {
+	t.Helper()
+	s, err := wire.OpenStream(conn, wire.NewCall("http", "peer:1", "/a.B/C"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// end reads to the end of the call.
+func end(s *wire.Stream) error {
+	for {
+		if _, err := s.Next(); err != nil {
+			return err
+		}
+	}
+}
+
+func TestAStreamCarriesMessagesUntilItEnds(t *testing.T) {
+	got := make(chan string, 2)
+	s := open(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
+		for head := make([]byte, 5); ; {
+			if _, err := io.ReadFull(r.Body, head); err != nil {
+				got <- err.Error()
+				break
+			}
+			m := make([]byte, binary.BigEndian.Uint32(head[1:]))
+			_, _ = io.ReadFull(r.Body, m)
+			got <- string(m)
+			_, _ = w.Write(make([]byte, 40<<10)) // more than a window, twice
+		}
+		answer(w, "0", "", nil)
+	}))
+	done := make(chan error)
+	go func() { done <- end(s) }()
+	for _, m := range []string{"one", "two"} {
+		if err := s.Send([]byte(m)); err != nil || <-got != m {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Ping(); err != nil {
+		t.Error(err)
+	}
+	if err := s.CloseSend(); err != nil || <-got != "EOF" {
+		t.Error(err)
+	}
+	if err := <-done; err != io.EOF {
+		t.Error(err)
+	}
+	s.Close()
+	if err := s.Send(nil); err != io.EOF {
+		t.Errorf("a message after the end: %v", err)
+	}
+}
+
+func TestTheEndOfAStreamIsTold(t *testing.T) {
+	for want, handler := range map[string]http.HandlerFunc{
+		"go home (gRPC status 14)":                  func(w http.ResponseWriter, _ *http.Request) { answer(w, "14", "go home", nil) },
+		"peer does not speak gRPC: HTTP status 503": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) },
+		"peer ended the call without a status":      func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "a") },
+		"stream was reset with code 2":              func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		if err := end(open(t, serve(t, handler))); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	conn := serve(t, func(http.ResponseWriter, *http.Request) {})
+	s := open(t, conn)
+	_ = conn.Close()
+	if err := end(s); err == nil || err == io.EOF {
+		t.Errorf("a broken connection: %v", err)
+	}
+}
+
+func TestAMessageThatFitsNoFrameIsNotSent(t *testing.T) {
+	s := open(t, serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	if err := s.Send(make([]byte, 16<<10)); err == nil || !strings.Contains(err.Error(), "16384 bytes is too large") {
+		t.Error(err)
+	}
+	if err := s.Send(make([]byte, 16<<10-5)); err != nil {
+		t.Error(err)
+	}
+}
