@@ -106,10 +106,10 @@ type meshProfile interface {
 	inspect(b *planBuilder) mesh
 	// undo returns the annotations without what annotate added for the past
 	// answerers. If kept has the user's value of an annotation, that comes back.
-	undo(annotations field.KeyValues, m mesh, past []answerer, kept field.KeyValues) field.KeyValues
+	undo(annotations field.KeyValues, past []answerer, kept field.KeyValues) field.KeyValues
 	// annotate returns the user's annotations with what an answerer needs. have
 	// holds the present annotations, with ours.
-	annotate(user, have field.KeyValues, m mesh, now answerer) field.KeyValues
+	annotate(user, have field.KeyValues, now answerer) field.KeyValues
 }
 
 // A companionMaker makes the object beside the workload that tells a proxy of

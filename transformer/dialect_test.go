@@ -39,14 +39,14 @@ func (toy) inspect(b *planBuilder) mesh {
 	}
 }
 
-func (toy) undo(annotations field.KeyValues, _ mesh, past []answerer, _ field.KeyValues) field.KeyValues {
+func (toy) undo(annotations field.KeyValues, past []answerer, _ field.KeyValues) field.KeyValues {
 	if len(past) > 0 {
 		return annotations.Without(toySkip)
 	}
 	return annotations
 }
 
-func (toy) annotate(user, _ field.KeyValues, _ mesh, _ answerer) field.KeyValues {
+func (toy) annotate(user, _ field.KeyValues, _ answerer) field.KeyValues {
 	return user.With(toySkip, "15020")
 }
 

@@ -37,7 +37,7 @@ func (b *planBuilder) editAnnotations(now *answerer, toRewrite []*handlerSite, e
 	want := b.userAnnotations()
 	if now != nil {
 		user := want
-		want = b.p.dialect.annotate(user, have, b.mesh, *now)
+		want = b.p.dialect.annotate(user, have, *now)
 		if c := b.companion(); c != nil {
 			want = c.carry(want, toRewrite)
 		}
@@ -90,12 +90,8 @@ func (b *planBuilder) userAnnotations() field.KeyValues {
 // undo returns the annotations without what any dialect added for past
 // answerers.
 func (b *planBuilder) undo(annotations field.KeyValues, past func(*dialect) []answerer, kept field.KeyValues) field.KeyValues {
-	for i, d := range b.p.dialects {
-		m := b.mesh
-		if i > 0 {
-			m = mesh{}
-		}
-		annotations = d.undo(annotations, m, past(d), kept)
+	for _, d := range b.p.dialects {
+		annotations = d.undo(annotations, past(d), kept)
 		if d.companion != nil {
 			annotations = d.companion.drop(annotations)
 		}

@@ -50,7 +50,7 @@ func (p besideProxy) inspect(b *planBuilder) mesh {
 	said := p.mark(b)
 	m := mesh{answerer: answerer{AnsweredByProbeProxy, b.p.opts.Port}, present: said.injection == injected}
 	// What we excluded ourselves may be captured from now on.
-	user := p.undo(b.annotations(), m, b.past(b.p.dialect), b.forms.annotations)
+	user := p.undo(b.annotations(), b.past(b.p.dialect), b.forms.annotations)
 	m.captures = func(port int) bool { return !slices.Contains(p.free, port) && !p.excluded.has(user, port) }
 	if item, bad := p.excluded.badItem(user); bad {
 		m.conflicts = append(m.conflicts, b.annotationFinding("port-list-unreadable", p.excluded.key, "%s, and %q is none; the port of the rewritten probes must be added to it", p.excluded.form(), item))
@@ -61,7 +61,7 @@ func (p besideProxy) inspect(b *planBuilder) mesh {
 	return m
 }
 
-func (p besideProxy) undo(annotations field.KeyValues, _ mesh, past []answerer, kept field.KeyValues) field.KeyValues {
+func (p besideProxy) undo(annotations field.KeyValues, past []answerer, kept field.KeyValues) field.KeyValues {
 	out := annotations
 	for _, a := range past {
 		if a.who != AnsweredByProbeProxy {
@@ -79,7 +79,7 @@ func (p besideProxy) undo(annotations field.KeyValues, _ mesh, past []answerer, 
 	return out
 }
 
-func (p besideProxy) annotate(user, have field.KeyValues, _ mesh, now answerer) field.KeyValues {
+func (p besideProxy) annotate(user, have field.KeyValues, now answerer) field.KeyValues {
 	out := p.excluded.with(user, now.port)
 	if p.off.key == "" {
 		return out

@@ -52,7 +52,7 @@ func (d consulProfile) inspect(b *planBuilder) mesh {
 		f := b.finding("port-not-captured", nil, "", "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent))
 		m.optOut, m.passesProbes = &f, true
 	}
-	rewrites := !isFalse(d.undo(b.annotations(), m, b.past(b.p.dialect), b.forms.annotations).Get(consulOverwrite))
+	rewrites := !isFalse(d.undo(b.annotations(), b.past(b.p.dialect), b.forms.annotations).Get(consulOverwrite))
 	m.outcome = func(s *handlerSite) (Outcome, string) {
 		kind, _ := s.current.kind()
 		switch {

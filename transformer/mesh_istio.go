@@ -118,7 +118,7 @@ func (d istio) inspect(b *planBuilder) mesh {
 	m := mesh{present: in == injected, injectorRewrites: in == injected, collisions: d.collisions(b)}
 	m.optOut, m.passesProbes = d.optOut(b)
 	// What we excluded ourselves may be captured from now on.
-	m.captures = d.captures(d.undo(b.annotations(), m, b.past(b.p.dialect), b.forms.annotations))
+	m.captures = d.captures(d.undo(b.annotations(), b.past(b.p.dialect), b.forms.annotations))
 	d.checkPortLists(b)
 	d.checkInjectSwitch(b)
 	m.proxyFirst = b.annotations().Get(istioNative) == "true"
@@ -189,7 +189,7 @@ func (istio) checkInjectSwitch(b *planBuilder) {
 // passes is set if they work as they are.
 func (d istio) optOut(b *planBuilder) (f *Finding, passes bool) {
 	const what = "the mesh does not capture this pod"
-	ours := slices.ContainsFunc(b.past(b.p.dialect), func(a answerer) bool { return d.isMarked(b.annotations(), d.injection(b) == injected, a) })
+	ours := slices.ContainsFunc(b.past(b.p.dialect), func(a answerer) bool { return d.isMarked(b.annotations(), a) })
 	if f := b.switchedOff(istioRewrite, "istio-opt-out", optOutSource{metadata: &b.in.Template.Metadata, path: b.metadata}); f != nil && !ours {
 		return f, false
 	}
@@ -312,8 +312,8 @@ func (istio) checkPortLists(b *planBuilder) {
 
 // isMarked reports whether Istio's own rewriter must be switched off for an
 // answerer, because its injector may see the pod.
-func (d istio) isMarked(annotations field.KeyValues, present bool, a answerer) bool {
-	return a.who == AnsweredByIstioProxy || d.runsNextToProxy(annotations, a) || present
+func (d istio) isMarked(annotations field.KeyValues, a answerer) bool {
+	return a.who == AnsweredByIstioProxy || d.runsNextToProxy(annotations, a)
 }
 
 // runsNextToProxy reports whether probe-proxy answers on another port than
@@ -323,10 +323,10 @@ func (istio) runsNextToProxy(annotations field.KeyValues, a answerer) bool {
 		(a.port != prober.DefaultPort || istioStatusOr(annotations) != prober.DefaultPort || istioExcluded.has(annotations, a.port))
 }
 
-func (d istio) undo(annotations field.KeyValues, m mesh, past []answerer, kept field.KeyValues) field.KeyValues {
+func (d istio) undo(annotations field.KeyValues, past []answerer, kept field.KeyValues) field.KeyValues {
 	out := annotations
 	for _, a := range past {
-		if v, set := out.Lookup(istioRewrite); set && d.isMarked(annotations, m.present, a) && isFalse(v) {
+		if v, set := out.Lookup(istioRewrite); set && d.isMarked(annotations, a) && isFalse(v) {
 			if v, set = kept.Lookup(istioRewrite); set {
 				out = out.With(istioRewrite, v)
 			} else {
@@ -342,9 +342,9 @@ func (d istio) undo(annotations field.KeyValues, m mesh, past []answerer, kept f
 
 // annotate: Istio's own rewriter must stay off, and the mesh must not capture
 // the port of a probe-proxy that runs next to its proxy.
-func (d istio) annotate(user, have field.KeyValues, m mesh, now answerer) field.KeyValues {
+func (d istio) annotate(user, have field.KeyValues, now answerer) field.KeyValues {
 	out := user
-	if d.isMarked(user, m.present, now) {
+	if d.isMarked(user, now) {
 		// A value of the user's that means the same stays as it is written.
 		off := have.Get(istioRewrite)
 		if !isFalse(off) {

@@ -91,6 +91,14 @@ func TestACollisionOfTheTemplateAsItWasReadIsReported(t *testing.T) {
 	}
 	// Where the options insist, it is an error of the plan.
 	wantReason(t, plan(t, asked, answeredBy("probe-proxy")), "port-collision")
+	// A probe-proxy on that port needs no annotation, so one that is there is the
+	// user's, and stays.
+	const optOut = "sidecar.istio.io/rewriteAppHTTPProbers: \"false\""
+	out := plan(t, strings.Replace(asked, "    metadata:\n", "    metadata:\n      annotations: {"+optOut+"}\n", 1))
+	wantReason(t, out, "istio-opt-out")
+	if !strings.Contains(out.text, optOut) || strings.Contains(out.text, "/app-health/") {
+		t.Errorf("not restored:\n%s", out.text)
+	}
 }
 
 // A sidecar comes before ambient mode.

@@ -47,7 +47,7 @@ type kumaProfile struct{ besideProxy }
 
 func (d kumaProfile) inspect(b *planBuilder) mesh {
 	m := d.besideProxy.inspect(b)
-	rewrites := !kumaOff(d.undo(b.annotations(), m, b.past(b.p.dialect), b.forms.annotations).Get(kumaProbeProxyPort))
+	rewrites := !kumaOff(d.undo(b.annotations(), b.past(b.p.dialect), b.forms.annotations).Get(kumaProbeProxyPort))
 	m.outcome = func(s *handlerSite) (Outcome, string) {
 		kind, _ := s.current.kind()
 		switch {

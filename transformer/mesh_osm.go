@@ -56,11 +56,11 @@ func (osm) reservedPorts() []int { return nil }
 func (osm) proxyPorts(*planBuilder) []int { return osmPorts }
 
 // undo and annotate: the mesh never captures the ports of rewritten probes.
-func (osm) undo(annotations field.KeyValues, _ mesh, _ []answerer, _ field.KeyValues) field.KeyValues {
+func (osm) undo(annotations field.KeyValues, _ []answerer, _ field.KeyValues) field.KeyValues {
 	return annotations
 }
 
-func (osm) annotate(user, _ field.KeyValues, _ mesh, _ answerer) field.KeyValues { return user }
+func (osm) annotate(user, _ field.KeyValues, _ answerer) field.KeyValues { return user }
 
 func (d osm) answerers() []string { return d.byItself }
 

@@ -340,7 +340,7 @@ func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
 	if !b.in.Shape.BareSpec {
 		return
 	}
-	needed := b.p.dialect.annotate(nil, nil, b.mesh, b.mesh.answerer)
+	needed := b.p.dialect.annotate(nil, nil, b.mesh.answerer)
 	if c := b.companion(); c != nil {
 		needed = c.carry(needed, toRewrite)
 	}
