@@ -10,16 +10,16 @@ import (
 
 // A planBuilder makes the plan of one template.
 type planBuilder struct {
-	p         *Planner
-	in        *Input
-	metadata  field.Path // with the pods' labels and annotations; nil if not known
-	spec      field.Path
-	sites     []*handlerSite
-	holders   []*originalsHolder // containers
-	annotated []*originalsHolder // annotations
-	forms     forms              // what the annotations carry for an exact restore
-	mesh      mesh
-	edits     []field.Edit
+	p                 *Planner
+	in                *Input
+	metadata          field.Path // with the pods' labels and annotations; nil if not known
+	spec              field.Path
+	sites             []*handlerSite
+	holders           []*originalsHolder // containers with originals
+	annotationHolders []*originalsHolder // the same for annotations
+	forms             forms              // what the annotations carry for an exact restore
+	mesh              mesh
+	edits             []field.Edit
 	// addedAnnotations are those that the edits set.
 	addedAnnotations field.KeyValues
 	// meshTitle is the mesh that the pod is in; "" if nothing says so.
@@ -100,7 +100,7 @@ func (b *planBuilder) past(d *dialect) []answerer {
 
 // hasOurs reports whether the template carries our rewriting.
 func (b *planBuilder) hasOurs() bool {
-	return len(b.annotated) > 0 || b.forms.encode() != "" || slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.used() || k.ours })
+	return len(b.annotationHolders) > 0 || b.forms.encode() != "" || slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.used() || k.ours })
 }
 
 // isOurs reports whether we added the container.

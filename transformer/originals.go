@@ -88,7 +88,7 @@ func (b *planBuilder) findHolders() {
 			b.addFinding(b.finding("env-unreadable", b.metadata.Key("annotations"), "", "%v; the originals of the rewritten probes cannot be known", err))
 		}
 		if originals != nil {
-			b.annotated = append(b.annotated, &originalsHolder{dialect: d, originals: originals, claimed: make(map[string]bool)})
+			b.annotationHolders = append(b.annotationHolders, &originalsHolder{dialect: d, originals: originals, claimed: make(map[string]bool)})
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 		matches = onPort
 	}
 	if len(matches) == 0 {
-		matches = matchesIn(b.annotated, s, names)
+		matches = matchesIn(b.annotationHolders, s, names)
 	}
 	if len(matches) == 0 {
 		return
@@ -159,7 +159,7 @@ func (b *planBuilder) keepOriginals() {
 		if !b.isDangling(s) || b.p.dialect.isProxy(s.container) {
 			continue
 		}
-		for _, k := range slices.Concat(b.holders, b.annotated) {
+		for _, k := range slices.Concat(b.holders, b.annotationHolders) {
 			if key, ok := k.candidate(s); ok {
 				b.addFinding(b.finding("originals-ambiguous", s.path, s.container.Name,
 					"looks rewritten, and %s carries the original of `%s`, which may be that of this probe or not; the probe must have that path, or its original back", k.name(), key))

@@ -413,8 +413,8 @@ func (b *planBuilder) companionObject(toRewrite []*handlerSite) *Companion {
 			return o
 		}
 	}
-	if len(b.annotated) > 0 {
-		return b.annotated[0].dialect.companion.make(b, nil)
+	if len(b.annotationHolders) > 0 {
+		return b.annotationHolders[0].dialect.companion.make(b, nil)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 	var changes []splice
 	var notices []Notice
 	ok := false
-	if s.slow == nil {
+	if s.parsed == nil {
 		changes, ok = newSplicer(t, o.crlf(), &s.scratch).rewrite(root, &s.check)
 	} else {
 		changes, notices, ok = o.rewriteOutline(root)
@@ -61,7 +61,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 	} else {
 		before := o.source()
 		text, err := o.encodeAnew(edits)
-		s.treeOf, s.slow = nil, nil
+		s.treeOf, s.parsed = nil, nil
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 	o.notices = append(o.notices, notices...)
 	o.changed = true
 	o.meta, o.metaErr = nil, nil
-	s.treeOf, s.slow = nil, nil
+	s.treeOf, s.parsed = nil, nil
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (o *Object) patchWith(changes []splice) {
 // read as the edited tree.
 func (o *Object) rewriteOutline(root *editNode) (changes []splice, notices []Notice, ok bool) {
 	plain, text := &o.stream.tree, o.source()
-	out, ok := newOutline(text, o.col, o.stream.slow)
+	out, ok := newOutline(text, o.col, o.stream.parsed)
 	if !ok {
 		return nil, nil, false
 	}

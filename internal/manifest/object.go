@@ -167,8 +167,8 @@ func (o *Object) FieldLine(path field.Path) int {
 	if err != nil {
 		return o.Line()
 	}
-	if o.stream.slow != nil {
-		return o.Line() + slowLine(o.stream.slow, path) - 1
+	if o.stream.parsed != nil {
+		return o.Line() + parsedLine(o.stream.parsed, path) - 1
 	}
 	n := int32(1)
 	for _, st := range path {
@@ -189,14 +189,14 @@ func (o *Object) FieldLine(path field.Path) int {
 
 // nodeLine returns the line of a node of the object's tree.
 func (o *Object) nodeLine(t *tree, n int32) int {
-	if o.changed || o.node != nil || o.stream.slow != nil {
+	if o.changed || o.node != nil || o.stream.parsed != nil {
 		return o.Line()
 	}
 	return o.stream.line(o.start + int(t.nodes[n].key))
 }
 
-// slowLine returns the line of the field in the full parser's tree.
-func slowLine(n *yaml.Node, path field.Path) int {
+// parsedLine returns the line of the field in the full parser's tree.
+func parsedLine(n *yaml.Node, path field.Path) int {
 	line := n.Line
 	for _, st := range path {
 		n = target(n)
@@ -261,13 +261,13 @@ func (o *Object) load() (*tree, error) {
 	if s.treeOf == o {
 		return &s.tree, nil
 	}
-	s.treeOf, s.slow = nil, nil
+	s.treeOf, s.parsed = nil, nil
 	if o.node != nil || o.hasOdd() || !s.tree.parse(o.source(), o.col) {
 		root, err := o.plainTree(&s.tree)
 		if err != nil {
 			return nil, err
 		}
-		s.slow = root
+		s.parsed = root
 	}
 	s.treeOf = o
 	return &s.tree, nil
@@ -326,8 +326,8 @@ func (o *Object) locate(t *tree, err error) error {
 		return err
 	}
 	line := o.nodeLine(t, d.node)
-	if o.stream.slow != nil {
-		line = o.Line() + slowLine(o.stream.slow, d.path) - 1
+	if o.stream.parsed != nil {
+		line = o.Line() + parsedLine(o.stream.parsed, d.path) - 1
 	}
 	return o.error(d.path, line, errors.New(d.msg))
 }

@@ -235,7 +235,7 @@ func (s *Stream) digestPieces(o *Object) (digest uint64, ok bool) {
 	}
 	next := []byte("\n" + string(text[head:dash]) + "- ")
 	digest = digestSequence
-	s.treeOf, s.slow = nil, nil
+	s.treeOf, s.parsed = nil, nil
 	piece := make([]byte, 0, 2*size)
 	for rest := text[head:]; len(rest) > 0; {
 		end := len(rest)

@@ -57,8 +57,8 @@ func (s *Stream) yamlError(err error, at int) error {
 	return &Error{File: s.name, Line: line, Err: fmt.Errorf("invalid YAML: %s", msg)}
 }
 
-// slowDocument reads a document and reports whether it is empty.
-func (s *Stream) slowDocument(start, end int, info *docInfo) (empty bool, err error) {
+// parsedDocument reads a document and reports whether it is empty.
+func (s *Stream) parsedDocument(start, end int, info *docInfo) (empty bool, err error) {
 	root, err := s.parseYAML(s.in[start:end], start)
 	if err != nil {
 		return false, err

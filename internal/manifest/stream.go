@@ -33,14 +33,14 @@ type Stream struct {
 	// The tree that was used last, and the one that checks edits.
 	tree   tree
 	treeOf *Object
-	slow   *yaml.Node // of treeOf, where its text is not plain: for line numbers
+	parsed *yaml.Node // treeOf as the full parser reads it, if the scanner refuses its text: for line numbers
 	check  tree
 
 	arena   editArena // of the object being edited
 	scratch scratch   // for its text
 
 	// How many documents, Lists and items the scanner refused, for tests.
-	slowDocs, slowItems int
+	parsedDocs, parsedItems int
 
 	lineAt, lineNo int // the last place asked for: lines are counted from there
 }
@@ -155,7 +155,7 @@ func (s *Stream) documents() error {
 		if !ok {
 			end = s.documentEnd(start)
 			info.reset()
-			empty, err := s.slowDocument(start, end, &info)
+			empty, err := s.parsedDocument(start, end, &info)
 			if err != nil {
 				return err
 			}
@@ -163,7 +163,7 @@ func (s *Stream) documents() error {
 				p = end
 				continue
 			}
-			s.slowDocs++
+			s.parsedDocs++
 		}
 		if err := s.addDocument(&info, end, found); err != nil {
 			return err
@@ -242,7 +242,7 @@ func (s *Stream) indexBlock(sc *scanner, p, col int) (end int, ok bool) {
 		if p, ok = s.stepOver(sc.in, sc.info); !ok {
 			return p, false
 		}
-		s.slowItems++
+		s.parsedItems++
 		sc.odd = s.oddFrom(p)
 	}
 	return end, ok
@@ -461,7 +461,7 @@ func (s *Stream) addList(info *docInfo, end int, api, kind string) (done bool, e
 	}
 	if !ok {
 		list.reset()
-		s.slowDocs++
+		s.parsedDocs++
 		if err := s.indexParsed(info.start, end, info.col, list); err != nil {
 			return false, err
 		}

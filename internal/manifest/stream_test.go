@@ -158,8 +158,8 @@ func TestResultsAreAppended(t *testing.T) {
 func TestAnUnusualItemIsNoReasonToParseTheWholeList(t *testing.T) {
 	const in = "kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems:\n- kind: A\n- kind: B\n  a: &x {b: c}\n  d: *x\n- kind: C\n  e: !!str f\nfunctionConfig:\n  kind: D\n"
 	s := mustRead(t, []byte(in))
-	if got, want := names(s), " A@4; B@5; C@8;"; got != want || s.slowDocs != 0 || s.slowItems != 2 || s.FunctionConfig() == nil {
-		t.Errorf("got %s, %d documents and %d items by the full parser", got, s.slowDocs, s.slowItems)
+	if got, want := names(s), " A@4; B@5; C@8;"; got != want || s.parsedDocs != 0 || s.parsedItems != 2 || s.FunctionConfig() == nil {
+		t.Errorf("got %s, %d documents and %d items by the full parser", got, s.parsedDocs, s.parsedItems)
 	}
 	if err := s.Objects()[1].Apply([]field.Edit{set("d.b", 1)}); err != nil {
 		t.Fatal(err)
@@ -387,12 +387,12 @@ func TestUsualFormsNeedNoFullParser(t *testing.T) {
 		"kind: List\nitems:\n- kind: \"A\" # c\n- {kind: B}\n- {}\n- kind: List\n  items: [{kind: C}]\n": " A@3; B@4; object@5; C@7;",
 	} {
 		s := mustRead(t, []byte(in))
-		if got := names(s); got != want || s.slowDocs+s.slowItems > 0 {
-			t.Errorf("%q: got %s, want %s; %d documents and %d items by the full parser", in, got, want, s.slowDocs, s.slowItems)
+		if got := names(s); got != want || s.parsedDocs+s.parsedItems > 0 {
+			t.Errorf("%q: got %s, want %s; %d documents and %d items by the full parser", in, got, want, s.parsedDocs, s.parsedItems)
 		}
 		for _, o := range s.Objects() {
 			var v any
-			if _, err := o.Decode(nil, &v); err != nil || s.slow != nil {
+			if _, err := o.Decode(nil, &v); err != nil || s.parsed != nil {
 				t.Errorf("%q: %v needs the full parser: %v", in, o, err)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 func TestWhatToolsSendIsReadAndEditedInPlace(t *testing.T) {
 	for _, tt := range []struct {
 		file               string
-		objects, slowItems int
+		objects, parsedItems int
 		notices            int
 		config             string
 	}{
@@ -25,8 +25,8 @@ func TestWhatToolsSendIsReadAndEditedInPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := mustRead(t, in)
-		if len(s.Objects()) != tt.objects || s.slowDocs != 0 || s.slowItems != tt.slowItems || s.FunctionConfig().String() != tt.config {
-			t.Errorf("%s: %d objects, %d slow documents, %d slow items, functionConfig %v", tt.file, len(s.Objects()), s.slowDocs, s.slowItems, s.FunctionConfig())
+		if len(s.Objects()) != tt.objects || s.parsedDocs != 0 || s.parsedItems != tt.parsedItems || s.FunctionConfig().String() != tt.config {
+			t.Errorf("%s: %d objects, %d slow documents, %d slow items, functionConfig %v", tt.file, len(s.Objects()), s.parsedDocs, s.parsedItems, s.FunctionConfig())
 		}
 		if !bytes.Equal(output(t, s), in) {
 			t.Errorf("%s does not come back byte for byte", tt.file)

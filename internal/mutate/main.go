@@ -176,7 +176,7 @@ func matches(file, pattern string) bool {
 	return pattern == "." || file == pattern || strings.HasPrefix(file, pattern+"/") || err == nil && glob
 }
 
-// A trial tries mutants of a queue until enough were judged.
+// A trial tries mutants of a queue until enough have a verdict.
 type trial struct {
 	module    *module
 	packageOf map[string]string
@@ -184,7 +184,7 @@ type trial struct {
 
 	mu    sync.Mutex
 	queue []mutant
-	left  int // to be judged; mutants that do not compile do not count
+	left  int // without a verdict; mutants that do not compile do not count
 	count map[verdict]int
 	err   error
 	out   io.Writer
@@ -206,7 +206,7 @@ func (t *trial) work() {
 		if !ok {
 			return
 		}
-		v, err := t.module.judge(x, t.packageOf[x.file], t.limits)
+		v, err := t.module.try(x, t.packageOf[x.file], t.limits)
 		t.note(x, v, err)
 	}
 }

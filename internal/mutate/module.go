@@ -95,8 +95,8 @@ const (
 	unusable verdict = "unusable" // it does not compile
 )
 
-// judge runs the tests that link the package of the mutant, until one fails.
-func (m *module) judge(x mutant, packageName string, limits limits) (verdict, error) {
+// try runs the tests that link the package of the mutant, until one fails.
+func (m *module) try(x mutant, packageName string, limits limits) (verdict, error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
 		return "", err

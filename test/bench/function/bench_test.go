@@ -112,8 +112,8 @@ func TestAValueOnTheWrongSideOfItsPromiseBreaksIt(t *testing.T) {
 		{atMost(1.5, 1), 1.6, broken},
 		{atLeast(30, 50), math.NaN(), broken},
 	} {
-		if got := test.promise.judge(test.value); got != test.want {
-			t.Errorf("%s: %v is judged %v, want %v", row{promise: test.promise}.promised(), test.value, got, test.want)
+		if got := test.promise.verdictOn(test.value); got != test.want {
+			t.Errorf("%s: %v is %v, want %v", row{promise: test.promise}.promised(), test.value, got, test.want)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestTheGateJudgesABrokenPromiseByALongerRun(t *testing.T) {
 			}
 			return []row{{promise: atLeast(30, 0), value: 20}}, nil
 		}}
-		rows, err := b.judge(c)
+		rows, err := b.measureForGate(c)
 		if err != nil || len(rows) != 1 || rows[0].value != later || !slices.Equal(runs, []int{3, 9}) || b.runs != 3 {
 			t.Errorf("%s: got %v, %v after runs of %v, want what a run three times as long measures", name, rows, err, runs)
 		}

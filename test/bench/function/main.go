@@ -131,7 +131,7 @@ func (b *bench) all(match *regexp.Regexp) ([]row, error) {
 		}
 		start := time.Now()
 		fmt.Fprintf(b.log, "bench: %s ... ", c.name)
-		more, err := b.judge(c)
+		more, err := b.measureForGate(c)
 		rows = append(rows, more...)
 		if err != nil {
 			fmt.Fprintln(b.log)
@@ -142,10 +142,10 @@ func (b *bench) all(match *regexp.Regexp) ([]row, error) {
 	return rows, nil
 }
 
-// judge measures a case and, for the gate, where a promise is broken, once
+// measureForGate measures a case and, for the gate, where a promise is broken, once
 // more with three times as many runs: a machine that was busy for a moment
 // breaks no promise, and the longer run counts.
-func (b *bench) judge(c namedCase) ([]row, error) {
+func (b *bench) measureForGate(c namedCase) ([]row, error) {
 	rows, err := c.measure()
 	if err != nil || !b.gate || !anyBroken(rows) {
 		return rows, err
@@ -157,7 +157,7 @@ func (b *bench) judge(c namedCase) ([]row, error) {
 }
 
 func anyBroken(rows []row) bool {
-	return slices.ContainsFunc(rows, func(r row) bool { return r.promise.judge(r.value) == broken })
+	return slices.ContainsFunc(rows, func(r row) bool { return r.promise.verdictOn(r.value) == broken })
 }
 
 // samples runs the programs in turns, each time beginning with another one.

@@ -42,7 +42,7 @@ func (v verdict) String() string {
 	return [...]string{"", "kept, stretch reached", "kept", "MISSED, as known", "BROKEN"}[v]
 }
 
-func (p promise) judge(value float64) verdict {
+func (p promise) verdictOn(value float64) verdict {
 	switch {
 	case p.bound == 0:
 		return noPromise
@@ -96,7 +96,7 @@ func print(w io.Writer, rows []row) {
 	fmt.Fprintln(t, "CASE\tINPUT\tMEASURE\tOURS\tPEER\tPEER'S\tRESULT\tPROMISED (STRETCH)\tVERDICT")
 	for _, r := range rows {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%.3g%s\t%s\t%s\n", r.name, r.input, r.measure, r.ours, r.peer, r.theirs,
-			r.value, r.unit, r.promised(), r.promise.judge(r.value))
+			r.value, r.unit, r.promised(), r.promise.verdictOn(r.value))
 	}
 	t.Flush()
 }

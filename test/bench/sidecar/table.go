@@ -23,29 +23,29 @@ const (
 // held has the promises that are not kept yet, and what the gate holds instead.
 var held = map[string]float64{"TCP, median latency at 50/s": 0.9}
 
-// A judge reports whether promises hold, and collects those that are broken.
-type judge struct{ broken []string }
+// promises reports whether promises hold, and collects those that are broken.
+type promises struct{ broken []string }
 
-func (j *judge) holds(what string, value, bound float64) string {
+func (p *promises) holds(what string, value, bound float64) string {
 	if value <= bound {
 		return "yes"
 	}
 	if known, found := held[what]; found && value <= known {
 		return fmt.Sprintf("**no**, as known (at most %.2f)", known)
 	}
-	j.broken = append(j.broken, fmt.Sprintf("%s: %.2f, at most %.2f", what, value, bound))
+	p.broken = append(p.broken, fmt.Sprintf("%s: %.2f, at most %.2f", what, value, bound))
 	return "**no**"
 }
 
 // render returns the table, and the promises that are broken.
 func render(rows []*row, ours, istio int64, probes int, paced, peak time.Duration) (string, []string) {
 	var b strings.Builder
-	var j judge
+	var p promises
 	fmt.Fprintf(&b, "Measured by `make bench` on %d processors (%s): %d probes back to back, 50 a second for %s, a peak of %d callers for %s.\n\n", runtime.NumCPU(), runtime.Version(), probes, paced, callers, peak)
-	fmt.Fprintf(&b, "Binary, stripped: probe-proxy %.2f MB (at most %.0f: %s), Istio's status server alone %.2f MB.\n\n", mega(ours), mega(maxSize), j.holds("size of the binary in MB", mega(ours), mega(maxSize)), mega(istio))
+	fmt.Fprintf(&b, "Binary, stripped: probe-proxy %.2f MB (at most %.0f: %s), Istio's status server alone %.2f MB.\n\n", mega(ours), mega(maxSize), p.holds("size of the binary in MB", mega(ours), mega(maxSize)), mega(istio))
 	b.WriteString("| probe | measure | direct | probe-proxy | Istio's status server | promise | holds |\n|---|---|---|---|---|---|---|\n")
 	line := func(kind, measure, direct, ours, istio, promise string, value, bound float64) {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", kind, measure, direct, ours, istio, promise, j.holds(kind+", "+measure, value, bound))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", kind, measure, direct, ours, istio, promise, p.holds(kind+", "+measure, value, bound))
 	}
 	for _, r := range rows {
 		kind := kindName(r.kind)
@@ -71,7 +71,7 @@ func render(rows []*row, ours, istio int64, probes int, paced, peak time.Duratio
 		line(kind, "highest resident at the peak", "", mib(r.ours.peak), mib(r.istio.peak), "at most "+mib(maxBusyRSS), float64(r.ours.peak), maxBusyRSS)
 		fmt.Fprintf(&b, "| %s | probes a second at the peak | | %.0f | %.0f | | |\n", kind, r.ours.rate, r.istio.rate)
 	}
-	return b.String(), j.broken
+	return b.String(), p.broken
 }
 
 // brokenBy returns the promises that a row breaks.

@@ -131,9 +131,9 @@ func eachContainer(pod *corev1.Pod, yield func(c corev1.Container, init bool)) {
 	}
 }
 
-// carriers returns the values of the env var with the originals, by the name of
+// originalsEnv returns the values of the env var with the originals, by the name of
 // the container that has them; a container that has two is listed twice.
-func carriers(pod *corev1.Pod) (names, values []string) {
+func originalsEnv(pod *corev1.Pod) (names, values []string) {
 	eachContainer(pod, func(c corev1.Container, _ bool) {
 		for _, e := range c.Env {
 			if e.Name == istio.EnvName {
@@ -241,7 +241,7 @@ func (c *comparison) compare(ours *corev1.Pod) ([]verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, values := carriers(c.istio)
+	_, values := originalsEnv(c.istio)
 	if len(values) > 0 {
 		c.theirEnv = values[len(values)-1] // of several, the last one counts
 	}
@@ -250,7 +250,7 @@ func (c *comparison) compare(ours *corev1.Pod) ([]verdict, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Istio's: %w", err)
 	}
-	names, values := carriers(ours)
+	names, values := originalsEnv(ours)
 	if len(values) > 1 {
 		return nil, fmt.Errorf("ours has the env var in %q", names)
 	}
@@ -267,12 +267,12 @@ func (c *comparison) compare(ours *corev1.Pod) ([]verdict, error) {
 	}
 	var all []verdict
 	for at, o := range original {
-		all = append(all, c.judge(at, o, theirs[at], mine[at]))
+		all = append(all, c.classify(at, o, theirs[at], mine[at]))
 	}
 	return all, nil
 }
 
-func (c *comparison) judge(at place, original, theirs, ours outcome) verdict {
+func (c *comparison) classify(at place, original, theirs, ours outcome) verdict {
 	v := verdict{at: at}
 	repaired := theirs
 	for _, m := range mistakes {

@@ -172,7 +172,7 @@ func declareAndInject(i *istio.Injector, mode istio.Mode, manifest string, restr
 	if err := unchanged(ours, injected); err != nil {
 		return nil, nil, err
 	}
-	if _, values := carriers(injected); len(values) != 1 {
+	if _, values := originalsEnv(injected); len(values) != 1 {
 		return nil, nil, fmt.Errorf("%d env vars have originals, want 1:\n%s", len(values), output)
 	}
 	return ours, injected, nil

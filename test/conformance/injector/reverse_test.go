@@ -112,8 +112,8 @@ func unchanged(before, after *corev1.Pod) error {
 	if len(is) != len(was) {
 		return fmt.Errorf("%d probes and hooks have become %d", len(was), len(is))
 	}
-	wasNames, wasValues := carriers(before)
-	isNames, isValues := carriers(after)
+	wasNames, wasValues := originalsEnv(before)
+	isNames, isValues := originalsEnv(after)
 	if !slices.Equal(wasNames, isNames) || !slices.Equal(wasValues, isValues) {
 		return fmt.Errorf("the env var was %q on %q, and is %q on %q", wasValues, wasNames, isValues, isNames)
 	}
@@ -162,7 +162,7 @@ func passes(t *testing.T, spec settings, check func(before, after *corev1.Pod) e
 
 func TestIstiosInjectorLeavesWhatIstioProxyAnswersAsItIs(t *testing.T) {
 	p := passes(t, settings{"answeredBy": "istio-proxy"}, func(_, after *corev1.Pod) error {
-		if names, _ := carriers(after); !slices.Equal(names, []string{istio.ProxyName}) {
+		if names, _ := originalsEnv(after); !slices.Equal(names, []string{istio.ProxyName}) {
 			return fmt.Errorf("the env var is on %q", names)
 		}
 		return nil
@@ -201,7 +201,7 @@ func TestIstiosInjectorKeepsTheImageOfADeclaredIstioProxy(t *testing.T) {
 
 func TestIstiosInjectorLeavesWhatProbeProxyAnswersBesideItAsItIs(t *testing.T) {
 	p := passes(t, settings{"answeredBy": "probe-proxy", "port": ownPort, "probeProxy": settings{"livenessProbe": true, "readinessProbe": true}}, func(before, after *corev1.Pod) error {
-		if names, _ := carriers(after); !slices.Equal(names, []string{proxyName}) {
+		if names, _ := originalsEnv(after); !slices.Equal(names, []string{proxyName}) {
 			return fmt.Errorf("the env var is on %q", names)
 		}
 		if capturedPorts(after)(ownPort) {

@@ -129,8 +129,8 @@ func reset(s string) behaviour {
 	})
 }
 
-// slowly sends the parts with a pause before each.
-func slowly(pause time.Duration, parts ...string) behaviour {
+// withPauses sends the parts with a pause before each.
+func withPauses(pause time.Duration, parts ...string) behaviour {
 	return raw(func(conn net.Conn, _ *http.Request) {
 		for _, p := range parts {
 			time.Sleep(pause)

@@ -248,8 +248,8 @@ func (s *suite) bodies() {
 				s.add("body", fmt.Sprint(code, " hangs"), hang(part), timeout(1))
 			}
 			s.add("body", fmt.Sprint(code, " hangs after 10 KiB"), hang(whole[:20]+frame(code, strings.Repeat("b", 10300))[20:]), timeout(1))
-			s.add("body", fmt.Sprint(code, " slow but in time"), slowly(100*time.Millisecond, whole[:30], whole[30:8000], whole[8000:]))
-			s.add("body", fmt.Sprint(code, " too slow"), slowly(700*time.Millisecond, whole[:100], whole[100:8000], whole[8000:]), timeout(1))
+			s.add("body", fmt.Sprint(code, " slow but in time"), withPauses(100*time.Millisecond, whole[:30], whole[30:8000], whole[8000:]))
+			s.add("body", fmt.Sprint(code, " too slow"), withPauses(700*time.Millisecond, whole[:100], whole[100:8000], whole[8000:]), timeout(1))
 		}
 	}
 }
@@ -319,7 +319,7 @@ func (s *suite) connections() {
 			limit := time.Duration(seconds) * time.Second
 			for _, scheme := range []func(*scenario){func(*scenario) {}, https} {
 				b := func(pause time.Duration) behaviour {
-					plain := slowly(pause, contentLength(200, "ok"))
+					plain := withPauses(pause, contentLength(200, "ok"))
 					sc := &scenario{http: &v1.HTTPGetAction{}}
 					if scheme(sc); sc.http.Scheme == "HTTPS" {
 						return secure(serverTLS(), plain)
@@ -643,7 +643,7 @@ func (l *failingListener) Accept() (net.Conn, error) {
 func (s *suite) hooks() {
 	ok := text(contentLength(200, "ok"))
 	for name, b := range map[string]behaviour{"200": ok, "404": text(contentLength(404, "")), "500": text(contentLength(500, "x")), "302 elsewhere": redirect(1, 302, 200, "http://example.invalid/"), "302": redirect(1, 302, 200, "/x"), "loop": redirect(1<<30, 302, 200, "/x"), "closed port": closedPort, "reset": reset(""), "garbage": text("garbage\r\n\r\n"),
-		"body cut off": text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nx"), "slow": slowly(1500*time.Millisecond, contentLength(200, "ok")), "100": text("HTTP/1.1 100 Continue\r\n\r\n"), "bad location": redirect(1, 302, 200, "http://[::1")} {
+		"body cut off": text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nx"), "slow": withPauses(1500*time.Millisecond, contentLength(200, "ok")), "100": text("HTTP/1.1 100 Continue\r\n\r\n"), "bad location": redirect(1, 302, 200, "http://[::1")} {
 		s.add("hook", name, b, hook)
 		s.add("hook", name+" https", secure(serverTLS(), b), hook, https)
 		s.add("hook", name+" https to plain HTTP", b, hook, https, header("Authorization", "x"))

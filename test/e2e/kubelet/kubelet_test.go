@@ -60,12 +60,12 @@ func TestPodsFareAsExpectedAsTheyAreAndRewritten(t *testing.T) {
 	for _, p := range pods {
 		t.Run(p.name+"/native", func(t *testing.T) {
 			t.Parallel()
-			judge(t, p.name+"-native", p.native, pod(t, p.name, ""))
+			runAndCompare(t, p.name+"-native", p.native, pod(t, p.name, ""))
 		})
 		for _, config := range configsOf(p.configs) {
 			t.Run(p.name+"/rewritten-"+config, func(t *testing.T) {
 				t.Parallel()
-				judge(t, p.name+"-"+config, p.rewritten, pod(t, p.name, config))
+				runAndCompare(t, p.name+"-"+config, p.rewritten, pod(t, p.name, config))
 			})
 		}
 	}
@@ -81,7 +81,7 @@ func TestIstiosStatusServerGivesTheSameVerdicts(t *testing.T) {
 			t.Parallel()
 			manifest := pod(t, p.name, "default")
 			answeredByIstio(t, manifest)
-			judge(t, p.name+"-istio", p.rewritten, manifest)
+			runAndCompare(t, p.name+"-istio", p.rewritten, manifest)
 		})
 	}
 }

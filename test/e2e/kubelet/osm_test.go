@@ -39,7 +39,7 @@ func TestPodsFareAsExpectedInTheDialectOSM(t *testing.T) {
 				metadata["annotations"] = annotations
 			}
 			annotations[excludeAnnotation] = osmPorts
-			judge(t, p.name+"-osm", p.want, manifest)
+			runAndCompare(t, p.name+"-osm", p.want, manifest)
 		})
 	}
 }

@@ -14,11 +14,11 @@ import (
 // is expected to keep.
 const slack = 4 * time.Second
 
-// A verdict is an expectation of how a pod fares: it watches the pod and
-// tells what it saw, and whether that is what was expected.
+// A verdict is what is expected of a pod. watch watches the pod and returns what
+// it saw; err is set if that is not what was expected.
 type verdict struct {
 	name  string
-	judge func(pod string) (saw string, err error)
+	watch func(pod string) (saw string, err error)
 }
 
 var (
@@ -182,11 +182,12 @@ func probeCounts(pod string) string {
 	return fmt.Sprintf(", %.0f probes passed, %.0f failed", counts["successful"], counts["failed"])
 }
 
-// judge runs a pod until its verdict, then takes it away.
-func judge(t *testing.T, name string, v verdict, p map[string]any) {
+// runAndCompare runs a pod until it is known whether it fares as expected, then
+// removes it.
+func runAndCompare(t *testing.T, name string, v verdict, p map[string]any) {
 	t.Helper()
 	start(t, name, p)
-	saw, err := v.judge(name)
+	saw, err := v.watch(name)
 	if err != nil {
 		saw = err.Error() + firstFailure(name)
 		t.Errorf("expected: %s; saw: %s", v.name, saw)

@@ -4,7 +4,7 @@ import "testing"
 
 func TestAKnownMissIsNotBrokenUntilItGrows(t *testing.T) {
 	const known, other = "TCP, median latency at 50/s", "HTTP, median latency at 50/s"
-	var j judge
+	var p promises
 	for _, c := range []struct {
 		what   string
 		value  float64
@@ -16,9 +16,9 @@ func TestAKnownMissIsNotBrokenUntilItGrows(t *testing.T) {
 		{other, maxLatency, 1},
 		{other, maxLatency + 0.01, 2},
 	} {
-		j.holds(c.what, c.value, maxLatency)
-		if len(j.broken) != c.broken {
-			t.Errorf("%s, %.2f: %d promises are broken, must be %d", c.what, c.value, len(j.broken), c.broken)
+		p.holds(c.what, c.value, maxLatency)
+		if len(p.broken) != c.broken {
+			t.Errorf("%s, %.2f: %d promises are broken, must be %d", c.what, c.value, len(p.broken), c.broken)
 		}
 	}
 }
