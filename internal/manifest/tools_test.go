@@ -11,10 +11,10 @@ import (
 // function for the same two objects: `tee` was the function.
 func TestWhatToolsSendIsReadAndEditedInPlace(t *testing.T) {
 	for _, tt := range []struct {
-		file               string
+		file                 string
 		objects, parsedItems int
-		notices            int
-		config             string
+		notices              int
+		config               string
 	}{
 		{"kustomize.yaml", 2, 0, 0, "RewriteProbes r"},
 		// kpt keeps anchors: the edit takes one away, so that its alias is written out.
