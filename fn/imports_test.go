@@ -34,7 +34,7 @@ var rooms = []struct {
 	{"internal/kubelet", "internal/prober internal/wire"},
 	{"internal/wire", ""},
 	{"internal/prober", ""},
-	{"internal/vmconfig", ""},
+	{"internal/vmconfig", "internal/field"},
 	{"internal/reason", ""},
 	{"internal/release", ""},
 	{"internal/field", ""},

@@ -125,9 +125,10 @@ func (b *planBuilder) failed() bool {
 	return slices.ContainsFunc(b.findings, func(f Finding) bool { return f.Severity == Error })
 }
 
-// finding returns a finding with the severity of its reason.
-func (b *planBuilder) finding(key string, path field.Path, container, format string, args ...any) Finding {
-	f := Finding{Severity: reason.SeverityOf(key), Reason: key, Field: path, Container: container}
+// NewFinding returns a finding with the severity of its reason. The message
+// begins with the path, if that is not empty.
+func NewFinding(key string, path field.Path, format string, args ...any) Finding {
+	f := Finding{Severity: reason.SeverityOf(key), Reason: key, Field: path}
 	f.Message = fmt.Sprintf(format, args...)
 	if len(path) > 0 {
 		f.Message = fmt.Sprintf("`%s`: %s", path, f.Message)
@@ -135,13 +136,20 @@ func (b *planBuilder) finding(key string, path field.Path, container, format str
 	return f
 }
 
+// finding returns a finding about a container.
+func (b *planBuilder) finding(key string, path field.Path, container, format string, args ...any) Finding {
+	f := NewFinding(key, path, format, args...)
+	f.Container = container
+	return f
+}
+
 // metadataFinding returns a finding about the value of a label or an annotation.
-func (b *planBuilder) metadataFinding(reason string, path field.Path, value, format string, args ...any) Finding {
-	f := b.finding(reason, path, "", "%q "+format, append([]any{value}, args...)...)
+func metadataFinding(reason string, path field.Path, value, format string, args ...any) Finding {
+	f := NewFinding(reason, path, "%q "+format, append([]any{value}, args...)...)
 	f.Current = value
 	return f
 }
 
 func (b *planBuilder) annotationFinding(reason, key, format string, args ...any) Finding {
-	return b.metadataFinding(reason, b.metadata.Key("annotations", key), b.annotations().Get(key), format, args...)
+	return metadataFinding(reason, b.metadata.Key("annotations", key), b.annotations().Get(key), format, args...)
 }

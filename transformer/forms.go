@@ -1,8 +1,6 @@
 package transformer
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -45,7 +43,7 @@ func readForms(annotations field.KeyValues) (forms, error) {
 	if !set {
 		return f, nil
 	}
-	v, err := decodeJSON(text)
+	v, err := field.DecodeJSON(text)
 	m, isMap := v.(field.Map)
 	if err != nil || !isMap {
 		return f, fmt.Errorf("%s must be a JSON object as rewrite-probes writes it", ownOriginals)
@@ -89,7 +87,7 @@ func (f *forms) encode() string {
 	if len(m) == 0 {
 		return ""
 	}
-	return string(appendJSON(nil, m))
+	return string(field.AppendJSON(nil, m))
 }
 
 // handler returns the fields of the handler that a rewritten probe had, if they
@@ -236,85 +234,4 @@ func (b *planBuilder) emptied(path field.Path) field.Edit {
 		return field.Edit{Op: field.Set, Path: path, Value: v}
 	}
 	return field.Edit{Op: field.Delete, Path: path}
-}
-
-// appendJSON appends a value in JSON; mappings keep their order.
-func appendJSON(b []byte, v field.Value) []byte {
-	switch v := v.(type) {
-	case field.Map:
-		b = append(b, '{')
-		for i, e := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(appendJSON(b, e.Key), ':')
-			b = appendJSON(b, e.Value)
-		}
-		return append(b, '}')
-	case field.List:
-		b = append(b, '[')
-		for i, item := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendJSON(b, item)
-		}
-		return append(b, ']')
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // strings, numbers, booleans and null always encode
-	}
-	return append(b, text...)
-}
-
-// decodeJSON reads a value that appendJSON wrote.
-func decodeJSON(text string) (field.Value, error) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	v, err := decodeValue(d)
-	if err == nil && d.More() {
-		err = errors.New("more text follows")
-	}
-	return v, err
-}
-
-func decodeValue(d *json.Decoder) (field.Value, error) {
-	token, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch token := token.(type) {
-	case json.Number:
-		n, err := token.Int64()
-		return int(n), err
-	case json.Delim:
-		if token == '[' {
-			list := field.List{}
-			for d.More() {
-				v, err := decodeValue(d)
-				if err != nil {
-					return nil, err
-				}
-				list = append(list, v)
-			}
-			_, err = d.Token()
-			return list, err
-		}
-		m := field.Map{}
-		for d.More() {
-			key, err := d.Token()
-			if err != nil {
-				return nil, err
-			}
-			v, err := decodeValue(d)
-			if err != nil {
-				return nil, err
-			}
-			m = append(m, field.Entry{Key: key.(string), Value: v})
-		}
-		_, err = d.Token()
-		return m, err
-	}
-	return token, nil
 }

@@ -181,7 +181,7 @@ func istioInjectSwitch(b *planBuilder) (kind, value string) {
 // checkInjectSwitch warns of a value that switches nothing.
 func (istio) checkInjectSwitch(b *planBuilder) {
 	if kind, v := istioInjectSwitch(b); v != "" && v != "true" && v != "false" {
-		b.addFinding(b.metadataFinding("inject-unclear", b.metadata.Key(kind, istioInject), v, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
+		b.addFinding(metadataFinding("inject-unclear", b.metadata.Key(kind, istioInject), v, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
 	}
 }
 
@@ -194,11 +194,11 @@ func (d istio) optOut(b *planBuilder) (f *Finding, passes bool) {
 		return f, false
 	}
 	if _, misplaced := b.in.Workload.Annotations.Lookup(istioRewrite); misplaced && b.hasOwnMetadata() && b.metadata != nil {
-		b.addFinding(b.metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(istioRewrite), b.in.Workload.Annotations.Get(istioRewrite),
+		b.addFinding(metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(istioRewrite), b.in.Workload.Annotations.Get(istioRewrite),
 			"has no effect here; it must be under `%s`", b.metadata.Key("annotations")))
 	}
 	if kind, v := istioInjectSwitch(b); v == "false" {
-		f := b.metadataFinding("injection-off", b.metadata.Key(kind, istioInject), v, "switches injection off, so "+what)
+		f := metadataFinding("injection-off", b.metadata.Key(kind, istioInject), v, "switches injection off, so "+what)
 		return &f, true
 	}
 	if f := d.capturesNothing(b); f != nil {

@@ -103,7 +103,7 @@ func (d istio) passesProbes(b *planBuilder) *Finding {
 		if v != "ambient" {
 			text = "takes the pod out of ambient mode, and no sidecar captures it"
 		}
-		f := b.metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, text)
+		f := metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, text)
 		return &f
 	}
 	if ns != nil && ns.Labels.Get(istioDataplaneMode) == "ambient" {

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,7 @@ type optOutSource struct {
 	metadata *Metadata
 	path     field.Path // of the metadata
 	other    bool       // it is the Namespace's
+	what     string     // it takes out of the rewriting; "" for the pods
 }
 
 func (p optOutSource) annotation(key string) field.Path {
@@ -69,34 +71,61 @@ func (b *planBuilder) optOutSources() []optOutSource {
 	return sources
 }
 
+// OptOut returns a finding if an annotation takes a workload without a pod
+// template out of the rewriting: its own, or that of its Namespace, which is nil
+// if unknown. A value that is no boolean is in invalid.
+func OptOut(workload, namespace *Metadata) (off *Finding, invalid []Finding) {
+	sources := []optOutSource{{metadata: workload, path: field.NewPath("metadata"), what: "the object"}}
+	if namespace != nil {
+		sources = append(sources, optOutSource{metadata: namespace, other: true})
+	}
+	for _, source := range sources {
+		f, wrong := source.switchedOff(ownRewrite, "opt-out")
+		if wrong != nil {
+			invalid = append(invalid, *wrong)
+		}
+		if f != nil && off == nil {
+			off = f
+		}
+	}
+	return off, invalid
+}
+
+// switchedOff is that of the source; it reports an invalid value.
+func (b *planBuilder) switchedOff(key, reason string, source optOutSource) *Finding {
+	off, invalid := source.switchedOff(key, reason)
+	if invalid != nil {
+		b.addFinding(*invalid)
+	}
+	return off
+}
+
 // switchedOff returns a finding if a boolean annotation is false. A value that
 // is no boolean is an error, since its author wanted something other than the
 // default.
-func (b *planBuilder) switchedOff(key, reason string, source optOutSource) *Finding {
-	v, set := source.metadata.Annotations.Lookup(key)
+func (p optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
+	v, set := p.metadata.Annotations.Lookup(key)
 	if !set {
-		return nil
-	}
-	on, err := strconv.ParseBool(v)
-	switch {
-	case err != nil:
-		const allowed = "must be one of true, false, 1, 0, t, f, T, F, TRUE, FALSE, True, False"
-		if source.other {
-			b.addFinding(b.finding("annotation-invalid", nil, "", "Namespace %q: annotation `%s` is %q, but "+allowed, source.metadata.Name, key, v))
-		} else {
-			b.addFinding(b.metadataFinding("annotation-invalid", source.annotation(key), v, allowed))
-		}
-		return nil
-	case on:
-		return nil
+		return nil, nil
 	}
 	var f Finding
-	if source.other {
-		f = b.finding(reason, nil, "", "Namespace %q has the annotation `%s: %s`", source.metadata.Name, key, v)
-	} else {
-		f = b.metadataFinding(reason, source.annotation(key), v, "takes the pods out of the rewriting")
+	switch on, err := strconv.ParseBool(v); {
+	case err != nil:
+		const allowed = "must be one of true, false, 1, 0, t, f, T, F, TRUE, FALSE, True, False"
+		if p.other {
+			f = NewFinding("annotation-invalid", nil, "Namespace %q: annotation `%s` is %q, but "+allowed, p.metadata.Name, key, v)
+		} else {
+			f = metadataFinding("annotation-invalid", p.annotation(key), v, allowed)
+		}
+		return nil, &f
+	case on:
+		return nil, nil
+	case p.other:
+		f = NewFinding(reason, nil, "Namespace %q has the annotation `%s: %s`", p.metadata.Name, key, v)
+	default:
+		f = metadataFinding(reason, p.annotation(key), v, "takes %s out of the rewriting", cmp.Or(p.what, "the pods"))
 	}
-	return &f
+	return &f, nil
 }
 
 // skipped returns the names of the containers to leave alone. It warns of a name
@@ -118,7 +147,7 @@ func (b *planBuilder) skipped() map[string]bool {
 			}
 			skip[name] = true
 			if known := b.appNames(); !slices.Contains(known, name) {
-				b.addFinding(b.metadataFinding("unknown-container", source.annotation(ownSkipContainers), v,
+				b.addFinding(metadataFinding("unknown-container", source.annotation(ownSkipContainers), v,
 					"names the container %q, but the pod has only %s", name, strings.Join(known, ", ")))
 			}
 		}

@@ -60,7 +60,7 @@ func walk(dec *json.Decoder, t reflect.Type, path string) error {
 			}
 			seen[key] = true
 			if of = fieldType(t, key); of == nil {
-				return fmt.Errorf("`%s`: unknown field; allowed are %s", below, fieldNames(t))
+				return fmt.Errorf("`%s`: unknown field; allowed are %s", below, strings.Join(FieldNames(t), ", "))
 			}
 		} else {
 			of = t.Elem()
@@ -131,12 +131,13 @@ func fieldType(t reflect.Type, key string) reflect.Type {
 	return nil
 }
 
-func fieldNames(t reflect.Type) string {
+// FieldNames returns the names of the fields of one of this package's types.
+func FieldNames(t reflect.Type) []string {
 	var names []string
 	for f := range t.Fields() {
 		names = append(names, jsonName(f))
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 func jsonName(f reflect.StructField) string {

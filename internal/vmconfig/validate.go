@@ -1,15 +1,28 @@
 package vmconfig
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"regexp"
 	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// Validate checks that an agent can use the configuration. An error names the
-// field.
+// A FieldError says what is wrong with the field at Path.
+type FieldError struct {
+	Path field.Path
+	Text string
+}
+
+func (e *FieldError) Error() string { return fmt.Sprintf("`%s`: %s", e.Path, e.Text) }
+
+func errorAt(path field.Path, format string, args ...any) error {
+	return &FieldError{path, fmt.Sprintf(format, args...)}
+}
+
+// Validate checks that an agent can use the configuration. An error is a
+// *[FieldError].
 func (c *Config) Validate() error {
 	if err := checkName("name", c.Name); err != nil {
 		return err
@@ -24,49 +37,51 @@ func (c *Config) Validate() error {
 	}
 	if c.Address != "" {
 		if _, err := netip.ParseAddr(c.Address); err != nil {
-			return fmt.Errorf("`address`: %q must be an IP address", c.Address)
+			return errorAt(field.NewPath("address"), "%q must be an IP address", c.Address)
 		}
 	}
-	if err := checkRange("weight", c.Weight, 0, maxSeconds); err != nil {
+	if err := checkRange(field.NewPath("weight"), c.Weight, 0, maxSeconds); err != nil {
 		return err
 	}
-	return c.Probe.validate()
+	return c.Probe.Validate(field.NewPath("probe"))
 }
 
 // checkName checks a name of Kubernetes. It goes into the node's id, whose
 // separators it must not contain.
-func checkName(field, name string) error {
+func checkName(key, name string) error {
 	if name == "" {
-		return fmt.Errorf("`%s`: must be set", field)
+		return errorAt(field.NewPath(key), "must be set")
 	}
 	other := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '.')
 	}
 	if len(name) > 253 || strings.ContainsFunc(name, other) {
-		return fmt.Errorf("`%s`: %q must have only lower-case letters, digits, `-` and `.`, and at most 253 of them", field, name)
+		return errorAt(field.NewPath(key), "%q must have only lower-case letters, digits, `-` and `.`, and at most 253 of them", name)
 	}
 	return nil
 }
 
-func checkRange(field string, n, least, most int) error {
+func checkRange(path field.Path, n, least, most int) error {
 	if n < least || n > most {
-		return fmt.Errorf("`%s`: %d must be a number from %d to %d", field, n, least, most)
+		return errorAt(path, "%d must be a number from %d to %d", n, least, most)
 	}
 	return nil
 }
 
-func (p *Probe) validate() error {
+// Validate checks a probe at path whose defaults are filled in. An error is a
+// *[FieldError].
+func (p *Probe) Validate(path field.Path) error {
 	for _, f := range []struct {
 		name     string
 		n, least int
 	}{
-		{"probe.initialDelaySeconds", p.InitialDelaySeconds, 0},
-		{"probe.timeoutSeconds", p.TimeoutSeconds, 1},
-		{"probe.periodSeconds", p.PeriodSeconds, 1},
-		{"probe.successThreshold", p.SuccessThreshold, 1},
-		{"probe.failureThreshold", p.FailureThreshold, 1},
+		{"initialDelaySeconds", p.InitialDelaySeconds, 0},
+		{"timeoutSeconds", p.TimeoutSeconds, 1},
+		{"periodSeconds", p.PeriodSeconds, 1},
+		{"successThreshold", p.SuccessThreshold, 1},
+		{"failureThreshold", p.FailureThreshold, 1},
 	} {
-		if err := checkRange(f.name, f.n, f.least, maxSeconds); err != nil {
+		if err := checkRange(path.Key(f.name), f.n, f.least, maxSeconds); err != nil {
 			return err
 		}
 	}
@@ -79,47 +94,47 @@ func (p *Probe) validate() error {
 		}
 	}
 	if p.HTTPGet != nil {
-		add("httpGet", p.HTTPGet.validate())
+		add("httpGet", p.HTTPGet.validate(path.Key("httpGet")))
 	}
 	if p.TCPSocket != nil {
-		add("tcpSocket", checkRange("probe.tcpSocket.port", p.TCPSocket.Port, 1, maxPort))
+		add("tcpSocket", checkRange(path.Key("tcpSocket", "port"), p.TCPSocket.Port, 1, maxPort))
 	}
 	if p.GRPC != nil {
-		add("grpc", checkRange("probe.grpc.port", p.GRPC.Port, 1, maxPort))
+		add("grpc", checkRange(path.Key("grpc", "port"), p.GRPC.Port, 1, maxPort))
 	}
 	if p.Exec != nil {
-		add("exec", p.Exec.validate())
+		add("exec", p.Exec.validate(path.Key("exec")))
 	}
 	switch len(set) {
 	case 0:
-		return errors.New("`probe`: must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none")
+		return errorAt(path, "must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none")
 	case 1:
 		return first
 	}
-	return fmt.Errorf("`probe`: must have only one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has %s", strings.Join(set, ", "))
+	return errorAt(path, "must have only one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has %s", strings.Join(set, ", "))
 }
 
 // headerName is what Istio's webhook allows.
 var headerName = regexp.MustCompile(`^[-_A-Za-z0-9]+$`)
 
-func (h *HTTPGet) validate() error {
+func (h *HTTPGet) validate(path field.Path) error {
 	if h.Scheme != HTTP && h.Scheme != HTTPS && h.Scheme != "" {
-		return fmt.Errorf("`probe.httpGet.scheme`: %q must be HTTP or HTTPS", h.Scheme)
+		return errorAt(path.Key("scheme"), "%q must be HTTP or HTTPS", h.Scheme)
 	}
 	for i, header := range h.HTTPHeaders {
 		if !headerName.MatchString(header.Name) {
-			return fmt.Errorf("`probe.httpGet.httpHeaders[%d].name`: %q must have only letters, digits, `-` and `_`, and at least one", i, header.Name)
+			return errorAt(path.Item("httpHeaders", i).Key("name"), "%q must have only letters, digits, `-` and `_`, and at least one", header.Name)
 		}
 		if strings.ContainsAny(header.Value, "\r\n\x00") {
-			return fmt.Errorf("`probe.httpGet.httpHeaders[%d].value`: %q must have no line break and no NUL", i, header.Value)
+			return errorAt(path.Item("httpHeaders", i).Key("value"), "%q must have no line break and no NUL", header.Value)
 		}
 	}
-	return checkRange("probe.httpGet.port", h.Port, 1, maxPort)
+	return checkRange(path.Key("port"), h.Port, 1, maxPort)
 }
 
-func (e *Exec) validate() error {
+func (e *Exec) validate(path field.Path) error {
 	if len(e.Command) == 0 || e.Command[0] == "" {
-		return errors.New("`probe.exec.command`: must name a program")
+		return errorAt(path.Key("command"), "must name a program")
 	}
 	return nil
 }

@@ -1,0 +1,88 @@
+package field
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+// AppendJSON appends a value in JSON; mappings keep their order.
+func AppendJSON(b []byte, v Value) []byte {
+	switch v := v.(type) {
+	case Map:
+		b = append(b, '{')
+		for i, e := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(AppendJSON(b, e.Key), ':')
+			b = AppendJSON(b, e.Value)
+		}
+		return append(b, '}')
+	case List:
+		b = append(b, '[')
+		for i, item := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = AppendJSON(b, item)
+		}
+		return append(b, ']')
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings, numbers, booleans and null always encode
+	}
+	return append(b, text...)
+}
+
+// DecodeJSON reads a value that [AppendJSON] wrote.
+func DecodeJSON(text string) (Value, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	v, err := decodeValue(d)
+	if err == nil && d.More() {
+		err = errors.New("more text follows")
+	}
+	return v, err
+}
+
+func decodeValue(d *json.Decoder) (Value, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token := token.(type) {
+	case json.Number:
+		n, err := token.Int64()
+		return int(n), err
+	case json.Delim:
+		if token == '[' {
+			list := List{}
+			for d.More() {
+				v, err := decodeValue(d)
+				if err != nil {
+					return nil, err
+				}
+				list = append(list, v)
+			}
+			_, err = d.Token()
+			return list, err
+		}
+		m := Map{}
+		for d.More() {
+			key, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			v, err := decodeValue(d)
+			if err != nil {
+				return nil, err
+			}
+			m = append(m, Entry{Key: key.(string), Value: v})
+		}
+		_, err = d.Token()
+		return m, err
+	}
+	return token, nil
+}
