@@ -233,6 +233,9 @@ func TestMutateKnowsItsOwner(t *testing.T) {
 	if _, err := fn.Mutate(&pod, fn.Owner{APIVersion: "kubeflow.org/v1", Kind: "Notebook"}, nil); err == nil || !strings.Contains(err.Error(), "Filter") {
 		t.Errorf("a Notebook's template is no PodTemplateSpec: %v", err)
 	}
+	if _, err := fn.Mutate(&pod, fn.Owner{APIVersion: "networking.istio.io/v1", Kind: "WorkloadGroup"}, nil); err == nil || !strings.Contains(err.Error(), "has no pod template: use Filter") {
+		t.Errorf("a WorkloadGroup has no pod template: %v", err)
+	}
 }
 
 func TestMutateGivesTheConfigMapForEnvoy(t *testing.T) {

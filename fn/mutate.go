@@ -103,6 +103,8 @@ func templateOf(owner Owner, c *config.RewriteProbes) (field.Path, *config.Rewri
 	}
 	kind := workload.KindOf(group, owner.Kind)
 	switch {
+	case workload.IsMachines(group, owner.Kind):
+		return nil, nil, fmt.Errorf("a %s has no pod template: use Filter or Process for the object as a whole", owner.Kind)
 	case kind == nil:
 		with := *c
 		with.Spec.PodTemplates = append(slices.Clone(c.Spec.PodTemplates), config.PodTemplate{Group: group, Kind: owner.Kind, Path: "spec.template"})

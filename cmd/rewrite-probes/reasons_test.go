@@ -34,7 +34,7 @@ func TestTheScriptsShowEveryReasonOfARun(t *testing.T) {
 			shown[m[1]+m[2]] = true
 		}
 	}
-	for _, d := range reason.OfRun() {
+	for _, d := range append(reason.OfRun(), reason.OfGroup()...) {
 		if !shown[d.Key] {
 			t.Errorf("no script shows a message with the reason %s", d.Key)
 		}

@@ -37,7 +37,7 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*repor
 	if err != nil {
 		return nil, fmt.Errorf("functionConfig: %w", err)
 	}
-	r := &run{planner: planner, mode: mode, spec: &c.Spec, custom: customTemplates(c)}
+	r := &run{planner: planner, mode: mode, spec: &c.Spec, streams: streams, custom: customTemplates(c)}
 	r.out.Strict = c.Spec.Strict
 	r.missed = make([]missed, len(r.custom))
 	r.findNamespaces(streams)
@@ -100,6 +100,7 @@ type run struct {
 	planner    *transformer.Planner
 	mode       Mode
 	spec       *config.Spec
+	streams    []*manifest.Stream
 	custom     []workload.Custom
 	missed     []missed // by index of custom
 	namespaces map[string]*transformer.Metadata
@@ -136,7 +137,7 @@ func (r *run) object(o *manifest.Object) {
 	}
 	meta, err := o.Metadata()
 	if err != nil {
-		if class == workload.Known {
+		if class != workload.Unknown {
 			r.ref = r.refer(o)
 			r.fail(o, err)
 		}
@@ -153,31 +154,25 @@ func (r *run) object(o *manifest.Object) {
 		r.unseen(o, class, nil)
 		return
 	}
-	templates, err := workload.Templates(o, r.custom)
+	plans, templates, err := r.plans(o, class, meta)
 	if err != nil {
 		r.fail(o, err)
 		return
 	}
-	r.noteMissed(o, templates)
 	var edits []field.Edit
 	var done []report.Template
 	var companion *transformer.Companion
 	failed := false
 	said := len(r.out.Messages)
-	for _, ref := range templates {
-		t, plan, err := r.plan(o, meta, ref)
-		if err != nil {
-			r.fail(o, err)
-			return
-		}
+	for _, p := range plans {
 		// Nobody is shown the templates of what is rewritten.
-		r.out.Add(r.name, t, r.mode == Inspect)
-		done = append(done, t)
-		edits = append(edits, plan.Edits...)
-		if plan.Companion != nil {
-			companion = plan.Companion
+		r.out.Add(r.name, p.template, r.mode == Inspect)
+		done = append(done, p.template)
+		edits = append(edits, p.Edits...)
+		if p.Companion != nil {
+			companion = p.Companion
 		}
-		for _, f := range plan.Findings {
+		for _, f := range p.Findings {
 			failed = failed || f.Severity == transformer.Error
 			r.addFinding(o, f)
 		}
@@ -202,7 +197,64 @@ func (r *run) object(o *manifest.Object) {
 	r.out.AddChange(r.name)
 }
 
-func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload.Template) (report.Template, transformer.Plan, error) {
+// A planned is a plan, and what the report shows of it.
+type planned struct {
+	transformer.Plan
+	template report.Template
+}
+
+// plans plans for each pod template of an object, which it returns too, or for
+// the object if that is a group of virtual machines.
+func (r *run) plans(o *manifest.Object, class workload.Class, meta *transformer.Metadata) ([]planned, []workload.Template, error) {
+	if class == workload.Machines {
+		p, err := r.planGroup(o, meta)
+		return []planned{p}, nil, err
+	}
+	templates, err := workload.Templates(o, r.custom)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.noteMissed(o, templates)
+	plans := make([]planned, len(templates))
+	for i, ref := range templates {
+		if plans[i], err = r.plan(o, meta, ref); err != nil {
+			return nil, nil, err
+		}
+	}
+	return plans, templates, nil
+}
+
+func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload.Template) (planned, error) {
+	in, err := r.input(o, owner, ref)
+	if err != nil {
+		return planned{}, err
+	}
+	var plan transformer.Plan
+	if r.mode == Restore {
+		plan = r.planner.Restore(in)
+	} else {
+		plan = r.planner.Plan(in)
+	}
+	r.injects = r.injects || len(plan.Edits) > 0 && plan.Answer.By != "" && plan.Answer.By != transformer.AnsweredByIstioProxy
+	r.noteAssumed(in.NamespaceName, plan.Answer)
+	return r.planned(o, plan, ref.Path), nil
+}
+
+// planned returns a plan with what the report shows of it.
+func (r *run) planned(o *manifest.Object, plan transformer.Plan, path field.Path) planned {
+	t := report.Template{Object: r.ref, Source: r.name, Path: path, Findings: plan.Findings, Answer: plan.Answer, Repairs: plan.Repairs, Probes: make([]report.Probe, 0, len(plan.Probes))}
+	for _, p := range plan.Probes {
+		probe := report.Probe{Verdict: p}
+		if r.mode == Inspect && !r.inList {
+			probe.Line = o.FieldLine(p.Field)
+		}
+		t.Probes = append(t.Probes, probe)
+	}
+	return planned{plan, t}
+}
+
+// input returns what the planner must know of a pod template.
+func (r *run) input(o *manifest.Object, owner *transformer.Metadata, ref workload.Template) (transformer.Input, error) {
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,
 		NamespaceName: owner.Namespace, Namespace: r.namespaces[owner.Namespace],
@@ -213,32 +265,13 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 		into = &in.Template.Spec
 	}
 	if _, err := o.Decode(ref.Path, into); err != nil {
-		return report.Template{}, transformer.Plan{}, err
+		return in, err
 	}
 	if ref.Shape.WorkloadMetadata {
 		in.Template.Metadata = *owner
 	}
-	if err := checkKeys(o, &in); err != nil {
-		return report.Template{}, transformer.Plan{}, err
-	}
 	in.Source = o.Value
-	var plan transformer.Plan
-	if r.mode == Restore {
-		plan = r.planner.Restore(in)
-	} else {
-		plan = r.planner.Plan(in)
-	}
-	r.injects = r.injects || len(plan.Edits) > 0 && plan.Answer.By != "" && plan.Answer.By != transformer.AnsweredByIstioProxy
-	r.noteAssumed(in.NamespaceName, plan.Answer)
-	t := report.Template{Object: r.ref, Source: r.name, Path: ref.Path, Findings: plan.Findings, Answer: plan.Answer, Repairs: plan.Repairs, Probes: make([]report.Probe, 0, len(plan.Probes))}
-	for _, p := range plan.Probes {
-		probe := report.Probe{Verdict: p}
-		if r.mode == Inspect && !r.inList {
-			probe.Line = o.FieldLine(p.Field)
-		}
-		t.Probes = append(t.Probes, probe)
-	}
-	return t, plan, nil
+	return in, checkKeys(o, &in)
 }
 
 // checkKeys checks that no mapping in the metadata and the spec of a template

@@ -120,6 +120,27 @@ var ofRun = []Doc{
 	{"written-anew", Warning, "Lines without a probe were changed: an alias was written out because the value of its anchor changed, or the YAML is too unusual to change single lines. No value changed, but comments and quotes may have.", "Check the named lines in the diff; write them without aliases or in a simpler form of YAML."},
 }
 
+// ofGroup are the reasons that only a plan for a group of virtual machines can
+// have, sorted.
+var ofGroup = []Doc{
+	{"vm-config-invalid", Error, "The agent's configuration in `proxy.istio.io/config`, to which the original of the rewritten probe has to be added, is no YAML that Istio's agent can read, or has the variable already.", "Correct the annotation, or remove `proxyMetadata.ISTIO_KUBE_APP_PROBERS` from it."},
+	{"vm-grpc-refused", Error, "istiod's webhook refuses a WorkloadGroup with a grpc probe, and Istio's agent crashes if the service answers NOT_SERVING.", "Run rewrite-probes on the manifest: the agent's status server then makes the probe."},
+	{"vm-header-case", Error, "The probe has a header `host` that is not written `Host`: Istio's agent sends it beside its own, and servers answer two with 400.", "Write `Host`."},
+	{"vm-host-remote", Error, "The probe names a host other than the machine itself, which Istio's agent does not reach, since it asks from 127.0.0.6.", "Remove `host`, or write 127.0.0.1 or localhost."},
+	{"vm-https-verified", Error, "Istio's agent verifies the certificate of an https probe, which the kubelet does not, so that a certificate that is self-signed, or for another name, fails.", "Run rewrite-probes on the manifest: the agent's status server then makes the probe as the kubelet would. It cannot be rewritten with a `host`."},
+	{"vm-no-handler", Error, "The probe of the WorkloadGroup has no handler, several, or an empty command; Istio's agent crashes on it.", "Write exactly one of httpGet, tcpSocket, exec and grpc."},
+	{"vm-probe-invalid", Error, "istiod refuses the probe of the WorkloadGroup: a number, a scheme or a header is not what the API allows.", "Correct the field that the message names."},
+	{"vm-probe-works", Info, "Istio's agent makes this probe of a WorkloadGroup as it is written.", "Nothing to do."},
+	{"vm-source-differs", Error, "The WorkloadGroup has a probe of its own, and not that of the workload that `rewrite-probes.io/probe-from` names.", "Remove `spec.probe`, or the annotation."},
+	{"vm-source-exec", Warning, "The probe that the WorkloadGroup takes from a workload runs a command, which was written for the container.", "Make sure that the machines have the command, or give the workload a probe over the network."},
+	{"vm-source-unknown", Error, "The probe that `rewrite-probes.io/probe-from` names is not there, there are several, or a WorkloadGroup cannot have it.", "Correct the annotation, name the container in it, or add the workload to the input."},
+	{"vm-threshold-default", Warning, "The WorkloadGroup's probe has no `failureThreshold`: Istio's agent takes 1, not 3 as the API's documentation says.", "Write the `failureThreshold` that is meant."},
+}
+
+// OfGroup returns the reasons that only a plan for a group of virtual machines
+// can have.
+func OfGroup() []Doc { return slices.Clone(ofGroup) }
+
 // OfPlan returns the reasons that a plan for one pod template can have.
 func OfPlan() []Doc { return slices.Clone(ofPlan) }
 
@@ -128,14 +149,14 @@ func OfRun() []Doc { return slices.Clone(ofRun) }
 
 // All returns every reason, sorted by key.
 func All() []Doc {
-	all := append(OfPlan(), ofRun...)
+	all := slices.Concat(ofPlan, ofGroup, ofRun)
 	slices.SortFunc(all, func(a, b Doc) int { return strings.Compare(a.Key, b.Key) })
 	return all
 }
 
 // SeverityOf returns the severity of a reason; "" for a key that is none.
 func SeverityOf(key string) Severity {
-	for _, list := range [][]Doc{ofPlan, ofRun} {
+	for _, list := range [][]Doc{ofPlan, ofGroup, ofRun} {
 		if i, found := slices.BinarySearchFunc(list, key, func(d Doc, key string) int { return strings.Compare(d.Key, key) }); found {
 			return list[i].Severity
 		}

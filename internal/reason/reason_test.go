@@ -41,7 +41,7 @@ func TestThePageOfReasonsFollowsTheCode(t *testing.T) {
 // Each table is in order, so that its rows are found, and a new one is put where
 // nobody else puts his.
 func TestTheTablesAreSorted(t *testing.T) {
-	for _, table := range [][]reason.Doc{reason.OfPlan(), reason.OfRun(), reason.All()} {
+	for _, table := range [][]reason.Doc{reason.OfPlan(), reason.OfGroup(), reason.OfRun(), reason.All()} {
 		if !slices.IsSortedFunc(table, func(a, b reason.Doc) int { return strings.Compare(a.Key, b.Key) }) {
 			t.Errorf("not sorted: %v", table)
 		}

@@ -148,6 +148,7 @@ func explainAfter(p Probe) string {
 // shortReasons words the reasons that have no finding of their own.
 var shortReasons = map[string]string{
 	"no-network":      "the mesh does not see it",
+	"vm-probe-works":  "Istio's agent makes it as it is",
 	"not-selected":    "the functionConfig's rewrite does not name it",
 	"not-rewritten":   "it was not rewritten",
 	"proxy-container": "the mesh's own proxy",

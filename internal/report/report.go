@@ -26,12 +26,25 @@ type Report struct {
 
 // A tally counts what was found in one source.
 type tally struct {
-	templates, changed int
-	probes, hooks      map[transformer.State]int
+	templates, groups, changed int
+	probes, hooks              map[transformer.State]int
 }
 
 func newTally() *tally {
 	return &tally{probes: make(map[transformer.State]int), hooks: make(map[transformer.State]int)}
+}
+
+// subjects counts what has probes: pod templates, and groups of virtual machines
+// if there are any.
+func (t *tally) subjects() string {
+	if t.groups == 0 {
+		return Plural(t.templates, "pod template")
+	}
+	s := Plural(t.groups, "WorkloadGroup")
+	if t.templates > 0 {
+		s = Plural(t.templates, "pod template") + ", " + s
+	}
+	return s
 }
 
 // tally returns the counts of a source.
@@ -51,7 +64,11 @@ func (r *Report) tally(source string) *tally {
 // show it.
 func (r *Report) Add(source string, t Template, keep bool) {
 	n := r.tally(source)
-	n.templates++
+	if t.Machines {
+		n.groups++
+	} else {
+		n.templates++
+	}
 	for i := range t.Probes {
 		if p := &t.Probes[i]; p.ProbeType.IsHook() {
 			n.hooks[p.State]++
@@ -87,6 +104,7 @@ type Template struct {
 	Findings []transformer.Finding
 	Answer   transformer.Answer
 	Repairs  []transformer.Finding // what is wrong with the object as it was read
+	Machines bool                  // it is a group of virtual machines, not a pod template
 }
 
 // A Probe is one probe with its line in the file; 0 if unknown.
@@ -162,6 +180,7 @@ func (r *Report) Summary(written bool) string {
 	sum, kept := newTally(), 0
 	for source, t := range r.tallies {
 		sum.templates += t.templates
+		sum.groups += t.groups
 		withheld := r.withheld[source]
 		if withheld {
 			kept += t.changed
@@ -180,7 +199,7 @@ func (r *Report) Summary(written bool) string {
 	if written {
 		verbs, change = didVerbs, " changed"
 	}
-	s := Plural(sum.templates, "pod template") + ", " + Plural(sum.changed, "object") + change
+	s := sum.subjects() + ", " + Plural(sum.changed, "object") + change
 	if kept > 0 {
 		s += ", " + strconv.Itoa(kept) + " not written"
 	}
@@ -197,9 +216,10 @@ func (r *Report) Summary(written bool) string {
 
 // CheckSummary returns one line about what check found.
 func (r *Report) CheckSummary() string {
-	sum, probes, hooks := 0, 0, 0
+	sum, probes, hooks := newTally(), 0, 0
 	for _, t := range r.tallies {
-		sum += t.templates
+		sum.templates += t.templates
+		sum.groups += t.groups
 		for _, n := range t.probes {
 			probes += n
 		}
@@ -211,7 +231,7 @@ func (r *Report) CheckSummary() string {
 	if found == "" {
 		found = "0 errors, 0 warnings"
 	}
-	s := fmt.Sprintf("%s, %s, %s; %s", Plural(sum, "pod template"), Plural(probes, "probe"), Plural(hooks, "hook"), found)
+	s := fmt.Sprintf("%s, %s, %s; %s", sum.subjects(), Plural(probes, "probe"), Plural(hooks, "hook"), found)
 	switch r.Patches {
 	case 0:
 		return s

@@ -83,15 +83,13 @@ func DefaultProbe() Probe {
 	return Probe{TimeoutSeconds: 1, PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 3}
 }
 
-// setDefaults fills in the defaults of the handler.
-func (p *Probe) setDefaults() {
-	if h := p.HTTPGet; h != nil {
-		if h.Path == "" {
-			h.Path = "/"
-		}
-		if h.Scheme == "" {
-			h.Scheme = HTTP
-		}
+// SetDefaults fills in the documented defaults.
+func (h *HTTPGet) SetDefaults() {
+	if h.Path == "" {
+		h.Path = "/"
+	}
+	if h.Scheme == "" {
+		h.Scheme = HTTP
 	}
 }
 
@@ -106,7 +104,9 @@ func Decode(text []byte) (*Config, error) {
 	if err := json.Unmarshal(text, c); err != nil {
 		return nil, notJSON(err)
 	}
-	c.Probe.setDefaults()
+	if c.Probe.HTTPGet != nil {
+		c.Probe.HTTPGet.SetDefaults()
+	}
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}

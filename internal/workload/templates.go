@@ -29,15 +29,25 @@ type Class int
 
 // The classes.
 const (
-	NoPods  Class = iota // it has no pod template and nothing that looks like a probe
-	Known                // a kind whose pod templates are known, or among the customs
-	Unknown              // its kind is not known, and it may hold probes
+	NoPods   Class = iota // it has no pod template and nothing that looks like a probe
+	Known                 // a kind whose pod templates are known, or among the customs
+	Unknown               // its kind is not known, and it may hold probes
+	Machines              // a WorkloadGroup: it makes no pods, but has a probe
 )
+
+// IsMachines reports whether a kind is Istio's WorkloadGroup, whose workloads
+// run on virtual machines.
+func IsMachines(group, kind string) bool {
+	return group == "networking.istio.io" && kind == "WorkloadGroup"
+}
 
 // Classify returns the class of an object, without parsing it.
 func Classify(o *manifest.Object, customs []Custom) Class {
 	group, kind := o.Group(), o.Kind()
-	if KindOf(group, kind) != nil {
+	switch {
+	case IsMachines(group, kind):
+		return Machines
+	case KindOf(group, kind) != nil:
 		return Known
 	}
 	for i := range customs {

@@ -136,6 +136,15 @@ func TestWhatLooksLikeAContainerWithProbesIsFoundWhereverItIs(t *testing.T) {
 			t.Errorf("%s: the class is %v", in, c)
 		}
 	}
+	for in, want := range map[string]workload.Class{
+		"{apiVersion: networking.istio.io/v1beta1, kind: WorkloadGroup, spec: {probe: {grpc: {port: 1}}}}": workload.Machines,
+		"{apiVersion: networking.istio.io/v1, kind: WorkloadEntry}":                                        workload.NoPods,
+		"{apiVersion: example.com/v1, kind: WorkloadGroup}":                                                workload.NoPods,
+	} {
+		if c := workload.Classify(object(t, in), nil); c != want {
+			t.Errorf("%s: the class is %v, want %v", in, c, want)
+		}
+	}
 	if c := workload.Classify(object(t, "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {livenessProbe: {httpGet: {}}}}"), nil); c != workload.NoPods {
 		t.Error("a CRD makes no pods")
 	}

@@ -1,0 +1,176 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// An agentConfig is what the annotation proxy.istio.io/config says: YAML, whose
+// proxyMetadata become env vars of the agent.
+type agentConfig struct {
+	text       *string // nil if the annotation is not there
+	statusPort int
+	env        string // the value of the env var with the originals
+	hasEnv     bool
+	probers    map[string]*prober.Prober
+	overridden bool // the annotation of the WorkloadEntries has the env var too
+
+	// key and entry are those of the env var if it has one original alone, of a
+	// readiness probe.
+	key   string
+	entry *prober.Prober
+}
+
+// A fragment is the part of the YAML that is read.
+type fragment struct {
+	StatusPort    int             `json:"statusPort"`
+	ProxyMetadata field.KeyValues `json:"proxyMetadata"`
+}
+
+// readAgentConfig reads the group's annotation, and that of its WorkloadEntries,
+// which istioctl puts over it.
+func readAgentConfig(g *Group) (agentConfig, error) {
+	c := agentConfig{statusPort: prober.DefaultPort}
+	for i, annotations := range []field.KeyValues{g.Metadata.Annotations, g.Spec.Metadata.Annotations} {
+		text, set := annotations.Lookup(configAnnotation)
+		if !set {
+			continue
+		}
+		f, err := parseConfig(text)
+		switch {
+		case err != nil && i == 1:
+			return c, fmt.Errorf("`spec.metadata.annotations[%s]` is read too: %w", configAnnotation, err)
+		case err != nil:
+			return c, err
+		}
+		if f.StatusPort != 0 {
+			c.statusPort = f.StatusPort
+		}
+		env, hasEnv := f.ProxyMetadata.Lookup(prober.EnvName)
+		if i == 1 {
+			c.overridden = hasEnv
+			continue
+		}
+		c.text, c.env, c.hasEnv = &text, env, hasEnv
+	}
+	if c.statusPort < 1 || c.statusPort > 65535 {
+		return c, fmt.Errorf("`statusPort`: %d must be a port from 1 to 65535", c.statusPort)
+	}
+	c.readEnv()
+	return c, nil
+}
+
+func (c *agentConfig) readEnv() {
+	probers, bad, err := prober.Decode(c.env)
+	if !c.hasEnv || err != nil || len(bad) > 0 {
+		return
+	}
+	c.probers = probers
+	for key, p := range probers {
+		if _, of, _ := prober.ParseKey(key); len(probers) == 1 && of == prober.Readiness && p.TCPSocket == nil {
+			c.key, c.entry = key, p
+		}
+	}
+}
+
+// parseConfig reads a value of the annotation.
+func parseConfig(text string) (fragment, error) {
+	var f fragment
+	if isBlank(text) {
+		return f, nil
+	}
+	o, err := readYAML(text)
+	if err == nil {
+		_, err = o.Decode(nil, &f)
+	}
+	return f, inOneLine(err)
+}
+
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
+
+// readYAML reads a text that must be one mapping.
+func readYAML(text string) (*manifest.Object, error) {
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	s, err := manifest.Read("", []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Objects()) != 1 {
+		return nil, errors.New("must be one mapping")
+	}
+	return s.Objects()[0], nil
+}
+
+// inOneLine returns an error about the YAML in the annotation.
+func inOneLine(err error) error {
+	if err == nil {
+		return nil
+	}
+	where, text := "", err.Error()
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
+		text = e.Err.Error()
+		if len(e.Path) > 0 {
+			text = fmt.Sprintf("`%s`: %s", e.Path, text)
+		}
+		if e.Line > 0 {
+			where = fmt.Sprintf("line %d of its value: ", e.Line)
+		}
+	}
+	return fmt.Errorf("must be YAML that Istio's agent can read: %s%s", where, strings.Join(strings.Fields(text), " "))
+}
+
+// editYAML makes edits in a text, and keeps the rest of it.
+func editYAML(text string, edits ...field.Edit) (string, error) {
+	s, err := manifest.Read("", []byte(strings.TrimSuffix(text, "\n")+"\n"))
+	if err != nil {
+		return "", err
+	}
+	if err := s.Objects()[0].Apply(edits); err != nil {
+		return "", err
+	}
+	b, err := s.Text()
+	out := string(b)
+	if !strings.HasSuffix(text, "\n") {
+		out = strings.TrimSuffix(out, "\n")
+	}
+	return out, err
+}
+
+var envPath = field.NewPath("proxyMetadata", prober.EnvName)
+
+// withEnv returns the value of the annotation with the env var set; base is nil
+// if there is no annotation.
+func withEnv(base *string, env string) (string, error) {
+	if base == nil || isBlank(*base) {
+		return "proxyMetadata:\n  " + prober.EnvName + ": '" + strings.ReplaceAll(env, "'", "''") + "'\n", nil
+	}
+	return editYAML(*base, field.Edit{Op: field.Set, Path: envPath, Value: env})
+}
+
+// withoutEnv returns the value of the annotation without the env var; nil if
+// nothing is left of it.
+func withoutEnv(text string) (*string, error) {
+	o, err := readYAML(text)
+	if err != nil {
+		return nil, err
+	}
+	path := envPath
+	for ; len(path) > 0; path = path[:len(path)-1] {
+		v, _ := o.Value(path[:len(path)-1])
+		if m, _ := v.(field.Map); len(m) > 1 {
+			break
+		}
+	}
+	if len(path) == 0 {
+		return nil, nil
+	}
+	text, err = editYAML(text, field.Edit{Op: field.Delete, Path: path})
+	return &text, err
+}

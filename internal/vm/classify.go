@@ -1,0 +1,189 @@
+package vm
+
+import (
+	"errors"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+const danglingText = "looks like a rewritten probe, but the annotation `" + configAnnotation + "` has no original for it; it must be given its original back"
+
+// classify decides whether the probe is rewritten, and returns the reason if it
+// is not.
+func (b *builder) classify(rewrite []string) (why string) {
+	if path, known := unknownField(b.source); path != nil {
+		b.add(transformer.NewFinding("handler-unknown", path, "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", ")))
+		return "handler-unknown"
+	}
+	if b.dangling {
+		b.add(transformer.NewFinding("dangling", probePath, danglingText))
+		return "dangling"
+	}
+	if !b.isValid() {
+		return ""
+	}
+	if b.original.FailureThreshold == 0 {
+		b.add(transformer.NewFinding("vm-threshold-default", probePath.Key("failureThreshold"),
+			"is not set, and Istio's agent then takes 1, not 3 as the API's documentation says: the first failure takes the machine out"))
+	}
+	b.checkHTTPGet()
+	kind := kindOf(b.original)
+	https := isHTTPS(b.original)
+	switch {
+	case kind != grpc && !https:
+		return "vm-probe-works"
+	case !slices.Contains(rewrite, kind):
+		return "not-selected"
+	case https && b.original.HTTPGet.Host != "":
+		b.add(transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "host"),
+			"%q is where Istio's agent asks, and it verifies the certificate that it gets; without `host` the probe goes to the machine's own address and can be rewritten", b.original.HTTPGet.Host))
+		return ""
+	case b.g.Metadata.Name == "" || strings.Contains(b.g.Metadata.Name, "/"):
+		b.add(transformer.NewFinding("vm-probe-invalid", field.NewPath("metadata", "name"), "%q must be the group's name, which is in the path of a rewritten probe", b.g.Metadata.Name))
+		return ""
+	case b.envIsTaken():
+		b.add(transformer.NewFinding("vm-config-invalid", annotationPath(configAnnotation),
+			"has `proxyMetadata.%s` already, and not with the original of this probe alone; the variable must be left to rewrite-probes", prober.EnvName))
+		return ""
+	}
+	w := b.written
+	if b.place {
+		w = writtenIn(probeMap(b.derived))
+	}
+	b.target = w.entry()
+	return ""
+}
+
+const (
+	httpGet = "httpGet"
+	grpc    = "grpc"
+)
+
+func kindOf(p *vmconfig.Probe) string {
+	switch {
+	case p.HTTPGet != nil:
+		return httpGet
+	case p.GRPC != nil:
+		return grpc
+	case p.TCPSocket != nil:
+		return "tcpSocket"
+	}
+	return "exec" // or none
+}
+
+func isHTTPS(p *vmconfig.Probe) bool {
+	return p.HTTPGet != nil && p.HTTPGet.Scheme == vmconfig.HTTPS
+}
+
+// mistake returns what Istio's agent does wrong with a probe that is rewritten.
+func mistake(p *vmconfig.Probe) transformer.Finding {
+	if p.GRPC != nil {
+		return transformer.NewFinding("vm-grpc-refused", probePath.Key(grpc), "istiod refuses a WorkloadGroup with a grpc probe, and Istio's agent crashes if the service is not serving")
+	}
+	return transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "scheme"), "Istio's agent verifies the certificate of an HTTPS probe, which the kubelet does not: one that is self-signed, or not for this address, fails")
+}
+
+// isValid reports whether the probe is one that istiod takes, or refuses only
+// for what the rewriting takes away.
+func (b *builder) isValid() bool {
+	p := effective(b.original)
+	err, _ := errors.AsType[*vmconfig.FieldError](p.Validate(probePath))
+	if err == nil {
+		return true
+	}
+	key := "vm-probe-invalid"
+	if last := err.Path[len(err.Path)-1].Key; last == "probe" || last == "command" {
+		key = "vm-no-handler"
+		if kindOf(p) == "exec" {
+			err.Text += "; without it Istio's agent crashes"
+		}
+	}
+	b.add(transformer.NewFinding(key, err.Path, "%s", err.Text))
+	return false
+}
+
+// checkHTTPGet reports what the agent gets wrong whatever becomes of the probe.
+func (b *builder) checkHTTPGet() {
+	h := b.original.HTTPGet
+	if h == nil {
+		return
+	}
+	path := probePath.Key(httpGet)
+	if !isOwnHost(h.Host) {
+		f := transformer.NewFinding("vm-host-remote", path.Key("host"), "%q must be the machine itself, as 127.0.0.1 and localhost are: Istio's agent asks from 127.0.0.6, from where it reaches no other host; without `host` it asks the machine's own address", h.Host)
+		f.Current = h.Host
+		b.add(f)
+	}
+	for i, header := range h.HTTPHeaders {
+		if strings.EqualFold(header.Name, "Host") && header.Name != "Host" {
+			f := transformer.NewFinding("vm-header-case", path.Item("httpHeaders", i).Key("name"), "%q must be written \"Host\": Istio's agent sends two Host headers otherwise, which a server answers with 400", header.Name)
+			f.Current, f.Proposed = header.Name, "Host"
+			b.add(f)
+		}
+	}
+}
+
+// isOwnHost reports whether the agent reaches a host from 127.0.0.6.
+func isOwnHost(host string) bool {
+	if host == "" || host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Is4() && ip.IsLoopback()
+}
+
+// effective returns a probe with the values that Istio's agent takes for those
+// that are not set.
+func effective(p *vmconfig.Probe) *vmconfig.Probe {
+	q := *p
+	defaults := vmconfig.DefaultProbe()
+	for _, f := range []struct {
+		n         *int
+		byDefault int
+	}{
+		{&q.TimeoutSeconds, defaults.TimeoutSeconds}, {&q.PeriodSeconds, defaults.PeriodSeconds}, {&q.SuccessThreshold, defaults.SuccessThreshold}, {&q.FailureThreshold, 1},
+	} {
+		if *f.n == 0 {
+			*f.n = f.byDefault
+		}
+	}
+	if p.HTTPGet != nil {
+		h := *p.HTTPGet
+		h.SetDefaults()
+		q.HTTPGet = &h
+	}
+	return &q
+}
+
+// handlers are the types of a probe's handlers.
+var handlers = map[string]reflect.Type{
+	httpGet:     reflect.TypeFor[vmconfig.HTTPGet](),
+	"tcpSocket": reflect.TypeFor[vmconfig.TCPSocket](),
+	grpc:        reflect.TypeFor[vmconfig.GRPC](),
+	"exec":      reflect.TypeFor[vmconfig.Exec](),
+}
+
+// unknownField returns the path of a field that Istio's API does not have, and
+// those that it has instead; nil if all are known.
+func unknownField(probe field.Map) (path field.Path, known []string) {
+	known = vmconfig.FieldNames(reflect.TypeFor[vmconfig.Probe]())
+	for _, e := range probe {
+		if !slices.Contains(known, e.Key) {
+			return probePath.Key(e.Key), known
+		}
+		m, _ := e.Value.(field.Map)
+		for _, inner := range m {
+			if names := vmconfig.FieldNames(handlers[e.Key]); !slices.Contains(names, inner.Key) {
+				return probePath.Key(e.Key, inner.Key), names
+			}
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,158 @@
+package vm
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// derive takes the probe from the workload that the annotation names. If the
+// group has none, or the one that an earlier run took, it becomes the group's.
+func (b *builder) derive() {
+	ref, set := b.g.Metadata.Annotations.Lookup(fromAnnotation)
+	if !set {
+		return
+	}
+	path := annotationPath(fromAnnotation)
+	from, workload, err := b.find(ref)
+	if err == nil {
+		b.derived, err = b.translate(from)
+		if err != nil {
+			err = fmt.Errorf("%s, container %q: %w", workload, from.Container, err)
+		}
+	}
+	if err != nil {
+		f := transformer.NewFinding("vm-source-unknown", path, "%q: %v", ref, err)
+		f.Current = ref
+		b.add(f)
+		return
+	}
+	b.derived = effective(b.derived)
+	switch {
+	case b.original != nil && reflect.DeepEqual(effective(b.original), b.derived):
+	case b.original == nil || b.isDerived():
+		b.place, b.original = true, b.derived
+	default:
+		b.add(transformer.NewFinding("vm-source-differs", probePath, "is %s, but %s, container %q, has %s; one of them must go, or the annotation `%s`",
+			inJSON(effective(b.original)), workload, from.Container, inJSON(b.derived), fromAnnotation))
+		return
+	}
+	if b.derived.Exec != nil {
+		b.add(transformer.NewFinding("vm-source-exec", path, "%q has an exec probe, whose command %q must be on the machine as it is in the container", ref, b.derived.Exec.Command))
+	}
+}
+
+// find returns the readiness probe that a reference names, and the name of its
+// workload.
+func (b *builder) find(ref string) (from *transformer.OriginalProbe, workload string, err error) {
+	parts := strings.Split(ref, "/")
+	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
+		return nil, "", fmt.Errorf("must be KIND/NAME or KIND/NAME/CONTAINER, such as Deployment/reviews")
+	}
+	all := b.g.Workloads(parts[0], parts[1])
+	switch {
+	case len(all) == 0:
+		return nil, "", fmt.Errorf("the input has no workload of that kind and name in the group's namespace")
+	case len(all) > 1:
+		return nil, "", fmt.Errorf("the input has %d workloads of that kind and name in the group's namespace; there must be one", len(all))
+	case all[0].Err != nil:
+		return nil, "", fmt.Errorf("the probes of %s cannot be known: %w", all[0].Name, all[0].Err)
+	}
+	workload = all[0].Name
+	var probes []transformer.OriginalProbe
+	var containers []string
+	for _, p := range all[0].Probes {
+		if len(parts) == 2 || p.Container == parts[2] {
+			probes = append(probes, p)
+		}
+		containers = append(containers, fmt.Sprintf("%q", p.Container))
+	}
+	switch {
+	case len(probes) == 1:
+		return &probes[0], workload, nil
+	case len(containers) == 0:
+		return nil, "", fmt.Errorf("%s has no readinessProbe", workload)
+	case len(probes) == 0:
+		return nil, "", fmt.Errorf("%s has no container %q with a readinessProbe, only %s", workload, parts[2], strings.Join(containers, ", "))
+	}
+	return nil, "", fmt.Errorf("%s has %d readiness probes, of %s; the annotation must name the container: %s/CONTAINER", workload, len(containers), strings.Join(containers, ", "), strings.Join(parts[:2], "/"))
+}
+
+// translate returns a container's probe in the form of a group's.
+func (b *builder) translate(from *transformer.OriginalProbe) (*vmconfig.Probe, error) {
+	p := vmconfig.DefaultProbe()
+	for key, n := range map[string]*int{
+		"initialDelaySeconds": &p.InitialDelaySeconds, timeoutSeconds: &p.TimeoutSeconds, "periodSeconds": &p.PeriodSeconds,
+		"successThreshold": &p.SuccessThreshold, "failureThreshold": &p.FailureThreshold,
+	} {
+		if v, _ := get(from.Timing, key).(int); v != 0 {
+			*n = v
+		}
+	}
+	h := from.Handler
+	var err error
+	switch {
+	case h.HTTPGet != nil:
+		p.HTTPGet = &vmconfig.HTTPGet{Host: h.HTTPGet.Host, HTTPHeaders: headers(h.HTTPGet)}
+		if h.HTTPGet.Path != nil {
+			p.HTTPGet.Path = *h.HTTPGet.Path
+		}
+		if h.HTTPGet.Scheme != nil {
+			p.HTTPGet.Scheme = *h.HTTPGet.Scheme
+		}
+		if h.HTTPGet.Protocol != "" && h.HTTPGet.Protocol != "HTTP1" {
+			return nil, fmt.Errorf("its probe has `httpGet.protocol: %s`, which a WorkloadGroup cannot have", h.HTTPGet.Protocol)
+		}
+		p.HTTPGet.Port, err = b.resolve(h.HTTPGet.Port, from)
+	case h.TCPSocket != nil:
+		p.TCPSocket = &vmconfig.TCPSocket{Host: h.TCPSocket.Host}
+		p.TCPSocket.Port, err = b.resolve(h.TCPSocket.Port, from)
+	case h.GRPC != nil:
+		p.GRPC = &vmconfig.GRPC{}
+		if h.GRPC.Service != nil {
+			p.GRPC.Service = *h.GRPC.Service
+		}
+		if h.GRPC.Mode != "" && h.GRPC.Mode != "Plaintext" {
+			return nil, fmt.Errorf("its probe has `grpc.mode: %s`, which a WorkloadGroup cannot have", h.GRPC.Mode)
+		}
+		p.GRPC.Port, err = b.resolve(h.GRPC.Port, from)
+	case h.Exec != nil:
+		p.Exec = &vmconfig.Exec{Command: h.Exec.Command}
+	}
+	return &p, err
+}
+
+// headers returns the headers of a request. The kubelet takes host for Host,
+// Istio's agent does not.
+func headers(h *transformer.HTTPGet) []vmconfig.Header {
+	var all []vmconfig.Header
+	for _, x := range h.HTTPHeaders {
+		if strings.EqualFold(x.Name, "Host") {
+			x.Name = "Host"
+		}
+		all = append(all, vmconfig.Header(x))
+	}
+	return all
+}
+
+// resolve returns the number of a port, which may be named in the group's
+// template or in the container.
+func (b *builder) resolve(port field.IntOrString, from *transformer.OriginalProbe) (int, error) {
+	if !port.IsString {
+		return int(port.Int), nil
+	}
+	if n, found := b.g.Spec.Template.Ports[port.Str]; found {
+		return n, nil
+	}
+	for _, p := range from.Ports {
+		if p.Name == port.Str {
+			return int(p.ContainerPort), nil
+		}
+	}
+	return 0, fmt.Errorf("its probe names the port %q, which neither `spec.template.ports` of the group nor the container has", port.Str)
+}

@@ -1,0 +1,197 @@
+package vm
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// A record is what an annotation carries for an exact restore, in JSON. It is
+// written only if there is something to carry.
+type record struct {
+	probe   *written        // how the probe was written, if the env var does not tell
+	config  *string         // the user's agent configuration, if undoing the change to it gives another
+	derived *vmconfig.Probe // the probe that was taken from a workload
+	empty   field.Map       // the group's annotations, if they were empty or null
+}
+
+// The keys of a record.
+const (
+	recordProbe   = "probe"
+	recordConfig  = "config"
+	recordDerived = "derived"
+	recordEmpty   = "empty"
+)
+
+func readRecord(annotations field.KeyValues) (record, error) {
+	var r record
+	text, set := annotations.Lookup(originalsAnnotation)
+	if !set {
+		return r, nil
+	}
+	v, err := field.DecodeJSON(text)
+	m, isMap := v.(field.Map)
+	if err != nil || !isMap {
+		return r, fmt.Errorf("must be a JSON object as rewrite-probes writes it")
+	}
+	if probe, ok := get(m, recordProbe).(field.Map); ok {
+		w := written{}
+		for _, e := range probe {
+			if handler, isHandler := e.Value.(field.Map); isHandler {
+				w.kind, w.handler = e.Key, handler
+			} else {
+				w.timeout = field.Map{e}
+			}
+		}
+		r.probe = &w
+	}
+	if config, ok := get(m, recordConfig).(string); ok {
+		r.config = &config
+	}
+	if derived, ok := get(m, recordDerived).(field.Map); ok {
+		if err := json.Unmarshal(field.AppendJSON(nil, derived), &r.derived); err != nil {
+			return r, fmt.Errorf("must be a JSON object as rewrite-probes writes it: `%s`: %w", recordDerived, err)
+		}
+	}
+	r.empty, _ = get(m, recordEmpty).(field.Map)
+	return r, nil
+}
+
+// encode returns the value of the annotation; "" if there is nothing to carry.
+func (r *record) encode() string {
+	var m field.Map
+	if r.probe != nil {
+		m = append(m, field.Entry{Key: recordProbe, Value: append(field.Map{{Key: r.probe.kind, Value: r.probe.handler}}, r.probe.timeout...)})
+	}
+	if r.config != nil {
+		m = append(m, field.Entry{Key: recordConfig, Value: *r.config})
+	}
+	if r.derived != nil {
+		m = append(m, field.Entry{Key: recordDerived, Value: probeMap(r.derived)})
+	}
+	if r.empty != nil {
+		m = append(m, field.Entry{Key: recordEmpty, Value: r.empty})
+	}
+	if m == nil {
+		return ""
+	}
+	return string(field.AppendJSON(nil, m))
+}
+
+// envIsOurs reports whether the env var has the original of the group's probe
+// alone: of the probe as it is, or of one that has been replaced since.
+func (b *builder) envIsOurs() bool {
+	return b.entry != nil || b.config.entry != nil && b.config.key == b.key()
+}
+
+// envIsTaken reports whether the env var is somebody else's.
+func (b *builder) envIsTaken() bool {
+	return b.config.overridden || b.config.hasEnv && !b.envIsOurs()
+}
+
+// userConfig returns the agent configuration as its author wrote it, nil if
+// there was none.
+func (b *builder) userConfig() (*string, error) {
+	text := b.config.text
+	if text == nil || !b.envIsOurs() {
+		return text, nil
+	}
+	if before := b.record.config; before != nil {
+		if then, err := withEnv(before, b.config.env); err == nil && then == *text {
+			return before, nil
+		}
+	}
+	return withoutEnv(*text)
+}
+
+// annotationEdits returns the edits of the group's annotations, and notes in the
+// answer those that are added.
+func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
+	have := b.g.Metadata.Annotations
+	config, err := b.userConfig()
+	var r record
+	if err == nil && b.target != nil {
+		user := config
+		var text string
+		text, err = withEnv(user, prober.Encode(map[string]*prober.Prober{b.key(): b.target}))
+		if err == nil && user != nil {
+			if back, err := withoutEnv(text); err != nil || back == nil || *back != *user {
+				r.config = user
+			}
+		}
+		if !b.place && !b.written.isTold() {
+			r.probe = &b.written
+		}
+		config = &text
+	}
+	if err != nil {
+		b.add(transformer.NewFinding("vm-config-invalid", annotationPath(configAnnotation), "%v", inOneLine(err)))
+		return nil
+	}
+	if b.derived != nil && (b.place || b.isDerived()) {
+		r.derived = effective(b.derived)
+	}
+	r.empty = b.emptyAnnotations(config != nil || r.encode() != "")
+	want := have
+	for _, a := range []struct {
+		key   string
+		value *string
+	}{{configAnnotation, config}, {originalsAnnotation, orNil(r.encode())}} {
+		if a.value == nil {
+			want = want.Without(a.key)
+			continue
+		}
+		want = want.With(a.key, *a.value)
+		if _, there := have.Lookup(a.key); !there {
+			answer.AddsAnnotations = answer.AddsAnnotations.With(a.key, *a.value)
+		}
+	}
+	return b.changed(have, want)
+}
+
+func orNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// emptyAnnotations returns what the group's annotations were if they were there
+// without contents before they were filled.
+func (b *builder) emptyAnnotations(filled bool) field.Map {
+	if !filled {
+		return nil
+	}
+	if v, there := b.g.Source(field.NewPath("metadata", "annotations")); there && len(b.g.Metadata.Annotations) == 0 {
+		return field.Map{{Key: "annotations", Value: v}}
+	}
+	return b.record.empty
+}
+
+// changed returns the edits that make the annotations want. If none is left, the
+// mapping goes too, unless it was there before.
+func (b *builder) changed(have, want field.KeyValues) []field.Edit {
+	all := field.NewPath("metadata", "annotations")
+	if len(want) == 0 && len(have) > 0 {
+		if v, noted := b.record.empty.Get("annotations"); noted {
+			return []field.Edit{{Op: field.Set, Path: all, Value: v}}
+		}
+		return []field.Edit{{Op: field.Delete, Path: all}}
+	}
+	var edits []field.Edit
+	for _, kv := range have {
+		if _, stays := want.Lookup(kv.Key); !stays {
+			edits = append(edits, field.Edit{Op: field.Delete, Path: all.Key(kv.Key)})
+		}
+	}
+	for _, kv := range want {
+		if old, there := have.Lookup(kv.Key); !there || old != kv.Value {
+			edits = append(edits, field.Edit{Op: field.Set, Path: all.Key(kv.Key), Value: kv.Value})
+		}
+	}
+	return edits
+}

@@ -1,0 +1,40 @@
+package transformer
+
+import (
+	"errors"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// An OriginalProbe is a readiness probe as its author wrote it, whether or not
+// the template has been rewritten since.
+type OriginalProbe struct {
+	Container string
+	Field     field.Path
+	Handler   *Handler
+	Ports     []ContainerPort // of the container
+	Timing    field.Map       // the other fields of the probe are here too
+}
+
+// ReadinessProbes returns the readiness probes of a template as their authors
+// wrote them. It is an error if an original cannot be known.
+func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
+	b := newPlanBuilder(p, &in)
+	for _, f := range b.findings {
+		if f.Severity == Error {
+			return nil, errors.New(f.Message)
+		}
+	}
+	var all []OriginalProbe
+	for _, s := range b.sites {
+		switch {
+		case s.name != prober.Readiness:
+		case b.isDangling(s):
+			return nil, errors.New(b.finding("dangling", s.path, s.container.Name, danglingText).Message)
+		default:
+			all = append(all, OriginalProbe{Container: s.container.Name, Field: s.path, Handler: s.original, Ports: s.container.Ports, Timing: s.source})
+		}
+	}
+	return all, nil
+}
