@@ -65,10 +65,10 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 		on, ok := read(v)
 		m.injection = switched(on && ok)
 		if !ok {
-			f := b.metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected", allowed)
+			f := metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected", allowed)
 			m.unclear = &f
 		} else if !on {
-			f := b.metadataFinding("injection-off", b.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod")
+			f := metadataFinding("injection-off", b.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod")
 			m.off = &f
 		}
 		return m

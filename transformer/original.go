@@ -20,7 +20,7 @@ type OriginalProbe struct {
 // ReadinessProbes returns the readiness probes of a template as their authors
 // wrote them. It is an error if an original cannot be known.
 func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
-	b := newPlanBuilder(p, &in)
+	b := p.builderFor(&in)
 	for _, f := range b.findings {
 		if f.Severity == Error {
 			return nil, errors.New(f.Message)
