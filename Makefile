@@ -168,6 +168,14 @@ lint: bin/staticcheck ## gofmt, go vet, staticcheck and go mod tidy, in every mo
 		(cd $$m && $(CURDIR)/bin/staticcheck ./...) || rc=1; \
 	done; exit $$rc
 
+# By the names under which the shells look for them.
+.PHONY: completions
+completions: bin/rewrite-probes ## write the completion scripts of the shells into bin/completions/
+	@rm -rf bin/completions && mkdir -p bin/completions
+	@bin/rewrite-probes completion bash >bin/completions/rewrite-probes.bash
+	@bin/rewrite-probes completion fish >bin/completions/rewrite-probes.fish
+	@bin/rewrite-probes completion zsh >bin/completions/_rewrite-probes
+
 .PHONY: dist
 dist: ## cross-compile the programs into dist/OS-ARCH/, with checksums
 	@rm -rf dist

@@ -56,7 +56,7 @@ functionConfig cannot be read, or a file cannot be written.`,
 	edit.add(root)
 	common.add(root)
 	root.AddCommand(checkCommand(std, common), explainCommand(std, common), restoreCommand(std, common),
-		schemaCommand(std), reasonsCommand(std), versionCommand(std))
+		schemaCommand(std), reasonsCommand(std), versionCommand(std), completionCommand(std))
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
@@ -80,6 +80,8 @@ func (f *commonFlags) add(cmd *cobra.Command) {
 	p.StringArrayVar(&f.ignore, "ignore", nil, "`PATTERN` of files and folders to leave out of a walk, by name or path; may be given again")
 	p.BoolVar(&f.strict, "strict", false, "fail on warnings too")
 	p.BoolVarP(&f.verbose, "verbose", "v", false, "print notes about what was left alone on purpose too")
+	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(colors, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("config", cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt))
 }
 
 // source names the file with the functionConfig of a run.
@@ -141,6 +143,7 @@ back, and the env var, the sidecar and the annotations that rewrite-probes added
 func schemaCommand(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of the functionConfig", Args: noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		Example: `  rewrite-probes schema >rewrite-probes.schema.json`,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := std.out.Write(config.Schema())
@@ -153,6 +156,7 @@ func versionCommand(std streams) *cobra.Command {
 	var out format
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := out.validate(cmd); err != nil {
 				return err
@@ -176,12 +180,11 @@ func reasonsCommand(std streams) *cobra.Command {
 		Use: "reasons [KEY...]", Short: "Explain the reason keys of messages",
 		Long:    "reasons prints the cause and the cure of the reason key at the end of a message.",
 		Example: `  rewrite-probes reasons port-unresolved`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return reasonKeys(), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, keys []string) error {
-			all := reason.All()
-			known := make([]string, len(all))
-			for i, r := range all {
-				known[i] = r.Key
-			}
+			all, known := reason.All(), reasonKeys()
 			for _, k := range keys {
 				if !slices.Contains(known, k) {
 					return &usageError{cmd.CommandPath(), fmt.Errorf("reason %q must be one of %s", k, strings.Join(known, ", "))}
@@ -195,6 +198,14 @@ func reasonsCommand(std streams) *cobra.Command {
 			return nil
 		},
 	}
+}
+
+func reasonKeys() []string {
+	var keys []string
+	for _, r := range reason.All() {
+		keys = append(keys, r.Key)
+	}
+	return keys
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

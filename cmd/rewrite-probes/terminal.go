@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -16,6 +18,8 @@ const (
 	colorAlways = "always"
 	colorNever  = "never"
 )
+
+var colors = []string{colorAuto, colorAlways, colorNever}
 
 // isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
@@ -41,9 +45,8 @@ func screenOf(out io.Writer, color string) report.Screen {
 }
 
 func validateColor(when string) error {
-	switch when {
-	case colorAuto, colorAlways, colorNever:
-		return nil
+	if !slices.Contains(colors, when) {
+		return fmt.Errorf("--color %q must be one of %s", when, strings.Join(colors, ", "))
 	}
-	return fmt.Errorf("--color %q must be one of %s, %s, %s", when, colorAuto, colorAlways, colorNever)
+	return nil
 }

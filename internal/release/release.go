@@ -10,7 +10,9 @@ import (
 
 const module = "github.com/rewrite-probes/rewrite-probes"
 
-// next is the release that builds from the tree lead to; a release raises it.
+// next is the release that this tree is or leads to. The commit that a release
+// is tagged at still has its own version here, for builds that do not know their
+// tag (a shallow clone, an archive of the source); the commit after it raises it.
 const next = "v0.1.0"
 
 // linked is set by the linker: -X .../internal/release.linked=v1.2.3

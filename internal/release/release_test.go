@@ -48,13 +48,26 @@ func TestOnlyAReleaseHasAnImageOfItsOwn(t *testing.T) {
 	}
 }
 
-// The release to come is not in the changelog yet.
-func TestTheNextReleaseIsToCome(t *testing.T) {
+// The release to come is not in the changelog yet; at the commit that is tagged
+// it is the newest there.
+func TestTheNextReleaseIsToComeOrIsTagged(t *testing.T) {
 	text, err := os.ReadFile("../../CHANGELOG.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !isRelease(next) || regexp.MustCompile(`(?m)^## \[?`+regexp.QuoteMeta(next)+`\b`).Match(text) {
-		t.Errorf("%s is no release to come: raise it", next)
+	headings := regexp.MustCompile(`(?m)^## \[?([^\]\s]+)`).FindAllStringSubmatch(string(text), -1)
+	if !isRelease(next) || len(headings) == 0 {
+		t.Fatalf("%q must be a release, and the changelog must have headings", next)
+	}
+	for i, h := range headings {
+		if h[1] == next && i > 0 {
+			t.Errorf("%s has been released: raise next", next)
+		}
+	}
+	if first := headings[0][1]; first != "Unreleased" && first != next {
+		t.Errorf("the changelog begins with %s, want Unreleased or %s", first, next)
+	}
+	if os.Getenv("GITHUB_REF_TYPE") == "tag" && os.Getenv("GITHUB_REF_NAME") != next {
+		t.Errorf("the tag %s must be %s: builds that do not know their tag take that one's image", os.Getenv("GITHUB_REF_NAME"), next)
 	}
 }
