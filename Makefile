@@ -11,9 +11,9 @@ PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 # Modules of their own, apart from what is shipped because of what they need.
 MODULES := $(sort $(patsubst %/go.mod,%,$(wildcard go.mod */go.mod */*/go.mod */*/*/go.mod */*/*/*/go.mod)))
 MODULES := . $(filter-out go.mod bin/%,$(MODULES))
-# A module that only pins what is built from elsewhere, and one whose dependencies
+# Modules that only pin what is built from elsewhere, and one whose dependencies
 # take minutes to analyse; `go test` vets it.
-NO_CODE := tools test/delivery/argocd
+NO_CODE := tools tools/release test/delivery/argocd
 
 FUZZTIME ?= 30s
 BENCHFLAGS ?=
@@ -45,6 +45,20 @@ bin/kustomize: tools/go.mod tools/go.sum
 	@touch $@
 bin/staticcheck: tools/go.mod tools/go.sum
 	$(GO) -C tools build -o ../$@ honnef.co/go/tools/cmd/staticcheck
+	@touch $@
+
+bin/actionlint: tools/go.mod tools/go.sum
+	$(GO) -C tools build -o ../$@ github.com/rhysd/actionlint/cmd/actionlint
+	@touch $@
+# What the tests of delivery run; the first time this takes minutes.
+bin/helm: tools/go.mod tools/go.sum
+	$(GO) -C tools build -trimpath -ldflags='-s -w' -o ../$@ helm.sh/helm/v3/cmd/helm
+	@touch $@
+bin/helm4: tools/go.mod tools/go.sum
+	$(GO) -C tools build -trimpath -ldflags='-s -w' -o ../$@ helm.sh/helm/v4/cmd/helm
+	@touch $@
+bin/goreleaser: tools/release/go.mod tools/release/go.sum
+	$(GO) -C tools/release build -trimpath -ldflags='-s -w' -o ../../$@ github.com/goreleaser/goreleaser/v2
 	@touch $@
 
 .PHONY: test
@@ -131,11 +145,19 @@ conformance: ## compare with the kubelet's own probers, Istio's own injector and
 e2e: ## run manifests before a real kubelet under enforced mTLS and a real API server (Linux, root)
 	test/e2e/run
 
+# The tools are built first: the time-outs are those of the tests. What the tests
+# leave where a time-out ends them goes with the folder for temporary files.
 .PHONY: delivery
-delivery: bin/kustomize ## run images, kpt, Helm, linters and Argo CD's plugin server with the examples, and the docs' commands
-	$(GO) -C test test -count=1 -timeout 40m ./delivery
-	$(GO) -C test/delivery/lint test -count=1 ./...
-	$(GO) -C test/delivery/argocd test -count=1 -timeout 40m ./...
+delivery: bin/kustomize bin/helm bin/helm4 bin/goreleaser ## run images, kpt, Helm, linters and Argo CD's plugin server with the examples, and the docs' commands
+	@tmp=$$(mktemp -d); rc=0; : >bin/delivery.log; \
+	for tests in 'test ./delivery' 'test/delivery/lint ./...' 'test/delivery/argocd ./...'; do \
+		set -- $$tests; \
+		TMPDIR=$$tmp $(GO) -C $$1 test -count=1 -v -timeout 40m $$2 >>bin/delivery.log 2>&1 || rc=1; \
+	done; \
+	[ $$rc = 0 ] || cat bin/delivery.log; \
+	awk -f build/skips.awk bin/delivery.log; \
+	rm -rf $$tmp 2>/dev/null || podman unshare rm -rf $$tmp; \
+	exit $$rc
 
 # Up to Go 1.26 the end of FUZZTIME may be taken for a failure, now and then
 # (https://go.dev/issue/75804): then there is no failing input, and once more it is.
@@ -159,8 +181,8 @@ mutate: ## change the code in one place at a time, and print the changes that no
 	@bin/mutate $(MUTATEFLAGS)
 
 .PHONY: lint
-lint: bin/staticcheck ## gofmt, go vet, staticcheck and go mod tidy, in every module
-	@rc=0; unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted"; rc=1; }; \
+lint: bin/staticcheck bin/actionlint ## gofmt, go vet, staticcheck and go mod tidy, in every module; actionlint
+	@rc=0; bin/actionlint || rc=1; unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted"; rc=1; }; \
 	for m in $(MODULES); do echo "# $$m: go mod tidy -diff"; $(GO) -C $$m mod tidy -diff || rc=1; done; \
 	for m in $(filter-out $(NO_CODE),$(MODULES)); do \
 		echo "# $$m: go vet, staticcheck"; \

@@ -158,7 +158,12 @@ var needs = []struct {
 	{regexp.MustCompile(`--image\b|/container\b|\b(docker|podman|kpt fn doc)\b`), "podman", func(h *home) error { return h.images() }},
 	{regexp.MustCompile(`ENGINE=podman`), "podman", nil},
 	{regexp.MustCompile(`\bhelm\b`), "", func(h *home) error { return h.helms() }},
+	{goInstall, "", func(h *home) error { return h.proxy() }},
+	{regexp.MustCompile(`/releases/download/`), "", func(h *home) error { return h.release() }},
 }
+
+// goInstall installs a release of this module.
+var goInstall = regexp.MustCompile(`\bgo install\b`)
 
 func (b *block) run(t *testing.T, h *home, checkout string) {
 	if b.notRun != "" {
@@ -194,6 +199,13 @@ func (b *block) run(t *testing.T, h *home, checkout string) {
 		env = append(env, v+"="+strings.TrimSpace(value))
 	}
 	env = append(env, "HOME="+filepath.Dir(checkout))
+	if goInstall.MatchString(b.commands) {
+		more, err := h.proxyEnv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, more...)
+	}
 	if b.helm4 {
 		env = append(env, "PATH="+filepath.Join(h.dir, "helm4")+string(os.PathListSeparator)+h.bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	}

@@ -57,8 +57,10 @@ type home struct {
 	source string // the copy of the checkout
 	bin    string // docker, helm, kustomize, rewrite-probes
 
-	images func() error // builds the images, once
-	helms  func() error // builds helm and helm4, once
+	images  func() error // builds the images, once
+	helms   func() error // puts helm and helm4 on PATH, once
+	release func() error // makes a release in release/dist, for this machine alone, once
+	proxy   func() error // makes a module proxy in proxy/ that has the checkout as version, once
 }
 
 var (
@@ -93,18 +95,26 @@ func (h *home) furnish() (err error) {
 		_, err := h.run(h.source, "make", "images", "ENGINE=podman", "VERSION="+version, "SOURCE_DATE_EPOCH=0")
 		return err
 	})
-	h.helms = sync.OnceValue(h.buildHelms)
+	h.helms = sync.OnceValue(func() error { return h.linkHelms(root) })
+	h.release = sync.OnceValue(func() error { return h.makeRelease(root) })
+	h.proxy = sync.OnceValue(h.makeProxy)
 	return h.configurePodman()
 }
 
-// buildHelms builds both lines of Helm, which takes minutes the first time.
-func (h *home) buildHelms() error {
-	for name, pkg := range map[string]string{"bin/helm": "helm.sh/helm/v3/cmd/helm", "helm4/helm": "helm.sh/helm/v4/cmd/helm"} {
-		if _, err := h.run("../../tools", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(h.dir, name), pkg); err != nil {
+// linkHelms puts both lines of Helm on PATH. `make delivery` has built them.
+func (h *home) linkHelms(root string) error {
+	if _, err := h.run(root, "make", "bin/helm", "bin/helm4"); err != nil {
+		return err
+	}
+	if err := os.Mkdir(filepath.Join(h.dir, "helm4"), 0o777); err != nil {
+		return err
+	}
+	for link, target := range map[string]string{"bin/helm": "helm", "bin/helm4": "helm4", "helm4/helm": "helm4"} {
+		if err := os.Symlink(filepath.Join(root, "bin", target), filepath.Join(h.dir, link)); err != nil {
 			return err
 		}
 	}
-	return os.Symlink("../helm4/helm", filepath.Join(h.bin, "helm4"))
+	return nil
 }
 
 // remove takes down what furnish made. Layers in a container store belong to
@@ -215,11 +225,16 @@ func (h *home) env() []string {
 	}
 }
 
-// run runs a command in the house and gives its stdout.
+// run runs a command in the house and returns its stdout.
 func (h *home) run(dir, name string, args ...string) (string, error) {
+	return h.runWith(nil, dir, name, args...)
+}
+
+// runWith is run with more in the environment.
+func (h *home) runWith(env []string, dir, name string, args ...string) (string, error) {
 	var stderr bytes.Buffer
 	cmd := exec.Command(name, args...)
-	cmd.Dir, cmd.Env, cmd.Stderr = dir, append(os.Environ(), h.env()...), &stderr
+	cmd.Dir, cmd.Env, cmd.Stderr = dir, append(append(os.Environ(), h.env()...), env...), &stderr
 	out, err := cmd.Output()
 	if err != nil {
 		return "", fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, out, &stderr)

@@ -31,15 +31,8 @@ func tagged(t *testing.T, h *home) string {
 	if err := os.CopyFS(repository, os.DirFS(h.source)); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{
-		{"init", "--quiet"},
-		{"add", "--all"},
-		{"-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "--quiet", "--message", "Release"},
-		{"tag", version},
-	} {
-		if _, err := h.run(repository, "git", args...); err != nil {
-			t.Fatal(err)
-		}
+	if err := h.commit(repository); err != nil {
+		t.Fatal(err)
 	}
 	return repository
 }
