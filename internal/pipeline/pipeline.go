@@ -131,6 +131,7 @@ func (r *run) findNamespaces(streams []*manifest.Stream) {
 
 // object takes one object through the pipeline.
 func (r *run) object(o *manifest.Object) {
+	r.argoCD(o)
 	class := workload.Classify(o, r.custom)
 	if class == workload.NoPods || config.Is(o.APIVersion(), o.Kind()) {
 		return

@@ -2,6 +2,7 @@ package pipeline
 
 // The reason keys of a whole run; those of a plan are the transformer's.
 const (
+	ReasonArgoCDOptions    = "argocd-build-options"
 	ReasonAssumed          = "injection-assumed"
 	ReasonEnvoyConfig      = "envoy-config"
 	ReasonEnvoyStale       = "envoy-config-stale"

@@ -97,6 +97,7 @@ var ofPlan = []Doc{
 
 // ofRun are the reasons that only a whole run can have, sorted.
 var ofRun = []Doc{
+	{"argocd-build-options", Warning, "The ConfigMap argocd-cm has kustomize's flags for functions under `kustomize.buildOptions.VERSION`, which Argo CD never passes on, so kustomize silently skips exec functions.", "Put the flags under `kustomize.buildOptions`, without a version."},
 	{"envoy-config", Info, "The ConfigMap that configures Envoy for the probes was added, changed or removed.", "Nothing to do."},
 	{"envoy-config-stale", Warning, "The probes are rewritten, but their ConfigMap for Envoy is not in the same file or list, or is out of date.", "Run rewrite-probes on the manifest again."},
 	{"envoy-config-taken", Error, "A ConfigMap with the name of Envoy's configuration already exists, and rewrite-probes did not add it.", "Rename it, or give it the label `app.kubernetes.io/managed-by: rewrite-probes` to have it replaced."},

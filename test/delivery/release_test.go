@@ -89,8 +89,8 @@ func (h *home) makeProxy() error {
 	if err != nil {
 		return err
 	}
-	for name, text := range map[string][]byte{".mod": mod, ".info": info} {
-		if err := os.WriteFile(filepath.Join(dir, version+name), text, 0o666); err != nil {
+	for name, text := range map[string][]byte{version + ".mod": mod, version + ".info": info, "list": []byte(version + "\n")} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
 			return err
 		}
 	}

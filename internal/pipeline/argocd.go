@@ -1,0 +1,67 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// buildOptions is the key of Argo CD's settings that has the flags of
+// `kustomize build`. Argo CD also documents buildOptions + "." + VERSION, and
+// never passes those on: https://github.com/argoproj/argo-cd/issues/27673
+const buildOptions = "kustomize.buildOptions"
+
+// functionFlags are the flags without which kustomize runs no exec function.
+// Without the first it fails, without the second it says nothing.
+var functionFlags = []string{"--enable-alpha-plugins", "--enable-exec"}
+
+// argoCD warns of settings of Argo CD that look as if kustomize ran functions,
+// and do not make it run them.
+func (r *run) argoCD(o *manifest.Object) {
+	if o.Kind() != "ConfigMap" || o.APIVersion() != "v1" || !o.MayMention(buildOptions) || o.Name() != "argocd-cm" {
+		return
+	}
+	data, _ := o.Value(field.NewPath("data"))
+	settings, ok := data.(field.Map)
+	if !ok {
+		return
+	}
+	passed := ""
+	for _, f := range settings {
+		if f.Key == buildOptions {
+			passed, _ = f.Value.(string)
+		}
+	}
+	for _, f := range settings {
+		options, ok := f.Value.(string)
+		if !ok || !strings.HasPrefix(f.Key, buildOptions+".") {
+			continue
+		}
+		for _, flag := range functionFlags {
+			if !hasFlag(options, flag) || hasFlag(passed, flag) {
+				continue
+			}
+			r.ref = r.refer(o)
+			path := field.NewPath("data", f.Key)
+			r.addFinding(o, transformer.Finding{
+				Reason: ReasonArgoCDOptions, Field: path, Current: options,
+				Message: fmt.Sprintf("`%s`: Argo CD does not pass %s on to kustomize; %q must have it", path, flag, buildOptions),
+			})
+		}
+	}
+}
+
+// hasFlag reports whether a command line has a flag that switches something on.
+func hasFlag(line, flag string) bool {
+	on := false
+	for word := range strings.FieldsSeq(line) {
+		name, value, given := strings.Cut(word, "=")
+		if name == flag {
+			on = !given || value == "true"
+		}
+	}
+	return on
+}
