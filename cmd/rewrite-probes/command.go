@@ -144,7 +144,7 @@ func schemaCommand(std streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of the functionConfig", Args: noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		Example: `  rewrite-probes schema >rewrite-probes.schema.json`,
+		Example:           `  rewrite-probes schema >rewrite-probes.schema.json`,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := std.out.Write(config.Schema())
 			return err
