@@ -162,6 +162,7 @@ func TestTreesAreComparedByValue(t *testing.T) {
 		{"a: c\n"}, {"a: \"c\"\n"}, {"b: b\n"}, {"a: b\nc: d\n"}, {"c: d\na: b\n"}, {"a: b\nc:\n", "{a: b, c: }\n"}, {"a: b\nc: ''\n"}, {"a: b\nc: {}\n"}, {"a: b\nc: []\n"},
 		{"a: [b]\n", "a:\n- b\n", "a:\n  - b # c\n"}, {"a: [b, c]\n", "a:\n- b\n- c\n"}, {"a: [c, b]\n"}, {"a: [[b]]\n"}, {"a: {b: c}\n", "a:\n  b: c\n", "a:\n    b: c\n"}, {"a: {c: c}\n"},
 		{"a: |\n  b\n"}, {"a: |\n   b\n  c\n", "a: |2\n   b\n  c\n"}, {"a: |\n  b\n  c\n"}, {"a: >\n  b\n  c\n"},
+		{"a:\n b: |2\n      x\n"}, {"a:\n  b: |2\n      x\n"}, // one text, and more or less of it is indentation
 	}
 	for i, class := range classes {
 		for _, a := range class {
@@ -176,6 +177,17 @@ func TestTreesAreComparedByValue(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+func TestAQuotedScalarEndsAtItsQuote(t *testing.T) {
+	for text, want := range map[string]int{
+		`"abc"`: 5, `'it''s' x`: 7, `"a\"b" `: 6, "\"a\nb\"": 5, `""`: 2, "''": 2,
+		`"abc`: -1, `'abc`: -1, `'abc''`: -1, `"abc\"`: -1, `"a\q"`: -1, `"a\x4"`: -1, "\"a\n---\nb\"": -1, "'a\n...\nb'": -1,
+	} {
+		if end, ok := quotedEnd([]byte(text), 0); ok != (want > 0) || ok && end != want {
+			t.Errorf("%q: ends at %d, %v; want %d", text, end, ok, want)
 		}
 	}
 }

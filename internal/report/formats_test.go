@@ -34,6 +34,21 @@ var sampleReasons = []reason.Doc{
 	{Key: "port-unresolved", Cause: "c", Cure: "d"}, {Key: "would-fail", Cause: "c", Cure: "d"},
 }
 
+// A message about the whole run is shown at the first of the objects, if there
+// is one.
+func TestSARIFHasAPlaceForAMessageAboutTheRun(t *testing.T) {
+	for file, want := range map[string]string{"web.yaml": `"uri": "web.yaml"`, "": `"results": [`} {
+		r := &Report{Messages: []Message{{Severity: transformer.Info, Reason: "never-used", Text: "about the whole run"}}}
+		if file != "" {
+			r.Templates = []Template{{Object: Object{Kind: "Pod", File: file}}}
+		}
+		var b bytes.Buffer
+		if err := r.SARIF(&b, "v1.2.3", sampleReasons); err != nil || !strings.Contains(b.String(), want) || file == "" && strings.Contains(b.String(), "uri\": \"w") {
+			t.Errorf("%q: %v\n%s", file, err, &b)
+		}
+	}
+}
+
 // TestSARIFHoldsWhatItsReadersRequire checks what the SARIF 2.1.0 schema marks
 // as required, and what code scanning wants beyond it: a place for every
 // result, and a rule for every ruleId.
