@@ -1,4 +1,4 @@
-// Everything that judges the two programs with code that nobody here wrote:
+// The tests that hold the two programs against software of others:
 // the kubelet and the API server, Istio's injector and status server, Envoy's
 // API. Kubernetes' staging modules carry the version v0.X.Y where Kubernetes is
 // v1.X.Y; the kubelet and the API server of the end-to-end tests are built from here.

@@ -74,9 +74,9 @@ func proof(istioVersion, kubernetesVersion string) string {
 	fmt.Fprintf(&b, `## Istio's injector
 
 The webhook of istio.io/istio %s with what its charts render by default, after the defaulting of
-k8s.io/kubernetes %s; and the same manifests, not defaulted, through rewrite-probes. Compared are every probe and hook
-and its entry in %s, decoded by Istio's types. A difference is explained where Istio's outcome without
-the mistakes below is ours exactly; all else is unexplained. Random workloads have the seeds 1 to %d.
+k8s.io/kubernetes %s; and the same manifests, not defaulted, through rewrite-probes. Every probe and hook is compared,
+and its entry in %s, decoded by Istio's types. A difference is explained if Istio's outcome, without
+the mistakes below, is exactly ours; every other one is unexplained. Random workloads have the seeds 1 to %d.
 Run again: `+"`make conformance`"+`. %s.
 
 `, istioVersion, kubernetesVersion, istio.EnvName, workloads(), time.Now().UTC().Format(time.DateOnly))
@@ -114,13 +114,13 @@ Run again: `+"`make conformance`"+`. %s.
 		table(&b, fmt.Sprintf("| %s | %s; we refuse the pod (`%s`) |", number, r.what, reason), func(c column) string { return fmt.Sprint(c.refused[reason]) })
 	}
 	b.WriteString(`
-Others do not show in what comes of one pod. 3, no defaults filled in: the manifests here have none, and any that was
+Other mistakes do not show in a single pod. 3, defaults are not filled in: the manifests here have none, and a default
 missing in our entries would be a difference. 7, a second pass keeps stale entries or points at itself: every random
-workload is rewritten twice, and the second run must give the same bytes. 12, custom kinds: counted above. 13, mistakes
-of Istio's agent: see the section of the kubelet's probers.
+workload is rewritten twice, and the second run must write the same bytes. 12, custom kinds: counted above. 13, mistakes
+of Istio's agent: see the section on the kubelet's probers.
 
-The reverse: what rewrite-probes made goes through the webhook, twice, and must come out with every probe, hook and
-entry as it went in, with one istio-proxy, accepted by the API server's validation.
+The reverse: the output of rewrite-probes goes through the webhook twice. Every probe, hook and entry must come out as
+it went in, with one istio-proxy, and the API server's validation must accept the pod.
 
 | rewritten with | pods, ordinary mode | pods, native mode | probes and hooks in each pod as they were | changed or lost |
 |---|---|---|---|---|
@@ -129,12 +129,12 @@ entry as it went in, with one istio-proxy, accepted by the API server's validati
 		fmt.Fprintf(&b, "| %s | %d | %d | %d and %d | %d |\n", p.title, p.pods[istio.Ordinary], p.pods[istio.Native], p.kept[istio.Ordinary], p.kept[istio.Native], len(p.problems))
 	}
 	b.WriteString(`
-The securityContext that an istio-proxy is declared with where all other containers of the pod satisfy Pod Security
-restricted: what it makes different in the injected pod, in ordinary and in native mode. Nothing but the securityContext of
-istio-proxy may differ; uid, gid and readOnlyRootFilesystem are the injector's. Pods that the API server refuses or
-the kubelet does not run are why ` + "`istioProxy: {restricted: false}`" + ` can be set; without the context they run.
+If all other containers of a pod satisfy Pod Security restricted, istio-proxy is declared with a securityContext. The
+table shows what that changes in the injected pod, in ordinary and in native mode: nothing but the securityContext of
+istio-proxy may differ, and its uid, gid and readOnlyRootFilesystem are the injector's. Some pods the API server then
+refuses or the kubelet does not run, which is why ` + "`istioProxy: {restricted: false}`" + ` can be set: without the securityContext they run.
 
-| mesh, or pod | effect, where runAsNonRoot and seccompProfile stand in the pod's securityContext | where they stand in every container's |
+| mesh, or pod | effect, if runAsNonRoot and seccompProfile are in the pod's securityContext | if they are in every container's |
 |---|---|---|
 `)
 	for _, m := range declared {

@@ -352,10 +352,10 @@ func summarise(t *testing.T, runs []*run) {
 	}
 	if err := testutil.ReplaceSection("../../../docs/proof.md", "probers", fmt.Sprintf(`## The kubelet's probers
 
-The probers of k8s.io/kubernetes %s ask generated apps directly and through probe-proxy, and hooks are sent with the
+The probers of k8s.io/kubernetes %s probe generated apps directly and through probe-proxy, and hooks are sent with the
 kubelet's client: the verdict must be the same, and so must the requests that the app sees. Seeds are fixed. Istio's status
-server answers the same probes, over IPv4; it takes for a failure what the kubelet takes for an error and throws away, so it
-is counted a second time with the two taken for one. It knows neither gRPC over TLS nor HTTP/2 without TLS.
+server answers the same probes, over IPv4. It reports a failure where the kubelet has an error, whose result it discards, so
+it is counted a second time with both as one. It supports neither gRPC over TLS nor HTTP/2 without TLS.
 Run again: `+"`make conformance`"+`. %s.
 
 %s`, version, time.Now().UTC().Format(time.DateOnly), table)); err != nil {

@@ -54,12 +54,12 @@ func run(m *testing.M) int {
 func writeProof(page string) error {
 	text := fmt.Sprintf(`## A real API server
 
-kube-apiserver %s, `+"`dryRun=All&fieldValidation=Strict`"+`: each workload as it is (what is already rewritten: restored) and
-through rewrite-probes, and the pod that a controller would make of each; Namespaces are made with their labels, so that
-Pod Security judges as it would. Run again: `+"`make e2e`"+`. %s.
+kube-apiserver %s, `+"`dryRun=All&fieldValidation=Strict`"+`: sent are each workload as it is (restored, if it is
+already rewritten) and as rewrite-probes writes it, and for each the pod that a controller would create. Namespaces are
+created with their labels, so that Pod Security is enforced. Run again: `+"`make e2e`"+`. %s.
 
 A pod that declares Istio's `+"`istio-proxy`"+` is given its image, and the securityContext of Istio's template under the declared
-one, since the injector comes before Pod Security; those under "restricted" are judged without that.
+one, since the injector comes before Pod Security. Pods under "restricted" are sent without these additions.
 
 | manifests | workloads | accepted before | refused by rewrite-probes | changed by it | accepted after | their pods accepted before and after | new warnings | new refusals |
 |---|---|---|---|---|---|---|---|---|
