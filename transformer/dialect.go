@@ -255,6 +255,9 @@ type mesh struct {
 	// assumed is set if neither the manifests nor the options say whether the
 	// mesh's proxy is there, and who answers depends on it.
 	assumed bool
+	// inherited has the annotations of the Namespace that one of the template
+	// would replace.
+	inherited field.KeyValues
 	// collisions are containers of ours in the template, as it was read, that
 	// cannot run beside the mesh's proxy.
 	collisions []Finding

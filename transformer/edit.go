@@ -37,7 +37,7 @@ func (b *planBuilder) editAnnotations(now *answerer, toRewrite []*handlerSite, e
 	want := b.userAnnotations()
 	if now != nil {
 		user := want
-		want = b.p.dialect.annotate(user, have, *now)
+		want = b.p.dialect.annotate(b.withInherited(user), have, *now)
 		if c := b.companion(); c != nil {
 			want = c.carry(want, toRewrite)
 		}
@@ -84,7 +84,24 @@ func (b *planBuilder) editAnnotations(now *answerer, toRewrite []*handlerSite, e
 // userAnnotations returns the annotations of the template without what was
 // added for those that answered before, in any dialect.
 func (b *planBuilder) userAnnotations() field.KeyValues {
-	return b.undo(b.annotations().Without(ownOriginals), b.past, b.forms.annotations)
+	user := b.undo(b.annotations().Without(ownOriginals), b.past, b.forms.annotations)
+	for _, p := range b.forms.inherited {
+		if user.Get(p.Key) == p.Value {
+			user = user.Without(p.Key)
+		}
+	}
+	return user
+}
+
+// withInherited returns the user's annotations with those of the Namespace that
+// one of the template would replace.
+func (b *planBuilder) withInherited(user field.KeyValues) field.KeyValues {
+	for _, p := range b.mesh.inherited {
+		if _, own := user.Lookup(p.Key); !own {
+			user = user.With(p.Key, p.Value)
+		}
+	}
+	return user
 }
 
 // undo returns the annotations without what any dialect added for past

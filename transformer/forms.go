@@ -21,6 +21,9 @@ type forms struct {
 	handlers field.Map
 	// annotations are the user's values that undo would not restore.
 	annotations field.KeyValues
+	// inherited are annotations that the user does not have and that undo would
+	// leave, since they hold what the Namespace says.
+	inherited field.KeyValues
 	// declared is set if we declared the mesh's proxy, with an image of which
 	// that could not be told otherwise.
 	declared bool
@@ -32,6 +35,7 @@ type forms struct {
 const (
 	formHandlers    = "handlers"
 	formAnnotations = "annotations"
+	formInherited   = "inherited"
 	formDeclared    = "declared"
 	formEmpty       = "empty"
 )
@@ -54,14 +58,20 @@ func readForms(annotations field.KeyValues) (forms, error) {
 	f.empty, _ = empty.(field.Map)
 	declared, _ := m.Get(formDeclared)
 	f.declared = declared == true
-	values, _ := m.Get(formAnnotations)
-	kept, _ := values.(field.Map)
-	for _, e := range kept {
+	f.annotations, f.inherited = keyValuesIn(m, formAnnotations), keyValuesIn(m, formInherited)
+	return f, nil
+}
+
+// keyValuesIn returns the strings of a mapping.
+func keyValuesIn(m field.Map, key string) (all field.KeyValues) {
+	v, _ := m.Get(key)
+	values, _ := v.(field.Map)
+	for _, e := range values {
 		if s, ok := e.Value.(string); ok {
-			f.annotations = f.annotations.With(e.Key, s)
+			all = all.With(e.Key, s)
 		}
 	}
-	return f, nil
+	return all
 }
 
 // encode returns the value of the annotation; "" if there is nothing to carry.
@@ -71,12 +81,18 @@ func (f *forms) encode() string {
 		slices.SortFunc(f.handlers, func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) })
 		m = append(m, field.Entry{Key: formHandlers, Value: f.handlers})
 	}
-	if len(f.annotations) > 0 {
-		kept := field.Map{}
-		for _, p := range f.annotations {
-			kept = append(kept, field.Entry{Key: p.Key, Value: p.Value})
+	for _, e := range []struct {
+		key    string
+		values field.KeyValues
+	}{{formAnnotations, f.annotations}, {formInherited, f.inherited}} {
+		if len(e.values) == 0 {
+			continue
 		}
-		m = append(m, field.Entry{Key: formAnnotations, Value: kept})
+		values := field.Map{}
+		for _, p := range e.values {
+			values = append(values, field.Entry{Key: p.Key, Value: p.Value})
+		}
+		m = append(m, field.Entry{Key: e.key, Value: values})
 	}
 	if f.declared {
 		m = append(m, field.Entry{Key: formDeclared, Value: true})
@@ -174,6 +190,11 @@ func (b *planBuilder) formsFor(toRewrite []*handlerSite, env string, user, writt
 	for _, p := range user {
 		if v, set := undone.Lookup(p.Key); !set || v != p.Value {
 			f.annotations = append(f.annotations, p)
+		}
+	}
+	for _, p := range undone {
+		if _, set := user.Lookup(p.Key); !set {
+			f.inherited = append(f.inherited, p)
 		}
 	}
 	if b.native() && b.adds(toRewrite) {

@@ -16,6 +16,7 @@ type besideProxy struct {
 	reserved []int                   // the ports of the mesh's own processes
 	free     []int                   // those of them that are never captured
 	excluded portList                // the annotation with the ports that are not captured
+	inherits bool                    // a pod without that annotation has its Namespace\'s
 	off      rewriterOff             // the zero value if the mesh has no rewriter
 	switched func(*planBuilder) mark // what the template and its Namespace say of injection
 }
@@ -51,14 +52,31 @@ func (p besideProxy) inspect(b *planBuilder) mesh {
 	m := mesh{answerer: answerer{AnsweredByProbeProxy, b.p.opts.Port}, present: said.injection == injected}
 	// What we excluded ourselves may be captured from now on.
 	user := p.undo(b.annotations(), b.past(b.p.dialect), b.forms.annotations)
+	if v, set := b.namespaceAnnotation(p.excluded.key); p.inherits && set {
+		m.inherited = field.KeyValues{{Key: p.excluded.key, Value: v}}
+		if _, own := user.Lookup(p.excluded.key); !own {
+			user = m.inherited
+		}
+	}
 	m.captures = func(port int) bool { return !slices.Contains(p.free, port) && !p.excluded.has(user, port) }
 	if item, bad := p.excluded.badItem(user); bad {
-		m.conflicts = append(m.conflicts, b.annotationFinding("port-list-unreadable", p.excluded.key, "%s, and %q is none; the port of the rewritten probes must be added to it", p.excluded.form(), item))
+		m.conflicts = append(m.conflicts, b.unreadableList(p.excluded, item))
 	}
 	if said.off != nil {
 		m.optOut, m.passesProbes = said.off, true
 	}
 	return m
+}
+
+// unreadableList returns the finding about a list with a bad item, of the
+// template or of its Namespace.
+func (b *planBuilder) unreadableList(l portList, item string) Finding {
+	const text = "%s, and %q is none; the port of the rewritten probes must be added to it"
+	if v, own := b.annotations().Lookup(l.key); !own {
+		v, _ = b.namespaceAnnotation(l.key)
+		return b.finding("port-list-unreadable", nil, "", "annotation `%s` of Namespace %q: %q "+text, l.key, b.in.Namespace.Name, v, l.form(), item)
+	}
+	return b.annotationFinding("port-list-unreadable", l.key, text, l.form(), item)
 }
 
 func (p besideProxy) undo(annotations field.KeyValues, past []answerer, kept field.KeyValues) field.KeyValues {

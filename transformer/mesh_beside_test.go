@@ -322,3 +322,40 @@ func TestProbeProxyIsNeverTheFirstContainerInConsul(t *testing.T) {
 		t.Errorf("findings %v", r.Findings)
 	}
 }
+
+// In Linkerd the annotation of a pod replaces that of its Namespace, so that it
+// must have what that says.
+func TestThePortsThatTheNamespaceExcludesStayExcluded(t *testing.T) {
+	const key = "config.linkerd.io/skip-inbound-ports"
+	ns := namespace("", "linkerd.io/inject: enabled\n"+key+": 3306,4000-4010")
+	before := inNamespace(pod("", app(httpProbe+"readinessProbe: {tcpSocket: {port: 4005}}")))
+	r := plan(t, ns+before)
+	if !strings.Contains(r.text, key+": \"3306,4000-4010,15020\"\n") || r.Probes[0].Reason != "port-not-captured" {
+		t.Errorf("%+v in\n%s", r.Probes, r.text)
+	}
+	if again := plan(t, r.text); len(again.Edits) > 0 {
+		t.Errorf("a second run edits %v", again.Edits)
+	}
+	wantText(t, restore(t, r.text), ns+before)
+	_, alone, _ := strings.Cut(r.text, "---\n")
+	wantText(t, restore(t, alone), before)
+	// The Namespace's list changes.
+	changed := plan(t, strings.Replace(r.text, key+": 3306,4000-4010", key+": \"3307\"", 1))
+	if !strings.Contains(changed.text, key+": \"3307,15020\"\n") {
+		t.Errorf("got\n%s", changed.text)
+	}
+	// What the owner has added since stays.
+	added := restore(t, strings.Replace(alone, "4000-4010,15020", "4000-4010,15020,9090", 1))
+	if !strings.Contains(added.text, key+": \"3306,4000-4010,9090\"\n") {
+		t.Errorf("got\n%s", added.text)
+	}
+	// A pod's own list is not joined with it.
+	if r := plan(t, ns+pod(withNote("", key, "70"), app(httpProbe))); !strings.Contains(r.text, key+": \"70,15020\"\n") {
+		t.Errorf("got\n%s", r.text)
+	}
+	wantReason(t, plan(t, namespace("", "linkerd.io/inject: enabled\n"+key+": x")+before), "port-list-unreadable")
+}
+
+func inNamespace(workload string) string {
+	return strings.Replace(workload, "  name: web\n", "  name: web\n  namespace: n\n", 1)
+}

@@ -9,7 +9,8 @@ package transformer
 //     proxy-init never captures (charts/partials/templates/_proxy-init.tpl:24).
 //   - The annotation of excluded ports takes ports and ranges
 //     (pkg/k8s/labels.go:154) and replaces the mesh's default, 4567,4568
-//     (pkg/inject/inject.go:552, charts/linkerd-control-plane/values.yaml:335).
+//     (pkg/inject/inject.go:552, charts/linkerd-control-plane/values.yaml:335);
+//     that of a pod replaces that of its Namespace (inject.go:147-160, 843-856).
 //   - uid 2102 (charts/linkerd-control-plane/values.yaml:220).
 //
 // Linkerd rewrites no probes. Where its policy demands mTLS, it lets requests in
@@ -21,6 +22,7 @@ var linkerd = linkerdProfile{besideProxy{
 	reserved: []int{4140, 4143, 4190, 4191},
 	free:     []int{4190, 4191},
 	excluded: portList{key: "config.linkerd.io/skip-inbound-ports", ranges: true},
+	inherits: true,
 	switched: func(b *planBuilder) mark {
 		return b.switchIn("annotations", "linkerd.io/inject", "enabled, ingress or disabled", func(v string) (on, ok bool) {
 			return v == "enabled" || v == "ingress", v == "enabled" || v == "ingress" || v == "disabled"

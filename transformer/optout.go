@@ -59,6 +59,14 @@ func (p optOutSource) annotation(key string) field.Path {
 	return p.path.Key("annotations", key)
 }
 
+// namespaceAnnotation returns an annotation of the Namespace.
+func (b *planBuilder) namespaceAnnotation(key string) (string, bool) {
+	if b.in.Namespace == nil {
+		return "", false
+	}
+	return b.in.Namespace.Annotations.Lookup(key)
+}
+
 func (b *planBuilder) optOutSources() []optOutSource {
 	sources := make([]optOutSource, 0, 3)
 	sources = append(sources, optOutSource{metadata: &b.in.Template.Metadata, path: b.metadata})
