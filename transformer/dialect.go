@@ -29,7 +29,8 @@ var dialects = []*dialect{
 	{name: "linkerd", title: "Linkerd", convention: appHealth{}, meshProfile: linkerd},
 	{name: "kuma", title: "Kuma", convention: appHealth{}, meshProfile: kuma},
 	{name: "consul", title: "Consul", convention: appHealth{}, meshProfile: consul},
-	{name: "osm", title: "Open Service Mesh", convention: osmForm{}, meshProfile: openServiceMesh, companion: envoyConfig{}, commonName: true},
+	{name: "osm", title: openServiceMesh.title, convention: osmForm{}, meshProfile: openServiceMesh, companion: envoyConfig{}, commonName: true},
+	{name: "fsm", title: flomesh.title, convention: fsmForm{}, meshProfile: flomesh, commonName: true},
 }
 
 // A convention says where rewritten probes go, and how their originals are
@@ -56,6 +57,11 @@ type convention interface {
 	assign(sites []*handlerSite, a answerer) []*Handler
 	// looksRewritten reports whether a request is of a form that assign returns.
 	looksRewritten(h *HTTPGet) bool
+	// unrewritten returns a rewritten request without what assign put into it
+	// besides path, port and scheme.
+	unrewritten(h *HTTPGet) *HTTPGet
+	// byPath reports whether the path of a rewritten request names its original.
+	byPath() bool
 	// envName returns the env var with the originals, and encode its value; ""
 	// if there are no probes.
 	envName() string

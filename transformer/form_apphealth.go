@@ -52,6 +52,10 @@ func (appHealth) looksRewritten(h *HTTPGet) bool {
 	return ok
 }
 
+func (appHealth) unrewritten(h *HTTPGet) *HTTPGet { return h }
+
+func (appHealth) byPath() bool { return true }
+
 func (appHealth) envName() string { return prober.EnvName }
 
 func (appHealth) encode(sites []*handlerSite) string {

@@ -25,7 +25,7 @@ func (osmForm) sidecarPorts(*Container) []int { return osmPorts }
 
 func (osmForm) checkPort(port int) error {
 	if port != prober.DefaultPort {
-		return fmt.Errorf("must not be given in the dialect osm, whose ports are fixed: %d to %d", osmPorts[0], osmPorts[len(osmPorts)-1])
+		return fmt.Errorf("must not be given: the ports of this mesh are fixed: %d to %d", osmPorts[0], osmPorts[len(osmPorts)-1])
 	}
 	return nil
 }
@@ -45,12 +45,7 @@ func (osmForm) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 		kind, _ := s.original.kind()
 		switch {
 		case s.name.IsHook() || kind != kindHTTPGet && kind != kindTCPSocket:
-			what := kind + " probe"
-			cure := "an exec probe (grpc_health_probe -addr=:" + strconv.Itoa(s.port) + ") works"
-			if s.name.IsHook() {
-				what, cure = "hook", "an exec hook works"
-			}
-			b.skip(s, "osm-no-form", s.path.Key(kind), "Open Service Mesh rewrites no %s, so this one fails under strict mTLS; %s, and so does the port in the annotation `%s`", what, cure, openServiceMesh.excluded.key)
+			skipWithoutForm(b, s, kind, openServiceMesh)
 		case !s.isTLS():
 		case first[s.name] == nil:
 			first[s.name] = s
@@ -60,6 +55,16 @@ func (osmForm) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 				prober.OSMPort(s.name), f.port, f.container.Name)
 		}
 	}
+}
+
+// skipWithoutForm leaves alone a handler that a mesh has no form for.
+func skipWithoutForm(b *planBuilder, s *handlerSite, kind string, mesh osm) {
+	what := kind + " probe"
+	cure := "an exec probe (grpc_health_probe -addr=:" + strconv.Itoa(s.port) + ") works"
+	if s.name.IsHook() {
+		what, cure = "hook", "an exec hook works"
+	}
+	b.skip(s, "osm-no-form", s.path.Key(kind), "%s rewrites no %s, so this one fails under strict mTLS; %s, and so does the port in the annotation `%s`", mesh.title, what, cure, mesh.excluded.key)
 }
 
 // isTLS reports whether the probe is passed through as TLS.
@@ -128,6 +133,10 @@ func (osmForm) looksRewritten(h *HTTPGet) bool {
 	_, _, ok := prober.ParseOSMKey(text(h.Path))
 	return ok
 }
+
+func (osmForm) unrewritten(h *HTTPGet) *HTTPGet { return h }
+
+func (osmForm) byPath() bool { return true }
 
 func (osmForm) envName() string { return prober.OSMEnvName }
 

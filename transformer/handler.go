@@ -24,6 +24,7 @@ type handlerSite struct {
 	form             field.Map // its fields as they were written; nil if not known
 	alreadyRewritten bool      // current is our rewriting of original
 	foreign          bool      // it is the rewriting of another dialect than the planner's
+	lost             bool      // a mesh's own tool has rewritten it, and its original is not known
 	reason           string    // why it is left alone; "" if it is rewritten
 	port             int       // of original, resolved; 0 if it has none
 	target           *Handler  // what it is rewritten to; nil if it is left alone

@@ -15,6 +15,7 @@ type osm struct {
 	switchKey      string   // the annotation that switches injection
 	excluded       portList // the ports that are not captured
 	proxy          string   // the name of the mesh's own container
+	image          string   // what the image of that has in its name
 	injectorReason string   // of leaving a pod to the mesh's injector
 	byItself       []string // the answerers
 }
@@ -66,7 +67,9 @@ func (d osm) answerers() []string { return d.byItself }
 
 func (osm) proxyID() int64 { return prober.OSMProxyID }
 
-func (d osm) isProxy(c *Container) bool { return c.Name == d.proxy }
+func (d osm) isProxy(c *Container) bool {
+	return c.Name == d.proxy && strings.Contains(c.Image, d.image)
+}
 
 // proxyPlaceholder: only probe-proxy reads the env var, so no proxy is declared.
 func (osm) proxyPlaceholder() field.Map { return nil }

@@ -117,6 +117,7 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 		matches = matchesIn(b.annotationHolders, s, names)
 	}
 	if len(matches) == 0 {
+		b.adopt(s)
 		return
 	}
 	m := matches[0]
@@ -127,7 +128,7 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 			return
 		}
 	}
-	s.original, s.alreadyRewritten, s.foreign = handlerOf(m.prober, h), true, !m.holder.isOf(b.p.dialect)
+	s.original, s.alreadyRewritten, s.foreign = handlerOf(m.prober, m.holder.dialect.unrewritten(h)), true, !m.holder.isOf(b.p.dialect)
 	container, _, _ := m.holder.dialect.parseKey(m.key)
 	s.form = b.forms.handler(prober.Key(cmp.Or(container, s.container.Name), s.name), s.original)
 	m.holder.claimed[m.key] = true
@@ -190,7 +191,7 @@ func (k *originalsHolder) candidate(s *handlerSite) (key string, ok bool) {
 // whose original is there.
 func (b *planBuilder) checkPaths(toRewrite []*handlerSite) {
 	for _, s := range b.sites {
-		if !b.isDangling(s) {
+		if !b.isDangling(s) || !b.p.dialect.byPath() {
 			continue
 		}
 		i := slices.IndexFunc(toRewrite, func(c *handlerSite) bool { return text(c.target.HTTPGet.Path) == text(s.current.HTTPGet.Path) })

@@ -110,7 +110,7 @@ const danglingText = "looks like a rewritten probe, but no container of the pod 
 // isDangling reports whether a probe looks rewritten and was not recognised.
 func (b *planBuilder) isDangling(s *handlerSite) bool {
 	h := s.current.HTTPGet
-	return !s.alreadyRewritten && h != nil && slices.ContainsFunc(b.p.dialects, func(d *dialect) bool { return d.looksRewritten(h) })
+	return s.lost || !s.alreadyRewritten && h != nil && slices.ContainsFunc(b.p.dialects, func(d *dialect) bool { return d.looksRewritten(h) })
 }
 
 // skip leaves a probe alone and reports the reason.

@@ -186,7 +186,7 @@ config.yaml:8: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "
 config.yaml:9: functionConfig: ` + "`spec.probeProxy.name`" + `: "X" must be a container name: lower-case letters, digits and dashes, at most 63
 config.yaml:11: functionConfig: ` + "`spec.istio.injectedNamespaces[0]`" + `: "[" must be a name in which * and ? match as in a shell`},
 		"ConfigMap": {"apiVersion: v1\nkind: ConfigMap\ndata:\n  port: many\n  dialect: nomad\n  rewrite: httpGet,http\n  injected-namespaces: 'a,['\n", `config.yaml:4: functionConfig: ` + "`data.port`" + `: "many" must be a number from 1 to 65535
-config.yaml:5: functionConfig: ` + "`data.dialect`" + `: "nomad" must be auto, istio, linkerd, kuma, consul or osm
+config.yaml:5: functionConfig: ` + "`data.dialect`" + `: "nomad" must be auto, istio, linkerd, kuma, consul, osm or fsm
 config.yaml:6: functionConfig: ` + "`data.rewrite`" + `: "http" must be httpGet, tcpSocket, grpc or lifecycle
 config.yaml:7: functionConfig: ` + "`data.injected-namespaces`" + `: "[" must be a name in which * and ? match as in a shell`},
 	} {
@@ -365,7 +365,7 @@ func TestTheFormerNameOfMesh(t *testing.T) {
 
 func TestWhatTheDialectOSMCannotHaveIsRefused(t *testing.T) {
 	for spec, want := range map[string]string{
-		"{mesh: osm, port: 15099}":                                      "`spec.port`: \"15099\" must not be given in the dialect osm",
+		"{mesh: osm, port: 15099}":                                      "`spec.port`: \"15099\" must not be given: the ports of this mesh are fixed",
 		"{dialect: osm, answeredBy: istio-proxy}":                       "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy or envoy with `mesh: osm`",
 		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy or istio-proxy in Istio\n",
 		"{dialect: osm, probeProxy: {name: envoy}}":                     "`spec.probeProxy.name`: \"envoy\"",

@@ -92,6 +92,10 @@ func (h *history) randomConfig() *config.RewriteProbes {
 	case 0:
 		c.Spec.Mesh, c.Spec.AnsweredBy = "osm", h.pick("auto", "probe-proxy", "envoy")
 	case 1:
+		if h.IntN(3) == 0 {
+			c.Spec.Mesh = "fsm"
+			break
+		}
 		c.Spec.Mesh = h.pick("linkerd", "kuma", "consul", "auto")
 		c.Spec.Port = []int{15020, 15031, 15099}[h.IntN(3)]
 	default:

@@ -106,7 +106,7 @@ func (s shape) formed(text string) string {
 func answerers() (all []*config.RewriteProbes) {
 	for _, a := range []struct{ mesh, answeredBy, placement string }{
 		{"istio", "probe-proxy", "native"}, {"istio", "probe-proxy", "container"}, {"istio", "istio-proxy", "native"},
-		{"linkerd", "auto", "native"}, {"kuma", "auto", "container"}, {"consul", "auto", "native"}, {"auto", "auto", "native"},
+		{"linkerd", "auto", "native"}, {"kuma", "auto", "container"}, {"consul", "auto", "native"}, {"auto", "auto", "native"}, {"fsm", "auto", "container"},
 		{"osm", "probe-proxy", "native"}, {"osm", "probe-proxy", "container"}, {"osm", "envoy", "native"},
 	} {
 		c := config.Default()

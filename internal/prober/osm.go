@@ -27,6 +27,9 @@ const (
 	OSMHealthcheckHeader = "Original-Tcp-Port"
 )
 
+// osmPrefix is what every key begins with.
+const osmPrefix = "/osm-"
+
 // osmListeners holds the paths and ports of Open Service Mesh, whose injector is the
 // source of the convention (pkg/injector/health_probes.go).
 var osmListeners = map[ProbeType]struct {
@@ -63,7 +66,7 @@ func OSMKey(s ProbeType, container string) string {
 
 // ParseOSMKey splits a key; ok is false if it is not one.
 func ParseOSMKey(key string) (container string, s ProbeType, ok bool) {
-	if !strings.HasPrefix(key, "/osm-") {
+	if !strings.HasPrefix(key, osmPrefix) {
 		return "", "", false
 	}
 	for probeType := range osmListeners {

@@ -23,7 +23,7 @@ type Dialect struct {
 }
 
 // Dialects lists the dialects. The first one is the default.
-var Dialects = []*Dialect{Istio, OSM}
+var Dialects = []*Dialect{Istio, OSM, FSM}
 
 // A router decides what a request is for.
 type router interface {

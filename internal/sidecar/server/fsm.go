@@ -1,0 +1,99 @@
+package server
+
+import (
+	"maps"
+	"net/textproto"
+	"slices"
+	"strconv"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// FSM is the dialect of Flomesh Service Mesh.
+var FSM = &Dialect{
+	EnvName:   prober.FSMEnvName,
+	Mesh:      "Flomesh Service Mesh",
+	ProxyID:   prober.OSMProxyID,
+	PortTaken: "Flomesh Service Mesh probably injects its own proxy into this pod and rewrites its probes; leave the pod to one of the two: set the annotation `rewrite-probes.io/rewrite: \"false\"`, or `flomesh.io/sidecar-injection: disabled`",
+	Decode:    prober.DecodeFSM,
+	ParseKey:  prober.ParseFSMKey,
+	newRouter: newFSM,
+}
+
+// An fsm router tells calls apart by the port on which they come and by the
+// headers that say where the probe goes. Only what a prober has is called.
+type fsm struct {
+	server *Server
+	routes map[fsmRoute]*entry
+}
+
+// An fsmRoute is what names an entry: where the app's probe goes.
+type fsmRoute struct {
+	port int // ours
+	http string
+	tcp  string
+	path string
+}
+
+func newFSM(s *Server, d *Dialect, _ int, probers map[string]*prober.Prober) router {
+	r := &fsm{server: s, routes: make(map[fsmRoute]*entry)}
+	for _, key := range slices.Sorted(maps.Keys(probers)) {
+		e := s.add(d, key, probers[key])
+		to := routeOf(e.probeType, probers[key])
+		// Of several probes of one endpoint, the one with the longest timeout
+		// answers, since each caller gives up in its own time.
+		if have := r.routes[to]; have == nil || have.target == nil || e.target != nil && e.target.Timeout() > have.target.Timeout() {
+			r.routes[to] = e
+		}
+	}
+	return r
+}
+
+func routeOf(probeType prober.ProbeType, p *prober.Prober) fsmRoute {
+	switch {
+	case p.TCPSocket != nil:
+		return fsmRoute{port: prober.OSMHealthcheckPort, tcp: strconv.Itoa(int(p.TCPSocket.Port))}
+	case p.HTTPGet.Scheme == "HTTPS":
+		return fsmRoute{port: prober.OSMPort(probeType), tcp: strconv.Itoa(int(p.HTTPGet.Port)), path: p.HTTPGet.Path}
+	}
+	return fsmRoute{port: prober.OSMPort(probeType), http: strconv.Itoa(int(p.HTTPGet.Port)), path: p.HTTPGet.Path}
+}
+
+// ports returns the ports on which there is something to answer, and that of
+// healthchecks, where the server has its own pages.
+func (r *fsm) ports() []int {
+	ports := map[int]bool{prober.OSMHealthcheckPort: true}
+	for to := range r.routes {
+		ports[to.port] = true
+	}
+	return slices.Sorted(maps.Keys(ports))
+}
+
+// find takes the headers that name the entry out of the request: the app's
+// probe had none.
+func (r *fsm) find(port int, req *request) (*entry, func() []byte, error) {
+	if req.target != prober.FSMPath {
+		if port == prober.OSMHealthcheckPort {
+			return nil, r.server.ownPage(req.target), nil
+		}
+		return nil, nil, nil
+	}
+	to := fsmRoute{port: port}
+	for name, into := range map[string]*string{prober.FSMHTTPPortHeader: &to.http, prober.FSMTCPPortHeader: &to.tcp, prober.FSMHTTPPathHeader: &to.path} {
+		name = textproto.CanonicalMIMEHeaderKey(name)
+		named := req.header[name]
+		if len(named) > 1 {
+			return nil, nil, &badRequest{400, "request must have one header " + name}
+		}
+		if len(named) == 1 {
+			*into = named[0]
+		}
+		delete(req.header, name)
+	}
+	if (to.http == "") == (to.tcp == "") {
+		return nil, nil, &badRequest{400, "request must have one header " + prober.FSMHTTPPortHeader + " or " + prober.FSMTCPPortHeader}
+	}
+	return r.routes[to], nil, nil
+}
+
+func (r *fsm) streams() map[int]*stream { return nil }

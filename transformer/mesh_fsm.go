@@ -1,0 +1,20 @@
+package transformer
+
+// flomesh is Flomesh Service Mesh, the heir of Open Service Mesh (fsm v1.5.1 and
+// commit f1b55bd84a78 of February 2026): the annotation that switches injection
+// and its values are in pkg/constants/constants.go:221 and
+// pkg/injector/webhook.go:316-333, that of excluded ports in
+// pkg/injector/exclusions.go:18, uid 1500 in pkg/constants/constants.go:42. The
+// proxy is a container of a common name, so its image must be Flomesh's pipy.
+//
+// Its injector makes only the first container's probe of each type, whichever
+// container it is asked for (pkg/sidecar/v1/providers/pipy/repo/codebase/probes.js).
+var flomesh = osm{
+	title:          "Flomesh Service Mesh",
+	switchKey:      "flomesh.io/sidecar-injection",
+	excluded:       portList{key: "flomesh.io/inbound-port-exclusion-list"},
+	proxy:          "sidecar",
+	image:          "pipy",
+	injectorReason: "fsm-injector",
+	byItself:       []string{AnsweredByAuto, AnsweredByProbeProxy},
+}
