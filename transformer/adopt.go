@@ -153,7 +153,7 @@ func adoptConsul(b *planBuilder, s *handlerSite) (*Handler, bool) {
 
 // consulPort returns the port of an httpGet probe of a pod in JSON.
 func consulPort(pod, container, probe string) (port field.IntOrString, ok bool) {
-	v, err := decodeJSON(pod)
+	v, err := field.DecodeJSON(pod)
 	at := func(v field.Value, key string) field.Value {
 		m, _ := v.(field.Map)
 		v, _ = m.Get(key)
