@@ -1,4 +1,4 @@
-# Both images hold one static binary and the names of its users, and nothing
+# Each image holds one static binary and the names of its users, and nothing
 # else. They are built from what `make dist` compiled, and pull nothing:
 #
 #   make images                 with docker, or ENGINE=podman
@@ -37,3 +37,14 @@ COPY ${BINARY} /probe-proxy
 # Never 1337: the mesh would take its requests for the proxy's own.
 USER 65532:65532
 ENTRYPOINT ["/probe-proxy"]
+
+# For virtual machines that run containers, with the host's network.
+FROM base AS probe-agent
+ARG TARGETOS
+ARG TARGETARCH
+LABEL org.opencontainers.image.title="probe-agent" \
+      org.opencontainers.image.description="Virtual machines without a sidecar: probes the app and tells istiod whether it is healthy"
+ARG BINARY=dist/${TARGETOS}-${TARGETARCH}/probe-agent
+COPY ${BINARY} /probe-agent
+USER 65532:65532
+ENTRYPOINT ["/probe-agent"]

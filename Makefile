@@ -219,8 +219,8 @@ IMAGE_TIME = $(if $(findstring podman,$(shell $(ENGINE) --version)),--timestamp 
 
 .PHONY: images
 images: PLATFORMS = linux/$(ARCH)
-images: dist ## build the two images for ARCH (ENGINE=docker or podman), and print their sizes
-	@set -e; for i in rewrite-probes probe-proxy; do \
+images: dist ## build the images for ARCH (ENGINE=docker or podman), and print their sizes
+	@set -e; for i in rewrite-probes probe-proxy probe-agent; do \
 		$(ENGINE) build --quiet --no-cache --platform linux/$(ARCH) $(IMAGE_TIME) --target $$i \
 			--build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t rewrite-probes/$$i:$(VERSION) .; \
 		$(ENGINE) image inspect --format "rewrite-probes/$$i:$(VERSION) {{.Architecture}} {{.Size}} bytes" rewrite-probes/$$i:$(VERSION); \

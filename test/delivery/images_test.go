@@ -14,6 +14,7 @@ import (
 var maxSize = map[string]int64{
 	"rewrite-probes": 15e6,
 	"probe-proxy":    6e6,
+	"probe-agent":    6.5e6,
 }
 
 type image struct {
