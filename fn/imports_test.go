@@ -19,7 +19,7 @@ var rooms = []struct {
 	{"cmd/probe-agent", "internal/agent/identity internal/agent/probe internal/agent/schedule internal/agent/systemd internal/agent/xds internal/release internal/vmconfig"},
 	{"examples/go", "fn"},
 	{"fn", "internal/config internal/field internal/manifest internal/pipeline internal/report internal/workload transformer"},
-	{"internal/pipeline", "internal/config internal/field internal/manifest internal/reason internal/release internal/report internal/vm internal/workload transformer"},
+	{"internal/pipeline", "internal/config internal/field internal/manifest internal/reason internal/release internal/report internal/vm internal/vmconfig internal/workload transformer"},
 	{"internal/config", "internal/field internal/manifest transformer"},
 	{"internal/report", "internal/field internal/reason transformer"},
 	{"internal/workload", "internal/field internal/manifest internal/prober transformer"},

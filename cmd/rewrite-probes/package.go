@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
@@ -221,9 +222,8 @@ func isJSONPatch(text []byte) bool {
 	return jsonPatch().Match(text)
 }
 
-// runPipeline takes what the arguments name through the pipeline: what every
-// command that reads manifests does first.
-func runPipeline(cmd *cobra.Command, std streams, common *commonFlags, mode pipeline.Mode, args []string) (*pkg, *report.Report, error) {
+// readInput reads what the arguments name, and the config of the run.
+func readInput(cmd *cobra.Command, std streams, common *commonFlags, args []string) (*pkg, *config.RewriteProbes, error) {
 	if err := validateColor(common.color); err != nil {
 		return nil, nil, &usageError{cmd.CommandPath(), err}
 	}
@@ -235,6 +235,14 @@ func runPipeline(cmd *cobra.Command, std streams, common *commonFlags, mode pipe
 		return nil, nil, err
 	}
 	c, err := common.load(p.functionConfig())
+	return p, c, err
+}
+
+// runPipeline takes what the arguments name through the pipeline: what every
+// command that rewrites manifests, or says what would become of them, does
+// first.
+func runPipeline(cmd *cobra.Command, std streams, common *commonFlags, mode pipeline.Mode, args []string) (*pkg, *report.Report, error) {
+	p, c, err := readInput(cmd, std, common, args)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -254,7 +262,7 @@ func isStdin(args []string) bool { return len(args) == 0 || len(args) == 1 && ar
 // misspelt returns the command that the first argument seems to mean, if no
 // file has that name; "" if it means none.
 func misspelt(cmd *cobra.Command, args []string) string {
-	if cmd.HasParent() || len(args) == 0 {
+	if cmd.HasParent() || len(args) == 0 || len(args[0]) < 3 { // which is near any short name
 		return ""
 	}
 	if _, err := os.Stat(args[0]); err == nil {

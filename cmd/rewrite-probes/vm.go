@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+)
+
+func vmCommand(std streams, common *commonFlags) *cobra.Command {
+	var group string
+	cmd := &cobra.Command{
+		Use:   "vm [PATH... | -] --group NAME",
+		Short: "Print the configuration of probe-agent for a WorkloadGroup",
+		Long: `vm prints, as JSON, what probe-agent must know on a virtual machine without a sidecar:
+the WorkloadGroup that the machine joins, and the group's probe as its author wrote it, with
+every default written out. If the group takes its probe from a workload
+(rewrite-probes.io/probe-from), that must be in the input.`,
+		Example: `  rewrite-probes vm deploy/ --group shop/reviews >reviews.json
+  probe-agent check reviews.json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if group == "" {
+				return &usageError{cmd.CommandPath(), errors.New("--group must name a WorkloadGroup, as NAME or NAMESPACE/NAME")}
+			}
+			p, c, err := readInput(cmd, std, common, args)
+			if err != nil {
+				return err
+			}
+			if p.failed {
+				report.Print(std.err, p.messages, common.verbose, screenOf(std.err, common.color))
+				return &exit{exitUnreadable}
+			}
+			config, err := pipeline.AgentConfig(p.streams, c, group)
+			if err != nil {
+				fmt.Fprintf(std.err, "error: %v\n", err)
+				return &exit{exitFindings}
+			}
+			_, err = std.out.Write(config.Encode())
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&group, "group", "", "`NAME` of the WorkloadGroup, or NAMESPACE/NAME")
+	return cmd
+}

@@ -1,0 +1,59 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/vm"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+	"github.com/rewrite-probes/rewrite-probes/internal/workload"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// AgentConfig returns the configuration of probe-agent for a WorkloadGroup of
+// the streams, named as NAME or NAMESPACE/NAME. Its probe is the one that the
+// author of the group or of its workload wrote.
+func AgentConfig(streams []*manifest.Stream, c *config.RewriteProbes, name string) (*vmconfig.Config, error) {
+	planner, err := transformer.New(options(c))
+	if err != nil {
+		return nil, fmt.Errorf("functionConfig: %w", err)
+	}
+	r := &run{planner: planner, spec: &c.Spec, streams: streams, custom: customTemplates(c)}
+	var found []*manifest.Object
+	var others []string
+	for _, s := range streams {
+		for _, o := range s.Objects() {
+			if workload.Classify(o, r.custom) != workload.Machines {
+				continue
+			}
+			full := o.Namespace() + "/" + o.Name()
+			if name == full || name == o.Name() {
+				found = append(found, o)
+			}
+			others = append(others, fmt.Sprintf("%q", strings.TrimPrefix(full, "/")))
+		}
+	}
+	switch {
+	case len(found) == 1:
+	case len(others) == 0:
+		return nil, fmt.Errorf("--group %q: the input has no WorkloadGroup", name)
+	default:
+		return nil, fmt.Errorf("--group %q must name one WorkloadGroup of the input, as NAME or NAMESPACE/NAME; the input has %s", name, strings.Join(others, ", "))
+	}
+	o := found[0]
+	meta, err := o.Metadata()
+	if err != nil {
+		return nil, err
+	}
+	g, err := r.group(o, meta)
+	if err != nil {
+		return nil, err
+	}
+	out, err := vm.AgentConfig(g)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o, err)
+	}
+	return out, nil
+}

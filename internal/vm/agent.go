@@ -1,0 +1,55 @@
+package vm
+
+import (
+	"errors"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// AgentConfig returns the configuration of probe-agent for a group: its probe as
+// its author wrote it, or that of the workload it takes one from, with the
+// documented defaults.
+func AgentConfig(g *Group) (*vmconfig.Config, error) {
+	b := newBuilder(g)
+	b.derive()
+	for _, f := range b.findings {
+		if f.Severity == transformer.Error {
+			return nil, errors.New(f.Message)
+		}
+	}
+	switch {
+	case b.original == nil:
+		return nil, errors.New("`spec.probe`: must be set, or the annotation `" + fromAnnotation + "`: the agent has nothing to probe")
+	case b.dangling:
+		return nil, errors.New("`spec.probe`: " + danglingText)
+	}
+	t := &g.Spec.Template
+	c := &vmconfig.Config{
+		Name: g.Metadata.Name, Namespace: g.Metadata.Namespace, ServiceAccount: t.ServiceAccount,
+		Network: t.Network, Locality: t.Locality, Weight: t.Weight, Probe: documented(b.original),
+	}
+	// Those of the template win, as istioctl has it.
+	for _, labels := range []field.KeyValues{g.Spec.Metadata.Labels, t.Labels} {
+		for _, l := range labels {
+			if c.Labels == nil {
+				c.Labels = make(map[string]string)
+			}
+			c.Labels[l.Key] = l.Value
+		}
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// documented returns a probe with the documented defaults for what is not set.
+func documented(p *vmconfig.Probe) vmconfig.Probe {
+	q := effective(p)
+	if p.FailureThreshold == 0 {
+		q.FailureThreshold = vmconfig.DefaultProbe().FailureThreshold
+	}
+	return *q
+}
