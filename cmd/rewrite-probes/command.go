@@ -55,7 +55,7 @@ functionConfig cannot be read, or a file cannot be written.`,
 	root.SetVersionTemplate("rewrite-probes {{.Version}}\n")
 	edit.add(root)
 	common.add(root)
-root.AddCommand(checkCommand(std, common), explainCommand(std, common), restoreCommand(std, common), vmCommand(std, common),
+	root.AddCommand(checkCommand(std, common), explainCommand(std, common), restoreCommand(std, common), vmCommand(std, common),
 		schemaCommand(std), reasonsCommand(std), versionCommand(std), completionCommand(std))
 	root.SetIn(std.in)
 	root.SetOut(std.out)
