@@ -204,6 +204,9 @@ func TestIstiosAnnotationOnTheWorkloadIsWarnedOfAndHasNoEffect(t *testing.T) {
 	if !strings.Contains(f.Message, "must be under `spec.template.metadata.annotations`") || len(r.Edits) == 0 {
 		t.Errorf("%q, %d edits", f.Message, len(r.Edits))
 	}
+	if want := "metadata.annotations[sidecar.istio.io/rewriteAppHTTPProbers]"; f.Field.String() != want || f.Current != "false" {
+		t.Errorf("it is reported at %s with the value %v, want %s and false", f.Field, f.Current, want)
+	}
 	bare := plan(t, "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\nspec:\n"+indent("", app(httpProbe), 0)[1:])
 	if got := bare.reasons(); len(got) != 1 || got[0] != "istio-opt-out" {
 		t.Errorf("a Pod's own metadata is its template's: %v", got)

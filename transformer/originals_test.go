@@ -127,6 +127,16 @@ func TestTheProbesOfAnAppNamedLikeTheOtherMeshsProxyComeBack(t *testing.T) {
 	}
 }
 
+// TestOriginalsOfTheOtherDialectAreFoundBehindOwnOnes: the container with both
+// env vars does not answer for the app istio-proxy in the dialect istio, and
+// does in the other.
+func TestOriginalsOfTheOtherDialectAreFoundBehindOwnOnes(t *testing.T) {
+	original := pod("", app(httpProbe+"startupProbe:\n  tcpSocket:\n    port: 8002\n")+"- name: istio-proxy\n  image: x\n"+strings.TrimPrefix(indent("", httpProbe, 0), "\n"))
+	text := plan(t, strings.Replace(original, "startupProbe:\n          tcpSocket:\n            port: 8002\n", "startupProbe:\n          httpGet:\n            path: /app-health/app/startupz\n            port: 15020\n", 1), asOSM).text
+	both := strings.Replace(text, "        - name: OSM_KUBE_APP_PROBERS\n", "        - name: ISTIO_KUBE_APP_PROBERS\n          value: '{\"/app-health/app/startupz\":{\"tcpSocket\":{\"port\":8002}}}'\n        - name: OSM_KUBE_APP_PROBERS\n", 1)
+	wantText(t, restore(t, both), original)
+}
+
 // TestAMessageNamesNoContainerOfOurs: a name that is not there is answered with
 // those that are the app's.
 func TestAMessageNamesNoContainerOfOurs(t *testing.T) {

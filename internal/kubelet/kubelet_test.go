@@ -70,21 +70,83 @@ func TestTheAppSeesItsOwnPortInTheHostAndTheCallersHeaders(t *testing.T) {
 
 func TestRedirectsAreFollowedWithinThePodOnly(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, port, _ := net.SplitHostPort(r.Host)
 		switch r.URL.Path {
-		case "/local":
-			http.Redirect(w, r, "/ok", http.StatusFound)
 		case "/away":
 			http.Redirect(w, r, "http://example.invalid/", http.StatusFound)
+		case "/away-on-this-port":
+			http.Redirect(w, r, "http://example.invalid:"+port+"/ok", http.StatusFound)
+		case "/scheme":
+			http.Redirect(w, r, "ftp://127.0.0.1:"+port+"/ok", http.StatusFound)
 		case "/loop":
 			http.Redirect(w, r, "/loop", http.StatusFound)
+		case "/ok":
+		default:
+			w.Header().Set("Location", "/ok")
+			status, _ := strconv.Atoi(r.URL.Path[1:])
+			w.WriteHeader(status)
 		}
 	}))
 	defer s.Close()
-	for path, want := range map[string]Verdict{"/local": Success, "/away": Warning, "/loop": Failure} {
-		if a := probeOnce(t, live, s.URL, httpGet("HTTP", path)); a.Verdict(false) != want {
-			t.Errorf("%s: %s (%s), want %s", path, a.Verdict(false), a.Reason, want)
+	for path, want := range map[string]struct {
+		verdict Verdict
+		reason  string
+	}{
+		"/301": {Success, ""}, "/302": {Success, ""}, "/303": {Success, ""}, "/307": {Success, ""}, "/308": {Success, ""},
+		"/300": {Warning, ""}, "/305": {Warning, ""}, "/309": {Warning, ""},
+		"/away": {Warning, ""}, "/away-on-this-port": {Warning, ""},
+		"/scheme": {Failure, "app redirects to the unsupported scheme \"ftp\""}, "/loop": {Failure, "stopped after 10 redirects"},
+	} {
+		if a := probeOnce(t, live, s.URL, httpGet("HTTP", path)); a.Verdict(false) != want.verdict || a.Reason != want.reason {
+			t.Errorf("%s: %s (%s), want %s (%s)", path, a.Verdict(false), a.Reason, want.verdict, want.reason)
 		}
 	}
+}
+
+// A redirect to a path keeps the Host of the probe; one to a URL does not, and
+// what follows has the URL's.
+func TestARedirectHasTheHostThatTheKubeletSends(t *testing.T) {
+	var hosts []string
+	record := func(_ http.ResponseWriter, r *http.Request) { hosts = append(hosts, r.Host+r.URL.Path) }
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		record(w, r)
+		if r.URL.Path == "/step" {
+			http.Redirect(w, r, "/end", http.StatusFound)
+		}
+	}))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		record(w, r)
+		switch r.URL.Path {
+		case "/path":
+			http.Redirect(w, r, "/end", http.StatusFound)
+		case "/url":
+			http.Redirect(w, r, "http://"+r.Context().Value(http.LocalAddrContextKey).(net.Addr).String()+"/end", http.StatusFound)
+		case "/far":
+			http.Redirect(w, r, far.URL+"/step", http.StatusFound)
+		}
+	}))
+	own, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "http://"), ":")
+	own += ":" + port
+	n, _ := strconv.Atoi(port)
+	for _, c := range []struct{ path, host, want string }{
+		{"/path", "web", "web/path web/end"},
+		{"/url", "web", "web/url " + own + "/end"},
+		{"/far", "127.0.0.1:15020", own + "/far " + strings.TrimPrefix(far.URL, "http://") + "/step " + strings.TrimPrefix(far.URL, "http://") + "/end"},
+	} {
+		hosts = nil
+		target, err := NewTarget(App{IP: "127.0.0.1"}, live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: c.path, Port: prober.Port(n)}, TimeoutSeconds: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := &Call{Host: c.host, Port: "15020", Header: textproto.MIMEHeader{"User-Agent": {"kube-probe/1.37"}, "Connection": {"close"}}, Start: time.Now()}
+		a := target.Probe(t.Context(), call)
+		call.Close()
+		if got := strings.Join(hosts, " "); a.Status != 200 || got != c.want {
+			t.Errorf("%s: %d (%s) after %s, want 200 after %s", c.path, a.Status, a.Reason, got, c.want)
+		}
+	}
+	s.Close()
+	far.Close()
 }
 
 func TestHTTPSNeedsNoTrustAndMaySpeakHTTP2(t *testing.T) {
