@@ -34,7 +34,7 @@ func (r *run) sayAssumed() {
 			continue
 		}
 		r.out.Messages = append(r.out.Messages, report.NewMessage(ReasonAssumed,
-			fmt.Sprintf("whether Istio injects its sidecar into %s is not known, and "+assumptions[who]+"; set `answeredBy` or `istio.injectedNamespaces` in the functionConfig",
+			fmt.Sprintf("whether Istio injects its sidecar into %s is not known, and "+assumptions[who]+"; set `answeredBy`, `istio.injectedNamespaces` or another `mesh` in the functionConfig",
 				namespaceWords(r.assumed[who]), r.spec.Port)))
 	}
 }
