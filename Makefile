@@ -182,7 +182,7 @@ mutate: ## change the code in one place at a time, and print the changes that no
 
 .PHONY: lint
 lint: bin/staticcheck bin/actionlint ## gofmt, go vet, staticcheck and go mod tidy, in every module; actionlint
-	@rc=0; bin/actionlint .github/workflows/*.yaml examples/ci/github.yaml examples/flux/render.yaml || rc=1; unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted"; rc=1; }; \
+	@rc=0; bin/actionlint .github/workflows/*.yaml examples/ci/github.yaml examples/flux/render.yaml examples/flux/commit.yaml || rc=1; unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted"; rc=1; }; \
 	for m in $(MODULES); do echo "# $$m: go mod tidy -diff"; $(GO) -C $$m mod tidy -diff || rc=1; done; \
 	for m in $(filter-out $(NO_CODE),$(MODULES)); do \
 		echo "# $$m: go vet, staticcheck"; \
