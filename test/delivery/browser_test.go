@@ -47,7 +47,7 @@ func open(t *testing.T, page string) string {
 func TestThePageOfExplainFilters(t *testing.T) {
 	browser(t)
 	h := house(t)
-	page, err := h.run(h.source, "rewrite-probes", "explain", "--config", "examples/app/rewrite-probes.yaml", "-o", "html", "examples/app")
+	page, err := h.run(h.source, filepath.Join(h.bin, "rewrite-probes"), "explain", "--config", "examples/app/rewrite-probes.yaml", "-o", "html", "examples/app")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +64,9 @@ document.documentElement.dataset.none = document.getElementById("none").offsetPa
 </script>
 </html>`
 	for typed, want := range map[string]string{
-		``:                  `data-seen="Deployment shop/ledger, Deployment shop/web" data-none="false"`,
-		`ledger`:            `data-seen="Deployment shop/ledger" data-none="false"`,
-		`WEB.yaml liveness`: `data-seen="Deployment shop/web" data-none="false"`,
+		``:                  `data-seen="StatefulSet ledger, Deployment web" data-none="false"`,
+		`ledger`:            `data-seen="StatefulSet ledger" data-none="false"`,
+		`WEB.yaml liveness`: `data-seen="Deployment web" data-none="false"`,
 		`no such word`:      `data-seen="" data-none="true"`,
 	} {
 		file := filepath.Join(t.TempDir(), "probes.html")

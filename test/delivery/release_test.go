@@ -193,7 +193,7 @@ func TestAReleaseHasWhatItsUsersInstall(t *testing.T) {
 	}
 	cask := string(readFile(t, filepath.Join(dist, "homebrew", "Casks", "rewrite-probes.rb")))
 	for _, want := range []string{
-		strings.Replace(url, strings.TrimPrefix(version, "v")+"_linux", "#{version}_linux", 1), sum[1],
+		strings.ReplaceAll(url, strings.TrimPrefix(version, "v"), "#{version}"), sum[1],
 		`manpage "man/rewrite-probes-check.1"`, `bash_completion "completions/rewrite-probes.bash"`, `zsh_completion "completions/_rewrite-probes"`,
 		`fish_completion "completions/rewrite-probes.fish"`, `binary "rewrite-probes"`,
 	} {
