@@ -169,6 +169,16 @@ func TestAReleaseHasWhatItsUsersInstall(t *testing.T) {
 		t.Errorf("the archive holds\n%q, want\n%q", files, want)
 	}
 
+	for program, want := range map[string][]string{
+		"probe-proxy": {"LICENSE", "probe-proxy"},
+		"probe-agent": {"LICENSE", "env", "probe-agent", "probe-agent.service"},
+	} {
+		archive := strings.Replace(archive, "rewrite-probes", program, 1)
+		if files := unpacked(t, filepath.Join(dist, archive)); !slices.Equal(files, want) {
+			t.Errorf("%s holds %q", archive, files)
+		}
+	}
+
 	// Both manifests name the archive of the release, by its sum.
 	sums, err := os.ReadFile(filepath.Join(dist, "SHA256SUMS"))
 	if err != nil {
@@ -256,4 +266,31 @@ func readFile(t *testing.T, path string) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// TestImagesGetTheirSBOMs runs the script of the workflow with a syft and a
+// cosign that note how they are called.
+func TestImagesGetTheirSBOMs(t *testing.T) {
+	h := house(t)
+	tools, digest := t.TempDir(), strings.Repeat("ab", 32)
+	note := "#!/bin/sh\necho \"$(basename \"$0\") $*\" >>'" + filepath.Join(tools, "log") + "'\n"
+	for name, script := range map[string]string{"syft": note + "echo '{}' >\"${4#spdx-json=}\"\n", "cosign": note + "test -s \"$6\"\n"} {
+		if err := os.WriteFile(filepath.Join(tools, name), []byte(script), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	digests := filepath.Join(tools, "digests.txt")
+	if err := os.WriteFile(digests, []byte(digest+"  rewrite-probes/probe-proxy:v1.2.3\n"+digest+"  rewrite-probes/probe-proxy:v1.2.3-arm64\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	path := []string{"PATH=" + tools + string(os.PathListSeparator) + os.Getenv("PATH")}
+	if _, err := h.runWith(path, h.dir, filepath.Join(h.source, "build", "attest-images.sh"), digests); err != nil {
+		t.Fatal(err)
+	}
+	image := "rewrite-probes/probe-proxy@sha256:" + digest
+	each := "syft scan registry:" + image + " -o spdx-json=FILE\ncosign attest --yes --type spdxjson --predicate FILE " + image + "\n"
+	got := regexp.MustCompile(`/\S*tmp\.\w+`).ReplaceAllString(string(readFile(t, filepath.Join(tools, "log"))), "FILE")
+	if got != each+each {
+		t.Errorf("the script runs\n%swant\n%s", got, each+each)
+	}
 }
