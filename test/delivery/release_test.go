@@ -171,7 +171,7 @@ func TestAReleaseHasWhatItsUsersInstall(t *testing.T) {
 
 	for program, want := range map[string][]string{
 		"probe-proxy": {"LICENSE", "probe-proxy"},
-		"probe-agent": {"LICENSE", "env", "probe-agent", "probe-agent.service"},
+		"probe-agent": {"LICENSE", "examples/vm/env", "examples/vm/probe-agent.service", "probe-agent"},
 	} {
 		archive := strings.Replace(archive, "rewrite-probes", program, 1)
 		if files := unpacked(t, filepath.Join(dist, archive)); !slices.Equal(files, want) {
