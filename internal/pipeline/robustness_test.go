@@ -82,8 +82,8 @@ func objectsKept(before, after []byte, s *manifest.Stream) string {
 	for _, o := range s.Objects() {
 		if o.Changed() {
 			edited++
-			if workload.Classify(o, nil) != workload.Known {
-				return o.String() + " was changed, and its kind has no pod template"
+			if class := workload.Classify(o, nil); class != workload.Known && class != workload.Machines {
+				return o.String() + " was changed, and its kind has no pod template and no probe"
 			}
 		}
 	}

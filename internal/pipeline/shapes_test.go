@@ -432,7 +432,7 @@ func shapeDocuments(t *testing.T) (docs, others []string) {
 			if err := yaml.Unmarshal([]byte(doc), &o); err != nil || o.Kind == "" || o.Items != nil || len(doc) > most {
 				continue
 			}
-			switch hasProbe := strings.Contains(doc, "Probe:"); {
+			switch hasProbe := strings.Contains(doc, "Probe:") || o.Kind == "WorkloadGroup"; {
 			case hasProbe:
 				docs = append(docs, doc)
 			case len(doc) < most/10 && o.Kind != "Namespace": // which says who answers

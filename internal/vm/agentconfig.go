@@ -143,7 +143,12 @@ func editYAML(text string, edits ...field.Edit) (string, error) {
 	return out, err
 }
 
-var envPath = field.NewPath("proxyMetadata", prober.EnvName)
+const proxyMetadata = "proxyMetadata"
+
+var (
+	metadataPath = field.NewPath(proxyMetadata)
+	envPath      = metadataPath.Key(prober.EnvName)
+)
 
 // withEnv returns the value of the annotation with the env var set; base is nil
 // if there is no annotation.
@@ -155,22 +160,49 @@ func withEnv(base *string, env string) (string, error) {
 }
 
 // withoutEnv returns the value of the annotation without the env var; nil if
-// nothing is left of it.
-func withoutEnv(text string) (*string, error) {
+// nothing is left of it. If proxyMetadata was there without contents before, that
+// is what empty has.
+func withoutEnv(text string, empty field.Map) (*string, error) {
 	o, err := readYAML(text)
 	if err != nil {
 		return nil, err
 	}
-	path := envPath
-	for ; len(path) > 0; path = path[:len(path)-1] {
-		v, _ := o.Value(path[:len(path)-1])
-		if m, _ := v.(field.Map); len(m) > 1 {
-			break
+	edit := field.Edit{Op: field.Delete, Path: envPath}
+	if sizeAt(o, metadataPath) == 1 {
+		was, noted := empty.Get(proxyMetadata)
+		switch {
+		case noted:
+			edit = field.Edit{Op: field.Set, Path: metadataPath, Value: was}
+		case sizeAt(o, nil) == 1:
+			return nil, nil
+		default:
+			edit.Path = metadataPath
 		}
 	}
-	if len(path) == 0 {
-		return nil, nil
-	}
-	text, err = editYAML(text, field.Edit{Op: field.Delete, Path: path})
+	text, err = editYAML(text, edit)
 	return &text, err
+}
+
+// sizeAt returns how many entries the mapping at a path has.
+func sizeAt(o *manifest.Object, path field.Path) int {
+	v, _ := o.Value(path)
+	m, _ := v.(field.Map)
+	return len(m)
+}
+
+// emptyMetadata returns the proxyMetadata of a value of the annotation if that
+// is there without contents.
+func emptyMetadata(text string) field.Map {
+	if isBlank(text) {
+		return nil
+	}
+	o, err := readYAML(text)
+	if err != nil {
+		return nil
+	}
+	v, there := o.Value(metadataPath)
+	if m, isMap := v.(field.Map); there && (v == nil || isMap && len(m) == 0) {
+		return field.Map{{Key: proxyMetadata, Value: v}}
+	}
+	return nil
 }

@@ -124,12 +124,16 @@ func (b *builder) recognise() {
 	}
 	entry := *b.config.entry
 	b.entry = &entry
+	asWritten := b.record.probe
 	if t := b.probe.TimeoutSeconds; t != outerTimeout(entry.TimeoutSeconds) && t > 0 {
 		entry.TimeoutSeconds = max(1, t-1) // it was edited since
+		if asWritten != nil {
+			asWritten = &written{asWritten.kind, asWritten.handler, field.Map{{Key: timeoutSeconds, Value: entry.TimeoutSeconds}}}
+		}
 	}
 	b.written = writtenBy(&entry)
-	if b.record.probe != nil && reflect.DeepEqual(b.record.probe.entry(), &entry) {
-		b.written = *b.record.probe
+	if asWritten != nil && reflect.DeepEqual(asWritten.entry(), &entry) {
+		b.written = *asWritten
 	}
 	original := *b.probe
 	original.TimeoutSeconds = entry.TimeoutSeconds

@@ -16,7 +16,7 @@ type record struct {
 	probe   *written        // how the probe was written, if the env var does not tell
 	config  *string         // the user's agent configuration, if undoing the change to it gives another
 	derived *vmconfig.Probe // the probe that was taken from a workload
-	empty   field.Map       // the group's annotations, if they were empty or null
+	empty   field.Map       // annotations and proxyMetadata that were empty or null
 }
 
 // The keys of a record.
@@ -27,9 +27,12 @@ const (
 	recordEmpty   = "empty"
 )
 
-func readRecord(annotations field.KeyValues) (record, error) {
+// annotations is the key of what a record notes as empty, beside proxyMetadata.
+const annotations = "annotations"
+
+func readRecord(from field.KeyValues) (record, error) {
 	var r record
-	text, set := annotations.Lookup(originalsAnnotation)
+	text, set := from.Lookup(originalsAnnotation)
 	if !set {
 		return r, nil
 	}
@@ -83,9 +86,11 @@ func (r *record) encode() string {
 }
 
 // envIsOurs reports whether the env var has the original of the group's probe
-// alone: of the probe as it is, or of one that has been replaced since.
+// alone: of the probe as it is, or of one that has been replaced since an
+// earlier run. That one had the group's name, unless the group was renamed too.
 func (b *builder) envIsOurs() bool {
-	return b.entry != nil || b.config.entry != nil && b.config.key == b.key()
+	_, ran := b.g.Metadata.Annotations.Lookup(originalsAnnotation)
+	return b.entry != nil || b.config.entry != nil && (ran || b.config.key == b.key())
 }
 
 // envIsTaken reports whether the env var is somebody else's.
@@ -105,7 +110,7 @@ func (b *builder) userConfig() (*string, error) {
 			return before, nil
 		}
 	}
-	return withoutEnv(*text)
+	return withoutEnv(*text, b.record.empty)
 }
 
 // annotationEdits returns the edits of the group's annotations, and notes in the
@@ -119,7 +124,8 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 		var text string
 		text, err = withEnv(user, prober.Encode(map[string]*prober.Prober{b.key(): b.target}))
 		if err == nil && user != nil {
-			if back, err := withoutEnv(text); err != nil || back == nil || *back != *user {
+			r.empty = emptyMetadata(*user)
+			if back, err := withoutEnv(text, r.empty); err != nil || back == nil || *back != *user {
 				r.config = user
 			}
 		}
@@ -135,7 +141,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 	if b.derived != nil && (b.place || b.isDerived()) {
 		r.derived = effective(b.derived)
 	}
-	r.empty = b.emptyAnnotations(config != nil || r.encode() != "")
+	r.empty = append(b.emptyAnnotations(config != nil || r.encode() != ""), r.empty...)
 	want := have
 	for _, a := range []struct {
 		key   string
@@ -166,18 +172,21 @@ func (b *builder) emptyAnnotations(filled bool) field.Map {
 	if !filled {
 		return nil
 	}
-	if v, there := b.g.Source(field.NewPath("metadata", "annotations")); there && len(b.g.Metadata.Annotations) == 0 {
-		return field.Map{{Key: "annotations", Value: v}}
+	if v, there := b.g.Source(field.NewPath("metadata", annotations)); there && len(b.g.Metadata.Annotations) == 0 {
+		return field.Map{{Key: annotations, Value: v}}
 	}
-	return b.record.empty
+	if v, noted := b.record.empty.Get(annotations); noted {
+		return field.Map{{Key: annotations, Value: v}}
+	}
+	return nil
 }
 
 // changed returns the edits that make the annotations want. If none is left, the
 // mapping goes too, unless it was there before.
 func (b *builder) changed(have, want field.KeyValues) []field.Edit {
-	all := field.NewPath("metadata", "annotations")
+	all := field.NewPath("metadata", annotations)
 	if len(want) == 0 && len(have) > 0 {
-		if v, noted := b.record.empty.Get("annotations"); noted {
+		if v, noted := b.record.empty.Get(annotations); noted {
 			return []field.Edit{{Op: field.Set, Path: all, Value: v}}
 		}
 		return []field.Edit{{Op: field.Delete, Path: all}}

@@ -115,7 +115,7 @@ func (p *Probe) Validate(path field.Path) error {
 }
 
 // headerName is what Istio's webhook allows.
-var headerName = regexp.MustCompile(`^[-_A-Za-z0-9]+$`)
+var headerName = regexp.MustCompile(`^[-A-Za-z0-9]+$`)
 
 func (h *HTTPGet) validate(path field.Path) error {
 	if h.Scheme != HTTP && h.Scheme != HTTPS && h.Scheme != "" {
@@ -123,7 +123,7 @@ func (h *HTTPGet) validate(path field.Path) error {
 	}
 	for i, header := range h.HTTPHeaders {
 		if !headerName.MatchString(header.Name) {
-			return errorAt(path.Item("httpHeaders", i).Key("name"), "%q must have only letters, digits, `-` and `_`, and at least one", header.Name)
+			return errorAt(path.Item("httpHeaders", i).Key("name"), "%q must have only letters, digits and `-`, and at least one", header.Name)
 		}
 		if strings.ContainsAny(header.Value, "\r\n\x00") {
 			return errorAt(path.Item("httpHeaders", i).Key("value"), "%q must have no line break and no NUL", header.Value)

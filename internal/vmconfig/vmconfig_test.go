@@ -118,7 +118,7 @@ func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
 		{`"port": 8443`, `"port": 0`, "`probe.httpGet.port`: 0 must be a number from 1 to 65535"},
 		{`"port": 8443`, `"port": 65536`, "`probe.httpGet.port`: 65536 must be a number from 1 to 65535"},
 		{`"scheme": "HTTPS"`, `"scheme": "https"`, "`probe.httpGet.scheme`: \"https\" must be HTTP or HTTPS"},
-		{`"name": "X-Probe"`, `"name": "X Probe"`, "`probe.httpGet.httpHeaders[0].name`: \"X Probe\" must have only letters, digits, `-` and `_`, and at least one"},
+		{`"name": "X-Probe"`, `"name": "X_Probe"`, "`probe.httpGet.httpHeaders[0].name`: \"X_Probe\" must have only letters, digits and `-`, and at least one"},
 		{`"value": "yes"`, `"valeu": "yes"`, "`probe.httpGet.httpHeaders[0].valeu`: unknown field; allowed are name, value"},
 		{`"value": "yes"`, `"value": "a\r\nb"`, "`probe.httpGet.httpHeaders[0].value`: \"a\\r\\nb\" must have no line break and no NUL"},
 	} {

@@ -1,0 +1,157 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+)
+
+// groupHead is a WorkloadGroup up to its probe.
+func (h *history) groupHead() string {
+	annotations := h.pick("", "  annotations: {}\n", "  annotations:\n    a: b # kept\n",
+		"  annotations:\n    proxy.istio.io/config: |\n      # agent\n      proxyMetadata:\n        A: b # why\n\n    a: b # kept\n",
+		"  annotations:\n    a: b # kept\n    proxy.istio.io/config: |-\n      # agent\n      concurrency: 2\n",
+		"  annotations:\n    a: b # kept\n    proxy.istio.io/config: |\n       # agent\n       proxyMetadata: {}\n",
+		"  annotations:\n    a: b # kept\n    proxy.istio.io/config: '{\"proxyMetadata\": {\"A\": \"b\"}}'\n",
+		"  annotations:\n    a: b # kept\n    proxy.istio.io/config: \"\"\n",
+	)
+	return "# The owner's comment.\napiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata:\n  name: reviews\n" + annotations +
+		"spec:\n  metadata:\n    labels: {app: reviews} # of the entries\n  template:\n    serviceAccount: reviews\n"
+}
+
+// groupProbe is the probe of a WorkloadGroup.
+func (h *history) groupProbe() string {
+	timing := []string{"    failureThreshold: 3\n", h.pick("", "    periodSeconds: 5 # c\n"), h.pick("", "    timeoutSeconds: 3\n", "    timeoutSeconds: 1 # t\n")}
+	handler := h.pick(
+		"    httpGet:\n      path: /healthz # p\n      port: 8443 # q\n      scheme: HTTPS # s\n"+h.pick("", "      httpHeaders:\n      - name: A\n        value: secret # v\n"),
+		"    httpGet:\n      scheme: \"HTTPS\"\n      port: 8443\n",
+		"    httpGet: {port: 8443, scheme: HTTPS} # flow\n",
+		"    grpc:\n      port: 9000\n", "    grpc:\n      service: a.B\n      port: 9000\n", "    grpc: {service: \"\", port: 9000} # flow\n",
+		"    httpGet:\n      port: 8080\n", "    tcpSocket:\n      port: 8080\n")
+	at := h.IntN(len(timing) + 1)
+	return "  probe:\n" + strings.Join(timing[:at], "") + handler + strings.Join(timing[at:], "")
+}
+
+var (
+	periodLine  = regexp.MustCompile(`(?m)^    periodSeconds: \d+`)
+	timeoutLine = regexp.MustCompile(`(?m)^    timeoutSeconds: \d+`)
+	statusLine  = regexp.MustCompile(`(?m)^ +statusPort: \d+\n`)
+	agentLine   = regexp.MustCompile(`(?m)^( +)# agent\n`)
+)
+
+// groupStep lets one thing happen to a group.
+func (h *history) groupStep(t testing.TB) {
+	t.Helper()
+	switch h.IntN(9) {
+	case 0: // the probe is replaced
+		probe := h.groupProbe()
+		h.both(func(text string) string {
+			before, _, _ := strings.Cut(text, "  probe:\n")
+			return before + probe
+		})
+		h.note("another probe:\n%s", probe)
+	case 1:
+		period := fmt.Sprintf("    periodSeconds: %d", 1+h.IntN(20))
+		h.both(func(text string) string { return periodLine.ReplaceAllString(text, period) })
+		h.note("%s", period)
+	case 2: // the timeout of the rewritten probe is one second longer
+		if user := timeoutLine.FindString(h.user); user != "" {
+			longer, n := 0, 2+h.IntN(9)
+			if timeoutLine.FindString(h.text) != user {
+				longer = 1
+			}
+			h.user = timeoutLine.ReplaceAllString(h.user, fmt.Sprintf("    timeoutSeconds: %d", n))
+			h.text = timeoutLine.ReplaceAllString(h.text, fmt.Sprintf("    timeoutSeconds: %d", n+longer))
+			h.note("timeout %d, longer %d", n, longer)
+		}
+	case 3: // opted out or in
+		const off = "    rewrite-probes.io/rewrite: \"false\"\n"
+		h.both(func(text string) string {
+			if strings.Contains(text, off) {
+				return strings.Replace(text, off, "", 1)
+			}
+			return strings.Replace(text, "    a: b # kept\n", "    a: b # kept\n"+off, 1)
+		})
+		h.note("opted out or in")
+	case 4: // the status server moves
+		port := h.pick("", "15031", "15020")
+		h.both(func(text string) string {
+			text = statusLine.ReplaceAllString(text, "")
+			if port == "" {
+				return text
+			}
+			return agentLine.ReplaceAllString(text, "${1}# agent\n${1}statusPort: "+port+"\n")
+		})
+		h.note("status port %q", port)
+	case 5: // renamed; if the probe is replaced at the same time, nothing tells whose its original is
+		h.runGroup(t)
+		name := "  name: " + h.pick("reviews", "ratings", "a.b") + "\n"
+		h.both(func(text string) string { return regexp.MustCompile(`(?m)^  name: .*\n`).ReplaceAllString(text, name) })
+		h.note("renamed: %s", name)
+		h.runGroup(t)
+	default:
+		h.runGroup(t)
+	}
+}
+
+// runGroup lets a run happen.
+func (h *history) runGroup(t testing.TB) {
+	t.Helper()
+	c := h.randomConfig()
+	text, refused := h.do(t, h.text, c, pipeline.Rewrite)
+	h.note("run: refused %t", refused)
+	if refused {
+		return
+	}
+	if again, _ := h.do(t, text, c, pipeline.Rewrite); again != text {
+		t.Fatalf("a second run changes\n%s\n%s", strings.Join(h.log, "\n"), cmp.Diff(text, again))
+	}
+	h.text = text
+}
+
+// liveAsGroup is live for a WorkloadGroup.
+func liveAsGroup(t testing.TB, seed uint64, n int) *history {
+	t.Helper()
+	h := &history{Rand: rand.New(rand.NewPCG(seed, 5))}
+	h.text = h.groupHead() + h.groupProbe()
+	h.user = h.text
+	for range n {
+		h.groupStep(t)
+		back, refused := h.do(t, h.text, h.randomConfig(), pipeline.Restore)
+		if refused {
+			h.refused++
+			continue
+		}
+		h.restored++
+		if back != h.user {
+			t.Fatalf("seed %d: restore gives something else\n%s\nof\n%s\n-want +got\n%s", seed, strings.Join(h.log, "\n"), h.text, cmp.Diff(h.user, back))
+		}
+	}
+	return h
+}
+
+func TestTheOriginalOfAGroupSurvivesAnyHistory(t *testing.T) {
+	refused, restored, rewritten := 0, 0, 0
+	for seed := range uint64(300) {
+		h := liveAsGroup(t, seed, 10)
+		refused, restored = refused+h.refused, restored+h.restored
+		if strings.Contains(h.text, "/readyz") {
+			rewritten++
+		}
+	}
+	t.Logf("%d times restored, %d refused, %d rewritten at the end", restored, refused, rewritten)
+	if restored < 2900 || rewritten < 100 {
+		t.Errorf("%d times restored, %d refused, %d rewritten at the end", restored, refused, rewritten)
+	}
+}
+
+func FuzzGroupHistories(f *testing.F) {
+	f.Add(uint64(0), uint8(20))
+	f.Fuzz(func(t *testing.T, seed uint64, n uint8) { liveAsGroup(t, seed, int(n)%40) })
+}
