@@ -19,6 +19,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated part of docs/functionConfig.md")
@@ -296,6 +297,50 @@ func TestSchemaAndDocsFollowTheTypes(t *testing.T) {
 	}
 	if err := testutil.ReplaceSection(page, "reference", config.Reference()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The prose of the reference names meshes and answerers by hand: the same ones
+// as the list of meshes has.
+func TestTheProseOfTheReferenceFollowsTheListOfMeshes(t *testing.T) {
+	doc := func(name string) string {
+		f, _ := reflect.TypeFor[config.Spec]().FieldByName(name)
+		return f.Tag.Get("doc")
+	}
+	named := func(text string) []string {
+		words := strings.FieldsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && r != '-' })
+		return slices.DeleteFunc(transformer.Meshes(), func(m string) bool { return !slices.Contains(words, m) })
+	}
+	for _, a := range transformer.Answerers() {
+		if !strings.Contains(doc("AnsweredBy"), a) {
+			t.Errorf("answeredBy: %q does not name %s", doc("AnsweredBy"), a)
+		}
+	}
+	var others, fixed []string
+	for _, m := range transformer.Meshes() {
+		if m == transformer.AnsweredByAuto {
+			continue
+		}
+		_, err := decode(t, typed+"spec: {mesh: "+m+", port: 15099}")
+		if err != nil {
+			fixed = append(fixed, m)
+		}
+		if err != nil && !strings.Contains(err.Error(), "15901 to 15904") {
+			t.Errorf("mesh %s: %v; the reference of port says 15901 to 15904", m, err)
+		}
+		for _, a := range transformer.Answerers() {
+			_, err := decode(t, typed+"spec: {mesh: "+m+", answeredBy: "+a+"}")
+			if err == nil && a != transformer.AnsweredByAuto && a != transformer.AnsweredByProbeProxy {
+				others = append(others, m)
+			}
+		}
+	}
+	if got := named(doc("Port")); !slices.Equal(got, fixed) {
+		t.Errorf("the reference of port names %v, and the ports of %v are fixed", got, fixed)
+	}
+	_, last, found := strings.Cut(doc("AnsweredBy"), "other meshes than ")
+	if got := named(last); !found || !slices.Equal(got, others) {
+		t.Errorf("the reference of answeredBy names %v, and another than probe-proxy answers in %v", got, others)
 	}
 }
 
