@@ -20,7 +20,7 @@ func sortedLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// A generator makes pod templates, of which most can be rewritten.
+// A generator makes pod templates, most of which can be rewritten.
 type generator struct{ *rand.Rand }
 
 func (g generator) pick(of ...string) string { return of[g.IntN(len(of))] }

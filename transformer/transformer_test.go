@@ -23,7 +23,8 @@ type result struct {
 	text string // the manifest with the edits applied
 }
 
-// has reports whether a finding of the reason was made, and gives it.
+// has returns the first finding with the reason, and reports whether there is
+// one.
 func (r result) has(reason string) (transformer.Finding, bool) {
 	for _, f := range r.Findings {
 		if f.Reason == reason {
@@ -41,7 +42,7 @@ func (r result) reasons() []string {
 	return keys
 }
 
-// env returns the decoded text of the env var as it stands in the manifest.
+// env returns the decoded text of the env var in the manifest.
 func (r result) env() string {
 	_, v, ok := strings.Cut(r.text, "ISTIO_KUBE_APP_PROBERS\n")
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A textInfo is what the first look at the input tells.
+// A textInfo is what the first pass over the input finds out.
 type textInfo struct {
 	start int   // behind a byte order mark
 	crlf  bool  // the first line ends with CRLF

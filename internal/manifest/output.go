@@ -220,7 +220,7 @@ type assembly interface {
 	inLine() bool                   // whether they end within a line
 }
 
-// place gives a part of the stream's input, with changes made, to an assembly.
+// place passes a part of the stream's input, with its changes, to an assembly.
 func (s *Stream) place(to assembly, start, end int, changes iter.Seq[change]) error {
 	from := to.length()
 	newLine := func() {

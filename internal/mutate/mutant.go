@@ -15,7 +15,7 @@ type mutant struct {
 	function   string // the enclosing function; "-" outside functions
 	operator   string
 	start, end int    // the bytes of the file that change
-	text       string // what stands there instead
+	text       string // what replaces it
 	before     string // the smallest readable piece of code around the change, on one line
 	after      string
 	again      int // 0 for the first of the mutants of a function that read alike

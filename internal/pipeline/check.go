@@ -17,10 +17,10 @@ var outcomeWords = map[transformer.Outcome]struct{ reason, text string }{
 // injectorHint ends a message about a pod that Istio's injector may repair.
 const injectorHint = "; if Istio's injector is to rewrite the probe, the functionConfig must have `istio: {injectorRewrites: true}`"
 
-// Check returns an error for every probe of an inspected report that does
-// something else under strict mTLS than without a mesh, unless it was left
-// alone on purpose: by an opt-out, or because the mesh does not capture it. It
-// also returns what is wrong with a template that a new run would repair.
+// Check returns an error for every probe of an inspected report that behaves
+// differently under strict mTLS than without a mesh, unless it was left alone
+// on purpose: by an opt-out, or because the mesh does not capture it. It also
+// returns the mistakes in a template that a new run would repair.
 func Check(r *report.Report) []report.Message {
 	onPurpose := make(map[string]bool)
 	for _, doc := range reason.All() {

@@ -13,8 +13,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// take runs one mode over a text and gives the result with its count of
-// objects; ok is false where it was refused.
+// take runs one mode over a text and returns the result with its count of
+// objects; ok is false if the text was refused.
 func take(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Mode) (out []byte, objects, configMaps int, ok bool) {
 	t.Helper()
 	s, err := manifest.Read("input", bytes.Clone(text))

@@ -14,11 +14,11 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// corpus is where real-world manifests lie when the repository has its
-// neighbour; they are not copied into it.
+// corpus is the folder beside the repository with real-world manifests, if
+// there is one; they are not copied into the repository.
 const corpus = "../../../shared/corpus"
 
-// realWorld lists what each file holds, counted by those who collected it:
+// realWorld lists what each file holds, as counted when it was collected:
 // handlers of probes that can be rewritten, and workloads.
 var realWorld = []struct {
 	file              string
@@ -111,7 +111,7 @@ func TestRealWorldManifestsAreRewrittenInPlace(t *testing.T) {
 	}
 }
 
-// probesOf lists the original handlers, as people read them.
+// probesOf lists the original handlers, in the form of messages.
 func probesOf(r *report.Report) string {
 	var b bytes.Buffer
 	for _, t := range r.Templates {

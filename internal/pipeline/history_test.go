@@ -16,8 +16,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// A history is what happens to a manifest over time: runs with one config and
-// another, and edits by its owner in between.
+// A history is what happens to a manifest over time: runs with different
+// configs, and edits by its owner in between.
 type history struct {
 	*rand.Rand
 	text     string // as it is
@@ -131,7 +131,7 @@ func (h *history) do(t testing.TB, text string, c *config.RewriteProbes, mode pi
 
 var rewrittenPort = regexp.MustCompile(`(path: /(?:app-health|app-lifecycle|osm)[^\n]*\n *port: )[0-9]+\n`)
 
-// step lets one thing happen.
+// step makes one random change or run.
 func (h *history) step(t testing.TB) {
 	t.Helper()
 	switch h.IntN(11) {
@@ -203,8 +203,8 @@ func (h *history) step(t testing.TB) {
 	}
 }
 
-// live lets a history of n steps happen. After each step restore, whatever the
-// config, gives the owner's text back byte for byte, or refuses.
+// live plays a history of n steps. After each step, restore with any config
+// returns the owner's text byte for byte, or refuses.
 func live(t testing.TB, seed uint64, n int) *history {
 	t.Helper()
 	h := &history{Rand: rand.New(rand.NewPCG(seed, 3))}

@@ -91,8 +91,8 @@ func withoutNulls(v any) any {
 	return v
 }
 
-// withoutOriginals removes the annotation by which restore gives the nulls
-// back, and what it alone filled.
+// withoutOriginals removes the annotation from which restore takes the nulls,
+// and collections that nothing else fills.
 func withoutOriginals(v any) any {
 	m, isMap := v.(map[string]any)
 	list, _ := v.([]any)

@@ -166,7 +166,7 @@ func (r *run) object(o *manifest.Object) {
 	failed := false
 	said := len(r.out.Messages)
 	for _, p := range plans {
-		// Nobody is shown the templates of what is rewritten.
+		// The report of a rewriting run does not show templates.
 		r.out.Add(r.name, p.template, r.mode == Inspect)
 		done = append(done, p.template)
 		edits = append(edits, p.Edits...)

@@ -31,9 +31,9 @@ const (
 	broken                 // a result that lost or changed what it must not
 )
 
-// process runs the function over any bytes and checks the properties that
-// hold for every input: what was not refused keeps every object, changes only
-// objects with a pod template, and does not change again on a second run.
+// process runs the function over any bytes and checks what holds for every
+// input that is not refused: it keeps every object, changes only objects with a
+// pod template, and does not change again on a second run.
 func process(input []byte) (v verdict, why string) {
 	s, err := manifest.Read("input", bytes.Clone(input))
 	if err != nil {
@@ -207,7 +207,7 @@ func FuzzFunctionOverBytes(f *testing.F) {
 	})
 }
 
-// FuzzFunctionConfig puts any text where the functionConfig stands.
+// FuzzFunctionConfig runs the function with any text as its functionConfig.
 func FuzzFunctionConfig(f *testing.F) {
 	for _, seed := range []string{
 		"{apiVersion: v1, kind: ConfigMap, data: {port: '15021', rewrite: 'httpGet'}}",
@@ -224,7 +224,8 @@ func FuzzFunctionConfig(f *testing.F) {
 		}
 		decoded, err := config.Decode(c.Objects()[0])
 		if err != nil {
-			// All that is wrong is said at once: each line is a message with its place.
+			// All problems are reported at once: each line is a message with
+			// its place.
 			for line := range strings.Lines(err.Error()) {
 				if !strings.HasPrefix(line, "config:") || !strings.Contains(line, ": functionConfig: ") {
 					t.Errorf("a line of the message names no place: %q of %q", line, err)

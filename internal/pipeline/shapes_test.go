@@ -21,7 +21,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// A shape is a way in which a changed object and others come in.
+// A shape is a form of input that holds a changed object and others.
 type shape struct {
 	kind     string // "stream", "List" or "ResourceList"
 	config   string // where a ResourceList has its functionConfig: "", "before" or "after" the items
@@ -117,8 +117,8 @@ func answerers() (all []*config.RewriteProbes) {
 	return all
 }
 
-// parse returns the documents of a text as a parser reads them that has no
-// part in how it was written; the end of the text ends its last line.
+// parse returns the documents of a text, read by a parser that rewrite-probes
+// does not use to write it. A last line without a line break counts as a line.
 func parse(text []byte) (all []any, err error) {
 	text = append(bytes.TrimPrefix(bytes.Clone(text), []byte("\ufeff")), '\n')
 	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
@@ -218,8 +218,8 @@ func alone(doc string, c *config.RewriteProbes) (s subject, ok bool, err error) 
 }
 
 // TestEveryShapeGivesWhatOneDocumentGives puts documents into every shape that
-// a manifest may have. Whatever it is, the changed object becomes what it
-// becomes alone, and nothing else changes.
+// a manifest may have. In each, the changed object must become what it becomes
+// alone, and nothing else may change.
 func TestEveryShapeGivesWhatOneDocumentGives(t *testing.T) {
 	docs, others := shapeDocuments(t)
 	configs := answerers()
@@ -263,7 +263,7 @@ func TestEveryShapeGivesWhatOneDocumentGives(t *testing.T) {
 	}
 }
 
-// sampled returns of how many texts in a shape one is tested.
+// sampled returns n if one of n texts in a shape is tested.
 func sampled(sh shape) int {
 	switch {
 	case testing.Short():
@@ -332,8 +332,8 @@ func (s shape) indented(doc string) string {
 	return doc
 }
 
-// compare checks a run by value: before is the input, and changed what must
-// be in place of the changed object.
+// compare checks a run by value: before is the input, and changed must have
+// replaced the object that was to be changed.
 func (s shape) compare(before []any, d done, changed []any) error {
 	after, err := parse(d.text)
 	if err != nil {

@@ -135,7 +135,8 @@ func reported(r *report.Report, probe field.Path) bool {
 	}
 	path := probe.String()
 	for _, m := range r.Messages {
-		// The object itself has no path: one of its two lists stands for both.
+		// The object itself has no path, so one of its two lists is reported
+		// for both.
 		if m.Field == "containers" && strings.HasPrefix(path, "initContainers[") || m.Field == "initContainers" && strings.HasPrefix(path, "containers[") {
 			return true
 		}

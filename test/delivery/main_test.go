@@ -189,7 +189,8 @@ func (h *home) buildPrograms(root string) error {
 	return nil
 }
 
-// configurePodman gives podman a store of its own, so that the images of the
+// configurePodman sets up a separate store for podman, so that the images of
+// the
 // machine's user stay as they are, and settings under which it runs where the
 // test itself runs in a container. kustomize knows no engine but "docker".
 func (h *home) configurePodman() error {

@@ -45,7 +45,7 @@ func (b *bench) cases() []namedCase {
 	return cases
 }
 
-// A corpus is a file of manifests that nobody wrote for this benchmark.
+// A corpus is a file of manifests from a real project.
 type corpus struct {
 	name, file string
 	probes     int // that must at least be rewritten

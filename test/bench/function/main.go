@@ -122,7 +122,8 @@ type rival struct {
 	showPeak   bool // give the peak also where nothing is promised
 }
 
-// all measures the cases that match and gives the rows so far where one fails.
+// all measures the cases that match. If one fails, it returns the rows so far
+// with the error.
 func (b *bench) all(match *regexp.Regexp) ([]row, error) {
 	var rows []row
 	for _, c := range b.cases() {
@@ -176,7 +177,7 @@ func samples(input string, programs []program, runs int) ([][]sample, error) {
 	return got, nil
 }
 
-// measure runs the trial and gives a row for every rival, and one for memory.
+// measure runs the trial and returns a row for every rival, and one for memory.
 func (t trial) measure() ([]row, error) {
 	info, err := os.Stat(t.input)
 	if err != nil {

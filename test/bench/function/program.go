@@ -30,7 +30,7 @@ type sample struct {
 	peak int64 // bytes resident at most
 }
 
-// An output is what a run wrote, as far as it tells whether the work was done.
+// An output is what a run wrote, as far as it shows whether the work was done.
 type output struct {
 	bytes  int64
 	probes int // lines that hold a rewritten path

@@ -27,7 +27,7 @@ func (p promise) butHolds(held float64) promise {
 	return p
 }
 
-// A verdict is how a value stands to its promise, from good to bad.
+// A verdict compares a value with its promise, from good to bad.
 type verdict int
 
 const (

@@ -1,3 +1,3 @@
-// Package envoy reads what rewrite-probes writes for Envoy with Envoy's own
-// types. It is a module of its own, since those are many.
+// Package envoy reads with Envoy's own types what rewrite-probes writes for
+// Envoy.
 package envoy

@@ -34,7 +34,7 @@ func (p place) key() string {
 	return "/app-health/" + p.container + "/" + p.probeType
 }
 
-// An outcome is what stands at a place, and what the sidecar knows of it.
+// An outcome is the handler at a place, and the sidecar's entry for it.
 type outcome struct {
 	Probe *corev1.Probe            `json:"probe,omitempty"`
 	Hook  *corev1.LifecycleHandler `json:"hook,omitempty"`
@@ -69,10 +69,10 @@ func (o outcome) target() (port intstr.IntOrString, host string, ok bool) {
 	return intstr.IntOrString{}, "", false
 }
 
-// sidecars are the containers whose own probes are nobody's business.
+// sidecars are the containers whose own probes are not compared.
 var sidecars = []string{istio.ProxyName, proxyName}
 
-// outcomes returns what stands at every place of a pod, with the entries of an
+// outcomes returns the outcome at every place of a pod, with the entries of an
 // env value. An entry that belongs to no place is an error.
 func outcomes(pod *corev1.Pod, env string) (map[place]outcome, error) {
 	probers, err := istio.Probers(env)
@@ -111,8 +111,8 @@ func outcomes(pod *corev1.Pod, env string) (map[place]outcome, error) {
 	return all, nil
 }
 
-// withoutDefault takes the protocol out of an entry where it is the one that the
-// API fills in: Istio's entries are made of defaulted pods, and ours are not.
+// withoutDefault removes the protocol from an entry if it is the API's default:
+// Istio's entries are made of defaulted pods, and ours are not.
 func withoutDefault(p *inject.Prober) *inject.Prober {
 	if p == nil || p.HTTPGet == nil || p.HTTPGet.Protocol == nil || *p.HTTPGet.Protocol != corev1.HTTPProtocolHTTP1 {
 		return p
@@ -226,16 +226,16 @@ func capturedPorts(injected *corev1.Pod) func(int) bool {
 	}
 }
 
-// A verdict is what came of comparing one probe or hook.
+// A verdict is the result of comparing one probe or hook.
 type verdict struct {
 	at        place
 	explained []*mistake // empty and no problem: equal
 	problem   string
 }
 
-// compare compares what Istio's injector and rewrite-probes made of a pod,
-// both as the API server stores them. Istio's outcome is repaired by every
-// mistake on the list that it shows, and must then be ours exactly.
+// compare compares what Istio's injector and rewrite-probes made of a pod, both
+// as the API server stores them. Each known mistake that Istio's outcome shows
+// is repaired; the result must be exactly ours.
 func (c *comparison) compare(ours *corev1.Pod) ([]verdict, error) {
 	original, err := outcomes(c.input, "")
 	if err != nil {

@@ -1,7 +1,6 @@
 // Package injector has no code: its tests compare rewrite-probes with Istio's
 // own sidecar injector, with the API server's own defaulting and validation,
-// and with the libraries of KRM functions. A module of its own, because all of
-// these are large.
+// and with the libraries of KRM functions.
 //
 // `go test ./...` prints what was compared; with REWRITE_PROBES_PROOF=1 it also
 // rewrites its section of docs/proof.md.

@@ -45,9 +45,9 @@ type refusal struct {
 	allowed  func(c *comparison) bool
 }
 
-// refusals lists those that are allowed, by reason key. What a pod must have to
-// be refused is said here a second time, in the terms of the API: a refusal of
-// any other pod is a failure.
+// refusals lists the refusals that are allowed, by reason key. The condition on
+// the pod is repeated here in terms of the API, independently of the planner:
+// the refusal of any other pod is a failure.
 var refusals = map[string]*refusal{
 	"status-port-invalid": {
 		mistake: &mistake{number: 8, what: "a status port of 0, or one of the ports of Istio itself, is accepted, and nothing answers the rewritten probes"},
@@ -90,7 +90,7 @@ var refusals = map[string]*refusal{
 // status port.
 var istiosOwnPorts = []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090}
 
-// A tally counts what came of comparing pods.
+// A tally counts the results of comparing pods.
 type tally struct {
 	pods         int
 	invalid      int            // the API server refuses them: not compared
@@ -128,8 +128,8 @@ func (s *tally) String() string {
 	return b.String()
 }
 
-// A floor is the least that must have been compared, so that nothing passes by
-// being refused, passed over or equal by chance.
+// A floor is the least that must have been compared, so that no test passes
+// because pods were refused, skipped or equal by chance.
 type floor struct {
 	pods, places, rewritten int
 	everyMistake            bool // each as often as it says
@@ -180,8 +180,8 @@ func (s *tally) check(t *testing.T, f floor) {
 	}
 }
 
-// one compares what Istio makes of the pod of a manifest with one object with
-// what rewrite-probes makes of the manifest.
+// one takes a manifest with one object. It compares what Istio makes of its pod
+// with what rewrite-probes makes of the manifest.
 func (s *tally) one(t *testing.T, i *istio.Injector, manifest []byte, spec settings) {
 	output, r, err := rewrite(manifest, spec)
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *tally) one(t *testing.T, i *istio.Injector, manifest []byte, spec setti
 }
 
 // against compares what Istio makes of a pod with what rewrite-probes made of
-// it. byIstio tells that istio-proxy answers our rewritten probes.
+// it. byIstio is set if istio-proxy answers our rewritten probes.
 func (s *tally) against(i *istio.Injector, o, after object, messages []report.Message, byIstio bool) {
 	input := kubernetes.Default(kubernetes.Pod(o.template, o.namespace))
 	if kubernetes.Validate(input) != nil {
@@ -271,7 +271,7 @@ func rewrittenIn(r *report.Report) int {
 	return n
 }
 
-// refusedByUs counts the reasons of a refusal, each of which must be allowed.
+// refusedByUs counts the reasons of a refusal and checks that each is allowed.
 func (s *tally) refusedByUs(o object, c *comparison, messages []report.Message, failures []string) {
 	for _, reason := range failures {
 		if r := refusals[reason]; r == nil || !r.allowed(c) {

@@ -18,7 +18,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// mirrored returns the types of the API that each of the planner's stands for.
+// mirrored lists, for each of the planner's types, the types of the API that it
+// mirrors.
 var mirrored = map[reflect.Type][]reflect.Type{
 	reflect.TypeFor[transformer.PodTemplate]():        {reflect.TypeFor[corev1.PodTemplateSpec](), reflect.TypeFor[corev1.Pod]()},
 	reflect.TypeFor[transformer.Metadata]():           {reflect.TypeFor[metav1.ObjectMeta]()},
@@ -94,10 +95,10 @@ func TestThePlannersTypesMirrorTheAPI(t *testing.T) {
 	t.Logf("%d types, %d fields compared", len(seen), compared)
 }
 
-// ourStrings are labels and annotations, of which the API makes a map.
+// ourStrings is the type of labels and annotations, which are a map in the API.
 var ourStrings = reflect.TypeFor[field.KeyValues]()
 
-// base takes pointers and slices away.
+// base returns the element type of pointers and slices.
 func base(t reflect.Type) reflect.Type {
 	if t == ourStrings {
 		return reflect.TypeFor[map[string]string]()
@@ -108,9 +109,9 @@ func base(t reflect.Type) reflect.Type {
 	return t
 }
 
-// sameKind compares types but for pointers, by which ours tell what is absent
-// from what is empty, and for the width of integers, by which ours hold what
-// the API would refuse.
+// sameKind compares types, except for pointers, with which ours distinguish
+// absent from empty, and the width of integers, since ours must hold values
+// that the API would refuse.
 func sameKind(t *testing.T, name string, ours, theirs reflect.Type) {
 	t.Helper()
 	for ours.Kind() == reflect.Pointer {

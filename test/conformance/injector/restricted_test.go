@@ -12,7 +12,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/kubernetes"
 )
 
-// A mesh is Istio as somebody may have set it up.
+// A mesh is a possible configuration of Istio.
 type mesh struct {
 	name     string
 	settings []string // of istioctl
@@ -107,8 +107,8 @@ func TestADeclaredSecurityContextTakesNothingFromIstioProxyThatItNeeds(t *testin
 	}
 }
 
-// declaredEffect injects a pod as rewrite-probes makes it, with and without
-// the securityContext of the declared istio-proxy, and tells the difference.
+// declaredEffect injects a rewritten pod with and without the securityContext
+// of the declared istio-proxy, and returns the difference.
 func declaredEffect(i *istio.Injector, mode istio.Mode, manifest string) (effect, error) {
 	output, _, err := rewrite([]byte(manifest), settings{"answeredBy": "istio-proxy"})
 	if err != nil {

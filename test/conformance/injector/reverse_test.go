@@ -218,7 +218,7 @@ func TestIstiosInjectorLeavesWhatProbeProxyAnswersBesideItAsItIs(t *testing.T) {
 	passed = append(passed, row{"`answeredBy: probe-proxy`, `port: " + strconv.Itoa(ownPort) + "`", p})
 }
 
-// container returns a container by name; nil where there is none.
+// container returns a container by name; nil if there is none.
 func container(pod *corev1.Pod, name string) (found *corev1.Container) {
 	eachContainer(pod, func(c corev1.Container, _ bool) {
 		if c.Name == name {

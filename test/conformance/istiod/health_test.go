@@ -81,8 +81,8 @@ func startGRPC(t *testing.T, c credentials.TransportCredentials) int {
 	return portOf(l)
 }
 
-// ours returns the agent's verdict on a probe in JSON, in which the names of
-// apps stand for their ports.
+// ours returns the agent's verdict on a probe in JSON, in which ports are given
+// by the names of apps.
 func (a apps) ours(t *testing.T, text string) string {
 	t.Helper()
 	c, err := vmconfig.Decode([]byte(`{"name": "a", "namespace": "b", "probe": ` + a.fill(text) + `}`))

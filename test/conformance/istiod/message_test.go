@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// An event is what a stream of the judge saw.
+// An event is what a stream of the server saw.
 type event struct {
 	stream  int
 	request *discovery.DiscoveryRequest // nil: the stream ended

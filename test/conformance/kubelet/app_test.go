@@ -24,7 +24,8 @@ type app struct {
 	hits int      // connections or requests that a script counted; guarded by mu
 }
 
-// hit counts, and gives how many there were before since the app was taken.
+// hit counts a request, and returns how many there were before it since the
+// last take.
 func (a *app) hit() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -45,7 +46,7 @@ func (a *app) see(req *http.Request) {
 	a.seen = append(a.seen, strings.Join(lines, "\n"))
 }
 
-// take returns the requests seen since it was last called, and counts anew.
+// take returns the requests since its last call, and resets the count.
 func (a *app) take() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -57,7 +58,7 @@ func (a *app) take() []string {
 // A behaviour serves an app on a listener until that is closed.
 type behaviour func(a *app, l net.Listener)
 
-// closedPort is a port on which nobody listens.
+// closedPort is a port on which nothing listens.
 func closedPort(_ *app, l net.Listener) { l.Close() }
 
 // raw answers each connection by a script, once a request's head has come.
@@ -65,7 +66,7 @@ func raw(script func(conn net.Conn, req *http.Request)) behaviour {
 	return counted(func(conn net.Conn, req *http.Request, _ int) { script(conn, req) })
 }
 
-// counted is raw, and tells the script how many requests came before.
+// counted is raw whose script also gets the number of requests before.
 func counted(script func(conn net.Conn, req *http.Request, before int)) behaviour {
 	return conns(func(a *app, conn net.Conn) {
 		req, err := http.ReadRequest(bufio.NewReader(conn))
@@ -92,7 +93,7 @@ func conns(serve func(a *app, conn net.Conn)) behaviour {
 	}
 }
 
-// text answers with the text as it stands.
+// text answers with the text, unchanged.
 func text(s string) behaviour {
 	return raw(func(conn net.Conn, _ *http.Request) {
 		io.WriteString(conn, s)

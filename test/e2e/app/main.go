@@ -1,6 +1,5 @@
-// The command app is the application whose pods are put before a kubelet: it
-// serves HTTP, HTTPS, TCP and gRPC health, writes down what it is asked, and
-// breaks on demand.
+// The command app is the application in the pods of these tests: it serves
+// HTTP, HTTPS, TCP and gRPC health, records the requests, and breaks on demand.
 //
 // The pods in ../pods set it up with flags. While it runs, requests to its
 // HTTP port under /control/ break it:

@@ -1,5 +1,5 @@
-// Package image writes container images in the form of docker-archive, from
-// files alone: no registry and no container engine takes part.
+// Package image writes container images in the format docker-archive. It needs
+// neither a registry nor a container engine.
 package image
 
 import (
@@ -27,7 +27,7 @@ type Image struct {
 	Files      map[string]string // where a file lies in the image -> where it lies here
 }
 
-// passwd names root and nobody, for what looks them up.
+// passwd names root and nobody, for programs that look them up.
 const passwd = "root:x:0:0::/:/\nnobody:x:65534:65534::/:/\n"
 
 // Write writes the image as a tar that docker load, podman load and ctr

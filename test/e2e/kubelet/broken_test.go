@@ -204,7 +204,7 @@ func answers(url string) bool {
 	return err == nil && r.StatusCode == http.StatusOK
 }
 
-// A gap keeps the longest time between two answers.
+// A gap records the longest time between two answers.
 type gap struct {
 	mu   sync.Mutex // guards last and max
 	last time.Time

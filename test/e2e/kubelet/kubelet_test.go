@@ -35,15 +35,15 @@ var pods = []struct {
 	{name: "redirect", native: neverReady, rewritten: ready},
 	{name: "job", native: succeededUnready, rewritten: succeeded},
 	{name: "hooks", configs: []string{"default", "container"}, native: hookFails, rewritten: ready},
-	// What is broken must not look healthy; natively it does where only a
-	// connection is asked for, since the redirection accepts every one.
+	// A broken app must not look healthy. Without rewriting it does if the
+	// probe only connects, since the redirection accepts every connection.
 	{name: "tcp-dead", native: ready, lies: true, rewritten: neverReady},
 	{name: "tcp-dead-liveness", native: ready, lies: true, rewritten: restarted},
 	{name: "tcp", native: ready, rewritten: ready},
 	{name: "failing", native: neverReady, rewritten: neverReady},
 	{name: "grpc-not-serving", native: neverReady, rewritten: neverReady},
 	{name: "opted-out", native: neverReady, rewritten: neverReady, notIstios: true},
-	// Of these Istio's agent knows nothing.
+	// Istio's agent does not support these.
 	{name: "h2c", native: neverReadyAndRestarted, rewritten: ready, notIstios: true},
 	{name: "grpc-tls", native: neverReadyAndRestarted, rewritten: ready, notIstios: true},
 }

@@ -75,7 +75,7 @@ func run(m *testing.M) int {
 	return code
 }
 
-// keepLogs copies the logs out of the sandbox, for those who ask why.
+// keepLogs copies the logs out of the sandbox.
 func keepLogs() {
 	for _, program := range []string{"kubelet", "containerd"} {
 		if err := os.WriteFile(filepath.Join(bin, program+".log"), []byte(theNode.Log(program)), 0o644); err != nil {
@@ -157,7 +157,7 @@ func answeredByIstio(t *testing.T, p map[string]any) {
 	t.Fatal("no container probe-proxy to be replaced")
 }
 
-// start gives a pod to the kubelet under a name of its own, inside the mesh.
+// start runs a pod under the given name, inside the mesh.
 func start(t *testing.T, name string, p map[string]any) {
 	t.Helper()
 	p["metadata"].(map[string]any)["name"] = name

@@ -2,8 +2,8 @@ package kubelet
 
 import "testing"
 
-// osmPorts are not captured by Open Service Mesh; the stand-in has Istio's
-// rules and is told.
+// osmPorts are not captured by Open Service Mesh. The stand-in has Istio's
+// rules, so an annotation excludes them.
 const osmPorts = "15901,15902,15903,15904"
 
 // osmPods are the expectations in the dialect of Open Service Mesh. That has no

@@ -13,7 +13,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
-// A seen is what a test saw, for the results page.
+// A seen is what a test saw, for docs/proof.md.
 type seen struct {
 	test, expected, saw string
 	failed              bool
@@ -71,9 +71,9 @@ func expected() []string {
 	return all
 }
 
-// complete adds a row for each test that noted nothing, which a fatal error
-// keeps from it, and returns an error that names them and those that nobody
-// expects.
+// complete adds a row for each expected test that noted nothing, for example
+// after a fatal error. It returns an error that names these tests and those
+// that were not expected.
 func complete() error {
 	noted := map[string]bool{}
 	for _, r := range rows {
@@ -176,7 +176,7 @@ func writeBroken(b *strings.Builder) {
 	}
 }
 
-// sentence makes one of a test's name.
+// sentence makes a sentence of a test's name.
 func sentence(name string) string {
 	var b strings.Builder
 	for i, r := range strings.TrimPrefix(name, "Test") {

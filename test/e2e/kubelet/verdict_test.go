@@ -10,8 +10,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
 )
 
-// slack is what a busy machine of two cores may add to any time a kubelet
-// is expected to keep.
+// slack is how much later than expected a kubelet may act on a busy machine
+// with two cores.
 const slack = 4 * time.Second
 
 // A verdict is what is expected of a pod. watch watches the pod and returns what

@@ -92,8 +92,8 @@ func proxy() error {
 	}
 }
 
-// pause waits to be told to end, and meanwhile reaps what the pod leaves to
-// it when its containers share their processes.
+// pause waits for a signal to end, and meanwhile reaps orphaned processes if
+// the pod's containers share a process namespace.
 func pause() {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGCHLD)

@@ -1,7 +1,7 @@
-// Package node runs a kubelet with containerd and without an API server, and
-// tells what the kubelet says of the pods it is given.
+// Package node runs a kubelet with containerd, without an API server, and
+// reports the kubelet's view of its pods.
 //
-// It is to run inside the namespaces that test/e2e/run sets up: everything it
+// It must run inside the namespaces that test/e2e/run sets up: everything it
 // starts and mounts ends with them.
 package node
 

@@ -21,7 +21,7 @@ import (
 // PauseImage is the image of the sandbox containers.
 const PauseImage = "localhost/pause:e2e"
 
-// A State is what the kubelet said of a pod at a time.
+// A State is the kubelet's view of a pod at a point in time.
 type State struct {
 	At         time.Time
 	Phase      string
@@ -137,8 +137,8 @@ func (n *Node) State(pod string) State {
 	return h[len(h)-1]
 }
 
-// WaitFor waits until the pod's state is as wanted. The error says what the
-// state was when the time was over.
+// WaitFor waits until the pod's state is as wanted. After the timeout, the
+// error has the last state.
 func (n *Node) WaitFor(pod string, limit time.Duration, wanted func(State) bool) (State, error) {
 	deadline := time.Now().Add(limit)
 	for {

@@ -1,5 +1,5 @@
-// Command sdknoop is a function on the kpt SDK that changes nothing: what any
-// function built on that SDK pays before its own work begins.
+// Command sdknoop is a function on the kpt SDK that changes nothing. It costs
+// what any function on that SDK costs before its own work begins.
 package main
 
 import (

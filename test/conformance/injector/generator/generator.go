@@ -22,8 +22,8 @@ type Workload struct {
 	Template  corev1.PodTemplateSpec
 }
 
-// New returns the workload of a seed. Most of what it makes the API server
-// accepts; what it refuses is to be found out and passed over.
+// New returns the workload of a seed. The API server accepts most of them;
+// callers find out and skip those that it refuses.
 func New(seed uint64) Workload {
 	g := &source{rand.New(rand.NewPCG(seed, 0))}
 	w := Workload{Seed: seed, Kind: pick(g, kinds), Name: fmt.Sprintf("w-%d", seed), Namespace: "shop"}

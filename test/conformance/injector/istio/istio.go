@@ -57,7 +57,7 @@ type Injector struct {
 var switches sync.Mutex
 
 // New renders Istio's charts, which are embedded in its module, with settings
-// in the form of istioctl's --set, and starts the webhook on what comes out.
+// in the form of istioctl's --set, and starts the webhook with the result.
 func New(settings ...string) (*Injector, error) {
 	for _, scope := range log.Scopes() {
 		scope.SetOutputLevel(log.NoneLevel) // it logs every request
@@ -132,9 +132,9 @@ func (fixed) SetHandler(func(*inject.Config, string) error) {}
 func (fixed) Run(<-chan struct{})                           {}
 func (f fixed) Get() (*inject.Config, string, error)        { return f.config, f.values, nil }
 
-// Inject sends the pod through the webhook, as the API server does when the
-// pod is created, and gives what comes out. A pod that the webhook refuses is
-// an error; one that it does not inject comes out as it went in.
+// Inject sends the pod through the webhook, as the API server does when the pod
+// is created, and returns the result. A pod that the webhook refuses is an
+// error; one that it does not inject is returned unchanged.
 func (i *Injector) Inject(pod *corev1.Pod, mode Mode) (*corev1.Pod, error) {
 	before, err := json.Marshal(pod)
 	if err != nil {

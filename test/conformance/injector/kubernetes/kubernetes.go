@@ -1,6 +1,6 @@
-// Package kubernetes is what the API server does to pods before anything else
-// sees them, by its own code: it decodes, defaults and validates them. And
-// what the kubelet does to env vars.
+// Package kubernetes does to pods what the API server does before anything else
+// sees them, with its own code: it decodes, defaults and validates them. It
+// also expands env vars as the kubelet does.
 package kubernetes
 
 import (
@@ -46,7 +46,7 @@ func init() {
 	}
 }
 
-// Validate says why the API server refuses a pod; nil where it does not.
+// Validate returns an error with the reason if the API server refuses a pod.
 func Validate(pod *corev1.Pod) error {
 	pod = Default(pod)
 	pod.Name = "pod" // given by the API server
