@@ -160,5 +160,49 @@ func TestTheActionBuildsTheVersionItIsPinnedTo(t *testing.T) {
 	}
 }
 
+// TestTheJobOfGitLabRuns runs the lines of the job as GitLab's runner does, in
+// one shell that ends at the first that fails.
+func TestTheJobOfGitLabRuns(t *testing.T) {
+	h := house(t)
+	if err := h.proxy(); err != nil {
+		t.Fatal(err)
+	}
+	env, err := h.proxyEnv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Probes struct {
+			BeforeScript []string `yaml:"before_script"`
+			Script       []string
+		}
+	}
+	if err := yaml.Unmarshal(readFile(t, filepath.Join(h.source, "examples", "ci", "gitlab.yaml")), &file); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Join(append(file.Probes.BeforeScript, file.Probes.Script...), "\n")
+	dir, deploy := user(t, h)
+	run := func() (string, error) {
+		cmd := exec.Command("bash", "-e", "-o", "pipefail", "-c", lines)
+		cmd.Dir = dir
+		// In the image, what Go installs is on PATH.
+		cmd.Env = append(append(os.Environ(), env...), "PATH="+filepath.Join(h.dir, "installed")+string(os.PathListSeparator)+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := run(); err == nil || !strings.Contains(out, "[would-fail]") || !strings.Contains(out, "\n+      httpGet: {path: /app-health/web/readyz, port: 15020}") {
+		t.Errorf("the job must fail with the finding and the diff: %v\n%s", err, out)
+	}
+	if report := string(readFile(t, filepath.Join(dir, "probes.xml"))); !strings.Contains(report, `failures="1"`) {
+		t.Errorf("probes.xml must have the finding:\n%s", report)
+	}
+	if _, err := h.run(dir, filepath.Join(h.bin, "rewrite-probes"), "-w", deploy); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(); err != nil {
+		t.Errorf("the job must pass: %v\n%s", err, out)
+	}
+}
+
 // expression is an expression of a workflow.
 var expression = regexp.MustCompile(`\$\{\{ ([a-z_.]+) \}\}`)

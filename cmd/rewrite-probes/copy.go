@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+func copyCommand(std streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "copy-to DIR",
+		Short: "Copy this program into a folder",
+		Long: `copy-to copies the program into a folder, for init containers: the image of rewrite-probes
+has no shell and no cp.`,
+		Example: `  rewrite-probes copy-to /tools`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return &usageError{cmd.CommandPath(), errors.New("one folder must be given")}
+			}
+			target, err := copySelf(args[0])
+			if err != nil {
+				return fmt.Errorf("nothing was copied: %w", err)
+			}
+			_, err = fmt.Fprintln(std.out, target)
+			return err
+		},
+	}
+}
+
+// copySelf copies the running program into dir and returns the name of the copy,
+// which is there whole or not at all.
+func copySelf(dir string) (target string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	from, err := os.Open(self)
+	if err != nil {
+		return "", err
+	}
+	defer from.Close()
+	to, err := os.CreateTemp(dir, ".rewrite-probes-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(to.Name())
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Chmod(0o755), to.Close()); err != nil {
+		return "", err
+	}
+	target = filepath.Join(dir, filepath.Base(self))
+	return target, os.Rename(to.Name(), target)
+}
