@@ -14,12 +14,13 @@ var rooms = []struct {
 	pkg     string
 	imports string
 }{
-	{"cmd/rewrite-probes", "internal/config internal/manifest internal/pipeline internal/reason internal/release internal/report"},
+	{"cmd/rewrite-probes", "internal/config internal/manifest internal/pipeline internal/policy internal/reason internal/release internal/report"},
 	{"cmd/probe-proxy", "internal/kubelet internal/prober internal/release internal/sidecar/server"},
 	{"cmd/probe-agent", "internal/agent/identity internal/agent/probe internal/agent/schedule internal/agent/systemd internal/agent/xds internal/release internal/vmconfig"},
 	{"examples/go", "fn"},
 	{"fn", "internal/config internal/field internal/manifest internal/pipeline internal/report internal/workload transformer"},
 	{"internal/pipeline", "internal/config internal/field internal/manifest internal/reason internal/release internal/report internal/vm internal/vmconfig internal/workload transformer"},
+	{"internal/policy", "internal/config internal/prober transformer"},
 	{"internal/config", "internal/field internal/manifest transformer"},
 	{"internal/report", "internal/field internal/reason transformer"},
 	{"internal/workload", "internal/field internal/manifest internal/prober transformer"},

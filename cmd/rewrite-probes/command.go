@@ -56,7 +56,7 @@ functionConfig cannot be read, or a file cannot be written.`,
 	edit.add(root)
 	common.add(root)
 	root.AddCommand(checkCommand(std, common), explainCommand(std, common), restoreCommand(std, common), vmCommand(std, common),
-		schemaCommand(std), reasonsCommand(std), versionCommand(std), completionCommand(std), copyCommand(std))
+		policyCommand(std, common), schemaCommand(std), reasonsCommand(std), versionCommand(std), completionCommand(std), copyCommand(std))
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)

@@ -108,6 +108,7 @@ type answer struct {
 	status   int
 	message  string   // of a refusal
 	warnings []string // as kubectl prints them to stderr
+	body     []byte
 }
 
 func (a answer) accepted() bool { return a.status == http.StatusCreated || a.status == http.StatusOK }
@@ -129,7 +130,7 @@ func (s *server) call(method, path string, body []byte) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	a := answer{status: response.StatusCode}
+	a := answer{status: response.StatusCode, body: text}
 	for _, w := range response.Header.Values("Warning") { // 299 - "text"
 		_, quoted, _ := strings.Cut(w, `"`)
 		a.warnings = append(a.warnings, strings.TrimSuffix(quoted, `"`))

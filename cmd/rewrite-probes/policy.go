@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/policy"
+)
+
+func policyCommand(std streams, common *commonFlags) *cobra.Command {
+	var o policy.Options
+	cmd := &cobra.Command{
+		Use: "policy", Short: "Print a policy for the cluster that finds pods which check would find", Args: noArgs,
+		Long: `policy prints a ValidatingAdmissionPolicy and its binding (Kubernetes 1.30 or later).
+Where Istio injects its sidecar, they find pods with probes or hooks that would fail, or
+falsely pass, under strict mTLS: of manifests that went around the pipeline, and in
+containers that a webhook added. They say of a pod what check says of it, opt-outs
+included. --config brings what the manifests do not say: istio.injectedNamespaces,
+namespaces of select and exclude, rewrite and probeProxy.name.`,
+		Example: `  rewrite-probes policy | kubectl apply -f -
+  rewrite-probes policy --config rewrite-probes.yaml --action deny
+  rewrite-probes policy --engine kyverno --action audit`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.Validate(); err != nil {
+				return &usageError{cmd.CommandPath(), err}
+			}
+			c, err := common.load(nil)
+			if err != nil {
+				return err
+			}
+			text, notes, err := policy.Make(c, o)
+			if err != nil {
+				return fmt.Errorf("functionConfig: %w", err)
+			}
+			for _, n := range notes {
+				fmt.Fprintln(std.err, "note: functionConfig: "+n)
+			}
+			_, err = std.out.Write(text)
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&o.Actions, "action", []string{policy.Warn, policy.Audit}, "`ACTION` on a pod in which something is found: "+strings.Join(policy.Actions(), ", ")+"; may be given again")
+	f.StringVar(&o.Engine, "engine", policy.Kubernetes, "`ENGINE` that runs the policy: "+strings.Join(policy.Engines(), ", "))
+	f.StringVar(&o.Name, "name", "rewrite-probes", "`NAME` of the objects")
+	_ = cmd.RegisterFlagCompletionFunc("action", cobra.FixedCompletions(policy.Actions(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("engine", cobra.FixedCompletions(policy.Engines(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}

@@ -1,0 +1,241 @@
+// Package policy makes the policies for a cluster that find what no render can
+// see: pods in Istio's mesh whose probes or hooks would fail, or falsely pass,
+// because a webhook added the container, or the manifest went around the
+// pipeline. They say of a pod what check says of it. The expressions are in CEL,
+// made from the facts that the planner uses itself, and need Kubernetes 1.30.
+//
+// The package knows nothing of manifests, files and flags.
+package policy
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// Engines are the programs that a policy can be made for.
+const (
+	Kubernetes = "kubernetes" // a ValidatingAdmissionPolicy, in the API server itself
+	Kyverno    = "kyverno"    // a ValidatingPolicy of Kyverno
+)
+
+// Actions are what happens to a pod in which something is found.
+const (
+	Warn  = "warn"  // whoever creates it is told
+	Audit = "audit" // the audit log, or Kyverno's report, has it
+	Deny  = "deny"
+)
+
+// Options say what policy is made.
+type Options struct {
+	Engine  string
+	Actions []string
+	Name    string
+}
+
+// Engines returns the values that [Options].Engine may have.
+func Engines() []string { return []string{Kubernetes, Kyverno} }
+
+// Actions returns the values that [Options].Actions may have.
+func Actions() []string { return []string{Warn, Audit, Deny} }
+
+// Validate reports options for which there is no policy.
+func (o Options) Validate() error {
+	if !slices.Contains(Engines(), o.Engine) {
+		return fmt.Errorf("--engine %q must be %s", o.Engine, strings.Join(Engines(), " or "))
+	}
+	for i, a := range o.Actions {
+		switch {
+		case !slices.Contains(Actions(), a):
+			return fmt.Errorf("--action %q must be %s", a, strings.Join(Actions(), ", "))
+		case slices.Contains(o.Actions[:i], a):
+			return fmt.Errorf("--action %q is given twice", a)
+		}
+	}
+	switch {
+	case len(o.Actions) == 0:
+		return fmt.Errorf("--action \"\" must be %s", strings.Join(Actions(), ", "))
+	case slices.Contains(o.Actions, Warn) && slices.Contains(o.Actions, Deny):
+		return fmt.Errorf("--action %q must not have warn and deny: who is denied is told", strings.Join(o.Actions, ","))
+	case !nameForm.MatchString(o.Name):
+		return fmt.Errorf("--name %q must be the name of an object: lower-case letters, digits, dashes and dots", o.Name)
+	}
+	return nil
+}
+
+var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$`)
+
+// Make returns the policy, in YAML, and what of the config it cannot heed.
+func Make(c *config.RewriteProbes, o Options) (text []byte, notes []string, err error) {
+	if m := c.Spec.Mesh; m != "istio" && m != transformer.MeshAuto {
+		return nil, nil, fmt.Errorf("`spec.mesh` is %q, and a policy is made for the mesh istio only", m)
+	}
+	notes = notesOf(&c.Spec)
+	var b bytes.Buffer
+	for i, object := range objects(c, o) {
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		e := yaml.NewEncoder(&b)
+		e.SetIndent(2)
+		if err := e.Encode(object); err != nil {
+			return nil, nil, err
+		}
+	}
+	return b.Bytes(), notes, nil
+}
+
+// notesOf names the parts of the config that speak of manifests, not of pods.
+func notesOf(s *config.Spec) []string {
+	var notes []string
+	for _, sel := range []struct {
+		key string
+		*config.Selector
+	}{{"select", s.Select}, {"exclude", s.Exclude}} {
+		if sel.Selector != nil && !onlyNamespaces(sel.Selector) {
+			notes = append(notes, fmt.Sprintf("`spec.%s` has kinds, names or a labelSelector, which speak of manifests: %s", sel.key,
+				map[string]string{"select": "the policy heeds its namespaces only", "exclude": "the policy does not heed it"}[sel.key]))
+		}
+	}
+	if s.Istio.InjectorRewrites {
+		notes = append(notes, "`spec.istio.injectorRewrites` is true: the policy judges what the injector has made of a pod")
+	}
+	return notes
+}
+
+func onlyNamespaces(s *config.Selector) bool {
+	return len(s.Kinds) == 0 && len(s.Names) == 0 && s.LabelSelector == ""
+}
+
+// objects returns what the engine needs.
+func objects(c *config.RewriteProbes, o Options) []any {
+	variables, validations := expressions(c)
+	failure := "Ignore"
+	if slices.Contains(o.Actions, Deny) {
+		failure = "Fail"
+	}
+	actions := make([]string, len(o.Actions))
+	for i, a := range o.Actions {
+		actions[i] = strings.ToUpper(a[:1]) + a[1:]
+	}
+	match := constraints{
+		ResourceRules:     []rule{{APIGroups: []string{""}, APIVersions: []string{"v1"}, Operations: []string{"CREATE"}, Resources: []string{"pods"}}},
+		NamespaceSelector: namespaceSelector{[]requirement{{Key: "kubernetes.io/metadata.name", Operator: "NotIn", Values: factsOf(c).NeverInjected}}},
+	}
+	meta := metadata{Name: o.Name, Labels: map[string]string{"app.kubernetes.io/managed-by": "rewrite-probes"}}
+	if o.Engine == Kyverno {
+		return []any{object{"policies.kyverno.io/v1", "ValidatingPolicy", meta,
+			policySpec{Actions: actions, FailurePolicy: failure, Match: match, Variables: variables, Validations: validations}}}
+	}
+	return []any{
+		object{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", meta,
+			policySpec{FailurePolicy: failure, Match: match, Variables: variables, Validations: validations}},
+		object{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", meta,
+			bindingSpec{PolicyName: o.Name, Actions: actions}},
+	}
+}
+
+// The types below have the fields of the objects, in the order in which people
+// read them.
+type (
+	object struct {
+		APIVersion string   `yaml:"apiVersion"`
+		Kind       string   `yaml:"kind"`
+		Metadata   metadata `yaml:"metadata"`
+		Spec       any      `yaml:"spec"`
+	}
+	metadata struct {
+		Name   string            `yaml:"name"`
+		Labels map[string]string `yaml:"labels"`
+	}
+	policySpec struct {
+		Actions       []string     `yaml:"validationActions,omitempty"`
+		FailurePolicy string       `yaml:"failurePolicy"`
+		Match         constraints  `yaml:"matchConstraints"`
+		Variables     []variable   `yaml:"variables"`
+		Validations   []validation `yaml:"validations"`
+	}
+	bindingSpec struct {
+		PolicyName string   `yaml:"policyName"`
+		Actions    []string `yaml:"validationActions"`
+	}
+	constraints struct {
+		ResourceRules     []rule            `yaml:"resourceRules"`
+		NamespaceSelector namespaceSelector `yaml:"namespaceSelector"`
+	}
+	rule struct {
+		APIGroups   []string `yaml:"apiGroups"`
+		APIVersions []string `yaml:"apiVersions"`
+		Operations  []string `yaml:"operations"`
+		Resources   []string `yaml:"resources"`
+	}
+	namespaceSelector struct {
+		MatchExpressions []requirement `yaml:"matchExpressions"`
+	}
+	requirement struct {
+		Key      string   `yaml:"key"`
+		Operator string   `yaml:"operator"`
+		Values   []string `yaml:"values"`
+	}
+	variable struct {
+		Name       string `yaml:"name"`
+		Expression string `yaml:"expression"`
+	}
+	validation struct {
+		Expression        string `yaml:"expression"`
+		Message           string `yaml:"message"`
+		MessageExpression string `yaml:"messageExpression"`
+	}
+)
+
+func factsOf(c *config.RewriteProbes) transformer.IstioFacts {
+	o := transformer.Defaults()
+	o.ProbeProxy.Name = c.Spec.ProbeProxy.Name
+	return transformer.FactsOfIstio(o)
+}
+
+// anyOf returns a regular expression for names that match one of the patterns,
+// in which * and ? match as in a shell.
+func anyOf(patterns []string) string {
+	alternatives := make([]string, len(patterns))
+	for i, p := range patterns {
+		alternatives[i] = patternToRegexp(p)
+	}
+	return "^(" + strings.Join(alternatives, "|") + ")$"
+}
+
+// patternToRegexp returns the regular expression of a pattern of path.Match.
+func patternToRegexp(pattern string) string {
+	var b strings.Builder
+	inClass := false
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\' && i+1 < len(pattern):
+			i++
+			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+		case inClass:
+			inClass = c != ']'
+			if c == '[' {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(c)
+		case c == '[':
+			inClass = true
+			b.WriteByte(c)
+		case c == '*':
+			b.WriteString("[^/]*")
+		case c == '?':
+			b.WriteString("[^/]")
+		default:
+			b.WriteString(regexp.QuoteMeta(string(c)))
+		}
+	}
+	return b.String()
+}

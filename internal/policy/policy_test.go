@@ -1,0 +1,128 @@
+package policy_test
+
+import (
+	"flag"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/policy"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+)
+
+var update = flag.Bool("update", false, "rewrite the policies in examples/policy")
+
+func options(engine string, actions ...string) policy.Options {
+	return policy.Options{Engine: engine, Actions: actions, Name: "rewrite-probes"}
+}
+
+func TestTheExamplesAreWhatTheCommandPrints(t *testing.T) {
+	for name, o := range map[string]policy.Options{
+		"validating-admission-policy.yaml": options(policy.Kubernetes, policy.Warn, policy.Audit),
+		"kyverno.yaml":                     options(policy.Kyverno, policy.Audit),
+	} {
+		text, notes, err := policy.Make(config.Default(), o)
+		if err != nil || len(notes) > 0 {
+			t.Fatal(err, notes)
+		}
+		file := filepath.Join("../../examples/policy", name)
+		if *update {
+			if err := os.WriteFile(file, text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(want), string(text)); d != "" {
+			t.Errorf("%s: run go test ./internal/policy -update\n%s", name, d)
+		}
+	}
+}
+
+func TestOptionsThatMakeNoPolicyAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		o    policy.Options
+		want string
+	}{
+		{options("opa", policy.Warn), `--engine "opa" must be kubernetes or kyverno`},
+		{options(policy.Kubernetes), `--action "" must be warn, audit, deny`},
+		{options(policy.Kubernetes, "Warn"), `--action "Warn" must be warn, audit, deny`},
+		{options(policy.Kubernetes, policy.Audit, policy.Audit), `--action "audit" is given twice`},
+		{options(policy.Kyverno, policy.Deny, policy.Audit, policy.Warn), `--action "deny,audit,warn" must not have warn and deny`},
+		{policy.Options{Engine: policy.Kubernetes, Actions: []string{policy.Deny}, Name: "A"}, `--name "A" must be the name of an object`},
+		{policy.Options{Engine: policy.Kubernetes, Actions: []string{policy.Deny}, Name: ""}, `--name "" must be the name of an object`},
+	} {
+		if err := c.o.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, must have %q", c.o, err, c.want)
+		}
+	}
+	for _, o := range []policy.Options{options(policy.Kubernetes, policy.Deny, policy.Audit), options(policy.Kyverno, policy.Warn)} {
+		if err := o.Validate(); err != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+func TestWhatTheConfigCannotHaveIsSaid(t *testing.T) {
+	c := config.Default()
+	c.Spec.Mesh = "osm"
+	if _, _, err := policy.Make(c, options(policy.Kubernetes, policy.Warn)); err == nil || !strings.Contains(err.Error(), "`spec.mesh` is \"osm\"") {
+		t.Errorf("error is %v", err)
+	}
+	c = config.Default()
+	c.Spec.Select = &config.Selector{Kinds: []string{"Deployment"}, Namespaces: []string{"shop"}}
+	c.Spec.Exclude = &config.Selector{LabelSelector: "a=b", Namespaces: []string{"legacy"}}
+	c.Spec.Istio.InjectorRewrites = true
+	text, notes, err := policy.Make(c, options(policy.Kubernetes, policy.Warn))
+	if err != nil || len(notes) != 3 || !strings.Contains(notes[0], "`spec.select`") || !strings.Contains(notes[1], "`spec.exclude`") || !strings.Contains(notes[2], "injectorRewrites") {
+		t.Errorf("%v, notes %q", err, notes)
+	}
+	if s := string(text); !strings.Contains(s, "request.namespace.matches('^(shop)$')") || strings.Contains(s, "legacy") {
+		t.Errorf("the namespaces of select count, and those of an exclude that has more do not:\n%s", s)
+	}
+}
+
+func TestEveryReasonToLeaveProbesAloneIsHeeded(t *testing.T) {
+	known := make(map[string]bool)
+	for _, key := range policy.Reasons() {
+		known[key] = true
+	}
+	for _, d := range reason.OfPlan() {
+		if onPurpose := d.Severity == reason.Info; onPurpose != known[d.Key] {
+			t.Errorf("%s is %s; the policy takes it for a reason to leave probes alone: %t", d.Key, d.Severity, known[d.Key])
+		}
+		delete(known, d.Key)
+	}
+	for key := range known {
+		t.Errorf("there is no reason %s", key)
+	}
+}
+
+func FuzzPatternsMatchAsTheyDoInTheConfig(f *testing.F) {
+	for _, p := range []string{"shop", "team-*", "t?am", "[a-c]x", "[^a-c]*", `\*a`, "a.b", "*[]x]", "[[]", `[\]a]`, "é*"} {
+		for _, name := range []string{"shop", "team-a", "ax", "dx", "*a", "a.b", "axb", "[", "]"} {
+			f.Add(p, name)
+		}
+	}
+	f.Fuzz(func(t *testing.T, pattern, name string) {
+		want, err := path.Match(pattern, name)
+		if err != nil || strings.ContainsRune(name, '\n') || !regexp.MustCompile(`^[a-z0-9-]*$`).MatchString(name) {
+			return // the config refuses the pattern; it is no name of a namespace
+		}
+		r, err := regexp.Compile(policy.AnyOf([]string{pattern}))
+		if err != nil {
+			t.Fatalf("%q becomes no regular expression: %v", pattern, err)
+		}
+		if got := r.MatchString(name); got != want {
+			t.Errorf("%q matches %q: %t, want %t (%s)", pattern, name, got, want, r)
+		}
+	})
+}

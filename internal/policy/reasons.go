@@ -1,0 +1,32 @@
+package policy
+
+// A purpose is a reason of internal/reason to leave probes alone on purpose,
+// and what the policy makes of it.
+type purpose struct {
+	key string
+	// expression is true of a pod that is left alone as a whole; "" if the
+	// policy heeds the reason otherwise, or need not.
+	expression string
+	otherwise  string
+}
+
+// onPurpose has every reason whose severity is info, which a test demands.
+var onPurpose = []purpose{
+	{"opt-out", `variables.annotations[?$OwnRewrite].orValue('') in $False || variables.namespaceAnnotations[?$OwnRewrite].orValue('') in $False`, ""},
+	{"istio-opt-out", `variables.annotations[?$IstioRewrite].orValue('') in $False && !variables.isRewritten`, ""},
+	{"injection-off", `variables.inject == 'false'`, ""},
+	{"not-sidecar-template", `$Templates in variables.annotations && variables.annotations[$Templates].split(',').all(t, t.trim() in $NoCapture)`, ""},
+	{"namespace-not-injected", `request.namespace in $NeverInjected || variables.namespaceLabels[?$Injection].orValue('') == 'disabled'`, ""},
+	{"host-network", `object.spec.?hostNetwork.orValue(false)`, ""},
+	{"windows", `object.spec.?os.?name.orValue('') == 'windows' || object.spec.?nodeSelector[?'kubernetes.io/os'].orValue('') == 'windows'`, ""},
+
+	{"skipped-container", "", "in the variable findings"},
+	{"not-selected", "", "in the variable findings"},
+	{"port-not-captured", "", "in the variable findings"},
+	{"proxy-container", "", "in the variable probes"},
+	{"no-network", "", "the variable probes has only what dials"},
+	{"ambient", "", "only of pods without Istio's sidecar, which are not in the mesh"},
+	{"injector-rewrites", "", "the policy judges what the injector has made of the pod"},
+	{"probes-made-elsewhere", "", "a pod's probes are as they will be"},
+	{"not-rewritten", "", "only restore has it"},
+}

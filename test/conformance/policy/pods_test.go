@@ -1,0 +1,320 @@
+package policy
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/kubernetes/pkg/apis/admissionregistration"
+	v1 "k8s.io/kubernetes/pkg/apis/admissionregistration/v1"
+	"k8s.io/kubernetes/pkg/apis/admissionregistration/validation"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/generator"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/kubernetes"
+)
+
+func metav1GVR(r schema.GroupVersionResource) metav1.GroupVersionResource {
+	return metav1.GroupVersionResource(r)
+}
+
+func metav1GVK(k schema.GroupVersionKind) metav1.GroupVersionKind { return metav1.GroupVersionKind(k) }
+
+// namespaces are those in which every pod is judged.
+func namespaces(name string) []*corev1.Namespace {
+	var all []*corev1.Namespace
+	for _, m := range []struct{ labels, annotations map[string]string }{
+		{},
+		{labels: map[string]string{"istio-injection": "enabled"}},
+		{labels: map[string]string{"istio.io/rev": "stable"}},
+		{labels: map[string]string{"istio-injection": "disabled", "istio.io/rev": "stable"}},
+		{labels: map[string]string{"istio-injection": "enabled"}, annotations: map[string]string{"rewrite-probes.io/rewrite": "False"}},
+	} {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: m.labels, Annotations: m.annotations}}
+		ns.APIVersion, ns.Kind = "v1", "Namespace"
+		all = append(all, ns)
+	}
+	return all
+}
+
+// rewritten returns the pod as rewrite-probes rewrites it; nil if it refuses.
+func rewritten(t *testing.T, pod *corev1.Pod, c *config.RewriteProbes) *corev1.Pod {
+	t.Helper()
+	text, err := yaml.Marshal(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := manifest.Read("pod.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Failed() {
+		return nil
+	}
+	var out bytes.Buffer
+	if _, err := s.WriteTo(&out); err != nil {
+		t.Fatal(err)
+	}
+	after := new(corev1.Pod)
+	if err := yaml.UnmarshalStrict(out.Bytes(), after); err != nil {
+		t.Fatal(err)
+	}
+	return kubernetes.Default(after)
+}
+
+// configs are the ways that pods are rewritten in before they are judged.
+var configs = []settings{
+	{"answeredBy": "istio-proxy"},
+	{"answeredBy": "probe-proxy", "port": 15099},
+	{"dialect": "osm"},
+	{"answeredBy": "probe-proxy", "port": 15099, "rewrite": []string{"httpGet"}, "probeProxy": settings{"name": "prober"}},
+}
+
+// stages returns a pod as it may come to the policy: as it is, rewritten, and
+// each of these through Istio's injector.
+func stages(t *testing.T, i *istio.Injector, pod *corev1.Pod) []*corev1.Pod {
+	t.Helper()
+	all := []*corev1.Pod{pod}
+	for _, c := range configs {
+		if after := rewritten(t, pod, decode(t, c)); after != nil {
+			all = append(all, after)
+		}
+	}
+	if len(all) > 1 && len(pod.Name) == 0 && len(pod.Spec.Containers) == 3 { // its originals are cut
+		broken := all[1].DeepCopy()
+		for i := range broken.Spec.Containers {
+			for j := range broken.Spec.Containers[i].Env {
+				if e := &broken.Spec.Containers[i].Env[j]; e.Name == "ISTIO_KUBE_APP_PROBERS" {
+					e.Value = strings.TrimSuffix(e.Value, "}")
+				}
+			}
+		}
+		all = append(all, broken)
+	}
+	for _, p := range all {
+		for _, mode := range istio.Modes {
+			injected, err := i.Inject(p, mode)
+			if err != nil {
+				continue // the webhook refuses the pod
+			}
+			injected = kubernetes.Default(injected)
+			if kubernetes.Validate(injected) == nil {
+				all = append(all, injected)
+			}
+		}
+	}
+	for _, p := range all {
+		p.Name = "pod" // one that is generated comes later
+	}
+	return all
+}
+
+// corpus returns the pods of the real-world manifests and of the repository's.
+func corpus(t *testing.T) []*corev1.Pod {
+	t.Helper()
+	const root = "../../.."
+	names, err := testutil.Corpus(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := filepath.Glob(root + "/testdata/manifests/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pods []*corev1.Pod
+	for _, name := range append(names, own...) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, document := range bytes.Split(text, []byte("\n---")) {
+			pods = append(pods, podsIn(t, document)...)
+		}
+	}
+	return pods
+}
+
+// podsIn returns the pods that the object of a document, or the items of a List,
+// would make.
+func podsIn(t *testing.T, document []byte) []*corev1.Pod {
+	t.Helper()
+	var o struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			Template    *corev1.PodTemplateSpec `json:"template"`
+			JobTemplate struct {
+				Spec struct{ Template *corev1.PodTemplateSpec }
+			} `json:"jobTemplate"`
+		} `json:"spec"`
+	}
+	if err := yaml.Unmarshal(document, &o); err != nil {
+		return nil // of another kind
+	}
+	template := o.Spec.Template
+	switch o.Kind {
+	case "Pod":
+		pod := new(corev1.Pod)
+		if err := yaml.Unmarshal(document, pod); err != nil {
+			return nil
+		}
+		template = &corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
+	case "CronJob":
+		template = o.Spec.JobTemplate.Spec.Template
+	}
+	if template == nil {
+		return nil
+	}
+	return []*corev1.Pod{kubernetes.Default(kubernetes.Pod(template, o.Namespace))}
+}
+
+// random returns the pod of a random workload.
+func random(seed uint64) *corev1.Pod {
+	w := generator.New(seed)
+	pod := kubernetes.Default(kubernetes.Pod(&w.Template, w.Namespace))
+	set := func(key, value string) {
+		if pod.Annotations == nil {
+			pod.Annotations = make(map[string]string)
+		}
+		pod.Annotations[key] = value
+	}
+	switch seed % 20 {
+	case 0:
+		set("rewrite-probes.io/rewrite", "0")
+	case 1:
+		set("rewrite-probes.io/skip-containers", "nobody, "+pod.Spec.Containers[0].Name+" ")
+	case 2:
+		set("inject.istio.io/templates", "grpc-agent, gateway")
+	case 3:
+		pod.Spec.OS = &corev1.PodOS{Name: corev1.Windows}
+	case 4:
+		pod.Spec.NodeSelector = map[string]string{"kubernetes.io/os": "windows"}
+	case 5: // rewritten, and its original lost
+		pod.Spec.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/app-health/" + pod.Spec.Containers[0].Name + "/readyz"}}}
+		pod.Spec.Containers[0].ReadinessProbe.HTTPGet.Port.IntVal = 15020
+		pod = kubernetes.Default(pod)
+	case 6:
+		set("inject.istio.io/templates", "custom")
+		set("rewrite-probes.io/skip-containers", pod.Spec.Containers[0].Name)
+	}
+	return pod
+}
+
+func TestThePolicySaysWhatCheckSays(t *testing.T) {
+	const seeds = 80
+	i := newInjector(t)
+	var pods [][]*corev1.Pod // by stage
+	for seed := range uint64(seeds) {
+		if pod := random(seed + 1); kubernetes.Validate(pod) == nil {
+			pods = append(pods, stages(t, i, pod))
+		}
+	}
+	for _, pod := range corpus(t) {
+		pods = append(pods, stages(t, i, pod))
+	}
+	s := &tally{explained: make(map[string]int)}
+	for _, spec := range []settings{
+		nil,
+		{"istio": settings{"injectedNamespaces": []string{"sh*", "[d-e]e?ault"}}, "exclude": settings{"namespaces": []string{"kube-system"}}, "rewrite": []string{"httpGet", "grpc"}, "probeProxy": settings{"name": "prober"}},
+	} {
+		c := decode(t, spec)
+		p, _ := objects(t, c)
+		g := compile(t, &p, 30)
+		for _, stages := range pods {
+			for n, pod := range stages {
+				all := namespaces(pod.Namespace)
+				if n > 0 { // as it is it comes to every namespace
+					all = all[n%len(all):][:1]
+				}
+				for _, ns := range all {
+					s.compare(t, g, pod, ns, c)
+				}
+			}
+		}
+		t.Logf("highest cost %d of %d", g.most, celconfig.RuntimeCELCostBudget)
+	}
+	s.report(t)
+}
+
+// TestTheCostOfALargePodIsWithinTheBudget: every expression has a limit of its
+// own, a tenth of the budget, which the test meets too.
+func TestTheCostOfALargePodIsWithinTheBudget(t *testing.T) {
+	const largest = 100
+	c := decode(t, nil)
+	p, _ := objects(t, c)
+	g := compile(t, &p, 30)
+	template := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", Namespace: "shop"}}
+	template.APIVersion, template.Kind = "v1", "Pod"
+	for n := range largest {
+		probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/" + strings.Repeat("long/", 40), Port: intstr.FromString("http")}}}
+		hook := &corev1.LifecycleHandler{HTTPGet: probe.HTTPGet}
+		template.Spec.Containers = append(template.Spec.Containers, corev1.Container{
+			Name: fmt.Sprintf("container-with-a-name-of-forty-letters-%d", n), Image: "a",
+			Ports:         []corev1.ContainerPort{{Name: "a", ContainerPort: 1}, {Name: "b", ContainerPort: 2}, {Name: "http", ContainerPort: 8080}},
+			LivenessProbe: probe, ReadinessProbe: probe, StartupProbe: probe,
+			Lifecycle: &corev1.Lifecycle{PreStop: hook, PostStart: hook},
+		})
+	}
+	pod := kubernetes.Default(&template)
+	ns := namespaces("shop")[1]
+	if g.judge(t, pod, ns) == "" {
+		t.Error("nothing is rewritten, and the policy finds nothing")
+	}
+	after := rewritten(t, pod, decode(t, settings{"answeredBy": "istio-proxy"}))
+	if message := g.judge(t, after, ns); message != "" {
+		t.Errorf("all is rewritten, and the policy finds %s", message)
+	}
+	t.Logf("%d containers with %d probes and hooks: cost %d of %d", largest, 5*largest, g.most, celconfig.RuntimeCELCostBudget)
+	if g.most > celconfig.RuntimeCELCostBudget/2 {
+		t.Errorf("the cost is %d, of %d", g.most, celconfig.RuntimeCELCostBudget)
+	}
+}
+
+// TestThePolicyIsOneOfEveryKubernetesSince130 compiles it with the CEL of each
+// version, and has the API server's own code validate it.
+func TestThePolicyIsOneOfEveryKubernetesSince130(t *testing.T) {
+	for _, spec := range []settings{nil, {"istio": settings{"injectedNamespaces": []string{"a'b", "*"}}, "select": settings{"namespaces": []string{"*"}}, "rewrite": []string{"lifecycle"}}} {
+		p, b := objects(t, decode(t, spec))
+		for minor := uint(30); minor <= 37; minor++ {
+			compile(t, &p, minor)
+		}
+		internal, binding := new(admissionregistration.ValidatingAdmissionPolicy), new(admissionregistration.ValidatingAdmissionPolicyBinding)
+		v1.SetObjectDefaults_ValidatingAdmissionPolicy(&p)
+		v1.SetObjectDefaults_ValidatingAdmissionPolicyBinding(&b)
+		if err := v1.Convert_v1_ValidatingAdmissionPolicy_To_admissionregistration_ValidatingAdmissionPolicy(&p, internal, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := v1.Convert_v1_ValidatingAdmissionPolicyBinding_To_admissionregistration_ValidatingAdmissionPolicyBinding(&b, binding, nil); err != nil {
+			t.Fatal(err)
+		}
+		if errs := append(validation.ValidateValidatingAdmissionPolicy(internal), validation.ValidateValidatingAdmissionPolicyBinding(binding)...); len(errs) > 0 {
+			t.Error(errs)
+		}
+	}
+}
+
+func newInjector(t *testing.T) *istio.Injector {
+	t.Helper()
+	i, err := istio.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}

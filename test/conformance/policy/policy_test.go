@@ -1,0 +1,179 @@
+// Package policy compares what the policy for a cluster says of a pod, run by
+// the API server's own code, with what check says of it.
+package policy
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/apiserver/pkg/admission"
+	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/policy"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/policy/verdict"
+)
+
+// settings is the spec of a functionConfig.
+type settings map[string]any
+
+func decode(t *testing.T, spec settings) *config.RewriteProbes {
+	t.Helper()
+	text, err := yaml.Marshal(map[string]any{"apiVersion": config.APIVersion, "kind": config.Kind, "spec": spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := manifest.Read("config.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Decode(s.Objects()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// objects returns the policy and its binding, as the API server decodes them.
+func objects(t *testing.T, c *config.RewriteProbes) (p admissionv1.ValidatingAdmissionPolicy, b admissionv1.ValidatingAdmissionPolicyBinding) {
+	t.Helper()
+	text, _, err := policy.Make(c, policy.Options{Engine: policy.Kubernetes, Actions: []string{policy.Deny}, Name: "rewrite-probes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second, _ := bytes.Cut(text, []byte("---\n"))
+	if err := yaml.UnmarshalStrict(first, &p); err != nil {
+		t.Fatalf("%v in\n%s", err, first)
+	}
+	if err := yaml.UnmarshalStrict(second, &b); err != nil {
+		t.Fatalf("%v in\n%s", err, second)
+	}
+	return p, b
+}
+
+// A guard is a compiled policy.
+type guard struct {
+	validator validating.Validator
+	condition plugincel.ConditionEvaluator // the validation alone, which tells what it costs
+	most      int64                        // the highest cost
+}
+
+// compile compiles a policy with what the CEL of a version of Kubernetes has.
+func compile(t *testing.T, p *admissionv1.ValidatingAdmissionPolicy, minor uint) *guard {
+	t.Helper()
+	compiler, err := plugincel.NewCompositedCompiler(environment.MustBaseEnvSet(version.MajorMinor(1, minor)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// NewExpressions: what a user of that version may write, not what it can read.
+	mode, has := environment.NewExpressions, plugincel.OptionalVariableDeclarations{HasAuthorizer: true}
+	for _, v := range p.Spec.Variables {
+		if r := compiler.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression}, has, mode); r.Error != nil {
+			t.Fatalf("1.%d: variable %s: %v\n%s", minor, v.Name, r.Error, v.Expression)
+		}
+	}
+	var conditions, messages []plugincel.ExpressionAccessor
+	for _, v := range p.Spec.Validations {
+		conditions = append(conditions, &validating.ValidationCondition{Expression: v.Expression, Message: v.Message})
+		messages = append(messages, &validating.MessageExpressionCondition{MessageExpression: v.MessageExpression})
+	}
+	condition := compiler.CompileCondition(conditions, has, mode)
+	message := compiler.CompileCondition(messages, plugincel.OptionalVariableDeclarations{}, mode)
+	for _, e := range append(condition.CompilationErrors(), message.CompilationErrors()...) {
+		t.Fatalf("1.%d: %v", minor, e)
+	}
+	fail := admissionv1.Fail
+	return &guard{validator: validating.NewValidator(condition, nil, compiler.CompileCondition(nil, has, mode), message, &fail, nil), condition: condition}
+}
+
+// judge returns the policy's message about a pod that is created; "" if it is
+// in order.
+func (g *guard) judge(t *testing.T, pod *corev1.Pod, namespace *corev1.Namespace) string {
+	t.Helper()
+	gvk, gvr := corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithResource("pods")
+	attributes := &admission.VersionedAttributes{
+		Attributes:      admission.NewAttributesRecord(pod, nil, gvk, pod.Namespace, pod.Name, gvr, "", admission.Create, nil, false, nil),
+		VersionedKind:   gvk,
+		VersionedObject: admission.NewLazyObject(pod),
+	}
+	request := plugincel.CreateAdmissionRequest(attributes.Attributes, metav1GVR(gvr), metav1GVK(gvk))
+	_, left, err := g.condition.ForInput(context.Background(), attributes, request, plugincel.OptionalVariableBindings{}, plugincel.CreateNamespaceObject(namespace), celconfig.RuntimeCELCostBudget)
+	if err != nil {
+		t.Fatalf("%s: %v", pod.Name, err)
+	}
+	g.most = max(g.most, celconfig.RuntimeCELCostBudget-left)
+	result := g.validator.Validate(context.Background(), gvr, attributes, nil, namespace, celconfig.RuntimeCELCostBudget, nil)
+	for _, d := range result.Decisions {
+		switch d.Evaluation {
+		case validating.EvalError:
+			t.Fatalf("%s: %s", pod.Name, d.Message)
+		case validating.EvalDeny:
+			return d.Message
+		}
+	}
+	return ""
+}
+
+// A tally counts what came of comparing.
+type tally struct {
+	pods, found, equal int
+	explained          map[string]int
+	problems           []string
+}
+
+func (s *tally) compare(t *testing.T, g *guard, pod *corev1.Pod, namespace *corev1.Namespace, c *config.RewriteProbes) {
+	t.Helper()
+	s.pods++
+	checked, r, err := verdict.Check(pod, namespace, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policed := verdict.FindingsIn(g.judge(t, pod, namespace))
+	if len(policed) > 0 {
+		s.found++
+	}
+	if slices.Equal(checked, policed) {
+		s.equal++
+		return
+	}
+	if e := verdict.Explain(pod, r, checked, policed); e != nil {
+		s.explained[e.Name]++
+		return
+	}
+	text, _ := yaml.Marshal(pod)
+	s.problems = append(s.problems, fmt.Sprintf("check: %q\npolicy: %q\nmessages %v\nnamespace %v %v\n%s", checked, policed, r.Messages, namespace.Labels, namespace.Annotations, text))
+}
+
+// report fails if there is a difference without an explanation, and if too little
+// came up.
+func (s *tally) report(t *testing.T) {
+	t.Helper()
+	t.Logf("pods %d: %d with findings; check and the policy say the same of %d", s.pods, s.found, s.equal)
+	for _, e := range verdict.Explanations {
+		t.Logf("%6d  %s", s.explained[e.Name], e.Name)
+		if n := s.explained[e.Name]; n < e.Least {
+			t.Errorf("%d pods for the explanation %q, must be at least %d", n, e.Name, e.Least)
+		}
+	}
+	if s.found < 200 || s.equal < s.pods*3/4 {
+		t.Errorf("%d of %d pods have findings, and %d are equal", s.found, s.pods, s.equal)
+	}
+	for i, p := range s.problems {
+		if i == 5 {
+			t.Errorf("and %d more", len(s.problems)-i)
+			break
+		}
+		t.Error(p)
+	}
+}

@@ -1,0 +1,123 @@
+// Package verdict holds what the tests of the policy share: what check says of a
+// pod, what the policy's message says, and why they may differ.
+package verdict
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+)
+
+// Check returns what check finds in a pod: the reason by container and field.
+func Check(pod *corev1.Pod, namespace *corev1.Namespace, c *config.RewriteProbes) (findings []string, r *report.Report, err error) {
+	one, err := yaml.Marshal(namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	two, err := yaml.Marshal(pod)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := manifest.Read("pod.yaml", slices.Concat(one, []byte("---\n"), two))
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err = pipeline.Run([]*manifest.Stream{s}, c, pipeline.Inspect)
+	if err != nil {
+		return nil, nil, err
+	}
+	byField := make(map[string]string)
+	for _, template := range r.Templates {
+		for _, p := range template.Probes {
+			byField[p.Field.String()] = p.Container + ": " + p.ProbeType.Field()
+		}
+	}
+	for _, m := range pipeline.Check(r) {
+		if m.Reason == pipeline.ReasonWouldFail || m.Reason == pipeline.ReasonWouldFalselyPass {
+			findings = append(findings, byField[m.Field]+" ["+m.Reason+"]")
+		}
+	}
+	slices.Sort(findings)
+	return findings, r, nil
+}
+
+// FindingsIn reads the policy's message as check's findings.
+func FindingsIn(message string) []string {
+	var findings []string
+	for part := range strings.SplitSeq(message, "; ") {
+		if words := strings.Fields(part); len(words) > 2 {
+			findings = append(findings, words[0]+" "+words[1]+" "+words[len(words)-1])
+		}
+	}
+	slices.Sort(findings)
+	return findings
+}
+
+// An Explanation says why check and the policy differ about a pod. It must
+// come up at least so often: else it is not needed any more.
+type Explanation struct {
+	Name  string
+	Least int // of the pods in this repository's own test
+	holds func(pod *corev1.Pod, r *report.Report, checked, policed []string) bool
+}
+
+// Explanations are all that are allowed.
+var Explanations = []Explanation{
+	{"not in the mesh: check takes any pod for meshed that is not known to be none, the policy asks whether Istio's sidecar is injected", 40,
+		func(_ *corev1.Pod, r *report.Report, _, policed []string) bool {
+			return len(policed) == 0 && !r.Templates[0].Answer.Injected
+		}},
+	{"probe at our own port: it is captured once rewrite-probes has taken its exclusion back, and is not yet", 1,
+		func(pod *corev1.Pod, r *report.Report, checked, policed []string) bool {
+			only := slices.DeleteFunc(slices.Clone(checked), func(f string) bool { return slices.Contains(policed, f) })
+			return len(only) == len(checked)-len(policed) && !slices.ContainsFunc(only, func(f string) bool { return !aimsAtExcluded(pod, r, f) })
+		}},
+	{"originals that cannot be read: no CEL reads JSON, so the policy looks for the entry of a probe alone", 1,
+		func(_ *corev1.Pod, r *report.Report, _, _ []string) bool {
+			return slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == "env-unreadable" || m.Reason == "originals-ambiguous" })
+		}},
+	{"rewritten for another mesh: the policy knows Istio's convention alone", 1,
+		func(pod *corev1.Pod, _ *report.Report, _, _ []string) bool {
+			return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+				return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "OSM_KUBE_APP_PROBERS" })
+			})
+		}},
+	{"injection template that only the mesh's config knows: check then heeds no annotation for single containers", 1,
+		func(pod *corev1.Pod, r *report.Report, _, _ []string) bool {
+			return pod.Annotations["rewrite-probes.io/skip-containers"] != "" && slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == "unknown-template" })
+		}},
+}
+
+// aimsAtExcluded reports whether a finding is of a probe whose port the pod's own
+// annotation takes from the mesh.
+func aimsAtExcluded(pod *corev1.Pod, r *report.Report, finding string) bool {
+	for _, p := range r.Templates[0].Probes {
+		if !strings.HasPrefix(finding, p.Container+": "+p.ProbeType.Field()+" ") {
+			continue
+		}
+		for port := range strings.SplitSeq(pod.Annotations["traffic.sidecar.istio.io/excludeInboundPorts"], ",") {
+			if strings.Contains(p.Before+"/", ":"+strings.TrimSpace(port)+"/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Explain returns why check and the policy differ about a pod; nil if they may
+// not.
+func Explain(pod *corev1.Pod, r *report.Report, checked, policed []string) *Explanation {
+	for i := range Explanations {
+		if Explanations[i].holds(pod, r, checked, policed) {
+			return &Explanations[i]
+		}
+	}
+	return nil
+}

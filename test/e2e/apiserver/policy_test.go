@@ -1,0 +1,183 @@
+package apiserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/policy/verdict"
+)
+
+// policyConfig says that Istio's sidecar is injected wherever nothing switches
+// that off.
+const policyConfig = "test/e2e/pods/config/policy.yaml"
+
+const admission = "/apis/admissionregistration.k8s.io/v1/"
+
+// refused is a pod with a probe that fails, and one that falsely passes.
+const refused = "apiVersion: v1\nkind: Pod\nmetadata: {name: refused, namespace: default}\nspec:\n  containers:\n" +
+	"  - name: web\n    image: web\n    readinessProbe: {httpGet: {port: 8080}}\n    livenessProbe: {tcpSocket: {port: 8080}}\n"
+
+// guard puts the policy into the API server, and takes it away after the test.
+func guard(t *testing.T, action string) {
+	t.Helper()
+	text, err := exec.Command(filepath.Join(root, "bin/rewrite-probes"), "policy", "--config", filepath.Join(root, policyConfig), "--action", action).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second, _ := bytes.Cut(text, []byte("---\n"))
+	for path, object := range map[string][]byte{"validatingadmissionpolicies": first, "validatingadmissionpolicybindings": second} {
+		a, err := api.call(http.MethodPost, admission+path, object)
+		if err != nil || !a.accepted() || len(a.warnings) > 0 {
+			t.Fatalf("%s: %v, %+v", path, err, a)
+		}
+		t.Cleanup(func() {
+			if a, err := api.call(http.MethodDelete, admission+path+"/rewrite-probes", nil); err != nil || !a.accepted() {
+				t.Errorf("%s: %v, %+v", path, err, a)
+			}
+		})
+	}
+	pod := objects([]byte(refused))[0]
+	err = testutil.Eventually(time.Minute, func() error {
+		a, err := api.dryRun(pod)
+		if err == nil && !strings.Contains(a.message+strings.Join(a.warnings, ""), "web: livenessProbe tcpSocket :8080 passes") {
+			err = fmt.Errorf("the policy says nothing yet: %d %s %q", a.status, a.message, a.warnings)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// policed returns what the policy's warning says.
+func policed(a answer) []string {
+	for _, w := range a.warnings {
+		if _, message, found := strings.Cut(w, "with binding 'rewrite-probes': "); found {
+			return verdict.FindingsIn(message)
+		}
+	}
+	return nil
+}
+
+// A comparison counts pods of which check and the policy have something to say.
+type comparison struct{ pods, found, equal, explained int }
+
+func (c *comparison) compare(t *testing.T, o object, spec *config.RewriteProbes) {
+	t.Helper()
+	a, err := api.dryRun(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !a.accepted() {
+		return
+	}
+	c.pods++
+	pod, namespace := new(corev1.Pod), new(corev1.Namespace)
+	ns, err := api.call(http.MethodGet, "/api/v1/namespaces/"+o.namespace, nil)
+	if err := errors.Join(err, json.Unmarshal(a.body, pod), json.Unmarshal(ns.body, namespace)); err != nil {
+		t.Fatal(err)
+	}
+	checked, r, err := verdict.Check(pod, namespace, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := policed(a)
+	if len(said) > 0 {
+		c.found++
+	}
+	if slices.Equal(checked, said) {
+		c.equal++
+	} else if e := verdict.Explain(pod, r, checked, said); e != nil {
+		c.explained++
+		t.Logf("%s/%s: %s", o.namespace, o.name, e.Name)
+	} else {
+		t.Errorf("%s/%s: check says %q, the policy %q\n%s", o.namespace, o.name, checked, said, o.text)
+	}
+}
+
+// TestThePolicySaysOfEveryPodWhatCheckSays: of every manifest that there is, as
+// it is and rewritten, the pod as the API server has completed it.
+func TestThePolicySaysOfEveryPodWhatCheckSays(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, policyConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := manifest.Read("config", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := config.Decode(s.Objects()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := sources(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard(t, "warn")
+	for _, s := range all {
+		for _, o := range s.objects {
+			if o.kind == namespaceKind {
+				if err := api.createNamespace(o.name, o.text); err != nil {
+					t.Error(err)
+				}
+				continue
+			}
+			versions := []object{o}
+			for _, args := range configs {
+				rewritten := o
+				if rewritten.text, err = function(o.text, args...); err == nil && !bytes.Equal(rewritten.text, o.text) {
+					versions = append(versions, rewritten)
+				}
+			}
+			for _, v := range versions {
+				if pod, ok := v.pod(); ok {
+					v = pod
+				}
+				if v.kind == "v1/Pod" {
+					guarded.compare(t, v, spec)
+				}
+			}
+		}
+	}
+	t.Logf("%+v", guarded)
+	if guarded.found < 100 || guarded.equal < 300 {
+		t.Errorf("too little was compared: %+v", guarded)
+	}
+}
+
+// guarded is for the results page.
+var guarded comparison
+
+func TestThePolicyDenies(t *testing.T) {
+	guard(t, "deny")
+	pod := objects([]byte(refused))[0]
+	a, err := api.dryRun(pod)
+	if err != nil || a.accepted() || !strings.Contains(a.message, "web: readinessProbe httpGet :8080/ fails under strict mTLS [would-fail]; web: livenessProbe tcpSocket :8080 passes under strict mTLS although nothing may listen [would-falsely-pass]") {
+		t.Errorf("%v, %+v", err, a)
+	}
+	for config, args := range configs {
+		rewritten := pod
+		if rewritten.text, err = function(pod.text, args...); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := api.dryRun(rewritten); err != nil || !a.accepted() {
+			t.Errorf("config %q: %v, %+v", config, err, a)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package transformer
+
+import (
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// IstioFacts are what [Planner.Plan] knows of Istio and of its own marks, for
+// programs that must judge a pod as it does without having it at hand. Labels
+// and annotations are given by their keys.
+type IstioFacts struct {
+	// Injection.
+	Inject, Injection, Revision, Templates string
+	NeverInjected                          []string // namespaces
+	NoCapture                              []string // injection templates
+	ProxyName                              string
+
+	// What is captured.
+	IncludePorts, ExcludePorts, StatusPort string
+	StatusDefault                          int
+	Reserved, NeverCaptured                []int
+
+	// Rewritten probes. PathPattern, a regular expression without anchors,
+	// matches the path of every one, whose third element is the container's name.
+	// All such paths begin with PathStart.
+	EnvName, PathPattern, PathStart string
+	HealthPath                      string
+	ProbeProxyNames                 []string
+
+	// Opt-outs.
+	IstioRewrite, OwnRewrite, OwnSkipContainers string
+	False                                       []string // how a boolean annotation says no
+}
+
+// FactsOfIstio returns what the options and this version know of Istio.
+func FactsOfIstio(o Options) IstioFacts {
+	names := []string{Defaults().ProbeProxy.Name}
+	if o.ProbeProxy.Name != names[0] {
+		names = append(names, o.ProbeProxy.Name)
+	}
+	return IstioFacts{
+		Inject: istioInject, Injection: istioInjection, Revision: istioRevision, Templates: istioTemplates,
+		NeverInjected: istioNeverInjected, NoCapture: istioNoCapture, ProxyName: istioProxyName,
+		IncludePorts: istioIncludePorts, ExcludePorts: istioExcludePorts, StatusPort: istioStatusPort,
+		StatusDefault: prober.DefaultPort, Reserved: istioReserved, NeverCaptured: istioNeverCaptured,
+		EnvName: prober.EnvName, PathPattern: pathPattern(), PathStart: "/app-", HealthPath: healthPath, ProbeProxyNames: names,
+		IstioRewrite: istioRewrite, OwnRewrite: ownRewrite, OwnSkipContainers: ownSkipContainers,
+		False: []string{"0", "f", "F", "false", "FALSE", "False"},
+	}
+}
+
+// pathPattern returns the paths that [prober.ParseKey] takes.
+func pathPattern() string {
+	const anyContainer = "\x00"
+	paths := make([]string, 0, 5)
+	for _, t := range prober.ProbeTypes() {
+		paths = append(paths, strings.Replace(prober.Key(anyContainer, t), anyContainer, `[^/"]+`, 1))
+	}
+	return "(" + strings.Join(paths, "|") + ")"
+}

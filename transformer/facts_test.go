@@ -1,0 +1,50 @@
+package transformer_test
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+func TestTheFactsAreThoseByWhichAPodIsJudged(t *testing.T) {
+	o := transformer.Defaults()
+	o.ProbeProxy.Name = "prober"
+	f := transformer.FactsOfIstio(o)
+	if !slices.Equal(f.ProbeProxyNames, []string{"probe-proxy", "prober"}) {
+		t.Errorf("names %q", f.ProbeProxyNames)
+	}
+	for _, v := range []string{"", "0", "1", "f", "F", "n", "no", "false", "False", "FALSE", "fALSE", "true", "off"} {
+		on, err := strconv.ParseBool(v)
+		if want := err == nil && !on; slices.Contains(f.False, v) != want {
+			t.Errorf("%q says no: %t", v, want)
+		}
+	}
+	pattern := regexp.MustCompile("^" + f.PathPattern + "$")
+	parts := []string{"/", "/", "app-health", "app-lifecycle", "web", "livez", "readyz", "startupz", "prestopz", "poststartz", "x", ""}
+	g, found := rand.New(rand.NewPCG(1, 1)), 0
+	for range 400_000 {
+		var path strings.Builder
+		for range 6 {
+			path.WriteString(parts[g.IntN(len(parts))])
+		}
+		_, _, want := prober.ParseKey(path.String())
+		if got := pattern.MatchString(path.String()); got != want {
+			t.Errorf("%q is a path of rewritten probes: %t, the pattern says %t", path.String(), want, got)
+		}
+		if want {
+			found++
+		}
+		if want && !strings.HasPrefix(path.String(), f.PathStart) {
+			t.Errorf("%q does not begin with %q", path.String(), f.PathStart)
+		}
+	}
+	if found < 20 {
+		t.Errorf("only %d paths were of rewritten probes", found)
+	}
+}
