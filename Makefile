@@ -148,9 +148,9 @@ e2e: ## run manifests before a real kubelet under enforced mTLS and a real API s
 # The tools are built first: the time-outs are those of the tests. What the tests
 # leave where a time-out ends them goes with the folder for temporary files.
 .PHONY: delivery
-delivery: bin/kustomize bin/helm bin/helm4 bin/goreleaser ## run images, kpt, Helm, linters and Argo CD's plugin server with the examples, and the docs' commands
+delivery: bin/kustomize bin/helm bin/helm4 bin/goreleaser ## run images, kpt, Helm, linters, Kyverno and Argo CD's plugin server with the examples, and the docs' commands
 	@tmp=$$(mktemp -d); rc=0; : >bin/delivery.log; \
-	for tests in 'test ./delivery' 'test/delivery/lint ./...' 'test/delivery/argocd ./...'; do \
+	for tests in 'test ./delivery' 'test/delivery/lint ./...' 'test/delivery/kyverno ./...' 'test/delivery/argocd ./...'; do \
 		set -- $$tests; \
 		TMPDIR=$$tmp $(GO) -C $$1 test -count=1 -v -timeout 40m $$2 >>bin/delivery.log 2>&1 || rc=1; \
 	done; \

@@ -106,12 +106,13 @@ variables.judged.map(found, found.filter(p, p[4] == '' && p[7] != 'rewritten' &&
 // sites returns, for each probe and hook that dials, the list that has it if the
 // container c does.
 func sites() []string {
-	const number = `string(((type(h.port) == int ? [h.port] : c.?ports.orValue([]).filter(q, q.?name.orValue('') == h.port).map(q, q.containerPort)) + [0])[0])`
+	// Kyverno's command line takes numbers for floating-point ones.
+	const number = `string(((type(h.port) == string ? c.?ports.orValue([]).filter(q, q.?name.orValue('') == h.port).map(q, int(q.containerPort)) : [int(h.port)]) + [0])[0])`
 	var all []string
 	for _, t := range prober.ProbeTypes() {
-		at, handlers := "c.?"+t.Field(), []string{"httpGet", "tcpSocket", "grpc"}
+		at, handlers := "c.?"+t.Field(), transformer.DialingHandlers()
 		if t.IsHook() {
-			at, handlers = "c.?lifecycle.?"+t.Field(), handlers[:1] // the kubelet dials no other
+			at, handlers = "c.?lifecycle.?"+t.Field(), []string{"httpGet"} // the kubelet dials no other
 		}
 		key := strings.Replace(quoted(prober.Key("\x00", t)), "\x00", "' + c.name + '", 1)
 		for _, h := range handlers {
@@ -160,7 +161,7 @@ func leftAlone() string {
 // "" if it names all.
 func selected(s *config.Spec) string {
 	const lifecycle = "lifecycle"
-	if len(s.Rewrite) == 4 {
+	if !slices.ContainsFunc(transformer.Rewritable(), func(r string) bool { return !slices.Contains(s.Rewrite, r) }) {
 		return ""
 	}
 	handlers := slices.DeleteFunc(slices.Clone(s.Rewrite), func(r string) bool { return r == lifecycle })

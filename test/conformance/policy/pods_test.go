@@ -83,7 +83,7 @@ func rewritten(t *testing.T, pod *corev1.Pod, c *config.RewriteProbes) *corev1.P
 var configs = []settings{
 	{"answeredBy": "istio-proxy"},
 	{"answeredBy": "probe-proxy", "port": 15099},
-	{"dialect": "osm"},
+	{"mesh": "osm"},
 	{"answeredBy": "probe-proxy", "port": 15099, "rewrite": []string{"httpGet"}, "probeProxy": settings{"name": "prober"}},
 }
 
@@ -213,12 +213,16 @@ func random(seed uint64) *corev1.Pod {
 	case 6:
 		set("inject.istio.io/templates", "custom")
 		set("rewrite-probes.io/skip-containers", pod.Spec.Containers[0].Name)
+	case 8:
+		set("consul.hashicorp.com/connect-inject", "true")
+	case 7:
+		set("config.kubernetes.io/local-config", "true")
 	}
 	return pod
 }
 
 func TestThePolicySaysWhatCheckSays(t *testing.T) {
-	const seeds = 80
+	const seeds = 50
 	i := newInjector(t)
 	var pods [][]*corev1.Pod // by stage
 	for seed := range uint64(seeds) {

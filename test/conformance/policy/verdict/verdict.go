@@ -70,6 +70,10 @@ type Explanation struct {
 
 // Explanations are all that are allowed.
 var Explanations = []Explanation{
+	{"local configuration: check passes over an object that is marked so, which must never reach a cluster", 1,
+		func(pod *corev1.Pod, _ *report.Report, checked, _ []string) bool {
+			return len(checked) == 0 && pod.Annotations["config.kubernetes.io/local-config"] == "true"
+		}},
 	{"not in the mesh: check takes any pod for meshed that is not known to be none, the policy asks whether Istio's sidecar is injected", 40,
 		func(_ *corev1.Pod, r *report.Report, _, policed []string) bool {
 			return len(policed) == 0 && !r.Templates[0].Answer.Injected
@@ -85,8 +89,15 @@ var Explanations = []Explanation{
 		}},
 	{"rewritten for another mesh: the policy knows Istio's convention alone", 1,
 		func(pod *corev1.Pod, _ *report.Report, _, _ []string) bool {
-			return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
-				return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "OSM_KUBE_APP_PROBERS" })
+			return pod.Annotations["rewrite-probes.io/osm-probers"] != "" ||
+				slices.ContainsFunc(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), func(c corev1.Container) bool {
+					return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "OSM_KUBE_APP_PROBERS" })
+				})
+		}},
+	{"marks of another mesh: the policy asks for Istio's alone", 1,
+		func(_ *corev1.Pod, r *report.Report, _, _ []string) bool {
+			return slices.ContainsFunc(r.Messages, func(m report.Message) bool {
+				return slices.Contains([]string{"two-meshes", "other-mesh", "options-unfit"}, m.Reason)
 			})
 		}},
 	{"injection template that only the mesh's config knows: check then heeds no annotation for single containers", 1,
