@@ -94,12 +94,6 @@ var Explanations = []Explanation{
 					return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "OSM_KUBE_APP_PROBERS" })
 				})
 		}},
-	{"marks of another mesh: the policy asks for Istio's alone", 1,
-		func(_ *corev1.Pod, r *report.Report, _, _ []string) bool {
-			return slices.ContainsFunc(r.Messages, func(m report.Message) bool {
-				return slices.Contains([]string{"two-meshes", "other-mesh", "options-unfit"}, m.Reason)
-			})
-		}},
 	{"injection template that only the mesh's config knows: check then heeds no annotation for single containers", 1,
 		func(pod *corev1.Pod, r *report.Report, _, _ []string) bool {
 			return pod.Annotations["rewrite-probes.io/skip-containers"] != "" && slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == "unknown-template" })
