@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"syscall"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -133,12 +132,12 @@ func TestTheContainerThatTheFunctionWritesEndsAtOnceWithNothingOpen(t *testing.T
 			if got := answer(t, port, "/app-health/web/livez"); got != 200 {
 				t.Errorf("the probe is answered with %d", got)
 			}
-			p.Process.Signal(syscall.SIGTERM)
+			p.signal()
 			if code := p.waitEnd(t); code != exitOK {
-				t.Errorf("exit code %d: %s", code, p.logged())
+				t.Errorf("exit code %d: %s", code, p.Log())
 			}
-			if strings.Contains(p.logged(), waits) {
-				t.Errorf("it waits: %s", p.logged())
+			if strings.Contains(p.Log(), waits) {
+				t.Errorf("it waits: %s", p.Log())
 			}
 		})
 	}
@@ -153,7 +152,7 @@ func TestTheContainerThatTheFunctionWritesEndsWithTheHooksOfItsPod(t *testing.T)
 			hook := make(chan int, 1)
 			go func() { hook <- answer(t, port, "/app-lifecycle/web/prestopz") }()
 			<-app.came
-			p.Process.Signal(syscall.SIGTERM)
+			p.signal()
 			if got := answer(t, port, "/healthz"); got != 200 {
 				t.Errorf("it answers with %d while a hook is open", got)
 			}
@@ -161,8 +160,8 @@ func TestTheContainerThatTheFunctionWritesEndsWithTheHooksOfItsPod(t *testing.T)
 			if got := <-hook; got != 200 {
 				t.Errorf("the hook is answered with %d", got)
 			}
-			if code := p.waitEnd(t); code != exitOK || strings.Contains(p.logged(), waits) {
-				t.Errorf("exit code %d: %s", code, p.logged())
+			if code := p.waitEnd(t); code != exitOK || strings.Contains(p.Log(), waits) {
+				t.Errorf("exit code %d: %s", code, p.Log())
 			}
 		})
 	}
@@ -171,13 +170,13 @@ func TestTheContainerThatTheFunctionWritesEndsWithTheHooksOfItsPod(t *testing.T)
 		close(app.let)
 		p := inject(t, fmt.Sprintf(podWithProbe+preStopHook, app.port), "container", port).run(t)
 		p.waitLog(t, "answering probes")
-		p.Process.Signal(syscall.SIGTERM)
+		p.signal()
 		p.waitLog(t, waits)
 		if got := answer(t, port, "/app-lifecycle/web/prestopz"); got != 200 {
 			t.Errorf("the hook is answered with %d", got)
 		}
 		if code := p.waitEnd(t); code != exitOK {
-			t.Errorf("exit code %d: %s", code, p.logged())
+			t.Errorf("exit code %d: %s", code, p.Log())
 		}
 	})
 }

@@ -29,8 +29,8 @@ func TestAPortThatIsTakenEndsItWithTheLikelyCauseAndTheCures(t *testing.T) {
 		t.Errorf("ended with %d, want exit code %d", code, exitFailure)
 	}
 	for _, want := range []string{"Istio's own sidecar", "`answeredBy: istio-proxy`", "another `port`"} {
-		if !strings.Contains(p.logged(), want) {
-			t.Errorf("message does not say %s: %s", want, p.logged())
+		if !strings.Contains(p.Log(), want) {
+			t.Errorf("message does not say %s: %s", want, p.Log())
 		}
 	}
 }
@@ -71,12 +71,12 @@ func TestASecondSignalEndsItAtOnce(t *testing.T) {
 	p := start(t, []string{"--port", strconv.Itoa(port), "--hooks-within", "1h"}, "POD_IP=127.0.0.1",
 		fmt.Sprintf(`ISTIO_KUBE_APP_PROBERS={"/app-lifecycle/web/prestopz":{"httpGet":{"port":%d}}}`, app.port))
 	p.waitLog(t, "answering probes")
-	p.Process.Signal(syscall.SIGTERM)
+	p.signal()
 	p.waitLog(t, waits)
 	if got := answer(t, port, "/healthz"); got != 200 {
 		t.Errorf("it answers with %d while it waits", got)
 	}
-	p.Process.Signal(syscall.SIGTERM)
+	p.signal()
 	if code := p.waitEnd(t); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}
@@ -108,7 +108,7 @@ func TestAFloodLeavesItAnsweringWithinItsMemory(t *testing.T) {
 			answer(t, port, "/healthz")
 		}
 	}
-	if hwm := highestMemory(t, p.Process.Pid); hwm > 24<<10 && !raced {
+	if hwm := highestMemory(t, p.Cmd.Process.Pid); hwm > 24<<10 && !raced {
 		t.Errorf("took %d KiB at most, want 24 MiB", hwm)
 	}
 }

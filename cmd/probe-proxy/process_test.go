@@ -1,16 +1,17 @@
 package main
 
 import (
-	"bytes"
-	"net"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // TestMain runs the program itself when a test starts it as a process.
@@ -28,65 +29,48 @@ const patience = 8 * time.Second
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", ":0")
+	port, err := testutil.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return port
 }
 
 // A process is a running probe-proxy and its log.
 type process struct {
-	*exec.Cmd
+	*testutil.Process
 	ended chan error
-
-	mu    sync.Mutex
-	log   bytes.Buffer  // guarded by mu
-	wrote chan struct{} // gets a token when the log grows
 }
 
 // start runs the program with args, and with env beside the test's own.
 func start(t *testing.T, args []string, env ...string) *process {
 	t.Helper()
-	p := &process{Cmd: exec.Command(os.Args[0], args...), ended: make(chan error, 1), wrote: make(chan struct{}, 1)}
-	p.Env = append(append(os.Environ(), "RUN_PROBE_PROXY=1"), env...)
-	p.Stderr = p
-	if err := p.Start(); err != nil {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(append(os.Environ(), "RUN_PROBE_PROXY=1"), env...)
+	running, err := testutil.Start(cmd, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.Process.Kill() })
-	go func() { p.ended <- p.Wait() }()
+	t.Cleanup(func() { cmd.Process.Kill() })
+	p := &process{running, make(chan error, 1)}
+	go func() { p.ended <- cmd.Wait() }()
 	return p
 }
 
-// Write adds to the log.
-func (p *process) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	select {
-	case p.wrote <- struct{}{}:
-	default:
-	}
-	return p.log.Write(b)
-}
-
-func (p *process) logged() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.String()
-}
+// signal sends SIGTERM, with which the kubelet ends a container.
+func (p *process) signal() { p.Cmd.Process.Signal(syscall.SIGTERM) }
 
 // waitLog waits for a text in the log.
 func (p *process) waitLog(t *testing.T, text string) {
 	t.Helper()
-	limit := time.After(patience)
-	for !strings.Contains(p.logged(), text) {
-		select {
-		case <-p.wrote:
-		case <-limit:
-			t.Fatalf("the log never has %q:\n%s", text, p.logged())
+	err := testutil.Eventually(patience, func() error {
+		if strings.Contains(p.Log(), text) {
+			return nil
 		}
+		return fmt.Errorf("the log never has %q:\n%s", text, p.Log())
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -95,25 +79,27 @@ func (p *process) waitEnd(t *testing.T) int {
 	t.Helper()
 	select {
 	case <-p.ended:
-		return p.ProcessState.ExitCode()
+		return p.Cmd.ProcessState.ExitCode()
 	case <-time.After(patience):
-		t.Fatalf("never ends:\n%s", p.logged())
+		t.Fatalf("never ends:\n%s", p.Log())
 		return 0
 	}
 }
 
 // answer returns the status with which a path is answered, as soon as the
 // program listens.
-func answer(t *testing.T, port int, path string) int {
+func answer(t *testing.T, port int, path string) (status int) {
 	t.Helper()
-	for limit := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	err := testutil.Eventually(patience, func() error {
 		res, err := http.Get("http://127.0.0.1:" + strconv.Itoa(port) + path)
 		if err == nil {
 			res.Body.Close()
-			return res.StatusCode
+			status = res.StatusCode
 		}
-		if time.Now().After(limit) {
-			t.Fatal(err)
-		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	return status
 }

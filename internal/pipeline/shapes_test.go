@@ -2,9 +2,7 @@ package pipeline_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -120,18 +118,8 @@ func answerers() (all []*config.RewriteProbes) {
 // parse returns the documents of a text, read by a parser that rewrite-probes
 // does not use to write it. A last line without a line break counts as a line.
 func parse(text []byte) (all []any, err error) {
-	text = append(bytes.TrimPrefix(bytes.Clone(text), []byte("\ufeff")), '\n')
-	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
-		var v any
-		switch err := d.Decode(&v); {
-		case errors.Is(err, io.EOF):
-			return all, nil
-		case err != nil:
-			return nil, err
-		case v != nil:
-			all = append(all, v)
-		}
-	}
+	all, err = documents(append(bytes.TrimPrefix(bytes.Clone(text), []byte("\ufeff")), '\n'))
+	return slices.DeleteFunc(all, func(v any) bool { return v == nil }), err
 }
 
 // A done is what became of a text.

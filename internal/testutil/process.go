@@ -32,19 +32,37 @@ func Eventually(limit time.Duration, try func() error) error {
 	}
 }
 
+// A Buffer may be read while it is written.
+type Buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer // guarded by mu
+}
+
+// Write appends to the buffer.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// String returns what has been written so far.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 // A Process is a program that runs beside a test.
 type Process struct {
 	Cmd *exec.Cmd
-
-	mu  sync.Mutex
-	log bytes.Buffer // guarded by mu
+	log Buffer
 }
 
 // Start starts cmd; what it writes to stdout and stderr is kept as its log,
 // and copied to also, unless that is nil.
 func Start(cmd *exec.Cmd, also io.Writer) (*Process, error) {
 	p := &Process{Cmd: cmd}
-	var out io.Writer = writerFunc(p.write)
+	var out io.Writer = &p.log
 	if also != nil {
 		out = io.MultiWriter(out, also)
 	}
@@ -52,22 +70,8 @@ func Start(cmd *exec.Cmd, also io.Writer) (*Process, error) {
 	return p, cmd.Start()
 }
 
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
-
-func (p *Process) write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.Write(b)
-}
-
 // Log returns what the program has written so far.
-func (p *Process) Log() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.String()
-}
+func (p *Process) Log() string { return p.log.String() }
 
 // Stop kills the program and waits until it has ended.
 func (p *Process) Stop() {

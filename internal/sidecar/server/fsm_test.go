@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -35,16 +34,7 @@ func TestAProbeOfFlomeshIsKnownByItsPortAndHeaders(t *testing.T) {
 	if ports := s.Ports(); !slices.Equal(ports, []int{15901, 15904}) {
 		t.Errorf("ports %v", ports)
 	}
-	addr := make(map[int]string)
-	for _, port := range []int{15901, 15902, 15904} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
-		go s.Serve(l, port)
-		addr[port] = l.Addr().String()
-	}
+	addr := serve(t, s, []int{15901, 15902, 15904})
 	for _, c := range []struct {
 		port             int
 		path             string

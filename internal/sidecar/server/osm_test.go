@@ -20,20 +20,27 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // startOSM serves the probers of a value on listeners of any port, and returns
 // their addresses by the port for which they stand.
-func startOSM(t *testing.T, value string) (addr map[int]string, log *syncBuffer, s *server.Server) {
+func startOSM(t *testing.T, value string) (addr map[int]string, log *testutil.Buffer, s *server.Server) {
 	t.Helper()
 	probers, bad, err := prober.DecodeOSM(value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	log = &syncBuffer{}
+	log = &testutil.Buffer{}
 	s = server.New(slog.New(slog.NewTextHandler(log, nil)), kubelet.App{IP: "127.0.0.1"}, server.OSM, 0, probers, bad)
+	return serve(t, s, prober.OSMPorts()), log, s
+}
+
+// serve serves ports of the server on others, whose addresses it returns.
+func serve(t *testing.T, s *server.Server, ports []int) (addr map[int]string) {
+	t.Helper()
 	addr = make(map[int]string)
-	for _, port := range prober.OSMPorts() {
+	for _, port := range ports {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +49,7 @@ func startOSM(t *testing.T, value string) (addr map[int]string, log *syncBuffer,
 		go s.Serve(l, port)
 		addr[port] = l.Addr().String()
 	}
-	return addr, log, s
+	return addr
 }
 
 func portOf(t *testing.T, url string) string {

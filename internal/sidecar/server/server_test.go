@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,13 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 const (
@@ -31,26 +30,8 @@ const patience = 20 * time.Second
 
 var hooks = []string{stop, "/app-lifecycle/app/poststartz", "/app-lifecycle/b/prestopz"}
 
-// A syncBuffer collects a log.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 // start serves an app's handler through a server and returns its address.
-func start(t *testing.T, app http.HandlerFunc) (addr string, log *syncBuffer, s *server.Server) {
+func start(t *testing.T, app http.HandlerFunc) (addr string, log *testutil.Buffer, s *server.Server) {
 	t.Helper()
 	ts := httptest.NewServer(app)
 	t.Cleanup(ts.CloseClientConnections)
@@ -64,7 +45,7 @@ func start(t *testing.T, app http.HandlerFunc) (addr string, log *syncBuffer, s 
 	if err != nil {
 		t.Fatal(err)
 	}
-	log = &syncBuffer{}
+	log = &testutil.Buffer{}
 	s = server.New(slog.New(slog.NewTextHandler(log, nil)), kubelet.App{IP: "127.0.0.1"}, server.Istio, 15020, probers, bad)
 	l, err := server.Listen(0)
 	if err != nil {

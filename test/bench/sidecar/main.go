@@ -13,7 +13,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +31,7 @@ import (
 	tcpprobe "k8s.io/kubernetes/pkg/probe/tcp"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 const (
@@ -280,26 +280,21 @@ func measure(kind string, port int, programs []*program, probes int, paced, peak
 
 // begin starts a program and waits until it answers.
 func begin(p *program, kind string) (*target, func(), error) {
-	l, err := net.Listen("tcp", ":0")
+	port, err := testutil.FreePort()
 	if err != nil {
 		return nil, nil, err
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
 	cmd := p.start(p.path, port)
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
 	stop := func() { cmd.Process.Kill(); cmd.Wait() }
 	t := &target{probe: httpProbe("HTTP", key(kind), port), pid: cmd.Process.Pid}
-	for range 100 {
-		if err = t.probe(); err == nil {
-			return t, stop, nil
-		}
-		time.Sleep(50 * time.Millisecond)
+	if err := testutil.Eventually(5*time.Second, t.probe); err != nil {
+		stop()
+		return nil, nil, fmt.Errorf("%s does not answer: %w", p.name, err)
 	}
-	stop()
-	return nil, nil, fmt.Errorf("%s does not answer: %w", p.name, err)
+	return t, stop, nil
 }
 
 // backToBack probes each target n times, in blocks that take turns.

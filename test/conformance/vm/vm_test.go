@@ -32,6 +32,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -272,16 +273,6 @@ func startApp(t *testing.T) app {
 
 func portOf(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
 
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return portOf(l)
-}
-
 func (a app) fill(text string) string {
 	return strings.NewReplacer("$HTTPS", fmt.Sprint(a.https), "$HTTP", fmt.Sprint(a.http), "$GRPC", fmt.Sprint(a.grpc)).Replace(text)
 }
@@ -359,7 +350,10 @@ func TestTheAgentAsItIsMakesRewrittenProbes(t *testing.T) {
 		{"{failureThreshold: 1, grpc: {port: $GRPC, service: unknown}}", "unhealthy: status code was not from [200,400), bad code 500"},
 		{"{failureThreshold: 1, timeoutSeconds: 1, grpc: {port: 1}}", "unhealthy: status code was not from [200,400), bad code 500"},
 	} {
-		port := freePort(t)
+		port, err := testutil.FreePort()
+		if err != nil {
+			t.Fatal(err)
+		}
 		text := head + fmt.Sprintf("  annotations:\n    proxy.istio.io/config: |\n      statusPort: %d\n", port) + "spec:\n  template: {}\n  probe: " + a.fill(tt.probe) + "\n"
 		out, r := run(t, text, pipeline.Rewrite)
 		if r.Changed != 1 {
