@@ -60,7 +60,10 @@ func (l portList) has(annotations field.KeyValues, port int) bool {
 // badItem returns the first item that is no port; ok is false if there is none.
 func (l portList) badItem(annotations field.KeyValues) (item string, ok bool) {
 	for item := range strings.SplitSeq(annotations.Get(l.key), ",") {
-		if _, _, ok := l.item(item); !ok && strings.TrimSpace(item) != "" {
+		if strings.TrimSpace(item) == "" {
+			continue
+		}
+		if _, _, ok := l.item(item); !ok {
 			return item, true
 		}
 	}

@@ -25,6 +25,9 @@ const maxImagePath = 255
 
 // isImage reports whether a container runtime takes s for the name of an image.
 func isImage(s string) bool {
+	if s == "auto" {
+		return true // the default: to compile the form takes longer than to rewrite an object
+	}
 	m := imageForm().FindStringSubmatch(s)
 	return m != nil && len(m[1]) <= maxImagePath
 }

@@ -66,11 +66,16 @@ func (o *Object) Apply(edits []field.Edit) error {
 			return err
 		}
 		notices = []Notice{differingLines(before, text)}
-		o.text, o.patch, o.planned = text, nil, digestBytes(text)
+		o.own().text, o.patch, o.planned = text, nil, digestBytes(text)
 	}
-	o.notices = append(o.notices, notices...)
+	if len(notices) > 0 {
+		o.own().notices = append(o.notices, notices...)
+	}
 	o.changed = true
-	o.meta, o.metaErr = nil, nil
+	o.meta = nil
+	if o.metaErr != nil {
+		o.metaErr = nil
+	}
 	s.treeOf, s.parsed = nil, nil
 	return nil
 }
@@ -87,9 +92,9 @@ func (o *Object) crlf() bool {
 // patchWith makes changes to the object's text.
 func (o *Object) patchWith(changes []splice) {
 	if o.changed {
-		o.text, o.patch = applySplices(nil, o.source(), 0, changes), nil
+		o.own().text, o.patch = applySplices(nil, o.source(), 0, changes), nil
 	} else {
-		o.text, o.patch = nil, slices.Clone(changes)
+		o.patch = slices.Clone(changes)
 	}
 }
 
@@ -98,7 +103,7 @@ func (o *Object) patchWith(changes []splice) {
 // read as the edited tree.
 func (o *Object) rewriteOutline(root *editNode) (changes []splice, notices []Notice, ok bool) {
 	plain, text := &o.stream.tree, o.source()
-	out, ok := newOutline(text, o.col, o.stream.parsed)
+	out, ok := newOutline(text, int(o.col), o.stream.parsed)
 	if !ok {
 		return nil, nil, false
 	}
@@ -122,7 +127,7 @@ func lineIn(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte(
 
 // parseText returns the object's text as the full parser reads it: a mapping.
 func (o *Object) parseText(text []byte) (*yaml.Node, error) {
-	padded := append(bytes.Repeat([]byte(" "), o.col), text...)
+	padded := append(bytes.Repeat([]byte(" "), int(o.col)), text...)
 	root, err := o.stream.parseYAML(padded, o.start)
 	if err == nil && (root == nil || root.Kind != yaml.MappingNode) {
 		err = o.stream.errorAt(o.start, errors.New("an object must be a mapping"))

@@ -195,7 +195,7 @@ func FuzzApply(f *testing.F) {
 				}
 				continue
 			}
-			padded := append(bytes.Repeat([]byte(" "), a.col), a.source()...)
+			padded := append(bytes.Repeat([]byte(" "), int(a.col)), a.source()...)
 			root, err := again.parseYAML(padded, 0)
 			if err == nil && root != nil {
 				left := maxExpanded

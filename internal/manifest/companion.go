@@ -73,7 +73,7 @@ func (o *Object) Remove() error {
 			end = len(s.in) - len(after) + 1
 		}
 	case at.item:
-		start = bytes.LastIndexByte(s.in[:o.dash], '\n') + 1
+		start = bytes.LastIndexByte(s.in[:int(o.dash)], '\n') + 1
 	default:
 		for _, mark := range []string{"---\n", "---\r\n"} {
 			if strings.HasSuffix(string(s.in[max(0, start-len(mark)):start]), mark) {
@@ -103,7 +103,7 @@ func (o *Object) siblings() (siblingLayout, error) {
 		return siblingLayout{}, unusual
 	}
 	if o.dash > 0 {
-		col := o.dash - bytes.LastIndexByte(in[:o.dash], '\n') - 1
+		col := int(o.dash) - bytes.LastIndexByte(in[:o.dash], '\n') - 1
 		end := o.end
 		if in[end-1] != '\n' { // in braces
 			end = lineEnd(in, end) + 1

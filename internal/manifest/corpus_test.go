@@ -81,7 +81,7 @@ func TestRealManifestsNeedNoFullParser(t *testing.T) {
 				t.Error("an unchanged stream must come back byte for byte")
 			}
 			for _, o := range s.Objects() {
-				if !s.tree.parse(o.source(), o.col) {
+				if !s.tree.parse(o.source(), int(o.col)) {
 					t.Errorf("line %d: %v: the scanner refuses to build the tree: %s", o.Line(), o.kind, s.tree.why)
 				}
 				s.treeOf = nil
@@ -179,7 +179,7 @@ func BenchmarkTreesOfKubeflowsWorkloads(b *testing.B) {
 	for b.Loop() {
 		for _, o := range s.Objects() {
 			if strings.HasPrefix(o.APIVersion(), "apps/") || strings.HasPrefix(o.APIVersion(), "batch/") {
-				if !s.tree.parse(o.source(), o.col) {
+				if !s.tree.parse(o.source(), int(o.col)) {
 					b.Fatal(s.tree.why)
 				}
 			}

@@ -153,7 +153,7 @@ func (s *scanner) flowValue(p, depth int, me int32, e *flowEntry, info *docInfo)
 			return s.refuse("unusual apiVersion or kind")
 		}
 		if e.want != nil {
-			*e.want = span{p + 1, end - 1}
+			*e.want = span{int32(p + 1), int32(end - 1)}
 		}
 	default:
 		if e.node.key < e.node.keyEnd && (in[p-1] == ':' || in[p-1] == ' ') && flowEnds(in, p) {
@@ -166,7 +166,7 @@ func (s *scanner) flowValue(p, depth int, me int32, e *flowEntry, info *docInfo)
 			return s.refuse("apiVersion or kind on several lines")
 		}
 		if e.want != nil {
-			*e.want = span{p, end}
+			*e.want = span{int32(p), int32(end)}
 		}
 	}
 	if s.build {

@@ -68,32 +68,44 @@ func widenPipe(end any) {
 	}
 }
 
-// outputMemory returns an empty slice with room for n bytes, on huge pages if
-// the system has them: they save a page fault for every 4 KiB of output. That
-// of a large output lies outside the Go heap, like that of a large input.
+// outputMemory returns an empty slice with room for n bytes. A large one lies
+// outside the Go heap, like a large input, on huge pages if the system has them:
+// they save a page fault for every 4 KiB.
 func outputMemory(n int) []byte {
-	const huge = 2 << 20
-	if n < huge/2 {
-		return make([]byte, 0, n)
-	}
-	b := mapped(2*huge + n)
-	start := -int(uintptr(unsafe.Pointer(&b[0]))) & (huge - 1)
-	b = b[start : start+(n+huge-1)&^(huge-1)]
-	// It may have none, which is no error. Behind the last whole one, small
-	// pages are used: they take no memory that nothing is written to.
-	_ = syscall.Madvise(b[:n&^(huge-1)], syscall.MADV_HUGEPAGE)
-	return b[:0]
-}
-
-// mapped returns memory of n bytes outside the Go heap, which is never given
-// back; from the heap where n is not large or the system refuses.
-func mapped(n int) []byte {
-	const large = 4 << 20
-	if n >= large {
-		b, err := syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-		if err == nil {
-			return b
+	if n >= hugePage/2 {
+		if b := mapped(n); b != nil {
+			return b[:0]
 		}
 	}
-	return make([]byte, n)
+	return make([]byte, 0, n)
+}
+
+// mappedChunk returns memory for texts, outside the Go heap; nil if the system
+// refuses.
+func mappedChunk() ([]byte, isMapped) {
+	b := mapped(hugePage)
+	return b[:0], b != nil
+}
+
+// giveBack returns the memory of a chunk to the system: it holds zeros then.
+func giveBack(chunk []byte) {
+	_ = syscall.Madvise(chunk[:cap(chunk)], syscall.MADV_DONTNEED)
+}
+
+// mapped returns memory for n bytes outside the Go heap, which is never given
+// back, at the start of a huge page; nil if the system refuses. A rest that is
+// much smaller than a huge page is on small ones: they take no memory that
+// nothing is written to.
+func mapped(n int) []byte {
+	huge := (n + hugePage*3/4) &^ (hugePage - 1)
+	n = (n + hugePage - 1) &^ (hugePage - 1)
+	b, err := syscall.Mmap(-1, 0, n+hugePage, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	if err != nil {
+		return nil
+	}
+	start := -int(uintptr(unsafe.Pointer(&b[0]))) & (hugePage - 1)
+	b = b[start : start+n : start+n]
+	// There may be none, which is no error.
+	_ = syscall.Madvise(b[:huge], syscall.MADV_HUGEPAGE)
+	return b
 }

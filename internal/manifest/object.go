@@ -19,22 +19,35 @@ import (
 // the other.
 type Object struct {
 	stream           *Stream
-	start, end       int // in the input
-	col              int // the column in which it starts
-	dash             int // of an item of a list in block style; else 0
+	start, end       int   // in the input
+	col              int32 // the column in which it starts
+	dash             int32 // of an item of a list in block style; else 0
 	apiVersion, kind string
-	changed          bool
-	patch            []splice // the changes to its part of the input, or
-	text             []byte   // what replaces it
-	notices          []Notice
-	planned          uint64 // the digest of the edited object's text, which has been read again
-	removed          bool
-	same             *Object // in an output: the object that it is, byte for byte
-	isConfig         bool
+	changed, removed bool
+	patch            []splice // the changes to its part of the input; nil where text replaces it
+	planned          uint64   // the digest of the edited object's text, which has been read again
 	meta             *Metadata
-	metaErr          error
-	shared           string     // an anchor that it shares with others
-	node             *yaml.Node // the object, where it shares an anchor
+	*rare
+}
+
+// rare is what few objects have: there may be very many objects.
+type rare struct {
+	text    []byte // of a changed object that has no patch
+	notices []Notice
+	metaErr error
+	shared  string     // an anchor that it shares with others
+	node    *yaml.Node // the object, where it shares an anchor
+}
+
+// usual is what all objects share that have nothing rare.
+var usual = &rare{}
+
+// own returns what is rare about the object, to be changed.
+func (o *Object) own() *rare {
+	if o.rare == usual {
+		o.rare = &rare{}
+	}
+	return o.rare
 }
 
 // Metadata is the part of an object's metadata that is read.
@@ -63,7 +76,8 @@ var metadataPath = field.NewPath("metadata")
 func (o *Object) Metadata() (*Metadata, error) {
 	if o.meta == nil {
 		o.meta = &Metadata{}
-		if _, o.metaErr = o.Decode(metadataPath, o.meta); o.metaErr != nil {
+		if _, err := o.Decode(metadataPath, o.meta); err != nil {
+			o.own().metaErr = err
 			*o.meta = Metadata{}
 			o.meta.Name, o.meta.Namespace = o.nameAndNamespace()
 		}
@@ -151,7 +165,9 @@ func (t *tree) scalarOf(n int32, key string) string {
 func (o *Object) File() (path string, index int) {
 	a := o.Annotations()
 	path = cmp.Or(a.Get("internal.config.kubernetes.io/path"), a.Get("config.kubernetes.io/path"))
-	index, _ = strconv.Atoi(cmp.Or(a.Get("internal.config.kubernetes.io/index"), a.Get("config.kubernetes.io/index")))
+	if i := cmp.Or(a.Get("internal.config.kubernetes.io/index"), a.Get("config.kubernetes.io/index")); i != "" {
+		index, _ = strconv.Atoi(i)
+	}
 	return path, index
 }
 
@@ -239,7 +255,7 @@ func (o *Object) source() []byte {
 	case !o.changed:
 		return o.unchanged()
 	case o.patch != nil:
-		o.text = applySplices(nil, o.stream.in[o.start:o.end], 0, o.patch)
+		o.own().text = applySplices(nil, o.stream.in[o.start:o.end], 0, o.patch)
 		o.patch = nil
 	}
 	return o.text
@@ -262,7 +278,7 @@ func (o *Object) load() (*tree, error) {
 		return &s.tree, nil
 	}
 	s.treeOf, s.parsed = nil, nil
-	if o.node != nil || o.hasOdd() || !s.tree.parse(o.source(), o.col) {
+	if o.node != nil || o.hasOdd() || !s.tree.parse(o.source(), int(o.col)) {
 		root, err := o.plainTree(&s.tree)
 		if err != nil {
 			return nil, err

@@ -57,14 +57,17 @@ func join(streams []*Stream) ([]byte, error) {
 	if len(streams) == 0 {
 		return nil, nil
 	}
-	size := 0
+	size, changes, edited := 0, 0, 0
 	for _, s := range streams {
-		size += s.composedSize()
+		n, ofAll, ofObjects := s.composedSize()
+		size, changes, edited = size+n, changes+ofAll, edited+ofObjects
 	}
 	if size > maxSize {
 		return nil, &Error{Err: errors.New("the output must be smaller than 2 GiB")}
 	}
+	shed(size, 12<<20)
 	c := composer{text: outputMemory(size)}
+	c.copied, c.edited = make([]run, 0, changes+len(streams)), make([]placed, 0, edited)
 	for i, s := range streams {
 		if i > 0 {
 			c.text = s.appendSeparator(c.text)
@@ -73,7 +76,6 @@ func join(streams []*Stream) ([]byte, error) {
 			return nil, s.unplanned(nil, err)
 		}
 	}
-	c.spent.add(len(c.text))
 	if err := verify(c.text, c.origins, streams); err != nil {
 		return nil, err
 	}
@@ -94,7 +96,7 @@ func (s *Stream) withoutAddedEnd(text []byte) []byte {
 type composer struct {
 	text []byte
 	origins
-	spent spent // texts of changes that are in the output now
+	scratch *scratch // of the stream at hand
 }
 
 // origins say where parts of an output are from, in order.
@@ -136,14 +138,18 @@ func (s *Stream) appendSeparator(b []byte) []byte {
 }
 
 // composedSize returns an upper bound of the size of the stream with its
-// changes made.
-func (s *Stream) composedSize() int {
+// changes made, and how many changes and edited objects there are.
+func (s *Stream) composedSize() (size, changes, edited int) {
 	const aroundLines = 2 * len("\r\n")
-	size := len(s.in) + len("\r\n---\r\n")
+	size = len(s.in) + len("\r\n---\r\n")
 	for c := range s.allChanges() {
 		size += len(c.text) + aroundLines
+		changes++
+		if c.of != nil {
+			edited++
+		}
 	}
-	return size
+	return size, changes, edited
 }
 
 // allChanges returns the edits of objects and the other changes, in order.
@@ -200,6 +206,7 @@ func sortChanges(all []change) { slices.SortStableFunc(all, compareChanges) }
 // stream appends a stream with all changes made. A byte order mark is kept
 // only at the start of the output.
 func (c *composer) stream(s *Stream, first bool) error {
+	c.scratch = &s.scratch
 	return s.place(c, s.start(first), len(s.in), s.allChanges())
 }
 
@@ -262,7 +269,7 @@ func (c *composer) add(text string, kept *string) {
 	c.text = append(c.text, text...)
 	if kept != nil {
 		*kept = view(c.text[at:])
-		c.spent.add(len(text))
+		c.scratch.drop(text)
 	}
 }
 

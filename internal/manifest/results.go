@@ -110,7 +110,7 @@ func (s *Stream) insert(at int, text string) {
 // whatever the last item ends with is behind us. It writes them one by one
 // and in parts, since a large list has many.
 func (s *Stream) addBlockResults(results iter.Seq[field.Map]) {
-	const room, small, large = 2 << 10, 4 << 10, 64 << 10
+	const room = 2 << 10
 	r := &s.results
 	l := layout{eol: s.eol(), wide: r.items.col > r.col, colon: ": ", comma: ", "}
 	col := r.col
@@ -118,12 +118,12 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) {
 		col += 2
 	}
 	var b []byte
-	var spent spent // what the objects were planned with, and then what the results were made of
-	spent.add(len(s.in))
 	flush := func() {
 		if len(b) > 0 {
-			spent.add(len(b))
-			s.changes = append(s.changes, change{splice: splice{r.end, r.end, view(b)}, lines: true})
+			s.changes = append(s.changes, change{splice: splice{r.end, r.end, s.scratch.keep(b)}, lines: true})
+			if len(b) > hugePage/2 {
+				shed(len(s.in)+len(s.scratch.chunks)*hugePage, 22<<20)
+			}
 		}
 	}
 	digest := uint64(digestSequence)
@@ -133,7 +133,7 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) {
 		first := b == nil
 		if cap(b)-len(b) < room {
 			flush()
-			b = make([]byte, 0, min(max(small, 2*cap(b)), large))
+			b = s.scratch.part()
 		}
 		if first {
 			b = append(l.key(appendSpaces(b, r.col), "results", false), ':')
@@ -143,7 +143,6 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) {
 		b = append(b, l.eol...)
 	}
 	flush()
-	spent.add(len(s.in))
 }
 
 var resultsPath = field.NewPath("results")
@@ -192,10 +191,10 @@ func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
 func (s *Stream) resultsObject() *Object {
 	r := &s.results
 	start, end := r.entry.key, max(r.entry.end, r.entry.keyEnd)
-	o := &Object{stream: s, start: start, end: end, col: r.col}
+	o := &Object{stream: s, start: start, end: end, col: int32(r.col), rare: usual}
 	switch {
 	case r.flow:
-		o.text, o.changed = []byte("{"+string(s.in[start:end])+" }"), true
+		o.own().text, o.changed = []byte("{"+string(s.in[start:end])+" }"), true
 	case s.in[end-1] != '\n':
 		o.end = lineEnd(s.in, end) + 1
 	}
@@ -246,7 +245,7 @@ func (s *Stream) digestPieces(o *Object) (digest uint64, ok bool) {
 		}
 		piece = append(append(piece[:0], text[:head]...), rest[:end]...)
 		rest = rest[end:]
-		if !s.tree.parse(piece, o.col) {
+		if !s.tree.parse(piece, int(o.col)) {
 			return 0, false
 		}
 		n := s.tree.get(1, "results")

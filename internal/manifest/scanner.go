@@ -58,7 +58,7 @@ type node struct {
 }
 
 // A span is a part of a text.
-type span struct{ start, end int }
+type span struct{ start, end int32 }
 
 // An entry is a key of a document's root that the reader wants to know more
 // about. Its value is absent where start is 0.
@@ -75,11 +75,11 @@ type docInfo struct {
 	*rootInfo            // nil for an item
 	start, col       int // of the first key, or of the brace
 	end              int // behind the last content
-	flow             bool
-	dash             int  // of an item of a block list
-	notMapping       bool // an item that is something else
+	dash             int // of an item of a block list
 	apiVersion, kind span
 	hasAPI, hasKind  bool
+	flow             bool
+	notMapping       bool        // an item that is something else
 	parsed           *parsedInfo // nil where the scanner has read it
 	same             *Object     // the known object that it is
 }
@@ -695,7 +695,7 @@ func (b *blockScan) finish() (int, bool) {
 // known one that ends its last line.
 func (s *scanner) stepItem(it *docInfo, p, col int) bool {
 	o := s.known(p)
-	if o == nil || o.col != col || s.in[p] == '{' {
+	if o == nil || int(o.col) != col || s.in[p] == '{' {
 		return false
 	}
 	end := p + o.length()
@@ -924,13 +924,13 @@ func shortValue(in []byte, p int) (eol, end int, text span, ok bool) {
 		if !atBreak(in, q) && (in[q] != '#' || q == end) {
 			return 0, 0, text, false
 		}
-		return eol, end, span{p + 1, end - 1}, true
+		return eol, end, span{int32(p + 1), int32(end - 1)}, true
 	}
 	if !plainStart(in, p) {
 		return 0, 0, text, false
 	}
 	eol, end, _, ok = plainLine(in, p)
-	return eol, end, span{p, end}, ok
+	return eol, end, span{int32(p), int32(end)}, ok
 }
 
 // quotedEnd returns the end of the quoted scalar that starts at p. It may go

@@ -567,8 +567,8 @@ func (o *Object) plainTree(t *tree) (root *yaml.Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	text := encodePlain(want, o.col, want.Style&yaml.FlowStyle != 0, o.stream.eol())
-	if !t.parse(text, o.col) || !t.equalYAML(1, want) {
+	text := encodePlain(want, int(o.col), want.Style&yaml.FlowStyle != 0, o.stream.eol())
+	if !t.parse(text, int(o.col)) || !t.equalYAML(1, want) {
 		return o.normalize(t)
 	}
 	if o.node != nil {
@@ -590,7 +590,7 @@ func (o *Object) normalize(t *tree) (root *yaml.Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, head := range [][]byte{trimTail(src, o.col), src} {
+	for _, head := range [][]byte{trimTail(src, int(o.col)), src} {
 		x := want
 		if o.node != nil {
 			root = nil // its lines count from the start of the list
@@ -600,11 +600,11 @@ func (o *Object) normalize(t *tree) (root *yaml.Node, err error) {
 			continue
 		}
 		isFlow := x.Style&yaml.FlowStyle != 0
-		text, err := encodeYAML(x, o.col, isFlow, s.eol())
+		text, err := encodeYAML(x, int(o.col), isFlow, s.eol())
 		if err == nil && o.parseEncoded(t, text, head, want) {
 			return root, nil
 		}
-		if o.parseEncoded(t, encodePlain(x, o.col, isFlow, s.eol()), head, want) {
+		if o.parseEncoded(t, encodePlain(x, int(o.col), isFlow, s.eol()), head, want) {
 			return root, nil
 		}
 	}
@@ -625,10 +625,10 @@ func (o *Object) expanded(n *yaml.Node) (*yaml.Node, error) {
 // text starts with, and reports whether it reads as wanted.
 func (o *Object) parseEncoded(t *tree, text, head []byte, want *yaml.Node) bool {
 	// A text may end without a line end, but not in a block scalar.
-	if trimmed := bytes.TrimRight(text, "\r\n"); !endsWithBreak(head) && t.parse(trimmed, o.col) && t.equalYAML(1, want) {
+	if trimmed := bytes.TrimRight(text, "\r\n"); !endsWithBreak(head) && t.parse(trimmed, int(o.col)) && t.equalYAML(1, want) {
 		return true
 	}
-	return t.parse(append(text, o.source()[len(head):]...), o.col) && t.equalYAML(1, want)
+	return t.parse(append(text, o.source()[len(head):]...), int(o.col)) && t.equalYAML(1, want)
 }
 
 // endsWithBreak reports whether a text ends with a line break of YAML.

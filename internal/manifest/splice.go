@@ -20,27 +20,9 @@ type splicer struct {
 // A scratch is memory that is used for one edited object after another.
 type scratch struct {
 	text  []byte // the edited object, as it was read again
-	parts []byte // what splices put in its place, one after the other
 	out   []splice
+	parts                // what splices put in its place, and results
 	fault func([]splice) // makes changes wrong, for tests of what catches that
-}
-
-// part returns memory to append the text of a splice to. keep returns that text
-// as a string, which later calls do not change.
-func (m *scratch) part() []byte {
-	const small, large = 2 << 10, 64 << 10
-	if cap(m.parts)-len(m.parts) < small {
-		m.parts = make([]byte, 0, min(max(2*small, 2*cap(m.parts)), large))
-	}
-	return m.parts[len(m.parts):]
-}
-
-func (m *scratch) keep(part []byte) string {
-	n := len(m.parts)
-	if len(part) > 0 && len(part) <= cap(m.parts)-n && &part[0] == &m.parts[:n+1][n] {
-		m.parts = m.parts[:n+len(part)]
-	}
-	return view(part)
 }
 
 // newSplicer returns a splicer for the tree's text, whose lines end with CRLF

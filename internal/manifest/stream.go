@@ -26,7 +26,10 @@ type Stream struct {
 	results resultsPlace
 	changes []change // to the input, besides the edits of its objects
 
-	known func(p int) *Object // when an output is read: the object at an offset, if its text has been read before
+	// When an output is read:
+	known func(p int) *Object // the object at an offset, if its text has been read before
+	found []found
+	most  int // how many objects there may be
 
 	resultsDigest uint64 // of the results with those that were added; 0 if there were none to add
 
@@ -43,6 +46,13 @@ type Stream struct {
 	parsedDocs, parsedItems int
 
 	lineAt, lineNo int // the last place asked for: lines are counted from there
+}
+
+// found is an object of an output.
+type found struct {
+	start  int
+	object *Object // as the output was read; nil where
+	same   *Object // the text is that of a known object
 }
 
 // A splice is a text that replaces a part of another.
@@ -136,7 +146,7 @@ func (s *Stream) line(at int) int {
 // documents goes through the documents of the input.
 func (s *Stream) documents() error {
 	p := s.info.start
-	sc := scanner{in: s.in, stack: make([]frame, 0, 32), known: s.known, items: cap(s.slab)}
+	sc := scanner{in: s.in, stack: make([]frame, 0, 32), known: s.known, items: s.most}
 	info := newDocInfo()
 	found := false
 	for {
@@ -413,18 +423,17 @@ func (s *Stream) isEmptyList(e entry) bool {
 
 // addObject adds an object or, where it is a List, its items.
 func (s *Stream) addObject(info *docInfo, end int, api, kind string) error {
-	switch {
-	case info.same != nil:
-		kind, api = info.same.kind, info.same.apiVersion
-	default:
-		if info.hasKind {
-			kind = s.kindOf(info)
-		}
-		if info.hasAPI {
-			api = s.apiOf(info)
-		}
+	if info.same != nil {
+		s.found = append(s.found, found{info.start, nil, info.same})
+		return nil
 	}
-	if info.same == nil && strings.HasSuffix(kind, "List") {
+	if info.hasKind {
+		kind = s.kindOf(info)
+	}
+	if info.hasAPI {
+		api = s.apiOf(info)
+	}
+	if strings.HasSuffix(kind, "List") {
 		done, err := s.addList(info, end, api, kind)
 		if done || err != nil {
 			return err
@@ -434,14 +443,19 @@ func (s *Stream) addObject(info *docInfo, end int, api, kind string) error {
 		s.slab = make([]Object, 0, min(max(64, len(s.objects)), 4096))
 	}
 	s.slab = append(s.slab, Object{
-		stream: s, start: info.start, end: end, col: info.col, dash: info.dash,
-		apiVersion: api, kind: kind, same: info.same,
+		stream: s, start: info.start, end: end, col: int32(info.col), dash: int32(info.dash),
+		apiVersion: api, kind: kind, rare: usual,
 	})
-	if parsed := info.parsed; parsed != nil {
-		o := &s.slab[len(s.slab)-1]
-		o.shared, o.node = parsed.shared, parsed.node
+	o := &s.slab[len(s.slab)-1]
+	if parsed := info.parsed; parsed != nil && parsed.node != nil {
+		own := o.own()
+		own.shared, own.node = parsed.shared, parsed.node
 	}
-	s.objects = append(s.objects, &s.slab[len(s.slab)-1])
+	if s.known != nil {
+		s.found = append(s.found, found{info.start, o, nil})
+		return nil
+	}
+	s.objects = append(s.objects, o)
 	return nil
 }
 
@@ -512,14 +526,13 @@ func (s *Stream) configObject(e entry) (*Object, error) {
 	if isNullText(string(v)) {
 		return nil, nil
 	}
-	o := &Object{stream: s, start: e.start, end: e.end, col: max(e.col, 0)}
+	o := &Object{stream: s, start: e.start, end: e.end, col: int32(max(e.col, 0)), rare: usual}
 	if e.col >= 0 && v[len(v)-1] != '\n' {
 		o.end = min(lineEnd(s.in, e.end)+1, len(s.in))
 	}
 	if e.col < 0 && v[0] != '{' || v[0] == '-' && isBlank(v, 1) {
 		return nil, s.errorAt(e.start, errors.New("ResourceList: `functionConfig` must be a mapping"))
 	}
-	o.isConfig = true
 	var m struct {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`

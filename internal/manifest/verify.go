@@ -27,8 +27,6 @@ func verify(text []byte, from origins, streams []*Stream) (err error) {
 	if err != nil {
 		return unreadable(streams, err)
 	}
-	var spent spent // what the scanner noted
-	spent.add(len(text) / 4)
 	v := &verifier{again: again, between: matcher{text: text}}
 	for i, s := range streams {
 		if i > 0 {
@@ -47,7 +45,7 @@ func verify(text []byte, from origins, streams []*Stream) (err error) {
 // one it has read before, and those of an edited one Apply has. objects is how
 // many there may be.
 func readAgain(text []byte, from origins, first *Stream, objects int) (s *Stream, err error) {
-	s = &Stream{name: first.name, in: text, lineNo: 1, slab: make([]Object, 0, objects), objects: make([]*Object, 0, objects)}
+	s = &Stream{name: first.name, in: text, lineNo: 1, most: objects, found: make([]found, 0, objects)}
 	defer s.recovered(&err)
 	s.info.start, s.info.crlf = first.info.start, first.info.crlf
 	at := 0
@@ -213,6 +211,10 @@ func (v *verifier) plan(s *Stream, start, end int, changes *[]change, there func
 	for n < len(*changes) && there((*changes)[n]) {
 		n++
 	}
+	if n == 0 && start <= end { // nearly always
+		v.between.copy(s, start, end)
+		return nil
+	}
 	if err := s.place(&v.between, start, end, slices.Values((*changes)[:n])); err != nil {
 		return s.unplanned(nil, err)
 	}
@@ -224,17 +226,17 @@ func (v *verifier) plan(s *Stream, start, end int, changes *[]change, there func
 // so many bytes, and checks the text before it. An edited object may have lost
 // its first entry: blank and comment lines behind that entry are then before
 // the object.
-func (v *verifier) take(s *Stream, wanted fmt.Stringer, length int, edited bool) (*Object, error) {
-	if v.next == len(v.again.objects) {
-		return nil, s.unplanned(wanted, errors.New("it is missing"))
+func (v *verifier) take(s *Stream, wanted fmt.Stringer, length int, edited bool) (got found, err error) {
+	if v.next == len(v.again.found) {
+		return got, s.unplanned(wanted, errors.New("it is missing"))
 	}
-	got := v.again.objects[v.next]
+	got = v.again.found[v.next]
 	if got.start < v.at {
-		return nil, s.unplanned(wanted, errors.New("the object before it ends behind its start"))
+		return got, s.unplanned(wanted, errors.New("the object before it ends behind its start"))
 	}
 	start := v.at + v.between.n
 	if v.between.differs || start > got.start || start < got.start && !(edited && isBlankText(v.again.in[start:got.start])) {
-		return nil, s.unplanned(wanted, errors.New("the text before it differs"))
+		return got, s.unplanned(wanted, errors.New("the text before it differs"))
 	}
 	v.next++
 	v.at = start + length
@@ -254,17 +256,16 @@ func isBlankText(text []byte) bool {
 
 // object checks an object of the input.
 func (v *verifier) object(o *Object) error {
-	got, err := v.take(o.stream, o, o.length(), o.changed)
-	if err != nil {
+	f, err := v.take(o.stream, o, o.length(), o.changed)
+	if err != nil || f.same == o {
 		return err
 	}
+	got := f.asRead(v.again)
 	switch {
 	case o.changed:
 		return v.edited(o, got)
 	case got.kind != o.kind || got.apiVersion != o.apiVersion: // as items of a PodList have their List's
 		return o.stream.unplanned(o, fmt.Errorf("it has become %s %s", got.apiVersion, got))
-	case got.same == o:
-		return nil
 	}
 	if !bytes.Equal(got.unchanged(), o.unchanged()) {
 		return o.stream.unplanned(o, errors.New("its text differs, and it was not to be touched"))
@@ -272,11 +273,20 @@ func (v *verifier) object(o *Object) error {
 	return nil
 }
 
+// asRead returns what was found as an object of the output.
+func (f *found) asRead(again *Stream) *Object {
+	if f.object != nil {
+		return f.object
+	}
+	o := f.same
+	return &Object{stream: again, start: f.start, end: f.start + o.length(), col: o.col, apiVersion: o.apiVersion, kind: o.kind, rare: usual}
+}
+
 // edited checks an edited object, which may have lost its first entry: its text
 // then starts with blank or comment lines.
 func (v *verifier) edited(o, got *Object) error {
 	start := v.at - o.length()
-	if got.same != o && (got.end != v.at || digestBytes(v.again.in[start:v.at]) != o.planned) {
+	if got.end != v.at || digestBytes(v.again.in[start:v.at]) != o.planned {
 		return o.stream.unplanned(o, errors.New("its text differs from the one that was read when it was edited"))
 	}
 	return nil
@@ -301,7 +311,7 @@ func (v *verifier) addition(s *Stream, a *addition) error {
 	if err != nil {
 		return err
 	}
-	return v.value(s, a, got, a.digest)
+	return v.value(s, a, got.asRead(v.again), a.digest)
 }
 
 // value checks an object of the output by its value.
@@ -339,8 +349,8 @@ func (v *verifier) root(s *Stream) error {
 
 // end checks what comes behind the last object.
 func (v *verifier) end(last *Stream) error {
-	if v.next < len(v.again.objects) {
-		return last.unplanned(v.again.objects[v.next], errors.New("nothing like it was planned"))
+	if v.next < len(v.again.found) {
+		return last.unplanned(v.again.found[v.next].asRead(v.again), errors.New("nothing like it was planned"))
 	}
 	if v.between.differs || v.at+v.between.n != len(v.again.in) {
 		return last.unplanned(nil, errors.New("the text behind the last object differs"))
@@ -357,7 +367,7 @@ func (s *Stream) unplanned(object fmt.Stringer, err error) error {
 	switch o := object.(type) {
 	case nil:
 	case *Object: // by the name it came with: its text may be broken now
-		o = &Object{stream: o.stream, start: o.start, end: o.end, col: o.col, kind: o.kind, node: o.node}
+		o = &Object{stream: o.stream, start: o.start, end: o.end, col: o.col, kind: o.kind, rare: &rare{node: o.node}}
 		e.Object = o.String()
 	default:
 		e.Object = o.String()
@@ -384,6 +394,6 @@ func unreadable(streams []*Stream, err error) error {
 // isReadable reports whether the object's text can be read.
 func (o *Object) isReadable() (ok bool) {
 	defer func() { ok = recover() == nil && ok }()
-	_, err := Read("", append([]byte(spaces(o.col)), o.source()...))
+	_, err := Read("", append([]byte(spaces(int(o.col))), o.source()...))
 	return err == nil
 }
