@@ -1,0 +1,100 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// TestTextsOfManyEditsAreGivenBack edits so many objects that the texts do not
+// stay in the Go heap, and writes them twice: the second time they come from
+// the first output.
+func TestTextsOfManyEditsAreGivenBack(t *testing.T) {
+	const objects = 3000
+	in := []byte("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")
+	for i := range objects {
+		in = fmt.Appendf(in, "- kind: A\n  metadata:\n    name: a%d\n  v: old\n", i)
+	}
+	want := string(in)
+	s := mustRead(t, in)
+	value := func(i int) string { return fmt.Sprintf("%d-%s", i, strings.Repeat("x", i%3000)) }
+	for i, o := range s.Objects() {
+		if err := o.Apply([]field.Edit{set("v", value(i))}); err != nil {
+			t.Fatal(err)
+		}
+		want = strings.Replace(want, "v: old\n", "v: "+"\x00"+"\n", 1)
+	}
+	for i := range objects {
+		if i%7 == 0 { // an edit of an edited object
+			if err := s.Objects()[i].Apply([]field.Edit{set("v", value(i)+"-again")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var b strings.Builder
+	for i, part := range strings.Split(want, "\x00") {
+		b.WriteString(part)
+		if i == objects {
+			break
+		}
+		written := value(i)
+		if i%7 == 0 {
+			written += "-again"
+		}
+		b.WriteString(`"` + written + `"`)
+	}
+	want = b.String()
+	mapped := 0
+	for _, c := range s.scratch.chunks {
+		if c.isMapped {
+			mapped++
+		}
+	}
+	if runtime.GOOS == "linux" && mapped < 2 {
+		t.Errorf("%d of %d chunks are outside of the Go heap", mapped, len(s.scratch.chunks))
+	}
+	for range 2 {
+		text, err := s.Text()
+		if err != nil || string(text) != want {
+			t.Fatalf("%d bytes, want %d: %v", len(text), len(want), err)
+		}
+	}
+	if err := s.AddResults(slices.Values([]field.Map{{{Key: "message", Value: "m"}}})); err != nil {
+		t.Fatal(err)
+	}
+	text, err := s.Text()
+	if err != nil || !bytes.Equal(text, []byte(want+"results:\n- message: m\n")) {
+		t.Fatalf("with results: %d bytes, want some more than %d: %v", len(text), len(want), err)
+	}
+}
+
+func TestAChunkIsGivenBackWhenAllOfItIsDropped(t *testing.T) {
+	var p parts
+	var kept []string
+	for i := range 40_000 {
+		kept = append(kept, p.keep(append(p.part(), fmt.Sprintf("%0120d", i)...)))
+	}
+	for i, text := range kept {
+		if text != fmt.Sprintf("%0120d", i) {
+			t.Fatalf("text %d is %q", i, text)
+		}
+	}
+	p.drop("a text of the heap")
+	slices.Reverse(kept[:len(kept)/2]) // the order does not matter
+	for _, text := range kept[:len(kept)-1] {
+		p.drop(text)
+	}
+	for i, c := range p.chunks {
+		if isLast := i == len(p.chunks)-1; (c.left == 0) == isLast {
+			t.Errorf("chunk %d of %d holds %d bytes", i, len(p.chunks), c.left)
+		}
+	}
+	if last := kept[len(kept)-1]; last != fmt.Sprintf("%0120d", 39_999) {
+		t.Errorf("the text that is left is %q", last)
+	}
+}
