@@ -3,6 +3,7 @@ package vm
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -28,41 +29,46 @@ type agentConfig struct {
 
 // A fragment is the part of the YAML that is read.
 type fragment struct {
-	StatusPort    int             `json:"statusPort"`
-	ProxyMetadata field.KeyValues `json:"proxyMetadata"`
+	StatusPort    field.IntOrString `json:"statusPort"` // Istio reads numbers in quotes too
+	ProxyMetadata field.KeyValues   `json:"proxyMetadata"`
 }
 
-// readAgentConfig reads the group's annotation, and that of its WorkloadEntries,
-// which istioctl puts over it.
-func readAgentConfig(g *Group) (agentConfig, error) {
-	c := agentConfig{statusPort: prober.DefaultPort}
-	for i, annotations := range []field.KeyValues{g.Metadata.Annotations, g.Spec.Metadata.Annotations} {
-		text, set := annotations.Lookup(configAnnotation)
-		if !set {
-			continue
+// entryConfigPath leads to the annotation of the group's WorkloadEntries, which
+// istioctl puts over that of the group.
+var entryConfigPath = field.NewPath("spec", "metadata", annotations, configAnnotation)
+
+// readAgentConfig reads both annotations. An error is about the one at path.
+func readAgentConfig(g *Group) (c agentConfig, path field.Path, err error) {
+	c.statusPort = prober.DefaultPort
+	path = annotationPath(configAnnotation)
+	if text, set := g.Metadata.Annotations.Lookup(configAnnotation); set {
+		f, err := c.parse(text)
+		if err != nil {
+			return c, path, err
 		}
-		f, err := parseConfig(text)
-		switch {
-		case err != nil && i == 1:
-			return c, fmt.Errorf("`spec.metadata.annotations[%s]` is read too: %w", configAnnotation, err)
-		case err != nil:
-			return c, err
-		}
-		if f.StatusPort != 0 {
-			c.statusPort = f.StatusPort
-		}
-		env, hasEnv := f.ProxyMetadata.Lookup(prober.EnvName)
-		if i == 1 {
-			c.overridden = hasEnv
-			continue
-		}
-		c.text, c.env, c.hasEnv = &text, env, hasEnv
-	}
-	if c.statusPort < 1 || c.statusPort > 65535 {
-		return c, fmt.Errorf("`statusPort`: %d must be a port from 1 to 65535", c.statusPort)
+		c.text = &text
+		c.env, c.hasEnv = f.ProxyMetadata.Lookup(prober.EnvName)
 	}
 	c.readEnv()
-	return c, nil
+	if text, set := g.Spec.Metadata.Annotations.Lookup(configAnnotation); set {
+		f, err := c.parse(text)
+		if err != nil {
+			return c, entryConfigPath, err
+		}
+		_, c.overridden = f.ProxyMetadata.Lookup(prober.EnvName)
+	}
+	return c, path, nil
+}
+
+// parse reads a value of the annotation, and its port.
+func (c *agentConfig) parse(text string) (fragment, error) {
+	f, err := parseConfig(text)
+	if port := f.StatusPort.String(); err == nil && port != "0" {
+		if c.statusPort, err = strconv.Atoi(port); err != nil || c.statusPort < 1 || c.statusPort > 65535 {
+			return f, fmt.Errorf("`statusPort`: %q must be a port from 1 to 65535", port)
+		}
+	}
+	return f, err
 }
 
 func (c *agentConfig) readEnv() {

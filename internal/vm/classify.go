@@ -48,7 +48,10 @@ func (b *builder) classify(rewrite []string) (why string) {
 	case b.g.Metadata.Name == "" || strings.Contains(b.g.Metadata.Name, "/"):
 		b.add(transformer.NewFinding("vm-probe-invalid", field.NewPath("metadata", "name"), "%q must be the group's name, which is in the path of a rewritten probe", b.g.Metadata.Name))
 		return ""
-	case b.envIsTaken():
+	case b.config.overridden:
+		b.add(transformer.NewFinding("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; the variable must be left to rewrite-probes", prober.EnvName))
+		return ""
+	case b.config.hasEnv && !b.envIsOurs():
 		b.add(transformer.NewFinding("vm-config-invalid", annotationPath(configAnnotation),
 			"has `proxyMetadata.%s` already, and not with the original of this probe alone; the variable must be left to rewrite-probes", prober.EnvName))
 		return ""

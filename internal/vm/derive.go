@@ -95,6 +95,15 @@ func (b *builder) translate(from *transformer.OriginalProbe) (*vmconfig.Probe, e
 		}
 	}
 	h := from.Handler
+	set := 0
+	for _, is := range []bool{h.HTTPGet != nil, h.TCPSocket != nil, h.GRPC != nil, h.Exec != nil} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 {
+		return nil, fmt.Errorf("its probe must have exactly one handler, and has %s", h)
+	}
 	var err error
 	switch {
 	case h.HTTPGet != nil:

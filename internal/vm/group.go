@@ -65,6 +65,9 @@ type Workload struct {
 	Err    error // why its probes are not known
 }
 
+// none describes the probe of a group without one.
+const none = "none"
+
 var probePath = field.NewPath("spec", "probe")
 
 // A builder makes the plan of one group.
@@ -83,6 +86,7 @@ type builder struct {
 
 	derived *vmconfig.Probe // from the workload that the annotation names
 	place   bool            // the derived probe is to be written
+	remove  bool            // the probe, which an earlier run derived, is to go
 	target  *prober.Prober  // the entry of the rewritten probe, nil if it is not rewritten
 }
 
@@ -91,9 +95,10 @@ func newBuilder(g *Group) *builder {
 	b := &builder{g: g, probe: g.Spec.Probe, original: g.Spec.Probe}
 	v, _ := g.Source(probePath)
 	b.source, _ = v.(field.Map)
+	var path field.Path
 	var err error
-	if b.config, err = readAgentConfig(g); err != nil {
-		b.add(transformer.NewFinding("vm-config-invalid", annotationPath(configAnnotation), "%v", err))
+	if b.config, path, err = readAgentConfig(g); err != nil {
+		b.add(transformer.NewFinding("vm-config-invalid", path, "%v", err))
 	}
 	if b.record, err = readRecord(g.Metadata.Annotations); err != nil {
 		b.add(transformer.NewFinding("env-unreadable", annotationPath(originalsAnnotation), "%v; the original of the rewritten probe cannot be known", err))
@@ -184,7 +189,10 @@ func Restore(g *Group) transformer.Plan {
 // undoBecause restores a group that has opted out.
 func (b *builder) undoBecause(off *transformer.Finding) transformer.Plan {
 	verb := "left alone"
-	if b.entry != nil {
+	switch {
+	case b.isDerived():
+		verb = "taken out again"
+	case b.entry != nil:
 		verb = "restored"
 	}
 	if b.original != nil {
@@ -200,6 +208,7 @@ func (b *builder) undo(why string) transformer.Plan {
 		why = "dangling"
 	}
 	plan := transformer.Plan{}
+	b.remove = b.isDerived()
 	if !b.failed() {
 		plan.Edits = append(b.undoEdits(), b.annotationEdits(&plan.Answer)...)
 	}
@@ -220,7 +229,7 @@ func (b *builder) finish(plan transformer.Plan, why string) transformer.Plan {
 	switch {
 	case b.failed():
 		v.Reason = b.findings[0].Reason
-		if b.target != nil || b.entry != nil || b.place {
+		if b.target != nil || b.entry != nil || b.place || b.remove {
 			v.State = transformer.Refused
 		}
 	case b.target != nil:
@@ -229,7 +238,9 @@ func (b *builder) finish(plan transformer.Plan, why string) transformer.Plan {
 			v.State = transformer.WouldRewrite
 		}
 	case b.place:
-		v.State, v.Reason, v.Before, v.After = transformer.WouldRewrite, "", "none", describe(b.original)
+		v.State, v.Reason, v.Before, v.After = transformer.WouldRewrite, "", none, describe(b.original)
+	case b.remove:
+		v.State, v.Before, v.After = transformer.WouldRestore, describe(b.probe), none
 	case b.entry != nil:
 		v.State, v.Before, v.After = transformer.WouldRestore, describe(b.probe), describe(b.original)
 	}

@@ -57,7 +57,7 @@ func readRecord(from field.KeyValues) (record, error) {
 	}
 	if derived, ok := get(m, recordDerived).(field.Map); ok {
 		if err := json.Unmarshal(field.AppendJSON(nil, derived), &r.derived); err != nil {
-			return r, fmt.Errorf("must be a JSON object as rewrite-probes writes it: `%s`: %w", recordDerived, err)
+			return r, fmt.Errorf("must be a JSON object as rewrite-probes writes it, and `%s` is no probe", recordDerived)
 		}
 	}
 	r.empty, _ = get(m, recordEmpty).(field.Map)
@@ -91,11 +91,6 @@ func (r *record) encode() string {
 func (b *builder) envIsOurs() bool {
 	_, ran := b.g.Metadata.Annotations.Lookup(originalsAnnotation)
 	return b.entry != nil || b.config.entry != nil && (ran || b.config.key == b.key())
-}
-
-// envIsTaken reports whether the env var is somebody else's.
-func (b *builder) envIsTaken() bool {
-	return b.config.overridden || b.config.hasEnv && !b.envIsOurs()
 }
 
 // userConfig returns the agent configuration as its author wrote it, nil if

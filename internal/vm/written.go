@@ -21,7 +21,7 @@ type written struct {
 	timeout field.Map // empty, or timeoutSeconds alone
 }
 
-// keptByRequest are the fields of an httpGet that a rewritten probe keeps.
+// rewrittenFields are the fields of an httpGet that the rewriting changes.
 var rewrittenFields = []string{"path", "port", "scheme"}
 
 // writtenIn returns what is written in the source of a probe.
@@ -153,7 +153,7 @@ func (b *builder) rewrite(p *vmconfig.Probe) {
 
 // undoEdits returns the edits that give the author's probe back.
 func (b *builder) undoEdits() []field.Edit {
-	if b.isDerived() {
+	if b.remove {
 		return []field.Edit{{Op: field.Delete, Path: probePath}}
 	}
 	return b.restoreProbe()
