@@ -2,7 +2,6 @@ package transformer
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -75,11 +74,15 @@ const kumaHeader = "X-Kuma-Probes-"
 
 // adoptKuma reads the path and the headers of a probe that goes to Kuma's probe
 // proxy (pkg/plugins/runtime/k8s/probes/probe_converter.go:31-131). Its injector
-// notes the port of that in the pod's annotations.
+// notes the port of that in the pod's annotations, and so that of virtual probes,
+// which have no headers.
 func adoptKuma(b *planBuilder, s *handlerSite) (*Handler, bool) {
 	h := s.current.HTTPGet
-	n, err := strconv.ParseUint(b.annotations().Get(kumaProbeProxyPort), 10, 16)
-	if err != nil || n == 0 || h.Port.IsString || h.Port.Int != int64(n) || s.name.IsHook() {
+	goesTo := func(key string) bool {
+		n, ok := portIn(b.annotations().Get(key))
+		return ok && !h.Port.IsString && h.Port.Int == int64(n)
+	}
+	if s.name.IsHook() || !goesTo(kumaProbeProxyPort) && !(goesTo(kumaVirtualProbePort) && b.annotations().Get("kuma.io/virtual-probes") == "enabled") {
 		return nil, false
 	}
 	kind, rest, _ := strings.Cut(strings.TrimPrefix(text(h.Path), "/"), "/")

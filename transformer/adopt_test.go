@@ -67,6 +67,11 @@ func TestWhatKumaInjectedIsUnderstood(t *testing.T) {
 	if len(r.Edits) > 0 {
 		t.Errorf("edits %v", r.Edits)
 	}
+	// Kuma before 3 may have virtual probes.
+	r = plan(t, pod("annotations: {kuma.io/virtual-probes: enabled, kuma.io/virtual-probes-port: \"9000\"}", app("livenessProbe: {httpGet: {path: /8080/healthz, port: 9000}}")))
+	if !strings.Contains(r.env(), `"path":"/healthz","port":8080`) {
+		t.Errorf("env %s", r.env())
+	}
 	// An app's own port 9001 is the app's.
 	for _, metadata := range []string{"", "annotations: {kuma.io/application-probe-proxy-port: \"0\"}", "annotations: {kuma.io/application-probe-proxy-port: \"9002\"}"} {
 		r := plan(t, pod(metadata, app("livenessProbe: {httpGet: {path: /8080/healthz, port: 9001}}")))

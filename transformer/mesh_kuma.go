@@ -12,6 +12,9 @@ import "strconv"
 //     the port of an annotation, 9001 by default, and "0" turns it off
 //     (metadata/annotations.go:30, pkg/plugins/runtime/k8s/probes). It fails the
 //     injection of a pod whose probes already go there (probe_converter.go:33-36).
+//     With "0", Kuma 2.13 and 2.14 fall back to virtual probes, for httpGet alone:
+//     the kubelet goes to another port, 9000, which redirects it to the port that
+//     the probe had (v2.14.3, probes/probe.go:106-117, pkg/xds/generator/probe_generator.go:57-71).
 //   - The annotation of excluded ports (metadata/annotations.go:51) replaces those
 //     of the mesh (pkg/config/app/kuma-cp/kuma-cp.defaults.yaml:379).
 //   - uid 5678, and ports 15001, 15006, 15053, 9901 and 9902
@@ -35,7 +38,10 @@ var kuma = kumaProfile{besideProxy{
 	},
 }}
 
-const kumaProbeProxyPort = "kuma.io/application-probe-proxy-port"
+const (
+	kumaProbeProxyPort   = "kuma.io/application-probe-proxy-port"
+	kumaVirtualProbePort = "kuma.io/virtual-probes-port" // of Kuma before 3
+)
 
 // kumaOff reports whether a value turns Kuma's rewriter off.
 func kumaOff(v string) bool {

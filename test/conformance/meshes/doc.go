@@ -1,0 +1,18 @@
+// Package meshes gives pods that rewrite-probes has rewritten to the injectors
+// of Linkerd, Consul and Kuma, by their own code.
+//
+// The injectors are compiled inside their own modules, with their own
+// dependencies: each folder below testdata is a program that the go command
+// overlays onto a checkout of the mesh. The checkouts are in MESH_SOURCES, or
+// .meshes of the repository:
+//
+//	linkerd2    github.com/linkerd/linkerd2, commit b24cd4059841
+//	consul-k8s  github.com/hashicorp/consul-k8s, commit a507b1d1e306
+//	kuma        github.com/kumahq/kuma, tag v2.14.3
+//
+// A mesh whose checkout is not there is not tested, which the test says. Kuma's
+// module replaces Envoy's API by a copy that the module proxy may not have; the
+// copy is not needed here, so the program is compiled with the original. Of Kuma
+// the part is run that changes probes, since the whole injector needs an API
+// server; Flomesh's injector cannot be run without one at all.
+package meshes

@@ -1,0 +1,374 @@
+package meshes
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/generator"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/kubernetes"
+)
+
+const (
+	root      = "../../.."
+	proofPage = root + "/docs/proof.md"
+	env       = "ISTIO_KUBE_APP_PROBERS"
+)
+
+// A mesh is one whose injector is run.
+type mesh struct {
+	name, title string
+	version     string
+	module      string // its folder below the sources
+	proxy       string // the name of its container
+	annotations []string
+	drop        []string // replacements of its go.mod that are not needed
+	// excludes reports whether the injected pod leaves the probe port alone.
+	excludes func(pod *corev1.Pod) bool
+	rewrites bool // it has a rewriter of its own
+}
+
+var meshes = []mesh{
+	{
+		name: "linkerd", title: "Linkerd", version: "edge-26.8.3 (b24cd4059841)", module: "linkerd2", proxy: "linkerd-proxy",
+		annotations: []string{"config.linkerd.io/skip-inbound-ports"},
+		excludes: func(pod *corev1.Pod) bool {
+			return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+				i := slices.Index(c.Args, "--inbound-ports-to-ignore")
+				return c.Name == "linkerd-init" && i >= 0 && slices.Contains(strings.Split(c.Args[i+1], ","), "15020")
+			})
+		},
+	},
+	{
+		name: "consul", title: "Consul", version: "a507b1d1e306 of August 2026", module: "consul-k8s/control-plane", proxy: "consul-dataplane",
+		annotations: []string{"consul.hashicorp.com/transparent-proxy-exclude-inbound-ports", "consul.hashicorp.com/transparent-proxy-overwrite-probes"},
+		rewrites:    true,
+		excludes: func(pod *corev1.Pod) bool {
+			var redirect struct{ ExcludeInboundPorts []string }
+			err := json.Unmarshal([]byte(pod.Annotations["consul.hashicorp.com/redirect-traffic-config"]), &redirect)
+			return err == nil && slices.Equal(redirect.ExcludeInboundPorts, []string{"15020"})
+		},
+	},
+}
+
+// build compiles the program that runs a mesh's injector, without a change to
+// the checkout.
+func (m mesh) build(t *testing.T, sources string) string {
+	t.Helper()
+	module, err := filepath.Abs(filepath.Join(sources, m.module))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(module, "go.mod")); err != nil {
+		t.Skipf("NOT TESTED: there is no checkout of %s (%v)", m.title, err)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(module, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The replacements of a module are relative to its own folder.
+		text = bytes.ReplaceAll(text, []byte("=> ../"), []byte("=> "+filepath.Dir(module)+"/"))
+		text = bytes.ReplaceAll(text, []byte("=> ./"), []byte("=> "+module+"/"))
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program, err := filepath.Abs(filepath.Join("testdata", m.name, "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(module, "rewrite-probes-inject", "main.go"): program}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = module
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	modfile := filepath.Join(dir, "go.mod")
+	for _, d := range m.drop {
+		run("mod", "edit", "-dropreplace="+d, modfile)
+	}
+	out := filepath.Join(dir, "inject")
+	run("build", "-modfile="+modfile, "-overlay="+filepath.Join(dir, "overlay.json"), "-o", out, "./rewrite-probes-inject")
+	return out
+}
+
+// inject gives pods to a mesh's injector.
+func inject(t *testing.T, program string, pods []*corev1.Pod) []*corev1.Pod {
+	t.Helper()
+	in, err := json.Marshal(pods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), os.Stderr
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*corev1.Pod
+	if err := json.Unmarshal(text, &out); err != nil || len(out) != len(pods) {
+		t.Fatalf("%d pods became %d: %v", len(pods), len(out), err)
+	}
+	return out
+}
+
+// workloads returns random workloads and those of the repository, without the
+// marks of other meshes.
+func workloads(t *testing.T) []byte {
+	t.Helper()
+	var stream []byte
+	add := func(text []byte) {
+		text = bytes.ReplaceAll(text, []byte("istio"), []byte("other"))
+		stream = append(append(append(stream, text...), "\n---\n"...), '\n')
+	}
+	for seed := range uint64(200) {
+		text, err := generator.New(seed + 1).YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(text)
+	}
+	files, err := filepath.Glob(root + "/testdata/manifests/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range append(files, root+"/examples/app/deploy/web.yaml") {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(text)
+	}
+	return stream
+}
+
+// rewrite runs the pipeline for a mesh, with probe-proxy in both placements.
+func rewrite(t *testing.T, stream []byte, mesh, placement string) []byte {
+	t.Helper()
+	s, err := manifest.Read("in.yaml", bytes.Clone(stream))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config.Default()
+	c.Spec.Mesh, c.Spec.ProbeProxy.Image, c.Spec.ProbeProxy.Placement = mesh, "example/probe-proxy:v1", placement
+	if _, err := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite); err != nil {
+		t.Fatal(err)
+	}
+	text, err := s.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// podsOf returns the pods of the workloads in a stream, as the API server has
+// them when the injectors see them. nil is an object without pods.
+func podsOf(t *testing.T, stream []byte) []*corev1.Pod {
+	t.Helper()
+	var pods []*corev1.Pod
+	for i, doc := range strings.Split(string(stream), "\n---\n") {
+		var o struct {
+			Kind string `json:"kind"`
+			Spec struct {
+				Template    *corev1.PodTemplateSpec `json:"template"`
+				JobTemplate struct {
+					Spec struct {
+						Template *corev1.PodTemplateSpec `json:"template"`
+					} `json:"spec"`
+				} `json:"jobTemplate"`
+			} `json:"spec"`
+		}
+		if yaml.Unmarshal([]byte(doc), &o) != nil {
+			pods = append(pods, nil)
+			continue
+		}
+		template := o.Spec.Template
+		if template == nil {
+			template = o.Spec.JobTemplate.Spec.Template
+		}
+		if o.Kind == "Pod" {
+			template = new(corev1.PodTemplateSpec)
+			if err := yaml.Unmarshal([]byte(doc), template); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if template == nil || template.Spec.HostNetwork {
+			pods = append(pods, nil)
+			continue
+		}
+		pod := kubernetes.Default(kubernetes.Pod(template, ""))
+		pod.Name = fmt.Sprintf("pod-%d", i)
+		pods = append(pods, pod)
+	}
+	return pods
+}
+
+func containers(pod *corev1.Pod) []corev1.Container {
+	return append(slices.Clone(pod.Spec.InitContainers), pod.Spec.Containers...)
+}
+
+func named(pod *corev1.Pod, name string) (found []corev1.Container) {
+	for _, c := range containers(pod) {
+		if c.Name == name {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// handlers returns the probes and hooks of a pod's own containers.
+func handlers(pod *corev1.Pod, proxy string) map[string]any {
+	all := make(map[string]any)
+	for _, c := range containers(pod) {
+		if c.Name != proxy {
+			all[c.Name] = []any{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe, c.Lifecycle}
+		}
+	}
+	return all
+}
+
+// changed returns the containers whose probes or hooks an injector changed.
+func changed(before, after *corev1.Pod, proxy string) (names []string) {
+	was, is := handlers(before, proxy), handlers(after, proxy)
+	for name := range was {
+		if !reflect.DeepEqual(was[name], is[name]) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestTheMeshesOwnInjectorsLeaveRewrittenPodsAsTheyAre: every probe, hook and
+// entry is unchanged, the probe port is excluded, one proxy is there, and the
+// API server accepts the pod if it did before.
+func TestTheMeshesOwnInjectorsLeaveRewrittenPodsAsTheyAre(t *testing.T) {
+	sources := os.Getenv("MESH_SOURCES")
+	if sources == "" {
+		sources = root + "/.meshes"
+	}
+	stream := workloads(t)
+	var rows []string
+	for _, m := range meshes {
+		t.Run(m.name, func(t *testing.T) {
+			program := m.build(t, sources)
+			total, bare, without := 0, 0, 0
+			for _, placement := range []string{"native", "container"} {
+				n, b, w := m.check(t, program, stream, placement)
+				total, bare, without = total+n, bare+b, without+w
+			}
+			if total < 300 {
+				t.Errorf("only %d pods", total)
+			}
+			if (bare > 0) != m.rewrites || (without > 0) != m.rewrites {
+				t.Errorf("of pods as they were %d are rewritten by the mesh, and %d without our annotations", bare, without)
+			}
+			rows = append(rows, fmt.Sprintf("| %s %s | %d | 0 | %d | %d |", m.title, m.version, total, without, bare))
+		})
+	}
+	if len(rows) != len(meshes) || t.Failed() {
+		return
+	}
+	err := testutil.ReplaceSection(proofPage, "meshes", fmt.Sprintf(`## The injectors of other meshes
+
+Rewritten pods go through the injectors of the meshes, by their own code, with probe-proxy in both placements. Of every pod it is
+checked that all probes, hooks and entries are as they were, that port 15020 is excluded from the redirection, that one proxy and one
+probe-proxy are there, and that the API server's validation accepts it if it did before. Run again: `+"`MESH_SOURCES=... go -C test test ./conformance/meshes`"+`
+([how](../test/conformance/meshes/doc.go)).
+
+| injector | rewritten pods | with a change to a probe or hook | without our annotations | the same pods, not rewritten |
+|---|---|---|---|---|
+%s
+`, strings.Join(rows, "\n")))
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// check compares pods before and after the injection. bare and without are how
+// many pods the mesh itself rewrites: as they were, and without the annotations
+// that keep it off.
+func (m mesh) check(t *testing.T, program string, stream []byte, placement string) (total, bare, without int) {
+	t.Helper()
+	originals, rewritten := podsOf(t, stream), podsOf(t, rewrite(t, stream, m.name, placement))
+	if len(originals) != len(rewritten) {
+		t.Fatalf("%d objects became %d", len(originals), len(rewritten))
+	}
+	var before, native, unmarked []*corev1.Pod
+	for i, pod := range rewritten {
+		if pod == nil || len(named(pod, "probe-proxy")) == 0 {
+			continue
+		}
+		before, native = append(before, pod), append(native, originals[i])
+		u := pod.DeepCopy()
+		for _, key := range m.annotations {
+			delete(u.Annotations, key)
+		}
+		unmarked = append(unmarked, u)
+	}
+	after := inject(t, program, before)
+	for i, pod := range after {
+		if names := changed(before[i], pod, m.proxy); len(names) > 0 {
+			t.Errorf("%s, %s: the probes of %q have changed", placement, pod.Name, names)
+		}
+		if n := len(named(pod, m.proxy)); n != 1 {
+			t.Errorf("%s, %s: %d proxies", placement, pod.Name, n)
+		}
+		if !m.excludes(pod) {
+			t.Errorf("%s, %s: the port is not excluded: %v", placement, pod.Name, pod.Annotations)
+		}
+		was, is := named(before[i], "probe-proxy"), named(pod, "probe-proxy")
+		if len(is) != 1 || entries(was[0]) != entries(is[0]) {
+			t.Errorf("%s, %s: the entries have changed", placement, pod.Name)
+		}
+		if kubernetes.Validate(before[i]) == nil {
+			if err := kubernetes.Validate(pod); err != nil {
+				t.Errorf("%s, %s: refused after the injection: %v", placement, pod.Name, err)
+			}
+		}
+	}
+	for i, pod := range inject(t, program, native) {
+		bare += min(1, len(changed(native[i], pod, m.proxy)))
+	}
+	for i, pod := range inject(t, program, unmarked) {
+		if m.excludes(pod) {
+			t.Errorf("%s: the port is excluded without our annotations", pod.Name)
+		}
+		without += min(1, len(changed(unmarked[i], pod, m.proxy)))
+	}
+	return len(before), bare, without
+}
+
+func entries(c corev1.Container) string {
+	for _, e := range c.Env {
+		if e.Name == env {
+			return e.Value
+		}
+	}
+	return ""
+}
