@@ -40,7 +40,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "apiserver:", err)
 		return 1
 	}
-	defer api.stop()
+	defer api.Stop()
 	code := m.Run()
 	if !testutil.Partly() {
 		if err := writeProof(filepath.Join(root, "docs", "proof.md")); err != nil {
@@ -168,7 +168,7 @@ func try(t *testing.T, o object, config []string, n *tally) {
 	}
 	if a, err := api.dryRun(original); err != nil {
 		t.Fatal(err)
-	} else if !a.accepted() {
+	} else if !a.Accepted() {
 		return // one that is there to be refused
 	}
 	n.before++
@@ -206,16 +206,16 @@ func compare(t *testing.T, original, rewritten object, n *tally) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !before.accepted() {
+	if !before.Accepted() {
 		return false
 	}
-	if !after.accepted() {
+	if !after.Accepted() {
 		n.newRefusals++
-		t.Errorf("%s %s/%s was accepted, and is refused after rewriting: %s\n%s", original.kind, original.namespace, original.name, after.message, rewritten.text)
+		t.Errorf("%s %s/%s was accepted, and is refused after rewriting: %s\n%s", original.kind, original.namespace, original.name, after.Message, rewritten.text)
 		return false
 	}
-	for _, w := range after.warnings {
-		if !slices.Contains(before.warnings, w) {
+	for _, w := range after.Warnings {
+		if !slices.Contains(before.Warnings, w) {
 			n.newWarnings++
 			t.Errorf("%s %s/%s has a new warning: %s\n%s", original.kind, original.namespace, original.name, w, rewritten.text)
 		}
@@ -316,7 +316,7 @@ func TestARestrictedPodStaysAdmissible(t *testing.T) {
 	deployment := object{kind: "apps/v1/Deployment", namespace: "restricted", name: "restricted", text: asDeployment(restricted)}
 	control := pod
 	control.text = bytes.Replace(pod.text, []byte("runAsNonRoot: true"), []byte("runAsNonRoot: false"), 1)
-	if a, err := api.dryRun(control); err != nil || a.accepted() || !strings.Contains(a.message, "PodSecurity") {
+	if a, err := api.dryRun(control); err != nil || a.Accepted() || !strings.Contains(a.Message, "PodSecurity") {
 		t.Fatalf("the namespace must refuse a pod that is not restricted: %+v, %v", a, err)
 	}
 	for _, o := range []object{pod, deployment} {
@@ -340,7 +340,7 @@ func TestARestrictedPodStaysAdmissible(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if !a.accepted() || len(a.warnings) > 0 {
+					if !a.Accepted() || len(a.Warnings) > 0 {
 						n.newRefusals++
 						t.Errorf("version %d must be accepted without warnings: %+v\n%s", i, a, version)
 					} else if i == 1 {

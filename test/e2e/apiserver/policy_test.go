@@ -20,6 +20,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/policy/verdict"
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/kube"
 )
 
 // policyConfig says that Istio's sidecar is injected wherever nothing switches
@@ -41,12 +42,12 @@ func guard(t *testing.T, action string) {
 	}
 	first, second, _ := bytes.Cut(text, []byte("---\n"))
 	for path, object := range map[string][]byte{"validatingadmissionpolicies": first, "validatingadmissionpolicybindings": second} {
-		a, err := api.call(http.MethodPost, admission+path, object)
-		if err != nil || !a.accepted() || len(a.warnings) > 0 {
+		a, err := api.Call(http.MethodPost, admission+path, object)
+		if err != nil || !a.Accepted() || len(a.Warnings) > 0 {
 			t.Fatalf("%s: %v, %+v", path, err, a)
 		}
 		t.Cleanup(func() {
-			if a, err := api.call(http.MethodDelete, admission+path+"/rewrite-probes", nil); err != nil || !a.accepted() {
+			if a, err := api.Call(http.MethodDelete, admission+path+"/rewrite-probes", nil); err != nil || !a.Accepted() {
 				t.Errorf("%s: %v, %+v", path, err, a)
 			}
 		})
@@ -54,8 +55,8 @@ func guard(t *testing.T, action string) {
 	pod := objects([]byte(refused))[0]
 	err = testutil.Eventually(time.Minute, func() error {
 		a, err := api.dryRun(pod)
-		if err == nil && !strings.Contains(a.message+strings.Join(a.warnings, ""), "web: livenessProbe tcpSocket :8080 passes") {
-			err = fmt.Errorf("the policy says nothing yet: %d %s %q", a.status, a.message, a.warnings)
+		if err == nil && !strings.Contains(a.Message+strings.Join(a.Warnings, ""), "web: livenessProbe tcpSocket :8080 passes") {
+			err = fmt.Errorf("the policy says nothing yet: %d %s %q", a.Status, a.Message, a.Warnings)
 		}
 		return err
 	})
@@ -65,8 +66,8 @@ func guard(t *testing.T, action string) {
 }
 
 // policed returns what the policy's warning says.
-func policed(a answer) []string {
-	for _, w := range a.warnings {
+func policed(a kube.Answer) []string {
+	for _, w := range a.Warnings {
 		if _, message, found := strings.Cut(w, "with binding 'rewrite-probes': "); found {
 			return verdict.FindingsIn(message)
 		}
@@ -83,13 +84,13 @@ func (c *comparison) compare(t *testing.T, o object, spec *config.RewriteProbes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !a.accepted() {
+	if !a.Accepted() {
 		return
 	}
 	c.pods++
 	pod, namespace := new(corev1.Pod), new(corev1.Namespace)
-	ns, err := api.call(http.MethodGet, "/api/v1/namespaces/"+o.namespace, nil)
-	if err := errors.Join(err, json.Unmarshal(a.body, pod), json.Unmarshal(ns.body, namespace)); err != nil {
+	ns, err := api.Call(http.MethodGet, "/api/v1/namespaces/"+o.namespace, nil)
+	if err := errors.Join(err, json.Unmarshal(a.Body, pod), json.Unmarshal(ns.Body, namespace)); err != nil {
 		t.Fatal(err)
 	}
 	checked, r, err := verdict.Check(pod, namespace, spec)
@@ -168,7 +169,7 @@ func TestThePolicyDenies(t *testing.T) {
 	guard(t, "deny")
 	pod := objects([]byte(refused))[0]
 	a, err := api.dryRun(pod)
-	if err != nil || a.accepted() || !strings.Contains(a.message, "web: readinessProbe httpGet :8080/ fails under strict mTLS [would-fail]; web: livenessProbe tcpSocket :8080 passes under strict mTLS although nothing may listen [would-falsely-pass]") {
+	if err != nil || a.Accepted() || !strings.Contains(a.Message, "web: readinessProbe httpGet :8080/ fails under strict mTLS [would-fail]; web: livenessProbe tcpSocket :8080 passes under strict mTLS although nothing may listen [would-falsely-pass]") {
 		t.Errorf("%v, %+v", err, a)
 	}
 	for config, args := range configs {
@@ -176,7 +177,7 @@ func TestThePolicyDenies(t *testing.T) {
 		if rewritten.text, err = function(pod.text, args...); err != nil {
 			t.Fatal(err)
 		}
-		if a, err := api.dryRun(rewritten); err != nil || !a.accepted() {
+		if a, err := api.dryRun(rewritten); err != nil || !a.Accepted() {
 			t.Errorf("config %q: %v, %+v", config, err, a)
 		}
 	}

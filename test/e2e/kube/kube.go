@@ -1,0 +1,158 @@
+// Package kube starts a kube-apiserver with its etcd in the sandbox of
+// test/e2e/run, and speaks to it.
+package kube
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
+)
+
+// Token is what the tests show the API server as the one user it has.
+const Token = "e2e"
+
+// URL is where the API server listens.
+const URL = "https://127.0.0.1:6443"
+
+// A Server is a running kube-apiserver with its etcd, on the loopback
+// interface of the sandbox.
+type Server struct {
+	bin, dir  string
+	etcd, api *testutil.Process
+	client    *http.Client
+}
+
+// Start starts both and waits until the API server is ready.
+func Start(bin, dir string) (*Server, error) {
+	if err := node.Sandboxed(); err != nil {
+		return nil, err
+	}
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{
+		"sa.key":     pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}),
+		"tokens.csv": []byte(Token + ",admin,admin,system:masters\n"),
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	s := &Server{bin: bin, dir: dir}
+	s.client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // signed by itself a moment ago, on this sandbox's loopback
+	}}
+	s.etcd, err = testutil.Start(exec.Command("etcd", "--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--log-level=error"), nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.StartAPI(); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// StartAPI starts the API server, and waits until it is ready. It has been
+// stopped, or has never been started.
+func (s *Server) StartAPI() error {
+	api, err := testutil.Start(exec.Command(filepath.Join(s.bin, "kube-apiserver"),
+		"--etcd-servers=http://127.0.0.1:2379", "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=6443",
+		"--cert-dir="+filepath.Join(s.dir, "certs"), "--service-cluster-ip-range=10.96.0.0/16",
+		"--service-account-issuer=https://e2e", "--service-account-key-file="+filepath.Join(s.dir, "sa.key"),
+		"--service-account-signing-key-file="+filepath.Join(s.dir, "sa.key"), "--authorization-mode=AlwaysAllow",
+		"--token-auth-file="+filepath.Join(s.dir, "tokens.csv"), "--disable-admission-plugins=ServiceAccount",
+		"--endpoint-reconciler-type=none", "--enable-priority-and-fairness=false",
+		"--feature-gates="+strings.Join(node.ProbeFeatures, "=true,")+"=true"), nil)
+	if err != nil {
+		return err
+	}
+	s.api = api
+	// The namespace is made by a controller of the API server, a moment after
+	// that is ready.
+	for _, path := range []string{"/readyz", "/api/v1/namespaces/default"} {
+		err := testutil.Eventually(90*time.Second, func() error {
+			answer, err := s.Call(http.MethodGet, path, nil)
+			if err == nil && answer.Status != http.StatusOK {
+				err = fmt.Errorf("status %d", answer.Status)
+			}
+			return err
+		})
+		if err != nil {
+			log := api.Log()
+			return fmt.Errorf("kube-apiserver: GET %s: %w\n%s", path, err, log[max(0, len(log)-4000):])
+		}
+	}
+	return nil
+}
+
+// StopAPI kills the API server alone.
+func (s *Server) StopAPI() { s.api.Stop() }
+
+// Stop kills both.
+func (s *Server) Stop() {
+	if s.api != nil {
+		s.api.Stop()
+	}
+	s.etcd.Stop()
+}
+
+// An Answer is what the API server said.
+type Answer struct {
+	Status   int
+	Body     []byte
+	Message  string   // of a refusal
+	Warnings []string // as kubectl prints them to stderr
+}
+
+// Accepted reports whether the request was not refused.
+func (a Answer) Accepted() bool { return a.Status == http.StatusCreated || a.Status == http.StatusOK }
+
+// Call makes a request with a manifest.
+func (s *Server) Call(method, path string, body []byte) (Answer, error) {
+	r, err := http.NewRequest(method, URL+path, bytes.NewReader(body))
+	if err != nil {
+		return Answer{}, err
+	}
+	r.Header.Set("Authorization", "Bearer "+Token)
+	r.Header.Set("Content-Type", "application/yaml")
+	r.Header.Set("Accept", "application/json")
+	response, err := s.client.Do(r)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{Status: response.StatusCode, Body: text}
+	for _, w := range response.Header.Values("Warning") { // 299 - "text"
+		_, quoted, _ := strings.Cut(w, `"`)
+		a.Warnings = append(a.Warnings, strings.TrimSuffix(quoted, `"`))
+	}
+	if !a.Accepted() {
+		var status struct{ Message string }
+		if json.Unmarshal(text, &status) == nil {
+			a.Message = status.Message
+		}
+	}
+	return a, nil
+}
