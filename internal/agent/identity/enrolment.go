@@ -37,7 +37,8 @@ type Enrolment struct {
 
 	mu   sync.Mutex
 	cert *tls.Certificate
-	told string // the last error in the log
+	due  time.Time // when to renew it
+	told string    // the last error in the log
 }
 
 // createCertificate is the method of istiod's CA.
@@ -53,9 +54,9 @@ func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.cert == nil {
-		e.cert = e.stored()
+		e.stored()
 	}
-	if e.cert != nil && time.Now().Before(renewal(e.cert.Leaf)) {
+	if e.cert != nil && time.Now().Before(e.due) {
 		return e.cert, nil
 	}
 	if e.cert != nil && !time.Now().Before(e.cert.Leaf.NotAfter) {
@@ -64,7 +65,8 @@ func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
 	cert, err := e.renew(ctx)
 	switch {
 	case err == nil:
-		e.cert, e.told = cert, ""
+		e.use(cert, time.Now())
+		e.told = ""
 		e.Log.Info("istiod issued a certificate", "identity", cert.Leaf.URIs[0].String(), "expires", cert.Leaf.NotAfter.Format(time.RFC3339))
 	case e.cert == nil:
 		return nil, fmt.Errorf("enrolment: %w", err)
@@ -75,9 +77,11 @@ func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
 	return e.cert, nil
 }
 
-// renewal returns when half of the certificate's lifetime has passed.
-func renewal(leaf *x509.Certificate) time.Time {
-	return leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) / 2)
+// use makes a certificate the current one. It is renewed after half of the time
+// that it had left when it was issued: NotBefore lies before that, for clocks
+// that are slow.
+func (e *Enrolment) use(cert *tls.Certificate, issued time.Time) {
+	e.cert, e.due = cert, issued.Add(cert.Leaf.NotAfter.Sub(issued)/2)
 }
 
 // Run renews the certificate until ctx is done. Certificate alone would renew
@@ -91,13 +95,13 @@ func (e *Enrolment) Run(ctx context.Context) {
 		}
 		wait = retryRenewal
 		e.mu.Lock()
-		cert := e.cert
+		enrolled, left := e.cert != nil, time.Until(e.due)
 		e.mu.Unlock()
-		if cert == nil {
-			continue // whoever connects enrols first
+		if !enrolled {
+			continue // the first connection enrols
 		}
-		if due := time.Until(renewal(cert.Leaf)); due > 0 {
-			wait = max(min(due, time.Hour), time.Second) // the clock may be set meanwhile
+		if left > 0 {
+			wait = max(min(left, time.Hour), time.Second) // the clock may be set meanwhile
 			continue
 		}
 		_, _ = e.Certificate(ctx) // logs what is wrong
@@ -234,13 +238,17 @@ func (e *Enrolment) parse(text []byte) (*tls.Certificate, error) {
 	return nil, fmt.Errorf("its identity %q must end in %q", cert.Leaf.URIs[0], want)
 }
 
-// stored returns the certificate of the state directory, nil if there is none
-// that can be used.
-func (e *Enrolment) stored() *tls.Certificate {
+// stored makes the certificate of the state directory the current one, if
+// there is one that can be used.
+func (e *Enrolment) stored() {
 	name := filepath.Join(e.State, stateFile)
-	text, err := os.ReadFile(name)
+	info, err := os.Stat(name)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		return
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(name)
 	}
 	var cert *tls.Certificate
 	if err == nil {
@@ -248,9 +256,9 @@ func (e *Enrolment) stored() *tls.Certificate {
 	}
 	if err != nil {
 		e.Log.Warn("the stored certificate cannot be used; enrolling anew", "file", name, "reason", err.Error())
-		return nil
+		return
 	}
-	return cert
+	e.use(cert, info.ModTime())
 }
 
 // writeFile replaces a file in one step. Nobody else may read it.

@@ -113,7 +113,7 @@ func (c *ca) serve(w http.ResponseWriter, r *http.Request) {
 	id, _ := url.Parse(c.id)
 	now := time.Now()
 	der, _ := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), URIs: []*url.URL{id}, NotBefore: now, NotAfter: now.Add(c.lifetime),
+		SerialNumber: big.NewInt(now.UnixNano()), URIs: []*url.URL{id}, NotBefore: now.Add(-2 * time.Minute), NotAfter: now.Add(c.lifetime), // as istiod does
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}, c.cert, csr.PublicKey, c.key)
 	var answer []byte
@@ -213,13 +213,16 @@ func TestATokenBecomesACertificateThatIsKept(t *testing.T) {
 
 func TestACertificateIsRenewedAtHalfOfItsLifetime(t *testing.T) {
 	f := newFixture(t)
-	f.lifetime = 2 * time.Second
+	f.lifetime = 6 * time.Second
 	first, err := f.Certificate(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.take()
-	time.Sleep(time.Until(first.Leaf.NotBefore.Add(1100 * time.Millisecond)))
+	if again, err := f.Certificate(t.Context()); err != nil || again != first || f.take() != "" {
+		t.Errorf("it is renewed too early: %v", err)
+	}
+	time.Sleep(time.Until(first.Leaf.NotAfter.Add(-2200 * time.Millisecond)))
 	_ = os.Remove(f.Token) // the certificate is proof enough
 
 	f.change(func() { f.refuse = "not now" })

@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-const entry, address = "reviews-10.1.2.3", "10.1.2.3:8080"
-
 // fast is how long istiod may take to tell clients; an agent probes every second.
 const fast = 10 * time.Second
 
 func TestATokenIsEnoughOnceAndEndpointsFollow(t *testing.T) {
 	i := startIstiod(t, "one", 15010)
 	clients := watch(t, i)
-	file, app := config(t, nil)
+	address := machine()
+	entry := "reviews-" + address
+	file, app := config(t, address, nil)
 	ca, secret, state := rootCert(t), token(t, "reviews-vm"), t.TempDir()
 	a := startAgent(t, file, i.secure, "--ca", ca, "--token", secret, "--state", state)
 	wantCondition(t, entry, "False command ended with exit code 1: cat: "+app+": No such file or directory", 20*time.Second)
-	clients.want(t, "", fast)
+	clients.want(t, address, false, fast)
 	for range 3 {
 		up(t, app)
-		t.Logf("the endpoint came %s after the app", clients.want(t, address, fast))
+		t.Logf("the endpoint came %s after the app", clients.want(t, address, true, fast))
 		wantCondition(t, entry, "True", fast)
 		_ = os.Remove(app)
-		t.Logf("the endpoint went %s after the app", clients.want(t, "", fast))
+		t.Logf("the endpoint went %s after the app", clients.want(t, address, false, fast))
 	}
 	text, err := os.ReadFile(secret)
 	if err != nil || strings.Contains(a.Log(), strings.TrimSpace(string(text))) {
@@ -36,34 +36,39 @@ func TestATokenIsEnoughOnceAndEndpointsFollow(t *testing.T) {
 
 	// The certificate is enough for the next one, and SIGTERM takes the endpoint away.
 	up(t, app)
-	clients.want(t, address, fast)
+	clients.want(t, address, true, fast)
 	if err := a.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	clients.want(t, "", fast)
+	clients.want(t, address, false, fast)
 	wantCondition(t, entry, "False probe-agent was stopped", fast)
 	if err := a.Cmd.Wait(); err != nil {
 		t.Error(err)
 	}
 	_ = os.Remove(secret)
 	a = startAgent(t, file, i.secure, "--ca", ca, "--token", secret, "--state", state)
-	clients.want(t, address, 20*time.Second)
+	clients.want(t, address, true, 20*time.Second)
 
 	// Nobody tells of a kill: the connection's end does, 10 s later.
 	_ = a.Cmd.Process.Kill()
-	t.Logf("the endpoint went %s after kill -9", clients.want(t, "", 30*time.Second))
+	t.Logf("the endpoint went %s after kill -9", clients.want(t, address, false, 30*time.Second))
 	wantCondition(t, entry, "no entry", 30*time.Second)
 }
 
 func TestCertificatesAreRenewedByThemselves(t *testing.T) {
 	i := startIstiod(t, "one", 15010)
-	file, app := config(t, nil)
+	address := machine()
+	entry := "reviews-" + address
+	file, app := config(t, address, nil)
 	up(t, app)
 	secret := token(t, "reviews-vm")
 	a := startAgent(t, file, i.secure, "--ca", rootCert(t), "--token", secret, "--state", t.TempDir(), "--cert-ttl", "20s")
 	wantCondition(t, entry, "True", 20*time.Second)
 	_ = os.Remove(secret)
-	a.wantLog(t, "istiod issued a certificate", 2, time.Minute)
+	if n := strings.Count(a.Log(), "istiod issued a certificate"); n != 1 {
+		t.Errorf("%d certificates at once", n)
+	}
+	a.wantLog(t, "istiod issued a certificate", 3, time.Minute)
 	if strings.Contains(a.Log(), "WARN") {
 		t.Error(a.Log())
 	}
@@ -72,14 +77,16 @@ func TestCertificatesAreRenewedByThemselves(t *testing.T) {
 func TestAnotherIdentityIsRefusedVerbatim(t *testing.T) {
 	i := startIstiod(t, "one", 15010)
 	ca, state := rootCert(t), t.TempDir()
-	file, app := config(t, nil)
+	address := machine()
+	entry := "reviews-" + address
+	file, app := config(t, address, nil)
 	up(t, app)
 	a := startAgent(t, file, i.secure, "--ca", ca, "--token", token(t, "else"), "--state", state)
 	wantCondition(t, entry, "True", 20*time.Second)
 	a.Stop()
 
 	// The group is bound to another service account.
-	file, _ = config(t, map[string]any{"name": "bound"})
+	file, _ = config(t, address, map[string]any{"name": "bound"})
 	a = startAgent(t, file, i.secure, "--ca", ca, "--token", "none", "--state", state)
 	a.wantLog(t, "service account mismatch", 1, 20*time.Second)
 	time.Sleep(5 * time.Second)
@@ -89,7 +96,7 @@ func TestAnotherIdentityIsRefusedVerbatim(t *testing.T) {
 	a.Stop()
 
 	// The certificate is for another namespace: the agent's own check, and istiod's.
-	file, _ = config(t, map[string]any{"namespace": "other"})
+	file, _ = config(t, address, map[string]any{"namespace": "other"})
 	a = startAgent(t, file, i.secure, "--ca", ca, "--token", token(t, "else"), "--state", state)
 	a.wantLog(t, `must end in`, 1, 20*time.Second)
 	a.Stop()
@@ -106,10 +113,11 @@ func TestAnotherIdentityIsRefusedVerbatim(t *testing.T) {
 func TestAChangeDuringAnOutageOfTheAPIServerIsNotLost(t *testing.T) {
 	i := startIstiod(t, "one", 15010)
 	clients := watch(t, i)
-	file, app := config(t, nil)
+	address := machine()
+	file, app := config(t, address, nil)
 	up(t, app)
 	startAgent(t, file, i.secure, "--ca", rootCert(t), "--token", token(t, "reviews-vm"), "--state", t.TempDir(), "--repeat", "5s")
-	clients.want(t, address, 20*time.Second)
+	clients.want(t, address, true, 20*time.Second)
 	for range 2 {
 		api.StopAPI()
 		_ = os.Remove(app)
@@ -117,25 +125,27 @@ func TestAChangeDuringAnOutageOfTheAPIServerIsNotLost(t *testing.T) {
 		if err := api.StartAPI(); err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("the endpoint went %s after the API server was back", clients.want(t, "", time.Minute))
+		t.Logf("the endpoint went %s after the API server was back", clients.want(t, address, false, time.Minute))
 		up(t, app)
-		clients.want(t, address, 30*time.Second)
+		clients.want(t, address, true, 30*time.Second)
 	}
 }
 
 func TestIstiodIsRestartedAndAnotherTakesOver(t *testing.T) {
 	first := startIstiod(t, "one", 15010)
-	file, app := config(t, nil)
+	address := machine()
+	entry := "reviews-" + address
+	file, app := config(t, address, nil)
 	up(t, app)
 	ca, state := rootCert(t), t.TempDir()
 	startAgent(t, file, first.secure, "--ca", ca, "--token", token(t, "reviews-vm"), "--state", state)
-	watch(t, first).want(t, address, 20*time.Second)
+	watch(t, first).want(t, address, true, 20*time.Second)
 	for range 3 {
 		first.Stop()
 		_ = os.Remove(app)
 		first = startIstiod(t, "one-again", 15010)
 		wantCondition(t, entry, "False command ended with exit code 1: cat: "+app+": No such file or directory", 30*time.Second)
 		up(t, app)
-		watch(t, first).want(t, address, 20*time.Second)
+		watch(t, first).want(t, address, true, 20*time.Second)
 	}
 }

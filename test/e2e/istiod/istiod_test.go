@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -288,15 +289,16 @@ func watch(t *testing.T, i *istiod) *client {
 	return c
 }
 
-// want waits until the client sees these endpoints, and returns how long that took.
-func (c *client) want(t *testing.T, want string, within time.Duration) time.Duration {
+// want waits until the client sees the endpoint, or does not, and returns how
+// long that took.
+func (c *client) want(t *testing.T, address string, there bool, within time.Duration) time.Duration {
 	t.Helper()
 	start := time.Now()
 	err := testutil.Eventually(within, func() error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if got := strings.Join(c.endpoints, " "); got != want {
-			return fmt.Errorf("endpoints %q, want %q", got, want)
+		if slices.Contains(c.endpoints, address+":8080") != there {
+			return fmt.Errorf("endpoints %q, want %s among them: %v", c.endpoints, address, there)
 		}
 		return nil
 	})
@@ -306,12 +308,18 @@ func (c *client) want(t *testing.T, want string, within time.Duration) time.Dura
 	return time.Since(start)
 }
 
-// config writes an agent's configuration: the app is a file that is there or not.
-func config(t *testing.T, change map[string]any) (file, app string) {
+// machines counts the addresses of machines: istiod forgets one only 10 s after its end.
+var machines atomic.Int32
+
+func machine() string { return fmt.Sprintf("10.1.2.%d", machines.Add(1)) }
+
+// config writes the configuration of a machine: the app is a file that is
+// there or not.
+func config(t *testing.T, address string, change map[string]any) (file, app string) {
 	t.Helper()
 	folder := t.TempDir()
 	app = filepath.Join(folder, "healthy")
-	c := map[string]any{"name": "reviews", "namespace": "shop", "address": "10.1.2.3", "probe": map[string]any{
+	c := map[string]any{"name": "reviews", "namespace": "shop", "address": address, "probe": map[string]any{
 		"periodSeconds": 1, "failureThreshold": 1, "exec": map[string]any{"command": []string{"cat", app}}}}
 	for key, value := range change {
 		c[key] = value
