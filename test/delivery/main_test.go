@@ -178,7 +178,6 @@ func (h *home) buildPrograms(root string) error {
 	for name, target := range map[string]string{
 		"rewrite-probes": filepath.Join(h.source, "bin", "rewrite-probes"),
 		"probe-agent":    filepath.Join(h.source, "bin", "probe-agent"),
-		"probe-agent":    filepath.Join(h.source, "bin", "probe-agent"),
 		"kustomize":      kustomize,
 	} {
 		if err := os.MkdirAll(h.bin, 0o777); err != nil {
