@@ -751,14 +751,7 @@ func (d *docInfo) note(in []byte, p, end int) (want *span, noted *entry, ok bool
 	if d.rootInfo == nil {
 		return nil, nil, true
 	}
-	switch string(in[p:end]) {
-	case "items":
-		noted = &d.items
-	case "functionConfig":
-		noted = &d.functionConfig
-	case "results":
-		noted = &d.results
-	default:
+	if noted = d.entryOf(view(in[p:end])); noted == nil {
 		return nil, nil, true
 	}
 	if noted.keyEnd != 0 {
@@ -769,6 +762,19 @@ func (d *docInfo) note(in []byte, p, end int) (want *span, noted *entry, ok bool
 		noted.keyEnd++
 	}
 	return nil, noted, true
+}
+
+// entryOf returns where to note the entry of a root key; nil if it is not noted.
+func (d *docInfo) entryOf(key string) *entry {
+	switch key {
+	case "items":
+		return &d.items
+	case "functionConfig":
+		return &d.functionConfig
+	case "results":
+		return &d.results
+	}
+	return nil
 }
 
 // keyChar holds what a plain key is made of nearly always.

@@ -144,18 +144,11 @@ func (s *Stream) locate(root *yaml.Node, start, end, pad int, info *docInfo) err
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
-		var ent *entry
-		switch key.Value {
-		case "items":
-			ent = &info.items
-		case "functionConfig":
-			ent = &info.functionConfig
-		case "results":
-			ent = &info.results
-		default:
+		noted := info.entryOf(key.Value)
+		if noted == nil {
 			continue
 		}
-		if ent.keyEnd != 0 {
+		if noted.keyEnd != 0 {
 			return s.errorAt(p.offset(key), fmt.Errorf("key %q must stand only once in its mapping, and is here again", key.Value))
 		}
 		next := end
@@ -165,7 +158,7 @@ func (s *Stream) locate(root *yaml.Node, start, end, pad int, info *docInfo) err
 				next = p.lineStart(next)
 			}
 		}
-		s.noteEntry(ent, key, value, next, p)
+		s.noteEntry(noted, key, value, next, p)
 		if key.Value == "items" {
 			if err := s.locateItems(value, next, p, info); err != nil {
 				return err
@@ -178,22 +171,22 @@ func (s *Stream) locate(root *yaml.Node, start, end, pad int, info *docInfo) err
 	return nil
 }
 
-func (s *Stream) noteEntry(ent *entry, key, value *yaml.Node, next int, p *placer) {
-	ent.key = p.offset(key)
-	ent.keyEnd = ent.key + bytes.IndexByte(s.in[ent.key:], ':') + 1
-	if q := ent.key + len(key.Value) + 2; key.Style != 0 && q < len(s.in) && s.in[q] == ':' {
-		ent.keyEnd = q + 1
+func (s *Stream) noteEntry(noted *entry, key, value *yaml.Node, next int, p *placer) {
+	noted.key = p.offset(key)
+	noted.keyEnd = noted.key + bytes.IndexByte(s.in[noted.key:], ':') + 1
+	if q := noted.key + len(key.Value) + 2; key.Style != 0 && q < len(s.in) && s.in[q] == ':' {
+		noted.keyEnd = q + 1
 	}
-	ent.end, ent.col = next, -1
+	noted.end, noted.col = next, -1
 	if value.Tag == "!!null" && value.Value == "" {
-		ent.end = ent.keyEnd
+		noted.end = noted.keyEnd
 		return
 	}
-	ent.start = p.offset(value)
+	noted.start = p.offset(value)
 	if value.Style&yaml.FlowStyle != 0 {
-		ent.end = looseFlowEnd(p.in, ent.start)
+		noted.end = looseFlowEnd(p.in, noted.start)
 	} else if value.Kind != yaml.ScalarNode && value.Kind != yaml.AliasNode {
-		ent.col = value.Column - 1
+		noted.col = value.Column - 1
 	}
 }
 

@@ -23,14 +23,14 @@ type event struct {
 	err     error                       // why
 }
 
-// A judge is grpc-go's server with Envoy's own types.
-type judge struct {
+// A recorder is grpc-go's server with Envoy's own types.
+type recorder struct {
 	discovery.UnimplementedAggregatedDiscoveryServiceServer
 	events  chan event
 	streams chan int
 }
 
-func (j *judge) StreamAggregatedResources(s discovery.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+func (j *recorder) StreamAggregatedResources(s discovery.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
 	n := <-j.streams
 	for {
 		request, err := s.Recv()
@@ -41,13 +41,13 @@ func (j *judge) StreamAggregatedResources(s discovery.AggregatedDiscoveryService
 	}
 }
 
-func startJudge(t *testing.T, options ...grpc.ServerOption) (*judge, string) {
+func startRecorder(t *testing.T, options ...grpc.ServerOption) (*recorder, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &judge{events: make(chan event, 1000), streams: make(chan int, 1000)}
+	j := &recorder{events: make(chan event, 1000), streams: make(chan int, 1000)}
 	for n := range 1000 {
 		j.streams <- n + 1
 	}
@@ -58,7 +58,7 @@ func startJudge(t *testing.T, options ...grpc.ServerOption) (*judge, string) {
 	return j, l.Addr().String()
 }
 
-func (j *judge) next(t *testing.T) event {
+func (j *recorder) next(t *testing.T) event {
 	t.Helper()
 	select {
 	case e := <-j.events:
@@ -70,7 +70,7 @@ func (j *judge) next(t *testing.T) event {
 }
 
 func TestTheMessagesAreThoseOfEnvoysTypes(t *testing.T) {
-	j, address := startJudge(t)
+	j, address := startRecorder(t)
 	app := startApp(t)
 	c := config(app.probe())
 	c.ServiceAccount, c.Network, c.Locality, c.Labels = "reviews-vm", "vms", "eu/west", map[string]string{"tier": "gold", "empty": ""}
@@ -121,7 +121,7 @@ func TestTheMessagesAreThoseOfEnvoysTypes(t *testing.T) {
 // A server that limits the age of its connections says GOAWAY, as istiod does
 // every half hour.
 func TestAConnectionThatAgesIsReplacedFirst(t *testing.T) {
-	j, address := startJudge(t, grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: time.Second, MaxConnectionAgeGrace: time.Minute}))
+	j, address := startRecorder(t, grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: time.Second, MaxConnectionAgeGrace: time.Minute}))
 	a := startAgent(t, address, config(startApp(t).probe()))
 	var seen []string
 	for ended := 0; ended < 3; {

@@ -278,11 +278,11 @@ func TestTheCostOfALargePodIsWithinTheBudget(t *testing.T) {
 	}
 	pod := kubernetes.Default(&template)
 	ns := namespaces("shop")[1]
-	if g.judge(t, pod, ns) == "" {
+	if g.refusal(t, pod, ns) == "" {
 		t.Error("nothing is rewritten, and the policy finds nothing")
 	}
 	after := rewritten(t, pod, decode(t, settings{"answeredBy": "istio-proxy"}))
-	if message := g.judge(t, after, ns); message != "" {
+	if message := g.refusal(t, after, ns); message != "" {
 		t.Errorf("all is rewritten, and the policy finds %s", message)
 	}
 	t.Logf("%d containers with %d probes and hooks: cost %d of %d", largest, 5*largest, g.most, celconfig.RuntimeCELCostBudget)

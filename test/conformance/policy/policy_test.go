@@ -97,9 +97,9 @@ func compile(t *testing.T, p *admissionv1.ValidatingAdmissionPolicy, minor uint)
 	return &guard{validator: validating.NewValidator(condition, nil, compiler.CompileCondition(nil, has, mode), message, &fail, nil), condition: condition}
 }
 
-// judge returns the policy's message about a pod that is created; "" if it is
+// refusal returns the policy's message about a pod that is created; "" if it is
 // in order.
-func (g *guard) judge(t *testing.T, pod *corev1.Pod, namespace *corev1.Namespace) string {
+func (g *guard) refusal(t *testing.T, pod *corev1.Pod, namespace *corev1.Namespace) string {
 	t.Helper()
 	gvk, gvr := corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithResource("pods")
 	attributes := &admission.VersionedAttributes{
@@ -139,7 +139,7 @@ func (s *tally) compare(t *testing.T, g *guard, pod *corev1.Pod, namespace *core
 	if err != nil {
 		t.Fatal(err)
 	}
-	policed := verdict.FindingsIn(g.judge(t, pod, namespace))
+	policed := verdict.FindingsIn(g.refusal(t, pod, namespace))
 	if len(policed) > 0 {
 		s.found++
 	}
