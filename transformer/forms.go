@@ -16,7 +16,7 @@ const ownOriginals = "rewrite-probes.io/originals"
 
 // forms are the contents of the annotation [ownOriginals], in JSON.
 type forms struct {
-	// handlers are handlers as they were written, but for their headers, by
+	// handlers are handlers as they were written, except for their headers, by
 	// prober.Key: a port by name, a path that was absent.
 	handlers field.Map
 	// annotations are the user's values that undo would not restore.
@@ -106,9 +106,9 @@ func (f *forms) encode() string {
 	return string(field.AppendJSON(nil, m))
 }
 
-// handler returns the fields of the handler that a rewritten probe had, if they
-// are known and mean what original, which the env var says, means. What the env
-// var has no room for is then set in original too.
+// handler returns the fields of the original handler as they were written; nil
+// if they are not known, or no longer mean what the env var says, which is in
+// original. It completes original by what the env var has no room for.
 func (f *forms) handler(key string, original *Handler) field.Map {
 	v, _ := f.handlers.Get(key)
 	m, _ := v.(field.Map)
@@ -220,9 +220,9 @@ const (
 	annotationsField    = "annotations"
 )
 
-// noteEmpty notes a collection that is to be filled and is there without
-// contents, or was before an earlier run filled it. If it is known to be filled
-// now, it is not read again.
+// noteEmpty notes a collection that will be filled, if it is empty or null now,
+// or was before an earlier run filled it. If filled is set, it is known not to
+// be empty now.
 func (b *planBuilder) noteEmpty(f *forms, path field.Path, filled bool) {
 	key := path[len(path)-1].Key
 	v, noted := b.forms.empty.Get(key)
@@ -248,8 +248,9 @@ func isEmpty(v field.Value) bool {
 	return false
 }
 
-// emptied returns the edit for a collection that loses its last entry: it goes
-// unless it was there, empty or null, before we filled it.
+// emptied returns the edit for a collection that loses its last entry: it is
+// deleted, unless it was there before we filled it; then it becomes empty or
+// null again.
 func (b *planBuilder) emptied(path field.Path) field.Edit {
 	if v, noted := b.forms.empty.Get(path[len(path)-1].Key); noted && isEmpty(v) {
 		return field.Edit{Op: field.Set, Path: path, Value: v}

@@ -49,8 +49,8 @@ func (p containerRef) list() string {
 // isSidecar reports whether a container is a native sidecar.
 func isSidecar(p containerRef, c *Container) bool { return p.init && c.RestartPolicy == "Always" }
 
-// startsAfter reports whether a container at p starts after one at q, whatever
-// either of them is: init containers come first, and each list in its order.
+// startsAfter reports whether a container at p starts after one at q. Init
+// containers start first, and each list in its order.
 func (p containerRef) startsAfter(q containerRef) bool {
 	if p.init != q.init {
 		return q.init

@@ -83,9 +83,9 @@ type dialer interface {
 	// value returns what is written into an object, without what the API
 	// server fills in.
 	value() field.Map
-	// adopt takes over from a form what an entry has no room for, but for the
-	// port. It reports false if the form does not mean the same: the entry may
-	// have been edited since.
+	// adopt takes from a form what an entry has no room for, except for the
+	// port. It returns false and changes nothing if the form does not mean the
+	// same as the handler: the entry may have been edited since.
 	adopt(form field.Map) bool
 	// unsupported returns a field with a value that the planner does not know,
 	// and what is wrong with it; "" if there is none.

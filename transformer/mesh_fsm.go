@@ -8,7 +8,7 @@ package transformer
 // proxy is a container of a common name, so its image must be Flomesh's pipy.
 //
 // Its injector makes only the first container's probe of each type, whichever
-// container it is asked for (pkg/sidecar/v1/providers/pipy/repo/codebase/probes.js).
+// container is probed (pkg/sidecar/v1/providers/pipy/repo/codebase/probes.js).
 var flomesh = osm{
 	title:          "Flomesh Service Mesh",
 	switchKey:      "flomesh.io/sidecar-injection",

@@ -34,7 +34,7 @@ const istioProxyName = "istio-proxy"
 // istioExcluded are the ports that the mesh does not capture.
 var istioExcluded = portList{key: istioExcludePorts}
 
-// istioReserved are the ports of Istio's own processes in a pod, but for the
+// istioReserved are the ports of Istio's own processes in a pod, except for the
 // status server's.
 var istioReserved = []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090}
 

@@ -27,7 +27,7 @@ type originalsHolder struct {
 	raw       field.Map
 }
 
-// used reports whether a probe was recognised by an original that k carries.
+// used reports whether k carries the original of a probe.
 func (k *originalsHolder) used() bool { return len(k.claimed) > 0 }
 
 func (k *originalsHolder) answerer() answerer {
@@ -153,8 +153,8 @@ func matchesIn(holders []*originalsHolder, s *handlerSite, names []string) []mat
 }
 
 // keepOriginals refuses the template if a probe looks rewritten, was not
-// recognised, and a holder carries an original that may be the probe's: with
-// the holder the only copy of the original would go.
+// recognised, and a holder carries an original that may be the probe's: without
+// the holder the only copy of the original would be lost.
 func (b *planBuilder) keepOriginals() {
 	for _, s := range b.sites {
 		if !b.isDangling(s) || b.p.dialect.isProxy(s.container) {
@@ -187,8 +187,8 @@ func (k *originalsHolder) candidate(s *handlerSite) (key string, ok bool) {
 }
 
 // checkPaths refuses a template in which a probe that was not recognised has a
-// path at which another probe is to be answered: the next run could not know
-// whose original is there.
+// path that another probe gets: the next run could not know to which of them
+// the original belongs.
 func (b *planBuilder) checkPaths(toRewrite []*handlerSite) {
 	for _, s := range b.sites {
 		if !b.isDangling(s) || !b.p.dialect.byPath() {

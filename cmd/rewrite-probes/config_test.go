@@ -21,7 +21,7 @@ import (
 // do not have without it.
 type fieldCase struct {
 	spec string // the spec of the typed form, in flow style
-	data string // the data of the ConfigMap, in flow style; "" where it has no such key
+	data string // the data of the ConfigMap, in flow style; "" if it has no such key
 	with string // the rest of a spec that both runs have, so that the field matters
 	want string
 	gone string // what only the run without the field has; instead of want

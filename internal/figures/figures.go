@@ -21,7 +21,7 @@ type Chart struct {
 	Format func(float64) string // how a value is written behind its bar
 }
 
-// A Group has one value for each series of its chart; NaN where there is none.
+// A Group has one value for each series of its chart; NaN if there is none.
 type Group struct {
 	Name   string
 	Values []float64

@@ -99,7 +99,7 @@ func (o *Object) patchWith(changes []splice) {
 }
 
 // rewriteOutline returns the changes to an object that only the full parser
-// reads; ok is false where its text is too unusual, or the result would not
+// reads; ok is false if its text is too unusual, or the result would not
 // read as the edited tree.
 func (o *Object) rewriteOutline(root *editNode) (changes []splice, notices []Notice, ok bool) {
 	plain, text := &o.stream.tree, o.source()

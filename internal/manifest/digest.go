@@ -9,7 +9,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A digest stands for a value as every reader of YAML sees it, however it is
+// A digest identifies a value as every reader of YAML sees it, however it is
 // written: the keys of a mapping in any order, and scalars by type. Two trees
 // with the same digest have the same value. Digests are comparable within one
 // process only.

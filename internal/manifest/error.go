@@ -24,7 +24,7 @@ var (
 type Error struct {
 	File   string     // the name given to Read, or the file an item came from
 	Object string     // such as "Deployment default/web"; "" where none is known
-	Path   field.Path // the field of the object; nil where it is about the whole
+	Path   field.Path // the field of the object; nil if it is about the whole
 	Line   int        // in the input, from 1; 0 where unknown
 	Err    error      // what is wrong, without the place
 }

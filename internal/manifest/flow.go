@@ -92,7 +92,7 @@ func (s *scanner) addFlow(v *node, at, last int32) int32 {
 }
 
 // flowKey reads the key at p of a flow mapping. It returns the offset of the
-// value; where there is none, that behind the colon.
+// value or, if there is none, that behind the colon.
 func (s *scanner) flowKey(p int, info *docInfo, e *flowEntry) (int, bool) {
 	in := s.in
 	keyEnd, colon, ok := flowKeyEnd(in, p)

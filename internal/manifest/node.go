@@ -123,7 +123,7 @@ func (o *Object) CheckKeys(path field.Path) error {
 	return o.locate(t, err)
 }
 
-// Mapping returns the mapping at path, the zero Node where it is missing. A
+// Mapping returns the mapping at path, the zero Node if it is missing. A
 // value of another type, there or on the way, is an *Error.
 func (o *Object) Mapping(path field.Path) (Node, error) { return o.find(path, mapping) }
 

@@ -12,7 +12,7 @@ import (
 // the edits made. If it is neither set nor open, everything below it is
 // unchanged.
 type editNode struct {
-	node     int32  // the original entry or item; 0 where it is new
+	node     int32  // the original entry or item; 0 if it is new
 	key      string // its key now
 	was      string // its key before
 	deleted  bool

@@ -219,7 +219,7 @@ func (s *Stream) digestResults() (uint64, error) {
 	return t.digest(n), nil
 }
 
-// digestPieces returns the digest of results in block style; ok is false where
+// digestPieces returns the digest of results in block style; ok is false if
 // they are not, or where a piece is nothing that the scanner reads. A piece
 // ends before the dash of an item. Since the scanner reads all of it, that
 // dash is not inside of a value, and what it reads is what it would read there

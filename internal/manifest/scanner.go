@@ -857,7 +857,7 @@ func plainStart(in []byte, p int) bool {
 }
 
 // plainLine reads a line of a plain scalar: where the line and its content
-// end, and whether a comment follows; ok is false where it is not one.
+// end, and whether a comment follows; ok is false if it is not one.
 func plainLine(in []byte, p int) (eol, end int, comment, ok bool) {
 	for q := p; ; q++ {
 		q = nextSpecial(in, q)
@@ -1042,7 +1042,7 @@ func hexDigit(c byte) int {
 
 // blockScalar reads a literal or folded scalar whose header is at p, inside a
 // collection in column parent: where the next line starts, where the content
-// ends, and the column of its lines (-1 where there are none).
+// ends, and the column of its lines (-1 if there are none).
 func blockScalar(in []byte, p, parent int) (next, end, indent int, ok bool) {
 	n := len(in)
 	p++

@@ -188,7 +188,7 @@ func (s *Stream) documents() error {
 }
 
 // nextDocument returns the offset of the line with the first content from p on
-// (which is at the start of a line or behind a document); ok is false where
+// (which is at the start of a line or behind a document); ok is false if
 // there is none. A document that starts on the line of its marker, or with
 // directives, starts there.
 func (s *Stream) nextDocument(p int) (int, bool) {

@@ -91,7 +91,7 @@ type knownObjects struct {
 }
 
 // at returns the object whose whole text, as it was read before, is at p; nil
-// where there is none. Each p must lie behind the one before.
+// if there is none. Each p must lie behind the one before.
 func (k *knownObjects) at(p int) *Object {
 	for len(k.edited) > 0 && int(k.edited[0].at) < p {
 		k.edited = k.edited[1:]

@@ -185,7 +185,7 @@ type subject struct {
 	exact     bool // restored byte for byte
 }
 
-// alone returns what becomes of a document by itself; ok is false where it is
+// alone returns what becomes of a document by itself; ok is false if it is
 // refused or nothing changes.
 func alone(doc string, c *config.RewriteProbes) (s subject, ok bool, err error) {
 	text := []byte(doc + "\n")

@@ -104,8 +104,8 @@ func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
 	return found, nil
 }
 
-// expand yields every mapping of the object that a pattern, the rest of which
-// follows path, stands for.
+// expand yields every mapping of the object that matches the pattern which path
+// and rest make together.
 func expand(o *manifest.Object, path, rest field.Path, yield func(field.Path, manifest.Node)) error {
 	every := slices.Index(rest, field.EveryItem)
 	if every < 0 {

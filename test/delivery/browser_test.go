@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// browser returns a Chromium, and skips the test where there is none: then
+// browser returns a Chromium, and skips the test if there is none: then
 // nobody has opened the page.
 func browser(t *testing.T) string {
 	t.Helper()

@@ -188,7 +188,7 @@ func (b *block) run(t *testing.T, h *home, checkout string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", b.commands)
 	cmd.Dir = filepath.Join(checkout, b.folder)
-	// What commands leave in the user's home stays in the copy, but for what
+	// What commands leave in the user's home stays in the copy, except for what
 	// Go has downloaded and built.
 	env := append(os.Environ(), h.env()...)
 	for _, v := range []string{"GOPATH", "GOMODCACHE", "GOCACHE"} {

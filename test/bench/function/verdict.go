@@ -12,7 +12,7 @@ type promise struct {
 	bound   float64
 	stretch float64 // where we would like to be
 	atMost  bool    // the bound is an upper one
-	held    float64 // where the bound is not met: what is, which the gate holds; 0 where it is met
+	held    float64 // where the bound is not met: what is, which the gate holds; 0 if it is met
 }
 
 func atLeast(bound, stretch float64) promise { return promise{bound: bound, stretch: stretch} }

@@ -83,7 +83,7 @@ func reasons(messages []report.Message, severity transformer.Severity) []string 
 type object struct {
 	kind, namespace, name string
 	labels                map[string]string
-	template              *corev1.PodTemplateSpec // nil where it holds none
+	template              *corev1.PodTemplateSpec // nil if it holds none
 }
 
 func (o object) String() string { return o.kind + " " + o.namespace + "/" + o.name }

@@ -86,7 +86,7 @@ var refusals = map[string]*refusal{
 	},
 }
 
-// istiosOwnPorts are those on which Istio's sidecar itself listens, but for the
+// istiosOwnPorts are those on which Istio's sidecar itself listens, except for the
 // status port.
 var istiosOwnPorts = []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090}
 

@@ -35,7 +35,7 @@ type podTemplate struct {
 // failureReason is the reason key at the end of an error of rewrite-probes.
 var failureReason = regexp.MustCompile(`(?m)^error: .* \[([a-z-]+)\]$`)
 
-// notAllowed says why a refusal is none of those that are allowed; "" where it
+// notAllowed says why a refusal is none of those that are allowed; "" if it
 // is one.
 func notAllowed(o object, refusal error) string {
 	reasons := failureReason.FindAllStringSubmatch(refusal.Error(), -1)
