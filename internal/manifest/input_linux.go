@@ -92,11 +92,14 @@ func giveBack(chunk []byte) {
 	_ = syscall.Madvise(chunk[:cap(chunk)], syscall.MADV_DONTNEED)
 }
 
-// mapped returns memory for n bytes outside the Go heap, which is never given
-// back, at the start of a huge page; nil if the system refuses. A rest that is
-// much smaller than a huge page is on small ones: they take no memory that
-// nothing is written to.
+// mapped returns memory for n bytes outside the Go heap, at the start of a huge
+// page, which is never given back; nil if the process is not ours or the system
+// refuses. A rest that is much smaller than a huge page is on small ones: they
+// take no memory that nothing is written to.
 func mapped(n int) []byte {
+	if !ownsProcess {
+		return nil
+	}
 	huge := (n + hugePage*3/4) &^ (hugePage - 1)
 	n = (n + hugePage - 1) &^ (hugePage - 1)
 	b, err := syscall.Mmap(-1, 0, n+hugePage, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)

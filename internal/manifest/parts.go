@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// parts are the texts of changes, one after the other. Where there are many,
-// they are outside of the Go heap, in chunks that are given back to the system
+// parts are the texts of changes, one after the other. Where there are many, and
+// the process is ours, they are outside of the Go heap, in chunks that are given back to the system
 // when all texts in them are in the output: as that grows, what it is made
 // from must not stay.
 type parts struct {
@@ -92,7 +92,7 @@ func (c *chunk) holds(text string) bool {
 // some bytes: a large output needs the memory.
 func shed(output, most int) {
 	const large = 16 << 20
-	if output < large {
+	if !ownsProcess || output < large {
 		return
 	}
 	var m runtime.MemStats
