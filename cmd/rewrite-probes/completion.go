@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func completionCommand(std streams) *cobra.Command {
@@ -30,5 +31,16 @@ func completionCommand(std streams) *cobra.Command {
 			}
 			return scripts[args[0]](cmd.Root())
 		},
+	}
+}
+
+// unquoteUsage takes the back-quotes out of the descriptions of flags, in which
+// the help finds the names of values, and which a shell would show.
+func unquoteUsage(cmd *cobra.Command) {
+	plain := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") }
+	cmd.Flags().VisitAll(plain)
+	cmd.PersistentFlags().VisitAll(plain)
+	for _, c := range cmd.Commands() {
+		unquoteUsage(c)
 	}
 }
