@@ -1,0 +1,51 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+)
+
+// What the tests of this run found.
+var (
+	validated              string
+	asWritten, asRewritten []verdict
+)
+
+// A verdict is what Istio's agent says of a probe.
+type verdict struct{ probe, what, said string }
+
+// TestMain writes the proof when it is asked to and all tests have passed.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 && os.Getenv("REWRITE_PROBES_PROOF") != "" {
+		if err := writeProof(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func writeProof() error {
+	if validated == "" || asWritten == nil || asRewritten == nil {
+		return errors.New("the proof is not written: only some of the tests were run")
+	}
+	version, err := testutil.ModuleVersion("../../go.mod", "istio.io/istio")
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "## WorkloadGroups\n\nThe validation of istiod's webhook, and the health check and the status server of Istio's agent, of istio.io/istio\n%s, without Envoy. %s\n", version, validated)
+	b.WriteString("The app has a certificate of its own, and its gRPC service `down` is not serving. Run again: `make conformance`. " + time.Now().Format(time.DateOnly) + ".\n\n")
+	b.WriteString("| `spec.probe` | what rewrite-probes says | what Istio's agent says |\n|---|---|---|\n")
+	for _, v := range append(asWritten, asRewritten...) {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.probe, v.what, strings.ReplaceAll(v.said, "|", "\\|"))
+	}
+	return testutil.ReplaceSection("../../../docs/proof.md", "workloadgroups", b.String())
+}
