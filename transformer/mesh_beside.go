@@ -72,8 +72,8 @@ func (p besideProxy) inspect(b *planBuilder) mesh {
 // template or of its Namespace.
 func (b *planBuilder) unreadableList(l portList, item string) Finding {
 	const text = "%s, and %q is none; the port of the rewritten probes must be added to it"
-	if v, own := b.annotations().Lookup(l.key); !own {
-		v, _ = b.namespaceAnnotation(l.key)
+	if _, own := b.annotations().Lookup(l.key); !own {
+		v, _ := b.namespaceAnnotation(l.key)
 		return b.finding("port-list-unreadable", nil, "", "annotation `%s` of Namespace %q: %q "+text, l.key, b.in.Namespace.Name, v, l.form(), item)
 	}
 	return b.annotationFinding("port-list-unreadable", l.key, text, l.form(), item)

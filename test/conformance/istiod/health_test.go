@@ -37,7 +37,7 @@ func startApps(t *testing.T) apps {
 	handler.HandleFunc("/created", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) })
 	handler.HandleFunc("/unmodified", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(304) })
 	handler.HandleFunc("/down", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
-	handler.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/ready", 302) })
+	handler.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/ready", http.StatusFound) })
 	handler.HandleFunc("/host", func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != "reviews.example.com" {
 			w.WriteHeader(400)
@@ -49,7 +49,7 @@ func startApps(t *testing.T) apps {
 		}
 	})
 	// To another host, where nothing answers.
-	handler.HandleFunc("/elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://localhost:1/", 302) })
+	handler.HandleFunc("/elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://localhost:1/", http.StatusFound) })
 	plain := httptest.NewServer(handler)
 	t.Cleanup(plain.Close)
 	secure := httptest.NewUnstartedServer(handler)
