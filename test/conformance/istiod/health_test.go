@@ -49,7 +49,9 @@ func startApps(t *testing.T) apps {
 		}
 	})
 	// To another host, where nothing answers.
-	handler.HandleFunc("/elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://localhost:1/", http.StatusFound) })
+	handler.HandleFunc("/elsewhere", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://localhost:1/", http.StatusFound)
+	})
 	plain := httptest.NewServer(handler)
 	t.Cleanup(plain.Close)
 	secure := httptest.NewUnstartedServer(handler)
