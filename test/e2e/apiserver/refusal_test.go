@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -17,11 +18,39 @@ var refusals = map[string]func(template podTemplate) bool{
 		_, err := strconv.ParseBool(value)
 		return set && err != nil
 	},
+	"two-meshes":    func(p podTemplate) bool { return len(p.meshes()) > 1 },
+	"options-unfit": func(p podTemplate) bool { return len(p.meshes()) == 1 && !p.meshes()["istio.io"] },
+	"port-list-unreadable": func(p podTemplate) bool {
+		for _, key := range []string{"config.linkerd.io/skip-inbound-ports", "traffic.sidecar.istio.io/excludeInboundPorts"} {
+			for port := range strings.SplitSeq(p.Metadata.Annotations[key], ",") {
+				if _, err := strconv.Atoi(strings.TrimSpace(port)); err != nil && port != "" {
+					return true
+				}
+			}
+		}
+		return false
+	},
+}
+
+// meshes returns the meshes that are named in the template's labels and
+// annotations, by their domain.
+func (p podTemplate) meshes() map[string]bool {
+	found := make(map[string]bool)
+	for _, keys := range []map[string]string{p.Metadata.Labels, p.Metadata.Annotations} {
+		for key := range keys {
+			for _, mesh := range []string{"istio.io", "linkerd.io", "kuma.io", "consul.hashicorp.com", "openservicemesh.io", "flomesh.io"} {
+				if domain, _, _ := strings.Cut(key, "/"); strings.HasSuffix(domain, mesh) {
+					found[mesh] = true
+				}
+			}
+		}
+	}
+	return found
 }
 
 // podTemplate is the part of a pod template that says whether it is refused.
 type podTemplate struct {
-	Metadata struct{ Annotations map[string]string }
+	Metadata struct{ Labels, Annotations map[string]string }
 	Spec     struct {
 		Containers []struct {
 			Name  string
