@@ -63,9 +63,8 @@ func Process(rl *fn.ResourceList) (success bool, err error) {
 	return !r.Failed(), nil
 }
 
-// appendResults appends the messages of a run, except for those that are
-// already there
-// already from an earlier one.
+// appendResults appends the messages of a run, except for those that an earlier
+// one has appended.
 func appendResults(results fn.Results, r *report.Report) fn.Results {
 	seen := make(map[string]bool, len(results))
 	key := func(result *fn.Result) string {

@@ -16,7 +16,7 @@ type adopter func(b *planBuilder, s *handlerSite) (original *Handler, found bool
 // adopters are those of all meshes.
 var adopters = []adopter{adoptOSM, adoptFSM, adoptKuma, adoptConsul}
 
-// adopt gives a probe the original that a mesh's own tool has left in the
+// adopt sets the original of a probe to the one that a mesh's own tool has left in the
 // template.
 func (b *planBuilder) adopt(s *handlerSite) {
 	for _, a := range adopters {

@@ -98,7 +98,7 @@ func restrictedCapabilities(v field.Value) bool {
 }
 
 // isRestrictedContext reports whether a securityContext is one that
-// restrictedContext gives.
+// restrictedContext returns.
 func isRestrictedContext(v field.Value) bool {
 	m, _ := v.(field.Map)
 	known := restrictedFields()

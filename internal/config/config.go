@@ -141,7 +141,7 @@ func Decode(o *manifest.Object) (*RewriteProbes, error) {
 	return c, nil
 }
 
-// nameMesh gives the mesh the name that its former field has. root is the key
+// nameMesh sets mesh to the value of its former field. root is the key
 // below which the fields are.
 func (c *RewriteProbes) nameMesh(o *manifest.Object, root string) []problem {
 	s := &c.Spec

@@ -183,7 +183,7 @@ func (b *builder) restoreProbe() []field.Edit {
 	return append(edits, restoreField(probePath.Key(timeoutSeconds), b.source, b.written.timeout)...)
 }
 
-// restoreField gives the entry at a path of the mapping now the value that it
+// restoreField sets the entry at a path of the mapping now to the value that it
 // had.
 func restoreField(path field.Path, now, had field.Map) []field.Edit {
 	key := path[len(path)-1].Key

@@ -117,7 +117,7 @@ func (m mesh) build(t *testing.T, sources string) string {
 	return out
 }
 
-// inject gives pods to a mesh's injector.
+// inject runs a mesh's injector on pods.
 func inject(t *testing.T, program string, pods []*corev1.Pod) []*corev1.Pod {
 	t.Helper()
 	in, err := json.Marshal(pods)

@@ -108,7 +108,7 @@ func TestAnotherIdentityIsRefusedVerbatim(t *testing.T) {
 	}
 }
 
-// istiod gives up a change that the API server does not take within 150 ms;
+// istiod abandons a change that the API server does not take within 150 ms;
 // the repetition does not.
 func TestAChangeDuringAnOutageOfTheAPIServerIsNotLost(t *testing.T) {
 	i := startIstiod(t, "one", 15010)
