@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -146,12 +147,18 @@ func (h *Handler) String() string {
 		return kind
 	}
 	port, host := d.endpoint()
-	number := port.String()
-	if *port == (field.IntOrString{}) {
-		number = "<no port>"
-	}
 	before, after := d.words()
-	return kind + " " + before + host + ":" + number + after
+	b := make([]byte, 0, 64)
+	b = append(append(append(append(append(b, kind...), ' '), before...), host...), ':')
+	switch {
+	case port.IsString:
+		b = append(b, port.Str...)
+	case port.Int == 0:
+		b = append(b, "<no port>"...)
+	default:
+		b = strconv.AppendInt(b, port.Int, 10)
+	}
+	return string(append(b, after...))
 }
 
 // DialingHandlers returns the names of the handlers that open a connection.
@@ -206,7 +213,10 @@ func (h *HTTPGet) words() (before, after string) {
 	if strings.EqualFold(text(h.Scheme), "HTTPS") {
 		before = "https "
 	}
-	return before, "/" + strings.TrimPrefix(text(h.Path), "/")
+	if path := text(h.Path); strings.HasPrefix(path, "/") {
+		return before, path
+	}
+	return before, "/" + text(h.Path)
 }
 
 func (h *HTTPGet) entry(port prober.Port) *prober.Prober {
