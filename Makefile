@@ -116,7 +116,7 @@ example-container: images bin/kustomize ## the same with the function in a conta
 
 .PHONY: bench
 bench: KEEP = yes
-bench: bench-function bench-sidecar ## measure both programs against their peers, and keep tables and charts in docs/
+bench: bench-function bench-sidecar bench-agent ## measure the programs against their peers, and keep tables and charts in docs/
 
 .PHONY: bench-function
 bench-function: bin/rewrite-probes bin/kustomize ## measure the function against no-ops on the kpt SDK and kyaml
@@ -127,6 +127,10 @@ bench-function: bin/rewrite-probes bin/kustomize ## measure the function against
 .PHONY: bench-sidecar
 bench-sidecar: ## measure what the sidecar costs a pod
 	$(GO) -C test/bench/sidecar run . $(if $(KEEP),-o ../../../docs/probe-proxy.md) $(BENCHFLAGS)
+
+.PHONY: bench-agent
+bench-agent: ## measure what probe-agent costs a virtual machine, beside Istio's agent
+	$(GO) -C test/bench/agent run . $(if $(KEEP),-o ../../../docs/guides/vm.md) $(BENCHFLAGS)
 
 # The compiler reads cmd/rewrite-probes/default.pgo whenever it builds the command. An old one
 # does no harm, but knows nothing of new code.
