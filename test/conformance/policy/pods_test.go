@@ -108,6 +108,17 @@ func stages(t *testing.T, i *istio.Injector, pod *corev1.Pod) []*corev1.Pod {
 		}
 		all = append(all, broken)
 	}
+	if len(all) > 1 && len(pod.Spec.Containers) == 2 {
+		copied, renamed, twice := all[1].DeepCopy(), all[1].DeepCopy(), all[1].DeepCopy()
+		if proxy := twice.Spec.Containers[len(twice.Spec.Containers)-1]; len(proxy.Env) == 1 { // declared by rewrite-probes
+			other := strings.ReplaceAll(proxy.Env[0].Value, `"port":`, `"port":1`)
+			twice.Spec.Containers[0].Env = append(twice.Spec.Containers[0].Env, corev1.EnvVar{Name: proxy.Env[0].Name, Value: other})
+			all = append(all, twice)
+		}
+		copied.Spec.Containers[1].LivenessProbe = copied.Spec.Containers[0].LivenessProbe
+		renamed.Spec.Containers[0].Name = "renamed"
+		all = append(all, copied, renamed)
+	}
 	for _, p := range all {
 		for _, mode := range istio.Modes {
 			injected, err := i.Inject(p, mode)

@@ -85,7 +85,17 @@ var Explanations = []Explanation{
 		}},
 	{"originals that cannot be read: no CEL reads JSON, so the policy looks for the entry of a probe alone", 1,
 		func(_ *corev1.Pod, r *report.Report, _, _ []string) bool {
-			return slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == "env-unreadable" || m.Reason == "originals-ambiguous" })
+			return slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == "env-unreadable" })
+		}},
+	{"two containers with originals that differ: the policy looks for the entry of a probe alone", 1,
+		func(pod *corev1.Pod, r *report.Report, _, _ []string) bool {
+			holders := 0
+			for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+				if slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "ISTIO_KUBE_APP_PROBERS" }) {
+					holders++
+				}
+			}
+			return holders > 1 && slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == "originals-ambiguous" })
 		}},
 	{"rewritten for another mesh: the policy knows Istio's convention alone", 1,
 		func(pod *corev1.Pod, _ *report.Report, _, _ []string) bool {
