@@ -359,3 +359,22 @@ func TestThePortsThatTheNamespaceExcludesStayExcluded(t *testing.T) {
 func inNamespace(workload string) string {
 	return strings.Replace(workload, "  name: web\n", "  name: web\n  namespace: n\n", 1)
 }
+
+// Kuma 2.13 and 2.14 redirect the kubelet to the host that the probe names.
+func TestAHostHeaderIsWarnedOfInKuma(t *testing.T) {
+	probe := func(header string) string {
+		return app("livenessProbe: {httpGet: {port: 80, httpHeaders: [{name: " + header + ", value: shop}]}}")
+	}
+	for _, mesh := range []string{"kuma", "linkerd"} {
+		r := plan(t, pod("", probe("host")), inMesh(mesh))
+		if _, warned := r.has("kuma-host"); warned != (mesh == "kuma") || r.Probes[0].State != transformer.WouldRewrite {
+			t.Errorf("%s: %v", mesh, r.Findings)
+		}
+	}
+	if r := plan(t, pod("", probe("X-Host")), inMesh("kuma")); len(r.Findings) > 0 {
+		t.Errorf("findings %v", r.Findings)
+	}
+	if again := plan(t, plan(t, pod("", probe("Host")), inMesh("kuma")).text, inMesh("kuma")); len(again.Edits) > 0 || len(again.Findings) != 1 {
+		t.Errorf("%v %v", again.Edits, again.Findings)
+	}
+}

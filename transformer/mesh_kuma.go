@@ -1,6 +1,10 @@
 package transformer
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // kuma is the profile of Kuma and of Kong Mesh, which is built on it (kuma,
 // v2.14.3 and commit 348b6528bc23 of August 2026).
@@ -22,7 +26,7 @@ import "strconv"
 var kuma = kumaProfile{besideProxy{
 	proxy:    "kuma-sidecar",
 	uid:      5678,
-	reserved: []int{9001, 9901, 9902, 15001, 15006, 15053},
+	reserved: []int{9000, 9001, 9901, 9902, 15001, 15006, 15053},
 	excluded: portList{key: "traffic.kuma.io/exclude-inbound-ports"},
 	off:      rewriterOff{key: kumaProbeProxyPort, value: "0", means: kumaOff},
 	switched: func(b *planBuilder) mark {
@@ -51,8 +55,23 @@ func kumaOff(v string) bool {
 
 type kumaProfile struct{ besideProxy }
 
+// redirectedHosts warns of probes with a Host header of their own: the redirect
+// of virtual probes goes to that host, where the kubelet does not follow.
+func (kumaProfile) redirectedHosts(b *planBuilder) (found []Finding) {
+	for _, s := range b.sites {
+		h := s.original.HTTPGet
+		if h == nil || s.name.IsHook() || !slices.ContainsFunc(h.HTTPHeaders, func(x HTTPHeader) bool { return strings.EqualFold(x.Name, "Host") }) {
+			continue
+		}
+		found = append(found, b.finding("kuma-host", s.path.Key(kindHTTPGet, headersField), s.container.Name,
+			"has a header Host, with which the probe passes in Kuma 2.13 and 2.14 whatever the app says; without it, or with another version, it works"))
+	}
+	return found
+}
+
 func (d kumaProfile) inspect(b *planBuilder) mesh {
 	m := d.besideProxy.inspect(b)
+	m.warnings = d.redirectedHosts(b)
 	rewrites := !kumaOff(d.undo(b.annotations(), b.past(b.p.dialect), b.forms.annotations).Get(kumaProbeProxyPort))
 	m.outcome = func(s *handlerSite) (Outcome, string) {
 		kind, _ := s.current.kind()

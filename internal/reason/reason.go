@@ -57,6 +57,7 @@ var ofPlan = []Doc{
 	{"injector-rewrites", Info, "The functionConfig says that Istio's injector rewrites the probes of the pods that it injects.", "Remove `istio.injectorRewrites` from the functionConfig to have the probes rewritten in the manifests."},
 	{"istio-opt-out", Info, "The template has `sidecar.istio.io/rewriteAppHTTPProbers: \"false\"`.", "Remove the annotation to have the probes rewritten."},
 	{"job-never-finishes", Error, "The pod has to finish, but probe-proxy as an ordinary container would keep it running.", "Set `probeProxy.placement: native`."},
+	{"kuma-host", Warning, "Kuma 2.13 and 2.14 redirect the kubelet to the host of the probe's Host header, and the kubelet takes a redirect to another host for success.", "Remove the header, or make the probe exec; Kuma 2.12 and before, and version 3, are not affected."},
 	{"name-taken", Error, "A container of the app already has the name of the container that would be added.", "Set `probeProxy.name`, or rename the container."},
 	{"namespace-not-injected", Info, "The mesh injects no proxy in this namespace, so nothing captures the probes.", "Nothing to do."},
 	{"no-network", Info, "The handler is exec or sleep: the kubelet runs it in the container, and the mesh does not see it.", "Nothing to do."},

@@ -12,7 +12,6 @@
 //
 // A mesh whose checkout is not there is not tested, which the test says. Kuma's
 // module replaces Envoy's API by a copy that the module proxy may not have; the
-// copy is not needed here, so the program is compiled with the original. Of Kuma
-// the part is run that changes probes, since the whole injector needs an API
-// server; Flomesh's injector cannot be run without one at all.
+// copy is not needed here, so the program is compiled with the original. Flomesh's
+// injector is not run: it issues certificates and creates Secrets in a cluster.
 package meshes

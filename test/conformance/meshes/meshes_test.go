@@ -12,7 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
@@ -40,6 +42,9 @@ type mesh struct {
 	// excludes reports whether the injected pod leaves the probe port alone.
 	excludes func(pod *corev1.Pod) bool
 	rewrites bool // it has a rewriter of its own
+	// becomes is what the injector makes of a rewritten probe; nil if it is left.
+	becomes func(h *corev1.HTTPGetAction)
+	note    string // about that, in the proof
 }
 
 var meshes = []mesh{
@@ -63,6 +68,72 @@ var meshes = []mesh{
 			return err == nil && slices.Equal(redirect.ExcludeInboundPorts, []string{"15020"})
 		},
 	},
+	{
+		name: "kuma", title: "Kuma", version: "v2.14.3", module: "kuma", proxy: "kuma-sidecar",
+		annotations: []string{"traffic.kuma.io/exclude-inbound-ports", "kuma.io/application-probe-proxy-port"},
+		drop: []string{
+			"github.com/envoyproxy/go-control-plane", "github.com/envoyproxy/go-control-plane/contrib",
+			"github.com/envoyproxy/go-control-plane/envoy", "github.com/envoyproxy/go-control-plane/ratelimit",
+		},
+		rewrites: true,
+		becomes: func(h *corev1.HTTPGetAction) {
+			h.Path = "/" + h.Port.String() + h.Path
+			h.Port = intstr.FromInt32(9000)
+		},
+		note: ", but for the redirect by way of port 9000",
+		excludes: func(pod *corev1.Pod) bool {
+			return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+				return c.Name == "kuma-init" && slices.Contains(c.Args, "--exclude-inbound-ports=15020")
+			})
+		},
+	},
+}
+
+// onlyRewritten returns pods, of which the first is one before the injection,
+// without the probes that are not rewritten: what a mesh with a rewriter of its
+// own does to those is its affair.
+func (m mesh) onlyRewritten(before, after *corev1.Pod) (*corev1.Pod, *corev1.Pod) {
+	if m.becomes == nil {
+		return before, after
+	}
+	before, after = before.DeepCopy(), after.DeepCopy()
+	dropNotRewritten(before.Spec.Containers, after.Spec.Containers)
+	dropNotRewritten(before.Spec.InitContainers, after.Spec.InitContainers)
+	return before, after
+}
+
+func dropNotRewritten(before, after []corev1.Container) {
+	for i := range before {
+		c := &before[i]
+		at := slices.IndexFunc(after, func(x corev1.Container) bool { return x.Name == c.Name })
+		if at < 0 {
+			continue
+		}
+		x := &after[at]
+		for _, p := range [][2]**corev1.Probe{{&c.LivenessProbe, &x.LivenessProbe}, {&c.ReadinessProbe, &x.ReadinessProbe}, {&c.StartupProbe, &x.StartupProbe}} {
+			if own := *p[0]; own != nil && (own.HTTPGet == nil || !strings.HasPrefix(own.HTTPGet.Path, "/app-health/")) {
+				*p[0], *p[1] = nil, nil
+			}
+		}
+		if l := c.Lifecycle; l != nil && !strings.Contains(fmt.Sprint(l.PreStop, l.PostStart), "/app-lifecycle/") {
+			c.Lifecycle, x.Lifecycle = nil, nil
+		}
+	}
+}
+
+// expected returns a rewritten pod as it must be after the injection, as far as
+// probes are concerned.
+func (m mesh) expected(pod *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		for _, p := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+			if m.becomes != nil && p != nil && p.HTTPGet != nil {
+				m.becomes(p.HTTPGet)
+			}
+		}
+	}
+	return pod
 }
 
 // build compiles the program that runs a mesh's injector, without a change to
@@ -133,6 +204,9 @@ func inject(t *testing.T, program string, pods []*corev1.Pod) []*corev1.Pod {
 	var out []*corev1.Pod
 	if err := json.Unmarshal(text, &out); err != nil || len(out) != len(pods) {
 		t.Fatalf("%d pods became %d: %v", len(pods), len(out), err)
+	}
+	for i, pod := range out {
+		out[i] = kubernetes.Default(pod) // as after every webhook
 	}
 	return out
 }
@@ -288,7 +362,7 @@ func TestTheMeshesOwnInjectorsLeaveRewrittenPodsAsTheyAre(t *testing.T) {
 			if (bare > 0) != m.rewrites || (without > 0) != m.rewrites {
 				t.Errorf("of pods as they were %d are rewritten by the mesh, and %d without our annotations", bare, without)
 			}
-			rows = append(rows, fmt.Sprintf("| %s %s | %d | 0 | %d | %d |", m.title, m.version, total, without, bare))
+			rows = append(rows, fmt.Sprintf("| %s %s | %d | 0%s | %d | %d |", m.title, m.version, total, m.note, without, bare))
 		})
 	}
 	if len(rows) != len(meshes) || t.Failed() {
@@ -333,8 +407,9 @@ func (m mesh) check(t *testing.T, program string, stream []byte, placement strin
 	}
 	after := inject(t, program, before)
 	for i, pod := range after {
-		if names := changed(before[i], pod, m.proxy); len(names) > 0 {
-			t.Errorf("%s, %s: the probes of %q have changed", placement, pod.Name, names)
+		was, is := m.onlyRewritten(before[i], pod)
+		if names := changed(m.expected(was), is, m.proxy); len(names) > 0 {
+			t.Errorf("%s, %s: the probes of %q have changed:\n%s", placement, pod.Name, names, cmp.Diff(handlers(m.expected(was), m.proxy), handlers(is, m.proxy)))
 		}
 		if n := len(named(pod, m.proxy)); n != 1 {
 			t.Errorf("%s, %s: %d proxies", placement, pod.Name, n)
@@ -342,8 +417,8 @@ func (m mesh) check(t *testing.T, program string, stream []byte, placement strin
 		if !m.excludes(pod) {
 			t.Errorf("%s, %s: the port is not excluded: %v", placement, pod.Name, pod.Annotations)
 		}
-		was, is := named(before[i], "probe-proxy"), named(pod, "probe-proxy")
-		if len(is) != 1 || entries(was[0]) != entries(is[0]) {
+		old, now := named(before[i], "probe-proxy"), named(pod, "probe-proxy")
+		if len(now) != 1 || entries(old[0]) != entries(now[0]) {
 			t.Errorf("%s, %s: the entries have changed", placement, pod.Name)
 		}
 		if kubernetes.Validate(before[i]) == nil {
@@ -359,7 +434,7 @@ func (m mesh) check(t *testing.T, program string, stream []byte, placement strin
 		if m.excludes(pod) {
 			t.Errorf("%s: the port is excluded without our annotations", pod.Name)
 		}
-		without += min(1, len(changed(unmarked[i], pod, m.proxy)))
+		without += min(1, len(changed(m.expected(unmarked[i]), pod, m.proxy)))
 	}
 	return len(before), bare, without
 }
