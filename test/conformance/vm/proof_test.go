@@ -41,11 +41,15 @@ func writeProof() error {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "## WorkloadGroups\n\nThe validation of istiod's webhook, and the health check and the status server of Istio's agent, of istio.io/istio\n%s, without Envoy. %s\n", version, validated)
+	fmt.Fprintf(&b, "## WorkloadGroups\n\nThe validation of istiod's webhook, and the health check and the status server of Istio's agent, of istio.io/istio\n%s, without Envoy. The files of a machine with a rewritten group are written by\n`istioctl x workload entry configure`. %s\n", version, validated)
 	b.WriteString("The app has a certificate of its own, and its gRPC service `down` is not serving. Run again: `make conformance`. " + time.Now().Format(time.DateOnly) + ".\n\n")
 	b.WriteString("| `spec.probe` | what rewrite-probes says | what Istio's agent says |\n|---|---|---|\n")
 	for _, v := range append(asWritten, asRewritten...) {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.probe, v.what, strings.ReplaceAll(v.said, "|", "\\|"))
+		quote := "`"
+		if strings.Contains(v.probe, quote) {
+			quote = "``"
+		}
+		fmt.Fprintf(&b, "| %s%s%s | %s | %s |\n", quote, v.probe, quote, v.what, strings.ReplaceAll(v.said, "|", "\\|"))
 	}
 	return testutil.ReplaceSection("../../../docs/proof.md", "workloadgroups", b.String())
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -244,6 +245,9 @@ func TestWhatIstiodRefusesIsAnError(t *testing.T) {
 	}
 }
 
+// oddPath is one that a shell must not change on the way to a machine.
+const oddPath = "/it's $(id) `id` \"quoted\" \\ $HOME"
+
 // An app answers over HTTP, over HTTPS with a certificate of its own, and over
 // gRPC, where the service down is not serving.
 type app struct{ http, https, grpc int }
@@ -251,7 +255,7 @@ type app struct{ http, https, grpc int }
 func startApp(t *testing.T) app {
 	t.Helper()
 	ok := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("X-Fail") != "" || r.URL.Path == "/down" {
+		if r.Header.Get("X-Fail") != "" || r.URL.Path == "/down" || strings.HasPrefix(r.URL.Path, "/it") && r.URL.Path != oddPath {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
@@ -343,8 +347,9 @@ func TestIstiosAgentMakesTheMistakesThatAreReported(t *testing.T) {
 	}
 }
 
-// TestTheAgentAsItIsMakesRewrittenProbes runs the agent's status server with the
-// env var that a rewritten group carries, and its health check with the probe.
+// TestTheAgentAsItIsMakesRewrittenProbes has istioctl write the files of a machine
+// from a rewritten group, and runs the agent's status server and its health check
+// with what they say.
 func TestTheAgentAsItIsMakesRewrittenProbes(t *testing.T) {
 	a := startApp(t)
 	for _, tt := range []struct{ probe, want string }{
@@ -352,6 +357,8 @@ func TestTheAgentAsItIsMakesRewrittenProbes(t *testing.T) {
 		{"{failureThreshold: 1, httpGet: {port: $HTTPS, scheme: HTTPS, httpHeaders: [{name: Host, value: a}]}}", "healthy"},
 		{"{failureThreshold: 1, httpGet: {port: $HTTPS, scheme: HTTPS, path: /down}}", "unhealthy: status code was not from [200,400), bad code 503"},
 		{"{failureThreshold: 1, httpGet: {port: $HTTPS, scheme: HTTPS, httpHeaders: [{name: X-Fail, value: \"1\"}]}}", "unhealthy: status code was not from [200,400), bad code 503"},
+		{"{failureThreshold: 1, httpGet: {port: $HTTPS, scheme: HTTPS, path: " + strconv.Quote(oddPath) + "}}", "healthy"},
+		{"{failureThreshold: 1, httpGet: {port: $HTTPS, scheme: HTTPS, path: \"/it\"}}", "unhealthy: status code was not from [200,400), bad code 503"},
 		{"{failureThreshold: 1, httpGet: {port: 1, scheme: HTTPS}}", "unhealthy: status code was not from [200,400), bad code 500"},
 		{"{failureThreshold: 1, grpc: {port: $GRPC}}", "healthy"},
 		{"{failureThreshold: 1, grpc: {port: $GRPC, service: down}}", "unhealthy: status code was not from [200,400), bad code 500"},
@@ -362,21 +369,19 @@ func TestTheAgentAsItIsMakesRewrittenProbes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := head + fmt.Sprintf("  annotations:\n    proxy.istio.io/config: |\n      statusPort: %d\n", port) + "spec:\n  template: {}\n  probe: " + a.fill(tt.probe) + "\n"
+		text := head + fmt.Sprintf("  namespace: shop\n  annotations:\n    proxy.istio.io/config: |\n      statusPort: %d\n", port) + "spec:\n  template: {}\n  probe: " + a.fill(tt.probe) + "\n"
 		out, r := run(t, text, pipeline.Rewrite)
 		if r.Changed != 1 {
 			t.Fatalf("not rewritten: %v", r.Messages)
 		}
-		g := parse(t, out)
-		server, err := status.NewServer(status.Options{
-			PodIP: "127.0.0.1", StatusPort: uint16(g.proxy.StatusPort), NoEnvoy: true, KubeAppProbers: g.proxy.ProxyMetadata[status.KubeAppProberEnvName],
-		})
+		m := configure(t, out)
+		server, err := status.NewServer(status.Options{PodIP: "127.0.0.1", StatusPort: uint16(port), NoEnvoy: true, KubeAppProbers: m.env})
 		if err != nil {
 			t.Fatalf("%v of\n%s", err, out)
 		}
 		go server.Run(t.Context())
 		waitFor(t, port)
-		if got := reported(g.spec.Probe); got != tt.want {
+		if got := reported(m.probe); got != tt.want {
 			t.Errorf("%s: the agent says %q, want %q", tt.probe, got, tt.want)
 		}
 		asRewritten = append(asRewritten, verdict{tt.probe, "rewritten", tt.want})
