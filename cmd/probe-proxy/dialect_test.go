@@ -10,16 +10,19 @@ import (
 )
 
 func TestTheEnvVarTellsTheDialect(t *testing.T) {
-	for _, c := range []struct{ istio, osm, flag, want, fails string }{
+	for _, c := range []struct{ istio, osm, fsm, flag, want, fails string }{
 		{want: "ISTIO_KUBE_APP_PROBERS"},
 		{istio: "{}", want: "ISTIO_KUBE_APP_PROBERS"},
 		{osm: "{}", want: "OSM_KUBE_APP_PROBERS"},
 		{istio: "{}", osm: "{}", fails: "must not both be set"},
+		{fsm: "{}", want: "FSM_KUBE_APP_PROBERS"},
+		{osm: "{}", fsm: "{}", fails: "must not both be set"},
 		{istio: "{}", osm: "{}", flag: "OSM_KUBE_APP_PROBERS", want: "OSM_KUBE_APP_PROBERS"},
 		{flag: "OTHER", want: "OTHER"},
 	} {
 		t.Setenv("ISTIO_KUBE_APP_PROBERS", c.istio)
 		t.Setenv("OSM_KUBE_APP_PROBERS", c.osm)
+		t.Setenv("FSM_KUBE_APP_PROBERS", c.fsm)
 		if c.flag == "" {
 			c.flag = "ISTIO_KUBE_APP_PROBERS"
 		}
@@ -35,7 +38,7 @@ func TestTheEnvVarTellsTheDialect(t *testing.T) {
 	}
 }
 
-func TestCheckKnowsBothDialectsByTheirPaths(t *testing.T) {
+func TestCheckKnowsTheDialectsByTheirPaths(t *testing.T) {
 	t.Setenv("ISTIO_KUBE_APP_PROBERS", "")
 	t.Setenv("OSM_KUBE_APP_PROBERS", "")
 	for value, want := range map[string]string{
@@ -43,6 +46,7 @@ func TestCheckKnowsBothDialectsByTheirPaths(t *testing.T) {
 		`{"/app-health/web/livez":{"grpc":{"port":8080,"service":"s","mode":"TLS"}}}`:       "gRPC TLS :8080 s",
 		`{"/app-health/web/livez":{"grpc":{"port":8080,"service":"s","mode":"Plaintext"}}}`: "gRPC :8080 s",
 		`{"/osm-readiness-probe/web":{"tcpSocket":{"port":8080},"timeoutSeconds":3}}`:       "web        readyz  TCP :8080  3s       /osm-readiness-probe/web",
+		`{"/fsm-startup-probe/web":{"httpGet":{"path":"/a","port":8443,"scheme":"HTTPS"}}}`: "/fsm-startup-probe/web",
 		`{"/app-health/web/livez":{"tcpSocket":{"port":8080}}}`:                             "web        livez  TCP :8080  1s       /app-health/web/livez",
 	} {
 		var out, errs bytes.Buffer

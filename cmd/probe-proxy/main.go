@@ -48,7 +48,8 @@ Flags:
 const usageEnd = `
 Environment:
   ISTIO_KUBE_APP_PROBERS   the probes, as rewrite-probes and Istio write them
-  OSM_KUBE_APP_PROBERS     the probes in the dialect osm, answered on 15901 to 15904 instead of --port
+  OSM_KUBE_APP_PROBERS     the probes with mesh: osm, answered on 15901 to 15904 instead of --port
+  FSM_KUBE_APP_PROBERS     the probes with mesh: fsm, on the same ports
   POD_IP                   the pod's IP (downward API status.podIP)
   POD_IPS                  the pod's IPs, separated by commas; the first counts where POD_IP is not set
   PROBE_PROXY_PORT         the default of --port

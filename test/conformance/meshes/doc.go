@@ -9,9 +9,11 @@
 //	linkerd2    github.com/linkerd/linkerd2, commit b24cd4059841
 //	consul-k8s  github.com/hashicorp/consul-k8s, commit a507b1d1e306
 //	kuma        github.com/kumahq/kuma, tag v2.14.3
+//	fsm         github.com/flomesh-io/fsm, commit f1b55bd84a78
 //
 // A mesh whose checkout is not there is not tested, which the test says. Kuma's
 // module replaces Envoy's API by a copy that the module proxy may not have; the
-// copy is not needed here, so the program is compiled with the original. Flomesh's
-// injector is not run: it issues certificates and creates Secrets in a cluster.
+// copy is not needed here, so the program is compiled with the original. Of
+// Flomesh's injector the part is run that rewrites probes; the whole issues
+// certificates and creates Secrets in a cluster.
 package meshes

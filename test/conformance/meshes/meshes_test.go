@@ -195,11 +195,12 @@ func inject(t *testing.T, program string, pods []*corev1.Pod) []*corev1.Pod {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var said bytes.Buffer
 	cmd := exec.Command(program)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), os.Stderr
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), &said
 	text, err := cmd.Output()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v\n%s", err, &said)
 	}
 	var out []*corev1.Pod
 	if err := json.Unmarshal(text, &out); err != nil || len(out) != len(pods) {
@@ -373,7 +374,8 @@ func TestTheMeshesOwnInjectorsLeaveRewrittenPodsAsTheyAre(t *testing.T) {
 Rewritten pods go through the injectors of the meshes, by their own code, with probe-proxy in both placements. Of every pod it is
 checked that all probes, hooks and entries are as they were, that port 15020 is excluded from the redirection, that one proxy and one
 probe-proxy are there, and that the API server's validation accepts it if it did before. Run again: `+"`MESH_SOURCES=... go -C test test ./conformance/meshes`"+`
-([how](../test/conformance/meshes/doc.go)).
+([how](../test/conformance/meshes/doc.go)). The other way round, what Consul's, Kuma's and Flomesh's injectors make of the
+same pods becomes again what it was with `+"`restore`"+`, as far as the injected pod says it.
 
 | injector | rewritten pods | with a change to a probe or hook | without our annotations | the same pods, not rewritten |
 |---|---|---|---|---|
