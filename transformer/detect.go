@@ -25,11 +25,10 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 	}
 	own := len(marked) == 0 || slices.Contains(marked, p.dialect)
 	if p.others != nil && !own {
-		switch other := p.others[marked[0]]; {
-		case other.unfit != nil:
-			f := b.finding("options-unfit", nil, "", "%s: the pod is in %s, and the functionConfig does not fit that mesh: %v", at[0], marked[0].title, other.unfit)
+		if other, err := p.others[marked[0]](); err != nil {
+			f := b.finding("options-unfit", nil, "", "%s: the pod is in %s, and the functionConfig does not fit that mesh: %v", at[0], marked[0].title, err)
 			b.meshProblem = &f
-		default:
+		} else {
 			b = newPlanBuilder(other, in)
 		}
 	} else if !own {

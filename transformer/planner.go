@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
@@ -22,10 +23,10 @@ type Planner struct {
 	// convention.
 	dialects    []*dialect
 	conventions [][]*dialect
-	// others are the planners of the other meshes, if the mesh is found out for
-	// each template; unfit is why this one of them cannot plan.
-	others map[*dialect]*Planner
-	unfit  error
+	// others makes, once each, the planners of the other meshes, if the mesh is
+	// found out for each template; nil if it is not. The error says why the options
+	// do not fit a mesh.
+	others map[*dialect]func() (*Planner, error)
 	// sidecar is probe-proxy as the options say, without the originals: as a
 	// native sidecar (true) and as an ordinary container.
 	sidecar map[bool]field.Map
@@ -41,16 +42,14 @@ func New(o Options) (*Planner, error) {
 	if err != nil || o.Mesh != MeshAuto {
 		return p, err
 	}
-	p.others = make(map[*dialect]*Planner)
+	p.others = make(map[*dialect]func() (*Planner, error))
 	for _, d := range p.dialects[1:] {
-		other, err := newPlanner(o, d)
-		if problems := o.problemsIn(d); err == nil && len(problems) > 0 {
-			err = fmt.Errorf("`%s`: %s", problems[0].Path, problems[0].Text)
-		}
-		if err != nil {
-			other = &Planner{unfit: err}
-		}
-		p.others[d] = other
+		p.others[d] = sync.OnceValues(func() (*Planner, error) {
+			if problems := o.problemsIn(d); len(problems) > 0 {
+				return nil, fmt.Errorf("`%s`: %s", problems[0].Path, problems[0].Text)
+			}
+			return newPlanner(o, d)
+		})
 	}
 	return p, nil
 }
