@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -36,6 +37,9 @@ var (
 	bin  = os.Getenv("BIN")  // the built programs of the tests
 	root = os.Getenv("ROOT") // the repository
 	dir  = filepath.Join(node.Dir, "istiod")
+
+	outages  = flag.Int("outages", 2, "how often the API server goes away")
+	restarts = flag.Int("restarts", 3, "how often istiod is restarted")
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
