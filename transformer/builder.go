@@ -24,6 +24,8 @@ type planBuilder struct {
 	addedAnnotations field.KeyValues
 	// meshTitle is the mesh that the pod is in; "" if nothing says so.
 	meshTitle string
+	// unclear are warnings about switches of injection.
+	unclear []Finding
 	// meshProblem is what is wrong with the mesh that was found out; nil for nothing.
 	meshProblem *Finding
 	// otherMesh is why the template is not one for this mesh; nil if it is.

@@ -42,9 +42,7 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 	if len(marked) > 0 || p.opts.Mesh != MeshAuto {
 		b.meshTitle = b.p.dialect.title
 	}
-	for _, f := range unclear {
-		b.addFinding(f)
-	}
+	b.unclear = unclear
 	return b
 }
 

@@ -219,6 +219,9 @@ func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 		if f := wantReason(t, plan(t, pod(m.nowhere, app(httpProbe))), "inject-unclear"); !strings.Contains(f.Message, "must be ") {
 			t.Errorf("%s: %s", m.name, f.Message)
 		}
+		if r := restore(t, pod(m.nowhere, app(httpProbe))); len(r.Findings) > 0 {
+			t.Errorf("%s: restore has nothing to do with that, and finds %v", m.name, r.Findings)
+		}
 		if m.namespace == "" {
 			continue
 		}

@@ -72,6 +72,7 @@ func newPlanner(o Options, d *dialect) (*Planner, error) {
 // before is brought to the planner's options, or restored if it has opted out.
 func (p *Planner) Plan(in Input) Plan {
 	b := p.builderFor(&in)
+	b.findings = append(b.findings, b.unclear...)
 	b.mesh = b.p.dialect.inspect(b)
 	if b.meshProblem != nil {
 		b.mesh.conflicts = append(b.mesh.conflicts, *b.meshProblem)
