@@ -211,24 +211,23 @@ func anyOf(patterns []string) string {
 	return "^(" + strings.Join(alternatives, "|") + ")$"
 }
 
-// patternToRegexp returns the regular expression of a pattern of path.Match.
+// patternToRegexp returns the regular expression of a valid pattern of
+// path.Match.
 func patternToRegexp(pattern string) string {
 	var b strings.Builder
-	inClass := false
-	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; {
-		case c == '\\' && i+1 < len(pattern):
-			i++
-			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
-		case inClass:
-			inClass = c != ']'
-			if c == '[' {
-				b.WriteByte('\\')
-			}
-			b.WriteByte(c)
+	rest := []rune(pattern)
+	next := func() (c rune) {
+		c, rest = rest[0], rest[1:]
+		return c
+	}
+	for len(rest) > 0 {
+		switch c := next(); {
+		case c == '\\' && len(rest) > 0:
+			b.WriteString(regexp.QuoteMeta(string(next())))
 		case c == '[':
-			inClass = true
-			b.WriteByte(c)
+			var class string
+			class, rest = classToRegexp(rest)
+			b.WriteString(class)
 		case c == '*':
 			b.WriteString("[^/]*")
 		case c == '?':
@@ -238,4 +237,52 @@ func patternToRegexp(pattern string) string {
 		}
 	}
 	return b.String()
+}
+
+// classToRegexp returns the regular expression of a class of characters, given
+// what comes after its bracket, and what comes after the class.
+func classToRegexp(rest []rune) (class string, after []rune) {
+	var ranges strings.Builder
+	next := func() (c rune) {
+		c, rest = rest[0], rest[1:]
+		if c == '\\' && len(rest) > 0 {
+			c, rest = rest[0], rest[1:]
+		}
+		return c
+	}
+	negated := len(rest) > 0 && rest[0] == '^'
+	if negated {
+		next()
+	}
+	for len(rest) > 0 && rest[0] != ']' {
+		low := next()
+		high := low
+		if len(rest) > 1 && rest[0] == '-' {
+			next()
+			high = next()
+		}
+		if low <= high { // else it matches nothing
+			ranges.WriteString(inClass(low) + "-" + inClass(high))
+		}
+	}
+	if len(rest) > 0 {
+		next() // the closing bracket
+	}
+	switch {
+	case ranges.Len() > 0 && negated:
+		return "[^" + ranges.String() + "]", rest
+	case ranges.Len() > 0:
+		return "[" + ranges.String() + "]", rest
+	case negated:
+		return `[\s\S]`, rest
+	}
+	return `[^\s\S]`, rest
+}
+
+// inClass returns a character as it stands in a class of a regular expression.
+func inClass(c rune) string {
+	if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
+		return string(c)
+	}
+	return fmt.Sprintf(`\x{%x}`, c)
 }
