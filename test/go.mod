@@ -24,6 +24,7 @@ require (
 	github.com/opencontainers/go-digest v1.0.0
 	github.com/rewrite-probes/rewrite-probes v0.0.0-00010101000000-000000000000
 	github.com/rogpeppe/go-internal v1.15.0
+	github.com/spf13/cobra v1.10.2
 	go.yaml.in/yaml/v3 v3.0.5
 	golang.org/x/mod v0.37.0
 	golang.org/x/tools v0.47.0
@@ -189,7 +190,6 @@ require (
 	github.com/sourcegraph/conc v0.3.1-0.20240121214520-5f936abd7ae8 // indirect
 	github.com/spf13/afero v1.15.0 // indirect
 	github.com/spf13/cast v1.10.0 // indirect
-	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/spf13/viper v1.21.0 // indirect
 	github.com/subosito/gotenv v1.6.0 // indirect

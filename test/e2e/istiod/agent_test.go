@@ -28,9 +28,11 @@ func TestATokenIsEnoughOnceAndEndpointsFollow(t *testing.T) {
 	for range 3 {
 		up(t, app)
 		t.Logf("the endpoint came %s after the app", clients.want(t, address, true, fast))
+		t.Logf("the endpoint came %s after the report", clients.after(t, a, "app is healthy"))
 		wantCondition(t, entry, "True", fast)
 		_ = os.Remove(app)
 		t.Logf("the endpoint went %s after the app", clients.want(t, address, false, fast))
+		t.Logf("the endpoint went %s after the report", clients.after(t, a, "app is not healthy"))
 	}
 	text, err := os.ReadFile(secret)
 	if err != nil || strings.Contains(a.Log(), strings.TrimSpace(string(text))) {

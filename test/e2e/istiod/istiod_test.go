@@ -240,8 +240,9 @@ func wantCondition(t *testing.T, entry, want string, within time.Duration) {
 
 // A client is a sidecar that watches the endpoints of the service.
 type client struct {
-	mu        sync.Mutex
+	mu        sync.Mutex // guards the others
 	endpoints []string
+	changed   time.Time // when they did
 }
 
 func watch(t *testing.T, i *istiod) *client {
@@ -285,7 +286,9 @@ func watch(t *testing.T, i *istiod) *client {
 			}
 			slices.Sort(found)
 			c.mu.Lock()
-			c.endpoints = found
+			if !slices.Equal(c.endpoints, found) {
+				c.endpoints, c.changed = found, time.Now()
+			}
 			c.mu.Unlock()
 			_ = stream.Send(&discovery.DiscoveryRequest{TypeUrl: url, ResourceNames: names, VersionInfo: response.VersionInfo, ResponseNonce: response.Nonce})
 		}
@@ -310,6 +313,23 @@ func (c *client) want(t *testing.T, address string, there bool, within time.Dura
 		t.Fatal(err)
 	}
 	return time.Since(start)
+}
+
+// after returns how long after the agent's last report of a state the
+// endpoints changed.
+func (c *client) after(t *testing.T, a *agent, state string) time.Duration {
+	t.Helper()
+	log := a.Log()
+	line := log[:max(0, strings.LastIndex(log, state))]
+	line = line[strings.LastIndex(line, "\n")+1:]
+	stamp, _, _ := strings.Cut(strings.TrimPrefix(line, "time="), " ")
+	reported, err := time.Parse(time.RFC3339, stamp)
+	if err != nil {
+		t.Fatalf("%v: no report %q in the log", err, state)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed.Sub(reported)
 }
 
 // machines counts the addresses of machines: istiod forgets one only 10 s after its end.
