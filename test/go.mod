@@ -20,6 +20,7 @@ require (
 	github.com/envoyproxy/go-control-plane/envoy v1.37.1-0.20260731231718-6c0b035a1609
 	github.com/evanphx/json-patch/v5 v5.9.11
 	github.com/google/go-cmp v0.7.0
+	github.com/hashicorp/consul/sdk v0.18.1
 	github.com/kptdev/krm-functions-sdk/go/fn v1.0.3
 	github.com/opencontainers/go-digest v1.0.0
 	github.com/rewrite-probes/rewrite-probes v0.0.0-00010101000000-000000000000

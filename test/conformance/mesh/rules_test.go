@@ -1,76 +1,68 @@
-// Package mesh ties the mesh stand-in of the end-to-end tests to Istio.
 package mesh
 
 import (
-	"os"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/consul/sdk/iptables"
 	"istio.io/istio/tools/common/config"
 	"istio.io/istio/tools/istio-iptables/pkg/capture"
 	"istio.io/istio/tools/istio-iptables/pkg/dependencies"
+
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/redirection"
 )
+
+// exclusions are the ports that pods exclude: none, probe-proxy's, one more.
+var exclusions = [][]string{nil, {"15020"}, {"15020", "9090"}}
 
 // TestTheRulesOfTheStandInAreIstios has Istio's own code say which rules its
 // init container makes with the arguments that its charts give it.
 func TestTheRulesOfTheStandInAreIstios(t *testing.T) {
-	stub := &dependencies.DependenciesStub{}
-	c, err := capture.NewIptablesConfigurator(&config.Config{
-		ProxyPort: "15001", InboundCapturePort: "15006", InboundTunnelPort: "15008",
-		ProxyUID: "1337", ProxyGID: "1337", InboundInterceptionMode: "REDIRECT",
-		InboundPortsInclude: "*", InboundPortsExclude: "15090,15021,15020",
-		OutboundIPRangesInclude: "*", OwnerGroupsInclude: "*", HostIPv4LoopbackCidr: "127.0.0.1/32",
-	}, stub)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Run(); err != nil {
-		t.Fatal(err)
-	}
-	want := rules(strings.Join(stub.ExecutedAll, "\n"))
-	text, err := os.ReadFile("../../e2e/mesh/istio.rules")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := rules(string(text))
-	if len(want) < 18 {
-		t.Errorf("Istio makes only %d rules: %q", len(want), want)
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("the rules of the stand-in are\n%s\nand Istio's\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	for _, excluded := range exclusions {
+		stub := &dependencies.DependenciesStub{}
+		c, err := capture.NewIptablesConfigurator(&config.Config{
+			ProxyPort: "15001", InboundCapturePort: "15006", InboundTunnelPort: "15008",
+			ProxyUID: "1337", ProxyGID: "1337", InboundInterceptionMode: "REDIRECT",
+			InboundPortsInclude: "*", InboundPortsExclude: strings.Join(append([]string{"15090,15021,15020"}, excluded...), ","),
+			OutboundIPRangesInclude: "*", OwnerGroupsInclude: "*", HostIPv4LoopbackCidr: "127.0.0.1/32",
+		}, stub)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Run(); err != nil {
+			t.Fatal(err)
+		}
+		Compare(t, "istio", 18, excluded, strings.Join(stub.ExecutedAll, "\n"))
 	}
 }
 
-// rules returns the appended rules of a text in the form of iptables-restore,
-// chain by chain: the order counts within a chain, and the order of the options
-// in a rule does not.
-func rules(text string) []string {
-	var all []string
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "-A ") {
-			all = append(all, canonical(strings.Fields(line)))
-		}
+// TestTheRulesOfTheStandInAreConsuls has Consul's own code say which rules it
+// makes with the configuration that its injector writes into pods, without DNS.
+func TestTheRulesOfTheStandInAreConsuls(t *testing.T) {
+	m, err := redirection.Named("consul")
+	if err != nil {
+		t.Fatal(err)
 	}
-	slices.SortStableFunc(all, func(a, b string) int { return strings.Compare(strings.Fields(a)[1], strings.Fields(b)[1]) })
-	return all
+	for _, excluded := range exclusions {
+		var rules consulRules
+		err := iptables.Setup(iptables.Config{
+			ProxyUserID: strconv.Itoa(m.UID), ProxyInboundPort: m.Inbound, ProxyOutboundPort: m.Outbound,
+			ExcludeInboundPorts: excluded, ExcludeUIDs: []string{"5996"}, IptablesProvider: &rules,
+		}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		Compare(t, "consul", 9, excluded, strings.Join(rules, "\n"))
+	}
 }
 
-// canonical sorts the options of a rule, each with its negation and its value.
-// `-m tcp` is left out: `-p tcp` says it.
-func canonical(fields []string) string {
-	var options []string
-	for _, f := range fields[2:] {
-		last := len(options) - 1
-		switch {
-		case f == "!" || strings.HasPrefix(f, "-") && (last < 0 || options[last] != "!"):
-			options = append(options, f)
-		default:
-			options[last] += " " + f
-		}
-	}
-	options = slices.DeleteFunc(options, func(o string) bool { return o == "-m tcp" })
-	slices.Sort(options)
-	return strings.Join(append(fields[:2:2], options...), " ")
+// consulRules collects rules instead of applying them.
+type consulRules []string
+
+func (r *consulRules) AddRule(_ string, args ...string) {
+	*r = append(*r, strings.TrimPrefix(strings.Join(args, " "), "-t nat "))
 }
+func (r *consulRules) ApplyRules(string) error { return nil }
+func (r *consulRules) Rules() []string         { return *r }
+func (r *consulRules) ClearAllRules()          { *r = nil }

@@ -6,14 +6,18 @@
 // overlays onto a checkout of the mesh. The checkouts are in MESH_SOURCES, or
 // .meshes of the repository:
 //
-//	linkerd2    github.com/linkerd/linkerd2, commit b24cd4059841
-//	consul-k8s  github.com/hashicorp/consul-k8s, commit a507b1d1e306
-//	kuma        github.com/kumahq/kuma, tag v2.14.3
-//	fsm         github.com/flomesh-io/fsm, commit f1b55bd84a78
+//	linkerd2             github.com/linkerd/linkerd2, commit b24cd4059841
+//	linkerd2-proxy-init  github.com/linkerd/linkerd2-proxy-init, tag proxy-init/v2.4.9
+//	consul-k8s           github.com/hashicorp/consul-k8s, commit a507b1d1e306
+//	kuma                 github.com/kumahq/kuma, tag v2.14.3
+//	fsm                  github.com/flomesh-io/fsm, commit f1b55bd84a78
 //
 // A mesh whose checkout is not there is not tested, which the test says. Kuma's
 // module replaces Envoy's API by a copy that the module proxy may not have; the
 // copy is not needed here, so the program is compiled with the original. Of
 // Flomesh's injector the part is run that rewrites probes; the whole issues
 // certificates and creates Secrets in a cluster.
+//
+// The programs of Linkerd's and Kuma's redirection print the rules that these
+// would apply; those of the mesh stand-in of the end-to-end tests must be the same.
 package meshes

@@ -47,6 +47,12 @@ type mesh struct {
 	note    string // about that, in the proof
 }
 
+// kumaDrop are the replacements in Kuma's module that only its own builds need.
+var kumaDrop = []string{
+	"github.com/envoyproxy/go-control-plane", "github.com/envoyproxy/go-control-plane/contrib",
+	"github.com/envoyproxy/go-control-plane/envoy", "github.com/envoyproxy/go-control-plane/ratelimit",
+}
+
 var meshes = []mesh{
 	{
 		name: "linkerd", title: "Linkerd", version: "edge-26.8.3 (b24cd4059841)", module: "linkerd2", proxy: "linkerd-proxy",
@@ -71,11 +77,8 @@ var meshes = []mesh{
 	{
 		name: "kuma", title: "Kuma", version: "v2.14.3", module: "kuma", proxy: "kuma-sidecar",
 		annotations: []string{"traffic.kuma.io/exclude-inbound-ports", "kuma.io/application-probe-proxy-port"},
-		drop: []string{
-			"github.com/envoyproxy/go-control-plane", "github.com/envoyproxy/go-control-plane/contrib",
-			"github.com/envoyproxy/go-control-plane/envoy", "github.com/envoyproxy/go-control-plane/ratelimit",
-		},
-		rewrites: true,
+		drop:        kumaDrop,
+		rewrites:    true,
 		becomes: func(h *corev1.HTTPGetAction) {
 			h.Path = "/" + h.Port.String() + h.Path
 			h.Port = intstr.FromInt32(9000)

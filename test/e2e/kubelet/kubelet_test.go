@@ -11,6 +11,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/redirection"
 )
 
 // pods are the expectations: a manifest of ../pods, the functionConfigs it
@@ -104,8 +105,14 @@ func TestEveryPodHasAnExpectation(t *testing.T) {
 
 func TestTheMeshDemandsAClientCertificate(t *testing.T) {
 	t.Parallel()
-	const name = "mesh-check"
-	start(t, name, pod(t, "http", ""))
+	demandsCertificate(t, istio, "mesh-check")
+}
+
+// demandsCertificate runs a pod that a client with a certificate reaches, and one
+// without does not.
+func demandsCertificate(t *testing.T, mesh redirection.Mesh, name string) {
+	t.Helper()
+	startIn(t, mesh, name, pod(t, "http", ""))
 	if err := appRuns(name); err != nil {
 		t.Fatal(err)
 	}
@@ -164,31 +171,37 @@ func TestHooksReachTheAppOnceEachAndInOrder(t *testing.T) {
 		variant := hookVariant(c.pod, c.config)
 		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
-			name := strings.ReplaceAll("order of "+variant, " ", "-")
-			start(t, name, pod(t, c.pod, c.config))
-			if _, err := theNode.WaitFor(name, 90*time.Second, func(s node.State) bool { return s.Ready }); err != nil {
-				t.Fatal(err, firstFailure(name))
-			}
-			if err := theNode.Remove(name, 60*time.Second); err != nil {
-				t.Error(err)
-			}
-			events, err := os.ReadFile(node.Dir + "/log/" + name + "-" + node.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for line := range strings.Lines(string(events)) {
-				got = append(got, strings.Join(strings.Fields(line)[1:], " "))
-			}
-			// The kubelet sends the postStart hook as soon as the app's process
-			// exists, which may be before that writes that it has started.
-			if len(got) > 2 && got[1] == postStart {
-				got[1], got[2] = got[2], got[1]
-			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("the app saw %q, and must see %q", got, c.want)
-			}
-			note(t, strings.Join(c.want, ", "), strings.Join(got, ", "))
+			compareHooks(t, istio, strings.ReplaceAll("order of "+variant, " ", "-"), c.want, pod(t, c.pod, c.config))
 		})
 	}
+}
+
+// compareHooks runs a pod until it is Ready, removes it, and compares what its
+// apps wrote down.
+func compareHooks(t *testing.T, mesh redirection.Mesh, name string, want []string, p map[string]any) {
+	t.Helper()
+	startIn(t, mesh, name, p)
+	if _, err := theNode.WaitFor(name, 90*time.Second, func(s node.State) bool { return s.Ready }); err != nil {
+		t.Fatal(err, firstFailure(name))
+	}
+	if err := theNode.Remove(name, 60*time.Second); err != nil {
+		t.Error(err)
+	}
+	events, err := os.ReadFile(node.Dir + "/log/" + name + "-" + node.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(events)) {
+		got = append(got, strings.Join(strings.Fields(line)[1:], " "))
+	}
+	// The kubelet sends the postStart hook as soon as the app's process
+	// exists, which may be before that writes that it has started.
+	if len(got) > 2 && got[1] == postStart {
+		got[1], got[2] = got[2], got[1]
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the app saw %q, and must see %q", got, want)
+	}
+	note(t, strings.Join(want, ", "), strings.Join(got, ", "))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/image"
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/redirection"
 )
 
 const (
@@ -157,11 +158,17 @@ func answeredByIstio(t *testing.T, p map[string]any) {
 	t.Fatal("no container probe-proxy to be replaced")
 }
 
-// start runs a pod under the given name, inside the mesh.
+// start runs a pod under the given name, inside Istio's mesh.
 func start(t *testing.T, name string, p map[string]any) {
 	t.Helper()
+	startIn(t, istio, name, p)
+}
+
+// startIn runs a pod under the given name, inside a mesh.
+func startIn(t *testing.T, mesh redirection.Mesh, name string, p map[string]any) {
+	t.Helper()
 	p["metadata"].(map[string]any)["name"] = name
-	withMesh(p)
+	withMesh(mesh, p)
 	if err := theNode.Run(name, p); err != nil {
 		t.Fatal(err)
 	}

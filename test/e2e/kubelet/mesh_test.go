@@ -14,21 +14,34 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/redirection"
 )
 
-// excludeAnnotation is Istio's list of ports that are not captured.
-const excludeAnnotation = "traffic.sidecar.istio.io/excludeInboundPorts"
+// istio is the mesh of all tests that say nothing else.
+var istio = meshNamed("istio")
+
+func meshNamed(name string) redirection.Mesh {
+	m, err := redirection.Named(name)
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
 
 // withMesh puts the mesh stand-in in front of a pod's init containers, where
-// Istio's injector puts its own: one that redirects all inbound connections,
-// and the proxy that they reach, which wants a client certificate.
-func withMesh(pod map[string]any) {
-	excluded := ""
+// Istio's injector puts its own: one that redirects all inbound connections
+// by the mesh's rules, and the proxy that they reach, which has the mesh's uid and
+// wants a client certificate.
+func withMesh(mesh redirection.Mesh, pod map[string]any) {
+	excluded := mesh.Default
 	if annotations, ok := pod["metadata"].(map[string]any)["annotations"].(map[string]any); ok {
-		excluded, _ = annotations[excludeAnnotation].(string)
+		if own, set := annotations[mesh.Annotation].(string); set {
+			excluded = own
+		}
 	}
 	own, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {
@@ -38,14 +51,19 @@ func withMesh(pod map[string]any) {
 		"name": "mesh-init", "image": meshImage, "imagePullPolicy": "Never", "command": []any{"/mesh", "redirect"},
 		"env": []any{
 			map[string]any{"name": "FORBIDDEN_NETNS", "value": os.Getenv("HOST_NETNS") + " " + own},
+			map[string]any{"name": "MESH", "value": mesh.Name},
 			map[string]any{"name": "EXCLUDE_INBOUND_PORTS", "value": excluded},
 		},
 		"securityContext": map[string]any{"runAsUser": 0, "capabilities": map[string]any{"add": []any{"NET_ADMIN", "NET_RAW"}}},
 	}
 	proxy := map[string]any{
 		"name": "mesh-proxy", "image": meshImage, "imagePullPolicy": "Never", "restartPolicy": "Always",
-		"command":         []any{"/mesh", "proxy"},
-		"securityContext": map[string]any{"runAsUser": 1337, "runAsGroup": 1337},
+		"command": []any{"/mesh", "proxy"},
+		"env": []any{
+			map[string]any{"name": "INBOUND", "value": strconv.Itoa(mesh.Inbound)},
+			map[string]any{"name": "OUTBOUND", "value": strconv.Itoa(mesh.Outbound)},
+		},
+		"securityContext": map[string]any{"runAsUser": mesh.UID, "runAsGroup": mesh.UID},
 		"volumeMounts":    []any{map[string]any{"name": "mesh-certs", "mountPath": "/certs", "readOnly": true}},
 	}
 	spec := pod["spec"].(map[string]any)

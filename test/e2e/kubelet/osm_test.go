@@ -38,7 +38,7 @@ func TestPodsFareAsExpectedInTheDialectOSM(t *testing.T) {
 				annotations = make(map[string]any)
 				metadata["annotations"] = annotations
 			}
-			annotations[excludeAnnotation] = osmPorts
+			annotations[istio.Annotation] = osmPorts
 			runAndCompare(t, p.name+"-osm", p.want, manifest)
 		})
 	}

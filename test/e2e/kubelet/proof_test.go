@@ -57,6 +57,12 @@ func expected() []string {
 	for _, p := range osmPods {
 		add("TestPodsFareAsExpectedInTheDialectOSM", p.name)
 	}
+	for _, mesh := range otherMeshes {
+		for _, c := range meshCases {
+			add("TestPodsFareAsExpectedInOtherMeshes", mesh+"/"+c.variant())
+		}
+		add("TestPodsFareAsExpectedInOtherMeshes", mesh+"/certificate")
+	}
 	for _, c := range hookOrders {
 		add("TestHooksReachTheAppOnceEachAndInOrder", hookVariant(c.pod, c.config))
 	}
@@ -118,6 +124,7 @@ Run again: `+"`make e2e`"+`. %s: %d verdicts, %d not as expected (bold).
 
 `, kubernetes, time.Now().UTC().Format(time.DateOnly), len(rows), failed)
 	writeSideBySide(&b)
+	writeMeshes(&b)
 	writeBroken(&b)
 	return errors.Join(incomplete, testutil.ReplaceSection(page, "kubelet", b.String()))
 }
@@ -153,6 +160,42 @@ func writeSideBySide(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", p.name, native,
 			strings.Join(cells[p.name+"/rewritten"], "<br>"), strings.Join(cells[p.name+"/istio-status"], ""))
+	}
+}
+
+// writeMeshes shows how pods fared in the other meshes, a column each.
+func writeMeshes(b *strings.Builder) {
+	b.WriteString(`
+The same kubelet, with the redirection of other meshes in the place of Istio's, as their own code makes it
+([how it is held against that](../test/conformance/meshes/doc.go)). Behind it is the same HAProxy with the uid and the ports of the mesh's proxy.
+It is no such proxy: it only demands client certificates, and has neither Linkerd's policy, which lets plain ` + "`httpGet`" + ` probes
+in ([what Linkerd does](guides/linkerd.md)), nor the rewriters of Kuma and Consul, which are off for rewritten pods.
+
+| pod | Linkerd | Kuma | Consul |
+|---|---|---|---|
+`)
+	write := func(title, variant string, lies bool) {
+		fmt.Fprintf(b, "| %s |", title)
+		for _, mesh := range otherMeshes {
+			for _, r := range rows {
+				if r.test != "TestPodsFareAsExpectedInOtherMeshes/"+mesh+"/"+variant {
+					continue
+				}
+				saw := r.saw
+				if lies {
+					saw = "falsely " + saw
+				}
+				if r.failed {
+					saw = "**" + saw + "**"
+				}
+				fmt.Fprintf(b, " %s |", saw)
+			}
+		}
+		b.WriteString("\n")
+	}
+	write("clients", "certificate", false)
+	for _, c := range meshCases {
+		write(c.title(), c.variant(), c.lies)
 	}
 }
 

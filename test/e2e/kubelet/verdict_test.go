@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/node"
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/redirection"
 )
 
 // slack is how much later than expected a kubelet may act on a busy machine
@@ -182,11 +183,16 @@ func probeCounts(pod string) string {
 	return fmt.Sprintf(", %.0f probes passed, %.0f failed", counts["successful"], counts["failed"])
 }
 
-// runAndCompare runs a pod until it is known whether it fares as expected, then
-// removes it.
+// runAndCompare runs a pod in Istio's mesh until it is known whether it fares as
+// expected, then removes it.
 func runAndCompare(t *testing.T, name string, v verdict, p map[string]any) {
 	t.Helper()
-	start(t, name, p)
+	runAndCompareIn(t, istio, name, v, p)
+}
+
+func runAndCompareIn(t *testing.T, mesh redirection.Mesh, name string, v verdict, p map[string]any) {
+	t.Helper()
+	startIn(t, mesh, name, p)
 	saw, err := v.watch(name)
 	if err != nil {
 		saw = err.Error() + firstFailure(name)

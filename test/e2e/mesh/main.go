@@ -1,6 +1,6 @@
-// The command mesh runs in the images of the mesh stand-in: "redirect" puts
-// Istio's redirection rules into the network namespace of its pod, "proxy" runs
-// HAProxy, "pause" holds the namespace open.
+// The command mesh runs in the images of the mesh stand-in: "redirect" puts the
+// redirection rules of the mesh that MESH names into the network namespace of its
+// pod, "proxy" runs HAProxy, "pause" holds the namespace open.
 //
 // redirect is the only thing in these tests that touches packet filters. It
 // refuses to in the network namespaces that FORBIDDEN_NETNS lists (those of
@@ -9,7 +9,6 @@
 package main
 
 import (
-	_ "embed"
 	"fmt"
 	"log"
 	"os"
@@ -18,10 +17,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-)
 
-//go:embed istio.rules
-var rules string
+	"github.com/rewrite-probes/rewrite-probes/test/e2e/redirection"
+)
 
 func main() {
 	log.SetFlags(0)
@@ -55,7 +53,7 @@ func redirect() error {
 			return fmt.Errorf("refusing to touch the packet filter of %s, which belongs to the machine or the kubelet", own)
 		}
 	}
-	var excluded strings.Builder
+	var excluded []string
 	for port := range strings.SplitSeq(os.Getenv("EXCLUDE_INBOUND_PORTS"), ",") {
 		if port == "" {
 			continue
@@ -63,10 +61,18 @@ func redirect() error {
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 			return fmt.Errorf("EXCLUDE_INBOUND_PORTS: %q is no port", port)
 		}
-		fmt.Fprintf(&excluded, "-A ISTIO_INBOUND -p tcp -m tcp --dport %s -j RETURN\n", port)
+		excluded = append(excluded, port)
+	}
+	mesh, err := redirection.Named(os.Getenv("MESH"))
+	if err != nil {
+		return err
+	}
+	rules, err := mesh.Rules(excluded...)
+	if err != nil {
+		return err
 	}
 	cmd := exec.Command("/usr/sbin/iptables-nft-restore")
-	cmd.Stdin = strings.NewReader(strings.Replace(rules, "EXCLUDED\n", excluded.String(), 1))
+	cmd.Stdin = strings.NewReader(rules)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
 }
