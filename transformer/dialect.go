@@ -95,6 +95,9 @@ type meshProfile interface {
 	// proxyID returns the uid and gid of the mesh's proxy. What such a process
 	// sends does not reach the app, so probe-proxy must have another.
 	proxyID() int64
+	// sidecarUser returns the uid of probe-proxy if the options have none. What
+	// it sends to the pod's own IP must reach the app without the mesh's proxy.
+	sidecarUser() int
 	// isProxy reports whether a container is the mesh's own proxy, and
 	// proxyPorts returns the ports on which it answers rewritten probes.
 	isProxy(c *Container) bool

@@ -25,6 +25,7 @@ func (toy) proxyAnswers(*handlerSite) bool         { return false }
 func (toy) sidecarName(_, byDefault string) string { return byDefault }
 func (toy) reservedPorts() []int                   { return []int{4143} }
 func (toy) proxyID() int64                         { return 2102 }
+func (toy) sidecarUser() int                       { return nobody }
 func (toy) isProxy(c *Container) bool              { return c.Name == toyProxy }
 func (toy) proxyPorts(*planBuilder) []int          { return nil }
 func (toy) proxyPlaceholder() field.Map            { return nil }

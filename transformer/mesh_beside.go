@@ -35,6 +35,7 @@ func (besideProxy) sidecarName(_, byDefault string) string { return byDefault }
 
 func (p besideProxy) reservedPorts() []int          { return p.reserved }
 func (p besideProxy) proxyID() int64                { return p.uid }
+func (besideProxy) sidecarUser() int                { return nobody }
 func (p besideProxy) isProxy(c *Container) bool     { return c.Name == p.proxy }
 func (besideProxy) proxyPorts(b *planBuilder) []int { return []int{b.p.opts.Port} }
 func (besideProxy) proxyPlaceholder() field.Map     { return nil }

@@ -381,3 +381,49 @@ func TestAHostHeaderIsWarnedOfInKuma(t *testing.T) {
 		t.Errorf("%v %v", again.Edits, again.Findings)
 	}
 }
+
+// Consul redirects connections to the pod's own IP too, unless they come from a
+// uid that it leaves alone.
+func TestInConsulProbeProxyHasAUserThatIsNotRedirected(t *testing.T) {
+	const on = "annotations:\n  consul.hashicorp.com/connect-inject: \"true\"\n"
+	user := func(v any) option {
+		return func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", v) }
+	}
+	r := plan(t, pod(on, threeProbes))
+	if len(r.Findings) > 0 || !strings.Contains(r.text, "runAsUser: 5996\n") {
+		t.Errorf("findings %v in\n%s", r.Findings, r.text)
+	}
+	if again := plan(t, r.text); len(again.Edits) > 0 || len(again.Findings) > 0 {
+		t.Errorf("%v %v", again.Edits, again.Findings)
+	}
+	moved := plan(t, plan(t, pod("", threeProbes), inMesh("consul")).text, inMesh("istio"))
+	if !strings.Contains(moved.text, "runAsUser: 65532\n") {
+		t.Errorf("not in Consul any more:\n%s", moved.text)
+	}
+	listed := withNote(on, "consul.hashicorp.com/transparent-proxy-exclude-uids", "77, 1000")
+	for _, c := range []struct {
+		metadata string
+		opt      option
+		uid      string // that the warning names
+	}{
+		{on, user(1000), "is 1000,"},
+		{on, user(nil), "is that of its image,"},
+		{listed, user(1000), ""},
+		{listed, user(100), "is 100,"},
+		{on, user(5996), ""},
+	} {
+		r := plan(t, pod(c.metadata, threeProbes), c.opt)
+		if c.uid == "" {
+			if len(r.Findings) > 0 {
+				t.Errorf("findings %v", r.Findings)
+			}
+			continue
+		}
+		if f := wantReason(t, r, "consul-uid"); !strings.Contains(f.Message, c.uid) || r.Probes[0].State != transformer.WouldRewrite {
+			t.Errorf("%q must have %q", f.Message, c.uid)
+		}
+	}
+	if r := plan(t, pod(on, "    image: app\n"), user(1000)); len(r.Findings) > 0 {
+		t.Errorf("nothing to rewrite: findings %v", r.Findings)
+	}
+}

@@ -1,6 +1,13 @@
 package transformer
 
-import "strconv"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
 
 // consul is the profile of Consul's service mesh on Kubernetes (consul-k8s,
 // v2.0.3 and commit a507b1d1e306 of August 2026; paths are below
@@ -15,7 +22,13 @@ import "strconv"
 //     20500 plus the container's index, if transparent proxy is on and an
 //     annotation does not turn it off (webhook/mesh_webhook.go:41-51, 551-592).
 //   - Excluded ports: constants/annotations_and_labels.go:178.
-//   - uid 5995 (webhook/container_init.go:23). Ports: 15001, 20000, 21000 and
+//   - Everything that leaves a process of the pod for another address than
+//     127.0.0.1 goes to the proxy, the pod's own IP too (consul/sdk v0.18.1,
+//     iptables/iptables.go:209-231). Left alone is what the uids of its proxy and
+//     of its init containers send (webhook/redirect_traffic.go:32-36), so probe-proxy
+//     runs under that of the latter: under another one, the proxy would accept its
+//     connections to ports that nobody listens on.
+//   - uid 5995, and 5996 of init containers (webhook/container_init.go:23-24). Ports: 15001, 20000, 21000 and
 //     20600 (constants/constants.go:27-30, 48), 19000 and 8600
 //     (webhook/consul_dataplane_sidecar.go:26, 390), 20200 for metrics.
 //   - The service's ports are those of the first container
@@ -38,13 +51,38 @@ var consul = consulProfile{besideProxy{
 const (
 	consulOverwrite   = "consul.hashicorp.com/transparent-proxy-overwrite-probes"
 	consulTransparent = "consul.hashicorp.com/transparent-proxy"
+	consulExcludeUIDs = "consul.hashicorp.com/transparent-proxy-exclude-uids"
 )
 
+// consulInitUser is the uid of Consul's own init containers.
+const consulInitUser = 5996
+
 type consulProfile struct{ besideProxy }
+
+func (consulProfile) sidecarUser() int { return consulInitUser }
+
+// redirectedUser warns of a probe-proxy whose connections Consul redirects,
+// because the options or the pod give it another uid.
+func (consulProfile) redirectedUser(b *planBuilder) []Finding {
+	own, _ := b.p.sidecar[b.native()].Get("securityContext")
+	set, _ := own.(field.Map)
+	user := "that of its image"
+	if v, found := set.Get("runAsUser"); found {
+		user = fmt.Sprint(v)
+	} else if s := b.in.Template.Spec.SecurityContext; s != nil && s.RunAsUser != nil {
+		user = fmt.Sprint(*s.RunAsUser)
+	}
+	excluded := append(strings.Split(b.annotations().Get(consulExcludeUIDs), ","), strconv.Itoa(consulInitUser))
+	if len(b.sites) == 0 || slices.ContainsFunc(excluded, func(item string) bool { return strings.TrimSpace(item) == user }) {
+		return nil
+	}
+	return []Finding{b.finding("consul-uid", nil, "", "the uid of probe-proxy is %s, whose connections Consul redirects to its own proxy; it must be %d, or in the annotation `%s`", user, consulInitUser, consulExcludeUIDs)}
+}
 
 func (d consulProfile) inspect(b *planBuilder) mesh {
 	m := d.besideProxy.inspect(b)
 	m.firstIsApp = true
+	m.warnings = d.redirectedUser(b)
 	if v, set := b.annotations().Lookup(consulTransparent); set && isFalse(v) {
 		f := b.annotationFinding("port-not-captured", consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod")
 		m.optOut, m.passesProbes = &f, true

@@ -68,6 +68,8 @@ func (istio) answerers() []string {
 
 func (istio) proxyID() int64 { return prober.IstioProxyID }
 
+func (istio) sidecarUser() int { return nobody }
+
 func (istio) isProxy(c *Container) bool { return c.Name == istioProxyName }
 
 // autoImage is the image that the injector replaces.

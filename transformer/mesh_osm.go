@@ -67,6 +67,8 @@ func (d osm) answerers() []string { return d.byItself }
 
 func (osm) proxyID() int64 { return prober.OSMProxyID }
 
+func (osm) sidecarUser() int { return nobody }
+
 func (d osm) isProxy(c *Container) bool {
 	return c.Name == d.proxy && strings.Contains(c.Image, d.image)
 }

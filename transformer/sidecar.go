@@ -35,18 +35,18 @@ const (
 )
 
 // sidecarDefaults returns the defaults of the container, over which the options
-// are merged: what the Pod Security level "restricted" demands, and the
+// are merged, for a uid: what the Pod Security level "restricted" demands, and the
 // resources that docs/probe-proxy.md measures.
 //
 // The container declares no ports. The kubelet needs only numbers, and tools
 // that scrape every declared port would find one more.
-func sidecarDefaults() (resources, securityContext field.Map) {
+func sidecarDefaults(user int) (resources, securityContext field.Map) {
 	resources = field.Map{
 		{Key: "requests", Value: field.Map{{Key: "cpu", Value: "5m"}, {Key: "memory", Value: "16Mi"}}},
 		{Key: "limits", Value: field.Map{{Key: "memory", Value: "32Mi"}}},
 	}
 	securityContext = field.Map{
-		{Key: "runAsUser", Value: nobody},
+		{Key: "runAsUser", Value: user},
 		{Key: "runAsGroup", Value: nobody},
 		{Key: "runAsNonRoot", Value: true},
 		{Key: "readOnlyRootFilesystem", Value: true},
@@ -91,7 +91,7 @@ func (p *Planner) checkSidecar() error {
 // templates.
 func (p *Planner) sidecarBase(native bool) field.Map {
 	s := p.opts.ProbeProxy
-	resources, securityContext := sidecarDefaults()
+	resources, securityContext := sidecarDefaults(p.dialect.sidecarUser())
 	m := field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.Image}}
 	if s.ImagePullPolicy != "" {
 		m = append(m, field.Entry{Key: "imagePullPolicy", Value: s.ImagePullPolicy})
