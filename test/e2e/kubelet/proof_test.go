@@ -167,9 +167,10 @@ func writeSideBySide(b *strings.Builder) {
 func writeMeshes(b *strings.Builder) {
 	b.WriteString(`
 The same kubelet, with the redirection of other meshes in the place of Istio's, as their own code makes it
-([how it is held against that](../test/conformance/meshes/doc.go)). Behind it is the same HAProxy with the uid and the ports of the mesh's proxy.
-It is no such proxy: it only demands client certificates, and has neither Linkerd's policy, which lets plain ` + "`httpGet`" + ` probes
-in ([what Linkerd does](guides/linkerd.md)), nor the rewriters of Kuma and Consul, which are off for rewritten pods.
+([what holds the rules against that](../test/conformance/meshes/doc.go)). Behind it is the same HAProxy, with the uid and the ports of
+the mesh's proxy. It is no such proxy: it only demands client certificates. It has no policy as Linkerd's, which lets plain ` + "`httpGet`" + ` probes
+in ([Linkerd](guides/linkerd.md)), and pods as they are have not been through the rewriters of Kuma and Consul, which see to some probes
+([Kuma](guides/kuma.md), [Consul](guides/consul.md)).
 
 | pod | Linkerd | Kuma | Consul |
 |---|---|---|---|
