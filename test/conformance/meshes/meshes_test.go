@@ -39,7 +39,8 @@ type mesh struct {
 	proxy       string // the name of its container
 	annotations []string
 	drop        []string // replacements of its go.mod that are not needed
-	// excludes reports whether the injected pod leaves the probe port alone.
+	// excludes reports whether the injected pod leaves the probe port alone, and
+	// in Consul what probe-proxy sends.
 	excludes func(pod *corev1.Pod) bool
 	rewrites bool // it has a rewriter of its own
 	// becomes is what the injector makes of a rewritten probe; nil if it is left.
@@ -69,9 +70,10 @@ var meshes = []mesh{
 		annotations: []string{"consul.hashicorp.com/transparent-proxy-exclude-inbound-ports", "consul.hashicorp.com/transparent-proxy-overwrite-probes"},
 		rewrites:    true,
 		excludes: func(pod *corev1.Pod) bool {
-			var redirect struct{ ExcludeInboundPorts []string }
+			var redirect struct{ ExcludeInboundPorts, ExcludeUIDs []string }
 			err := json.Unmarshal([]byte(pod.Annotations["consul.hashicorp.com/redirect-traffic-config"]), &redirect)
-			return err == nil && slices.Equal(redirect.ExcludeInboundPorts, []string{"15020"})
+			return err == nil && slices.Equal(redirect.ExcludeInboundPorts, []string{"15020"}) &&
+				slices.Contains(redirect.ExcludeUIDs, fmt.Sprint(*named(pod, "probe-proxy")[0].SecurityContext.RunAsUser))
 		},
 	},
 	{
