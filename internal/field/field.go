@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // A Step is one step of a [Path]: the key of a mapping or, if IsIndex is set,
@@ -95,7 +96,8 @@ func (p Path) Join(q Path) Path {
 
 // String returns the path as the API server writes it in its own messages:
 // `spec.containers[0].livenessProbe.httpGet.port`. Keys with dots or slashes
-// are in brackets: `metadata.annotations[sidecar.istio.io/inject]`.
+// are in brackets: `metadata.annotations[sidecar.istio.io/inject]`. What cannot
+// be printed on one line is in quotes there.
 func (p Path) String() string {
 	b := make([]byte, 0, 96)
 	for _, s := range p {
@@ -104,6 +106,8 @@ func (p Path) String() string {
 			b = append(b, "[]"...)
 		case s.IsIndex:
 			b = append(strconv.AppendInt(append(b, '['), int64(s.Index), 10), ']')
+		case strings.ContainsFunc(s.Key, isUnprintable):
+			b = append(strconv.AppendQuote(append(b, '['), s.Key), ']')
 		case strings.ContainsAny(s.Key, "./"):
 			b = append(append(append(b, '['), s.Key...), ']')
 		default:
@@ -115,6 +119,8 @@ func (p Path) String() string {
 	}
 	return string(b)
 }
+
+func isUnprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // A Value is what an edit writes: nil, string, bool, int, [List] or [Map],
 // nested as needed. Other types are a programming error.

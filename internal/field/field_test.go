@@ -17,6 +17,7 @@ func TestAPathReadsAsTheAPIServerWritesIt(t *testing.T) {
 		{spec, "spec"},
 		{spec.Key("containers").Index(0).Key("livenessProbe", "httpGet"), "spec.containers[0].livenessProbe.httpGet"},
 		{field.NewPath("metadata", "annotations", "sidecar.istio.io/inject"), "metadata.annotations[sidecar.istio.io/inject]"},
+		{field.NewPath("data", "a\nb"), `data["a\nb"]`},
 		{spec.Join(field.NewPath("template")), "spec.template"},
 	} {
 		if got := c.path.String(); got != c.want {
