@@ -145,6 +145,11 @@ conformance: ## compare with the kubelet's own probers, Istio's own injector and
 	$(GO) -C test test -count=1 -v -timeout 30m ./conformance/...
 	$(GO) -C test/conformance/kinds/knative test -count=1 -v ./...
 
+.PHONY: meshes
+meshes: ## fetch Linkerd, Consul, Kuma and Flomesh, and run their own injectors and redirection on our output
+	build/mesh-sources.sh .meshes
+	MESH_SOURCES=$(CURDIR)/.meshes $(GO) -C test test -count=1 -v -timeout 50m ./conformance/meshes
+
 .PHONY: e2e
 e2e: ## run manifests before a real kubelet under enforced mTLS and a real API server (Linux, root)
 	test/e2e/run

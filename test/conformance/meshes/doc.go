@@ -4,13 +4,8 @@
 // The injectors are compiled inside their own modules, with their own
 // dependencies: each folder below testdata is a program that the go command
 // overlays onto a checkout of the mesh. The checkouts are in MESH_SOURCES, or
-// .meshes of the repository:
-//
-//	linkerd2             github.com/linkerd/linkerd2, commit b24cd4059841
-//	linkerd2-proxy-init  github.com/linkerd/linkerd2-proxy-init, tag proxy-init/v2.4.9
-//	consul-k8s           github.com/hashicorp/consul-k8s, commit a507b1d1e306
-//	kuma                 github.com/kumahq/kuma, tag v2.14.3
-//	fsm                  github.com/flomesh-io/fsm, commit f1b55bd84a78
+// .meshes of the repository; `make meshes` fetches them (build/mesh-sources.sh
+// has the versions) and runs these tests.
 //
 // A mesh whose checkout is not there is not tested, which the test says. Kuma's
 // module replaces Envoy's API by a copy that the module proxy may not have; the

@@ -378,7 +378,7 @@ func TestTheMeshesOwnInjectorsLeaveRewrittenPodsAsTheyAre(t *testing.T) {
 
 Rewritten pods go through the injectors of the meshes, by their own code, with probe-proxy in both placements. Of every pod it is
 checked that all probes, hooks and entries are as they were, that port 15020 is excluded from the redirection, that one proxy and one
-probe-proxy are there, and that the API server's validation accepts it if it did before. Run again: `+"`MESH_SOURCES=... go -C test test ./conformance/meshes`"+`
+probe-proxy are there, and that the API server's validation accepts it if it did before. Run again: `+"`make meshes`"+`
 ([how](../test/conformance/meshes/doc.go)). The other way round, what Consul's, Kuma's and Flomesh's injectors make of the
 same pods becomes again what it was with `+"`restore`"+`, as far as the injected pod says it.
 
