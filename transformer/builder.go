@@ -30,6 +30,9 @@ type planBuilder struct {
 	meshProblem *Finding
 	// otherMesh is why the template is not one for this mesh; nil if it is.
 	otherMesh *Finding
+	// noMesh is the switch that turns off the injection of the only mesh that the
+	// template or its Namespace names; nil if there is none.
+	noMesh *Finding
 	findings  []Finding
 	restoring bool
 }

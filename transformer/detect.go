@@ -14,6 +14,7 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 	var marked []*dialect
 	var at []string
 	var unclear []Finding
+	var off *Finding
 	for _, d := range p.dialects {
 		m := d.mark(b)
 		if m.injection == injected && (p.others != nil || d == p.dialect || !m.byName) {
@@ -21,6 +22,10 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 		}
 		if m.unclear != nil {
 			unclear = append(unclear, *m.unclear)
+		}
+		// A pod with the proxy in its manifest needs no injection.
+		if _, has := b.proxyIn(d); m.off != nil && off == nil && !has {
+			off = m.off
 		}
 	}
 	own := len(marked) == 0 || slices.Contains(marked, p.dialect)
@@ -31,6 +36,8 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 		} else {
 			b = newPlanBuilder(other, in)
 		}
+	} else if p.others != nil && len(marked) == 0 {
+		b.noMesh = off // the only mark there is
 	} else if !own {
 		f := b.finding("other-mesh", nil, "", "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, p.dialect.name)
 		b.otherMesh = &f

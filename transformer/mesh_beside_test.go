@@ -210,11 +210,23 @@ func TestAPodOfAnotherMeshThanTheConfigsIsLeftAlone(t *testing.T) {
 func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 	for _, m := range meshes {
 		before := pod(m.off, app(httpProbe))
-		r := plan(t, before, inMesh(m.name))
-		wantReason(t, r, "injection-off")
-		wantText(t, r, before)
-		if r.Probes[0].StrictTLS != transformer.Unaffected {
-			t.Errorf("%s: %+v", m.name, r.Probes[0])
+		for _, config := range []string{m.name, "auto"} {
+			r := plan(t, before, inMesh(config))
+			wantReason(t, r, "injection-off")
+			wantText(t, r, before)
+			if r.Probes[0].StrictTLS != transformer.Unaffected {
+				t.Errorf("%s: %+v", m.name, r.Probes[0])
+			}
+			// What was rewritten before is restored.
+			wantText(t, plan(t, strings.Replace(plan(t, pod("labels: {x: y}", app(httpProbe))).text, "labels: {x: y}", m.off, 1), inMesh(config)), before)
+		}
+		// A mark that another mesh has the pod wins, and so does the config.
+		injectedByIstio := namespace("istio-injection: enabled", "") + before
+		if r := plan(t, injectedByIstio); !strings.Contains(r.text, "/app-health/") {
+			t.Errorf("%s: in Istio's namespace:\n%s", m.name, r.text)
+		}
+		if r := plan(t, before, inMesh("istio")); !strings.Contains(r.text, "/app-health/") {
+			t.Errorf("%s: `mesh: istio`:\n%s", m.name, r.text)
 		}
 		if f := wantReason(t, plan(t, pod(m.nowhere, app(httpProbe))), "inject-unclear"); !strings.Contains(f.Message, "must be ") {
 			t.Errorf("%s: %s", m.name, f.Message)
@@ -227,6 +239,7 @@ func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 		}
 		off := strings.NewReplacer("ingress", "disabled", "enabled", "disabled").Replace(m.namespace)
 		wantReason(t, plan(t, off+pod("", app(httpProbe)), inMesh(m.name)), "namespace-not-injected")
+		wantReason(t, plan(t, off+pod("", app(httpProbe))), "namespace-not-injected")
 		if r := plan(t, off+pod(m.on, app(httpProbe))); !strings.Contains(r.text, m.excluded) {
 			t.Errorf("%s: the template's own mark must win:\n%s", m.name, r.text)
 		}

@@ -105,7 +105,7 @@ func TestACollisionOfTheTemplateAsItWasReadIsReported(t *testing.T) {
 func TestASidecarOfIstiosIsRewrittenForWhateverElseIsMarked(t *testing.T) {
 	for _, in := range []string{
 		namespace("istio.io/dataplane-mode: ambient", "") + pod(injected, app(httpProbe)),
-		namespace("", "linkerd.io/inject: enabled") + pod("annotations: {linkerd.io/inject: disabled}", app(httpProbe)),
+		namespace("istio-injection: enabled", "linkerd.io/inject: enabled") + pod("annotations: {linkerd.io/inject: disabled}", app(httpProbe)),
 		pod("labels: {istio.io/dataplane-mode: none}", app(httpProbe)),
 	} {
 		if r := plan(t, in); len(r.Edits) == 0 {

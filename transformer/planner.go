@@ -80,6 +80,9 @@ func (p *Planner) Plan(in Input) Plan {
 	if b.otherMesh != nil && b.mesh.optOut == nil {
 		b.mesh.optOut = b.otherMesh
 	}
+	if b.noMesh != nil && b.mesh.optOut == nil {
+		b.mesh.optOut, b.mesh.passesProbes = b.noMesh, true
+	}
 	b.classify()
 	toRewrite := b.toRewrite()
 	if len(toRewrite) > 0 && !b.failed() {
