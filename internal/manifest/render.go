@@ -200,8 +200,12 @@ func (l *layout) scalar(b []byte, v field.Value, old style, inFlow bool) []byte 
 // that string. If it replaces a quoted one, it keeps those quotes; else it is
 // plain, or in the quotes that need no escapes.
 func appendString(b []byte, s string, old style, inFlow bool) []byte {
+	asPlain := isPlain(s, inFlow)
+	if old == plain && !asPlain { // it stays plain if only its spaces and the like speak against that
+		asPlain = isPlain(s, false) && !strings.ContainsAny(s, ",?:")
+	}
 	switch {
-	case old != single && old != double && isPlain(s, inFlow):
+	case asPlain && old != single && old != double:
 		return append(b, s...)
 	case !isPrintable(s) || old == double:
 		return quoteDouble(b, s)
