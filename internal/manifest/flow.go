@@ -318,8 +318,9 @@ func flowPlain(in []byte, p int) int {
 		case c == ' ' || c == '\t' || c == '\r':
 			p++
 		case c == '\n':
-			if p++; isMarker(in, p) {
-				return start
+			p++
+			if text := skipSpaces(in, p); isMarker(in, p) || text < len(in) && in[text] == '\t' {
+				return start // the full parser refuses a tab in an indentation
 			}
 		case c == ',' || c == ']' || c == '}':
 			return end

@@ -54,6 +54,7 @@ func FuzzFastAgreesWithTheFullParser(f *testing.F) {
 		f.Add([]byte(s))
 		f.Add([]byte("kind: X\nitems:\n- " + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n  ") + "\n"))
 	}
+	f.Add([]byte("k: [a\n\tb, c]\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		info, _, err := checkText(in)
 		if err != nil || len(in) == 0 || surrogate.Match(in) {
