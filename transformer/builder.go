@@ -32,7 +32,7 @@ type planBuilder struct {
 	otherMesh *Finding
 	// noMesh is the switch that turns off the injection of the only mesh that the
 	// template or its Namespace names; nil if there is none.
-	noMesh *Finding
+	noMesh    *Finding
 	findings  []Finding
 	restoring bool
 }

@@ -157,7 +157,14 @@ func (s *handlerSite) needsForm() bool {
 	_, number := port.(int)
 	path, _ := s.form.Get("path")
 	protocol := slices.IndexFunc(s.form, func(e field.Entry) bool { return e.Key == "protocol" && e.Value != nil })
-	return !number || path == nil || path == "" || protocol >= 0 && protocol < len(s.form)-1
+	return !number || path == nil || path == "" || protocol >= 0 && protocol < len(s.form)-1 || s.fillsHeaders()
+}
+
+// fillsHeaders reports whether the original has a list of headers that is empty
+// or null, and the rewritten request has headers.
+func (s *handlerSite) fillsHeaders() bool {
+	_, has := s.form.Get(headersField)
+	return has && len(s.original.HTTPGet.HTTPHeaders) == 0 && len(s.target.HTTPGet.HTTPHeaders) > 0
 }
 
 // shortForm returns the form without the fields of an httpGet that the env var
@@ -167,7 +174,9 @@ func (s *handlerSite) shortForm() field.Map {
 	if s.original.HTTPGet == nil || s.original.HTTPGet.Protocol != "" {
 		return s.form
 	}
-	return slices.DeleteFunc(slices.Clone(s.form), func(e field.Entry) bool { return e.Key != "path" && e.Key != "port" })
+	return slices.DeleteFunc(slices.Clone(s.form), func(e field.Entry) bool {
+		return e.Key != "path" && e.Key != "port" && !(e.Key == headersField && s.fillsHeaders())
+	})
 }
 
 // formsFor returns what the annotation must carry for the rewritten probes,

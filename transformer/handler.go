@@ -262,12 +262,33 @@ func handlerEdits(path field.Path, have, want *Handler, form field.Map) []field.
 	default:
 		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "protocol"), Before: following(form, "protocol"), Value: w.Protocol})
 	}
-	switch {
-	case slices.Equal(h.HTTPHeaders, w.HTTPHeaders):
-	case len(w.HTTPHeaders) == 0:
-		edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, "httpHeaders")})
-	default:
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "httpHeaders"), Value: headerList(w.HTTPHeaders)})
+	return append(edits, headerEdits(path.Key(from, headersField), h.HTTPHeaders, w.HTTPHeaders, form)...)
+}
+
+// headerEdits returns the edits that change the headers at path. Those that stay
+// are not touched.
+func headerEdits(path field.Path, have, want []HTTPHeader, form field.Map) []field.Edit {
+	switch wasEmpty, noted := form.Get(headersField); {
+	case slices.Equal(have, want):
+		return nil
+	case len(want) == 0 && noted:
+		return []field.Edit{{Op: field.Set, Path: path, Value: wasEmpty}}
+	case len(want) == 0:
+		return []field.Edit{{Op: field.Delete, Path: path}}
+	case len(have) == 0:
+		return []field.Edit{{Op: field.Set, Path: path, Value: headerList(want)}}
+	}
+	var edits []field.Edit
+	same := 0 // how many of want are there, in front of the header at hand
+	for i, x := range have {
+		if same < len(want) && want[same] == x {
+			same++
+		} else {
+			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Index(i)})
+		}
+	}
+	for _, v := range headerList(want[same:]) {
+		edits = append(edits, field.Edit{Op: field.Insert, Path: path.Index(len(have)), Value: v})
 	}
 	return edits
 }

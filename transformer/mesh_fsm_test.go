@@ -99,3 +99,32 @@ func TestWhatFlomeshInjectedIsUnderstood(t *testing.T) {
 		t.Errorf("got\n%s", back.text)
 	}
 }
+
+// The headers that the mesh needs are added to the user's, which are not
+// touched, and restore leaves a list as it was, even an empty one.
+func TestFlomeshsHeadersComeAndGoBesideTheUsers(t *testing.T) {
+	for _, headers := range []string{
+		"    httpHeaders: # which\n    # the first\n    - name: X-A # why\n      value: \"v\"\n    # the second\n    - {name: X-B, value: ''}\n",
+		"    httpHeaders: []\n",
+		"    httpHeaders: null\n",
+		"",
+	} {
+		for _, scheme := range []string{"", "    scheme: HTTPS\n"} {
+			before := pod("", app("readinessProbe:\n  httpGet:\n    path: /a\n    port: 80\n"+headers+scheme))
+			r := plan(t, before, inFSM)
+			for _, line := range strings.Split(headers, "\n") {
+				if strings.Contains(headers, "- ") && !strings.Contains(r.text, line+"\n") {
+					t.Errorf("%q is gone:\n%s", line, r.text)
+				}
+			}
+			if !strings.Contains(r.text, "Original-Tcp-Port") && !strings.Contains(r.text, "Original-Http-Port") {
+				t.Errorf("not rewritten:\n%s", r.text)
+			}
+			if again := plan(t, r.text, inFSM); len(again.Edits) > 0 {
+				t.Errorf("a second run edits %v", again.Edits)
+			}
+			wantText(t, restore(t, r.text, inFSM), before)
+			wantText(t, restore(t, r.text), before)
+		}
+	}
+}
