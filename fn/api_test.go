@@ -2,37 +2,22 @@ package fn_test
 
 import (
 	"bytes"
-	"flag"
 	"go/ast"
 	"go/format"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite testdata/api.txt")
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
+)
 
 // What other programs compile against is in testdata/api.txt: a line that goes
 // or changes there breaks them, and belongs into the changelog.
 func TestTheExportedAPIIsTheOneThatIsWrittenDown(t *testing.T) {
-	const golden = "testdata/api.txt"
-	got := exportedAPI(t, ".")
-	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("the API is not that of %s; if that is meant, run go test ./fn -run API -update:\n%s", golden, got)
-	}
+	golden.Compare(t, "testdata/api.txt", exportedAPI(t, "."))
 }
 
 // exportedAPI returns the exported declarations of the package in a folder, in

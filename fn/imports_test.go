@@ -43,6 +43,7 @@ var rooms = []struct {
 	{"internal/figures", ""},
 	{"internal/mutate", ""},
 	{"internal/testutil", ""},
+	{"internal/testutil/golden", ""},
 }
 
 // The map of docs/design.md: a package imports only packages that are below it.

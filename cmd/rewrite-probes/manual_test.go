@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 )
 
 const manual = "../../docs/man"
@@ -58,7 +60,7 @@ func TestTheManualKnowsEveryCommandAndFlag(t *testing.T) {
 			t.Errorf("the page of %q must say %q", c.CommandPath(), c.Short)
 		}
 	}
-	if *update {
+	if *golden.Update {
 		if err := os.RemoveAll(manual); err != nil {
 			t.Fatal(err)
 		}

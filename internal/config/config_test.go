@@ -2,11 +2,9 @@ package config_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -19,10 +17,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
-
-var update = flag.Bool("update", false, "rewrite the generated part of docs/functionConfig.md")
 
 func decode(t *testing.T, text string) (*config.RewriteProbes, error) {
 	t.Helper()
@@ -274,15 +271,7 @@ func TestSchemaAndDocsFollowTheTypes(t *testing.T) {
 		t.Errorf("default of port is %v", got)
 	}
 
-	const schemaFile = "../../docs/functionConfig.schema.json"
-	if kept, err := os.ReadFile(schemaFile); err != nil || string(kept) != string(config.Schema()) {
-		if !*update {
-			t.Fatalf("%s is not what the types say; run go test ./internal/config -update", schemaFile)
-		}
-		if err := os.WriteFile(schemaFile, config.Schema(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	golden.Compare(t, "../../docs/functionConfig.schema.json", config.Schema())
 
 	const page = "../../docs/functionConfig.md"
 	old, err := testutil.Section(page, "reference")
@@ -292,7 +281,7 @@ func TestSchemaAndDocsFollowTheTypes(t *testing.T) {
 	if strings.TrimSpace(old) == strings.TrimSpace(config.Reference()) {
 		return
 	}
-	if !*update {
+	if !*golden.Update {
 		t.Fatalf("%s is not what the types say; run go test ./internal/config -update", page)
 	}
 	if err := testutil.ReplaceSection(page, "reference", config.Reference()); err != nil {

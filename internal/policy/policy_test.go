@@ -1,22 +1,17 @@
 package policy_test
 
 import (
-	"flag"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/policy"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the policies in examples/policy")
 
 func options(engine string, actions ...string) policy.Options {
 	return policy.Options{Engine: engine, Actions: actions, Name: "rewrite-probes"}
@@ -31,19 +26,7 @@ func TestTheExamplesAreWhatTheCommandPrints(t *testing.T) {
 		if err != nil || len(notes) > 0 {
 			t.Fatal(err, notes)
 		}
-		file := filepath.Join("../../examples/policy", name)
-		if *update {
-			if err := os.WriteFile(file, text, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(string(want), string(text)); d != "" {
-			t.Errorf("%s: run go test ./internal/policy -update\n%s", name, d)
-		}
+		golden.Compare(t, filepath.Join("../../examples/policy", name), text)
 	}
 }
 

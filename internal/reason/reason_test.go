@@ -1,17 +1,14 @@
 package reason_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite docs/reasons.md")
 
 // The page is made from the table that `rewrite-probes reasons` prints.
 func TestThePageOfReasonsFollowsTheCode(t *testing.T) {
@@ -25,17 +22,7 @@ func TestThePageOfReasonsFollowsTheCode(t *testing.T) {
 		seen[r.Key] = true
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Key, r.Severity, r.Cause, r.Cure)
 	}
-	const page = "../../docs/reasons.md"
-	text, err := os.ReadFile(page)
-	if err == nil && string(text) == b.String() {
-		return
-	}
-	if !*update {
-		t.Fatalf("%s is not what the code says; run go test ./internal/reason -update", page)
-	}
-	if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	golden.Compare(t, "../../docs/reasons.md", []byte(b.String()))
 }
 
 // Each table is in order, so that its rows are found, and a new one is put where

@@ -1,6 +1,3 @@
-// Package testutil has what tests and benchmarks of several packages share:
-// sections of a page that a program writes, ports, waiting, and programs that
-// run beside a test.
 package testutil
 
 import (
