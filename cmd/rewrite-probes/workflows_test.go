@@ -1,0 +1,148 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/release"
+)
+
+const workflows = "../../.github/workflows"
+
+// A workflow is the part of a GitHub workflow that says what runs before what.
+type workflow struct {
+	Jobs map[string]struct {
+		Uses  string
+		Needs stringOrList
+		If    string
+		Steps []struct {
+			Run             string
+			Uses            string
+			ContinueOnError any `yaml:"continue-on-error"`
+		}
+	}
+}
+
+type stringOrList []string
+
+func (s *stringOrList) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		*s = []string{n.Value}
+		return nil
+	}
+	return n.Decode((*[]string)(s))
+}
+
+func readWorkflow(t *testing.T, name string) workflow {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(workflows, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w workflow
+	if err := yaml.Unmarshal(text, &w); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestAReleaseWaitsForEveryProof: a step that the gate leaves out has a job of its
+// own, unless it cannot run on a hosted machine, and a release waits for all jobs.
+func TestAReleaseWaitsForEveryProof(t *testing.T) {
+	workflow, ci := readWorkflow(t, "release.yaml"), readWorkflow(t, "ci.yaml")
+	if got := workflow.Jobs["release"].Needs; !slices.Contains(got, "proofs") || workflow.Jobs["proofs"].Uses != "./.github/workflows/ci.yaml" {
+		t.Errorf("the release needs %q and proofs are %q, want all of ci.yaml", got, workflow.Jobs["proofs"].Uses)
+	}
+	var commands []string
+	for name, job := range ci.Jobs {
+		if job.If != "" {
+			t.Errorf("the job %s runs only if %s", name, job.If)
+		}
+		for _, s := range job.Steps {
+			if s.ContinueOnError != nil {
+				t.Errorf("a step of the job %s may fail", name)
+			}
+			commands = append(commands, s.Run)
+		}
+	}
+	all := strings.Join(commands, "\n")
+	skip := regexp.MustCompile(`(?m)^SKIP="([^"]*)" \.ci/run$`).FindStringSubmatch(all)
+	if skip == nil {
+		t.Fatalf("no job runs .ci/run:\n%s", all)
+	}
+	known := stepsThatCanBeLeftOut(t)
+	notHosted := []string{"kpt", "corpus", "bench"}
+	for _, left := range strings.Fields(skip[1]) {
+		if !slices.Contains(known, left) {
+			t.Errorf("%s is left out of the gate, and .ci/run knows no such step: %q", left, known)
+		}
+		if !slices.Contains(notHosted, left) && !regexp.MustCompile(`(?m)\bmake `+left+`$`).MatchString(all) {
+			t.Errorf("%s is left out of the gate, and no job runs it", left)
+		}
+	}
+}
+
+// stepsThatCanBeLeftOut returns the steps that .ci/run says SKIP may name. They
+// must be those that it asks for.
+func stepsThatCanBeLeftOut(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../.ci/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	comment := regexp.MustCompile(`(?m)^# The steps that can be left out are (.*)\.$`).FindSubmatch(text)
+	if comment == nil {
+		t.Fatal(".ci/run must say which steps can be left out")
+	}
+	said := strings.FieldsFunc(strings.ReplaceAll(string(comment[1]), " and ", ", "), func(r rune) bool { return r == ',' || r == ' ' })
+	var asked []string
+	for _, m := range regexp.MustCompile(`(?m)^(?:if )?!? ?left_out (\w+)`).FindAllSubmatch(text, -1) {
+		asked = append(asked, string(m[1]))
+	}
+	slices.Sort(said)
+	slices.Sort(asked)
+	if !slices.Equal(said, asked) {
+		t.Errorf(".ci/run says that %q can be left out, and asks for %q", said, asked)
+	}
+	return said
+}
+
+// TestEveryActionIsPinned reads the workflows, and what users copy: a tag of an
+// action can be moved by anyone who owns it, a commit cannot.
+func TestEveryActionIsPinned(t *testing.T) {
+	uses := regexp.MustCompile(`(?m)^\s*(?:- )?uses: (\S+)(.*)$`)
+	pinned := regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40}$`)
+	version := regexp.MustCompile(`^ # v\d+\.\d+\.\d+$`)
+	image, _ := release.Image()
+	_, next, _ := strings.Cut(image, ":")
+	all := func(string) bool { return true }
+	n := 0
+	for _, path := range slices.Concat([]string{"../../action.yml"},
+		filesBelow(t, workflows, all), filesBelow(t, "../../examples/ci", all), filesBelow(t, "../../examples/flux", all)) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range uses.FindAllStringSubmatch(string(text), -1) {
+			n++
+			if strings.HasPrefix(m[1], "./") || m[1] == "rewrite-probes/rewrite-probes@"+next {
+				continue
+			}
+			if !pinned.MatchString(m[1]) || !version.MatchString(m[2]) {
+				t.Errorf("%s: %s must be pinned by its commit, with the version as a comment", path, m[1])
+			}
+		}
+		if strings.HasPrefix(path, workflows) && !strings.Contains(string(text), "\npermissions:") {
+			t.Errorf("%s must say its permissions", path)
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d actions were found", n)
+	}
+}
