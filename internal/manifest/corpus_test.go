@@ -2,31 +2,17 @@ package manifest
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
-// corpusDir is where the shared collection lies; it is not copied into the
-// repository.
-var corpusDir = filepath.Join("..", "..", "..", "shared", "corpus")
+const root = "../.." // the repository
 
 var corpusNames = []string{"msdemo.yaml", "argocd.yaml", "kubeprom.yaml", "kubeflow.yaml"}
-
-// corpus returns a real-world manifest of the shared collection; the test is
-// skipped where the collection is not there.
-func corpus(tb testing.TB, name string) []byte {
-	tb.Helper()
-	b, err := os.ReadFile(filepath.Join(corpusDir, name))
-	if err != nil {
-		tb.Skipf("SKIPPED: the corpus of real-world manifests is not here: %v", err)
-	}
-	return b
-}
 
 // templateOf returns where one of the common workloads has its pod template;
 // nil for other kinds.
@@ -72,7 +58,7 @@ func output(tb testing.TB, s *Stream) []byte {
 func TestRealManifestsNeedNoFullParser(t *testing.T) {
 	for _, name := range corpusNames {
 		t.Run(name, func(t *testing.T) {
-			in := corpus(t, name)
+			in := testutil.CorpusFile(t, root, name)
 			s := mustRead(t, in)
 			if s.parsedDocs != 0 {
 				t.Errorf("%d documents were refused by the scanner", s.parsedDocs)
@@ -93,7 +79,7 @@ func TestRealManifestsNeedNoFullParser(t *testing.T) {
 func TestRealWorkloadsAreEditedInPlace(t *testing.T) {
 	for _, name := range corpusNames {
 		t.Run(name, func(t *testing.T) {
-			s := mustRead(t, corpus(t, name))
+			s := mustRead(t, testutil.CorpusFile(t, root, name))
 			edited := 0
 			for _, o := range s.Objects() {
 				if path := templateOf(t, o); path != nil {
@@ -140,7 +126,7 @@ func editWorkload(t *testing.T, o *Object, path field.Path) {
 }
 
 func benchmarkRead(b *testing.B, name string) {
-	in := corpus(b, name)
+	in := testutil.CorpusFile(b, root, name)
 	b.SetBytes(int64(len(in)))
 	before := cpuTime()
 	for b.Loop() {
@@ -164,7 +150,7 @@ func BenchmarkReadKubeprom(b *testing.B) { benchmarkRead(b, "kubeprom.yaml") }
 func BenchmarkReadArgocd(b *testing.B)   { benchmarkRead(b, "argocd.yaml") }
 
 func BenchmarkCheckText(b *testing.B) {
-	in := corpus(b, "kubeflow.yaml")
+	in := testutil.CorpusFile(b, root, "kubeflow.yaml")
 	b.SetBytes(int64(len(in)))
 	for b.Loop() {
 		if _, _, err := checkText(in); err != nil {
@@ -174,7 +160,7 @@ func BenchmarkCheckText(b *testing.B) {
 }
 
 func BenchmarkTreesOfKubeflowsWorkloads(b *testing.B) {
-	s := mustRead(b, corpus(b, "kubeflow.yaml"))
+	s := mustRead(b, testutil.CorpusFile(b, root, "kubeflow.yaml"))
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, o := range s.Objects() {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // An oddWriter writes random objects in forms of YAML that people really use,
@@ -227,22 +227,13 @@ func TestLinesThatNoEditNamesStayOrAreNamed(t *testing.T) {
 
 func TestLinesOfRealManifestsStay(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(4, 4))
-	files, _ := filepath.Glob("../../testdata/manifests/*")
 	var texts [][]byte
-	for _, f := range files {
-		if strings.HasPrefix(filepath.Base(f), ".") || strings.HasSuffix(f, ".md") {
-			continue
-		}
+	for _, f := range append(testutil.Manifests(t, root), root+"/testdata/manifests/objects.json") {
 		text, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		texts = append(texts, text)
-	}
-	for _, name := range corpusNames {
-		if text, err := os.ReadFile(filepath.Join(corpusDir, name)); err == nil {
-			texts = append(texts, text)
-		}
 	}
 	edits, noticed := 0, 0
 	for _, text := range texts {

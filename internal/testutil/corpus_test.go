@@ -26,4 +26,10 @@ func TestAMissingCorpusFailsInCI(t *testing.T) {
 	if files, err := Corpus(root); err != nil || len(files) != 1 {
 		t.Errorf("with a folder: %q, %v", files, err)
 	}
+	if text := CorpusFile(t, root, "a.yaml"); string(text) != "a: 1\n" {
+		t.Errorf("the file is %q", text)
+	}
+	if files := Manifests(t, "../.."); len(files) < 5 || files[0] != filepath.Join(dir, "a.yaml") {
+		t.Errorf("all manifests: %q", files)
+	}
 }

@@ -2,14 +2,16 @@ package testutil
 
 import "flag"
 
+// partial are the flags of `go test` that leave out some of a package's tests.
+var partial = []string{"test.run", "test.skip", "test.bench", "test.fuzz", "test.list", "test.short"}
+
 // Partly reports whether only some of a package's tests were requested, so that
 // what all of them together must show cannot be demanded.
 func Partly() bool {
-	for _, name := range []string{"test.run", "test.skip", "test.bench", "test.fuzz", "test.list"} {
-		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
+	for _, name := range partial {
+		if f := flag.Lookup(name); f != nil && f.Value.String() != f.DefValue {
 			return true
 		}
 	}
-	short := flag.Lookup("test.short")
-	return short != nil && short.Value.String() == "true"
+	return false
 }

@@ -5,12 +5,19 @@ import (
 	"testing"
 )
 
-func TestOnlySomeTestsAreAskedForByTheirNames(t *testing.T) {
+func TestOnlySomeTestsAreRequestedByTheirFlags(t *testing.T) {
+	given := make(map[string]string)
+	for _, name := range partial {
+		given[name] = flag.Lookup(name).Value.String()
+	}
+	t.Cleanup(func() {
+		for name, value := range given {
+			set(t, name, value)
+		}
+	})
 	for _, name := range []string{"test.run", "test.skip", "test.bench", "test.fuzz", "test.list", "test.short"} {
-		old := map[string]string{}
-		for _, other := range []string{"test.run", "test.skip", "test.bench", "test.fuzz", "test.list", "test.short"} {
-			old[other] = flag.Lookup(other).Value.String()
-			set(t, other, "")
+		for _, other := range partial {
+			set(t, other, flag.Lookup(other).DefValue)
 		}
 		if Partly() {
 			t.Error("without any flag it is all of them")
@@ -19,18 +26,11 @@ func TestOnlySomeTestsAreAskedForByTheirNames(t *testing.T) {
 		if !Partly() {
 			t.Errorf("with -%s it is not all of them", name)
 		}
-		for other, value := range old {
-			set(t, other, value)
-		}
 	}
 }
 
-// set sets a flag; "" is false for test.short.
 func set(t *testing.T, name, value string) {
 	t.Helper()
-	if name == "test.short" && value == "" {
-		value = "false"
-	}
 	if err := flag.Set(name, value); err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,11 @@ package testutil
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 )
@@ -30,6 +32,17 @@ func Eventually(limit time.Duration, try func() error) error {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+}
+
+// Output runs cmd and returns its stdout. The error has all that it wrote.
+func Output(cmd *exec.Cmd) ([]byte, error) {
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s: %w\n%s%s", strings.Join(cmd.Args, " "), err, out, &stderr)
+	}
+	return out, err
 }
 
 // A Buffer may be read while it is written.

@@ -29,6 +29,17 @@ func TestALogIsReadWhileTheProgramRuns(t *testing.T) {
 	}
 }
 
+func TestTheErrorOfACommandHasWhatItWrote(t *testing.T) {
+	out, err := Output(exec.Command("sh", "-c", "echo out; echo err >&2"))
+	if err != nil || string(out) != "out\n" {
+		t.Errorf("stdout is %q, %v", out, err)
+	}
+	_, err = Output(exec.Command("sh", "-c", "echo out; echo err >&2; exit 3"))
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.HasSuffix(err.Error(), "\nout\nerr\n") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestTheLastErrorIsReturnedWhenTheTimeIsOver(t *testing.T) {
 	n, last := 0, error(nil)
 	err := Eventually(0, func() error { n++; last = errors.New("no"); return last })

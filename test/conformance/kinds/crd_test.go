@@ -13,10 +13,11 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 )
 
-// A schema is the part of a CRD's schema that is looked at.
+// A schema is the part of a CRD's schema that the tests read.
 type schema struct {
 	Properties map[string]*schema `yaml:"properties"`
 	Items      *schema            `yaml:"items"`
@@ -58,12 +59,9 @@ type definition struct {
 	} `yaml:"spec"`
 }
 
-func definitions(t *testing.T, file string) []definition {
+// definitions returns the definitions in a stream of documents.
+func definitions(t *testing.T, text []byte) []definition {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []definition
 	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var one definition
@@ -79,21 +77,29 @@ func definitions(t *testing.T, file string) []definition {
 	}
 }
 
-// moduleDir returns where the source of a Go module lies: some projects
-// publish their CRDs in it.
-func moduleDir(t *testing.T, module string) string {
+// moduleFile returns a file of a Go module: some projects publish their CRDs in
+// theirs.
+func moduleFile(t *testing.T, module, file string) []byte {
 	t.Helper()
 	cmd := exec.Command("go", "mod", "download", "-json", module)
 	cmd.Dir = t.TempDir()
-	out, err := cmd.Output()
-	var got struct{ Dir, Error string }
-	if json.Unmarshal(out, &got) != nil || got.Dir == "" {
-		t.Fatalf("%s: %v %s", module, err, got.Error)
+	out, err := testutil.Output(cmd)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return got.Dir
+	var got struct{ Dir string }
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(got.Dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
-// compare holds the table against every definition of a known kind.
+// compare compares the table with every definition of a known kind, and returns
+// their number.
 func compare(t *testing.T, all []definition) (compared int) {
 	t.Helper()
 	for _, d := range all {
@@ -129,18 +135,14 @@ func TestTheTableFollowsTheDefinitionsOfTheKinds(t *testing.T) {
 		"github.com/argoproj/argo-rollouts@v1.8.5": "manifests/crds/rollout-crd.yaml",
 		"github.com/kedacore/keda/v2@v2.21.0":      "config/crd/bases/keda.sh_scaledjobs.yaml",
 	} {
-		if n := compare(t, definitions(t, filepath.Join(moduleDir(t, module), file))); n != 1 {
+		if n := compare(t, definitions(t, moduleFile(t, module, file))); n != 1 {
 			t.Errorf("%s: %d kinds were compared", module, n)
 		}
 	}
 }
 
 func TestTheTableFollowsTheDefinitionsOfKubeflow(t *testing.T) {
-	file := filepath.Join("..", "..", "..", "..", "shared", "corpus", "kubeflow.yaml")
-	if _, err := os.Stat(file); err != nil {
-		t.Skipf("SKIPPED: %v: the definitions of Notebook and of Knative's kinds are not compared", err)
-	}
-	if n := compare(t, definitions(t, file)); n < 4 {
+	if n := compare(t, definitions(t, testutil.CorpusFile(t, "../../..", "kubeflow.yaml"))); n < 4 {
 		t.Errorf("%d kinds were compared, must be Notebook and three of Knative's at least", n)
 	}
 }

@@ -73,8 +73,8 @@ func TestWhatIsWrittenForKnativeIsAccepted(t *testing.T) {
 	}
 }
 
-// What is written for a Deployment would be refused, or break: this is why
-// Knative's kinds are left alone.
+// Knative refuses or breaks what rewrite-probes writes for a Deployment. This is
+// why its kinds are left alone.
 func TestKnativeRefusesAProbeProxy(t *testing.T) {
 	for placement, want := range map[string]string{
 		"native":    "spec.template.spec.initContainers",
