@@ -9,7 +9,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// An App says where the containers of the pod are dialled.
+// An App says where the containers of the pod are reached.
 type App struct {
 	IP        string // the pod's, which the kubelet dials
 	Localhost bool   // dial the loopback addresses instead
@@ -25,9 +25,8 @@ var dialer = net.Dialer{KeepAlive: -1}
 // their end: not by the handshake too, while we answer the caller.
 var quietDialer = net.Dialer{KeepAlive: -1, Control: delayAck}
 
-// Dial opens a connection to a port of the app. When ctx is done, everything
-// that waits on the connection fails. The caller calls stop, then closes the
-// connection.
+// Dial opens a connection to a port of the app. When ctx is done, pending reads
+// and writes fail. The caller calls stop, then closes the connection.
 func (a App) Dial(ctx context.Context, port string) (conn net.Conn, stop func() bool, err error) {
 	return a.dial(ctx, &dialer, port)
 }
@@ -48,7 +47,7 @@ func (a App) dial(ctx context.Context, dialer *net.Dialer, port string) (conn ne
 	return conn, stop, nil
 }
 
-// dial opens a connection as [App.Dial] does, which is closed with the call.
+// dial opens a connection as [App.Dial] does. [Call.Close] closes it.
 func (c *Call) dial(ctx context.Context, app App, port string) (conn net.Conn, stop func() bool, err error) {
 	return c.dialWith(ctx, &dialer, app, port)
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/textproto"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -44,26 +42,21 @@ type grpcTarget struct {
 	*Target
 	port   string
 	secure bool
-	url    *url.URL
-	body   []byte // the request's message
+	body   []byte // of the request
 }
 
 func newGRPCTarget(t *Target, g *prober.GRPC) *grpcTarget {
-	u := &url.URL{Scheme: "http", Path: "/grpc.health.v1.Health/Check"}
-	if g.Mode == prober.GRPCTLS {
-		u.Scheme = "https"
-	}
-	return &grpcTarget{t, portString(g.Port), g.Mode == prober.GRPCTLS, u, healthRequest(*g.Service)}
+	return &grpcTarget{t, portString(g.Port), g.Mode == prober.GRPCTLS, healthRequest(*g.Service)}
 }
 
-// errNotConnected is the error of an attempt that made no connection for calls.
+// errNotConnected says that an attempt made no connection for calls.
 var errNotConnected = errors.New("no connection")
 
 // probe calls grpc.health.v1.Health/Check.
 //
-// The kubelet's client dials again while it gets no connection for calls, after
-// 1 s, then after 1.6 times as long each time. It repeats a call once if the
-// app says that it did not process the call. So does this.
+// As the kubelet's client does, it dials again while it gets no connection for
+// calls, after 1 s, then after 1.6 times as long each time. It repeats a call
+// once if the app says that it did not process the call.
 func (t *grpcTarget) probe(ctx context.Context, call *Call) *Answer {
 	repeated := false
 	for wait := time.Second; ; {
@@ -111,14 +104,11 @@ func (t *grpcTarget) checkHealth(ctx context.Context, call *Call) error {
 		return fmt.Errorf("%w: %w", errNotConnected, err)
 	}
 	defer stop()
-	req := &wire.Request{
-		URL:  t.url,
-		Host: net.JoinHostPort(t.app.IP, t.port),
-		Header: textproto.MIMEHeader{
-			"Content-Type": {"application/grpc"},
-			"Te":           {"trailers"},
-		},
+	scheme := "http"
+	if t.secure {
+		scheme = "https"
 	}
+	req := wire.NewCall(scheme, net.JoinHostPort(t.app.IP, t.port), "/grpc.health.v1.Health/Check")
 	if agent := call.Header.Get("User-Agent"); agent != "" {
 		req.Header["User-Agent"] = []string{agent}
 	}
@@ -153,17 +143,13 @@ func (t *grpcTarget) connect(ctx context.Context, call *Call) (net.Conn, func() 
 
 // healthRequest returns a length-prefixed HealthCheckRequest{service = 1}.
 func healthRequest(service string) []byte {
-	var m []byte
-	if service != "" {
-		m = protowire.AppendTag(m, 1, protowire.BytesType)
-		m = protowire.AppendString(m, service)
-	}
-	return wire.AppendMessage(nil, m)
+	return wire.AppendMessage(nil, wire.AppendString(nil, 1, service))
 }
 
-// readHealth demands what gRPC's client demands: the content type, grpc-status
-// 0 and exactly one message, with the status SERVING. Like that client it does
-// not look at the HTTP status of an answer that has the content type.
+// readHealth returns an error unless the response has what gRPC's client
+// demands: the content type, grpc-status 0 and exactly one message, with the
+// status SERVING. Like that client it ignores the HTTP status of a response
+// that has the content type.
 func readHealth(res *wire.Response) error {
 	if err := checkHeader(res); err != nil {
 		return err
@@ -172,21 +158,17 @@ func readHealth(res *wire.Response) error {
 	if err != nil {
 		return err
 	}
-	trailer := res.Trailer
-	if trailer == nil && len(body) > 0 {
+	if res.Trailer == nil {
 		return unhealthy("app's gRPC answer has no trailers")
 	}
-	if trailer == nil {
-		trailer = res.Header // a response of trailers only
-	}
-	if err := checkStatus(trailer); err != nil {
+	if err := checkStatus(res.Trailer); err != nil {
 		return err
 	}
-	if len(body) < 5 || len(body) > maxHealth || body[0] != 0 ||
-		int64(binary.BigEndian.Uint32(body[1:5])) != int64(len(body)-5) {
+	message, ok := wire.OnlyMessage(body)
+	if !ok || len(body) > maxHealth {
 		return unhealthy("app's gRPC answer is not one plain message")
 	}
-	health, ok := healthStatus(body[5:])
+	health, ok := healthStatus(message)
 	if !ok {
 		return unhealthy("app's HealthCheckResponse is malformed")
 	}
@@ -229,7 +211,7 @@ func checkMetadata(h textproto.MIMEHeader) error {
 	return nil
 }
 
-// checkStatus checks grpc-status. If it is repeated, all must be numbers and
+// checkStatus demands grpc-status 0. If it is repeated, all must be numbers and
 // the last one counts.
 func checkStatus(trailer textproto.MIMEHeader) error {
 	message := trailer.Get("Grpc-Message")
@@ -263,20 +245,11 @@ func healthName(status int32) string {
 // healthStatus reads field 1 of a HealthCheckResponse. The last one counts;
 // other fields are skipped.
 func healthStatus(m []byte) (status int32, ok bool) {
-	for len(m) > 0 {
-		field, kind, n := protowire.ConsumeTag(m)
-		if n < 0 {
-			return 0, false
-		}
-		m = m[n:]
-		if n = protowire.ConsumeFieldValue(field, kind, m); n < 0 {
-			return 0, false
-		}
-		if field == 1 && kind == protowire.VarintType {
-			v, _ := protowire.ConsumeVarint(m)
+	ok = wire.Fields(m, func(number protowire.Number, kind protowire.Type, value []byte) {
+		if number == 1 && kind == protowire.VarintType {
+			v, _ := protowire.ConsumeVarint(value)
 			status = int32(v)
 		}
-		m = m[n:]
-	}
-	return status, true
+	})
+	return status, ok
 }

@@ -21,7 +21,7 @@ import (
 // maxRedirects is how many requests a chain of redirects may take.
 const maxRedirects = 10
 
-// maxDrain is how much of a redirect's body is read before it is followed.
+// maxDrain is how much of a redirect's body is read before the next request.
 const maxDrain = 2 << 10
 
 // Nothing is verified, as in the kubelet; no sessions are kept. Hooks never
@@ -152,9 +152,7 @@ func (t *httpTarget) send(ctx context.Context, call *Call, req *wire.Request) (r
 			return res, func() { exchange.Close(); stop() }, nil
 		}
 		stop()
-		if exchange != nil {
-			exchange.Close()
-		}
+		exchange.Close()
 		if !errors.Is(err, wire.ErrNotProcessed) {
 			return nil, nil, err
 		}
@@ -208,9 +206,9 @@ func wantsWebSocket(req *wire.Request) bool {
 		strings.Contains(strings.ToLower(strings.Join(req.Header["Connection"], ",")), "upgrade")
 }
 
-// redirect returns the request that a response asks for. It returns nil if the
-// response asks for none, or for a place where the chain ends: another host, or
-// another port if the caller had a say in it.
+// redirect returns the next request if the response is a redirect that is
+// followed, or else nil. Redirects to another host are not followed, nor are
+// those to another port if the caller may have chosen it.
 func (t *httpTarget) redirect(call *Call, first, req *wire.Request, res *wire.Response) (*wire.Request, error) {
 	switch res.Status {
 	case 301, 302, 303, 307, 308:
@@ -249,9 +247,8 @@ func (t *httpTarget) redirect(call *Call, first, req *wire.Request, res *wire.Re
 var kubeletHeaders = []string{"Accept", "Accept-Encoding", "Connection", "User-Agent"}
 
 // plain reports whether a call is one that the kubelet makes for a probe
-// without headers of its own. Apps build the Location of a redirect from the
-// Host and from others (X-Forwarded-Port), with which a caller could choose a
-// port of the pod.
+// without `httpHeaders`. With other headers (Host, X-Forwarded-Port), from which
+// apps build the Location of a redirect, a caller could choose a port of the pod.
 func (t *httpTarget) plain(call *Call) bool {
 	for name := range call.Header {
 		if !slices.Contains(kubeletHeaders, name) {
@@ -261,8 +258,8 @@ func (t *httpTarget) plain(call *Call) bool {
 	return call.Host == net.JoinHostPort(t.app.IP, call.Port)
 }
 
-// setReferer names the page before, unless that was secure and this is not; a
-// Referer that the caller chose is kept.
+// setReferer makes last the Referer of next, unless that leads from https to
+// http, or the caller sent a Referer of its own.
 func setReferer(next, last *wire.Request) {
 	if next.Header.Get("Referer") != "" || last.URL.Scheme == "https" && next.URL.Scheme == "http" {
 		return
@@ -272,7 +269,7 @@ func setReferer(next, last *wire.Request) {
 	next.Header["Referer"] = []string{ref.String()}
 }
 
-// readAnswer reads what the kubelet would have read of the body.
+// readAnswer reads as much of the body as the kubelet would have read.
 func readAnswer(call *Call, res *wire.Response) *Answer {
 	if call.Early != nil {
 		defer time.AfterFunc(earlyAfter, func() { call.Early(res.Status) }).Stop()

@@ -25,11 +25,11 @@ type Call struct {
 	Port   string // the port on which the call came
 	Header textproto.MIMEHeader
 	Start  time.Time // when its connection was accepted
-	Own    bool      // no caller chose the headers: redirects to other ports are followed
-	// Early, if set, is called when the app's status has come and its body is
-	// slow. A caller that has the status while it waits for the body makes of a
-	// timeout what the kubelet makes of it. Early is called at most once, from
-	// another goroutine.
+	Own    bool      // our own probe: no caller chose its headers, so redirects to other ports are followed
+	// Early, if set, is called when the app's status has come but its body is
+	// slow, so that the caller too has the status when its time is over: it
+	// then discards the result, as it would without us. Early is called at most
+	// once, from another goroutine.
 	Early func(status int)
 
 	open []io.Closer // connections to the app
@@ -50,13 +50,13 @@ const earlyAfter = 50 * time.Millisecond
 type Answer struct {
 	Status int
 	Body   []byte
-	// Cut says that the app's body broke off. The caller's must break off too,
-	// because the kubelet discards the result of such a probe.
+	// Cut says that the app's body broke off. So must the caller's, because the
+	// kubelet discards the result of such a probe.
 	Cut bool
 	// Drop says that the connection must be closed without an answer. The
-	// kubelet ignores the status of a hook; only this counts as a failure.
+	// kubelet ignores the status of a hook, and takes only this for a failure.
 	Drop bool
-	// Reason says why it is not a success; "" if it is one.
+	// Reason says why the answer is not a success; "" if it is one.
 	Reason string
 }
 
@@ -92,8 +92,8 @@ const margin = 10 * time.Millisecond
 // maxBody is how much of a body the kubelet reads.
 const maxBody = 10 << 10
 
-// A Target is a prober and the app that it probes. Several goroutines may use
-// it at the same time.
+// A Target probes an app in one way. Several goroutines may use it at the same
+// time.
 type Target struct {
 	app     App
 	probe   func(ctx context.Context, call *Call) *Answer
@@ -101,7 +101,7 @@ type Target struct {
 	timeout time.Duration // 0 for hooks: the caller alone decides
 }
 
-// NewTarget prepares the probing of one entry. An entry for which the kubelet
+// NewTarget returns the target of a prober. A prober from which the kubelet
 // could not even make a request is an error.
 func NewTarget(app App, probeType prober.ProbeType, p *prober.Prober) (*Target, error) {
 	t := &Target{app: app, hook: probeType.IsHook()}
@@ -156,7 +156,7 @@ func (t *Target) tcpProbe(p *prober.TCPSocket) func(context.Context, *Call) *Ans
 	}
 }
 
-// failed returns the answer to a probe that got none from the app.
+// failed returns the answer of a probe to which the app gave none.
 func (t *Target) failed(ctx context.Context, err error) *Answer {
 	var timeout interface{ Timeout() bool }
 	a := &Answer{Status: 502, Reason: reason(err), Drop: t.hook}

@@ -12,8 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// A CallError is the answer of a peer that did not end a call of gRPC with
-// status 0.
+// A CallError says that a call of gRPC did not end with status 0.
 type CallError struct {
 	Code    int // of gRPC; -1 if the peer did not speak gRPC
 	Message string
@@ -30,6 +29,14 @@ func (e *CallError) Error() string {
 func AppendMessage(b, message []byte) []byte {
 	b = binary.BigEndian.AppendUint32(append(b, 0), uint32(len(message)))
 	return append(b, message...)
+}
+
+// OnlyMessage returns the message of a body that has exactly one, uncompressed.
+func OnlyMessage(body []byte) (message []byte, ok bool) {
+	if len(body) < 5 || body[0] != 0 || int64(binary.BigEndian.Uint32(body[1:])) != int64(len(body)-5) {
+		return nil, false
+	}
+	return body[5:], true
 }
 
 // NewCall returns the request of a call of gRPC, such as "/grpc.health.v1.Health/Check".
@@ -56,20 +63,17 @@ func Call(conn io.ReadWriter, req *Request, message []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	trailer := res.Trailer
-	if trailer == nil {
-		trailer = res.Header // a response of trailers only
-	}
-	if err := callStatus(res.Status, trailer); err != nil {
+	if err := callStatus(res.Status, res.Trailer); err != nil {
 		return nil, err
 	}
-	if len(body) < 5 || body[0] != 0 || int64(binary.BigEndian.Uint32(body[1:])) != int64(len(body)-5) {
+	answer, ok := OnlyMessage(body)
+	if !ok {
 		return nil, errors.New("peer's answer is not one plain message")
 	}
-	return body[5:], nil
+	return answer, nil
 }
 
-// callStatus returns the error that the end of a call tells, nil for status 0.
+// callStatus returns nil if the trailer has status 0, else the error that it tells.
 func callStatus(status int, trailer textproto.MIMEHeader) error {
 	code, err := strconv.Atoi(trailer.Get("Grpc-Status"))
 	switch {
@@ -81,7 +85,8 @@ func callStatus(status int, trailer textproto.MIMEHeader) error {
 	return nil
 }
 
-// percentDecode decodes what it can, as gRPC demands of grpc-message.
+// percentDecode decodes the escapes that are valid, as gRPC demands of
+// grpc-message.
 func percentDecode(s string) string {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -100,16 +105,16 @@ func percentDecode(s string) string {
 	return string(b)
 }
 
-// A Stream is a call of gRPC that stays open. Messages are sent as they come;
-// the peer's messages are read and dropped. One goroutine calls Next, any
-// others the other methods.
+// A Stream is a call of gRPC that stays open. It sends messages; the peer's
+// messages are read and dropped. One goroutine calls Next, any may call the other
+// methods.
 type Stream struct {
-	s        *stream
+	frames   *stream
 	exchange *Exchange
-	status   int // of HTTP, once the peer's first headers came
+	status   int // of HTTP, once the peer's first headers have come
 
-	mu      sync.Mutex // of writing and all below
-	room    sync.Cond  // the windows grew, or err is set
+	mu      sync.Mutex // held while writing; guards all below
+	room    sync.Cond  // signalled when the windows grew or err is set
 	conn    io.Writer
 	granted [2]int64 // bytes that the peer lets us send: on the connection, on the stream
 	sent    int64
@@ -118,22 +123,20 @@ type Stream struct {
 
 // OpenStream begins a call on conn, fresh and known to speak HTTP/2.
 func OpenStream(conn io.ReadWriter, req *Request) (*Stream, error) {
-	head, err := headerBlock(req, true)
+	out, err := opening(req, true)
 	if err != nil {
 		return nil, err
 	}
-	out := append(make([]byte, 0, 512), preface...)
-	out = appendFrame(out, frameSettings, 0, 0, []byte{0, settingEnablePush, 0, 0, 0, 0})
-	if _, err := conn.Write(appendHeaders(out, head, false)); err != nil {
+	if _, err := conn.Write(out); err != nil {
 		return nil, err
 	}
 	t := &Stream{conn: conn, granted: [2]int64{defaultWindow, defaultWindow}}
 	t.room.L = &t.mu
-	t.s, t.exchange = newStream(conn, controlWriter{t}, true)
+	t.frames, t.exchange = newStream(conn, controlWriter{t}, true)
 	return t, nil
 }
 
-// write writes frames that are no data.
+// write writes frames other than messages.
 func (t *Stream) write(frames []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,7 +144,7 @@ func (t *Stream) write(frames []byte) error {
 	return err
 }
 
-// A controlWriter takes what the reader of frames acknowledges.
+// A controlWriter writes the acknowledgements of the reader of frames.
 type controlWriter struct{ *Stream }
 
 func (w controlWriter) Write(frames []byte) (int, error) { return len(frames), w.write(frames) }
@@ -167,7 +170,7 @@ func (t *Stream) Send(message []byte) error {
 	return err
 }
 
-// Ping asks the peer for a sign of life, which Next then reads.
+// Ping makes the peer send an acknowledgement, which Next reads.
 func (t *Stream) Ping() error {
 	return t.write(appendFrame(nil, framePing, 0, 0, make([]byte, 8)))
 }
@@ -177,21 +180,22 @@ func (t *Stream) CloseSend() error {
 	return t.write(appendFrame(nil, frameData, flagEndStream, ourStream, nil))
 }
 
-// Next reads and handles one frame of the peer. It reports whether the peer
-// said that it is going away: it still handles this call, and will end it soon.
-// The error is a [CallError] or io.EOF if the peer ended the call.
+// Next reads and handles one frame of the peer. It reports whether the peer has
+// announced that it is going away: it still serves this call, but will end it
+// soon. If the peer ended the call, the error is a [CallError], or io.EOF for
+// status 0.
 func (t *Stream) Next() (goingAway bool, err error) {
 	err = t.step()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.granted = t.s.window
+	t.granted = t.frames.window
 	t.err = err
 	t.room.Broadcast()
-	return t.s.lastGoAway > 0, err
+	return t.frames.lastGoAway > 0, err
 }
 
 func (t *Stream) step() error {
-	f, ours, err := t.s.step()
+	f, ours, err := t.frames.step()
 	switch {
 	case err != nil:
 		return unexpected(err)
@@ -200,7 +204,7 @@ func (t *Stream) step() error {
 	case ours && f.has(flagEndStream):
 		return errors.New("peer ended the call without a status")
 	case ours && len(f.payload) > 0:
-		// What was read may be sent again.
+		// The message is dropped: the peer may send as much again.
 		n := binary.BigEndian.AppendUint32(nil, uint32(len(f.payload)))
 		b := appendFrame(nil, frameWindowUpdate, 0, 0, n)
 		return t.write(appendFrame(b, frameWindowUpdate, 0, ourStream, n))
@@ -210,7 +214,7 @@ func (t *Stream) step() error {
 
 // headers reads the head of the response or, if they end the stream, its trailers.
 func (t *Stream) headers(f frame) error {
-	b, err := t.s.headers(f)
+	b, err := t.frames.headers(f)
 	if err != nil {
 		return err
 	}

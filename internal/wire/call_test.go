@@ -49,12 +49,17 @@ func TestACallReturnsTheMessageOrTheStatus(t *testing.T) {
 		code    int
 		failed  bool
 	}{
-		"message":            {func(w http.ResponseWriter) { answer(w, "0", "", one) }, "pong", 0, false},
-		"empty message":      {func(w http.ResponseWriter) { answer(w, "0", "", wire.AppendMessage(nil, nil)) }, "", 0, false},
-		"large message":      {func(w http.ResponseWriter) { answer(w, "0", "", wire.AppendMessage(nil, make([]byte, 20<<10))) }, string(make([]byte, 20<<10)), 0, false},
-		"status":             {func(w http.ResponseWriter) { answer(w, "16", "caf%C3%A9 100%25 %zz %", nil) }, "café 100% %zz % (gRPC status 16)", 16, true},
-		"status after data":  {func(w http.ResponseWriter) { answer(w, "7", "no", one) }, "no (gRPC status 7)", 7, true},
-		"message not UTF-8":  {func(w http.ResponseWriter) { answer(w, "2", "%ff", nil) }, "%ff (gRPC status 2)", 2, true},
+		"message":           {func(w http.ResponseWriter) { answer(w, "0", "", one) }, "pong", 0, false},
+		"empty message":     {func(w http.ResponseWriter) { answer(w, "0", "", wire.AppendMessage(nil, nil)) }, "", 0, false},
+		"large message":     {func(w http.ResponseWriter) { answer(w, "0", "", wire.AppendMessage(nil, make([]byte, 20<<10))) }, string(make([]byte, 20<<10)), 0, false},
+		"status":            {func(w http.ResponseWriter) { answer(w, "16", "caf%C3%A9 100%25 %zz %", nil) }, "café 100% %zz % (gRPC status 16)", 16, true},
+		"status after data": {func(w http.ResponseWriter) { answer(w, "7", "no", one) }, "no (gRPC status 7)", 7, true},
+		"message not UTF-8": {func(w http.ResponseWriter) { answer(w, "2", "%ff", nil) }, "%ff (gRPC status 2)", 2, true},
+		"trailers only": {func(w http.ResponseWriter) {
+			w.Header().Set("Grpc-Status", "5")
+			w.Header().Set("Grpc-Message", "gone")
+		}, "gone (gRPC status 5)", 5, true},
+		"no trailers":        {func(w http.ResponseWriter) { w.Header().Set("Grpc-Status", "0"); _, _ = w.Write(one) }, "peer does not speak gRPC: HTTP status 200", -1, true},
 		"no gRPC":            {func(w http.ResponseWriter) { w.WriteHeader(404) }, "peer does not speak gRPC: HTTP status 404", -1, true},
 		"status is no code":  {func(w http.ResponseWriter) { answer(w, "x", "", one) }, "peer does not speak gRPC: HTTP status 200", -1, true},
 		"no message":         {func(w http.ResponseWriter) { answer(w, "0", "", []byte{}) }, "peer's answer is not one plain message", 0, true},

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -37,7 +38,7 @@ type Response struct {
 	Header        textproto.MIMEHeader
 	ContentLength int64 // -1 if it is not declared
 	Body          io.Reader
-	Trailer       textproto.MIMEHeader // HTTP/2 only, filled in at the body's end
+	Trailer       textproto.MIMEHeader // HTTP/2 only, filled in at the body's end; of a response without a body it is the Header
 }
 
 // maxHead bounds the head of a response with all informational responses
@@ -56,15 +57,19 @@ var hopHeaders = []string{"Host", "Content-Length", "Transfer-Encoding", "Traile
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 4<<10) }}
 
 // An Exchange is a connection on which one request was sent.
-type Exchange struct {
-	br  *bufio.Reader
-	lim *io.LimitedReader
+type Exchange struct{ br *bufio.Reader }
+
+// newExchange returns an exchange that reads from r.
+func newExchange(r io.Reader) *Exchange {
+	br := readers.Get().(*bufio.Reader)
+	br.Reset(r)
+	return &Exchange{br}
 }
 
 // Close releases the buffers; it does not close the connection. The response's
-// body cannot be read after it.
+// body cannot be read after it. A nil Exchange has none.
 func (e *Exchange) Close() {
-	if e.br != nil {
+	if e != nil && e.br != nil {
 		e.br.Reset(nil)
 		readers.Put(e.br)
 		e.br = nil
@@ -75,23 +80,18 @@ func (e *Exchange) Close() {
 // response. The caller closes the exchange, then conn.
 func RoundTrip1(conn io.ReadWriter, req *Request) (*Response, *Exchange, error) {
 	if _, err := conn.Write(appendRequest(make([]byte, 0, 512), req)); err != nil {
-		return nil, &Exchange{}, err
+		return nil, nil, err
 	}
-	lim := &io.LimitedReader{R: conn, N: maxHead}
-	br := readers.Get().(*bufio.Reader)
-	br.Reset(lim)
-	e := &Exchange{br: br, lim: lim}
-	res, err := readResponse(br)
-	if err != nil {
-		if lim.N <= 0 {
-			err = errHeadTooBig
-		}
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, e, err
+	limited := &io.LimitedReader{R: conn, N: maxHead}
+	e := newExchange(limited)
+	res, err := readResponse(e.br)
+	switch {
+	case err != nil && limited.N <= 0:
+		return nil, e, errHeadTooBig
+	case err != nil:
+		return nil, e, unexpected(err)
 	}
-	lim.N = 1 << 62
+	limited.N = math.MaxInt64
 	return res, e, nil
 }
 
@@ -207,7 +207,8 @@ func (res *Response) switchesProtocol() bool {
 		strings.Contains(strings.ToLower(strings.Join(res.Header["Connection"], ",")), "upgrade")
 }
 
-// contentLength returns -1 if there is none; repeats must be equal.
+// contentLength returns the declared length, -1 if there is none. Repeated
+// values must be equal.
 func contentLength(values []string) (int64, error) {
 	if len(values) == 0 {
 		return -1, nil
@@ -255,7 +256,7 @@ func (e *exactReader) Read(p []byte) (int, error) {
 type chunkedReader struct {
 	br     *bufio.Reader
 	left   uint64 // of the current chunk
-	excess int64  // bytes that were no data, beyond what is allowed
+	excess int64  // bytes other than data, beyond what each chunk may have
 	open   bool   // a chunk's data has been read, its CRLF has not
 	err    error
 }
@@ -278,7 +279,7 @@ func (c *chunkedReader) Read(p []byte) (int, error) {
 	return n, c.err
 }
 
-// next reads up to the next chunk's data; io.EOF after the last.
+// next reads up to the next chunk's data. After the last chunk it returns io.EOF.
 func (c *chunkedReader) next() error {
 	var end [2]byte
 	if c.open {
@@ -340,6 +341,7 @@ func (c *chunkedReader) trailer() error {
 	return io.EOF
 }
 
+// unexpected returns err, for a place where no io.EOF may come.
 func unexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

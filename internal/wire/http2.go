@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -31,41 +32,46 @@ var (
 // A peer that violates the protocol gets the verdict of the kubelet's client:
 // that of net/http, or for gRPC that of grpc-go, which is less strict.
 func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, *Exchange, error) {
-	head, err := headerBlock(req, body != nil)
+	out, err := opening(req, body != nil)
 	if err != nil {
-		return nil, &Exchange{}, err
+		return nil, nil, err
 	}
-	out := make([]byte, 0, 512)
-	out = append(out, preface...)
-	out = appendFrame(out, frameSettings, 0, 0, []byte{0, settingEnablePush, 0, 0, 0, 0})
-	out = appendHeaders(out, head, body == nil)
 	if body != nil {
 		out = appendFrame(out, frameData, flagEndStream, ourStream, body)
 	}
 	if _, err := conn.Write(out); err != nil {
-		return nil, &Exchange{}, err
+		return nil, nil, err
 	}
 	s, exchange := newStream(conn, conn, body != nil)
 	res, err := s.response()
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
+	err = unexpected(err)
 	if err != nil && !s.settled {
 		err = fmt.Errorf("%w: %w", ErrNotHTTP2, err)
 	}
 	return res, exchange, err
 }
 
+// opening returns the first bytes of a connection: the preface, our settings
+// and the head of the request. A call of gRPC goes on after its head.
+func opening(req *Request, grpc bool) ([]byte, error) {
+	head, err := headerBlock(req, grpc)
+	if err != nil {
+		return nil, err
+	}
+	out := append(make([]byte, 0, 512), preface...)
+	out = appendFrame(out, frameSettings, 0, 0, []byte{0, settingEnablePush, 0, 0, 0, 0})
+	return appendHeaders(out, head, !grpc), nil
+}
+
 // newStream returns the reader of the stream that was opened on a connection.
 // Control frames are written to w.
 func newStream(r io.Reader, w io.Writer, grpc bool) (*stream, *Exchange) {
-	br := readers.Get().(*bufio.Reader)
-	br.Reset(r)
-	return &stream{w: w, br: br, grpc: grpc, window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow}, &Exchange{br: br}
+	e := newExchange(r)
+	return &stream{w: w, br: e.br, grpc: grpc, window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow}, e
 }
 
-// headerBlock encodes the request's head.
-func headerBlock(req *Request, post bool) ([]byte, error) {
+// headerBlock encodes the request's head. A call of gRPC is a POST.
+func headerBlock(req *Request, grpc bool) ([]byte, error) {
 	if err := checkHopHeaders(req.Header); err != nil {
 		return nil, err
 	}
@@ -73,7 +79,7 @@ func headerBlock(req *Request, post bool) ([]byte, error) {
 		return nil, errors.New("HTTP/2 needs a Host")
 	}
 	method := "GET"
-	if post {
+	if grpc {
 		method = "POST"
 	}
 	var b bytes.Buffer
@@ -113,7 +119,7 @@ func checkHopHeaders(h textproto.MIMEHeader) error {
 	return nil
 }
 
-// A stream reads the frames of the one stream that a connection has.
+// A stream reads the frames of a connection that has one stream.
 type stream struct {
 	w    io.Writer
 	br   *bufio.Reader
@@ -133,8 +139,8 @@ type stream struct {
 	// State of the stream.
 	res   *Response
 	data  []byte // the unread part of the current DATA frame
-	ended bool
-	got   int64 // bytes of data
+	ended bool   // no frames follow
+	got   int64  // bytes of data
 }
 
 // next returns the next HEADERS or DATA frame of the stream, and handles the
@@ -153,7 +159,7 @@ func (s *stream) step() (f frame, ours bool, err error) {
 	if f, err = s.readFrame(); err != nil {
 		return f, false, err
 	}
-	// An error of another stream is none of ours, even before the settings.
+	// An error of another stream does not end ours, even before the settings.
 	if ignored, err := s.foreignError(f); ignored || err != nil {
 		return f, false, err
 	}
@@ -241,8 +247,7 @@ func (s *stream) settings(f frame) error {
 		return nil
 	}
 	for p := f.payload; len(p) > 0; p = p[6:] {
-		one := frame{payload: p}
-		if err := s.setting(one.code(0)>>16, one.code(2)); err != nil {
+		if err := s.setting(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
 			return err
 		}
 	}
@@ -251,7 +256,7 @@ func (s *stream) settings(f frame) error {
 	return err
 }
 
-func (s *stream) setting(id, value uint32) error {
+func (s *stream) setting(id uint16, value uint32) error {
 	bad := false
 	switch id {
 	case settingInitialWindow:
@@ -345,6 +350,9 @@ func (s *stream) response() (*Response, error) {
 		}
 		s.ended = b.end
 		s.res = &Response{Status: code, Header: b.header, ContentLength: -1, Body: s}
+		if s.ended {
+			s.res.Trailer = b.header
+		}
 		if values := b.header["Content-Length"]; len(values) == 1 {
 			// net/http ignores what it cannot read here.
 			if n, err := strconv.ParseUint(values[0], 10, 63); err == nil {

@@ -76,16 +76,3 @@ func TestAPeerThatDidNotProcessARequestIsToldFromOthers(t *testing.T) {
 		}
 	}
 }
-
-func TestVersions(t *testing.T) {
-	for s, want := range map[string][2]int{"HTTP/0.0": {0, 0}, "HTTP/0.9": {0, 9}, "HTTP/1.1": {1, 1}, "HTTP/9.9": {9, 9}} {
-		if major, minor, ok := wire.ParseVersion(s); !ok || major != want[0] || minor != want[1] {
-			t.Errorf("%s: %d.%d %t", s, major, minor, ok)
-		}
-	}
-	for _, s := range []string{"", "HTTP/1", "HTTP/1.10", "http/1.1", "HTTP/1-1", "HTTP/:.1", "HTTP/1./"} {
-		if _, _, ok := wire.ParseVersion(s); ok {
-			t.Errorf("%q is no version", s)
-		}
-	}
-}

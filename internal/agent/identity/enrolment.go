@@ -169,8 +169,7 @@ func (e *Enrolment) request(key *ecdsa.PrivateKey) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := protowire.AppendTag(nil, 1, protowire.BytesType)
-	b = protowire.AppendBytes(b, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: csr}))
+	b := wire.AppendBytes(nil, 1, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: csr}))
 	b = protowire.AppendTag(b, 3, protowire.VarintType)
 	return protowire.AppendVarint(b, uint64(e.TTL/time.Second)), nil
 }
@@ -200,20 +199,14 @@ func (e *Enrolment) accept(key *ecdsa.PrivateKey, answer []byte) (*tls.Certifica
 // certChain returns field 1 of an IstioCertificateResponse, which is repeated.
 func certChain(m []byte) ([]byte, error) {
 	var chain []byte
-	for len(m) > 0 {
-		field, kind, n := protowire.ConsumeTag(m)
-		if n < 0 {
-			return nil, errors.New("istiod's answer is malformed")
-		}
-		m = m[n:]
-		if n = protowire.ConsumeFieldValue(field, kind, m); n < 0 {
-			return nil, errors.New("istiod's answer is malformed")
-		}
-		if field == 1 && kind == protowire.BytesType {
-			part, _ := protowire.ConsumeBytes(m)
+	ok := wire.Fields(m, func(number protowire.Number, kind protowire.Type, value []byte) {
+		if number == 1 && kind == protowire.BytesType {
+			part, _ := protowire.ConsumeBytes(value)
 			chain = append(append(chain, part...), '\n')
 		}
-		m = m[n:]
+	})
+	if !ok {
+		return nil, errors.New("istiod's answer is malformed")
 	}
 	return chain, nil
 }

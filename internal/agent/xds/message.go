@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
 // A Node describes a virtual machine to istiod.
@@ -71,29 +73,29 @@ const codeInternal = 13
 // endpoints of no cluster, which istiod does not answer.
 func firstRequest(n *Node) []byte {
 	var node []byte
-	node = appendString(node, 1, n.id())
-	node = appendString(node, 2, n.Namespace)
-	node = appendBytes(node, 3, n.metadata().encode())
+	node = wire.AppendString(node, 1, n.id())
+	node = wire.AppendString(node, 2, n.Namespace)
+	node = wire.AppendBytes(node, 3, n.metadata().encode())
 	if n.Locality != "" {
 		var locality []byte
 		for i, part := range strings.SplitN(n.Locality, "/", 3) {
-			locality = appendString(locality, protowire.Number(i+1), part)
+			locality = wire.AppendString(locality, protowire.Number(i+1), part)
 		}
-		node = appendBytes(node, 4, locality)
+		node = wire.AppendBytes(node, 4, locality)
 	}
-	node = appendString(node, 6, n.UserAgent)
-	return appendString(appendBytes(nil, 2, node), 4, typeEndpoints)
+	node = wire.AppendString(node, 6, n.UserAgent)
+	return wire.AppendString(wire.AppendBytes(nil, 2, node), 4, typeEndpoints)
 }
 
 // healthRequest returns the DiscoveryRequest that reports the health.
 func healthRequest(healthy bool, reason string) []byte {
-	b := appendString(nil, 4, typeHealth)
+	b := wire.AppendString(nil, 4, typeHealth)
 	if healthy {
 		return b
 	}
 	status := protowire.AppendTag(nil, 1, protowire.VarintType)
 	status = protowire.AppendVarint(status, codeInternal)
-	return appendBytes(b, 6, appendString(status, 2, strings.ToValidUTF8(reason, "?")))
+	return wire.AppendBytes(b, 6, wire.AppendString(status, 2, strings.ToValidUTF8(reason, "?")))
 }
 
 // An object is a google.protobuf.Struct of strings and objects.
@@ -105,23 +107,11 @@ func (o object) encode() []byte {
 		var value []byte
 		switch v := o[key].(type) {
 		case string:
-			value = appendBytes(nil, 3, []byte(v)) // an empty value must be set too
+			value = wire.AppendBytes(nil, 3, []byte(v)) // an empty value must be set too
 		case object:
-			value = appendBytes(nil, 5, v.encode())
+			value = wire.AppendBytes(nil, 5, v.encode())
 		}
-		b = appendBytes(b, 1, appendBytes(appendString(nil, 1, key), 2, value))
+		b = wire.AppendBytes(b, 1, wire.AppendBytes(wire.AppendString(nil, 1, key), 2, value))
 	}
 	return b
-}
-
-func appendString(b []byte, field protowire.Number, s string) []byte {
-	if s == "" {
-		return b
-	}
-	return appendBytes(b, field, []byte(s))
-}
-
-func appendBytes(b []byte, field protowire.Number, value []byte) []byte {
-	b = protowire.AppendTag(b, field, protowire.BytesType)
-	return protowire.AppendBytes(b, value)
 }
