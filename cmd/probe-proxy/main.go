@@ -31,8 +31,8 @@ import (
 // Exit codes.
 const (
 	exitOK      = 0
-	exitFailure = 1 // it cannot do its work
-	exitUsage   = 2 // it was not told properly what to do
+	exitFailure = 1
+	exitUsage   = 2 // wrong usage or environment
 )
 
 const usage = `probe-proxy answers the rewritten probes of a pod's containers.
@@ -207,7 +207,7 @@ func listenError(d *server.Dialect, port int, err error) string {
 	return fmt.Sprintf("cannot listen on port %d: %v", port, err)
 }
 
-// findApp finds out where the kubelet would have dialled the app.
+// findApp returns where the kubelet would have reached the app.
 func findApp(o *options) (kubelet.App, error) {
 	ip := os.Getenv("POD_IP")
 	if ip == "" {
@@ -264,8 +264,8 @@ func runCheck(o *options, args []string, stdin io.Reader, stdout, stderr io.Writ
 	return exitOK
 }
 
-// printProbes prints the probes as a table, and returns the bad entries with
-// those that turn out to be bad.
+// printProbes prints the probes as a table. It returns bad with the entries from
+// which no probe can be made.
 func printProbes(stdout io.Writer, d *server.Dialect, probers map[string]*prober.Prober, bad []*prober.EntryError) ([]*prober.EntryError, error) {
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CONTAINER\tTYPE\tPROBE\tTIMEOUT\tPATH")
@@ -281,8 +281,8 @@ func printProbes(stdout io.Writer, d *server.Dialect, probers map[string]*prober
 	return bad, w.Flush()
 }
 
-func timeout(s prober.ProbeType, p *prober.Prober) string {
-	if s.IsHook() {
+func timeout(probeType prober.ProbeType, p *prober.Prober) string {
+	if probeType.IsHook() {
 		return "none"
 	}
 	return strconv.Itoa(p.TimeoutSeconds) + "s"

@@ -2,8 +2,8 @@ package server
 
 import "time"
 
-// How long a connection is not evicted. A request that has come may not have
-// had its turn yet; a call beyond the limit of its probe may get its turn soon.
+// How long a connection is safe from eviction: the rest of its head may be on
+// its way, or a call before it may end.
 const (
 	headPatience = 50 * time.Millisecond
 	callPatience = 200 * time.Millisecond
@@ -30,9 +30,8 @@ func (s *Server) admit(c *conn) {
 	}
 }
 
-// evict evicts the first connection that may be evicted now, and returns how
-// long to wait for its slot. If there is none, evict returns when there may be
-// one.
+// evict evicts the first connection that may be evicted now, if there is one. It
+// returns how long to wait for a slot before evict is called again.
 func (s *Server) evict() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,47 +49,46 @@ func (s *Server) evict() time.Duration {
 }
 
 func (s *Server) evictLocked(c *conn) {
-	s.evictable.Remove(c.place)
-	c.place = nil
+	s.evictable.Remove(c.evictable)
+	c.evictable = nil
 	s.headBytes -= c.headBytes
 	c.headBytes = 0
 	_ = c.SetDeadline(time.Unix(1, 0))
 	close(c.evicted)
 }
 
-// mayEvict makes c evictable after some time, and after all others: it waits
-// for the rest of its head, or for its turn.
+// mayEvict makes c evictable after patience, and after all others. c waits for
+// the rest of its head, or for a place.
 func (s *Server) mayEvict(c *conn, patience time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.evictAt = time.Now().Add(patience)
-	c.place = s.evictable.PushBack(c)
+	c.evictable = s.evictable.PushBack(c)
 }
 
-// mayEvictFirst makes c evictable at once, before all others: it has been
+// mayEvictFirst makes c evictable at once, before all others. c has been
 // refused.
 func (s *Server) mayEvictFirst(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.evictAt = time.Time{}
-	c.place = s.evictable.PushFront(c)
+	c.evictable = s.evictable.PushFront(c)
 }
 
-// keep ends c's being evictable, and reports whether it was not evicted.
+// keep makes c safe from eviction. It returns false if c was evicted before.
 func (s *Server) keep(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.place == nil {
+	if c.evictable == nil {
 		return false
 	}
-	s.evictable.Remove(c.place)
-	c.place = nil
+	s.evictable.Remove(c.evictable)
+	c.evictable = nil
 	return true
 }
 
-// growHead raises the memory of c's large head to size bytes. The connections
-// that have waited longest for the rest of a large head are evicted as far as
-// that is necessary.
+// growHead reserves size bytes for c's large head. If there are not as many, it
+// evicts others that wait for the rest of a large head, the oldest first.
 func (s *Server) growHead(c *conn, size int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +100,7 @@ func (s *Server) growHead(c *conn, size int) bool {
 			s.evictLocked(other)
 		}
 	}
-	if c.place == nil || s.headBytes+n > maxHeadBytes {
+	if c.evictable == nil || s.headBytes+n > maxHeadBytes {
 		return false
 	}
 	s.headBytes += n
@@ -110,7 +108,7 @@ func (s *Server) growHead(c *conn, size int) bool {
 	return true
 }
 
-// freeHead returns the memory of c's head.
+// freeHead gives back what growHead reserved.
 func (s *Server) freeHead(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,19 +16,20 @@ import (
 // A conn carries one request.
 type conn struct {
 	net.Conn
-	server  *Server
-	own     string // the port on which it came
-	port    int    // the port of the dialect for which that stands
-	start   time.Time
-	buf     *[smallHead]byte
-	evicted chan struct{} // closed with the eviction
+	server    *Server
+	localPort string // the port on which it came
+	port      int    // the one of Server.Ports for which that stands
+	start     time.Time
+	buf       *[smallHead]byte
+	evicted   chan struct{} // closed with the eviction
 
-	place     *list.Element // among the evictable; nil if it is not; guarded by the server's mu
-	evictAt   time.Time     // the earliest time for that; guarded by the server's mu
-	headBytes int           // of a large head; guarded by the server's mu
+	// Guarded by the server's mu.
+	evictable *list.Element // in the server's list; nil if it may not be evicted
+	evictAt   time.Time     // the earliest time for that
+	headBytes int           // memory of a large head
 
 	mu       sync.Mutex
-	headSent bool // guarded by mu: early did it, and the body is chunked
+	headSent bool // guarded by mu: early sent the head, and the body is chunked
 	answered bool // guarded by mu
 }
 
@@ -42,9 +43,9 @@ func (c *conn) serve() {
 			c.server.log.Error("call panicked", "panic", r)
 		}
 	}()
-	st := c.server.router.streams()[c.port]
+	stream := c.server.router.streams()[c.port]
 	c.buf = buffers.Get().(*[smallHead]byte)
-	head, tls, err := c.readHead(st != nil)
+	head, tls, err := c.readHead(stream != nil)
 	var req *request
 	if err == nil && tls == nil {
 		req, err = parseHead(head) // copies what it keeps
@@ -64,7 +65,7 @@ func (c *conn) serve() {
 		c.refuse(bad)
 	case err != nil:
 	case tls != nil:
-		c.passThrough(st, tls)
+		c.passThrough(stream, tls)
 	default:
 		_ = c.SetReadDeadline(time.Time{})
 		c.answer(req)
@@ -90,9 +91,9 @@ func (c *conn) answer(req *request) {
 	}
 }
 
-// call takes one of the entry's places for a call. The calls of a probe wait
-// for their turn. A hook that waited would look like one that runs, and the
-// kubelet ignores its status; so the connection of one hook too many is closed.
+// call calls the app in one of the entry's places. If all are taken, the call of
+// a probe waits. That of a hook is closed: the kubelet would take a hook that
+// waits for one that runs, and ignores its status.
 func (c *conn) call(e *entry, req *request) {
 	select {
 	case e.places <- struct{}{}:
@@ -106,7 +107,7 @@ func (c *conn) call(e *entry, req *request) {
 		}
 	}
 	defer func() { <-e.places }()
-	call := &kubelet.Call{Host: req.host, Port: c.own, Header: req.header, Start: c.start}
+	call := &kubelet.Call{Host: req.host, Port: c.localPort, Header: req.header, Start: c.start}
 	if req.http11 && !e.target.Hook() {
 		call.Early = c.early
 	}
@@ -149,9 +150,8 @@ func (c *conn) probe(e *entry, call *kubelet.Call) *kubelet.Answer {
 	return a
 }
 
-// watchAfter is how long a call may last before its connection is watched for
-// the caller's going away. Most probes are over by then, and watching costs a
-// goroutine.
+// watchAfter is how long a call lasts before we watch whether its caller goes
+// away. Most probes are over by then, and watching costs a goroutine.
 const watchAfter = 20 * time.Millisecond
 
 // A watch waits for the caller to close the connection.
@@ -219,8 +219,8 @@ func (c *conn) sendAnswer(a *kubelet.Answer) {
 		c.send(a.Status, a.Body)
 		return
 	}
-	// One byte more is promised than will ever be sent. The status does not
-	// matter then, as long as it is one that has a body.
+	// The head declares one byte more than is sent. The status does not matter
+	// then, as long as it is one that has a body.
 	status := a.Status
 	if !hasBody(status) {
 		status = 200
@@ -228,7 +228,7 @@ func (c *conn) sendAnswer(a *kubelet.Answer) {
 	c.write(status, len(a.Body)+1, a.Body)
 }
 
-// early sends the head of an answer whose body is still awaited.
+// early sends the head of an answer whose body has not come yet.
 func (c *conn) early(status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -258,8 +258,8 @@ func (c *conn) send(status int, body []byte) { c.write(status, len(body), body) 
 // A halfCloser can end its side of a connection and go on reading.
 type halfCloser interface{ CloseWrite() error }
 
-// refuse answers a request that may have more to it than was read: closing the
-// connection on unread bytes would take the answer with it.
+// refuse answers a request that may have more bytes than were read. It reads
+// them: closing a connection with unread bytes resets it, and the answer is lost.
 func (c *conn) refuse(bad *badRequest) {
 	c.send(bad.status, []byte("probe-proxy: "+bad.msg+"\n"))
 	if half, ok := c.Conn.(halfCloser); !ok || half.CloseWrite() != nil {
@@ -325,8 +325,8 @@ var statusTexts = map[int]string{
 	505: "HTTP Version Not Supported",
 }
 
-// statusText names the codes that the server sends by itself; the app's carry
-// only the number.
+// statusText returns the name of a status that the server sends by itself. The
+// app's other statuses have none.
 func statusText(status int) string {
 	if text, ok := statusTexts[status]; ok {
 		return text

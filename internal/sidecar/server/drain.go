@@ -7,10 +7,10 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// justBefore is how long before the SIGTERM a preStop hook may have ended and
-// still count as one that came with it. The kubelet calls the hook over the
-// network and sends our signal through the container runtime, so that a short
-// hook can be over first.
+// justBefore is how long before the SIGTERM a preStop hook may have ended to
+// count as one that came with it. The kubelet calls the hook over the network
+// and sends our signal through the container runtime, so that a short hook can
+// be over first.
 const justBefore = 2 * time.Second
 
 func (s *Server) callBegins(e *entry) {
@@ -31,7 +31,7 @@ func (s *Server) callEnds(e *entry) {
 	}
 	s.mu.Unlock()
 	select {
-	case s.idle <- struct{}{}:
+	case s.ended <- struct{}{}:
 	default:
 	}
 }
@@ -43,8 +43,8 @@ func (s *Server) openCalls() int {
 	return s.calls
 }
 
-// awaited returns the preStop hooks that have not come by the time of the
-// SIGTERM, or shortly before it, or since.
+// awaited returns the number of preStop hooks that have come neither since the
+// SIGTERM nor shortly before it, and are not open.
 func (s *Server) awaited(signal time.Time) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,11 +58,11 @@ func (s *Server) awaited(signal time.Time) int {
 }
 
 // Drain returns when the server may end after a SIGTERM: when no call is open
-// and every preStop hook that the entries name has come. It waits for hooks to
-// come no longer than hooksWithin, which is 0 for a native sidecar: the kubelet
-// ends those after the containers, whose hooks are done by then. To all
-// ordinary containers of a pod the kubelet turns at the same time, so their
-// hooks come together with our signal. Drain returns at once when ctx is done.
+// and every preStop hook that the entries name has come, or at once when ctx is
+// done. It waits for hooks to come no longer than hooksWithin. That is 0 for a
+// native sidecar, which the kubelet ends after the containers with their hooks.
+// It ends all ordinary containers at the same time, so that their hooks come
+// together with our signal.
 func (s *Server) Drain(ctx context.Context, hooksWithin time.Duration) {
 	signal := time.Now()
 	if n := s.awaited(signal); n > 0 && hooksWithin > 0 {
@@ -73,7 +73,7 @@ func (s *Server) Drain(ctx context.Context, hooksWithin time.Duration) {
 	late := time.After(hooksWithin)
 	waits := hooksWithin > 0
 	for {
-		if calls := s.openCalls(); calls == 0 && (!waits || s.awaited(signal) == 0) {
+		if s.openCalls() == 0 && (!waits || s.awaited(signal) == 0) {
 			return
 		}
 		select {
@@ -81,7 +81,7 @@ func (s *Server) Drain(ctx context.Context, hooksWithin time.Duration) {
 			return
 		case <-late:
 			waits = false
-		case <-s.idle:
+		case <-s.ended:
 		}
 	}
 }

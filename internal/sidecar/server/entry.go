@@ -11,7 +11,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// An entry is one key with what is known of its probe.
+// An entry is one key, its probe, and what its calls have come to.
 type entry struct {
 	key       string
 	probeType prober.ProbeType
@@ -27,8 +27,8 @@ type entry struct {
 	nanos    atomic.Uint64
 
 	mu    sync.Mutex
-	known bool // guarded by mu: there was a verdict
-	ok    bool // guarded by mu: and the last was no failure
+	known bool // guarded by mu: there has been a verdict
+	ok    bool // guarded by mu: the last one was not a failure
 }
 
 // bounds are the upper bounds of the histogram's buckets, in seconds.

@@ -14,24 +14,24 @@ var FSM = &Dialect{
 	EnvName:   prober.FSMEnvName,
 	Mesh:      "Flomesh Service Mesh",
 	ProxyID:   prober.OSMProxyID,
-	PortTaken: "Flomesh Service Mesh probably injects its own proxy into this pod and rewrites its probes; leave the pod to one of the two: set the annotation `rewrite-probes.io/rewrite: \"false\"`, or `flomesh.io/sidecar-injection: disabled`",
+	PortTaken: leaveToOne("Flomesh Service Mesh", "flomesh.io/sidecar-injection"),
 	Decode:    prober.DecodeFSM,
 	ParseKey:  prober.ParseFSMKey,
 	newRouter: newFSM,
 }
 
-// An fsm router tells calls apart by the port on which they come and by the
-// headers that say where the probe goes. Only what a prober has is called.
+// An fsm router finds the entry of a call by the port on which it comes and by
+// the headers that say where the probe goes. Only what a prober has is called.
 type fsm struct {
 	server *Server
 	routes map[fsmRoute]*entry
 }
 
-// An fsmRoute is what names an entry: where the app's probe goes.
+// An fsmRoute is what leads to an entry: where the app's probe goes.
 type fsmRoute struct {
-	port int // ours
-	http string
-	tcp  string
+	port int    // ours
+	http string // the app's port, of a probe over plain HTTP
+	tcp  string // the app's port, of any other probe
 	path string
 }
 
@@ -39,17 +39,12 @@ func newFSM(s *Server, d *Dialect, _ int, probers map[string]*prober.Prober) rou
 	r := &fsm{server: s, routes: make(map[fsmRoute]*entry)}
 	for _, key := range slices.Sorted(maps.Keys(probers)) {
 		e := s.add(d, key, probers[key])
-		to := routeOf(e.probeType, probers[key])
-		// Of several probes of one endpoint, the one with the longest timeout
-		// answers, since each caller gives up in its own time.
-		if have := r.routes[to]; have == nil || have.target == nil || e.target != nil && e.target.Timeout() > have.target.Timeout() {
-			r.routes[to] = e
-		}
+		addRoute(r.routes, fsmRouteOf(e.probeType, probers[key]), e)
 	}
 	return r
 }
 
-func routeOf(probeType prober.ProbeType, p *prober.Prober) fsmRoute {
+func fsmRouteOf(probeType prober.ProbeType, p *prober.Prober) fsmRoute {
 	switch {
 	case p.TCPSocket != nil:
 		return fsmRoute{port: prober.OSMHealthcheckPort, tcp: strconv.Itoa(int(p.TCPSocket.Port))}
@@ -63,14 +58,14 @@ func routeOf(probeType prober.ProbeType, p *prober.Prober) fsmRoute {
 // healthchecks, where the server has its own pages.
 func (r *fsm) ports() []int {
 	ports := map[int]bool{prober.OSMHealthcheckPort: true}
-	for to := range r.routes {
-		ports[to.port] = true
+	for route := range r.routes {
+		ports[route.port] = true
 	}
 	return slices.Sorted(maps.Keys(ports))
 }
 
-// find takes the headers that name the entry out of the request: the app's
-// probe had none.
+// find removes the headers that lead to the entry from the request: the app's
+// probe did not have them.
 func (r *fsm) find(port int, req *request) (*entry, func() []byte, error) {
 	if req.target != prober.FSMPath {
 		if port == prober.OSMHealthcheckPort {
@@ -79,14 +74,14 @@ func (r *fsm) find(port int, req *request) (*entry, func() []byte, error) {
 		return nil, nil, nil
 	}
 	to := fsmRoute{port: port}
-	for name, into := range map[string]*string{prober.FSMHTTPPortHeader: &to.http, prober.FSMTCPPortHeader: &to.tcp, prober.FSMHTTPPathHeader: &to.path} {
+	for name, field := range map[string]*string{prober.FSMHTTPPortHeader: &to.http, prober.FSMTCPPortHeader: &to.tcp, prober.FSMHTTPPathHeader: &to.path} {
 		name = textproto.CanonicalMIMEHeaderKey(name)
-		named := req.header[name]
-		if len(named) > 1 {
+		values := req.header[name]
+		if len(values) > 1 {
 			return nil, nil, &badRequest{400, "request must have one header " + name}
 		}
-		if len(named) == 1 {
-			*into = named[0]
+		if len(values) == 1 {
+			*field = values[0]
 		}
 		delete(req.header, name)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Limits of requests' heads. The kubelet's are smaller than smallHead, unless
-// a probe has large headers of its own.
+// the probe has large `httpHeaders`.
 const (
 	smallHead    = 4 << 10  // bytes that every head may have
 	maxHead      = 64 << 10 // bytes of one head
@@ -21,14 +21,14 @@ const (
 
 var buffers = sync.Pool{New: func() any { return new([smallHead]byte) }}
 
-// A request is the head of one.
+// A request is a request's head.
 type request struct {
 	http11               bool
 	method, target, host string
 	header               textproto.MIMEHeader
 }
 
-// A badRequest is an error with the status that tells the caller.
+// A badRequest is an error with the status for the caller.
 type badRequest struct {
 	status int
 	msg    string
@@ -38,9 +38,10 @@ func (e *badRequest) Error() string { return e.msg }
 
 var errHeadTooLarge = &badRequest{431, fmt.Sprintf("request's head is too large: at most %d bytes and %d lines", maxHead, maxLines)}
 
-// readHead reads up to the end of a request's head, and returns it without the
-// empty line. Until it is complete, a head takes no memory but its bytes. On a
-// port that takes TLS, the first bytes of a TLS stream are returned as tls.
+// readHead reads a request's head and returns it without the empty line at its
+// end. It is not parsed before it is complete, so that it takes no memory but
+// its bytes. On a port that takes TLS, the first bytes of a TLS stream are
+// returned as tls.
 func (c *conn) readHead(takesTLS bool) (head, tls []byte, err error) {
 	buf := c.buf[:]
 	n, searched := 0, 0
@@ -67,8 +68,8 @@ func (c *conn) readHead(takesTLS bool) (head, tls []byte, err error) {
 	}
 }
 
-// parseHead reads a head without its empty line. It refuses what no caller of
-// ours sends.
+// parseHead parses a head without its empty line. It is stricter than HTTP where
+// the kubelet's requests allow it.
 func parseHead(head []byte) (*request, error) {
 	if bytes.Count(head, []byte("\n")) >= maxLines {
 		return nil, errHeadTooLarge

@@ -78,7 +78,7 @@ func TestLargeHeadsShareTheirMemory(t *testing.T) {
 		}
 	}
 	for i, c := range conns {
-		evicted := c.place == nil
+		evicted := c.evictable == nil
 		if want := i < 40-maxHeadBytes/maxHead; evicted != want {
 			t.Errorf("head %d: evicted %t, want %t", i, evicted, want)
 		}

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// Listen listens on a port of all addresses, IPv4 and IPv6. Where the system
-// can, it hands a connection over when there is something to read, or after
-// headTime: callers that say nothing take no place. Connections have no
+// Listen listens on a port of all addresses, IPv4 and IPv6. On Linux, Accept
+// returns a connection when there is something to read, or after headTime, so
+// that callers that send nothing take no connection away. Connections have no
 // keep-alives: they live less than any keep-alive interval.
 func Listen(port int) (net.Listener, error) {
 	config := net.ListenConfig{KeepAlive: -1, Control: deferAccept}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The log may have logBurst lines at once, and after them one for each
-// logEvery: callers can make a probe succeed and fail as they like.
+// The log may have logBurst lines at once, and then one every logEvery: callers
+// can make a probe change its state as often as they like.
 const (
 	logBurst = 50
 	logEvery = time.Second

@@ -16,23 +16,23 @@ var OSM = &Dialect{
 	EnvName:   prober.OSMEnvName,
 	Mesh:      "Open Service Mesh",
 	ProxyID:   prober.OSMProxyID,
-	PortTaken: "Open Service Mesh probably injects its own proxy into this pod and rewrites its probes; leave the pod to one of the two: set the annotation `rewrite-probes.io/rewrite: \"false\"`, or `openservicemesh.io/sidecar-injection: disabled`",
+	PortTaken: leaveToOne("Open Service Mesh", "openservicemesh.io/sidecar-injection"),
 	Decode:    prober.DecodeOSM,
 	ParseKey:  prober.ParseOSMKey,
 	newRouter: newOSM,
 }
 
-// An osm router tells calls apart by the port on which they come, and there by
-// their path; on the port of healthchecks by the port that they name. Only
+// An osm router finds the entry of a call by the port on which it comes and its
+// path; on the port of healthchecks also by the port that the call names. Only
 // ports that a prober has are dialled.
 type osm struct {
 	server *Server
-	routes map[route]*entry
+	routes map[osmRoute]*entry
 	tls    map[int]*stream
 }
 
-// A route is what names an entry.
-type route struct {
+// An osmRoute is what leads to an entry.
+type osmRoute struct {
 	port   int    // ours
 	target string // of the request
 	named  string // the port that a healthcheck names
@@ -42,7 +42,7 @@ type route struct {
 // app, since nothing in their streams tells them apart: those that have another
 // port than the first, in the order of their keys, are disabled.
 func newOSM(s *Server, d *Dialect, _ int, probers map[string]*prober.Prober) router {
-	r := &osm{server: s, routes: make(map[route]*entry), tls: make(map[int]*stream)}
+	r := &osm{server: s, routes: make(map[osmRoute]*entry), tls: make(map[int]*stream)}
 	for _, key := range slices.Sorted(maps.Keys(probers)) {
 		p := probers[key]
 		if p.HTTPGet == nil || p.HTTPGet.Scheme != "HTTPS" {
@@ -52,7 +52,8 @@ func newOSM(s *Server, d *Dialect, _ int, probers map[string]*prober.Prober) rou
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.entries)) {
-		r.addRoute(key, probers[key], s.entries[key])
+		e := s.entries[key]
+		addRoute(r.routes, osmRouteOf(key, e.probeType, probers[key]), e)
 	}
 	return r
 }
@@ -60,38 +61,32 @@ func newOSM(s *Server, d *Dialect, _ int, probers map[string]*prober.Prober) rou
 func (r *osm) addStream(key string, p *prober.Prober) error {
 	_, probeType, _ := prober.ParseOSMKey(key)
 	port, timeout := prober.OSMPort(probeType), time.Duration(p.TimeoutSeconds)*time.Second
-	st := r.tls[port]
-	if st == nil {
-		st = &stream{port: int(p.HTTPGet.Port)}
-		r.tls[port] = st
+	tls := r.tls[port]
+	if tls == nil {
+		tls = &stream{port: int(p.HTTPGet.Port)}
+		r.tls[port] = tls
 	}
-	if st.port != int(p.HTTPGet.Port) {
-		return fmt.Errorf("port %d passes TLS on to port %d, and streams to port %d cannot be told from those", port, st.port, p.HTTPGet.Port)
+	if tls.port != int(p.HTTPGet.Port) {
+		return fmt.Errorf("port %d passes TLS on to port %d, and streams to port %d cannot be told from those", port, tls.port, p.HTTPGet.Port)
 	}
-	st.timeout = max(st.timeout, timeout)
+	tls.timeout = max(tls.timeout, timeout)
 	return nil
 }
 
-// addRoute adds the route of an entry. Of several healthchecks of one port, the
-// one with the longest timeout answers, since each caller gives up in its own
-// time.
-func (r *osm) addRoute(key string, p *prober.Prober, e *entry) {
+// osmRouteOf returns the route of an entry, whose prober is nil if it is bad.
+func osmRouteOf(key string, probeType prober.ProbeType, p *prober.Prober) osmRoute {
 	if p == nil || p.TCPSocket == nil {
-		r.routes[route{port: prober.OSMPort(e.probeType), target: key}] = e
-		return
+		return osmRoute{port: prober.OSMPort(probeType), target: key}
 	}
-	to := route{prober.OSMHealthcheckPort, prober.OSMHealthcheckPath, strconv.Itoa(int(p.TCPSocket.Port))}
-	if have := r.routes[to]; have == nil || have.target == nil || e.target != nil && e.target.Timeout() > have.target.Timeout() {
-		r.routes[to] = e
-	}
+	return osmRoute{prober.OSMHealthcheckPort, prober.OSMHealthcheckPath, strconv.Itoa(int(p.TCPSocket.Port))}
 }
 
 // ports returns the ports on which there is something to answer, and that of
 // healthchecks, where the server has its own pages.
 func (r *osm) ports() []int {
 	ports := map[int]bool{prober.OSMHealthcheckPort: true}
-	for to := range r.routes {
-		ports[to.port] = true
+	for route := range r.routes {
+		ports[route.port] = true
 	}
 	for port := range r.tls {
 		ports[port] = true
@@ -101,7 +96,7 @@ func (r *osm) ports() []int {
 }
 
 func (r *osm) find(port int, req *request) (*entry, func() []byte, error) {
-	to := route{port: port, target: req.target}
+	to := osmRoute{port: port, target: req.target}
 	if port != prober.OSMHealthcheckPort {
 		return r.routes[to], nil, nil
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// A Dialect is the convention by which the probes of one mesh come in. A new
-// one is a file with its router, and a line in [Dialects].
+// A Dialect is the form that rewritten probes of one mesh have. A new one is a
+// file with its router, and an element of [Dialects].
 type Dialect struct {
 	EnvName string // the env var that carries the probers
 	Mesh    string // the mesh's name
@@ -36,9 +36,25 @@ type router interface {
 	streams() map[int]*stream
 }
 
-// ByEnv returns the dialect of the env vars that are set, the default if none
-// is. first is the name of the env var of the default dialect; if it is that of
-// another dialect, that one is meant.
+// addRoute adds the entry to which a route leads. Of several entries of one
+// route, the one with the longest timeout answers, since each caller gives up in
+// its own time.
+func addRoute[R comparable](routes map[R]*entry, route R, e *entry) {
+	have := routes[route]
+	if have == nil || have.bad != nil || e.bad == nil && e.target.Timeout() > have.target.Timeout() {
+		routes[route] = e
+	}
+}
+
+// leaveToOne returns the PortTaken of a mesh that answers rewritten probes
+// itself. injection is the annotation that switches its injection.
+func leaveToOne(mesh, injection string) string {
+	return mesh + " probably injects its own proxy into this pod and rewrites its probes; leave the pod to one of the two: set the annotation `rewrite-probes.io/rewrite: \"false\"`, or `" + injection + ": disabled`"
+}
+
+// ByEnv returns the dialect whose env var is set, or the default if none is.
+// first replaces the name of the default's env var; if it is the name of another
+// dialect's, ByEnv returns that dialect.
 func ByEnv(first string, getenv func(string) string) (*Dialect, error) {
 	def := *Dialects[0]
 	def.EnvName = first
@@ -65,8 +81,8 @@ func ByEnv(first string, getenv func(string) string) (*Dialect, error) {
 	return found, nil
 }
 
-// ByValue returns the dialect in which a value has the most valid keys, def if
-// none has more than that.
+// ByValue returns the dialect in which a value has the most valid keys, or def
+// if no other has more than def.
 func ByValue(value string, def *Dialect) *Dialect {
 	best, most := def, def.validKeys(value)
 	for _, d := range Dialects {

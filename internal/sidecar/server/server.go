@@ -17,15 +17,15 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// Limits of what all callers together may take. Probes and hooks have
-// shares of their own, so that neither takes the connections of the other, and
-// each key has its share of those.
+// Limits of what all callers together may take. Probes and hooks have shares of
+// their own, of which each key has an equal part, so that none takes the
+// connections of the others.
 const (
 	maxConns  = 96 // connections at a time
 	maxProbes = 64 // of them, calls of probes and TLS streams
 	maxHooks  = 24 // and calls of hooks
-	maxOfKey  = 32 // calls of one key
-	minOfKey  = 4  // calls that each key may have, however many keys there are
+	maxOfKey  = 32 // calls of one key, however few keys there are
+	minOfKey  = 4  // calls of one key, however many keys there are
 
 	headTime = 5 * time.Second // to send a request's head
 	sendTime = 5 * time.Second // to take an answer
@@ -49,19 +49,19 @@ type Server struct {
 	evictable list.List     // of *conn, in the order of eviction; guarded by mu
 	headBytes int           // taken by large heads; guarded by mu
 	calls     int           // open calls; guarded by mu
-	idle      chan struct{} // gets a token whenever a call ends
+	ended     chan struct{} // gets an element whenever a call ends
 }
 
-// New prepares the answering of probers in a dialect; port is the port that
-// the user chose, for dialects whose ports are not fixed. A prober that cannot
-// be used, and those in bad, are logged and answered with a failure.
+// New returns a server for probers in a dialect; port is the one that the user
+// chose, for dialects whose ports are not fixed. A prober that cannot be used,
+// and those in bad, are logged and answered with a failure.
 func New(log *slog.Logger, app kubelet.App, d *Dialect, port int, probers map[string]*prober.Prober, bad []*prober.EntryError) *Server {
 	s := &Server{
 		log:     log,
 		app:     app,
 		entries: make(map[string]*entry, len(probers)+len(bad)),
 		slots:   make(chan struct{}, maxConns),
-		idle:    make(chan struct{}, 1),
+		ended:   make(chan struct{}, 1),
 	}
 	for _, e := range bad {
 		s.disable(d, e.Key, e.Err)
@@ -92,7 +92,7 @@ func (s *Server) disable(d *Dialect, key string, err error) *entry {
 	return e
 }
 
-// share divides the calls among the keys that can be called.
+// share divides the allowed calls among the keys that can be called.
 func (s *Server) share() {
 	var hooks, probes []*chan struct{}
 	for _, e := range s.entries {
@@ -104,8 +104,8 @@ func (s *Server) share() {
 			probes = append(probes, &e.places)
 		}
 	}
-	for _, st := range s.router.streams() {
-		probes = append(probes, &st.places)
+	for _, stream := range s.router.streams() {
+		probes = append(probes, &stream.places)
 	}
 	for _, places := range hooks {
 		*places = make(chan struct{}, portion(maxHooks, len(hooks)))
@@ -120,10 +120,10 @@ func portion(total, keys int) int { return min(max(total/keys, minOfKey), maxOfK
 // Ports returns the ports to listen on.
 func (s *Server) Ports() []int { return s.router.ports() }
 
-// Serve answers what comes in on l as on one of [Server.Ports], until l is
-// closed; then it returns nil.
+// Serve answers calls on l, which stands for one of [Server.Ports]. It returns
+// nil when l is closed.
 func (s *Server) Serve(l net.Listener, port int) error {
-	_, own, err := net.SplitHostPort(l.Addr().String())
+	_, localPort, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
 		return err
 	}
@@ -135,12 +135,12 @@ func (s *Server) Serve(l net.Listener, port int) error {
 			return nil
 		}
 		if err != nil {
-			// Out of file descriptors, or the caller gave up quickly.
+			// There are no file descriptors left, or the caller has gone again.
 			s.log.Warn("cannot accept a connection", "reason", err.Error())
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		c := &conn{Conn: nc, server: s, own: own, port: port, start: time.Now(), evicted: make(chan struct{})}
+		c := &conn{Conn: nc, server: s, localPort: localPort, port: port, start: time.Now(), evicted: make(chan struct{})}
 		// Before the connection can be evicted, which sets an earlier deadline.
 		_ = c.SetReadDeadline(c.start.Add(headTime))
 		s.admit(c)
@@ -150,9 +150,9 @@ func (s *Server) Serve(l net.Listener, port int) error {
 	}
 }
 
-// A workers serves the connections of a listener, each in a goroutine. One
-// goroutine that is done waits for the next connection: the stack of a new one
-// has to grow on its way to the app.
+// workers serve the connections of a listener, each in a goroutine. One of them
+// is kept for the next connection, because the stack of a new goroutine would
+// have to grow first.
 type workers struct {
 	idle chan struct{} // has an element while a goroutine waits, or is about to
 	next chan *conn
@@ -182,10 +182,11 @@ func (w *workers) run(c *conn) {
 	}
 }
 
-// end ends the goroutine that waits, when nothing more will be served.
+// end ends the goroutine that waits. Nothing may be served after it.
 func (w *workers) end() { close(w.next) }
 
-// collect counts a connection that is done, and collects garbage after some.
+// collect counts a connection that is done, and collects garbage after every
+// few.
 func (s *Server) collect() {
 	if s.served.Add(1)%collectEvery == 0 {
 		runtime.GC()

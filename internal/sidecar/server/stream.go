@@ -14,31 +14,31 @@ import (
 // 5.1), and of no HTTP request.
 const recordHandshake = 0x16
 
-// A stream is the app's port to which TLS is passed on that comes in on one
-// port.
+// A stream says where TLS that comes in on one port is passed on to.
 type stream struct {
 	port    int // of the app
 	timeout time.Duration
 	places  chan struct{} // one for each open connection
-	down    atomic.Bool   // the last could not be passed on
+	down    atomic.Bool   // the last connection could not be passed on
 }
 
-// passThrough passes the bytes of both sides on, until both have ended, or the
-// time of the slowest probe is over. first is what has been read already.
-func (c *conn) passThrough(st *stream, first []byte) {
+// passThrough copies the bytes of each side to the other, until both have ended
+// or the longest timeout of the stream's probes is over. first is what has been
+// read already.
+func (c *conn) passThrough(to *stream, first []byte) {
 	select {
-	case st.places <- struct{}{}:
-		defer func() { <-st.places }()
+	case to.places <- struct{}{}:
+		defer func() { <-to.places }()
 	default:
 		return
 	}
 	c.server.callBegins(nil)
 	defer c.server.callEnds(nil)
-	ctx, cancel := context.WithDeadline(context.Background(), c.start.Add(st.timeout))
+	ctx, cancel := context.WithDeadline(context.Background(), c.start.Add(to.timeout))
 	defer cancel()
-	app, stop, err := c.server.app.Dial(ctx, strconv.Itoa(st.port))
-	if down := err != nil; st.down.Swap(down) != down {
-		c.server.logStream(c.port, st.port, err)
+	app, stop, err := c.server.app.Dial(ctx, strconv.Itoa(to.port))
+	if down := err != nil; to.down.Swap(down) != down {
+		c.server.logStream(c.port, to.port, err)
 	}
 	if err != nil {
 		return
@@ -66,8 +66,8 @@ func (s *Server) logStream(port, to int, err error) {
 	s.log.Warn("TLS cannot be passed on", "port", port, "to", to, "reason", err.Error())
 }
 
-// pass copies what src says to dst, and its end. If dst takes no more, the end
-// of the other direction tells src.
+// pass copies src to dst, and ends dst's side where src ends. If dst takes no
+// more, pass ends the other direction too.
 func pass(dst net.Conn, src io.Reader) {
 	_, err := io.Copy(dst, src)
 	if half, ok := dst.(halfCloser); ok && (err == nil || errors.Is(err, io.EOF)) {
