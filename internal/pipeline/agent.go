@@ -9,20 +9,18 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/vm"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // AgentConfig returns the configuration of probe-agent for a WorkloadGroup of
 // the streams, named as NAME or NAMESPACE/NAME. Its probe is the one that the
 // author of the group or of its workload wrote.
 func AgentConfig(streams []*manifest.Stream, c *config.RewriteProbes, name string) (*vmconfig.Config, error) {
-	planner, err := transformer.New(options(c))
+	r, err := newRun(streams, c, Inspect)
 	if err != nil {
-		return nil, fmt.Errorf("functionConfig: %w", err)
+		return nil, err
 	}
-	r := &run{planner: planner, spec: &c.Spec, streams: streams, custom: customTemplates(c)}
 	var found []*manifest.Object
-	var others []string
+	var all []string // the names of all groups
 	for _, s := range streams {
 		for _, o := range s.Objects() {
 			if workload.Classify(o, r.custom) != workload.Machines {
@@ -32,15 +30,15 @@ func AgentConfig(streams []*manifest.Stream, c *config.RewriteProbes, name strin
 			if name == full || name == o.Name() {
 				found = append(found, o)
 			}
-			others = append(others, fmt.Sprintf("%q", strings.TrimPrefix(full, "/")))
+			all = append(all, fmt.Sprintf("%q", strings.TrimPrefix(full, "/")))
 		}
 	}
 	switch {
 	case len(found) == 1:
-	case len(others) == 0:
+	case len(all) == 0:
 		return nil, fmt.Errorf("--group %q: the input has no WorkloadGroup", name)
 	default:
-		return nil, fmt.Errorf("--group %q must name one WorkloadGroup of the input, as NAME or NAMESPACE/NAME; the input has %s", name, strings.Join(others, ", "))
+		return nil, fmt.Errorf("--group %q must name one WorkloadGroup of the input, as NAME or NAMESPACE/NAME; the input has %s", name, strings.Join(all, ", "))
 	}
 	o := found[0]
 	meta, err := o.Metadata()

@@ -18,9 +18,9 @@ const buildOptions = "kustomize.buildOptions"
 // Without the first it fails, without the second it says nothing.
 var functionFlags = []string{"--enable-alpha-plugins", "--enable-exec"}
 
-// argoCD warns of settings of Argo CD that look as if kustomize ran functions,
-// and do not make it run them.
-func (r *run) argoCD(o *manifest.Object) {
+// checkArgoCD warns of settings of Argo CD that seem to make kustomize run
+// functions, but have no effect.
+func (r *run) checkArgoCD(o *manifest.Object) {
 	if o.Kind() != "ConfigMap" || o.APIVersion() != "v1" || !o.MayMention(buildOptions) || o.Name() != "argocd-cm" {
 		return
 	}
@@ -29,12 +29,8 @@ func (r *run) argoCD(o *manifest.Object) {
 	if !ok {
 		return
 	}
-	passed := ""
-	for _, f := range settings {
-		if f.Key == buildOptions {
-			passed, _ = f.Value.(string)
-		}
-	}
+	value, _ := settings.Get(buildOptions)
+	passed, _ := value.(string)
 	for _, f := range settings {
 		options, ok := f.Value.(string)
 		if !ok || !strings.HasPrefix(f.Key, buildOptions+".") {
@@ -54,7 +50,7 @@ func (r *run) argoCD(o *manifest.Object) {
 	}
 }
 
-// hasFlag reports whether a command line has a flag that switches something on.
+// hasFlag reports whether a command line switches a boolean flag on.
 func hasFlag(line, flag string) bool {
 	on := false
 	for word := range strings.FieldsSeq(line) {

@@ -10,7 +10,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// noteAssumed notes that who answers in a namespace was assumed.
+// noteAssumed notes a namespace in which the answerer was assumed.
 func (r *run) noteAssumed(namespace string, a transformer.Answer) {
 	if !a.Assumed || r.mode == Restore || slices.Contains(r.assumed[a.By], namespace) {
 		return
@@ -21,27 +21,27 @@ func (r *run) noteAssumed(namespace string, a transformer.Answer) {
 	r.assumed[a.By] = append(r.assumed[a.By], namespace)
 }
 
-// assumptions says what was assumed, by who answers for it.
+// assumptions words what was assumed, by answerer.
 var assumptions = map[string]string{
 	transformer.AnsweredByProbeProxy: "probe-proxy answers on port %d, where that sidecar would listen too",
 	transformer.AnsweredByIstioProxy: "istio-proxy answers on port %d as before",
 }
 
-// sayAssumed warns once of what was assumed, however many objects there are.
-func (r *run) sayAssumed() {
-	for _, who := range []string{transformer.AnsweredByProbeProxy, transformer.AnsweredByIstioProxy} {
-		if len(r.assumed[who]) == 0 {
+// reportAssumed warns once of what was assumed, however many objects there are.
+func (r *run) reportAssumed() {
+	for _, by := range []string{transformer.AnsweredByProbeProxy, transformer.AnsweredByIstioProxy} {
+		if len(r.assumed[by]) == 0 {
 			continue
 		}
 		r.out.Messages = append(r.out.Messages, report.NewMessage(ReasonAssumed,
-			fmt.Sprintf("whether Istio injects its sidecar into %s is not known, and "+assumptions[who]+"; set `answeredBy`, `istio.injectedNamespaces` or another `mesh` in the functionConfig",
-				namespaceWords(r.assumed[who]), r.spec.Port)))
+			fmt.Sprintf("whether Istio injects its sidecar into %s is not known, and "+assumptions[by]+"; set `answeredBy`, `istio.injectedNamespaces` or another `mesh` in the functionConfig",
+				namespaceWords(r.assumed[by]), r.spec.Port)))
 	}
 }
 
-// sayImage notes once that the image of probe-proxy is one that may not be
-// there yet: this build is no release, and the functionConfig names no image.
-func (r *run) sayImage() {
+// reportUnreleased notes once that the image of probe-proxy may not exist yet:
+// this build is no release, and the functionConfig names no image.
+func (r *run) reportUnreleased() {
 	image, released := release.Image()
 	if released || !r.injects || r.mode == Restore || r.spec.ProbeProxy.Image != "" {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// outcomeWords say what goes wrong under strict mTLS.
+// outcomeWords has a reason and words for what goes wrong under strict mTLS.
 var outcomeWords = map[transformer.Outcome]struct{ reason, text string }{
 	transformer.Fails:         {ReasonWouldFail, "fails under strict mTLS"},
 	transformer.FalselyPasses: {ReasonWouldFalselyPass, "passes under strict mTLS although nothing may listen"},
@@ -22,10 +22,6 @@ const injectorHint = "; if Istio's injector is to rewrite the probe, the functio
 // on purpose: by an opt-out, or because the mesh does not capture it. It also
 // returns the mistakes in a template that a new run would repair.
 func Check(r *report.Report) []report.Message {
-	onPurpose := make(map[string]bool)
-	for _, doc := range reason.All() {
-		onPurpose[doc.Key] = doc.Severity == transformer.Info
-	}
 	var found []report.Message
 	for _, t := range r.Templates {
 		for _, f := range t.Repairs {
@@ -39,7 +35,7 @@ func Check(r *report.Report) []report.Message {
 		}
 		for _, p := range t.Probes {
 			words, wrong := outcomeWords[p.StrictTLS]
-			if !wrong || p.State == transformer.LeftAlone && onPurpose[p.Reason] {
+			if !wrong || p.State == transformer.LeftAlone && reason.SeverityOf(p.Reason) == transformer.Info {
 				continue
 			}
 			m := report.NewMessage(words.reason, fmt.Sprintf("`%s`: %s %s, since %s%s", p.Field, p.Before, words.text, p.Why, hint))

@@ -9,19 +9,19 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// managedByLabel marks the objects that were added by this program, which
-// are the only ones that it changes or removes.
+// managedByLabel marks the ConfigMaps that this program has added. It changes
+// and removes no others.
 const managedByLabel = "app.kubernetes.io/managed-by"
 
 // updateCompanion adds, updates or removes the companion of a workload in the
-// stream, as the plan says. It returns false if it cannot, and reports why. An
-// inspection warns if the companion is stale, unless the workload itself has
-// pending edits.
-func (r *run) updateCompanion(o *manifest.Object, b *transformer.Companion, templates int, pending bool) bool {
-	if b == nil {
+// stream, as the plan says. If it cannot, it reports why and returns false. An
+// inspection only warns if the companion is out of date and the workload itself
+// has no pending edits.
+func (r *run) updateCompanion(o *manifest.Object, planned *transformer.Companion, templates int, pending bool) bool {
+	if planned == nil {
 		return true
 	}
-	if b.Value != nil && (templates > 1 || o.Name() == "") {
+	if planned.Value != nil && (templates > 1 || o.Name() == "") {
 		what := "has no name, and its ConfigMap for Envoy is named for it"
 		if templates > 1 {
 			what = fmt.Sprintf("has %d pod templates, and one ConfigMap for Envoy cannot serve several", templates)
@@ -29,28 +29,28 @@ func (r *run) updateCompanion(o *manifest.Object, b *transformer.Companion, temp
 		r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyUnfit, Message: what + "; it must be answered by probe-proxy"})
 		return false
 	}
-	existing := r.find(b)
+	existing := r.find(planned)
 	if existing != nil && existing.Labels().Get(managedByLabel) != "rewrite-probes" {
-		if b.Value == nil {
+		if planned.Value == nil {
 			return true
 		}
 		r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyTaken,
-			Message: fmt.Sprintf("ConfigMap %q already exists without the label `%s: rewrite-probes`; the configuration for Envoy must have that name", b.Name, managedByLabel)})
+			Message: fmt.Sprintf("ConfigMap %q already exists without the label `%s: rewrite-probes`; the configuration for Envoy must have that name", planned.Name, managedByLabel)})
 		return false
 	}
 	done, err := "", error(nil)
 	switch {
 	case r.mode == Inspect:
-		if !pending && b.Value != nil && !r.isUpToDate(existing, b) {
+		if !pending && planned.Value != nil && !isUpToDate(existing, planned.Value) {
 			r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyStale,
-				Message: fmt.Sprintf("its ConfigMap %q, which configures Envoy for the probes, is missing or out of date", b.Name)})
+				Message: fmt.Sprintf("its ConfigMap %q, which configures Envoy for the probes, is missing or out of date", planned.Name)})
 		}
-	case existing == nil && b.Value != nil:
-		done, err = "added", o.AddAfter(b.Value)
-	case existing != nil && b.Value == nil:
+	case existing == nil && planned.Value != nil:
+		done, err = "added", o.AddAfter(planned.Value)
+	case existing != nil && planned.Value == nil:
 		done, err = "removed", existing.Remove()
 	case existing != nil:
-		done, err = updateData(existing, b.Value)
+		done, err = updateData(existing, planned.Value)
 	}
 	if err != nil {
 		r.fail(o, err)
@@ -58,27 +58,27 @@ func (r *run) updateCompanion(o *manifest.Object, b *transformer.Companion, temp
 	}
 	if done != "" {
 		r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyConfig,
-			Message: fmt.Sprintf("ConfigMap %q, which configures Envoy for the probes, was %s", b.Name, done)})
+			Message: fmt.Sprintf("ConfigMap %q, which configures Envoy for the probes, was %s", planned.Name, done)})
 	}
 	return true
 }
 
-// find returns the object of the current stream that b names, nil if there is
-// none.
-func (r *run) find(b *transformer.Companion) *manifest.Object {
+// find returns the object of the current stream that has the companion's name,
+// nil if there is none.
+func (r *run) find(c *transformer.Companion) *manifest.Object {
 	for _, o := range r.stream.Objects() {
-		if o.Kind() == b.Kind && o.APIVersion() == b.APIVersion && o.Name() == b.Name && o.Namespace() == b.Namespace {
+		if o.Kind() == c.Kind && o.APIVersion() == c.APIVersion && o.Name() == c.Name && o.Namespace() == c.Namespace {
 			return o
 		}
 	}
 	return nil
 }
 
-func (r *run) isUpToDate(existing *manifest.Object, b *transformer.Companion) bool {
+func isUpToDate(existing *manifest.Object, value field.Map) bool {
 	if existing == nil {
 		return false
 	}
-	same, err := hasData(existing, b.Value)
+	same, err := hasData(existing, value)
 	return same && err == nil
 }
 

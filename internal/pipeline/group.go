@@ -25,7 +25,7 @@ func (r *run) planGroup(o *manifest.Object, meta *transformer.Metadata) (planned
 	return p, nil
 }
 
-// group returns what the planner must know of a group.
+// group returns what the planner must know about a group.
 func (r *run) group(o *manifest.Object, meta *transformer.Metadata) (*vm.Group, error) {
 	g := &vm.Group{Metadata: *meta, Namespace: r.namespaces[meta.Namespace], Source: o.Value}
 	spec := field.NewPath("spec")
@@ -39,8 +39,8 @@ func (r *run) group(o *manifest.Object, meta *transformer.Metadata) (*vm.Group, 
 	return g, nil
 }
 
-// workloads returns the readiness probes of the workloads in a namespace that
-// have a kind and a name.
+// workloads returns the readiness probes of the workloads of a kind that have a
+// name, in a namespace.
 func (r *run) workloads(kind, name, namespace string) []vm.Workload {
 	var all []vm.Workload
 	for _, s := range r.streams {

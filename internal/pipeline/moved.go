@@ -8,14 +8,14 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
-// A move says that the items of a list from one index on have moved.
+// A move says that the items of a list moved by some places.
 type move struct {
 	list string // its path
-	from int
+	from int    // the index of the first item that moved
 	by   int
 }
 
-// movesOf returns what edits move.
+// movesOf returns the moves that edits cause.
 func movesOf(edits []field.Edit) (moves []move) {
 	for _, e := range edits {
 		n := len(e.Path) - 1
@@ -32,9 +32,9 @@ func movesOf(edits []field.Edit) (moves []move) {
 	return moves
 }
 
-// followEdits changes the fields of messages about an object to where the
-// edits have moved them. The results of a ResourceList name fields of the items
-// that come with them, so that a second run finds the same messages there.
+// followEdits lets messages about an object name their fields as they are after
+// the edits. The results of a ResourceList name fields of the items beside them,
+// and a second run must produce the same results.
 func followEdits(messages []report.Message, edits []field.Edit) {
 	moves := movesOf(edits)
 	if len(moves) == 0 {

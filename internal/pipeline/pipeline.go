@@ -1,5 +1,5 @@
 // Package pipeline is what every command does with manifests: find the pod
-// templates, plan, apply, and say what was found.
+// templates, plan, apply the plans, and report what was found.
 //
 //	streams -> select objects -> transformer plans -> manifest edits -> report
 package pipeline
@@ -29,39 +29,41 @@ const (
 // and "false" (functions-spec, kpt and kustomize).
 const localConfig = "config.kubernetes.io/local-config"
 
-// Run takes the streams of one run through the pipeline; they are one
-// package: a Namespace in one speaks for the workloads of all. An error means
+// Run takes the streams of one run through the pipeline. They are one package:
+// a Namespace in one of them counts for the workloads of all. An error means
 // that the config cannot be used; what is wrong with an object is a message.
 func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*report.Report, error) {
-	planner, err := transformer.New(options(c))
+	r, err := newRun(streams, c, mode)
 	if err != nil {
-		return nil, fmt.Errorf("functionConfig: %w", err)
+		return nil, err
 	}
-	r := &run{planner: planner, mode: mode, spec: &c.Spec, streams: streams, custom: customTemplates(c)}
-	r.out.Strict = c.Spec.Strict
-	r.missed = make([]missed, len(r.custom))
-	r.findNamespaces(streams)
+	r.findNamespaces()
 	for _, s := range streams {
-		r.inList = s.IsResourceList()
-		r.name, r.stream = s.Name(), s
+		r.stream = s
 		for i, o := range s.Objects() {
 			r.index = i
 			r.object(o)
 		}
 	}
-	r.sayMissed()
-	r.sayAssumed()
-	r.sayImage()
+	r.reportIdlePaths()
+	r.reportAssumed()
+	r.reportUnreleased()
 	report.Sort(r.out.Messages)
 	return &r.out, nil
 }
 
-// CheckConfig reports what is wrong with a config that Run could not use.
+// CheckConfig returns what is wrong with a config that [Run] could not use.
 func CheckConfig(c *config.RewriteProbes) error {
-	if _, err := transformer.New(options(c)); err != nil {
-		return fmt.Errorf("functionConfig: %w", err)
+	_, err := newPlanner(c)
+	return err
+}
+
+func newPlanner(c *config.RewriteProbes) (*transformer.Planner, error) {
+	planner, err := transformer.New(options(c))
+	if err != nil {
+		return nil, fmt.Errorf("functionConfig: %w", err)
 	}
-	return nil
+	return planner, nil
 }
 
 func options(c *config.RewriteProbes) transformer.Options {
@@ -95,29 +97,41 @@ func customTemplates(c *config.RewriteProbes) []workload.Custom {
 	return all
 }
 
-// run is the state of one Run.
+// A run is the state of one [Run].
 type run struct {
 	planner    *transformer.Planner
 	mode       Mode
 	spec       *config.Spec
 	streams    []*manifest.Stream
 	custom     []workload.Custom
-	missed     []missed // by index of custom
+	pathUses   []pathUse // by index of custom
 	namespaces map[string]*transformer.Metadata
 	assumed    map[string][]string // namespaces, by who is assumed to answer in them
 	injects    bool                // a plan writes a probe-proxy
 
-	stream *manifest.Stream // the one at hand
-	name   string           // of the stream at hand
-	inList bool             // the stream at hand is a ResourceList
-	index  int              // of the object in the stream at hand
-	ref    report.Object    // the object at hand
+	stream *manifest.Stream // the current one
+	index  int              // of the current object in its stream
+	ref    report.Object    // the current object
 	out    report.Report
 }
 
-func (r *run) findNamespaces(streams []*manifest.Stream) {
+func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*run, error) {
+	planner, err := newPlanner(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{planner: planner, mode: mode, spec: &c.Spec, streams: streams, custom: customTemplates(c)}
+	r.pathUses = make([]pathUse, len(r.custom))
+	r.out.Strict = c.Spec.Strict
+	return r, nil
+}
+
+// inList reports whether the current stream is a ResourceList.
+func (r *run) inList() bool { return r.stream.IsResourceList() }
+
+func (r *run) findNamespaces() {
 	r.namespaces = make(map[string]*transformer.Metadata)
-	for _, s := range streams {
+	for _, s := range r.streams {
 		for _, o := range s.Objects() {
 			if o.Kind() != "Namespace" || o.APIVersion() != "v1" {
 				continue
@@ -131,7 +145,7 @@ func (r *run) findNamespaces(streams []*manifest.Stream) {
 
 // object takes one object through the pipeline.
 func (r *run) object(o *manifest.Object) {
-	r.argoCD(o)
+	r.checkArgoCD(o)
 	class := workload.Classify(o, r.custom)
 	if class == workload.NoPods || config.Is(o.APIVersion(), o.Kind()) {
 		return
@@ -152,7 +166,7 @@ func (r *run) object(o *manifest.Object) {
 		return
 	}
 	if class == workload.Unknown {
-		r.unseen(o, class, nil)
+		r.reportUnseen(o, class, nil)
 		return
 	}
 	plans, templates, err := r.plans(o, class, meta)
@@ -161,14 +175,12 @@ func (r *run) object(o *manifest.Object) {
 		return
 	}
 	var edits []field.Edit
-	var done []report.Template
 	var companion *transformer.Companion
 	failed := false
-	said := len(r.out.Messages)
+	first := len(r.out.Messages) // the first message about the object
 	for _, p := range plans {
 		// The report of a rewriting run does not show templates.
-		r.out.Add(r.name, p.template, r.mode == Inspect)
-		done = append(done, p.template)
+		r.out.Add(r.stream.Name(), p.template, r.mode == Inspect)
 		edits = append(edits, p.Edits...)
 		if p.Companion != nil {
 			companion = p.Companion
@@ -178,7 +190,7 @@ func (r *run) object(o *manifest.Object) {
 			r.addFinding(o, f)
 		}
 	}
-	r.unseen(o, class, templates)
+	r.reportUnseen(o, class, templates)
 	if failed || !r.updateCompanion(o, companion, len(templates), len(edits) > 0) || len(edits) == 0 {
 		return
 	}
@@ -187,25 +199,25 @@ func (r *run) object(o *manifest.Object) {
 			r.fail(o, err)
 			return
 		}
-		r.sayRewritten(o, done)
-		if r.inList {
-			followEdits(r.out.Messages[said:], edits)
+		if r.inList() {
+			r.reportRewritten(plans)
+			followEdits(r.out.Messages[first:], edits)
 		}
 		for _, n := range o.Notices() {
-			r.sayNotice(o, n)
+			r.reportNotice(o, n)
 		}
 	}
-	r.out.AddChange(r.name)
+	r.out.AddChange(r.stream.Name())
 }
 
-// A planned is a plan, and what the report shows of it.
+// A planned is a plan and what the report shows of it.
 type planned struct {
 	transformer.Plan
 	template report.Template
 }
 
-// plans plans for each pod template of an object, which it returns too, or for
-// the object if that is a group of virtual machines.
+// plans returns a plan for each pod template of an object and the templates, or
+// the one plan for a group of virtual machines.
 func (r *run) plans(o *manifest.Object, class workload.Class, meta *transformer.Metadata) ([]planned, []workload.Template, error) {
 	if class == workload.Machines {
 		p, err := r.planGroup(o, meta)
@@ -215,7 +227,7 @@ func (r *run) plans(o *manifest.Object, class workload.Class, meta *transformer.
 	if err != nil {
 		return nil, nil, err
 	}
-	r.noteMissed(o, templates)
+	r.notePathUses(o, templates)
 	plans := make([]planned, len(templates))
 	for i, ref := range templates {
 		if plans[i], err = r.plan(o, meta, ref); err != nil {
@@ -243,10 +255,10 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 
 // planned returns a plan with what the report shows of it.
 func (r *run) planned(o *manifest.Object, plan transformer.Plan, path field.Path) planned {
-	t := report.Template{Object: r.ref, Source: r.name, Path: path, Findings: plan.Findings, Answer: plan.Answer, Repairs: plan.Repairs, Probes: make([]report.Probe, 0, len(plan.Probes))}
+	t := report.Template{Object: r.ref, Source: r.stream.Name(), Path: path, Findings: plan.Findings, Answer: plan.Answer, Repairs: plan.Repairs, Probes: make([]report.Probe, 0, len(plan.Probes))}
 	for _, p := range plan.Probes {
 		probe := report.Probe{Verdict: p}
-		if r.mode == Inspect && !r.inList {
+		if r.mode == Inspect && !r.inList() {
 			probe.Line = o.FieldLine(p.Field)
 		}
 		t.Probes = append(t.Probes, probe)
@@ -285,13 +297,13 @@ func checkKeys(o *manifest.Object, in *transformer.Input) error {
 	return err
 }
 
-// refer names the object: its file is the one that kpt or kustomize note on
-// the items of a ResourceList, else the stream itself.
+// refer names the object. The file of an item of a ResourceList is the one that
+// kpt or kustomize have noted on it; that of any other object is the stream.
 func (r *run) refer(o *manifest.Object) report.Object {
 	ref := report.Object{APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
 	ref.File, ref.Index = o.File()
-	if !r.inList {
-		ref.File, ref.Index, ref.Line = r.name, r.index, o.Line()
+	if !r.inList() {
+		ref.File, ref.Index, ref.Line = r.stream.Name(), r.index, o.Line()
 	}
 	return ref
 }
@@ -299,9 +311,9 @@ func (r *run) refer(o *manifest.Object) report.Object {
 // addFinding reports a finding about an object, with the severity of its reason.
 func (r *run) addFinding(o *manifest.Object, f transformer.Finding) {
 	m := report.NewMessage(f.Reason, f.Message)
-	m.Object, m.Source = r.ref, r.name
+	m.Object, m.Source = r.ref, r.stream.Name()
 	m.Field, m.Current, m.Proposed = f.Field.String(), f.Current, f.Proposed
-	if !r.inList {
+	if !r.inList() {
 		m.Line = o.FieldLine(f.Field)
 	}
 	r.out.Messages = append(r.out.Messages, m)
@@ -319,32 +331,29 @@ func (r *run) fail(o *manifest.Object, err error) {
 	r.addFinding(o, f)
 }
 
-// sayNotice reports lines that were changed although no edit names them. The
-// items of a ResourceList have lines of their own only.
-func (r *run) sayNotice(o *manifest.Object, n manifest.Notice) {
-	first, of := 0, " of the object"
-	if !r.inList {
-		first, of = o.Line()-1, ""
+// reportNotice reports lines that were changed although no edit names them. In
+// an item of a ResourceList they are counted from the start of the item.
+func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
+	before, of := 0, " of the object"
+	if !r.inList() {
+		before, of = o.Line()-1, ""
 	}
-	lines := fmt.Sprintf("line %d%s", first+n.Line, of)
+	lines := fmt.Sprintf("line %d%s", before+n.Line, of)
 	if n.End > n.Line {
-		lines = fmt.Sprintf("lines %d to %d%s", first+n.Line, first+n.End, of)
+		lines = fmt.Sprintf("lines %d to %d%s", before+n.Line, before+n.End, of)
 	}
 	r.addFinding(o, transformer.Finding{Reason: ReasonWrittenAnew, Message: lines + ": " + n.Text})
-	if !r.inList {
-		r.out.Messages[len(r.out.Messages)-1].Line = first + n.Line
+	if !r.inList() {
+		r.out.Messages[len(r.out.Messages)-1].Line = before + n.Line
 	}
 }
 
-// sayRewritten notes, for the results of a ResourceList, every probe that was
-// changed.
-func (r *run) sayRewritten(o *manifest.Object, templates []report.Template) {
-	if !r.inList {
-		return
-	}
-	for _, t := range templates {
-		for _, p := range t.Probes {
-			reason, from, to := ReasonRewritten, p.Before, p.After
+// reportRewritten adds a message for every probe that was changed, for the
+// results of a ResourceList.
+func (r *run) reportRewritten(plans []planned) {
+	for _, plan := range plans {
+		for _, p := range plan.template.Probes {
+			reason := ReasonRewritten
 			switch p.State {
 			case transformer.WouldRewrite:
 			case transformer.WouldRestore:
@@ -353,8 +362,8 @@ func (r *run) sayRewritten(o *manifest.Object, templates []report.Template) {
 				continue
 			}
 			m := report.NewMessage(reason, "") // the field and its values are the text
-			m.Object, m.Source = r.ref, r.name
-			m.Field, m.Current, m.Proposed = p.Field.String(), from, to
+			m.Object, m.Source = r.ref, r.stream.Name()
+			m.Field, m.Current, m.Proposed = p.Field.String(), p.Before, p.After
 			r.out.Messages = append(r.out.Messages, m)
 		}
 	}

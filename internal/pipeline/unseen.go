@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
@@ -12,14 +13,14 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// unseen warns of everything in an object that looks like a probe and is in
+// reportUnseen warns of everything in an object that looks like a probe and is in
 // none of its templates, and of a kind that does not exist.
-func (r *run) unseen(o *manifest.Object, class workload.Class, templates []workload.Template) {
+func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates []workload.Template) {
 	hint := ""
 	if class == workload.Unknown {
 		meant := workload.Meant(o.Group(), o.Kind())
 		if meant != nil && workload.IsBuiltinGroup(o.APIVersion()) {
-			r.sayMisspelt(o, meant)
+			r.reportMisspelt(o, meant)
 			return
 		}
 		if meant != nil {
@@ -37,7 +38,7 @@ func (r *run) unseen(o *manifest.Object, class workload.Class, templates []workl
 	}
 }
 
-func (r *run) sayMisspelt(o *manifest.Object, meant *workload.Kind) {
+func (r *run) reportMisspelt(o *manifest.Object, meant *workload.Kind) {
 	apiVersion := o.APIVersion()
 	if meant.Group != o.Group() {
 		version := apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
@@ -67,54 +68,51 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 		f.Message = fmt.Sprintf("`%s`: looks like a container with probes, but %s, and it is not in a list `containers` that spec.podTemplates of the functionConfig could name; its probes are not looked at", f.Field, why)
 		return f
 	}
-	name := h.Pattern.String()
-	if name == "" {
-		name = config.RootPath
-	}
-	f.Message = fmt.Sprintf("`%s`: looks like a pod template, but %s; its probes are not looked at unless spec.podTemplates of the functionConfig has {group: %q, kind: %s, path: %s}", f.Field, why, o.Group(), o.Kind(), name)
+	f.Message = fmt.Sprintf("`%s`: looks like a pod template, but %s; its probes are not looked at unless spec.podTemplates of the functionConfig has {group: %q, kind: %s, path: %s}", f.Field, why, o.Group(), o.Kind(), pathName(h.Pattern))
 	return f
 }
 
-// missed notes, of one entry of podTemplates, the first object of its kind, as
-// long as the entry has found nothing.
-type missed struct {
-	found  bool
-	object *manifest.Object
-	ref    report.Object
-	source string
-	inList bool
+// pathName returns a pattern as podTemplates of the functionConfig names it.
+func pathName(pattern field.Path) string {
+	if len(pattern) == 0 {
+		return config.RootPath
+	}
+	return pattern.String()
 }
 
-func (r *run) noteMissed(o *manifest.Object, templates []workload.Template) {
+// A pathUse says whether the path of an entry of podTemplates has found a pod
+// template, and in which object of its kind it was looked for first.
+type pathUse struct {
+	found  bool
+	object *manifest.Object
+	stream *manifest.Stream
+	ref    report.Object
+}
+
+func (r *run) notePathUses(o *manifest.Object, templates []workload.Template) {
 	for i, c := range r.custom {
-		m := &r.missed[i]
-		if m.found || c.Group != o.Group() || c.Kind != o.Kind() {
+		use := &r.pathUses[i]
+		if use.found || c.Group != o.Group() || c.Kind != o.Kind() {
 			continue
 		}
-		if m.object == nil {
-			m.object, m.ref, m.source, m.inList = o, r.ref, r.name, r.inList
+		if use.object == nil {
+			use.object, use.stream, use.ref = o, r.stream, r.ref
 		}
-		for _, t := range templates {
-			m.found = m.found || t.Custom == i
-		}
+		use.found = slices.ContainsFunc(templates, func(t workload.Template) bool { return t.Custom == i })
 	}
 }
 
-// sayMissed warns of the entries of podTemplates whose kind was met and that
-// found no pod template in any object.
-func (r *run) sayMissed() {
-	for i, m := range r.missed {
-		if m.found || m.object == nil {
+// reportIdlePaths warns of the entries of podTemplates that found no pod
+// template in any object of their kind.
+func (r *run) reportIdlePaths() {
+	for i, use := range r.pathUses {
+		if use.found || use.object == nil {
 			continue
 		}
-		name := r.custom[i].Pattern.String()
-		if name == "" {
-			name = config.RootPath
-		}
-		r.ref, r.name, r.inList = m.ref, m.source, m.inList
-		r.addFinding(m.object, transformer.Finding{
+		r.stream, r.ref = use.stream, use.ref
+		r.addFinding(use.object, transformer.Finding{
 			Reason:  ReasonPathFindsNothing,
-			Message: fmt.Sprintf("spec.podTemplates[%d] of the functionConfig: the path %q finds no pod template here, nor in any other %s; there must be a mapping with `spec` or with a list `containers`", i, name, m.object.Kind()),
+			Message: fmt.Sprintf("spec.podTemplates[%d] of the functionConfig: the path %q finds no pod template here, nor in any other %s; there must be a mapping with `spec` or with a list `containers`", i, pathName(r.custom[i].Pattern), use.object.Kind()),
 		})
 	}
 }
