@@ -11,9 +11,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 )
 
-// BenchmarkRewrite takes the files that MANIFESTS names (a pattern), or those
-// of testdata, from text to text: `make profile` has the compiler learn from
-// it.
+// BenchmarkRewrite rewrites the files that match the pattern MANIFESTS, or those
+// of testdata, from text to text. `make profile` makes the compiler's profile
+// of it.
 func BenchmarkRewrite(b *testing.B) {
 	pattern := os.Getenv("MANIFESTS")
 	if pattern == "" {

@@ -10,14 +10,14 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// commented puts a comment above and behind every line.
+// commented puts a comment above every line and after it.
 func commented(text string) (in string, comments []string) {
 	var b strings.Builder
 	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		above, behind := fmt.Sprintf("# above %d.", i), fmt.Sprintf("# behind %d.", i)
-		fmt.Fprintf(&b, "%s%s\n%s %s\n", indent, above, line, behind)
-		comments = append(comments, above, behind)
+		above, after := fmt.Sprintf("# above %d.", i), fmt.Sprintf("# after %d.", i)
+		fmt.Fprintf(&b, "%s%s\n%s %s\n", indent, above, line, after)
+		comments = append(comments, above, after)
 	}
 	return b.String(), comments
 }
@@ -31,10 +31,10 @@ func TestCommentsInHandlersStay(t *testing.T) {
 		{"httpGet", "    livenessProbe:\n      httpGet:\n        path: /a\n        port: 80\n        scheme: HTTPS\n      periodSeconds: 1\n", ""},
 		{"tcpSocket", "    livenessProbe:\n      initialDelaySeconds: 1\n      tcpSocket:\n        port: 80\n      periodSeconds: 1\n", ""},
 		{"grpc", "    readinessProbe:\n      grpc:\n        port: 80\n", ""},
-		{"grpc with a service", "    readinessProbe:\n      grpc:\n        service: s\n        port: 80\n", "# behind 10."},
-		{"grpc, the service last", "    readinessProbe:\n      grpc:\n        port: 80\n        service: s\n", "# behind 11."},
+		{"grpc with a service", "    readinessProbe:\n      grpc:\n        service: s\n        port: 80\n", "# after 10."},
+		{"grpc, the service last", "    readinessProbe:\n      grpc:\n        port: 80\n        service: s\n", "# after 11."},
 		{"hook", "    lifecycle:\n      preStop:\n        httpGet:\n          path: /a\n          port: 80\n", ""},
-		{"grpc in flow style, the service last", "    readinessProbe:\n      grpc: { port: 80,\n        service: s }\n", "# behind 10."},
+		{"grpc in flow style, the service last", "    readinessProbe:\n      grpc: { port: 80,\n        service: s }\n", "# after 10."},
 		{"flow style over lines", "    livenessProbe: {\n        tcpSocket: {\n          port: 80\n        }\n      }\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

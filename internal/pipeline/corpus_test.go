@@ -5,18 +5,26 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// corpus is the folder beside the repository with real-world manifests, if
-// there is one; they are not copied into the repository.
-const corpus = "../../../shared/corpus"
+// corpus returns the files with real-world manifests, if there are any.
+func corpus(t testing.TB) []string {
+	t.Helper()
+	files, err := testutil.Corpus("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
 
 // realWorld lists what each file holds, as counted when it was collected:
 // handlers of probes that can be rewritten, and workloads.
@@ -30,13 +38,20 @@ var realWorld = []struct {
 	{"msdemo.yaml", 12, 22},
 }
 
+// run runs the pipeline with the default config.
 func run(t testing.TB, name string, input []byte, mode pipeline.Mode) (*manifest.Stream, *report.Report) {
+	t.Helper()
+	return runWith(t, config.Default(), name, input, mode)
+}
+
+// runWith runs the pipeline over one stream.
+func runWith(t testing.TB, c *config.RewriteProbes, name string, input []byte, mode pipeline.Mode) (*manifest.Stream, *report.Report) {
 	t.Helper()
 	s, err := manifest.Read(name, input)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v\n%s", err, input)
 	}
-	r, err := pipeline.Run([]*manifest.Stream{s}, config.Default(), mode)
+	r, err := pipeline.Run([]*manifest.Stream{s}, c, mode)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,12 +68,14 @@ func written(t testing.TB, s *manifest.Stream) []byte {
 }
 
 func TestRealWorldManifestsAreRewrittenInPlace(t *testing.T) {
-	if _, err := os.Stat(corpus); err != nil {
-		t.Skipf("SKIPPED: %s is not there: only the manifests under testdata are tested", corpus)
+	files := corpus(t)
+	if len(files) == 0 {
+		t.Skip("SKIPPED: there are no real-world manifests: only those under testdata are tested")
 	}
+	folder := filepath.Dir(files[0])
 	for _, c := range realWorld {
 		t.Run(c.file, func(t *testing.T) {
-			input, err := os.ReadFile(filepath.Join(corpus, c.file))
+			input, err := os.ReadFile(filepath.Join(folder, c.file))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,8 +90,7 @@ func TestRealWorldManifestsAreRewrittenInPlace(t *testing.T) {
 			accounted, noticed := 0, 0
 			for _, tmpl := range r.Templates {
 				for _, p := range tmpl.Probes {
-					isExec := len(p.Before) >= 4 && p.Before[:4] == "exec"
-					if !isExec && !p.ProbeType.IsHook() {
+					if !strings.HasPrefix(p.Before, "exec") && !p.ProbeType.IsHook() {
 						accounted++
 					}
 					if p.State != transformer.WouldRewrite && p.Reason == "" {
@@ -111,12 +127,12 @@ func TestRealWorldManifestsAreRewrittenInPlace(t *testing.T) {
 	}
 }
 
-// probesOf lists the original handlers, in the form of messages.
+// probesOf lists the original probes.
 func probesOf(r *report.Report) string {
 	var b bytes.Buffer
 	for _, t := range r.Templates {
 		for _, p := range t.Probes {
-			fmt.Fprintf(&b, "%s %s %s\n", t.Object.String(), p.Container, p.ProbeType)
+			fmt.Fprintf(&b, "%s %s %s %s\n", t.Object.String(), p.Container, p.ProbeType, p.Before)
 		}
 	}
 	return b.String()

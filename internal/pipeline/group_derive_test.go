@@ -12,10 +12,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 )
 
-// TestAGroupTakesTheSameProbeBeforeAndAfterItsWorkloadIsRewritten has random
-// workloads, before the group in the input or behind it: what the group takes,
-// or why it takes nothing, does not depend on whether the workload has been
-// rewritten, and all of it can be undone.
+// The workloads are random, and before the group in the input or after it. What
+// the group takes, or why it takes nothing, must not depend on whether the
+// workload has been rewritten, and all of it can be undone.
 func TestAGroupTakesTheSameProbeBeforeAndAfterItsWorkloadIsRewritten(t *testing.T) {
 	const group = "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata:\n  name: vms\n  annotations:\n    rewrite-probes.io/probe-from: Deployment/web/%s\nspec:\n  template: {}\n"
 	taken, rewritten := 0, 0
@@ -30,11 +29,11 @@ func TestAGroupTakesTheSameProbeBeforeAndAfterItsWorkloadIsRewritten(t *testing.
 		}
 		c := h.randomConfig()
 		together := func(workload string, groupFirst bool) string {
-			if g := fmt.Sprintf(group, "c0"); groupFirst {
+			g := fmt.Sprintf(group, "c0")
+			if groupFirst {
 				return g + "---\n" + workload
-			} else {
-				return workload + "---\n" + g
 			}
+			return workload + "---\n" + g
 		}
 		first := h.IntN(2) == 0
 		in := together(deployment, first)
@@ -70,7 +69,7 @@ func TestAGroupTakesTheSameProbeBeforeAndAfterItsWorkloadIsRewritten(t *testing.
 	}
 }
 
-// derived returns what a run makes of the group in a text.
+// derived returns what a run makes of the WorkloadGroup in a text.
 func derived(t *testing.T, text string, c *config.RewriteProbes) (group string, refused bool) {
 	t.Helper()
 	out, refused := runText(t, text, c, pipeline.Rewrite)

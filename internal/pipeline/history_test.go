@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -20,11 +19,11 @@ import (
 // configs, and edits by its owner in between.
 type history struct {
 	*rand.Rand
-	text     string // as it is
-	user     string // as it would be if it had never been rewritten
-	next     int    // the number of the next container
-	log      []string
-	refused  int
+	text     string   // as it is
+	user     string   // as it would be if it had never been rewritten
+	next     int      // the number of the next container
+	log      []string // what has happened
+	refused  int      // how often restore refused
 	restored int
 }
 
@@ -34,8 +33,27 @@ func (h *history) note(format string, args ...any) {
 	h.log = append(h.log, fmt.Sprintf(format, args...))
 }
 
-// both makes an edit of the owner.
+// both applies an edit of the owner to both texts.
 func (h *history) both(edit func(text string) string) { h.text, h.user = edit(h.text), edit(h.user) }
+
+// setLine removes the lines that match a pattern, and puts another below the one
+// above.
+func (h *history) setLine(pattern, above, line string) {
+	old := regexp.MustCompile(`(?m)^` + pattern)
+	h.both(func(text string) string {
+		return strings.Replace(old.ReplaceAllString(text, ""), above, above+line, 1)
+	})
+}
+
+// toggleLine removes a line or, if it is not there, puts it below the one above.
+func (h *history) toggleLine(above, line string) {
+	h.both(func(text string) string {
+		if strings.Contains(text, line) {
+			return strings.Replace(text, line, "", 1)
+		}
+		return strings.Replace(text, above, above+line, 1)
+	})
+}
 
 const historyHead = `# The owner's comment.
 apiVersion: apps/v1
@@ -110,37 +128,62 @@ func (h *history) randomConfig() *config.RewriteProbes {
 // do runs the pipeline. If it refuses, the text stays.
 func (h *history) do(t testing.TB, text string, c *config.RewriteProbes, mode pipeline.Mode) (out string, refused bool) {
 	t.Helper()
-	s, err := manifest.Read("web.yaml", []byte(text))
-	if err != nil {
-		t.Fatalf("%v\n%s\n%s", err, strings.Join(h.log, "\n"), text)
-	}
-	r, err := pipeline.Run([]*manifest.Stream{s}, c, mode)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	if _, err := s.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
+	s, r := runWith(t, c, "web.yaml", []byte(text), mode)
+	out = string(written(t, s))
 	refused = report.Count(r.Messages, transformer.Error) > 0
-	if workload, _, _ := strings.Cut(b.String(), "\n---\n"); refused && workload != strings.TrimSuffix(text, "\n") && b.String() != text {
-		t.Fatalf("refused and changed: %v\n%s", r.Messages, cmp.Diff(text, b.String()))
+	if workload, _, _ := strings.Cut(out, "\n---\n"); refused && workload != strings.TrimSuffix(text, "\n") && out != text {
+		t.Fatalf("refused and changed: %v\n%s", r.Messages, cmp.Diff(text, out))
 	}
-	return b.String(), refused
+	return out, refused
 }
 
 var rewrittenPort = regexp.MustCompile(`(path: /(?:app-health|app-lifecycle|osm)[^\n]*\n *port: )[0-9]+\n`)
 
-// step makes one random change or run.
-func (h *history) step(t testing.TB) {
+// run lets a run happen, with any config. A second run changes nothing.
+func (h *history) run(t testing.TB) {
+	t.Helper()
+	c := h.randomConfig()
+	text, refused := h.do(t, h.text, c, pipeline.Rewrite)
+	h.note("run with %s, %s, %d, %s: refused %t", c.Spec.Mesh, c.Spec.AnsweredBy, c.Spec.Port, c.Spec.ProbeProxy.Placement, refused)
+	if refused {
+		return
+	}
+	if again, _ := h.do(t, text, c, pipeline.Rewrite); again != text {
+		t.Fatalf("a second run changes\n%s", cmp.Diff(text, again))
+	}
+	h.text = text
+}
+
+// live plays n steps of a history. After each of them, restore with any config
+// returns the owner's text byte for byte, or refuses.
+func (h *history) live(t testing.TB, n int, step func(testing.TB)) {
+	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Log(strings.Join(h.log, "\n"))
+		}
+	}()
+	for range n {
+		step(t)
+		back, refused := h.do(t, h.text, h.randomConfig(), pipeline.Restore)
+		if refused {
+			h.refused++
+			continue
+		}
+		h.restored++
+		if back != h.user {
+			t.Fatalf("restore gives something else of\n%s\n-want +got\n%s", h.text, cmp.Diff(h.user, back))
+		}
+	}
+}
+
+// podStep makes one random change or run.
+func (h *history) podStep(t testing.TB) {
 	t.Helper()
 	switch h.IntN(11) {
 	case 10: // the pod joins a mesh or leaves it
-		line := regexp.MustCompile(`(?m)^        (?:linkerd.io/inject|consul.hashicorp.com/connect-inject): .*\n`)
 		to := h.pick("", "        linkerd.io/inject: enabled\n", "        linkerd.io/inject: disabled\n", "        consul.hashicorp.com/connect-inject: \"true\"\n")
-		h.both(func(text string) string {
-			return strings.Replace(line.ReplaceAllString(text, ""), "        a: b # kept\n", "        a: b # kept\n"+to, 1)
-		})
+		h.setLine(`        (?:linkerd.io/inject|consul.hashicorp.com/connect-inject): .*\n`, "        a: b # kept\n", to)
 		h.note("mesh %q", to)
 	case 0: // a container is added
 		name := h.name()
@@ -163,52 +206,31 @@ func (h *history) step(t testing.TB) {
 		h.both(func(text string) string { return block.ReplaceAllString(text, "") })
 		h.note("removed: %s", name)
 	case 2: // opted out or in
-		const off = "  annotations: {rewrite-probes.io/rewrite: \"false\"}\n"
-		h.both(func(text string) string {
-			if strings.Contains(text, off) {
-				return strings.Replace(text, off, "", 1)
-			}
-			return strings.Replace(text, "  name: web\n", "  name: web\n"+off, 1)
-		})
+		h.toggleLine("  name: web\n", "  annotations: {rewrite-probes.io/rewrite: \"false\"}\n")
 		h.note("opted out or in")
 	case 3: // the status port is moved
-		line := regexp.MustCompile(`(?m)^        status.sidecar.istio.io/port: .*\n`)
 		to := h.pick("", "        status.sidecar.istio.io/port: \"15031\"\n", "        status.sidecar.istio.io/port: \"15032\"\n")
-		h.both(func(text string) string {
-			return strings.Replace(line.ReplaceAllString(text, ""), "        a: b # kept\n", "        a: b # kept\n"+to, 1)
-		})
+		h.setLine(`        status.sidecar.istio.io/port: .*\n`, "        a: b # kept\n", to)
 		h.note("status port %q", to)
 	case 4: // injection is requested or not
-		line := regexp.MustCompile(`(?m)^        sidecar.istio.io/inject: .*\n`)
 		to := h.pick("", "        sidecar.istio.io/inject: \"true\"\n", "        sidecar.istio.io/inject: \"false\"\n")
-		h.both(func(text string) string {
-			return strings.Replace(line.ReplaceAllString(text, ""), "        app: web\n", "        app: web\n"+to, 1)
-		})
+		h.setLine(`        sidecar.istio.io/inject: .*\n`, "        app: web\n", to)
 		h.note("injection %q", to)
 	case 5: // the port of rewritten probes is edited
 		port := h.pick("15020", "15031", "15050", "http")
 		h.text = rewrittenPort.ReplaceAllString(h.text, "${1}"+port+"\n")
 		h.note("probe port %s", port)
 	default:
-		c := h.randomConfig()
-		text, refused := h.do(t, h.text, c, pipeline.Rewrite)
-		h.note("run with %s, %s, %d, %s: refused %t", c.Spec.Mesh, c.Spec.AnsweredBy, c.Spec.Port, c.Spec.ProbeProxy.Placement, refused)
-		if refused {
-			return
-		}
-		if again, _ := h.do(t, text, c, pipeline.Rewrite); again != text {
-			t.Fatalf("a second run changes\n%s\n%s", strings.Join(h.log, "\n"), cmp.Diff(text, again))
-		}
-		h.text = text
+		h.run(t)
 	}
 }
 
-// live plays a history of n steps. After each step, restore with any config
-// returns the owner's text byte for byte, or refuses.
-func live(t testing.TB, seed uint64, n int) *history {
+// liveAsPods plays a history of n steps of a Deployment.
+func liveAsPods(t testing.TB, seed uint64, n int) *history {
 	t.Helper()
 	h := &history{Rand: rand.New(rand.NewPCG(seed, 3))}
-	// What the owner has of the annotations that are written.
+	h.note("seed %d", seed)
+	// The owner may have annotations that a run writes too.
 	notes := h.pick("", "", "        config.linkerd.io/skip-inbound-ports: \"3306, 4000-4010\"\n", "        traffic.kuma.io/exclude-inbound-ports: \"15020\" # ours?\n",
 		"        kuma.io/application-probe-proxy-port: \"9005\"\n", "        consul.hashicorp.com/transparent-proxy-overwrite-probes: \"f\"\n        consul.hashicorp.com/transparent-proxy-exclude-inbound-ports: \"\"\n")
 	h.text = strings.Replace(historyHead, "        a: b # kept\n", "        a: b # kept\n"+notes, 1) + h.pick("", "      initContainers: []\n", "      restartPolicy: Always\n") + "      containers:\n"
@@ -216,25 +238,14 @@ func live(t testing.TB, seed uint64, n int) *history {
 		h.text += h.container(h.name())
 	}
 	h.user = h.text
-	for range n {
-		h.step(t)
-		back, refused := h.do(t, h.text, h.randomConfig(), pipeline.Restore)
-		if refused {
-			h.refused++
-			continue
-		}
-		h.restored++
-		if back != h.user {
-			t.Fatalf("seed %d: restore gives something else\n%s\nof\n%s\n-want +got\n%s", seed, strings.Join(h.log, "\n"), h.text, cmp.Diff(h.user, back))
-		}
-	}
+	h.live(t, n, h.podStep)
 	return h
 }
 
 func TestTheOriginalsSurviveAnyHistory(t *testing.T) {
 	refused, restored := 0, 0
 	for seed := range uint64(250) {
-		h := live(t, seed, 10)
+		h := liveAsPods(t, seed, 10)
 		refused, restored = refused+h.refused, restored+h.restored
 	}
 	t.Logf("%d times restored, %d refused", restored, refused)
@@ -245,5 +256,5 @@ func TestTheOriginalsSurviveAnyHistory(t *testing.T) {
 
 func FuzzHistories(f *testing.F) {
 	f.Add(uint64(0), uint8(20))
-	f.Fuzz(func(t *testing.T, seed uint64, n uint8) { live(t, seed, int(n)%40) })
+	f.Fuzz(func(t *testing.T, seed uint64, n uint8) { liveAsPods(t, seed, int(n)%40) })
 }

@@ -11,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
@@ -116,16 +115,9 @@ func withoutOriginals(v any) any {
 // without nulls, the templates and the messages, both without lines.
 func runOn(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Mode) (out []byte, docs []any, found report.Report) {
 	t.Helper()
-	s, err := manifest.Read("in", text)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	r, err := pipeline.Run([]*manifest.Stream{s}, c, mode)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, r := runWith(t, c, "in", text, mode)
 	out = written(t, s)
-	docs, err = documents(out)
+	docs, err := documents(out)
 	if err != nil {
 		t.Fatalf("the output is no YAML: %v\n%s\nfrom\n%s", err, out, text)
 	}
@@ -152,8 +144,8 @@ func TestNullFieldsCountAsAbsent(t *testing.T) {
 	nulls, changed := 0, 0
 	for _, doc := range nullSources(t) {
 		for round := range rounds {
-			plain, with := encoded(t, doc, nil), bytes.Buffer{}
-			nulls += addNullsTo(t, rnd, doc, &with)
+			plain := encoded(t, doc, nil)
+			with := encoded(t, doc, func(n *yaml.Node) { nulls += addNulls(rnd, n) })
 			c := config.Default()
 			c.Spec.AnsweredBy = []string{"probe-proxy", "istio-proxy", "auto"}[round%3]
 			if round == 3 {
@@ -161,21 +153,21 @@ func TestNullFieldsCountAsAbsent(t *testing.T) {
 			}
 			for _, mode := range []pipeline.Mode{pipeline.Rewrite, pipeline.Inspect} {
 				once, want, wantFound := runOn(t, plain, c, mode)
-				onceNulls, got, gotFound := runOn(t, with.Bytes(), c, mode)
+				onceNulls, got, gotFound := runOn(t, with, c, mode)
 				changed += wantFound.Changed
 				if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(gotFound, wantFound) {
-					t.Fatalf("nulls change the result of\n%s\nwhich gives %+v\n%s\nmust be %+v\n%s", with.Bytes(), gotFound, onceNulls, wantFound, once)
+					t.Fatalf("nulls change the result of\n%s\nwhich gives %+v\n%s\nmust be %+v\n%s", with, gotFound, onceNulls, wantFound, once)
 				}
 				_, want, wantFound = runOn(t, once, c, pipeline.Restore)
 				back, got, gotFound := runOn(t, onceNulls, c, pipeline.Restore)
 				if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(gotFound, wantFound) {
 					t.Fatalf("nulls change what restore makes of\n%s\nwhich gives %+v\n%s\nmust be %+v", onceNulls, gotFound, back, wantFound)
 				}
-				if _, _, found := runOn(t, with.Bytes(), c, pipeline.Restore); found.Changed > 0 || bytes.Contains(doc, []byte("*")) {
+				if _, _, found := runOn(t, with, c, pipeline.Restore); found.Changed > 0 || bytes.Contains(doc, []byte("*")) {
 					continue // it was rewritten before, or its aliases are written out
 				}
-				if got, want := content(t, back), content(t, with.Bytes()); !slices.Equal(got, want) {
-					t.Fatalf("restore gives\n%s\nnot\n%s\nfrom\n%s", back, with.Bytes(), onceNulls)
+				if got, want := content(t, back), content(t, with); !slices.Equal(got, want) {
+					t.Fatalf("restore gives\n%s\nnot\n%s\nfrom\n%s", back, with, onceNulls)
 				}
 			}
 		}
@@ -240,10 +232,4 @@ func encoded(t *testing.T, doc []byte, f func(*yaml.Node)) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
-}
-
-func addNullsTo(t *testing.T, rnd *rand.Rand, doc []byte, to *bytes.Buffer) int {
-	count := 0
-	to.Write(encoded(t, doc, func(n *yaml.Node) { count = addNulls(rnd, n) }))
-	return count
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// TestAnEmptyConfigHasThePlannersDefaults: what the reference of the
-// functionConfig states is what happens.
+// The reference of the functionConfig has the defaults of the config, and the
+// planner has its own.
 func TestAnEmptyConfigHasThePlannersDefaults(t *testing.T) {
 	if d := cmp.Diff(transformer.Defaults(), options(config.Default())); d != "" {
 		t.Errorf("-planner +config\n%s", d)

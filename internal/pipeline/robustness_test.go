@@ -64,8 +64,8 @@ func process(input []byte) (v verdict, why string) {
 	return kept, ""
 }
 
-// objectsKept compares the documents before and after with a parser that the
-// function does not use for plain input.
+// objectsKept compares the documents before and after, read by a parser that the
+// function does not use for plain input. It returns what is wrong, or "".
 func objectsKept(before, after []byte, s *manifest.Stream) string {
 	a, errA := documents(before)
 	b, errB := documents(after)
@@ -117,10 +117,9 @@ func documents(text []byte) ([]any, error) {
 // there, and the manifests of this repository.
 func sources(t testing.TB) [][]byte {
 	t.Helper()
-	files, _ := filepath.Glob(filepath.Join(corpus, "*.yaml"))
 	own, _ := filepath.Glob("../../testdata/manifests/*.yaml")
 	var docs [][]byte
-	for _, f := range append(files, own...) {
+	for _, f := range append(corpus(t), own...) {
 		text, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +136,8 @@ func sources(t testing.TB) [][]byte {
 	return docs
 }
 
-// mutate cuts, doubles, swaps or indents lines, or joins two documents.
+// mutate removes, repeats, swaps or indents lines of a document, or of two that it
+// joins.
 func mutate(rnd *rand.Rand, docs [][]byte) []byte {
 	text := bytes.Clone(docs[rnd.IntN(len(docs))])
 	if rnd.IntN(2) == 0 {

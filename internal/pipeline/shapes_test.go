@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -23,8 +24,8 @@ import (
 type shape struct {
 	kind     string // "stream", "List" or "ResourceList"
 	config   string // where a ResourceList has its functionConfig: "", "before" or "after" the items
-	results  string // and its results; "empty" is an empty list behind the items
-	end      string // what is behind the last value
+	results  string // and its results; "empty" is an empty list after the items
+	end      string // what follows the last value
 	form     string // "", "CRLF" or "BOM"
 	position int    // of the changed object among three
 }
@@ -53,7 +54,7 @@ func shapes() (all []shape) {
 
 const oldResults = "results:\n- message: an old one\n  severity: info\n"
 
-// text puts the documents, which have no line end at their end, together.
+// text joins the documents, whose last lines have no line break.
 func (s shape) text(docs []string) string {
 	body := strings.Join(docs, "\n---\n")
 	if s.kind != "stream" {
@@ -125,8 +126,8 @@ func parse(text []byte) (all []any, err error) {
 // A done is what became of a text.
 type done struct {
 	text    []byte
-	refused string
-	results []any // that the run had to say, as they must be read
+	refused string // an error, if there is one
+	results []any  // of the run, as a parser returns them
 }
 
 // do runs a text through the pipeline as the command does.
@@ -157,7 +158,7 @@ func do(text []byte, c *config.RewriteProbes, mode pipeline.Mode) (done, error) 
 	return d, err
 }
 
-// plainValue returns a value as the parser returns it.
+// plainValue returns a value as a parser returns it.
 func plainValue(v field.Value) any {
 	switch v := v.(type) {
 	case field.Map:
@@ -176,8 +177,8 @@ func plainValue(v field.Value) any {
 	return v
 }
 
-// A subject is a document to be changed, with what becomes of it when it is
-// alone in a stream.
+// A subject is a document to be changed, and what becomes of it alone in a
+// stream.
 type subject struct {
 	doc       string
 	rewritten []any // and its companion
@@ -227,7 +228,7 @@ func TestEveryShapeGivesWhatOneDocumentGives(t *testing.T) {
 	tested, exact, bad := 0, 0, 0
 	for i, sh := range all {
 		for j, c := range configs {
-			if every := sampled(sh); (i+j)%every != 0 {
+			if (i+j)%stride(sh) != 0 {
 				continue
 			}
 			// Each document comes in each kind of shape: the strides are prime.
@@ -251,8 +252,8 @@ func TestEveryShapeGivesWhatOneDocumentGives(t *testing.T) {
 	}
 }
 
-// sampled returns n if one of n texts in a shape is tested.
-func sampled(sh shape) int {
+// stride returns n if one of n texts in a shape is tested.
+func stride(sh shape) int {
 	switch {
 	case testing.Short():
 		return 11
@@ -300,8 +301,8 @@ func (s shape) check(sub subject, others []string, c *config.RewriteProbes) erro
 	if err := s.compareRestored(after, back, sub.restored, before); err != nil {
 		return fmt.Errorf("restore: %w of\n%s\nwhich became\n%s", err, once.text, back.text)
 	}
-	if want := in; sub.exact && s.kind != "ResourceList" && !bytes.Equal(back.text, want) {
-		return fmt.Errorf("restore is not exact: %s", firstDifference(want, back.text))
+	if sub.exact && s.kind != "ResourceList" && !bytes.Equal(back.text, in) {
+		return fmt.Errorf("restore is not exact: %s", firstDifference(in, back.text))
 	}
 	if whole := s.indented(sub.doc); sub.exact && !bytes.Contains(back.text, []byte(whole)) {
 		return fmt.Errorf("restore is not exact:\n%s\nin\n%s", whole, back.text)
@@ -337,19 +338,11 @@ func (s shape) compareRestored(rewritten []any, d done, changed, original []any)
 		return err
 	}
 	if s.kind == "ResourceList" { // whose results stay
-		root := copyOf(original[0])
+		root := maps.Clone(original[0].(map[string]any))
 		root["results"] = rewritten[0].(map[string]any)["results"]
 		original = []any{root}
 	}
 	return s.compareValues(original, after, d.results, changed)
-}
-
-func copyOf(v any) map[string]any {
-	m := make(map[string]any)
-	for k, x := range v.(map[string]any) {
-		m[k] = x
-	}
-	return m
 }
 
 func (s shape) compareValues(before, after, results, changed []any) error {
@@ -357,7 +350,7 @@ func (s shape) compareValues(before, after, results, changed []any) error {
 		if len(before) != 1 || len(after) != 1 {
 			return fmt.Errorf("%d documents became %d", len(before), len(after))
 		}
-		want, got := copyOf(before[0]), copyOf(after[0])
+		want, got := maps.Clone(before[0].(map[string]any)), maps.Clone(after[0].(map[string]any))
 		before, after = want["items"].([]any), got["items"].([]any)
 		if s.kind == "ResourceList" {
 			if err := compareResults(want["results"], got["results"], results); err != nil {
@@ -379,7 +372,8 @@ func (s shape) compareValues(before, after, results, changed []any) error {
 	return nil
 }
 
-// compareResults checks that results came behind those that were there.
+// compareResults checks that the results of a run were appended to those before,
+// but for equal ones.
 func compareResults(before, after any, said []any) error {
 	want, _ := before.([]any)
 	want = slices.Clone(want)
@@ -399,9 +393,9 @@ func compareResults(before, after any, said []any) error {
 // testdata and, where it is there, of the corpus.
 func shapeDocuments(t *testing.T) (docs, others []string) {
 	t.Helper()
-	files, _ := filepath.Glob(filepath.Join(corpus, "*.yaml"))
+	files := corpus(t)
 	if len(files) == 0 {
-		t.Logf("NOT TESTED: %s is not there: only the manifests under testdata are put into shapes", corpus)
+		t.Log("NOT TESTED: real-world manifests, which are not there")
 	}
 	own, _ := filepath.Glob("../../testdata/manifests/*.yaml")
 	const most = 12_000 // bytes of a document

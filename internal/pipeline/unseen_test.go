@@ -11,7 +11,6 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -86,8 +85,8 @@ func (p *planter) container(path field.Path, m map[string]any) {
 	}
 }
 
-// wellFormed puts a plain pod template where the common kinds have one, so
-// that not every object of a known kind is refused.
+// wellFormed puts a valid pod template where the common kinds have one:
+// otherwise nearly every object of a known kind would be refused.
 func (p *planter) wellFormed(kind string, object map[string]any) {
 	at := map[string]string{"Deployment": "spec.template", "Rollout": "spec.template", "Service": "spec.template", "Notebook": "spec.template", "Thing": "spec.template", "CronJob": "spec.jobTemplate.spec.template"}[kind]
 	if at == "" {
@@ -123,7 +122,7 @@ func (p *planter) wellFormed(kind string, object map[string]any) {
 	}
 }
 
-// reported says whether a probe is in a report: with its verdict, or below a
+// reported reports whether a probe is in a report: with its verdict, or below a
 // field that a warning or an error names.
 func reported(r *report.Report, probe field.Path) bool {
 	for _, t := range r.Templates {
@@ -194,14 +193,7 @@ func inspect(t *testing.T, text string, podTemplates ...string) *report.Report {
 		part := strings.SplitN(entry, "/", 3)
 		c.Spec.PodTemplates = append(c.Spec.PodTemplates, config.PodTemplate{Group: part[0], Kind: part[1], Path: part[2]})
 	}
-	s, err := manifest.Read("<stdin>", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Inspect)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, r := runWith(t, c, "<stdin>", []byte(text), pipeline.Inspect)
 	return r
 }
 
