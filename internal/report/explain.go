@@ -36,7 +36,7 @@ func (s Screen) paint(code, text string) string {
 	return code + text + colorOff
 }
 
-// Explain writes what a person looks at: for every pod template a heading, who
+// Explain writes the report for people: for every pod template a heading, who
 // answers, an aligned line for each probe, and what was found; then a summary
 // and what to do next.
 func (r *Report) Explain(w io.Writer, screen Screen) {

@@ -17,8 +17,8 @@ var (
 	pageFoot string
 )
 
-// HTML writes the report as one page: the pod templates with their probes
-// before and after, the reasons, and a box that filters them.
+// HTML writes the report as one page: the pod templates, their probes before and
+// after with the reasons, and a box to filter them.
 func (r *Report) HTML(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(pageHead)

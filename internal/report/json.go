@@ -72,8 +72,12 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		}
 		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, string(m.appendText(nil)), about, m.Line, m.Field})
 	}
+	return writeJSON(w, out)
+}
+
+func writeJSON(w io.Writer, value any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(out)
+	return e.Encode(value)
 }

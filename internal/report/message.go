@@ -27,7 +27,7 @@ type Object struct {
 	Line       int    `json:"line,omitempty"` // in the file, from 1; 0 if unknown
 }
 
-// String names the object as people do: Deployment default/web.
+// String returns the object's kind and name, such as Deployment default/web.
 func (o Object) String() string { return string(o.appendTo(nil)) }
 
 func (o *Object) appendTo(b []byte) []byte {
@@ -43,7 +43,7 @@ func NewMessage(key, text string) Message {
 type Message struct {
 	Severity          transformer.Severity
 	Reason            string // a key of docs/reasons.md
-	Text              string // one line; names the field, not the object; "" if it is that Field was Current and is Proposed
+	Text              string // one line; names the field, not the object; "" stands for "Field was Current and is Proposed"
 	Object            Object
 	Source            string // the stream in which the object was read; "" if it is about the whole run
 	Line              int    // of the field; 0 if unknown
@@ -78,8 +78,8 @@ func (m *Message) Sentence() string {
 	return string(b)
 }
 
-// appendText appends the message's text. There are so many messages about a
-// change that their texts are made when they are shown only.
+// appendText appends the message's text. That of a change is made only when it is
+// shown, since there can be very many.
 func (m *Message) appendText(b []byte) []byte {
 	if m.Text != "" {
 		return append(b, m.Text...)
@@ -87,8 +87,8 @@ func (m *Message) appendText(b []byte) []byte {
 	return fmt.Appendf(b, "`%s`: %v, was %v", m.Field, m.Proposed, m.Current)
 }
 
-// results makes results of the KRM functions specification. It makes what
-// messages about the same object, or with the same reason, have in common once.
+// results makes results of the KRM functions specification. Messages about the
+// same object or with the same reason share parts of theirs.
 type results struct {
 	object    Object
 	ref, file field.Value

@@ -34,8 +34,8 @@ func newTally() *tally {
 	return &tally{probes: make(map[transformer.State]int), hooks: make(map[transformer.State]int)}
 }
 
-// subjects counts what has probes: pod templates, and groups of virtual machines
-// if there are any.
+// subjects words how many pod templates there are, and how many groups of virtual
+// machines if there are any.
 func (t *tally) subjects() string {
 	if t.groups == 0 {
 		return Plural(t.templates, "pod template")
@@ -135,9 +135,9 @@ func (r *Report) FailedSources() map[string]bool {
 	return failed
 }
 
-// Results returns all messages as results of a ResourceList. In a run that is
-// not verbose, it drops the infos one by one when their results have been
-// taken: a large list has many, and nothing else shows them.
+// Results returns all messages as results of a ResourceList. A large list has
+// many infos, which nothing else shows if the run is not verbose: they are then
+// dropped, each after its result has been taken.
 func (r *Report) Results(verbose bool) iter.Seq[field.Map] {
 	return func(yield func(field.Map) bool) {
 		var made results
@@ -157,25 +157,22 @@ func (r *Report) Results(verbose bool) iter.Seq[field.Map] {
 	}
 }
 
-// The verbs of a summary: of a run that writes, and of one that only looks.
-var (
-	didVerbs = map[transformer.State]string{
-		transformer.WouldRewrite: "rewritten", transformer.WouldRestore: "restored",
-		transformer.Rewritten: "rewritten before", transformer.LeftAlone: "left alone", transformer.Refused: "refused",
-	}
-	wouldVerbs = map[transformer.State]string{
-		transformer.WouldRewrite: "would be rewritten", transformer.WouldRestore: "would be restored",
-		transformer.Rewritten: "rewritten before", transformer.LeftAlone: "left alone", transformer.Refused: "refused",
-	}
-	stateOrder = []transformer.State{
-		transformer.WouldRewrite, transformer.WouldRestore, transformer.Rewritten, transformer.LeftAlone, transformer.Refused,
-	}
-)
+// summaryStates are the states of probes in the order of a summary.
+var summaryStates = []struct {
+	state  transformer.State
+	words  string
+	change bool // a run that only looks says "would be"
+}{
+	{transformer.WouldRewrite, "rewritten", true},
+	{transformer.WouldRestore, "restored", true},
+	{transformer.Rewritten, "rewritten before", false},
+	{transformer.LeftAlone, "left alone", false},
+	{transformer.Refused, "refused", false},
+}
 
 // Summary returns one line about the probes, such as "2 pod templates, 1
 // object changed; 3 probes and 1 hook rewritten; 1 probe left alone; 0 errors,
-// 1 warning". written says that the changes were written, other than those
-// that are withheld.
+// 1 warning". written says that all changes were written that are not withheld.
 func (r *Report) Summary(written bool) string {
 	sum, kept := newTally(), 0
 	for source, t := range r.tallies {
@@ -187,26 +184,31 @@ func (r *Report) Summary(written bool) string {
 		} else {
 			sum.changed += t.changed
 		}
-		for _, state := range stateOrder {
-			if withheld && (state == transformer.WouldRewrite || state == transformer.WouldRestore) {
-				continue
+		for _, in := range summaryStates {
+			if !withheld || !in.change {
+				sum.probes[in.state] += t.probes[in.state]
+				sum.hooks[in.state] += t.hooks[in.state]
 			}
-			sum.probes[state] += t.probes[state]
-			sum.hooks[state] += t.hooks[state]
 		}
 	}
-	verbs, change := wouldVerbs, " would change"
+	change, wouldBe := " would change", "would be "
 	if written {
-		verbs, change = didVerbs, " changed"
+		change, wouldBe = " changed", ""
 	}
 	s := sum.subjects() + ", " + Plural(sum.changed, "object") + change
 	if kept > 0 {
 		s += ", " + strconv.Itoa(kept) + " not written"
 	}
-	for _, state := range stateOrder {
-		if n, h := sum.probes[state], sum.hooks[state]; n+h > 0 {
-			s += "; " + countOf(n, h) + " " + verbs[state]
+	for _, in := range summaryStates {
+		probes, hooks := sum.probes[in.state], sum.hooks[in.state]
+		if probes+hooks == 0 {
+			continue
 		}
+		s += "; " + countOf(probes, hooks) + " "
+		if in.change {
+			s += wouldBe
+		}
+		s += in.words
 	}
 	if found := r.problems(); found != "" {
 		s += "; " + found
@@ -241,7 +243,7 @@ func (r *Report) CheckSummary() string {
 	return s + fmt.Sprintf("; %d patches with probes were not checked: check what kustomize builds", r.Patches)
 }
 
-// problems counts errors and warnings; "" if there is neither.
+// problems words how many errors and warnings there are; "" if there are none.
 func (r *Report) problems() string {
 	e, w := Count(r.Messages, transformer.Error), Count(r.Messages, transformer.Warning)
 	if e+w == 0 {

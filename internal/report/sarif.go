@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -72,7 +71,7 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error 
 		result := sarifResult{RuleID: m.Reason, Level: sarifLevels[m.Severity], Message: sarifText{m.Sentence()}}
 		file := m.Object.File
 		if file == "" && len(r.Templates) > 0 {
-			file = r.Templates[0].Object.File // code scanning wants a place for every result
+			file = r.Templates[0].Object.File // code scanning requires a place for every result
 		}
 		if file != "" {
 			at := sarifPhysical{Artifact: sarifArtifact{fileURI(file)}}
@@ -88,10 +87,7 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error 
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{d.Key, sarifText{d.Cause}, sarifText{d.Cure}})
 		}
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
+	return writeJSON(w, sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
 }
 
 // fileURI returns the URI reference of a file: relative paths stay relative,
