@@ -27,11 +27,12 @@ const (
 const RootPath = "."
 
 // RewriteProbes is the typed functionConfig. The tags default, enum, registry,
-// min, max and doc are the one source of defaulting, validation, the JSON
-// Schema and the reference page; the default * is all that is allowed.
+// min, max, required and doc are the only source of the defaults, the validation,
+// the JSON Schema and the reference page. The default * stands for every allowed
+// value.
 type RewriteProbes struct {
-	APIVersion string         `json:"apiVersion" enum:"rewrite-probes.io/v1alpha1" doc:"The version of this form."`
-	Kind       string         `json:"kind" enum:"RewriteProbes" doc:"The kind of this form."`
+	APIVersion string         `json:"apiVersion" enum:"rewrite-probes.io/v1alpha1" required:"true" doc:"The version of this form."`
+	Kind       string         `json:"kind" enum:"RewriteProbes" required:"true" doc:"The kind of this form."`
 	Metadata   map[string]any `json:"metadata" doc:"Name and annotations, for the tool that calls the function; not read."`
 	Spec       Spec           `json:"spec" doc:"What to do."`
 }
@@ -81,10 +82,10 @@ type Istio struct {
 type PodTemplate struct {
 	Group string `json:"group" doc:"The API group of the kind, without version; empty for core."`
 	Kind  string `json:"kind" required:"true" doc:"The kind."`
-	Path  string `json:"path" required:"true" doc:"The path of the pod template, keys joined by dots, such as spec.worker.podTemplate; [] after a key stands for every item of its list, such as spec.jobs[].template; . is the object itself. There is a mapping with metadata and spec as in a Pod, or one that is itself a pod's spec, with a list containers. A kind may have several entries."`
+	Path  string `json:"path" required:"true" doc:"The path of the pod template, keys joined by dots, such as spec.worker.podTemplate; [] after a key stands for every item of its list, such as spec.jobs[].template; . is the object itself. It must lead to a mapping with metadata and spec, as in a Pod, or to one that is itself a pod's spec, with a list containers. A kind may have several entries."`
 }
 
-// A Selector matches an object that matches every part which is given.
+// A Selector matches an object that matches every part of it that is set.
 type Selector struct {
 	Kinds         []string `json:"kinds" doc:"Kinds, such as Deployment."`
 	Names         []string `json:"names" doc:"Names; * and ? match as in a shell."`
@@ -99,8 +100,8 @@ func Default() *RewriteProbes {
 	return c
 }
 
-// Is reports whether an object is a functionConfig of this program. One that
-// is among the items of a package is no workload.
+// Is reports whether an object is a functionConfig of this program, in any
+// version. As an item of a package it is no workload.
 func Is(apiVersion, kind string) bool {
 	return kind == Kind && strings.HasPrefix(apiVersion, Group+"/")
 }
@@ -141,8 +142,8 @@ func Decode(o *manifest.Object) (*RewriteProbes, error) {
 	return c, nil
 }
 
-// nameMesh sets mesh to the value of its former field. root is the key
-// below which the fields are.
+// nameMesh sets mesh to the value of dialect, its former name. root is the key
+// below which the object has both.
 func (c *RewriteProbes) nameMesh(o *manifest.Object, root string) []problem {
 	s := &c.Spec
 	if !slices.Contains(transformer.Meshes(), s.Dialect) {
@@ -194,7 +195,7 @@ func unjoin(err error) []error {
 	return []error{err}
 }
 
-// at makes a path of keys and indices.
+// at returns a path of keys and indices.
 func at(steps ...any) field.Path {
 	var p field.Path
 	for _, s := range steps {
@@ -207,11 +208,11 @@ func at(steps ...any) field.Path {
 	return p
 }
 
-// validate returns everything that is wrong.
+// validate returns everything that is wrong with the config.
 func (c *RewriteProbes) validate() []problem {
 	problems := checkTags(c)
 	bad := func(path field.Path, format string, args ...any) {
-		problems = append(problems, problem{path, fmt.Errorf(format, args...).Error()})
+		problems = append(problems, problem{path, fmt.Sprintf(format, args...)})
 	}
 	s := &c.Spec
 	if len(s.Rewrite) == 0 {
@@ -219,10 +220,10 @@ func (c *RewriteProbes) validate() []problem {
 	}
 	for i, t := range s.PodTemplates {
 		if t.Path == "" || t.Path == RootPath {
-			continue // the first is reported as required
+			continue // an empty path is reported as missing
 		}
 		if _, err := field.Parse(t.Path); err != nil {
-			bad(at("spec", "podTemplates", i, "path"), "%w", err)
+			bad(at("spec", "podTemplates", i, "path"), "%v", err)
 		}
 	}
 	if !isDNSLabel(s.ProbeProxy.Name) {
@@ -264,7 +265,7 @@ func (c *RewriteProbes) validate() []problem {
 			continue
 		}
 		if err := sel.validate(); err != nil {
-			bad(at("spec", sel.key), "%w", err)
+			bad(at("spec", sel.key), "%v", err)
 		}
 	}
 	return problems

@@ -66,7 +66,7 @@ var Keys = []Key{
 	{"strict", "spec.strict", truth(func(s *Spec) *bool { return &s.Strict })},
 }
 
-// fromConfigMap sets what the ConfigMap says.
+// fromConfigMap sets the fields that a ConfigMap has keys for.
 func (c *RewriteProbes) fromConfigMap(o *manifest.Object) (problems []problem, err error) {
 	var cm struct {
 		Data map[string]string `json:"data"`

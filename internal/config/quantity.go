@@ -7,7 +7,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// quantity matches what the API server takes as the amount of a resource, which
+// quantity matches what the API server accepts as the quantity of a resource, which
 // must not be negative.
 const quantity = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$`
 
@@ -21,9 +21,9 @@ func checkResources(resources field.Map) []problem {
 	bad := func(path field.Path, format string, args ...any) {
 		problems = append(problems, problem{at("spec", "probeProxy", "resources").Join(path), fmt.Sprintf(format, args...)})
 	}
-	amount := regexp.MustCompile(quantity)
+	valid := regexp.MustCompile(quantity)
 	for _, e := range resources {
-		amounts, isMap := e.Value.(field.Map)
+		quantities, isMap := e.Value.(field.Map)
 		switch {
 		case e.Key != "limits" && e.Key != "requests" && e.Key != "claims":
 			bad(field.NewPath(e.Key), "unknown field; allowed are claims, limits and requests")
@@ -31,9 +31,9 @@ func checkResources(resources field.Map) []problem {
 		case !isMap:
 			bad(field.NewPath(e.Key), "must be a mapping of resources and quantities, such as {memory: 48Mi}")
 		}
-		for _, a := range amounts {
-			if a.Value != nil && e.Key != "claims" && !amount.MatchString(fmt.Sprint(a.Value)) {
-				bad(field.NewPath(e.Key, a.Key), "\"%v\" must be a quantity that is not negative, such as 48Mi, 100m or 0.5", a.Value)
+		for _, q := range quantities {
+			if q.Value != nil && e.Key != "claims" && !valid.MatchString(fmt.Sprint(q.Value)) {
+				bad(field.NewPath(e.Key, q.Key), "\"%v\" must be a quantity that is not negative, such as 48Mi, 100m or 0.5", q.Value)
 			}
 		}
 	}

@@ -35,11 +35,18 @@ func referenceRows(b *strings.Builder, prefix string, t reflect.Type) {
 		if low := f.Tag.Get("min"); low != "" {
 			values = low + " to " + f.Tag.Get("max")
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", name, word, values, code(defaultOf(f.Tag)), f.Tag.Get("doc"))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", name, word, values, defaultCell(f.Tag), f.Tag.Get("doc"))
 		if inner.Kind() == reflect.Struct {
 			referenceRows(b, name+".", inner)
 		}
 	}
+}
+
+func defaultCell(tag reflect.StructTag) string {
+	if tag.Get("required") != "" {
+		return "required"
+	}
+	return code(defaultOf(tag))
 }
 
 func code(words ...string) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// SchemaID is where the schema of the newest version is.
+// SchemaID is the URL of the newest version of the schema.
 const SchemaID = "https://raw.githubusercontent.com/rewrite-probes/rewrite-probes/main/docs/functionConfig.schema.json"
 
 // Schema returns the JSON Schema (draft 2020-12) of the typed functionConfig,
@@ -20,7 +20,6 @@ func Schema() []byte {
 	s.ID = SchemaID
 	s.Version = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = Kind
-	s.Required = []string{"apiVersion", "kind"}
 	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		panic(err) // the types hold nothing that JSON cannot
