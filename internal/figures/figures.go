@@ -1,5 +1,5 @@
-// Package figures keeps measured numbers in the documentation: bar charts as
-// SVG, and text between two markers. The benchmarks use it.
+// Package figures draws the bar charts of the documentation as SVG. The
+// benchmarks use it.
 package figures
 
 import (
@@ -8,17 +8,16 @@ import (
 	"encoding/xml"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 )
 
-// A Chart has horizontal bars: a group of bars for each case, a bar for each
-// series. The first series is ours, and is drawn to be seen first.
+// A Chart has horizontal bars: a group of them for each case, one bar for each
+// series. The first series is ours, and stands out by its colour.
 type Chart struct {
 	Title  string
 	Series []string
 	Groups []Group
-	Format func(float64) string // how a value is written behind its bar
+	Format func(float64) string // words the value beside a bar; if nil, it has four digits
 }
 
 // A Group has one value for each series of its chart; NaN if there is none.
@@ -30,7 +29,7 @@ type Group struct {
 const (
 	width     = 760
 	labels    = 190 // where the bars start
-	room      = 120 // for the values behind the bars
+	room      = 120 // for the values beside the bars
 	barHeight = 16
 	barStep   = 20
 	groupGap  = 16
@@ -118,20 +117,4 @@ func escape(s string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(s))
 	return b.String()
-}
-
-// Keep writes text into a document, between the lines
-// `<!-- NAME -->` and `<!-- end of NAME -->`.
-func Keep(file, name, text string) error {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	begins, ends := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->\n"
-	before, rest, ok := strings.Cut(string(b), begins)
-	_, after, ok2 := strings.Cut(rest, ends)
-	if !ok || !ok2 {
-		return fmt.Errorf("%s must have the lines %q and %q", file, begins, ends)
-	}
-	return os.WriteFile(file, []byte(before+begins+text+ends+after), 0o644)
 }

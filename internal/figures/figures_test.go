@@ -21,7 +21,7 @@ func TestTheLengthOfABarIsItsValue(t *testing.T) {
 	}
 	var bars []struct{ series, width string }
 	var texts []string
-	for e := range elements(t, c.SVG()) {
+	for _, e := range elements(t, c.SVG()) {
 		switch {
 		case e.XMLName.Local == "rect" && e.attr("x") == "190":
 			bars = append(bars, struct{ series, width string }{e.attr("class"), e.attr("width")})
@@ -53,21 +53,15 @@ func (e *element) attr(name string) string {
 	return ""
 }
 
-// elements yields the elements of a picture, which must be well-formed XML.
-func elements(t *testing.T, picture []byte) func(func(element) bool) {
+// elements returns the elements of a picture, which must be well-formed XML.
+func elements(t *testing.T, picture []byte) []element {
 	t.Helper()
 	var root element
 	d := xml.NewDecoder(bytes.NewReader(picture))
 	if err := d.Decode(&root); err != nil {
 		t.Fatal(err)
 	}
-	return func(yield func(element) bool) {
-		for _, e := range root.Inner {
-			if !yield(e) {
-				return
-			}
-		}
-	}
+	return root.Inner
 }
 
 func TestEveryPictureOfTheDocumentationIsDrawnForLightAndDark(t *testing.T) {
@@ -89,21 +83,5 @@ func TestEveryPictureOfTheDocumentationIsDrawnForLightAndDark(t *testing.T) {
 				t.Errorf("%s has %q: a picture in a README may load nothing", file, outside)
 			}
 		}
-	}
-}
-
-func TestKeepReplacesWhatIsBetweenTheMarkers(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "doc.md")
-	if err := os.WriteFile(file, []byte("a\n<!-- table -->\nold\n<!-- end of table -->\nb\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := figures.Keep(file, "table", "new\n"); err != nil {
-		t.Fatal(err)
-	}
-	if b, _ := os.ReadFile(file); string(b) != "a\n<!-- table -->\nnew\n<!-- end of table -->\nb\n" {
-		t.Errorf("got %q", b)
-	}
-	if err := figures.Keep(file, "other", ""); err == nil || !strings.Contains(err.Error(), "<!-- other -->") {
-		t.Errorf("got %v, want the markers that are missing", err)
 	}
 }

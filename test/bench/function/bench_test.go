@@ -156,7 +156,7 @@ func TestTablesAndChartsAreKept(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "images"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	const empty = "# T\n<!-- table: summary -->\n<!-- end of table: summary -->\n<!-- table: all cases -->\nold\n<!-- end of table: all cases -->\n"
+	const empty = "# T\n<!-- begin summary -->\n<!-- end summary -->\n<!-- begin all cases -->\nold\n<!-- end all cases -->\n"
 	if err := os.WriteFile(document, []byte(empty), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/figures"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // keep writes the tables into a document, and the charts into images/ beside it.
@@ -16,10 +17,10 @@ func keep(document string, rows []row) error {
 	full.WriteString("```\n")
 	print(&full, rows)
 	full.WriteString("```\n")
-	if err := figures.Keep(document, "table: all cases", full.String()); err != nil {
+	if err := testutil.ReplaceSection(document, "all cases", full.String()); err != nil {
 		return err
 	}
-	if err := figures.Keep(document, "table: summary", summary(rows)); err != nil {
+	if err := testutil.ReplaceSection(document, "summary", summary(rows)); err != nil {
 		return err
 	}
 	for name, c := range charts(rows) {

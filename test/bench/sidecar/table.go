@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/figures"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // The promises of probe-proxy.
@@ -86,7 +87,7 @@ func mega(n int64) float64      { return float64(n) / 1e6 }
 
 // keep writes the table into a document, and the charts into images/ beside it.
 func keep(document, table string, rows []*row) error {
-	if err := figures.Keep(document, "table: test/bench/sidecar", table); err != nil {
+	if err := testutil.ReplaceSection(document, "sidecar", table); err != nil {
 		return err
 	}
 	for name, c := range charts(rows) {
