@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Mutants that no test can kill, because the program behaves the same.
+// knownEquivalents lists the mutants that no test can kill, because the program
+// behaves the same.
 //
 //go:embed equivalent.txt
 var knownEquivalents string
@@ -26,7 +27,7 @@ func parseEquivalents(list string) (map[string]string, error) {
 				return nil, fmt.Errorf("equivalent.txt: %s has no reason", last)
 			}
 			if _, again := reasons[text]; again {
-				return nil, fmt.Errorf("equivalent.txt:%d: %s stands twice", i+1, text)
+				return nil, fmt.Errorf("equivalent.txt:%d: %s is listed twice", i+1, text)
 			}
 			last = text
 			reasons[last] = ""

@@ -28,7 +28,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, knownEquivalents))
 }
 
-// limits bound one run of the tests: a mutant may loop for ever, and append while it does.
+// limits bound one run of the tests: a mutant may loop for ever and take ever more memory.
 type limits struct {
 	time   time.Duration
 	memory int64 // bytes of address space of each process
@@ -70,7 +70,7 @@ func run(args []string, stdout, stderr io.Writer, equivalents string) int {
 	return 0
 }
 
-// A request is what the flags ask for.
+// A request has what the flags say.
 type request struct {
 	dir         string
 	n           int

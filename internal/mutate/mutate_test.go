@@ -128,7 +128,7 @@ func TestAKnownEquivalentMutantIsNotTried(t *testing.T) {
 		"small/small.go Abs rel: `n > 7` -> `n >= 7`\n    Why.\n": "no such mutant any more",
 		"small/small.go Abs rel: `n > 0` -> `n >= 0`\n":           "has no reason",
 		"    Why.\n": "without a mutant",
-		strings.Repeat("a x: `b` -> `c`\n  Why.\n", 2): "stands twice",
+		strings.Repeat("a x: `b` -> `c`\n  Why.\n", 2): "is listed twice",
 	} {
 		if lines, _, code := verdicts(t, list, "-C", dir, "-n", "1", "-files", "small"); code != 2 || !strings.Contains(lines[0], want) {
 			t.Errorf("%q: exit code %d, %q; want 2 and %q", list, code, lines, want)
