@@ -13,7 +13,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
-// A format is the -o flag of the commands that only look.
+// A format is the -o flag of a command.
 type format struct {
 	value   string
 	allowed []string

@@ -84,16 +84,6 @@ func (f *commonFlags) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("config", cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt))
 }
 
-// source names the file with the functionConfig of a run.
-func (f *commonFlags) source(p *pkg) string {
-	for _, s := range p.streams {
-		if s.FunctionConfig() != nil {
-			return s.Name()
-		}
-	}
-	return f.config
-}
-
 // load returns the config of a run: that of the flag, or the ResourceList's.
 func (f *commonFlags) load(list *manifest.Object) (*config.RewriteProbes, error) {
 	if f.config == "" {

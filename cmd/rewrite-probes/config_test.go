@@ -215,7 +215,7 @@ func output(t *testing.T, input string, args ...string) string {
 }
 
 // TestEveryFieldOfTheConfigHasItsEffect sets every field to a value that is
-// not its default, through each door by which a functionConfig comes in, and
+// not its default, in each way to give a functionConfig, and
 // looks for the effect in the output.
 func TestEveryFieldOfTheConfigHasItsEffect(t *testing.T) {
 	inConfigMap := make(map[string]bool)
@@ -264,7 +264,7 @@ func testField(t *testing.T, name string, c fieldCase) {
 		if reflect.DeepEqual(valueOf(decoded, name), valueOf(config.Default(), name)) {
 			t.Errorf("%s: the field has its default: %v", form, valueOf(decoded, name))
 		}
-		for door, through := range map[string]func(string) string{
+		for way, runWith := range map[string]func(string) string{
 			"ResourceList": func(cfg string) string { return output(t, resourceList(workloads[c.file], cfg)) },
 			"--config": func(cfg string) string {
 				path := filepath.Join(t.TempDir(), "config.yaml")
@@ -274,13 +274,13 @@ func testField(t *testing.T, name string, c fieldCase) {
 				return output(t, workloads[c.file], "--config", path, "-")
 			},
 		} {
-			has, lacks := through(text), through(without)
+			has, lacks := runWith(text), runWith(without)
 			look := c.want
 			if c.gone != "" {
 				look, has, lacks = c.gone, lacks, has
 			}
 			if !strings.Contains(has, look) || strings.Contains(lacks, look) {
-				t.Errorf("%s through %s: %q must be in the first and not in the second:\n%s\n----\n%s", form, door, look, has, lacks)
+				t.Errorf("%s by %s: %q must be in the first and not in the second:\n%s\n----\n%s", form, way, look, has, lacks)
 			}
 		}
 	}

@@ -31,8 +31,8 @@ has no shell and no cp.`,
 	}
 }
 
-// copySelf copies the running program into dir and returns the name of the copy,
-// which is there whole or not at all.
+// copySelf copies the running program into dir in one step, and returns the name
+// of the copy.
 func copySelf(dir string) (target string, err error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -67,7 +67,7 @@ func yamlBlocks(t *testing.T) []yamlBlock {
 }
 
 // TestEveryYAMLBlockOfTheDocumentationHolds parses every block and runs what
-// it shows: a functionConfig over a workload, through each door; a probe, which
+// it shows: a functionConfig over a workload, given in each way; a probe, which
 // must become what the next block shows. Other blocks are fragments of files of
 // other programs, and must only be YAML.
 func TestEveryYAMLBlockOfTheDocumentationHolds(t *testing.T) {
@@ -128,12 +128,12 @@ func runConfig(t *testing.T, b yamlBlock) {
 	if err := os.WriteFile(path, []byte(b.text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for door, got := range map[string]string{
+	for way, got := range map[string]string{
 		"--config":     output(t, workloads[""], "--config", path, "-"),
 		"ResourceList": output(t, resourceList(workloads[""], b.text)),
 	} {
 		if !strings.HasSuffix(got, "exit 0\n") || !strings.Contains(got, "KUBE_APP_PROBERS") && !strings.Contains(got, "envoy") {
-			t.Errorf("%s:%d: through %s:\n%s", b.page, b.line, door, got)
+			t.Errorf("%s:%d: by %s:\n%s", b.page, b.line, way, got)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
-// editFlags say what becomes of the edited files; they are gofmt's.
+// editFlags say what becomes of the edited files, as the flags of gofmt do.
 type editFlags struct {
 	write, diff, list bool
 	exitCode          bool
@@ -65,38 +65,38 @@ func (f *editFlags) run(cmd *cobra.Command, std streams, common *commonFlags, mo
 // emit writes what the flags ask for and returns how many streams that were.
 // Nothing is written before all of it has been made and read again.
 func (f *editFlags) emit(std streams, p *pkg, r *report.Report) (emitted int, err error) {
-	print := !f.write && !f.diff && !f.list
-	chosen := choose(p, r, print)
-	if print {
+	toStdout := !f.write && !f.diff && !f.list
+	chosen := choose(p, r, toStdout)
+	var texts [][]byte
+	if toStdout {
 		err = printAll(std, chosen)
-		emitted = len(chosen)
 	} else {
-		var texts [][]byte
-		if texts, err = edited(chosen); err == nil {
-			return f.emitFiles(std, p, r, chosen, texts)
-		}
+		texts, err = edited(chosen)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		for _, s := range chosen {
 			r.Withhold(s.Name())
 		}
 		return 0, err
+	case toStdout:
+		return len(chosen), nil
 	}
-	return emitted, nil
+	return f.emitFiles(std, p, r, chosen, texts)
 }
 
-// choose returns the streams to write. What has an error is withheld: a file
-// from -w, -d and -l, and all of a plain stream from stdout, where a pipe
-// would take the part for the whole. A ResourceList on stdout carries its
-// errors itself and is always written.
-func choose(p *pkg, r *report.Report, print bool) (chosen []*manifest.Stream) {
+// choose returns the streams to write. After an error -w, -d and -l pass over
+// the file, and stdout gets nothing of a plain stream: the next program in a pipe
+// would take the part for the whole. A ResourceList on stdout carries its errors
+// itself and is always written.
+func choose(p *pkg, r *report.Report, toStdout bool) (chosen []*manifest.Stream) {
 	failed := r.FailedSources()
 	for _, s := range p.streams {
-		withhold := failed[""] || failed[s.Name()] || print && len(failed) > 0
+		withhold := failed[""] || failed[s.Name()] || toStdout && len(failed) > 0
 		switch {
-		case withhold && !(print && s.IsResourceList()):
+		case withhold && !(toStdout && s.IsResourceList()):
 			r.Withhold(s.Name())
-		case print || s.Changed():
+		case toStdout || s.Changed():
 			chosen = append(chosen, s)
 		}
 	}

@@ -17,10 +17,10 @@ type file struct {
 	walked bool // found below a folder, not named on the command line
 }
 
-// findFiles lists the files that the paths name: a file as it is, and of a
-// folder all that end in .yaml, .yml or .json, in name order. Hidden folders,
-// node_modules and what a pattern of ignore matches are left out. A file that
-// is named twice is listed once.
+// findFiles lists the files that the paths name, each once: a file whatever its
+// name, and of a folder all files that end in .yaml, .yml or .json, in the order
+// of their names. Hidden folders, node_modules and what a pattern of ignore
+// matches are left out.
 func findFiles(paths, ignore []string) ([]file, error) {
 	for _, p := range ignore {
 		if _, err := path.Match(p, ""); err != nil {

@@ -21,11 +21,11 @@ type kustomization struct {
 	} `json:"patchesJson6902"`
 }
 
-// kustomizationNames are the names by which kustomize finds the file.
+// kustomizationNames are the names that kustomize knows a kustomization by.
 var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
-// patchesOf reads a kustomization: the paths of the patches that it names, and
-// the text of those that are inline.
+// patchesOf returns the paths of the patches that a kustomization names, and the
+// texts of those that are inline.
 func patchesOf(name string, text []byte) (paths, inline []string) {
 	s, err := manifest.Read(name, bytes.Clone(text))
 	if err != nil || len(s.Objects()) != 1 {
@@ -87,6 +87,3 @@ func (p patches) addFolder(dir string) {
 		}
 	}
 }
-
-// namesProbe matches the text of a patch that changes probes or hooks.
-var namesProbe = whenUsed(`(liveness|readiness|startup)Probe|lifecycle`)

@@ -33,7 +33,7 @@ type exit struct{ code int }
 
 func (e *exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// verdict returns the exit that a report asks for; nil if all is well.
+// verdict returns the exit that a report calls for; nil if all is well.
 func verdict(r *report.Report) error {
 	switch {
 	case r.Unreadable:
@@ -44,8 +44,8 @@ func verdict(r *report.Report) error {
 	return nil
 }
 
-// run runs one command line and returns the exit code. Output is written to
-// stdout only when all of it is known to be good.
+// run runs one command line and returns the exit code. Manifests are written to
+// stdout only when all of them are known to be good.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if p := recover(); p != nil {

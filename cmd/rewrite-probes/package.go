@@ -1,15 +1,13 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +19,7 @@ import (
 
 const stdinName = "<stdin>"
 
-// pkg is all that one run reads.
+// A pkg is all that one run reads: a package, in the words of kpt.
 type pkg struct {
 	streams  []*manifest.Stream
 	inputs   map[string][]byte // by the stream's name
@@ -31,13 +29,15 @@ type pkg struct {
 	failed   bool              // whether a file could not be read
 }
 
-func (p *pkg) functionConfig() *manifest.Object {
+// functionConfig returns the functionConfig of a ResourceList and the name of
+// the stream that has it; nil if there is none.
+func (p *pkg) functionConfig() (c *manifest.Object, stream string) {
 	for _, s := range p.streams {
 		if c := s.FunctionConfig(); c != nil {
-			return c
+			return c, s.Name()
 		}
 	}
-	return nil
+	return nil, ""
 }
 
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
@@ -74,7 +74,7 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 			p.unreadable(f, &manifest.Error{File: f.path, Err: reasonOf(err)})
 		case patches[realPath(f.path)] != "":
 			p.passOverPatch(f, text, "`"+patches[realPath(f.path)]+"` names it as a patch")
-		case f.walked && isJSONPatch(text):
+		case f.walked && jsonPatch().Match(text):
 			p.passOverPatch(f, text, "it is a JSON patch")
 		case f.walked && slices.Contains(kustomizationNames, filepath.Base(f.path)):
 			p.warnOfInlinePatches(f, text)
@@ -86,7 +86,7 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 	return p, nil
 }
 
-// add reads the text of a file as manifests, or says why it does not.
+// add reads the text of a file as manifests, or notes why it does not.
 func (p *pkg) add(f file, text []byte) {
 	s, err := manifest.Read(f.path, text)
 	switch {
@@ -109,8 +109,7 @@ func (p *pkg) note(f file, key, text string) {
 	p.messages = append(p.messages, m)
 }
 
-// passOverTemplate says that a Helm template is not read, once for all of a
-// chart.
+// passOverTemplate notes that a Helm template is not read, once for each chart.
 func (p *pkg) passOverTemplate(f file) {
 	if chart := chartOf(f.path); chart != "" {
 		p.charts[chart]++
@@ -154,8 +153,8 @@ func (p *pkg) unreadable(f file, err error) {
 	}
 }
 
-// passOverPatch says that a patch is not rewritten: it is merged into another
-// object, whose container probe-proxy must know all probes.
+// passOverPatch notes that a patch is not rewritten. It is merged into another
+// object, and that object's probe-proxy must know the probes of both.
 func (p *pkg) passOverPatch(f file, text []byte, why string) {
 	if namesProbe().Match(text) {
 		p.patches++
@@ -177,51 +176,6 @@ func (p *pkg) warnOfInlinePatches(f file, text []byte) {
 	}
 }
 
-var (
-	kindKey   = whenUsed(`(?m)(^|[\s{,"'])kind["']?[ \t]*:`)
-	action    = whenUsed(`(?m)^[^#\n]*\{\{`) // outside of comments
-	list      = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[|- )`)
-	jsonPatch = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[\s*\{|- \{?)\s*["']?(op|path|value|from)["']?\s*:`)
-)
-
-// whenUsed returns a function that returns a regular expression, compiled at
-// the first call: a function that reads stdin needs none of them.
-func whenUsed(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
-
-// isTemplate reports whether a text has what looks like an action of a Helm
-// template, and cannot be read as manifests: by Read, which returned s and err,
-// or because an action that is valid YAML makes a mapping a key.
-func isTemplate(s *manifest.Stream, text []byte, err error) bool {
-	if !bytes.Contains(text, []byte("{{")) || !action().Match(text) {
-		return false
-	}
-	return err != nil || slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool {
-		_, err := o.Root()
-		return errors.Is(err, manifest.ErrNotKey)
-	})
-}
-
-// isNoManifest reports whether a text that cannot be read as manifests was
-// never meant to be: it is empty, a list without probes (the replacements of a
-// kustomization, say) or a single value, or has no kind.
-func isNoManifest(text []byte, err error) bool {
-	return errors.Is(err, manifest.ErrEmpty) || !kindKey().Match(text) || list().Match(text) && !namesProbe().Match(text)
-}
-
-// holdsNoObject reports whether a text of mappings holds no Kubernetes object,
-// nor anything with containers: the values of a chart, say.
-func holdsNoObject(s *manifest.Stream, text []byte) bool {
-	return !s.IsResourceList() && !bytes.Contains(text, []byte("ontainers")) &&
-		!slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool { return o.Kind() != "" || o.APIVersion() != "" })
-}
-
-// isJSONPatch reports whether a text is a list of JSON6902 operations.
-func isJSONPatch(text []byte) bool {
-	return jsonPatch().Match(text)
-}
-
 // readInput reads what the arguments name, and the config of the run.
 func readInput(cmd *cobra.Command, std streams, common *commonFlags, args []string) (*pkg, *config.RewriteProbes, error) {
 	if err := validateColor(common.color); err != nil {
@@ -234,13 +188,12 @@ func readInput(cmd *cobra.Command, std streams, common *commonFlags, args []stri
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := common.load(p.functionConfig())
+	list, _ := p.functionConfig()
+	c, err := common.load(list)
 	return p, c, err
 }
 
-// runPipeline takes what the arguments name through the pipeline: what every
-// command that rewrites manifests, or says what would become of them, does
-// first.
+// runPipeline reads what the arguments name and takes it through the pipeline.
 func runPipeline(cmd *cobra.Command, std streams, common *commonFlags, mode pipeline.Mode, args []string) (*pkg, *report.Report, error) {
 	p, c, err := readInput(cmd, std, common, args)
 	if err != nil {
@@ -248,7 +201,8 @@ func runPipeline(cmd *cobra.Command, std streams, common *commonFlags, mode pipe
 	}
 	r, err := pipeline.Run(p.streams, c, mode)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", common.source(p), err)
+		_, stream := p.functionConfig()
+		return nil, nil, fmt.Errorf("%s: %w", cmp.Or(common.config, stream), err)
 	}
 	r.Messages = append(p.messages, r.Messages...)
 	r.Unreadable, r.Patches = p.failed, p.patches
@@ -259,10 +213,10 @@ func runPipeline(cmd *cobra.Command, std streams, common *commonFlags, mode pipe
 // isStdin reports whether the arguments mean stdin.
 func isStdin(args []string) bool { return len(args) == 0 || len(args) == 1 && args[0] == "-" }
 
-// misspelt returns the command that the first argument seems to mean, if no
-// file has that name; "" if it means none.
+// misspelt returns the command that the first argument seems to mean; "" if it
+// seems to mean none, or is the name of a file.
 func misspelt(cmd *cobra.Command, args []string) string {
-	if cmd.HasParent() || len(args) == 0 || len(args[0]) < 3 { // which is near any short name
+	if cmd.HasParent() || len(args) == 0 || len(args[0]) < 3 { // fewer letters resemble too many commands
 		return ""
 	}
 	if _, err := os.Stat(args[0]); err == nil {

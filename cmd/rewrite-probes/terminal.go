@@ -27,7 +27,7 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// screenOf says how to write to a stream: on a terminal in its width, and in
+// screenOf returns how to write to a stream: to a terminal within its width, and in
 // colour unless the environment (NO_COLOR, TERM=dumb) or --color says otherwise.
 func screenOf(out io.Writer, color string) report.Screen {
 	var s report.Screen

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func TestColourIsForTerminalsThatWantIt(t *testing.T) {
 	tty := terminal(t)
 	var pipe bytes.Buffer
 	for _, c := range []struct {
-		out           any
+		out           io.Writer
 		noColor, term string
 		flag          string
 		want          bool
@@ -55,13 +56,7 @@ func TestColourIsForTerminalsThatWantIt(t *testing.T) {
 	} {
 		t.Setenv("NO_COLOR", c.noColor)
 		t.Setenv("TERM", c.term)
-		var got bool
-		if f, ok := c.out.(*os.File); ok {
-			got = screenOf(f, c.flag).Color
-		} else {
-			got = screenOf(&pipe, c.flag).Color
-		}
-		if got != c.want {
+		if got := screenOf(c.out, c.flag).Color; got != c.want {
 			t.Errorf("%+v: colour %t", c, got)
 		}
 	}

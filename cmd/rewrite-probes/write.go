@@ -20,7 +20,8 @@ func writeFile(name string, text, old []byte) error {
 	if err != nil {
 		return err
 	}
-	// For root, and in a folder that may be written, only the mode says so.
+	// Root could write to it all the same, and anyone who may write to its folder
+	// could replace it: only the mode tells.
 	if info.Mode().Perm()&0o222 == 0 {
 		return fmt.Errorf("it is read-only (mode %#o)", info.Mode().Perm())
 	}
@@ -40,8 +41,8 @@ func writeFile(name string, text, old []byte) error {
 }
 
 // replace replaces the file in one step, so that a reader sees the old text or
-// the new one. done is false, and nothing has changed, if the new file cannot
-// have the owner of the old one.
+// the new one. If the new file cannot have the owner of the old one, done is
+// false and nothing has changed.
 func replace(path string, info fs.FileInfo, text []byte) (done bool, err error) {
 	dir := filepath.Dir(path)
 	tmp, err := os.CreateTemp(dir, ".rewrite-probes-*")
@@ -90,8 +91,8 @@ func overwrite(f *os.File, text, old []byte) error {
 	return reasonOf(err)
 }
 
-// reasonOf returns why a call failed, without the names of our own temporary
-// files.
+// reasonOf returns why a call failed, without the name of the file, which may be
+// a temporary one of ours.
 func reasonOf(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"slices"
+	"sync"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+)
+
+var (
+	kindKey    = whenUsed(`(?m)(^|[\s{,"'])kind["']?[ \t]*:`)
+	action     = whenUsed(`(?m)^[^#\n]*\{\{`) // of a template, outside of comments
+	list       = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[|- )`)
+	jsonPatch  = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[\s*\{|- \{?)\s*["']?(op|path|value|from)["']?\s*:`) // JSON6902
+	namesProbe = whenUsed(`(liveness|readiness|startup)Probe|lifecycle`)
+)
+
+// whenUsed returns a function that returns a regular expression, compiled at
+// the first call: a function that reads stdin needs none of them.
+func whenUsed(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+// isTemplate reports whether a text has what looks like an action of a Helm
+// template, and cannot be read as manifests: [manifest.Read], which returned s and
+// err, has failed, or an action that is valid YAML makes a mapping a key.
+func isTemplate(s *manifest.Stream, text []byte, err error) bool {
+	if !bytes.Contains(text, []byte("{{")) || !action().Match(text) {
+		return false
+	}
+	return err != nil || slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool {
+		_, err := o.Root()
+		return errors.Is(err, manifest.ErrNotKey)
+	})
+}
+
+// isNoManifest reports whether a text that cannot be read as manifests was not
+// meant to be: it is empty, has no kind, or is a list without probes, such as the
+// replacements of a kustomization.
+func isNoManifest(text []byte, err error) bool {
+	return errors.Is(err, manifest.ErrEmpty) || !kindKey().Match(text) || list().Match(text) && !namesProbe().Match(text)
+}
+
+// holdsNoObject reports whether a text of mappings holds no Kubernetes object,
+// nor anything with containers. The values of a chart are such a text.
+func holdsNoObject(s *manifest.Stream, text []byte) bool {
+	return !s.IsResourceList() && !bytes.Contains(text, []byte("ontainers")) &&
+		!slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool { return o.Kind() != "" || o.APIVersion() != "" })
+}
