@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,7 +49,7 @@ type RewriteProbes struct {
 // RewriteProbesSpec says what is rewritten and who answers.
 type RewriteProbesSpec struct {
 	// Mesh is the mesh that the pods are in: "istio", "linkerd", "kuma",
-	// "consul", "osm", or "auto" to find it out for each.
+	// "consul", "osm", "fsm", or "auto" to find it out for each pod template.
 	Mesh string `json:"mesh,omitempty"`
 	// Dialect is the former name of Mesh.
 	Dialect string `json:"dialect,omitempty"`
@@ -69,7 +68,7 @@ type RewriteProbesSpec struct {
 	// it matches all that a Selector has.
 	Select  *Selector `json:"select,omitempty"`
 	Exclude *Selector `json:"exclude,omitempty"`
-	// Strict makes warnings errors.
+	// Strict makes a run fail after a warning too.
 	Strict bool `json:"strict,omitempty"`
 }
 
@@ -93,17 +92,19 @@ type ProbeProxy struct {
 // sidecar answers and the pod template has none.
 type IstioProxy struct {
 	// Image is its image; Istio's injector replaces "auto".
-	Image      string `json:"image,omitempty"`
-	Restricted *bool  `json:"restricted,omitempty"`
+	Image string `json:"image,omitempty"`
+	// Restricted says whether it gets the securityContext that Pod Security
+	// restricted requires, if all other containers have it; true if nil.
+	Restricted *bool `json:"restricted,omitempty"`
 }
 
 // Istio says what the objects do not say of Istio in the cluster.
 type Istio struct {
-	// InjectorRewrites: Istio's injector rewrites the probes of the pods that
-	// it injects; such pods are left alone.
+	// InjectorRewrites says that Istio's injector rewrites the probes of the
+	// pods that it injects. Such pods are left alone.
 	InjectorRewrites bool `json:"injectorRewrites,omitempty"`
-	// InjectedNamespaces are those into which Istio injects its sidecar, with *
-	// and ? as in a shell; nil if only labels say it.
+	// InjectedNamespaces are the namespaces into which Istio injects its
+	// sidecar, with * and ? as in a shell. If it is nil, only labels tell.
 	InjectedNamespaces []string `json:"injectedNamespaces,omitzero"`
 }
 
@@ -150,8 +151,8 @@ func setDefaults(into, from reflect.Value) {
 	}
 }
 
-// Validate reports everything that is wrong, each with the field and what is
-// allowed.
+// Validate returns everything that is wrong as one error, with a line for each
+// field that says what is allowed.
 func (c *RewriteProbes) Validate() error {
 	decoded, err := c.decode()
 	if err != nil {
@@ -192,16 +193,25 @@ func decodeConfig(text []byte) (*config.RewriteProbes, error) {
 	}
 	c, err := config.Decode(s.Objects()[0])
 	if err != nil {
-		return nil, withoutLine(err)
+		return nil, withoutPlace(err)
 	}
 	return c, nil
 }
 
-// withoutLine takes the file and line off an error: a value of Go has none.
-func withoutLine(err error) error {
-	text := err.Error()
-	if i := strings.Index(text, ": "); i >= 0 && strings.HasPrefix(text, "functionConfig:") && strings.HasPrefix(text[i+2:], "functionConfig: ") {
-		return errors.New(text[i+2:])
+// withoutPlace takes file and line off the errors that are joined in err: a Go
+// value has neither.
+func withoutPlace(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range joined.Unwrap() {
+			all = append(all, withoutPlace(e))
+		}
+		return errors.Join(all...)
+	}
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
+		bare := *e
+		bare.File, bare.Line = "", 0
+		return &bare
 	}
 	return err
 }

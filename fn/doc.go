@@ -1,9 +1,9 @@
-// Package fn is rewrite-probes for Go programs: the probes and hooks of
-// Kubernetes pod templates are rewritten so that they work in a mesh that
-// demands mTLS, and the sidecar that answers them is added.
+// Package fn is rewrite-probes for Go programs: it rewrites the probes and hooks
+// of Kubernetes pod templates so that they work in a mesh that demands mTLS, and
+// adds the sidecar that answers them.
 //
-// There are three doors, one for each library in which such programs are
-// written. Each does what the command rewrite-probes does:
+// There are three entry points, one for each library that such programs use. Each
+// does what the command rewrite-probes does:
 //
 //   - [Filter] for pipelines of sigs.k8s.io/kustomize/kyaml;
 //   - [Process] for functions of github.com/kptdev/krm-functions-sdk/go/fn;

@@ -14,12 +14,12 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
-// Filter rewrites probes in a pipeline of kyaml. The objects of one call are
-// one package: a Namespace among them speaks for the workloads of all.
+// Filter rewrites probes in a pipeline of kyaml. The objects of one call are one
+// package: a Namespace among them counts for all workloads in it.
 //
-// Nodes that need no change are left as they are; the others get new content,
-// with their comments and their order. If an object cannot be rewritten the
-// call fails with a *[FindingsError], and no node is changed.
+// Nodes that need no change are left as they are; the others keep their comments
+// and their order. If an object cannot be rewritten, the call fails with a
+// *[FindingsError] and changes no node.
 type Filter struct {
 	// Config is the functionConfig; nil stands for the defaults.
 	Config *RewriteProbes
@@ -35,7 +35,7 @@ func (f Filter) Filter(nodes []*yaml.RNode) ([]*yaml.RNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	changed, r, err := rewriteNodes(nodes, c)
+	changes, r, err := rewriteNodes(nodes, c)
 	if err != nil {
 		return nil, err
 	}
@@ -48,27 +48,31 @@ func (f Filter) Filter(nodes []*yaml.RNode) ([]*yaml.RNode, error) {
 	if r.Failed() {
 		return nil, &FindingsError{Findings: found}
 	}
-	out := make([]*yaml.RNode, len(changed))
-	for i, n := range changed {
-		if n.new == nil {
-			out[i] = nodes[n.old]
-			continue
-		}
-		out[i] = n.new
-		if n.old >= 0 {
-			out[i] = nodes[n.old]
-			merge(out[i].YNode(), n.base.YNode(), n.new.YNode())
-		}
+	out := make([]*yaml.RNode, len(changes))
+	for i, change := range changes {
+		out[i] = change.apply(nodes)
 	}
 	return out, nil
 }
 
-// A change is an object of the output: new, which takes the place of that at
-// an index of the input (-1 if there is none); nil if nothing does. base is the
-// object of the input as the pipeline has read it.
+// A change says where an object of the output comes from.
 type change struct {
-	old       int
-	base, new *yaml.RNode
+	old  int         // its index in the input; -1 if it was added
+	base *yaml.RNode // the object as the pipeline read it, if it was changed
+	new  *yaml.RNode // what it has become; nil if it was not changed
+}
+
+// apply returns the object of the output. One of the nodes of the input stays
+// the same node.
+func (c change) apply(nodes []*yaml.RNode) *yaml.RNode {
+	if c.old < 0 {
+		return c.new
+	}
+	node := nodes[c.old]
+	if c.new != nil {
+		merge(node.YNode(), c.base.YNode(), c.new.YNode())
+	}
+	return node
 }
 
 // rewriteNodes runs the objects through the pipeline, as a ResourceList. The
@@ -150,8 +154,8 @@ func listOf(nodes []*yaml.RNode) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// align finds which object of the output is which of the input: both have the
-// same order, objects may be missing from one of them, and none changes its
+// align finds for each object of the output the one of the input. Both are in
+// the same order, either may lack objects of the other, and no object changes its
 // name.
 func align(in, out []*yaml.RNode) []change {
 	left := make(map[yaml.ResourceIdentifier]int, len(out))
@@ -163,12 +167,12 @@ func align(in, out []*yaml.RNode) []change {
 	for _, n := range out {
 		id := identify(n)
 		for i < len(in) && identify(in[i]) != id && left[identify(in[i])] == 0 {
-			i++ // taken away
+			i++ // it was removed
 		}
 		left[id]--
 		switch {
 		case i == len(in) || identify(in[i]) != id:
-			changes = append(changes, change{-1, nil, n})
+			changes = append(changes, change{old: -1, new: n})
 			continue
 		case equal(in[i].YNode(), n.YNode()):
 			changes = append(changes, change{old: i})

@@ -46,7 +46,7 @@ func (f Finding) String() string {
 // A State says what becomes of a probe.
 type State = transformer.State
 
-// The states. [Explain] says "would" of what [Mutate] does.
+// The states. [Mutate] has done what a state says would be done.
 const (
 	Rewritten    = transformer.Rewritten
 	WouldRewrite = transformer.WouldRewrite
@@ -87,8 +87,8 @@ type Report struct {
 	// Changed is set if the template was changed, or by [Explain], if it would
 	// be.
 	Changed bool
-	// Companion must be in the same package as the object if an Envoy answers in the
-	// dialect osm; nil otherwise.
+	// Companion must be in the cluster too if an Envoy answers (mesh osm); nil
+	// otherwise.
 	Companion *corev1.ConfigMap
 }
 

@@ -152,7 +152,7 @@ func TestTheZeroConfigIsTheDefault(t *testing.T) {
 	}
 }
 
-func TestAConfigThatIsWrongIsAnErrorAtEachDoor(t *testing.T) {
+func TestAConfigThatIsWrongIsAnErrorEverywhere(t *testing.T) {
 	for _, c := range []*fn.RewriteProbes{
 		{Spec: fn.RewriteProbesSpec{AnsweredBy: "nobody"}},
 		{Spec: fn.RewriteProbesSpec{Port: 15006}},
@@ -171,11 +171,22 @@ func TestAConfigThatIsWrongIsAnErrorAtEachDoor(t *testing.T) {
 			t.Fatal(err)
 		}
 		ok, process := fn.Process(&sdk.ResourceList{FunctionConfig: object})
-		for door, err := range map[string]error{"Validate": c.Validate(), "Mutate": mutate, "Explain": explain, "Filter": filter, "Process": process} {
+		for function, err := range map[string]error{"Validate": c.Validate(), "Mutate": mutate, "Explain": explain, "Filter": filter, "Process": process} {
 			if err == nil || !strings.HasPrefix(err.Error(), "functionConfig") || ok {
-				t.Errorf("%s: %v", door, err)
+				t.Errorf("%s: %v", function, err)
 			}
 		}
+	}
+}
+
+// A Go value has no file and no lines.
+func TestEveryProblemOfAConfigIsNamedByItsFieldAlone(t *testing.T) {
+	c := fn.RewriteProbes{Spec: fn.RewriteProbesSpec{AnsweredBy: "nobody", Port: -1, ProbeProxy: fn.ProbeProxy{Name: "A"}}}
+	const want = "functionConfig: `spec.answeredBy`: \"nobody\" must be auto, probe-proxy, istio-proxy or envoy\n" +
+		"functionConfig: `spec.port`: \"-1\" must be a number from 1 to 65535\n" +
+		"functionConfig: `spec.probeProxy.name`: \"A\" must be a container name: lower-case letters, digits and dashes, at most 63"
+	if err := c.Validate(); err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
 }
 
@@ -271,7 +282,7 @@ func TestProcessSaysNothingTwice(t *testing.T) {
 	}
 }
 
-// The ConfigMap for Envoy comes behind its workload, and goes with what needed
+// The ConfigMap for Envoy comes after its workload, and goes with what needed
 // it; every other node stays in its place, also if two have the same name.
 func TestFilterAddsAndTakesAwayNodes(t *testing.T) {
 	other := "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n"

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// rooms are the packages, from the top down, with the packages of this module
+// layers are the packages, from the top down, with the packages of this module
 // that each may import.
-var rooms = []struct {
+var layers = []struct {
 	pkg     string
 	imports string
 }{
@@ -54,8 +54,8 @@ func TestNoImportRunsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	level := make(map[string]int)
-	for i, r := range rooms {
-		level[r.pkg] = i
+	for i, l := range layers {
+		level[l.pkg] = i
 	}
 	listed := 0
 	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); listed++ {
@@ -69,10 +69,10 @@ func TestNoImportRunsUp(t *testing.T) {
 		pkg := strings.TrimPrefix(p.ImportPath, module)
 		at, ok := level[pkg]
 		if !ok {
-			t.Errorf("%s is not in the list of rooms", pkg)
+			t.Errorf("%s is not in the list of layers", pkg)
 			continue
 		}
-		allowed := strings.Fields(rooms[at].imports)
+		allowed := strings.Fields(layers[at].imports)
 		for _, path := range p.Imports {
 			below, ours := strings.CutPrefix(path, module)
 			if !ours {
@@ -91,8 +91,8 @@ func TestNoImportRunsUp(t *testing.T) {
 			}
 		}
 	}
-	if listed != len(rooms) {
-		t.Errorf("%d packages, and %d in the list", listed, len(rooms))
+	if listed != len(layers) {
+		t.Errorf("%d packages, and %d in the list", listed, len(layers))
 	}
 }
 

@@ -6,10 +6,10 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// merge brings a node to what became of base, which is the node after it was
-// written and read again: only what differs between base and changed is
-// touched, so that everything else keeps its comments, its style and its
-// identity. An object with anchors gets new content as a whole.
+// merge changes a node as base has changed, which is the node written and read
+// again: it touches only what differs between base and changed, so that
+// everything else keeps its comments, its style and its identity. An object with
+// anchors gets new content as a whole.
 func merge(node, base, changed *yaml.Node) {
 	if hasAnchors(node) {
 		head := node.Content[0].HeadComment
@@ -65,7 +65,7 @@ func entry(mapping *yaml.Node, key string) int {
 // merges those that have the same name.
 func mergeSequence(node, base, changed *yaml.Node) {
 	var content []*yaml.Node
-	from := 0 // the items of base before it have been used
+	from := 0 // items of base before this index have been used
 	for _, item := range changed.Content {
 		i := slices.IndexFunc(base.Content[from:], func(b *yaml.Node) bool { return equal(b, item) || name(b) != "" && name(b) == name(item) })
 		if i < 0 {

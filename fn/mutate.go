@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -22,21 +22,21 @@ import (
 // An Owner is the object that a pod template belongs to. The zero Owner is a
 // Deployment without a name.
 type Owner struct {
-	// APIVersion and Kind decide where the template is said to be in findings,
-	// and whether its pods must finish.
+	// APIVersion and Kind decide which path findings name the template by, and
+	// whether its pods have to finish.
 	APIVersion, Kind string
-	// Metadata are the object's own: opt-outs are read there too, and the
-	// config selects by it.
+	// Metadata is the object's own: opt-outs are read there too, and the config
+	// selects objects by it.
 	Metadata metav1.ObjectMeta
 	// Namespace is the object that Metadata.Namespace names; nil if unknown.
 	Namespace *corev1.Namespace
 }
 
 // Mutate rewrites the probes of a pod template and adds what answers them. If
-// that cannot be done the error is a *[FindingsError], and the template stays
-// as it was. Mutating a template again changes nothing.
+// that cannot be done, the error is a *[FindingsError] and the template stays as
+// it was. Mutating a template again changes nothing.
 //
-// Whatever else the template holds stays, also in fields that are newer than
+// Everything else in the template stays, even fields that are newer than
 // rewrite-probes.
 func Mutate(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes) (*Report, error) {
 	return run(template, owner, c, pipeline.Rewrite)
@@ -97,10 +97,7 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 // templateOf returns where an owner has its pod template, and a config that
 // finds it there.
 func templateOf(owner Owner, c *config.RewriteProbes) (field.Path, *config.RewriteProbes, error) {
-	group, _, found := strings.Cut(owner.APIVersion, "/")
-	if !found {
-		group = ""
-	}
+	group := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group
 	kind := workload.KindOf(group, owner.Kind)
 	switch {
 	case workload.IsMachines(group, owner.Kind):
@@ -156,8 +153,8 @@ func (o Owner) list(template *corev1.PodTemplateSpec, path field.Path) ([]byte, 
 	return withoutNulls(text)
 }
 
-// withoutNulls returns JSON without the nulls, and the empty metadata, that the
-// types of the API write for fields which are not set.
+// withoutNulls returns JSON without the nulls and the empty metadata that the
+// API's types write for fields that are not set.
 func withoutNulls(text []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -186,8 +183,7 @@ func dropNulls(value any) {
 	}
 }
 
-// read reads the template, and its companion, out of the list that was
-// rewritten.
+// read takes the template and its companion from the rewritten list.
 func (r *Report) read(list []byte, template *corev1.PodTemplateSpec, path field.Path) error {
 	var out struct{ Items []json.RawMessage }
 	if err := json.Unmarshal(list, &out); err != nil {

@@ -16,10 +16,10 @@ var _ fn.ResourceListProcessor = fn.ResourceListProcessorFunc(Process)
 // functionConfig is decoded strictly: a RewriteProbes, or its short form, a
 // ConfigMap.
 //
-// Objects that need no change are left as they are. What was found is appended
-// to the results; success is false if there is an error among it, or in a
-// strict run a warning. An error means that the functionConfig or the list
-// cannot be used, and then nothing is changed.
+// Objects that need no change are left as they are. Findings are appended to the
+// results; success is false if one of them is an error, or in a strict run a
+// warning. If the functionConfig or the list cannot be used, Process returns an
+// error and changes nothing.
 func Process(rl *fn.ResourceList) (success bool, err error) {
 	var text []byte
 	if rl.FunctionConfig != nil && !rl.FunctionConfig.IsEmpty() {
@@ -45,12 +45,7 @@ func Process(rl *fn.ResourceList) (success bool, err error) {
 			items[i] = rl.Items[change.old]
 			continue
 		}
-		node := change.new
-		if change.old >= 0 {
-			node = nodes[change.old]
-			merge(node.YNode(), change.base.YNode(), change.new.YNode())
-		}
-		text, err := node.String()
+		text, err := change.apply(nodes).String()
 		if err != nil {
 			return false, err
 		}
@@ -63,8 +58,8 @@ func Process(rl *fn.ResourceList) (success bool, err error) {
 	return !r.Failed(), nil
 }
 
-// appendResults appends the messages of a run, except for those that an earlier
-// one has appended.
+// appendResults appends the messages of a run, except for those that are there
+// from an earlier one.
 func appendResults(results fn.Results, r *report.Report) fn.Results {
 	seen := make(map[string]bool, len(results))
 	key := func(result *fn.Result) string {

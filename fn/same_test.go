@@ -16,6 +16,7 @@ import (
 	sdk "github.com/kptdev/krm-functions-sdk/go/fn"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/rewrite-probes/rewrite-probes/fn"
@@ -24,14 +25,25 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 )
 
-// inputs are the manifests of testdata, and of the corpus if it is there.
+// corpus returns the files with real-world manifests, if there are any.
+func corpus(t *testing.T) []string {
+	t.Helper()
+	files, err := testutil.Corpus("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// inputs returns the manifests of testdata, and the real-world ones.
 func inputs(t *testing.T) map[string][]byte {
 	t.Helper()
 	var files []string
-	for _, pattern := range []string{"../testdata/manifests/*.yaml", "../testdata/manifests/*.json", "../kustomization-example/*/*.yaml", "../../shared/corpus/*.yaml"} {
+	for _, pattern := range []string{"../testdata/manifests/*.yaml", "../testdata/manifests/*.json", "../kustomization-example/*/*.yaml"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +51,7 @@ func inputs(t *testing.T) map[string][]byte {
 		files = append(files, found...)
 	}
 	all := make(map[string][]byte)
-	for _, file := range files {
+	for _, file := range append(files, corpus(t)...) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +68,8 @@ func inputs(t *testing.T) map[string][]byte {
 	return all
 }
 
-// configs are functionConfigs as Go programs and as the command have them.
+// configs are functionConfigs for Go programs, which the tests also give to the
+// command.
 var configs = map[string]*fn.RewriteProbes{
 	"defaults":    nil,
 	"istio-proxy": {Spec: fn.RewriteProbesSpec{AnsweredBy: fn.AnsweredByIstioProxy}},
@@ -66,7 +79,7 @@ var configs = map[string]*fn.RewriteProbes{
 	}}},
 }
 
-// command runs the text through what the command does with it.
+// command does with a text what the command does.
 func command(t *testing.T, text []byte, c *fn.RewriteProbes) ([]byte, *report.Report) {
 	t.Helper()
 	decoded := config.Default()
@@ -101,7 +114,7 @@ func command(t *testing.T, text []byte, c *fn.RewriteProbes) ([]byte, *report.Re
 }
 
 // nodesOf reads the documents of a text; ok is false if it is no YAML stream,
-// such as JSON objects one behind the other.
+// such as JSON objects one after another.
 func nodesOf(text []byte) (nodes []*yaml.RNode, ok bool) {
 	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var n yaml.Node
@@ -153,9 +166,9 @@ func each(t *testing.T, f func(t *testing.T, text []byte, c *fn.RewriteProbes)) 
 	}
 }
 
-// What a door gives, written by kyaml, is what the command gives for what kyaml
-// has written before, and again writes: values, order and comments. For the
-// text itself the command gives the same values.
+// The nodes are written by kyaml, given to the command, and its output is read and
+// written by kyaml again: Filter returns nodes with the same text. Of the original
+// text, in which kyaml may change the style, the command makes the same values.
 func TestFilterGivesWhatTheCommandGives(t *testing.T) {
 	changed := 0
 	each(t, func(t *testing.T, text []byte, c *fn.RewriteProbes) {
@@ -196,7 +209,7 @@ func TestFilterGivesWhatTheCommandGives(t *testing.T) {
 		}
 	})
 	least := 100
-	if files, _ := filepath.Glob("../../shared/corpus/*.yaml"); len(files) == 0 {
+	if len(corpus(t)) == 0 {
 		t.Log("NOT TESTED: real-world manifests, which are not there")
 		least = 60
 	}
@@ -278,10 +291,7 @@ func TestProcessGivesWhatTheCommandGives(t *testing.T) {
 func typed(t *testing.T, n *yaml.RNode) (template corev1.PodTemplateSpec, owner fn.Owner, ok bool) {
 	t.Helper()
 	owner.APIVersion, owner.Kind = n.GetApiVersion(), n.GetKind()
-	group, _, found := strings.Cut(owner.APIVersion, "/")
-	if !found {
-		group = ""
-	}
+	group := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group
 	kind := workload.KindOf(group, owner.Kind)
 	if kind == nil || kind.Shape.WorkloadMetadata || len(kind.Templates) > 1 || len(kind.Templates[0]) == 0 || slices.Contains(kind.Templates[0], field.EveryItem) {
 		return template, owner, false
