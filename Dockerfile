@@ -3,7 +3,7 @@
 #
 #   make images                 with docker, or ENGINE=podman
 #
-# build/Dockerfile.source compiles as well, for who has docker and no Go.
+# build/Dockerfile.source compiles as well, for a machine with docker and without Go.
 
 FROM scratch AS base
 ARG VERSION=dev

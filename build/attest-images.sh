@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Attaches to each image its SBOM, signed: what `cosign verify-attestation --type
-# spdxjson` finds.
+# Attaches its signed SBOM to each image, for `cosign verify-attestation --type
+# spdxjson`.
 #
 #   attest-images.sh DIGESTS     a file with lines "HEX  REPOSITORY:TAG"
 set -euo pipefail

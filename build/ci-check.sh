@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The gate of action.yml: check the manifests, and if something was found show
+# The gate of action.yml: checks the manifests and, if it finds something, shows
 # the diff that would repair it.
 #
 #   ci-check.sh PROGRAM     with PATHS, CONFIG, STRICT and SARIF from the environment
@@ -11,7 +11,7 @@ flags=()
 [ "${STRICT:-false}" != true ] || flags+=(--strict)
 
 if [ -n "${SARIF:-}" ]; then
-  # What could not be looked at leaves no file, which would say that all is well.
+  # If nothing could be checked there is no file: an empty one would pass for a clean result.
   "$program" check -o sarif "${flags[@]}" "${paths[@]}" >"$SARIF.part" || true
   if [ -s "$SARIF.part" ]; then mv "$SARIF.part" "$SARIF"; else rm "$SARIF.part"; fi
 fi

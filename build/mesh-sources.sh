@@ -3,7 +3,8 @@
 #
 #   build/mesh-sources.sh DIR
 #
-# What is in DIR already is left as it is. MESH_REMOTE is where the repositories are.
+# Repositories that DIR already has are left as they are. MESH_REMOTE is the
+# server that has them, GitHub by default.
 set -euo pipefail
 dir=${1:?usage: build/mesh-sources.sh DIR}
 remote=${MESH_REMOTE:-https://github.com}

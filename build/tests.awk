@@ -1,6 +1,5 @@
-# Reads what `go test -v` prints and writes what a person needs of it: all that
-# a failed test printed, each test that was skipped with the reason, and the
-# closing lines.
+# Filters the output of `go test -v` for people: everything that a failed test
+# printed, each skipped test with its reason, and the closing lines.
 /^panic: / { loud = 1 }
 loud { print; next }
 /^=== (RUN|NAME|CONT) / { name = $3; next }

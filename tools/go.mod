@@ -1,4 +1,4 @@
-// The tools that tests and builds run, pinned apart from what the programs link.
+// The tools that tests and builds run, pinned separately from what the programs link.
 module github.com/rewrite-probes/rewrite-probes/tools
 
 go 1.26.0

@@ -1,5 +1,5 @@
 #!/bin/bash -eu
-# Builds every fuzz test of the module for OSS-Fuzz, which gives the function
+# Builds every fuzz test of the module for OSS-Fuzz, whose image defines
 # compile_native_go_fuzzer_v2.
 cd "$SRC/rewrite-probes"
 grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' cmd internal transformer | sort |

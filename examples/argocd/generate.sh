@@ -1,7 +1,7 @@
 #!/bin/sh
-# What plugin.yaml runs in the folder of an application: render it, and take it
-# through rewrite-probes. It fails closed: an empty output would make Argo CD,
-# with prune, delete everything.
+# plugin.yaml runs this in the folder of an application: it renders the manifests
+# and pipes them through rewrite-probes. An empty output is an error, since it
+# would make Argo CD, with prune, delete everything.
 set -eu
 set --
 if [ -n "${PARAM_CONFIG:-}" ]; then set -- "$@" --config "$PARAM_CONFIG"; fi

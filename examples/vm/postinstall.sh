@@ -1,4 +1,4 @@
 #!/bin/sh
-# The service is enabled by who has written its configuration.
+# The service is not enabled here: it has no configuration yet.
 [ -d /run/systemd/system ] && systemctl daemon-reload
 exit 0

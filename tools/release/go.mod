@@ -1,4 +1,4 @@
-// What makes a release, pinned apart from the other tools because of what it needs.
+// What makes a release, pinned separately from the other tools because of its many dependencies.
 module github.com/rewrite-probes/rewrite-probes/tools/release
 
 go 1.26.3

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Helm 4 keeps what a post-renderer writes to stderr to itself, even when it
-# fails. So the messages go where Helm's own stderr goes (Linux), or else to the
-# terminal, if there is one.
+# Helm 4 does not show what a post-renderer writes to stderr, even when it fails.
+# So the messages go to Helm's own stderr (on Linux), or else to the terminal, if
+# there is one.
 for out in "/proc/$PPID/fd/2" /dev/tty; do
   if ( : >>"$out" ) 2>/dev/null; then
     exec rewrite-probes "$@" - 2>>"$out"
