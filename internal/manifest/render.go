@@ -78,7 +78,7 @@ func appendSpaces(b []byte, n int) []byte {
 
 // entry appends an entry of a block mapping.
 func (l *layout) entry(b []byte, key string, v field.Value, col int) []byte {
-	return l.behindKey(append(l.key(b, key, false), ':'), v, col)
+	return l.behindKey(append(l.key(b, key, absent, false), ':'), v, col)
 }
 
 // behindKey appends the value of a key in column col; the colon is there
@@ -133,7 +133,7 @@ func (l *layout) flow(b []byte, v field.Value, col int) []byte {
 		b = append(b, '{')
 		for _, e := range v {
 			before()
-			b = l.flow(append(l.key(b, e.Key, true), l.colon...), e.Value, col+l.step)
+			b = l.flow(append(l.key(b, e.Key, absent, true), l.colon...), e.Value, col+l.step)
 		}
 	case field.List:
 		closing = ']'
@@ -158,11 +158,12 @@ func (l *layout) separator() string {
 	return l.comma
 }
 
-func (l *layout) key(b []byte, key string, inFlow bool) []byte {
+// key appends a key that replaces one of the style old.
+func (l *layout) key(b []byte, key string, old style, inFlow bool) []byte {
 	if l.json {
 		return appendJSON(b, key)
 	}
-	return appendString(b, key, absent, inFlow)
+	return appendString(b, key, old, inFlow)
 }
 
 // scalar appends a scalar that replaces one of the style old.

@@ -136,7 +136,7 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) {
 			b = s.scratch.part()
 		}
 		if first {
-			b = append(l.key(appendSpaces(b, r.col), "results", false), ':')
+			b = append(l.key(appendSpaces(b, r.col), "results", absent, false), ':')
 			b = append(b, l.eol...)
 		}
 		b = l.item(append(appendSpaces(b, col), "- "...), m, col)

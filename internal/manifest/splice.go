@@ -165,7 +165,7 @@ func (s *splicer) onOwnLine(n int32, col int) bool {
 func (s *splicer) change(k *editNode, isMap bool, col int) {
 	v := &s.t.nodes[k.node]
 	if isMap && k.key != k.was {
-		s.put(int(v.key), int(v.keyEnd), s.mem.keep(s.l.key(s.mem.part(), k.key, false)))
+		s.put(int(v.key), int(v.keyEnd), s.mem.keep(s.l.key(s.mem.part(), k.key, s.t.keyStyle(v), false)))
 	}
 	switch {
 	case k.set:
@@ -373,7 +373,7 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 	render := func(k *editNode) string {
 		var b []byte
 		if v.kind == mapping {
-			b = append(l.key(b, k.key, true), l.colon...)
+			b = append(l.key(b, k.key, absent, true), l.colon...)
 		}
 		return string(l.flow(b, k.value(s.t), childCol))
 	}
@@ -413,7 +413,7 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 	n := &s.t.nodes[k.node]
 	if k.key != k.was {
-		s.put(int(n.key), int(n.keyEnd), string(l.key(nil, k.key, true)))
+		s.put(int(n.key), int(n.keyEnd), string(l.key(nil, k.key, s.t.keyStyle(n), true)))
 	}
 	switch {
 	case k.set:

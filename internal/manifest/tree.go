@@ -93,6 +93,17 @@ func (t *tree) keyBytes(n int32) []byte {
 	return []byte(unquote(b, st))
 }
 
+// keyStyle returns the style in which the key of a node is written.
+func (t *tree) keyStyle(n *node) style {
+	switch t.text[n.key] {
+	case '"':
+		return double
+	case '\'':
+		return single
+	}
+	return plain
+}
+
 // view returns b as a string without copying it. It is safe because the texts
 // of trees never change while values refer to them.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
