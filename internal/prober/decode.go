@@ -26,31 +26,36 @@ func (e *EntryError) Unwrap() error { return e.Err }
 // object is an error. An entry that cannot be used is left out and reported in
 // bad, sorted by key; the other entries are not affected.
 func Decode(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
-	return decode(EnvName, value, func(key string) (ProbeType, error) {
-		_, probeType, ok := ParseKey(key)
-		if !ok {
-			return "", errors.New("path must be /app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}")
-		}
-		return probeType, nil
-	})
+	return istioFormat.decode(value)
 }
 
-func decode(env, value string, typeOf func(key string) (ProbeType, error)) (probers map[string]*Prober, bad []*EntryError, err error) {
+var istioFormat = format{
+	env: EnvName, parseKey: ParseKey,
+	keys: "/app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}",
+}
+
+// A format is what one dialect's env var may hold.
+type format struct {
+	env      string
+	parseKey func(key string) (container string, t ProbeType, ok bool)
+	keys     string // what a key must be, for messages
+	// check returns why a complete entry cannot be in this env var; nil if every
+	// entry can.
+	check func(container string, p *Prober) error
+}
+
+func (f *format) decode(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
 	var raw map[string]json.RawMessage
 	dec := json.NewDecoder(strings.NewReader(value))
 	if err := dec.Decode(&raw); err != nil {
-		return nil, nil, fmt.Errorf("%s must be a JSON object of paths and probers: %w", env, err)
+		return nil, nil, fmt.Errorf("%s must be a JSON object of paths and probers: %w", f.env, err)
 	}
 	if dec.More() {
-		return nil, nil, fmt.Errorf("%s must be one JSON object: more text follows it", env)
+		return nil, nil, fmt.Errorf("%s must be one JSON object: more text follows it", f.env)
 	}
 	probers = make(map[string]*Prober, len(raw))
 	for key, msg := range raw {
-		probeType, err := typeOf(key)
-		var p *Prober
-		if err == nil {
-			p, err = decodeEntry(probeType, msg)
-		}
+		p, err := f.decodeEntry(key, msg)
 		if err != nil {
 			bad = append(bad, &EntryError{Key: key, Err: err})
 			continue
@@ -61,7 +66,11 @@ func decode(env, value string, typeOf func(key string) (ProbeType, error)) (prob
 	return probers, bad, nil
 }
 
-func decodeEntry(probeType ProbeType, msg json.RawMessage) (*Prober, error) {
+func (f *format) decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
+	container, probeType, ok := f.parseKey(key)
+	if !ok {
+		return nil, errors.New("path must be " + f.keys)
+	}
 	if bytes.Equal(bytes.TrimSpace(msg), []byte("null")) {
 		return nil, errors.New("entry must be an object, not null")
 	}
@@ -77,7 +86,10 @@ func decodeEntry(probeType ProbeType, msg json.RawMessage) (*Prober, error) {
 		}
 		p = Prober{HTTPGet: &old.HTTPGet, TimeoutSeconds: old.TimeoutSeconds}
 	}
-	return &p, p.complete(probeType)
+	if err := p.complete(probeType); err != nil || f.check == nil {
+		return &p, err
+	}
+	return &p, f.check(container, &p)
 }
 
 // decodeStrictly refuses fields that v lacks. Such a field changes what the

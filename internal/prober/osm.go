@@ -8,12 +8,12 @@ import (
 
 // OSMEnvName is the env var that carries the probers of the dialect osm.
 //
-// Its value has the form of [EnvName]'s, with other keys: an httpGet prober of
-// scheme HTTP has the path on which it is answered, /osm-liveness-probe or
-// /osm-liveness-probe/<container>. HTTPS and tcpSocket probers, which no path
-// of ours tells apart, always have the second form. So the key names the probe type,
-// and the handler decides how it is answered: by path on the probe type's port, as
-// TLS passed through on the probe type's port, or on [OSMHealthcheckPort].
+// Its value has the form of [EnvName]'s, with other keys. The key of an httpGet
+// prober of scheme HTTP is the path on which it is answered: /osm-liveness-probe or
+// /osm-liveness-probe/<container>. HTTPS and tcpSocket probers are not answered by
+// path; their keys always have the second form. So the key names the probe type,
+// and the handler decides how the prober is answered: by path on the probe type's
+// port, as TLS passed through on that port, or on [OSMHealthcheckPort].
 const OSMEnvName = "OSM_KUBE_APP_PROBERS"
 
 // OSMProxyID is the uid and gid of Open Service Mesh's own proxy.
@@ -42,13 +42,13 @@ var osmListeners = map[ProbeType]struct {
 }
 
 // OSMPort returns the port of a probe type's listener, 0 for hooks, which have none.
-func OSMPort(s ProbeType) int { return osmListeners[s].port }
+func OSMPort(t ProbeType) int { return osmListeners[t].port }
 
 // OSMPorts returns every port of the dialect osm, in ascending order.
 func OSMPorts() []int {
 	ports := []int{OSMHealthcheckPort}
-	for _, s := range osmListeners {
-		ports = append(ports, s.port)
+	for _, l := range osmListeners {
+		ports = append(ports, l.port)
 	}
 	slices.Sort(ports)
 	return ports
@@ -56,8 +56,8 @@ func OSMPorts() []int {
 
 // OSMKey returns the key of a probe type, with its container unless that is "".
 // Hooks have no key.
-func OSMKey(s ProbeType, container string) string {
-	path := osmListeners[s].path
+func OSMKey(t ProbeType, container string) string {
+	path := osmListeners[t].path
 	if path == "" || container == "" {
 		return path
 	}
@@ -65,12 +65,12 @@ func OSMKey(s ProbeType, container string) string {
 }
 
 // ParseOSMKey splits a key; ok is false if it is not one.
-func ParseOSMKey(key string) (container string, s ProbeType, ok bool) {
+func ParseOSMKey(key string) (container string, t ProbeType, ok bool) {
 	if !strings.HasPrefix(key, osmPrefix) {
 		return "", "", false
 	}
-	for probeType := range osmListeners {
-		rest, found := strings.CutPrefix(key, osmListeners[probeType].path)
+	for probeType, l := range osmListeners {
+		rest, found := strings.CutPrefix(key, l.path)
 		if !found {
 			continue
 		}
@@ -85,27 +85,26 @@ func ParseOSMKey(key string) (container string, s ProbeType, ok bool) {
 // DecodeOSM reads the value of [OSMEnvName] as [Decode] reads that of
 // [EnvName]. A grpc entry is bad: the convention has no form for it.
 func DecodeOSM(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
-	probers, bad, err = decode(OSMEnvName, value, func(key string) (ProbeType, error) {
-		_, probeType, ok := ParseOSMKey(key)
-		if !ok {
-			return "", errors.New("path must be /osm-liveness-probe, /osm-readiness-probe or /osm-startup-probe, or one of these and a container")
+	return osmFormat.decode(value)
+}
+
+var osmFormat = format{
+	env: OSMEnvName, parseKey: ParseOSMKey,
+	keys: "/osm-liveness-probe, /osm-readiness-probe or /osm-startup-probe, or one of these and a container",
+	check: func(container string, p *Prober) error {
+		if err := checkNoGRPC(p); err != nil {
+			return err
 		}
-		return probeType, nil
-	})
-	for key, p := range probers {
-		container, _, _ := ParseOSMKey(key)
-		var err error
-		switch {
-		case p.HTTPGet == nil && p.TCPSocket == nil:
-			err = errors.New("entry must be httpGet or tcpSocket")
-		case container == "" && (p.TCPSocket != nil || p.HTTPGet.Scheme == "HTTPS"):
-			err = errors.New("path must end with the container for HTTPS and tcpSocket")
-		default:
-			continue
+		if container == "" && (p.TCPSocket != nil || p.HTTPGet.Scheme == "HTTPS") {
+			return errors.New("path must end with the container for HTTPS and tcpSocket")
 		}
-		delete(probers, key)
-		bad = append(bad, &EntryError{Key: key, Err: err})
+		return nil
+	},
+}
+
+func checkNoGRPC(p *Prober) error {
+	if p.GRPC != nil {
+		return errors.New("entry must be httpGet or tcpSocket")
 	}
-	slices.SortFunc(bad, func(a, b *EntryError) int { return strings.Compare(a.Key, b.Key) })
-	return probers, bad, err
+	return nil
 }

@@ -1,6 +1,7 @@
 // Package prober defines the wire format that rewrite-probes writes and
 // probe-proxy reads: the value of the env var ISTIO_KUBE_APP_PROBERS and the
-// paths of rewritten probes; in the dialect osm, [OSMEnvName] and its paths.
+// paths of rewritten probes. The dialects osm and fsm have their own env vars and
+// keys, in osm.go and fsm.go.
 //
 // For an object whose defaults are filled in, the form is Istio's, byte for
 // byte: a JSON object whose keys are the rewritten paths, sorted, and whose
@@ -63,9 +64,9 @@ func ProbeTypes() []ProbeType {
 
 // in returns where the API has the probe type; the zero value if there is no
 // such type.
-func (s ProbeType) in() typeField {
+func (t ProbeType) in() typeField {
 	for i := range typeFields {
-		if typeFields[i].probeType == s {
+		if typeFields[i].probeType == t {
 			return typeFields[i]
 		}
 	}
@@ -74,28 +75,28 @@ func (s ProbeType) in() typeField {
 
 // Field returns the name of the field of a container, or for hooks of its
 // lifecycle; "" if there is no such probe type.
-func (s ProbeType) Field() string { return s.in().name }
+func (t ProbeType) Field() string { return t.in().name }
 
 // Name returns the short name that people use, such as "readiness".
-func (s ProbeType) Name() string { return strings.TrimSuffix(s.Field(), "Probe") }
+func (t ProbeType) Name() string { return strings.TrimSuffix(t.Field(), "Probe") }
 
 // IsHook reports whether the probe type is a lifecycle hook: the kubelet ignores the
 // status code of hooks and gives them no timeout.
-func (s ProbeType) IsHook() bool { return s.in().isHook }
+func (t ProbeType) IsHook() bool { return t.in().isHook }
 
 // Key returns the rewritten path of a container's probe type, which is also the key
 // of its entry: /app-health/<container>/livez, /app-lifecycle/<container>/prestopz.
-func Key(container string, s ProbeType) string {
-	if s.IsHook() {
-		return "/app-lifecycle/" + container + "/" + string(s)
+func Key(container string, t ProbeType) string {
+	if t.IsHook() {
+		return "/app-lifecycle/" + container + "/" + string(t)
 	}
-	return "/app-health/" + container + "/" + string(s)
+	return "/app-health/" + container + "/" + string(t)
 }
 
 // ParseKey splits a rewritten path; ok is false if it is not one. The pattern
 // is Istio's, ^/(app-health|app-lifecycle)/[^/]+/(livez|readyz|startupz|prestopz|poststartz)$,
 // with app-lifecycle for hooks alone.
-func ParseKey(key string) (container string, s ProbeType, ok bool) {
+func ParseKey(key string) (container string, t ProbeType, ok bool) {
 	rest, isProbe := strings.CutPrefix(key, "/app-health/")
 	if !isProbe {
 		var isHook bool
@@ -104,10 +105,10 @@ func ParseKey(key string) (container string, s ProbeType, ok bool) {
 		}
 	}
 	container, last, _ := strings.Cut(rest, "/")
-	if s = ProbeType(last); s.Field() == "" || container == "" || s.IsHook() == isProbe {
+	if t = ProbeType(last); t.Field() == "" || container == "" || t.IsHook() == isProbe {
 		return "", "", false
 	}
-	return container, s, true
+	return container, t, true
 }
 
 // A Prober is one entry: exactly one handler and, for probes, the timeout.
