@@ -1,12 +1,13 @@
-// Package field is the vocabulary in which the planner tells the editor what
-// to change: paths into an object, values, and edits.
+// Package field has the types in which the planner tells the editor what to
+// change: paths into an object, values, and edits.
 //
 // It knows neither YAML nor probes, so that transformer (which knows no YAML)
-// and manifest (which knows no probes) can both speak it.
+// and manifest (which knows no probes) can both use it.
 package field
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -94,6 +95,11 @@ func (p Path) Join(q Path) Path {
 	return append(p[:len(p):len(p)], q...)
 }
 
+// HasPrefix reports whether the path begins with prefix.
+func (p Path) HasPrefix(prefix Path) bool {
+	return len(p) >= len(prefix) && slices.Equal(p[:len(prefix)], prefix)
+}
+
 // String returns the path as the API server writes it in its own messages:
 // `spec.containers[0].livenessProbe.httpGet.port`. Keys with dots or slashes
 // are in brackets: `metadata.annotations[sidecar.istio.io/inject]`. What cannot
@@ -146,6 +152,14 @@ func (m Map) Get(key string) (Value, bool) {
 		}
 	}
 	return nil, false
+}
+
+// As returns the value of the key as a T; the zero value if m does not have the
+// key, or its value has another type.
+func As[T any](m Map, key string) T {
+	v, _ := m.Get(key)
+	t, _ := v.(T)
+	return t
 }
 
 // An Op is the kind of an [Edit].

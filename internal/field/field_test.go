@@ -21,7 +21,7 @@ func TestAPathReadsAsTheAPIServerWritesIt(t *testing.T) {
 		{spec.Join(field.NewPath("template")), "spec.template"},
 	} {
 		if got := c.path.String(); got != c.want {
-			t.Errorf("String gives %q, must be %q", got, c.want)
+			t.Errorf("String returns %q, must be %q", got, c.want)
 		}
 	}
 }
@@ -34,15 +34,29 @@ func TestExtendingAPathLeavesItAsItWas(t *testing.T) {
 	}
 }
 
+func TestAPathHasItsBeginningsAsPrefixes(t *testing.T) {
+	path := field.NewPath("spec").Item("containers", 1).Key("env")
+	for i := range len(path) + 1 {
+		if !path.HasPrefix(path[:i]) {
+			t.Errorf("%s must begin with %s", path, path[:i])
+		}
+	}
+	for _, other := range []field.Path{path.Key("x"), field.NewPath("spec").Item("containers", 0), field.NewPath("metadata")} {
+		if path.HasPrefix(other) {
+			t.Errorf("%s does not begin with %s", path, other)
+		}
+	}
+}
+
 func TestADottedPathIsKeysAlone(t *testing.T) {
 	p, err := field.Parse("spec.worker.podTemplate")
 	if err != nil || p.String() != "spec.worker.podTemplate" || len(p) != 3 {
-		t.Errorf("Parse gives %v, %v", p, err)
+		t.Errorf("Parse returns %v, %v", p, err)
 	}
 	for _, s := range []string{"", ".", "spec.", ".spec", "spec..x", "a[0]", "a b", "a.\"b\""} {
 		want := fmt.Sprintf(`path %q must be keys joined by dots, such as "spec.template", with [] after the key of a list, such as "spec.jobs[].template"`, s)
 		if _, err := field.Parse(s); err == nil || err.Error() != want {
-			t.Errorf("Parse(%q) gives the error %v, must be %s", s, err, want)
+			t.Errorf("Parse(%q) returns the error %v, must be %s", s, err, want)
 		}
 	}
 }
@@ -57,9 +71,12 @@ func TestAPortKeepsItsKind(t *testing.T) {
 func TestAMapFindsItsKeys(t *testing.T) {
 	m := field.Map{{Key: "a", Value: 1}, {Key: "b", Value: nil}}
 	if v, ok := m.Get("b"); v != nil || !ok {
-		t.Errorf("Get(b) gives %v, %v", v, ok)
+		t.Errorf("Get(b) returns %v, %v", v, ok)
 	}
 	if _, ok := m.Get("c"); ok {
 		t.Error("Get finds a key that is not there")
+	}
+	if field.As[int](m, "a") != 1 || field.As[string](m, "a") != "" || field.As[field.Map](m, "b") != nil || field.As[bool](m, "c") {
+		t.Error("As returns another value than that of its type, or none")
 	}
 }

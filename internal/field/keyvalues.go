@@ -2,9 +2,9 @@ package field
 
 import "slices"
 
-// KeyValues are labels or annotations in their order. There are few, so that a
-// linear search is faster than a map and takes less memory. Like paths they are
-// immutable.
+// KeyValues are labels or annotations in their order. There are few of them, so
+// that a linear search is faster than a map and takes less memory. Like paths,
+// they are immutable: the methods that change something return a copy.
 type KeyValues []KeyValue
 
 // A KeyValue is one label or annotation.
@@ -26,7 +26,8 @@ func (s KeyValues) Get(key string) string {
 	return v
 }
 
-// With returns them with the key set, in its place or last.
+// With returns s with the value for the key: in the key's place, or last if the
+// key is new.
 func (s KeyValues) With(key, value string) KeyValues {
 	if old, set := s.Lookup(key); set && old == value {
 		return s
@@ -41,7 +42,7 @@ func (s KeyValues) With(key, value string) KeyValues {
 	return append(t, KeyValue{key, value})
 }
 
-// Without returns them without the key.
+// Without returns s without the key.
 func (s KeyValues) Without(key string) KeyValues {
 	if _, set := s.Lookup(key); !set {
 		return s

@@ -14,8 +14,8 @@ type Kind struct {
 	JobLike bool
 	// Shape says how the templates differ from a Pod.
 	Shape transformer.Shape
-	// Source is where the facts come from; a test compares them with what of
-	// it can be had as a Go module.
+	// Source is where the facts come from. A test compares them with the sources
+	// that are Go modules.
 	Source string
 }
 
@@ -26,12 +26,12 @@ const (
 )
 
 // knative: the controller overwrites the port of the app's liveness probe with
-// that of the app, gives readiness probes to queue-proxy, which makes them from
-// inside the pod, and looks every image up in its registry, so that `image:
-// auto` makes the Revision fail.
+// that of the app, moves readiness probes to queue-proxy, which makes them inside
+// the pod, and looks up every image in its registry, so that a container with
+// `image: auto` makes the Revision fail.
 var knative = transformer.Shape{ProbesMadeBy: "Knative Serving"}
 
-// kinds are those that are known, by group and kind.
+// kinds holds every known kind.
 var kinds = index([]Kind{
 	{Group: "", Name: "Pod", Templates: paths(""), Source: apiSource},
 	{Group: "", Name: "PodTemplate", Templates: paths("template"), Source: apiSource},
@@ -98,8 +98,9 @@ func paths(patterns ...string) []field.Path {
 // KindOf returns the known kind of that name; nil if there is none.
 func KindOf(group, name string) *Kind { return kinds[groupKind{group, name}] }
 
-// builtin are the kinds of the API server, of this and of earlier releases,
-// that make no pods, by group. What else they hold it drops or refuses.
+// builtin holds, by group, the kinds of this and of earlier releases of the API
+// server that make no pods. It drops or refuses anything in them that looks like
+// a probe.
 var builtin = map[string][]string{
 	"": {"Binding", "ComponentStatus", "ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace", "Node", "PersistentVolume",
 		"PersistentVolumeClaim", "RangeAllocation", "ResourceQuota", "Secret", "SerializedReference", "Service", "ServiceAccount"},

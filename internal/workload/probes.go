@@ -9,9 +9,10 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// EachProbe calls visit with the path of every mapping of the object that is
-// a probe or hook over the network by its shape: one of the five keys of a
-// container, with a handler that dials. The path is valid during the call.
+// EachProbe calls visit with the path of every mapping of the object that looks
+// like a probe or hook over the network: it has one of the container's five keys
+// for them, and a handler that opens a connection. The path is valid during the
+// call.
 func EachProbe(o *manifest.Object, visit func(path field.Path)) error {
 	root, err := o.Root()
 	if err != nil {
@@ -45,7 +46,8 @@ func (w *walker) walk(n manifest.Node) {
 	}
 }
 
-// entry visits the probe that the entry of a mapping is, or its hooks.
+// entry calls visit if an entry of a mapping is a probe, and for the hooks of a
+// lifecycle.
 func (w *walker) entry(key string, n manifest.Node) {
 	if key == "lifecycle" {
 		for _, hook := range hookFields {
@@ -81,8 +83,8 @@ func dials(n manifest.Node) bool {
 	return slices.ContainsFunc(dialing, func(name string) bool { return n.Get(name).IsMapping() })
 }
 
-// Unseen returns what in an object looks like containers with probes, other
-// than the containers of its pod templates.
+// Unseen returns the parts of an object that look like containers with probes
+// and are not containers of its pod templates.
 func Unseen(o *manifest.Object, templates []Template) ([]Holder, error) {
 	var probes []field.Path
 	err := EachProbe(o, func(path field.Path) {
@@ -99,11 +101,10 @@ func Unseen(o *manifest.Object, templates []Template) ([]Holder, error) {
 // has reports whether a probe is that of a container in one of the template's
 // two lists.
 func (t *Template) has(probe field.Path) bool {
-	n := len(t.Path)
-	if len(probe) < n || !slices.Equal(probe[:n], t.Path) {
+	if !probe.HasPrefix(t.Path) {
 		return false
 	}
-	rest := probe[n:]
+	rest := probe[len(t.Path):]
 	if !t.Shape.BareSpec {
 		if len(rest) == 0 || rest[0].Key != "spec" {
 			return false
@@ -119,13 +120,14 @@ type Holder struct {
 	Path   field.Path   // of the pod template, or else of the pod spec or the container
 	Spec   field.Path   // of the pod spec, or else of the container
 	Probes []field.Path // of its probes
-	// Pattern is what a Custom must have to find it; nameable is false if no
-	// Custom can, because the probes are not in a list of containers.
+	// Pattern is what a Custom must have to find it. Nameable is false if no
+	// Custom can find it, because the probes are not in a list of containers or a
+	// key on the way cannot be written in a pattern.
 	Pattern  field.Path
 	Nameable bool
 }
 
-// group groups probes, given by their paths, by the pod template they are in.
+// group groups the paths of probes by the pod template that they are in.
 func group(probes []field.Path) []Holder {
 	var holders []Holder
 	for _, p := range probes {

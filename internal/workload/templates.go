@@ -8,12 +8,11 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// A Custom names the pod templates of a kind that this package does not know,
-// or further ones of a kind that it knows, in any version of the group. Pattern
-// is empty if the object is itself like a Pod.
+// A Custom says where a kind that this package does not know has a pod template,
+// or where a known kind has another one, in any version of the group.
 type Custom struct {
 	Group, Kind string
-	Pattern     field.Path
+	Pattern     field.Path // of the templates; empty if the object itself is like a Pod
 }
 
 // A Template is one pod template of an object.
@@ -30,7 +29,7 @@ type Class int
 // The classes.
 const (
 	NoPods   Class = iota // it has no pod template and nothing that looks like a probe
-	Known                 // a kind whose pod templates are known, or among the customs
+	Known                 // it is of a known kind, or of one of the customs
 	Unknown               // its kind is not known, and it may hold probes
 	Machines              // a WorkloadGroup: it makes no pods, but has a probe
 )
@@ -104,8 +103,8 @@ func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
 	return found, nil
 }
 
-// expand yields every mapping of the object that matches the pattern which path
-// and rest make together.
+// expand yields every mapping of the object whose path begins with path and then
+// matches the pattern rest.
 func expand(o *manifest.Object, path, rest field.Path, yield func(field.Path, manifest.Node)) error {
 	every := slices.Index(rest, field.EveryItem)
 	if every < 0 {

@@ -2,9 +2,9 @@ package workload
 
 import "strings"
 
-// Meant returns the known kind that a kind which does not exist is likely a
-// misspelling of, in its name, in its group or, among the API server's own kinds,
-// in both; nil if there is none.
+// Meant returns the known kind that the author of an unknown one probably meant:
+// its name is misspelt, or its group or, among the API server's own kinds, both;
+// nil if there is none.
 func Meant(group, name string) *Kind {
 	if k := nearest(name, func(k *Kind) bool { return k.Group == group }); k != nil {
 		return k
@@ -30,17 +30,17 @@ func IsBuiltinGroup(apiVersion string) bool {
 	return ok && apiVersion != ""
 }
 
-// nearest returns the kind, of those for which may is true, whose name differs
-// by at most two letters, or in its capitals; nil if there is none.
-func nearest(name string, may func(*Kind) bool) *Kind {
+// nearest returns the allowed kind whose name is another spelling of name: it
+// differs by at most two letters, or only in its capitals; nil if there is none.
+func nearest(name string, allowed func(*Kind) bool) *Kind {
 	var best *Kind
 	least := 3
 	for _, k := range kinds {
-		if k.Name == name || !may(k) {
+		if k.Name == name || !allowed(k) {
 			continue
 		}
 		d := distance(strings.ToLower(k.Name), strings.ToLower(name))
-		// Of a short name two letters are most of it: `Pod` is no `Job`.
+		// Two letters are most of a short name: `Pod` is no misspelt `Job`.
 		if d < least && 3*d < len(name) || d == least && best != nil && k.Name < best.Name {
 			best, least = k, d
 		}
@@ -48,22 +48,22 @@ func nearest(name string, may func(*Kind) bool) *Kind {
 	return best
 }
 
-// inOtherGroup returns the known kind of the same name in another group that
-// differs by at most two letters, or is one of the API server's; nil if there
-// is none.
+// inOtherGroup returns the known kind of the same name in another group: one that
+// differs by at most two letters or, if both groups are the API server's, any;
+// nil if there is none.
 func inOtherGroup(group, name string) *Kind {
 	if KindOf(group, name) != nil {
 		return nil
 	}
+	_, isBuiltin := builtin[group]
 	var best *Kind
 	for _, k := range kinds {
 		if k.Name != name || k.Group == "extensions" {
 			continue
 		}
-		_, others := builtin[k.Group]
-		_, isBuiltin := builtin[group]
-		near := isBuiltin && others || distance(k.Group, group) <= 2
-		if near && (best == nil || k.Group < best.Group) {
+		_, known := builtin[k.Group]
+		isNear := isBuiltin && known || distance(k.Group, group) <= 2
+		if isNear && (best == nil || k.Group < best.Group) {
 			best = k
 		}
 	}
