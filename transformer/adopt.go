@@ -61,11 +61,11 @@ func namedForm(original *Handler, read field.Map) field.Map {
 
 func adoptFSM(_ *planBuilder, s *handlerSite) (*Handler, bool) {
 	h := s.current.HTTPGet
-	p := fsmForm{}.saidBy(h)
+	p := fsmConvention{}.saidBy(h)
 	if p == nil || s.name.IsHook() {
 		return nil, false // it is said to dangle if it looks rewritten
 	}
-	return handlerOf(p, fsmForm{}.unrewritten(h)), true
+	return handlerOf(p, fsmConvention{}.unrewritten(h)), true
 }
 
 // kumaHeader is what the names of Kuma's headers begin with

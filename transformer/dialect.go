@@ -29,8 +29,8 @@ var dialects = []*dialect{
 	{name: "linkerd", title: "Linkerd", convention: appHealth{}, meshProfile: linkerd},
 	{name: "kuma", title: "Kuma", convention: appHealth{}, meshProfile: kuma},
 	{name: "consul", title: "Consul", convention: appHealth{}, meshProfile: consul},
-	{name: "osm", title: openServiceMesh.title, convention: osmForm{}, meshProfile: openServiceMesh, companion: envoyConfig{}, commonName: true},
-	{name: "fsm", title: flomesh.title, convention: fsmForm{}, meshProfile: flomesh, commonName: true},
+	{name: "osm", title: openServiceMesh.title, convention: osmConvention{}, meshProfile: openServiceMesh, companion: envoyConfig{}, commonName: true},
+	{name: "fsm", title: flomesh.title, convention: fsmConvention{}, meshProfile: flomesh, commonName: true},
 }
 
 // A convention says where rewritten probes go, and how their originals are

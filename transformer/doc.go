@@ -4,6 +4,6 @@
 // [Plan] of edits and findings. It reads no files and knows no YAML.
 //
 // What depends on a mesh is in the files mesh_*.go (who is injected, what is
-// captured, annotations), form_*.go (paths, ports and the env var) and
+// captured, annotations), convention_*.go (paths, ports and the env var) and
 // companion_*.go (objects beside the workload).
 package transformer

@@ -33,7 +33,7 @@ import (
 //     (webhook/consul_dataplane_sidecar.go:26, 390), 20200 for metrics.
 //   - The service's ports are those of the first container
 //     (webhook/mesh_webhook.go:665-685), which therefore must be the app's.
-var consul = consulProfile{besideProxy{
+var consul = consulProfile{passiveProxy{
 	proxy:    "consul-dataplane",
 	uid:      5995,
 	reserved: []int{8600, 15001, 19000, 20000, 20200, 20600, 21000},
@@ -57,7 +57,7 @@ const (
 // consulInitUser is the uid of Consul's own init containers.
 const consulInitUser = 5996
 
-type consulProfile struct{ besideProxy }
+type consulProfile struct{ passiveProxy }
 
 func (consulProfile) sidecarUser() int { return consulInitUser }
 
@@ -80,7 +80,7 @@ func (consulProfile) redirectedUser(b *planBuilder) []Finding {
 }
 
 func (d consulProfile) inspect(b *planBuilder) mesh {
-	m := d.besideProxy.inspect(b)
+	m := d.passiveProxy.inspect(b)
 	m.firstIsApp = true
 	m.warnings = d.redirectedUser(b)
 	if v, set := b.annotations().Lookup(consulTransparent); set && isFalse(v) {

@@ -23,7 +23,7 @@ import (
 //     of the mesh (pkg/config/app/kuma-cp/kuma-cp.defaults.yaml:379).
 //   - uid 5678, and ports 15001, 15006, 15053, 9901 and 9902
 //     (kuma-cp.defaults.yaml:94-99, 269-283, 396).
-var kuma = kumaProfile{besideProxy{
+var kuma = kumaProfile{passiveProxy{
 	proxy:    "kuma-sidecar",
 	uid:      5678,
 	reserved: []int{9000, 9001, 9901, 9902, 15001, 15006, 15053},
@@ -53,7 +53,7 @@ func kumaOff(v string) bool {
 	return err == nil && n == 0
 }
 
-type kumaProfile struct{ besideProxy }
+type kumaProfile struct{ passiveProxy }
 
 // redirectedHosts warns of probes with a Host header of their own: the redirect
 // of virtual probes goes to that host, where the kubelet does not follow.
@@ -70,7 +70,7 @@ func (kumaProfile) redirectedHosts(b *planBuilder) (found []Finding) {
 }
 
 func (d kumaProfile) inspect(b *planBuilder) mesh {
-	m := d.besideProxy.inspect(b)
+	m := d.passiveProxy.inspect(b)
 	m.warnings = d.redirectedHosts(b)
 	rewrites := !kumaOff(d.undo(b.annotations(), b.past(b.p.dialect), b.forms.annotations).Get(kumaProbeProxyPort))
 	m.outcome = func(s *handlerSite) (Outcome, string) {

@@ -16,7 +16,7 @@ package transformer
 // Linkerd rewrites no probes. Where its policy demands mTLS, it lets requests in
 // that look like an httpGet probe of the pod: GET, the exact path, without TLS
 // (policy-controller/k8s/index/src/inbound/workload.rs:66-113).
-var linkerd = linkerdProfile{besideProxy{
+var linkerd = linkerdProfile{passiveProxy{
 	proxy:    "linkerd-proxy",
 	uid:      2102,
 	reserved: []int{4140, 4143, 4190, 4191},
@@ -30,10 +30,10 @@ var linkerd = linkerdProfile{besideProxy{
 	},
 }}
 
-type linkerdProfile struct{ besideProxy }
+type linkerdProfile struct{ passiveProxy }
 
 func (d linkerdProfile) inspect(b *planBuilder) mesh {
-	m := d.besideProxy.inspect(b)
+	m := d.passiveProxy.inspect(b)
 	m.outcome = d.outcome
 	return m
 }

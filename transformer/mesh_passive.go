@@ -6,11 +6,11 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// besideProxy is what the profiles of meshes have in common whose proxy makes no
+// passiveProxy is what the profiles of meshes have in common whose proxy makes no
 // probes that were rewritten in a manifest: probe-proxy makes them, on a port
 // that the mesh must not capture, and the mesh's own rewriter, if it has one,
 // must leave the probes alone.
-type besideProxy struct {
+type passiveProxy struct {
 	proxy    string // the name of the mesh's container
 	uid      int64
 	reserved []int                   // the ports of the mesh's own processes
@@ -27,28 +27,28 @@ type rewriterOff struct {
 	means      func(value string) bool // reports whether a value turns it off
 }
 
-func (besideProxy) answerers() []string            { return []string{AnsweredByAuto, AnsweredByProbeProxy} }
-func (besideProxy) proxyAnswerer() string          { return "" }
-func (besideProxy) proxyAnswers(*handlerSite) bool { return false }
+func (passiveProxy) answerers() []string            { return []string{AnsweredByAuto, AnsweredByProbeProxy} }
+func (passiveProxy) proxyAnswerer() string          { return "" }
+func (passiveProxy) proxyAnswers(*handlerSite) bool { return false }
 
-func (besideProxy) sidecarName(_, byDefault string) string { return byDefault }
+func (passiveProxy) sidecarName(_, byDefault string) string { return byDefault }
 
-func (p besideProxy) reservedPorts() []int          { return p.reserved }
-func (p besideProxy) proxyID() int64                { return p.uid }
-func (besideProxy) sidecarUser() int                { return nobody }
-func (p besideProxy) isProxy(c *Container) bool     { return c.Name == p.proxy }
-func (besideProxy) proxyPorts(b *planBuilder) []int { return []int{b.p.opts.Port} }
-func (besideProxy) proxyPlaceholder() field.Map     { return nil }
-func (besideProxy) privileged(field.KeyValues) bool { return false }
+func (p passiveProxy) reservedPorts() []int          { return p.reserved }
+func (p passiveProxy) proxyID() int64                { return p.uid }
+func (passiveProxy) sidecarUser() int                { return nobody }
+func (p passiveProxy) isProxy(c *Container) bool     { return c.Name == p.proxy }
+func (passiveProxy) proxyPorts(b *planBuilder) []int { return []int{b.p.opts.Port} }
+func (passiveProxy) proxyPlaceholder() field.Map     { return nil }
+func (passiveProxy) privileged(field.KeyValues) bool { return false }
 
-func (p besideProxy) mark(b *planBuilder) mark {
+func (p passiveProxy) mark(b *planBuilder) mark {
 	if m, found := b.proxyIn(p); found {
 		return m
 	}
 	return p.switched(b)
 }
 
-func (p besideProxy) inspect(b *planBuilder) mesh {
+func (p passiveProxy) inspect(b *planBuilder) mesh {
 	said := p.mark(b)
 	m := mesh{answerer: answerer{AnsweredByProbeProxy, b.p.opts.Port}, present: said.injection == injected}
 	// What we excluded ourselves may be captured from now on.
@@ -80,7 +80,7 @@ func (b *planBuilder) unreadableList(l portList, item string) Finding {
 	return b.annotationFinding("port-list-unreadable", l.key, text, l.form(), item)
 }
 
-func (p besideProxy) undo(annotations field.KeyValues, past []answerer, kept field.KeyValues) field.KeyValues {
+func (p passiveProxy) undo(annotations field.KeyValues, past []answerer, kept field.KeyValues) field.KeyValues {
 	out := annotations
 	for _, a := range past {
 		if a.who != AnsweredByProbeProxy {
@@ -98,7 +98,7 @@ func (p besideProxy) undo(annotations field.KeyValues, past []answerer, kept fie
 	return out
 }
 
-func (p besideProxy) annotate(user, have field.KeyValues, now answerer) field.KeyValues {
+func (p passiveProxy) annotate(user, have field.KeyValues, now answerer) field.KeyValues {
 	out := p.excluded.with(user, now.port)
 	if p.off.key == "" {
 		return out

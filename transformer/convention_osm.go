@@ -11,35 +11,35 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// osmForm is the convention of Open Service Mesh (osm, main of July 2023): a
+// osmConvention is the convention of Open Service Mesh (osm, main of July 2023): a
 // listener for each type of probe. An httpGet probe of scheme HTTP goes to the
 // listener's own path, one of scheme HTTPS keeps its path and is passed
 // through, and every tcpSocket probe becomes an httpGet of one path, with the
 // port in a header. It cannot express other handlers, nor hooks.
-type osmForm struct{}
+type osmConvention struct{}
 
 // osmPorts are the ports of rewritten probes, which the mesh never captures.
 var osmPorts = prober.OSMPorts()
 
-func (osmForm) sidecarPorts(*Container) []int { return osmPorts }
+func (osmConvention) sidecarPorts(*Container) []int { return osmPorts }
 
-func (osmForm) checkPort(port int) error {
+func (osmConvention) checkPort(port int) error {
 	if port != prober.DefaultPort {
 		return fmt.Errorf("must not be given: the ports of this mesh are fixed: %d to %d", osmPorts[0], osmPorts[len(osmPorts)-1])
 	}
 	return nil
 }
 
-func (osmForm) ports(answerer) []int { return osmPorts }
+func (osmConvention) ports(answerer) []int { return osmPorts }
 
-func (osmForm) healthPort(*Options) int { return prober.OSMHealthcheckPort }
+func (osmConvention) healthPort(*Options) int { return prober.OSMHealthcheckPort }
 
 // args: probe-proxy knows the dialect by the name of its env var.
-func (osmForm) args(*Options) field.List { return nil }
+func (osmConvention) args(*Options) field.List { return nil }
 
 // skipUnsupported: the listener of each type passes TLS on to one port, since
 // nothing in the kubelet's stream says for which container it is.
-func (osmForm) skipUnsupported(b *planBuilder, sites []*handlerSite) {
+func (osmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 	first := make(map[prober.ProbeType]*handlerSite)
 	for _, s := range sites {
 		kind, _ := s.original.kind()
@@ -72,7 +72,7 @@ func (s *handlerSite) isTLS() bool {
 	return s.original.HTTPGet != nil && text(s.original.HTTPGet.Scheme) == "HTTPS"
 }
 
-func (osmForm) assign(sites []*handlerSite, _ answerer) []*Handler {
+func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 	plain := make(map[prober.ProbeType]int) // probes that differ by their path
 	for _, s := range sites {
 		if s.original.HTTPGet != nil && !s.isTLS() {
@@ -126,7 +126,7 @@ func osmHealthcheckOf(h *HTTPGet) (port int, ok bool) {
 	return 0, false
 }
 
-func (osmForm) looksRewritten(h *HTTPGet) bool {
+func (osmConvention) looksRewritten(h *HTTPGet) bool {
 	if _, ok := osmHealthcheckOf(h); ok {
 		return true
 	}
@@ -134,13 +134,13 @@ func (osmForm) looksRewritten(h *HTTPGet) bool {
 	return ok
 }
 
-func (osmForm) unrewritten(h *HTTPGet) *HTTPGet { return h }
+func (osmConvention) unrewritten(h *HTTPGet) *HTTPGet { return h }
 
-func (osmForm) byPath() bool { return true }
+func (osmConvention) byPath() bool { return true }
 
-func (osmForm) envName() string { return prober.OSMEnvName }
+func (osmConvention) envName() string { return prober.OSMEnvName }
 
-func (osmForm) encode(sites []*handlerSite) string {
+func (osmConvention) encode(sites []*handlerSite) string {
 	return encodeEnv(osmProbers(sites, func(*handlerSite) bool { return true }))
 }
 
@@ -160,15 +160,17 @@ func osmProbers(sites []*handlerSite, want func(*handlerSite) bool) map[string]*
 	return probers
 }
 
-func (osmForm) decode(c *Container) (map[string]*prober.Prober, bool, error) {
+func (osmConvention) decode(c *Container) (map[string]*prober.Prober, bool, error) {
 	return decodeEnv(c, prober.OSMEnvName, prober.DecodeOSM)
 }
 
-func (osmForm) parseKey(key string) (string, prober.ProbeType, bool) { return prober.ParseOSMKey(key) }
+func (osmConvention) parseKey(key string) (string, prober.ProbeType, bool) {
+	return prober.ParseOSMKey(key)
+}
 
 // original: the probe's own fields win over its entry, so that a change that
 // was made after the rewriting is known.
-func (osmForm) original(originals map[string]*prober.Prober, s *handlerSite, names []string) (string, *prober.Prober) {
+func (osmConvention) original(originals map[string]*prober.Prober, s *handlerSite, names []string) (string, *prober.Prober) {
 	h := s.current.HTTPGet
 	if s.name.IsHook() {
 		return "", nil

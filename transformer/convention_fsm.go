@@ -9,12 +9,12 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// fsmForm is the convention of Flomesh Service Mesh (fsm v1.5.1): the ports of
-// [osmForm], one path, and headers that say where the probe goes. They say it
+// fsmConvention is the convention of Flomesh Service Mesh (fsm v1.5.1): the ports of
+// [osmConvention], one path, and headers that say where the probe goes. They say it
 // of every container, so that all HTTPS probes can be told apart and made.
-type fsmForm struct{ osmForm }
+type fsmConvention struct{ osmConvention }
 
-func (fsmForm) skipUnsupported(b *planBuilder, sites []*handlerSite) {
+func (fsmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 	for _, s := range sites {
 		if kind, _ := s.original.kind(); s.name.IsHook() || kind != kindHTTPGet && kind != kindTCPSocket {
 			skipWithoutForm(b, s, kind, flomesh)
@@ -22,7 +22,7 @@ func (fsmForm) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 	}
 }
 
-func (fsmForm) assign(sites []*handlerSite, _ answerer) []*Handler {
+func (fsmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 	handlers := make([]*Handler, len(sites))
 	for i, s := range sites {
 		h := HTTPGet{Port: field.IntOrString{Int: int64(prober.OSMPort(s.name))}}
@@ -58,7 +58,7 @@ func pathOf(h *HTTPGet) string {
 }
 
 // unrewritten returns the request without the headers that say where it goes.
-func (fsmForm) unrewritten(h *HTTPGet) *HTTPGet {
+func (fsmConvention) unrewritten(h *HTTPGet) *HTTPGet {
 	out := *h
 	out.HTTPHeaders = slices.DeleteFunc(slices.Clone(h.HTTPHeaders), isFSMHeader)
 	if len(out.HTTPHeaders) == 0 {
@@ -76,7 +76,7 @@ func isFSMHeader(x HTTPHeader) bool {
 // saidBy returns what a rewritten request says of its original; nil if it says
 // nothing, or too little to make the original of it: FSM's own injector keeps
 // only the port of an HTTPS probe.
-func (fsmForm) saidBy(h *HTTPGet) *prober.Prober {
+func (fsmConvention) saidBy(h *HTTPGet) *prober.Prober {
 	if text(h.Path) != prober.FSMPath || h.Port.IsString {
 		return nil
 	}
@@ -109,15 +109,15 @@ func portIn(text string) (prober.Port, bool) {
 	return prober.Port(n), err == nil && n > 0 && n <= 65535
 }
 
-func (fsmForm) looksRewritten(h *HTTPGet) bool {
+func (fsmConvention) looksRewritten(h *HTTPGet) bool {
 	return text(h.Path) == prober.FSMPath && slices.ContainsFunc(h.HTTPHeaders, isFSMHeader)
 }
 
-func (fsmForm) byPath() bool { return false }
+func (fsmConvention) byPath() bool { return false }
 
-func (fsmForm) envName() string { return prober.FSMEnvName }
+func (fsmConvention) envName() string { return prober.FSMEnvName }
 
-func (fsmForm) encode(sites []*handlerSite) string {
+func (fsmConvention) encode(sites []*handlerSite) string {
 	probers := make(map[string]*prober.Prober, len(sites))
 	for _, s := range sites {
 		probers[prober.FSMKey(s.name, s.container.Name)] = s.prober()
@@ -125,15 +125,17 @@ func (fsmForm) encode(sites []*handlerSite) string {
 	return encodeEnv(probers)
 }
 
-func (fsmForm) decode(c *Container) (map[string]*prober.Prober, bool, error) {
+func (fsmConvention) decode(c *Container) (map[string]*prober.Prober, bool, error) {
 	return decodeEnv(c, prober.FSMEnvName, prober.DecodeFSM)
 }
 
-func (fsmForm) parseKey(key string) (string, prober.ProbeType, bool) { return prober.ParseFSMKey(key) }
+func (fsmConvention) parseKey(key string) (string, prober.ProbeType, bool) {
+	return prober.ParseFSMKey(key)
+}
 
 // original: the probe's own headers win over its entry, so that a change that
 // was made after the rewriting is known.
-func (d fsmForm) original(originals map[string]*prober.Prober, s *handlerSite, _ []string) (string, *prober.Prober) {
+func (d fsmConvention) original(originals map[string]*prober.Prober, s *handlerSite, _ []string) (string, *prober.Prober) {
 	p := d.saidBy(s.current.HTTPGet)
 	if p == nil || s.name.IsHook() {
 		return "", nil
