@@ -93,6 +93,14 @@ func (b *planBuilder) userAnnotations() field.KeyValues {
 	return user
 }
 
+// undoneAnnotations returns the annotations of the template without what the
+// planner's own mesh needed for past answerers: a port that we excluded ourselves
+// may be captured from now on.
+func (b *planBuilder) undoneAnnotations() field.KeyValues {
+	d := b.p.dialect
+	return d.undo(b.annotations(), b.past(d), b.forms.annotations)
+}
+
 // withInherited returns the user's annotations with those of the Namespace that
 // one of the template would replace.
 func (b *planBuilder) withInherited(user field.KeyValues) field.KeyValues {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // consul is the profile of Consul's service mesh on Kubernetes (consul-k8s,
@@ -24,13 +22,13 @@ import (
 //   - Excluded ports: constants/annotations_and_labels.go:178.
 //   - Everything that leaves a process of the pod for another address than
 //     127.0.0.1 goes to the proxy, the pod's own IP too (consul/sdk v0.18.1,
-//     iptables/iptables.go:209-231). Left alone is what the uids of its proxy and
-//     of its init containers send (webhook/redirect_traffic.go:32-36), so probe-proxy
-//     runs under that of the latter: under another one, the proxy would accept its
+//     iptables/iptables.go:209-231), except for what the uids of the proxy and of
+//     Consul's init containers send (webhook/redirect_traffic.go:32-36). probe-proxy
+//     runs under the latter: under another uid, the proxy would accept its
 //     connections to ports that nobody listens on.
-//   - uid 5995, and 5996 of init containers (webhook/container_init.go:23-24). Ports: 15001, 20000, 21000 and
-//     20600 (constants/constants.go:27-30, 48), 19000 and 8600
-//     (webhook/consul_dataplane_sidecar.go:26, 390), 20200 for metrics.
+//   - uid 5995, and 5996 of init containers (webhook/container_init.go:23-24).
+//   - Ports 15001, 20000, 21000 and 20600 (constants/constants.go:27-30, 48), 19000
+//     and 8600 (webhook/consul_dataplane_sidecar.go:26, 390), 20200 for metrics.
 //   - The service's ports are those of the first container
 //     (webhook/mesh_webhook.go:665-685), which therefore must be the app's.
 var consul = consulProfile{passiveProxy{
@@ -39,7 +37,7 @@ var consul = consulProfile{passiveProxy{
 	reserved: []int{8600, 15001, 19000, 20000, 20200, 20600, 21000},
 	free:     []int{20200},
 	excluded: portList{key: "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports"},
-	off:      rewriterOff{key: consulOverwrite, value: "false", means: isFalse},
+	off:      rewriterOff{key: "consul.hashicorp.com/transparent-proxy-overwrite-probes", value: "false", means: isFalse},
 	switched: func(b *planBuilder) mark {
 		return b.switchIn("annotations", "consul.hashicorp.com/connect-inject", "true or false", func(v string) (on, ok bool) {
 			on, err := strconv.ParseBool(v)
@@ -49,7 +47,6 @@ var consul = consulProfile{passiveProxy{
 }}
 
 const (
-	consulOverwrite   = "consul.hashicorp.com/transparent-proxy-overwrite-probes"
 	consulTransparent = "consul.hashicorp.com/transparent-proxy"
 	consulExcludeUIDs = "consul.hashicorp.com/transparent-proxy-exclude-uids"
 )
@@ -64,16 +61,14 @@ func (consulProfile) sidecarUser() int { return consulInitUser }
 // redirectedUser warns of a probe-proxy whose connections Consul redirects,
 // because the options or the pod give it another uid.
 func (consulProfile) redirectedUser(b *planBuilder) []Finding {
-	own, _ := b.p.sidecar[b.native()].Get("securityContext")
-	set, _ := own.(field.Map)
 	user := "that of its image"
-	if v, found := set.Get("runAsUser"); found {
+	if v, found := b.sidecarContext().Get("runAsUser"); found {
 		user = fmt.Sprint(v)
 	} else if s := b.in.Template.Spec.SecurityContext; s != nil && s.RunAsUser != nil {
 		user = fmt.Sprint(*s.RunAsUser)
 	}
 	excluded := append(strings.Split(b.annotations().Get(consulExcludeUIDs), ","), strconv.Itoa(consulInitUser))
-	if len(b.sites) == 0 || slices.ContainsFunc(excluded, func(item string) bool { return strings.TrimSpace(item) == user }) {
+	if slices.ContainsFunc(excluded, func(item string) bool { return strings.TrimSpace(item) == user }) {
 		return nil
 	}
 	return []Finding{b.finding("consul-uid", nil, "", "the uid of probe-proxy is %s, whose connections Consul redirects to its own proxy; it must be %d, or in the annotation `%s`", user, consulInitUser, consulExcludeUIDs)}
@@ -90,7 +85,7 @@ func (d consulProfile) inspect(b *planBuilder) mesh {
 		f := b.finding("port-not-captured", nil, "", "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent))
 		m.optOut, m.passesProbes = &f, true
 	}
-	rewrites := !isFalse(d.undo(b.annotations(), b.past(b.p.dialect), b.forms.annotations).Get(consulOverwrite))
+	rewrites := !d.off.isOff(b.undoneAnnotations())
 	m.outcome = func(s *handlerSite) (Outcome, string) {
 		kind, _ := s.current.kind()
 		switch {
@@ -103,7 +98,7 @@ func (d consulProfile) inspect(b *planBuilder) mesh {
 		case rewrites && !s.at.init && text(s.current.HTTPGet.Scheme) == "HTTPS":
 			return Fails, "Consul rewrites the probe to a port where its proxy speaks no TLS"
 		case rewrites && !s.at.init:
-			return Unaffected, "" // Consul's own rewriter sees to it
+			return Unaffected, "" // Consul's own rewriter rewrites it
 		}
 		return Fails, whyNoCertificate
 	}

@@ -34,6 +34,8 @@ const istioProxyName = "istio-proxy"
 // istioExcluded are the ports that the mesh does not capture.
 var istioExcluded = portList{key: istioExcludePorts}
 
+var istioOff = rewriterOff{key: istioRewrite, value: "false", means: isFalse}
+
 // istioReserved are the ports of Istio's own processes in a pod, except for the
 // status server's.
 var istioReserved = []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090}
@@ -119,8 +121,7 @@ func (d istio) inspect(b *planBuilder) mesh {
 	in := d.injection(b)
 	m := mesh{present: in == injected, injectorRewrites: in == injected, collisions: d.collisions(b)}
 	m.optOut, m.passesProbes = d.optOut(b)
-	// What we excluded ourselves may be captured from now on.
-	m.captures = d.captures(d.undo(b.annotations(), b.past(b.p.dialect), b.forms.annotations))
+	m.captures = d.captures(b.undoneAnnotations())
 	d.checkPortLists(b)
 	d.checkInjectSwitch(b)
 	m.proxyFirst = b.annotations().Get(istioNative) == "true"
@@ -140,7 +141,7 @@ func (d istio) inspect(b *planBuilder) mesh {
 		m.conflicts = append(m.conflicts, b.finding("port-collision", nil, "",
 			"port %d is answered by istio-proxy in this pod, and probe-proxy cannot listen there too; the functionConfig must have `answeredBy: istio-proxy`, or for `port` another one, such as 15099", status))
 	}
-	if ports, all, ok := listedPorts(b.annotations(), istioIncludePorts); ok && !all && slices.Contains(ports, m.answerer.port) {
+	if ports, listed := includedPorts(b.annotations()); listed && slices.Contains(ports, m.answerer.port) {
 		m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
 			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
 	}
@@ -268,30 +269,29 @@ func (istio) unknownTemplate(b *planBuilder) *Finding {
 // istio-init capture that port like any other; those of Istio's CNI plugin do
 // not.
 func (istio) captures(annotations field.KeyValues) func(int) bool {
-	include, all, listed := listedPorts(annotations, istioIncludePorts)
-	exclude, _, _ := listedPorts(annotations, istioExcludePorts)
+	include, listed := includedPorts(annotations)
 	status := istioStatusOr(annotations)
 	return func(port int) bool {
-		if listed && !all {
+		if listed {
 			return slices.Contains(include, port)
 		}
-		return port != status && !slices.Contains(istioNeverCaptured, port) && !slices.Contains(exclude, port)
+		return port != status && !slices.Contains(istioNeverCaptured, port) && !istioExcluded.has(annotations, port)
 	}
 }
 
-// listedPorts reads an annotation that lists ports. all is set for "*".
-// Items that are no port are ignored.
-func listedPorts(annotations field.KeyValues, key string) (ports []int, all, ok bool) {
-	v, ok := annotations.Lookup(key)
-	if !ok || strings.TrimSpace(v) == "*" {
-		return nil, ok, ok
+// includedPorts returns the only ports that the mesh captures. listed is false if
+// the annotation with them is absent or "*". Items that are no port are ignored.
+func includedPorts(annotations field.KeyValues) (ports []int, listed bool) {
+	v, set := annotations.Lookup(istioIncludePorts)
+	if !set || strings.TrimSpace(v) == "*" {
+		return nil, false
 	}
 	for item := range strings.SplitSeq(v, ",") {
 		if n, err := strconv.Atoi(strings.TrimSpace(item)); err == nil {
 			ports = append(ports, n)
 		}
 	}
-	return ports, false, ok
+	return ports, true
 }
 
 // checkPortLists warns of items that are no port: the injector refuses such a
@@ -328,12 +328,8 @@ func (istio) runsNextToProxy(annotations field.KeyValues, a answerer) bool {
 func (d istio) undo(annotations field.KeyValues, past []answerer, kept field.KeyValues) field.KeyValues {
 	out := annotations
 	for _, a := range past {
-		if v, set := out.Lookup(istioRewrite); set && d.isMarked(annotations, a) && isFalse(v) {
-			if v, set = kept.Lookup(istioRewrite); set {
-				out = out.With(istioRewrite, v)
-			} else {
-				out = out.Without(istioRewrite)
-			}
+		if d.isMarked(annotations, a) {
+			out = istioOff.without(out, kept)
 		}
 		if d.runsNextToProxy(annotations, a) && !istioExcluded.has(kept, a.port) {
 			out = istioExcluded.without(out, a.port, kept)
@@ -347,23 +343,12 @@ func (d istio) undo(annotations field.KeyValues, past []answerer, kept field.Key
 func (d istio) annotate(user, have field.KeyValues, now answerer) field.KeyValues {
 	out := user
 	if d.isMarked(user, now) {
-		// A value of the user's that means the same stays as it is written.
-		off := have.Get(istioRewrite)
-		if !isFalse(off) {
-			off = "false"
-		}
-		out = out.With(istioRewrite, off)
+		out = istioOff.with(out, have)
 	}
-	include, set := out.Lookup(istioIncludePorts)
-	if d.runsNextToProxy(user, now) && now.port != istioStatusOr(user) && (!set || strings.TrimSpace(include) == "*") {
+	if _, listed := includedPorts(out); !listed && d.runsNextToProxy(user, now) && now.port != istioStatusOr(user) {
 		out = istioExcluded.with(out, now.port)
 	}
 	return out
-}
-
-func isFalse(v string) bool {
-	on, err := strconv.ParseBool(v)
-	return err == nil && !on
 }
 
 func joinPorts(ports []int) string {

@@ -13,12 +13,13 @@ import (
 //     (pkg/plugins/runtime/k8s/metadata/annotations.go:17,
 //     pkg/plugins/runtime/k8s/webhooks/injector/precheck.go:151-171).
 //   - Its own rewriter sends httpGet, tcpSocket and grpc probes of containers to
-//     the port of an annotation, 9001 by default, and "0" turns it off
+//     the port in an annotation, 9001 by default, and "0" turns it off
 //     (metadata/annotations.go:30, pkg/plugins/runtime/k8s/probes). It fails the
-//     injection of a pod whose probes already go there (probe_converter.go:33-36).
-//     With "0", Kuma 2.13 and 2.14 fall back to virtual probes, for httpGet alone:
-//     the kubelet goes to another port, 9000, which redirects it to the port that
-//     the probe had (v2.14.3, probes/probe.go:106-117, pkg/xds/generator/probe_generator.go:57-71).
+//     injection of a pod whose probes already go to that port
+//     (probe_converter.go:33-36). With "0", Kuma 2.13 and 2.14 fall back to virtual
+//     probes, for httpGet alone: the kubelet goes to another port, 9000, which
+//     redirects it to the port that the probe had (v2.14.3,
+//     probes/probe.go:106-117, pkg/xds/generator/probe_generator.go:57-71).
 //   - The annotation of excluded ports (metadata/annotations.go:51) replaces those
 //     of the mesh (pkg/config/app/kuma-cp/kuma-cp.defaults.yaml:379).
 //   - uid 5678, and ports 15001, 15006, 15053, 9901 and 9902
@@ -72,14 +73,14 @@ func (kumaProfile) redirectedHosts(b *planBuilder) (found []Finding) {
 func (d kumaProfile) inspect(b *planBuilder) mesh {
 	m := d.passiveProxy.inspect(b)
 	m.warnings = d.redirectedHosts(b)
-	rewrites := !kumaOff(d.undo(b.annotations(), b.past(b.p.dialect), b.forms.annotations).Get(kumaProbeProxyPort))
+	rewrites := !d.off.isOff(b.undoneAnnotations())
 	m.outcome = func(s *handlerSite) (Outcome, string) {
 		kind, _ := s.current.kind()
 		switch {
 		case s.name.IsHook():
 			return Fails, "Kuma rewrites no hooks, and the kubelet has no client certificate"
 		case rewrites && !s.at.init:
-			return Unaffected, "" // Kuma's own rewriter sees to it
+			return Unaffected, "" // Kuma's own rewriter rewrites it
 		case kind == kindTCPSocket:
 			return FalselyPasses, whyAccepted
 		}

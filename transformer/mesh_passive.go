@@ -6,25 +6,19 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// passiveProxy is what the profiles of meshes have in common whose proxy makes no
-// probes that were rewritten in a manifest: probe-proxy makes them, on a port
-// that the mesh must not capture, and the mesh's own rewriter, if it has one,
-// must leave the probes alone.
+// A passiveProxy is the common part of the profiles of meshes whose proxy answers
+// no probes that were rewritten in a manifest. probe-proxy answers them, on a port
+// that the mesh must not capture, and the mesh's own rewriter, if it has one, must
+// leave the probes alone.
 type passiveProxy struct {
 	proxy    string // the name of the mesh's container
 	uid      int64
 	reserved []int                   // the ports of the mesh's own processes
 	free     []int                   // those of them that are never captured
 	excluded portList                // the annotation with the ports that are not captured
-	inherits bool                    // a pod without that annotation has its Namespace\'s
+	inherits bool                    // a pod without that annotation has its Namespace's
 	off      rewriterOff             // the zero value if the mesh has no rewriter
-	switched func(*planBuilder) mark // what the template and its Namespace say of injection
-}
-
-// rewriterOff is the annotation that turns a mesh's own rewriter off.
-type rewriterOff struct {
-	key, value string
-	means      func(value string) bool // reports whether a value turns it off
+	switched func(*planBuilder) mark // reads the switch of injection in the template and its Namespace
 }
 
 func (passiveProxy) answerers() []string            { return []string{AnsweredByAuto, AnsweredByProbeProxy} }
@@ -51,8 +45,7 @@ func (p passiveProxy) mark(b *planBuilder) mark {
 func (p passiveProxy) inspect(b *planBuilder) mesh {
 	said := p.mark(b)
 	m := mesh{answerer: answerer{AnsweredByProbeProxy, b.p.opts.Port}, present: said.injection == injected}
-	// What we excluded ourselves may be captured from now on.
-	user := p.undo(b.annotations(), b.past(b.p.dialect), b.forms.annotations)
+	user := b.undoneAnnotations()
 	if v, set := b.namespaceAnnotation(p.excluded.key); p.inherits && set {
 		m.inherited = field.KeyValues{{Key: p.excluded.key, Value: v}}
 		if _, own := user.Lookup(p.excluded.key); !own {
@@ -86,27 +79,11 @@ func (p passiveProxy) undo(annotations field.KeyValues, past []answerer, kept fi
 		if a.who != AnsweredByProbeProxy {
 			continue
 		}
-		if v, set := out.Lookup(p.off.key); set && p.off.means(v) {
-			if v, set = kept.Lookup(p.off.key); set {
-				out = out.With(p.off.key, v)
-			} else {
-				out = out.Without(p.off.key)
-			}
-		}
-		out = p.excluded.without(out, a.port, kept)
+		out = p.excluded.without(p.off.without(out, kept), a.port, kept)
 	}
 	return out
 }
 
 func (p passiveProxy) annotate(user, have field.KeyValues, now answerer) field.KeyValues {
-	out := p.excluded.with(user, now.port)
-	if p.off.key == "" {
-		return out
-	}
-	// A value of the user's that means the same stays as it is written.
-	off := have.Get(p.off.key)
-	if !p.off.means(off) {
-		off = p.off.value
-	}
-	return out.With(p.off.key, off)
+	return p.off.with(p.excluded.with(user, now.port), have)
 }

@@ -156,6 +156,11 @@ func (b *planBuilder) probeProxy(originals string) field.Map {
 	return m
 }
 
+// sidecarContext returns the securityContext of probe-proxy.
+func (b *planBuilder) sidecarContext() field.Map {
+	return field.As[field.Map](b.p.sidecar[b.native()], "securityContext")
+}
+
 // envVar returns the env var that carries the originals.
 func (p *Planner) envVar(originals string) field.Map {
 	return field.Map{{Key: "name", Value: p.dialect.envName()}, {Key: "value", Value: originals}}
@@ -219,13 +224,11 @@ func (b *planBuilder) checkProbeProxy() {
 	if spec.SecurityContext == nil {
 		return
 	}
-	own, _ := b.p.sidecar[b.native()].Get("securityContext")
-	set, _ := own.(field.Map)
 	for _, id := range []struct {
 		key   string
 		value *int64
 	}{{"runAsUser", spec.SecurityContext.RunAsUser}, {"runAsGroup", spec.SecurityContext.RunAsGroup}} {
-		if _, overridden := set.Get(id.key); !overridden && id.value != nil && *id.value == b.p.dialect.proxyID() {
+		if _, set := b.sidecarContext().Get(id.key); !set && id.value != nil && *id.value == b.p.dialect.proxyID() {
 			b.addFinding(b.finding("proxy-uid", b.spec.Key("securityContext", id.key), "",
 				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
 		}

@@ -1,0 +1,48 @@
+package transformer
+
+import (
+	"strconv"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// A rewriterOff is the annotation that turns a mesh's own rewriter off. The zero
+// value is that of a mesh without a rewriter.
+type rewriterOff struct {
+	key, value string
+	means      func(value string) bool // reports whether a value turns it off
+}
+
+// isOff reports whether the annotations turn the rewriter off.
+func (r rewriterOff) isOff(annotations field.KeyValues) bool {
+	return r.means != nil && r.means(annotations.Get(r.key))
+}
+
+// with returns the user's annotations with the rewriter turned off. If one of the
+// present annotations, have, does that already, its value stays as it is written.
+func (r rewriterOff) with(user, have field.KeyValues) field.KeyValues {
+	switch {
+	case r.key == "":
+		return user
+	case r.isOff(have):
+		return user.With(r.key, have.Get(r.key))
+	}
+	return user.With(r.key, r.value)
+}
+
+// without undoes with. If kept has the user's value, that comes back.
+func (r rewriterOff) without(annotations, kept field.KeyValues) field.KeyValues {
+	if !r.isOff(annotations) {
+		return annotations
+	}
+	if v, set := kept.Lookup(r.key); set {
+		return annotations.With(r.key, v)
+	}
+	return annotations.Without(r.key)
+}
+
+// isFalse reports whether a value is a boolean that says no.
+func isFalse(v string) bool {
+	on, err := strconv.ParseBool(v)
+	return err == nil && !on
+}
