@@ -48,10 +48,7 @@ func newPlanBuilder(p *Planner, in *Input) *planBuilder {
 		if b.isOurs(at) {
 			return
 		}
-		if !c.hasHandlers() {
-			return
-		}
-		for _, s := range sitesOf(at, c, b.containerPath(at)) {
+		for _, s := range sitesOf(b.spec, at, c) {
 			s.original = s.current
 			s.source = b.sourceMap(s.path)
 			s.form = s.readForm()
@@ -73,15 +70,11 @@ func (b *planBuilder) containerPath(at containerRef) field.Path {
 // source returns the value of a field of the template's metadata or spec as it
 // was read, and whether it is there.
 func (b *planBuilder) source(path field.Path) (v field.Value, found bool) {
-	inSpec, inMetadata := hasPrefix(path, b.spec), b.metadata != nil && hasPrefix(path, b.metadata)
+	inSpec, inMetadata := path.HasPrefix(b.spec), b.metadata != nil && path.HasPrefix(b.metadata)
 	if b.in.Source == nil || !inSpec && !inMetadata {
 		return nil, false
 	}
 	return b.in.Source(path)
-}
-
-func hasPrefix(path, prefix field.Path) bool {
-	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
 }
 
 // sourceMap returns the mapping at a path; nil if there is none.

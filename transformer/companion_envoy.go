@@ -12,7 +12,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// envoyTypes have listeners and clusters in Open Service Mesh.
+// envoyTypes are the probe types that have listeners and clusters in Open Service
+// Mesh.
 var envoyTypes = []prober.ProbeType{prober.Liveness, prober.Readiness, prober.Startup}
 
 // The types below are the part of Envoy's v3 API that is written here, in its
@@ -110,7 +111,7 @@ func envoySocket(host string, port int) (a envoyAddress) {
 
 // envoyResourcesOf returns the static resources with which an Envoy answers the
 // httpGet probers of the dialect osm. Equal probers result in equal text.
-func envoyResourcesOf(probers map[string]*prober.Prober) (string, error) {
+func envoyResourcesOf(probers map[string]*prober.Prober) string {
 	r := envoyResources{Listeners: []envoyListener{}, Clusters: []envoyCluster{}}
 	for _, t := range envoyTypes {
 		of := make(map[string]*prober.Prober)
@@ -136,8 +137,8 @@ func envoyResourcesOf(probers map[string]*prober.Prober) (string, error) {
 		}
 		r.Listeners = append(r.Listeners, envoyListenerOf(t, of, name))
 	}
-	b, err := json.Marshal(envoyBootstrap{r})
-	return string(b), err
+	b, _ := json.Marshal(envoyBootstrap{r}) // types of strings and numbers alone cannot fail
+	return string(b)
 }
 
 // envoyClusterTo returns a cluster for a port of the app, at the address that
@@ -176,7 +177,7 @@ func envoyListenerOf(probeType prober.ProbeType, probers map[string]*prober.Prob
 	if routes == nil {
 		return l
 	}
-	if passed != nil { // TLS and HTTP arrive here: the first bytes tell which
+	if passed != nil { // TLS and HTTP come here, and the first bytes tell them apart
 		l.ListenerFilters = []envoyFilter{{"envoy.filters.listener.tls_inspector", envoyTyped{envoyTypeURL + "filters.listener.tls_inspector.v3.TlsInspector"}}}
 		l.FilterChains[0].Match = &envoyChainMatch{"tls"}
 	}
@@ -204,32 +205,32 @@ func companionName(kind, name string) string {
 
 // envoyConfigMap returns the companion of a workload.
 func envoyConfigMap(kind, name, namespace, resources string) *Companion {
-	b := &Companion{APIVersion: "v1", Kind: "ConfigMap", Name: companionName(kind, name), Namespace: namespace}
-	metadata := field.Map{{Key: "name", Value: b.Name}}
+	c := &Companion{APIVersion: "v1", Kind: "ConfigMap", Name: companionName(kind, name), Namespace: namespace}
+	metadata := field.Map{{Key: "name", Value: c.Name}}
 	if namespace != "" {
 		metadata = append(metadata, field.Entry{Key: "namespace", Value: namespace})
 	}
 	metadata = append(metadata, field.Entry{Key: "labels", Value: field.Map{{Key: managedByLabel, Value: managedBy}}})
-	b.Value = field.Map{
-		{Key: "apiVersion", Value: "v1"},
-		{Key: "kind", Value: "ConfigMap"},
+	c.Value = field.Map{
+		{Key: "apiVersion", Value: c.APIVersion},
+		{Key: "kind", Value: c.Kind},
 		{Key: "metadata", Value: metadata},
 		{Key: "data", Value: field.Map{{Key: envoyDataKey, Value: resources}}},
 	}
-	return b
+	return c
 }
 
-// envoyConfig tells an Envoy of the probes by a ConfigMap.
+// envoyConfig makes the ConfigMap by which an Envoy knows the probes.
 type envoyConfig struct{}
 
-// osmOriginals is our annotation with the originals that the ConfigMap tells
-// Envoy, in the form of the env var.
+// osmOriginals is our annotation with the originals that are in the ConfigMap, in
+// the form of the env var.
 const osmOriginals = "rewrite-probes.io/osm-probers"
 
 func (envoyConfig) needed(a answerer) bool { return a.who == AnsweredByEnvoy }
 
 func (envoyConfig) carry(annotations field.KeyValues, sites []*handlerSite) field.KeyValues {
-	if value := prober.Encode(osmProbers(sites, forEnvoy)); value != "" {
+	if value := prober.Encode(envoyEntries(sites)); value != "" {
 		return annotations.With(osmOriginals, value)
 	}
 	return annotations
@@ -252,20 +253,19 @@ func (envoyConfig) originalsIn(annotations field.KeyValues) (map[string]*prober.
 }
 
 func (envoyConfig) make(b *planBuilder, sites []*handlerSite) *Companion {
-	probers := osmProbers(sites, forEnvoy)
+	probers := envoyEntries(sites)
 	if len(sites) > 0 && len(probers) == 0 {
 		return nil
 	}
-	resources, err := envoyResourcesOf(probers)
-	if err != nil {
-		panic(err) // strings and numbers always encode
-	}
-	c := envoyConfigMap(b.in.Kind, b.in.Workload.Name, b.in.NamespaceName, resources)
+	c := envoyConfigMap(b.in.Kind, b.in.Workload.Name, b.in.NamespaceName, envoyResourcesOf(probers))
 	if len(sites) == 0 {
 		c.Value = nil
 	}
 	return c
 }
 
-// forEnvoy reports whether Envoy answers the probe.
-func forEnvoy(s *handlerSite) bool { return s.original.HTTPGet != nil }
+// envoyEntries returns the entries of the probes that Envoy answers.
+func envoyEntries(sites []*handlerSite) map[string]*prober.Prober {
+	answered := slices.DeleteFunc(slices.Clone(sites), func(s *handlerSite) bool { return s.original.HTTPGet == nil })
+	return entriesOf(answered, osmKeyOf)
+}

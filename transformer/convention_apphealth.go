@@ -10,7 +10,7 @@ import (
 
 // appHealth is Istio's convention: every rewritten probe becomes an httpGet of
 // a path that names its container and type, on one port, and one env var
-// carries the originals. It has a form for whatever the kubelet dials.
+// carries the originals. It can express every handler that opens a connection.
 type appHealth struct{}
 
 func (appHealth) checkPort(int) error { return nil }
@@ -59,11 +59,7 @@ func (appHealth) byPath() bool { return true }
 func (appHealth) envName() string { return prober.EnvName }
 
 func (appHealth) encode(sites []*handlerSite) string {
-	probers := make(map[string]*prober.Prober, len(sites))
-	for _, s := range sites {
-		probers[prober.Key(s.container.Name, s.name)] = s.prober()
-	}
-	return encodeEnv(probers)
+	return encodeEnv(entriesOf(sites, func(s *handlerSite) string { return prober.Key(s.container.Name, s.name) }))
 }
 
 func (appHealth) decode(c *Container) (map[string]*prober.Prober, bool, error) {
@@ -71,8 +67,8 @@ func (appHealth) decode(c *Container) (map[string]*prober.Prober, bool, error) {
 }
 
 // original: a path belongs to the probe that it names. If it names a container
-// that is gone, it belongs to the probe that has it, since a renamed container
-// keeps the paths of its old name.
+// that the pod does not have, it belongs to the probe that has the path: a renamed
+// container keeps the paths of its old name.
 func (appHealth) original(originals map[string]*prober.Prober, s *handlerSite, names []string) (string, *prober.Prober) {
 	path := text(s.current.HTTPGet.Path)
 	container, _, _ := prober.ParseKey(path)

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,15 +10,16 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// fsmConvention is the convention of Flomesh Service Mesh (fsm v1.5.1): the ports of
-// [osmConvention], one path, and headers that say where the probe goes. They say it
-// of every container, so that all HTTPS probes can be told apart and made.
+// fsmConvention is the convention of Flomesh Service Mesh (fsm v1.5.1): the ports
+// of [osmConvention], one path, and headers that say where the probe goes. So the
+// HTTPS probes of one type need not go to the same port, and probe-proxy makes them
+// itself.
 type fsmConvention struct{ osmConvention }
 
 func (fsmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 	for _, s := range sites {
 		if kind, _ := s.original.kind(); s.name.IsHook() || kind != kindHTTPGet && kind != kindTCPSocket {
-			skipWithoutForm(b, s, kind, flomesh)
+			skipInexpressible(b, s, kind, flomesh)
 		}
 	}
 }
@@ -26,22 +28,22 @@ func (fsmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 	handlers := make([]*Handler, len(sites))
 	for i, s := range sites {
 		h := HTTPGet{Port: field.IntOrString{Int: int64(prober.OSMPort(s.name))}}
-		says := func(header, value string) {
-			h.HTTPHeaders = append(h.HTTPHeaders, HTTPHeader{Name: header, Value: value})
+		addHeader := func(name, value string) {
+			h.HTTPHeaders = append(h.HTTPHeaders, HTTPHeader{Name: name, Value: value})
 		}
-		port, path, plain := strconv.Itoa(s.port), prober.FSMPath, "HTTP"
+		port, path, scheme := strconv.Itoa(s.port), prober.FSMPath, "HTTP"
 		switch o := s.original.HTTPGet; {
 		case o == nil:
-			h.Port.Int, h.Scheme = prober.OSMHealthcheckPort, &plain
-			says(prober.FSMTCPPortHeader, port)
-		case s.isTLS():
-			h.Scheme, h.HTTPHeaders = &plain, slices.Clone(o.HTTPHeaders)
-			says(prober.FSMTCPPortHeader, port)
-			says(prober.FSMHTTPPathHeader, pathOf(o))
+			h.Port.Int, h.Scheme = prober.OSMHealthcheckPort, &scheme
+			addHeader(prober.FSMTCPPortHeader, port)
+		case s.isHTTPS():
+			h.Scheme, h.HTTPHeaders = &scheme, slices.Clone(o.HTTPHeaders)
+			addHeader(prober.FSMTCPPortHeader, port)
+			addHeader(prober.FSMHTTPPathHeader, cmp.Or(text(o.Path), "/"))
 		default:
 			h.Scheme, h.HTTPHeaders = o.Scheme, slices.Clone(o.HTTPHeaders)
-			says(prober.FSMHTTPPortHeader, port)
-			says(prober.FSMHTTPPathHeader, pathOf(o))
+			addHeader(prober.FSMHTTPPortHeader, port)
+			addHeader(prober.FSMHTTPPathHeader, cmp.Or(text(o.Path), "/"))
 		}
 		h.Path = &path
 		handlers[i] = &Handler{HTTPGet: &h}
@@ -49,21 +51,10 @@ func (fsmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 	return handlers
 }
 
-// pathOf returns the path of a request, with the API's default filled in.
-func pathOf(h *HTTPGet) string {
-	if p := text(h.Path); p != "" {
-		return p
-	}
-	return "/"
-}
-
 // unrewritten returns the request without the headers that say where it goes.
 func (fsmConvention) unrewritten(h *HTTPGet) *HTTPGet {
 	out := *h
 	out.HTTPHeaders = slices.DeleteFunc(slices.Clone(h.HTTPHeaders), isFSMHeader)
-	if len(out.HTTPHeaders) == 0 {
-		out.HTTPHeaders = nil
-	}
 	return &out
 }
 
@@ -73,10 +64,10 @@ func isFSMHeader(x HTTPHeader) bool {
 	})
 }
 
-// saidBy returns what a rewritten request says of its original; nil if it says
-// nothing, or too little to make the original of it: FSM's own injector keeps
-// only the port of an HTTPS probe.
-func (fsmConvention) saidBy(h *HTTPGet) *prober.Prober {
+// originalIn returns the original that the headers of a rewritten request describe;
+// nil if they describe none, or not all of it: FSM's own injector keeps only the
+// port of an HTTPS probe.
+func (fsmConvention) originalIn(h *HTTPGet) *prober.Prober {
 	if text(h.Path) != prober.FSMPath || h.Port.IsString {
 		return nil
 	}
@@ -92,10 +83,7 @@ func (fsmConvention) saidBy(h *HTTPGet) *prober.Prober {
 	path := value(prober.FSMHTTPPathHeader)
 	switch {
 	case okHTTP && !okTCP:
-		if path == "" {
-			path = "/" // as FSM writes an absent one
-		}
-		return &prober.Prober{HTTPGet: &prober.HTTPGet{Path: path, Port: http, Scheme: "HTTP"}}
+		return &prober.Prober{HTTPGet: &prober.HTTPGet{Path: cmp.Or(path, "/"), Port: http, Scheme: "HTTP"}}
 	case okTCP && !okHTTP && path != "":
 		return &prober.Prober{HTTPGet: &prober.HTTPGet{Path: path, Port: tcp, Scheme: "HTTPS"}}
 	case okTCP && !okHTTP && h.Port.Int == prober.OSMHealthcheckPort:
@@ -104,7 +92,8 @@ func (fsmConvention) saidBy(h *HTTPGet) *prober.Prober {
 	return nil
 }
 
-func portIn(text string) (prober.Port, bool) {
+// portIn returns the port that a text is; ok is false if it is none.
+func portIn(text string) (port prober.Port, ok bool) {
 	n, err := strconv.Atoi(text)
 	return prober.Port(n), err == nil && n > 0 && n <= 65535
 }
@@ -118,11 +107,7 @@ func (fsmConvention) byPath() bool { return false }
 func (fsmConvention) envName() string { return prober.FSMEnvName }
 
 func (fsmConvention) encode(sites []*handlerSite) string {
-	probers := make(map[string]*prober.Prober, len(sites))
-	for _, s := range sites {
-		probers[prober.FSMKey(s.name, s.container.Name)] = s.prober()
-	}
-	return encodeEnv(probers)
+	return encodeEnv(entriesOf(sites, func(s *handlerSite) string { return prober.FSMKey(s.name, s.container.Name) }))
 }
 
 func (fsmConvention) decode(c *Container) (map[string]*prober.Prober, bool, error) {
@@ -133,10 +118,10 @@ func (fsmConvention) parseKey(key string) (string, prober.ProbeType, bool) {
 	return prober.ParseFSMKey(key)
 }
 
-// original: the probe's own headers win over its entry, so that a change that
-// was made after the rewriting is known.
+// original: the probe's own headers win over its entry, so that later manual edits
+// are kept.
 func (d fsmConvention) original(originals map[string]*prober.Prober, s *handlerSite, _ []string) (string, *prober.Prober) {
-	p := d.saidBy(s.current.HTTPGet)
+	p := d.originalIn(s.current.HTTPGet)
 	if p == nil || s.name.IsHook() {
 		return "", nil
 	}
@@ -145,4 +130,15 @@ func (d fsmConvention) original(originals map[string]*prober.Prober, s *handlerS
 		p.HTTPGet.Protocol = entry.HTTPGet.Protocol
 	}
 	return key, p
+}
+
+// adoptFSM is the adopter of Flomesh Service Mesh. A probe of which the headers say
+// too little looks rewritten, and is reported for that.
+func adoptFSM(_ *planBuilder, s *handlerSite) (*Handler, bool) {
+	h := s.current.HTTPGet
+	p := fsmConvention{}.originalIn(h)
+	if p == nil || s.name.IsHook() {
+		return nil, false
+	}
+	return handlerOf(p, fsmConvention{}.unrewritten(h)), true
 }

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,16 +38,16 @@ func (osmConvention) healthPort(*Options) int { return prober.OSMHealthcheckPort
 // args: probe-proxy knows the dialect by the name of its env var.
 func (osmConvention) args(*Options) field.List { return nil }
 
-// skipUnsupported: the listener of each type passes TLS on to one port, since
-// nothing in the kubelet's stream says for which container it is.
+// skipUnsupported: the listener of each probe type passes TLS on to one port, since
+// nothing in the kubelet's stream says which container it is for.
 func (osmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 	first := make(map[prober.ProbeType]*handlerSite)
 	for _, s := range sites {
 		kind, _ := s.original.kind()
 		switch {
 		case s.name.IsHook() || kind != kindHTTPGet && kind != kindTCPSocket:
-			skipWithoutForm(b, s, kind, openServiceMesh)
-		case !s.isTLS():
+			skipInexpressible(b, s, kind, openServiceMesh)
+		case !s.isHTTPS():
 		case first[s.name] == nil:
 			first[s.name] = s
 		case first[s.name].port != s.port:
@@ -57,8 +58,8 @@ func (osmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 	}
 }
 
-// skipWithoutForm leaves alone a handler that a mesh has no form for.
-func skipWithoutForm(b *planBuilder, s *handlerSite, kind string, mesh osm) {
+// skipInexpressible leaves alone a handler that a mesh's convention cannot express.
+func skipInexpressible(b *planBuilder, s *handlerSite, kind string, mesh osm) {
 	what := kind + " probe"
 	cure := "an exec probe (grpc_health_probe -addr=:" + strconv.Itoa(s.port) + ") works"
 	if s.name.IsHook() {
@@ -67,16 +68,16 @@ func skipWithoutForm(b *planBuilder, s *handlerSite, kind string, mesh osm) {
 	b.skip(s, "osm-no-form", s.path.Key(kind), "%s rewrites no %s, so this one fails under strict mTLS; %s, and so does the port in the annotation `%s`", mesh.title, what, cure, mesh.excluded.key)
 }
 
-// isTLS reports whether the probe is passed through as TLS.
-func (s *handlerSite) isTLS() bool {
+// isHTTPS reports whether the original is an httpGet of scheme HTTPS.
+func (s *handlerSite) isHTTPS() bool {
 	return s.original.HTTPGet != nil && text(s.original.HTTPGet.Scheme) == "HTTPS"
 }
 
 func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
-	plain := make(map[prober.ProbeType]int) // probes that differ by their path
+	byPath := make(map[prober.ProbeType]int) // how many are answered by their path
 	for _, s := range sites {
-		if s.original.HTTPGet != nil && !s.isTLS() {
-			plain[s.name]++
+		if s.original.HTTPGet != nil && !s.isHTTPS() {
+			byPath[s.name]++
 		}
 	}
 	handlers := make([]*Handler, len(sites))
@@ -86,14 +87,14 @@ func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 		switch {
 		case s.original.TCPSocket != nil:
 			h = osmHealthcheck(s.port)
-		case s.isTLS():
+		case s.isHTTPS():
 			h = *s.original.HTTPGet
 			h.Port = port
 		default:
 			h = *s.original.HTTPGet
 			h.Protocol = ""
 			path := prober.OSMKey(s.name, "")
-			if plain[s.name] > 1 {
+			if byPath[s.name] > 1 {
 				path = prober.OSMKey(s.name, s.container.Name)
 			}
 			h.Path, h.Port = &path, port
@@ -113,14 +114,13 @@ func osmHealthcheck(port int) HTTPGet {
 }
 
 // osmHealthcheckOf returns the port of such a request; ok is false if h is none.
-func osmHealthcheckOf(h *HTTPGet) (port int, ok bool) {
+func osmHealthcheckOf(h *HTTPGet) (port prober.Port, ok bool) {
 	if text(h.Path) != prober.OSMHealthcheckPath {
 		return 0, false
 	}
 	for _, x := range h.HTTPHeaders {
 		if strings.EqualFold(x.Name, prober.OSMHealthcheckHeader) {
-			n, err := strconv.Atoi(x.Value)
-			return n, err == nil && n > 0 && n <= 65535
+			return portIn(x.Value)
 		}
 	}
 	return 0, false
@@ -141,23 +141,16 @@ func (osmConvention) byPath() bool { return true }
 func (osmConvention) envName() string { return prober.OSMEnvName }
 
 func (osmConvention) encode(sites []*handlerSite) string {
-	return encodeEnv(osmProbers(sites, func(*handlerSite) bool { return true }))
+	return encodeEnv(entriesOf(sites, osmKeyOf))
 }
 
-// osmProbers returns the entries of the probes for which want is true.
-func osmProbers(sites []*handlerSite, want func(*handlerSite) bool) map[string]*prober.Prober {
-	probers := make(map[string]*prober.Prober, len(sites))
-	for _, s := range sites {
-		if !want(s) {
-			continue
-		}
-		key := prober.OSMKey(s.name, s.container.Name)
-		if s.original.HTTPGet != nil && !s.isTLS() {
-			key = text(s.target.HTTPGet.Path)
-		}
-		probers[key] = s.prober()
+// osmKeyOf returns the key of a probe's entry: the path where it is answered, if
+// that tells it from others.
+func osmKeyOf(s *handlerSite) string {
+	if s.original.HTTPGet != nil && !s.isHTTPS() {
+		return text(s.target.HTTPGet.Path)
 	}
-	return probers
+	return prober.OSMKey(s.name, s.container.Name)
 }
 
 func (osmConvention) decode(c *Container) (map[string]*prober.Prober, bool, error) {
@@ -168,15 +161,15 @@ func (osmConvention) parseKey(key string) (string, prober.ProbeType, bool) {
 	return prober.ParseOSMKey(key)
 }
 
-// original: the probe's own fields win over its entry, so that a change that
-// was made after the rewriting is known.
+// original: the probe's own fields win over its entry, so that later manual edits
+// are kept.
 func (osmConvention) original(originals map[string]*prober.Prober, s *handlerSite, names []string) (string, *prober.Prober) {
 	h := s.current.HTTPGet
 	if s.name.IsHook() {
 		return "", nil
 	}
 	if port, ok := osmHealthcheckOf(h); ok {
-		return prober.OSMKey(s.name, s.container.Name), &prober.Prober{TCPSocket: &prober.TCPSocket{Port: prober.Port(port)}}
+		return prober.OSMKey(s.name, s.container.Name), &prober.Prober{TCPSocket: &prober.TCPSocket{Port: port}}
 	}
 	if text(h.Scheme) == "HTTPS" {
 		return osmPassedThrough(originals, s)
@@ -193,9 +186,9 @@ func (osmConvention) original(originals map[string]*prober.Prober, s *handlerSit
 	return path, p
 }
 
-// osmPassedThrough returns the original of a probe of scheme HTTPS, whose path
-// was kept, so that only its port says that it was rewritten: all of one type
-// go to the same port.
+// osmPassedThrough returns the original of a probe of scheme HTTPS. Such a probe
+// keeps its path, so that only its port says that it was rewritten; all HTTPS probes
+// of one type go to the same port.
 func osmPassedThrough(originals map[string]*prober.Prober, s *handlerSite) (string, *prober.Prober) {
 	if h := s.current.HTTPGet; h.Port.IsString || h.Port.Int != int64(prober.OSMPort(s.name)) {
 		return "", nil
@@ -208,12 +201,19 @@ func osmPassedThrough(originals map[string]*prober.Prober, s *handlerSite) (stri
 	for _, key := range keys {
 		_, probeType, _ := prober.ParseOSMKey(key)
 		if p := originals[key]; probeType == s.name && p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" {
-			path := text(s.current.HTTPGet.Path)
-			if path == "" {
-				path = "/"
-			}
-			return key, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: path, Port: p.HTTPGet.Port, Scheme: "HTTPS", Protocol: s.current.HTTPGet.Protocol}}
+			return key, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: cmp.Or(text(s.current.HTTPGet.Path), "/"), Port: p.HTTPGet.Port, Scheme: "HTTPS", Protocol: s.current.HTTPGet.Protocol}}
 		}
 	}
 	return "", nil
+}
+
+// adoptOSM is the adopter of Open Service Mesh: a header has the port of a
+// tcpSocket probe; the originals of other probes are only in the proxy's
+// configuration.
+func adoptOSM(_ *planBuilder, s *handlerSite) (*Handler, bool) {
+	port, ok := osmHealthcheckOf(s.current.HTTPGet)
+	if !ok || s.name.IsHook() {
+		return nil, false
+	}
+	return &Handler{TCPSocket: &TCPSocket{Port: numbered(port)}}, true
 }

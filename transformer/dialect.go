@@ -8,29 +8,30 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// A dialect is a mesh and the convention by which rewritten probes are
-// answered in it. Nothing else in this package knows a port, a path, an env
-// var, a uid, a label or an annotation of a mesh.
+// A dialect is a mesh and the convention by which rewritten probes are answered
+// in it. Only the files of dialects know a mesh's ports, paths, env vars, uids,
+// labels and annotations; the options for Istio and [IstioFacts] are the exception.
 type dialect struct {
 	name  string // in the functionConfig
 	title string // in messages
 	convention
 	meshProfile
 	companion companionMaker // nil if the dialect needs no companion
-	// commonName is set if containers that are not the mesh's proxy may have the
-	// name of it, so that the name alone says nothing.
+	adopt     adopter        // nil if the mesh's own tool rewrites nothing, or as we do
+	// commonName is set if other containers may have the same name as the mesh's
+	// proxy, so that the name alone says nothing.
 	commonName bool
 }
 
-// dialects are all dialects. A new one is a file with its mesh's profile (and
-// its convention, if it has one of its own) and an entry here.
+// dialects are all dialects. A new one is a file with the mesh's profile, a file
+// with its convention unless it uses an existing one, and an entry here.
 var dialects = []*dialect{
 	{name: "istio", title: "Istio", convention: appHealth{}, meshProfile: istio{}},
 	{name: "linkerd", title: "Linkerd", convention: appHealth{}, meshProfile: linkerd},
-	{name: "kuma", title: "Kuma", convention: appHealth{}, meshProfile: kuma},
-	{name: "consul", title: "Consul", convention: appHealth{}, meshProfile: consul},
-	{name: "osm", title: openServiceMesh.title, convention: osmConvention{}, meshProfile: openServiceMesh, companion: envoyConfig{}, commonName: true},
-	{name: "fsm", title: flomesh.title, convention: fsmConvention{}, meshProfile: flomesh, commonName: true},
+	{name: "kuma", title: "Kuma", convention: appHealth{}, meshProfile: kuma, adopt: adoptKuma},
+	{name: "consul", title: "Consul", convention: appHealth{}, meshProfile: consul, adopt: adoptConsul},
+	{name: "osm", title: openServiceMesh.title, convention: osmConvention{}, meshProfile: openServiceMesh, companion: envoyConfig{}, adopt: adoptOSM, commonName: true},
+	{name: "fsm", title: flomesh.title, convention: fsmConvention{}, meshProfile: flomesh, adopt: adoptFSM, commonName: true},
 }
 
 // A convention says where rewritten probes go, and how their originals are
@@ -82,9 +83,9 @@ type convention interface {
 type meshProfile interface {
 	// answerers returns the values that [Options].AnsweredBy may have.
 	answerers() []string
-	// proxyAnswerer returns the one of them that means the mesh's own proxy.
-	// proxyAnswers reports whether that proxy, if it is the answerer, makes a
-	// probe itself; else a probe-proxy in the same pod does.
+	// proxyAnswerer returns the one of them that means the mesh's own proxy; "" if
+	// none does. proxyAnswers reports whether that proxy, if it is the answerer,
+	// makes a probe itself; if not, a probe-proxy in the same pod does.
 	proxyAnswerer() string
 	proxyAnswers(s *handlerSite) bool
 	// sidecarName returns the name of probe-proxy if the options have the
@@ -190,7 +191,7 @@ func Answerers() []string {
 	return all
 }
 
-// allDialects returns every dialect, with the given one first.
+// allDialects returns every dialect, the given one first.
 func allDialects(first *dialect) []*dialect {
 	all := []*dialect{first}
 	for _, d := range dialects {
@@ -201,8 +202,8 @@ func allDialects(first *dialect) []*dialect {
 	return all
 }
 
-// byConvention returns the dialects in groups that have one convention: what one
-// of a group has written, the others cannot tell from their own.
+// byConvention groups dialects by their convention: a dialect cannot tell its own
+// originals from those of another one in its group.
 func byConvention(all []*dialect) [][]*dialect {
 	var groups [][]*dialect
 	for _, d := range all {
@@ -258,8 +259,8 @@ type mesh struct {
 	// passesProbes is set if the mesh lets the kubelet's probes through to the
 	// pod as they are.
 	passesProbes bool
-	// injectorRewrites is set if the pod will be injected by an injector that
-	// may rewrite probes itself.
+	// injectorRewrites is set if an injector that may rewrite probes itself will
+	// get the pod.
 	injectorRewrites bool
 	// assumed is set if neither the manifests nor the options say whether the
 	// mesh's proxy is there, and who answers depends on it.

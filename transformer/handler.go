@@ -24,7 +24,7 @@ type handlerSite struct {
 	form             field.Map // its fields as they were written; nil if not known
 	alreadyRewritten bool      // current is our rewriting of original
 	foreign          bool      // it is the rewriting of another dialect than the planner's
-	lost             bool      // a mesh's own tool has rewritten it, and its original is not known
+	lost             bool      // a mesh's own tool has rewritten it, and the template does not have its original
 	reason           string    // why it is left alone; "" if it is rewritten
 	port             int       // of original, resolved; 0 if it has none
 	target           *Handler  // what it is rewritten to; nil if it is left alone
@@ -39,26 +39,28 @@ type containerRef struct {
 	index int
 }
 
-func (p containerRef) list() string {
-	if p.init {
+// list returns the name of the list that has the container.
+func (r containerRef) list() string {
+	if r.init {
 		return "initContainers"
 	}
 	return "containers"
 }
 
 // isSidecar reports whether a container is a native sidecar.
-func isSidecar(p containerRef, c *Container) bool { return p.init && c.RestartPolicy == "Always" }
+func isSidecar(at containerRef, c *Container) bool { return at.init && c.RestartPolicy == "Always" }
 
-// startsAfter reports whether a container at p starts after one at q. Init
+// startsAfter reports whether the container starts after another one. Init
 // containers start first, and each list in its order.
-func (p containerRef) startsAfter(q containerRef) bool {
-	if p.init != q.init {
-		return q.init
+func (r containerRef) startsAfter(other containerRef) bool {
+	if r.init != other.init {
+		return other.init
 	}
-	return p.index > q.index
+	return r.index > other.index
 }
 
-// containers returns every container with its place, init containers first.
+// eachContainer calls yield with every container and its place, init containers
+// first.
 func eachContainer(spec *PodSpec, yield func(containerRef, *Container)) {
 	for i := range spec.InitContainers {
 		yield(containerRef{true, i}, &spec.InitContainers[i])
@@ -68,43 +70,37 @@ func eachContainer(spec *PodSpec, yield func(containerRef, *Container)) {
 	}
 }
 
-func (c *Container) hasHandlers() bool {
-	return c.ReadinessProbe != nil || c.LivenessProbe != nil || c.StartupProbe != nil || c.Lifecycle != nil
-}
-
-// sitesOf returns the probes and hooks that a container has.
-func sitesOf(at containerRef, c *Container, path field.Path) []*handlerSite {
-	sites := make([]*handlerSite, 0, 4)
-	for _, s := range []struct {
-		name  prober.ProbeType
-		probe *Probe
-	}{
-		{prober.Readiness, c.ReadinessProbe},
-		{prober.Liveness, c.LivenessProbe},
-		{prober.Startup, c.StartupProbe},
-	} {
-		if s.probe == nil {
-			continue
+// sitesOf returns the probes and hooks that a container of a pod spec has.
+func sitesOf(spec field.Path, at containerRef, c *Container) []*handlerSite {
+	var sites []*handlerSite
+	var path field.Path // of the container
+	add := func(name prober.ProbeType, current *Handler, timeout int, keys ...string) {
+		if sites == nil {
+			sites, path = make([]*handlerSite, 0, 4), spec.Item(at.list(), at.index)
+		}
+		sites = append(sites, &handlerSite{at: at, container: c, name: name, path: path.Key(keys...), timeout: timeout, current: current})
+	}
+	probe := func(name prober.ProbeType, p *Probe) {
+		if p == nil {
+			return
 		}
 		timeout := 1
-		if t := s.probe.TimeoutSeconds; t != nil && *t != 0 {
+		if t := p.TimeoutSeconds; t != nil && *t != 0 {
 			timeout = int(*t)
 		}
-		sites = append(sites, &handlerSite{at: at, container: c, name: s.name, path: path.Key(s.name.Field()), timeout: timeout, current: &s.probe.Handler})
+		add(name, &p.Handler, timeout, name.Field())
 	}
-	if c.Lifecycle == nil {
-		return sites
-	}
-	for _, s := range []struct {
-		name prober.ProbeType
-		hook *Handler
-	}{
-		{prober.PostStart, c.Lifecycle.PostStart},
-		{prober.PreStop, c.Lifecycle.PreStop},
-	} {
-		if s.hook != nil {
-			sites = append(sites, &handlerSite{at: at, container: c, name: s.name, path: path.Key("lifecycle", s.name.Field()), current: s.hook})
+	hook := func(name prober.ProbeType, h *Handler) {
+		if h != nil {
+			add(name, h, 0, "lifecycle", name.Field())
 		}
+	}
+	probe(prober.Readiness, c.ReadinessProbe)
+	probe(prober.Liveness, c.LivenessProbe)
+	probe(prober.Startup, c.StartupProbe)
+	if c.Lifecycle != nil {
+		hook(prober.PostStart, c.Lifecycle.PostStart)
+		hook(prober.PreStop, c.Lifecycle.PreStop)
 	}
 	return sites
 }
@@ -164,11 +160,21 @@ func (n outOfRange) Error() string {
 	return fmt.Sprintf("is %d, but must be a port from 1 to 65535", int64(n))
 }
 
-// prober returns the env var's entry for the original.
+// prober returns the env var's entry for the original of the probe.
 func (s *handlerSite) prober() *prober.Prober {
 	p := s.original.dialer().entry(prober.Port(s.port))
 	p.TimeoutSeconds = s.timeout
 	return p
+}
+
+// entriesOf returns the env var's entries for the originals of probes, by the keys
+// that key returns.
+func entriesOf(sites []*handlerSite, key func(*handlerSite) string) map[string]*prober.Prober {
+	entries := make(map[string]*prober.Prober, len(sites))
+	for _, s := range sites {
+		entries[key(s)] = s.prober()
+	}
+	return entries
 }
 
 // encodeEnv returns an env value. The kubelet expands $(NAME) in env values and
@@ -222,9 +228,9 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 	return edits
 }
 
-// handlerEdits returns the edits that change the handler at path, of a probe or
-// a hook, from have to want. Within httpGet only the fields that differ are touched. form
-// are the fields of want as they were written; nil if that does not matter.
+// handlerEdits returns the edits that change the handler of the probe or hook at
+// path from have to want. Within httpGet only the fields that differ are touched.
+// form has the fields of want as they were written; nil if that does not matter.
 func handlerEdits(path field.Path, have, want *Handler, form field.Map) []field.Edit {
 	from, _ := have.kind()
 	to, _ := want.kind()

@@ -77,9 +77,9 @@ func TestEveryProbeTypeIsPlanned(t *testing.T) {
 	}
 	fields := append(fill(reflect.ValueOf(&c).Elem()), fill(reflect.ValueOf(c.Lifecycle).Elem())...)
 	var planned, known []string
-	for _, s := range sitesOf(containerRef{}, &c, nil) {
+	for _, s := range sitesOf(nil, containerRef{}, &c) {
 		planned = append(planned, s.path[len(s.path)-1].Key)
-		if hook := s.path[0].Key == "lifecycle"; hook != s.name.IsHook() {
+		if hook := s.path[2].Key == "lifecycle"; hook != s.name.IsHook() {
 			t.Errorf("%s is a hook: %v", s.path, s.name.IsHook())
 		}
 	}

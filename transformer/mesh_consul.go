@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // consul is the profile of Consul's service mesh on Kubernetes (consul-k8s,
@@ -103,4 +106,56 @@ func (d consulProfile) inspect(b *planBuilder) mesh {
 		return Fails, whyNoCertificate
 	}
 	return m
+}
+
+// consulOriginalPod is the annotation in which Consul's injector keeps the pod as
+// it was (constants/annotations_and_labels.go:202).
+const consulOriginalPod = "consul.hashicorp.com/original-pod"
+
+// consulStarts are the first ports of Consul's ranges, a port for each container
+// (webhook/mesh_webhook.go:41-51).
+var consulStarts = map[prober.ProbeType]int64{prober.Liveness: 20300, prober.Readiness: 20400, prober.Startup: 20500}
+
+// adoptConsul is the adopter of Consul, whose injector changes only the port.
+func adoptConsul(b *planBuilder, s *handlerSite) (*Handler, bool) {
+	h := s.current.HTTPGet
+	start, ok := consulStarts[s.name]
+	if !ok || h.Port.IsString || h.Port.Int < start || h.Port.Int >= start+100 || s.at.init {
+		return nil, false
+	}
+	said, kept := b.annotations().Lookup(consulOriginalPod)
+	if _, injected := b.annotations().Lookup("consul.hashicorp.com/connect-inject-status"); !kept && !injected {
+		return nil, false
+	}
+	port, ok := consulPort(said, s.container.Name, s.path[len(s.path)-1].Key)
+	if !ok {
+		return nil, true
+	}
+	own := *h
+	own.Port = port
+	return &Handler{HTTPGet: &own}, true
+}
+
+// consulPort returns the port of an httpGet probe of a pod in JSON. ok is false if
+// the pod does not have it.
+func consulPort(pod, container, probe string) (port field.IntOrString, ok bool) {
+	v, err := field.DecodeJSON(pod)
+	if err != nil {
+		return port, false
+	}
+	object, _ := v.(field.Map)
+	for _, item := range field.As[field.List](field.As[field.Map](object, "spec"), "containers") {
+		c, _ := item.(field.Map)
+		if field.As[string](c, "name") != container {
+			continue
+		}
+		httpGet := field.As[field.Map](field.As[field.Map](c, probe), kindHTTPGet)
+		switch port := field.As[field.Value](httpGet, "port").(type) {
+		case int:
+			return field.IntOrString{Int: int64(port)}, true
+		case string:
+			return field.IntOrString{Str: port, IsString: true}, true
+		}
+	}
+	return port, false
 }

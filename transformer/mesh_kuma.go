@@ -88,3 +88,62 @@ func (d kumaProfile) inspect(b *planBuilder) mesh {
 	}
 	return m
 }
+
+// kumaHeader is what the names of Kuma's headers begin with
+// (pkg/plugins/runtime/k8s/probes/headers.go).
+const kumaHeader = "X-Kuma-Probes-"
+
+// adoptKuma is the adopter of Kuma. It reads the path and the headers of a probe
+// that goes to Kuma's probe proxy
+// (pkg/plugins/runtime/k8s/probes/probe_converter.go:31-131). Kuma's injector
+// writes the port of the probe proxy into the pod's annotations, and also that of
+// virtual probes, which have no headers.
+func adoptKuma(b *planBuilder, s *handlerSite) (*Handler, bool) {
+	h := s.current.HTTPGet
+	goesTo := func(key string) bool {
+		n, ok := portIn(b.annotations().Get(key))
+		return ok && !h.Port.IsString && h.Port.Int == int64(n)
+	}
+	if s.name.IsHook() || !goesTo(kumaProbeProxyPort) && !(goesTo(kumaVirtualProbePort) && b.annotations().Get("kuma.io/virtual-probes") == "enabled") {
+		return nil, false
+	}
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(text(h.Path), "/"), "/")
+	number := kind
+	if kind == "tcp" || kind == "grpc" {
+		number = rest
+	}
+	port, ok := portIn(number)
+	if !ok {
+		return nil, true
+	}
+	at := numbered(port)
+	own := HTTPGet{Port: at}
+	var service string
+	for _, x := range h.HTTPHeaders {
+		name, isKumas := strings.CutPrefix(x.Name, kumaHeader)
+		value := x.Value
+		switch {
+		case !isKumas:
+			own.HTTPHeaders = append(own.HTTPHeaders, x)
+		case name == "Host":
+			own.HTTPHeaders = append(own.HTTPHeaders, HTTPHeader{Name: name, Value: value})
+		case name == "Scheme":
+			own.Scheme = &value
+		case name == "GRPC-Service":
+			service = value
+		}
+	}
+	switch kind {
+	case "tcp":
+		return &Handler{TCPSocket: &TCPSocket{Port: at}}, true
+	case "grpc":
+		g := &GRPC{Port: at}
+		if service != "" {
+			g.Service = &service
+		}
+		return &Handler{GRPC: g}, true
+	}
+	path := "/" + rest
+	own.Path = &path
+	return &Handler{HTTPGet: &own}, true
+}
