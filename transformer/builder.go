@@ -8,15 +8,15 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
-// A planBuilder makes the plan of one template.
+// A planBuilder makes the plan for one template.
 type planBuilder struct {
 	p                 *Planner
 	in                *Input
 	metadata          field.Path // with the pods' labels and annotations; nil if not known
 	spec              field.Path
 	sites             []*handlerSite
-	holders           []*originalsHolder // containers with originals
-	annotationHolders []*originalsHolder // the same for annotations
+	holders           []*originalsHolder // containers that carry originals
+	annotationHolders []*originalsHolder // annotations that do
 	forms             forms              // what the annotations carry for an exact restore
 	mesh              mesh
 	edits             []field.Edit
@@ -26,9 +26,9 @@ type planBuilder struct {
 	meshTitle string
 	// unclear are warnings about switches of injection.
 	unclear []Finding
-	// meshProblem is what is wrong with the mesh that was found out; nil for nothing.
+	// meshProblem says what is wrong with the mesh that was found out; nil if nothing is.
 	meshProblem *Finding
-	// otherMesh is why the template is not one for this mesh; nil if it is.
+	// otherMesh says why the template is not for the mesh of the options; nil if it is.
 	otherMesh *Finding
 	// noMesh is the switch that turns off the injection of the only mesh that the
 	// template or its Namespace names; nil if there is none.
@@ -37,8 +37,8 @@ type planBuilder struct {
 	restoring bool
 }
 
-// newPlanBuilder reads the template: first what carries originals, then the
-// probes and hooks, with their originals.
+// newPlanBuilder reads the template: first the holders of originals, then the probes
+// and hooks, with their originals.
 func newPlanBuilder(p *Planner, in *Input) *planBuilder {
 	b := &planBuilder{p: p, in: in, metadata: in.MetadataPath(), spec: in.SpecPath(), edits: make([]field.Edit, 0, 8)}
 	spec := &in.Template.Spec
@@ -68,7 +68,7 @@ func (b *planBuilder) containerPath(at containerRef) field.Path {
 }
 
 // source returns the value of a field of the template's metadata or spec as it
-// was read, and whether it is there.
+// was read, and reports whether it is there.
 func (b *planBuilder) source(path field.Path) (v field.Value, found bool) {
 	inSpec, inMetadata := path.HasPrefix(b.spec), b.metadata != nil && path.HasPrefix(b.metadata)
 	if b.in.Source == nil || !inSpec && !inMetadata {
@@ -113,8 +113,8 @@ func (b *planBuilder) hasMetadata() bool {
 	return len(b.in.Template.Metadata.Labels)+len(b.in.Template.Metadata.Annotations) > 0
 }
 
-// hasOwnMetadata reports whether the object has metadata besides those that
-// its pods get: a Pod has not.
+// hasOwnMetadata reports whether the object has other metadata than its pods: a Pod
+// has not.
 func (b *planBuilder) hasOwnMetadata() bool { return len(b.metadata) != 1 }
 
 func (b *planBuilder) addFinding(f Finding) { b.findings = append(b.findings, f) }
@@ -134,8 +134,8 @@ func NewFinding(key string, path field.Path, format string, args ...any) Finding
 	return f
 }
 
-// finding returns a finding about a container.
-func (b *planBuilder) finding(key string, path field.Path, container, format string, args ...any) Finding {
+// containerFinding returns a finding about a container.
+func containerFinding(key string, path field.Path, container, format string, args ...any) Finding {
 	f := NewFinding(key, path, format, args...)
 	f.Container = container
 	return f

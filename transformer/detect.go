@@ -6,9 +6,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// builderFor returns the builder of a template's plan, in the mesh that it is
-// in: that of the options or, if that is to be found out, the one whose mark the
-// template or its Namespace has. Two marks are never decided between.
+// builderFor returns the builder of a template's plan for the mesh that the template
+// is in: the mesh of the options or, if that is "auto", the one whose mark the
+// template or its Namespace has. Marks of two meshes are an error.
 func (p *Planner) builderFor(in *Input) *planBuilder {
 	b := newPlanBuilder(p, in)
 	var marked []*dialect
@@ -31,7 +31,7 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 	own := len(marked) == 0 || slices.Contains(marked, p.dialect)
 	if p.others != nil && !own {
 		if other, err := p.others[marked[0]](); err != nil {
-			f := b.finding("options-unfit", nil, "", "%s: the pod is in %s, and the functionConfig does not fit that mesh: %v", at[0], marked[0].title, err)
+			f := NewFinding("options-unfit", nil, "%s: the pod is in %s, and the functionConfig does not fit that mesh: %v", at[0], marked[0].title, err)
 			b.meshProblem = &f
 		} else {
 			b = newPlanBuilder(other, in)
@@ -39,11 +39,11 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 	} else if p.others != nil && len(marked) == 0 {
 		b.noMesh = off // the only mark there is
 	} else if !own {
-		f := b.finding("other-mesh", nil, "", "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, p.dialect.name)
+		f := NewFinding("other-mesh", nil, "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, p.dialect.name)
 		b.otherMesh = &f
 	}
 	if len(marked) > 1 {
-		f := b.finding("two-meshes", nil, "", "%s puts the pod into %s, and %s into %s; a pod can only be in one mesh, so one of the two must go", at[0], marked[0].title, at[1], marked[1].title)
+		f := NewFinding("two-meshes", nil, "%s puts the pod into %s, and %s into %s; a pod can only be in one mesh, so one of the two must go", at[0], marked[0].title, at[1], marked[1].title)
 		b.meshProblem = &f
 	}
 	if len(marked) > 0 || p.opts.Mesh != MeshAuto {
@@ -53,9 +53,9 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 	return b
 }
 
-// switchIn returns the mark that a switch makes in the metadata of the template,
-// or else of its Namespace: an annotation, or a label. read returns what a value
-// switches; ok is false for one that the mesh does not know.
+// switchIn returns the mark that a switch of injection makes: an annotation or a
+// label, by kind, of the template or else of its Namespace. read returns what a
+// value switches; ok is false for one that the mesh does not know.
 func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string) (on, ok bool)) mark {
 	values := func(m *Metadata) field.KeyValues {
 		if kind == "labels" {
@@ -85,7 +85,7 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 		if on, ok := read(v); ok {
 			m := mark{injection: switched(on), at: "the " + word + " `" + key + ": " + v + "` of Namespace \"" + ns.Name + "\""}
 			if !on {
-				f := b.finding("namespace-not-injected", nil, "", "Namespace %q has the %s `%s: %s`, so the mesh does not capture this pod", ns.Name, word, key, v)
+				f := NewFinding("namespace-not-injected", nil, "Namespace %q has the %s `%s: %s`, so the mesh does not capture this pod", ns.Name, word, key, v)
 				m.off = &f
 			}
 			return m
@@ -101,8 +101,8 @@ func switched(on bool) injection {
 	return notInjected
 }
 
-// proxyIn returns the mark of a proxy that the template has, unless we declared
-// it.
+// proxyIn returns the mark of a mesh's proxy that the template has, unless we
+// added the container.
 func (b *planBuilder) proxyIn(d meshProfile) (m mark, found bool) {
 	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
 		if d.isProxy(c) && !b.isOurs(at) {

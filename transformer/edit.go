@@ -56,10 +56,10 @@ func (b *planBuilder) editAnnotations(now *answerer, toRewrite []*handlerSite, e
 	if len(have) > 0 && len(want) == 0 {
 		path := b.metadata
 		if raw := b.sourceMap(path); len(raw) != 1 || !b.hasOwnMetadata() {
-			path = path.Key(annotationsField)
+			path = path.Key("annotations")
 		}
-		if _, noted := b.forms.empty.Get(annotationsField); noted {
-			path = b.metadata.Key(annotationsField)
+		if _, noted := b.forms.empty.Get("annotations"); noted {
+			path = b.metadata.Key("annotations")
 		}
 		b.edit(b.emptied(path))
 		return

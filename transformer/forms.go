@@ -21,14 +21,14 @@ type forms struct {
 	handlers field.Map
 	// annotations are the user's values that undo would not restore.
 	annotations field.KeyValues
-	// inherited are annotations that the user does not have and that undo would
-	// leave, since they hold what the Namespace says.
+	// inherited are annotations that undo would leave although the user has none:
+	// their values are the Namespace's.
 	inherited field.KeyValues
-	// declared is set if we declared the mesh's proxy, with an image of which
-	// that could not be told otherwise.
+	// declared is set if we declared the mesh's proxy, with an image that does not
+	// tell.
 	declared bool
-	// empty are collections that were empty or null, and are not now, by the
-	// last key of their path.
+	// empty are mappings and lists that were empty or null before we filled them,
+	// by the last key of their path.
 	empty field.Map
 }
 
@@ -52,21 +52,15 @@ func readForms(annotations field.KeyValues) (forms, error) {
 	if err != nil || !isMap {
 		return f, fmt.Errorf("%s must be a JSON object as rewrite-probes writes it", ownOriginals)
 	}
-	handlers, _ := m.Get(formHandlers)
-	f.handlers, _ = handlers.(field.Map)
-	empty, _ := m.Get(formEmpty)
-	f.empty, _ = empty.(field.Map)
-	declared, _ := m.Get(formDeclared)
-	f.declared = declared == true
+	f.handlers, f.empty = field.As[field.Map](m, formHandlers), field.As[field.Map](m, formEmpty)
+	f.declared = field.As[bool](m, formDeclared)
 	f.annotations, f.inherited = keyValuesIn(m, formAnnotations), keyValuesIn(m, formInherited)
 	return f, nil
 }
 
-// keyValuesIn returns the strings of a mapping.
+// keyValuesIn returns the strings of the mapping under a key.
 func keyValuesIn(m field.Map, key string) (all field.KeyValues) {
-	v, _ := m.Get(key)
-	values, _ := v.(field.Map)
-	for _, e := range values {
+	for _, e := range field.As[field.Map](m, key) {
 		if s, ok := e.Value.(string); ok {
 			all = all.With(e.Key, s)
 		}
@@ -110,17 +104,15 @@ func (f *forms) encode() string {
 // if they are not known, or no longer mean what the env var says, which is in
 // original. It completes original by what the env var has no room for.
 func (f *forms) handler(key string, original *Handler) field.Map {
-	v, _ := f.handlers.Get(key)
-	m, _ := v.(field.Map)
+	m := field.As[field.Map](f.handlers, key)
 	if kind, _ := original.kind(); len(m) != 1 || m[0].Key != kind {
 		return nil
 	}
 	form, _ := m[0].Value.(field.Map)
 	d := original.dialer()
 	port, _ := d.endpoint()
-	wrote, _ := form.Get("port")
-	name, _ := wrote.(string)
-	if name == "" && wrote != port.Value() || !d.adopt(form) {
+	name := field.As[string](form, "port")
+	if number, _ := form.Get("port"); name == "" && number != port.Value() || !d.adopt(form) {
 		return nil
 	}
 	if name != "" {
@@ -133,9 +125,7 @@ func (f *forms) handler(key string, original *Handler) field.Map {
 // headers; nil if that is not known.
 func (s *handlerSite) readForm() field.Map {
 	kind, _ := s.current.kind()
-	handler, _ := s.source.Get(kind)
-	fields, _ := handler.(field.Map)
-	form := slices.Clone(fields)
+	form := slices.Clone(field.As[field.Map](s.source, kind))
 	for i := range form {
 		if form[i].Key == headersField && form[i].Value != nil {
 			form[i].Value = field.List{}
@@ -168,8 +158,8 @@ func (s *handlerSite) fillsHeaders() bool {
 }
 
 // shortForm returns the form without the fields of an httpGet that the env var
-// and the rewritten request keep. With a protocol all keys stay, which say
-// before which of them it was.
+// and the rewritten request keep. If it has a protocol, all keys stay, because
+// they say where the protocol was.
 func (s *handlerSite) shortForm() field.Map {
 	if s.original.HTTPGet == nil || s.original.HTTPGet.Protocol != "" {
 		return s.form
@@ -179,9 +169,9 @@ func (s *handlerSite) shortForm() field.Map {
 	})
 }
 
-// formsFor returns what the annotation must carry for the rewritten probes,
-// given the value of the env var, the user's annotations, and those that are
-// written but for this one.
+// formsFor returns what the annotation must carry for the rewritten probes, given
+// the value of the env var, the user's annotations, and all others that will be
+// written.
 func (b *planBuilder) formsFor(toRewrite []*handlerSite, env string, user, written field.KeyValues) *forms {
 	f := &forms{}
 	for _, s := range toRewrite {
@@ -207,31 +197,25 @@ func (b *planBuilder) formsFor(toRewrite []*handlerSite, env string, user, writt
 		}
 	}
 	if b.native() && b.adds(toRewrite) {
-		b.noteEmpty(f, b.spec.Key(initContainersField), len(b.in.Template.Spec.InitContainers) > 0)
+		b.noteEmpty(f, b.spec.Key("initContainers"), len(b.in.Template.Spec.InitContainers) > 0)
 	}
 	if env != "" && !b.adds(toRewrite) {
 		if at, ok := b.proxyPlace(); ok {
-			b.noteEmpty(f, b.containerPath(at).Key(envField), false)
+			b.noteEmpty(f, b.containerPath(at).Key("env"), false)
 		} else {
 			f.declared = b.p.opts.IstioProxy.Image != autoImage
 		}
 	}
 	if len(written) > 0 || f.encode() != "" {
 		b.noteEmpty(f, b.metadata, b.hasMetadata())
-		b.noteEmpty(f, b.metadata.Key(annotationsField), len(b.annotations()) > 0)
+		b.noteEmpty(f, b.metadata.Key("annotations"), len(b.annotations()) > 0)
 	}
 	return f
 }
 
-const (
-	initContainersField = "initContainers"
-	envField            = "env"
-	annotationsField    = "annotations"
-)
-
-// noteEmpty notes a collection that will be filled, if it is empty or null now,
-// or was before an earlier run filled it. If filled is set, it is known not to
-// be empty now.
+// noteEmpty notes a mapping or list that will be filled, if it is empty or null
+// now, or was before an earlier run filled it. If filled is set, it is not empty
+// now.
 func (b *planBuilder) noteEmpty(f *forms, path field.Path, filled bool) {
 	key := path[len(path)-1].Key
 	v, noted := b.forms.empty.Get(key)
@@ -257,9 +241,8 @@ func isEmpty(v field.Value) bool {
 	return false
 }
 
-// emptied returns the edit for a collection that loses its last entry: it is
-// deleted, unless it was there before we filled it; then it becomes empty or
-// null again.
+// emptied returns the edit for a mapping or list that loses its last entry: it is
+// deleted or, if it was there before we filled it, becomes empty or null again.
 func (b *planBuilder) emptied(path field.Path) field.Edit {
 	if v, noted := b.forms.empty.Get(path[len(path)-1].Key); noted && isEmpty(v) {
 		return field.Edit{Op: field.Set, Path: path, Value: v}

@@ -74,7 +74,7 @@ func (consulProfile) redirectedUser(b *planBuilder) []Finding {
 	if slices.ContainsFunc(excluded, func(item string) bool { return strings.TrimSpace(item) == user }) {
 		return nil
 	}
-	return []Finding{b.finding("consul-uid", nil, "", "the uid of probe-proxy is %s, whose connections Consul redirects to its own proxy; it must be %d, or in the annotation `%s`", user, consulInitUser, consulExcludeUIDs)}
+	return []Finding{NewFinding("consul-uid", nil, "the uid of probe-proxy is %s, whose connections Consul redirects to its own proxy; it must be %d, or in the annotation `%s`", user, consulInitUser, consulExcludeUIDs)}
 }
 
 func (d consulProfile) inspect(b *planBuilder) mesh {
@@ -85,7 +85,7 @@ func (d consulProfile) inspect(b *planBuilder) mesh {
 		f := b.annotationFinding("port-not-captured", consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod")
 		m.optOut, m.passesProbes = &f, true
 	} else if ns := b.in.Namespace; !set && ns != nil && isFalse(ns.Labels.Get(consulTransparent)) {
-		f := b.finding("port-not-captured", nil, "", "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent))
+		f := NewFinding("port-not-captured", nil, "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent))
 		m.optOut, m.passesProbes = &f, true
 	}
 	rewrites := !d.off.isOff(b.undoneAnnotations())

@@ -1,14 +1,15 @@
 package transformer
 
-// flomesh is Flomesh Service Mesh, the heir of Open Service Mesh (fsm v1.5.1 and
-// commit f1b55bd84a78 of February 2026): the annotation that switches injection
+// flomesh is Flomesh Service Mesh, the successor of Open Service Mesh (fsm v1.5.1
+// and commit f1b55bd84a78 of February 2026). The annotation that switches injection
 // and its values are in pkg/constants/constants.go:221 and
-// pkg/injector/webhook.go:316-333, that of excluded ports in
+// pkg/injector/webhook.go:316-333, the annotation of excluded ports in
 // pkg/injector/exclusions.go:18, uid 1500 in pkg/constants/constants.go:42. The
-// proxy is a container of a common name, so its image must be Flomesh's pipy.
+// name of the proxy's container is a common one, so its image must be Flomesh's
+// pipy.
 //
-// Its injector makes only the first container's probe of each type, whichever
-// container is probed (pkg/sidecar/v1/providers/pipy/repo/codebase/probes.js).
+// For every probe of a type, its proxy makes that of the first container
+// (pkg/sidecar/v1/providers/pipy/repo/codebase/probes.js).
 var flomesh = osm{
 	title:          "Flomesh Service Mesh",
 	switchKey:      "flomesh.io/sidecar-injection",
@@ -16,5 +17,5 @@ var flomesh = osm{
 	proxy:          "sidecar",
 	image:          "pipy",
 	injectorReason: "fsm-injector",
-	byItself:       []string{AnsweredByAuto, AnsweredByProbeProxy},
+	answeredBy:     []string{AnsweredByAuto, AnsweredByProbeProxy},
 }

@@ -44,11 +44,11 @@ var istioReserved = []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090
 // the status server, unless they are listed.
 var istioNeverCaptured = []int{15021, 15090}
 
-// istioNoCapture are the injection templates of Istio that have no init
-// container which captures the pod's connections.
+// istioNoCapture are the injection templates of Istio without an init container
+// that captures the pod's connections.
 var istioNoCapture = []string{"gateway", "grpc-agent", "grpc-simple", "kube-gateway", "waypoint"}
 
-// istioNeverInjected are the namespaces that Istio's injector passes over.
+// istioNeverInjected are the namespaces that Istio's injector ignores.
 var istioNeverInjected = []string{"kube-system", "kube-public", "kube-node-lease"}
 
 func (istio) proxyAnswerer() string { return AnsweredByIstioProxy }
@@ -77,8 +77,9 @@ func (istio) isProxy(c *Container) bool { return c.Name == istioProxyName }
 // autoImage is the image that the injector replaces.
 const autoImage = "auto"
 
-// proxyPlaceholder: without imagePullPolicy the API server's default for an untagged
-// image, Always, would be forced on the image that the injector puts in.
+// proxyPlaceholder: without imagePullPolicy the API server would set Always, its
+// default for an untagged image, and the image that the injector puts in would get
+// that too.
 func (istio) proxyPlaceholder() field.Map {
 	return field.Map{
 		{Key: "name", Value: istioProxyName},
@@ -138,7 +139,7 @@ func (d istio) inspect(b *planBuilder) mesh {
 		return m
 	}
 	if status = istioStatusOr(b.annotations()); m.present && m.answerer.port == status {
-		m.conflicts = append(m.conflicts, b.finding("port-collision", nil, "",
+		m.conflicts = append(m.conflicts, NewFinding("port-collision", nil,
 			"port %d is answered by istio-proxy in this pod, and probe-proxy cannot listen there too; the functionConfig must have `answeredBy: istio-proxy`, or for `port` another one, such as 15099", status))
 	}
 	if ports, listed := includedPorts(b.annotations()); listed && slices.Contains(ports, m.answerer.port) {
@@ -162,16 +163,16 @@ func (d istio) proxyConflicts(b *planBuilder, badStatus error) []Finding {
 	}
 	for i := range b.in.Template.Spec.InitContainers {
 		if c := &b.in.Template.Spec.InitContainers[i]; d.isProxy(c) && c.Image == autoImage {
-			found = append(found, b.finding("proxy-in-init-containers", b.spec.Key("initContainers").Index(i), c.Name,
+			found = append(found, containerFinding("proxy-in-init-containers", b.spec.Key("initContainers").Index(i), c.Name,
 				"is the placeholder of the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode finds it"))
 		}
 	}
 	return found
 }
 
-// istioInjectSwitch returns the injection switch of a template: the label if it
-// is present, even if it is empty, else the annotation. The injector ignores
-// values other than "true" and "false".
+// istioInjectSwitch returns the injection switch of a template: the label if there
+// is one, even if it is empty, else the annotation. The injector ignores values
+// other than "true" and "false".
 func istioInjectSwitch(b *planBuilder) (kind, value string) {
 	kind = "labels"
 	value, labelled := b.in.Template.Metadata.Labels.Lookup(istioInject)
@@ -188,13 +189,17 @@ func (istio) checkInjectSwitch(b *planBuilder) {
 	}
 }
 
-// optOut finds why the probes of the pod need no rewriting, or must have none.
-// passes is set if they work as they are.
+// optOut returns why the probes of the pod need no rewriting, or must not be
+// rewritten; nil if they are to be. passes is set if they work as they are.
 func (d istio) optOut(b *planBuilder) (f *Finding, passes bool) {
 	const what = "the mesh does not capture this pod"
-	ours := slices.ContainsFunc(b.past(b.p.dialect), func(a answerer) bool { return d.isMarked(b.annotations(), a) })
-	if f := b.switchedOff(istioRewrite, "istio-opt-out", optOutSource{metadata: &b.in.Template.Metadata, path: b.metadata}); f != nil && !ours {
-		return f, false
+	ours := slices.ContainsFunc(b.past(b.p.dialect), func(a answerer) bool { return d.needsRewriterOff(b.annotations(), a) })
+	off, invalid := optOutSource{metadata: &b.in.Template.Metadata, path: b.metadata}.switchedOff(istioRewrite, "istio-opt-out")
+	if invalid != nil {
+		b.addFinding(*invalid)
+	}
+	if off != nil && !ours {
+		return off, false
 	}
 	if _, misplaced := b.in.Workload.Annotations.Lookup(istioRewrite); misplaced && b.hasOwnMetadata() && b.metadata != nil {
 		b.addFinding(metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(istioRewrite), b.in.Workload.Annotations.Get(istioRewrite),
@@ -208,15 +213,15 @@ func (d istio) optOut(b *planBuilder) (f *Finding, passes bool) {
 		return f, true
 	}
 	if slices.Contains(istioNeverInjected, b.in.NamespaceName) {
-		f := b.finding("namespace-not-injected", nil, "", "namespace %q is never injected, so %s", b.in.NamespaceName, what)
+		f := NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so %s", b.in.NamespaceName, what)
 		return &f, true
 	}
 	if ns := b.in.Namespace; ns != nil && ns.Labels.Get(istioInjection) == "disabled" {
-		f := b.finding("namespace-not-injected", nil, "", "Namespace %q has the label `%s: disabled`, so %s", ns.Name, istioInjection, what)
+		f := NewFinding("namespace-not-injected", nil, "Namespace %q has the label `%s: disabled`, so %s", ns.Name, istioInjection, what)
 		return &f, true
 	}
 	if b.p.opts.Istio.InjectorRewrites && d.injection(b) == injected {
-		f := b.finding("injector-rewrites", nil, "", "Istio's injector rewrites the probes of this pod (`istio.injectorRewrites` of the functionConfig)")
+		f := NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (`istio.injectorRewrites` of the functionConfig)")
 		return &f, true
 	}
 	f = d.passesProbes(b)
@@ -251,8 +256,8 @@ func (istio) capturesNothing(b *planBuilder) *Finding {
 	return &f
 }
 
-// unknownTemplate returns a finding if istio-proxy would have to be declared,
-// and only the mesh's config says what the injection templates of the pod are.
+// unknownTemplate returns a finding if istio-proxy would have to be declared, but
+// only the mesh's configuration says what the pod's injection templates contain.
 func (istio) unknownTemplate(b *planBuilder) *Finding {
 	if len(otherTemplates(b.annotations())) == 0 {
 		return nil
@@ -265,9 +270,8 @@ func (istio) unknownTemplate(b *planBuilder) *Finding {
 }
 
 // captures: if includeInboundPorts lists ports, Istio captures those and ignores
-// exclusions. If the status server has moved away from 15020, the rules of
-// istio-init capture that port like any other; those of Istio's CNI plugin do
-// not.
+// exclusions. If the status server has moved away from 15020, istio-init captures
+// that port like any other; Istio's CNI plugin does not.
 func (istio) captures(annotations field.KeyValues) func(int) bool {
 	include, listed := includedPorts(annotations)
 	status := istioStatusOr(annotations)
@@ -312,9 +316,9 @@ func (istio) checkPortLists(b *planBuilder) {
 	}
 }
 
-// isMarked reports whether Istio's own rewriter must be switched off for an
-// answerer, because its injector may see the pod.
-func (d istio) isMarked(annotations field.KeyValues, a answerer) bool {
+// needsRewriterOff reports whether Istio's own rewriter must be turned off for an
+// answerer, because Istio's injector may get the pod.
+func (d istio) needsRewriterOff(annotations field.KeyValues, a answerer) bool {
 	return a.who == AnsweredByIstioProxy || d.runsNextToProxy(annotations, a)
 }
 
@@ -328,7 +332,7 @@ func (istio) runsNextToProxy(annotations field.KeyValues, a answerer) bool {
 func (d istio) undo(annotations field.KeyValues, past []answerer, kept field.KeyValues) field.KeyValues {
 	out := annotations
 	for _, a := range past {
-		if d.isMarked(annotations, a) {
+		if d.needsRewriterOff(annotations, a) {
 			out = istioOff.without(out, kept)
 		}
 		if d.runsNextToProxy(annotations, a) && !istioExcluded.has(kept, a.port) {
@@ -338,11 +342,11 @@ func (d istio) undo(annotations field.KeyValues, past []answerer, kept field.Key
 	return out
 }
 
-// annotate: Istio's own rewriter must stay off, and the mesh must not capture
-// the port of a probe-proxy that runs next to its proxy.
+// annotate: Istio's own rewriter must be off, and the mesh must not capture the
+// port of a probe-proxy that runs next to its proxy.
 func (d istio) annotate(user, have field.KeyValues, now answerer) field.KeyValues {
 	out := user
-	if d.isMarked(user, now) {
+	if d.needsRewriterOff(user, now) {
 		out = istioOff.with(out, have)
 	}
 	if _, listed := includedPorts(out); !listed && d.runsNextToProxy(user, now) && now.port != istioStatusOr(user) {

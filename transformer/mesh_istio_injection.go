@@ -11,8 +11,8 @@ import (
 // out.
 const istioDataplaneMode = "istio.io/dataplane-mode"
 
-// injection reads the template first, then its Namespace, then what the
-// options declare about namespaces.
+// injection returns what the template, or else its Namespace, or else the options say
+// of the sidecar's injection.
 func (d istio) injection(b *planBuilder) injection { return d.sidecarMark(b).injection }
 
 // mark: a pod in ambient mode is in the mesh too.
@@ -27,6 +27,7 @@ func (d istio) mark(b *planBuilder) mark {
 	return m
 }
 
+// sidecarMark returns the mark of a pod that gets a sidecar.
 func (d istio) sidecarMark(b *planBuilder) mark {
 	if m, found := b.proxyIn(d); found {
 		return m
@@ -69,8 +70,8 @@ func (istio) ambient(b *planBuilder) (at string, on bool) {
 	return "", false
 }
 
-// injects returns what the options declare about a namespace; "" is a namespace
-// that is not known yet.
+// injects returns what the options declare about a namespace; "" stands for one that
+// is not known.
 func (i Istio) injects(namespace string) injection {
 	matches := func(pattern string) bool {
 		ok, _ := path.Match(pattern, namespace)
@@ -107,16 +108,16 @@ func (d istio) passesProbes(b *planBuilder) *Finding {
 		return &f
 	}
 	if ns != nil && ns.Labels.Get(istioDataplaneMode) == "ambient" {
-		f := b.finding("ambient", nil, "", "Namespace %q has the label `%s: ambient`, %s", ns.Name, istioDataplaneMode, what)
+		f := NewFinding("ambient", nil, "Namespace %q has the label `%s: ambient`, %s", ns.Name, istioDataplaneMode, what)
 		return &f
 	}
 	return nil
 }
 
-// answerer decides who answers. Istio's agent answers on its status port
-// alone: on another port, auto takes probe-proxy, which runs next to it. If it
-// is not known whether Istio's sidecar is there, the one that answers now
-// stays, and else probe-proxy answers: assumed is set.
+// answerer decides who answers. Istio's agent answers only on its status port: for
+// another port, auto takes probe-proxy, which runs next to it. If it is not known
+// whether Istio's sidecar is there, the present answerer stays; without one,
+// probe-proxy answers. Then assumed is set.
 func (d istio) answerer(b *planBuilder, in injection, status int, badStatus bool) (a answerer, assumed bool) {
 	o := b.p.opts
 	who := o.AnsweredBy
@@ -146,7 +147,7 @@ func (d istio) collisions(b *planBuilder) []Finding {
 	status := istioStatusOr(b.annotations())
 	for _, k := range b.holders {
 		if !k.proxy && k.dialect == b.p.dialect && slices.Contains(k.listens, status) {
-			found = append(found, b.finding("port-collision", k.path, k.container.Name,
+			found = append(found, containerFinding("port-collision", k.path, k.container.Name,
 				"listens on port %d, where istio-proxy answers in this pod: one of the two cannot start", status))
 		}
 	}

@@ -64,7 +64,7 @@ func (kumaProfile) redirectedHosts(b *planBuilder) (found []Finding) {
 		if h == nil || s.name.IsHook() || !slices.ContainsFunc(h.HTTPHeaders, func(x HTTPHeader) bool { return strings.EqualFold(x.Name, "Host") }) {
 			continue
 		}
-		found = append(found, b.finding("kuma-host", s.path.Key(kindHTTPGet, headersField), s.container.Name,
+		found = append(found, containerFinding("kuma-host", s.path.Key(kindHTTPGet, headersField), s.container.Name,
 			"has a header Host, with which the probe passes in Kuma 2.13 and 2.14 whatever the app says; without it, or with another version, it works"))
 	}
 	return found

@@ -5,15 +5,15 @@ package transformer
 //   - Injection: the annotation of the pod, else of its Namespace; an unknown
 //     value injects nothing (pkg/k8s/labels.go:102, pkg/inject/report.go:172-233).
 //   - Ports of the proxy: outbound, inbound, control and admin
-//     (charts/linkerd-control-plane/values.yaml:165-173), the last two of which
-//     proxy-init never captures (charts/partials/templates/_proxy-init.tpl:24).
+//     (charts/linkerd-control-plane/values.yaml:165-173); proxy-init never captures
+//     the last two (charts/partials/templates/_proxy-init.tpl:24).
 //   - The annotation of excluded ports takes ports and ranges
 //     (pkg/k8s/labels.go:154) and replaces the mesh's default, 4567,4568
 //     (pkg/inject/inject.go:552, charts/linkerd-control-plane/values.yaml:335);
 //     that of a pod replaces that of its Namespace (inject.go:147-160, 843-856).
 //   - uid 2102 (charts/linkerd-control-plane/values.yaml:220).
 //
-// Linkerd rewrites no probes. Where its policy demands mTLS, it lets requests in
+// Linkerd rewrites no probes. If its policy demands mTLS, it still lets in requests
 // that look like an httpGet probe of the pod: GET, the exact path, without TLS
 // (policy-controller/k8s/index/src/inbound/workload.rs:66-113).
 var linkerd = linkerdProfile{passiveProxy{
@@ -38,8 +38,8 @@ func (d linkerdProfile) inspect(b *planBuilder) mesh {
 	return m
 }
 
-// outcome: the proxy answers a hook that it does not let in with 403, and the
-// kubelet takes any answer to a hook for success.
+// outcome: the proxy answers 403 to a hook that it does not let in, and to the
+// kubelet any answer to a hook is a success.
 func (linkerdProfile) outcome(s *handlerSite) (Outcome, string) {
 	kind, _ := s.current.kind()
 	switch {

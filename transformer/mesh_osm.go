@@ -8,16 +8,16 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// osm is the profile of Open Service Mesh and of its heir. They differ in the
-// names alone.
+// osm is the profile of Open Service Mesh and of its successor, which differ only in
+// names.
 type osm struct {
 	title          string
 	switchKey      string   // the annotation that switches injection
 	excluded       portList // the ports that are not captured
 	proxy          string   // the name of the mesh's own container
-	image          string   // what the image of that has in its name
-	injectorReason string   // of leaving a pod to the mesh's injector
-	byItself       []string // the answerers
+	image          string   // a part of that container's image; "" if any will do
+	injectorReason string   // the reason to leave a pod to the mesh's injector
+	answeredBy     []string // the answerers
 }
 
 // openServiceMesh is Open Service Mesh (osm, main of July 2023).
@@ -27,11 +27,11 @@ var openServiceMesh = osm{
 	excluded:       portList{key: "openservicemesh.io/inbound-port-exclusion-list"},
 	proxy:          "envoy",
 	injectorReason: "osm-injector",
-	byItself:       []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByEnvoy},
+	answeredBy:     []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByEnvoy},
 }
 
-// osmHealthcheckName is the name of probe-proxy if Envoy answers all probes but
-// tcpSocket. OSM's own container for that has the same name.
+// osmHealthcheckName is the name of probe-proxy if it answers only tcpSocket probes
+// and Envoy the others. OSM's own container for that has the same name.
 const osmHealthcheckName = "osm-healthcheck"
 
 // osmReserved are the ports of the mesh's own proxy: admin, outbound, inbound
@@ -53,7 +53,7 @@ func (osm) sidecarName(answeredBy, byDefault string) string {
 // reservedPorts: the convention fixes the ports.
 func (osm) reservedPorts() []int { return nil }
 
-// proxyPorts: Envoy is told by a companion, so it carries no originals itself.
+// proxyPorts: Envoy reads a companion, so its container carries no originals.
 func (osm) proxyPorts(*planBuilder) []int { return osmPorts }
 
 // undo and annotate: the mesh never captures the ports of rewritten probes.
@@ -63,7 +63,7 @@ func (osm) undo(annotations field.KeyValues, _ []answerer, _ field.KeyValues) fi
 
 func (osm) annotate(user, _ field.KeyValues, _ answerer) field.KeyValues { return user }
 
-func (d osm) answerers() []string { return d.byItself }
+func (d osm) answerers() []string { return d.answeredBy }
 
 func (osm) proxyID() int64 { return prober.OSMProxyID }
 
@@ -85,7 +85,8 @@ func (d osm) mark(b *planBuilder) mark {
 }
 
 func (d osm) inspect(b *planBuilder) mesh {
-	m := mesh{answerer: answerer{AnsweredByProbeProxy, prober.OSMHealthcheckPort}, present: d.isPresent(b)}
+	_, present := b.proxyIn(d)
+	m := mesh{answerer: answerer{AnsweredByProbeProxy, prober.OSMHealthcheckPort}, present: present}
 	if b.p.opts.AnsweredBy == AnsweredByEnvoy {
 		m.answerer.who = AnsweredByEnvoy
 	}
@@ -109,18 +110,13 @@ func (d osm) inspect(b *planBuilder) mesh {
 	return m
 }
 
-// osmRewrites returns what a handler does that the mesh's injector gets to see.
+// osmRewrites returns what a handler does in a pod that the mesh's injector
+// rewrites.
 func osmRewrites(s *handlerSite) (Outcome, string) {
 	if kind, _ := s.original.kind(); s.name.IsHook() || kind == kindGRPC {
 		return Fails, whyNoCertificate
 	}
 	return Unaffected, ""
-}
-
-func (d osm) isPresent(b *planBuilder) bool {
-	found := false
-	eachContainer(&b.in.Template.Spec, func(_ containerRef, c *Container) { found = found || d.isProxy(c) })
-	return found
 }
 
 // osmSwitchValues are the values of the injection switch, for messages.
@@ -138,12 +134,12 @@ func readOSMSwitch(value string) (on, ok bool) {
 	return false, false
 }
 
-// injects returns a finding if the mesh's injector has the pod: it rewrites the
-// probes itself and knows no rewritten ones.
+// injects returns a finding if the mesh's injector gets the pod: it rewrites the
+// probes itself and does not know rewritten ones.
 func (d osm) injects(b *planBuilder, m mark) *Finding {
 	if m.injection != injected {
 		return nil
 	}
-	f := b.finding(d.injectorReason, nil, "", "%s has %s's own injector rewrite the probes of this pod; it would send rewritten ones to themselves", m.at, d.title)
+	f := NewFinding(d.injectorReason, nil, "%s has %s's own injector rewrite the probes of this pod; it would send rewritten ones to themselves", m.at, d.title)
 	return &f
 }

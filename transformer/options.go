@@ -16,8 +16,8 @@ type Problem struct {
 
 // Problems returns what does not fit the mesh of the options: who answers,
 // the port, and names that belong to a mesh or to us. If the mesh is found out
-// for each template, the options must fit Istio, which a template without any
-// mark is rewritten for.
+// for each template, the options must fit Istio, because a template without any
+// mark is rewritten for Istio.
 func (o Options) Problems() []Problem {
 	d := o.dialect()
 	if d == nil {
@@ -26,8 +26,8 @@ func (o Options) Problems() []Problem {
 	return o.problemsIn(d)
 }
 
-// dialect returns the dialect of the options, or of templates without any mark
-// if each has its own; nil if there is none of that name.
+// dialect returns the dialect of the options; nil if there is none of that name. If
+// each template has its own, it is that of templates without any mark.
 func (o *Options) dialect() *dialect {
 	if o.Mesh == MeshAuto {
 		return dialects[0]
@@ -59,8 +59,8 @@ func (o *Options) problemsIn(d *dialect) []Problem {
 		}
 	}
 	for i, item := range o.ProbeProxy.Env {
-		m, _ := item.(field.Map)
-		name, _ := m.Get("name")
+		env, _ := item.(field.Map)
+		name := field.As[string](env, "name")
 		if name == portEnv || slices.ContainsFunc(dialects, func(x *dialect) bool { return name == x.envName() }) {
 			add(field.NewPath("probeProxy").Item("env", i).Key("name"), "%q is written by rewrite-probes itself", name)
 		}

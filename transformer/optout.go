@@ -15,29 +15,25 @@ const (
 	ownSkipContainers = "rewrite-probes.io/skip-containers"
 )
 
-// optOut finds the reason to leave the whole template alone, nil if there is none.
+// optOut returns the reason to leave the whole template alone; nil if there is
+// none.
 func (b *planBuilder) optOut() *Finding {
-	template := &b.in.Template
-	var own *Finding
-	for _, source := range b.optOutSources() {
-		if f := b.switchedOff(ownRewrite, "opt-out", source); f != nil && own == nil {
-			own = f
-		}
-	}
-	const what = "the mesh does not capture this pod"
+	spec := &b.in.Template.Spec
+	own, invalid := firstOff(b.optOutSources())
+	b.findings = append(b.findings, invalid...)
 	switch {
 	case own != nil:
 		return own
 	case b.in.Shape.ProbesMadeBy != "" && b.mesh.optOut == nil:
-		f := b.finding("probes-made-elsewhere", nil, "", "%s makes the pods' probes itself, of those in the template, so that rewritten ones would break; Istio's injector rewrites what the pods get", b.in.Shape.ProbesMadeBy)
+		f := NewFinding("probes-made-elsewhere", nil, "%s makes the pods' probes itself, of those in the template, so that rewritten ones would break; Istio's injector rewrites what the pods get", b.in.Shape.ProbesMadeBy)
 		return &f
 	case b.mesh.optOut != nil:
 		return b.mesh.optOut
-	case template.Spec.HostNetwork:
-		f := b.finding("host-network", b.spec.Key("hostNetwork"), "", what)
+	case spec.HostNetwork:
+		f := NewFinding("host-network", b.spec.Key("hostNetwork"), "the mesh does not capture this pod")
 		return &f
-	case isWindows(&template.Spec):
-		f := b.finding("windows", nil, "", "a pod for Windows, where no mesh has a sidecar")
+	case isWindows(spec):
+		f := NewFinding("windows", nil, "a pod for Windows, where no mesh has a sidecar")
 		return &f
 	}
 	return nil
@@ -52,11 +48,11 @@ type optOutSource struct {
 	metadata *Metadata
 	path     field.Path // of the metadata
 	other    bool       // it is the Namespace's
-	what     string     // it takes out of the rewriting; "" for the pods
+	what     string     // what it takes out of the rewriting; "" for the pods
 }
 
-func (p optOutSource) annotation(key string) field.Path {
-	return p.path.Key("annotations", key)
+func (s optOutSource) annotation(key string) field.Path {
+	return s.path.Key("annotations", key)
 }
 
 // namespaceAnnotation returns an annotation of the Namespace.
@@ -79,40 +75,38 @@ func (b *planBuilder) optOutSources() []optOutSource {
 	return sources
 }
 
-// OptOut returns a finding if an annotation takes a workload without a pod
-// template out of the rewriting: its own, or that of its Namespace, which is nil
-// if unknown. A value that is no boolean is in invalid.
+// OptOut returns a finding if an annotation takes an object without a pod template
+// out of the rewriting: its own annotation, or that of its Namespace, which is nil
+// if unknown. invalid has findings about values that are no boolean.
 func OptOut(workload, namespace *Metadata) (off *Finding, invalid []Finding) {
 	sources := []optOutSource{{metadata: workload, path: field.NewPath("metadata"), what: "the object"}}
 	if namespace != nil {
 		sources = append(sources, optOutSource{metadata: namespace, other: true})
 	}
+	return firstOff(sources)
+}
+
+// firstOff returns the finding about the first source in which our annotation is
+// false; nil if it is false in none. invalid has those about values that are no
+// boolean, in all sources.
+func firstOff(sources []optOutSource) (off *Finding, invalid []Finding) {
 	for _, source := range sources {
 		f, wrong := source.switchedOff(ownRewrite, "opt-out")
 		if wrong != nil {
 			invalid = append(invalid, *wrong)
 		}
-		if f != nil && off == nil {
+		if off == nil {
 			off = f
 		}
 	}
 	return off, invalid
 }
 
-// switchedOff is that of the source; it reports an invalid value.
-func (b *planBuilder) switchedOff(key, reason string, source optOutSource) *Finding {
-	off, invalid := source.switchedOff(key, reason)
-	if invalid != nil {
-		b.addFinding(*invalid)
-	}
-	return off
-}
-
 // switchedOff returns a finding if a boolean annotation is false. A value that
 // is no boolean is an error, since its author wanted something other than the
 // default.
-func (p optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
-	v, set := p.metadata.Annotations.Lookup(key)
+func (s optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
+	v, set := s.metadata.Annotations.Lookup(key)
 	if !set {
 		return nil, nil
 	}
@@ -120,18 +114,18 @@ func (p optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
 	switch on, err := strconv.ParseBool(v); {
 	case err != nil:
 		const allowed = "must be one of true, false, 1, 0, t, f, T, F, TRUE, FALSE, True, False"
-		if p.other {
-			f = NewFinding("annotation-invalid", nil, "Namespace %q: annotation `%s` is %q, but "+allowed, p.metadata.Name, key, v)
+		if s.other {
+			f = NewFinding("annotation-invalid", nil, "Namespace %q: annotation `%s` is %q, but "+allowed, s.metadata.Name, key, v)
 		} else {
-			f = metadataFinding("annotation-invalid", p.annotation(key), v, allowed)
+			f = metadataFinding("annotation-invalid", s.annotation(key), v, allowed)
 		}
 		return nil, &f
 	case on:
 		return nil, nil
-	case p.other:
-		f = NewFinding(reason, nil, "Namespace %q has the annotation `%s: %s`", p.metadata.Name, key, v)
+	case s.other:
+		f = NewFinding(reason, nil, "Namespace %q has the annotation `%s: %s`", s.metadata.Name, key, v)
 	default:
-		f = metadataFinding(reason, p.annotation(key), v, "takes %s out of the rewriting", cmp.Or(p.what, "the pods"))
+		f = metadataFinding(reason, s.annotation(key), v, "takes %s out of the rewriting", cmp.Or(s.what, "the pods"))
 	}
 	return &f, nil
 }

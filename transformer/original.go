@@ -14,11 +14,11 @@ type OriginalProbe struct {
 	Field     field.Path
 	Handler   *Handler
 	Ports     []ContainerPort // of the container
-	Timing    field.Map       // the other fields of the probe are here too
+	Timing    field.Map       // the whole probe as it was read, which has its timing
 }
 
 // ReadinessProbes returns the readiness probes of a template as their authors
-// wrote them. It is an error if an original cannot be known.
+// wrote them. It fails if an original cannot be known.
 func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 	b := p.builderFor(&in)
 	for _, f := range b.findings {
@@ -31,7 +31,7 @@ func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 		switch {
 		case s.name != prober.Readiness:
 		case b.isDangling(s):
-			return nil, errors.New(b.finding("dangling", s.path, s.container.Name, danglingText).Message)
+			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Message)
 		default:
 			all = append(all, OriginalProbe{Container: s.container.Name, Field: s.path, Handler: s.original, Ports: s.container.Ports, Timing: s.source})
 		}

@@ -19,7 +19,7 @@ type originalsHolder struct {
 	container *Container
 	path      field.Path
 	originals map[string]*prober.Prober
-	claimed   map[string]bool // the keys of originals that a probe was recognised by
+	claimed   map[string]bool // the keys of originals by which a probe was recognised
 	listens   []int
 	port      int // where the probes that it answers go
 	proxy     bool
@@ -53,18 +53,18 @@ func (k *originalsHolder) name() string {
 	return "container `" + k.container.Name + "`"
 }
 
-// findHolders finds what carries originals. A container may have the env var
-// of more than one dialect.
+// findHolders finds the containers and annotations that carry originals. A
+// container may have the env vars of several dialects.
 func (b *planBuilder) findHolders() {
 	var err error
 	if b.forms, err = readForms(b.annotations()); err != nil {
-		b.addFinding(b.finding("env-unreadable", b.metadata.Key("annotations", ownOriginals), "", "%v; the originals of the rewritten probes cannot be known", err))
+		b.addUnreadable(b.metadata.Key("annotations", ownOriginals), "", err)
 	}
 	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
 		for _, group := range b.p.conventions {
 			originals, found, err := group[0].decode(c)
 			if err != nil {
-				b.addFinding(b.finding("env-unreadable", b.containerPath(at).Key("env"), c.Name, "%v; the originals of the rewritten probes cannot be known", err))
+				b.addUnreadable(b.containerPath(at).Key("env"), c.Name, err)
 			}
 			if err != nil || !found {
 				continue
@@ -85,12 +85,17 @@ func (b *planBuilder) findHolders() {
 		}
 		originals, err := d.companion.originalsIn(b.annotations())
 		if err != nil {
-			b.addFinding(b.finding("env-unreadable", b.metadata.Key("annotations"), "", "%v; the originals of the rewritten probes cannot be known", err))
+			b.addUnreadable(b.metadata.Key("annotations"), "", err)
 		}
 		if originals != nil {
 			b.annotationHolders = append(b.annotationHolders, &originalsHolder{dialect: d, originals: originals, claimed: make(map[string]bool)})
 		}
 	}
+}
+
+// addUnreadable adds the finding about originals that cannot be read.
+func (b *planBuilder) addUnreadable(path field.Path, container string, err error) {
+	b.addFinding(containerFinding("env-unreadable", path, container, "%v; the originals of the rewritten probes cannot be known", err))
 }
 
 // A match is an original that may be that of a rewritten probe.
@@ -101,9 +106,10 @@ type match struct {
 }
 
 // recognise finds the original of a rewritten probe by its path, whatever its
-// port: that may have been edited by hand, or follow a configuration that is
-// gone. Where several containers carry an original for the path, those that
-// answer on the probe's port count; if these differ, that is an error.
+// port: the port may have been edited by hand, or come from a configuration that
+// has changed since. If several containers carry an original for the path, those
+// that answer on the probe's port count; if their originals differ, that is an
+// error.
 func (b *planBuilder) recognise(s *handlerSite, names []string) {
 	if kind, ok := s.current.kind(); !ok || kind != kindHTTPGet {
 		return
@@ -123,12 +129,13 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 	m := matches[0]
 	for _, other := range matches[1:] {
 		if !reflect.DeepEqual(m.prober, other.prober) {
-			b.addFinding(b.finding("originals-ambiguous", s.path, s.container.Name,
+			b.addFinding(containerFinding("originals-ambiguous", s.path, s.container.Name,
 				"looks rewritten, and %s and %s carry different originals for its path; only one of them may", m.holder.name(), other.holder.name()))
 			return
 		}
 	}
-	s.original, s.alreadyRewritten, s.foreign = handlerOf(m.prober, m.holder.dialect.unrewritten(h)), true, !m.holder.isOf(b.p.dialect)
+	s.original = handlerOf(m.prober, m.holder.dialect.unrewritten(h))
+	s.alreadyRewritten, s.foreign = true, !m.holder.isOf(b.p.dialect)
 	container, _, _ := m.holder.dialect.parseKey(m.key)
 	s.form = b.forms.handler(prober.Key(cmp.Or(container, s.container.Name), s.name), s.original)
 	m.holder.claimed[m.key] = true
@@ -137,8 +144,8 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 	}
 }
 
-// matchesIn returns the originals that holders carry for the path of a probe.
-// No dialect rewrites the probes of its own mesh's proxy.
+// matchesIn returns the originals that holders carry for the path of a probe; none
+// for a probe of the mesh's own proxy, since no dialect rewrites those.
 func matchesIn(holders []*originalsHolder, s *handlerSite, names []string) []match {
 	var matches []match
 	for _, k := range holders {
@@ -162,7 +169,7 @@ func (b *planBuilder) keepOriginals() {
 		}
 		for _, k := range slices.Concat(b.holders, b.annotationHolders) {
 			if key, ok := k.candidate(s); ok {
-				b.addFinding(b.finding("originals-ambiguous", s.path, s.container.Name,
+				b.addFinding(containerFinding("originals-ambiguous", s.path, s.container.Name,
 					"looks rewritten, and %s carries the original of `%s`, which may be that of this probe or not; the probe must have that path, or its original back", k.name(), key))
 				break
 			}
@@ -170,9 +177,9 @@ func (b *planBuilder) keepOriginals() {
 	}
 }
 
-// candidate returns the key of an original that may be that of a probe which
-// was not recognised: one with the probe's path, or one for the same type of
-// probe that no other probe was recognised by.
+// candidate returns the key of an original that may be that of a probe which was
+// not recognised: one with the probe's path, or one for the same probe type by
+// which no other probe was recognised.
 func (k *originalsHolder) candidate(s *handlerSite) (key string, ok bool) {
 	path := text(s.current.HTTPGet.Path)
 	if k.originals[path] != nil {
@@ -186,9 +193,9 @@ func (k *originalsHolder) candidate(s *handlerSite) (key string, ok bool) {
 	return "", false
 }
 
-// checkPaths refuses a template in which a probe that was not recognised has a
-// path that another probe gets: the next run could not know to which of them
-// the original belongs.
+// checkPaths refuses a template in which a probe that was not recognised has the
+// path to which another probe is rewritten: the next run could not know to which
+// of the two the original belongs.
 func (b *planBuilder) checkPaths(toRewrite []*handlerSite) {
 	for _, s := range b.sites {
 		if !b.isDangling(s) || !b.p.dialect.byPath() {
@@ -196,7 +203,7 @@ func (b *planBuilder) checkPaths(toRewrite []*handlerSite) {
 		}
 		i := slices.IndexFunc(toRewrite, func(c *handlerSite) bool { return text(c.target.HTTPGet.Path) == text(s.current.HTTPGet.Path) })
 		if i >= 0 {
-			b.addFinding(b.finding("originals-ambiguous", s.path, s.container.Name,
+			b.addFinding(containerFinding("originals-ambiguous", s.path, s.container.Name,
 				"looks rewritten, and has the path at which that of container %q is answered (`%s`); it must have its original back", toRewrite[i].container.Name, toRewrite[i].path))
 		}
 	}

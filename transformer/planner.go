@@ -18,22 +18,22 @@ import (
 type Planner struct {
 	opts    Options
 	dialect *dialect
-	// dialects are those in which a template may have been rewritten before,
-	// first the planner's own; conventions are the same, in groups that have one
-	// convention.
+	// dialects are those in which a template may have been rewritten before, the
+	// planner's own first; conventions are the same, in groups with one convention
+	// each.
 	dialects    []*dialect
 	conventions [][]*dialect
-	// others makes, once each, the planners of the other meshes, if the mesh is
-	// found out for each template; nil if it is not. The error says why the options
-	// do not fit a mesh.
+	// others returns the planners of the other meshes, each made once, or says why
+	// the options do not fit the mesh. It is nil unless the mesh is found out for
+	// each template.
 	others map[*dialect]func() (*Planner, error)
 	// sidecar is probe-proxy as the options say, without the originals: as a
 	// native sidecar (true) and as an ordinary container.
 	sidecar map[bool]field.Map
 }
 
-// New returns a planner. It checks what a schema cannot check: options that
-// have a port, an env var or a uid of the mesh are an error.
+// New returns a planner. It checks what a schema cannot check: it is an error if the
+// options have a port, an env var or a uid of the mesh.
 func New(o Options) (*Planner, error) {
 	if problems := o.Problems(); len(problems) > 0 {
 		return nil, fmt.Errorf("%s: %s", problems[0].Path, problems[0].Text)
@@ -119,7 +119,7 @@ func (b *planBuilder) isDangling(s *handlerSite) bool {
 // skip leaves a probe alone and reports the reason.
 func (b *planBuilder) skip(s *handlerSite, reason string, path field.Path, format string, args ...any) {
 	s.reason = reason
-	b.addFinding(b.finding(reason, path, s.container.Name, format, args...))
+	b.addFinding(containerFinding(reason, path, s.container.Name, format, args...))
 }
 
 // classify decides for every probe and hook whether it is rewritten.
@@ -127,7 +127,7 @@ func (b *planBuilder) classify() {
 	off := b.optOut()
 	skip := b.skipped()
 	names := b.containerNames()
-	concerned := false // a probe is left alone because of off
+	concerned := false // off is the reason of a probe
 	for _, s := range b.sites {
 		kind, ok := s.original.kind()
 		switch {
@@ -146,7 +146,7 @@ func (b *planBuilder) classify() {
 			s.reason, concerned = off.Reason, true
 		case skip[s.container.Name]:
 			s.reason = "skipped-container"
-			b.addFinding(b.finding(s.reason, s.path, s.container.Name, "container %q is named by the annotation `%s`", s.container.Name, ownSkipContainers))
+			b.addFinding(containerFinding(s.reason, s.path, s.container.Name, "container %q is named by the annotation `%s`", s.container.Name, ownSkipContainers))
 		case !b.selected(s, kind):
 			s.reason = "not-selected"
 		case s.name.IsHook() && kind != kindHTTPGet:
@@ -171,17 +171,19 @@ func (b *planBuilder) classify() {
 	}
 }
 
+// onlyOnce reports whether one of the names is used once.
 func onlyOnce(names []string, name string) bool {
 	i := slices.Index(names, name)
 	return !slices.Contains(names[i+1:], name)
 }
 
-// selected reports whether [Options].Rewrite names the type of a handler.
+// selected reports whether [Options].Rewrite names the handler, or there is another
+// reason to leave it alone.
 func (b *planBuilder) selected(s *handlerSite, kind string) bool {
 	if s.name.IsHook() && kind == kindHTTPGet {
 		kind = rewriteHooks
 	} else if s.name.IsHook() {
-		return true // it is left alone for another reason
+		return true // hook-never-works is the better reason
 	}
 	return slices.Contains(b.p.opts.Rewrite, kind)
 }
@@ -287,7 +289,7 @@ func (b *planBuilder) toRewrite() []*handlerSite {
 	return toRewrite
 }
 
-// undecided returns the probes that no reason was found to leave alone.
+// undecided returns the probes for which there is no reason to leave them alone.
 func (b *planBuilder) undecided() []*handlerSite {
 	var sites []*handlerSite
 	for _, s := range b.sites {
@@ -310,14 +312,14 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 			return
 		}
 		if b.adds(toRewrite) && c.Name == b.p.opts.ProbeProxy.Name {
-			b.addFinding(b.finding("name-taken", b.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
+			b.addFinding(containerFinding("name-taken", b.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
 		}
 		if a.who != AnsweredByProbeProxy && b.p.dialect.isProxy(c) {
 			return
 		}
 		for i, p := range c.Ports {
 			if slices.Contains(ports, int(p.ContainerPort)) && (p.Protocol == "" || p.Protocol == "TCP") {
-				b.addFinding(b.finding("port-taken", b.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another%s", p.ContainerPort, b.p.portCure()))
+				b.addFinding(containerFinding("port-taken", b.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another%s", p.ContainerPort, b.p.portCure()))
 			}
 		}
 	})
@@ -331,14 +333,14 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 	at, declared := b.proxyPlace()
 	for _, s := range toRewrite {
 		if s.name == prober.PostStart && b.mesh.proxyLate != "" && !(declared && s.at.startsAfter(at)) {
-			b.addFinding(b.finding("post-start-order", s.path, s.container.Name,
+			b.addFinding(containerFinding("post-start-order", s.path, s.container.Name,
 				"a postStart hook runs before the next container starts, and %s", b.mesh.proxyLate))
 		}
 	}
 }
 
-// checkBareSpec refuses a rewriting that needs annotations where it is not
-// known from where the pods get them.
+// checkBareSpec refuses a rewriting that needs annotations if it is not known where
+// the pods get theirs from.
 func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
 	if !b.in.Shape.BareSpec {
 		return
@@ -350,10 +352,10 @@ func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
 	if len(needed) == 0 {
 		return
 	}
-	b.addFinding(b.finding("annotations-unknown", b.spec, "", "is a pod's spec without metadata, and the pods need the annotation `%s: %s`, which has no known place; the probes must be left to another rewriter, or probe-proxy must answer them without the mesh's proxy in the manifest", needed[0].Key, needed[0].Value))
+	b.addFinding(NewFinding("annotations-unknown", b.spec, "is a pod's spec without metadata, and the pods need the annotation `%s: %s`, which has no known place; the probes must be left to another rewriter, or probe-proxy must answer them without the mesh's proxy in the manifest", needed[0].Key, needed[0].Value))
 }
 
-// portCure returns the second cure if a port is taken; "" if there is none.
+// portCure returns the other cure for a port that is taken; "" if there is none.
 func (p *Planner) portCure() string {
 	if p.dialect.hasFixedPorts() {
 		return ""
@@ -364,22 +366,16 @@ func (p *Planner) portCure() string {
 // finish plans the edits and returns the plan.
 func (b *planBuilder) finish(toRewrite []*handlerSite) Plan {
 	plan := Plan{Probes: make([]Verdict, 0, len(b.sites))}
-	if !b.failed() {
-		b.editAll(toRewrite)
-	}
 	failed := b.failed()
+	if !failed {
+		b.editAll(toRewrite)
+		plan.Edits, plan.Repairs, plan.Companion = b.edits, b.mesh.collisions, b.companionObject(toRewrite)
+	}
 	for _, s := range b.sites {
 		plan.Probes = append(plan.Probes, b.verdict(s, failed))
 	}
 	slices.SortStableFunc(b.findings, func(x, y Finding) int { return cmp.Compare(x.Severity.Rank(), y.Severity.Rank()) })
 	plan.Findings = b.findings
-	if !failed {
-		plan.Companion = b.companionObject(toRewrite)
-	}
-	if !failed {
-		plan.Edits = b.edits
-		plan.Repairs = b.mesh.collisions
-	}
 	plan.Answer = b.answer(toRewrite)
 	return plan
 }
@@ -397,12 +393,9 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	a.AddsAnnotations = b.addedAnnotations
 	container := b.p.opts.ProbeProxy.Name
 	if !b.adds(toRewrite) {
-		declared, _ := b.p.dialect.proxyPlaceholder().Get("name")
-		container, _ = declared.(string)
+		container = field.As[string](b.p.dialect.proxyPlaceholder(), "name")
 	}
-	there := false
-	eachContainer(&b.in.Template.Spec, func(_ containerRef, c *Container) { there = there || c.Name == container })
-	if !there {
+	if !slices.Contains(b.containerNames(), container) {
 		a.AddsContainer = container
 	}
 	return a
@@ -431,7 +424,7 @@ func (b *planBuilder) companion() companionMaker {
 	return nil
 }
 
-// verdict returns what becomes of a probe.
+// verdict returns what becomes of a probe, for the plan.
 func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 	v := Verdict{
 		Container: s.container.Name, Init: s.at.init, ProbeType: s.name, Field: s.path,
@@ -453,11 +446,13 @@ func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 	return v
 }
 
+// address returns where a handler goes: its description without the handler's name.
 func address(h *Handler) string {
 	_, words, _ := strings.Cut(h.String(), " ")
 	return words
 }
 
+// firstError returns the reason of the first error; "" if there is none.
 func (b *planBuilder) firstError() string {
 	for _, f := range b.findings {
 		if f.Severity == Error {
@@ -498,7 +493,7 @@ func (b *planBuilder) outcome(s *handlerSite) (Outcome, string) {
 	return Fails, whyNoCertificate
 }
 
-// What a proxy that only lets mTLS in does to the kubelet.
+// What becomes of the kubelet's connection to a proxy that only accepts mTLS.
 const (
 	whyNoCertificate = "the kubelet has no client certificate"
 	whyAccepted      = "the mesh's own proxy accepts the connection"

@@ -7,7 +7,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// restrictedFields is what the Pod Security level "restricted" asks of a
+// restrictedFields returns what the Pod Security level "restricted" demands of a
 // container: https://kubernetes.io/docs/concepts/security/pod-security-standards/
 func restrictedFields() field.Map {
 	return field.Map{
@@ -24,9 +24,9 @@ func restrictedFields() field.Map {
 // Pod Security checks a workload as it is written, before any injector sees its
 // pods. If all other containers comply with "restricted", the declared one gets
 // a compliant securityContext, so that it is not the only container to cause a
-// warning. The injector's template yields to what is declared. So nothing is
-// declared if the template asks for a privileged proxy, nor what the pod's own
-// securityContext already says.
+// warning. A declared securityContext overrides that of the injector's template. So
+// none is declared if the template asks for a privileged proxy, and none of the
+// fields that the pod's own securityContext already has.
 func (b *planBuilder) declaration() field.Map {
 	m := b.p.dialect.proxyPlaceholder()
 	for i := range m {
@@ -59,9 +59,8 @@ func (b *planBuilder) restrictedContext() field.Map {
 		}
 		c := b.sourceMap(b.containerPath(at).Key("securityContext"))
 		escalation, _ := c.Get("allowPrivilegeEscalation")
-		capabilities, _ := c.Get("capabilities")
 		seccomp, ownSeccomp := c.Get("seccompProfile")
-		compliant = compliant && escalation == false && restrictedCapabilities(capabilities) &&
+		compliant = compliant && escalation == false && restrictedCapabilities(field.As[field.Map](c, "capabilities")) &&
 			(ownSeccomp && restrictedSeccomp(seccomp) || !ownSeccomp && hasSeccomp)
 		root, ownRoot := c.Get("runAsNonRoot")
 		nonRoot = nonRoot && (ownRoot && root == true || !ownRoot && hasRoot)
@@ -82,19 +81,14 @@ func (b *planBuilder) ownUsers() bool {
 }
 
 func restrictedSeccomp(v field.Value) bool {
-	m, _ := v.(field.Map)
-	t, _ := m.Get("type")
+	profile, _ := v.(field.Map)
+	t := field.As[string](profile, "type")
 	return t == "RuntimeDefault" || t == "Localhost"
 }
 
-func restrictedCapabilities(v field.Value) bool {
-	m, _ := v.(field.Map)
-	drop, _ := m.Get("drop")
-	dropped, _ := drop.(field.List)
-	add, _ := m.Get("add")
-	added, _ := add.(field.List)
-	return slices.Contains(dropped, "ALL") &&
-		!slices.ContainsFunc(added, func(v field.Value) bool { return v != "NET_BIND_SERVICE" })
+func restrictedCapabilities(capabilities field.Map) bool {
+	return slices.Contains(field.As[field.List](capabilities, "drop"), "ALL") &&
+		!slices.ContainsFunc(field.As[field.List](capabilities, "add"), func(v field.Value) bool { return v != "NET_BIND_SERVICE" })
 }
 
 // isRestrictedContext reports whether a securityContext is one that

@@ -11,7 +11,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// nobody is the uid and gid of probe-proxy, that of distroless images.
+// nobody is the uid and gid of probe-proxy, as in distroless images.
 const nobody = 65532
 
 // portEnv is the env var of probe-proxy for its port, and portFlag the flag.
@@ -22,23 +22,22 @@ const (
 
 // hooksFlag makes a probe-proxy that is an ordinary container wait for the
 // preStop hooks of its pod. The kubelet ends all ordinary containers at the
-// same time and calls their hooks then; 10 s leave room for a busy node. A
-// hook that has come is waited for no longer.
+// same time, and calls their hooks then; 10 s are enough on a busy node. Once a
+// hook has come, probe-proxy no longer waits.
 const hooksFlag = "--hooks-within=10s"
 
-// The paths at which probe-proxy answers for itself. They mean the same; they
-// are two because tools take a livenessProbe and a readinessProbe that are equal
-// for a mistake.
+// The paths at which probe-proxy answers for itself. Both mean the same: there are
+// two because linters report a livenessProbe and a readinessProbe that are equal.
 const (
 	healthPath = "/healthz"
 	readyPath  = "/readyz"
 )
 
-// sidecarDefaults returns the defaults of the container, over which the options
-// are merged, for a uid: what the Pod Security level "restricted" demands, and the
-// resources that docs/probe-proxy.md measures.
+// sidecarDefaults returns the defaults of the container for a uid: the resources
+// that docs/probe-proxy.md measures, and what the Pod Security level "restricted"
+// demands. The options are merged over them.
 //
-// The container declares no ports. The kubelet needs only numbers, and tools
+// The container declares no ports. The kubelet needs only their numbers, and tools
 // that scrape every declared port would find one more.
 func sidecarDefaults(user int) (resources, securityContext field.Map) {
 	resources = field.Map{
@@ -74,8 +73,7 @@ func (p *Planner) checkSidecar() error {
 		return fmt.Errorf("probeProxy.placement %q must be %s or %s", s.Placement, PlacementNative, PlacementContainer)
 	}
 	for _, item := range s.Env {
-		m, _ := item.(field.Map)
-		if name, _ := m.Get("name"); name == nil || name == "" {
+		if env, _ := item.(field.Map); field.As[string](env, "name") == "" {
 			return errors.New("probeProxy.env must be a list of env vars, each with a name")
 		}
 	}
@@ -217,7 +215,7 @@ func (b *planBuilder) checkProbeProxy() {
 	if !b.native() {
 		policy := spec.RestartPolicy
 		if policy == "Never" || policy == "OnFailure" || b.in.JobLike {
-			b.addFinding(b.finding("job-never-finishes", b.spec, "",
+			b.addFinding(NewFinding("job-never-finishes", b.spec,
 				"the pod is to finish, and never would with probe-proxy as an ordinary container; it must be a native sidecar (`placement: native`)"))
 		}
 	}
@@ -229,7 +227,7 @@ func (b *planBuilder) checkProbeProxy() {
 		value *int64
 	}{{"runAsUser", spec.SecurityContext.RunAsUser}, {"runAsGroup", spec.SecurityContext.RunAsGroup}} {
 		if _, set := b.sidecarContext().Get(id.key); !set && id.value != nil && *id.value == b.p.dialect.proxyID() {
-			b.addFinding(b.finding("proxy-uid", b.spec.Key("securityContext", id.key), "",
+			b.addFinding(NewFinding("proxy-uid", b.spec.Key("securityContext", id.key),
 				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
 		}
 	}

@@ -40,24 +40,21 @@ func (b *planBuilder) hasUnknown(s *handlerSite) bool {
 }
 
 // unknownField returns the path of the first field of a probe or hook that is
-// not known, and the fields that are in its place; nil if all are known.
+// not known, and the fields that are known there; nil if all are known.
 func unknownField(probe field.Map) (path field.Path, known []string) {
 	if key := keyNotIn(probe, probeFields); key != "" {
 		return field.NewPath(key), probeFields
 	}
 	for i := range handlerTypes {
 		t := &handlerTypes[i]
-		v, _ := probe.Get(t.name)
-		handler, _ := v.(field.Map)
+		handler := field.As[field.Map](probe, t.name)
 		if !t.dials || handler == nil {
 			continue
 		}
 		if key := keyNotIn(handler, t.fields); key != "" {
 			return field.NewPath(t.name, key), t.fields
 		}
-		v, _ = handler.Get(headersField)
-		headers, _ := v.(field.List)
-		for i, v := range headers {
+		for i, v := range field.As[field.List](handler, headersField) {
 			header, _ := v.(field.Map)
 			if key := keyNotIn(header, headerFields); key != "" {
 				return field.NewPath(t.name).Item(headersField, i).Key(key), headerFields
@@ -78,7 +75,7 @@ func keyNotIn(m field.Map, known []string) string {
 	return ""
 }
 
-// skipNewer leaves alone the probes that the mesh's proxy would have to make and
+// skipNewer leaves alone the probes that the mesh's proxy would have to make but
 // does not support.
 func (b *planBuilder) skipNewer(sites []*handlerSite) {
 	for _, s := range sites {
