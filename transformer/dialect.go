@@ -58,8 +58,8 @@ type convention interface {
 	assign(sites []*handlerSite, a answerer) []*Handler
 	// looksRewritten reports whether a request is of a form that assign returns.
 	looksRewritten(h *HTTPGet) bool
-	// unrewritten returns a rewritten request without what assign put into it
-	// besides path, port and scheme.
+	// unrewritten returns a rewritten request without what assign added to it, except
+	// for path, port and scheme.
 	unrewritten(h *HTTPGet) *HTTPGet
 	// byPath reports whether the path of a rewritten request names its original.
 	byPath() bool
@@ -112,18 +112,18 @@ type meshProfile interface {
 	// mark returns what the template and its Namespace say of the mesh's
 	// injection.
 	mark(b *planBuilder) mark
-	// inspect reads the mesh's labels and annotations and decides who answers.
+	// inspect reads the mesh's labels and annotations, and decides who answers.
 	inspect(b *planBuilder) mesh
-	// undo returns the annotations without what annotate added for the past
-	// answerers. If kept has the user's value of an annotation, that comes back.
+	// undo returns the annotations without what annotate added for past answerers. If
+	// kept has the user's value of an annotation, that comes back.
 	undo(annotations field.KeyValues, past []answerer, kept field.KeyValues) field.KeyValues
-	// annotate returns the user's annotations with what an answerer needs. have
-	// holds the present annotations, with ours.
+	// annotate returns the user's annotations with those that an answerer needs. have
+	// holds the present annotations, including ours.
 	annotate(user, have field.KeyValues, now answerer) field.KeyValues
 }
 
-// A companionMaker makes the object beside the workload that tells a proxy of
-// the probes; annotations keep a copy of the originals for the next run.
+// A companionMaker makes the companion of a workload: an object from which a proxy
+// reads the originals. Annotations keep a copy of them for the next run.
 type companionMaker interface {
 	// needed reports whether an answerer reads the originals from a companion.
 	needed(a answerer) bool
@@ -134,11 +134,11 @@ type companionMaker interface {
 	// originalsIn returns the originals that annotations carry; nil if none.
 	originalsIn(annotations field.KeyValues) (map[string]*prober.Prober, error)
 	// make returns the companion for the probes; nil if there is nothing to do. Without
-	// probes it returns the companion that must go.
+	// probes it returns the companion that is no longer needed.
 	make(b *planBuilder, sites []*handlerSite) *Companion
 }
 
-// An injection says whether a mesh's injector puts its proxy into a pod.
+// An injection says whether a mesh's injector adds its proxy to a pod.
 type injection int
 
 const (
@@ -147,15 +147,15 @@ const (
 	notInjected
 )
 
-// A mark is what says whether a pod is in a mesh.
+// A mark says whether a pod is in a mesh, and where that is said.
 type mark struct {
 	injection
-	at string // where it is said, for messages; "" if it is not said
-	// byName is set if only the name of a container says it.
+	at string // the label, annotation, container or option, for messages; "" if there is none
+	// byName is set if it is the name of a container.
 	byName bool
 	// off is the finding about a switch that is off; nil if there is none.
 	off *Finding
-	// unclear is a warning about a value that switches nothing; nil for none.
+	// unclear is a warning about a value that switches nothing; nil if there is none.
 	unclear *Finding
 }
 
@@ -232,8 +232,7 @@ func (d *dialect) checkPort(port int) error {
 	return d.convention.checkPort(port)
 }
 
-// listens returns the ports on which a container that carries originals
-// answers.
+// listens returns the ports on which a container with originals answers.
 func (d *dialect) listens(b *planBuilder, c *Container) []int {
 	if d.isProxy(c) {
 		return d.proxyPorts(b)
@@ -253,8 +252,8 @@ type answerer struct {
 // A mesh is what a dialect found out about one template.
 type mesh struct {
 	answerer answerer
-	present  bool // the pod has the mesh's proxy, or will have it
-	// optOut is the reason to leave the whole template alone, nil for none.
+	present  bool // the pod has the mesh's proxy, or will get it
+	// optOut is the reason to leave the whole template alone; nil if there is none.
 	optOut *Finding
 	// passesProbes is set if the mesh lets the kubelet's probes through to the
 	// pod as they are.
@@ -273,19 +272,20 @@ type mesh struct {
 	collisions []Finding
 	// captures reports whether the mesh captures connections to a port.
 	captures func(port int) bool
-	// conflicts are the reasons why nothing can be rewritten. They are reported
-	// only if something would be, and so are the warnings.
+	// conflicts are the reasons why nothing can be rewritten. They and the warnings
+	// are reported only if there is something to rewrite.
 	conflicts []Finding
 	warnings  []Finding
-	// proxyLate says how to make the proxy start before the other containers;
-	// "" if it is known to do so.
+	// proxyLate says how to make the proxy start before the other containers; "" if it
+	// does so already.
 	proxyLate string
 	// proxyFirst is set if the proxy is a native sidecar that starts before
 	// any other container.
 	proxyFirst bool
 	// firstIsApp is set if the mesh takes the first container for the app.
 	firstIsApp bool
-	// outcome returns what a captured handler does under strict mTLS, and why;
-	// nil for what it does where the proxy only lets mTLS in.
+	// outcome returns what a captured handler does under strict mTLS, and why; nil if
+	// it does what any handler does whose connection meets a proxy that only accepts
+	// mTLS.
 	outcome func(s *handlerSite) (Outcome, string)
 }

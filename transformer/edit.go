@@ -14,7 +14,7 @@ func (b *planBuilder) editAll(toRewrite []*handlerSite) {
 	var value string
 	if len(toRewrite) > 0 {
 		now = &b.mesh.answerer
-		value = b.p.dialect.encode(b.toldByEnv(toRewrite))
+		value = b.p.dialect.encode(b.readFromEnv(toRewrite))
 	}
 	b.editAnnotations(now, toRewrite, value)
 	b.editContainers(toRewrite, now, value)
@@ -30,8 +30,8 @@ func (b *planBuilder) editAll(toRewrite []*handlerSite) {
 
 func (b *planBuilder) edit(edits ...field.Edit) { b.edits = append(b.edits, edits...) }
 
-// editAnnotations plans the annotations that the dialect needs. If we filled
-// annotations or metadata, they are removed when they become empty.
+// editAnnotations plans the annotations that the dialect needs. If annotations or
+// metadata become empty that we filled, they are removed.
 func (b *planBuilder) editAnnotations(now *answerer, toRewrite []*handlerSite, env string) {
 	have := b.annotations()
 	want := b.userAnnotations()
@@ -81,8 +81,8 @@ func (b *planBuilder) editAnnotations(now *answerer, toRewrite []*handlerSite, e
 	}
 }
 
-// userAnnotations returns the annotations of the template without what was
-// added for those that answered before, in any dialect.
+// userAnnotations returns the annotations of the template without what was added
+// for past answerers in any dialect.
 func (b *planBuilder) userAnnotations() field.KeyValues {
 	user := b.undo(b.annotations().Without(ownOriginals), b.past, b.forms.annotations)
 	for _, p := range b.forms.inherited {
@@ -101,8 +101,8 @@ func (b *planBuilder) undoneAnnotations() field.KeyValues {
 	return d.undo(b.annotations(), b.past(d), b.forms.annotations)
 }
 
-// withInherited returns the user's annotations with those of the Namespace that
-// one of the template would replace.
+// withInherited returns the user's annotations with those of the Namespace that an
+// annotation of the template would replace.
 func (b *planBuilder) withInherited(user field.KeyValues) field.KeyValues {
 	for _, p := range b.mesh.inherited {
 		if _, own := user.Lookup(p.Key); !own {
@@ -137,14 +137,14 @@ func difference(a, b field.KeyValues) field.KeyValues {
 	return only
 }
 
-// lacksMetadata reports whether the template is known to have no metadata;
-// then it is added before the spec.
+// lacksMetadata reports whether the template is known to have no metadata. It is
+// then added before the spec.
 func (b *planBuilder) lacksMetadata() bool {
 	return b.in.Source != nil && b.hasOwnMetadata() && !b.hasMetadata() && b.sourceMap(b.metadata) == nil
 }
 
-// editContainers puts the env var where the answerer reads it, and removes all
-// else that we added.
+// editContainers plans the env var for the answerer to read, and the removal of
+// whatever else we added.
 func (b *planBuilder) editContainers(toRewrite []*handlerSite, now *answerer, value string) {
 	var keep *containerRef
 	added := make(map[bool]bool) // by containerRef.init: something is inserted there
@@ -157,7 +157,6 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, now *answerer, va
 	case b.adds(toRewrite):
 		want := b.probeProxy(value)
 		existing := b.existingProbeProxy()
-		at := b.probeProxyPlace(toRewrite)
 		if existing != nil && b.staysInPlace(existing, toRewrite) {
 			keep = &existing.at
 			b.editProbeProxy(existing, want)
@@ -170,7 +169,7 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, now *answerer, va
 				}
 			}
 		}
-		insert(at, want)
+		insert(b.probeProxyPlace(toRewrite), want)
 	case value != "":
 		keep = b.editProxy(value, insert)
 	}
@@ -188,9 +187,9 @@ func (b *planBuilder) answeredByUs(s *handlerSite) bool {
 	return b.mesh.answerer.who == AnsweredByProbeProxy || !b.p.dialect.proxyAnswers(s)
 }
 
-// toldByEnv returns the probes whose originals the answerer reads from the env
+// readFromEnv returns the probes whose originals the answerer reads from the env
 // var.
-func (b *planBuilder) toldByEnv(sites []*handlerSite) []*handlerSite {
+func (b *planBuilder) readFromEnv(sites []*handlerSite) []*handlerSite {
 	if b.companion() == nil {
 		return sites
 	}
@@ -217,8 +216,8 @@ func (b *planBuilder) native() bool {
 
 // probeProxyPlace returns where probe-proxy is added. A native sidecar comes
 // before all other init containers. An ordinary container comes last, since
-// kubectl exec and logs take the first; but first if a postStart hook needs it,
-// because such a hook delays the containers that follow.
+// kubectl exec and logs take the first, unless a postStart hook needs probe-proxy:
+// then it comes first, because such a hook delays the containers that follow.
 func (b *planBuilder) probeProxyPlace(toRewrite []*handlerSite) containerRef {
 	if b.native() {
 		return containerRef{init: true}
@@ -249,8 +248,8 @@ func (b *planBuilder) editProbeProxy(k *originalsHolder, want field.Map) {
 	b.edit(diff(k.path, k.raw, want, func(key string) bool { return slices.Contains(ownedKeys, key) })...)
 }
 
-// editProxy puts the env var on the mesh's proxy, declaring one if there is
-// none, and returns where the proxy is unless it is declared now.
+// editProxy plans the env var of the mesh's proxy and returns where the proxy is.
+// If there is none, it plans to insert one and returns nil.
 func (b *planBuilder) editProxy(value string, insert func(containerRef, field.Value)) *containerRef {
 	at, ok := b.proxyPlace()
 	if !ok { // use the one that we declared earlier
@@ -314,9 +313,9 @@ func (b *planBuilder) setEnv(path field.Path, env []EnvVar, value string) {
 	}
 }
 
-// removeHolders removes every holder of originals but the one in the container
-// at keep (nil for none): the whole container if it is ours, else its env var.
-// A list that is emptied goes too.
+// removeHolders plans the removal of every holder of originals except for the
+// container at keep (nil for none): of the whole container if it is ours, else of
+// its env var. A list that loses its last item goes too.
 func (b *planBuilder) removeHolders(keep *containerRef, added map[bool]bool) {
 	size := map[bool]int{true: len(b.in.Template.Spec.InitContainers), false: len(b.in.Template.Spec.Containers)}
 	var gone []*originalsHolder
@@ -344,8 +343,8 @@ func (b *planBuilder) removeHolders(keep *containerRef, added map[bool]bool) {
 	}
 }
 
-// removeEnv removes the env var of a holder, and a list that is emptied unless
-// another env var is added to it.
+// removeEnv plans the removal of a holder's env var, and of its list if that has no
+// other. added is set if another env var is added to the list.
 func (b *planBuilder) removeEnv(k *originalsHolder, added bool) {
 	path, env := k.path.Key("env"), k.container.Env
 	var at []int

@@ -6,9 +6,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// IstioFacts are what [Planner.Plan] knows of Istio and of its own marks, for
-// programs that must judge a pod as it does without having it at hand. Labels
-// and annotations are given by their keys.
+// IstioFacts are what [Planner.Plan] knows about Istio and about rewritten pods. With
+// them, a program that cannot call a planner judges a pod as it does. Labels and
+// annotations are given by their keys.
 type IstioFacts struct {
 	// Injection.
 	Inject, Injection, Revision, Templates string
@@ -33,7 +33,7 @@ type IstioFacts struct {
 	False                                       []string // how a boolean annotation says no
 }
 
-// FactsOfIstio returns what the options and this version know of Istio.
+// FactsOfIstio returns what this version, with the options, knows about Istio.
 func FactsOfIstio(o Options) IstioFacts {
 	names := []string{Defaults().ProbeProxy.Name}
 	if o.ProbeProxy.Name != names[0] {
@@ -50,7 +50,8 @@ func FactsOfIstio(o Options) IstioFacts {
 	}
 }
 
-// pathPattern returns the paths that [prober.ParseKey] takes.
+// pathPattern returns a regular expression for the paths that [prober.ParseKey]
+// accepts.
 func pathPattern() string {
 	const anyContainer = "\x00"
 	paths := make([]string, 0, 5)

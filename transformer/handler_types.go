@@ -30,11 +30,10 @@ var handlerTypes = []handlerType{
 	newHandlerType("sleep", func(h *Handler) **Sleep { return &h.Sleep }, nil),
 }
 
-// A handlerType is a type of handler, by the field of a probe or hook that holds
-// it.
+// A handlerType is a type of handler: a field of a probe or hook.
 type handlerType struct {
 	name   string
-	fields []string // of its own, which the planner carries over or keeps
+	fields []string // its own fields, which the planner carries over or keeps
 	dials  bool     // it opens a connection
 	isSet  func(*Handler) bool
 	dialer func(*Handler) dialer // returns nil unless the handler is set and dials
@@ -84,15 +83,15 @@ type dialer interface {
 	// value returns what is written into an object, without what the API
 	// server fills in.
 	value() field.Map
-	// adopt takes from a form what an entry has no room for, except for the
-	// port. It returns false and changes nothing if the form does not mean the
-	// same as the handler: the entry may have been edited since.
+	// adopt sets the handler's fields from its form, as far as an entry has no room
+	// for them, except for the port. It returns false and changes nothing if the form
+	// means another handler: the entry may have been edited since.
 	adopt(form field.Map) bool
 	// unsupported returns a field with a value that the planner does not know,
 	// and what is wrong with it; "" if there is none.
 	unsupported() (name, problem string)
-	// newer returns the field by which a probe or hook requests what the
-	// meshes' proxies do not support; "" if there is none.
+	// newer returns the field in which a probe or hook demands what the meshes'
+	// proxies do not support; "" if there is none.
 	newer(isHook bool) string
 }
 
@@ -125,7 +124,8 @@ func (h *Handler) dialer() dialer {
 	return nil
 }
 
-// handlerOf returns the handler that an entry of the env var carries.
+// handlerOf returns the handler that an entry of the env var carries, completed by
+// the rewritten request.
 func handlerOf(p *prober.Prober, rewritten *HTTPGet) *Handler {
 	h := new(Handler)
 	for i := range handlerTypes {

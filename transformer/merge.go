@@ -6,11 +6,11 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// merge returns base with the entries of over, mappings merged deeply. A nil
+// merge returns base with the entries of changes, mappings merged deeply. A nil
 // value removes a key.
-func merge(base, over field.Map) field.Map {
+func merge(base, changes field.Map) field.Map {
 	out := slices.Clone(base)
-	for _, e := range over {
+	for _, e := range changes {
 		i := slices.IndexFunc(out, func(o field.Entry) bool { return o.Key == e.Key })
 		switch {
 		case e.Value == nil && i < 0:
@@ -19,9 +19,9 @@ func merge(base, over field.Map) field.Map {
 		case i < 0:
 			out = append(out, e)
 		default:
-			b, isMap := out[i].Value.(field.Map)
-			if o, both := e.Value.(field.Map); isMap && both {
-				out[i].Value = merge(b, o)
+			have, isMap := out[i].Value.(field.Map)
+			if change, both := e.Value.(field.Map); isMap && both {
+				out[i].Value = merge(have, change)
 			} else {
 				out[i].Value = e.Value
 			}
@@ -30,15 +30,12 @@ func merge(base, over field.Map) field.Map {
 	return out
 }
 
-// mergeEnv returns the env vars of base with those of over, by name.
-func mergeEnv(base, over field.List) field.List {
+// mergeEnv returns the env vars of base with those of changes, by name.
+func mergeEnv(base, changes field.List) field.List {
 	out := slices.Clone(base)
-	for _, v := range over {
-		name, _ := v.(field.Map).Get("name")
-		i := slices.IndexFunc(out, func(o field.Value) bool {
-			n, _ := o.(field.Map).Get("name")
-			return n == name
-		})
+	nameOf := func(env field.Value) string { return field.As[string](env.(field.Map), "name") }
+	for _, v := range changes {
+		i := slices.IndexFunc(out, func(o field.Value) bool { return nameOf(o) == nameOf(v) })
 		if i < 0 {
 			out = append(out, v)
 		} else {
@@ -48,8 +45,9 @@ func mergeEnv(base, over field.List) field.List {
 	return out
 }
 
-// diff returns the edits that make the value at path, have, into want. owned
-// reports whether a key of have is deleted if want lacks it; nil means all are.
+// diff returns the edits that change the value at path from have to want. owned
+// reports whether a key of have is deleted if want lacks it; if owned is nil, every
+// such key is.
 func diff(path field.Path, have, want field.Value, owned func(key string) bool) []field.Edit {
 	switch w := want.(type) {
 	case field.Map:

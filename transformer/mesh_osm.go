@@ -95,7 +95,7 @@ func (d osm) inspect(b *planBuilder) mesh {
 		return !slices.Contains(osmReserved, port) && !slices.Contains(osmPorts, port) && !d.excluded.has(user, port)
 	}
 	if item, bad := d.excluded.badItem(user); bad {
-		b.addFinding(b.annotationFinding("port-list-invalid", d.excluded.key, "%s, and %q is none", d.excluded.form(), item))
+		b.addFinding(b.annotationFinding("port-list-invalid", d.excluded.key, "%s, and %q is none", d.excluded.allowed(), item))
 	}
 	said := d.mark(b)
 	switch f := d.injects(b, said); {

@@ -15,8 +15,8 @@ const (
 	AnsweredByEnvoy      = "envoy" // in Open Service Mesh
 )
 
-// MeshAuto finds the mesh of each template by the meshes' own labels and
-// annotations; without any, the template is rewritten as for Istio.
+// MeshAuto, as [Options].Mesh, finds the mesh of each template by the labels and
+// annotations of the meshes. A template without any is rewritten as for Istio.
 const MeshAuto = "auto"
 
 // Where in a pod the container probe-proxy is placed.
@@ -31,13 +31,13 @@ type Options struct {
 	Mesh       string   // one of [Meshes]
 	AnsweredBy string   // one of the AnsweredBy constants
 	Port       int      // where rewritten probes go
-	Rewrite    []string // some of Rewritable
+	Rewrite    []string // some of [Rewritable]
 	ProbeProxy ProbeProxy
 	IstioProxy IstioProxy
 	Istio      Istio
 }
 
-// Istio is what is known of Istio in the cluster.
+// Istio holds what is known about Istio in the cluster.
 type Istio struct {
 	// InjectorRewrites is set if Istio's injector rewrites the probes of the
 	// pods that it injects, as it does by default.
@@ -52,8 +52,8 @@ type Istio struct {
 type IstioProxy struct {
 	// Image is its image. The injector replaces "auto" and keeps any other.
 	Image string
-	// Restricted gives it the securityContext that the Pod Security level
-	// "restricted" demands, if every other container of the pod has that.
+	// Restricted is set if it gets the securityContext that the Pod Security level
+	// "restricted" demands, provided that every other container of the pod has one.
 	Restricted bool
 }
 
@@ -75,8 +75,7 @@ type ProbeProxy struct {
 	Resources       field.Map
 	Env             field.List
 	SecurityContext field.Map
-	// LivenessProbe and ReadinessProbe give it these probes, which ask
-	// probe-proxy itself.
+	// LivenessProbe and ReadinessProbe are set if it has these probes of its own.
 	LivenessProbe, ReadinessProbe bool
 }
 
@@ -109,14 +108,14 @@ type Input struct {
 	Shape Shape
 	// JobLike is set if the pod must finish for the object to be done.
 	JobLike bool
-	// Source is the object as it was read, nil if that is not known. Then
-	// fields that the planner does not know are not seen, and a container of
-	// ours that needs a change is replaced as a whole.
+	// Source is the object as it was read; nil if that is not known. Without it the
+	// planner does not see fields that [PodTemplate] lacks, and replaces a container
+	// of ours as a whole if it needs a change.
 	Source Source
 }
 
-// A Source returns the value of any field of the object as it was read, those
-// that [PodTemplate] does not have among them, and whether it is there.
+// A Source returns the value of any field of the object as it was read, also of one
+// that [PodTemplate] lacks, and reports whether the field is there.
 type Source func(path field.Path) (v field.Value, found bool)
 
 // MetadataPath returns the path of the metadata from which the pods get their
@@ -140,8 +139,8 @@ func (in *Input) SpecPath() field.Path {
 }
 
 // A Shape says how the pod template of a kind differs from a Pod, and what the
-// kind's API and controller leave room for in it. The zero value says that it
-// has metadata and spec, and may have whatever a Pod may have.
+// kind's API and controller do not allow in it. The zero value is the shape of a
+// template that is like a Pod.
 type Shape struct {
 	// BareSpec: the template is the pod's spec itself. Where the pods' labels
 	// and annotations come from is not known.
@@ -153,20 +152,19 @@ type Shape struct {
 	NoNativeSidecars bool
 	// FirstIsApp: the controller takes the first container for the app.
 	FirstIsApp bool
-	// ProbesMadeBy names the controller that makes other probes of those in
+	// ProbesMadeBy names the controller that makes the pods' probes from those in
 	// the template; "" if the pods get them as they are.
 	ProbesMadeBy string
 }
 
 // A Plan says what to change in one object. If a finding is an error, there are
-// no edits. Equal inputs have equal plans.
+// no edits. The plans of equal inputs are equal.
 type Plan struct {
 	Edits    []field.Edit
 	Findings []Finding
 	Probes   []Verdict // of every probe and hook of the template, in its order
 	Answer   Answer
-	// Repairs says what is wrong with the template as it was read and is put
-	// right by the edits.
+	// Repairs are the mistakes in the template as it was read that the edits repair.
 	Repairs []Finding
 	// Companion is an object that the workload needs, or needed; nil if none.
 	Companion *Companion
@@ -206,8 +204,8 @@ type Finding struct {
 	Severity Severity
 	// Reason is a key of docs/reasons.md.
 	Reason string
-	// Message is one line; it names the field in back-quotes and says what is
-	// allowed. It does not name the object; the report adds that.
+	// Message is one line that names the field in back-quotes and says what is
+	// allowed. The report adds the name of the object.
 	Message string
 	// Field is the path from the object's root, nil if no field is at fault.
 	Field field.Path
@@ -224,7 +222,7 @@ type State string
 const (
 	Rewritten    State = "rewritten"     // it is already as it must be
 	WouldRewrite State = "would rewrite" // the plan rewrites it, or changes how it is rewritten
-	WouldRestore State = "would restore" // the plan gives the original back
+	WouldRestore State = "would restore" // the plan restores the original
 	LeftAlone    State = "left alone"
 	Refused      State = "refused" // an error keeps the object as it is
 )
@@ -245,18 +243,17 @@ type Verdict struct {
 	Init      bool // under initContainers
 	ProbeType prober.ProbeType
 	Field     field.Path // of the probe: spec.template.spec.containers[0].livenessProbe
-	// Before and After are a few words for people. Before is the original,
-	// "httpGet https :8443/healthz", and After where it goes,
-	// ":15020/app-health/web/livez"; of a probe that is restored Before is the
-	// rewritten one and After the original. After is "" if the probe is
-	// left alone or refused.
+	// Before and After are a few words for people. Before is the original, such as
+	// "httpGet https :8443/healthz", and After is where the rewritten probe goes, such
+	// as ":15020/app-health/web/livez"; "" if the probe is left alone or refused. If
+	// the probe is restored, Before is the rewritten probe and After the original.
 	Before, After string
 	State         State
 	// Reason is a key of docs/reasons.md; "" if the probe is rewritten, or
 	// restored by [Planner.Restore].
 	Reason    string
 	StrictTLS Outcome
-	// Why says, if it is not unaffected, what the mesh does to it: a few words
-	// that complete "fails under strict mTLS, since ...".
+	// Why says what the mesh does to the probe, in words that complete "fails under
+	// strict mTLS, since ..."; "" if it is unaffected.
 	Why string
 }

@@ -2,11 +2,9 @@ package transformer
 
 import "github.com/rewrite-probes/rewrite-probes/internal/field"
 
-// The types below mirror the part of the Kubernetes API that decides what
-// happens to a pod template, under the API's names. They are used instead
-// of k8s.io/api because importing that costs every run 2.4 ms of start-up
-// (a whole run on one object takes less); a test compares them field by
-// field with the real types.
+// The types below mirror the part of the Kubernetes API that decides what happens
+// to a pod template, under the API's names; a test compares them field by field
+// with the real types. docs/design.md says why they are used instead of k8s.io/api.
 
 // A PodTemplate is what pods are made from. A Pod is one too.
 type PodTemplate struct {
@@ -14,8 +12,8 @@ type PodTemplate struct {
 	Spec     PodSpec  `json:"spec"`
 }
 
-// Metadata is the part of ObjectMeta in which templates, workloads and
-// Namespaces say what they want.
+// Metadata is the part of a template's, workload's or Namespace's ObjectMeta that is
+// read.
 type Metadata = field.Metadata
 
 // A PodSpec is the pod's part of a pod template.

@@ -29,7 +29,7 @@ func (l portList) with(annotations field.KeyValues, port int) field.KeyValues {
 	return annotations.With(l.key, v+strconv.Itoa(port))
 }
 
-// without undoes with. If kept has the value that with had, that comes back.
+// without undoes with. If kept has the value that with changed, that comes back.
 func (l portList) without(annotations field.KeyValues, port int, kept field.KeyValues) field.KeyValues {
 	v, set := annotations.Lookup(l.key)
 	if !set {
@@ -47,7 +47,7 @@ func (l portList) without(annotations field.KeyValues, port int, kept field.KeyV
 	return annotations.With(l.key, strings.Join(items, ","))
 }
 
-// has reports whether a port is in the list.
+// has reports whether the list contains a port.
 func (l portList) has(annotations field.KeyValues, port int) bool {
 	for item := range strings.SplitSeq(annotations.Get(l.key), ",") {
 		if low, high, ok := l.item(item); ok && low <= port && port <= high {
@@ -70,7 +70,8 @@ func (l portList) badItem(annotations field.KeyValues) (item string, ok bool) {
 	return "", false
 }
 
-// item reads one item of the list.
+// item returns the range of ports that an item of the list is; ok is false if it is
+// none.
 func (l portList) item(text string) (low, high int, ok bool) {
 	from, to, isRange := strings.Cut(strings.TrimSpace(text), "-")
 	if !isRange {
@@ -82,8 +83,8 @@ func (l portList) item(text string) (low, high int, ok bool) {
 	return low, high, ok
 }
 
-// form says what an item may be, for messages.
-func (l portList) form() string {
+// allowed says what the value must be, for messages.
+func (l portList) allowed() string {
 	if l.ranges {
 		return "must be ports, or ranges such as 4000-4999, joined by commas"
 	}
