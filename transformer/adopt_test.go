@@ -48,9 +48,7 @@ func TestWhatKumaInjectedIsUnderstood(t *testing.T) {
 	if r.env() != want {
 		t.Errorf("env %s", r.env())
 	}
-	if again := plan(t, r.text); len(again.Edits) > 0 {
-		t.Errorf("a second run edits %v", again.Edits)
-	}
+	wantNoEdits(t, plan(t, r.text))
 	for _, text := range []string{in, r.text} {
 		back := restore(t, text)
 		for _, want := range []string{"path: /alive?full=1", "scheme: HTTPS", "name: Host\n              value: shop", "name: X-Probe", "tcpSocket:\n            port: 9090", "grpc:\n            port: 9000\n            service: shop.Cart"} {
@@ -93,9 +91,7 @@ func TestWhatConsulInjectedIsUnderstood(t *testing.T) {
 	if len(r.Findings) > 0 || r.env() != want {
 		t.Errorf("findings %v, env %s", r.Findings, r.env())
 	}
-	if again := plan(t, r.text); len(again.Edits) > 0 {
-		t.Errorf("a second run edits %v", again.Edits)
-	}
+	wantNoEdits(t, plan(t, r.text))
 	if back := restore(t, r.text); !strings.Contains(back.text, "{path: /a, port: web}") || !strings.Contains(back.text, "{path: /b, port: 8081}") {
 		t.Errorf("restored:\n%s", back.text)
 	}

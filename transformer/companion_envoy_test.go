@@ -14,7 +14,7 @@ var byEnvoy = []option{inOSM, answeredBy("envoy")}
 func envoyData(t *testing.T, r result) string {
 	t.Helper()
 	if r.Companion == nil || r.Companion.Value == nil {
-		t.Fatalf("nothing stands beside the workload: %+v", r.Plan)
+		t.Fatalf("the workload has no companion: %+v", r.Plan)
 	}
 	data, _ := r.Companion.Value.Get("data")
 	text, _ := data.(field.Map).Get("envoy.json")
@@ -53,7 +53,7 @@ spec:
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if r.Companion.Kind != "ConfigMap" || r.Companion.Name != "deployment-web-envoy-probes" {
-		t.Errorf("beside %+v", r.Companion)
+		t.Errorf("companion %+v", r.Companion)
 	}
 	again := plan(t, r.text, byEnvoy...)
 	if len(again.Edits) != 0 || envoyData(t, again) != want {
@@ -86,7 +86,7 @@ func TestTCPProbesAreAnsweredByOSMHealthcheckBesideEnvoy(t *testing.T) {
 	r := plan(t, pod("", app("livenessProbe: {tcpSocket: {port: 14001}}")), byEnvoy...)
 	if r.Companion != nil || !strings.Contains(r.text, "- name: osm-healthcheck\n") || strings.Contains(r.text, "annotations:") ||
 		osmEnv(r) != `{"/osm-liveness-probe/app":{"tcpSocket":{"port":14001},"timeoutSeconds":1}}` {
-		t.Errorf("beside %v in\n%s", r.Companion, r.text)
+		t.Errorf("companion %v in\n%s", r.Companion, r.text)
 	}
 	both := plan(t, pod("", app("livenessProbe: {tcpSocket: {port: 14001}}\nreadinessProbe: {httpGet: {port: 80}}")), byEnvoy...)
 	if both.Companion == nil || osmEnv(both) != osmEnv(r) {
@@ -115,7 +115,7 @@ func TestAnAnnotationOfOriginalsThatCannotBeReadIsAnError(t *testing.T) {
 		r := plan(t, pod("annotations: {rewrite-probes.io/osm-probers: '"+v+"'}", app(httpProbe)))
 		wantReason(t, r, "env-unreadable")
 		if r.Companion != nil {
-			t.Errorf("beside %+v", r.Companion)
+			t.Errorf("companion %+v", r.Companion)
 		}
 	}
 }
@@ -124,12 +124,12 @@ func TestWhatNoLongerNeedsEnvoyTakesItsConfigMapAway(t *testing.T) {
 	r := plan(t, pod("", app(httpProbe)), byEnvoy...)
 	for name, opts := range map[string][]option{"istio": nil, "probe-proxy": {inOSM}} {
 		if b := plan(t, r.text, opts...).Companion; b == nil || b.Value != nil {
-			t.Errorf("%s: beside %+v", name, b)
+			t.Errorf("%s: companion %+v", name, b)
 		}
 	}
 	var none *transformer.Companion
 	if b := plan(t, pod("", app(httpProbe))).Companion; b != none {
-		t.Errorf("beside %+v", b)
+		t.Errorf("companion %+v", b)
 	}
 }
 

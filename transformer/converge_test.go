@@ -12,7 +12,7 @@ import (
 var configurations = map[string][]option{
 	"auto":         nil,
 	"container":    {asContainer},
-	"beside":       {port(15099)},
+	"own port":     {port(15099)},
 	"other":        {port(15098), func(o *transformer.Options) { o.ProbeProxy.Name = "answers"; o.ProbeProxy.Image = "x:2" }},
 	"istio-proxy":  {answeredBy("istio-proxy")},
 	"unrestricted": {answeredBy("istio-proxy"), unrestricted},
@@ -123,12 +123,10 @@ func TestOptingOutAfterwardsRestores(t *testing.T) {
 			t.Errorf("%s: %q", name, f.Message)
 		}
 	}
-	for _, spec := range []string{"hostNetwork: true\n"} {
-		r := plan(t, pod("", threeProbes))
-		got := plan(t, strings.Replace(r.text, "    spec:\n", "    spec:\n      "+spec, 1))
-		wantText(t, got, pod("", spec+threeProbes))
-	}
-	r := plan(t, pod("labels: {a: b}", threeProbes))
+	const hostNetwork = "hostNetwork: true\n"
+	r := plan(t, pod("", threeProbes))
+	wantText(t, plan(t, strings.Replace(r.text, "    spec:\n", "    spec:\n      "+hostNetwork, 1)), pod("", hostNetwork+threeProbes))
+	r = plan(t, pod("labels: {a: b}", threeProbes))
 	got := plan(t, strings.Replace(r.text, "labels: {a: b}", "annotations: {rewrite-probes.io/skip-containers: app}", 1))
 	if strings.Contains(got.text, "probe-proxy\n") || strings.Contains(got.text, "15020") {
 		t.Errorf("a container skipped afterwards must be restored:\n%s", got.text)

@@ -284,8 +284,7 @@ type mesh struct {
 	proxyFirst bool
 	// firstIsApp is set if the mesh takes the first container for the app.
 	firstIsApp bool
-	// outcome returns what a captured handler does under strict mTLS, and why; nil if
-	// it does what any handler does whose connection meets a proxy that only accepts
-	// mTLS.
+	// outcome returns what a captured handler does under strict mTLS, and why. If it
+	// is nil, the handler does what it does at any proxy that only accepts mTLS.
 	outcome func(s *handlerSite) (Outcome, string)
 }

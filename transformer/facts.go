@@ -7,8 +7,8 @@ import (
 )
 
 // IstioFacts are what [Planner.Plan] knows about Istio and about rewritten pods. With
-// them, a program that cannot call a planner judges a pod as it does. Labels and
-// annotations are given by their keys.
+// them, a program that cannot call a planner judges a pod as the planner does.
+// Labels and annotations are given by their keys.
 type IstioFacts struct {
 	// Injection.
 	Inject, Injection, Revision, Templates string

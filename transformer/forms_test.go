@@ -72,9 +72,7 @@ func TestWhatTheEnvHasNoRoomForIsCarriedInOneAnnotation(t *testing.T) {
 			if got != c.want {
 				t.Errorf("annotation %s\nwant       %s", got, c.want)
 			}
-			if again := plan(t, r.text, c.opts...); len(again.Edits) != 0 {
-				t.Errorf("a second run edits %v", again.Edits)
-			}
+			wantNoEdits(t, plan(t, r.text, c.opts...))
 			wantText(t, restore(t, r.text), c.yaml)
 		})
 	}

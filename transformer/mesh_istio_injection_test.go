@@ -48,7 +48,7 @@ func TestWhoAnswersFollowsWhatIsKnownOfTheNamespace(t *testing.T) {
 // What was decided with the Namespace at hand holds without it: which files
 // are given does not decide who answers.
 func TestTheAnswererStaysUnlessTheInputProvesAnother(t *testing.T) {
-	workload := strings.Replace(pod("", app(httpProbe)), "  name: web\n", "  name: web\n  namespace: n\n", 1)
+	workload := inNamespace(pod("", app(httpProbe)))
 	for _, labels := range []string{"", "istio-injection: enabled", "istio.io/rev: canary"} {
 		first := plan(t, namespace(labels, "")+workload)
 		if len(first.Edits) == 0 {
@@ -71,8 +71,8 @@ func TestTheAnswererStaysUnlessTheInputProvesAnother(t *testing.T) {
 	}
 }
 
-// A probe-proxy that stands where Istio's agent listens is reported, although
-// the plan puts it right.
+// A probe-proxy on the port of Istio's agent is reported, although the plan repairs
+// it.
 func TestACollisionOfTheTemplateAsItWasReadIsReported(t *testing.T) {
 	rewritten := plan(t, pod("", app(httpProbe))).text
 	asked := strings.Replace(rewritten, "  template:\n", "  template:\n    metadata:\n      labels:\n        sidecar.istio.io/inject: \"true\"\n", 1)

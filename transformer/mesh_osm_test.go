@@ -8,26 +8,15 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-func inOSM(o *transformer.Options) { o.Mesh = "osm" }
+var inOSM = inMesh("osm")
 
 func init() {
 	configurations["osm"] = []option{inOSM}
 	configurations["envoy"] = []option{inOSM, answeredBy("envoy")}
 }
 
-// osmEnv returns the decoded text of the env var of the dialect osm.
-func osmEnv(r result) string {
-	return r2env(r.text, "OSM_KUBE_APP_PROBERS\n")
-}
-
-func r2env(text, name string) string {
-	_, v, ok := strings.Cut(text, name)
-	if !ok {
-		return ""
-	}
-	v, _, _ = strings.Cut(v, "\n")
-	return strings.Trim(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(v), "value:")), "'")
-}
+// osmEnv returns the value of the env var of the dialect osm in the manifest.
+func osmEnv(r result) string { return r.envVar("OSM_KUBE_APP_PROBERS") }
 
 // osmExamples are those of Open Service Mesh's own documentation of health
 // probes: an app on port 14001, and what its injector makes of each probe.
@@ -139,9 +128,7 @@ func TestHTTPSProbesOfOneTypeThatCannotBeToldApartAreRefused(t *testing.T) {
 	if !strings.Contains(r.text, "{httpGet: {path: /b, port: 9443, scheme: HTTPS}}") || !strings.Contains(r.text, "{httpGet: {port: 15902, scheme: HTTPS}}") {
 		t.Errorf("got\n%s", r.text)
 	}
-	if again := plan(t, r.text, inOSM); len(again.Edits) != 0 {
-		t.Errorf("a second run edits %v", again.Edits)
-	}
+	wantNoEdits(t, plan(t, r.text, inOSM))
 	wantText(t, restore(t, r.text, inOSM), before)
 }
 
@@ -171,7 +158,7 @@ func TestWhatOSMDoesNotCaptureIsLeftAlone(t *testing.T) {
 		"excluded":  pod("annotations: {openservicemesh.io/inbound-port-exclusion-list: \"70, 80\"}", app("livenessProbe: {httpGet: {port: 80}}")),
 		"metrics":   pod("", app("livenessProbe: {httpGet: {port: 15010}}")),
 		"disabled":  pod("annotations: {openservicemesh.io/sidecar-injection: disabled}", app("livenessProbe: {httpGet: {port: 80}}")),
-		"namespace": "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: n\n  annotations: {openservicemesh.io/sidecar-injection: \"no\"}\n---\n" + strings.Replace(pod("", app("livenessProbe: {httpGet: {port: 80}}")), "  name: web\n", "  name: web\n  namespace: n\n", 1),
+		"namespace": namespace("", "openservicemesh.io/sidecar-injection: \"no\"") + inNamespace(pod("", app("livenessProbe: {httpGet: {port: 80}}"))),
 	} {
 		if r := plan(t, yaml, inOSM); r.text != yaml || r.Probes[0].StrictTLS != transformer.Unaffected {
 			t.Errorf("%s: %+v in\n%s", name, r.Probes[0], r.text)
@@ -180,13 +167,16 @@ func TestWhatOSMDoesNotCaptureIsLeftAlone(t *testing.T) {
 }
 
 func TestTheInjectorOfOSMIsWarnedOf(t *testing.T) {
-	on := "{openservicemesh.io/sidecar-injection: enabled}"
-	wantReason(t, plan(t, pod("annotations: "+on, app(httpProbe)), inOSM), "osm-injector")
-	wantReason(t, plan(t, "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: n\n  annotations: "+on+"\n---\n"+
-		strings.Replace(pod("", app(httpProbe)), "  name: web\n", "  name: web\n  namespace: n\n", 1), inOSM), "osm-injector")
-	if r := plan(t, pod("annotations: "+on, app("")), inOSM); len(r.Findings) != 0 {
+	const on = "openservicemesh.io/sidecar-injection: enabled"
+	wantReason(t, plan(t, pod("annotations: {"+on+"}", app(httpProbe)), inOSM), "osm-injector")
+	wantReason(t, plan(t, namespace("", on)+inNamespace(pod("", app(httpProbe))), inOSM), "osm-injector")
+	if r := plan(t, pod("annotations: {"+on+"}", app("")), inOSM); len(r.Findings) != 0 {
 		t.Errorf("nothing to rewrite, and %v", r.Findings)
 	}
+	// A container of ours is not OSM's proxy, whatever its name.
+	ours := plan(t, pod("", app(httpProbe)), func(o *transformer.Options) { o.ProbeProxy.Name = "envoy" })
+	marked := strings.Replace(ours.text, "  template:\n", "  template:\n    metadata:\n      annotations: {"+on+"}\n", 1)
+	wantText(t, plan(t, marked, inOSM), pod("annotations: {"+on+"}", app(httpProbe)))
 	wantReason(t, plan(t, pod("annotations: {openservicemesh.io/inbound-port-exclusion-list: x}", app(httpProbe)), inOSM), "port-list-invalid")
 }
 

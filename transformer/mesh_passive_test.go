@@ -9,11 +9,11 @@ import (
 
 func inMesh(name string) option { return func(o *transformer.Options) { o.Mesh = name } }
 
-// meshes are those that have a proxy beside which probe-proxy answers: how a
+// meshes are those whose proxy answers no probes, so that probe-proxy does: how a
 // template and a Namespace are marked, and what a rewritten template has.
 var meshes = []struct {
 	name, title         string
-	on, off, nowhere    string // metadata of a template
+	on, off, unknown    string // metadata of a template
 	namespace           string // that injects; "" if the mesh knows no such mark
 	excluded, rewriter  string // annotations
 	turnsOff, sameMeans string // values of rewriter
@@ -21,15 +21,15 @@ var meshes = []struct {
 	uid, port           int
 }{
 	{
-		name: "linkerd", title: "Linkerd", on: "annotations:\n  linkerd.io/inject: enabled\n", off: "annotations: {linkerd.io/inject: disabled}", nowhere: "annotations: {linkerd.io/inject: \"true\"}",
+		name: "linkerd", title: "Linkerd", on: "annotations:\n  linkerd.io/inject: enabled\n", off: "annotations: {linkerd.io/inject: disabled}", unknown: "annotations: {linkerd.io/inject: \"true\"}",
 		namespace: namespace("", "linkerd.io/inject: ingress"), excluded: "config.linkerd.io/skip-inbound-ports", proxy: "linkerd-proxy", uid: 2102, port: 4191,
 	},
 	{
-		name: "kuma", title: "Kuma", on: "labels:\n  kuma.io/sidecar-injection: \"yes\"\n", off: "labels: {kuma.io/sidecar-injection: disabled}", nowhere: "labels: {kuma.io/sidecar-injection: on}",
+		name: "kuma", title: "Kuma", on: "labels:\n  kuma.io/sidecar-injection: \"yes\"\n", off: "labels: {kuma.io/sidecar-injection: disabled}", unknown: "labels: {kuma.io/sidecar-injection: on}",
 		namespace: namespace("kuma.io/sidecar-injection: enabled", ""), excluded: "traffic.kuma.io/exclude-inbound-ports", rewriter: "kuma.io/application-probe-proxy-port", turnsOff: "0", sameMeans: "00", proxy: "kuma-sidecar", uid: 5678, port: 9001,
 	},
 	{
-		name: "consul", title: "Consul", on: "annotations:\n  consul.hashicorp.com/connect-inject: \"true\"\n", off: "annotations: {consul.hashicorp.com/connect-inject: \"false\"}", nowhere: "annotations: {consul.hashicorp.com/connect-inject: \"yes\"}",
+		name: "consul", title: "Consul", on: "annotations:\n  consul.hashicorp.com/connect-inject: \"true\"\n", off: "annotations: {consul.hashicorp.com/connect-inject: \"false\"}", unknown: "annotations: {consul.hashicorp.com/connect-inject: \"yes\"}",
 		excluded: "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports", rewriter: "consul.hashicorp.com/transparent-proxy-overwrite-probes", turnsOff: "false", sameMeans: "F", proxy: "consul-dataplane", uid: 5995, port: 20000,
 	},
 }
@@ -228,10 +228,10 @@ func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 		if r := plan(t, before, inMesh("istio")); !strings.Contains(r.text, "/app-health/") {
 			t.Errorf("%s: `mesh: istio`:\n%s", m.name, r.text)
 		}
-		if f := wantReason(t, plan(t, pod(m.nowhere, app(httpProbe))), "inject-unclear"); !strings.Contains(f.Message, "must be ") {
+		if f := wantReason(t, plan(t, pod(m.unknown, app(httpProbe))), "inject-unclear"); !strings.Contains(f.Message, "must be ") {
 			t.Errorf("%s: %s", m.name, f.Message)
 		}
-		if r := restore(t, pod(m.nowhere, app(httpProbe))); len(r.Findings) > 0 {
+		if r := restore(t, pod(m.unknown, app(httpProbe))); len(r.Findings) > 0 {
 			t.Errorf("%s: restore has nothing to do with that, and finds %v", m.name, r.Findings)
 		}
 		if m.namespace == "" {
@@ -349,9 +349,7 @@ func TestThePortsThatTheNamespaceExcludesStayExcluded(t *testing.T) {
 	if !strings.Contains(r.text, key+": \"3306,4000-4010,15020\"\n") || r.Probes[0].Reason != "port-not-captured" {
 		t.Errorf("%+v in\n%s", r.Probes, r.text)
 	}
-	if again := plan(t, r.text); len(again.Edits) > 0 {
-		t.Errorf("a second run edits %v", again.Edits)
-	}
+	wantNoEdits(t, plan(t, r.text))
 	wantText(t, restore(t, r.text), ns+before)
 	_, alone, _ := strings.Cut(r.text, "---\n")
 	wantText(t, restore(t, alone), before)
@@ -372,6 +370,7 @@ func TestThePortsThatTheNamespaceExcludesStayExcluded(t *testing.T) {
 	wantReason(t, plan(t, namespace("", "linkerd.io/inject: enabled\n"+key+": x")+before), "port-list-unreadable")
 }
 
+// inNamespace returns the workload in the namespace n.
 func inNamespace(workload string) string {
 	return strings.Replace(workload, "  name: web\n", "  name: web\n  namespace: n\n", 1)
 }

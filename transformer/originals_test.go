@@ -3,8 +3,6 @@ package transformer_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // TestOriginalsAreFoundWhateverThePort: a template was rewritten while one
@@ -25,7 +23,7 @@ func TestOriginalsAreFoundWhateverThePort(t *testing.T) {
 		{"the status port is moved on", status("15031"), status("15032"), nil, nil},
 		{"both", status("15031"), status("15032"), nil, []option{port(15033)}},
 		{"to probe-proxy", plain, plain, []option{port(15031)}, []option{answeredBy("probe-proxy"), port(15099)}},
-		{"to osm", plain, plain, []option{port(15031)}, []option{asOSM}},
+		{"to osm", plain, plain, []option{port(15031)}, []option{inOSM}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			first := append([]option{answeredBy("istio-proxy")}, c.first...)
@@ -47,8 +45,6 @@ func TestOriginalsAreFoundWhateverThePort(t *testing.T) {
 	}
 }
 
-func asOSM(o *transformer.Options) { o.Mesh = "osm" }
-
 // TestNoOriginalIsRemovedWhileAProbeThatItMayBelongToLooksRewritten: the
 // template is refused, by restore too.
 func TestNoOriginalIsRemovedWhileAProbeThatItMayBelongToLooksRewritten(t *testing.T) {
@@ -66,7 +62,7 @@ func TestNoOriginalIsRemovedWhileAProbeThatItMayBelongToLooksRewritten(t *testin
 		"a second handler was added":               one + "          tcpSocket: {port: 1}\n",
 	} {
 		for _, do := range []func(testing.TB, string, ...option) result{plan, restore} {
-			for _, opts := range [][]option{nil, {asOSM}, {answeredBy("istio-proxy")}} {
+			for _, opts := range [][]option{nil, {inOSM}, {answeredBy("istio-proxy")}} {
 				r := do(t, yaml, opts...)
 				wantReason(t, r, "originals-ambiguous")
 				if r.text != yaml {
@@ -98,7 +94,7 @@ func TestEnvVarsOfTwoDialectsInOneContainer(t *testing.T) {
 	text := plan(t, pod("", app(httpProbe))).text
 	text = strings.Replace(text, "        startupProbe:\n", "        - name: OSM_KUBE_APP_PROBERS\n          value: '{\"/osm-readiness-probe/app\":{\"tcpSocket\":{\"port\":8002}}}'\n        startupProbe:\n", 1) +
 		"        readinessProbe:\n          httpGet:\n            path: /osm-healthcheck\n            port: 15904\n            scheme: HTTP\n            httpHeaders:\n            - name: Original-Tcp-Port\n              value: \"8002\"\n"
-	for _, opts := range [][]option{nil, {asOSM}} {
+	for _, opts := range [][]option{nil, {inOSM}} {
 		wantText(t, restore(t, text, opts...), original)
 		r := plan(t, text, opts...)
 		if want := plan(t, original, opts...); sortedLines(r.text) != sortedLines(want.text) {
@@ -110,9 +106,9 @@ func TestEnvVarsOfTwoDialectsInOneContainer(t *testing.T) {
 // TestTheProbesOfAnAppNamedLikeTheOtherMeshsProxyComeBack: to the dialect osm a
 // container istio-proxy is an app, and to the dialect istio envoy is.
 func TestTheProbesOfAnAppNamedLikeTheOtherMeshsProxyComeBack(t *testing.T) {
-	for name, first := range map[string][]option{"istio-proxy": {asOSM}, "envoy": nil} {
+	for name, first := range map[string][]option{"istio-proxy": {inOSM}, "envoy": nil} {
 		original := pod("", app(httpProbe)+"- name: "+name+"\n  image: x\n"+strings.TrimPrefix(indent("", httpProbe, 0), "\n"))
-		second := []option{asOSM}
+		second := []option{inOSM}
 		if name == "istio-proxy" {
 			second = []option{port(15099)}
 		}
@@ -132,7 +128,7 @@ func TestTheProbesOfAnAppNamedLikeTheOtherMeshsProxyComeBack(t *testing.T) {
 // does in the other.
 func TestOriginalsOfTheOtherDialectAreFoundBehindOwnOnes(t *testing.T) {
 	original := pod("", app(httpProbe+"startupProbe:\n  tcpSocket:\n    port: 8002\n")+"- name: istio-proxy\n  image: x\n"+strings.TrimPrefix(indent("", httpProbe, 0), "\n"))
-	text := plan(t, strings.Replace(original, "startupProbe:\n          tcpSocket:\n            port: 8002\n", "startupProbe:\n          httpGet:\n            path: /app-health/app/startupz\n            port: 15020\n", 1), asOSM).text
+	text := plan(t, strings.Replace(original, "startupProbe:\n          tcpSocket:\n            port: 8002\n", "startupProbe:\n          httpGet:\n            path: /app-health/app/startupz\n            port: 15020\n", 1), inOSM).text
 	both := strings.Replace(text, "        - name: OSM_KUBE_APP_PROBERS\n", "        - name: ISTIO_KUBE_APP_PROBERS\n          value: '{\"/app-health/app/startupz\":{\"tcpSocket\":{\"port\":8002}}}'\n        - name: OSM_KUBE_APP_PROBERS\n", 1)
 	wantText(t, restore(t, both), original)
 }

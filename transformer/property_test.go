@@ -2,6 +2,7 @@ package transformer_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -124,7 +125,7 @@ func (g generator) template() string {
 // configurations it goes through, a second run changes nothing, and restore
 // gives the template back.
 func TestAnyTemplateSurvivesAnyConfiguration(t *testing.T) {
-	names := []string{"auto", "container", "beside", "other", "istio-proxy", "unrestricted", "signed", "watched", "pulled", "only http", "osm", "envoy"}
+	names := slices.Sorted(maps.Keys(configurations))
 	for seed := range uint64(600) {
 		g := generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 		before := g.template()

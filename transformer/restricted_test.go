@@ -61,9 +61,7 @@ func TestADeclaredIstioProxyIsAsRestrictedAsAllOtherContainers(t *testing.T) {
 			if got := declaredContext(t, r.text); got != c.want {
 				t.Errorf("securityContext is %q, want %q", got, c.want)
 			}
-			if again := plan(t, r.text, answeredBy("istio-proxy")); len(again.Edits) != 0 {
-				t.Errorf("a second run edits: %v", again.Edits)
-			}
+			wantNoEdits(t, plan(t, r.text, answeredBy("istio-proxy")))
 			off := plan(t, before, answeredBy("istio-proxy"), unrestricted)
 			if got := declaredContext(t, off.text); got != "" {
 				t.Errorf("it is switched off, and yet %q", got)

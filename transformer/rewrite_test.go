@@ -105,9 +105,7 @@ func TestEveryHandlerIsRewritten(t *testing.T) {
 			if !strings.Contains(r.text, strings.TrimPrefix(indent("", app(c.after), 4), "    \n")) {
 				t.Errorf("%s\nmust have\n%s", r.text, app(c.after))
 			}
-			if again := plan(t, r.text); len(again.Edits) != 0 {
-				t.Errorf("a second run edits: %v", again.Edits)
-			}
+			wantNoEdits(t, plan(t, r.text))
 			if back := restore(t, r.text); strings.Contains(back.text, "15020") || strings.Contains(back.text, "initContainers") {
 				t.Errorf("restored:\n%s", back.text)
 			}
@@ -159,9 +157,7 @@ containers:
 	if !strings.Contains(r.text, "mountPath: /x") {
 		t.Errorf("what others added to probe-proxy must stay:\n%s", r.text)
 	}
-	if again := plan(t, r.text); len(again.Edits) != 0 {
-		t.Errorf("a second run edits: %v", again.Edits)
-	}
+	wantNoEdits(t, plan(t, r.text))
 }
 
 func TestAnOrdinaryProbeProxyIsLastUnlessAPostStartHookNeedsIt(t *testing.T) {
@@ -180,9 +176,7 @@ func TestAnOrdinaryProbeProxyIsLastUnlessAPostStartHookNeedsIt(t *testing.T) {
 		t.Errorf("probe-proxy must have moved to the front:\n%s", moved.text)
 	}
 	for _, r := range []result{last, first, moved} {
-		if again := plan(t, r.text, asContainer); len(again.Edits) != 0 {
-			t.Errorf("a second run edits: %v", again.Edits)
-		}
+		wantNoEdits(t, plan(t, r.text, asContainer))
 	}
 }
 
@@ -255,9 +249,7 @@ func TestProbeProxyBesideIstiosSidecarTurnsItsRewriterOffAndItsCaptureAway(t *te
 					t.Errorf("%s\nmust have %s", r.text, want)
 				}
 			}
-			if again := plan(t, r.text, port(15099)); len(again.Edits) != 0 {
-				t.Errorf("a second run edits: %v", again.Edits)
-			}
+			wantNoEdits(t, plan(t, r.text, port(15099)))
 			back := restore(t, r.text)
 			if c.name != "there" {
 				wantText(t, back, pod(c.metadata, app(httpProbe)))
@@ -285,9 +277,7 @@ livenessProbe:
   - name: ISTIO_KUBE_APP_PROBERS
     value: '{"/app-health/app/livez":{"httpGet":{"path":"/foo","port":8001,"scheme":"HTTP"},"timeoutSeconds":1}}'
 `))
-	if again := plan(t, r.text); len(again.Edits) != 0 {
-		t.Errorf("a second run edits: %v", again.Edits)
-	}
+	wantNoEdits(t, plan(t, r.text))
 	wantText(t, restore(t, r.text), before)
 }
 
@@ -305,17 +295,15 @@ func TestAutoTakesIstioProxyWhereThePodHasItOrAsksForIt(t *testing.T) {
 		{"container", pod("", proxy), 15020, "istio-proxy"},
 		{"another port", pod(injected, app(httpProbe)), 15099, "probe-proxy"},
 		{"the status port", pod(injected+"annotations:\n  status.sidecar.istio.io/port: \"15099\"\n", app(httpProbe)), 15099, "istio-proxy"},
-		{"namespace", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: n\n  labels:\n    istio-injection: enabled\n---\n" + pod("", app(httpProbe)), 15020, "istio-proxy"},
-		{"namespace revision", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: n\n  labels:\n    istio.io/rev: x\n---\n" + pod("", app(httpProbe)), 15020, "istio-proxy"},
+		{"namespace", namespace("istio-injection: enabled", "") + pod("", app(httpProbe)), 15020, "istio-proxy"},
+		{"namespace revision", namespace("istio.io/rev: x", "") + pod("", app(httpProbe)), 15020, "istio-proxy"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := plan(t, c.yaml, port(c.port))
 			if got := strings.Contains(r.text, "name: probe-proxy"); got != (c.who == "probe-proxy") || len(r.Edits) == 0 {
 				t.Errorf("must be answered by %s:\n%s", c.who, r.text)
 			}
-			if again := plan(t, r.text, port(c.port)); len(again.Edits) != 0 {
-				t.Errorf("a second run edits: %v", again.Edits)
-			}
+			wantNoEdits(t, plan(t, r.text, port(c.port)))
 		})
 	}
 }
@@ -332,9 +320,7 @@ func TestAUsersIstioProxyGetsTheEnvAndKeepsTheRestOnRestore(t *testing.T) {
 		if strings.Count(r.text, "istio-proxy") != 1 || r.env() == "" {
 			t.Errorf("the env var must be on the one istio-proxy:\n%s", r.text)
 		}
-		if again := plan(t, r.text); len(again.Edits) != 0 {
-			t.Errorf("a second run edits: %v", again.Edits)
-		}
+		wantNoEdits(t, plan(t, r.text))
 		wantText(t, restore(t, r.text), before)
 	}
 }
@@ -437,9 +423,7 @@ func TestTheStatusPortOfIstioProxyIsWhereItsProbesGo(t *testing.T) {
 	if r.Probes[0].After != ":15030/app-health/app/livez" {
 		t.Errorf("goes to %s", r.Probes[0].After)
 	}
-	if again := plan(t, r.text); len(again.Edits) != 0 {
-		t.Errorf("a second run edits: %v", again.Edits)
-	}
+	wantNoEdits(t, plan(t, r.text))
 	// Moved away, the probes follow.
 	back := plan(t, strings.Replace(r.text, "    status.sidecar.istio.io/port: \"15030\"\n", "    x: z\n", 1), port(15030), answeredBy("istio-proxy"))
 	if len(back.Edits) != 0 {
@@ -457,9 +441,7 @@ func TestProbeProxyMayHaveIstiosPortWhereIstioHasMovedAway(t *testing.T) {
 	if !strings.Contains(r.text, "rewriteAppHTTPProbers: \"false\"") || !strings.Contains(r.text, "excludeInboundPorts: \"15020\"") {
 		t.Errorf("Istio's rewriter must be off, and istio-init captures 15020 now:\n%s", r.text)
 	}
-	if again := plan(t, r.text, answeredBy("probe-proxy")); len(again.Edits) != 0 {
-		t.Errorf("a second run edits: %v", again.Edits)
-	}
+	wantNoEdits(t, plan(t, r.text, answeredBy("probe-proxy")))
 	wantText(t, restore(t, r.text), before)
 }
 

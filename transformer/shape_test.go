@@ -22,9 +22,7 @@ func TestANotebooksPodsGetTheMetadataOfTheNotebook(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, r.text)
 		}
 	}
-	if again := plan(t, r.text); len(again.Edits) > 0 {
-		t.Errorf("a second run plans %v", again.Edits)
-	}
+	wantNoEdits(t, plan(t, r.text))
 	if back := restore(t, r.text); strings.Contains(back.text, "istio-proxy") || strings.Contains(back.text, "rewriteAppHTTPProbers") {
 		t.Errorf("restored to\n%s", back.text)
 	}
@@ -54,9 +52,7 @@ func TestANotebookGetsAnOrdinaryContainerThatIsNotTheFirst(t *testing.T) {
 		t.Errorf("the template must have no metadata:\n%s", r.text)
 	}
 	wantReason(t, r, "starts-before-answerer") // the postStart hook
-	if again := plan(t, r.text); len(again.Edits) > 0 {
-		t.Errorf("a second run plans %v", again.Edits)
-	}
+	wantNoEdits(t, plan(t, r.text))
 }
 
 func TestKnativesProbesAreLeftToIstiosInjector(t *testing.T) {
@@ -87,9 +83,7 @@ func TestABareSpecIsRewrittenUnlessThePodsNeedAnnotations(t *testing.T) {
 	if !strings.Contains(r.text, "spec:\n  pod:\n    initContainers:\n    - name: probe-proxy\n") || strings.Contains(r.text, "sidecar.istio.io") {
 		t.Errorf("rewritten to\n%s", r.text)
 	}
-	if again := plan(t, r.text, answeredBy("probe-proxy")); len(again.Edits) > 0 {
-		t.Errorf("a second run plans %v", again.Edits)
-	}
+	wantNoEdits(t, plan(t, r.text, answeredBy("probe-proxy")))
 	wantText(t, restore(t, r.text), bare(app(httpProbe)))
 	r = plan(t, bare(app(httpProbe)), answeredBy("istio-proxy"))
 	if wantReason(t, r, "annotations-unknown"); len(r.Edits) > 0 {

@@ -42,9 +42,13 @@ func (r result) reasons() []string {
 	return keys
 }
 
-// env returns the decoded text of the env var in the manifest.
-func (r result) env() string {
-	_, v, ok := strings.Cut(r.text, "ISTIO_KUBE_APP_PROBERS\n")
+// env returns the value of Istio's env var in the manifest.
+func (r result) env() string { return r.envVar("ISTIO_KUBE_APP_PROBERS") }
+
+// envVar returns the value of the first env var of a name in the manifest; "" if
+// there is none.
+func (r result) envVar(name string) string {
+	_, v, ok := strings.Cut(r.text, name+"\n")
 	if !ok {
 		return ""
 	}
@@ -99,9 +103,8 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := transformer.Metadata{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels, Annotations: meta.Annotations}
 		if o.Kind() == "Namespace" {
-			ns = &m
+			ns = meta
 			continue
 		}
 		refs, err := workload.Templates(o, []workload.Custom{{Group: "example.com", Kind: "Bare", Pattern: field.NewPath("spec", "pod")}})
@@ -109,7 +112,7 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 			t.Fatalf("%d templates, %v in\n%s", len(refs), err, yaml)
 		}
 		in := transformer.Input{
-			Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: m, NamespaceName: m.Namespace, Namespace: ns,
+			Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace, Namespace: ns,
 			Path: refs[0].Path, JobLike: refs[0].JobLike, Shape: refs[0].Shape,
 		}
 		var into any = &in.Template
@@ -120,7 +123,7 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 			t.Fatal(err)
 		}
 		if in.Shape.WorkloadMetadata {
-			in.Template.Metadata = m
+			in.Template.Metadata = *meta
 		}
 		in.Source = o.Value
 		r.Plan = do(p, in)
@@ -156,12 +159,14 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 	return r
 }
 
-// pod is a Deployment whose pod spec, and metadata of its template, are given.
+// pod returns a Deployment with the given metadata and pod spec of its template.
 func pod(metadata, spec string) string {
 	return "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  template:\n" +
 		indent("metadata:", metadata, 4) + indent("spec:", spec, 4)
 }
 
+// indent returns a mapping's key, after n spaces, with the text as its value; "" if
+// there is no text.
 func indent(key, text string, n int) string {
 	if text == "" {
 		return ""
@@ -174,7 +179,7 @@ func indent(key, text string, n int) string {
 	return pad + key + "\n" + strings.Join(lines, "\n") + "\n"
 }
 
-// app is a pod spec of one container, app, with the given fields.
+// app returns a pod spec of one container, app, with the given fields.
 func app(fields string) string {
 	return "containers:\n- name: app\n  image: app\n" + strings.TrimPrefix(indent("", fields, 0), "\n")
 }
@@ -186,8 +191,15 @@ func wantText(t *testing.T, r result, want string) {
 	}
 }
 
-// wantReason checks that exactly one finding was made, and that nothing is
-// edited.
+// wantNoEdits checks that a further run has nothing to do.
+func wantNoEdits(t *testing.T, again result) {
+	t.Helper()
+	if len(again.Edits) > 0 {
+		t.Errorf("a further run edits %v", again.Edits)
+	}
+}
+
+// wantReason returns the first finding with the reason. Without one the test fails.
 func wantReason(t *testing.T, r result, reason string) transformer.Finding {
 	t.Helper()
 	f, ok := r.has(reason)

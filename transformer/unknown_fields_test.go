@@ -54,7 +54,7 @@ lifecycle:
 		left []string
 	}{
 		"istio-proxy": {[]option{answeredBy("istio-proxy")}, []string{"readinessProbe", "livenessProbe"}},
-		"envoy":       {[]option{asOSM, answeredBy("envoy")}, []string{"readinessProbe"}},
+		"envoy":       {[]option{inOSM, answeredBy("envoy")}, []string{"readinessProbe"}},
 	} {
 		got := plan(t, r.text, c.opts...)
 		var left []string
