@@ -44,7 +44,7 @@ func FactsOfIstio(o Options) IstioFacts {
 		NeverInjected: istioNeverInjected, NoCapture: istioNoCapture, ProxyName: istioProxyName,
 		IncludePorts: istioIncludePorts, ExcludePorts: istioExcludePorts, StatusPort: istioStatusPort,
 		StatusDefault: prober.DefaultPort, Reserved: istioReserved, NeverCaptured: istioNeverCaptured,
-		EnvName: prober.EnvName, PathPattern: pathPattern(), PathStart: "/app-", HealthPath: healthPath, ProbeProxyNames: names,
+		EnvName: prober.EnvName, PathPattern: pathPattern(), PathStart: "/app-", HealthPath: prober.HealthPath, ProbeProxyNames: names,
 		IstioRewrite: istioRewrite, OwnRewrite: ownRewrite, OwnSkipContainers: ownSkipContainers,
 		False: []string{"0", "f", "F", "false", "FALSE", "False"},
 	}

@@ -26,13 +26,6 @@ const (
 // hook has come, probe-proxy no longer waits.
 const hooksFlag = "--hooks-within=10s"
 
-// The paths at which probe-proxy answers for itself. Both mean the same: there are
-// two because linters report a livenessProbe and a readinessProbe that are equal.
-const (
-	healthPath = "/healthz"
-	readyPath  = "/readyz"
-)
-
 // sidecarDefaults returns the defaults of the container for a uid: the resources
 // that docs/probe-proxy.md measures, and what the Pod Security level "restricted"
 // demands. The options are merged over them.
@@ -110,16 +103,16 @@ func (p *Planner) sidecarBase(native bool) field.Map {
 			{Key: "valueFrom", Value: field.Map{{Key: "fieldRef", Value: field.Map{{Key: "fieldPath", Value: "status.podIP"}}}}},
 		}}, s.Env)},
 		// Every second for a minute: an image on the node is up at once.
-		field.Entry{Key: "startupProbe", Value: append(p.ownProbe(healthPath), field.Map{
+		field.Entry{Key: "startupProbe", Value: append(p.ownProbe(prober.HealthPath), field.Map{
 			{Key: "periodSeconds", Value: 1},
 			{Key: "failureThreshold", Value: 60},
 		}...)},
 	)
 	if s.LivenessProbe {
-		m = append(m, field.Entry{Key: "livenessProbe", Value: append(p.ownProbe(healthPath), field.Entry{Key: "timeoutSeconds", Value: livenessTimeout})})
+		m = append(m, field.Entry{Key: "livenessProbe", Value: append(p.ownProbe(prober.HealthPath), field.Entry{Key: "timeoutSeconds", Value: livenessTimeout})})
 	}
 	if s.ReadinessProbe {
-		m = append(m, field.Entry{Key: "readinessProbe", Value: p.ownProbe(readyPath)})
+		m = append(m, field.Entry{Key: "readinessProbe", Value: p.ownProbe(prober.ReadyPath)})
 	}
 	for _, e := range []struct {
 		key             string
@@ -191,7 +184,7 @@ func (p *Planner) isOurs(k *originalsHolder, declared bool) bool {
 	if !k.proxy {
 		c := k.container
 		return c.Name == p.opts.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
-			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && text(c.StartupProbe.HTTPGet.Path) == healthPath
+			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && text(c.StartupProbe.HTTPGet.Path) == prober.HealthPath
 	}
 	placeholder := k.dialect.proxyPlaceholder()
 	size := len(placeholder) + 1 // env

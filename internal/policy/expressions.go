@@ -31,7 +31,7 @@ func numbers(items []int) []string {
 	return all
 }
 
-// placeholders returns what stands for the facts in the texts below.
+// placeholders returns the replacer that puts the facts into the texts below.
 func placeholders(f transformer.IstioFacts) *strings.Replacer {
 	return strings.NewReplacer(
 		"$Injection", quoted(f.Injection), "$Inject", quoted(f.Inject), "$Revision", quoted(f.Revision), "$Templates", quoted(f.Templates),
@@ -45,9 +45,10 @@ func placeholders(f transformer.IstioFacts) *strings.Replacer {
 }
 
 // expressions returns the variables and validations of the policy. A probe or
-// hook is a list of texts: its container, its field, the path that it has if it
-// is rewritten, its handler, host, path and port; and, once judged, whether it is
-// rewritten, looks so without its original (dangling), or is as its author wrote it.
+// hook is a list of texts: its container, its field, the path that it would have if
+// it were rewritten, its handler, host, path and port. The variable judged appends
+// whether it is rewritten, looks rewritten without having its original (dangling),
+// or is as its author wrote it (original).
 func expressions(c *config.RewriteProbes) ([]variable, []validation) {
 	fill := placeholders(factsOf(c))
 	var all []variable
@@ -103,8 +104,8 @@ variables.judged.map(found, found.filter(p, p[4] == '' && p[7] != 'rewritten' &&
 	}}
 }
 
-// sites returns, for each probe and hook that dials, the list that has it if the
-// container c does.
+// sites returns, for each probe and hook that opens a connection, an expression for
+// the list that contains it, if the container c has it.
 func sites() []string {
 	// Kyverno's command line takes numbers for floating-point ones.
 	const number = `string(((type(h.port) == string ? c.?ports.orValue([]).filter(q, q.?name.orValue('') == h.port).map(q, int(q.containerPort)) : [int(h.port)]) + [0])[0])`
@@ -126,8 +127,8 @@ func sites() []string {
 	return all
 }
 
-// inMesh returns when Istio's sidecar is injected into the pod, and the config
-// has the policy look at it.
+// inMesh returns the condition that Istio's sidecar is injected into the pod, and
+// that the config does not leave out its namespace.
 func inMesh(s *config.Spec) string {
 	known := "false"
 	if s.Istio.InjectedNamespaces != nil {
@@ -145,8 +146,8 @@ func inMesh(s *config.Spec) string {
     variables.namespaceLabels[?$Injection].orValue('') != 'disabled' && (variables.namespaceLabels[?$Revision].orValue('') != '' || ` + known + `)))`
 }
 
-// leftAlone returns when the whole pod is in order, for a reason that is one of
-// [onPurpose].
+// leftAlone returns the condition that the whole pod is left alone, for one of the
+// reasons [onPurpose].
 func leftAlone() string {
 	var all []string
 	for _, r := range onPurpose {

@@ -1,8 +1,8 @@
-// Package policy makes the policies for a cluster that find what no render can
-// see: pods in Istio's mesh whose probes or hooks would fail, or falsely pass,
-// because a webhook added the container, or the manifest went around the
-// pipeline. They say of a pod what check says of it. The expressions are in CEL,
-// made from the facts that the planner uses itself, and need Kubernetes 1.30.
+// Package policy makes policies for a cluster. They find what cannot be seen in
+// manifests: pods in Istio's mesh whose probes or hooks would fail, or falsely pass,
+// because a webhook added the container or the manifest bypassed the pipeline. They
+// say about a pod what check says about it. The expressions are in CEL, made from the
+// facts that the planner itself uses, and need Kubernetes 1.30.
 //
 // The package knows nothing of manifests, files and flags.
 package policy
@@ -28,9 +28,9 @@ const (
 
 // Actions are what happens to a pod in which something is found.
 const (
-	Warn  = "warn"  // whoever creates it is told
-	Audit = "audit" // the audit log, or Kyverno's report, has it
-	Deny  = "deny"
+	Warn  = "warn"  // anyone who creates it gets a warning
+	Audit = "audit" // it is in the audit log, or in Kyverno's report
+	Deny  = "deny"  // it is refused
 )
 
 // Options say what policy is made.
@@ -46,7 +46,7 @@ func Engines() []string { return []string{Kubernetes, Kyverno} }
 // Actions returns the values that [Options].Actions may have.
 func Actions() []string { return []string{Warn, Audit, Deny} }
 
-// Validate reports options for which there is no policy.
+// Validate returns an error if there is no policy for the options.
 func (o Options) Validate() error {
 	if !slices.Contains(Engines(), o.Engine) {
 		return fmt.Errorf("--engine %q must be %s", o.Engine, strings.Join(Engines(), " or "))
@@ -63,7 +63,7 @@ func (o Options) Validate() error {
 	case len(o.Actions) == 0:
 		return fmt.Errorf("--action \"\" must be %s", strings.Join(Actions(), ", "))
 	case slices.Contains(o.Actions, Warn) && slices.Contains(o.Actions, Deny):
-		return fmt.Errorf("--action %q must not have warn and deny: who is denied is told", strings.Join(o.Actions, ","))
+		return fmt.Errorf("--action %q must not have warn and deny: a denial says why, too", strings.Join(o.Actions, ","))
 	case !nameForm.MatchString(o.Name):
 		return fmt.Errorf("--name %q must be the name of an object: lower-case letters, digits, dashes and dots", o.Name)
 	}
@@ -72,7 +72,8 @@ func (o Options) Validate() error {
 
 var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$`)
 
-// Make returns the policy, in YAML, and what of the config it cannot heed.
+// Make returns the policy, in YAML, and notes on the parts of the config that it
+// cannot express.
 func Make(c *config.RewriteProbes, o Options) (text []byte, notes []string, err error) {
 	if m := c.Spec.Mesh; m != "istio" && m != transformer.MeshAuto {
 		return nil, nil, fmt.Errorf("`spec.mesh` is %q, and a policy is made for the mesh istio only", m)
@@ -92,7 +93,8 @@ func Make(c *config.RewriteProbes, o Options) (text []byte, notes []string, err 
 	return b.Bytes(), notes, nil
 }
 
-// notesOf names the parts of the config that speak of manifests, not of pods.
+// notesOf returns notes on the parts of the config that are about manifests, not about
+// pods.
 func notesOf(s *config.Spec) []string {
 	var notes []string
 	for _, sel := range []struct {
@@ -100,8 +102,8 @@ func notesOf(s *config.Spec) []string {
 		*config.Selector
 	}{{"select", s.Select}, {"exclude", s.Exclude}} {
 		if sel.Selector != nil && !onlyNamespaces(sel.Selector) {
-			notes = append(notes, fmt.Sprintf("`spec.%s` has kinds, names or a labelSelector, which speak of manifests: %s", sel.key,
-				map[string]string{"select": "the policy heeds its namespaces only", "exclude": "the policy does not heed it"}[sel.key]))
+			notes = append(notes, fmt.Sprintf("`spec.%s` has kinds, names or a labelSelector, which are about manifests: %s", sel.key,
+				map[string]string{"select": "the policy uses only its namespaces", "exclude": "the policy ignores it"}[sel.key]))
 		}
 	}
 	if s.Istio.InjectorRewrites {
@@ -114,7 +116,7 @@ func onlyNamespaces(s *config.Selector) bool {
 	return len(s.Kinds) == 0 && len(s.Names) == 0 && s.LabelSelector == ""
 }
 
-// objects returns what the engine needs.
+// objects returns the objects that the engine needs.
 func objects(c *config.RewriteProbes, o Options) []any {
 	variables, validations := expressions(c)
 	failure := "Ignore"
@@ -279,7 +281,7 @@ func classToRegexp(rest []rune) (class string, after []rune) {
 	return `[^\s\S]`, rest
 }
 
-// inClass returns a character as it stands in a class of a regular expression.
+// inClass returns a character as it is written in a class of a regular expression.
 func inClass(c rune) string {
 	if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
 		return string(c)

@@ -39,7 +39,7 @@ func TestOptionsThatMakeNoPolicyAreRefused(t *testing.T) {
 		{options(policy.Kubernetes), `--action "" must be warn, audit, deny`},
 		{options(policy.Kubernetes, "Warn"), `--action "Warn" must be warn, audit, deny`},
 		{options(policy.Kubernetes, policy.Audit, policy.Audit), `--action "audit" is given twice`},
-		{options(policy.Kyverno, policy.Deny, policy.Audit, policy.Warn), `--action "deny,audit,warn" must not have warn and deny`},
+		{options(policy.Kyverno, policy.Deny, policy.Audit, policy.Warn), `--action "deny,audit,warn" must not have warn and deny: a denial says why, too`},
 		{policy.Options{Engine: policy.Kubernetes, Actions: []string{policy.Deny}, Name: "A"}, `--name "A" must be the name of an object`},
 		{policy.Options{Engine: policy.Kubernetes, Actions: []string{policy.Deny}, Name: ""}, `--name "" must be the name of an object`},
 	} {
@@ -54,7 +54,7 @@ func TestOptionsThatMakeNoPolicyAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatTheConfigCannotHaveIsSaid(t *testing.T) {
+func TestWhatAPolicyCannotExpressOfTheConfigIsSaid(t *testing.T) {
 	c := config.Default()
 	c.Spec.Mesh = "osm"
 	if _, _, err := policy.Make(c, options(policy.Kubernetes, policy.Warn)); err == nil || !strings.Contains(err.Error(), "`spec.mesh` is \"osm\"") {
@@ -73,7 +73,7 @@ func TestWhatTheConfigCannotHaveIsSaid(t *testing.T) {
 	}
 }
 
-func TestEveryReasonToLeaveProbesAloneIsHeeded(t *testing.T) {
+func TestThePolicyHasEveryReasonToLeaveProbesAlone(t *testing.T) {
 	known := make(map[string]bool)
 	for _, key := range policy.Reasons() {
 		known[key] = true

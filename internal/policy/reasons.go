@@ -1,13 +1,13 @@
 package policy
 
-// A purpose is a reason of internal/reason to leave probes alone on purpose,
-// and what the policy makes of it.
+// A purpose is a reason of internal/reason to leave probes alone on purpose, and
+// what the policy does about it.
 type purpose struct {
 	key string
-	// expression is true of a pod that is left alone as a whole; "" if the
-	// policy heeds the reason otherwise, or need not.
+	// expression is true for a pod that is left alone as a whole; "" if the policy
+	// has the reason elsewhere, or does not need it.
 	expression string
-	otherwise  string
+	elsewhere  string // where, or why it is not needed
 }
 
 // onPurpose has every reason whose severity is info, which a test demands.

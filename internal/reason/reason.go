@@ -32,8 +32,8 @@ func (s Severity) Rank() int {
 type Doc struct {
 	Key      string
 	Severity Severity
-	Cause    string // one sentence
-	Cure     string // one sentence
+	Cause    string // in full sentences
+	Cure     string // in full sentences
 }
 
 // ofPlan are the reasons that a plan can have, sorted.
@@ -47,7 +47,7 @@ var ofPlan = []Doc{
 	{"container-name", Warning, "The container's name is empty, contains a slash, or is used twice, so no path can name its probes.", "Give the container a unique name without a slash."},
 	{"dangling", Warning, "The probe looks rewritten, but no env var of the pod has its original.", "Put the original probe back, or add its entry to the env var of the sidecar."},
 	{"env-unreadable", Error, "The env var with the original probes cannot be read, so the originals cannot be restored.", "Correct the value, or delete the container or env var and write the original probes."},
-	{"fsm-injector", Warning, "Flomesh Service Mesh's injector rewrites the probes of this pod itself and would send rewritten ones to themselves; grpc probes and hooks it leaves to fail, and of several containers it makes only the first one's probe of each type.", "Make grpc probes and hooks exec, or turn off the injection with `flomesh.io/sidecar-injection: disabled` and put the proxy into the manifest."},
+	{"fsm-injector", Warning, "Flomesh Service Mesh's injector rewrites the probes of this pod itself and would send rewritten ones to themselves. It leaves grpc probes and hooks to fail, and its proxy makes only the first container's probe of each type.", "Make grpc probes and hooks exec, or turn off the injection with `flomesh.io/sidecar-injection: disabled` and put the proxy into the manifest."},
 	{"handler-unknown", Warning, "The probe or hook has a field or a value that this version does not know and could not preserve.", "Use a newer version of rewrite-probes, remove the field, or correct its name."},
 	{"hook-never-works", Warning, "The kubelet runs httpGet, exec and sleep hooks only; any other always fails, with or without a mesh.", "Make it an httpGet or exec hook."},
 	{"host-network", Info, "The pod uses the node's network, which no mesh captures.", "Nothing to do."},
@@ -69,7 +69,7 @@ var ofPlan = []Doc{
 	{"opt-out", Info, "The template, the workload or its Namespace has `rewrite-probes.io/rewrite: \"false\"`.", "Remove the annotation to have the probes rewritten."},
 	{"options-unfit", Error, "With `mesh: auto` the pod is in a mesh that the functionConfig's `answeredBy`, `port` or `probeProxy` does not fit.", "Change the option that the message names, or leave the object out with `exclude`."},
 	{"originals-ambiguous", Error, "The probe looks rewritten, but the template does not tell which of the originals is its own. Rewriting would lose them.", "Give the probe the path of its original, write the original probe, or remove the wrong original."},
-	{"osm-injector", Warning, "Open Service Mesh's injector rewrites the probes of this pod itself and would send rewritten ones to themselves; grpc probes and hooks it leaves to fail.", "Make grpc probes and hooks exec, or turn off the injection with `openservicemesh.io/sidecar-injection: disabled` and put the proxy into the manifest."},
+	{"osm-injector", Warning, "Open Service Mesh's injector rewrites the probes of this pod itself and would send rewritten ones to themselves. It leaves grpc probes and hooks to fail.", "Make grpc probes and hooks exec, or turn off the injection with `openservicemesh.io/sidecar-injection: disabled` and put the proxy into the manifest."},
 	{"osm-no-form", Warning, "Open Service Mesh and Flomesh Service Mesh rewrite neither grpc probes nor hooks; under strict mTLS the probe fails.", "Make it exec, or exclude the port with the annotation that the message names."},
 	{"osm-one-https", Warning, "In Open Service Mesh one port forwards all HTTPS probes of one type, but another of them goes to a different port of the app.", "Give the probes of that type the same port, or make one HTTP or exec."},
 	{"other-mesh", Warning, "A label or an annotation puts the pod into another mesh than the functionConfig's `mesh`.", "Set `mesh: auto`, or leave the object out with `exclude`."},

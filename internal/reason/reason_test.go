@@ -25,8 +25,8 @@ func TestThePageOfReasonsFollowsTheCode(t *testing.T) {
 	golden.Compare(t, "../../docs/reasons.md", []byte(b.String()))
 }
 
-// Each table is in order, so that its rows are found, and a new one is put where
-// nobody else puts his.
+// Each table is sorted, so that a binary search finds its rows, and so that two
+// people seldom add theirs in the same place.
 func TestTheTablesAreSorted(t *testing.T) {
 	for _, table := range [][]reason.Doc{reason.OfPlan(), reason.OfGroup(), reason.OfRun(), reason.All()} {
 		if !slices.IsSortedFunc(table, func(a, b reason.Doc) int { return strings.Compare(a.Key, b.Key) }) {

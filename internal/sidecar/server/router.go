@@ -110,7 +110,7 @@ func (d *Dialect) validKeys(value string) int {
 // ownPage returns the page of the server's own at a path, nil if there is none.
 func (s *Server) ownPage(path string) func() []byte {
 	switch path {
-	case "/healthz", "/readyz": // the same, under the two names that a pod's probes have
+	case prober.HealthPath, prober.ReadyPath:
 		return func() []byte { return []byte("ok\n") }
 	case "/metrics":
 		return s.metrics
