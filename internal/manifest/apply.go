@@ -73,7 +73,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 	}
 	o.changed = true
 	o.meta = nil
-	if o.metaErr != nil {
+	if o.metaErr != nil { // else rare is shared
 		o.metaErr = nil
 	}
 	s.treeOf, s.parsed = nil, nil
@@ -127,7 +127,7 @@ func lineIn(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte(
 
 // parseText returns the object's text as the full parser reads it: a mapping.
 func (o *Object) parseText(text []byte) (*yaml.Node, error) {
-	padded := append(bytes.Repeat([]byte(" "), int(o.col)), text...)
+	padded := append(appendSpaces(nil, int(o.col)), text...)
 	root, err := o.stream.parseYAML(padded, o.start)
 	if err == nil && (root == nil || root.Kind != yaml.MappingNode) {
 		err = o.stream.errorAt(o.start, errors.New("an object must be a mapping"))

@@ -15,8 +15,8 @@ type textInfo struct {
 	odd   []int // where line breaks are that only the full parser knows
 }
 
-// checkText looks at every byte once: text that is not UTF-8 or that YAML
-// forbids is an error.
+// checkText looks at every byte once. Text that is not UTF-8 or that YAML forbids
+// is an error about the byte at the offset at.
 func checkText(in []byte) (info textInfo, at int, err error) {
 	if bytes.HasPrefix(in, []byte("\xef\xbb\xbf")) {
 		info.start = 3
@@ -67,8 +67,8 @@ func oddBytes(x uint64) uint64 {
 	return (control&noFeed | del | x) & highs
 }
 
-// look takes the character at p: the offset of the next one, or why it must
-// not be there.
+// look returns the offset behind the character at p, or that of the character
+// and why it must not be there.
 func (info *textInfo) look(in []byte, p int) (int, error) {
 	c := in[p]
 	switch {

@@ -3,7 +3,6 @@ package manifest
 import (
 	"bytes"
 	"errors"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -76,7 +75,7 @@ func (o *Object) Remove() error {
 		start = bytes.LastIndexByte(s.in[:int(o.dash)], '\n') + 1
 	default:
 		for _, mark := range []string{"---\n", "---\r\n"} {
-			if strings.HasSuffix(string(s.in[max(0, start-len(mark)):start]), mark) {
+			if bytes.HasSuffix(s.in[:start], []byte(mark)) {
 				start -= len(mark)
 				break
 			}

@@ -93,7 +93,7 @@ func TestRealWorkloadsAreEditedInPlace(t *testing.T) {
 			out := output(t, s)
 			again := mustRead(t, out)
 			if again.parsedDocs != 0 || len(again.Objects()) != len(s.Objects()) {
-				t.Errorf("the output has %d objects, %d slow; want %d", len(again.Objects()), again.parsedDocs, len(s.Objects()))
+				t.Errorf("the output has %d objects, %d of them for the full parser; want %d", len(again.Objects()), again.parsedDocs, len(s.Objects()))
 			}
 		})
 	}

@@ -67,31 +67,23 @@ func indexStep(i int) field.Step { return field.Step{Index: int32(i), IsIndex: t
 // missing or null value.
 func (d *decoder) find(path field.Path) (int32, error) {
 	n := int32(1)
-	for i, st := range path {
-		v := &d.t.nodes[n]
-		if d.t.isNull(n) {
+	for i, step := range path {
+		if n == 0 || d.t.isNull(n) {
 			return 0, nil
 		}
 		want := mapping
-		if st.IsIndex {
+		if step.IsIndex {
 			want = sequence
 		}
-		if v.kind != want {
+		if d.t.nodes[n].kind != want {
 			return 0, withPath(d.typeError(n, kindNames[want]), path[:i]...)
 		}
-		c := int32(0)
-		if st.IsIndex {
-			c = d.t.item(n, int(st.Index))
-		} else {
-			if err := d.checkDuplicateKey(n, st.Key); err != nil {
+		if !step.IsIndex {
+			if err := d.checkDuplicateKey(n, step.Key); err != nil {
 				return 0, withPath(err, path[:i]...)
 			}
-			c = d.t.get(n, st.Key)
 		}
-		if c == 0 {
-			return 0, nil
-		}
-		n = c
+		n = d.t.child(n, step)
 	}
 	return n, nil
 }

@@ -1,5 +1,7 @@
 package manifest
 
+import "bytes"
+
 // maxDepth bounds the nesting of flow collections that the scanner follows.
 const maxDepth = 200
 
@@ -209,22 +211,10 @@ func (d *docInfo) noteFlowEnd(e *flowEntry, isMap bool, end int) {
 // isSimpleQuoted reports whether a quoted scalar has no escapes and is on
 // one line.
 func isSimpleQuoted(b []byte) bool {
-	for _, c := range b[1 : len(b)-1] {
-		if c == '\\' || c == '\'' || c == '\n' {
-			return false
-		}
-	}
-	return true
+	return !bytes.ContainsAny(b[1:len(b)-1], "\\'\n")
 }
 
-func hasBreak(b []byte) bool {
-	for _, c := range b {
-		if c == '\n' {
-			return true
-		}
-	}
-	return false
-}
+func hasBreak(b []byte) bool { return bytes.IndexByte(b, '\n') >= 0 }
 
 // flowSpace skips white space, line ends and comments; ok is false at a
 // document marker.

@@ -107,32 +107,32 @@ func agreeOnItems(t *testing.T, in []byte) {
 	if !ok {
 		return
 	}
-	fast, slow := newDocInfo(), newDocInfo()
+	scanned, parsed := newDocInfo(), newDocInfo()
 	sc := &scanner{in: in}
-	end, ok := s.index(sc, start, &fast)
+	end, ok := s.index(sc, start, &scanned)
 	if !ok || end != len(in) {
 		return
 	}
-	empty, err := s.parsedDocument(start, len(in), &slow)
+	empty, err := s.parsedDocument(start, len(in), &parsed)
 	if err != nil || empty {
 		t.Fatalf("the scanner indexes what the full parser refuses (empty %v): %v\n%q", empty, err, in)
 	}
-	if s.kindOf(&fast) != s.kindOf(&slow) || s.apiOf(&fast) != s.apiOf(&slow) || fast.start != slow.start || fast.flow != slow.flow {
-		t.Fatalf("indexing %q: %+v, want %+v", in, fast, slow)
+	if s.kindOf(&scanned) != s.kindOf(&parsed) || s.apiOf(&scanned) != s.apiOf(&parsed) || scanned.start != parsed.start || scanned.flow != parsed.flow {
+		t.Fatalf("indexing %q: %+v, want %+v", in, scanned, parsed)
 	}
 	for _, e := range []struct {
 		name      string
 		have, get entry
-	}{{"items", fast.items, slow.items}, {"results", fast.results, slow.results}, {"functionConfig", fast.functionConfig, slow.functionConfig}} {
+	}{{"items", scanned.items, parsed.items}, {"results", scanned.results, parsed.results}, {"functionConfig", scanned.functionConfig, parsed.functionConfig}} {
 		if e.have.key != e.get.key || e.have.keyEnd != e.get.keyEnd || e.have.start != e.get.start || e.have.start != 0 && e.have.col != e.get.col {
 			t.Fatalf("indexing %q: %s is at %+v, want %+v", in, e.name, e.have, e.get)
 		}
 	}
-	if len(fast.list) != len(slow.list) {
-		t.Fatalf("indexing %q: %d items, want %d", in, len(fast.list), len(slow.list))
+	if len(scanned.list) != len(parsed.list) {
+		t.Fatalf("indexing %q: %d items, want %d", in, len(scanned.list), len(parsed.list))
 	}
-	for i := range fast.list {
-		a, b := &fast.list[i], &slow.list[i]
+	for i := range scanned.list {
+		a, b := &scanned.list[i], &parsed.list[i]
 		if a.notMapping != b.notMapping {
 			t.Fatalf("indexing %q: item %d: %+v, want %+v", in, i, a, b)
 		}

@@ -11,7 +11,7 @@ import (
 // of type int because that would not compile where an int has 32 bits.
 var reserved int64 = 4 << 30
 
-// region is the memory that reserve gave.
+// region is the memory that reserve has returned.
 var region []byte
 
 // reserve returns memory outside the Go heap, once; nil if the system refuses.
@@ -45,25 +45,23 @@ func release(rest []byte) {
 	}
 }
 
-// The most that a pipe may hold without privileges, in bytes
-// (/proc/sys/fs/pipe-max-size), and what asks for it: F_SETPIPE_SZ of
+// widestPipe is how many bytes a pipe may hold without privileges
+// (/proc/sys/fs/pipe-max-size), and setPipeSize is F_SETPIPE_SZ of
 // linux/fcntl.h, which package syscall lacks.
 const (
 	widestPipe  = 1 << 20
 	setPipeSize = 1031
 )
 
-// widenPipe has a pipe hold more, if that is what it is given: each side then
-// waits for the other a few times only, and to wake a process costs more than
-// to copy what it waits for.
+// widenPipe enlarges a pipe, so that the processes at its ends seldom wait for
+// each other: waking a process costs more than copying what it waits for.
 func widenPipe(end any) {
 	f, ok := end.(*os.File)
 	if !ok {
 		return
 	}
 	if raw, err := f.SyscallConn(); err == nil {
-		// Of something else than a pipe, or where the system refuses, the
-		// size stays what it is.
+		// If the file is no pipe, or the system refuses, nothing changes.
 		_ = raw.Control(func(fd uintptr) { _, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, widestPipe) })
 	}
 }

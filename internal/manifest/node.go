@@ -88,24 +88,17 @@ func (o *Object) MayMention(words ...string) bool {
 // Value returns the value at path as written, and whether there is one, if
 // only a null.
 func (o *Object) Value(path field.Path) (v field.Value, found bool) {
-	n, err := o.Root()
+	t, err := o.load()
 	if err != nil {
 		return nil, false
 	}
-	for _, st := range path {
-		switch {
-		case !st.IsIndex:
-			n = n.Get(st.Key)
-		case n.IsList():
-			n = Node{n.t, n.t.item(n.n, int(st.Index))}
-		default:
+	n := int32(1)
+	for _, step := range path {
+		if n = t.child(n, step); n == 0 {
 			return nil, false
 		}
 	}
-	if !n.Exists() {
-		return nil, false
-	}
-	return n.t.any(n.n), true
+	return t.any(n), true
 }
 
 // CheckKeys returns an *Error if a mapping in the value at path has a key

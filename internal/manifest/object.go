@@ -30,7 +30,7 @@ type Object struct {
 	*rare
 }
 
-// rare is what few objects have: there may be very many objects.
+// rare holds what few objects have, so that the many others stay small.
 type rare struct {
 	text    []byte // of a changed object that has no patch
 	notices []Notice
@@ -39,7 +39,7 @@ type rare struct {
 	node    *yaml.Node // the object, where it shares an anchor
 }
 
-// usual is what all objects share that have nothing rare.
+// usual is shared by all objects that have nothing rare, and is never changed.
 var usual = &rare{}
 
 // own returns what is rare about the object, to be changed.
@@ -187,14 +187,8 @@ func (o *Object) FieldLine(path field.Path) int {
 		return o.Line() + parsedLine(o.stream.parsed, path) - 1
 	}
 	n := int32(1)
-	for _, st := range path {
-		c := int32(0)
-		switch {
-		case st.IsIndex && t.nodes[n].kind == sequence:
-			c = t.item(n, int(st.Index))
-		case !st.IsIndex && t.nodes[n].kind == mapping:
-			c = t.get(n, st.Key)
-		}
+	for _, step := range path {
+		c := t.child(n, step)
 		if c == 0 {
 			break
 		}
@@ -214,14 +208,14 @@ func (o *Object) nodeLine(t *tree, n int32) int {
 // parsedLine returns the line of the field in the full parser's tree.
 func parsedLine(n *yaml.Node, path field.Path) int {
 	line := n.Line
-	for _, st := range path {
+	for _, step := range path {
 		n = target(n)
-		if st.IsIndex {
-			if n.Kind != yaml.SequenceNode || int(st.Index) >= len(n.Content) {
+		if step.IsIndex {
+			if n.Kind != yaml.SequenceNode || int(step.Index) >= len(n.Content) {
 				return line
 			}
-			n = n.Content[st.Index]
-		} else if n, _ = lookup(n, st.Key); n == nil {
+			n = n.Content[step.Index]
+		} else if n, _ = lookup(n, step.Key); n == nil {
 			return line
 		}
 		line = n.Line

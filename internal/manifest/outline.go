@@ -63,12 +63,10 @@ func (m *masker) mask(n *yaml.Node, isKey bool) {
 	case hasProperties(n):
 		for start < len(m.text) && (m.text[start] == '&' || m.text[start] == '!') {
 			end := start
-			for !isBlank(m.text, end) && bytes.IndexByte([]byte(",[]{}"), m.text[end]) < 0 {
+			for !isBlank(m.text, end) && !isFlowIndicator(m.text[end]) {
 				end++
 			}
-			for end < len(m.text) && (m.text[end] == ' ' || m.text[end] == '\t') {
-				end++
-			}
+			end = skipBlanks(m.text, end)
 			if isKey {
 				m.fill(start, end, 'x')
 			} else {

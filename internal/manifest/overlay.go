@@ -16,10 +16,10 @@ type editNode struct {
 	key      string // its key now
 	was      string // its key before
 	deleted  bool
-	set      bool        // has the value val
-	val      field.Value //
-	open     bool        // children say what it holds
-	kind     kind        // mapping or sequence, where it is open
+	set      bool // has the value val
+	val      field.Value
+	open     bool // children say what it holds
+	kind     kind // mapping or sequence, where it is open
 	children []*editNode
 }
 
@@ -68,22 +68,22 @@ func (o *editNode) edit(t *tree, e field.Edit, mem *editArena) error {
 	}
 	at := o
 	last := len(e.Path) - 1
-	for i, st := range e.Path {
-		if err := at.openAs(t, st, mem); err != nil {
+	for i, step := range e.Path {
+		if err := at.openAs(t, step, mem); err != nil {
 			return err
 		}
 		if i == last {
-			return at.finish(t, e, st, mem)
+			return at.finish(t, e, step, mem)
 		}
-		child := at.find(st)
+		child := at.find(step)
 		switch {
 		case child != nil && child.deleted:
 			return fmt.Errorf("an edit deletes what another changes")
 		case child != nil:
-		case st.IsIndex || e.Op == field.Rename || e.Op == field.Delete:
+		case step.IsIndex || e.Op == field.Rename || e.Op == field.Delete:
 			return fmt.Errorf("`%s` does not exist", e.Path[:i+1])
 		default:
-			child = &editNode{key: st.Key, was: st.Key, set: true}
+			child = &editNode{key: step.Key, was: step.Key, set: true}
 			before := ""
 			if i == last-1 && e.Op == field.Insert {
 				before = e.Before
@@ -97,9 +97,9 @@ func (o *editNode) edit(t *tree, e field.Edit, mem *editArena) error {
 
 // openAs prepares the node's children for edits. A new or null node becomes an
 // empty collection.
-func (o *editNode) openAs(t *tree, st field.Step, mem *editArena) error {
+func (o *editNode) openAs(t *tree, step field.Step, mem *editArena) error {
 	want := mapping
-	if st.IsIndex {
+	if step.IsIndex {
 		want = sequence
 	}
 	if o.open {
@@ -139,16 +139,16 @@ func (o *editNode) originals(t *tree, mem *editArena) []*editNode {
 }
 
 // find returns the child of the step, or nil.
-func (o *editNode) find(st field.Step) *editNode {
-	if !st.IsIndex {
+func (o *editNode) find(step field.Step) *editNode {
+	if !step.IsIndex {
 		for _, k := range o.children {
-			if k.was == st.Key {
+			if k.was == step.Key {
 				return k
 			}
 		}
 		return nil
 	}
-	if i := o.place(int(st.Index)); i < len(o.children) {
+	if i := o.place(int(step.Index)); i < len(o.children) {
 		return o.children[i]
 	}
 	return nil
@@ -177,10 +177,10 @@ func (o *editNode) add(child *editNode, before string) {
 	o.children = slices.Insert(o.children, i, child)
 }
 
-// finish makes the edit in the open collection; st is the last step of its
+// finish makes the edit in the open collection; step is the last one of its
 // path.
-func (o *editNode) finish(t *tree, e field.Edit, st field.Step, mem *editArena) error {
-	child := o.find(st)
+func (o *editNode) finish(t *tree, e field.Edit, step field.Step, mem *editArena) error {
+	child := o.find(step)
 	if e.Op == field.Insert {
 		originals := 0
 		for _, k := range o.children {
@@ -188,17 +188,17 @@ func (o *editNode) finish(t *tree, e field.Edit, st field.Step, mem *editArena) 
 				originals++
 			}
 		}
-		if !st.IsIndex || st.Index < 0 || int(st.Index) > originals {
-			return fmt.Errorf("index %d is outside of the list", st.Index)
+		if !step.IsIndex || step.Index < 0 || int(step.Index) > originals {
+			return fmt.Errorf("index %d is outside of the list", step.Index)
 		}
-		o.children = slices.Insert(o.children, o.place(int(st.Index)), &editNode{set: true, val: e.Value})
+		o.children = slices.Insert(o.children, o.place(int(step.Index)), &editNode{set: true, val: e.Value})
 		return nil
 	}
 	if child == nil {
-		if e.Op != field.Set || st.IsIndex {
+		if e.Op != field.Set || step.IsIndex {
 			return fmt.Errorf("it does not exist")
 		}
-		o.add(&editNode{key: st.Key, was: st.Key, set: true, val: e.Value}, e.Before)
+		o.add(&editNode{key: step.Key, was: step.Key, set: true, val: e.Value}, e.Before)
 		return nil
 	}
 	if child.deleted || child.open {
@@ -208,7 +208,7 @@ func (o *editNode) finish(t *tree, e field.Edit, st field.Step, mem *editArena) 
 	case field.Delete:
 		child.deleted = true
 	case field.Rename:
-		if st.IsIndex {
+		if step.IsIndex {
 			return fmt.Errorf("a list item has no key to rename")
 		}
 		child.key = e.NewKey

@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// parts are the texts of changes, one after the other. Where there are many, and
-// the process is ours, they are outside of the Go heap, in chunks that are given back to the system
-// when all texts in them are in the output: as that grows, what it is made
-// from must not stay.
+// parts are the texts of changes, one after the other. If there are many, and
+// the process is ours, they are outside of the Go heap, in chunks that go back to
+// the system as soon as all their texts are in the output: what the output is made
+// from must shrink while the output grows.
 type parts struct {
 	chunks []chunk
 	last   int // the index of the chunk from which a text was dropped last
@@ -25,7 +25,7 @@ type chunk struct {
 	isMapped
 }
 
-// isMapped reports whether memory is outside of the Go heap.
+// isMapped is true of memory outside of the Go heap.
 type isMapped bool
 
 // part returns memory to append the text of a change to. keep returns that text
@@ -62,7 +62,8 @@ func (p *parts) keep(part []byte) string {
 	return view(part)
 }
 
-// drop says that a text is in the output now, and that it is read nowhere else.
+// drop returns the memory of a text that is in the output now and is read nowhere
+// else.
 func (p *parts) drop(text string) {
 	if len(text) == 0 {
 		return

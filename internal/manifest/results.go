@@ -93,13 +93,13 @@ func (s *Stream) addFlowResults(results iter.Seq[field.Map]) {
 	if s.in[r.items.keyEnd] != ' ' {
 		l.colon, l.comma, sep = ":", ",", ","
 	}
-	kidCol := 0
+	childCol := 0
 	if bytes.IndexByte(s.in[at:r.end], '\n') >= 0 {
-		kidCol = sp.indentOf(r.items.key)
-		l.pretty, l.step = true, max(kidCol-sp.indentOf(r.start), 0)
-		sep = "," + l.eol + spaces(kidCol)
+		childCol = sp.indentOf(r.items.key)
+		l.pretty, l.step = true, max(childCol-sp.indentOf(r.start), 0)
+		sep = "," + l.eol + spaces(childCol)
 	}
-	s.insert(at, string(l.flow([]byte(sep+`"results"`+l.colon), list, kidCol)))
+	s.insert(at, string(l.flow([]byte(sep+`"results"`+l.colon), list, childCol)))
 }
 
 func (s *Stream) insert(at int, text string) {

@@ -157,6 +157,15 @@ func skipSpaces(in []byte, p int) int {
 	return p
 }
 
+// skipBlanks returns the offset of the first byte from p on that is neither a
+// space nor a tab.
+func skipBlanks(in []byte, p int) int {
+	for p < len(in) && (in[p] == ' ' || in[p] == '\t') {
+		p++
+	}
+	return p
+}
+
 // lineEnd returns the offset of the next line feed, or the end of the text.
 func lineEnd(in []byte, p int) int {
 	if i := bytes.IndexByte(in[p:], '\n'); i >= 0 {
@@ -196,8 +205,8 @@ func isMarker(in []byte, p int) bool {
 // returns where it ends: at a document marker or at the end.
 func (s *scanner) scan(p, col int) (int, bool) { return s.run(p, col, false) }
 
-// run is scan or, to resume when indexing, goes on at the start of the line
-// behind an item.
+// run is scan or, with resume, continues indexing at the start of the line behind
+// an item.
 func (s *scanner) run(p, col int, resume bool) (int, bool) {
 	b := blockScan{s: s, in: s.in, info: s.info, lineStart: p - col, open: s.stack[:0], topCol: -1, lastEnd: p}
 	if resume {
@@ -839,9 +848,7 @@ func scanKey(in []byte, p int) (end int, isKey, ok bool) {
 }
 
 func followedByColon(in []byte, p int) bool {
-	for p < len(in) && (in[p] == ' ' || in[p] == '\t') {
-		p++
-	}
+	p = skipBlanks(in, p)
 	return p < len(in) && in[p] == ':'
 }
 

@@ -472,13 +472,13 @@ func (s *splicer) cutFlow(children []*editNode, more bool) (end int, onNewLine b
 		s.put(keptEnd, end, "")
 		return end, false
 	}
-	behind := s.skipBlanks(end)
+	behind := skipBlanks(text, end)
 	switch {
 	case more:
 	case text[behind] == ',':
 		// The comma behind the kept entry becomes the last one.
 		end = behind + 1
-		behind = s.skipBlanks(end)
+		behind = skipBlanks(text, end)
 	default:
 		s.put(keptEnd+comma, keptEnd+comma+1, "")
 	}
@@ -510,15 +510,6 @@ func (s *splicer) appendInFlow(at int, l *layout, childCol int, separator string
 		s.put(at, at, ",")
 	}
 	s.put(eol, eol, l.eol+spaces(childCol)+strings.Join(texts, separator)+trailing)
-}
-
-// skipBlanks returns the offset of the first character behind blanks. There is
-// one: the collection ends in a bracket.
-func (s *splicer) skipBlanks(at int) int {
-	for s.t.text[at] == ' ' || s.t.text[at] == '\t' {
-		at++
-	}
-	return at
 }
 
 // indentOf returns the indentation of the line that contains the offset.

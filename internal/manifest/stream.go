@@ -51,8 +51,8 @@ type Stream struct {
 // found is an object of an output.
 type found struct {
 	start  int
-	object *Object // as the output was read; nil where
-	same   *Object // the text is that of a known object
+	object *Object // as the output was read; nil if the text is that of a known object,
+	same   *Object // this one
 }
 
 // A splice is a text that replaces a part of another.
@@ -194,10 +194,7 @@ func (s *Stream) documents() error {
 func (s *Stream) nextDocument(p int) (int, bool) {
 	in := s.in
 	for p < len(in) {
-		q := p
-		for q < len(in) && (in[q] == ' ' || in[q] == '\t') {
-			q++
-		}
+		q := skipBlanks(in, p)
 		switch {
 		case atBreak(in, q) || in[q] == '#':
 		case q == p && isMarker(in, p):
@@ -234,7 +231,7 @@ func (s *Stream) index(sc *scanner, p int, info *docInfo) (end int, ok bool) {
 	q := skipSpaces(in, p)
 	if in[q] == '{' {
 		if end, ok = sc.flow(q, 0, 0, info); ok {
-			end, ok = s.endOfFlow(end)
+			end, ok = endOfFlow(in, end)
 		}
 		return end, ok && s.oddFrom(p) >= end
 	}
@@ -321,20 +318,16 @@ func itemEnd(in []byte, p, col int) int {
 	}
 }
 
-// endOfFlow checks what follows a document in flow style: white space and
-// comments up to the next marker, the end, or, as tools concatenate JSON,
-// the next brace.
-func (s *Stream) endOfFlow(p int) (int, bool) {
-	in := s.in
+// endOfFlow skips what may follow a root in flow style, white space and
+// comments, up to the end, the next document marker or, since tools concatenate
+// JSON, the next brace; ok is false at anything else.
+func endOfFlow(in []byte, p int) (end int, ok bool) {
 	sol := false // at the start of a line
 	for p < len(in) {
 		if sol && isMarker(in, p) {
 			return p, true
 		}
-		q := p
-		for q < len(in) && (in[q] == ' ' || in[q] == '\t') {
-			q++
-		}
+		q := skipBlanks(in, p)
 		switch {
 		case atBreak(in, q):
 		case in[q] == '#' && (sol || q > p):

@@ -26,7 +26,7 @@ func TestWhatToolsSendIsReadAndEditedInPlace(t *testing.T) {
 		}
 		s := mustRead(t, in)
 		if len(s.Objects()) != tt.objects || s.parsedDocs != 0 || s.parsedItems != tt.parsedItems || s.FunctionConfig().String() != tt.config {
-			t.Errorf("%s: %d objects, %d slow documents, %d slow items, functionConfig %v", tt.file, len(s.Objects()), s.parsedDocs, s.parsedItems, s.FunctionConfig())
+			t.Errorf("%s: %d objects, %d documents and %d items for the full parser, functionConfig %v", tt.file, len(s.Objects()), s.parsedDocs, s.parsedItems, s.FunctionConfig())
 		}
 		if !bytes.Equal(output(t, s), in) {
 			t.Errorf("%s does not come back byte for byte", tt.file)

@@ -44,36 +44,13 @@ func (t *tree) parse(text []byte, col int) bool {
 	if len(text) > 0 && text[0] == '{' {
 		s.nodes = append(s.nodes, node{})
 		if end, ok = s.flow(0, 0, 1, nil); ok {
-			end, ok = skipRest(text, end)
+			end, ok = endOfFlow(text, end)
 		}
 	} else {
 		end, ok = s.scan(0, col)
 	}
 	t.nodes, t.why, t.wide = s.nodes, s.why, s.wide
 	return ok && end == len(text)
-}
-
-// skipRest skips the blank lines and comments behind a root in flow style; ok
-// is false at anything else.
-func skipRest(in []byte, p int) (int, bool) {
-	first := true
-	for p < len(in) {
-		q := p
-		for q < len(in) && (in[q] == ' ' || in[q] == '\t') {
-			q++
-		}
-		if q < len(in) && in[q] == '#' && (!first || q > p) {
-			q = lineEnd(in, q)
-		}
-		if !atBreak(in, q) {
-			return q, false
-		}
-		if q < len(in) {
-			q = lineEnd(in, q) + 1
-		}
-		p, first = q, false
-	}
-	return p, true
 }
 
 // keyBytes returns the text of a key without its quotes.
@@ -86,11 +63,11 @@ func (t *tree) keyBytes(n int32) []byte {
 	if b[0] == '"' && bytes.IndexByte(b, '\\') < 0 || b[0] == '\'' && bytes.IndexByte(b[1:len(b)-1], '\'') < 0 {
 		return b[1 : len(b)-1]
 	}
-	st := double
+	quotes := double
 	if b[0] == '\'' {
-		st = single
+		quotes = single
 	}
-	return []byte(unquote(b, st))
+	return []byte(unquote(b, quotes))
 }
 
 // keyStyle returns the style in which the key of a node is written.
@@ -128,6 +105,17 @@ func (t *tree) item(n int32, i int) int32 {
 			return c
 		}
 		i--
+	}
+	return 0
+}
+
+// child returns the entry or item of a collection to which the step leads, or 0.
+func (t *tree) child(n int32, step field.Step) int32 {
+	switch {
+	case step.IsIndex && t.nodes[n].kind == sequence:
+		return t.item(n, int(step.Index))
+	case !step.IsIndex && t.nodes[n].kind == mapping:
+		return t.get(n, step.Key)
 	}
 	return 0
 }
@@ -197,9 +185,9 @@ func foldLines(b []byte) string {
 }
 
 // unquote returns the value of a quoted scalar on one line.
-func unquote(b []byte, st style) string {
+func unquote(b []byte, quotes style) string {
 	b = b[1 : len(b)-1]
-	if st == single {
+	if quotes == single {
 		if bytes.IndexByte(b, '\'') < 0 {
 			return view(b)
 		}
@@ -296,14 +284,12 @@ func (t *tree) literal(v *node) (string, bool) {
 // its own.
 func (t *tree) delegate(v *node) string {
 	col := int(v.col)
-	var b []byte
 	if v.style == literal || v.style == folded {
 		// The lines keep their column: an indentation indicator counts from the
 		// parent's.
 		col = t.parentCol(v)
 	}
-	b = append(b, bytes.Repeat([]byte(" "), col)...)
-	b = append(b, "k: "...)
+	b := append(appendSpaces(nil, col), "k: "...)
 	b = append(b, t.text[v.start:v.end]...)
 	b = append(b, '\n')
 	var doc yaml.Node

@@ -88,7 +88,7 @@ func ownLines(root *yaml.Node, p field.Path, lines []string) (first, last int) {
 	n := root
 	end := len(lines) // the last line that may belong to it
 	first = 1
-	for _, st := range p {
+	for _, step := range p {
 		var child *yaml.Node
 		for i, c := range n.Content {
 			isKey := n.Kind == yaml.MappingNode && i%2 == 0
@@ -99,10 +99,10 @@ func ownLines(root *yaml.Node, p field.Path, lines []string) (first, last int) {
 				}
 				break
 			}
-			if isKey && c.Value == st.Key {
+			if isKey && c.Value == step.Key {
 				child, first = n.Content[i+1], c.Line
 			}
-			if n.Kind == yaml.SequenceNode && i == int(st.Index) {
+			if n.Kind == yaml.SequenceNode && i == int(step.Index) {
 				child, first = c, c.Line
 			}
 		}

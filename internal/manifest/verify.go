@@ -394,6 +394,6 @@ func unreadable(streams []*Stream, err error) error {
 // isReadable reports whether the object's text can be read.
 func (o *Object) isReadable() (ok bool) {
 	defer func() { ok = recover() == nil && ok }()
-	_, err := Read("", append([]byte(spaces(int(o.col))), o.source()...))
+	_, err := Read("", append(appendSpaces(nil, int(o.col)), o.source()...))
 	return err == nil
 }

@@ -163,7 +163,7 @@ func dropResults(w io.Writer, r io.Reader) error {
 	}
 }
 
-// inspect runs// inspect runs the program once, unmeasured, and says what came out.
+// inspect runs the program once, unmeasured, and says what came out.
 func (p program) inspect(input string) (output, error) {
 	r, w := io.Pipe()
 	var o output

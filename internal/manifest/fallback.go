@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -71,7 +70,7 @@ func (s *Stream) parsedDocument(start, end int, info *docInfo) (empty bool, err 
 
 // indexParsed reads the mapping that starts in column col.
 func (s *Stream) indexParsed(start, end, col int, info *docInfo) error {
-	text := append(bytes.Repeat([]byte(" "), col), s.in[start:end]...)
+	text := append(appendSpaces(nil, col), s.in[start:end]...)
 	root, err := s.parseYAML(text, start)
 	if err != nil {
 		return err
@@ -684,7 +683,7 @@ func encodeYAML(n *yaml.Node, col int, isFlow bool, eol string) ([]byte, error) 
 
 // indent indents all lines but the first.
 func indent(text []byte, col int, eol string) []byte {
-	pad := strings.Repeat(" ", col)
+	pad := spaces(col)
 	var out bytes.Buffer
 	first := true
 	for line := range bytes.Lines(text) {

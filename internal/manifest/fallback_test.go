@@ -11,9 +11,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// slowForms are entries of a mapping that only the full parser reads. The
+// refusedForms are entries of a mapping that only the full parser reads. The
 // last ones are too unusual to be edited around.
-var slowForms = []string{
+var refusedForms = []string{
 	"s: &x {a: b}\nt: *x\n",
 	"s: !!str 1\n",
 	"s: &x\n  a: b\nt:\n  <<: *x\n",
@@ -64,7 +64,7 @@ func TestEveryScalarKeepsItsValueWhereTheFullParserReads(t *testing.T) {
 		return v
 	}
 	tested := 0
-	for _, form := range slowForms {
+	for _, form := range refusedForms {
 		for _, value := range scalars(0) {
 			v := "v: " + value + "\n"
 			for _, in := range []string{
