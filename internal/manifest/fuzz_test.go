@@ -37,6 +37,8 @@ var forms = []string{
 	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: a\nfunctionConfig:\n  apiVersion: a/v1\n  kind: B\nresults:\n- message: m\n",
 	"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n", "kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems: [{kind: A, b: c}, {kind: D}]\n",
 	"kind: List\nitems:\n- kind: List\n  items:\n  - kind: Pod\n- kind: PodList\n  items: [{a: b}]\n",
+	"kind: List\nitems:\n- items:\n    - kind: A\n      b: c\n       d\n    # c\n    - {e: f}\n  # g\n  kind: B\n  results: h\n# i\n- kind: List\n  items:\n  - items:\n    - j: |\n        k\n  -\n    l: m\nn: o\n",
+	"kind: List\nitems:\n- kind: A\n  items: &a\n  - b: c\n- items:\n  d: e\n- items:\n  - f\n g: h\n", "kind: List\nitems:\n- items: 'a\n  b'\n- items: a\n   b\n  kind: c\n- kind: a\n  items:\n  - b: c\n   d: e\n- f: g\n",
 	"a: 1\n  \n   \nb: 2\n", "a: |\n\n\n  b\n\nc: d\n", "a: |\n   \n  b\n", "a: |-\n\n", "a: |", "a: |1\n  b\n", "a: b\n---\nc: d\n--- # x\ne: f\n",
 	"a: b\n\n# c\n  # d\ne: f\n", "a: 'b\n---\nc'\n", "a:\n- b: c\n  # x\n- d\n", "a:\n  - \n  - b\n  -\n", "- a: b\n- c", "a: b\n c\n d: e\n",
 	"\"a\\\"b\": c\n", "a: \"b\\\"c\" # d\n", "a: \"\\x41\\q\"\n", "~: a\nnull: b\n1: c\ntrue: d\n", "=: a\n<<: b\n", "a: @b\n", "a: `b\n", "a: %b\n", "%a: b\n",
@@ -117,7 +119,15 @@ func agreeOnItems(t *testing.T, in []byte) {
 	if err != nil || empty {
 		t.Fatalf("the scanner indexes what the full parser refuses (empty %v): %v\n%q", empty, err, in)
 	}
-	if s.kindOf(&scanned) != s.kindOf(&parsed) || s.apiOf(&scanned) != s.apiOf(&parsed) || scanned.start != parsed.start || scanned.flow != parsed.flow {
+	agreeOnList(t, s, &scanned, &parsed)
+}
+
+// agreeOnList compares what the scanner has found out about a document, or about
+// an item that has items itself, with what the full parser has.
+func agreeOnList(t *testing.T, s *Stream, scanned, parsed *docInfo) {
+	t.Helper()
+	in := s.in
+	if s.kindOf(scanned) != s.kindOf(parsed) || s.apiOf(scanned) != s.apiOf(parsed) || scanned.start != parsed.start || scanned.flow != parsed.flow {
 		t.Fatalf("indexing %q: %+v, want %+v", in, scanned, parsed)
 	}
 	for _, e := range []struct {
@@ -145,6 +155,14 @@ func agreeOnItems(t *testing.T, in []byte) {
 		if a.end != b.end {
 			t.Fatalf("indexing %q: item %d ends at %d, want %d", in, i, a.end, b.end)
 		}
+		if a.rootInfo == nil {
+			continue
+		}
+		inner := newDocInfo()
+		if err := s.indexParsed(b.start, b.end, b.col, &inner); err != nil {
+			t.Fatalf("indexing %q: the full parser refuses item %d: %v", in, i, err)
+		}
+		agreeOnList(t, s, a, &inner)
 	}
 }
 

@@ -63,8 +63,8 @@ type span struct{ start, end int32 }
 // An entry is a key of a document's root that the reader wants to know more
 // about. Its value is absent where start is 0.
 type entry struct {
-	key        int // where the key starts; -1 where the root has no such key
-	keyEnd     int // behind the colon
+	key        int // where the key starts
+	keyEnd     int // behind the colon; 0 if the root has no such key
 	start, end int // the value
 	col        int // the column of its keys or dashes; -1 where not block style
 }
@@ -72,7 +72,7 @@ type entry struct {
 // A docInfo is what indexing finds out about a mapping: a document or an item
 // of its list.
 type docInfo struct {
-	*rootInfo            // nil for an item
+	*rootInfo            // nil for an item, unless its own items are known
 	start, col       int // of the first key, or of the brace
 	end              int // behind the last content
 	dash             int // of an item of a block list
@@ -84,7 +84,8 @@ type docInfo struct {
 	same             *Object     // the known object that it is
 }
 
-// A rootInfo is what indexing finds out about a document only.
+// A rootInfo is what indexing finds out about a document, or about an item that
+// has items itself.
 type rootInfo struct {
 	items          entry
 	functionConfig entry
@@ -212,25 +213,9 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 	if resume {
 		b.resume(p)
 	}
-	// What was the first line may have been deleted, and a blank one be first.
-	for b.p = skipSpaces(b.in, p); b.p < len(b.in); {
-		ok := true
-		switch c := b.in[b.p]; {
-		case c <= ' ':
-			ok = b.blankLine(c)
-		case c == '#':
-			b.goesOn = false
-			b.nextLine(lineEnd(b.in, b.p))
-		case (c == '-' || c == '.') && b.p == b.lineStart && isMarker(b.in, b.p):
-			return b.finish()
-		default:
-			ok = b.line()
-		}
-		if !ok {
-			return 0, false
-		}
-	}
-	return b.finish()
+	b.p = skipSpaces(b.in, p) // what was the first line may have been deleted, and a blank one be first
+	ok := b.lines()
+	return b.p, ok
 }
 
 // A blockScan is the state of one pass over a block mapping.
@@ -242,6 +227,7 @@ type blockScan struct {
 	p         int  // where the scan is
 	lineStart int  // where its line starts
 	inline    bool // a dash or key is before p on its line
+	least     int  // content in a column before this one is behind the mapping
 
 	open    []frame // the open collections, from the root on
 	topCol  int     // the column of the innermost one; -1 if none is open
@@ -271,6 +257,30 @@ func (b *blockScan) resume(p int) {
 	b.open = append(b.open, frame{col: b.info.col}, frame{col: b.topCol, seq: true})
 	b.lastEnd = trimEnd(b.in, b.info.start, p-1)
 	b.lineStart = p
+}
+
+// lines reads lines to the end of the mapping.
+func (b *blockScan) lines() bool {
+	for b.p < len(b.in) {
+		ok := true
+		switch c := b.in[b.p]; {
+		case c <= ' ':
+			ok = b.blankLine(c)
+		case c == '#':
+			b.goesOn = false
+			b.nextLine(lineEnd(b.in, b.p))
+		case b.p-b.lineStart < b.least:
+			return b.finish(b.lineStart)
+		case (c == '-' || c == '.') && b.p == b.lineStart && isMarker(b.in, b.p):
+			return b.finish(b.p)
+		default:
+			ok = b.line()
+		}
+		if !ok {
+			return false
+		}
+	}
+	return b.finish(b.p)
 }
 
 // nextLine goes to the line behind the one that ends at eol.
@@ -418,7 +428,7 @@ func (b *blockScan) newItem() (known, ok bool) {
 	if b.item != nil {
 		b.item.end = b.lineStart
 	}
-	if b.info.list == nil {
+	if b.info.list == nil && b.least == 0 {
 		// If nothing is known: as if objects had 1 KiB on average.
 		b.info.list = make([]docInfo, 0, cmp.Or(b.s.items, max(4, min(len(b.in)>>10, 4096))))
 	}
@@ -449,6 +459,9 @@ func (b *blockScan) key(keyEnd int) (hasValue, ok bool) {
 		return false, false
 	}
 	b.topCol, b.oneLine, b.next = col, false, nil
+	if b.inItems && len(b.open) == 3 && b.item != nil && string(b.in[b.p:keyEnd]) == "items" {
+		return false, b.nestedItems(col)
+	}
 	var want *span
 	if b.s.build {
 		b.current = b.s.add(&b.open[len(b.open)-1], col, b.p, keyEnd, keyEnd+1)
@@ -473,6 +486,21 @@ func (b *blockScan) key(keyEnd int) (hasValue, ok bool) {
 	}
 	b.inline = true
 	return true, true
+}
+
+// nestedItems indexes the open item from its key items at p on, as if it were a
+// document: it is a List, most likely.
+func (b *blockScan) nestedItems(col int) bool {
+	b.item.rootInfo = &rootInfo{}
+	nested := blockScan{
+		s: b.s, in: b.in, info: b.item, p: b.p, lineStart: b.p - col, least: col, started: true,
+		open: append(b.open[len(b.open):], frame{col: col}), topCol: col, lastEnd: b.lastEnd,
+	}
+	ok := nested.lines()
+	b.item.end = -1 // the next line says where it ends
+	b.p, b.lineStart, b.lastEnd = nested.p, nested.lineStart, nested.lastEnd
+	b.pending = false
+	return ok
 }
 
 // openFor makes the mapping that a key in a column belongs to the innermost
@@ -676,28 +704,28 @@ func (b *blockScan) plain(c byte) bool {
 	return true
 }
 
-// finish ends the scan at p.
-func (b *blockScan) finish() (int, bool) {
+// finish ends the scan; the mapping's lines end at the offset.
+func (b *blockScan) finish(end int) bool {
 	if len(b.open) == 0 {
-		return 0, b.refuse("no mapping")
+		return b.refuse("no mapping")
 	}
 	if b.s.build {
 		for _, f := range b.open {
 			b.s.nodes[f.node].end = int32(b.lastEnd)
 		}
-		return b.p, true
+		return true
 	}
-	if b.s.odd < b.p {
-		return 0, b.refuse("odd line break")
+	if b.s.odd < end {
+		return b.refuse("odd line break")
 	}
 	if b.item != nil {
-		b.item.end = b.p
+		b.item.end = end
 	}
 	if b.rootEntry != nil {
 		b.rootEntry.end = b.lastEnd
 	}
 	b.info.end = b.lastEnd
-	return b.p, true
+	return true
 }
 
 // stepItem notes the item whose value starts at p, in column col, if it is a

@@ -455,21 +455,9 @@ func (s *Stream) addObject(info *docInfo, end int, api, kind string) error {
 // addList adds the items of a List (done), unless it is an object whose kind
 // only looks like one.
 func (s *Stream) addList(info *docInfo, end int, api, kind string) (done bool, err error) {
-	in := s.in[:end]
-	doc := newDocInfo()
-	list := &doc
-	sc := scanner{in: in, stack: make([]frame, 0, 32), info: list}
-	var ok bool
-	if info.flow {
-		_, ok = sc.flow(info.start, 0, 0, list)
-		ok = ok && !s.hasOdd(info.start, end)
-	} else {
-		_, ok = s.indexBlock(&sc, info.start, info.col)
-	}
-	if !ok {
-		list.reset()
-		s.parsedDocs++
-		if err := s.indexParsed(info.start, end, info.col, list); err != nil {
+	list := info
+	if list.rootInfo == nil {
+		if list, err = s.indexItem(info, end); err != nil {
 			return false, err
 		}
 	}
@@ -485,6 +473,25 @@ func (s *Stream) addList(info *docInfo, end int, api, kind string) (done bool, e
 		itemAPI, itemKind = api, strings.TrimSuffix(kind, "List")
 	}
 	return true, s.addItems(list, kind, itemAPI, itemKind)
+}
+
+// indexItem notes what is in an item whose own items are not known.
+func (s *Stream) indexItem(item *docInfo, end int) (*docInfo, error) {
+	list := newDocInfo()
+	sc := scanner{in: s.in[:end], stack: make([]frame, 0, 32), info: &list}
+	ok := false
+	if item.flow {
+		_, ok = sc.flow(item.start, 0, 0, &list)
+		ok = ok && !s.hasOdd(item.start, end)
+	} else {
+		_, ok = s.indexBlock(&sc, item.start, item.col)
+	}
+	if ok {
+		return &list, nil
+	}
+	list.reset()
+	s.parsedDocs++
+	return &list, s.indexParsed(item.start, end, item.col, &list)
 }
 
 func (s *Stream) hasOdd(start, end int) bool {
