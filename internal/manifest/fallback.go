@@ -290,10 +290,8 @@ func (s *Stream) locateItems(seq *yaml.Node, next int, p *placer, info *docInfo)
 		it.flow = n.Style&yaml.FlowStyle != 0
 		if isFlow || it.flow {
 			it.end = looseFlowEnd(p.in, it.start)
-		} else if i > 0 {
-			info.list[i-1].end = p.dashLine(it.start, seq.Column-1)
 		}
-		if !isFlow && it.flow && i > 0 && info.list[i-1].end == next {
+		if !isFlow && i > 0 && !info.list[i-1].flow {
 			info.list[i-1].end = p.dashLine(it.start, seq.Column-1)
 		}
 		if !it.notMapping {

@@ -20,6 +20,7 @@ var forms = []string{
 	"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n- apiVersion: v1\n  kind: Service\n",
 	"kind: List\napiVersion: v1\nitems:\n  - apiVersion: v1\n    kind: Pod\n  -   kind: A\n      apiVersion: b\n",
 	"items:\n- # comment\n  kind: Pod\n-\n  kind: A\n# c\n- {kind: B, apiVersion: c}\nkind: List\n",
+	"kind: List\nitems:\n- {a: b}\n- c: d\n- {e: f} # g\n# h\n- {i: j}\n-",
 	"kind: List\nitems:\n- |\n  - kind: Pod\n  kind: a\n- a: |-\n    - b\n    kind: c\n\n   # d\n  e: f\n",
 	"a: |\n  text\n  # no comment\n # comment\nb: >-\n  folded\n  text\n\n    more\n  end\nc: |+\n  keep\n\n\nd: |2\n    two\n",
 	"a: \"x\n  y\\\n  z\"\nb: 'it''s\n  long'\nc: plain\n  goes\n\n  on\nd: {a: b, c: [d, \"e\"]}\ne: [\n  a,\n  b\n]\n",
