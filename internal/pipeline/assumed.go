@@ -34,7 +34,7 @@ func (r *run) reportAssumed() {
 			continue
 		}
 		r.out.Messages = append(r.out.Messages, report.NewMessage(ReasonAssumed,
-			fmt.Sprintf("whether Istio injects its sidecar into %s is not known, and "+assumptions[by]+"; set `answeredBy`, `istio.injectedNamespaces` or another `mesh` in the functionConfig",
+			fmt.Sprintf("it is not known whether Istio injects its sidecar into %s; "+assumptions[by]+"; set `answeredBy`, `istio.injectedNamespaces` or another `mesh` in the functionConfig",
 				namespaceWords(r.assumed[by]), r.spec.Port)))
 	}
 }
@@ -59,7 +59,7 @@ func namespaceWords(names []string) string {
 		case i == most:
 			return strings.Join(words, ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 		case name == "":
-			words = append(words, "the namespace of objects that name none")
+			words = append(words, "objects without a namespace")
 		default:
 			words = append(words, fmt.Sprintf("namespace %q", name))
 		}
