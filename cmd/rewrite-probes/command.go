@@ -31,10 +31,10 @@ answers them there (probe-proxy, or Istio's own). Without it, under strict mTLS,
 and gRPC probes and hooks fail, and TCP probes pass although nothing listens.
 
 Without arguments it is a KRM function: it reads a ResourceList from stdin and writes it
-to stdout. A plain stream of documents or a List comes back as what it was.
+to stdout. A plain stream of documents or a List comes back in its own form.
 With paths it is a tool like gofmt: it prints the result, or with -w writes it back,
-with -d shows a diff, with -l lists the files that would change. A folder run passes over
-what is no manifest, leaves out hidden folders and node_modules, and goes on past bad files.
+with -d shows a diff, with -l lists the files that would change. In folders it skips files
+that are no manifests, hidden folders and node_modules, and continues after bad files.
 
 Exit codes: 0 all is well; 1 an object cannot be rewritten, check found something, or
 --exit-code found a difference; 2 the command line is wrong; 3 the manifests or the
@@ -94,7 +94,7 @@ func (f *commonFlags) load(list *manifest.Object) (*config.RewriteProbes, error)
 	}
 	text, err := os.ReadFile(f.config)
 	if err != nil {
-		return nil, fmt.Errorf("--config: %w", err)
+		return nil, fmt.Errorf("--config: %s: %w", f.config, reasonOf(err))
 	}
 	s, err := manifest.Read(f.config, text)
 	if err != nil {
@@ -117,9 +117,9 @@ func restoreCommand(std streams, common *commonFlags) *cobra.Command {
 	edit := &editFlags{}
 	cmd := &cobra.Command{
 		Use:   "restore [PATH... | -]",
-		Short: "Give the original probes back and take the sidecar out",
+		Short: "Restore the original probes and remove the sidecar",
 		Long: `restore is the inverse of the rewriting: probes and hooks get their original handlers
-back, and the env var, the sidecar and the annotations that rewrite-probes added go.`,
+back, and the env var, the sidecar and the annotations that rewrite-probes added are removed.`,
 		Example: `  rewrite-probes restore -w deploy/
   kustomize build . | rewrite-probes restore -`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -33,7 +33,7 @@ func findFiles(paths, ignore []string) ([]file, error) {
 		info, err := os.Stat(root)
 		switch {
 		case err != nil:
-			problems = append(problems, err)
+			problems = append(problems, fmt.Errorf("%s: %w", root, reasonOf(err)))
 			continue
 		case !info.IsDir():
 			found.add(file{path: root})
