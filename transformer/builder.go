@@ -18,23 +18,11 @@ type planBuilder struct {
 	holders           []*originalsHolder // containers that carry originals
 	annotationHolders []*originalsHolder // annotations that do
 	forms             forms              // what the annotations carry for an exact restore
+	detected          detection
 	mesh              mesh
 	edits             []field.Edit
-	// addedAnnotations are those that the edits set.
-	addedAnnotations field.KeyValues
-	// meshTitle is the mesh that the pod is in; "" if nothing says so.
-	meshTitle string
-	// unclear are warnings about switches of injection.
-	unclear []Finding
-	// meshProblem says what is wrong with the mesh that was found out; nil if nothing is.
-	meshProblem *Finding
-	// otherMesh says why the template is not for the mesh of the options; nil if it is.
-	otherMesh *Finding
-	// noMesh is the switch that turns off the injection of the only mesh that the
-	// template or its Namespace names; nil if there is none.
-	noMesh    *Finding
-	findings  []Finding
-	restoring bool
+	addedAnnotations  field.KeyValues // those that the edits set
+	findings          []Finding
 }
 
 // newPlanBuilder reads the template: first the holders of originals, then the probes

@@ -132,8 +132,8 @@ func (d fsmConvention) original(originals map[string]*prober.Prober, s *handlerS
 	return key, p
 }
 
-// adoptFSM is the adopter of Flomesh Service Mesh. A probe of which the headers say
-// too little looks rewritten, and is reported for that.
+// adoptFSM is the adopter of Flomesh Service Mesh. If the headers do not describe
+// the whole probe, it is not adopted, and dangles.
 func adoptFSM(_ *planBuilder, s *handlerSite) (*Handler, bool) {
 	h := s.current.HTTPGet
 	p := fsmConvention{}.originalIn(h)

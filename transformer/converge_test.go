@@ -167,11 +167,7 @@ readinessProbe:
 		t.Errorf("env %s", r.env())
 	}
 	back := restore(t, r.text)
-	for _, want := range []string{"path: /foo", "port: 8001", "grpc:\n            port: 8003", "name: istio-proxy", "value: b"} {
-		if !strings.Contains(back.text, want) {
-			t.Errorf("%s\nmust have %s", back.text, want)
-		}
-	}
+	wantParts(t, back.text, "path: /foo", "port: 8001", "grpc:\n            port: 8003", "name: istio-proxy", "value: b")
 	if strings.Contains(back.text, "ISTIO_KUBE") || strings.Contains(back.text, "15020") || strings.Contains(back.text, "rewriteApp") {
 		t.Errorf("restored:\n%s", back.text)
 	}

@@ -6,50 +6,71 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
+// A detection says which mesh a template is in, by the marks of all meshes.
+type detection struct {
+	title   string    // of the mesh; "" if nothing says so
+	unclear []Finding // warnings about switches of injection
+	problem *Finding  // why the template cannot be rewritten for the mesh; nil if it can
+	// optOut is why the template is left alone: it is in another mesh than that of
+	// the options, or in none; nil if neither. passesProbes is set if it is in none.
+	optOut       *Finding
+	passesProbes bool
+}
+
+// addTo adds what was detected to what the dialect found out about the template.
+func (d *detection) addTo(m *mesh) {
+	if d.problem != nil {
+		m.conflicts = append(m.conflicts, *d.problem)
+	}
+	if m.optOut == nil {
+		m.optOut, m.passesProbes = d.optOut, d.passesProbes
+	}
+}
+
 // builderFor returns the builder of a template's plan for the mesh that the template
 // is in: the mesh of the options or, if that is "auto", the one whose mark the
 // template or its Namespace has. Marks of two meshes are an error.
 func (p *Planner) builderFor(in *Input) *planBuilder {
 	b := newPlanBuilder(p, in)
+	var detected detection
 	var marked []*dialect
-	var at []string
-	var unclear []Finding
-	var off *Finding
+	var at []string  // where their marks are
+	var off *Finding // about the first switch that is off
 	for _, d := range p.dialects {
 		m := d.mark(b)
 		if m.injection == injected && (p.others != nil || d == p.dialect || !m.byName) {
 			marked, at = append(marked, d), append(at, m.at)
 		}
 		if m.unclear != nil {
-			unclear = append(unclear, *m.unclear)
+			detected.unclear = append(detected.unclear, *m.unclear)
 		}
 		// A pod with the proxy in its manifest needs no injection.
 		if _, has := b.proxyIn(d); m.off != nil && off == nil && !has {
 			off = m.off
 		}
 	}
-	own := len(marked) == 0 || slices.Contains(marked, p.dialect)
-	if p.others != nil && !own {
+	switch own := len(marked) == 0 || slices.Contains(marked, p.dialect); {
+	case p.others == nil && !own:
+		f := NewFinding("other-mesh", nil, "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, p.dialect.name)
+		detected.optOut = &f
+	case !own:
 		if other, err := p.others[marked[0]](); err != nil {
 			f := NewFinding("options-unfit", nil, "%s: the pod is in %s, and the functionConfig does not fit that mesh: %v", at[0], marked[0].title, err)
-			b.meshProblem = &f
+			detected.problem = &f
 		} else {
 			b = newPlanBuilder(other, in)
 		}
-	} else if p.others != nil && len(marked) == 0 {
-		b.noMesh = off // the only mark there is
-	} else if !own {
-		f := NewFinding("other-mesh", nil, "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, p.dialect.name)
-		b.otherMesh = &f
+	case p.others != nil && len(marked) == 0 && off != nil:
+		detected.optOut, detected.passesProbes = off, true
 	}
 	if len(marked) > 1 {
 		f := NewFinding("two-meshes", nil, "%s puts the pod into %s, and %s into %s; a pod can only be in one mesh, so one of the two must go", at[0], marked[0].title, at[1], marked[1].title)
-		b.meshProblem = &f
+		detected.problem = &f
 	}
 	if len(marked) > 0 || p.opts.Mesh != MeshAuto {
-		b.meshTitle = b.p.dialect.title
+		detected.title = b.p.dialect.title
 	}
-	b.unclear = unclear
+	b.detected = detected
 	return b
 }
 

@@ -268,7 +268,7 @@ type mesh struct {
 	// would replace.
 	inherited field.KeyValues
 	// collisions are containers of ours in the template, as it was read, that
-	// cannot run beside the mesh's proxy.
+	// cannot run next to the mesh's proxy.
 	collisions []Finding
 	// captures reports whether the mesh captures connections to a port.
 	captures func(port int) bool

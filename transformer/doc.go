@@ -5,5 +5,5 @@
 //
 // What depends on a mesh is in the files mesh_*.go (who is injected, what is
 // captured, annotations), convention_*.go (paths, ports and the env var) and
-// companion_*.go (objects beside the workload).
+// companion_*.go (objects that a workload needs).
 package transformer

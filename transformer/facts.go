@@ -21,9 +21,9 @@ type IstioFacts struct {
 	StatusDefault                          int
 	Reserved, NeverCaptured                []int
 
-	// Rewritten probes. PathPattern, a regular expression without anchors,
-	// matches the path of every one, whose third element is the container's name.
-	// All such paths begin with PathStart.
+	// Rewritten probes. PathPattern, a regular expression without anchors, matches
+	// the path of every rewritten probe. The third element of such a path is the
+	// container's name, and all begin with PathStart.
 	EnvName, PathPattern, PathStart string
 	HealthPath                      string
 	ProbeProxyNames                 []string

@@ -24,8 +24,8 @@ type forms struct {
 	// inherited are annotations that undo would leave although the user has none:
 	// their values are the Namespace's.
 	inherited field.KeyValues
-	// declared is set if we declared the mesh's proxy, with an image that does not
-	// tell.
+	// declared is set if we declared the mesh's proxy with an image of the user's, by
+	// which we could not recognise it.
 	declared bool
 	// empty are mappings and lists that were empty or null before we filled them,
 	// by the last key of their path.

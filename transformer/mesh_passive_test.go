@@ -312,7 +312,7 @@ func TestWhatFailsInEachMesh(t *testing.T) {
 			}
 		}
 	}
-	// The meshes' own rewriters see to containers alone, and may be off.
+	// The meshes' own rewriters rewrite no init containers, and may be off.
 	native := "initContainers:\n- name: first\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 80}}\n" + app("livenessProbe: {tcpSocket: {port: 80}}\nreadinessProbe: {httpGet: {port: 81}}")
 	for _, m := range meshes[1:] {
 		for _, v := range plan(t, pod(withNote(m.on, m.rewriter, m.turnsOff), native)).Probes {

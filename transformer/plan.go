@@ -183,7 +183,7 @@ type Answer struct {
 	AddsAnnotations field.KeyValues
 }
 
-// A Companion is an object that must exist beside a workload.
+// A Companion is an object that a workload needs.
 type Companion struct {
 	APIVersion, Kind, Name, Namespace string
 	Value                             field.Map // nil if the object must be removed

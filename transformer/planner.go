@@ -72,17 +72,9 @@ func newPlanner(o Options, d *dialect) (*Planner, error) {
 // before is brought to the planner's options, or restored if it has opted out.
 func (p *Planner) Plan(in Input) Plan {
 	b := p.builderFor(&in)
-	b.findings = append(b.findings, b.unclear...)
+	b.findings = append(b.findings, b.detected.unclear...)
 	b.mesh = b.p.dialect.inspect(b)
-	if b.meshProblem != nil {
-		b.mesh.conflicts = append(b.mesh.conflicts, *b.meshProblem)
-	}
-	if b.otherMesh != nil && b.mesh.optOut == nil {
-		b.mesh.optOut = b.otherMesh
-	}
-	if b.noMesh != nil && b.mesh.optOut == nil {
-		b.mesh.optOut, b.mesh.passesProbes = b.noMesh, true
-	}
+	b.detected.addTo(&b.mesh)
 	b.classify()
 	toRewrite := b.toRewrite()
 	if len(toRewrite) > 0 && !b.failed() {
@@ -95,9 +87,9 @@ func (p *Planner) Plan(in Input) Plan {
 // added goes, whether the template has opted out or not.
 func (p *Planner) Restore(in Input) Plan {
 	b := p.builderFor(&in)
-	said := b.findings
+	read := b.findings
 	b.mesh = b.p.dialect.inspect(b)
-	b.findings, b.restoring = said, true
+	b.findings = read // what the mesh's labels and annotations say does not matter here
 	for _, s := range b.sites {
 		if b.isDangling(s) {
 			b.skip(s, "dangling", s.path, "%s", danglingText)
@@ -386,7 +378,7 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	if len(toRewrite) == 0 || b.failed() {
 		return a
 	}
-	a.By, a.Mesh, a.Assumed = b.mesh.answerer.who, b.meshTitle, b.mesh.assumed
+	a.By, a.Mesh, a.Assumed = b.mesh.answerer.who, b.detected.title, b.mesh.assumed
 	if ports := b.p.dialect.ports(b.mesh.answerer); len(ports) == 1 {
 		a.Port = ports[0]
 	}

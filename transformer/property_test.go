@@ -123,7 +123,7 @@ func (g generator) template() string {
 
 // TestAnyTemplateSurvivesAnyConfiguration: whatever the template and the
 // configurations it goes through, a second run changes nothing, and restore
-// gives the template back.
+// brings the template back.
 func TestAnyTemplateSurvivesAnyConfiguration(t *testing.T) {
 	names := slices.Sorted(maps.Keys(configurations))
 	for seed := range uint64(600) {
@@ -154,7 +154,7 @@ func TestAnyTemplateSurvivesAnyConfiguration(t *testing.T) {
 	}
 }
 
-// plainFlow takes away the quotes, in which an edited value may stand.
+// plainFlow returns the text without quotes, which an edited value may have.
 func plainFlow(text string) string {
 	return strings.NewReplacer(`'`, "", `"`, "").Replace(text)
 }

@@ -191,6 +191,16 @@ func wantText(t *testing.T, r result, want string) {
 	}
 }
 
+// wantParts checks that a text has each of the parts.
+func wantParts(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s\nis not in\n%s", part, text)
+		}
+	}
+}
+
 // wantNoEdits checks that a further run has nothing to do.
 func wantNoEdits(t *testing.T, again result) {
 	t.Helper()
