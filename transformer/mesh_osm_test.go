@@ -183,7 +183,7 @@ func TestOptionsThatOSMCannotHaveAreRefused(t *testing.T) {
 	for want, opt := range map[string]option{
 		"fixed: 15901 to 15904":                                        port(15099),
 		"must be auto, probe-proxy or envoy with `mesh: osm`":          answeredBy("istio-proxy"),
-		"must not be 1500":                                             func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", 1500) },
+		"\"1500\" must not be that of Open Service Mesh's own proxy":   func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", 1500) },
 		"\"OSM_KUBE_APP_PROBERS\" is written by rewrite-probes itself": func(o *transformer.Options) { o.ProbeProxy.Env = listOf(mapOf("name", "OSM_KUBE_APP_PROBERS")) },
 		"\"envoy\" is the name of Open Service Mesh's own sidecar":     func(o *transformer.Options) { o.ProbeProxy.Name = "envoy" },
 		"must be one of auto, istio":                                   func(o *transformer.Options) { o.Mesh = "nomad" },

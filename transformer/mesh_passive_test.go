@@ -258,9 +258,9 @@ func TestOptionsThatAMeshCannotHaveAreRefused(t *testing.T) {
 	for _, m := range meshes {
 		for want, opt := range map[string]option{
 			"must be auto or probe-proxy with `mesh: " + m.name + "`": answeredBy("istio-proxy"),
-			"own ports":                port(m.port),
-			"must not be":              func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", m.uid) },
-			m.title + "'s own sidecar": func(o *transformer.Options) { o.ProbeProxy.Name = m.proxy },
+			"own ports":                      port(m.port),
+			"must not be that of " + m.title: func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", m.uid) },
+			m.title + "'s own sidecar":       func(o *transformer.Options) { o.ProbeProxy.Name = m.proxy },
 		} {
 			if _, err := transformer.New(options(inMesh(m.name), opt)); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %v must have %q", m.name, err, want)

@@ -14,10 +14,10 @@ type Problem struct {
 	Text string     // begins with the value
 }
 
-// Problems returns what does not fit the mesh of the options: who answers,
-// the port, and names that belong to a mesh or to us. If the mesh is found out
-// for each template, the options must fit Istio, because a template without any
-// mark is rewritten for Istio.
+// Problems returns what does not fit the mesh of the options: who answers, the
+// port, a uid or gid, and names that belong to a mesh or to us. If the mesh is
+// found out for each template, the options must fit Istio, because a template
+// without any mark is rewritten for Istio.
 func (o Options) Problems() []Problem {
 	d := o.dialect()
 	if d == nil {
@@ -56,6 +56,11 @@ func (o *Options) problemsIn(d *dialect) []Problem {
 	for _, x := range dialects {
 		if x.isProxy(&Container{Name: o.ProbeProxy.Name}) && (x == d || !x.commonName) {
 			add(field.NewPath("probeProxy", "name"), "%q is the name of %s's own sidecar; choose another", o.ProbeProxy.Name, x.title)
+		}
+	}
+	for _, key := range []string{"runAsUser", "runAsGroup"} {
+		if v, _ := o.ProbeProxy.SecurityContext.Get(key); v == int(d.proxyID()) {
+			add(field.NewPath("probeProxy", "securityContext", key), "\"%d\" must not be that of %s's own proxy, whose connections do not reach the app", v, d.title)
 		}
 	}
 	for i, item := range o.ProbeProxy.Env {

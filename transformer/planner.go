@@ -32,15 +32,17 @@ type Planner struct {
 	sidecar map[bool]field.Map
 }
 
-// New returns a planner. It checks what a schema cannot check: it is an error if the
-// options have a port, an env var or a uid of the mesh.
+// New returns a planner. It is an error if the options have [Options.Problems].
 func New(o Options) (*Planner, error) {
 	if problems := o.Problems(); len(problems) > 0 {
 		return nil, fmt.Errorf("%s: %s", problems[0].Path, problems[0].Text)
 	}
-	p, err := newPlanner(o, o.dialect())
-	if err != nil || o.Mesh != MeshAuto {
-		return p, err
+	if err := o.ProbeProxy.check(); err != nil {
+		return nil, err
+	}
+	p := newPlanner(o, o.dialect())
+	if o.Mesh != MeshAuto {
+		return p, nil
 	}
 	p.others = make(map[*dialect]func() (*Planner, error))
 	for _, d := range p.dialects[1:] {
@@ -48,24 +50,21 @@ func New(o Options) (*Planner, error) {
 			if problems := o.problemsIn(d); len(problems) > 0 {
 				return nil, fmt.Errorf("`%s`: %s", problems[0].Path, problems[0].Text)
 			}
-			return newPlanner(o, d)
+			return newPlanner(o, d), nil
 		})
 	}
 	return p, nil
 }
 
 // newPlanner returns the planner of one mesh.
-func newPlanner(o Options, d *dialect) (*Planner, error) {
+func newPlanner(o Options, d *dialect) *Planner {
 	if byDefault := Defaults().ProbeProxy.Name; o.ProbeProxy.Name == byDefault {
 		o.ProbeProxy.Name = d.sidecarName(o.AnsweredBy, byDefault)
 	}
 	p := &Planner{opts: o, dialect: d, dialects: allDialects(d)}
 	p.conventions = byConvention(p.dialects)
-	if err := p.checkSidecar(); err != nil {
-		return nil, err
-	}
 	p.sidecar = map[bool]field.Map{true: p.sidecarBase(true), false: p.sidecarBase(false)}
-	return p, nil
+	return p
 }
 
 // Plan plans the rewriting of one template. A template that was rewritten

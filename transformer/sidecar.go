@@ -55,8 +55,8 @@ var ownedKeys = []string{
 	"name", "image", "imagePullPolicy", "restartPolicy", "command", "args", "env", "startupProbe", "livenessProbe", "readinessProbe", "resources", "securityContext",
 }
 
-func (p *Planner) checkSidecar() error {
-	s := p.opts.ProbeProxy
+// check returns what is wrong with the container in every mesh.
+func (s *ProbeProxy) check() error {
 	switch {
 	case s.Name == "":
 		return errors.New("probeProxy.name must not be empty")
@@ -68,11 +68,6 @@ func (p *Planner) checkSidecar() error {
 	for _, item := range s.Env {
 		if env, _ := item.(field.Map); field.As[string](env, "name") == "" {
 			return errors.New("probeProxy.env must be a list of env vars, each with a name")
-		}
-	}
-	for _, key := range []string{"runAsUser", "runAsGroup"} {
-		if v, _ := s.SecurityContext.Get(key); v == int(p.dialect.proxyID()) {
-			return fmt.Errorf("probeProxy.securityContext.%s must not be %d: what the mesh's own uid sends is not taken to the app", key, p.dialect.proxyID())
 		}
 	}
 	return nil

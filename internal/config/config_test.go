@@ -404,6 +404,7 @@ func TestWhatTheDialectOSMCannotHaveIsRefused(t *testing.T) {
 		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy or istio-proxy in Istio\n",
 		"{dialect: osm, probeProxy: {name: envoy}}":                     "`spec.probeProxy.name`: \"envoy\"",
 		"{probeProxy: {env: [{name: OSM_KUBE_APP_PROBERS, value: x}]}}": "is written by rewrite-probes itself",
+		"{probeProxy: {securityContext: {runAsGroup: 1337}}}":           "`spec.probeProxy.securityContext.runAsGroup`: \"1337\" must not be that of Istio's own proxy",
 		"{dialect: nomad}":                                              "must be auto, istio, linkerd",
 	} {
 		if _, err := decode(t, typed+"spec: "+spec+"\n"); err == nil || !strings.Contains(err.Error()+"\n", want) {
