@@ -1,5 +1,5 @@
-// Package image compares what the functionConfig takes for the name of an image
-// with what container runtimes take.
+// Package image compares the names of images that the functionConfig accepts with
+// those that container runtimes accept.
 package image
 
 import (
@@ -23,8 +23,8 @@ var parts = []string{
 	"@sha256:" + strings.Repeat("0", 63), "@sha512:" + strings.Repeat("0af9", 32), "@md5:" + strings.Repeat("0af9", 8), strings.Repeat("n", 255), " ", "é", "$(X)",
 }
 
-// TestTheImagesOfTheConfigAreThoseOfContainerRuntimes: what is allowed is what
-// the parser of containerd and Docker takes, with the digests that they know.
+// TestTheImagesOfTheConfigAreThoseOfContainerRuntimes has the parser of containerd
+// and Docker judge random names, with the digests that they know.
 func TestTheImagesOfTheConfigAreThoseOfContainerRuntimes(t *testing.T) {
 	g := rand.New(rand.NewPCG(1, 1))
 	taken := 0

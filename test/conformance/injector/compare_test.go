@@ -144,8 +144,8 @@ func originalsEnv(pod *corev1.Pod) (names, values []string) {
 	return names, values
 }
 
-// sidecarEnv is what is known of the env of a sidecar when the kubelet expands
-// the value that follows.
+// sidecarEnv is the environment that a sidecar has before the env var with the
+// originals, when the kubelet expands that.
 var sidecarEnv = map[string]string{"POD_NAME": "web-0"}
 
 // A comparison is one pod as it was, as Istio makes it and as we make it.

@@ -19,6 +19,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/generator"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/kubernetes"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -37,7 +38,7 @@ func workloads() uint64 {
 // maxReported bounds how many failures of one test are printed.
 const maxReported = 10
 
-// A refusal is an error of ours on a pod that Istio takes.
+// A refusal is an error of rewrite-probes about a pod that Istio accepts.
 type refusal struct {
 	*mistake      // what Istio does instead
 	least    int  // of the random workloads, where each of them may have it
@@ -136,8 +137,8 @@ type floor struct {
 	byIstio                 bool
 }
 
-// reached says what is below the floor.
-func (s *tally) reached(f floor) []string {
+// missing returns what is below the floor.
+func (s *tally) missing(f floor) []string {
 	var below []string
 	atLeast := func(what string, n, least int) {
 		if n < least {
@@ -175,14 +176,14 @@ func (s *tally) check(t *testing.T, f floor) {
 		}
 		t.Error(p)
 	}
-	for _, below := range s.reached(f) {
+	for _, below := range s.missing(f) {
 		t.Error(below)
 	}
 }
 
-// one takes a manifest with one object. It compares what Istio makes of its pod
-// with what rewrite-probes makes of the manifest.
-func (s *tally) one(t *testing.T, i *istio.Injector, manifest []byte, spec settings) {
+// one compares what Istio makes of the pod of a manifest with what rewrite-probes
+// makes of the manifest, which has one object.
+func (s *tally) one(t *testing.T, i *istio.Injector, manifest []byte, spec rewriting.Settings) {
 	output, r, err := rewrite(manifest, spec)
 	if err != nil {
 		s.problem("%v\n%s", err, manifest)
@@ -198,13 +199,13 @@ func (s *tally) one(t *testing.T, i *istio.Injector, manifest []byte, spec setti
 		s.problem("%s: a second run gives (%v)\n%s", o, err, again)
 	}
 	s.rewritten += rewrittenIn(r)
-	s.against(i, o, after[0], r.Messages, spec["answeredBy"] == "istio-proxy" || asksForIstio(o.template))
+	s.against(i, o, after[0], r.Messages, spec["answeredBy"] == "istio-proxy" || asksForIstio(o.Template))
 }
 
 // against compares what Istio makes of a pod with what rewrite-probes made of
 // it. byIstio is set if istio-proxy answers our rewritten probes.
-func (s *tally) against(i *istio.Injector, o, after object, messages []report.Message, byIstio bool) {
-	input := kubernetes.Default(kubernetes.Pod(o.template, o.namespace))
+func (s *tally) against(i *istio.Injector, o, after kubernetes.Object, messages []report.Message, byIstio bool) {
+	input := kubernetes.Default(kubernetes.Pod(o.Template, o.Namespace))
 	if kubernetes.Validate(input) != nil {
 		s.invalid++
 		return
@@ -232,7 +233,7 @@ func (s *tally) against(i *istio.Injector, o, after object, messages []report.Me
 		s.refusedByUs(o, c, messages, failures)
 		return
 	}
-	ours := kubernetes.Pod(after.template, o.namespace)
+	ours := kubernetes.Pod(after.Template, o.Namespace)
 	if err := kubernetes.Validate(ours); err != nil {
 		s.problem("%s: the API server refuses what we make of it: %v", o, err)
 		return
@@ -272,7 +273,7 @@ func rewrittenIn(r *report.Report) int {
 }
 
 // refusedByUs counts the reasons of a refusal and checks that each is allowed.
-func (s *tally) refusedByUs(o object, c *comparison, messages []report.Message, failures []string) {
+func (s *tally) refusedByUs(o kubernetes.Object, c *comparison, messages []report.Message, failures []string) {
 	for _, reason := range failures {
 		if r := refusals[reason]; r == nil || !r.allowed(c) {
 			s.problem("%s: Istio takes the pod, and we refuse it, which is not allowed for the reason %s: %s", o, reason, messages[0])
@@ -282,8 +283,7 @@ func (s *tally) refusedByUs(o object, c *comparison, messages []report.Message, 
 	s.refused[failures[0]]++ // a pod counts once
 }
 
-// asksForIstio reports whether a pod template says itself that it is to have
-// Istio's sidecar.
+// asksForIstio reports whether a pod template itself requests Istio's sidecar.
 func asksForIstio(t *corev1.PodTemplateSpec) bool {
 	const key = "sidecar.istio.io/inject"
 	value, labelled := t.Labels[key]
@@ -295,22 +295,13 @@ func asksForIstio(t *corev1.PodTemplateSpec) bool {
 	return found
 }
 
-func workload(w generator.Workload) object {
-	return object{kind: w.Kind, namespace: w.Namespace, name: w.Name, template: &w.Template}
-}
-
-func newInjector(t *testing.T) *istio.Injector {
-	t.Helper()
-	i, err := istio.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return i
+func workload(w generator.Workload) kubernetes.Object {
+	return kubernetes.Object{Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, Template: &w.Template}
 }
 
 // random compares the random workloads, after change.
-func random(t *testing.T, spec settings, change func(*generator.Workload)) *tally {
-	i, s := newInjector(t), newTally()
+func random(t *testing.T, spec rewriting.Settings, change func(*generator.Workload)) *tally {
+	i, s := istio.New(t), newTally()
 	for seed := range workloads() {
 		w := generator.New(seed + 1)
 		change(&w)
@@ -331,13 +322,13 @@ func randomFloor(byIstio bool) floor {
 }
 
 func TestRewritingForIstioProxyIsIstiosWithoutItsMistakes(t *testing.T) {
-	s := random(t, settings{"answeredBy": "istio-proxy"}, func(*generator.Workload) {})
+	s := random(t, rewriting.Settings{"answeredBy": "istio-proxy"}, func(*generator.Workload) {})
 	s.check(t, randomFloor(true))
 	comparisons = append(comparisons, column{"random workloads, `answeredBy: istio-proxy`", s})
 }
 
 func TestRewritingForProbeProxyIsIstiosWithoutItsMistakes(t *testing.T) {
-	s := random(t, settings{"answeredBy": "auto"}, func(w *generator.Workload) {
+	s := random(t, rewriting.Settings{"answeredBy": "auto"}, func(w *generator.Workload) {
 		// Where Istio's status server listens is nothing to probe-proxy.
 		delete(w.Template.Annotations, "status.sidecar.istio.io/port")
 	})
@@ -353,23 +344,11 @@ type file struct {
 
 const root = "../../.." // the repository
 
-// corpus returns the manifests of the corpus beside the repository, and those
-// of the repository.
+// corpus returns the manifests of the real world and of the repository.
 func corpus(t *testing.T) []file {
 	t.Helper()
-	names, err := testutil.Corpus(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(names) == 0 {
-		t.Log("MISSING: the corpus of real-world manifests; only testdata/manifests is compared")
-	}
-	own, err := filepath.Glob(root + "/testdata/manifests/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var files []file
-	for _, name := range append(names, own...) {
+	for _, name := range testutil.Manifests(t, root) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -379,7 +358,7 @@ func corpus(t *testing.T) []file {
 	return files
 }
 
-// with adds what a file of the corpus holds.
+// with returns the floor raised by what a file of the corpus holds.
 func (f floor) with(name string) floor {
 	holds := map[string]floor{
 		"argocd.yaml":   {pods: 7, places: 6, rewritten: 6},
@@ -391,7 +370,7 @@ func (f floor) with(name string) floor {
 }
 
 func TestManifestsOfTheRealWorldAreRewrittenAsIstioDoesWithoutItsMistakes(t *testing.T) {
-	i := newInjector(t)
+	i := istio.New(t)
 	for _, answeredBy := range []string{"istio-proxy", "auto"} {
 		s := newTally()
 		// The real world's pods are not random: all of them are compared.
@@ -408,7 +387,7 @@ func TestManifestsOfTheRealWorldAreRewrittenAsIstioDoesWithoutItsMistakes(t *tes
 
 // file compares all pods of a file, which is rewritten as it is.
 func (s *tally) file(t *testing.T, i *istio.Injector, f file, answeredBy string) {
-	output, r, err := rewrite(f.text, settings{"answeredBy": answeredBy})
+	output, r, err := rewrite(f.text, rewriting.Settings{"answeredBy": answeredBy})
 	if err != nil {
 		t.Fatalf("%s: %v", f.name, err)
 	}
@@ -419,17 +398,17 @@ func (s *tally) file(t *testing.T, i *istio.Injector, f file, answeredBy string)
 	s.rewritten += rewrittenIn(r)
 	injection := make(map[string]string)
 	for _, o := range before {
-		if o.kind == "Namespace" {
-			injection[o.name] = o.labels["istio-injection"]
+		if o.Kind == "Namespace" {
+			injection[o.Name] = o.Labels["istio-injection"]
 		}
 	}
 	compared := 0
 	for n, o := range before {
-		if o.template == nil {
+		if o.Template == nil {
 			continue
 		}
 		compared++
-		if injection[o.namespace] == "disabled" {
+		if injection[o.Namespace] == "disabled" {
 			// The API server asks no webhook there.
 			s.uninjected++
 			if !reflect.DeepEqual(o, after[n]) {
@@ -438,17 +417,17 @@ func (s *tally) file(t *testing.T, i *istio.Injector, f file, answeredBy string)
 			continue
 		}
 		about := slices.DeleteFunc(slices.Clone(r.Messages), func(m report.Message) bool {
-			return m.Object.Kind != o.kind || m.Object.Name != o.name || m.Object.Namespace != o.namespace
+			return m.Object.Kind != o.Kind || m.Object.Name != o.Name || m.Object.Namespace != o.Namespace
 		})
-		byIstio := answeredBy == "istio-proxy" || asksForIstio(o.template) || injection[o.namespace] == "enabled"
+		byIstio := answeredBy == "istio-proxy" || asksForIstio(o.Template) || injection[o.Namespace] == "enabled"
 		s.against(i, o, after[n], about, byIstio)
 	}
 	s.custom += len(r.Templates) - compared
 }
 
-func decoded(t *testing.T, name string, stream []byte) []object {
+func decoded(t *testing.T, name string, stream []byte) []kubernetes.Object {
 	t.Helper()
-	all, err := objects(stream)
+	all, err := kubernetes.Objects(stream)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

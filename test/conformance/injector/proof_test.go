@@ -2,7 +2,6 @@ package injector
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -42,21 +41,11 @@ type row struct {
 	*passage
 }
 
-// TestMain writes the proof when it is asked to and all tests have passed.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if code == 0 && os.Getenv("REWRITE_PROBES_PROOF") != "" {
-		if err := writeProof(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(testutil.RunAndProve(m, writeProof)) }
 
 func writeProof() error {
 	if len(comparisons) != 4 || len(passed) != 2 || len(declared) != len(meshes) {
-		return errors.New("the proof is not written: only some of the tests were run")
+		return testutil.ErrPartly
 	}
 	istioVersion, err := testutil.ModuleVersion(goMod, "istio.io/istio")
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/kubernetes"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 )
 
 // A mesh is a possible configuration of Istio.
@@ -78,10 +79,7 @@ func TestADeclaredSecurityContextTakesNothingFromIstioProxyThatItNeeds(t *testin
 	const rest = "runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}"
 	for _, m := range meshes {
 		t.Run(m.name, func(t *testing.T) {
-			i, err := istio.New(m.settings...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			i := istio.New(t, m.settings...)
 			annotations := m.annotations
 			if annotations == "" {
 				annotations = "{}"
@@ -110,7 +108,7 @@ func TestADeclaredSecurityContextTakesNothingFromIstioProxyThatItNeeds(t *testin
 // declaredEffect injects a rewritten pod with and without the securityContext
 // of the declared istio-proxy, and returns the difference.
 func declaredEffect(i *istio.Injector, mode istio.Mode, manifest string) (effect, error) {
-	output, _, err := rewrite([]byte(manifest), settings{"answeredBy": "istio-proxy"})
+	output, _, err := rewrite([]byte(manifest), rewriting.Settings{"answeredBy": "istio-proxy"})
 	if err != nil {
 		return "", err
 	}
@@ -156,15 +154,15 @@ func declaredEffect(i *istio.Injector, mode istio.Mode, manifest string) (effect
 // makes that. Its probes and their originals must come out as they
 // went in.
 func declareAndInject(i *istio.Injector, mode istio.Mode, manifest string, restricted bool) (ours, injected *corev1.Pod, err error) {
-	output, _, err := rewrite([]byte(manifest), settings{"answeredBy": "istio-proxy", "istioProxy": map[string]any{"restricted": restricted}})
+	output, _, err := rewrite([]byte(manifest), rewriting.Settings{"answeredBy": "istio-proxy", "istioProxy": map[string]any{"restricted": restricted}})
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := objects(output)
+	found, err := kubernetes.Objects(output)
 	if err != nil {
 		return nil, nil, err
 	}
-	ours = kubernetes.Default(kubernetes.Pod(found[0].template, found[0].namespace))
+	ours = kubernetes.Default(kubernetes.Pod(found[0].Template, found[0].Namespace))
 	if injected, err = i.Inject(ours, mode); err != nil {
 		return nil, nil, err
 	}

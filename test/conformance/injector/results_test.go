@@ -13,6 +13,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/generator"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 )
 
 // resourceList wraps a stream of documents as kpt does: by kyaml.
@@ -58,7 +59,7 @@ func TestResultsAreThoseOfTheFunctionSDK(t *testing.T) {
 	names, texts, _ := lists(t)
 	total := 0
 	for i, text := range texts {
-		output, r, err := rewrite(text, settings{})
+		output, r, err := rewrite(text, rewriting.Settings{})
 		if err != nil {
 			t.Errorf("%s: %v", names[i], err)
 			continue
@@ -109,7 +110,7 @@ func TestTheOutputIsAcceptedByKyaml(t *testing.T) {
 	names, texts, items := lists(t)
 	objects := 0
 	for i, text := range texts {
-		output, _, err := rewrite(text, settings{})
+		output, _, err := rewrite(text, rewriting.Settings{})
 		if err != nil {
 			t.Errorf("%s: %v", names[i], err)
 			continue

@@ -12,6 +12,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/generator"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/kubernetes"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -48,8 +49,8 @@ func (p *passage) check(t *testing.T) {
 
 // through rewrites the manifest of a pod and sends the result through the
 // injector, in both modes and each twice: a pod may be injected again.
-func (p *passage) through(i *istio.Injector, o object, manifest []byte, spec settings, check func(before, after *corev1.Pod) error) {
-	pod := kubernetes.Default(kubernetes.Pod(o.template, o.namespace))
+func (p *passage) through(i *istio.Injector, o kubernetes.Object, manifest []byte, spec rewriting.Settings, check func(before, after *corev1.Pod) error) {
+	pod := kubernetes.Default(kubernetes.Pod(o.Template, o.Namespace))
 	if _, err := i.Inject(pod, istio.Ordinary); err != nil || kubernetes.Validate(pod) != nil {
 		p.notOurs++
 		return
@@ -63,12 +64,12 @@ func (p *passage) through(i *istio.Injector, o object, manifest []byte, spec set
 		p.notOurs++
 		return
 	}
-	found, err := objects(output)
+	found, err := kubernetes.Objects(output)
 	if err != nil {
 		p.problems = append(p.problems, fmt.Sprintf("%s: %v", o, err))
 		return
 	}
-	before := kubernetes.Default(kubernetes.Pod(found[0].template, o.namespace))
+	before := kubernetes.Default(kubernetes.Pod(found[0].Template, o.Namespace))
 	for _, mode := range istio.Modes {
 		after, err := i.Inject(before, mode)
 		if err == nil {
@@ -133,8 +134,8 @@ func unchanged(before, after *corev1.Pod) error {
 }
 
 // passes sends the random workloads and those of the real world through.
-func passes(t *testing.T, spec settings, check func(before, after *corev1.Pod) error) *passage {
-	i := newInjector(t)
+func passes(t *testing.T, spec rewriting.Settings, check func(before, after *corev1.Pod) error) *passage {
+	i := istio.New(t)
 	p := &passage{pods: make(map[istio.Mode]int), kept: make(map[istio.Mode]int)}
 	for seed := range workloads() / 4 {
 		w := generator.New(seed + 1)
@@ -146,10 +147,10 @@ func passes(t *testing.T, spec settings, check func(before, after *corev1.Pod) e
 	}
 	for _, f := range corpus(t) {
 		for _, o := range decoded(t, f.name, f.text) {
-			if o.template == nil {
+			if o.Template == nil {
 				continue
 			}
-			w := generator.Workload{Kind: o.kind, Name: o.name, Namespace: o.namespace, Template: *o.template}
+			w := generator.Workload{Kind: o.Kind, Name: o.Name, Namespace: o.Namespace, Template: *o.Template}
 			text, err := w.YAML()
 			if err != nil {
 				t.Fatal(err)
@@ -161,7 +162,7 @@ func passes(t *testing.T, spec settings, check func(before, after *corev1.Pod) e
 }
 
 func TestIstiosInjectorLeavesWhatIstioProxyAnswersAsItIs(t *testing.T) {
-	p := passes(t, settings{"answeredBy": "istio-proxy"}, func(_, after *corev1.Pod) error {
+	p := passes(t, rewriting.Settings{"answeredBy": "istio-proxy"}, func(_, after *corev1.Pod) error {
 		if names, _ := originalsEnv(after); !slices.Equal(names, []string{istio.ProxyName}) {
 			return fmt.Errorf("the env var is on %q", names)
 		}
@@ -175,8 +176,8 @@ func TestIstiosInjectorLeavesWhatIstioProxyAnswersAsItIs(t *testing.T) {
 // has `reinvocationPolicy: Never`, unless it is told otherwise.
 func TestIstiosInjectorKeepsTheImageOfADeclaredIstioProxy(t *testing.T) {
 	const image = "example.com/istio/proxyv2:1.31.1@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	i, ours := newInjector(t), 0
-	p := passes(t, settings{"answeredBy": "istio-proxy", "istioProxy": settings{"image": image}}, func(before, _ *corev1.Pod) error {
+	i, ours := istio.New(t), 0
+	p := passes(t, rewriting.Settings{"answeredBy": "istio-proxy", "istioProxy": rewriting.Settings{"image": image}}, func(before, _ *corev1.Pod) error {
 		was := container(before, istio.ProxyName).Image
 		if was == "auto" { // declared by the user
 			return nil
@@ -200,7 +201,7 @@ func TestIstiosInjectorKeepsTheImageOfADeclaredIstioProxy(t *testing.T) {
 }
 
 func TestIstiosInjectorLeavesWhatProbeProxyAnswersBesideItAsItIs(t *testing.T) {
-	p := passes(t, settings{"answeredBy": "probe-proxy", "port": ownPort, "probeProxy": settings{"livenessProbe": true, "readinessProbe": true}}, func(before, after *corev1.Pod) error {
+	p := passes(t, rewriting.Settings{"answeredBy": "probe-proxy", "port": ownPort, "probeProxy": rewriting.Settings{"livenessProbe": true, "readinessProbe": true}}, func(before, after *corev1.Pod) error {
 		if names, _ := originalsEnv(after); !slices.Equal(names, []string{proxyName}) {
 			return fmt.Errorf("the env var is on %q", names)
 		}
@@ -238,11 +239,11 @@ spec:
   containers:
   - {name: app, image: app, livenessProbe: {httpGet: {port: 8080}}}
 `
-	output, _, err := rewrite([]byte(manifest), settings{"answeredBy": "probe-proxy"})
+	output, _, err := rewrite([]byte(manifest), rewriting.Settings{"answeredBy": "probe-proxy"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, template := newInjector(t), decoded(t, "moved", output)[0].template
+	i, template := istio.New(t), decoded(t, "moved", output)[0].Template
 	for _, mode := range istio.Modes {
 		after, err := i.Inject(kubernetes.Default(kubernetes.Pod(template, "")), mode)
 		if err != nil {
@@ -255,6 +256,6 @@ spec:
 		if after, err = i.Inject(kubernetes.Default(kubernetes.Pod(template, "")), mode); err != nil || !capturedPorts(after)(15020) {
 			t.Errorf("%s mode: without the annotation 15020 must be captured (%v)", mode, err)
 		}
-		template = decoded(t, "moved", output)[0].template
+		template = decoded(t, "moved", output)[0].Template
 	}
 }

@@ -31,10 +31,34 @@ import (
 // minScenarios is how many must at least be compared.
 const minScenarios = 2000
 
+// results is the table of the scenarios, for docs/proof.md.
+var results string
+
+func TestMain(m *testing.M) { os.Exit(testutil.RunAndProve(m, writeProof)) }
+
+func writeProof() error {
+	if results == "" {
+		return testutil.ErrPartly
+	}
+	version, err := testutil.ModuleVersion("../../go.mod", "k8s.io/kubernetes")
+	if err != nil {
+		return err
+	}
+	return testutil.ReplaceSection("../../../docs/proof.md", "probers", fmt.Sprintf(`## The kubelet's probers
+
+The probers of k8s.io/kubernetes %s probe generated apps directly and through probe-proxy, and hooks are sent with the
+kubelet's client: the verdict must be the same, and so must the requests that the app sees. Seeds are fixed. Istio's status
+server answers the same probes, over IPv4. It reports a failure where the kubelet has an error, whose result it discards, so
+it is counted a second time with both as one. It supports neither gRPC over TLS nor HTTP/2 without TLS.
+Run again: `+"`make conformance`"+`. %s.
+
+%s`, version, time.Now().UTC().Format(time.DateOnly), results))
+}
+
 // TestTheVerdictThroughProbeProxyIsTheKubeletsOwn probes the same apps with
 // the kubelet's own probers, directly and through probe-proxy, and wants the
 // same verdicts and the same requests at the app. Istio's status server
-// answers the same probes, and its count is printed beside.
+// answers the same probes; what it says is counted beside.
 func TestTheVerdictThroughProbeProxyIsTheKubeletsOwn(t *testing.T) {
 	ours := build(t, "../../..", "./cmd/probe-proxy")
 	istio := build(t, "istiostatus", ".")
@@ -72,23 +96,23 @@ func build(t *testing.T, dir, pkg string) string {
 	return out
 }
 
-// A verdict is what the kubelet makes of one probe. Where it comes with an
-// error, the kubelet throws it away, which is a verdict of its own.
+// A verdict is the kubelet's result of one probe. The kubelet discards a result
+// that comes with an error, which is a verdict of its own.
 type verdict struct {
-	result probe.Result
-	thrown bool
+	result    probe.Result
+	discarded bool
 }
 
-// loose takes an error for a failure.
+// loose returns the result, with an error taken for a failure.
 func (v verdict) loose() probe.Result {
-	if v.thrown {
+	if v.discarded {
 		return probe.Failure
 	}
 	return v.result
 }
 
 func (v verdict) String() string {
-	if v.thrown {
+	if v.discarded {
 		return "error"
 	}
 	return string(v.result)
@@ -313,8 +337,7 @@ func (a *tally) add(r *run) {
 	}
 }
 
-// summarise reports the differences, and writes the results page when it is
-// asked to and there are none.
+// summarise reports the differences, and makes the table of the results.
 func summarise(t *testing.T, runs []*run) {
 	t.Helper()
 	axes := map[string]*tally{}
@@ -341,30 +364,12 @@ func summarise(t *testing.T, runs []*run) {
 			t.Errorf("the kubelet's verdict is %s in %d scenarios, must be at least %d", v, verdicts[v], least)
 		}
 	}
-	table := results(axes, total)
-	t.Logf("\n%sverdicts of the direct probes: %v; compared again: %d", table, verdicts, repeated)
-	if os.Getenv("REWRITE_PROBES_PROOF") == "" || t.Failed() {
-		return
-	}
-	version, err := testutil.ModuleVersion("../../go.mod", "k8s.io/kubernetes")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := testutil.ReplaceSection("../../../docs/proof.md", "probers", fmt.Sprintf(`## The kubelet's probers
-
-The probers of k8s.io/kubernetes %s probe generated apps directly and through probe-proxy, and hooks are sent with the
-kubelet's client: the verdict must be the same, and so must the requests that the app sees. Seeds are fixed. Istio's status
-server answers the same probes, over IPv4. It reports a failure where the kubelet has an error, whose result it discards, so
-it is counted a second time with both as one. It supports neither gRPC over TLS nor HTTP/2 without TLS.
-Run again: `+"`make conformance`"+`. %s.
-
-%s`, version, time.Now().UTC().Format(time.DateOnly), table)); err != nil {
-		t.Fatal(err)
-	}
+	results = table(axes, total)
+	t.Logf("\n%sverdicts of the direct probes: %v; compared again: %d", results, verdicts, repeated)
 }
 
-// results is a table with a row for each axis.
-func results(axes map[string]*tally, total *tally) string {
+// table returns the results, with a row for each axis.
+func table(axes map[string]*tally, total *tally) string {
 	var b strings.Builder
 	b.WriteString("| apps | scenarios | probe-proxy: same verdict | same requests | Istio's status server: same verdict | error taken for failure |\n|---|---|---|---|---|---|\n")
 	row := func(name string, a *tally) {

@@ -1,6 +1,6 @@
-// Package mesh ties the redirection of the mesh stand-in of the end-to-end tests
-// to the meshes: here to Istio and Consul, and for those whose modules cannot be
-// imported in conformance/meshes.
+// Package mesh compares the redirection rules of the mesh stand-in of the end-to-end
+// tests with those of the meshes: here with Istio's and Consul's, and in
+// conformance/meshes with those of the meshes whose modules cannot be imported.
 package mesh
 
 import (
@@ -11,9 +11,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/redirection"
 )
 
-// Compare reports the difference between the stand-in's rules and what the code
-// of a mesh makes with the same excluded ports. The mesh must make at least so
-// many.
+// Compare reports the difference between the stand-in's rules and those that the
+// code of a mesh makes with the same excluded ports, at least atLeast of them.
 func Compare(t *testing.T, name string, atLeast int, excluded []string, theirs string) {
 	t.Helper()
 	m, err := redirection.Named(name)
@@ -56,8 +55,8 @@ func rules(text string) []string {
 	return all
 }
 
-// canonical sorts the options of a rule, each with its negation and its value.
-// `-m tcp` is left out, since `-p tcp` says it, and so are comments.
+// canonical sorts the options of a rule, each with its negation and its value. It
+// leaves out comments and `-m tcp`, which `-p tcp` implies.
 func canonical(fields []string) string {
 	var options []string
 	for _, f := range fields[2:] {

@@ -1,16 +1,13 @@
 package policy
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/kubernetes/pkg/apis/admissionregistration"
@@ -19,19 +16,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/generator"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/kubernetes"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 )
-
-func metav1GVR(r schema.GroupVersionResource) metav1.GroupVersionResource {
-	return metav1.GroupVersionResource(r)
-}
-
-func metav1GVK(k schema.GroupVersionKind) metav1.GroupVersionKind { return metav1.GroupVersionKind(k) }
 
 // namespaces are those in which every pod is judged.
 func namespaces(name string) []*corev1.Namespace {
@@ -57,34 +48,27 @@ func rewritten(t *testing.T, pod *corev1.Pod, c *config.RewriteProbes) *corev1.P
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := manifest.Read("pod.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite)
+	output, r, err := rewriting.Run(text, c, pipeline.Rewrite)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Failed() {
 		return nil
 	}
-	var out bytes.Buffer
-	if _, err := s.WriteTo(&out); err != nil {
-		t.Fatal(err)
-	}
 	after := new(corev1.Pod)
-	if err := yaml.UnmarshalStrict(out.Bytes(), after); err != nil {
+	if err := yaml.UnmarshalStrict(output, after); err != nil {
 		t.Fatal(err)
 	}
 	return kubernetes.Default(after)
 }
 
-// configs are the ways that pods are rewritten in before they are judged.
-var configs = []settings{
+// configs are the functionConfigs with which pods are rewritten before they are
+// judged.
+var configs = []rewriting.Settings{
 	{"answeredBy": "istio-proxy"},
 	{"answeredBy": "probe-proxy", "port": 15099},
 	{"mesh": "osm"},
-	{"answeredBy": "probe-proxy", "port": 15099, "rewrite": []string{"httpGet"}, "probeProxy": settings{"name": "prober"}},
+	{"answeredBy": "probe-proxy", "port": 15099, "rewrite": []string{"httpGet"}, "probeProxy": rewriting.Settings{"name": "prober"}},
 }
 
 // stages returns a pod as it may come to the policy: as it is, rewritten, and
@@ -137,63 +121,27 @@ func stages(t *testing.T, i *istio.Injector, pod *corev1.Pod) []*corev1.Pod {
 	return all
 }
 
-// corpus returns the pods of the real-world manifests and of the repository's.
+// corpus returns the pods that the manifests of the real world and of the
+// repository would make.
 func corpus(t *testing.T) []*corev1.Pod {
 	t.Helper()
-	const root = "../../.."
-	names, err := testutil.Corpus(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := filepath.Glob(root + "/testdata/manifests/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var pods []*corev1.Pod
-	for _, name := range append(names, own...) {
+	for _, name := range testutil.Manifests(t, "../../..") {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, document := range bytes.Split(text, []byte("\n---")) {
-			pods = append(pods, podsIn(t, document)...)
+		objects, err := kubernetes.Objects(text)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, o := range objects {
+			if o.Template != nil {
+				pods = append(pods, kubernetes.Default(kubernetes.Pod(o.Template, o.Namespace)))
+			}
 		}
 	}
 	return pods
-}
-
-// podsIn returns the pods that the object of a document, or the items of a List,
-// would make.
-func podsIn(t *testing.T, document []byte) []*corev1.Pod {
-	t.Helper()
-	var o struct {
-		metav1.TypeMeta   `json:",inline"`
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct {
-			Template    *corev1.PodTemplateSpec `json:"template"`
-			JobTemplate struct {
-				Spec struct{ Template *corev1.PodTemplateSpec }
-			} `json:"jobTemplate"`
-		} `json:"spec"`
-	}
-	if err := yaml.Unmarshal(document, &o); err != nil {
-		return nil // of another kind
-	}
-	template := o.Spec.Template
-	switch o.Kind {
-	case "Pod":
-		pod := new(corev1.Pod)
-		if err := yaml.Unmarshal(document, pod); err != nil {
-			return nil
-		}
-		template = &corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
-	case "CronJob":
-		template = o.Spec.JobTemplate.Spec.Template
-	}
-	if template == nil {
-		return nil
-	}
-	return []*corev1.Pod{kubernetes.Default(kubernetes.Pod(template, o.Namespace))}
 }
 
 // random returns the pod of a random workload.
@@ -234,7 +182,7 @@ func random(seed uint64) *corev1.Pod {
 
 func TestThePolicySaysWhatCheckSays(t *testing.T) {
 	const seeds = 50
-	i := newInjector(t)
+	i := istio.New(t)
 	var pods [][]*corev1.Pod // by stage
 	for seed := range uint64(seeds) {
 		if pod := random(seed + 1); kubernetes.Validate(pod) == nil {
@@ -247,9 +195,9 @@ func TestThePolicySaysWhatCheckSays(t *testing.T) {
 		}
 	}
 	s := &tally{explained: make(map[string]int)}
-	for _, spec := range []settings{
+	for _, spec := range []rewriting.Settings{
 		nil,
-		{"istio": settings{"injectedNamespaces": []string{"sh*", "[d-e]e?ault"}}, "exclude": settings{"namespaces": []string{"kube-system"}}, "rewrite": []string{"httpGet", "grpc"}, "probeProxy": settings{"name": "prober"}},
+		{"istio": rewriting.Settings{"injectedNamespaces": []string{"sh*", "[d-e]e?ault"}}, "exclude": rewriting.Settings{"namespaces": []string{"kube-system"}}, "rewrite": []string{"httpGet", "grpc"}, "probeProxy": rewriting.Settings{"name": "prober"}},
 	} {
 		c := decode(t, spec)
 		p, _ := objects(t, c)
@@ -294,7 +242,7 @@ func TestTheCostOfALargePodIsWithinTheBudget(t *testing.T) {
 	if g.refusal(t, pod, ns) == "" {
 		t.Error("nothing is rewritten, and the policy finds nothing")
 	}
-	after := rewritten(t, pod, decode(t, settings{"answeredBy": "istio-proxy"}))
+	after := rewritten(t, pod, decode(t, rewriting.Settings{"answeredBy": "istio-proxy"}))
 	if message := g.refusal(t, after, ns); message != "" {
 		t.Errorf("all is rewritten, and the policy finds %s", message)
 	}
@@ -307,7 +255,7 @@ func TestTheCostOfALargePodIsWithinTheBudget(t *testing.T) {
 // TestThePolicyIsOneOfEveryKubernetesSince130 compiles it with the CEL of each
 // version, and has the API server's own code validate it.
 func TestThePolicyIsOneOfEveryKubernetesSince130(t *testing.T) {
-	for _, spec := range []settings{nil, {"istio": settings{"injectedNamespaces": []string{"a'b", "*"}}, "select": settings{"namespaces": []string{"*"}}, "rewrite": []string{"lifecycle"}}} {
+	for _, spec := range []rewriting.Settings{nil, {"istio": rewriting.Settings{"injectedNamespaces": []string{"a'b", "*"}}, "select": rewriting.Settings{"namespaces": []string{"*"}}, "rewrite": []string{"lifecycle"}}} {
 		p, b := objects(t, decode(t, spec))
 		for minor := uint(30); minor <= 37; minor++ {
 			compile(t, &p, minor)
@@ -325,13 +273,4 @@ func TestThePolicyIsOneOfEveryKubernetesSince130(t *testing.T) {
 			t.Error(errs)
 		}
 	}
-}
-
-func newInjector(t *testing.T) *istio.Injector {
-	t.Helper()
-	i, err := istio.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return i
 }

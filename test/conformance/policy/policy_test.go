@@ -11,6 +11,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/admission"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
@@ -20,25 +21,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/policy"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/policy/verdict"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 )
 
-// settings is the spec of a functionConfig.
-type settings map[string]any
-
-func decode(t *testing.T, spec settings) *config.RewriteProbes {
+func decode(t *testing.T, spec rewriting.Settings) *config.RewriteProbes {
 	t.Helper()
-	text, err := yaml.Marshal(map[string]any{"apiVersion": config.APIVersion, "kind": config.Kind, "spec": spec})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := manifest.Read("config.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := config.Decode(s.Objects()[0])
+	c, err := rewriting.Config(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +97,7 @@ func (g *guard) refusal(t *testing.T, pod *corev1.Pod, namespace *corev1.Namespa
 		VersionedKind:   gvk,
 		VersionedObject: admission.NewLazyObject(pod),
 	}
-	request := plugincel.CreateAdmissionRequest(attributes.Attributes, metav1GVR(gvr), metav1GVK(gvk))
+	request := plugincel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource(gvr), metav1.GroupVersionKind(gvk))
 	_, left, err := g.condition.ForInput(context.Background(), attributes, request, plugincel.OptionalVariableBindings{}, plugincel.CreateNamespaceObject(namespace), celconfig.RuntimeCELCostBudget)
 	if err != nil {
 		t.Fatalf("%s: %v", pod.Name, err)

@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -20,21 +19,11 @@ var (
 // A verdict is what Istio's agent says of a probe.
 type verdict struct{ probe, what, said string }
 
-// TestMain writes the proof when it is asked to and all tests have passed.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if code == 0 && os.Getenv("REWRITE_PROBES_PROOF") != "" {
-		if err := writeProof(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(testutil.RunAndProve(m, writeProof)) }
 
 func writeProof() error {
 	if validated == "" || asWritten == nil || asRewritten == nil {
-		return errors.New("the proof is not written: only some of the tests were run")
+		return testutil.ErrPartly
 	}
 	version, err := testutil.ModuleVersion("../../go.mod", "istio.io/istio")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"testing"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	meshconfig "istio.io/api/mesh/v1alpha1"
@@ -58,7 +59,16 @@ var switches sync.Mutex
 
 // New renders Istio's charts, which are embedded in its module, with settings
 // in the form of istioctl's --set, and starts the webhook with the result.
-func New(settings ...string) (*Injector, error) {
+func New(t testing.TB, settings ...string) *Injector {
+	t.Helper()
+	i, err := start(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func start(settings []string) (*Injector, error) {
 	for _, scope := range log.Scopes() {
 		scope.SetOutputLevel(log.NoneLevel) // it logs every request
 	}

@@ -1,5 +1,5 @@
-// Package verdict holds what the tests of the policy share: what check says of a
-// pod, what the policy's message says, and why they may differ.
+// Package verdict has what the tests of the policy share: what check and the
+// policy's message say of a pod, and why they may differ.
 package verdict
 
 import (
@@ -10,26 +10,22 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 )
 
 // Check returns what check finds in a pod: the reason by container and field.
 func Check(pod *corev1.Pod, namespace *corev1.Namespace, c *config.RewriteProbes) (findings []string, r *report.Report, err error) {
-	one, err := yaml.Marshal(namespace)
+	first, err := yaml.Marshal(namespace)
 	if err != nil {
 		return nil, nil, err
 	}
-	two, err := yaml.Marshal(pod)
+	second, err := yaml.Marshal(pod)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := manifest.Read("pod.yaml", slices.Concat(one, []byte("---\n"), two))
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err = pipeline.Run([]*manifest.Stream{s}, c, pipeline.Inspect)
+	_, r, err = rewriting.Run(slices.Concat(first, []byte("---\n"), second), c, pipeline.Inspect)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,15 +56,14 @@ func FindingsIn(message string) []string {
 	return findings
 }
 
-// An Explanation says why check and the policy differ about a pod. It must
-// come up at least so often: else it is not needed any more.
+// An Explanation is a reason why check and the policy may differ about a pod.
 type Explanation struct {
 	Name  string
-	Least int // of the pods in this repository's own test
+	Least int // how many pods of the conformance test need it; else it is obsolete
 	holds func(pod *corev1.Pod, r *report.Report, checked, policed []string) bool
 }
 
-// Explanations are all that are allowed.
+// Explanations lists all differences that are allowed.
 var Explanations = []Explanation{
 	{"local configuration: check passes over an object that is marked so, which must never reach a cluster", 1,
 		func(pod *corev1.Pod, _ *report.Report, checked, _ []string) bool {

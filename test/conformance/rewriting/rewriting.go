@@ -1,0 +1,54 @@
+// Package rewriting runs rewrite-probes in the process of a test, as its command
+// does.
+package rewriting
+
+import (
+	"bytes"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+)
+
+// Settings are the spec of a functionConfig.
+type Settings map[string]any
+
+// Config returns the functionConfig with a spec.
+func Config(spec Settings) (*config.RewriteProbes, error) {
+	text, err := yaml.Marshal(map[string]any{"apiVersion": config.APIVersion, "kind": config.Kind, "spec": spec})
+	if err != nil {
+		return nil, err
+	}
+	return Decode(text)
+}
+
+// Decode reads a functionConfig.
+func Decode(text []byte) (*config.RewriteProbes, error) {
+	s, err := manifest.Read("functionConfig", text)
+	if err != nil {
+		return nil, err
+	}
+	return config.Decode(s.Objects()[0])
+}
+
+// Run takes manifests through the pipeline. A ResourceList comes out with its
+// results.
+func Run(input []byte, c *config.RewriteProbes, mode pipeline.Mode) (output []byte, r *report.Report, err error) {
+	s, err := manifest.Read("input", bytes.Clone(input))
+	if err != nil {
+		return nil, nil, err
+	}
+	if r, err = pipeline.Run([]*manifest.Stream{s}, c, mode); err != nil {
+		return nil, nil, err
+	}
+	if s.IsResourceList() {
+		if err := s.AddResults(r.Results(true)); err != nil {
+			return nil, nil, err
+		}
+	}
+	output, err = s.Text()
+	return output, r, err
+}
