@@ -8,7 +8,7 @@ COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS = -s -w -X github.com/rewrite-probes/rewrite-probes/internal/release.linked=$(VERSION)
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
-# Modules of their own, apart from what is shipped because of what they need.
+# All modules: what is not shipped has its own, because of what it depends on.
 MODULES := $(sort $(patsubst %/go.mod,%,$(wildcard go.mod */go.mod */*/go.mod */*/*/go.mod */*/*/*/go.mod)))
 MODULES := . $(filter-out go.mod bin/%,$(MODULES))
 # Modules that only pin what is built from elsewhere, and one whose dependencies
@@ -27,7 +27,7 @@ help: ## list what can be run
 .PHONY: build
 build: bin/rewrite-probes bin/probe-proxy bin/probe-agent ## build the programs into bin/
 
-# Go knows best what is out of date.
+# Always: go build knows what is out of date.
 .PHONY: bin/rewrite-probes bin/probe-proxy bin/probe-agent
 bin/rewrite-probes:
 	@echo "building $@" >&2
@@ -142,23 +142,27 @@ profile: ## have the compiler learn what is hot, from the manifests that bench-f
 
 .PHONY: conformance
 conformance: ## compare with the kubelet's own probers, Istio's own injector and the kinds' own types
-	@# All at once are they compiled, one after the other they run: some compare what
-	@# is seen within a kubelet's timeouts, of seconds.
+	@# The packages are compiled together and run one after the other: some compare
+	@# what happens within a kubelet's timeouts of seconds.
 	$(GO) -C test vet ./conformance/...
 	$(GO) -C test test -p 1 -count=1 -v -timeout 30m ./conformance/...
 	$(GO) -C test/conformance/kinds/knative test -count=1 -v ./...
 
+# The tests of the meshes run where this is set, so for `make meshes` alone.
+MESH_SOURCES ?= .meshes
+unexport MESH_SOURCES
+
 .PHONY: meshes
 meshes: ## fetch Linkerd, Consul, Kuma and Flomesh, and run their own injectors and redirection on our output
-	build/mesh-sources.sh .meshes
-	MESH_SOURCES=$(CURDIR)/.meshes $(GO) -C test test -count=1 -v -timeout 50m ./conformance/meshes
+	build/mesh-sources.sh $(MESH_SOURCES)
+	MESH_SOURCES=$(abspath $(MESH_SOURCES)) $(GO) -C test test -count=1 -v -timeout 50m ./conformance/meshes
 
 .PHONY: e2e
 e2e: ## run manifests before a real kubelet under enforced mTLS and a real API server (Linux, root)
 	test/e2e/run
 
-# The tools are built first: the time-outs are those of the tests. What the tests
-# leave where a time-out ends them goes with the folder for temporary files.
+# The tools are built first, since the timeouts are those of the tests. What a test
+# leaves when its timeout ends it goes with the folder for temporary files.
 .PHONY: delivery
 delivery: bin/kustomize bin/helm bin/helm4 bin/goreleaser ## run images, kpt, Helm, linters, Kyverno and Argo CD's plugin server with the examples, and the docs' commands
 	@tmp=$$(mktemp -d); rc=0; : >bin/delivery.log; \
@@ -170,8 +174,8 @@ delivery: bin/kustomize bin/helm bin/helm4 bin/goreleaser ## run images, kpt, He
 	rm -rf $$tmp 2>/dev/null || podman unshare rm -rf $$tmp; \
 	exit $$rc
 
-# Up to Go 1.26 the end of FUZZTIME may be taken for a failure, now and then
-# (https://go.dev/issue/75804): then there is no failing input, and once more it is.
+# Up to Go 1.26 the end of FUZZTIME may be reported as a failure, without a failing
+# input (https://go.dev/issue/75804): then the test runs again, three times at most.
 .PHONY: fuzz
 fuzz: ## run every fuzz test for FUZZTIME (30s)
 	@mkdir -p bin
@@ -182,7 +186,7 @@ fuzz: ## run every fuzz test for FUZZTIME (30s)
 			{ rc=0; $(GO) -C $$(dirname $$file) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x . 2>&1 || rc=$$?; echo $$rc >bin/fuzz.rc; } | tee bin/fuzz.log; \
 			[ "$$(cat bin/fuzz.rc)" = 0 ] && break; \
 			[ $$try -lt 3 ] && grep -q '^ *context deadline exceeded$$' bin/fuzz.log && ! grep -q 'Failing input' bin/fuzz.log || exit 1; \
-			echo "# no input failed, the end of the time did: once more"; \
+			echo "# no input failed, only the end of the time: again"; \
 		done; \
 	done
 
@@ -201,7 +205,7 @@ lint: bin/staticcheck bin/actionlint ## gofmt, go vet, staticcheck and go mod ti
 		(cd $$m && $(CURDIR)/bin/staticcheck ./...) || rc=1; \
 	done; exit $$rc
 
-# By the names under which the shells look for them.
+# The shells look for the scripts by these names.
 .PHONY: completions
 completions: bin/rewrite-probes ## write the completion scripts of the shells into bin/completions/
 	@rm -rf bin/completions && mkdir -p bin/completions
@@ -220,9 +224,9 @@ dist: ## cross-compile the programs into dist/OS-ARCH/, with checksums
 	done
 	@cd dist && find . -type f ! -name SHA256SUMS | sort | sed 's|^\./||' | xargs sha256sum > SHA256SUMS && cat SHA256SUMS
 
-# Two builds of a commit give the same images, to the byte: the binaries carry no
-# paths, and every time in an image is the commit's. podman and docker each have
-# their own way to be told.
+# Two builds of a commit make the same images, to the byte: the binaries have no
+# paths, and every time in an image is the commit's. podman and docker have different
+# options for that.
 ENGINE ?= docker
 ARCH ?= $(shell $(GO) env GOARCH)
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)

@@ -1,10 +1,7 @@
 package meshes
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,26 +11,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/kubernetes"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 )
 
-// flomesh is Flomesh Service Mesh, of which only the rewriter is run.
+// flomesh is Flomesh Service Mesh. Only its rewriter is run.
 var flomesh = mesh{name: "fsm", title: "Flomesh Service Mesh", module: "fsm"}
 
-// TestWhatTheInjectorsHaveRewrittenIsRestored: the probes of pods that a mesh's
-// own injector has rewritten become what they were, or are left as they are if
-// the pod does not say it.
+// TestWhatTheInjectorsHaveRewrittenIsRestored restores the probes of pods that a
+// mesh's own injector has rewritten, as far as the pods say what the probes were.
 func TestWhatTheInjectorsHaveRewrittenIsRestored(t *testing.T) {
-	sources := os.Getenv("MESH_SOURCES")
-	if sources == "" {
-		sources = root + "/.meshes"
-	}
 	stream := workloads(t)
 	for _, m := range append(meshes[1:len(meshes):len(meshes)], flomesh) {
 		t.Run(m.name, func(t *testing.T) {
-			program := m.build(t, sources)
+			program := m.build(t)
 			var pods []*corev1.Pod
 			for _, pod := range podsOf(t, stream) {
 				if pod != nil && kubernetes.Validate(pod) == nil {
@@ -75,8 +67,8 @@ func probesIn(pod *corev1.Pod, container string) []*corev1.Probe {
 	return make([]*corev1.Probe, 3)
 }
 
-// knowable returns a probe as far as an injected pod says what it was; nil if it
-// does not say that. Consul changes only the port of a request, and keeps the pod.
+// knowable returns a probe as an injected pod still shows it, or nil if the pod
+// does not say what the probe was. Consul keeps the original pod.
 func (m mesh) knowable(c *corev1.Container, p *corev1.Probe) *corev1.Probe {
 	if p == nil || m.name == "consul" {
 		return p
@@ -103,7 +95,8 @@ func (m mesh) knowable(c *corev1.Container, p *corev1.Probe) *corev1.Probe {
 	return p
 }
 
-// numbered gives a port its number.
+// numbered replaces the name of a port by its number. It reports whether the
+// container has the port.
 func numbered(port *intstr.IntOrString, c *corev1.Container) bool {
 	if port.Type == intstr.Int {
 		return port.IntVal > 0
@@ -126,20 +119,13 @@ func restore(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := manifest.Read("pod.json", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := pipeline.Run([]*manifest.Stream{s}, config.Default(), pipeline.Restore); err != nil {
-		t.Fatal(err)
-	}
-	out, err := s.Text()
+	output, _, err := rewriting.Run(text, config.Default(), pipeline.Restore)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var back corev1.Pod
-	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&back); err != nil {
-		t.Fatal(fmt.Errorf("%w in\n%s", err, out))
+	if err := json.Unmarshal(output, &back); err != nil {
+		t.Fatalf("%v in\n%s", err, output)
 	}
 	return kubernetes.Default(&back)
 }

@@ -1,18 +1,18 @@
-// Package meshes gives pods that rewrite-probes has rewritten to the injectors
-// of Linkerd, Consul and Kuma, by their own code.
+// Package meshes has no code: its tests send pods that rewrite-probes has
+// rewritten through the injectors of Linkerd, Consul and Kuma, by their own code.
 //
 // The injectors are compiled inside their own modules, with their own
 // dependencies: each folder below testdata is a program that the go command
-// overlays onto a checkout of the mesh. The checkouts are in MESH_SOURCES, or
-// .meshes of the repository; `make meshes` fetches them (build/mesh-sources.sh
-// has the versions) and runs these tests.
+// overlays onto a checkout of the mesh. The env var MESH_SOURCES names the folder
+// with all checkouts; without it the tests are skipped. `make meshes` fetches the
+// checkouts (build/mesh-sources.sh has the versions) and runs the tests. With
+// REWRITE_PROBES_PROOF=1 it also rewrites its section of docs/proof.md.
 //
-// A mesh whose checkout is not there is not tested, which the test says. Kuma's
-// module replaces Envoy's API by a copy that the module proxy may not have; the
-// copy is not needed here, so the program is compiled with the original. Of
-// Flomesh's injector the part is run that rewrites probes; the whole issues
-// certificates and creates Secrets in a cluster.
+// Kuma's module replaces Envoy's API by a copy that the module proxy may not
+// have. The copy is not needed here, so the program is compiled with the original.
+// Of Flomesh's injector only the part that rewrites probes is run: the whole
+// issues certificates and creates Secrets in a cluster.
 //
-// The programs of Linkerd's and Kuma's redirection print the rules that these
-// would apply; those of the mesh stand-in of the end-to-end tests must be the same.
+// The programs of Linkerd's and Kuma's redirection print the rules that they
+// would apply. The mesh stand-in of the end-to-end tests must have the same rules.
 package meshes

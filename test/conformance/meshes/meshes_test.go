@@ -15,21 +15,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/yaml"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/generator"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/kubernetes"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 )
 
-const (
-	root      = "../../.."
-	proofPage = root + "/docs/proof.md"
-	env       = "ISTIO_KUBE_APP_PROBERS"
-)
+const root = "../../.." // the repository
 
 // A mesh is one whose injector is run.
 type mesh struct {
@@ -43,9 +38,9 @@ type mesh struct {
 	// in Consul what probe-proxy sends.
 	excludes func(pod *corev1.Pod) bool
 	rewrites bool // it has a rewriter of its own
-	// becomes is what the injector makes of a rewritten probe; nil if it is left.
+	// becomes changes a rewritten probe as the injector does; nil if that leaves it.
 	becomes func(h *corev1.HTTPGetAction)
-	note    string // about that, in the proof
+	note    string // what the proof says about that
 }
 
 // kumaDrop are the replacements in Kuma's module that only its own builds need.
@@ -94,9 +89,9 @@ var meshes = []mesh{
 	},
 }
 
-// onlyRewritten returns pods, of which the first is one before the injection,
-// without the probes that are not rewritten: what a mesh with a rewriter of its
-// own does to those is its affair.
+// onlyRewritten returns a pod before and after the injection without the probes
+// that rewrite-probes has not rewritten: a mesh with a rewriter of its own may
+// change those.
 func (m mesh) onlyRewritten(before, after *corev1.Pod) (*corev1.Pod, *corev1.Pod) {
 	if m.becomes == nil {
 		return before, after
@@ -126,8 +121,8 @@ func dropNotRewritten(before, after []corev1.Container) {
 	}
 }
 
-// expected returns a rewritten pod as it must be after the injection, as far as
-// probes are concerned.
+// expected returns a rewritten pod with the probes that it must have after the
+// injection.
 func (m mesh) expected(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	for i := range pod.Spec.Containers {
@@ -143,14 +138,15 @@ func (m mesh) expected(pod *corev1.Pod) *corev1.Pod {
 
 // build compiles the program that runs a mesh's injector, without a change to
 // the checkout.
-func (m mesh) build(t *testing.T, sources string) string {
+func (m mesh) build(t *testing.T) string {
 	t.Helper()
+	sources := os.Getenv("MESH_SOURCES")
+	if sources == "" {
+		t.Skip("NOT TESTED: MESH_SOURCES names no checkouts of the meshes; `make meshes` does")
+	}
 	module, err := filepath.Abs(filepath.Join(sources, m.module))
 	if err != nil {
 		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(module, "go.mod")); err != nil {
-		t.Skipf("NOT TESTED: there is no checkout of %s (%v)", m.title, err)
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"go.mod", "go.sum"} {
@@ -200,12 +196,11 @@ func inject(t *testing.T, program string, pods []*corev1.Pod) []*corev1.Pod {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said bytes.Buffer
 	cmd := exec.Command(program)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), &said
-	text, err := cmd.Output()
+	cmd.Stdin = bytes.NewReader(in)
+	text, err := testutil.Output(cmd)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, &said)
+		t.Fatal(err)
 	}
 	var out []*corev1.Pod
 	if err := json.Unmarshal(text, &out); err != nil || len(out) != len(pods) {
@@ -247,63 +242,33 @@ func workloads(t *testing.T) []byte {
 	return stream
 }
 
-// rewrite runs the pipeline for a mesh, with probe-proxy in both placements.
+// rewrite runs the pipeline for a mesh, with probe-proxy in one of its placements.
 func rewrite(t *testing.T, stream []byte, mesh, placement string) []byte {
 	t.Helper()
-	s, err := manifest.Read("in.yaml", bytes.Clone(stream))
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := config.Default()
 	c.Spec.Mesh, c.Spec.ProbeProxy.Image, c.Spec.ProbeProxy.Placement = mesh, "example/probe-proxy:v1", placement
-	if _, err := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite); err != nil {
-		t.Fatal(err)
-	}
-	text, err := s.Text()
+	output, _, err := rewriting.Run(stream, c, pipeline.Rewrite)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text
+	return output
 }
 
-// podsOf returns the pods of the workloads in a stream, as the API server has
-// them when the injectors see them. nil is an object without pods.
+// podsOf returns the pod of each object in a stream, as the API server has it when
+// the injectors see it. It is nil for an object that makes none in the pod network.
 func podsOf(t *testing.T, stream []byte) []*corev1.Pod {
 	t.Helper()
-	var pods []*corev1.Pod
-	for i, doc := range strings.Split(string(stream), "\n---\n") {
-		var o struct {
-			Kind string `json:"kind"`
-			Spec struct {
-				Template    *corev1.PodTemplateSpec `json:"template"`
-				JobTemplate struct {
-					Spec struct {
-						Template *corev1.PodTemplateSpec `json:"template"`
-					} `json:"spec"`
-				} `json:"jobTemplate"`
-			} `json:"spec"`
-		}
-		if yaml.Unmarshal([]byte(doc), &o) != nil {
-			pods = append(pods, nil)
+	objects, err := kubernetes.Objects(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := make([]*corev1.Pod, len(objects))
+	for i, o := range objects {
+		if o.Template == nil || o.Template.Spec.HostNetwork {
 			continue
 		}
-		template := o.Spec.Template
-		if template == nil {
-			template = o.Spec.JobTemplate.Spec.Template
-		}
-		if o.Kind == "Pod" {
-			template = new(corev1.PodTemplateSpec)
-			if err := yaml.Unmarshal([]byte(doc), template); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if template == nil || template.Spec.HostNetwork {
-			pods = append(pods, nil)
-			continue
-		}
-		pod := kubernetes.Default(kubernetes.Pod(template, ""))
-		pod.Name = fmt.Sprintf("pod-%d", i)
-		pods = append(pods, pod)
+		pods[i] = kubernetes.Default(kubernetes.Pod(o.Template, ""))
+		pods[i].Name = fmt.Sprintf("pod-%d", i)
 	}
 	return pods
 }
@@ -348,15 +313,10 @@ func changed(before, after *corev1.Pod, proxy string) (names []string) {
 // entry is unchanged, the probe port is excluded, one proxy is there, and the
 // API server accepts the pod if it did before.
 func TestTheMeshesOwnInjectorsLeaveRewrittenPodsAsTheyAre(t *testing.T) {
-	sources := os.Getenv("MESH_SOURCES")
-	if sources == "" {
-		sources = root + "/.meshes"
-	}
 	stream := workloads(t)
-	var rows []string
 	for _, m := range meshes {
 		t.Run(m.name, func(t *testing.T) {
-			program := m.build(t, sources)
+			program := m.build(t)
 			total, bare, without := 0, 0, 0
 			for _, placement := range []string{"native", "container"} {
 				n, b, w := m.check(t, program, stream, placement)
@@ -371,10 +331,21 @@ func TestTheMeshesOwnInjectorsLeaveRewrittenPodsAsTheyAre(t *testing.T) {
 			rows = append(rows, fmt.Sprintf("| %s %s | %d | 0%s | %d | %d |", m.title, m.version, total, m.note, without, bare))
 		})
 	}
-	if len(rows) != len(meshes) || t.Failed() {
-		return
+}
+
+// rows are those of the results page.
+var rows []string
+
+func TestMain(m *testing.M) { os.Exit(testutil.RunAndProve(m, writeProof)) }
+
+func writeProof() error {
+	if os.Getenv("MESH_SOURCES") == "" {
+		return nil // nothing was tested
 	}
-	err := testutil.ReplaceSection(proofPage, "meshes", fmt.Sprintf(`## The injectors of other meshes
+	if len(rows) != len(meshes) {
+		return testutil.ErrPartly
+	}
+	return testutil.ReplaceSection(root+"/docs/proof.md", "meshes", fmt.Sprintf(`## The injectors of other meshes
 
 Rewritten pods go through the injectors of the meshes, by their own code, with probe-proxy in both placements. Of every pod it is
 checked that all probes, hooks and entries are as they were, that port 15020 is excluded from the redirection, that one proxy and one
@@ -386,26 +357,23 @@ same pods becomes again what it was with `+"`restore`"+`, as far as the injected
 |---|---|---|---|---|
 %s
 `, strings.Join(rows, "\n")))
-	if err != nil {
-		t.Error(err)
-	}
 }
 
-// check compares pods before and after the injection. bare and without are how
-// many pods the mesh itself rewrites: as they were, and without the annotations
-// that keep it off.
+// check compares pods before and after the injection. bare and without count the
+// pods that the mesh itself rewrites: those that rewrite-probes has not rewritten,
+// and those without the annotations that keep the mesh from it.
 func (m mesh) check(t *testing.T, program string, stream []byte, placement string) (total, bare, without int) {
 	t.Helper()
 	originals, rewritten := podsOf(t, stream), podsOf(t, rewrite(t, stream, m.name, placement))
 	if len(originals) != len(rewritten) {
 		t.Fatalf("%d objects became %d", len(originals), len(rewritten))
 	}
-	var before, native, unmarked []*corev1.Pod
+	var before, notRewritten, unmarked []*corev1.Pod
 	for i, pod := range rewritten {
 		if pod == nil || len(named(pod, "probe-proxy")) == 0 {
 			continue
 		}
-		before, native = append(before, pod), append(native, originals[i])
+		before, notRewritten = append(before, pod), append(notRewritten, originals[i])
 		u := pod.DeepCopy()
 		for _, key := range m.annotations {
 			delete(u.Annotations, key)
@@ -434,8 +402,8 @@ func (m mesh) check(t *testing.T, program string, stream []byte, placement strin
 			}
 		}
 	}
-	for i, pod := range inject(t, program, native) {
-		bare += min(1, len(changed(native[i], pod, m.proxy)))
+	for i, pod := range inject(t, program, notRewritten) {
+		bare += min(1, len(changed(notRewritten[i], pod, m.proxy)))
 	}
 	for i, pod := range inject(t, program, unmarked) {
 		if m.excludes(pod) {
@@ -448,7 +416,7 @@ func (m mesh) check(t *testing.T, program string, stream []byte, placement strin
 
 func entries(c corev1.Container) string {
 	for _, e := range c.Env {
-		if e.Name == env {
+		if e.Name == "ISTIO_KUBE_APP_PROBERS" {
 			return e.Value
 		}
 	}
