@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -10,10 +9,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
-// browser returns a Chromium, and skips the test if there is none: then
-// nobody has opened the page.
+// browser returns the path of a Chromium. The test is skipped if there is none.
 func browser(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -33,11 +33,9 @@ func open(t *testing.T, page string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--disable-background-networking", "--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+page)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	out, err := testutil.Output(cmd)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, &stderr)
+		t.Fatal(err)
 	}
 	return string(out)
 }
@@ -46,7 +44,7 @@ func open(t *testing.T, page string) string {
 // what is shown then.
 func TestThePageOfExplainFilters(t *testing.T) {
 	browser(t)
-	h := house(t)
+	h := setUp(t)
 	page, err := h.run(h.source, filepath.Join(h.bin, "rewrite-probes"), "explain", "--config", "examples/app/rewrite-probes.yaml", "-o", "html", "examples/app")
 	if err != nil {
 		t.Fatal(err)

@@ -11,10 +11,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestTheFunctionHasTheLayoutOfTheCatalog: kpt's catalog of functions reads
-// metadata.yaml, and takes the texts of its pages from between markers of the README.
+// TestTheFunctionHasTheLayoutOfTheCatalog reads what kpt's catalog of functions
+// reads: metadata.yaml, and the texts between markers of the README.
 func TestTheFunctionHasTheLayoutOfTheCatalog(t *testing.T) {
-	h := house(t)
+	h := setUp(t)
 	decoder := yaml.NewDecoder(bytes.NewReader(readFile(t, filepath.Join(h.source, "fn", "metadata.yaml"))))
 	decoder.KnownFields(true)
 	var m struct {
@@ -32,7 +32,11 @@ func TestTheFunctionHasTheLayoutOfTheCatalog(t *testing.T) {
 	if m.Image != "rewrite-probes/rewrite-probes" || m.License != "Apache-2.0" || len(m.Tags) == 0 || len(m.ExamplePackageURLs) == 0 {
 		t.Errorf("metadata.yaml has %+v", m)
 	}
-	for _, url := range append(m.ExamplePackageURLs, m.SourceURL) {
+	urls := []string{m.SourceURL}
+	for _, url := range m.ExamplePackageURLs {
+		urls = append(urls, url+"/Kptfile") // an example is a package
+	}
+	for _, url := range urls {
 		path, ok := strings.CutPrefix(url, "https://"+modulePath+"/tree/main/")
 		if !ok {
 			t.Errorf("%s is not in this repository", url)
@@ -40,11 +44,6 @@ func TestTheFunctionHasTheLayoutOfTheCatalog(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(h.source, path)); err != nil {
 			t.Error(err)
-		}
-	}
-	for _, url := range m.ExamplePackageURLs {
-		if _, err := os.Stat(filepath.Join(h.source, strings.TrimPrefix(url, "https://"+modulePath+"/tree/main/"), "Kptfile")); err != nil {
-			t.Errorf("an example is a package: %v", err)
 		}
 	}
 

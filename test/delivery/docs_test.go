@@ -14,14 +14,14 @@ import (
 )
 
 // TestCommandsOfTheDocumentationRun executes every block of commands (```sh)
-// of the documentation, a document after the other, each in a copy of the
-// checkout. A comment on the line before a block says what is special:
+// of the documentation, one document after the other, each in a copy of the
+// checkout. A comment on the line before a block says what is special about it:
 //
 //	<!-- run in: FOLDER -->     not in the checkout's root; relative to it
 //	<!-- with: helm4 -->        `helm` is Helm 4
 //	<!-- not run: REASON -->    it cannot run here
 func TestCommandsOfTheDocumentationRun(t *testing.T) {
-	h := house(t)
+	h := setUp(t)
 	for _, doc := range documents(t, h.source) {
 		name, err := filepath.Rel(h.source, doc)
 		if err != nil {
@@ -148,24 +148,23 @@ func commandBlocks(text string) ([]block, error) {
 	return blocks, nil
 }
 
-// needs says what must be there for commands that match.
+// needs lists what must be installed or built for commands that match.
 var needs = []struct {
 	command *regexp.Regexp
 	program string
-	build   func(*home) error
+	build   func(*harness) error
 }{
 	{regexp.MustCompile(`\bkpt\b`), "kpt", nil},
-	{regexp.MustCompile(`--image\b|/container\b|\b(docker|podman|kpt fn doc)\b`), "podman", func(h *home) error { return h.images() }},
+	{regexp.MustCompile(`--image\b|/container\b|\b(docker|podman|kpt fn doc)\b`), "podman", func(h *harness) error { return h.images() }},
 	{regexp.MustCompile(`ENGINE=podman`), "podman", nil},
-	{regexp.MustCompile(`\bhelm\b`), "", func(h *home) error { return h.helms() }},
-	{goInstall, "", func(h *home) error { return h.proxy() }},
-	{regexp.MustCompile(`/releases/download/`), "", func(h *home) error { return h.release() }},
+	{regexp.MustCompile(`\bhelm\b`), "", func(h *harness) error { return h.helms() }},
+	{regexp.MustCompile(`/releases/download/`), "", func(h *harness) error { return h.release() }},
 }
 
 // goInstall installs a release of this module.
 var goInstall = regexp.MustCompile(`\bgo install\b`)
 
-func (b *block) run(t *testing.T, h *home, checkout string) {
+func (b *block) run(t *testing.T, h *harness, checkout string) {
 	if b.notRun != "" {
 		t.Skip(b.notRun)
 	}
@@ -218,7 +217,7 @@ func (b *block) run(t *testing.T, h *home, checkout string) {
 // TestLinksOfTheDocumentationLeadSomewhere follows the relative links.
 func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	h := house(t)
+	h := setUp(t)
 	for _, doc := range documents(t, h.source) {
 		text, err := os.ReadFile(doc)
 		if err != nil {

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// maxSize is what the images may weigh at most, in bytes: probe-proxy is pulled
-// by every node.
+// maxSize is the limit of each image in bytes: every node pulls probe-proxy.
 var maxSize = map[string]int64{
 	"rewrite-probes": 15e6,
 	"probe-proxy":    6e6,
@@ -29,7 +28,7 @@ type image struct {
 	}
 }
 
-func inspect(t *testing.T, h *home, name string) image {
+func inspect(t *testing.T, h *harness, name string) image {
 	t.Helper()
 	out, err := h.run(h.dir, "podman", "image", "inspect", name)
 	if err != nil {
@@ -42,12 +41,12 @@ func inspect(t *testing.T, h *home, name string) image {
 	return images[0]
 }
 
-func needPodman(t *testing.T) *home {
+func needPodman(t *testing.T) *harness {
 	t.Helper()
 	if _, err := exec.LookPath("podman"); err != nil {
 		t.Skip("podman is not installed")
 	}
-	h := house(t)
+	h := setUp(t)
 	if err := h.images(); err != nil {
 		t.Fatal(err)
 	}

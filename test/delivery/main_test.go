@@ -1,9 +1,8 @@
-// Package delivery proves every way in which users get at rewrite-probes and
+// Package delivery tests every way in which users get and run rewrite-probes and
 // probe-proxy, with the tools that those users have.
 package delivery
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // version is what the images under test are tagged with: the documentation
@@ -23,7 +24,7 @@ const version = "v0.1.0"
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if err := theHouse.remove(); err != nil {
+	if err := theHarness.remove(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs what users type, one script a tool.
 func TestScripts(t *testing.T) {
-	h := house(t)
+	h := setUp(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -50,9 +51,9 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// A home is what all tests share: a copy of the checkout, so that nothing in
+// A harness is what all tests share: a copy of the checkout, so that nothing in
 // the checkout changes, the programs on PATH, and a container store of its own.
-type home struct {
+type harness struct {
 	dir    string
 	source string // the copy of the checkout
 	bin    string // docker, helm, kustomize, rewrite-probes
@@ -64,19 +65,20 @@ type home struct {
 }
 
 var (
-	theHouse home
-	furnish  = sync.OnceValue(theHouse.furnish)
+	theHarness  harness
+	makeHarness = sync.OnceValue(theHarness.make)
 )
 
-func house(t *testing.T) *home {
+// setUp returns the harness. The first test that calls it makes it.
+func setUp(t *testing.T) *harness {
 	t.Helper()
-	if err := furnish(); err != nil {
+	if err := makeHarness(); err != nil {
 		t.Fatal(err)
 	}
-	return &theHouse
+	return &theHarness
 }
 
-func (h *home) furnish() (err error) {
+func (h *harness) make() (err error) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		return err
@@ -102,7 +104,7 @@ func (h *home) furnish() (err error) {
 }
 
 // linkHelms puts both lines of Helm on PATH. `make delivery` has built them.
-func (h *home) linkHelms(root string) error {
+func (h *harness) linkHelms(root string) error {
 	if _, err := h.run(root, "make", "bin/helm", "bin/helm4"); err != nil {
 		return err
 	}
@@ -117,9 +119,9 @@ func (h *home) linkHelms(root string) error {
 	return nil
 }
 
-// remove takes down what furnish made. Layers in a container store belong to
+// remove takes down what make made. Layers in a container store belong to
 // other users, so podman itself must remove them.
-func (h *home) remove() error {
+func (h *harness) remove() error {
 	if h.dir == "" {
 		return nil
 	}
@@ -131,13 +133,13 @@ func (h *home) remove() error {
 	return os.RemoveAll(h.dir)
 }
 
-// copyCheckout copies what git would commit, and so no built file.
+// copyCheckout copies what git would commit, so no built file.
 func copyCheckout(from, to string) error {
 	list := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
 	list.Dir = from
-	names, err := list.Output()
+	names, err := testutil.Output(list)
 	if err != nil {
-		return fmt.Errorf("git ls-files: %w", err)
+		return err
 	}
 	for name := range strings.SplitSeq(strings.TrimRight(string(names), "\x00"), "\x00") {
 		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -162,39 +164,33 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, text, info.Mode().Perm())
 }
 
-// buildPrograms fills bin/ of the copy, as `make build` would, and the folder
-// that stands first on PATH.
-func (h *home) buildPrograms(root string) error {
+// buildPrograms builds the programs in bin/ of the copy, and links them into the
+// folder that is first on PATH.
+func (h *harness) buildPrograms(root string) error {
 	if _, err := h.run(root, "make", "bin/kustomize"); err != nil {
 		return err
 	}
 	if _, err := h.run(h.source, "make", "build", "VERSION="+version); err != nil {
 		return err
 	}
-	kustomize := filepath.Join(h.source, "bin", "kustomize")
-	if err := os.Symlink(filepath.Join(root, "bin", "kustomize"), kustomize); err != nil {
+	if err := os.Symlink(filepath.Join(root, "bin", "kustomize"), filepath.Join(h.source, "bin", "kustomize")); err != nil {
 		return err
 	}
-	for name, target := range map[string]string{
-		"rewrite-probes": filepath.Join(h.source, "bin", "rewrite-probes"),
-		"probe-agent":    filepath.Join(h.source, "bin", "probe-agent"),
-		"kustomize":      kustomize,
-	} {
-		if err := os.MkdirAll(h.bin, 0o777); err != nil {
-			return err
-		}
-		if err := os.Symlink(target, filepath.Join(h.bin, name)); err != nil {
+	if err := os.MkdirAll(h.bin, 0o777); err != nil {
+		return err
+	}
+	for _, name := range []string{"rewrite-probes", "probe-agent", "kustomize"} {
+		if err := os.Symlink(filepath.Join(h.source, "bin", name), filepath.Join(h.bin, name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// configurePodman sets up a separate store for podman, so that the images of
-// the
-// machine's user stay as they are, and settings under which it runs where the
-// test itself runs in a container. kustomize knows no engine but "docker".
-func (h *home) configurePodman() error {
+// configurePodman gives podman a store of its own, so that the images of the
+// machine's user stay as they are, and settings with which it runs where the test
+// itself runs in a container. kustomize knows no engine but "docker".
+func (h *harness) configurePodman() error {
 	for name, text := range map[string]string{
 		"containers.conf": `[containers]
 default_ulimits = ["nofile=1024:4096", "nproc=1024:4096"]
@@ -218,7 +214,7 @@ runroot = "` + h.dir + `/run"
 	return nil
 }
 
-func (h *home) env() []string {
+func (h *harness) env() []string {
 	return []string{
 		"PATH=" + h.bin + string(os.PathListSeparator) + os.Getenv("PATH"),
 		"CONTAINERS_CONF=" + filepath.Join(h.dir, "containers.conf"),
@@ -227,24 +223,20 @@ func (h *home) env() []string {
 	}
 }
 
-// run runs a command in the house and returns its stdout.
-func (h *home) run(dir, name string, args ...string) (string, error) {
+// run runs a command with the harness' environment and returns its stdout.
+func (h *harness) run(dir, name string, args ...string) (string, error) {
 	return h.runWith(nil, dir, name, args...)
 }
 
 // runWith is run with more in the environment.
-func (h *home) runWith(env []string, dir, name string, args ...string) (string, error) {
-	var stderr bytes.Buffer
+func (h *harness) runWith(env []string, dir, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
-	cmd.Dir, cmd.Env, cmd.Stderr = dir, append(append(os.Environ(), h.env()...), env...), &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(args, " "), err, out, &stderr)
-	}
-	return string(out), nil
+	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), h.env()...), env...)
+	out, err := testutil.Output(cmd)
+	return string(out), err
 }
 
-func (h *home) condition(name string) (bool, error) {
+func (h *harness) condition(name string) (bool, error) {
 	if name == "podman" {
 		_, err := exec.LookPath("podman")
 		return err == nil && runtime.GOOS == "linux", nil
@@ -252,7 +244,7 @@ func (h *home) condition(name string) (bool, error) {
 	return false, fmt.Errorf("condition %q must be podman", name)
 }
 
-// need makes a script command of what a script needs to have built.
+// need returns a script command that builds what the script needs.
 func need(build func() error) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) > 0 {

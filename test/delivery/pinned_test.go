@@ -25,7 +25,7 @@ spec:
 `
 
 // tagged returns a repository that holds the checkout, tagged as a release.
-func tagged(t *testing.T, h *home) string {
+func tagged(t *testing.T, h *harness) string {
 	t.Helper()
 	repository := filepath.Join(t.TempDir(), "repository")
 	if err := os.CopyFS(repository, os.DirFS(h.source)); err != nil {
@@ -39,7 +39,7 @@ func tagged(t *testing.T, h *home) string {
 
 // user returns a folder in which a broken manifest is committed, and its folder
 // deploy/.
-func user(t *testing.T, h *home) (dir, deploy string) {
+func user(t *testing.T, h *harness) (dir, deploy string) {
 	t.Helper()
 	dir = t.TempDir()
 	deploy = filepath.Join(dir, "deploy")
@@ -63,7 +63,7 @@ func TestThePreCommitHooksBuildTheVersionTheyArePinnedTo(t *testing.T) {
 	if _, err := exec.LookPath("pre-commit"); err != nil {
 		t.Skip("pre-commit is not installed")
 	}
-	h := house(t)
+	h := setUp(t)
 	example, err := os.ReadFile(filepath.Join(h.source, "examples", "ci", "pre-commit.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestThePreCommitHooksBuildTheVersionTheyArePinnedTo(t *testing.T) {
 // TestTheActionBuildsTheVersionItIsPinnedTo runs what action.yml runs, from a
 // copy of the source without git, as the runner unpacks it.
 func TestTheActionBuildsTheVersionItIsPinnedTo(t *testing.T) {
-	h := house(t)
+	h := setUp(t)
 	var action struct {
 		Runs struct {
 			Steps []struct {
@@ -163,10 +163,7 @@ func TestTheActionBuildsTheVersionItIsPinnedTo(t *testing.T) {
 // TestTheJobOfGitLabRuns runs the lines of the job as GitLab's runner does, in
 // one shell that ends at the first that fails.
 func TestTheJobOfGitLabRuns(t *testing.T) {
-	h := house(t)
-	if err := h.proxy(); err != nil {
-		t.Fatal(err)
-	}
+	h := setUp(t)
 	env, err := h.proxyEnv()
 	if err != nil {
 		t.Fatal(err)

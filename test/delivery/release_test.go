@@ -22,7 +22,7 @@ import (
 const modulePath = "github.com/rewrite-probes/rewrite-probes"
 
 // commit makes dir a repository that holds what is in it, tagged as a release.
-func (h *home) commit(dir string) error {
+func (h *harness) commit(dir string) error {
 	for _, args := range [][]string{
 		{"init", "--quiet"},
 		{"add", "--all"},
@@ -40,7 +40,7 @@ func (h *home) commit(dir string) error {
 // makeRelease runs goreleaser as the workflow does, for this machine's processor
 // alone, without what only the workflow can do: images are built by buildx, and
 // signatures are made with the workflow's identity.
-func (h *home) makeRelease(root string) error {
+func (h *harness) makeRelease(root string) error {
 	if _, err := h.run(root, "make", "bin/goreleaser"); err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ func (h *home) makeRelease(root string) error {
 	return os.WriteFile(filepath.Join(h.bin, "curl"), []byte(curl), 0o777)
 }
 
-// makeProxy makes a module proxy that has the checkout, as version.
-func (h *home) makeProxy() error {
+// makeProxy makes a module proxy that has the checkout as version.
+func (h *harness) makeProxy() error {
 	dir := filepath.Join(h.dir, "proxy", modulePath, "@v")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -104,9 +104,13 @@ func (h *home) makeProxy() error {
 	return f.Close()
 }
 
-// proxyEnv makes the go command take modules from the proxy, and all others
-// from where it has them. What it unpacks stays in the house.
-func (h *home) proxyEnv() ([]string, error) {
+// proxyEnv returns the environment in which the go command takes this module from
+// the module proxy, and all others from where it has them. What it unpacks and
+// installs stays in h.dir.
+func (h *harness) proxyEnv() ([]string, error) {
+	if err := h.proxy(); err != nil {
+		return nil, err
+	}
 	modules, err := h.run(h.dir, "go", "env", "GOMODCACHE")
 	if err != nil {
 		return nil, err
@@ -125,10 +129,7 @@ func (h *home) proxyEnv() ([]string, error) {
 }
 
 func TestGoInstallKnowsItsVersion(t *testing.T) {
-	h := house(t)
-	if err := h.proxy(); err != nil {
-		t.Fatal(err)
-	}
+	h := setUp(t)
 	env, err := h.proxyEnv()
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +150,7 @@ func TestGoInstallKnowsItsVersion(t *testing.T) {
 }
 
 func TestAReleaseHasWhatItsUsersInstall(t *testing.T) {
-	h := house(t)
+	h := setUp(t)
 	if err := h.release(); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func TestAReleaseHasWhatItsUsersInstall(t *testing.T) {
 }
 
 func TestTheReleaseConfigIsGood(t *testing.T) {
-	h := house(t)
+	h := setUp(t)
 	if err := h.release(); err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +272,7 @@ func readFile(t *testing.T, path string) []byte {
 // TestImagesGetTheirSBOMs runs the script of the workflow with a syft and a
 // cosign that note how they are called.
 func TestImagesGetTheirSBOMs(t *testing.T) {
-	h := house(t)
+	h := setUp(t)
 	tools, digest := t.TempDir(), strings.Repeat("ab", 32)
 	note := "#!/bin/sh\necho \"$(basename \"$0\") $*\" >>'" + filepath.Join(tools, "log") + "'\n"
 	for name, script := range map[string]string{"syft": note + "echo '{}' >\"${4#spdx-json=}\"\n", "cosign": note + "test -s \"$6\"\n"} {

@@ -10,7 +10,7 @@ import (
 // TestShellsTakeTheCompletionScripts has each shell read its script, and fish
 // complete a command line by it.
 func TestShellsTakeTheCompletionScripts(t *testing.T) {
-	h := house(t)
+	h := setUp(t)
 	if _, err := h.run(h.source, "make", "completions"); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestManReadsThePages(t *testing.T) {
 	if _, err := exec.LookPath("mandoc"); err != nil {
 		t.Skip("mandoc is not installed")
 	}
-	h := house(t)
+	h := setUp(t)
 	pages, err := filepath.Glob(filepath.Join(h.source, "docs", "man", "*.1"))
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("there are no pages: %v", err)

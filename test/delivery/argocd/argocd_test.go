@@ -1,5 +1,5 @@
-// Package argocd drives Argo CD's own plugin server, through the code by which
-// its repo-server finds and asks plugins, with the plugin of examples/argocd.
+// Package argocd runs the plugin of examples/argocd in Argo CD's own plugin server,
+// with the client code of its repo-server.
 package argocd
 
 import (
@@ -73,15 +73,15 @@ func TestAParameterNamesTheFunctionConfig(t *testing.T) {
 func TestParametersAreAnnounced(t *testing.T) {
 	s := startServer(t)
 	client := s.client(t, repository(t), pluginName)
-	ask, err := client.GetParametersAnnouncement(t.Context())
+	request, err := client.GetParametersAnnouncement(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	repo := repository(t)
-	if err := stream.SendRepoStream(t.Context(), repo, repo, ask, nil, nil); err != nil {
+	if err := stream.SendRepoStream(t.Context(), repo, repo, request, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := ask.CloseAndRecv()
+	answer, err := request.CloseAndRecv()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +97,8 @@ func TestParametersAreAnnounced(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrongReachesTheUser: an empty output, with prune, would delete the
-// application. So whatever goes wrong must be an error that says what it is.
+// TestWhatIsWrongReachesTheUser: with prune, an empty output would delete the
+// application, so everything that goes wrong must be an error that says what it is.
 func TestWhatIsWrongReachesTheUser(t *testing.T) {
 	kustomization := "resources:\n- web.yaml\n"
 	strictOff := v1alpha1.ApplicationSourcePluginParameters{{Name: "strict", String_: ptr("false")}}
@@ -274,8 +274,8 @@ func startServer(t *testing.T) *server {
 	}
 }
 
-// installPlugin puts the plugin where the server of the test reads it, in
-// place of the folder that it has in the sidecar of a repo-server.
+// installPlugin copies the plugin into a folder for the server of the test. In the
+// sidecar of a repo-server it has another one, which plugin.yaml names.
 func installPlugin(t *testing.T, from string) string {
 	t.Helper()
 	const installed = "/home/argocd/cmp-server/config/"
@@ -328,14 +328,14 @@ func (s *server) generate(t *testing.T, repo string, parameters v1alpha1.Applica
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	ask, err := s.client(t, repo, pluginName).GenerateManifest(ctx)
+	request, err := s.client(t, repo, pluginName).GenerateManifest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := stream.SendRepoStream(ctx, repo, repo, ask, env, nil); err != nil {
+	if err := stream.SendRepoStream(ctx, repo, repo, request, env, nil); err != nil {
 		return nil, err
 	}
-	answer, err := ask.CloseAndRecv()
+	answer, err := request.CloseAndRecv()
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,5 @@
-// Package lint puts our output before linters that people run in their
-// pipelines: what they find that is new is in docs/operations.md, with its
-// switch.
+// Package lint runs the linters of users' pipelines on our output. What they find
+// in addition is in docs/operations.md, with the setting that avoids it.
 package lint
 
 import (
@@ -210,8 +209,8 @@ func schemas(t *testing.T) string {
 	return filepath.Join(out, "{{.Group}}_{{.ResourceAPIVersion}}_{{.ResourceKind}}.json")
 }
 
-// conform returns how many objects in the files of a folder are valid, and what
-// kubeconform says of the others, by file.
+// conform runs kubeconform on the files of a folder. It returns how many objects are
+// valid, and what it says of the others, by file.
 func conform(t *testing.T, location, folder string) (valid int, problems map[string]string) {
 	t.Helper()
 	out, err := run(".", nil, filepath.Join(bin, "kubeconform"), "-strict", "-ignore-missing-schemas", "-output", "json", "-summary", "-schema-location", location, folder)
