@@ -1,10 +1,11 @@
-// Package apiserver puts manifests before a real API server, as they were
-// and as rewrite-probes rewrote them: what was accepted must stay so, and no
-// warning may come along.
+// Package apiserver sends manifests to a real API server, as they were and as
+// rewrite-probes rewrote them: what was accepted must stay so, without a new
+// warning.
 package apiserver
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -42,15 +43,46 @@ func run(m *testing.M) int {
 	}
 	defer api.Stop()
 	code := m.Run()
-	if !testutil.Partly() {
-		if err := writeProof(filepath.Join(root, "docs", "proof.md")); err != nil {
-			fmt.Fprintln(os.Stderr, "apiserver:", err)
-			return 1
-		}
+	if testutil.Partly() {
+		return code
+	}
+	if err := writeProof(filepath.Join(root, "docs", "proof.md")); err != nil {
+		fmt.Fprintln(os.Stderr, "apiserver:", err)
+		return 1
 	}
 	return code
 }
 
+// complete returns an error that names what the tests must have noted and did
+// not, for example after a fatal error.
+func complete() error {
+	all, err := sources(root)
+	if err != nil {
+		return err
+	}
+	want := []string{restrictedRow}
+	for config := range configs {
+		for _, s := range all {
+			want = append(want, group(s.name)+config)
+		}
+	}
+	var missing []string
+	for _, name := range want {
+		if rows[name] == nil && !slices.Contains(missing, name) {
+			missing = append(missing, name)
+		}
+	}
+	if guarded.pods == 0 {
+		missing = append(missing, "the policy")
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("docs/proof.md: there are no results of %q", missing)
+	}
+	return nil
+}
+
+// writeProof writes the suite's section of the results page. Results that are
+// missing are an error.
 func writeProof(page string) error {
 	text := fmt.Sprintf(`## A real API server
 
@@ -72,20 +104,14 @@ The policy that `+"`rewrite-probes policy`"+` prints, in the same server, where 
 switches that off: of %d pods, as they are and rewritten, it finds something in %d, and says of %d what `+"`check`"+` says. The
 differences, %d, are explained in [the guide](guides/policy.md#what-it-says).
 `, guarded.pods, guarded.found, guarded.equal, guarded.explained)
-	return testutil.ReplaceSection(page, "apiserver", text)
+	return errors.Join(complete(), testutil.ReplaceSection(page, "apiserver", text))
 }
 
 // function runs rewrite-probes over a text.
 func function(text []byte, args ...string) ([]byte, error) {
 	cmd := exec.Command(filepath.Join(root, "bin/rewrite-probes"), append(args, "-")...)
 	cmd.Stdin = bytes.NewReader(text)
-	var messages bytes.Buffer
-	cmd.Stderr = &messages
-	out, err := cmd.Output()
-	if err != nil {
-		err = fmt.Errorf("%w\n%s", err, &messages)
-	}
-	return out, err
+	return testutil.Output(cmd)
 }
 
 // A tally counts what happened to the objects of a group of sources.
@@ -97,9 +123,8 @@ type tally struct {
 // least be rewritten.
 const minChanged = 70
 
-// configs are the ways that every manifest is rewritten in, by what the
-// results page calls them: as without a config, and so that the one or the
-// other sidecar answers in every pod.
+// configs are the flags with which every manifest is rewritten, by what the results
+// page calls them: none, and those that make one sidecar answer in every pod.
 var configs = map[string][]string{
 	"":                         nil,
 	"; probe-proxy everywhere": {"--config", filepath.Join(root, "test/e2e/pods/config/everywhere.yaml")},
@@ -223,10 +248,10 @@ func compare(t *testing.T, original, rewritten object, n *tally) bool {
 	return true
 }
 
-// injected fills in a declared istio-proxy in a pod with what Istio's injector, which
-// comes before Pod Security, gives it: its image, and the securityContext of
-// its template (with the seccompProfile that meshes in restricted namespaces
-// have to configure), over which the declared one is laid.
+// injected returns a pod whose declared istio-proxy has what Istio's injector adds
+// before Pod Security sees it: the image, and under the declared securityContext
+// that of Istio's template (with the seccompProfile that meshes in restricted
+// namespaces have to configure).
 func injected(pod []byte) []byte {
 	var tree struct {
 		APIVersion string         `yaml:"apiVersion"`
@@ -306,6 +331,8 @@ spec:
         httpGet: {path: /stop, port: web, scheme: HTTPS}
 `
 
+const restrictedRow = "restricted, where Pod Security enforces it; five configs, pods not injected"
+
 func TestARestrictedPodStaysAdmissible(t *testing.T) {
 	err := api.createNamespace("restricted", []byte(`{apiVersion: v1, kind: Namespace, metadata: {name: restricted, labels: {
   pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/warn: restricted}}}`))
@@ -322,6 +349,8 @@ func TestARestrictedPodStaysAdmissible(t *testing.T) {
 	for _, o := range []object{pod, deployment} {
 		for _, config := range []string{"", "default", "container", "own-port", "istio-proxy"} {
 			t.Run(o.kind+" "+config, func(t *testing.T) {
+				n := &tally{workloads: 1}
+				defer count(restrictedRow, n) // also after a fatal error
 				var args []string
 				if config != "" {
 					args = []string{"--config", filepath.Join(root, "test/e2e/pods/config", config+".yaml")}
@@ -333,21 +362,23 @@ func TestARestrictedPodStaysAdmissible(t *testing.T) {
 				if !bytes.Contains(text, []byte("ISTIO_KUBE_APP_PROBERS")) {
 					t.Fatalf("not rewritten:\n%s", text)
 				}
-				n := &tally{workloads: 1, before: 1, changed: 1}
+				n.changed++
 				for i, version := range [][]byte{o.text, text} {
 					o.text = version
 					a, err := api.dryRun(o)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if !a.Accepted() || len(a.Warnings) > 0 {
+					switch {
+					case !a.Accepted() || len(a.Warnings) > 0:
 						n.newRefusals++
 						t.Errorf("version %d must be accepted without warnings: %+v\n%s", i, a, version)
-					} else if i == 1 {
+					case i == 0:
+						n.before++
+					default:
 						n.after++
 					}
 				}
-				count("restricted, where Pod Security enforces it; five configs, pods not injected", n)
 			})
 		}
 	}

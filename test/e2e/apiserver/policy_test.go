@@ -17,9 +17,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/policy/verdict"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/kube"
 )
 
@@ -36,7 +36,7 @@ const refused = "apiVersion: v1\nkind: Pod\nmetadata: {name: refused, namespace:
 // guard puts the policy into the API server, and takes it away after the test.
 func guard(t *testing.T, action string) {
 	t.Helper()
-	text, err := exec.Command(filepath.Join(root, "bin/rewrite-probes"), "policy", "--config", filepath.Join(root, policyConfig), "--action", action).Output()
+	text, err := testutil.Output(exec.Command(filepath.Join(root, "bin/rewrite-probes"), "policy", "--config", filepath.Join(root, policyConfig), "--action", action))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,18 +125,14 @@ func (c *comparison) compare(t *testing.T, o object, spec *config.RewriteProbes)
 	}
 }
 
-// TestThePolicySaysOfEveryPodWhatCheckSays: of every manifest that there is, as
-// it is and rewritten, the pod as the API server has completed it.
+// TestThePolicySaysOfEveryPodWhatCheckSays compares the two for the pods of all
+// manifests, as they are and rewritten, as the API server has completed them.
 func TestThePolicySaysOfEveryPodWhatCheckSays(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, policyConfig))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := manifest.Read("config", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := config.Decode(s.Objects()[0])
+	spec, err := rewriting.Decode(text)
 	if err != nil {
 		t.Fatal(err)
 	}

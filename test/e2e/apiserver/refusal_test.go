@@ -9,9 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// refusals lists the reasons for which rewrite-probes may refuse a workload
-// that the API server takes, each with what the workload must then have, said a
-// second time in the terms of the API.
+// refusals lists the reasons for which rewrite-probes may refuse a workload that
+// the API server accepts. Each has the condition that the workload must meet,
+// repeated here in terms of the API.
 var refusals = map[string]func(template podTemplate) bool{
 	"annotation-invalid": func(p podTemplate) bool {
 		value, set := p.Metadata.Annotations["sidecar.istio.io/rewriteAppHTTPProbers"]
@@ -64,8 +64,7 @@ type podTemplate struct {
 // failureReason is the reason key at the end of an error of rewrite-probes.
 var failureReason = regexp.MustCompile(`(?m)^error: .* \[([a-z-]+)\]$`)
 
-// notAllowed says why a refusal is none of those that are allowed; "" if it
-// is one.
+// notAllowed returns why a refusal is not allowed; "" if it is.
 func notAllowed(o object, refusal error) string {
 	reasons := failureReason.FindAllStringSubmatch(refusal.Error(), -1)
 	if len(reasons) == 0 {

@@ -14,9 +14,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/redirection"
 )
 
-// pods are the expectations: a manifest of ../pods, the functionConfigs it
-// is rewritten with ("default" where none is named), how it fares as it is,
-// and how it fares rewritten.
+// pods are the expectations: a manifest of ../pods, the functionConfigs with which
+// it is rewritten ("default" if none is named), and what becomes of it as it is
+// and rewritten.
 var pods = []struct {
 	name      string
 	configs   []string // nil: "default"

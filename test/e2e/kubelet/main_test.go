@@ -1,5 +1,5 @@
-// Package kubelet puts pods before a real kubelet, in a mesh that demands
-// mTLS: as their authors wrote them, and as rewrite-probes rewrote them.
+// Package kubelet runs pods in a real kubelet, in a mesh that demands mTLS: as
+// their authors wrote them, and as rewrite-probes rewrote them.
 package kubelet
 
 import (
@@ -23,7 +23,7 @@ import (
 const (
 	appImage   = "localhost/app:e2e"
 	meshImage  = "localhost/mesh:e2e"
-	proxyImage = "localhost/probe-proxy:e2e" // the name stands in ../pods/config too
+	proxyImage = "localhost/probe-proxy:e2e" // ../pods/config names it too
 	istioImage = "localhost/istiostatus:e2e"
 )
 
@@ -130,10 +130,8 @@ func pod(t *testing.T, name, config string) map[string]any {
 	if config != "" {
 		cmd := exec.Command(filepath.Join(root, "bin/rewrite-probes"), "--config", filepath.Join(root, "test/e2e/pods/config", config+".yaml"), "-")
 		cmd.Stdin = bytes.NewReader(text)
-		var messages bytes.Buffer
-		cmd.Stderr = &messages
-		if text, err = cmd.Output(); err != nil {
-			t.Fatalf("rewrite-probes: %v\n%s", err, &messages)
+		if text, err = testutil.Output(cmd); err != nil {
+			t.Fatal(err)
 		}
 	}
 	var p map[string]any

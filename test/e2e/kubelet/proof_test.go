@@ -13,25 +13,30 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
-// A seen is what a test saw, for docs/proof.md.
-type seen struct {
+// A result is what a test saw, for docs/proof.md.
+type result struct {
 	test, expected, saw string
 	failed              bool
 }
 
+// cell returns what the test saw, bold if that was not expected.
+func (r result) cell() string {
+	if r.failed {
+		return "**" + r.saw + "**"
+	}
+	return r.saw
+}
+
 var (
 	mu   sync.Mutex // guards rows
-	rows []seen
+	rows []result
 )
 
 // note keeps what a test saw for the results page.
-func note(t *testing.T, expected, saw string) { keep(seen{t.Name(), expected, saw, t.Failed()}) }
-
-func keep(s seen) {
+func note(t *testing.T, expected, saw string) {
 	mu.Lock()
 	defer mu.Unlock()
-	s.saw = strings.ReplaceAll(s.saw, "\n", " ")
-	rows = append(rows, s)
+	rows = append(rows, result{t.Name(), expected, strings.ReplaceAll(saw, "\n", " "), t.Failed()})
 }
 
 // expected lists the tests that must have noted what they saw.
@@ -89,7 +94,7 @@ func complete() error {
 	for _, test := range expected() {
 		if !noted[test] {
 			wrong = append(wrong, test+" noted nothing")
-			rows = append(rows, seen{test: test, saw: "no verdict", failed: true})
+			rows = append(rows, result{test: test, saw: "no verdict", failed: true})
 		}
 		delete(noted, test)
 	}
@@ -108,7 +113,7 @@ func writeProof(page string) error {
 	mu.Lock()
 	defer mu.Unlock()
 	incomplete := complete()
-	slices.SortFunc(rows, func(a, b seen) int { return strings.Compare(a.test, b.test) })
+	slices.SortFunc(rows, func(a, b result) int { return strings.Compare(a.test, b.test) })
 	failed := 0
 	for _, r := range rows {
 		if r.failed {
@@ -139,11 +144,7 @@ func writeSideBySide(b *strings.Builder) {
 		if len(test) != 3 {
 			continue
 		}
-		saw := r.saw
-		if r.failed {
-			saw = "**" + saw + "**"
-		}
-		variant := test[2]
+		saw, variant := r.cell(), test[2]
 		if config, ok := strings.CutPrefix(variant, "rewritten-"); ok {
 			variant = "rewritten"
 			if config != "default" {
@@ -182,12 +183,9 @@ in ([Linkerd](guides/linkerd.md)), and pods as they are have not been through th
 				if r.test != "TestPodsFareAsExpectedInOtherMeshes/"+mesh+"/"+variant {
 					continue
 				}
-				saw := r.saw
+				saw := r.cell()
 				if lies {
 					saw = "falsely " + saw
-				}
-				if r.failed {
-					saw = "**" + saw + "**"
 				}
 				fmt.Fprintf(b, " %s |", saw)
 			}
@@ -208,19 +206,15 @@ func writeBroken(b *strings.Builder) {
 		if len(test) == 3 {
 			continue
 		}
-		saw := r.saw
-		if r.failed {
-			saw = "**" + saw + "**"
-		}
 		name := sentence(test[0])
 		if len(test) == 2 {
 			name += ": " + strings.ReplaceAll(test[1], "_", " ")
 		}
-		fmt.Fprintf(b, "| %s | %s | %s |\n", name, r.expected, saw)
+		fmt.Fprintf(b, "| %s | %s | %s |\n", name, r.expected, r.cell())
 	}
 }
 
-// sentence makes a sentence of a test's name.
+// sentence returns the name of a test as a sentence.
 func sentence(name string) string {
 	var b strings.Builder
 	for i, r := range strings.TrimPrefix(name, "Test") {

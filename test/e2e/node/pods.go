@@ -137,20 +137,17 @@ func (n *Node) State(pod string) State {
 	return h[len(h)-1]
 }
 
-// WaitFor waits until the pod's state is as wanted. After the timeout, the
-// error has the last state.
+// WaitFor waits until the pod's state is as wanted, and returns it. When the limit
+// has passed, the error has the last state.
 func (n *Node) WaitFor(pod string, limit time.Duration, wanted func(State) bool) (State, error) {
-	deadline := time.Now().Add(limit)
-	for {
-		s := n.State(pod)
-		if wanted(s) {
-			return s, nil
+	var s State
+	err := testutil.Eventually(limit, func() error {
+		if s = n.State(pod); !wanted(s) {
+			return fmt.Errorf("pod %s after %s: %s", pod, limit, s)
 		}
-		if time.Now().After(deadline) {
-			return s, fmt.Errorf("pod %s after %s: %s", pod, limit, s)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+		return nil
+	})
+	return s, err
 }
 
 // String returns the state in the words of kubectl get pods.

@@ -1,7 +1,6 @@
 // Package redirection has what the mesh stand-in of the end-to-end tests knows of
-// each mesh: the rules that redirect a pod's connections, as the mesh's own code
-// makes them (which test/conformance/mesh and meshes hold them against), and where
-// they lead.
+// each mesh: the rules that redirect a pod's connections, and where they lead.
+// test/conformance/mesh and meshes compare the rules with those of the mesh's own code.
 package redirection
 
 import (
@@ -24,7 +23,7 @@ type Mesh struct {
 	Default           string // that list for pods without the annotation
 }
 
-// Meshes are all meshes of which there are rules.
+// Meshes are the meshes that have rules here.
 var Meshes = []Mesh{
 	{Name: "istio", UID: 1337, Inbound: 15006, Outbound: 15001, Annotation: "traffic.sidecar.istio.io/excludeInboundPorts"},
 	{Name: "linkerd", UID: 2102, Inbound: 4143, Outbound: 4140, Annotation: "config.linkerd.io/skip-inbound-ports", Default: "4567,4568"},
