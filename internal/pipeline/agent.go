@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -33,12 +34,8 @@ func AgentConfig(streams []*manifest.Stream, c *config.RewriteProbes, name strin
 			all = append(all, fmt.Sprintf("%q", strings.TrimPrefix(full, "/")))
 		}
 	}
-	switch {
-	case len(found) == 1:
-	case len(all) == 0:
-		return nil, fmt.Errorf("--group %q: the input has no WorkloadGroup", name)
-	default:
-		return nil, fmt.Errorf("--group %q must name one WorkloadGroup of the input, as NAME or NAMESPACE/NAME; the input has %s", name, strings.Join(all, ", "))
+	if len(found) != 1 {
+		return nil, fmt.Errorf("the input must have one WorkloadGroup %q (NAME or NAMESPACE/NAME), and has %s", name, cmp.Or(strings.Join(all, ", "), "none"))
 	}
 	o := found[0]
 	meta, err := o.Metadata()
