@@ -1,14 +1,12 @@
 package main
 
 import (
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // TestEveryYAMLFileOfTheRepositoryParses reads the files that other programs
@@ -23,19 +21,12 @@ func TestEveryYAMLFileOfTheRepositoryParses(t *testing.T) {
 				continue
 			}
 			n++
-			f, err := os.Open(path)
+			text, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer f.Close()
-			for d := yaml.NewDecoder(f); ; {
-				var v any
-				if err := d.Decode(&v); errors.Is(err, io.EOF) {
-					break
-				} else if err != nil {
-					t.Errorf("%s: %v", path, err)
-					break
-				}
+			if _, err := testutil.Documents(text); err != nil {
+				t.Errorf("%s: %v", path, err)
 			}
 		}
 	}

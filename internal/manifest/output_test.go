@@ -3,7 +3,6 @@ package manifest
 import (
 	"bytes"
 	"errors"
-	"io"
 	"maps"
 	"reflect"
 	"regexp"
@@ -11,40 +10,18 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
-// parsed returns the documents of a text that are not empty, as a parser reads
-// them that is not the scanner. Like kubectl it takes the end of the text for
-// the end of a line.
+// parsed returns the documents of a text that are not empty.
 func parsed(t *testing.T, text []byte) []any {
 	t.Helper()
-	all, err := parsedOrError(string(text))
+	all, err := testutil.NonEmptyDocuments(text)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
 	return all
-}
-
-func parsedOrError(text string) (all []any, err error) {
-	text = strings.TrimPrefix(text, "\ufeff")
-	if !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	for d := yaml.NewDecoder(strings.NewReader(text)); ; {
-		var v any
-		switch err := d.Decode(&v); {
-		case errors.Is(err, io.EOF):
-			return all, nil
-		case err != nil:
-			return nil, err
-		}
-		if v != nil {
-			all = append(all, v)
-		}
-	}
 }
 
 // ends are ways in which a text may end, behind its last value.
@@ -376,7 +353,7 @@ func TestUnusualRootsAndListsAreEdited(t *testing.T) {
 		"kind: ResourceList\n? items\n:\n- kind: Pod\n  a: {b: c}\n",
 		"!!map\nkind: ResourceList\nitems:\n- kind: Pod\n  a: {b: c}\n",
 	} {
-		want, err := parsedOrError(in)
+		want, err := testutil.NonEmptyDocuments([]byte(in))
 		if err != nil {
 			continue // not YAML for this parser
 		}
@@ -408,7 +385,7 @@ func TestUnusualRootsAndListsAreEdited(t *testing.T) {
 			t.Errorf("%q: %v", in, err)
 			continue
 		}
-		if got, err := parsedOrError(string(text)); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := testutil.NonEmptyDocuments(text); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q became %q, which reads as\n%v (%v), want\n%v", in, text, got, err, want)
 		}
 	}

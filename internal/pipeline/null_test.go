@@ -13,6 +13,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // optionalFields lists, by a key that only such a mapping has, the optional
@@ -117,7 +118,7 @@ func runOn(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Mod
 	t.Helper()
 	s, r := runWith(t, c, "in", text, mode)
 	out = written(t, s)
-	docs, err := documents(out)
+	docs, err := testutil.Documents(out)
 	if err != nil {
 		t.Fatalf("the output is no YAML: %v\n%s\nfrom\n%s", err, out, text)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,12 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -67,8 +65,8 @@ func process(input []byte) (v verdict, why string) {
 // objectsKept compares the documents before and after, read by a parser that the
 // function does not use for plain input. It returns what is wrong, or "".
 func objectsKept(before, after []byte, s *manifest.Stream) string {
-	a, errA := documents(before)
-	b, errB := documents(after)
+	a, errA := testutil.Documents(before)
+	b, errB := testutil.Documents(after)
 	if errA != nil {
 		return "" // only the function's own parser takes the input; the fuzz test of manifest compares the two
 	}
@@ -97,20 +95,6 @@ func objectsKept(before, after []byte, s *manifest.Stream) string {
 		return fmt.Sprintf("%d documents differ, %d objects were edited", differing, edited)
 	}
 	return ""
-}
-
-func documents(text []byte) ([]any, error) {
-	var all []any
-	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
-		var v any
-		switch err := d.Decode(&v); {
-		case errors.Is(err, io.EOF):
-			return all, nil
-		case err != nil:
-			return nil, err
-		}
-		all = append(all, v)
-	}
 }
 
 // sources returns documents to mutate: real-world workloads where the corpus is

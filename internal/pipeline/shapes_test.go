@@ -17,6 +17,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -116,13 +117,6 @@ func answerers() (all []*config.RewriteProbes) {
 	return all
 }
 
-// parse returns the documents of a text, read by a parser that rewrite-probes
-// does not use to write it. A last line without a line break counts as a line.
-func parse(text []byte) (all []any, err error) {
-	all, err = documents(append(bytes.TrimPrefix(bytes.Clone(text), []byte("\ufeff")), '\n'))
-	return slices.DeleteFunc(all, func(v any) bool { return v == nil }), err
-}
-
 // A done is what became of a text.
 type done struct {
 	text    []byte
@@ -199,10 +193,10 @@ func alone(doc string, c *config.RewriteProbes) (s subject, ok bool, err error) 
 		return s, false, err
 	}
 	s = subject{doc: doc, exact: bytes.Equal(back.text, text)}
-	if s.rewritten, err = parse(once.text); err != nil {
+	if s.rewritten, err = testutil.NonEmptyDocuments(once.text); err != nil {
 		return s, false, err
 	}
-	s.restored, err = parse(back.text)
+	s.restored, err = testutil.NonEmptyDocuments(back.text)
 	return s, true, err
 }
 
@@ -267,7 +261,7 @@ func stride(sh shape) int {
 func (s shape) check(sub subject, others []string, c *config.RewriteProbes) error {
 	docs := slices.Insert(slices.Clone(others), s.position, sub.doc)
 	in := []byte(s.text(docs))
-	before, err := parse(in)
+	before, err := testutil.NonEmptyDocuments(in)
 	if err != nil {
 		return fmt.Errorf("the test's own text: %w\n%s", err, in)
 	}
@@ -294,7 +288,7 @@ func (s shape) check(sub subject, others []string, c *config.RewriteProbes) erro
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	after, err := parse(once.text)
+	after, err := testutil.NonEmptyDocuments(once.text)
 	if err != nil {
 		return err
 	}
@@ -324,7 +318,7 @@ func (s shape) indented(doc string) string {
 // compare checks a run by value: before is the input, and changed must have
 // replaced the object that was to be changed.
 func (s shape) compare(before []any, d done, changed []any) error {
-	after, err := parse(d.text)
+	after, err := testutil.NonEmptyDocuments(d.text)
 	if err != nil {
 		return err
 	}
@@ -333,7 +327,7 @@ func (s shape) compare(before []any, d done, changed []any) error {
 
 // compareRestored checks a restored output, whose companions are gone.
 func (s shape) compareRestored(rewritten []any, d done, changed, original []any) error {
-	after, err := parse(d.text)
+	after, err := testutil.NonEmptyDocuments(d.text)
 	if err != nil {
 		return err
 	}
