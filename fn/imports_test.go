@@ -20,7 +20,7 @@ var layers = []struct {
 	{"examples/go", "fn"},
 	{"fn", "internal/config internal/field internal/manifest internal/pipeline internal/report internal/workload transformer"},
 	{"internal/pipeline", "internal/config internal/field internal/manifest internal/reason internal/release internal/report internal/vm internal/vmconfig internal/workload transformer"},
-	{"internal/policy", "internal/config internal/prober transformer"},
+	{"internal/policy", "internal/config internal/prober internal/vm transformer"},
 	{"internal/config", "internal/field internal/manifest transformer"},
 	{"internal/report", "internal/field internal/reason transformer"},
 	{"internal/workload", "internal/field internal/manifest internal/prober transformer"},

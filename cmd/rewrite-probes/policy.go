@@ -12,13 +12,14 @@ import (
 func policyCommand(std streams, common *commonFlags) *cobra.Command {
 	var o policy.Options
 	cmd := &cobra.Command{
-		Use: "policy", Short: "Print a policy for the cluster that finds pods which check would find", Args: noArgs,
-		Long: `policy prints a ValidatingAdmissionPolicy and its binding (Kubernetes 1.30 or later).
-Where Istio injects its sidecar, they find pods with probes or hooks that would fail, or
+		Use: "policy", Short: "Print policies for the cluster that find what check would find", Args: noArgs,
+		Long: `policy prints two ValidatingAdmissionPolicies and their bindings (Kubernetes 1.30 or later).
+One finds pods in which Istio injects its sidecar and whose probes or hooks would fail, or
 falsely pass, under strict mTLS: of manifests that went around the pipeline, and in
-containers that a webhook added. They say of a pod what check says of it, opt-outs
-included. --config brings what the manifests do not say: istio.injectedNamespaces,
-namespaces of select and exclude, rewrite and probeProxy.name.`,
+containers that a webhook added. The other finds WorkloadGroups whose probe Istio's agent
+gets wrong. They say of an object what check says of it, opt-outs included. --config brings
+what the objects do not say: istio.injectedNamespaces, namespaces of select and exclude,
+rewrite and probeProxy.name.`,
 		Example: `  rewrite-probes policy | kubectl apply -f -
   rewrite-probes policy --config rewrite-probes.yaml --action deny
   rewrite-probes policy --engine kyverno --action audit`,
@@ -42,9 +43,9 @@ namespaces of select and exclude, rewrite and probeProxy.name.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.Actions, "action", []string{policy.Warn, policy.Audit}, "`ACTION` on a pod in which something is found: "+strings.Join(policy.Actions(), ", ")+"; may be given again")
+	f.StringSliceVar(&o.Actions, "action", []string{policy.Warn, policy.Audit}, "`ACTION` on an object in which something is found: "+strings.Join(policy.Actions(), ", ")+"; may be given again")
 	f.StringVar(&o.Engine, "engine", policy.Kubernetes, "`ENGINE` that runs the policy: "+strings.Join(policy.Engines(), ", "))
-	f.StringVar(&o.Name, "name", "rewrite-probes", "`NAME` of the objects")
+	f.StringVar(&o.Name, "name", "rewrite-probes", "`NAME` of the policy for pods; the other's is NAME-workloadgroups")
 	_ = cmd.RegisterFlagCompletionFunc("action", cobra.FixedCompletions(policy.Actions(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("engine", cobra.FixedCompletions(policy.Engines(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

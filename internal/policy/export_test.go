@@ -9,5 +9,14 @@ func Reasons() []string {
 	return keys
 }
 
+// Mistakes returns the keys of mistakes.
+func Mistakes() []string {
+	var keys []string
+	for _, m := range mistakes {
+		keys = append(keys, m.key)
+	}
+	return keys
+}
+
 // AnyOf is anyOf.
 var AnyOf = anyOf

@@ -44,21 +44,27 @@ func placeholders(f transformer.IstioFacts) *strings.Replacer {
 	)
 }
 
-// expressions returns the variables and validations of the policy. A probe or
-// hook is a list of texts: its container, its field, the path that it would have if
-// it were rewritten, its handler, host, path and port. The variable judged appends
-// whether it is rewritten, looks rewritten without having its original (dangling),
-// or is as its author wrote it (original).
-func expressions(c *config.RewriteProbes) ([]variable, []validation) {
+// Variables that both policies have.
+const (
+	annotations          = `object.metadata.?annotations.orValue({})`
+	namespaceAnnotations = `namespaceObject.metadata.?annotations.orValue({})`
+)
+
+// podExpressions returns the variables and validations of the policy for pods. A
+// probe or hook is a list of texts: its container, its field, the path that it would
+// have if it were rewritten, its handler, host, path and port. The variable judged
+// appends whether it is rewritten, looks rewritten without having its original
+// (dangling), or is as its author wrote it (original).
+func podExpressions(c *config.RewriteProbes) ([]variable, []validation) {
 	fill := placeholders(factsOf(c))
 	var all []variable
 	add := func(name, expression string) {
 		all = append(all, variable{name, fill.Replace(strings.TrimSpace(expression))})
 	}
 	add("labels", `object.metadata.?labels.orValue({})`)
-	add("annotations", `object.metadata.?annotations.orValue({})`)
+	add("annotations", annotations)
 	add("namespaceLabels", `namespaceObject.metadata.?labels.orValue({})`)
-	add("namespaceAnnotations", `namespaceObject.metadata.?annotations.orValue({})`)
+	add("namespaceAnnotations", namespaceAnnotations)
 	add("containers", `object.spec.?initContainers.orValue([]) + object.spec.containers`)
 	add("inject", `variables.labels[?$Inject].orValue(variables.annotations[?$Inject].orValue(''))`)
 	add("inMesh", inMesh(&c.Spec))
@@ -134,16 +140,22 @@ func inMesh(s *config.Spec) string {
 	if s.Istio.InjectedNamespaces != nil {
 		known = "request.namespace.matches(" + quoted(anyOf(s.Istio.InjectedNamespaces)) + ")"
 	}
-	looked := ""
-	if s.Select != nil && len(s.Select.Namespaces) > 0 {
-		looked += "request.namespace.matches(" + quoted(anyOf(s.Select.Namespaces)) + ") && "
-	}
-	if s.Exclude != nil && onlyNamespaces(s.Exclude) {
-		looked += "!request.namespace.matches(" + quoted(anyOf(s.Exclude.Namespaces)) + ") && "
-	}
-	return looked + `(variables.containers.exists(c, c.name == $ProxyName) || variables.inject == 'true' || variables.inject != 'false' &&
+	return inNamespaces(s) + `(variables.containers.exists(c, c.name == $ProxyName) || variables.inject == 'true' || variables.inject != 'false' &&
   (variables.labels[?$Revision].orValue('') != '' || variables.namespaceLabels[?$Injection].orValue('') == 'enabled' ||
     variables.namespaceLabels[?$Injection].orValue('') != 'disabled' && (variables.namespaceLabels[?$Revision].orValue('') != '' || ` + known + `)))`
+}
+
+// inNamespaces returns the conditions that the config sets on the namespace, with
+// && after each.
+func inNamespaces(s *config.Spec) string {
+	conditions := ""
+	if s.Select != nil && len(s.Select.Namespaces) > 0 {
+		conditions += "request.namespace.matches(" + quoted(anyOf(s.Select.Namespaces)) + ") && "
+	}
+	if s.Exclude != nil && onlyNamespaces(s.Exclude) {
+		conditions += "!request.namespace.matches(" + quoted(anyOf(s.Exclude.Namespaces)) + ") && "
+	}
+	return conditions
 }
 
 // leftAlone returns the condition that the whole pod is left alone, for one of the

@@ -1,8 +1,9 @@
 // Package policy makes policies for a cluster. They find what cannot be seen in
-// manifests: pods in Istio's mesh whose probes or hooks would fail, or falsely pass,
-// because a webhook added the container or the manifest bypassed the pipeline. They
-// say about a pod what check says about it. The expressions are in CEL, made from the
-// facts that the planner itself uses, and need Kubernetes 1.30.
+// manifests, because a webhook added the container or the manifest bypassed the
+// pipeline: pods in Istio's mesh whose probes or hooks would fail, or falsely pass,
+// and WorkloadGroups whose probe Istio's agent gets wrong. They say about an object
+// what check says about it. The expressions are in CEL, made from the facts that the
+// planners themselves use, and need Kubernetes 1.30.
 //
 // The package knows nothing of manifests, files and flags.
 package policy
@@ -26,18 +27,18 @@ const (
 	Kyverno    = "kyverno"    // a ValidatingPolicy of Kyverno
 )
 
-// Actions are what happens to a pod in which something is found.
+// Actions are what happens to an object in which something is found.
 const (
 	Warn  = "warn"  // anyone who creates it gets a warning
 	Audit = "audit" // it is in the audit log, or in Kyverno's report
 	Deny  = "deny"  // it is refused
 )
 
-// Options say what policy is made.
+// Options say what policies are made.
 type Options struct {
 	Engine  string
 	Actions []string
-	Name    string
+	Name    string // of the policy for pods, and the beginning of the other's
 }
 
 // Engines returns the values that [Options].Engine may have.
@@ -46,7 +47,7 @@ func Engines() []string { return []string{Kubernetes, Kyverno} }
 // Actions returns the values that [Options].Actions may have.
 func Actions() []string { return []string{Warn, Audit, Deny} }
 
-// Validate returns an error if there is no policy for the options.
+// Validate returns an error if there are no policies for the options.
 func (o Options) Validate() error {
 	if !slices.Contains(Engines(), o.Engine) {
 		return fmt.Errorf("--engine %q must be %s", o.Engine, strings.Join(Engines(), " or "))
@@ -72,8 +73,8 @@ func (o Options) Validate() error {
 
 var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$`)
 
-// Make returns the policy, in YAML, and notes on the parts of the config that it
-// cannot express.
+// Make returns the policies, in YAML, and notes on the parts of the config that
+// they cannot express.
 func Make(c *config.RewriteProbes, o Options) (text []byte, notes []string, err error) {
 	if m := c.Spec.Mesh; m != "istio" && m != transformer.MeshAuto {
 		return nil, nil, fmt.Errorf("`spec.mesh` is %q, and a policy is made for the mesh istio only", m)
@@ -118,7 +119,22 @@ func onlyNamespaces(s *config.Selector) bool {
 
 // objects returns the objects that the engine needs.
 func objects(c *config.RewriteProbes, o Options) []any {
-	variables, validations := expressions(c)
+	neverInjected := requirement{Key: "kubernetes.io/metadata.name", Operator: "NotIn", Values: factsOf(c).NeverInjected}
+	pods := constraints{
+		ResourceRules:     []rule{{APIGroups: []string{""}, APIVersions: []string{"v1"}, Operations: []string{"CREATE"}, Resources: []string{"pods"}}},
+		NamespaceSelector: &namespaceSelector{[]requirement{neverInjected}},
+	}
+	groups := constraints{
+		ResourceRules: []rule{{APIGroups: []string{"networking.istio.io"}, APIVersions: []string{"*"}, Operations: []string{"CREATE", "UPDATE"}, Resources: []string{"workloadgroups"}}},
+	}
+	variables, validations := podExpressions(c)
+	all := o.guard(o.Name, pods, variables, validations)
+	variables, validations = groupExpressions(c)
+	return append(all, o.guard(o.Name+"-workloadgroups", groups, variables, validations)...)
+}
+
+// guard returns a policy, and its binding if the engine has them.
+func (o Options) guard(name string, match constraints, variables []variable, validations []validation) []any {
 	failure := "Ignore"
 	if slices.Contains(o.Actions, Deny) {
 		failure = "Fail"
@@ -127,20 +143,15 @@ func objects(c *config.RewriteProbes, o Options) []any {
 	for i, a := range o.Actions {
 		actions[i] = strings.ToUpper(a[:1]) + a[1:]
 	}
-	match := constraints{
-		ResourceRules:     []rule{{APIGroups: []string{""}, APIVersions: []string{"v1"}, Operations: []string{"CREATE"}, Resources: []string{"pods"}}},
-		NamespaceSelector: namespaceSelector{[]requirement{{Key: "kubernetes.io/metadata.name", Operator: "NotIn", Values: factsOf(c).NeverInjected}}},
-	}
-	meta := metadata{Name: o.Name, Labels: map[string]string{"app.kubernetes.io/managed-by": "rewrite-probes"}}
+	meta := metadata{Name: name, Labels: map[string]string{"app.kubernetes.io/managed-by": "rewrite-probes"}}
+	policy := policySpec{FailurePolicy: failure, Match: match, Variables: variables, Validations: validations}
 	if o.Engine == Kyverno {
-		return []any{object{"policies.kyverno.io/v1", "ValidatingPolicy", meta,
-			policySpec{Actions: actions, FailurePolicy: failure, Match: match, Variables: variables, Validations: validations}}}
+		policy.Actions = actions
+		return []any{object{"policies.kyverno.io/v1", "ValidatingPolicy", meta, policy}}
 	}
 	return []any{
-		object{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", meta,
-			policySpec{FailurePolicy: failure, Match: match, Variables: variables, Validations: validations}},
-		object{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", meta,
-			bindingSpec{PolicyName: o.Name, Actions: actions}},
+		object{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", meta, policy},
+		object{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", meta, bindingSpec{PolicyName: name, Actions: actions}},
 	}
 }
 
@@ -169,8 +180,8 @@ type (
 		Actions    []string `yaml:"validationActions"`
 	}
 	constraints struct {
-		ResourceRules     []rule            `yaml:"resourceRules"`
-		NamespaceSelector namespaceSelector `yaml:"namespaceSelector"`
+		ResourceRules     []rule             `yaml:"resourceRules"`
+		NamespaceSelector *namespaceSelector `yaml:"namespaceSelector,omitempty"`
 	}
 	rule struct {
 		APIGroups   []string `yaml:"apiGroups"`

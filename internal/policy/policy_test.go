@@ -68,7 +68,7 @@ func TestWhatAPolicyCannotExpressOfTheConfigIsSaid(t *testing.T) {
 	if err != nil || len(notes) != 3 || !strings.Contains(notes[0], "`spec.select`") || !strings.Contains(notes[1], "`spec.exclude`") || !strings.Contains(notes[2], "injectorRewrites") {
 		t.Errorf("%v, notes %q", err, notes)
 	}
-	if s := string(text); !strings.Contains(s, "request.namespace.matches('^(shop)$')") || strings.Contains(s, "legacy") {
+	if s := string(text); strings.Count(s, "request.namespace.matches('^(shop)$')") != 2 || strings.Contains(s, "legacy") {
 		t.Errorf("the namespaces of select count, and those of an exclude that has more do not:\n%s", s)
 	}
 }
@@ -81,6 +81,26 @@ func TestThePolicyHasEveryReasonToLeaveProbesAlone(t *testing.T) {
 	for _, d := range reason.OfPlan() {
 		if onPurpose := d.Severity == reason.Info; onPurpose != known[d.Key] {
 			t.Errorf("%s is %s; the policy takes it for a reason to leave probes alone: %t", d.Key, d.Severity, known[d.Key])
+		}
+		delete(known, d.Key)
+	}
+	for key := range known {
+		t.Errorf("there is no reason %s", key)
+	}
+}
+
+func TestEveryMistakeOfAWorkloadGroupIsHeeded(t *testing.T) {
+	known := make(map[string]bool)
+	for _, key := range policy.Mistakes() {
+		known[key] = true
+	}
+	if !known["dangling"] {
+		t.Error("a rewritten probe without its original is not heeded")
+	}
+	delete(known, "dangling") // pods have it too
+	for _, d := range reason.OfGroup() {
+		if mistake := d.Severity == reason.Error; mistake != known[d.Key] {
+			t.Errorf("%s is %s; the policy takes it for a mistake: %t", d.Key, d.Severity, known[d.Key])
 		}
 		delete(known, d.Key)
 	}

@@ -10,9 +10,12 @@ type purpose struct {
 	elsewhere  string // where, or why it is not needed
 }
 
+// optOut is true of an object with the annotation, or in a namespace with it.
+const optOut = `variables.annotations[?$OwnRewrite].orValue('') in $False || variables.namespaceAnnotations[?$OwnRewrite].orValue('') in $False`
+
 // onPurpose has every reason whose severity is info, which a test demands.
 var onPurpose = []purpose{
-	{"opt-out", `variables.annotations[?$OwnRewrite].orValue('') in $False || variables.namespaceAnnotations[?$OwnRewrite].orValue('') in $False`, ""},
+	{"opt-out", optOut, ""},
 	{"istio-opt-out", `variables.annotations[?$IstioRewrite].orValue('') in $False && !variables.isRewritten`, ""},
 	{"injection-off", `variables.inject == 'false'`, ""},
 	{"not-sidecar-template", `$Templates in variables.annotations && variables.annotations[$Templates].split(',').all(t, t.trim() in $NoCapture)`, ""},

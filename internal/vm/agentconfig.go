@@ -35,13 +35,13 @@ type fragment struct {
 
 // entryConfigPath leads to the annotation of the group's WorkloadEntries, which
 // istioctl puts over that of the group.
-var entryConfigPath = field.NewPath("spec", "metadata", annotations, configAnnotation)
+var entryConfigPath = field.NewPath("spec", "metadata", annotations, ConfigAnnotation)
 
 // readAgentConfig reads both annotations. An error is about the one at path.
 func readAgentConfig(g *Group) (c agentConfig, path field.Path, err error) {
 	c.statusPort = prober.DefaultPort
-	path = annotationPath(configAnnotation)
-	if text, set := g.Metadata.Annotations.Lookup(configAnnotation); set {
+	path = annotationPath(ConfigAnnotation)
+	if text, set := g.Metadata.Annotations.Lookup(ConfigAnnotation); set {
 		f, err := c.parse(text)
 		if err != nil {
 			return c, path, err
@@ -50,7 +50,7 @@ func readAgentConfig(g *Group) (c agentConfig, path field.Path, err error) {
 		c.env, c.hasEnv = f.ProxyMetadata.Lookup(prober.EnvName)
 	}
 	c.readEnv()
-	if text, set := g.Spec.Metadata.Annotations.Lookup(configAnnotation); set {
+	if text, set := g.Spec.Metadata.Annotations.Lookup(ConfigAnnotation); set {
 		f, err := c.parse(text)
 		if err != nil {
 			return c, entryConfigPath, err

@@ -13,7 +13,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-const danglingText = "looks like a rewritten probe, but the annotation `" + configAnnotation + "` has no original for it; it must be given its original back"
+const danglingText = "looks like a rewritten probe, but the annotation `" + ConfigAnnotation + "` has no original for it; it must be given its original back"
 
 // classify decides whether the probe is rewritten, and returns the reason if it
 // is not.
@@ -52,7 +52,7 @@ func (b *builder) classify(rewrite []string) (why string) {
 		b.add(transformer.NewFinding("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; the variable must be left to rewrite-probes", prober.EnvName))
 		return ""
 	case b.config.hasEnv && !b.envIsOurs():
-		b.add(transformer.NewFinding("vm-config-invalid", annotationPath(configAnnotation),
+		b.add(transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation),
 			"has `proxyMetadata.%s` already, and not with the original of this probe alone; the variable must be left to rewrite-probes", prober.EnvName))
 		return ""
 	}

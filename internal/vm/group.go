@@ -22,9 +22,12 @@ import (
 // AnsweredBy names who answers the rewritten probe of a group.
 const AnsweredBy = "pilot-agent"
 
-// The annotations of a group.
+// ConfigAnnotation is the annotation of a group with the agent's configuration,
+// in YAML.
+const ConfigAnnotation = "proxy.istio.io/config"
+
+// The other annotations of a group.
 const (
-	configAnnotation    = "proxy.istio.io/config"        // the agent's configuration, in YAML
 	fromAnnotation      = "rewrite-probes.io/probe-from" // the workload whose probe the group takes
 	originalsAnnotation = "rewrite-probes.io/originals"  // what an exact restore needs
 )

@@ -130,7 +130,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 		config = &text
 	}
 	if err != nil {
-		b.add(transformer.NewFinding("vm-config-invalid", annotationPath(configAnnotation), "%v", inOneLine(err)))
+		b.add(transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation), "%v", inOneLine(err)))
 		return nil
 	}
 	if b.derived != nil && (b.place || b.isDerived()) {
@@ -141,7 +141,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 	for _, a := range []struct {
 		key   string
 		value *string
-	}{{configAnnotation, config}, {originalsAnnotation, orNil(r.encode())}} {
+	}{{ConfigAnnotation, config}, {originalsAnnotation, orNil(r.encode())}} {
 		if a.value == nil {
 			want = want.Without(a.key)
 			continue

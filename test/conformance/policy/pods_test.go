@@ -200,8 +200,8 @@ func TestThePolicySaysWhatCheckSays(t *testing.T) {
 		{"istio": rewriting.Settings{"injectedNamespaces": []string{"sh*", "[d-e]e?ault"}}, "exclude": rewriting.Settings{"namespaces": []string{"kube-system"}}, "rewrite": []string{"httpGet", "grpc"}, "probeProxy": rewriting.Settings{"name": "prober"}},
 	} {
 		c := decode(t, spec)
-		p, _ := objects(t, c)
-		g := compile(t, &p, 30)
+		p, _ := policies(t, c)
+		g := compile(t, &p.policy, 30)
 		for _, stages := range pods {
 			for n, pod := range stages {
 				all := namespaces(pod.Namespace)
@@ -223,8 +223,8 @@ func TestThePolicySaysWhatCheckSays(t *testing.T) {
 func TestTheCostOfALargePodIsWithinTheBudget(t *testing.T) {
 	const largest = 100
 	c := decode(t, nil)
-	p, _ := objects(t, c)
-	g := compile(t, &p, 30)
+	p, _ := policies(t, c)
+	g := compile(t, &p.policy, 30)
 	template := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", Namespace: "shop"}}
 	template.APIVersion, template.Kind = "v1", "Pod"
 	for n := range largest {
@@ -256,21 +256,23 @@ func TestTheCostOfALargePodIsWithinTheBudget(t *testing.T) {
 // version, and has the API server's own code validate it.
 func TestThePolicyIsOneOfEveryKubernetesSince130(t *testing.T) {
 	for _, spec := range []rewriting.Settings{nil, {"istio": rewriting.Settings{"injectedNamespaces": []string{"a'b", "*"}}, "select": rewriting.Settings{"namespaces": []string{"*"}}, "rewrite": []string{"lifecycle"}}} {
-		p, b := objects(t, decode(t, spec))
-		for minor := uint(30); minor <= 37; minor++ {
-			compile(t, &p, minor)
-		}
-		internal, binding := new(admissionregistration.ValidatingAdmissionPolicy), new(admissionregistration.ValidatingAdmissionPolicyBinding)
-		v1.SetObjectDefaults_ValidatingAdmissionPolicy(&p)
-		v1.SetObjectDefaults_ValidatingAdmissionPolicyBinding(&b)
-		if err := v1.Convert_v1_ValidatingAdmissionPolicy_To_admissionregistration_ValidatingAdmissionPolicy(&p, internal, nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := v1.Convert_v1_ValidatingAdmissionPolicyBinding_To_admissionregistration_ValidatingAdmissionPolicyBinding(&b, binding, nil); err != nil {
-			t.Fatal(err)
-		}
-		if errs := append(validation.ValidateValidatingAdmissionPolicy(internal), validation.ValidateValidatingAdmissionPolicyBinding(binding)...); len(errs) > 0 {
-			t.Error(errs)
+		pods, groups := policies(t, decode(t, spec))
+		for _, p := range []*installed{&pods, &groups} {
+			for minor := uint(30); minor <= 37; minor++ {
+				compile(t, &p.policy, minor)
+			}
+			internal, binding := new(admissionregistration.ValidatingAdmissionPolicy), new(admissionregistration.ValidatingAdmissionPolicyBinding)
+			v1.SetObjectDefaults_ValidatingAdmissionPolicy(&p.policy)
+			v1.SetObjectDefaults_ValidatingAdmissionPolicyBinding(&p.binding)
+			if err := v1.Convert_v1_ValidatingAdmissionPolicy_To_admissionregistration_ValidatingAdmissionPolicy(&p.policy, internal, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := v1.Convert_v1_ValidatingAdmissionPolicyBinding_To_admissionregistration_ValidatingAdmissionPolicyBinding(&p.binding, binding, nil); err != nil {
+				t.Fatal(err)
+			}
+			if errs := append(validation.ValidateValidatingAdmissionPolicy(internal), validation.ValidateValidatingAdmissionPolicyBinding(binding)...); len(errs) > 0 {
+				t.Error(errs)
+			}
 		}
 	}
 }

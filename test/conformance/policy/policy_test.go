@@ -1,5 +1,5 @@
-// Package policy compares what the policy for a cluster says of a pod, run by
-// the API server's own code, with what check says of it.
+// Package policy compares what the policies for a cluster say of a pod or a
+// WorkloadGroup, run by the API server's own code, with what check says of it.
 package policy
 
 import (
@@ -12,6 +12,8 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/admission"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
@@ -35,21 +37,31 @@ func decode(t *testing.T, spec rewriting.Settings) *config.RewriteProbes {
 	return c
 }
 
-// objects returns the policy and its binding, as the API server decodes them.
-func objects(t *testing.T, c *config.RewriteProbes) (p admissionv1.ValidatingAdmissionPolicy, b admissionv1.ValidatingAdmissionPolicyBinding) {
+// An installed policy has its binding.
+type installed struct {
+	policy  admissionv1.ValidatingAdmissionPolicy
+	binding admissionv1.ValidatingAdmissionPolicyBinding
+}
+
+// policies returns the policy for pods and that for WorkloadGroups, as the API
+// server decodes them.
+func policies(t *testing.T, c *config.RewriteProbes) (pods, groups installed) {
 	t.Helper()
 	text, _, err := policy.Make(c, policy.Options{Engine: policy.Kubernetes, Actions: []string{policy.Deny}, Name: "rewrite-probes"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, second, _ := bytes.Cut(text, []byte("---\n"))
-	if err := yaml.UnmarshalStrict(first, &p); err != nil {
-		t.Fatalf("%v in\n%s", err, first)
+	objects := []any{&pods.policy, &pods.binding, &groups.policy, &groups.binding}
+	documents := bytes.Split(text, []byte("---\n"))
+	if len(documents) != len(objects) {
+		t.Fatalf("%d documents", len(documents))
 	}
-	if err := yaml.UnmarshalStrict(second, &b); err != nil {
-		t.Fatalf("%v in\n%s", err, second)
+	for i, o := range objects {
+		if err := yaml.UnmarshalStrict(documents[i], o); err != nil {
+			t.Fatalf("%v in\n%s", err, documents[i])
+		}
 	}
-	return p, b
+	return pods, groups
 }
 
 // A guard is a compiled policy.
@@ -87,27 +99,45 @@ func compile(t *testing.T, p *admissionv1.ValidatingAdmissionPolicy, minor uint)
 	return &guard{validator: validating.NewValidator(condition, nil, compiler.CompileCondition(nil, has, mode), message, &fail, nil), condition: condition}
 }
 
+// A resource is what a policy is about.
+type resource struct {
+	schema.GroupVersionResource
+	kind string
+}
+
+var (
+	podResource   = resource{corev1.SchemeGroupVersion.WithResource("pods"), "Pod"}
+	groupResource = resource{schema.GroupVersionResource{Group: "networking.istio.io", Version: "v1", Resource: "workloadgroups"}, "WorkloadGroup"}
+)
+
 // refusal returns the policy's message about a pod that is created; "" if it is
 // in order.
 func (g *guard) refusal(t *testing.T, pod *corev1.Pod, namespace *corev1.Namespace) string {
 	t.Helper()
-	gvk, gvr := corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithResource("pods")
+	return g.refusalOf(t, podResource, pod, pod.Name, namespace)
+}
+
+// refusalOf does so for any object.
+func (g *guard) refusalOf(t *testing.T, of resource, o runtime.Object, name string, namespace *corev1.Namespace) string {
+	t.Helper()
+	gvr := of.GroupVersionResource
+	gvk := gvr.GroupVersion().WithKind(of.kind)
 	attributes := &admission.VersionedAttributes{
-		Attributes:      admission.NewAttributesRecord(pod, nil, gvk, pod.Namespace, pod.Name, gvr, "", admission.Create, nil, false, nil),
+		Attributes:      admission.NewAttributesRecord(o, nil, gvk, namespace.Name, name, gvr, "", admission.Create, nil, false, nil),
 		VersionedKind:   gvk,
-		VersionedObject: admission.NewLazyObject(pod),
+		VersionedObject: admission.NewLazyObject(o),
 	}
 	request := plugincel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource(gvr), metav1.GroupVersionKind(gvk))
 	_, left, err := g.condition.ForInput(context.Background(), attributes, request, plugincel.OptionalVariableBindings{}, plugincel.CreateNamespaceObject(namespace), celconfig.RuntimeCELCostBudget)
 	if err != nil {
-		t.Fatalf("%s: %v", pod.Name, err)
+		t.Fatalf("%s: %v", name, err)
 	}
 	g.most = max(g.most, celconfig.RuntimeCELCostBudget-left)
 	result := g.validator.Validate(context.Background(), gvr, attributes, nil, namespace, celconfig.RuntimeCELCostBudget, nil)
 	for _, d := range result.Decisions {
 		switch d.Evaluation {
 		case validating.EvalError:
-			t.Fatalf("%s: %s", pod.Name, d.Message)
+			t.Fatalf("%s: %s", name, d.Message)
 		case validating.EvalDeny:
 			return d.Message
 		}

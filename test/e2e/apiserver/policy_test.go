@@ -56,8 +56,8 @@ func guard(t *testing.T, action string) {
 			t.Error(err)
 		}
 	})
-	first, second, _ := bytes.Cut(text, []byte("---\n"))
-	for path, object := range map[string][]byte{"validatingadmissionpolicies": first, "validatingadmissionpolicybindings": second} {
+	documents := bytes.Split(text, []byte("---\n")) // the last two are about WorkloadGroups
+	for path, object := range map[string][]byte{"validatingadmissionpolicies": documents[0], "validatingadmissionpolicybindings": documents[1]} {
 		a, err := api.Call(http.MethodPost, admission+path, object)
 		if err != nil || !a.Accepted() || len(a.Warnings) > 0 {
 			t.Fatalf("%s: %v, %+v", path, err, a)
