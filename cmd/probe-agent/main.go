@@ -28,7 +28,7 @@ import (
 const (
 	exitOK      = 0
 	exitFailure = 1 // the app is not healthy, or the agent cannot do its work
-	exitUsage   = 2 // it was not told properly what to do
+	exitUsage   = 2 // wrong usage or configuration
 )
 
 func main() {

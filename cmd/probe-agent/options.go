@@ -50,7 +50,7 @@ type options struct {
 	insecure    bool
 }
 
-// errHelp means that the help was asked for.
+// errHelp means that the help was requested.
 var errHelp = flag.ErrHelp
 
 func (o *options) flags() *flag.FlagSet {

@@ -30,7 +30,7 @@ func AgentConfig(g *Group) (*vmconfig.Config, error) {
 		Name: g.Metadata.Name, Namespace: g.Metadata.Namespace, ServiceAccount: t.ServiceAccount,
 		Network: t.Network, Locality: t.Locality, Weight: t.Weight, Probe: documented(b.original),
 	}
-	// Those of the template win, as istioctl has it.
+	// The template's labels win, as in istioctl.
 	for _, labels := range []field.KeyValues{g.Spec.Metadata.Labels, t.Labels} {
 		for _, l := range labels {
 			if c.Labels == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// An agentConfig is what the annotation proxy.istio.io/config says: YAML, whose
-// proxyMetadata become env vars of the agent.
+// An agentConfig is what is read of the annotation proxy.istio.io/config, which is
+// YAML. Its proxyMetadata become env vars of the agent.
 type agentConfig struct {
 	text       *string // nil if the annotation is not there
 	statusPort int
@@ -33,8 +33,8 @@ type fragment struct {
 	ProxyMetadata field.KeyValues   `json:"proxyMetadata"`
 }
 
-// entryConfigPath leads to the annotation of the group's WorkloadEntries, which
-// istioctl puts over that of the group.
+// entryConfigPath leads to the annotation of the group's WorkloadEntries. istioctl
+// lets it override that of the group.
 var entryConfigPath = field.NewPath("spec", "metadata", annotations, ConfigAnnotation)
 
 // readAgentConfig reads both annotations. An error is about the one at path.
@@ -166,8 +166,8 @@ func withEnv(base *string, env string) (string, error) {
 }
 
 // withoutEnv returns the value of the annotation without the env var; nil if
-// nothing is left of it. If proxyMetadata was there without contents before, that
-// is what empty has.
+// nothing is left of it. If proxyMetadata was there before, but without contents,
+// empty has it.
 func withoutEnv(text string, empty field.Map) (*string, error) {
 	o, err := readYAML(text)
 	if err != nil {
@@ -196,8 +196,8 @@ func sizeAt(o *manifest.Object, path field.Path) int {
 	return len(m)
 }
 
-// emptyMetadata returns the proxyMetadata of a value of the annotation if that
-// is there without contents.
+// emptyMetadata returns the proxyMetadata of a value of the annotation if it is
+// there without contents, else nil.
 func emptyMetadata(text string) field.Map {
 	if isBlank(text) {
 		return nil

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"errors"
 	"net/netip"
 	"reflect"
@@ -93,8 +94,7 @@ func mistake(p *vmconfig.Probe) transformer.Finding {
 	return transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "scheme"), "Istio's agent verifies the certificate of an HTTPS probe, which the kubelet does not: one that is self-signed, or not for this address, fails")
 }
 
-// isValid reports whether the probe is one that istiod takes, or refuses only
-// for what the rewriting takes away.
+// isValid reports whether istiod accepts the probe, or would once it is rewritten.
 func (b *builder) isValid() bool {
 	p := effective(b.original)
 	err, _ := errors.AsType[*vmconfig.FieldError](p.Validate(probePath))
@@ -112,7 +112,7 @@ func (b *builder) isValid() bool {
 	return false
 }
 
-// checkHTTPGet reports what the agent gets wrong whatever becomes of the probe.
+// checkHTTPGet reports what the agent gets wrong even if the probe is rewritten.
 func (b *builder) checkHTTPGet() {
 	h := b.original.HTTPGet
 	if h == nil {
@@ -142,21 +142,14 @@ func isOwnHost(host string) bool {
 	return err == nil && ip.Is4() && ip.IsLoopback()
 }
 
-// effective returns a probe with the values that Istio's agent takes for those
-// that are not set.
+// effective returns a copy of a probe with the defaults of Istio's agent.
 func effective(p *vmconfig.Probe) *vmconfig.Probe {
 	q := *p
 	defaults := vmconfig.DefaultProbe()
-	for _, f := range []struct {
-		n         *int
-		byDefault int
-	}{
-		{&q.TimeoutSeconds, defaults.TimeoutSeconds}, {&q.PeriodSeconds, defaults.PeriodSeconds}, {&q.SuccessThreshold, defaults.SuccessThreshold}, {&q.FailureThreshold, 1},
-	} {
-		if *f.n == 0 {
-			*f.n = f.byDefault
-		}
-	}
+	q.TimeoutSeconds = cmp.Or(q.TimeoutSeconds, defaults.TimeoutSeconds)
+	q.PeriodSeconds = cmp.Or(q.PeriodSeconds, defaults.PeriodSeconds)
+	q.SuccessThreshold = cmp.Or(q.SuccessThreshold, defaults.SuccessThreshold)
+	q.FailureThreshold = cmp.Or(q.FailureThreshold, 1)
 	if p.HTTPGet != nil {
 		h := *p.HTTPGet
 		h.SetDefaults()

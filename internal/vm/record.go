@@ -27,7 +27,7 @@ const (
 	recordEmpty   = "empty"
 )
 
-// annotations is the key of what a record notes as empty, beside proxyMetadata.
+// annotations and proxyMetadata are the keys of record.empty.
 const annotations = "annotations"
 
 func readRecord(from field.KeyValues) (record, error) {
@@ -176,8 +176,8 @@ func (b *builder) emptyAnnotations(filled bool) field.Map {
 	return nil
 }
 
-// changed returns the edits that make the annotations want. If none is left, the
-// mapping goes too, unless it was there before.
+// changed returns the edits that turn the annotations from have into want. If none
+// is left, the mapping goes too, unless it was there before the first run.
 func (b *builder) changed(have, want field.KeyValues) []field.Edit {
 	all := field.NewPath("metadata", annotations)
 	if len(want) == 0 && len(have) > 0 {

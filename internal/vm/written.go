@@ -12,9 +12,8 @@ import (
 
 const timeoutSeconds = "timeoutSeconds"
 
-// A written is what the rewriting changes in a probe, as its author wrote it:
-// under its key the handler, of an httpGet only path, port and scheme; and the
-// timeout, if that is set.
+// A written is the part of a probe that the rewriting changes, as its author wrote
+// it: the handler, of an httpGet only path, port and scheme, and the timeout.
 type written struct {
 	kind    string
 	handler field.Map
@@ -52,7 +51,7 @@ func get(m field.Map, key string) field.Value {
 	return v
 }
 
-// writtenBy returns what an entry of the env var alone tells.
+// writtenBy returns what is known from an entry of the env var alone.
 func writtenBy(e *prober.Prober) written {
 	w := written{kind: httpGet}
 	if e.GRPC != nil {
@@ -91,14 +90,14 @@ func (w *written) entry() *prober.Prober {
 	return e
 }
 
-// isTold reports whether the entry alone tells how the probe was written.
+// isTold reports whether the entry alone is enough to know how the probe was written.
 func (w *written) isTold() bool { return reflect.DeepEqual(*w, writtenBy(w.entry())) }
 
 // outerTimeout returns the timeout of a rewritten probe: the agent's status
 // server must have the time to say that the original timed out.
 func outerTimeout(inner int) int { return min(max(inner, 1), math.MaxInt32-1) + 1 }
 
-// probeEdits returns the edits that make the probe what it is to be.
+// probeEdits returns the edits of the probe: rewritten, derived or restored.
 func (b *builder) probeEdits() []field.Edit {
 	switch {
 	case b.place:
@@ -151,7 +150,7 @@ func (b *builder) rewrite(p *vmconfig.Probe) {
 	p.TimeoutSeconds = outerTimeout(b.target.TimeoutSeconds)
 }
 
-// undoEdits returns the edits that give the author's probe back.
+// undoEdits returns the edits that restore the author's probe, or remove a derived one.
 func (b *builder) undoEdits() []field.Edit {
 	if b.remove {
 		return []field.Edit{{Op: field.Delete, Path: probePath}}

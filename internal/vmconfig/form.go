@@ -26,7 +26,7 @@ func checkForm(text []byte) error {
 	return nil
 }
 
-// walk reads the value at path, which is meant for a t.
+// walk checks the next value of dec, which is at path, against type t.
 func walk(dec *json.Decoder, t reflect.Type, path string) error {
 	token, err := dec.Token()
 	if err != nil {

@@ -93,9 +93,9 @@ func (h *HTTPGet) SetDefaults() {
 	}
 }
 
-// Decode reads a configuration, fills in the documented defaults and
-// validates it. What it does not know is an error, and so is a number outside
-// its range: the agent would not probe as the configuration says.
+// Decode reads a configuration, fills in the documented defaults and validates
+// it. Unknown fields and numbers out of range are errors: the agent would not probe
+// as the configuration says.
 func Decode(text []byte) (*Config, error) {
 	if err := checkForm(text); err != nil {
 		return nil, err

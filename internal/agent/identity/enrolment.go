@@ -32,7 +32,7 @@ type Enrolment struct {
 	ServiceAccount string // "" if the configuration does not tell
 	TrustDomain    string
 	Cluster        string
-	TTL            time.Duration // that is asked for
+	TTL            time.Duration // requested
 	Log            *slog.Logger
 
 	mu   sync.Mutex
@@ -137,7 +137,7 @@ func (e *Enrolment) renew(ctx context.Context) (*tls.Certificate, error) {
 	return e.accept(key, answer)
 }
 
-// ask makes the call with what proves the identity.
+// ask calls istiod's CA. The certificate, the token or both prove the identity.
 func (e *Enrolment) ask(ctx context.Context, cert *tls.Certificate, token, message []byte) ([]byte, error) {
 	call := wire.NewCall("https", e.Dialer.Address, createCertificate)
 	if s := strings.TrimSpace(string(token)); s != "" {

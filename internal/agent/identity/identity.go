@@ -1,5 +1,5 @@
-// Package identity connects to istiod as a virtual machine that can prove what
-// it is: by a certificate from files that something else renews, or by one
+// Package identity connects to istiod as a virtual machine that proves its
+// identity: by a certificate from files that something else renews, or by one
 // that istiod's own CA issues for a token and renews before it expires.
 //
 // Keys and tokens are never part of an error or a log line.
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// A Source has the certificate of the machine.
+// A Source provides the certificate of the machine.
 type Source interface {
 	// Certificate returns the certificate that is valid now.
 	Certificate(ctx context.Context) (*tls.Certificate, error)

@@ -1,6 +1,6 @@
 // Package schedule runs a probe as Istio's agent does: after the initial
-// delay, at once, then in every period. It tells when as many probes in a row
-// as the threshold demands agree on another state.
+// delay, at once, then in every period. It reports a new state when as many probes
+// in a row as the threshold demands agree on it.
 //
 // It knows nothing of how a probe is made or who is told.
 package schedule

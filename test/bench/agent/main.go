@@ -149,8 +149,8 @@ func newWorld() (*world, error) {
 	return w, err
 }
 
-// certificate makes one that everybody uses, with the files that Istio's agent
-// wants of its machine.
+// certificate issues the certificate that all programs use, and writes the files
+// that Istio's agent expects on its machine.
 func certificate(dir string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -333,7 +333,7 @@ func table(rows []*row, probes int) string {
 
 func mb(n int64) float64 { return float64(n) / 1e6 }
 
-// promises returns what is broken.
+// promises returns the promises that are broken.
 func promises(rows []*row) error {
 	var broken []error
 	for _, r := range rows[:2] {

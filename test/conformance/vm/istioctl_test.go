@@ -73,7 +73,7 @@ func configure(t *testing.T, group string) machine {
 	return m
 }
 
-// prepare gives a fake cluster what istioctl looks for.
+// prepare creates what istioctl looks for in a cluster.
 func prepare(t *testing.T, client kube.CLIClient) {
 	t.Helper()
 	for namespace, maps := range map[string][]corev1.ConfigMap{
