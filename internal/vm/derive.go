@@ -107,13 +107,7 @@ func (b *builder) translate(from *transformer.OriginalProbe) (*vmconfig.Probe, e
 	var err error
 	switch {
 	case h.HTTPGet != nil:
-		p.HTTPGet = &vmconfig.HTTPGet{Host: h.HTTPGet.Host, HTTPHeaders: headers(h.HTTPGet)}
-		if h.HTTPGet.Path != nil {
-			p.HTTPGet.Path = *h.HTTPGet.Path
-		}
-		if h.HTTPGet.Scheme != nil {
-			p.HTTPGet.Scheme = *h.HTTPGet.Scheme
-		}
+		p.HTTPGet = &vmconfig.HTTPGet{Path: orEmpty(h.HTTPGet.Path), Host: h.HTTPGet.Host, Scheme: orEmpty(h.HTTPGet.Scheme), HTTPHeaders: headers(h.HTTPGet)}
 		if h.HTTPGet.Protocol != "" && h.HTTPGet.Protocol != "HTTP1" {
 			return nil, fmt.Errorf("its probe has `httpGet.protocol: %s`, which a WorkloadGroup cannot have", h.HTTPGet.Protocol)
 		}
@@ -122,10 +116,7 @@ func (b *builder) translate(from *transformer.OriginalProbe) (*vmconfig.Probe, e
 		p.TCPSocket = &vmconfig.TCPSocket{Host: h.TCPSocket.Host}
 		p.TCPSocket.Port, err = b.resolve(h.TCPSocket.Port, from)
 	case h.GRPC != nil:
-		p.GRPC = &vmconfig.GRPC{}
-		if h.GRPC.Service != nil {
-			p.GRPC.Service = *h.GRPC.Service
-		}
+		p.GRPC = &vmconfig.GRPC{Service: orEmpty(h.GRPC.Service)}
 		if h.GRPC.Mode != "" && h.GRPC.Mode != "Plaintext" {
 			return nil, fmt.Errorf("its probe has `grpc.mode: %s`, which a WorkloadGroup cannot have", h.GRPC.Mode)
 		}
@@ -134,6 +125,13 @@ func (b *builder) translate(from *transformer.OriginalProbe) (*vmconfig.Probe, e
 		p.Exec = &vmconfig.Exec{Command: h.Exec.Command}
 	}
 	return &p, err
+}
+
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 // headers returns the headers of a request. The kubelet takes host for Host,

@@ -22,10 +22,10 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"istio.io/api/networking/v1alpha3"
-	"istio.io/istio/pkg/istio-agent/health"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/probe"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/istiohealth"
 )
 
 // apps are what is probed, by the name of their port in a probe.
@@ -101,29 +101,14 @@ func (a apps) ours(t *testing.T, text string) string {
 	return "healthy"
 }
 
-// istios returns the verdict of Istio's agent: what it would report after one
-// probe.
-func (a apps) istios(t *testing.T, text string) (verdict string) {
+// istios returns the verdict of Istio's agent after one probe.
+func (a apps) istios(t *testing.T, text string) string {
 	t.Helper()
 	p := new(v1alpha3.ReadinessProbe)
 	if err := protojson.Unmarshal([]byte(a.fill(text)), p); err != nil {
 		return "refused: " + err.Error()
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			verdict = fmt.Sprintf("panic: %v", r)
-		}
-	}()
-	quit := make(chan struct{})
-	verdict = "nothing"
-	health.NewWorkloadHealthChecker(p, nil, []string{"127.0.0.1"}, false).PerformApplicationHealthCheck(func(e *health.ProbeEvent) {
-		verdict = "healthy"
-		if !e.Healthy {
-			verdict = "unhealthy: " + e.UnhealthyMessage
-		}
-		close(quit)
-	}, quit)
-	return verdict
+	return istiohealth.Verdict(p)
 }
 
 func (a apps) fill(text string) string {
@@ -175,10 +160,10 @@ func TestIstiosMistakesAreAvoided(t *testing.T) {
 	a := startApps(t)
 	for _, test := range []struct{ name, probe, istio, ours string }{
 		{"a certificate is verified", `{"httpGet": {"port":HTTPS, "path": "/ready", "scheme": "HTTPS"}}`, "unhealthy: Get \"https:", "healthy"},
-		{"an app that is not serving crashes the agent", `{"grpc": {"port":GRPC, "service": "down"}}`, "panic: ", "unhealthy: app is not serving: NOT_SERVING"},
-		{"no handler", `{}`, "panic: ", "refused: `probe`: must have one of"},
-		{"an empty command", `{"exec": {"command": []}}`, "panic: ", "refused: `probe.exec.command`: must name a program"},
-		{"a negative period", `{"periodSeconds": -1, "exec": {"command": ["false"]}}`, "panic: ", "refused: `probe.periodSeconds`: -1 must"},
+		{"an app that is not serving crashes the agent", `{"grpc": {"port":GRPC, "service": "down"}}`, "crash: ", "unhealthy: app is not serving: NOT_SERVING"},
+		{"no handler", `{}`, "crash: ", "refused: `probe`: must have one of"},
+		{"an empty command", `{"exec": {"command": []}}`, "crash: ", "refused: `probe.exec.command`: must name a program"},
+		{"a negative period", `{"periodSeconds": -1, "exec": {"command": ["false"]}}`, "crash: ", "refused: `probe.periodSeconds`: -1 must"},
 		{"a host name in lower case", `{"httpGet": {"port":HTTP, "path": "/host", "httpHeaders": [{"name": "host", "value": "reviews.example.com"}]}}`, "unhealthy: status code was not from [200,400), bad code 400", "healthy"},
 		{"a redirect to another host is followed", `{"httpGet": {"port":HTTP, "path": "/elsewhere"}}`, "unhealthy: Get \"http://localhost:1/\"", "healthy"},
 		{"a command's reason is lost", `{"exec": {"command": ["sh", "-c", "echo no database; exit 3"]}}`, "unhealthy: exit status 3", "unhealthy: command ended with exit code 3: no database"},

@@ -26,7 +26,6 @@ import (
 	"istio.io/istio/pilot/cmd/pilot-agent/status"
 	istioconfig "istio.io/istio/pkg/config"
 	"istio.io/istio/pkg/config/validation"
-	"istio.io/istio/pkg/istio-agent/health"
 	"istio.io/istio/pkg/util/protomarshal"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
@@ -34,6 +33,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/istiohealth"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -287,24 +287,6 @@ func (a app) generic(text string) string {
 	return strings.NewReplacer(fmt.Sprint(a.https), "$HTTPS", fmt.Sprint(a.http), "$HTTP", fmt.Sprint(a.grpc), "$GRPC").Replace(text)
 }
 
-// reported returns what Istio's agent reports first, or that it crashes.
-func reported(p *networking.ReadinessProbe) (said string) {
-	defer func() {
-		if r := recover(); r != nil {
-			said = fmt.Sprintf("crash: %v", r)
-		}
-	}()
-	quit := make(chan struct{})
-	health.NewWorkloadHealthChecker(p, nil, []string{"127.0.0.1"}, false).PerformApplicationHealthCheck(func(e *health.ProbeEvent) {
-		said = "healthy"
-		if !e.Healthy {
-			said = "unhealthy: " + e.UnhealthyMessage
-		}
-		close(quit)
-	}, quit)
-	return said
-}
-
 // Every key that stands for a mistake of Istio's agent has the mistake shown by
 // the agent's own code.
 func TestIstiosAgentMakesTheMistakesThatAreReported(t *testing.T) {
@@ -339,7 +321,7 @@ func TestIstiosAgentMakesTheMistakesThatAreReported(t *testing.T) {
 		if len(keys) != 1 || keys[0] != tt.reason {
 			t.Errorf("%s: reported as %q, want %s", tt.probe, keys, tt.reason)
 		}
-		got := reported(parse(t, text).spec.Probe)
+		got := istiohealth.Verdict(parse(t, text).spec.Probe)
 		if !strings.HasPrefix(got, a.fill(tt.want)) {
 			t.Errorf("%s: Istio's agent says %q, want %q", tt.probe, got, a.fill(tt.want))
 		}
@@ -381,7 +363,7 @@ func TestTheAgentAsItIsMakesRewrittenProbes(t *testing.T) {
 		}
 		go server.Run(t.Context())
 		waitFor(t, port)
-		if got := reported(m.probe); got != tt.want {
+		if got := istiohealth.Verdict(m.probe); got != tt.want {
 			t.Errorf("%s: the agent says %q, want %q", tt.probe, got, tt.want)
 		}
 		asRewritten = append(asRewritten, verdict{tt.probe, "rewritten", tt.want})

@@ -121,18 +121,23 @@ func TestAChangeDuringAnOutageOfTheAPIServerIsNotLost(t *testing.T) {
 	address := machine()
 	file, app := config(t, address, nil)
 	up(t, app)
-	startAgent(t, file, i.secure, "--ca", rootCert(t), "--token", token(t, "reviews-vm"), "--state", t.TempDir(), "--repeat", "5s")
+	startAgent(t, file, i.secure, "--ca", rootCert(t), "--token", token(t, "reviews-vm"), "--state", t.TempDir(), "--repeat", repeat.String())
 	clients.want(t, address, true, 20*time.Second)
-	for range *outages {
+	within := max(*repeat, recovery)
+	for n := range *outages {
 		api.StopAPI()
-		_ = os.Remove(app)
-		time.Sleep(3 * time.Second)
+		start := time.Now()
+		if n%2 == 0 {
+			_ = os.Remove(app)
+		} else {
+			up(t, app)
+		}
+		time.Sleep(3 * time.Second << (n / 2))
 		if err := api.StartAPI(); err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("the endpoint went %s after the API server was back", clients.want(t, address, false, recovery))
-		up(t, app)
-		clients.want(t, address, true, recovery)
+		outage := time.Since(start)
+		t.Logf("outage %d of %s: clients saw the new state %s later", n+1, outage, clients.want(t, address, n%2 == 1, within))
 	}
 }
 

@@ -39,6 +39,7 @@ var (
 	dir  = filepath.Join(node.Dir, "istiod")
 
 	outages  = flag.Int("outages", 2, "how often the API server goes away")
+	repeat   = flag.Duration("repeat", 5*time.Second, "how often the agent sends its state again in the test of these outages")
 	restarts = flag.Int("restarts", 3, "how often istiod is restarted")
 )
 
