@@ -58,7 +58,7 @@ func TestAPodInAMeshGetsItsAnnotationsAndNoOthers(t *testing.T) {
 				t.Errorf("%s: %s is %t in\n%s", m.name, x.rewriter, has, r.text)
 			}
 		}
-		if strings.Contains(r.text, "istio.io") || !strings.Contains(r.text, "/app-health/app/livez") {
+		if strings.Contains(r.text, "istio.io") || strings.Contains(r.text, "rewrite-probes.io") || !strings.Contains(r.text, "/app-health/app/livez") {
 			t.Errorf("%s:\n%s", m.name, r.text)
 		}
 		if again := plan(t, r.text); len(again.Edits) > 0 {

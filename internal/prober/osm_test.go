@@ -29,17 +29,31 @@ func TestAKeyOfOSMNamesItsProbeTypeAndPerhapsItsContainer(t *testing.T) {
 	}
 }
 
-func TestEntriesThatOSMHasNoFormForAreBad(t *testing.T) {
-	probers, bad, err := prober.DecodeOSM(`{"/osm-liveness-probe":{"httpGet":{"port":1}},"/osm-readiness-probe":{"tcpSocket":{"port":1}},
-		"/osm-startup-probe":{"httpGet":{"port":1,"scheme":"HTTPS"}},"/osm-startup-probe/a":{"grpc":{"port":1}},"/app-health/a/livez":{"httpGet":{"port":1}}}`)
-	if err != nil || len(probers) != 1 || probers["/osm-liveness-probe"].TimeoutSeconds != 1 {
-		t.Errorf("%v, %v", probers, err)
-	}
-	var keys []string
-	for _, e := range bad {
-		keys = append(keys, e.Key)
-	}
-	if want := []string{"/app-health/a/livez", "/osm-readiness-probe", "/osm-startup-probe", "/osm-startup-probe/a"}; !slices.Equal(keys, want) {
-		t.Errorf("bad %v", keys)
+func TestEntriesThatAConventionCannotExpressAreBad(t *testing.T) {
+	type decoder func(string) (map[string]*prober.Prober, []*prober.EntryError, error)
+	for _, c := range []struct {
+		decode     decoder
+		value      string
+		good       string
+		badEntries []string
+	}{
+		{prober.DecodeOSM, `{"/osm-liveness-probe":{"httpGet":{"port":1}},"/osm-liveness-probe/a":{"httpGet":{}},"/osm-readiness-probe":{"tcpSocket":{"port":1}},
+			"/osm-startup-probe":{"httpGet":{"port":1,"scheme":"HTTPS"}},"/osm-startup-probe/a":{"grpc":{"port":1}},"/app-health/a/livez":{"httpGet":{"port":1}}}`,
+			"/osm-liveness-probe", []string{"/app-health/a/livez", "/osm-liveness-probe/a", "/osm-readiness-probe", "/osm-startup-probe", "/osm-startup-probe/a"}},
+		{prober.DecodeFSM, `{"/fsm-liveness-probe/a":{"httpGet":{"port":1,"scheme":"HTTPS"}},"/fsm-liveness-probe":{"httpGet":{"port":1}},
+			"/fsm-readiness-probe/a":{"grpc":{"port":1}},"/fsm-startup-probe/a":{"tcpSocket":{}},"/osm-liveness-probe/a":{"httpGet":{"port":1}}}`,
+			"/fsm-liveness-probe/a", []string{"/fsm-liveness-probe", "/fsm-readiness-probe/a", "/fsm-startup-probe/a", "/osm-liveness-probe/a"}},
+	} {
+		probers, bad, err := c.decode(c.value)
+		if err != nil || len(probers) != 1 || probers[c.good] == nil || probers[c.good].TimeoutSeconds != 1 {
+			t.Errorf("%v, %v", probers, err)
+		}
+		var keys []string
+		for _, e := range bad {
+			keys = append(keys, e.Key)
+		}
+		if !slices.Equal(keys, c.badEntries) {
+			t.Errorf("bad %v, want %v", keys, c.badEntries)
+		}
 	}
 }
