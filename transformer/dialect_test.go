@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +84,22 @@ func TestADialectIsOneProfileAndOneEntry(t *testing.T) {
 		bad(&wrong)
 		if _, err := New(wrong); err == nil {
 			t.Errorf("the planner takes %+v", wrong)
+		}
+	}
+}
+
+func TestThePageOfRulesAndAGuideDescribeEveryMesh(t *testing.T) {
+	const page = "../docs/rules.md"
+	rules, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range dialects {
+		if !strings.Contains(string(rules), "`"+d.name+"`") {
+			t.Errorf("%s does not name %s", page, d.name)
+		}
+		if _, err := os.Stat("../docs/guides/" + d.name + ".md"); err != nil {
+			t.Error(err)
 		}
 	}
 }

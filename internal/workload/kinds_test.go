@@ -1,0 +1,22 @@
+package workload
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestThePageOfRulesNamesEveryKind(t *testing.T) {
+	const page = "../../docs/rules.md"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "## Which pod templates\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for key := range kinds {
+		if !strings.Contains(section, key.kind) {
+			t.Errorf("%s does not name %s of the group %q", page, key.kind, key.group)
+		}
+	}
+}
