@@ -158,8 +158,9 @@ func (b *planBuilder) skipped() map[string]bool {
 }
 
 func (b *planBuilder) containerNames() []string {
-	var names []string
-	eachContainer(&b.in.Template.Spec, func(_ containerRef, c *Container) { names = append(names, c.Name) })
+	spec := &b.in.Template.Spec
+	names := make([]string, 0, len(spec.InitContainers)+len(spec.Containers))
+	eachContainer(spec, func(_ containerRef, c *Container) { names = append(names, c.Name) })
 	return names
 }
 

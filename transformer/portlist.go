@@ -74,6 +74,9 @@ func (l portList) badItem(annotations field.KeyValues) (item string, ok bool) {
 // none.
 func (l portList) item(text string) (low, high int, ok bool) {
 	from, to, isRange := strings.Cut(strings.TrimSpace(text), "-")
+	if from == "" {
+		return 0, 0, false
+	}
 	if !isRange {
 		to = from
 	}

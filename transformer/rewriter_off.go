@@ -15,7 +15,8 @@ type rewriterOff struct {
 
 // isOff reports whether the annotations turn the rewriter off.
 func (r rewriterOff) isOff(annotations field.KeyValues) bool {
-	return r.means != nil && r.means(annotations.Get(r.key))
+	v, set := annotations.Lookup(r.key)
+	return set && r.means != nil && r.means(v)
 }
 
 // with returns the user's annotations with the rewriter turned off. If one of the
