@@ -20,7 +20,7 @@ func (r *run) planGroup(o *manifest.Object, meta *transformer.Metadata) (planned
 	} else {
 		plan = vm.Plan(g, r.spec.Rewrite)
 	}
-	p := r.planned(o, plan, field.NewPath("spec"))
+	p := r.describe(o, plan, field.NewPath("spec"))
 	p.template.Machines = true
 	return p, nil
 }

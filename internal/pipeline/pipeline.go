@@ -250,12 +250,16 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 	}
 	r.injects = r.injects || len(plan.Edits) > 0 && plan.Answer.By != "" && plan.Answer.By != transformer.AnsweredByIstioProxy
 	r.noteAssumed(in.NamespaceName, plan.Answer)
-	return r.planned(o, plan, ref.Path), nil
+	return r.describe(o, plan, ref.Path), nil
 }
 
-// planned returns a plan with what the report shows of it.
-func (r *run) planned(o *manifest.Object, plan transformer.Plan, path field.Path) planned {
-	t := report.Template{Object: r.ref, Source: r.stream.Name(), Path: path, Findings: plan.Findings, Answer: plan.Answer, Repairs: plan.Repairs, Probes: make([]report.Probe, 0, len(plan.Probes))}
+// describe returns a plan with what the report shows of it.
+func (r *run) describe(o *manifest.Object, plan transformer.Plan, path field.Path) planned {
+	t := report.Template{
+		Object: r.ref, Source: r.stream.Name(), Path: path,
+		Findings: plan.Findings, Answer: plan.Answer, Repairs: plan.Repairs,
+		Probes: make([]report.Probe, 0, len(plan.Probes)),
+	}
 	for _, p := range plan.Probes {
 		probe := report.Probe{Verdict: p}
 		if r.mode == Inspect && !r.inList() {
@@ -266,7 +270,7 @@ func (r *run) planned(o *manifest.Object, plan transformer.Plan, path field.Path
 	return planned{plan, t}
 }
 
-// input returns what the planner must know of a pod template.
+// input returns what the planner must know about a pod template.
 func (r *run) input(o *manifest.Object, owner *transformer.Metadata, ref workload.Template) (transformer.Input, error) {
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,
