@@ -1,6 +1,14 @@
 package kubelet
 
-import "testing"
+import (
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/wire"
+)
 
 // The bytes are those of grpc-go for grpc.health.v1.HealthCheckRequest.
 func TestTheHealthRequestNamesTheService(t *testing.T) {
@@ -13,3 +21,45 @@ func TestTheHealthRequestNamesTheService(t *testing.T) {
 		}
 	}
 }
+
+// TestTheRefererOfARedirectIsThatOfNetHTTP takes the same redirects through the
+// client that the kubelet has.
+func TestTheRefererOfARedirectIsThatOfNetHTTP(t *testing.T) {
+	for _, from := range []string{"http://pod/a?b=c", "https://pod/", "http://user:password@pod/"} {
+		for _, to := range []string{"http://pod/next", "https://pod/next"} {
+			for _, own := range []string{"", "me"} {
+				var want []string
+				client := http.Client{Transport: roundTripper(func(r *http.Request) *http.Response {
+					if r.URL.String() == to {
+						want = r.Header["Referer"]
+						return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}
+					}
+					return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {to}}, Body: http.NoBody}
+				})}
+				req, err := http.NewRequest(http.MethodGet, from, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				next := &wire.Request{Header: textproto.MIMEHeader{}}
+				if own != "" {
+					req.Header.Set("Referer", own)
+					next.Header["Referer"] = []string{own}
+				}
+				if _, err := client.Do(req); err != nil {
+					t.Fatal(err)
+				}
+				if next.URL, err = url.Parse(to); err != nil {
+					t.Fatal(err)
+				}
+				setReferer(next, &wire.Request{URL: req.URL})
+				if got := next.Header["Referer"]; !slices.Equal(got, want) {
+					t.Errorf("from %s to %s, own Referer %q: got %q, want %q", from, to, own, got, want)
+				}
+			}
+		}
+	}
+}
+
+type roundTripper func(*http.Request) *http.Response
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
