@@ -3,13 +3,13 @@ package pipeline_test
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -47,9 +47,8 @@ func take(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Mode
 func TestCompanionsComeAndGoInAnyManifest(t *testing.T) {
 	c := config.Default()
 	c.Spec.Mesh, c.Spec.AnsweredBy = "osm", "envoy"
-	own, _ := filepath.Glob("../../testdata/manifests/*")
 	added := 0
-	for _, f := range append(corpus(t), own...) {
+	for _, f := range append(testutil.Manifests(t, root), root+"/testdata/manifests/objects.json") {
 		text, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

@@ -3,8 +3,6 @@ package pipeline_test
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,17 +14,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// corpus returns the files with real-world manifests, if there are any.
-func corpus(t testing.TB) []string {
-	t.Helper()
-	files, err := testutil.Corpus("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
+const root = "../.." // the repository
 
-// realWorld lists what each file holds, as counted when it was collected:
+// realWorld lists what each file of the corpus holds, as counted when it was collected:
 // handlers of probes that can be rewritten, and workloads.
 var realWorld = []struct {
 	file              string
@@ -68,17 +58,9 @@ func written(t testing.TB, s *manifest.Stream) []byte {
 }
 
 func TestRealWorldManifestsAreRewrittenInPlace(t *testing.T) {
-	files := corpus(t)
-	if len(files) == 0 {
-		t.Skip("SKIPPED: there are no real-world manifests: only those under testdata are tested")
-	}
-	folder := filepath.Dir(files[0])
 	for _, c := range realWorld {
 		t.Run(c.file, func(t *testing.T) {
-			input, err := os.ReadFile(filepath.Join(folder, c.file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			input := testutil.CorpusFile(t, root, c.file)
 			s, r := run(t, c.file, input, pipeline.Rewrite)
 			if n := report.Count(r.Messages, transformer.Error); n > 0 {
 				t.Fatalf("%d errors, the first: %s", n, r.Messages[0])

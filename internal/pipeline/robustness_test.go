@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -101,9 +100,8 @@ func objectsKept(before, after []byte, s *manifest.Stream) string {
 // there, and the manifests of this repository.
 func sources(t testing.TB) [][]byte {
 	t.Helper()
-	own, _ := filepath.Glob("../../testdata/manifests/*.yaml")
 	var docs [][]byte
-	for _, f := range append(corpus(t), own...) {
+	for _, f := range testutil.Manifests(t, root) {
 		text, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

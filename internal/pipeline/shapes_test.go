@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -387,13 +386,8 @@ func compareResults(before, after any, said []any) error {
 // testdata and, where it is there, of the corpus.
 func shapeDocuments(t *testing.T) (docs, others []string) {
 	t.Helper()
-	files := corpus(t)
-	if len(files) == 0 {
-		t.Log("NOT TESTED: real-world manifests, which are not there")
-	}
-	own, _ := filepath.Glob("../../testdata/manifests/*.yaml")
 	const most = 12_000 // bytes of a document
-	for _, f := range append(own, files...) {
+	for _, f := range testutil.Manifests(t, root) {
 		text, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
