@@ -343,7 +343,7 @@ func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
 	if len(needed) == 0 {
 		return
 	}
-	b.addFinding(NewFinding("annotations-unknown", b.spec, "is a pod's spec without metadata, and the pods need the annotation `%s: %s`, which has no known place; the probes must be left to another rewriter, or probe-proxy must answer them without the mesh's proxy in the manifest", needed[0].Key, needed[0].Value))
+	b.addFinding(NewFinding("annotations-unknown", b.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s: %s`, which the pods need; the object must be excluded, or probe-proxy must answer on a port that needs no annotation", needed[0].Key, needed[0].Value))
 }
 
 // portCure returns the other cure for a port that is taken; "" if there is none.

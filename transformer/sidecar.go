@@ -204,7 +204,7 @@ func (b *planBuilder) checkProbeProxy() {
 		policy := spec.RestartPolicy
 		if policy == "Never" || policy == "OnFailure" || b.in.JobLike {
 			b.addFinding(NewFinding("job-never-finishes", b.spec,
-				"the pod is to finish, and never would with probe-proxy as an ordinary container; it must be a native sidecar (`placement: native`)"))
+				"the pod has to finish, and with probe-proxy as an ordinary container it never would; probe-proxy must be a native sidecar (`placement: native`)"))
 		}
 	}
 	if spec.SecurityContext == nil {
