@@ -245,7 +245,7 @@ func (envoyConfig) originalsIn(annotations field.KeyValues) (map[string]*prober.
 	if !set {
 		return nil, nil
 	}
-	originals, bad, err := prober.DecodeOSM(value)
+	originals, bad, err := prober.OSM.Decode(value)
 	if err == nil && len(bad) > 0 {
 		err = bad[0]
 	}

@@ -56,14 +56,10 @@ func (appHealth) unrewritten(h *HTTPGet) *HTTPGet { return h }
 
 func (appHealth) byPath() bool { return true }
 
-func (appHealth) envName() string { return prober.EnvName }
+func (appHealth) format() *prober.Format { return prober.Istio }
 
 func (appHealth) encode(sites []*handlerSite) string {
 	return encodeEnv(entriesOf(sites, func(s *handlerSite) string { return prober.Key(s.container.Name, s.name) }))
-}
-
-func (appHealth) decode(c *Container) (map[string]*prober.Prober, bool, error) {
-	return decodeEnv(c, prober.EnvName, prober.Decode)
 }
 
 // original: a path belongs to the probe that it names. If it names a container
@@ -77,5 +73,3 @@ func (appHealth) original(originals map[string]*prober.Prober, s *handlerSite, n
 	}
 	return path, originals[path]
 }
-
-func (appHealth) parseKey(key string) (string, prober.ProbeType, bool) { return prober.ParseKey(key) }

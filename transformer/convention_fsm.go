@@ -104,18 +104,10 @@ func (fsmConvention) looksRewritten(h *HTTPGet) bool {
 
 func (fsmConvention) byPath() bool { return false }
 
-func (fsmConvention) envName() string { return prober.FSMEnvName }
+func (fsmConvention) format() *prober.Format { return prober.FSM }
 
 func (fsmConvention) encode(sites []*handlerSite) string {
-	return encodeEnv(entriesOf(sites, func(s *handlerSite) string { return prober.FSMKey(s.name, s.container.Name) }))
-}
-
-func (fsmConvention) decode(c *Container) (map[string]*prober.Prober, bool, error) {
-	return decodeEnv(c, prober.FSMEnvName, prober.DecodeFSM)
-}
-
-func (fsmConvention) parseKey(key string) (string, prober.ProbeType, bool) {
-	return prober.ParseFSMKey(key)
+	return encodeEnv(entriesOf(sites, func(s *handlerSite) string { return prober.FSMKey(s.container.Name, s.name) }))
 }
 
 // original: the probe's own headers win over its entry, so that later manual edits
@@ -125,7 +117,7 @@ func (d fsmConvention) original(originals map[string]*prober.Prober, s *handlerS
 	if p == nil || s.name.IsHook() {
 		return "", nil
 	}
-	key := prober.FSMKey(s.name, s.container.Name)
+	key := prober.FSMKey(s.container.Name, s.name)
 	if entry := originals[key]; entry != nil && entry.HTTPGet != nil && p.HTTPGet != nil {
 		p.HTTPGet.Protocol = entry.HTTPGet.Protocol
 	}

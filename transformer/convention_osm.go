@@ -93,9 +93,9 @@ func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 		default:
 			h = *s.original.HTTPGet
 			h.Protocol = ""
-			path := prober.OSMKey(s.name, "")
+			path := prober.OSMKey("", s.name)
 			if byPath[s.name] > 1 {
-				path = prober.OSMKey(s.name, s.container.Name)
+				path = prober.OSMKey(s.container.Name, s.name)
 			}
 			h.Path, h.Port = &path, port
 		}
@@ -138,7 +138,7 @@ func (osmConvention) unrewritten(h *HTTPGet) *HTTPGet { return h }
 
 func (osmConvention) byPath() bool { return true }
 
-func (osmConvention) envName() string { return prober.OSMEnvName }
+func (osmConvention) format() *prober.Format { return prober.OSM }
 
 func (osmConvention) encode(sites []*handlerSite) string {
 	return encodeEnv(entriesOf(sites, osmKeyOf))
@@ -150,15 +150,7 @@ func osmKeyOf(s *handlerSite) string {
 	if s.original.HTTPGet != nil && !s.isHTTPS() {
 		return text(s.target.HTTPGet.Path)
 	}
-	return prober.OSMKey(s.name, s.container.Name)
-}
-
-func (osmConvention) decode(c *Container) (map[string]*prober.Prober, bool, error) {
-	return decodeEnv(c, prober.OSMEnvName, prober.DecodeOSM)
-}
-
-func (osmConvention) parseKey(key string) (string, prober.ProbeType, bool) {
-	return prober.ParseOSMKey(key)
+	return prober.OSMKey(s.container.Name, s.name)
 }
 
 // original: the probe's own fields win over its entry, so that later manual edits
@@ -169,7 +161,7 @@ func (osmConvention) original(originals map[string]*prober.Prober, s *handlerSit
 		return "", nil
 	}
 	if port, ok := osmHealthcheckOf(h); ok {
-		return prober.OSMKey(s.name, s.container.Name), &prober.Prober{TCPSocket: &prober.TCPSocket{Port: port}}
+		return prober.OSMKey(s.container.Name, s.name), &prober.Prober{TCPSocket: &prober.TCPSocket{Port: port}}
 	}
 	if text(h.Scheme) == "HTTPS" {
 		return osmPassedThrough(originals, s)
@@ -193,7 +185,7 @@ func osmPassedThrough(originals map[string]*prober.Prober, s *handlerSite) (stri
 	if h := s.current.HTTPGet; h.Port.IsString || h.Port.Int != int64(prober.OSMPort(s.name)) {
 		return "", nil
 	}
-	own := prober.OSMKey(s.name, s.container.Name)
+	own := prober.OSMKey(s.container.Name, s.name)
 	keys := slices.Sorted(maps.Keys(originals))
 	if originals[own] != nil {
 		keys = append([]string{own}, keys...)

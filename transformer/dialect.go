@@ -63,15 +63,10 @@ type convention interface {
 	unrewritten(h *HTTPGet) *HTTPGet
 	// byPath reports whether the path of a rewritten request names its original.
 	byPath() bool
-	// envName returns the env var with the originals, and encode its value; ""
-	// if there are no probes.
-	envName() string
+	// format returns the format of the env var with the originals, and encode its
+	// value; "" if there are no probes.
+	format() *prober.Format
 	encode(sites []*handlerSite) string
-	// decode returns the originals that a container carries. found is false if
-	// it carries none.
-	decode(c *Container) (originals map[string]*prober.Prober, found bool, err error)
-	// parseKey splits the key of an original. ok is false if it is none.
-	parseKey(key string) (container string, probe prober.ProbeType, ok bool)
 	// original returns the original of a rewritten probe, and its key, by the
 	// probe's path; nil if there is none. names are those of the pod's
 	// containers.

@@ -297,7 +297,7 @@ func (b *planBuilder) editDeclared(k *originalsHolder) {
 func (b *planBuilder) setEnv(path field.Path, env []EnvVar, value string) {
 	last := -1
 	for i, e := range env {
-		if e.Name != b.p.dialect.envName() {
+		if e.Name != b.p.dialect.format().EnvName {
 			continue
 		}
 		if last >= 0 {
@@ -349,7 +349,7 @@ func (b *planBuilder) removeEnv(k *originalsHolder, added bool) {
 	path, env := k.path.Key("env"), k.container.Env
 	var at []int
 	for i, e := range env {
-		if e.Name == k.dialect.envName() {
+		if e.Name == k.dialect.format().EnvName {
 			at = append(at, i)
 		}
 	}

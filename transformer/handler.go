@@ -183,12 +183,12 @@ func encodeEnv(probers map[string]*prober.Prober) string {
 	return strings.ReplaceAll(prober.Encode(probers), "$", "$$")
 }
 
-// decodeEnv returns the originals in an env var of a container; found is false
-// if it has none of that name.
-func decodeEnv(c *Container, name string, decode func(string) (map[string]*prober.Prober, []*prober.EntryError, error)) (originals map[string]*prober.Prober, found bool, err error) {
+// decodeEnv returns the originals in the env var of a container that has the format;
+// found is false if the container has no such env var.
+func decodeEnv(c *Container, f *prober.Format) (originals map[string]*prober.Prober, found bool, err error) {
 	var env *EnvVar
 	for i := range c.Env {
-		if c.Env[i].Name == name {
+		if c.Env[i].Name == f.EnvName {
 			env = &c.Env[i] // of several, the last one counts
 		}
 	}
@@ -196,9 +196,9 @@ func decodeEnv(c *Container, name string, decode func(string) (map[string]*probe
 	case env == nil:
 		return nil, false, nil
 	case env.Value == nil:
-		return nil, true, fmt.Errorf("%s must have its value here, not come from elsewhere", name)
+		return nil, true, fmt.Errorf("%s must have its value here, not come from elsewhere", f.EnvName)
 	}
-	originals, bad, err := decode(strings.ReplaceAll(*env.Value, "$$", "$"))
+	originals, bad, err := f.Decode(strings.ReplaceAll(*env.Value, "$$", "$"))
 	if err == nil && len(bad) > 0 {
 		err = bad[0]
 	}

@@ -66,7 +66,7 @@ func (o *Options) problemsIn(d *dialect) []Problem {
 	for i, item := range o.ProbeProxy.Env {
 		env, _ := item.(field.Map)
 		name := field.As[string](env, "name")
-		if name == portEnv || slices.ContainsFunc(dialects, func(x *dialect) bool { return name == x.envName() }) {
+		if name == portEnv || slices.ContainsFunc(dialects, func(x *dialect) bool { return name == x.format().EnvName }) {
 			add(field.NewPath("probeProxy").Item("env", i).Key("name"), "%q is written by rewrite-probes itself", name)
 		}
 	}

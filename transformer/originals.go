@@ -62,7 +62,7 @@ func (b *planBuilder) findHolders() {
 	}
 	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
 		for _, group := range b.p.conventions {
-			originals, found, err := group[0].decode(c)
+			originals, found, err := decodeEnv(c, group[0].format())
 			if err != nil {
 				b.addUnreadable(b.containerPath(at).Key("env"), c.Name, err)
 			}
@@ -136,7 +136,7 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 	}
 	s.original = handlerOf(m.prober, m.holder.dialect.unrewritten(h))
 	s.alreadyRewritten, s.foreign = true, !m.holder.isOf(b.p.dialect)
-	container, _, _ := m.holder.dialect.parseKey(m.key)
+	container, _, _ := m.holder.dialect.format().ParseKey(m.key)
 	s.form = b.forms.handler(prober.Key(cmp.Or(container, s.container.Name), s.name), s.original)
 	m.holder.claimed[m.key] = true
 	if m.holder.answersOn(h.Port) {
@@ -186,7 +186,7 @@ func (k *originalsHolder) candidate(s *handlerSite) (key string, ok bool) {
 		return path, true
 	}
 	for _, key := range slices.Sorted(maps.Keys(k.originals)) {
-		if _, of, _ := k.dialect.parseKey(key); of == s.name && !k.claimed[key] {
+		if _, of, _ := k.dialect.format().ParseKey(key); of == s.name && !k.claimed[key] {
 			return key, true
 		}
 	}

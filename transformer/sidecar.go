@@ -149,7 +149,7 @@ func (b *planBuilder) sidecarContext() field.Map {
 
 // envVar returns the env var that carries the originals.
 func (p *Planner) envVar(originals string) field.Map {
-	return field.Map{{Key: "name", Value: p.dialect.envName()}, {Key: "value", Value: originals}}
+	return field.Map{{Key: "name", Value: p.dialect.format().EnvName}, {Key: "value", Value: originals}}
 }
 
 // probeProxyPort returns the port on which a probe-proxy listens.

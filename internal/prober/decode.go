@@ -21,37 +21,41 @@ func (e *EntryError) Error() string { return fmt.Sprintf("%q: %v", e.Key, e.Err)
 // Unwrap returns the reason without the key.
 func (e *EntryError) Unwrap() error { return e.Err }
 
-// Decode reads an env value and fills in the API's defaults (timeoutSeconds 1
-// for probes, path "/", scheme HTTP, service ""). A value that is not a JSON
-// object is an error. An entry that cannot be used is left out and reported in
-// bad, sorted by key; the other entries are not affected.
-func Decode(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
-	return istioFormat.decode(value)
-}
+// A Format is the format of a dialect's env var.
+type Format struct {
+	EnvName string
+	// ParseKey splits the key of an entry; ok is false if it is not one.
+	ParseKey func(key string) (container string, t ProbeType, ok bool)
 
-var istioFormat = format{
-	env: EnvName, parseKey: ParseKey,
-	keys: "/app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}",
-}
-
-// A format is what one dialect's env var may hold.
-type format struct {
-	env      string
-	parseKey func(key string) (container string, t ProbeType, ok bool)
-	keys     string // what a key must be, for messages
+	keys string // what a key must be, for messages
 	// check returns why a complete entry cannot be in this env var; nil if every
 	// entry can.
 	check func(container string, p *Prober) error
 }
 
-func (f *format) decode(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
+// Istio is the format of the env var [EnvName].
+var Istio = &Format{
+	EnvName: EnvName, ParseKey: ParseKey,
+	keys: "/app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}",
+}
+
+// Decode decodes a value in the format of Istio's env var.
+func Decode(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
+	return Istio.Decode(value)
+}
+
+// Decode reads an env value and fills in the API's defaults (timeoutSeconds 1
+// for probes, path "/", scheme HTTP, service ""). A value that is not a JSON
+// object is an error. An entry that cannot be used is left out and reported in
+// bad, sorted by key; the other entries are not affected.
+func (f *Format) Decode(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
 	var raw map[string]json.RawMessage
 	dec := json.NewDecoder(strings.NewReader(value))
 	if err := dec.Decode(&raw); err != nil {
-		return nil, nil, fmt.Errorf("%s must be a JSON object of paths and probers: %w", f.env, err)
+		return nil, nil, fmt.Errorf("%s must be a JSON object of paths and probers: %w", f.EnvName, err)
 	}
 	if dec.More() {
-		return nil, nil, fmt.Errorf("%s must be one JSON object: more text follows it", f.env)
+		return nil, nil, fmt.Errorf("%s must be one JSON object: more text follows it", f.EnvName)
 	}
 	probers = make(map[string]*Prober, len(raw))
 	for key, msg := range raw {
@@ -66,8 +70,8 @@ func (f *format) decode(value string) (probers map[string]*Prober, bad []*EntryE
 	return probers, bad, nil
 }
 
-func (f *format) decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
-	container, probeType, ok := f.parseKey(key)
+func (f *Format) decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
+	container, probeType, ok := f.ParseKey(key)
 	if !ok {
 		return nil, errors.New("path must be " + f.keys)
 	}

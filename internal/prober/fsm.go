@@ -2,12 +2,17 @@ package prober
 
 import "strings"
 
-// FSMEnvName is the env var that carries the probers of Flomesh Service Mesh.
+// FSM is the format of the env var that carries the probers of Flomesh Service Mesh.
 //
-// Its value has the form of [EnvName]'s. The keys are FSM's paths of the probe
-// types and a container: /fsm-liveness-probe/<container>. FSM itself sends every
-// probe to one path and says in headers where it goes.
-const FSMEnvName = "FSM_KUBE_APP_PROBERS"
+// Its keys are FSM's paths of the probe types and a container:
+// /fsm-liveness-probe/<container>. FSM itself sends every probe to one path and
+// says in headers where it goes. It has no grpc entries, since the convention
+// cannot express them.
+var FSM = &Format{
+	EnvName: "FSM_KUBE_APP_PROBERS", ParseKey: parseFSMKey,
+	keys:  "/fsm-liveness-probe/, /fsm-readiness-probe/ or /fsm-startup-probe/ and a container",
+	check: func(_ string, p *Prober) error { return checkNoGRPC(p) },
+}
 
 // The path and the headers of rewritten requests. On the ports of [OSMPort] the
 // headers say where an httpGet probe goes, on [OSMHealthcheckPort] the port of a
@@ -25,32 +30,19 @@ const (
 const fsmPrefix = "/fsm-"
 
 // FSMKey returns the key of a probe type of a container; "" for hooks.
-func FSMKey(t ProbeType, container string) string {
-	key := OSMKey(t, container)
+func FSMKey(container string, t ProbeType) string {
+	key := OSMKey(container, t)
 	if key == "" {
 		return ""
 	}
 	return fsmPrefix + strings.TrimPrefix(key, osmPrefix)
 }
 
-// ParseFSMKey splits a key; ok is false if it is not one.
-func ParseFSMKey(key string) (container string, t ProbeType, ok bool) {
+func parseFSMKey(key string) (container string, t ProbeType, ok bool) {
 	rest, ok := strings.CutPrefix(key, fsmPrefix)
 	if !ok {
 		return "", "", false
 	}
 	container, t, ok = ParseOSMKey(osmPrefix + rest)
 	return container, t, ok && container != ""
-}
-
-// DecodeFSM reads the value of [FSMEnvName] as [Decode] reads that of
-// [EnvName]. A grpc entry is bad: the convention has no form for it.
-func DecodeFSM(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
-	return fsmFormat.decode(value)
-}
-
-var fsmFormat = format{
-	env: FSMEnvName, parseKey: ParseFSMKey,
-	keys:  "/fsm-liveness-probe/, /fsm-readiness-probe/ or /fsm-startup-probe/ and a container",
-	check: func(_ string, p *Prober) error { return checkNoGRPC(p) },
 }

@@ -6,15 +6,28 @@ import (
 	"strings"
 )
 
-// OSMEnvName is the env var that carries the probers of the dialect osm.
+// OSM is the format of the env var that carries the probers of the dialect osm.
 //
-// Its value has the form of [EnvName]'s, with other keys. The key of an httpGet
-// prober of scheme HTTP is the path on which it is answered: /osm-liveness-probe or
-// /osm-liveness-probe/<container>. HTTPS and tcpSocket probers are not answered by
-// path; their keys always have the second form. So the key names the probe type,
-// and the handler decides how the prober is answered: by path on the probe type's
-// port, as TLS passed through on that port, or on [OSMHealthcheckPort].
-const OSMEnvName = "OSM_KUBE_APP_PROBERS"
+// The key of an httpGet prober of scheme HTTP is the path on which it is answered:
+// /osm-liveness-probe or /osm-liveness-probe/<container>. HTTPS and tcpSocket
+// probers are not answered by path; their keys always have the second form. So the
+// key names the probe type, and the handler decides how the prober is answered: by
+// path on the probe type's port, as TLS passed through on that port, or on
+// [OSMHealthcheckPort]. There are no grpc entries, since the convention cannot
+// express them.
+var OSM = &Format{
+	EnvName: "OSM_KUBE_APP_PROBERS", ParseKey: ParseOSMKey,
+	keys: "/osm-liveness-probe, /osm-readiness-probe or /osm-startup-probe, or one of these and a container",
+	check: func(container string, p *Prober) error {
+		if err := checkNoGRPC(p); err != nil {
+			return err
+		}
+		if container == "" && (p.TCPSocket != nil || p.HTTPGet.Scheme == "HTTPS") {
+			return errors.New("path must end with the container for HTTPS and tcpSocket")
+		}
+		return nil
+	},
+}
 
 // OSMProxyID is the uid and gid of Open Service Mesh's own proxy.
 const OSMProxyID = 1500
@@ -56,7 +69,7 @@ func OSMPorts() []int {
 
 // OSMKey returns the key of a probe type, with its container unless that is "".
 // Hooks have no key.
-func OSMKey(t ProbeType, container string) string {
+func OSMKey(container string, t ProbeType) string {
 	path := osmListeners[t].path
 	if path == "" || container == "" {
 		return path
@@ -80,26 +93,6 @@ func ParseOSMKey(key string) (container string, t ProbeType, ok bool) {
 		}
 	}
 	return "", "", false
-}
-
-// DecodeOSM reads the value of [OSMEnvName] as [Decode] reads that of
-// [EnvName]. A grpc entry is bad: the convention has no form for it.
-func DecodeOSM(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
-	return osmFormat.decode(value)
-}
-
-var osmFormat = format{
-	env: OSMEnvName, parseKey: ParseOSMKey,
-	keys: "/osm-liveness-probe, /osm-readiness-probe or /osm-startup-probe, or one of these and a container",
-	check: func(container string, p *Prober) error {
-		if err := checkNoGRPC(p); err != nil {
-			return err
-		}
-		if container == "" && (p.TCPSocket != nil || p.HTTPGet.Scheme == "HTTPS") {
-			return errors.New("path must end with the container for HTTPS and tcpSocket")
-		}
-		return nil
-	},
 }
 
 func checkNoGRPC(p *Prober) error {

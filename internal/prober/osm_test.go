@@ -10,7 +10,7 @@ import (
 func TestAKeyOfOSMNamesItsProbeTypeAndPerhapsItsContainer(t *testing.T) {
 	for _, s := range []prober.ProbeType{prober.Liveness, prober.Readiness, prober.Startup} {
 		for _, container := range []string{"", "web"} {
-			key := prober.OSMKey(s, container)
+			key := prober.OSMKey(container, s)
 			if c, probeType, ok := prober.ParseOSMKey(key); !ok || c != container || probeType != s {
 				t.Errorf("%s: %q %q %t", key, c, probeType, ok)
 			}
@@ -21,7 +21,7 @@ func TestAKeyOfOSMNamesItsProbeTypeAndPerhapsItsContainer(t *testing.T) {
 			t.Errorf("%q is no key", key)
 		}
 	}
-	if prober.OSMKey(prober.PreStop, "web") != "" || prober.OSMPort(prober.PreStop) != 0 {
+	if prober.OSMKey("web", prober.PreStop) != "" || prober.OSMPort(prober.PreStop) != 0 {
 		t.Error("a hook has neither key nor port")
 	}
 	if got := prober.OSMPorts(); !slices.Equal(got, []int{15901, 15902, 15903, 15904}) {
@@ -37,10 +37,10 @@ func TestEntriesThatAConventionCannotExpressAreBad(t *testing.T) {
 		good       string
 		badEntries []string
 	}{
-		{prober.DecodeOSM, `{"/osm-liveness-probe":{"httpGet":{"port":1}},"/osm-liveness-probe/a":{"httpGet":{}},"/osm-readiness-probe":{"tcpSocket":{"port":1}},
+		{prober.OSM.Decode, `{"/osm-liveness-probe":{"httpGet":{"port":1}},"/osm-liveness-probe/a":{"httpGet":{}},"/osm-readiness-probe":{"tcpSocket":{"port":1}},
 			"/osm-startup-probe":{"httpGet":{"port":1,"scheme":"HTTPS"}},"/osm-startup-probe/a":{"grpc":{"port":1}},"/app-health/a/livez":{"httpGet":{"port":1}}}`,
 			"/osm-liveness-probe", []string{"/app-health/a/livez", "/osm-liveness-probe/a", "/osm-readiness-probe", "/osm-startup-probe", "/osm-startup-probe/a"}},
-		{prober.DecodeFSM, `{"/fsm-liveness-probe/a":{"httpGet":{"port":1,"scheme":"HTTPS"}},"/fsm-liveness-probe":{"httpGet":{"port":1}},
+		{prober.FSM.Decode, `{"/fsm-liveness-probe/a":{"httpGet":{"port":1,"scheme":"HTTPS"}},"/fsm-liveness-probe":{"httpGet":{"port":1}},
 			"/fsm-readiness-probe/a":{"grpc":{"port":1}},"/fsm-startup-probe/a":{"tcpSocket":{}},"/osm-liveness-probe/a":{"httpGet":{"port":1}}}`,
 			"/fsm-liveness-probe/a", []string{"/fsm-liveness-probe", "/fsm-readiness-probe/a", "/fsm-startup-probe/a", "/osm-liveness-probe/a"}},
 	} {

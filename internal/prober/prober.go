@@ -1,7 +1,7 @@
 // Package prober defines the wire format that rewrite-probes writes and
 // probe-proxy reads: the value of the env var ISTIO_KUBE_APP_PROBERS and the
-// paths of rewritten probes. The dialects osm and fsm have their own env vars and
-// keys, in osm.go and fsm.go.
+// paths of rewritten probes. The dialects [OSM] and [FSM] have their own env vars
+// and keys.
 //
 // For an object whose defaults are filled in, the form is Istio's, byte for
 // byte: a JSON object whose keys are the rewritten paths, sorted, and whose

@@ -11,12 +11,10 @@ import (
 
 // FSM is the dialect of Flomesh Service Mesh.
 var FSM = &Dialect{
-	EnvName:   prober.FSMEnvName,
+	Format:    prober.FSM,
 	Mesh:      "Flomesh Service Mesh",
 	ProxyID:   prober.OSMProxyID,
 	PortTaken: leaveToOne("Flomesh Service Mesh", "flomesh.io/sidecar-injection"),
-	Decode:    prober.DecodeFSM,
-	ParseKey:  prober.ParseFSMKey,
 	newRouter: newFSM,
 }
 

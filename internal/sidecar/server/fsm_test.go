@@ -25,7 +25,7 @@ func TestAProbeOfFlomeshIsKnownByItsPortAndHeaders(t *testing.T) {
 	defer plain.Close()
 	defer secure.Close()
 	http1, tls := portOf(t, plain.URL), portOf(t, secure.URL)
-	probers, bad, err := prober.DecodeFSM(fmt.Sprintf(`{"/fsm-liveness-probe/a":{"httpGet":{"path":"/a?b=c","port":%[1]s}},"/fsm-liveness-probe/b":{"httpGet":{"path":"/b","port":%[2]s,"scheme":"HTTPS"}},
+	probers, bad, err := prober.FSM.Decode(fmt.Sprintf(`{"/fsm-liveness-probe/a":{"httpGet":{"path":"/a?b=c","port":%[1]s}},"/fsm-liveness-probe/b":{"httpGet":{"path":"/b","port":%[2]s,"scheme":"HTTPS"}},
 		"/fsm-readiness-probe/a":{"tcpSocket":{"port":%[1]s}},"/fsm-startup-probe/b":{"grpc":{"port":1}},"/fsm-startup-probe":{"tcpSocket":{"port":1}}}`, http1, tls))
 	if err != nil || len(bad) != 2 {
 		t.Fatal(bad, err)

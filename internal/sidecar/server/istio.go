@@ -4,12 +4,10 @@ import "github.com/rewrite-probes/rewrite-probes/internal/prober"
 
 // Istio is the dialect of Istio.
 var Istio = &Dialect{
-	EnvName:   prober.EnvName,
+	Format:    prober.Istio,
 	Mesh:      "Istio",
 	ProxyID:   prober.IstioProxyID,
 	PortTaken: "Istio's own sidecar is probably injected into this pod; set `answeredBy: istio-proxy`, or another `port`, in the functionConfig of rewrite-probes",
-	Decode:    prober.Decode,
-	ParseKey:  prober.ParseKey,
 	newRouter: newIstio,
 }
 

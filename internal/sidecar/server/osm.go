@@ -13,12 +13,10 @@ import (
 
 // OSM is the dialect of Open Service Mesh.
 var OSM = &Dialect{
-	EnvName:   prober.OSMEnvName,
+	Format:    prober.OSM,
 	Mesh:      "Open Service Mesh",
 	ProxyID:   prober.OSMProxyID,
 	PortTaken: leaveToOne("Open Service Mesh", "openservicemesh.io/sidecar-injection"),
-	Decode:    prober.DecodeOSM,
-	ParseKey:  prober.ParseOSMKey,
 	newRouter: newOSM,
 }
 

@@ -27,7 +27,7 @@ import (
 // their addresses by the port for which they stand.
 func startOSM(t *testing.T, value string) (addr map[int]string, log *testutil.Buffer, s *server.Server) {
 	t.Helper()
-	probers, bad, err := prober.DecodeOSM(value)
+	probers, bad, err := prober.OSM.Decode(value)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestOnlyPortsThatHaveSomethingToAnswerAreListenedOn(t *testing.T) {
 		`{"/osm-liveness-probe/a":{"httpGet":{"port":1,"scheme":"HTTPS"}},"/osm-readiness-probe":{"httpGet":{"port":"bad"}}}`: {15901, 15902, 15904},
 		`{"/elsewhere":{"httpGet":{"port":1}}}`:                                                                               {15904},
 	} {
-		probers, bad, err := prober.DecodeOSM(value)
+		probers, bad, err := prober.OSM.Decode(value)
 		if err != nil {
 			t.Fatal(err)
 		}

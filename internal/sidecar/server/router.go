@@ -9,15 +9,13 @@ import (
 // A Dialect is the form that rewritten probes of one mesh have. A new one is a
 // file with its router, and an element of [Dialects].
 type Dialect struct {
-	EnvName string // the env var that carries the probers
-	Mesh    string // the mesh's name
+	*prober.Format
+	Mesh string // the mesh's name
 	// ProxyID is the uid and gid whose traffic the mesh's redirection treats as
 	// the proxy's own.
 	ProxyID int
 	// PortTaken says why a port is probably taken, and what to do.
 	PortTaken string
-	Decode    func(value string) (map[string]*prober.Prober, []*prober.EntryError, error)
-	ParseKey  func(key string) (container string, probeType prober.ProbeType, ok bool)
 
 	newRouter func(s *Server, d *Dialect, port int, probers map[string]*prober.Prober) router
 }
@@ -56,8 +54,8 @@ func leaveToOne(mesh, injection string) string {
 // first replaces the name of the default's env var; if it is the name of another
 // dialect's, ByEnv returns that dialect.
 func ByEnv(first string, getenv func(string) string) (*Dialect, error) {
-	def := *Dialects[0]
-	def.EnvName = first
+	def, format := *Dialects[0], *Dialects[0].Format
+	format.EnvName, def.Format = first, &format
 	all := []*Dialect{&def}
 	for _, d := range Dialects[1:] {
 		if d.EnvName == first {
