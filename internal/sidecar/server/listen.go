@@ -9,11 +9,8 @@ import (
 // Listen listens on a port of all addresses, IPv4 and IPv6. On Linux, Accept
 // returns a connection when there is something to read, or after headTime, so
 // that callers that send nothing take no connection away. Connections have no
-// keep-alives: they live less than any keep-alive interval. They are plain TCP,
-// as the kubelet's are: a listener for Multipath TCP too takes longer to accept
-// them (docs/probe-proxy.md).
+// keep-alives: they live less than any keep-alive interval.
 func Listen(port int) (net.Listener, error) {
 	config := net.ListenConfig{KeepAlive: -1, Control: deferAccept}
-	config.SetMultipathTCP(false)
 	return config.Listen(context.Background(), "tcp", ":"+strconv.Itoa(port))
 }
