@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -314,8 +315,9 @@ func backToBack(targets []*target, n int) error {
 	return nil
 }
 
-// pace probes each target 50 times a second. The targets take turns in being
-// the first: after a pause the caller's own code is no longer in the caches.
+// pace probes each target 50 times a second, in random order. The first of a
+// round finds cold caches and sleeping processors, and each finds the one before
+// still closing connections: both fall on all alike.
 func pace(targets []*target, d time.Duration) (n int, err error) {
 	for _, t := range targets {
 		t.latencies = t.latencies[:0]
@@ -324,8 +326,8 @@ func pace(targets []*target, d time.Duration) (n int, err error) {
 	defer tick.Stop()
 	for end := time.Now().Add(d); time.Now().Before(end); n++ {
 		<-tick.C
-		for i := range targets {
-			if err := targets[(n+i)%len(targets)].once(); err != nil {
+		for _, i := range rand.Perm(len(targets)) {
+			if err := targets[i].once(); err != nil {
 				return n, err
 			}
 		}
