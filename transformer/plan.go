@@ -73,8 +73,8 @@ type ProbeProxy struct {
 	// Resources and SecurityContext are merged deeply over the defaults; a
 	// nil value removes the default's key. Env is merged by name.
 	Resources       field.Map
-	Env             field.List
 	SecurityContext field.Map
+	Env             field.List
 	// LivenessProbe and ReadinessProbe are set if it has these probes of its own.
 	LivenessProbe, ReadinessProbe bool
 }

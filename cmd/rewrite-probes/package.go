@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -29,15 +28,15 @@ type pkg struct {
 	failed   bool              // whether a file could not be read
 }
 
-// functionConfig returns the functionConfig of a ResourceList and the name of
-// the stream that has it; nil if there is none.
-func (p *pkg) functionConfig() (c *manifest.Object, stream string) {
+// functionConfig returns the functionConfig of a ResourceList; nil if there is
+// none.
+func (p *pkg) functionConfig() *manifest.Object {
 	for _, s := range p.streams {
 		if c := s.FunctionConfig(); c != nil {
-			return c, s.Name()
+			return c
 		}
 	}
-	return nil, ""
+	return nil
 }
 
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
@@ -188,8 +187,7 @@ func readInput(cmd *cobra.Command, std streams, common *commonFlags, args []stri
 	if err != nil {
 		return nil, nil, err
 	}
-	list, _ := p.functionConfig()
-	c, err := common.load(list)
+	c, err := common.load(p.functionConfig())
 	return p, c, err
 }
 
@@ -201,8 +199,7 @@ func runPipeline(cmd *cobra.Command, std streams, common *commonFlags, mode pipe
 	}
 	r, err := pipeline.Run(p.streams, c, mode)
 	if err != nil {
-		_, stream := p.functionConfig()
-		return nil, nil, fmt.Errorf("%s: %w", cmp.Or(common.config, stream), err)
+		return nil, nil, err
 	}
 	r.Messages = append(p.messages, r.Messages...)
 	r.Unreadable, r.Patches = p.failed, p.patches

@@ -231,10 +231,7 @@ func (c *RewriteProbes) validate() []problem {
 	}
 	problems = append(problems, checkResources(s.ProbeProxy.Resources)...)
 	if len(problems) == 0 {
-		options := transformer.Options{Mesh: s.Mesh, AnsweredBy: s.AnsweredBy, Port: s.Port}
-		options.ProbeProxy.Name, options.ProbeProxy.Env = s.ProbeProxy.Name, s.ProbeProxy.Env
-		options.ProbeProxy.SecurityContext = s.ProbeProxy.SecurityContext
-		for _, p := range options.Problems() {
+		for _, p := range s.Options().Problems() {
 			bad(at("spec").Join(p.Path), "%s", p.Text)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
@@ -42,6 +43,13 @@ func TestNoFunctionConfigGivesTheDefaults(t *testing.T) {
 		!reflect.DeepEqual(s.Rewrite, []string{"httpGet", "tcpSocket", "grpc", "lifecycle"}) ||
 		s.ProbeProxy.Name != "probe-proxy" || s.ProbeProxy.Placement != "native" {
 		t.Errorf("defaults are %+v", s)
+	}
+}
+
+// The reference has the defaults of the config, and the planner has its own.
+func TestAnEmptyConfigHasThePlannersDefaults(t *testing.T) {
+	if d := cmp.Diff(transformer.Defaults(), config.Default().Spec.Options()); d != "" {
+		t.Errorf("-planner +config\n%s", d)
 	}
 }
 

@@ -31,7 +31,8 @@ const localConfig = "config.kubernetes.io/local-config"
 
 // Run takes the streams of one run through the pipeline. They are one package:
 // a Namespace in one of them counts for the workloads of all. An error means
-// that the config cannot be used; what is wrong with an object is a message.
+// that the config is not valid, which [config.Decode] would have said; what is
+// wrong with an object is a message.
 func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*report.Report, error) {
 	r, err := newRun(streams, c, mode)
 	if err != nil {
@@ -50,39 +51,6 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*repor
 	r.reportUnreleased()
 	report.Sort(r.out.Messages)
 	return &r.out, nil
-}
-
-// CheckConfig returns what is wrong with a config that [Run] could not use.
-func CheckConfig(c *config.RewriteProbes) error {
-	_, err := newPlanner(c)
-	return err
-}
-
-func newPlanner(c *config.RewriteProbes) (*transformer.Planner, error) {
-	planner, err := transformer.New(options(c))
-	if err != nil {
-		return nil, fmt.Errorf("functionConfig: %w", err)
-	}
-	return planner, nil
-}
-
-func options(c *config.RewriteProbes) transformer.Options {
-	s := c.Spec
-	o := transformer.Defaults()
-	o.Mesh, o.AnsweredBy, o.Port, o.Rewrite = s.Mesh, s.AnsweredBy, s.Port, s.Rewrite
-	if s.ProbeProxy.Image != "" {
-		o.ProbeProxy.Image = s.ProbeProxy.Image
-	}
-	o.ProbeProxy.Name = s.ProbeProxy.Name
-	o.ProbeProxy.Placement = s.ProbeProxy.Placement
-	o.ProbeProxy.ImagePullPolicy = s.ProbeProxy.ImagePullPolicy
-	o.ProbeProxy.Resources = s.ProbeProxy.Resources
-	o.ProbeProxy.SecurityContext = s.ProbeProxy.SecurityContext
-	o.ProbeProxy.Env = s.ProbeProxy.Env
-	o.ProbeProxy.LivenessProbe, o.ProbeProxy.ReadinessProbe = s.ProbeProxy.LivenessProbe, s.ProbeProxy.ReadinessProbe
-	o.IstioProxy = transformer.IstioProxy(s.IstioProxy)
-	o.Istio = transformer.Istio(s.Istio)
-	return o
 }
 
 func customTemplates(c *config.RewriteProbes) []workload.Custom {
@@ -116,9 +84,9 @@ type run struct {
 }
 
 func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*run, error) {
-	planner, err := newPlanner(c)
+	planner, err := transformer.New(c.Spec.Options())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("functionConfig: %w", err)
 	}
 	r := &run{planner: planner, mode: mode, spec: &c.Spec, streams: streams, custom: customTemplates(c)}
 	r.pathUses = make([]pathUse, len(r.custom))
