@@ -120,8 +120,8 @@ func describe(p *vmconfig.Probe) string {
 
 // serve probes and reports until it is told to end.
 func serve(o *options, config *vmconfig.Config, once func(context.Context) error, stderr io.Writer) int {
-	// Measured (docs/guides/vm.md): a small heap is collected early, and one
-	// processor saves the waking of threads.
+	// A small heap, collected early, keeps the resident memory low, and one
+	// processor is enough for one probe.
 	debug.SetGCPercent(25)
 	debug.SetMemoryLimit(16 << 20)
 	runtime.GOMAXPROCS(1)
