@@ -47,9 +47,8 @@ func readForms(annotations field.KeyValues) (forms, error) {
 	if !set {
 		return f, nil
 	}
-	v, err := field.DecodeJSON(text)
-	m, isMap := v.(field.Map)
-	if err != nil || !isMap {
+	m, err := field.DecodeJSON(text)
+	if err != nil {
 		return f, fmt.Errorf("%s must be a JSON object as rewrite-probes writes it", ownOriginals)
 	}
 	f.handlers, f.empty = field.As[field.Map](m, formHandlers), field.As[field.Map](m, formEmpty)

@@ -139,11 +139,10 @@ func adoptConsul(b *planBuilder, s *handlerSite) (*Handler, bool) {
 // consulPort returns the port of an httpGet probe of a pod in JSON. ok is false if
 // the pod does not have it.
 func consulPort(pod, container, probe string) (port field.IntOrString, ok bool) {
-	v, err := field.DecodeJSON(pod)
+	object, err := field.DecodeJSON(pod)
 	if err != nil {
 		return port, false
 	}
-	object, _ := v.(field.Map)
 	for _, item := range field.As[field.List](field.As[field.Map](object, "spec"), "containers") {
 		c, _ := item.(field.Map)
 		if field.As[string](c, "name") != container {

@@ -3,6 +3,7 @@ package field
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 )
 
@@ -36,15 +37,19 @@ func AppendJSON(b []byte, v Value) []byte {
 	return append(b, text...)
 }
 
-// DecodeJSON reads a value that [AppendJSON] wrote.
-func DecodeJSON(text string) (Value, error) {
+// DecodeJSON reads a mapping that [AppendJSON] wrote. Its numbers are integers.
+func DecodeJSON(text string) (Map, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	v, err := decodeValue(d)
-	if err == nil && d.More() {
-		err = errors.New("more text follows")
+	if err != nil {
+		return nil, err
 	}
-	return v, err
+	m, isMap := v.(Map)
+	if _, err := d.Token(); !isMap || err != io.EOF {
+		return nil, errors.New("must be one JSON object")
+	}
+	return m, nil
 }
 
 func decodeValue(d *json.Decoder) (Value, error) {

@@ -50,12 +50,8 @@ func Decode(value string) (probers map[string]*Prober, bad []*EntryError, err er
 // bad, sorted by key; the other entries are not affected.
 func (f *Format) Decode(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
 	var raw map[string]json.RawMessage
-	dec := json.NewDecoder(strings.NewReader(value))
-	if err := dec.Decode(&raw); err != nil {
+	if err := json.Unmarshal([]byte(value), &raw); err != nil {
 		return nil, nil, fmt.Errorf("%s must be a JSON object of paths and probers: %w", f.EnvName, err)
-	}
-	if dec.More() {
-		return nil, nil, fmt.Errorf("%s must be one JSON object: more text follows it", f.EnvName)
 	}
 	probers = make(map[string]*Prober, len(raw))
 	for key, msg := range raw {

@@ -121,7 +121,7 @@ func TestOneBadEntryLeavesTheOthersStanding(t *testing.T) {
 			t.Errorf("%s: got %d good, bad %v, %v; want %q", c.entry, len(got), bad, err, c.want)
 		}
 	}
-	for _, value := range []string{"", "[]", "null true", `{"a":`, "{} {}"} {
+	for _, value := range []string{"", "[]", "null true", `{"a":`, "{} {}", "{}}"} {
 		if _, _, err := prober.Decode(value); err == nil {
 			t.Errorf("Decode takes %q", value)
 		}

@@ -36,9 +36,8 @@ func readRecord(from field.KeyValues) (record, error) {
 	if !set {
 		return r, nil
 	}
-	v, err := field.DecodeJSON(text)
-	m, isMap := v.(field.Map)
-	if err != nil || !isMap {
+	m, err := field.DecodeJSON(text)
+	if err != nil {
 		return r, fmt.Errorf("must be a JSON object as rewrite-probes writes it")
 	}
 	if probe, ok := get(m, recordProbe).(field.Map); ok {

@@ -1,0 +1,33 @@
+package field_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+func TestAMappingGoesThroughJSONInItsOrder(t *testing.T) {
+	m := field.Map{
+		{Key: "b", Value: "\"<&\n"}, {Key: "a", Value: -1}, {Key: "", Value: nil}, {Key: "on", Value: true},
+		{Key: "list", Value: field.List{field.Map{}, field.List{}, "x"}},
+	}
+	const want = `{"b":"\"\u003c\u0026\n","a":-1,"":null,"on":true,"list":[{},[],"x"]}`
+	text := string(field.AppendJSON(nil, m))
+	if text != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+	back, err := field.DecodeJSON(text)
+	if d := cmp.Diff(m, back); d != "" || err != nil {
+		t.Errorf("%v, -want +got\n%s", err, d)
+	}
+}
+
+func TestOnlyOneJSONObjectIsDecoded(t *testing.T) {
+	for _, text := range []string{"", "null", "[]", `"a"`, "{", "{} {}", "{}}", "{} x", `{"a":1.5}`, `{"a":[1,}`, `{"a":{"b":1}`} {
+		if m, err := field.DecodeJSON(text); err == nil || m != nil {
+			t.Errorf("%q becomes %v, %v", text, m, err)
+		}
+	}
+}
