@@ -66,11 +66,7 @@ func (b *planBuilder) editAnnotations(now *answerer, toRewrite []*handlerSite, e
 	}
 	path := b.metadata.Key("annotations")
 	if b.lacksMetadata() {
-		m := field.Map{}
-		for _, p := range added {
-			m = append(m, field.Entry{Key: p.Key, Value: p.Value})
-		}
-		b.edit(field.Edit{Op: field.Set, Path: b.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: m}}})
+		b.edit(field.Edit{Op: field.Set, Path: b.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: added.Map()}}})
 		return
 	}
 	for _, p := range added {

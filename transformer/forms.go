@@ -70,29 +70,19 @@ func keyValuesIn(m field.Map, key string) (all field.KeyValues) {
 // encode returns the value of the annotation; "" if there is nothing to carry.
 func (f *forms) encode() string {
 	var m field.Map
-	if len(f.handlers) > 0 {
-		slices.SortFunc(f.handlers, func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) })
-		m = append(m, field.Entry{Key: formHandlers, Value: f.handlers})
-	}
-	for _, e := range []struct {
-		key    string
-		values field.KeyValues
-	}{{formAnnotations, f.annotations}, {formInherited, f.inherited}} {
-		if len(e.values) == 0 {
-			continue
+	add := func(key string, value field.Map) {
+		if len(value) > 0 {
+			m = append(m, field.Entry{Key: key, Value: value})
 		}
-		values := field.Map{}
-		for _, p := range e.values {
-			values = append(values, field.Entry{Key: p.Key, Value: p.Value})
-		}
-		m = append(m, field.Entry{Key: e.key, Value: values})
 	}
+	slices.SortFunc(f.handlers, func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) })
+	add(formHandlers, f.handlers)
+	add(formAnnotations, f.annotations.Map())
+	add(formInherited, f.inherited.Map())
 	if f.declared {
 		m = append(m, field.Entry{Key: formDeclared, Value: true})
 	}
-	if len(f.empty) > 0 {
-		m = append(m, field.Entry{Key: formEmpty, Value: f.empty})
-	}
+	add(formEmpty, f.empty)
 	if len(m) == 0 {
 		return ""
 	}

@@ -49,3 +49,12 @@ func (s KeyValues) Without(key string) KeyValues {
 	}
 	return slices.DeleteFunc(slices.Clone(s), func(p KeyValue) bool { return p.Key == key })
 }
+
+// Map returns the entries as a mapping; nil if there are none.
+func (s KeyValues) Map() Map {
+	var m Map
+	for _, p := range s {
+		m = append(m, Entry{Key: p.Key, Value: p.Value})
+	}
+	return m
+}

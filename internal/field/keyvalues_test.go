@@ -28,6 +28,9 @@ func TestKeyValuesAreChangedInCopies(t *testing.T) {
 	if !slices.Equal(s, before) {
 		t.Errorf("was changed: %v", s)
 	}
+	if m := s.Map(); len(m) != 2 || m[0] != (field.Entry{Key: "a", Value: "1"}) || m[1] != (field.Entry{Key: "b", Value: ""}) || field.KeyValues(nil).Map() != nil {
+		t.Errorf("as a mapping: %v", m)
+	}
 	if v, set := s.Lookup("b"); v != "" || !set {
 		t.Errorf("an empty value: %q %v", v, set)
 	}
