@@ -25,7 +25,9 @@ type Call struct {
 	Port   string // the port on which the call came
 	Header textproto.MIMEHeader
 	Start  time.Time // when its connection was accepted
-	Own    bool      // our own probe: no caller chose its headers, so redirects to other ports are followed
+	// Own says that we probe by ourselves: no caller chose the headers, so that
+	// redirects to other ports may be followed.
+	Own bool
 	// Early, if set, is called when the app's status has come but its body is
 	// slow, so that the caller too has the status when its time is over: it
 	// then discards the result, as it would without us. Early is called at most

@@ -38,7 +38,9 @@ type Response struct {
 	Header        textproto.MIMEHeader
 	ContentLength int64 // -1 if it is not declared
 	Body          io.Reader
-	Trailer       textproto.MIMEHeader // HTTP/2 only, filled in at the body's end; of a response without a body it is the Header
+	// Trailer is filled in at the body's end, over HTTP/2 only. It is the
+	// header if the response has no body.
+	Trailer textproto.MIMEHeader
 }
 
 // maxHead bounds the head of a response with all informational responses
