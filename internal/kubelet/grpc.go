@@ -214,7 +214,7 @@ func checkMetadata(h textproto.MIMEHeader) error {
 // checkStatus demands grpc-status 0. If it is repeated, all must be numbers and
 // the last one counts.
 func checkStatus(trailer textproto.MIMEHeader) error {
-	message := trailer.Get("Grpc-Message")
+	message := wire.StatusMessage(trailer)
 	status, err := int64(0), errors.New("none")
 	for _, v := range trailer["Grpc-Status"] {
 		if status, err = strconv.ParseInt(v, 10, 32); err != nil {

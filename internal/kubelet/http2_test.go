@@ -462,6 +462,14 @@ func TestGRPCAnswersGetTheVerdictOfGRPCsClient(t *testing.T) {
 	}
 }
 
+func TestTheMessageOfAGRPCStatusIsDecoded(t *testing.T) {
+	url, _ := grpcScript(t, slices.Concat(pieces["settings"], grpcAnswer("5", "", "grpc-message", "no service caf%C3%A9")))
+	a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{}})
+	if want := `app does not know the service: "no service café"`; a.Status != 503 || a.Reason != want {
+		t.Errorf("%d %s, want 503 %s", a.Status, a.Reason, want)
+	}
+}
+
 // TestARedirectLeavesThePortOnlyForTheKubelet: the app redirects to wherever
 // the caller's headers say.
 func TestARedirectLeavesThePortOnlyForTheKubelet(t *testing.T) {

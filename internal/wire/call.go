@@ -80,9 +80,14 @@ func callStatus(status int, trailer textproto.MIMEHeader) error {
 	case err != nil || code < 0:
 		return &CallError{-1, fmt.Sprintf("peer does not speak gRPC: HTTP status %d", status)}
 	case code > 0:
-		return &CallError{code, percentDecode(trailer.Get("Grpc-Message"))}
+		return &CallError{code, StatusMessage(trailer)}
 	}
 	return nil
+}
+
+// StatusMessage returns what a trailer says of its status.
+func StatusMessage(trailer textproto.MIMEHeader) string {
+	return percentDecode(trailer.Get("Grpc-Message"))
 }
 
 // percentDecode decodes the escapes that are valid, as gRPC demands of
