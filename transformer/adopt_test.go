@@ -100,6 +100,17 @@ func TestWhatConsulInjectedIsUnderstood(t *testing.T) {
 		}
 		wantReason(t, restore(t, pod(metadata(original), app("livenessProbe: {httpGet: {path: /a, port: 20300}}"))), "dangling")
 	}
+	// Each type of probe has 100 ports, one for each container.
+	for port, theirs := range map[string]bool{"20299": false, "20300": true, "20399": true, "20400": false} {
+		r := plan(t, pod(metadata("  consul.hashicorp.com/original-pod: '{\"spec\":{\"containers\":[{\"name\":\"app\",\"livenessProbe\":{\"httpGet\":{\"port\":8080}}}]}}'\n"), app("livenessProbe: {httpGet: {path: /a, port: "+port+"}}")))
+		want := port
+		if theirs {
+			want = "8080"
+		}
+		if !strings.Contains(r.env(), `"port":`+want+`,`) {
+			t.Errorf("port %s: env %s", port, r.env())
+		}
+	}
 	// An app's own port is the app's.
 	if r := plan(t, pod("", app("livenessProbe: {httpGet: {path: /a, port: 20300}}"))); !strings.Contains(r.env(), `"port":20300`) {
 		t.Errorf("env %s", r.env())
