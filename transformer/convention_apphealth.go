@@ -34,7 +34,7 @@ func (appHealth) assign(sites []*handlerSite, a answerer) []*Handler {
 	handlers := make([]*Handler, len(sites))
 	for i, s := range sites {
 		key := prober.Key(s.container.Name, s.name)
-		h := HTTPGet{Path: &key, Port: field.IntOrString{Int: int64(a.port)}}
+		h := HTTPGet{Path: &key, Port: numbered(a.port)}
 		if o := s.original.HTTPGet; o != nil {
 			h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders
 			if text(o.Scheme) == "HTTPS" {

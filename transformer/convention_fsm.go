@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -27,7 +26,7 @@ func (fsmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 func (fsmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 	handlers := make([]*Handler, len(sites))
 	for i, s := range sites {
-		h := HTTPGet{Port: field.IntOrString{Int: int64(prober.OSMPort(s.name))}}
+		h := HTTPGet{Port: numbered(prober.OSMPort(s.name))}
 		addHeader := func(name, value string) {
 			h.HTTPHeaders = append(h.HTTPHeaders, HTTPHeader{Name: name, Value: value})
 		}

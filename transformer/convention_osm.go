@@ -82,7 +82,7 @@ func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 	}
 	handlers := make([]*Handler, len(sites))
 	for i, s := range sites {
-		port := field.IntOrString{Int: int64(prober.OSMPort(s.name))}
+		port := numbered(prober.OSMPort(s.name))
 		var h HTTPGet
 		switch {
 		case s.original.TCPSocket != nil:
@@ -108,7 +108,7 @@ func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 func osmHealthcheck(port int) HTTPGet {
 	path, scheme := prober.OSMHealthcheckPath, "HTTP"
 	return HTTPGet{
-		Path: &path, Port: field.IntOrString{Int: prober.OSMHealthcheckPort}, Scheme: &scheme,
+		Path: &path, Port: numbered(prober.OSMHealthcheckPort), Scheme: &scheme,
 		HTTPHeaders: []HTTPHeader{{Name: prober.OSMHealthcheckHeader, Value: strconv.Itoa(port)}},
 	}
 }

@@ -53,10 +53,9 @@ func FactsOfIstio(o Options) IstioFacts {
 // pathPattern returns a regular expression for the paths that [prober.ParseKey]
 // accepts.
 func pathPattern() string {
-	const anyContainer = "\x00"
 	paths := make([]string, 0, 5)
 	for _, t := range prober.ProbeTypes() {
-		paths = append(paths, strings.Replace(prober.Key(anyContainer, t), anyContainer, `[^/"]+`, 1))
+		paths = append(paths, prober.Key(`[^/"]+`, t))
 	}
 	return "(" + strings.Join(paths, "|") + ")"
 }

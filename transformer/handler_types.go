@@ -188,7 +188,8 @@ func written(form field.Map, key, byDefault string) string {
 	return byDefault
 }
 
-func numbered(port prober.Port) field.IntOrString { return field.IntOrString{Int: int64(port)} }
+// numbered returns a port that is a number.
+func numbered[T ~int](port T) field.IntOrString { return field.IntOrString{Int: int64(port)} }
 
 func originalHTTPGet(p *prober.Prober, rewritten *HTTPGet) *HTTPGet {
 	if p.HTTPGet == nil {

@@ -151,7 +151,7 @@ func consulPort(pod, container, probe string) (port field.IntOrString, ok bool) 
 		httpGet := field.As[field.Map](field.As[field.Map](c, probe), kindHTTPGet)
 		switch port := field.As[field.Value](httpGet, "port").(type) {
 		case int:
-			return field.IntOrString{Int: int64(port)}, true
+			return numbered(port), true
 		case string:
 			return field.IntOrString{Str: port, IsString: true}, true
 		}

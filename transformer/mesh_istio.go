@@ -298,8 +298,8 @@ func includedPorts(annotations field.KeyValues) (ports []int, listed bool) {
 	return ports, true
 }
 
-// checkPortLists warns of items that are no port: the injector refuses such a
-// pod.
+// checkPortLists warns of items that are no port, empty ones included: the injector
+// refuses such a pod.
 func (istio) checkPortLists(b *planBuilder) {
 	for _, key := range []string{istioIncludePorts, istioExcludePorts} {
 		v := strings.TrimSpace(b.annotations().Get(key))

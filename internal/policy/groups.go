@@ -10,7 +10,7 @@ import (
 )
 
 // A mistake is a reason of internal/reason for which the probe of a WorkloadGroup
-// fails, and what the policy makes of it.
+// fails, and what the policy does about it.
 type mistake struct {
 	key string
 	// fields is a list of the fields that are at fault; "" if the policy does not
@@ -19,8 +19,8 @@ type mistake struct {
 	// message says what is wrong with such a field or, without fields, why the
 	// policy does not find it.
 	message string
-	// handler is that which rewriting replaces; "" if only the author can put it
-	// right.
+	// handler is the one that rewriting replaces; "" if only the author can correct the
+	// probe.
 	handler string
 }
 
@@ -64,8 +64,7 @@ variables.path.matches($RewrittenPath) && string(int(variables.http.?port.orValu
 // groupExpressions returns the variables and validations of the policy for
 // WorkloadGroups.
 func groupExpressions(c *config.RewriteProbes) ([]variable, []validation) {
-	const anyGroup = "\x00"
-	rewritten := "^" + strings.Replace(prober.Key(anyGroup, prober.Readiness), anyGroup, "[^/]+", 1) + "$"
+	rewritten := "^" + prober.Key("[^/]+", prober.Readiness) + "$"
 	fill, facts := strings.NewReplacer("$ConfigAnnotation", quoted(vm.ConfigAnnotation), "$RewrittenPath", quoted(rewritten)), placeholders(factsOf(c))
 	var all []variable
 	add := func(name, expression string) {
