@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// FreePort returns a TCP port on which nobody listened a moment ago.
+// FreePort returns a TCP port on which nothing listened a moment ago.
 func FreePort() (int, error) {
 	l, err := net.Listen("tcp", ":0")
 	if err != nil {
@@ -71,8 +71,8 @@ type Process struct {
 	log Buffer
 }
 
-// Start starts cmd; what it writes to stdout and stderr is kept as its log,
-// and copied to also, unless that is nil.
+// Start starts cmd. What it writes to stdout and stderr is kept as its log, and
+// copied to also unless that is nil.
 func Start(cmd *exec.Cmd, also io.Writer) (*Process, error) {
 	p := &Process{Cmd: cmd}
 	var out io.Writer = &p.log

@@ -20,7 +20,7 @@ import (
 type passage struct {
 	pods     map[istio.Mode]int
 	kept     map[istio.Mode]int // probes and hooks
-	notOurs  int                // nothing of theirs is rewritten, or somebody refuses them
+	notOurs  int                // pods that are not rewritten, or refused
 	problems []string
 }
 
@@ -133,7 +133,7 @@ func unchanged(before, after *corev1.Pod) error {
 	return err
 }
 
-// passes sends the random workloads and those of the real world through.
+// passes sends the random workloads and those of the real world through the injector.
 func passes(t *testing.T, spec rewriting.Settings, check func(before, after *corev1.Pod) error) *passage {
 	i := istio.New(t)
 	p := &passage{pods: make(map[istio.Mode]int), kept: make(map[istio.Mode]int)}

@@ -298,8 +298,8 @@ func verdictOf(result probe.Result, msg string, err error) (verdict, string) {
 	return verdict{result: result}, msg
 }
 
-// runHook does what the kubelet's handler runner does for httpGet, with the
-// client that the kubelet gives it.
+// runHook does what the kubelet's handler runner does for httpGet, with the kubelet's
+// client.
 func runHook(req *http.Request) (verdict, string) {
 	client := &http.Client{
 		Transport:     &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},

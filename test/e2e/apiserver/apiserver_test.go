@@ -165,8 +165,8 @@ func count(row string, n *tally) {
 	rows[row].add(n)
 }
 
-// group names the row that a source counts to: itself where it is somebody
-// else's, or the first folder of its path.
+// group returns the row that a source belongs to: a real-world manifest has one of
+// its own, the others that of the first folder of their path.
 func group(name string) string {
 	if file, ok := strings.CutPrefix(name, "../shared/"); ok {
 		return file
@@ -175,8 +175,8 @@ func group(name string) string {
 	return folder + "/"
 }
 
-// try compares the answers about an object, and about the pod it would make,
-// before and after.
+// try sends an object and the pod that it would make to the API server, as they are
+// and rewritten, and compares the answers.
 func try(t *testing.T, o object, config []string, n *tally) {
 	if o.kind == namespaceKind {
 		if err := api.createNamespace(o.name, o.text); err != nil {
@@ -186,7 +186,7 @@ func try(t *testing.T, o object, config []string, n *tally) {
 	}
 	n.workloads++
 	original := o
-	if bytes.Contains(o.text, []byte("ISTIO_KUBE_APP_PROBERS")) { // an expected output: what was it before?
+	if bytes.Contains(o.text, []byte("ISTIO_KUBE_APP_PROBERS")) { // an expected output
 		if text, err := function(o.text, "restore"); err == nil {
 			original.text = text
 		}
@@ -194,7 +194,7 @@ func try(t *testing.T, o object, config []string, n *tally) {
 	if a, err := api.dryRun(original); err != nil {
 		t.Fatal(err)
 	} else if !a.Accepted() {
-		return // one that is there to be refused
+		return // a manifest that is meant to be refused
 	}
 	n.before++
 	rewritten := o
@@ -220,8 +220,8 @@ func try(t *testing.T, o object, config []string, n *tally) {
 	}
 }
 
-// compare reports whether both objects are accepted, and reports what is worse
-// about the second.
+// compare reports whether both objects are accepted. A refusal or a warning of the
+// second alone is an error.
 func compare(t *testing.T, original, rewritten object, n *tally) bool {
 	before, err := api.dryRun(original)
 	if err != nil {
@@ -299,7 +299,7 @@ func row(name string, n *tally) string {
 		n.workloads, n.before, n.refused, n.changed, n.after, n.pods, n.newWarnings, n.newRefusals)
 }
 
-// A restricted pod, in the words of Pod Security, with every handler.
+// restricted is a pod with every handler that satisfies Pod Security restricted.
 const restricted = `apiVersion: v1
 kind: Pod
 metadata:

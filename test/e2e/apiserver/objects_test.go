@@ -15,7 +15,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
-// An object is one of a workload kind, as a document of its own.
+// An object is a workload or a Namespace, as a document of its own.
 type object struct {
 	kind, namespace, name string // kind with its apiVersion, as in resources
 	text                  []byte
@@ -27,8 +27,8 @@ type source struct {
 	objects []object
 }
 
-// objects finds the Namespaces and the objects of workload kinds in a text of
-// documents, also inside Lists and ResourceLists; what is not YAML holds none.
+// objects returns the Namespaces and workloads in a text of documents, those inside
+// Lists and ResourceLists among them. A text that is not YAML has none.
 func objects(text []byte) []object {
 	var found []object
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -39,7 +39,7 @@ func objects(text []byte) []object {
 			return found
 		}
 		if err != nil {
-			return found // a file that is there to be refused
+			return found // a file that is meant to be refused
 		}
 		if len(doc.Content) == 1 {
 			found = append(found, expand(doc.Content[0])...)
@@ -75,12 +75,12 @@ func expand(n *yaml.Node) []object {
 	return append(found, object{kind, head.Metadata.Namespace, head.Metadata.Name, text})
 }
 
-// namespaceKind is what is made for real, since its labels decide about what
-// lies in it.
+// namespaceKind is the kind that is really created, since the labels of a Namespace
+// decide what is allowed in it.
 const namespaceKind = "v1/Namespace"
 
-// pod returns the pod that a controller would make of a workload; ok is false
-// for what is none, or is a pod itself.
+// pod returns the pod that a controller would make of a workload; ok is false if the
+// object is no workload, or a pod itself.
 func (o object) pod() (pod object, ok bool) {
 	path := []string{"spec", "template"}
 	switch o.kind {

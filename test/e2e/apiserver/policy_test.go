@@ -89,7 +89,7 @@ func policed(a kube.Answer) []string {
 	return nil
 }
 
-// A comparison counts pods of which check and the policy have something to say.
+// A comparison counts pods about which check and the policy were compared.
 type comparison struct{ pods, found, equal, explained int }
 
 func (c *comparison) compare(t *testing.T, o object, spec *config.RewriteProbes) {

@@ -46,8 +46,8 @@ func TestAnAppThatHangsIsRestartedByItsLivenessProbe(t *testing.T) {
 				t.Fatal(err)
 			}
 			hung := time.Now()
-			// Two periods, the timeout of the last probe, and the grace of
-			// termination, of which the app needs nothing.
+			// Two periods and the timeout of the last probe. The app ends at once
+			// when it is told to.
 			limit := 2*2*time.Second + time.Second + slack
 			s, err := theNode.WaitFor(name, 30*time.Second, func(s node.State) bool { return s.Containers["app"].Restarts == 1 })
 			if err != nil {
@@ -115,7 +115,7 @@ func TestAnAppThatIsKilledIsRestartedAndTheSidecarStays(t *testing.T) {
 	note(t, "restarted and Ready again, sidecars not restarted", fmt.Sprintf("Ready again %.1f s after kill -9", s.At.Sub(killed).Seconds()))
 }
 
-// This one runs alone: it measures a gap, under load.
+// This test runs alone: it measures a gap under load.
 func TestKillingTheSidecarUnderLoadLosesNoVerdictForLongerThanAPeriod(t *testing.T) {
 	const name, period = "killed", 10 * time.Second // the default period, which the manifest leaves
 	before := running(t, name, "default-period")

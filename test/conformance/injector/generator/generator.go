@@ -86,7 +86,7 @@ func (w Workload) YAML() ([]byte, error) {
 // source draws the parts.
 type source struct{ *rand.Rand }
 
-// one is true once in n times.
+// one reports true once in n times.
 func (g *source) one(n int) bool { return g.IntN(n) == 0 }
 
 func pick[T any](g *source, from []T) T { return from[g.IntN(len(from))] }
@@ -95,7 +95,7 @@ func pick[T any](g *source, from []T) T { return from[g.IntN(len(from))] }
 func (g *source) annotations() map[string]string {
 	all := make(map[string]string)
 	for _, a := range []struct {
-		once   int // in so many workloads
+		once   int // one in this many workloads has it
 		key    string
 		values []string
 	}{

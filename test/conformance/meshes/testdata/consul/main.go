@@ -1,4 +1,4 @@
-// Command inject gives pods to Consul's injector. It is compiled inside the
+// Command inject sends pods through Consul's injector. It is compiled inside the
 // module of Consul's control plane.
 package main
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 
 	mapset "github.com/deckarep/golang-set"
@@ -16,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
-	"net/http"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -25,7 +25,7 @@ import (
 	"github.com/hashicorp/consul-k8s/control-plane/consul"
 )
 
-// A manager gives the webhook what it takes from one: a scheme.
+// A manager has the parts of a controller manager that the webhook uses.
 type manager struct {
 	ctrl.Manager
 	scheme *runtime.Scheme

@@ -1,4 +1,4 @@
-// Command inject gives pods to Kuma's injector. It is compiled inside Kuma's own
+// Command inject sends pods through Kuma's injector. It is compiled inside Kuma's own
 // module.
 package main
 

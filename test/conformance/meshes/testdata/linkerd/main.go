@@ -1,4 +1,4 @@
-// Command inject gives pods to Linkerd's injector. It is compiled inside
+// Command inject sends pods through Linkerd's injector. It is compiled inside
 // Linkerd's own module.
 package main
 
