@@ -1,4 +1,4 @@
 // Package testutil has what the tests and benchmarks of several packages share:
 // real-world manifests, sections of a page that a program writes, ports, waiting,
-// and programs that run beside a test. Package golden compares whole files.
+// programs that run beside a test, and what they use. Package golden compares whole files.
 package testutil

@@ -9,7 +9,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -29,7 +28,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -280,12 +278,12 @@ func (r *row) measure(w *world, probes int) error {
 	if err := r.wait(warmUp); err != nil {
 		return fmt.Errorf("%s: %w\n%s", r.name, err, p.Log())
 	}
-	r.start = cpuTime(pid)
+	r.start = testutil.CPUTime(pid)
 	if err := r.wait(warmUp + int64(probes)); err != nil {
 		return fmt.Errorf("%s: %w\n%s", r.name, err, p.Log())
 	}
-	r.cpu = cpuTime(pid) - r.start
-	r.resident, r.peak = memory(pid, "VmRSS"), memory(pid, "VmHWM")
+	r.cpu = testutil.CPUTime(pid) - r.start
+	r.resident, r.peak = testutil.Memory(pid, "VmRSS"), testutil.Memory(pid, "VmHWM")
 	if r.reported != nil && r.reported.Load() == 0 {
 		return fmt.Errorf("%s never reported\n%s", r.name, p.Log())
 	}
@@ -303,31 +301,6 @@ func (r *row) wait(n int64) error {
 	}
 	time.Sleep(500 * time.Millisecond) // between two probes
 	return nil
-}
-
-// cpuTime returns how long the threads of a process have run.
-func cpuTime(pid int) time.Duration {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-	total := time.Duration(0)
-	for _, file := range files {
-		text, _ := os.ReadFile(file)
-		first, _, _ := bytes.Cut(text, []byte(" "))
-		n, _ := strconv.ParseInt(string(first), 10, 64)
-		total += time.Duration(n)
-	}
-	return total
-}
-
-// memory returns a figure of /proc/PID/status, in bytes.
-func memory(pid int, name string) int64 {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == name+":" {
-			n, _ := strconv.ParseInt(f[1], 10, 64)
-			return n << 10
-		}
-	}
-	return 0
 }
 
 func table(rows []*row, probes int) string {

@@ -8,7 +8,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -73,7 +72,7 @@ type program struct {
 type cost struct {
 	latency, pacedLatency time.Duration // medians, through the program
 	cpu, pacedCPU         time.Duration // for each probe
-	rss, peak             int           // KiB: resident after the probes, highest in the peak
+	rss, peak             float64       // MiB: resident after the probes, highest in the peak
 	rate                  float64       // probes a second at the peak
 }
 
@@ -260,7 +259,7 @@ func measure(kind string, port int, programs []*program, probes int, paced, peak
 	for i, c := range costs {
 		t := targets[i+1]
 		c.latency, c.cpu = t.median(), cpu[i+1]/time.Duration(probes)
-		c.rss = memory(t.pid, "VmRSS")
+		c.rss = memory(t, "VmRSS")
 	}
 	var n int
 	cpu, err = spent(targets, func() (err error) { n, err = pace(targets, paced); return err })
@@ -362,7 +361,7 @@ func (c *cost) atPeak(p *program, kind string, d time.Duration) error {
 	if err := failed.Load(); err != nil {
 		return *err
 	}
-	c.rate, c.peak = float64(n.Load())/d.Seconds(), memory(t.pid, "VmHWM")
+	c.rate, c.peak = float64(n.Load())/d.Seconds(), memory(t, "VmHWM")
 	return nil
 }
 
@@ -370,40 +369,18 @@ func (c *cost) atPeak(p *program, kind string, d time.Duration) error {
 func spent(targets []*target, f func() error) ([]time.Duration, error) {
 	before := make([]time.Duration, len(targets))
 	for i, t := range targets {
-		before[i] = cpuTime(t.pid)
+		before[i] = testutil.CPUTime(t.pid)
 	}
 	err := f()
 	for i, t := range targets {
-		before[i] = cpuTime(t.pid) - before[i]
+		before[i] = testutil.CPUTime(t.pid) - before[i]
 	}
 	return before, err
 }
 
-// cpuTime reads user and system time, in ticks of 10 ms, of /proc/PID/stat.
-func cpuTime(pid int) time.Duration {
-	if pid == 0 {
-		return 0
-	}
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond
-}
-
-// memory reads a line of /proc/PID/status, in KiB.
-func memory(pid int, name string) int {
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, name+":"); ok {
-			n, _ := strconv.Atoi(strings.Fields(rest)[0])
-			return n
-		}
-	}
-	return 0
+// memory returns a figure of a target's process, in MiB.
+func memory(t *target, name string) float64 {
+	return float64(testutil.Memory(t.pid, name)) / (1 << 20)
 }
 
 func size(path string) int64 {

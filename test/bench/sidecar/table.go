@@ -15,8 +15,8 @@ import (
 // The promises of probe-proxy.
 const (
 	maxSize    = 6_000_000 // bytes, stripped
-	maxRSS     = 8 << 10   // KiB, after HTTP, TCP and gRPC probes
-	maxBusyRSS = 12 << 10  // KiB, after HTTPS probes and at the peak
+	maxRSS     = 8.0       // MiB, after HTTP, TCP and gRPC probes
+	maxBusyRSS = 12.0      // MiB, after HTTPS probes and at the peak
 	maxCPU     = 0.7       // of Istio's status server
 	maxLatency = 0.75      // of what Istio's status server adds
 )
@@ -63,8 +63,8 @@ func render(rows []*row, ours, istio int64, probes int, paced, peak time.Duratio
 		if r.kind == "https" {
 			limit = maxBusyRSS
 		}
-		line(kind, "resident after the probes", "", mib(r.ours.rss), mib(r.istio.rss), "at most "+mib(limit), float64(r.ours.rss), float64(limit))
-		line(kind, "highest resident at the peak", "", mib(r.ours.peak), mib(r.istio.peak), "at most "+mib(maxBusyRSS), float64(r.ours.peak), maxBusyRSS)
+		line(kind, "resident after the probes", "", mib(r.ours.rss), mib(r.istio.rss), "at most "+mib(limit), r.ours.rss, limit)
+		line(kind, "highest resident at the peak", "", mib(r.ours.peak), mib(r.istio.peak), "at most "+mib(maxBusyRSS), r.ours.peak, maxBusyRSS)
 		fmt.Fprintf(&b, "| %s | probes a second at the peak | | %.0f | %.0f | | |\n", kind, r.ours.rate, r.istio.rate)
 	}
 	return b.String(), p.broken
@@ -77,7 +77,7 @@ func brokenBy(r *row) []string {
 }
 
 func us(d time.Duration) string { return fmt.Sprintf("%d µs", d.Microseconds()) }
-func mib(kib int) string        { return fmt.Sprintf("%.1f MiB", float64(kib)/1024) }
+func mib(v float64) string      { return fmt.Sprintf("%.1f MiB", v) }
 func mega(n int64) float64      { return float64(n) / 1e6 }
 
 // keep writes the table into a document, and the charts into images/ beside it.
@@ -98,7 +98,7 @@ func charts(rows []*row) map[string]*figures.Chart {
 	memory := &figures.Chart{
 		Title:  "Resident memory after the probes",
 		Series: []string{"probe-proxy", "Istio's status server"},
-		Format: func(v float64) string { return fmt.Sprintf("%.1f MiB", v) },
+		Format: mib,
 	}
 	latency := &figures.Chart{
 		Title:  "Median latency of a probe, as the kubelet sees it",
@@ -108,7 +108,7 @@ func charts(rows []*row) map[string]*figures.Chart {
 	for _, r := range rows {
 		kind := kindName(r.kind)
 		memory.Groups = append(memory.Groups, figures.Group{Name: kind, Values: []float64{
-			float64(r.ours.rss) / 1024, float64(r.istio.rss) / 1024,
+			r.ours.rss, r.istio.rss,
 		}})
 		micro := func(d time.Duration) float64 { return float64(d.Microseconds()) }
 		latency.Groups = append(latency.Groups, figures.Group{Name: kind, Values: []float64{
