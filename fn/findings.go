@@ -38,7 +38,7 @@ type Finding struct {
 func (f Finding) String() string {
 	m := report.Message{
 		Severity: f.Severity, Reason: f.Reason, Text: f.Message, Field: f.Field,
-		Object: report.Object{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name},
+		Object: &report.Object{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name},
 	}
 	return m.String()
 }
@@ -117,9 +117,9 @@ func (e *FindingsError) Error() string {
 func findingsOf(r *report.Report) []Finding {
 	found := make([]Finding, len(r.Messages))
 	for i, m := range r.Messages {
-		found[i] = Finding{
-			Severity: m.Severity, Reason: m.Reason, Message: m.Text, Field: m.Field,
-			APIVersion: m.Object.APIVersion, Kind: m.Object.Kind, Namespace: m.Object.Namespace, Name: m.Object.Name,
+		found[i] = Finding{Severity: m.Severity, Reason: m.Reason, Message: m.Text, Field: m.Field}
+		if o := m.Object; o != nil {
+			found[i].APIVersion, found[i].Kind, found[i].Namespace, found[i].Name = o.APIVersion, o.Kind, o.Namespace, o.Name
 		}
 	}
 	return found

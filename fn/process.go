@@ -81,7 +81,13 @@ func appendResults(results fn.Results, r *report.Report) fn.Results {
 
 func resultOf(m *report.Message) *fn.Result {
 	result := &fn.Result{Message: m.Sentence(), Severity: fn.Severity(m.Severity)}
+	if m.Reason != "" {
+		result.Tags = map[string]string{"reason": m.Reason}
+	}
 	o := m.Object
+	if o == nil {
+		return result
+	}
 	if o.Kind != "" {
 		result.ResourceRef = &fn.ResourceRef{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 		if m.Field != "" {
@@ -90,9 +96,6 @@ func resultOf(m *report.Message) *fn.Result {
 	}
 	if o.File != "" {
 		result.File = &fn.File{Path: o.File, Index: o.Index}
-	}
-	if m.Reason != "" {
-		result.Tags = map[string]string{"reason": m.Reason}
 	}
 	return result
 }

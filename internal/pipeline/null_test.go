@@ -127,7 +127,12 @@ func runOn(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Mod
 	}
 	found = report.Report{Changed: r.Changed}
 	for _, m := range r.Messages {
-		m.Line, m.Object.Line = 0, 0
+		m.Line = 0
+		if m.Object != nil {
+			o := *m.Object
+			o.Line = 0
+			m.Object = &o
+		}
 		if m.Reason == pipeline.ReasonWrittenAnew {
 			m.Text = lineNumbers.ReplaceAllString(m.Text, "")
 		}

@@ -79,7 +79,7 @@ type run struct {
 
 	stream *manifest.Stream // the current one
 	index  int              // of the current object in its stream
-	ref    report.Object    // the current object
+	ref    *report.Object   // the current object
 	out    report.Report
 }
 
@@ -271,8 +271,8 @@ func checkKeys(o *manifest.Object, in *transformer.Input) error {
 
 // refer names the object. The file of an item of a ResourceList is the one that
 // kpt or kustomize have noted on it; that of any other object is the stream.
-func (r *run) refer(o *manifest.Object) report.Object {
-	ref := report.Object{APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
+func (r *run) refer(o *manifest.Object) *report.Object {
+	ref := &report.Object{APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
 	ref.File, ref.Index = o.File()
 	if !r.inList() {
 		ref.File, ref.Index, ref.Line = r.stream.Name(), r.index, o.Line()

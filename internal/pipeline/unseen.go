@@ -86,7 +86,7 @@ type pathUse struct {
 	found  bool
 	object *manifest.Object
 	stream *manifest.Stream
-	ref    report.Object
+	ref    *report.Object
 }
 
 func (r *run) notePathUses(o *manifest.Object, templates []workload.Template) {

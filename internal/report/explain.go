@@ -180,7 +180,7 @@ func columnWidths(rows [][]string) []int {
 	return widths
 }
 
-func (r *Report) hasTemplate(o Object) bool {
+func (r *Report) hasTemplate(o *Object) bool {
 	for _, t := range r.Templates {
 		if t.Object == o {
 			return true

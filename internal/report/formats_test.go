@@ -15,15 +15,15 @@ import (
 )
 
 func sample() *Report {
-	web := Object{APIVersion: "v1", Kind: "Pod", Name: "web", File: filepath.Join("a b", "web#1.yaml"), Line: 1}
-	stdin := Object{APIVersion: "v1", Kind: "Pod", Name: "db", File: "<stdin>"}
+	web := &Object{APIVersion: "v1", Kind: "Pod", Name: "web", File: filepath.Join("a b", "web#1.yaml"), Line: 1}
+	stdin := &Object{APIVersion: "v1", Kind: "Pod", Name: "db", File: "<stdin>"}
 	return &Report{
 		Templates: []Template{{Object: web}, {Object: stdin}},
 		Messages: []Message{
 			{Severity: transformer.Error, Reason: "would-fail", Text: "fails & <how>", Object: web, Line: 7},
 			{Severity: transformer.Warning, Reason: "port-unresolved", Text: "names \"htpp\"", Object: stdin},
 			{Severity: transformer.Info, Reason: "host-network", Text: "left alone", Object: stdin, Line: 1},
-			{Severity: transformer.Warning, Reason: "helm-template", Text: "passed over", Object: Object{File: "/charts/x.yaml"}},
+			{Severity: transformer.Warning, Reason: "helm-template", Text: "passed over", Object: &Object{File: "/charts/x.yaml"}},
 			{Severity: transformer.Info, Reason: "never-used", Text: "about the whole run"},
 		},
 	}
@@ -40,7 +40,7 @@ func TestSARIFHasAPlaceForAMessageAboutTheRun(t *testing.T) {
 	for file, want := range map[string]string{"web.yaml": `"uri": "web.yaml"`, "": `"results": [`} {
 		r := &Report{Messages: []Message{{Severity: transformer.Info, Reason: "never-used", Text: "about the whole run"}}}
 		if file != "" {
-			r.Templates = []Template{{Object: Object{Kind: "Pod", File: file}}}
+			r.Templates = []Template{{Object: &Object{Kind: "Pod", File: file}}}
 		}
 		var b bytes.Buffer
 		if err := r.SARIF(&b, "v1.2.3", sampleReasons); err != nil || !strings.Contains(b.String(), want) || file == "" && strings.Contains(b.String(), "uri\": \"w") {
@@ -200,11 +200,11 @@ func TestAnObjectIsNamedByItsKindFirst(t *testing.T) {
 func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 	r := &Report{
 		Templates: []Template{{
-			Object:   Object{Kind: "Pod", Name: "<b>", File: "a&b.yaml", Line: 2},
+			Object:   &Object{Kind: "Pod", Name: "<b>", File: "a&b.yaml", Line: 2},
 			Probes:   []Probe{{Verdict: transformer.Verdict{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: "host-network"}}},
 			Findings: []transformer.Finding{{Severity: transformer.Info, Reason: "host-network", Message: "<u>"}},
 		}},
-		Messages: []Message{{Severity: transformer.Error, Reason: "unreadable", Text: "<s>", Object: Object{File: "<t>"}}},
+		Messages: []Message{{Severity: transformer.Error, Reason: "unreadable", Text: "<s>", Object: &Object{File: "<t>"}}},
 	}
 	var b bytes.Buffer
 	if err := r.HTML(&b); err != nil {
@@ -225,7 +225,7 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 
 func TestALineThatIsTooWideIsBroken(t *testing.T) {
 	r := &Report{Templates: []Template{{
-		Object: Object{Kind: "Pod", Name: "web"},
+		Object: &Object{Kind: "Pod", Name: "web"},
 		Probes: []Probe{{Verdict: transformer.Verdict{Container: "web", ProbeType: "livez", Before: "httpGet :80/x", After: ":15020/app-health/web/livez", State: transformer.WouldRewrite}}},
 	}}}
 	for width, want := range map[int]string{

@@ -30,7 +30,7 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		AddsAnnotations map[string]string `json:"addsAnnotations,omitempty"`
 	}
 	type template struct {
-		Object
+		*Object
 		Path   string  `json:"path,omitempty"`
 		Answer *answer `json:"answer,omitempty"` // nil if no probe is rewritten
 		Probes []probe `json:"probes"`
@@ -66,11 +66,7 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		out.Templates = append(out.Templates, row)
 	}
 	for _, m := range r.Messages {
-		about := &m.Object
-		if *about == (Object{}) {
-			about = nil
-		}
-		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, string(m.appendText(nil)), about, m.Line, m.Field})
+		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, string(m.appendText(nil)), m.Object, m.Line, m.Field})
 	}
 	return writeJSON(w, out)
 }

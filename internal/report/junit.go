@@ -31,7 +31,11 @@ type (
 func (r *Report) JUnit(w io.Writer) error {
 	suite := junitSuite{Name: "rewrite-probes"}
 	at := make(map[Object]int)
-	of := func(o Object) *junitCase {
+	of := func(about *Object) *junitCase {
+		o := Object{} // the whole run
+		if about != nil {
+			o = *about
+		}
 		i, ok := at[o]
 		if !ok {
 			i = len(suite.Cases)
@@ -48,7 +52,7 @@ func (r *Report) JUnit(w io.Writer) error {
 		of(t.Object)
 	}
 	for _, m := range r.Messages {
-		if m.Object == (Object{}) && !r.fails(m) {
+		if m.Object == nil && !r.fails(m) {
 			continue // about the whole run
 		}
 		c := of(m.Object)

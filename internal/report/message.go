@@ -42,12 +42,12 @@ func NewMessage(key, text string) Message {
 // A Message is one thing to say.
 type Message struct {
 	Severity          transformer.Severity
-	Reason            string // a key of docs/reasons.md
-	Text              string // one line; names the field, not the object; "" stands for "Field was Current and is Proposed"
-	Object            Object
-	Source            string // the stream in which the object was read; "" if it is about the whole run
-	Line              int    // of the field; 0 if unknown
-	Field             string // its path; "" if no field is at fault
+	Reason            string  // a key of docs/reasons.md
+	Text              string  // one line; names the field, not the object; "" stands for "Field was Current and is Proposed"
+	Object            *Object // shared by all messages about it; nil if it is about the whole run
+	Source            string  // the stream in which the object was read; "" if it is about the whole run
+	Line              int     // of the field; 0 if unknown
+	Field             string  // its path; "" if no field is at fault
 	Current, Proposed field.Value
 }
 
@@ -55,7 +55,7 @@ type Message struct {
 // text, and the reason key in brackets.
 func (m Message) String() string {
 	s := string(m.Severity) + ": "
-	if m.Object.File != "" {
+	if m.Object != nil && m.Object.File != "" {
 		s += m.Object.File
 		if m.Line > 0 {
 			s += ":" + strconv.Itoa(m.Line)
@@ -68,7 +68,7 @@ func (m Message) String() string {
 // Sentence returns the message without severity and place.
 func (m *Message) Sentence() string {
 	b := make([]byte, 0, 256)
-	if m.Object.Kind != "" {
+	if m.Object != nil && m.Object.Kind != "" {
 		b = append(m.Object.appendTo(b), ": "...)
 	}
 	b = m.appendText(b)
@@ -90,7 +90,7 @@ func (m *Message) appendText(b []byte) []byte {
 // results makes results of the KRM functions specification. Messages about the
 // same object or with the same reason share parts of theirs.
 type results struct {
-	object    Object
+	object    *Object
 	ref, file field.Value
 	reasons   map[string]field.Value
 }
@@ -124,8 +124,11 @@ func (r *results) of(m *Message) field.Map {
 	return result
 }
 
-func (r *results) refer(o Object) {
+func (r *results) refer(o *Object) {
 	r.object, r.ref, r.file = o, nil, nil
+	if o == nil {
+		return
+	}
 	if o.Kind != "" {
 		ref := make(field.Map, 0, 4)
 		ref = append(ref, field.Entry{Key: "apiVersion", Value: o.APIVersion}, field.Entry{Key: "kind", Value: o.Kind})

@@ -97,7 +97,7 @@ func (r *Report) Withhold(source string) {
 
 // A Template is one pod template with its probes.
 type Template struct {
-	Object   Object
+	Object   *Object
 	Source   string // the stream in which it was read
 	Path     field.Path
 	Probes   []Probe

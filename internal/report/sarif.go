@@ -69,7 +69,10 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error 
 	for _, m := range r.Messages {
 		used[m.Reason] = true
 		result := sarifResult{RuleID: m.Reason, Level: sarifLevels[m.Severity], Message: sarifText{m.Sentence()}}
-		file := m.Object.File
+		file := ""
+		if m.Object != nil {
+			file = m.Object.File
+		}
 		if file == "" && len(r.Templates) > 0 {
 			file = r.Templates[0].Object.File // code scanning requires a place for every result
 		}
