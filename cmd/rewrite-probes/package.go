@@ -104,7 +104,7 @@ func (p *pkg) add(f file, text []byte) {
 // note reports something about a file.
 func (p *pkg) note(f file, key, text string) {
 	m := report.NewMessage(key, text)
-	m.Object, m.Source = &report.Object{File: f.path}, f.path
+	m.Object = &report.Object{Source: f.path, File: f.path}
 	p.messages = append(p.messages, m)
 }
 

@@ -26,7 +26,7 @@ func Check(r *report.Report) []report.Message {
 	for _, t := range r.Templates {
 		for _, f := range t.Repairs {
 			m := report.NewMessage(f.Reason, f.Message+"; a new run of rewrite-probes puts it right")
-			m.Object, m.Source, m.Line, m.Field = t.Object, t.Source, t.Object.Line, f.Field.String()
+			m.Object, m.Line, m.Field = t.Object, t.Object.Line, f.Field.String()
 			found = append(found, m)
 		}
 		hint := ""
@@ -39,7 +39,7 @@ func Check(r *report.Report) []report.Message {
 				continue
 			}
 			m := report.NewMessage(words.reason, fmt.Sprintf("`%s`: %s %s, since %s%s", p.Field, p.Before, words.text, p.Why, hint))
-			m.Object, m.Source, m.Line, m.Field = t.Object, t.Source, p.Line, p.Field.String()
+			m.Object, m.Line, m.Field = t.Object, p.Line, p.Field.String()
 			found = append(found, m)
 		}
 	}

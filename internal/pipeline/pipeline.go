@@ -76,6 +76,7 @@ type run struct {
 	namespaces map[string]*transformer.Metadata
 	assumed    map[string][]string // namespaces, by who is assumed to answer in them
 	injects    bool                // a plan writes a probe-proxy
+	texts      map[string]field.Value
 
 	stream *manifest.Stream // the current one
 	index  int              // of the current object in its stream
@@ -88,7 +89,7 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*ru
 	if err != nil {
 		return nil, fmt.Errorf("functionConfig: %w", err)
 	}
-	r := &run{planner: planner, mode: mode, spec: &c.Spec, streams: streams, custom: customTemplates(c)}
+	r := &run{planner: planner, mode: mode, spec: &c.Spec, streams: streams, custom: customTemplates(c), texts: make(map[string]field.Value)}
 	r.pathUses = make([]pathUse, len(r.custom))
 	r.out.Strict = c.Spec.Strict
 	return r, nil
@@ -224,7 +225,7 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 // describe returns a plan with what the report shows of it.
 func (r *run) describe(o *manifest.Object, plan transformer.Plan, path field.Path) planned {
 	t := report.Template{
-		Object: r.ref, Source: r.stream.Name(), Path: path,
+		Object: r.ref, Path: path,
 		Findings: plan.Findings, Answer: plan.Answer, Repairs: plan.Repairs,
 		Probes: make([]report.Probe, 0, len(plan.Probes)),
 	}
@@ -272,7 +273,7 @@ func checkKeys(o *manifest.Object, in *transformer.Input) error {
 // refer names the object. The file of an item of a ResourceList is the one that
 // kpt or kustomize have noted on it; that of any other object is the stream.
 func (r *run) refer(o *manifest.Object) *report.Object {
-	ref := &report.Object{APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
+	ref := &report.Object{Source: r.stream.Name(), APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
 	ref.File, ref.Index = o.File()
 	if !r.inList() {
 		ref.File, ref.Index, ref.Line = r.stream.Name(), r.index, o.Line()
@@ -283,7 +284,7 @@ func (r *run) refer(o *manifest.Object) *report.Object {
 // addFinding reports a finding about an object, with the severity of its reason.
 func (r *run) addFinding(o *manifest.Object, f transformer.Finding) {
 	m := report.NewMessage(f.Reason, f.Message)
-	m.Object, m.Source = r.ref, r.stream.Name()
+	m.Object = r.ref
 	m.Field, m.Current, m.Proposed = f.Field.String(), f.Current, f.Proposed
 	if !r.inList() {
 		m.Line = o.FieldLine(f.Field)
@@ -320,6 +321,20 @@ func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
 	}
 }
 
+// shared returns a text as a value, the same one for equal texts: the messages
+// about the probes of a large package differ little, and are many.
+func (r *run) shared(text string) field.Value {
+	const most = 1000 // texts that differ in every object are not worth keeping
+	v, known := r.texts[text]
+	if !known {
+		v = text
+		if len(r.texts) < most {
+			r.texts[text] = v
+		}
+	}
+	return v
+}
+
 // reportRewritten adds a message for every probe that was changed, for the
 // results of a ResourceList.
 func (r *run) reportRewritten(plans []planned) {
@@ -334,8 +349,8 @@ func (r *run) reportRewritten(plans []planned) {
 				continue
 			}
 			m := report.NewMessage(reason, "") // the field and its values are the text
-			m.Object, m.Source = r.ref, r.stream.Name()
-			m.Field, m.Current, m.Proposed = p.Field.String(), p.Before, p.After
+			m.Object = r.ref
+			m.Field, m.Current, m.Proposed = r.shared(p.Field.String()).(string), r.shared(p.Before), r.shared(p.After)
 			r.out.Messages = append(r.out.Messages, m)
 		}
 	}

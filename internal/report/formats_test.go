@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -238,5 +239,18 @@ func TestALineThatIsTooWideIsBroken(t *testing.T) {
 		if !strings.Contains(b.String(), "\n"+want) {
 			t.Errorf("width %d:\n%s", width, &b)
 		}
+	}
+}
+
+func TestWhatFailsIsKnownBySource(t *testing.T) {
+	a, b := &Object{Source: "a"}, &Object{Source: "b"}
+	r := &Report{Messages: []Message{{Severity: transformer.Error, Object: a}, {Severity: transformer.Warning, Object: b}, {Severity: transformer.Info}}}
+	if got, want := r.FailedSources(), map[string]bool{"a": true}; !maps.Equal(got, want) {
+		t.Errorf("failed: %v, want %v", got, want)
+	}
+	r.Strict = true
+	r.Messages = append(r.Messages, Message{Severity: transformer.Warning}) // about the whole run
+	if got, want := r.FailedSources(), map[string]bool{"a": true, "b": true, "": true}; !maps.Equal(got, want) {
+		t.Errorf("in a strict run failed: %v, want %v", got, want)
 	}
 }

@@ -16,8 +16,10 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// An Object names the object of a message and where it was read.
+// An Object names the object of a message and where it was read. Of what no object
+// could be read from, it has only the place.
 type Object struct {
+	Source     string `json:"-"` // the stream in which it was read
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
@@ -45,7 +47,6 @@ type Message struct {
 	Reason            string  // a key of docs/reasons.md
 	Text              string  // one line; names the field, not the object; "" stands for "Field was Current and is Proposed"
 	Object            *Object // shared by all messages about it; nil if it is about the whole run
-	Source            string  // the stream in which the object was read; "" if it is about the whole run
 	Line              int     // of the field; 0 if unknown
 	Field             string  // its path; "" if no field is at fault
 	Current, Proposed field.Value

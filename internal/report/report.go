@@ -98,7 +98,6 @@ func (r *Report) Withhold(source string) {
 // A Template is one pod template with its probes.
 type Template struct {
 	Object   *Object
-	Source   string // the stream in which it was read
 	Path     field.Path
 	Probes   []Probe
 	Findings []transformer.Finding
@@ -124,13 +123,19 @@ func (r *Report) fails(m Message) bool {
 	return m.Severity == transformer.Error || r.Strict && m.Severity == transformer.Warning
 }
 
-// FailedSources returns the sources with a message that makes the run fail.
+// FailedSources returns the sources with a message that makes the run fail; ""
+// stands for the whole run.
 func (r *Report) FailedSources() map[string]bool {
 	failed := make(map[string]bool)
 	for _, m := range r.Messages {
-		if r.fails(m) {
-			failed[m.Source] = true
+		if !r.fails(m) {
+			continue
 		}
+		source := ""
+		if m.Object != nil {
+			source = m.Object.Source
+		}
+		failed[source] = true
 	}
 	return failed
 }
