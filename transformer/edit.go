@@ -313,6 +313,9 @@ func (b *planBuilder) setEnv(path field.Path, env []EnvVar, value string) {
 // container at keep (nil for none): of the whole container if it is ours, else of
 // its env var. A list that loses its last item goes too.
 func (b *planBuilder) removeHolders(keep *containerRef, added map[bool]bool) {
+	if len(b.holders) == 0 {
+		return
+	}
 	size := map[bool]int{true: len(b.in.Template.Spec.InitContainers), false: len(b.in.Template.Spec.Containers)}
 	var gone []*originalsHolder
 	deleted := make(map[bool]bool) // by containerRef.init: the list as a whole

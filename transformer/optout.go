@@ -17,9 +17,9 @@ const (
 
 // optOut returns the reason to leave the whole template alone; nil if there is
 // none.
-func (b *planBuilder) optOut() *Finding {
+func (b *planBuilder) optOut(sources []optOutSource) *Finding {
 	spec := &b.in.Template.Spec
-	own, invalid := firstOff(b.optOutSources())
+	own, invalid := firstOff(sources)
 	b.findings = append(b.findings, invalid...)
 	switch {
 	case own != nil:
@@ -132,9 +132,9 @@ func (s optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
 
 // skipped returns the names of the containers to leave alone. It warns of a name
 // that no container has, which is probably a typo.
-func (b *planBuilder) skipped() map[string]bool {
+func (b *planBuilder) skipped(sources []optOutSource) map[string]bool {
 	var skip map[string]bool
-	for _, source := range b.optOutSources() {
+	for _, source := range sources {
 		v, set := source.metadata.Annotations.Lookup(ownSkipContainers)
 		if !set || source.other {
 			continue

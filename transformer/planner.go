@@ -115,8 +115,9 @@ func (b *planBuilder) skip(s *handlerSite, reason string, path field.Path, forma
 
 // classify decides for every probe and hook whether it is rewritten.
 func (b *planBuilder) classify() {
-	off := b.optOut()
-	skip := b.skipped()
+	sources := b.optOutSources()
+	off := b.optOut(sources)
+	skip := b.skipped(sources)
 	names := b.containerNames()
 	concerned := false // off is the reason of a probe
 	for _, s := range b.sites {
@@ -182,14 +183,13 @@ func (b *planBuilder) selected(s *handlerSite, kind string) bool {
 // classifyEndpoint decides by what a handler dials, and when.
 func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 	port, host := s.original.dialer().endpoint()
-	path := s.path.Key(kind)
 	if host != "" {
-		b.skip(s, "host-set", path.Key("host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
+		b.skip(s, "host-set", s.path.Key(kind, "host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
 		return
 	}
 	if kind == kindHTTPGet {
 		if scheme := text(s.original.HTTPGet.Scheme); scheme != "" && scheme != "HTTP" && scheme != "HTTPS" {
-			b.skip(s, "scheme-invalid", path.Key("scheme"), "%q must be HTTP or HTTPS", scheme)
+			b.skip(s, "scheme-invalid", s.path.Key(kind, "scheme"), "%q must be HTTP or HTTPS", scheme)
 			return
 		}
 	}
@@ -206,9 +206,9 @@ func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 	a := b.mesh.answerer
 	switch {
 	case slices.Contains(b.p.dialect.ports(a), n):
-		b.skip(s, "aims-at-probe-port", path.Key("port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
+		b.skip(s, "aims-at-probe-port", s.path.Key(kind, "port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
 	case !b.mesh.captures(n):
-		b.skip(s, "port-not-captured", path.Key("port"), "the mesh does not capture port %d, so the probe works as it is", n)
+		b.skip(s, "port-not-captured", s.path.Key(kind, "port"), "the mesh does not capture port %d, so the probe works as it is", n)
 	case !b.answeredInTime(s):
 		b.skip(s, "starts-before-answerer", s.path, "container %q starts before the one that answers rewritten probes, so this one is left alone; %s", s.container.Name, b.startsEarlierCure(s))
 	}

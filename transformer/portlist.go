@@ -49,7 +49,11 @@ func (l portList) without(annotations field.KeyValues, port int, kept field.KeyV
 
 // has reports whether the list contains a port.
 func (l portList) has(annotations field.KeyValues, port int) bool {
-	for item := range strings.SplitSeq(annotations.Get(l.key), ",") {
+	list := annotations.Get(l.key)
+	if list == "" {
+		return false // nearly always
+	}
+	for item := range strings.SplitSeq(list, ",") {
 		if low, high, ok := l.item(item); ok && low <= port && port <= high {
 			return true
 		}

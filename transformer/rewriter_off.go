@@ -44,6 +44,9 @@ func (r rewriterOff) without(annotations, kept field.KeyValues) field.KeyValues 
 
 // isFalse reports whether a value is a boolean that says no.
 func isFalse(v string) bool {
+	if v == "" {
+		return false // nearly always; an error takes memory
+	}
 	on, err := strconv.ParseBool(v)
 	return err == nil && !on
 }

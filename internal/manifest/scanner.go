@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -428,9 +429,11 @@ func (b *blockScan) newItem() (known, ok bool) {
 	if b.item != nil {
 		b.item.end = b.lineStart
 	}
-	if b.info.list == nil && b.least == 0 {
+	if list := b.info.list; list == nil && b.least == 0 {
 		// If nothing is known: as if objects had 1 KiB on average.
 		b.info.list = make([]docInfo, 0, cmp.Or(b.s.items, max(4, min(len(b.in)>>10, 4096))))
+	} else if len(list) > 1000 && len(list) == cap(list) {
+		b.info.list = slices.Grow(list, len(list)*(len(b.in)-b.p)/b.p) // as if the others were as long
 	}
 	b.info.list = append(b.info.list, docInfo{start: b.p, dash: b.p, end: -1, notMapping: true})
 	b.item = &b.info.list[len(b.info.list)-1]
