@@ -94,7 +94,7 @@ func sameAs(r *fn.Result, m report.Message) error {
 		return fmt.Errorf("severity %q of %q", r.Severity, m.Severity)
 	case r.Message == "" || strings.Contains(r.Message, "\n"):
 		return fmt.Errorf("message %q must be one line", r.Message)
-	case (r.ResourceRef != nil) != (m.Object != report.Object{}): // nil if it is about several objects
+	case (r.ResourceRef != nil) != (m.Object != nil): // nil if it is about several objects
 		return fmt.Errorf("resourceRef %+v of %q", r.ResourceRef, m.Object)
 	case r.ResourceRef != nil && (r.ResourceRef.Kind != m.Object.Kind || r.ResourceRef.Name != m.Object.Name || r.ResourceRef.Namespace != m.Object.Namespace || r.ResourceRef.APIVersion != m.Object.APIVersion):
 		return fmt.Errorf("resourceRef %+v of %s", r.ResourceRef, m.Object)
