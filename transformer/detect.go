@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -84,9 +85,8 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 		}
 		return m.Annotations
 	}
-	word := kind[:len(kind)-1]
 	if v, set := values(&b.in.Template.Metadata).Lookup(key); set {
-		m := mark{at: "the " + word + " `" + key + ": " + v + "`"}
+		m := mark{at: entryWords(kind, key, v, nil)}
 		on, ok := read(v)
 		m.injection = switched(on && ok)
 		if !ok {
@@ -104,15 +104,25 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 	}
 	if v, set := values(ns).Lookup(key); set {
 		if on, ok := read(v); ok {
-			m := mark{injection: switched(on), at: "the " + word + " `" + key + ": " + v + "` of Namespace \"" + ns.Name + "\""}
+			m := mark{injection: switched(on), at: entryWords(kind, key, v, ns)}
 			if !on {
-				f := NewFinding("namespace-not-injected", nil, "Namespace %q has the %s `%s: %s`, so the mesh does not capture this pod", ns.Name, word, key, v)
+				f := NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, entryWords(kind, key, v, nil))
 				m.off = &f
 			}
 			return m
 		}
 	}
 	return mark{}
+}
+
+// entryWords returns the words for an entry of the template's labels or annotations,
+// or of those of a Namespace if that is not nil.
+func entryWords(kind, key, value string, ns *Metadata) string {
+	words := "the " + strings.TrimSuffix(kind, "s") + " `" + key + ": " + value + "`"
+	if ns != nil {
+		words += " of Namespace \"" + ns.Name + "\""
+	}
+	return words
 }
 
 func switched(on bool) injection {

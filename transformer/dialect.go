@@ -47,8 +47,8 @@ type convention interface {
 	ports(a answerer) []int
 	// sidecarPorts returns the ports on which an existing probe-proxy answers.
 	sidecarPorts(c *Container) []int
-	// healthPort returns the port where probe-proxy answers for itself, and
-	// args what its command line must say.
+	// healthPort returns the port where probe-proxy answers for itself, and args
+	// returns its arguments.
 	healthPort(o *Options) int
 	args(o *Options) field.List
 	// skipUnsupported skips, with a reason, every handler that the convention cannot
@@ -73,8 +73,8 @@ type convention interface {
 	original(originals map[string]*prober.Prober, s *handlerSite, names []string) (key string, p *prober.Prober)
 }
 
-// A meshProfile says who is in a mesh, what it captures, and which annotations
-// keep it off rewritten probes.
+// A meshProfile says who is in a mesh, what the mesh captures, and which annotations
+// make it leave rewritten probes alone.
 type meshProfile interface {
 	// answerers returns the values that [Options].AnsweredBy may have.
 	answerers() []string
@@ -101,7 +101,7 @@ type meshProfile interface {
 	// proxyPlaceholder returns the container, without env and securityContext,
 	// that holds the place of the mesh's proxy until it is injected.
 	proxyPlaceholder() field.Map
-	// privileged reports whether annotations ask for more rights of the proxy
+	// privileged reports whether the annotations require more rights for the proxy
 	// than the Pod Security level "restricted" allows.
 	privileged(annotations field.KeyValues) bool
 	// mark returns what the template and its Namespace say of the mesh's
@@ -145,9 +145,8 @@ const (
 // A mark says whether a pod is in a mesh, and where that is said.
 type mark struct {
 	injection
-	at string // the label, annotation, container or option, for messages; "" if there is none
-	// byName is set if it is the name of a container.
-	byName bool
+	at     string // the label, annotation, container or option, for messages; "" if there is none
+	byName bool   // at is a container
 	// off is the finding about a switch that is off; nil if there is none.
 	off *Finding
 	// unclear is a warning about a value that switches nothing; nil if there is none.

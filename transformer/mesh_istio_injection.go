@@ -35,18 +35,17 @@ func (d istio) sidecarMark(b *planBuilder) mark {
 	kind, value := istioInjectSwitch(b)
 	switch {
 	case value == "true" || value == "false":
-		return mark{injection: switched(value == "true"), at: "the " + kind[:len(kind)-1] + " `" + istioInject + ": " + value + "`"}
+		return mark{injection: switched(value == "true"), at: entryWords(kind, istioInject, value, nil)}
 	case b.in.Template.Metadata.Labels.Get(istioRevision) != "":
-		return mark{injection: injected, at: "the label `" + istioRevision + ": " + b.in.Template.Metadata.Labels.Get(istioRevision) + "`"}
+		return mark{injection: injected, at: entryWords("labels", istioRevision, b.in.Template.Metadata.Labels.Get(istioRevision), nil)}
 	}
 	ns := b.in.Namespace
 	if ns != nil {
-		of := " of Namespace \"" + ns.Name + "\""
 		if v := ns.Labels.Get(istioInjection); v == "enabled" || v == "disabled" {
-			return mark{injection: switched(v == "enabled"), at: "the label `" + istioInjection + ": " + v + "`" + of}
+			return mark{injection: switched(v == "enabled"), at: entryWords("labels", istioInjection, v, ns)}
 		}
 		if v := ns.Labels.Get(istioRevision); v != "" {
-			return mark{injection: injected, at: "the label `" + istioRevision + ": " + v + "`" + of}
+			return mark{injection: injected, at: entryWords("labels", istioRevision, v, ns)}
 		}
 	}
 	if known := b.p.opts.Istio.injects(b.in.NamespaceName); known != injectionUnknown {
@@ -63,9 +62,9 @@ func (istio) ambient(b *planBuilder) (at string, on bool) {
 	ns := b.in.Namespace
 	switch v, set := b.in.Template.Metadata.Labels.Lookup(istioDataplaneMode); {
 	case set:
-		return "the label `" + istioDataplaneMode + ": " + v + "`", v == "ambient"
+		return entryWords("labels", istioDataplaneMode, v, nil), v == "ambient"
 	case ns != nil && ns.Labels.Get(istioDataplaneMode) == "ambient":
-		return "the label `" + istioDataplaneMode + ": ambient` of Namespace \"" + ns.Name + "\"", true
+		return entryWords("labels", istioDataplaneMode, "ambient", ns), true
 	}
 	return "", false
 }
