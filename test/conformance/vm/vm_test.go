@@ -29,28 +29,20 @@ import (
 	"istio.io/istio/pkg/util/protomarshal"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/istiohealth"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // run takes a group through the pipeline.
 func run(t *testing.T, text string, mode pipeline.Mode) (string, *report.Report) {
 	t.Helper()
-	s, err := manifest.Read("group.yaml", []byte(text))
+	out, r, err := rewriting.Run([]byte(text), config.Default(), mode)
 	if err != nil {
-		t.Fatalf("%v in\n%s", err, text)
-	}
-	r, err := pipeline.Run([]*manifest.Stream{s}, config.Default(), mode)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := s.Text()
-	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v of\n%s", err, text)
 	}
 	return string(out), r
 }
