@@ -1,12 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -63,13 +61,7 @@ func (p *process) signal() { p.Cmd.Process.Signal(syscall.SIGTERM) }
 // waitLog waits for a text in the log.
 func (p *process) waitLog(t *testing.T, text string) {
 	t.Helper()
-	err := testutil.Eventually(patience, func() error {
-		if strings.Contains(p.Log(), text) {
-			return nil
-		}
-		return fmt.Errorf("the log never has %q:\n%s", text, p.Log())
-	})
-	if err != nil {
+	if err := p.WaitLog(text, 1, patience); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -86,6 +86,17 @@ func Start(cmd *exec.Cmd, also io.Writer) (*Process, error) {
 // Log returns what the program has written so far.
 func (p *Process) Log() string { return p.log.String() }
 
+// WaitLog waits until the log has a text so many times. When the limit has passed,
+// the error has the log.
+func (p *Process) WaitLog(text string, times int, limit time.Duration) error {
+	return Eventually(limit, func() error {
+		if n := strings.Count(p.Log(), text); n < times {
+			return fmt.Errorf("%q is %d times in the log, want %d:\n%s", text, n, times, p.Log())
+		}
+		return nil
+	})
+}
+
 // Stop kills the program and waits until it has ended.
 func (p *Process) Stop() {
 	p.Cmd.Process.Kill()

@@ -14,14 +14,12 @@ func TestALogIsReadWhileTheProgramRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = Eventually(time.Minute, func() error {
-		if p.Log() != "out\nerr\n" {
-			return errors.New("not yet written")
-		}
-		return nil
-	})
+	err = p.WaitLog("err\n", 1, time.Minute)
+	if twice := p.WaitLog("err\n", 2, 0); twice == nil {
+		t.Error("the log has a line twice that was written once")
+	}
 	p.Stop()
-	if err != nil || also.String() != p.Log() {
+	if err != nil || p.Log() != "out\nerr\n" || also.String() != p.Log() {
 		t.Errorf("the log is %q, the copy %q", p.Log(), also.String())
 	}
 	if p.Cmd.ProcessState == nil {

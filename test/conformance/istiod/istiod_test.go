@@ -102,7 +102,7 @@ func startIstiod(t *testing.T) *istiod {
 	return &istiod{s, l.Addr().String()}
 }
 
-// condition words what the WorkloadEntry says of the health.
+// condition returns the health condition of a WorkloadEntry.
 func (i *istiod) condition(entry string) string {
 	cfg := i.Store().Get(gvk.WorkloadEntry, entry, "shop")
 	if cfg == nil {
@@ -135,17 +135,18 @@ func (i *istiod) endpoints() string {
 	return strings.Join(found, " ")
 }
 
-// want waits until istiod says so of the entry and the endpoints.
+// want waits until istiod has the condition for the entry, and the endpoints.
 func (i *istiod) want(t *testing.T, entry, condition, endpoints string) {
 	t.Helper()
-	gotCondition, gotEndpoints := "", ""
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		gotCondition, gotEndpoints = i.condition(entry), i.endpoints()
-		if gotCondition == condition && gotEndpoints == endpoints {
-			return
+	err := testutil.Eventually(30*time.Second, func() error {
+		if gotCondition, gotEndpoints := i.condition(entry), i.endpoints(); gotCondition != condition || gotEndpoints != endpoints {
+			return fmt.Errorf("%s: condition %q and endpoints %q, want %q and %q", entry, gotCondition, gotEndpoints, condition, endpoints)
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("%s: condition %q and endpoints %q, want %q and %q", entry, gotCondition, gotEndpoints, condition, endpoints)
 }
 
 // An app answers with a status that the test sets.
@@ -170,13 +171,8 @@ func (a *app) probe() vmconfig.Probe {
 	return p
 }
 
-// An agent is the program.
-type agent struct {
-	cmd *exec.Cmd
-	log testutil.Buffer
-}
-
-func startAgent(t *testing.T, address string, c *vmconfig.Config, flags ...string) *agent {
+// startAgent runs the program until the test ends.
+func startAgent(t *testing.T, address string, c *vmconfig.Config, flags ...string) *testutil.Process {
 	t.Helper()
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -186,29 +182,26 @@ func startAgent(t *testing.T, address string, c *vmconfig.Config, flags ...strin
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := new(agent)
-	a.cmd = exec.Command(program, append([]string{"--config", file, "--istiod", address, "--insecure"}, flags...)...)
-	a.cmd.Stdout, a.cmd.Stderr = &a.log, &a.log
-	if err := a.cmd.Start(); err != nil {
+	a, err := testutil.Start(exec.Command(program, append([]string{"--config", file, "--istiod", address, "--insecure"}, flags...)...), nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = a.cmd.Process.Kill()
-		_ = a.cmd.Wait()
+		a.Stop()
 		if t.Failed() {
-			t.Logf("the agent's log:\n%s", a.log.String())
+			t.Logf("the agent's log:\n%s", a.Log())
 		}
 	})
 	return a
 }
 
-// end ends the agent as a service manager does.
-func (a *agent) end(t *testing.T) {
+// end ends an agent as a service manager does.
+func end(t *testing.T, agent *testutil.Process) {
 	t.Helper()
-	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := agent.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.cmd.Wait(); err != nil {
+	if err := agent.Cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -231,7 +224,7 @@ func TestStatesReachTheEntryAndTheEndpoints(t *testing.T) {
 	}
 	app.status.Store(204)
 	i.want(t, "reviews-10.1.2.3", "True", "10.1.2.3:8080")
-	agent.end(t)
+	end(t, agent)
 	i.want(t, "reviews-10.1.2.3", "False probe-agent was stopped", "")
 }
 
@@ -270,10 +263,8 @@ func TestARefusalIsVerbatimInTheLogOnceAndEndsWithItsCause(t *testing.T) {
 	c.Name = "later"
 	a := startAgent(t, i.address, c)
 	const reason = "cannot find WorkloadGroup shop/later"
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(a.log.String(), reason); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the reason is not in the log")
-		}
+	if err := a.WaitLog(reason, 1, 30*time.Second); err != nil {
+		t.Fatal(err)
 	}
 	time.Sleep(2 * time.Second) // some more attempts
 	group := i.Store().Get(gvk.WorkloadGroup, "reviews", "shop").DeepCopy()
@@ -282,7 +273,7 @@ func TestARefusalIsVerbatimInTheLogOnceAndEndsWithItsCause(t *testing.T) {
 		t.Fatal(err)
 	}
 	i.want(t, "later-10.1.2.3", "True", "10.1.2.3:8080")
-	if n := strings.Count(a.log.String(), reason); n != 1 {
+	if n := strings.Count(a.Log(), reason); n != 1 {
 		t.Errorf("the reason is in the log %d times", n)
 	}
 }

@@ -107,7 +107,7 @@ func TestTheMessagesAreThoseOfEnvoysTypes(t *testing.T) {
 			t.Fatalf("got %v, want %v", got, unhealthy)
 		}
 	}
-	a.end(t)
+	end(t, a)
 	unhealthy.ErrorDetail.Message = "probe-agent was stopped"
 	var last, before event
 	for last = j.next(t); last.request != nil; last = j.next(t) {
@@ -138,7 +138,7 @@ func TestAConnectionThatAgesIsReplacedFirst(t *testing.T) {
 	if got := strings.Join(seen, ", "); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if strings.Contains(a.log.String(), "WARN") {
+	if strings.Contains(a.Log(), "WARN") {
 		t.Error("ageing is no failure")
 	}
 }

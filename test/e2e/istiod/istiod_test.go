@@ -385,13 +385,7 @@ func startAgent(t *testing.T, config, istiod string, flags ...string) *agent {
 
 func (a *agent) wantLog(t *testing.T, want string, times int, within time.Duration) {
 	t.Helper()
-	err := testutil.Eventually(within, func() error {
-		if n := strings.Count(a.Log(), want); n < times {
-			return fmt.Errorf("%q is %d times in the log, want %d", want, n, times)
-		}
-		return nil
-	})
-	if err != nil {
+	if err := a.WaitLog(want, times, within); err != nil {
 		t.Fatal(err)
 	}
 }
