@@ -111,6 +111,8 @@ func (b *builder) probeEdits() []field.Edit {
 		return []field.Edit{{Op: field.Set, Path: probePath, Value: probeMap(&p)}}
 	case b.target == nil && b.entry == nil:
 		return nil
+	case b.target == nil && b.isDerived():
+		return []field.Edit{{Op: field.Set, Path: probePath, Value: probeMap(b.derived)}}
 	case b.target == nil:
 		return b.restoreProbe()
 	}
