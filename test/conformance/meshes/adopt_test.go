@@ -22,10 +22,10 @@ var flomesh = mesh{name: "fsm", title: "Flomesh Service Mesh", module: "fsm"}
 // TestWhatTheInjectorsHaveRewrittenIsRestored restores the probes of pods that a
 // mesh's own injector has rewritten, as far as the pods say what the probes were.
 func TestWhatTheInjectorsHaveRewrittenIsRestored(t *testing.T) {
-	stream := workloads(t)
+	sources, stream := checkouts(t), workloads(t)
 	for _, m := range append(meshes[1:len(meshes):len(meshes)], flomesh) {
 		t.Run(m.name, func(t *testing.T) {
-			program := m.build(t)
+			program := m.build(t, sources)
 			var pods []*corev1.Pod
 			for _, pod := range podsOf(t, stream) {
 				if pod != nil && kubernetes.Validate(pod) == nil {

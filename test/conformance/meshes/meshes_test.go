@@ -136,14 +136,21 @@ func (m mesh) expected(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// build compiles the program that runs a mesh's injector, without a change to
-// the checkout.
-func (m mesh) build(t *testing.T) string {
+// checkouts returns the folder with the checkouts of the meshes. The test is skipped
+// if none is named.
+func checkouts(t *testing.T) string {
 	t.Helper()
-	sources := os.Getenv("MESH_SOURCES")
-	if sources == "" {
+	dir := os.Getenv("MESH_SOURCES")
+	if dir == "" {
 		t.Skip("NOT TESTED: MESH_SOURCES names no checkouts of the meshes; `make meshes` does")
 	}
+	return dir
+}
+
+// build compiles the program that runs a mesh's injector, without a change to
+// the checkout.
+func (m mesh) build(t *testing.T, sources string) string {
+	t.Helper()
 	module, err := filepath.Abs(filepath.Join(sources, m.module))
 	if err != nil {
 		t.Fatal(err)
@@ -313,10 +320,10 @@ func changed(before, after *corev1.Pod, proxy string) (names []string) {
 // entry is unchanged, the probe port is excluded, one proxy is there, and the
 // API server accepts the pod if it did before.
 func TestTheMeshesOwnInjectorsLeaveRewrittenPodsAsTheyAre(t *testing.T) {
-	stream := workloads(t)
+	sources, stream := checkouts(t), workloads(t)
 	for _, m := range meshes {
 		t.Run(m.name, func(t *testing.T) {
-			program := m.build(t)
+			program := m.build(t, sources)
 			total, bare, without := 0, 0, 0
 			for _, placement := range []string{"native", "container"} {
 				n, b, w := m.check(t, program, stream, placement)
