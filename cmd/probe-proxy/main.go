@@ -136,23 +136,7 @@ func parse(args []string, stdout io.Writer) (*options, []string, error) {
 
 func serve(o *options, stderr io.Writer) int {
 	log := slog.New(slog.NewTextHandler(stderr, nil))
-	d, err := server.ByEnv(o.envName, os.Getenv)
-	if err == nil {
-		err = checkUser(d)
-	}
-	var app kubelet.App
-	if err == nil {
-		app, err = findApp(o)
-	}
-	var probers map[string]*prober.Prober
-	var bad []*prober.EntryError
-	if err == nil {
-		if value := os.Getenv(d.EnvName); value == "" {
-			log.Warn("no probes to answer: env var is not set", "env", d.EnvName)
-		} else {
-			probers, bad, err = d.Decode(value)
-		}
-	}
+	d, s, err := newServer(o, log)
 	if err != nil {
 		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
 		return exitUsage
@@ -166,8 +150,8 @@ func serve(o *options, stderr io.Writer) int {
 
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	s := server.New(log, app, d, o.port, probers, bad)
 	ports := s.Ports()
+	probes, disabled := s.Count()
 	served := make(chan error, len(ports))
 	for _, port := range ports {
 		l, err := server.Listen(port)
@@ -176,7 +160,7 @@ func serve(o *options, stderr io.Writer) int {
 			return exitFailure
 		}
 		go func() { served <- s.Serve(l, port) }()
-		log.Info("answering probes", "version", release.Version(), "port", port, "probes", len(probers), "disabled", len(bad))
+		log.Info("answering probes", "version", release.Version(), "port", port, "probes", probes, "disabled", disabled)
 	}
 	select {
 	case err := <-served:
@@ -189,6 +173,31 @@ func serve(o *options, stderr io.Writer) int {
 	s.Drain(ctx, o.hooksWithin)
 	log.Info("ended as asked")
 	return exitOK
+}
+
+// newServer returns the server that the flags and the environment describe.
+func newServer(o *options, log *slog.Logger) (*server.Dialect, *server.Server, error) {
+	d, err := server.ByEnv(o.envName, os.Getenv)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkUser(d); err != nil {
+		return nil, nil, err
+	}
+	app, err := findApp(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	value := os.Getenv(d.EnvName)
+	if value == "" {
+		log.Warn("no probes to answer: env var is not set", "env", d.EnvName)
+		return d, server.New(log, app, d, o.port, nil, nil), nil
+	}
+	probers, bad, err := d.Decode(value)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, server.New(log, app, d, o.port, probers, bad), nil
 }
 
 // checkUser refuses to run as the mesh's own user.

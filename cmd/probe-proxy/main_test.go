@@ -66,6 +66,12 @@ func TestItRefusesToRunAsIstiosUser(t *testing.T) {
 	}
 }
 
+func TestTheLogCountsEveryDisabledProbe(t *testing.T) {
+	p := start(t, []string{"--port", strconv.Itoa(freePort(t))}, "POD_IP=127.0.0.1",
+		`ISTIO_KUBE_APP_PROBERS={"/app-health/web/livez":{"httpGet":{"port":80}},"/app-health/web/readyz":{},"/app-lifecycle/web/prestopz":{"tcpSocket":{"port":80}}}`)
+	p.waitLog(t, "probes=1 disabled=2")
+}
+
 func TestASecondSignalEndsItAtOnce(t *testing.T) {
 	app, port := newApp(t), freePort(t)
 	defer close(app.let)

@@ -117,6 +117,16 @@ func (s *Server) share() {
 
 func portion(total, keys int) int { return min(max(total/keys, minOfKey), maxOfKey) }
 
+// Count returns how many probes are answered, and how many are disabled.
+func (s *Server) Count() (answered, disabled int) {
+	for _, e := range s.entries {
+		if e.bad != nil {
+			disabled++
+		}
+	}
+	return len(s.entries) - disabled, disabled
+}
+
 // Ports returns the ports to listen on.
 func (s *Server) Ports() []int { return s.router.ports() }
 
