@@ -10,14 +10,9 @@ import (
 
 // editAll plans the edits: annotations, containers, probes.
 func (b *planBuilder) editAll(toRewrite []*handlerSite) {
-	var now *answerer
-	var value string
-	if len(toRewrite) > 0 {
-		now = &b.mesh.answerer
-		value = b.p.dialect.encode(b.readFromEnv(toRewrite))
-	}
-	b.editAnnotations(now, toRewrite, value)
-	b.editContainers(toRewrite, now, value)
+	env := b.p.dialect.encode(b.readFromEnv(toRewrite))
+	b.editAnnotations(toRewrite, env)
+	b.editContainers(toRewrite, env)
 	for _, s := range b.sites {
 		switch {
 		case s.target != nil:
@@ -32,12 +27,12 @@ func (b *planBuilder) edit(edits ...field.Edit) { b.edits = append(b.edits, edit
 
 // editAnnotations plans the annotations that the dialect needs. If annotations or
 // metadata become empty that we filled, they are removed.
-func (b *planBuilder) editAnnotations(now *answerer, toRewrite []*handlerSite, env string) {
+func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 	have := b.annotations()
 	want := b.userAnnotations()
-	if now != nil {
+	if len(toRewrite) > 0 {
 		user := want
-		want = b.p.dialect.annotate(b.withInherited(user), have, *now)
+		want = b.p.dialect.annotate(b.withInherited(user), have, b.mesh.answerer)
 		if c := b.companion(); c != nil {
 			want = c.carry(want, toRewrite)
 		}
@@ -53,18 +48,15 @@ func (b *planBuilder) editAnnotations(now *answerer, toRewrite []*handlerSite, e
 	if len(added)+len(removed) == 0 {
 		return
 	}
+	path := b.metadata.Key("annotations")
 	if len(have) > 0 && len(want) == 0 {
-		path := b.metadata
-		if raw := b.sourceMap(path); len(raw) != 1 || !b.hasOwnMetadata() {
-			path = path.Key("annotations")
-		}
-		if _, noted := b.forms.empty.Get("annotations"); noted {
-			path = b.metadata.Key("annotations")
+		_, noted := b.forms.empty.Get("annotations")
+		if raw := b.sourceMap(b.metadata); len(raw) == 1 && b.hasOwnMetadata() && !noted {
+			path = b.metadata // it has nothing else
 		}
 		b.edit(b.emptied(path))
 		return
 	}
-	path := b.metadata.Key("annotations")
 	if b.lacksMetadata() {
 		b.edit(field.Edit{Op: field.Set, Path: b.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: added.Map()}}})
 		return
@@ -141,7 +133,7 @@ func (b *planBuilder) lacksMetadata() bool {
 
 // editContainers plans the env var for the answerer to read, and the removal of
 // whatever else we added.
-func (b *planBuilder) editContainers(toRewrite []*handlerSite, now *answerer, value string) {
+func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 	var keep *containerRef
 	added := make(map[bool]bool) // by containerRef.init: something is inserted there
 	var inserts []field.Edit
@@ -151,7 +143,7 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, now *answerer, va
 	}
 	switch {
 	case b.adds(toRewrite):
-		want := b.probeProxy(value)
+		want := b.probeProxy(env)
 		existing := b.existingProbeProxy()
 		if existing != nil && b.staysInPlace(existing, toRewrite) {
 			keep = &existing.at
@@ -166,8 +158,8 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, now *answerer, va
 			}
 		}
 		insert(b.probeProxyPlace(toRewrite), want)
-	case value != "":
-		keep = b.editProxy(value, insert)
+	case env != "":
+		keep = b.editProxy(env, insert)
 	}
 	b.removeHolders(keep, added)
 	b.edit(inserts...)

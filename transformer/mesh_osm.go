@@ -98,7 +98,7 @@ func (d osm) inspect(b *planBuilder) mesh {
 		b.addFinding(b.annotationFinding("port-list-invalid", d.excluded.key, "%s, and %q is none", d.excluded.allowed(), item))
 	}
 	said := d.mark(b)
-	switch f := d.injects(b, said); {
+	switch f := d.injects(said); {
 	case m.present && f != nil:
 		m.warnings = append(m.warnings, *f)
 	case m.present: // the proxy is in the template, so its injection is switched off
@@ -136,7 +136,7 @@ func readOSMSwitch(value string) (on, ok bool) {
 
 // injects returns a finding if the mesh's injector gets the pod: it rewrites the
 // probes itself and does not know rewritten ones.
-func (d osm) injects(b *planBuilder, m mark) *Finding {
+func (d osm) injects(m mark) *Finding {
 	if m.injection != injected {
 		return nil
 	}
