@@ -64,7 +64,7 @@ func TestWhatTheEnvHasNoRoomForIsCarriedInOneAnnotation(t *testing.T) {
 			if len(r.Edits) == 0 {
 				t.Fatalf("nothing was rewritten: %v", r.Findings)
 			}
-			if c.name != "an empty env" && strings.Contains(r.originals(), "secret") {
+			if strings.Contains(r.originals(), "secret") {
 				t.Error("a header's value was copied")
 			}
 			// The annotation is what fills empty annotations, and is then noted too.

@@ -68,9 +68,7 @@ func TestADeclaredIstioProxyIsAsRestrictedAsAllOtherContainers(t *testing.T) {
 			}
 			wantText(t, plan(t, r.text, answeredBy("istio-proxy"), unrestricted), off.text)
 			wantText(t, plan(t, off.text, answeredBy("istio-proxy")), r.text)
-			if back := restore(t, r.text, unrestricted); strings.Contains(back.text, "istio-proxy") {
-				t.Errorf("istio-proxy is left in\n%s", back.text)
-			}
+			wantText(t, restore(t, r.text, unrestricted), before)
 		})
 	}
 }
