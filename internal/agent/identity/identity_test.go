@@ -40,6 +40,7 @@ type ca struct {
 	lifetime time.Duration
 	id       string
 	refuse   string
+	noCerts  bool     // certificates are refused: they are of a CA that is no longer trusted
 	calls    []string // what proved the identity, and what was asked for
 }
 
@@ -105,9 +106,13 @@ func (c *ca) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	c.calls = append(c.calls, fmt.Sprintf("%s %v %s: %s for %d s, %v", r.URL.Path, r.Header["Clusterid"], proof, csr.URIs[0], seconds, err))
 	w.Header().Set("Content-Type", "application/grpc")
-	if c.refuse != "" {
+	refuse := c.refuse
+	if c.noCerts && len(r.TLS.PeerCertificates) > 0 {
+		refuse = "unknown authority"
+	}
+	if refuse != "" {
 		w.Header().Set("Grpc-Status", "16")
-		w.Header().Set("Grpc-Message", c.refuse)
+		w.Header().Set("Grpc-Message", refuse)
 		return
 	}
 	id, _ := url.Parse(c.id)
@@ -238,6 +243,26 @@ func TestACertificateIsRenewedAtHalfOfItsLifetime(t *testing.T) {
 	}
 	if got, want := f.take(), strings.Replace(asked, "Bearer "+secret, " and certificate of spiffe://mesh/ns/shop/sa/reviews-vm", 1); got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestTheTokenAloneRenewsACertificateThatIsRefused(t *testing.T) {
+	f := newFixture(t)
+	f.lifetime = 4 * time.Second
+	first, err := f.Certificate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Until(first.Leaf.NotAfter.Add(-1500 * time.Millisecond)))
+	f.change(func() { f.noCerts, f.lifetime = true, time.Hour })
+	f.take()
+	second, err := f.Certificate(t.Context())
+	if err != nil || second.Leaf.Equal(first.Leaf) {
+		t.Errorf("it is not renewed: %v\n%s", err, &f.log)
+	}
+	withCert := strings.Replace(asked, secret+":", secret+" and certificate of spiffe://mesh/ns/shop/sa/reviews-vm:", 1)
+	if got := f.take(); got != withCert+"\n"+asked {
+		t.Errorf("got %s", got)
 	}
 }
 
