@@ -17,9 +17,7 @@ type fsmConvention struct{ osmConvention }
 
 func (fsmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 	for _, s := range sites {
-		if kind, _ := s.original.kind(); s.name.IsHook() || kind != kindHTTPGet && kind != kindTCPSocket {
-			skipInexpressible(b, s, kind, flomesh)
-		}
+		skipInexpressible(b, s, flomesh)
 	}
 }
 
@@ -70,16 +68,9 @@ func (fsmConvention) originalIn(h *HTTPGet) *prober.Prober {
 	if text(h.Path) != prober.FSMPath || h.Port.IsString {
 		return nil
 	}
-	value := func(name string) string {
-		i := slices.IndexFunc(h.HTTPHeaders, func(x HTTPHeader) bool { return strings.EqualFold(x.Name, name) })
-		if i < 0 {
-			return ""
-		}
-		return h.HTTPHeaders[i].Value
-	}
-	tcp, okTCP := portIn(value(prober.FSMTCPPortHeader))
-	http, okHTTP := portIn(value(prober.FSMHTTPPortHeader))
-	path := value(prober.FSMHTTPPathHeader)
+	tcp, okTCP := portIn(h.header(prober.FSMTCPPortHeader))
+	http, okHTTP := portIn(h.header(prober.FSMHTTPPortHeader))
+	path := h.header(prober.FSMHTTPPathHeader)
 	switch {
 	case okHTTP && !okTCP:
 		return &prober.Prober{HTTPGet: &prober.HTTPGet{Path: cmp.Or(path, "/"), Port: http, Scheme: "HTTP"}}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
@@ -43,29 +42,33 @@ func (osmConvention) args(*Options) field.List { return nil }
 func (osmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 	first := make(map[prober.ProbeType]*handlerSite)
 	for _, s := range sites {
-		kind, _ := s.original.kind()
 		switch {
-		case s.name.IsHook() || kind != kindHTTPGet && kind != kindTCPSocket:
-			skipInexpressible(b, s, kind, openServiceMesh)
+		case skipInexpressible(b, s, openServiceMesh):
 		case !s.isHTTPS():
 		case first[s.name] == nil:
 			first[s.name] = s
 		case first[s.name].port != s.port:
 			f := first[s.name]
-			b.skip(s, "osm-one-https", s.path.Key(kind), "port %d already passes TLS on to port %d, for container %q, and streams to another port cannot be told apart; this probe must go to the same port, or be of scheme HTTP, or exec",
+			b.skip(s, "osm-one-https", s.path.Key(kindHTTPGet), "port %d already passes TLS on to port %d, for container %q, and streams to another port cannot be told apart; this probe must go to the same port, or be of scheme HTTP, or exec",
 				prober.OSMPort(s.name), f.port, f.container.Name)
 		}
 	}
 }
 
-// skipInexpressible leaves alone a handler that a mesh's convention cannot express.
-func skipInexpressible(b *planBuilder, s *handlerSite, kind string, mesh osm) {
+// skipInexpressible leaves alone a handler that the conventions of Open Service Mesh
+// and its successor cannot express, and reports whether it is one.
+func skipInexpressible(b *planBuilder, s *handlerSite, mesh osm) bool {
+	kind, _ := s.original.kind()
+	if !s.name.IsHook() && (kind == kindHTTPGet || kind == kindTCPSocket) {
+		return false
+	}
 	what := kind + " probe"
 	cure := "an exec probe (grpc_health_probe -addr=:" + strconv.Itoa(s.port) + ") works"
 	if s.name.IsHook() {
 		what, cure = "hook", "an exec hook works"
 	}
 	b.skip(s, "osm-no-form", s.path.Key(kind), "%s rewrites no %s, so this one fails under strict mTLS; %s, and so does the port in the annotation `%s`", mesh.title, what, cure, mesh.excluded.key)
+	return true
 }
 
 // isHTTPS reports whether the original is an httpGet of scheme HTTPS.
@@ -118,12 +121,7 @@ func osmHealthcheckOf(h *HTTPGet) (port prober.Port, ok bool) {
 	if text(h.Path) != prober.OSMHealthcheckPath {
 		return 0, false
 	}
-	for _, x := range h.HTTPHeaders {
-		if strings.EqualFold(x.Name, prober.OSMHealthcheckHeader) {
-			return portIn(x.Value)
-		}
-	}
-	return 0, false
+	return portIn(h.header(prober.OSMHealthcheckHeader))
 }
 
 func (osmConvention) looksRewritten(h *HTTPGet) bool {

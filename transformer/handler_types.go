@@ -235,6 +235,16 @@ func (h *HTTPGet) value() field.Map {
 	return appendSet(m, "protocol", h.Protocol)
 }
 
+// header returns the value of the first header of a name; "" if there is none.
+func (h *HTTPGet) header(name string) string {
+	for _, x := range h.HTTPHeaders {
+		if strings.EqualFold(x.Name, name) {
+			return x.Value
+		}
+	}
+	return ""
+}
+
 func headerList(headers []HTTPHeader) field.List {
 	list := field.List{}
 	for _, x := range headers {
