@@ -217,7 +217,7 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 			t.Errorf("the page has %s as it is", raw)
 		}
 	}
-	for _, want := range []string{"&lt;b&gt;", "a&amp;b.yaml:2", "left alone: host network", "&lt;u&gt;", "&lt;t&gt;", `id="filter"`, "<script>", "</html>"} {
+	for _, want := range []string{"<p>" + r.Summary(false) + "</p>", "&lt;b&gt;", "a&amp;b.yaml:2", "left alone: host network", "&lt;u&gt;", "&lt;t&gt;", `id="filter"`, "<script>", "</html>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
 		}
