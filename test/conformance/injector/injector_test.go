@@ -417,7 +417,7 @@ func (s *tally) file(t *testing.T, i *istio.Injector, f file, answeredBy string)
 			continue
 		}
 		about := slices.DeleteFunc(slices.Clone(r.Messages), func(m report.Message) bool {
-			return m.Object.Kind != o.Kind || m.Object.Name != o.Name || m.Object.Namespace != o.Namespace
+			return m.Object == nil || m.Object.Kind != o.Kind || m.Object.Name != o.Name || m.Object.Namespace != o.Namespace
 		})
 		byIstio := answeredBy == "istio-proxy" || asksForIstio(o.Template) || injection[o.Namespace] == "enabled"
 		s.against(i, o, after[n], about, byIstio)
