@@ -40,11 +40,11 @@ func TestOptionsThatMakeNoPolicyAreRefused(t *testing.T) {
 		{options(policy.Kubernetes, "Warn"), `--action "Warn" must be warn, audit, deny`},
 		{options(policy.Kubernetes, policy.Audit, policy.Audit), `--action "audit" is given twice`},
 		{options(policy.Kyverno, policy.Deny, policy.Audit, policy.Warn), `--action "deny,audit,warn" must not have warn and deny: a denial says why, too`},
-		{policy.Options{Engine: policy.Kubernetes, Actions: []string{policy.Deny}, Name: "A"}, `--name "A" must be the name of an object`},
-		{policy.Options{Engine: policy.Kubernetes, Actions: []string{policy.Deny}, Name: ""}, `--name "" must be the name of an object`},
+		{policy.Options{Engine: policy.Kubernetes, Actions: []string{policy.Deny}, Name: "A"}, `--name "A" must be the name of an object: lower-case letters, digits, dashes and dots`},
+		{policy.Options{Engine: policy.Kubernetes, Actions: []string{policy.Deny}, Name: ""}, `--name "" must be the name of an object: lower-case letters, digits, dashes and dots`},
 	} {
-		if err := c.o.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, must have %q", c.o, err, c.want)
+		if err := c.o.Validate(); err == nil || err.Error() != c.want {
+			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
 		}
 	}
 	for _, o := range []policy.Options{options(policy.Kubernetes, policy.Deny, policy.Audit), options(policy.Kyverno, policy.Warn)} {

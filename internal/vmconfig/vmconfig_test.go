@@ -74,7 +74,7 @@ func TestTheDefaultsAreTheDocumentedOnes(t *testing.T) {
 		{`"grpc": {"port": 9000, "service": "a"}`, vmconfig.Probe{GRPC: &vmconfig.GRPC{Port: 9000, Service: "a"}}},
 		{`"exec": {"command": ["/bin/true", ""]}, "grpc": null`, vmconfig.Probe{Exec: &vmconfig.Exec{Command: []string{"/bin/true", ""}}}},
 	} {
-		c, err := vmconfig.Decode([]byte(`{"name": "a.b", "namespace": "b-1", "probe": {` + tt.handler + `}}`))
+		c, err := vmconfig.Decode([]byte(`{"name": "az.b", "namespace": "b-019", "probe": {` + tt.handler + `}}`))
 		if err != nil {
 			t.Errorf("%s: %v", tt.handler, err)
 			continue

@@ -1,8 +1,10 @@
 package xds_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -105,6 +107,23 @@ func TestARefusalIsLoggedVerbatimOnceAndTriedAgain(t *testing.T) {
 		}
 		a.end()
 	})
+}
+
+func TestAConnectionThatComesAfterTheEndIsClosed(t *testing.T) {
+	for _, down := range []error{nil, errors.New("no route to host")} {
+		synctest.Test(t, func(t *testing.T) { // fails if something still runs at its end
+			i := newIstiod()
+			i.down = down
+			a := start(t, i, time.Hour, func(r *xds.Reporter) {
+				r.Connect = func(ctx context.Context) (net.Conn, error) {
+					<-ctx.Done()
+					return i.connect(ctx)
+				}
+			})
+			time.Sleep(time.Second)
+			a.end()
+		})
+	}
 }
 
 func TestIstiodThatGoesAwayIsReplacedBeforeTheStreamEnds(t *testing.T) {
