@@ -21,17 +21,9 @@ type App struct {
 // keep-alives, for connections that live less than any keep-alive interval.
 var dialer = net.Dialer{KeepAlive: -1}
 
-// quietDialer is for connections that carry nothing. The app is woken once, by
-// their end: not by the handshake too, while we answer the caller.
-var quietDialer = net.Dialer{KeepAlive: -1, Control: delayAck}
-
 // Dial opens a connection to a port of the app. When ctx is done, pending reads
 // and writes fail. The caller calls stop, then closes the connection.
 func (a App) Dial(ctx context.Context, port string) (conn net.Conn, stop func() bool, err error) {
-	return a.dial(ctx, &dialer, port)
-}
-
-func (a App) dial(ctx context.Context, dialer *net.Dialer, port string) (conn net.Conn, stop func() bool, err error) {
 	if a.Localhost {
 		conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
 		if err != nil && ctx.Err() == nil {
@@ -49,11 +41,7 @@ func (a App) dial(ctx context.Context, dialer *net.Dialer, port string) (conn ne
 
 // dial opens a connection as [App.Dial] does. [Call.Close] closes it.
 func (c *Call) dial(ctx context.Context, app App, port string) (conn net.Conn, stop func() bool, err error) {
-	return c.dialWith(ctx, &dialer, app, port)
-}
-
-func (c *Call) dialWith(ctx context.Context, dialer *net.Dialer, app App, port string) (conn net.Conn, stop func() bool, err error) {
-	conn, stop, err = app.dial(ctx, dialer, port)
+	conn, stop, err = app.Dial(ctx, port)
 	if err == nil {
 		c.open = append(c.open, conn)
 	}

@@ -149,7 +149,7 @@ func (t *Target) Probe(ctx context.Context, call *Call) *Answer {
 func (t *Target) tcpProbe(p *prober.TCPSocket) func(context.Context, *Call) *Answer {
 	port := portString(p.Port)
 	return func(ctx context.Context, call *Call) *Answer {
-		_, stop, err := call.dialWith(ctx, &quietDialer, t.app, port)
+		_, stop, err := call.dial(ctx, t.app, port)
 		if err != nil {
 			return t.failed(ctx, err)
 		}
