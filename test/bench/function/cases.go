@@ -137,7 +137,7 @@ func (b *bench) oneObject() ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	promised := atMost(1)
+	promised := atMost(1.2)
 	return trial{name: "one object", input: file, ours: b.ours, probes: 2, runs: 8 * b.runs, rivals: []rival{
 		{program: b.sdk, cpu: promised, wall: promised},
 		{program: b.kio},
