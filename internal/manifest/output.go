@@ -85,8 +85,8 @@ func join(streams []*Stream) ([]byte, error) {
 // withoutAddedEnd takes the line end away that the input lacked. That of a
 // blank line stays: it may be text of a block scalar.
 func (s *Stream) withoutAddedEnd(text []byte) []byte {
-	shorter := bytes.TrimSuffix(text, []byte(s.eol()))
-	if s.addedEnd == 0 || bytes.HasSuffix(shorter, []byte("\n")) {
+	shorter := bytes.TrimSuffix(text, s.in[len(s.in)-s.addedEnd:])
+	if bytes.HasSuffix(shorter, []byte("\n")) {
 		return text
 	}
 	return shorter
