@@ -57,9 +57,9 @@ type corpus struct {
 func (b *bench) corpora() []corpus {
 	all := []corpus{
 		{name: "microservices-demo", file: "msdemo.yaml", probes: 20},
-		{name: "argo-cd", file: "argocd.yaml", probes: 5, cpu: atLeast(22)},
+		{name: "argo-cd", file: "argocd.yaml", probes: 5, cpu: atLeast(20)},
 		{name: "kube-prometheus", file: "kubeprom.yaml", probes: 3, cpu: atLeast(20)},
-		{name: "kubeflow", file: "kubeflow.yaml", probes: 30, cpu: atLeast(25)},
+		{name: "kubeflow", file: "kubeflow.yaml", probes: 30, cpu: atLeast(20)},
 	}
 	if _, err := os.Stat(b.corpus); err == nil {
 		for i := range all {
