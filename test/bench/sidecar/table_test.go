@@ -23,3 +23,19 @@ func TestAPromiseIsBrokenBeyondItsBound(t *testing.T) {
 		}
 	}
 }
+
+// One measurement of three that is off does not count, whichever it is.
+func TestTheMedianOfRepeatedRunsHasTheMiddleOfEachNumber(t *testing.T) {
+	at := func(n int) *row {
+		c := cost{
+			latency: time.Duration(n), pacedLatency: time.Duration(2 * n), cpu: time.Duration(3 * n), pacedCPU: time.Duration(4 * n),
+			rss: float64(5 * n), peak: float64(6 * n), rate: float64(7 * n),
+		}
+		return &row{kind: "tcp", direct: time.Duration(8 * n), pacedDirect: time.Duration(9 * n), ours: c, istio: c}
+	}
+	for _, rows := range [][]*row{{at(1), at(2), at(9)}, {at(9), at(1), at(2)}, {at(2), at(9), at(1)}} {
+		if got := medianOf(rows); *got != *at(2) {
+			t.Errorf("%+v, want %+v", got, at(2))
+		}
+	}
+}
