@@ -45,9 +45,11 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 		if m.unclear != nil {
 			detected.unclear = append(detected.unclear, *m.unclear)
 		}
-		// A pod with the proxy in its manifest needs no injection.
-		if _, has := b.proxyIn(d); m.off != nil && off == nil && !has {
-			off = m.off
+		if m.off != nil && off == nil {
+			// A pod with the proxy in its manifest needs no injection.
+			if _, has := b.proxyIn(d); !has {
+				off = m.off
+			}
 		}
 	}
 	switch own := len(marked) == 0 || slices.Contains(marked, p.dialect); {
