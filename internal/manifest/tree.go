@@ -63,11 +63,7 @@ func (t *tree) keyBytes(n int32) []byte {
 	if b[0] == '"' && bytes.IndexByte(b, '\\') < 0 || b[0] == '\'' && bytes.IndexByte(b[1:len(b)-1], '\'') < 0 {
 		return b[1 : len(b)-1]
 	}
-	quotes := double
-	if b[0] == '\'' {
-		quotes = single
-	}
-	return []byte(unquote(b, quotes))
+	return []byte(unquote(b, t.keyStyle(v)))
 }
 
 // keyStyle returns the style in which the key of a node is written.
