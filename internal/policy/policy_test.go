@@ -74,33 +74,33 @@ func TestWhatAPolicyCannotExpressOfTheConfigIsSaid(t *testing.T) {
 }
 
 func TestThePolicyHasEveryReasonToLeaveProbesAlone(t *testing.T) {
-	known := make(map[string]bool)
-	for _, key := range policy.Reasons() {
-		known[key] = true
-	}
-	for _, d := range reason.OfPlan() {
-		if onPurpose := d.Severity == reason.Info; onPurpose != known[d.Key] {
-			t.Errorf("%s is %s; the policy takes it for a reason to leave probes alone: %t", d.Key, d.Severity, known[d.Key])
-		}
-		delete(known, d.Key)
-	}
-	for key := range known {
-		t.Errorf("there is no reason %s", key)
-	}
+	wantKnown(t, reason.OfPlan(), reason.Info, "a reason to leave probes alone", keySet(policy.Reasons()))
 }
 
 func TestEveryMistakeOfAWorkloadGroupIsHeeded(t *testing.T) {
-	known := make(map[string]bool)
-	for _, key := range policy.Mistakes() {
-		known[key] = true
-	}
+	known := keySet(policy.Mistakes())
 	if !known["dangling"] {
 		t.Error("a rewritten probe without its original is not heeded")
 	}
 	delete(known, "dangling") // pods have it too
-	for _, d := range reason.OfGroup() {
-		if mistake := d.Severity == reason.Error; mistake != known[d.Key] {
-			t.Errorf("%s is %s; the policy takes it for a mistake: %t", d.Key, d.Severity, known[d.Key])
+	wantKnown(t, reason.OfGroup(), reason.Error, "a mistake", known)
+}
+
+func keySet(keys []string) map[string]bool {
+	set := make(map[string]bool)
+	for _, key := range keys {
+		set[key] = true
+	}
+	return set
+}
+
+// wantKnown demands that the policy knows, as what, all reasons of a severity
+// among docs, and no other reasons.
+func wantKnown(t *testing.T, docs []reason.Doc, severity reason.Severity, what string, known map[string]bool) {
+	t.Helper()
+	for _, d := range docs {
+		if (d.Severity == severity) != known[d.Key] {
+			t.Errorf("%s is %s; the policy takes it for %s: %t", d.Key, d.Severity, what, known[d.Key])
 		}
 		delete(known, d.Key)
 	}
