@@ -187,9 +187,9 @@ func (h *harness) buildPrograms(root string) error {
 	return nil
 }
 
-// configurePodman gives podman a store of its own, so that the images of the
-// machine's user stay as they are, and settings with which it runs where the test
-// itself runs in a container. kustomize knows no engine but "docker".
+// configurePodman sets podman up with a store of its own, so that the images of
+// the machine's user stay as they are, and so that it runs where the test itself
+// runs in a container. kustomize knows no engine but "docker".
 func (h *harness) configurePodman() error {
 	for name, text := range map[string]string{
 		"containers.conf": `[containers]

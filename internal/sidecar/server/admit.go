@@ -108,7 +108,7 @@ func (s *Server) growHead(c *conn, size int) bool {
 	return true
 }
 
-// freeHead gives back what growHead reserved.
+// freeHead releases what growHead reserved.
 func (s *Server) freeHead(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -84,7 +84,7 @@ func TestThePolicyDeniesGroupsThatIstiosAgentGetsWrong(t *testing.T) {
 	}
 }
 
-// putProbe gives a group another probe.
+// putProbe replaces the probe of a group.
 func putProbe(name string, probe map[string]any) (kube.Answer, error) {
 	a, err := api.Call(http.MethodGet, groups+"/"+name, nil)
 	if err != nil {
