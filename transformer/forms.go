@@ -30,6 +30,10 @@ type forms struct {
 	// empty are mappings and lists that were empty or null before we filled them,
 	// by the last key of their path.
 	empty field.Map
+	// written are the texts of entries that restore would write in another way, with
+	// other quotes for example: in mappings for handlers, by prober.Key, and by
+	// themselves for what is in empty, by its key there.
+	written field.Map
 }
 
 const (
@@ -38,6 +42,7 @@ const (
 	formInherited   = "inherited"
 	formDeclared    = "declared"
 	formEmpty       = "empty"
+	formWritten     = "written"
 )
 
 // readForms reads the annotation; an absent one is empty.
@@ -52,19 +57,11 @@ func readForms(annotations field.KeyValues) (forms, error) {
 		return f, fmt.Errorf("%s must be a JSON object as rewrite-probes writes it", ownOriginals)
 	}
 	f.handlers, f.empty = field.As[field.Map](m, formHandlers), field.As[field.Map](m, formEmpty)
+	f.written = field.As[field.Map](m, formWritten)
 	f.declared = field.As[bool](m, formDeclared)
-	f.annotations, f.inherited = keyValuesIn(m, formAnnotations), keyValuesIn(m, formInherited)
+	f.annotations = field.As[field.Map](m, formAnnotations).Texts()
+	f.inherited = field.As[field.Map](m, formInherited).Texts()
 	return f, nil
-}
-
-// keyValuesIn returns the strings of the mapping under a key.
-func keyValuesIn(m field.Map, key string) (all field.KeyValues) {
-	for _, e := range field.As[field.Map](m, key) {
-		if s, ok := e.Value.(string); ok {
-			all = all.With(e.Key, s)
-		}
-	}
-	return all
 }
 
 // encode returns the value of the annotation; "" if there is nothing to carry.
@@ -75,7 +72,9 @@ func (f *forms) encode() string {
 			m = append(m, field.Entry{Key: key, Value: value})
 		}
 	}
-	slices.SortFunc(f.handlers, func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) })
+	byKey := func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) }
+	slices.SortFunc(f.handlers, byKey)
+	slices.SortFunc(f.written, byKey)
 	add(formHandlers, f.handlers)
 	add(formAnnotations, f.annotations.Map())
 	add(formInherited, f.inherited.Map())
@@ -83,6 +82,7 @@ func (f *forms) encode() string {
 		m = append(m, field.Entry{Key: formDeclared, Value: true})
 	}
 	add(formEmpty, f.empty)
+	add(formWritten, f.written)
 	if len(m) == 0 {
 		return ""
 	}
@@ -121,6 +121,19 @@ func (s *handlerSite) readForm() field.Map {
 		}
 	}
 	return form
+}
+
+// withEmptyHeaders returns the form of the original httpGet with the list of headers
+// that is empty in the rewritten request, and must be so again.
+func (s *handlerSite) withEmptyHeaders(form field.Map) field.Map {
+	headers, found := field.As[field.Map](s.source, kindHTTPGet).Get(headersField)
+	if _, known := form.Get(headersField); known || !found || !isEmpty(headers) {
+		return form
+	}
+	if form == nil {
+		form = s.original.HTTPGet.value()
+	}
+	return append(field.Map{{Key: headersField, Value: headers}}, form...)
 }
 
 // needsForm reports whether the env var, and what the rewritten request keeps,
@@ -164,9 +177,13 @@ func (s *handlerSite) shortForm() field.Map {
 func (b *planBuilder) formsFor(toRewrite []*handlerSite, env string, user, written field.KeyValues) *forms {
 	f := &forms{}
 	for _, s := range toRewrite {
+		key := prober.Key(s.container.Name, s.name)
 		if s.needsForm() {
 			kind, _ := s.original.kind()
-			f.handlers = append(f.handlers, field.Entry{Key: prober.Key(s.container.Name, s.name), Value: field.Map{{Key: kind, Value: s.shortForm()}}})
+			f.handlers = append(f.handlers, field.Entry{Key: key, Value: field.Map{{Key: kind, Value: s.shortForm()}}})
+		}
+		if texts := s.writtenBefore(b.in); len(texts) > 0 {
+			f.written = append(f.written, field.Entry{Key: key, Value: texts.Map()})
 		}
 	}
 	undone := b.undo(written, func(d *dialect) []answerer {
@@ -202,19 +219,46 @@ func (b *planBuilder) formsFor(toRewrite []*handlerSite, env string, user, writt
 	return f
 }
 
+// writtenBefore returns the texts of the probe that restore would write in another
+// way: of the probe or its handler if that is an alias, and of the handler's fields.
+// Another dialect may have left some of the fields as their author wrote them.
+func (s *handlerSite) writtenBefore(in *Input) field.KeyValues {
+	kind, _ := s.current.kind()
+	edits := s.changes()
+	if s.alreadyRewritten {
+		edits = slices.DeleteFunc(slices.Clone(edits), func(e field.Edit) bool { return !s.isOriginal(kind, e.Path[len(e.Path)-1].Key) })
+	} else {
+		edits = append([]field.Edit{{Op: field.Set, Path: s.path, Value: field.Map{}}, {Op: field.Set, Path: s.path.Key(kind), Value: field.Map{}}}, edits...)
+	}
+	return append(slices.Clip(s.written), in.Written.Before(edits, in.Source)...)
+}
+
+// isOriginal reports whether a field of the rewritten request has its original value.
+func (s *handlerSite) isOriginal(kind, key string) bool {
+	now, has := field.As[field.Map](s.source, kind).Get(key)
+	before, had := s.before(key)
+	from, _ := s.original.kind()
+	return from == kind && has && had && reflect.DeepEqual(now, before)
+}
+
 // noteEmpty notes a mapping or list that will be filled, if it is empty or null
 // now, or was before an earlier run filled it. If filled is set, it is not empty
 // now.
 func (b *planBuilder) noteEmpty(f *forms, path field.Path, filled bool) {
 	key := path[len(path)-1].Key
 	v, noted := b.forms.empty.Get(key)
+	text := field.As[string](b.forms.written, key)
 	if !filled {
 		if now, found := b.source(path); found && isEmpty(now) {
 			v, noted = now, true
+			text = b.in.Written.Before([]field.Edit{{Op: field.Set, Path: path, Value: field.List{}}}, b.in.Source).Get(key)
 		}
 	}
 	if noted {
 		f.empty = append(f.empty, field.Entry{Key: key, Value: v})
+	}
+	if noted && text != "" {
+		f.written = append(f.written, field.Entry{Key: key, Value: text})
 	}
 }
 
@@ -233,8 +277,9 @@ func isEmpty(v field.Value) bool {
 // emptied returns the edit for a mapping or list that loses its last entry: it is
 // deleted or, if it was there before we filled it, becomes empty or null again.
 func (b *planBuilder) emptied(path field.Path) field.Edit {
-	if v, noted := b.forms.empty.Get(path[len(path)-1].Key); noted && isEmpty(v) {
-		return field.Edit{Op: field.Set, Path: path, Value: v}
+	key := path[len(path)-1].Key
+	if v, noted := b.forms.empty.Get(key); noted && isEmpty(v) {
+		return field.Edit{Op: field.Set, Path: path, Value: v, Written: field.KeyValues{{Key: key, Value: field.As[string](b.forms.written, key)}}}
 	}
 	return field.Edit{Op: field.Delete, Path: path}
 }

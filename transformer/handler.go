@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -18,16 +19,17 @@ type handlerSite struct {
 	path      field.Path
 	timeout   int // seconds, the API's default filled in; 0 for hooks
 
-	current          *Handler  // as it was read
-	source           field.Map // the whole probe or hook as it was read; nil if not known
-	original         *Handler  // as its author wrote it: current, unless that is our rewriting
-	form             field.Map // its fields as they were written; nil if not known
-	alreadyRewritten bool      // current is our rewriting of original
-	foreign          bool      // it is the rewriting of another dialect than the planner's
-	lost             bool      // a mesh's own tool has rewritten it, and the template does not have its original
-	reason           string    // why it is left alone; "" if it is rewritten
-	port             int       // of original, resolved; 0 if it has none
-	target           *Handler  // what it is rewritten to; nil if it is left alone
+	current          *Handler        // as it was read
+	source           field.Map       // the whole probe or hook as it was read; nil if not known
+	original         *Handler        // as its author wrote it: current, unless that is our rewriting
+	form             field.Map       // its fields as they were written; nil if not known
+	written          field.KeyValues // what its text was, of fields that restore would write in another way
+	alreadyRewritten bool            // current is our rewriting of original
+	foreign          bool            // it is the rewriting of another dialect than the planner's
+	lost             bool            // a mesh's own tool has rewritten it, and the template does not have its original
+	reason           string          // why it is left alone; "" if it is rewritten
+	port             int             // of original, resolved; 0 if it has none
+	target           *Handler        // what it is rewritten to; nil if it is left alone
 
 	compared bool         // changed is set
 	changed  []field.Edit // from current to target
@@ -222,10 +224,47 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 		form = s.form
 	}
 	edits := handlerEdits(s.path, s.current, want, form)
+	if want == s.original {
+		edits = s.asWritten(edits)
+	} else {
+		for i, e := range edits { // another dialect may leave a field as it was
+			key := e.Path[len(e.Path)-1].Key
+			if v, had := s.before(key); had && reflect.DeepEqual(v, e.Value) {
+				edits[i].Written = field.KeyValues{{Key: key, Value: s.written.Get(key)}}
+			}
+		}
+	}
 	if h := s.current.HTTPGet; s.foreign && h != nil && h.Scheme != nil && want.HTTPGet != nil && want.HTTPGet.Scheme == nil {
 		edits = append(edits, field.Edit{Op: field.Delete, Path: s.path.Key(kindHTTPGet, "scheme")})
 	}
 	return edits
+}
+
+// asWritten returns the edits that restore the original, with the texts of its fields.
+// A field whose text is known gets it even if it has been given its original value by
+// hand.
+func (s *handlerSite) asWritten(edits []field.Edit) []field.Edit {
+	kind, _ := s.current.kind()
+	now := field.As[field.Map](s.source, kind)
+	for _, text := range s.written {
+		named := slices.ContainsFunc(edits, func(e field.Edit) bool { return e.Op == field.Rename || e.Path[len(e.Path)-1].Key == text.Key })
+		_, has := now.Get(text.Key)
+		if value, had := s.before(text.Key); has && had && !named {
+			edits = append(edits, field.Edit{Op: field.Set, Path: s.path.Key(kind, text.Key), Value: value})
+		}
+	}
+	for i := range edits {
+		edits[i].Written = s.written
+	}
+	return edits
+}
+
+// before returns a field of the original, as it was written if that is known.
+func (s *handlerSite) before(key string) (v field.Value, had bool) {
+	if s.form != nil {
+		return s.form.Get(key)
+	}
+	return s.original.dialer().value().Get(key)
 }
 
 // handlerEdits returns the edits that change the handler of the probe or hook at

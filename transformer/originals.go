@@ -137,7 +137,11 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 	s.original = handlerOf(m.prober, m.holder.dialect.unrewritten(h))
 	s.alreadyRewritten, s.foreign = true, !m.holder.isOf(b.p.dialect)
 	container, _, _ := m.holder.dialect.format().ParseKey(m.key)
-	s.form = b.forms.handler(prober.Key(cmp.Or(container, s.container.Name), s.name), s.original)
+	key := prober.Key(cmp.Or(container, s.container.Name), s.name)
+	s.form, s.written = b.forms.handler(key, s.original), field.As[field.Map](b.forms.written, key).Texts()
+	if s.original.HTTPGet != nil {
+		s.form = s.withEmptyHeaders(s.form)
+	}
 	m.holder.claimed[m.key] = true
 	if m.holder.answersOn(h.Port) {
 		m.holder.port = int(h.Port.Int)

@@ -1,6 +1,7 @@
 package field
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -30,11 +31,13 @@ func AppendJSON(b []byte, v Value) []byte {
 		}
 		return append(b, ']')
 	}
-	text, err := json.Marshal(v)
-	if err != nil {
+	out := bytes.NewBuffer(b)
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false) // people read it
+	if err := e.Encode(v); err != nil {
 		panic(err) // strings, numbers, booleans and null always encode
 	}
-	return append(b, text...)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
 // DecodeJSON reads a mapping that [AppendJSON] wrote. Its numbers are integers.

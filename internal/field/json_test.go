@@ -13,7 +13,7 @@ func TestAMappingGoesThroughJSONInItsOrder(t *testing.T) {
 		{Key: "b", Value: "\"<&\n"}, {Key: "a", Value: -1}, {Key: "", Value: nil}, {Key: "on", Value: true},
 		{Key: "list", Value: field.List{field.Map{}, field.List{}, "x"}},
 	}
-	const want = `{"b":"\"\u003c\u0026\n","a":-1,"":null,"on":true,"list":[{},[],"x"]}`
+	const want = `{"b":"\"<&\n","a":-1,"":null,"on":true,"list":[{},[],"x"]}`
 	text := string(field.AppendJSON(nil, m))
 	if text != want {
 		t.Errorf("got  %s\nwant %s", text, want)

@@ -47,13 +47,16 @@ func (o *Object) Apply(edits []field.Edit) error {
 	if o.shared != "" {
 		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", o.shared))
 	}
-	var changes []splice
-	var notices []Notice
-	ok := false
-	if s.parsed == nil {
-		changes, ok = newSplicer(t, o.crlf(), &s.scratch).rewrite(root, &s.check)
-	} else {
-		changes, notices, ok = o.rewriteOutline(root)
+	changes, notices, ok := o.rewrite(root)
+	if !ok && root.hasWritten() { // as their author once wrote them, some entries may mean something else now
+		edits = slices.Clone(edits)
+		for i := range edits {
+			edits[i].Written = nil
+		}
+		if root, err = overlay(t, edits, &s.arena); err != nil {
+			return o.error(nil, o.Line(), err)
+		}
+		changes, notices, ok = o.rewrite(root)
 	}
 	if ok {
 		o.planned = digestBytes(s.scratch.text)
@@ -61,7 +64,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 	} else {
 		before := o.source()
 		text, err := o.encodeAnew(edits)
-		s.treeOf, s.parsed = nil, nil
+		s.forget()
 		if err != nil {
 			return err
 		}
@@ -76,8 +79,22 @@ func (o *Object) Apply(edits []field.Edit) error {
 	if o.metaErr != nil { // else rare is shared
 		o.metaErr = nil
 	}
-	s.treeOf, s.parsed = nil, nil
+	s.forget()
 	return nil
+}
+
+// rewrite returns the changes to the object's text, and what they do besides the edits;
+// ok is false if the text is too unusual.
+func (o *Object) rewrite(root *editNode) (changes []splice, notices []Notice, ok bool) {
+	s := o.stream
+	if s.parsed != nil {
+		return o.rewriteOutline(root)
+	}
+	changes, ok = newSplicer(&s.tree, o.crlf(), &s.scratch).rewrite(root, &s.check)
+	if !ok && changes != nil && root.hasWritten() { // perhaps in a way that only the full parser reads
+		ok = o.readsAs(s.scratch.text, root.value(&s.tree))
+	}
+	return changes, nil, ok
 }
 
 // crlf reports whether the object's lines end with CRLF.
@@ -103,8 +120,8 @@ func (o *Object) patchWith(changes []splice) {
 // read as the edited tree.
 func (o *Object) rewriteOutline(root *editNode) (changes []splice, notices []Notice, ok bool) {
 	plain, text := &o.stream.tree, o.source()
-	out, ok := newOutline(text, int(o.col), o.stream.parsed)
-	if !ok {
+	out := o.outline()
+	if out == nil {
 		return nil, nil, false
 	}
 	edited, x := out.transfer(plain, root)

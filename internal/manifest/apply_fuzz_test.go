@@ -83,7 +83,24 @@ func randomEdit(r *rand.Rand, t *tree) field.Edit {
 	case 3, 4:
 		p = p.Key("new" + strconv.Itoa(r.IntN(3)))
 	}
-	return field.Edit{Op: field.Set, Path: p, Before: before, Value: val}
+	e := field.Edit{Op: field.Set, Path: p, Before: before, Value: val}
+	if len(p) > 0 && r.IntN(3) == 0 {
+		key := p[len(p)-1].Key
+		e.Written = field.KeyValues{{Key: key, Value: randomText(r, key, val)}}
+	}
+	return e
+}
+
+// randomText returns what may stand in an annotation as the text of an entry: it may
+// read as the entry, as something else, or as nothing at all.
+func randomText(r *rand.Rand, key string, val field.Value) string {
+	text, _ := val.(string)
+	if r.IntN(2) == 0 {
+		text = trickyStrings[r.IntN(len(trickyStrings))]
+	}
+	before := []string{"", "\n", "\n\n", "# c\n", "a: b\n"}[r.IntN(5)]
+	behind := []string{"", " # c", " ", "\n", "\n---\n", "\n  a", "\nb: c", "}", ", x: y"}[r.IntN(9)]
+	return before + key + ":" + []string{" ", "  ", "", " '", " \"", " *a", " !!str ", " &a ", " |\n  "}[r.IntN(9)] + text + behind
 }
 
 // equalParsed compares a value with what the full parser has read.

@@ -39,17 +39,25 @@ func (l *layout) literal(b []byte, s string, col int) []byte {
 	return b
 }
 
+// keepsLines reports whether a value can be written into a literal block scalar, and
+// what that has now.
+func (t *tree) keepsLines(v *node, val field.Value) (have string, ok bool) {
+	want, isString := val.(string)
+	if v.style != literal || !isString || !isLiteral(strings.TrimSuffix(want, "\n")+"\n") {
+		return "", false
+	}
+	have, ok = t.literal(v)
+	return have, ok && strings.HasSuffix(have, "\n") == strings.HasSuffix(want, "\n")
+}
+
 // replaceLines replaces the value of a literal block scalar by changing only
 // the lines that differ. It returns false if the scalar must be written anew.
 func (s *splicer) replaceLines(v *node, val field.Value) bool {
-	want, isString := val.(string)
-	if v.style != literal || !isString || !isLiteral(strings.TrimSuffix(want, "\n")+"\n") {
+	have, ok := s.t.keepsLines(v, val)
+	if !ok {
 		return false
 	}
-	have, ok := s.t.literal(v)
-	if !ok || strings.HasSuffix(have, "\n") != strings.HasSuffix(want, "\n") {
-		return false
-	}
+	want := val.(string)
 	before, after := linesOf(have), linesOf(want)
 	same, last := 0, 0 // how many lines are the same at the start, and at the end
 	for same < min(len(before), len(after)) && before[same] == after[same] {

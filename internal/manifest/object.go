@@ -264,6 +264,9 @@ func (o *Object) hasOdd() bool {
 	return o.stream.hasOdd(o.start, o.end)
 }
 
+// forget forgets the tree of the object that was loaded last.
+func (s *Stream) forget() { s.treeOf, s.parsed, s.shown = nil, nil, nil }
+
 // load returns the object's tree, which is valid until another object is
 // loaded.
 func (o *Object) load() (*tree, error) {
@@ -271,7 +274,7 @@ func (o *Object) load() (*tree, error) {
 	if s.treeOf == o {
 		return &s.tree, nil
 	}
-	s.treeOf, s.parsed = nil, nil
+	s.forget()
 	if o.node != nil || o.hasOdd() || !s.tree.parse(o.source(), int(o.col)) {
 		root, err := o.plainTree(&s.tree)
 		if err != nil {

@@ -43,6 +43,18 @@ func newOutline(text []byte, col int, root *yaml.Node) (o *outline, ok bool) {
 	return o, o.match(1, root)
 }
 
+// outline returns the outline of the loaded object, which the scanner refuses; nil if its
+// text is too unusual.
+func (o *Object) outline() *outline {
+	s := o.stream
+	if s.shown == nil && o.node == nil {
+		if out, ok := newOutline(o.source(), int(o.col), s.parsed); ok {
+			s.shown = out
+		}
+	}
+	return s.shown
+}
+
 // A masker replaces what the scanner refuses by something of the same length
 // that it accepts.
 type masker struct {
@@ -209,7 +221,7 @@ func (x *transfer) edited(o *editNode, n int32) *editNode {
 		out.deleted = true
 	case o.set:
 		x.changeAll(y)
-		out.set, out.val = true, o.value(x.plain)
+		out.set, out.val, out.written = true, o.value(x.plain), o.written
 	case !o.open || !slices.ContainsFunc(o.children, (*editNode).differs):
 		out = x.kept(n)
 		out.key, out.was = o.key, o.was
@@ -219,7 +231,7 @@ func (x *transfer) edited(o *editNode, n int32) *editNode {
 		x.merging(o, out)
 	default:
 		x.change(y)
-		out.open, out.kind = true, o.kind
+		out.open, out.kind, out.written = true, o.kind, o.written
 		c := x.outline.tree.nodes[n].child
 		for _, k := range o.children {
 			if k.node == 0 {
@@ -235,7 +247,7 @@ func (x *transfer) edited(o *editNode, n int32) *editNode {
 
 // added returns a new node of the plain tree as one of the outline.
 func (x *transfer) added(k *editNode) *editNode {
-	return &editNode{key: k.key, was: k.was, set: true, val: k.value(x.plain)}
+	return &editNode{key: k.key, was: k.was, set: true, val: k.value(x.plain), written: k.written}
 }
 
 // merging edits a mapping with merge keys. Its own entries are edited in

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,8 +19,9 @@ type editNode struct {
 	deleted  bool
 	set      bool // has the value val
 	val      field.Value
-	open     bool // children say what it holds
-	kind     kind // mapping or sequence, where it is open
+	written  string // the entry as its author once wrote it; "" if that is not known
+	open     bool   // children say what it holds
+	kind     kind   // mapping or sequence, where it is open
 	children []*editNode
 }
 
@@ -91,8 +93,14 @@ func (o *editNode) edit(t *tree, e field.Edit, mem *editArena) error {
 			at.add(child, before)
 		}
 		at = child
+		at.written = cmp.Or(e.Written.Get(at.key), at.written)
 	}
 	return nil
+}
+
+// hasWritten reports whether some entry may be written as its author once wrote it.
+func (o *editNode) hasWritten() bool {
+	return o.written != "" || slices.ContainsFunc(o.children, (*editNode).hasWritten)
 }
 
 // openAs prepares the node's children for edits. A new or null node becomes an
@@ -198,7 +206,7 @@ func (o *editNode) finish(t *tree, e field.Edit, step field.Step, mem *editArena
 		if e.Op != field.Set || step.IsIndex {
 			return fmt.Errorf("it does not exist")
 		}
-		o.add(&editNode{key: step.Key, was: step.Key, set: true, val: e.Value}, e.Before)
+		o.add(&editNode{key: step.Key, was: step.Key, set: true, val: e.Value, written: e.Written.Get(step.Key)}, e.Before)
 		return nil
 	}
 	if child.deleted || child.open {
@@ -213,6 +221,10 @@ func (o *editNode) finish(t *tree, e field.Edit, step field.Step, mem *editArena
 		}
 		child.key = e.NewKey
 		child.assign(t, e.Value, mem)
+		child.writeAs(e.Written.Get(e.NewKey))
+		for _, k := range child.children {
+			k.writeAs(e.Written.Get(k.key))
+		}
 		// A field that is there as null counts as absent. It gets the old key, so
 		// that the opposite edit brings back both as they were.
 		if null := o.find(keyStep(e.NewKey)); null != nil && null != child && !null.differs() && t.isNull(null.node) {
@@ -220,6 +232,7 @@ func (o *editNode) finish(t *tree, e field.Edit, step field.Step, mem *editArena
 		}
 	case field.Set:
 		child.assign(t, e.Value, mem)
+		child.writeAs(e.Written.Get(step.Key))
 	default:
 		return fmt.Errorf("unknown operation %d", e.Op)
 	}
@@ -242,6 +255,13 @@ func (o *editNode) assign(t *tree, v field.Value, mem *editArena) {
 // hasAny reports whether the mapping n has one of the keys of m.
 func (t *tree) hasAny(n int32, m field.Map) bool {
 	return slices.ContainsFunc(m, func(e field.Entry) bool { return t.get(n, e.Key) != 0 })
+}
+
+// writeAs has a node written as its author once wrote it, also if it has its value
+// already.
+func (o *editNode) writeAs(text string) {
+	o.written = text
+	o.set = o.set || text != "" && !o.open && !o.deleted
 }
 
 // assignEntries changes the entries of a mapping until they are those of m.

@@ -105,6 +105,14 @@ func (l *layout) item(b []byte, v field.Value, col int) []byte {
 	return l.block(b, v, col+2)
 }
 
+// inlineInstead appends what isInline in the place of a value of the style old.
+func (l *layout) inlineInstead(b []byte, v field.Value, old style) []byte {
+	if _, isString := v.(string); isString {
+		return l.scalar(b, v, old, false)
+	}
+	return l.inline(b, v)
+}
+
 func (l *layout) inline(b []byte, v field.Value) []byte {
 	switch v.(type) {
 	case field.Map:
@@ -133,7 +141,7 @@ func (l *layout) flow(b []byte, v field.Value, col int) []byte {
 		b = append(b, '{')
 		for _, e := range v {
 			before()
-			b = l.flow(append(l.key(b, e.Key, absent, true), l.colon...), e.Value, col+l.step)
+			b = l.flowEntry(b, e.Key, e.Value, col+l.step)
 		}
 	case field.List:
 		closing = ']'
@@ -149,6 +157,19 @@ func (l *layout) flow(b []byte, v field.Value, col int) []byte {
 		b = l.newLine(b, col)
 	}
 	return append(b, closing)
+}
+
+// flowEntry appends an entry of a flow mapping.
+func (l *layout) flowEntry(b []byte, key string, v field.Value, col int) []byte {
+	return l.flow(append(l.key(b, key, absent, true), l.colon...), v, col)
+}
+
+// flowInstead appends a value in flow style in the place of one of the style old.
+func (l *layout) flowInstead(b []byte, v field.Value, old style, col int) []byte {
+	if _, isString := v.(string); isString {
+		return l.scalar(b, v, old, true)
+	}
+	return l.flow(b, v, col)
 }
 
 func (l *layout) separator() string {

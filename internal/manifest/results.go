@@ -234,7 +234,7 @@ func (s *Stream) digestPieces(o *Object) (digest uint64, ok bool) {
 	}
 	next := []byte("\n" + string(text[head:dash]) + "- ")
 	digest = digestSequence
-	s.treeOf, s.parsed = nil, nil
+	s.forget()
 	piece := make([]byte, 0, 2*size)
 	for rest := text[head:]; len(rest) > 0; {
 		end := len(rest)

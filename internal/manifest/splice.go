@@ -168,7 +168,7 @@ func (s *splicer) change(k *editNode, isMap bool, col int) {
 		s.put(int(v.key), int(v.keyEnd), s.mem.keep(s.l.key(s.mem.part(), k.key, s.t.keyStyle(v), false)))
 	}
 	switch {
-	case k.set:
+	case k.set || k.wasAlias():
 		s.replace(k, k.value(s.t), isMap, col)
 	case k.open && v.style == flow && v.child == 0 && len(k.children) > 0:
 		s.replace(k, k.value(s.t), isMap, col)
@@ -190,28 +190,19 @@ func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
 	if isMap {
 		behind++ // the colon
 	}
-	start, end := int(v.start), int(v.end)
-	sameLine := v.style == absent || bytes.IndexByte(s.t.text[behind:start], '\n') < 0
+	end := int(v.end)
+	_, text, asWritten := k.asWritten(false)
 	switch {
+	case asWritten && startsBelow(text) && s.startsBehind(&v, behind):
+		// What follows the key on its line is still there.
+		s.putValue(k.node, behind, "", false)
+		_, lines, _ := strings.Cut(text, "\n")
+		s.put(s.eol(end), s.eol(end), s.l.eol+spaces(col)+s.l.indented(lines, col))
+	case asWritten:
+		s.putValue(k.node, behind, s.l.indented(text, col), false)
 	case s.replaceLines(&v, val):
 	case isInline(val):
-		var text string
-		if _, isString := val.(string); isString {
-			text = s.mem.keep(s.l.scalar(s.mem.part(), val, v.style, false))
-		} else {
-			text = s.mem.keep(s.l.inline(s.mem.part(), val))
-		}
-		switch {
-		case v.style == absent:
-			s.put(behind, behind, " "+text)
-		case sameLine && (v.style == block || v.style == literal || v.style == folded):
-			s.put(start, s.eol(end), text)
-		case sameLine:
-			s.put(start, end, text)
-		default:
-			s.put(behind, behind, " "+text)
-			s.put(s.eol(behind), s.eol(end), "")
-		}
+		s.putValue(k.node, behind, s.mem.keep(s.l.inlineInstead(append(s.mem.part(), ' '), val, v.style)), true)
 	case isMap:
 		text := s.mem.keep(s.l.behindKey(s.mem.part(), val, col))
 		switch {
@@ -219,7 +210,7 @@ func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
 			s.put(s.eol(behind), s.eol(behind), text)
 		case v.style == literal || v.style == folded:
 			s.put(behind, s.eol(end), text)
-		case sameLine:
+		case s.startsBehind(&v, behind):
 			s.put(behind, end, "")
 			s.put(s.eol(end), s.eol(end), text)
 		default:
@@ -228,6 +219,34 @@ func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
 	default:
 		s.put(behind, s.eol(end), s.mem.keep(s.l.item(append(s.mem.part(), ' '), val, col)))
 	}
+}
+
+// startsBehind reports whether a value starts on the line of its key or dash, which
+// ends at the offset behind.
+func (s *splicer) startsBehind(v *node, behind int) bool {
+	return v.style == absent || bytes.IndexByte(s.t.text[behind:v.start], '\n') < 0
+}
+
+// putValue puts a text in the place of a value, behind its key or dash. The text
+// starts with the spaces that are new there; if keep is set, those that were there stay.
+func (s *splicer) putValue(n int32, behind int, text string, keep bool) {
+	v := &s.t.nodes[n]
+	start, end := behind, int(v.end)
+	switch {
+	case v.style == absent:
+		s.put(behind, behind, text)
+		return
+	case !s.startsBehind(v, behind):
+		s.put(behind, behind, text)
+		s.put(s.eol(behind), s.eol(end), "")
+		return
+	case v.style == block || v.style == literal || v.style == folded:
+		end = s.eol(end)
+	}
+	if keep {
+		start, text = int(v.start), strings.TrimLeft(text, " ")
+	}
+	s.put(start, end, text)
 }
 
 // block edits a block collection that keeps at least one of its entries.
@@ -246,10 +265,10 @@ func (s *splicer) block(o *editNode) {
 		}
 		b.end = int(s.t.nodes[k.node].end)
 	}
-	for _, k := range b.added {
-		if at := lineEnd(s.t.text, b.end); at < len(s.t.text) {
-			s.put(at+1, at+1, b.render(spaces(b.col), k, s.l.eol))
-		} else {
+	if at := lineEnd(s.t.text, b.end); at < len(s.t.text) {
+		b.addLines(s.belowComments(at+1, b.col))
+	} else {
+		for _, k := range b.added {
 			s.put(at, at, b.render(s.l.eol+spaces(b.col), k, ""))
 		}
 	}
@@ -268,7 +287,9 @@ type blockEdit struct {
 // render returns a new entry between two texts.
 func (b *blockEdit) render(before string, k *editNode, behind string) string {
 	text := append(b.mem.part(), before...)
-	if b.isMap {
+	if entry, _, ok := k.asWritten(false); ok {
+		text = append(text, b.l.indented(entry, b.col)...)
+	} else if b.isMap {
 		text = b.l.entry(text, k.key, k.value(b.t), b.col)
 	} else {
 		text = b.l.item(append(text, "- "...), k.value(b.t), b.col)
@@ -281,7 +302,11 @@ func (b *blockEdit) keep(k *editNode) {
 	if len(b.added) > 0 {
 		key := int(b.t.nodes[k.node].key)
 		if b.onOwnLine(k.node, b.col) && !b.firstRemoved {
-			b.addLines(b.aboveComments(b.lineStart(key), b.col, b.end))
+			at := b.aboveComments(b.lineStart(key), b.col, b.end)
+			if b.added[0].written != "" {
+				at = b.next(b.end)
+			}
+			b.addLines(at)
 		} else {
 			for _, x := range b.added {
 				b.put(key, key, b.render("", x, b.l.eol+spaces(b.col)))
@@ -306,9 +331,11 @@ func (b *blockEdit) delete(k *editNode, rest []*editNode) {
 	b.put(at, b.next(int(n.end)), "")
 }
 
-// addLines adds the new entries at the start of a line.
+// addLines adds the new entries at the start of a line, each below the comments that
+// it has had above it.
 func (b *blockEdit) addLines(at int) {
 	for _, x := range b.added {
+		at = below(b.t.text, at, x.linesAbove())
 		b.put(at, at, b.render(spaces(b.col), x, b.l.eol))
 	}
 	b.added = nil
@@ -350,6 +377,22 @@ func (s *splicer) aboveComments(at, col, bound int) int {
 	return at
 }
 
+// belowComments returns the start of the line below the comments that follow an entry
+// of a collection in column col, and are indented further: they belong to the entry.
+func (s *splicer) belowComments(at, col int) int {
+	for line := at; line < len(s.t.text); line = s.next(line) {
+		q := skipSpaces(s.t.text, line)
+		if q == s.eol(line) {
+			continue
+		}
+		if s.t.text[q] != '#' || q-line <= col || lineEnd(s.t.text, line) == len(s.t.text) {
+			break
+		}
+		at = s.next(line)
+	}
+	return at
+}
+
 // flow edits a flow collection.
 func (s *splicer) flow(o *editNode, inJSON bool) {
 	v := s.t.nodes[o.node]
@@ -371,11 +414,13 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 		separator = "," + l.eol + spaces(childCol)
 	}
 	render := func(k *editNode) string {
-		var b []byte
-		if v.kind == mapping {
-			b = append(l.key(b, k.key, absent, true), l.colon...)
+		if entry, _, ok := k.asWritten(true); ok {
+			return entry
 		}
-		return string(l.flow(b, k.value(s.t), childCol))
+		if v.kind == mapping {
+			return string(l.flowEntry(nil, k.key, k.value(s.t), childCol))
+		}
+		return string(l.flow(nil, k.value(s.t), childCol))
 	}
 	var added []string
 	for _, k := range o.children[:lastKept+1] {
@@ -412,25 +457,36 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 // changeInFlow edits an entry or item of a flow collection.
 func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 	n := &s.t.nodes[k.node]
-	if k.key != k.was {
-		s.put(int(n.key), int(n.keyEnd), string(l.key(nil, k.key, s.t.keyStyle(n), true)))
+	if old := s.t.keyStyle(n); k.key != k.was {
+		keys := *l
+		keys.json = l.json && old == double
+		s.put(int(n.key), int(n.keyEnd), string(keys.key(nil, k.key, old, true)))
 	}
 	switch {
-	case k.set:
-		val := k.value(s.t)
-		var text []byte
+	case k.set || k.wasAlias():
+		if _, text, ok := k.asWritten(true); ok && s.startsBehind(n, int(n.keyEnd)) {
+			s.put(int(n.keyEnd)+1, int(n.end), text)
+			break
+		}
+		text := string(l.replacing(n.style, s.t.str(k.node)).flowInstead(nil, k.value(s.t), n.style, childCol))
 		if n.style == absent && s.t.text[n.start-1] == ':' {
-			text = append(text, ' ')
+			text = " " + text
 		}
-		if _, isString := val.(string); isString {
-			text = l.scalar(text, val, n.style, true)
-		} else {
-			text = l.flow(text, val, childCol)
-		}
-		s.put(int(n.start), int(n.end), string(text))
+		s.put(int(n.start), int(n.end), text)
 	case k.open:
 		s.flow(k, l.json)
 	}
+}
+
+// replacing returns the layout of what replaces a scalar in flow style. A string
+// that JSON would have in double quotes shows that the text is no JSON.
+func (l *layout) replacing(old style, text string) *layout {
+	if !l.json || old != single && !(old == plain && readsAsString(text)) {
+		return l
+	}
+	plain := *l
+	plain.json = false
+	return &plain
 }
 
 // deleteInFlow deletes an entry or item that is not the last one. Comments on

@@ -37,6 +37,7 @@ type Stream struct {
 	tree   tree
 	treeOf *Object
 	parsed *yaml.Node // treeOf as the full parser reads it, if the scanner refuses its text: for line numbers
+	shown  *outline   // of treeOf, if the scanner refuses its text and the outline has been needed
 	check  tree
 
 	arena   editArena // of the object being edited

@@ -15,7 +15,8 @@ func (h *history) groupHead() string {
 		"  annotations:\n    a: b # kept\n    proxy.istio.io/config: |-\n      # agent\n      concurrency: 2\n",
 		"  annotations:\n    a: b # kept\n    proxy.istio.io/config: |\n       # agent\n       proxyMetadata: {}\n",
 		"  annotations:\n    a: b # kept\n    proxy.istio.io/config: '{\"proxyMetadata\": {\"A\": \"b\"}}'\n",
-		"  annotations:\n    a: b # kept\n    proxy.istio.io/config: \"\"\n",
+		"  annotations:\n    a: b # kept\n    proxy.istio.io/config: \"\"\n", "  annotations:\n    a: b # kept\n    proxy.istio.io/config: ''\n",
+		"  annotations: ~ # none\n", "  annotations:\n    a: b # kept\n    proxy.istio.io/config: |+\n      concurrency: 2\n\n",
 	)
 	return "# The owner's comment.\napiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata:\n  name: reviews\n" + annotations +
 		"spec:\n  metadata:\n    labels: {app: reviews} # of the entries\n  template:\n    serviceAccount: reviews\n"
@@ -23,12 +24,12 @@ func (h *history) groupHead() string {
 
 // groupProbe returns the probe of a WorkloadGroup.
 func (h *history) groupProbe() string {
-	timing := []string{"    failureThreshold: 3\n", h.pick("", "    periodSeconds: 5 # c\n"), h.pick("", "    timeoutSeconds: 3\n", "    timeoutSeconds: 1 # t\n")}
+	timing := []string{"    failureThreshold: 3\n", h.pick("", "    periodSeconds: 5 # c\n"), h.pick("", "    timeoutSeconds: 3\n", "    timeoutSeconds: 1 # t\n", "    timeoutSeconds: ~ # t\n")}
 	handler := h.pick(
 		"    httpGet:\n      path: /healthz # p\n      port: 8443 # q\n      scheme: HTTPS # s\n"+h.pick("", "      httpHeaders:\n      - name: A\n        value: secret # v\n"),
 		"    httpGet:\n      scheme: \"HTTPS\"\n      port: 8443\n",
 		"    httpGet: {port: 8443, scheme: HTTPS} # flow\n",
-		"    grpc:\n      port: 9000\n", "    grpc:\n      service: a.B\n      port: 9000\n", "    grpc: {service: \"\", port: 9000} # flow\n",
+		"    grpc:\n      port: 9000\n", "    grpc:\n      port: 9000\n      service:  'a.B' # s\n", "    grpc:\n      service: a.B\n      port: 9000\n", "    grpc: {service: \"\", port: 9000} # flow\n",
 		"    httpGet:\n      port: 8080\n", "    tcpSocket:\n      port: 8080\n")
 	at := h.IntN(len(timing) + 1)
 	return "  probe:\n" + strings.Join(timing[:at], "") + handler + strings.Join(timing[at:], "")

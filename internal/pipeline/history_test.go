@@ -71,18 +71,20 @@ spec:
 `
 
 func (h *history) handler(indent string) string {
-	port := h.pick("8080", "http", "9000")
+	port := h.pick("8080", "http", "9000", `"http"`, "'http'", "0x2328", `!!int "8080"`)
 	switch h.IntN(5) {
 	case 0:
-		return indent + "tcpSocket:\n" + indent + "  port: " + port + "\n"
+		return indent + "tcpSocket:\n" + indent + "  port: " + port + h.pick("", "\n"+indent+"  # above\n"+indent+"  host: ''   # none") + "\n"
 	case 1:
-		return indent + "grpc:\n" + indent + "  port: 9000\n" + h.pick("", indent+"  service: a.B\n", indent+"  mode: TLS\n")
+		return indent + "grpc:\n" + indent + "  port: 9000\n" +
+			h.pick("", indent+"  service: a.B\n", indent+"  mode: TLS\n", indent+"  # above\n"+indent+"  service:  \"a.B\" # behind\n"+indent+"  'mode': 'TLS'\n")
 	case 2:
-		return indent + "httpGet: {port: " + port + h.pick("", ", path: /x", ", scheme: HTTPS") + "} # why\n"
+		return indent + "httpGet: {port: " + port + h.pick("", ", path: /x", ", scheme: HTTPS", ", path: ~", ", protocol: 'HTTP2', path: ''") + "} # why\n"
 	}
-	return indent + "httpGet:\n" + h.pick("", indent+"  path: \"/healthz\" # quoted\n", indent+"  path: /a?b=$(C)\n") +
+	return indent + "httpGet:\n" + h.pick("", indent+"  path: \"/healthz\" # quoted\n", indent+"  path: /a?b=$(C)\n", indent+"  path:\n", indent+"  path: >-\n"+indent+"    /a\n") +
 		indent + "  port: " + port + " # named or not\n" +
-		h.pick("", indent+"  protocol: HTTP2\n", indent+"  scheme: HTTPS\n", indent+"  httpHeaders:\n"+indent+"  - name: A\n"+indent+"    value: secret\n")
+		h.pick("", indent+"  protocol: HTTP2\n", indent+"  protocol: \"HTTP1\" # behind\n", indent+"  scheme: HTTPS\n", indent+"  httpHeaders: []\n", indent+"  httpHeaders: ~ # none\n",
+			indent+"  httpHeaders:\n"+indent+"  - name: A\n"+indent+"    value: secret\n")
 }
 
 func (h *history) container(name string) string {

@@ -256,7 +256,7 @@ func (r *run) input(o *manifest.Object, owner *transformer.Metadata, ref workloa
 	if ref.Shape.WorkloadMetadata {
 		in.Template.Metadata = *owner
 	}
-	in.Source = o.Value
+	in.Source, in.Written = o.Value, o.Written
 	return in, checkKeys(o, &in)
 }
 

@@ -191,7 +191,11 @@ func alone(doc string, c *config.RewriteProbes) (s subject, ok bool, err error) 
 	if err != nil || back.refused != "" {
 		return s, false, err
 	}
-	s = subject{doc: doc, exact: bytes.Equal(back.text, text)}
+	// A merge key is written out for good.
+	s = subject{doc: doc, exact: !strings.Contains(doc, "<<:")}
+	if s.exact && !bytes.Equal(back.text, text) {
+		return s, false, fmt.Errorf("restore is not exact: %s", firstDifference(text, back.text))
+	}
 	if s.rewritten, err = testutil.NonEmptyDocuments(once.text); err != nil {
 		return s, false, err
 	}
@@ -240,7 +244,7 @@ func TestEveryShapeGivesWhatOneDocumentGives(t *testing.T) {
 		}
 	}
 	t.Logf("%d documents in %d shapes with %d configs: %d texts, %d of them restored byte for byte", len(docs), len(all), len(configs), tested, exact)
-	if len(docs) < 15 || len(others) < 5 || exact < tested/4 {
+	if len(docs) < 15 || len(others) < 5 || exact < tested*9/10 {
 		t.Errorf("%d documents, %d others, %d of %d restored byte for byte: too few", len(docs), len(others), exact, tested)
 	}
 }

@@ -37,8 +37,9 @@ type Group struct {
 	Metadata  transformer.Metadata
 	Namespace *transformer.Metadata // of the Namespace object, nil if unknown
 	Spec      Spec
-	// Source is the object as it was read.
-	Source transformer.Source
+	// Source is the object as it was read, and Written how.
+	Source  transformer.Source
+	Written transformer.Written
 	// Workloads returns the workloads of the group's namespace that have a kind
 	// and a name.
 	Workloads func(kind, name string) []Workload
@@ -175,7 +176,8 @@ func Plan(g *Group, rewrite []string) transformer.Plan {
 		plan.Repairs = append(plan.Repairs, mistake(b.original))
 	}
 	if !b.failed() {
-		plan.Edits = append(b.probeEdits(), b.annotationEdits(&plan.Answer)...)
+		probe := b.probeEdits()
+		plan.Edits = append(probe, b.annotationEdits(probe, &plan.Answer)...)
 	}
 	if b.target != nil && !b.failed() {
 		plan.Answer.By, plan.Answer.Port = AnsweredBy, b.config.statusPort
@@ -213,7 +215,7 @@ func (b *builder) undo(why string) transformer.Plan {
 	plan := transformer.Plan{}
 	b.remove = b.isDerived()
 	if !b.failed() {
-		plan.Edits = append(b.undoEdits(), b.annotationEdits(&plan.Answer)...)
+		plan.Edits = append(b.undoEdits(), b.annotationEdits(nil, &plan.Answer)...)
 	}
 	return b.finish(plan, why)
 }

@@ -17,6 +17,7 @@ type record struct {
 	config  *string         // the user's agent configuration, if undoing the change to it gives another
 	derived *vmconfig.Probe // the probe that was taken from a workload
 	empty   field.Map       // annotations and proxyMetadata that were empty or null
+	written field.KeyValues // the texts of what restore would write in another way, by key
 }
 
 // The keys of a record.
@@ -25,6 +26,7 @@ const (
 	recordConfig  = "config"
 	recordDerived = "derived"
 	recordEmpty   = "empty"
+	recordWritten = "written"
 )
 
 // annotations and proxyMetadata are the keys of record.empty.
@@ -60,6 +62,7 @@ func readRecord(from field.KeyValues) (record, error) {
 		}
 	}
 	r.empty, _ = get(m, recordEmpty).(field.Map)
+	r.written = field.As[field.Map](m, recordWritten).Texts()
 	return r, nil
 }
 
@@ -77,6 +80,9 @@ func (r *record) encode() string {
 	}
 	if r.empty != nil {
 		m = append(m, field.Entry{Key: recordEmpty, Value: r.empty})
+	}
+	if r.written != nil {
+		m = append(m, field.Entry{Key: recordWritten, Value: r.written.Map()})
 	}
 	if m == nil {
 		return ""
@@ -107,9 +113,9 @@ func (b *builder) userConfig() (*string, error) {
 	return withoutEnv(*text, b.record.empty)
 }
 
-// annotationEdits returns the edits of the group's annotations, and notes in the
-// answer those that are added.
-func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
+// annotationEdits returns the edits of the group's annotations, given those of its
+// probe, and notes in the answer the annotations that are added.
+func (b *builder) annotationEdits(probe []field.Edit, answer *transformer.Answer) []field.Edit {
 	have := b.g.Metadata.Annotations
 	config, err := b.userConfig()
 	var r record
@@ -135,6 +141,9 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 	if b.derived != nil && (b.place || b.isDerived()) {
 		r.derived = effective(b.derived)
 	}
+	if b.target != nil {
+		r.written = b.writtenBefore(probe, *config)
+	}
 	r.empty = append(b.emptyAnnotations(config != nil || r.encode() != ""), r.empty...)
 	want := have
 	for _, a := range []struct {
@@ -151,6 +160,34 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 		}
 	}
 	return b.changed(have, want)
+}
+
+// writtenBefore returns the texts of what the edits of the probe, the agent's
+// configuration and other annotations change, as far as restore would write them in
+// another way.
+func (b *builder) writtenBefore(probe []field.Edit, config string) field.KeyValues {
+	texts := b.record.written.Without(annotations).Without(ConfigAnnotation)
+	if b.entry == nil {
+		texts = b.g.Written.Before(probe, b.g.Source)
+	}
+	for _, a := range []struct {
+		path  field.Path
+		value field.Value
+		ours  bool // an earlier run has set it
+	}{
+		{annotationPath(ConfigAnnotation), config, b.envIsOurs()},
+		{field.NewPath("metadata", annotations), field.List{}, len(b.g.Metadata.Annotations) > 0},
+	} {
+		from := b.record.written
+		if !a.ours {
+			from = b.g.Written.Before([]field.Edit{{Op: field.Set, Path: a.path, Value: a.value}}, b.g.Source)
+		}
+		key := a.path[len(a.path)-1].Key
+		if text, carried := from.Lookup(key); carried {
+			texts = texts.With(key, text)
+		}
+	}
+	return texts
 }
 
 func orNil(s string) *string {
@@ -181,7 +218,7 @@ func (b *builder) changed(have, want field.KeyValues) []field.Edit {
 	all := field.NewPath("metadata", annotations)
 	if len(want) == 0 && len(have) > 0 {
 		if v, noted := b.record.empty.Get(annotations); noted {
-			return []field.Edit{{Op: field.Set, Path: all, Value: v}}
+			return []field.Edit{{Op: field.Set, Path: all, Value: v, Written: b.record.written}}
 		}
 		return []field.Edit{{Op: field.Delete, Path: all}}
 	}
@@ -193,7 +230,7 @@ func (b *builder) changed(have, want field.KeyValues) []field.Edit {
 	}
 	for _, kv := range want {
 		if old, there := have.Lookup(kv.Key); !there || old != kv.Value {
-			edits = append(edits, field.Edit{Op: field.Set, Path: all.Key(kv.Key), Value: kv.Value})
+			edits = append(edits, field.Edit{Op: field.Set, Path: all.Key(kv.Key), Value: kv.Value, Written: b.record.written})
 		}
 	}
 	return edits

@@ -181,7 +181,11 @@ func (b *builder) restoreProbe() []field.Edit {
 			edits = append(edits, restoreField(path.Key(key), now, b.written.handler)...)
 		}
 	}
-	return append(edits, restoreField(probePath.Key(timeoutSeconds), b.source, b.written.timeout)...)
+	edits = append(edits, restoreField(probePath.Key(timeoutSeconds), b.source, b.written.timeout)...)
+	for i := range edits {
+		edits[i].Written = b.record.written
+	}
+	return edits
 }
 
 // restoreField sets the entry at a path of the mapping now to the value that it

@@ -1,0 +1,232 @@
+package manifest
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+)
+
+// TestWritten has the texts that restore needs, and those that it does not.
+func TestWritten(t *testing.T) {
+	const gone = 0
+	for _, c := range []struct {
+		in      string
+		instead field.Value
+		want    string
+	}{
+		{"a: {x: 1}\nk: 8080 # c\n", 15020, ""},
+		{"a: {x: 1}\nk: 0x50\n", 15020, "k: 0x50"},
+		{"a: {x: 1}\nk: http\n", 15020, ""},
+		{"a: {x: 1}\nk: 'http' # c\n", 15020, "k: 'http'"},
+		{"a: {x: 1}\nk: '/a' # c\n", "/b", ""},
+		{"a: {x: 1}\nk: \"\\u002fa\"\n", "/b", "k: \"\\u002fa\""},
+		{"a: {x: 1}\nk: >-\n  /a\n", "/b", "k: >-\n  /a"},
+		{"a: {x: 1}\nk: |-\n  /a\n", "/b", ""},
+		{"a: {x: 1}\nk: !!int \"80\"\n", 15020, "k: !!int \"80\""},
+		{"a: &x {x: 1}\nk: *x\n", field.Map{}, "k: *x"},
+		{"a: {x: 1}\nk: ~\n", field.List{}, "k: ~"},
+		{"a: {x: 1}\nk:\n", field.List{}, "k:"},
+		{"a: {x: 1}\nk: null\n", field.List{}, ""},
+		{"a: {x: 1}\nk: { }\n", field.Map{}, "k: { }"},
+		{"a: {x: 1}\nk: {}\n", field.Map{}, ""},
+		{"a: {x: 1}\nk: {x: 1}\n", field.Map{}, ""},
+		{"a: {x: 1}\nk: b.C\n", gone, ""},
+		{"a: {x: 1}\nk: 'b.C'\n", gone, "k: 'b.C'"},
+		{"a: {x: 1}\nk: b.C # c\n", gone, "k: b.C # c"},
+		{"a: {x: 1}\n# one\n\nk: b.C\n", gone, "\n\nk: b.C"},
+		{"a: {x: 1}\n\"k\":   b.C\r\n", gone, "\"k\":   b.C"},
+		{"{a: {x: 1}, k: b.C}\n", gone, ""},
+		{"{a: {x: 1}, k: 'b.C'}\n", gone, "k: 'b.C'"},
+		{"{\"a\":{\"x\":1},\"k\":\"b.C\"}\n", gone, ""},
+		{"{\"a\":{\"x\":1},\"k\":\"http\"}\n", 15020, ""},
+		{"a: {x: 1}\n", gone, ""},
+	} {
+		o := mustRead(t, []byte(c.in)).Objects()[0]
+		if c.instead == gone {
+			c.instead = nil
+		}
+		if got := o.Written(field.NewPath("k"), c.instead); got != c.want {
+			t.Errorf("%q with %v instead: %q, want %q", c.in, c.instead, got, c.want)
+		}
+	}
+}
+
+// TestATextIsUsedOnlyWhereItReadsAsTheEntry: it comes from an annotation that anybody
+// may have edited.
+func TestATextIsUsedOnlyWhereItReadsAsTheEntry(t *testing.T) {
+	const in = "m:\n  a: 1 # one\n  b: 'two'\n"
+	for _, c := range []struct{ text, want string }{
+		{"k: 'http'", "k: 'http'"},
+		{"k: 'http' # c", "k: 'http' # c"},
+		{"'k':  \"http\"", "'k':  \"http\""},
+		{"k: !!str http", "k: !!str http"},
+		{"k: >-\n  http", "k: >-\n    http"},
+		{"k: 'https'", "k: http"},
+		{"l: 'http'", "k: http"},
+		{"k: http\nl: 1", "k: http"},
+		{"k: *none", "k: http"},
+		{"k: 'http", "k: http"},
+		{"http", "k: http"},
+		{"# k: http", "k: http"},
+		{"k: http\n---\na: b", "k: http"},
+	} {
+		s := mustRead(t, []byte(in))
+		o := s.Objects()[0]
+		e := set("m.k", "http")
+		e.Written = field.KeyValues{{Key: "k", Value: c.text}}
+		if err := o.Apply([]field.Edit{e}); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(output(t, s)); got != in+"  "+c.want+"\n" || len(o.Notices()) > 0 {
+			t.Errorf("%q gives\n%s%v", c.text, got, o.Notices())
+		}
+	}
+}
+
+// An editBack is an edit of an entry and its opposite.
+type editBack struct{ there, back field.Edit }
+
+// randomEditBack returns an edit of an entry of a mapping that has a scalar or an
+// empty collection, together with its opposite; ok is false if there is none.
+func randomEditBack(r *rand.Rand, o *Object) (e editBack, ok bool) {
+	t, err := o.load()
+	// An entry that an alias stands for has no text of its own.
+	if err != nil || o.stream.parsed != nil && bytes.ContainsAny(o.source(), "*<") || o.CheckKeys(nil) != nil {
+		return e, false
+	}
+	var p field.Path
+	n := int32(1)
+	for t.nodes[n].child != 0 {
+		children := []int32{}
+		for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
+			children = append(children, c)
+		}
+		i := r.IntN(len(children))
+		if t.nodes[n].kind == sequence {
+			p = p.Index(i)
+		} else {
+			p = p.Key(strings.Clone(t.keyOf(children[i])))
+		}
+		parent := n
+		n = children[i]
+		isEntry := t.nodes[parent].kind == mapping && len(children) > 1 && len(p) > 1
+		if t.nodes[n].child != 0 || !isEntry {
+			continue
+		}
+		key := p[len(p)-1].Key
+		value, _ := o.Value(p)
+		if s, _ := value.(string); t.nodes[n].style == plain && isOldBool(s) {
+			return e, false // it is quoted, for readers of YAML 1.1
+		}
+		e.back = field.Edit{Op: field.Set, Path: p, Value: value}
+		// What is between two entries on a line goes with one of them.
+		ownLine := len(bytes.TrimLeft(t.text[bytes.LastIndexByte(t.text[:t.nodes[n].key], '\n')+1:t.nodes[n].key], " ")) == 0
+		if r.IntN(2) == 0 && ownLine && t.nodes[parent].style == block {
+			e.there = field.Edit{Op: field.Delete, Path: p}
+			if i+1 < len(children) {
+				e.back.Before = strings.Clone(t.keyOf(children[i+1]))
+			}
+		} else {
+			e.there = field.Edit{Op: field.Set, Path: p, Value: []field.Value{15020, "/app-health/a/livez", field.List{"a"}}[r.IntN(3)]}
+		}
+		if text := o.Written(p, e.there.Value); text != "" {
+			e.back.Written = field.KeyValues{{Key: key, Value: text}}
+		}
+		return e, true
+	}
+	return e, false
+}
+
+func isOldBool(s string) bool {
+	_, ok := oldBool(s)
+	return ok
+}
+
+// checkEditsBack edits entries of the objects of a text and edits them back: that must
+// give the text byte for byte. It returns how many entries it edited, and for how
+// many of them a text was needed.
+func checkEditsBack(tb testing.TB, in []byte, seed uint64) (edited, withText int) {
+	tb.Helper()
+	if n := bytes.Count(in, []byte("\r")); n > 0 && n != bytes.Count(in, []byte("\n")) {
+		return 0, 0 // new lines end like the others
+	}
+	s, err := Read("<stdin>", in)
+	if err != nil {
+		return 0, 0
+	}
+	r := rand.New(rand.NewPCG(seed, 2))
+	edits := make([]*editBack, len(s.Objects()))
+	for i, o := range s.Objects() {
+		e, ok := randomEditBack(r, o)
+		if !ok || o.shared != "" || o.Apply([]field.Edit{e.there}) != nil || len(o.Notices()) > 0 {
+			continue
+		}
+		edits[i] = &e
+	}
+	out, err := s.Text()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	again := mustRead(tb, bytes.Clone(out))
+	whole := true
+	for i, o := range again.Objects() {
+		if e := edits[i]; e != nil {
+			edited++
+			if e.back.Written != nil {
+				withText++
+			}
+			if err := o.Apply([]field.Edit{e.back}); err != nil {
+				tb.Fatal(err)
+			}
+			// What is too unusual to be edited twice says so.
+			if len(o.Notices()) > 0 {
+				tb.Logf("%+v: %v", e.back, o.Notices())
+				return 0, 0
+			}
+		} else if s.Objects()[i].Changed() {
+			whole = false
+		}
+	}
+	if back := output(tb, again); whole && !bytes.Equal(back, in) {
+		for i, o := range again.Objects() {
+			if before := mustRead(tb, in).Objects()[i]; edits[i] != nil && !bytes.Equal(o.source(), before.source()) {
+				tb.Fatalf("%+v gives\n%s\nand %+v\n%s\nwant\n%s", edits[i].there, s.Objects()[i].source(), edits[i].back, o.source(), before.source())
+			}
+		}
+		tb.Fatalf("%q became %q", in, back)
+	}
+	return edited, withText
+}
+
+// TestWhatIsEditedBackIsAsItsAuthorWroteIt, byte for byte, in every form of YAML and
+// in real manifests.
+func TestWhatIsEditedBackIsAsItsAuthorWroteIt(t *testing.T) {
+	var texts [][]byte
+	for _, f := range forms {
+		for range 50 {
+			texts = append(texts, []byte(f))
+		}
+	}
+	for _, f := range testutil.Manifests(t, root) {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, slices.Repeat([][]byte{text}, 10)...)
+	}
+	edited, withText := 0, 0
+	for i, text := range texts {
+		n, m := checkEditsBack(t, text, uint64(i))
+		edited, withText = edited+n, withText+m
+	}
+	t.Logf("%d entries edited and edited back, %d of them with their text", edited, withText)
+	if edited < 500 || withText < 100 {
+		t.Errorf("%d entries edited and edited back, %d of them with their text: too few", edited, withText)
+	}
+}
