@@ -149,7 +149,7 @@ const originals = "rewrite-probes.io/originals"
 // withoutTexts returns the annotation without the texts that restore puts back: only who
 // reads the text of an object has them.
 func withoutTexts(annotation string) string {
-	before, _, found := strings.Cut(annotation, `"written":`)
+	before, _, found := strings.Cut(annotation, `"texts":`)
 	switch before = strings.TrimSuffix(before, ","); {
 	case !found:
 		return annotation

@@ -30,10 +30,10 @@ type forms struct {
 	// empty are mappings and lists that were empty or null before we filled them,
 	// by the last key of their path.
 	empty field.Map
-	// written are the texts of entries that restore would write in another way, with
+	// texts are the texts of entries that restore would write in another way, with
 	// other quotes for example: in mappings for handlers, by prober.Key, and by
 	// themselves for what is in empty, by its key there.
-	written field.Map
+	texts field.Map
 }
 
 const (
@@ -42,7 +42,7 @@ const (
 	formInherited   = "inherited"
 	formDeclared    = "declared"
 	formEmpty       = "empty"
-	formWritten     = "written"
+	formTexts       = "texts"
 )
 
 // readForms reads the annotation; an absent one is empty.
@@ -57,10 +57,10 @@ func readForms(annotations field.KeyValues) (forms, error) {
 		return f, fmt.Errorf("%s must be a JSON object as rewrite-probes writes it", ownOriginals)
 	}
 	f.handlers, f.empty = field.As[field.Map](m, formHandlers), field.As[field.Map](m, formEmpty)
-	f.written = field.As[field.Map](m, formWritten)
+	f.texts = field.As[field.Map](m, formTexts)
 	f.declared = field.As[bool](m, formDeclared)
-	f.annotations = field.As[field.Map](m, formAnnotations).Texts()
-	f.inherited = field.As[field.Map](m, formInherited).Texts()
+	f.annotations = field.As[field.Map](m, formAnnotations).KeyValues()
+	f.inherited = field.As[field.Map](m, formInherited).KeyValues()
 	return f, nil
 }
 
@@ -74,7 +74,7 @@ func (f *forms) encode() string {
 	}
 	byKey := func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) }
 	slices.SortFunc(f.handlers, byKey)
-	slices.SortFunc(f.written, byKey)
+	slices.SortFunc(f.texts, byKey)
 	add(formHandlers, f.handlers)
 	add(formAnnotations, f.annotations.Map())
 	add(formInherited, f.inherited.Map())
@@ -82,7 +82,7 @@ func (f *forms) encode() string {
 		m = append(m, field.Entry{Key: formDeclared, Value: true})
 	}
 	add(formEmpty, f.empty)
-	add(formWritten, f.written)
+	add(formTexts, f.texts)
 	if len(m) == 0 {
 		return ""
 	}
@@ -182,8 +182,8 @@ func (b *planBuilder) formsFor(toRewrite []*handlerSite, env string, user, writt
 			kind, _ := s.original.kind()
 			f.handlers = append(f.handlers, field.Entry{Key: key, Value: field.Map{{Key: kind, Value: s.shortForm()}}})
 		}
-		if texts := s.writtenBefore(b.in); len(texts) > 0 {
-			f.written = append(f.written, field.Entry{Key: key, Value: texts.Map()})
+		if texts := b.textsOf(s); len(texts) > 0 {
+			f.texts = append(f.texts, field.Entry{Key: key, Value: texts.Map()})
 		}
 	}
 	undone := b.undo(written, func(d *dialect) []answerer {
@@ -219,22 +219,29 @@ func (b *planBuilder) formsFor(toRewrite []*handlerSite, env string, user, writt
 	return f
 }
 
-// writtenBefore returns the texts of the probe that restore would write in another
-// way: of the probe or its handler if that is an alias, and of the handler's fields.
-// Another dialect may have left some of the fields as their author wrote them.
-func (s *handlerSite) writtenBefore(in *Input) field.KeyValues {
-	kind, _ := s.current.kind()
+// textsOf returns the texts of a handler's fields that restore would write in another way,
+// and of an alias for the handler. Another dialect may have left some of the fields as
+// their author wrote them.
+func (b *planBuilder) textsOf(s *handlerSite) field.KeyValues {
 	edits := s.changes()
 	if s.alreadyRewritten {
-		edits = slices.DeleteFunc(slices.Clone(edits), func(e field.Edit) bool { return !s.isOriginal(kind, e.Path[len(e.Path)-1].Key) })
-	} else {
-		edits = append([]field.Edit{{Op: field.Set, Path: s.path, Value: field.Map{}}, {Op: field.Set, Path: s.path.Key(kind), Value: field.Map{}}}, edits...)
+		edits = slices.DeleteFunc(slices.Clone(edits), func(e field.Edit) bool { return !s.isOriginal(e.Path[len(e.Path)-1].Key) })
 	}
-	return append(slices.Clip(s.written), in.Written.Before(edits, in.Source)...)
+	return append(slices.Clip(s.texts), b.texts(edits...)...)
+}
+
+// texts returns the texts of entries that the editor would write in another way if it
+// had to undo the edits.
+func (b *planBuilder) texts(edits ...field.Edit) field.KeyValues {
+	if b.in.Texts == nil || len(edits) == 0 {
+		return nil
+	}
+	return b.in.Texts(edits)
 }
 
 // isOriginal reports whether a field of the rewritten request has its original value.
-func (s *handlerSite) isOriginal(kind, key string) bool {
+func (s *handlerSite) isOriginal(key string) bool {
+	kind, _ := s.current.kind()
 	now, has := field.As[field.Map](s.source, kind).Get(key)
 	before, had := s.before(key)
 	from, _ := s.original.kind()
@@ -247,18 +254,18 @@ func (s *handlerSite) isOriginal(kind, key string) bool {
 func (b *planBuilder) noteEmpty(f *forms, path field.Path, filled bool) {
 	key := path[len(path)-1].Key
 	v, noted := b.forms.empty.Get(key)
-	text := field.As[string](b.forms.written, key)
+	text := field.As[string](b.forms.texts, key)
 	if !filled {
 		if now, found := b.source(path); found && isEmpty(now) {
 			v, noted = now, true
-			text = b.in.Written.Before([]field.Edit{{Op: field.Set, Path: path, Value: field.List{}}}, b.in.Source).Get(key)
+			text = b.texts(field.Edit{Op: field.Set, Path: path, Value: field.List{}}).Get(key)
 		}
 	}
 	if noted {
 		f.empty = append(f.empty, field.Entry{Key: key, Value: v})
 	}
 	if noted && text != "" {
-		f.written = append(f.written, field.Entry{Key: key, Value: text})
+		f.texts = append(f.texts, field.Entry{Key: key, Value: text})
 	}
 }
 
@@ -279,7 +286,7 @@ func isEmpty(v field.Value) bool {
 func (b *planBuilder) emptied(path field.Path) field.Edit {
 	key := path[len(path)-1].Key
 	if v, noted := b.forms.empty.Get(key); noted && isEmpty(v) {
-		return field.Edit{Op: field.Set, Path: path, Value: v, Written: field.KeyValues{{Key: key, Value: field.As[string](b.forms.written, key)}}}
+		return field.Edit{Op: field.Set, Path: path, Value: v, Texts: field.KeyValues{{Key: key, Value: field.As[string](b.forms.texts, key)}}}
 	}
 	return field.Edit{Op: field.Delete, Path: path}
 }

@@ -25,7 +25,7 @@ func TestWhatTheEnvHasNoRoomForIsCarriedInOneAnnotation(t *testing.T) {
 		return `{"handlers":{"/app-health/app/livez":{` + handler + `}}}`
 	}
 	carriedAs := func(handler, written string) string {
-		written = `"written":{"/app-health/app/livez":{` + written + `}}}`
+		written = `"texts":{"/app-health/app/livez":{` + written + `}}}`
 		if handler == "" {
 			return "{" + written
 		}
@@ -59,9 +59,9 @@ func TestWhatTheEnvHasNoRoomForIsCarriedInOneAnnotation(t *testing.T) {
 		{"a path over lines", probe("httpGet:\n    path: >-\n      /foo\n    port: 8001"), carriedAs("", `"path":"path: >-\n  /foo"`), nil},
 		{"a tag", probe("httpGet: {path: /foo, port: !!int \"8001\"}"), carriedAs("", `"port":"port: !!int \"8001\""`), nil},
 		{"an alias", pod("", app("livenessProbe: &p\n  tcpSocket:\n    port: 8001\nreadinessProbe: *p")),
-			`{"written":{"/app-health/app/readyz":{"readinessProbe":"readinessProbe: *p"}}}`, nil},
+			`{"texts":{"/app-health/app/readyz":{"readinessProbe":"readinessProbe: *p"}}}`, nil},
 		{"an alias of a handler", pod("", app("livenessProbe:\n  tcpSocket: &h\n    port: 8001\nreadinessProbe:\n  tcpSocket: *h # the same")),
-			`{"written":{"/app-health/app/readyz":{"tcpSocket":"tcpSocket: *h"}}}`, nil},
+			`{"texts":{"/app-health/app/readyz":{"tcpSocket":"tcpSocket: *h"}}}`, nil},
 		{"a protocol at the start", probe("httpGet: {protocol: HTTP2, path: /foo, port: 8001}"), carried(`"httpGet":{"protocol":"HTTP2","path":"/foo","port":8001}`), nil},
 		{"a protocol in the middle", probe("httpGet: {path: /foo, protocol: HTTP2, port: 8001}"), carried(`"httpGet":{"path":"/foo","protocol":"HTTP2","port":8001}`), nil},
 		{"a switch that says the default", pod("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", plain),
@@ -74,8 +74,8 @@ func TestWhatTheEnvHasNoRoomForIsCarriedInOneAnnotation(t *testing.T) {
 			`{"annotations":{"traffic.sidecar.istio.io/excludeInboundPorts":""}}`, []option{port(15099)}},
 		{"an empty list", pod("", "initContainers: []\n"+plain), `{"empty":{"initContainers":[]}}`, nil},
 		{"an empty list that stays so", pod("", "initContainers: []\n"+plain), "", []option{asContainer}},
-		{"another word for no list", pod("", "initContainers: ~ # none\n"+plain), `{"empty":{"initContainers":null},"written":{"initContainers":"initContainers: ~"}}`, nil},
-		{"no word for no list", pod("", "initContainers:\n"+plain), `{"empty":{"initContainers":null},"written":{"initContainers":"initContainers:"}}`, nil},
+		{"another word for no list", pod("", "initContainers: ~ # none\n"+plain), `{"empty":{"initContainers":null},"texts":{"initContainers":"initContainers: ~"}}`, nil},
+		{"no word for no list", pod("", "initContainers:\n"+plain), `{"empty":{"initContainers":null},"texts":{"initContainers":"initContainers:"}}`, nil},
 		{"an empty env", pod("", plain+"- name: istio-proxy\n  image: auto\n  env: []\n"), `{"empty":{"env":[]}}`, []option{answeredBy("istio-proxy")}},
 		{"empty annotations", pod("annotations: {}\n", plain), `{"empty":{"annotations":{}}}`, []option{port(15099)}},
 		{"null metadata", strings.Replace(pod("", plain), "    spec:", "    metadata: null\n    spec:", 1),

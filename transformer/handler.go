@@ -23,7 +23,7 @@ type handlerSite struct {
 	source           field.Map       // the whole probe or hook as it was read; nil if not known
 	original         *Handler        // as its author wrote it: current, unless that is our rewriting
 	form             field.Map       // its fields as they were written; nil if not known
-	written          field.KeyValues // what its text was, of fields that restore would write in another way
+	texts            field.KeyValues // what its text was, of fields that restore would write in another way
 	alreadyRewritten bool            // current is our rewriting of original
 	foreign          bool            // it is the rewriting of another dialect than the planner's
 	lost             bool            // a mesh's own tool has rewritten it, and the template does not have its original
@@ -224,13 +224,15 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 		form = s.form
 	}
 	edits := handlerEdits(s.path, s.current, want, form)
-	if want == s.original {
+	switch {
+	case len(s.texts) == 0:
+	case want == s.original:
 		edits = s.asWritten(edits)
-	} else {
+	default:
 		for i, e := range edits { // another dialect may leave a field as it was
 			key := e.Path[len(e.Path)-1].Key
 			if v, had := s.before(key); had && reflect.DeepEqual(v, e.Value) {
-				edits[i].Written = field.KeyValues{{Key: key, Value: s.written.Get(key)}}
+				edits[i].Texts = field.KeyValues{{Key: key, Value: s.texts.Get(key)}}
 			}
 		}
 	}
@@ -246,7 +248,7 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 func (s *handlerSite) asWritten(edits []field.Edit) []field.Edit {
 	kind, _ := s.current.kind()
 	now := field.As[field.Map](s.source, kind)
-	for _, text := range s.written {
+	for _, text := range s.texts {
 		named := slices.ContainsFunc(edits, func(e field.Edit) bool { return e.Op == field.Rename || e.Path[len(e.Path)-1].Key == text.Key })
 		_, has := now.Get(text.Key)
 		if value, had := s.before(text.Key); has && had && !named {
@@ -254,7 +256,7 @@ func (s *handlerSite) asWritten(edits []field.Edit) []field.Edit {
 		}
 	}
 	for i := range edits {
-		edits[i].Written = s.written
+		edits[i].Texts = s.texts
 	}
 	return edits
 }

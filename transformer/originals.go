@@ -138,7 +138,7 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 	s.alreadyRewritten, s.foreign = true, !m.holder.isOf(b.p.dialect)
 	container, _, _ := m.holder.dialect.format().ParseKey(m.key)
 	key := prober.Key(cmp.Or(container, s.container.Name), s.name)
-	s.form, s.written = b.forms.handler(key, s.original), field.As[field.Map](b.forms.written, key).Texts()
+	s.form, s.texts = b.forms.handler(key, s.original), field.As[field.Map](b.forms.texts, key).KeyValues()
 	if s.original.HTTPGet != nil {
 		s.form = s.withEmptyHeaders(s.form)
 	}

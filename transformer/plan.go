@@ -112,46 +112,14 @@ type Input struct {
 	// planner does not see fields that [PodTemplate] lacks, and replaces a container
 	// of ours as a whole if it needs a change.
 	Source Source
-	// Written is how the object is written; nil if that is not known. Without it what
-	// the plan removes does not get its quotes back.
-	Written Written
+	// Texts returns the texts of entries that the editor would write in another way if
+	// it had to undo edits, for [field.Edit.Texts]; nil if the text is not known.
+	Texts func(edits []field.Edit) field.KeyValues
 }
 
 // A Source returns the value of any field of the object as it was read, also of one
 // that [PodTemplate] lacks, and reports whether the field is there.
 type Source func(path field.Path) (v field.Value, found bool)
-
-// A Written returns the text of an entry if the editor would write it in another way
-// after its value has been instead or, if that is nil, after the entry was gone; else
-// "". See [field.Edit.Written].
-type Written func(path field.Path, instead field.Value) string
-
-// Before returns the texts of the entries that the opposite of the edits would write
-// in another way, by their keys, which must differ. source has the object.
-func (w Written) Before(edits []field.Edit, source Source) field.KeyValues {
-	var texts field.KeyValues
-	note := func(path field.Path, instead field.Value) {
-		if text := w(path, instead); text != "" {
-			texts = append(texts, field.KeyValue{Key: path[len(path)-1].Key, Value: text})
-		}
-	}
-	for _, e := range edits {
-		switch {
-		case w == nil || e.Path[len(e.Path)-1].IsIndex:
-		case e.Op == field.Rename:
-			have, _ := source(e.Path)
-			from, _ := have.(field.Map)
-			to, _ := e.Value.(field.Map)
-			for _, f := range from {
-				instead, _ := to.Get(f.Key)
-				note(e.Path.Key(f.Key), instead)
-			}
-		default:
-			note(e.Path, e.Value)
-		}
-	}
-	return texts
-}
 
 // MetadataPath returns the path of the metadata from which the pods get their
 // labels and annotations; nil if that is not known.

@@ -125,7 +125,7 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 		if in.Shape.WorkloadMetadata {
 			in.Template.Metadata = *meta
 		}
-		in.Source, in.Written = o.Value, o.Written
+		in.Source, in.Texts = o.Value, o.Texts
 		r.Plan = do(p, in)
 		if again := do(p, in); !cmp.Equal(again, r.Plan) {
 			t.Errorf("equal inputs give plans that differ:\n%s", cmp.Diff(r.Plan, again))

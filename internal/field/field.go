@@ -162,15 +162,15 @@ func As[T any](m Map, key string) T {
 	return t
 }
 
-// Texts returns the entries whose values are strings.
-func (m Map) Texts() KeyValues {
-	var texts KeyValues
+// KeyValues returns the entries whose values are strings.
+func (m Map) KeyValues() KeyValues {
+	var all KeyValues
 	for _, e := range m {
 		if s, ok := e.Value.(string); ok {
-			texts = append(texts, KeyValue{e.Key, s})
+			all = append(all, KeyValue{e.Key, s})
 		}
 	}
-	return texts
+	return all
 }
 
 // An Op is the kind of an [Edit].
@@ -206,10 +206,10 @@ type Edit struct {
 	NewKey string // for Rename
 	Before string // for Set and Insert: the sibling that a new key precedes
 	Value  Value
-	// Written has entries as their author once wrote them, by their keys: those on the
+	// Texts has entries as their author once wrote them, by their keys: those on the
 	// way to Path, the one that is edited, and those of the mapping that Rename writes.
 	// Such a text is used where it reads as the entry, and ignored elsewhere.
-	Written KeyValues
+	Texts KeyValues
 }
 
 // An IntOrString is a scalar that Kubernetes reads as a number or a string,

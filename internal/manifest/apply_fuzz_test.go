@@ -86,7 +86,7 @@ func randomEdit(r *rand.Rand, t *tree) field.Edit {
 	e := field.Edit{Op: field.Set, Path: p, Before: before, Value: val}
 	if len(p) > 0 && r.IntN(3) == 0 {
 		key := p[len(p)-1].Key
-		e.Written = field.KeyValues{{Key: key, Value: randomText(r, key, val)}}
+		e.Texts = field.KeyValues{{Key: key, Value: randomText(r, key, val)}}
 	}
 	return e
 }

@@ -221,7 +221,7 @@ func (x *transfer) edited(o *editNode, n int32) *editNode {
 		out.deleted = true
 	case o.set:
 		x.changeAll(y)
-		out.set, out.val, out.written = true, o.value(x.plain), o.written
+		out.set, out.val, out.text = true, o.value(x.plain), o.text
 	case !o.open || !slices.ContainsFunc(o.children, (*editNode).differs):
 		out = x.kept(n)
 		out.key, out.was = o.key, o.was
@@ -231,7 +231,7 @@ func (x *transfer) edited(o *editNode, n int32) *editNode {
 		x.merging(o, out)
 	default:
 		x.change(y)
-		out.open, out.kind, out.written = true, o.kind, o.written
+		out.open, out.kind, out.text = true, o.kind, o.text
 		c := x.outline.tree.nodes[n].child
 		for _, k := range o.children {
 			if k.node == 0 {
@@ -247,7 +247,7 @@ func (x *transfer) edited(o *editNode, n int32) *editNode {
 
 // added returns a new node of the plain tree as one of the outline.
 func (x *transfer) added(k *editNode) *editNode {
-	return &editNode{key: k.key, was: k.was, set: true, val: k.value(x.plain), written: k.written}
+	return &editNode{key: k.key, was: k.was, set: true, val: k.value(x.plain), text: k.text}
 }
 
 // merging edits a mapping with merge keys. Its own entries are edited in

@@ -19,7 +19,7 @@ type editNode struct {
 	deleted  bool
 	set      bool // has the value val
 	val      field.Value
-	written  string // the entry as its author once wrote it; "" if that is not known
+	text     string // the entry as its author once wrote it; "" if that is not known
 	open     bool   // children say what it holds
 	kind     kind   // mapping or sequence, where it is open
 	children []*editNode
@@ -93,14 +93,14 @@ func (o *editNode) edit(t *tree, e field.Edit, mem *editArena) error {
 			at.add(child, before)
 		}
 		at = child
-		at.written = cmp.Or(e.Written.Get(at.key), at.written)
+		at.text = cmp.Or(e.Texts.Get(at.key), at.text)
 	}
 	return nil
 }
 
-// hasWritten reports whether some entry may be written as its author once wrote it.
-func (o *editNode) hasWritten() bool {
-	return o.written != "" || slices.ContainsFunc(o.children, (*editNode).hasWritten)
+// hasTexts reports whether some entry may be written as its author once wrote it.
+func (o *editNode) hasTexts() bool {
+	return o.text != "" || slices.ContainsFunc(o.children, (*editNode).hasTexts)
 }
 
 // openAs prepares the node's children for edits. A new or null node becomes an
@@ -206,7 +206,7 @@ func (o *editNode) finish(t *tree, e field.Edit, step field.Step, mem *editArena
 		if e.Op != field.Set || step.IsIndex {
 			return fmt.Errorf("it does not exist")
 		}
-		o.add(&editNode{key: step.Key, was: step.Key, set: true, val: e.Value, written: e.Written.Get(step.Key)}, e.Before)
+		o.add(&editNode{key: step.Key, was: step.Key, set: true, val: e.Value, text: e.Texts.Get(step.Key)}, e.Before)
 		return nil
 	}
 	if child.deleted || child.open {
@@ -221,9 +221,9 @@ func (o *editNode) finish(t *tree, e field.Edit, step field.Step, mem *editArena
 		}
 		child.key = e.NewKey
 		child.assign(t, e.Value, mem)
-		child.writeAs(e.Written.Get(e.NewKey))
+		child.writeAs(e.Texts.Get(e.NewKey))
 		for _, k := range child.children {
-			k.writeAs(e.Written.Get(k.key))
+			k.writeAs(e.Texts.Get(k.key))
 		}
 		// A field that is there as null counts as absent. It gets the old key, so
 		// that the opposite edit brings back both as they were.
@@ -232,7 +232,7 @@ func (o *editNode) finish(t *tree, e field.Edit, step field.Step, mem *editArena
 		}
 	case field.Set:
 		child.assign(t, e.Value, mem)
-		child.writeAs(e.Written.Get(step.Key))
+		child.writeAs(e.Texts.Get(step.Key))
 	default:
 		return fmt.Errorf("unknown operation %d", e.Op)
 	}
@@ -260,7 +260,7 @@ func (t *tree) hasAny(n int32, m field.Map) bool {
 // writeAs has a node written as its author once wrote it, also if it has its value
 // already.
 func (o *editNode) writeAs(text string) {
-	o.written = text
+	o.text = text
 	o.set = o.set || text != "" && !o.open && !o.deleted
 }
 

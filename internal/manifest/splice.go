@@ -303,7 +303,7 @@ func (b *blockEdit) keep(k *editNode) {
 		key := int(b.t.nodes[k.node].key)
 		if b.onOwnLine(k.node, b.col) && !b.firstRemoved {
 			at := b.aboveComments(b.lineStart(key), b.col, b.end)
-			if b.added[0].written != "" {
+			if b.added[0].text != "" {
 				at = b.next(b.end)
 			}
 			b.addLines(at)

@@ -27,7 +27,7 @@ func (r *run) planGroup(o *manifest.Object, meta *transformer.Metadata) (planned
 
 // group returns what the planner must know about a group.
 func (r *run) group(o *manifest.Object, meta *transformer.Metadata) (*vm.Group, error) {
-	g := &vm.Group{Metadata: *meta, Namespace: r.namespaces[meta.Namespace], Source: o.Value, Written: o.Written}
+	g := &vm.Group{Metadata: *meta, Namespace: r.namespaces[meta.Namespace], Source: o.Value, Texts: o.Texts}
 	spec := field.NewPath("spec")
 	if _, err := o.Decode(spec, &g.Spec); err != nil {
 		return nil, err

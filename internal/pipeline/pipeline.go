@@ -256,7 +256,7 @@ func (r *run) input(o *manifest.Object, owner *transformer.Metadata, ref workloa
 	if ref.Shape.WorkloadMetadata {
 		in.Template.Metadata = *owner
 	}
-	in.Source, in.Written = o.Value, o.Written
+	in.Source, in.Texts = o.Value, o.Texts
 	return in, checkKeys(o, &in)
 }
 

@@ -37,9 +37,10 @@ type Group struct {
 	Metadata  transformer.Metadata
 	Namespace *transformer.Metadata // of the Namespace object, nil if unknown
 	Spec      Spec
-	// Source is the object as it was read, and Written how.
-	Source  transformer.Source
-	Written transformer.Written
+	// Source is the object as it was read.
+	Source transformer.Source
+	// Texts is as in [transformer.Input], and not nil.
+	Texts func(edits []field.Edit) field.KeyValues
 	// Workloads returns the workloads of the group's namespace that have a kind
 	// and a name.
 	Workloads func(kind, name string) []Workload

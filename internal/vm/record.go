@@ -17,7 +17,7 @@ type record struct {
 	config  *string         // the user's agent configuration, if undoing the change to it gives another
 	derived *vmconfig.Probe // the probe that was taken from a workload
 	empty   field.Map       // annotations and proxyMetadata that were empty or null
-	written field.KeyValues // the texts of what restore would write in another way, by key
+	texts   field.KeyValues // the texts of what restore would write in another way, by key
 }
 
 // The keys of a record.
@@ -26,7 +26,7 @@ const (
 	recordConfig  = "config"
 	recordDerived = "derived"
 	recordEmpty   = "empty"
-	recordWritten = "written"
+	recordTexts   = "texts"
 )
 
 // annotations and proxyMetadata are the keys of record.empty.
@@ -62,7 +62,7 @@ func readRecord(from field.KeyValues) (record, error) {
 		}
 	}
 	r.empty, _ = get(m, recordEmpty).(field.Map)
-	r.written = field.As[field.Map](m, recordWritten).Texts()
+	r.texts = field.As[field.Map](m, recordTexts).KeyValues()
 	return r, nil
 }
 
@@ -81,8 +81,8 @@ func (r *record) encode() string {
 	if r.empty != nil {
 		m = append(m, field.Entry{Key: recordEmpty, Value: r.empty})
 	}
-	if r.written != nil {
-		m = append(m, field.Entry{Key: recordWritten, Value: r.written.Map()})
+	if r.texts != nil {
+		m = append(m, field.Entry{Key: recordTexts, Value: r.texts.Map()})
 	}
 	if m == nil {
 		return ""
@@ -142,7 +142,7 @@ func (b *builder) annotationEdits(probe []field.Edit, answer *transformer.Answer
 		r.derived = effective(b.derived)
 	}
 	if b.target != nil {
-		r.written = b.writtenBefore(probe, *config)
+		r.texts = b.textsOf(probe, *config)
 	}
 	r.empty = append(b.emptyAnnotations(config != nil || r.encode() != ""), r.empty...)
 	want := have
@@ -162,13 +162,13 @@ func (b *builder) annotationEdits(probe []field.Edit, answer *transformer.Answer
 	return b.changed(have, want)
 }
 
-// writtenBefore returns the texts of what the edits of the probe, the agent's
+// textsOf returns the texts of what the edits of the probe, the agent's
 // configuration and other annotations change, as far as restore would write them in
 // another way.
-func (b *builder) writtenBefore(probe []field.Edit, config string) field.KeyValues {
-	texts := b.record.written.Without(annotations).Without(ConfigAnnotation)
+func (b *builder) textsOf(probe []field.Edit, config string) field.KeyValues {
+	texts := b.record.texts.Without(annotations).Without(ConfigAnnotation)
 	if b.entry == nil {
-		texts = b.g.Written.Before(probe, b.g.Source)
+		texts = b.g.Texts(probe)
 	}
 	for _, a := range []struct {
 		path  field.Path
@@ -178,9 +178,9 @@ func (b *builder) writtenBefore(probe []field.Edit, config string) field.KeyValu
 		{annotationPath(ConfigAnnotation), config, b.envIsOurs()},
 		{field.NewPath("metadata", annotations), field.List{}, len(b.g.Metadata.Annotations) > 0},
 	} {
-		from := b.record.written
+		from := b.record.texts
 		if !a.ours {
-			from = b.g.Written.Before([]field.Edit{{Op: field.Set, Path: a.path, Value: a.value}}, b.g.Source)
+			from = b.g.Texts([]field.Edit{{Op: field.Set, Path: a.path, Value: a.value}})
 		}
 		key := a.path[len(a.path)-1].Key
 		if text, carried := from.Lookup(key); carried {
@@ -218,7 +218,7 @@ func (b *builder) changed(have, want field.KeyValues) []field.Edit {
 	all := field.NewPath("metadata", annotations)
 	if len(want) == 0 && len(have) > 0 {
 		if v, noted := b.record.empty.Get(annotations); noted {
-			return []field.Edit{{Op: field.Set, Path: all, Value: v, Written: b.record.written}}
+			return []field.Edit{{Op: field.Set, Path: all, Value: v, Texts: b.record.texts}}
 		}
 		return []field.Edit{{Op: field.Delete, Path: all}}
 	}
@@ -230,7 +230,7 @@ func (b *builder) changed(have, want field.KeyValues) []field.Edit {
 	}
 	for _, kv := range want {
 		if old, there := have.Lookup(kv.Key); !there || old != kv.Value {
-			edits = append(edits, field.Edit{Op: field.Set, Path: all.Key(kv.Key), Value: kv.Value, Written: b.record.written})
+			edits = append(edits, field.Edit{Op: field.Set, Path: all.Key(kv.Key), Value: kv.Value, Texts: b.record.texts})
 		}
 	}
 	return edits

@@ -183,7 +183,7 @@ func (b *builder) restoreProbe() []field.Edit {
 	}
 	edits = append(edits, restoreField(probePath.Key(timeoutSeconds), b.source, b.written.timeout)...)
 	for i := range edits {
-		edits[i].Written = b.record.written
+		edits[i].Texts = b.record.texts
 	}
 	return edits
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
-// TestWritten has the texts that restore needs, and those that it does not.
-func TestWritten(t *testing.T) {
+// TestTexts has the texts that restore needs, and those that it does not.
+func TestTexts(t *testing.T) {
 	const gone = 0
 	for _, c := range []struct {
 		in      string
@@ -48,10 +48,11 @@ func TestWritten(t *testing.T) {
 		{"a: {x: 1}\n", gone, ""},
 	} {
 		o := mustRead(t, []byte(c.in)).Objects()[0]
+		e := set("k", c.instead)
 		if c.instead == gone {
-			c.instead = nil
+			e = remove("k")
 		}
-		if got := o.Written(field.NewPath("k"), c.instead); got != c.want {
+		if got := o.Texts([]field.Edit{e}).Get("k"); got != c.want {
 			t.Errorf("%q with %v instead: %q, want %q", c.in, c.instead, got, c.want)
 		}
 	}
@@ -79,7 +80,7 @@ func TestATextIsUsedOnlyWhereItReadsAsTheEntry(t *testing.T) {
 		s := mustRead(t, []byte(in))
 		o := s.Objects()[0]
 		e := set("m.k", "http")
-		e.Written = field.KeyValues{{Key: "k", Value: c.text}}
+		e.Texts = field.KeyValues{{Key: "k", Value: c.text}}
 		if err := o.Apply([]field.Edit{e}); err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +120,6 @@ func randomEditBack(r *rand.Rand, o *Object) (e editBack, ok bool) {
 		if t.nodes[n].child != 0 || !isEntry {
 			continue
 		}
-		key := p[len(p)-1].Key
 		value, _ := o.Value(p)
 		if s, _ := value.(string); t.nodes[n].style == plain && isOldBool(s) {
 			return e, false // it is quoted, for readers of YAML 1.1
@@ -135,9 +135,7 @@ func randomEditBack(r *rand.Rand, o *Object) (e editBack, ok bool) {
 		} else {
 			e.there = field.Edit{Op: field.Set, Path: p, Value: []field.Value{15020, "/app-health/a/livez", field.List{"a"}}[r.IntN(3)]}
 		}
-		if text := o.Written(p, e.there.Value); text != "" {
-			e.back.Written = field.KeyValues{{Key: key, Value: text}}
-		}
+		e.back.Texts = o.Texts([]field.Edit{e.there})
 		return e, true
 	}
 	return e, false
@@ -178,7 +176,7 @@ func checkEditsBack(tb testing.TB, in []byte, seed uint64) (edited, withText int
 	for i, o := range again.Objects() {
 		if e := edits[i]; e != nil {
 			edited++
-			if e.back.Written != nil {
+			if e.back.Texts != nil {
 				withText++
 			}
 			if err := o.Apply([]field.Edit{e.back}); err != nil {

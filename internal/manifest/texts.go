@@ -9,30 +9,62 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// Written returns the text of the entry at path, for [field.Edit.Written], if Apply
-// would write the entry in another way after its value has been instead or, if that
-// is nil, after the entry was gone: with other quotes, with another word for null,
-// without its comment, above a comment that was above it, written out where it was an
-// alias. It returns "" if Apply would not, and for a collection that is not empty.
+// Texts returns the texts of entries, for [field.Edit.Texts], that Apply would write in
+// another way if the opposite of the edits were made after them: with other quotes, with
+// another word for null, without a comment, above a comment that was above it, written out
+// where it was an alias. They are by the keys of the entries, which must differ. What is
+// no entry of a mapping, and a collection that is not empty, has no text here.
 //
-// The text starts with a line feed for every line that is empty or a comment above
-// an entry that will be gone. Its other lines are indented as if its key were in
-// column 0.
-func (o *Object) Written(path field.Path, instead field.Value) string {
-	p, ok := o.placeOf(path)
-	if !ok || p.child != 0 {
-		return ""
+// A text starts with a line feed for every line that is empty or a comment above an
+// entry that will be gone. Its other lines are indented as if its key were in column 0.
+func (o *Object) Texts(edits []field.Edit) field.KeyValues {
+	t, err := o.load()
+	if err != nil {
+		return nil
 	}
-	text, above := p.entry(instead == nil)
+	r := textReader{t: t}
+	if o.stream.parsed != nil {
+		if r.outline = o.outline(); r.outline == nil {
+			return nil
+		}
+		r.t = &r.outline.tree
+	}
+	for _, e := range edits {
+		to, isMap := e.Value.(field.Map)
+		switch p, found := r.placeOf(e.Path); {
+		case !found:
+		case e.Op == field.Rename && isMap && p.child != 0:
+			for c := p.child; c != 0; c = r.t.nodes[c].next {
+				instead, stays := to.Get(r.t.keyOf(c))
+				r.note(r.within(p, c), !stays, instead)
+			}
+		case e.Op != field.Insert:
+			r.note(p, e.Op == field.Delete, e.Value)
+		}
+	}
+	return r.texts
+}
+
+// A textReader reads the texts of entries.
+type textReader struct {
+	t       *tree
+	outline *outline // of an object that only the full parser reads; else nil
+	texts   field.KeyValues
+}
+
+// note notes the text of the entry at a place if the entry would be written in another
+// way after it was gone or, if gone is not set, after its value has been instead.
+func (r *textReader) note(p place, gone bool, instead field.Value) {
+	if p.child != 0 || r.t.nodes[p.parent].kind != mapping || !gone && p.comesBack(instead) {
+		return
+	}
+	text, above := p.entry(gone)
 	switch {
 	case p.inFlow && strings.Contains(text, "\n"):
-		return ""
-	case instead != nil && p.comesBack(instead):
-		return ""
-	case instead == nil && above == "" && p.isUsual(text):
-		return ""
+	case gone && above == "" && p.isUsual(text):
+	default:
+		r.texts = r.texts.With(strings.Clone(r.t.keyOf(p.n)), above+text)
 	}
-	return above + text
 }
 
 // A place is an entry of a mapping, or an item of a list, in an object's text.
@@ -45,33 +77,34 @@ type place struct {
 	special   bool   // it is an alias, or has an anchor or a tag
 }
 
-// placeOf returns the place at path; ok is false if there is none.
-func (o *Object) placeOf(path field.Path) (p place, ok bool) {
-	t, err := o.load()
-	if err != nil {
-		return p, false
-	}
-	var out *outline
-	if o.stream.parsed != nil {
-		if out = o.outline(); out == nil {
-			return p, false
-		}
-		t = &out.tree
-	}
-	s := &splicer{t: t}
-	p = place{t: t, n: 1}
+// placeOf returns the place at path; ok is false if there is none. An alias on the way
+// is noted.
+func (r *textReader) placeOf(path field.Path) (p place, ok bool) {
+	p = place{t: r.t, n: 1, node: &r.t.nodes[1]}
 	for _, step := range path {
-		p.parent = p.n
-		if p.inFlow = t.nodes[p.n].style == flow; p.inFlow {
-			p.l = s.flowLayout(p.n, p.l.json)
-		}
-		if p.n = t.child(p.n, step); p.n == 0 {
+		c := r.t.child(p.n, step)
+		if c == 0 {
+			if p.special && p.kind == scalar {
+				r.note(p, false, field.Map{})
+			}
 			return p, false
 		}
+		p = r.within(p, c)
 	}
-	p.node = &t.nodes[p.n]
-	p.special = out != nil && (out.nodes[p.n].Kind == yaml.AliasNode || hasProperties(out.nodes[p.n]))
 	return p, true
+}
+
+// within returns the place of an entry or item of a collection.
+func (r *textReader) within(p place, n int32) place {
+	in := place{node: &r.t.nodes[n], t: r.t, n: n, parent: p.n, l: p.l, inFlow: p.style == flow}
+	if in.inFlow {
+		in.l = (&splicer{t: r.t}).flowLayout(p.n, p.l.json)
+	}
+	if r.outline != nil {
+		y := r.outline.nodes[n]
+		in.special = y.Kind == yaml.AliasNode || hasProperties(y)
+	}
+	return in
 }
 
 // value returns the text of the value.
@@ -120,8 +153,9 @@ func (p *place) comesBack(instead field.Value) bool {
 	if !stays || p.special {
 		return false
 	}
-	if p.style == plain {
-		if _, isNumber := decimal(view(p.t.text[p.start:p.end])); isNumber {
+	if p.style == plain { // what most ports and paths are
+		text := view(p.t.text[p.start:p.end])
+		if _, isNumber := decimal(text); isNumber || isPlain(text, p.inFlow) && !p.l.json {
 			return true
 		}
 	}
@@ -184,7 +218,7 @@ func (l *layout) indented(text string, col int) string {
 
 // linesAbove returns how many lines that are empty or comments were above the entry
 // when its author wrote it.
-func (k *editNode) linesAbove() int { return len(k.written) - len(strings.TrimLeft(k.written, "\n")) }
+func (k *editNode) linesAbove() int { return len(k.text) - len(strings.TrimLeft(k.text, "\n")) }
 
 // below returns the start of the line below as many lines as given at most, from the
 // start of one; only empty lines and comments are passed.
@@ -204,7 +238,7 @@ func below(text []byte, at, lines int) int {
 // else. A text that only the full parser reads is taken on trust: who uses it reads the
 // result.
 func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
-	entry = strings.TrimLeft(k.written, "\n")
+	entry = strings.TrimLeft(k.text, "\n")
 	if entry == "" || inFlow && strings.Contains(entry, "\n") {
 		return "", "", false
 	}
