@@ -195,14 +195,14 @@ func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
 	switch {
 	case asWritten && startsBelow(text) && s.startsBehind(&v, behind):
 		// What follows the key on its line is still there.
-		s.putValue(k.node, behind, "", false)
+		s.putValue(k.node, behind, "", "")
 		_, lines, _ := strings.Cut(text, "\n")
 		s.put(s.eol(end), s.eol(end), s.l.eol+spaces(col)+s.l.indented(lines, col))
 	case asWritten:
-		s.putValue(k.node, behind, s.l.indented(text, col), false)
+		s.putValue(k.node, behind, "", s.l.indented(text, col))
 	case s.replaceLines(&v, val):
 	case isInline(val):
-		s.putValue(k.node, behind, s.mem.keep(s.l.inlineInstead(append(s.mem.part(), ' '), val, v.style)), true)
+		s.putValue(k.node, behind, " ", s.mem.keep(s.l.inlineInstead(s.mem.part(), val, v.style)))
 	case isMap:
 		text := s.mem.keep(s.l.behindKey(s.mem.part(), val, col))
 		switch {
@@ -227,24 +227,24 @@ func (s *splicer) startsBehind(v *node, behind int) bool {
 	return v.style == absent || bytes.IndexByte(s.t.text[behind:v.start], '\n') < 0
 }
 
-// putValue puts a text in the place of a value, behind its key or dash. The text
-// starts with the spaces that are new there; if keep is set, those that were there stay.
-func (s *splicer) putValue(n int32, behind int, text string, keep bool) {
+// putValue puts a text in the place of a value, behind its key or dash and the space;
+// without a space the text has its own, and replaces what is in front of the value too.
+func (s *splicer) putValue(n int32, behind int, space, text string) {
 	v := &s.t.nodes[n]
-	start, end := behind, int(v.end)
+	start, end := int(v.start), int(v.end)
 	switch {
 	case v.style == absent:
-		s.put(behind, behind, text)
+		s.put(behind, behind, space+text)
 		return
 	case !s.startsBehind(v, behind):
-		s.put(behind, behind, text)
+		s.put(behind, behind, space+text)
 		s.put(s.eol(behind), s.eol(end), "")
 		return
 	case v.style == block || v.style == literal || v.style == folded:
 		end = s.eol(end)
 	}
-	if keep {
-		start, text = int(v.start), strings.TrimLeft(text, " ")
+	if space == "" {
+		start = behind
 	}
 	s.put(start, end, text)
 }
