@@ -77,7 +77,7 @@ func (b *planBuilder) sourceMap(path field.Path) field.Map {
 func (b *planBuilder) past(d *dialect) []answerer {
 	var past []answerer
 	for _, k := range b.holders {
-		if k.isOf(d) && (k.used() || k.ours) {
+		if k.isOf(d) {
 			past = append(past, k.answerer())
 		}
 	}

@@ -148,14 +148,11 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 	}
 }
 
-// matchesIn returns the originals that holders carry for the path of a probe; none
-// for a probe of the mesh's own proxy, since no dialect rewrites those.
+// matchesIn returns the originals that holders carry for the path of a probe. The
+// container may be what is the proxy in another mesh.
 func matchesIn(holders []*originalsHolder, s *handlerSite, names []string) []match {
 	var matches []match
 	for _, k := range holders {
-		if k.dialect.isProxy(s.container) {
-			continue
-		}
 		if key, p := k.dialect.original(k.originals, s, names); p != nil {
 			matches = append(matches, match{k, key, p})
 		}
@@ -168,7 +165,7 @@ func matchesIn(holders []*originalsHolder, s *handlerSite, names []string) []mat
 // the holder the only copy of the original would be lost.
 func (b *planBuilder) keepOriginals() {
 	for _, s := range b.sites {
-		if !b.isDangling(s) || b.p.dialect.isProxy(s.container) {
+		if !b.isDangling(s) {
 			continue
 		}
 		for _, k := range slices.Concat(b.holders, b.annotationHolders) {

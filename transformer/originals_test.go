@@ -146,3 +146,16 @@ func TestAMessageNamesNoContainerOfOurs(t *testing.T) {
 		}
 	}
 }
+
+// TestAContainerNamedAsAnotherMeshsProxyGetsItsOriginalsBack: which mesh they were
+// rewritten for is not known to restore.
+func TestAContainerNamedAsAnotherMeshsProxyGetsItsOriginalsBack(t *testing.T) {
+	for _, name := range []string{"istio-proxy", "kuma-sidecar", "consul-dataplane"} {
+		yaml := pod("", strings.Replace(app(httpProbe), "name: app", "name: "+name, 1))
+		r := plan(t, yaml, inMesh("linkerd"))
+		if len(r.Edits) == 0 {
+			t.Fatalf("%s: nothing was rewritten: %v", name, r.Findings)
+		}
+		wantText(t, restore(t, r.text), yaml)
+	}
+}

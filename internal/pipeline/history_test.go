@@ -102,6 +102,10 @@ func (h *history) container(name string) string {
 
 func (h *history) name() string {
 	h.next++
+	// In another mesh a container of this name is the proxy.
+	if proxy := h.pick("istio-proxy", "linkerd-proxy", "kuma-sidecar", "consul-dataplane"); h.IntN(8) == 0 && !strings.Contains(h.text+h.user, "- name: "+proxy+"\n") {
+		return proxy
+	}
 	return h.pick("c", "istio-proxy", "envoy", "c", "c", "c") + fmt.Sprint(h.next)
 }
 
@@ -199,12 +203,15 @@ func (h *history) podStep(t testing.TB) {
 		})
 		h.note("container %s is added", name)
 	case 1: // a container is removed
-		blocks := regexp.MustCompile(`(?m)^      - name: (?:c|istio-proxy|envoy)[0-9]+\n(?:        .*\n)*`).FindAllString(h.user, -1)
+		blocks := regexp.MustCompile(`(?m)^      - name: (?:c[0-9]|envoy|istio-proxy|linkerd-proxy|kuma-s|consul-d).*\n(?:        .*\n)*`).FindAllString(h.user, -1)
 		if len(blocks) < 2 {
 			return
 		}
 		name, _, _ := strings.Cut(blocks[h.IntN(len(blocks))], "\n")
 		block := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + `\n(?:        .*\n)*`)
+		if strings.Contains(block.FindString(h.text), "APP_PROBERS") {
+			return // the originals would go with it
+		}
 		h.both(func(text string) string { return block.ReplaceAllString(text, "") })
 		h.note("removed: %s", name)
 	case 2: // opted out or in
