@@ -48,11 +48,13 @@ func (o *Object) Apply(edits []field.Edit) error {
 		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", o.shared))
 	}
 	changes, notices, ok := o.rewrite(root)
-	if !ok && root.hasTexts() { // as their author once wrote them, some entries may mean something else now
-		edits = slices.Clone(edits)
-		for i := range edits {
-			edits[i].Texts = nil
+	// As their author once wrote them, some entries may mean something else now, above
+	// all an alias.
+	for _, drop := range []func(text field.KeyValue) bool{needsFullParser, anyText} {
+		if ok || !root.hasTexts() {
+			break
 		}
+		edits = withoutTexts(edits, drop)
 		if root, err = overlay(t, edits, &s.arena); err != nil {
 			return o.error(nil, o.Line(), err)
 		}
@@ -91,7 +93,8 @@ func (o *Object) rewrite(root *editNode) (changes []splice, notices []Notice, ok
 		return o.rewriteOutline(root)
 	}
 	changes, ok = newSplicer(&s.tree, o.crlf(), &s.scratch).rewrite(root, &s.check)
-	if !ok && changes != nil && root.hasTexts() { // perhaps in a way that only the full parser reads
+	if isJSON := s.tree.nodes[1].style == flow; !ok && changes != nil && root.hasTexts() && !isJSON {
+		// It may be written in a way that only the full parser reads.
 		ok = o.readsAs(s.scratch.text, root.value(&s.tree))
 	}
 	return changes, nil, ok

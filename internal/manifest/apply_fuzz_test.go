@@ -84,7 +84,7 @@ func randomEdit(r *rand.Rand, t *tree) field.Edit {
 		p = p.Key("new" + strconv.Itoa(r.IntN(3)))
 	}
 	e := field.Edit{Op: field.Set, Path: p, Before: before, Value: val}
-	if len(p) > 0 && r.IntN(3) == 0 {
+	if len(p) > 0 && !p[len(p)-1].IsIndex && r.IntN(3) == 0 {
 		key := p[len(p)-1].Key
 		e.Texts = field.KeyValues{{Key: key, Value: randomText(r, key, val)}}
 	}
@@ -143,7 +143,7 @@ func equalParsed(v field.Value, n *yaml.Node) bool {
 	case rawScalar:
 		_, old := oldBool(string(v))
 		isText := readsAsString(string(v)) && !old && n.ShortTag() == "!!str" // whatever its quotes
-		return n.Value == string(v) && (n.Style == 0 || isText) || isNullText(string(v)) && n.ShortTag() == "!!null"
+		return n.Value == string(v) && (n.Style == 0 || isText) || isNullText(string(v)) && (n.ShortTag() == "!!null" || n.Value == "") // with a tag and no value it is null
 	case string:
 		return n.ShortTag() == "!!str" && n.Value == v
 	}

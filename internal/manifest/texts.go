@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -265,6 +266,23 @@ func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
 	}
 	return entry, value, true
 }
+
+// withoutTexts returns the edits without the texts that drop chooses.
+func withoutTexts(edits []field.Edit, drop func(text field.KeyValue) bool) []field.Edit {
+	edits = slices.Clone(edits)
+	for i := range edits {
+		edits[i].Texts = slices.DeleteFunc(slices.Clone(edits[i].Texts), drop)
+	}
+	return edits
+}
+
+// needsFullParser reports whether the scanner cannot say what a text means.
+func needsFullParser(text field.KeyValue) bool {
+	var t tree
+	return !t.parse([]byte(strings.TrimLeft(text.Value, "\n")+"\n"), 0)
+}
+
+func anyText(field.KeyValue) bool { return true }
 
 // startsBelow reports whether the text of a value starts on the line below its key.
 func startsBelow(value string) bool {

@@ -90,6 +90,22 @@ func TestATextIsUsedOnlyWhereItReadsAsTheEntry(t *testing.T) {
 	}
 }
 
+// TestATextThatMeansSomethingElseNowTakesNoOtherAlong has an alias whose anchor has
+// another value now.
+func TestATextThatMeansSomethingElseNowTakesNoOtherAlong(t *testing.T) {
+	s := mustRead(t, []byte("m:\n  a: &x 1\n  b: 2\n"))
+	edits := []field.Edit{set("m.k", "http"), set("m.l", 2)}
+	edits[0].Texts = field.KeyValues{{Key: "k", Value: "k: 'http' # c"}}
+	edits[1].Texts = field.KeyValues{{Key: "l", Value: "l: *x"}}
+	if err := s.Objects()[0].Apply(edits); err != nil {
+		t.Fatal(err)
+	}
+	const want = "m:\n  a: &x 1\n  b: 2\n  k: 'http' # c\n  l: 2\n"
+	if got := string(output(t, s)); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 // An editBack is an edit of an entry and its opposite.
 type editBack struct{ there, back field.Edit }
 
