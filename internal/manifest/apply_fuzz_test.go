@@ -142,7 +142,7 @@ func equalParsed(v field.Value, n *yaml.Node) bool {
 		return n.ShortTag() == "!!int" && n.Value == strconv.Itoa(v)
 	case rawScalar:
 		_, old := oldBool(string(v))
-		isText := readsAsString(string(v)) && !old && n.ShortTag() == "!!str" // whatever its quotes
+		isText := readsAsString(string(v)) && !old && n.ShortTag() == "!!str"                                                           // whatever its quotes
 		return n.Value == string(v) && (n.Style == 0 || isText) || isNullText(string(v)) && (n.ShortTag() == "!!null" || n.Value == "") // with a tag and no value it is null
 	case string:
 		return n.ShortTag() == "!!str" && n.Value == v
