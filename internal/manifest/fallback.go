@@ -355,7 +355,7 @@ func looseFlowEnd(in []byte, p int) int {
 				return p + depth + 1
 			}
 			inPlain = false
-		case c == '#' && p > 0 && isBlank(in, p-1):
+		case c == '#' && (!inPlain || isBlank(in, p-1)):
 			p = lineEnd(in, p)
 			continue
 		case c == ',' && depth == 0:

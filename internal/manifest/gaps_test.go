@@ -231,3 +231,14 @@ func TestAnObjectThatEndsInAnUnusualLineBreakStaysApart(t *testing.T) {
 		}
 	}
 }
+
+// TestACommentMayFollowABracketAtOnce, as the full parser reads it: a bracket in it ends
+// nothing.
+func TestACommentMayFollowABracketAtOnce(t *testing.T) {
+	for _, item := range []string{"{# }\n  kind: A}", "{kind: A,# }\n  b: 'c'# ]\n  }", "{kind: A, b: [#{\n  ]}", "{kind: A, b: c#}"} {
+		s := mustRead(t, []byte("kind: List\nitems:\n- "+item+"\n- kind: B\n"))
+		if len(s.Objects()) != 2 || string(s.Objects()[0].source()) != item {
+			t.Fatalf("%q: %d objects, the first is %q", item, len(s.Objects()), s.Objects()[0].source())
+		}
+	}
+}

@@ -286,9 +286,7 @@ func (f *found) asRead(again *Stream) *Object {
 // then starts with blank or comment lines.
 func (v *verifier) edited(o, got *Object) error {
 	start := v.at - o.length()
-	// Of an item in flow style the scanner leaves the line break to the list.
-	behind := v.again.in[min(got.end, v.at):max(got.end, v.at)]
-	if len(bytes.Trim(behind, "\r\n")) > 0 || digestBytes(v.again.in[start:v.at]) != o.planned {
+	if got.end != v.at || digestBytes(v.again.in[start:v.at]) != o.planned {
 		return o.stream.unplanned(o, errors.New("its text differs from the one that was read when it was edited"))
 	}
 	return nil
