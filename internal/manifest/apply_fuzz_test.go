@@ -142,8 +142,10 @@ func equalParsed(v field.Value, n *yaml.Node) bool {
 		return n.ShortTag() == "!!int" && n.Value == strconv.Itoa(v)
 	case rawScalar:
 		_, old := oldBool(string(v))
-		isText := readsAsString(string(v)) && !old && n.ShortTag() == "!!str"                                                           // whatever its quotes
-		return n.Value == string(v) && (n.Style == 0 || isText) || isNullText(string(v)) && (n.ShortTag() == "!!null" || n.Value == "") // with a tag and no value it is null
+		isText := readsAsString(string(v)) && !old && n.ShortTag() == "!!str" // whatever its quotes
+		// A tag without a value is null, but for that of a string.
+		isNull := n.ShortTag() == "!!null" || n.Value == "" && n.Style&^yaml.TaggedStyle == 0 && n.ShortTag() != "!!str"
+		return n.Value == string(v) && (n.Style == 0 || isText) || isNullText(string(v)) && isNull
 	case string:
 		return n.ShortTag() == "!!str" && n.Value == v
 	}

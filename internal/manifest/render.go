@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -182,7 +181,7 @@ func (l *layout) separator() string {
 // key appends a key that replaces one of the style old.
 func (l *layout) key(b []byte, key string, old style, inFlow bool) []byte {
 	if l.json {
-		return appendJSON(b, key)
+		return field.AppendJSON(b, key)
 	}
 	return appendString(b, key, old, inFlow)
 }
@@ -208,7 +207,7 @@ func (l *layout) scalar(b []byte, v field.Value, old style, inFlow bool) []byte 
 		return append(b, v...)
 	case string:
 		if l.json {
-			return appendJSON(b, v)
+			return field.AppendJSON(b, v)
 		}
 		if l.quoted && old == absent {
 			old = double
@@ -284,14 +283,6 @@ func quoteDouble(b []byte, s string) []byte {
 		}
 	}
 	return append(b, '"')
-}
-
-func appendJSON(b []byte, s string) []byte {
-	out := bytes.NewBuffer(b)
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string cannot fail
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
 // The classes of characters in plain scalars.

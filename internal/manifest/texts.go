@@ -23,7 +23,7 @@ func (o *Object) Texts(edits []field.Edit) field.KeyValues {
 	if err != nil {
 		return nil
 	}
-	r := textReader{t: t}
+	r := textReader{splicer: &splicer{t: t}}
 	if o.stream.parsed != nil {
 		if r.outline = o.outline(); r.outline == nil {
 			return nil
@@ -48,9 +48,9 @@ func (o *Object) Texts(edits []field.Edit) field.KeyValues {
 
 // A textReader reads the texts of entries.
 type textReader struct {
-	t       *tree
-	outline *outline // of an object that only the full parser reads; else nil
-	texts   field.KeyValues
+	*splicer                 // of the tree, which it does not change
+	outline  *outline        // of an object that only the full parser reads; else nil
+	texts    field.KeyValues // those that were read
 }
 
 // note notes the text of the entry at a place if the entry would be written in another
@@ -71,7 +71,7 @@ func (r *textReader) note(p place, gone bool, instead field.Value) {
 // A place is an entry of a mapping, or an item of a list, in an object's text.
 type place struct {
 	*node
-	t         *tree
+	*splicer  // of the tree, which it does not change
 	n, parent int32
 	inFlow    bool
 	l         layout // of what is written there
@@ -81,7 +81,7 @@ type place struct {
 // placeOf returns the place at path; ok is false if there is none. An alias on the way
 // is noted.
 func (r *textReader) placeOf(path field.Path) (p place, ok bool) {
-	p = place{t: r.t, n: 1, node: &r.t.nodes[1]}
+	p = place{node: &r.t.nodes[1], splicer: r.splicer, n: 1}
 	for _, step := range path {
 		c := r.t.child(p.n, step)
 		if c == 0 {
@@ -97,9 +97,9 @@ func (r *textReader) placeOf(path field.Path) (p place, ok bool) {
 
 // within returns the place of an entry or item of a collection.
 func (r *textReader) within(p place, n int32) place {
-	in := place{node: &r.t.nodes[n], t: r.t, n: n, parent: p.n, l: p.l, inFlow: p.style == flow}
+	in := place{node: &r.t.nodes[n], splicer: r.splicer, n: n, parent: p.n, l: p.l, inFlow: p.style == flow}
 	if in.inFlow {
-		in.l = (&splicer{t: r.t}).flowLayout(p.n, p.l.json)
+		in.l = r.flowLayout(p.n, p.l.json)
 	}
 	if r.outline != nil {
 		y := r.outline.nodes[n]
@@ -119,7 +119,6 @@ func (p *place) value() string {
 // entry returns the text of the entry. If the entry will be gone, its comment is a part
 // of it, and above has a line feed for each line above that is empty or a comment.
 func (p *place) entry(gone bool) (text, above string) {
-	s := &splicer{t: p.t}
 	key, end := int(p.key), int(p.end)
 	if p.style == absent { // it ends behind the colon
 		end = int(p.keyEnd) + 1
@@ -128,10 +127,10 @@ func (p *place) entry(gone bool) (text, above string) {
 		}
 	}
 	if gone && !p.inFlow {
-		end = s.eol(end)
+		end = p.eol(end)
 		above = strings.Repeat("\n", max(bytes.Count(p.t.text[p.t.endBefore(p.parent, p.n):key], []byte("\n"))-1, 0))
 	}
-	return outdented(p.t.text[key:end], key-s.lineStart(key)), above
+	return outdented(p.t.text[key:end], key-p.lineStart(key)), above
 }
 
 // isUsual reports whether the text of an entry is what a new entry gets.
@@ -146,7 +145,7 @@ func (p *place) isUsual(text string) bool {
 // comesBack reports whether the value is written as it is now if it is set again after
 // another value has been in its place.
 func (p *place) comesBack(instead field.Value) bool {
-	stays := (&splicer{t: p.t}).startsBehind(p.node, int(p.keyEnd)) // the text in front of the value
+	stays := p.startsBehind(p.node, int(p.keyEnd)) // the text in front of the value
 	switch instead.(type) {
 	case field.Map, field.List:
 		stays = p.style == absent || p.start == p.keyEnd+2
@@ -247,9 +246,9 @@ func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
 	if inFlow {
 		text, brackets = "{"+entry+" }", 1
 	}
+	wasCollection := k.open && !k.set // which only an alias may have been
 	var t tree
-	isRead, wasCollection := t.parse([]byte(text), 0), k.open && !k.set
-	if !isRead || wasCollection {
+	if wasCollection || !t.parse([]byte(text), 0) {
 		keyEnd, isKey, ok := scanKey([]byte(text), brackets)
 		value = entry[max(keyEnd+1-brackets, 0):]
 		isAlias := strings.HasPrefix(strings.TrimLeft(value, " "), "*")
