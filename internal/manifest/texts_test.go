@@ -223,7 +223,7 @@ func checkEditsBack(tb testing.TB, in []byte, seed uint64) (edited, withText int
 func TestWhatIsEditedBackIsAsItsAuthorWroteIt(t *testing.T) {
 	var texts [][]byte
 	for _, f := range forms {
-		for range 50 {
+		for range 100 {
 			texts = append(texts, []byte(f))
 		}
 	}
@@ -232,7 +232,7 @@ func TestWhatIsEditedBackIsAsItsAuthorWroteIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		texts = append(texts, slices.Repeat([][]byte{text}, 10)...)
+		texts = append(texts, slices.Repeat([][]byte{text}, 20)...)
 	}
 	edited, withText := 0, 0
 	for i, text := range texts {
