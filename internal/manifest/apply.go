@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -44,13 +43,13 @@ func (o *Object) Apply(edits []field.Edit) error {
 	if !root.differs() {
 		return nil
 	}
-	if o.shared != "" {
-		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", o.shared))
+	if err := o.canBeEdited(); err != nil {
+		return err
 	}
-	changes, notices, ok := o.rewrite(root)
+	changes, notices, ok := newSplicer(t, o.lineBreak(), &s.scratch).rewrite(root, &s.arena, &s.check)
 	// As their author once wrote them, some entries may mean something else now, above
 	// all an alias.
-	for _, drop := range []func(text field.KeyValue) bool{needsFullParser, anyText} {
+	for _, drop := range []func(text field.KeyValue) bool{isSpecial, anyText} {
 		if ok || !root.hasTexts() {
 			break
 		}
@@ -58,149 +57,66 @@ func (o *Object) Apply(edits []field.Edit) error {
 		if root, err = overlay(t, edits, &s.arena); err != nil {
 			return o.error(nil, o.Line(), err)
 		}
-		changes, notices, ok = o.rewrite(root)
+		changes, notices, ok = newSplicer(t, o.lineBreak(), &s.scratch).rewrite(root, &s.arena, &s.check)
 	}
-	if ok {
-		o.planned = digestBytes(s.scratch.text)
-		o.patchWith(changes)
-	} else {
-		before := o.source()
-		text, err := o.encodeAnew(edits)
-		s.forget()
-		if err != nil {
-			return err
-		}
-		notices = []Notice{differingLines(before, text)}
-		o.own().text, o.patch, o.planned = text, nil, digestBytes(text)
+	if !ok {
+		return o.tooUnusual(t)
 	}
+	o.planned = maphash.Bytes(textSeed, s.scratch.text)
+	o.patchWith(changes)
 	if len(notices) > 0 {
-		o.own().notices = append(o.notices, notices...)
+		o.mutableExtra().notices = append(o.notices, notices...)
 	}
 	o.changed = true
 	o.meta = nil
-	if o.metaErr != nil { // else rare is shared
+	if o.metaErr != nil { // else the extra fields are shared
 		o.metaErr = nil
 	}
-	s.forget()
+	s.treeOf = nil
 	return nil
 }
 
-// rewrite returns the changes to the object's text, and what they do besides the edits;
-// ok is false if the text is too unusual.
-func (o *Object) rewrite(root *editNode) (changes []splice, notices []Notice, ok bool) {
-	s := o.stream
-	if s.parsed != nil {
-		return o.rewriteOutline(root)
+// tooUnusual returns the error of an object that cannot be edited because of its form.
+func (o *Object) tooUnusual(t *tree) error {
+	if t.fixed.why == "" || o.changed {
+		return o.error(nil, o.Line(), errors.New("cannot be edited: its form of YAML is too unusual; write it in block style, without anchors and merge keys"))
 	}
-	changes, ok = newSplicer(&s.tree, o.crlf(), &s.scratch).rewrite(root, &s.check)
-	if isJSON := s.tree.nodes[1].style == flow; !ok && changes != nil && root.hasTexts() && !isJSON {
-		// It may be written in a way that only the full parser reads.
-		ok = o.readsAs(s.scratch.text, root.value(&s.tree))
-	}
-	return changes, nil, ok
+	return o.error(nil, o.stream.line(o.stream.treeAt+t.fixed.at), fmt.Errorf("cannot be edited: it has %s here; write it in another way", t.fixed.why))
 }
 
-// crlf reports whether the object's lines end with CRLF.
-func (o *Object) crlf() bool {
-	text := o.source()
-	if i := bytes.IndexByte(text, '\n'); i > 0 {
-		return text[i-1] == '\r'
+// canBeEdited returns an error if the object is written in a form that is only read.
+func (o *Object) canBeEdited() error {
+	switch s := o.stream; {
+	case o.shared != "":
+		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", o.shared))
+	case (o.dash > 0 || o.isFlowItem()) && bytes.IndexByte(s.in[o.start:o.start+contentStart(s.in[o.start:o.end])], '!') >= 0:
+		return o.error(nil, o.Line(), errors.New("cannot be edited: an item that has a tag is only read; take the tag out"))
+	case s.oddFrom(o.start) < o.end:
+		return o.error(nil, s.line(s.oddFrom(o.start)), errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))
 	}
-	return o.stream.info.crlf
+	return nil
+}
+
+// lineBreak returns what the object's lines end with, CRLF or LF: that of the first counts.
+func (o *Object) lineBreak() string {
+	text := o.source()
+	switch i := bytes.IndexByte(text, '\n'); {
+	case i <= 0:
+		return o.stream.eol()
+	case text[i-1] == '\r':
+		return "\r\n"
+	}
+	return "\n"
 }
 
 // patchWith makes changes to the object's text.
 func (o *Object) patchWith(changes []splice) {
 	if o.changed {
-		o.own().text, o.patch = applySplices(nil, o.source(), 0, changes), nil
+		o.mutableExtra().text, o.patch = applySplices(nil, o.source(), 0, changes), nil
 	} else {
 		o.patch = slices.Clone(changes)
-	}
-}
-
-// rewriteOutline returns the changes to an object that only the full parser
-// reads; ok is false if its text is too unusual, or the result would not
-// read as the edited tree.
-func (o *Object) rewriteOutline(root *editNode) (changes []splice, notices []Notice, ok bool) {
-	plain, text := &o.stream.tree, o.source()
-	out := o.outline()
-	if out == nil {
-		return nil, nil, false
-	}
-	edited, x := out.transfer(plain, root)
-	s := newSplicer(&out.tree, o.crlf(), &o.stream.scratch)
-	if !s.splice(edited) {
-		return nil, nil, false
-	}
-	for n, why := range x.writes {
-		v := &out.tree.nodes[n]
-		notices = append(notices, Notice{lineIn(text, int(v.start)), lineIn(text, int(v.end)), why})
-	}
-	slices.SortFunc(notices, func(a, b Notice) int { return a.Line - b.Line })
-	edits := applySplices(s.mem.text[:0], text, 0, s.out)
-	s.mem.text = edits
-	return s.out, notices, o.readsAs(edits, root.value(plain))
-}
-
-// lineIn returns the number of the line in which the offset is.
-func lineIn(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte("\n")) }
-
-// parseText returns the object's text as the full parser reads it: a mapping.
-func (o *Object) parseText(text []byte) (*yaml.Node, error) {
-	padded := append(appendSpaces(nil, int(o.col)), text...)
-	root, err := o.stream.parseYAML(padded, o.start)
-	if err == nil && (root == nil || root.Kind != yaml.MappingNode) {
-		err = o.stream.errorAt(o.start, errors.New("an object must be a mapping"))
-	}
-	return root, err
-}
-
-// readsAs reports whether the full parser reads the value from a text in the
-// object's place.
-func (o *Object) readsAs(text []byte, want field.Value) bool {
-	root, err := o.parseText(text)
-	if err != nil {
-		return false
-	}
-	full, err := o.expanded(root)
-	return err == nil && sameValue(valueOf(full), want)
-}
-
-// encodeAnew writes the whole edited object in plain YAML: with its comments
-// if the encoder can place them, else from its values alone.
-func (o *Object) encodeAnew(edits []field.Edit) ([]byte, error) {
-	s := o.stream
-	crlf := o.crlf()
-	if _, err := o.normalize(&s.tree); err != nil {
-		return nil, err
-	}
-	root, err := overlay(&s.tree, edits, &s.arena)
-	if err != nil {
-		return nil, o.error(nil, o.Line(), err)
-	}
-	want := root.value(&s.tree)
-	if changes, ok := newSplicer(&s.tree, crlf, &s.scratch).rewrite(root, &s.check); ok {
-		if text := applySplices(nil, s.tree.text, 0, changes); o.readsAs(text, want) {
-			return text, nil
+		for i, p := range o.patch {
+			o.patch[i].text = o.stream.scratch.kept.keep([]byte(p.text))
 		}
 	}
-	if text, ok := encodeEdited(&s.tree, root, crlf, &s.check); ok && o.readsAs(text, want) {
-		return text, nil
-	}
-	return nil, o.error(nil, o.Line(), errors.New("cannot be edited: its form of YAML is too unusual"))
-}
-
-// differingLines returns the notice for a text that has been replaced as a
-// whole: from the first line that differs to the last.
-func differingLines(before, after []byte) Notice {
-	a, b := bytes.SplitAfter(before, []byte("\n")), bytes.SplitAfter(after, []byte("\n"))
-	first := 0
-	for first < len(a) && first < len(b) && bytes.Equal(a[first], b[first]) {
-		first++
-	}
-	end := len(a)
-	for n := len(b); end > first+1 && n > first && bytes.Equal(a[end-1], b[n-1]); n-- {
-		end--
-	}
-	return Notice{first + 1, end, "the lines were written anew, because their form of YAML is too unusual to be edited; comments, quotes and flow style may be lost"}
 }

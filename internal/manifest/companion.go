@@ -16,6 +16,11 @@ func (o *Object) AddAfter(value field.Map) error {
 	if err != nil {
 		return err
 	}
+	if at.end == len(s.in) && !at.flow {
+		if err := s.canGrow(); err != nil {
+			return err
+		}
+	}
 	l := &layout{eol: s.eol(), json: at.flow, colon: ":", comma: ","}
 	var before string
 	var b []byte
@@ -35,7 +40,7 @@ func (o *Object) AddAfter(value field.Map) error {
 	}
 	s.changes = append(s.changes, change{
 		splice: splice{at.end, at.end, view(b)}, lines: !at.flow || !at.item,
-		adds: &addition{name: nameOf(value), before: before, length: len(b) - len(before), digest: digestValue(value)},
+		adds: &addition{name: nameOf(value), before: before, length: len(b) - len(before), value: value},
 	})
 	return nil
 }
@@ -98,7 +103,7 @@ type siblingLayout struct {
 func (o *Object) siblings() (siblingLayout, error) {
 	in := o.stream.in
 	unusual := o.error(nil, o.Line(), errors.New("another object cannot be put behind it: its form of YAML is too unusual"))
-	if o.node != nil || o.shared != "" || o.end <= o.start {
+	if o.shared != "" || o.end <= o.start || len(o.stream.info.odd) > 0 { // below, lines end with LF
 		return siblingLayout{}, unusual
 	}
 	if o.dash > 0 {
@@ -118,7 +123,7 @@ func (o *Object) siblings() (siblingLayout, error) {
 		}
 		return siblingLayout{}, unusual
 	}
-	if o.col == 0 && (o.start == o.stream.info.start || in[o.start-1] == '\n') {
+	if o.col == 0 && (o.start == o.stream.info.start || in[o.start-1] == '\n') && in[o.end-1] == '\n' {
 		return siblingLayout{end: o.end}, nil
 	}
 	return siblingLayout{}, unusual

@@ -107,6 +107,8 @@ func TestWhatIsTooUnusualIsSaid(t *testing.T) {
 	for _, in := range []string{
 		"apiVersion: v1\nkind: List\nitems:\n- &x {kind: A}\n- *x\n",
 		"  kind: A\n",
+		"kind: A\r---\nkind: B\n",         // its last line ends with a carriage return
+		"kind: List\nitems:\r- kind: A\n", // as the one before its item does
 	} {
 		if err := read(t, in).Objects()[0].AddAfter(companion); err == nil {
 			t.Errorf("%q must be an error", in)

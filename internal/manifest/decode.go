@@ -218,15 +218,7 @@ func (d *decoder) decode(n int32, v reflect.Value, p *structFields) error {
 		return d.scalar(n, v)
 	}
 	if v.Kind() == reflect.Interface {
-		if x := d.t.any(n); x != nil {
-			if err := d.checkDuplicatesBelow(n); err != nil {
-				return err
-			}
-			v.Set(reflect.ValueOf(x))
-		} else {
-			v.SetZero()
-		}
-		return nil
+		return d.anything(n, v)
 	}
 	if d.t.isNull(n) {
 		return nil // as if it were not there, which is what the API server makes of it
@@ -247,18 +239,26 @@ func (d *decoder) decode(n int32, v reflect.Value, p *structFields) error {
 	case reflect.Map:
 		return d.mapping(n, v)
 	case reflect.Slice:
-		switch v.Type() {
-		case keyValuesType:
-			return d.keyValues(n, v.Addr().Interface().(*field.KeyValues))
-		case mapType:
-			return d.orderedMap(n, v.Addr().Interface().(*field.Map))
-		}
 		return d.slice(n, v, p)
 	}
 	if d.t.nodes[n].kind != scalar {
 		return d.typeError(n, scalarNames[v.Kind()])
 	}
 	return d.scalar(n, v)
+}
+
+// anything decodes a node into a variable that takes any value.
+func (d *decoder) anything(n int32, v reflect.Value) error {
+	x := d.t.any(n)
+	if x == nil {
+		v.SetZero()
+		return nil
+	}
+	err := d.checkDuplicatesBelow(n)
+	if err == nil {
+		v.Set(reflect.ValueOf(x))
+	}
+	return err
 }
 
 var scalarNames = map[reflect.Kind]string{
@@ -268,12 +268,8 @@ var scalarNames = map[reflect.Kind]string{
 }
 
 func (d *decoder) scalar(n int32, v reflect.Value) error {
-	if v.Kind() == reflect.String && d.t.nodes[n].style != plain {
-		v.SetString(d.t.str(n))
-		return nil
-	}
 	if v.Kind() == reflect.String {
-		if s := d.t.str(n); readsAsString(s) {
+		if s := d.t.str(n); d.t.nodes[n].style != plain || readsAsString(s) {
 			v.SetString(s)
 			return nil
 		}
@@ -284,42 +280,56 @@ func (d *decoder) scalar(n int32, v reflect.Value) error {
 			return nil
 		}
 	}
+	if v.Kind() == reflect.String {
+		return d.errorf(n, "must be a string, not %s: write \"%s\" in quotes", d.t.describe(n), d.t.str(n))
+	}
+	if !d.setScalar(n, v) {
+		return d.typeError(n, scalarNames[v.Kind()])
+	}
+	return nil
+}
+
+// setScalar sets a variable that is no string; ok is false if the node has another type.
+func (d *decoder) setScalar(n int32, v reflect.Value) (ok bool) {
 	x := d.t.value(n)
 	switch v.Kind() {
-	case reflect.String:
-		s, ok := x.(string)
-		if !ok {
-			return d.errorf(n, "must be a string, not %s: write \"%s\" in quotes", d.t.describe(n), d.t.str(n))
-		}
-		v.SetString(s)
 	case reflect.Bool:
-		b, ok := x.(bool)
-		if s, isStr := x.(string); isStr && d.t.nodes[n].style == plain {
-			b, ok = oldBool(s)
+		var b bool
+		if b, ok = d.boolean(n, x); ok {
+			v.SetBool(b)
 		}
-		if !ok {
-			return d.typeError(n, scalarNames[v.Kind()])
-		}
-		v.SetBool(b)
 	case reflect.Int, reflect.Int32, reflect.Int64:
-		i, ok := wholeNumber(x)
-		if !ok || v.OverflowInt(i) {
-			return d.typeError(n, scalarNames[v.Kind()])
+		i, isWhole := wholeNumber(x)
+		if ok = isWhole && !v.OverflowInt(i); ok {
+			v.SetInt(i)
 		}
-		v.SetInt(i)
 	case reflect.Float64:
-		switch x := x.(type) {
-		case int:
-			v.SetFloat(float64(x))
-		case float64:
-			v.SetFloat(x)
-		default:
-			return d.typeError(n, scalarNames[v.Kind()])
+		var f float64
+		if f, ok = asFloat(x); ok {
+			v.SetFloat(f)
 		}
 	default:
 		panic("manifest: cannot decode into a " + v.Type().String())
 	}
-	return nil
+	return ok
+}
+
+// asFloat returns a number of any kind.
+func asFloat(x any) (f float64, ok bool) {
+	if i, isInt := x.(int); isInt {
+		return float64(i), true
+	}
+	f, ok = x.(float64)
+	return f, ok
+}
+
+// boolean returns the value of a scalar that kubectl reads as true or false.
+func (d *decoder) boolean(n int32, x any) (value, ok bool) {
+	if s, isString := x.(string); isString && d.t.nodes[n].style == plain {
+		return oldBool(s)
+	}
+	value, ok = x.(bool)
+	return value, ok
 }
 
 // wholeNumber returns a number that has no fraction. Like the API server it
@@ -442,6 +452,12 @@ func (d *decoder) orderedMap(n int32, into *field.Map) error {
 }
 
 func (d *decoder) slice(n int32, v reflect.Value, p *structFields) error {
+	switch v.Type() {
+	case keyValuesType:
+		return d.keyValues(n, v.Addr().Interface().(*field.KeyValues))
+	case mapType:
+		return d.orderedMap(n, v.Addr().Interface().(*field.Map))
+	}
 	if d.t.nodes[n].kind != sequence {
 		return d.typeError(n, "a list")
 	}

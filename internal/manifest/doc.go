@@ -4,7 +4,7 @@
 //
 // What is not edited comes back byte for byte. An edit is spliced into the
 // text of its object; the result is parsed again and compared with the edited
-// tree. If the two differ, that one object is encoded anew, and
-// [Object.Notices] says so. The whole output is read again, too, before any of
-// it is written.
+// tree. If the two differ, the edit is refused and the object stays as it is.
+// [Object.Notices] names the lines that an edit had to change besides its own.
+// The whole output is read again, too, before any of it is written.
 package manifest

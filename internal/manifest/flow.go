@@ -6,79 +6,108 @@ import "bytes"
 const maxDepth = 200
 
 // flow reads the flow collection that starts at p, {...} or [...], JSON
-// included, on one line or several. It returns the offset behind it.
-//
-// When building, flow fills in the node at, whose key is set already. When
-// indexing, it notes in info, unless that is nil, what the mapping holds, or
-// the items of the sequence.
-func (s *scanner) flow(p, depth int, at int32, info *docInfo) (int, bool) {
+// included, on one line or several, into the node at, whose key is set already.
+// It returns the offset behind it.
+func (s *scanner) flow(p, depth int, at int32) (int, bool) {
 	if depth > maxDepth {
-		return s.refuse("deeply nested")
+		return s.refuse(p, "collections must not be nested so deeply")
 	}
-	in := s.in
-	isMap := in[p] == '{'
-	closing := in[p] + 2 // ']' and '}' are 2 behind '[' and '{'
-	start := p
+	in, start := s.in, p
+	k, closing := sequence, in[p]+2 // ']' and '}' are 2 behind '[' and '{'
+	if in[p] == '{' {
+		k = mapping
+	}
 	var last int32
-	p, ok := flowSpace(in, p+1)
-	for {
-		if !ok || p >= len(in) {
-			return s.refuse("unclosed or unusual flow collection")
-		}
-		if in[p] == closing {
+	p, ok := s.inFlow(start, p+1)
+	for ok && in[p] != closing {
+		if p, last, ok = s.flowEntry(p, depth, at, last, k == mapping); !ok {
 			break
 		}
-		e := flowEntry{node: node{kind: scalar, style: absent, key: int32(p), keyEnd: int32(p)}}
-		if isMap {
-			if p, ok = s.flowKey(p, info, &e); !ok {
-				return 0, false
-			}
-		} else if info != nil && info.rootInfo != nil {
-			info.list = append(info.list, docInfo{start: p, flow: true, notMapping: in[p] != '{'})
-			e.info = &info.list[len(info.list)-1]
-		}
-		e.node.start, e.node.end = int32(p), int32(p)
-		if s.build {
-			last = s.addFlow(&e.node, at, last)
-		}
-		end, ok := s.flowValue(p, depth, last, &e, info)
-		if !ok {
-			return 0, false
-		}
-		if info != nil && info.rootInfo != nil {
-			info.noteFlowEnd(&e, isMap, end)
-		}
-		if p, ok = flowSpace(in, end); !ok || p >= len(in) {
-			return s.refuse("unclosed or unusual flow collection")
-		}
-		if in[p] == closing {
+		if p, ok = s.inFlow(start, p); !ok || in[p] == closing {
 			break
 		}
 		if in[p] != ',' {
-			return s.refuse("unusual text in a flow collection")
+			return s.refuse(p, "a comma or a closing bracket must come here")
 		}
-		if p, ok = flowSpace(in, p+1); !ok {
-			return s.refuse("document marker in a flow collection")
-		}
+		p, ok = s.inFlow(start, p+1)
 	}
-	p++
-	if s.build {
-		w := &s.nodes[at]
-		w.kind, w.style, w.start, w.end = sequence, flow, int32(start), int32(p)
-		if isMap {
-			w.kind = mapping
-		}
-	} else if info != nil && isMap {
-		info.start, info.end, info.flow = start, p, true
+	v := &s.nodes[at]
+	v.kind, v.style, v.start, v.end = k, flow, int32(start), int32(p+1)
+	return p + 1, ok
+}
+
+// inFlow skips white space, line ends and comments. Something must follow, at least the
+// bracket that closes the one at start.
+func (s *scanner) inFlow(start, p int) (int, bool) {
+	p, ok := flowSpace(s.in, p)
+	if !ok || p >= len(s.in) {
+		return s.refuse(start, "a bracket must be closed before the document ends")
 	}
 	return p, true
 }
 
-// A flowEntry is the entry or item of a flow collection that is being read.
-type flowEntry struct {
-	node node
-	want *span    // where to note the value, an apiVersion or a kind
-	info *docInfo // what to note of the value when indexing
+// flowEntry reads the entry or item at p of the collection at, whose last one was last. It
+// returns the offset behind it, and its node.
+func (s *scanner) flowEntry(p, depth int, at, last int32, isMap bool) (end int, n int32, ok bool) {
+	v := node{kind: scalar, style: absent, key: int32(p), keyEnd: int32(p)}
+	isAbsent := false // there is no value, and perhaps no colon
+	if isMap {
+		if p, isAbsent, ok = s.flowKey(p, depth, &v); !ok {
+			return 0, 0, false
+		}
+	} else if s.prunes && at == s.list {
+		s.prune(last)
+	}
+	v.start, v.end = int32(p), int32(p)
+	n = s.addFlow(&v, at, last)
+	if at == 1 {
+		s.noteList(n, s.in[v.key:v.keyEnd])
+	}
+	if isAbsent {
+		return p, n, true
+	}
+	if end, ok = s.flowValue(p, depth, n); ok && !isMap {
+		end, ok = s.flowPair(int(v.key), end, depth, n)
+	}
+	return end, n, ok
+}
+
+// flowPair reads the rest of a pair in a flow sequence: [a: b] holds a mapping of one
+// entry. What was read from start to p is its key if a colon follows.
+func (s *scanner) flowPair(start, p, depth int, me int32) (end int, ok bool) {
+	in := s.in
+	colon := skipBlanks(in, p)
+	if colon >= len(in) || in[colon] != ':' {
+		return p, true
+	}
+	if hasBreak(in[start:colon]) || !isShortKey(in[start:colon]) {
+		return s.refuse(start, longKey)
+	}
+	s.fix(start, "a pair in brackets without braces")
+	if c := in[start+contentStart(in[start:p])]; c == '{' || c == '[' {
+		s.fix(start, notKey)
+	}
+	value, ok := s.inFlow(start, colon+1)
+	if !ok {
+		return 0, false
+	}
+	v := &s.nodes[me]
+	v.kind, v.style, v.marks, v.child, v.start = mapping, flow, 0, 0, int32(start)
+	entry := s.addFlow(&node{kind: scalar, style: absent, key: int32(start), keyEnd: int32(p), start: int32(value), end: int32(value)}, me, 0)
+	switch c := in[start]; {
+	case c == '&' || c == '!' || c == '*':
+		s.nodes[entry].marks = specialKey
+	case isMerge(in[start:p]):
+		s.nodes[entry].marks, s.special = isMergeKey, true
+	}
+	end = value
+	if in[value] != ',' && in[value] != ']' {
+		if end, ok = s.flowValue(value, depth, entry); !ok {
+			return 0, false
+		}
+	}
+	s.nodes[me].end = int32(end)
+	return end, true
 }
 
 // addFlow appends a child to the node at; last is the child before it.
@@ -93,125 +122,143 @@ func (s *scanner) addFlow(v *node, at, last int32) int32 {
 	return i
 }
 
-// flowKey reads the key at p of a flow mapping. It returns the offset of the
-// value or, if there is none, that behind the colon.
-func (s *scanner) flowKey(p int, info *docInfo, e *flowEntry) (int, bool) {
+// flowKey reads the key at p of a flow mapping into v. It returns the offset of the
+// value or, if there is none, that behind the key and its colon.
+func (s *scanner) flowKey(p, depth int, v *node) (value int, isAbsent, ok bool) {
 	in := s.in
-	keyEnd, colon, ok := flowKeyEnd(in, p)
+	if in[p] == '?' && isBlank(in, p+1) {
+		s.fix(p, "a key behind a question mark")
+		p, _ = flowSpace(in, p+1)
+		v.key = int32(p)
+	}
+	keyEnd, ok := s.flowKeyText(p, depth, v)
 	if !ok {
-		return s.refuse("unusual key in a flow collection")
+		_, ok = s.refuse(p, "a key must come here, and a text that starts so must be in quotes")
+		return 0, false, ok
 	}
-	e.node.keyEnd = int32(keyEnd)
-	value, ok := flowSpace(in, colon+1)
-	if !ok || value >= len(in) {
-		return s.refuse("unclosed or unusual flow collection")
+	v.keyEnd = int32(keyEnd)
+	colon := skipBlanks(in, keyEnd)
+	if colon >= len(in) || in[colon] != ':' {
+		s.fix(p, "a key without a colon")
+		v.marks |= specialKey
+		return keyEnd, true, true
 	}
-	isAbsent := in[value] == ',' || in[value] == '}'
-	if info != nil {
-		var noted *entry
-		if e.want, noted, ok = info.note(in, p, keyEnd); !ok {
-			return s.refuse("duplicate or escaped key at the root")
+	if hasBreak(in[p:colon]) || !isShortKey(in[p:colon]) {
+		_, ok = s.refuse(p, longKey)
+		return 0, false, ok
+	}
+	if value, ok = s.inFlow(p, colon+1); !ok {
+		return 0, false, false
+	}
+	if isAbsent = in[value] == ',' || in[value] == '}'; isAbsent && value > colon+1 { // behind a space, so that a comma may be put there
+		value = colon + 1
+		if in[value] == ' ' {
+			value++
 		}
-		if isAbsent && (e.want != nil || noted != nil) {
-			return s.refuse("key without a value at the root")
-		}
-		if noted != nil {
-			noted.keyEnd, noted.start, noted.col = colon+1, value, -1
-			if noted == &info.items {
-				e.info = info
-			}
-		}
 	}
-	if isAbsent { // behind a space, so that a comma may be put there
-		return min(value, colon+1+skipOne(in, colon+1)), true
-	}
-	return value, true
+	return value, isAbsent, true
 }
+
+// flowKeyText reads a key, with its anchor and tag, and returns where it ends.
+func (s *scanner) flowKeyText(p, depth int, v *node) (end int, ok bool) {
+	in, text := s.in, p
+	if p >= len(in) {
+		return 0, false
+	}
+	if in[p] == '&' || in[p] == '!' {
+		if text, ok = s.properties(p); !ok || text == len(in) {
+			return 0, false
+		}
+	}
+	if in[text] == '*' || text > p {
+		s.fix(p, "a key with an anchor or a tag")
+		v.marks |= specialKey
+	}
+	switch in[text] {
+	case '"', '\'':
+		return quotedEnd(in, text)
+	case '*':
+		return s.alias(text)
+	case '{', '[': // a template in braces, most likely
+		s.fix(p, notKey)
+		n := len(s.nodes)
+		s.nodes = append(s.nodes, node{})
+		end, ok = s.flow(text, depth+1, int32(n))
+		s.nodes = s.nodes[:n]
+		return end, ok
+	}
+	end = s.flowKeyPlain(text)
+	if end > text && isMerge(in[text:end]) {
+		v.marks |= isMergeKey
+		s.special = true
+	}
+	return end, end > text && !(in[text] == '-' && end == text+1)
+}
+
+// flowKeyPlain is flowPlain for a key, which is a word nearly always.
+func (s *scanner) flowKeyPlain(p int) int {
+	end := p
+	for end < len(s.in) && keyChar[s.in[end]] {
+		end++
+	}
+	if end == p || end < len(s.in) && (s.in[end] != ':' || !isBlank(s.in, end+1)) {
+		return s.flowPlain(p)
+	}
+	return end
+}
+
+// longKey says what YAML demands of a key without a question mark.
+const longKey = "a key must be on one line, with at most 1024 characters up to its colon"
+
+// notKey is the form of a key that is a collection.
+const notKey = "a key that is a mapping or a list"
 
 // flowValue reads the value at p of an entry or item, the node me, and
 // returns the offset behind it.
-func (s *scanner) flowValue(p, depth int, me int32, e *flowEntry, info *docInfo) (end int, ok bool) {
-	in := s.in
+func (s *scanner) flowValue(p, depth int, me int32) (end int, ok bool) {
+	in, start := s.in, p
+	if p, ok = s.flowProperties(p, me); !ok {
+		return 0, false
+	}
 	how := plain
-	switch c := in[p]; c {
-	case '{', '[':
-		if e.want != nil {
-			return s.refuse("apiVersion or kind is no string")
-		}
-		// Only the list of items and an item itself are looked into.
-		if e.info != nil && (e.info == info) != (c == '[') {
-			e.info = nil
-		}
-		return s.flow(p, depth+1, me, e.info)
-	case '"', '\'':
+	switch c := in[p]; {
+	case c == '{' || c == '[':
+		end, ok = s.flow(p, depth+1, me)
+		s.nodes[me].start = int32(start)
+		return end, ok
+	case c == '"' || c == '\'':
 		if end, ok = quotedEnd(in, p); !ok {
-			return s.refuse("unusual quoted scalar in a flow collection")
+			return s.refuse(p, "a text in quotes has no end, or a bad escape")
 		}
-		how = double
-		if c == '\'' {
-			how = single
+		how = styleOf(view(in[p:end]))
+	case c == '*' && p == start:
+		if end, ok = s.alias(p); !ok {
+			return 0, false
 		}
-		if e.want != nil && !isSimpleQuoted(in[p:end]) {
-			return s.refuse("unusual apiVersion or kind")
-		}
-		if e.want != nil {
-			*e.want = span{int32(p + 1), int32(end - 1)}
-		}
+		s.nodes[me].marks |= isAlias
+	case p > start && (c == ',' || c == '}' || c == ']'):
+		end = trimEnd(in, start, p) // only an anchor or a tag
 	default:
-		if e.node.key < e.node.keyEnd && (in[p-1] == ':' || in[p-1] == ' ') && flowEnds(in, p) {
-			return p, true // no value: the node stays absent
-		}
-		if end = flowPlain(in, p); end == p {
-			return s.refuse("unusual scalar in a flow collection")
-		}
-		if e.want != nil && hasBreak(in[p:end]) {
-			return s.refuse("apiVersion or kind on several lines")
-		}
-		if e.want != nil {
-			*e.want = span{int32(p), int32(end)}
+		if end = s.flowPlain(p); end == p {
+			return s.refuse(p, "a text that starts with this character must be in quotes, and so must one with ? : [ or { where more text follows")
 		}
 	}
-	if s.build {
-		w := &s.nodes[me]
-		w.style, w.end = how, int32(end)
-	}
+	v := &s.nodes[me]
+	v.style, v.start, v.end = how, int32(start), int32(end)
 	return end, true
 }
 
-// skipOne returns the length of the space at p, if there is one.
-func skipOne(in []byte, p int) int {
-	if in[p] == ' ' {
-		return 1
+// flowProperties reads the anchor and the tag at p, if there are any, of the node me, and
+// returns the offset of its value.
+func (s *scanner) flowProperties(p int, me int32) (value int, ok bool) {
+	if c := s.in[p]; c != '&' && c != '!' {
+		return p, true
 	}
-	return 0
-}
-
-// flowEnds reports whether an entry that has no value ends at p: a comma or a
-// bracket comes next.
-func flowEnds(in []byte, p int) bool {
-	q, ok := flowSpace(in, p)
-	return ok && q < len(in) && (in[q] == ',' || in[q] == '}')
-}
-
-// noteFlowEnd notes where the value of a root key, or an item, ends.
-func (d *docInfo) noteFlowEnd(e *flowEntry, isMap bool, end int) {
-	if e.info != nil && e.info != d {
-		e.info.end = end
+	if value, ok = s.properties(p); !ok {
+		return 0, false
 	}
-	if !isMap {
-		return
-	}
-	for _, noted := range []*entry{&d.items, &d.functionConfig, &d.results} {
-		if noted.keyEnd != 0 && noted.start == int(e.node.start) {
-			noted.end = end
-		}
-	}
-}
-
-// isSimpleQuoted reports whether a quoted scalar has no escapes and is on
-// one line.
-func isSimpleQuoted(b []byte) bool {
-	return !bytes.ContainsAny(b[1:len(b)-1], "\\'\n")
+	s.nodes[me].marks |= hasProperties
+	return s.inFlow(p, value)
 }
 
 func hasBreak(b []byte) bool { return bytes.IndexByte(b, '\n') >= 0 }
@@ -229,41 +276,12 @@ func flowSpace(in []byte, p int) (int, bool) {
 				return p, false
 			}
 		case '#':
-			if !isBlank(in, p-1) {
-				return p, true
-			}
 			p = lineEnd(in, p)
 		default:
 			return p, true
 		}
 	}
 	return p, true
-}
-
-// flowKeyEnd reads the key of a flow mapping: where it ends, and its colon.
-func flowKeyEnd(in []byte, p int) (end, colon int, ok bool) {
-	switch in[p] {
-	case '"', '\'':
-		end, ok = quotedEnd(in, p)
-		if !ok || hasBreak(in[p:end]) || end-p >= maxKey {
-			return 0, 0, false
-		}
-		colon = skipSpaces(in, end)
-		return end, colon, colon < len(in) && in[colon] == ':' && colon-p < maxKey
-	}
-	end = p
-	for end < len(in) && keyChar[in[end]] {
-		end++
-	}
-	if end < len(in) && in[end] != ':' { // less usual
-		end = flowPlain(in, p)
-	}
-	isDash := in[p] == '-' && end == p+1
-	isMerge := end == p+2 && in[p] == '<' && in[p+1] == '<'
-	if end == p || end-p >= maxKey || isDash || isMerge || hasBreak(in[p:end]) {
-		return 0, 0, false
-	}
-	return end, end, end+1 < len(in) && in[end] == ':' && isBlank(in, end+1)
 }
 
 // What a character does in a plain scalar of a flow collection.
@@ -276,7 +294,7 @@ var flowPlainChar = func() (t [256]byte) {
 	for c := '!'; c < 256; c++ {
 		t[c] = plainInside | plainFirst
 	}
-	for _, c := range ",[]{}?" { // the full parser ends the scalar at ? too
+	for _, c := range ",[]{}?" { // ? ends the scalar too
 		t[c] = 0
 	}
 	for _, c := range "#&*!|>'\"%@`:-" {
@@ -287,36 +305,31 @@ var flowPlainChar = func() (t [256]byte) {
 }()
 
 // flowPlain returns the end of the plain scalar that starts at p in a flow
-// collection, which may go over several lines; p where it is no usual one.
-func flowPlain(in []byte, p int) int {
+// collection, which may go over several lines; p if none may start there.
+func (s *scanner) flowPlain(p int) int {
+	in := s.in
 	start, end := p, p
-	if flowPlainChar[in[p]]&plainFirst == 0 && !(in[p] == '-' && p+1 < len(in) && keyChar[in[p+1]]) {
+	if flowPlainChar[in[p]]&plainFirst == 0 && (in[p] != '-' || isBlank(in, p+1)) {
 		return start
 	}
 	for p < len(in) {
-		c := in[p]
-		switch {
-		case c == ':' && isBlank(in, p+1):
-			return end
-		case c == ':' && (p+1 >= len(in) || flowPlainChar[in[p+1]] == 0):
-			return start
-		case c == '#' && isBlank(in, p-1):
+		switch c := in[p]; {
+		case isColon(in, p), c == '#' && isBlank(in, p-1), c == ',', c == ']', c == '}':
 			return end
 		case flowPlainChar[c] != 0:
 			p++
 			end = p
-		case c == ' ' || c == '\t' || c == '\r':
+		case c == ' ', c == '\t', c == '\r', c == '\n' && s.flowGoesOn(p+1):
 			p++
-		case c == '\n':
-			p++
-			if text := skipSpaces(in, p); isMarker(in, p) || text < len(in) && in[text] == '\t' {
-				return start // the full parser refuses a tab in an indentation
-			}
-		case c == ',' || c == ']' || c == '}':
-			return end
 		default:
 			return start
 		}
 	}
 	return start
+}
+
+// flowGoesOn reports whether a plain scalar may go on in the line that starts at p.
+func (s *scanner) flowGoesOn(p int) bool {
+	text := skipSpaces(s.in, p)
+	return !isMarker(s.in, p) && (text == len(s.in) || s.in[text] != '\t' || text-p >= s.flowIndent) // such a tab would be indentation
 }

@@ -2,9 +2,8 @@ package manifest
 
 import (
 	"errors"
+	"strings"
 	"testing"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -16,7 +15,7 @@ func TestOnlyBlanksAndCommentsMayFollowAFlowRoot(t *testing.T) {
 	} {
 		var tr tree
 		if got := tr.parse([]byte(text), 0); got != want {
-			t.Errorf("%q: accepted %v (%s), want %v", text, got, tr.why, want)
+			t.Errorf("%q: accepted %v (%s), want %v", text, got, tr.refused.why, want)
 		}
 	}
 	for text, objects := range map[string]int{
@@ -35,7 +34,7 @@ func TestAFlowListMayEndInACommaButNotBeginWithOne(t *testing.T) {
 	} {
 		var tr tree
 		if got := tr.parse([]byte(text), 0); got != want {
-			t.Errorf("%q: accepted %v (%s), want %v", text, got, tr.why, want)
+			t.Errorf("%q: accepted %v (%s), want %v", text, got, tr.refused.why, want)
 		}
 	}
 }
@@ -58,6 +57,7 @@ func TestMergedKeysAreDecoded(t *testing.T) {
 		"b: &b [{v: one}]\nm:\n  v: plain\n  w: *b\n":                                "plain",
 		"b: &b {v: one}\nm:\n  <<: *b\n  <<: {w: 3}\n":                               "one",
 		"b: &b {v: &v \"quoted é\"}\nm:\n  v: *v\n":                                  "quoted é",
+		"b: &b {v: one}\nm:\n  !!merge <<: *b\n":                                     "one",
 		"b: &b {v: one}\nm: {<<: [*b], w: 1}\n":                                      "one",
 		"kind: A\nb: &b\n  v: |2+\n      keep\n\nm:\n  <<: *b\n":                     "  keep\n\n",
 		"kind: A\nb: &b\n  v: !!str 12\nm:\n  <<: *b\n  x: 1\nn: {<<: *b, <<: *b}\n": "12",
@@ -214,20 +214,44 @@ func TestAPrettyFlowRootKeepsItsIndentation(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatEndsInAnUnusualLineBreakStaysApart(t *testing.T) {
-	for _, end := range []string{"\r", "\u0085", "\u2028"} {
-		in := "kind: List\nitems:\n- a: 1 # c" + end + "- b: 2\n"
+// An object with a line break that is neither LF nor CRLF is read and passed on, but not
+// edited; the others are.
+func TestOtherLineBreaks(t *testing.T) {
+	for _, end := range []string{"\r", "\u0085", "\u2028", "\u2029"} {
+		in := "kind: List\nitems:\n- a: 1 # c" + end + "- b: 2\n- c: 'd" + end + "  e'\n"
 		s := mustRead(t, []byte(in))
-		if len(s.Objects()) != 2 {
+		if len(s.Objects()) != 3 {
 			t.Fatalf("%q has %d objects", in, len(s.Objects()))
+		}
+		for _, i := range []int{0, 2} {
+			err := s.Objects()[i].Apply([]field.Edit{set("c", 3)})
+			if line := []string{"<stdin>:3: ", "", "<stdin>:4: "}[i]; err == nil || !strings.HasPrefix(err.Error(), line) || !strings.Contains(err.Error(), "neither LF nor CRLF") {
+				t.Errorf("%q: editing object %d: %v", in, i, err)
+			}
+		}
+		if err := s.Objects()[1].Apply([]field.Edit{set("b", 3)}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := string(output(t, s)), strings.Replace(in, "b: 2", "b: 3", 1); got != want {
+			t.Errorf("%q gives %q", in, got)
+		}
+	}
+}
+
+// An item with a tag is read and passed on, but not edited.
+func TestAnItemWithATagIsOnlyRead(t *testing.T) {
+	for _, item := range []string{"!!map {kind: A}", "!!map {}", "!!map\n  kind: A", "&a !!map\n  {kind: A}"} {
+		in := "kind: List\nitems:\n- kind: B\n  c: 1\n- " + item + "\n"
+		s := mustRead(t, []byte(in))
+		err := s.Objects()[1].Apply([]field.Edit{set("c", 3)})
+		if want := "cannot be edited: an item that has a tag is only read; take the tag out"; err == nil || !strings.HasPrefix(err.Error(), "<stdin>:5: ") || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%q: %v", in, err)
 		}
 		if err := s.Objects()[0].Apply([]field.Edit{set("c", 3)}); err != nil {
 			t.Fatal(err)
 		}
-		var got struct{ Items []map[string]int }
-		out := output(t, s)
-		if err := yaml.Unmarshal(out, &got); err != nil || len(got.Items) != 2 || got.Items[0]["c"] != 3 || got.Items[1]["b"] != 2 {
-			t.Errorf("%q gives %q, which reads %v (%v)", in, out, got, err)
+		if got, want := string(output(t, s)), strings.Replace(in, "c: 1", "c: 3", 1); got != want {
+			t.Errorf("%q gives %q", in, got)
 		}
 	}
 }
@@ -239,6 +263,24 @@ func TestACommentMayFollowABracketAtOnce(t *testing.T) {
 		s := mustRead(t, []byte("kind: List\nitems:\n- "+item+"\n- kind: B\n"))
 		if len(s.Objects()) != 2 || string(s.Objects()[0].source()) != item {
 			t.Fatalf("%q: %d objects, the first is %q", item, len(s.Objects()), s.Objects()[0].source())
+		}
+	}
+}
+
+// The tree of a large list would take more memory than its text.
+func TestOfTheItemsOfAListOnlyWhatTheyAreIsKept(t *testing.T) {
+	const items = 100
+	block := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + strings.Repeat("- kind: A\n  apiVersion: b\n  spec:\n    c: [1, 2, 3]\n    d: {e: f}\n", items) +
+		"results:\n" + strings.Repeat("- message: m\n  resourceRef: {kind: A, name: a}\n", items)
+	json := `{"kind": "ResourceList", "items": [` + strings.Repeat(`{"kind": "A", "spec": {"c": [1, 2, 3]}},`, items) + `], "results": [` + strings.Repeat(`{"message": "m", "a": {"b": 1}},`, items) + "]}\n"
+	for _, in := range []string{block, json} {
+		s := mustRead(t, []byte(in))
+		sc := &scanner{in: s.in, prunes: true, nodes: []node{{}}}
+		if _, _, err := s.index(sc, 0); err != nil || len(s.Objects()) != items {
+			t.Fatal(len(s.Objects()), err)
+		}
+		if most := 4*items + 2*20; len(sc.nodes) > most {
+			t.Errorf("%d nodes are kept, want at most %d", len(sc.nodes), most)
 		}
 	}
 }

@@ -66,6 +66,9 @@ func widenPipe(end any) {
 	}
 }
 
+// hugePage is the size of a huge page.
+const hugePage = 2 << 20
+
 // outputMemory returns an empty slice with room for n bytes. A large one lies
 // outside the Go heap, like a large input, on huge pages if the system has them:
 // they save a page fault for every 4 KiB.
@@ -78,17 +81,8 @@ func outputMemory(n int) []byte {
 	return make([]byte, 0, n)
 }
 
-// mappedChunk returns memory for texts, outside the Go heap; nil if the system
-// refuses.
-func mappedChunk() ([]byte, isMapped) {
-	b := mapped(hugePage)
-	return b[:0], b != nil
-}
-
-// giveBack returns the memory of a chunk to the system: it holds zeros then.
-func giveBack(chunk []byte) {
-	_ = syscall.Madvise(chunk[:cap(chunk)], syscall.MADV_DONTNEED)
-}
+// giveBack returns memory outside of the heap to the system: it holds zeros then.
+func giveBack(b []byte) { _ = syscall.Madvise(b, syscall.MADV_DONTNEED) }
 
 // mapped returns memory for n bytes outside the Go heap, at the start of a huge
 // page, which is never given back; nil if the process is not ours or the system

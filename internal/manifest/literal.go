@@ -43,11 +43,11 @@ func (l *layout) literal(b []byte, s string, col int) []byte {
 // what that has now.
 func (t *tree) keepsLines(v *node, val field.Value) (have string, ok bool) {
 	want, isString := val.(string)
-	if v.style != literal || !isString || !isLiteral(strings.TrimSuffix(want, "\n")+"\n") {
+	if v.style != literal || v.marks != 0 || v.col < 0 || bytes.IndexByte(t.text[v.start:min(v.start+3, v.end)], '+') > 0 || !isString || !isLiteral(strings.TrimSuffix(want, "\n")+"\n") {
 		return "", false
 	}
-	have, ok = t.literal(v)
-	return have, ok && strings.HasSuffix(have, "\n") == strings.HasSuffix(want, "\n")
+	have = scalarText(t.text[v.start:v.end], int(v.col))
+	return have, strings.HasSuffix(have, "\n") == strings.HasSuffix(want, "\n")
 }
 
 // replaceLines replaces the value of a literal block scalar by changing only
@@ -66,7 +66,7 @@ func (s *splicer) replaceLines(v *node, val field.Value) bool {
 	for last < min(len(before), len(after))-same && before[len(before)-1-last] == after[len(after)-1-last] {
 		last++
 	}
-	text := s.mem.part()
+	var text []byte
 	for _, line := range after[same : len(after)-last] {
 		text = append(text, s.l.eol...)
 		if line != "" {
@@ -76,7 +76,7 @@ func (s *splicer) replaceLines(v *node, val field.Value) bool {
 	// The change starts at the end of the line before the first that differs.
 	start := s.eolOfLine(v, same)
 	end := s.eolOfLine(v, len(before)-last)
-	s.put(start, end, s.mem.keep(text))
+	s.put(start, end, string(text))
 	return true
 }
 

@@ -63,7 +63,7 @@ func (n Node) Key() string { return n.t.keyOf(n.n) }
 // MayMention reports, without parsing, whether the object can have a key that
 // contains one of the words.
 func (o *Object) MayMention(words ...string) bool {
-	if o.node != nil {
+	if o.shared != "" {
 		return true // parts of it are in other objects
 	}
 	text := o.source()

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
@@ -24,30 +22,29 @@ type Object struct {
 	dash             int32 // of an item of a list in block style; else 0
 	apiVersion, kind string
 	changed, removed bool
+	planned          uint64   // the hash of the edited object's text, which has been read again
 	patch            []splice // the changes to its part of the input; nil where text replaces it
-	planned          uint64   // the digest of the edited object's text, which has been read again
 	meta             *Metadata
-	*rare
+	*objectExtra
 }
 
-// rare holds what few objects have, so that the many others stay small.
-type rare struct {
+// objectExtra holds what few objects have, so that the many others stay small.
+type objectExtra struct {
 	text    []byte // of a changed object that has no patch
 	notices []Notice
 	metaErr error
-	shared  string     // an anchor that it shares with others
-	node    *yaml.Node // the object, where it shares an anchor
+	shared  string // an anchor that it shares with others
 }
 
-// usual is shared by all objects that have nothing rare, and is never changed.
-var usual = &rare{}
+// noExtra is shared by all objects that have no extra fields, and is never changed.
+var noExtra = &objectExtra{}
 
-// own returns what is rare about the object, to be changed.
-func (o *Object) own() *rare {
-	if o.rare == usual {
-		o.rare = &rare{}
+// mutableExtra returns the extra fields of the object, to be changed.
+func (o *Object) mutableExtra() *objectExtra {
+	if o.objectExtra == noExtra {
+		o.objectExtra = &objectExtra{}
 	}
-	return o.rare
+	return o.objectExtra
 }
 
 // Metadata is the part of an object's metadata that is read.
@@ -77,7 +74,7 @@ func (o *Object) Metadata() (*Metadata, error) {
 	if o.meta == nil {
 		o.meta = &Metadata{}
 		if _, err := o.Decode(metadataPath, o.meta); err != nil {
-			o.own().metaErr = err
+			o.mutableExtra().metaErr = err
 			*o.meta = Metadata{}
 			o.meta.Name, o.meta.Namespace = o.nameAndNamespace()
 		}
@@ -120,36 +117,17 @@ func fullName(kind, namespace, name string) string {
 // invalid, so that messages can name the object.
 func (o *Object) nameAndNamespace() (name, namespace string) {
 	t, err := o.load()
-	if err != nil {
-		return o.nameByNode()
+	if err != nil { // what can be read of it
+		t = &o.stream.check
+		t.parse(o.source(), int(o.col))
+	}
+	if len(t.nodes) < 2 {
+		return "", ""
 	}
 	if m := t.get(1, "metadata"); m != 0 && t.nodes[m].kind == mapping {
 		return t.scalarOf(m, "name"), t.scalarOf(m, "namespace")
 	}
 	return "", ""
-}
-
-// nameByNode is nameAndNamespace for an object that cannot be written out
-// plainly.
-func (o *Object) nameByNode() (name, namespace string) {
-	root, err := o.parseNode()
-	if err != nil {
-		return "", ""
-	}
-	var head struct {
-		Metadata struct {
-			Name      yaml.Node `yaml:"name"`
-			Namespace yaml.Node `yaml:"namespace"`
-		} `yaml:"metadata"`
-	}
-	_ = root.Decode(&head)
-	text := func(n *yaml.Node) string {
-		if n = target(n); n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
-			return ""
-		}
-		return n.Value
-	}
-	return text(&head.Metadata.Name), text(&head.Metadata.Namespace)
 }
 
 func (t *tree) scalarOf(n int32, key string) string {
@@ -183,9 +161,6 @@ func (o *Object) FieldLine(path field.Path) int {
 	if err != nil {
 		return o.Line()
 	}
-	if o.stream.parsed != nil {
-		return o.Line() + parsedLine(o.stream.parsed, path) - 1
-	}
 	n := int32(1)
 	for _, step := range path {
 		c := t.child(n, step)
@@ -199,28 +174,10 @@ func (o *Object) FieldLine(path field.Path) int {
 
 // nodeLine returns the line of a node of the object's tree.
 func (o *Object) nodeLine(t *tree, n int32) int {
-	if o.changed || o.node != nil || o.stream.parsed != nil {
+	if o.changed {
 		return o.Line()
 	}
-	return o.stream.line(o.start + int(t.nodes[n].key))
-}
-
-// parsedLine returns the line of the field in the full parser's tree.
-func parsedLine(n *yaml.Node, path field.Path) int {
-	line := n.Line
-	for _, step := range path {
-		n = target(n)
-		if step.IsIndex {
-			if n.Kind != yaml.SequenceNode || int(step.Index) >= len(n.Content) {
-				return line
-			}
-			n = n.Content[step.Index]
-		} else if n, _ = lookup(n, step.Key); n == nil {
-			return line
-		}
-		line = n.Line
-	}
-	return line
+	return o.stream.line(o.stream.treeAt + int(t.nodes[n].key))
 }
 
 // Errorf returns an *Error about a field of the object, with its file and line.
@@ -249,23 +206,11 @@ func (o *Object) source() []byte {
 	case !o.changed:
 		return o.unchanged()
 	case o.patch != nil:
-		o.own().text = applySplices(nil, o.stream.in[o.start:o.end], 0, o.patch)
+		o.mutableExtra().text = applySplices(nil, o.stream.in[o.start:o.end], 0, o.patch)
 		o.patch = nil
 	}
 	return o.text
 }
-
-// hasOdd reports whether the object's text has line breaks that only the full
-// parser knows.
-func (o *Object) hasOdd() bool {
-	if o.changed {
-		return hasOddBreak(o.source())
-	}
-	return o.stream.hasOdd(o.start, o.end)
-}
-
-// forget forgets the tree of the object that was loaded last.
-func (s *Stream) forget() { s.treeOf, s.parsed, s.shown = nil, nil, nil }
 
 // load returns the object's tree, which is valid until another object is
 // loaded.
@@ -274,15 +219,20 @@ func (o *Object) load() (*tree, error) {
 	if s.treeOf == o {
 		return &s.tree, nil
 	}
-	s.forget()
-	if o.node != nil || o.hasOdd() || !s.tree.parse(o.source(), int(o.col)) {
-		root, err := o.plainTree(&s.tree)
-		if err != nil {
-			return nil, err
-		}
-		s.parsed = root
+	s.treeOf = nil
+	ok, at := false, o.start
+	if o.changed {
+		ok = s.tree.parse(o.source(), int(o.col))
+	} else {
+		at, ok = s.parse(&s.tree, o.start, o.end, int(o.col))
 	}
-	s.treeOf = o
+	switch t := &s.tree; {
+	case ok && t.fixed.why == notKey:
+		return nil, s.errorAt(at+t.fixed.at, ErrNotKey)
+	case !ok:
+		return nil, s.invalid(at, t.refused)
+	}
+	s.treeOf, s.treeAt = o, at
 	return &s.tree, nil
 }
 
@@ -338,9 +288,5 @@ func (o *Object) locate(t *tree, err error) error {
 	if !errors.As(err, &d) {
 		return err
 	}
-	line := o.nodeLine(t, d.node)
-	if o.stream.parsed != nil {
-		line = o.Line() + parsedLine(o.stream.parsed, d.path) - 1
-	}
-	return o.error(d.path, line, errors.New(d.msg))
+	return o.error(d.path, o.nodeLine(t, d.node), errors.New(d.msg))
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"runtime/debug"
 	"slices"
 )
 
@@ -53,30 +54,36 @@ func Join(streams []*Stream) ([]byte, error) {
 	return join(streams)
 }
 
+// largeOutput is a size from which giving memory back to the system is worth its time.
+const largeOutput = 8 << 20
+
 func join(streams []*Stream) ([]byte, error) {
 	if len(streams) == 0 {
 		return nil, nil
 	}
-	size, changes, edited := 0, 0, 0
+	size := 0
 	for _, s := range streams {
-		n, ofAll, ofObjects := s.composedSize()
-		size, changes, edited = size+n, changes+ofAll, edited+ofObjects
+		size += s.composedSize()
 	}
 	if size > maxSize {
 		return nil, &Error{Err: errors.New("the output must be smaller than 2 GiB")}
 	}
-	shed(size, 12<<20)
+	if ownsProcess && size > largeOutput {
+		// What the plans needed goes back to the system before the output takes its
+		// place, and reading the output again is not to need as much.
+		debug.FreeOSMemory()
+		debug.SetGCPercent(10)
+	}
 	c := composer{text: outputMemory(size)}
-	c.copied, c.edited = make([]run, 0, changes+len(streams)), make([]placed, 0, edited)
 	for i, s := range streams {
-		if i > 0 {
+		if c.next, c.kept = 0, &s.scratch.kept; i > 0 {
 			c.text = s.appendSeparator(c.text)
 		}
-		if err := c.stream(s, i == 0); err != nil {
+		if err := s.assemble(&c, s.start(i == 0), len(s.in), s.allChanges()); err != nil {
 			return nil, s.unplanned(nil, err)
 		}
 	}
-	if err := verify(c.text, c.origins, streams); err != nil {
+	if err := verify(c.text, c.untouched, streams); err != nil {
 		return nil, err
 	}
 	return streams[len(streams)-1].withoutAddedEnd(c.text), nil
@@ -92,37 +99,19 @@ func (s *Stream) withoutAddedEnd(text []byte) []byte {
 	return shorter
 }
 
-// A composer puts an output together.
+// A composer puts an output together, and notes the untouched objects in it.
 type composer struct {
-	text []byte
-	origins
-	scratch *scratch // of the stream at hand
+	text      []byte
+	untouched []untouched
+	next      int         // the first object of the stream at hand that may be copied next
+	kept      *textMemory // of the stream at hand
 }
 
-// origins say where parts of an output are from, in order.
-type origins struct {
-	copied []run
-	edited []placed
-}
-
-// A placed object is an edited one and where its text starts in the output.
-type placed struct {
+// An untouched object is at an offset of an output.
+type untouched struct {
+	at     int
 	object *Object
-	at     int32
 }
-
-// A run is a part of the output that was copied from an input.
-type run struct {
-	from       *Stream
-	start, end int32 // in the input
-	at         int32 // in the output
-}
-
-// length returns how long the run is.
-func (r *run) length() int { return int(r.end - r.start) }
-
-// shortRun is the length of runs that are not worth noting.
-const shortRun = 128
 
 // appendSeparator ends the document before the stream.
 func (s *Stream) appendSeparator(b []byte) []byte {
@@ -138,18 +127,14 @@ func (s *Stream) appendSeparator(b []byte) []byte {
 }
 
 // composedSize returns an upper bound of the size of the stream with its
-// changes made, and how many changes and edited objects there are.
-func (s *Stream) composedSize() (size, changes, edited int) {
+// changes made.
+func (s *Stream) composedSize() int {
 	const aroundLines = 2 * len("\r\n")
-	size = len(s.in) + len("\r\n---\r\n")
+	size := len(s.in) + len("\r\n---\r\n")
 	for c := range s.allChanges() {
 		size += len(c.text) + aroundLines
-		changes++
-		if c.of != nil {
-			edited++
-		}
 	}
-	return size, changes, edited
+	return size
 }
 
 // allChanges returns the edits of objects and the other changes, in order.
@@ -160,35 +145,28 @@ func (s *Stream) allChanges() iter.Seq[change] {
 			rest[i].kept = &s.changes[i].text
 		}
 		sortChanges(rest)
-		first := func() (c change) {
-			c, rest[0] = rest[0], change{} // its text may be memory to return
-			rest = rest[1:]
-			return c
-		}
 		// What is put behind an object comes behind its edits at that place.
-		put := func(edit change) bool {
-			for len(rest) > 0 && compareChanges(rest[0], edit) < 0 {
-				if !yield(first()) {
+		put := func(edit splice, kept *string) bool {
+			for len(rest) > 0 && compareChanges(rest[0], change{splice: edit}) < 0 {
+				if !yield(rest[0]) {
 					return false
 				}
+				rest = rest[1:]
 			}
-			return yield(edit)
+			return yield(change{splice: edit, kept: kept})
 		}
 		for _, o := range s.objects {
-			of := o // noted with the first change
-			for i := range o.patch {
-				p := &o.patch[i]
-				if !put(change{splice: splice{o.start + p.start, o.start + p.end, p.text}, kept: &p.text, of: of}) {
+			for i, p := range o.patch {
+				if !put(splice{o.start + p.start, o.start + p.end, p.text}, &o.patch[i].text) {
 					return
 				}
-				of = nil
 			}
-			if o.changed && o.patch == nil && !put(change{splice: splice{o.start, o.end, view(o.text)}, of: o}) {
+			if o.changed && o.patch == nil && !put(splice{o.start, o.end, view(o.text)}, nil) {
 				return
 			}
 		}
-		for len(rest) > 0 {
-			if !yield(first()) {
+		for _, c := range rest {
+			if !yield(c) {
 				return
 			}
 		}
@@ -203,13 +181,6 @@ func compareChanges(a, b change) int {
 
 func sortChanges(all []change) { slices.SortStableFunc(all, compareChanges) }
 
-// stream appends a stream with all changes made. A byte order mark is kept
-// only at the start of the output.
-func (c *composer) stream(s *Stream, first bool) error {
-	c.scratch = &s.scratch
-	return s.place(c, s.start(first), len(s.in), s.allChanges())
-}
-
 // start returns where the stream's text starts in an output.
 func (s *Stream) start(first bool) int {
 	if first {
@@ -222,13 +193,13 @@ func (s *Stream) start(first bool) int {
 type assembly interface {
 	copy(s *Stream, start, end int) // a part of an input
 	add(text string, kept *string)  // the text of a change
-	edit(o *Object, start int)      // o is edited first at an offset of the input, which is next
 	length() int                    // of all parts so far
 	inLine() bool                   // whether they end within a line
 }
 
-// place passes a part of the stream's input, with its changes, to an assembly.
-func (s *Stream) place(to assembly, start, end int, changes iter.Seq[change]) error {
+// assemble passes a part of the stream's input, with its changes, to an assembly. A byte
+// order mark is kept only at the start of the output.
+func (s *Stream) assemble(to assembly, start, end int, changes iter.Seq[change]) error {
 	from := to.length()
 	newLine := func() {
 		if to.length() > from && to.inLine() {
@@ -241,9 +212,6 @@ func (s *Stream) place(to assembly, start, end int, changes iter.Seq[change]) er
 		}
 		to.copy(s, start, ch.start)
 		start = ch.end
-		if ch.of != nil {
-			to.edit(ch.of, ch.start)
-		}
 		if ch.lines {
 			newLine()
 		}
@@ -257,8 +225,10 @@ func (s *Stream) place(to assembly, start, end int, changes iter.Seq[change]) er
 }
 
 func (c *composer) copy(s *Stream, start, end int) {
-	if end-start >= shortRun {
-		c.copied = append(c.copied, run{s, int32(start), int32(end), int32(len(c.text))})
+	for ; c.next < len(s.objects) && s.objects[c.next].end <= end; c.next++ {
+		if o := s.objects[c.next]; o.start >= start && !o.changed && o.shared == "" {
+			c.untouched = append(c.untouched, untouched{len(c.text) + o.start - start, o})
+		}
 	}
 	c.text = append(c.text, s.in[start:end]...)
 }
@@ -266,17 +236,20 @@ func (c *composer) copy(s *Stream, start, end int) {
 // add appends the text of a change, which is then kept in the output only.
 func (c *composer) add(text string, kept *string) {
 	at := len(c.text)
-	c.text = append(c.text, text...)
-	if kept != nil {
+	if c.text = append(c.text, text...); kept != nil {
 		*kept = view(c.text[at:])
-		c.scratch.drop(text)
+		c.kept.release(text)
 	}
-}
-
-func (c *composer) edit(o *Object, start int) {
-	c.edited = append(c.edited, placed{o, int32(len(c.text) - (start - o.start))})
 }
 
 func (c *composer) length() int { return len(c.text) }
 
 func (c *composer) inLine() bool { return c.text[len(c.text)-1] != '\n' }
+
+// eol returns the end of the stream's lines.
+func (s *Stream) eol() string {
+	if s.info.crlf {
+		return "\r\n"
+	}
+	return "\n"
+}

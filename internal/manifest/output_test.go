@@ -112,6 +112,9 @@ func TestResultsAndItemsDoNotRunIntoEachOther(t *testing.T) {
 func growLast(t *testing.T, in string) {
 	t.Helper()
 	s := mustRead(t, []byte(in))
+	if s.endsInText {
+		return // TestNothingIsPutBehindABlockScalarWithoutALineEnd
+	}
 	o := s.Objects()[len(s.Objects())-1]
 	want, ok := parsed(t, []byte(in))[0].(map[string]any)
 	if !ok {
@@ -147,10 +150,10 @@ func composed(t *testing.T, streams ...*Stream) *composer {
 	t.Helper()
 	c := &composer{}
 	for i, s := range streams {
-		if i > 0 {
+		if c.next, c.kept = 0, &s.scratch.kept; i > 0 {
 			c.text = s.appendSeparator(c.text)
 		}
-		if err := c.stream(s, i == 0); err != nil {
+		if err := s.assemble(c, s.start(i == 0), len(s.in), s.allChanges()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -201,17 +204,16 @@ func TestEveryFaultInAnOutputIsFound(t *testing.T) {
 	reasons := make(map[string]int)
 	for name, streams := range editedStreams(t) {
 		c := composed(t, streams...)
-		if err := verify(c.text, c.origins, streams); err != nil {
+		if err := verify(c.text, c.untouched, streams); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		check := func(what string, text []byte) {
 			if bytes.Equal(text, c.text) {
 				return
 			}
-			for _, from := range []origins{c.origins, {}} {
-				err := verify(text, from, streams)
+			for _, untouched := range [][]untouched{c.untouched, nil} {
 				var e *Error
-				if !errors.As(err, &e) {
+				if !errors.As(verify(text, untouched, streams), &e) {
 					t.Errorf("%s: %s is not found:\n%s", name, what, text)
 					continue
 				}
@@ -225,7 +227,7 @@ func TestEveryFaultInAnOutputIsFound(t *testing.T) {
 	for _, want := range []string{
 		"it is missing", "the text before it differs", "its text differs, and it was not to be touched",
 		"its text differs from the one that was read when it was edited", "its value differs",
-		"it has become", "the ResourceList or its functionConfig differs", "the results are missing", "the results differ",
+		"it has become", "the ResourceList or its functionConfig differs", "the results are missing",
 		"nothing like it was planned", "the text behind the last object differs", "unreadable",
 	} {
 		if reasons[want] == 0 {
@@ -350,7 +352,6 @@ func TestUnusualRootsAndListsAreEdited(t *testing.T) {
 		"{kind: ResourceList, items: [{kind: Pod, a: {b: c}}], x: y ,\n}",
 		"kind: ResourceList\nitems: [&x " + pod + ", *y]\nz: &y {kind: Y}\n",
 		"kind: ResourceList\nresults: &r\n- message: it's\nitems: &all\n- kind: Pod\n  a: {b: c}\n",
-		"kind: ResourceList\n? items\n:\n- kind: Pod\n  a: {b: c}\n",
 		"!!map\nkind: ResourceList\nitems:\n- kind: Pod\n  a: {b: c}\n",
 	} {
 		want, err := testutil.NonEmptyDocuments([]byte(in))

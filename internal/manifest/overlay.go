@@ -75,7 +75,7 @@ func (o *editNode) edit(t *tree, e field.Edit, mem *editArena) error {
 			return err
 		}
 		if i == last {
-			return at.finish(t, e, step, mem)
+			return at.applyLastStep(t, e, step, mem)
 		}
 		child := at.find(step)
 		switch {
@@ -156,14 +156,14 @@ func (o *editNode) find(step field.Step) *editNode {
 		}
 		return nil
 	}
-	if i := o.place(int(step.Index)); i < len(o.children) {
+	if i := o.indexOf(int(step.Index)); i < len(o.children) {
 		return o.children[i]
 	}
 	return nil
 }
 
-// place returns the current index of the item that had the given one.
-func (o *editNode) place(index int) int {
+// indexOf returns the current index of the item that had the given one.
+func (o *editNode) indexOf(index int) int {
 	for i, k := range o.children {
 		if k.node == 0 {
 			continue
@@ -185,23 +185,13 @@ func (o *editNode) add(child *editNode, before string) {
 	o.children = slices.Insert(o.children, i, child)
 }
 
-// finish makes the edit in the open collection; step is the last one of its
+// applyLastStep makes the edit in the open collection; step is the last one of its
 // path.
-func (o *editNode) finish(t *tree, e field.Edit, step field.Step, mem *editArena) error {
-	child := o.find(step)
+func (o *editNode) applyLastStep(t *tree, e field.Edit, step field.Step, mem *editArena) error {
 	if e.Op == field.Insert {
-		originals := 0
-		for _, k := range o.children {
-			if k.node != 0 {
-				originals++
-			}
-		}
-		if !step.IsIndex || step.Index < 0 || int(step.Index) > originals {
-			return fmt.Errorf("index %d is outside of the list", step.Index)
-		}
-		o.children = slices.Insert(o.children, o.place(int(step.Index)), &editNode{set: true, val: e.Value})
-		return nil
+		return o.insert(step, e.Value)
 	}
+	child := o.find(step)
 	if child == nil {
 		if e.Op != field.Set || step.IsIndex {
 			return fmt.Errorf("it does not exist")
@@ -219,17 +209,7 @@ func (o *editNode) finish(t *tree, e field.Edit, step field.Step, mem *editArena
 		if step.IsIndex {
 			return fmt.Errorf("a list item has no key to rename")
 		}
-		child.key = e.NewKey
-		child.assign(t, e.Value, mem)
-		child.writeAs(e.Texts.Get(e.NewKey))
-		for _, k := range child.children {
-			k.writeAs(e.Texts.Get(k.key))
-		}
-		// A field that is there as null counts as absent. It gets the old key, so
-		// that the opposite edit brings back both as they were.
-		if null := o.find(keyStep(e.NewKey)); null != nil && null != child && !null.differs() && t.isNull(null.node) {
-			null.key = child.was
-		}
+		o.rename(t, child, e, mem)
 	case field.Set:
 		child.assign(t, e.Value, mem)
 		child.writeAs(e.Texts.Get(step.Key))
@@ -237,6 +217,36 @@ func (o *editNode) finish(t *tree, e field.Edit, step field.Step, mem *editArena
 		return fmt.Errorf("unknown operation %d", e.Op)
 	}
 	return nil
+}
+
+// insert puts a new item in front of the one that had the index of the step.
+func (o *editNode) insert(step field.Step, v field.Value) error {
+	originals := 0
+	for _, k := range o.children {
+		if k.node != 0 {
+			originals++
+		}
+	}
+	if !step.IsIndex || step.Index < 0 || int(step.Index) > originals {
+		return fmt.Errorf("index %d is outside of the list", step.Index)
+	}
+	o.children = slices.Insert(o.children, o.indexOf(int(step.Index)), &editNode{set: true, val: v})
+	return nil
+}
+
+// rename gives an entry another key and value.
+func (o *editNode) rename(t *tree, child *editNode, e field.Edit, mem *editArena) {
+	child.key = e.NewKey
+	child.assign(t, e.Value, mem)
+	child.writeAs(e.Texts.Get(e.NewKey))
+	for _, k := range child.children {
+		k.writeAs(e.Texts.Get(k.key))
+	}
+	// A field that is there as null counts as absent. It gets the old key, so
+	// that the opposite edit brings back both as they were.
+	if null := o.find(keyStep(e.NewKey)); null != nil && null != child && !null.differs() && t.isNull(null.node) {
+		null.key = child.was
+	}
 }
 
 // assign sets the value, unless the node has it already. In a mapping it
@@ -377,25 +387,49 @@ func (t *tree) raw(n int32) field.Value {
 func (t *tree) equalEdited(o *editNode, u *tree, n int32) bool {
 	v := &u.nodes[n]
 	switch {
+	case o.open && o.node != 0 && t.isWrittenOut(o.node, u, n):
+		return u.equalValue(n, o.value(t))
 	case o.open:
 		if v.kind != o.kind {
 			return false
 		}
-		c := v.child
+		c, count := v.child, 0
 		for _, k := range o.children {
 			if k.deleted {
 				continue
 			}
-			if c == 0 || o.kind == mapping && string(u.keyBytes(c)) != k.key || !t.equalEdited(k, u, c) {
+			x := c
+			if o.kind == mapping && (c == 0 || u.keyOf(c) != k.key) {
+				x = u.moved(n, k.key)
+			}
+			if x == 0 || !t.equalEdited(k, u, x) {
 				return false
 			}
-			c = u.nodes[c].next
+			count++
+			if c != 0 {
+				c = u.nodes[c].next
+			}
 		}
-		return c == 0
+		return count == u.length(n)
 	case o.set:
 		return u.equalValue(n, o.val)
 	}
 	return t.equal(o.node, u, n)
+}
+
+// moved returns the entry of a mapping that is not in its place; 0 if the tree has no merge
+// keys, which change the order.
+func (t *tree) moved(n int32, key string) int32 {
+	if !t.special {
+		return 0
+	}
+	return t.get(n, key)
+}
+
+// isWrittenOut reports whether a node that is an alias or has merge keys is neither in u.
+func (t *tree) isWrittenOut(n int32, u *tree, m int32) bool {
+	const written = isAlias | hasMergeKey | isMerged
+	return t.special && t.nodes[n].marks&written != 0 && u.nodes[m].marks&written == 0
 }
 
 // equal reports whether two nodes of two trees have the same value.
@@ -404,44 +438,48 @@ func (t *tree) equal(n int32, u *tree, m int32) bool {
 	if a.kind != b.kind {
 		return false
 	}
-	if a.style == b.style && a.col == b.col && bytes.Equal(t.text[a.start:a.end], u.text[b.start:b.end]) {
+	if t.isWrittenOut(n, u, m) {
+		return u.equalValue(m, t.raw(n))
+	}
+	if !t.special && !u.special && a.style == b.style && a.col == b.col && bytes.Equal(t.text[a.start:a.end], u.text[b.start:b.end]) {
 		return true
 	}
 	if a.kind == scalar {
 		aPlain, bPlain := a.style == plain || a.style == absent, b.style == plain || b.style == absent
 		return aPlain == bPlain && t.str(n) == u.str(m)
 	}
-	c, d := a.child, b.child
-	for c != 0 && d != 0 {
-		if a.kind == mapping && !bytes.Equal(t.keyBytes(c), u.keyBytes(d)) || !t.equal(c, u, d) {
+	return t.equalChildren(n, u, m)
+}
+
+// equalChildren is equal for two collections of one kind.
+func (t *tree) equalChildren(n int32, u *tree, m int32) bool {
+	c, d := t.nodes[n].child, u.nodes[m].child
+	for ; c != 0 && d != 0; c = t.nodes[c].next {
+		x := d
+		if t.nodes[n].kind == mapping && t.keyOf(c) != u.keyOf(d) {
+			if x = u.moved(m, t.keyOf(c)); x == 0 {
+				return false
+			}
+		}
+		if !t.equal(c, u, x) {
 			return false
 		}
-		c, d = t.nodes[c].next, u.nodes[d].next
+		d = u.nodes[d].next
 	}
-	return c == d
+	return c == 0 && d == 0
 }
 
 // equalValue reports whether every reader of YAML reads the value from the
 // node.
 func (t *tree) equalValue(n int32, v field.Value) bool {
-	x := &t.nodes[n]
-	c := x.child
 	switch v := v.(type) {
 	case field.Map:
-		if x.kind != mapping {
-			return false
-		}
-		for _, e := range v {
-			if c == 0 || string(t.keyBytes(c)) != e.Key || !t.equalValue(c, e.Value) {
-				return false
-			}
-			c = t.nodes[c].next
-		}
-		return c == 0
+		return t.nodes[n].kind == mapping && t.equalEntries(n, v)
 	case field.List:
-		if x.kind != sequence {
+		if t.nodes[n].kind != sequence {
 			return false
 		}
+		c := t.nodes[n].child
 		for _, e := range v {
 			if c == 0 || !t.equalValue(c, e) {
 				return false
@@ -450,9 +488,32 @@ func (t *tree) equalValue(n int32, v field.Value) bool {
 		}
 		return c == 0
 	}
-	if x.kind != scalar {
+	return t.nodes[n].kind == scalar && t.equalScalar(n, v)
+}
+
+// equalEntries is equalValue for a mapping.
+func (t *tree) equalEntries(n int32, m field.Map) bool {
+	if t.length(n) != len(m) {
 		return false
 	}
+	c := t.nodes[n].child
+	for _, e := range m {
+		if c == 0 || t.keyOf(c) != e.Key {
+			if c = t.moved(n, e.Key); c == 0 {
+				return false
+			}
+		}
+		if !t.equalValue(c, e.Value) {
+			return false
+		}
+		c = t.nodes[c].next
+	}
+	return true
+}
+
+// equalScalar is equalValue for a scalar.
+func (t *tree) equalScalar(n int32, v field.Value) bool {
+	x := &t.nodes[n]
 	switch v := v.(type) {
 	case rawScalar:
 		return x.style == plain && t.str(n) == string(v)
@@ -464,9 +525,8 @@ func (t *tree) equalValue(n int32, v field.Value) bool {
 		s := t.str(n)
 		return !old && s == v && readsAsString(s)
 	case int:
-		if i, ok := decimal(t.str(n)); ok && x.style == plain {
-			return i == v
-		}
+		i, ok := wholeNumber(t.value(n)) // 8080.0 is 8080 to the API server
+		return ok && int(i) == v
 	case int64:
 		return t.value(n) == any(int(v))
 	}

@@ -8,8 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
@@ -19,13 +17,24 @@ type layout struct {
 	wide bool // lists are indented under their key
 	json bool // keys and strings are in double quotes
 
-	quoted bool // strings are in quotes
-
 	// In flow style:
 	colon  string // between key and value: ":" or ": "
 	comma  string // between entries on one line: "," or ", "
 	pretty bool   // each entry on its own line
 	step   int    // by how many columns deeper than the collection
+}
+
+// Documents returns a stream of documents that have the values.
+func Documents(values ...field.Map) []byte {
+	l := layout{eol: "\n", wide: true}
+	var b []byte
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, "---\n"...)
+		}
+		b = append(l.block(b, v, 0), '\n')
+	}
+	return b
 }
 
 func spaces(n int) string { return strings.Repeat(" ", max(n, 0)) }
@@ -104,8 +113,8 @@ func (l *layout) item(b []byte, v field.Value, col int) []byte {
 	return l.block(b, v, col+2)
 }
 
-// inlineInstead appends what isInline in the place of a value of the style old.
-func (l *layout) inlineInstead(b []byte, v field.Value, old style) []byte {
+// appendReplacement appends what isInline in the place of a value of the style old.
+func (l *layout) appendReplacement(b []byte, v field.Value, old style) []byte {
 	if _, isString := v.(string); isString {
 		return l.scalar(b, v, old, false)
 	}
@@ -163,8 +172,8 @@ func (l *layout) flowEntry(b []byte, key string, v field.Value, col int) []byte 
 	return l.flow(append(l.key(b, key, absent, true), l.colon...), v, col)
 }
 
-// flowInstead appends a value in flow style in the place of one of the style old.
-func (l *layout) flowInstead(b []byte, v field.Value, old style, col int) []byte {
+// appendFlowReplacement appends a value in flow style in the place of one of the style old.
+func (l *layout) appendFlowReplacement(b []byte, v field.Value, old style, col int) []byte {
 	if _, isString := v.(string); isString {
 		return l.scalar(b, v, old, true)
 	}
@@ -208,9 +217,6 @@ func (l *layout) scalar(b []byte, v field.Value, old style, inFlow bool) []byte 
 	case string:
 		if l.json {
 			return field.AppendJSON(b, v)
-		}
-		if l.quoted && old == absent {
-			old = double
 		}
 		return appendString(b, v, old, inFlow)
 	}
@@ -331,40 +337,4 @@ func isPlain(s string, inFlow bool) bool {
 		return false
 	}
 	return readsAsString(s)
-}
-
-// encodePlain writes a node of the full parser in the scanner's own form,
-// without comments. What is a string because of its quotes stays in quotes.
-func encodePlain(n *yaml.Node, col int, isFlow bool, eol string) []byte {
-	v := valueOf(n)
-	l := &layout{eol: eol, wide: !isCompact(n), colon: ": ", comma: ", ", json: isFlow, quoted: true}
-	if isFlow {
-		return append(l.flow(nil, v, 0), eol...)
-	}
-	return append(l.block(nil, v, col), eol...)
-}
-
-// valueOf returns a node of the full parser as a value.
-func valueOf(n *yaml.Node) field.Value {
-	switch n.Kind {
-	case yaml.MappingNode:
-		m := field.Map{}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			m = append(m, field.Entry{Key: n.Content[i].Value, Value: valueOf(n.Content[i+1])})
-		}
-		return m
-	case yaml.SequenceNode:
-		l := field.List{}
-		for _, c := range n.Content {
-			l = append(l, valueOf(c))
-		}
-		return l
-	}
-	if n.Style == 0 {
-		if n.Value == "" {
-			return nil
-		}
-		return rawScalar(n.Value)
-	}
-	return n.Value
 }

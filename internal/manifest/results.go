@@ -4,19 +4,21 @@ import (
 	"bytes"
 	"errors"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A resultsPlace says where the results of a ResourceList are, or belong.
-type resultsPlace struct {
-	entry entry // the field; its keyEnd is 0 if there is none
-	items entry
-	start int // of the ResourceList
-	col   int
-	end   int // of its document; in flow style, behind its closing brace
-	flow  bool
-	loose bool // in flow style, perhaps with a comment or a comma before the closing brace
+// A resultsPosition says where the results of a ResourceList are, or belong.
+type resultsPosition struct {
+	key, end   int // of the field; 0 if there is none
+	itemsKey   int // where the items' key starts, and where their value may
+	itemsValue int
+	itemsCol   int32
+	root       node
+	docEnd     int  // in flow style, behind the closing brace
+	loose      bool // in flow style, perhaps with a comment or a comma before the closing brace
 }
 
 // mayEndLoosely reports whether a text may have a comment, or ends with a
@@ -38,68 +40,86 @@ func mayEndLoosely(text []byte) bool {
 	return false
 }
 
-func (s *Stream) noteResults(info *docInfo, end int) {
-	s.results = resultsPlace{
-		entry: info.results, items: info.items, start: info.start, col: info.col, end: end,
-		flow: info.flow, loose: info.parsed != nil,
+func (s *Stream) noteResults(t *tree, h heading, end int) {
+	root, items := &t.nodes[1], &t.nodes[h.items]
+	r := resultsPosition{itemsKey: int(items.key), itemsValue: t.behindColon(items), itemsCol: items.col, root: *root, docEnd: end}
+	if h.results != 0 {
+		v := &t.nodes[h.results]
+		r.key, r.end = int(v.key), max(int(v.end), t.behindColon(v))
 	}
-	if info.flow && info.parsed == nil {
-		s.results.end = info.end
-		s.results.loose = mayEndLoosely(s.in[info.start : info.end-1])
+	if root.style == flow {
+		r.docEnd = int(root.end)
+		r.loose = mayEndLoosely(s.in[root.start : root.end-1])
 	}
+	s.results = r
 }
 
 // AddResults appends to the results of the ResourceList. Results that came in
 // stay, and one that is among them is not added again, so that a second run
 // returns the same list. It must be called on a ResourceList only, and once.
 func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
-	switch r := &s.results; {
-	case !s.isList:
+	if !s.isList {
 		return &Error{File: s.name, Err: errors.New("results can be added to a ResourceList only")}
-	case r.entry.keyEnd != 0:
-		return s.appendResults(results)
-	case r.flow:
-		s.addFlowResults(results)
-	default:
-		s.addBlockResults(results)
 	}
+	switch r := &s.results; {
+	case s.endsInText && r.end == 0:
+		return s.canGrow()
+	case r.end != 0:
+		return s.appendResults(results)
+	case r.root.style == flow:
+		return s.addFlowResults(results)
+	default:
+		return s.addBlockResults(results)
+	}
+}
+
+// checkResults returns an error if the results in a text, which starts in a column, differ.
+func (s *Stream) checkResults(text []byte, col int, want field.List) error {
+	t := &s.check
+	if !t.parse(text, col) || !t.equalValue(t.get(1, "results"), want) {
+		s.added = false
+		return s.unplanned(nil, errors.New("the results differ"))
+	}
+	s.added = true
 	return nil
 }
 
 // addFlowResults writes the results as the last field of the ResourceList, or
 // as the first where a comment or a comma may come before its closing brace.
-func (s *Stream) addFlowResults(results iter.Seq[field.Map]) {
+func (s *Stream) addFlowResults(results iter.Seq[field.Map]) error {
 	r := &s.results
-	var list field.List
+	list := field.List{}
 	for m := range results {
 		list = append(list, m)
 	}
 	if len(list) == 0 {
-		return
+		return nil
 	}
-	s.resultsDigest = digestValue(list)
 	l := layout{eol: s.eol(), colon: ": ", comma: ", ", json: true}
 	if r.loose {
 		b := l.flow([]byte(`"results": `), list, 0)
-		s.insert(r.start+1, string(append(b, ", "...)))
-		return
+		s.insert(int(r.root.start)+1, string(append(b, ", "...)))
+		return s.checkResults([]byte("{"+string(b)+"}"), 0, list)
 	}
-	at := r.end - 1
-	for at > r.start && isBlank(s.in, at-1) {
+	start := int(r.root.start)
+	at := r.docEnd - 1
+	for at > start && isBlank(s.in, at-1) {
 		at--
 	}
 	sp := splicer{t: &tree{text: s.in, col: 0}}
 	sep := ", "
-	if s.in[r.items.keyEnd] != ' ' {
+	if s.in[r.itemsValue] != ' ' {
 		l.colon, l.comma, sep = ":", ",", ","
 	}
 	childCol := 0
-	if bytes.IndexByte(s.in[at:r.end], '\n') >= 0 {
-		childCol = sp.indentOf(r.items.key)
-		l.pretty, l.step = true, max(childCol-sp.indentOf(r.start), 0)
+	if bytes.IndexByte(s.in[at:r.docEnd], '\n') >= 0 {
+		childCol = sp.indentOf(r.itemsKey)
+		l.pretty, l.step = true, max(childCol-sp.indentOf(start), 0)
 		sep = "," + l.eol + spaces(childCol)
 	}
-	s.insert(at, string(l.flow([]byte(sep+`"results"`+l.colon), list, childCol)))
+	b := l.flow([]byte(`"results"`+l.colon), list, childCol)
+	s.insert(at, sep+string(b))
+	return s.checkResults([]byte("{"+string(b)+"}"), 0, list)
 }
 
 func (s *Stream) insert(at int, text string) {
@@ -107,42 +127,27 @@ func (s *Stream) insert(at int, text string) {
 }
 
 // addBlockResults writes the results at the end of the document, where
-// whatever the last item ends with is behind us. It writes them one by one
-// and in parts, since a large list has many.
-func (s *Stream) addBlockResults(results iter.Seq[field.Map]) {
-	const room = 2 << 10
+// whatever the last item ends with is behind us.
+func (s *Stream) addBlockResults(results iter.Seq[field.Map]) error {
 	r := &s.results
-	l := layout{eol: s.eol(), wide: r.items.col > r.col, colon: ": ", comma: ", "}
-	col := r.col
+	l := layout{eol: s.eol(), wide: r.itemsCol > r.root.col, colon: ": ", comma: ", "}
+	col := int(r.root.col)
 	if l.wide {
 		col += 2
 	}
-	var b []byte
-	flush := func() {
-		if len(b) > 0 {
-			s.changes = append(s.changes, change{splice: splice{r.end, r.end, s.scratch.keep(b)}, lines: true})
-			if len(b) > hugePage/2 {
-				shed(len(s.in)+len(s.scratch.chunks)*hugePage, 22<<20)
-			}
-		}
-	}
-	digest := uint64(digestSequence)
+	key := append(append(l.key(nil, "results", absent, false), ':'), l.eol...)
+	before := append(appendSpaces(nil, int(r.root.col)), key...)
 	for m := range results {
-		digest = mix(digest, digestValue(m))
-		s.resultsDigest = digest
-		first := b == nil
-		if cap(b)-len(b) < room {
-			flush()
-			b = s.scratch.part()
-		}
-		if first {
-			b = append(l.key(appendSpaces(b, r.col), "results", absent, false), ':')
-			b = append(b, l.eol...)
-		}
-		b = l.item(append(appendSpaces(b, col), "- "...), m, col)
+		b := l.item(append(appendSpaces(before, col), "- "...), m, col)
 		b = append(b, l.eol...)
+		s.changes = append(s.changes, change{splice: splice{r.docEnd, r.docEnd, s.scratch.kept.keep(b)}, lines: true})
+		alone := append(slices.Clone(key), b[len(before):]...)
+		if err := s.checkResults(alone, int(r.root.col), field.List{m}); err != nil {
+			return err
+		}
+		before = b[:0]
 	}
-	flush()
+	return nil
 }
 
 var resultsPath = field.NewPath("results")
@@ -158,103 +163,68 @@ func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
 	if n == 0 || t.nodes[n].kind != sequence && !t.isNull(n) {
 		return o.Errorf(resultsPath, "must be a list")
 	}
-	digest, old := uint64(digestSequence), 0
-	seen := make(map[uint64]bool)
+	old, seen := 0, make(map[string]bool)
 	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
-		d := t.digest(c)
-		digest, old, seen[d] = mix(digest, d), old+1, true
+		old++
+		seen[fingerprint(t.any(c))] = true
 	}
 	var edits []field.Edit
 	for m := range results {
-		if d := digestValue(m); !seen[d] {
-			digest = mix(digest, d)
+		if !seen[fingerprint(m)] {
 			edits = append(edits, field.Edit{Op: field.Insert, Path: resultsPath.Index(old), Value: m})
 		}
 	}
 	if len(edits) == 0 {
 		return nil
 	}
-	s.resultsDigest = digest
 	start, end := o.start, o.end
 	if err := o.Apply(edits); err != nil {
 		return err
 	}
+	s.added = true
 	text := o.source()
-	if s.results.flow {
+	if s.results.root.style == flow {
 		text = bytes.TrimSpace(text[1 : len(text)-1]) // without the braces of resultsObject
 	}
-	s.changes = append(s.changes, change{splice: splice{start, end, string(text)}, lines: !s.results.flow})
+	s.changes = append(s.changes, change{splice: splice{start, end, string(text)}, lines: s.results.root.style != flow})
 	return nil
+}
+
+// fingerprint returns the same text for results that are equal, in whatever order their
+// fields are.
+func fingerprint(v field.Value) string {
+	return string(field.AppendJSON(nil, sorted(v)))
+}
+
+func sorted(v field.Value) field.Value {
+	switch v := v.(type) {
+	case field.Map:
+		m := make(field.Map, len(v))
+		for i, e := range v {
+			m[i] = field.Entry{Key: e.Key, Value: sorted(e.Value)}
+		}
+		slices.SortFunc(m, func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) })
+		return m
+	case field.List:
+		l := make(field.List, len(v))
+		for i, e := range v {
+			l[i] = sorted(e)
+		}
+		return l
+	}
+	return v
 }
 
 // resultsObject returns the field, alone in its mapping, as an object.
 func (s *Stream) resultsObject() *Object {
 	r := &s.results
-	start, end := r.entry.key, max(r.entry.end, r.entry.keyEnd)
-	o := &Object{stream: s, start: start, end: end, col: int32(r.col), rare: usual}
+	start, end := r.key, r.end
+	o := &Object{stream: s, start: start, end: end, col: r.root.col, objectExtra: noExtra}
 	switch {
-	case r.flow:
-		o.own().text, o.changed = []byte("{"+string(s.in[start:end])+" }"), true
+	case r.root.style == flow:
+		o.mutableExtra().text, o.changed = []byte("{"+string(s.in[start:end])+" }"), true
 	case s.in[end-1] != '\n':
 		o.end = lineEnd(s.in, end) + 1
 	}
 	return o
-}
-
-// digestResults returns the digest of the results. It reads a long list piece
-// by piece: to hold all of it as a tree would take more memory than its text.
-func (s *Stream) digestResults() (uint64, error) {
-	o := s.resultsObject()
-	if digest, ok := s.digestPieces(o); ok {
-		return digest, nil
-	}
-	t, err := o.load()
-	if err != nil {
-		return 0, err
-	}
-	n := t.get(1, "results")
-	if n == 0 || t.nodes[n].kind != sequence {
-		return 0, errors.New("the results must be a list")
-	}
-	return t.digest(n), nil
-}
-
-// digestPieces returns the digest of results in block style; ok is false if
-// they are not, or where a piece is nothing that the scanner reads. A piece
-// ends before the dash of an item. Since the scanner reads all of it, that
-// dash is not inside of a value, and what it reads is what it would read there
-// in the whole list.
-func (s *Stream) digestPieces(o *Object) (digest uint64, ok bool) {
-	const size = 64 << 10
-	text := o.source()
-	head := min(lineEnd(text, 0)+1, len(text))
-	dash := skipSpaces(text, head)
-	if s.results.flow || s.hasOdd(o.start, o.end) || !bytes.HasPrefix(text[dash:], []byte("- ")) {
-		return 0, false
-	}
-	next := []byte("\n" + string(text[head:dash]) + "- ")
-	digest = digestSequence
-	s.forget()
-	piece := make([]byte, 0, 2*size)
-	for rest := text[head:]; len(rest) > 0; {
-		end := len(rest)
-		if end > size {
-			if i := bytes.Index(rest[size:], next); i >= 0 {
-				end = size + i + 1
-			}
-		}
-		piece = append(append(piece[:0], text[:head]...), rest[:end]...)
-		rest = rest[end:]
-		if !s.tree.parse(piece, int(o.col)) {
-			return 0, false
-		}
-		n := s.tree.get(1, "results")
-		if n == 0 || s.tree.nodes[n].kind != sequence {
-			return 0, false
-		}
-		for c := s.tree.nodes[n].child; c != 0; c = s.tree.nodes[c].next {
-			digest = mix(digest, s.tree.digest(c))
-		}
-	}
-	return digest, true
 }

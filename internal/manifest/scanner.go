@@ -2,25 +2,17 @@ package manifest
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"math/bits"
 	"slices"
-
-	"go.yaml.in/yaml/v3"
+	"unicode/utf8"
 )
 
-// The scanner reads the YAML that people and tools really write: block
-// mappings and sequences, scalars of all styles, flow collections and JSON.
-// It accepts a text only where it is sure to read it as a full parser does
-// (FuzzFastAgreesWithTheFullParser holds it to that); all else it refuses,
-// and the full parser takes over: anchors, aliases, tags, merge keys, complex
-// keys, directives, tabs as indentation and whatever is odd or wrong.
+// The scanner reads YAML as the parser of the API server does: block mappings
+// and sequences, scalars of all styles, flow collections and JSON, anchors,
+// aliases and tags. What it refuses is an error. (FuzzScannerAgreesWithYAML
+// compares it with a full parser.)
 //
-// It runs in two ways over the same code: to index (find the items of a list
-// and the apiVersion and kind of each, without building anything) and to
-// build the tree of one object.
-
 // A kind is what a node is.
 type kind uint8
 
@@ -49,6 +41,7 @@ const (
 type node struct {
 	kind  kind
 	style style
+	marks marks
 	// col is, for a block collection, the column of its keys or dashes; for a
 	// block scalar, the column of its lines; for other scalars, that of the
 	// block collection it is in.
@@ -58,90 +51,74 @@ type node struct {
 	child, next int32 // first child and next sibling; 0 is none
 }
 
-// A span is a part of a text.
-type span struct{ start, end int32 }
+// marks say what is special about a node.
+type marks uint8
 
-// An entry is a key of a document's root that the reader wants to know more
-// about. Its value is absent where start is 0.
-type entry struct {
-	key        int // where the key starts
-	keyEnd     int // behind the colon; 0 if the root has no such key
-	start, end int // the value
-	col        int // the column of its keys or dashes; -1 where not block style
-}
-
-// A docInfo is what indexing finds out about a mapping: a document or an item
-// of its list.
-type docInfo struct {
-	*rootInfo            // nil for an item, unless its own items are known
-	start, col       int // of the first key, or of the brace
-	end              int // behind the last content
-	dash             int // of an item of a block list
-	apiVersion, kind span
-	hasAPI, hasKind  bool
-	flow             bool
-	notMapping       bool        // an item that is something else
-	parsed           *parsedInfo // nil where the scanner has read it
-	same             *Object     // the known object that it is
-}
-
-// A rootInfo is what indexing finds out about a document, or about an item that
-// has items itself.
-type rootInfo struct {
-	items          entry
-	functionConfig entry
-	results        entry
-	list           []docInfo // the items
-}
-
-// A parsedInfo is what is known where the full parser had to read a mapping.
-type parsedInfo struct {
-	apiVersion, kind string
-	shared           string     // an anchor that the item shares with others
-	node             *yaml.Node // the item, where it shares an anchor
-}
-
-// newDocInfo returns an empty docInfo for a document.
-func newDocInfo() docInfo { return docInfo{rootInfo: &rootInfo{}} }
-
-// reset makes it empty; the memory of the list is used again.
-func (d *docInfo) reset() {
-	root := d.rootInfo
-	*root = rootInfo{list: root.list[:0]}
-	*d = docInfo{rootInfo: root}
-}
-
-// addParsed returns the parsedInfo of d, and adds it first if there is none.
-func (d *docInfo) addParsed() *parsedInfo {
-	if d.parsed == nil {
-		d.parsed = &parsedInfo{}
-	}
-	return d.parsed
-}
+const (
+	hasProperties marks = 1 << iota // its text starts with an anchor or a tag
+	isAlias                         // its text is an alias; kind, style and children are those of its anchor
+	isMergeKey                      // the entry of a merge key (<<)
+	isMerged                        // an entry that a merge key brings, as a copy
+	hasMergeKey                     // a mapping with merge keys, which are not among its children
+	specialKey                      // its key has an anchor or a tag, or is an alias
+	isExplicit                      // the node of an explicit key (?), or its value
+)
 
 type frame struct {
-	col  int
-	seq  bool
-	node int32
-	last int32
+	col int
+	seq bool
+	// The last key, and the one before it, are explicit ones whose value may come.
+	asks, asked bool
+	node        int32
+	last        int32
 }
 
 type scanner struct {
 	in    []byte
-	why   string // why the text was refused
-	build bool
-	nodes []node
+	nodes []node // from 1 on
 	stack []frame
-	info  *docInfo            // where indexing notes what it finds
-	odd   int                 // when indexing: the next line break that only the full parser knows
-	items int                 // how many items a list may have; 0 if nothing is known
-	known func(p int) *Object // when indexing an output: the object whose text, read before, is at p
-	wide  bool                // sequences have been seen that are indented under their key
+	wide  bool // sequences have been seen that are indented under their key
+
+	special bool    // there are aliases, tags, merge keys or explicit keys
+	fixed   refusal // why the text cannot be edited; its reason is "" if it can
+	lenient bool    // aliases need no anchor
+	textEnd int     // behind the last block scalar whose value ends with its last line end
+
+	names  map[string]int // where the anchors so far are
+	shared []aliasUse     // the aliases
+
+	// When a whole input is read, only what tells the items of a list apart is kept of them.
+	prunes    bool
+	list      int32       // the node of the root's items or results, whichever came last
+	untouched []untouched // the objects from here on that are stepped over, in an output
+
+	flowIndent int // tabs in columns before it are no indentation of a plain scalar in flow style
+
+	refused refusal
 }
 
-func (s *scanner) refuse(why string) (int, bool) {
-	s.why = why
+// A refusal is the reason why a text is not accepted, and where.
+type refusal struct {
+	at  int
+	why string
+}
+
+// An aliasUse is an alias and the anchor that it refers to, by their offsets.
+type aliasUse struct{ at, anchor int }
+
+func (s *scanner) refuse(at int, why string) (int, bool) {
+	if s.refused.why == "" {
+		s.refused = refusal{at, "invalid YAML: " + why}
+	}
 	return 0, false
+}
+
+// fix notes that a text cannot be edited because of the form of YAML at an offset.
+func (s *scanner) fix(at int, form string) {
+	s.special = true
+	if s.fixed.why == "" || form == notKey {
+		s.fixed = refusal{at, form}
+	}
 }
 
 // skipSpaces returns the offset of the first byte from p on that is no space.
@@ -176,6 +153,9 @@ func lineEnd(in []byte, p int) int {
 	return len(in)
 }
 
+// lineStart returns the start of the line that contains the offset.
+func lineStart(in []byte, p int) int { return bytes.LastIndexByte(in[:p], '\n') + 1 }
+
 // trimEnd returns the end of the content of a line that ends at e.
 func trimEnd(in []byte, p, e int) int {
 	for e > p && (in[e-1] == ' ' || in[e-1] == '\r' || in[e-1] == '\t') {
@@ -203,17 +183,10 @@ func isMarker(in []byte, p int) bool {
 	return (c == '-' || c == '.') && in[p+1] == c && in[p+2] == c && isBlank(in, p+3)
 }
 
-// scan reads the block mapping whose first key is at p, in column col, and
-// returns where it ends: at a document marker or at the end.
-func (s *scanner) scan(p, col int) (int, bool) { return s.run(p, col, false) }
-
-// run is scan or, with resume, continues indexing at the start of the line behind
-// an item.
-func (s *scanner) run(p, col int, resume bool) (int, bool) {
-	b := blockScan{s: s, in: s.in, info: s.info, lineStart: p - col, open: s.stack[:0], topCol: -1, lastEnd: p}
-	if resume {
-		b.resume(p)
-	}
+// scan reads the block mapping whose first line has its content at p, in column
+// col, and returns where it ends: at a document marker or at the end.
+func (s *scanner) scan(p, col int) (int, bool) {
+	b := blockScan{s: s, in: s.in, lineStart: p - col, open: s.stack[:0], topCol: -1, lastEnd: p, props: -1}
 	b.p = skipSpaces(b.in, p) // what was the first line may have been deleted, and a blank one be first
 	ok := b.lines()
 	return b.p, ok
@@ -221,14 +194,12 @@ func (s *scanner) run(p, col int, resume bool) (int, bool) {
 
 // A blockScan is the state of one pass over a block mapping.
 type blockScan struct {
-	s    *scanner
-	in   []byte
-	info *docInfo // nil when building
+	s  *scanner
+	in []byte
 
 	p         int  // where the scan is
 	lineStart int  // where its line starts
 	inline    bool // a dash or key is before p on its line
-	least     int  // content in a column before this one is behind the mapping
 
 	open    []frame // the open collections, from the root on
 	topCol  int     // the column of the innermost one; -1 if none is open
@@ -236,28 +207,12 @@ type blockScan struct {
 	pending bool    // a key or dash waits for its value
 	goesOn  bool    // the last value is a plain scalar, which may go on
 	current int32   // the node that waits or may go on
-
-	// When indexing, near the root:
-	started   bool     // the root's first key has been seen
-	oneLine   bool     // the value of the last key must end on its line
-	inItems   bool     // the open root entry is items
-	next      *entry   // the root entry whose value comes next
-	rootEntry *entry   // the open root entry
-	item      *docInfo // the open item
+	props   int     // where the anchor or tag of the value that waits is; -1 if it has none
 }
 
 func (b *blockScan) refuse(why string) bool {
-	b.s.why = why
+	b.s.refuse(b.p, why)
 	return false
-}
-
-// resume makes the state that of a scan behind an item.
-func (b *blockScan) resume(p int) {
-	b.started, b.inItems, b.rootEntry = true, true, &b.info.items
-	b.topCol = b.info.items.col
-	b.open = append(b.open, frame{col: b.info.col}, frame{col: b.topCol, seq: true})
-	b.lastEnd = trimEnd(b.in, b.info.start, p-1)
-	b.lineStart = p
 }
 
 // lines reads lines to the end of the mapping.
@@ -270,10 +225,8 @@ func (b *blockScan) lines() bool {
 		case c == '#':
 			b.goesOn = false
 			b.nextLine(lineEnd(b.in, b.p))
-		case b.p-b.lineStart < b.least:
-			return b.finish(b.lineStart)
 		case (c == '-' || c == '.') && b.p == b.lineStart && isMarker(b.in, b.p):
-			return b.finish(b.p)
+			return b.finish()
 		default:
 			ok = b.line()
 		}
@@ -281,7 +234,7 @@ func (b *blockScan) lines() bool {
 			return false
 		}
 	}
-	return b.finish(b.p)
+	return b.finish()
 }
 
 // nextLine goes to the line behind the one that ends at eol.
@@ -301,7 +254,7 @@ func (b *blockScan) blankLine(c byte) bool {
 	case c == '\r' && b.p+1 < len(b.in) && b.in[b.p+1] == '\n':
 		b.lineStart = b.p + 2
 	default:
-		return b.refuse("tab or control character as indentation")
+		return b.refuse("a tab must not be indentation")
 	}
 	b.p = skipSpaces(b.in, b.lineStart)
 	return true
@@ -314,39 +267,137 @@ func (b *blockScan) line() bool {
 		return b.continuePlain()
 	}
 	b.goesOn, b.inline = false, false
-	for b.in[b.p] == '-' && isBlank(b.in, b.p+1) {
-		if known, ok := b.dash(); known || !ok {
-			return ok
-		}
-		if atBreak(b.in, b.p) || b.in[b.p] == '#' {
-			return true
-		}
+	done, ok := b.indicators()
+	start := b.p
+	if ok && !done {
+		start, done, ok = b.properties(true)
 	}
-	keyEnd, isKey, ok := scanKey(b.in, b.p)
+	if done || !ok {
+		return ok
+	}
+	keyEnd, colon, isKey, ok := scanKey(b.in, b.p)
 	switch {
 	case !ok:
-		return b.refuse("unusual key")
+		return b.refuse(longKey)
 	case isKey:
-		if hasValue, ok := b.key(keyEnd); !hasValue || !ok {
+		if goesOn, ok := b.keyLine(start, keyEnd, colon); !goesOn {
 			return ok
 		}
-	case len(b.open) == 0 || !b.pending || b.oneLine || b.p-b.lineStart <= b.topCol:
-		return b.refuse("misplaced scalar")
+	case !b.pending && b.in[b.p] != '*' && len(b.open) > 0:
+		return b.refuse("a key and a colon must come here, or the indentation is wrong")
+	case !b.mayHaveValue():
+		return b.refuse("a value must be indented further than its key, and come once only")
 	}
 	return b.value()
+}
+
+// keyLine reads a key, and the anchor and tag of its value; goesOn is true if the value is
+// next on the line.
+func (b *blockScan) keyLine(start, keyEnd, colon int) (goesOn, ok bool) {
+	hasValue, ok := b.key(start, keyEnd, colon)
+	if !hasValue || !ok {
+		return false, ok
+	}
+	_, done, ok := b.properties(false)
+	return ok && !done, ok
+}
+
+// mayHaveValue reports whether a value that is no block collection may be at p.
+func (b *blockScan) mayHaveValue() bool {
+	return len(b.open) > 0 && b.pending && (b.inline || b.p-b.lineStart > b.topCol)
+}
+
+// indicators reads the dashes, and the indicators of explicit keys, that a line starts
+// with; done is true if the line has nothing else.
+func (b *blockScan) indicators() (done, ok bool) {
+	for isIndicator(b.in, b.p) {
+		if b.in[b.p] == '-' {
+			ok = b.dash()
+		} else {
+			ok = b.explicit()
+		}
+		if !ok {
+			return false, false
+		}
+		if b.p == b.lineStart { // behind an item that was stepped over
+			b.p = skipSpaces(b.in, b.p)
+			return true, true
+		}
+		if atBreak(b.in, b.p) || b.in[b.p] == '#' {
+			return true, true
+		}
+	}
+	return false, true
+}
+
+// isIndicator reports whether a dash, or the indicator of an explicit key or its
+// value, is at p.
+func isIndicator(in []byte, p int) bool {
+	return (in[p] == '-' || in[p] == '?' || in[p] == ':') && isBlank(in, p+1)
+}
+
+// explicit reads the indicator of an explicit key, or of its value, as a key without
+// text.
+func (b *blockScan) explicit() bool {
+	b.s.fix(b.p, "a key behind a question mark")
+	at := b.p
+	_, ok := b.key(at, at, at)
+	if !ok {
+		return false
+	}
+	b.s.nodes[b.current].marks |= isExplicit
+	f := &b.open[len(b.open)-1]
+	if ok = f.asked || b.in[at] == '?'; !ok {
+		return b.refuse("a colon must be behind a key")
+	}
+	f.asks = b.in[at] == '?'
+	b.inline = true
+	return ok
+}
+
+// properties reads the anchor and tag in front of a value or, if mayBeKey is set, of a key,
+// which then starts at start. done is true if the line has nothing else.
+func (b *blockScan) properties(mayBeKey bool) (start int, done, ok bool) {
+	start = b.p
+	if c := b.in[start]; c != '&' && c != '!' {
+		return start, false, true
+	}
+	end, ok := b.s.properties(start)
+	if !ok {
+		return start, false, false
+	}
+	done = atBreak(b.in, end) || b.in[end] == '#'
+	if mayBeKey && !done {
+		if _, _, isKey, _ := scanKey(b.in, end); isKey {
+			b.p = end
+			return start, false, true
+		}
+	}
+	isRoot := b.current == 0
+	if b.props >= 0 || !isRoot && (!b.pending || b.p-b.lineStart <= b.topCol) {
+		return start, false, b.refuse("an anchor or a tag must be in front of a value")
+	}
+	b.props = start
+	b.lastEnd = trimEnd(b.in, start, end)
+	if !isRoot {
+		v := &b.s.nodes[b.current]
+		v.marks, v.style, v.start, v.end = v.marks|hasProperties, plain, int32(start), int32(b.lastEnd)
+	}
+	if b.p = end; done {
+		b.nextLine(lineEnd(b.in, end))
+	}
+	return start, done, true
 }
 
 // continuePlain reads one more line of a plain scalar.
 func (b *blockScan) continuePlain() bool {
 	eol, end, comment, ok := plainLine(b.in, b.p)
 	if !ok {
-		return b.refuse("colon or comment in a plain scalar of several lines")
+		return b.refuse("a text of several lines must not have a colon and a space, or this line is indented too far")
 	}
 	b.goesOn = !comment
 	b.lastEnd = end
-	if b.s.build {
-		b.s.nodes[b.current].end = int32(end)
-	}
+	b.s.nodes[b.current].end = int32(end)
 	b.nextLine(eol)
 	return true
 }
@@ -358,152 +409,132 @@ func (b *blockScan) closeDeeper(col int, isKey bool) {
 		if f.col < col || f.col == col && !(isKey && f.seq && n > 1) {
 			return
 		}
-		if b.s.build {
-			b.s.nodes[f.node].end = int32(b.lastEnd)
-		}
+		b.s.nodes[f.node].end = int32(b.lastEnd)
 		b.open = b.open[:n-1]
-		b.pending = false
+		b.pending, b.props = false, -1
 	}
 }
 
-// dash reads a dash. known is true if the item behind it has been stepped over.
-func (b *blockScan) dash() (known, ok bool) {
+// set fills in the node that waits for its value.
+func (b *blockScan) set(k kind, how style, col, start, end int) {
+	v := &b.s.nodes[b.current]
+	if b.props >= 0 {
+		start, b.props = b.props, -1
+		v.marks |= hasProperties
+	}
+	v.kind, v.style, v.col, v.start, v.end = k, how, int32(col), int32(start), int32(end)
+}
+
+// dash reads a dash.
+func (b *blockScan) dash() bool {
 	col := b.p - b.lineStart
 	if !b.inline {
 		b.closeDeeper(col, false)
 	}
 	if len(b.open) == 0 {
-		return false, b.refuse("sequence at the root")
+		return b.refuse("a document must be a mapping, and has items of a list")
 	}
 	if top := &b.open[len(b.open)-1]; b.inline || !top.seq || top.col != col {
 		if !b.openSequence(top, col) {
-			return false, false
+			return false
 		}
 	}
 	b.topCol, b.lastEnd = col, b.p+1
-	b.pending, b.oneLine = true, false
-	if b.s.build {
-		b.current = b.s.add(&b.open[len(b.open)-1], col, b.p, b.p+1, b.p+1)
-	} else if b.inItems && len(b.open) == 2 {
-		if known, ok = b.newItem(); known || !ok {
-			return known, ok
-		}
+	b.pending, b.props = true, -1
+	top := &b.open[len(b.open)-1]
+	isItem := b.s.prunes && top.node == b.s.list
+	if isItem {
+		b.s.prune(top.last)
+	}
+	b.current = b.s.add(top, col, b.p, b.p+1, b.p+1)
+	if isItem && b.stepOver(skipSpaces(b.in, b.p+1)) {
+		return true
 	}
 	b.p = skipSpaces(b.in, b.p+1)
 	if b.p < len(b.in) && b.in[b.p] == '\t' {
-		return false, b.refuse("tab after a dash")
+		return b.refuse("a tab must not be behind a dash")
 	}
 	b.inline = true
-	return false, true
+	return true
 }
 
 // openSequence opens a sequence below the collection top.
 func (b *blockScan) openSequence(top *frame, col int) bool {
 	if !b.pending || top.col > col || top.seq && top.col == col {
-		return b.refuse("misplaced dash")
-	}
-	if b.oneLine {
-		return b.refuse("apiVersion or kind is a sequence")
+		return b.refuse("an item of a list must not come here, or its indentation is wrong")
 	}
 	if !top.seq && top.col < col {
 		b.s.wide = true
 	}
-	if b.next != nil {
-		b.next.start, b.next.col = b.p, col
-		b.next = nil
-	}
-	if b.s.build {
-		v := &b.s.nodes[b.current]
-		v.kind, v.style, v.col, v.start = sequence, block, int32(col), int32(b.p)
-	}
+	b.set(sequence, block, col, b.p, b.p)
 	b.open = append(b.open, frame{col: col, seq: true, node: b.current})
 	return true
 }
 
-// newItem notes an item of the list, whose dash is at p. known is true if its
-// text has been read before: the scan has stepped over it.
-func (b *blockScan) newItem() (known, ok bool) {
-	if b.s.odd < b.lineStart {
-		return false, b.refuse("odd line break")
-	}
-	if b.item != nil {
-		b.item.end = b.lineStart
-	}
-	if list := b.info.list; list == nil && b.least == 0 {
-		// If nothing is known: as if objects had 1 KiB on average.
-		b.info.list = make([]docInfo, 0, cmp.Or(b.s.items, max(4, min(len(b.in)>>10, 4096))))
-	} else if len(list) > 1000 && len(list) == cap(list) {
-		b.info.list = slices.Grow(list, len(list)*(len(b.in)-b.p)/b.p) // as if the others were as long
-	}
-	b.info.list = append(b.info.list, docInfo{start: b.p, dash: b.p, end: -1, notMapping: true})
-	b.item = &b.info.list[len(b.info.list)-1]
-	if b.s.known == nil {
-		return false, true
-	}
-	start := skipSpaces(b.in, b.p+1)
-	if !b.s.stepItem(b.item, start, start-b.lineStart) {
-		return false, true
-	}
-	end := b.item.end
-	b.item, b.pending = nil, false
-	b.lastEnd = trimEnd(b.in, start, end)
-	b.nextLine(end - 1)
-	return true, true
-}
-
-// key reads a key that ends at keyEnd. hasValue is true if its value starts on
-// the same line, at p.
-func (b *blockScan) key(keyEnd int) (hasValue, ok bool) {
-	col := b.p - b.lineStart
+// key reads a key that starts at start, with its anchor or tag, and ends at keyEnd.
+// hasValue is true if its value starts on the same line, at p.
+func (b *blockScan) key(start, keyEnd, colon int) (hasValue, ok bool) {
+	text := b.p
+	b.p = start
+	col := start - b.lineStart
 	if !b.inline {
 		b.closeDeeper(col, true)
 	}
 	if !b.openFor(col) {
 		return false, false
 	}
-	b.topCol, b.oneLine, b.next = col, false, nil
-	if b.inItems && len(b.open) == 3 && b.item != nil && string(b.in[b.p:keyEnd]) == "items" {
-		return false, b.nestedItems(col)
-	}
-	var want *span
-	if b.s.build {
-		b.current = b.s.add(&b.open[len(b.open)-1], col, b.p, keyEnd, keyEnd+1)
-	} else if want, ok = b.noteKey(keyEnd); !ok {
+	top := &b.open[len(b.open)-1]
+	top.asked, top.asks = top.asks, false
+	b.topCol, b.props = col, -1
+	if !b.addKey(col, text, keyEnd, colon) {
 		return false, false
 	}
-	b.oneLine, b.pending = want != nil, true
-	b.lastEnd, b.p = keyEnd+1, keyEnd+1
+	b.pending = true
+	b.lastEnd, b.p = colon+1, colon+1
 	if p := b.p; p+1 < len(b.in) && b.in[p] == ' ' && b.in[p+1] > ' ' && b.in[p+1] != '#' {
 		b.p++ // nearly always
 	} else {
-		b.p = skipSpaces(b.in, p)
+		b.p = skipBlanks(b.in, p)
+		if keyEnd == colon && keyEnd == start && b.p < len(b.in) && b.in[b.p-1] == '\t' {
+			return false, b.refuse("a tab must not be behind an indicator")
+		}
 		if atBreak(b.in, b.p) || b.in[b.p] == '#' {
 			return false, true
 		}
-	}
-	if b.in[b.p] == '\t' {
-		return false, b.refuse("tab after a key")
-	}
-	if want != nil {
-		return false, b.shortValue(want)
 	}
 	b.inline = true
 	return true, true
 }
 
-// nestedItems indexes the open item from its key items at p on, as if it were a
-// document: it is a List, most likely.
-func (b *blockScan) nestedItems(col int) bool {
-	b.item.rootInfo = &rootInfo{}
-	nested := blockScan{
-		s: b.s, in: b.in, info: b.item, p: b.p, lineStart: b.p - col, least: col, started: true,
-		open: append(b.open[len(b.open):], frame{col: col}), topCol: col, lastEnd: b.lastEnd,
+// addKey adds the entry of a key whose text is behind its anchor or tag.
+func (b *blockScan) addKey(col, text, keyEnd, colon int) bool {
+	b.current = b.s.add(&b.open[len(b.open)-1], col, b.p, keyEnd, colon+1)
+	if b.in[text] == '*' || text > b.p {
+		b.s.fix(b.p, "a key with an anchor or a tag")
+		b.s.nodes[b.current].marks |= specialKey
+		if b.in[text] == '*' {
+			if _, ok := b.s.alias(text); !ok {
+				return false
+			}
+		}
 	}
-	ok := nested.lines()
-	b.item.end = -1 // the next line says where it ends
-	b.p, b.lineStart, b.lastEnd = nested.p, nested.lineStart, nested.lastEnd
-	b.pending = false
-	return ok
+	if isMerge(b.in[text:keyEnd]) {
+		b.s.nodes[b.current].marks |= isMergeKey
+		b.s.special = true
+	}
+	if len(b.open) == 1 {
+		b.s.noteList(b.current, b.in[text:keyEnd])
+	}
+	return true
+}
+
+func isMerge(key []byte) bool { return len(key) == 2 && key[0] == '<' && key[1] == '<' }
+
+// noteList notes the entry of the root that may be a long list.
+func (s *scanner) noteList(n int32, key []byte) {
+	if name := string(bytes.Trim(key, `"'`)); s.prunes && (name == "items" || name == "results") {
+		s.list = n
+	}
 }
 
 // openFor makes the mapping that a key in a column belongs to the innermost
@@ -516,246 +547,189 @@ func (b *blockScan) openFor(col int) bool {
 	switch {
 	case !b.inline && !top.seq && top.col == col:
 		return true
-	case !b.pending || col <= top.col || b.oneLine:
-		return b.refuse("misplaced key")
-	case b.s.build:
-		v := &b.s.nodes[b.current]
-		v.kind, v.style, v.col, v.start = mapping, block, int32(col), int32(b.p)
-	default:
-		if b.next != nil {
-			b.next.start, b.next.col = b.p, col
-		}
-		if b.item != nil && len(b.open) == 2 {
-			b.item.start, b.item.col, b.item.notMapping = b.p, col, false
-		}
+	case !b.pending || col <= top.col:
+		return b.refuse("a key must not come here, or its indentation is wrong")
 	}
+	b.set(mapping, block, col, b.p, b.p)
 	b.open = append(b.open, frame{col: col, node: b.current})
 	return true
 }
 
 // openRoot opens the root mapping.
 func (b *blockScan) openRoot(col int) bool {
-	if b.started {
-		return b.refuse("key outside of the root's column")
+	if b.current != 0 {
+		return b.refuse("a key must be in the column of the others of its mapping")
 	}
-	if b.s.build {
-		b.current = int32(len(b.s.nodes))
-		at := int32(b.p)
-		b.s.nodes = append(b.s.nodes, node{kind: mapping, style: block, col: int32(col), key: at, keyEnd: at, start: at})
-	} else {
-		b.info.start, b.info.col = b.p, col
-	}
-	b.started = true
+	b.current = 1
+	b.s.nodes = append(b.s.nodes, node{key: int32(b.p), keyEnd: int32(b.p)})
+	b.set(mapping, block, col, b.p, b.p)
 	b.open = append(b.open, frame{col: col, node: b.current})
-	return true
-}
-
-// noteKey notes a key of the root or of an item. want is where to note its
-// value, for an apiVersion or kind.
-func (b *blockScan) noteKey(keyEnd int) (want *span, ok bool) {
-	switch {
-	case len(b.open) == 1:
-		if b.s.odd < b.lineStart {
-			return nil, b.refuse("odd line break")
-		}
-		if b.item != nil {
-			b.item.end, b.item = b.lineStart, nil
-		}
-		if b.rootEntry != nil {
-			b.rootEntry.end = b.lastEnd
-		}
-		if want, b.next, ok = b.info.note(b.in, b.p, keyEnd); !ok {
-			return nil, b.refuse("duplicate key at the root")
-		}
-		b.rootEntry = b.next
-		b.inItems = b.next == &b.info.items
-	case b.inItems && len(b.open) == 3 && b.item != nil && mayBeNoted(b.in, b.p, keyEnd):
-		if want, _, ok = b.item.note(b.in, b.p, keyEnd); !ok {
-			return nil, b.refuse("duplicate key in an item")
-		}
-	}
-	return want, true
-}
-
-// mayBeNoted reports whether a key is as long as apiVersion or kind, or
-// quoted.
-func mayBeNoted(in []byte, p, end int) bool {
-	return end-p == len("kind") || end-p == len("apiVersion") || in[p] == '"' || in[p] == '\''
-}
-
-// shortValue reads the value of an apiVersion or kind, which nothing continues.
-func (b *blockScan) shortValue(want *span) bool {
-	eol, end, text, ok := shortValue(b.in, b.p)
-	if !ok {
-		return b.refuse("unusual apiVersion or kind")
-	}
-	*want = text
-	b.pending, b.lastEnd = false, end
-	b.nextLine(eol)
 	return true
 }
 
 // value reads a value, behind its key or dash or on a line of its own.
 func (b *blockScan) value() bool {
-	if b.next != nil {
-		b.next.start, b.next.col = b.p, -1
-	}
 	switch c := b.in[b.p]; c {
 	case '"', '\'':
-		return b.quoted(c)
+		return b.quoted()
 	case '{', '[':
-		return b.flowValue(c)
+		return b.flowValue()
 	case '|', '>':
-		return b.blockScalar(c)
+		return b.blockScalar()
+	case '*':
+		return b.alias()
 	default:
 		return b.plain(c)
 	}
 }
 
-func (b *blockScan) quoted(c byte) bool {
+func (b *blockScan) quoted() bool {
 	end, ok := quotedEnd(b.in, b.p)
 	if !ok {
-		return b.refuse("unusual or unclosed quoted scalar")
+		return b.refuse("a text in quotes has no end, or a bad escape")
 	}
-	if b.s.build {
-		v := &b.s.nodes[b.current]
-		v.kind, v.style, v.start, v.end, v.col = scalar, double, int32(b.p), int32(end), int32(b.topCol)
-		if c == '\'' {
-			v.style = single
-		}
-	}
+	b.set(scalar, styleOf(view(b.in[b.p:end])), b.topCol, b.p, end)
 	return b.endValue(end)
 }
 
-func (b *blockScan) flowValue(c byte) bool {
-	isItem := b.item != nil && len(b.open) == 2
-	if isItem {
-		b.item.start, b.item.flow, b.item.notMapping = b.p, true, c == '['
+func (b *blockScan) alias() bool {
+	end, ok := b.s.alias(b.p)
+	if !ok {
+		return false
 	}
-	end, ok := b.p+2, true
-	if b.p+1 < len(b.in) && b.in[b.p+1] == c+2 { // empty: ']' and '}' are 2 behind '[' and '{'
-		if b.s.build {
-			v := &b.s.nodes[b.current]
-			v.kind, v.style, v.start, v.end, v.col = mapping, flow, int32(b.p), int32(end), 0
-			if c == '[' {
-				v.kind = sequence
-			}
-		}
-	} else {
-		var info *docInfo
-		if b.next != nil && b.inItems && c == '[' {
-			info = b.info
-		} else if isItem {
-			info = b.item
-		}
-		if end, ok = b.s.flow(b.p, 0, b.current, info); !ok {
-			return false
-		}
+	if b.props >= 0 {
+		return b.refuse("an alias must not have an anchor or a tag")
 	}
-	if isItem {
-		b.item.end, b.item = end, nil
+	b.set(scalar, plain, b.topCol, b.p, end)
+	b.s.nodes[b.current].marks |= isAlias
+	return b.endValue(end)
+}
+
+func (b *blockScan) flowValue() bool {
+	props := b.props
+	b.s.flowIndent = b.topCol + 1
+	end, ok := b.s.flow(b.p, 0, b.current)
+	if !ok {
+		return false
+	}
+	if props >= 0 {
+		b.s.nodes[b.current].start, b.props = int32(props), -1
 	}
 	return b.endValue(end)
 }
 
 // endValue goes behind a value that must be the last on its line.
 func (b *blockScan) endValue(end int) bool {
-	b.lastEnd, b.pending, b.next = end, false, nil
-	b.p = skipSpaces(b.in, end)
-	if !atBreak(b.in, b.p) && (b.in[b.p] != '#' || b.p == end) {
-		return b.refuse("text behind a value")
+	b.lastEnd, b.pending = end, false
+	b.p = skipBlanks(b.in, end)
+	if !atBreak(b.in, b.p) && b.in[b.p] != '#' {
+		return b.refuse("a value must be the last of its line")
 	}
 	return true
 }
 
-func (b *blockScan) blockScalar(c byte) bool {
-	if !b.inline {
-		return b.refuse("block scalar header on a line of its own")
-	}
+func (b *blockScan) blockScalar() bool {
 	next, end, indent, ok := blockScalar(b.in, b.p, b.topCol)
 	if !ok {
-		return b.refuse("unusual block scalar")
+		return b.refuse("a block scalar (| or >) must have its lines indented by more than its key, with spaces")
 	}
-	if b.s.build {
-		v := &b.s.nodes[b.current]
-		v.style, v.start, v.end, v.col = literal, int32(b.p), int32(end), int32(indent)
-		if c == '>' {
-			v.style = folded
-		}
+	if header := b.in[b.p:lineEnd(b.in, b.p)]; next == len(b.in) && bytes.IndexByte(header, '-') < 0 {
+		b.s.textEnd = next
 	}
-	b.lastEnd, b.pending, b.next = end, false, nil
+	b.set(scalar, styleOf(view(b.in[b.p:end])), indent, b.p, end)
+	b.lastEnd, b.pending = end, false
 	b.lineStart = next
-	b.p = skipSpaces(b.in, next)
+	b.p = skipSpaces(b.in, min(next, len(b.in)))
 	return true
 }
 
 // plain reads the first line of a plain scalar.
 func (b *blockScan) plain(c byte) bool {
 	if (!keyChar[c] || c == '-') && !plainStart(b.in, b.p) {
-		return b.refuse("anchor, alias, tag or indicator")
+		return b.refuse("a text that starts with this character must be in quotes")
 	}
 	eol, end, comment, ok := plainLine(b.in, b.p)
 	if !ok {
-		return b.refuse("colon in a plain scalar")
+		return b.refuse("a text with a colon and a space must be in quotes, or the key before it be alone on its line")
 	}
-	if b.s.build {
-		v := &b.s.nodes[b.current]
-		v.style, v.start, v.end, v.col = plain, int32(b.p), int32(end), int32(b.topCol)
-	}
-	b.lastEnd, b.pending, b.goesOn, b.next = end, false, !comment, nil
+	b.set(scalar, plain, b.topCol, b.p, end)
+	b.lastEnd, b.pending, b.goesOn = end, false, !comment
 	b.nextLine(eol)
 	return true
 }
 
-// finish ends the scan; the mapping's lines end at the offset.
-func (b *blockScan) finish(end int) bool {
+// finish ends the scan.
+func (b *blockScan) finish() bool {
 	if len(b.open) == 0 {
-		return b.refuse("no mapping")
+		return b.refuse("a mapping must come here")
 	}
-	if b.s.build {
-		for _, f := range b.open {
-			b.s.nodes[f.node].end = int32(b.lastEnd)
-		}
-		return true
+	for _, f := range b.open {
+		b.s.nodes[f.node].end = int32(b.lastEnd)
 	}
-	if b.s.odd < end {
-		return b.refuse("odd line break")
-	}
-	if b.item != nil {
-		b.item.end = end
-	}
-	if b.rootEntry != nil {
-		b.rootEntry.end = b.lastEnd
-	}
-	b.info.end = b.lastEnd
 	return true
 }
 
-// stepItem notes the item whose value starts at p, in column col, if it is a
-// known one that ends its last line.
-func (s *scanner) stepItem(it *docInfo, p, col int) bool {
-	o := s.known(p)
-	if o == nil || int(o.col) != col || s.in[p] == '{' {
-		return false
+// stepOver goes behind the untouched object that starts at p, if there is one.
+func (b *blockScan) stepOver(p int) bool {
+	end, ok := b.s.stepOver(p, b.current, p-b.lineStart)
+	if ok {
+		b.pending, b.lastEnd = false, trimEnd(b.in, p, end)
+		b.p, b.lineStart = end, end
 	}
-	end := p + o.length()
-	if end < len(s.in) && s.in[end-1] != '\n' {
-		return false
+	return ok
+}
+
+// stepOver makes a node without entries of the untouched object that starts at p, in
+// column col, and returns its end; ok is false if there is none.
+func (s *scanner) stepOver(p int, n int32, col int) (end int, ok bool) {
+	for len(s.untouched) > 0 && s.untouched[0].at < p {
+		s.untouched = s.untouched[1:]
 	}
-	it.start, it.col, it.end, it.notMapping, it.same = p, col, end, false, o
-	return true
+	if len(s.untouched) == 0 || s.untouched[0].at != p || s.in[p] == '{' || int(s.untouched[0].object.col) != col {
+		return 0, false
+	}
+	o := s.untouched[0].object
+	end = p + o.end - o.start
+	if end > len(s.in) || s.in[end-1] != '\n' {
+		return 0, false
+	}
+	v := &s.nodes[n]
+	v.kind, v.style, v.col, v.start, v.end = mapping, block, int32(col), int32(p), int32(end)
+	return end, true
+}
+
+// prune drops the nodes of the item n, the last one so far, but for those that say what
+// it is. Those of a List stay, and all if another item may refer to them.
+func (s *scanner) prune(n int32) {
+	if n == 0 || s.special {
+		return
+	}
+	t := tree{text: s.in, nodes: s.nodes}
+	h := t.heading(n)
+	if h.items != 0 || h.twice != 0 || s.nodes[h.kind].child|s.nodes[h.apiVersion].child != 0 {
+		return
+	}
+	kept := [2]node{s.nodes[h.kind], s.nodes[h.apiVersion]}
+	s.nodes = s.nodes[:n+1]
+	s.nodes[n].child = 0
+	for i, c := range []int32{h.kind, h.apiVersion} {
+		if c != 0 {
+			kept[i].next = s.nodes[n].child
+			s.nodes[n].child = int32(len(s.nodes))
+			s.nodes = append(s.nodes, kept[i])
+		}
+	}
 }
 
 // add appends a child, an absent value as yet, to the collection of the frame.
 func (s *scanner) add(f *frame, col, key, keyEnd, value int) int32 {
 	i := int32(len(s.nodes))
-	if len(s.nodes) < cap(s.nodes) {
-		s.nodes = s.nodes[:i+1]
-	} else {
-		s.nodes = append(s.nodes, node{})
+	if len(s.nodes) == cap(s.nodes) {
+		s.nodes = slices.Grow(s.nodes, max(len(s.nodes), 64)) // append grows large slices by a quarter, which leaves much garbage
 	}
+	s.nodes = s.nodes[:i+1]
 	v := &s.nodes[i] // set in place: to copy a node takes longer
-	v.kind, v.style, v.col = scalar, absent, int32(col)
+	v.kind, v.style, v.marks, v.col = scalar, absent, 0, int32(col)
 	v.key, v.keyEnd = int32(key), int32(keyEnd)
 	v.start, v.end = int32(value), int32(value)
 	v.child, v.next = 0, 0
@@ -768,55 +742,6 @@ func (s *scanner) add(f *frame, col, key, keyEnd, value int) int32 {
 	return i
 }
 
-// note says where the value of a root key is to be noted; ok is false if the key
-// is there already or is written with an escape.
-func (d *docInfo) note(in []byte, p, end int) (want *span, noted *entry, ok bool) {
-	start := p
-	if in[p] == '"' || in[p] == '\'' {
-		if bytes.IndexByte(in[p:end], '\\') >= 0 {
-			return nil, nil, false // the text does not say which key it is
-		}
-		p, end = p+1, end-1
-	}
-	switch string(in[p:end]) {
-	case "apiVersion":
-		ok = !d.hasAPI
-		d.hasAPI = true
-		return &d.apiVersion, nil, ok
-	case "kind":
-		ok = !d.hasKind
-		d.hasKind = true
-		return &d.kind, nil, ok
-	}
-	if d.rootInfo == nil {
-		return nil, nil, true
-	}
-	if noted = d.entryOf(view(in[p:end])); noted == nil {
-		return nil, nil, true
-	}
-	if noted.keyEnd != 0 {
-		return nil, nil, false
-	}
-	noted.key, noted.keyEnd = start, end+1
-	if start != p {
-		noted.keyEnd++
-	}
-	return nil, noted, true
-}
-
-// entryOf returns where to note the entry of a root key; nil if it is not noted.
-func (d *docInfo) entryOf(key string) *entry {
-	switch key {
-	case "items":
-		return &d.items
-	case "functionConfig":
-		return &d.functionConfig
-	case "results":
-		return &d.results
-	}
-	return nil
-}
-
 // keyChar holds what a plain key is made of nearly always.
 var keyChar = func() (t [256]bool) {
 	for c := range 256 {
@@ -825,63 +750,63 @@ var keyChar = func() (t [256]bool) {
 	return
 }()
 
-// The full parser looks for a key's colon in the next 1024 characters.
-const maxKey = 1000
+// maxKey is how many characters a colon may be behind the start of its key.
+const maxKey = 1024
 
-// scanKey reports whether a key starts at p, and where it ends: at its colon.
-func scanKey(in []byte, p int) (end int, isKey, ok bool) {
-	q := p
-	if keyChar[in[p]] && (in[p] != '-' || !isBlank(in, p+1)) {
-		q = wordEnd(in, p)
-		if q < len(in) && in[q] == ':' && isBlank(in, q+1) && q-p < maxKey {
-			return q, true, true
-		}
-	}
-	switch c := in[p]; c {
-	case '"', '\'':
-		eol := lineEnd(in, p)
-		i := bytes.IndexByte(in[p+1:eol], c)
-		if i < 0 {
-			return 0, false, true
-		}
-		q = p + i + 2
-		if c == '"' && bytes.IndexByte(in[p:q], '\\') >= 0 || c == '\'' && q < len(in) && in[q] == '\'' {
-			if q, ok = quotedEnd(in, p); !ok || q > eol {
-				return 0, false, ok && !followedByColon(in, q)
-			}
-		}
-		if q < len(in) && in[q] == ':' && isBlank(in, q+1) {
-			return q, true, q-p < maxKey
-		}
-		return 0, false, !followedByColon(in, q)
-	case '{', '[', '|', '>', '#', '&', '*', '!', '%', '@', '`', ',', ']', '}':
-		return 0, false, true
-	case '?', ':', '-':
-		if isBlank(in, p+1) {
-			return 0, false, false
+func isShortKey(key []byte) bool { return len(key) <= maxKey || utf8.RuneCount(key) <= maxKey }
+
+// scanKey reports whether a key starts at p, where it ends, and where its colon is; ok is
+// false if it must not be a key.
+func scanKey(in []byte, p int) (end, colon int, isKey, ok bool) {
+	if keyChar[in[p]] {
+		if q := wordEnd(in, p); isColon(in, q) && q-p < maxKey {
+			return q, q, true, true
 		}
 	}
 	eol := lineEnd(in, p)
-	for q = p; q < eol; q++ {
-		switch in[q] {
-		case ':':
-			if isBlank(in, q+1) {
-				merge := q == p+2 && in[p] == '<' && in[p+1] == '<'
-				return q, true, !merge && in[q-1] != ' ' && q-p < maxKey && bytes.IndexByte(in[p:q], '\t') < 0
-			}
-		case '#':
-			if in[q-1] == ' ' || in[q-1] == '\t' {
-				return 0, false, true
-			}
-		}
+	switch in[p] {
+	case '"', '\'':
+		return scanQuotedKey(in, p, eol)
+	case '*':
+		q := nameEnd(in, p+1)
+		colon = skipBlanks(in, q)
+		return q, colon, colon > q && isColon(in, colon), true
+	case '{', '[', '|', '>', '#', '&', '!', '%', '@', '`', ',', ']', '}':
+		return 0, 0, false, true
 	}
-	return 0, false, true
+	return scanPlainKey(in, p, eol)
 }
 
-func followedByColon(in []byte, p int) bool {
-	p = skipBlanks(in, p)
-	return p < len(in) && in[p] == ':'
+// scanPlainKey is scanKey for a key without quotes, on a line that ends at eol.
+func scanPlainKey(in []byte, p, eol int) (end, colon int, isKey, ok bool) {
+	if isIndicator(in, p) { // behind a tag
+		return 0, 0, false, true
+	}
+	for q := p; q < eol; q++ {
+		if isColon(in, q) {
+			return trimEnd(in, p, q), q, true, isShortKey(in[p:q])
+		}
+		if in[q] == '#' && q > p && (in[q-1] == ' ' || in[q-1] == '\t') {
+			break
+		}
+	}
+	return 0, 0, false, true
 }
+
+// scanQuotedKey is scanKey for a key in quotes, on a line that ends at eol.
+func scanQuotedKey(in []byte, p, eol int) (end, colon int, isKey, ok bool) {
+	end, ok = quotedEnd(in, p)
+	if !ok {
+		return 0, 0, false, true // an error of the value
+	}
+	if colon = skipBlanks(in, end); !isColon(in, colon) {
+		return 0, 0, false, true
+	}
+	return end, colon, true, end <= eol && isShortKey(in[p:colon])
+}
+
+// isColon reports whether a colon is at p that ends a key.
+func isColon(in []byte, p int) bool { return p < len(in) && in[p] == ':' && isBlank(in, p+1) }
 
 // plainStart reports whether a plain scalar may start at p (in block style).
 func plainStart(in []byte, p int) bool {
@@ -950,31 +875,6 @@ func nextSpecial(in []byte, p int) int {
 		p++
 	}
 	return p
-}
-
-// shortValue reads the value of an apiVersion or a kind: a scalar without
-// escapes on one line. It returns the line's end, that of the value with its
-// quotes, and the text within.
-func shortValue(in []byte, p int) (eol, end int, text span, ok bool) {
-	c := in[p]
-	if c == '"' || c == '\'' {
-		eol = lineEnd(in, p)
-		i := bytes.IndexByte(in[p+1:eol], c)
-		if i < 0 || bytes.IndexByte(in[p+1:p+1+i], '\\') >= 0 {
-			return 0, 0, text, false
-		}
-		end = p + i + 2
-		q := skipSpaces(in, end)
-		if !atBreak(in, q) && (in[q] != '#' || q == end) {
-			return 0, 0, text, false
-		}
-		return eol, end, span{int32(p + 1), int32(end - 1)}, true
-	}
-	if !plainStart(in, p) {
-		return 0, 0, text, false
-	}
-	eol, end, _, ok = plainLine(in, p)
-	return eol, end, span{int32(p), int32(end)}, ok
 }
 
 // quotedEnd returns the end of the quoted scalar that starts at p. It may go
@@ -1063,6 +963,9 @@ func escapeLen(in []byte, p int) int {
 			return 0
 		}
 	}
+	if digits == 8 && !utf8.ValidRune(hexRune(in[p+1:p+9])) {
+		return 0
+	}
 	return 1 + digits
 }
 
@@ -1082,11 +985,88 @@ func hexDigit(c byte) int {
 // collection in column parent: where the next line starts, where the content
 // ends, and the column of its lines (-1 if there are none).
 func blockScalar(in []byte, p, parent int) (next, end, indent int, ok bool) {
-	n := len(in)
-	p++
-	keep, chomp := false, false
+	n, ok := len(in), true
+	p, indent, keep := blockHeader(in, p+1, parent)
+	end = p
+	q := skipSpaces(in, p)
+	if !atBreak(in, q) && in[q] != '#' {
+		return 0, 0, 0, false
+	}
+	ls := lineEnd(in, q) + 1
+	if ls > n {
+		return ls, end, -1, true
+	}
+	if indent < 0 {
+		if indent, ok = blockIndent(in, ls, parent); !ok {
+			return 0, 0, 0, false
+		}
+	}
+	found := false
+	for {
+		at := skipBlankLines(in, ls, indent)
+		if keep && at > ls {
+			end = at - 1
+		}
+		if ls = at; ls >= n || indent < 0 {
+			break
+		}
+		if q = skipSpaces(in, ls); q-ls < indent || isMarkerAt(in, ls, q) {
+			ok = in[q] != '\t' && (q-ls <= parent || in[q] == '#')
+			break
+		}
+		found = true
+		ls = lineEnd(in, q) + 1
+		end = contentEnd(in, ls-1)
+	}
+	if !found {
+		indent = -1
+	}
+	return ls, min(end, n), indent, ok
+}
+
+// contentEnd returns the end of a line without its line end, whose LF is at p.
+func contentEnd(in []byte, p int) int {
+	if in[p-1] == '\r' {
+		return p - 1
+	}
+	return p
+}
+
+// blockIndent returns the column of the lines of a block scalar whose first one starts at
+// p, inside a collection in column parent: -1 if there are none.
+func blockIndent(in []byte, p, parent int) (col int, ok bool) {
+	at := skipBlankLines(in, p, -1)
+	q := skipSpaces(in, at)
+	if col = q - at; at >= len(in) || col <= parent || isMarkerAt(in, at, q) {
+		return -1, true
+	}
+	for ; p < at; p = lineEnd(in, p) + 1 { // a blank line must not be wider
+		if skipSpaces(in, p)-p > col {
+			return 0, false
+		}
+	}
+	return col, in[q] != '\t'
+}
+
+// skipBlankLines returns the start of the first line from p on that has text, or spaces
+// behind the column of the lines (unless that is not known: -1).
+func skipBlankLines(in []byte, p, col int) int {
+	for p < len(in) {
+		q := skipSpaces(in, p)
+		if !atBreak(in, q) || col >= 0 && q-p > col {
+			break
+		}
+		p = lineEnd(in, q) + 1
+	}
+	return p
+}
+
+// blockHeader reads the indicators of a block scalar: the column of its lines, -1 if none says
+// it, and whether the line ends behind the text are kept.
+func blockHeader(in []byte, p, parent int) (end, indent int, keep bool) {
+	chomp := false
 	indent = -1
-	for i := 0; i < 2 && p < n; i++ {
+	for i := 0; i < 2 && p < len(in); i++ {
 		switch c := in[p]; {
 		case (c == '+' || c == '-') && !chomp:
 			keep, chomp = c == '+', true
@@ -1096,60 +1076,7 @@ func blockScalar(in []byte, p, parent int) (next, end, indent int, ok bool) {
 			p++
 		}
 	}
-	end = p
-	q := skipSpaces(in, p)
-	if !atBreak(in, q) && (q == p || in[q] != '#') {
-		return 0, 0, 0, false
-	}
-	ls := lineEnd(in, q) + 1
-	if ls > n {
-		return 0, 0, 0, false // the text ends without a line feed
-	}
-	widest := 0
-	found := false
-	for ls < n {
-		q = skipSpaces(in, ls)
-		if atBreak(in, q) && (indent < 0 || q-ls <= indent) {
-			if q >= n {
-				return 0, 0, 0, false
-			}
-			widest = max(widest, q-ls)
-			ls = lineEnd(in, q) + 1
-			if keep {
-				end = ls - 1
-			}
-			continue
-		}
-		if !found && indent < 0 {
-			if q-ls <= parent || isMarkerAt(in, ls, q) {
-				break
-			}
-			if in[q] == '\t' || widest > q-ls {
-				return 0, 0, 0, false
-			}
-			indent = q - ls
-		}
-		if q-ls < indent || isMarkerAt(in, ls, q) {
-			if in[q] == '\t' || q-ls > parent && in[q] != '#' {
-				return 0, 0, 0, false
-			}
-			break
-		}
-		found = true
-		e := lineEnd(in, q)
-		if e >= n {
-			return 0, 0, 0, false
-		}
-		ls = e + 1
-		end = e
-		if in[e-1] == '\r' {
-			end--
-		}
-	}
-	if !found && keep && widest > 0 {
-		return 0, 0, 0, false
-	}
-	return ls, end, indent, true
+	return p, indent, keep
 }
 
 func isMarkerAt(in []byte, ls, q int) bool { return ls == q && isMarker(in, q) }

@@ -21,31 +21,38 @@ type splicer struct {
 type scratch struct {
 	text  []byte // the edited object, as it was read again
 	out   []splice
-	parts                // what splices put in its place, and results
+	kept  textMemory
 	fault func([]splice) // makes changes wrong, for tests of what catches that
 }
 
-// newSplicer returns a splicer for the tree's text, whose lines end with CRLF
-// or LF.
-func newSplicer(t *tree, crlf bool, mem *scratch) *splicer {
-	s := &splicer{t: t, out: mem.out[:0], l: layout{eol: "\n", wide: isWide(t)}, mem: mem}
-	if crlf {
-		s.l.eol = "\r\n"
-	}
-	return s
+// newSplicer returns a splicer for the tree's text, whose lines end with eol.
+func newSplicer(t *tree, eol string, mem *scratch) *splicer {
+	return &splicer{t: t, out: mem.out[:0], l: layout{eol: eol, wide: isWide(t)}, mem: mem}
 }
 
 // rewrite returns the changes that make the edited tree of the text, as few as
-// possible, in memory that the next splicer uses again; ok is false if the
-// result would not read as the edited tree.
-func (s *splicer) rewrite(root *editNode, check *tree) (changes []splice, ok bool) {
-	if !s.splice(root) {
-		return nil, false
+// possible, in memory that the next splicer uses again, and what they do besides
+// the edits; ok is false if the result would not read as the edited tree.
+func (s *splicer) rewrite(root *editNode, mem *editArena, check *tree) (changes []splice, notices []Notice, ok bool) {
+	edited, why := root, map[int32]string(nil)
+	if s.t.special {
+		edited, why = s.t.editText(root, mem)
 	}
+	if !s.splice(edited) {
+		return nil, nil, false
+	}
+	for n, text := range why {
+		v := &s.t.nodes[n]
+		notices = append(notices, Notice{lineIn(s.t.text, int(v.start)), lineIn(s.t.text, int(v.end)), text})
+	}
+	slices.SortFunc(notices, func(a, b Notice) int { return cmp.Or(a.Line-b.Line, a.End-b.End) })
 	text := applySplices(s.mem.text[:0], s.t.text, 0, s.out)
 	s.mem.text = text
-	return s.out, check.parse(text, s.t.col) && s.t.equalEdited(root, check, 1)
+	return s.out, notices, check.parse(text, s.t.col) && check.fixed.why != notKey && s.t.equalEdited(root, check, 1)
 }
+
+// lineIn returns the number of the line in which the offset is.
+func lineIn(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte("\n")) }
 
 // splice collects the changes in order; ok is false if some overlap.
 func (s *splicer) splice(root *editNode) (ok bool) {
@@ -85,28 +92,6 @@ func applySplices(b, text []byte, at int, changes []splice) []byte {
 	return append(b, text[at:]...)
 }
 
-// encodeEdited writes the edited tree from its values alone.
-func encodeEdited(t *tree, root *editNode, crlf bool, check *tree) (text []byte, ok bool) {
-	l := layout{eol: "\n", wide: isWide(t), colon: ": ", comma: ", "}
-	if crlf {
-		l.eol = "\r\n"
-	}
-	v := root.value(t)
-	if isInline(v) {
-		return nil, false
-	}
-	if t.nodes[1].style == flow {
-		l.json = true
-		text = l.flow(nil, v, 0)
-	} else {
-		text = l.block(nil, v, t.col)
-	}
-	if bytes.HasSuffix(t.text, []byte("\n")) {
-		text = append(text, l.eol...)
-	}
-	return text, check.parse(text, t.col) && check.equalValue(1, v)
-}
-
 // isWide reports whether most lists of the tree are indented under their key.
 func isWide(t *tree) bool {
 	if !t.wide {
@@ -136,9 +121,7 @@ func (s *splicer) put(start, end int, text string) {
 }
 
 // lineStart returns the start of the line that contains the offset.
-func (s *splicer) lineStart(at int) int {
-	return bytes.LastIndexByte(s.t.text[:at], '\n') + 1
-}
+func (s *splicer) lineStart(at int) int { return lineStart(s.t.text, at) }
 
 // eol returns the end of the line that contains the offset: the offset of its
 // CRLF or LF.
@@ -165,7 +148,7 @@ func (s *splicer) onOwnLine(n int32, col int) bool {
 func (s *splicer) change(k *editNode, isMap bool, col int) {
 	v := &s.t.nodes[k.node]
 	if isMap && k.key != k.was {
-		s.put(int(v.key), int(v.keyEnd), s.mem.keep(s.l.key(s.mem.part(), k.key, s.t.keyStyle(v), false)))
+		s.put(int(v.key), int(v.keyEnd), string(s.l.key(nil, k.key, s.t.keyStyle(v), false)))
 	}
 	switch {
 	case k.set || k.wasAlias():
@@ -185,26 +168,26 @@ func (s *splicer) change(k *editNode, isMap bool, col int) {
 
 // replace writes a new value behind a key or dash in column col.
 func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
-	v := s.t.nodes[k.node]
+	v := s.t.written(k.node)
 	behind := int(v.keyEnd)
 	if isMap {
-		behind++ // the colon
+		behind = s.t.behindColon(&v)
 	}
 	end := int(v.end)
 	_, text, asWritten := k.asWritten(false)
 	switch {
 	case asWritten && startsBelow(text) && s.startsBehind(&v, behind):
 		// What follows the key on its line is still there.
-		s.putValue(k.node, behind, "", "")
+		s.putValue(&v, behind, "", "")
 		_, lines, _ := strings.Cut(text, "\n")
 		s.put(s.eol(end), s.eol(end), s.l.eol+spaces(col)+s.l.indented(lines, col))
 	case asWritten:
-		s.putValue(k.node, behind, "", s.l.indented(text, col))
+		s.putValue(&v, behind, "", s.l.indented(text, col))
 	case s.replaceLines(&v, val):
 	case isInline(val):
-		s.putValue(k.node, behind, " ", s.mem.keep(s.l.inlineInstead(s.mem.part(), val, v.style)))
+		s.putValue(&v, behind, " ", string(s.l.appendReplacement(nil, val, v.style)))
 	case isMap:
-		text := s.mem.keep(s.l.behindKey(s.mem.part(), val, col))
+		text := string(s.l.behindKey(nil, val, col))
 		switch {
 		case v.style == absent:
 			s.put(s.eol(behind), s.eol(behind), text)
@@ -217,9 +200,21 @@ func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
 			s.put(s.eol(behind), s.eol(end), text)
 		}
 	default:
-		s.put(behind, s.eol(end), s.mem.keep(s.l.item(append(s.mem.part(), ' '), val, col)))
+		s.put(behind, s.eol(end), string(s.l.item([]byte{' '}, val, col)))
 	}
 }
+
+// written returns a node as it is written: an alias is a plain scalar.
+func (t *tree) written(n int32) node {
+	v := t.nodes[n]
+	if v.marks&isAlias != 0 {
+		v.kind, v.style, v.child = scalar, plain, 0
+	}
+	return v
+}
+
+// behindColon returns the offset behind the colon of a key.
+func (t *tree) behindColon(v *node) int { return skipBlanks(t.text, int(v.keyEnd)) + 1 }
 
 // startsBehind reports whether a value starts on the line of its key or dash, which
 // ends at the offset behind.
@@ -229,8 +224,7 @@ func (s *splicer) startsBehind(v *node, behind int) bool {
 
 // putValue puts a text in the place of a value, behind its key or dash and the space;
 // without a space the text has its own, and replaces what is in front of the value too.
-func (s *splicer) putValue(n int32, behind int, space, text string) {
-	v := &s.t.nodes[n]
+func (s *splicer) putValue(v *node, behind int, space, text string) {
 	start, end := int(v.start), int(v.end)
 	switch {
 	case v.style == absent:
@@ -286,7 +280,7 @@ type blockEdit struct {
 
 // render returns a new entry between two texts.
 func (b *blockEdit) render(before string, k *editNode, behind string) string {
-	text := append(b.mem.part(), before...)
+	text := append(make([]byte, 0, 256), before...)
 	if entry, _, ok := k.asWritten(false); ok {
 		text = append(text, b.l.indented(entry, b.col)...)
 	} else if b.isMap {
@@ -294,7 +288,7 @@ func (b *blockEdit) render(before string, k *editNode, behind string) string {
 	} else {
 		text = b.l.item(append(text, "- "...), k.value(b.t), b.col)
 	}
-	return b.mem.keep(append(text, behind...))
+	return view(append(text, behind...))
 }
 
 // keep adds the new entries before an original one, and edits that.
@@ -335,8 +329,8 @@ func (b *blockEdit) delete(k *editNode, rest []*editNode) {
 // it has had above it.
 func (b *blockEdit) addLines(at int) {
 	for _, x := range b.added {
-		at = below(b.t.text, at, x.linesAbove())
-		b.put(at, at, b.render(spaces(b.col), x, b.l.eol))
+		at = skipBlankAndComments(b.t.text, at, x.linesAbove())
+		b.put(at, at, b.render(spaces(b.col), x, x.lineBreak(b.l.eol)))
 	}
 	b.added = nil
 }
@@ -397,12 +391,7 @@ func (s *splicer) belowComments(at, col int) int {
 func (s *splicer) flow(o *editNode, inJSON bool) {
 	v := s.t.nodes[o.node]
 	l := s.flowLayout(o.node, inJSON)
-	lastKept := -1
-	for i, k := range o.children {
-		if k.node != 0 && !k.deleted {
-			lastKept = i
-		}
-	}
+	lastKept := o.lastKept()
 	if lastKept < 0 {
 		s.put(int(v.start), int(v.end), string(l.flow(nil, o.value(s.t), s.indentOf(int(v.start)))))
 		return
@@ -454,6 +443,16 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 	}
 }
 
+// lastKept returns the index of the last original child that is not deleted; -1 if there is
+// none.
+func (o *editNode) lastKept() int {
+	i := len(o.children) - 1
+	for i >= 0 && (o.children[i].node == 0 || o.children[i].deleted) {
+		i--
+	}
+	return i
+}
+
 // changeInFlow edits an entry or item of a flow collection.
 func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 	n := &s.t.nodes[k.node]
@@ -464,11 +463,12 @@ func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 	}
 	switch {
 	case k.set || k.wasAlias():
+		v := s.t.written(k.node)
 		if _, text, ok := k.asWritten(true); ok && s.startsBehind(n, int(n.keyEnd)) {
-			s.put(int(n.keyEnd)+1, int(n.end), text)
+			s.put(s.t.behindColon(n), int(n.end), text)
 			break
 		}
-		text := string(l.replacing(n.style, s.t.str(k.node)).flowInstead(nil, k.value(s.t), n.style, childCol))
+		text := string(l.replacing(v.style, s.t.str(k.node)).appendFlowReplacement(nil, k.value(s.t), v.style, childCol))
 		if n.style == absent && s.t.text[n.start-1] == ':' {
 			text = " " + text
 		}
@@ -614,6 +614,14 @@ func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 		learn(n)
 	}
 	l.json = l.json || inJSON
+	s.learnPretty(n, &l)
+	return l
+}
+
+// learnPretty notes in the layout how the lines of a flow collection are indented, or those
+// of the root if the collection is empty.
+func (s *splicer) learnPretty(n int32, l *layout) {
+	v := s.t.nodes[n]
 	ask := n
 	if v.child == 0 && s.t.nodes[1].style == flow {
 		ask = 1
@@ -630,5 +638,4 @@ func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 			l.comma = ", "
 		}
 	}
-	return l
 }

@@ -39,7 +39,7 @@ func TestObjectsAreFoundInEveryShape(t *testing.T) {
 		{"odd line breaks in an item", "kind: List\nitems:\n- kind: A\n  a: \"\u2028\"\n  b: |\n    - c\n- kind: D\n", " A@3; D@7;"},
 		{"the same in flow style", "kind: List\nitems: [{kind: A, a: &x [1]}, # c\n  {kind: \"B}\", d: 'e]'},\n]\n", " A@2; B}@3;"},
 		{"the kind in a merged mapping", "x: &x {kind: A}\n<<: *x\n", " A@1;"},
-		{"a document on the line of its marker", "--- {kind: A}\n--- !!map\nkind: B\n", " A@1; B@2;"},
+		{"a document on the line of its marker", "--- {kind: A}\n--- !!map\nkind: B\n", " A@1; B@3;"},
 		{"directives", "%YAML 1.1\n---\nkind: A\n---\nkind: B\n", " A@3; B@5;"},
 		{"odd line breaks", "kind: A\na: \"\u2028\"\n---\nkind: B\n", " A@1; B@4;"},
 	} {
@@ -61,13 +61,15 @@ func TestBrokenInputIsOneClearError(t *testing.T) {
 		{"nothing", "", "in: input must have at least one object, and is empty"},
 		{"an open quote", "kind: A\na: \"b\nc: d\n", "in:2: invalid YAML: "},
 		{"an open single quote", "kind: A\na: 'b\nc: d\n", "in:2: invalid YAML: "},
-		{"an open quote in braces", "{\"kind\": \"A\", \"a\": \"b}\n", "in:2: invalid YAML: "},
+		{"an open quote in braces", "{\"kind\": \"A\", \"a\": \"b}\n", "in:1: invalid YAML: a text in quotes has no end, or a bad escape"},
 		{"junk behind braces", "{\"kind\": \"A\"}\n  \njunk\n", "in:"},
 		{"only comments", "# a\n---\n\n...\n", "in: input must have at least one object, and is empty"},
 		{"NUL", "a: b\nc: \x00\n", "in:2: must be text, and has a NUL byte here"},
 		{"UTF-16", "\xff\xfea\x00", "in:1: must be UTF-8 text, and is UTF-16 or UTF-32: convert it, for example with iconv -t UTF-8"},
 		{"Latin-1", "a: b\n\nc: \xe9\n", "in:3: must be UTF-8 text, and has the byte 0xe9 here, which is none"},
 		{"a control character", "a: \x1b\n", "in:1: must be text, and has the control character 0x1b here"},
+		{"a second byte order mark", "\ufeff\ufeffa: b\n", "in:1: must not have a byte order mark but at its start: this line starts with one"},
+		{"a byte order mark that starts a line", "a: b\n---\n\ufeffkind: A\n", "in:3: must not have a byte order mark but at its start: this line starts with one"},
 		{"a control character beyond ASCII", "a: b\nc: \u0080\n", "in:2: must be text, and has the control character U+0080 here"},
 		{"broken YAML", "kind: A\n---\na: b\n  c: [\n", "in:4: invalid YAML: "},
 		{"no object", "kind: A\n---\n- a\n", "in:3: a document must be a Kubernetes object, which is a mapping, not a list"},
@@ -83,9 +85,9 @@ func TestBrokenInputIsOneClearError(t *testing.T) {
 		{"more behind a ResourceList", rl + "items: []\n---\nkind: A\n", "in:5: nothing may follow a ResourceList in its stream, and another document does"},
 		{"more before a ResourceList", "kind: A\n---\n" + rl + "items: []\n", "in:3: a ResourceList must be alone in its stream, and other documents come before it"},
 		{"a kind twice", "kind: A\nkind: B\n", "in:2: key \"kind\" must stand only once in its mapping, and is here again"},
-		{"a kind twice in an item", "kind: List\nitems:\n- kind: A\n  a: b\n  kind: B\n", "in:5: `items[0]`: key \"kind\" must stand only once in its mapping, and is here again"},
+		{"a kind twice in an item", "kind: List\nitems:\n- kind: A\n  a: b\n  kind: B\n", "in:5: List: `items[0]`: key \"kind\" must stand only once in its mapping, and is here again"},
 		{"a kind of a wrong type", "kind: [A]\n", "in:1: `kind` must be a string, not a list"},
-		{"items as an alias", "x: &x []\nkind: List\nitems: *x\n", "in:3: `items` must be written out, not the alias *x"},
+		{"items as an alias", "x: &x []\nkind: List\nitems: *x\n", "in:3: List: `items` must be written out, not the alias *x"},
 		{"a functionConfig of a wrong type", rl + "items: []\nfunctionConfig: a\n", "in:4: ResourceList: `functionConfig` must be a mapping"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -160,11 +162,11 @@ func TestResultsAreAppended(t *testing.T) {
 	}
 }
 
-func TestAnUnusualItemIsNoReasonToParseTheWholeList(t *testing.T) {
+func TestAnItemMayHaveAnchors(t *testing.T) {
 	const in = "kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems:\n- kind: A\n- kind: B\n  a: &x {b: c}\n  d: *x\n- kind: C\n  e: !!str f\nfunctionConfig:\n  kind: D\n"
 	s := mustRead(t, []byte(in))
-	if got, want := names(s), " A@4; B@5; C@8;"; got != want || s.parsedDocs != 0 || s.parsedItems != 2 || s.FunctionConfig() == nil {
-		t.Errorf("got %s, %d documents and %d items by the full parser", got, s.parsedDocs, s.parsedItems)
+	if got, want := names(s), " A@4; B@5; C@8;"; got != want || s.FunctionConfig() == nil {
+		t.Errorf("got %s", got)
 	}
 	if err := s.Objects()[1].Apply([]field.Edit{set("d.b", 1)}); err != nil {
 		t.Fatal(err)
@@ -239,7 +241,7 @@ func TestValuesAreDecodedByTheirTypes(t *testing.T) {
 		{"s:\np: null\npi: ~\nm:\nl: null\nb: yes\nis: 8080\npis: \"80\"\n", target1{B: true, IS: field.IntOrString{Int: 8080}, PIS: &field.IntOrString{Str: "80", IsString: true}}},
 		{"i: 0x10\npi: 3.0\nf: 1e3\nis: 1_000\n", target1{I: 16, PI: &num, F: 1000, IS: field.IntOrString{Int: 1000}}},
 		{"s: |\n  a\n   b\np: >-\n\n", target1{S: "a\n b\n", P: &str}},
-		{"s: \"a\\u00e9\\n\\ud83d\\ude00\"\nm:\n  a: it's\n  b: 'it''s'\n  c: on\n", target1{S: "aé\n😀", M: map[string]string{"a": "it's", "b": "it's", "c": "on"}}},
+		{"s: \"a\\u00e9\\n\\ud83d\\ude00\\/\"\nm:\n  a: it's\n  b: 'it''s'\n  c: on\n", target1{S: "aé\n😀/", M: map[string]string{"a": "it's", "b": "it's", "c": "on"}}},
 		{"any: {a: [1, 'b', 2.5, true, null, {c: d}]}\n", target1{Any: field.Map{{Key: "a", Value: field.List{1, "b", 2.5, true, nil, field.Map{{Key: "c", Value: "d"}}}}}}},
 		{"exec:\n  Command: [a]\n", target1{embedded: embedded{Exec: &struct{ Command []string }{[]string{"a"}}}}},
 		{"x: &x\n  s: a\n  m: &m {k: v}\n<<: *x\nm: {<<: *m, l: w}\n", target1{S: "a", M: map[string]string{"k": "v", "l": "w"}}},
@@ -380,9 +382,7 @@ func TestAnErrorNamesTheFileThatAToolHasNoted(t *testing.T) {
 	}
 }
 
-// TestUsualFormsNeedNoFullParser has forms of YAML that are common enough for
-// the scanner to read them: it is some ten times faster.
-func TestUsualFormsNeedNoFullParser(t *testing.T) {
+func TestUsualFormsOfKindAndApiVersion(t *testing.T) {
 	for in, want := range map[string]string{
 		"apiVersion: \"v1\" # c\nkind: 'Pod'\n":                                                          "v1 Pod@1;",
 		"kind: \"Pod\"\r\napiVersion: v1 # c\r\n":                                                        "v1 Pod@1;",
@@ -392,14 +392,45 @@ func TestUsualFormsNeedNoFullParser(t *testing.T) {
 		"kind: List\nitems:\n- kind: \"A\" # c\n- {kind: B}\n- {}\n- kind: List\n  items: [{kind: C}]\n": " A@3; B@4; object@5; C@7;",
 	} {
 		s := mustRead(t, []byte(in))
-		if got := names(s); got != want || s.parsedDocs+s.parsedItems > 0 {
-			t.Errorf("%q: got %s, want %s; %d documents and %d items by the full parser", in, got, want, s.parsedDocs, s.parsedItems)
+		if got := names(s); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
 		}
 		for _, o := range s.Objects() {
 			var v any
-			if _, err := o.Decode(nil, &v); err != nil || s.parsed != nil {
-				t.Errorf("%q: %v needs the full parser: %v", in, o, err)
+			if _, err := o.Decode(nil, &v); err != nil {
+				t.Errorf("%q: %v: %v", in, o, err)
 			}
+		}
+	}
+}
+
+// A line end is text where the last line is in a block scalar.
+func TestNothingIsPutBehindABlockScalarWithoutALineEnd(t *testing.T) {
+	result := slices.Values([]field.Map{{{Key: "message", Value: "m"}}})
+	for text, ok := range map[string]bool{"|\n    x": false, "|+\n    x": false, ">2\n    x": false, "|-\n    x": true, "|\n    x\n": true, "x": true} {
+		in := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- kind: A\n  k: " + text
+		s := mustRead(t, []byte(in))
+		err := s.AddResults(result)
+		if (err == nil) != ok || !ok && !strings.Contains(err.Error(), "<stdin>:6: must end with a line end") {
+			t.Errorf("%q: %v", in, err)
+		}
+		if err := mustRead(t, []byte(in)).Objects()[0].AddAfter(field.Map{{Key: "kind", Value: "B"}}); (err == nil) != ok {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+}
+
+// The root may have a tag or an anchor on the line of its marker.
+func TestARootOnTheLineOfItsMarkerIsEdited(t *testing.T) {
+	for _, in := range []string{"--- !!map\na: 1\n", "--- &doc\na: 1\n", "--- &doc !!map # c\n# d\na: 1\n", "--- !!map {a: 1}\n", "!!map\na: 1\n", "--- # c\n&doc\na: 1\n", "%YAML 1.2\n--- !!map\na: 1\n"} {
+		s := mustRead(t, []byte("kind: Z\n...\n"+in))
+		o := s.Objects()[1]
+		if err := o.Apply([]field.Edit{set("a", 2), set("b", field.Map{{Key: "c", Value: "d"}})}); err != nil {
+			t.Errorf("%q: %v", in, err)
+			continue
+		}
+		if got := string(output(t, s)); !strings.HasPrefix(got, "kind: Z\n...\n"+strings.Replace(strings.TrimRight(in, "}\n"), "1", "2", 1)) && !strings.Contains(got, "%YAML 1.2") {
+			t.Errorf("%q gives %q", in, got)
 		}
 	}
 }

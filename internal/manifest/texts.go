@@ -5,71 +5,83 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// Texts returns the texts of entries, for [field.Edit.Texts], that Apply would write in
-// another way if the opposite of the edits were made after them: with other quotes, with
-// another word for null, without a comment, above a comment that was above it, written out
-// where it was an alias. They are by the keys of the entries, which must differ. What is
-// no entry of a mapping, and a collection that is not empty, has no text here.
+// Texts returns the texts that edits replace, for [field.Edit.Texts], as far as Apply would
+// write them in another way if the opposite of the edits were made after them: with other
+// quotes, with another word for null, without a comment, above a comment that was above it,
+// written out where it was an alias. What is no entry of a mapping, and a collection that is
+// not empty, has no text here.
 //
 // A text starts with a line feed for every line that is empty or a comment above an
-// entry that will be gone. Its other lines are indented as if its key were in column 0.
-func (o *Object) Texts(edits []field.Edit) field.KeyValues {
+// entry that will be gone, and ends with a carriage return if its line ends with LF and the
+// object's with CRLF, or the other way round. Its other lines are indented as if its key were
+// in column 0.
+func (o *Object) Texts(edits []field.Edit) []field.Text {
 	t, err := o.load()
 	if err != nil {
 		return nil
 	}
-	r := textReader{splicer: &splicer{t: t}}
-	if o.stream.parsed != nil {
-		if r.outline = o.outline(); r.outline == nil {
-			return nil
-		}
-		r.t = &r.outline.tree
+	root, err := overlay(t, edits, &o.stream.arena)
+	if err != nil {
+		return nil
 	}
-	for _, e := range edits {
-		to, isMap := e.Value.(field.Map)
-		switch p, found := r.placeOf(e.Path); {
-		case !found:
-		case e.Op == field.Rename && isMap && p.child != 0:
-			for c := p.child; c != 0; c = r.t.nodes[c].next {
-				instead, stays := to.Get(r.t.keyOf(c))
-				r.note(r.within(p, c), !stays, instead)
-			}
-		case e.Op != field.Insert:
-			r.note(p, e.Op == field.Delete, e.Value)
-		}
-	}
+	r := textReader{splicer: &splicer{t: t, l: layout{eol: o.lineBreak()}}}
+	r.read(entryText{node: &t.nodes[1], splicer: r.splicer, n: 1}, root)
 	return r.texts
 }
 
 // A textReader reads the texts of entries.
 type textReader struct {
-	*splicer                 // of the tree, which it does not change
-	outline  *outline        // of an object that only the full parser reads; else nil
-	texts    field.KeyValues // those that were read
+	*splicer              // of the tree, which it does not change
+	path     field.Path   // of the entry that is being read
+	texts    []field.Text // those that were read
 }
 
-// note notes the text of the entry at a place if the entry would be written in another
-// way after it was gone or, if gone is not set, after its value has been instead.
-func (r *textReader) note(p place, gone bool, instead field.Value) {
-	if p.child != 0 || r.t.nodes[p.parent].kind != mapping || !gone && p.comesBack(instead) {
+// read reads the texts below an entry or item that keeps some of its contents.
+func (r *textReader) read(p entryText, o *editNode) {
+	index := -1
+	for _, k := range o.children {
+		if k.node == 0 {
+			continue
+		}
+		index++
+		if !k.deleted && !k.set && !k.open {
+			continue
+		}
+		step := field.Step{Key: k.was}
+		if o.kind != mapping {
+			step = field.Step{Index: int32(index), IsIndex: true}
+		}
+		r.path = append(r.path, step)
+		if c := r.within(p, k.node); k.open && c.child != 0 {
+			r.read(c, k)
+		} else if o.kind == mapping && k.differs() {
+			r.note(c, k)
+		}
+		r.path = r.path[:len(r.path)-1]
+	}
+}
+
+// note notes the text of an entry unless undoing its edit would give the same.
+func (r *textReader) note(p entryText, k *editNode) {
+	if p.child != 0 || !k.deleted && p.comesBack(k.value(r.t)) {
 		return
 	}
-	text, above := p.entry(gone)
-	switch {
-	case p.inFlow && strings.Contains(text, "\n"):
-	case gone && above == "" && p.isUsual(text):
-	default:
-		r.texts = r.texts.With(strings.Clone(r.t.keyOf(p.n)), above+text)
+	text, above, below := p.entry(k.deleted)
+	if p.inFlow && strings.Contains(text, "\n") || k.deleted && above+below == "" && p.isUsual(text) {
+		return
 	}
+	path := slices.Clone(r.path)
+	for i := range path {
+		path[i].Key = strings.Clone(path[i].Key)
+	}
+	r.texts = append(r.texts, field.Text{Path: path, Text: above + text + below})
 }
 
-// A place is an entry of a mapping, or an item of a list, in an object's text.
-type place struct {
+// An entryText is an entry of a mapping, or an item of a list, in an object's text.
+type entryText struct {
 	*node
 	*splicer  // of the tree, which it does not change
 	n, parent int32
@@ -78,63 +90,50 @@ type place struct {
 	special   bool   // it is an alias, or has an anchor or a tag
 }
 
-// placeOf returns the place at path; ok is false if there is none. An alias on the way
-// is noted.
-func (r *textReader) placeOf(path field.Path) (p place, ok bool) {
-	p = place{node: &r.t.nodes[1], splicer: r.splicer, n: 1}
-	for _, step := range path {
-		c := r.t.child(p.n, step)
-		if c == 0 {
-			if p.special && p.kind == scalar {
-				r.note(p, false, field.Map{})
-			}
-			return p, false
-		}
-		p = r.within(p, c)
-	}
-	return p, true
-}
-
-// within returns the place of an entry or item of a collection.
-func (r *textReader) within(p place, n int32) place {
-	in := place{node: &r.t.nodes[n], splicer: r.splicer, n: n, parent: p.n, l: p.l, inFlow: p.style == flow}
+// within returns an entry or item of a collection.
+func (r *textReader) within(p entryText, n int32) entryText {
+	v := r.t.written(n)
+	in := entryText{node: &v, splicer: r.splicer, n: n, parent: p.n, l: p.l, inFlow: p.style == flow, special: v.marks&^isMerged != 0}
 	if in.inFlow {
 		in.l = r.flowLayout(p.n, p.l.json)
-	}
-	if r.outline != nil {
-		y := r.outline.nodes[n]
-		in.special = y.Kind == yaml.AliasNode || hasProperties(y)
 	}
 	return in
 }
 
 // value returns the text of the value.
-func (p *place) value() string {
+func (p *entryText) value() string {
 	if p.style == absent {
 		return ""
 	}
 	return string(p.t.text[p.start:p.end])
 }
 
-// entry returns the text of the entry. If the entry will be gone, its comment is a part
-// of it, and above has a line feed for each line above that is empty or a comment.
-func (p *place) entry(gone bool) (text, above string) {
+// entry returns the text of the entry. If the entry will be gone, or its value is below its
+// key, its comment is a part of it. If it will be gone, above has a line feed for each line
+// above that is empty or a comment, and below a carriage return if its line break is not the
+// object's.
+func (p *entryText) entry(gone bool) (text, above, below string) {
 	key, end := int(p.key), int(p.end)
 	if p.style == absent { // it ends behind the colon
-		end = int(p.keyEnd) + 1
+		end = p.t.behindColon(p.node)
 		if p.inFlow {
 			end = max(end, int(p.start))
 		}
 	}
-	if gone && !p.inFlow {
+	if !p.inFlow && (gone || !p.startsBehind(p.node, int(p.keyEnd))) {
 		end = p.eol(end)
-		above = strings.Repeat("\n", max(bytes.Count(p.t.text[p.t.endBefore(p.parent, p.n):key], []byte("\n"))-1, 0))
 	}
-	return outdented(p.t.text[key:end], key-p.lineStart(key)), above
+	if gone && !p.inFlow {
+		above = strings.Repeat("\n", max(bytes.Count(p.t.text[p.t.endBefore(p.parent, p.n):key], []byte("\n"))-1, 0))
+		if lineBreak := string(p.t.text[end:p.splicer.next(end)]); lineBreak != "" && lineBreak != p.splicer.l.eol {
+			below = "\r"
+		}
+	}
+	return outdented(p.t.text[key:end], key-p.lineStart(key)), above, below
 }
 
 // isUsual reports whether the text of an entry is what a new entry gets.
-func (p *place) isUsual(text string) bool {
+func (p *entryText) isUsual(text string) bool {
 	key, v := p.t.keyOf(p.n), p.t.any(p.n)
 	if p.inFlow {
 		return !p.special && text == string(p.l.flowEntry(nil, key, v, 0))
@@ -144,7 +143,7 @@ func (p *place) isUsual(text string) bool {
 
 // comesBack reports whether the value is written as it is now if it is set again after
 // another value has been in its place.
-func (p *place) comesBack(instead field.Value) bool {
+func (p *entryText) comesBack(instead field.Value) bool {
 	stays := p.startsBehind(p.node, int(p.keyEnd)) // the text in front of the value
 	switch instead.(type) {
 	case field.Map, field.List:
@@ -165,22 +164,29 @@ func (p *place) comesBack(instead field.Value) bool {
 	text, old := p.t.str(p.n), p.style
 	for _, v := range []field.Value{instead, p.t.any(p.n)} {
 		if p.inFlow {
-			text = string(p.l.replacing(old, text).flowInstead(nil, v, old, 0))
+			text = string(p.l.replacing(old, text).appendFlowReplacement(nil, v, old, 0))
 		} else {
-			text = string(p.l.inlineInstead(nil, v, old))
+			text = string(p.l.appendReplacement(nil, v, old))
 		}
 		old = styleOf(text)
 	}
 	return text == p.value()
 }
 
-// styleOf returns the style of a scalar that a layout has written.
+// styleOf returns the style of the text of a scalar.
 func styleOf(text string) style {
+	if text == "" {
+		return absent
+	}
 	switch text[0] {
 	case '"':
 		return double
 	case '\'':
 		return single
+	case '|':
+		return literal
+	case '>':
+		return folded
 	}
 	return plain
 }
@@ -220,9 +226,21 @@ func (l *layout) indented(text string, col int) string {
 // when its author wrote it.
 func (k *editNode) linesAbove() int { return len(k.text) - len(strings.TrimLeft(k.text, "\n")) }
 
-// below returns the start of the line below as many lines as given at most, from the
+// lineBreak returns what the entry's line ended with when its author wrote it, if the
+// object's lines end with eol.
+func (k *editNode) lineBreak(eol string) string {
+	switch {
+	case !strings.HasSuffix(k.text, "\r"):
+		return eol
+	case eol == "\n":
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// skipBlankAndComments returns the start of the line below as many lines as given at most, from the
 // start of one; only empty lines and comments are passed.
-func below(text []byte, at, lines int) int {
+func skipBlankAndComments(text []byte, at, lines int) int {
 	for ; lines > 0; lines-- {
 		end := lineEnd(text, at)
 		if line := bytes.TrimSpace(text[at:end]); end == len(text) || len(line) > 0 && line[0] != '#' {
@@ -235,10 +253,9 @@ func below(text []byte, at, lines int) int {
 
 // asWritten returns the entry as its author once wrote it, and the text of its value
 // with the spaces in front; ok is false if that text is not known, or reads as something
-// else. A text that only the full parser reads is taken on trust: who uses it reads the
-// result.
+// else. An alias is taken on trust: the result is read.
 func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
-	entry = strings.TrimLeft(k.text, "\n")
+	entry = strings.TrimSuffix(strings.TrimLeft(k.text, "\n"), "\r")
 	if entry == "" || inFlow && strings.Contains(entry, "\n") {
 		return "", "", false
 	}
@@ -246,24 +263,32 @@ func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
 	if inFlow {
 		text, brackets = "{"+entry+" }", 1
 	}
-	wasCollection := k.open && !k.set // which only an alias may have been
-	var t tree
-	if wasCollection || !t.parse([]byte(text), 0) {
-		keyEnd, isKey, ok := scanKey([]byte(text), brackets)
-		value = entry[max(keyEnd+1-brackets, 0):]
-		isAlias := strings.HasPrefix(strings.TrimLeft(value, " "), "*")
-		return entry, value, ok && isKey && (isAlias || !wasCollection)
+	t := tree{lenient: true}
+	if !t.parseUsual([]byte(text)) {
+		return "", "", false
 	}
 	n := t.nodes[1].child
 	v := &t.nodes[n]
-	if n == 0 || v.next != 0 || t.keyOf(n) != k.key || !t.equalValue(n, k.val) {
+	if n == 0 || v.next != 0 || t.keyOf(n) != k.key || v.marks&isAlias == 0 && !k.hasValueOf(&t, n) {
 		return "", "", false
 	}
-	value = entry[int(v.keyEnd)+1-brackets:]
-	if v.style != absent {
-		value = text[v.keyEnd+1 : v.end] // without a comment
+	behind := t.behindColon(v)
+	if value = entry[behind-brackets:]; v.style != absent && !startsBelow(value) {
+		value = text[behind:v.end] // without a comment
 	}
 	return entry, value, true
+}
+
+// parseUsual parses a text; ok is false if it has a form that is not edited.
+func (t *tree) parseUsual(text []byte) (ok bool) {
+	info, _, err := checkText(text, nil)
+	return err == nil && len(info.odd) == 0 && t.parse(text, 0) && t.fixed.why == ""
+}
+
+// hasValueOf reports whether a node that is no alias has the value of the entry. A
+// collection of which only entries change was an alias.
+func (k *editNode) hasValueOf(t *tree, n int32) bool {
+	return (!k.open || k.set) && t.equalValue(n, k.val)
 }
 
 // withoutTexts returns the edits without the texts that drop chooses.
@@ -275,10 +300,10 @@ func withoutTexts(edits []field.Edit, drop func(text field.KeyValue) bool) []fie
 	return edits
 }
 
-// needsFullParser reports whether the scanner cannot say what a text means.
-func needsFullParser(text field.KeyValue) bool {
-	var t tree
-	return !t.parse([]byte(strings.TrimLeft(text.Value, "\n")+"\n"), 0)
+// isSpecial reports whether a text has an alias, an anchor or a tag.
+func isSpecial(text field.KeyValue) bool {
+	t := tree{lenient: true}
+	return !t.parse([]byte(strings.TrimLeft(text.Value, "\n")+"\n"), 0) || t.special
 }
 
 func anyText(field.KeyValue) bool { return true }

@@ -15,6 +15,7 @@ import (
 // TestTexts has the texts that restore needs, and those that it does not.
 func TestTexts(t *testing.T) {
 	const gone = 0
+	filled := field.Map{{Key: "y", Value: 1}}
 	for _, c := range []struct {
 		in      string
 		instead field.Value
@@ -28,19 +29,25 @@ func TestTexts(t *testing.T) {
 		{"a: {x: 1}\nk: \"\\u002fa\"\n", "/b", "k: \"\\u002fa\""},
 		{"a: {x: 1}\nk: >-\n  /a\n", "/b", "k: >-\n  /a"},
 		{"a: {x: 1}\nk: |-\n  /a\n", "/b", ""},
+		{"a: {x: 1}\nk:\n  http # c\n", 15020, "k:\n  http # c"},
 		{"a: {x: 1}\nk: !!int \"80\"\n", 15020, "k: !!int \"80\""},
 		{"a: &x {x: 1}\nk: *x\n", field.Map{}, "k: *x"},
-		{"a: {x: 1}\nk: ~\n", field.List{}, "k: ~"},
+		{"a: {x: 1}\nk: ~\n", filled, "k: ~"},
 		{"a: {x: 1}\nk:\n", field.List{}, "k:"},
 		{"a: {x: 1}\nk: null\n", field.List{}, ""},
-		{"a: {x: 1}\nk: { }\n", field.Map{}, "k: { }"},
-		{"a: {x: 1}\nk: {}\n", field.Map{}, ""},
+		{"a: {x: 1}\nk: { }\n", filled, "k: { }"},
+		{"a: {x: 1}\nk: {}\n", filled, ""},
+		{"a: {x: 1}\nk: {x: 1}\n", filled, ""},
 		{"a: {x: 1}\nk: {x: 1}\n", field.Map{}, ""},
+		{"a: {x: 1}\nk: { }\n", field.Map{}, ""},
 		{"a: {x: 1}\nk: b.C\n", gone, ""},
 		{"a: {x: 1}\nk: 'b.C'\n", gone, "k: 'b.C'"},
 		{"a: {x: 1}\nk: b.C # c\n", gone, "k: b.C # c"},
 		{"a: {x: 1}\n# one\n\nk: b.C\n", gone, "\n\nk: b.C"},
-		{"a: {x: 1}\n\"k\":   b.C\r\n", gone, "\"k\":   b.C"},
+		{"a: {x: 1}\n\"k\":   b.C\r\n", gone, "\"k\":   b.C\r"},
+		{"a: {x: 1}\r\nk: b.C\r\n", gone, ""},
+		{"a: {x: 1}\r\nk: b.C\nz: 1\n", gone, "k: b.C\r"},
+		{"a: {x: 1}\r\nk: b.C", gone, ""},
 		{"{a: {x: 1}, k: b.C}\n", gone, ""},
 		{"{a: {x: 1}, k: 'b.C'}\n", gone, "k: 'b.C'"},
 		{"{\"a\":{\"x\":1},\"k\":\"b.C\"}\n", gone, ""},
@@ -52,10 +59,20 @@ func TestTexts(t *testing.T) {
 		if c.instead == gone {
 			e = remove("k")
 		}
-		if got := o.Texts([]field.Edit{e}).Get("k"); got != c.want {
+		if got := textIn(o.Texts([]field.Edit{e}), "k"); got != c.want {
 			t.Errorf("%q with %v instead: %q, want %q", c.in, c.instead, got, c.want)
 		}
 	}
+}
+
+// textIn returns the text of an entry; "" if there is none.
+func textIn(texts []field.Text, key string) string {
+	for _, t := range texts {
+		if t.Path[len(t.Path)-1].Key == key {
+			return t.Text
+		}
+	}
+	return ""
 }
 
 // TestATextIsUsedOnlyWhereItReadsAsTheEntry: it comes from an annotation that anybody
@@ -114,7 +131,7 @@ type editBack struct{ there, back field.Edit }
 func randomEditBack(r *rand.Rand, o *Object) (e editBack, ok bool) {
 	t, err := o.load()
 	// An entry that an alias stands for has no text of its own.
-	if err != nil || o.stream.parsed != nil && bytes.ContainsAny(o.source(), "*<") || o.CheckKeys(nil) != nil {
+	if err != nil || o.stream.tree.special && bytes.ContainsAny(o.source(), "*<") || o.CheckKeys(nil) != nil {
 		return e, false
 	}
 	var p field.Path
@@ -151,7 +168,9 @@ func randomEditBack(r *rand.Rand, o *Object) (e editBack, ok bool) {
 		} else {
 			e.there = field.Edit{Op: field.Set, Path: p, Value: []field.Value{15020, "/app-health/a/livez", field.List{"a"}}[r.IntN(3)]}
 		}
-		e.back.Texts = o.Texts([]field.Edit{e.there})
+		for _, text := range o.Texts([]field.Edit{e.there}) {
+			e.back.Texts = e.back.Texts.With(text.Path[len(text.Path)-1].Key, text.Text)
+		}
 		return e, true
 	}
 	return e, false

@@ -2,12 +2,12 @@ package manifest
 
 import (
 	"bytes"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -15,12 +15,20 @@ import (
 // A tree is a parsed text. Node 1 is the root, a mapping; 0 is no node. Values
 // are read from the text on demand.
 type tree struct {
-	text  []byte
-	col   int // the column in which the text starts
-	nodes []node
-	stack []frame
-	why   string // why parse failed
-	wide  bool   // some list is indented under its key
+	text    []byte
+	col     int // the column in which the text starts
+	nodes   []node
+	stack   []frame
+	refused refusal // why parse failed
+	fixed   refusal // why the text cannot be edited; its reason is "" if it can
+	wide    bool    // some list is indented under its key
+	lenient bool    // aliases need no anchor
+
+	special bool              // there are aliases, tags, merge keys or explicit keys:
+	source  map[int32]int32   // the nodes whose values aliases have
+	aliases []int32           // in order
+	merges  map[int32][]int32 // the nodes with anchors that the merge keys of a mapping refer to
+	keys    map[int32]string  // those of nodes with a special key
 }
 
 // largeText is more than the text of most objects.
@@ -38,32 +46,58 @@ func (t *tree) parse(text []byte, col int) bool {
 		// appending would take the memory several times.
 		t.nodes = slices.Grow(t.nodes[:0], bytes.Count(text, []byte("\n"))*9/8)
 	}
-	s := scanner{in: text, build: true, nodes: append(t.nodes[:0], node{}), stack: t.stack}
+	s := scanner{in: text, nodes: append(t.nodes[:0], node{}), stack: t.stack, lenient: t.lenient}
 	var end int
 	var ok bool
-	if len(text) > 0 && text[0] == '{' {
+	if start := contentStart(text); start < len(text) && text[start] == '{' {
 		s.nodes = append(s.nodes, node{})
-		if end, ok = s.flow(0, 0, 1, nil); ok {
-			end, ok = endOfFlow(text, end)
+		if _, ok = s.properties(0); ok {
+			end, ok = s.flowRoot(start)
+		}
+		if ok && start > 0 {
+			s.nodes[1].start, s.nodes[1].marks = 0, hasProperties
 		}
 	} else {
 		end, ok = s.scan(0, col)
 	}
-	t.nodes, t.why, t.wide = s.nodes, s.why, s.wide
-	return ok && end == len(text)
+	if ok && end != len(text) {
+		_, ok = s.refuse(end, "nothing must come here")
+	}
+	t.nodes, t.wide, t.special, t.refused, t.fixed = s.nodes, s.wide, s.special, s.refused, s.fixed
+	t.source, t.aliases, t.merges, t.keys = nil, nil, nil, nil
+	return ok && (!t.special || t.resolve())
+}
+
+// flowRoot reads a root in flow style, with its anchor and tag, whose brace is at p, into
+// node 1 or, if nodes are not built, info.
+func (s *scanner) flowRoot(p int) (end int, ok bool) {
+	s.flowIndent = 0
+	if end, ok = s.flow(p, 0, 1); !ok {
+		return 0, false
+	}
+	if end, ok = endOfFlow(s.in, end); !ok {
+		return s.refuse(end, "nothing must be behind the closing bracket")
+	}
+	return end, true
 }
 
 // keyBytes returns the text of a key without its quotes.
 func (t *tree) keyBytes(n int32) []byte {
 	v := &t.nodes[n]
 	b := t.text[v.key:v.keyEnd]
+	if v.marks&specialKey != 0 {
+		if t.keys != nil {
+			return []byte(t.keys[n])
+		}
+		b = b[contentStart(b):]
+	}
 	if len(b) < 2 || b[0] != '"' && b[0] != '\'' {
 		return b
 	}
 	if b[0] == '"' && bytes.IndexByte(b, '\\') < 0 || b[0] == '\'' && bytes.IndexByte(b[1:len(b)-1], '\'') < 0 {
 		return b[1 : len(b)-1]
 	}
-	return []byte(unquote(b, t.keyStyle(v)))
+	return []byte(unquote(b, styleOf(view(b[:1]))))
 }
 
 // keyStyle returns the style in which the key of a node is written.
@@ -122,7 +156,7 @@ func (t *tree) isNull(n int32) bool {
 	if v.kind != scalar {
 		return false
 	}
-	return v.style == absent || v.style == plain && v.end-v.start <= 4 && isNullText(view(t.text[v.start:v.end]))
+	return v.style == absent || v.style == plain && (v.end-v.start <= 4 || v.marks != 0) && isNullText(t.str(n))
 }
 
 func isNullText(s string) bool {
@@ -136,25 +170,41 @@ func isNullText(s string) bool {
 // str returns the text of a scalar of any type.
 func (t *tree) str(n int32) string {
 	v := &t.nodes[n]
+	if v.marks&(isAlias|hasProperties) != 0 {
+		if v.marks&isAlias != 0 {
+			v = &t.nodes[t.source[n]]
+		}
+		b := t.text[v.start:v.end]
+		return scalarText(b[min(contentStart(b), len(b)):], int(v.col))
+	}
 	b := t.text[v.start:v.end]
 	switch v.style {
 	case plain:
 		if bytes.IndexByte(b, '\n') < 0 {
 			return view(b)
 		}
-		return foldLines(b)
 	case single, double:
 		if bytes.IndexByte(b, '\n') < 0 {
 			return unquote(b, v.style)
 		}
-	case literal:
-		if s, ok := t.literal(v); ok {
-			return s
-		}
 	case absent:
 		return ""
 	}
-	return t.delegate(v)
+	return scalarText(b, int(v.col))
+}
+
+// scalarText returns the value of a scalar in any style; the lines of a block scalar are in a
+// column.
+func scalarText(b []byte, col int) string {
+	switch styleOf(view(b)) {
+	case single:
+		return unquoteLines(b, single)
+	case double:
+		return unquoteLines(b, double)
+	case literal, folded:
+		return blockText(b, col)
+	}
+	return foldLines(b)
 }
 
 // foldLines returns the value of a plain scalar of several lines.
@@ -237,78 +287,91 @@ func hexRune(b []byte) rune {
 	return r
 }
 
-// literal returns the value of a literal block scalar; ok is false if the full
-// parser must read it.
-func (t *tree) literal(v *node) (string, bool) {
-	b := t.text[v.start:v.end]
-	eol := bytes.IndexByte(b, '\n')
-	if eol < 0 || v.col < 0 {
-		return "", false
-	}
-	strip, keep := false, false
-	for _, c := range b[1:eol] {
-		if c == '#' || c == ' ' {
-			break
+// unquoteLines returns the value of a quoted scalar of several lines.
+func unquoteLines(b []byte, quotes style) string {
+	lines := bytes.Split(b[1:len(b)-1], []byte("\n"))
+	var out []byte
+	breaks, joined := 0, true // joined: no space comes before the next line
+	for i, line := range lines {
+		if i > 0 {
+			line = bytes.TrimLeft(line, " \t")
 		}
-		strip = strip || c == '-'
-		keep = keep || c == '+'
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		escaped := false
+		if i < len(lines)-1 {
+			whole := line
+			if line = bytes.TrimRight(line, " \t"); quotes == double && endsWithEscape(line) {
+				if len(whole) > len(line) { // what is escaped is a blank
+					line = whole[:len(line)+1]
+				} else {
+					line, escaped = line[:len(line)-1], true
+				}
+			}
+		}
+		switch {
+		case i == 0:
+		case len(line) == 0 && i < len(lines)-1 && !escaped:
+			breaks++
+			continue
+		case breaks > 0:
+			for range breaks {
+				out = append(out, '\n')
+			}
+		case !joined:
+			out = append(out, ' ')
+		}
+		out = append(out, line...)
+		breaks, joined = 0, escaped
 	}
-	if keep {
-		return "", false
+	return unquote(append(append([]byte{'"'}, out...), '"'), quotes)
+}
+
+// endsWithEscape reports whether a line of a quoted scalar ends with a backslash that is not
+// escaped itself.
+func endsWithEscape(line []byte) bool {
+	return (len(line)-len(bytes.TrimRight(line, "\\")))%2 == 1
+}
+
+// blockText returns the value of a literal or folded block scalar, whose lines are in a column.
+func blockText(b []byte, col int) string {
+	head, rest, hasLines := bytes.Cut(b, []byte("\n"))
+	if !hasLines {
+		return ""
+	}
+	indicators, _, _ := bytes.Cut(head[1:], []byte("#"))
+	strip, keep := bytes.IndexByte(indicators, '-') >= 0, bytes.IndexByte(indicators, '+') >= 0
+	if col < 0 { // all lines are blank
+		if !keep {
+			return ""
+		}
+		return strings.Repeat("\n", 1+bytes.Count(rest, []byte("\n")))
 	}
 	var out strings.Builder
 	out.Grow(len(b))
-	for rest := b[eol+1:]; ; {
-		line, more, found := bytes.Cut(rest, []byte("\n"))
+	breaks, more, first := 0, false, true // line feeds that wait; the last line was indented by more
+	for line := range bytes.SplitSeq(rest, []byte("\n")) {
 		line = bytes.TrimSuffix(line, []byte("\r"))
-		if len(line) > int(v.col) {
-			out.Write(line[v.col:])
-		}
-		if !found {
-			break
-		}
-		out.WriteByte('\n')
-		rest = more
-	}
-	if !strip {
-		out.WriteByte('\n')
-	}
-	return out.String(), true
-}
-
-// delegate returns what the full parser reads from a scalar, in a mapping of
-// its own.
-func (t *tree) delegate(v *node) string {
-	col := int(v.col)
-	if v.style == literal || v.style == folded {
-		// The lines keep their column: an indentation indicator counts from the
-		// parent's.
-		col = t.parentCol(v)
-	}
-	b := append(appendSpaces(nil, col), "k: "...)
-	b = append(b, t.text[v.start:v.end]...)
-	b = append(b, '\n')
-	var doc yaml.Node
-	if err := yaml.Unmarshal(b, &doc); err != nil || len(doc.Content) == 0 || len(doc.Content[0].Content) != 2 {
-		return string(t.text[v.start:v.end])
-	}
-	return doc.Content[0].Content[1].Value
-}
-
-// parentCol returns the column of the collection that holds a block scalar.
-func (t *tree) parentCol(v *node) int {
-	for i := range t.nodes {
-		p := &t.nodes[i]
-		if p.kind == scalar || p.style != block {
+		if line = line[min(max(col, 0), len(line)):]; len(line) == 0 {
+			breaks++
 			continue
 		}
-		for c := p.child; c != 0; c = t.nodes[c].next {
-			if &t.nodes[c] == v {
-				return int(p.col)
+		isMore := line[0] == ' ' || line[0] == '\t'
+		if b[0] == '>' && !first && !more && !isMore {
+			if breaks--; breaks == 0 {
+				out.WriteByte(' ')
 			}
 		}
+		out.WriteString(strings.Repeat("\n", breaks))
+		out.Write(line)
+		breaks, more, first = 1, isMore, false
 	}
-	return 0
+	switch {
+	case keep:
+		out.WriteString(strings.Repeat("\n", breaks))
+	case !strip && !first:
+		out.WriteByte('\n')
+	}
+	return out.String()
 }
 
 // value returns a scalar by its type: nil, bool, int, float64 or string.
@@ -362,20 +425,46 @@ func typed(s string) (v any, ok bool) {
 	if i, ok := decimal(s); ok {
 		return i, true
 	}
-	if mayBeNumber(s) {
-		var v any
-		if err := (&yaml.Node{Kind: yaml.ScalarNode, Value: s}).Decode(&v); err == nil {
-			switch v := v.(type) {
-			case int, float64:
-				return v, true
-			case int64:
-				return int(v), true
-			case uint64:
-				return float64(v), true
-			}
+	if v, ok := notFinite[s]; ok {
+		return v, true
+	}
+	if s[0] != '.' { // where the full parser takes none away
+		s = strings.ReplaceAll(s, "_", "")
+	}
+	return number(s)
+}
+
+// notFinite has the numbers that are words.
+var notFinite = map[string]float64{
+	".inf": math.Inf(1), ".Inf": math.Inf(1), ".INF": math.Inf(1), "+.inf": math.Inf(1), "+.Inf": math.Inf(1), "+.INF": math.Inf(1),
+	"-.inf": math.Inf(-1), "-.Inf": math.Inf(-1), "-.INF": math.Inf(-1),
+	".nan": math.NaN(), ".NaN": math.NaN(), ".NAN": math.NaN(),
+}
+
+// number parses a number in one of its less usual forms.
+func number(s string) (v any, ok bool) {
+	switch strings.ToLower(strings.TrimLeft(s, "+-")) {
+	case "inf", "infinity", "nan": // to strconv alone
+		return nil, false
+	}
+	if i, err := strconv.ParseInt(s, 0, 64); err == nil {
+		return int(i), true
+	}
+	sign, digits := "", s
+	if s[0] == '-' {
+		sign, digits = s[:1], s[1:]
+	}
+	for prefix, base := range map[string]int{"0b": 2, "0o": 8} {
+		if rest, ok := strings.CutPrefix(digits, prefix); ok { // a second sign, as in 0o+7, counts
+			i, err := strconv.ParseInt(sign+rest, base, 64)
+			return int(i), err == nil
 		}
 	}
-	return nil, false
+	if strings.ContainsAny(s, "xXpP") {
+		return nil, false
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil
 }
 
 // decimal parses a whole number in its usual form.
@@ -396,23 +485,6 @@ func decimal(s string) (int, bool) {
 		n = -n
 	}
 	return n, true
-}
-
-// mayBeNumber reports whether only the full parser can tell if a plain scalar
-// is a number: hexadecimal, with an exponent, with underscores, infinite.
-func mayBeNumber(s string) bool {
-	points := 0
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= '0' && c <= '9', c >= 'a' && c <= 'f', c >= 'A' && c <= 'F':
-		case strings.IndexByte("+-_xXoOiInN", c) >= 0:
-		case c == '.':
-			points++
-		default:
-			return false
-		}
-	}
-	return points < 2
 }
 
 // readsAsString reports whether resolve leaves the plain scalar a string.

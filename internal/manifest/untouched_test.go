@@ -182,13 +182,18 @@ func checkUntouched(t *testing.T, rnd *rand.Rand, in []byte, most int) (edits, n
 		s := mustRead(t, bytes.Clone(in))
 		o := s.Objects()[0]
 		if err := o.Apply([]field.Edit{{Path: p, Value: "new value"}}); err != nil {
-			t.Fatalf("%s: %v\n%s", p, err, in)
+			if len(s.info.odd) == 0 || !strings.Contains(err.Error(), "neither LF nor CRLF") || !bytes.Equal(output(t, s), in) {
+				t.Fatalf("%s: %v\n%s", p, err, in)
+			}
+			continue
 		}
 		edits++
 		if len(o.Notices()) > 0 && testing.Verbose() {
 			t.Logf("%s: %v in %.60q", p, o.Notices(), in)
 		}
-		noticed += min(1, len(o.Notices()))
+		if slices.ContainsFunc(o.Notices(), func(n Notice) bool { return !strings.Contains(n.Text, "its value is edited") }) {
+			noticed++
+		}
 		first, last := ownLines(doc.Content[0], p, before)
 		line := missing(before, strings.SplitAfter(string(output(t, s)), "\n"), func(line int) bool {
 			return line >= first && line <= last || slices.ContainsFunc(o.Notices(), func(n Notice) bool { return line >= n.Line && line <= n.End })

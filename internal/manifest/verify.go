@@ -4,26 +4,23 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 )
 
-// verify reads an output again and compares it with what was planned: the
-// number and order of objects; each untouched object and all text between
-// objects byte for byte; each edited object with the text that Apply has read
-// and found to be the edited value, as byte for byte as a digest tells; each
-// added object, and the results, by value. from says where its parts are from.
-func verify(text []byte, from origins, streams []*Stream) (err error) {
+// verify reads an output as an input is read, and compares it with what was planned:
+// the number and order of objects; each untouched object and all text between objects
+// byte for byte; each edited object with the text that Apply has read and found to be the
+// edited value; each added object, and the results, by value. It steps over the untouched
+// objects: their texts, which are compared, have been read before.
+func verify(text []byte, untouched []untouched, streams []*Stream) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = streams[0].unplanned(nil, fmt.Errorf("%v", p))
 		}
 	}()
-	objects := 0
-	for _, s := range streams {
-		objects += len(s.objects) + len(s.changes)
-	}
-	again, err := readAgain(text, from, streams[0], objects)
+	again, err := read(streams[0].name, text, untouched)
 	if err != nil {
 		return unreadable(streams, err)
 	}
@@ -37,95 +34,6 @@ func verify(text []byte, from origins, streams []*Stream) (err error) {
 		}
 	}
 	return v.end(streams[len(streams)-1])
-}
-
-// readAgain reads an output. What was copied has been checked for characters
-// that no YAML may have, and where the bytes of a whole object are in the same
-// place of a list or stream, the scanner steps over them: those of an untouched
-// one it has read before, and those of an edited one Apply has. objects is how
-// many there may be.
-func readAgain(text []byte, from origins, first *Stream, objects int) (s *Stream, err error) {
-	s = &Stream{name: first.name, in: text, lineNo: 1, most: objects, found: make([]found, 0, objects)}
-	defer s.recovered(&err)
-	s.info.start, s.info.crlf = first.info.start, first.info.crlf
-	at := 0
-	for _, r := range from.copied {
-		if err := s.checkPart(at, int(r.at)); err != nil {
-			return nil, err
-		}
-		at = int(r.at) + r.length()
-		odd := r.from.info.odd
-		i, _ := slices.BinarySearch(odd, int(r.start))
-		for ; i < len(odd) && odd[i] < int(r.end); i++ {
-			s.info.odd = append(s.info.odd, odd[i]+int(r.at-r.start))
-		}
-	}
-	if err := s.checkPart(at, len(text)); err != nil {
-		return nil, err
-	}
-	k := knownObjects{text: text, origins: from}
-	s.known = k.at
-	return s, s.documents()
-}
-
-// checkPart checks the characters of a part of the text.
-func (s *Stream) checkPart(start, end int) error {
-	if start > 0 && s.in[start-1] == '\r' {
-		start--
-	}
-	info, at, err := checkText(s.in[start:end])
-	if err != nil {
-		return s.errorAt(start+at, err)
-	}
-	for _, odd := range info.odd {
-		s.info.odd = append(s.info.odd, start+odd)
-	}
-	return nil
-}
-
-// knownObjects finds objects of an output whose text has been read before.
-type knownObjects struct {
-	text    []byte
-	origins     // what is behind the last object that was asked for
-	next    int // the first object of the first run's stream that may be there
-}
-
-// at returns the object whose whole text, as it was read before, is at p; nil
-// if there is none. Each p must lie behind the one before.
-func (k *knownObjects) at(p int) *Object {
-	for len(k.edited) > 0 && int(k.edited[0].at) < p {
-		k.edited = k.edited[1:]
-	}
-	if len(k.edited) > 0 && int(k.edited[0].at) == p {
-		o := k.edited[0].object
-		if end := p + o.length(); end > len(k.text) || digestBytes(k.text[p:end]) != o.planned {
-			return nil
-		}
-		return o
-	}
-	for len(k.copied) > 0 && int(k.copied[0].at)+k.copied[0].length() <= p {
-		if len(k.copied) > 1 && k.copied[1].from != k.copied[0].from {
-			k.next = 0
-		}
-		k.copied = k.copied[1:]
-	}
-	if len(k.copied) == 0 || int(k.copied[0].at) > p {
-		return nil
-	}
-	r := &k.copied[0]
-	start := p - int(r.at-r.start)
-	objects := r.from.objects
-	for k.next < len(objects) && objects[k.next].start < start {
-		k.next++
-	}
-	if k.next == len(objects) {
-		return nil
-	}
-	o := objects[k.next]
-	if o.start != start || o.changed || !bytes.HasPrefix(k.text[p:], o.unchanged()) {
-		return nil
-	}
-	return o
 }
 
 // A verifier goes through an output and, side by side, through the streams
@@ -152,8 +60,6 @@ func (m *matcher) add(part string, _ *string) {
 		m.n += len(part)
 	}
 }
-
-func (m *matcher) edit(*Object, int) {}
 
 func (m *matcher) length() int { return m.n }
 
@@ -215,28 +121,25 @@ func (v *verifier) plan(s *Stream, start, end int, changes *[]change, there func
 		v.between.copy(s, start, end)
 		return nil
 	}
-	if err := s.place(&v.between, start, end, slices.Values((*changes)[:n])); err != nil {
+	if err := s.assemble(&v.between, start, end, slices.Values((*changes)[:n])); err != nil {
 		return s.unplanned(nil, err)
 	}
 	*changes = (*changes)[n:]
 	return nil
 }
 
-// take returns the next object of the output, which must be the wanted one of
+// nextObject returns the next object of the output, which must be the wanted one of
 // so many bytes, and checks the text before it. An edited object may have lost
 // its first entry: blank and comment lines behind that entry are then before
 // the object.
-func (v *verifier) take(s *Stream, wanted fmt.Stringer, length int, edited bool) (got found, err error) {
-	if v.next == len(v.again.found) {
-		return got, s.unplanned(wanted, errors.New("it is missing"))
+func (v *verifier) nextObject(s *Stream, wanted fmt.Stringer, length int, edited bool) (*Object, error) {
+	if v.next == len(v.again.objects) {
+		return nil, s.unplanned(wanted, errors.New("it is missing"))
 	}
-	got = v.again.found[v.next]
-	if got.start < v.at {
-		return got, s.unplanned(wanted, errors.New("the object before it ends behind its start"))
-	}
+	got := v.again.objects[v.next]
 	start := v.at + v.between.n
 	if v.between.differs || start > got.start || start < got.start && !(edited && isBlankText(v.again.in[start:got.start])) {
-		return got, s.unplanned(wanted, errors.New("the text before it differs"))
+		return nil, s.unplanned(wanted, errors.New("the text before it differs"))
 	}
 	v.next++
 	v.at = start + length
@@ -256,41 +159,24 @@ func isBlankText(text []byte) bool {
 
 // object checks an object of the input.
 func (v *verifier) object(o *Object) error {
-	f, err := v.take(o.stream, o, o.length(), o.changed)
-	if err != nil || f.same == o {
-		return err
-	}
-	got := f.asRead(v.again)
+	got, err := v.nextObject(o.stream, o, o.length(), o.changed)
 	switch {
+	case err != nil:
+		return err
 	case o.changed:
-		return v.edited(o, got)
+		if start := v.at - o.length(); got.end != v.at || maphash.Bytes(textSeed, v.again.in[start:v.at]) != o.planned {
+			return o.stream.unplanned(o, errors.New("its text differs from the one that was read when it was edited"))
+		}
 	case got.kind != o.kind || got.apiVersion != o.apiVersion: // as items of a PodList have their List's
 		return o.stream.unplanned(o, fmt.Errorf("it has become %s %s", got.apiVersion, got))
-	}
-	if !bytes.Equal(got.unchanged(), o.unchanged()) {
+	case !bytes.Equal(got.unchanged(), o.unchanged()):
 		return o.stream.unplanned(o, errors.New("its text differs, and it was not to be touched"))
 	}
 	return nil
 }
 
-// asRead returns what was found as an object of the output.
-func (f *found) asRead(again *Stream) *Object {
-	if f.object != nil {
-		return f.object
-	}
-	o := f.same
-	return &Object{stream: again, start: f.start, end: f.start + o.length(), col: o.col, apiVersion: o.apiVersion, kind: o.kind, rare: usual}
-}
-
-// edited checks an edited object, which may have lost its first entry: its text
-// then starts with blank or comment lines.
-func (v *verifier) edited(o, got *Object) error {
-	start := v.at - o.length()
-	if got.end != v.at || digestBytes(v.again.in[start:v.at]) != o.planned {
-		return o.stream.unplanned(o, errors.New("its text differs from the one that was read when it was edited"))
-	}
-	return nil
-}
+// textSeed is the seed of the hashes of edited texts.
+var textSeed = maphash.MakeSeed()
 
 // length returns the length of the object's text as it is now.
 func (o *Object) length() int {
@@ -307,21 +193,16 @@ func (o *Object) length() int {
 // addition checks an object that was added.
 func (v *verifier) addition(s *Stream, a *addition) error {
 	v.between.add(a.before, nil)
-	got, err := v.take(s, a, a.length, false)
+	got, err := v.nextObject(s, a, a.length, false)
 	if err != nil {
 		return err
 	}
-	return v.value(s, a, got.asRead(v.again), a.digest)
-}
-
-// value checks an object of the output by its value.
-func (v *verifier) value(s *Stream, wanted fmt.Stringer, got *Object, digest uint64) error {
 	t, err := got.load()
 	if err != nil {
-		return s.unplanned(wanted, err)
+		return s.unplanned(a, err)
 	}
-	if t.digest(1) != digest {
-		return s.unplanned(wanted, errors.New("its value differs"))
+	if !t.equalValue(1, a.value) {
+		return s.unplanned(a, errors.New("its value differs"))
 	}
 	return nil
 }
@@ -331,28 +212,19 @@ func (v *verifier) root(s *Stream) error {
 	if v.again.isList != s.isList || (v.again.config == nil) != (s.config == nil) {
 		return s.unplanned(nil, errors.New("the ResourceList or its functionConfig differs"))
 	}
-	if s.resultsDigest == 0 {
-		return nil // as they were, with the text between objects
-	}
-	if v.again.results.entry.keyEnd == 0 {
+	// Their text is compared with that between objects; it has the value that was to be added.
+	if s.added && v.again.results.end == 0 {
 		return s.unplanned(nil, errors.New("the results are missing"))
-	}
-	digest, err := v.again.digestResults()
-	if err != nil {
-		return s.unplanned(nil, err)
-	}
-	if digest != s.resultsDigest {
-		return s.unplanned(nil, errors.New("the results differ"))
 	}
 	return nil
 }
 
 // end checks what comes behind the last object.
 func (v *verifier) end(last *Stream) error {
-	if v.next < len(v.again.found) {
-		return last.unplanned(v.again.found[v.next].asRead(v.again), errors.New("nothing like it was planned"))
+	if v.next < len(v.again.objects) {
+		return last.unplanned(v.again.objects[v.next], errors.New("nothing like it was planned"))
 	}
-	if v.between.differs || v.at+v.between.n != len(v.again.in) {
+	if v.between.differs || v.at+v.between.n != len(v.again.in) || v.again.addedEnd > 0 {
 		return last.unplanned(nil, errors.New("the text behind the last object differs"))
 	}
 	return nil
@@ -367,7 +239,7 @@ func (s *Stream) unplanned(object fmt.Stringer, err error) error {
 	switch o := object.(type) {
 	case nil:
 	case *Object: // by the name it came with: its text may be broken now
-		o = &Object{stream: o.stream, start: o.start, end: o.end, col: o.col, kind: o.kind, rare: &rare{node: o.node}}
+		o = &Object{stream: o.stream, start: o.start, end: o.end, col: o.col, kind: o.kind, objectExtra: noExtra}
 		e.Object = o.String()
 	default:
 		e.Object = o.String()

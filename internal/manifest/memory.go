@@ -1,0 +1,60 @@
+package manifest
+
+import "unsafe"
+
+// A textMemory holds the texts of changes until they are in the output. If there are many,
+// and the process is ours, they are outside of the Go heap, in chunks that go back to the
+// system as soon as all their texts are in the output.
+type textMemory struct {
+	chunks []chunk
+	last   int // the index of the chunk that had the text that was released last
+}
+
+// A chunk is memory for texts.
+type chunk struct {
+	text     []byte // its capacity is fixed
+	left     int    // how many bytes of it are not in the output yet
+	isMapped bool
+}
+
+// keep returns a copy of a text.
+func (m *textMemory) keep(text []byte) string {
+	const small, most = 64 << 10, 24 // more than a megabyte is outside of the heap
+	if len(text) == 0 {
+		return ""
+	}
+	n := len(m.chunks)
+	if n == 0 || cap(m.chunks[n-1].text)-len(m.chunks[n-1].text) < len(text) {
+		var c chunk
+		if n >= most && len(text) <= hugePage {
+			c.text = mapped(hugePage)[:0]
+			c.isMapped = c.text != nil
+		}
+		if c.text == nil {
+			c.text = make([]byte, 0, max(len(text), min(4096<<min(n, 8), small)))
+		}
+		m.chunks = append(m.chunks, c)
+		n++
+	}
+	c := &m.chunks[n-1]
+	at := len(c.text)
+	c.text = append(c.text, text...)
+	c.left += len(text)
+	return view(c.text[at:])
+}
+
+// release frees the memory of a text that is in the output now.
+func (m *textMemory) release(text string) {
+	for range m.chunks {
+		c := &m.chunks[m.last]
+		start, at := uintptr(unsafe.Pointer(unsafe.SliceData(c.text))), uintptr(unsafe.Pointer(unsafe.StringData(text)))
+		if len(text) > 0 && at >= start && at < start+uintptr(len(c.text)) {
+			if c.left -= len(text); c.left == 0 && c.isMapped {
+				giveBack(c.text[:cap(c.text)])
+				c.text = c.text[:0]
+			}
+			return
+		}
+		m.last = (m.last + 1) % len(m.chunks)
+	}
+}
