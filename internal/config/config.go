@@ -40,13 +40,13 @@ type RewriteProbes struct {
 // Spec says what is rewritten and who answers.
 type Spec struct {
 	Mesh         string        `json:"mesh" registry:"meshes" default:"auto" doc:"The mesh that the pods are in. auto: the one whose labels, annotations or proxy the pod template or its Namespace among the manifests has; a template without any is rewritten as for Istio; two of them are an error. Kong Mesh is kuma."`
-	Dialect      string        `json:"dialect" registry:"meshes" doc:"The former name of mesh."`
-	AnsweredBy   string        `json:"answeredBy" registry:"answerers" default:"auto" doc:"Who answers the rewritten probes: probe-proxy, which is injected; istio-proxy, Istio's own sidecar; envoy (mesh osm), an Envoy whose configuration is in a ConfigMap that is added next to the workload; auto: istio-proxy if Istio injects its sidecar into the pod, else probe-proxy. Only probe-proxy answers in other meshes than istio and osm."`
-	Port         int           `json:"port" min:"1" max:"65535" default:"15020" doc:"The port that rewritten probes go to. With mesh osm or fsm the ports are fixed, 15901 to 15904, and this must not be given."`
+	AnsweredBy   string        `json:"answeredBy" registry:"answerers" default:"auto" doc:"Who answers the rewritten probes: probe-proxy, which is injected; istio-proxy, Istio's own sidecar; envoy (mesh osm), an Envoy whose configuration is in a ConfigMap that is added next to the workload; app, the app itself: the mesh is told not to capture the ports of the probes, which stay as they are, and which no Service may lead to, since everything goes in there without mTLS; auto: istio-proxy if it is certain that Istio injects its sidecar into the pod and that the sidecar answers every probe in time, else probe-proxy, which is right whether Istio injects or not. Of the proxies, only probe-proxy answers in other meshes than istio and osm."`
+	Port         int           `json:"port" min:"1" max:"65535" default:"15099" doc:"The port on which probe-proxy answers. Istio's own sidecar answers on its status port, 15020 unless the pod's annotation status.sidecar.istio.io/port moves it, or this says so together with answeredBy: istio-proxy. With mesh osm or fsm the ports are fixed, 15901 to 15904, and this must not be given."`
 	Rewrite      []string      `json:"rewrite" registry:"rewritable" default:"*" doc:"What is rewritten: probes by their handler, and httpGet hooks (lifecycle)."`
 	ProbeProxy   ProbeProxy    `json:"probeProxy" doc:"The container that is injected."`
 	IstioProxy   IstioProxy    `json:"istioProxy" doc:"The container istio-proxy, which is declared if Istio's sidecar answers and the pod template has none."`
 	Istio        Istio         `json:"istio" doc:"What the manifests do not say of Istio in the cluster."`
+	Platform     string        `json:"platform" enum:"auto,kubernetes,openshift" default:"auto" doc:"Where the pods go. On OpenShift probe-proxy has no uid of its own, since restricted-v2 admits only those of the namespace's range, and no seccompProfile, which anyuid refuses. auto: OpenShift if the object is a DeploymentConfig, or a DeploymentConfig, Route or SecurityContextConstraints is among the manifests."`
 	PodTemplates []PodTemplate `json:"podTemplates" doc:"Where kinds that rewrite-probes does not know have their pod templates."`
 	Select       *Selector     `json:"select" doc:"Only objects that match all that is given here are rewritten; all objects if absent."`
 	Exclude      *Selector     `json:"exclude" doc:"Objects that match all that is given here, such as kind and namespace, are left alone, even if select matches them."`
@@ -56,26 +56,33 @@ type Spec struct {
 // ProbeProxy describes the injected container.
 type ProbeProxy struct {
 	Image           string     `json:"image" doc:"Its image, by tag, digest or both (name:tag@sha256:...); if absent, that of the same version."`
+	Registry        string     `json:"registry" doc:"The registry of the image if image is absent, with the path before the name: registry.example.com/mesh for registry.example.com/mesh/probe-proxy. If absent, what the environment variable REWRITE_PROBES_REGISTRY of the command says, or else ghcr.io/rewrite-probes."`
 	Name            string     `json:"name" default:"probe-proxy" doc:"Its name."`
 	Placement       string     `json:"placement" enum:"native,container" default:"native" doc:"native: first of the init containers with restartPolicy Always (Kubernetes 1.29 or later); container: an ordinary container."`
 	ImagePullPolicy string     `json:"imagePullPolicy" enum:"Always,IfNotPresent,Never" doc:"Its imagePullPolicy; if absent, the API server's default."`
 	Resources       field.Map  `json:"resources" doc:"Merged over the default resources: limits and requests, each with quantities such as 48Mi; null removes a default."`
 	SecurityContext field.Map  `json:"securityContext" doc:"Merged over the default securityContext, which satisfies Pod Security restricted."`
 	Env             field.List `json:"env" doc:"More env vars, in the form of the API."`
+	Body            string     `json:"body" enum:"none,failures,all" default:"failures" doc:"Which bodies of the app's answers whoever calls the probe port gets: none, those of failures (status 400 and above), or all. The kubelet needs none."`
 	LivenessProbe   bool       `json:"livenessProbe" default:"false" doc:"Whether it has a livenessProbe, as some policies demand. It asks probe-proxy itself (/healthz)."`
 	ReadinessProbe  bool       `json:"readinessProbe" default:"false" doc:"Whether it has a readinessProbe, as some policies demand. It asks probe-proxy itself (/readyz)."`
 }
 
 // IstioProxy describes the declared container.
 type IstioProxy struct {
-	Image      string `json:"image" default:"auto" doc:"Its image. The injector replaces auto; where a policy refuses that before the injector is asked, such as one that verifies signatures, write the image that the injector would put in, by tag or digest."`
-	Restricted bool   `json:"restricted" default:"true" doc:"Whether it gets the securityContext that Pod Security restricted requires, if every other container of the pod template has it. Set false if the mesh gives every sidecar privileges, such as global.proxy.privileged or TPROXY."`
+	Image      string    `json:"image" default:"auto" doc:"Its image. The injector replaces auto; where a policy refuses that before the injector is asked, such as one that verifies signatures, write the image that the injector would put in, by tag or digest."`
+	Restricted bool      `json:"restricted" default:"true" doc:"Whether it gets the securityContext that Pod Security restricted requires, if every other container of the pod template has it. Set false if the mesh gives every sidecar privileges, such as global.proxy.privileged or TPROXY."`
+	Resources  field.Map `json:"resources" doc:"Its resources, for namespaces with a LimitRange that has defaults: these would replace what the injector gives it. If absent, it is declared without any."`
 }
 
 // Istio says what is known of Istio in the cluster.
 type Istio struct {
-	InjectorRewrites   bool     `json:"injectorRewrites" default:"false" doc:"Whether Istio's injector rewrites the probes of the pods that it injects, as it does unless the mesh config says otherwise: such pods are left alone, and check takes them to be in order."`
+	InjectorRewrites   any      `json:"injectorRewrites" enum:"auto,true,false" default:"auto" doc:"Whether Istio's injector rewrites the probes of the pods that it injects, as it does unless the mesh config says otherwise. true: such pods are left alone, and check takes them to be in order. auto: not known; what is written is right in either case, and check counts on no rewriting."`
 	InjectedNamespaces []string `json:"injectedNamespaces" doc:"The namespaces into which Istio injects its sidecar; * and ? match as in a shell. Other namespaces are then taken not to be injected. The labels of pod templates and of Namespaces among the manifests come first; if the field is absent, only they say it."`
+	NativeSidecars     any      `json:"nativeSidecars" enum:"auto,true,false" default:"auto" doc:"Whether Istio injects its sidecar as a native one, unless a pod's annotation says otherwise. auto: not known, since it depends on Istio's version and settings and on every node."`
+	HoldApplication    bool     `json:"holdApplicationUntilProxyStarts" default:"false" doc:"Whether the containers of every injected pod wait for Istio's sidecar. false: not known."`
+	RootNamespace      string   `json:"rootNamespace" default:"istio-system" doc:"Istio's root namespace, whose PeerAuthentication without a selector counts for the whole mesh."`
+	MTLS               string   `json:"mtls" enum:"STRICT,PERMISSIVE,DISABLE" default:"STRICT" doc:"The mode of mutual TLS where no PeerAuthentication among the manifests says one. It decides what check and explain say, not what is written."`
 }
 
 // A PodTemplate says where a custom kind holds its pod template.
@@ -106,35 +113,34 @@ func Is(apiVersion, kind string) bool {
 	return kind == Kind && strings.HasPrefix(apiVersion, Group+"/")
 }
 
-// Decode reads a functionConfig, fills in the defaults and validates it; for
-// nil it returns the defaults. The error has a line for each problem, which
-// names the file, the field and what is allowed.
-func Decode(o *manifest.Object) (*RewriteProbes, error) {
-	if o == nil {
-		return Default(), nil
-	}
+// Decode reads a functionConfig, fills in the defaults, sets over both what a command
+// line says, and validates the whole; nil is a functionConfig that says nothing. The error
+// has a line for each problem, which names the file and the field, or the flag, and what is
+// allowed.
+func Decode(o *manifest.Object, over ...Setting) (*RewriteProbes, error) {
 	c := Default() // what the functionConfig says is decoded over the defaults
+	if o == nil && len(over) == 0 {
+		return c, nil
+	}
 	var problems []problem
 	var err error
 	switch {
-	case o.APIVersion() == APIVersion && o.Kind() == Kind:
+	case o == nil:
+	case isTyped(o):
 		_, err = o.DecodeStrict(nil, c)
-		problems = append(c.nameMesh(o, "spec"), c.validate()...)
-	case o.APIVersion() == "v1" && o.Kind() == "ConfigMap":
+	case isConfigMap(o):
 		problems, err = c.fromConfigMap(o)
-		for _, p := range append(c.nameMesh(o, "data"), c.validate()...) {
-			problems = append(problems, p.inConfigMap())
-		}
 	default:
-		return nil, inFunctionConfig(o.Errorf(nil, "must be a ConfigMap (v1) or a %s (%s), and is kind %q of apiVersion %q",
-			Kind, APIVersion, o.Kind(), o.APIVersion()))
+		return nil, inFunctionConfig(o.Errorf(nil, "%w (v1) or a %s (%s), and is kind %q of apiVersion %q",
+			ErrNotConfig, Kind, APIVersion, o.Kind(), o.APIVersion()))
 	}
+	problems = slices.Concat(problems, c.set(over), c.validate())
 	all := []error{}
 	for _, e := range unjoin(err) {
 		all = append(all, inFunctionConfig(e))
 	}
 	for _, p := range problems {
-		all = append(all, inFunctionConfig(o.Errorf(p.path, "%s", p.text)))
+		all = append(all, p.in(o, over))
 	}
 	if err := errors.Join(all...); err != nil {
 		return nil, err
@@ -142,20 +148,11 @@ func Decode(o *manifest.Object) (*RewriteProbes, error) {
 	return c, nil
 }
 
-// nameMesh sets mesh to the value of dialect, its former name. root is the key
-// below which the object has both.
-func (c *RewriteProbes) nameMesh(o *manifest.Object, root string) []problem {
-	s := &c.Spec
-	if !slices.Contains(transformer.Meshes(), s.Dialect) {
-		return nil
-	}
-	_, given := o.Value(at(root, "mesh"))
-	if given && s.Mesh != s.Dialect {
-		return []problem{{at("spec", "dialect"), fmt.Sprintf("%q must be %q, as `mesh` says, whose former name it is", s.Dialect, s.Mesh)}}
-	}
-	s.Mesh = s.Dialect
-	return nil
-}
+// ErrNotConfig begins the error about an object that is no functionConfig.
+var ErrNotConfig = errors.New("must be a ConfigMap")
+
+func isTyped(o *manifest.Object) bool     { return o.APIVersion() == APIVersion && o.Kind() == Kind }
+func isConfigMap(o *manifest.Object) bool { return o.APIVersion() == "v1" && o.Kind() == "ConfigMap" }
 
 // A problem is what is wrong with one field.
 type problem struct {
@@ -163,15 +160,19 @@ type problem struct {
 	text string
 }
 
-// inConfigMap returns the problem of a field as that of the key which sets it.
-func (p problem) inConfigMap() problem {
-	path := p.path.String()
-	for _, k := range Keys {
-		if path == k.Field || strings.HasPrefix(path, k.Field+"[") {
-			p.path = field.NewPath("data", k.Name)
-		}
+// in returns the problem as an error about the flag that has set the field, or else about the
+// functionConfig, of which o may be nil.
+func (p problem) in(o *manifest.Object, over []Setting) error {
+	key := keyOf(p.path)
+	switch {
+	case key != nil && slices.ContainsFunc(over, func(s Setting) bool { return s.Key == key.Name }):
+		return &SettingError{Key: key.Name, Text: p.text}
+	case o == nil:
+		return fmt.Errorf("functionConfig: `%s`: %s", p.path, p.text)
+	case key != nil && isConfigMap(o):
+		p.path = field.NewPath("data", key.Name)
 	}
-	return p
+	return inFunctionConfig(o.Errorf(p.path, "%s", p.text))
 }
 
 // inFunctionConfig makes an error name the functionConfig as its object.
@@ -229,27 +230,13 @@ func (c *RewriteProbes) validate() []problem {
 	if !isDNSLabel(s.ProbeProxy.Name) {
 		bad(at("spec", "probeProxy", "name"), "%q must be a container name: lower-case letters, digits and dashes, at most 63", s.ProbeProxy.Name)
 	}
-	problems = append(problems, checkResources(s.ProbeProxy.Resources)...)
+	problems = slices.Concat(problems, checkResources("probeProxy", s.ProbeProxy.Resources), checkResources("istioProxy", s.IstioProxy.Resources), s.checkRegistry())
 	if len(problems) == 0 {
 		for _, p := range s.Options().Problems() {
 			bad(at("spec").Join(p.Path), "%s", p.Text)
 		}
 	}
-	for _, image := range []struct{ container, value string }{{"probeProxy", s.ProbeProxy.Image}, {"istioProxy", s.IstioProxy.Image}} {
-		if image.value != "" && !isImage(image.value) {
-			bad(at("spec", image.container, "image"), "%q must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both", image.value)
-		}
-	}
-	if s.IstioProxy.Image == "" {
-		bad(at("spec", "istioProxy", "image"), "%q must be auto or an image", "")
-	}
-	for i, e := range s.ProbeProxy.Env {
-		m, ok := e.(field.Map)
-		name, _ := m.Get("name")
-		if n, isString := name.(string); !ok || !isString || n == "" {
-			bad(at("spec", "probeProxy", "env", i), "must be a mapping with a name")
-		}
-	}
+	s.checkContainers(bad)
 	for i, p := range s.Istio.InjectedNamespaces {
 		if !isPattern(p) {
 			bad(at("spec", "istio", "injectedNamespaces", i), "%q must be a name in which * and ? match as in a shell", p)
@@ -267,6 +254,26 @@ func (c *RewriteProbes) validate() []problem {
 		}
 	}
 	return problems
+}
+
+// checkContainers reports what is wrong with the images and the environment of the
+// containers that are added.
+func (s *Spec) checkContainers(bad func(path field.Path, format string, args ...any)) {
+	for _, image := range []struct{ container, value string }{{"probeProxy", s.ProbeProxy.Image}, {"istioProxy", s.IstioProxy.Image}} {
+		if image.value != "" && !isImage(image.value) {
+			bad(at("spec", image.container, "image"), "%q must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both", image.value)
+		}
+	}
+	if s.IstioProxy.Image == "" {
+		bad(at("spec", "istioProxy", "image"), "%q must be auto or an image", "")
+	}
+	for i, e := range s.ProbeProxy.Env {
+		m, ok := e.(field.Map)
+		name, _ := m.Get("name")
+		if n, isString := name.(string); !ok || !isString || n == "" {
+			bad(at("spec", "probeProxy", "env", i), "must be a mapping with a name")
+		}
+	}
 }
 
 // isDNSLabel follows RFC 1123, the rule of the API server for container names.

@@ -39,7 +39,8 @@ func TestNoFunctionConfigGivesTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := c.Spec
-	if s.Mesh != "auto" || s.Dialect != "" || s.AnsweredBy != "auto" || s.Port != 15020 || s.Strict ||
+	if s.Mesh != "auto" || s.AnsweredBy != "auto" || s.Port != 15099 || s.Strict ||
+		!reflect.DeepEqual(s.Istio, config.Istio{InjectorRewrites: "auto", NativeSidecars: "auto", RootNamespace: "istio-system", MTLS: "STRICT"}) ||
 		!reflect.DeepEqual(s.Rewrite, []string{"httpGet", "tcpSocket", "grpc", "lifecycle"}) ||
 		s.ProbeProxy.Name != "probe-proxy" || s.ProbeProxy.Placement != "native" {
 		t.Errorf("defaults are %+v", s)
@@ -93,7 +94,7 @@ func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown field", typed + "spec: {prot: 1}", "`spec.prot`"},
 		{"unknown field lists the allowed", typed + "spec: {prot: 1}", "port"},
-		{"dialect", typed + "spec: {dialect: nomad}", "`spec.dialect`: \"nomad\" must be "},
+		{"mesh", typed + "spec: {mesh: nomad}", "`spec.mesh`: \"nomad\" must be "},
 		{"empty mesh", typed + "spec: {mesh: \"\"}", "`spec.mesh`: \"\" must be "},
 		{"port zero", typed + "spec: {port: 0}", "`spec.port`: \"0\" must be a number from 1 to 65535"},
 		{"port text", typed + "spec: {port: http}", "spec.port"},
@@ -104,6 +105,9 @@ func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 		{"name", typed + "spec: {probeProxy: {name: Probe_Proxy}}", "`spec.probeProxy.name`: \"Probe_Proxy\" must be a container name"},
 		{"image with a short digest", typed + "spec: {probeProxy: {image: \"example/p@sha256:0af9\"}}", "`spec.probeProxy.image`: \"example/p@sha256:0af9\" must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both"},
 		{"image with a space", typed + "spec: {istioProxy: {image: \"istio/proxyv2: 1.31\"}}", "`spec.istioProxy.image`: \"istio/proxyv2: 1.31\" must be an image"},
+		{"registry with a scheme", typed + "spec: {probeProxy: {registry: \"https://example.com\"}}", "`spec.probeProxy.registry`: \"https://example.com\" must be a registry, such as registry.example.com"},
+		{"registry with a slash", "apiVersion: v1\nkind: ConfigMap\ndata: {registry: example.com/}", "`data.registry`: \"example.com/\" must be a registry"},
+		{"a limit of istio-proxy", typed + "spec: {istioProxy: {resources: {limits: {memory: x}}}}", "`spec.istioProxy.resources.limits.memory`: \"x\" must be a quantity"},
 		{"empty image of istio-proxy", typed + "spec: {istioProxy: {image: \"\"}}", "`spec.istioProxy.image`: \"\" must be auto or an image"},
 		{"ConfigMap image", "apiVersion: v1\nkind: ConfigMap\ndata: {image: \"P:v1\"}", "`data.image`: \"P:v1\" must be an image"},
 		{"Istio's name", typed + "spec: {probeProxy: {name: istio-proxy}}", "Istio's own sidecar"},
@@ -120,7 +124,7 @@ func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 		{"bad label selector", typed + "spec: {select: {labelSelector: \"a in b\"}}", "labelSelector \"a in b\" must be"},
 		{"bad pattern", typed + "spec: {exclude: {names: [\"[\"]}}", "pattern \"[\" must be"},
 		{"other version", "apiVersion: rewrite-probes.io/v1\nkind: RewriteProbes\n", "must be a ConfigMap (v1) or a RewriteProbes (rewrite-probes.io/v1alpha1)"},
-		{"ConfigMap key", "apiVersion: v1\nkind: ConfigMap\ndata: {prot: \"1\"}", "`data.prot`: unknown key; allowed are answered-by, dialect,"},
+		{"ConfigMap key", "apiVersion: v1\nkind: ConfigMap\ndata: {prot: \"1\"}", "`data.prot`: unknown key; allowed are answered-by, image,"},
 		{"ConfigMap number", "apiVersion: v1\nkind: ConfigMap\ndata: {port: many}", "`data.port`: \"many\" must be a number"},
 		{"ConfigMap bool", "apiVersion: v1\nkind: ConfigMap\ndata: {strict: perhaps}", "`data.strict`: \"perhaps\" must be"},
 	} {
@@ -186,13 +190,13 @@ func TestTheFirstAndTheLastPortAreAllowed(t *testing.T) {
 // file, the line in it and the key that the user wrote.
 func TestEverythingThatIsWrongIsShownAtOnce(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"typed": {typed + "spec:\n  prot: 1\n  strict: perhaps\n  probeProxy:\n    nmae: x\n    name: X\n  istio:\n    injectedNamespaces: ['[']\n", `config.yaml:5: functionConfig: ` + "`spec.prot`" + `: unknown field "prot": allowed are answeredBy, dialect, exclude, istio, istioProxy, mesh, podTemplates, port, probeProxy, rewrite, select, strict
+		"typed": {typed + "spec:\n  prot: 1\n  strict: perhaps\n  probeProxy:\n    nmae: x\n    name: X\n  istio:\n    injectedNamespaces: ['[']\n", `config.yaml:5: functionConfig: ` + "`spec.prot`" + `: unknown field "prot": allowed are answeredBy, exclude, istio, istioProxy, mesh, platform, podTemplates, port, probeProxy, rewrite, select, strict
 config.yaml:6: functionConfig: ` + "`spec.strict`" + `: must be true or false, not the string "perhaps"
-config.yaml:8: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "nmae": allowed are env, image, imagePullPolicy, livenessProbe, name, placement, readinessProbe, resources, securityContext
+config.yaml:8: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "nmae": allowed are body, env, image, imagePullPolicy, livenessProbe, name, placement, readinessProbe, registry, resources, securityContext
 config.yaml:9: functionConfig: ` + "`spec.probeProxy.name`" + `: "X" must be a container name: lower-case letters, digits and dashes, at most 63
 config.yaml:11: functionConfig: ` + "`spec.istio.injectedNamespaces[0]`" + `: "[" must be a name in which * and ? match as in a shell`},
-		"ConfigMap": {"apiVersion: v1\nkind: ConfigMap\ndata:\n  port: many\n  dialect: nomad\n  rewrite: httpGet,http\n  injected-namespaces: 'a,['\n", `config.yaml:4: functionConfig: ` + "`data.port`" + `: "many" must be a number from 1 to 65535
-config.yaml:5: functionConfig: ` + "`data.dialect`" + `: "nomad" must be auto, istio, linkerd, kuma, consul, osm or fsm
+		"ConfigMap": {"apiVersion: v1\nkind: ConfigMap\ndata:\n  port: many\n  mesh: nomad\n  rewrite: httpGet,http\n  injected-namespaces: 'a,['\n", `config.yaml:4: functionConfig: ` + "`data.port`" + `: "many" must be a number from 1 to 65535
+config.yaml:5: functionConfig: ` + "`data.mesh`" + `: "nomad" must be auto, istio, linkerd, kuma, consul, osm or fsm
 config.yaml:6: functionConfig: ` + "`data.rewrite`" + `: "http" must be httpGet, tcpSocket, grpc or lifecycle
 config.yaml:7: functionConfig: ` + "`data.injected-namespaces`" + `: "[" must be a name in which * and ? match as in a shell`},
 	} {
@@ -275,7 +279,7 @@ func TestSchemaAndDocsFollowTheTypes(t *testing.T) {
 			t.Errorf("field %s has no property or no doc", f.Name)
 		}
 	}
-	if got := spec.Properties["port"].Default; got != 15020.0 {
+	if got := spec.Properties["port"].Default; got != 15099.0 {
 		t.Errorf("default of port is %v", got)
 	}
 
@@ -318,7 +322,7 @@ func TestTheProseOfTheReferenceFollowsTheListOfMeshes(t *testing.T) {
 		if m == transformer.AnsweredByAuto {
 			continue
 		}
-		_, err := decode(t, typed+"spec: {mesh: "+m+", port: 15099}")
+		_, err := decode(t, typed+"spec: {mesh: "+m+", port: 15098}")
 		if err != nil {
 			fixed = append(fixed, m)
 		}
@@ -327,15 +331,16 @@ func TestTheProseOfTheReferenceFollowsTheListOfMeshes(t *testing.T) {
 		}
 		for _, a := range transformer.Answerers() {
 			_, err := decode(t, typed+"spec: {mesh: "+m+", answeredBy: "+a+"}")
-			if err == nil && a != transformer.AnsweredByAuto && a != transformer.AnsweredByProbeProxy {
+			if err == nil && a != transformer.AnsweredByAuto && a != transformer.AnsweredByProbeProxy && a != transformer.AnsweredByApp {
 				others = append(others, m)
 			}
 		}
 	}
-	if got := named(doc("Port")); !slices.Equal(got, fixed) {
+	_, last, found := strings.Cut(doc("Port"), "With mesh ")
+	if got := named(last); !found || !slices.Equal(got, fixed) {
 		t.Errorf("the reference of port names %v, and the ports of %v are fixed", got, fixed)
 	}
-	_, last, found := strings.Cut(doc("AnsweredBy"), "other meshes than ")
+	_, last, found = strings.Cut(doc("AnsweredBy"), "other meshes than ")
 	if got := named(last); !found || !slices.Equal(got, others) {
 		t.Errorf("the reference of answeredBy names %v, and another than probe-proxy answers in %v", got, others)
 	}
@@ -384,42 +389,21 @@ func TestTheSchemaRequiresWhatDecodeDoes(t *testing.T) {
 	}
 }
 
-func TestTheFormerNameOfMesh(t *testing.T) {
-	for form, want := range map[string]string{
-		typed + "spec: {mesh: kuma}":                                         "kuma",
-		typed + "spec: {dialect: kuma}":                                      "kuma",
-		typed + "spec: {dialect: consul, mesh: consul}":                      "consul",
-		"apiVersion: v1\nkind: ConfigMap\ndata: {mesh: linkerd}":             "linkerd",
-		"apiVersion: v1\nkind: ConfigMap\ndata: {dialect: linkerd}":          "linkerd",
-		"apiVersion: v1\nkind: ConfigMap\ndata: {dialect: osm, port: 1}":     "`data.port`",
-		typed + "spec: {dialect: osm, mesh: auto}":                           "`spec.dialect`: \"osm\" must be \"auto\", as `mesh` says",
-		"apiVersion: v1\nkind: ConfigMap\ndata: {dialect: osm, mesh: istio}": "`data.dialect`: \"osm\" must be \"istio\", as `mesh` says",
-	} {
-		c, err := decode(t, form)
-		switch {
-		case err != nil && !strings.Contains(err.Error(), want):
-			t.Errorf("%s: %v", form, err)
-		case err == nil && c.Spec.Mesh != want:
-			t.Errorf("%s: mesh %q", form, c.Spec.Mesh)
-		}
-	}
-}
-
-func TestWhatTheDialectOSMCannotHaveIsRefused(t *testing.T) {
+func TestWhatTheMeshOSMCannotHaveIsRefused(t *testing.T) {
 	for spec, want := range map[string]string{
-		"{mesh: osm, port: 15099}":                                      "`spec.port`: \"15099\" must not be given: the ports of this mesh are fixed",
-		"{dialect: osm, answeredBy: istio-proxy}":                       "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy or envoy with `mesh: osm`",
-		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy or istio-proxy in Istio\n",
-		"{dialect: osm, probeProxy: {name: envoy}}":                     "`spec.probeProxy.name`: \"envoy\"",
+		"{mesh: osm, port: 15098}":                                      "`spec.port`: \"15098\" must not be given: the ports of this mesh are fixed",
+		"{mesh: osm, answeredBy: istio-proxy}":                          "`spec.answeredBy`: \"istio-proxy\" must be auto, probe-proxy, envoy or app with `mesh: osm`",
+		"{answeredBy: envoy}":                                           "`spec.answeredBy`: \"envoy\" must be auto, probe-proxy, istio-proxy or app in Istio\n",
+		"{mesh: osm, probeProxy: {name: envoy}}":                        "`spec.probeProxy.name`: \"envoy\"",
 		"{probeProxy: {env: [{name: OSM_KUBE_APP_PROBERS, value: x}]}}": "is written by rewrite-probes itself",
 		"{probeProxy: {securityContext: {runAsGroup: 1337}}}":           "`spec.probeProxy.securityContext.runAsGroup`: \"1337\" must not be that of Istio's own proxy",
-		"{dialect: nomad}":                                              "must be auto, istio, linkerd",
+		"{mesh: nomad}":                                                 "must be auto, istio, linkerd",
 	} {
 		if _, err := decode(t, typed+"spec: "+spec+"\n"); err == nil || !strings.Contains(err.Error()+"\n", want) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
-	for _, spec := range []string{"{dialect: osm}", "{dialect: osm, port: 15020, answeredBy: probe-proxy}", "{dialect: osm, answeredBy: envoy}"} {
+	for _, spec := range []string{"{mesh: osm}", "{mesh: osm, port: 15099, answeredBy: probe-proxy}", "{mesh: osm, answeredBy: envoy}"} {
 		if _, err := decode(t, typed+"spec: "+spec+"\n"); err != nil {
 			t.Errorf("%s: %v", spec, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
 
@@ -39,6 +40,11 @@ func truth(target func(*Spec) *bool) func(*Spec, string) error {
 	}
 }
 
+// autoOr sets a field that is auto, true or false, which the validation checks.
+func autoOr(target func(*Spec) *any) func(*Spec, string) error {
+	return func(s *Spec, v string) error { *target(s) = v; return nil }
+}
+
 func text(target func(*Spec) *string) func(*Spec, string) error {
 	return func(s *Spec, v string) error { *target(s) = v; return nil }
 }
@@ -46,14 +52,16 @@ func text(target func(*Spec) *string) func(*Spec, string) error {
 // Keys are all keys that a ConfigMap may hold, sorted by name.
 var Keys = []Key{
 	{"answered-by", "spec.answeredBy", text(func(s *Spec) *string { return &s.AnsweredBy })},
-	{"dialect", "spec.dialect", text(func(s *Spec) *string { return &s.Dialect })},
 	{"image", "spec.probeProxy.image", text(func(s *Spec) *string { return &s.ProbeProxy.Image })},
 	{"image-pull-policy", "spec.probeProxy.imagePullPolicy", text(func(s *Spec) *string { return &s.ProbeProxy.ImagePullPolicy })},
 	{"injected-namespaces", "spec.istio.injectedNamespaces", list(func(s *Spec) *[]string { return &s.Istio.InjectedNamespaces })},
-	{"injector-rewrites", "spec.istio.injectorRewrites", truth(func(s *Spec) *bool { return &s.Istio.InjectorRewrites })},
+	{"injector-rewrites", "spec.istio.injectorRewrites", autoOr(func(s *Spec) *any { return &s.Istio.InjectorRewrites })},
 	{"mesh", "spec.mesh", text(func(s *Spec) *string { return &s.Mesh })},
+	{"mtls", "spec.istio.mtls", text(func(s *Spec) *string { return &s.Istio.MTLS })},
 	{"name", "spec.probeProxy.name", text(func(s *Spec) *string { return &s.ProbeProxy.Name })},
+	{"native-sidecars", "spec.istio.nativeSidecars", autoOr(func(s *Spec) *any { return &s.Istio.NativeSidecars })},
 	{"placement", "spec.probeProxy.placement", text(func(s *Spec) *string { return &s.ProbeProxy.Placement })},
+	{"platform", "spec.platform", text(func(s *Spec) *string { return &s.Platform })},
 	{"port", "spec.port", func(s *Spec, v string) error {
 		n, err := strconv.Atoi(v)
 		if err != nil {
@@ -62,8 +70,19 @@ var Keys = []Key{
 		s.Port = n
 		return nil
 	}},
+	{"registry", "spec.probeProxy.registry", text(func(s *Spec) *string { return &s.ProbeProxy.Registry })},
 	{"rewrite", "spec.rewrite", list(func(s *Spec) *[]string { return &s.Rewrite })},
 	{"strict", "spec.strict", truth(func(s *Spec) *bool { return &s.Strict })},
+}
+
+// keyOf returns the key that sets a field of the typed form, or an item of it; nil if none does.
+func keyOf(path field.Path) *Key {
+	text := path.String()
+	i := slices.IndexFunc(Keys, func(k Key) bool { return text == k.Field || strings.HasPrefix(text, k.Field+"[") })
+	if i < 0 {
+		return nil
+	}
+	return &Keys[i]
 }
 
 // fromConfigMap sets the fields that a ConfigMap has keys for.

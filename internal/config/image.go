@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"regexp"
 	"sync"
 )
@@ -22,6 +23,22 @@ var imageForm = sync.OnceValue(func() *regexp.Regexp {
 // maxImagePath is how long an image's path may be, which is its name without
 // domain, tag and digest.
 const maxImagePath = 255
+
+// CheckRegistry returns an error that says what is wrong with the registry of images; ""
+// stands for the default.
+func CheckRegistry(s string) error {
+	if s != "" && !isImage(s+"/name") {
+		return fmt.Errorf("%q must be a registry, such as registry.example.com or ghcr.io/example: without a scheme, a tag or a slash at its end", s)
+	}
+	return nil
+}
+
+func (s *Spec) checkRegistry() []problem {
+	if err := CheckRegistry(s.ProbeProxy.Registry); err != nil {
+		return []problem{{at("spec", "probeProxy", "registry"), err.Error()}}
+	}
+	return nil
+}
 
 // isImage reports whether a container runtime takes s for the name of an image.
 func isImage(s string) bool {

@@ -13,13 +13,13 @@ const quantity = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-
 
 // checkResources returns what is wrong with the resources of a container. A
 // null removes a default, so it is allowed everywhere.
-func checkResources(resources field.Map) []problem {
+func checkResources(container string, resources field.Map) []problem {
 	if len(resources) == 0 {
 		return nil
 	}
 	var problems []problem
 	bad := func(path field.Path, format string, args ...any) {
-		problems = append(problems, problem{at("spec", "probeProxy", "resources").Join(path), fmt.Sprintf(format, args...)})
+		problems = append(problems, problem{at("spec", container, "resources").Join(path), fmt.Sprintf(format, args...)})
 	}
 	valid := regexp.MustCompile(quantity)
 	for _, e := range resources {

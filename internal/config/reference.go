@@ -68,6 +68,8 @@ func typeWord(t reflect.Type) string {
 		return "list of " + typeWord(t.Elem()) + "s"
 	case t.Kind() == reflect.Int:
 		return "number"
+	case t.Kind() == reflect.Interface:
+		return "auto or boolean"
 	case t.Kind() == reflect.Bool:
 		return "boolean"
 	default:

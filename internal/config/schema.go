@@ -35,7 +35,7 @@ type schema struct {
 	Title       string      `json:"title,omitempty"`
 	Description string      `json:"description,omitempty"`
 	Type        string      `json:"type,omitempty"`
-	Enum        []string    `json:"enum,omitempty"`
+	Enum        []any       `json:"enum,omitempty"`
 	Default     any         `json:"default,omitempty"`
 	Minimum     *int        `json:"minimum,omitempty"`
 	Maximum     *int        `json:"maximum,omitempty"`
@@ -99,6 +99,8 @@ func typeSchema(t reflect.Type, tag reflect.StructTag) *schema {
 			s.Default = strings.Split(d, ",")
 		}
 		return s
+	case t.Kind() == reflect.Interface:
+		return &schema{Enum: []any{"auto", true, false}, Default: tag.Get("default")}
 	case t.Kind() == reflect.Bool:
 		return &schema{Type: "boolean", Default: tag.Get("default") == "true"}
 	case t.Kind() == reflect.Int:
@@ -108,7 +110,10 @@ func typeSchema(t reflect.Type, tag reflect.StructTag) *schema {
 		}
 		return s
 	default:
-		s := &schema{Type: "string", Enum: allowed(tag)}
+		s := &schema{Type: "string"}
+		for _, v := range allowed(tag) {
+			s.Enum = append(s.Enum, v)
+		}
 		if d := tag.Get("default"); d != "" {
 			s.Default = d
 		}

@@ -63,6 +63,8 @@ func defaultStruct(v reflect.Value) {
 			f.SetInt(int64(n))
 		case reflect.Bool:
 			f.SetBool(tag == "true")
+		case reflect.Interface:
+			f.Set(reflect.ValueOf(tag))
 		case reflect.Slice:
 			f.Set(reflect.ValueOf(strings.Split(tag, ",")))
 		}
@@ -86,10 +88,9 @@ func checkStruct(path field.Path, v reflect.Value, errs []problem) []problem {
 func checkValue(path field.Path, v reflect.Value, tag reflect.StructTag, errs []problem) []problem {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if v.IsNil() {
-			return errs
+		if !v.IsNil() {
+			return checkValue(path, v.Elem(), tag, errs)
 		}
-		return checkValue(path, v.Elem(), tag, errs)
 	case reflect.Struct:
 		return checkStruct(path, v, errs)
 	case reflect.Slice:
@@ -100,21 +101,34 @@ func checkValue(path field.Path, v reflect.Value, tag reflect.StructTag, errs []
 			errs = checkValue(path.Index(i), v.Index(i), tag, errs)
 		}
 	case reflect.String:
-		values := allowed(tag)
 		if s := v.String(); s == "" && tag.Get("required") != "" {
 			errs = append(errs, problem{path, "must be given"})
-		} else if (s != "" || tag.Get("default") != "") && values != nil && !slices.Contains(values, s) {
-			errs = append(errs, problem{path, fmt.Sprintf("%q must be %s", s, oneOf(values))})
+		} else if s != "" || tag.Get("default") != "" {
+			errs = checkEnum(path, s, tag, errs)
 		}
+	case reflect.Interface: // auto, or a boolean, which YAML may write in quotes
+		errs = checkEnum(path, fmt.Sprint(v.Interface()), tag, errs)
 	case reflect.Int:
-		if tag.Get("min") == "" {
-			return errs
-		}
-		low, _ := strconv.ParseInt(tag.Get("min"), 10, 64)
-		high, _ := strconv.ParseInt(tag.Get("max"), 10, 64)
-		if n := v.Int(); n < low || n > high {
-			errs = append(errs, problem{path, fmt.Sprintf("\"%d\" must be a number from %d to %d", n, low, high)})
-		}
+		errs = checkRange(path, v.Int(), tag, errs)
+	}
+	return errs
+}
+
+func checkEnum(path field.Path, s string, tag reflect.StructTag, errs []problem) []problem {
+	if values := allowed(tag); values != nil && !slices.Contains(values, s) {
+		errs = append(errs, problem{path, fmt.Sprintf("%q must be %s", s, oneOf(values))})
+	}
+	return errs
+}
+
+func checkRange(path field.Path, n int64, tag reflect.StructTag, errs []problem) []problem {
+	if tag.Get("min") == "" {
+		return errs
+	}
+	low, _ := strconv.ParseInt(tag.Get("min"), 10, 64)
+	high, _ := strconv.ParseInt(tag.Get("max"), 10, 64)
+	if n < low || n > high {
+		errs = append(errs, problem{path, fmt.Sprintf("\"%d\" must be a number from %d to %d", n, low, high)})
 	}
 	return errs
 }

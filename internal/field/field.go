@@ -95,6 +95,15 @@ func (p Path) Join(q Path) Path {
 	return append(p[:len(p):len(p)], q...)
 }
 
+// Common returns what two paths begin with.
+func (p Path) Common(q Path) Path {
+	n := 0
+	for n < min(len(p), len(q)) && p[n] == q[n] {
+		n++
+	}
+	return p[:n:n]
+}
+
 // HasPrefix reports whether the path begins with prefix.
 func (p Path) HasPrefix(prefix Path) bool {
 	return len(p) >= len(prefix) && slices.Equal(p[:len(prefix)], prefix)
@@ -212,6 +221,12 @@ type Edit struct {
 	Texts KeyValues
 }
 
+// A Text is an entry of a mapping as its author wrote it.
+type Text struct {
+	Path Path
+	Text string
+}
+
 // An IntOrString is a scalar that Kubernetes reads as a number or a string,
 // such as a port. The zero value is the number 0.
 type IntOrString struct {
@@ -219,6 +234,9 @@ type IntOrString struct {
 	Str      string
 	IsString bool
 }
+
+// Number returns a port that is a number.
+func Number[T ~int | ~int32 | ~int64](n T) IntOrString { return IntOrString{Int: int64(n)} }
 
 // String returns the number in decimal, or the string.
 func (v IntOrString) String() string {

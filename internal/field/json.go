@@ -94,3 +94,15 @@ func decodeValue(d *json.Decoder) (Value, error) {
 	}
 	return token, nil
 }
+
+// MarshalJSON returns the number, or the string in quotes.
+func (v IntOrString) MarshalJSON() ([]byte, error) { return AppendJSON(nil, v.Value()), nil }
+
+// UnmarshalJSON reads a number or a string.
+func (v *IntOrString) UnmarshalJSON(b []byte) error {
+	*v = IntOrString{IsString: b[0] == '"'}
+	if v.IsString {
+		return json.Unmarshal(b, &v.Str)
+	}
+	return json.Unmarshal(b, &v.Int)
+}

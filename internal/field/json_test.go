@@ -1,6 +1,7 @@
 package field_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,25 @@ func TestOnlyOneJSONObjectIsDecoded(t *testing.T) {
 	for _, text := range []string{"", "null", "[]", `"a"`, "{", "{} {}", "{}}", "{} x", `{"a":1.5}`, `{"a":[1,}`, `{"a":{"b":1}`} {
 		if m, err := field.DecodeJSON(text); err == nil || m != nil {
 			t.Errorf("%q becomes %v, %v", text, m, err)
+		}
+	}
+}
+
+func TestAPortIsTheSameInJSON(t *testing.T) {
+	for text, want := range map[string]field.IntOrString{
+		`8080`: field.Number(8080), `"8080"`: {Str: "8080", IsString: true}, `"ht\"tp"`: {Str: `ht"tp`, IsString: true}, `""`: {IsString: true},
+	} {
+		got := field.IntOrString{Int: 1, Str: "before"}
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got.Value() != want.Value() {
+			t.Errorf("%s is read as %#v, %v", text, got, err)
+		}
+		if b, err := json.Marshal(want); err != nil || string(b) != text {
+			t.Errorf("%#v is written as %s, %v", want, b, err)
+		}
+	}
+	for _, text := range []string{`1.5`, `true`, `[80]`, `{}`} {
+		if err := json.Unmarshal([]byte(text), new(field.IntOrString)); err == nil {
+			t.Errorf("%s is taken for a port", text)
 		}
 	}
 }

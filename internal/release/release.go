@@ -10,6 +10,9 @@ import (
 
 const module = "github.com/rewrite-probes/rewrite-probes"
 
+// Registry is where the images of releases are.
+const Registry = "ghcr.io/rewrite-probes"
+
 // next is the release that this tree is or leads to. The commit that a release
 // is tagged at still has its own version here, for builds that do not know their
 // tag (a shallow clone, an archive of the source); the commit after it raises it.
@@ -36,13 +39,25 @@ func versionOf(linked string, info *debug.BuildInfo) string {
 	}
 	for _, dep := range info.Deps {
 		if v == "" && dep.Path == module {
-			v = dep.Version
+			v = dependencyVersion(dep)
 		}
 	}
 	if v == "" || v == "(devel)" {
 		return "dev"
 	}
 	return v
+}
+
+// dependencyVersion returns the version of this module in a program that imports it;
+// "" if the program replaces it by a folder or by another module.
+func dependencyVersion(dep *debug.Module) string {
+	switch r := dep.Replace; {
+	case r == nil:
+		return dep.Version
+	case r.Path == module:
+		return r.Version
+	}
+	return ""
 }
 
 // Image returns the image of probe-proxy of this version. A build between
@@ -52,17 +67,17 @@ func Image() (image string, released bool) { return imageOf(Version()) }
 
 func imageOf(version string) (image string, released bool) {
 	if !isRelease(version) {
-		return "rewrite-probes/probe-proxy:" + next, false
+		return Registry + "/probe-proxy:" + next, false
 	}
-	return "rewrite-probes/probe-proxy:" + version, true
+	return Registry + "/probe-proxy:" + version, true
 }
 
 // isRelease reports whether a version is that of a release, v1.2.3 or
 // v1.2.3-rc.1: not a commit after one (v1.2.3-4-gabcdef), nor a pseudo-version
-// of Go's, nor a tree with changes.
+// of Go's, nor a tree with changes, nor v0.0.0, which stands for none.
 func isRelease(v string) bool {
 	core, pre, isPre := strings.Cut(strings.TrimPrefix(v, "v"), "-")
-	if !strings.HasPrefix(v, "v") || strings.Contains(v, "+") || !areNumbers(core, 3) {
+	if !strings.HasPrefix(v, "v") || core == "0.0.0" || strings.Contains(v, "+") || !areNumbers(core, 3) {
 		return false
 	}
 	word, number, _ := strings.Cut(pre, ".")

@@ -13,6 +13,11 @@ func TestTheVersionIsTheLinkersOrThatOfTheBuild(t *testing.T) {
 	}
 	imported := main("example.com/operator", "v9.9.9")
 	imported.Deps = []*debug.Module{{Path: "example.com/other", Version: "v8.8.8"}, {Path: module, Version: "v1.4.0"}}
+	replaced := func(by *debug.Module) *debug.BuildInfo {
+		info := main("example.com/operator", "v9.9.9")
+		info.Deps = []*debug.Module{{Path: module, Version: "v1.4.0", Replace: by}}
+		return info
+	}
 	for _, c := range []struct {
 		linked string
 		info   *debug.BuildInfo
@@ -20,7 +25,12 @@ func TestTheVersionIsTheLinkersOrThatOfTheBuild(t *testing.T) {
 	}{
 		{"v1.2.3", main(module, "v1.0.0"), "v1.2.3"},
 		{"", main(module, "v1.3.0"), "v1.3.0"},
+		// What Go makes of the revision that a clone is at.
+		{"", main(module, "v0.0.0-20260101000000-abcdef012345+dirty"), "v0.0.0-20260101000000-abcdef012345+dirty"},
 		{"", imported, "v1.4.0"},
+		{"", replaced(&debug.Module{Path: "../rewrite-probes"}), "dev"},
+		{"", replaced(&debug.Module{Path: "example.com/fork", Version: "v1.5.0"}), "dev"},
+		{"", replaced(&debug.Module{Path: module, Version: "v1.3.0"}), "v1.3.0"},
 		{"", main(module, "(devel)"), "dev"},
 		{"", main(module, ""), "dev"},
 		{"", main("example.com/operator", "v9.9.9"), "dev"},
@@ -34,13 +44,13 @@ func TestTheVersionIsTheLinkersOrThatOfTheBuild(t *testing.T) {
 func TestOnlyAReleaseHasAnImageOfItsOwn(t *testing.T) {
 	for version, released := range map[string]bool{
 		"v1.2.3": true, "v0.10.0-rc.1": true, "v1.0.0-beta.12": true,
-		"dev": false, "1.2.3": false, "v1.2": false, "v1.2.3.4": false, "v1.2.x": false, "v1..3": false,
+		"dev": false, "(devel)": false, "v0.0.0": false, "v0.0.0-rc.1": false, "1.2.3": false, "v1.2": false, "v1.2.3.4": false, "v1.2.x": false, "v1..3": false,
 		"v1.2.3-4-gabcdef0": false, "v1.2.3-dirty": false, "v1.2.3+dirty": false, "v1.2.3-rc": false, "v1.2.3-x.1": false,
 		"v0.0.0-20260101000000-abcdef012345": false, "v1.2.4-0.20260101000000-abcdef012345": false, "abcdef0": false,
 	} {
-		want := "rewrite-probes/probe-proxy:" + next
+		want := "ghcr.io/rewrite-probes/probe-proxy:" + next
 		if released {
-			want = "rewrite-probes/probe-proxy:" + version
+			want = "ghcr.io/rewrite-probes/probe-proxy:" + version
 		}
 		if image, ok := imageOf(version); ok != released || image != want {
 			t.Errorf("%s: image %q, released %t", version, image, ok)

@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"slices"
+
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -97,6 +99,14 @@ func paths(patterns ...string) []field.Path {
 
 // KindOf returns the known kind of that name; nil if there is none.
 func KindOf(group, name string) *Kind { return kinds[groupKind{group, name}] }
+
+// IsRelease reports whether objects of a kind hold the values of a chart, which
+// somebody else renders: Flux, Argo CD or K3s.
+func IsRelease(group, kind string) bool {
+	return slices.Contains([]groupKind{
+		{"helm.toolkit.fluxcd.io", "HelmRelease"}, {"argoproj.io", "Application"}, {"argoproj.io", "ApplicationSet"}, {"helm.cattle.io", "HelmChart"},
+	}, groupKind{group, kind})
+}
 
 // builtin holds, by group, the kinds of this and of earlier releases of the API
 // server that make no pods. It drops or refuses anything in them that looks like

@@ -11,8 +11,8 @@ import (
 
 // EachProbe calls visit with the path of every mapping of the object that looks
 // like a probe or hook over the network: it has one of the container's five keys
-// for them, and a handler that opens a connection. The path is valid during the
-// call.
+// for them and a handler that opens a connection, or under any other key the shape
+// of a probe. The path is valid during the call.
 func EachProbe(o *manifest.Object, visit func(path field.Path)) error {
 	root, err := o.Root()
 	if err != nil {
@@ -38,7 +38,7 @@ func (w *walker) walk(n manifest.Node) {
 				step = field.Step{Key: c.Key()}
 			}
 			w.path = append(w.path, step)
-			w.entry(step.Key, c)
+			w.entry(c)
 			w.walk(c)
 			w.path = w.path[:len(w.path)-1]
 		}
@@ -46,18 +46,41 @@ func (w *walker) walk(n manifest.Node) {
 	}
 }
 
-// entry calls visit if an entry of a mapping is a probe, and for the hooks of a
-// lifecycle.
-func (w *walker) entry(key string, n manifest.Node) {
-	if key == "lifecycle" {
-		for _, hook := range hookFields {
-			if dials(n.Get(hook)) {
-				w.visit(append(w.path, field.Step{Key: hook}))
-			}
-		}
-	} else if slices.Contains(probeFields, key) && dials(n) {
+// entry calls visit if an entry of a mapping or an item of a list, which is the last
+// of the path, is a probe or a hook.
+func (w *walker) entry(n manifest.Node) {
+	if isField(w.path) && dials(n) || hasShape(n) {
 		w.visit(w.path)
 	}
+}
+
+// isField reports whether a path ends as that of a container's probe or hook.
+func isField(path field.Path) bool {
+	last := len(path) - 1
+	return slices.Contains(probeFields, path[last].Key) ||
+		last > 0 && path[last-1].Key == "lifecycle" && slices.Contains(hookFields, path[last].Key)
+}
+
+// probeTiming are the fields of a probe beside its handler.
+var probeTiming = []string{"initialDelaySeconds", "periodSeconds", "timeoutSeconds", "successThreshold", "failureThreshold"}
+
+// hasShape reports whether a mapping looks like a probe by itself, such as in the
+// values of a chart: it has a handler with a port. `grpc` with a port may be
+// anything, and must have the timing of a probe beside it.
+func hasShape(n manifest.Node) bool {
+	return slices.ContainsFunc(dialing, func(name string) bool {
+		port := n.Get(name).Get("port")
+		if port.Missing() || port.IsMapping() || port.IsList() {
+			return false
+		}
+		return name != "grpc" || slices.ContainsFunc(probeTiming, func(key string) bool { return n.Get(key).Exists() })
+	})
+}
+
+// MayHaveProbes reports, without parsing, whether an object may have something that
+// looks like a probe.
+func MayHaveProbes(o *manifest.Object) bool {
+	return o.MayMention("Probe", "lifecycle") || o.MayMention(dialing...)
 }
 
 // The fields of a container that hold a probe, those of its lifecycle that hold
@@ -101,7 +124,7 @@ func Unseen(o *manifest.Object, templates []Template) ([]Holder, error) {
 // has reports whether a probe is that of a container in one of the template's
 // two lists.
 func (t *Template) has(probe field.Path) bool {
-	if !probe.HasPrefix(t.Path) {
+	if !probe.HasPrefix(t.Path) || !isField(probe) {
 		return false
 	}
 	rest := probe[len(t.Path):]
@@ -117,8 +140,10 @@ func (t *Template) has(probe field.Path) bool {
 
 // A Holder is a part of an object with probes that nobody looked at.
 type Holder struct {
-	Path   field.Path   // of the pod template, or else of the pod spec or the container
-	Spec   field.Path   // of the pod spec, or else of the container
+	// Path is that of the pod template, or else of the pod spec or the container. Of
+	// what has only the shape of probes, it is the part that has all of them.
+	Path   field.Path
+	Spec   field.Path   // of the pod spec, or else of the container; nil if there is none
 	Probes []field.Path // of its probes
 	// Pattern is what a Custom must have to find it. Nameable is false if no
 	// Custom can find it, because the probes are not in a list of containers or a
@@ -127,12 +152,22 @@ type Holder struct {
 	Nameable bool
 }
 
-// group groups the paths of probes by the pod template that they are in.
+// group groups the paths of probes by the pod template that they are in. What only has
+// the shape of probes is grouped by the object's field.
 func group(probes []field.Path) []Holder {
 	var holders []Holder
 	for _, p := range probes {
+		if !isField(p) {
+			i := slices.IndexFunc(holders, func(g Holder) bool { return g.Spec == nil && g.Path[0] == p[0] })
+			if i < 0 {
+				holders, i = append(holders, Holder{Path: p}), len(holders)
+			}
+			holders[i].Path = holders[i].Path.Common(p)
+			holders[i].Probes = append(holders[i].Probes, p)
+			continue
+		}
 		h := holderOf(p)
-		i := slices.IndexFunc(holders, func(g Holder) bool { return slices.Equal(g.Spec, h.Spec) })
+		i := slices.IndexFunc(holders, func(g Holder) bool { return g.Spec != nil && slices.Equal(g.Spec, h.Spec) })
 		if i < 0 {
 			holders, i = append(holders, h), len(holders)
 		}

@@ -58,7 +58,7 @@ func Classify(o *manifest.Object, customs []Custom) Class {
 	switch {
 	case isBuiltin && slices.Contains(builtin[group], kind):
 		return NoPods
-	case isBuiltin && Meant(group, kind) != nil, o.MayMention("Probe", "lifecycle"):
+	case isBuiltin && Meant(group, kind) != nil, MayHaveProbes(o):
 		return Unknown
 	}
 	return NoPods

@@ -183,3 +183,39 @@ func TestAMisspeltKindIsRecognised(t *testing.T) {
 		}
 	}
 }
+
+func TestTheShapeOfAProbeIsSeenUnderAnyKey(t *testing.T) {
+	for in, want := range map[string]string{
+		"{probes: {liveness: {spec: {httpGet: {path: /, port: http}}}}}":                        "[probes.liveness.spec]",
+		"{checks: [{tcpSocket: {port: 80}}, {httpGet: {port: 80}}]}":                            "[checks[0] checks[1]]",
+		"{ready: {grpc: {port: 80}, periodSeconds: 1}}":                                         "[ready]",
+		"{server: {grpc: {port: 80}}, receivers: {grpc: {port: 1}, tcpSocket: {host: a}}}":      "[]",
+		"{schema: {httpGet: {properties: {port: {type: integer}}, port: {type: integer}}}}":     "[]",
+		"{a: {httpGet: {port: null}}, b: {httpGet: {port: [80]}}, c: {httpGet: true}}":          "[]",
+		"{lifecycle: {preStop: {httpGet: {port: 80}}, other: {httpGet: {port: 80}}}}":           "[lifecycle.preStop lifecycle.other]",
+		"{livenessProbe: {httpGet: {}}, preStop: {httpGet: {}}, x: {startupProbe: {exec: {}}}}": "[livenessProbe]",
+	} {
+		var got []string
+		if err := workload.EachProbe(object(t, in), func(path field.Path) { got = append(got, path.String()) }); err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, want %s", in, got, want)
+		}
+	}
+}
+
+// TestWhatOnlyHasTheShapeOfProbesIsOneHolder: the values of a chart may have very many.
+func TestWhatOnlyHasTheShapeOfProbesIsOneHolder(t *testing.T) {
+	holders, err := workload.Unseen(object(t, "{spec: {a: {x: {httpGet: {port: 80}}, y: {z: {tcpSocket: {port: 80}}}}, b: {livenessProbe: {httpGet: {}}}}}"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, h := range holders {
+		got = append(got, fmt.Sprint(h.Path, len(h.Probes), h.Nameable))
+	}
+	if want := "[spec.a 2 false spec.b 1 false]"; fmt.Sprint(got) != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}

@@ -1,0 +1,57 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// A Setting is what a command line says of a field, by the name of its [Key].
+type Setting struct{ Key, Value string }
+
+// A SettingError says what is wrong with a setting.
+type SettingError struct{ Key, Text string }
+
+func (e *SettingError) Error() string { return "--" + e.Key + ": " + e.Text }
+
+func (s Setting) key() *Key {
+	return &Keys[slices.IndexFunc(Keys, func(k Key) bool { return k.Name == s.Key })]
+}
+
+// set sets the fields of the settings.
+func (c *RewriteProbes) set(over []Setting) (problems []problem) {
+	for _, s := range over {
+		key := s.key()
+		if err := key.set(&c.Spec, s.Value); err != nil {
+			path, _ := field.Parse(key.Field)
+			problems = append(problems, problem{path, err.Error()})
+		}
+	}
+	return problems
+}
+
+// Overridden returns the value that a functionConfig has for the field of a setting, if it
+// has another.
+func (s Setting) Overridden(o *manifest.Object) (value string, differs bool) {
+	if o == nil {
+		return "", false
+	}
+	key := s.key()
+	path, _ := field.Parse(key.Field)
+	if isConfigMap(o) {
+		path = field.NewPath("data", key.Name)
+	}
+	if v, given := o.Value(path); given && fmt.Sprint(v) != s.Value {
+		return fmt.Sprint(v), true
+	}
+	return "", false
+}
+
+// Meshes returns the values of mesh.
+func Meshes() []string { return transformer.Meshes() }
+
+// Answerers returns the values of answeredBy.
+func Answerers() []string { return transformer.Answerers() }

@@ -1,0 +1,123 @@
+package surroundings
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A place is the file of an object and its folder: "" or with a slash at the end.
+type place struct{ file, folder string }
+
+// placeOf returns the place of an object. The file of an item of a ResourceList is the
+// one that a tool has noted on it.
+func placeOf(o object) place {
+	file := o.notedFile()
+	if file == "" {
+		file = o.stream.Name()
+	}
+	file = path.Clean(filepath.ToSlash(file))
+	return place{file, file[:strings.LastIndexByte(file, '/')+1]}
+}
+
+// notedFile returns the file that a tool has noted on an item of a ResourceList; "" if
+// none did.
+func (o object) notedFile() string {
+	if !o.stream.IsResourceList() {
+		return ""
+	}
+	file, _ := o.File()
+	return file
+}
+
+// An origin is where an object is, in words that are made when they are needed: to count
+// lines takes time.
+type origin struct {
+	object
+	words string
+}
+
+// String returns "file:line". If a tool has put the object into a ResourceList, the line
+// in its own file is not known; "" if the file is not known either, as that of a Go value.
+func (o *origin) String() string {
+	if o.words == "" {
+		if o.words = o.notedFile(); o.words == "" && o.stream.Name() != "" && !o.stream.IsResourceList() {
+			o.words = o.stream.Name() + ":" + strconv.Itoa(o.Line())
+		}
+	}
+	return o.words
+}
+
+// distance returns 0 for the same file, and else one more than the number of folders to
+// go up from p to a folder that contains both.
+func (p place) distance(to place) int {
+	if p.file == to.file {
+		return 0
+	}
+	d := 1
+	for folder := p.folder; !strings.HasPrefix(to.folder, folder); d++ {
+		folder = folder[:strings.LastIndexByte(folder[:len(folder)-1], '/')+1]
+	}
+	return d
+}
+
+// objects are objects of one kind and namespace.
+type objects[T any] struct {
+	places []place
+	values []T
+}
+
+func (o *objects[T]) add(at place, v T) {
+	o.places, o.values = append(o.places, at), append(o.values, v)
+}
+
+// near returns the objects of the namespace, of one name the nearest. If the namespace is
+// not known, they are those of the nearest folder that has any: that objects of two
+// folders go to the same namespace is then not known either.
+func (m byNamespace[T]) near(q question, name func(*T) string) []T {
+	o := m[q.namespace]
+	if o == nil {
+		return nil
+	}
+	return o.around(q).nearest(q.place, name).values
+}
+
+// around returns the objects that count in the namespace of a question.
+func (o *objects[T]) around(q question) *objects[T] {
+	if q.namespace != "" {
+		return o
+	}
+	least := q.distance(o.places[0])
+	for _, at := range o.places {
+		least = min(least, q.distance(at))
+	}
+	return o.filter(func(at place, _ *T) bool { return q.distance(at) <= max(1, least) })
+}
+
+// nearest returns those objects to which none of the same key is nearer.
+func (o *objects[T]) nearest(from place, key func(*T) string) *objects[T] {
+	best := make(map[string]int)
+	for i := range o.values {
+		k, d := key(&o.values[i]), from.distance(o.places[i])
+		if b, known := best[k]; !known || d < b {
+			best[k] = d
+		}
+	}
+	return o.filter(func(at place, v *T) bool { return from.distance(at) == best[key(v)] })
+}
+
+// filter returns the objects that are kept; o itself if that is all of them.
+func (o *objects[T]) filter(keep func(place, *T) bool) *objects[T] {
+	kept := o
+	for i := range o.values {
+		switch ok := keep(o.places[i], &o.values[i]); {
+		case !ok && kept == o:
+			kept = &objects[T]{slices.Clone(o.places[:i]), slices.Clone(o.values[:i])}
+		case ok && kept != o:
+			kept.add(o.places[i], o.values[i])
+		}
+	}
+	return kept
+}

@@ -1,0 +1,162 @@
+package surroundings_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// object returns an object of the kind "namespace/name" with lines of its spec.
+func object(apiVersion, kind, name string, spec ...string) string {
+	namespace, name, _ := strings.Cut(name, "/")
+	if namespace != "" {
+		namespace = "  namespace: " + namespace + "\n"
+	}
+	return "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata:\n  name: " + name + "\n" + namespace + "spec:\n  " + strings.Join(spec, "\n  ") + "\n"
+}
+
+func peer(name string, spec ...string) string {
+	return object("security.istio.io/v1", "PeerAuthentication", name, spec...)
+}
+
+func authorization(name string) string {
+	return object("security.istio.io/v1beta1", "AuthorizationPolicy", name, "action: DENY")
+}
+
+func service(name string) string {
+	return object("v1", "Service", name, "selector: {app: web}", "ports: [{port: 80}]")
+}
+
+const (
+	ofWeb   = "selector: {matchLabels: {app: web, tier: front}}"
+	alike   = "selector: {matchLabels: {tier: front, app: web}}"
+	ofOther = "selector: {matchLabels: {app: other}}"
+)
+
+func TestOfEachPolicyAndServiceTheNearestCounts(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files []string
+		found string // where they are
+	}{
+		{"a PeerAuthentication of the same name is nearer", []string{"p.yaml", peer("shop/a", "{}"), "a/p.yaml", peer("shop/a", "{}")}, "a/p.yaml:1"},
+		{"one of the same scope is nearer", []string{"p.yaml", peer("shop/a", ofWeb), "a/p.yaml", peer("shop/b", alike)}, "a/p.yaml:1"},
+		{"one of another scope is nearer", []string{"p.yaml", peer("shop/a", "{}"), "a/p.yaml", peer("shop/b", ofWeb), "q.yaml", peer("shop/c", ofOther)}, "p.yaml:1 a/p.yaml:1 q.yaml:1"},
+		{"one of another namespace is nearer", []string{"p.yaml", peer("istio-system/a", "{}"), "a/p.yaml", peer("shop/a", "{}")}, "p.yaml:1 a/p.yaml:1"},
+		{"the nearer one of a name has another scope", []string{"p.yaml", peer("shop/a", "{}"), "q.yaml", peer("shop/b", "{}"), "a/p.yaml", peer("shop/a", ofWeb)}, "q.yaml:1 a/p.yaml:1"},
+		{"two are equally near", []string{"a/p.yaml", peer("shop/a", "{}"), "a/q.yaml", peer("shop/b", "{}")}, "a/p.yaml:1 a/q.yaml:1"},
+		{"one is nobody's", []string{"a/p.yaml", peer("other/a", "{}"), "a/q.yaml", peer("/a", "{}")}, ""},
+		{"an AuthorizationPolicy of the same name is nearer", []string{"p.yaml", authorization("shop/a"), "a/p.yaml", authorization("shop/a")}, "a/p.yaml:1"},
+		{"one of another name is nearer", []string{"p.yaml", authorization("shop/a"), "a/p.yaml", authorization("shop/b")}, "p.yaml:1 a/p.yaml:1"},
+		{"one of the root namespace is nearer", []string{"p.yaml", authorization("shop/a"), "a/p.yaml", authorization("istio-system/a")}, "a/p.yaml:1 p.yaml:1"},
+		{"a Service of the same name is nearer", []string{"s.yaml", service("shop/a"), "a/s.yaml", service("shop/a")}, "a/s.yaml:1"},
+		{"one of another name is nearer", []string{"s.yaml", service("shop/a"), "a/s.yaml", service("shop/b")}, "s.yaml:1 a/s.yaml:1"},
+		{"one has another namespace, or none", []string{"s.yaml", service("other/a"), "a/s.yaml", service("/a")}, ""},
+	} {
+		s := of(t, "shop", append(c.files, "a/web.yaml", web)...)
+		var found []string
+		for _, p := range s.PeerAuthentications {
+			found = append(found, p.At.String())
+		}
+		for _, p := range s.AuthorizationPolicies {
+			found = append(found, p.At.String())
+			if p.Disputed {
+				t.Errorf("%s: %s is disputed", c.name, p.At.String())
+			}
+		}
+		for _, v := range s.Services() {
+			found = append(found, v.At.String())
+		}
+		if got := strings.Join(found, " "); got != c.found {
+			t.Errorf("%s: %q, want %q", c.name, got, c.found)
+		}
+	}
+}
+
+func TestTwoPoliciesOfOneNameThatAreEquallyNearAreDisputed(t *testing.T) {
+	s := of(t, "shop", "a/web.yaml", web, "a/p.yaml", documents(authorization("shop/a"), authorization("shop/b"), authorization("istio-system/b")), "a/q.yaml", authorization("shop/a"))
+	var disputed []string
+	for _, p := range s.AuthorizationPolicies {
+		if p.Disputed {
+			disputed = append(disputed, p.At.String())
+		}
+	}
+	if !slices.Equal(disputed, []string{"a/p.yaml:1", "a/q.yaml:1"}) {
+		t.Errorf("disputed are %q", disputed)
+	}
+}
+
+// Objects without a namespace go to the same one if they are near each other.
+func TestWithoutANamespaceTheServicesOfTheNearestFolderCount(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files []string
+		found string
+	}{
+		{"there is none", nil, ""},
+		{"one is in the file, one in the folder, one below", []string{"a/s.yaml", service("/a"), "a/web.yaml", documents(web, service("/b")), "a/b/s.yaml", service("/c"), "s.yaml", service("/d")}, "a/s.yaml:1 a/web.yaml:6 a/b/s.yaml:1"},
+		{"one is beside the folder, one far away", []string{"x/s.yaml", service("/a"), "y/a/s.yaml", service("/b"), "y/b/web.yaml", web}, "y/a/s.yaml:1"},
+		{"one has a namespace", []string{"a/s.yaml", service("shop/a"), "a/web.yaml", web}, ""},
+	} {
+		if len(c.files) == 0 {
+			c.files = []string{"a/web.yaml", web}
+		}
+		var found []string
+		for _, v := range of(t, "", c.files...).Services() {
+			found = append(found, v.At.String())
+		}
+		if got := strings.Join(found, " "); got != c.found {
+			t.Errorf("%s: %q, want %q", c.name, got, c.found)
+		}
+	}
+}
+
+func TestOfNetworkPoliciesOfANameTheNearestCounts(t *testing.T) {
+	policy := func(name, types string) string {
+		return object("networking.k8s.io/v1", "NetworkPolicy", name, "podSelector: {}", "policyTypes: ["+types+"]")
+	}
+	s := of(t, "shop", "a/web.yaml", web, "p.yaml", documents(policy("shop/a", "Ingress"), policy("shop/b", "Ingress")), "a/p.yaml", policy("shop/a", "Ingress"), "a/q.yaml", documents(policy("shop/c", "Egress"), policy("other/d", "Ingress")))
+	var found []string
+	for _, p := range s.NetworkPolicies() {
+		found = append(found, p.At.String())
+	}
+	if got := strings.Join(found, " "); got != "p.yaml:10 a/p.yaml:1" {
+		t.Errorf("they are at %q", got)
+	}
+}
+
+// The limits of one cluster say nothing about another that is beside it in the repository.
+func TestOfLimitsOfANameTheNearestCounts(t *testing.T) {
+	limits := func(name, memory string) string {
+		return object("v1", "LimitRange", name, "limits: [{type: Pod, max: {memory: "+memory+"}}]")
+	}
+	quota := func(name, pods string) string {
+		return object("v1", "ResourceQuota", name, "hard: {pods: "+pods+"}")
+	}
+	local := "apiVersion: v1\nkind: LimitRange\nmetadata: {name: local, namespace: shop, annotations: {config.kubernetes.io/local-config: \"true\"}}\n"
+	for _, c := range []struct {
+		name, namespace string
+		files           []string
+		ranges, quotas  string
+	}{
+		{"one of the same name is nearer", "shop", []string{"a/l.yaml", documents(limits("shop/x", "1Gi"), quota("shop/x", "1")), "b/l.yaml", documents(limits("shop/x", "2Gi"), quota("shop/x", "2"))}, "x", "x 1"},
+		{"one of another name is nearer", "shop", []string{"a/l.yaml", documents(limits("shop/x", "1Gi"), quota("shop/x", "1")), "l.yaml", documents(limits("shop/y", "2Gi"), quota("shop/y", "2"))}, "x y", "x 1 y 2"},
+		{"one is of another namespace, or none", "shop", []string{"a/l.yaml", documents(limits("other/x", "1Gi"), quota("/x", "1"))}, "", ""},
+		{"one never reaches a cluster", "shop", []string{"a/l.yaml", local}, "", ""},
+		{"no namespace is known, and one is near", "", []string{"a/l.yaml", documents(limits("/x", "1Gi"), quota("/x", "1")), "b/l.yaml", documents(limits("/y", "2Gi"), quota("/y", "2"))}, "x", "x 1"},
+	} {
+		found := of(t, c.namespace, append(c.files, "a/web.yaml", web)...).Cluster
+		var ranges, quotas []string
+		for _, l := range found.LimitRanges {
+			ranges = append(ranges, l.Name)
+		}
+		for _, q := range found.Quotas {
+			pods, _ := q.Hard.Get("pods")
+			quotas = append(quotas, fmt.Sprint(q.Name, " ", pods))
+		}
+		if r, q := strings.Join(ranges, " "), strings.Join(quotas, " "); r != c.ranges || q != c.quotas {
+			t.Errorf("%s: LimitRanges %q and ResourceQuotas %q, want %q and %q", c.name, r, q, c.ranges, c.quotas)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+// Package surroundings finds what the manifests near an object say about its
+// cluster, namespace and mesh: Namespaces, their limits, Istio's policies and Services.
+//
+// What is nearer wins: what is in the same file, then in the same folder or below,
+// then in the folder above. It knows nothing of what the planner makes of it.
+package surroundings
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// An Index has the objects that can be surroundings.
+type Index struct {
+	rootNamespace string
+	streams       map[*manifest.Stream]bool // those that have such an object
+	namespaces    byNamespace[namespace]
+	peers         byNamespace[transformer.PeerAuthentication]
+	policies      byNamespace[transformer.AuthorizationPolicy]
+	limitRanges   byNamespace[transformer.LimitRange]
+	quotas        byNamespace[transformer.ResourceQuota]
+	openShift     bool     // an object is among them that only OpenShift has
+	injected      []string // the names of Namespaces into which Istio injects
+	found         map[question]*transformer.Surroundings
+
+	services lazy[transformer.Service]
+	networks lazy[transformer.NetworkPolicy]
+}
+
+// An object is one of a stream.
+type object struct {
+	stream *manifest.Stream
+	*manifest.Object
+}
+
+// byNamespace has objects of one kind.
+type byNamespace[T any] map[string]*objects[T]
+
+func (m byNamespace[T]) in(namespace string) *objects[T] {
+	o := m[namespace]
+	if o == nil {
+		o = &objects[T]{}
+		m[namespace] = o
+	}
+	return o
+}
+
+// A namespace is a Namespace and where it is.
+type namespace struct {
+	*transformer.Metadata
+	at *origin
+}
+
+// A question is what surroundings depend on. Its place has no file if nothing in its
+// stream can be surroundings.
+type question struct {
+	place
+	namespace string
+}
+
+// Collect finds the objects that can be surroundings; rootNamespace is Istio's. An object
+// that is invalid, or local to its package, is none.
+func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
+	x := &Index{
+		rootNamespace: rootNamespace,
+		streams:       make(map[*manifest.Stream]bool),
+		namespaces:    make(byNamespace[namespace]),
+		peers:         make(byNamespace[transformer.PeerAuthentication]),
+		policies:      make(byNamespace[transformer.AuthorizationPolicy]),
+		limitRanges:   make(byNamespace[transformer.LimitRange]),
+		quotas:        make(byNamespace[transformer.ResourceQuota]),
+		found:         make(map[question]*transformer.Surroundings),
+	}
+	for _, s := range streams {
+		for _, o := range s.Objects() {
+			x.openShift = x.openShift || transformer.IsOpenShift(o.APIVersion(), o.Kind())
+			if x.add(object{s, o}) {
+				x.streams[s] = true
+			}
+		}
+	}
+	return x
+}
+
+// Of returns the surroundings of an object that goes to the namespace, "" if that is not
+// known. They must not be changed.
+func (x *Index) Of(s *manifest.Stream, o *manifest.Object, namespace string) *transformer.Surroundings {
+	q := question{placeOf(object{s, o}), namespace}
+	if !x.streams[s] {
+		q.file = ""
+	}
+	found := x.found[q]
+	if found == nil {
+		found = x.find(q)
+		x.found[q] = found
+	}
+	return found
+}
+
+func (x *Index) find(q question) *transformer.Surroundings {
+	found := &transformer.Surroundings{
+		OthersInjected:        slices.ContainsFunc(x.injected, func(name string) bool { return name != q.namespace }),
+		PeerAuthentications:   x.peersOf(q),
+		AuthorizationPolicies: x.policiesOf(q),
+		Cluster: transformer.Cluster{
+			OpenShift:   x.openShift,
+			LimitRanges: x.limitRanges.near(q, func(l *transformer.LimitRange) string { return l.Name }),
+			Quotas:      x.quotas.near(q, func(l *transformer.ResourceQuota) string { return l.Name }),
+		},
+		Services: func() []transformer.Service {
+			return x.services.of(q, readService, func(s *transformer.Service) string { return s.Name })
+		},
+		NetworkPolicies: func() []transformer.NetworkPolicy {
+			return x.networks.of(q, readNetworkPolicy, func(p *transformer.NetworkPolicy) string { return p.Name })
+		},
+	}
+	found.Namespace, found.NamespaceAt = x.namespaceOf(q)
+	return found
+}
+
+// namespaceOf returns the Namespace, unless those that are equally near contradict each
+// other.
+func (x *Index) namespaceOf(q question) (m *transformer.Metadata, at fmt.Stringer) {
+	o := x.namespaces[q.namespace]
+	if o == nil {
+		return nil, nil
+	}
+	all := o.nearest(q.place, func(*namespace) string { return "" }).values
+	for _, n := range all[1:] {
+		if !sameEntries(all[0].Labels, n.Labels) || !sameEntries(all[0].Annotations, n.Annotations) {
+			return nil, nil
+		}
+	}
+	return all[0].Metadata, all[0].at
+}
+
+// sameEntries reports whether two mappings are equal but for their order.
+func sameEntries(a, b field.KeyValues) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(e field.KeyValue) bool {
+		v, set := b.Lookup(e.Key)
+		return !set || v != e.Value
+	})
+}
+
+// policyNamespaces returns the namespaces whose policies are about an object.
+func (x *Index) policyNamespaces(q question) []string {
+	if q.namespace == "" || q.namespace == x.rootNamespace {
+		return []string{x.rootNamespace}
+	}
+	return []string{x.rootNamespace, q.namespace}
+}
+
+// peersOf returns the PeerAuthentications. Of one name, and of one scope, only the nearest
+// count: others are about other clusters.
+func (x *Index) peersOf(q question) []transformer.PeerAuthentication {
+	var all []transformer.PeerAuthentication
+	for _, name := range x.policyNamespaces(q) {
+		if o := x.peers[name]; o != nil {
+			o = o.nearest(q.place, func(p *transformer.PeerAuthentication) string { return p.Name })
+			all = append(all, o.nearest(q.place, scope).values...)
+		}
+	}
+	return all
+}
+
+// scope returns the matchLabels of a policy as a text.
+func scope(p *transformer.PeerAuthentication) string {
+	var entries []string
+	for _, m := range p.MatchLabels {
+		entries = append(entries, m.Key+"="+m.Value+"\n")
+	}
+	slices.Sort(entries)
+	return strings.Join(entries, "")
+}
+
+// policiesOf returns the AuthorizationPolicies, of one name the nearest.
+func (x *Index) policiesOf(q question) []transformer.AuthorizationPolicy {
+	var all []transformer.AuthorizationPolicy
+	for _, namespace := range x.policyNamespaces(q) {
+		if o := x.policies[namespace]; o != nil {
+			all = append(all, o.nearest(q.place, func(p *transformer.AuthorizationPolicy) string { return p.Name }).values...)
+		}
+	}
+	seen := make(map[[2]string]int)
+	for i := range all {
+		id := [2]string{all[i].Namespace, all[i].Name}
+		if first, again := seen[id]; again {
+			all[i].Disputed, all[first].Disputed = true, true
+			continue
+		}
+		seen[id] = i
+	}
+	return all
+}

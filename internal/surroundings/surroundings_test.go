@@ -1,0 +1,139 @@
+package surroundings_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+const root = "istio-system"
+
+// of returns the surroundings of the Deployment, which goes to the namespace. The files
+// are names and texts by turns.
+func of(t *testing.T, namespace string, files ...string) *transformer.Surroundings {
+	t.Helper()
+	var streams []*manifest.Stream
+	for i := 0; i < len(files); i += 2 {
+		s, err := manifest.Read(files[i], []byte(files[i+1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		streams = append(streams, s)
+	}
+	x := surroundings.Collect(streams, root)
+	for _, s := range streams {
+		for _, o := range s.Objects() {
+			if o.Kind() == "Deployment" {
+				found := x.Of(s, o, namespace)
+				if x.Of(s, o, namespace) != found {
+					t.Error("a second call finds others")
+				}
+				return found
+			}
+		}
+	}
+	t.Fatal("no Deployment")
+	return nil
+}
+
+const web = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n"
+
+// ns returns a Namespace with labels and whatever follows them in its metadata.
+func ns(name, labels string, more ...string) string {
+	return "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: " + name + "\n  labels: {" + labels + "}\n" + strings.Join(more, "")
+}
+
+func documents(all ...string) string { return strings.Join(all, "---\n") }
+
+// item returns an object of a ResourceList that a tool has read from the file.
+func item(file, object string) string {
+	object = strings.Replace(object, "metadata:\n", "metadata:\n  annotations: {internal.config.kubernetes.io/path: "+file+"}\n", 1)
+	return "- " + strings.ReplaceAll(strings.TrimSpace(object), "\n", "\n  ") + "\n"
+}
+
+func resourceList(items ...string) string {
+	return "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + strings.Join(items, "")
+}
+
+func TestTheNearestNamespaceCounts(t *testing.T) {
+	on, off := ns("shop", "istio-injection: enabled"), ns("shop", "istio-injection: disabled")
+	for _, c := range []struct {
+		name  string
+		files []string
+		at    string // "" if none counts
+	}{
+		{"there is none", nil, ""},
+		{"it is in the same file", []string{"a/b/web.yaml", documents(web, on), "a/b/ns.yaml", off}, "a/b/web.yaml:6"},
+		{"it is in the same folder", []string{"a/b/ns.yaml", on, "a/ns.yaml", off, "a/b/web.yaml", web}, "a/b/ns.yaml:1"},
+		{"a folder below is as near as the same folder", []string{"a/b/c/d/ns.yaml", on, "a/ns.yaml", off, "a/b/web.yaml", web}, "a/b/c/d/ns.yaml:1"},
+		{"it is in the folder above", []string{"x/ns.yaml", off, "a/ns.yaml", on, "a/b/web.yaml", web}, "a/ns.yaml:1"},
+		{"it is beside the folder", []string{"x/ns.yaml", off, "a/c/ns.yaml", on, "a/b/web.yaml", web}, "a/c/ns.yaml:1"},
+		{"a folder whose name begins alike is another", []string{"a/bc/ns.yaml", off, "a/b/x/ns.yaml", on, "a/b/web.yaml", web}, "a/b/x/ns.yaml:1"},
+		{"only one far away knows", []string{"x/y/ns.yaml", on, "a/b/web.yaml", web}, "x/y/ns.yaml:1"},
+		{"paths are written in other ways", []string{"./a/x/../b/ns.yaml", on, "a/ns.yaml", off, "a/b/web.yaml", web}, "./a/x/../b/ns.yaml:1"},
+		{"paths are absolute", []string{"/ns.yaml", off, "/a/ns.yaml", on, "/a/b/web.yaml", web}, "/a/ns.yaml:1"},
+		{"one path is absolute", []string{"/ns.yaml", on, "a/b/web.yaml", web}, "/ns.yaml:1"},
+		{"two that are equally near contradict each other", []string{"a/x.yaml", on, "a/y.yaml", off, "ns.yaml", on, "a/b/web.yaml", web}, ""},
+		{"two in one file contradict each other", []string{"a/b/web.yaml", documents(on, off, web)}, ""},
+		{"two that are equally near differ in annotations", []string{"a/x.yaml", on, "a/y.yaml", ns("shop", "istio-injection: enabled", "  annotations: {linkerd.io/inject: enabled}\n"), "a/b/web.yaml", web}, ""},
+		{"two that are equally near agree", []string{"a/x.yaml", ns("shop", "istio-injection: enabled, a: b"), "a/y.yaml", ns("shop", "a: b, istio-injection: enabled"), "a/b/web.yaml", web}, "a/x.yaml:1"},
+		{"it is local to the package", []string{"a/b/web.yaml", web, "ns.yaml", on, "a/b/ns.yaml", ns("shop", "a: b", "  annotations: {config.kubernetes.io/local-config: \"true\"}\n")}, "ns.yaml:1"},
+		{"it is invalid", []string{"a/b/web.yaml", web, "ns.yaml", on, "a/b/ns.yaml", ns("shop", "a: [b]")}, "ns.yaml:1"},
+		{"it has another apiVersion", []string{"a/b/web.yaml", web, "a/b/ns.yaml", strings.Replace(on, "v1", "v2", 1)}, ""},
+		{"it is another's", []string{"a/b/web.yaml", web, "a/b/ns.yaml", ns("other", "istio-injection: enabled")}, ""},
+		{"it is in a ResourceList", []string{"<stdin>", resourceList(item("a/ns.yaml", off), item("a/b/ns.yaml", on), item("a/b/web.yaml", web))}, "a/b/ns.yaml"},
+	} {
+		if len(c.files) == 0 {
+			c.files = []string{"a/b/web.yaml", web}
+		}
+		s := of(t, "shop", c.files...)
+		at := ""
+		if s.NamespaceAt != nil {
+			at = s.NamespaceAt.String()
+		}
+		if (s.Namespace == nil) != (c.at == "") || at != c.at {
+			t.Errorf("%s: %v at %q, want one at %q", c.name, s.Namespace, at, c.at)
+		}
+		if s.Namespace != nil && s.Namespace.Labels.Get("istio-injection") != "enabled" {
+			t.Errorf("%s: it is %v", c.name, s.Namespace)
+		}
+	}
+}
+
+func TestANamespaceCountsWhereItsPlaceIsNotKnown(t *testing.T) {
+	on := ns("shop", "istio-injection: enabled")
+	item := "- " + strings.ReplaceAll(strings.TrimSpace(on), "\n", "\n  ") + "\n"
+	for place, files := range map[string][]string{
+		"a ResourceList": {"<stdin>", resourceList("- "+strings.ReplaceAll(strings.TrimSpace(web), "\n", "\n  ")+"\n", item)},
+		"a Go value":     {"", documents(web, on)},
+	} {
+		if s := of(t, "shop", files...); s.Namespace == nil || s.NamespaceAt.String() != "" {
+			t.Errorf("%s: %v at %q", place, s.Namespace, s.NamespaceAt)
+		}
+	}
+}
+
+func TestOtherNamespacesThatAreInjectedAreKnown(t *testing.T) {
+	for labels, want := range map[string]bool{
+		"":                          false,
+		"istio-injection: enabled":  true,
+		"istio-injection: disabled": false,
+		"istio.io/rev: canary":      true,
+		"istio.io/rev: ''":          false,
+		"istio-injection: disabled, istio.io/rev: canary": false,
+	} {
+		if s := of(t, "shop", "a/web.yaml", web, "b/ns.yaml", ns("other", labels)); s.OthersInjected != want {
+			t.Errorf("another Namespace with {%s}: %t", labels, s.OthersInjected)
+		}
+		if s := of(t, "shop", "a/web.yaml", web, "b/ns.yaml", ns("shop", labels)); s.OthersInjected {
+			t.Errorf("{%s}: its own Namespace counts as another", labels)
+		}
+	}
+	nameless := "apiVersion: v1\nkind: Namespace\nmetadata:\n  labels: {istio-injection: enabled}\n"
+	if s := of(t, "", "a.yaml", documents(web, nameless)); s.Namespace != nil || s.OthersInjected {
+		t.Errorf("a Namespace without a name counts: %+v", s)
+	}
+}
