@@ -3,10 +3,7 @@ package kubelet
 import (
 	"context"
 	"net"
-	"strconv"
 	"time"
-
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // An App says where the containers of the pod are reached.
@@ -47,5 +44,3 @@ func (c *Call) dial(ctx context.Context, app App, port string) (conn net.Conn, s
 	}
 	return conn, stop, err
 }
-
-func portString(p prober.Port) string { return strconv.Itoa(int(p)) }

@@ -46,7 +46,7 @@ type grpcTarget struct {
 }
 
 func newGRPCTarget(t *Target, g *prober.GRPC) *grpcTarget {
-	return &grpcTarget{t, portString(g.Port), g.Mode == prober.GRPCTLS, healthRequest(*g.Service)}
+	return &grpcTarget{t, g.Port.String(), g.Mode == prober.GRPCTLS, healthRequest(*g.Service)}
 }
 
 // errNotConnected says that an attempt made no connection for calls.
@@ -109,6 +109,7 @@ func (t *grpcTarget) checkHealth(ctx context.Context, call *Call) error {
 		scheme = "https"
 	}
 	req := wire.NewCall(scheme, net.JoinHostPort(t.app.IP, t.port), "/grpc.health.v1.Health/Check")
+	req.Meter = &call.Meter
 	if agent := call.Header.Get("User-Agent"); agent != "" {
 		req.Header["User-Agent"] = []string{agent}
 	}
@@ -179,17 +180,13 @@ func readHealth(res *wire.Response) error {
 }
 
 func checkHeader(res *wire.Response) error {
-	values := res.Header["Content-Type"]
-	for _, v := range values {
-		rest, ok := strings.CutPrefix(v, "application/grpc")
-		if ok && (rest == "" || rest[0] == '+' || rest[0] == ';') {
-			return checkMetadata(res.Header)
-		}
-	}
-	if res.Status != 200 {
+	switch {
+	case wire.IsCall(res.Header):
+		return checkMetadata(res.Header)
+	case res.Status != 200:
 		return unhealthy("app answered the gRPC call with HTTP status %d", res.Status)
 	}
-	return unhealthy("app's answer is not gRPC: Content-Type %.60q", values)
+	return unhealthy("app's answer is not gRPC: Content-Type %.60q", res.Header["Content-Type"])
 }
 
 // checkMetadata refuses binary metadata that does not decode.

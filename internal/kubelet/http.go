@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +45,7 @@ func newHTTPTarget(t *Target, h *prober.HTTPGet) (*httpTarget, error) {
 	if err != nil {
 		u = &url.URL{Path: h.Path}
 	}
-	port := portString(h.Port)
+	port := h.Port.String()
 	u.Scheme = strings.ToLower(h.Scheme)
 	u.Host = net.JoinHostPort(t.app.IP, port)
 	if u, err = url.Parse(u.String()); err != nil {
@@ -64,7 +63,7 @@ func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
 		// An https hook of a server that speaks plain HTTP: once more, without TLS.
 		u := *first.URL
 		u.Scheme = "http"
-		plain := &wire.Request{URL: &u, Host: first.Host, Header: maps.Clone(first.Header)}
+		plain := &wire.Request{URL: &u, Host: first.Host, Header: maps.Clone(first.Header), Meter: first.Meter}
 		plain.Header.Del("Authorization")
 		a, err = t.follow(ctx, call, plain)
 	}
@@ -81,7 +80,7 @@ func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
 }
 
 func (t *httpTarget) request(call *Call) *wire.Request {
-	req := &wire.Request{URL: t.url, Host: cleanHost(call, t.port), Header: call.Header}
+	req := &wire.Request{URL: t.url, Host: cleanHost(call, t.port), Header: call.Header, Meter: &call.Meter}
 	authorize(req)
 	return req
 }
@@ -123,7 +122,7 @@ func (t *httpTarget) step(ctx context.Context, call *Call, first, req *wire.Requ
 		return nil, nil, err
 	}
 	if next == nil {
-		return readAnswer(call, res), nil, nil
+		return readAnswer(call, res, t.hook), nil, nil
 	}
 	if via >= maxRedirects {
 		return nil, nil, fmt.Errorf("stopped after %d redirects", maxRedirects)
@@ -232,7 +231,7 @@ func (t *httpTarget) redirect(call *Call, first, req *wire.Request, res *wire.Re
 	if port(u) != t.port && !call.Own && !t.plain(call) {
 		return nil, nil
 	}
-	next := &wire.Request{URL: u, Host: u.Host, Header: maps.Clone(first.Header)}
+	next := &wire.Request{URL: u, Host: u.Host, Header: maps.Clone(first.Header), Meter: first.Meter}
 	if first.Host != first.URL.Host {
 		if ref, err := url.Parse(location); err == nil && !ref.IsAbs() {
 			next.Host = first.Host
@@ -243,15 +242,28 @@ func (t *httpTarget) redirect(call *Call, first, req *wire.Request, res *wire.Re
 	return next, nil
 }
 
-// kubeletHeaders are the headers that the kubelet's clients send by themselves.
-var kubeletHeaders = []string{"Accept", "Accept-Encoding", "Connection", "User-Agent"}
+// kubeletSends reports whether the kubelet's clients send a header by themselves.
+func kubeletSends(name, value string) bool {
+	switch name {
+	case "Accept":
+		return value == "*/*"
+	case "Accept-Encoding":
+		return value == "gzip"
+	case "Connection":
+		return value == "close"
+	case "User-Agent":
+		client, version, _ := strings.Cut(value, "/")
+		return (client == "kube-probe" || client == "kube-lifecycle") && len(version) <= len("123.456+") && strings.Trim(version, "0123456789.+") == ""
+	}
+	return false
+}
 
 // plain reports whether a call is one that the kubelet makes for a probe
 // without `httpHeaders`. With other headers (Host, X-Forwarded-Port), from which
 // apps build the Location of a redirect, a caller could choose a port of the pod.
 func (t *httpTarget) plain(call *Call) bool {
-	for name := range call.Header {
-		if !slices.Contains(kubeletHeaders, name) {
+	for name, values := range call.Header {
+		if len(values) != 1 || !kubeletSends(name, values[0]) {
 			return false
 		}
 	}
@@ -270,7 +282,10 @@ func setReferer(next, last *wire.Request) {
 }
 
 // readAnswer reads as much of the body as the kubelet would have read.
-func readAnswer(call *Call, res *wire.Response) *Answer {
+func readAnswer(call *Call, res *wire.Response, hook bool) *Answer {
+	if hook && res.ContentLength > maxBody {
+		return &Answer{Status: res.Status} // the kubelet leaves such a body unread
+	}
 	if call.Early != nil {
 		defer time.AfterFunc(earlyAfter, func() { call.Early(res.Status) }).Stop()
 	}

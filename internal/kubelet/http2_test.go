@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/textproto"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,7 +20,9 @@ import (
 
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // rawFrame returns an HTTP/2 frame.
@@ -75,6 +78,7 @@ var pieces = map[string][]byte{
 	"302 end":                       rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "302")...),
 	"503":                           rawFrame(fHeaders, endHeaders, 1, fields(":status", "503")...),
 	"103":                           rawFrame(fHeaders, endHeaders, 1, fields(":status", "103", "x", "y")...),
+	"100":                           rawFrame(fHeaders, endHeaders, 1, fields(":status", "100")...),
 	"101":                           rawFrame(fHeaders, endHeaders, 1, fields(":status", "101")...),
 	"103 end":                       rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "103")...),
 	"no status":                     rawFrame(fHeaders, endHeaders|endStream, 1, fields("x", "y")...),
@@ -269,6 +273,7 @@ func TestPeersThatViolateHTTP2GetTheKubeletsVerdict(t *testing.T) {
 			compareScript(t, "settings", "settings ack", "200", name, "data end")
 			compareScript(t, "settings", "200", "data", name)
 			compareScript(t, "settings", "200 end", name)
+			compareScript(t, "settings", name, "data end")
 			compareScript(t, "settings", "headers begin", name)
 		})
 	}
@@ -384,25 +389,22 @@ func grpcScript(t *testing.T, first []byte) (url string, conns *atomic.Int32) {
 	t.Cleanup(func() { l.Close() })
 	conns = new(atomic.Int32)
 	good := slices.Concat(pieces["settings"], grpcAnswer("0", "\x00\x00\x00\x00\x02\x08\x01"))
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			answer := first
-			if conns.Add(1) > 1 {
-				answer = good
-			}
-			go func() {
-				defer conn.Close()
-				readRequest(conn)
-				conn.Write(answer)
-				conn.(*net.TCPConn).CloseWrite()
-				io.Copy(io.Discard, conn)
-			}()
+	go testutil.ServeConns(l, func(conn net.Conn) {
+		answer := first
+		if conns.Add(1) > 1 {
+			answer = good
 		}
-	}()
+		// No call is made before the settings have come.
+		n := len(answer)
+		if answer[3] == fSettings {
+			n = 9 + int(answer[2])
+		}
+		conn.Write(answer[:n])
+		readRequest(conn)
+		conn.Write(answer[n:])
+		conn.(*net.TCPConn).CloseWrite()
+		io.Copy(io.Discard, conn)
+	})
 	return "http://" + l.Addr().String(), conns
 }
 
@@ -411,6 +413,47 @@ func grpcAnswer(status, message string, trailers ...string) []byte {
 		rawFrame(fHeaders, endHeaders, 1, fields(":status", "200", "content-type", "application/grpc")...),
 		rawFrame(fData, 0, 1, []byte(message)...),
 		rawFrame(fHeaders, endHeaders|endStream, 1, fields(append([]string{"grpc-status", status}, trailers...)...)...))
+}
+
+// grpcHead is an answer SERVING with an odd status.
+func grpcHead(status ...string) []byte { return grpcOf("application/grpc", status...) }
+
+// grpcOf is an answer SERVING of a content type.
+func grpcOf(contentType string, status ...string) []byte {
+	return slices.Concat(
+		rawFrame(fHeaders, endHeaders, 1, fields(append(status, "content-type", contentType)...)...),
+		rawFrame(fData, 0, 1, []byte("\x00\x00\x00\x00\x02\x08\x01")...),
+		rawFrame(fHeaders, endHeaders|endStream, 1, fields("grpc-status", "0")...))
+}
+
+// TestACallWaitsUntilTheAppAllowsOne: no streams at first, some 200 ms later.
+func TestACallWaitsUntilTheAppAllowsOne(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	allow := func(n uint32) []byte { return rawFrame(fSettings, 0, 0, append([]byte{0, 3}, u32(n)...)...) }
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		conn.Write(allow(0))
+		io.ReadFull(conn, make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")+15+9)) // with settings and an acknowledgement
+		conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		if n, _ := conn.Read(make([]byte, 1)); n > 0 {
+			t.Error("the call comes before it is allowed")
+			return
+		}
+		conn.SetReadDeadline(time.Time{})
+		conn.Write(slices.Concat(allow(1), grpcHead(":status", "200")))
+		io.Copy(io.Discard, conn)
+	}()
+	if a := probeOnce(t, live, "http://"+l.Addr().String(), &prober.Prober{GRPC: &prober.GRPC{}}); a.Status != 200 {
+		t.Errorf("%d %s, want 200", a.Status, a.Reason)
+	}
 }
 
 // TestGRPCAnswersGetTheVerdictOfGRPCsClient has the verdicts of grpc-go 1.82,
@@ -449,7 +492,17 @@ func TestGRPCAnswersGetTheVerdictOfGRPCsClient(t *testing.T) {
 		"the window overflows":             {append(p("window overflows"), grpcAnswer("0", ok)...), Success, 1},
 		"a window update of nothing":       {append(p("window 0"), grpcAnswer("0", ok)...), Failure, 1},
 		"acknowledges twice":               {append(p("settings ack", "settings ack"), grpcAnswer("0", ok)...), Success, 1},
-		"allows no calls":                  {append(rawFrame(fSettings, 0, 0, append([]byte{0, 3}, u32(0)...)...), grpcAnswer("0", ok)...), Failure, 1},
+		"status 3":                         {append(p(), grpcAnswer("0", "\x00\x00\x00\x00\x02\x08\x03")...), Failure, 1},
+		"status -1":                        {append(p(), grpcAnswer("0", "\x00\x00\x00\x00\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")...), Failure, 1},
+		"content type with a parameter":    {append(p(), grpcOf("application/grpc;charset=x")...), Success, 1},
+		"content type of a format":         {append(p(), grpcOf("application/grpc+proto")...), Success, 1},
+		"another content type":             {append(p(), grpcOf("application/grpcx")...), Failure, 1},
+		"allows no calls":                  {rawFrame(fSettings, 0, 0, append([]byte{0, 3}, u32(0)...)...), Failure, 1},
+		"no status, but gRPC":              {append(p(), grpcHead()...), Success, 1},
+		"a status that is no number":       {append(p(), grpcHead(":status", "ok")...), Success, 1},
+		"status 100, but gRPC":             {append(p(), grpcHead(":status", "100")...), Success, 1},
+		"status 100 before the answer":     {append(p("100"), grpcAnswer("0", ok)...), Success, 1},
+		"a status that is no number alone": {append(p("status no number"), grpcAnswer("0", ok)...), Failure, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -476,7 +529,7 @@ func TestARedirectLeavesThePortOnlyForTheKubelet(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))
 	defer other.Close()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		to := map[string]string{"/host": "http://" + r.Host + "/secret", "/other": other.URL, "/forwarded": "http://127.0.0.1:" + r.Header.Get("X-Forwarded-Port"), "/here": "/ok"}[r.URL.Path]
+		to := map[string]string{"/host": "http://" + r.Host + "/secret", "/other": other.URL, "/forwarded": "http://127.0.0.1:" + r.Header.Get("X-Forwarded-Port"), "/here": "/ok", "/agent": "http://" + strings.TrimPrefix(r.UserAgent(), "kube-probe/")}[r.URL.Path]
 		if to != "" {
 			http.Redirect(w, r, to, http.StatusFound)
 		}
@@ -495,10 +548,18 @@ func TestARedirectLeavesThePortOnlyForTheKubelet(t *testing.T) {
 		"a Host with another port":             {"/host", otherHost, agent, 302},
 		"a Host, to a fixed port":              {"/other", "example.com", agent, 302},
 		"a header of the caller":               {"/forwarded", "127.0.0.1:15020", textproto.MIMEHeader{"X-Forwarded-Port": {otherPort}}, 302},
+		"a User-Agent that is a place":         {"/agent", "127.0.0.1:15020", textproto.MIMEHeader{"User-Agent": {otherHost}}, 302},
+		"a place as the kubelet's version":     {"/agent", "127.0.0.1:15020", textproto.MIMEHeader{"User-Agent": {"kube-probe/" + otherHost}}, 302},
+		"a version that is too long":           {"/other", "127.0.0.1:15020", textproto.MIMEHeader{"User-Agent": {"kube-probe/1.37.1234"}}, 302},
+		"no version of a kubelet":              {"/other", "127.0.0.1:15020", textproto.MIMEHeader{"User-Agent": {"kube-probe/x"}}, 302},
+		"a header that comes twice":            {"/other", "127.0.0.1:15020", textproto.MIMEHeader{"Accept": {"*/*", "*/*"}}, 302},
+		"another value of a usual header":      {"/other", "127.0.0.1:15020", textproto.MIMEHeader{"Accept": {"text/html"}}, 302},
+		"the kubelet of a fork, to a port":     {"/other", "127.0.0.1:15020", textproto.MIMEHeader{"User-Agent": {"kube-probe/1.37+"}, "Accept": {"*/*"}}, 500},
+		"a hook of the kubelet, to a port":     {"/other", "127.0.0.1:15020", textproto.MIMEHeader{"User-Agent": {"kube-lifecycle/1.37"}, "Accept-Encoding": {"gzip"}}, 500},
 		"a header of the caller, to this port": {"/here", "127.0.0.1:15020", textproto.MIMEHeader{"X-Forwarded-Port": {otherPort}}, 200},
 	} {
 		port := s.Listener.Addr().(*net.TCPAddr).Port
-		target, err := NewTarget(App{IP: "127.0.0.1"}, live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: test.path, Port: prober.Port(port)}, TimeoutSeconds: 5})
+		target, err := NewTarget(App{IP: "127.0.0.1"}, live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: test.path, Port: field.Number(port)}, TimeoutSeconds: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -507,5 +568,77 @@ func TestARedirectLeavesThePortOnlyForTheKubelet(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", name, a.Status, a.Reason, test.want)
 		}
 		call.Close()
+	}
+}
+
+// TestTheAppKnowsTheDeadlineOfAGRPCCall: gRPC's client tells it.
+func TestTheAppKnowsTheDeadlineOfAGRPCCall(t *testing.T) {
+	var got string
+	url := startGRPC(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header.Get("Grpc-Timeout")
+		serving(w, r)
+	})
+	if a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{}}); a.Status != 200 {
+		t.Fatalf("%+v", a)
+	}
+	millis, err := strconv.Atoi(strings.TrimSuffix(got, "m"))
+	if err != nil || !strings.HasSuffix(got, "m") || millis < 1 || millis > 2000 {
+		t.Errorf("grpc-timeout is %q, want up to 2000m", got)
+	}
+}
+
+// TestTLSWithoutALPNIsNoConnectionForGRPC, though the app speaks HTTP/2.
+func TestTLSWithoutALPNIsNoConnectionForGRPC(t *testing.T) {
+	good := httptest.NewTLSServer(nil)
+	good.Close()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: good.TLS.Certificates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go testutil.ServeConns(l, func(conn net.Conn) {
+		conn.Write(slices.Concat(pieces["settings"], grpcHead(":status", "200")))
+		io.Copy(io.Discard, conn)
+	})
+	a := probeOnce(t, live, "https://"+l.Addr().String(), &prober.Prober{GRPC: &prober.GRPC{Mode: prober.GRPCTLS}})
+	if want := "no connection: app's TLS does not offer HTTP/2 (ALPN)"; a.Status != 502 || a.Reason != want {
+		t.Errorf("%d %s, want 502 %s", a.Status, a.Reason, want)
+	}
+}
+
+// TestAHookSpeaksHTTP1, as the kubelet's client for hooks does, though the app has HTTP/2.
+func TestAHookSpeaksHTTP1(t *testing.T) {
+	var got string
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Proto }))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	if a := probeOnce(t, prober.PreStop, s.URL, httpGet("HTTPS", "/")); a.Status != 200 || got != "HTTP/1.1" {
+		t.Errorf("%d over %s", a.Status, got)
+	}
+}
+
+// TestAWebSocketIsAskedForOverHTTP1: as net/http does, though the app has HTTP/2.
+func TestAWebSocketIsAskedForOverHTTP1(t *testing.T) {
+	for upgrade, want := range map[string]string{"websocket": "HTTP/1.1", "": "HTTP/2.0"} {
+		var got string
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Proto }))
+		s.EnableHTTP2 = true
+		s.StartTLS()
+		port := s.Listener.Addr().(*net.TCPAddr).Port
+		target, err := NewTarget(App{IP: "127.0.0.1"}, live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTPS", Path: "/", Port: field.Number(port)}, TimeoutSeconds: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := &Call{Host: "x", Port: "15020", Header: textproto.MIMEHeader{}, Start: time.Now()}
+		if upgrade != "" {
+			call.Header = textproto.MIMEHeader{"Upgrade": {upgrade}, "Connection": {"Upgrade"}}
+		}
+		a := target.Probe(t.Context(), call)
+		call.Close()
+		s.Close()
+		if a.Status != 200 || got != want {
+			t.Errorf("upgrade %q: %d over %s, want %s", upgrade, a.Status, got, want)
+		}
 	}
 }

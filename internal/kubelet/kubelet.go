@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
 // A Call is one request of the kubelet to us, or a probe of our own.
@@ -33,6 +34,7 @@ type Call struct {
 	// then discards the result, as it would without us. Early is called at most
 	// once, from another goroutine.
 	Early func(status int)
+	Meter wire.Meter // of what the app's answers take
 
 	open []io.Closer // connections to the app
 }
@@ -147,7 +149,7 @@ func (t *Target) Probe(ctx context.Context, call *Call) *Answer {
 
 // tcpProbe opens a connection, which is closed with the call.
 func (t *Target) tcpProbe(p *prober.TCPSocket) func(context.Context, *Call) *Answer {
-	port := portString(p.Port)
+	port := p.Port.String()
 	return func(ctx context.Context, call *Call) *Answer {
 		_, stop, err := call.dial(ctx, t.app, port)
 		if err != nil {
@@ -178,14 +180,11 @@ func (t *Target) failed(ctx context.Context, err error) *Answer {
 
 // reason puts an error on one line of bounded length.
 func reason(err error) string {
-	s := strings.Map(func(r rune) rune {
+	s := err.Error()
+	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}
 		return r
-	}, err.Error())
-	if len(s) > 200 {
-		s = s[:200]
-	}
-	return s
+	}, s[:min(len(s), 200)])
 }

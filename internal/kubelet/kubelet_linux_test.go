@@ -11,12 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // silent returns the port of a listener that completes no more handshakes, as of
 // an app that hangs.
-func silent(t *testing.T) prober.Port {
+func silent(t *testing.T) field.IntOrString {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -34,11 +35,11 @@ func silent(t *testing.T) prober.Port {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	return prober.Port(port)
+	return field.Number(port)
 }
 
 // probers returns a prober of each kind for a port.
-func probers(port prober.Port) map[string]*prober.Prober {
+func probers(port field.IntOrString) map[string]*prober.Prober {
 	return map[string]*prober.Prober{
 		"httpGet":   {HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Port: port}, TimeoutSeconds: 1},
 		"https":     {HTTPGet: &prober.HTTPGet{Scheme: "HTTPS", Path: "/", Port: port}, TimeoutSeconds: 1},
@@ -89,7 +90,7 @@ func TestACallThatComesTooLateIsATimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for name, p := range probers(prober.Port(l.Addr().(*net.TCPAddr).Port)) {
+	for name, p := range probers(field.Number(l.Addr().(*net.TCPAddr).Port)) {
 		call := &Call{Header: textproto.MIMEHeader{}, Start: time.Now().Add(-2 * time.Second)}
 		if a := begin(t.Context(), t, p, call); a.Status != 504 {
 			t.Errorf("%s: %+v, want 504", name, a)
@@ -104,7 +105,7 @@ func TestATCPProbeEndsItsConnection(t *testing.T) {
 	}
 	defer l.Close()
 	call := &Call{Start: time.Now()}
-	if a := begin(t.Context(), t, probers(prober.Port(l.Addr().(*net.TCPAddr).Port))["tcpSocket"], call); a.Status != 200 {
+	if a := begin(t.Context(), t, probers(field.Number(l.Addr().(*net.TCPAddr).Port))["tcpSocket"], call); a.Status != 200 {
 		t.Errorf("%+v, want 200", a)
 	}
 	c, err := l.Accept()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -23,6 +24,13 @@ const (
 // probeOnce probes a server as the entry says, with the port filled in.
 func probeOnce(t *testing.T, probeType prober.ProbeType, server string, p *prober.Prober) *Answer {
 	t.Helper()
+	a, _ := probeMetered(t, probeType, server, p)
+	return a
+}
+
+// probeMetered also returns the bytes that the meter granted.
+func probeMetered(t *testing.T, probeType prober.ProbeType, server string, p *prober.Prober) (a *Answer, granted int) {
+	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +39,7 @@ func probeOnce(t *testing.T, probeType prober.ProbeType, server string, p *probe
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := prober.Port(n)
+	port := field.Number(n)
 	switch {
 	case p.HTTPGet != nil:
 		p.HTTPGet.Port = port
@@ -47,8 +55,41 @@ func probeOnce(t *testing.T, probeType prober.ProbeType, server string, p *probe
 	}
 	header := textproto.MIMEHeader{"User-Agent": {"kube-probe/1.35"}, "Authorization": {"secret"}}
 	call := &Call{Host: "127.0.0.1:15020", Port: "15020", Header: header, Start: time.Now()}
+	call.Meter.More = func(n int) bool { granted += n; return true }
 	defer call.Close()
-	return target.Probe(t.Context(), call)
+	a = target.Probe(t.Context(), call)
+	return a, granted
+}
+
+// TestEveryAnswerToACallIsMetered, whichever request of the call it is to.
+func TestEveryAnswerToACallIsMetered(t *testing.T) {
+	large := func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 30<<10)) }
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/redirect" {
+			http.Redirect(w, r, "/large", http.StatusFound)
+			return
+		}
+		large(w, r)
+	}))
+	defer plain.Close()
+	grpc := startGRPC(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		large(w, r)
+		serving(w, r)
+	})
+	for name, test := range map[string]struct {
+		probeType prober.ProbeType
+		server    string
+		p         *prober.Prober
+	}{
+		"the first":          {live, plain.URL, httpGet("HTTP", "/large")},
+		"after a redirect":   {live, plain.URL, httpGet("HTTP", "/redirect")},
+		"a hook without TLS": {prober.PreStop, plain.URL, httpGet("HTTPS", "/large")},
+		"gRPC":               {live, grpc, &prober.Prober{GRPC: &prober.GRPC{}}},
+	} {
+		if a, granted := probeMetered(t, test.probeType, test.server, test.p); a.Status != 200 || granted < 30<<10 {
+			t.Errorf("%s: %d %s, %d bytes", name, a.Status, a.Reason, granted)
+		}
+	}
 }
 
 func httpGet(scheme, path string) *prober.Prober {
@@ -134,7 +175,7 @@ func TestARedirectHasTheHostThatTheKubeletSends(t *testing.T) {
 		{"/far", "127.0.0.1:15020", own + "/far " + strings.TrimPrefix(far.URL, "http://") + "/step " + strings.TrimPrefix(far.URL, "http://") + "/end"},
 	} {
 		hosts = nil
-		target, err := NewTarget(App{IP: "127.0.0.1"}, live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: c.path, Port: prober.Port(n)}, TimeoutSeconds: 5})
+		target, err := NewTarget(App{IP: "127.0.0.1"}, live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: c.path, Port: field.Number(n)}, TimeoutSeconds: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +238,7 @@ func TestAFailureOfTheTransportDropsAHookAndFailsAProbe(t *testing.T) {
 }
 
 func TestATCPSocketHookIsAnError(t *testing.T) {
-	if _, err := NewTarget(App{IP: "127.0.0.1"}, stop, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: 80}}); err == nil {
+	if _, err := NewTarget(App{IP: "127.0.0.1"}, stop, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}}); err == nil {
 		t.Error("a tcpSocket hook must be an error, as it always is for the kubelet")
 	}
 }
@@ -235,7 +276,7 @@ func TestTheLocalhostTargetDialsLoopbackWhateverThePodsIP(t *testing.T) {
 			t.Skipf("cannot listen on %s: %v", host, err)
 		}
 		defer l.Close()
-		port := prober.Port(l.Addr().(*net.TCPAddr).Port)
+		port := field.Number(l.Addr().(*net.TCPAddr).Port)
 		app := App{IP: "192.0.2.1", Localhost: true}
 		target, err := NewTarget(app, live, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: port}, TimeoutSeconds: 5})
 		if err != nil {

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // An EntryError says why one entry of an env value cannot be used.
@@ -21,7 +24,7 @@ func (e *EntryError) Error() string { return fmt.Sprintf("%q: %v", e.Key, e.Err)
 // Unwrap returns the reason without the key.
 func (e *EntryError) Unwrap() error { return e.Err }
 
-// A Format is the format of a dialect's env var.
+// A Format is the format of a convention's env var.
 type Format struct {
 	EnvName string
 	// ParseKey splits the key of an entry; ok is false if it is not one.
@@ -141,10 +144,10 @@ func (h *HTTPGet) complete() error {
 	case h.Protocol == HTTP2 && h.Scheme != "HTTP":
 		return fmt.Errorf("httpGet.protocol %s needs the scheme HTTP, and it is %s", HTTP2, h.Scheme)
 	}
-	return checkPort("httpGet", h.Port)
+	return completePort("httpGet", &h.Port)
 }
 
-func (t *TCPSocket) complete() error { return checkPort("tcpSocket", t.Port) }
+func (t *TCPSocket) complete() error { return completePort("tcpSocket", &t.Port) }
 
 func (g *GRPC) complete() error {
 	if g.Service == nil {
@@ -153,12 +156,18 @@ func (g *GRPC) complete() error {
 	if g.Mode != "" && g.Mode != GRPCPlaintext && g.Mode != GRPCTLS {
 		return fmt.Errorf("grpc.mode %q must be %s or %s", g.Mode, GRPCTLS, GRPCPlaintext)
 	}
-	return checkPort("grpc", g.Port)
+	return completePort("grpc", &g.Port)
 }
 
-func checkPort(handler string, p Port) error {
-	if p == 0 {
+// completePort makes a number of a string of digits, as Istio does.
+func completePort(handler string, port *field.IntOrString) error {
+	n, err := strconv.Atoi(port.String())
+	switch {
+	case *port == field.IntOrString{}:
 		return fmt.Errorf("%s.port must be a number from 1 to 65535", handler)
+	case err != nil || n < 1 || n > 65535:
+		return fmt.Errorf("port %q must be a number from 1 to 65535", port)
 	}
+	*port = field.Number(n)
 	return nil
 }

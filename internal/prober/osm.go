@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// OSM is the format of the env var that carries the probers of the dialect osm.
+// OSM is the format of the env var that carries the probers of the mesh osm.
 //
 // The key of an httpGet prober of scheme HTTP is the path on which it is answered:
 // /osm-liveness-probe or /osm-liveness-probe/<container>. HTTPS and tcpSocket
@@ -32,7 +32,7 @@ var OSM = &Format{
 // OSMProxyID is the uid and gid of Open Service Mesh's own proxy.
 const OSMProxyID = 1500
 
-// Every tcpSocket probe in the dialect osm is answered here; a header names the
+// Every tcpSocket probe in the mesh osm is answered here; a header names the
 // port of the app.
 const (
 	OSMHealthcheckPort   = 15904
@@ -57,7 +57,7 @@ var osmListeners = map[ProbeType]struct {
 // OSMPort returns the port of a probe type's listener, 0 for hooks, which have none.
 func OSMPort(t ProbeType) int { return osmListeners[t].port }
 
-// OSMPorts returns every port of the dialect osm, in ascending order.
+// OSMPorts returns every port of the mesh osm, in ascending order.
 func OSMPorts() []int {
 	ports := []int{OSMHealthcheckPort}
 	for _, l := range osmListeners {

@@ -1,20 +1,20 @@
 // Package prober defines the wire format that rewrite-probes writes and
 // probe-proxy reads: the value of the env var ISTIO_KUBE_APP_PROBERS and the
-// paths of rewritten probes. The dialects [OSM] and [FSM] have their own env vars
+// paths of rewritten probes. The conventions [OSM] and [FSM] have their own env vars
 // and keys.
 //
 // For an object whose defaults are filled in, the form is Istio's, byte for
 // byte: a JSON object whose keys are the rewritten paths, sorted, and whose
 // values hold the handler and the timeout. Fields that Istio does not know are
 // written only where they are set. The types mirror those of the Kubernetes
-// API, so that the sidecar links none of it.
+// API, so that the sidecar links none of it; the planner has the same handlers.
 package prober
 
 import (
-	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // EnvName is the env var that carries the probers, named as Istio names it.
@@ -23,8 +23,13 @@ const EnvName = "ISTIO_KUBE_APP_PROBERS"
 // IstioProxyID is the uid and gid of Istio's own proxy.
 const IstioProxyID = 1337
 
-// DefaultPort is the port of Istio's status server, where rewritten probes go.
-const DefaultPort = 15020
+// StatusPort is the port of the status server in Istio's sidecar, which answers
+// rewritten probes.
+const StatusPort = 15020
+
+// DefaultPort is the port of probe-proxy. It is not the status server's, so that
+// both can run in one pod.
+const DefaultPort = 15099
 
 // The paths at which probe-proxy answers for itself. Both mean the same: there are
 // two because linters report a livenessProbe and a readinessProbe that are equal.
@@ -159,14 +164,14 @@ func (p *Prober) String() string {
 	return strings.Join(words, ", ")
 }
 
-// HTTPGet mirrors the API's HTTPGetAction.
+// HTTPGet mirrors the API's HTTPGetAction. In an entry, its port is a number.
 type HTTPGet struct {
-	Path        string   `json:"path,omitempty"`
-	Port        Port     `json:"port"`
-	Host        string   `json:"host,omitempty"`
-	Scheme      string   `json:"scheme,omitempty"`
-	HTTPHeaders []Header `json:"httpHeaders,omitempty"`
-	Protocol    string   `json:"protocol,omitempty"` // HTTP1, HTTP2 or unset, which is HTTP1
+	Path        string            `json:"path,omitempty"`
+	Port        field.IntOrString `json:"port"`
+	Host        string            `json:"host,omitempty"`
+	Scheme      string            `json:"scheme,omitempty"`
+	HTTPHeaders []HTTPHeader      `json:"httpHeaders,omitempty"`
+	Protocol    string            `json:"protocol,omitempty"` // HTTP1, HTTP2 or unset, which is HTTP1
 }
 
 func (h *HTTPGet) String() string {
@@ -174,7 +179,7 @@ func (h *HTTPGet) String() string {
 	if h.Protocol == HTTP2 {
 		scheme = "HTTP/2"
 	}
-	return fmt.Sprintf("%s GET :%d %s", scheme, h.Port, h.Path)
+	return fmt.Sprintf("%s GET :%s %s", scheme, h.Port, h.Path)
 }
 
 // Values of [HTTPGet].Protocol. HTTP2 is HTTP/2 without TLS and with prior
@@ -184,25 +189,25 @@ const (
 	HTTP2 = "HTTP2"
 )
 
-// Header mirrors the API's HTTPHeader.
-type Header struct {
+// HTTPHeader mirrors the API's type.
+type HTTPHeader struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
 // TCPSocket mirrors the API's TCPSocketAction.
 type TCPSocket struct {
-	Port Port   `json:"port"`
-	Host string `json:"host,omitempty"`
+	Port field.IntOrString `json:"port"`
+	Host string            `json:"host,omitempty"`
 }
 
-func (t *TCPSocket) String() string { return fmt.Sprintf("TCP :%d", t.Port) }
+func (t *TCPSocket) String() string { return "TCP :" + t.Port.String() }
 
 // GRPC mirrors the API's GRPCAction; Service is written as null when unset.
 type GRPC struct {
-	Port    Port    `json:"port"`
-	Service *string `json:"service"`
-	Mode    string  `json:"mode,omitempty"` // GRPCTLS, GRPCPlaintext or unset, which is GRPCPlaintext
+	Port    field.IntOrString `json:"port"`
+	Service *string           `json:"service"`
+	Mode    string            `json:"mode,omitempty"` // GRPCTLS, GRPCPlaintext or unset, which is GRPCPlaintext
 }
 
 func (g *GRPC) String() string {
@@ -213,7 +218,7 @@ func (g *GRPC) String() string {
 	if g.Service != nil {
 		service = *g.Service
 	}
-	return fmt.Sprintf("gRPC%s :%d %s", mode, g.Port, service)
+	return fmt.Sprintf("gRPC%s :%s %s", mode, g.Port, service)
 }
 
 // Values of [GRPC].Mode (KEP-4939).
@@ -221,24 +226,3 @@ const (
 	GRPCTLS       = "TLS"
 	GRPCPlaintext = "Plaintext"
 )
-
-// A Port is a numeric port. It is written as a number and read from a number
-// or a string of digits (the API's IntOrString).
-type Port int
-
-// UnmarshalJSON accepts 8080 and "8080". A port name or a number outside
-// 1-65535 is an error.
-func (p *Port) UnmarshalJSON(b []byte) error {
-	s := string(b)
-	if strings.HasPrefix(s, `"`) {
-		if err := json.Unmarshal(b, &s); err != nil {
-			return err
-		}
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > 65535 {
-		return fmt.Errorf("port %q must be a number from 1 to 65535", s)
-	}
-	*p = Port(n)
-	return nil
-}

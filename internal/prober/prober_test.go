@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -14,7 +15,7 @@ func TestAPublishedValueIsReproducedByteForByte(t *testing.T) {
 	const want = `{"/app-health/liveness-http/livez":{"httpGet":{"path":"/foo","port":8001,"scheme":"HTTP"},"timeoutSeconds":1}}`
 	got := prober.Encode(map[string]*prober.Prober{
 		prober.Key("liveness-http", prober.Liveness): {
-			HTTPGet: &prober.HTTPGet{Path: "/foo", Port: 8001, Scheme: "HTTP"}, TimeoutSeconds: 1,
+			HTTPGet: &prober.HTTPGet{Path: "/foo", Port: field.Number(8001), Scheme: "HTTP"}, TimeoutSeconds: 1,
 		},
 	})
 	if got != want {
@@ -25,12 +26,12 @@ func TestAPublishedValueIsReproducedByteForByte(t *testing.T) {
 func TestFieldsOfNewerKubernetesAreWrittenOnlyWhereTheyAreSet(t *testing.T) {
 	service := "s"
 	for want, p := range map[string]*prober.Prober{
-		`{"k":{"grpc":{"port":80,"service":"s"}}}`:                             {GRPC: &prober.GRPC{Port: 80, Service: &service}},
-		`{"k":{"grpc":{"port":80,"service":null,"mode":"TLS"}}}`:               {GRPC: &prober.GRPC{Port: 80, Mode: prober.GRPCTLS}},
-		`{"k":{"httpGet":{"path":"/a?b\u0026c","port":80}}}`:                   {HTTPGet: &prober.HTTPGet{Path: "/a?b&c", Port: 80}},
-		`{"k":{"httpGet":{"port":80,"scheme":"HTTP","protocol":"HTTP2"}}}`:     {HTTPGet: &prober.HTTPGet{Port: 80, Scheme: "HTTP", Protocol: prober.HTTP2}},
-		`{"k":{"tcpSocket":{"port":80,"host":"h"},"timeoutSeconds":3}}`:        {TCPSocket: &prober.TCPSocket{Port: 80, Host: "h"}, TimeoutSeconds: 3},
-		`{"k":{"httpGet":{"port":1,"httpHeaders":[{"name":"a","value":""}]}}}`: {HTTPGet: &prober.HTTPGet{Port: 1, HTTPHeaders: []prober.Header{{Name: "a"}}}},
+		`{"k":{"grpc":{"port":80,"service":"s"}}}`:                             {GRPC: &prober.GRPC{Port: field.Number(80), Service: &service}},
+		`{"k":{"grpc":{"port":80,"service":null,"mode":"TLS"}}}`:               {GRPC: &prober.GRPC{Port: field.Number(80), Mode: prober.GRPCTLS}},
+		`{"k":{"httpGet":{"path":"/a?b\u0026c","port":80}}}`:                   {HTTPGet: &prober.HTTPGet{Path: "/a?b&c", Port: field.Number(80)}},
+		`{"k":{"httpGet":{"port":80,"scheme":"HTTP","protocol":"HTTP2"}}}`:     {HTTPGet: &prober.HTTPGet{Port: field.Number(80), Scheme: "HTTP", Protocol: prober.HTTP2}},
+		`{"k":{"tcpSocket":{"port":80,"host":"h"},"timeoutSeconds":3}}`:        {TCPSocket: &prober.TCPSocket{Port: field.Number(80), Host: "h"}, TimeoutSeconds: 3},
+		`{"k":{"httpGet":{"port":1,"httpHeaders":[{"name":"a","value":""}]}}}`: {HTTPGet: &prober.HTTPGet{Port: field.Number(1), HTTPHeaders: []prober.HTTPHeader{{Name: "a"}}}},
 		`{"k":null}`: nil,
 	} {
 		if got := prober.Encode(map[string]*prober.Prober{"k": p}); got != want {
@@ -66,18 +67,18 @@ func TestDecodingFillsInTheDefaultsOfTheAPI(t *testing.T) {
 		name, value string
 		want        *prober.Prober
 	}{
-		{"/app-health/a/livez", `{"httpGet":{"port":80}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: 80, Scheme: "HTTP"}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"HTTPGET":{"PORT":"80","Scheme":"https"}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: 80, Scheme: "HTTPS"}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"path":"/old","port":80}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/old", Port: 80, Scheme: "HTTP"}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"tcpSocket":{"port":80},"timeoutSeconds":3}`, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: 80}, TimeoutSeconds: 3}},
-		{"/app-health/a/livez", `{"grpc":{"port":80,"service":null}}`, &prober.Prober{GRPC: &prober.GRPC{Port: 80, Service: &empty}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"path":"/old","port":80,"timeoutSeconds":7}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/old", Port: 80, Scheme: "HTTP"}, TimeoutSeconds: 7}},
-		{"/app-health/a/livez", `{"grpc":{"port":80,"mode":"TLS"}}`, &prober.Prober{GRPC: &prober.GRPC{Port: 80, Service: &empty, Mode: prober.GRPCTLS}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"grpc":{"port":80,"mode":"Plaintext"}}`, &prober.Prober{GRPC: &prober.GRPC{Port: 80, Service: &empty, Mode: prober.GRPCPlaintext}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"httpGet":{"port":80,"protocol":"HTTP2"}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: 80, Scheme: "HTTP", Protocol: prober.HTTP2}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"httpGet":{"port":80,"scheme":"HTTPS","protocol":"HTTP1"}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: 80, Scheme: "HTTPS", Protocol: prober.HTTP1}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"tcpSocket":{"port":80},"timeoutSeconds":2147483647}`, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: 80}, TimeoutSeconds: 2147483647}},
-		{"/app-lifecycle/a/prestopz", `{"httpGet":{"port":80}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: 80, Scheme: "HTTP"}}},
+		{"/app-health/a/livez", `{"httpGet":{"port":80}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTP"}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"HTTPGET":{"PORT":"80","Scheme":"https"}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTPS"}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"path":"/old","port":80}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/old", Port: field.Number(80), Scheme: "HTTP"}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"tcpSocket":{"port":80},"timeoutSeconds":3}`, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}, TimeoutSeconds: 3}},
+		{"/app-health/a/livez", `{"grpc":{"port":80,"service":null}}`, &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(80), Service: &empty}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"path":"/old","port":80,"timeoutSeconds":7}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/old", Port: field.Number(80), Scheme: "HTTP"}, TimeoutSeconds: 7}},
+		{"/app-health/a/livez", `{"grpc":{"port":80,"mode":"TLS"}}`, &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(80), Service: &empty, Mode: prober.GRPCTLS}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"grpc":{"port":80,"mode":"Plaintext"}}`, &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(80), Service: &empty, Mode: prober.GRPCPlaintext}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"httpGet":{"port":80,"protocol":"HTTP2"}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTP", Protocol: prober.HTTP2}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"httpGet":{"port":80,"scheme":"HTTPS","protocol":"HTTP1"}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTPS", Protocol: prober.HTTP1}, TimeoutSeconds: 1}},
+		{"/app-health/a/livez", `{"tcpSocket":{"port":80},"timeoutSeconds":2147483647}`, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}, TimeoutSeconds: 2147483647}},
+		{"/app-lifecycle/a/prestopz", `{"httpGet":{"port":80}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTP"}}},
 	} {
 		got, bad, err := prober.Decode(`{"` + c.name + `":` + c.value + `}`)
 		if err != nil || len(bad) > 0 {
@@ -113,7 +114,7 @@ func TestOneBadEntryLeavesTheOthersStanding(t *testing.T) {
 		{`"/app-health/a/livez":{"udpSocket":{"port":80}}`, `field "udpSocket" is not known to this version`},
 		{`"/app-health/a/livez":{"path":"/old","port":80,"unknown":1}`, `field "path" is not known`},
 		{`"/app-health/a/livez":{"path":"/old"}`, "httpGet.port must be"},
-		{`"/app-health/a/livez":{"path":"/old","port":"x"}`, `field "path" is not known`},
+		{`"/app-health/a/livez":{"path":"/old","port":"x"}`, `port "x" must be a number`},
 		{`"/app-health/a/livez":{"timeoutSeconds":3}`, "exactly one of"},
 	} {
 		got, bad, err := prober.Decode("{" + good + "," + c.entry + "}")

@@ -20,6 +20,8 @@ type agentConfig struct {
 	hasEnv     bool
 	probers    map[string]*prober.Prober
 	overridden bool // the annotation of the WorkloadEntries has the env var too
+	elsewhere  bool // likewise localhostEnv, and not as the status server needs it
+	localhost  bool // the status server asks localhost
 
 	// key and entry are those of the env var if it has one original alone, of a
 	// readiness probe.
@@ -33,13 +35,24 @@ type fragment struct {
 	ProxyMetadata field.KeyValues   `json:"proxyMetadata"`
 }
 
+// localhostEnv sends every probe that the agent's status server makes to localhost
+// instead of the machine's own address, if it is true.
+const localhostEnv = "REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION"
+
+// asksLocalhost reports whether proxyMetadata send the probes to localhost. Istio
+// reads an env var as strconv does.
+func asksLocalhost(proxyMetadata field.KeyValues) bool {
+	on, err := strconv.ParseBool(proxyMetadata.Get(localhostEnv))
+	return err == nil && on
+}
+
 // entryConfigPath leads to the annotation of the group's WorkloadEntries. istioctl
 // lets it override that of the group.
 var entryConfigPath = field.NewPath("spec", "metadata", annotations, ConfigAnnotation)
 
 // readAgentConfig reads both annotations. An error is about the one at path.
 func readAgentConfig(g *Group) (c agentConfig, path field.Path, err error) {
-	c.statusPort = prober.DefaultPort
+	c.statusPort = prober.StatusPort
 	path = annotationPath(ConfigAnnotation)
 	if text, set := g.Metadata.Annotations.Lookup(ConfigAnnotation); set {
 		f, err := c.parse(text)
@@ -48,6 +61,7 @@ func readAgentConfig(g *Group) (c agentConfig, path field.Path, err error) {
 		}
 		c.text = &text
 		c.env, c.hasEnv = f.ProxyMetadata.Lookup(prober.EnvName)
+		c.localhost = asksLocalhost(f.ProxyMetadata)
 	}
 	c.readEnv()
 	if text, set := g.Spec.Metadata.Annotations.Lookup(ConfigAnnotation); set {
@@ -56,6 +70,10 @@ func readAgentConfig(g *Group) (c agentConfig, path field.Path, err error) {
 			return c, entryConfigPath, err
 		}
 		_, c.overridden = f.ProxyMetadata.Lookup(prober.EnvName)
+		if _, set := f.ProxyMetadata.Lookup(localhostEnv); set {
+			c.localhost = asksLocalhost(f.ProxyMetadata)
+			c.elsewhere = !c.localhost
+		}
 	}
 	return c, path, nil
 }
@@ -151,42 +169,78 @@ func editYAML(text string, edits ...field.Edit) (string, error) {
 
 const proxyMetadata = "proxyMetadata"
 
-var (
-	metadataPath = field.NewPath(proxyMetadata)
-	envPath      = metadataPath.Key(prober.EnvName)
-)
+var metadataPath = field.NewPath(proxyMetadata)
 
-// withEnv returns the value of the annotation with the env var set; base is nil
-// if there is no annotation.
-func withEnv(base *string, env string) (string, error) {
-	if base == nil || isBlank(*base) {
-		return "proxyMetadata:\n  " + prober.EnvName + ": '" + strings.ReplaceAll(env, "'", "''") + "'\n", nil
+// withEnv returns the value of the annotation with the env var for the originals;
+// base is nil if there is no annotation. localhost says that the original asks
+// localhost.
+func withEnv(base *string, env string, localhost bool) (string, error) {
+	set := field.KeyValues{{Key: prober.EnvName, Value: env}}
+	text := ""
+	if base != nil {
+		text = *base
 	}
-	return editYAML(*base, field.Edit{Op: field.Set, Path: envPath, Value: env})
+	f, _ := parseConfig(text) // readAgentConfig has reported its errors
+	if localhost && !asksLocalhost(f.ProxyMetadata) {
+		set = set.With(localhostEnv, "true")
+	}
+	if isBlank(text) {
+		text = "proxyMetadata:\n"
+		for _, v := range set {
+			text += "  " + v.Key + ": '" + strings.ReplaceAll(v.Value, "'", "''") + "'\n"
+		}
+		return text, nil
+	}
+	var edits []field.Edit
+	for _, v := range set {
+		edits = append(edits, field.Edit{Op: field.Set, Path: metadataPath.Key(v.Key), Value: v.Value})
+	}
+	return editYAML(text, edits...)
 }
 
-// withoutEnv returns the value of the annotation without the env var; nil if
-// nothing is left of it. If proxyMetadata was there before, but without contents,
-// empty has it.
-func withoutEnv(text string, empty field.Map) (*string, error) {
+// withoutEnv undoes withEnv; it returns nil if nothing is left. before is the
+// user's value as an earlier run noted it, nil if that noted none. If proxyMetadata
+// was there, but without contents, empty has it.
+func withoutEnv(text string, localhost bool, before *string, empty field.Map) (*string, error) {
 	o, err := readYAML(text)
 	if err != nil {
 		return nil, err
 	}
-	edit := field.Edit{Op: field.Delete, Path: envPath}
-	if sizeAt(o, metadataPath) == 1 {
+	var edits []field.Edit
+	removed := 0
+	if localhost {
+		edits, removed = undoLocalhost(o, before)
+	}
+	edits = append(edits, field.Edit{Op: field.Delete, Path: metadataPath.Key(prober.EnvName)})
+	if removed++; sizeAt(o, metadataPath) == removed {
 		was, noted := empty.Get(proxyMetadata)
 		switch {
 		case noted:
-			edit = field.Edit{Op: field.Set, Path: metadataPath, Value: was}
+			edits = []field.Edit{{Op: field.Set, Path: metadataPath, Value: was}}
 		case sizeAt(o, nil) == 1:
 			return nil, nil
 		default:
-			edit.Path = metadataPath
+			edits = []field.Edit{{Op: field.Delete, Path: metadataPath}}
 		}
 	}
-	text, err = editYAML(text, edit)
+	text, err = editYAML(text, edits...)
 	return &text, err
+}
+
+// undoLocalhost returns the edits that give localhostEnv the value that it had
+// before, and how many entries they remove.
+func undoLocalhost(o *manifest.Object, before *string) (edits []field.Edit, removed int) {
+	path := metadataPath.Key(localhostEnv)
+	if before != nil {
+		f, _ := parseConfig(*before) // it could be read in the run that noted it
+		if was, set := f.ProxyMetadata.Lookup(localhostEnv); set {
+			return []field.Edit{{Op: field.Set, Path: path, Value: was}}, 0
+		}
+	}
+	if _, there := o.Value(path); !there {
+		return nil, 0 // the user has removed it since
+	}
+	return []field.Edit{{Op: field.Delete, Path: path}}, 1
 }
 
 // sizeAt returns how many entries the mapping at a path has.

@@ -35,52 +35,59 @@ func (b *builder) classify(rewrite []string) (why string) {
 			"is not set, and Istio's agent then takes 1, not 3 as the API's documentation says: the first failure takes the machine out"))
 	}
 	b.checkHTTPGet()
-	kind := kindOf(b.original)
+	kind, _ := handlerOf(b.original).Kind()
 	https := isHTTPS(b.original)
 	switch {
 	case kind != grpc && !https:
 		return "vm-probe-works"
 	case !slices.Contains(rewrite, kind):
 		return "not-selected"
-	case https && b.original.HTTPGet.Host != "":
-		b.add(transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "host"),
-			"%q is where Istio's agent asks, and it verifies the certificate that it gets; without `host` the probe goes to the machine's own address and can be rewritten", b.original.HTTPGet.Host))
-		return ""
-	case b.g.Metadata.Name == "" || strings.Contains(b.g.Metadata.Name, "/"):
-		b.add(transformer.NewFinding("vm-probe-invalid", field.NewPath("metadata", "name"), "%q must be the group's name, which is in the path of a rewritten probe", b.g.Metadata.Name))
-		return ""
-	case b.config.overridden:
-		b.add(transformer.NewFinding("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; the variable must be left to rewrite-probes", prober.EnvName))
-		return ""
-	case b.config.hasEnv && !b.envIsOurs():
-		b.add(transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation),
-			"has `proxyMetadata.%s` already, and not with the original of this probe alone; the variable must be left to rewrite-probes", prober.EnvName))
+	}
+	if obstacle := b.obstacle(); obstacle != nil {
+		b.add(*obstacle)
 		return ""
 	}
 	w := b.written
-	if b.place {
+	if b.writesDerived {
 		w = writtenIn(probeMap(b.derived))
 	}
 	b.target = w.entry()
+	if https {
+		b.target.HTTPGet.Host = b.original.HTTPGet.Host
+	}
 	return ""
+}
+
+// obstacle returns why a probe that should be rewritten cannot be; nil if it can.
+func (b *builder) obstacle() *transformer.Finding {
+	var f transformer.Finding
+	host := ""
+	if h := b.original.HTTPGet; h != nil {
+		host = h.Host
+	}
+	switch {
+	case isOwnHost(host) && !slices.Contains([]string{"", "localhost", "127.0.0.1"}, host):
+		f = transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "host"),
+			"%q must be 127.0.0.1 or localhost, or unset: Istio's agent verifies the certificate that it gets, and its status server, which does not, asks localhost or the machine's own address", host)
+	case b.g.Metadata.Name == "" || strings.Contains(b.g.Metadata.Name, "/"):
+		f = transformer.NewFinding("vm-probe-invalid", field.NewPath("metadata", "name"), "%q must be the group's name, which is in the path of a rewritten probe", b.g.Metadata.Name)
+	case b.config.overridden:
+		f = transformer.NewFinding("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; the variable must be left to rewrite-probes", prober.EnvName)
+	case host != "" && b.config.elsewhere:
+		f = transformer.NewFinding("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; it must be \"true\" or unset, so that the probe goes to %s", localhostEnv, host)
+	case b.config.hasEnv && !b.envIsOurs():
+		f = transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation),
+			"has `proxyMetadata.%s` already, and not with the original of this probe alone; the variable must be left to rewrite-probes", prober.EnvName)
+	default:
+		return nil
+	}
+	return &f
 }
 
 const (
 	httpGet = "httpGet"
 	grpc    = "grpc"
 )
-
-func kindOf(p *vmconfig.Probe) string {
-	switch {
-	case p.HTTPGet != nil:
-		return httpGet
-	case p.GRPC != nil:
-		return grpc
-	case p.TCPSocket != nil:
-		return "tcpSocket"
-	}
-	return "exec" // or none
-}
 
 func isHTTPS(p *vmconfig.Probe) bool {
 	return p.HTTPGet != nil && p.HTTPGet.Scheme == vmconfig.HTTPS
@@ -104,7 +111,7 @@ func (b *builder) isValid() bool {
 	key := "vm-probe-invalid"
 	if last := err.Path[len(err.Path)-1].Key; last == "probe" || last == "command" {
 		key = "vm-no-handler"
-		if kindOf(p) == "exec" {
+		if kind, _ := handlerOf(p).Kind(); kind == "" || kind == "exec" {
 			err.Text += "; without it Istio's agent crashes"
 		}
 	}

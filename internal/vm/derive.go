@@ -36,7 +36,7 @@ func (b *builder) derive() {
 	switch {
 	case b.original != nil && reflect.DeepEqual(effective(b.original), b.derived):
 	case b.original == nil || b.isDerived():
-		b.place, b.original = true, b.derived
+		b.writesDerived, b.original = true, b.derived
 	default:
 		b.add(transformer.NewFinding("vm-source-differs", probePath, "is %s, but %s, container %q, has %s; one of them must go, or the annotation `%s`",
 			inJSON(effective(b.original)), workload, from.Container, inJSON(b.derived), fromAnnotation))
@@ -95,19 +95,13 @@ func (b *builder) translate(from *transformer.OriginalProbe) (*vmconfig.Probe, e
 		}
 	}
 	h := from.Handler
-	set := 0
-	for _, is := range []bool{h.HTTPGet != nil, h.TCPSocket != nil, h.GRPC != nil, h.Exec != nil} {
-		if is {
-			set++
-		}
-	}
-	if set != 1 {
+	if _, ok := h.Kind(); !ok || h.Sleep != nil {
 		return nil, fmt.Errorf("its probe must have exactly one handler, and has %s", h)
 	}
 	var err error
 	switch {
 	case h.HTTPGet != nil:
-		p.HTTPGet = &vmconfig.HTTPGet{Path: orEmpty(h.HTTPGet.Path), Host: h.HTTPGet.Host, Scheme: orEmpty(h.HTTPGet.Scheme), HTTPHeaders: headers(h.HTTPGet)}
+		p.HTTPGet = &vmconfig.HTTPGet{Path: h.HTTPGet.Path, Host: h.HTTPGet.Host, Scheme: h.HTTPGet.Scheme, HTTPHeaders: headers(h.HTTPGet)}
 		if h.HTTPGet.Protocol != "" && h.HTTPGet.Protocol != "HTTP1" {
 			return nil, fmt.Errorf("its probe has `httpGet.protocol: %s`, which a WorkloadGroup cannot have", h.HTTPGet.Protocol)
 		}
@@ -116,22 +110,18 @@ func (b *builder) translate(from *transformer.OriginalProbe) (*vmconfig.Probe, e
 		p.TCPSocket = &vmconfig.TCPSocket{Host: h.TCPSocket.Host}
 		p.TCPSocket.Port, err = b.resolve(h.TCPSocket.Port, from)
 	case h.GRPC != nil:
-		p.GRPC = &vmconfig.GRPC{Service: orEmpty(h.GRPC.Service)}
+		p.GRPC = &vmconfig.GRPC{}
+		if h.GRPC.Service != nil {
+			p.GRPC.Service = *h.GRPC.Service
+		}
 		if h.GRPC.Mode != "" && h.GRPC.Mode != "Plaintext" {
 			return nil, fmt.Errorf("its probe has `grpc.mode: %s`, which a WorkloadGroup cannot have", h.GRPC.Mode)
 		}
 		p.GRPC.Port, err = b.resolve(h.GRPC.Port, from)
 	case h.Exec != nil:
-		p.Exec = &vmconfig.Exec{Command: h.Exec.Command}
+		p.Exec = (*vmconfig.Exec)(h.Exec)
 	}
 	return &p, err
-}
-
-func orEmpty(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // headers returns the headers of a request. The kubelet takes host for Host,

@@ -28,8 +28,7 @@ const ConfigAnnotation = "proxy.istio.io/config"
 
 // The other annotations of a group.
 const (
-	fromAnnotation      = "rewrite-probes.io/probe-from" // the workload whose probe the group takes
-	originalsAnnotation = "rewrite-probes.io/originals"  // what an exact restore needs
+	fromAnnotation = "rewrite-probes.io/probe-from" // the workload whose probe the group takes
 )
 
 // A Group is a WorkloadGroup and what is known of its surroundings.
@@ -39,8 +38,8 @@ type Group struct {
 	Spec      Spec
 	// Source is the object as it was read.
 	Source transformer.Source
-	// Texts is as in [transformer.Input], and not nil.
-	Texts func(edits []field.Edit) field.KeyValues
+	// Texts is as in [transformer.Input].
+	Texts []field.Text
 	// Workloads returns the workloads of the group's namespace that have a kind
 	// and a name.
 	Workloads func(kind, name string) []Workload
@@ -79,7 +78,7 @@ var probePath = field.NewPath("spec", "probe")
 type builder struct {
 	g        *Group
 	config   agentConfig
-	record   record
+	record   transformer.Record
 	findings []transformer.Finding
 
 	source   field.Map // the probe as it was read
@@ -89,10 +88,13 @@ type builder struct {
 	original *vmconfig.Probe // as its author wrote it
 	written  written         // likewise, the part that the rewriting changes
 
-	derived *vmconfig.Probe // from the workload that the annotation names
-	place   bool            // the derived probe is to be written
-	remove  bool            // the probe, which an earlier run derived, is to go
-	target  *prober.Prober  // the entry of the rewritten probe, nil if it is not rewritten
+	derivedBefore *vmconfig.Probe // that an earlier run has taken
+	configBefore  *string         // the agent's configuration as its author wrote it, if an earlier run noted that
+
+	derived       *vmconfig.Probe // from the workload that the annotation names
+	writesDerived bool            // the derived probe is to be written
+	remove        bool            // the probe, which an earlier run derived, is to go
+	target        *prober.Prober  // the entry of the rewritten probe, nil if it is not rewritten
 }
 
 // newBuilder reads the group.
@@ -105,8 +107,8 @@ func newBuilder(g *Group) *builder {
 	if b.config, path, err = readAgentConfig(g); err != nil {
 		b.add(transformer.NewFinding("vm-config-invalid", path, "%v", err))
 	}
-	if b.record, err = readRecord(g.Metadata.Annotations); err != nil {
-		b.add(transformer.NewFinding("env-unreadable", annotationPath(originalsAnnotation), "%v; the original of the rewritten probe cannot be known", err))
+	if err := b.readRecord(); err != nil {
+		b.add(transformer.NewFinding("env-unreadable", annotationPath(transformer.OriginalsAnnotation), "%v; the original of the rewritten probe cannot be known", err))
 	}
 	b.written = writtenIn(b.source)
 	b.recognise()
@@ -133,26 +135,31 @@ func (b *builder) recognise() {
 		return
 	}
 	entry := *b.config.entry
+	if entry.HTTPGet != nil {
+		request := *entry.HTTPGet
+		request.Host, request.HTTPHeaders = "", nil // those of the probe itself count
+		entry.HTTPGet = &request
+	}
 	b.entry = &entry
-	asWritten := b.record.probe
+	asWritten := written(b.record.Section(recordProbe))
 	if t := b.probe.TimeoutSeconds; t != outerTimeout(entry.TimeoutSeconds) && t > 0 {
 		entry.TimeoutSeconds = max(1, t-1) // it was edited since
 		if asWritten != nil {
-			asWritten = &written{asWritten.kind, asWritten.handler, field.Map{{Key: timeoutSeconds, Value: entry.TimeoutSeconds}}}
+			asWritten = asWritten.withTimeout(entry.TimeoutSeconds, true)
 		}
 	}
 	b.written = writtenBy(&entry)
 	if asWritten != nil && reflect.DeepEqual(asWritten.entry(), &entry) {
-		b.written = *asWritten
+		b.written = asWritten
 	}
 	original := *b.probe
 	original.TimeoutSeconds = entry.TimeoutSeconds
 	original.HTTPGet, original.GRPC = nil, nil
 	if entry.GRPC != nil {
-		original.GRPC = &vmconfig.GRPC{Port: int(entry.GRPC.Port), Service: *entry.GRPC.Service}
+		original.GRPC = &vmconfig.GRPC{Port: int(entry.GRPC.Port.Int), Service: *entry.GRPC.Service}
 	} else {
 		original.HTTPGet = &vmconfig.HTTPGet{
-			Path: entry.HTTPGet.Path, Port: int(entry.HTTPGet.Port), Scheme: entry.HTTPGet.Scheme, Host: h.Host, HTTPHeaders: h.HTTPHeaders,
+			Path: entry.HTTPGet.Path, Port: int(entry.HTTPGet.Port.Int), Scheme: entry.HTTPGet.Scheme, Host: h.Host, HTTPHeaders: h.HTTPHeaders,
 		}
 	}
 	b.original = &original
@@ -172,18 +179,28 @@ func Plan(g *Group, rewrite []string) transformer.Plan {
 	if b.original != nil && !b.failed() {
 		why = b.classify(rewrite)
 	}
-	plan := transformer.Plan{}
-	if b.target != nil && !b.failed() && b.entry == nil && !b.place {
-		plan.Repairs = append(plan.Repairs, mistake(b.original))
-	}
+	plan := transformer.Plan{Repairs: b.repairs()}
 	if !b.failed() {
-		probe := b.probeEdits()
-		plan.Edits = append(probe, b.annotationEdits(probe, &plan.Answer)...)
+		plan.Edits = append(b.probeEdits(), b.annotationEdits(&plan.Answer)...)
 	}
 	if b.target != nil && !b.failed() {
 		plan.Answer.By, plan.Answer.Port = AnsweredBy, b.config.statusPort
 	}
 	return b.finish(plan, why)
+}
+
+// repairs returns the mistakes that the rewriting repairs.
+func (b *builder) repairs() []transformer.Finding {
+	switch {
+	case b.target == nil || b.writesDerived || b.failed():
+		return nil
+	case b.entry == nil:
+		return []transformer.Finding{mistake(b.original)}
+	case hasHost(b.target) && !b.config.localhost:
+		return []transformer.Finding{transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation),
+			"must have `proxyMetadata.%s: \"true\"`, without which the agent's status server does not ask %s", localhostEnv, b.target.HTTPGet.Host)}
+	}
+	return nil
 }
 
 // Restore plans the inverse.
@@ -216,7 +233,7 @@ func (b *builder) undo(why string) transformer.Plan {
 	plan := transformer.Plan{}
 	b.remove = b.isDerived()
 	if !b.failed() {
-		plan.Edits = append(b.undoEdits(), b.annotationEdits(nil, &plan.Answer)...)
+		plan.Edits = append(b.undoEdits(), b.annotationEdits(&plan.Answer)...)
 	}
 	return b.finish(plan, why)
 }
@@ -235,7 +252,7 @@ func (b *builder) finish(plan transformer.Plan, why string) transformer.Plan {
 	switch {
 	case b.failed():
 		v.Reason = b.findings[0].Reason
-		if b.target != nil || b.entry != nil || b.place || b.remove {
+		if b.target != nil || b.entry != nil || b.writesDerived || b.remove {
 			v.State = transformer.Refused
 		}
 	case b.target != nil:
@@ -243,7 +260,7 @@ func (b *builder) finish(plan transformer.Plan, why string) transformer.Plan {
 		if len(plan.Edits) > 0 {
 			v.State = transformer.WouldRewrite
 		}
-	case b.place:
+	case b.writesDerived:
 		v.State, v.Reason, v.Before, v.After = transformer.WouldRewrite, "", none, describe(b.original)
 	case b.remove:
 		v.State, v.Before, v.After = transformer.WouldRestore, describe(b.probe), none
@@ -257,24 +274,14 @@ func (b *builder) finish(plan transformer.Plan, why string) transformer.Plan {
 // key returns the path at which the group's probe is answered.
 func (b *builder) key() string { return prober.Key(b.g.Metadata.Name, prober.Readiness) }
 
-// describe returns the handler of a probe in a few words.
-func describe(p *vmconfig.Probe) string {
-	h := &transformer.Handler{}
-	port := func(n int) field.IntOrString { return field.IntOrString{Int: int64(n)} }
-	if p.HTTPGet != nil {
-		h.HTTPGet = &transformer.HTTPGet{Path: &p.HTTPGet.Path, Port: port(p.HTTPGet.Port), Host: p.HTTPGet.Host, Scheme: &p.HTTPGet.Scheme}
-	}
-	if p.TCPSocket != nil {
-		h.TCPSocket = &transformer.TCPSocket{Port: port(p.TCPSocket.Port), Host: p.TCPSocket.Host}
-	}
-	if p.GRPC != nil {
-		h.GRPC = &transformer.GRPC{Port: port(p.GRPC.Port), Service: &p.GRPC.Service}
-	}
-	if p.Exec != nil {
-		h.Exec = &transformer.Exec{}
-	}
-	return h.String()
+// handlerOf returns the handler of a probe as that of a container.
+func handlerOf(p *vmconfig.Probe) *transformer.Handler {
+	e := p.Prober()
+	return &transformer.Handler{Exec: (*transformer.Exec)(p.Exec), HTTPGet: e.HTTPGet, TCPSocket: e.TCPSocket, GRPC: e.GRPC}
 }
+
+// describe returns the handler of a probe in a few words.
+func describe(p *vmconfig.Probe) string { return handlerOf(p).String() }
 
 // inJSON returns a probe on one line, for messages.
 func inJSON(p *vmconfig.Probe) string {

@@ -6,95 +6,40 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
-	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// A record is what an annotation carries for an exact restore, in JSON. It is
-// written only if there is something to carry.
-type record struct {
-	probe   *written        // how the probe was written, if the env var does not tell
-	config  *string         // the user's agent configuration, if undoing the change to it gives another
-	derived *vmconfig.Probe // the probe that was taken from a workload
-	empty   field.Map       // annotations and proxyMetadata that were empty or null
-	texts   field.KeyValues // the texts of what restore would write in another way, by key
-}
-
-// The keys of a record.
+// The sections of a group's [transformer.Record].
 const (
-	recordProbe   = "probe"
-	recordConfig  = "config"
-	recordDerived = "derived"
-	recordEmpty   = "empty"
-	recordTexts   = "texts"
+	recordProbe   = "probe"   // how the probe was written, if the env var does not say that
+	recordConfig  = "config"  // the user's agent configuration, if undoing the change to it gives another
+	recordDerived = "derived" // the probe that was taken from a workload
 )
 
-// annotations and proxyMetadata are the keys of record.empty.
+// annotations, in a record, are those of the group.
 const annotations = "annotations"
 
-func readRecord(from field.KeyValues) (record, error) {
-	var r record
-	text, set := from.Lookup(originalsAnnotation)
-	if !set {
-		return r, nil
-	}
-	m, err := field.DecodeJSON(text)
-	if err != nil {
-		return r, fmt.Errorf("must be a JSON object as rewrite-probes writes it")
-	}
-	if probe, ok := get(m, recordProbe).(field.Map); ok {
-		w := written{}
-		for _, e := range probe {
-			if handler, isHandler := e.Value.(field.Map); isHandler {
-				w.kind, w.handler = e.Key, handler
-			} else {
-				w.timeout = field.Map{e}
-			}
-		}
-		r.probe = &w
-	}
-	if config, ok := get(m, recordConfig).(string); ok {
-		r.config = &config
-	}
-	if derived, ok := get(m, recordDerived).(field.Map); ok {
-		if err := json.Unmarshal(field.AppendJSON(nil, derived), &r.derived); err != nil {
-			return r, fmt.Errorf("must be a JSON object as rewrite-probes writes it, and `%s` is no probe", recordDerived)
+// readRecord reads what an earlier run has noted.
+func (b *builder) readRecord() (err error) {
+	b.record, err = transformer.ReadRecord(b.g.Metadata.Annotations)
+	if config, noted := field.Map(b.record).Get(recordConfig); noted {
+		if text, isString := config.(string); isString {
+			b.configBefore = &text
 		}
 	}
-	r.empty, _ = get(m, recordEmpty).(field.Map)
-	r.texts = field.As[field.Map](m, recordTexts).KeyValues()
-	return r, nil
-}
-
-// encode returns the value of the annotation; "" if there is nothing to carry.
-func (r *record) encode() string {
-	var m field.Map
-	if r.probe != nil {
-		m = append(m, field.Entry{Key: recordProbe, Value: append(field.Map{{Key: r.probe.kind, Value: r.probe.handler}}, r.probe.timeout...)})
+	if derived := b.record.Section(recordDerived); derived != nil && err == nil {
+		if json.Unmarshal(field.AppendJSON(nil, derived), &b.derivedBefore) != nil {
+			err = fmt.Errorf("must be a JSON object as rewrite-probes writes it, and `%s` is no probe", recordDerived)
+		}
 	}
-	if r.config != nil {
-		m = append(m, field.Entry{Key: recordConfig, Value: *r.config})
-	}
-	if r.derived != nil {
-		m = append(m, field.Entry{Key: recordDerived, Value: probeMap(r.derived)})
-	}
-	if r.empty != nil {
-		m = append(m, field.Entry{Key: recordEmpty, Value: r.empty})
-	}
-	if r.texts != nil {
-		m = append(m, field.Entry{Key: recordTexts, Value: r.texts.Map()})
-	}
-	if m == nil {
-		return ""
-	}
-	return string(field.AppendJSON(nil, m))
+	return err
 }
 
 // envIsOurs reports whether the env var has the original of the group's probe
 // alone: of the probe as it is, or of one that has been replaced since an
 // earlier run. That one had the group's name, unless the group was renamed too.
 func (b *builder) envIsOurs() bool {
-	_, ran := b.g.Metadata.Annotations.Lookup(originalsAnnotation)
+	_, ran := b.g.Metadata.Annotations.Lookup(transformer.OriginalsAnnotation)
 	return b.entry != nil || b.config.entry != nil && (ran || b.config.key == b.key())
 }
 
@@ -105,51 +50,63 @@ func (b *builder) userConfig() (*string, error) {
 	if text == nil || !b.envIsOurs() {
 		return text, nil
 	}
-	if before := b.record.config; before != nil {
-		if then, err := withEnv(before, b.config.env); err == nil && then == *text {
+	if before := b.configBefore; before != nil {
+		if then, err := withEnv(before, b.config.env, hasHost(b.config.entry)); err == nil && then == *text {
 			return before, nil
 		}
 	}
-	return withoutEnv(*text, b.record.empty)
+	return withoutEnv(*text, hasHost(b.config.entry), b.configBefore, b.record.Section(transformer.RecordEmpty))
 }
 
-// annotationEdits returns the edits of the group's annotations, given those of its
-// probe, and notes in the answer the annotations that are added.
-func (b *builder) annotationEdits(probe []field.Edit, answer *transformer.Answer) []field.Edit {
+// hasHost reports whether an original asks localhost.
+func hasHost(original *prober.Prober) bool {
+	return original.HTTPGet != nil && original.HTTPGet.Host != ""
+}
+
+// configWithEnv returns the agent configuration of a rewritten group, and notes in
+// the record what it takes to undo it; user is that of the author.
+func (b *builder) configWithEnv(user *string, r *transformer.Record) (*string, error) {
+	text, err := withEnv(user, prober.Encode(map[string]*prober.Prober{b.key(): b.target}), hasHost(b.target))
+	if err == nil && user != nil {
+		empty := emptyMetadata(*user)
+		r.Add(transformer.RecordEmpty, empty...)
+		if back, err := withoutEnv(text, hasHost(b.target), nil, empty); err != nil || back == nil || *back != *user {
+			r.Set(recordConfig, *user)
+		}
+	}
+	return &text, err
+}
+
+// annotationEdits returns the edits of the group's annotations, and notes in the answer
+// the annotations that are added.
+func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 	have := b.g.Metadata.Annotations
+	var r transformer.Record
 	config, err := b.userConfig()
-	var r record
 	if err == nil && b.target != nil {
-		user := config
-		var text string
-		text, err = withEnv(user, prober.Encode(map[string]*prober.Prober{b.key(): b.target}))
-		if err == nil && user != nil {
-			r.empty = emptyMetadata(*user)
-			if back, err := withoutEnv(text, r.empty); err != nil || back == nil || *back != *user {
-				r.config = user
-			}
+		config, err = b.configWithEnv(config, &r)
+		if !b.writesDerived && !b.written.derivableFromEnv() {
+			r.Set(recordProbe, field.Map(b.written))
 		}
-		if !b.place && !b.written.isTold() {
-			r.probe = &b.written
-		}
-		config = &text
 	}
 	if err != nil {
 		b.add(transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation), "%v", inOneLine(err)))
 		return nil
 	}
-	if b.derived != nil && (b.place || b.isDerived()) {
-		r.derived = effective(b.derived)
+	if b.derived != nil && (b.writesDerived || b.isDerived()) {
+		r.Set(recordDerived, probeMap(b.derived))
 	}
 	if b.target != nil {
-		r.texts = b.textsOf(probe, *config)
+		r.Add(transformer.RecordTexts, b.texts().Map()...)
 	}
-	r.empty = append(b.emptyAnnotations(config != nil || r.encode() != ""), r.empty...)
+	if config != nil || len(r) > 0 {
+		b.noteEmpty(&r)
+	}
 	want := have
 	for _, a := range []struct {
 		key   string
 		value *string
-	}{{ConfigAnnotation, config}, {originalsAnnotation, orNil(r.encode())}} {
+	}{{ConfigAnnotation, config}, {transformer.OriginalsAnnotation, orNil(r.Encode())}} {
 		if a.value == nil {
 			want = want.Without(a.key)
 			continue
@@ -162,29 +119,25 @@ func (b *builder) annotationEdits(probe []field.Edit, answer *transformer.Answer
 	return b.changed(have, want)
 }
 
-// textsOf returns the texts of what the edits of the probe, the agent's
-// configuration and other annotations change, as far as restore would write them in
-// another way.
-func (b *builder) textsOf(probe []field.Edit, config string) field.KeyValues {
-	texts := b.record.texts.Without(annotations).Without(ConfigAnnotation)
-	if b.entry == nil {
-		texts = b.g.Texts(probe)
+// texts returns the texts of the probe, the agent's configuration and the annotations
+// that restore would write in another way: those of what an earlier run has changed are noted.
+func (b *builder) texts() field.KeyValues {
+	var texts field.KeyValues
+	changed := map[string]bool{ConfigAnnotation: b.envIsOurs(), annotations: len(b.g.Metadata.Annotations) > 0}
+	ours := func(key string) bool {
+		ours, known := changed[key]
+		return known && ours || !known && b.entry != nil
 	}
-	for _, a := range []struct {
-		path  field.Path
-		value field.Value
-		ours  bool // an earlier run has set it
-	}{
-		{annotationPath(ConfigAnnotation), config, b.envIsOurs()},
-		{field.NewPath("metadata", annotations), field.List{}, len(b.g.Metadata.Annotations) > 0},
-	} {
-		from := b.record.texts
-		if !a.ours {
-			from = b.g.Texts([]field.Edit{{Op: field.Set, Path: a.path, Value: a.value}})
+	for _, t := range b.record.Values(transformer.RecordTexts) {
+		if ours(t.Key) {
+			texts = append(texts, t)
 		}
-		key := a.path[len(a.path)-1].Key
-		if text, carried := from.Lookup(key); carried {
-			texts = texts.With(key, text)
+	}
+	for _, t := range b.g.Texts {
+		_, isAnnotation := changed[t.Path[len(t.Path)-1].Key]
+		isProbe := t.Path.HasPrefix(probePath) || probePath.HasPrefix(t.Path)
+		if key := t.Path[len(t.Path)-1].Key; !ours(key) && (isProbe || isAnnotation && t.Path[0].Key == "metadata") {
+			texts = texts.With(key, t.Text)
 		}
 	}
 	return texts
@@ -197,19 +150,16 @@ func orNil(s string) *string {
 	return &s
 }
 
-// emptyAnnotations returns what the group's annotations were if they were there
-// without contents before they were filled.
-func (b *builder) emptyAnnotations(filled bool) field.Map {
-	if !filled {
-		return nil
+// noteEmpty notes the group's annotations, which will be filled, if they are or were there
+// without contents.
+func (b *builder) noteEmpty(r *transformer.Record) {
+	v, noted := b.record.Section(transformer.RecordEmpty).Get(annotations)
+	if len(b.g.Metadata.Annotations) == 0 {
+		v, noted = b.g.Source(field.NewPath("metadata", annotations))
 	}
-	if v, there := b.g.Source(field.NewPath("metadata", annotations)); there && len(b.g.Metadata.Annotations) == 0 {
-		return field.Map{{Key: annotations, Value: v}}
+	if noted {
+		r.Set(transformer.RecordEmpty, append(field.Map{{Key: annotations, Value: v}}, r.Section(transformer.RecordEmpty)...))
 	}
-	if v, noted := b.record.empty.Get(annotations); noted {
-		return field.Map{{Key: annotations, Value: v}}
-	}
-	return nil
 }
 
 // changed returns the edits that turn the annotations from have into want. If none
@@ -217,8 +167,8 @@ func (b *builder) emptyAnnotations(filled bool) field.Map {
 func (b *builder) changed(have, want field.KeyValues) []field.Edit {
 	all := field.NewPath("metadata", annotations)
 	if len(want) == 0 && len(have) > 0 {
-		if v, noted := b.record.empty.Get(annotations); noted {
-			return []field.Edit{{Op: field.Set, Path: all, Value: v, Texts: b.record.texts}}
+		if v, noted := b.record.Section(transformer.RecordEmpty).Get(annotations); noted {
+			return []field.Edit{{Op: field.Set, Path: all, Value: v, Texts: b.record.Values(transformer.RecordTexts)}}
 		}
 		return []field.Edit{{Op: field.Delete, Path: all}}
 	}
@@ -230,7 +180,7 @@ func (b *builder) changed(have, want field.KeyValues) []field.Edit {
 	}
 	for _, kv := range want {
 		if old, there := have.Lookup(kv.Key); !there || old != kv.Value {
-			edits = append(edits, field.Edit{Op: field.Set, Path: all.Key(kv.Key), Value: kv.Value, Texts: b.record.texts})
+			edits = append(edits, field.Edit{Op: field.Set, Path: all.Key(kv.Key), Value: kv.Value, Texts: b.record.Values(transformer.RecordTexts)})
 		}
 	}
 	return edits

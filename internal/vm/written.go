@@ -4,20 +4,28 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 const timeoutSeconds = "timeoutSeconds"
 
 // A written is the part of a probe that the rewriting changes, as its author wrote
 // it: the handler, of an httpGet only path, port and scheme, and the timeout.
-type written struct {
-	kind    string
-	handler field.Map
-	timeout field.Map // empty, or timeoutSeconds alone
+type written field.Map
+
+// handler returns the type of the handler and its fields.
+func (w written) handler() (kind string, fields field.Map) {
+	for _, e := range w {
+		if m, ok := e.Value.(field.Map); ok {
+			kind, fields = e.Key, m
+		}
+	}
+	return kind, fields
 }
 
 // rewrittenFields are the fields of an httpGet that the rewriting changes.
@@ -28,20 +36,21 @@ func writtenIn(probe field.Map) written {
 	var w written
 	for _, kind := range []string{httpGet, grpc} {
 		if m, ok := get(probe, kind).(field.Map); ok {
-			w.kind, w.handler = kind, m
-		}
-	}
-	if w.kind == httpGet {
-		var some field.Map
-		for _, key := range rewrittenFields {
-			if v, set := w.handler.Get(key); set {
-				some = append(some, field.Entry{Key: key, Value: v})
+			if kind == httpGet {
+				m = slices.DeleteFunc(slices.Clone(m), func(e field.Entry) bool { return !slices.Contains(rewrittenFields, e.Key) })
+				slices.SortFunc(m, func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) }) // as in rewrittenFields
 			}
+			w = written{{Key: kind, Value: m}}
 		}
-		w.handler = some
 	}
-	if v, set := probe.Get(timeoutSeconds); set {
-		w.timeout = field.Map{{Key: timeoutSeconds, Value: v}}
+	return w.withTimeout(probe.Get(timeoutSeconds))
+}
+
+// withTimeout returns what is written with another timeout, or without one.
+func (w written) withTimeout(v field.Value, set bool) written {
+	w = slices.DeleteFunc(slices.Clone(w), func(e field.Entry) bool { return e.Key == timeoutSeconds })
+	if set {
+		w = append(w, field.Entry{Key: timeoutSeconds, Value: v})
 	}
 	return w
 }
@@ -53,45 +62,37 @@ func get(m field.Map, key string) field.Value {
 
 // writtenBy returns what is known from an entry of the env var alone.
 func writtenBy(e *prober.Prober) written {
-	w := written{kind: httpGet}
-	if e.GRPC != nil {
-		w.kind, w.handler = grpc, field.Map{{Key: "port", Value: int(e.GRPC.Port)}}
-		if *e.GRPC.Service != "" {
-			w.handler = append(w.handler, field.Entry{Key: "service", Value: *e.GRPC.Service})
-		}
-	} else {
-		w.handler = field.Map{{Key: "path", Value: e.HTTPGet.Path}, {Key: "port", Value: int(e.HTTPGet.Port)}, {Key: "scheme", Value: e.HTTPGet.Scheme}}
-	}
-	if e.TimeoutSeconds > 1 {
-		w.timeout = field.Map{{Key: timeoutSeconds, Value: e.TimeoutSeconds}}
-	}
-	return w
+	h := &transformer.Handler{HTTPGet: e.HTTPGet, GRPC: e.GRPC}
+	kind, _ := h.Kind()
+	w := written{{Key: kind, Value: h.Value()}}
+	return w.withTimeout(e.TimeoutSeconds, e.TimeoutSeconds > 1)
 }
 
 // entry returns the entry of the env var.
-func (w *written) entry() *prober.Prober {
+func (w written) entry() *prober.Prober {
 	e := &prober.Prober{TimeoutSeconds: 1}
-	if n, _ := get(w.timeout, timeoutSeconds).(int); n > 0 {
+	if n, _ := get(field.Map(w), timeoutSeconds).(int); n > 0 {
 		e.TimeoutSeconds = n
 	}
-	port, _ := get(w.handler, "port").(int)
+	kind, fields := w.handler()
+	port, _ := get(fields, "port").(int)
 	text := func(key, byDefault string) string {
-		if s, _ := get(w.handler, key).(string); s != "" {
+		if s, _ := get(fields, key).(string); s != "" {
 			return s
 		}
 		return byDefault
 	}
-	if w.kind == grpc {
+	if kind == grpc {
 		service := text("service", "")
-		e.GRPC = &prober.GRPC{Port: prober.Port(port), Service: &service}
+		e.GRPC = &prober.GRPC{Port: field.Number(port), Service: &service}
 	} else {
-		e.HTTPGet = &prober.HTTPGet{Path: text("path", "/"), Port: prober.Port(port), Scheme: text("scheme", vmconfig.HTTP)}
+		e.HTTPGet = &prober.HTTPGet{Path: text("path", "/"), Port: field.Number(port), Scheme: text("scheme", vmconfig.HTTP)}
 	}
 	return e
 }
 
-// isTold reports whether the entry alone is enough to know how the probe was written.
-func (w *written) isTold() bool { return reflect.DeepEqual(*w, writtenBy(w.entry())) }
+// derivableFromEnv reports whether the entry alone is enough to know how the probe was written.
+func (w written) derivableFromEnv() bool { return reflect.DeepEqual(w, writtenBy(w.entry())) }
 
 // outerTimeout returns the timeout of a rewritten probe: the agent's status
 // server must have the time to say that the original timed out.
@@ -100,7 +101,7 @@ func outerTimeout(inner int) int { return min(max(inner, 1), math.MaxInt32-1) + 
 // probeEdits returns the edits of the probe: rewritten, derived or restored.
 func (b *builder) probeEdits() []field.Edit {
 	switch {
-	case b.place:
+	case b.writesDerived:
 		p := *b.derived
 		if b.target != nil {
 			b.rewrite(&p)
@@ -146,7 +147,7 @@ func (b *builder) setTimeout() []field.Edit {
 func (b *builder) rewrite(p *vmconfig.Probe) {
 	h := vmconfig.HTTPGet{Path: b.key(), Port: b.config.statusPort, Scheme: vmconfig.HTTP}
 	if p.HTTPGet != nil {
-		h.HTTPHeaders = p.HTTPGet.HTTPHeaders
+		h.Host, h.HTTPHeaders = p.HTTPGet.Host, p.HTTPGet.HTTPHeaders
 	}
 	p.HTTPGet, p.GRPC = &h, nil
 	p.TimeoutSeconds = outerTimeout(b.target.TimeoutSeconds)
@@ -164,7 +165,7 @@ func (b *builder) undoEdits() []field.Edit {
 // a workload.
 func (b *builder) isDerived() bool {
 	_, from := b.g.Metadata.Annotations.Lookup(fromAnnotation)
-	return from && b.original != nil && b.record.derived != nil && reflect.DeepEqual(effective(b.original), b.record.derived)
+	return from && b.original != nil && b.derivedBefore != nil && reflect.DeepEqual(effective(b.original), b.derivedBefore)
 }
 
 func (b *builder) restoreProbe() []field.Edit {
@@ -173,17 +174,18 @@ func (b *builder) restoreProbe() []field.Edit {
 	}
 	var edits []field.Edit
 	path := probePath.Key(httpGet)
-	if b.written.kind == grpc {
-		edits = append(edits, field.Edit{Op: field.Rename, Path: path, NewKey: grpc, Value: b.written.handler})
+	kind, fields := b.written.handler()
+	if kind == grpc {
+		edits = append(edits, field.Edit{Op: field.Rename, Path: path, NewKey: grpc, Value: fields})
 	} else {
 		now, _ := get(b.source, httpGet).(field.Map)
 		for _, key := range rewrittenFields {
-			edits = append(edits, restoreField(path.Key(key), now, b.written.handler)...)
+			edits = append(edits, restoreField(path.Key(key), now, fields)...)
 		}
 	}
-	edits = append(edits, restoreField(probePath.Key(timeoutSeconds), b.source, b.written.timeout)...)
+	edits = append(edits, restoreField(probePath.Key(timeoutSeconds), b.source, field.Map(b.written))...)
 	for i := range edits {
-		edits[i].Texts = b.record.texts
+		edits[i].Texts = b.record.Values(transformer.RecordTexts)
 	}
 	return edits
 }
@@ -207,44 +209,14 @@ func restoreField(path field.Path, now, had field.Map) []field.Edit {
 // written out.
 func probeMap(p *vmconfig.Probe) field.Map {
 	p = effective(p)
-	var m field.Map
-	add := func(m *field.Map, key string, v field.Value) {
-		if v != "" {
-			*m = append(*m, field.Entry{Key: key, Value: v})
-		}
-	}
-	switch {
-	case p.HTTPGet != nil:
-		h := field.Map{{Key: "path", Value: p.HTTPGet.Path}, {Key: "port", Value: p.HTTPGet.Port}, {Key: "scheme", Value: p.HTTPGet.Scheme}}
-		add(&h, "host", p.HTTPGet.Host)
-		var headers field.List
-		for _, x := range p.HTTPGet.HTTPHeaders {
-			headers = append(headers, field.Map{{Key: "name", Value: x.Name}, {Key: "value", Value: x.Value}})
-		}
-		if headers != nil {
-			h = append(h, field.Entry{Key: "httpHeaders", Value: headers})
-		}
-		m = field.Map{{Key: httpGet, Value: h}}
-	case p.TCPSocket != nil:
-		h := field.Map{{Key: "port", Value: p.TCPSocket.Port}}
-		add(&h, "host", p.TCPSocket.Host)
-		m = field.Map{{Key: "tcpSocket", Value: h}}
-	case p.GRPC != nil:
-		h := field.Map{{Key: "port", Value: p.GRPC.Port}}
-		add(&h, "service", p.GRPC.Service)
-		m = field.Map{{Key: grpc, Value: h}}
-	default:
-		var command field.List
-		for _, word := range p.Exec.Command {
-			command = append(command, word)
-		}
-		m = field.Map{{Key: "exec", Value: field.Map{{Key: "command", Value: command}}}}
-	}
-	return slices.Concat(m, field.Map{
+	h := handlerOf(p)
+	kind, _ := h.Kind()
+	return field.Map{
+		{Key: kind, Value: h.Value()},
 		{Key: "initialDelaySeconds", Value: p.InitialDelaySeconds},
 		{Key: timeoutSeconds, Value: p.TimeoutSeconds},
 		{Key: "periodSeconds", Value: p.PeriodSeconds},
 		{Key: "successThreshold", Value: p.SuccessThreshold},
 		{Key: "failureThreshold", Value: p.FailureThreshold},
-	})
+	}
 }

@@ -9,6 +9,9 @@ package vmconfig
 import (
 	"encoding/json"
 	"math"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // A Config is the configuration of one agent.
@@ -74,6 +77,24 @@ type GRPC struct {
 // Exec is Istio's ExecHealthCheckConfig.
 type Exec struct {
 	Command []string `json:"command"`
+}
+
+// Prober returns the probe as an entry of the env var has it, which has no room for exec.
+func (p *Probe) Prober() *prober.Prober {
+	e := &prober.Prober{TimeoutSeconds: p.TimeoutSeconds}
+	if h := p.HTTPGet; h != nil {
+		e.HTTPGet = &prober.HTTPGet{Path: h.Path, Port: field.Number(h.Port), Host: h.Host, Scheme: h.Scheme}
+		for _, x := range h.HTTPHeaders {
+			e.HTTPGet.HTTPHeaders = append(e.HTTPGet.HTTPHeaders, prober.HTTPHeader(x))
+		}
+	}
+	if t := p.TCPSocket; t != nil {
+		e.TCPSocket = &prober.TCPSocket{Port: field.Number(t.Port), Host: t.Host}
+	}
+	if g := p.GRPC; g != nil {
+		e.GRPC = &prober.GRPC{Port: field.Number(g.Port), Service: &g.Service}
+	}
+	return e
 }
 
 // DefaultProbe returns a probe without a handler whose other fields have the

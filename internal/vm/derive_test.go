@@ -1,0 +1,210 @@
+package vm
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// original returns the probe of a container, which has the port http.
+func original(t *testing.T, container, probe string) transformer.OriginalProbe {
+	t.Helper()
+	s, err := manifest.Read("", []byte("probe: "+probe+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, at := s.Objects()[0], field.NewPath("probe")
+	p := transformer.OriginalProbe{
+		Container: container, Handler: &transformer.Handler{},
+		Ports: []transformer.ContainerPort{{Name: "other", ContainerPort: 1}, {Name: "http", ContainerPort: 8080}},
+	}
+	if _, err := o.Decode(at, p.Handler); err != nil {
+		t.Fatal(err)
+	}
+	v, _ := o.Value(at)
+	p.Timing, _ = v.(field.Map)
+	return p
+}
+
+func TestAReferenceNamesOneProbe(t *testing.T) {
+	workloads := []Workload{
+		{Name: "Deployment web", Probes: []transformer.OriginalProbe{original(t, "a", "{exec: {}}"), original(t, "b", "{exec: {}}")}},
+		{Name: "Deployment one", Probes: []transformer.OriginalProbe{original(t, "app", "{exec: {}}")}},
+		{Name: "Pod none"},
+		{Name: "Pod twice"}, {Name: "Pod twice"},
+		{Name: "Pod broken", Err: errors.New("it is odd")},
+	}
+	const form = "must be KIND/NAME or KIND/NAME/CONTAINER, such as Deployment/reviews"
+	for _, tt := range []struct{ name, ref, container, err string }{
+		{"a workload with one probe", "Deployment/one", "app", ""},
+		{"the container of one probe", "Deployment/one/app", "app", ""},
+		{"one container of several", "Deployment/web/b", "b", ""},
+		{"a name alone", "one", "", form},
+		{"an empty text", "", "", form},
+		{"an empty name", "Deployment/", "", form},
+		{"an empty container", "Deployment/one/", "", form},
+		{"more than a container", "Deployment/one/app/more", "", form},
+		{"a workload that is not there", "StatefulSet/one", "", "the input has no workload of that kind and name in the group's namespace"},
+		{"a workload that is there twice", "Pod/twice", "", "the input has 2 workloads of that kind and name in the group's namespace; there must be one"},
+		{"a workload whose probes are not known", "Pod/broken", "", "the probes of Pod broken cannot be known: it is odd"},
+		{"a workload without a probe", "Pod/none", "", "Pod none has no readinessProbe"},
+		{"a container of a workload without a probe", "Pod/none/a", "", "Pod none has no readinessProbe"},
+		{"a container without a probe", "Deployment/web/c", "", `Deployment web has no container "c" with a readinessProbe, only "a", "b"`},
+		{"several probes", "Deployment/web", "", `Deployment web has 2 readiness probes, of "a", "b"; the annotation must name the container: Deployment/web/CONTAINER`},
+	} {
+		b := newBuilder(read(t, group("", ""), workloads...).Group)
+		from, workload, err := b.find(tt.ref)
+		switch {
+		case tt.err != "":
+			if err == nil || err.Error() != tt.err {
+				t.Errorf("%s: %v, want %s", tt.name, err, tt.err)
+			}
+		case err != nil || from.Container != tt.container || !strings.HasPrefix(tt.ref, strings.Replace(workload, " ", "/", 1)):
+			t.Errorf("%s: %+v of %q, %v", tt.name, from, workload, err)
+		}
+	}
+}
+
+func TestAProbeIsTranslatedIntoThatOfAGroup(t *testing.T) {
+	with := func(change func(*vmconfig.Probe)) *vmconfig.Probe {
+		p := vmconfig.DefaultProbe()
+		change(&p)
+		return &p
+	}
+	for _, tt := range []struct {
+		name, probe string
+		want        *vmconfig.Probe
+		err         string
+	}{
+		{"an httpGet with every field", "{httpGet: {path: /a, port: 1, host: b, scheme: HTTPS, httpHeaders: [{name: hOST, value: c}, {name: x, value: d}]}}",
+			with(func(p *vmconfig.Probe) {
+				p.HTTPGet = &vmconfig.HTTPGet{Path: "/a", Port: 1, Host: "b", Scheme: "HTTPS", HTTPHeaders: []vmconfig.Header{{Name: "Host", Value: "c"}, {Name: "x", Value: "d"}}}
+			}), ""},
+		{"an httpGet over HTTP/1", "{httpGet: {port: 1, protocol: HTTP1}}", with(func(p *vmconfig.Probe) { p.HTTPGet = &vmconfig.HTTPGet{Port: 1} }), ""},
+		{"an httpGet over HTTP/2", "{httpGet: {port: 1, protocol: HTTP2}}", nil, "its probe has `httpGet.protocol: HTTP2`, which a WorkloadGroup cannot have"},
+		{"a tcpSocket", "{tcpSocket: {port: 1, host: a}}", with(func(p *vmconfig.Probe) { p.TCPSocket = &vmconfig.TCPSocket{Port: 1, Host: "a"} }), ""},
+		{"a grpc", "{grpc: {port: 1, service: a, mode: Plaintext}}", with(func(p *vmconfig.Probe) { p.GRPC = &vmconfig.GRPC{Port: 1, Service: "a"} }), ""},
+		{"a grpc without a service", "{grpc: {port: 1}}", with(func(p *vmconfig.Probe) { p.GRPC = &vmconfig.GRPC{Port: 1} }), ""},
+		{"a grpc over TLS", "{grpc: {port: 1, mode: TLS}}", nil, "its probe has `grpc.mode: TLS`, which a WorkloadGroup cannot have"},
+		{"an exec", "{exec: {command: [a, b]}}", with(func(p *vmconfig.Probe) { p.Exec = &vmconfig.Exec{Command: []string{"a", "b"}} }), ""},
+		{"the timing", "{exec: {command: [a]}, initialDelaySeconds: 2, timeoutSeconds: 3, periodSeconds: 4, successThreshold: 5, failureThreshold: 6}",
+			&vmconfig.Probe{InitialDelaySeconds: 2, TimeoutSeconds: 3, PeriodSeconds: 4, SuccessThreshold: 5, FailureThreshold: 6, Exec: &vmconfig.Exec{Command: []string{"a"}}}, ""},
+		{"a zero, which stands for the default", "{exec: {command: [a]}, periodSeconds: 0}", with(func(p *vmconfig.Probe) { p.Exec = &vmconfig.Exec{Command: []string{"a"}} }), ""},
+		{"no handler", "{periodSeconds: 1}", nil, "its probe must have exactly one handler, and has no handler"},
+		{"two handlers", "{exec: {command: [a]}, tcpSocket: {port: 1}}", nil, "its probe must have exactly one handler, and has "},
+		{"a port of the container", "{tcpSocket: {port: http}}", with(func(p *vmconfig.Probe) { p.TCPSocket = &vmconfig.TCPSocket{Port: 8080} }), ""},
+		{"a port of the group, which wins", "{httpGet: {port: other}}", with(func(p *vmconfig.Probe) { p.HTTPGet = &vmconfig.HTTPGet{Port: 9443} }), ""},
+		{"a port that neither has", "{httpGet: {port: nowhere}}", nil, "its probe names the port \"nowhere\", which neither `spec.template.ports` of the group nor the container has"},
+	} {
+		g := read(t, "kind: WorkloadGroup\nmetadata: {name: reviews}\nspec: {template: {ports: {other: 9443}}}\n").Group
+		from := original(t, "app", tt.probe)
+		got, err := newBuilder(g).translate(&from)
+		if tt.err != "" {
+			if err == nil || !strings.HasPrefix(err.Error(), tt.err) {
+				t.Errorf("%s: %v, want %s", tt.name, err, tt.err)
+			}
+			continue
+		}
+		if d := cmp.Diff(tt.want, got); err != nil || d != "" {
+			t.Errorf("%s: %v, -want +got\n%s", tt.name, err, d)
+		}
+	}
+}
+
+func TestTheProbeOfAWorkloadBecomesThatOfTheGroup(t *testing.T) {
+	const derivedRecord = "    rewrite-probes.io/originals: '{\"derived\":{\"tcpSocket\":{\"port\":1},\"initialDelaySeconds\":0,\"timeoutSeconds\":1,\"periodSeconds\":10,\"successThreshold\":1,\"failureThreshold\":3}}'\n"
+	from := "  annotations:\n    rewrite-probes.io/probe-from: Pod/a\n"
+	tcp := "{tcpSocket: {port: 1}, initialDelaySeconds: 0, timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3}"
+	for _, tt := range []struct {
+		name, metadata, probe, workload string
+		state                           transformer.State
+		reasons                         []string
+		probeAfter                      string // what the probe has then
+	}{
+		{"a group without a probe gets it", from, "", "{tcpSocket: {port: 1}}", transformer.WouldRewrite, nil, "port: 1"},
+		{"one that is rewritten goes to the status server", from, "", "{grpc: {port: 1}}", transformer.WouldRewrite, nil, "path: /app-health/reviews/readyz"},
+		{"one with a host keeps it", from, "", "{httpGet: {port: 1, host: localhost, scheme: HTTPS}}", transformer.WouldRewrite, nil, "host: localhost"},
+		{"one that an earlier run took is not written again", from + derivedRecord, tcp, "{tcpSocket: {port: 1}}", transformer.LeftAlone, nil, "port: 1"},
+		{"one that an earlier run took follows the workload", from + derivedRecord, tcp, "{tcpSocket: {port: 2}}", transformer.WouldRewrite, nil, "port: 2"},
+		{"one that was edited since is an error", from + derivedRecord, strings.Replace(tcp, "10", "11", 1), "{tcpSocket: {port: 2}}", transformer.LeftAlone, []string{"vm-source-differs"}, "port: 1"},
+		{"one of the author's that is the same stays", from, "{failureThreshold: 3, tcpSocket: {port: 1}}", "{tcpSocket: {port: 1}}", transformer.LeftAlone, nil, "port: 1"},
+		{"one of the author's that says less and means the same stays", from, "{failureThreshold: 3, httpGet: {port: 1}}", "{httpGet: {path: /, port: 1}, periodSeconds: 10}", transformer.LeftAlone, nil, "{port: 1}"},
+		{"one that says less and means the same stays too", from, "{failureThreshold: 3, httpGet: {path: /, port: 1}}", "{httpGet: {port: 1}}", transformer.LeftAlone, nil, "port: 1"},
+		{"one of the author's that differs is an error", from, "{failureThreshold: 3, tcpSocket: {port: 1}}", "{tcpSocket: {port: 2}}", transformer.LeftAlone, []string{"vm-source-differs"}, "port: 1"},
+		{"a command is a warning", from, "", "{exec: {command: [a]}}", transformer.WouldRewrite, []string{"vm-source-exec"}, "- a"},
+		{"a command that differs is only an error", from, "{failureThreshold: 3, exec: {command: [b]}}", "{exec: {command: [a]}}", transformer.LeftAlone, []string{"vm-source-differs"}, "[b]"},
+		{"a probe that cannot be translated is an error", from, "{failureThreshold: 3, tcpSocket: {port: 1}}", "{tcpSocket: {port: nowhere}}", transformer.LeftAlone, []string{"vm-source-unknown"}, "port: 1"},
+		{"a probe that cannot be made is an error, and not written", from, "", "{httpGet: {port: 1, host: 10.1.2.3}}", transformer.Refused, []string{"vm-host-remote"}, ""},
+	} {
+		s := read(t, group(tt.metadata, tt.probe), Workload{Name: "Pod a", Probes: []transformer.OriginalProbe{original(t, "app", tt.workload)}})
+		plan := s.plan(everything)
+		if got := reasons(plan); !slices.Equal(got, tt.reasons) {
+			t.Errorf("%s: %v, want %v", tt.name, plan.Findings, tt.reasons)
+		}
+		if len(plan.Probes) != 1 || plan.Probes[0].State != tt.state {
+			t.Errorf("%s: %+v, want %s", tt.name, plan.Probes, tt.state)
+		}
+		_, probe, _ := strings.Cut(s.apply(t, plan), "  probe:")
+		if !strings.Contains(probe, tt.probeAfter) || tt.probeAfter == "" && probe != "" {
+			t.Errorf("%s: the probe is %s", tt.name, probe)
+		}
+	}
+}
+
+// TestARunAfterTheFirstKnowsAProbeThatWasTaken has the handlers that are rewritten
+// change between the runs.
+func TestARunAfterTheFirstKnowsAProbeThatWasTaken(t *testing.T) {
+	workload := Workload{Name: "Pod a", Probes: []transformer.OriginalProbe{original(t, "app", "{grpc: {port: 9000}}")}}
+	run := func(text string, rewrite []string) string {
+		s := read(t, text, workload)
+		return s.apply(t, s.plan(rewrite))
+	}
+	in := group("  annotations:\n    rewrite-probes.io/probe-from: Pod/a\n", "")
+	out := run(in, everything)
+	for _, want := range []string{
+		`ISTIO_KUBE_APP_PROBERS: '{"/app-health/reviews/readyz":{"grpc":{"port":9000,"service":""},"timeoutSeconds":1}}'`,
+		`rewrite-probes.io/originals: '{"derived":{"grpc":{"port":9000},"initialDelaySeconds":0,"timeoutSeconds":1,`,
+		"\n    timeoutSeconds: 2\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("has no %s:\n%s", want, out)
+		}
+	}
+	if again := run(out, everything); again != out {
+		t.Errorf("a second run makes\n%s", again)
+	}
+	plain := run(in, nil)
+	if got := run(out, nil); got != plain || !strings.Contains(plain, "\n    grpc:\n      port: 9000\n") || !strings.Contains(plain, "\n    timeoutSeconds: 1\n") {
+		t.Errorf("if nothing is rewritten any more it is\n%swant\n%s", got, plain)
+	}
+	later := run(plain, everything)
+	if !strings.Contains(later, "path: /app-health/reviews/readyz") {
+		t.Errorf("it is not rewritten again:\n%s", later)
+	}
+	for _, text := range []string{out, plain, later} {
+		s := read(t, text)
+		if got := s.apply(t, Restore(s.Group)); got != in {
+			t.Errorf("restored is\n%swant\n%s", got, in)
+		}
+	}
+}
+
+func TestTheErrorOfASourceNamesTheContainer(t *testing.T) {
+	s := read(t, group("  annotations: {rewrite-probes.io/probe-from: Pod/a}\n", ""), Workload{Name: "Pod a", Probes: []transformer.OriginalProbe{original(t, "app", "{}")}})
+	plan := s.plan(everything)
+	if len(plan.Findings) != 1 || plan.Probes != nil {
+		t.Fatalf("%+v", plan)
+	}
+	f := plan.Findings[0]
+	if want := `"Pod/a": Pod a, container "app": its probe must have`; !strings.Contains(f.Message, want) || f.Current != "Pod/a" || f.Field.String() != "metadata.annotations[rewrite-probes.io/probe-from]" {
+		t.Errorf("%+v, want %s", f, want)
+	}
+}

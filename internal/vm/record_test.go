@@ -1,0 +1,158 @@
+package vm
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+func TestARecordIsReadAsItWasWritten(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		config     string
+		derived    *vmconfig.Probe
+	}{
+		{"nothing", "", "", nil},
+		{"a probe", `{"probe":{"httpGet":{"port":1}}}`, "", nil},
+		{"a probe with a timeout", `{"probe":{"grpc":{"port":1},"timeoutSeconds":3}}`, "", nil},
+		{"a configuration", `{"config":"a: b\n"}`, "a: b\n", nil},
+		{"a derived probe", `{"derived":{"grpc":{"port":1},"initialDelaySeconds":0,"timeoutSeconds":1,"periodSeconds":2,"successThreshold":3,"failureThreshold":4}}`, "",
+			&vmconfig.Probe{TimeoutSeconds: 1, PeriodSeconds: 2, SuccessThreshold: 3, FailureThreshold: 4, GRPC: &vmconfig.GRPC{Port: 1}}},
+		{"what was empty", `{"empty":{"proxyMetadata":null}}`, "", nil},
+		{"texts", `{"texts":{"port":"0x10"}}`, "", nil},
+	} {
+		b := &builder{g: &Group{}}
+		if tt.text != "" {
+			b.g.Metadata.Annotations = b.g.Metadata.Annotations.With(transformer.OriginalsAnnotation, tt.text)
+		}
+		if err := b.readRecord(); err != nil || b.record.Encode() != tt.text {
+			t.Errorf("%s: %v, and it is written as %s, want %s", tt.name, err, b.record.Encode(), tt.text)
+		}
+		if d := cmp.Diff(tt.derived, b.derivedBefore); d != "" || (b.configBefore != nil) != (tt.config != "") || b.configBefore != nil && *b.configBefore != tt.config {
+			t.Errorf("%s: the configuration is %v; -want +got\n%s", tt.name, b.configBefore, d)
+		}
+	}
+}
+
+func readAnnotation(key, value string) error {
+	b := &builder{g: &Group{}}
+	b.g.Metadata.Annotations = field.KeyValues{{Key: key, Value: value}}
+	return b.readRecord()
+}
+
+func TestARecordOfAnotherFormIsAnError(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                    "must be a JSON object as rewrite-probes writes it",
+		"[":                                   "must be a JSON object as rewrite-probes writes it",
+		`{"derived":{"httpGet":{"port":""}}}`: "must be a JSON object as rewrite-probes writes it, and `derived` is no probe",
+	} {
+		if err := readAnnotation(transformer.OriginalsAnnotation, text); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	if err := readAnnotation("other", "["); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheEnvVarIsOursOrSomebodyElses(t *testing.T) {
+	const env = "  annotations:\n    proxy.istio.io/config: |\n      proxyMetadata:\n        ISTIO_KUBE_APP_PROBERS: '{\"/app-health/$KEY/readyz\":{\"httpGet\":{\"path\":\"/\",\"port\":8443,\"scheme\":\"HTTPS\"},\"timeoutSeconds\":1}}'\n"
+	for _, tt := range []struct {
+		name, key, more, probe string
+		want                   bool
+	}{
+		{"it has the original of the probe", "reviews", "", rewritten, true},
+		{"the probe was replaced since", "reviews", "", httpsProbe, true},
+		{"the group was renamed since a run that noted something", "old", rewrittenRecord, httpsProbe, true},
+		{"it is of another group, and nothing was noted", "old", "", httpsProbe, false},
+	} {
+		s := read(t, group(strings.Replace(env, "$KEY", tt.key, 1)+tt.more, tt.probe))
+		if got := newBuilder(s.Group).envIsOurs(); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+func TestOnlyWhatRestoreNeedsIsNoted(t *testing.T) {
+	for _, tt := range []struct{ name, metadata, probe, want string }{
+		{"every field is written out", "", "{httpGet: {path: /, port: 1, scheme: HTTPS}}", ""},
+		{"a field is not", "", "{httpGet: {port: 1, scheme: HTTPS}}", `{"probe":{"httpGet":{"port":1,"scheme":"HTTPS"}}}`},
+		{"a default of the timeout is written out", "", "{timeoutSeconds: 1, httpGet: {path: /, port: 1, scheme: HTTPS}}", `{"probe":{"httpGet":{"path":"/","port":1,"scheme":"HTTPS"},"timeoutSeconds":1}}`},
+		{"the annotations are empty", "  annotations: {}\n", "{httpGet: {path: /, port: 1, scheme: HTTPS}}", `{"empty":{"annotations":{}}}`},
+		{"another annotation is there", "  annotations: {a: b} # why\n", "{httpGet: {path: /, port: 1, scheme: HTTPS}}", ""},
+		{"another annotation is there, on a line of its own", "  annotations:\n    # why\n    a: b\n", "{httpGet: {path: /, port: 1, scheme: HTTPS}}", ""},
+		{"the configuration of the agent is plain", "  annotations: {proxy.istio.io/config: \"a: b\"}\n", "{httpGet: {path: /, port: 1, scheme: HTTPS}}", ""},
+		{"the configuration of the agent is blank", "  annotations: {proxy.istio.io/config: \" \"}\n", "{httpGet: {path: /, port: 1, scheme: HTTPS}}", `{"config":" "}`},
+		{"localhost was switched on before", "  annotations: {proxy.istio.io/config: \"proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: t}\"}\n", "{httpGet: {host: localhost, path: /, port: 1, scheme: HTTPS}}",
+			`{"config":"proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: t}"}`},
+		{"localhost was not switched on before", "  annotations: {proxy.istio.io/config: \"proxyMetadata: {A: b}\"}\n", "{httpGet: {host: localhost, path: /, port: 1, scheme: HTTPS}}", ""},
+	} {
+		s := read(t, group(tt.metadata, tt.probe))
+		out := read(t, s.apply(t, s.plan(everything)))
+		if got := out.Metadata.Annotations.Get(transformer.OriginalsAnnotation); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestWhatWasEditedInTheConfigurationIsKept(t *testing.T) {
+	const probe = "{failureThreshold: 3, httpGet: {host: localhost, port: 8443, scheme: HTTPS}}"
+	for _, tt := range []struct {
+		name, config string // before the run
+		old, new     string // the edit of the manifest after it
+		want         string // the configuration after restore
+	}{
+		{"a field before it", "proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: 'f'}", "      proxyMetadata: {", "      concurrency: 2\n      proxyMetadata: {", "concurrency: 2\nproxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: 'f'}"},
+		{"a field beside it, where there was none", "a: b", "      a: b", "      a: c", "a: c"},
+		{"nothing", "# only\na: b", "", "", "# only\na: b"},
+	} {
+		s := read(t, group("  annotations:\n    proxy.istio.io/config: |-\n      "+strings.ReplaceAll(tt.config, "\n", "\n      ")+"\n", probe))
+		out := s.apply(t, s.plan(everything))
+		edited := strings.Replace(out, tt.old, tt.new, 1)
+		if tt.old != "" && edited == out {
+			t.Fatalf("%s: nothing to edit in\n%s", tt.name, out)
+		}
+		// A run between the edit and restore makes no difference.
+		for _, again := range []bool{false, true} {
+			if again {
+				s = read(t, edited)
+				edited = s.apply(t, s.plan(everything))
+			}
+			s = read(t, edited)
+			back := read(t, s.apply(t, Restore(s.Group)))
+			if got := back.Metadata.Annotations.Get(ConfigAnnotation); got != tt.want {
+				t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+			}
+			if _, left := back.Metadata.Annotations.Lookup(transformer.OriginalsAnnotation); left {
+				t.Errorf("%s: the record is left", tt.name)
+			}
+		}
+	}
+}
+
+// TestTheTextsOfTheAuthorComeBack has notations that an encoder would change.
+func TestTheTextsOfTheAuthorComeBack(t *testing.T) {
+	for _, in := range []string{
+		"kind: WorkloadGroup\nmetadata:\n  name: reviews\nspec:\n  template: {}\n  probe:\n    timeoutSeconds: 0x3 # why\n    httpGet:\n      port: 0o20 # octal\n      scheme: 'HTTPS' # quoted\n",
+		"kind: WorkloadGroup\nmetadata:\n  name: reviews\nspec:\n  template: {}\n  probe:\n    grpc:\n      service: \"a\" # quoted\n      port: 9000\n",
+		"kind: WorkloadGroup\nmetadata:\n  name: reviews\n  annotations:\n    proxy.istio.io/config: \"a: \\u0062\"\nspec:\n  template: {}\n  probe: {grpc: {port: 1}}\n",
+		"kind: WorkloadGroup\nmetadata:\n  name: reviews\n  annotations: ~ # none\nspec:\n  template: {}\n  probe: {grpc: {port: 1}}\n",
+	} {
+		s := read(t, in)
+		once := s.apply(t, s.plan(everything))
+		s = read(t, once)
+		twice := s.apply(t, s.plan(everything))
+		if once == in || once != twice {
+			t.Errorf("a second run makes\n%sof\n%s", twice, once)
+		}
+		s = read(t, twice)
+		if got := s.apply(t, Restore(s.Group)); got != in {
+			t.Errorf("restored is\n%swant\n%s", got, in)
+		}
+	}
+}

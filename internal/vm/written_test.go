@@ -1,0 +1,140 @@
+package vm
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
+)
+
+func entries(kv ...any) field.Map {
+	var m field.Map
+	for i := 0; i < len(kv); i += 2 {
+		m = append(m, field.Entry{Key: kv[i].(string), Value: kv[i+1]})
+	}
+	return m
+}
+
+func TestWhatAnAuthorWroteIsTheEntryOfTheEnvVar(t *testing.T) {
+	service, none := "a", ""
+	for _, tt := range []struct {
+		name, probe      string
+		want             written
+		entry            prober.Prober
+		derivableFromEnv bool
+	}{
+		{"only what the rewriting changes of an httpGet", "{periodSeconds: 3, httpGet: {host: a, scheme: HTTPS, httpHeaders: [{name: A, value: b}], port: 1}}",
+			written(entries(httpGet, entries("port", 1, "scheme", "HTTPS"))),
+			prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTPS"}, TimeoutSeconds: 1}, false},
+		{"an httpGet that is written as the entry is", "{httpGet: {path: /a, port: 1, scheme: HTTPS}, timeoutSeconds: 2}",
+			written(entries(httpGet, entries("path", "/a", "port", 1, "scheme", "HTTPS"), timeoutSeconds, 2)),
+			prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/a", Port: field.Number(1), Scheme: "HTTPS"}, TimeoutSeconds: 2}, true},
+		{"a timeout that is the default", "{httpGet: {path: /a, port: 1, scheme: HTTPS}, timeoutSeconds: 1}",
+			written(entries(httpGet, entries("path", "/a", "port", 1, "scheme", "HTTPS"), timeoutSeconds, 1)),
+			prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/a", Port: field.Number(1), Scheme: "HTTPS"}, TimeoutSeconds: 1}, false},
+		{"a timeout of 0, which stands for the default", "{grpc: {port: 1}, timeoutSeconds: 0}",
+			written(entries(grpc, entries("port", 1), timeoutSeconds, 0)),
+			prober.Prober{GRPC: &prober.GRPC{Port: field.Number(1), Service: &none}, TimeoutSeconds: 1}, false},
+		{"a grpc that is written as the entry is", "{grpc: {port: 1, service: a}}",
+			written(entries(grpc, entries("port", 1, "service", "a"))),
+			prober.Prober{GRPC: &prober.GRPC{Port: field.Number(1), Service: &service}, TimeoutSeconds: 1}, true},
+		{"a grpc in another order", "{grpc: {service: a, port: 1}}",
+			written(entries(grpc, entries("service", "a", "port", 1))),
+			prober.Prober{GRPC: &prober.GRPC{Port: field.Number(1), Service: &service}, TimeoutSeconds: 1}, false},
+		{"a grpc without a service", "{grpc: {port: 1}}",
+			written(entries(grpc, entries("port", 1))),
+			prober.Prober{GRPC: &prober.GRPC{Port: field.Number(1), Service: &none}, TimeoutSeconds: 1}, true},
+	} {
+		got := newBuilder(read(t, group("", tt.probe)).Group).written
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s: -want +got\n%s", tt.name, d)
+		}
+		if d := cmp.Diff(&tt.entry, got.entry()); d != "" {
+			t.Errorf("%s: the entry: -want +got\n%s", tt.name, d)
+		}
+		if got.derivableFromEnv() != tt.derivableFromEnv {
+			t.Errorf("%s: told by the entry alone: %v", tt.name, got.derivableFromEnv())
+		}
+	}
+}
+
+func TestTheStatusServerHasASecondMore(t *testing.T) {
+	for inner, want := range map[int]int{-1: 2, 0: 2, 1: 2, 2: 3, math.MaxInt32 - 1: math.MaxInt32, math.MaxInt32: math.MaxInt32} {
+		if got := outerTimeout(inner); got != want {
+			t.Errorf("of %d: %d, want %d", inner, got, want)
+		}
+	}
+}
+
+func TestAFieldIsRestoredOnlyIfItDiffers(t *testing.T) {
+	path := field.NewPath("spec", "port")
+	for _, tt := range []struct {
+		name     string
+		now, had field.Map
+		want     []field.Edit
+	}{
+		{"it is the same", entries("port", 1), entries("port", 1), nil},
+		{"it was never there", entries("other", 1), nil, nil},
+		{"it has another value", entries("port", 2), entries("port", 1), []field.Edit{{Op: field.Set, Path: path, Value: 1}}},
+		{"it is not there any more", nil, entries("port", 1), []field.Edit{{Op: field.Set, Path: path, Value: 1}}},
+		{"it was null", entries("port", 2), entries("port", nil), []field.Edit{{Op: field.Set, Path: path}}},
+		{"it is null and was not there", entries("port", nil), nil, []field.Edit{{Op: field.Delete, Path: path}}},
+		{"it was null, and is not there any more", nil, entries("port", nil), []field.Edit{{Op: field.Set, Path: path}}},
+		{"it was added", entries("port", 1), nil, []field.Edit{{Op: field.Delete, Path: path}}},
+	} {
+		if d := cmp.Diff(tt.want, restoreField(path, tt.now, tt.had)); d != "" {
+			t.Errorf("%s: -want +got\n%s", tt.name, d)
+		}
+	}
+}
+
+// TestOnlyTheLinesThatMustChangeAreEdited has the paths of a probe's edits.
+func TestOnlyTheLinesThatMustChangeAreEdited(t *testing.T) {
+	for _, tt := range []struct {
+		name, metadata, probe string
+		want                  []string
+	}{
+		{"an https probe", "", "{httpGet: {port: 8443, scheme: HTTPS}}", []string{"httpGet.path", "httpGet.port", "httpGet.scheme", "timeoutSeconds"}},
+		{"an https probe on the status port, whose timeout is long enough", rewrittenAnnotation, "{timeoutSeconds: 1, httpGet: {path: /, port: 15020, scheme: HTTPS}}", []string{"httpGet.path", "httpGet.scheme", "timeoutSeconds"}},
+		{"a grpc probe", "", grpcProbe, []string{"grpc", "timeoutSeconds"}},
+		{"one that is rewritten", rewrittenAnnotation, rewritten, nil},
+		{"one that is rewritten, without a scheme", rewrittenAnnotation, "{httpGet: {path: /app-health/reviews/readyz, port: 15020}, timeoutSeconds: 2}", nil},
+		{"one that is rewritten to another port", rewrittenAnnotation, "{httpGet: {path: /app-health/reviews/readyz, port: 15021}, timeoutSeconds: 2}", []string{"httpGet.port"}},
+		{"one that is rewritten without a timeout", rewrittenAnnotation, "{httpGet: {path: /app-health/reviews/readyz, port: 15020}}", []string{"timeoutSeconds"}},
+	} {
+		var got []string
+		for _, e := range Plan(read(t, group(tt.metadata, tt.probe)).Group, everything).Edits {
+			if e.Path[1].Key == "probe" {
+				got = append(got, e.Path.String()[len("spec.probe."):])
+			}
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s: -want +got\n%s", tt.name, d)
+		}
+	}
+}
+
+func TestAProbeIsWrittenWithEveryDefault(t *testing.T) {
+	timing := entries("initialDelaySeconds", 0, "timeoutSeconds", 1, "periodSeconds", 10, "successThreshold", 1, "failureThreshold", 1)
+	for _, tt := range []struct {
+		p    vmconfig.Probe
+		want field.Map
+	}{
+		{vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: 1}}, entries("httpGet", entries("path", "/", "port", 1, "scheme", "HTTP"))},
+		{vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Path: "/a", Port: 1, Scheme: "HTTPS", Host: "b", HTTPHeaders: []vmconfig.Header{{Name: "c", Value: "d"}}}},
+			entries("httpGet", entries("path", "/a", "port", 1, "scheme", "HTTPS", "host", "b", "httpHeaders", field.List{entries("name", "c", "value", "d")}))},
+		{vmconfig.Probe{TCPSocket: &vmconfig.TCPSocket{Port: 1}}, entries("tcpSocket", entries("port", 1))},
+		{vmconfig.Probe{TCPSocket: &vmconfig.TCPSocket{Port: 1, Host: "a"}}, entries("tcpSocket", entries("port", 1, "host", "a"))},
+		{vmconfig.Probe{GRPC: &vmconfig.GRPC{Port: 1}}, entries("grpc", entries("port", 1))},
+		{vmconfig.Probe{GRPC: &vmconfig.GRPC{Port: 1, Service: "a"}}, entries("grpc", entries("port", 1, "service", "a"))},
+		{vmconfig.Probe{Exec: &vmconfig.Exec{Command: []string{"a", "b"}}}, entries("exec", entries("command", field.List{"a", "b"}))},
+	} {
+		if d := cmp.Diff(append(tt.want, timing...), probeMap(&tt.p)); d != "" {
+			t.Errorf("-want +got\n%s", d)
+		}
+	}
+}
