@@ -7,7 +7,9 @@ import (
 	"io"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -73,6 +75,14 @@ func Call(conn io.ReadWriter, req *Request, message []byte) ([]byte, error) {
 	return answer, nil
 }
 
+// IsCall reports whether a response has the content type of gRPC.
+func IsCall(h textproto.MIMEHeader) bool {
+	return slices.ContainsFunc(h["Content-Type"], func(v string) bool {
+		rest, ok := strings.CutPrefix(v, "application/grpc")
+		return ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
+	})
+}
+
 // callStatus returns nil if the trailer has status 0, else the error that it tells.
 func callStatus(status int, trailer textproto.MIMEHeader) error {
 	code, err := strconv.Atoi(trailer.Get("Grpc-Status"))
@@ -128,16 +138,16 @@ type Stream struct {
 
 // OpenStream begins a call on conn, fresh and known to speak HTTP/2.
 func OpenStream(conn io.ReadWriter, req *Request) (*Stream, error) {
-	out, err := opening(req, true)
+	start, head, err := opening(req, true)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.Write(out); err != nil {
+	if _, err := conn.Write(append(start, head...)); err != nil {
 		return nil, err
 	}
 	t := &Stream{conn: conn, granted: [2]int64{defaultWindow, defaultWindow}}
 	t.room.L = &t.mu
-	t.frames, t.exchange = newStream(conn, controlWriter{t}, true)
+	t.frames, t.exchange = newStream(conn, controlWriter{t}, &Meter{}, true)
 	return t, nil
 }
 
@@ -200,6 +210,7 @@ func (t *Stream) Next() (goingAway bool, err error) {
 }
 
 func (t *Stream) step() error {
+	*t.frames.meter = Meter{} // the stream stays open: each step is metered alone
 	f, ours, err := t.frames.step()
 	switch {
 	case err != nil:

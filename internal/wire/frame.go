@@ -134,6 +134,11 @@ func (s *stream) readFrame() (frame, error) {
 	if n > maxFrame {
 		return frame{}, fmt.Errorf("frame of %d bytes is larger than allowed", n)
 	}
+	if head[3] != frameData || n == 0 {
+		if err := s.meter.take(frameCost + n); err != nil {
+			return frame{}, err
+		}
+	}
 	if cap(s.buf) < n {
 		s.buf = make([]byte, n)
 	}

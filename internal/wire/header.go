@@ -1,5 +1,24 @@
 package wire
 
+import (
+	"net/textproto"
+	"slices"
+	"strings"
+)
+
+// keptFields are the fields of a response that probes need. No others are kept,
+// but for gRPC's metadata in base64.
+var keptFields = []string{"Connection", "Content-Length", "Content-Type", "Grpc-Message", "Grpc-Status", "Location", "Transfer-Encoding", "Upgrade"}
+
+// keptField returns the canonical name of a field that is kept, or else "".
+func keptField(name string) string {
+	name = textproto.CanonicalMIMEHeaderKey(name)
+	if slices.Contains(keptFields, name) || strings.HasSuffix(name, "-Bin") {
+		return name
+	}
+	return ""
+}
+
 // ValidName reports whether s may be the name of a header: a token of RFC 9110
 // section 5.6.2.
 func ValidName(s string) bool {

@@ -4,18 +4,19 @@
 //
 // It replaces net/http, whose memory and CPU every pod would pay
 // (docs/probe-proxy.md has the numbers). It accepts and refuses what net/http's
-// client does, which the kubelet uses. Header lines are read by the same
-// parser, net/textproto. Tests compare the two, here, in internal/kubelet
-// and in test/conformance/kubelet.
+// client does, which the kubelet uses: header lines are read by the same
+// parser, net/textproto, but only the fields that probes need are kept. Tests
+// compare the two, here, in internal/kubelet and in test/conformance/kubelet.
 package wire
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"maps"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -29,29 +30,22 @@ type Request struct {
 	URL    *url.URL
 	Host   string // the Host header; it may be empty
 	Header textproto.MIMEHeader
+	Meter  *Meter // shared by all requests of a call; nil stands for a new one
 }
 
 // A Response is the head of a response and a reader of its body, which returns
 // io.EOF at the body's proper end and another error if the body is cut off.
 type Response struct {
 	Status        int
-	Header        textproto.MIMEHeader
-	ContentLength int64 // -1 if it is not declared
+	Header        textproto.MIMEHeader // the fields that probes need
+	ContentLength int64                // -1 if it is not declared
 	Body          io.Reader
 	// Trailer is filled in at the body's end, over HTTP/2 only. It is the
 	// header if the response has no body.
 	Trailer textproto.MIMEHeader
 }
 
-// maxHead bounds the head of a response with all informational responses
-// before it, in bytes. net/http allows 10 MB, which is more than a third of
-// the whole memory limit.
-const maxHead = 256 << 10
-
-var (
-	errNoHTTP     = errors.New("malformed HTTP response")
-	errHeadTooBig = errors.New("response head is too large")
-)
+var errNoHTTP = errors.New("malformed HTTP response")
 
 // hopHeaders are never written: the message has no body, and Host has its own line.
 var hopHeaders = []string{"Host", "Content-Length", "Transfer-Encoding", "Trailer"}
@@ -84,17 +78,13 @@ func RoundTrip1(conn io.ReadWriter, req *Request) (*Response, *Exchange, error) 
 	if _, err := conn.Write(appendRequest(make([]byte, 0, 512), req)); err != nil {
 		return nil, nil, err
 	}
-	limited := &io.LimitedReader{R: conn, N: maxHead}
-	e := newExchange(limited)
-	res, err := readResponse(e.br)
-	switch {
-	case err != nil && limited.N <= 0:
-		return nil, e, errHeadTooBig
-	case err != nil:
-		return nil, e, unexpected(err)
+	metered := &meteredReader{Reader: conn, meter: cmp.Or(req.Meter, &Meter{})}
+	e := newExchange(metered)
+	res, err := readResponse(e.br, metered)
+	if err != nil && metered.err != nil {
+		err = metered.err // the head was cut off
 	}
-	limited.N = math.MaxInt64
-	return res, e, nil
+	return res, e, unexpected(err)
 }
 
 func appendRequest(b []byte, req *Request) []byte {
@@ -125,7 +115,7 @@ func sortedNames(h textproto.MIMEHeader) []string {
 	return names
 }
 
-func readResponse(br *bufio.Reader) (*Response, error) {
+func readResponse(br *bufio.Reader, metered *meteredReader) (*Response, error) {
 	tp := textproto.Reader{R: br}
 	for {
 		major, minor, status, err := readStatusLine(&tp)
@@ -137,8 +127,12 @@ func readResponse(br *bufio.Reader) (*Response, error) {
 			return nil, err
 		}
 		if status/100 == 1 && status != 101 {
+			next, _ := br.Peek(br.Buffered())
+			metered.empty, metered.ended = false, false
+			metered.charge(next)
 			continue
 		}
+		maps.DeleteFunc(header, func(name string, _ []string) bool { return keptField(name) == "" })
 		res := &Response{Status: status, Header: header}
 		if err := res.frame(br, major > 1 || major == 1 && minor >= 1); err != nil {
 			return nil, err
@@ -309,7 +303,7 @@ func (c *chunkedReader) next() error {
 	}
 	// net/http's rule: 16 bytes a chunk and twice the data are free, and
 	// 16 KiB beyond that are too many.
-	c.excess = max(c.excess+int64(len(line))-16-2*int64(min(c.left, maxHead)), 0)
+	c.excess = max(c.excess+int64(len(line))-16-2*int64(min(c.left, maxMetered)), 0)
 	if c.excess > 16<<10 {
 		return errors.New("chunked encoding contains too much non-data")
 	}

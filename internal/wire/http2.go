@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -30,20 +31,32 @@ var (
 // KiB of the response's body can be read.
 //
 // A peer that violates the protocol gets the verdict of the kubelet's client:
-// that of net/http, or for gRPC that of grpc-go, which is less strict.
+// that of net/http, or for gRPC that of grpc-go, which is less strict, and makes
+// no call before the peer's settings allow one.
 func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, *Exchange, error) {
-	out, err := opening(req, body != nil)
+	start, head, err := opening(req, body != nil)
 	if err != nil {
 		return nil, nil, err
 	}
+	s, exchange := newStream(conn, conn, cmp.Or(req.Meter, &Meter{}), body != nil)
 	if body != nil {
-		out = appendFrame(out, frameData, flagEndStream, ourStream, body)
+		head = appendFrame(head, frameData, flagEndStream, ourStream, body)
+		_, err = conn.Write(start)
+		start = nil
+		for err == nil && (!s.settled || s.noCalls) {
+			var early bool
+			if _, early, err = s.step(); early {
+				err = errors.New("peer answers a call before it is made")
+			}
+		}
 	}
-	if _, err := conn.Write(out); err != nil {
-		return nil, nil, err
+	if err == nil {
+		_, err = conn.Write(append(start, head...))
 	}
-	s, exchange := newStream(conn, conn, body != nil)
-	res, err := s.response()
+	var res *Response
+	if err == nil {
+		res, err = s.response()
+	}
 	err = unexpected(err)
 	if err != nil && !s.settled {
 		err = fmt.Errorf("%w: %w", ErrNotHTTP2, err)
@@ -51,23 +64,23 @@ func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, *Exch
 	return res, exchange, err
 }
 
-// opening returns the first bytes of a connection: the preface, our settings
-// and the head of the request. A call of gRPC goes on after its head.
-func opening(req *Request, grpc bool) ([]byte, error) {
-	head, err := headerBlock(req, grpc)
+// opening returns the first bytes of a connection, the preface and our settings,
+// and then the head of the request. A call of gRPC goes on after its head.
+func opening(req *Request, grpc bool) (start, head []byte, err error) {
+	block, err := headerBlock(req, grpc)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := append(make([]byte, 0, 512), preface...)
-	out = appendFrame(out, frameSettings, 0, 0, []byte{0, settingEnablePush, 0, 0, 0, 0})
-	return appendHeaders(out, head, !grpc), nil
+	start = append(make([]byte, 0, 512), preface...)
+	start = appendFrame(start, frameSettings, 0, 0, []byte{0, settingEnablePush, 0, 0, 0, 0})
+	return start, appendHeaders(nil, block, !grpc), nil
 }
 
 // newStream returns the reader of the stream that was opened on a connection.
 // Control frames are written to w.
-func newStream(r io.Reader, w io.Writer, grpc bool) (*stream, *Exchange) {
+func newStream(r io.Reader, w io.Writer, meter *Meter, grpc bool) (*stream, *Exchange) {
 	e := newExchange(r)
-	return &stream{w: w, br: e.br, grpc: grpc, window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow}, e
+	return &stream{w: w, br: e.br, meter: meter, grpc: grpc, window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow}, e
 }
 
 // headerBlock encodes the request's head. A call of gRPC is a POST.
@@ -121,15 +134,16 @@ func checkHopHeaders(h textproto.MIMEHeader) error {
 
 // A stream reads the frames of a connection that has one stream.
 type stream struct {
-	w    io.Writer
-	br   *bufio.Reader
-	grpc bool
-	buf  []byte // of the current frame
-	dec  *hpack.Decoder
-	size int // bytes of headers so far
+	w     io.Writer
+	br    *bufio.Reader
+	grpc  bool
+	buf   []byte // of the current frame
+	dec   *hpack.Decoder
+	meter *Meter
 
 	// State of the connection.
 	settled       bool // the peer's settings came
+	noCalls       bool // they allow no streams, for now
 	acked         bool // the peer acknowledged ours
 	window        [2]int64
 	initialWindow int64
@@ -270,10 +284,7 @@ func (s *stream) setting(id uint16, value uint32) error {
 	case settingMaxFrameSize:
 		bad = value < maxFrame || value > largestFrameSize
 	case settingMaxStreams:
-		if value == 0 && s.grpc {
-			s.settled = true // another connection would not help
-			return errors.New("peer allows no calls")
-		}
+		s.noCalls = value == 0
 	}
 	if bad && !s.grpc {
 		return fmt.Errorf("setting %d is %d", id, value)
@@ -339,27 +350,21 @@ func (s *stream) response() (*Response, error) {
 			return nil, err
 		}
 		code, err := strconv.Atoi(b.status)
-		if err != nil {
+		// gRPC's client looks at the content type first.
+		isCall := s.grpc && IsCall(b.header)
+		if err != nil && !isCall {
 			return nil, fmt.Errorf("malformed :status %.20q", b.status)
 		}
-		if code/100 == 1 {
+		if code/100 == 1 && !isCall {
 			if b.end {
 				return nil, errors.New("1xx response ends the stream")
 			}
 			continue
 		}
 		s.ended = b.end
-		s.res = &Response{Status: code, Header: b.header, ContentLength: -1, Body: s}
+		s.res = &Response{Status: code, Header: b.header, ContentLength: b.contentLength(), Body: s}
 		if s.ended {
 			s.res.Trailer = b.header
-		}
-		if values := b.header["Content-Length"]; len(values) == 1 {
-			// net/http ignores what it cannot read here.
-			if n, err := strconv.ParseUint(values[0], 10, 63); err == nil {
-				s.res.ContentLength = int64(n)
-			}
-		} else if s.ended && len(values) == 0 {
-			s.res.ContentLength = 0
 		}
 		return s.res, nil
 	}
@@ -370,8 +375,23 @@ type headBlock struct {
 	header  textproto.MIMEHeader
 	status  string
 	pseudos int
+	fields  int
 	end     bool // of the stream
 	err     error
+}
+
+// contentLength returns how long the body is to be, -1 if that is not known. What cannot be
+// read is ignored, as net/http does.
+func (b *headBlock) contentLength() int64 {
+	values := b.header["Content-Length"]
+	if len(values) == 1 {
+		if n, err := strconv.ParseUint(values[0], 10, 63); err == nil {
+			return int64(n)
+		}
+	} else if b.end && len(values) == 0 {
+		return 0
+	}
+	return -1
 }
 
 // headers decodes the header block that begins with f.
@@ -383,18 +403,17 @@ func (s *stream) headers(f frame) (*headBlock, error) {
 	b := &headBlock{header: make(textproto.MIMEHeader), end: f.has(flagEndStream)}
 	if s.dec == nil {
 		s.dec = hpack.NewDecoder(4<<10, nil)
-		s.dec.SetMaxStringLength(maxHead)
+		s.dec.SetMaxStringLength(maxMetered / 2)
 	}
+	var tooBig error
 	s.dec.SetEmitFunc(func(field hpack.HeaderField) {
-		s.size += len(field.Name) + len(field.Value)
-		if s.size > maxHead {
-			b.err = errHeadTooBig
+		if tooBig = cmp.Or(tooBig, s.meter.take(fieldCost+len(field.Name)+len(field.Value))); tooBig == nil {
+			b.add(field)
 		}
-		b.add(field)
 	})
 	for {
-		if _, err := s.dec.Write(f.payload); err != nil {
-			return nil, err
+		if _, err := s.dec.Write(f.payload); err != nil || tooBig != nil {
+			return nil, cmp.Or(tooBig, err)
 		}
 		if f.has(flagEndHeaders) {
 			break
@@ -425,7 +444,7 @@ func (b *headBlock) add(field hpack.HeaderField) {
 	switch {
 	case b.err != nil:
 	case strings.HasPrefix(field.Name, ":"):
-		if b.pseudos++; field.Name != ":status" || b.pseudos > 1 || len(b.header) > 0 {
+		if b.pseudos++; field.Name != ":status" || b.pseudos > 1 || b.fields > 0 {
 			b.err = fmt.Errorf("invalid header name %.40q", field.Name)
 		}
 		b.status = field.Value
@@ -434,7 +453,10 @@ func (b *headBlock) add(field hpack.HeaderField) {
 	case !ValidValue(field.Value):
 		b.err = fmt.Errorf("invalid value of header %.40q", field.Name)
 	default:
-		b.header.Add(field.Name, field.Value)
+		b.fields++
+		if key := keptField(field.Name); key != "" {
+			b.header[key] = append(b.header[key], field.Value)
+		}
 	}
 }
 

@@ -74,6 +74,18 @@ func FuzzAResponseIsReadAsNetHTTPReadsIt(f *testing.F) {
 		"HTTP/1.1 101 S\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nraw",
 		"HTTP/1.1 200 OK\nA: b\n c\n\nx",
 		"HTTP/1.1 304\r\nContent-Length: 5\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxYY0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1;"+strings.Repeat("e", 100)+"\r\nx\r\n", 100) + "0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1;"+strings.Repeat("e", 100)+"\r\nx\r\n", 300) + "0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n" + strings.Repeat("\n", 10_000),
+		"HTTP/1.1 200 OK\r\n A: b\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nA\r\n : b\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nA B: c\r\nContent-Length: 1\r\n \r\n\r\nxy",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chun\r\n ked\r\n\r\n0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n \r\n\r\n0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nX: a\x01\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 5000) + "\r\nContent-Length: 1\r\n\r\nxy",
+		"HTTP/1.1 200 " + strings.Repeat("OK", 3000) + "\r\nContent-Length: 1\r\n\r\nxy",
 	} {
 		f.Add([]byte(s))
 	}
@@ -144,6 +156,77 @@ func TestATransferEncodingThatIsNotChunkedIsRefused(t *testing.T) {
 		}
 		if got := netHTTP(data); got != want {
 			t.Errorf("%s: net/http gets %+v, want %+v", strings.TrimSpace(headers), got, want)
+		}
+	}
+}
+
+// TestAHeadIsMeteredBeforeItIsKept: what no probe needs takes no memory, and what
+// it needs no more than is granted.
+func TestAHeadIsMeteredBeforeItIsKept(t *testing.T) {
+	const head = "HTTP/1.1 302 Found\r\nLocation: /a\r\n"
+	for name, test := range map[string]struct {
+		text    string
+		granted int // at most; -1 where the head must be refused
+	}{
+		"a small head":                    {head + "Content-Length: 0\r\n\r\n", 0},
+		"7 KiB":                           {head + "X: " + strings.Repeat("x", 7<<10) + "\r\n\r\n", 0},
+		"100 KiB in one line":             {head + "X: " + strings.Repeat("x", 100<<10) + "\r\n\r\n", 200 << 10},
+		"300 KiB in one line":             {head + "X: " + strings.Repeat("x", 300<<10) + "\r\n\r\n", -1},
+		"tiny lines":                      {head + strings.Repeat("a:\r\n", 50_000) + "\r\n", -1},
+		"lines that continue one":         {head + "X: a\r\n" + strings.Repeat(" b\r\n", 50_000) + "\r\n", -1},
+		"informational heads without end": {strings.Repeat("HTTP/1.1 103 Hints\r\n\r\n", 20_000), -1},
+		"tiny lines, informational heads": {strings.Repeat("HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 103 Hints\r\n"+strings.Repeat("a:\r\n", 1000)+"\r\n", 6), -1},
+		"a body of lines":                 {head + "Content-Length: 10000\r\n\r\n" + strings.Repeat("\n", 10_000), 0},
+		"a reason without end":            {"HTTP/1.1 200 " + strings.Repeat("x", 1<<20), -1},
+	} {
+		granted := 0
+		req := *request
+		req.Meter = &wire.Meter{More: func(n int) bool { granted += n; return true }}
+		res, exchange, err := wire.RoundTrip1(peer{strings.NewReader(test.text), io.Discard}, &req)
+		exchange.Close()
+		switch {
+		case test.granted < 0:
+			if err == nil || !strings.Contains(err.Error(), "too large") {
+				t.Errorf("%s: %v, want that it is too large", name, err)
+			}
+		case err != nil || granted > test.granted || granted != req.Meter.Granted:
+			t.Errorf("%s: %d bytes, %v", name, granted, err)
+		case len(res.Header["X"]) > 0 || res.Header.Get("Location") != "/a":
+			t.Errorf("%s: %v is kept", name, res.Header)
+		}
+	}
+	req := *request
+	req.Meter = &wire.Meter{More: func(int) bool { return false }}
+	_, exchange, err := wire.RoundTrip1(peer{strings.NewReader(head + "X: " + strings.Repeat("x", 20<<10) + "\r\n\r\n"), io.Discard}, &req)
+	exchange.Close()
+	if err == nil || !strings.Contains(err.Error(), "too many large response heads") {
+		t.Errorf("a head that is not granted: %v", err)
+	}
+}
+
+// TestFramesAreMetered: what an app may send over HTTP/2 before it answers.
+func TestFramesAreMetered(t *testing.T) {
+	const settings, ping = "\x00\x00\x00\x04\x00\x00\x00\x00\x00", "\x00\x00\x08\x06\x01\x00\x00\x00\x0012345678"
+	const answer = "\x00\x00\x01\x01\x05\x00\x00\x00\x01\x88"
+	// One HPACK entry, x without a value, and how often it comes again.
+	bomb := func(n int) string {
+		head := "\x88\x40\x01x\x00" + strings.Repeat("\xbe", n)
+		return string([]byte{0, byte(len(head) >> 8), byte(len(head))}) + "\x01\x05\x00\x00\x00\x01" + head
+	}
+	for name, test := range map[string]struct {
+		frames string
+		ok     bool
+	}{
+		"some pings":       {strings.Repeat(ping, 100) + answer, true},
+		"many pings":       {strings.Repeat(ping, 3000) + answer, false},
+		"many settings":    {strings.Repeat(settings, 3000) + answer, false},
+		"one entry often":  {bomb(1000), true},
+		"one entry, flood": {bomb(16_000), false},
+	} {
+		res, exchange, err := wire.RoundTrip2(peer{strings.NewReader(settings + test.frames), io.Discard}, request, nil)
+		exchange.Close()
+		if (err == nil) != test.ok || err == nil && (res.Status != 200 || len(res.Header) > 0) || err != nil && !strings.Contains(err.Error(), "too large") {
+			t.Errorf("%s: %+v, %v", name, res, err)
 		}
 	}
 }

@@ -1,13 +1,16 @@
 package server
 
 import (
+	"bytes"
 	"container/list"
 	"context"
 	"errors"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
@@ -21,20 +24,35 @@ type conn struct {
 	port      int    // the one of Server.Ports for which that stands
 	start     time.Time
 	buf       *[smallHead]byte
+	first     int           // bytes in buf that came with the connection
 	evicted   chan struct{} // closed with the eviction
 
-	// Guarded by the server's mu.
-	evictable *list.Element // in the server's list; nil if it may not be evicted
-	evictAt   time.Time     // the earliest time for that
-	headBytes int           // memory of a large head
+	// Guarded by the budget's mu.
+	queue   *queue // nil if it may not be evicted
+	element *list.Element
+	gone    bool // it was evicted
 
 	mu       sync.Mutex
 	headSent bool // guarded by mu: early sent the head, and the body is chunked
 	answered bool // guarded by mu
 }
 
+// newConn returns an accepted connection, and whether its whole request has come
+// with it. If not, it may be evicted.
+func newConn(s *Server, nc net.Conn, localPort string, port int) (c *conn, whole bool) {
+	c = &conn{Conn: nc, server: s, localPort: localPort, port: port, start: time.Now(), evicted: make(chan struct{})}
+	c.buf = buffers.Get().(*[smallHead]byte)
+	_ = c.SetReadDeadline(c.start.Add(headTime))
+	if raw, ok := nc.(syscall.Conn); ok {
+		c.first = readNow(raw, c.buf[:])
+	}
+	if whole = bytes.Contains(c.buf[:c.first], endOfHead); !whole {
+		s.budget.enter(c, &s.budget.heads)
+	}
+	return c, whole
+}
+
 func (c *conn) serve() {
-	defer func() { <-c.server.slots }()
 	defer c.Close()
 	// A fault in one call must not end the others; the caller sees the
 	// connection close, which is a failure.
@@ -44,19 +62,17 @@ func (c *conn) serve() {
 		}
 	}()
 	stream := c.server.router.streams()[c.port]
-	c.buf = buffers.Get().(*[smallHead]byte)
 	head, tls, err := c.readHead(stream != nil)
 	var req *request
 	if err == nil && tls == nil {
 		req, err = parseHead(head) // copies what it keeps
 	}
-	c.server.freeHead(c)
 	if tls != nil {
 		defer buffers.Put(c.buf)
 	} else {
 		buffers.Put(c.buf)
 	}
-	if !c.server.keep(c) {
+	if !c.server.budget.leave(c) {
 		return
 	}
 	var bad *badRequest
@@ -83,7 +99,7 @@ func (c *conn) answer(req *request) {
 	case req.method != "GET":
 		c.refuse(&badRequest{405, "only GET is allowed"})
 	case page != nil:
-		c.send(200, page())
+		c.page(page())
 	case e.bad != nil:
 		c.sendAnswer(e.disabled())
 	default:
@@ -96,7 +112,7 @@ func (c *conn) answer(req *request) {
 // waits for one that runs, and ignores its status.
 func (c *conn) call(e *entry, req *request) {
 	select {
-	case e.places <- struct{}{}:
+	case e.share.places <- struct{}{}:
 	default:
 		if e.probeType.IsHook() {
 			return
@@ -106,15 +122,18 @@ func (c *conn) call(e *entry, req *request) {
 			return
 		}
 	}
-	defer func() { <-e.places }()
+	defer func() { <-e.share.places }()
 	call := &kubelet.Call{Host: req.host, Port: c.localPort, Header: req.header, Start: c.start}
-	if req.http11 && !e.target.Hook() {
+	if req.http11 {
 		call.Early = c.early
 	}
+	call.Meter.More = e.share.take
+	defer func() { e.share.take(-call.Meter.Granted) }()
 	// The call lasts until its answer is sent: the program may end when no
 	// call is open.
 	c.server.callBegins(e)
 	defer c.server.callEnds(e)
+	defer c.server.collect()
 	defer call.Close()
 	c.sendAnswer(c.probe(e, call))
 }
@@ -122,20 +141,20 @@ func (c *conn) call(e *entry, req *request) {
 // waitFor waits for one of the entry's places, until the probe's time is over
 // or the connection is evicted.
 func (c *conn) waitFor(e *entry) bool {
-	c.server.mayEvict(c, callPatience)
+	c.server.budget.enter(c, &c.server.budget.waiting)
 	timer := time.NewTimer(time.Until(c.start.Add(e.target.Timeout())))
 	defer timer.Stop()
 	select {
-	case e.places <- struct{}{}:
-		if c.server.keep(c) {
+	case e.share.places <- struct{}{}:
+		if c.server.budget.leave(c) {
 			return true
 		}
-		<-e.places
+		<-e.share.places
 		return false
 	case <-timer.C:
 	case <-c.evicted:
 	}
-	c.server.keep(c)
+	c.server.budget.leave(c)
 	return false
 }
 
@@ -181,8 +200,8 @@ func (w *watch) run() {
 	w.wg.Add(1)
 	w.mu.Unlock()
 	defer w.wg.Done()
-	var b [1]byte
-	if _, err := w.conn.Read(b[:]); err != nil && !isTimeout(err) {
+	// A caller that goes on sending does not wait for an answer either.
+	if _, err := io.CopyN(io.Discard, w.conn.Conn, maxHead); !errors.Is(err, os.ErrDeadlineExceeded) {
 		w.gone()
 	}
 }
@@ -199,15 +218,11 @@ func (w *watch) stop() {
 	w.wg.Wait()
 }
 
-func isTimeout(err error) bool {
-	var t net.Error
-	return errors.As(err, &t) && t.Timeout()
-}
-
 func (c *conn) sendAnswer(a *kubelet.Answer) {
 	if a.Drop {
 		return
 	}
+	a.Body = c.server.Bodies.shown(a)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answered = true
@@ -225,7 +240,7 @@ func (c *conn) sendAnswer(a *kubelet.Answer) {
 	if !hasBody(status) {
 		status = 200
 	}
-	c.write(status, len(a.Body)+1, a.Body)
+	c.flush(appendAnswer(status, len(a.Body)+1, a.Body))
 }
 
 // early sends the head of an answer whose body has not come yet.
@@ -253,7 +268,16 @@ func (c *conn) finish(a *kubelet.Answer) {
 	c.flush(b)
 }
 
-func (c *conn) send(status int, body []byte) { c.write(status, len(body), body) }
+// page sends a page of the server's own. If the caller takes it slowly, others
+// may evict it.
+func (c *conn) page(text []byte) {
+	_ = c.SetWriteDeadline(time.Now().Add(sendTime))
+	c.server.budget.enter(c, &c.server.budget.pages)
+	_, _ = c.Conn.Write(appendAnswer(200, len(text), text))
+	c.server.budget.leave(c)
+}
+
+func (c *conn) send(status int, body []byte) { c.flush(appendAnswer(status, len(body), body)) }
 
 // A halfCloser can end its side of a connection and go on reading.
 type halfCloser interface{ CloseWrite() error }
@@ -266,17 +290,13 @@ func (c *conn) refuse(bad *badRequest) {
 		return
 	}
 	_ = c.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
-	select {
-	case <-c.evicted:
-		return
-	default:
+	if c.server.budget.enter(c, &c.server.budget.heads) {
+		_, _ = io.CopyN(io.Discard, c.Conn, 1<<20)
 	}
-	c.server.mayEvictFirst(c)
-	defer c.server.keep(c)
-	_, _ = io.CopyN(io.Discard, c.Conn, 1<<20)
+	c.server.budget.leave(c)
 }
 
-func (c *conn) write(status, length int, body []byte) {
+func appendAnswer(status, length int, body []byte) []byte {
 	b := appendHead(make([]byte, 0, 256+len(body)), status)
 	if !hasBody(status) {
 		body = nil
@@ -285,7 +305,7 @@ func (c *conn) write(status, length int, body []byte) {
 		b = strconv.AppendInt(b, int64(length), 10)
 		b = append(b, "\r\n"...)
 	}
-	c.flush(append(append(b, "\r\n"...), body...))
+	return append(append(b, "\r\n"...), body...)
 }
 
 func appendHead(b []byte, status int) []byte {

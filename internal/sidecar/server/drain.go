@@ -13,6 +13,10 @@ import (
 // be over first.
 const justBefore = 2 * time.Second
 
+// probesWithin is how long after the SIGTERM calls of probes may end. Callers
+// could go on calling, and nobody misses the result.
+const probesWithin = 500 * time.Millisecond
+
 func (s *Server) callBegins(e *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,16 +40,21 @@ func (s *Server) callEnds(e *entry) {
 	}
 }
 
-// openCalls returns the number of calls that are open.
-func (s *Server) openCalls() int {
+// openCalls returns the number of calls that are open, and of those of hooks.
+func (s *Server) openCalls() (calls, hooks int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.calls
+	for _, e := range s.entries {
+		if e.probeType.IsHook() {
+			hooks += e.calls
+		}
+	}
+	return s.calls, hooks
 }
 
-// awaited returns the number of preStop hooks that have come neither since the
+// pendingPreStopHooks returns the number of preStop hooks that have come neither since the
 // SIGTERM nor shortly before it, and are not open.
-func (s *Server) awaited(signal time.Time) int {
+func (s *Server) pendingPreStopHooks(signal time.Time) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
@@ -57,28 +66,31 @@ func (s *Server) awaited(signal time.Time) int {
 	return n
 }
 
-// Drain returns when the server may end after a SIGTERM: when no call is open
-// and every preStop hook that the entries name has come, or at once when ctx is
-// done. It waits for hooks to come no longer than hooksWithin. That is 0 for a
+// Drain returns when the server may end after a SIGTERM: when no call is open, or
+// those of probes are late, and every preStop hook that the entries name has come,
+// or at once when ctx is done. It waits for hooks no longer than hooksWithin, 0 for a
 // native sidecar, which the kubelet ends after the containers with their hooks.
 // It ends all ordinary containers at the same time, so that their hooks come
 // together with our signal.
 func (s *Server) Drain(ctx context.Context, hooksWithin time.Duration) {
 	signal := time.Now()
-	if n := s.awaited(signal); n > 0 && hooksWithin > 0 {
+	if n := s.pendingPreStopHooks(signal); n > 0 && hooksWithin > 0 {
 		s.log.Info("waiting for preStop hooks that have not come yet", "hooks", n, "within", hooksWithin)
 	} else {
 		hooksWithin = 0
 	}
 	late := time.After(hooksWithin)
 	waits := hooksWithin > 0
+	probesEnd := time.After(probesWithin)
 	for {
-		if s.openCalls() == 0 && (!waits || s.awaited(signal) == 0) {
+		calls, hooks := s.openCalls()
+		if (calls == 0 || hooks == 0 && time.Since(signal) >= probesWithin) && (!waits || s.pendingPreStopHooks(signal) == 0) {
 			return
 		}
 		select {
 		case <-ctx.Done():
 			return
+		case <-probesEnd:
 		case <-late:
 			waits = false
 		case <-s.ended:

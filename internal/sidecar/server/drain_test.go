@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
@@ -28,7 +29,10 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 		want    time.Duration
 	}{
 		"nothing is open":                              {entries: []string{probe, preStop}},
-		"a native sidecar, a probe is open":            {entries: []string{probe, preStop}, calls: []call{{probe, -time.Second, 3 * time.Second}}, want: 3 * time.Second},
+		"a native sidecar, a probe is open":            {entries: []string{probe, preStop}, calls: []call{{probe, -time.Second, 300 * time.Millisecond}}, want: 300 * time.Millisecond},
+		"a native sidecar, a probe hangs":              {entries: []string{probe, preStop}, calls: []call{{probe, -time.Second, 3 * time.Second}}, want: probesWithin},
+		"a native sidecar, callers go on":              {entries: []string{probe}, calls: []call{{probe, -time.Second, time.Second}, {probe, 0, time.Minute}}, want: probesWithin},
+		"a hook is open, and a probe hangs":            {entries: []string{probe, preStop}, calls: []call{{probe, -time.Second, time.Minute}, {preStop, 0, 2 * time.Second}}, want: 2 * time.Second},
 		"a native sidecar, a hook is open":             {entries: []string{preStop}, calls: []call{{preStop, -time.Second, time.Minute}}, want: time.Minute},
 		"an ordinary container without hooks":          {entries: []string{probe}, within: within},
 		"an ordinary container with a postStart hook":  {entries: []string{postStart}, within: within},
@@ -41,13 +45,13 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 		"two hooks, and one never comes":               {entries: []string{preStop, other}, within: within, calls: []call{{preStop, time.Second, 2 * time.Second}}, want: within},
 		"two hooks, and both come":                     {entries: []string{preStop, other}, within: within, calls: []call{{preStop, time.Second, 5 * time.Second}, {other, 2 * time.Second, 3 * time.Second}}, want: 5 * time.Second},
 		"a hook that cannot be used is not waited for": {entries: []string{probe}, bad: preStop, within: within},
-		"probes go on while a hook is awaited":         {entries: []string{probe, preStop}, within: within, calls: []call{{probe, 9 * time.Second, 11 * time.Second}}, want: 11 * time.Second},
+		"probes go on while a hook is awaited":         {entries: []string{probe, preStop}, within: within, calls: []call{{probe, 9 * time.Second, 11 * time.Second}}, want: within},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				probers := make(map[string]*prober.Prober)
 				for _, key := range test.entries {
-					probers[key] = &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: 1, Scheme: "HTTP"}, TimeoutSeconds: 1}
+					probers[key] = &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTP"}, TimeoutSeconds: 1}
 				}
 				var bad []*prober.EntryError
 				if test.bad != "" {
@@ -78,7 +82,7 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 func TestASecondSignalEndsDrainingAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const preStop = "/app-lifecycle/a/prestopz"
-		s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 15020, map[string]*prober.Prober{preStop: {HTTPGet: &prober.HTTPGet{Port: 1}}}, nil)
+		s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 15020, map[string]*prober.Prober{preStop: {HTTPGet: &prober.HTTPGet{Port: field.Number(1)}}}, nil)
 		s.callBegins(s.entries[preStop])
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()

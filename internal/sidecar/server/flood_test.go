@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bufio"
 	"io"
 	"net"
 	"net/http"
@@ -101,26 +102,154 @@ func TestHangingProbesLeaveOtherProbesAlone(t *testing.T) {
 }
 
 // TestAFloodOf200CallersLosesNoCall: more callers at the same time than there
-// are connections, or calls of one probe.
+// are calls of one probe. The others wait, which takes as long as the machine does:
+// nobody has a deadline here.
 func TestAFloodOf200CallersLosesNoCall(t *testing.T) {
-	addr, _, _ := start(t, ok)
-	begin := make(chan struct{})
+	came, release := make(chan struct{}, 200), make(chan struct{})
+	addr, _, _ := startWith(t, 24*60*60, func(http.ResponseWriter, *http.Request) {
+		came <- struct{}{}
+		<-release
+	})
 	var wg sync.WaitGroup
 	for range 200 {
-		conn, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
 		wg.Go(func() {
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
 			defer conn.Close()
-			<-begin
-			conn.SetDeadline(time.Now().Add(patience))
 			io.WriteString(conn, "GET "+live+" HTTP/1.1\r\nHost: x\r\n\r\n")
 			if b, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 200 ") {
 				t.Errorf("a call is lost: %q, %v", b, err)
 			}
 		})
 	}
-	close(begin)
+	for range 32 { // the probe's places
+		<-came
+	}
+	close(release)
 	wg.Wait()
+}
+
+// TestLargeHeadsOneAfterTheOtherAreAllAnswered: their memory is released.
+func TestLargeHeadsOneAfterTheOtherAreAllAnswered(t *testing.T) {
+	addr, _, _ := start(t, ok)
+	head := "GET " + live + " HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("y", 40<<10) + "\r\n\r\n"
+	for i := range 40 {
+		if line := send(t, addr, head); !strings.HasPrefix(line, "HTTP/1.1 200 ") {
+			t.Fatalf("head %d of 40 KiB: %q", i, line)
+		}
+	}
+}
+
+// TestARefusalIsReadWhateverTheCallerSends: closing a connection with unread
+// bytes would reset it.
+func TestARefusalIsReadWhateverTheCallerSends(t *testing.T) {
+	addr, _, _ := start(t, ok)
+	conn := dial(t, addr, "POST "+live+" HTTP/1.1\r\nHost: x\r\nContent-Length: 524288\r\n\r\n")
+	for range 512 {
+		if _, err := conn.Write(make([]byte, 1<<10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 405 ") {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// TestCallsOfCallersThatLeftAreNotCounted: nobody concluded anything.
+func TestCallsOfCallersThatLeftAreNotCounted(t *testing.T) {
+	came, gone := make(chan struct{}, 1), make(chan struct{}, 1)
+	addr, _, _ := startWith(t, int(patience.Seconds()), func(_ http.ResponseWriter, r *http.Request) {
+		came <- struct{}{}
+		<-r.Context().Done()
+		gone <- struct{}{}
+	})
+	conn := dial(t, addr, "GET "+live+" HTTP/1.1\r\nHost: x\r\n\r\n")
+	<-came
+	conn.Close()
+	<-gone
+	metrics := ""
+	for end := time.Now().Add(patience); !strings.Contains(metrics, "probe_proxy_open_calls 0\n") && time.Now().Before(end); {
+		_, metrics = get(t, addr+"/metrics")
+	}
+	if !strings.Contains(metrics, `probe_proxy_probe_duration_seconds_count{probe="`+live+`"} 0`) {
+		t.Error(metrics)
+	}
+}
+
+// TestAByteAfterTheRequestDoesNotHideThatTheCallerIsGone: a hook has no timeout
+// of its own.
+func TestAByteAfterTheRequestDoesNotHideThatTheCallerIsGone(t *testing.T) {
+	for _, more := range []string{"x", strings.Repeat("x", 100<<10)} {
+		came, gone := make(chan struct{}), make(chan struct{})
+		addr, _, _ := start(t, func(_ http.ResponseWriter, r *http.Request) {
+			close(came)
+			<-r.Context().Done()
+			close(gone)
+		})
+		conn := dial(t, addr, "GET "+stop+" HTTP/1.1\r\nHost: x\r\n\r\n")
+		<-came
+		time.Sleep(50 * time.Millisecond) // until the connection is watched
+		io.WriteString(conn, more)
+		conn.Close()
+		select {
+		case <-gone:
+		case <-time.After(patience):
+			t.Errorf("the app's request is still open after %d bytes", len(more))
+		}
+	}
+}
+
+// TestTheHeadOfAHookWhoseBodyHangsIsPassedOn: the kubelet leaves a body of more
+// than 10 KiB unread, and drains any other.
+func TestTheHeadOfAHookWhoseBodyHangsIsPassedOn(t *testing.T) {
+	for length, ends := range map[string]bool{"10240": false, "10241": true, "": false} {
+		release := make(chan struct{})
+		addr, _, _ := start(t, func(w http.ResponseWriter, _ *http.Request) {
+			if length != "" {
+				w.Header().Set("Content-Length", length)
+			}
+			w.WriteHeader(200)
+			w.(http.Flusher).Flush()
+			<-release
+		})
+		conn := dial(t, addr, "GET "+stop+" HTTP/1.1\r\nHost: x\r\n\r\n")
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || res.StatusCode != 200 {
+			t.Fatalf("length %q: %+v, %v", length, res, err)
+		}
+		conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		if ends {
+			conn.SetReadDeadline(time.Now().Add(patience))
+		}
+		if _, err := io.ReadAll(res.Body); (err == nil) != ends {
+			t.Errorf("length %q: body ends with %v, want an end: %t", length, err, ends)
+		}
+		close(release)
+	}
+}
+
+// TestACallerOfHTTP10GetsNoChunks, however slow the body is.
+func TestACallerOfHTTP10GetsNoChunks(t *testing.T) {
+	addr, _, _ := startWith(t, int(patience.Seconds()), func(w http.ResponseWriter, _ *http.Request) {
+		w.(http.Flusher).Flush()
+		time.Sleep(200 * time.Millisecond)
+		io.WriteString(w, "ok")
+	})
+	b, err := io.ReadAll(dial(t, addr, "GET "+live+" HTTP/1.0\r\nHost: x\r\n\r\n"))
+	if got := string(b); err != nil || strings.Contains(got, "chunked") || !strings.HasSuffix(got, "\r\n\r\nok") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestLargeHeadsOfAnAppOneAfterTheOtherAreAllTaken: so is their memory.
+func TestLargeHeadsOfAnAppOneAfterTheOtherAreAllTaken(t *testing.T) {
+	addr, _, _ := startWith(t, int(patience.Seconds()), func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 100<<10)) })
+	for i := range 20 {
+		if status, body := get(t, addr+live); status != 200 {
+			t.Fatalf("answer %d of 100 KiB: %d %s", i, status, body)
+		}
+	}
 }

@@ -4,13 +4,12 @@ import (
 	"maps"
 	"net/textproto"
 	"slices"
-	"strconv"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// FSM is the dialect of Flomesh Service Mesh.
-var FSM = &Dialect{
+// FSM is the convention of Flomesh Service Mesh.
+var FSM = &Convention{
 	Format:    prober.FSM,
 	Mesh:      "Flomesh Service Mesh",
 	ProxyID:   prober.OSMProxyID,
@@ -33,10 +32,10 @@ type fsmRoute struct {
 	path string
 }
 
-func newFSM(s *Server, d *Dialect, _ int, probers map[string]*prober.Prober) router {
+func newFSM(s *Server, c *Convention, _ int, probers map[string]*prober.Prober) router {
 	r := &fsm{server: s, routes: make(map[fsmRoute]*entry)}
 	for _, key := range slices.Sorted(maps.Keys(probers)) {
-		e := s.add(d, key, probers[key])
+		e := s.add(c, key, probers[key])
 		addRoute(r.routes, fsmRouteOf(e.probeType, probers[key]), e)
 	}
 	return r
@@ -45,11 +44,11 @@ func newFSM(s *Server, d *Dialect, _ int, probers map[string]*prober.Prober) rou
 func fsmRouteOf(probeType prober.ProbeType, p *prober.Prober) fsmRoute {
 	switch {
 	case p.TCPSocket != nil:
-		return fsmRoute{port: prober.OSMHealthcheckPort, tcp: strconv.Itoa(int(p.TCPSocket.Port))}
+		return fsmRoute{port: prober.OSMHealthcheckPort, tcp: p.TCPSocket.Port.String()}
 	case p.HTTPGet.Scheme == "HTTPS":
-		return fsmRoute{port: prober.OSMPort(probeType), tcp: strconv.Itoa(int(p.HTTPGet.Port)), path: p.HTTPGet.Path}
+		return fsmRoute{port: prober.OSMPort(probeType), tcp: p.HTTPGet.Port.String(), path: p.HTTPGet.Path}
 	}
-	return fsmRoute{port: prober.OSMPort(probeType), http: strconv.Itoa(int(p.HTTPGet.Port)), path: p.HTTPGet.Path}
+	return fsmRoute{port: prober.OSMPort(probeType), http: p.HTTPGet.Port.String(), path: p.HTTPGet.Path}
 }
 
 // ports returns the ports on which there is something to answer, and that of

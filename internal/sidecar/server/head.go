@@ -13,11 +13,12 @@ import (
 // Limits of requests' heads. The kubelet's are smaller than smallHead, unless
 // the probe has large `httpHeaders`.
 const (
-	smallHead    = 4 << 10  // bytes that every head may have
-	maxHead      = 64 << 10 // bytes of one head
-	maxHeadBytes = 1 << 20  // bytes of all heads larger than smallHead
-	maxLines     = 128      // of one head
+	smallHead = 4 << 10  // bytes that every head may have
+	maxHead   = 64 << 10 // bytes of one head
+	maxLines  = 128      // of one head
 )
+
+var endOfHead = []byte("\r\n\r\n")
 
 var buffers = sync.Pool{New: func() any { return new([smallHead]byte) }}
 
@@ -44,27 +45,27 @@ var errHeadTooLarge = &badRequest{431, fmt.Sprintf("request's head is too large:
 // returned as tls.
 func (c *conn) readHead(takesTLS bool) (head, tls []byte, err error) {
 	buf := c.buf[:]
-	n, searched := 0, 0
-	for {
-		if n == len(buf) {
-			if len(buf) >= maxHead || !c.server.growHead(c, 2*len(buf)) {
-				return nil, nil, errHeadTooLarge
-			}
-			buf = append(make([]byte, 0, 2*len(buf)), buf...)
-			buf = buf[:cap(buf)]
-		}
-		m, err := c.Read(buf[n:])
-		n += m
+	for n, searched := c.first, 0; ; {
 		if takesTLS && n > 0 && buf[0] == recordHandshake {
 			return nil, buf[:n], nil
 		}
-		if end := bytes.Index(buf[searched:n], []byte("\r\n\r\n")); end >= 0 {
+		if end := bytes.Index(buf[searched:n], endOfHead); end >= 0 {
 			return buf[:searched+end], nil, nil
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		searched = max(n-3, 0)
+		if n == len(buf) {
+			if n == maxHead {
+				return nil, nil, errHeadTooLarge
+			}
+			c.server.budget.enter(c, &c.server.budget.large)
+			buf = append(make([]byte, 0, maxHead), buf...)[:maxHead]
+		}
+		var m int
+		m, err = c.Read(buf[n:])
+		n += m
+		searched = max(n-m-3, 0)
 	}
 }
 

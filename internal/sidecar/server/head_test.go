@@ -10,9 +10,14 @@ import (
 	"net/textproto"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 const kubeletHead = "GET /app-health/app/livez HTTP/1.1\r\nHost: 10.0.0.1:15020\r\nUser-Agent: kube-probe/1.37\r\nAccept: */*\r\nConnection: close"
@@ -38,7 +43,7 @@ func TestAHeadIsReadInPieces(t *testing.T) {
 			s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
 			caller, ours := net.Pipe()
 			c := &conn{Conn: ours, server: s, buf: new([smallHead]byte), evicted: make(chan struct{})}
-			s.mayEvict(c, headPatience)
+			s.budget.enter(c, &s.budget.heads)
 			go func() {
 				for text := head + "\r\n\r\n"; text != ""; {
 					n := min(size, len(text))
@@ -50,40 +55,182 @@ func TestAHeadIsReadInPieces(t *testing.T) {
 			if string(got) != head || tls != nil || err != nil {
 				t.Fatalf("pieces of %d: %d bytes, want %d: %v", size, len(got), len(head), err)
 			}
-			s.freeHead(c)
-			if s.headBytes != 0 {
-				t.Errorf("%d bytes are still taken", s.headBytes)
+			if in := s.budget.large.Len(); in != 0 && len(head) < smallHead || in != 1 && len(head) > smallHead {
+				t.Errorf("%d large heads", in)
 			}
 		}
 	}
 }
 
-// TestLargeHeadsShareTheirMemory: each new large head evicts the oldest when
-// there is no memory left for it.
-func TestLargeHeadsShareTheirMemory(t *testing.T) {
-	s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
-	var conns []*conn
-	for range 40 {
-		_, ours := net.Pipe()
-		c := &conn{Conn: ours, server: s, evicted: make(chan struct{})}
-		s.mayEvict(c, headPatience)
-		conns = append(conns, c)
-		for size := 2 * smallHead; size <= maxHead; size *= 2 {
-			if !s.growHead(c, size) {
-				t.Fatalf("a head may not have %d bytes", size)
+// TestTheOldestOfAQueueIsEvictedForANewOne: large heads are no others.
+func TestTheOldestOfAQueueIsEvictedForANewOne(t *testing.T) {
+	b := newBudget()
+	for _, q := range []*queue{&b.large, &b.heads} {
+		var conns []*conn
+		for range 300 {
+			_, ours := net.Pipe()
+			c := &conn{Conn: ours, evicted: make(chan struct{})}
+			b.enter(c, &b.heads)
+			b.enter(c, q)
+			conns = append(conns, c)
+		}
+		for i, c := range conns {
+			if want := i >= len(conns)-q.max; b.leave(c) != want {
+				t.Errorf("connection %d of %d: stays %t, want %t", i, q.max, !want, want)
 			}
 		}
-		if s.headBytes > maxHeadBytes {
-			t.Fatalf("all heads take %d bytes", s.headBytes)
-		}
-	}
-	for i, c := range conns {
-		evicted := c.evictable == nil
-		if want := i < 40-maxHeadBytes/maxHead; evicted != want {
-			t.Errorf("head %d: evicted %t, want %t", i, evicted, want)
+		if n := b.heads.Len() + b.large.Len(); n > 0 {
+			t.Errorf("%d connections are left", n)
 		}
 	}
 }
+
+// TestACallThatPanicsEndsAlone: the next one is answered.
+func TestACallThatPanicsEndsAlone(t *testing.T) {
+	var log strings.Builder
+	s := New(slog.New(slog.NewTextHandler(&log, nil)), kubelet.App{}, Istio, 0, nil, nil)
+	good := s.router
+	for _, test := range []struct {
+		router router
+		want   string
+	}{{panics{good}, ""}, {good, "HTTP/1.1 200 OK"}} {
+		s.router = test.router
+		caller, ours := net.Pipe()
+		c, _ := newConn(s, ours, "0", 0)
+		go c.serve()
+		io.WriteString(caller, "GET /healthz HTTP/1.1\r\n\r\n")
+		b, _ := io.ReadAll(caller)
+		if line, _, _ := strings.Cut(string(b), "\r\n"); line != test.want {
+			t.Errorf("%q, want %q", line, test.want)
+		}
+	}
+	if !strings.Contains(log.String(), "call panicked") {
+		t.Error(log.String())
+	}
+}
+
+// TestSlowReadersOfMetricsMakeRoomForOthers: nobody reads these pipes.
+func TestSlowReadersOfMetricsMakeRoomForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		probers := make(map[string]*prober.Prober)
+		for i := range 39 {
+			probers[prober.Key(fmt.Sprintf("c%d", i), prober.Liveness)] = &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(1)}, TimeoutSeconds: 1}
+		}
+		s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 0, probers, nil)
+		began := time.Now()
+		var ended atomic.Int32
+		for range 150 {
+			caller, ours := net.Pipe()
+			c, _ := newConn(s, ours, "0", 0)
+			go func() {
+				c.serve()
+				ended.Add(1)
+			}()
+			io.WriteString(caller, "GET /metrics HTTP/1.1\r\n\r\n")
+			synctest.Wait()
+		}
+		if n := ended.Load(); n != 150-maxPages || time.Since(began) > 0 {
+			t.Errorf("%d slow readers have ended after %s", n, time.Since(began))
+		}
+		time.Sleep(sendTime)
+		synctest.Wait()
+		if n := ended.Load(); n != 150 {
+			t.Errorf("%d slow readers have ended after their time", n)
+		}
+	})
+}
+
+// TestLargeAnswersOfAnAppTakeItsOwnShare: of bytes, and of time.
+func TestLargeAnswersOfAnAppTakeItsOwnShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		evil, good := &share{}, &share{}
+		newBudget().divide(maxProbes, []*share{evil, good})
+		began, taken := time.Now(), 0
+		for evil.take(16 << 10) {
+			taken += 16 << 10
+		}
+		if took := time.Since(began); taken != maxAppBytes/2 || took != time.Duration(taken/(16<<10))*appPause {
+			t.Errorf("%d bytes in %s", taken, took)
+		}
+		began = time.Now()
+		if !good.take(16<<10) || time.Since(began) != appPause {
+			t.Errorf("the other share waits for %s", time.Since(began))
+		}
+		evil.take(-taken)
+		if began = time.Now(); !evil.take(16<<10) || time.Since(began) != appPause {
+			t.Errorf("what was released is not there after %s", time.Since(began))
+		}
+	})
+}
+
+type panics struct{ router }
+
+func (panics) find(int, *request) (*entry, func() []byte, error) { panic("a fault") }
+
+// TestHalfAHeadIsClosedAfterItsTime runs on a clock of its own.
+func TestHalfAHeadIsClosedAfterItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+		caller, ours := net.Pipe()
+		began := time.Now()
+		c, whole := newConn(s, ours, "0", 0)
+		go c.serve()
+		io.WriteString(caller, "GET /")
+		time.Sleep(headTime - time.Second)
+		io.WriteString(caller, "healthz")
+		if _, err := io.ReadAll(caller); err != nil || whole || time.Since(began) != headTime {
+			t.Errorf("closed after %s: %v", time.Since(began), err)
+		}
+	})
+}
+
+// TestAnEarlyHeadComesOnceAndBeforeABody: the names say when it is asked for.
+func TestAnEarlyHeadComesOnceAndBeforeABody(t *testing.T) {
+	for name, test := range map[string]struct {
+		call func(c *conn)
+		want string // first lines of what is written
+	}{
+		"twice":                   {func(c *conn) { c.early(200); c.early(200) }, "HTTP/1.1 200 OK"},
+		"of a status without one": {func(c *conn) { c.early(101); c.early(204) }, ""},
+		"after the answer":        {func(c *conn) { c.sendAnswer(&kubelet.Answer{Status: 200}); c.early(200) }, "HTTP/1.1 200 OK"},
+		"no early head, and a body that breaks off without a status that has one": {
+			func(c *conn) { c.sendAnswer(&kubelet.Answer{Status: 101, Cut: true}) }, "HTTP/1.1 200 OK"},
+	} {
+		s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+		_, ours := net.Pipe()
+		w := &written{Conn: ours}
+		c, _ := newConn(s, w, "0", 0)
+		test.call(c)
+		if got := w.firstLines(); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestTheRestOfARefusedRequestIsRead: nothing is buffered in these pipes.
+func TestTheRestOfARefusedRequestIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+		caller, ours := net.Pipe()
+		c, _ := newConn(s, halfCloses{ours}, "0", 0)
+		go c.serve()
+		answer := make(chan string)
+		go func() {
+			b, _ := io.ReadAll(caller)
+			answer <- string(b)
+		}()
+		if n, err := io.WriteString(caller, "POST /healthz HTTP/1.1\r\n\r\n"+strings.Repeat("x", 512<<10)); err != nil {
+			t.Errorf("%d bytes are read: %v", n, err)
+		}
+		if line, _, _ := strings.Cut(<-answer, "\r\n"); line != "HTTP/1.1 405 Method Not Allowed" {
+			t.Errorf("%q", line)
+		}
+	})
+}
+
+type halfCloses struct{ net.Conn }
+
+func (halfCloses) CloseWrite() error { return nil }
 
 // FuzzAHeadIsReadAsNetHTTPReadsIt: what is accepted means the same to net/http,
 // the server that callers expect.
@@ -141,9 +288,9 @@ func TestTheServersOwnStatusesHaveTheirNames(t *testing.T) {
 
 func TestSharesOfCalls(t *testing.T) {
 	for _, test := range []struct{ total, keys, want int }{
-		{64, 1, 32}, {64, 2, 32}, {64, 3, 21}, {64, 16, 4}, {64, 100, 4}, {24, 1, 24}, {24, 5, 4},
+		{64, 1, 32}, {64, 2, 32}, {64, 3, 21}, {64, 16, 4}, {64, 100, 2}, {24, 1, 24}, {24, 5, 4},
 	} {
-		if got := portion(test.total, test.keys); got != test.want {
+		if got := portion(test.total, test.keys, minOfKey, maxOfKey); got != test.want {
 			t.Errorf("%d calls for %d keys: %d each, want %d", test.total, test.keys, got, test.want)
 		}
 	}

@@ -2,8 +2,8 @@ package server
 
 import "github.com/rewrite-probes/rewrite-probes/internal/prober"
 
-// Istio is the dialect of Istio.
-var Istio = &Dialect{
+// Istio is the convention of Istio.
+var Istio = &Convention{
 	Format:    prober.Istio,
 	Mesh:      "Istio",
 	ProxyID:   prober.IstioProxyID,
@@ -17,9 +17,9 @@ type istio struct {
 	port   int
 }
 
-func newIstio(s *Server, d *Dialect, port int, probers map[string]*prober.Prober) router {
+func newIstio(s *Server, c *Convention, port int, probers map[string]*prober.Prober) router {
 	for key, p := range probers {
-		s.add(d, key, p)
+		s.add(c, key, p)
 	}
 	return &istio{s, port}
 }

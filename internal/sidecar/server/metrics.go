@@ -26,7 +26,8 @@ func (s *Server) metrics() []byte {
 		s.entries[key].histogram(&b)
 	}
 	b.WriteString("# HELP probe_proxy_open_calls Calls that wait for the app.\n# TYPE probe_proxy_open_calls gauge\n")
-	fmt.Fprintf(&b, "probe_proxy_open_calls %d\n", s.openCalls())
+	calls, _ := s.openCalls()
+	fmt.Fprintf(&b, "probe_proxy_open_calls %d\n", calls)
 	return []byte(b.String())
 }
 

@@ -69,7 +69,7 @@ func TestTheMonitoringExamplesAreWhatTheyClaimToBe(t *testing.T) {
 		t.Fatalf("got %+v", monitor)
 	}
 	// Prometheus anchors the expressions at both ends.
-	for ip, want := range map[string]string{"10.0.0.7": "10.0.0.7:15020", "fd00::7": "[fd00::7]:15020"} {
+	for ip, want := range map[string]string{"10.0.0.7": "10.0.0.7:15099", "fd00::7": "[fd00::7]:15099"} {
 		var addresses []string
 		for _, r := range monitor.Spec.PodMetricsEndpoints[0].Relabelings {
 			re := regexp.MustCompile("^(?:" + r.Regex + ")$")

@@ -5,14 +5,13 @@ import (
 	"maps"
 	"net/textproto"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// OSM is the dialect of Open Service Mesh.
-var OSM = &Dialect{
+// OSM is the convention of Open Service Mesh.
+var OSM = &Convention{
 	Format:    prober.OSM,
 	Mesh:      "Open Service Mesh",
 	ProxyID:   prober.OSMProxyID,
@@ -39,14 +38,14 @@ type osmRoute struct {
 // newOSM makes the router. HTTPS probers of one type must have one port of the
 // app, since nothing in their streams tells them apart: those that have another
 // port than the first, in the order of their keys, are disabled.
-func newOSM(s *Server, d *Dialect, _ int, probers map[string]*prober.Prober) router {
+func newOSM(s *Server, c *Convention, _ int, probers map[string]*prober.Prober) router {
 	r := &osm{server: s, routes: make(map[osmRoute]*entry), tls: make(map[int]*stream)}
 	for _, key := range slices.Sorted(maps.Keys(probers)) {
 		p := probers[key]
 		if p.HTTPGet == nil || p.HTTPGet.Scheme != "HTTPS" {
-			s.add(d, key, p)
+			s.add(c, key, p)
 		} else if err := r.addStream(key, p); err != nil {
-			s.disable(d, key, err)
+			s.disable(c, key, err)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.entries)) {
@@ -61,11 +60,11 @@ func (r *osm) addStream(key string, p *prober.Prober) error {
 	port, timeout := prober.OSMPort(probeType), time.Duration(p.TimeoutSeconds)*time.Second
 	tls := r.tls[port]
 	if tls == nil {
-		tls = &stream{port: int(p.HTTPGet.Port)}
+		tls = &stream{port: int(p.HTTPGet.Port.Int)}
 		r.tls[port] = tls
 	}
-	if tls.port != int(p.HTTPGet.Port) {
-		return fmt.Errorf("port %d passes TLS on to port %d, and streams to port %d cannot be told from those", port, tls.port, p.HTTPGet.Port)
+	if tls.port != int(p.HTTPGet.Port.Int) {
+		return fmt.Errorf("port %d passes TLS on to port %d, and streams to port %s cannot be told from those", port, tls.port, p.HTTPGet.Port)
 	}
 	tls.timeout = max(tls.timeout, timeout)
 	return nil
@@ -76,7 +75,7 @@ func osmRouteOf(key string, probeType prober.ProbeType, p *prober.Prober) osmRou
 	if p == nil || p.TCPSocket == nil {
 		return osmRoute{port: prober.OSMPort(probeType), target: key}
 	}
-	return osmRoute{prober.OSMHealthcheckPort, prober.OSMHealthcheckPath, strconv.Itoa(int(p.TCPSocket.Port))}
+	return osmRoute{prober.OSMHealthcheckPort, prober.OSMHealthcheckPath, p.TCPSocket.Port.String()}
 }
 
 // ports returns the ports on which there is something to answer, and that of

@@ -6,9 +6,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// A Dialect is the form that rewritten probes of one mesh have. A new one is a
-// file with its router, and an element of [Dialects].
-type Dialect struct {
+// A Convention is the form that rewritten probes of one mesh have. A new one is a
+// file with its router, and an element of [Conventions].
+type Convention struct {
 	*prober.Format
 	Mesh string // the mesh's name
 	// ProxyID is the uid and gid whose traffic the mesh's redirection treats as
@@ -17,11 +17,11 @@ type Dialect struct {
 	// PortTaken says why a port is probably taken, and what to do.
 	PortTaken string
 
-	newRouter func(s *Server, d *Dialect, port int, probers map[string]*prober.Prober) router
+	newRouter func(s *Server, c *Convention, port int, probers map[string]*prober.Prober) router
 }
 
-// Dialects lists the dialects. The first one is the default.
-var Dialects = []*Dialect{Istio, OSM, FSM}
+// Conventions lists the conventions. The first one is the default.
+var Conventions = []*Convention{Istio, OSM, FSM}
 
 // A router decides what a request is for.
 type router interface {
@@ -50,27 +50,27 @@ func leaveToOne(mesh, injection string) string {
 	return mesh + " probably injects its own proxy into this pod and rewrites its probes; leave the pod to one of the two: set the annotation `rewrite-probes.io/rewrite: \"false\"`, or `" + injection + ": disabled`"
 }
 
-// ByEnv returns the dialect whose env var is set, or the default if none is.
+// ByEnv returns the convention whose env var is set, or the default if none is.
 // first replaces the name of the default's env var; if it is the name of another
-// dialect's, ByEnv returns that dialect.
-func ByEnv(first string, getenv func(string) string) (*Dialect, error) {
-	def, format := *Dialects[0], *Dialects[0].Format
+// convention's, ByEnv returns that convention.
+func ByEnv(first string, getenv func(string) string) (*Convention, error) {
+	def, format := *Conventions[0], *Conventions[0].Format
 	format.EnvName, def.Format = first, &format
-	all := []*Dialect{&def}
-	for _, d := range Dialects[1:] {
-		if d.EnvName == first {
-			return d, nil
+	all := []*Convention{&def}
+	for _, c := range Conventions[1:] {
+		if c.EnvName == first {
+			return c, nil
 		}
-		all = append(all, d)
+		all = append(all, c)
 	}
-	var found *Dialect
-	for _, d := range all {
+	var found *Convention
+	for _, c := range all {
 		switch {
-		case getenv(d.EnvName) == "":
+		case getenv(c.EnvName) == "":
 		case found != nil:
-			return nil, fmt.Errorf("env %s and %s must not both be set: a pod has the probes of one mesh", found.EnvName, d.EnvName)
+			return nil, fmt.Errorf("env %s and %s must not both be set: a pod has the probes of one mesh", found.EnvName, c.EnvName)
 		default:
-			found = d
+			found = c
 		}
 	}
 	if found == nil {
@@ -79,26 +79,26 @@ func ByEnv(first string, getenv func(string) string) (*Dialect, error) {
 	return found, nil
 }
 
-// ByValue returns the dialect in which a value has the most valid keys, or def
+// ByValue returns the convention in which a value has the most valid keys, or def
 // if no other has more than def.
-func ByValue(value string, def *Dialect) *Dialect {
+func ByValue(value string, def *Convention) *Convention {
 	best, most := def, def.validKeys(value)
-	for _, d := range Dialects {
-		if n := d.validKeys(value); n > most {
-			best, most = d, n
+	for _, c := range Conventions {
+		if n := c.validKeys(value); n > most {
+			best, most = c, n
 		}
 	}
 	return best
 }
 
-func (d *Dialect) validKeys(value string) int {
-	probers, bad, err := d.Decode(value)
+func (c *Convention) validKeys(value string) int {
+	probers, bad, err := c.Decode(value)
 	if err != nil {
 		return 0
 	}
 	n := len(probers)
 	for _, e := range bad {
-		if _, _, ok := d.ParseKey(e.Key); ok {
+		if _, _, ok := c.ParseKey(e.Key); ok {
 			n++
 		}
 	}

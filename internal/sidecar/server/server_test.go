@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
@@ -33,10 +34,16 @@ var hooks = []string{stop, "/app-lifecycle/app/poststartz", "/app-lifecycle/b/pr
 // start serves an app's handler through a server and returns its address.
 func start(t *testing.T, app http.HandlerFunc) (addr string, log *testutil.Buffer, s *server.Server) {
 	t.Helper()
+	return startWith(t, 1, app)
+}
+
+// startWith is start with another timeout of the probe, in seconds.
+func startWith(t *testing.T, timeout int, app http.HandlerFunc) (addr string, log *testutil.Buffer, s *server.Server) {
+	t.Helper()
 	ts := httptest.NewServer(app)
 	t.Cleanup(ts.CloseClientConnections)
 	port := ts.Listener.Addr().(*net.TCPAddr).Port
-	get := &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: prober.Port(port), Scheme: "HTTP"}, TimeoutSeconds: 1}
+	get := &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(port), Scheme: "HTTP"}, TimeoutSeconds: timeout}
 	probers := map[string]*prober.Prober{live: get}
 	for _, hook := range hooks {
 		probers[hook] = get

@@ -18,8 +18,8 @@ const recordHandshake = 0x16
 type stream struct {
 	port    int // of the app
 	timeout time.Duration
-	places  chan struct{} // one for each open connection
-	down    atomic.Bool   // the last connection could not be passed on
+	share   share
+	down    atomic.Bool // the last connection could not be passed on
 }
 
 // passThrough copies the bytes of each side to the other, until both have ended
@@ -27,8 +27,8 @@ type stream struct {
 // read already.
 func (c *conn) passThrough(to *stream, first []byte) {
 	select {
-	case to.places <- struct{}{}:
-		defer func() { <-to.places }()
+	case to.share.places <- struct{}{}:
+		defer func() { <-to.share.places }()
 	default:
 		return
 	}

@@ -1,0 +1,127 @@
+package server
+
+import (
+	"container/list"
+	"net"
+	"sync"
+	"time"
+)
+
+// What callers and apps may take. Probes and hooks have places of their own, of
+// which each key has an equal part, and so have the heads of apps' answers.
+const (
+	maxProbes = 64 // calls of probes and TLS streams
+	maxHooks  = 24 // calls of hooks
+	maxOfKey  = 32 // calls of one key, however few keys there are
+	minOfKey  = 2  // calls of one key, however many keys there are
+
+	maxHeads   = 256 // connections whose head is not complete, or that are refused
+	maxLarge   = 16  // connections with heads larger than smallHead that are not complete
+	maxWaiting = 256 // calls that wait for a place
+	maxPages   = 4   // pages of the server's own that are being sent
+
+	maxAppBytes = 3 << 20   // of apps' heads, as wire.Meter charges them
+	minKeyBytes = 512 << 10 // of them for one key, however many keys there are
+
+	// appPause is what a key waits for each part of a large head, so that an app
+	// that sends many takes a part of the processor alone.
+	appPause = time.Millisecond
+)
+
+// A budget owns all places and bytes. A connection has a place of its key, or is
+// in a queue, from which the oldest is evicted for a new one: nobody waits to be
+// accepted, and patience with slow callers ends as others come.
+type budget struct {
+	mu                           sync.Mutex
+	heads, large, waiting, pages queue
+	appBytes                     int
+}
+
+// A queue has the connections that may be evicted, the oldest first. It is
+// guarded by the budget's mu.
+type queue struct {
+	list.List
+	max int
+}
+
+// A share is the part of the budget that the calls of one key have.
+type share struct {
+	budget   *budget
+	places   chan struct{} // one for each open call
+	maxBytes int
+	bytes    int       // guarded by the budget's mu
+	next     time.Time // when the next part of a large head may be read; guarded by the budget's mu
+}
+
+func newBudget() *budget {
+	return &budget{heads: queue{max: maxHeads}, large: queue{max: maxLarge}, waiting: queue{max: maxWaiting}, pages: queue{max: maxPages}}
+}
+
+// divide assigns each of the shares an equal part of the places.
+func (b *budget) divide(places int, shares []*share) {
+	for _, s := range shares {
+		*s = share{
+			budget:   b,
+			places:   make(chan struct{}, portion(places, len(shares), minOfKey, maxOfKey)),
+			maxBytes: portion(maxAppBytes, len(shares), minKeyBytes, maxAppBytes/2),
+		}
+	}
+}
+
+func portion(total, keys, least, most int) int { return min(max(total/keys, least), most) }
+
+// enter makes c evictable, after all others of the queue, and in no other. If the
+// queue is full, it evicts the oldest. It returns false if c was evicted before.
+func (b *budget) enter(c *conn, q *queue) bool {
+	if !b.leave(c) {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if q.Len() >= q.max {
+		b.evictLocked(q.Front().Value.(*conn))
+	}
+	c.queue, c.element = q, q.PushBack(c)
+	return true
+}
+
+// leave makes c safe from eviction. It returns false if c was evicted before.
+func (b *budget) leave(c *conn) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c.queue != nil {
+		c.queue.Remove(c.element)
+		c.queue = nil
+	}
+	return !c.gone
+}
+
+func (b *budget) evictLocked(c *conn) {
+	if tcp, ok := c.Conn.(*net.TCPConn); ok && c.queue == &b.pages {
+		_ = tcp.SetLinger(0) // the rest of the page is dropped
+	}
+	c.queue.Remove(c.element)
+	c.queue, c.gone = nil, true
+	_ = c.SetDeadline(time.Unix(1, 0))
+	close(c.evicted)
+}
+
+// take reserves n bytes for the app's answer to a call, and waits for the key's
+// turn. If n is negative, it releases them.
+func (s *share) take(n int) bool {
+	s.budget.mu.Lock()
+	if n > 0 && (s.bytes+n > s.maxBytes || s.budget.appBytes+n > maxAppBytes) {
+		s.budget.mu.Unlock()
+		return false
+	}
+	s.bytes += n
+	s.budget.appBytes += n
+	wait := time.Duration(0)
+	if n > 0 {
+		wait = max(time.Until(s.next), 0) + appPause
+		s.next = time.Now().Add(wait)
+	}
+	s.budget.mu.Unlock()
+	time.Sleep(wait)
+	return true
+}

@@ -1,0 +1,128 @@
+package server
+
+import (
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// evicted returns a connection whose head has come, and which was evicted before
+// it was read.
+func evicted(s *Server, head string) *conn {
+	_, ours := net.Pipe()
+	c, _ := newConn(s, ours, "0", 0)
+	c.first = copy(c.buf[:], head)
+	for range maxHeads {
+		_, other := net.Pipe()
+		newConn(s, other, "0", 0)
+	}
+	return c
+}
+
+func TestAConnectionThatWasEvictedIsNotAnswered(t *testing.T) {
+	s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+	c := evicted(s, "GET /healthz HTTP/1.1\r\n\r\n")
+	w := &written{Conn: c.Conn}
+	c.Conn = w
+	c.serve()
+	if got := w.firstLines(); got != "" {
+		t.Errorf("answered with %q", got)
+	}
+}
+
+// A written keeps what is written to a connection.
+type written struct {
+	net.Conn
+	texts []string
+}
+
+func (w *written) Write(p []byte) (int, error) {
+	w.texts = append(w.texts, string(p))
+	return len(p), nil
+}
+
+// firstLines returns the first line of each text.
+func (w *written) firstLines() string {
+	lines := make([]string, len(w.texts))
+	for i, text := range w.texts {
+		lines[i], _, _ = strings.Cut(text, "\r\n")
+	}
+	return strings.Join(lines, ", ")
+}
+
+// TestACallThatWasEvictedTakesNoPlace: neither one that is free, nor later.
+func TestACallThatWasEvictedTakesNoPlace(t *testing.T) {
+	const key = "/app-health/a/livez"
+	synctest.Test(t, func(t *testing.T) {
+		probers := map[string]*prober.Prober{key: {TCPSocket: &prober.TCPSocket{Port: field.Number(1)}, TimeoutSeconds: 1}}
+		s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 0, probers, nil)
+		c, e := evicted(s, ""), s.entries[key]
+		for range 50 {
+			if c.waitFor(e) || len(e.share.places) > 0 {
+				t.Fatalf("it has a place: %d are taken", len(e.share.places))
+			}
+		}
+		for range cap(e.share.places) {
+			e.share.places <- struct{}{}
+		}
+		began := time.Now()
+		if c.waitFor(e) || time.Since(began) > 0 {
+			t.Errorf("it waits for %s", time.Since(began))
+		}
+	})
+}
+
+// TestACallThatIsOverIsNotWatched: its connection may be closed already.
+func TestACallThatIsOverIsNotWatched(*testing.T) {
+	(&watch{over: true}).run() // would read from no connection
+}
+
+// TestAllAppsTogetherTakeNoMoreThanTheBudget, however many probes there are.
+func TestAllAppsTogetherTakeNoMoreThanTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shares := make([]*share, 2*maxAppBytes/minKeyBytes)
+		for i := range shares {
+			shares[i] = &share{}
+		}
+		newBudget().divide(maxProbes, shares)
+		const part = 16 << 10
+		taken := 0
+		for _, s := range shares {
+			for s.take(part) {
+				taken += part
+			}
+		}
+		if taken != maxAppBytes {
+			t.Errorf("%d bytes are taken, want %d", taken, maxAppBytes)
+		}
+		shares[0].take(-minKeyBytes)
+		if !shares[len(shares)-1].take(part) {
+			t.Error("what one probe releases is not there for another")
+		}
+	})
+}
+
+// TestLargeHeadsOfAProbeTakeTurns: calls at the same time wait for each other.
+func TestLargeHeadsOfAProbeTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &share{}
+		newBudget().divide(maxProbes, []*share{s})
+		began := time.Now()
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() { s.take(1) })
+		}
+		wg.Wait()
+		if took := time.Since(began); took != 10*appPause {
+			t.Errorf("ten parts take %s", took)
+		}
+	})
+}
