@@ -20,6 +20,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/once"
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
@@ -38,7 +39,7 @@ type Enrolment struct {
 	mu   sync.Mutex
 	cert *tls.Certificate
 	due  time.Time // when to renew it
-	told string    // the last error in the log
+	told once.Text // the last error in the log
 }
 
 // createCertificate is the method of istiod's CA.
@@ -66,13 +67,12 @@ func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
 	switch {
 	case err == nil:
 		e.use(cert, time.Now())
-		e.told = ""
+		e.told = once.Text{}
 		e.Log.Info("istiod issued a certificate", "identity", cert.Leaf.URIs[0].String(), "expires", cert.Leaf.NotAfter.Format(time.RFC3339))
 	case e.cert == nil:
 		return nil, fmt.Errorf("enrolment: %w", err)
-	case err.Error() != e.told:
-		e.told = err.Error()
-		e.Log.Warn("cannot renew the certificate; trying again until it expires", "expires", e.cert.Leaf.NotAfter.Format(time.RFC3339), "reason", e.told)
+	case e.told.Another(err.Error()):
+		e.Log.Warn("cannot renew the certificate; trying again until it expires", "expires", e.cert.Leaf.NotAfter.Format(time.RFC3339), "reason", err.Error())
 	}
 	return e.cert, nil
 }
@@ -155,7 +155,31 @@ func (e *Enrolment) ask(ctx context.Context, cert *tls.Certificate, token, messa
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(connectTimeout))
-	return wire.Call(conn, call, message)
+	answer, err := wire.Call(conn, call, message)
+	if err != nil {
+		return nil, errors.New(redact(err.Error(), string(token)))
+	}
+	return answer, nil
+}
+
+// minSecret is the length from which a part of a token is a secret.
+const minSecret = 8
+
+// redact returns what istiod says of a request, without the token or parts of
+// it, and not without end.
+func redact(text, token string) string {
+	if len(text) > 500 {
+		text = text[:500] + "..."
+	}
+	notOfToken := func(r rune) bool { return !strings.ContainsRune(token, r) }
+	for _, word := range strings.FieldsFunc(text, notOfToken) {
+		for _, part := range strings.Split(word, ".") {
+			if len(part) >= minSecret && strings.Contains(token, part) {
+				text = strings.ReplaceAll(text, part, "<token>")
+			}
+		}
+	}
+	return text
 }
 
 // request returns an IstioCertificateRequest for the key.

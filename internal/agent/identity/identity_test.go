@@ -299,6 +299,10 @@ func TestWhatCannotBeTrustedIsNotUsed(t *testing.T) {
 	}
 	f.refuse = "token audience mismatch"
 	fails("enrolment: token audience mismatch (gRPC status 16)")
+	f.refuse = "invalid token " + secret + ": claims c2VjcmV0."
+	fails("enrolment: invalid token <token>.e30.<token>: claims <token>. (gRPC status 16)")
+	f.refuse = strings.Repeat("no ", 1000)
+	fails("no no...")
 	f.refuse, f.id = "", "spiffe://mesh/ns/other/sa/reviews-vm"
 	fails(`istiod's certificate: its identity "spiffe://mesh/ns/other/sa/reviews-vm" must end in "/ns/shop/sa/reviews-vm"`)
 	f.id = "spiffe://mesh/ns/shop/sa/reviews-vm-2"

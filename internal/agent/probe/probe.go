@@ -27,20 +27,15 @@ func New(p *vmconfig.Probe, ip, agent string) (func(context.Context) error, erro
 		return command(p.Exec.Command, time.Duration(p.TimeoutSeconds)*time.Second), nil
 	}
 	app := kubelet.App{IP: ip}
-	entry := &prober.Prober{TimeoutSeconds: p.TimeoutSeconds}
 	call := kubelet.Call{Own: true, Header: textproto.MIMEHeader{"User-Agent": {agent}}}
 	switch {
 	case p.HTTPGet != nil:
 		app.IP = host(p.HTTPGet.Host, ip)
-		entry.HTTPGet = &prober.HTTPGet{Path: p.HTTPGet.Path, Port: prober.Port(p.HTTPGet.Port), Scheme: p.HTTPGet.Scheme}
 		setHeader(&call, p.HTTPGet, app.IP)
 	case p.TCPSocket != nil:
 		app.IP = host(p.TCPSocket.Host, ip)
-		entry.TCPSocket = &prober.TCPSocket{Port: prober.Port(p.TCPSocket.Port)}
-	default:
-		entry.GRPC = &prober.GRPC{Port: prober.Port(p.GRPC.Port), Service: &p.GRPC.Service}
 	}
-	target, err := kubelet.NewTarget(app, prober.Readiness, entry)
+	target, err := kubelet.NewTarget(app, prober.Readiness, p.Prober())
 	if err != nil {
 		return nil, fmt.Errorf("`probe`: %w", err)
 	}

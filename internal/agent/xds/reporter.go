@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/once"
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
@@ -23,8 +24,9 @@ const (
 	// linger is how long istiod gets to act on a message before a stream ends:
 	// it forgets what it has not acted on.
 	linger = 500 * time.Millisecond
-	// closing is how long istiod gets to end a stream.
-	closing = 2 * time.Second
+	// closing is how long istiod gets to end a stream. With linger it is less than a
+	// second: the agent ends within that after a SIGTERM, whatever istiod does.
+	closing = 400 * time.Millisecond
 )
 
 // A Reporter tells istiod the state of the app.
@@ -49,8 +51,8 @@ type Reporter struct {
 	wait    time.Duration // before the next attempt
 	retry   *time.Timer
 	again   *time.Timer
-	told    string // the last error in the log
-	up      bool   // the log says that we are connected
+	told    once.Text // the last error in the log
+	up      bool      // the log says that we are connected
 }
 
 type attempt struct {
@@ -92,7 +94,7 @@ func (r *Reporter) Run(ctx context.Context, states <-chan schedule.State) {
 			s := r.current
 			r.current = nil
 			if !s.leaves {
-				r.tell(s.err)
+				r.logOnce(s.err)
 				r.after(s)
 			}
 		case <-r.again.C:
@@ -143,7 +145,7 @@ func (r *Reporter) dial(ctx context.Context) {
 // after istiod knows of this one, so that it does not count as a disconnection.
 func (r *Reporter) change(a attempt) {
 	if a.err != nil {
-		r.tell(a.err)
+		r.logOnce(a.err)
 		r.backOff()
 		return
 	}
@@ -178,14 +180,13 @@ func jitter(d time.Duration) time.Duration {
 	return d - rand.N(d/4+1)
 }
 
-// tell logs an error once, verbatim, until there is another or none.
-func (r *Reporter) tell(err error) {
+// logOnce logs an error once, verbatim, until there is another or none.
+func (r *Reporter) logOnce(err error) {
 	text := err.Error()
 	r.up = false
-	if text == r.told {
+	if !r.told.Another(text) {
 		return
 	}
-	r.told = text
 	r.Log.Warn("istiod does not take the reports; trying again until it does", "reason", text)
 	r.Status("no connection to istiod: " + text)
 }
@@ -195,7 +196,7 @@ func (r *Reporter) connected() {
 	if r.up || r.current == nil {
 		return
 	}
-	r.up, r.told = true, ""
+	r.up, r.told = true, once.Text{}
 	r.Log.Info("connected to istiod", "address", r.current.conn.RemoteAddr().String())
 	r.Status("connected to istiod")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -191,13 +192,100 @@ func TestMoreGoesThroughAStreamThanItsWindow(t *testing.T) {
 		synctest.Wait() // without a connection only the last would be kept
 		for range n {
 			a.states <- schedule.State{Reason: reason}
+			synctest.Wait() // a later state would replace one that was not sent yet
 		}
-		synctest.Wait()
 		if got := strings.Count(i.take(), reason); got != n || i.connections() != 1 {
 			t.Errorf("%d reports on %d connections: %s", got, i.connections(), a.log.String())
 		}
 		a.end()
 	})
+}
+
+// TestIstiodThatTakesNoMessageIsLeft: it gives no window, but answers pings.
+func TestIstiodThatTakesNoMessageIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIstiod()
+		alive, stingy := 0, 0
+		a := start(t, i, time.Hour, func(r *xds.Reporter) {
+			r.AliveEvery, r.Alive = 15*time.Second, func() { alive++ }
+			r.Connect = func(ctx context.Context) (net.Conn, error) {
+				if stingy++; stingy > 2 && ctx.Err() == nil {
+					return i.connect(ctx)
+				}
+				ours, theirs := net.Pipe()
+				go giveNoWindow(theirs)
+				return ours, nil
+			}
+		})
+		a.states <- schedule.State{Healthy: true}
+		time.Sleep(5 * time.Second)
+		a.states <- schedule.State{Reason: "app is down"} // is taken meanwhile
+		time.Sleep(time.Minute)
+		if got := i.take(); !strings.Contains(got, "unhealthy: app is down") || alive != 4 {
+			t.Errorf("alive %d times, reported %q", alive, got)
+		}
+		if log := a.log.String(); strings.Count(log, "istiod takes no message for 10s") != 2 {
+			t.Error(log)
+		}
+		a.end()
+	})
+}
+
+// TestTheAgentEndsWithinASecond, whatever istiod does.
+func TestTheAgentEndsWithinASecond(t *testing.T) {
+	for name, istiod := range map[string]func(net.Conn){
+		"gives no window":         giveNoWindow,
+		"never reads":             func(net.Conn) {},
+		"reads and never answers": func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) },
+		"pings without end": func(conn net.Conn) {
+			go func() { _, _ = io.Copy(io.Discard, conn) }()
+			_, err := io.WriteString(conn, "\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+			for err == nil {
+				_, err = io.WriteString(conn, "\x00\x00\x08\x06\x00\x00\x00\x00\x00attacker")
+				time.Sleep(time.Millisecond)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := start(t, newIstiod(), time.Hour, func(r *xds.Reporter) {
+					r.Connect = func(context.Context) (net.Conn, error) {
+						ours, theirs := net.Pipe()
+						go istiod(theirs)
+						return ours, nil
+					}
+				})
+				a.states <- schedule.State{Healthy: true}
+				time.Sleep(3 * time.Second)
+				began := time.Now()
+				a.stop()
+				<-a.done
+				if took := time.Since(began); took > time.Second {
+					t.Errorf("ended after %s", took)
+				}
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
+// giveNoWindow is a peer whose settings allow no data of a stream. It answers
+// pings.
+func giveNoWindow(conn net.Conn) {
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Hour))
+	io.ReadFull(conn, make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")))
+	go io.WriteString(conn, "\x00\x00\x06\x04\x00\x00\x00\x00\x00"+"\x00\x04\x00\x00\x00\x00")
+	for head := make([]byte, 9); ; {
+		if _, err := io.ReadFull(conn, head); err != nil {
+			return
+		}
+		payload := make([]byte, int(head[1])<<8|int(head[2]))
+		io.ReadFull(conn, payload)
+		if head[3] == 6 && head[4] == 0 {
+			conn.Write(append([]byte("\x00\x00\x08\x06\x01\x00\x00\x00\x00"), payload...))
+		}
+	}
 }
 
 func TestAReporterThatIsNotStuckSaysSo(t *testing.T) {

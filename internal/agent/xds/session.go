@@ -2,8 +2,10 @@ package xds
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
@@ -19,7 +21,8 @@ const (
 	pingEvery = 30 * time.Second
 	// silence is how long istiod may be silent.
 	silence = 45 * time.Second
-	// writeTimeout is how long a message may wait for room in the connection.
+	// writeTimeout is how long a message may wait for room in the connection, and
+	// for istiod's permission to send it.
 	writeTimeout = 10 * time.Second
 )
 
@@ -28,6 +31,8 @@ type session struct {
 	conn   net.Conn
 	stream *wire.Stream
 	began  time.Time
+	out    chan *schedule.State // the state to send next, if there is one
+	stall  atomic.Bool          // istiod takes no message
 	ended  chan struct{}
 	err    error // why it ended; read it after ended is closed
 	leaves bool  // istiod said so, and another session is on its way
@@ -44,8 +49,9 @@ func newSession(conn net.Conn, call *wire.Request, node *Node, going chan<- *ses
 		_ = conn.Close()
 		return nil, err
 	}
-	s := &session{conn: conn, stream: stream, began: time.Now(), ended: make(chan struct{})}
+	s := &session{conn: conn, stream: stream, began: time.Now(), out: make(chan *schedule.State, 1), ended: make(chan struct{})}
 	go s.read(going)
+	go s.send()
 	go s.ping()
 	return s, nil
 }
@@ -59,6 +65,9 @@ func (s *session) read(going chan<- *session) {
 			s.err = err
 			if errors.Is(err, io.EOF) {
 				s.err = errors.New("istiod ended the stream")
+			}
+			if s.stall.Load() {
+				s.err = fmt.Errorf("istiod takes no message for %s", writeTimeout)
 			}
 			_ = s.conn.Close()
 			s.stream.Close()
@@ -84,25 +93,47 @@ func (s *session) ping() {
 	}
 }
 
-// report sends a state. If it fails, the session ends, and the next one
-// reports.
+// report sends a state, in the background: nobody waits for istiod. A later state
+// replaces one that was not sent yet. Only one goroutine may call it.
 func (s *session) report(state *schedule.State) {
 	if state == nil {
 		return
 	}
-	if err := s.stream.Send(healthRequest(state.Healthy, state.Reason)); err != nil {
-		_ = s.conn.Close()
+	select {
+	case <-s.out:
+	default:
+	}
+	s.out <- state
+}
+
+// send sends the states. If that fails or takes too long, the session ends, and
+// the next one reports.
+func (s *session) send() {
+	for {
+		select {
+		case <-s.ended:
+			return
+		case state := <-s.out:
+			late := time.AfterFunc(writeTimeout, func() {
+				s.stall.Store(true)
+				_ = s.conn.Close()
+			})
+			err := s.stream.Send(healthRequest(state.Healthy, state.Reason))
+			late.Stop()
+			if err != nil {
+				_ = s.conn.Close()
+				return
+			}
+		}
 	}
 }
 
-// leave ends the session properly: istiod reads what was sent before.
+// leave ends the session properly, so that istiod reads what was sent before, or
+// closes the connection.
 func (s *session) leave(within time.Duration) {
+	defer time.AfterFunc(within, func() { _ = s.conn.Close() }).Stop()
 	_ = s.stream.CloseSend()
-	select {
-	case <-s.ended:
-	case <-time.After(within):
-		_ = s.conn.Close()
-	}
+	<-s.ended
 }
 
 // A timedConn fails instead of waiting forever.

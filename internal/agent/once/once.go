@@ -1,0 +1,26 @@
+// Package once tells errors that are new from those that are in the log already.
+// It knows nothing of where they come from.
+package once
+
+import "strings"
+
+// A Text is the last error that was logged. The zero value is none.
+type Text struct{ last string }
+
+// Another reports whether a text is another than the last one, which it then is.
+// Times and addresses do not count: each attempt has its own.
+func (t *Text) Another(text string) bool {
+	words := strings.Fields(text)
+	kept := words[:0]
+	for _, word := range words {
+		if !strings.Contains(strings.TrimRight(word, ":,;"), ":") {
+			kept = append(kept, word)
+		}
+	}
+	text = strings.Join(kept, " ")
+	if text == t.last {
+		return false
+	}
+	t.last = text
+	return true
+}
