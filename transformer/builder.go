@@ -17,11 +17,13 @@ type planBuilder struct {
 	sites             []*handlerSite
 	holders           []*originalsHolder // containers that carry originals
 	annotationHolders []*originalsHolder // annotations that do
-	forms             forms              // what the annotations carry for an exact restore
+	record            Record             // what the annotations carry for an exact restore
 	detected          detection
-	mesh              mesh
+	inspection        inspection
+	pod               *podResources // nil until they are needed
 	edits             []field.Edit
 	addedAnnotations  field.KeyValues // those that the edits set
+	excluded          []int           // the ports on which the app itself answers
 	findings          []Finding
 }
 
@@ -45,9 +47,7 @@ func newPlanBuilder(p *Planner, in *Input) *planBuilder {
 		}
 	})
 	b.keepOriginals()
-	// Keep an env var that no probe refers to, outside of containers that we
-	// added: it may be the user's.
-	b.holders = slices.DeleteFunc(b.holders, func(k *originalsHolder) bool { return !k.ours && !k.used() && !k.proxy })
+	b.holders = slices.DeleteFunc(b.holders, func(k *originalsHolder) bool { return !k.goes() })
 	return b
 }
 
@@ -72,9 +72,9 @@ func (b *planBuilder) sourceMap(path field.Path) field.Map {
 	return m
 }
 
-// past returns the answerers of the probes that were rewritten in a dialect, or
+// previousAnswerers returns the answerers of the probes that were rewritten in a mesh, or
 // in another of the same convention.
-func (b *planBuilder) past(d *dialect) []answerer {
+func (b *planBuilder) previousAnswerers(d *serviceMesh) []answerer {
 	var past []answerer
 	for _, k := range b.holders {
 		if k.isOf(d) {
@@ -86,7 +86,7 @@ func (b *planBuilder) past(d *dialect) []answerer {
 
 // hasOurs reports whether the template carries our rewriting.
 func (b *planBuilder) hasOurs() bool {
-	return len(b.annotationHolders) > 0 || b.forms.encode() != "" || slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.used() || k.ours })
+	return len(b.annotationHolders) > 0 || len(b.record) > 0 || slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.used() || k.ours })
 }
 
 // isOurs reports whether we added the container.

@@ -110,7 +110,7 @@ func envoySocket(host string, port int) (a envoyAddress) {
 }
 
 // envoyResourcesOf returns the static resources with which an Envoy answers the
-// httpGet probers of the dialect osm. Equal probers result in equal text.
+// httpGet probers of the mesh osm. Equal probers result in equal text.
 func envoyResourcesOf(probers map[string]*prober.Prober) string {
 	r := envoyResources{Listeners: []envoyListener{}, Clusters: []envoyCluster{}}
 	for _, t := range envoyTypes {
@@ -119,21 +119,21 @@ func envoyResourcesOf(probers map[string]*prober.Prober) string {
 		for key, p := range probers {
 			if _, probeType, _ := prober.ParseOSMKey(key); probeType == t && p.HTTPGet != nil {
 				of[key] = p
-				ports[int(p.HTTPGet.Port)] = true
+				ports[int(p.HTTPGet.Port.Int)] = true
 			}
 		}
 		if len(of) == 0 {
 			continue
 		}
 		// One port, the usual case, has the name that OSM gives it.
-		name := func(port prober.Port) string {
+		name := func(port field.IntOrString) string {
 			if len(ports) == 1 {
 				return t.Name() + "_cluster"
 			}
-			return fmt.Sprintf("%s_cluster_%d", t.Name(), port)
+			return fmt.Sprintf("%s_cluster_%s", t.Name(), port)
 		}
 		for _, port := range slices.Sorted(maps.Keys(ports)) {
-			r.Clusters = append(r.Clusters, envoyClusterTo(name(prober.Port(port)), port))
+			r.Clusters = append(r.Clusters, envoyClusterTo(name(field.Number(port)), port))
 		}
 		r.Listeners = append(r.Listeners, envoyListenerOf(t, of, name))
 	}
@@ -152,7 +152,7 @@ func envoyClusterTo(name string, port int) envoyCluster {
 	}
 }
 
-func envoyListenerOf(probeType prober.ProbeType, probers map[string]*prober.Prober, cluster func(prober.Port) string) envoyListener {
+func envoyListenerOf(probeType prober.ProbeType, probers map[string]*prober.Prober, cluster func(field.IntOrString) string) envoyListener {
 	l := envoyListener{Name: probeType.Name() + "_listener", Address: envoySocket("0.0.0.0", prober.OSMPort(probeType))}
 	var routes []envoyRoute
 	var passed *prober.Prober
@@ -229,14 +229,14 @@ const osmOriginals = "rewrite-probes.io/osm-probers"
 
 func (envoyConfig) needed(a answerer) bool { return a.who == AnsweredByEnvoy }
 
-func (envoyConfig) carry(annotations field.KeyValues, sites []*handlerSite) field.KeyValues {
+func (envoyConfig) withOriginals(annotations field.KeyValues, sites []*handlerSite) field.KeyValues {
 	if value := prober.Encode(envoyEntries(sites)); value != "" {
 		return annotations.With(osmOriginals, value)
 	}
 	return annotations
 }
 
-func (envoyConfig) drop(annotations field.KeyValues) field.KeyValues {
+func (envoyConfig) withoutOriginals(annotations field.KeyValues) field.KeyValues {
 	return annotations.Without(osmOriginals)
 }
 

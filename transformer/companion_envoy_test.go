@@ -153,3 +153,14 @@ func TestEnvoyAnswersByPathWhateverSortsBefore(t *testing.T) {
 		}
 	}
 }
+
+func TestABareSpecHasNoPlaceForWhatEnvoysOriginalsNeed(t *testing.T) {
+	bare := "apiVersion: example.com/v1\nkind: Bare\nmetadata:\n  name: b\nspec:\n" + indent("pod:", app(httpProbe), 2)
+	r := plan(t, bare, byEnvoy...)
+	if f := wantReason(t, r, "annotations-unknown"); !strings.Contains(f.Message, "rewrite-probes.io/osm-probers") || r.text != bare {
+		t.Errorf("%s in\n%s", f.Message, r.text)
+	}
+	if r := plan(t, bare, inOSM); len(r.Findings) > 0 || len(r.Edits) == 0 {
+		t.Errorf("probe-proxy needs no annotation: findings %v", r.Findings)
+	}
+}

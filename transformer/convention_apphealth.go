@@ -33,13 +33,11 @@ func (appHealth) args(o *Options) field.List {
 func (appHealth) assign(sites []*handlerSite, a answerer) []*Handler {
 	handlers := make([]*Handler, len(sites))
 	for i, s := range sites {
-		key := prober.Key(s.container.Name, s.name)
-		h := HTTPGet{Path: &key, Port: numbered(a.port)}
+		h := HTTPGet{Path: prober.Key(s.container.Name, s.name), Port: field.Number(a.port)}
 		if o := s.original.HTTPGet; o != nil {
 			h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders
-			if text(o.Scheme) == "HTTPS" {
-				plain := "HTTP"
-				h.Scheme = &plain
+			if o.Scheme == "HTTPS" {
+				h.Scheme = "HTTP"
 			}
 		}
 		handlers[i] = &Handler{HTTPGet: &h}
@@ -48,7 +46,7 @@ func (appHealth) assign(sites []*handlerSite, a answerer) []*Handler {
 }
 
 func (appHealth) looksRewritten(h *HTTPGet) bool {
-	_, _, ok := prober.ParseKey(text(h.Path))
+	_, _, ok := prober.ParseKey(h.Path)
 	return ok
 }
 
@@ -66,7 +64,7 @@ func (appHealth) encode(sites []*handlerSite) string {
 // that the pod does not have, it belongs to the probe that has the path: a renamed
 // container keeps the paths of its old name.
 func (appHealth) original(originals map[string]*prober.Prober, s *handlerSite, names []string) (string, *prober.Prober) {
-	path := text(s.current.HTTPGet.Path)
+	path := s.current.HTTPGet.Path
 	container, _, _ := prober.ParseKey(path)
 	if path != prober.Key(s.container.Name, s.name) && slices.Contains(names, container) {
 		return "", nil

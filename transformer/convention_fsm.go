@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -24,25 +25,24 @@ func (fsmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 func (fsmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 	handlers := make([]*Handler, len(sites))
 	for i, s := range sites {
-		h := HTTPGet{Port: numbered(prober.OSMPort(s.name))}
+		h := HTTPGet{Path: prober.FSMPath, Port: field.Number(prober.OSMPort(s.name)), Scheme: "HTTP"}
 		addHeader := func(name, value string) {
 			h.HTTPHeaders = append(h.HTTPHeaders, HTTPHeader{Name: name, Value: value})
 		}
-		port, path, scheme := strconv.Itoa(s.port), prober.FSMPath, "HTTP"
+		port := strconv.Itoa(s.port)
 		switch o := s.original.HTTPGet; {
 		case o == nil:
-			h.Port.Int, h.Scheme = prober.OSMHealthcheckPort, &scheme
+			h.Port.Int = prober.OSMHealthcheckPort
 			addHeader(prober.FSMTCPPortHeader, port)
 		case s.isHTTPS():
-			h.Scheme, h.HTTPHeaders = &scheme, slices.Clone(o.HTTPHeaders)
+			h.HTTPHeaders = slices.Clone(o.HTTPHeaders)
 			addHeader(prober.FSMTCPPortHeader, port)
-			addHeader(prober.FSMHTTPPathHeader, cmp.Or(text(o.Path), "/"))
+			addHeader(prober.FSMHTTPPathHeader, cmp.Or(o.Path, "/"))
 		default:
 			h.Scheme, h.HTTPHeaders = o.Scheme, slices.Clone(o.HTTPHeaders)
 			addHeader(prober.FSMHTTPPortHeader, port)
-			addHeader(prober.FSMHTTPPathHeader, cmp.Or(text(o.Path), "/"))
+			addHeader(prober.FSMHTTPPathHeader, cmp.Or(o.Path, "/"))
 		}
-		h.Path = &path
 		handlers[i] = &Handler{HTTPGet: &h}
 	}
 	return handlers
@@ -65,31 +65,31 @@ func isFSMHeader(x HTTPHeader) bool {
 // nil if they describe none, or not all of it: FSM's own injector keeps only the
 // port of an HTTPS probe.
 func (fsmConvention) originalIn(h *HTTPGet) *prober.Prober {
-	if text(h.Path) != prober.FSMPath || h.Port.IsString {
+	if h.Path != prober.FSMPath || h.Port.IsString {
 		return nil
 	}
-	tcp, okTCP := portIn(h.header(prober.FSMTCPPortHeader))
-	http, okHTTP := portIn(h.header(prober.FSMHTTPPortHeader))
-	path := h.header(prober.FSMHTTPPathHeader)
+	tcp, okTCP := portIn(headerIn(h, prober.FSMTCPPortHeader))
+	http, okHTTP := portIn(headerIn(h, prober.FSMHTTPPortHeader))
+	path := headerIn(h, prober.FSMHTTPPathHeader)
 	switch {
 	case okHTTP && !okTCP:
-		return &prober.Prober{HTTPGet: &prober.HTTPGet{Path: cmp.Or(path, "/"), Port: http, Scheme: "HTTP"}}
+		return &prober.Prober{HTTPGet: &HTTPGet{Path: cmp.Or(path, "/"), Port: http, Scheme: "HTTP"}}
 	case okTCP && !okHTTP && path != "":
-		return &prober.Prober{HTTPGet: &prober.HTTPGet{Path: path, Port: tcp, Scheme: "HTTPS"}}
+		return &prober.Prober{HTTPGet: &HTTPGet{Path: path, Port: tcp, Scheme: "HTTPS"}}
 	case okTCP && !okHTTP && h.Port.Int == prober.OSMHealthcheckPort:
-		return &prober.Prober{TCPSocket: &prober.TCPSocket{Port: tcp}}
+		return &prober.Prober{TCPSocket: &TCPSocket{Port: tcp}}
 	}
 	return nil
 }
 
 // portIn returns the port that a text is; ok is false if it is none.
-func portIn(text string) (port prober.Port, ok bool) {
+func portIn(text string) (port field.IntOrString, ok bool) {
 	n, err := strconv.Atoi(text)
-	return prober.Port(n), err == nil && n > 0 && n <= 65535
+	return field.Number(n), err == nil && n > 0 && n <= 65535
 }
 
 func (fsmConvention) looksRewritten(h *HTTPGet) bool {
-	return text(h.Path) == prober.FSMPath && slices.ContainsFunc(h.HTTPHeaders, isFSMHeader)
+	return h.Path == prober.FSMPath && slices.ContainsFunc(h.HTTPHeaders, isFSMHeader)
 }
 
 func (fsmConvention) byPath() bool { return false }
@@ -114,9 +114,9 @@ func (d fsmConvention) original(originals map[string]*prober.Prober, s *handlerS
 	return key, p
 }
 
-// adoptFSM is the adopter of Flomesh Service Mesh. If the headers do not describe
-// the whole probe, it is not adopted, and dangles.
-func adoptFSM(_ *planBuilder, s *handlerSite) (*Handler, bool) {
+// fsmOriginal is the originalFinder of Flomesh Service Mesh. If the headers do not describe
+// the whole probe, it has no original, and dangles.
+func fsmOriginal(_ *planBuilder, s *handlerSite) (*Handler, bool) {
 	h := s.current.HTTPGet
 	p := fsmConvention{}.originalIn(h)
 	if p == nil || s.name.IsHook() {

@@ -34,7 +34,7 @@ func (osmConvention) ports(answerer) []int { return osmPorts }
 
 func (osmConvention) healthPort(*Options) int { return prober.OSMHealthcheckPort }
 
-// args: probe-proxy knows the dialect by the name of its env var.
+// args: probe-proxy knows the mesh by the name of its env var.
 func (osmConvention) args(*Options) field.List { return nil }
 
 // skipUnsupported: the listener of each probe type passes TLS on to one port, since
@@ -58,7 +58,7 @@ func (osmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 // skipInexpressible leaves alone a handler that the conventions of Open Service Mesh
 // and its successor cannot express, and reports whether it is one.
 func skipInexpressible(b *planBuilder, s *handlerSite, mesh osm) bool {
-	kind, _ := s.original.kind()
+	kind, _ := s.original.Kind()
 	if !s.name.IsHook() && (kind == kindHTTPGet || kind == kindTCPSocket) {
 		return false
 	}
@@ -73,7 +73,7 @@ func skipInexpressible(b *planBuilder, s *handlerSite, mesh osm) bool {
 
 // isHTTPS reports whether the original is an httpGet of scheme HTTPS.
 func (s *handlerSite) isHTTPS() bool {
-	return s.original.HTTPGet != nil && text(s.original.HTTPGet.Scheme) == "HTTPS"
+	return s.original.HTTPGet != nil && s.original.HTTPGet.Scheme == "HTTPS"
 }
 
 func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
@@ -85,7 +85,7 @@ func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 	}
 	handlers := make([]*Handler, len(sites))
 	for i, s := range sites {
-		port := numbered(prober.OSMPort(s.name))
+		port := field.Number(prober.OSMPort(s.name))
 		var h HTTPGet
 		switch {
 		case s.original.TCPSocket != nil:
@@ -100,7 +100,7 @@ func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 			if byPath[s.name] > 1 {
 				path = prober.OSMKey(s.container.Name, s.name)
 			}
-			h.Path, h.Port = &path, port
+			h.Path, h.Port = path, port
 		}
 		handlers[i] = &Handler{HTTPGet: &h}
 	}
@@ -109,26 +109,25 @@ func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 
 // osmHealthcheck returns the request that replaces a tcpSocket probe.
 func osmHealthcheck(port int) HTTPGet {
-	path, scheme := prober.OSMHealthcheckPath, "HTTP"
 	return HTTPGet{
-		Path: &path, Port: numbered(prober.OSMHealthcheckPort), Scheme: &scheme,
+		Path: prober.OSMHealthcheckPath, Port: field.Number(prober.OSMHealthcheckPort), Scheme: "HTTP",
 		HTTPHeaders: []HTTPHeader{{Name: prober.OSMHealthcheckHeader, Value: strconv.Itoa(port)}},
 	}
 }
 
 // osmHealthcheckOf returns the port of such a request; ok is false if h is none.
-func osmHealthcheckOf(h *HTTPGet) (port prober.Port, ok bool) {
-	if text(h.Path) != prober.OSMHealthcheckPath {
-		return 0, false
+func osmHealthcheckOf(h *HTTPGet) (port field.IntOrString, ok bool) {
+	if h.Path != prober.OSMHealthcheckPath {
+		return port, false
 	}
-	return portIn(h.header(prober.OSMHealthcheckHeader))
+	return portIn(headerIn(h, prober.OSMHealthcheckHeader))
 }
 
 func (osmConvention) looksRewritten(h *HTTPGet) bool {
 	if _, ok := osmHealthcheckOf(h); ok {
 		return true
 	}
-	_, _, ok := prober.ParseOSMKey(text(h.Path))
+	_, _, ok := prober.ParseOSMKey(h.Path)
 	return ok
 }
 
@@ -146,7 +145,7 @@ func (osmConvention) encode(sites []*handlerSite) string {
 // that tells it from others.
 func osmKeyOf(s *handlerSite) string {
 	if s.original.HTTPGet != nil && !s.isHTTPS() {
-		return text(s.target.HTTPGet.Path)
+		return s.target.HTTPGet.Path
 	}
 	return prober.OSMKey(s.container.Name, s.name)
 }
@@ -159,12 +158,12 @@ func (osmConvention) original(originals map[string]*prober.Prober, s *handlerSit
 		return "", nil
 	}
 	if port, ok := osmHealthcheckOf(h); ok {
-		return prober.OSMKey(s.container.Name, s.name), &prober.Prober{TCPSocket: &prober.TCPSocket{Port: port}}
+		return prober.OSMKey(s.container.Name, s.name), &prober.Prober{TCPSocket: &TCPSocket{Port: port}}
 	}
-	if text(h.Scheme) == "HTTPS" {
+	if h.Scheme == "HTTPS" {
 		return osmPassedThrough(originals, s)
 	}
-	path := text(h.Path)
+	path := h.Path
 	container, probeType, ok := prober.ParseOSMKey(path)
 	if !ok || probeType != s.name || container != "" && container != s.container.Name && slices.Contains(names, container) {
 		return "", nil
@@ -191,19 +190,19 @@ func osmPassedThrough(originals map[string]*prober.Prober, s *handlerSite) (stri
 	for _, key := range keys {
 		_, probeType, _ := prober.ParseOSMKey(key)
 		if p := originals[key]; probeType == s.name && p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" {
-			return key, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: cmp.Or(text(s.current.HTTPGet.Path), "/"), Port: p.HTTPGet.Port, Scheme: "HTTPS", Protocol: s.current.HTTPGet.Protocol}}
+			return key, &prober.Prober{HTTPGet: &HTTPGet{Path: cmp.Or(s.current.HTTPGet.Path, "/"), Port: p.HTTPGet.Port, Scheme: "HTTPS", Protocol: s.current.HTTPGet.Protocol}}
 		}
 	}
 	return "", nil
 }
 
-// adoptOSM is the adopter of Open Service Mesh: a header has the port of a
+// osmOriginal is the originalFinder of Open Service Mesh: a header has the port of a
 // tcpSocket probe; the originals of other probes are only in the proxy's
 // configuration.
-func adoptOSM(_ *planBuilder, s *handlerSite) (*Handler, bool) {
+func osmOriginal(_ *planBuilder, s *handlerSite) (*Handler, bool) {
 	port, ok := osmHealthcheckOf(s.current.HTTPGet)
 	if !ok || s.name.IsHook() {
 		return nil, false
 	}
-	return &Handler{TCPSocket: &TCPSocket{Port: numbered(port)}}, true
+	return &Handler{TCPSocket: &TCPSocket{Port: port}}, true
 }

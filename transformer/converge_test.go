@@ -12,7 +12,7 @@ import (
 var configurations = map[string][]option{
 	"auto":         nil,
 	"container":    {asContainer},
-	"own port":     {port(15099)},
+	"own port":     {port(15097)},
 	"other":        {port(15098), func(o *transformer.Options) { o.ProbeProxy.Name = "answers"; o.ProbeProxy.Image = "x:2" }},
 	"istio-proxy":  {answeredBy("istio-proxy")},
 	"unrestricted": {answeredBy("istio-proxy"), unrestricted},
@@ -25,7 +25,7 @@ var configurations = map[string][]option{
 		o.ProbeProxy.Env = field.List{field.Map{{Key: "name", Value: "A"}, {Key: "value", Value: "b"}}}
 		o.ProbeProxy.Resources = field.Map{{Key: "limits", Value: nil}}
 	}},
-	"only http": {func(o *transformer.Options) { o.Rewrite = []string{"httpGet"} }},
+	"only http": {func(o *transformer.Options) { o.Rewrite = []string{"httpGet"} }, injectorRewritesNothing},
 }
 
 var threeProbes = app(`
@@ -42,7 +42,6 @@ startupProbe:
 `)
 
 func TestAChangedConfigurationGivesWhatItWouldHaveGivenAtFirst(t *testing.T) {
-	// The Namespace says that no sidecar is injected.
 	before := namespace("", "") + pod("", podContext+threeProbes+strings.TrimPrefix(indent("", dropAll, 0), "\n"))
 	for first, opts := range configurations {
 		rewritten := plan(t, before, opts...)
@@ -61,6 +60,25 @@ func TestAChangedConfigurationGivesWhatItWouldHaveGivenAtFirst(t *testing.T) {
 	}
 }
 
+// Earlier versions had probe-proxy on the port of Istio's agent where injection was
+// not known, without any annotation.
+func TestAnOlderRewriteOnIstiosPortIsBroughtOver(t *testing.T) {
+	before := pod("", podContext+threeProbes)
+	older := onIstiosPort(t, before)
+	if !strings.Contains(older, "port: 15020") || strings.Contains(older, "annotations:") {
+		t.Fatalf("older versions wrote no\n%s", older)
+	}
+	for name, opts := range configurations {
+		got := plan(t, older, opts...)
+		if want := plan(t, before, opts...); sortedLines(got.text) != sortedLines(want.text) {
+			t.Errorf("%s gives\n%s\nwant\n%s", name, got.text, want.text)
+		}
+		wantNoEdits(t, plan(t, got.text, opts...))
+		wantText(t, restore(t, got.text), before)
+	}
+	wantText(t, restore(t, older), before)
+}
+
 func TestAnImageIsChangedByOneEdit(t *testing.T) {
 	r := plan(t, plan(t, pod("", threeProbes)).text, func(o *transformer.Options) { o.ProbeProxy.Image = "x:2" })
 	if len(r.Edits) != 1 || r.Edits[0].Path.String() != "spec.template.spec.initContainers[0].image" || r.Edits[0].Value != "x:2" {
@@ -70,7 +88,7 @@ func TestAnImageIsChangedByOneEdit(t *testing.T) {
 
 func TestAChangedProbeWinsOverTheEntryOfTheOldOne(t *testing.T) {
 	r := plan(t, pod("", app(httpProbe)))
-	changed := strings.Replace(r.text, "path: /app-health/app/livez\n            port: 15020", "path: /new\n            port: 9", 1)
+	changed := strings.Replace(r.text, "path: /app-health/app/livez\n            port: 15099", "path: /new\n            port: 9", 1)
 	r = plan(t, changed)
 	if want := `{"/app-health/app/livez":{"httpGet":{"path":"/new","port":9,"scheme":"HTTP"},"timeoutSeconds":1}}`; r.env() != want {
 		t.Errorf("env %s", r.env())
@@ -126,11 +144,9 @@ func TestOptingOutAfterwardsRestores(t *testing.T) {
 	const hostNetwork = "hostNetwork: true\n"
 	r := plan(t, pod("", threeProbes))
 	wantText(t, plan(t, strings.Replace(r.text, "    spec:\n", "    spec:\n      "+hostNetwork, 1)), pod("", hostNetwork+threeProbes))
-	r = plan(t, pod("labels: {a: b}", threeProbes))
-	got := plan(t, strings.Replace(r.text, "labels: {a: b}", "annotations: {rewrite-probes.io/skip-containers: app}", 1))
-	if strings.Contains(got.text, "probe-proxy\n") || strings.Contains(got.text, "15020") {
-		t.Errorf("a container skipped afterwards must be restored:\n%s", got.text)
-	}
+	r = plan(t, pod("annotations: {a: b}", threeProbes))
+	got := plan(t, strings.Replace(r.text, "{a: b", "{rewrite-probes.io/skip-containers: app", 1))
+	wantText(t, got, pod("annotations: {rewrite-probes.io/skip-containers: app}", threeProbes))
 }
 
 func TestOurOwnAnnotationIsNoOptOut(t *testing.T) {
@@ -223,13 +239,13 @@ func TestTwoProbeProxiesBecomeOne(t *testing.T) {
 }
 
 func TestThePortOfAnExistingProbeProxyIsReadAsItReadsIt(t *testing.T) {
-	r := plan(t, pod("", app(httpProbe)), port(15099))
-	for _, form := range []string{"- --port\n        - \"15099\"", "- x"} {
-		text := strings.Replace(r.text, "- \"--port=15099\"", form, 1)
+	r := plan(t, pod("", app(httpProbe)), port(15098))
+	for _, form := range []string{"- --port\n        - \"15098\"", "- x"} {
+		text := strings.Replace(r.text, "- \"--port=15098\"", form, 1)
 		if form == "- x" {
-			text = strings.Replace(text, "        env:\n", "        env:\n        - name: PROBE_PROXY_PORT\n          value: \"15099\"\n", 1)
+			text = strings.Replace(text, "        env:\n", "        env:\n        - name: PROBE_PROXY_PORT\n          value: \"15098\"\n", 1)
 		}
-		got := plan(t, text, port(15099))
+		got := plan(t, text, port(15098))
 		if len(got.Edits) == 0 || len(got.Findings) != 0 || got.Probes[0].State != transformer.Rewritten {
 			t.Errorf("%s: %v %+v", form, got.Findings, got.Probes[0])
 		}
@@ -253,4 +269,62 @@ func TestWithoutItsSourceOurContainerIsReplacedAsAWhole(t *testing.T) {
 	if len(bare.Edits) != 4 {
 		t.Errorf("edits %v", bare.Edits)
 	}
+}
+
+// What is edited by hand after a rewriting stays, and what was the user's before it.
+func TestAListOfPortsEditedAfterwardsKeepsWhatIsTheUsers(t *testing.T) {
+	const key = "traffic.sidecar.istio.io/excludeInboundPorts: "
+	listed := func(value string) string { return pod("annotations:\n  "+key+value+"\n", app(httpProbe)) }
+	for _, c := range []struct{ name, user, written, edited, restored string }{
+		{"spaces are put in", `"9"`, `"9,15099"`, `"9, 15099"`, `"9"`},
+		{"a port is added to an empty list", `""`, `"15099"`, `"15099,80"`, `"80"`},
+		{"a port is added behind the user's own 15099", `"15099, 9"`, `"15099, 9"`, `"15099, 9, 10"`, `"15099, 9, 10"`},
+		{"the user's own 15099 is not touched", `"15099, 9"`, `"15099, 9"`, `"15099, 9"`, `"15099, 9"`},
+	} {
+		r := plan(t, listed(c.user))
+		if strings.Count(r.text, key+c.written+"\n") != 1 {
+			t.Errorf("%s: written\n%s", c.name, r.text)
+		}
+		edited := strings.Replace(r.text, key+c.written+"\n", key+c.edited+"\n", 1)
+		wantText(t, restore(t, edited), listed(c.restored))
+		if again := plan(t, edited); len(again.Findings) > 0 || again.Probes[0].State != transformer.Rewritten {
+			t.Errorf("%s: %+v, findings %v", c.name, again.Probes[0], again.Findings)
+		}
+	}
+	// Istio comes back to the port that it had been moved away from.
+	moved := plan(t, pod("annotations:\n  a: b\n  status.sidecar.istio.io/port: \"15030\"\n", app(httpProbe)), answeredBy("probe-proxy"), port(15020))
+	wantParts(t, moved.text, key+`"15020"`)
+	back := strings.Replace(moved.text, "        status.sidecar.istio.io/port: \"15030\"\n", "", 1)
+	wantText(t, restore(t, back), pod("annotations:\n  a: b\n", app(httpProbe)))
+}
+
+// A restored object says nothing of the mesh, which has no say in it.
+func TestRestoreDoesNotMindWhatTheMeshIsTold(t *testing.T) {
+	r := plan(t, pod("annotations: {a: b}", app(httpProbe)))
+	if got := restore(t, strings.Replace(r.text, "{a: b", "{traffic.sidecar.istio.io/includeInboundPorts: \"80,x\"", 1)); len(got.Findings) > 0 || len(got.Edits) == 0 {
+		t.Errorf("findings %v, edits %v", got.Findings, got.Edits)
+	}
+}
+
+func TestAUsersIstioProxyThatLooksLikeOursKeepsItsEnv(t *testing.T) {
+	before := pod("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  imagePullPolicy: IfNotPresent\n  env:\n  - name: A\n    value: b\n")
+	r := plan(t, before)
+	if r.env() == "" || r.Answer.By != "istio-proxy" {
+		t.Errorf("%+v in\n%s", r.Answer, r.text)
+	}
+	wantText(t, restore(t, r.text), before)
+}
+
+// A field that was given its original value by hand gets its text back, and once.
+func TestAFieldThatWasGivenBackByHandGetsItsText(t *testing.T) {
+	before := pod("", app("livenessProbe:\n  httpGet:\n    path: >-\n      /foo\n    port: !!int \"8001\"\n"))
+	r := plan(t, before)
+	wantText(t, restore(t, r.text), before)
+	byHand := strings.Replace(r.text, "path: /app-health/app/livez\n", "path: /foo\n", 1)
+	got := restore(t, byHand)
+	if !strings.Contains(got.text, "path: /foo\n") {
+		t.Errorf("restored\n%s", got.text)
+	}
+	byHand = strings.Replace(r.text, "/livez\n            port: 15099\n", "/livez\n            port: 8001\n", 1)
+	wantText(t, restore(t, byHand), before)
 }

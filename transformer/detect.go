@@ -7,7 +7,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A detection says which mesh a template is in, by the marks of all meshes.
+// A detection says which mesh a template is in, by what all meshes say of it.
 type detection struct {
 	title   string    // of the mesh; "" if nothing says so
 	unclear []Finding // warnings about switches of injection
@@ -18,8 +18,8 @@ type detection struct {
 	passesProbes bool
 }
 
-// addTo adds what was detected to what the dialect found out about the template.
-func (d *detection) addTo(m *mesh) {
+// addTo adds what was detected to what the mesh found out about the template.
+func (d *detection) addTo(m *inspection) {
 	if d.problem != nil {
 		m.conflicts = append(m.conflicts, *d.problem)
 	}
@@ -29,32 +29,14 @@ func (d *detection) addTo(m *mesh) {
 }
 
 // builderFor returns the builder of a template's plan for the mesh that the template
-// is in: the mesh of the options or, if that is "auto", the one whose mark the
-// template or its Namespace has. Marks of two meshes are an error.
+// is in: the mesh of the options or, if that is "auto", the one that the
+// template or its Namespace names. Two meshes are an error.
 func (p *Planner) builderFor(in *Input) *planBuilder {
 	b := newPlanBuilder(p, in)
-	var detected detection
-	var marked []*dialect
-	var at []string  // where their marks are
-	var off *Finding // about the first switch that is off
-	for _, d := range p.dialects {
-		m := d.mark(b)
-		if m.injection == injected && (p.others != nil || d == p.dialect || !m.byName) {
-			marked, at = append(marked, d), append(at, m.at)
-		}
-		if m.unclear != nil {
-			detected.unclear = append(detected.unclear, *m.unclear)
-		}
-		if m.off != nil && off == nil {
-			// A pod with the proxy in its manifest needs no injection.
-			if _, has := b.proxyIn(d); !has {
-				off = m.off
-			}
-		}
-	}
-	switch own := len(marked) == 0 || slices.Contains(marked, p.dialect); {
+	detected, marked, at, off := p.memberships(b)
+	switch own := len(marked) == 0 || slices.Contains(marked, p.mesh); {
 	case p.others == nil && !own:
-		f := NewFinding("other-mesh", nil, "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, p.dialect.name)
+		f := NewFinding("other-mesh", nil, "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, p.mesh.name)
 		detected.optOut = &f
 	case !own:
 		if other, err := p.others[marked[0]](); err != nil {
@@ -71,16 +53,37 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 		detected.problem = &f
 	}
 	if len(marked) > 0 || p.opts.Mesh != MeshAuto {
-		detected.title = b.p.dialect.title
+		detected.title = b.p.mesh.title
 	}
 	b.detected = detected
 	return b
 }
 
-// switchIn returns the mark that a switch of injection makes: an annotation or a
+// memberships returns what the meshes say of the template: those that inject it, where that
+// is said, and a finding about the first switch that is off.
+func (p *Planner) memberships(b *planBuilder) (detected detection, marked []*serviceMesh, at []string, off *Finding) {
+	for _, d := range p.meshes {
+		m := d.membership(b)
+		if m.injection == injected && (p.others != nil || d == p.mesh || !m.byName) {
+			marked, at = append(marked, d), append(at, m.at)
+		}
+		if m.unclear != nil {
+			detected.unclear = append(detected.unclear, *m.unclear)
+		}
+		if m.off != nil && off == nil {
+			// A pod with the proxy in its manifest needs no injection.
+			if _, has := b.proxyIn(d); !has {
+				off = m.off
+			}
+		}
+	}
+	return detected, marked, at, off
+}
+
+// switchIn returns the membership that a switch of injection makes: an annotation or a
 // label, by kind, of the template or else of its Namespace. read returns what a
 // value switches; ok is false for one that the mesh does not know.
-func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string) (on, ok bool)) mark {
+func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string) (on, ok bool)) membership {
 	values := func(m *Metadata) field.KeyValues {
 		if kind == "labels" {
 			return m.Labels
@@ -88,7 +91,7 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 		return m.Annotations
 	}
 	if v, set := values(&b.in.Template.Metadata).Lookup(key); set {
-		m := mark{at: entryWords(kind, key, v, nil)}
+		m := membership{at: entryWords(kind, key, v, nil)}
 		on, ok := read(v)
 		m.injection = switched(on && ok)
 		if !ok {
@@ -102,11 +105,11 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 	}
 	ns := b.in.Namespace
 	if ns == nil {
-		return mark{}
+		return membership{}
 	}
 	if v, set := values(ns).Lookup(key); set {
 		if on, ok := read(v); ok {
-			m := mark{injection: switched(on), at: entryWords(kind, key, v, ns)}
+			m := membership{injection: switched(on), at: entryWords(kind, key, v, ns)}
 			if !on {
 				f := NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, entryWords(kind, key, v, nil))
 				m.off = &f
@@ -114,7 +117,7 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 			return m
 		}
 	}
-	return mark{}
+	return membership{}
 }
 
 // entryWords returns the words for an entry of the template's labels or annotations,
@@ -134,12 +137,12 @@ func switched(on bool) injection {
 	return notInjected
 }
 
-// proxyIn returns the mark of a mesh's proxy that the template has, unless we
+// proxyIn returns the membership by a mesh's proxy that the template has, unless we
 // added the container.
-func (b *planBuilder) proxyIn(d meshProfile) (m mark, found bool) {
+func (b *planBuilder) proxyIn(d meshProfile) (m membership, found bool) {
 	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
 		if d.isProxy(c) && !b.isOurs(at) {
-			m, found = mark{injection: injected, byName: true, at: "the container `" + c.Name + "`"}, true
+			m, found = membership{injection: injected, byName: true, at: "the container `" + c.Name + "`"}, true
 		}
 	})
 	return m, found

@@ -10,7 +10,7 @@ import (
 
 // editAll plans the edits: annotations, containers, probes.
 func (b *planBuilder) editAll(toRewrite []*handlerSite) {
-	env := b.p.dialect.encode(b.readFromEnv(toRewrite))
+	env := b.p.mesh.encode(b.readFromEnv(toRewrite))
 	b.editAnnotations(toRewrite, env)
 	b.editContainers(toRewrite, env)
 	for _, s := range b.sites {
@@ -25,21 +25,25 @@ func (b *planBuilder) editAll(toRewrite []*handlerSite) {
 
 func (b *planBuilder) edit(edits ...field.Edit) { b.edits = append(b.edits, edits...) }
 
-// editAnnotations plans the annotations that the dialect needs. If annotations or
+// editAnnotations plans the annotations that the mesh needs. If annotations or
 // metadata become empty that we filled, they are removed.
 func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
+	if b.metadata == nil {
+		return // there is no known place for annotations, and none is needed
+	}
 	have := b.annotations()
 	want := b.userAnnotations()
+	if len(b.excluded) > 0 {
+		want = b.withExcluded(want)
+	}
 	if len(toRewrite) > 0 {
 		user := want
-		want = b.p.dialect.annotate(b.withInherited(user), have, b.mesh.answerer)
+		want = b.withDefaultContainer(b.p.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), toRewrite)
 		if c := b.companion(); c != nil {
-			want = c.carry(want, toRewrite)
+			want = c.withOriginals(want, toRewrite)
 		}
-		if b.metadata != nil { // else there is no place for annotations
-			if value := b.formsFor(toRewrite, env, user, want).encode(); value != "" {
-				want = want.With(ownOriginals, value)
-			}
+		if value := b.recordFor(toRewrite, env, user, want).Encode(); value != "" {
+			want = want.With(OriginalsAnnotation, value)
 		}
 	}
 	added := difference(want, have)
@@ -50,7 +54,7 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 	}
 	path := b.metadata.Key("annotations")
 	if len(have) > 0 && len(want) == 0 {
-		_, noted := b.forms.empty.Get("annotations")
+		_, noted := b.record.Section(RecordEmpty).Get("annotations")
 		if raw := b.sourceMap(b.metadata); len(raw) == 1 && b.hasOwnMetadata() && !noted {
 			path = b.metadata // it has nothing else
 		}
@@ -70,10 +74,10 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 }
 
 // userAnnotations returns the annotations of the template without what was added
-// for past answerers in any dialect.
+// for past answerers in any mesh.
 func (b *planBuilder) userAnnotations() field.KeyValues {
-	user := b.undo(b.annotations().Without(ownOriginals), b.past, b.forms.annotations)
-	for _, p := range b.forms.inherited {
+	user := b.undo(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers, b.record.Values(recordAnnotations))
+	for _, p := range b.record.Values(recordInherited) {
 		if user.Get(p.Key) == p.Value {
 			user = user.Without(p.Key)
 		}
@@ -85,14 +89,14 @@ func (b *planBuilder) userAnnotations() field.KeyValues {
 // planner's own mesh needed for past answerers: a port that we excluded ourselves
 // may be captured from now on.
 func (b *planBuilder) undoneAnnotations() field.KeyValues {
-	d := b.p.dialect
-	return d.undo(b.annotations(), b.past(d), b.forms.annotations)
+	d := b.p.mesh
+	return d.undo(b.withoutExcluded(b.annotations()), b.previousAnswerers(d), b.record.Values(recordAnnotations))
 }
 
 // withInherited returns the user's annotations with those of the Namespace that an
 // annotation of the template would replace.
 func (b *planBuilder) withInherited(user field.KeyValues) field.KeyValues {
-	for _, p := range b.mesh.inherited {
+	for _, p := range b.inspection.inherited {
 		if _, own := user.Lookup(p.Key); !own {
 			user = user.With(p.Key, p.Value)
 		}
@@ -100,13 +104,13 @@ func (b *planBuilder) withInherited(user field.KeyValues) field.KeyValues {
 	return user
 }
 
-// undo returns the annotations without what any dialect added for past
+// undo returns the annotations without what any mesh added for past
 // answerers.
-func (b *planBuilder) undo(annotations field.KeyValues, past func(*dialect) []answerer, kept field.KeyValues) field.KeyValues {
-	for _, d := range b.p.dialects {
-		annotations = d.undo(annotations, past(d), kept)
+func (b *planBuilder) undo(annotations field.KeyValues, past func(*serviceMesh) []answerer, recorded field.KeyValues) field.KeyValues {
+	for _, d := range b.p.meshes {
+		annotations = d.undo(annotations, past(d), recorded)
 		if d.companion != nil {
-			annotations = d.companion.drop(annotations)
+			annotations = d.companion.withoutOriginals(annotations)
 		}
 	}
 	return annotations
@@ -135,15 +139,15 @@ func (b *planBuilder) lacksMetadata() bool {
 // whatever else we added.
 func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 	var keep *containerRef
-	added := make(map[bool]bool) // by containerRef.init: something is inserted there
+	added := make(map[string]bool) // by the name of the list: something is inserted there
 	var inserts []field.Edit
 	insert := func(at containerRef, v field.Value) {
-		added[at.init] = true
+		added[at.list()] = true
 		inserts = append(inserts, field.Edit{Op: field.Insert, Path: b.containerPath(at), Before: "containers", Value: v})
 	}
 	switch {
 	case b.adds(toRewrite):
-		want := b.probeProxy(env)
+		want := b.probeProxy(env, toRewrite)
 		existing := b.existingProbeProxy()
 		if existing != nil && b.staysInPlace(existing, toRewrite) {
 			keep = &existing.at
@@ -172,7 +176,10 @@ func (b *planBuilder) adds(toRewrite []*handlerSite) bool {
 
 // answeredByUs reports whether a probe-proxy makes a probe.
 func (b *planBuilder) answeredByUs(s *handlerSite) bool {
-	return b.mesh.answerer.who == AnsweredByProbeProxy || !b.p.dialect.proxyAnswers(s)
+	if b.answersItself() {
+		return false
+	}
+	return b.inspection.answerer.who == AnsweredByProbeProxy || !b.p.mesh.proxyAnswers(s)
 }
 
 // readFromEnv returns the probes whose originals the answerer reads from the env
@@ -210,21 +217,20 @@ func (b *planBuilder) probeProxyPlace(toRewrite []*handlerSite) containerRef {
 	if b.native() {
 		return containerRef{init: true}
 	}
-	if !b.firstIsApp() && slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return s.name == prober.PostStart && !s.at.init }) {
+	if !b.firstIsApp() && slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return s.name == prober.PostStart }) {
 		return containerRef{}
 	}
 	return containerRef{index: len(b.in.Template.Spec.Containers)}
 }
 
 // firstIsApp reports whether the first container is taken for the app.
-func (b *planBuilder) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.mesh.firstIsApp }
+func (b *planBuilder) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.inspection.firstIsApp }
 
 // staysInPlace reports whether a probe-proxy is in the configured list, and
 // before every container that needs it.
 func (b *planBuilder) staysInPlace(k *originalsHolder, toRewrite []*handlerSite) bool {
 	return k.at.init == b.native() && !slices.ContainsFunc(toRewrite, func(s *handlerSite) bool {
-		needed := s.at.init || s.name == prober.PostStart
-		return needed && k.at.startsAfter(s.at)
+		return s.atStart() && k.at.startsAfter(s.at)
 	})
 }
 
@@ -233,6 +239,7 @@ func (b *planBuilder) editProbeProxy(k *originalsHolder, want field.Map) {
 		b.edit(field.Edit{Op: field.Set, Path: k.path, Value: want})
 		return
 	}
+	want = b.withImmutable(withEmptyResources(want, k.raw), k.raw)
 	b.edit(diff(k.path, k.raw, want, func(key string) bool { return slices.Contains(ownedKeys, key) })...)
 }
 
@@ -242,7 +249,7 @@ func (b *planBuilder) editProxy(value string, insert func(containerRef, field.Va
 	at, ok := b.proxyPlace()
 	if !ok { // use the one that we declared earlier
 		for _, k := range b.holders {
-			if k.proxy && k.ours && !k.at.init && k.dialect == b.p.dialect {
+			if k.proxy && k.ours && !k.at.init && k.mesh == b.p.mesh {
 				at, ok = k.at, true
 				b.editDeclared(k)
 			}
@@ -261,23 +268,25 @@ func (b *planBuilder) editProxy(value string, insert func(containerRef, field.Va
 	return &at
 }
 
-// editDeclared updates the image and the securityContext of a proxy that we
+// editDeclared updates the image, the resources and the securityContext of a proxy that we
 // declared.
 func (b *planBuilder) editDeclared(k *originalsHolder) {
 	declaration := b.declaration()
 	if image, _ := declaration.Get("image"); image != k.container.Image {
 		b.edit(field.Edit{Op: field.Set, Path: k.path.Key("image"), Value: image})
 	}
-	path := k.path.Key("securityContext")
-	have, has := k.raw.Get("securityContext")
-	want, wanted := declaration.Get("securityContext")
-	switch {
-	case has && wanted:
-		b.edit(diff(path, have, want, nil)...)
-	case has:
-		b.edit(field.Edit{Op: field.Delete, Path: path})
-	case wanted:
-		b.edit(field.Edit{Op: field.Set, Path: path, Before: "env", Value: want})
+	for _, key := range []string{"resources", "securityContext"} {
+		path := k.path.Key(key)
+		have, has := k.raw.Get(key)
+		want, wanted := declaration.Get(key)
+		switch {
+		case has && wanted:
+			b.edit(diff(path, have, want, nil)...)
+		case has:
+			b.edit(field.Edit{Op: field.Delete, Path: path})
+		case wanted:
+			b.edit(field.Edit{Op: field.Set, Path: path, Before: "env", Value: want})
+		}
 	}
 }
 
@@ -285,7 +294,7 @@ func (b *planBuilder) editDeclared(k *originalsHolder) {
 func (b *planBuilder) setEnv(path field.Path, env []EnvVar, value string) {
 	last := -1
 	for i, e := range env {
-		if e.Name != b.p.dialect.format().EnvName {
+		if e.Name != b.p.mesh.format().EnvName {
 			continue
 		}
 		if last >= 0 {
@@ -304,31 +313,31 @@ func (b *planBuilder) setEnv(path field.Path, env []EnvVar, value string) {
 // removeHolders plans the removal of every holder of originals except for the
 // container at keep (nil for none): of the whole container if it is ours, else of
 // its env var. A list that loses its last item goes too.
-func (b *planBuilder) removeHolders(keep *containerRef, added map[bool]bool) {
+func (b *planBuilder) removeHolders(keep *containerRef, added map[string]bool) {
 	if len(b.holders) == 0 {
 		return
 	}
-	size := map[bool]int{true: len(b.in.Template.Spec.InitContainers), false: len(b.in.Template.Spec.Containers)}
+	size := map[string]int{"initContainers": len(b.in.Template.Spec.InitContainers), "containers": len(b.in.Template.Spec.Containers)}
 	var gone []*originalsHolder
-	deleted := make(map[bool]bool) // by containerRef.init: the list as a whole
+	deleted := make(map[string]bool) // by the name of the list: the list as a whole
 	for _, k := range b.holders {
 		kept := keep != nil && k.at == *keep
 		switch {
-		case kept && (k.isOf(b.p.dialect) || !k.proxy && k.ours):
+		case kept && (k.isOf(b.p.mesh) || !k.proxy && k.ours):
 		case kept:
 			b.removeEnv(k, true)
 		case !k.ours:
 			b.removeEnv(k, false)
 		case !slices.ContainsFunc(gone, func(g *originalsHolder) bool { return g.at == k.at }):
 			gone = append(gone, k)
-			size[k.at.init]--
+			size[k.at.list()]--
 		}
 	}
 	for _, k := range gone {
-		if size[k.at.init] > 0 || added[k.at.init] {
+		if size[k.at.list()] > 0 || added[k.at.list()] {
 			b.edit(field.Edit{Op: field.Delete, Path: k.path})
-		} else if !deleted[k.at.init] {
-			deleted[k.at.init] = true
+		} else if !deleted[k.at.list()] {
+			deleted[k.at.list()] = true
 			b.edit(b.emptied(b.spec.Key(k.at.list())))
 		}
 	}
@@ -340,7 +349,7 @@ func (b *planBuilder) removeEnv(k *originalsHolder, added bool) {
 	path, env := k.path.Key("env"), k.container.Env
 	var at []int
 	for i, e := range env {
-		if e.Name == k.dialect.format().EnvName {
+		if e.Name == k.mesh.format().EnvName {
 			at = append(at, i)
 		}
 	}

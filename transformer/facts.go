@@ -12,9 +12,10 @@ import (
 type IstioFacts struct {
 	// Injection.
 	Inject, Injection, Revision, Templates string
+	Interception, ProxyConfig              string
 	NeverInjected                          []string // namespaces
 	NoCapture                              []string // injection templates
-	ProxyName                              string
+	ProxyName, AutoImage                   string   // AutoImage is that of an istio-proxy that waits for the injector
 
 	// What is captured.
 	IncludePorts, ExcludePorts, StatusPort string
@@ -30,7 +31,7 @@ type IstioFacts struct {
 
 	// Opt-outs.
 	IstioRewrite, OwnRewrite, OwnSkipContainers string
-	False                                       []string // how a boolean annotation says no
+	False, True                                 []string // how a boolean annotation says no, and yes
 }
 
 // FactsOfIstio returns what this version, with the options, knows about Istio.
@@ -41,12 +42,14 @@ func FactsOfIstio(o Options) IstioFacts {
 	}
 	return IstioFacts{
 		Inject: istioInject, Injection: istioInjection, Revision: istioRevision, Templates: istioTemplates,
-		NeverInjected: istioNeverInjected, NoCapture: istioNoCapture, ProxyName: istioProxyName,
+		Interception: istioInterception, ProxyConfig: istioProxyConfig,
+		NeverInjected: istioNeverInjected, NoCapture: istioNoCapture, ProxyName: istioProxyName, AutoImage: autoImage,
 		IncludePorts: istioIncludePorts, ExcludePorts: istioExcludePorts, StatusPort: istioStatusPort,
-		StatusDefault: prober.DefaultPort, Reserved: istioReserved, NeverCaptured: istioNeverCaptured,
+		StatusDefault: prober.StatusPort, Reserved: istioReserved, NeverCaptured: istioNeverCaptured,
 		EnvName: prober.EnvName, PathPattern: pathPattern(), PathStart: "/app-", HealthPath: prober.HealthPath, ProbeProxyNames: names,
 		IstioRewrite: istioRewrite, OwnRewrite: ownRewrite, OwnSkipContainers: ownSkipContainers,
 		False: []string{"0", "f", "F", "false", "FALSE", "False"},
+		True:  []string{"1", "t", "T", "true", "TRUE", "True"},
 	}
 }
 

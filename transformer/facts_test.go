@@ -19,8 +19,11 @@ func TestTheFactsAreThoseByWhichAPodIsJudged(t *testing.T) {
 	if !slices.Equal(f.ProbeProxyNames, []string{"probe-proxy", "prober"}) {
 		t.Errorf("names %q", f.ProbeProxyNames)
 	}
-	for _, v := range []string{"", "0", "1", "f", "F", "n", "no", "false", "False", "FALSE", "fALSE", "true", "off"} {
+	for _, v := range []string{"", "0", "1", "f", "F", "n", "no", "false", "False", "FALSE", "fALSE", "1", "t", "T", "true", "True", "TRUE", "tRUE", "off"} {
 		on, err := strconv.ParseBool(v)
+		if want := err == nil && on; slices.Contains(f.True, v) != want {
+			t.Errorf("%q says yes: %t", v, want)
+		}
 		if want := err == nil && !on; slices.Contains(f.False, v) != want {
 			t.Errorf("%q says no: %t", v, want)
 		}

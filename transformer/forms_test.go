@@ -65,22 +65,22 @@ func TestWhatTheEnvHasNoRoomForIsCarriedInOneAnnotation(t *testing.T) {
 		{"a protocol at the start", probe("httpGet: {protocol: HTTP2, path: /foo, port: 8001}"), carried(`"httpGet":{"protocol":"HTTP2","path":"/foo","port":8001}`), nil},
 		{"a protocol in the middle", probe("httpGet: {path: /foo, protocol: HTTP2, port: 8001}"), carried(`"httpGet":{"path":"/foo","protocol":"HTTP2","port":8001}`), nil},
 		{"a switch that says the default", pod("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", plain),
-			`{"annotations":{"sidecar.istio.io/rewriteAppHTTPProbers":"true"}}`, []option{port(15099)}},
-		{"a switch that is not touched", pod("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", plain), "", nil},
+			`{"annotations":{"sidecar.istio.io/rewriteAppHTTPProbers":"true"}}`, nil},
+		{"a switch that is not touched", pod("annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", plain), "", []option{inMesh("linkerd")}},
 		{"an excluded port that is ours too", pod("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"80,15099\"\n", plain),
-			`{"annotations":{"traffic.sidecar.istio.io/excludeInboundPorts":"80,15099"}}`, []option{port(15099)}},
-		{"an excluded port besides ours", pod("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"80\"\n", plain), "", []option{port(15099)}},
+			`{"annotations":{"traffic.sidecar.istio.io/excludeInboundPorts":"80,15099"}}`, nil},
+		{"an excluded port besides ours", pod("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"80\"\n", plain), "", nil},
 		{"an empty exclusion", pod("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"\"\n", plain),
-			`{"annotations":{"traffic.sidecar.istio.io/excludeInboundPorts":""}}`, []option{port(15099)}},
+			`{"annotations":{"traffic.sidecar.istio.io/excludeInboundPorts":""}}`, nil},
 		{"an empty list", pod("", "initContainers: []\n"+plain), `{"empty":{"initContainers":[]}}`, nil},
 		{"an empty list that stays so", pod("", "initContainers: []\n"+plain), "", []option{asContainer}},
 		{"another word for no list", pod("", "initContainers: ~ # none\n"+plain), `{"empty":{"initContainers":null},"texts":{"initContainers":"initContainers: ~"}}`, nil},
 		{"no word for no list", pod("", "initContainers:\n"+plain), `{"empty":{"initContainers":null},"texts":{"initContainers":"initContainers:"}}`, nil},
 		{"an empty env", pod("", plain+"- name: istio-proxy\n  image: auto\n  env: []\n"), `{"empty":{"env":[]}}`, []option{answeredBy("istio-proxy")}},
-		{"empty annotations", pod("annotations: {}\n", plain), `{"empty":{"annotations":{}}}`, []option{port(15099)}},
+		{"empty annotations", pod("annotations: {}\n", plain), `{"empty":{"annotations":{}}}`, nil},
 		{"null metadata", strings.Replace(pod("", plain), "    spec:", "    metadata: null\n    spec:", 1),
-			`{"empty":{"metadata":null}}`, []option{port(15099)}},
-		{"empty annotations that stay so", pod("annotations: {}\n", plain), "", nil},
+			`{"empty":{"metadata":null}}`, nil},
+		{"empty annotations that stay so", pod("annotations: {}\n", plain), "", []option{inMesh("osm")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := plan(t, c.yaml, c.opts...)
@@ -147,7 +147,18 @@ func TestAnAnnotationThatCannotBeReadIsAnError(t *testing.T) {
 // TestAnOptOutOfIstioAfterwardsIsOne: where Istio's annotation is not ours, it
 // is the user's, though the template was rewritten before.
 func TestAnOptOutOfIstioAfterwardsIsOne(t *testing.T) {
-	r := plan(t, pod("annotations:\n  a: b\n", app(httpProbe)))
+	rewritten := onIstiosPort(t, pod("annotations:\n  a: b\n", app(httpProbe)))
 	off := strings.NewReplacer("        a: b\n", "        a: b\n        sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n")
-	wantText(t, plan(t, off.Replace(r.text)), off.Replace(pod("annotations:\n  a: b\n", app(httpProbe))))
+	wantText(t, plan(t, off.Replace(rewritten)), off.Replace(pod("annotations:\n  a: b\n", app(httpProbe))))
+}
+
+// TestATextIsPutBackByOneEdit: a field that restore changes anyway needs no second edit
+// for its text.
+func TestATextIsPutBackByOneEdit(t *testing.T) {
+	for _, handler := range []string{"httpGet:\n    path: \"/foo\"\n    port: 'web' # c\n", "grpc:\n    port: 0x1F90\n    service: \"x\" # c\n"} {
+		original := pod("", app("ports: [{name: web, containerPort: 80}]\nlivenessProbe:\n  "+handler))
+		text := plan(t, original, port(15097)).text
+		wantText(t, restore(t, text), original)
+		wantText(t, restore(t, strings.Replace(text, "livez\n            port: 15097", "livez\n            port: web", 1)), original)
+	}
 }

@@ -19,17 +19,18 @@ type handlerSite struct {
 	path      field.Path
 	timeout   int // seconds, the API's default filled in; 0 for hooks
 
-	current          *Handler        // as it was read
-	source           field.Map       // the whole probe or hook as it was read; nil if not known
-	original         *Handler        // as its author wrote it: current, unless that is our rewriting
-	form             field.Map       // its fields as they were written; nil if not known
-	texts            field.KeyValues // what its text was, of fields that restore would write in another way
-	alreadyRewritten bool            // current is our rewriting of original
-	foreign          bool            // it is the rewriting of another dialect than the planner's
-	lost             bool            // a mesh's own tool has rewritten it, and the template does not have its original
-	reason           string          // why it is left alone; "" if it is rewritten
-	port             int             // of original, resolved; 0 if it has none
-	target           *Handler        // what it is rewritten to; nil if it is left alone
+	current          *Handler         // as it was read
+	source           field.Map        // the whole probe or hook as it was read; nil if not known
+	original         *Handler         // as its author wrote it: current, unless that is our rewriting
+	form             field.Map        // its fields as they were written; nil if not known
+	texts            field.KeyValues  // what its text was, of fields that restore would write in another way
+	alreadyRewritten bool             // current is our rewriting of original
+	foreign          bool             // it is the rewriting of another mesh than the planner's
+	holder           *originalsHolder // carries the original; nil if there is none
+	lost             bool             // a mesh's own tool has rewritten it, and the template does not have its original
+	reason           string           // why it is left alone; "" if it is rewritten
+	port             int              // of original, resolved; 0 if it has none
+	target           *Handler         // what it is rewritten to; nil if it is left alone
 
 	compared bool         // changed is set
 	changed  []field.Edit // from current to target
@@ -47,6 +48,12 @@ func (r containerRef) list() string {
 		return "initContainers"
 	}
 	return "containers"
+}
+
+// atStart reports whether containers that start later wait for the probe or hook, or the
+// kubelet restarts its own container because of it before they have started.
+func (s *handlerSite) atStart() bool {
+	return s.name == prober.PostStart || s.at.init && (s.name == prober.Startup || s.name == prober.Liveness)
 }
 
 // isSidecar reports whether a container is a native sidecar.
@@ -132,6 +139,9 @@ func resolve(port field.IntOrString, c *Container) (int, error) {
 	if port.Str != "" && strings.Trim(port.Str, "0123456789") == "" {
 		return 0, fmt.Errorf("is the string %q, which the API server refuses; a number must not be quoted", port.Str)
 	}
+	if strings.Contains(port.Str, "${") {
+		return 0, fmt.Errorf("is %q, which looks like a variable; rewrite-probes must run after the substitution", port.Str)
+	}
 	names := "has no named port"
 	var known []string
 	for _, p := range c.Ports {
@@ -164,7 +174,7 @@ func (n outOfRange) Error() string {
 
 // prober returns the env var's entry for the original of the probe.
 func (s *handlerSite) prober() *prober.Prober {
-	p := s.original.dialer().entry(prober.Port(s.port))
+	p := s.original.entry(field.Number(s.port))
 	p.TimeoutSeconds = s.timeout
 	return p
 }
@@ -215,12 +225,12 @@ func (s *handlerSite) changes() []field.Edit {
 	return s.changed
 }
 
-// edits returns the edits that make the handler want. If another dialect added a
+// edits returns the edits that make the handler want. If another mesh added a
 // scheme, that is removed.
 func (s *handlerSite) edits(want *Handler) []field.Edit {
 	var form field.Map
-	to, _ := want.kind()
-	if kind, _ := s.original.kind(); kind == to {
+	to, _ := want.Kind()
+	if kind, _ := s.original.Kind(); kind == to {
 		form = s.form
 	}
 	edits := handlerEdits(s.path, s.current, want, form)
@@ -229,14 +239,14 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 	case want == s.original:
 		edits = s.asWritten(edits)
 	default:
-		for i, e := range edits { // another dialect may leave a field as it was
+		for i, e := range edits { // another mesh may leave a field as it was
 			key := e.Path[len(e.Path)-1].Key
 			if v, had := s.before(key); had && reflect.DeepEqual(v, e.Value) {
 				edits[i].Texts = field.KeyValues{{Key: key, Value: s.texts.Get(key)}}
 			}
 		}
 	}
-	if h := s.current.HTTPGet; s.foreign && h != nil && h.Scheme != nil && want.HTTPGet != nil && want.HTTPGet.Scheme == nil {
+	if h := s.current.HTTPGet; s.foreign && h != nil && h.Scheme != "" && want.HTTPGet != nil && want.HTTPGet.Scheme == "" {
 		edits = append(edits, field.Edit{Op: field.Delete, Path: s.path.Key(kindHTTPGet, "scheme")})
 	}
 	return edits
@@ -246,7 +256,7 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 // A field whose text is known gets it even if it has been given its original value by
 // hand.
 func (s *handlerSite) asWritten(edits []field.Edit) []field.Edit {
-	kind, _ := s.current.kind()
+	kind, _ := s.current.Kind()
 	now := field.As[field.Map](s.source, kind)
 	for _, text := range s.texts {
 		named := slices.ContainsFunc(edits, func(e field.Edit) bool { return e.Op == field.Rename || e.Path[len(e.Path)-1].Key == text.Key })
@@ -266,17 +276,17 @@ func (s *handlerSite) before(key string) (v field.Value, had bool) {
 	if s.form != nil {
 		return s.form.Get(key)
 	}
-	return s.original.dialer().value().Get(key)
+	return s.original.Value().Get(key)
 }
 
 // handlerEdits returns the edits that change the handler of the probe or hook at
 // path from have to want. Within httpGet only the fields that differ are touched.
 // form has the fields of want as they were written; nil if that does not matter.
 func handlerEdits(path field.Path, have, want *Handler, form field.Map) []field.Edit {
-	from, _ := have.kind()
-	to, _ := want.kind()
+	from, _ := have.Kind()
+	to, _ := want.Kind()
 	if from != to {
-		value := want.dialer().value()
+		value := want.Value()
 		if form != nil {
 			value = form
 		}
@@ -287,20 +297,20 @@ func handlerEdits(path field.Path, have, want *Handler, form field.Map) []field.
 	}
 	edits := make([]field.Edit, 0, 3)
 	h, w := have.HTTPGet, want.HTTPGet
-	switch written, null := form.Get("path"); {
-	case w.Path == nil && h.Path == nil:
-	case w.Path == nil && null && written == nil:
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "path"), Value: nil})
-	case w.Path == nil:
+	switch written, known := form.Get("path"); {
+	case w.Path == h.Path:
+	case w.Path == "" && known: // and empty or null
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "path"), Value: written})
+	case w.Path == "":
 		edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, "path")})
-	case h.Path == nil || *h.Path != *w.Path:
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "path"), Before: "port", Value: *w.Path})
+	default:
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "path"), Before: "port", Value: w.Path})
 	}
 	if h.Port != w.Port {
 		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "port"), Value: w.Port.Value()})
 	}
-	if w.Scheme != nil && (h.Scheme == nil || *h.Scheme != *w.Scheme) {
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "scheme"), Value: *w.Scheme})
+	if w.Scheme != "" && h.Scheme != w.Scheme {
+		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "scheme"), Value: w.Scheme})
 	}
 	switch {
 	case h.Protocol == w.Protocol:

@@ -11,11 +11,9 @@ import (
 // A convention may tell its answerer something in headers.
 func TestHeadersOfARewrittenProbeAreWrittenAndTakenBack(t *testing.T) {
 	path := field.NewPath("livenessProbe")
-	target := "/x"
 	tcp := &Handler{TCPSocket: &TCPSocket{Port: field.IntOrString{Int: 5}, Host: "h"}}
-	bare := &Handler{HTTPGet: &HTTPGet{Path: &target, Port: field.IntOrString{Int: 6}}}
-	scheme := "HTTP"
-	full := &Handler{HTTPGet: &HTTPGet{Path: &target, Port: field.IntOrString{Int: 6}, Scheme: &scheme, HTTPHeaders: []HTTPHeader{{"Port", "5"}}}}
+	bare := &Handler{HTTPGet: &HTTPGet{Path: "/x", Port: field.IntOrString{Int: 6}}}
+	full := &Handler{HTTPGet: &HTTPGet{Path: "/x", Port: field.IntOrString{Int: 6}, Scheme: "HTTP", HTTPHeaders: []HTTPHeader{{Name: "Port", Value: "5"}}}}
 	headers := field.List{field.Map{{Key: "name", Value: "Port"}, {Key: "value", Value: "5"}}}
 	for _, c := range []struct {
 		have, want *Handler

@@ -20,14 +20,14 @@ const (
 )
 
 // handlerTypes are all types of handlers, in the order of the API. A new type is
-// a field of [Handler] and a row, and has the methods of a [dialer] if it opens
-// a connection.
+// a field of [Handler] and a row and, if it opens a connection, a case in the methods
+// of Handler.
 var handlerTypes = []handlerType{
-	newHandlerType("exec", func(h *Handler) **Exec { return &h.Exec }, nil),
-	newHandlerType(kindHTTPGet, func(h *Handler) **HTTPGet { return &h.HTTPGet }, originalHTTPGet),
-	newHandlerType(kindTCPSocket, func(h *Handler) **TCPSocket { return &h.TCPSocket }, originalTCPSocket),
-	newHandlerType(kindGRPC, func(h *Handler) **GRPC { return &h.GRPC }, originalGRPC),
-	newHandlerType("sleep", func(h *Handler) **Sleep { return &h.Sleep }, nil),
+	{"exec", fieldsOf[Exec](), false, func(h *Handler) bool { return h.Exec != nil }},
+	{kindHTTPGet, fieldsOf[HTTPGet](), true, func(h *Handler) bool { return h.HTTPGet != nil }},
+	{kindTCPSocket, fieldsOf[TCPSocket](), true, func(h *Handler) bool { return h.TCPSocket != nil }},
+	{kindGRPC, fieldsOf[GRPC](), true, func(h *Handler) bool { return h.GRPC != nil }},
+	{"sleep", fieldsOf[Sleep](), false, func(h *Handler) bool { return h.Sleep != nil }},
 }
 
 // A handlerType is a type of handler: a field of a probe or hook.
@@ -36,129 +36,17 @@ type handlerType struct {
 	fields []string // its own fields, which the planner carries over or keeps
 	dials  bool     // it opens a connection
 	isSet  func(*Handler) bool
-	dialer func(*Handler) dialer // returns nil unless the handler is set and dials
-	// restore sets the handler that an entry of the env var carries, if it is
-	// of this type. Headers, and whether a path or scheme is absent, come from
-	// the rewritten request.
-	restore func(h *Handler, p *prober.Prober, rewritten *HTTPGet)
-}
-
-func newHandlerType[T any](name string, in func(*Handler) **T, original func(*prober.Prober, *HTTPGet) *T) handlerType {
-	return handlerType{
-		name: name, fields: fieldsOf[T](), dials: original != nil,
-		isSet: func(h *Handler) bool { return *in(h) != nil },
-		dialer: func(h *Handler) dialer {
-			if original == nil || *in(h) == nil {
-				return nil
-			}
-			return any(*in(h)).(dialer)
-		},
-		restore: func(h *Handler, p *prober.Prober, rewritten *HTTPGet) {
-			if original != nil {
-				*in(h) = original(p, rewritten)
-			}
-		},
-	}
 }
 
 // fieldsOf returns the names of the fields of a struct.
 func fieldsOf[T any]() []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
-		if name := f.Tag.Get("json"); name != "" {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 			names = append(names, name)
 		}
 	}
 	return names
-}
-
-// A dialer is a handler that opens a connection.
-type dialer interface {
-	endpoint() (port *field.IntOrString, host string)
-	// words returns what a message has before the endpoint and after it.
-	words() (before, after string)
-	// entry returns the env var's entry, with the API's defaults and without
-	// the headers, which the kubelet sends.
-	entry(port prober.Port) *prober.Prober
-	// value returns what is written into an object, without what the API
-	// server fills in.
-	value() field.Map
-	// adopt sets the handler's fields from its form, as far as an entry has no room
-	// for them, except for the port. It returns false and changes nothing if the form
-	// means another handler: the entry may have been edited since.
-	adopt(form field.Map) bool
-	// unsupported returns a field with a value that the planner does not know,
-	// and what is wrong with it; "" if there is none.
-	unsupported() (name, problem string)
-	// newer returns the field in which a probe or hook demands what the meshes'
-	// proxies do not support; "" if there is none.
-	newer(isHook bool) string
-}
-
-var (
-	_ dialer = (*HTTPGet)(nil)
-	_ dialer = (*TCPSocket)(nil)
-	_ dialer = (*GRPC)(nil)
-)
-
-// kind returns the name of the only handler that is set; ok is false if there
-// is none or more than one.
-func (h *Handler) kind() (kind string, ok bool) {
-	n := 0
-	for i := range handlerTypes {
-		if t := &handlerTypes[i]; t.isSet(h) {
-			kind = t.name
-			n++
-		}
-	}
-	return kind, n == 1
-}
-
-// dialer returns the handler that opens a connection; nil if there is none.
-func (h *Handler) dialer() dialer {
-	for i := range handlerTypes {
-		if d := handlerTypes[i].dialer(h); d != nil {
-			return d
-		}
-	}
-	return nil
-}
-
-// handlerOf returns the handler that an entry of the env var carries, completed by
-// the rewritten request.
-func handlerOf(p *prober.Prober, rewritten *HTTPGet) *Handler {
-	h := new(Handler)
-	for i := range handlerTypes {
-		handlerTypes[i].restore(h, p, rewritten)
-	}
-	return h
-}
-
-// String returns the handler in a few words: "httpGet https :8443/healthz".
-func (h *Handler) String() string {
-	kind, ok := h.kind()
-	d := h.dialer()
-	switch {
-	case kind == "":
-		return "no handler"
-	case !ok:
-		return "several handlers"
-	case d == nil:
-		return kind
-	}
-	port, host := d.endpoint()
-	before, after := d.words()
-	b := make([]byte, 0, 64)
-	b = append(append(append(append(append(b, kind...), ' '), before...), host...), ':')
-	switch {
-	case port.IsString:
-		b = append(b, port.Str...)
-	case port.Int == 0:
-		b = append(b, "<no port>"...)
-	default:
-		b = strconv.AppendInt(b, port.Int, 10)
-	}
-	return string(append(b, after...))
 }
 
 // DialingHandlers returns the names of the handlers that open a connection.
@@ -172,77 +60,141 @@ func DialingHandlers() []string {
 	return names
 }
 
+// Kind returns the name of the only handler that is set; ok is false if there
+// is none or more than one.
+func (h *Handler) Kind() (kind string, ok bool) {
+	n := 0
+	for i := range handlerTypes {
+		if t := &handlerTypes[i]; t.isSet(h) {
+			kind = t.name
+			n++
+		}
+	}
+	return kind, n == 1
+}
+
+// endpoint returns what the handler dials; port is nil if it opens no connection.
+func (h *Handler) endpoint() (port *field.IntOrString, host string) {
+	switch {
+	case h.HTTPGet != nil:
+		return &h.HTTPGet.Port, h.HTTPGet.Host
+	case h.TCPSocket != nil:
+		return &h.TCPSocket.Port, h.TCPSocket.Host
+	case h.GRPC != nil:
+		return &h.GRPC.Port, ""
+	}
+	return nil, ""
+}
+
+// dials reports whether the handler opens a connection.
+func (h *Handler) dials() bool {
+	port, _ := h.endpoint()
+	return port != nil
+}
+
+// String returns the handler in a few words: "httpGet https :8443/healthz".
+func (h *Handler) String() string {
+	kind, ok := h.Kind()
+	port, host := h.endpoint()
+	switch {
+	case kind == "":
+		return "no handler"
+	case !ok:
+		return "several handlers"
+	case port == nil:
+		return kind
+	}
+	before, after := "", ""
+	if h.HTTPGet != nil {
+		after = "/" + strings.TrimPrefix(h.HTTPGet.Path, "/")
+		if strings.EqualFold(h.HTTPGet.Scheme, "HTTPS") {
+			before = "https "
+		}
+	} else if h.GRPC != nil && text(h.GRPC.Service) != "" {
+		after = " " + *h.GRPC.Service
+	}
+	b := make([]byte, 0, 64)
+	b = append(append(append(append(append(b, kind...), ' '), before...), host...), ':')
+	switch {
+	case port.IsString:
+		b = append(b, port.Str...)
+	case port.Int == 0:
+		b = append(b, "<no port>"...)
+	default:
+		b = strconv.AppendInt(b, port.Int, 10)
+	}
+	return string(append(b, after...))
+}
+
+// entry returns the env var's entry for a handler that dials a port, with the API's
+// defaults and without the headers, which the kubelet sends.
+func (h *Handler) entry(port field.IntOrString) *prober.Prober {
+	switch {
+	case h.HTTPGet != nil:
+		return &prober.Prober{HTTPGet: &HTTPGet{
+			Path: cmp.Or(h.HTTPGet.Path, "/"), Port: port, Scheme: cmp.Or(h.HTTPGet.Scheme, "HTTP"), Protocol: h.HTTPGet.Protocol,
+		}}
+	case h.TCPSocket != nil:
+		return &prober.Prober{TCPSocket: &TCPSocket{Port: port}}
+	}
+	service := text(h.GRPC.Service)
+	return &prober.Prober{GRPC: &GRPC{Port: port, Service: &service, Mode: h.GRPC.Mode}}
+}
+
+// handlerOf returns the handler that an entry of the env var carries. Headers, and
+// whether a path or scheme is absent, come from the rewritten request.
+func handlerOf(p *prober.Prober, rewritten *HTTPGet) *Handler {
+	switch {
+	case p.TCPSocket != nil:
+		t := *p.TCPSocket
+		return &Handler{TCPSocket: &t}
+	case p.GRPC != nil:
+		g := *p.GRPC
+		return &Handler{GRPC: &g}
+	}
+	h := *rewritten
+	h.Port = p.HTTPGet.Port
+	// An absent path that was rewritten stays absent: it means the same.
+	if p.HTTPGet.Path != "/" || h.Path != "" {
+		h.Path = p.HTTPGet.Path
+	}
+	if p.HTTPGet.Scheme == "HTTPS" {
+		h.Scheme = p.HTTPGet.Scheme
+	}
+	h.Protocol = cmp.Or(p.HTTPGet.Protocol, h.Protocol)
+	return &Handler{HTTPGet: &h}
+}
+
+// Value returns what is written into an object for the handler, without what the API
+// server fills in.
+func (h *Handler) Value() field.Map {
+	switch {
+	case h.Exec != nil:
+		command := make(field.List, len(h.Exec.Command))
+		for i, word := range h.Exec.Command {
+			command[i] = word
+		}
+		return field.Map{{Key: "command", Value: command}}
+	case h.HTTPGet != nil:
+		m := field.Map{{Key: "path", Value: h.HTTPGet.Path}, {Key: "port", Value: h.HTTPGet.Port.Value()}}
+		m = appendSet(appendSet(m, "scheme", h.HTTPGet.Scheme), "host", h.HTTPGet.Host)
+		if len(h.HTTPGet.HTTPHeaders) > 0 {
+			m = append(m, field.Entry{Key: headersField, Value: headerList(h.HTTPGet.HTTPHeaders)})
+		}
+		return appendSet(m, "protocol", h.HTTPGet.Protocol)
+	case h.TCPSocket != nil:
+		return appendSet(field.Map{{Key: "port", Value: h.TCPSocket.Port.Value()}}, "host", h.TCPSocket.Host)
+	}
+	m := appendSet(field.Map{{Key: "port", Value: h.GRPC.Port.Value()}}, "service", text(h.GRPC.Service))
+	return appendSet(m, "mode", h.GRPC.Mode)
+}
+
 // appendSet appends an entry unless its value is empty.
 func appendSet(m field.Map, key, value string) field.Map {
 	if value != "" {
 		m = append(m, field.Entry{Key: key, Value: value})
 	}
 	return m
-}
-
-// written returns a field as it was written; byDefault if it is absent or empty.
-func written(form field.Map, key, byDefault string) string {
-	if v, _ := form.Get(key); v != nil && v != "" {
-		return fmt.Sprint(v)
-	}
-	return byDefault
-}
-
-// numbered returns a port that is a number.
-func numbered[T ~int](port T) field.IntOrString { return field.IntOrString{Int: int64(port)} }
-
-func originalHTTPGet(p *prober.Prober, rewritten *HTTPGet) *HTTPGet {
-	if p.HTTPGet == nil {
-		return nil
-	}
-	h := *rewritten
-	h.Port = numbered(p.HTTPGet.Port)
-	// An absent path that was rewritten stays absent: it means the same.
-	if p.HTTPGet.Path != "/" || text(h.Path) != "" {
-		h.Path = &p.HTTPGet.Path
-	}
-	if p.HTTPGet.Scheme == "HTTPS" {
-		h.Scheme = &p.HTTPGet.Scheme
-	}
-	h.Protocol = cmp.Or(p.HTTPGet.Protocol, h.Protocol)
-	return &h
-}
-
-func (h *HTTPGet) endpoint() (*field.IntOrString, string) { return &h.Port, h.Host }
-
-func (h *HTTPGet) words() (before, after string) {
-	if strings.EqualFold(text(h.Scheme), "HTTPS") {
-		before = "https "
-	}
-	if path := text(h.Path); strings.HasPrefix(path, "/") {
-		return before, path
-	}
-	return before, "/" + text(h.Path)
-}
-
-func (h *HTTPGet) entry(port prober.Port) *prober.Prober {
-	return &prober.Prober{HTTPGet: &prober.HTTPGet{
-		Path: cmp.Or(text(h.Path), "/"), Port: port, Scheme: cmp.Or(text(h.Scheme), "HTTP"), Protocol: h.Protocol,
-	}}
-}
-
-func (h *HTTPGet) value() field.Map {
-	m := field.Map{{Key: "path", Value: text(h.Path)}, {Key: "port", Value: h.Port.Value()}}
-	m = appendSet(m, "scheme", text(h.Scheme))
-	if len(h.HTTPHeaders) > 0 {
-		m = append(m, field.Entry{Key: headersField, Value: headerList(h.HTTPHeaders)})
-	}
-	return appendSet(m, "protocol", h.Protocol)
-}
-
-// header returns the value of the first header of a name; "" if there is none.
-func (h *HTTPGet) header(name string) string {
-	for _, x := range h.HTTPHeaders {
-		if strings.EqualFold(x.Name, name) {
-			return x.Value
-		}
-	}
-	return ""
 }
 
 func headerList(headers []HTTPHeader) field.List {
@@ -253,101 +205,62 @@ func headerList(headers []HTTPHeader) field.List {
 	return list
 }
 
-func (h *HTTPGet) adopt(form field.Map) bool {
-	e := h.entry(0).HTTPGet
-	if written(form, "path", "/") != e.Path || written(form, "scheme", e.Scheme) != e.Scheme || written(form, "protocol", "") != e.Protocol {
-		return false
-	}
-	h.Path = nil
-	if path, _ := form.Get("path"); path != nil {
-		text := fmt.Sprint(path)
-		h.Path = &text
-	}
-	return true
-}
-
-func (h *HTTPGet) unsupported() (name, problem string) {
-	switch {
-	case !slices.Contains([]string{"", prober.HTTP1, prober.HTTP2}, h.Protocol):
-		return "protocol", fmt.Sprintf("%q must be %s or %s", h.Protocol, prober.HTTP1, prober.HTTP2)
-	case h.Protocol == prober.HTTP2 && text(h.Scheme) == "HTTPS":
-		return "protocol", fmt.Sprintf("%q needs the scheme HTTP, and the API server refuses it with HTTPS", prober.HTTP2)
-	}
-	return "", ""
-}
-
-// newer: the kubelet ignores the protocol of hooks.
-func (h *HTTPGet) newer(isHook bool) string {
-	if h.Protocol == prober.HTTP2 && !isHook {
-		return "protocol"
+// headerIn returns the value of the first header of a name; "" if there is none.
+func headerIn(h *HTTPGet, name string) string {
+	for _, x := range h.HTTPHeaders {
+		if strings.EqualFold(x.Name, name) {
+			return x.Value
+		}
 	}
 	return ""
 }
 
-func originalTCPSocket(p *prober.Prober, _ *HTTPGet) *TCPSocket {
-	if p.TCPSocket == nil {
-		return nil
+// adopt sets the fields of a handler that dials from its form, as far as an entry has
+// no room for them, except for the port. It returns false and changes nothing if the
+// form means another handler: the entry may have been edited since.
+func (h *Handler) adopt(form field.Map) bool {
+	switch e := h.entry(field.IntOrString{}); {
+	case h.GRPC != nil:
+		return written(form, "service", "") == *e.GRPC.Service && written(form, "mode", "") == e.GRPC.Mode
+	case h.HTTPGet == nil:
+		return true
+	case written(form, "path", "/") != e.HTTPGet.Path, written(form, "scheme", e.HTTPGet.Scheme) != e.HTTPGet.Scheme,
+		written(form, "protocol", "") != e.HTTPGet.Protocol:
+		return false
 	}
-	return &TCPSocket{Port: numbered(p.TCPSocket.Port), Host: p.TCPSocket.Host}
+	h.HTTPGet.Path = written(form, "path", "")
+	return true
 }
 
-func (t *TCPSocket) endpoint() (*field.IntOrString, string) { return &t.Port, t.Host }
-
-func (t *TCPSocket) words() (before, after string) { return "", "" }
-
-func (t *TCPSocket) entry(port prober.Port) *prober.Prober {
-	return &prober.Prober{TCPSocket: &prober.TCPSocket{Port: port}}
-}
-
-func (t *TCPSocket) value() field.Map {
-	return appendSet(field.Map{{Key: "port", Value: t.Port.Value()}}, "host", t.Host)
-}
-
-func (t *TCPSocket) adopt(field.Map) bool { return true }
-
-func (t *TCPSocket) unsupported() (name, problem string) { return "", "" }
-
-func (t *TCPSocket) newer(bool) string { return "" }
-
-func originalGRPC(p *prober.Prober, _ *HTTPGet) *GRPC {
-	if p.GRPC == nil {
-		return nil
+// written returns a field as it was written; byDefault if it is absent or empty.
+func written(form field.Map, key, byDefault string) string {
+	if v, _ := form.Get(key); v != nil && v != "" {
+		return fmt.Sprint(v)
 	}
-	return &GRPC{Port: numbered(p.GRPC.Port), Service: p.GRPC.Service, Mode: p.GRPC.Mode}
+	return byDefault
 }
 
-func (g *GRPC) endpoint() (*field.IntOrString, string) { return &g.Port, "" }
-
-func (g *GRPC) words() (before, after string) {
-	if service := text(g.Service); service != "" {
-		after = " " + service
-	}
-	return "", after
-}
-
-func (g *GRPC) entry(port prober.Port) *prober.Prober {
-	service := text(g.Service)
-	return &prober.Prober{GRPC: &prober.GRPC{Port: port, Service: &service, Mode: g.Mode}}
-}
-
-func (g *GRPC) value() field.Map {
-	m := appendSet(field.Map{{Key: "port", Value: g.Port.Value()}}, "service", text(g.Service))
-	return appendSet(m, "mode", g.Mode)
-}
-
-func (g *GRPC) adopt(form field.Map) bool {
-	return written(form, "service", "") == text(g.Service) && written(form, "mode", "") == g.Mode
-}
-
-func (g *GRPC) unsupported() (name, problem string) {
-	if !slices.Contains([]string{"", prober.GRPCPlaintext, prober.GRPCTLS}, g.Mode) {
+// unsupported returns a field with a value that the planner does not know,
+// and what is wrong with it; "" if there is none.
+func (h *Handler) unsupported() (name, problem string) {
+	switch x, g := h.HTTPGet, h.GRPC; {
+	case x != nil && !slices.Contains([]string{"", prober.HTTP1, prober.HTTP2}, x.Protocol):
+		return "protocol", fmt.Sprintf("%q must be %s or %s", x.Protocol, prober.HTTP1, prober.HTTP2)
+	case x != nil && x.Protocol == prober.HTTP2 && x.Scheme == "HTTPS":
+		return "protocol", fmt.Sprintf("%q needs the scheme HTTP, and the API server refuses it with HTTPS", prober.HTTP2)
+	case g != nil && !slices.Contains([]string{"", prober.GRPCPlaintext, prober.GRPCTLS}, g.Mode):
 		return "mode", fmt.Sprintf("%q must be %s or %s", g.Mode, prober.GRPCPlaintext, prober.GRPCTLS)
 	}
 	return "", ""
 }
 
-func (g *GRPC) newer(bool) string {
-	if g.Mode == prober.GRPCTLS {
+// newer returns the field in which a probe or hook demands what the meshes'
+// proxies do not support; "" if there is none.
+func (h *Handler) newer(isHook bool) string {
+	switch {
+	case h.HTTPGet != nil && h.HTTPGet.Protocol == prober.HTTP2 && !isHook: // the kubelet ignores it in hooks
+		return "protocol"
+	case h.GRPC != nil && h.GRPC.Mode == prober.GRPCTLS:
 		return "mode"
 	}
 	return ""

@@ -38,16 +38,19 @@ func TestEveryHandlerHasARow(t *testing.T) {
 		}
 		p := new(prober.Prober)
 		entry := reflect.New(f.Type.Elem())
-		entry.Elem().FieldByName("Port").SetInt(8080)
+		entry.Elem().FieldByName("Port").Set(reflect.ValueOf(field.Number(8080)))
 		reflect.ValueOf(p).Elem().FieldByIndex(f.Index).Set(entry)
 		h := handlerOf(p, &HTTPGet{})
-		if kind, ok := h.kind(); kind != name || !ok {
+		if kind, ok := h.Kind(); kind != name || !ok {
 			t.Errorf("the entry for %s becomes %s", name, h)
 		}
-		if port, _ := h.dialer().endpoint(); *port != (field.IntOrString{Int: 8080}) {
+		if port, _ := h.endpoint(); *port != field.Number(8080) {
 			t.Errorf("%s dials %s", name, port)
 		}
-		again := h.dialer().entry(8080)
+		if written, _ := h.Value().Get("port"); written != 8080 {
+			t.Errorf("%s is written with the port %v", name, written)
+		}
+		again := h.entry(field.Number(8080))
 		if reflect.ValueOf(again).Elem().FieldByIndex(f.Index).IsNil() {
 			t.Errorf("the handler %s becomes the entry %s", name, again)
 		}
@@ -58,7 +61,7 @@ func TestEveryHandlerHasARow(t *testing.T) {
 }
 
 // Every probe type is a field of a container or its lifecycle, is planned, and
-// has in the dialect osm a port and a cluster.
+// has in the mesh osm a port and a cluster.
 func TestEveryProbeTypeIsPlanned(t *testing.T) {
 	c := Container{Lifecycle: new(Lifecycle)}
 	fill := func(v reflect.Value) (fields []string) {
@@ -87,7 +90,7 @@ func TestEveryProbeTypeIsPlanned(t *testing.T) {
 		known = append(known, name.Field())
 		inEnvoy := slices.Contains(envoyTypes, name)
 		if probe := !name.IsHook(); probe != inEnvoy || probe != (prober.OSMPort(name) != 0) {
-			t.Errorf("%s: the dialect osm has the port %d, and Envoy a cluster: %v", name.Field(), prober.OSMPort(name), inEnvoy)
+			t.Errorf("%s: the mesh osm has the port %d, and Envoy a cluster: %v", name.Field(), prober.OSMPort(name), inEnvoy)
 		}
 	}
 	for what, got := range map[string][]string{"the planner": planned, "prober": known} {

@@ -93,7 +93,7 @@ func TestThePortsOfIstioAreCapturedWhereIstioHasMovedAwayOrThePodListsThem(t *te
 		{moved + listed, "15030", false},
 	} {
 		r := plan(t, pod("annotations:\n  a: b\n  "+strings.ReplaceAll(c.annotations, "\n", "\n  "), app("livenessProbe: {httpGet: {port: "+c.port+"}}")),
-			answeredBy("probe-proxy"), port(15099))
+			answeredBy("probe-proxy"))
 		if _, left := r.has("port-not-captured"); left == c.captured || c.captured != (len(r.Edits) > 0) {
 			t.Errorf("%q, port %s: findings %v", c.annotations, c.port, r.Findings)
 		}
@@ -114,10 +114,10 @@ func TestWhatCannotBeRewrittenFaithfullyIsLeftAlone(t *testing.T) {
 		{name: "no handler", reason: "not-one-handler", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {periodSeconds: 1}")), field: tmpl + "livenessProbe"},
 		{name: "two handlers", reason: "not-one-handler", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {port: 1}, exec: {command: [x]}}")), field: tmpl + "livenessProbe"},
 		{name: "tcp hook", reason: "hook-never-works", outcome: transformer.Unaffected, yaml: pod("", app("lifecycle: {preStop: {tcpSocket: {port: 1}}}")), field: tmpl + "lifecycle.preStop.tcpSocket"},
-		{name: "own probe on the probe port", reason: "aims-at-probe-port", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {path: /x, port: 15020}}")), field: tmpl + "livenessProbe.httpGet.port"},
-		{name: "own probe on another probe port", reason: "aims-at-probe-port", outcome: transformer.Fails, yaml: pod("", app("livenessProbe: {httpGet: {path: /x, port: 15099}}")), field: tmpl + "livenessProbe.httpGet.port", opts: []option{port(15099)}},
+		{name: "own probe on the probe port", reason: "aims-at-probe-port", outcome: transformer.Fails, yaml: pod("", app("livenessProbe: {httpGet: {path: /x, port: 15099}}")), field: tmpl + "livenessProbe.httpGet.port"},
+		{name: "own probe on another probe port", reason: "aims-at-probe-port", outcome: transformer.Fails, yaml: pod("", app("livenessProbe: {httpGet: {path: /x, port: 15098}}")), field: tmpl + "livenessProbe.httpGet.port", opts: []option{port(15098)}},
 		{name: "init container", reason: "init-container", outcome: transformer.Unaffected, yaml: pod("", "initContainers:\n- name: i\n  image: i\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe"},
-		{name: "native sidecar, istio-proxy", reason: "starts-before-answerer", outcome: transformer.Fails, yaml: pod(injected, "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe"},
+		{name: "native sidecar, istio-proxy", reason: "starts-before-answerer", outcome: transformer.Fails, yaml: pod(injected, "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe", opts: []option{answeredBy("istio-proxy")}},
 		{name: "native sidecar, ordinary probe-proxy", reason: "starts-before-answerer", outcome: transformer.Fails, yaml: pod("", "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  livenessProbe: {httpGet: {port: 1}}\ncontainers:\n- name: app\n  image: a\n"), field: "spec.template.spec.initContainers[0].livenessProbe", opts: []option{asContainer}},
 		{name: "name with a slash", reason: "container-name", outcome: transformer.Fails, yaml: pod("", "containers:\n- name: a/b\n  image: a\n  livenessProbe: {httpGet: {port: 1}}\n"), field: tmpl + "name"},
 		{name: "name given twice", reason: "container-name", outcome: transformer.Fails, yaml: pod("", "containers:\n- name: a\n  image: a\n  livenessProbe: {httpGet: {port: 1}}\n- name: a\n  image: a\n"), field: tmpl + "name"},
@@ -236,16 +236,18 @@ func TestACollisionIsAnErrorThatLeavesTheObjectAlone(t *testing.T) {
 		opts                     []option
 	}{
 		{"name", pod("", app(httpProbe)+"- name: probe-proxy\n  image: mine\n"), "name-taken", "probeProxy.name", nil},
-		{"port", pod("", app(httpProbe+"ports: [{containerPort: 15020}]")), "port-taken", "15020", nil},
-		{"port of a sidecar", pod("", app(httpProbe)+"- name: b\n  image: b\n  ports: [{containerPort: 15099, protocol: TCP}]\n"), "port-taken", "15099", []option{port(15099)}},
+		{"port", pod("", app(httpProbe+"ports: [{containerPort: 15099}]")), "port-taken", "15099", nil},
+		{"port of a sidecar", pod("", app(httpProbe)+"- name: b\n  image: b\n  ports: [{containerPort: 15098, protocol: TCP}]\n"), "port-taken", "15098", []option{port(15098)}},
 		{"port beside istio-proxy", pod(injected, app(httpProbe+"ports: [{containerPort: 15020}]")), "port-taken", "15020", nil},
-		{"both on one port", pod(injected, app(httpProbe)), "port-collision", "answeredBy: istio-proxy", []option{answeredBy("probe-proxy")}},
-		{"on the moved status port", pod(injected+"annotations: {status.sidecar.istio.io/port: \"15099\"}", app(httpProbe)), "port-collision", "15099", []option{answeredBy("probe-proxy"), port(15099)}},
+		{"both on one port", pod(injected, app(httpProbe)), "port-collision", "answeredBy: istio-proxy", []option{answeredBy("probe-proxy"), port(15020)}},
+		{"both on one port, if Istio injects", pod("", app(httpProbe)), "port-collision", "such as 15099", []option{port(15020)}},
+		{"both on one port, if Istio injects, by config", pod("annotations: {proxy.istio.io/config: \"statusPort: 15098\"}", app(httpProbe)), "port-collision", "15098", []option{port(15098)}},
+		{"on the moved status port", pod(injected+"annotations: {status.sidecar.istio.io/port: \"15099\"}", app(httpProbe)), "port-collision", "15099", []option{answeredBy("probe-proxy")}},
 		{"status port 0", pod(injected+"annotations: {status.sidecar.istio.io/port: \"0\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
 		{"status port text", pod(injected+"annotations: {status.sidecar.istio.io/port: \"x\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
 		{"status port with a space", pod(injected+"annotations: {status.sidecar.istio.io/port: \" 15099\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
 		{"status port of Envoy", pod(injected+"annotations: {status.sidecar.istio.io/port: \"15021\"}", app(httpProbe)), "status-port-invalid", "must be a port from 1 to 65535 that is none of 15000, 15001, ", nil},
-		{"captured", pod("annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"8001,15099\"}", app(httpProbe)), "probe-port-captured", "15099", []option{port(15099)}},
+		{"captured", pod("annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"8001,15099\"}", app(httpProbe)), "probe-port-captured", "15099", nil},
 		{"job", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: j\nspec:\n  template:\n    spec:\n" + indent("", app(httpProbe), 4)[5:], "job-never-finishes", "placement: native", []option{asContainer}},
 		{"pod that ends", pod("", "restartPolicy: OnFailure\n"+app(httpProbe)), "job-never-finishes", "placement: native", []option{asContainer}},
 		{"uid", pod("", "securityContext: {runAsUser: 1337}\n"+app(httpProbe)), "proxy-uid", "1337", []option{hostile}},
@@ -272,7 +274,7 @@ func TestACollisionIsAnErrorThatLeavesTheObjectAlone(t *testing.T) {
 
 func TestWhatOnlyLooksLikeACollisionIsNone(t *testing.T) {
 	for name, yaml := range map[string]string{
-		"udp":              pod("", app(httpProbe+"ports: [{containerPort: 15020, protocol: UDP}]")),
+		"udp":              pod("", app(httpProbe+"ports: [{containerPort: 15099, protocol: UDP}]")),
 		"own uid":          pod("", "securityContext: {runAsUser: 1337}\n"+app(httpProbe)),
 		"nothing to do":    pod("", "containers:\n- name: probe-proxy\n  image: mine\n"),
 		"istio's own port": pod("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  ports: [{containerPort: 15020}]\n"),
@@ -280,5 +282,25 @@ func TestWhatOnlyLooksLikeACollisionIsNone(t *testing.T) {
 		if r := plan(t, yaml); len(r.Findings) != 0 {
 			t.Errorf("%s: %v", name, r.Findings)
 		}
+	}
+}
+
+// An empty name is that of no port and of no container.
+func TestAnEmptyNameIsNone(t *testing.T) {
+	r := plan(t, pod("", app("ports: [{containerPort: 80}]\nlivenessProbe: {httpGet: {port: \"\"}}")))
+	if wantReason(t, r, "port-unresolved"); len(r.Edits) > 0 {
+		t.Errorf("edits %v", r.Edits)
+	}
+	r = plan(t, pod("", "containers:\n- image: app\n  livenessProbe: {httpGet: {port: 80}}\n"))
+	if wantReason(t, r, "container-name"); len(r.Edits) > 0 {
+		t.Errorf("edits %v", r.Edits)
+	}
+}
+
+// Containers are named for each workload, and not for a whole Namespace.
+func TestANamespaceSkipsNoContainers(t *testing.T) {
+	r := plan(t, namespace("", "rewrite-probes.io/skip-containers: app, other")+inNamespace(pod("", app(httpProbe))))
+	if r.Probes[0].State != transformer.WouldRewrite || len(r.Findings) > 0 {
+		t.Errorf("%+v, findings %v", r.Probes[0], r.Findings)
 	}
 }

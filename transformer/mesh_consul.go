@@ -17,6 +17,8 @@ import (
 //   - Injection: an annotation of the pod, parsed as a boolean; without it only
 //     the mesh's own configuration says so (constants/annotations_and_labels.go:24,
 //     webhook/mesh_webhook.go:612-641).
+//     By default nothing is injected into the namespaces of Kubernetes itself and of
+//     some platforms (charts/consul/values.yaml, connectInject.namespaceSelector).
 //   - Transparent proxy, without which nothing is captured: an annotation of the
 //     pod, else a label of its Namespace, else on (common/common.go:75-86).
 //   - Its own rewriter sends httpGet probes of containers to 20300, 20400 and
@@ -40,8 +42,9 @@ var consul = consulProfile{passiveProxy{
 	reserved: []int{8600, 15001, 19000, 20000, 20200, 20600, 21000},
 	free:     []int{20200},
 	excluded: portList{key: "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports"},
+	never:    uninjected{names: []string{"kube-system", "kube-public", "local-path-storage", "openebs", "gmp-system", "gke-managed-cim", "openshift-monitoring"}},
 	off:      rewriterOff{key: "consul.hashicorp.com/transparent-proxy-overwrite-probes", value: "false", means: isFalse},
-	switched: func(b *planBuilder) mark {
+	switched: func(b *planBuilder) membership {
 		return b.switchIn("annotations", "consul.hashicorp.com/connect-inject", "true or false", func(v string) (on, ok bool) {
 			on, err := strconv.ParseBool(v)
 			return on, err == nil
@@ -77,7 +80,7 @@ func (consulProfile) redirectedUser(b *planBuilder) []Finding {
 	return []Finding{NewFinding("consul-uid", nil, "the uid of probe-proxy is %s, whose connections Consul redirects to its own proxy; it must be %d, or in the annotation `%s`", user, consulInitUser, consulExcludeUIDs)}
 }
 
-func (d consulProfile) inspect(b *planBuilder) mesh {
+func (d consulProfile) inspect(b *planBuilder) inspection {
 	m := d.passiveProxy.inspect(b)
 	m.firstIsApp = true
 	m.warnings = d.redirectedUser(b)
@@ -89,22 +92,22 @@ func (d consulProfile) inspect(b *planBuilder) mesh {
 		m.optOut, m.passesProbes = &f, true
 	}
 	rewrites := !d.off.isOff(b.undoneAnnotations())
-	m.outcome = func(s *handlerSite) (Outcome, string) {
-		kind, _ := s.current.kind()
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) fate {
+		kind, _ := s.current.Kind()
 		switch {
 		case s.name.IsHook():
-			return Fails, "Consul rewrites no hooks, and the kubelet has no client certificate"
+			return fate{Fails, "Consul rewrites no hooks, and the kubelet has no client certificate"}
 		case kind == kindTCPSocket:
-			return FalselyPasses, whyAccepted
+			return fate{FalselyPasses, whyAccepted}
 		case kind == kindGRPC:
-			return Fails, "Consul rewrites no grpc probes, and the kubelet has no client certificate"
-		case rewrites && !s.at.init && text(s.current.HTTPGet.Scheme) == "HTTPS":
-			return Fails, "Consul rewrites the probe to a port where its proxy speaks no TLS"
+			return fate{Fails, "Consul rewrites no grpc probes, and the kubelet has no client certificate"}
+		case rewrites && !s.at.init && s.current.HTTPGet.Scheme == "HTTPS":
+			return fate{Fails, "Consul rewrites the probe to a port where its proxy speaks no TLS"}
 		case rewrites && !s.at.init:
-			return Unaffected, "" // Consul's own rewriter rewrites it
+			return unaffected // Consul's own rewriter rewrites it
 		}
-		return Fails, whyNoCertificate
-	}
+		return fate{Fails, whyNoCertificate}
+	})
 	return m
 }
 
@@ -116,8 +119,8 @@ const consulOriginalPod = "consul.hashicorp.com/original-pod"
 // (webhook/mesh_webhook.go:41-51).
 var consulStarts = map[prober.ProbeType]int64{prober.Liveness: 20300, prober.Readiness: 20400, prober.Startup: 20500}
 
-// adoptConsul is the adopter of Consul, whose injector changes only the port.
-func adoptConsul(b *planBuilder, s *handlerSite) (*Handler, bool) {
+// consulOriginal is the originalFinder of Consul, whose injector changes only the port.
+func consulOriginal(b *planBuilder, s *handlerSite) (*Handler, bool) {
 	h := s.current.HTTPGet
 	start, ok := consulStarts[s.name]
 	if !ok || h.Port.IsString || h.Port.Int < start || h.Port.Int >= start+100 || s.at.init {
@@ -151,7 +154,7 @@ func consulPort(pod, container, probe string) (port field.IntOrString, ok bool) 
 		httpGet := field.As[field.Map](field.As[field.Map](c, probe), kindHTTPGet)
 		switch port := field.As[field.Value](httpGet, "port").(type) {
 		case int:
-			return numbered(port), true
+			return field.Number(port), true
 		case string:
 			return field.IntOrString{Str: port, IsString: true}, true
 		}

@@ -48,9 +48,6 @@ var istioNeverCaptured = []int{15021, 15090}
 // that captures the pod's connections.
 var istioNoCapture = []string{"gateway", "grpc-agent", "grpc-simple", "kube-gateway", "waypoint"}
 
-// istioNeverInjected are the namespaces that Istio's injector ignores.
-var istioNeverInjected = []string{"kube-system", "kube-public", "kube-node-lease"}
-
 func (istio) proxyAnswerer() string { return AnsweredByIstioProxy }
 
 func (istio) proxyAnswers(*handlerSite) bool { return true }
@@ -61,12 +58,14 @@ func (istio) reservedPorts() []int { return istioReserved }
 
 // proxyPorts: the template may have been rewritten for another port.
 func (istio) proxyPorts(b *planBuilder) []int {
-	return []int{istioStatusOr(b.annotations()), prober.DefaultPort, b.p.opts.Port}
+	return []int{istioStatusOr(b.annotations()), prober.StatusPort, b.p.opts.Port}
 }
 
 func (istio) answerers() []string {
-	return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy}
+	return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByApp}
 }
+
+func (istio) excludedPorts() portList { return istioExcluded }
 
 func (istio) proxyID() int64 { return prober.IstioProxyID }
 
@@ -110,50 +109,13 @@ func istioStatus(annotations field.KeyValues) (int, error) {
 	return n, nil
 }
 
-// istioStatusOr returns the port of Istio's status server.
+// istioStatusOr returns the port of Istio's status server, as its injector and its
+// redirection know it.
 func istioStatusOr(annotations field.KeyValues) int {
 	if n, err := istioStatus(annotations); n != 0 && err == nil {
 		return n
 	}
-	return prober.DefaultPort
-}
-
-func (d istio) inspect(b *planBuilder) mesh {
-	in := d.injection(b)
-	m := mesh{present: in == injected, injectorRewrites: in == injected, collisions: d.collisions(b)}
-	m.optOut, m.passesProbes = d.optOut(b)
-	m.captures = d.captures(b.undoneAnnotations())
-	d.checkPortLists(b)
-	d.checkInjectSwitch(b)
-	m.proxyFirst = b.annotations().Get(istioNative) == "true"
-	if !m.proxyFirst && !istioHolds(b.annotations().Get(istioProxyConfig)) {
-		m.proxyLate = "istio-proxy must start first: it does as a native sidecar, and with `holdApplicationUntilProxyStarts: true` in the annotation `" + istioProxyConfig + "`"
-	}
-	status, err := istioStatus(b.annotations())
-	m.answerer, m.assumed = d.answerer(b, in, status, err != nil)
-	if m.answerer.who == AnsweredByIstioProxy {
-		m.conflicts = d.proxyConflicts(b, err)
-		if m.optOut == nil {
-			m.optOut = d.unknownTemplate(b)
-		}
-		return m
-	}
-	if status = istioStatusOr(b.annotations()); m.present && m.answerer.port == status {
-		m.conflicts = append(m.conflicts, NewFinding("port-collision", nil,
-			"port %d is answered by istio-proxy in this pod, and probe-proxy cannot listen there too; the functionConfig must have `answeredBy: istio-proxy`, or for `port` another one, such as 15099", status))
-	}
-	if ports, listed := includedPorts(b.annotations()); listed && slices.Contains(ports, m.answerer.port) {
-		m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
-			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
-	}
-	return m
-}
-
-// istioHolds reports whether a ProxyConfig, in YAML or JSON, starts the proxy
-// before the other containers.
-func istioHolds(config string) bool {
-	_, v, _ := strings.Cut(config, "holdApplicationUntilProxyStarts")
-	return strings.HasPrefix(strings.TrimLeft(v, `": `), "true")
+	return prober.StatusPort
 }
 
 func (d istio) proxyConflicts(b *planBuilder, badStatus error) []Finding {
@@ -170,30 +132,10 @@ func (d istio) proxyConflicts(b *planBuilder, badStatus error) []Finding {
 	return found
 }
 
-// istioInjectSwitch returns the injection switch of a template: the label if there
-// is one, even if it is empty, else the annotation. The injector ignores values
-// other than "true" and "false".
-func istioInjectSwitch(b *planBuilder) (kind, value string) {
-	kind = "labels"
-	value, labelled := b.in.Template.Metadata.Labels.Lookup(istioInject)
-	if !labelled {
-		kind, value = "annotations", b.annotations().Get(istioInject)
-	}
-	return kind, value
-}
-
-// checkInjectSwitch warns of a value that switches nothing.
-func (istio) checkInjectSwitch(b *planBuilder) {
-	if kind, v := istioInjectSwitch(b); v != "" && v != "true" && v != "false" {
-		b.addFinding(metadataFinding("inject-unclear", b.metadata.Key(kind, istioInject), v, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
-	}
-}
-
 // optOut returns why the probes of the pod need no rewriting, or must not be
 // rewritten; nil if they are to be. passes is set if they work as they are.
-func (d istio) optOut(b *planBuilder) (f *Finding, passes bool) {
-	const what = "the mesh does not capture this pod"
-	ours := slices.ContainsFunc(b.past(b.p.dialect), func(a answerer) bool { return d.needsRewriterOff(b.annotations(), a) })
+func (d istio) optOut(b *planBuilder, said membership, known *facts) (f *Finding, passes bool) {
+	ours := slices.ContainsFunc(b.previousAnswerers(b.p.mesh), func(a answerer) bool { return d.needsRewriterOff(b.annotations(), a) })
 	off, invalid := optOutSource{metadata: &b.in.Template.Metadata, path: b.metadata}.switchedOff(istioRewrite, "istio-opt-out")
 	if invalid != nil {
 		b.addFinding(*invalid)
@@ -205,27 +147,23 @@ func (d istio) optOut(b *planBuilder) (f *Finding, passes bool) {
 		b.addFinding(metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(istioRewrite), b.in.Workload.Annotations.Get(istioRewrite),
 			"has no effect here; it must be under `%s`", b.metadata.Key("annotations")))
 	}
-	if kind, v := istioInjectSwitch(b); v == "false" {
-		f := metadataFinding("injection-off", b.metadata.Key(kind, istioInject), v, "switches injection off, so "+what)
-		return &f, true
-	}
 	if f := d.capturesNothing(b); f != nil {
 		return f, true
 	}
-	if slices.Contains(istioNeverInjected, b.in.NamespaceName) {
-		f := NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so %s", b.in.NamespaceName, what)
-		return &f, true
+	if said.off != nil && (b.p.opts.AnsweredBy != AnsweredByProbeProxy || slices.Contains(istioNeverInjected, b.in.NamespaceName)) {
+		return said.off, true
 	}
-	if ns := b.in.Namespace; ns != nil && ns.Labels.Get(istioInjection) == "disabled" {
-		f := NewFinding("namespace-not-injected", nil, "Namespace %q has the label `%s: disabled`, so %s", ns.Name, istioInjection, what)
-		return &f, true
+	if f := d.capturesNoPort(b); f != nil {
+		return f, false
 	}
-	if b.p.opts.Istio.InjectorRewrites && d.injection(b) == injected {
-		f := NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (`istio.injectorRewrites` of the functionConfig)")
-		return &f, true
+	if f := d.passesProbes(b, said.injection); f != nil {
+		return f, true
 	}
-	f = d.passesProbes(b)
-	return f, f != nil
+	if known.injected.is(true) && known.rewrites.is(true) {
+		f := NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.rewrites.at)
+		return &f, false
+	}
+	return nil, false
 }
 
 // otherTemplates returns the injection templates that an annotation names; none
@@ -267,20 +205,6 @@ func (istio) unknownTemplate(b *planBuilder) *Finding {
 	}
 	f := b.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it")
 	return &f
-}
-
-// captures: if includeInboundPorts lists ports, Istio captures those and ignores
-// exclusions. If the status server has moved away from 15020, istio-init captures
-// that port like any other; Istio's CNI plugin does not.
-func (istio) captures(annotations field.KeyValues) func(int) bool {
-	include, listed := includedPorts(annotations)
-	status := istioStatusOr(annotations)
-	return func(port int) bool {
-		if listed {
-			return slices.Contains(include, port)
-		}
-		return port != status && !slices.Contains(istioNeverCaptured, port) && !istioExcluded.has(annotations, port)
-	}
 }
 
 // includedPorts returns the only ports that the mesh captures. listed is false if
@@ -326,17 +250,17 @@ func (d istio) needsRewriterOff(annotations field.KeyValues, a answerer) bool {
 // istio-proxy, which then must not capture it.
 func (istio) runsNextToProxy(annotations field.KeyValues, a answerer) bool {
 	return a.who == AnsweredByProbeProxy &&
-		(a.port != prober.DefaultPort || istioStatusOr(annotations) != prober.DefaultPort || istioExcluded.has(annotations, a.port))
+		(a.port != prober.StatusPort || istioStatusOr(annotations) != prober.StatusPort || istioExcluded.has(annotations, a.port))
 }
 
-func (d istio) undo(annotations field.KeyValues, past []answerer, kept field.KeyValues) field.KeyValues {
+func (d istio) undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {
 	out := annotations
 	for _, a := range past {
 		if d.needsRewriterOff(annotations, a) {
-			out = istioOff.without(out, kept)
+			out = istioOff.without(out, recorded)
 		}
-		if d.runsNextToProxy(annotations, a) && !istioExcluded.has(kept, a.port) {
-			out = istioExcluded.without(out, a.port, kept)
+		if d.runsNextToProxy(annotations, a) && !istioExcluded.has(recorded, a.port) {
+			out = istioExcluded.without(out, recorded, a.port)
 		}
 	}
 	return out

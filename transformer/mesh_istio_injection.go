@@ -3,70 +3,173 @@ package transformer
 import (
 	"path"
 	"slices"
-
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // istioDataplaneMode is the label that puts a pod into ambient mode, or takes it
 // out.
 const istioDataplaneMode = "istio.io/dataplane-mode"
 
-// injection returns what the template, or else its Namespace, or else the options say
-// of the sidecar's injection.
-func (d istio) injection(b *planBuilder) injection { return d.sidecarMark(b).injection }
+// istioNeverInjected are the namespaces that Istio's injector ignores
+// (pkg/kube/inject/initializer.go).
+var istioNeverInjected = []string{"kube-system", "kube-public", "kube-node-lease", "local-path-storage"}
 
-// mark: a pod in ambient mode is in the mesh too.
-func (d istio) mark(b *planBuilder) mark {
-	m := d.sidecarMark(b)
+// membership: a pod in ambient mode is in the mesh too.
+func (d istio) membership(b *planBuilder) membership {
+	m := d.sidecarMembership(b)
+	m.off = nil // its optOut says so, unless the options want the pod rewritten all the same
 	if m.injection == injected {
 		return m
 	}
 	if at, on := d.ambient(b); on {
-		return mark{injection: injected, at: at}
+		return membership{injection: injected, at: at}
 	}
 	return m
 }
 
-// sidecarMark returns the mark of a pod that gets a sidecar.
-func (d istio) sidecarMark(b *planBuilder) mark {
-	if m, found := b.proxyIn(d); found {
+// sidecarMembership returns what the manifests or else the options say of the sidecar's
+// injection, in Istio's order: what the injector never touches, the Namespace, which
+// decides whether the injector sees the pod at all, then the pod's own labels
+// (manifests/charts/istio-control/istio-discovery/templates/mutatingwebhook.yaml,
+// injectRequired in pkg/kube/inject/inject.go). An annotation can only switch
+// injection off, since no selector of the webhooks reads it.
+func (d istio) sidecarMembership(b *planBuilder) membership {
+	proxy, found := b.proxyIn(d)
+	if found && b.declaredProxy() == nil {
+		return proxy
+	}
+	if m := d.neverInjected(b); m.injection != injectionUnknown {
 		return m
 	}
+	if found {
+		return proxy
+	}
+	labels := b.in.Template.Metadata.Labels
 	kind, value := istioInjectSwitch(b)
+	if ns := b.in.Namespace; ns != nil {
+		if v := ns.Labels.Get(istioInjection); v != "" {
+			return membership{injection: injected, at: b.namespaceLabel(istioInjection)}
+		} else if ns.Labels.Get(istioRevision) != "" {
+			return membership{injection: injected, at: b.namespaceLabel(istioRevision)}
+		}
+	}
 	switch {
-	case value == "true" || value == "false":
-		return mark{injection: switched(value == "true"), at: entryWords(kind, istioInject, value, nil)}
-	case b.in.Template.Metadata.Labels.Get(istioRevision) != "":
-		return mark{injection: injected, at: entryWords("labels", istioRevision, b.in.Template.Metadata.Labels.Get(istioRevision), nil)}
+	case labels.Get(istioRevision) != "":
+		return membership{injection: injected, at: entryWords("labels", istioRevision, labels.Get(istioRevision), nil)}
+	case kind == "labels" && value == "true":
+		return membership{injection: injected, at: entryWords(kind, istioInject, value, nil)}
 	}
-	ns := b.in.Namespace
-	if ns != nil {
-		if v := ns.Labels.Get(istioInjection); v == "enabled" || v == "disabled" {
-			return mark{injection: switched(v == "enabled"), at: entryWords("labels", istioInjection, v, ns)}
-		}
-		if v := ns.Labels.Get(istioRevision); v != "" {
-			return mark{injection: injected, at: entryWords("labels", istioRevision, v, ns)}
-		}
+	switch at := "`istio.injectedNamespaces` of the functionConfig"; b.p.opts.Istio.injects(b.in.NamespaceName) {
+	case injected:
+		return membership{injection: injected, at: at}
+	case notInjected:
+		return d.notInjected("namespace-not-injected", at, "%s does not name namespace %q", at, b.in.NamespaceName)
 	}
-	if known := b.p.opts.Istio.injects(b.in.NamespaceName); known != injectionUnknown {
-		return mark{injection: known, at: "`istio.injectedNamespaces` of the functionConfig"}
+	if ns := b.in.Namespace; ns != nil && b.in.around().OthersInjected {
+		at := b.namespaceWords()
+		return d.notInjected("namespace-not-injected", at, "%s has no label for Istio's injection, and another Namespace has one", at)
 	}
-	if ns != nil {
-		return mark{injection: notInjected}
-	}
-	return mark{}
+	return d.declaredMembership(b)
 }
 
-// ambient reports whether the pod is in ambient mode, and where that is said.
+// declaredMembership returns the membership of a container istio-proxy that an earlier run
+// declared: without injection the pod could not start, since nothing else replaces its
+// image. It counts only while it stays, so that the next run finds what this one did.
+func (d istio) declaredMembership(b *planBuilder) membership {
+	if b.in.Namespace != nil || !slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.ours && k.used() && k.answerer().who == AnsweredByIstioProxy }) {
+		return membership{}
+	}
+	said := membership{injection: injected, at: "the declared container `" + istioProxyName + "`", byName: true}
+	status, err := istioStatus(b.annotations())
+	if a, _ := d.answerer(b, d.facts(b, said, b.undoneAnnotations()), status, err != nil); a.who != AnsweredByIstioProxy {
+		return membership{}
+	}
+	return said
+}
+
+// neverInjected returns the membership of a pod that the injector leaves alone whatever
+// else is said.
+func (d istio) neverInjected(b *planBuilder) membership {
+	kind, value := istioInjectSwitch(b)
+	switch ns := b.in.Namespace; {
+	case b.in.Template.Spec.HostNetwork:
+		return membership{injection: notInjected, at: "`hostNetwork`"}
+	case slices.Contains(istioNeverInjected, b.in.NamespaceName):
+		f := NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", b.in.NamespaceName)
+		return membership{injection: notInjected, at: "namespace \"" + b.in.NamespaceName + "\"", off: &f}
+	case value == "false":
+		f := metadataFinding("injection-off", b.metadata.Key(kind, istioInject), value, "switches injection off, so the mesh does not capture this pod")
+		return membership{injection: notInjected, at: entryWords(kind, istioInject, value, nil), off: &f}
+	case ns != nil:
+		if v, set := ns.Labels.Lookup(istioInjection); set && v != "enabled" {
+			at := b.namespaceLabel(istioInjection)
+			return d.notInjected("namespace-not-injected", at, "%s switches injection off for all its pods", at)
+		}
+	}
+	return membership{}
+}
+
+// notInjected returns the membership of a pod that Istio does not inject.
+func (istio) notInjected(reason, at, format string, args ...any) membership {
+	f := NewFinding(reason, nil, format+", so the mesh does not capture this pod; if another proxy does, `answeredBy: probe-proxy` has it rewritten", args...)
+	return membership{injection: notInjected, at: at, off: &f}
+}
+
+// istioInjectSwitch returns the injection switch of a template: the label if there
+// is one, even if it is empty, else the annotation. The injector ignores values
+// other than "true" and "false".
+func istioInjectSwitch(b *planBuilder) (kind, value string) {
+	kind = "labels"
+	value, labelled := b.in.Template.Metadata.Labels.Lookup(istioInject)
+	if !labelled {
+		kind, value = "annotations", b.annotations().Get(istioInject)
+	}
+	return kind, value
+}
+
+// checkInjectSwitch warns of a value that switches nothing.
+func (istio) checkInjectSwitch(b *planBuilder) {
+	if kind, v := istioInjectSwitch(b); v != "" && v != "true" && v != "false" {
+		b.addFinding(metadataFinding("inject-unclear", b.metadata.Key(kind, istioInject), v, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
+	}
+}
+
+// ambient reports whether the pod is in ambient mode unless it has a sidecar, and
+// where that is said. Only the value "none" takes a pod out
+// (cni/pkg/util/podutil.go).
 func (istio) ambient(b *planBuilder) (at string, on bool) {
-	ns := b.in.Namespace
-	switch v, set := b.in.Template.Metadata.Labels.Lookup(istioDataplaneMode); {
-	case set:
+	v, set := b.in.Template.Metadata.Labels.Lookup(istioDataplaneMode)
+	switch ns := b.in.Namespace; {
+	case v == "ambient" || set && v == "none":
 		return entryWords("labels", istioDataplaneMode, v, nil), v == "ambient"
 	case ns != nil && ns.Labels.Get(istioDataplaneMode) == "ambient":
-		return entryWords("labels", istioDataplaneMode, "ambient", ns), true
+		return b.namespaceLabel(istioDataplaneMode), true
 	}
 	return "", false
+}
+
+// passesProbes returns a finding if the pod has no sidecar of Istio's and is in
+// ambient mode, which lets the kubelet's probes through, or was taken out of it.
+func (d istio) passesProbes(b *planBuilder, sidecar injection) *Finding {
+	if sidecar == injected || b.in.Template.Spec.HostNetwork {
+		return nil
+	}
+	at, on := d.ambient(b)
+	ns := b.in.Namespace
+	if on {
+		b.checkAmbientPolicies()
+	}
+	switch v, set := b.in.Template.Metadata.Labels.Lookup(istioDataplaneMode); {
+	case on && set && v == "ambient":
+		f := metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, "puts the pod into ambient mode, which lets the kubelet's probes through")
+		return &f
+	case on:
+		f := NewFinding("ambient", nil, "%s puts its pods into ambient mode, which lets the kubelet's probes through", at)
+		return &f
+	case set && v == "none" && ns != nil && ns.Labels.Get(istioDataplaneMode) == "ambient":
+		f := metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, "takes the pod out of ambient mode, and no sidecar captures it")
+		return &f
+	}
+	return nil
 }
 
 // injects returns what the options declare about a namespace; "" stands for one that
@@ -79,76 +182,26 @@ func (i Istio) injects(namespace string) injection {
 	switch {
 	case i.InjectedNamespaces == nil:
 		return injectionUnknown
-	case slices.ContainsFunc(i.InjectedNamespaces, matches):
+	case namespace == "" && slices.Contains(i.InjectedNamespaces, "*"):
 		return injected
 	case namespace == "" && len(i.InjectedNamespaces) > 0:
 		return injectionUnknown
+	case slices.ContainsFunc(i.InjectedNamespaces, matches):
+		return injected
 	}
 	return notInjected
 }
 
-// passesProbes returns a finding if the pod has no sidecar of Istio's and is
-// in ambient mode, which lets the kubelet's probes through.
-func (d istio) passesProbes(b *planBuilder) *Finding {
-	if d.injection(b) == injected {
-		return nil
+// namespaceWords names the pod's Namespace, and where it is.
+func (b *planBuilder) namespaceWords() string {
+	words := "Namespace \"" + b.in.Namespace.Name + "\""
+	if x := b.in.around().NamespaceAt; x != nil && x.String() != "" {
+		words += " (" + x.String() + ")"
 	}
-	ns := b.in.Namespace
-	const what = "which lets the kubelet's probes through"
-	if v, set := b.in.Template.Metadata.Labels.Lookup(istioDataplaneMode); set {
-		if v != "ambient" && (ns == nil || ns.Labels.Get(istioDataplaneMode) != "ambient") {
-			return nil
-		}
-		text := "puts the pod into ambient mode, " + what
-		if v != "ambient" {
-			text = "takes the pod out of ambient mode, and no sidecar captures it"
-		}
-		f := metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, text)
-		return &f
-	}
-	if ns != nil && ns.Labels.Get(istioDataplaneMode) == "ambient" {
-		f := NewFinding("ambient", nil, "Namespace %q has the label `%s: ambient`, %s", ns.Name, istioDataplaneMode, what)
-		return &f
-	}
-	return nil
+	return words
 }
 
-// answerer decides who answers. Istio's agent answers only on its status port: for
-// another port, auto takes probe-proxy, which runs next to it. If it is not known
-// whether Istio's sidecar is there, the present answerer stays; without one,
-// probe-proxy answers. Then assumed is set.
-func (d istio) answerer(b *planBuilder, in injection, status int, badStatus bool) (a answerer, assumed bool) {
-	o := b.p.opts
-	who := o.AnsweredBy
-	if who == AnsweredByAuto {
-		who = AnsweredByProbeProxy
-		if o.Port == prober.DefaultPort || o.Port == status {
-			assumed = in == injectionUnknown
-			answersNow := slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.dialect == b.p.dialect && k.proxy && k.used() })
-			if in == injected || assumed && answersNow {
-				who = AnsweredByIstioProxy
-			}
-		}
-	}
-	if who == AnsweredByIstioProxy && status != 0 && !badStatus {
-		return answerer{who, status}, assumed
-	}
-	return answerer{who, o.Port}, assumed
-}
-
-// collisions returns a finding for each probe-proxy of the template, as it was
-// read, that listens on the port of Istio's agent.
-func (d istio) collisions(b *planBuilder) []Finding {
-	var found []Finding
-	if d.injection(b) != injected {
-		return nil
-	}
-	status := istioStatusOr(b.annotations())
-	for _, k := range b.holders {
-		if !k.proxy && k.dialect == b.p.dialect && slices.Contains(k.listens, status) {
-			found = append(found, containerFinding("port-collision", k.path, k.container.Name,
-				"listens on port %d, where istio-proxy answers in this pod: one of the two cannot start", status))
-		}
-	}
-	return found
+// namespaceLabel words a label of the pod's Namespace.
+func (b *planBuilder) namespaceLabel(key string) string {
+	return "the label `" + key + ": " + b.in.Namespace.Labels.Get(key) + "` of " + b.namespaceWords()
 }

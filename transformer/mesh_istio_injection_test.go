@@ -7,8 +7,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-func injectorRewrites(o *transformer.Options) { o.Istio.InjectorRewrites = true }
-
 // injects declares the namespaces that Istio injects.
 func injects(patterns ...string) option {
 	return func(o *transformer.Options) { o.Istio.InjectedNamespaces = append([]string{}, patterns...) }
@@ -21,26 +19,30 @@ func TestWhoAnswersFollowsWhatIsKnownOfTheNamespace(t *testing.T) {
 		name, yaml string
 		opts       []option
 		by         string
-		assumed    bool
 	}{
-		{name: "nothing is known", yaml: inShop, by: "probe-proxy", assumed: true},
-		{name: "the port is not that of Istio's agent", yaml: inShop, opts: []option{port(15099)}, by: "probe-proxy"},
+		{name: "nothing is known", yaml: inShop, by: "probe-proxy"},
+		{name: "the port is another", yaml: pod(injected, app(httpProbe)), opts: []option{port(15098)}, by: "probe-proxy"},
 		{name: "it is said who answers", yaml: inShop, opts: []option{answeredBy("istio-proxy")}, by: "istio-proxy"},
+		{name: "it is said who answers in an injected pod", yaml: pod(injected, app(httpProbe)), opts: []option{answeredBy("probe-proxy")}, by: "probe-proxy"},
 		{name: "the template asks for injection", yaml: pod(injected, app(httpProbe)), by: "istio-proxy"},
+		{name: "the annotation alone opens nothing", yaml: pod("annotations: {sidecar.istio.io/inject: \"true\"}", app(httpProbe)), by: "probe-proxy"},
 		{name: "the Namespace asks for injection", yaml: namespace("istio-injection: enabled", "") + inShop, by: "istio-proxy"},
 		{name: "the Namespace has a revision", yaml: namespace("istio.io/rev: canary", "") + inShop, by: "istio-proxy"},
 		{name: "the Namespace does not ask for it", yaml: namespace("", "") + inShop, by: "probe-proxy"},
+		{name: "the Namespace asks for it in other words", yaml: namespace("istio-injection: \"true\"", "") + inShop},
+		{name: "the Namespace wins over the template's label", yaml: namespace("istio-injection: disabled", "") + inNamespace(pod(injected, app(httpProbe)))},
+		{name: "another proxy captures what Istio does not inject", yaml: namespace("istio-injection: disabled", "") + inShop, opts: []option{answeredBy("probe-proxy")}, by: "probe-proxy"},
 		{name: "the namespace is declared", yaml: inShop, opts: []option{injects("sh*")}, by: "istio-proxy"},
 		{name: "the namespace is declared, and its Namespace says nothing", yaml: namespace("", "") + inShop, opts: []option{injects("shop")}, by: "istio-proxy"},
-		{name: "the namespace is not among those declared", yaml: inShop, opts: []option{injects("other")}, by: "probe-proxy"},
-		{name: "no namespace is injected", yaml: inShop, opts: []option{injects()}, by: "probe-proxy"},
-		{name: "no namespace is injected, and the object's is not known", yaml: own, opts: []option{injects()}, by: "probe-proxy"},
-		{name: "some are injected, and the object's is not known", yaml: own, opts: []option{injects("shop")}, by: "probe-proxy", assumed: true},
+		{name: "the namespace is not among those declared", yaml: inShop, opts: []option{injects("other")}},
+		{name: "no namespace is injected", yaml: inShop, opts: []option{injects()}},
+		{name: "no namespace is injected, and the object's is not known", yaml: own, opts: []option{injects()}},
+		{name: "some are injected, and the object's is not known", yaml: own, opts: []option{injects("shop")}, by: "probe-proxy"},
 		{name: "all are injected", yaml: own, opts: []option{injects("*")}, by: "istio-proxy"},
 	} {
 		r := plan(t, c.yaml, c.opts...)
-		if r.Answer.By != c.by || r.Answer.Assumed != c.assumed || r.Answer.Port == 0 {
-			t.Errorf("%s: the answer is %+v", c.name, r.Answer)
+		if r.Answer.By != c.by || (r.Answer.Port == 0) != (c.by == "") {
+			t.Errorf("%s: the answer is %+v, findings %v", c.name, r.Answer, r.Findings)
 		}
 	}
 }
@@ -55,7 +57,7 @@ func TestTheAnswererStaysUnlessTheInputProvesAnother(t *testing.T) {
 			t.Fatalf("%q: nothing is rewritten", labels)
 		}
 		_, alone, _ := strings.Cut(first.text, "---\n")
-		if again := plan(t, alone); len(again.Edits) > 0 || !again.Answer.Assumed || again.Answer.By != first.Answer.By {
+		if again := plan(t, alone); len(again.Edits) > 0 || again.Answer.By != first.Answer.By {
 			t.Errorf("%q: without the Namespace %+v answers, with edits %v", labels, again.Answer, again.Edits)
 		}
 	}
@@ -74,23 +76,26 @@ func TestTheAnswererStaysUnlessTheInputProvesAnother(t *testing.T) {
 // A probe-proxy on the port of Istio's agent is reported, although the plan repairs
 // it.
 func TestACollisionOfTheTemplateAsItWasReadIsReported(t *testing.T) {
-	rewritten := plan(t, pod("", app(httpProbe))).text
+	rewritten := onIstiosPort(t, pod("", app(httpProbe)))
 	asked := strings.Replace(rewritten, "  template:\n", "  template:\n    metadata:\n      labels:\n        sidecar.istio.io/inject: \"true\"\n", 1)
 	r := plan(t, asked)
 	if len(r.Repairs) != 1 || r.Repairs[0].Reason != "port-collision" || len(r.Findings) > 0 || r.Answer.By != "istio-proxy" {
 		t.Errorf("repairs %v, findings %v, answer %+v", r.Repairs, r.Findings, r.Answer)
 	}
-	for name, in := range map[string]string{"repaired": r.text, "not in the mesh": rewritten, "on a port of its own": plan(t, pod(injected, app(httpProbe)), port(15099)).text} {
+	if v := r.Probes[0]; v.StrictTLS != transformer.Fails || !strings.Contains(v.Why, "15020") || v.If != "" {
+		t.Errorf("as it was read: %+v", v)
+	}
+	for name, in := range map[string]string{"repaired": r.text, "not in the mesh": rewritten, "on a port of its own": plan(t, pod(injected, app(httpProbe)), port(15098)).text} {
 		var opts []option
 		if name == "on a port of its own" {
-			opts = []option{port(15099)}
+			opts = []option{port(15098)}
 		}
 		if r := plan(t, in, opts...); len(r.Repairs) > 0 {
 			t.Errorf("%s: %v", name, r.Repairs)
 		}
 	}
 	// Where the options insist, it is an error of the plan.
-	wantReason(t, plan(t, asked, answeredBy("probe-proxy")), "port-collision")
+	wantReason(t, plan(t, asked, answeredBy("probe-proxy"), port(15020)), "port-collision")
 	// A probe-proxy on that port needs no annotation, so one that is there is the
 	// user's, and stays.
 	const optOut = "sidecar.istio.io/rewriteAppHTTPProbers: \"false\""
@@ -122,3 +127,162 @@ func TestASidecarOfIstiosIsRewrittenForWhateverElseIsMarked(t *testing.T) {
 	wantReason(t, r, "injector-rewrites")
 	wantText(t, r, before)
 }
+
+// Every row of Istio's two gates, the webhooks' selectors and the injector's own, in
+// their order.
+func TestWhetherIstioInjectsIsReadInIstiosOrder(t *testing.T) {
+	const (
+		in, out, open = "injected: ", "not injected: ", "not known: whether Istio injects its sidecar"
+		placeholder   = "- name: istio-proxy\n  image: auto\n"
+		proxy         = "- name: istio-proxy\n  image: istio/proxyv2:1.27\n"
+		labelFalse    = "labels: {sidecar.istio.io/inject: \"false\"}\n"
+		labelTrue     = "labels: {sidecar.istio.io/inject: \"true\"}\n"
+		rev           = "labels: {istio.io/rev: stable}\n"
+	)
+	enabled, disabled, plain := namespace("istio-injection: enabled", ""), namespace("istio-injection: disabled", ""), namespace("", "")
+	own := func(metadata string) string { return inNamespace(pod(metadata, app(httpProbe))) }
+	of := func(name, yaml string) string {
+		return strings.Replace(yaml, "namespace: n\n", "namespace: "+name+"\n", 1)
+	}
+	for _, c := range []struct {
+		name, yaml string
+		opts       []option
+		others     bool // another Namespace has a label of Istio's
+		want, at   string
+	}{
+		{name: "host network", yaml: enabled + inNamespace(pod(labelTrue, "hostNetwork: true\n"+app(httpProbe))), opts: []option{injects("*")}, want: out, at: "`hostNetwork`"},
+		{name: "kube-system", yaml: of("kube-system", own(labelTrue)), opts: []option{injects("*")}, want: out, at: `namespace "kube-system"`},
+		{name: "kube-public", yaml: of("kube-public", own(rev)), want: out, at: `namespace "kube-public"`},
+		{name: "kube-node-lease", yaml: of("kube-node-lease", own("")), want: out, at: `namespace "kube-node-lease"`},
+		{name: "local-path-storage", yaml: of("local-path-storage", own(labelTrue)), want: out, at: `namespace "local-path-storage"`},
+		{name: "the label is false", yaml: enabled + own(labelFalse), opts: []option{injects("*")}, want: out, at: "the label `sidecar.istio.io/inject: false`"},
+		{name: "the label is false, and there is a revision", yaml: own("labels: {sidecar.istio.io/inject: \"false\", istio.io/rev: stable}\n"), want: out, at: "the label `sidecar.istio.io/inject: false`"},
+		{name: "the annotation is false", yaml: enabled + own("annotations: {sidecar.istio.io/inject: \"false\"}\n"), want: out, at: "the annotation `sidecar.istio.io/inject: false`"},
+		{name: "the label counts before the annotation", yaml: own(labelTrue + "annotations: {sidecar.istio.io/inject: \"false\"}\n"), want: in, at: "the label `sidecar.istio.io/inject: true`"},
+		{name: "an empty label does too", yaml: enabled + own("labels: {sidecar.istio.io/inject: \"\"}\nannotations: {sidecar.istio.io/inject: \"false\"}\n"), want: in, at: "istio-injection: enabled"},
+		{name: "only false is false", yaml: enabled + own("labels: {sidecar.istio.io/inject: \"False\"}\n"), want: in, at: "istio-injection: enabled"},
+		{name: "the Namespace is disabled", yaml: disabled + own(labelTrue), opts: []option{injects("*")}, want: out, at: "istio-injection: disabled"},
+		{name: "the Namespace has another value", yaml: namespace("istio-injection: \"true\"", "") + own(labelTrue), want: out, at: "istio-injection: true"},
+		{name: "the Namespace has an empty value, and a revision", yaml: namespace("istio-injection: \"\"\nistio.io/rev: stable", "") + own(rev), want: out, at: "istio-injection: "},
+
+		{name: "the proxy is there", yaml: disabled + inNamespace(pod("", app(httpProbe)+proxy)), want: in, at: "the container `istio-proxy`"},
+		{name: "the proxy is there, and need not be injected again", yaml: inNamespace(pod(labelFalse, app(httpProbe)+proxy)), want: in, at: "the container `istio-proxy`"},
+		{name: "its place is held", yaml: inNamespace(pod("", app(httpProbe)+placeholder)), want: in, at: "the container `istio-proxy`"},
+		{name: "its place is held in vain", yaml: inNamespace(pod(labelFalse, app(httpProbe)+placeholder)), want: out, at: "the label `sidecar.istio.io/inject: false`"},
+		{name: "the Namespace is enabled", yaml: enabled + own(""), opts: []option{injects()}, want: in, at: "the label `istio-injection: enabled` of Namespace \"n\" (there.yaml:7)"},
+		{name: "the Namespace is enabled, whatever its revision", yaml: namespace("istio-injection: enabled\nistio.io/rev: x", "") + own(""), want: in, at: "istio-injection: enabled"},
+		{name: "the Namespace has a revision", yaml: namespace("istio.io/rev: canary", "") + own(""), opts: []option{injects()}, want: in, at: "istio.io/rev: canary"},
+		{name: "the pod has a revision", yaml: own(rev), opts: []option{injects("other")}, want: in, at: "the label `istio.io/rev: stable`"},
+		{name: "the pod has a revision in a plain Namespace", yaml: plain + own(rev), others: true, want: in, at: "the label `istio.io/rev: stable`"},
+		{name: "the pod says true", yaml: own(labelTrue), opts: []option{injects()}, want: in, at: "the label `sidecar.istio.io/inject: true`"},
+		{name: "the pod says true in a plain Namespace", yaml: plain + own(labelTrue), others: true, want: in, at: "the label `sidecar.istio.io/inject: true`"},
+		{name: "the config has the namespace", yaml: plain + own(""), opts: []option{injects("x", "[m-o]")}, others: true, want: in, at: "`istio.injectedNamespaces`"},
+
+		{name: "the config lacks the namespace", yaml: own(""), opts: []option{injects("x", "n?")}, want: out, at: "`istio.injectedNamespaces`"},
+		{name: "the config lacks the namespace, and the annotation opens nothing", yaml: plain + own("annotations: {sidecar.istio.io/inject: \"true\"}\n"), opts: []option{injects("x")}, want: out, at: "`istio.injectedNamespaces`"},
+		{name: "another Namespace has a label", yaml: plain + own(""), others: true, want: out, at: "Namespace \"n\" (there.yaml:7)"},
+		{name: "another Namespace has a label, and the annotation opens nothing", yaml: plain + own("annotations: {sidecar.istio.io/inject: \"true\"}\n"), others: true, want: out, at: "Namespace \"n\""},
+		{name: "another Namespace has a label, and an empty revision is none", yaml: namespace("istio.io/rev: \"\"", "") + own("labels: {istio.io/rev: \"\"}\n"), others: true, want: out, at: "Namespace \"n\""},
+
+		{name: "nothing is said", yaml: own(""), want: open},
+		{name: "the Namespace is not among the manifests", yaml: own(""), others: true, want: open},
+		{name: "no Namespace has a label", yaml: plain + own(""), want: open},
+		{name: "the annotation opens nothing", yaml: own("annotations: {sidecar.istio.io/inject: \"true\"}\n"), want: open},
+		{name: "a value that Istio does not know", yaml: own("labels: {sidecar.istio.io/inject: \"yes\"}\n"), want: open},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := among(t, transformer.Surroundings{NamespaceAt: at("there.yaml:7"), OthersInjected: c.others}, c.yaml, c.opts...)
+			if got := strings.TrimPrefix(r.Known, "known: "); !strings.HasPrefix(got, c.want) || !strings.Contains(got, c.at) {
+				t.Errorf("%q, want %s%s", r.Known, c.want, c.at)
+			}
+			if v := r.Probes[0]; r.Answer.Injected != (c.want == in) || (v.State == transformer.LeftAlone) != (c.want == out) || (v.StrictTLS == transformer.Unaffected) != (c.want == out) {
+				t.Errorf("%+v, %+v", r.Answer, v)
+			}
+			if c.want != out {
+				return
+			}
+			if len(r.Findings) != 1 || r.Findings[0].Severity != transformer.Info {
+				t.Errorf("findings %v", r.Findings)
+			}
+			// The cure that is named is one, for a pod that another proxy captures.
+			if f := r.Findings[0]; strings.Contains(f.Message, "answeredBy: probe-proxy") {
+				r := among(t, transformer.Surroundings{OthersInjected: c.others}, c.yaml, append([]option{answeredBy("probe-proxy")}, c.opts...)...)
+				if r.Answer.By != "probe-proxy" || r.Probes[0].State != transformer.WouldRewrite {
+					t.Errorf("%s: with it, %+v, findings %v", f.Message, r.Answer, r.Findings)
+				}
+			} else if f.Reason == "namespace-not-injected" && !strings.Contains(f.Message, "is never injected") {
+				t.Errorf("%q names no cure", f.Message)
+			}
+		})
+	}
+}
+
+// Only the value "none" takes a pod out of ambient mode.
+func TestAmbientModeIsLeftByOneValueAlone(t *testing.T) {
+	const key = "istio.io/dataplane-mode"
+	ambient := namespace(key+": ambient", "")
+	own := func(v string) string {
+		if v == "" {
+			return inNamespace(pod("", app(httpProbe)))
+		}
+		return inNamespace(pod("labels: {"+key+": "+v+"}", app(httpProbe)))
+	}
+	for _, c := range []struct {
+		name, yaml, says string // says: of the finding; "" if the probe is rewritten
+	}{
+		{"by the Namespace", ambient + own(""), "of Namespace \"n\" puts its pods into ambient mode"},
+		{"by the pod", own("ambient"), "puts the pod into ambient mode"},
+		{"by the pod in another Namespace", namespace("a: b", "") + own("ambient"), "puts the pod into ambient mode"},
+		{"out of it", ambient + own("none"), "takes the pod out of ambient mode"},
+		{"another value takes nothing out", ambient + own("disabled"), "of Namespace \"n\" puts its pods into ambient mode"},
+		{"an empty value takes nothing out", ambient + own(`""`), "of Namespace \"n\" puts its pods into ambient mode"},
+		{"out of what it is not in", own("none"), ""},
+		{"another value puts nothing in", own("on"), ""},
+		{"another value of the Namespace puts nothing in", namespace(key+": on", "") + own(""), ""},
+		{"a sidecar comes first", namespace(key+": ambient\nistio-injection: enabled", "") + own("ambient"), ""},
+	} {
+		r := plan(t, c.yaml)
+		if c.says == "" {
+			if r.Probes[0].State != transformer.WouldRewrite || len(r.Findings) > 0 {
+				t.Errorf("%s: %+v, findings %v", c.name, r.Probes[0], r.Findings)
+			}
+			continue
+		}
+		f := wantReason(t, r, "ambient")
+		if v := r.Probes[0]; !strings.Contains(f.Message, c.says) || f.Severity != transformer.Info || v.State != transformer.LeftAlone || v.StrictTLS != transformer.Unaffected {
+			t.Errorf("%s: %s, %+v", c.name, f.Message, v)
+		}
+	}
+	// The pods of the host's network are in no mesh.
+	wantReason(t, plan(t, ambient+inNamespace(pod("", "hostNetwork: true\n"+app(httpProbe)))), "host-network")
+}
+
+func TestWhatIsKnownOfTheMeshIsSaidInOneLine(t *testing.T) {
+	for _, c := range []struct {
+		name, yaml string
+		opts       []option
+		want       string
+	}{
+		{"nothing", pod("", app(httpProbe)), nil, "not known: whether Istio injects its sidecar (its Namespace, or `istio.injectedNamespaces` would say)"},
+		{"no probe", pod(injected, app("")), nil, ""},
+		{"not injected, so that nothing else matters", pod("", app(httpProbe)), []option{injects(), nativeSidecars(true), holds, injectorRewrites}, "known: not injected: `istio.injectedNamespaces` of the functionConfig"},
+		{"injected", pod(injected, app(httpProbe)), nil, "known: injected: the label `sidecar.istio.io/inject: true`"},
+		{"by the config", pod("", app(httpProbe)), []option{answeredBy("istio-proxy"), nativeSidecars(false), holds, injectorRewritesNothing},
+			"known: injected: `answeredBy: istio-proxy` of the functionConfig; no native sidecar: `istio.nativeSidecars` of the functionConfig; starts first: `istio.holdApplicationUntilProxyStarts` of the functionConfig; the injector rewrites no probes: `istio.injectorRewrites` of the functionConfig"},
+		{"by annotations", pod(injected+"annotations: {sidecar.istio.io/nativeSidecar: \"true\", proxy.istio.io/config: \"holdApplicationUntilProxyStarts: true\", sidecar.istio.io/rewriteAppHTTPProbers: \"1\"}", app(httpProbe)), nil,
+			"known: injected: the label `sidecar.istio.io/inject: true`; native sidecar: the annotation `sidecar.istio.io/nativeSidecar`; starts first: the annotation `proxy.istio.io/config`; the injector rewrites probes: the annotation `sidecar.istio.io/rewriteAppHTTPProbers`"},
+		{"an annotation that each version of Istio reads in its own way", pod(injected+"annotations: {sidecar.istio.io/nativeSidecar: \"yes\"}", app(httpProbe)), nil, "known: injected: the label `sidecar.istio.io/inject: true`"},
+		{"a declared proxy with a hook of its own", pod(injected, app(httpProbe)+"- name: istio-proxy\n  image: auto\n  lifecycle: {postStart: {exec: {command: [x]}}}\n"), nil,
+			"known: injected: the container `istio-proxy`; does not start first: the lifecycle of the container `istio-proxy`"},
+		{"another mesh", pod("annotations: {linkerd.io/inject: enabled}", app(httpProbe)), nil, ""},
+	} {
+		if r := plan(t, c.yaml, c.opts...); r.Known != c.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.name, r.Known, c.want)
+		}
+	}
+}
+
+// at is a place among the manifests.
+type at string
+
+func (a at) String() string { return string(a) }

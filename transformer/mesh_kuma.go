@@ -11,7 +11,10 @@ import (
 //
 //   - Injection: the label of the pod, else of its Namespace
 //     (pkg/plugins/runtime/k8s/metadata/annotations.go:17,
-//     pkg/plugins/runtime/k8s/webhooks/injector/precheck.go:151-171).
+//     pkg/plugins/runtime/k8s/webhooks/injector/precheck.go:151-171). The webhook is
+//     called for Namespaces with "enabled" or "true", and for pods with "enabled", from
+//     2.11 only if their Namespace has the label at all
+//     (deployments/charts/kuma/templates/cp-webhooks-and-secrets.yaml).
 //   - Its own rewriter sends httpGet, tcpSocket and grpc probes of containers to
 //     the port in an annotation, 9001 by default, and "0" turns it off
 //     (metadata/annotations.go:30, pkg/plugins/runtime/k8s/probes). It fails the
@@ -30,18 +33,47 @@ var kuma = kumaProfile{passiveProxy{
 	reserved: []int{9000, 9001, 9901, 9902, 15001, 15006, 15053},
 	excluded: portList{key: "traffic.kuma.io/exclude-inbound-ports"},
 	off:      rewriterOff{key: kumaProbeProxyPort, value: "0", means: kumaOff},
-	switched: func(b *planBuilder) mark {
-		return b.switchIn("labels", "kuma.io/sidecar-injection", "enabled, true, yes, disabled, false or no", func(v string) (on, ok bool) {
-			switch v {
-			case "enabled", "true", "yes":
-				return true, true
-			case "disabled", "false", "no":
-				return false, true
-			}
-			return false, false
-		})
-	},
+	never:    uninjected{names: []string{"kube-system"}},
+	switched: kumaSwitched,
 }}
+
+const kumaInject = "kuma.io/sidecar-injection"
+
+// kumaSwitched reads the switch of injection. A pod's own counts only if the webhook is
+// called for the pod.
+func kumaSwitched(b *planBuilder) membership {
+	m := b.switchIn("labels", kumaInject, "enabled, true, yes, disabled, false or no", func(v string) (on, ok bool) {
+		switch v {
+		case "enabled", "true", "yes":
+			return true, true
+		case "disabled", "false", "no":
+			return false, true
+		}
+		return false, false
+	})
+	ns := b.in.Namespace
+	if m.injection != injected || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) == "enabled" {
+		return m
+	}
+	if v := ns.Labels.Get(kumaInject); v != "enabled" && v != "true" {
+		f := NewFinding("namespace-not-injected", nil, "Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod", kumaInject, kumaInject, b.namespaceWords())
+		m.injection, m.off = notInjected, &f
+	}
+	return m
+}
+
+// unless words what decides whether Kuma injects a pod that has the switch on; "" if
+// it certainly does.
+func (d kumaProfile) unless(b *planBuilder) string {
+	ns := b.in.Namespace
+	if _, present := b.proxyIn(d); present || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
+		return ""
+	}
+	if _, set := ns.Labels.Lookup(kumaInject); set {
+		return ""
+	}
+	return "Kuma is older than 2.11, which is not known (from 2.11 it injects nothing here, since " + b.namespaceWords() + " has no label `" + kumaInject + "`; with one it is known)"
+}
 
 const (
 	kumaProbeProxyPort   = "kuma.io/application-probe-proxy-port"
@@ -70,21 +102,30 @@ func (kumaProfile) redirectedHosts(b *planBuilder) (found []Finding) {
 	return found
 }
 
-func (d kumaProfile) inspect(b *planBuilder) mesh {
+func (d kumaProfile) inspect(b *planBuilder) inspection {
 	m := d.passiveProxy.inspect(b)
 	m.warnings = d.redirectedHosts(b)
 	rewrites := !d.off.isOff(b.undoneAnnotations())
-	m.outcome = func(s *handlerSite) (Outcome, string) {
-		kind, _ := s.current.kind()
+	captured := m.capturedOutcome(b, func(s *handlerSite) fate {
+		kind, _ := s.current.Kind()
 		switch {
 		case s.name.IsHook():
-			return Fails, "Kuma rewrites no hooks, and the kubelet has no client certificate"
+			return fate{Fails, "Kuma rewrites no hooks, and the kubelet has no client certificate"}
 		case rewrites && !s.at.init:
-			return Unaffected, "" // Kuma's own rewriter rewrites it
+			return unaffected // Kuma's own rewriter rewrites it
 		case kind == kindTCPSocket:
-			return FalselyPasses, whyAccepted
+			return fate{FalselyPasses, whyAccepted}
 		}
-		return Fails, whyNoCertificate
+		return fate{Fails, whyNoCertificate}
+	})
+	m.outcome = captured
+	if unless := d.unless(b); unless != "" {
+		m.outcome = func(s *handlerSite) (f fate, _ string) {
+			if f, _ = captured(s); f == unaffected {
+				return f, ""
+			}
+			return f, unless
+		}
 	}
 	return m
 }
@@ -93,21 +134,21 @@ func (d kumaProfile) inspect(b *planBuilder) mesh {
 // (pkg/plugins/runtime/k8s/probes/headers.go).
 const kumaHeader = "X-Kuma-Probes-"
 
-// adoptKuma is the adopter of Kuma. It reads the path and the headers of a probe
+// kumaOriginal is the originalFinder of Kuma. It reads the path and the headers of a probe
 // that goes to Kuma's probe proxy
 // (pkg/plugins/runtime/k8s/probes/probe_converter.go:31-131). Kuma's injector
 // writes the port of the probe proxy into the pod's annotations, and also that of
 // virtual probes, which have no headers.
-func adoptKuma(b *planBuilder, s *handlerSite) (*Handler, bool) {
+func kumaOriginal(b *planBuilder, s *handlerSite) (*Handler, bool) {
 	h := s.current.HTTPGet
 	goesTo := func(key string) bool {
 		n, ok := portIn(b.annotations().Get(key))
-		return ok && !h.Port.IsString && h.Port.Int == int64(n)
+		return ok && h.Port == n
 	}
 	if s.name.IsHook() || !goesTo(kumaProbeProxyPort) && !(goesTo(kumaVirtualProbePort) && b.annotations().Get("kuma.io/virtual-probes") == "enabled") {
 		return nil, false
 	}
-	kind, rest, _ := strings.Cut(strings.TrimPrefix(text(h.Path), "/"), "/")
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(h.Path, "/"), "/")
 	number := kind
 	if kind == "tcp" || kind == "grpc" {
 		number = rest
@@ -116,8 +157,7 @@ func adoptKuma(b *planBuilder, s *handlerSite) (*Handler, bool) {
 	if !ok {
 		return nil, true
 	}
-	at := numbered(port)
-	own := HTTPGet{Port: at}
+	own := HTTPGet{Port: port}
 	var service string
 	for _, x := range h.HTTPHeaders {
 		name, isKumas := strings.CutPrefix(x.Name, kumaHeader)
@@ -128,22 +168,21 @@ func adoptKuma(b *planBuilder, s *handlerSite) (*Handler, bool) {
 		case name == "Host":
 			own.HTTPHeaders = append(own.HTTPHeaders, HTTPHeader{Name: name, Value: value})
 		case name == "Scheme":
-			own.Scheme = &value
+			own.Scheme = value
 		case name == "GRPC-Service":
 			service = value
 		}
 	}
 	switch kind {
 	case "tcp":
-		return &Handler{TCPSocket: &TCPSocket{Port: at}}, true
+		return &Handler{TCPSocket: &TCPSocket{Port: port}}, true
 	case "grpc":
-		g := &GRPC{Port: at}
+		g := &GRPC{Port: port}
 		if service != "" {
 			g.Service = &service
 		}
 		return &Handler{GRPC: g}, true
 	}
-	path := "/" + rest
-	own.Path = &path
+	own.Path = "/" + rest
 	return &Handler{HTTPGet: &own}, true
 }

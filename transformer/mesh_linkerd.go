@@ -1,9 +1,13 @@
 package transformer
 
+import "github.com/rewrite-probes/rewrite-probes/internal/field"
+
 // linkerd is the profile of Linkerd (linkerd2, edge-26.8.3, commit b24cd4059841).
 //
-//   - Injection: the annotation of the pod, else of its Namespace; an unknown
-//     value injects nothing (pkg/k8s/labels.go:102, pkg/inject/report.go:172-233).
+//   - Injection: the annotation of the pod, else of its Namespace; an unknown value
+//     on either injects nothing (pkg/k8s/labels.go:102, pkg/inject/report.go:172-233).
+//     The webhook leaves out two namespaces, and Namespaces with a label
+//     (charts/linkerd-control-plane/values.yaml, proxyInjector.namespaceSelector).
 //   - Ports of the proxy: outbound, inbound, control and admin
 //     (charts/linkerd-control-plane/values.yaml:165-173); proxy-init never captures
 //     the last two (charts/partials/templates/_proxy-init.tpl:24).
@@ -23,34 +27,81 @@ var linkerd = linkerdProfile{passiveProxy{
 	free:     []int{4190, 4191},
 	excluded: portList{key: "config.linkerd.io/skip-inbound-ports", ranges: true},
 	inherits: true,
-	switched: func(b *planBuilder) mark {
-		return b.switchIn("annotations", "linkerd.io/inject", "enabled, ingress or disabled", func(v string) (on, ok bool) {
-			return v == "enabled" || v == "ingress", v == "enabled" || v == "ingress" || v == "disabled"
-		})
+	never: uninjected{
+		names:  []string{"kube-system", "cert-manager"},
+		labels: field.KeyValues{{Key: "config.linkerd.io/admission-webhooks", Value: "disabled"}},
 	},
+	switched: linkerdSwitched,
 }}
 
-type linkerdProfile struct{ passiveProxy }
+const (
+	linkerdInject = "linkerd.io/inject"
+	linkerdPolicy = "config.linkerd.io/default-inbound-policy"
+	linkerdValues = "enabled, ingress or disabled"
+)
 
-func (d linkerdProfile) inspect(b *planBuilder) mesh {
-	m := d.passiveProxy.inspect(b)
-	m.outcome = d.outcome
+// linkerdSwitched reads the switch of injection. A Namespace's value that Linkerd does
+// not know switches it off even for a pod that has it on.
+func linkerdSwitched(b *planBuilder) membership {
+	read := func(v string) (on, ok bool) {
+		return v == "enabled" || v == "ingress", v == "enabled" || v == "ingress" || v == "disabled"
+	}
+	m := b.switchIn("annotations", linkerdInject, linkerdValues, read)
+	v, _ := b.namespaceAnnotation(linkerdInject)
+	if _, ok := read(v); ok || v == "" || m.off != nil || m.unclear != nil {
+		return m
+	}
+	unclear := NewFinding("inject-unclear", nil, "%s has %s, which must be %s; with another value Linkerd injects nothing there, whatever a pod says", b.namespaceWords(), entryWords("annotations", linkerdInject, v, nil), linkerdValues)
+	off := NewFinding("namespace-not-injected", nil, "%s has %s, which Linkerd does not know, so it does not capture this pod", b.namespaceWords(), entryWords("annotations", linkerdInject, v, nil))
+	m.injection, m.off, m.unclear = notInjected, &off, &unclear
 	return m
 }
 
-// outcome: the proxy answers 403 to a hook that it does not let in, and to the
-// kubelet any answer to a hook is a success.
-func (linkerdProfile) outcome(s *handlerSite) (Outcome, string) {
-	kind, _ := s.current.kind()
-	switch {
-	case s.name.IsHook() && s.current.HTTPGet != nil && text(s.current.HTTPGet.Scheme) != "HTTPS":
-		return FalselyPasses, "Linkerd's proxy answers the hook with 403, which the kubelet takes for success, and the app never gets it"
-	case kind == kindTCPSocket:
-		return FalselyPasses, "Linkerd's proxy accepts the connection before it knows whether the app does"
-	case kind == kindGRPC:
-		return Fails, "Linkerd's policy lets in no gRPC from the kubelet"
-	case kind == kindHTTPGet && text(s.current.HTTPGet.Scheme) == "HTTPS":
-		return Fails, "Linkerd's policy lets in no TLS from the kubelet, since it cannot see the path"
+type linkerdProfile struct{ passiveProxy }
+
+func (d linkerdProfile) inspect(b *planBuilder) inspection {
+	m := d.passiveProxy.inspect(b)
+	if said := d.membership(b); said.unclear != nil && m.optOut == nil {
+		f := b.annotationFinding("injection-off", linkerdInject, "is no value that Linkerd knows, so it injects nothing and does not capture this pod")
+		m.optOut, m.passesProbes = &f, true
 	}
-	return Unaffected, ""
+	letsIn, unless := d.policy(b)
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) fate { return d.fate(s, letsIn, unless) })
+	return m
+}
+
+// policy reports whether the default policy for what comes in, that of the pod or else
+// of its Namespace, certainly lets in the kubelet, which is in the cluster's network and
+// has no certificate. If neither has one, unless words how it would be said.
+func (linkerdProfile) policy(b *planBuilder) (letsIn bool, unless string) {
+	v, own := b.annotations().Lookup(linkerdPolicy)
+	if !own {
+		v, _ = b.namespaceAnnotation(linkerdPolicy)
+	}
+	switch v {
+	case "all-unauthenticated", "cluster-unauthenticated", "audit":
+		return true, ""
+	case "all-authenticated", "cluster-authenticated", "deny":
+		return false, ""
+	}
+	return false, ", unless the policy is all-unauthenticated (the annotation `" + linkerdPolicy + "` of the pod or its Namespace would say so)"
+}
+
+// fate: the proxy answers 403 to a hook that it does not let in, and to the
+// kubelet any answer to a hook is a success.
+func (linkerdProfile) fate(s *handlerSite, letsIn bool, unless string) fate {
+	kind, _ := s.current.Kind()
+	switch {
+	case kind == kindTCPSocket:
+		return fate{FalselyPasses, "Linkerd's proxy accepts the connection before it knows whether the app does"}
+	case letsIn:
+		return unaffected
+	case s.name.IsHook() && s.current.HTTPGet != nil && s.current.HTTPGet.Scheme != "HTTPS":
+		return fate{FalselyPasses, "Linkerd's proxy answers the hook with 403, which the kubelet takes for success, and the app never gets it" + unless}
+	case kind == kindGRPC:
+		return fate{Fails, "Linkerd's policy lets in no gRPC from the kubelet" + unless}
+	case kind == kindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS":
+		return fate{Fails, "Linkerd's policy lets in no TLS from the kubelet, since it cannot see the path" + unless}
+	}
+	return unaffected
 }

@@ -16,6 +16,7 @@ type osm struct {
 	excluded       portList // the ports that are not captured
 	proxy          string   // the name of the mesh's own container
 	image          string   // a part of that container's image; "" if any will do
+	never          uninjected
 	injectorReason string   // the reason to leave a pod to the mesh's injector
 	answeredBy     []string // the answerers
 }
@@ -26,13 +27,18 @@ var openServiceMesh = osm{
 	switchKey:      "openservicemesh.io/sidecar-injection",
 	excluded:       portList{key: "openservicemesh.io/inbound-port-exclusion-list"},
 	proxy:          "envoy",
+	never:          uninjected{names: osmUninjected, labels: field.KeyValues{{Key: "openservicemesh.io/ignore"}, {Key: "control-plane"}}},
 	injectorReason: "osm-injector",
-	answeredBy:     []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByEnvoy},
+	answeredBy:     []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByEnvoy, AnsweredByApp},
 }
 
 // osmHealthcheckName is the name of probe-proxy if it answers only tcpSocket probes
 // and Envoy the others. OSM's own container for that has the same name.
 const osmHealthcheckName = "osm-healthcheck"
+
+// osmUninjected are the namespaces that neither mesh injects, besides its own
+// (pkg/injector/webhook.go).
+var osmUninjected = []string{"kube-system", "kube-public"}
 
 // osmReserved are the ports of the mesh's own proxy: admin, outbound, inbound
 // and metrics.
@@ -65,6 +71,8 @@ func (osm) annotate(user, _ field.KeyValues, _ answerer) field.KeyValues { retur
 
 func (d osm) answerers() []string { return d.answeredBy }
 
+func (d osm) excludedPorts() portList { return d.excluded }
+
 func (osm) proxyID() int64 { return prober.OSMProxyID }
 
 func (osm) sidecarUser() int { return nobody }
@@ -78,17 +86,17 @@ func (osm) proxyPlaceholder() field.Map { return nil }
 
 func (osm) privileged(field.KeyValues) bool { return false }
 
-// mark: a proxy in the template says nothing, since other containers may have
+// membership: a proxy in the template says nothing, since other containers may have
 // its name.
-func (d osm) mark(b *planBuilder) mark {
-	return b.switchIn("annotations", d.switchKey, osmSwitchValues, readOSMSwitch)
+func (d osm) membership(b *planBuilder) membership {
+	return d.never.narrow(b, b.switchIn("annotations", d.switchKey, osmSwitchValues, readOSMSwitch))
 }
 
-func (d osm) inspect(b *planBuilder) mesh {
+func (d osm) inspect(b *planBuilder) inspection {
 	_, present := b.proxyIn(d)
-	m := mesh{answerer: answerer{AnsweredByProbeProxy, prober.OSMHealthcheckPort}, present: present}
-	if b.p.opts.AnsweredBy == AnsweredByEnvoy {
-		m.answerer.who = AnsweredByEnvoy
+	m := inspection{answerer: answerer{AnsweredByProbeProxy, prober.OSMHealthcheckPort}}
+	if who := b.p.opts.AnsweredBy; who == AnsweredByEnvoy || who == AnsweredByApp {
+		m.answerer.who = who
 	}
 	user := b.annotations()
 	m.captures = func(port int) bool {
@@ -97,26 +105,28 @@ func (d osm) inspect(b *planBuilder) mesh {
 	if item, bad := d.excluded.badItem(user); bad {
 		b.addFinding(b.annotationFinding("port-list-invalid", d.excluded.key, "%s, and %q is none", d.excluded.allowed(), item))
 	}
-	said := d.mark(b)
+	m.outcome = m.capturedOutcome(b, atStrictProxy)
+	said := d.membership(b)
 	switch f := d.injects(said); {
-	case m.present && f != nil:
+	case present && f != nil:
 		m.warnings = append(m.warnings, *f)
-	case m.present: // the proxy is in the template, so its injection is switched off
+	case present: // the proxy is in the template, so its injection is switched off
 	case f != nil:
-		m.optOut, m.outcome = f, osmRewrites
-	case said.off != nil:
-		m.optOut, m.passesProbes = said.off, true
+		m.optOut, m.outcome = f, m.capturedOutcome(b, osmRewrites)
+	default:
+		m.optOut = d.never.optOut(b, said)
+		m.passesProbes = m.optOut != nil
 	}
 	return m
 }
 
 // osmRewrites returns what a handler does in a pod that the mesh's injector
 // rewrites.
-func osmRewrites(s *handlerSite) (Outcome, string) {
-	if kind, _ := s.original.kind(); s.name.IsHook() || kind == kindGRPC {
-		return Fails, whyNoCertificate
+func osmRewrites(s *handlerSite) fate {
+	if kind, _ := s.original.Kind(); s.name.IsHook() || kind == kindGRPC {
+		return fate{Fails, whyNoCertificate}
 	}
-	return Unaffected, ""
+	return unaffected
 }
 
 // osmSwitchValues are the values of the injection switch, for messages.
@@ -136,7 +146,7 @@ func readOSMSwitch(value string) (on, ok bool) {
 
 // injects returns a finding if the mesh's injector gets the pod: it rewrites the
 // probes itself and does not know rewritten ones.
-func (d osm) injects(m mark) *Finding {
+func (d osm) injects(m membership) *Finding {
 	if m.injection != injected {
 		return nil
 	}

@@ -15,7 +15,7 @@ func init() {
 	configurations["envoy"] = []option{inOSM, answeredBy("envoy")}
 }
 
-// osmEnv returns the value of the env var of the dialect osm in the manifest.
+// osmEnv returns the value of the env var of the mesh osm in the manifest.
 func osmEnv(r result) string { return r.envVar("OSM_KUBE_APP_PROBERS") }
 
 // osmExamples are those of Open Service Mesh's own documentation of health
@@ -166,8 +166,8 @@ func TestTheInjectorOfOSMIsWarnedOf(t *testing.T) {
 		t.Errorf("nothing to rewrite, and %v", r.Findings)
 	}
 	// A container of ours is not OSM's proxy, whatever its name.
-	ours := plan(t, pod("", app(httpProbe)), func(o *transformer.Options) { o.ProbeProxy.Name = "envoy" })
-	marked := strings.Replace(ours.text, "  template:\n", "  template:\n    metadata:\n      annotations: {"+on+"}\n", 1)
+	ours := plan(t, pod("annotations: {x: y}", app(httpProbe)), func(o *transformer.Options) { o.ProbeProxy.Name = "envoy" })
+	marked := strings.Replace(ours.text, "{x: y", "{"+on, 1)
 	wantText(t, plan(t, marked, inOSM), pod("annotations: {"+on+"}", app(httpProbe)))
 	wantReason(t, plan(t, pod("annotations: {openservicemesh.io/inbound-port-exclusion-list: x}", app(httpProbe)), inOSM), "port-list-invalid")
 }
@@ -181,8 +181,8 @@ func TestAPortOfOSMThatTheAppHasIsAnError(t *testing.T) {
 
 func TestOptionsThatOSMCannotHaveAreRefused(t *testing.T) {
 	for want, opt := range map[string]option{
-		"fixed: 15901 to 15904":                                        port(15099),
-		"must be auto, probe-proxy or envoy with `mesh: osm`":          answeredBy("istio-proxy"),
+		"fixed: 15901 to 15904": port(15098),
+		"must be auto, probe-proxy, envoy or app with `mesh: osm`":     answeredBy("istio-proxy"),
 		"\"1500\" must not be that of Open Service Mesh's own proxy":   func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", 1500) },
 		"\"OSM_KUBE_APP_PROBERS\" is written by rewrite-probes itself": func(o *transformer.Options) { o.ProbeProxy.Env = listOf(mapOf("name", "OSM_KUBE_APP_PROBERS")) },
 		"\"envoy\" is the name of Open Service Mesh's own sidecar":     func(o *transformer.Options) { o.ProbeProxy.Name = "envoy" },

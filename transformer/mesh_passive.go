@@ -13,15 +13,19 @@ import (
 type passiveProxy struct {
 	proxy    string // the name of the mesh's container
 	uid      int64
-	reserved []int                   // the ports of the mesh's own processes
-	free     []int                   // those of them that are never captured
-	excluded portList                // the annotation with the ports that are not captured
-	inherits bool                    // a pod without that annotation has its Namespace's
-	off      rewriterOff             // the zero value if the mesh has no rewriter
-	switched func(*planBuilder) mark // reads the switch of injection in the template and its Namespace
+	reserved []int                         // the ports of the mesh's own processes
+	free     []int                         // those of them that are never captured
+	excluded portList                      // the annotation with the ports that are not captured
+	inherits bool                          // a pod without that annotation has its Namespace's
+	off      rewriterOff                   // the zero value if the mesh has no rewriter
+	never    uninjected                    // the namespaces into which the mesh injects nothing
+	switched func(*planBuilder) membership // reads the switch of injection in the template and its Namespace
 }
 
-func (passiveProxy) answerers() []string            { return []string{AnsweredByAuto, AnsweredByProbeProxy} }
+func (passiveProxy) answerers() []string {
+	return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByApp}
+}
+func (p passiveProxy) excludedPorts() portList      { return p.excluded }
 func (passiveProxy) proxyAnswerer() string          { return "" }
 func (passiveProxy) proxyAnswers(*handlerSite) bool { return false }
 
@@ -35,16 +39,19 @@ func (passiveProxy) proxyPorts(b *planBuilder) []int { return []int{b.p.opts.Por
 func (passiveProxy) proxyPlaceholder() field.Map     { return nil }
 func (passiveProxy) privileged(field.KeyValues) bool { return false }
 
-func (p passiveProxy) mark(b *planBuilder) mark {
+func (p passiveProxy) membership(b *planBuilder) membership {
 	if m, found := b.proxyIn(p); found {
 		return m
 	}
-	return p.switched(b)
+	return p.never.narrow(b, p.switched(b))
 }
 
-func (p passiveProxy) inspect(b *planBuilder) mesh {
-	said := p.mark(b)
-	m := mesh{answerer: answerer{AnsweredByProbeProxy, b.p.opts.Port}, present: said.injection == injected}
+func (p passiveProxy) inspect(b *planBuilder) inspection {
+	said := p.membership(b)
+	m := inspection{answerer: answerer{AnsweredByProbeProxy, b.p.opts.Port}}
+	if b.p.opts.AnsweredBy == AnsweredByApp {
+		m.answerer = answerer{who: AnsweredByApp}
+	}
 	user := b.undoneAnnotations()
 	if v, set := b.namespaceAnnotation(p.excluded.key); p.inherits && set {
 		m.inherited = field.KeyValues{{Key: p.excluded.key, Value: v}}
@@ -56,10 +63,33 @@ func (p passiveProxy) inspect(b *planBuilder) mesh {
 	if item, bad := p.excluded.badItem(user); bad {
 		m.conflicts = append(m.conflicts, b.unreadableList(p.excluded, item))
 	}
-	if said.off != nil {
-		m.optOut, m.passesProbes = said.off, true
+	if off := p.never.optOut(b, said); off != nil {
+		m.optOut, m.passesProbes = off, true
 	}
+	m.outcome = m.capturedOutcome(b, atStrictProxy)
 	return m
+}
+
+// atStrictProxy returns what becomes of a probe at a proxy that only accepts mTLS.
+func atStrictProxy(s *handlerSite) fate {
+	if kind, _ := s.current.Kind(); kind == kindTCPSocket {
+		return fate{FalselyPasses, whyAccepted}
+	}
+	return fate{Fails, whyNoCertificate}
+}
+
+// capturedOutcome returns the function for [mesh].outcome in a mesh whose proxy is in
+// every pod: captured says what becomes of a probe whose port the mesh captures.
+func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite) fate) func(*handlerSite) (fate, string) {
+	captures, excluded := m.captures, b.p.mesh.excludedPorts()
+	return func(s *handlerSite) (fate, string) {
+		port := b.dialed(s)
+		_, host := s.current.endpoint()
+		if s.alreadyRewritten || host != "" || !captures(port) || excluded.has(b.annotations(), port) { // also by an earlier run
+			return unaffected, ""
+		}
+		return captured(s), ""
+	}
 }
 
 // unreadableList returns the finding about a list with a bad item, of the
@@ -73,13 +103,13 @@ func (b *planBuilder) unreadableList(l portList, item string) Finding {
 	return b.annotationFinding("port-list-unreadable", l.key, text, l.allowed(), item)
 }
 
-func (p passiveProxy) undo(annotations field.KeyValues, past []answerer, kept field.KeyValues) field.KeyValues {
+func (p passiveProxy) undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {
 	out := annotations
 	for _, a := range past {
 		if a.who != AnsweredByProbeProxy {
 			continue
 		}
-		out = p.excluded.without(p.off.without(out, kept), a.port, kept)
+		out = p.excluded.without(p.off.without(out, recorded), recorded, a.port)
 	}
 	return out
 }

@@ -14,7 +14,7 @@ func inMesh(name string) option { return func(o *transformer.Options) { o.Mesh =
 var meshes = []struct {
 	name, title         string
 	on, off, unknown    string // metadata of a template
-	namespace           string // that injects; "" if the mesh knows no such mark
+	namespace           string // that injects; "" if the mesh injects by no Namespace
 	excluded, rewriter  string // annotations
 	turnsOff, sameMeans string // values of rewriter
 	proxy               string
@@ -25,7 +25,7 @@ var meshes = []struct {
 		namespace: namespace("", "linkerd.io/inject: ingress"), excluded: "config.linkerd.io/skip-inbound-ports", proxy: "linkerd-proxy", uid: 2102, port: 4191,
 	},
 	{
-		name: "kuma", title: "Kuma", on: "labels:\n  kuma.io/sidecar-injection: \"yes\"\n", off: "labels: {kuma.io/sidecar-injection: disabled}", unknown: "labels: {kuma.io/sidecar-injection: on}",
+		name: "kuma", title: "Kuma", on: "labels:\n  kuma.io/sidecar-injection: enabled\n", off: "labels: {kuma.io/sidecar-injection: disabled}", unknown: "labels: {kuma.io/sidecar-injection: on}",
 		namespace: namespace("kuma.io/sidecar-injection: enabled", ""), excluded: "traffic.kuma.io/exclude-inbound-ports", rewriter: "kuma.io/application-probe-proxy-port", turnsOff: "0", sameMeans: "00", proxy: "kuma-sidecar", uid: 5678, port: 9001,
 	},
 	{
@@ -47,11 +47,11 @@ func TestAPodInAMeshGetsItsAnnotationsAndNoOthers(t *testing.T) {
 	for _, m := range meshes {
 		before := pod(m.on, threeProbes)
 		r := plan(t, before)
-		if len(r.Findings) > 0 || r.Answer.By != "probe-proxy" || r.Answer.Mesh != m.title || r.Answer.Port != 15020 || r.Answer.Assumed {
+		if len(r.Findings) > 0 || r.Answer.By != "probe-proxy" || r.Answer.Mesh != m.title || r.Answer.Port != 15099 {
 			t.Errorf("%s: answer %+v, findings %v", m.name, r.Answer, r.Findings)
 		}
 		for _, x := range meshes {
-			if has := strings.Contains(r.text, x.excluded+": \"15020\"\n"); has != (x.name == m.name) {
+			if has := strings.Contains(r.text, x.excluded+": \"15099\"\n"); has != (x.name == m.name) {
 				t.Errorf("%s: %s is %t in\n%s", m.name, x.excluded, has, r.text)
 			}
 			if has := x.rewriter != "" && strings.Contains(r.text, x.rewriter+": \""+x.turnsOff+"\"\n"); x.rewriter != "" && has != (x.name == m.name) {
@@ -81,7 +81,7 @@ func TestAPodInAMeshGetsItsAnnotationsAndNoOthers(t *testing.T) {
 func TestWhatTheUserHasOfAMeshsAnnotationsComesBack(t *testing.T) {
 	for _, m := range meshes {
 		for value, want := range map[string]string{
-			"8080": "8080,15020", "8080, 9090": "8080, 9090,15020", "8080,": "8080,15020", "15020": "15020", " 15020 ,7": " 15020 ,7", "": "15020",
+			"8080": "8080,15099", "8080, 9090": "8080, 9090,15099", "8080,": "8080,15099", "15099": "15099", " 15099 ,7": " 15099 ,7", "": "15099",
 		} {
 			before := pod(withNote(m.on, m.excluded, value), threeProbes)
 			r := plan(t, before)
@@ -92,8 +92,8 @@ func TestWhatTheUserHasOfAMeshsAnnotationsComesBack(t *testing.T) {
 				t.Errorf("%s, %q: a second run edits %v and finds %v", m.name, value, again.Edits, again.Findings)
 			}
 			wantText(t, restore(t, r.text), before)
-			other := plan(t, r.text, port(15099))
-			if strings.Contains(other.text, ",15020") || !strings.Contains(other.text, "15099\"") {
+			other := plan(t, r.text, port(15098))
+			if strings.Contains(other.text, ",15099") || !strings.Contains(other.text, "15098\"") {
 				t.Errorf("%s, %q, on another port:\n%s", m.name, value, other.text)
 			}
 			wantText(t, restore(t, other.text), before)
@@ -218,9 +218,9 @@ func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 				t.Errorf("%s: %+v", m.name, r.Probes[0])
 			}
 			// What was rewritten before is restored.
-			wantText(t, plan(t, strings.Replace(plan(t, pod("labels: {x: y}", app(httpProbe))).text, "labels: {x: y}", m.off, 1), inMesh(config)), before)
+			wantText(t, plan(t, strings.Replace(onIstiosPort(t, pod("labels: {x: y}", app(httpProbe))), "labels: {x: y}", m.off, 1), inMesh(config)), before)
 		}
-		// A mark that another mesh has the pod wins, and so does the config.
+		// What puts the pod into another mesh wins, and so does the config.
 		injectedByIstio := namespace("istio-injection: enabled", "") + before
 		if r := plan(t, injectedByIstio); !strings.Contains(r.text, "/app-health/") {
 			t.Errorf("%s: in Istio's namespace:\n%s", m.name, r.text)
@@ -241,7 +241,7 @@ func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 		wantReason(t, plan(t, off+pod("", app(httpProbe)), inMesh(m.name)), "namespace-not-injected")
 		wantReason(t, plan(t, off+pod("", app(httpProbe))), "namespace-not-injected")
 		if r := plan(t, off+pod(m.on, app(httpProbe))); !strings.Contains(r.text, m.excluded) {
-			t.Errorf("%s: the template's own mark must win:\n%s", m.name, r.text)
+			t.Errorf("%s: what the template itself says must win:\n%s", m.name, r.text)
 		}
 	}
 	for _, yaml := range []string{
@@ -257,7 +257,7 @@ func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 func TestOptionsThatAMeshCannotHaveAreRefused(t *testing.T) {
 	for _, m := range meshes {
 		for want, opt := range map[string]option{
-			"must be auto or probe-proxy with `mesh: " + m.name + "`": answeredBy("istio-proxy"),
+			"must be auto, probe-proxy or app with `mesh: " + m.name + "`": answeredBy("istio-proxy"),
 			"own ports":                      port(m.port),
 			"must not be that of " + m.title: func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", m.uid) },
 			m.title + "'s own sidecar":       func(o *transformer.Options) { o.ProbeProxy.Name = m.proxy },
@@ -346,7 +346,7 @@ func TestThePortsThatTheNamespaceExcludesStayExcluded(t *testing.T) {
 	ns := namespace("", "linkerd.io/inject: enabled\n"+key+": 3306,4000-4010")
 	before := inNamespace(pod("", app(httpProbe+"readinessProbe: {tcpSocket: {port: 4005}}")))
 	r := plan(t, ns+before)
-	if !strings.Contains(r.text, key+": \"3306,4000-4010,15020\"\n") || r.Probes[0].Reason != "port-not-captured" {
+	if !strings.Contains(r.text, key+": \"3306,4000-4010,15099\"\n") || r.Probes[0].Reason != "port-not-captured" {
 		t.Errorf("%+v in\n%s", r.Probes, r.text)
 	}
 	wantNoEdits(t, plan(t, r.text))
@@ -355,16 +355,16 @@ func TestThePortsThatTheNamespaceExcludesStayExcluded(t *testing.T) {
 	wantText(t, restore(t, alone), before)
 	// The Namespace's list changes.
 	changed := plan(t, strings.Replace(r.text, key+": 3306,4000-4010", key+": \"3307\"", 1))
-	if !strings.Contains(changed.text, key+": \"3307,15020\"\n") {
+	if !strings.Contains(changed.text, key+": \"3307,15099\"\n") {
 		t.Errorf("got\n%s", changed.text)
 	}
 	// What the owner has added since stays.
-	added := restore(t, strings.Replace(alone, "4000-4010,15020", "4000-4010,15020,9090", 1))
+	added := restore(t, strings.Replace(alone, "4000-4010,15099", "4000-4010,15099,9090", 1))
 	if !strings.Contains(added.text, key+": \"3306,4000-4010,9090\"\n") {
 		t.Errorf("got\n%s", added.text)
 	}
 	// A pod's own list is not joined with it.
-	if r := plan(t, ns+pod(withNote("", key, "70"), app(httpProbe))); !strings.Contains(r.text, key+": \"70,15020\"\n") {
+	if r := plan(t, ns+pod(withNote("", key, "70"), app(httpProbe))); !strings.Contains(r.text, key+": \"70,15099\"\n") {
 		t.Errorf("got\n%s", r.text)
 	}
 	wantReason(t, plan(t, namespace("", "linkerd.io/inject: enabled\n"+key+": x")+before), "port-list-unreadable")

@@ -114,10 +114,23 @@ func TestAUsersOwnProbeOfTheProbePortIsLeftAlone(t *testing.T) {
 }
 
 func TestANativeSidecarThatStartsBeforeTheAnswererIsNotHungInInit(t *testing.T) {
-	r := plan(t, pod(injected, "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"+app(httpProbe)))
+	before := pod(injected, "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"+app(httpProbe))
+	r := plan(t, before, answeredBy("istio-proxy"), injectorRewritesNothing)
 	wantReason(t, r, "starts-before-answerer")
 	if strings.Contains(r.env(), "/app-health/db/") || !strings.Contains(r.env(), "/app-health/app/") {
 		t.Errorf("env %s", r.env())
+	}
+	// Istio's rewriter, which may serve it if istio-proxy is a native sidecar too, is
+	// not turned off.
+	r = plan(t, before, answeredBy("istio-proxy"))
+	wantReason(t, r, "starts-before-answerer")
+	if f := wantReason(t, r, "rewriter-needed"); f.Container != "db" || r.text != before {
+		t.Errorf("%+v in\n%s", f, r.text)
+	}
+	// A probe-proxy is a native sidecar in any case, and comes first.
+	r = plan(t, before)
+	if r.Answer.By != "probe-proxy" || !strings.Contains(r.Answer.Because, `container "db"`) || !strings.Contains(r.env(), "/app-health/db/") || len(r.Findings) > 0 {
+		t.Errorf("%+v, findings %v in\n%s", r.Answer, r.Findings, r.text)
 	}
 }
 
@@ -129,11 +142,26 @@ func TestAPortThatTheMeshDoesNotCaptureIsNotRewritten(t *testing.T) {
 }
 
 func TestTheInjectorsOwnRewriterIsKeptOffWhereTheEnvIsOnIstioProxy(t *testing.T) {
-	for _, metadata := range []string{injected, injected + "annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n"} {
+	const keepsOn = "annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n"
+	for _, metadata := range []string{injected, "labels: {a: b}\n" + keepsOn, ""} {
 		r := plan(t, pod(metadata, app(httpProbe)))
 		if !strings.Contains(r.text, "sidecar.istio.io/rewriteAppHTTPProbers: \"false\"") {
 			t.Errorf("got\n%s", r.text)
 		}
+	}
+	// Whoever asks for it in a pod that is injected gets it.
+	for _, who := range []string{"auto", "istio-proxy", "probe-proxy"} {
+		before := pod(injected+keepsOn, app(httpProbe))
+		r := plan(t, before, answeredBy(who))
+		if f := wantReason(t, r, "injector-rewrites"); f.Severity != transformer.Info || r.text != before || r.Probes[0].StrictTLS != transformer.Unaffected {
+			t.Errorf("%s: %+v, %+v", who, f, r.Probes)
+		}
+	}
+	// The same holds if it is only the config that has the pod injected.
+	before := pod("labels: {a: b}\n"+keepsOn, app(httpProbe))
+	r := plan(t, before, answeredBy("istio-proxy"))
+	if wantReason(t, r, "injector-rewrites"); r.text != before {
+		t.Errorf("got\n%s", r.text)
 	}
 }
 
@@ -145,4 +173,12 @@ func TestProbesOfIstioProxyItselfAreNotTouched(t *testing.T) {
 	if v := r.Probes[1]; v.Reason != "proxy-container" || v.StrictTLS != transformer.Unaffected {
 		t.Errorf("verdict %+v", v)
 	}
+}
+
+// TestAPortWithoutANameIsNotThatOfAProbeWithoutAPort: most ports of containers have none.
+func TestAPortWithoutANameIsNotThatOfAProbeWithoutAPort(t *testing.T) {
+	yaml := pod("", app("ports: [{containerPort: 80}]\nlivenessProbe: {httpGet: {path: /, port: \"\"}}"))
+	r := plan(t, yaml)
+	wantReason(t, r, "port-unresolved")
+	wantText(t, r, yaml)
 }

@@ -17,25 +17,25 @@ type Problem struct {
 // Problems returns what does not fit the mesh of the options: who answers, the
 // port, a uid or gid, and names that belong to a mesh or to us. If the mesh is
 // found out for each template, the options must fit Istio, because a template
-// without any mark is rewritten for Istio.
+// that names no mesh is rewritten for Istio.
 func (o Options) Problems() []Problem {
-	d := o.dialect()
+	d := o.serviceMesh()
 	if d == nil {
 		return []Problem{{field.NewPath("mesh"), fmt.Sprintf("%q must be one of %s", o.Mesh, strings.Join(Meshes(), ", "))}}
 	}
 	return o.problemsIn(d)
 }
 
-// dialect returns the dialect of the options; nil if there is none of that name. If
-// each template has its own, it is that of templates without any mark.
-func (o *Options) dialect() *dialect {
+// serviceMesh returns the mesh of the options; nil if there is none of that name. If
+// each template has its own, it is that of templates that name none.
+func (o *Options) serviceMesh() *serviceMesh {
 	if o.Mesh == MeshAuto {
-		return dialects[0]
+		return serviceMeshes[0]
 	}
-	return dialectNamed(o.Mesh)
+	return meshNamed(o.Mesh)
 }
 
-func (o *Options) problemsIn(d *dialect) []Problem {
+func (o *Options) problemsIn(d *serviceMesh) []Problem {
 	var problems []Problem
 	add := func(at field.Path, format string, args ...any) {
 		problems = append(problems, Problem{at, fmt.Sprintf(format, args...)})
@@ -53,7 +53,7 @@ func (o *Options) problemsIn(d *dialect) []Problem {
 	} else if err := d.checkPort(o.Port); err != nil {
 		add(field.NewPath("port"), "\"%d\" %v", o.Port, err)
 	}
-	for _, x := range dialects {
+	for _, x := range serviceMeshes {
 		if x.isProxy(&Container{Name: o.ProbeProxy.Name}) && (x == d || !x.commonName) {
 			add(field.NewPath("probeProxy", "name"), "%q is the name of %s's own sidecar; choose another", o.ProbeProxy.Name, x.title)
 		}
@@ -66,7 +66,7 @@ func (o *Options) problemsIn(d *dialect) []Problem {
 	for i, item := range o.ProbeProxy.Env {
 		env, _ := item.(field.Map)
 		name := field.As[string](env, "name")
-		if name == portEnv || slices.ContainsFunc(dialects, func(x *dialect) bool { return name == x.format().EnvName }) {
+		if name == portEnv || slices.ContainsFunc(serviceMeshes, func(x *serviceMesh) bool { return name == x.format().EnvName }) {
 			add(field.NewPath("probeProxy").Item("env", i).Key("name"), "%q is written by rewrite-probes itself", name)
 		}
 	}

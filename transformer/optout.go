@@ -24,11 +24,11 @@ func (b *planBuilder) optOut(sources []optOutSource) *Finding {
 	switch {
 	case own != nil:
 		return own
-	case b.in.Shape.ProbesMadeBy != "" && b.mesh.optOut == nil:
+	case b.in.Shape.ProbesMadeBy != "" && b.inspection.optOut == nil:
 		f := NewFinding("probes-made-elsewhere", nil, "%s makes the pods' probes itself, of those in the template, so that rewritten ones would break; Istio's injector rewrites what the pods get", b.in.Shape.ProbesMadeBy)
 		return &f
-	case b.mesh.optOut != nil:
-		return b.mesh.optOut
+	case b.inspection.optOut != nil:
+		return b.inspection.optOut
 	case spec.HostNetwork:
 		f := NewFinding("host-network", b.spec.Key("hostNetwork"), "the mesh does not capture this pod")
 		return &f

@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -11,10 +12,10 @@ import (
 )
 
 // An originalsHolder is what carries the originals of rewritten probes: a
-// container with the env var of a dialect or, if container is nil, the
+// container with the env var of a mesh or, if container is nil, the
 // annotations of the template.
 type originalsHolder struct {
-	dialect   *dialect
+	mesh      *serviceMesh
 	at        containerRef
 	container *Container
 	path      field.Path
@@ -27,18 +28,23 @@ type originalsHolder struct {
 	raw       field.Map
 }
 
+// goes reports whether the originals in k are removed unless they are written anew: an
+// env var that no probe refers to, outside of containers that we added, may be the
+// user's, and stays.
+func (k *originalsHolder) goes() bool { return k.container == nil || k.ours || k.used() || k.proxy }
+
 // used reports whether k carries the original of a probe.
 func (k *originalsHolder) used() bool { return len(k.claimed) > 0 }
 
 func (k *originalsHolder) answerer() answerer {
 	if k.proxy {
-		return answerer{k.dialect.proxyAnswerer(), k.port}
+		return answerer{k.mesh.proxyAnswerer(), k.port}
 	}
 	return answerer{AnsweredByProbeProxy, k.port}
 }
 
-// isOf reports whether k carries originals in the convention of a dialect.
-func (k *originalsHolder) isOf(d *dialect) bool { return k.dialect.convention == d.convention }
+// isOf reports whether k carries originals in the convention of a mesh.
+func (k *originalsHolder) isOf(d *serviceMesh) bool { return k.mesh.convention == d.convention }
 
 // answersOn reports whether k is a container that answers on a port.
 func (k *originalsHolder) answersOn(port field.IntOrString) bool {
@@ -54,11 +60,11 @@ func (k *originalsHolder) name() string {
 }
 
 // findHolders finds the containers and annotations that carry originals. A
-// container may have the env vars of several dialects.
+// container may have the env vars of several meshes.
 func (b *planBuilder) findHolders() {
 	var err error
-	if b.forms, err = readForms(b.annotations()); err != nil {
-		b.addUnreadable(b.metadata.Key("annotations", ownOriginals), "", err)
+	if b.record, err = ReadRecord(b.annotations()); err != nil {
+		b.addUnreadable(b.metadata.Key("annotations", OriginalsAnnotation), "", fmt.Errorf("%s %w", OriginalsAnnotation, err))
 	}
 	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
 		for _, group := range b.p.conventions {
@@ -71,15 +77,15 @@ func (b *planBuilder) findHolders() {
 			}
 			path, d := b.containerPath(at), holderIn(group, c)
 			k := &originalsHolder{
-				dialect: d, at: at, container: c, path: path, originals: originals, claimed: make(map[string]bool),
+				mesh: d, at: at, container: c, path: path, originals: originals, claimed: make(map[string]bool),
 				proxy: d.isProxy(c), listens: d.listens(b, c), raw: b.sourceMap(path),
 			}
 			k.port = k.listens[0]
-			k.ours = b.p.isOurs(k, b.forms.declared)
+			k.ours = b.p.isOurs(k, field.As[bool](field.Map(b.record), recordDeclared))
 			b.holders = append(b.holders, k)
 		}
 	})
-	for _, d := range b.p.dialects {
+	for _, d := range b.p.meshes {
 		if d.companion == nil {
 			continue
 		}
@@ -88,7 +94,7 @@ func (b *planBuilder) findHolders() {
 			b.addUnreadable(b.metadata.Key("annotations"), "", err)
 		}
 		if originals != nil {
-			b.annotationHolders = append(b.annotationHolders, &originalsHolder{dialect: d, originals: originals, claimed: make(map[string]bool)})
+			b.annotationHolders = append(b.annotationHolders, &originalsHolder{mesh: d, originals: originals, claimed: make(map[string]bool)})
 		}
 	}
 }
@@ -111,7 +117,7 @@ type match struct {
 // that answer on the probe's port count; if their originals differ, that is an
 // error.
 func (b *planBuilder) recognise(s *handlerSite, names []string) {
-	if kind, ok := s.current.kind(); !ok || kind != kindHTTPGet {
+	if kind, ok := s.current.Kind(); !ok || kind != kindHTTPGet {
 		return
 	}
 	h := s.current.HTTPGet
@@ -123,7 +129,7 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 		matches = matchesIn(b.annotationHolders, s, names)
 	}
 	if len(matches) == 0 {
-		b.adopt(s)
+		b.findMeshOriginal(s)
 		return
 	}
 	m := matches[0]
@@ -134,11 +140,11 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 			return
 		}
 	}
-	s.original = handlerOf(m.prober, m.holder.dialect.unrewritten(h))
-	s.alreadyRewritten, s.foreign = true, !m.holder.isOf(b.p.dialect)
-	container, _, _ := m.holder.dialect.format().ParseKey(m.key)
+	s.original = handlerOf(m.prober, m.holder.mesh.unrewritten(h))
+	s.alreadyRewritten, s.foreign, s.holder = true, !m.holder.isOf(b.p.mesh), m.holder
+	container, _, _ := m.holder.mesh.format().ParseKey(m.key)
 	key := prober.Key(cmp.Or(container, s.container.Name), s.name)
-	s.form, s.texts = b.forms.handler(key, s.original), field.As[field.Map](b.forms.texts, key).KeyValues()
+	s.form, s.texts = b.record.handler(key, s.original), field.As[field.Map](b.record.Section(RecordTexts), key).KeyValues()
 	if s.original.HTTPGet != nil {
 		s.form = s.withEmptyHeaders(s.form)
 	}
@@ -153,23 +159,23 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 func matchesIn(holders []*originalsHolder, s *handlerSite, names []string) []match {
 	var matches []match
 	for _, k := range holders {
-		if key, p := k.dialect.original(k.originals, s, names); p != nil {
+		if key, p := k.mesh.original(k.originals, s, names); p != nil {
 			matches = append(matches, match{k, key, p})
 		}
 	}
 	return matches
 }
 
-// keepOriginals refuses the template if a probe looks rewritten, was not
+// keepOriginals refuses the template if a probe seems to be rewritten, was not
 // recognised, and a holder carries an original that may be the probe's: without
 // the holder the only copy of the original would be lost.
 func (b *planBuilder) keepOriginals() {
 	for _, s := range b.sites {
-		if !b.isDangling(s) {
+		if s.alreadyRewritten {
 			continue
 		}
 		for _, k := range slices.Concat(b.holders, b.annotationHolders) {
-			if key, ok := k.candidate(s); ok {
+			if key, ok := b.candidate(k, s); ok {
 				b.addFinding(containerFinding("originals-ambiguous", s.path, s.container.Name,
 					"looks rewritten, and %s carries the original of `%s`, which may be that of this probe or not; the probe must have that path, or its original back", k.name(), key))
 				break
@@ -178,20 +184,122 @@ func (b *planBuilder) keepOriginals() {
 	}
 }
 
-// candidate returns the key of an original that may be that of a probe which was
-// not recognised: one with the probe's path, or one for the same probe type by
-// which no other probe was recognised.
-func (k *originalsHolder) candidate(s *handlerSite) (key string, ok bool) {
-	path := text(s.current.HTTPGet.Path)
-	if k.originals[path] != nil {
+// keepReplaced refuses the template if a probe has been given another handler by
+// hand, and its original would be lost: only a probe that is rewritten in its turn
+// takes the place of its original. The entry of a probe or a container that is no
+// longer there goes.
+func (b *planBuilder) keepReplaced() {
+	if b.failed() {
+		return
+	}
+	for _, s := range b.sites {
+		if s.alreadyRewritten || s.target != nil {
+			continue
+		}
+		if _, noted := b.record.Section(recordHandlers).Get(s.key()); noted && b.isDangling(s) {
+			b.addFinding(containerFinding("original-replaced", s.path, s.container.Name,
+				"looks rewritten, and the annotation `%s` has all that is left of its original; the probe must have its original back, or the annotation must go", OriginalsAnnotation))
+			continue
+		}
+		for _, k := range slices.Concat(b.holders, b.annotationHolders) {
+			if key, ok := b.replaced(k, s); ok {
+				b.addFinding(containerFinding("original-replaced", s.path, s.container.Name,
+					"is %s since it was rewritten, and %s carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there",
+					s.current, k.name(), key, handlerOf(k.originals[key], &HTTPGet{})))
+				break
+			}
+		}
+	}
+}
+
+// seemsRewritten reports whether a probe that was not recognised looks rewritten, or
+// goes to where rewritten probes are answered.
+func (b *planBuilder) seemsRewritten(s *handlerSite) bool {
+	if b.isDangling(s) {
+		return true
+	}
+	port, _ := s.current.endpoint()
+	if port == nil {
+		return false
+	}
+	n, err := resolve(*port, s.container)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.answersOn(field.Number(n)) }) ||
+		slices.ContainsFunc(b.annotationHolders, func(k *originalsHolder) bool { return slices.Contains(k.mesh.ports(answerer{}), n) })
+}
+
+// resembles reports whether a path may be a rewritten one with a mistake: the two
+// have most of their beginning and end in common.
+func resembles(path, rewritten string) bool {
+	short := min(len(path), len(rewritten))
+	begin := 0
+	for begin < short && path[begin] == rewritten[begin] {
+		begin++
+	}
+	end := 0
+	for end < short-begin && path[len(path)-1-end] == rewritten[len(rewritten)-1-end] {
+		end++
+	}
+	return 2*(begin+end) > len(rewritten)
+}
+
+// candidate returns the key of an original that may be that of a probe which was not
+// recognised: one with the probe's path or nearly so, or, if the probe seems to be
+// rewritten, one for the same container or probe type. One by which another probe was
+// recognised, or that is back in its probe, is only that of a probe with its path.
+func (b *planBuilder) candidate(k *originalsHolder, s *handlerSite) (key string, ok bool) {
+	path := ""
+	if s.current.HTTPGet != nil {
+		path = s.current.HTTPGet.Path
+	}
+	seems := b.seemsRewritten(s)
+	if seems && k.originals[path] != nil {
 		return path, true
 	}
 	for _, key := range slices.Sorted(maps.Keys(k.originals)) {
-		if _, of, _ := k.dialect.format().ParseKey(key); of == s.name && !k.claimed[key] {
+		container, of, _ := k.mesh.format().ParseKey(key)
+		if !k.claimed[key] && !b.isBack(k, key) && (seems && (of == s.name || container == s.container.Name) || resembles(path, key)) {
 			return key, true
 		}
 	}
 	return "", false
+}
+
+// replaced returns the key of the original of a probe that has another handler.
+func (b *planBuilder) replaced(k *originalsHolder, s *handlerSite) (key string, ok bool) {
+	for _, key := range slices.Sorted(maps.Keys(k.originals)) {
+		if !k.claimed[key] && b.isOf(k, key, s) && !s.has(k.originals[key]) {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+// isBack reports whether the probe of an original has it again.
+func (b *planBuilder) isBack(k *originalsHolder, key string) bool {
+	return slices.ContainsFunc(b.sites, func(s *handlerSite) bool { return b.isOf(k, key, s) && s.has(k.originals[key]) })
+}
+
+// isOf reports whether an original is that of a probe. A key without a container is
+// that of the only one.
+func (b *planBuilder) isOf(k *originalsHolder, key string, s *handlerSite) bool {
+	container, of, _ := k.mesh.format().ParseKey(key)
+	return of == s.name && (container == s.container.Name || container == "" && len(b.appNames()) == 1)
+}
+
+// has reports whether a probe, as it was read, is an original. Headers and the
+// timeout are not compared: rewriting leaves them in the probe.
+func (s *handlerSite) has(original *prober.Prober) bool {
+	port, host := s.current.endpoint()
+	if _, ok := s.current.Kind(); !ok || port == nil {
+		return false
+	}
+	n, err := resolve(*port, s.container)
+	want := handlerOf(original, &HTTPGet{})
+	wantPort, wantHost := want.endpoint()
+	return err == nil && host == wantHost && reflect.DeepEqual(s.current.entry(field.Number(n)), want.entry(*wantPort))
 }
 
 // checkPaths refuses a template in which a probe that was not recognised has the
@@ -199,10 +307,10 @@ func (k *originalsHolder) candidate(s *handlerSite) (key string, ok bool) {
 // of the two the original belongs.
 func (b *planBuilder) checkPaths(toRewrite []*handlerSite) {
 	for _, s := range b.sites {
-		if !b.isDangling(s) || !b.p.dialect.byPath() {
+		if !b.isDangling(s) || !b.p.mesh.byPath() {
 			continue
 		}
-		i := slices.IndexFunc(toRewrite, func(c *handlerSite) bool { return text(c.target.HTTPGet.Path) == text(s.current.HTTPGet.Path) })
+		i := slices.IndexFunc(toRewrite, func(c *handlerSite) bool { return c.target.HTTPGet.Path == s.current.HTTPGet.Path })
 		if i >= 0 {
 			b.addFinding(containerFinding("originals-ambiguous", s.path, s.container.Name,
 				"looks rewritten, and has the path at which that of container %q is answered (`%s`); it must have its original back", toRewrite[i].container.Name, toRewrite[i].path))

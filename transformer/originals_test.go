@@ -1,6 +1,7 @@
 package transformer_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -88,8 +89,8 @@ func TestAProbeThatHasThePathOfAnotherIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// TestEnvVarsOfTwoDialectsInOneContainer: each is read, and neither is lost.
-func TestEnvVarsOfTwoDialectsInOneContainer(t *testing.T) {
+// TestEnvVarsOfTwoMeshesInOneContainer: each is read, and neither is lost.
+func TestEnvVarsOfTwoMeshesInOneContainer(t *testing.T) {
 	original := pod("", app(httpProbe+"readinessProbe:\n  tcpSocket:\n    port: 8002\n"))
 	text := plan(t, pod("", app(httpProbe))).text
 	text = strings.Replace(text, "        startupProbe:\n", "        - name: OSM_KUBE_APP_PROBERS\n          value: '{\"/osm-readiness-probe/app\":{\"tcpSocket\":{\"port\":8002}}}'\n        startupProbe:\n", 1) +
@@ -103,8 +104,8 @@ func TestEnvVarsOfTwoDialectsInOneContainer(t *testing.T) {
 	}
 }
 
-// TestTheProbesOfAnAppNamedLikeTheOtherMeshsProxyComeBack: to the dialect osm a
-// container istio-proxy is an app, and to the dialect istio envoy is.
+// TestTheProbesOfAnAppNamedLikeTheOtherMeshsProxyComeBack: to the mesh osm a
+// container istio-proxy is an app, and to the mesh istio envoy is.
 func TestTheProbesOfAnAppNamedLikeTheOtherMeshsProxyComeBack(t *testing.T) {
 	for name, first := range map[string][]option{"istio-proxy": {inOSM}, "envoy": nil} {
 		original := pod("", app(httpProbe)+"- name: "+name+"\n  image: x\n"+strings.TrimPrefix(indent("", httpProbe, 0), "\n"))
@@ -123,10 +124,10 @@ func TestTheProbesOfAnAppNamedLikeTheOtherMeshsProxyComeBack(t *testing.T) {
 	}
 }
 
-// TestOriginalsOfTheOtherDialectAreFoundBehindOwnOnes: the container with both
-// env vars does not answer for the app istio-proxy in the dialect istio, and
+// TestOriginalsOfTheOtherMeshAreFoundBehindOwnOnes: the container with both
+// env vars does not answer for the app istio-proxy in the mesh istio, and
 // does in the other.
-func TestOriginalsOfTheOtherDialectAreFoundBehindOwnOnes(t *testing.T) {
+func TestOriginalsOfTheOtherMeshAreFoundBehindOwnOnes(t *testing.T) {
 	original := pod("", app(httpProbe+"startupProbe:\n  tcpSocket:\n    port: 8002\n")+"- name: istio-proxy\n  image: x\n"+strings.TrimPrefix(indent("", httpProbe, 0), "\n"))
 	text := plan(t, strings.Replace(original, "startupProbe:\n          tcpSocket:\n            port: 8002\n", "startupProbe:\n          httpGet:\n            path: /app-health/app/startupz\n            port: 15020\n", 1), inOSM).text
 	both := strings.Replace(text, "        - name: OSM_KUBE_APP_PROBERS\n", "        - name: ISTIO_KUBE_APP_PROBERS\n          value: '{\"/app-health/app/startupz\":{\"tcpSocket\":{\"port\":8002}}}'\n        - name: OSM_KUBE_APP_PROBERS\n", 1)
@@ -157,5 +158,155 @@ func TestAContainerNamedAsAnotherMeshsProxyGetsItsOriginalsBack(t *testing.T) {
 			t.Fatalf("%s: nothing was rewritten: %v", name, r.Findings)
 		}
 		wantText(t, restore(t, r.text), yaml)
+	}
+}
+
+// TestNoOriginalIsLostWhateverItsProbeLooksLike: the probe is edited by hand, and
+// then the template is rewritten again or restored.
+func TestNoOriginalIsLostWhateverItsProbeLooksLike(t *testing.T) {
+	original := pod("", app(httpProbe)+"- name: b\n  image: b\n  readinessProbe: {tcpSocket: {port: 7}}\n")
+	rewritten := plan(t, original, port(15097)).text
+	const handler = "          httpGet:\n            path: /app-health/app/livez\n            port: 15097\n"
+	if !strings.Contains(rewritten, handler) {
+		t.Fatalf("not rewritten as expected:\n%s", rewritten)
+	}
+	httpGet := func(path, port string) string {
+		return "          httpGet:\n            path: " + path + "\n            port: " + port + "\n"
+	}
+	for edited, reason := range map[string]string{
+		httpGet("/app-health/app/livezx", "15097"):                 "originals-ambiguous",
+		httpGet("/app-health/app", "15097"):                        "originals-ambiguous",
+		httpGet("/app-health/app/livez/", "15097"):                 "originals-ambiguous",
+		httpGet("/app-health/app/livez?x=1", "15097"):              "originals-ambiguous",
+		httpGet("/app-healthz/app/livez", "15097"):                 "originals-ambiguous",
+		httpGet("/app-health/app/livez/", "15096"):                 "originals-ambiguous",
+		httpGet("/app-health/pap/livez", "15097"):                  "originals-ambiguous",
+		httpGet("''", "15097"):                                     "originals-ambiguous",
+		httpGet("/foo", "15097"):                                   "originals-ambiguous",
+		"          tcpSocket:\n            port: 15097\n":          "originals-ambiguous",
+		handler + "          exec: {command: [x]}\n":               "originals-ambiguous",
+		"          exec: {command: [x]}\n":                         "original-replaced",
+		"          httpGet: {host: example.com, port: 80}\n":       "original-replaced",
+		"          httpGet: {path: /foo, port: web}\n":             "original-replaced",
+		"          httpGet: {path: /foo, port: 8001, host: x.y}\n": "original-replaced",
+	} {
+		yaml := strings.Replace(rewritten, handler, edited, 1)
+		for name, do := range map[string]func(testing.TB, string, ...option) result{"plan": plan, "restore": restore} {
+			for _, opts := range [][]option{nil, {inOSM}, {answeredBy("istio-proxy")}} {
+				r := do(t, yaml, opts...)
+				if f, ok := r.has(reason); !ok || f.Field.String() != "spec.template.spec.containers[0].livenessProbe" {
+					t.Errorf("%s of\n%s\nfindings %v, want %s", name, edited, r.Findings, reason)
+				}
+				if r.text != yaml || slices.ContainsFunc(r.reasons(), func(key string) bool { return key != reason && strings.HasPrefix(key, "original") }) {
+					t.Errorf("%s: %v, changed to\n%s", name, r.reasons(), r.text)
+				}
+			}
+		}
+	}
+	// So is one under another name, with a mistake in its path.
+	moved := strings.Replace(rewritten, "        livenessProbe:\n"+handler, "        startupProbe:\n"+httpGet("/app-healt/app/x", "15097"), 1)
+	wantReason(t, restore(t, moved), "originals-ambiguous")
+	// A probe of the app's own over the network takes the place of the original when it
+	// is rewritten in its turn, but is no original to restore.
+	yaml := strings.Replace(rewritten, handler, httpGet("/bar", "8002"), 1)
+	wantReason(t, restore(t, yaml), "original-replaced")
+	wantText(t, restore(t, plan(t, yaml).text), strings.NewReplacer("/foo", "/bar", "8001", "8002").Replace(original))
+	// What is back, or gone, needs no entry.
+	wantText(t, restore(t, strings.Replace(rewritten, handler, httpGet("/foo", "8001"), 1)), original)
+	wantText(t, restore(t, strings.Replace(rewritten, "        livenessProbe:\n"+handler, "", 1)), strings.Replace(original, "        livenessProbe:\n"+httpGet("/foo", "8001"), "", 1))
+}
+
+// TestTheAnnotationIsKeptIfItAloneHasAnOriginal: somebody has removed probe-proxy by
+// hand.
+func TestTheAnnotationIsKeptIfItAloneHasAnOriginal(t *testing.T) {
+	original := pod("labels: {a: b}", app("ports: [{name: web, containerPort: 80}]\nlivenessProbe:\n  httpGet: {path: /foo, port: web}\n"))
+	head, rest, _ := strings.Cut(plan(t, original).text, "      initContainers:\n")
+	_, containers, _ := strings.Cut(rest, "      containers:\n")
+	yaml := head + "      containers:\n" + containers
+	for _, do := range []func(testing.TB, string, ...option) result{plan, restore} {
+		r := do(t, yaml)
+		wantReason(t, r, "original-replaced")
+		if r.text != yaml {
+			t.Errorf("changed to\n%s", r.text)
+		}
+	}
+}
+
+// sidecarOf returns the container that answers in a rewritten template, and what is
+// before and after it.
+func sidecarOf(t *testing.T, text string) (before, sidecar, after string) {
+	t.Helper()
+	before, rest, ok := strings.Cut(text, "initContainers:\n")
+	sidecar, after, found := strings.Cut(rest, "      containers:\n")
+	if !ok || !found {
+		t.Fatalf("no sidecar in\n%s", text)
+	}
+	return before + "initContainers:\n", sidecar, "      containers:\n" + after
+}
+
+// TestTheProbeProxyWithTheConfiguredNameStays: it may have fields of the user's.
+func TestTheProbeProxyWithTheConfiguredNameStays(t *testing.T) {
+	before, sidecar, after := sidecarOf(t, plan(t, pod("", app(httpProbe))).text)
+	own := sidecar + "        volumeMounts: [{name: own, mountPath: /own}]\n"
+	other := strings.Replace(sidecar, "name: probe-proxy", "name: other", 1)
+	want := before + own + after
+	for _, both := range []string{other + own, own + other} {
+		wantText(t, plan(t, before+both+after), want)
+	}
+}
+
+// TestOfTwoOriginalsTheOneOnTheProbesPortCounts: the containers answer on different ports.
+func TestOfTwoOriginalsTheOneOnTheProbesPortCounts(t *testing.T) {
+	text := plan(t, pod("", app(httpProbe)), port(15097)).text
+	before, sidecar, after := sidecarOf(t, text)
+	other := strings.NewReplacer("name: probe-proxy", "name: other", "15097", "15098", `"port":8001`, `"port":9`, "/foo", "/bar").Replace(sidecar)
+	for to, want := range map[string]string{"15097": httpProbe, "15098": strings.NewReplacer("8001", "9", "/foo", "/bar").Replace(httpProbe)} {
+		wantText(t, restore(t, before+sidecar+other+strings.Replace(after, "port: 15097", "port: "+to, 1)), pod("", app(want)))
+	}
+}
+
+// TestADeclaredProxyThatGotASecondEnvVarIsTheUsers: only the env var with the originals goes.
+func TestADeclaredProxyThatGotASecondEnvVarIsTheUsers(t *testing.T) {
+	text := plan(t, pod(injected, app(httpProbe)), answeredBy("istio-proxy")).text
+	own := strings.Replace(text, "        - name: ISTIO_KUBE_APP_PROBERS\n", "        - name: OWN\n          value: x\n        - name: ISTIO_KUBE_APP_PROBERS\n", 1)
+	if own == text {
+		t.Fatalf("no env var in\n%s", text)
+	}
+	r := restore(t, own)
+	wantParts(t, r.text, "- name: istio-proxy\n        image: auto\n", "env:\n        - name: OWN\n          value: x\n", "path: /foo\n")
+	if strings.Contains(r.text, "APP_PROBERS") {
+		t.Errorf("the originals are still in\n%s", r.text)
+	}
+}
+
+// TestAnOriginalThatIsBackIsNobodyElses: another probe that goes to the probe port is the
+// app's own.
+func TestAnOriginalThatIsBackIsNobodyElses(t *testing.T) {
+	const other = "- name: b\n  image: b\n  livenessProbe: {tcpSocket: {port: 15097}}\n"
+	original := pod("", app(httpProbe)+other)
+	back := strings.Replace(plan(t, original, port(15097)).text, "path: /app-health/app/livez\n            port: 15097", "path: /foo\n            port: 8001", 1)
+	wantText(t, restore(t, back), original)
+	// Nor is one that was recognised: a container of the same name has no claim to it.
+	twice := plan(t, pod("", app(httpProbe))).text + "      - name: app\n        image: app\n        livenessProbe: {exec: {command: [x]}}\n"
+	wantParts(t, restore(t, twice).text, "path: /foo\n", "livenessProbe: {exec: {command: [x]}}")
+}
+
+// TestAnOriginalInOSMIsOneOfThePodsIfItNamesNoContainer: a path without a container is
+// that of the only one.
+func TestAnOriginalInOSMIsOneOfThePodsIfItNamesNoContainer(t *testing.T) {
+	const handler = "httpGet:\n            path: /osm-liveness-probe\n            port: 15901\n"
+	const exec = "exec: {command: [x]}\n"
+	for name, opts := range map[string][]option{"probe-proxy": {inOSM}, "envoy": {inOSM, answeredBy("envoy")}} {
+		text := plan(t, pod("labels: {a: b}", app(httpProbe)), opts...).text
+		if !strings.Contains(text, handler) {
+			t.Fatalf("%s: not rewritten as expected:\n%s", name, text)
+		}
+		wantReason(t, restore(t, strings.Replace(text, handler, exec, 1)), "original-replaced")
+		wantReason(t, restore(t, strings.Replace(text, "/osm-liveness-probe\n", "/x\n", 1)), "originals-ambiguous")
+		wantReason(t, restore(t, strings.Replace(text, handler, "tcpSocket: {port: 15902}\n", 1)), "originals-ambiguous")
+		two := plan(t, pod("labels: {a: b}", app(httpProbe)+"- name: b\n  image: b\n  livenessProbe: {exec: {command: [x]}}\n"), opts...).text
+		if r := restore(t, strings.Replace(two, "        livenessProbe:\n          "+handler, "", 1)); strings.Contains(r.text, "osm-liveness") {
+			t.Errorf("%s: the entry of the deleted probe stays:\n%s", name, r.text)
+		}
 	}
 }

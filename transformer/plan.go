@@ -1,6 +1,8 @@
 package transformer
 
 import (
+	"cmp"
+
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
@@ -13,6 +15,7 @@ const (
 	AnsweredByProbeProxy = "probe-proxy"
 	AnsweredByIstioProxy = "istio-proxy"
 	AnsweredByEnvoy      = "envoy" // in Open Service Mesh
+	AnsweredByApp        = "app"   // on ports that the mesh is told not to capture
 )
 
 // MeshAuto, as [Options].Mesh, finds the mesh of each template by the labels and
@@ -35,17 +38,34 @@ type Options struct {
 	ProbeProxy ProbeProxy
 	IstioProxy IstioProxy
 	Istio      Istio
+	Platform   string // one of the Platform constants
 }
 
 // Istio holds what is known about Istio in the cluster.
 type Istio struct {
-	// InjectorRewrites is set if Istio's injector rewrites the probes of the
-	// pods that it injects, as it does by default.
-	InjectorRewrites bool
+	// InjectorRewrites says whether Istio's injector rewrites the probes of the
+	// pods that it injects, as it does by default; nil if that is not known.
+	InjectorRewrites *bool
 	// InjectedNamespaces are patterns of the namespaces that Istio injects its
 	// sidecar into. If it is not nil, other namespaces are not injected.
 	InjectedNamespaces []string
+	// NativeSidecars says whether Istio's sidecar is a native one; nil if that is not
+	// known.
+	NativeSidecars *bool
+	// HoldApplication is set if containers wait for Istio's sidecar everywhere
+	// (holdApplicationUntilProxyStarts).
+	HoldApplication bool
+	// RootNamespace is Istio's root namespace; "istio-system" if empty.
+	RootNamespace string
+	// MTLS is the mode of mutual TLS where no PeerAuthentication among the manifests says
+	// another; strict if empty.
+	MTLS string
 }
+
+// istioSystem is Istio's root namespace unless the mesh is configured otherwise.
+const istioSystem = "istio-system"
+
+func (i *Istio) rootNamespace() string { return cmp.Or(i.RootNamespace, istioSystem) }
 
 // IstioProxy describes the container istio-proxy that is declared if Istio's
 // sidecar answers and the template has none.
@@ -55,6 +75,8 @@ type IstioProxy struct {
 	// Restricted is set if it gets the securityContext that the Pod Security level
 	// "restricted" demands, provided that every other container of the pod has one.
 	Restricted bool
+	// Resources are its resources; none leaves them to the injector.
+	Resources field.Map
 }
 
 // rewriteHooks, among [Options].Rewrite, stands for httpGet hooks.
@@ -70,6 +92,7 @@ type ProbeProxy struct {
 	Name            string
 	Placement       string // one of the Placement constants
 	ImagePullPolicy string // "" leaves it to the API server
+	Body            string // one of the Body constants
 	// Resources and SecurityContext are merged deeply over the defaults; a
 	// nil value removes the default's key. Env is merged by name.
 	Resources       field.Map
@@ -87,8 +110,10 @@ func Defaults() Options {
 		AnsweredBy: AnsweredByAuto,
 		Port:       prober.DefaultPort,
 		Rewrite:    Rewritable(),
-		ProbeProxy: ProbeProxy{Image: image, Name: "probe-proxy", Placement: PlacementNative},
+		ProbeProxy: ProbeProxy{Image: image, Name: "probe-proxy", Placement: PlacementNative, Body: BodyFailures},
 		IstioProxy: IstioProxy{Image: autoImage, Restricted: true},
+		Istio:      Istio{RootNamespace: istioSystem, MTLS: MTLSStrict},
+		Platform:   PlatformAuto,
 	}
 }
 
@@ -101,6 +126,8 @@ type Input struct {
 	NamespaceName string
 	// Namespace is the metadata of that Namespace object, nil if unknown.
 	Namespace *Metadata
+	// Around is what other manifests say about the object; nil if nothing.
+	Around *Surroundings
 	// Path leads from the object's root to the template; empty for a Pod.
 	Path     field.Path
 	Template PodTemplate
@@ -108,13 +135,37 @@ type Input struct {
 	Shape Shape
 	// JobLike is set if the pod must finish for the object to be done.
 	JobLike bool
+	// OnlyEdits is set if nobody asks what becomes of the probes as they were read: the
+	// plan then does not say it.
+	OnlyEdits bool
 	// Source is the object as it was read; nil if that is not known. Without it the
 	// planner does not see fields that [PodTemplate] lacks, and replaces a container
 	// of ours as a whole if it needs a change.
 	Source Source
-	// Texts returns the texts of entries that the editor would write in another way if
-	// it had to undo edits, for [field.Edit.Texts]; nil if the text is not known.
-	Texts func(edits []field.Edit) field.KeyValues
+	// Texts are the texts that the plan's own edits replace, as far as undoing them would
+	// give others: see [WithTexts].
+	Texts []field.Text
+}
+
+// WithTexts returns the plan that keeps for restore the texts that its own edits replace,
+// which textsOf returns. What is kept may need an annotation, whose edits replace a text too.
+func WithTexts(plan func([]field.Text) Plan, textsOf func([]field.Edit) []field.Text) Plan {
+	p := plan(nil)
+	for known := 0; ; {
+		texts := textsOf(p.Edits)
+		if len(texts) <= known {
+			return p
+		}
+		p, known = plan(texts), len(texts)
+	}
+}
+
+// around returns what other manifests say about the object.
+func (in *Input) around() *Surroundings {
+	if in.Around == nil {
+		return &Surroundings{}
+	}
+	return in.Around
 }
 
 // A Source returns the value of any field of the object as it was read, also of one
@@ -166,7 +217,11 @@ type Plan struct {
 	Edits    []field.Edit
 	Findings []Finding
 	Probes   []Verdict // of every probe and hook of the template, in its order
+	Dialed   []int     // the ports of the app to which the rewritten probes go
 	Answer   Answer
+	// Known says in one line what is known of the mesh around the pod, and from where;
+	// "" for a WorkloadGroup, and where there is no probe.
+	Known string
 	// Repairs are the mistakes in the template as it was read that the edits repair.
 	Repairs []Finding
 	// Companion is an object that the workload needs, or needed; nil if none.
@@ -175,11 +230,12 @@ type Plan struct {
 
 // An Answer says who answers the rewritten probes of a template.
 type Answer struct {
-	By       string // one of the AnsweredBy constants but auto; "" if no probe is rewritten
-	Mesh     string // the name of the mesh that the pod is in, such as "Linkerd"; "" if it is not known
-	Port     int    // 0 if the convention has one for each type of probe
-	Assumed  bool   // it is not known whether the mesh's proxy is there, and By depends on it
-	Injected bool   // the pod has Istio's sidecar, or will have it
+	By         string // one of the AnsweredBy constants but auto; "" if no probe is rewritten
+	Mesh       string // the name of the mesh that the pod is in, such as "Linkerd"; "" if it is not known
+	Port       int    // 0 if the convention has one for each type of probe
+	AppWouldDo bool   // the app itself could answer, on ports that no Service among the manifests leads to
+	Because    string // why By is not Istio's sidecar although the pod has it; "" if the options say so
+	Injected   bool   // the pod has Istio's sidecar, or will have it
 	// AddsContainer names the container that the plan adds, "" for none, and
 	// AddsAnnotations the annotations that it sets on the pods.
 	AddsContainer   string
@@ -259,4 +315,7 @@ type Verdict struct {
 	// Why says what the mesh does to the probe, in words that complete "fails under
 	// strict mTLS, since ..."; "" if it is unaffected.
 	Why string
+	// If is set if StrictTLS depends on something that is not known, in words that
+	// complete "fails if ...".
+	If string
 }

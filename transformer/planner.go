@@ -10,26 +10,27 @@ import (
 	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // A Planner plans for one set of options. It holds no state between calls and
 // may be used by several goroutines at once.
 type Planner struct {
-	opts    Options
-	dialect *dialect
-	// dialects are those in which a template may have been rewritten before, the
+	opts Options
+	mesh *serviceMesh
+	// meshes are those in which a template may have been rewritten before, the
 	// planner's own first; conventions are the same, in groups with one convention
 	// each.
-	dialects    []*dialect
-	conventions [][]*dialect
+	meshes      []*serviceMesh
+	conventions [][]*serviceMesh
 	// others returns the planners of the other meshes, each made once, or says why
 	// the options do not fit the mesh. It is nil unless the mesh is found out for
 	// each template.
-	others map[*dialect]func() (*Planner, error)
+	others map[*serviceMesh]func() (*Planner, error)
 	// sidecar is probe-proxy as the options say, without the originals: as a
 	// native sidecar (true) and as an ordinary container.
 	sidecar map[bool]field.Map
+	// contexts are its securityContexts, as sidecarContexts returns them.
+	contexts map[leftOut]field.Map
 }
 
 // New returns a planner. It is an error if the options have [Options.Problems].
@@ -40,12 +41,12 @@ func New(o Options) (*Planner, error) {
 	if err := o.ProbeProxy.check(); err != nil {
 		return nil, err
 	}
-	p := newPlanner(o, o.dialect())
+	p := newPlanner(o, o.serviceMesh())
 	if o.Mesh != MeshAuto {
 		return p, nil
 	}
-	p.others = make(map[*dialect]func() (*Planner, error))
-	for _, d := range p.dialects[1:] {
+	p.others = make(map[*serviceMesh]func() (*Planner, error))
+	for _, d := range p.meshes[1:] {
 		p.others[d] = sync.OnceValues(func() (*Planner, error) {
 			if problems := o.problemsIn(d); len(problems) > 0 {
 				return nil, fmt.Errorf("`%s`: %s", problems[0].Path, problems[0].Text)
@@ -57,12 +58,13 @@ func New(o Options) (*Planner, error) {
 }
 
 // newPlanner returns the planner of one mesh.
-func newPlanner(o Options, d *dialect) *Planner {
+func newPlanner(o Options, d *serviceMesh) *Planner {
 	if byDefault := Defaults().ProbeProxy.Name; o.ProbeProxy.Name == byDefault {
 		o.ProbeProxy.Name = d.sidecarName(o.AnsweredBy, byDefault)
 	}
-	p := &Planner{opts: o, dialect: d, dialects: allDialects(d)}
-	p.conventions = byConvention(p.dialects)
+	p := &Planner{opts: o, mesh: d, meshes: allMeshes(d)}
+	p.conventions = byConvention(p.meshes)
+	p.contexts = sidecarContexts(d.sidecarUser(), o.ProbeProxy.SecurityContext)
 	p.sidecar = map[bool]field.Map{true: p.sidecarBase(true), false: p.sidecarBase(false)}
 	return p
 }
@@ -72,10 +74,13 @@ func newPlanner(o Options, d *dialect) *Planner {
 func (p *Planner) Plan(in Input) Plan {
 	b := p.builderFor(&in)
 	b.findings = append(b.findings, b.detected.unclear...)
-	b.mesh = b.p.dialect.inspect(b)
-	b.detected.addTo(&b.mesh)
+	b.inspection = b.p.mesh.inspect(b)
+	b.detected.addTo(&b.inspection)
 	b.classify()
 	toRewrite := b.toRewrite()
+	if b.answersItself() {
+		b.excludePorts(b.undecided())
+	}
 	if len(toRewrite) > 0 && !b.failed() {
 		b.check(toRewrite)
 	}
@@ -87,7 +92,7 @@ func (p *Planner) Plan(in Input) Plan {
 func (p *Planner) Restore(in Input) Plan {
 	b := p.builderFor(&in)
 	read := b.findings
-	b.mesh = b.p.dialect.inspect(b)
+	b.inspection = b.p.mesh.inspect(b)
 	b.findings = read // what the mesh's labels and annotations say does not matter here
 	for _, s := range b.sites {
 		if b.isDangling(s) {
@@ -104,7 +109,7 @@ const danglingText = "looks like a rewritten probe, but no container of the pod 
 // isDangling reports whether a probe looks rewritten and was not recognised.
 func (b *planBuilder) isDangling(s *handlerSite) bool {
 	h := s.current.HTTPGet
-	return s.lost || !s.alreadyRewritten && h != nil && slices.ContainsFunc(b.p.dialects, func(d *dialect) bool { return d.looksRewritten(h) })
+	return s.lost || !s.alreadyRewritten && h != nil && slices.ContainsFunc(b.p.meshes, func(d *serviceMesh) bool { return d.looksRewritten(h) })
 }
 
 // skip leaves a probe alone and reports the reason.
@@ -119,47 +124,58 @@ func (b *planBuilder) classify() {
 	off := b.optOut(sources)
 	skip := b.skipped(sources)
 	names := b.containerNames()
-	concerned := false // off is the reason of a probe
+	offApplies := false // off is the reason of a probe
 	for _, s := range b.sites {
-		kind, ok := s.original.kind()
+		kind, ok := s.original.Kind()
 		switch {
 		case b.in.Shape.ProbesMadeBy != "" && !b.isDangling(s):
-			s.reason, concerned = off.Reason, true
-		case ok && s.original.dialer() == nil:
+			s.reason, offApplies = off.Reason, true
+		case ok && !s.original.dials():
 			s.reason = "no-network"
 		case b.hasUnknown(s):
 		case !ok:
 			b.skip(s, "not-one-handler", s.path, "must have exactly one handler (exec, httpGet, tcpSocket, grpc, and for hooks sleep), and has %s", s.original)
-		case b.p.dialect.isProxy(s.container):
+		case b.p.mesh.isProxy(s.container):
 			s.reason = "proxy-container"
 		case b.isDangling(s):
 			b.skip(s, "dangling", s.path, "%s", danglingText)
 		case off != nil:
-			s.reason, concerned = off.Reason, true
+			s.reason, offApplies = off.Reason, true
 		case skip[s.container.Name]:
 			s.reason = "skipped-container"
 			b.addFinding(containerFinding(s.reason, s.path, s.container.Name, "container %q is named by the annotation `%s`", s.container.Name, ownSkipContainers))
 		case !b.selected(s, kind):
 			s.reason = "not-selected"
-		case s.name.IsHook() && kind != kindHTTPGet:
-			b.skip(s, "hook-never-works", s.path.Key(kind), "the kubelet has no %s hooks: this one always fails", kind)
-		case s.at.init && !isSidecar(s.at, s.container):
-			b.skip(s, "init-container", s.path, "the API server allows probes and hooks on an init container only with `restartPolicy: Always`")
-		case !onlyOnce(names, s.container.Name) || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
-			b.skip(s, "container-name", b.containerPath(s.at).Key("name"), "%q must be the name of this container alone, without a slash", s.container.Name)
 		default:
-			b.classifyEndpoint(s, kind)
+			b.classifySelected(s, kind, names)
 		}
 	}
-	b.p.dialect.skipUnsupported(b, b.undecided())
-	b.skipNewer(b.undecided())
-	if off != nil && concerned {
+	if !b.answersItself() {
+		b.p.mesh.skipUnsupported(b, b.undecided())
+		b.skipNewer(b.undecided())
+	}
+	if off != nil && offApplies {
 		verb := "left alone"
 		if b.hasOurs() {
 			verb = "restored"
 		}
 		off.Message += "; its probes are " + verb
 		b.addFinding(*off)
+	}
+}
+
+// classifySelected decides for a probe or hook that nobody has opted out. The names are
+// those of all containers.
+func (b *planBuilder) classifySelected(s *handlerSite, kind string, names []string) {
+	switch {
+	case s.name.IsHook() && kind != kindHTTPGet:
+		b.skip(s, "hook-never-works", s.path.Key(kind), "the kubelet has no %s hooks: this one always fails", kind)
+	case s.at.init && !isSidecar(s.at, s.container):
+		b.skip(s, "init-container", s.path, "the API server allows probes and hooks on an init container only with `restartPolicy: Always`")
+	case !onlyOnce(names, s.container.Name) || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
+		b.skip(s, "container-name", b.containerPath(s.at).Key("name"), "%q must be the name of this container alone, without a slash", s.container.Name)
+	default:
+		b.classifyEndpoint(s, kind)
 	}
 }
 
@@ -182,13 +198,13 @@ func (b *planBuilder) selected(s *handlerSite, kind string) bool {
 
 // classifyEndpoint decides by what a handler dials, and when.
 func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
-	port, host := s.original.dialer().endpoint()
+	port, host := s.original.endpoint()
 	if host != "" {
 		b.skip(s, "host-set", s.path.Key(kind, "host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
 		return
 	}
 	if kind == kindHTTPGet {
-		if scheme := text(s.original.HTTPGet.Scheme); scheme != "" && scheme != "HTTP" && scheme != "HTTPS" {
+		if scheme := s.original.HTTPGet.Scheme; scheme != "" && scheme != "HTTP" && scheme != "HTTPS" {
 			b.skip(s, "scheme-invalid", s.path.Key(kind, "scheme"), "%q must be HTTP or HTTPS", scheme)
 			return
 		}
@@ -203,13 +219,13 @@ func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 		return
 	}
 	s.port = n
-	a := b.mesh.answerer
+	a := b.inspection.answerer
 	switch {
-	case slices.Contains(b.p.dialect.ports(a), n):
+	case slices.Contains(b.p.mesh.ports(a), n):
 		b.skip(s, "aims-at-probe-port", s.path.Key(kind, "port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
-	case !b.mesh.captures(n):
+	case !b.inspection.captures(n):
 		b.skip(s, "port-not-captured", s.path.Key(kind, "port"), "the mesh does not capture port %d, so the probe works as it is", n)
-	case !b.answeredInTime(s):
+	case (s.at.init || b.answeredByUs(s)) && b.lateIn(&b.inspection.facts, s, a) != "":
 		b.skip(s, "starts-before-answerer", s.path, "container %q starts before the one that answers rewritten probes, so this one is left alone; %s", s.container.Name, b.startsEarlierCure(s))
 	}
 }
@@ -229,22 +245,43 @@ func (b *planBuilder) skipPort(s *handlerSite, kind string, port field.IntOrStri
 	}
 }
 
-// answeredInTime reports whether the answerer runs when the kubelet starts the
-// probe. This matters for init containers, since the pod waits for each of them
-// and would wait for ever, and for postStart hooks.
-func (b *planBuilder) answeredInTime(s *handlerSite) bool {
-	if !s.at.init {
-		// probe-proxy would have to be first.
-		return s.name != prober.PostStart || !b.firstIsApp() || b.native() || !b.answeredByUs(s)
-	}
-	if b.answeredByUs(s) {
-		return b.native()
-	}
-	if b.mesh.proxyFirst {
+// runsBefore reports whether, in a world in which the mesh's proxy is in the pod, an
+// answerer runs when the kubelet makes a rewritten probe for the first time. This
+// matters for native sidecars, since the pod waits for their startup probes and postStart
+// hooks and would wait for ever, and liveness probes restart them, and for postStart
+// hooks of any container.
+func (b *planBuilder) runsBefore(w world, s *handlerSite, a answerer) bool {
+	byUs := a.who == AnsweredByProbeProxy || !b.p.mesh.proxyAnswers(s)
+	at, real := b.realProxy()
+	switch {
+	case a.who == AnsweredByApp || !s.atStart():
 		return true
+	case byUs && s.at.init:
+		return b.native()
+	case byUs:
+		return !b.firstIsApp() || b.native() // probe-proxy would have to be first
+	case real:
+		return s.at.startsAfter(at)
+	case s.at.init:
+		return w.native
 	}
-	at, ok := b.proxyPlace()
-	return ok && s.at.startsAfter(at)
+	return w.native || w.holds
+}
+
+// realProxy returns where the template has the mesh's proxy, unless the injector
+// replaces and moves it.
+func (b *planBuilder) realProxy() (at containerRef, ok bool) {
+	if at, ok = b.proxyPlace(); !ok {
+		return at, false
+	}
+	return at, b.containerAt(at).Image != autoImage
+}
+
+func (b *planBuilder) containerAt(at containerRef) *Container {
+	if at.init {
+		return &b.in.Template.Spec.InitContainers[at.index]
+	}
+	return &b.in.Template.Spec.Containers[at.index]
 }
 
 func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
@@ -254,7 +291,7 @@ func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
 	if b.answeredByUs(s) {
 		return "`placement: native` starts probe-proxy first"
 	}
-	if b.p.dialect.hasFixedPorts() {
+	if b.p.mesh.hasFixedPorts() {
 		return "probe-proxy, with `answeredBy: probe-proxy` and `placement: native`, would start first"
 	}
 	return "probe-proxy with `placement: native`, on a port of its own, would start first"
@@ -264,7 +301,7 @@ func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
 // it.
 func (b *planBuilder) proxyPlace() (at containerRef, ok bool) {
 	eachContainer(&b.in.Template.Spec, func(p containerRef, c *Container) {
-		if b.p.dialect.isProxy(c) && !b.isOurs(p) && (!ok || !p.init) {
+		if b.p.mesh.isProxy(c) && !b.isOurs(p) && (!ok || !p.init) {
 			at, ok = p, true
 		}
 	})
@@ -274,7 +311,10 @@ func (b *planBuilder) proxyPlace() (at containerRef, ok bool) {
 // toRewrite returns the probes that are rewritten, each with its target.
 func (b *planBuilder) toRewrite() []*handlerSite {
 	toRewrite := b.undecided()
-	for i, h := range b.p.dialect.assign(toRewrite, b.mesh.answerer) {
+	if b.answersItself() {
+		return nil
+	}
+	for i, h := range b.p.mesh.assign(toRewrite, b.inspection.answerer) {
 		toRewrite[i].target = h
 	}
 	return toRewrite
@@ -293,11 +333,11 @@ func (b *planBuilder) undecided() []*handlerSite {
 
 // check reports what prevents the rewriting of the template.
 func (b *planBuilder) check(toRewrite []*handlerSite) {
-	b.findings = append(b.findings, b.mesh.conflicts...)
-	b.findings = append(b.findings, b.mesh.warnings...)
+	b.findings = append(b.findings, b.inspection.conflicts...)
+	b.findings = append(b.findings, b.inspection.warnings...)
 	b.checkPaths(toRewrite)
-	a := b.mesh.answerer
-	ports := b.p.dialect.ports(a)
+	a := b.inspection.answerer
+	ports := b.p.mesh.ports(a)
 	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
 		if b.isOurs(at) {
 			return
@@ -305,7 +345,7 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 		if b.adds(toRewrite) && c.Name == b.p.opts.ProbeProxy.Name {
 			b.addFinding(containerFinding("name-taken", b.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
 		}
-		if a.who != AnsweredByProbeProxy && b.p.dialect.isProxy(c) {
+		if a.who != AnsweredByProbeProxy && b.p.mesh.isProxy(c) {
 			return
 		}
 		for i, p := range c.Ports {
@@ -315,40 +355,77 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 		}
 	})
 	if b.adds(toRewrite) {
-		b.checkProbeProxy()
+		b.checkProbeProxy(toRewrite)
 	}
 	b.checkBareSpec(toRewrite)
-	if a.who == AnsweredByProbeProxy {
-		return
+	if a.who != AnsweredByProbeProxy {
+		b.checkProxyLimits()
 	}
-	at, declared := b.proxyPlace()
 	for _, s := range toRewrite {
-		if s.name == prober.PostStart && b.mesh.proxyLate != "" && !(declared && s.at.startsAfter(at)) {
+		if unless := b.lateIn(&b.inspection.facts, s, a); unless != "" {
 			b.addFinding(containerFinding("post-start-order", s.path, s.container.Name,
-				"a postStart hook runs before the next container starts, and %s", b.mesh.proxyLate))
+				"a postStart hook runs before the next container starts, and istio-proxy must run by then; it may not, if %s; probe-proxy runs (`answeredBy: probe-proxy`)", unless))
 		}
 	}
+	b.checkLeftAlone()
+}
+
+// checkLeftAlone refuses to turn the mesh's own rewriter off while a probe stays as it
+// is that the rewriter would have served.
+func (b *planBuilder) checkLeftAlone() {
+	f := &b.inspection.facts
+	if !b.inspection.turnsOffRewriter || !f.rewrites.may(true) || !f.injected.may(true) {
+		return
+	}
+	serves, cures := "may serve it now", fmt.Sprintf("rewrite this one too, opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes", ownRewrite)
+	if f.rewrites.known {
+		serves, cures = "serves it in an injected pod ("+f.rewrites.at+")", fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`)", ownRewrite)
+	}
+	for _, s := range b.sites {
+		if s.reason == "" || !b.servedByRewriter(s) {
+			continue
+		}
+		b.addFinding(containerFinding("rewriter-needed", s.path, s.container.Name,
+			"is left alone (%s), and Istio's injector, which %s, must rewrite nothing in this pod if other probes are rewritten here; %s", s.reason, serves, cures))
+	}
+}
+
+// servedByRewriter reports whether the mesh captures a probe, and the mesh's own
+// rewriter serves it in one of the worlds.
+func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
+	kind, ok := s.original.Kind()
+	port, host := s.original.endpoint()
+	if !ok || port == nil || b.p.mesh.isProxy(s.container) || b.isDangling(s) ||
+		s.at.init && !isSidecar(s.at, s.container) || s.name.IsHook() && kind != kindHTTPGet {
+		return false
+	}
+	n, err := resolve(*port, s.container)
+	if err != nil || host != "" || !b.inspection.captures(n) {
+		return false
+	}
+	byProxy := answerer{who: b.p.mesh.proxyAnswerer()}
+	return slices.ContainsFunc(b.inspection.facts.worlds(), func(w world) bool { return w.rewrites && b.runsBefore(w, s, byProxy) })
 }
 
 // checkBareSpec refuses a rewriting that needs annotations if it is not known where
 // the pods get theirs from.
 func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
-	if !b.in.Shape.BareSpec {
+	if !b.in.Shape.BareSpec || !b.inspection.facts.injected.may(true) {
 		return
 	}
-	needed := b.p.dialect.annotate(nil, nil, b.mesh.answerer)
+	needed := b.p.mesh.annotate(nil, nil, b.inspection.answerer)
 	if c := b.companion(); c != nil {
-		needed = c.carry(needed, toRewrite)
+		needed = c.withOriginals(needed, toRewrite)
 	}
 	if len(needed) == 0 {
 		return
 	}
-	b.addFinding(NewFinding("annotations-unknown", b.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s: %s`, which the pods need; the object must be excluded, or probe-proxy must answer on a port that needs no annotation", needed[0].Key, needed[0].Value))
+	b.addFinding(NewFinding("annotations-unknown", b.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s: %s`, which the pods need in the mesh; the object must be excluded, or not be in the mesh, such as in a namespace that `istio.injectedNamespaces` does not name", needed[0].Key, needed[0].Value))
 }
 
 // portCure returns the other cure for a port that is taken; "" if there is none.
 func (p *Planner) portCure() string {
-	if p.dialect.hasFixedPorts() {
+	if p.mesh.hasFixedPorts() {
 		return ""
 	}
 	return ", or the functionConfig another `port`"
@@ -356,11 +433,12 @@ func (p *Planner) portCure() string {
 
 // finish plans the edits and returns the plan.
 func (b *planBuilder) finish(toRewrite []*handlerSite) Plan {
+	b.keepReplaced()
 	plan := Plan{Probes: make([]Verdict, 0, len(b.sites))}
 	failed := b.failed()
 	if !failed {
 		b.editAll(toRewrite)
-		plan.Edits, plan.Repairs, plan.Companion = b.edits, b.mesh.collisions, b.companionObject(toRewrite)
+		plan.Edits, plan.Repairs, plan.Companion = b.edits, b.inspection.collisions, b.companionObject(toRewrite)
 	}
 	for _, s := range b.sites {
 		plan.Probes = append(plan.Probes, b.verdict(s, failed))
@@ -368,23 +446,32 @@ func (b *planBuilder) finish(toRewrite []*handlerSite) Plan {
 	slices.SortStableFunc(b.findings, func(x, y Finding) int { return cmp.Compare(x.Severity.Rank(), y.Severity.Rank()) })
 	plan.Findings = b.findings
 	plan.Answer = b.answer(toRewrite)
+	if !b.in.OnlyEdits {
+		plan.Known = b.known()
+	}
+	for _, s := range toRewrite {
+		plan.Dialed = append(plan.Dialed, s.port)
+	}
 	return plan
 }
 
 // answer returns who answers the probes that the plan rewrites.
 func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
-	a := Answer{Injected: b.mesh.injectorRewrites}
+	a := Answer{Injected: b.inspection.facts.injected.is(true)}
+	if len(b.excluded) > 0 && !b.failed() {
+		a.By, a.Mesh, a.AddsAnnotations = AnsweredByApp, b.detected.title, b.addedAnnotations
+	}
 	if len(toRewrite) == 0 || b.failed() {
 		return a
 	}
-	a.By, a.Mesh, a.Assumed = b.mesh.answerer.who, b.detected.title, b.mesh.assumed
-	if ports := b.p.dialect.ports(b.mesh.answerer); len(ports) == 1 {
+	a.By, a.Mesh, a.Because = b.inspection.answerer.who, b.detected.title, b.inspection.because
+	if ports := b.p.mesh.ports(b.inspection.answerer); len(ports) == 1 {
 		a.Port = ports[0]
 	}
 	a.AddsAnnotations = b.addedAnnotations
 	container := b.p.opts.ProbeProxy.Name
 	if !b.adds(toRewrite) {
-		container = field.As[string](b.p.dialect.proxyPlaceholder(), "name")
+		container = field.As[string](b.p.mesh.proxyPlaceholder(), "name")
 	}
 	if !slices.Contains(b.containerNames(), container) {
 		a.AddsContainer = container
@@ -401,7 +488,7 @@ func (b *planBuilder) companionObject(toRewrite []*handlerSite) *Companion {
 		}
 	}
 	if len(b.annotationHolders) > 0 {
-		return b.annotationHolders[0].dialect.companion.make(b, nil)
+		return b.annotationHolders[0].mesh.companion.make(b, nil)
 	}
 	return nil
 }
@@ -409,7 +496,7 @@ func (b *planBuilder) companionObject(toRewrite []*handlerSite) *Companion {
 // companion returns the maker of the companion from which the answerer reads the
 // originals; nil if it reads them from the env var.
 func (b *planBuilder) companion() companionMaker {
-	if c := b.p.dialect.companion; c != nil && c.needed(b.mesh.answerer) {
+	if c := b.p.mesh.companion; c != nil && c.needed(b.inspection.answerer) {
 		return c
 	}
 	return nil
@@ -421,7 +508,10 @@ func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 		Container: s.container.Name, Init: s.at.init, ProbeType: s.name, Field: s.path,
 		Before: s.original.String(), State: LeftAlone, Reason: s.reason,
 	}
-	v.StrictTLS, v.Why = b.outcome(s)
+	if !b.in.OnlyEdits {
+		f, unless := b.outcome(s)
+		v.StrictTLS, v.Why, v.If = f.outcome, f.why, unless
+	}
 	switch {
 	case failed && (s.target != nil || s.alreadyRewritten):
 		v.State, v.Reason = Refused, b.firstError()
@@ -453,48 +543,40 @@ func (b *planBuilder) firstError() string {
 	return ""
 }
 
-// outcome returns what a probe, as it was read, does under strict mTLS, and why
-// if that is not what it does without a mesh.
-func (b *planBuilder) outcome(s *handlerSite) (Outcome, string) {
-	kind, ok := s.current.kind()
-	d := s.current.dialer()
-	if !ok || d == nil {
-		return Unaffected, ""
-	}
-	port, host := d.endpoint()
+// outcome returns what becomes of a probe, as it was read, in the mesh, and if that is
+// not so in every world, the fact that decides.
+func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
+	kind, ok := s.current.Kind()
+	spec := &b.in.Template.Spec
 	switch {
-	case s.alreadyRewritten || host != "" || b.p.dialect.isProxy(s.container):
-		return Unaffected, ""
+	case !ok || !s.current.dials() || b.p.mesh.isProxy(s.container):
+		return unaffected, ""
 	case b.isDangling(s):
-		return Fails, "nothing in the pod has its original"
+		return fate{Fails, "nothing in the pod has its original"}, ""
 	case s.at.init && !isSidecar(s.at, s.container) || s.name.IsHook() && kind != kindHTTPGet:
-		return Unaffected, "" // it fails without a mesh too
-	case b.mesh.captures == nil || !b.capturesPod():
-		return Unaffected, ""
+		return unaffected, "" // it fails without a mesh too
+	case b.inspection.outcome == nil || isWindows(spec):
+		return unaffected, ""
+	case (b.inspection.passesProbes || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
+		return unaffected, ""
+	case b.dialed(s) == 0:
+		return unaffected, "" // the kubelet finds no port
 	}
-	n, err := resolve(*port, s.container)
-	switch {
-	case err != nil || !b.mesh.captures(n):
-		return Unaffected, ""
-	case b.mesh.outcome != nil:
-		return b.mesh.outcome(s)
-	case kind == kindTCPSocket:
-		return FalselyPasses, whyAccepted
-	}
-	return Fails, whyNoCertificate
+	return b.inspection.outcome(s)
 }
 
-// What becomes of the kubelet's connection to a proxy that only accepts mTLS.
+// dialed returns the port to which a probe goes as it was read; 0 if there is none.
+func (b *planBuilder) dialed(s *handlerSite) int {
+	port, _ := s.current.endpoint()
+	n, err := resolve(*port, s.container)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Why the kubelet's connection to a proxy that only accepts mTLS does not do its work.
 const (
 	whyNoCertificate = "the kubelet has no client certificate"
 	whyAccepted      = "the mesh's own proxy accepts the connection"
 )
-
-// capturesPod reports whether the mesh captures any connection to the pod.
-func (b *planBuilder) capturesPod() bool {
-	spec := &b.in.Template.Spec
-	if spec.HostNetwork || isWindows(spec) {
-		return false
-	}
-	return !b.mesh.passesProbes
-}

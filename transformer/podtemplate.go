@@ -1,6 +1,9 @@
 package transformer
 
-import "github.com/rewrite-probes/rewrite-probes/internal/field"
+import (
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
 
 // The types below mirror the part of the Kubernetes API that decides what happens
 // to a pod template, under the API's names; a test compares them field by field
@@ -99,32 +102,10 @@ type Sleep struct {
 	Seconds int64 `json:"seconds"`
 }
 
-// HTTPGet is an HTTP request. A pointer is nil if the field is
-// absent: a rewritten probe keeps an absent scheme absent.
-type HTTPGet struct {
-	Path        *string           `json:"path"`
-	Port        field.IntOrString `json:"port"`
-	Host        string            `json:"host"`
-	Scheme      *string           `json:"scheme"`
-	HTTPHeaders []HTTPHeader      `json:"httpHeaders"`
-	Protocol    string            `json:"protocol"`
-}
-
-// An HTTPHeader is one header of an HTTPGet.
-type HTTPHeader struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-// TCPSocket opens a connection and closes it.
-type TCPSocket struct {
-	Port field.IntOrString `json:"port"`
-	Host string            `json:"host"`
-}
-
-// GRPC calls grpc.health.v1.Health/Check.
-type GRPC struct {
-	Port    field.IntOrString `json:"port"`
-	Service *string           `json:"service"`
-	Mode    string            `json:"mode"`
-}
+// The handlers that open a connection are those of the env var's entries.
+type (
+	HTTPGet    = prober.HTTPGet
+	HTTPHeader = prober.HTTPHeader
+	TCPSocket  = prober.TCPSocket
+	GRPC       = prober.GRPC
+)

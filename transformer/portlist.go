@@ -29,17 +29,24 @@ func (l portList) with(annotations field.KeyValues, port int) field.KeyValues {
 	return annotations.With(l.key, v+strconv.Itoa(port))
 }
 
-// without undoes with. If kept has the value that with changed, that comes back.
-func (l portList) without(annotations field.KeyValues, port int, kept field.KeyValues) field.KeyValues {
+// without undoes with, for ports that were added in this order. If recorded has the value that
+// with changed, that comes back.
+func (l portList) without(annotations, recorded field.KeyValues, ports ...int) field.KeyValues {
 	v, set := annotations.Lookup(l.key)
 	if !set {
 		return annotations
 	}
-	if user, set := kept.Lookup(l.key); set && l.with(kept, port).Get(l.key) == v {
-		return annotations.With(l.key, user)
+	if user, set := recorded.Lookup(l.key); set {
+		written := recorded
+		for _, port := range ports {
+			written = l.with(written, port)
+		}
+		if written.Get(l.key) == v {
+			return annotations.With(l.key, user)
+		}
 	}
 	items := slices.DeleteFunc(strings.Split(v, ","), func(item string) bool {
-		return strings.TrimSpace(item) == strconv.Itoa(port)
+		return slices.ContainsFunc(ports, func(port int) bool { return strings.TrimSpace(item) == strconv.Itoa(port) })
 	})
 	if len(items) == 0 {
 		return annotations.Without(l.key)

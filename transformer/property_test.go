@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -152,6 +153,131 @@ func TestAnyTemplateSurvivesAnyConfiguration(t *testing.T) {
 			t.Fatalf("seed %d: restored of\n%s\n-want +got\n%s", seed, text, cmp.Diff(before, back.text))
 		}
 	}
+}
+
+var (
+	rewrittenPath = regexp.MustCompile(`path: ['"]?(/(?:app-health|app-lifecycle|osm-|fsm-)[^,}'"]*)['"]?`)
+	rewrittenPort = regexp.MustCompile(`(path: /(?:app-health|app-lifecycle)[^,}]*, (?:protocol: [^,]*, )?port: )[0-9]+`)
+	probeLine     = regexp.MustCompile(`^ *(- )?(readinessProbe|livenessProbe|startupProbe|lifecycle): `)
+	withMistakes  = func(g generator, path string, n int) string {
+		for range n {
+			i := g.IntN(len(path))
+			path = path[:i] + g.pick("x", "/", "z?", "") + path[i+g.IntN(2):]
+		}
+		return path
+	}
+)
+
+// edited returns a template with one of its rewritten probes edited by hand, and the
+// line of the probe; "" if it has none. new is set if the edit leaves nothing of the
+// rewritten probe.
+func (g generator) edited(text string) (out, line string, isNew bool) {
+	lines := strings.Split(text, "\n")
+	var at []int
+	for i, l := range lines {
+		if probeLine.MatchString(l) && rewrittenPath.MatchString(l) {
+			at = append(at, i)
+		}
+	}
+	if len(at) == 0 {
+		return text, "", false
+	}
+	i := at[g.IntN(len(at))]
+	was := lines[i]
+	mistype := func(n int) {
+		lines[i] = rewrittenPath.ReplaceAllStringFunc(lines[i], func(path string) string {
+			return `path: "` + withMistakes(g, strings.Trim(path[len("path: "):], `'"`), n) + `"`
+		})
+	}
+	switch g.IntN(6) {
+	case 0:
+		lines[i] = withHandler(lines[i], "exec: {command: [y]}")
+		isNew = true
+	case 1:
+		lines[i] = withHandler(lines[i], "httpGet: {path: /new, port: 8099}")
+		isNew = true
+	case 2:
+		lines[i] = rewrittenPort.ReplaceAllString(lines[i], "${1}"+g.pick("8080", "15096", "web"))
+	case 3:
+		lines[i] = rewrittenPort.ReplaceAllString(lines[i], "${1}15096")
+		mistype(1)
+	default:
+		mistype(1 + g.IntN(3))
+	}
+	return strings.Join(lines, "\n"), was, isNew
+}
+
+// withHandler returns the line of a probe with another handler than its httpGet.
+func withHandler(line, handler string) string {
+	begin := strings.Index(line, "httpGet: {")
+	end, depth := begin, 0
+	for ; end < len(line); end++ {
+		switch line[end] {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+		if depth == 0 && line[end] == '}' {
+			break
+		}
+	}
+	return line[:begin] + handler + line[end+1:]
+}
+
+// TestNoHandEditLosesAnOriginal: whatever becomes of one rewritten probe, a run or a
+// restore refuses the template, or the originals of all probes can be restored
+// afterwards. Only of a probe that somebody has replaced may the new handler be.
+func TestNoHandEditLosesAnOriginal(t *testing.T) {
+	refused, done := 0, 0
+	inMeshes := map[string][]option{"osm": {inOSM}, "fsm": {inMesh("fsm")}, "linkerd": {inMesh("linkerd")}}
+	maps.Copy(inMeshes, configurations)
+	names := slices.Sorted(maps.Keys(inMeshes))
+	for seed := range uint64(800) {
+		g := generator{Rand: rand.New(rand.NewPCG(seed, 2))}
+		before := strings.ReplaceAll(g.template(), "/app-health/", "/health/")
+		text, line, isNew := g.edited(plan(t, before, inMeshes[g.pick(names...)]...).text)
+		if line == "" {
+			continue
+		}
+		do := plan
+		if g.IntN(2) == 0 {
+			do = restore
+		}
+		r := do(t, text, inMeshes[g.pick(names...)]...)
+		if slices.ContainsFunc(r.Findings, func(f transformer.Finding) bool { return f.Severity == transformer.Error }) {
+			if strings.Contains(strings.Join(r.reasons(), " "), "original") {
+				refused++
+			}
+			continue // a plan with an error has no edits
+		}
+		done++
+		back := restore(t, r.text).text
+		want := probeLines(before)
+		for _, l := range probeLines(back) {
+			if i := slices.Index(want, l); i >= 0 {
+				want = slices.Delete(want, i, i+1)
+			}
+		}
+		if len(want) > 1 || len(want) == 1 && !isNew {
+			t.Fatalf("seed %d: lost: %q\nedited %s\n%s\nbecame\n%s", seed, want, line, text, r.text)
+		}
+	}
+	t.Logf("%d refused, %d done", refused, done)
+	if refused < 100 || done < 50 {
+		t.Errorf("%d refused and %d done: the edits are too plain", refused, done)
+	}
+}
+
+// probeLines returns the lines of a manifest that have a probe or a hook.
+func probeLines(text string) []string {
+	var lines []string
+	for l := range strings.Lines(plainFlow(text)) {
+		if probeLine.MatchString(l) {
+			lines = append(lines, strings.TrimSpace(l))
+		}
+	}
+	return lines
 }
 
 // plainFlow returns the text without quotes, which an edited value may have.

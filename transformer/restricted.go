@@ -28,13 +28,16 @@ func restrictedFields() field.Map {
 // none is declared if the template asks for a privileged proxy, and none of the
 // fields that the pod's own securityContext already has.
 func (b *planBuilder) declaration() field.Map {
-	m := b.p.dialect.proxyPlaceholder()
+	m := b.p.mesh.proxyPlaceholder()
 	for i := range m {
 		if m[i].Key == "image" {
 			m[i].Value = b.p.opts.IstioProxy.Image
 		}
 	}
-	if !b.p.opts.IstioProxy.Restricted || b.p.dialect.privileged(b.annotations()) {
+	if r := merge(nil, b.p.opts.IstioProxy.Resources); len(r) > 0 {
+		m = append(m, field.Entry{Key: "resources", Value: r})
+	}
+	if !b.p.opts.IstioProxy.Restricted || b.p.mesh.privileged(b.annotations()) {
 		return m
 	}
 	if context := b.restrictedContext(); context != nil {
@@ -52,7 +55,21 @@ func (b *planBuilder) restrictedContext() field.Map {
 	if hasRoot && podRoot != true || hasSeccomp && !restrictedSeccomp(podSeccomp) {
 		return nil
 	}
-	compliant, nonRoot := true, true
+	compliant, nonRoot := b.containersComply(hasRoot, hasSeccomp)
+	// In a user namespace of its own a container may run as root (Kubernetes 1.35).
+	if !compliant || !nonRoot && !b.ownUsers() {
+		return nil
+	}
+	return slices.DeleteFunc(restrictedFields(), func(e field.Entry) bool {
+		return e.Key == "seccompProfile" && hasSeccomp || e.Key == "runAsNonRoot" && (hasRoot || !nonRoot)
+	})
+}
+
+// containersComply reports whether the user's own containers comply with "restricted", and
+// whether they run as another user than root; hasRoot and hasSeccomp say what the pod has
+// that is valid for all of them.
+func (b *planBuilder) containersComply(hasRoot, hasSeccomp bool) (compliant, nonRoot bool) {
+	compliant, nonRoot = true, true
 	eachContainer(&b.in.Template.Spec, func(at containerRef, _ *Container) {
 		if b.isOurs(at) {
 			return
@@ -65,13 +82,7 @@ func (b *planBuilder) restrictedContext() field.Map {
 		root, ownRoot := c.Get("runAsNonRoot")
 		nonRoot = nonRoot && (ownRoot && root == true || !ownRoot && hasRoot)
 	})
-	// In a user namespace of its own a container may run as root (Kubernetes 1.35).
-	if !compliant || !nonRoot && !b.ownUsers() {
-		return nil
-	}
-	return slices.DeleteFunc(restrictedFields(), func(e field.Entry) bool {
-		return e.Key == "seccompProfile" && hasSeccomp || e.Key == "runAsNonRoot" && (hasRoot || !nonRoot)
-	})
+	return compliant, nonRoot
 }
 
 // ownUsers reports whether the pod has a user namespace of its own.

@@ -27,7 +27,7 @@ containers:
 	if got := r.env(); got != want {
 		t.Errorf("env is %s, want %s", got, want)
 	}
-	wantText(t, r, pod("", `
+	wantText(t, r, pod(besideIstio, `
 initContainers:
 - name: probe-proxy
   image: example/probe-proxy:v1
@@ -42,15 +42,9 @@ initContainers:
   startupProbe:
     httpGet:
       path: /healthz
-      port: 15020
+      port: 15099
     periodSeconds: 1
     failureThreshold: 60
-  resources:
-    requests:
-      cpu: 5m
-      memory: 16Mi
-    limits:
-      memory: 32Mi
   securityContext:
     runAsUser: 65532
     runAsGroup: 65532
@@ -70,7 +64,7 @@ containers:
   livenessProbe:
     httpGet:
       path: /app-health/liveness-http/livez
-      port: 15020
+      port: 15099
     initialDelaySeconds: 5
     periodSeconds: 5
 `))
@@ -79,22 +73,22 @@ containers:
 func TestEveryHandlerIsRewritten(t *testing.T) {
 	for _, c := range []struct{ name, before, after, env string }{
 		{"named port", "ports:\n- {name: web, containerPort: 80}\nreadinessProbe: {httpGet: {port: web}}",
-			"ports:\n- {name: web, containerPort: 80}\nreadinessProbe: {httpGet: {path: /app-health/app/readyz, port: 15020}}",
+			"ports:\n- {name: web, containerPort: 80}\nreadinessProbe: {httpGet: {path: /app-health/app/readyz, port: 15099}}",
 			`{"/app-health/app/readyz":{"httpGet":{"path":"/","port":80,"scheme":"HTTP"},"timeoutSeconds":1}}`},
 		{"https", "startupProbe: {httpGet: {path: '/s?a=b&c', scheme: HTTPS, port: 443}, timeoutSeconds: 7}",
-			"startupProbe: {httpGet: {path: '/app-health/app/startupz', scheme: HTTP, port: 15020}, timeoutSeconds: 7}",
+			"startupProbe: {httpGet: {path: '/app-health/app/startupz', scheme: HTTP, port: 15099}, timeoutSeconds: 7}",
 			`{"/app-health/app/startupz":{"httpGet":{"path":"/s?a=b\u0026c","port":443,"scheme":"HTTPS"},"timeoutSeconds":7}}`},
 		{"explicit http", "livenessProbe: {httpGet: {scheme: HTTP, path: healthz, port: 80}}",
-			"livenessProbe: {httpGet: {scheme: HTTP, path: /app-health/app/livez, port: 15020}}",
+			"livenessProbe: {httpGet: {scheme: HTTP, path: /app-health/app/livez, port: 15099}}",
 			`{"/app-health/app/livez":{"httpGet":{"path":"healthz","port":80,"scheme":"HTTP"},"timeoutSeconds":1}}`},
 		{"tcpSocket", "livenessProbe: {tcpSocket: {port: 5432}, periodSeconds: 3}",
-			"livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}, periodSeconds: 3}",
+			"livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15099}, periodSeconds: 3}",
 			`{"/app-health/app/livez":{"tcpSocket":{"port":5432},"timeoutSeconds":1}}`},
 		{"grpc", "livenessProbe: {grpc: {port: 9000, service: a.B}}",
-			"livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}",
+			"livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15099}}",
 			`{"/app-health/app/livez":{"grpc":{"port":9000,"service":"a.B"},"timeoutSeconds":1}}`},
 		{"hook", "lifecycle: {preStop: {httpGet: {path: /bye, port: 80}}}",
-			"lifecycle: {preStop: {httpGet: {path: /app-lifecycle/app/prestopz, port: 15020}}}",
+			"lifecycle: {preStop: {httpGet: {path: /app-lifecycle/app/prestopz, port: 15099}}}",
 			`{"/app-lifecycle/app/prestopz":{"httpGet":{"path":"/bye","port":80,"scheme":"HTTP"}}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -148,7 +142,7 @@ containers:
 	head, tail, _ := strings.Cut(first.text, "      - name: probe-proxy")
 	tail, rest, _ := strings.Cut(tail, "      - name: logs")
 	logs, end, _ := strings.Cut(rest, "      containers:")
-	moved := head + "      - name: logs" + logs + "      - name: probe-proxy" + strings.Replace(tail, "resources:", "volumeMounts: [{name: x, mountPath: /x}]\n        resources:", 1) + "      containers:" + end
+	moved := head + "      - name: logs" + logs + "      - name: probe-proxy" + strings.Replace(tail, "securityContext:", "volumeMounts: [{name: x, mountPath: /x}]\n        securityContext:", 1) + "      containers:" + end
 	r := plan(t, moved)
 	if strings.Index(r.text, "name: probe-proxy") > strings.Index(r.text, "name: logs") || strings.Count(r.text, "name: probe-proxy") != 1 {
 		t.Errorf("probe-proxy must be first:\n%s", r.text)
@@ -180,7 +174,7 @@ func TestAnOrdinaryProbeProxyIsLastUnlessAPostStartHookNeedsIt(t *testing.T) {
 }
 
 func TestTheContainerIsMergedFromTheOptions(t *testing.T) {
-	r := plan(t, pod("", app(httpProbe)), port(15099), func(o *transformer.Options) {
+	r := plan(t, pod("", app(httpProbe)), port(15098), func(o *transformer.Options) {
 		o.ProbeProxy.Name = "answers"
 		o.ProbeProxy.ImagePullPolicy = "Always"
 		o.ProbeProxy.Resources = field.Map{{Key: "limits", Value: field.Map{{Key: "memory", Value: nil}, {Key: "cpu", Value: "1"}}}}
@@ -197,7 +191,7 @@ func TestTheContainerIsMergedFromTheOptions(t *testing.T) {
   imagePullPolicy: Always
   restartPolicy: Always
   args:
-  - "--port=15099"
+  - "--port=15098"
   env:
   - name: POD_IP
     value: "1.2.3.4"
@@ -208,12 +202,12 @@ func TestTheContainerIsMergedFromTheOptions(t *testing.T) {
   startupProbe:
     httpGet:
       path: /healthz
-      port: 15099
+      port: 15098
     periodSeconds: 1
     failureThreshold: 60
   resources:
     requests:
-      cpu: 5m
+      cpu: 10m
       memory: 16Mi
     limits:
       cpu: "1"
@@ -242,17 +236,27 @@ func TestProbeProxyBesideIstiosSidecarTurnsItsRewriterOffAndItsCaptureAway(t *te
 		{"all included", "annotations:\n  traffic.sidecar.istio.io/includeInboundPorts: \"*\"\n", `traffic.sidecar.istio.io/excludeInboundPorts: "15099"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := plan(t, pod(c.metadata, app(httpProbe)), port(15099))
-			for _, want := range []string{`sidecar.istio.io/rewriteAppHTTPProbers: "false"`, c.exclude, "port: 15099", "\"--port=15099\""} {
-				if !strings.Contains(r.text, want+"\n") {
-					t.Errorf("%s\nmust have %s", r.text, want)
+			// On the default port, which needs no argument, and on another; whether
+			// Istio injects is not known, and is known.
+			for _, inject := range []string{"", injected} {
+				before := pod(inject+c.metadata, app(httpProbe))
+				r := plan(t, before, answeredBy("probe-proxy"))
+				wantParts(t, r.text, "sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n", c.exclude+"\n", "port: 15099\n")
+				if strings.Contains(r.text, "args:") {
+					t.Errorf("probe-proxy answers on 15099 without being told:\n%s", r.text)
 				}
+				wantNoEdits(t, plan(t, r.text, answeredBy("probe-proxy")))
+				wantText(t, restore(t, r.text), before)
+				other := strings.NewReplacer("15099", "15098")
+				before = other.Replace(before)
+				r = plan(t, before, port(15098))
+				wantParts(t, r.text, "sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n", other.Replace(c.exclude)+"\n", "port: 15098\n", "\"--port=15098\"\n")
+				wantNoEdits(t, plan(t, r.text, port(15098)))
+				wantText(t, restore(t, r.text), before)
 			}
-			wantNoEdits(t, plan(t, r.text, port(15099)))
-			wantText(t, restore(t, r.text), pod(c.metadata, app(httpProbe)))
 		})
 	}
-	listed := plan(t, pod("annotations:\n  traffic.sidecar.istio.io/includeInboundPorts: \"8001\"\n", app(httpProbe)), port(15099))
+	listed := plan(t, pod("annotations:\n  traffic.sidecar.istio.io/includeInboundPorts: \"8001\"\n", app(httpProbe)))
 	if strings.Contains(listed.text, "excludeInboundPorts") || len(listed.Edits) == 0 {
 		t.Errorf("where ports are listed, Istio does not look at those excluded:\n%s", listed.text)
 	}
@@ -284,15 +288,16 @@ func TestAutoTakesIstioProxyWhereThePodHasItOrAsksForIt(t *testing.T) {
 		port       int
 		who        string
 	}{
-		{"plain", pod("", app(httpProbe)), 15020, "probe-proxy"},
-		{"label", pod(injected, app(httpProbe)), 15020, "istio-proxy"},
-		{"annotation", pod("annotations:\n  sidecar.istio.io/inject: \"true\"\n", app(httpProbe)), 15020, "istio-proxy"},
-		{"revision", pod("labels:\n  istio.io/rev: stable\n", app(httpProbe)), 15020, "istio-proxy"},
-		{"container", pod("", proxy), 15020, "istio-proxy"},
-		{"another port", pod(injected, app(httpProbe)), 15099, "probe-proxy"},
+		{"plain", pod("", app(httpProbe)), 15099, "probe-proxy"},
+		{"label", pod(injected, app(httpProbe)), 15099, "istio-proxy"},
+		{"label and Istio's own port", pod(injected, app(httpProbe)), 15020, "istio-proxy"},
+		{"annotation", pod("annotations:\n  sidecar.istio.io/inject: \"true\"\n", app(httpProbe)), 15099, "probe-proxy"},
+		{"revision", pod("labels:\n  istio.io/rev: stable\n", app(httpProbe)), 15099, "istio-proxy"},
+		{"container", pod("", proxy), 15099, "istio-proxy"},
+		{"another port", pod(injected, app(httpProbe)), 15098, "probe-proxy"},
 		{"the status port", pod(injected+"annotations:\n  status.sidecar.istio.io/port: \"15099\"\n", app(httpProbe)), 15099, "istio-proxy"},
-		{"namespace", namespace("istio-injection: enabled", "") + pod("", app(httpProbe)), 15020, "istio-proxy"},
-		{"namespace revision", namespace("istio.io/rev: x", "") + pod("", app(httpProbe)), 15020, "istio-proxy"},
+		{"namespace", namespace("istio-injection: enabled", "") + pod("", app(httpProbe)), 15099, "istio-proxy"},
+		{"namespace revision", namespace("istio.io/rev: x", "") + pod("", app(httpProbe)), 15099, "istio-proxy"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := plan(t, c.yaml, port(c.port))
@@ -322,7 +327,7 @@ func TestAUsersIstioProxyGetsTheEnvAndKeepsTheRestOnRestore(t *testing.T) {
 }
 
 func TestANativeIstioProxyOfTheTemplateAnswersForWhatStartsAfterIt(t *testing.T) {
-	r := plan(t, pod("", `
+	before := pod("", `
 initContainers:
 - name: before
   image: b
@@ -339,7 +344,8 @@ containers:
 - name: app
   image: app
   lifecycle: {postStart: {httpGet: {port: 3}}}
-`))
+`)
+	r := plan(t, before, answeredBy("istio-proxy"))
 	states := []transformer.State{transformer.LeftAlone, transformer.WouldRewrite, transformer.WouldRewrite}
 	for i, v := range r.Probes {
 		if v.State != states[i] {
@@ -352,6 +358,16 @@ containers:
 	if strings.Count(r.text, "name: istio-proxy") != 1 {
 		t.Errorf("istio-proxy must not be declared again:\n%s", r.text)
 	}
+	// A probe-proxy is first, and answers for all.
+	r = plan(t, before)
+	if r.Answer.By != "probe-proxy" || !strings.Contains(r.Answer.Because, `container "before"`) || len(r.Findings) > 0 {
+		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
+	}
+	for _, v := range r.Probes {
+		if v.State != transformer.WouldRewrite {
+			t.Errorf("%s is %s", v.Container, v.State)
+		}
+	}
 }
 
 func TestAnInjectedIstioProxyThatMayFindNoNativeInjectorIsWarnedOf(t *testing.T) {
@@ -362,17 +378,23 @@ func TestAnInjectedIstioProxyThatMayFindNoNativeInjectorIsWarnedOf(t *testing.T)
 	}
 }
 
-func TestAPostStartHookAnsweredByIstioProxyIsWarnedOfUnlessTheAppIsHeld(t *testing.T) {
+func TestAPostStartHookIsAnsweredByIstioProxyOnlyIfTheAppIsHeld(t *testing.T) {
 	hook := app("lifecycle: {postStart: {httpGet: {port: 80}}}")
-	r := plan(t, pod(injected, hook))
-	wantReason(t, r, "post-start-order")
-	if r.Probes[0].State != transformer.WouldRewrite {
-		t.Errorf("verdict %+v: without the rewriting it fails every time", r.Probes[0])
+	r := plan(t, pod(injected, hook), answeredBy("istio-proxy"))
+	if f := wantReason(t, r, "post-start-order"); f.Severity != transformer.Error || !strings.Contains(f.Message, "answeredBy: probe-proxy") {
+		t.Errorf("%+v", f)
+	}
+	if r.Probes[0].State != transformer.Refused || r.text != pod(injected, hook) {
+		t.Errorf("verdict %+v in\n%s", r.Probes[0], r.text)
+	}
+	r = plan(t, pod(injected, hook))
+	if r.Answer.By != "probe-proxy" || !strings.Contains(r.Answer.Because, "postStart") || r.Probes[0].State != transformer.WouldRewrite || len(r.Findings) > 0 {
+		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
 	}
 	for _, config := range []string{"holdApplicationUntilProxyStarts: true", `'{"holdApplicationUntilProxyStarts": true}'`} {
 		held := plan(t, pod(injected+"annotations:\n  proxy.istio.io/config: |\n    "+config+"\n", hook))
-		if len(held.Findings) != 0 {
-			t.Errorf("%s: %v", config, held.Findings)
+		if len(held.Findings) != 0 || held.Answer.By != "istio-proxy" {
+			t.Errorf("%s: %v, answer %+v", config, held.Findings, held.Answer)
 		}
 	}
 }
@@ -389,8 +411,8 @@ containers:
   image: app
   lifecycle: {postStart: {httpGet: {port: 3}}}
 `))
-	if len(r.Findings) != 0 {
-		t.Errorf("findings %v", r.Findings)
+	if len(r.Findings) != 0 || r.Answer.By != "istio-proxy" {
+		t.Errorf("findings %v, answer %+v", r.Findings, r.Answer)
 	}
 	for _, v := range r.Probes {
 		if v.State != transformer.WouldRewrite {
@@ -433,11 +455,11 @@ func TestTheStatusPortOfIstioProxyIsWhereItsProbesGo(t *testing.T) {
 
 func TestProbeProxyMayHaveIstiosPortWhereIstioHasMovedAway(t *testing.T) {
 	before := pod(injected+"annotations:\n  status.sidecar.istio.io/port: \"15030\"\n", app(httpProbe))
-	r := plan(t, before, answeredBy("probe-proxy"))
+	r := plan(t, before, answeredBy("probe-proxy"), port(15020))
 	if !strings.Contains(r.text, "rewriteAppHTTPProbers: \"false\"") || !strings.Contains(r.text, "excludeInboundPorts: \"15020\"") {
 		t.Errorf("Istio's rewriter must be off, and istio-init captures 15020 now:\n%s", r.text)
 	}
-	wantNoEdits(t, plan(t, r.text, answeredBy("probe-proxy")))
+	wantNoEdits(t, plan(t, r.text, answeredBy("probe-proxy"), port(15020)))
 	wantText(t, restore(t, r.text), before)
 }
 
@@ -449,9 +471,9 @@ startupProbe: {grpc: {port: 6, service: s}}
 lifecycle: {preStop: {sleep: {seconds: 1}}, postStart: {exec: {command: [x]}}}
 `)))
 	want := []transformer.Verdict{
-		{ProbeType: prober.Readiness, Before: "httpGet https :8443/healthz", After: ":15020/app-health/app/readyz", State: transformer.WouldRewrite, StrictTLS: transformer.Fails},
-		{ProbeType: prober.Liveness, Before: "tcpSocket :5", After: ":15020/app-health/app/livez", State: transformer.WouldRewrite, StrictTLS: transformer.FalselyPasses},
-		{ProbeType: prober.Startup, Before: "grpc :6 s", After: ":15020/app-health/app/startupz", State: transformer.WouldRewrite, StrictTLS: transformer.Fails},
+		{ProbeType: prober.Readiness, Before: "httpGet https :8443/healthz", After: ":15099/app-health/app/readyz", State: transformer.WouldRewrite, StrictTLS: transformer.Fails},
+		{ProbeType: prober.Liveness, Before: "tcpSocket :5", After: ":15099/app-health/app/livez", State: transformer.WouldRewrite, StrictTLS: transformer.FalselyPasses},
+		{ProbeType: prober.Startup, Before: "grpc :6 s", After: ":15099/app-health/app/startupz", State: transformer.WouldRewrite, StrictTLS: transformer.Fails},
 		{ProbeType: prober.PostStart, Before: "exec", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: transformer.Unaffected},
 		{ProbeType: prober.PreStop, Before: "sleep", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: transformer.Unaffected},
 	}
@@ -462,7 +484,8 @@ lifecycle: {preStop: {sleep: {seconds: 1}}, postStart: {exec: {command: [x]}}}
 				t.Errorf("%+v has no field or no container", v)
 			}
 			v.Field, v.Container = nil, ""
-			if v.ProbeType != want[i].ProbeType || v.Before != want[i].Before || v.After != want[i].After || v.State != want[i].State || v.Reason != want[i].Reason || v.StrictTLS != want[i].StrictTLS {
+			if v.ProbeType != want[i].ProbeType || v.Before != want[i].Before || v.After != want[i].After || v.State != want[i].State || v.Reason != want[i].Reason || v.StrictTLS != want[i].StrictTLS ||
+				strings.HasPrefix(v.If, "Istio injects its sidecar into the pod, which is not known") != (v.StrictTLS != transformer.Unaffected) {
 				t.Errorf("got %+v\nwant %+v", v, want[i])
 			}
 		}
@@ -493,7 +516,17 @@ lifecycle: {preStop: {httpGet: {port: 4}}}
 	all := plan(t, yaml)
 	for i, only := range transformer.Rewritable() {
 		for _, from := range []string{yaml, all.text} {
-			r := plan(t, from, func(o *transformer.Options) { o.Rewrite = []string{only} })
+			choose := func(o *transformer.Options) { o.Rewrite = []string{only} }
+			refused := plan(t, from, choose)
+			for j, v := range refused.Probes {
+				if v.State != transformer.Refused && (i == j || from == all.text) || v.State == transformer.Refused && v.Reason != "rewriter-needed" {
+					t.Errorf("%+v: %+v", only, v)
+				}
+			}
+			if f := wantReason(t, refused, "rewriter-needed"); f.Severity != transformer.Error || !strings.Contains(f.Message, "injectorRewrites: false") || refused.text != from {
+				t.Errorf("%+v: %+v in\n%s", only, f, refused.text)
+			}
+			r := plan(t, from, choose, injectorRewritesNothing)
 			if len(r.Findings) != 0 {
 				t.Errorf("%+v: %v", only, r.Findings)
 			}
@@ -557,5 +590,49 @@ func TestStatesAndOutcomesHaveTheirWords(t *testing.T) {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+func TestALongestTimeoutIsOne(t *testing.T) {
+	r := plan(t, pod("", app("livenessProbe: {httpGet: {port: 80}, timeoutSeconds: 2147483647}")))
+	if r.Probes[0].State != transformer.WouldRewrite || !strings.Contains(r.env(), `"timeoutSeconds":2147483647`) {
+		t.Errorf("%+v, env %s", r.Probes[0], r.env())
+	}
+}
+
+func TestAContainerMayHaveTheNameOfOneThatIsNotAdded(t *testing.T) {
+	spec := app(httpProbe) + "- name: probe-proxy\n  image: mine\n"
+	if r := plan(t, pod(injected, spec)); r.Answer.By != "istio-proxy" || len(r.Findings) > 0 {
+		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
+	}
+	wantReason(t, plan(t, pod("", spec)), "name-taken")
+}
+
+// A real istio-proxy starts where the template has it.
+func TestARealIstioProxyAnswersTheHooksOfWhatComesAfterIt(t *testing.T) {
+	const proxy = "- name: istio-proxy\n  image: istio/proxyv2:1.27\n"
+	hooked := "- name: app\n  image: app\n  lifecycle: {postStart: {httpGet: {port: 80}}}\n"
+	r := plan(t, pod("", "containers:\n"+proxy+hooked))
+	if r.Answer.By != "istio-proxy" || len(r.Findings) > 0 {
+		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
+	}
+	before := pod("", "containers:\n"+hooked+proxy)
+	if r := plan(t, before); r.Answer.By != "probe-proxy" || !strings.Contains(r.Answer.Because, `container "app"`) || len(r.Findings) > 0 {
+		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
+	}
+	wantReason(t, plan(t, before, answeredBy("istio-proxy")), "post-start-order")
+	// The placeholder is moved to where the injector wants it.
+	held := "annotations: {proxy.istio.io/config: \"holdApplicationUntilProxyStarts: true\"}"
+	if r := plan(t, pod(held, "containers:\n"+hooked+"- name: istio-proxy\n  image: auto\n")); r.Answer.By != "istio-proxy" || len(r.Findings) > 0 {
+		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
+	}
+}
+
+// The verdict has the reason of the error, whatever is warned of before it.
+func TestARefusedProbeHasTheErrorsReason(t *testing.T) {
+	r := plan(t, pod("annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"x\"}", app(httpProbe+"ports: [{containerPort: 15099}]")))
+	wantReason(t, r, "port-list-invalid")
+	if v := r.Probes[0]; v.State != transformer.Refused || v.Reason != "port-taken" {
+		t.Errorf("%+v", v)
 	}
 }

@@ -31,12 +31,12 @@ func (r rewriterOff) with(user, have field.KeyValues) field.KeyValues {
 	return user.With(r.key, r.value)
 }
 
-// without undoes with. If kept has the user's value, that comes back.
-func (r rewriterOff) without(annotations, kept field.KeyValues) field.KeyValues {
+// without undoes with. If recorded has the user's value, that comes back.
+func (r rewriterOff) without(annotations, recorded field.KeyValues) field.KeyValues {
 	if !r.isOff(annotations) {
 		return annotations
 	}
-	if v, set := kept.Lookup(r.key); set {
+	if v, set := recorded.Lookup(r.key); set {
 		return annotations.With(r.key, v)
 	}
 	return annotations.Without(r.key)

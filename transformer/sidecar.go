@@ -20,24 +20,29 @@ const (
 	portFlag = "--port"
 )
 
+// The values of [ProbeProxy].Body, which are those of probe-proxy's flag; it has
+// BodyFailures by default.
+const (
+	BodyNone     = "none"
+	BodyFailures = "failures"
+	BodyAll      = "all"
+
+	bodyFlag = "--body"
+)
+
 // hooksFlag makes a probe-proxy that is an ordinary container wait for the
 // preStop hooks of its pod. The kubelet ends all ordinary containers at the
 // same time, and calls their hooks then; 10 s are enough on a busy node. Once a
 // hook has come, probe-proxy no longer waits.
 const hooksFlag = "--hooks-within=10s"
 
-// sidecarDefaults returns the defaults of the container for a uid: the resources
-// that docs/probe-proxy.md measures, and what the Pod Security level "restricted"
-// demands. The options are merged over them.
+// sidecarDefaults returns the default securityContext of the container for a uid: what
+// the Pod Security level "restricted" demands. The options are merged over it.
 //
 // The container declares no ports. The kubelet needs only their numbers, and tools
 // that scrape every declared port would find one more.
-func sidecarDefaults(user int) (resources, securityContext field.Map) {
-	resources = field.Map{
-		{Key: "requests", Value: field.Map{{Key: "cpu", Value: "5m"}, {Key: "memory", Value: "16Mi"}}},
-		{Key: "limits", Value: field.Map{{Key: "memory", Value: "32Mi"}}},
-	}
-	securityContext = field.Map{
+func sidecarDefaults(user int) field.Map {
+	return field.Map{
 		{Key: "runAsUser", Value: user},
 		{Key: "runAsGroup", Value: nobody},
 		{Key: "runAsNonRoot", Value: true},
@@ -46,7 +51,6 @@ func sidecarDefaults(user int) (resources, securityContext field.Map) {
 		{Key: "capabilities", Value: field.Map{{Key: "drop", Value: field.List{"ALL"}}}},
 		{Key: "seccompProfile", Value: field.Map{{Key: "type", Value: "RuntimeDefault"}}},
 	}
-	return resources, securityContext
 }
 
 // ownedKeys are the fields of the container that the options decide. Others,
@@ -74,10 +78,9 @@ func (s *ProbeProxy) check() error {
 }
 
 // sidecarBase returns the part of the container that is the same in all
-// templates.
+// templates: all but the originals, the resources and the securityContext.
 func (p *Planner) sidecarBase(native bool) field.Map {
 	s := p.opts.ProbeProxy
-	resources, securityContext := sidecarDefaults(p.dialect.sidecarUser())
 	m := field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.Image}}
 	if s.ImagePullPolicy != "" {
 		m = append(m, field.Entry{Key: "imagePullPolicy", Value: s.ImagePullPolicy})
@@ -85,9 +88,12 @@ func (p *Planner) sidecarBase(native bool) field.Map {
 	if native {
 		m = append(m, field.Entry{Key: "restartPolicy", Value: "Always"})
 	}
-	args := p.dialect.args(&p.opts)
+	args := p.mesh.args(&p.opts)
 	if !native {
 		args = append(args, hooksFlag)
+	}
+	if s.Body != "" && s.Body != BodyFailures {
+		args = append(args, bodyFlag+"="+s.Body)
 	}
 	if len(args) > 0 {
 		m = append(m, field.Entry{Key: "args", Value: args})
@@ -109,14 +115,6 @@ func (p *Planner) sidecarBase(native bool) field.Map {
 	if s.ReadinessProbe {
 		m = append(m, field.Entry{Key: "readinessProbe", Value: p.ownProbe(prober.ReadyPath)})
 	}
-	for _, e := range []struct {
-		key             string
-		defaults, given field.Map
-	}{{"resources", resources, s.Resources}, {"securityContext", securityContext, s.SecurityContext}} {
-		if v := merge(e.defaults, e.given); len(v) > 0 {
-			m = append(m, field.Entry{Key: e.key, Value: v})
-		}
-	}
 	return m
 }
 
@@ -126,11 +124,11 @@ const livenessTimeout = 10
 
 // ownProbe returns the handler of a probe that asks probe-proxy itself.
 func (p *Planner) ownProbe(path string) field.Map {
-	return field.Map{{Key: "httpGet", Value: field.Map{{Key: "path", Value: path}, {Key: "port", Value: p.dialect.healthPort(&p.opts)}}}}
+	return field.Map{{Key: "httpGet", Value: field.Map{{Key: "path", Value: path}, {Key: "port", Value: p.mesh.healthPort(&p.opts)}}}}
 }
 
 // probeProxy returns the container that answers for the originals.
-func (b *planBuilder) probeProxy(originals string) field.Map {
+func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
 	p := b.p
 	m := slices.Clone(p.sidecar[b.native()])
 	for i := range m {
@@ -139,20 +137,53 @@ func (b *planBuilder) probeProxy(originals string) field.Map {
 			m[i].Value = append(env, p.envVar(originals))
 		}
 	}
+	if v := b.probeProxyResources(b.resources(), toRewrite); len(v) > 0 {
+		m = append(m, field.Entry{Key: "resources", Value: v})
+	}
+	if v := b.sidecarContext(); len(v) > 0 {
+		m = append(m, field.Entry{Key: "securityContext", Value: v})
+	}
 	return m
 }
 
 // sidecarContext returns the securityContext of probe-proxy.
 func (b *planBuilder) sidecarContext() field.Map {
-	return field.As[field.Map](b.p.sidecar[b.native()], "securityContext")
+	return b.p.contexts[b.leftOut()]
+}
+
+// defaultContainer is the annotation that names the container which kubectl takes for
+// exec, logs and attach. Without it, that is the first container.
+const defaultContainer = "kubectl.kubernetes.io/default-container"
+
+// withDefaultContainer returns the annotations with one that keeps the app's first
+// container the default if probe-proxy comes before it. Restore takes it back, since it
+// is noted like the annotations of a Namespace that the template repeats.
+func (b *planBuilder) withDefaultContainer(annotations field.KeyValues, toRewrite []*handlerSite) field.KeyValues {
+	if _, set := annotations.Lookup(defaultContainer); set || b.metadata == nil || b.native() || !b.adds(toRewrite) {
+		return annotations
+	}
+	at := b.probeProxyPlace(toRewrite)
+	if existing := b.existingProbeProxy(); existing != nil && b.staysInPlace(existing, toRewrite) {
+		at = existing.at
+	}
+	for i := range b.in.Template.Spec.Containers {
+		if r := (containerRef{index: i}); !b.isOurs(r) {
+			if at.index > i {
+				return annotations
+			}
+			return annotations.With(defaultContainer, b.in.Template.Spec.Containers[i].Name)
+		}
+	}
+	return annotations
 }
 
 // envVar returns the env var that carries the originals.
 func (p *Planner) envVar(originals string) field.Map {
-	return field.Map{{Key: "name", Value: p.dialect.format().EnvName}, {Key: "value", Value: originals}}
+	return field.Map{{Key: "name", Value: p.mesh.format().EnvName}, {Key: "value", Value: originals}}
 }
 
-// probeProxyPort returns the port on which a probe-proxy listens.
+// probeProxyPort returns the port on which a probe-proxy listens: that of its
+// arguments or env, else the one where its startup probe goes.
 func probeProxyPort(c *Container) int {
 	for i, arg := range c.Args {
 		v, ok := strings.CutPrefix(arg, portFlag+"=")
@@ -168,25 +199,24 @@ func probeProxyPort(c *Container) int {
 			return n
 		}
 	}
+	if p := c.StartupProbe; p != nil && p.HTTPGet != nil && !p.HTTPGet.Port.IsString && p.HTTPGet.Port.Int > 0 {
+		return int(p.HTTPGet.Port.Int)
+	}
 	return prober.DefaultPort
 }
 
 // isOurs reports whether we added the container: a probe-proxy is known by its
 // name or its startup probe, a mesh's proxy by having only what we declare for
 // it. declared is set if the template says that we declared the proxy: then its
-// image may be any.
+// image and its resources may be any.
 func (p *Planner) isOurs(k *originalsHolder, declared bool) bool {
 	if !k.proxy {
 		c := k.container
 		return c.Name == p.opts.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
-			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && text(c.StartupProbe.HTTPGet.Path) == prober.HealthPath
+			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && c.StartupProbe.HTTPGet.Path == prober.HealthPath
 	}
-	placeholder := k.dialect.proxyPlaceholder()
-	size := len(placeholder) + 1 // env
-	if context, ok := k.raw.Get("securityContext"); ok && isRestrictedContext(context) {
-		size++
-	}
-	if len(k.raw) != size || len(k.container.Env) != 1 {
+	placeholder := k.mesh.proxyPlaceholder()
+	if len(k.raw) != len(placeholder)+k.fieldsWeAdd(declared) || len(k.container.Env) != 1 {
 		return false
 	}
 	for _, e := range placeholder {
@@ -197,9 +227,25 @@ func (p *Planner) isOurs(k *originalsHolder, declared bool) bool {
 	return true
 }
 
+// fieldsWeAdd returns how many fields of a mesh's proxy may be ours besides those of the
+// placeholder: env, a securityContext, and resources if the template says that we
+// declared the proxy.
+func (k *originalsHolder) fieldsWeAdd(declared bool) int {
+	n := 1
+	if context, ok := k.raw.Get("securityContext"); ok && isRestrictedContext(context) {
+		n++
+	}
+	if _, ok := k.raw.Get("resources"); ok && declared {
+		n++
+	}
+	return n
+}
+
 // checkProbeProxy adds findings if probe-proxy cannot run in this pod.
-func (b *planBuilder) checkProbeProxy() {
+func (b *planBuilder) checkProbeProxy(toRewrite []*handlerSite) {
 	spec := &b.in.Template.Spec
+	b.checkResources(toRewrite)
+	b.checkJob()
 	if !b.native() {
 		policy := spec.RestartPolicy
 		if policy == "Never" || policy == "OnFailure" || b.in.JobLike {
@@ -214,7 +260,7 @@ func (b *planBuilder) checkProbeProxy() {
 		key   string
 		value *int64
 	}{{"runAsUser", spec.SecurityContext.RunAsUser}, {"runAsGroup", spec.SecurityContext.RunAsGroup}} {
-		if _, set := b.sidecarContext().Get(id.key); !set && id.value != nil && *id.value == b.p.dialect.proxyID() {
+		if _, set := b.sidecarContext().Get(id.key); !set && id.value != nil && *id.value == b.p.mesh.proxyID() {
 			b.addFinding(NewFinding("proxy-uid", b.spec.Key("securityContext", id.key),
 				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
 		}

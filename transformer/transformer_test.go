@@ -62,7 +62,9 @@ type option func(*transformer.Options)
 func answeredBy(who string) option {
 	return func(o *transformer.Options) { o.AnsweredBy = who }
 }
-func port(n int) option { return func(o *transformer.Options) { o.Port = n } }
+func injectorRewrites(o *transformer.Options)        { o.Istio.InjectorRewrites = new(true) }
+func injectorRewritesNothing(o *transformer.Options) { o.Istio.InjectorRewrites = new(false) }
+func port(n int) option                              { return func(o *transformer.Options) { o.Port = n } }
 func asContainer(o *transformer.Options) {
 	o.ProbeProxy.Placement = transformer.PlacementContainer
 }
@@ -79,6 +81,14 @@ func options(opts ...option) transformer.Options {
 func plan(t testing.TB, yaml string, opts ...option) result {
 	t.Helper()
 	return run(t, yaml, (*transformer.Planner).Plan, opts...)
+}
+
+// onIstiosPort returns the manifest with its probes answered by a probe-proxy on the
+// port of Istio's agent and without any annotation, as earlier versions wrote it where
+// injection was not known.
+func onIstiosPort(t testing.TB, yaml string) string {
+	t.Helper()
+	return plan(t, yaml, answeredBy("probe-proxy"), port(15020), injects()).text
 }
 
 func restore(t testing.TB, yaml string, opts ...option) result {
@@ -98,6 +108,7 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 	}
 	var r result
 	var ns *transformer.Metadata
+	var cluster transformer.Cluster
 	for _, o := range stream.Objects() {
 		meta, err := o.Metadata()
 		if err != nil {
@@ -107,12 +118,21 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 			ns = meta
 			continue
 		}
+		spec, _ := o.Value(field.NewPath("spec"))
+		switch limits, _ := spec.(field.Map); o.Kind() {
+		case "LimitRange":
+			cluster.LimitRanges = append(cluster.LimitRanges, transformer.NewLimitRange(o.Name(), limits))
+			continue
+		case "ResourceQuota":
+			cluster.Quotas = append(cluster.Quotas, transformer.ResourceQuota{Name: o.Name(), Hard: field.As[field.Map](limits, "hard")})
+			continue
+		}
 		refs, err := workload.Templates(o, []workload.Custom{{Group: "example.com", Kind: "Bare", Pattern: field.NewPath("spec", "pod")}})
 		if err != nil || len(refs) != 1 {
 			t.Fatalf("%d templates, %v in\n%s", len(refs), err, yaml)
 		}
 		in := transformer.Input{
-			Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace, Namespace: ns,
+			Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace, Namespace: ns, Around: &transformer.Surroundings{Namespace: ns, Cluster: cluster},
 			Path: refs[0].Path, JobLike: refs[0].JobLike, Shape: refs[0].Shape,
 		}
 		var into any = &in.Template
@@ -125,9 +145,13 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 		if in.Shape.WorkloadMetadata {
 			in.Template.Metadata = *meta
 		}
-		in.Source, in.Texts = o.Value, o.Texts
-		r.Plan = do(p, in)
-		if again := do(p, in); !cmp.Equal(again, r.Plan) {
+		in.Source = o.Value
+		plan := func(texts []field.Text) transformer.Plan {
+			in.Texts = texts
+			return do(p, in)
+		}
+		r.Plan = transformer.WithTexts(plan, o.Texts)
+		if again := transformer.WithTexts(plan, o.Texts); !cmp.Equal(again, r.Plan) {
 			t.Errorf("equal inputs give plans that differ:\n%s", cmp.Diff(r.Plan, again))
 		}
 		if err := o.Apply(r.Edits); err != nil {
@@ -148,6 +172,13 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 		}
 		if f.Message == "" || strings.Contains(f.Message, "\n") || strings.Contains(f.Message, "%!") {
 			t.Errorf("message %q must be one line", f.Message)
+		}
+	}
+	for i, e := range r.Edits {
+		for _, other := range r.Edits[:i] {
+			if e.Op != field.Insert && other.Op != field.Insert && (e.Path.HasPrefix(other.Path) || other.Path.HasPrefix(e.Path)) {
+				t.Errorf("%s is edited twice: %v and %v", e.Path, other, e)
+			}
 		}
 	}
 	if failed && len(r.Edits) > 0 {
@@ -220,5 +251,9 @@ func wantReason(t *testing.T, r result, reason string) transformer.Finding {
 }
 
 const injected = "labels:\n  sidecar.istio.io/inject: \"true\"\n"
+
+// besideIstio are the annotations of a pod in which probe-proxy answers, on its own
+// port, whether Istio injects or not.
+const besideIstio = "annotations:\n  sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n  traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n"
 
 const httpProbe = "livenessProbe:\n  httpGet:\n    path: /foo\n    port: 8001\n"

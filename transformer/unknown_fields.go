@@ -27,16 +27,13 @@ func (b *planBuilder) hasUnknown(s *handlerSite) bool {
 		b.skip(s, "handler-unknown", s.path.Join(path), "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
 		return true
 	}
-	d := s.original.dialer()
-	if d == nil {
+	kind, ok := s.original.Kind()
+	name, problem := s.original.unsupported()
+	if !ok || name == "" {
 		return false
 	}
-	name, problem := d.unsupported()
-	if name != "" {
-		kind, _ := s.original.kind()
-		b.skip(s, "handler-unknown", s.path.Key(kind, name), "%s", problem)
-	}
-	return name != ""
+	b.skip(s, "handler-unknown", s.path.Key(kind, name), "%s", problem)
+	return true
 }
 
 // unknownField returns the path of the first field of a probe or hook that is
@@ -79,9 +76,9 @@ func keyNotIn(m field.Map, known []string) string {
 // does not support.
 func (b *planBuilder) skipNewer(sites []*handlerSite) {
 	for _, s := range sites {
-		if newer := s.original.dialer().newer(s.name.IsHook()); newer != "" && !b.answeredByUs(s) {
-			kind, _ := s.original.kind()
-			b.skip(s, "proxy-cannot-answer", s.path.Key(kind), "has `%s.%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)", kind, newer, b.mesh.answerer.who, AnsweredByProbeProxy)
+		if newer := s.original.newer(s.name.IsHook()); newer != "" && !b.answeredByUs(s) {
+			kind, _ := s.original.Kind()
+			b.skip(s, "proxy-cannot-answer", s.path.Key(kind), "has `%s.%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)", kind, newer, b.inspection.answerer.who, AnsweredByProbeProxy)
 		}
 	}
 }

@@ -53,7 +53,7 @@ lifecycle:
 		opts []option
 		left []string
 	}{
-		"istio-proxy": {[]option{answeredBy("istio-proxy")}, []string{"readinessProbe", "livenessProbe"}},
+		"istio-proxy": {[]option{answeredBy("istio-proxy"), injectorRewritesNothing}, []string{"readinessProbe", "livenessProbe"}},
 		"envoy":       {[]option{inOSM, answeredBy("envoy")}, []string{"readinessProbe"}},
 	} {
 		got := plan(t, r.text, c.opts...)
@@ -67,6 +67,16 @@ lifecycle:
 			t.Errorf("%s: left alone are %v, want %v", name, left, c.left)
 		}
 		wantText(t, restore(t, got.text, c.opts...), yaml)
+	}
+	// Istio's injector may rewrite those two, so it is not told to stop.
+	refused := plan(t, yaml, answeredBy("istio-proxy"))
+	if wantReason(t, refused, "rewriter-needed"); refused.text != yaml {
+		t.Errorf("got\n%s", refused.text)
+	}
+	// In an injected pod probe-proxy answers, which makes both.
+	auto := plan(t, namespace("istio-injection: enabled", "")+yaml)
+	if auto.Answer.By != "probe-proxy" || !strings.Contains(auto.Answer.Because, "istio-proxy cannot make the readinessProbe") || len(auto.Findings) > 0 {
+		t.Errorf("%+v, findings %v", auto.Answer, auto.Findings)
 	}
 }
 

@@ -10,14 +10,14 @@ import (
 )
 
 // toy is the profile of a mesh that uses Istio's convention with its own
-// annotation: what a new dialect has to say, and all that it has to say.
+// annotation: what a new mesh has to say, and all that it has to say.
 var toy = passiveProxy{
 	proxy:    "toy-proxy",
 	uid:      2102,
 	reserved: []int{4143},
 	free:     []int{4143},
 	excluded: portList{key: "toy.io/skip-ports"},
-	switched: func(*planBuilder) mark { return mark{} },
+	switched: func(*planBuilder) membership { return membership{} },
 }
 
 // lonely is a mesh that has an answerer of its own.
@@ -25,23 +25,23 @@ type lonely struct{ passiveProxy }
 
 func (lonely) answerers() []string { return []string{AnsweredByAuto, toy.proxy} }
 
-func TestAnswerersAreThoseOfAllDialects(t *testing.T) {
-	before := dialects
-	t.Cleanup(func() { dialects = before })
-	dialects = append(dialects[:len(dialects):len(dialects)], &dialect{name: "lonely", convention: appHealth{}, meshProfile: lonely{toy}})
-	want := []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByEnvoy, toy.proxy}
+func TestAnswerersAreThoseOfAllMeshes(t *testing.T) {
+	before := serviceMeshes
+	t.Cleanup(func() { serviceMeshes = before })
+	serviceMeshes = append(serviceMeshes[:len(serviceMeshes):len(serviceMeshes)], &serviceMesh{name: "lonely", convention: appHealth{}, meshProfile: lonely{toy}})
+	want := []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByApp, AnsweredByEnvoy, toy.proxy}
 	if got := Answerers(); !slices.Equal(got, want) {
 		t.Errorf("answerers %q, want %q", got, want)
 	}
 }
 
-// TestADialectIsOneProfileAndOneEntry: nothing else has to know of it.
-func TestADialectIsOneProfileAndOneEntry(t *testing.T) {
-	before := dialects
-	t.Cleanup(func() { dialects = before })
-	dialects = append(dialects[:len(dialects):len(dialects)], &dialect{name: "toy", title: "Toy", convention: appHealth{}, meshProfile: toy})
+// TestAMeshIsOneProfileAndOneEntry: nothing else has to know of it.
+func TestAMeshIsOneProfileAndOneEntry(t *testing.T) {
+	before := serviceMeshes
+	t.Cleanup(func() { serviceMeshes = before })
+	serviceMeshes = append(serviceMeshes[:len(serviceMeshes):len(serviceMeshes)], &serviceMesh{name: "toy", title: "Toy", convention: appHealth{}, meshProfile: toy})
 	if all := Meshes(); all[len(all)-1] != "toy" {
-		t.Errorf("the functionConfig may name the dialects %q", all)
+		t.Errorf("the functionConfig may name the meshes %q", all)
 	}
 	o := Defaults()
 	o.Mesh, o.ProbeProxy.Image = "toy", "x"
@@ -64,14 +64,14 @@ func TestADialectIsOneProfileAndOneEntry(t *testing.T) {
 	for _, v := range plan.Probes {
 		got = append(got, v.After+v.Reason)
 	}
-	if want := "port-not-captured :15020/app-health/app/livez proxy-container"; strings.Join(got, " ") != want {
+	if want := "port-not-captured :15099/app-health/app/livez proxy-container"; strings.Join(got, " ") != want {
 		t.Errorf("probes %q, want %q", got, want)
 	}
 	edits := make(map[string]field.Value)
 	for _, e := range plan.Edits {
 		edits[e.Path.String()] = e.Value
 	}
-	if v := edits["spec.template.metadata.annotations["+toy.excluded.key+"]"]; v != "15020" {
+	if v := edits["spec.template.metadata.annotations["+toy.excluded.key+"]"]; v != "15099" {
 		t.Errorf("the annotation is %v in %v", v, plan.Edits)
 	}
 	for _, bad := range []func(*Options){
@@ -94,7 +94,7 @@ func TestThePageOfRulesAndAGuideDescribeEveryMesh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range dialects {
+	for _, d := range serviceMeshes {
 		if !strings.Contains(string(rules), "`"+d.name+"`") {
 			t.Errorf("%s does not name %s", page, d.name)
 		}

@@ -6,19 +6,19 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// An adopter understands probes that a mesh's own tool has rewritten, and for
+// An originalFinder understands probes that a mesh's own tool has rewritten, and for
 // which no container of the template carries originals. found reports whether a
 // probe is one; original is nil if the template does not say what it was.
-type adopter func(b *planBuilder, s *handlerSite) (original *Handler, found bool)
+type originalFinder func(b *planBuilder, s *handlerSite) (original *Handler, found bool)
 
-// adopt sets the original of a probe to the one that a mesh's own tool has left in
+// findMeshOriginal sets the original of a probe to the one that a mesh's own tool has left in
 // the template.
-func (b *planBuilder) adopt(s *handlerSite) {
-	for _, d := range dialects {
-		if d.adopt == nil {
+func (b *planBuilder) findMeshOriginal(s *handlerSite) {
+	for _, d := range serviceMeshes {
+		if d.findOriginal == nil {
 			continue
 		}
-		original, found := d.adopt(b, s)
+		original, found := d.findOriginal(b, s)
 		if !found {
 			continue
 		}

@@ -8,30 +8,30 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-// A dialect is a mesh and the convention by which rewritten probes are answered
-// in it. Only the files of dialects know a mesh's ports, paths, env vars, uids,
+// A serviceMesh is a mesh's profile and the convention by which rewritten probes are
+// answered in it. Only the files of meshes know a mesh's ports, paths, env vars, uids,
 // labels and annotations; the options for Istio and [IstioFacts] are the exception.
-type dialect struct {
+type serviceMesh struct {
 	name  string // in the functionConfig
 	title string // in messages
 	convention
 	meshProfile
-	companion companionMaker // nil if the dialect needs no companion
-	adopt     adopter        // nil if the mesh's own tool rewrites nothing, or as we do
+	companion    companionMaker // nil if the mesh needs no companion
+	findOriginal originalFinder // nil if the mesh's own tool rewrites nothing, or as we do
 	// commonName is set if other containers may have the same name as the mesh's
 	// proxy, so that the name alone says nothing.
 	commonName bool
 }
 
-// dialects are all dialects. A new one is a file with the mesh's profile, a file
+// serviceMeshes are all meshes. A new one is a file with the mesh's profile, a file
 // with its convention unless it uses an existing one, and an entry here.
-var dialects = []*dialect{
+var serviceMeshes = []*serviceMesh{
 	{name: "istio", title: "Istio", convention: appHealth{}, meshProfile: istio{}},
 	{name: "linkerd", title: "Linkerd", convention: appHealth{}, meshProfile: linkerd},
-	{name: "kuma", title: "Kuma", convention: appHealth{}, meshProfile: kuma, adopt: adoptKuma},
-	{name: "consul", title: "Consul", convention: appHealth{}, meshProfile: consul, adopt: adoptConsul},
-	{name: "osm", title: openServiceMesh.title, convention: osmConvention{}, meshProfile: openServiceMesh, companion: envoyConfig{}, adopt: adoptOSM, commonName: true},
-	{name: "fsm", title: flomesh.title, convention: fsmConvention{}, meshProfile: flomesh, adopt: adoptFSM, commonName: true},
+	{name: "kuma", title: "Kuma", convention: appHealth{}, meshProfile: kuma, findOriginal: kumaOriginal},
+	{name: "consul", title: "Consul", convention: appHealth{}, meshProfile: consul, findOriginal: consulOriginal},
+	{name: "osm", title: openServiceMesh.title, convention: osmConvention{}, meshProfile: openServiceMesh, companion: envoyConfig{}, findOriginal: osmOriginal, commonName: true},
+	{name: "fsm", title: flomesh.title, convention: fsmConvention{}, meshProfile: flomesh, findOriginal: fsmOriginal, commonName: true},
 }
 
 // A convention says where rewritten probes go, and how their originals are
@@ -94,6 +94,8 @@ type meshProfile interface {
 	// sidecarUser returns the uid of probe-proxy if the options have none. What
 	// it sends to the pod's own IP must reach the app without the mesh's proxy.
 	sidecarUser() int
+	// excludedPorts is the annotation with the ports that the mesh does not capture.
+	excludedPorts() portList
 	// isProxy reports whether a container is the mesh's own proxy, and
 	// proxyPorts returns the ports on which it answers rewritten probes.
 	isProxy(c *Container) bool
@@ -104,14 +106,14 @@ type meshProfile interface {
 	// privileged reports whether the annotations require more rights for the proxy
 	// than the Pod Security level "restricted" allows.
 	privileged(annotations field.KeyValues) bool
-	// mark returns what the template and its Namespace say of the mesh's
+	// membership returns what the template and its Namespace say of the mesh's
 	// injection.
-	mark(b *planBuilder) mark
+	membership(b *planBuilder) membership
 	// inspect reads the mesh's labels and annotations, and decides who answers.
-	inspect(b *planBuilder) mesh
+	inspect(b *planBuilder) inspection
 	// undo returns the annotations without what annotate added for past answerers. If
-	// kept has the user's value of an annotation, that comes back.
-	undo(annotations field.KeyValues, past []answerer, kept field.KeyValues) field.KeyValues
+	// recorded has the user's value of an annotation, that comes back.
+	undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues
 	// annotate returns the user's annotations with those that an answerer needs. have
 	// holds the present annotations, including ours.
 	annotate(user, have field.KeyValues, now answerer) field.KeyValues
@@ -122,10 +124,10 @@ type meshProfile interface {
 type companionMaker interface {
 	// needed reports whether an answerer reads the originals from a companion.
 	needed(a answerer) bool
-	// carry returns the annotations with the originals of the probes.
-	carry(annotations field.KeyValues, sites []*handlerSite) field.KeyValues
-	// drop returns the annotations without them.
-	drop(annotations field.KeyValues) field.KeyValues
+	// withOriginals returns the annotations with the originals of the probes.
+	withOriginals(annotations field.KeyValues, sites []*handlerSite) field.KeyValues
+	// withoutOriginals returns the annotations without them.
+	withoutOriginals(annotations field.KeyValues) field.KeyValues
 	// originalsIn returns the originals that annotations carry; nil if none.
 	originalsIn(annotations field.KeyValues) (map[string]*prober.Prober, error)
 	// make returns the companion for the probes; nil if there is nothing to do. Without
@@ -142,8 +144,8 @@ const (
 	notInjected
 )
 
-// A mark says whether a pod is in a mesh, and where that is said.
-type mark struct {
+// A membership says whether a pod is in a mesh, and where that is said.
+type membership struct {
 	injection
 	at     string // the label, annotation, container or option, for messages; "" if there is none
 	byName bool   // at is a container
@@ -153,29 +155,29 @@ type mark struct {
 	unclear *Finding
 }
 
-// dialectNamed returns the dialect of a name; nil if there is none.
-func dialectNamed(name string) *dialect {
-	i := slices.IndexFunc(dialects, func(d *dialect) bool { return d.name == name })
+// meshNamed returns the mesh of a name; nil if there is none.
+func meshNamed(name string) *serviceMesh {
+	i := slices.IndexFunc(serviceMeshes, func(d *serviceMesh) bool { return d.name == name })
 	if i < 0 {
 		return nil
 	}
-	return dialects[i]
+	return serviceMeshes[i]
 }
 
 // Meshes returns the values that [Options].Mesh may have.
 func Meshes() []string {
 	names := []string{MeshAuto}
-	for _, d := range dialects {
+	for _, d := range serviceMeshes {
 		names = append(names, d.name)
 	}
 	return names
 }
 
 // Answerers returns the values that [Options].AnsweredBy may have in any
-// dialect.
+// mesh.
 func Answerers() []string {
 	var all []string
-	for _, d := range dialects {
+	for _, d := range serviceMeshes {
 		for _, a := range d.answerers() {
 			if !slices.Contains(all, a) {
 				all = append(all, a)
@@ -185,10 +187,10 @@ func Answerers() []string {
 	return all
 }
 
-// allDialects returns every dialect, the given one first.
-func allDialects(first *dialect) []*dialect {
-	all := []*dialect{first}
-	for _, d := range dialects {
+// allMeshes returns every mesh, the given one first.
+func allMeshes(first *serviceMesh) []*serviceMesh {
+	all := []*serviceMesh{first}
+	for _, d := range serviceMeshes {
 		if d != first {
 			all = append(all, d)
 		}
@@ -196,14 +198,14 @@ func allDialects(first *dialect) []*dialect {
 	return all
 }
 
-// byConvention groups dialects by their convention: a dialect cannot tell its own
+// byConvention groups meshes by their convention: a mesh cannot tell its own
 // originals from those of another one in its group.
-func byConvention(all []*dialect) [][]*dialect {
-	var groups [][]*dialect
+func byConvention(all []*serviceMesh) [][]*serviceMesh {
+	var groups [][]*serviceMesh
 	for _, d := range all {
-		i := slices.IndexFunc(groups, func(g []*dialect) bool { return g[0].convention == d.convention })
+		i := slices.IndexFunc(groups, func(g []*serviceMesh) bool { return g[0].convention == d.convention })
 		if i < 0 {
-			groups = append(groups, []*dialect{d})
+			groups = append(groups, []*serviceMesh{d})
 		} else {
 			groups[i] = append(groups[i], d)
 		}
@@ -211,15 +213,15 @@ func byConvention(all []*dialect) [][]*dialect {
 	return groups
 }
 
-// holderIn returns the dialect of a group in which a container carries
+// holderIn returns the mesh of a group in which a container carries
 // originals: the one whose proxy it is, else the first.
-func holderIn(group []*dialect, c *Container) *dialect {
-	i := slices.IndexFunc(group, func(d *dialect) bool { return d.isProxy(c) })
+func holderIn(group []*serviceMesh, c *Container) *serviceMesh {
+	i := slices.IndexFunc(group, func(d *serviceMesh) bool { return d.isProxy(c) })
 	return group[max(i, 0)]
 }
 
 // checkPort returns an error if [Options].Port cannot be that port.
-func (d *dialect) checkPort(port int) error {
+func (d *serviceMesh) checkPort(port int) error {
 	if reserved := d.reservedPorts(); slices.Contains(reserved, port) {
 		return fmt.Errorf("is one of %s's own ports (%s) and must be another", d.title, joinPorts(reserved))
 	}
@@ -227,7 +229,7 @@ func (d *dialect) checkPort(port int) error {
 }
 
 // listens returns the ports on which a container with originals answers.
-func (d *dialect) listens(b *planBuilder, c *Container) []int {
+func (d *serviceMesh) listens(b *planBuilder, c *Container) []int {
 	if d.isProxy(c) {
 		return d.proxyPorts(b)
 	}
@@ -235,7 +237,7 @@ func (d *dialect) listens(b *planBuilder, c *Container) []int {
 }
 
 // hasFixedPorts reports whether the convention leaves no choice of the port.
-func (d *dialect) hasFixedPorts() bool { return len(d.ports(answerer{})) > 1 }
+func (d *serviceMesh) hasFixedPorts() bool { return len(d.ports(answerer{})) > 1 }
 
 // An answerer is the process that answers rewritten probes.
 type answerer struct {
@@ -243,21 +245,20 @@ type answerer struct {
 	port int
 }
 
-// A mesh is what a dialect found out about one template.
-type mesh struct {
+// An inspection is what a mesh found out about one template.
+type inspection struct {
 	answerer answerer
-	present  bool // the pod has the mesh's proxy, or will get it
 	// optOut is the reason to leave the whole template alone; nil if there is none.
 	optOut *Finding
 	// passesProbes is set if the mesh lets the kubelet's probes through to the
 	// pod as they are.
 	passesProbes bool
-	// injectorRewrites is set if an injector that may rewrite probes itself will
-	// get the pod.
-	injectorRewrites bool
-	// assumed is set if neither the manifests nor the options say whether the
-	// mesh's proxy is there, and who answers depends on it.
-	assumed bool
+	// facts are what is known of the mesh's proxy in the pod.
+	facts facts
+	// because is why it does not answer although it is there; "" if the options say so.
+	because string
+	// turnsOffRewriter is set if the answerer needs the mesh's own rewriter off.
+	turnsOffRewriter bool
 	// inherited has the annotations of the Namespace that one of the template
 	// would replace.
 	inherited field.KeyValues
@@ -270,15 +271,9 @@ type mesh struct {
 	// are reported only if there is something to rewrite.
 	conflicts []Finding
 	warnings  []Finding
-	// proxyLate says how to make the proxy start before the other containers; "" if it
-	// does so already.
-	proxyLate string
-	// proxyFirst is set if the proxy is a native sidecar that starts before
-	// any other container.
-	proxyFirst bool
 	// firstIsApp is set if the mesh takes the first container for the app.
 	firstIsApp bool
-	// outcome returns what a captured handler does under strict mTLS, and why. If it
-	// is nil, the handler does what it does at any proxy that only accepts mTLS.
-	outcome func(s *handlerSite) (Outcome, string)
+	// outcome returns what becomes of a probe as it was read, and, if that is not so in
+	// every world, the fact that decides.
+	outcome func(s *handlerSite) (f fate, unless string)
 }

@@ -1,0 +1,59 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// What the user wrote comes back as it was, whatever the list that we appended to looked
+// like; what somebody else added since stays.
+func TestTheAppsPortsAreTakenOutOfTheListAgain(t *testing.T) {
+	const key = "traffic.sidecar.istio.io/excludeInboundPorts"
+	probes := app("livenessProbe: {httpGet: {port: 8001}}\nreadinessProbe: {tcpSocket: {port: 8002}}")
+	for _, c := range []struct{ user, written, edited string }{ // edited is what is left of a list with 7000 at its end
+		{"9100", "9100,8002,8001", "9100,7000"},
+		{" 9100 , ", " 9100 , 8002,8001", " 9100 ,7000"},
+		{"", "8002,8001", "7000"},
+		{"8002", "8002,8001", "8002,7000"},
+		{"8001, 8002", "8001, 8002", "8001, 8002,7000"},
+	} {
+		before := pod("annotations: {"+key+": \""+c.user+"\"}\n", probes)
+		r := plan(t, before, answeredBy("app"))
+		wantParts(t, r.text, key+": \""+c.written+"\"")
+		wantText(t, restore(t, r.text), before)
+		edited := strings.Replace(r.text, c.written+"\"", c.written+",7000\"", 1)
+		wantParts(t, restore(t, edited).text, key+": \""+c.edited+"\"")
+	}
+}
+
+// In each mesh the app answers itself on ports that its mesh is told to leave alone,
+// unless a Service leads there.
+func TestTheAppAnswersWhereNoServiceLeads(t *testing.T) {
+	for mesh, key := range map[string]string{"istio": "traffic.sidecar.istio.io/excludeInboundPorts", "linkerd": "config.linkerd.io/skip-inbound-ports"} {
+		before := pod("labels: {app: web}\n", app("livenessProbe: {httpGet: {port: 8001}}\nreadinessProbe: {tcpSocket: {port: 8002}}"))
+		byApp := []option{inMesh(mesh), answeredBy("app")}
+		r := plan(t, before, byApp...)
+		wantParts(t, r.text, key+": \"8002,8001\"\n", "livenessProbe: {httpGet: {port: 8001}}")
+		for _, v := range r.Probes {
+			if v.Reason != "excluded-port" || v.State != transformer.LeftAlone {
+				t.Errorf("%s: %+v", mesh, v)
+			}
+		}
+		again := plan(t, r.text, byApp...)
+		wantNoEdits(t, again)
+		if again.Probes[0].StrictTLS != transformer.Unaffected {
+			t.Errorf("%s: once excluded: %+v", mesh, again.Probes[0])
+		}
+		wantText(t, restore(t, r.text), before)
+		leads := transformer.Surroundings{Services: func() []transformer.Service {
+			return []transformer.Service{{Name: "web", Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []transformer.ServicePort{{Port: 8002}}}}
+		}}
+		r = among(t, leads, before, byApp...)
+		if f := wantReason(t, r, "port-exposed"); !strings.Contains(f.Message, "8002") || !strings.Contains(f.Field.String(), "readinessProbe") || r.text != before {
+			t.Errorf("%s: %s in\n%s", mesh, f.Message, r.text)
+		}
+	}
+}

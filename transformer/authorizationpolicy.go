@@ -1,0 +1,168 @@
+package transformer
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// An AuthorizationPolicy is Istio's policy about who may call a workload. Without
+// MatchLabels it is about all of its namespace, or of the mesh if that is the root
+// namespace.
+type AuthorizationPolicy struct {
+	Name, Namespace string
+	MatchLabels     field.KeyValues
+	Action          string               // "" is ALLOW
+	Rules           []*AuthorizationRule // a request must match one; a nil rule is ignored
+	// Disputed is set if another policy of this name is as near, so that only one of
+	// them can be in the cluster.
+	Disputed bool
+	At       fmt.Stringer // "file:line"
+}
+
+// An AuthorizationRule matches a request if one of From, one of To and all of When do;
+// an empty list matches.
+type AuthorizationRule struct {
+	From []AuthorizationFrom      `json:"from"`
+	To   []AuthorizationTo        `json:"to"`
+	When []AuthorizationCondition `json:"when"`
+}
+
+// AuthorizationFrom says who calls, such as {principals: ["*"]}: all entries must match.
+type AuthorizationFrom struct {
+	Source field.Map `json:"source"`
+}
+
+// AuthorizationTo says what is called, such as {ports: ["8080"]}: all entries must match.
+type AuthorizationTo struct {
+	Operation field.Map `json:"operation"`
+}
+
+// An AuthorizationCondition matches if the attribute has one of Values and none of
+// NotValues; an empty list matches.
+type AuthorizationCondition struct {
+	Key       string     `json:"key"`
+	Values    field.List `json:"values"`
+	NotValues field.List `json:"notValues"`
+}
+
+// Denied returns the AuthorizationPolicy that certainly refuses the kubelet's probe of
+// a port, which comes without any identity; "" if none does. Nil labels are unknown, and
+// so is the namespace "".
+func (s *Surroundings) Denied(rootNamespace, namespace string, labels field.KeyValues, port int) (at string) {
+	if s == nil {
+		return ""
+	}
+	allows := "" // an ALLOW policy that certainly selects the pod
+	allowed := never
+	for i := range s.AuthorizationPolicies {
+		p := &s.AuthorizationPolicies[i]
+		if p.Namespace != rootNamespace && (namespace == "" || p.Namespace != namespace) {
+			continue
+		}
+		applies := selects(p.MatchLabels, labels)
+		if p.Disputed {
+			applies = min(applies, maybe)
+		}
+		matches := min(applies, p.matches(port))
+		switch p.Action {
+		case "DENY":
+			if matches == always {
+				return p.words()
+			}
+		case "ALLOW", "":
+			allowed = max(allowed, matches)
+			if applies == always && allows == "" {
+				allows = p.words()
+			}
+		}
+	}
+	if allowed == never {
+		return allows
+	}
+	return ""
+}
+
+func (p *AuthorizationPolicy) words() string {
+	return objectAt("AuthorizationPolicy", p.Namespace, p.Name, p.At)
+}
+
+// matches returns whether a rule matches the kubelet's probe of a port.
+func (p *AuthorizationPolicy) matches(port int) certainty {
+	matches := never
+	for _, r := range p.Rules {
+		if r != nil {
+			matches = max(matches, r.matches(port))
+		}
+	}
+	return matches
+}
+
+func (r *AuthorizationRule) matches(port int) certainty {
+	from, to, when := never, never, always
+	for _, f := range r.From {
+		from = max(from, allMatch(f.Source, port))
+	}
+	for _, t := range r.To {
+		to = max(to, allMatch(t.Operation, port))
+	}
+	if len(r.From) == 0 {
+		from = always
+	}
+	if len(r.To) == 0 {
+		to = always
+	}
+	for _, w := range r.When {
+		when = min(when, condition(w.Key, w.Values, port, false), condition(w.Key, w.NotValues, port, true))
+	}
+	return min(from, to, when)
+}
+
+// allMatch returns whether all conditions of a source or operation hold. The key of a
+// negated one begins with "not": notPrincipals.
+func allMatch(conditions field.Map, port int) certainty {
+	c := always
+	for _, e := range conditions {
+		key, negated := strings.CutPrefix(e.Key, "not")
+		if negated && key != "" {
+			key = strings.ToLower(key[:1]) + key[1:]
+		}
+		values, isList := e.Value.(field.List)
+		if !isList && e.Value != nil {
+			return min(c, maybe)
+		}
+		c = min(c, condition(key, values, port, negated))
+	}
+	return c
+}
+
+// identities are the conditions about who calls. No value matches the kubelet, which has
+// neither a certificate of the mesh nor a token, "*" included.
+var identities = []string{
+	"principals", "requestPrincipals", "namespaces", "serviceAccounts", "trustDomains",
+	"source.principal", "source.namespace", "source.serviceAccount", "source.trustDomain",
+	"request.auth.principal", "request.auth.audiences", "request.auth.presenter",
+}
+
+// condition returns whether a condition of a rule holds for the kubelet's probe of a port.
+// Without values there is none.
+func condition(key string, values field.List, port int, negated bool) certainty {
+	c := maybe
+	switch {
+	case len(values) == 0:
+		return always
+	case slices.Contains(identities, key) || strings.HasPrefix(key, "request.auth.claims["):
+		c = never
+	case key == "ports" || key == "destination.port":
+		if c = never; slices.Contains(values, field.Value(strconv.Itoa(port))) {
+			c = always
+		}
+	}
+	if negated {
+		return c.not()
+	}
+	return c
+}

@@ -1,0 +1,112 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// authorization returns an AuthorizationPolicy "namespace/name" with the lines of its
+// spec.
+func authorization(name string, spec ...string) string {
+	return strings.ReplaceAll(peer(name, spec...), "PeerAuthentication", "AuthorizationPolicy")
+}
+
+// Istio's rules: pilot/pkg/security/authz/model. The kubelet has no identity.
+func TestAProbeIsDeniedOnlyWhereThatIsCertain(t *testing.T) {
+	const (
+		deny       = "action: DENY"
+		ofWeb      = "selector: {matchLabels: {app: web}}"
+		ofOther    = "selector: {matchLabels: {app: other}}"
+		identified = "rules: [{from: [{source: {principals: ['*']}}]}]"
+		anonymous  = "rules: [{from: [{source: {notPrincipals: ['*']}}]}]"
+		anybody    = "rules: [{}]"
+	)
+	for _, c := range []struct {
+		name   string
+		yaml   string
+		denied string // by which policy
+	}{
+		{"there is no policy", pod("", app(httpProbe)), ""},
+		{"who has no identity is refused", authorization("shop/deny", deny, anonymous), "shop/deny"},
+		{"who has no namespace is refused", authorization("shop/deny", deny, "rules: [{from: [{source: {notNamespaces: [shop]}}]}]"), "shop/deny"},
+		{"who has no token is refused", authorization("shop/deny", deny, "rules: [{from: [{source: {notRequestPrincipals: ['*']}}]}]"), "shop/deny"},
+		{"who has an identity is refused", authorization("shop/deny", deny, identified), ""},
+		{"everybody is refused", authorization("shop/deny", deny, anybody), "shop/deny"},
+		{"a rule is null", authorization("shop/deny", deny, "rules: [null]"), ""},
+		{"DENY has no rule", authorization("shop/deny", deny), ""},
+		{"the port is refused", authorization("shop/deny", deny, "rules: [{to: [{operation: {ports: ['8080', '9090']}}]}]"), "shop/deny"},
+		{"another port is refused", authorization("shop/deny", deny, "rules: [{to: [{operation: {ports: ['9090']}}]}]"), ""},
+		{"every port but another is refused", authorization("shop/deny", deny, "rules: [{to: [{operation: {notPorts: ['9090']}}]}]"), "shop/deny"},
+		{"every port but this is refused", authorization("shop/deny", deny, "rules: [{to: [{operation: {notPorts: ['8080']}}]}]"), ""},
+		{"the port is refused by a condition", authorization("shop/deny", deny, "rules: [{when: [{key: destination.port, values: ['8080']}]}]"), "shop/deny"},
+		{"only some paths are refused", authorization("shop/deny", deny, "rules: [{to: [{operation: {paths: [/admin*]}}]}]"), ""},
+		{"all paths but some are refused", authorization("shop/deny", deny, "rules: [{to: [{operation: {notPaths: [/healthz]}}]}]"), ""},
+		{"an address is refused", authorization("shop/deny", deny, "rules: [{from: [{source: {ipBlocks: [10.0.0.0/8]}}]}]"), ""},
+		{"one of two sources matches", authorization("shop/deny", deny, "rules: [{from: [{source: {ipBlocks: [10.0.0.0/8]}}, {source: {notPrincipals: ['*']}}]}]"), "shop/deny"},
+		{"one of two entries of a source may match", authorization("shop/deny", deny, "rules: [{from: [{source: {ipBlocks: [10.0.0.0/8], notPrincipals: ['*']}}]}]"), ""},
+		{"a condition may match too", authorization("shop/deny", deny, "rules: [{from: [{source: {notPrincipals: ['*']}}], when: [{key: 'request.headers[x]', values: [y]}]}]"), ""},
+		{"a field is not known", authorization("shop/deny", deny, "rules: [{from: [{source: {notPrincipals: ['*'], colours: [red]}}]}]"), ""},
+		{"a field has another type", authorization("shop/deny", deny, "rules: [{from: [{source: {notPrincipals: '*'}}]}]"), ""},
+		{"an empty list is no condition", authorization("shop/deny", deny, "rules: [{from: [{source: {principals: []}}], when: [{key: source.namespace, notValues: [x]}]}]"), "shop/deny"},
+		{"the policy is only audited", authorization("shop/deny", "action: AUDIT", anonymous), ""},
+		{"another server decides", authorization("shop/deny", "action: CUSTOM", "provider: {name: x}", anonymous), ""},
+		{"the policy is tried out", strings.Replace(authorization("shop/deny", deny, anonymous), "metadata:", "metadata:\n  annotations: {istio.io/dry-run: 'true'}", 1), ""},
+		{"the policy is for a waypoint", authorization("shop/deny", deny, "targetRefs: [{kind: Service, group: '', name: web}]", anonymous), ""},
+		{"the policy is for a gateway", authorization("shop/deny", deny, "targetRef: {kind: Gateway, group: g, name: web}", anonymous), ""},
+		{"the policy is invalid", authorization("shop/deny", deny, "rules: {}"), ""},
+		{"the policy selects the pod", authorization("shop/deny", deny, ofWeb, anonymous), "shop/deny"},
+		{"the policy selects another pod", authorization("shop/deny", deny, ofOther, anonymous), ""},
+		{"the policy is in another namespace", authorization("other/deny", deny, anonymous), ""},
+		{"the policy is about the mesh", authorization("istio-system/deny", deny, anonymous), "istio-system/deny"},
+		{"the mesh's policy selects the pod", authorization("istio-system/deny", deny, ofWeb, anonymous), "istio-system/deny"},
+		{"two of one name contradict each other", authorization("shop/deny", deny, anonymous) + authorization("shop/deny", deny, identified), ""},
+
+		{"identities are allowed", authorization("shop/allow", identified), "shop/allow"},
+		{"ALLOW is the action by default", authorization("shop/allow", "action: ALLOW", identified), "shop/allow"},
+		{"namespaces, service accounts and tokens are allowed", authorization("shop/allow", "rules: [{from: [{source: {namespaces: [a]}}, {source: {serviceAccounts: [a/b]}}, {source: {requestPrincipals: ['*']}}]}, {when: [{key: 'request.auth.claims[iss]', values: [a]}]}]"), "shop/allow"},
+		{"nothing is allowed", authorization("shop/allow", "{}"), "shop/allow"},
+		{"everything is allowed", authorization("shop/allow", anybody), ""},
+		{"a path is allowed", authorization("shop/allow", identified[:len(identified)-1]+", {to: [{operation: {paths: [/healthz]}}]}]"), ""},
+		{"another port is allowed", authorization("shop/allow", "rules: [{to: [{operation: {ports: ['9090']}}]}]"), "shop/allow"},
+		{"another policy allows the port", authorization("shop/allow", identified) + authorization("istio-system/probes", "rules: [{to: [{operation: {ports: ['8080']}}]}]"), ""},
+		{"another policy allows another pod", authorization("shop/allow", identified) + authorization("shop/probes", ofOther, anybody), "shop/allow"},
+		{"only another pod's policy allows anything", authorization("shop/probes", ofOther, identified), ""},
+		{"the mesh refuses what no policy allows", authorization("istio-system/nothing", "{}"), "istio-system/nothing"},
+		{"one of two of one name allows it", authorization("shop/allow", identified) + authorization("shop/allow", anybody), ""},
+		{"who is refused is not allowed", authorization("shop/allow", anybody) + authorization("shop/deny", deny, anonymous), "shop/deny"},
+	} {
+		yaml := strings.TrimPrefix(c.yaml, "---\n")
+		at := near(t, "shop", yaml).Denied(rootNamespace, "shop", webLabels, 8080)
+		by, line, _ := strings.Cut(strings.TrimPrefix(at, "AuthorizationPolicy "), " at mesh.yaml:")
+		if by != c.denied || (by == "") != (line == "") {
+			t.Errorf("%s: denied by %q, want %q", c.name, at, c.denied)
+		}
+	}
+}
+
+func TestADenialOfAPodThatIsNotKnownIsNotCertain(t *testing.T) {
+	all := authorization("istio-system/all", "action: DENY", "rules: [{from: [{source: {notNamespaces: ['*']}}], to: [{operation: {ports: ['1']}}]}]")
+	for _, c := range []struct {
+		name, namespace string
+		labels          field.KeyValues
+		port            int
+		denied          bool
+	}{
+		{"all is known", "shop", webLabels, 8080, true},
+		{"its labels are not", "shop", nil, 8080, false},
+		{"it has none", "shop", field.KeyValues{}, 8080, false},
+		{"its namespace is not", "", webLabels, 8080, false},
+		{"its namespace is not, but the mesh refuses it", "", nil, 1, true},
+	} {
+		yaml := strings.TrimPrefix(all+authorization("shop/web", "selector: {matchLabels: {app: web}}")+authorization("/web", "{}"), "---\n")
+		if at := near(t, c.namespace, yaml).Denied(rootNamespace, c.namespace, c.labels, c.port); (at != "") != c.denied {
+			t.Errorf("%s: denied by %q", c.name, at)
+		}
+	}
+	shop := near(t, "shop", strings.TrimPrefix(authorization("shop/nothing", "{}"), "---\n"))
+	if at := shop.Denied(rootNamespace, "other", webLabels, 8080); at != "" {
+		t.Errorf("a pod of another namespace is denied by %q", at)
+	}
+}

@@ -1,0 +1,131 @@
+package transformer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// workarounds returns the findings about the pod spec of a Deployment.
+func workarounds(t *testing.T, spec string) []transformer.Finding {
+	t.Helper()
+	s, err := manifest.Read("web.yaml", []byte(pod("", spec)))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, spec)
+	}
+	o := s.Objects()[0]
+	in := transformer.Input{Kind: "Deployment", Path: field.NewPath("spec", "template"), Source: o.Value}
+	if _, err := o.Decode(in.Path, &in.Template); err != nil {
+		t.Fatal(err)
+	}
+	found := transformer.ExecWorkarounds(&in)
+	for _, f := range found {
+		seen[f.Reason] = true
+	}
+	return found
+}
+
+const podVariables = "env:\n- {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}\n- {name: NODE, valueFrom: {fieldRef: {fieldPath: status.hostIP}}}\n- {name: PORT, value: \"8080\"}\n- {name: TWO, value: a b}\n"
+
+func TestAnExecProbeThatAsksThePodItselfHasANativeForm(t *testing.T) {
+	for command, want := range map[string]string{
+		`[curl, -f, "http://localhost:8080/healthz"]`:                                            "httpGet :8080/healthz",
+		`[/usr/bin/curl, -fsS, --max-time, "5", "localhost:8080"]`:                               "httpGet :8080/",
+		`[curl, --fail, --silent, -o, /dev/null, "http://127.0.0.1/ready?full=1"]`:               "httpGet :80/ready?full=1",
+		`[curl, -sfk, "https://[::1]:8443/readyz"]`:                                              "httpGet https :8443/readyz",
+		`[curl, -fkso/dev/null, "https://localhost/"]`:                                           "httpGet https :443/",
+		`[curl, -f, -H, "Host: shop", --header, "Accept: text/plain", "http://localhost:80/"]`:   "httpGet :80/ Host=shop Accept=text/plain",
+		`[sh, -c, "curl -sf http://localhost:8080/healthz || exit 1"]`:                           "httpGet :8080/healthz",
+		`[/bin/bash, -c, "exec curl -sf 'http://localhost:8080/a' > /dev/null 2>&1"]`:            "httpGet :8080/a",
+		`[/bin/sh, -ec, "curl -f \"http://${POD_IP}:$PORT/live\" >/dev/null"]`:                   "httpGet :8080/live",
+		`[sh, -c, "curl -f http://localhost:8080>/dev/null"]`:                                    "httpGet :8080/",
+		`[wget, -q, --spider, "http://localhost:3000/"]`:                                         "httpGet :3000/",
+		`[wget, -qO-, "localhost:9000/minio/health/live"]`:                                       "httpGet :9000/minio/health/live",
+		`[wget, --no-verbose, --tries=1, --spider, "http://localhost:80/x"]`:                     "httpGet :80/x",
+		`[wget, --no-check-certificate, -T, "3", -O, /dev/null, "https://127.0.0.1:8443/"]`:      "httpGet https :8443/",
+		`[sh, -c, "wget -q -O - --header='X-A: b' http://127.0.0.1:8080/healthz &>/dev/null"]`:   "",
+		`[sh, -c, "wget -q -O - --header='X-A: b' http://127.0.0.1:8080/healthz 2>/dev/null"]`:   "httpGet :8080/healthz X-A=b",
+		`[nc, -z, localhost, "5432"]`:                                                            "tcpSocket :5432",
+		`[nc, -zv, -w, "1", 127.0.0.1, "6379"]`:                                                  "tcpSocket :6379",
+		`[sh, -c, "nc -vz -w2 $POD_IP 11211"]`:                                                   "tcpSocket :11211",
+		`[/bin/grpc_health_probe, "-addr=:50051"]`:                                               "grpc :50051",
+		`[grpc_health_probe, --addr=localhost:9090, -service=shop.Cart, -connect-timeout=250ms]`: "grpc :9090 shop.Cart",
+		`[/usr/local/bin/grpc-health-probe, -v, -addr, "127.0.0.1:50051", -rpc-timeout, 2s]`:     "grpc :50051",
+		`[curl, "http://localhost:8080/healthz"]`:                                                "", // passes with 500 too
+		`[curl, -f, "http://db:8080/healthz"]`:                                                   "",
+		`[curl, -f, "https://localhost:8443/"]`:                                                  "", // verifies the certificate
+		`[curl, -f, --cacert, /ca, "https://localhost:8443/"]`:                                   "",
+		`[curl, -f, -X, POST, "http://localhost/"]`:                                              "",
+		`[curl, -f, -d, a, "http://localhost/"]`:                                                 "",
+		`[curl, -f, "http://user@localhost/"]`:                                                   "",
+		`[curl, -f, --unix-socket, /s, "http://localhost/"]`:                                     "",
+		`[curl, -f, "http://localhost/a", "http://localhost/b"]`:                                 "",
+		`[curl, -f, "http://localhost:http/"]`:                                                   "",
+		`[curl, -f, "ftp://localhost/"]`:                                                         "",
+		`[curl, -f]`:                                                                             "",
+		`[curl, -f, "http://localhost/", -o]`:                                                    "",
+		`[curl, -f, "http://localhost:$(PORT)/"]`:                                                "",
+		`[wget, "http://localhost/"]`:                                                            "", // leaves a file behind
+		`[wget, --spider, --post-data=a, "http://localhost/"]`:                                   "",
+		`[sh, -c, "curl -sf http://localhost/ | grep ok"]`:                                       "",
+		`[sh, -c, "curl -sf http://localhost/ && test -f /ready"]`:                               "",
+		`[sh, -c, "test -f /ready; curl -sf http://localhost/"]`:                                 "",
+		`[sh, -c, "curl -sf http://localhost/\ncurl -sf http://localhost/b"]`:                    "",
+		`[sh, -c, "curl -sf http://localhost/ || true"]`:                                         "",
+		`[sh, -c, "! curl -sf http://localhost/"]`:                                               "",
+		`[sh, -c, "curl -sf http://$(hostname)/"]`:                                               "",
+		"[sh, -c, \"curl -sf http://localhost/`cat /p`\"]":                                       "",
+		`[sh, -c, "curl -sf http://$NODE:8080/"]`:                                                "",
+		`[sh, -c, "curl -sf http://$HOSTNAME:8080/"]`:                                            "",
+		`[sh, -c, "curl -sf http://localhost/ $TWO"]`:                                            "",
+		`[sh, -c, "curl -sf 'http://localhost/"]`:                                                "",
+		`[sh, -c, "curl -sf http://localhost/$1", sh, a]`:                                        "",
+		`[sh, -x, "curl -sf http://localhost/"]`:                                                 "",
+		`[nc, localhost, "80"]`:                                                                  "",
+		`[nc, -zu, localhost, "53"]`:                                                             "",
+		`[nc, -z, localhost, 80-90]`:                                                             "",
+		`[nc, -z, db, "80"]`:                                                                     "",
+		`[grpc_health_probe, "-addr=:50051", -tls, -tls-no-verify]`:                              "",
+		`[grpc_health_probe, "-addr=cart:50051"]`:                                                "",
+		`[grpc_health_probe, "-service=a"]`:                                                      "",
+		`[cat, /tmp/healthy]`:                                                                    "",
+		`[]`:                                                                                     "",
+	} {
+		found := workarounds(t, app(podVariables+"livenessProbe: {exec: {command: "+command+"}}\nlifecycle: {preStop: {exec: {command: "+command+"}}}"))
+		got := ""
+		for _, f := range found {
+			if f.Severity != transformer.Info || f.Reason != "exec-workaround" || f.Field.String() != tmpl+"livenessProbe" || f.Container != "app" {
+				t.Errorf("%s: %+v", command, f)
+			}
+			got += proposed(f.Proposed)
+			if words, _, _ := strings.Cut(want, " Host="); want != "" && !strings.Contains(f.Message, strings.TrimSuffix(words, " X-A=b")) {
+				t.Errorf("%s: %s", command, f.Message)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q is proposed, want %q", command, got, want)
+		}
+	}
+}
+
+// proposed words a handler that a finding proposes.
+func proposed(v field.Value) string {
+	m := v.(field.Map)
+	h := m[0].Value.(field.Map)
+	scheme := strings.ToLower(field.As[string](h, "scheme"))
+	if scheme != "" {
+		scheme = " " + scheme
+	}
+	words := fmt.Sprintf("%s%s :%d%s", m[0].Key, scheme, field.As[int](h, "port"), field.As[string](h, "path"))
+	if service := field.As[string](h, "service"); service != "" {
+		words += " " + service
+	}
+	for _, x := range field.As[field.List](h, "httpHeaders") {
+		words += " " + field.As[string](x.(field.Map), "name") + "=" + field.As[string](x.(field.Map), "value")
+	}
+	return words
+}

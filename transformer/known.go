@@ -1,0 +1,51 @@
+package transformer
+
+import (
+	"slices"
+	"strings"
+)
+
+// known says in one line what is known of the mesh around the pod, and from where.
+func (b *planBuilder) known() string {
+	f := &b.inspection.facts
+	if len(b.sites) == 0 || f.injected.holds == "" {
+		return ""
+	}
+	var words []string
+	add := func(x fact, yes, no string) {
+		switch {
+		case x.is(true):
+			words = append(words, yes+": "+x.at)
+		case x.is(false):
+			words = append(words, no+": "+x.at)
+		}
+	}
+	if !f.injected.known {
+		return "not known: whether Istio injects its sidecar (" + strings.TrimSuffix(f.injected.cure, ",") + " would say)"
+	}
+	add(f.injected, "injected", "not injected")
+	if f.injected.value {
+		add(f.native, "native sidecar", "no native sidecar")
+		add(f.holds, "starts first", "does not start first")
+		add(f.rewrites, "the injector rewrites probes", "the injector rewrites no probes")
+		words = append(words, b.knownMTLS()...)
+	}
+	return "known: " + strings.Join(words, "; ")
+}
+
+// knownMTLS says which mode of mutual TLS the manifests demand for the probes' ports.
+func (b *planBuilder) knownMTLS() (words []string) {
+	for _, s := range b.sites {
+		if !s.current.dials() {
+			continue
+		}
+		modes, at := b.mtls(b.dialed(s))
+		if at == "" {
+			continue
+		}
+		if w := "mTLS " + strings.Join(modes, " or ") + ": " + at; !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	return words
+}

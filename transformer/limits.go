@@ -1,0 +1,267 @@
+package transformer
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// A LimitRange is what an object of that kind says about CPU and memory.
+type LimitRange struct {
+	Name  string
+	items []limitItem
+}
+
+// A limitItem is one of the limits of a LimitRange.
+type limitItem struct {
+	ofPod                                       bool // of the pod as a whole, not of each container
+	min, max, ratio, byDefault, requestDefaults [len(computeResources)]quantity
+}
+
+// NewLimitRange reads the `spec` of a LimitRange. What is no quantity counts as absent.
+func NewLimitRange(name string, spec field.Map) LimitRange {
+	l := LimitRange{Name: name}
+	for _, v := range field.As[field.List](spec, "limits") {
+		m, _ := v.(field.Map)
+		item := limitItem{ofPod: field.As[string](m, "type") == "Pod"}
+		if t := field.As[string](m, "type"); t != "Pod" && t != "Container" {
+			continue
+		}
+		for i, name := range computeResources {
+			read := func(key string) quantity {
+				v, there := field.As[field.Map](m, key).Get(name)
+				q, ok := readQuantity(v)
+				q.set = there && ok
+				return q
+			}
+			item.min[i], item.max[i], item.ratio[i] = read("min"), read("max"), read("maxLimitRequestRatio")
+			if item.ofPod {
+				continue
+			}
+			// As the API server fills them in.
+			item.byDefault[i] = read("default").or(item.max[i])
+			item.requestDefaults[i] = read("defaultRequest").or(item.byDefault[i]).or(item.min[i])
+		}
+		l.items = append(l.items, item)
+	}
+	return l
+}
+
+// or returns q, or other if q is not given.
+func (q quantity) or(other quantity) quantity {
+	if q.set {
+		return q
+	}
+	return other
+}
+
+// String returns the quantity of a resource as a manifest has it.
+func (q quantity) String() string {
+	const mi = 1000 << 20
+	switch {
+	case q.milli >= mi && q.milli%mi == 0:
+		return strconv.FormatInt(q.milli/mi, 10) + "Mi"
+	case q.milli%1000 == 0:
+		return strconv.FormatInt(q.milli/1000, 10)
+	}
+	return strconv.FormatInt(q.milli, 10) + "m"
+}
+
+// filled returns the requirements of a container with the defaults of LimitRanges, which
+// the API server fills in after its own.
+func (r requirements) filled(ranges []LimitRange) requirements {
+	r = r.withDefaults()
+	for _, l := range ranges {
+		for _, item := range l.items {
+			for i := range computeResources {
+				r.requests[i], r.limits[i] = r.requests[i].or(item.requestDefaults[i]), r.limits[i].or(item.byDefault[i])
+			}
+		}
+	}
+	return r
+}
+
+// refuses says why a limit does not allow requirements; "" if it does.
+func (l *limitItem) refuses(r requirements) string {
+	of := "container"
+	if l.ofPod {
+		of = "pod"
+	}
+	for i, name := range computeResources {
+		request, limit := r.requests[i], r.limits[i]
+		switch low, high, ratio := l.min[i], l.max[i], l.ratio[i]; {
+		case low.set && (!request.set || request.milli < low.milli):
+			return fmt.Sprintf("the least %s of a %s is %s, and the request is %s", name, of, low, request)
+		case high.set && !limit.set:
+			return fmt.Sprintf("the most %s of a %s is %s, and there is no limit", name, of, high)
+		case high.set && limit.milli > high.milli:
+			return fmt.Sprintf("the most %s of a %s is %s, and the limit is %s", name, of, high, limit)
+		case ratio.set && (request.milli == 0 || limit.milli == 0 || float64(limit.milli)*1000 > float64(request.milli)*float64(ratio.milli)):
+			return fmt.Sprintf("the limit of %s may be %s times the request of a %s, and they are %s and %s", name, ratio, of, limit, request)
+		}
+	}
+	return ""
+}
+
+// refusal says why the namespace refuses the pod with a container of these requirements;
+// "" if it does not, or would refuse the pod without it too.
+func (p podResources) refusal(c *Cluster, ours requirements, native bool) string {
+	ours = ours.filled(c.LimitRanges)
+	with := p.with(ours, native)
+	for i, name := range computeResources {
+		if limit := ours.limits[i]; limit.set && ours.requests[i].milli > limit.milli {
+			return fmt.Sprintf("a LimitRange fills in a limit of %s %s, which is below the request of %s", limit, name, ours.requests[i])
+		}
+	}
+	if why := p.outgrows(with); why != "" {
+		return why
+	}
+	for _, l := range c.LimitRanges {
+		for _, item := range l.items {
+			why := item.refuses(ours)
+			if item.ofPod {
+				if why = item.refuses(with.total()); item.refuses(p.total()) != "" {
+					continue
+				}
+			}
+			if why != "" {
+				return fmt.Sprintf("LimitRange %q refuses it: %s", l.Name, why)
+			}
+		}
+	}
+	return c.quotaRefusal(p, ours)
+}
+
+// outgrows says how the pod's own resources do not allow those of its containers with one
+// more; "" if they do, or did not before.
+func (p podResources) outgrows(with podResources) string {
+	if !p.hasOwn {
+		return ""
+	}
+	before, after := p.podLevel(), with.podLevel()
+	for i, name := range computeResources {
+		if limit := after.limits[i]; limit.set && before.requests[i].milli <= before.limits[i].milli && after.requests[i].milli > limit.milli {
+			return fmt.Sprintf("the pod's own request of %s is filled in as %s with what a LimitRange gives to probe-proxy, and its limit is %s", name, after.requests[i], limit)
+		}
+		request := p.pod.requests[i]
+		need := func(of podResources) int64 {
+			return of.sum(func(r *requirements) quantity { return r.requests[i] }).milli
+		}
+		if request.set && need(p) <= request.milli && need(with) > request.milli {
+			return fmt.Sprintf("the pod's own request of %s %s is less than what its containers have with what a LimitRange gives to probe-proxy", request, name)
+		}
+	}
+	return ""
+}
+
+// total returns what the pod has as a whole: its own requirements, or the sum of those of
+// its containers.
+func (p podResources) total() requirements {
+	total := p.pod
+	for i := range computeResources {
+		total.requests[i] = total.requests[i].or(p.sum(func(r *requirements) quantity { return r.requests[i] }))
+		total.limits[i] = total.limits[i].or(p.sum(func(r *requirements) quantity { return r.limits[i] }))
+	}
+	return total
+}
+
+// quotaRefusal says what a ResourceQuota demands of every container, and one with these
+// requirements lacks; "" if there is nothing that the others have.
+func (c *Cluster) quotaRefusal(p podResources, ours requirements) string {
+	if p.hasOwn { // then the quota counts them
+		return ""
+	}
+	for _, q := range c.Quotas {
+		for i, name := range computeResources {
+			for _, demand := range []struct {
+				key  string
+				have func(*requirements) bool
+			}{
+				{"limits." + name, func(r *requirements) bool { return r.limits[i].set }},
+				{"requests." + name, func(r *requirements) bool { return r.requests[i].set }},
+				{name, func(r *requirements) bool { return r.requests[i].set }},
+			} {
+				if _, limited := q.Hard.Get(demand.key); limited && !demand.have(&ours) && p.all(demand.have) {
+					return fmt.Sprintf("ResourceQuota %q has `%s`, so every container must have it", q.Name, demand.key)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// all reports whether a condition holds for every container.
+func (p podResources) all(have func(*requirements) bool) bool {
+	for _, list := range [][]containerResources{p.init, p.main} {
+		for i := range list {
+			if !have(&list[i].requirements) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// cure returns resources of probe-proxy that the namespace accepts, as they are in the
+// functionConfig; "" if there are none.
+func (p podResources) cure(c *Cluster, native bool) string {
+	fit := requirements{}
+	for i, q := range []quantity{{50, true}, {32 * 1000 << 20, true}} {
+		for _, l := range c.LimitRanges {
+			for _, item := range l.items {
+				if low := item.min[i]; !item.ofPod && low.set {
+					q.milli = max(q.milli, low.milli)
+				}
+				if high := item.max[i]; !item.ofPod && high.set {
+					q.milli = min(q.milli, high.milli)
+				}
+			}
+		}
+		fit.requests[i], fit.limits[i] = q, q
+	}
+	if p.refusal(c, fit, native) != "" {
+		return ""
+	}
+	same := fmt.Sprintf("{cpu: %s, memory: %s}", fit.requests[0], fit.requests[1])
+	return "probeProxy: {resources: {requests: " + same + ", limits: " + same + "}}"
+}
+
+// checkLimits warns if a LimitRange or ResourceQuota among the manifests does not accept
+// the pod with probe-proxy.
+func (b *planBuilder) checkLimits(pod *podResources, ours requirements) {
+	why := pod.refusal(&b.in.around().Cluster, ours, b.native())
+	if why == "" {
+		return
+	}
+	cure := "the LimitRange or the pod has to leave room for it"
+	if lines := pod.cure(&b.in.around().Cluster, b.native()); lines != "" {
+		cure = "the functionConfig can have `" + lines + "`"
+	}
+	b.addFinding(NewFinding("namespace-limits", b.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", strings.TrimSpace(why), cure))
+}
+
+// fillsDefaults reports whether a LimitRange among the manifests gives resources to
+// containers that have none.
+func (c *Cluster) fillsDefaults() (by string, fills bool) {
+	for _, l := range c.LimitRanges {
+		for _, item := range l.items {
+			for i := range computeResources {
+				if item.byDefault[i].set || item.requestDefaults[i].set {
+					return l.Name, true
+				}
+			}
+		}
+	}
+	return "", false
+}
+
+// checkProxyLimits warns if a LimitRange fills in the resources of a mesh's proxy that is
+// declared without any: they then replace those of the mesh's injector.
+func (b *planBuilder) checkProxyLimits() {
+	by, fills := b.in.around().Cluster.fillsDefaults()
+	if _, declared := b.proxyPlace(); fills && !declared && len(b.p.opts.IstioProxy.Resources) == 0 {
+		b.addFinding(NewFinding("proxy-limits", b.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", by))
+	}
+}

@@ -1,0 +1,108 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// limitRange returns a LimitRange with limits in flow style, to be put before a pod.
+func limitRange(limits string) string {
+	return "apiVersion: v1\nkind: LimitRange\nmetadata: {name: small}\nspec: {limits: [" + limits + "]}\n---\n"
+}
+
+func quota(hard string) string {
+	return "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: total}\nspec: {hard: " + hard + "}\n---\n"
+}
+
+func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
+	const (
+		busy   = "resources: {requests: {cpu: 500m, memory: 1Gi}}\n"
+		full   = "resources: {limits: {cpu: 500m, memory: 1Gi}}\n"
+		silent = ""
+	)
+	requestOnly := func(o *transformer.Options) {
+		o.ProbeProxy.Resources = field.Map{{Key: "limits"}}
+	}
+	for _, c := range []struct {
+		name, around, fields string
+		opts                 []option
+		want                 []string // in the message; none if there is no message
+	}{
+		{"no LimitRange", "", busy, nil, nil},
+		{"a minimum", limitRange("{type: Container, min: {cpu: 100m}}"), busy, nil, []string{
+			"LimitRange \"small\" refuses it: the least cpu of a container is 100m, and the request is 10m",
+			"`probeProxy: {resources: {requests: {cpu: 100m, memory: 32Mi}, limits: {cpu: 100m, memory: 32Mi}}}`"}},
+		{"a minimum that is met", limitRange("{type: Container, min: {cpu: 1m, memory: 8Mi}}"), busy, nil, nil},
+		{"a maximum that fits", limitRange("{type: Container, max: {cpu: 1, memory: 2Gi}}"), busy, nil, nil},
+		{"a maximum of memory", limitRange("{type: Container, max: {memory: 24Mi}}"), busy, nil, []string{"the most memory of a container is 24Mi, and the limit is 32Mi", "cpu: 50m, memory: 24Mi"}},
+		{"a ratio", limitRange("{type: Container, maxLimitRequestRatio: {memory: 1}}"), busy, nil, []string{"the limit of memory may be 1 times the request of a container, and they are 32Mi and 16Mi", "memory: 32Mi"}},
+		{"a ratio in a Guaranteed pod", limitRange("{type: Container, maxLimitRequestRatio: {memory: 1, cpu: 1}}"), full, nil, nil},
+		{"a default below the request", limitRange("{type: Container, default: {cpu: 3m}, defaultRequest: {cpu: 1m}}"), "resources: {requests: {cpu: 1m}}\n", []option{requestOnly}, []string{"fills in a limit of 3m cpu, which is below the request of 10m"}},
+		{"defaults that fit", limitRange("{type: Container, default: {cpu: 500m, memory: 1Gi}}"), silent, nil, nil},
+		{"a pod's maximum", limitRange("{type: Pod, max: {memory: 1Gi}}"), full, nil, []string{"the most memory of a pod is 1024Mi, and the limit is 1056Mi", "the LimitRange or the pod has to leave room"}},
+		{"a pod's maximum that the app does not fit", limitRange("{type: Pod, max: {memory: 1Mi}}"), full, nil, nil},
+		{"a PersistentVolumeClaim's", limitRange("{type: PersistentVolumeClaim, min: {memory: 1Gi}}"), busy, nil, nil},
+		{"a quota of limits", quota("{limits.cpu: 1, requests.memory: 2Gi}"), full, nil, nil},
+		{"a quota of limits that are configured away", quota("{limits.cpu: 1}"), full, []option{requestOnly}, []string{"ResourceQuota \"total\" has `limits.cpu`, so every container must have it", "limits: {cpu: 50m"}},
+		{"a quota that the app does not meet", quota("{limits.cpu: 1}"), busy, nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := plan(t, c.around+pod("", app(httpProbe+c.fields)), c.opts...)
+			f, found := r.has("namespace-limits")
+			if found != (c.want != nil) {
+				t.Fatalf("warned: %t: %s", found, f.Message)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(f.Message, want) {
+					t.Errorf("message is %q, want %q", f.Message, want)
+				}
+			}
+		})
+	}
+	own := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+pod("", "resources: {requests: {cpu: 500m}}\n"+app(httpProbe)))
+	if f, _ := own.has("namespace-limits"); !strings.Contains(f.Message, "the pod's own request of 500m cpu is less than") {
+		t.Errorf("message is %q", f.Message)
+	}
+}
+
+// Defaults that a LimitRange fills in make a class too.
+func TestTheClassIsThatOfTheNamespacesDefaults(t *testing.T) {
+	around := limitRange("{type: Container, default: {cpu: 500m, memory: 1Gi}}")
+	r := plan(t, around+pod("", app(httpProbe)))
+	if got := resourcesOf(t, r.text); got != asGuaranteed {
+		t.Errorf("resources are %q, want %q", got, asGuaranteed)
+	}
+	only := plan(t, limitRange("{type: Container, defaultRequest: {cpu: 500m}}")+pod("", app(httpProbe)))
+	if got := resourcesOf(t, only.text); got != asBurstable {
+		t.Errorf("resources are %q, want %q", got, asBurstable)
+	}
+}
+
+func TestADeclaredIstioProxyHasTheConfiguredResources(t *testing.T) {
+	around := limitRange("{type: Container, default: {cpu: 500m, memory: 1Gi}}")
+	own := func(o *transformer.Options) {
+		o.IstioProxy.Resources = field.Map{{Key: "limits", Value: field.Map{{Key: "cpu", Value: 2}}}}
+	}
+	bare := pod("", app(httpProbe))
+	before := around + bare
+	silent := plan(t, before, answeredBy("istio-proxy"))
+	if f, _ := silent.has("proxy-limits"); !strings.Contains(f.Message, "LimitRange \"small\" gives its defaults to the declared istio-proxy") {
+		t.Errorf("message is %q", f.Message)
+	}
+	given := plan(t, before, answeredBy("istio-proxy"), own)
+	if _, found := given.has("proxy-limits"); found || !strings.Contains(given.text, "resources:\n          limits:\n            cpu: 2\n") {
+		t.Errorf("warned: %t:\n%s", found, given.text)
+	}
+	if _, found := plan(t, bare, answeredBy("istio-proxy")).has("proxy-limits"); found {
+		t.Error("nothing fills in defaults")
+	}
+	wantNoEdits(t, plan(t, given.text, answeredBy("istio-proxy"), own))
+	wantText(t, plan(t, given.text, answeredBy("istio-proxy")), silent.text)
+	if later := plan(t, silent.text, answeredBy("istio-proxy"), own); sortedLines(later.text) != sortedLines(given.text) {
+		t.Errorf("is\n%s\nwant\n%s", later.text, given.text)
+	}
+	wantText(t, restore(t, given.text), before)
+}

@@ -1,0 +1,428 @@
+package transformer
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+const istioExcludeInterfaces = "traffic.sidecar.istio.io/excludeInterfaces"
+
+// inspect reads what the manifests and the options say of Istio, and decides who
+// answers.
+func (d istio) inspect(b *planBuilder) inspection {
+	said := d.sidecarMembership(b)
+	user := b.undoneAnnotations()
+	m := inspection{facts: d.facts(b, said, user), collisions: d.collisions(b, said)}
+	m.optOut, m.passesProbes = d.optOut(b, said, &m.facts)
+	m.captures = d.captures(b, user)
+	m.outcome = d.outcomes(b, m.facts)
+	d.checkPortLists(b)
+	d.checkInjectSwitch(b)
+	status, err := istioStatus(b.annotations())
+	m.answerer, m.because = d.answerer(b, m.facts, status, err != nil)
+	m.turnsOffRewriter = d.needsRewriterOff(user, m.answerer)
+	if m.answerer.who == AnsweredByApp {
+		if _, listed := includedPorts(b.annotations()); listed {
+			m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
+				"has the port of a probe, and Istio then ignores `%s`; the port must be removed here, or another must answer", istioExcludePorts))
+		}
+		return m
+	}
+	if m.answerer.who == AnsweredByIstioProxy {
+		m.conflicts = d.proxyConflicts(b, err)
+		if key, why := d.unheard(b, m.answerer.port); key != "" && err == nil {
+			m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", key,
+				"has the effect that %s; the annotation `%s` moves all that Istio knows of that port, or probe-proxy answers on its own (`answeredBy: probe-proxy`)", why, istioStatusPort))
+		}
+		if m.optOut == nil {
+			m.optOut = d.unknownTemplate(b)
+		}
+		return m
+	}
+	if listens := istioListens(b); m.facts.injected.may(true) && m.answerer.port == listens {
+		m.conflicts = append(m.conflicts, NewFinding("port-collision", nil,
+			"port %d is istio-proxy's own in an injected pod, and probe-proxy cannot listen there too; the functionConfig must have another `port`, such as %d, or say that istio-proxy answers (`answeredBy: istio-proxy`)", listens, prober.DefaultPort))
+	}
+	if ports, listed := includedPorts(b.annotations()); listed && m.facts.injected.may(true) && slices.Contains(ports, m.answerer.port) {
+		m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
+			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
+	}
+	return m
+}
+
+// facts returns what is known of the pod, with the user's annotations.
+func (d istio) facts(b *planBuilder, said membership, user field.KeyValues) facts {
+	o := &b.p.opts.Istio
+	f := facts{
+		injected: fact{holds: "Istio injects its sidecar into the pod", fails: "Istio does not inject its sidecar into the pod", cure: "its Namespace, or `istio.injectedNamespaces`,"},
+		native:   fact{holds: "Istio's sidecar is a native one", fails: "Istio's sidecar is no native one", cure: "`istio.nativeSidecars`"},
+		holds:    fact{holds: "the other containers wait for istio-proxy", fails: "the other containers do not wait for istio-proxy", cure: "`istio.holdApplicationUntilProxyStarts`"},
+		rewrites: d.rewritesFact(b, user),
+	}
+	switch {
+	case said.injection != injectionUnknown:
+		f.injected.say(said.injection == injected, said.at)
+	case b.p.opts.AnsweredBy == AnsweredByIstioProxy:
+		f.injected.say(true, "`answeredBy: istio-proxy` of the functionConfig")
+	}
+	switch v := user.Get(istioNative); {
+	case v == "true" || v == "false":
+		f.native.say(v == "true", "the annotation `"+istioNative+"`")
+	case o.NativeSidecars != nil:
+		f.native.say(*o.NativeSidecars, "`istio.nativeSidecars` of the functionConfig")
+	}
+	if istioConfigField(user.Get(istioProxyConfig), "holdApplicationUntilProxyStarts") == "true" {
+		f.holds.say(true, "the annotation `"+istioProxyConfig+"`")
+	} else if o.HoldApplication {
+		f.holds.say(true, "`istio.holdApplicationUntilProxyStarts` of the functionConfig")
+	}
+	if c := b.declaredProxy(); c != nil && c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
+		f.holds.say(false, "the lifecycle of the container `"+istioProxyName+"`") // Istio's own hook would make them wait
+	}
+	return f
+}
+
+// declaredProxy returns the container istio-proxy whose image the injector fills in;
+// nil if there is none.
+func (b *planBuilder) declaredProxy() (found *Container) {
+	eachContainer(&b.in.Template.Spec, func(_ containerRef, c *Container) {
+		if c.Name == istioProxyName && c.Image == autoImage {
+			found = c
+		}
+	})
+	return found
+}
+
+// rewritesFact returns whether Istio's injector rewrites the pod's probes: an
+// annotation that is a boolean, else what the options say (ShouldRewriteAppHTTPProbers
+// in pkg/kube/inject/app_probe.go).
+func (istio) rewritesFact(b *planBuilder, annotations field.KeyValues) fact {
+	f := fact{holds: "Istio's injector rewrites the probes", fails: "Istio's injector does not rewrite the probes", cure: "`istio.injectorRewrites`"}
+	if on, err := strconv.ParseBool(annotations.Get(istioRewrite)); err == nil {
+		f.say(on, "the annotation `"+istioRewrite+"`")
+	} else if declared := b.p.opts.Istio.InjectorRewrites; declared != nil {
+		f.say(*declared, "`istio.injectorRewrites` of the functionConfig")
+	}
+	return f
+}
+
+// istioConfigField returns a field of a ProxyConfig in YAML or JSON, as it is written
+// without quotes; "" if it is absent.
+func istioConfigField(config, key string) string {
+	for rest := config; ; {
+		i := strings.Index(rest, key)
+		if i < 0 {
+			return ""
+		}
+		before := rest[:i]
+		rest = rest[i+len(key):]
+		v, isKey := strings.CutPrefix(strings.TrimLeft(rest, `"' `), ":")
+		if !isKey || before != "" && !strings.ContainsAny(before[len(before)-1:], "\"'{, \t\n") {
+			continue
+		}
+		if end := strings.IndexAny(v, ",}\n#"); end >= 0 {
+			v = v[:end]
+		}
+		return strings.Trim(strings.TrimSpace(v), `"'`)
+	}
+}
+
+// istioListens returns the port on which istio-proxy's status server listens: that of
+// the annotation, else that of the pod's ProxyConfig, which moves neither the
+// injector's rewriting nor the redirection.
+func istioListens(b *planBuilder) int {
+	if n, err := istioStatus(b.annotations()); n != 0 && err == nil {
+		return n
+	}
+	if n, err := strconv.Atoi(istioConfigField(b.annotations().Get(istioProxyConfig), "statusPort")); err == nil && n > 0 && n <= 65535 {
+		return n
+	}
+	return istioStatusIn(b, nil)
+}
+
+// istioStatusIn returns the port that the redirection leaves to istio-proxy: that of
+// the annotation, else that of the whole mesh, which the options say if they have
+// istio-proxy answer.
+func istioStatusIn(b *planBuilder, annotations field.KeyValues) int {
+	o := &b.p.opts
+	if n, err := istioStatus(annotations); (n == 0 || err != nil) && o.AnsweredBy == AnsweredByIstioProxy && o.Port != prober.DefaultPort {
+		return o.Port
+	}
+	return istioStatusOr(annotations)
+}
+
+// istioMode returns how the pod's connections are redirected, and where that is said;
+// "" if only the mesh's configuration says it.
+func istioMode(annotations field.KeyValues) (mode, key string) {
+	if v, set := annotations.Lookup(istioInterception); set {
+		return v, istioInterception
+	}
+	return istioConfigField(annotations.Get(istioProxyConfig), "interceptionMode"), istioProxyConfig
+}
+
+// capturesNoPort returns a finding if an annotation turns the redirection of
+// connections off.
+func (istio) capturesNoPort(b *planBuilder) *Finding {
+	if mode, key := istioMode(b.annotations()); mode == "NONE" {
+		f := b.annotationFinding("interception-none", key, "turns Istio's redirection off, so that the mesh captures no connection to this pod")
+		return &f
+	}
+	return nil
+}
+
+// captures: if includeInboundPorts lists ports, Istio captures those and ignores
+// exclusions. If the status server has moved away from 15020, istio-init captures
+// that port like any other; Istio's CNI plugin does not.
+func (istio) captures(b *planBuilder, annotations field.KeyValues) func(int) bool {
+	include, listed := includedPorts(annotations)
+	status := istioStatusIn(b, annotations)
+	mode, _ := istioMode(annotations)
+	return func(port int) bool {
+		if mode == "NONE" {
+			return false
+		}
+		if listed {
+			return slices.Contains(include, port)
+		}
+		return port != status && !slices.Contains(istioNeverCaptured, port) && !istioExcluded.has(annotations, port)
+	}
+}
+
+// answerer decides who answers: istio-proxy, if it is certain to be there and to
+// answer every probe in each world, else probe-proxy, which needs nothing of Istio's.
+// because says why it is not istio-proxy in an injected pod; "" if the options say so.
+func (d istio) answerer(b *planBuilder, f facts, status int, badStatus bool) (a answerer, because string) {
+	o := &b.p.opts
+	if o.AnsweredBy == AnsweredByApp {
+		return answerer{who: AnsweredByApp}, ""
+	}
+	proxy := answerer{AnsweredByIstioProxy, prober.StatusPort}
+	switch {
+	case status != 0 && !badStatus:
+		proxy.port = status
+	case o.Port != prober.DefaultPort:
+		proxy.port = o.Port
+	}
+	if o.AnsweredBy == AnsweredByIstioProxy {
+		return proxy, ""
+	}
+	if o.AnsweredBy == AnsweredByAuto && f.injected.is(true) && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
+		if because = d.cannotAnswer(b, f); because == "" {
+			return proxy, ""
+		}
+	}
+	return answerer{AnsweredByProbeProxy, o.Port}, because
+}
+
+// cannotAnswer returns why istio-proxy may not answer all probes of the pod; "" if it
+// does in every world.
+func (d istio) cannotAnswer(b *planBuilder, f facts) string {
+	if key, why := d.unheard(b, istioStatusOr(b.annotations())); key != "" {
+		return why + " (`" + key + "`)"
+	}
+	for _, s := range b.sites {
+		if !s.original.dials() || d.isProxy(s.container) || s.name.IsHook() && s.original.HTTPGet == nil {
+			continue
+		}
+		if s.original.newer(s.name.IsHook()) != "" {
+			return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)
+		}
+		if unless := b.lateIn(&f, s, answerer{who: AnsweredByIstioProxy}); unless != "" {
+			return fmt.Sprintf("istio-proxy may start after container %q, whose %s needs it, if %s", s.container.Name, s.name.Field(), unless)
+		}
+	}
+	return ""
+}
+
+// unheard returns the annotation because of which istio-proxy does not get the
+// rewritten probes that go to a port, and why; "" if it gets them.
+func (istio) unheard(b *planBuilder, port int) (key, why string) {
+	if listens := istioListens(b); listens != port {
+		return istioProxyConfig, fmt.Sprintf("istio-proxy listens on port %d, which the mesh captures", listens)
+	}
+	if ports, listed := includedPorts(b.annotations()); listed && slices.Contains(ports, port) {
+		return istioIncludePorts, fmt.Sprintf("the mesh captures istio-proxy's own port %d", port)
+	}
+	return "", ""
+}
+
+// lateIn returns the fact that decides whether an answerer runs when the kubelet makes
+// the rewritten probe; "" if it does in every world.
+func (b *planBuilder) lateIn(f *facts, s *handlerSite, a answerer) string {
+	if !s.atStart() {
+		return "" // nearly always
+	}
+	var fates []foretold
+	late := false
+	for _, w := range f.worlds() {
+		x := foretold{world: w, fate: unaffected}
+		if (w.injected || a.who == AnsweredByProbeProxy) && !b.runsBefore(w, s, a) {
+			x.outcome, late = Fails, true
+		}
+		fates = append(fates, x)
+	}
+	if !late {
+		return ""
+	}
+	if _, unless := f.verdictOn(fates); unless != "" {
+		return unless
+	}
+	return "the other containers do not wait for it"
+}
+
+// outcomes returns the function that says what becomes of a probe, as it was read, in
+// the worlds that are left. The injector is taken to rewrite nothing unless the pod's
+// annotation or the options say that it does.
+func (d istio) outcomes(b *planBuilder, f facts) func(*handlerSite) (fate, string) {
+	now := b.annotations()
+	f.rewrites = d.rewritesFact(b, now)
+	f.rewrites.known = true
+	worlds := f.worlds()
+	captures := d.captures(b, now)
+	return func(s *handlerSite) (fate, string) {
+		var fates []foretold
+		for _, w := range worlds {
+			port := b.dialed(s)
+			if w.rewrites && s.holder == nil {
+				port = istioStatusOr(now)
+			}
+			if !w.injected || !captures(port) {
+				fates = append(fates, foretold{world: w, fate: d.fate(b, s, w, "", "")})
+				continue
+			}
+			modes, at := b.mtls(port)
+			for _, mode := range modes {
+				fates = append(fates, foretold{world: w, mtls: mode, fate: d.fate(b, s, w, mode, at)})
+			}
+			if now.Get(istioExcludeInterfaces) != "" {
+				// It may name the interface of the kubelet's connections.
+				fates = append(fates, foretold{world: w, uncaptured: true, fate: d.fate(b, s, w, "", "")})
+			}
+		}
+		return f.verdictOn(fates)
+	}
+}
+
+// fate returns what becomes of a probe, as it was read, in one world. mode is the mode
+// of mutual TLS for its port, and at where that is said; "" if the mesh does not capture
+// the port.
+func (d istio) fate(b *planBuilder, s *handlerSite, w world, mode, at string) fate {
+	k := s.holder
+	switch {
+	case k != nil && k.proxy && !w.injected:
+		return fate{Fails, "istio-proxy, which is to answer, is not in the pod"}
+	case !w.injected:
+		return unaffected
+	case k != nil && k.container != nil:
+		return d.answeredFate(b, s, w, mode)
+	}
+	kind, _ := s.current.Kind()
+	_, host := s.current.endpoint()
+	running := b.runsBefore(w, s, answerer{who: AnsweredByIstioProxy})
+	switch {
+	case w.rewrites:
+		return d.injectorsFate(b, s, mode, running)
+	case host != "" || mode == "":
+		return unaffected
+	case s.at.init && !w.native && (s.name == prober.Startup || s.name == prober.PostStart):
+		return unaffected // istio-init, the last init container, has not run yet
+	case s.name == prober.PostStart && !running:
+		return fate{Fails, "the mesh captures it, and istio-proxy does not run yet"}
+	case kind == kindTCPSocket:
+		return fate{FalselyPasses, whyAccepted}
+	case mode == MTLSStrict && at != "":
+		return fate{Fails, whyNoCertificate + " (" + at + ")"}
+	case mode == MTLSStrict:
+		return fate{Fails, whyNoCertificate}
+	}
+	return b.plainFate(s, mode)
+}
+
+// injectorsFate returns what becomes of a probe that Istio's injector rewrites. mode is
+// that of istio-proxy's own port.
+func (istio) injectorsFate(b *planBuilder, s *handlerSite, mode string, running bool) fate {
+	status, listens := istioStatusOr(b.annotations()), istioListens(b)
+	_, host := s.current.endpoint()
+	switch {
+	case host != "":
+		return fate{Fails, "Istio's injector sends it to its own port of that host"}
+	case listens != status:
+		return fate{Fails, fmt.Sprintf("Istio's injector sends it to port %d, and istio-proxy listens on port %d", status, listens)}
+	case !running:
+		return fate{Fails, "Istio's injector rewrites it, and istio-proxy starts later"}
+	case mode == MTLSStrict:
+		return fate{Fails, fmt.Sprintf("the mesh captures port %d, where Istio's injector sends it", status)}
+	}
+	return b.refusedFate(status, mode)
+}
+
+// answeredFate returns what becomes of a rewritten probe next to istio-proxy.
+func (d istio) answeredFate(b *planBuilder, s *handlerSite, w world, mode string) fate {
+	listens := istioListens(b)
+	port := b.dialed(s)
+	switch k := s.holder; {
+	case k.proxy && port != listens:
+		return fate{Fails, fmt.Sprintf("istio-proxy answers on port %d", listens)}
+	case k.proxy && !b.runsBefore(w, s, k.answerer()):
+		return fate{Fails, "istio-proxy, which is to answer, starts later"}
+	case !k.proxy && slices.Contains(k.listens, listens):
+		return fate{Fails, fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens)}
+	case mode == MTLSStrict:
+		return fate{Fails, fmt.Sprintf("the mesh captures port %d, where it is answered", port)}
+	}
+	return b.refusedFate(port, mode)
+}
+
+// plainFate returns what becomes of a request without mTLS at a proxy that accepts it.
+func (b *planBuilder) plainFate(s *handlerSite, mode string) fate {
+	h, port := s.current.HTTPGet, b.dialed(s)
+	if h != nil && h.Scheme == "HTTPS" && b.in.around().DeclaredHTTP(b.in.Template.Metadata.Labels, &b.in.Template.Spec, port) {
+		return fate{Fails, "a Service declares its port as HTTP, which istio-proxy then expects instead of TLS"}
+	}
+	return b.refusedFate(port, mode)
+}
+
+// refusedFate returns what AuthorizationPolicies make of a request without mTLS; mode is ""
+// if the mesh does not capture the port.
+func (b *planBuilder) refusedFate(port int, mode string) fate {
+	if mode == "" {
+		return unaffected
+	}
+	if at := b.in.around().Denied(b.p.opts.Istio.rootNamespace(), b.in.NamespaceName, b.in.Template.Metadata.Labels, port); at != "" {
+		return fate{Fails, at + " refuses the kubelet, which has no identity"}
+	}
+	return unaffected
+}
+
+// mtls returns the modes of mutual TLS that may hold for a port, and where that is
+// said; "" if only the options say it.
+func (b *planBuilder) mtls(port int) (modes []string, at string) {
+	o := &b.p.opts.Istio
+	byDefault := o.MTLS
+	if byDefault == "" {
+		byDefault = MTLSStrict
+	}
+	return b.in.around().MTLS(o.rootNamespace(), b.in.NamespaceName, b.in.Template.Metadata.Labels, port, byDefault)
+}
+
+// collisions returns a finding for each probe-proxy of the template, as it was
+// read, that listens on the port of Istio's agent.
+func (d istio) collisions(b *planBuilder, said membership) []Finding {
+	var found []Finding
+	if said.injection != injected {
+		return nil
+	}
+	listens := istioListens(b)
+	for _, k := range b.holders {
+		if !k.proxy && k.mesh == b.p.mesh && slices.Contains(k.listens, listens) {
+			found = append(found, containerFinding("port-collision", k.path, k.container.Name,
+				"listens on port %d, where istio-proxy answers in this pod: one of the two cannot start", listens))
+		}
+	}
+	return found
+}

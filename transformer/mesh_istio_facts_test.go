@@ -1,0 +1,340 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+func nativeSidecars(v bool) option {
+	return func(o *transformer.Options) { o.Istio.NativeSidecars = &v }
+}
+func holds(o *transformer.Options) { o.Istio.HoldApplication = true }
+func mtls(mode string) option      { return func(o *transformer.Options) { o.Istio.MTLS = mode } }
+
+// among plans with what other manifests say of the object.
+func among(t *testing.T, around transformer.Surroundings, yaml string, opts ...option) result {
+	t.Helper()
+	return run(t, yaml, func(p *transformer.Planner, in transformer.Input) transformer.Plan {
+		in.Around = &around
+		return p.Plan(in)
+	}, opts...)
+}
+
+// Each way of saying so, on its own, with the answerer of a probe that the app has, one
+// that its native sidecar has, and a postStart hook.
+func TestIstioProxyAnswersOnlyWhatItCertainlyServes(t *testing.T) {
+	annotated := func(lines ...string) string {
+		return injected + "annotations:\n  " + strings.Join(lines, "\n  ") + "\n"
+	}
+	const (
+		native    = `sidecar.istio.io/nativeSidecar: "true"`
+		ordinary  = `sidecar.istio.io/nativeSidecar: "false"`
+		unclear   = `sidecar.istio.io/nativeSidecar: "yes"`
+		holding   = `proxy.istio.io/config: "holdApplicationUntilProxyStarts: true"`
+		notHeld   = `proxy.istio.io/config: "holdApplicationUntilProxyStarts: false"`
+		proxyHook = "- name: istio-proxy\n  image: auto\n  lifecycle: {postStart: {exec: {command: [x]}}}\n"
+	)
+	for _, c := range []struct {
+		name, metadata string
+		opts           []option
+		more           string // containers
+		sidecar, hook  bool   // istio-proxy answers
+	}{
+		{name: "nothing is said", metadata: injected},
+		{name: "native, by the annotation", metadata: annotated(native), sidecar: true, hook: true},
+		{name: "native, by the config", metadata: injected, opts: []option{nativeSidecars(true)}, sidecar: true, hook: true},
+		{name: "an ordinary one, by the annotation", metadata: annotated(ordinary)},
+		{name: "an ordinary one, by the config", metadata: injected, opts: []option{nativeSidecars(false)}},
+		{name: "the annotation wins, and says native", metadata: annotated(native), opts: []option{nativeSidecars(false)}, sidecar: true, hook: true},
+		{name: "the annotation wins, and says ordinary", metadata: annotated(ordinary), opts: []option{nativeSidecars(true)}},
+		{name: "an annotation that each version reads in its own way", metadata: annotated(unclear)},
+		{name: "it is waited for, by the annotation", metadata: annotated(holding), hook: true},
+		{name: "it is waited for, by the config", metadata: injected, opts: []option{holds}, hook: true},
+		{name: "the annotation cannot undo that", metadata: annotated(notHeld), opts: []option{holds}, hook: true},
+		{name: "the annotation says that it is not", metadata: annotated(notHeld)},
+		{name: "ordinary and waited for", metadata: annotated(ordinary, holding), hook: true},
+		{name: "a hook of the declared proxy takes the place of Istio's", metadata: annotated(holding), more: proxyHook},
+		{name: "a native one needs no such hook", metadata: annotated(native, holding), more: proxyHook, sidecar: true, hook: true},
+	} {
+		for _, x := range []struct {
+			what, spec string
+			byIstio    bool
+		}{
+			{"probe", app(httpProbe) + c.more, true},
+			{"native sidecar", "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n" + app(httpProbe) + c.more, c.sidecar},
+			{"hook", app(httpProbe+"lifecycle: {postStart: {httpGet: {port: 80}}}\n") + c.more, c.hook},
+		} {
+			t.Run(c.name+", "+x.what, func(t *testing.T) {
+				before := pod(c.metadata, x.spec)
+				r := plan(t, before, c.opts...)
+				want := "probe-proxy"
+				if x.byIstio {
+					want = "istio-proxy"
+				}
+				if r.Answer.By != want || (r.Answer.Because == "") != x.byIstio || !r.Answer.Injected || len(r.Findings) > 0 {
+					t.Fatalf("%+v, findings %v", r.Answer, r.Findings)
+				}
+				for _, v := range r.Probes {
+					if v.State != transformer.WouldRewrite && v.Reason != "proxy-container" && v.Reason != "no-network" {
+						t.Errorf("%+v", v)
+					}
+				}
+				wantNoEdits(t, plan(t, r.text, c.opts...))
+				wantText(t, restore(t, r.text), before)
+				if again := plan(t, r.text, c.opts...); again.Probes[0].StrictTLS != transformer.Unaffected {
+					t.Errorf("once rewritten: %+v", again.Probes[0])
+				}
+				// Who insists on istio-proxy is refused, and told what would do.
+				if x.byIstio {
+					return
+				}
+				insists := plan(t, before, append([]option{answeredBy("istio-proxy")}, c.opts...)...)
+				if x.what == "hook" {
+					f := wantReason(t, insists, "post-start-order")
+					if !strings.Contains(f.Message, "answeredBy: probe-proxy") {
+						t.Errorf("%s", f.Message)
+					}
+				} else if f := wantReason(t, insists, "starts-before-answerer"); f.Container != "db" {
+					t.Errorf("%+v", f)
+				}
+				if _, needed := insists.has("rewriter-needed"); x.what == "native sidecar" && needed != (insists.text == before) {
+					t.Errorf("rewriter-needed %t and yet\n%s", needed, insists.text)
+				}
+			})
+		}
+	}
+}
+
+// If istio-proxy is known to be an ordinary container, its rewriter would have hung a
+// native sidecar's startup too, so that leaving it alone makes nothing worse.
+func TestARewriterThatWouldServeNothingMayBeTurnedOff(t *testing.T) {
+	before := pod(injected, "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"+app(httpProbe))
+	r := plan(t, before, answeredBy("istio-proxy"), nativeSidecars(false))
+	if got := r.reasons(); len(got) != 1 || got[0] != "starts-before-answerer" || len(r.Edits) == 0 {
+		t.Errorf("%v, edits %v", got, r.Edits)
+	}
+	for _, opts := range [][]option{{answeredBy("istio-proxy")}, {answeredBy("probe-proxy"), asContainer, nativeSidecars(true)}, {answeredBy("probe-proxy"), asContainer}} {
+		r := plan(t, before, opts...)
+		if f := wantReason(t, r, "rewriter-needed"); f.Container != "db" || r.text != before {
+			t.Errorf("%+v in\n%s", f, r.text)
+		}
+	}
+}
+
+func TestIstioProxyAnswersNothingOnAPortWhereItDoesNotListen(t *testing.T) {
+	const config = "annotations:\n  proxy.istio.io/config: '{\"statusPort\": 15030}'\n"
+	before := pod(injected+config, app(httpProbe))
+	r := plan(t, before)
+	if r.Answer.By != "probe-proxy" || r.Answer.Port != 15099 || !strings.Contains(r.Answer.Because, "listens on port 15030") || len(r.Findings) > 0 {
+		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
+	}
+	wantParts(t, r.text, "rewriteAppHTTPProbers: \"false\"", "excludeInboundPorts: \"15099\"")
+	if v := plan(t, r.text).Probes[0]; v.StrictTLS != transformer.Unaffected {
+		t.Errorf("once rewritten: %+v", v)
+	}
+	wantText(t, restore(t, r.text), before)
+	// A probe-proxy cannot have that port.
+	wantReason(t, plan(t, before, port(15030)), "port-collision")
+	// What was rewritten for istio-proxy without regard to it fails, and check says so.
+	older := strings.Replace(plan(t, pod(injected+"annotations:\n  a: b\n", app(httpProbe))).text, "        a: b\n", "        "+strings.TrimSpace(strings.TrimPrefix(config, "annotations:\n"))+"\n", 1)
+	v := plan(t, older).Probes[0]
+	if v.StrictTLS != transformer.Fails || v.If != "" || !strings.Contains(v.Why, "15030") {
+		t.Errorf("%+v", v)
+	}
+	// The annotation moves all of Istio, and wins.
+	r = plan(t, pod(injected+config+"  status.sidecar.istio.io/port: \"15031\"\n", app(httpProbe)))
+	if r.Answer.By != "istio-proxy" || r.Answer.Port != 15031 || len(r.Findings) > 0 {
+		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
+	}
+	if v := plan(t, r.text).Probes[0]; v.StrictTLS != transformer.Unaffected {
+		t.Errorf("once rewritten: %+v", v)
+	}
+	// Who insists on istio-proxy is refused.
+	r = plan(t, before, answeredBy("istio-proxy"))
+	if f := wantReason(t, r, "probe-port-captured"); !strings.Contains(f.Message, "status.sidecar.istio.io/port") || r.text != before {
+		t.Errorf("%+v in\n%s", f, r.text)
+	}
+}
+
+// Where the whole mesh has another status port, the options say so.
+func TestAStatusPortOfTheWholeMeshIsBelieved(t *testing.T) {
+	opts := []option{answeredBy("istio-proxy"), port(15030)}
+	r := plan(t, plan(t, pod(injected, app(httpProbe)), opts...).text, opts...)
+	if len(r.Edits) > 0 || r.Probes[0].StrictTLS != transformer.Unaffected || !strings.Contains(r.text, "port: 15030") {
+		t.Errorf("%+v, edits %v", r.Probes, r.Edits)
+	}
+}
+
+func TestAListOfIncludedPortsCapturesThoseAndNoOthers(t *testing.T) {
+	listed := func(ports string) string {
+		return injected + "annotations:\n  traffic.sidecar.istio.io/includeInboundPorts: \"" + ports + "\"\n  traffic.sidecar.istio.io/excludeInboundPorts: \"8001,15020\"\n"
+	}
+	// Exclusions are ignored, that of the status port too.
+	r := plan(t, pod(listed("8001"), app(httpProbe)))
+	if r.Answer.By != "istio-proxy" || r.Probes[0].State != transformer.WouldRewrite || r.Probes[0].StrictTLS != transformer.Fails {
+		t.Errorf("%+v, %+v, findings %v", r.Answer, r.Probes, r.Findings)
+	}
+	before := pod(listed("8001,15020"), app(httpProbe))
+	r = plan(t, before)
+	if r.Answer.By != "probe-proxy" || !strings.Contains(r.Answer.Because, "15020") || !strings.Contains(r.text, "excludeInboundPorts: \"8001,15020\"") || len(r.Findings) > 0 {
+		t.Errorf("%+v, findings %v in\n%s", r.Answer, r.Findings, r.text)
+	}
+	if r := plan(t, before, answeredBy("istio-proxy")); r.text != before {
+		t.Errorf("findings %v in\n%s", r.Findings, r.text)
+	} else {
+		wantReason(t, r, "probe-port-captured")
+	}
+	wantReason(t, plan(t, pod(listed("8001,15099"), app(httpProbe)), answeredBy("probe-proxy")), "probe-port-captured")
+	if r := plan(t, pod(strings.TrimPrefix(listed("8001,15099"), injected), app(httpProbe)), answeredBy("probe-proxy"), injects()); len(r.Findings) > 0 || len(r.Edits) == 0 {
+		t.Errorf("what Istio does not inject it does not capture: findings %v", r.Findings)
+	}
+	// What is not listed is not captured.
+	if r := plan(t, pod(listed("80"), app(httpProbe))); r.Probes[0].Reason != "port-not-captured" || r.Probes[0].StrictTLS != transformer.Unaffected {
+		t.Errorf("%+v", r.Probes)
+	}
+}
+
+func TestWithoutRedirectionNothingIsCaptured(t *testing.T) {
+	for name, c := range map[string]struct{ annotations, field string }{
+		"annotation":                             {"  sidecar.istio.io/interceptionMode: NONE\n", "sidecar.istio.io/interceptionMode"},
+		"config":                                 {"  proxy.istio.io/config: \"interceptionMode: NONE\"\n", "proxy.istio.io/config"},
+		"config in JSON":                         {"  proxy.istio.io/config: '{\"concurrency\": 1, \"interceptionMode\": \"NONE\"}'\n", "proxy.istio.io/config"},
+		"annotation, which wins over the config": {"  proxy.istio.io/config: \"interceptionMode: REDIRECT\"\n  sidecar.istio.io/interceptionMode: NONE\n", "sidecar.istio.io/interceptionMode"},
+	} {
+		for _, in := range []string{injected, ""} {
+			c := leftAlone{reason: "interception-none", outcome: transformer.Unaffected, yaml: pod(in+"annotations:\n"+c.annotations, app("livenessProbe: {tcpSocket: {port: 80}}")), field: "spec.template.metadata.annotations[" + c.field + "]"}
+			t.Run(name, func(t *testing.T) { c.check(t, transformer.Info) })
+		}
+	}
+	for _, annotations := range []string{
+		"  sidecar.istio.io/interceptionMode: TPROXY\n",
+		"  proxy.istio.io/config: \"interceptionMode: REDIRECT\"\n",
+		"  proxy.istio.io/config: \"interceptionMode: NONE\"\n  sidecar.istio.io/interceptionMode: REDIRECT\n",
+	} {
+		r := plan(t, pod(injected+"annotations:\n"+annotations, app(httpProbe)))
+		if r.Probes[0].State != transformer.WouldRewrite || r.Probes[0].StrictTLS != transformer.Fails || r.Probes[0].If != "" {
+			t.Errorf("%s: %+v", annotations, r.Probes[0])
+		}
+	}
+}
+
+// An excluded interface may be the one on which the kubelet's connections come, so that
+// it only decides what becomes of a probe, and not what is written.
+func TestAnExcludedInterfaceLeavesOpenWhatIsCaptured(t *testing.T) {
+	r := plan(t, pod(injected+"annotations: {traffic.sidecar.istio.io/excludeInterfaces: net1}", app(httpProbe)))
+	if v := r.Probes[0]; v.State != transformer.WouldRewrite || v.StrictTLS != transformer.Fails || !strings.Contains(v.If, "interface") || strings.Contains(v.If, "PeerAuthentication") {
+		t.Errorf("%+v", v)
+	}
+	if v := plan(t, r.text).Probes[0]; v.StrictTLS != transformer.Unaffected || v.If != "" {
+		t.Errorf("once rewritten: %+v", v)
+	}
+}
+
+// Mutual TLS decides what becomes of probes, and not what is written.
+func TestTheModeOfMutualTLSDecidesWhatBecomesOfProbes(t *testing.T) {
+	const fails, falsely, works = transformer.Fails, transformer.FalselyPasses, transformer.Unaffected
+	handlers := []string{"{httpGet: {port: 80}}", "{httpGet: {port: 80, scheme: HTTPS}}", "{grpc: {port: 80}}", "{tcpSocket: {port: 80}}"}
+	for mode, want := range map[string][]transformer.Outcome{
+		"":           {fails, fails, fails, falsely},
+		"STRICT":     {fails, fails, fails, falsely},
+		"PERMISSIVE": {works, works, works, falsely},
+		"DISABLE":    {works, works, works, falsely},
+	} {
+		for i, h := range handlers {
+			r := plan(t, pod(injected, app("livenessProbe: "+h)), mtls(mode))
+			if v := r.Probes[0]; v.StrictTLS != want[i] || v.If != "" || v.State != transformer.WouldRewrite {
+				t.Errorf("%s, %s: %+v, want %s", mode, h, v, want[i])
+			}
+			wantText(t, r, plan(t, pod(injected, app("livenessProbe: "+h))).text)
+			if v := plan(t, r.text, mtls(mode)).Probes[0]; v.StrictTLS != works {
+				t.Errorf("%s, %s, once rewritten: %+v", mode, h, v)
+			}
+		}
+	}
+}
+
+// An error says that a probe fails in every world, a condition that it does in some.
+func TestAVerdictSaysOnWhatItDepends(t *testing.T) {
+	sidecar := "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n" + app("")
+	for _, c := range []struct {
+		name, yaml string
+		opts       []option
+		want       transformer.Outcome
+		unless     string // begins If
+	}{
+		{"injected", pod(injected, app(httpProbe)), nil, transformer.Fails, ""},
+		{"not known", pod("", app(httpProbe)), nil, transformer.Fails, "Istio injects its sidecar into the pod, which is not known (its Namespace, or `istio.injectedNamespaces`, would say)"},
+		{"not injected", pod("", app(httpProbe)), []option{injects()}, transformer.Unaffected, ""},
+		{"an ordinary container captures nothing while init containers start", pod(injected, sidecar), []option{nativeSidecars(false)}, transformer.Unaffected, ""},
+		{"it captures what comes later", pod(injected, strings.Replace(sidecar, "startupProbe", "livenessProbe", 1)), []option{nativeSidecars(false)}, transformer.Fails, ""},
+		{"a native sidecar does", pod(injected, sidecar), []option{nativeSidecars(true)}, transformer.Fails, ""},
+		{"it may be either", pod(injected, sidecar), nil, transformer.Fails, "Istio's sidecar is a native one, which is not known (`istio.nativeSidecars` would say)"},
+		{"the injector rewrites", pod(injected, app(httpProbe)), []option{injectorRewrites}, transformer.Unaffected, ""},
+		{"the injector rewrites what starts before its agent", pod(injected, sidecar), []option{injectorRewrites, nativeSidecars(false)}, transformer.Fails, ""},
+		{"the injector rewrites what may start before its agent", pod(injected, sidecar), []option{injectorRewrites}, transformer.Fails, "Istio's sidecar is no native one, which is not known (`istio.nativeSidecars` would say)"},
+		{"the injector keeps a host", pod(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), []option{injectorRewrites}, transformer.Fails, ""},
+		{"a host without it", pod(injected, app("livenessProbe: {httpGet: {port: 80, host: example.com}}")), nil, transformer.Unaffected, ""},
+	} {
+		r := plan(t, c.yaml, c.opts...)
+		if v := r.Probes[0]; v.StrictTLS != c.want || v.If != c.unless || (v.Why == "") != (c.want == transformer.Unaffected) {
+			t.Errorf("%s: %+v, want %s %q", c.name, v, c.want, c.unless)
+		}
+	}
+}
+
+// A probe rewritten for istio-proxy fails where nothing answers in its place.
+func TestARewrittenProbeThatIsNotAnsweredFails(t *testing.T) {
+	rewritten := plan(t, pod("annotations: {a: b}\nlabels: {c: d}", app(httpProbe)), answeredBy("istio-proxy")).text
+	off := strings.Replace(rewritten, "{c: d", "{sidecar.istio.io/inject: \"false\"", 1)
+	if v := plan(t, off).Probes[0]; v.StrictTLS != transformer.Fails || v.State != transformer.WouldRestore {
+		t.Errorf("not injected: %+v", v)
+	}
+	// The mesh captures the port where a probe-proxy answers.
+	ours := plan(t, pod(injected, app(httpProbe)), port(15098)).text
+	bare := strings.Replace(ours, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15098\"\n", "", 1)
+	if v := plan(t, bare, port(15098)).Probes[0]; v.StrictTLS != transformer.Fails || !strings.Contains(v.Why, "15098") {
+		t.Errorf("captured: %+v", v)
+	}
+	if v := plan(t, bare, port(15098), mtls("PERMISSIVE")).Probes[0]; v.StrictTLS != transformer.Unaffected {
+		t.Errorf("captured without mTLS: %+v", v)
+	}
+	// A hook that istio-proxy may be too late for.
+	hooked := strings.Replace(plan(t, pod(injected+"annotations: {proxy.istio.io/config: \"holdApplicationUntilProxyStarts: true\"}", app("lifecycle: {postStart: {httpGet: {port: 80}}}"))).text, "Starts: true", "Starts: false", 1)
+	if v := plan(t, hooked).Probes[0]; v.StrictTLS != transformer.Fails || !strings.HasPrefix(v.If, "Istio's sidecar is no native one") && !strings.Contains(v.If, "do not wait") {
+		t.Errorf("not held: %+v", v)
+	}
+}
+
+// Where the mesh captures the port of rewritten probes too, an AuthorizationPolicy may
+// refuse them there, whoever has rewritten them.
+func TestARewrittenProbeThatAPolicyRefusesFails(t *testing.T) {
+	denies := transformer.Surroundings{AuthorizationPolicies: []transformer.AuthorizationPolicy{
+		{Name: "deny", Namespace: "istio-system", Action: "DENY", Rules: []*transformer.AuthorizationRule{{}}},
+	}}
+	const status = "annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"80,15020\"}\n"
+	ours := plan(t, pod(injected, app(httpProbe)), answeredBy("probe-proxy")).text
+	bare := strings.Replace(ours, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n", "", 1)
+	for name, c := range map[string]struct {
+		yaml string
+		opts []option
+	}{
+		"by the injector": {pod(injected+status, app(httpProbe)), []option{injectorRewrites}},
+		"by us":           {bare, []option{answeredBy("probe-proxy")}},
+	} {
+		for mode, want := range map[string]transformer.Outcome{"PERMISSIVE": transformer.Fails, "DISABLE": transformer.Fails, "STRICT": transformer.Fails} {
+			if v := among(t, denies, c.yaml, append(c.opts, mtls(mode))...).Probes[0]; v.StrictTLS != want || (mode != "STRICT") != strings.Contains(v.Why, "AuthorizationPolicy") {
+				t.Errorf("%s, %s: %+v", name, mode, v)
+			}
+			if v := plan(t, c.yaml, append(c.opts, mtls(mode))...).Probes[0]; mode != "STRICT" && v.StrictTLS != transformer.Unaffected {
+				t.Errorf("%s, %s, without the policy: %+v", name, mode, v)
+			}
+		}
+	}
+	for name, yaml := range map[string]string{"by the injector": pod(injected, app(httpProbe)), "by us": ours} {
+		if v := among(t, denies, yaml, injectorRewrites, answeredBy("probe-proxy"), mtls("PERMISSIVE")).Probes[0]; v.StrictTLS != transformer.Unaffected {
+			t.Errorf("%s, not captured: %+v", name, v)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package transformer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// The modes of Istio's mutual TLS. The mode of a PeerAuthentication may also be
+// mtlsUnset or "", which inherit.
+const (
+	MTLSStrict     = "STRICT"
+	MTLSPermissive = "PERMISSIVE"
+	MTLSDisable    = "DISABLE"
+	mtlsUnset      = "UNSET"
+)
+
+// A PeerAuthentication is Istio's policy about mutual TLS on inbound connections.
+// Without MatchLabels it is about its namespace, or the mesh if that is the root
+// namespace.
+type PeerAuthentication struct {
+	Name, Namespace string
+	MatchLabels     field.KeyValues
+	Mode            string
+	Ports           map[int]string // the mode by port of the pod; only of a policy with MatchLabels
+	Created         time.Time      // zero if the manifest does not say it
+	At              fmt.Stringer   // "file:line"
+}
+
+// An mtlsWorld is a mode that may hold, and the policy that decides it.
+type mtlsWorld struct{ mode, at string }
+
+// MTLS returns the modes that may hold for a port of a pod, sorted, and the policies
+// that decide; at is "" if no policy does, but byDefault, which stands for the mesh.
+// Nil labels are unknown, and so is the namespace "".
+//
+// The rules are those of ComposePeerAuthentication in Istio's
+// pilot/pkg/security/authn/policy_applier.go.
+func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyValues, port int, byDefault string) (modes []string, at string) {
+	worlds := []mtlsWorld{{mode: byDefault}}
+	if s == nil {
+		return summary(worlds)
+	}
+	var mesh, wide, workload []PeerAuthentication
+	certain := false // a policy with matchLabels selects the pod
+	for _, p := range s.PeerAuthentications {
+		fits := selects(p.MatchLabels, labels)
+		switch {
+		case p.Namespace == rootNamespace:
+			if len(p.MatchLabels) == 0 { // Istio ignores the others
+				mesh = append(mesh, p)
+			}
+		case p.Namespace != namespace || namespace == "" || fits == never:
+		case len(p.MatchLabels) == 0:
+			wide = append(wide, p)
+		default:
+			workload = append(workload, p)
+			certain = certain || fits == always
+		}
+	}
+	for i := range mesh {
+		if mesh[i].inherits() {
+			mesh[i].Mode = MTLSPermissive // Istio's own default: there is nothing to inherit
+		}
+	}
+	worlds = narrow(worlds, mesh, true, port)
+	worlds = narrow(worlds, wide, true, port)
+	return summary(narrow(worlds, workload, certain, port))
+}
+
+// inherits reports whether the policy leaves the mode to the wider scope.
+func (p *PeerAuthentication) inherits() bool { return p.Mode == "" || p.Mode == mtlsUnset }
+
+// narrow returns the worlds that the policies of a scope leave of those of the wider
+// scope. Istio takes the scope's oldest policy. Unless it is certain that one selects
+// the pod, the wider scope's worlds stay.
+func narrow(wider []mtlsWorld, scope []PeerAuthentication, certain bool, port int) []mtlsWorld {
+	if len(scope) == 0 {
+		return wider
+	}
+	var worlds []mtlsWorld
+	if !certain {
+		worlds = slices.Clone(wider)
+	}
+	for _, p := range possiblyOldest(scope) {
+		if m := p.Ports[port]; len(p.MatchLabels) > 0 && m != "" && m != mtlsUnset {
+			p.Mode = m
+		}
+		if p.inherits() {
+			worlds = append(worlds, wider...)
+		} else {
+			worlds = append(worlds, mtlsWorld{p.Mode, objectAt("PeerAuthentication", p.Namespace, p.Name, p.At)})
+		}
+	}
+	return worlds
+}
+
+// possiblyOldest returns the policies that may be the oldest: those whose age is
+// unknown, and the oldest of the others.
+func possiblyOldest(scope []PeerAuthentication) []PeerAuthentication {
+	var possible, dated []PeerAuthentication
+	for _, p := range scope {
+		if p.Created.IsZero() {
+			possible = append(possible, p)
+		} else {
+			dated = append(dated, p)
+		}
+	}
+	if len(dated) > 0 {
+		possible = append(possible, slices.MinFunc(dated, func(a, b PeerAuthentication) int {
+			return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Name, b.Name))
+		}))
+	}
+	return possible
+}
+
+// summary returns the modes of the worlds, and the policies that decide.
+func summary(worlds []mtlsWorld) (modes []string, at string) {
+	var deciding []string
+	for _, w := range worlds {
+		modes = append(modes, w.mode)
+		if w.at != "" && !slices.Contains(deciding, w.at) {
+			deciding = append(deciding, w.at)
+		}
+	}
+	slices.Sort(modes)
+	return slices.Compact(modes), strings.Join(deciding, " and ")
+}

@@ -1,0 +1,108 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// peer returns a PeerAuthentication "namespace/name" with the lines of its spec.
+func peer(name string, spec ...string) string {
+	namespace, name, _ := strings.Cut(name, "/")
+	name, created, _ := strings.Cut(name, " ")
+	if created != "" {
+		created = "  creationTimestamp: " + created + "\n"
+	}
+	return "---\napiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata:\n  name: " + name +
+		"\n  namespace: " + namespace + "\n" + created + "spec:\n  " + strings.Join(spec, "\n  ") + "\n"
+}
+
+// Istio's rules: ComposePeerAuthentication in pilot/pkg/security/authn/policy_applier.go.
+func TestTheModesOfAPortAreThoseThatIstioComposes(t *testing.T) {
+	const (
+		ofWeb      = "selector: {matchLabels: {app: web}}"
+		ofFront    = "selector: {matchLabels: {tier: front}}"
+		strict     = "mtls: {mode: STRICT}"
+		permissive = "mtls: {mode: PERMISSIVE}"
+		disable    = "mtls: {mode: DISABLE}"
+		unset      = "mtls: {mode: UNSET}"
+		old, young = " 2024-01-01T00:00:00Z", " '2025-01-01T00:00:00Z'"
+	)
+	for _, c := range []struct {
+		name  string
+		yaml  string
+		modes string
+		by    string // the policies that decide, of mesh.yaml
+	}{
+		{"no policy is known", "", "default", ""},
+		{"the mesh has one", peer("istio-system/mesh", permissive), "PERMISSIVE", "istio-system/mesh:1"},
+		{"the mesh's says nothing, which is Istio's own default", peer("istio-system/mesh", "{}"), "PERMISSIVE", "istio-system/mesh:1"},
+		{"the mesh's is UNSET", peer("istio-system/mesh", unset), "PERMISSIVE", "istio-system/mesh:1"},
+		{"an empty selector is none", peer("istio-system/mesh", "selector: {}", disable), "DISABLE", "istio-system/mesh:1"},
+		{"a selector in the root namespace counts for nothing", peer("istio-system/mesh", ofWeb, permissive), "default", ""},
+		{"another namespace has one", peer("other/wide", permissive), "default", ""},
+		{"the namespace's wins over the mesh's", peer("istio-system/mesh", strict) + peer("shop/wide", permissive), "PERMISSIVE", "shop/wide:9"},
+		{"the namespace's inherits the mesh's", peer("istio-system/mesh", disable) + peer("shop/wide", unset), "DISABLE", "istio-system/mesh:1"},
+		{"the namespace's inherits what holds by default", peer("shop/wide", unset), "default", ""},
+		{"the workload's wins over the namespace's", peer("shop/wide", strict) + peer("shop/web", ofWeb, permissive), "PERMISSIVE", "shop/web:9"},
+		{"the workload's inherits", peer("shop/wide", permissive) + peer("shop/web", ofWeb), "PERMISSIVE", "shop/wide:1"},
+		{"another workload has one", peer("shop/other", "selector: {matchLabels: {app: web, tier: back}}", permissive), "default", ""},
+		{"a port of the workload has its own", peer("shop/web", ofWeb, strict, "portLevelMtls: {8080: {mode: DISABLE}}"), "DISABLE", "shop/web:1"},
+		{"the port's key is in quotes", peer("shop/web", ofWeb, strict, "portLevelMtls: {\"8080\": {mode: DISABLE}}"), "DISABLE", "shop/web:1"},
+		{"another port has its own", peer("shop/web", ofWeb, strict, "portLevelMtls: {8081: {mode: DISABLE}}"), "STRICT", "shop/web:1"},
+		{"the port's is UNSET", peer("shop/web", ofWeb, permissive, "portLevelMtls: {8080: {mode: UNSET}}"), "PERMISSIVE", "shop/web:1"},
+		{"port and workload are UNSET", peer("shop/wide", disable) + peer("shop/web", ofWeb, unset, "portLevelMtls: {8080: {}}"), "DISABLE", "shop/wide:1"},
+		{"a port without a selector counts for nothing", peer("shop/wide", strict, "portLevelMtls: {8080: {mode: DISABLE}}"), "STRICT", "shop/wide:1"},
+		{"two of one namespace agree", peer("shop/a", permissive) + peer("shop/b", permissive), "PERMISSIVE", "shop/a:1 shop/b:9"},
+		{"two of one namespace differ, and their age is not known", peer("shop/a", permissive) + peer("shop/b", strict), "PERMISSIVE STRICT", "shop/a:1 shop/b:9"},
+		{"one of two inherits", peer("istio-system/mesh", disable) + peer("shop/a", unset) + peer("shop/b", strict), "DISABLE STRICT", "istio-system/mesh:1 shop/b:17"},
+		{"two of the mesh differ", peer("istio-system/a", unset) + peer("istio-system/b", strict), "PERMISSIVE STRICT", "istio-system/a:1 istio-system/b:9"},
+		{"the older of two wins", peer("shop/a"+young, permissive) + peer("shop/b"+old, strict), "STRICT", "shop/b:10"},
+		{"of two that are equally old the name decides", peer("shop/b"+old, permissive) + peer("shop/a"+old, strict), "STRICT", "shop/a:10"},
+		{"the age of one is not known", peer("shop/a"+old, permissive) + peer("shop/b", strict) + peer("shop/c"+young, disable), "PERMISSIVE STRICT", "shop/b:10 shop/a:1"},
+		{"the age is null", peer("shop/a null", permissive) + peer("shop/b null", strict), "PERMISSIVE STRICT", "shop/a:1 shop/b:10"},
+		{"two select the workload, and only one has the port", peer("shop/a", ofWeb, strict, "portLevelMtls: {8080: {mode: DISABLE}}") + peer("shop/b", ofFront, permissive), "DISABLE PERMISSIVE", "shop/a:1 shop/b:11"},
+		{"the older of two that select the workload wins, its ports too", peer("shop/a"+young, ofWeb, "portLevelMtls: {8080: {mode: DISABLE}}") + peer("shop/b"+old, ofFront, strict), "STRICT", "shop/b:11"},
+		{"the mode is none of Istio's", peer("shop/wide", "mtls: {mode: strict}"), "default", ""},
+		{"a port is none", peer("shop/web", ofWeb, permissive, "portLevelMtls: {http: {mode: STRICT}}"), "default", ""},
+		{"a field has another type", peer("shop/wide", "mtls: PERMISSIVE"), "default", ""},
+		{"the API is another", strings.ReplaceAll(peer("shop/wide", permissive), "security.istio.io", "example.org"), "default", ""},
+		{"the version is older", strings.ReplaceAll(peer("shop/wide", permissive), "/v1", "/v1beta1"), "PERMISSIVE", "shop/wide:1"},
+		{"it is local to the package", strings.ReplaceAll(peer("shop/wide", permissive), "metadata:", "metadata:\n  annotations: {config.kubernetes.io/local-config: 'true'}"), "default", ""},
+	} {
+		first := strings.TrimPrefix(c.yaml, "---\n")
+		if first == "" {
+			first = pod("", app(httpProbe))
+		}
+		modes, at := near(t, "shop", first).MTLS(rootNamespace, "shop", webLabels, 8080, "default")
+		if got := strings.Join(modes, " "); got != c.modes {
+			t.Errorf("%s: %s, want %s", c.name, got, c.modes)
+		}
+		words := strings.NewReplacer("PeerAuthentication ", "", " at mesh.yaml", "", " and ", " ").Replace(at)
+		if words != c.by {
+			t.Errorf("%s: %q decides, want %q", c.name, at, c.by)
+		}
+	}
+}
+
+func TestWhatIsNotKnownOfAPodLeavesItsModesOpen(t *testing.T) {
+	yaml := peer("shop/wide", "mtls: {mode: DISABLE}") + peer("shop/web", "selector: {matchLabels: {app: web}}", "mtls: {mode: PERMISSIVE}") + peer("istio-system/mesh", "mtls: {mode: STRICT}")
+	yaml = strings.TrimPrefix(yaml, "---\n")
+	for _, c := range []struct {
+		name, namespace string
+		labels          field.KeyValues
+		modes           string
+	}{
+		{"all is known", "shop", webLabels, "PERMISSIVE"},
+		{"its labels are not", "shop", nil, "DISABLE PERMISSIVE"},
+		{"it has no labels", "shop", field.KeyValues{}, "DISABLE"},
+		{"its namespace is not", "", webLabels, "STRICT"},
+		{"it is in the root namespace", rootNamespace, webLabels, "STRICT"},
+	} {
+		modes, _ := near(t, c.namespace, yaml).MTLS(rootNamespace, c.namespace, c.labels, 8080, "default")
+		if got := strings.Join(modes, " "); got != c.modes {
+			t.Errorf("%s: %s, want %s", c.name, got, c.modes)
+		}
+	}
+}

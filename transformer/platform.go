@@ -1,0 +1,79 @@
+package transformer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// The values of [Options].Platform. With auto, the manifests say it.
+const (
+	PlatformAuto       = "auto"
+	PlatformKubernetes = "kubernetes"
+	PlatformOpenShift  = "openshift"
+)
+
+// A Cluster is what the manifests say about the cluster and the namespace that the pods
+// go to.
+type Cluster struct {
+	OpenShift   bool // an object is among them that only OpenShift has
+	LimitRanges []LimitRange
+	Quotas      []ResourceQuota
+}
+
+// A ResourceQuota has what an object of that kind limits.
+type ResourceQuota struct {
+	Name string
+	Hard field.Map
+}
+
+// IsOpenShift reports whether only OpenShift has a kind, among those that are found
+// beside workloads.
+func IsOpenShift(apiVersion, kind string) bool {
+	group, _, _ := strings.Cut(apiVersion, "/")
+	switch group {
+	case "apps.openshift.io", "route.openshift.io", "security.openshift.io":
+		return kind == "DeploymentConfig" || kind == "Route" || kind == "SecurityContextConstraints"
+	}
+	return false
+}
+
+// onOpenShift reports whether the pods go to OpenShift.
+func (b *planBuilder) onOpenShift() bool {
+	switch b.p.opts.Platform {
+	case PlatformOpenShift:
+		return true
+	case PlatformKubernetes:
+		return false
+	}
+	return b.in.around().Cluster.OpenShift || IsOpenShift(b.in.APIVersion, b.in.Kind)
+}
+
+// A leftOut says what of probe-proxy's securityContext is left to OpenShift.
+type leftOut struct{ user, seccomp bool }
+
+// sidecarContexts returns the securityContext of probe-proxy for what is left out.
+func sidecarContexts(user int, given field.Map) map[leftOut]field.Map {
+	contexts := make(map[leftOut]field.Map)
+	for _, left := range []leftOut{{}, {seccomp: true}, {user: true, seccomp: true}} {
+		contexts[left] = merge(slices.DeleteFunc(sidecarDefaults(user), func(e field.Entry) bool {
+			return left.user && (e.Key == "runAsUser" || e.Key == "runAsGroup") || left.seccomp && e.Key == "seccompProfile"
+		}), given)
+	}
+	return contexts
+}
+
+// leftOut returns what OpenShift has to choose. Its constraint restricted-v2 refuses an uid
+// outside of the namespace's range; the image's user is numeric, so runAsNonRoot holds
+// wherever nothing is chosen. anyuid refuses every seccompProfile, and restricted-v2 gives
+// one to the pod. Our uid stays if the pod has ids under which probe-proxy cannot run;
+// whatever constraint admits those admits ours.
+func (b *planBuilder) leftOut() leftOut {
+	if !b.onOpenShift() {
+		return leftOut{}
+	}
+	unfit := func(id *int64) bool { return id != nil && (*id == 0 || *id == b.p.mesh.proxyID()) }
+	pod := b.in.Template.Spec.SecurityContext
+	return leftOut{user: pod == nil || !unfit(pod.RunAsUser) && !unfit(pod.RunAsGroup), seccomp: true}
+}

@@ -1,0 +1,76 @@
+package transformer
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// OriginalsAnnotation is the annotation of a pod template or a WorkloadGroup that carries
+// a [Record]. It is written only if there is something to carry.
+const OriginalsAnnotation = "rewrite-probes.io/originals"
+
+// A Record is what an exact restore needs and the env var has no room for: mappings and
+// values by section, in JSON. Each planner writes its own sections, and both these two.
+type Record field.Map
+
+const (
+	// RecordEmpty has mappings and lists that were empty or null before we filled them,
+	// by the last key of their path.
+	RecordEmpty = "empty"
+	// RecordTexts has the texts of entries that restore would write in another way, with
+	// other quotes for example.
+	RecordTexts = "texts"
+)
+
+// sections is the order in which sections are written.
+var sections = []string{"probe", "config", "derived", recordHandlers, recordAnnotations, recordInherited, recordExcluded, recordDeclared, RecordEmpty, RecordTexts}
+
+// ReadRecord reads the annotation; an absent one is empty.
+func ReadRecord(annotations field.KeyValues) (Record, error) {
+	text, set := annotations.Lookup(OriginalsAnnotation)
+	if !set {
+		return nil, nil
+	}
+	m, err := field.DecodeJSON(text)
+	if err != nil {
+		return nil, errors.New("must be a JSON object as rewrite-probes writes it")
+	}
+	return Record(m), nil
+}
+
+// Encode returns the value of the annotation; "" if there is nothing to carry.
+func (r Record) Encode() string {
+	if len(r) == 0 {
+		return ""
+	}
+	r = slices.Clone(r)
+	slices.SortStableFunc(r, func(a, b field.Entry) int {
+		return cmp.Compare(slices.Index(sections, a.Key), slices.Index(sections, b.Key))
+	})
+	return string(field.AppendJSON(nil, field.Map(r)))
+}
+
+// Section returns the mapping that is a section.
+func (r Record) Section(name string) field.Map { return field.As[field.Map](field.Map(r), name) }
+
+// Values returns the strings of a section.
+func (r Record) Values(name string) field.KeyValues { return r.Section(name).KeyValues() }
+
+// Add adds entries to a section.
+func (r *Record) Add(section string, entries ...field.Entry) {
+	if len(entries) > 0 {
+		r.Set(section, append(slices.Clip(r.Section(section)), entries...))
+	}
+}
+
+// Set sets a section.
+func (r *Record) Set(section string, v field.Value) {
+	if i := slices.IndexFunc(*r, func(e field.Entry) bool { return e.Key == section }); i >= 0 {
+		(*r)[i].Value = v
+		return
+	}
+	*r = append(*r, field.Entry{Key: section, Value: v})
+}

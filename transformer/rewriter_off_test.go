@@ -1,0 +1,139 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// Istio's rewriter is turned off for a whole pod, so nothing that it may serve is left
+// alone in one that is rewritten. Each reason to leave a probe alone, in a template with
+// another probe that is rewritten.
+func TestNoProbeThatIstioMayServeIsLeftAloneInARewrittenPod(t *testing.T) {
+	onlyHTTP := func(o *transformer.Options) { o.Rewrite = []string{"httpGet"} }
+	const skip = "annotations: {rewrite-probes.io/skip-containers: s}\n"
+	for _, c := range []struct {
+		name, metadata, reason string
+		left                   string // fields of the container s
+		init                   bool   // it is an init container
+		opts                   []option
+		needed                 bool
+	}{
+		{name: "skipped", metadata: skip, reason: "skipped-container", left: "livenessProbe: {httpGet: {port: 80}}", needed: true},
+		{name: "skipped tcpSocket", metadata: skip, reason: "skipped-container", left: "livenessProbe: {tcpSocket: {port: 80}}", needed: true},
+		{name: "skipped hook", metadata: skip, reason: "skipped-container", left: "lifecycle: {preStop: {httpGet: {port: 80}}}", needed: true},
+		{name: "skipped exec", metadata: skip, reason: "no-network", left: "livenessProbe: {exec: {command: [x]}}"},
+		{name: "skipped, to another host", metadata: skip, reason: "skipped-container", left: "livenessProbe: {httpGet: {port: 80, host: 10.0.0.1}}"},
+		{name: "skipped, on a port that is not captured", metadata: "annotations: {rewrite-probes.io/skip-containers: s, traffic.sidecar.istio.io/excludeInboundPorts: \"80\"}\n", reason: "skipped-container", left: "livenessProbe: {httpGet: {port: 80}}"},
+		{name: "skipped, without a port", metadata: skip, reason: "skipped-container", left: "livenessProbe: {httpGet: {port: web}}"},
+		{name: "not selected", reason: "not-selected", left: "livenessProbe: {grpc: {port: 80}}", opts: []option{onlyHTTP}, needed: true},
+		{name: "unknown field", reason: "handler-unknown", left: "livenessProbe: {httpGet: {port: 80, novel: x}}", needed: true},
+		{name: "unknown handler", reason: "handler-unknown", left: "livenessProbe: {udpSocket: {port: 80}}"},
+		{name: "no handler", reason: "not-one-handler", left: "livenessProbe: {periodSeconds: 1}"},
+		{name: "two handlers", reason: "not-one-handler", left: "livenessProbe: {httpGet: {port: 80}, tcpSocket: {port: 80}}"},
+		{name: "scheme", reason: "scheme-invalid", left: "livenessProbe: {httpGet: {port: 80, scheme: https}}", needed: true},
+		{name: "timeout", reason: "timeout-invalid", left: "livenessProbe: {httpGet: {port: 80}, timeoutSeconds: -1}", needed: true},
+		{name: "host", reason: "host-set", left: "livenessProbe: {httpGet: {port: 80, host: 10.0.0.1}}"},
+		{name: "port name", reason: "port-unresolved", left: "livenessProbe: {httpGet: {port: web}}"},
+		{name: "port number", reason: "port-invalid", left: "livenessProbe: {httpGet: {port: 70000}}"},
+		{name: "not captured", metadata: "annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"80\"}\n", reason: "port-not-captured", left: "livenessProbe: {httpGet: {port: 80}}"},
+		{name: "the port of rewritten probes", reason: "aims-at-probe-port", left: "livenessProbe: {httpGet: {port: 15099}}", needed: true},
+		{name: "tcpSocket hook", reason: "hook-never-works", left: "lifecycle: {preStop: {tcpSocket: {port: 80}}}"},
+		{name: "dangling", reason: "dangling", left: "livenessProbe: {httpGet: {path: /app-health/s/livez, port: 15020}}"},
+		{name: "init container", reason: "init-container", init: true, left: "livenessProbe: {httpGet: {port: 80}}"},
+		{name: "native sidecar", reason: "starts-before-answerer", init: true, left: "restartPolicy: Always\n  startupProbe: {httpGet: {port: 80}}", opts: []option{asContainer}, needed: true},
+		{name: "native sidecar, to another host", reason: "host-set", init: true, left: "restartPolicy: Always\n  startupProbe: {httpGet: {port: 80, host: h}}", opts: []option{asContainer}},
+		{name: "native sidecar that an ordinary istio-proxy would not serve either", reason: "starts-before-answerer", init: true, left: "restartPolicy: Always\n  startupProbe: {httpGet: {port: 80}}", opts: []option{asContainer, nativeSidecars(false)}},
+		{name: "what istio-proxy cannot make", metadata: injected, reason: "proxy-cannot-answer", left: "livenessProbe: {grpc: {port: 80, mode: TLS}}", opts: []option{answeredBy("istio-proxy")}, needed: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := "- name: s\n  image: s\n  " + c.left + "\n"
+			spec := app(httpProbe) + s
+			if c.init {
+				spec = "initContainers:\n" + s + app(httpProbe)
+			}
+			before := pod(c.metadata, spec)
+			r := plan(t, before, c.opts...)
+			f, refused := r.has("rewriter-needed")
+			if refused != c.needed {
+				t.Fatalf("refused: %t, findings %v", refused, r.Findings)
+			}
+			if refused && (f.Severity != transformer.Error || f.Container != "s" || !strings.Contains(f.Message, "("+c.reason+")") || r.text != before) {
+				t.Errorf("%+v in\n%s", f, r.text)
+			}
+			for _, v := range r.Probes {
+				if v.Container == "s" && (v.Reason != c.reason || v.State != transformer.LeftAlone) || v.Container == "app" && (v.State == transformer.WouldRewrite) == refused {
+					t.Errorf("%+v", v)
+				}
+			}
+			// What the message names as cures are cures: the config says that the injector
+			// rewrites nothing, or the pod is taken out.
+			cured := plan(t, before, append([]option{injectorRewritesNothing}, c.opts...)...)
+			if _, still := cured.has("rewriter-needed"); still || !strings.Contains(cured.text, "/app-health/app/livez") || strings.Contains(cured.env(), "/s/") {
+				t.Errorf("findings %v in\n%s", cured.Findings, cured.text)
+			}
+			wantText(t, restore(t, cured.text), before)
+			out := plan(t, strings.Replace(before, "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/rewrite: \"false\"}\n", 1), c.opts...)
+			if _, still := out.has("rewriter-needed"); still || len(out.Edits) > 0 {
+				t.Errorf("opted out: %v", out.Findings)
+			}
+		})
+	}
+	// Alone in its pod, nothing is turned off for it.
+	if r := plan(t, pod(skip, "containers:\n- name: s\n  image: s\n  livenessProbe: {httpGet: {port: 80}}\n")); len(r.Edits) > 0 || len(r.Findings) != 1 {
+		t.Errorf("findings %v", r.Findings)
+	}
+}
+
+func TestARewriterThatIsOffOrNotThereIsNotNeeded(t *testing.T) {
+	two := app(httpProbe) + "- name: s\n  image: s\n  livenessProbe: {httpGet: {port: 80}}\n"
+	const skip = "annotations: {rewrite-probes.io/skip-containers: s"
+	for name, c := range map[string]struct {
+		metadata string
+		opts     []option
+	}{
+		"another mesh":         {skip + ", linkerd.io/inject: enabled}", nil},
+		"not injected":         {skip + "}", []option{injects(), answeredBy("probe-proxy")}},
+		"on Istio's own port":  {skip + "}", []option{injects(), answeredBy("probe-proxy"), port(15020)}},
+		"the injector is told": {skip + "}", []option{injectorRewritesNothing}},
+	} {
+		if r := plan(t, pod(c.metadata, two), c.opts...); !strings.Contains(r.text, "/app-health/app/livez") || len(r.Findings) != 1 {
+			t.Errorf("%s: findings %v in\n%s", name, r.Findings, r.text)
+		}
+	}
+	// Where it is certain to be injected, the same holds as where it is not known.
+	for _, opts := range [][]option{nil, {injects("*")}, {injects("*"), answeredBy("probe-proxy")}, {injects("*"), port(15098)}, {port(15098)}} {
+		if r := plan(t, pod(skip+"}", two), opts...); len(r.Edits) > 0 {
+			t.Errorf("edits of\n%s", r.text)
+		} else {
+			wantReason(t, r, "rewriter-needed")
+		}
+	}
+}
+
+// A cure that does nothing is none: an annotation wins over the functionConfig, which may
+// itself say that Istio's injector rewrites.
+func TestTheMessageNamesWhoSaysThatIstiosInjectorRewrites(t *testing.T) {
+	two := app(httpProbe) + "- name: s\n  image: s\n  livenessProbe: {httpGet: {port: 80}}\n"
+	const skip = "annotations: {rewrite-probes.io/skip-containers: s"
+	rewrites := func(on bool) option {
+		return func(o *transformer.Options) { o.Istio.InjectorRewrites = &on }
+	}
+	for _, c := range []struct {
+		metadata string
+		opts     []option
+		said     string // "" if it is not known
+	}{
+		{metadata: skip + "}"},
+		{skip + ", sidecar.istio.io/rewriteAppHTTPProbers: \"true\"}", nil, "the annotation `sidecar.istio.io/rewriteAppHTTPProbers`"},
+		{skip + ", sidecar.istio.io/rewriteAppHTTPProbers: \"true\"}", []option{rewrites(false)}, "the annotation `sidecar.istio.io/rewriteAppHTTPProbers`"},
+		{skip + "}", []option{rewrites(true)}, "`istio.injectorRewrites` of the functionConfig"},
+	} {
+		f := wantReason(t, plan(t, pod(c.metadata, two), c.opts...), "rewriter-needed")
+		cure, says := strings.Contains(f.Message, "injectorRewrites: false"), strings.Contains(f.Message, "serves it in an injected pod ("+c.said+")")
+		if cure != (c.said == "") || says != (c.said != "") || !strings.Contains(f.Message, "opt the whole pod out (`rewrite-probes.io/rewrite: \"false\"`)") {
+			t.Errorf("%s: %s", c.metadata, f.Message)
+		}
+	}
+}

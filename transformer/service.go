@@ -1,0 +1,109 @@
+package transformer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// A Service leads to the pods that its selector selects; to none if it is empty.
+type Service struct {
+	Name, Namespace string
+	Selector        field.KeyValues
+	Ports           []ServicePort
+	At              fmt.Stringer // "file:line"
+}
+
+// A ServicePort is one port of a Service.
+type ServicePort struct {
+	Name        string            `json:"name"`
+	Protocol    string            `json:"protocol"` // "" is TCP
+	AppProtocol string            `json:"appProtocol"`
+	Port        int               `json:"port"`
+	TargetPort  field.IntOrString `json:"targetPort"` // the zero value stands for Port
+}
+
+// selects returns whether the Service leads to a pod.
+func (v *Service) selects(labels field.KeyValues) certainty {
+	if len(v.Selector) == 0 {
+		return never
+	}
+	return selects(v.Selector, labels)
+}
+
+func (s *Surroundings) services() []Service {
+	if s == nil || s.Services == nil {
+		return nil
+	}
+	return s.Services()
+}
+
+// DeclaredHTTP reports whether a Service that certainly selects the pod declares a port
+// of the pod as HTTP, by Istio's rules. Nil labels are unknown.
+func (s *Surroundings) DeclaredHTTP(labels field.KeyValues, spec *PodSpec, port int) bool {
+	return slices.ContainsFunc(s.services(), func(v Service) bool {
+		return v.selects(labels) == always && slices.ContainsFunc(v.Ports, func(p ServicePort) bool {
+			return p.leadsTo(spec, port) && p.isHTTP()
+		})
+	})
+}
+
+// Exposed returns a Service that leads to a port of the pod; "" if there is none. Nil
+// labels are unknown: then every Service of the namespace with a selector counts.
+func (s *Surroundings) Exposed(labels field.KeyValues, spec *PodSpec, port int) (service string) {
+	for _, v := range s.services() {
+		if v.selects(labels) != never && slices.ContainsFunc(v.Ports, func(p ServicePort) bool { return p.leadsTo(spec, port) }) {
+			return objectAt("Service", v.Namespace, v.Name, v.At)
+		}
+	}
+	return ""
+}
+
+// leadsTo reports whether the Service's port leads to a port of the pod.
+func (p *ServicePort) leadsTo(spec *PodSpec, port int) bool {
+	protocol := cmp.Or(p.Protocol, "TCP")
+	switch {
+	case protocol != "TCP":
+		return false
+	case p.TargetPort == field.IntOrString{}, p.TargetPort == field.IntOrString{IsString: true}:
+		return p.Port == port
+	case !p.TargetPort.IsString:
+		return p.TargetPort.Int == int64(port)
+	}
+	named := func(c *Container) bool {
+		return slices.ContainsFunc(c.Ports, func(x ContainerPort) bool {
+			return x.Name == p.TargetPort.Str && x.ContainerPort == int64(port) && cmp.Or(x.Protocol, "TCP") == protocol
+		})
+	}
+	for i := range spec.Containers {
+		if named(&spec.Containers[i]) {
+			return true
+		}
+	}
+	for i := range spec.InitContainers {
+		if c := &spec.InitContainers[i]; c.RestartPolicy == "Always" && named(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// isHTTP reports whether Istio takes the port for HTTP in plain text: by appProtocol, or
+// else by what precedes the first dash of the name (ConvertProtocol in Istio's
+// pkg/config/kube/conversion.go).
+func (p *ServicePort) isHTTP() bool {
+	switch p.AppProtocol {
+	case "kubernetes.io/h2c", "kubernetes.io/ws":
+		return true
+	}
+	name := strings.ToLower(cmp.Or(p.AppProtocol, p.Name))
+	prefix, _, _ := strings.Cut(name, "-")
+	switch prefix {
+	case "http", "http2", "http_proxy", "grpc":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+package transformer
+
+import (
+	"fmt"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// Surroundings are what the manifests near an object say about its namespace and
+// its mesh. A nil *Surroundings says nothing.
+type Surroundings struct {
+	// Namespace is the metadata of the object's Namespace; nil if it is not among
+	// the manifests, or if those that are equally near contradict each other.
+	Namespace   *Metadata
+	NamespaceAt fmt.Stringer // where it is: "file:line"; nil if there is none
+	// OthersInjected is set if another Namespace among the manifests has a label
+	// that makes Istio inject its sidecar.
+	OthersInjected bool
+	// The policies are those of the object's namespace and of the root namespace; of one
+	// name the nearest.
+	PeerAuthentications   []PeerAuthentication
+	AuthorizationPolicies []AuthorizationPolicy
+	Cluster               Cluster
+	// Services returns the Services of the object's namespace, of one name the nearest.
+	// They are many and seldom needed, so that they are read when this is called.
+	Services func() []Service
+	// NetworkPolicies returns, in the same way, those that restrict what comes in.
+	NetworkPolicies func() []NetworkPolicy
+}
+
+// A certainty says whether something holds: min is "and", max is "or".
+type certainty int
+
+const (
+	never certainty = iota
+	maybe
+	always
+)
+
+// not returns the opposite.
+func (c certainty) not() certainty { return always - c }
+
+// selects returns whether a policy with these matchLabels, or none, is about a pod. Nil
+// labels are unknown.
+func selects(matchLabels, labels field.KeyValues) certainty {
+	switch {
+	case len(matchLabels) == 0:
+		return always
+	case labels == nil:
+		return maybe
+	}
+	for _, m := range matchLabels {
+		if v, set := labels.Lookup(m.Key); !set || v != m.Value {
+			return never
+		}
+	}
+	return always
+}
+
+// objectAt words an object and where it is, for messages.
+func objectAt(kind, namespace, name string, at fmt.Stringer) string {
+	words := string(field.AppendName(nil, kind, namespace, name))
+	if at != nil {
+		words += " at " + at.String()
+	}
+	return words
+}

@@ -1,0 +1,195 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// goesTo returns a workload that goes to the namespace.
+func goesTo(namespace, workload string) string {
+	return strings.Replace(workload, "  name: web\n", "  name: web\n  namespace: "+namespace+"\n", 1)
+}
+
+func TestWhereAMeshNeverInjectsNothingIsRewritten(t *testing.T) {
+	marks := map[string]string{
+		"linkerd": "annotations: {linkerd.io/inject: enabled}",
+		"kuma":    "labels: {kuma.io/sidecar-injection: enabled}",
+		"consul":  "annotations: {consul.hashicorp.com/connect-inject: \"true\"}",
+		"osm":     "annotations: {openservicemesh.io/sidecar-injection: enabled}",
+		"fsm":     "annotations: {flomesh.io/sidecar-injection: enabled}",
+	}
+	for _, c := range []struct{ mesh, namespace, labels string }{
+		{"linkerd", "kube-system", ""},
+		{"linkerd", "cert-manager", ""},
+		{"linkerd", "n", "config.linkerd.io/admission-webhooks: disabled"},
+		{"kuma", "kube-system", ""},
+		{"consul", "kube-system", ""},
+		{"consul", "kube-public", ""},
+		{"consul", "local-path-storage", ""},
+		{"consul", "gke-managed-cim", ""},
+		{"osm", "kube-public", ""},
+		{"osm", "n", "openservicemesh.io/ignore: \"true\""},
+		{"fsm", "kube-system", ""},
+		{"fsm", "n", "control-plane: controller-manager"},
+	} {
+		ns := ""
+		if c.labels != "" {
+			ns = namespace(c.labels, "")
+		}
+		for _, metadata := range []string{"", marks[c.mesh]} {
+			before := ns + goesTo(c.namespace, pod(metadata, app(httpProbe)))
+			r := plan(t, before, inMesh(c.mesh))
+			wantReason(t, r, "namespace-not-injected")
+			wantText(t, r, before)
+			if r.Probes[0].Reason != "namespace-not-injected" || r.Probes[0].StrictTLS != transformer.Unaffected {
+				t.Errorf("%+v: %+v", c, r.Probes[0])
+			}
+			if metadata != "" {
+				wantText(t, plan(t, before), before) // it names no other mesh
+			}
+			// What was rewritten before is restored.
+			own := goesTo(c.namespace, pod("labels: {x: y}", app(httpProbe)))
+			rewritten := strings.Replace(own, "namespace: "+c.namespace, "namespace: elsewhere", 1)
+			rewritten = strings.Replace(plan(t, rewritten, inMesh("linkerd")).text, "namespace: elsewhere", "namespace: "+c.namespace, 1)
+			wantText(t, plan(t, ns+rewritten, inMesh(c.mesh)), ns+own)
+		}
+	}
+	for _, c := range []struct{ mesh, namespace string }{{"linkerd", "kube-public"}, {"kuma", "cert-manager"}, {"fsm", "cert-manager"}} {
+		if r := plan(t, goesTo(c.namespace, pod(marks[c.mesh], app("livenessProbe: {httpGet: {port: 8001}}"))), inMesh(c.mesh)); r.Probes[0].Reason == "namespace-not-injected" {
+			t.Errorf("%s in %s: %+v", c.mesh, c.namespace, r.Probes[0])
+		}
+	}
+	if r := plan(t, namespace("config.linkerd.io/admission-webhooks: enabled", "")+goesTo("n", pod(marks["linkerd"], app(httpProbe))), inMesh("linkerd")); r.Probes[0].State != transformer.WouldRewrite {
+		t.Errorf("a label with another value: %+v", r.Probes[0])
+	}
+	// Another mesh may inject there.
+	if r := plan(t, goesTo("cert-manager", pod(injected, app(httpProbe)))); r.Answer.By != "istio-proxy" {
+		t.Errorf("Istio in cert-manager: %+v", r.Answer)
+	}
+	// A pod that has the proxy needs no injection.
+	if r := plan(t, goesTo("cert-manager", pod("", app(httpProbe)+"- name: linkerd-proxy\n")), inMesh("linkerd")); r.Answer.By != "probe-proxy" {
+		t.Errorf("linkerd-proxy in the manifest: %+v, %v", r.Answer, r.Findings)
+	}
+}
+
+func TestLinkerdsSwitchOfInjection(t *testing.T) {
+	for _, c := range []struct {
+		namespace, pod string // values; "" if there is no annotation
+		reason         string // "" if it is injected
+		unclear        bool
+	}{
+		{"", "enabled", "", false},
+		{"enabled", "", "", false},
+		{"disabled", "ingress", "", false},
+		{"enabled", "disabled", "injection-off", false},
+		{"enable", "disabled", "injection-off", false},
+		{"enabled", "on", "injection-off", true},
+		{"", "true", "injection-off", true},
+		{"disabled", "", "namespace-not-injected", false},
+		{"enable", "", "namespace-not-injected", true},
+		{"enable", "enabled", "namespace-not-injected", true},
+	} {
+		note := func(v string) string {
+			if v == "" {
+				return ""
+			}
+			return "linkerd.io/inject: \"" + v + "\""
+		}
+		metadata := ""
+		if c.pod != "" {
+			metadata = "annotations: {" + note(c.pod) + "}"
+		}
+		before := namespace("", note(c.namespace)) + inNamespace(pod(metadata, app(httpProbe)))
+		r := plan(t, before, inMesh("linkerd"))
+		if v := r.Probes[0]; v.Reason != c.reason || (c.reason != "") != (v.State == transformer.LeftAlone) {
+			t.Errorf("%+v: %+v", c, v)
+		}
+		if _, unclear := r.has("inject-unclear"); unclear != c.unclear {
+			t.Errorf("%+v: findings %v", c, r.Findings)
+		}
+		if c.reason != "" {
+			wantText(t, r, before)
+		}
+	}
+}
+
+func TestLinkerdsPolicyDecidesWhatFails(t *testing.T) {
+	spec := app("readinessProbe: {grpc: {port: 8001}}\nlivenessProbe: {httpGet: {port: 8001, scheme: HTTPS}}\nstartupProbe: {tcpSocket: {port: 8001}}\n" +
+		"lifecycle: {preStop: {httpGet: {port: 8001}}}")
+	for _, c := range []struct {
+		namespace, pod string
+		letsIn, unless bool
+	}{
+		{"", "", false, true},
+		{"", "all-unauthenticated", true, false},
+		{"all-unauthenticated", "", true, false},
+		{"deny", "audit", true, false},
+		{"cluster-unauthenticated", "cluster-authenticated", false, false},
+		{"", "unauthenticated", false, true},
+		{"deny", "", false, false},
+	} {
+		ns, metadata := "", "linkerd.io/inject: enabled"
+		if c.namespace != "" {
+			ns = namespace("", "config.linkerd.io/default-inbound-policy: "+c.namespace)
+		}
+		if c.pod != "" {
+			metadata += ", config.linkerd.io/default-inbound-policy: " + c.pod
+		}
+		r := plan(t, ns+inNamespace(pod("annotations: {"+metadata+"}", spec)))
+		want := []transformer.Outcome{transformer.Fails, transformer.Fails, transformer.FalselyPasses, transformer.FalselyPasses}
+		if c.letsIn {
+			want = []transformer.Outcome{transformer.Unaffected, transformer.Unaffected, transformer.FalselyPasses, transformer.Unaffected}
+		}
+		for i, v := range r.Probes {
+			if v.State != transformer.WouldRewrite || v.StrictTLS != want[i] || v.If != "" {
+				t.Errorf("%+v: %+v, want %s", c, v, want[i])
+			}
+			if has := strings.Contains(v.Why, "unless the policy is all-unauthenticated"); has != (c.unless && i != 2) {
+				t.Errorf("%+v: %s since %s", c, v.Before, v.Why)
+			}
+		}
+	}
+}
+
+func TestKumasSwitchOfInjection(t *testing.T) {
+	for _, c := range []struct {
+		namespace, pod string // values; "-" if there is no label
+		off            bool
+		unless         bool
+	}{
+		{"enabled", "-", false, false},
+		{"true", "yes", false, false},
+		{"-", "enabled", false, true},
+		{"disabled", "enabled", false, false},
+		{"-", "true", true, false},
+		{"disabled", "yes", true, false},
+		{"yes", "-", true, false},
+	} {
+		label := func(v string) string {
+			if v == "-" {
+				return "x: \"y\""
+			}
+			return "kuma.io/sidecar-injection: \"" + v + "\""
+		}
+		workload := inNamespace(pod("labels: {"+label(c.pod)+"}", app("lifecycle: {preStop: {httpGet: {port: 8001}}}\n"+httpProbe)))
+		before := namespace(label(c.namespace), "") + workload
+		for _, opt := range []option{inMesh("auto"), inMesh("kuma")} {
+			r := plan(t, before, opt)
+			if (r.Probes[0].Reason == "namespace-not-injected") != c.off {
+				t.Errorf("%+v: %+v", c, r.Probes[0])
+			}
+			if c.off {
+				wantText(t, r, before)
+			}
+			hook := r.Probes[1]
+			if (hook.StrictTLS == transformer.Fails) == c.off || (hook.If != "") != c.unless || c.unless && !strings.Contains(hook.If, "2.11") {
+				t.Errorf("%+v: the hook %+v", c, hook)
+			}
+		}
+		if r := plan(t, workload, inMesh("kuma")); r.Probes[0].State != transformer.WouldRewrite || r.Probes[1].If != "" {
+			t.Errorf("%+v without its Namespace: %+v", c, r.Probes)
+		}
+	}
+}

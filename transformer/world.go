@@ -1,0 +1,145 @@
+package transformer
+
+// A fact is one thing that decides what becomes of a pod's probes, as far as the
+// manifests and the options say it.
+type fact struct {
+	known, value bool
+	at           string // where it is said, for messages; "" if it is not known
+	// holds and fails complete "if ...", in a message about a fact that is not known,
+	// and cure names what declares it.
+	holds, fails, cure string
+}
+
+// may reports whether the fact can have a value.
+func (f fact) may(v bool) bool { return !f.known || f.value == v }
+
+// is reports whether the fact certainly has a value.
+func (f fact) is(v bool) bool { return f.known && f.value == v }
+
+// say makes a fact known.
+func (f *fact) say(v bool, at string) { f.known, f.value, f.at = true, v, at }
+
+// A world is one way in which a pod may run. Everything in it is known.
+type world struct {
+	injected bool // the mesh's proxy is in the pod
+	native   bool // it is a native sidecar, which starts before all other containers
+	holds    bool // it starts before the other ordinary containers, and they wait for it
+	rewrites bool // the mesh's injector rewrites the probes
+}
+
+// facts are what decides between worlds, each a field of [world].
+type facts struct{ injected, native, holds, rewrites fact }
+
+// worlds returns the worlds that the facts leave open. What does not matter in a
+// world is false in it.
+func (f *facts) worlds() []world {
+	all := make([]world, 0, 4)
+	if f.injected.may(false) {
+		all = append(all, world{})
+	}
+	if !f.injected.may(true) {
+		return all
+	}
+	for _, rewrites := range [...]bool{false, true} {
+		if !f.rewrites.may(rewrites) {
+			continue
+		}
+		if f.native.may(true) {
+			all = append(all, world{injected: true, native: true, rewrites: rewrites})
+		}
+		for _, holds := range [...]bool{false, true} {
+			if f.native.may(false) && f.holds.may(holds) {
+				all = append(all, world{injected: true, holds: holds, rewrites: rewrites})
+			}
+		}
+	}
+	return all
+}
+
+// A fate is what becomes of a probe in one world.
+type fate struct {
+	outcome Outcome
+	why     string // completes "since ..."; "" if the probe is unaffected
+}
+
+var unaffected = fate{outcome: Unaffected}
+
+// A foretold is a world together with the fate of a probe in it.
+type foretold struct {
+	world
+	mtls string // the mode of mutual TLS for the probe's port; "" if it does not matter
+	// uncaptured is set if the probe comes through an interface that the mesh excludes.
+	uncaptured bool
+	fate
+}
+
+// verdictOn returns what the fates of one probe come to: the outcome, why, and, if it
+// is so in some worlds only, the fact that decides.
+func (f *facts) verdictOn(fates []foretold) (worst fate, unless string) {
+	worst = unaffected
+	bad := 0
+	for _, x := range fates {
+		if x.outcome == Unaffected {
+			continue
+		}
+		if bad == 0 {
+			worst = x.fate
+		}
+		bad++
+	}
+	if bad == 0 || bad == len(fates) {
+		return worst, ""
+	}
+	return worst, f.deciding(fates)
+}
+
+// deciding words the fact on which it depends whether a probe is affected.
+func (f *facts) deciding(fates []foretold) string {
+	for _, x := range []struct {
+		fact
+		of func(foretold) bool
+	}{
+		{f.injected, func(w foretold) bool { return w.injected }},
+		{f.native, func(w foretold) bool { return w.native }},
+		{f.holds, func(w foretold) bool { return w.native || w.holds }},
+		{f.rewrites, func(w foretold) bool { return w.rewrites }},
+		{fact{holds: "the kubelet's connections come through no excluded interface", fails: "the kubelet's connections come through an excluded interface", cure: "the pods without `excludeInterfaces`"},
+			func(w foretold) bool { return !w.uncaptured }},
+		{fact{holds: "mTLS is strict for its port", fails: "mTLS is not strict for its port", cure: "only one PeerAuthentication for it, or `istio.mtls`"},
+			func(w foretold) bool { return w.mtls == MTLSStrict }},
+	} {
+		if value, decides := agree(fates, x.of); decides {
+			words := x.holds
+			if !value {
+				words = x.fails
+			}
+			return words + ", which is not known (" + x.cure + " would say)"
+		}
+	}
+	return "the mesh is set up in one way and not in another"
+}
+
+// agree reports whether a probe is affected in just the worlds in which something has
+// one value, and that value. A world in which it is unaffected may have either value
+// if it never is affected there for another reason.
+func agree(fates []foretold, of func(foretold) bool) (value, decides bool) {
+	var bad, good [2]bool
+	for _, x := range fates {
+		i := 0
+		if of(x) {
+			i = 1
+		}
+		if x.outcome == Unaffected {
+			good[i] = true
+		} else {
+			bad[i] = true
+		}
+	}
+	switch {
+	case bad[0] && bad[1]:
+		return false, false
+	case bad[1]:
+		return true, good[0]
+	}
+	return false, good[1]
+}
