@@ -1,17 +1,14 @@
 package fn
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -27,6 +24,7 @@ const (
 	AnsweredByProbeProxy = transformer.AnsweredByProbeProxy
 	AnsweredByIstioProxy = transformer.AnsweredByIstioProxy
 	AnsweredByEnvoy      = transformer.AnsweredByEnvoy
+	AnsweredByApp        = transformer.AnsweredByApp
 )
 
 // The values of [ProbeProxy].Placement.
@@ -50,8 +48,6 @@ type RewriteProbesSpec struct {
 	// Mesh is the mesh that the pods are in: "istio", "linkerd", "kuma",
 	// "consul", "osm", "fsm", or "auto" to find it out for each pod template.
 	Mesh string `json:"mesh,omitempty"`
-	// Dialect is the former name of Mesh.
-	Dialect string `json:"dialect,omitempty"`
 	// AnsweredBy is one of the AnsweredBy constants.
 	AnsweredBy string `json:"answeredBy,omitempty"`
 	// Port is where the rewritten probes go.
@@ -61,6 +57,8 @@ type RewriteProbesSpec struct {
 	ProbeProxy ProbeProxy `json:"probeProxy,omitzero"`
 	IstioProxy IstioProxy `json:"istioProxy,omitzero"`
 	Istio      Istio      `json:"istio,omitzero"`
+	// Platform is "kubernetes", "openshift", or "auto" to find it out by the objects.
+	Platform string `json:"platform,omitempty"`
 	// PodTemplates says where kinds that are not known have pod templates.
 	PodTemplates []PodTemplate `json:"podTemplates,omitempty"`
 	// Select and Exclude decide which objects are looked at. An object matches if
@@ -75,12 +73,16 @@ type RewriteProbesSpec struct {
 // and Env are merged over the defaults.
 type ProbeProxy struct {
 	Image           string                       `json:"image,omitempty"`
+	Registry        string                       `json:"registry,omitempty"`
 	Name            string                       `json:"name,omitempty"`
 	Placement       string                       `json:"placement,omitempty"`
 	ImagePullPolicy corev1.PullPolicy            `json:"imagePullPolicy,omitempty"`
 	Resources       *corev1.ResourceRequirements `json:"resources,omitempty"`
 	SecurityContext *corev1.SecurityContext      `json:"securityContext,omitempty"`
 	Env             []corev1.EnvVar              `json:"env,omitempty"`
+	// Body says which bodies of the app's answers callers of the probe port get:
+	// "none", "failures" or "all".
+	Body string `json:"body,omitempty"`
 	// LivenessProbe and ReadinessProbe give it these probes, which ask
 	// probe-proxy itself.
 	LivenessProbe  bool `json:"livenessProbe,omitempty"`
@@ -95,16 +97,28 @@ type IstioProxy struct {
 	// Restricted says whether it gets the securityContext that Pod Security
 	// restricted requires, if all other containers have it; true if nil.
 	Restricted *bool `json:"restricted,omitempty"`
+	// Resources are its resources, for namespaces with a LimitRange that has defaults.
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 }
 
 // Istio says what the objects do not say of Istio in the cluster.
 type Istio struct {
-	// InjectorRewrites says that Istio's injector rewrites the probes of the
-	// pods that it injects. Such pods are left alone.
-	InjectorRewrites bool `json:"injectorRewrites,omitempty"`
+	// InjectorRewrites says whether Istio's injector rewrites the probes of the pods that
+	// it injects; nil if that is not known. If it does, such pods are left alone.
+	InjectorRewrites *bool `json:"injectorRewrites,omitempty"`
 	// InjectedNamespaces are the namespaces into which Istio injects its
 	// sidecar, with * and ? as in a shell. If it is nil, only labels tell.
 	InjectedNamespaces []string `json:"injectedNamespaces,omitzero"`
+	// NativeSidecars says whether Istio's sidecar is a native one; nil if that is not
+	// known.
+	NativeSidecars *bool `json:"nativeSidecars,omitempty"`
+	// HoldApplication says that the containers of every injected pod wait for Istio's
+	// sidecar.
+	HoldApplication bool `json:"holdApplicationUntilProxyStarts,omitempty"`
+	// RootNamespace is Istio's root namespace.
+	RootNamespace string `json:"rootNamespace,omitempty"`
+	// MTLS is STRICT, PERMISSIVE or DISABLE, where no PeerAuthentication says it.
+	MTLS string `json:"mtls,omitempty"`
 }
 
 // A PodTemplate says where the objects of a kind have pod templates.
@@ -127,7 +141,6 @@ type Selector struct {
 // Default sets every field that is not set and has a default.
 func (c *RewriteProbes) Default() {
 	c.APIVersion, c.Kind = APIVersion, Kind
-	c.Spec.Mesh = cmp.Or(c.Spec.Mesh, c.Spec.Dialect)
 	setDefaults(reflect.ValueOf(&c.Spec).Elem(), reflect.ValueOf(config.Default().Spec))
 }
 
@@ -140,7 +153,7 @@ func setDefaults(into, from reflect.Value) {
 		switch {
 		case have.Kind() == reflect.Struct:
 			setDefaults(have, want)
-		case !have.IsZero() || want.IsZero():
+		case !have.IsZero() || want.IsZero() || want.Kind() == reflect.Interface: // auto is what is not given
 		case have.Kind() == reflect.Pointer:
 			have.Set(reflect.New(have.Type().Elem()))
 			have.Elem().Set(want)
@@ -157,57 +170,19 @@ func (c *RewriteProbes) Validate() error {
 	return err
 }
 
-// decode returns the config in the form of the command. apiVersion and kind
-// may be missing, since the Go type says them.
+// MarshalJSON writes the functionConfig as a file would have it: with apiVersion
+// and kind, which a Go value may leave out.
+func (c RewriteProbes) MarshalJSON() ([]byte, error) {
+	type fields RewriteProbes
+	c.APIVersion, c.Kind = cmp.Or(c.APIVersion, APIVersion), cmp.Or(c.Kind, Kind)
+	return json.Marshal(fields(c))
+}
+
+// decode returns the config in the form of the command.
 func (c *RewriteProbes) decode() (*config.RewriteProbes, error) {
-	if c == nil {
-		return config.Default(), nil
-	}
-	with := *c
-	if with.APIVersion == "" {
-		with.APIVersion = APIVersion
-	}
-	if with.Kind == "" {
-		with.Kind = Kind
-	}
-	text, err := json.Marshal(&with)
+	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, err
 	}
-	return decodeConfig(text)
-}
-
-// decodeConfig reads a functionConfig, in YAML or JSON; an empty text stands
-// for the defaults.
-func decodeConfig(text []byte) (*config.RewriteProbes, error) {
-	if len(bytes.TrimSpace(text)) == 0 {
-		return config.Default(), nil
-	}
-	s, err := manifest.Read("functionConfig", text)
-	if err != nil {
-		return nil, err
-	}
-	c, err := config.Decode(s.Objects()[0])
-	if err != nil {
-		return nil, withoutPlace(err)
-	}
-	return c, nil
-}
-
-// withoutPlace takes file and line off the errors that are joined in err: a Go
-// value has neither.
-func withoutPlace(err error) error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, e := range joined.Unwrap() {
-			all = append(all, withoutPlace(e))
-		}
-		return errors.Join(all...)
-	}
-	if e, ok := errors.AsType[*manifest.Error](err); ok {
-		bare := *e
-		bare.File, bare.Line = "", 0
-		return &bare
-	}
-	return err
+	return config.DecodeText(text)
 }

@@ -2,14 +2,12 @@
 // of Kubernetes pod templates so that they work in a mesh that demands mTLS, and
 // adds the sidecar that answers them.
 //
-// There are three entry points, one for each library that such programs use. Each
-// does what the command rewrite-probes does:
+// [Mutate] and [Explain] are for operators, which build pod templates with the types of
+// k8s.io/api. There is a package for each of the two other libraries that such programs use:
 //
-//   - [Filter] for pipelines of sigs.k8s.io/kustomize/kyaml;
-//   - [Process] for functions of github.com/kptdev/krm-functions-sdk/go/fn;
-//   - [Mutate] and [Explain] for operators that build pod templates with the
-//     types of k8s.io/api.
+//   - fn/kyaml for pipelines of sigs.k8s.io/kustomize/kyaml;
+//   - fn/krm for functions of github.com/kptdev/krm-functions-sdk/go/fn, formerly kpt-functions-sdk.
 //
-// [RewriteProbes] is the functionConfig of all three; nil stands for the
-// defaults.
+// All of them do what the command rewrite-probes does. [RewriteProbes] is its functionConfig;
+// nil stands for the defaults.
 package fn

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,11 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/rewrite-probes/rewrite-probes/fn"
+	"github.com/rewrite-probes/rewrite-probes/fn/findings"
+	"github.com/rewrite-probes/rewrite-probes/fn/krm"
+	"github.com/rewrite-probes/rewrite-probes/fn/kyaml"
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
 
 func jsonName(f reflect.StructField) string {
@@ -63,16 +68,17 @@ func full() *fn.RewriteProbes {
 	return &fn.RewriteProbes{
 		ObjectMeta: metav1.ObjectMeta{Name: "config"},
 		Spec: fn.RewriteProbesSpec{
-			Mesh: "istio", Dialect: "istio", AnsweredBy: fn.AnsweredByProbeProxy, Port: 15099, Rewrite: []string{"httpGet"}, Strict: true,
+			Mesh: "istio", AnsweredBy: fn.AnsweredByProbeProxy, Port: 15098, Rewrite: []string{"httpGet"}, Strict: true,
 			ProbeProxy: fn.ProbeProxy{
-				Image: "example/proxy:v1", Name: "proxy", Placement: fn.PlacementContainer, ImagePullPolicy: corev1.PullAlways,
+				Image: "example/proxy:v1", Registry: "example.com", Body: "none", Name: "proxy", Placement: fn.PlacementContainer, ImagePullPolicy: corev1.PullAlways,
 				Resources:       &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("48Mi")}},
 				SecurityContext: &corev1.SecurityContext{RunAsUser: new(int64(1000))},
 				Env:             []corev1.EnvVar{{Name: "A", Value: "b"}},
 				LivenessProbe:   true, ReadinessProbe: true,
 			},
-			IstioProxy:   fn.IstioProxy{Image: "example/istio:v1", Restricted: new(false)},
-			Istio:        fn.Istio{InjectedNamespaces: []string{"mesh-*"}},
+			IstioProxy:   fn.IstioProxy{Image: "example/istio:v1", Restricted: new(false), Resources: &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}},
+			Platform:     "kubernetes",
+			Istio:        fn.Istio{InjectorRewrites: new(false), InjectedNamespaces: []string{"mesh-*"}, NativeSidecars: new(false), HoldApplication: true, RootNamespace: "mesh-root", MTLS: "PERMISSIVE"},
 			PodTemplates: []fn.PodTemplate{{Group: "example.com", Kind: "Thing", Path: "spec.jobs[].pod"}},
 			Select:       &fn.Selector{Kinds: []string{"Own"}, Names: []string{"w*"}, LabelSelector: "a=b"},
 			Exclude:      &fn.Selector{Namespaces: []string{"legacy"}},
@@ -100,7 +106,7 @@ func TestEveryFieldOfTheTypedConfigHasItsEffect(t *testing.T) {
 	proxy := pod.Spec.Containers[1]
 	if proxy.Name != "proxy" || proxy.Image != "example/proxy:v1" || proxy.ImagePullPolicy != corev1.PullAlways || *proxy.SecurityContext.RunAsUser != 1000 ||
 		proxy.Resources.Limits.Memory().String() != "48Mi" || !slices.Contains(proxy.Env, corev1.EnvVar{Name: "A", Value: "b"}) ||
-		proxy.LivenessProbe == nil || proxy.ReadinessProbe == nil || pod.Spec.Containers[0].ReadinessProbe.HTTPGet.Port.IntVal != 15099 {
+		proxy.LivenessProbe == nil || proxy.ReadinessProbe == nil || pod.Spec.Containers[0].ReadinessProbe.HTTPGet.Port.IntVal != 15098 {
 		t.Errorf("probe-proxy is %+v", proxy)
 	}
 	for _, other := range []metav1.ObjectMeta{{Name: "other", Labels: map[string]string{"a": "b"}}, {Name: "web"}, {Name: "web", Labels: map[string]string{"a": "b"}, Namespace: "legacy"}} {
@@ -117,7 +123,7 @@ func TestWhatTheConfigKnowsOfIstioCounts(t *testing.T) {
 		reason string
 	}{
 		{fn.Istio{}, ""},
-		{fn.Istio{InjectorRewrites: true}, "injector-rewrites"},
+		{fn.Istio{InjectorRewrites: new(true)}, "injector-rewrites"},
 		{fn.Istio{InjectedNamespaces: []string{}}, ""}, // the template's own label comes first
 	} {
 		pod := template()
@@ -141,7 +147,7 @@ func TestTheZeroConfigIsTheDefault(t *testing.T) {
 		t.Error(err)
 	}
 	c.Default()
-	if err := c.Validate(); err != nil || c.Spec.Port != 15020 || *c.Spec.IstioProxy.Restricted != true {
+	if err := c.Validate(); err != nil || c.Spec.Port != 15099 || *c.Spec.IstioProxy.Restricted != true {
 		t.Errorf("%v: %+v", err, c)
 	}
 	a, b := template(), template()
@@ -161,7 +167,7 @@ func TestAConfigThatIsWrongIsAnErrorEverywhere(t *testing.T) {
 		pod := template()
 		_, mutate := fn.Mutate(&pod, fn.Owner{}, c)
 		_, explain := fn.Explain(&pod, fn.Owner{}, c)
-		_, filter := fn.Filter{Config: c}.Filter([]*yaml.RNode{yaml.MustParse(web)})
+		_, filter := kyaml.Filter{Config: c}.Filter([]*yaml.RNode{yaml.MustParse(web)})
 		with := *c
 		if with.Kind == "" {
 			with.TypeMeta = metav1.TypeMeta{APIVersion: fn.APIVersion, Kind: fn.Kind}
@@ -170,7 +176,7 @@ func TestAConfigThatIsWrongIsAnErrorEverywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ok, process := fn.Process(&sdk.ResourceList{FunctionConfig: object})
+		ok, process := krm.Process(&sdk.ResourceList{FunctionConfig: object})
 		for function, err := range map[string]error{"Validate": c.Validate(), "Mutate": mutate, "Explain": explain, "Filter": filter, "Process": process} {
 			if err == nil || !strings.HasPrefix(err.Error(), "functionConfig") || ok {
 				t.Errorf("%s: %v", function, err)
@@ -182,11 +188,87 @@ func TestAConfigThatIsWrongIsAnErrorEverywhere(t *testing.T) {
 // A Go value has no file and no lines.
 func TestEveryProblemOfAConfigIsNamedByItsFieldAlone(t *testing.T) {
 	c := fn.RewriteProbes{Spec: fn.RewriteProbesSpec{AnsweredBy: "nobody", Port: -1, ProbeProxy: fn.ProbeProxy{Name: "A"}}}
-	const want = "functionConfig: `spec.answeredBy`: \"nobody\" must be auto, probe-proxy, istio-proxy or envoy\n" +
+	const want = "functionConfig: `spec.answeredBy`: \"nobody\" must be auto, probe-proxy, istio-proxy, app or envoy\n" +
 		"functionConfig: `spec.port`: \"-1\" must be a number from 1 to 65535\n" +
 		"functionConfig: `spec.probeProxy.name`: \"A\" must be a container name: lower-case letters, digits and dashes, at most 63"
 	if err := c.Validate(); err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
+// Every entry point names every problem, in the words of the command.
+func TestEveryEntryPointNamesEveryProblemOfAConfig(t *testing.T) {
+	c := &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{AnsweredBy: "nobody", Port: -1, ProbeProxy: fn.ProbeProxy{Name: "A"}}}
+	const object = "apiVersion: rewrite-probes.io/v1alpha1\nkind: RewriteProbes\nmetadata: {name: x}\nspec: {answeredBy: nobody, port: -1, probeProxy: {name: A}}\n"
+	const shortForm = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {answered-by: nobody, port: \"-1\", name: A}\n"
+	ofCommand := func(text string) string {
+		s, err := manifest.Read("", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = config.Decode(s.Objects()[0])
+		return regexp.MustCompile(`(?m)^line [0-9]+: `).ReplaceAllString(err.Error(), "")
+	}
+	process := func(text string) error {
+		o, err := sdk.ParseKubeObject([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = krm.Process(&sdk.ResourceList{FunctionConfig: o})
+		return err
+	}
+	pod := template()
+	_, mutate := fn.Mutate(&pod, fn.Owner{}, c)
+	_, filter := kyaml.Filter{Config: c}.Filter(nil)
+	for name, tt := range map[string]struct {
+		err  error
+		want string
+	}{
+		"Mutate": {mutate, ofCommand(object)}, "Filter": {filter, ofCommand(object)},
+		"Process": {process(object), ofCommand(object)}, "Process of a ConfigMap": {process(shortForm), ofCommand(shortForm)},
+	} {
+		if tt.err == nil || tt.err.Error() != tt.want || strings.Count(tt.want, "\n") != 2 {
+			t.Errorf("%s:\n%v\nwant\n%s", name, tt.err, tt.want)
+		}
+	}
+}
+
+func TestNothingIsAnErrorAndNoPanic(t *testing.T) {
+	if ok, err := krm.Process(nil); ok || err == nil {
+		t.Errorf("Process: %v, %v", ok, err)
+	}
+	if _, err := fn.Mutate(nil, fn.Owner{}, nil); err == nil {
+		t.Error("Mutate takes a nil template")
+	}
+	if _, err := fn.Explain(nil, fn.Owner{APIVersion: "v1", Kind: "Pod"}, nil); err == nil {
+		t.Error("Explain takes a nil template")
+	}
+}
+
+// After Mutate a probe is what Explain said that it would be.
+func TestTheStatesAreThoseOfTheTemplateAsItIsNow(t *testing.T) {
+	pod := template()
+	owner := fn.Owner{Metadata: metav1.ObjectMeta{Name: "web"}}
+	states := func(do func(*corev1.PodTemplateSpec, fn.Owner, *fn.RewriteProbes) (*fn.Report, error)) (all []fn.State) {
+		r, err := do(&pod, owner, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range r.Probes {
+			all = append(all, p.State)
+		}
+		return all
+	}
+	for i, want := range []struct{ explained, mutated fn.State }{{fn.WouldRewrite, fn.Rewritten}, {fn.Rewritten, fn.Rewritten}, {fn.WouldRestore, fn.Restored}} {
+		if i == 2 {
+			owner.Metadata.Annotations = map[string]string{"rewrite-probes.io/rewrite": "false"}
+		}
+		if got := states(fn.Explain); len(got) != 2 || got[0] != want.explained || got[1] != fn.LeftAlone {
+			t.Errorf("%d: explained %q, want %q", i, got, want.explained)
+		}
+		if got := states(fn.Mutate); len(got) != 2 || got[0] != want.mutated || got[1] != fn.LeftAlone {
+			t.Errorf("%d: mutated %q, want %q", i, got, want.mutated)
+		}
 	}
 }
 
@@ -195,11 +277,11 @@ func TestMutateLeavesATemplateAsItIsOnErrors(t *testing.T) {
 	pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 15020}}
 	before := pod.DeepCopy()
 	r, err := fn.Mutate(&pod, fn.Owner{Metadata: metav1.ObjectMeta{Name: "web"}}, nil)
-	failed := (*fn.FindingsError)(nil)
+	failed := (*findings.RunError)(nil)
 	if !errors.As(err, &failed) || r.Changed || !cmp.Equal(&pod, before) || !strings.HasPrefix(err.Error(), "Deployment web: `spec.template.spec.containers[0].ports[0].containerPort`: 15020 ") {
 		t.Errorf("got %v", err)
 	}
-	if len(r.Findings) != 1 || r.Findings[0].Reason != "port-taken" || r.Findings[0].Severity != fn.Error || r.Probes[0].State != fn.Refused {
+	if len(r.Findings) != 1 || r.Findings[0].Reason != "port-taken" || r.Findings[0].Severity != findings.Error || r.Probes[0].State != fn.Refused {
 		t.Errorf("got %+v", r)
 	}
 	if _, err := fn.Explain(&pod, fn.Owner{}, nil); err != nil {
@@ -223,7 +305,7 @@ func TestMutateKnowsItsOwner(t *testing.T) {
 		{name: "a Pod", owner: fn.Owner{APIVersion: "v1", Kind: "Pod"}, field: "spec.containers[0].readinessProbe"},
 		{name: "a CronJob", owner: fn.Owner{APIVersion: "batch/v1", Kind: "CronJob"}, field: "spec.jobTemplate.spec.template.spec.containers[0].readinessProbe"},
 		{name: "a Job with an ordinary container", owner: fn.Owner{APIVersion: "batch/v1", Kind: "Job"},
-			config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{AnsweredBy: fn.AnsweredByProbeProxy, Port: 15099, ProbeProxy: fn.ProbeProxy{Placement: fn.PlacementContainer}}},
+			config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{AnsweredBy: fn.AnsweredByProbeProxy, ProbeProxy: fn.ProbeProxy{Placement: fn.PlacementContainer}}},
 			reason: "job-never-finishes", field: "spec.template.spec.containers[0].readinessProbe"},
 		{name: "a JobSet", owner: fn.Owner{APIVersion: "jobset.x-k8s.io/v1alpha2", Kind: "JobSet"}, field: "spec.replicatedJobs[0].template.spec.template.spec.containers[0].readinessProbe"},
 		{name: "an operator's kind", owner: fn.Owner{APIVersion: "example.com/v1", Kind: "Database"}, field: "spec.template.spec.containers[0].readinessProbe"},
@@ -260,10 +342,10 @@ func TestMutateGivesTheConfigMapForEnvoy(t *testing.T) {
 }
 
 func TestFilterAndProcessTakeNoObjects(t *testing.T) {
-	if out, err := (fn.Filter{}).Filter(nil); err != nil || len(out) != 0 {
+	if out, err := (kyaml.Filter{}).Filter(nil); err != nil || len(out) != 0 {
 		t.Errorf("Filter: %v, %v", out, err)
 	}
-	if ok, err := fn.Process(&sdk.ResourceList{}); err != nil || !ok {
+	if ok, err := krm.Process(&sdk.ResourceList{}); err != nil || !ok {
 		t.Errorf("Process: %v", err)
 	}
 }
@@ -276,7 +358,7 @@ func TestProcessSaysNothingTwice(t *testing.T) {
 	}
 	rl.Items = sdk.KubeObjects{o}
 	for range 2 {
-		if ok, err := fn.Process(rl); err != nil || !ok || len(rl.Results) != 1 || rl.Results[0].Field.Path != "spec.template.spec.containers[0].readinessProbe.httpGet.port" {
+		if ok, err := krm.Process(rl); err != nil || !ok || len(rl.Results) != 1 || rl.Results[0].Field.Path != "spec.template.spec.containers[0].readinessProbe.httpGet.port" {
 			t.Errorf("%v, %v: %v", ok, err, rl.Results)
 		}
 	}
@@ -289,7 +371,7 @@ func TestFilterAddsAndTakesAwayNodes(t *testing.T) {
 	web := strings.Replace(web, "sidecar.istio.io/inject", "of-no-mesh", 1)
 	nodes := []*yaml.RNode{yaml.MustParse(other), yaml.MustParse(web), yaml.MustParse("# the second\n" + other), yaml.MustParse(strings.ReplaceAll(web, "name: web", "name: shop")), yaml.MustParse(other)}
 	before := textsOf(t, nodes)
-	out, err := fn.Filter{Config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Mesh: "osm", AnsweredBy: fn.AnsweredByEnvoy}}}.Filter(slices.Clone(nodes))
+	out, err := kyaml.Filter{Config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Mesh: "osm", AnsweredBy: fn.AnsweredByEnvoy}}}.Filter(slices.Clone(nodes))
 	if err != nil || len(out) != 7 || out[0] != nodes[0] || out[1] != nodes[1] || out[2].GetKind() != "ConfigMap" || out[3] != nodes[2] || out[4] != nodes[3] || out[5].GetKind() != "ConfigMap" || out[6] != nodes[4] {
 		t.Fatalf("%v: %v", err, out)
 	}
@@ -298,7 +380,7 @@ func TestFilterAddsAndTakesAwayNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	back, err := fn.Filter{Config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Mesh: "osm", AnsweredBy: fn.AnsweredByEnvoy}}}.Filter(out)
+	back, err := kyaml.Filter{Config: &fn.RewriteProbes{Spec: fn.RewriteProbesSpec{Mesh: "osm", AnsweredBy: fn.AnsweredByEnvoy}}}.Filter(out)
 	if err != nil || !slices.Equal(back, nodes) {
 		t.Fatalf("%v: %v", err, back)
 	}
@@ -318,7 +400,7 @@ func TestFilterAddsAndTakesAwayNodes(t *testing.T) {
 func TestFilterKeepsTheNodes(t *testing.T) {
 	nodes := []*yaml.RNode{yaml.MustParse("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a # first\n"), yaml.MustParse("# head\n" + web)}
 	config, image := nodes[0].YNode(), nodes[1].Field("spec").Value.YNode()
-	out, err := fn.Filter{}.Filter(nodes)
+	out, err := kyaml.Filter{}.Filter(nodes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package fn
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/rewrite-probes/rewrite-probes/fn/findings"
+	"github.com/rewrite-probes/rewrite-probes/fn/internal/found"
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
@@ -33,7 +36,7 @@ type Owner struct {
 }
 
 // Mutate rewrites the probes of a pod template and adds what answers them. If
-// that cannot be done, the error is a *[FindingsError] and the template stays as
+// that cannot be done, the error is a *[findings.RunError] and the template stays as
 // it was. Mutating a template again changes nothing.
 //
 // Everything else in the template stays, even fields that are newer than
@@ -49,6 +52,9 @@ func Explain(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes) (*
 }
 
 func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode pipeline.Mode) (*Report, error) {
+	if template == nil {
+		return nil, errors.New("the pod template must not be nil")
+	}
 	decoded, err := c.decode()
 	if err != nil {
 		return nil, err
@@ -64,7 +70,7 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 	if err != nil {
 		return nil, err
 	}
-	s, err := manifest.Read(owner.Kind, text)
+	s, err := manifest.Read("", text)
 	if err != nil {
 		return nil, err
 	}
@@ -72,17 +78,20 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 	if err != nil {
 		return nil, err
 	}
-	out := &Report{Findings: findingsOf(r), Probes: probesOf(r), Changed: r.Changed > 0}
+	out := &Report{Findings: found.In(r), Probes: probesOf(r), Changed: r.Changed > 0}
 	if mode == pipeline.Inspect {
 		return out, nil
 	}
 	if r, err = pipeline.Run([]*manifest.Stream{s}, decoded, mode); err != nil {
 		return nil, err
 	}
-	out.Findings, out.Changed = findingsOf(r), r.Changed > 0
+	out.Findings, out.Changed = found.In(r), r.Changed > 0
 	if r.Failed() {
 		out.Changed = false
-		return out, &FindingsError{Findings: out.Findings}
+		return out, &findings.RunError{Findings: out.Findings}
+	}
+	for i := range out.Probes {
+		out.Probes[i].State = done(out.Probes[i].State)
 	}
 	if !s.Changed() {
 		return out, nil
@@ -92,6 +101,17 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 		return nil, err
 	}
 	return out, out.read(b.Bytes(), template, path)
+}
+
+// done returns the state of a probe for which has been done what its state says.
+func done(s State) State {
+	switch s {
+	case WouldRewrite:
+		return Rewritten
+	case WouldRestore:
+		return Restored
+	}
+	return s
 }
 
 // templateOf returns where an owner has its pod template, and a config that
@@ -228,7 +248,7 @@ func probesOf(r *report.Report) []Probe {
 		for _, p := range t.Probes {
 			probes = append(probes, Probe{
 				Container: p.Container, Init: p.Init, Field: p.Field.String(), Before: p.Before, After: p.After,
-				State: p.State, Reason: p.Reason, StrictTLS: p.StrictTLS, Why: p.Why,
+				State: p.State, Reason: p.Reason, StrictTLS: p.StrictTLS, Why: p.Why, If: p.If,
 			})
 		}
 	}

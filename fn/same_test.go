@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/rewrite-probes/rewrite-probes/fn"
+	"github.com/rewrite-probes/rewrite-probes/fn/findings"
+	"github.com/rewrite-probes/rewrite-probes/fn/krm"
+	"github.com/rewrite-probes/rewrite-probes/fn/kyaml"
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
@@ -64,7 +68,7 @@ var configs = map[string]*fn.RewriteProbes{
 	"defaults":    nil,
 	"istio-proxy": {Spec: fn.RewriteProbesSpec{AnsweredBy: fn.AnsweredByIstioProxy}},
 	"envoy":       {Spec: fn.RewriteProbesSpec{Mesh: "osm", AnsweredBy: fn.AnsweredByEnvoy}},
-	"own": {Spec: fn.RewriteProbesSpec{AnsweredBy: fn.AnsweredByProbeProxy, Port: 15099, ProbeProxy: fn.ProbeProxy{
+	"own": {Spec: fn.RewriteProbesSpec{AnsweredBy: fn.AnsweredByProbeProxy, Port: 15098, ProbeProxy: fn.ProbeProxy{
 		Placement: fn.PlacementContainer, Env: []corev1.EnvVar{{Name: "A", Value: "b"}}, SecurityContext: &corev1.SecurityContext{RunAsUser: new(int64(1000))},
 	}}},
 }
@@ -101,6 +105,40 @@ func command(t *testing.T, text []byte, c *fn.RewriteProbes) ([]byte, *report.Re
 		t.Fatal(err)
 	}
 	return b.Bytes(), r
+}
+
+// findingsOf returns the findings of a Go program, and messagesOf those of the command,
+// in lines. Which lines had to be written anew depends on the form of the text.
+func findingsOf(found []findings.Finding) (lines []string) {
+	for _, f := range found {
+		if f.Reason != pipeline.ReasonWrittenAnew {
+			lines = append(lines, f.String())
+		}
+	}
+	return lines
+}
+
+func messagesOf(r *report.Report) (lines []string) {
+	for _, m := range r.Messages {
+		if m.Reason != pipeline.ReasonWrittenAnew {
+			lines = append(lines, string(m.Severity)+": "+places.ReplaceAllString(m.Sentence(), ""))
+		}
+	}
+	return lines
+}
+
+// inList returns nodes as a ResourceList: only that is told what was rewritten.
+func inList(t *testing.T, nodes []*yaml.RNode) []byte {
+	t.Helper()
+	items := make([]string, len(nodes))
+	for i, n := range nodes {
+		value, err := yaml.MustParse(n.MustString()).MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		items[i] = string(value)
+	}
+	return []byte(`{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[` + strings.Join(items, ",") + "]}\n")
 }
 
 // nodesOf reads the documents of a text; ok is false if it is no YAML stream,
@@ -205,10 +243,14 @@ func TestFilterGivesWhatTheCommandGives(t *testing.T) {
 		want := textsOf(t, wantNodes)
 		rewritten, _ := nodesOf([]byte(strings.Join(before, "---\n")))
 		faithful := cmp.Equal(valuesOf(t, nodes), valuesOf(t, rewritten)) // kyaml breaks some folded scalars
-		found := 0
-		got, err := fn.Filter{Config: c, Found: func(fn.Finding) { found++ }}.Filter(nodes)
+		_, listed := command(t, inList(t, nodes), c)
+		var found []findings.Finding
+		got, err := kyaml.Filter{Config: c, Found: func(f findings.Finding) { found = append(found, f) }}.Filter(nodes)
+		if d := cmp.Diff(messagesOf(listed), findingsOf(found)); d != "" && faithful {
+			t.Errorf("-messages +findings\n%s", d)
+		}
 		if r.Failed() {
-			if failed := (*fn.FindingsError)(nil); !errors.As(err, &failed) || found != len(failed.Findings) || !slices.Equal(textsOf(t, nodes), before) {
+			if failed := (*findings.RunError)(nil); !errors.As(err, &failed) || !cmp.Equal(found, failed.Findings) || !slices.Equal(textsOf(t, nodes), before) {
 				t.Errorf("got %v, and the command fails; a node may be changed", err)
 			}
 			return
@@ -226,7 +268,7 @@ func TestFilterGivesWhatTheCommandGives(t *testing.T) {
 			}
 		}
 		changed += r.Changed
-		again, err := fn.Filter{Config: c}.Filter(got)
+		again, err := kyaml.Filter{Config: c}.Filter(got)
 		if err != nil || faithful && !slices.Equal(want, textsOf(t, again)) {
 			t.Errorf("a second time changes something: %v", err)
 		}
@@ -247,7 +289,7 @@ func TestProcessGivesWhatTheCommandGives(t *testing.T) {
 			t.Skip("SKIPPED: kyaml cannot read it")
 		}
 		rl := &sdk.ResourceList{FunctionConfig: sdk.NewEmptyKubeObject()}
-		var docs, items []string
+		var docs []string
 		for _, one := range textsOf(t, nodes) {
 			o, err := sdk.ParseKubeObject([]byte(one))
 			if err != nil {
@@ -255,11 +297,6 @@ func TestProcessGivesWhatTheCommandGives(t *testing.T) {
 			}
 			rl.Items = append(rl.Items, o)
 			docs = append(docs, o.String())
-			value, err := yaml.MustParse(o.String()).MarshalJSON()
-			if err != nil {
-				t.Fatal(err)
-			}
-			items = append(items, string(value))
 		}
 		if c != nil {
 			with := *c
@@ -270,8 +307,12 @@ func TestProcessGivesWhatTheCommandGives(t *testing.T) {
 			}
 		}
 		out, _ := command(t, []byte(strings.Join(docs, "---\n")), c)
-		_, r := command(t, []byte(`{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[`+strings.Join(items, ",")+"]}\n"), c) // only a ResourceList is told what was rewritten
-		ok, err := fn.Process(rl)
+		asSDK := make([]*yaml.RNode, len(docs))
+		for i := range docs {
+			asSDK[i] = yaml.MustParse(docs[i])
+		}
+		_, r := command(t, inList(t, asSDK), c)
+		ok, err := krm.Process(rl)
 		if err != nil || ok == r.Failed() {
 			t.Fatalf("success %v, %v; the command fails: %v", ok, err, r.Failed())
 		}
@@ -347,6 +388,9 @@ func typed(t *testing.T, n *yaml.RNode) (template corev1.PodTemplateSpec, owner 
 	return template, owner, true
 }
 
+// places are where the command found an object; a Go value has no place.
+var places = regexp.MustCompile(` \(input:\d+\)| at input:\d+`)
+
 func TestMutateGivesWhatTheCommandGives(t *testing.T) {
 	mutated := 0
 	each(t, func(t *testing.T, text []byte, c *fn.RewriteProbes) {
@@ -372,8 +416,8 @@ func TestMutateGivesWhatTheCommandGives(t *testing.T) {
 			}
 			owner.Namespace = namespaces[owner.Metadata.Namespace]
 			alone := textsOf(t, nodes[i:i+1])[0]
-			for _, other := range nodes {
-				if other.GetKind() == "Namespace" {
+			for _, other := range nodes { // Mutate is given no other object
+				if other.GetKind() == "Namespace" && owner.Namespace != nil && other.GetName() == owner.Namespace.Name {
 					alone += "---\n" + textsOf(t, []*yaml.RNode{other})[0]
 				}
 			}
@@ -395,7 +439,7 @@ func TestMutateGivesWhatTheCommandGives(t *testing.T) {
 				t.Errorf("Explain has changed %s", owner.Metadata.Name)
 			}
 			got, err := fn.Mutate(&template, owner, c)
-			if failed := (*fn.FindingsError)(nil); (err != nil) != r.Failed() || err != nil && !errors.As(err, &failed) {
+			if failed := (*findings.RunError)(nil); (err != nil) != r.Failed() || err != nil && !errors.As(err, &failed) {
 				t.Fatalf("got %v, the command fails: %v", err, r.Failed())
 			}
 			if d := cmp.Diff(want, template, cmpopts.EquateEmpty()); d != "" {
@@ -404,8 +448,21 @@ func TestMutateGivesWhatTheCommandGives(t *testing.T) {
 			if got.Changed != (r.Changed > 0) || explained.Changed != got.Changed {
 				t.Errorf("%s: changed %v, explained %v, the command changes %d", owner.Metadata.Name, got.Changed, explained.Changed, r.Changed)
 			}
+			for i, p := range explained.Probes {
+				if failed := err != nil; !failed && p.State == fn.WouldRewrite {
+					explained.Probes[i].State = fn.Rewritten
+				}
+			}
 			if d := cmp.Diff(explained.Probes, got.Probes); d != "" {
 				t.Errorf("-Explain +Mutate\n%s", d)
+			}
+			messages := messagesOf(r)
+			if d := cmp.Diff(messages, findingsOf(got.Findings)); d != "" {
+				t.Errorf("-messages +findings of Mutate\n%s", d)
+			}
+			messages = slices.DeleteFunc(messages, func(line string) bool { return strings.HasSuffix(line, " was added [envoy-config]") }) // it was not
+			if d := cmp.Diff(messages, findingsOf(explained.Findings)); d != "" {
+				t.Errorf("-messages +findings of Explain\n%s", d)
 			}
 			if (got.Companion != nil) != (len(wantNodes) > len(given)) {
 				t.Errorf("%s: companion %v", owner.Metadata.Name, got.Companion)

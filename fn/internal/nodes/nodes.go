@@ -1,4 +1,6 @@
-package fn
+// Package nodes runs objects that kyaml has read through the pipeline. Both entry points that
+// speak kyaml, those for kyaml itself and for the functions SDK, are made of it.
+package nodes
 
 import (
 	"bytes"
@@ -14,57 +16,20 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
-// Filter rewrites probes in a pipeline of kyaml. The objects of one call are one
-// package: a Namespace among them counts for all workloads in it.
-//
-// Nodes that need no change are left as they are; the others keep their comments
-// and their order. If an object cannot be rewritten, the call fails with a
-// *[FindingsError] and changes no node.
-type Filter struct {
-	// Config is the functionConfig; nil stands for the defaults.
-	Config *RewriteProbes
-	// Found is called for each finding, errors first, if it is set.
-	Found func(Finding)
-}
-
-var _ kio.Filter = Filter{}
-
-// Filter implements [kio.Filter].
-func (f Filter) Filter(nodes []*yaml.RNode) ([]*yaml.RNode, error) {
-	c, err := f.Config.decode()
-	if err != nil {
-		return nil, err
-	}
-	changes, r, err := rewriteNodes(nodes, c)
-	if err != nil {
-		return nil, err
-	}
-	found := findingsOf(r)
-	if f.Found != nil {
-		for _, one := range found {
-			f.Found(one)
-		}
-	}
-	if r.Failed() {
-		return nil, &FindingsError{Findings: found}
-	}
-	out := make([]*yaml.RNode, len(changes))
-	for i, change := range changes {
-		out[i] = change.apply(nodes)
-	}
-	return out, nil
-}
-
-// A change says where an object of the output comes from.
-type change struct {
+// A Change says where an object of the output comes from.
+type Change struct {
 	old  int         // its index in the input; -1 if it was added
 	base *yaml.RNode // the object as the pipeline read it, if it was changed
 	new  *yaml.RNode // what it has become; nil if it was not changed
 }
 
-// apply returns the object of the output. One of the nodes of the input stays
+// Kept returns the index of an object of the input that was not changed; ok is false
+// for any other.
+func (c Change) Kept() (index int, ok bool) { return c.old, c.new == nil }
+
+// Apply returns the object of the output. One of the nodes of the input stays
 // the same node.
-func (c change) apply(nodes []*yaml.RNode) *yaml.RNode {
+func (c Change) Apply(nodes []*yaml.RNode) *yaml.RNode {
 	if c.old < 0 {
 		return c.new
 	}
@@ -75,9 +40,9 @@ func (c change) apply(nodes []*yaml.RNode) *yaml.RNode {
 	return node
 }
 
-// rewriteNodes runs the objects through the pipeline, as a ResourceList. The
-// nodes themselves are not changed.
-func rewriteNodes(nodes []*yaml.RNode, c *config.RewriteProbes) ([]change, *report.Report, error) {
+// Rewrite runs the objects through the pipeline, as a ResourceList. The nodes
+// themselves are not changed.
+func Rewrite(nodes []*yaml.RNode, c *config.RewriteProbes) ([]Change, *report.Report, error) {
 	text, err := listOf(nodes)
 	if err != nil {
 		return nil, nil, err
@@ -91,7 +56,7 @@ func rewriteNodes(nodes []*yaml.RNode, c *config.RewriteProbes) ([]change, *repo
 		return nil, nil, err
 	}
 	if !s.Changed() {
-		changes := make([]change, len(nodes))
+		changes := make([]Change, len(nodes))
 		for i := range nodes {
 			changes[i].old = i
 		}
@@ -157,12 +122,12 @@ func listOf(nodes []*yaml.RNode) ([]byte, error) {
 // align finds for each object of the output the one of the input. Both are in
 // the same order, either may lack objects of the other, and no object changes its
 // name.
-func align(in, out []*yaml.RNode) []change {
+func align(in, out []*yaml.RNode) []Change {
 	left := make(map[yaml.ResourceIdentifier]int, len(out))
 	for _, n := range out {
 		left[identify(n)]++
 	}
-	changes := make([]change, 0, len(out))
+	changes := make([]Change, 0, len(out))
 	i := 0
 	for _, n := range out {
 		id := identify(n)
@@ -172,12 +137,12 @@ func align(in, out []*yaml.RNode) []change {
 		left[id]--
 		switch {
 		case i == len(in) || identify(in[i]) != id:
-			changes = append(changes, change{old: -1, new: n})
+			changes = append(changes, Change{old: -1, new: n})
 			continue
 		case equal(in[i].YNode(), n.YNode()):
-			changes = append(changes, change{old: i})
+			changes = append(changes, Change{old: i})
 		default:
-			changes = append(changes, change{i, in[i], n})
+			changes = append(changes, Change{i, in[i], n})
 		}
 		i++
 	}

@@ -1,11 +1,24 @@
-package fn
+// Package krm is rewrite-probes for functions on the KRM functions SDK, which was
+// kpt-functions-sdk before: github.com/kptdev/krm-functions-sdk/go/fn.
+//
+// A function is one line:
+//
+//	func main() {
+//		if err := fn.AsMain(fn.ResourceListProcessorFunc(krm.Process)); err != nil {
+//			os.Exit(1)
+//		}
+//	}
+package krm
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/kptdev/krm-functions-sdk/go/fn"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/rewrite-probes/rewrite-probes/fn/internal/nodes"
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
@@ -21,31 +34,34 @@ var _ fn.ResourceListProcessor = fn.ResourceListProcessorFunc(Process)
 // warning. If the functionConfig or the list cannot be used, Process returns an
 // error and changes nothing.
 func Process(rl *fn.ResourceList) (success bool, err error) {
+	if rl == nil {
+		return false, errors.New("the ResourceList must not be nil")
+	}
 	var text []byte
 	if rl.FunctionConfig != nil && !rl.FunctionConfig.IsEmpty() {
 		text = rl.FunctionConfig.Bytes()
 	}
-	c, err := decodeConfig(text)
+	c, err := config.DecodeText(text)
 	if err != nil {
 		return false, err
 	}
-	nodes := make([]*yaml.RNode, len(rl.Items))
+	given := make([]*yaml.RNode, len(rl.Items))
 	for i, item := range rl.Items {
-		if nodes[i], err = yaml.Parse(item.String()); err != nil {
+		if given[i], err = yaml.Parse(item.String()); err != nil {
 			return false, err
 		}
 	}
-	changes, r, err := rewriteNodes(nodes, c)
+	changes, r, err := nodes.Rewrite(given, c)
 	if err != nil {
 		return false, err
 	}
 	items := make(fn.KubeObjects, len(changes))
 	for i, change := range changes {
-		if change.new == nil {
-			items[i] = rl.Items[change.old]
+		if kept, ok := change.Kept(); ok {
+			items[i] = rl.Items[kept]
 			continue
 		}
-		text, err := change.apply(nodes).String()
+		text, err := change.Apply(given).String()
 		if err != nil {
 			return false, err
 		}

@@ -1,0 +1,66 @@
+// Package findings has the messages that rewrite-probes has for Go programs, whichever library
+// they use.
+package findings
+
+import (
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// A Severity is that of a [Finding].
+type Severity = transformer.Severity
+
+// The severities.
+const (
+	Error   = transformer.Error
+	Warning = transformer.Warning
+	Info    = transformer.Info
+)
+
+// A Finding is one message about an object.
+type Finding struct {
+	Severity Severity
+	// Reason is a key of docs/reasons.md, which has its cause and its cure.
+	Reason string
+	// Message is one line that names the field and what is allowed.
+	Message string
+	// APIVersion, Kind, Namespace and Name are those of the object.
+	APIVersion, Kind, Namespace, Name string
+	// Field is the path from the object's root, such as
+	// spec.template.spec.containers[0].livenessProbe; "" if no field is at
+	// fault.
+	Field string
+}
+
+// String returns the finding in one line, with the object and the reason.
+func (f Finding) String() string {
+	m := report.Message{
+		Severity: f.Severity, Reason: f.Reason, Text: f.Message, Field: f.Field,
+		Object: &report.Object{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name},
+	}
+	return m.String()
+}
+
+// A RunError is the error of a run with findings of the severity [Error], or in a
+// strict run with warnings.
+type RunError struct {
+	Findings []Finding // all of them
+}
+
+// Error returns the findings that are errors, or else the warnings.
+func (e *RunError) Error() string {
+	for _, severity := range []Severity{Error, Warning} {
+		var lines []string
+		for _, f := range e.Findings {
+			if f.Severity == severity {
+				lines = append(lines, strings.TrimPrefix(f.String(), string(severity)+": "))
+			}
+		}
+		if len(lines) > 0 {
+			return strings.Join(lines, "; ")
+		}
+	}
+	return "failed"
+}
