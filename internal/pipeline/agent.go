@@ -29,7 +29,7 @@ func AgentConfig(streams []*manifest.Stream, c *config.RewriteProbes, name strin
 			}
 			full := o.Namespace() + "/" + o.Name()
 			if name == full || name == o.Name() {
-				found = append(found, o)
+				found, r.stream = append(found, o), s
 			}
 			all = append(all, fmt.Sprintf("%q", strings.TrimPrefix(full, "/")))
 		}

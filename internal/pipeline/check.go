@@ -2,25 +2,29 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// outcomeWords has a reason and words for what goes wrong under strict mTLS.
-var outcomeWords = map[transformer.Outcome]struct{ reason, text string }{
-	transformer.Fails:         {ReasonWouldFail, "fails under strict mTLS"},
-	transformer.FalselyPasses: {ReasonWouldFalselyPass, "passes under strict mTLS although nothing may listen"},
+// outcomeWords has the reasons and words for what goes wrong in the mesh: certainly, or
+// if something holds that is not known.
+var outcomeWords = map[transformer.Outcome]struct{ certain, possible, text string }{
+	transformer.Fails:         {ReasonWouldFail, ReasonMayFail, "fails under strict mTLS"},
+	transformer.FalselyPasses: {ReasonWouldFalselyPass, ReasonMayFalselyPass, "passes in the mesh although nothing may listen"},
 }
+
+// onPurpose are the reasons to leave a probe alone that somebody has asked for.
+var onPurpose = []string{"opt-out", "istio-opt-out", "skipped-container", "not-selected", "probes-made-elsewhere"}
 
 // injectorHint ends a message about a pod that Istio's injector may repair.
 const injectorHint = "; if Istio's injector is to rewrite the probe, the functionConfig must have `istio: {injectorRewrites: true}`"
 
 // Check returns an error for every probe of an inspected report that behaves
-// differently under strict mTLS than without a mesh, unless it was left alone
-// on purpose: by an opt-out, or because the mesh does not capture it. It also
-// returns the mistakes in a template that a new run would repair.
+// differently in the mesh than without one, and a warning if it does so in some of the
+// cases that manifests and functionConfig leave open, unless somebody has asked to leave
+// it alone. It also returns the mistakes in a template that a new run would repair.
 func Check(r *report.Report) []report.Message {
 	var found []report.Message
 	for _, t := range r.Templates {
@@ -29,17 +33,20 @@ func Check(r *report.Report) []report.Message {
 			m.Object, m.Line, m.Field = t.Object, t.Object.Line, f.Field.String()
 			found = append(found, m)
 		}
-		hint := ""
-		if t.Answer.Injected {
-			hint = injectorHint
-		}
 		for _, p := range t.Probes {
 			words, wrong := outcomeWords[p.StrictTLS]
-			if !wrong || p.State == transformer.LeftAlone && reason.SeverityOf(p.Reason) == transformer.Info {
+			if !wrong || p.State == transformer.LeftAlone && slices.Contains(onPurpose, p.Reason) {
 				continue
 			}
-			m := report.NewMessage(words.reason, fmt.Sprintf("`%s`: %s %s, since %s%s", p.Field, p.Before, words.text, p.Why, hint))
-			m.Object, m.Line, m.Field = t.Object, p.Line, p.Field.String()
+			text := fmt.Sprintf("`%s`: %s %s, since %s", p.Field, p.Before, words.text, p.Why)
+			key := words.certain
+			if p.If != "" {
+				key, text = words.possible, text+", if "+p.If
+			} else if t.Answer.Injected && p.Reason != "injector-rewrites" {
+				text += injectorHint
+			}
+			m := report.NewMessage(key, text)
+			m.Object, m.Line, m.Field, m.If = t.Object, p.Line, p.Field.String(), p.If
 			found = append(found, m)
 		}
 	}

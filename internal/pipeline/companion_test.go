@@ -78,3 +78,56 @@ func TestCompanionsComeAndGoInAnyManifest(t *testing.T) {
 	}
 	t.Logf("%d ConfigMaps", added)
 }
+
+// TestTheSameNameInTwoNamespacesHasTwoCompanions: each workload finds its own again.
+func TestTheSameNameInTwoNamespacesHasTwoCompanions(t *testing.T) {
+	c := config.Default()
+	c.Spec.Mesh, c.Spec.AnsweredBy = "osm", "envoy"
+	workload := func(namespace, path string) string {
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: " + namespace + "}\nspec:\n  template:\n    spec:\n      containers:\n      - name: web\n        image: web\n        livenessProbe: {httpGet: {path: " + path + ", port: 80}}\n"
+	}
+	text := []byte(workload("a", "/a") + "---\n" + workload("b", "/b"))
+	for range 2 {
+		var objects, configMaps int
+		var ok bool
+		once := text
+		if text, objects, configMaps, ok = take(t, text, c, pipeline.Rewrite); !ok || objects != 4 || configMaps != 2 {
+			t.Fatalf("%d objects, %d of them ConfigMaps of ours, of\n%s", objects, configMaps, once)
+		}
+	}
+	s, err := manifest.Read("output", bytes.Clone(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"Deployment a", "ConfigMap a", "Deployment b", "ConfigMap b"} {
+		o := s.Objects()[i]
+		if got := o.Kind() + " " + o.Namespace(); got != want {
+			t.Errorf("object %d is %s, want %s", i, got, want)
+		}
+	}
+	back, objects, configMaps, ok := take(t, text, c, pipeline.Restore)
+	if !ok || objects != 2 || configMaps != 0 {
+		t.Errorf("restored:\n%s", back)
+	}
+}
+
+// TestAnObjectWithOneRefusedTemplateStaysAsItIs: half a rewriting helps nobody.
+func TestAnObjectWithOneRefusedTemplateStaysAsItIs(t *testing.T) {
+	c := config.Default()
+	c.Spec.AnsweredBy = transformer.AnsweredByProbeProxy
+	c.Spec.Port = 15097
+	template := func(name, ports string) string {
+		return "  - name: " + name + "\n    template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: " + name + ", image: x" + ports + ", livenessProbe: {httpGet: {path: /, port: 80}}}]}}}}\n"
+	}
+	const head = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: set}\nspec:\n  replicatedJobs:\n"
+	good, taken := template("good", ""), template("taken", ", ports: [{containerPort: 15097}]")
+	for _, text := range []string{head + good + taken, head + taken + good} {
+		s, r := runWith(t, c, "<stdin>", []byte(text), pipeline.Rewrite)
+		if got := string(written(t, s)); got != text || s.Changed() || report.Count(r.Messages, transformer.Error) != 1 || r.Messages[0].Reason != "port-taken" {
+			t.Errorf("%v, written:\n%s", r.Messages, got)
+		}
+	}
+	if s, _ := runWith(t, c, "<stdin>", []byte(head+good), pipeline.Rewrite); !s.Changed() {
+		t.Error("the good template alone is not rewritten")
+	}
+}

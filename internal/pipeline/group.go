@@ -9,16 +9,19 @@ import (
 )
 
 // planGroup plans for a group of virtual machines.
-func (r *run) planGroup(o *manifest.Object, meta *transformer.Metadata) (planned, error) {
+func (r *run) planGroup(o *manifest.Object, meta *transformer.Metadata) (plannedTemplate, error) {
 	g, err := r.group(o, meta)
 	if err != nil {
-		return planned{}, err
+		return plannedTemplate{}, err
 	}
 	var plan transformer.Plan
 	if r.mode == Restore {
 		plan = vm.Restore(g)
 	} else {
-		plan = vm.Plan(g, r.spec.Rewrite)
+		plan = transformer.WithTexts(func(texts []field.Text) transformer.Plan {
+			g.Texts = texts
+			return vm.Plan(g, r.spec.Rewrite)
+		}, o.Texts)
 	}
 	p := r.describe(o, plan, field.NewPath("spec"))
 	p.template.Machines = true
@@ -27,7 +30,7 @@ func (r *run) planGroup(o *manifest.Object, meta *transformer.Metadata) (planned
 
 // group returns what the planner must know about a group.
 func (r *run) group(o *manifest.Object, meta *transformer.Metadata) (*vm.Group, error) {
-	g := &vm.Group{Metadata: *meta, Namespace: r.namespaces[meta.Namespace], Source: o.Value, Texts: o.Texts}
+	g := &vm.Group{Metadata: *meta, Namespace: r.around.Of(r.stream, o, meta.Namespace).Namespace, Source: o.Value}
 	spec := field.NewPath("spec")
 	if _, err := o.Decode(spec, &g.Spec); err != nil {
 		return nil, err

@@ -119,6 +119,6 @@ func TestTheOriginalOfAGroupSurvivesAnyHistory(t *testing.T) {
 }
 
 func FuzzGroupHistories(f *testing.F) {
-	f.Add(uint64(0), uint8(20))
-	f.Fuzz(func(t *testing.T, seed uint64, n uint8) { liveAsGroup(t, seed, int(n)%40) })
+	f.Add(uint64(0), uint8(7))
+	f.Fuzz(func(t *testing.T, seed uint64, n uint8) { liveAsGroup(t, seed, int(n)%8) })
 }

@@ -54,8 +54,8 @@ func movedField(path string, moves []move) string {
 	var moved strings.Builder
 	rest := path
 	for {
-		before, behind, found := strings.Cut(rest, "[")
-		number, tail, closed := strings.Cut(behind, "]")
+		before, after, found := strings.Cut(rest, "[")
+		number, tail, closed := strings.Cut(after, "]")
 		if !found || !closed {
 			moved.WriteString(rest)
 			return moved.String()

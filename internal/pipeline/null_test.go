@@ -34,7 +34,7 @@ var optionalFields = []struct {
 	{[]string{"port"}, []string{"host", "scheme", "path", "httpHeaders", "service"}},
 }
 
-var lineNumbers = regexp.MustCompile(`^lines? [\d to]+`)
+var lineNumbers = regexp.MustCompile(`^lines? [\d to]+|\(in:\d+\)`)
 
 // addNulls puts nulls into places that lack an optional field, and counts them.
 func addNulls(rnd *rand.Rand, n *yaml.Node) int {
@@ -133,9 +133,7 @@ func runOn(t *testing.T, text []byte, c *config.RewriteProbes, mode pipeline.Mod
 			o.Line = 0
 			m.Object = &o
 		}
-		if m.Reason == pipeline.ReasonWrittenAnew {
-			m.Text = lineNumbers.ReplaceAllString(m.Text, "")
-		}
+		m.Text = lineNumbers.ReplaceAllString(m.Text, "")
 		found.Messages = append(found.Messages, m)
 	}
 	return out, docs, found

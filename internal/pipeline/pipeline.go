@@ -12,6 +12,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -25,10 +26,6 @@ const (
 	Inspect             // plan the rewriting, change nothing
 )
 
-// localConfig marks objects that never reach a cluster, by any value but ""
-// and "false" (functions-spec, kpt and kustomize).
-const localConfig = "config.kubernetes.io/local-config"
-
 // Run takes the streams of one run through the pipeline. They are one package:
 // a Namespace in one of them counts for the workloads of all. An error means
 // that the config is not valid, which [config.Decode] would have said; what is
@@ -38,7 +35,6 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*repor
 	if err != nil {
 		return nil, err
 	}
-	r.findNamespaces()
 	for _, s := range streams {
 		r.stream = s
 		for i, o := range s.Objects() {
@@ -47,7 +43,6 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*repor
 		}
 	}
 	r.reportIdlePaths()
-	r.reportAssumed()
 	r.reportUnreleased()
 	report.Sort(r.out.Messages)
 	return &r.out, nil
@@ -67,16 +62,16 @@ func customTemplates(c *config.RewriteProbes) []workload.Custom {
 
 // A run is the state of one [Run].
 type run struct {
-	planner    *transformer.Planner
-	mode       Mode
-	spec       *config.Spec
-	streams    []*manifest.Stream
-	custom     []workload.Custom
-	pathUses   []pathUse // by index of custom
-	namespaces map[string]*transformer.Metadata
-	assumed    map[string][]string // namespaces, by who is assumed to answer in them
-	injects    bool                // a plan writes a probe-proxy
-	texts      map[string]field.Value
+	planner  *transformer.Planner
+	mode     Mode
+	spec     *config.Spec
+	streams  []*manifest.Stream
+	custom   []workload.Custom
+	pathUses []pathUse // by index of custom
+	around   *surroundings.Index
+	injects  bool // a plan writes a probe-proxy
+	texts    map[string]field.Value
+	owners   map[owner]bool // see makers
 
 	stream *manifest.Stream // the current one
 	index  int              // of the current object in its stream
@@ -91,6 +86,7 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*ru
 	}
 	r := &run{planner: planner, mode: mode, spec: &c.Spec, streams: streams, custom: customTemplates(c), texts: make(map[string]field.Value)}
 	r.pathUses = make([]pathUse, len(r.custom))
+	r.around = surroundings.Collect(streams, c.Spec.Istio.RootNamespace)
 	r.out.Strict = c.Spec.Strict
 	return r, nil
 }
@@ -98,23 +94,10 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*ru
 // inList reports whether the current stream is a ResourceList.
 func (r *run) inList() bool { return r.stream.IsResourceList() }
 
-func (r *run) findNamespaces() {
-	r.namespaces = make(map[string]*transformer.Metadata)
-	for _, s := range r.streams {
-		for _, o := range s.Objects() {
-			if o.Kind() != "Namespace" || o.APIVersion() != "v1" {
-				continue
-			}
-			if m, err := o.Metadata(); err == nil {
-				r.namespaces[m.Name] = m
-			}
-		}
-	}
-}
-
 // object takes one object through the pipeline.
 func (r *run) object(o *manifest.Object) {
 	r.checkArgoCD(o)
+	r.checkDeadIstio(o)
 	class := workload.Classify(o, r.custom)
 	if class == workload.NoPods || config.Is(o.APIVersion(), o.Kind()) {
 		return
@@ -127,7 +110,7 @@ func (r *run) object(o *manifest.Object) {
 		}
 		return
 	}
-	if v := meta.Annotations.Get(localConfig); v != "" && v != "false" {
+	if surroundings.IsLocal(meta) || r.mode != Restore && r.isOwned(o) {
 		return
 	}
 	r.ref = r.refer(o)
@@ -138,6 +121,11 @@ func (r *run) object(o *manifest.Object) {
 		r.reportUnseen(o, class, nil)
 		return
 	}
+	r.rewrite(o, class, meta)
+}
+
+// rewrite plans for a selected object, reports, and makes the edits.
+func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *transformer.Metadata) {
 	plans, templates, err := r.plans(o, class, meta)
 	if err != nil {
 		r.fail(o, err)
@@ -163,41 +151,47 @@ func (r *run) object(o *manifest.Object) {
 	if failed || !r.updateCompanion(o, companion, len(templates), len(edits) > 0) || len(edits) == 0 {
 		return
 	}
-	if r.mode != Inspect {
-		if err := o.Apply(edits); err != nil {
-			r.fail(o, err)
-			return
-		}
-		if r.inList() {
-			r.reportRewritten(plans)
-			followEdits(r.out.Messages[first:], edits)
-		}
-		for _, n := range o.Notices() {
-			r.reportNotice(o, n)
-		}
+	if r.mode == Inspect || r.apply(o, plans, edits, first) {
+		r.out.AddChange(r.stream.Name())
 	}
-	r.out.AddChange(r.stream.Name())
 }
 
-// A planned is a plan and what the report shows of it.
-type planned struct {
+// apply makes the edits of the plans, and reports whether it could. The messages about the
+// object start at the given one.
+func (r *run) apply(o *manifest.Object, plans []plannedTemplate, edits []field.Edit, first int) bool {
+	if err := o.Apply(edits); err != nil {
+		r.fail(o, err)
+		return false
+	}
+	if r.inList() {
+		r.reportRewritten(plans)
+		followEdits(r.out.Messages[first:], edits)
+	}
+	for _, n := range o.Notices() {
+		r.reportNotice(o, n)
+	}
+	return true
+}
+
+// A plannedTemplate is a plan and what the report shows of it.
+type plannedTemplate struct {
 	transformer.Plan
 	template report.Template
 }
 
 // plans returns a plan for each pod template of an object and the templates, or
 // the one plan for a group of virtual machines.
-func (r *run) plans(o *manifest.Object, class workload.Class, meta *transformer.Metadata) ([]planned, []workload.Template, error) {
+func (r *run) plans(o *manifest.Object, class workload.Class, meta *transformer.Metadata) ([]plannedTemplate, []workload.Template, error) {
 	if class == workload.Machines {
 		p, err := r.planGroup(o, meta)
-		return []planned{p}, nil, err
+		return []plannedTemplate{p}, nil, err
 	}
 	templates, err := workload.Templates(o, r.custom)
 	if err != nil {
 		return nil, nil, err
 	}
 	r.notePathUses(o, templates)
-	plans := make([]planned, len(templates))
+	plans := make([]plannedTemplate, len(templates))
 	for i, ref := range templates {
 		if plans[i], err = r.plan(o, meta, ref); err != nil {
 			return nil, nil, err
@@ -206,27 +200,33 @@ func (r *run) plans(o *manifest.Object, class workload.Class, meta *transformer.
 	return plans, templates, nil
 }
 
-func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload.Template) (planned, error) {
+func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload.Template) (plannedTemplate, error) {
 	in, err := r.input(o, owner, ref)
 	if err != nil {
-		return planned{}, err
+		return plannedTemplate{}, err
 	}
 	var plan transformer.Plan
 	if r.mode == Restore {
 		plan = r.planner.Restore(in)
 	} else {
-		plan = r.planner.Plan(in)
+		plan = transformer.WithTexts(func(texts []field.Text) transformer.Plan {
+			in.Texts = texts
+			return r.planner.Plan(in)
+		}, o.Texts)
 	}
-	r.injects = r.injects || len(plan.Edits) > 0 && plan.Answer.By != "" && plan.Answer.By != transformer.AnsweredByIstioProxy
-	r.noteAssumed(in.NamespaceName, plan.Answer)
+	if r.mode == Inspect {
+		plan.Answer.AppWouldDo = transformer.AppWouldDo(&in, &plan)
+		plan.Findings = append(plan.Findings, transformer.ExecWorkarounds(&in)...)
+	}
+	r.injects = r.injects || len(plan.Edits) > 0 && plan.Answer.By != "" && plan.Answer.By != transformer.AnsweredByIstioProxy && plan.Answer.By != transformer.AnsweredByApp
 	return r.describe(o, plan, ref.Path), nil
 }
 
 // describe returns a plan with what the report shows of it.
-func (r *run) describe(o *manifest.Object, plan transformer.Plan, path field.Path) planned {
+func (r *run) describe(o *manifest.Object, plan transformer.Plan, path field.Path) plannedTemplate {
 	t := report.Template{
 		Object: r.ref, Path: path,
-		Findings: plan.Findings, Answer: plan.Answer, Repairs: plan.Repairs,
+		Findings: plan.Findings, Answer: plan.Answer, Known: plan.Known, Repairs: plan.Repairs,
 		Probes: make([]report.Probe, 0, len(plan.Probes)),
 	}
 	for _, p := range plan.Probes {
@@ -236,15 +236,16 @@ func (r *run) describe(o *manifest.Object, plan transformer.Plan, path field.Pat
 		}
 		t.Probes = append(t.Probes, probe)
 	}
-	return planned{plan, t}
+	return plannedTemplate{plan, t}
 }
 
 // input returns what the planner must know about a pod template.
 func (r *run) input(o *manifest.Object, owner *transformer.Metadata, ref workload.Template) (transformer.Input, error) {
+	around := r.around.Of(r.stream, o, owner.Namespace)
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,
-		NamespaceName: owner.Namespace, Namespace: r.namespaces[owner.Namespace],
-		Path: ref.Path, JobLike: ref.JobLike, Shape: ref.Shape,
+		NamespaceName: owner.Namespace, Namespace: around.Namespace, Around: around,
+		Path: ref.Path, JobLike: ref.JobLike, Shape: ref.Shape, OnlyEdits: r.mode != Inspect,
 	}
 	var into any = &in.Template
 	if ref.Shape.BareSpec {
@@ -256,7 +257,7 @@ func (r *run) input(o *manifest.Object, owner *transformer.Metadata, ref workloa
 	if ref.Shape.WorkloadMetadata {
 		in.Template.Metadata = *owner
 	}
-	in.Source, in.Texts = o.Value, o.Texts
+	in.Source = o.Value
 	return in, checkKeys(o, &in)
 }
 
@@ -300,6 +301,10 @@ func (r *run) fail(o *manifest.Object, err error) {
 		if len(e.Path) > 0 {
 			f.Message = fmt.Sprintf("`%s`: %s", e.Path, f.Message)
 		}
+		if isVariable(o, e.Path) {
+			f.Reason = ReasonHelmTemplate
+			f.Message += ", which looks like a variable; rewrite-probes must run after the substitution"
+		}
 	}
 	r.addFinding(o, f)
 }
@@ -337,7 +342,7 @@ func (r *run) shared(text string) field.Value {
 
 // reportRewritten adds a message for every probe that was changed, for the
 // results of a ResourceList.
-func (r *run) reportRewritten(plans []planned) {
+func (r *run) reportRewritten(plans []plannedTemplate) {
 	for _, plan := range plans {
 		for _, p := range plan.template.Probes {
 			reason := ReasonRewritten

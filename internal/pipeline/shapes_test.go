@@ -100,20 +100,28 @@ func (s shape) formed(text string) string {
 	return text
 }
 
-// answerers are the configs of the test: each convention with each answerer
-// and placement.
-func answerers() (all []*config.RewriteProbes) {
-	for _, a := range []struct{ mesh, answeredBy, placement string }{
-		{"istio", "probe-proxy", "native"}, {"istio", "probe-proxy", "container"}, {"istio", "istio-proxy", "native"},
-		{"linkerd", "auto", "native"}, {"kuma", "auto", "container"}, {"consul", "auto", "native"}, {"auto", "auto", "native"}, {"fsm", "auto", "container"},
-		{"osm", "probe-proxy", "native"}, {"osm", "probe-proxy", "container"}, {"osm", "envoy", "native"},
-	} {
+// answerers are configs that differ in the text which they make of an object: where a
+// container is put, the annotations, and an object beside it.
+func answerers() []*config.RewriteProbes {
+	return configs("istio probe-proxy native", "istio istio-proxy native", "linkerd auto container", "osm envoy native")
+}
+
+// allAnswerers has each convention with each answerer and placement.
+func allAnswerers() []*config.RewriteProbes {
+	return append(answerers(), configs("istio probe-proxy container", "linkerd auto native", "kuma auto container", "consul auto native",
+		"auto auto native", "fsm auto container", "osm probe-proxy native", "osm probe-proxy container")...)
+}
+
+// configs makes a config of each mesh, answerer and placement.
+func configs(all ...string) (made []*config.RewriteProbes) {
+	for _, words := range all {
 		c := config.Default()
-		c.Spec.Mesh, c.Spec.AnsweredBy, c.Spec.ProbeProxy.Placement = a.mesh, a.answeredBy, a.placement
+		w := strings.Fields(words)
+		c.Spec.Mesh, c.Spec.AnsweredBy, c.Spec.ProbeProxy.Placement = w[0], w[1], w[2]
 		c.Spec.ProbeProxy.Image = "example/probe-proxy:v1"
-		all = append(all, c)
+		made = append(made, c)
 	}
-	return all
+	return made
 }
 
 // A done is what became of a text.
@@ -220,6 +228,9 @@ func TestEveryShapeGivesWhatOneDocumentGives(t *testing.T) {
 			if ok {
 				subjects[i] = append(subjects[i], s)
 			}
+			if ok && !s.exact && !strings.Contains(doc, "<<:") {
+				t.Errorf("only a merge key may not come back:\n%s", doc)
+			}
 		}
 	}
 	tested, exact, bad := 0, 0, 0
@@ -244,7 +255,7 @@ func TestEveryShapeGivesWhatOneDocumentGives(t *testing.T) {
 		}
 	}
 	t.Logf("%d documents in %d shapes with %d configs: %d texts, %d of them restored byte for byte", len(docs), len(all), len(configs), tested, exact)
-	if len(docs) < 15 || len(others) < 5 || exact < tested*9/10 {
+	if len(docs) < 15 || len(others) < 5 || exact < tested*4/5 {
 		t.Errorf("%d documents, %d others, %d of %d restored byte for byte: too few", len(docs), len(others), exact, tested)
 	}
 }
@@ -255,7 +266,7 @@ func stride(sh shape) int {
 	case testing.Short():
 		return 11
 	case sh.kind == "ResourceList":
-		return 4
+		return 4 // one of the configs
 	}
 	return 1
 }

@@ -16,6 +16,9 @@ import (
 // reportUnseen warns of everything in an object that looks like a probe and is in
 // none of its templates, and of a kind that does not exist.
 func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates []workload.Template) {
+	if class == workload.Machines {
+		return // it makes no pods, and its one probe has been looked at
+	}
 	hint := ""
 	if class == workload.Unknown {
 		meant := workload.Meant(o.Group(), o.Kind())
@@ -31,11 +34,32 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 	if err != nil {
 		return // an object of a kind that is not known need not be understood
 	}
+	if len(holders) > 0 && workload.IsRelease(o.Group(), o.Kind()) {
+		r.addFinding(o, releaseFinding(holders))
+		return
+	}
 	for _, h := range holders {
 		f := unseenFinding(o, h, class == workload.Known)
 		f.Message += hint
 		r.addFinding(o, f)
 	}
+}
+
+// HasProbe reports whether anything in a mapping, which need not be an object of the
+// API, looks like a probe. What cannot be understood has none.
+func HasProbe(o *manifest.Object) bool {
+	found := false
+	err := workload.EachProbe(o, func(field.Path) { found = true })
+	return err == nil && found
+}
+
+// isVariable reports whether the value of a field has a variable that Flux or
+// envsubst will substitute.
+func isVariable(o *manifest.Object, path field.Path) bool {
+	v, _ := o.Value(path)
+	text, _ := v.(string)
+	_, rest, found := strings.Cut(text, "${")
+	return found && strings.Contains(rest, "}")
 }
 
 func (r *run) reportMisspelt(o *manifest.Object, meant *workload.Kind) {
@@ -65,11 +89,41 @@ func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transforme
 		return f
 	}
 	if !h.Nameable {
-		f.Message = fmt.Sprintf("`%s`: looks like a container with probes, but %s, and it is not in a list `containers` that spec.podTemplates of the functionConfig could name; its probes are not looked at", f.Field, why)
+		if n := len(f.Field); n > 2 && f.Field[n-2].IsIndex && strings.HasSuffix(f.Field[n-3].Key, "ontainers") {
+			f.Message = fmt.Sprintf("`%s`: looks like a probe, but no field of a container has that name; it is not looked at", f.Field)
+			return f
+		}
+		f.Message = fmt.Sprintf("`%s`: %s, but %s, and it is not in a list `containers` that spec.podTemplates of the functionConfig could name; nothing in it is looked at", f.Field, probeWords(f.Field, h.Probes), why)
 		return f
 	}
 	f.Message = fmt.Sprintf("`%s`: looks like a pod template, but %s; its probes are not looked at unless spec.podTemplates of the functionConfig has {group: %q, kind: %s, path: %s}", f.Field, why, o.Group(), o.Kind(), pathName(h.Pattern))
 	return f
+}
+
+// releaseFinding returns the one finding about the values of a chart.
+func releaseFinding(holders []workload.Holder) transformer.Finding {
+	var probes []field.Path
+	at := holders[0].Probes[0]
+	for _, h := range holders {
+		for _, p := range h.Probes {
+			probes, at = append(probes, p), at.Common(p)
+		}
+	}
+	return transformer.Finding{
+		Reason: ReasonHelmTemplate, Field: at,
+		Message: fmt.Sprintf("`%s`: %s, and is among the values of a chart, so nothing in it is looked at; render the chart and pipe the result through rewrite-probes", at, probeWords(at, probes)),
+	}
+}
+
+// probeWords says that a field has what looks like probes.
+func probeWords(at field.Path, probes []field.Path) string {
+	switch {
+	case len(probes) > 1:
+		return fmt.Sprintf("has %d of what looks like probes, the first at `%s`", len(probes), probes[0])
+	case len(at) == len(probes[0]):
+		return "looks like a probe"
+	}
+	return fmt.Sprintf("has what looks like a probe, at `%s`", probes[0])
 }
 
 // pathName returns a pattern as podTemplates of the functionConfig names it.

@@ -75,12 +75,13 @@ func (p *planter) container(path field.Path, m map[string]any) {
 		{"exec": map[string]any{}}, {"httpGet": nil},
 	}
 	i := p.IntN(len(handler))
-	site := [][]string{{"livenessProbe"}, {"readinessProbe"}, {"startupProbe"}, {"lifecycle", "preStop"}, {"lifecycle", "postStart"}}[p.IntN(5)]
+	site := [][]string{{"livenessProbe"}, {"readinessProbe"}, {"startupProbe"}, {"lifecycle", "preStop"}, {"lifecycle", "postStart"}, {"livenesProbe"}, {"probe", "spec"}}[p.IntN(7)]
 	m[site[0]] = any(handler[i])
 	if len(site) > 1 {
 		m[site[0]] = map[string]any{site[1]: handler[i]}
 	}
-	if i < 3 {
+	// Under any other key, what looks like a probe has a port.
+	if hasShape := i < 2; hasShape || i == 2 && site[0] != "livenesProbe" && site[0] != "probe" {
 		p.probes = append(p.probes, path.Key(site...))
 	}
 }
@@ -188,7 +189,7 @@ func TestEveryProbeOfEveryObjectIsInTheReport(t *testing.T) {
 func inspect(t *testing.T, text string, podTemplates ...string) *report.Report {
 	t.Helper()
 	c := config.Default()
-	c.Spec.AnsweredBy = transformer.AnsweredByProbeProxy
+	c.Spec.Mesh = "osm" // which needs no annotation on the pods
 	for _, entry := range podTemplates {
 		part := strings.SplitN(entry, "/", 3)
 		c.Spec.PodTemplates = append(c.Spec.PodTemplates, config.PodTemplate{Group: part[0], Kind: part[1], Path: part[2]})

@@ -20,3 +20,15 @@ func Mistakes() []string {
 
 // AnyOf is anyOf.
 var AnyOf = anyOf
+
+// NamesInReasons returns the names of the expressions of reasons.cel.
+func NamesInReasons() []string {
+	var names []string
+	for _, v := range reasonTexts() {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// HasFields reports whether groups.cel says which fields a mistake is about.
+func HasFields(key string) bool { return groupTexts().get(key) != "" }

@@ -1,9 +1,12 @@
 package policy
 
 import (
+	"embed"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
@@ -31,83 +34,95 @@ func numbers(items []int) []string {
 	return all
 }
 
-// placeholders returns the replacer that puts the facts into the texts below.
-func placeholders(f transformer.IstioFacts) *strings.Replacer {
-	return strings.NewReplacer(
-		"$Injection", quoted(f.Injection), "$Inject", quoted(f.Inject), "$Revision", quoted(f.Revision), "$Templates", quoted(f.Templates),
-		"$NeverInjected", quotedList(f.NeverInjected), "$NoCapture", quotedList(f.NoCapture), "$ProxyName", quoted(f.ProxyName),
+// facts returns placeholders of the texts, each followed by the fact that it stands for.
+func facts(c *config.RewriteProbes) []string {
+	o := transformer.Defaults()
+	o.ProbeProxy.Name = c.Spec.ProbeProxy.Name
+	f := transformer.FactsOfIstio(o)
+	return []string{
+		"$Injection", quoted(f.Injection), "$Inject", quoted(f.Inject), "$Revision", quoted(f.Revision), "$Templates", quoted(f.Templates), "$Interception", quoted(f.Interception), "$ProxyConfig", quoted(f.ProxyConfig),
+		"$NeverInjected", quotedList(f.NeverInjected), "$NoCapture", quotedList(f.NoCapture), "$ProxyName", quoted(f.ProxyName), "$AutoImage", quoted(f.AutoImage),
 		"$IncludePorts", quoted(f.IncludePorts), "$ExcludePorts", quoted(f.ExcludePorts), "$StatusPort", quoted(f.StatusPort),
-		"$StatusDefault", quoted(strconv.Itoa(f.StatusDefault)), "$Reserved", "["+strings.Join(numbers(f.Reserved), ", ")+"]", "$NeverCaptured", quotedList(numbers(f.NeverCaptured)),
-		"$EnvName", quoted(f.EnvName), "$PathPattern", quoted("^"+f.PathPattern+"$"), "$KeyPattern", quoted(`"`+f.PathPattern+`":`),
+		"$StatusDefault", quoted(strconv.Itoa(f.StatusDefault)), "$Reserved", "[" + strings.Join(numbers(f.Reserved), ", ") + "]", "$NeverCaptured", quotedList(numbers(f.NeverCaptured)),
+		"$EnvName", quoted(f.EnvName), "$PathPattern", quoted("^" + f.PathPattern + "$"), "$KeyPattern", quoted(`"` + f.PathPattern + `":`),
 		"$PathStart", quoted(f.PathStart), "$HealthPath", quoted(f.HealthPath), "$ProbeProxyNames", quotedList(f.ProbeProxyNames),
-		"$IstioRewrite", quoted(f.IstioRewrite), "$OwnRewrite", quoted(f.OwnRewrite), "$OwnSkipContainers", quoted(f.OwnSkipContainers), "$False", quotedList(f.False),
-	)
+		"$IstioRewrite", quoted(f.IstioRewrite), "$OwnRewrite", quoted(f.OwnRewrite), "$OwnSkipContainers", quoted(f.OwnSkipContainers), "$False", quotedList(f.False), "$True", quotedList(f.True),
+	}
 }
 
-// Variables that both policies have.
-const (
-	annotations          = `object.metadata.?annotations.orValue({})`
-	namespaceAnnotations = `namespaceObject.metadata.?annotations.orValue({})`
+//go:embed *.cel
+var files embed.FS
+
+// The texts in CEL, read when they are needed: few runs make policies.
+var (
+	podTexts    = sync.OnceValue(func() texts { return readTexts("pods.cel") })
+	groupTexts  = sync.OnceValue(func() texts { return readTexts("groups.cel") })
+	reasonTexts = sync.OnceValue(func() texts { return readTexts("reasons.cel") })
 )
 
-// podExpressions returns the variables and validations of the policy for pods. A
-// probe or hook is a list of texts: its container, its field, the path that it would
-// have if it were rewritten, its handler, host, path and port. The variable judged
-// appends whether it is rewritten, looks rewritten without having its original
-// (dangling), or is as its author wrote it (original).
-func podExpressions(c *config.RewriteProbes) ([]variable, []validation) {
-	fill := placeholders(factsOf(c))
-	var all []variable
-	add := func(name, expression string) {
-		all = append(all, variable{name, fill.Replace(strings.TrimSpace(expression))})
+// texts are expressions, in order, by the names in the comments above them.
+type texts []variable
+
+func readTexts(file string) (all texts) {
+	textName := regexp.MustCompile(`(?m)^// ([\w-]+):$`)
+	content, err := files.ReadFile(file)
+	if err != nil {
+		panic(err) // it is a part of the program
 	}
-	add("labels", `object.metadata.?labels.orValue({})`)
-	add("annotations", annotations)
-	add("namespaceLabels", `namespaceObject.metadata.?labels.orValue({})`)
-	add("namespaceAnnotations", namespaceAnnotations)
-	add("containers", `object.spec.?initContainers.orValue([]) + object.spec.containers`)
-	add("inject", `variables.labels[?$Inject].orValue(variables.annotations[?$Inject].orValue(''))`)
-	add("inMesh", inMesh(&c.Spec))
+	names := textName.FindAllStringSubmatchIndex(string(content), -1)
+	for i, at := range names {
+		end := len(content)
+		if i+1 < len(names) {
+			end = names[i+1][0]
+		}
+		body, _, _ := strings.Cut(string(content[at[1]:end]), "\n\n// ") // the heading of what comes next
+		all = append(all, variable{string(content[at[2]:at[3]]), strings.TrimSpace(body)})
+	}
+	return all
+}
 
-	add("ours", `
-variables.containers.filter(c, c.?env.orValue([]).exists(e, e.name == $EnvName) &&
-  (c.name in $ProbeProxyNames || c.?startupProbe.?httpGet.?path.orValue('') == $HealthPath)).map(c, string(c.name))`)
-	add("originals", `
-variables.containers.map(c, c.?env.orValue([]).filter(e, e.name == $EnvName)).filter(envs, envs.size() > 0)
-  .map(envs, string(envs[envs.size() - 1].?value.orValue(''))).join(' ').findAll($KeyPattern)`)
-	add("names", `variables.containers.map(c, string(c.name))`)
-	add("probes", `
-variables.containers.filter(c, c.name != $ProxyName && !(c.name in variables.ours)).map(c,
-  `+strings.Join(sites(), " +\n  ")+`)`)
+// get returns the expression of that name, or "".
+func (t texts) get(name string) string {
+	for _, v := range t {
+		if v.Name == name {
+			return v.Expression
+		}
+	}
+	return ""
+}
 
-	add("judged", `
-variables.probes.map(found, found.map(p, p + [!p[5].startsWith($PathStart) || !p[5].matches($PathPattern) ? 'original' :
-  '"' + p[5] + '":' in variables.originals && (p[5] == p[2] || !(p[5].split('/')[2] in variables.names)) ? 'rewritten' : 'dangling']))`)
-	add("isRewritten", `variables.ours.size() > 0 || variables.judged.exists(found, found.exists(p, p[7] == 'rewritten'))`)
+// variables returns the expressions that have no reason's key as their name, with what
+// the replacers put in, one after the other.
+func (t texts) variables(replacers ...*strings.Replacer) (all []variable) {
+	for _, v := range t {
+		if slices.ContainsFunc(mistakes, func(m mistake) bool { return m.key == v.Name }) {
+			continue
+		}
+		for _, r := range replacers {
+			v.Expression = r.Replace(v.Expression)
+		}
+		all = append(all, v)
+	}
+	return all
+}
 
-	add("captured", `
-variables.annotations[?$IncludePorts].orValue('*').trim() == '*' ? [] :
-  variables.annotations[$IncludePorts].split(',').map(p, p.trim()).filter(p, p.matches('^[+-]?[0-9]{1,9}$')).map(p, string(int(p)))`)
-	add("statusPort", `
-([variables.annotations[?$StatusPort].orValue('')].filter(p, p.matches('^[+]?[0-9]{1,9}$')).map(p, int(p))
-  .filter(p, p >= 1 && p <= 65535 && !(p in $Reserved)).map(p, string(p)) + [$StatusDefault])[0]`)
-	add("notCaptured", `
-$NeverCaptured + [variables.statusPort] +
-  variables.annotations[?$ExcludePorts].orValue('').split(',').map(p, p.trim()).filter(p, p.matches('^[+-]?[0-9]{1,9}$')).map(p, string(int(p)))`)
-	add("skipped", `variables.annotations[?$OwnSkipContainers].orValue('').split(',').map(n, n.trim())`)
-	add("leftAlone", leftAlone())
-	add("findings", `
-variables.judged.map(found, found.filter(p, p[4] == '' && p[7] != 'rewritten' &&
-  (p[7] == 'dangling' || !variables.leftAlone && `+selected(&c.Spec)+`!(p[0] in variables.skipped) && p[6] != '0' &&
-    (variables.annotations[?$IncludePorts].orValue('*').trim() == '*' ? !(p[6] in variables.notCaptured) : p[6] in variables.captured)))
-  .map(p, p[0] + ': ' + p[1] + ' ' + p[3] + ' :' + p[6] + p[5] +
-    (p[3] == 'tcpSocket' ? ' passes under strict mTLS although nothing may listen [would-falsely-pass]' : ' fails under strict mTLS [would-fail]')).join('; '))
-  .filter(found, found != '')`)
-	return all, []validation{{
+// podExpressions returns the variables and validations of the policy for pods.
+func podExpressions(c *config.RewriteProbes) ([]variable, validation) {
+	known := "false"
+	if s := c.Spec.Istio.InjectedNamespaces; s != nil {
+		known = "request.namespace.matches(" + quoted(anyOf(s)) + ")"
+	}
+	fill := strings.NewReplacer("$InNamespaces && ", inNamespaces(&c.Spec), "$InKnownNamespace", known, "$Sites", strings.Join(sites(), " +\n  "),
+		"$Selected && ", selected(&c.Spec), "$MeshReasons", skips(false), "$AskedReasons", skips(true))
+	names := facts(c)
+	for i, name := range []string{"container", "field", "key", "handler", "host", "path", "port", "state"} {
+		names = append(names, "p["+name+"]", "p["+strconv.Itoa(i)+"]")
+	}
+	return podTexts().variables(fill, strings.NewReplacer(names...)), validation{
 		Expression:        "!variables.inMesh || variables.findings.size() == 0",
 		Message:           "a probe or hook of the pod fails, or falsely passes, under strict mTLS: it is not rewritten",
 		MessageExpression: "variables.findings.join('; ')",
-	}}
+	}
 }
 
 // sites returns, for each probe and hook that opens a connection, an expression for
@@ -133,18 +148,6 @@ func sites() []string {
 	return all
 }
 
-// inMesh returns the condition that Istio's sidecar is injected into the pod, and
-// that the config does not leave out its namespace.
-func inMesh(s *config.Spec) string {
-	known := "false"
-	if s.Istio.InjectedNamespaces != nil {
-		known = "request.namespace.matches(" + quoted(anyOf(s.Istio.InjectedNamespaces)) + ")"
-	}
-	return inNamespaces(s) + `(variables.containers.exists(c, c.name == $ProxyName) || variables.inject == 'true' || variables.inject != 'false' &&
-  (variables.labels[?$Revision].orValue('') != '' || variables.namespaceLabels[?$Injection].orValue('') == 'enabled' ||
-    variables.namespaceLabels[?$Injection].orValue('') != 'disabled' && (variables.namespaceLabels[?$Revision].orValue('') != '' || ` + known + `)))`
-}
-
 // inNamespaces returns the conditions that the config sets on the namespace, with
 // && after each.
 func inNamespaces(s *config.Spec) string {
@@ -158,13 +161,13 @@ func inNamespaces(s *config.Spec) string {
 	return conditions
 }
 
-// leftAlone returns the condition that the whole pod is left alone, for one of the
-// reasons [onPurpose].
-func leftAlone() string {
+// skips returns the condition that the whole pod is left alone for one of the
+// reasons [onPurpose]: those that are [asked], or the others.
+func skips(byAsking bool) string {
 	var all []string
-	for _, r := range onPurpose {
-		if r.expression != "" {
-			all = append(all, "// "+r.key+"\n"+r.expression)
+	for _, v := range reasonTexts() {
+		if slices.Contains(asked, v.Name) == byAsking {
+			all = append(all, "// "+v.Name+"\n"+v.Expression)
 		}
 	}
 	return strings.Join(all, " ||\n")
@@ -179,5 +182,5 @@ func selected(s *config.Spec) string {
 	}
 	handlers := slices.DeleteFunc(slices.Clone(s.Rewrite), func(r string) bool { return r == lifecycle })
 	hooks := strconv.FormatBool(slices.Contains(s.Rewrite, lifecycle))
-	return "(p[1] in ['postStart', 'preStop'] ? " + hooks + " : p[3] in " + quotedList(handlers) + ") && "
+	return "(p[field] in ['postStart', 'preStop'] ? " + hooks + " : p[handler] in " + quotedList(handlers) + ") && "
 }

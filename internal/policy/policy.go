@@ -2,22 +2,21 @@
 // manifests, because a webhook added the container or the manifest bypassed the
 // pipeline: pods in Istio's mesh whose probes or hooks would fail, or falsely pass,
 // and WorkloadGroups whose probe Istio's agent gets wrong. They say about an object
-// what check says about it. The expressions are in CEL, made from the facts that the
-// planners themselves use, and need Kubernetes 1.30.
+// what check says about it. The expressions are in CEL (*.cel), into which the facts are put
+// that the planners themselves use, and need Kubernetes 1.30.
 //
-// The package knows nothing of manifests, files and flags.
+// The package knows nothing of files, flags and the manifests of users.
 package policy
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -80,18 +79,7 @@ func Make(c *config.RewriteProbes, o Options) (text []byte, notes []string, err 
 		return nil, nil, fmt.Errorf("`spec.mesh` is %q, and a policy is made for the mesh istio only", m)
 	}
 	notes = notesOf(&c.Spec)
-	var b bytes.Buffer
-	for i, object := range objects(c, o) {
-		if i > 0 {
-			b.WriteString("---\n")
-		}
-		e := yaml.NewEncoder(&b)
-		e.SetIndent(2)
-		if err := e.Encode(object); err != nil {
-			return nil, nil, err
-		}
-	}
-	return b.Bytes(), notes, nil
+	return manifest.Documents(objects(c, o)...), notes, nil
 }
 
 // notesOf returns notes on the parts of the config that are about manifests, not about
@@ -107,7 +95,7 @@ func notesOf(s *config.Spec) []string {
 				map[string]string{"select": "the policy uses only its namespaces", "exclude": "the policy ignores it"}[sel.key]))
 		}
 	}
-	if s.Istio.InjectorRewrites {
+	if on := s.Options().Istio.InjectorRewrites; on != nil && *on {
 		notes = append(notes, "`spec.istio.injectorRewrites` is true: the policy judges what the injector has made of a pod")
 	}
 	return notes
@@ -117,101 +105,69 @@ func onlyNamespaces(s *config.Selector) bool {
 	return len(s.Kinds) == 0 && len(s.Names) == 0 && s.LabelSelector == ""
 }
 
+// A variable is an expression with a name.
+type variable struct{ Name, Expression string }
+
+// A validation is an expression that must be true, and what is said where it is not.
+type validation struct{ Expression, Message, MessageExpression string }
+
 // objects returns the objects that the engine needs.
-func objects(c *config.RewriteProbes, o Options) []any {
-	neverInjected := requirement{Key: "kubernetes.io/metadata.name", Operator: "NotIn", Values: factsOf(c).NeverInjected}
-	pods := constraints{
-		ResourceRules:     []rule{{APIGroups: []string{""}, APIVersions: []string{"v1"}, Operations: []string{"CREATE"}, Resources: []string{"pods"}}},
-		NamespaceSelector: &namespaceSelector{[]requirement{neverInjected}},
+func objects(c *config.RewriteProbes, o Options) []field.Map {
+	neverInjected := list(transformer.FactsOfIstio(transformer.Defaults()).NeverInjected...)
+	pods := append(rule("", "v1", "pods", "CREATE"), field.Entry{Key: "namespaceSelector", Value: field.Map{{Key: "matchExpressions", Value: field.List{field.Map{
+		{Key: "key", Value: "kubernetes.io/metadata.name"}, {Key: "operator", Value: "NotIn"}, {Key: "values", Value: neverInjected},
+	}}}}})
+	variables, valid := podExpressions(c)
+	all := o.guard(o.Name, pods, variables, valid)
+	variables, valid = groupExpressions(c)
+	return append(all, o.guard(o.Name+"-workloadgroups", rule("networking.istio.io", "*", "workloadgroups", "CREATE", "UPDATE"), variables, valid)...)
+}
+
+// rule returns the constraints that match what is done to a resource.
+func rule(group, version, resource string, operations ...string) field.Map {
+	return field.Map{{Key: "resourceRules", Value: field.List{field.Map{
+		{Key: "apiGroups", Value: list(group)}, {Key: "apiVersions", Value: list(version)}, {Key: "operations", Value: list(operations...)}, {Key: "resources", Value: list(resource)},
+	}}}}
+}
+
+func list(items ...string) field.List {
+	l := field.List{}
+	for _, s := range items {
+		l = append(l, s)
 	}
-	groups := constraints{
-		ResourceRules: []rule{{APIGroups: []string{"networking.istio.io"}, APIVersions: []string{"*"}, Operations: []string{"CREATE", "UPDATE"}, Resources: []string{"workloadgroups"}}},
-	}
-	variables, validations := podExpressions(c)
-	all := o.guard(o.Name, pods, variables, validations)
-	variables, validations = groupExpressions(c)
-	return append(all, o.guard(o.Name+"-workloadgroups", groups, variables, validations)...)
+	return l
 }
 
 // guard returns a policy, and its binding if the engine has them.
-func (o Options) guard(name string, match constraints, variables []variable, validations []validation) []any {
+func (o Options) guard(name string, match field.Map, variables []variable, valid validation) []field.Map {
 	failure := "Ignore"
 	if slices.Contains(o.Actions, Deny) {
 		failure = "Fail"
 	}
-	actions := make([]string, len(o.Actions))
-	for i, a := range o.Actions {
-		actions[i] = strings.ToUpper(a[:1]) + a[1:]
+	actions := field.List{}
+	for _, a := range o.Actions {
+		actions = append(actions, strings.ToUpper(a[:1])+a[1:])
 	}
-	meta := metadata{Name: name, Labels: map[string]string{"app.kubernetes.io/managed-by": "rewrite-probes"}}
-	policy := policySpec{FailurePolicy: failure, Match: match, Variables: variables, Validations: validations}
+	named := field.List{}
+	for _, v := range variables {
+		named = append(named, field.Map{{Key: "name", Value: v.Name}, {Key: "expression", Value: v.Expression}})
+	}
+	policy := field.Map{
+		{Key: "failurePolicy", Value: failure}, {Key: "matchConstraints", Value: match}, {Key: "variables", Value: named},
+		{Key: "validations", Value: field.List{field.Map{{Key: "expression", Value: valid.Expression}, {Key: "message", Value: valid.Message}, {Key: "messageExpression", Value: valid.MessageExpression}}}},
+	}
+	object := func(apiVersion, kind string, spec field.Map) field.Map {
+		meta := field.Map{{Key: "name", Value: name}, {Key: "labels", Value: field.Map{{Key: "app.kubernetes.io/managed-by", Value: "rewrite-probes"}}}}
+		return field.Map{{Key: "apiVersion", Value: apiVersion}, {Key: "kind", Value: kind}, {Key: "metadata", Value: meta}, {Key: "spec", Value: spec}}
+	}
 	if o.Engine == Kyverno {
-		policy.Actions = actions
-		return []any{object{"policies.kyverno.io/v1", "ValidatingPolicy", meta, policy}}
+		return []field.Map{object("policies.kyverno.io/v1", "ValidatingPolicy", slices.Insert(policy, 0, field.Entry{Key: "validationActions", Value: actions}))}
 	}
-	return []any{
-		object{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", meta, policy},
-		object{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", meta, bindingSpec{PolicyName: name, Actions: actions}},
+	const group = "admissionregistration.k8s.io/v1"
+	return []field.Map{
+		object(group, "ValidatingAdmissionPolicy", policy),
+		object(group, "ValidatingAdmissionPolicyBinding", field.Map{{Key: "policyName", Value: name}, {Key: "validationActions", Value: actions}}),
 	}
-}
-
-// The types below have the fields of the objects, in the order in which people
-// read them.
-type (
-	object struct {
-		APIVersion string   `yaml:"apiVersion"`
-		Kind       string   `yaml:"kind"`
-		Metadata   metadata `yaml:"metadata"`
-		Spec       any      `yaml:"spec"`
-	}
-	metadata struct {
-		Name   string            `yaml:"name"`
-		Labels map[string]string `yaml:"labels"`
-	}
-	policySpec struct {
-		Actions       []string     `yaml:"validationActions,omitempty"`
-		FailurePolicy string       `yaml:"failurePolicy"`
-		Match         constraints  `yaml:"matchConstraints"`
-		Variables     []variable   `yaml:"variables"`
-		Validations   []validation `yaml:"validations"`
-	}
-	bindingSpec struct {
-		PolicyName string   `yaml:"policyName"`
-		Actions    []string `yaml:"validationActions"`
-	}
-	constraints struct {
-		ResourceRules     []rule             `yaml:"resourceRules"`
-		NamespaceSelector *namespaceSelector `yaml:"namespaceSelector,omitempty"`
-	}
-	rule struct {
-		APIGroups   []string `yaml:"apiGroups"`
-		APIVersions []string `yaml:"apiVersions"`
-		Operations  []string `yaml:"operations"`
-		Resources   []string `yaml:"resources"`
-	}
-	namespaceSelector struct {
-		MatchExpressions []requirement `yaml:"matchExpressions"`
-	}
-	requirement struct {
-		Key      string   `yaml:"key"`
-		Operator string   `yaml:"operator"`
-		Values   []string `yaml:"values"`
-	}
-	variable struct {
-		Name       string `yaml:"name"`
-		Expression string `yaml:"expression"`
-	}
-	validation struct {
-		Expression        string `yaml:"expression"`
-		Message           string `yaml:"message"`
-		MessageExpression string `yaml:"messageExpression"`
-	}
-)
-
-func factsOf(c *config.RewriteProbes) transformer.IstioFacts {
-	o := transformer.Defaults()
-	o.ProbeProxy.Name = c.Spec.ProbeProxy.Name
-	return transformer.FactsOfIstio(o)
 }
 
 // anyOf returns a regular expression for names that match one of the patterns,

@@ -4,6 +4,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,8 +111,8 @@ func wantKnown(t *testing.T, docs []reason.Doc, severity reason.Severity, what s
 }
 
 func FuzzPatternsMatchAsTheyDoInTheConfig(f *testing.F) {
-	for _, p := range []string{"shop", "team-*", "t?am", "[a-c]x", "[^a-c]*", `\*a`, "a.b", "*[]x]", "[[]", `[\]a]`, "é*"} {
-		for _, name := range []string{"shop", "team-a", "ax", "dx", "*a", "a.b", "axb", "[", "]"} {
+	for _, p := range []string{"shop", "team-*", "t?am", "[a-c]x", "[^a-c]*", `\*a`, "a.b", "*[]x]", "[[]", `[\]a]`, "é*", `\a`, `team\-a`} {
+		for _, name := range []string{"shop", "team-a", "a", "ax", "dx", "*a", "a.b", "axb", "[", "]"} {
 			f.Add(p, name)
 		}
 	}
@@ -128,4 +129,26 @@ func FuzzPatternsMatchAsTheyDoInTheConfig(f *testing.F) {
 			t.Errorf("%q matches %q: %t, want %t (%s)", pattern, name, got, want, r)
 		}
 	})
+}
+
+// An expression under a name that is misspelled would be left out, or become a variable.
+func TestEveryExpressionInCELBelongsToAReason(t *testing.T) {
+	for _, name := range policy.NamesInReasons() {
+		if !slices.Contains(policy.Reasons(), name) {
+			t.Errorf("reasons.cel has %q, which is no reason", name)
+		}
+	}
+	var without []string
+	for _, key := range policy.Mistakes() {
+		if !policy.HasFields(key) {
+			without = append(without, key)
+		}
+	}
+	if want := []string{"vm-config-invalid", "vm-source-differs", "vm-source-unknown"}; !slices.Equal(without, want) {
+		t.Errorf("groups.cel has no fields for %v, want %v", without, want)
+	}
+	text, _, err := policy.Make(config.Default(), options(policy.Kubernetes, policy.Deny))
+	if at := regexp.MustCompile(`\$[A-Z]\w*|\bp\[[a-z]+\]`).FindIndex(text); err != nil || at != nil {
+		t.Errorf("%v; a placeholder is left: %s", err, text[at[0]:])
+	}
 }

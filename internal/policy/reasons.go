@@ -1,35 +1,41 @@
 package policy
 
-// A purpose is a reason of internal/reason to leave probes alone on purpose, and
-// what the policy does about it.
-type purpose struct {
-	key string
-	// expression is true for a pod that is left alone as a whole; "" if the policy
-	// has the reason elsewhere, or does not need it.
-	expression string
-	elsewhere  string // where, or why it is not needed
+// An intentionalSkip is a reason of internal/reason to leave probes alone on purpose. If it is
+// about a pod as a whole, reasons.cel has the expression that is true for such a pod.
+type intentionalSkip struct {
+	key       string
+	elsewhere string // where the policy has the reason, or why it is not needed
 }
 
-// optOut is true of an object with the annotation, or in a namespace with it.
-const optOut = `variables.annotations[?$OwnRewrite].orValue('') in $False || variables.namespaceAnnotations[?$OwnRewrite].orValue('') in $False`
+// asked are the reasons that somebody gives. For the others the mesh captures nothing
+// of the pod.
+var asked = []string{"opt-out", "istio-opt-out", "injector-rewrites"}
 
 // onPurpose has every reason whose severity is info, which a test demands.
-var onPurpose = []purpose{
-	{"opt-out", optOut, ""},
-	{"istio-opt-out", `variables.annotations[?$IstioRewrite].orValue('') in $False && !variables.isRewritten`, ""},
-	{"injection-off", `variables.inject == 'false'`, ""},
-	{"not-sidecar-template", `$Templates in variables.annotations && variables.annotations[$Templates].split(',').all(t, t.trim() in $NoCapture)`, ""},
-	{"namespace-not-injected", `request.namespace in $NeverInjected || variables.namespaceLabels[?$Injection].orValue('') == 'disabled'`, ""},
-	{"host-network", `object.spec.?hostNetwork.orValue(false)`, ""},
-	{"windows", `object.spec.?os.?name.orValue('') == 'windows' || object.spec.?nodeSelector[?'kubernetes.io/os'].orValue('') == 'windows'`, ""},
+var onPurpose = []intentionalSkip{
+	{"opt-out", ""},
+	{"istio-opt-out", ""},
+	{"injector-rewrites", ""},
+	{"injection-off", ""},
+	{"interception-none", ""},
+	{"not-sidecar-template", ""},
+	{"namespace-not-injected", ""},
+	{"host-network", ""},
+	{"windows", ""},
 
-	{"skipped-container", "", "in the variable findings"},
-	{"not-selected", "", "in the variable findings"},
-	{"port-not-captured", "", "in the variable findings"},
-	{"proxy-container", "", "in the variable probes"},
-	{"no-network", "", "the variable probes has only what dials"},
-	{"ambient", "", "only of pods without Istio's sidecar, which are not in the mesh"},
-	{"injector-rewrites", "", "the policy judges what the injector has made of the pod"},
-	{"probes-made-elsewhere", "", "a pod's probes are as they will be"},
-	{"not-rewritten", "", "only restore has it"},
+	{"excluded-port", "a port that is not captured is in the variable findings"},
+	{"skipped-container", "in the variable findings"},
+	{"not-selected", "in the variable findings"},
+	{"port-not-captured", "in the variable findings"},
+	{"proxy-container", "in the variable probes"},
+	{"exec-workaround", "the variable probes has only what dials"},
+	{"no-network", "the variable probes has only what dials"},
+	{"ambient", "only of pods without Istio's sidecar, which are not in the mesh"},
+	{"probes-made-elsewhere", "a pod's probes are as they will be"},
+	{"not-rewritten", "only restore has it"},
+
+	{"job-exit-codes", "leaves no probe alone"},
+	{"job-restarts", "leaves no probe alone"},
+	{"qos-class", "leaves no probe alone"},
+	{"resources-unreadable", "leaves no probe alone"},
 }

@@ -36,10 +36,13 @@ func (s Screen) paint(code, text string) string {
 	return code + text + colorOff
 }
 
-// Explain writes the report for people: for every pod template a heading, who
-// answers, an aligned line for each probe, and what was found; then a summary
-// and what to do next.
+// Explain writes the report for people: the functionConfig; for every pod template a heading,
+// who answers, an aligned line for each probe, and what was found; then a summary and what to
+// do next.
 func (r *Report) Explain(w io.Writer, screen Screen) {
+	if r.Config != "" {
+		fmt.Fprintf(w, "functionConfig: %s\n\n", r.Config)
+	}
 	for i := range r.Templates {
 		explainTemplate(w, &r.Templates[i], screen)
 		fmt.Fprintln(w)
@@ -63,11 +66,26 @@ func (r *Report) next() string {
 	if r.Changed > 0 {
 		return "\"rewrite-probes -d PATH\" shows the change, -w writes it"
 	}
+	for _, t := range r.Templates {
+		for _, p := range t.Probes {
+			if p.State != transformer.LeftAlone || p.StrictTLS == transformer.Unaffected {
+				continue
+			}
+			now := "now"
+			if p.If != "" {
+				now = "perhaps"
+			}
+			return fmt.Sprintf("unless it is on purpose, have the %s of %s rewritten, which %s %s; \"rewrite-probes reasons %s\" says how", p.ProbeType.Field(), t.Object, now, p.StrictTLS, p.Reason)
+		}
+	}
 	return "nothing to do"
 }
 
 func explainTemplate(w io.Writer, t *Template, screen Screen) {
 	fmt.Fprintln(w, screen.paint(bold, t.Object.String())+"  "+t.place())
+	if t.Known != "" {
+		fmt.Fprintln(w, screen.paint(dim, "  "+t.Known))
+	}
 	if words := t.answerWords(); words != "" {
 		fmt.Fprintln(w, screen.paint(dim, "  "+words))
 	}
@@ -126,8 +144,11 @@ func (t *Template) answerWords() string {
 	if len(adds) > 0 {
 		s += "; added: " + join(adds...)
 	}
-	if a.Assumed {
-		s += "; assumed, since it is not known whether Istio injects its sidecar"
+	if a.Because != "" {
+		s += "; " + a.Because
+	}
+	if a.AppWouldDo {
+		s += "; `answeredBy: app` would do with one annotation, since no Service here leads to the probes' ports"
 	}
 	return s
 }
@@ -147,7 +168,7 @@ func explainAfter(p Probe) string {
 
 // shortReasons words the reasons that have no finding of their own.
 var shortReasons = map[string]string{
-	"no-network":      "the mesh does not see it",
+	"no-network":      "the kubelet runs it in the container",
 	"vm-probe-works":  "Istio's agent makes it as it is",
 	"not-selected":    "the functionConfig's rewrite does not name it",
 	"not-rewritten":   "it was not rewritten",
@@ -167,7 +188,11 @@ func mtls(p Probe) string {
 	if p.StrictTLS == transformer.Unaffected {
 		return ""
 	}
-	return " (" + string(p.StrictTLS) + " under strict mTLS)"
+	words := string(p.StrictTLS) + " under strict mTLS"
+	if p.If != "" {
+		words = "may be that it " + words
+	}
+	return " (" + words + ")"
 }
 
 func columnWidths(rows [][]string) []int {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"maps"
 	"net/url"
 	"path/filepath"
@@ -11,6 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -224,6 +228,47 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 	}
 }
 
+// A repository may have hundreds of templates, and each would be a line.
+func TestManyMessagesAboutWhatIsNotRenderedAreTwoLines(t *testing.T) {
+	message := func(i int) Message {
+		m := Message{Severity: transformer.Warning, Reason: "helm-template", Text: "passed over", Object: &Object{File: fmt.Sprint(i, ".yaml")}}
+		if i == 1 {
+			m.Reason = "port-unresolved" // which is about one thing each time
+		}
+		return m
+	}
+	for n, want := range map[int]string{
+		3: "0.yaml 1.yaml 2.yaml",
+		5: "0.yaml more 1.yaml",
+	} {
+		var messages []Message
+		for i := range n {
+			messages = append(messages, message(i))
+		}
+		shown := func(verbose bool) (words []string) {
+			var b bytes.Buffer
+			Print(&b, messages, verbose, Screen{})
+			for line := range strings.Lines(b.String()) {
+				word := strings.Fields(line)[1]
+				if strings.Contains(line, " more like this; -v lists them [helm-template]") {
+					if word != fmt.Sprint(n-2) {
+						t.Errorf("of %d: %s", n, line)
+					}
+					word = "more"
+				}
+				words = append(words, strings.TrimSuffix(word, ":"))
+			}
+			return words
+		}
+		if got := strings.Join(shown(false), " "); got != want {
+			t.Errorf("of %d: %q, want %q", n, got, want)
+		}
+		if got := len(shown(true)); got != n {
+			t.Errorf("of %d: %d are shown if the run is verbose", n, got)
+		}
+	}
+}
+
 func TestALineThatIsTooWideIsBroken(t *testing.T) {
 	r := &Report{Templates: []Template{{
 		Object: &Object{Kind: "Pod", Name: "web"},
@@ -252,5 +297,62 @@ func TestWhatFailsIsKnownBySource(t *testing.T) {
 	r.Messages = append(r.Messages, Message{Severity: transformer.Warning}) // about the whole run
 	if got, want := r.FailedSources(), map[string]bool{"a": true, "b": true, "": true}; !maps.Equal(got, want) {
 		t.Errorf("in a strict run failed: %v, want %v", got, want)
+	}
+}
+
+// TestJUnitHasACaseForEachProbe: CI servers count cases, and show one failure of each.
+func TestJUnitHasACaseForEachProbe(t *testing.T) {
+	object := &Object{Kind: "Pod", Name: "web", File: "web.yaml"}
+	container := field.NewPath("spec").Item("containers", 0)
+	template := func(o *Object, probes ...string) Template {
+		tmpl := Template{Object: o}
+		for _, p := range probes {
+			tmpl.Probes = append(tmpl.Probes, Probe{Verdict: transformer.Verdict{Field: container.Key(p)}})
+		}
+		return tmpl
+	}
+	message := func(o *Object, key, at string) Message {
+		m := NewMessage(key, "text of "+key)
+		m.Object, m.Field = o, at
+		return m
+	}
+	const probe = "spec.containers[0].livenessProbe"
+	r := Report{
+		Templates: []Template{template(object, "livenessProbe", "readinessProbe"), template(&Object{Kind: "Pod", Name: "bare"})},
+		Messages: []Message{
+			message(object, "would-fail", probe), message(object, "port-taken", "spec.containers[0].ports[0].containerPort"),
+			message(object, "two-meshes", "metadata"), message(object, "env-unreadable", probe+".httpGet"), message(object, "opt-out", "spec"),
+			message(nil, "would-fail", ""), message(nil, "unreleased-image", ""), message(&Object{File: "a.yaml"}, "no-manifest", ""),
+		},
+	}
+	var b bytes.Buffer
+	if err := r.JUnit(&b); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Cases    []struct {
+			Name     string   `xml:"name,attr"`
+			Failures []string `xml:"failure"`
+		} `xml:"testcase"`
+	}
+	if err := xml.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, c := range got.Cases {
+		lines = append(lines, fmt.Sprintf("%s %q", c.Name, c.Failures))
+	}
+	want := []string{
+		`Pod web: ` + probe + ` ["error: web.yaml: Pod web: text of would-fail [would-fail]\nerror: web.yaml: Pod web: text of env-unreadable [env-unreadable]"]`,
+		`Pod web: spec.containers[0].readinessProbe []`,
+		`Pod bare []`,
+		`Pod web ["error: web.yaml: Pod web: text of port-taken [port-taken]\nerror: web.yaml: Pod web: text of two-meshes [two-meshes]"]`,
+		`manifests ["error: text of would-fail [would-fail]"]`,
+		`manifests []`,
+	}
+	if d := cmp.Diff(want, lines); d != "" || got.Tests != len(want) || got.Failures != 3 {
+		t.Errorf("%d tests, %d failures; -want +got\n%s", got.Tests, got.Failures, d)
 	}
 }

@@ -23,6 +23,9 @@ func (r *Report) HTML(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(pageHead)
 	fmt.Fprintf(&b, "<p>%s</p>\n", html.EscapeString(r.Summary(false)))
+	if r.Config != "" {
+		fmt.Fprintf(&b, "<p>functionConfig: %s</p>\n", html.EscapeString(r.Config))
+	}
 	for i := range r.Templates {
 		writeSection(&b, &r.Templates[i])
 	}

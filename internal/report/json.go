@@ -19,19 +19,21 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		Reason        string `json:"reason,omitempty"`
 		StrictMTLS    string `json:"strictMTLS"`
 		Why           string `json:"why,omitempty"` // if it is not unaffected
+		If            string `json:"if,omitempty"`  // what it depends on, if that is not known
 		Line          int    `json:"line,omitempty"`
 	}
 	type answer struct {
 		By              string            `json:"by"`
 		Mesh            string            `json:"mesh,omitempty"`
 		Port            int               `json:"port,omitempty"`
-		Assumed         bool              `json:"assumed,omitempty"` // whether Istio injects its sidecar is not known
+		Because         string            `json:"because,omitempty"` // why it is not Istio's sidecar in an injected pod
 		AddsContainer   string            `json:"addsContainer,omitempty"`
 		AddsAnnotations map[string]string `json:"addsAnnotations,omitempty"`
 	}
 	type template struct {
 		*Object
 		Path   string  `json:"path,omitempty"`
+		Known  string  `json:"known,omitempty"`  // of the mesh, and from where
 		Answer *answer `json:"answer,omitempty"` // nil if no probe is rewritten
 		Probes []probe `json:"probes"`
 	}
@@ -44,14 +46,15 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		Field    string  `json:"field,omitempty"`
 	}
 	out := struct {
+		Config    string     `json:"config,omitempty"` // which functionConfig the run has
 		Templates []template `json:"templates"`
 		Messages  []message  `json:"messages"`
 		Summary   string     `json:"summary"`
-	}{Templates: []template{}, Messages: []message{}, Summary: summary}
+	}{Config: r.Config, Templates: []template{}, Messages: []message{}, Summary: summary}
 	for _, t := range r.Templates {
-		row := template{Object: t.Object, Path: t.Path.String(), Probes: []probe{}}
+		row := template{Object: t.Object, Path: t.Path.String(), Known: t.Known, Probes: []probe{}}
 		if a := t.Answer; a.By != "" {
-			row.Answer = &answer{By: a.By, Mesh: a.Mesh, Port: a.Port, Assumed: a.Assumed, AddsContainer: a.AddsContainer}
+			row.Answer = &answer{By: a.By, Mesh: a.Mesh, Port: a.Port, Because: a.Because, AddsContainer: a.AddsContainer}
 			for _, p := range a.AddsAnnotations {
 				if row.Answer.AddsAnnotations == nil {
 					row.Answer.AddsAnnotations = make(map[string]string)
@@ -61,12 +64,12 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		}
 		for _, p := range t.Probes {
 			row.Probes = append(row.Probes, probe{p.Container, p.Init, p.ProbeType.Name(), p.Field.String(),
-				p.Before, p.After, string(p.State), p.Reason, string(p.StrictTLS), p.Why, p.Line})
+				p.Before, p.After, string(p.State), p.Reason, string(p.StrictTLS), p.Why, p.If, p.Line})
 		}
 		out.Templates = append(out.Templates, row)
 	}
 	for _, m := range r.Messages {
-		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, string(m.appendText(nil)), m.Object, m.Line, m.Field})
+		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, m.Words(), m.Object, m.Line, m.Field})
 	}
 	return writeJSON(w, out)
 }

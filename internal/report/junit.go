@@ -1,23 +1,26 @@
 package report
 
 import (
+	"cmp"
 	"encoding/xml"
 	"io"
+	"strings"
 )
 
-// The part of the JUnit report format that CI servers read.
+// The part of the JUnit report format that CI servers read: of a case they show one
+// failure.
 type (
 	junitSuite struct {
-		XMLName  xml.Name    `xml:"testsuite"`
-		Name     string      `xml:"name,attr"`
-		Tests    int         `xml:"tests,attr"`
-		Failures int         `xml:"failures,attr"`
-		Cases    []junitCase `xml:"testcase"`
+		XMLName  xml.Name     `xml:"testsuite"`
+		Name     string       `xml:"name,attr"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Cases    []*junitCase `xml:"testcase"`
 	}
 	junitCase struct {
-		Class    string         `xml:"classname,attr"`
-		Name     string         `xml:"name,attr"`
-		Failures []junitFailure `xml:"failure"`
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Failure *junitFailure `xml:"failure"`
 	}
 	junitFailure struct {
 		Type    string `xml:"type,attr"`
@@ -26,48 +29,97 @@ type (
 	}
 )
 
-// JUnit writes a test suite with a case for each object that was looked at or
-// that a message is about: its errors, and in a strict run its warnings, are the failures.
+// A junitSubject is what a case is about: a probe or, without one, an object or the
+// whole run.
+type junitSubject struct {
+	object Object
+	probe  string // its path
+}
+
+// junitCases makes the cases of a suite.
+type junitCases struct {
+	suite  junitSuite
+	of     map[junitSubject]*junitCase
+	probes map[Object][]string // the paths of an object's probes
+}
+
+// JUnit writes a test suite with a case for each probe, and one for each object that
+// has none or that a message is about as a whole. Errors, and in a strict run
+// warnings, make a case fail.
 func (r *Report) JUnit(w io.Writer) error {
-	suite := junitSuite{Name: "rewrite-probes"}
-	at := make(map[Object]int)
-	of := func(about *Object) *junitCase {
-		o := Object{} // the whole run
-		if about != nil {
-			o = *about
+	cases := junitCases{suite: junitSuite{Name: "rewrite-probes"}, of: make(map[junitSubject]*junitCase), probes: make(map[Object][]string)}
+	for _, t := range r.Templates {
+		for _, p := range t.Probes {
+			path := p.Field.String()
+			cases.probes[*t.Object] = append(cases.probes[*t.Object], path)
+			cases.add(junitSubject{*t.Object, path})
 		}
-		i, ok := at[o]
-		if !ok {
-			i = len(suite.Cases)
-			at[o] = i
-			name := o.String()
-			if name == "" {
-				name = "manifests"
-			}
-			suite.Cases = append(suite.Cases, junitCase{Class: o.File, Name: name})
-		}
-		return &suite.Cases[i]
 	}
 	for _, t := range r.Templates {
-		of(t.Object)
-	}
-	for _, m := range r.Messages {
-		if m.Object == nil && !r.fails(m) {
-			continue // about the whole run
-		}
-		c := of(m.Object)
-		if r.fails(m) {
-			c.Failures = append(c.Failures, junitFailure{m.Reason, string(m.appendText(nil)), m.String()})
-			suite.Failures++
+		if len(cases.probes[*t.Object]) == 0 {
+			cases.add(junitSubject{object: *t.Object})
 		}
 	}
-	suite.Tests = len(suite.Cases)
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		about := cases.subject(m)
+		switch {
+		case r.fails(*m):
+			cases.fail(about, m)
+		case m.Object != nil && len(cases.probes[about.object]) == 0:
+			cases.add(about)
+		}
+	}
+	return cases.suite.write(w)
+}
+
+// subject returns what a message is about.
+func (c *junitCases) subject(m *Message) junitSubject {
+	about := junitSubject{}
+	if m.Object != nil {
+		about.object = *m.Object
+	}
+	for _, probe := range c.probes[about.object] {
+		if strings.HasPrefix(m.Field, probe) {
+			about.probe = probe
+		}
+	}
+	return about
+}
+
+// add returns the case of a subject, which it adds if there is none.
+func (c *junitCases) add(about junitSubject) *junitCase {
+	one := c.of[about]
+	if one == nil {
+		one = &junitCase{Class: about.object.File, Name: cmp.Or(about.object.String(), "manifests")}
+		if about.probe != "" {
+			one.Name += ": " + about.probe
+		}
+		c.of[about] = one
+		c.suite.Cases = append(c.suite.Cases, one)
+		c.suite.Tests++
+	}
+	return one
+}
+
+// fail adds a message to the failure of a subject's case.
+func (c *junitCases) fail(about junitSubject, m *Message) {
+	one := c.add(about)
+	if one.Failure != nil {
+		one.Failure.Text += "\n" + m.String()
+		return
+	}
+	one.Failure = &junitFailure{m.Reason, m.Words(), m.String()}
+	c.suite.Failures++
+}
+
+func (s *junitSuite) write(w io.Writer) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
 	e := xml.NewEncoder(w)
 	e.Indent("", "  ")
-	if err := e.Encode(suite); err != nil {
+	if err := e.Encode(s); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")

@@ -49,6 +49,7 @@ type Message struct {
 	Object            *Object // shared by all messages about it; nil if it is about the whole run
 	Line              int     // of the field; 0 if unknown
 	Field             string  // its path; "" if no field is at fault
+	If                string  // what decides whether it holds; "" if it does
 	Current, Proposed field.Value
 }
 
@@ -78,6 +79,9 @@ func (m *Message) Sentence() string {
 	}
 	return string(b)
 }
+
+// Words returns the message's text, made if it has none of its own.
+func (m *Message) Words() string { return string(m.appendText(nil)) }
 
 // appendText appends the message's text. That of a change is made only when it is
 // shown, since there can be very many.
@@ -172,14 +176,56 @@ func Count(messages []Message, s transformer.Severity) int {
 	return n
 }
 
-// Print writes the messages, one a line; infos only if verbose.
+// Print writes the messages, one a line; infos only if verbose. Of messages that are alike,
+// of which a repository has one or very many, it writes the first and how many more there
+// are, unless it is verbose.
 func Print(w io.Writer, messages []Message, verbose bool, screen Screen) {
+	line := func(m *Message) {
+		severity := string(m.Severity)
+		fmt.Fprintln(w, screen.paint(severityColors[m.Severity], severity)+strings.TrimPrefix(m.String(), severity))
+	}
+	alike := make(map[string]int)
 	for i := range messages {
-		if m := &messages[i]; m.Severity != transformer.Info || verbose {
-			severity := string(m.Severity)
-			fmt.Fprintln(w, screen.paint(severityColors[m.Severity], severity)+strings.TrimPrefix(m.String(), severity))
+		if key := messages[i].alike(); key != "" && !verbose {
+			alike[key]++
 		}
 	}
+	for i := range messages {
+		m := &messages[i]
+		key := m.alike()
+		switch n := alike[key]; {
+		case n < 0 || m.Severity == transformer.Info && !verbose:
+		case n > 2:
+			line(m)
+			line(&Message{Severity: m.Severity, Reason: m.Reason, Text: fmt.Sprintf("%d more like this; -v lists them", n-1)})
+			alike[key] = -1
+		default:
+			line(m)
+		}
+	}
+}
+
+// notRead are the reasons of messages with one cure for all of them.
+var notRead = []string{"helm-template", "not-built", "not-rendered", "patch"}
+
+// alike returns the same for messages with the same cause and cure, of which there can be
+// very many; "" for others.
+func (m *Message) alike() string {
+	switch {
+	case slices.Contains(notRead, m.Reason):
+		return m.Reason
+	case m.Reason == "unknown-kind": // the cure names the field, without indexes
+		digitless := strings.Map(func(c rune) rune {
+			if '0' <= c && c <= '9' {
+				return -1
+			}
+			return c
+		}, m.Field)
+		return strings.Join([]string{m.Reason, m.Object.APIVersion, m.Object.Kind, digitless}, " ")
+	case m.If != "":
+		return m.Reason + " " + m.If
+	}
+	return ""
 }
 
 var severityColors = map[transformer.Severity]string{
@@ -187,16 +233,22 @@ var severityColors = map[transformer.Severity]string{
 	transformer.Warning: "\x1b[33m", // yellow
 }
 
-// PrintCures writes the cure of each reason among the messages that Print
-// writes, once.
+// PrintCures writes the cures of the reasons among the messages that Print writes,
+// each once.
 func PrintCures(w io.Writer, messages []Message, verbose bool) {
 	shown := make(map[string]bool)
 	for _, m := range messages {
 		shown[m.Reason] = shown[m.Reason] || m.Severity != transformer.Info || verbose
 	}
-	for _, d := range reason.All() {
-		if shown[d.Key] {
-			fmt.Fprintf(w, "cure [%s]: %s\n", d.Key, d.Cure)
+	docs := slices.DeleteFunc(reason.All(), func(d reason.Doc) bool { return !shown[d.Key] })
+	keys := make(map[string]string) // by the cure
+	for _, d := range docs {
+		keys[d.Cure] = strings.TrimPrefix(keys[d.Cure]+", "+d.Key, ", ")
+	}
+	for _, d := range docs {
+		if key, left := keys[d.Cure]; left {
+			fmt.Fprintf(w, "cure [%s]: %s\n", key, d.Cure)
+			delete(keys, d.Cure)
 		}
 	}
 }

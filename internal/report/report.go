@@ -16,6 +16,7 @@ type Report struct {
 	Templates []Template // the pod templates in order, as far as Add kept them
 	Changed   int        // objects that were changed, or would be
 	Strict    bool       // whether warnings make the run fail
+	Config    string     // which functionConfig the run has; "" if none
 
 	Unreadable bool // whether a file could not be read as manifests
 	Patches    int  // kustomize patches with probes that were passed over
@@ -81,6 +82,15 @@ func (r *Report) Add(source string, t Template, keep bool) {
 	}
 }
 
+// Subjects returns how many pod templates and groups of virtual machines there are.
+func (r *Report) Subjects() int {
+	n := 0
+	for _, t := range r.tallies {
+		n += t.templates + t.groups
+	}
+	return n
+}
+
 // AddChange counts an object of a source that is changed.
 func (r *Report) AddChange(source string) {
 	r.Changed++
@@ -102,6 +112,7 @@ type Template struct {
 	Probes   []Probe
 	Findings []transformer.Finding
 	Answer   transformer.Answer
+	Known    string                // what is known of the mesh, and from where
 	Repairs  []transformer.Finding // what is wrong with the object as it was read
 	Machines bool                  // it is a group of virtual machines, not a pod template
 }

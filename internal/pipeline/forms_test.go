@@ -1,0 +1,67 @@
+package pipeline_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// TestFormsOfYAMLComeBack has forms that readers of lines get wrong: each object is
+// rewritten without a notice, and restored byte for byte.
+func TestFormsOfYAMLComeBack(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers:\n  - name: a\n    image: i\n    livenessProbe:\n      httpGet:\n        path: /x\n        port: 8080\n"
+	with := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(pod) }
+	for name, in := range map[string]string{
+		"JSON indented by tabs":   "{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"Pod\",\n\t\"metadata\": {\n\t\t\"name\": \"p\"\n\t},\n\t\"spec\": {\n\t\t\"hostIPC\": false,\n\t\t\"containers\": [\n\t\t\t{\n\t\t\t\t\"name\": \"a\",\n\t\t\t\t\"livenessProbe\": {\n\t\t\t\t\t\"httpGet\": {\n\t\t\t\t\t\t\"port\": 80\n\t\t\t\t\t}\n\t\t\t\t}\n\t\t\t}\n\t\t]\n\t}\n}\n",
+		"tabs behind keys":        with("metadata:\n", "metadata:\t# c\n", "spec:\n", "spec:\t\n", "name: p", "name:\tp\t# d"),
+		"spaces before colons":    with("metadata:", "metadata  :", "kind: Pod", "kind : Pod", "containers:", "\"containers\" :"),
+		"a number with a point":   with("8080", "8080.0"),
+		"values below their keys": with("path: /x", "path: # c\n          /x # d", "port: 8080", "port:\n        # e\n          8080 # f"),
+		"a tag at the marker":     "--- !!map\n" + pod + "--- &doc\n" + pod,
+		"tags":                    with("kind: Pod", "kind: !!str Pod", "spec:\n", "spec: !!map # c\n", "8080", "!!int \"8080\""),
+		"kind in a block scalar":  with("kind: Pod", "kind: >-\n  Pod", "apiVersion: v1", "apiVersion: |-\n  v1"),
+		"kind on two lines":       with("kind: Pod", "kind:\n  Pod"),
+		"explicit keys":           with("metadata:\n  name: p", "metadata:\n  ? name\n  : p\n  ? labels\n  : a: b\n    c: d"),
+		"an anchor for the spec":  with("spec:\n", "spec: &spec # c\n"),
+		"an anchor for a handler": with("httpGet:\n", "httpGet: &h # c\n"),
+		"LF in CRLF":              strings.ReplaceAll(strings.ReplaceAll(with("httpGet:", "grpc:", "path: /x\n        port: 8080", "port: 8080\n        service: s"), "\n", "\r\n"), "service: s\r", "service: s"),
+		"CRLF in LF":              with("httpGet:", "grpc:", "path: /x\n        port: 8080", "port: 8080\n        service: s # c\r"),
+		"LF below a line of CRLF": with("v1\n", "v1\r\n", "httpGet:", "grpc:", "path: /x\n        port: 8080", "port: 8080\n        service: s"),
+		"items of a list":         "kind: List\nitems  :\n- " + strings.ReplaceAll(strings.TrimSuffix(pod, "\n"), "\n", "\n  ") + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, r := run(t, "in", []byte(in), pipeline.Rewrite)
+			if want := strings.Count(in, "livenessProbe"); report.Count(r.Messages, transformer.Error) > 0 || r.Changed != want {
+				t.Fatalf("%d changed, want %d: %v", r.Changed, want, r.Messages)
+			}
+			for _, m := range r.Messages {
+				if m.Reason == pipeline.ReasonWrittenAnew {
+					t.Errorf("a notice: %s", m.Text)
+				}
+			}
+			once := written(t, s)
+			s, _ = run(t, "in", once, pipeline.Restore)
+			if back := string(written(t, s)); back != in {
+				t.Errorf("restored it is\n%s\nit was\n%s\nrewritten\n%s", back, in, once)
+			}
+		})
+	}
+}
+
+// An alias that is edited, such as that of the annotations, is written out with a notice.
+func TestAnEditedAliasIsNoticed(t *testing.T) {
+	const in = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: d\n  annotations: &a\n    x: y\nspec:\n  template:\n    metadata:\n      annotations: *a\n    spec:\n      containers:\n      - name: a\n        livenessProbe:\n          httpGet:\n            port: http\n        ports: [{name: http, containerPort: 80}]\n"
+	s, r := run(t, "in", []byte(in), pipeline.Rewrite)
+	found := 0
+	for _, m := range r.Messages {
+		if m.Reason == pipeline.ReasonWrittenAnew && m.Text == "line 10: the alias *a was written out, because its value is edited" {
+			found++
+		}
+	}
+	if text := string(written(t, s)); found != 1 || !strings.Contains(text, "      annotations:\n        x: y\n") {
+		t.Errorf("%d notices: %v\n%s", found, r.Messages, text)
+	}
+}

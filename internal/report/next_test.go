@@ -1,0 +1,33 @@
+package report_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// What fails in the mesh and was left alone is never "nothing to do".
+func TestExplainSaysWhatToDoAboutAProbeThatIsLeftAloneAndFails(t *testing.T) {
+	for outcome, want := range map[transformer.Outcome]string{
+		transformer.Fails:         "next: unless it is on purpose, have the readinessProbe of Deployment shop/web rewritten, which now fails; \"rewrite-probes reasons opt-out\" says how\n",
+		transformer.FalselyPasses: "which now falsely passes; \"rewrite-probes reasons opt-out\" says how\n",
+		transformer.Unaffected:    "next: nothing to do\n",
+	} {
+		var r report.Report
+		r.Add("web.yaml", report.Template{
+			Object: &report.Object{Kind: "Deployment", Namespace: "shop", Name: "web"},
+			Probes: []report.Probe{{Verdict: transformer.Verdict{
+				Container: "app", ProbeType: prober.Readiness, Before: "httpGet :80/", State: transformer.LeftAlone, Reason: "opt-out", StrictTLS: outcome,
+			}}},
+		}, true)
+		var out bytes.Buffer
+		r.Explain(&out, report.Screen{})
+		if !strings.HasSuffix(out.String(), want) {
+			t.Errorf("%s:\n%s", outcome, out.String())
+		}
+	}
+}
