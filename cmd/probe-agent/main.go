@@ -107,15 +107,10 @@ func readConfig(file string) (*vmconfig.Config, error) {
 // describe describes a probe in a few words.
 func describe(p *vmconfig.Probe) string {
 	every := fmt.Sprintf("every %d s, timeout %d s", p.PeriodSeconds, p.TimeoutSeconds)
-	switch {
-	case p.HTTPGet != nil:
-		return fmt.Sprintf("%s GET :%d %s %s", p.HTTPGet.Scheme, p.HTTPGet.Port, p.HTTPGet.Path, every)
-	case p.TCPSocket != nil:
-		return fmt.Sprintf("TCP :%d %s", p.TCPSocket.Port, every)
-	case p.GRPC != nil:
-		return fmt.Sprintf("gRPC :%d %s %s", p.GRPC.Port, p.GRPC.Service, every)
+	if p.Exec != nil {
+		return fmt.Sprintf("exec %q %s", p.Exec.Command, every)
 	}
-	return fmt.Sprintf("exec %q %s", p.Exec.Command, every)
+	return p.Prober().String() + " " + every
 }
 
 // serve probes and reports until it is told to end.
@@ -126,6 +121,7 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 	debug.SetMemoryLimit(16 << 20)
 	runtime.GOMAXPROCS(1)
 
+	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end
 	log := slog.New(slog.NewTextHandler(stderr, nil))
 	service := systemd.New()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -6,13 +6,23 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
+
+// TestMain runs the program itself when a test starts it as a process.
+func TestMain(m *testing.M) {
+	if os.Getenv("RUN_PROBE_AGENT") != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
 
 func writeConfig(t *testing.T, text string) string {
 	t.Helper()
@@ -157,5 +167,40 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 	if code, stdout, _ := execute("version"); code != exitOK || !strings.HasPrefix(stdout, "probe-agent ") {
 		t.Error(stdout)
+	}
+}
+
+func TestALogThatNobodyReadsDoesNotEndIt(t *testing.T) {
+	istiod, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer istiod.Close()
+	cmd := exec.Command(os.Args[0], "--config", writeConfig(t, valid), "--istiod", istiod.Addr().String(), "--insecure", "--ip", "127.0.0.1")
+	cmd.Env = append(os.Environ(), "RUN_PROBE_AGENT=1")
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	cmd.Stderr = write
+	err = cmd.Start()
+	write.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- cmd.Wait()
+		istiod.Close()
+	}()
+	conn, err := istiod.Accept() // it has written to its log by then
+	if err != nil {
+		t.Fatalf("ended before it reached istiod: %v", <-ended)
+	}
+	defer conn.Close()
+	cmd.Process.Signal(syscall.SIGTERM)
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

@@ -130,14 +130,7 @@ func (o *options) checkConnection() error {
 		return fmt.Errorf("--istiod %q must be host:port", o.istiod)
 	}
 	if o.insecure {
-		addr, err := netip.ParseAddr(host)
-		switch {
-		case host != "localhost" && (err != nil || !addr.IsLoopback()):
-			return fmt.Errorf("--insecure with --istiod %q: plaintext is spoken to a loopback address only", o.istiod)
-		case o.ca+o.serverName+o.token+o.state+o.cert+o.key != "":
-			return errors.New("--insecure excludes --ca, --server-name, --token, --state, --cert and --key")
-		}
-		return nil
+		return o.checkInsecure(host)
 	}
 	if o.serverName == "" {
 		o.serverName = host
@@ -145,6 +138,23 @@ func (o *options) checkConnection() error {
 	if o.ca == "" {
 		return errors.New("--ca must name the file with istiod's root certificates")
 	}
+	return o.checkIdentity()
+}
+
+// checkInsecure checks that plaintext stays on the machine.
+func (o *options) checkInsecure(host string) error {
+	addr, err := netip.ParseAddr(host)
+	switch {
+	case host != "localhost" && (err != nil || !addr.IsLoopback()):
+		return fmt.Errorf("--insecure with --istiod %q: plaintext is spoken to a loopback address only", o.istiod)
+	case o.ca+o.serverName+o.token+o.state+o.cert+o.key != "":
+		return errors.New("--insecure excludes --ca, --server-name, --token, --state, --cert and --key")
+	}
+	return nil
+}
+
+// checkIdentity checks how the agent proves who it is.
+func (o *options) checkIdentity() error {
 	byToken, byCert := o.token != "" || o.state != "", o.cert != "" || o.key != ""
 	switch {
 	case byToken == byCert:

@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -32,11 +34,14 @@ type injected struct {
 }
 
 // inject returns the container that the function adds to a pod.
-func inject(t *testing.T, pod, placement string, port int) *injected {
+func inject(t *testing.T, pod, placement string, port int, set ...func(*config.RewriteProbes)) *injected {
 	t.Helper()
 	c := config.Default()
 	c.Spec.AnsweredBy, c.Spec.Port = "probe-proxy", port
 	c.Spec.ProbeProxy.Placement, c.Spec.ProbeProxy.Image = placement, "example/probe-proxy:v1"
+	for _, f := range set {
+		f(c)
+	}
 	s, err := manifest.Read("pod.yaml", []byte(pod))
 	if err != nil {
 		t.Fatal(err)
@@ -188,13 +193,62 @@ func TestOnlyAnOrdinaryContainerIsToldToWaitForHooks(t *testing.T) {
 		port      int
 		want      []string
 	}{
-		{"native", 15020, nil},
+		{"native", 15099, nil},
 		{"native", 15025, []string{"--port=15025"}},
-		{"container", 15020, []string{"--hooks-within=10s"}},
+		{"container", 15099, []string{"--hooks-within=10s"}},
 		{"container", 15025, []string{"--port=15025", "--hooks-within=10s"}},
 	} {
 		if got := inject(t, pod, test.placement, test.port).Args; fmt.Sprint(got) != fmt.Sprint(test.want) {
 			t.Errorf("%s, port %d: args %q, want %q", test.placement, test.port, got, test.want)
+		}
+	}
+}
+
+// From the functionConfig to what a caller of the port reads. The status is the same with
+// any value, and a line of probe-proxy's own always goes back.
+func TestCallersGetTheBodiesThatTheFunctionConfigAllows(t *testing.T) {
+	const page, refused = "db=10.0.0.7", "probe-proxy: app refused the connection\n"
+	for _, c := range []struct {
+		body                 string // "" is the default
+		ready, moved, unwell string
+	}{
+		{"", "", "", page}, {"none", "", "", ""}, {"failures", "", "", page}, {"all", page, page, page},
+	} {
+		for _, placement := range []string{"native", "container"} {
+			t.Run(c.body+", "+placement, func(t *testing.T) {
+				var status atomic.Int32
+				app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Location", "http://example.invalid/")
+					w.WriteHeader(int(status.Load()))
+					_, _ = io.WriteString(w, page)
+				}))
+				defer app.Close()
+				port := freePort(t)
+				pod := fmt.Sprintf(podWithProbe, app.Listener.Addr().(*net.TCPAddr).Port)
+				p := inject(t, pod, placement, port, func(r *config.RewriteProbes) {
+					if c.body != "" {
+						r.Spec.ProbeProxy.Body = c.body
+					}
+				}).run(t)
+				p.waitLog(t, "answering probes")
+				check := func(code int, want string) {
+					t.Helper()
+					res, err := http.DefaultTransport.RoundTrip(httptest.NewRequest(http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/app-health/web/livez", port), nil))
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer res.Body.Close()
+					if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode != code || string(body) != want {
+						t.Errorf("status %d, body %q, %v; want %d and %q", res.StatusCode, body, err, code, want)
+					}
+				}
+				for code, want := range map[int]string{200: c.ready, 302: c.moved, 503: c.unwell} {
+					status.Store(int32(code))
+					check(code, want)
+				}
+				app.Close()
+				check(502, refused)
+			})
 		}
 	}
 }

@@ -66,6 +66,7 @@ type options struct {
 	envName     string
 	target      string
 	hooksWithin time.Duration
+	bodies      server.Bodies
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -113,6 +114,7 @@ func parse(args []string, stdout io.Writer) (*options, []string, error) {
 	f.IntVar(&o.port, "port", o.port, "port on which to answer")
 	f.StringVar(&o.envName, "env-name", prober.EnvName, "env var that carries the probes")
 	f.StringVar(&o.target, "target", "pod-ip", "where to dial the app: pod-ip or localhost")
+	f.StringVar((*string)(&o.bodies), "body", string(server.FailureBodies), "which bodies of the app's answers callers get: none, failures (of status 400 and above) or all")
 	f.DurationVar(&o.hooksWithin, "hooks-within", 0, "how long to wait, after SIGTERM, for preStop hooks that have not come;\nfor an ordinary container, which ends with the others (a native sidecar ends after them)")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -128,6 +130,8 @@ func parse(args []string, stdout io.Writer) (*options, []string, error) {
 		return nil, nil, fmt.Errorf("--port %d must be a number from 1 to 65535", o.port)
 	case o.target != "pod-ip" && o.target != "localhost":
 		return nil, nil, fmt.Errorf("--target %q must be pod-ip or localhost", o.target)
+	case o.bodies.Validate() != nil:
+		return nil, nil, fmt.Errorf("--body %w", o.bodies.Validate())
 	case o.hooksWithin < 0:
 		return nil, nil, fmt.Errorf("--hooks-within %s must not be negative", o.hooksWithin)
 	}
@@ -135,8 +139,9 @@ func parse(args []string, stdout io.Writer) (*options, []string, error) {
 }
 
 func serve(o *options, stderr io.Writer) int {
-	log := slog.New(slog.NewTextHandler(stderr, nil))
-	d, s, err := newServer(o, log)
+	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{ReplaceAttr: clip}))
+	c, s, err := newServer(o, log)
 	if err != nil {
 		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
 		return exitUsage
@@ -150,13 +155,14 @@ func serve(o *options, stderr io.Writer) int {
 
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	s.Bodies = o.bodies
 	ports := s.Ports()
 	probes, disabled := s.Count()
 	served := make(chan error, len(ports))
 	for _, port := range ports {
 		l, err := server.Listen(port)
 		if err != nil {
-			fmt.Fprintf(stderr, "probe-proxy: %s\n", listenError(d, port, err))
+			fmt.Fprintf(stderr, "probe-proxy: %s\n", listenError(c, port, err))
 			return exitFailure
 		}
 		go func() { served <- s.Serve(l, port) }()
@@ -175,43 +181,60 @@ func serve(o *options, stderr io.Writer) int {
 	return exitOK
 }
 
+// maxAttr bounds a value in the log, in bytes: keys come from the env.
+const maxAttr = 300
+
+func clip(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindString {
+		a.Value = slog.StringValue(clipped(a.Value.String()))
+	}
+	return a
+}
+
+func clipped(s string) string {
+	if len(s) > maxAttr {
+		return s[:maxAttr] + "..."
+	}
+	return s
+}
+
 // newServer returns the server that the flags and the environment describe.
-func newServer(o *options, log *slog.Logger) (*server.Dialect, *server.Server, error) {
-	d, err := server.ByEnv(o.envName, os.Getenv)
+func newServer(o *options, log *slog.Logger) (*server.Convention, *server.Server, error) {
+	c, err := server.ByEnv(o.envName, os.Getenv)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := checkUser(d); err != nil {
+	if err := checkUser(c); err != nil {
 		return nil, nil, err
 	}
 	app, err := findApp(o)
 	if err != nil {
 		return nil, nil, err
 	}
-	value := os.Getenv(d.EnvName)
+	value := os.Getenv(c.EnvName)
 	if value == "" {
-		log.Warn("no probes to answer: env var is not set", "env", d.EnvName)
-		return d, server.New(log, app, d, o.port, nil, nil), nil
+		log.Warn("no probes to answer: env var is not set", "env", c.EnvName)
+		return c, server.New(log, app, c, o.port, nil, nil), nil
 	}
-	probers, bad, err := d.Decode(value)
+	probers, bad, err := c.Decode(value)
 	if err != nil {
 		return nil, nil, err
 	}
-	return d, server.New(log, app, d, o.port, probers, bad), nil
+	return c, server.New(log, app, c, o.port, probers, bad), nil
 }
 
 // checkUser refuses to run as the mesh's own user.
-func checkUser(d *server.Dialect) error {
+func checkUser(c *server.Convention) error {
 	uid, gid := os.Getuid(), os.Getgid()
-	if uid != d.ProxyID && gid != d.ProxyID {
+	if uid != c.ProxyID && gid != c.ProxyID {
 		return nil
 	}
-	return fmt.Errorf("must not run as uid or gid %d (uid is %d, gid %d): %s redirects that user's traffic to the app, and probes would be refused; set securityContext.runAsUser to another, such as 65532", d.ProxyID, uid, gid, d.Mesh)
+	return fmt.Errorf("must not run as uid or gid %d (uid is %d, gid %d): %s redirects that user's traffic to the app, and probes would be refused; set securityContext.runAsUser to another, such as 65532", c.ProxyID, uid, gid, c.Mesh)
 }
 
-func listenError(d *server.Dialect, port int, err error) string {
+func listenError(c *server.Convention, port int, err error) string {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Sprintf("port %d is taken: %s", port, d.PortTaken)
+		return fmt.Sprintf("port %d is taken: %s", port, c.PortTaken)
 	}
 	return fmt.Sprintf("cannot listen on port %d: %v", port, err)
 }
@@ -233,7 +256,7 @@ func findApp(o *options) (kubelet.App, error) {
 
 // runCheck validates an env value and prints its probes as a table.
 func runCheck(o *options, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	d, err := server.ByEnv(o.envName, os.Getenv)
+	c, err := server.ByEnv(o.envName, os.Getenv)
 	if err == nil && len(args) > 1 {
 		err = fmt.Errorf("check takes one value, and got %d", len(args))
 	}
@@ -241,7 +264,7 @@ func runCheck(o *options, args []string, stdin io.Reader, stdout, stderr io.Writ
 		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
 		return exitUsage
 	}
-	value := os.Getenv(d.EnvName)
+	value := os.Getenv(c.EnvName)
 	if len(args) == 1 {
 		value = args[0]
 		if value == "-" {
@@ -252,20 +275,20 @@ func runCheck(o *options, args []string, stdin io.Reader, stdout, stderr io.Writ
 			}
 			value = string(b)
 		}
-		d = server.ByValue(value, d)
+		c = server.ByValue(value, c)
 	}
 	if value == "" {
-		fmt.Fprintf(stderr, "probe-proxy: nothing to check: env %s is not set\n", d.EnvName)
+		fmt.Fprintf(stderr, "probe-proxy: nothing to check: env %s is not set\n", c.EnvName)
 		return exitUsage
 	}
-	probers, bad, err := d.Decode(value)
+	probers, bad, err := c.Decode(value)
 	if err != nil {
 		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
 		return exitFailure
 	}
-	bad, err = printProbes(stdout, d, probers, bad)
+	bad, err = printProbes(stdout, c, probers, bad)
 	for _, e := range bad {
-		fmt.Fprintf(stderr, "probe-proxy: entry %v\n", e)
+		fmt.Fprintf(stderr, "probe-proxy: entry %s\n", clipped(e.Error()))
 	}
 	if err != nil || len(bad) > 0 {
 		return exitFailure
@@ -275,12 +298,12 @@ func runCheck(o *options, args []string, stdin io.Reader, stdout, stderr io.Writ
 
 // printProbes prints the probes as a table. It returns bad with the entries from
 // which no probe can be made.
-func printProbes(stdout io.Writer, d *server.Dialect, probers map[string]*prober.Prober, bad []*prober.EntryError) ([]*prober.EntryError, error) {
+func printProbes(stdout io.Writer, c *server.Convention, probers map[string]*prober.Prober, bad []*prober.EntryError) ([]*prober.EntryError, error) {
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CONTAINER\tTYPE\tPROBE\tTIMEOUT\tPATH")
 	for _, key := range slices.Sorted(maps.Keys(probers)) {
 		p := probers[key]
-		container, probeType, _ := d.ParseKey(key)
+		container, probeType, _ := c.ParseKey(key)
 		if _, err := kubelet.NewTarget(kubelet.App{IP: "127.0.0.1"}, probeType, p); err != nil {
 			bad = append(bad, &prober.EntryError{Key: key, Err: err})
 			continue

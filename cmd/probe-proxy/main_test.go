@@ -56,13 +56,19 @@ func TestItRefusesToRunAsIstiosUser(t *testing.T) {
 	}
 	binary.Chmod(0o755)
 	binary.Close()
-	cmd := exec.Command(binary.Name())
-	cmd.Dir = "/"
-	cmd.Env = []string{"RUN_PROBE_PROXY=1", "POD_IP=127.0.0.1", "TMPDIR=" + dir}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 1337, Gid: 1337}}
-	out, _ := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), "1337") {
-		t.Errorf("exit code %d: %s", cmd.ProcessState.ExitCode(), out)
+	for _, user := range []syscall.Credential{{Uid: 1337, Gid: 1337}, {Uid: 1337, Gid: 65532}, {Uid: 65532, Gid: 1337}} {
+		cmd := exec.Command(binary.Name())
+		cmd.Dir = "/"
+		cmd.Env = []string{"RUN_PROBE_PROXY=1", "POD_IP=127.0.0.1", "PROBE_PROXY_PORT=1", "TMPDIR=" + dir}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &user}
+		var out bytes.Buffer
+		cmd.Stderr = &out
+		timer := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+		_ = cmd.Run()
+		timer.Stop()
+		if cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(out.String(), "must not run as uid or gid 1337") {
+			t.Errorf("%d:%d: exit code %d: %s", user.Uid, user.Gid, cmd.ProcessState.ExitCode(), &out)
+		}
 	}
 }
 
@@ -148,6 +154,7 @@ func TestCommandLine(t *testing.T) {
 		{"port too large", []string{"--port", "65536"}, "", exitUsage, "", "--port 65536"},
 		{"largest port", []string{"--port", "65535", "check", `{}`}, "", exitUsage, "", "unknown command"},
 		{"bad target", []string{"--target", "x"}, "", exitUsage, "", `--target "x" must be pod-ip or localhost`},
+		{"bad body", []string{"--body", "some"}, "", exitUsage, "", `--body "some" must be one of none, failures, all`},
 		{"no pod IP", nil, "", exitUsage, "", "POD_IP"},
 		{"help", []string{"--help"}, "", exitOK, "Exit codes:", ""},
 	} {
@@ -192,5 +199,37 @@ func TestTheLocalhostTargetNeedsNoPodIP(t *testing.T) {
 	start(t, []string{"--target", "localhost", "--port", strconv.Itoa(port)}, "POD_IP=", "POD_IPS=", "ISTIO_KUBE_APP_PROBERS="+fmt.Sprintf(livez, app.port))
 	if got := answer(t, port, "/app-health/web/livez"); got != 200 {
 		t.Errorf("status %d", got)
+	}
+}
+
+// TestALogThatNobodyReadsDoesNotEndIt: the reader of stderr has gone.
+func TestALogThatNobodyReadsDoesNotEndIt(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := freePort(t)
+	cmd := exec.Command(os.Args[0], "--port", strconv.Itoa(port))
+	cmd.Env = append(os.Environ(), "RUN_PROBE_PROXY=1", "POD_IP=127.0.0.1", "ISTIO_KUBE_APP_PROBERS="+fmt.Sprintf(livez, 1))
+	cmd.Stderr = w
+	r.Close()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	for range 2 {
+		if status := answer(t, port, "/app-health/web/livez"); status != 502 {
+			t.Errorf("status %d, want 502", status)
+		}
+	}
+}
+
+func TestLargeValuesOfTheEnvAreNotEchoed(t *testing.T) {
+	value := `{"/app-health/` + strings.Repeat("x", 36<<10) + `/livez":{"httpGet":{"port":1,"scheme":"` + strings.Repeat("y", 36<<10) + `"}}}`
+	p := start(t, []string{"--port", strconv.Itoa(freePort(t))}, "POD_IP=127.0.0.1", "ISTIO_KUBE_APP_PROBERS="+value)
+	p.waitLog(t, "answering probes")
+	if log := p.Log(); len(log) > 2000 || !strings.Contains(log, "xxx...") || !strings.Contains(log, "YYY...") {
+		t.Errorf("%d bytes of log: %.2000s", len(log), log)
 	}
 }

@@ -34,27 +34,39 @@ func (f *format) validate(cmd *cobra.Command) error {
 
 func checkCommand(std streams, common *commonFlags) *cobra.Command {
 	var out format
+	var allowEmpty bool
 	cmd := &cobra.Command{
 		Use:   "check [PATH... | -]",
 		Short: "Find probes that would fail, or falsely pass, under strict mTLS",
 		Long: `check looks at rendered manifests and changes nothing. It exits with 1 if a probe or
 hook would fail under strict mTLS, or a tcpSocket probe would pass although nothing
 listens: because nobody rewrote it, or because it cannot be rewritten. Pod templates that
-have opted out, or that the mesh does not capture, are in order.
+have opted out, or that the mesh does not capture, are in order. If it depends on what
+neither the manifests nor the functionConfig say, such as whether Istio injects its
+sidecar, that is a warning, which names what decides. Pods, ReplicaSets and Jobs whose
+controller is in the input too are passed over.
+
+It also exits with 1 where it could not look: if there is no pod template at all, a chart
+that is not rendered, or a kustomization that takes more into its build than the given
+files. With --allow-empty it does not.
 
 Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wrong,
 3 the manifests or the functionConfig cannot be read.`,
-		Example: `  kustomize build . --enable-alpha-plugins --enable-exec | rewrite-probes check -
+		Example: `  kubectl get deploy,sts,ds,cronjob,job,pod,ns,svc,peerauthentication,workloadgroup -A -o yaml | rewrite-probes check -
+  kustomize build . --enable-alpha-plugins --enable-exec | rewrite-probes check -
   rewrite-probes check -o sarif deploy/ >findings.sarif`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.validate(cmd); err != nil {
 				return err
 			}
-			_, r, err := runPipeline(cmd, std, common, pipeline.Inspect, args)
+			p, r, err := runPipeline(cmd, std, common, pipeline.Inspect, args)
 			if err != nil {
 				return err
 			}
 			r.Messages = append(r.Messages, pipeline.Check(r)...)
+			if !allowEmpty {
+				addUnseen(p, r)
+			}
 			report.Sort(r.Messages)
 			switch out.value {
 			case "json":
@@ -74,6 +86,7 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wr
 			return verdict(r)
 		},
 	}
-	out.add(cmd, "`FORMAT` of what was found: text (on stderr); json, sarif or junit (on stdout)", "text", "json", "sarif", "junit")
+	addAllowEmpty(cmd, &allowEmpty)
+	out.add(cmd, "`FORMAT` of what was found: text (on stderr); json, sarif or junit (a test case for each probe; all on stdout)", "text", "json", "sarif", "junit")
 	return cmd
 }

@@ -2,17 +2,15 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
@@ -35,6 +33,11 @@ to stdout. A plain stream of documents or a List comes back in its own form.
 With paths it is a tool like gofmt: it prints the result, or with -w writes it back,
 with -d shows a diff, with -l lists the files that would change. In folders it skips files
 that are no manifests, hidden folders and node_modules, and continues after bad files.
+
+A rewrite-probes.yaml in a given folder or beside a given file, or else in the nearest
+folder above, up to the root of the repository, is the functionConfig; it is named on
+stderr. For - that is the current folder. The function looks for none. --mesh, --answered-by,
+--port and --image count more than the functionConfig.
 
 Exit codes: 0 all is well; 1 an object cannot be rewritten, check found something, or
 --exit-code found a difference; 2 the command line is wrong; 3 the manifests or the
@@ -67,6 +70,7 @@ functionConfig cannot be read, or a file cannot be written.`,
 // commonFlags are the flags of every command that reads manifests.
 type commonFlags struct {
 	config  string
+	flags   *pflag.FlagSet // that have the flags of settings
 	color   string
 	ignore  []string
 	strict  bool
@@ -75,42 +79,20 @@ type commonFlags struct {
 
 func (f *commonFlags) add(cmd *cobra.Command) {
 	p := cmd.PersistentFlags()
-	p.StringVar(&f.config, "config", "", "`FILE` with the functionConfig (RewriteProbes or ConfigMap); a ResourceList brings its own")
+	f.flags = p
+	p.StringVar(&f.config, "config", "", "`FILE` with the functionConfig (RewriteProbes or ConfigMap), or none; if not given, the "+configName+" beside or above the PATHs; a ResourceList brings its own")
+	for _, s := range settings {
+		p.String(s.key, "", s.usage)
+		if s.values != nil {
+			_ = cmd.RegisterFlagCompletionFunc(s.key, cobra.FixedCompletions(s.values(), cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
 	p.StringVar(&f.color, "color", colorAuto, "`WHEN` to write in colour: auto, always or never")
 	p.StringArrayVar(&f.ignore, "ignore", nil, "`PATTERN` of files and folders to leave out of a walk, by name or path; may be given again")
 	p.BoolVar(&f.strict, "strict", false, "fail on warnings too")
-	p.BoolVarP(&f.verbose, "verbose", "v", false, "print notes about what was left alone on purpose too")
+	p.BoolVarP(&f.verbose, "verbose", "v", false, "print notes about what was left alone on purpose, and all messages that are alike")
 	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(colors, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("config", cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt))
-}
-
-// load returns the config of a run: that of the flag, or the ResourceList's.
-func (f *commonFlags) load(list *manifest.Object) (*config.RewriteProbes, error) {
-	if f.config == "" {
-		return f.finish(config.Decode(list))
-	}
-	if list != nil {
-		return nil, errors.New("--config must not be given: the ResourceList brings its own functionConfig")
-	}
-	text, err := os.ReadFile(f.config)
-	if err != nil {
-		return nil, fmt.Errorf("--config: %s: %w", f.config, reasonOf(err))
-	}
-	s, err := manifest.Read(f.config, text)
-	if err != nil {
-		return nil, fmt.Errorf("--config: %w", err)
-	}
-	if n := len(s.Objects()); n != 1 {
-		return nil, fmt.Errorf("--config: %s must hold one functionConfig, and holds %d objects", f.config, n)
-	}
-	return f.finish(config.Decode(s.Objects()[0]))
-}
-
-func (f *commonFlags) finish(c *config.RewriteProbes, err error) (*config.RewriteProbes, error) {
-	if err == nil {
-		c.Spec.Strict = c.Spec.Strict || f.strict
-	}
-	return c, err
 }
 
 func restoreCommand(std streams, common *commonFlags) *cobra.Command {
@@ -174,13 +156,13 @@ func reasonsCommand(std streams) *cobra.Command {
 			return reasonKeys(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, keys []string) error {
-			all, known := reason.All(), reasonKeys()
+			known := reasonKeys()
 			for _, k := range keys {
 				if !slices.Contains(known, k) {
-					return &usageError{cmd.CommandPath(), fmt.Errorf("reason %q must be one of %s", k, strings.Join(known, ", "))}
+					return &usageError{cmd.CommandPath(), fmt.Errorf("no reason has the key %q%s", k, didYouMean(k, known))}
 				}
 			}
-			for _, r := range all {
+			for _, r := range reason.All() {
 				if len(keys) == 0 || slices.Contains(keys, r.Key) {
 					fmt.Fprintf(std.out, "%s (%s)\n  cause: %s\n  cure:  %s\n", r.Key, r.Severity, r.Cause, r.Cure)
 				}
@@ -196,6 +178,25 @@ func reasonKeys() []string {
 		keys = append(keys, r.Key)
 	}
 	return keys
+}
+
+// didYouMean returns the end of an error about a word that is none of the reasons: those
+// which are nearly the same, or have it as a part.
+func didYouMean(word string, known []string) string {
+	c := &cobra.Command{SuggestionsMinimumDistance: 3}
+	for _, k := range known {
+		c.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
+	}
+	meant := c.SuggestionsFor(word)
+	for _, k := range known {
+		if strings.Contains(k, word) && !slices.Contains(meant, k) {
+			meant = append(meant, k)
+		}
+	}
+	if len(meant) == 0 {
+		return "; \"rewrite-probes reasons\" lists all"
+	}
+	return fmt.Sprintf(": did you mean %s?", strings.Join(meant[:min(len(meant), 3)], ", "))
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

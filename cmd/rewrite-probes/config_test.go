@@ -26,41 +26,49 @@ type fieldCase struct {
 	want string
 	gone string // what only the run without the field has; instead of want
 	file string // of workloads below; the Deployment where empty
+	args string // the command; the function itself where empty
 }
 
 // fieldCases has a case for every field. A field that is not here fails the
 // test, and so does one whose value is the default's.
 var fieldCases = map[string]fieldCase{
-	"spec.mesh":                       {spec: "mesh: kuma", data: "mesh: kuma", want: "traffic.kuma.io/exclude-inbound-ports: \"15020\""},
-	"spec.dialect":                    {spec: "dialect: osm", data: "dialect: osm", want: "OSM_KUBE_APP_PROBERS"},
-	"spec.answeredBy":                 {spec: "answeredBy: istio-proxy", data: "answered-by: istio-proxy", want: "- name: istio-proxy"},
-	"spec.port":                       {spec: "port: 15099", data: `port: "15099"`, want: "port: 15099"},
-	"spec.rewrite":                    {spec: "rewrite: [tcpSocket, lifecycle]", data: "rewrite: 'tcpSocket, lifecycle'", gone: "/app-health/web/readyz"},
-	"spec.probeProxy.image":           {spec: "probeProxy: {image: 'example/p:v9@sha256:" + digest + "'}", data: "image: 'example/p:v9@sha256:" + digest + "'", want: "image: example/p:v9@sha256:" + digest},
-	"spec.probeProxy.name":            {spec: "probeProxy: {name: prober}", data: "name: prober", want: "- name: prober\n"},
-	"spec.probeProxy.placement":       {spec: "probeProxy: {placement: container}", data: "placement: container", gone: "restartPolicy: Always"},
-	"spec.probeProxy.imagePullPolicy": {spec: "probeProxy: {imagePullPolicy: Never}", data: "image-pull-policy: Never", want: "imagePullPolicy: Never"},
-	"spec.probeProxy.resources":       {spec: "probeProxy: {resources: {limits: {memory: 48Mi}}}", want: "memory: 48Mi"},
-	"spec.probeProxy.securityContext": {spec: "probeProxy: {securityContext: {runAsUser: null}}", gone: "runAsUser: 65532"},
-	"spec.probeProxy.env":             {spec: "probeProxy: {env: [{name: PROBE_PROXY_LOG, value: all}]}", want: "- name: PROBE_PROXY_LOG"},
-	"spec.probeProxy.livenessProbe":   {spec: "probeProxy: {livenessProbe: true}", want: "livenessProbe:", file: "ready"},
-	"spec.probeProxy.readinessProbe":  {spec: "probeProxy: {readinessProbe: true}", want: "readinessProbe:", file: "live"},
-	"spec.istioProxy.image":           {spec: "istioProxy: {image: 'example/istio@sha256:" + digest + "'}", with: "answeredBy: istio-proxy", want: "image: example/istio@sha256:" + digest},
-	"spec.istioProxy.restricted":      {spec: "istioProxy: {restricted: false}", with: "answeredBy: istio-proxy", gone: "seccompProfile:\n", file: "restricted"},
-	"spec.istio.injectorRewrites":     {spec: "istio: {injectorRewrites: true}", data: `injector-rewrites: "true"`, gone: "/app-health/", file: "injected"},
-	"spec.istio.injectedNamespaces":   {spec: "istio: {injectedNamespaces: ['sh*']}", data: "injected-namespaces: 'other, sh*'", want: "- name: istio-proxy"},
-	"spec.podTemplates[].group":       {spec: "podTemplates: [{group: example.com, kind: Thing, path: spec.worker}]", want: "/app-health/web/readyz", file: "custom"},
-	"spec.podTemplates[].kind":        {spec: "podTemplates: [{group: example.com, kind: Thing, path: spec.worker}]", want: "/app-health/web/readyz", file: "custom"},
-	"spec.podTemplates[].path":        {spec: "podTemplates: [{group: example.com, kind: Thing, path: spec.worker}]", want: "/app-health/web/readyz", file: "custom"},
-	"spec.select.kinds":               {spec: "select: {kinds: [Job]}", gone: "/app-health/"},
-	"spec.select.names":               {spec: "select: {names: ['d?']}", gone: "/app-health/"},
-	"spec.select.namespaces":          {spec: "select: {namespaces: [other]}", gone: "/app-health/"},
-	"spec.select.labelSelector":       {spec: "select: {labelSelector: '!app'}", gone: "/app-health/"},
-	"spec.exclude.kinds":              {spec: "exclude: {kinds: [Deployment]}", gone: "/app-health/"},
-	"spec.exclude.names":              {spec: "exclude: {names: ['w*']}", gone: "/app-health/"},
-	"spec.exclude.namespaces":         {spec: "exclude: {namespaces: [shop]}", gone: "/app-health/"},
-	"spec.exclude.labelSelector":      {spec: "exclude: {labelSelector: app=web}", gone: "/app-health/"},
-	"spec.strict":                     {spec: "strict: true", data: `strict: "true"`, want: "exit 1", file: "warned"},
+	"spec.mesh":                                  {spec: "mesh: kuma", data: "mesh: kuma", want: "traffic.kuma.io/exclude-inbound-ports: \"15099\""},
+	"spec.answeredBy":                            {spec: "answeredBy: istio-proxy", data: "answered-by: istio-proxy", want: "- name: istio-proxy"},
+	"spec.port":                                  {spec: "port: 15098", data: `port: "15098"`, want: "port: 15098"},
+	"spec.rewrite":                               {spec: "rewrite: [tcpSocket, lifecycle]", data: "rewrite: 'tcpSocket, lifecycle'", gone: "/app-health/web/readyz"},
+	"spec.probeProxy.image":                      {spec: "probeProxy: {image: 'example/p:v9@sha256:" + digest + "'}", data: "image: 'example/p:v9@sha256:" + digest + "'", want: "image: example/p:v9@sha256:" + digest},
+	"spec.probeProxy.registry":                   {spec: "probeProxy: {registry: 'example.com:5000/mesh'}", data: "registry: 'example.com:5000/mesh'", want: "image: example.com:5000/mesh/probe-proxy:v"},
+	"spec.probeProxy.name":                       {spec: "probeProxy: {name: prober}", data: "name: prober", want: "- name: prober\n"},
+	"spec.probeProxy.placement":                  {spec: "probeProxy: {placement: container}", data: "placement: container", gone: "restartPolicy: Always"},
+	"spec.probeProxy.imagePullPolicy":            {spec: "probeProxy: {imagePullPolicy: Never}", data: "image-pull-policy: Never", want: "imagePullPolicy: Never"},
+	"spec.probeProxy.resources":                  {spec: "probeProxy: {resources: {limits: {memory: 48Mi}}}", want: "memory: 48Mi"},
+	"spec.probeProxy.securityContext":            {spec: "probeProxy: {securityContext: {runAsUser: null}}", gone: "runAsUser: 65532"},
+	"spec.probeProxy.env":                        {spec: "probeProxy: {env: [{name: PROBE_PROXY_LOG, value: all}]}", want: "- name: PROBE_PROXY_LOG"},
+	"spec.probeProxy.body":                       {spec: "probeProxy: {body: none}", want: "- \"--body=none\"\n"},
+	"spec.probeProxy.livenessProbe":              {spec: "probeProxy: {livenessProbe: true}", want: "livenessProbe:", file: "ready"},
+	"spec.probeProxy.readinessProbe":             {spec: "probeProxy: {readinessProbe: true}", want: "readinessProbe:", file: "live"},
+	"spec.istioProxy.image":                      {spec: "istioProxy: {image: 'example/istio@sha256:" + digest + "'}", with: "answeredBy: istio-proxy", want: "image: example/istio@sha256:" + digest},
+	"spec.istioProxy.restricted":                 {spec: "istioProxy: {restricted: false}", with: "answeredBy: istio-proxy", gone: "seccompProfile:\n", file: "restricted"},
+	"spec.istioProxy.resources":                  {spec: "istioProxy: {resources: {limits: {cpu: 2}}}", with: "answeredBy: istio-proxy", want: "cpu: 2\n"},
+	"spec.istio.injectorRewrites":                {spec: "istio: {injectorRewrites: true}", data: `injector-rewrites: "true"`, gone: "/app-health/", file: "injected"},
+	"spec.istio.injectedNamespaces":              {spec: "istio: {injectedNamespaces: ['sh*']}", data: "injected-namespaces: 'other, sh*'", want: "- name: istio-proxy"},
+	"spec.platform":                              {spec: "platform: openshift", data: "platform: openshift", gone: "runAsUser: 65532"},
+	"spec.podTemplates[].group":                  {spec: "podTemplates: [{group: example.com, kind: Thing, path: spec.worker}]", want: "/app-health/web/readyz", file: "custom"},
+	"spec.podTemplates[].kind":                   {spec: "podTemplates: [{group: example.com, kind: Thing, path: spec.worker}]", want: "/app-health/web/readyz", file: "custom"},
+	"spec.podTemplates[].path":                   {spec: "podTemplates: [{group: example.com, kind: Thing, path: spec.worker}]", want: "/app-health/web/readyz", file: "custom"},
+	"spec.select.kinds":                          {spec: "select: {kinds: [Job]}", gone: "/app-health/"},
+	"spec.select.names":                          {spec: "select: {names: ['d?']}", gone: "/app-health/"},
+	"spec.select.namespaces":                     {spec: "select: {namespaces: [other]}", gone: "/app-health/"},
+	"spec.select.labelSelector":                  {spec: "select: {labelSelector: '!app'}", gone: "/app-health/"},
+	"spec.exclude.kinds":                         {spec: "exclude: {kinds: [Deployment]}", gone: "/app-health/"},
+	"spec.exclude.names":                         {spec: "exclude: {names: ['w*']}", gone: "/app-health/"},
+	"spec.exclude.namespaces":                    {spec: "exclude: {namespaces: [shop]}", gone: "/app-health/"},
+	"spec.exclude.labelSelector":                 {spec: "exclude: {labelSelector: app=web}", gone: "/app-health/"},
+	"spec.strict":                                {spec: "strict: true", data: `strict: "true"`, want: "exit 1", file: "warned"},
+	"spec.istio.nativeSidecars":                  {spec: "istio: {nativeSidecars: true}", data: `native-sidecars: "true"`, want: "- name: istio-proxy", file: "sidecar"},
+	"spec.istio.holdApplicationUntilProxyStarts": {spec: "istio: {holdApplicationUntilProxyStarts: true}", want: "- name: istio-proxy", file: "hook"},
+	"spec.istio.rootNamespace":                   {spec: "istio: {rootNamespace: mesh-root}", gone: "[would-fail]", file: "permissive", args: "check"},
+	"spec.istio.mtls":                            {spec: "istio: {mtls: PERMISSIVE}", data: "mtls: PERMISSIVE", gone: "[would-fail]", file: "injected", args: "check"},
 }
 
 // digest is that of some image.
@@ -107,6 +115,48 @@ spec:
   - name: web
     readinessProbe:
       httpGet: {path: /ready, port: 8080}
+`,
+	"sidecar": `apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  labels: {sidecar.istio.io/inject: "true"}
+spec:
+  initContainers:
+  - name: database
+    restartPolicy: Always
+    startupProbe:
+      httpGet: {path: /startup, port: 8080}
+  containers:
+  - name: web
+`,
+	"hook": `apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  labels: {sidecar.istio.io/inject: "true"}
+spec:
+  containers:
+  - name: web
+    lifecycle:
+      postStart:
+        httpGet: {path: /started, port: 8080}
+`,
+	"permissive": `apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  labels: {sidecar.istio.io/inject: "true"}
+spec:
+  containers:
+  - name: web
+    readinessProbe:
+      httpGet: {path: /ready, port: 8080}
+---
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: mesh-root}
+spec: {mtls: {mode: PERMISSIVE}}
 `,
 	"custom": `apiVersion: example.com/v1
 kind: Thing
@@ -252,6 +302,7 @@ func testField(t *testing.T, name string, c fieldCase) {
 		forms["ConfigMap"] = fmt.Sprintf(configMapForm, c.data)
 	}
 	without := fmt.Sprintf(typedForm, c.with)
+	command := strings.Fields(c.args)
 	for form, text := range forms {
 		s, err := manifest.Read(form, []byte(text))
 		if err != nil {
@@ -265,13 +316,13 @@ func testField(t *testing.T, name string, c fieldCase) {
 			t.Errorf("%s: the field has its default: %v", form, valueOf(decoded, name))
 		}
 		for way, runWith := range map[string]func(string) string{
-			"ResourceList": func(cfg string) string { return output(t, resourceList(workloads[c.file], cfg)) },
+			"ResourceList": func(cfg string) string { return output(t, resourceList(workloads[c.file], cfg), command...) },
 			"--config": func(cfg string) string {
 				path := filepath.Join(t.TempDir(), "config.yaml")
 				if err := os.WriteFile(path, []byte(cfg), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				return output(t, workloads[c.file], "--config", path, "-")
+				return output(t, workloads[c.file], append(command, "--config", path, "-")...)
 			},
 		} {
 			has, lacks := runWith(text), runWith(without)
@@ -287,8 +338,11 @@ func testField(t *testing.T, name string, c fieldCase) {
 }
 
 func resourceList(item, functionConfig string) string {
-	return "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- " +
-		strings.TrimPrefix(indentBy(2, item), "  ") + "functionConfig:\n" + indentBy(2, functionConfig)
+	list := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+	for one := range strings.SplitSeq(item, "---\n") {
+		list += "- " + strings.TrimPrefix(indentBy(2, one), "  ")
+	}
+	return list + "functionConfig:\n" + indentBy(2, functionConfig)
 }
 
 // What has one allowed value is refused with another; metadata is not read.

@@ -7,15 +7,18 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 )
 
 var (
 	kindKey    = whenUsed(`(?m)(^|[\s{,"'])kind["']?[ \t]*:`)
+	versionKey = whenUsed(`(?m)(^|[\s{,"'])apiVersion["']?[ \t]*:`)
 	action     = whenUsed(`(?m)^[^#\n]*\{\{`) // of a template, outside of comments
 	list       = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[|- )`)
 	jsonPatch  = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[\s*\{|- \{?)\s*["']?(op|path|value|from)["']?\s*:`) // JSON6902
-	namesProbe = whenUsed(`(liveness|readiness|startup)Probe|lifecycle`)
+	namesProbe = whenUsed(`(liveness|readiness|startup)Probe|lifecycle\b|httpGet|tcpSocket`)
 )
 
 // whenUsed returns a function that returns a regular expression, compiled at
@@ -24,8 +27,8 @@ func whenUsed(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// isTemplate reports whether a text has what looks like an action of a Helm
-// template, and cannot be read as manifests: [manifest.Read], which returned s and
+// isTemplate reports whether a text has what looks like an action of a template, as
+// of Helm or Ansible, and cannot be read as manifests: [manifest.Read], which returned s and
 // err, has failed, or an action that is valid YAML makes a mapping a key.
 func isTemplate(s *manifest.Stream, text []byte, err error) bool {
 	if !bytes.Contains(text, []byte("{{")) || !action().Match(text) {
@@ -44,9 +47,19 @@ func isNoManifest(text []byte, err error) bool {
 	return errors.Is(err, manifest.ErrEmpty) || !kindKey().Match(text) || list().Match(text) && !namesProbe().Match(text)
 }
 
-// holdsNoObject reports whether a text of mappings holds no Kubernetes object,
-// nor anything with containers. The values of a chart are such a text.
-func holdsNoObject(s *manifest.Stream, text []byte) bool {
-	return !s.IsResourceList() && !bytes.Contains(text, []byte("ontainers")) &&
-		!slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool { return o.Kind() != "" || o.APIVersion() != "" })
+// holdsNoObject reports whether a text of mappings holds no Kubernetes object. The
+// values of a chart are such a text, even if one of them is called kind.
+func holdsNoObject(s *manifest.Stream) bool {
+	return !s.IsResourceList() &&
+		!slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool { return o.APIVersion() != "" })
 }
+
+// isForAnother reports whether a text is the ResourceList of another function, such as a
+// test of it.
+func isForAnother(s *manifest.Stream) bool {
+	c := s.FunctionConfig()
+	return c != nil && !config.Is(c.APIVersion(), c.Kind()) && c.Kind() != "ConfigMap"
+}
+
+// holdsProbe reports whether a mapping in a text looks like a probe.
+func holdsProbe(s *manifest.Stream) bool { return slices.ContainsFunc(s.Objects(), pipeline.HasProbe) }

@@ -122,6 +122,26 @@ func TestEveryConfigOfTheExamplesIsTaken(t *testing.T) {
 	}
 }
 
+// TestEveryPictureHasItsOwnBackground: a browser that prefers dark pages shows the light text
+// of a picture on whatever page it is in.
+func TestEveryPictureHasItsOwnBackground(t *testing.T) {
+	pictures := filesBelow(t, "../../docs/images", func(name string) bool { return filepath.Ext(name) == ".svg" })
+	first := regexp.MustCompile(`(?s)</style>\s*<rect class="page" width="100%" height="100%"/>`)
+	fill := regexp.MustCompile(`\.page \{ fill: #[0-9a-f]{3,6} \}`)
+	for _, path := range pictures {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if light, dark, both := bytes.Cut(text, []byte("@media (prefers-color-scheme: dark)")); !first.Match(text) || !both || !fill.Match(light) || !fill.Match(dark) {
+			t.Errorf("%s must begin with a rectangle over all of it, in a light and a dark colour", path)
+		}
+	}
+	if len(pictures) == 0 {
+		t.Error("no pictures were found")
+	}
+}
+
 func runConfig(t *testing.T, b yamlBlock) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")

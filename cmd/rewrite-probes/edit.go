@@ -63,26 +63,21 @@ func (f *editFlags) run(cmd *cobra.Command, std streams, common *commonFlags, mo
 }
 
 // emit writes what the flags ask for and returns how many streams that were.
-// Nothing is written before all of it has been made and read again.
+// Nothing is written before all of it has been made and read again; a file whose
+// text cannot be made is left as it is.
 func (f *editFlags) emit(std streams, p *pkg, r *report.Report) (emitted int, err error) {
 	toStdout := !f.write && !f.diff && !f.list
 	chosen := choose(p, r, toStdout)
-	var texts [][]byte
-	if toStdout {
-		err = printAll(std, chosen)
-	} else {
-		texts, err = edited(chosen)
+	if !toStdout {
+		return f.emitFiles(std, p, r, chosen)
 	}
-	switch {
-	case err != nil:
+	if err := printAll(std, chosen); err != nil {
 		for _, s := range chosen {
 			r.Withhold(s.Name())
 		}
 		return 0, err
-	case toStdout:
-		return len(chosen), nil
 	}
-	return f.emitFiles(std, p, r, chosen, texts)
+	return len(chosen), nil
 }
 
 // choose returns the streams to write. After an error -w, -d and -l pass over
@@ -113,22 +108,17 @@ func printAll(std streams, all []*manifest.Stream) error {
 	return err
 }
 
-// edited returns the text of each stream.
-func edited(all []*manifest.Stream) ([][]byte, error) {
-	texts := make([][]byte, len(all))
-	for i, s := range all {
-		var err error
-		if texts[i], err = s.Text(); err != nil {
-			return nil, err
-		}
-	}
-	return texts, nil
-}
-
 // emitFiles lists, shows or writes the changed files, each with its new text.
-func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*manifest.Stream, texts [][]byte) (emitted int, err error) {
-	var problems []error
+func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*manifest.Stream) (emitted int, err error) {
+	texts, problems := make([][]byte, len(changed)), make([]error, len(changed))
 	for i, s := range changed {
+		texts[i], problems[i] = s.Text()
+	}
+	for i, s := range changed {
+		if problems[i] != nil {
+			r.Withhold(s.Name())
+			continue
+		}
 		if err := f.emitFile(std, s.Name(), p.inputs[s.Name()], texts[i]); err != nil {
 			r.Withhold(s.Name())
 			problems = append(problems, err)

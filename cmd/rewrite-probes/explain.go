@@ -8,13 +8,17 @@ import (
 
 func explainCommand(std streams, common *commonFlags) *cobra.Command {
 	var out format
+	var allowEmpty bool
 	cmd := &cobra.Command{
 		Use:   "explain [PATH... | -]",
 		Short: "Show what would become of every probe, and why",
 		Long: `explain changes nothing. It lists every pod template with its probes and hooks: what
 they are, what they would become, or why they are left alone; who answers them, and which
 container and annotations are added for it. "rewrite-probes reasons KEY" has the cause and
-the cure of a reason. -o html makes one page for a browser, to attach to a review.`,
+the cure of a reason. -o html makes one page for a browser, to attach to a review.
+
+Like check it exits with 1 where it could not look: if there is no pod template, a chart
+that is not rendered, or a kustomization that is not built. With --allow-empty it does not.`,
 		Example: `  rewrite-probes explain deploy/
   kustomize build . | rewrite-probes explain -
   rewrite-probes explain -o html deploy/ >probes.html`,
@@ -22,9 +26,12 @@ the cure of a reason. -o html makes one page for a browser, to attach to a revie
 			if err := out.validate(cmd); err != nil {
 				return err
 			}
-			_, r, err := runPipeline(cmd, std, common, pipeline.Inspect, args)
+			p, r, err := runPipeline(cmd, std, common, pipeline.Inspect, args)
 			if err != nil {
 				return err
+			}
+			if !allowEmpty {
+				addUnseen(p, r)
 			}
 			switch out.value {
 			case "json":
@@ -40,6 +47,7 @@ the cure of a reason. -o html makes one page for a browser, to attach to a revie
 			return verdict(r)
 		},
 	}
+	addAllowEmpty(cmd, &allowEmpty)
 	out.add(cmd, "`FORMAT`: text, json or html", "text", "json", "html")
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
@@ -75,6 +76,12 @@ func exitCode(err error, stderr io.Writer) int {
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		fmt.Fprintln(stderr, "error: "+oneLine(line))
+	}
+	if errors.Is(err, config.ErrNotConfig) {
+		fmt.Fprint(stderr, configExample)
+	}
+	if _, isFlag := errors.AsType[*config.SettingError](err); isFlag {
+		return exitUsage
 	}
 	if errors.Is(err, manifest.ErrUnplanned) {
 		return exitFindings

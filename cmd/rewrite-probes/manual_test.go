@@ -56,6 +56,9 @@ func TestTheManualKnowsEveryCommandAndFlag(t *testing.T) {
 				t.Errorf("the page of %q must have the flag %s", c.CommandPath(), f)
 			}
 		}
+		if strings.Contains(plain, "=false") {
+			t.Errorf("the page of %q gives a switch a value", c.CommandPath())
+		}
 		if !strings.Contains(plain, c.Short) {
 			t.Errorf("the page of %q must say %q", c.CommandPath(), c.Short)
 		}
@@ -106,6 +109,7 @@ func manualPage(t *testing.T, c *cobra.Command) string {
 	if !ok {
 		t.Fatalf("the head of the page of %q has no date", c.CommandPath())
 	}
+	rest = strings.ReplaceAll(rest, `\fP[=false]`, `\fP`) // of every switch, where it reads like a value
 	return head + `""` + rest
 }
 
@@ -131,6 +135,8 @@ func TestValuesAreCompleted(t *testing.T) {
 		want string
 	}{
 		{[]string{"--color", ""}, "always"},
+		{[]string{"check", "--mesh", ""}, "linkerd"},
+		{[]string{"--answered-by", ""}, "probe-proxy"},
 		{[]string{"check", "--output", "s"}, "sarif"},
 		{[]string{"explain", "-o", ""}, "html"},
 		{[]string{"version", "-o", ""}, "json"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,7 +26,17 @@ type pkg struct {
 	messages []report.Message  // about files that are not read, or cannot be
 	charts   map[string]int    // the number of templates that are not read, by the chart's Chart.yaml
 	patches  int               // the number of patches with probes that are not read
+	unbuilt  []unbuilt         // the kustomizations that name more than was read
 	failed   bool              // whether a file could not be read
+
+	config      string   // the file with the functionConfig; "" if there is none
+	configFound bool     // whether no flag has named it
+	overrides   []string // what flags say instead of it
+}
+
+// isResourceList reports whether the input is that of a function.
+func (p *pkg) isResourceList() bool {
+	return slices.ContainsFunc(p.streams, (*manifest.Stream).IsResourceList)
 }
 
 // functionConfig returns the functionConfig of a ResourceList; nil if there is
@@ -47,6 +58,9 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 		return nil, &usageError{command, errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
 	}
 	if isStdin(args) {
+		if isTerminal(std.in) {
+			fmt.Fprintln(std.err, command+": reading manifests from the terminal; Ctrl-D ends them")
+		}
 		input, err := manifest.ReadInput(std.in)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", stdinName, err)
@@ -72,9 +86,9 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 		case err != nil:
 			p.unreadable(f, &manifest.Error{File: f.path, Err: reasonOf(err)})
 		case patches[realPath(f.path)] != "":
-			p.passOverPatch(f, text, "`"+patches[realPath(f.path)]+"` names it as a patch")
+			p.passOverPatch(f, text, "`"+patches[realPath(f.path)]+"` names it as a patch", builtByKustomize)
 		case f.walked && jsonPatch().Match(text):
-			p.passOverPatch(f, text, "it is a JSON patch")
+			p.passOverPatch(f, text, "it is a JSON patch", "in the object that it is applied to")
 		case f.walked && slices.Contains(kustomizationNames, filepath.Base(f.path)):
 			p.warnOfInlinePatches(f, text)
 		default:
@@ -82,6 +96,7 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 		}
 	}
 	p.noteCharts()
+	p.unbuilt = findUnbuilt(files)
 	return p, nil
 }
 
@@ -90,11 +105,18 @@ func (p *pkg) add(f file, text []byte) {
 	s, err := manifest.Read(f.path, text)
 	switch {
 	case f.walked && isTemplate(s, text, err):
-		p.passOverTemplate(f)
-	case err == nil && !(f.walked && holdsNoObject(s, text)):
+		p.passOverTemplate(f, text)
+	case err == nil && f.walked && isForAnother(s):
+		p.note(f, pipeline.ReasonNoManifest, "is the input of another function, as its functionConfig says, and is passed over")
+	case err == nil && f.walked && holdsNoObject(s):
+		p.passOverValues(f, s)
+	case err == nil:
 		p.streams = append(p.streams, s)
 		p.inputs[f.path] = text
-	case f.walked && (err == nil || isNoManifest(text, err)):
+		if isChart(f.path) && bytes.Contains(text, []byte("dependencies:")) {
+			p.charts[whole(f.path)] += 0
+		}
+	case f.walked && isNoManifest(text, err):
 		p.note(f, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
 	default:
 		p.unreadable(f, err)
@@ -108,30 +130,62 @@ func (p *pkg) note(f file, key, text string) {
 	p.messages = append(p.messages, m)
 }
 
-// passOverTemplate notes that a Helm template is not read, once for each chart.
-func (p *pkg) passOverTemplate(f file) {
+// passOverTemplate notes that a template is not read, once for each chart.
+func (p *pkg) passOverTemplate(f file, text []byte) {
 	if chart := chartOf(f.path); chart != "" {
 		p.charts[chart]++
 		return
 	}
+	if !kindKey().Match(text) || !versionKey().Match(text) || !namesProbe().Match(text) {
+		p.note(f, pipeline.ReasonNoManifest, "is a template that names no probe and is passed over")
+		return
+	}
 	p.note(f, pipeline.ReasonHelmTemplate,
-		"looks like a Helm template and is passed over; render the chart and pipe the result through rewrite-probes")
+		"looks like a template and is passed over; "+madeOfIt)
 }
 
-func (p *pkg) noteCharts() {
-	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
-		p.note(file{path: chart}, pipeline.ReasonHelmTemplate, fmt.Sprintf(
-			"the chart is passed over (%s); render it and pipe the result through rewrite-probes", report.Plural(p.charts[chart], "template")))
+// madeOfIt is the cure for a file that another program makes manifests of: which program
+// that is, nobody but its author knows.
+const madeOfIt = "give rewrite-probes what is made of it, or leave it out with --ignore"
+
+// passOverValues notes that a file without an object is not read. The values of a chart
+// that is here belong to the chart.
+func (p *pkg) passOverValues(f file, s *manifest.Stream) {
+	chart := chartOf(f.path)
+	if chart == "" {
+		chart = chartIn(filepath.Dir(f.path))
+	}
+	switch {
+	case filepath.Ext(f.path) == ".json" || !holdsProbe(s):
+		p.note(f, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
+	case chart != "":
+		p.charts[chart] += 0
+	default:
+		p.note(f, pipeline.ReasonHelmTemplate,
+			"has what looks like probes, but is no Kubernetes object, which has apiVersion and kind; it is passed over; "+madeOfIt)
 	}
 }
 
+// noteCharts warns of the charts with templates that are not read.
+func (p *pkg) noteCharts() {
+	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
+		if n := p.charts[chart]; n > 0 {
+			p.note(file{path: chart}, pipeline.ReasonHelmTemplate, fmt.Sprintf(
+				"the chart is passed over (%s); render it and pipe the result through rewrite-probes", report.Plural(n, "template")))
+		}
+	}
+}
+
+const chartName = "Chart.yaml"
+
+func isChart(path string) bool { return filepath.Base(path) == chartName }
+
 // chartOf returns the Chart.yaml of the chart that has the file among its
-// templates, or "".
+// templates or the files that they include, or "".
 func chartOf(path string) string {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if filepath.Base(dir) == "templates" {
-			chart := filepath.Join(filepath.Dir(dir), "Chart.yaml")
-			if _, err := os.Stat(chart); err == nil {
+		if base := filepath.Base(dir); base == "templates" || base == "files" {
+			if chart := chartIn(filepath.Dir(dir)); chart != "" {
 				return chart
 			}
 		}
@@ -139,6 +193,26 @@ func chartOf(path string) string {
 			return ""
 		}
 	}
+}
+
+// chartIn returns the Chart.yaml that stands for a folder; "" if it has none.
+func chartIn(dir string) string {
+	name := filepath.Join(dir, chartName)
+	if _, err := os.Stat(name); err != nil {
+		return ""
+	}
+	return whole(name)
+}
+
+// whole returns the Chart.yaml of the chart that is rendered if a chart is: that of its
+// parent if it is in the folder charts of one.
+func whole(chart string) string {
+	if charts := filepath.Dir(filepath.Dir(chart)); filepath.Base(charts) == "charts" {
+		if parent := chartIn(filepath.Dir(charts)); parent != "" {
+			return parent
+		}
+	}
+	return chart
 }
 
 // unreadable reports a file that cannot be read as manifests.
@@ -154,15 +228,19 @@ func (p *pkg) unreadable(f file, err error) {
 
 // passOverPatch notes that a patch is not rewritten. It is merged into another
 // object, and that object's probe-proxy must know the probes of both.
-func (p *pkg) passOverPatch(f file, text []byte, why string) {
+func (p *pkg) passOverPatch(f file, text []byte, why, where string) {
 	if namesProbe().Match(text) {
-		p.patches++
-		p.note(f, pipeline.ReasonPatch, "is passed over, since "+why+
-			"; its probes must be rewritten in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes")
+		if where == builtByKustomize {
+			p.patches++
+		}
+		p.note(f, pipeline.ReasonPatch, "is passed over, since "+why+"; its probes must be rewritten "+where)
 		return
 	}
 	p.note(f, pipeline.ReasonPatchIdle, "is passed over, since "+why)
 }
+
+// builtByKustomize says where the probes of a patch of kustomize are rewritten.
+const builtByKustomize = "in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes"
 
 // warnOfInlinePatches warns of a kustomization with probes in its own patches.
 func (p *pkg) warnOfInlinePatches(f file, text []byte) {
@@ -171,7 +249,7 @@ func (p *pkg) warnOfInlinePatches(f file, text []byte) {
 	if len(inline) > 0 {
 		p.patches += len(inline)
 		p.note(f, pipeline.ReasonPatch,
-			"has a patch with probes, which must be rewritten in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes")
+			"has a patch with probes, which must be rewritten "+builtByKustomize)
 	}
 }
 
@@ -187,7 +265,10 @@ func readInput(cmd *cobra.Command, std streams, common *commonFlags, args []stri
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := common.load(p.functionConfig())
+	c, err := common.load(p, cmd.CommandPath(), args)
+	if err == nil && (p.configFound || len(p.overrides) > 0) {
+		fmt.Fprintln(std.err, cmd.CommandPath()+": functionConfig: "+p.configWords())
+	}
 	return p, c, err
 }
 
@@ -202,7 +283,7 @@ func runPipeline(cmd *cobra.Command, std streams, common *commonFlags, mode pipe
 		return nil, nil, err
 	}
 	r.Messages = append(p.messages, r.Messages...)
-	r.Unreadable, r.Patches = p.failed, p.patches
+	r.Unreadable, r.Patches, r.Config = p.failed, p.patches, p.configWords()
 	report.Sort(r.Messages)
 	return p, r, nil
 }

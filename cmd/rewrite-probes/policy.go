@@ -27,7 +27,7 @@ rewrite and probeProxy.name.`,
 			if err := o.Validate(); err != nil {
 				return &usageError{cmd.CommandPath(), err}
 			}
-			c, err := common.load(nil)
+			c, err := common.load(&pkg{}, cmd.CommandPath(), nil)
 			if err != nil {
 				return err
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
 )
 
-func TestTheEnvVarTellsTheDialect(t *testing.T) {
+func TestTheEnvVarTellsTheConvention(t *testing.T) {
 	for _, c := range []struct{ istio, osm, fsm, flag, want, fails string }{
 		{want: "ISTIO_KUBE_APP_PROBERS"},
 		{istio: "{}", want: "ISTIO_KUBE_APP_PROBERS"},
@@ -38,7 +38,7 @@ func TestTheEnvVarTellsTheDialect(t *testing.T) {
 	}
 }
 
-func TestCheckKnowsTheDialectsByTheirPaths(t *testing.T) {
+func TestCheckKnowsTheConventionsByTheirPaths(t *testing.T) {
 	t.Setenv("ISTIO_KUBE_APP_PROBERS", "")
 	t.Setenv("OSM_KUBE_APP_PROBERS", "")
 	for value, want := range map[string]string{

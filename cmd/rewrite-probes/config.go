@@ -1,0 +1,193 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+)
+
+const (
+	// configName is the name of the functionConfig that a run finds by itself.
+	configName = "rewrite-probes.yaml"
+	// noConfig is the value of --config for a run that looks for none.
+	noConfig = "none"
+	// registryEnv is the environment variable with the registry of probe-proxy.
+	registryEnv = "REWRITE_PROBES_REGISTRY"
+)
+
+// settings are the flags that set a field of the functionConfig. Each has the name of the
+// ConfigMap's key.
+var settings = []struct {
+	key, usage string
+	values     func() []string // nil if any
+}{
+	{"mesh", "`MESH` that the pods are in: " + strings.Join(config.Meshes(), ", "), config.Meshes},
+	{"answered-by", "`WHO` answers the rewritten probes: " + strings.Join(config.Answerers(), ", "), config.Answerers},
+	{"port", "`PORT` on which probe-proxy answers", nil},
+	{"image", "`IMAGE` of probe-proxy", nil},
+}
+
+// settings returns the settings that the command line has.
+func (f *commonFlags) settings() (given []config.Setting) {
+	for _, s := range settings {
+		if flag := f.flags.Lookup(s.key); flag.Changed {
+			given = append(given, config.Setting{Key: s.key, Value: flag.Value.String()})
+		}
+	}
+	return given
+}
+
+// load returns the config of a run over a package, which the arguments name: that of the
+// flag, the ResourceList's, or the one that is near the paths.
+func (f *commonFlags) load(p *pkg, command string, args []string) (*config.RewriteProbes, error) {
+	o := p.functionConfig()
+	switch {
+	case f.config == noConfig:
+	case f.config != "" && o != nil:
+		return nil, errors.New("--config must not be given: the ResourceList brings its own functionConfig")
+	case f.config != "":
+		p.config = f.config
+	case !p.isResourceList():
+		found, err := findConfig(args)
+		if err != nil {
+			return nil, &usageError{command, err}
+		}
+		p.config, p.configFound = found, found != ""
+	}
+	if p.config != "" {
+		var err error
+		if o, err = readConfig(p.config); err != nil {
+			return nil, err
+		}
+	}
+	given := f.settings()
+	for _, s := range given {
+		if was, differs := s.Overridden(o); differs {
+			p.overrides = append(p.overrides, fmt.Sprintf("--%s %q instead of its %q", s.Key, s.Value, was))
+		}
+	}
+	c, err := config.Decode(o, given...)
+	if err == nil {
+		c.Spec.Strict = c.Spec.Strict || f.strict
+		err = registryFromEnv(c)
+	}
+	return c, err
+}
+
+// configWords names the functionConfig of the run and what flags say instead of it; "" if
+// there is none.
+func (p *pkg) configWords() string {
+	name := p.config
+	if name == "" && len(p.overrides) > 0 {
+		name = "that of the ResourceList"
+	}
+	return strings.Join(append([]string{name}, p.overrides...), "; ")
+}
+
+// registryFromEnv sets the registry of a config that has none.
+func registryFromEnv(c *config.RewriteProbes) error {
+	registry := os.Getenv(registryEnv)
+	if registry == "" || c.Spec.ProbeProxy.Registry != "" {
+		return nil
+	}
+	c.Spec.ProbeProxy.Registry = registry
+	if err := config.CheckRegistry(registry); err != nil {
+		return fmt.Errorf("%s: %w", registryEnv, err)
+	}
+	return nil
+}
+
+// readConfig reads the one object of a file.
+func readConfig(name string) (*manifest.Object, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %s: %w", name, reasonOf(err))
+	}
+	s, err := manifest.Read(name, text)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	if n := len(s.Objects()); n != 1 {
+		return nil, fmt.Errorf("--config: %s must hold one functionConfig, and holds %d objects", name, n)
+	}
+	return s.Objects()[0], nil
+}
+
+// findConfig returns the functionConfig that is nearest to the arguments; "" if none is
+// near. Stdin is in the current folder.
+func findConfig(args []string) (found string, err error) {
+	for i, arg := range args {
+		near := nearestConfig(arg)
+		if i > 0 && realPath(near) != realPath(found) {
+			return "", fmt.Errorf("%s, and %s: give --config FILE or --config none, or run the command for each", configOf(args[0], found), configOf(arg, near))
+		}
+		found = near
+	}
+	return found, nil
+}
+
+func configOf(arg, name string) string {
+	if name == "" {
+		return arg + " has no " + configName
+	}
+	return arg + " has " + name
+}
+
+// nearestConfig returns the functionConfig beside a file, in a folder, or in the nearest
+// folder above, up to the root of the repository; "" if there is none.
+func nearestConfig(arg string) string {
+	dir := arg
+	if arg == "-" {
+		dir = "."
+	}
+	dir = realPath(dir)
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		dir = filepath.Dir(dir)
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if name := filepath.Join(dir, configName); mayBeConfig(name) {
+			return shortest(name, arg)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// shortest returns an absolute path as one from the current folder, if that is how the
+// argument was given.
+func shortest(path, arg string) string {
+	wd, err := os.Getwd()
+	if rel, relErr := filepath.Rel(realPath(wd), path); err == nil && relErr == nil && !filepath.IsAbs(arg) {
+		return rel
+	}
+	return path
+}
+
+// mayBeConfig reports whether a file is meant to be a functionConfig: it is not if all of its
+// objects are of other kinds.
+func mayBeConfig(name string) bool {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	s, err := manifest.Read(name, text)
+	return err != nil || slices.ContainsFunc(s.Objects(), func(o *manifest.Object) bool {
+		return config.Is(o.APIVersion(), o.Kind()) || o.Kind() == "ConfigMap" || o.Kind() == ""
+	})
+}
+
+// configExample is shown to whoever wrote a functionConfig without saying what it is.
+const configExample = `for example:
+  apiVersion: rewrite-probes.io/v1alpha1
+  kind: RewriteProbes
+  metadata: {name: rewrite-probes}
+  spec:
+    mesh: linkerd
+`

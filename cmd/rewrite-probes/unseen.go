@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+)
+
+// addAllowEmpty adds the flag of the commands that judge all that they are given.
+func addAllowEmpty(cmd *cobra.Command, allow *bool) {
+	cmd.Flags().BoolVar(allow, "allow-empty", false,
+		"do not fail if there is no pod template, or a chart that is not rendered or a kustomization that is not built")
+}
+
+// addUnseen reports as errors what the run could not see: a gate must not be green
+// because it did not look.
+func addUnseen(p *pkg, r *report.Report) {
+	for i := range r.Messages {
+		if m := &r.Messages[i]; m.Reason == pipeline.ReasonHelmTemplate {
+			with := report.NewMessage(pipeline.ReasonNotRendered, m.Text)
+			m.Reason, m.Severity = with.Reason, with.Severity
+		}
+	}
+	add := func(path, key, text string) {
+		m := report.NewMessage(key, text)
+		if path != "" {
+			m.Object = &report.Object{Source: path, File: path}
+		}
+		r.Messages = append(r.Messages, m)
+	}
+	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
+		if p.charts[chart] == 0 {
+			add(chart, pipeline.ReasonNotRendered, "the chart is passed over; render it and pipe the result through rewrite-probes")
+		}
+	}
+	for _, k := range p.unbuilt {
+		add(k.path, pipeline.ReasonNotBuilt, fmt.Sprintf("takes %s into its build, which is not among the files; give rewrite-probes what kustomize builds", k.names))
+	}
+	if r.Subjects() == 0 && !r.Failed() {
+		add("", pipeline.ReasonNothingSeen, "no pod template was seen, so nothing is known about any probe")
+	}
+	report.Sort(r.Messages)
+}

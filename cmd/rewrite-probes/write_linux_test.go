@@ -1,0 +1,105 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestAFileOfSomebodyElseKeepsItsOwner: who may write a file but not give one away must
+// write into the file itself.
+func TestAFileOfSomebodyElseKeepsItsOwner(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED: only root can have a file of somebody else")
+	}
+	path := podFile(t, 0o666)
+	dir := filepath.Dir(path)
+	for ; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o7 != 0o7 && strings.HasPrefix(dir, os.TempDir()+"/") {
+			if err := os.Chmod(dir, 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.Chown(path, 1234, 1234); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The file system takes this one thread for another user, without root's rights.
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and the thread ends with the goroutine
+		if err := syscall.Setfsuid(65534); err != nil {
+			t.Error(err)
+			return
+		}
+		if done, err := replace(path, info, []byte("new")); done || err != nil {
+			t.Errorf("replaced: %t, %v", done, err)
+		}
+		if err := writeFile(path, []byte("new"), []byte(podWithProbe)); err != nil {
+			t.Error(err)
+		}
+	}()
+	<-done
+	after, err := os.Stat(path)
+	if err != nil || !os.SameFile(info, after) || read(t, path) != "new" {
+		t.Errorf("%v: another file, or text %q", err, read(t, path))
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("%v: the folder has %v", err, left)
+	}
+}
+
+// TestTheOldTextComesBackIfThereIsNoRoomForTheNew: the file itself is written, since it
+// has another name. The limit on the size of files is that of a process, so this is one
+// of its own.
+func TestTheOldTextComesBackIfThereIsNoRoomForTheNew(t *testing.T) {
+	const child = "REWRITE_PROBES_TEST_FILE_LIMIT"
+	if os.Getenv(child) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), child+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	path := podFile(t, 0o640)
+	if err := os.Link(path, path+".link"); err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
+	limit := was
+	limit.Cur = uint64(len(podWithProbe)) + 10
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	err := writeFile(path, []byte(strings.Repeat("x", len(podWithProbe)+100)), []byte(podWithProbe))
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
+	if err == nil || strings.Contains(err.Error(), "neither") || read(t, path) != podWithProbe {
+		t.Errorf("%v; the file has %q", err, read(t, path))
+	}
+	// Where even the old text finds no room, the error says so.
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	if err := overwrite(full, []byte("new"), []byte("old")); err == nil || !strings.Contains(err.Error(), "and neither could the old text be written") {
+		t.Errorf("error is %v", err)
+	}
+}
