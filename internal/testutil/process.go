@@ -21,6 +21,20 @@ func FreePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
+// ServeConns serves each connection of l, and closes it, until l is closed.
+func ServeConns(l net.Listener, serve func(net.Conn)) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			serve(conn)
+		}()
+	}
+}
+
 // Eventually calls try until it returns nil. When the limit has passed, it
 // returns the last error.
 func Eventually(limit time.Duration, try func() error) error {

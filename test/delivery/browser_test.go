@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"html"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,22 +14,10 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
-// browser returns the path of a Chromium. The test is skipped if there is none.
-func browser(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	t.Skip("no Chromium is installed, so the page of explain -o html was opened in no browser")
-	return ""
-}
-
 // open returns the document of a page, once its scripts have run.
 func open(t *testing.T, page string) string {
 	t.Helper()
-	chromium := browser(t)
+	chromium := testutil.Need(t, "chromium", "chromium-browser", "google-chrome")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
@@ -43,7 +32,7 @@ func open(t *testing.T, page string) string {
 // TestThePageOfExplainFilters types into the filter box of the page, and reads
 // what is shown then.
 func TestThePageOfExplainFilters(t *testing.T) {
-	browser(t)
+	testutil.Need(t, "chromium", "chromium-browser", "google-chrome")
 	h := setUp(t)
 	page, err := h.run(h.source, filepath.Join(h.bin, "rewrite-probes"), "explain", "--config", "examples/app/rewrite-probes.yaml", "-o", "html", "examples/app")
 	if err != nil {
@@ -78,5 +67,34 @@ document.documentElement.dataset.none = document.getElementById("none").offsetPa
 		if dom := open(t, file); !strings.Contains(dom, want) {
 			t.Errorf("with %q typed, the page must have %s, and has %s", typed, want, regexp.MustCompile(`<html[^>]*>`).FindString(dom))
 		}
+	}
+}
+
+// TestThePageOfExplainFitsAPhone shows the page in a frame as wide as a phone, with a path that is a word longer than that.
+func TestThePageOfExplainFitsAPhone(t *testing.T) {
+	testutil.Need(t, "chromium", "chromium-browser", "google-chrome")
+	h := setUp(t)
+	page, err := h.run(h.source, filepath.Join(h.bin, "rewrite-probes"), "explain", "--config", "examples/app/rewrite-probes.yaml", "-o", "html", "examples/app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "/healthz"
+	if !strings.Contains(page, path) {
+		t.Fatalf("the page must have the path %s", path)
+	}
+	page = strings.ReplaceAll(page, path, "/"+strings.Repeat("health", 30))
+	file := filepath.Join(t.TempDir(), "phone.html")
+	const frame = `<!DOCTYPE html><html><iframe width="390" height="800" style="border:0" srcdoc="%PAGE%"></iframe><script>
+onload = () => {
+	const inside = document.querySelector("iframe").contentDocument, cells = [...inside.querySelector("tr:has(td)").cells];
+	document.documentElement.dataset.fits = inside.documentElement.scrollWidth <= inside.documentElement.clientWidth;
+	document.documentElement.dataset.stacked = cells.at(-1).getBoundingClientRect().top >= cells[2].getBoundingClientRect().bottom;
+};
+</script></html>`
+	if err := os.WriteFile(file, []byte(strings.Replace(frame, "%PAGE%", html.EscapeString(page), 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if dom := open(t, file); !strings.Contains(dom, `data-fits="true" data-stacked="true"`) {
+		t.Errorf("the page must be no wider than 390 pixels, with its cells below each other, and is %s", regexp.MustCompile(`<html[^>]*>`).FindString(dom))
 	}
 }

@@ -29,7 +29,7 @@ func TestTheFunctionHasTheLayoutOfTheCatalog(t *testing.T) {
 	if err := decoder.Decode(&m); err != nil {
 		t.Fatal(err)
 	}
-	if m.Image != "rewrite-probes/rewrite-probes" || m.License != "Apache-2.0" || len(m.Tags) == 0 || len(m.ExamplePackageURLs) == 0 {
+	if m.Image != "ghcr.io/rewrite-probes/rewrite-probes" || m.License != "Apache-2.0" || len(m.Tags) == 0 || len(m.ExamplePackageURLs) == 0 {
 		t.Errorf("metadata.yaml has %+v", m)
 	}
 	urls := []string{m.SourceURL}

@@ -11,11 +11,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // TestCommandsOfTheDocumentationRun executes every block of commands (```sh)
 // of the documentation, one document after the other, each in a copy of the
-// checkout. A comment on the line before a block says what is special about it:
+// checkout. What a block adds to PATH is there for the blocks after it. README begins
+// as a reader does, with Go, make and git; all other documents, where the programs and
+// kustomize are installed. A comment on the line before a block says what is special about it:
 //
 //	<!-- run in: FOLDER -->     not in the checkout's root; relative to it
 //	<!-- with: helm4 -->        `helm` is Helm 4
@@ -44,11 +48,43 @@ func TestCommandsOfTheDocumentationRun(t *testing.T) {
 			if err := os.CopyFS(copy, os.DirFS(h.source)); err != nil {
 				t.Fatal(err)
 			}
+			path := h.bin + string(os.PathListSeparator) + os.Getenv("PATH")
+			if name == "README.md" {
+				path = bare(t, copy)
+			}
 			for _, b := range blocks {
-				t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) { b.run(t, h, copy) })
+				t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) { path = b.run(t, h, copy, path) })
 			}
 		})
 	}
+}
+
+// bare returns a PATH without any program that the text has to install, and takes out of
+// a copy of the checkout what was built, but for kustomize, which takes minutes.
+func bare(t *testing.T, checkout string) string {
+	t.Helper()
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs := []string{filepath.Join(strings.TrimSpace(string(goroot)), "bin"), "/usr/bin", "/bin"}
+	for _, program := range []string{"rewrite-probes", "kustomize"} {
+		for _, dir := range dirs {
+			if _, err := os.Stat(filepath.Join(dir, program)); err == nil {
+				t.Fatalf("%s must not be in %s, or README is not tested as a reader finds it", program, dir)
+			}
+		}
+	}
+	built, err := filepath.Glob(filepath.Join(checkout, "bin", "probe-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(built, filepath.Join(checkout, "bin", "rewrite-probes")) {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return strings.Join(dirs, string(os.PathListSeparator))
 }
 
 // documents lists what people read.
@@ -164,7 +200,8 @@ var needs = []struct {
 // goInstall installs a release of this module.
 var goInstall = regexp.MustCompile(`\bgo install\b`)
 
-func (b *block) run(t *testing.T, h *harness, checkout string) {
+// run runs the commands with a PATH, and returns the PATH as they leave it.
+func (b *block) run(t *testing.T, h *harness, checkout, path string) string {
 	if b.notRun != "" {
 		t.Skip(b.notRun)
 	}
@@ -173,9 +210,7 @@ func (b *block) run(t *testing.T, h *harness, checkout string) {
 			continue
 		}
 		if n.program != "" {
-			if _, err := exec.LookPath(n.program); err != nil {
-				t.Skipf("%s is not installed", n.program)
-			}
+			testutil.Need(t, n.program)
 		}
 		if n.build != nil {
 			if err := n.build(h); err != nil {
@@ -185,7 +220,8 @@ func (b *block) run(t *testing.T, h *harness, checkout string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", b.commands)
+	after := filepath.Join(t.TempDir(), "path")
+	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", b.commands+"\nprintf %s \"$PATH\" >'"+after+"'\n")
 	cmd.Dir = filepath.Join(checkout, b.folder)
 	// What commands leave in the user's home stays in the copy, except for what
 	// Go has downloaded and built.
@@ -197,7 +233,7 @@ func (b *block) run(t *testing.T, h *harness, checkout string) {
 		}
 		env = append(env, v+"="+strings.TrimSpace(value))
 	}
-	env = append(env, "HOME="+filepath.Dir(checkout))
+	env = append(env, "HOME="+filepath.Dir(checkout), "PATH="+path)
 	if goInstall.MatchString(b.commands) {
 		more, err := h.proxyEnv()
 		if err != nil {
@@ -206,12 +242,17 @@ func (b *block) run(t *testing.T, h *harness, checkout string) {
 		env = append(env, more...)
 	}
 	if b.helm4 {
-		env = append(env, "PATH="+filepath.Join(h.dir, "helm4")+string(os.PathListSeparator)+h.bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		env = append(env, "PATH="+filepath.Join(h.dir, "helm4")+string(os.PathListSeparator)+path)
 	}
 	cmd.Env = env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v:\n%s\nprinted:\n%s", err, b.commands, out)
+		return path
 	}
+	if b.helm4 {
+		return path
+	}
+	return string(readFile(t, after))
 }
 
 // TestLinksOfTheDocumentationLeadSomewhere follows the relative links.

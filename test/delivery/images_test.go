@@ -3,10 +3,12 @@ package delivery
 import (
 	"debug/elf"
 	"encoding/json"
-	"os/exec"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // maxSize is the limit of each image in bytes: every node pulls probe-proxy.
@@ -15,6 +17,9 @@ var maxSize = map[string]int64{
 	"probe-proxy":    6e6,
 	"probe-agent":    6.5e6,
 }
+
+// registry begins the names of the images.
+const registry = "ghcr.io/rewrite-probes/"
 
 type image struct {
 	ID           string
@@ -43,9 +48,7 @@ func inspect(t *testing.T, h *harness, name string) image {
 
 func needPodman(t *testing.T) *harness {
 	t.Helper()
-	if _, err := exec.LookPath("podman"); err != nil {
-		t.Skip("podman is not installed")
-	}
+	testutil.Need(t, "podman")
 	h := setUp(t)
 	if err := h.images(); err != nil {
 		t.Fatal(err)
@@ -56,7 +59,7 @@ func needPodman(t *testing.T) *harness {
 func TestImagesAreSmallAndSayWhatTheyAre(t *testing.T) {
 	h := needPodman(t)
 	for name, limit := range maxSize {
-		i := inspect(t, h, "rewrite-probes/"+name+":"+version)
+		i := inspect(t, h, registry+name+":"+version)
 		t.Logf("%s: %d bytes, %s", name, i.Size, i.Digest)
 		if i.Size > limit {
 			t.Errorf("%s weighs %d bytes, at most %d are allowed", name, i.Size, limit)
@@ -84,14 +87,14 @@ func TestTwoBuildsGiveTheSameImages(t *testing.T) {
 	}
 	first := map[string]image{}
 	for name := range maxSize {
-		first[name] = inspect(t, h, "rewrite-probes/"+name+":"+version)
+		first[name] = inspect(t, h, registry+name+":"+version)
 	}
 	// The same names: the second build takes the tags over.
 	if _, err := h.run(again, "make", "images", "ENGINE=podman", "VERSION="+version, "SOURCE_DATE_EPOCH=0"); err != nil {
 		t.Fatal(err)
 	}
 	for name := range maxSize {
-		second := inspect(t, h, "rewrite-probes/"+name+":"+version)
+		second := inspect(t, h, registry+name+":"+version)
 		if f := first[name]; f.ID != second.ID || f.Digest != second.Digest {
 			t.Errorf("%s: first %s, then %s", name, f.Digest, second.Digest)
 		}
@@ -104,7 +107,7 @@ func TestImagesAreMadeForArm64(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range maxSize {
-		tag := "rewrite-probes/" + name + ":" + version + "-arm64"
+		tag := registry + name + ":" + version + "-arm64"
 		if i := inspect(t, h, tag); i.Architecture != "arm64" {
 			t.Errorf("%s is for %s", tag, i.Architecture)
 		}
@@ -123,6 +126,30 @@ func TestImagesAreMadeForArm64(t *testing.T) {
 		}
 		if arch := elfMachine(t, out); arch != "EM_AARCH64" {
 			t.Errorf("%s holds a program for %s", tag, arch)
+		}
+	}
+}
+
+func TestImagesArePushedForBothArchitecturesUnderOneName(t *testing.T) {
+	h := setUp(t)
+	log := filepath.Join(t.TempDir(), "log")
+	engine := filepath.Join(filepath.Dir(log), "engine")
+	if err := os.WriteFile(engine, []byte("#!/bin/sh\nfor last; do :; done\necho \"$1 $2 $last\" >>"+log+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.run(h.source, "make", "images", "ENGINE="+engine, "REGISTRY=example.com/mesh", "PUSH=1", "VERSION="+version); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range maxSize {
+		image := "example.com/mesh/" + name + ":" + version
+		for _, line := range []string{"push " + image + "-amd64 ", "push " + image + "-arm64 ", "manifest create " + image + "-arm64\n", "manifest push " + image + "\n"} {
+			if !strings.Contains(string(text), line) {
+				t.Errorf("%q is not among the calls:\n%s", line, text)
+			}
 		}
 	}
 }

@@ -9,13 +9,18 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
-// brokenPod is a manifest in which `check` finds something.
+// brokenPod is a manifest in which `check` finds something for certain, and for which
+// probe-proxy answers, since Istio's sidecar listens elsewhere.
 const brokenPod = `apiVersion: v1
 kind: Pod
 metadata:
   name: web
+  labels: {sidecar.istio.io/inject: "true"}
+  annotations: {proxy.istio.io/config: "{statusPort: 15030}"}
 spec:
   containers:
   - name: web
@@ -60,9 +65,7 @@ func user(t *testing.T, h *harness) (dir, deploy string) {
 // TestThePreCommitHooksBuildTheVersionTheyArePinnedTo runs pre-commit itself. It
 // clones without tags, so the build knows its release from the source alone.
 func TestThePreCommitHooksBuildTheVersionTheyArePinnedTo(t *testing.T) {
-	if _, err := exec.LookPath("pre-commit"); err != nil {
-		t.Skip("pre-commit is not installed")
-	}
+	testutil.Need(t, "pre-commit")
 	h := setUp(t)
 	example, err := os.ReadFile(filepath.Join(h.source, "examples", "ci", "pre-commit.yaml"))
 	if err != nil {
@@ -92,7 +95,7 @@ func TestThePreCommitHooksBuildTheVersionTheyArePinnedTo(t *testing.T) {
 	if out, err := run("rewrite-probes", "--hook-stage", "manual"); err == nil || !strings.Contains(out, "files were modified by this hook") {
 		t.Errorf("the hook must rewrite the probe: %v\n%s", err, out)
 	}
-	if text, err := os.ReadFile(filepath.Join(deploy, "web.yaml")); err != nil || !strings.Contains(string(text), "image: rewrite-probes/probe-proxy:"+version+"\n") {
+	if text, err := os.ReadFile(filepath.Join(deploy, "web.yaml")); err != nil || !strings.Contains(string(text), "image: ghcr.io/rewrite-probes/probe-proxy:"+version+"\n") {
 		t.Errorf("the image must be that of %s: %v\n%s", version, err, text)
 	}
 	if out, err := run("rewrite-probes-check"); err != nil {
@@ -187,7 +190,7 @@ func TestTheJobOfGitLabRuns(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	if out, err := run(); err == nil || !strings.Contains(out, "[would-fail]") || !strings.Contains(out, "\n+      httpGet: {path: /app-health/web/readyz, port: 15020}") {
+	if out, err := run(); err == nil || !strings.Contains(out, "[would-fail]") || !strings.Contains(out, "\n+      httpGet: {path: /app-health/web/readyz, port: 15099}") {
 		t.Errorf("the job must fail with the finding and the diff: %v\n%s", err, out)
 	}
 	if report := string(readFile(t, filepath.Join(dir, "probes.xml"))); !strings.Contains(report, `failures="1"`) {

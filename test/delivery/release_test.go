@@ -144,7 +144,7 @@ func TestGoInstallKnowsItsVersion(t *testing.T) {
 		}
 	}
 	out, err := h.run(h.dir, filepath.Join(h.dir, "installed", "rewrite-probes"), "version", "-o", "json")
-	if err != nil || !strings.Contains(out, `"rewrite-probes/probe-proxy:`+version+`"`) {
+	if err != nil || !strings.Contains(out, `"ghcr.io/rewrite-probes/probe-proxy:`+version+`"`) {
 		t.Errorf("version -o json prints %s (%v), want the image of %s", out, err, version)
 	}
 }
@@ -281,14 +281,14 @@ func TestImagesGetTheirSBOMs(t *testing.T) {
 		}
 	}
 	digests := filepath.Join(tools, "digests.txt")
-	if err := os.WriteFile(digests, []byte(digest+"  rewrite-probes/probe-proxy:v1.2.3\n"+digest+"  rewrite-probes/probe-proxy:v1.2.3-arm64\n"), 0o666); err != nil {
+	if err := os.WriteFile(digests, []byte(digest+"  ghcr.io/rewrite-probes/probe-proxy:v1.2.3\n"+digest+"  ghcr.io/rewrite-probes/probe-proxy:v1.2.3-arm64\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	path := []string{"PATH=" + tools + string(os.PathListSeparator) + os.Getenv("PATH")}
 	if _, err := h.runWith(path, h.dir, filepath.Join(h.source, "build", "attest-images.sh"), digests); err != nil {
 		t.Fatal(err)
 	}
-	image := "rewrite-probes/probe-proxy@sha256:" + digest
+	image := registry + "probe-proxy@sha256:" + digest
 	each := "syft scan registry:" + image + " -o spdx-json=FILE\ncosign attest --yes --type spdxjson --predicate FILE " + image + "\n"
 	got := regexp.MustCompile(`/\S*tmp\.\w+`).ReplaceAllString(string(readFile(t, filepath.Join(tools, "log"))), "FILE")
 	if got != each+each {

@@ -1,10 +1,11 @@
 package delivery
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // TestShellsTakeTheCompletionScripts has each shell read its script, and fish
@@ -20,9 +21,7 @@ func TestShellsTakeTheCompletionScripts(t *testing.T) {
 		"fish": {"rewrite-probes.fish", `complete -C "rewrite-probes explain --output h"`, "html"},
 	} {
 		t.Run(shell, func(t *testing.T) {
-			if _, err := exec.LookPath(shell); err != nil {
-				t.Skipf("%s is not installed", shell)
-			}
+			testutil.Need(t, shell)
 			script := filepath.Join(h.source, "bin", "completions", c.script)
 			if _, err := h.run(h.dir, shell, "-n", script); err != nil {
 				t.Error(err)
@@ -40,9 +39,7 @@ func TestShellsTakeTheCompletionScripts(t *testing.T) {
 
 // TestManReadsThePages has man format every page, and say what is wrong with it.
 func TestManReadsThePages(t *testing.T) {
-	if _, err := exec.LookPath("mandoc"); err != nil {
-		t.Skip("mandoc is not installed")
-	}
+	testutil.Need(t, "mandoc")
 	h := setUp(t)
 	pages, err := filepath.Glob(filepath.Join(h.source, "docs", "man", "*.1"))
 	if err != nil || len(pages) == 0 {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/figures"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/tools/figures"
 )
 
 // keep writes the tables into a document, and the charts into images/ beside it.

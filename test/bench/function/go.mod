@@ -31,6 +31,7 @@ require (
 	github.com/monochromegane/go-gitignore v0.0.0-20200626010858-205db1a8cc00 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/rewrite-probes/rewrite-probes v0.0.0-00010101000000-000000000000
+	github.com/rewrite-probes/rewrite-probes/tools/figures v0.0.0-00010101000000-000000000000
 	github.com/xlab/treeprint v1.2.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
@@ -42,3 +43,5 @@ require (
 )
 
 replace github.com/rewrite-probes/rewrite-probes => ../../..
+
+replace github.com/rewrite-probes/rewrite-probes/tools/figures => ../../../tools/figures

@@ -246,7 +246,7 @@ func memoryRow(base row, inputAndOutput int64, ours []sample) row {
 	}
 	base.measure, base.unit = "peak memory", " MB"
 	base.ours, base.value = megabytes(median(peaks)), median(peaks)/mega
-	base.promise = atMost(float64(inputAndOutput)/mega + 34)
+	base.promise = atMost(float64(inputAndOutput)/mega + 60)
 	return base
 }
 

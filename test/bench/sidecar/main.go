@@ -4,12 +4,18 @@
 //
 //	go run . [-o ../../../docs/probe-proxy.md]
 //
+// With -contention it measures how many probes probe-proxy makes in time beside
+// containers that take all CPU, for the table of docs/operations.md.
+//
+//	go run . -contention [-o ../../../docs/operations.md]
+//
 // The kubelet's own probers are the callers. All traffic is on loopback.
 package main
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -31,6 +37,7 @@ import (
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 	tcpprobe "k8s.io/kubernetes/pkg/probe/tcp"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
@@ -46,9 +53,14 @@ const (
 var kinds = []string{"http", "https", "tcp", "grpc"}
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "app" {
-		serveApp()
-		return
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "app":
+			serveApp()
+		case "burn":
+			for parent := os.Getppid(); os.Getppid() == parent; { // it ends with the benchmark
+			}
+		}
 	}
 	probes := flag.Int("probes", 10000, "probes of each kind, back to back")
 	paced := flag.Duration("paced", 20*time.Second, "how long to probe 50 times a second")
@@ -56,8 +68,14 @@ func main() {
 	only := flag.String("kinds", strings.Join(kinds, ","), "kinds of probes to measure")
 	gate := flag.Bool("gate", false, "measure a kind whose promise is broken four times more, and exit 1 where the medians break it")
 	out := flag.String("o", "", "document to keep the table in, between its markers; the charts go to images/ beside it")
+	contention := flag.Bool("contention", false, "measure probes beside containers that take all CPU, and nothing else")
+	rounds := flag.Int("rounds", 40, "rounds of probes of each contention")
 	flag.Parse()
-	if err := run(strings.Split(*only, ","), *probes, *paced, *peak, *out, *gate); err != nil {
+	measureAll := func() error { return run(strings.Split(*only, ","), *probes, *paced, *peak, *out, *gate) }
+	if *contention {
+		measureAll = func() error { return contend(*rounds, *out) }
+	}
+	if err := measureAll(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -94,7 +112,7 @@ func run(kinds []string, probes int, paced, peak time.Duration, out string, gate
 	if err != nil {
 		return err
 	}
-	ports, stop, err := startApp()
+	ports, stop, err := startApp(nil)
 	if err != nil {
 		return err
 	}
@@ -161,29 +179,37 @@ func setMedian[T cmp.Ordered](m *row, rows []*row, number func(*row) *T) {
 }
 
 func buildPrograms(dir string) (ours, istio *program, err error) {
-	ours = &program{name: "probe-proxy", path: filepath.Join(dir, "probe-proxy"), start: func(path string, port int) *exec.Cmd {
-		cmd := exec.Command(path, "--port", strconv.Itoa(port))
-		cmd.Env = append(os.Environ(), "POD_IP="+podIP)
-		return cmd
-	}}
+	ours = &program{name: "probe-proxy", path: filepath.Join(dir, "probe-proxy"), start: startOurs(nil)}
 	istio = &program{name: "Istio's status server", path: filepath.Join(dir, "istiostatus"), start: func(path string, port int) *exec.Cmd {
 		return exec.Command(path, podIP, strconv.Itoa(port))
 	}}
-	for path, from := range map[string][2]string{ours.path: {"../../..", "./cmd/probe-proxy"}, istio.path: {"../../conformance/kubelet/istiostatus", "."}} {
-		cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, from[1])
-		cmd.Dir, cmd.Stderr = from[0], os.Stderr
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if err := cmd.Run(); err != nil {
-			return nil, nil, fmt.Errorf("go build %s in %s: %w", from[1], from[0], err)
-		}
+	return ours, istio, errors.Join(build(ours.path, "../../..", "./cmd/probe-proxy"), build(istio.path, "../../conformance/kubelet/istiostatus", "."))
+}
+
+// startOurs returns what starts probe-proxy, in a cgroup unless that is nil.
+func startOurs(in *cgroup) func(path string, port int) *exec.Cmd {
+	return func(path string, port int) *exec.Cmd {
+		cmd := in.command(path, "--port", strconv.Itoa(port))
+		cmd.Env = append(os.Environ(), "POD_IP="+podIP)
+		return cmd
 	}
-	return ours, istio, nil
+}
+
+// build builds a program as it is released.
+func build(path, dir, pkg string) error {
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, pkg)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("go build %s in %s: %w", pkg, dir, err)
+	}
+	return nil
 }
 
 // startApp runs the app as a process of its own, so that no other process is
-// charged with its cost.
-func startApp() (ports map[string]int, stop func(), err error) {
-	cmd := exec.Command(os.Args[0], "app")
+// charged with its cost; in a cgroup unless that is nil.
+func startApp(in *cgroup) (ports map[string]int, stop func(), err error) {
+	cmd := in.command(os.Args[0], "app")
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, nil, err
@@ -209,7 +235,7 @@ func startApp() (ports map[string]int, stop func(), err error) {
 func key(kind string) string { return prober.Key(kind, prober.Liveness) }
 
 func probers(ports map[string]int) string {
-	port := func(kind string) prober.Port { return prober.Port(ports[kind]) }
+	port := func(kind string) field.IntOrString { return field.Number(ports[kind]) }
 	service := ""
 	return prober.Encode(map[string]*prober.Prober{
 		key("http"):  {HTTPGet: &prober.HTTPGet{Path: "/healthz", Port: port("http"), Scheme: "HTTP"}, TimeoutSeconds: timeout},
@@ -222,7 +248,7 @@ func probers(ports map[string]int) string {
 // A target is probed: the app itself, or through a program.
 type target struct {
 	probe     func() error
-	pid       int // 0 for the app itself
+	pid, port int // 0 for the app itself
 	latencies []time.Duration
 }
 
@@ -247,10 +273,10 @@ func directProbe(kind string, port int) func() error {
 			return check(grpcprobe.New().Probe(podIP, "", port, timeout*time.Second, grpcprobe.ProbeOptions{}))
 		}
 	}
-	return httpProbe(strings.ToUpper(kind), "/healthz", port)
+	return httpProbe(strings.ToUpper(kind), "/healthz", port, timeout*time.Second)
 }
 
-func httpProbe(scheme, path string, port int) func() error {
+func httpProbe(scheme, path string, port int, limit time.Duration) func() error {
 	p := httpprobe.New(false)
 	get := &v1.HTTPGetAction{Path: path, Port: intstr.FromInt32(int32(port)), Scheme: v1.URIScheme(scheme)}
 	return func() error {
@@ -258,7 +284,7 @@ func httpProbe(scheme, path string, port int) func() error {
 		if err != nil {
 			return err
 		}
-		return check(p.Probe(req, timeout*time.Second))
+		return check(p.Probe(req, limit))
 	}
 }
 
@@ -322,7 +348,7 @@ func begin(p *program, kind string) (*target, func(), error) {
 		return nil, nil, err
 	}
 	stop := func() { cmd.Process.Kill(); cmd.Wait() }
-	t := &target{probe: httpProbe("HTTP", key(kind), port), pid: cmd.Process.Pid}
+	t := &target{probe: httpProbe("HTTP", key(kind), port, timeout*time.Second), pid: cmd.Process.Pid, port: port}
 	if err := testutil.Eventually(5*time.Second, t.probe); err != nil {
 		stop()
 		return nil, nil, fmt.Errorf("%s does not answer: %w", p.name, err)

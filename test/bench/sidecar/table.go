@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/figures"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/tools/figures"
 )
 
 // The promises of probe-proxy.

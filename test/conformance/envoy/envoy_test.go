@@ -22,10 +22,7 @@ import (
 func number(n int64) field.IntOrString { return field.IntOrString{Int: n} }
 
 func get(path string, port int64, scheme string, timeout int64) *transformer.Probe {
-	h := &transformer.HTTPGet{Path: &path, Port: number(port)}
-	if scheme != "" {
-		h.Scheme = &scheme
-	}
+	h := &transformer.HTTPGet{Path: path, Port: number(port), Scheme: scheme}
 	return &transformer.Probe{Handler: transformer.Handler{HTTPGet: h}, TimeoutSeconds: &timeout}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/kubernetes"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/worlds/model"
 )
 
 // A place is one probe or hook of a pod, named as its rewritten path is.
@@ -58,15 +59,7 @@ func (o outcome) target() (port intstr.IntOrString, host string, ok bool) {
 	case o.Hook != nil:
 		h.HTTPGet, h.TCPSocket = o.Hook.HTTPGet, o.Hook.TCPSocket
 	}
-	switch {
-	case h.HTTPGet != nil:
-		return h.HTTPGet.Port, h.HTTPGet.Host, true
-	case h.TCPSocket != nil:
-		return h.TCPSocket.Port, h.TCPSocket.Host, true
-	case h.GRPC != nil:
-		return intstr.FromInt32(h.GRPC.Port), "", true
-	}
-	return intstr.IntOrString{}, "", false
+	return model.Target(h)
 }
 
 // sidecars are the containers whose own probes are not compared.
@@ -201,34 +194,20 @@ func (c *comparison) proxyStartsFirst(at place) bool {
 	return !at.init || proxy >= 0 && proxy < index(at.container)
 }
 
-// capturedPorts reads from the arguments of Istio's own istio-init which
-// ports its rules redirect: -b includes, and where that is all, -d excludes.
+// capturedPorts returns which ports Istio's own istio-init redirects.
 func capturedPorts(injected *corev1.Pod) func(int) bool {
-	lists := make(map[string][]string)
 	for _, c := range injected.Spec.InitContainers {
-		if c.Name != inject.InitContainerName {
-			continue
-		}
-		for i, arg := range c.Args {
-			if arg == "-b" || arg == "-d" {
-				for item := range strings.SplitSeq(c.Args[i+1], ",") {
-					lists[arg] = append(lists[arg], strings.TrimSpace(item))
-				}
-			}
+		if c.Name == inject.InitContainerName {
+			return model.Redirected(c.Args)
 		}
 	}
-	return func(port int) bool {
-		n := strconv.Itoa(port)
-		if slices.Equal(lists["-b"], []string{"*"}) {
-			return !slices.Contains(lists["-d"], n)
-		}
-		return slices.Contains(lists["-b"], n)
-	}
+	return model.Redirected(nil)
 }
 
 // A verdict is the result of comparing one probe or hook.
 type verdict struct {
 	at        place
+	rewritten bool       // ours is not as it was
 	explained []*mistake // empty and no problem: equal
 	problem   string
 }
@@ -273,7 +252,7 @@ func (c *comparison) compare(ours *corev1.Pod) ([]verdict, error) {
 }
 
 func (c *comparison) classify(at place, original, theirs, ours outcome) verdict {
-	v := verdict{at: at}
+	v := verdict{at: at, rewritten: !reflect.DeepEqual(original, ours)}
 	repaired := theirs
 	for _, m := range mistakes {
 		if better := m.repair(c, at, original, repaired); !reflect.DeepEqual(better, repaired) {

@@ -2,6 +2,6 @@
 // own sidecar injector, with the API server's own defaulting and validation,
 // and with the libraries of KRM functions.
 //
-// `go test ./...` prints what was compared; with REWRITE_PROBES_PROOF=1 it also
-// rewrites its section of docs/proof.md.
+// `go test ./...` prints what was compared; it compares docs/proof/injector.md
+// with that, or writes it with REWRITE_PROBES_PROOF=1.
 package injector

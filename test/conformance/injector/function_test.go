@@ -14,6 +14,10 @@ const (
 	ownPort   = 15099
 )
 
+// certain says what Istio is as far as it decides whether istio-proxy can answer, so
+// that whatever it may answer is compared with what the injector makes of it.
+var certain = rewriting.Settings{"injectorRewrites": false, "nativeSidecars": false, "holdApplicationUntilProxyStarts": true}
+
 // rewrite sends manifests through rewrite-probes. The report has the pod
 // templates as they were before, which a rewriting run does not keep.
 func rewrite(input []byte, spec rewriting.Settings) (output []byte, r *report.Report, err error) {

@@ -23,10 +23,12 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
+const workloadsEnv = "REWRITE_PROBES_WORKLOADS"
+
 // workloads is how many random workloads there are; their seeds are 1, 2, 3...
-// REWRITE_PROBES_WORKLOADS changes it.
+// workloadsEnv changes it.
 func workloads() uint64 {
-	if n, err := strconv.ParseUint(os.Getenv("REWRITE_PROBES_WORKLOADS"), 10, 32); err == nil {
+	if n, err := strconv.ParseUint(os.Getenv(workloadsEnv), 10, 32); err == nil {
 		return n
 	}
 	if testing.Short() {
@@ -68,12 +70,19 @@ var refusals = map[string]*refusal{
 			return set && err != nil
 		},
 	},
+	"rewriter-needed": {
+		mistake: &mistake{what: "nothing is refused for a probe that only Istio's rewriter, which the pod asks for, could serve"},
+		allowed: func(c *comparison) bool {
+			on, err := strconv.ParseBool(c.input.Annotations["sidecar.istio.io/rewriteAppHTTPProbers"])
+			return err == nil && on
+		},
+	},
 	"port-taken": {
 		mistake: &mistake{number: 9, what: "an app that listens on the status port is not noticed"},
 		least:   25,
 		allowed: func(c *comparison) bool {
-			ports := []int{c.port}
-			if c.port == 0 { // refused for that too, and the default taken
+			ports := []int{c.port, ownPort} // the refused pod does not say who would answer
+			if c.port == 0 {                // refused for that too, and the default taken
 				ports = append(ports, 15020)
 			}
 			found := false
@@ -97,11 +106,14 @@ type tally struct {
 	invalid      int            // the API server refuses them: not compared
 	refusedBoth  int            // Istio's webhook refuses them; we say why, or have nothing to do
 	refused      map[string]int // by reason
+	leftToIstio  int            // an annotation says that Istio rewrites them: we leave them as they are
 	uninjected   int            // in namespaces where nothing is injected: we leave them as they are
 	custom       int            // pod templates of kinds that Istio does not see before their pods
+	groups       int            // WorkloadGroups, which have a probe and no pods
 	places       int
 	equal        int
-	rewritten    int // of the equal and explained ones, rewritten by us
+	rewritten    int // of the equal and explained ones: another handler than before, or an entry
+	reported     int // rewritten as rewrite-probes reports it, in custom kinds too
 	explained    map[*mistake]int
 	explainedAll int
 	unexplained  []string
@@ -151,12 +163,14 @@ func (s *tally) missing(f floor) []string {
 	}
 	atLeast("pods compared in full", s.pods-s.refusedBoth-refused, f.pods)
 	atLeast("probes and hooks compared", s.places, f.places)
-	atLeast("probes and hooks rewritten by us", s.rewritten, f.rewritten)
+	atLeast("probes and hooks reported as rewritten", s.reported, f.rewritten)
 	if !f.everyMistake {
 		return below
 	}
 	for _, m := range mistakes {
-		atLeast(m.String(), s.explained[m], m.least)
+		if m.by == "" || f.byIstio == (m.by == istio.ProxyName) {
+			atLeast(m.String(), s.explained[m], m.least)
+		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(refusals)) {
 		if r := refusals[reason]; f.byIstio || !r.byIstio {
@@ -198,8 +212,8 @@ func (s *tally) one(t *testing.T, i *istio.Injector, manifest []byte, spec rewri
 	if again, _, err := rewrite(output, spec); err != nil || !bytes.Equal(again, output) {
 		s.problem("%s: a second run gives (%v)\n%s", o, err, again)
 	}
-	s.rewritten += rewrittenIn(r)
-	s.against(i, o, after[0], r.Messages, spec["answeredBy"] == "istio-proxy" || asksForIstio(o.Template))
+	s.reported += rewrittenIn(r)
+	s.against(i, o, after[0], r.Messages, spec["answeredBy"] == "istio-proxy" || asksForIstio(o.Template) && !hasContainer(after[0].Template, proxyName))
 }
 
 // against compares what Istio makes of a pod with what rewrite-probes made of
@@ -211,7 +225,7 @@ func (s *tally) against(i *istio.Injector, o, after kubernetes.Object, messages 
 		return
 	}
 	s.pods++
-	c := &comparison{input: input, port: 15020, byIstio: byIstio}
+	c := &comparison{input: input, port: ownPort, byIstio: byIstio}
 	mode := istio.Native
 	if byIstio {
 		mode, c.port = istio.Ordinary, c.statusPort()
@@ -228,6 +242,9 @@ func (s *tally) against(i *istio.Injector, o, after kubernetes.Object, messages 
 		return
 	case len(failures) > 0 && !same:
 		s.problem("%s: an error, and yet the object was changed", o)
+		return
+	case same && slices.Contains(reasons(messages, transformer.Info), "injector-rewrites"):
+		s.leftToIstio++
 		return
 	case len(failures) > 0:
 		s.refusedByUs(o, c, messages, failures)
@@ -246,6 +263,9 @@ func (s *tally) against(i *istio.Injector, o, after kubernetes.Object, messages 
 	}
 	for _, v := range verdicts {
 		s.places++
+		if v.rewritten {
+			s.rewritten++
+		}
 		switch {
 		case v.problem != "":
 			s.problem("%s, %s mode: %s\nlabels %q, annotations %q", o, mode, v.problem, input.Labels, input.Annotations)
@@ -291,8 +311,11 @@ func asksForIstio(t *corev1.PodTemplateSpec) bool {
 		value = t.Annotations[key]
 	}
 	found := value == "true"
-	eachContainer(&corev1.Pod{Spec: t.Spec}, func(c corev1.Container, _ bool) { found = found || c.Name == istio.ProxyName })
-	return found
+	return found || hasContainer(t, istio.ProxyName)
+}
+
+func hasContainer(t *corev1.PodTemplateSpec, name string) bool {
+	return container(&corev1.Pod{Spec: t.Spec}, name) != nil
 }
 
 func workload(w generator.Workload) kubernetes.Object {
@@ -322,18 +345,18 @@ func randomFloor(byIstio bool) floor {
 }
 
 func TestRewritingForIstioProxyIsIstiosWithoutItsMistakes(t *testing.T) {
-	s := random(t, rewriting.Settings{"answeredBy": "istio-proxy"}, func(*generator.Workload) {})
+	s := random(t, rewriting.Settings{"answeredBy": "istio-proxy", "istio": certain}, func(*generator.Workload) {})
 	s.check(t, randomFloor(true))
-	comparisons = append(comparisons, column{"random workloads, `answeredBy: istio-proxy`", s})
+	comparisons = append(comparisons, column{"random workloads, `answeredBy: istio-proxy`", false, s})
 }
 
 func TestRewritingForProbeProxyIsIstiosWithoutItsMistakes(t *testing.T) {
-	s := random(t, rewriting.Settings{"answeredBy": "auto"}, func(w *generator.Workload) {
+	s := random(t, rewriting.Settings{"answeredBy": "auto", "istio": certain}, func(w *generator.Workload) {
 		// Where Istio's status server listens is nothing to probe-proxy.
 		delete(w.Template.Annotations, "status.sidecar.istio.io/port")
 	})
 	s.check(t, randomFloor(false))
-	comparisons = append(comparisons, column{"random workloads, `answeredBy: auto`", s})
+	comparisons = append(comparisons, column{"random workloads, `answeredBy: auto`", false, s})
 }
 
 // A file of manifests from the real world.
@@ -381,13 +404,13 @@ func TestManifestsOfTheRealWorldAreRewrittenAsIstioDoesWithoutItsMistakes(t *tes
 			least = least.with(f.name)
 		}
 		s.check(t, least)
-		comparisons = append(comparisons, column{"manifests of the real world, `answeredBy: " + answeredBy + "`", s})
+		comparisons = append(comparisons, column{"manifests of the real world, `answeredBy: " + answeredBy + "`", true, s})
 	}
 }
 
 // file compares all pods of a file, which is rewritten as it is.
 func (s *tally) file(t *testing.T, i *istio.Injector, f file, answeredBy string) {
-	output, r, err := rewrite(f.text, rewriting.Settings{"answeredBy": answeredBy})
+	output, r, err := rewrite(f.text, rewriting.Settings{"answeredBy": answeredBy, "istio": certain})
 	if err != nil {
 		t.Fatalf("%s: %v", f.name, err)
 	}
@@ -395,11 +418,12 @@ func (s *tally) file(t *testing.T, i *istio.Injector, f file, answeredBy string)
 	if len(before) != len(after) {
 		t.Fatalf("%s: %d objects have become %d", f.name, len(before), len(after))
 	}
-	s.rewritten += rewrittenIn(r)
-	injection := make(map[string]string)
+	s.reported += rewrittenIn(r)
+	injection, anyInjected := make(map[string]string), false
 	for _, o := range before {
 		if o.Kind == "Namespace" {
 			injection[o.Name] = o.Labels["istio-injection"]
+			anyInjected = anyInjected || injection[o.Name] == "enabled"
 		}
 	}
 	compared := 0
@@ -408,7 +432,8 @@ func (s *tally) file(t *testing.T, i *istio.Injector, f file, answeredBy string)
 			continue
 		}
 		compared++
-		if injection[o.Namespace] == "disabled" {
+		own, known := injection[o.Namespace]
+		if own == "disabled" || known && own == "" && anyInjected && !asksForIstio(o.Template) {
 			// The API server asks no webhook there.
 			s.uninjected++
 			if !reflect.DeepEqual(o, after[n]) {
@@ -419,10 +444,17 @@ func (s *tally) file(t *testing.T, i *istio.Injector, f file, answeredBy string)
 		about := slices.DeleteFunc(slices.Clone(r.Messages), func(m report.Message) bool {
 			return m.Object == nil || m.Object.Kind != o.Kind || m.Object.Name != o.Name || m.Object.Namespace != o.Namespace
 		})
-		byIstio := answeredBy == "istio-proxy" || asksForIstio(o.Template) || injection[o.Namespace] == "enabled"
+		byIstio := answeredBy == "istio-proxy" || (asksForIstio(o.Template) || injection[o.Namespace] == "enabled") && !hasContainer(after[n].Template, proxyName)
 		s.against(i, o, after[n], about, byIstio)
 	}
-	s.custom += len(r.Templates) - compared
+	groups := 0
+	for _, t := range r.Templates {
+		if t.Machines {
+			groups++
+		}
+	}
+	s.groups += groups
+	s.custom += len(r.Templates) - compared - groups
 }
 
 func decoded(t *testing.T, name string, stream []byte) []kubernetes.Object {

@@ -32,7 +32,7 @@ type effect string
 const (
 	none       effect = "none"
 	seccomp    effect = "seccompProfile RuntimeDefault, of which the mesh says nothing"
-	untouched  effect = "none: the pod is left as it is, for the template captures no connections"
+	untouched  effect = "none: the pod is left as it is, for no connections are captured"
 	undeclared effect = "none: it is not declared, for the pod wants the proxy privileged"
 	refused    effect = "refused by the API server"
 	neverRuns  effect = "never run by the kubelet: uid 0 and runAsNonRoot"
@@ -41,7 +41,7 @@ const (
 var meshes = []mesh{
 	{name: "as the charts are", byPod: none, byContainer: seccomp},
 	{name: "REDIRECT", annotations: `{sidecar.istio.io/interceptionMode: REDIRECT}`, byPod: none, byContainer: seccomp},
-	{name: "NONE", annotations: `{sidecar.istio.io/interceptionMode: NONE}`, byPod: none, byContainer: seccomp},
+	{name: "NONE", annotations: `{sidecar.istio.io/interceptionMode: NONE}`, byPod: untouched, byContainer: untouched},
 	{name: "CNI", settings: []string{"values.pilot.cni.enabled=true"}, byPod: none, byContainer: seccomp},
 	{name: "CNI, seccompProfile RuntimeDefault", settings: []string{"values.pilot.cni.enabled=true", "values.global.proxy.seccompProfile.type=RuntimeDefault"}, byPod: none, byContainer: none},
 	{name: "OpenShift", settings: []string{"values.global.platform=openshift"}, byPod: none, byContainer: seccomp},

@@ -20,7 +20,7 @@ import (
 type passage struct {
 	pods     map[istio.Mode]int
 	kept     map[istio.Mode]int // probes and hooks
-	notOurs  int                // pods that are not rewritten, or refused
+	notOurs  int                // pods that are not rewritten, refused, or not injected
 	problems []string
 }
 
@@ -51,7 +51,12 @@ func (p *passage) check(t *testing.T) {
 // injector, in both modes and each twice: a pod may be injected again.
 func (p *passage) through(i *istio.Injector, o kubernetes.Object, manifest []byte, spec rewriting.Settings, check func(before, after *corev1.Pod) error) {
 	pod := kubernetes.Default(kubernetes.Pod(o.Template, o.Namespace))
-	if _, err := i.Inject(pod, istio.Ordinary); err != nil || kubernetes.Validate(pod) != nil {
+	after, err := i.Inject(pod, istio.Ordinary)
+	if err != nil || kubernetes.Validate(pod) != nil {
+		p.notOurs++
+		return
+	}
+	if c := container(after, istio.ProxyName); c == nil || c.Image == "auto" {
 		p.notOurs++
 		return
 	}
@@ -162,7 +167,7 @@ func passes(t *testing.T, spec rewriting.Settings, check func(before, after *cor
 }
 
 func TestIstiosInjectorLeavesWhatIstioProxyAnswersAsItIs(t *testing.T) {
-	p := passes(t, rewriting.Settings{"answeredBy": "istio-proxy"}, func(_, after *corev1.Pod) error {
+	p := passes(t, rewriting.Settings{"answeredBy": "istio-proxy", "istio": certain}, func(_, after *corev1.Pod) error {
 		if names, _ := originalsEnv(after); !slices.Equal(names, []string{istio.ProxyName}) {
 			return fmt.Errorf("the env var is on %q", names)
 		}
@@ -177,7 +182,7 @@ func TestIstiosInjectorLeavesWhatIstioProxyAnswersAsItIs(t *testing.T) {
 func TestIstiosInjectorKeepsTheImageOfADeclaredIstioProxy(t *testing.T) {
 	const image = "example.com/istio/proxyv2:1.31.1@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	i, ours := istio.New(t), 0
-	p := passes(t, rewriting.Settings{"answeredBy": "istio-proxy", "istioProxy": rewriting.Settings{"image": image}}, func(before, _ *corev1.Pod) error {
+	p := passes(t, rewriting.Settings{"answeredBy": "istio-proxy", "istio": certain, "istioProxy": rewriting.Settings{"image": image}}, func(before, _ *corev1.Pod) error {
 		was := container(before, istio.ProxyName).Image
 		if was == "auto" { // declared by the user
 			return nil
@@ -239,7 +244,7 @@ spec:
   containers:
   - {name: app, image: app, livenessProbe: {httpGet: {port: 8080}}}
 `
-	output, _, err := rewrite([]byte(manifest), rewriting.Settings{"answeredBy": "probe-proxy"})
+	output, _, err := rewrite([]byte(manifest), rewriting.Settings{"answeredBy": "probe-proxy", "port": 15020})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package kubelet_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -9,11 +10,15 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/stats"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // An app is one scripted server on a port of its own. It remembers the
@@ -35,16 +40,100 @@ func (a *app) hit() int {
 
 func (a *app) see(req *http.Request) {
 	lines := []string{req.Method + " " + req.RequestURI + " " + req.Proto, "Host: " + req.Host}
-	for name, values := range req.Header {
+	a.remember(lines, req.Header)
+}
+
+// remember keeps a request's lines and its header, sorted. Of gRPC's calls the
+// deadline is never the same twice, and the kubelet's client adds its own name.
+func (a *app) remember(lines []string, header map[string][]string) {
+	n := len(lines)
+	for name, values := range header {
 		for _, v := range values {
+			switch strings.ToLower(name) {
+			case "grpc-timeout":
+				v = grpcTimeout(v)
+			case "user-agent":
+				v, _, _ = strings.Cut(v, " grpc-go/")
+			}
 			lines = append(lines, name+": "+v)
 		}
 	}
-	slices.Sort(lines[2:])
+	slices.Sort(lines[n:])
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.seen = append(a.seen, strings.Join(lines, "\n"))
 }
+
+// grpcTimeout rounds a value of grpc-timeout to seconds.
+func grpcTimeout(v string) string {
+	units := map[byte]time.Duration{'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond, 'n': time.Nanosecond}
+	n, err := strconv.Atoi(v[:max(len(v)-1, 0)])
+	if err != nil || units[v[len(v)-1]] == 0 {
+		return v
+	}
+	return "about " + (time.Duration(n) * units[v[len(v)-1]]).Round(time.Second).String()
+}
+
+// frames remembers the frames of HTTP/2 with which a request is made, and whether
+// they come before the settings, which are sent late. Then it answers.
+func frames(answer string) behaviour {
+	return conns(func(a *app, conn net.Conn) {
+		const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+		conn.SetDeadline(time.Now().Add(5 * time.Second))
+		if _, err := io.ReadFull(conn, make([]byte, len(preface))); err != nil {
+			return
+		}
+		when := "before the settings"
+		var mu sync.Mutex
+		time.AfterFunc(300*time.Millisecond, func() {
+			mu.Lock()
+			defer mu.Unlock()
+			when = "after the settings"
+			io.WriteString(conn, "\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+		})
+		var lines []string
+		for head := make([]byte, 9); ; {
+			if _, err := io.ReadFull(conn, head); err != nil {
+				return
+			}
+			io.CopyN(io.Discard, conn, int64(head[0])<<16|int64(head[1])<<8|int64(head[2]))
+			if head[8] == 0 {
+				continue // of the connection: each client has its own windows
+			}
+			mu.Lock()
+			lines = append(lines, fmt.Sprintf("frame %d, flags %d, stream %d, %s", head[3], head[4], head[8], when))
+			mu.Unlock()
+			if head[3] <= 1 && head[4]&1 != 0 {
+				break
+			}
+		}
+		a.remember(lines, nil)
+		time.Sleep(400 * time.Millisecond) // until the settings are sent
+		io.WriteString(conn, answer)
+		lingerClose(conn)
+	})
+}
+
+// A callRecorder remembers the calls of a gRPC server.
+type callRecorder struct{ app *app }
+
+func (r callRecorder) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+func (r callRecorder) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	in, ok := s.(*stats.InHeader)
+	if !ok {
+		return
+	}
+	deadline := "no deadline"
+	if d, ok := ctx.Deadline(); ok {
+		deadline = "deadline in about " + time.Until(d).Round(time.Second).String()
+	}
+	r.app.remember([]string{in.FullMethod, deadline, "compression " + in.Compression}, in.Header)
+}
+
+func (r callRecorder) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+func (r callRecorder) HandleConn(context.Context, stats.ConnStats) {}
 
 // take returns the requests since its last call, and resets the count.
 func (a *app) take() []string {
@@ -80,16 +169,7 @@ func counted(script func(conn net.Conn, req *http.Request, before int)) behaviou
 
 func conns(serve func(a *app, conn net.Conn)) behaviour {
 	return func(a *app, l net.Listener) {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				serve(a, conn)
-			}()
-		}
+		testutil.ServeConns(l, func(conn net.Conn) { serve(a, conn) })
 	}
 }
 
@@ -167,8 +247,8 @@ func handler(config *tls.Config, protocols *http.Protocols, h http.HandlerFunc) 
 
 // grpcServer serves with grpc-go.
 func grpcServer(register func(*grpc.Server), opts ...grpc.ServerOption) behaviour {
-	return func(_ *app, l net.Listener) {
-		s := grpc.NewServer(opts...)
+	return func(a *app, l net.Listener) {
+		s := grpc.NewServer(append(opts, grpc.StatsHandler(callRecorder{a}))...)
 		register(s)
 		s.Serve(l)
 	}

@@ -3,7 +3,9 @@ package kubelet_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -24,6 +26,7 @@ import (
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 	tcpprobe "k8s.io/kubernetes/pkg/probe/tcp"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
@@ -31,28 +34,21 @@ import (
 // minScenarios is how many must at least be compared.
 const minScenarios = 2000
 
-// results is the table of the scenarios, for docs/proof.md.
-var results string
+// ours and istios are the tables of the scenarios, for docs/proof/probers.md.
+var ours, istios string
 
-func TestMain(m *testing.M) { os.Exit(testutil.RunAndProve(m, writeProof)) }
+func TestMain(m *testing.M) { os.Exit(testutil.RunAndProve(m, prove)) }
 
-func writeProof() error {
-	if results == "" {
+func prove() error {
+	if ours == "" {
 		return testutil.ErrPartly
 	}
 	version, err := testutil.ModuleVersion("../../go.mod", "k8s.io/kubernetes")
 	if err != nil {
 		return err
 	}
-	return testutil.ReplaceSection("../../../docs/proof.md", "probers", fmt.Sprintf(`## The kubelet's probers
-
-The probers of k8s.io/kubernetes %s probe generated apps directly and through probe-proxy, and hooks are sent with the
-kubelet's client: the verdict must be the same, and so must the requests that the app sees. Seeds are fixed. Istio's status
-server answers the same probes, over IPv4. It reports a failure where the kubelet has an error, whose result it discards, so
-it is counted a second time with both as one. It supports neither gRPC over TLS nor HTTP/2 without TLS.
-Run again: `+"`make conformance`"+`. %s.
-
-%s`, version, time.Now().UTC().Format(time.DateOnly), results))
+	page := testutil.ProofPage("../../..", "probers")
+	return errors.Join(page.Prove("probe-proxy", "k8s.io/kubernetes "+version+".\n\n"+ours), page.Keep("istio", istios))
 }
 
 // TestTheVerdictThroughProbeProxyIsTheKubeletsOwn probes the same apps with
@@ -180,17 +176,17 @@ func encode(t *testing.T, runs []*run) string {
 		p := &prober.Prober{TimeoutSeconds: r.timeout}
 		switch {
 		case r.http != nil:
-			p.HTTPGet = &prober.HTTPGet{Path: r.http.Path, Port: prober.Port(r.appPort), Scheme: string(r.http.Scheme)}
+			p.HTTPGet = &prober.HTTPGet{Path: r.http.Path, Port: field.Number(r.appPort), Scheme: string(r.http.Scheme)}
 			if r.http.Protocol != nil {
 				p.HTTPGet.Protocol = string(*r.http.Protocol)
 			}
 		case r.grpc != nil:
-			p.GRPC = &prober.GRPC{Port: prober.Port(r.appPort), Service: r.grpc.Service}
+			p.GRPC = &prober.GRPC{Port: field.Number(r.appPort), Service: r.grpc.Service}
 			if r.grpc.Mode != nil {
 				p.GRPC.Mode = string(*r.grpc.Mode)
 			}
 		default:
-			p.TCPSocket = &prober.TCPSocket{Port: prober.Port(r.appPort)}
+			p.TCPSocket = &prober.TCPSocket{Port: field.Number(r.appPort)}
 		}
 		if r.hook {
 			p.TimeoutSeconds = 0
@@ -235,8 +231,7 @@ func (r *run) compare() {
 		r.directSaw = r.app.take()
 		r.ours, r.oursMsg = r.probeThrough(r.oursPort)
 		r.oursSaw = r.app.take()
-		// gRPC's client names itself, and its deadline is never the same twice.
-		r.sameRequests = r.grpc != nil || slices.Equal(r.directSaw, r.oursSaw)
+		r.sameRequests = slices.Equal(r.directSaw, r.oursSaw)
 		if r.istioPort != 0 {
 			r.istio, _ = r.probeThrough(r.istioPort)
 		}
@@ -284,7 +279,7 @@ func (r *run) get(get *v1.HTTPGetAction, limit time.Duration) (verdict, string) 
 	}
 	switch {
 	case r.hook:
-		return runHook(req)
+		return runHook(req, 2*limit)
 	case get.Protocol != nil && *get.Protocol == v1.HTTPProtocolHTTP2:
 		return verdictOf(httpprobe.New(false).ProbeH2C(req, limit))
 	}
@@ -298,15 +293,18 @@ func verdictOf(result probe.Result, msg string, err error) (verdict, string) {
 	return verdict{result: result}, msg
 }
 
+// maxRespBody is the kubelet's maxRespBodyLength.
+const maxRespBody = 10 << 10
+
 // runHook does what the kubelet's handler runner does for httpGet, with the kubelet's
-// client.
-func runHook(req *http.Request) (verdict, string) {
+// client. A hook that is not over within the limit is an error.
+func runHook(req *http.Request, limit time.Duration) (verdict, string) {
 	client := &http.Client{
 		Transport:     &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 		CheckRedirect: httpprobe.RedirectChecker(false),
 	}
 	defer client.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // the pod's grace period
+	ctx, cancel := context.WithTimeout(context.Background(), limit) // the pod's grace period
 	defer cancel()
 	req = req.WithContext(ctx)
 	res, err := client.Do(req)
@@ -317,10 +315,13 @@ func runHook(req *http.Request) (verdict, string) {
 		res, err = client.Do(plain)
 	}
 	if err != nil {
-		return verdict{result: probe.Failure}, err.Error()
+		return verdict{probe.Failure, ctx.Err() != nil}, err.Error()
+	}
+	if res.ContentLength <= maxRespBody {
+		io.Copy(io.Discard, &io.LimitedReader{R: res.Body, N: maxRespBody})
 	}
 	res.Body.Close()
-	return verdict{result: probe.Success}, res.Status
+	return verdict{probe.Success, ctx.Err() != nil}, res.Status
 }
 
 // A tally counts what came of the scenarios of one axis.
@@ -364,21 +365,23 @@ func summarise(t *testing.T, runs []*run) {
 			t.Errorf("the kubelet's verdict is %s in %d scenarios, must be at least %d", v, verdicts[v], least)
 		}
 	}
-	results = table(axes, total)
-	t.Logf("\n%sverdicts of the direct probes: %v; compared again: %d", results, verdicts, repeated)
+	ours = table(axes, total, "scenarios | same verdict | same requests", func(a *tally) string {
+		return fmt.Sprintf("%d | %d | %d", a.n, a.ours, a.requests)
+	})
+	istios = table(axes, total, "same verdict | error taken for failure", func(a *tally) string {
+		return fmt.Sprintf("%d of %d | %d of %d", a.istio, a.istioN, a.loose, a.istioN)
+	})
+	t.Logf("\n%s\nIstio's status server:\n%sverdicts of the direct probes: %v; compared again: %d", ours, istios, verdicts, repeated)
 }
 
 // table returns the results, with a row for each axis.
-func table(axes map[string]*tally, total *tally) string {
+func table(axes map[string]*tally, total *tally, head string, cells func(*tally) string) string {
 	var b strings.Builder
-	b.WriteString("| apps | scenarios | probe-proxy: same verdict | same requests | Istio's status server: same verdict | error taken for failure |\n|---|---|---|---|---|---|\n")
-	row := func(name string, a *tally) {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d of %d | %d of %d |\n", name, a.n, a.ours, a.requests, a.istio, a.istioN, a.loose, a.istioN)
-	}
+	b.WriteString("| apps | " + head + " |\n|" + strings.Repeat("---|", strings.Count(head, "|")+2) + "\n")
 	for _, name := range slices.Sorted(maps.Keys(axes)) {
-		row(name, axes[name])
+		fmt.Fprintf(&b, "| %s | %s |\n", name, cells(axes[name]))
 	}
-	row("**all**", total)
+	fmt.Fprintf(&b, "| **all** | %s |\n", cells(total))
 	return b.String()
 }
 

@@ -464,6 +464,9 @@ func (s *suite) http2() {
 		io.WriteString(w, "body")
 	})
 	h2("large header", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 60000)) })
+	for _, status := range []string{"\x88", "\x8d", "\x8e"} { // 200, 404, 500
+		s.add("h2c", fmt.Sprintf("frames, answered %x", status), frames("\x00\x00\x01\x01\x05\x00\x00\x00\x01"+status), h2c)
+	}
 	for n := 1; n <= 6; n++ {
 		h2(fmt.Sprint(n, " early hints"), func(w http.ResponseWriter, _ *http.Request) {
 			for range n {
@@ -512,6 +515,7 @@ func (s *suite) grpcScenarios() {
 	s.add("grpc", "hangs", grpcServer(func(g *grpc.Server) { healthpb.RegisterHealthServer(g, &checker{status: 1, wait: time.Minute}) }), health1(""), timeout(1))
 	s.add("grpc", "HTTP/1 server", text(contentLength(200, "ok")), health1(""), timeout(1))
 	s.add("grpc", "TLS server", secure(serverTLS(), text("")), health1(""), timeout(1))
+	s.add("grpc", "settings that are late", frames("\x00\x00\x05\x01\x05\x00\x00\x00\x01\x88\x00\x01x\x00"), health1(""))
 	for n := 1; n <= 2; n++ { // the kubelet's client dials again after about 1 s, then 1.6 s
 		for _, seconds := range []int{1, 5} {
 			s.add("grpc", fmt.Sprint("closes ", n, " connections first, timeout ", seconds), failsFirst(n), health1(""), timeout(seconds))
@@ -653,4 +657,11 @@ func (s *suite) hooks() {
 		s.add("hook", "protocol HTTP2, which the kubelet ignores in hooks, to "+name, b, hook, h2c)
 	}
 	s.add("hook", "plain HTTP to TLS", secure(serverTLS(), ok), hook)
+	// The kubelet leaves a declared body of more than 10 KiB unread, and drains others.
+	for _, length := range []string{"", "Content-Length: 10240\r\n", "Content-Length: 10241\r\n", "Transfer-Encoding: chunked\r\n"} {
+		s.add("hook", "body hangs, "+length, hang("HTTP/1.1 200 OK\r\n"+length+"\r\n"), hook, timeout(1))
+		s.add("hook", "body is slow, "+length, withPauses(300*time.Millisecond, "HTTP/1.1 200 OK\r\n"+length+"\r\n", "2\r\n", "ok\r\n0\r\n\r\n"), hook)
+		s.add("hook", "much body, then hangs, "+length, hang("HTTP/1.1 200 OK\r\n"+length+"\r\n2800\r\n"+strings.Repeat("x", 10<<10)), hook, timeout(1))
+	}
+	s.add("hook", "never answers", hang(""), hook, timeout(1))
 }

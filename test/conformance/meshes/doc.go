@@ -5,8 +5,8 @@
 // dependencies: each folder below testdata is a program that the go command
 // overlays onto a checkout of the mesh. The env var MESH_SOURCES names the folder
 // with all checkouts; without it the tests are skipped. `make meshes` fetches the
-// checkouts (build/mesh-sources.sh has the versions) and runs the tests. With
-// REWRITE_PROBES_PROOF=1 it also rewrites its section of docs/proof.md.
+// checkouts (build/mesh-sources.sh has the versions) and runs the tests, which compare
+// docs/proof/meshes.md with what they found, or write it with REWRITE_PROBES_PROOF=1.
 //
 // Kuma's module replaces Envoy's API by a copy that the module proxy may not
 // have. The copy is not needed here, so the program is compiled with the original.

@@ -343,27 +343,20 @@ func TestTheMeshesOwnInjectorsLeaveRewrittenPodsAsTheyAre(t *testing.T) {
 // rows are those of the results page.
 var rows []string
 
-func TestMain(m *testing.M) { os.Exit(testutil.RunAndProve(m, writeProof)) }
+func TestMain(m *testing.M) { os.Exit(testutil.RunAndProve(m, prove)) }
 
-func writeProof() error {
+func prove() error {
+	page := testutil.ProofPage(root, "meshes")
 	if os.Getenv("MESH_SOURCES") == "" {
-		return nil // nothing was tested
+		page.Missing("injected", "MESH_SOURCES names no checkouts of the meshes")
+		return nil
 	}
 	if len(rows) != len(meshes) {
 		return testutil.ErrPartly
 	}
-	return testutil.ReplaceSection(root+"/docs/proof.md", "meshes", fmt.Sprintf(`## The injectors of other meshes
-
-Rewritten pods go through the injectors of the meshes, by their own code, with probe-proxy in both placements. Of every pod it is
-checked that all probes, hooks and entries are as they were, that port 15020 is excluded from the redirection, that one proxy and one
-probe-proxy are there, and that the API server's validation accepts it if it did before. Run again: `+"`make meshes`"+`
-([how](../test/conformance/meshes/doc.go)). The other way round, what Consul's, Kuma's and Flomesh's injectors make of the
-same pods becomes again what it was with `+"`restore`"+`, as far as the injected pod says it.
-
-| injector | rewritten pods | with a change to a probe or hook | without our annotations | the same pods, not rewritten |
+	return page.Prove("injected", `| injector | rewritten pods | with a change to a probe or hook | without our annotations | the same pods, not rewritten |
 |---|---|---|---|---|
-%s
-`, strings.Join(rows, "\n")))
+`+strings.Join(rows, "\n"))
 }
 
 // check compares pods before and after the injection. bare and without count the

@@ -242,7 +242,7 @@ func TestTheCostOfALargePodIsWithinTheBudget(t *testing.T) {
 	if g.refusal(t, pod, ns) == "" {
 		t.Error("nothing is rewritten, and the policy finds nothing")
 	}
-	after := rewritten(t, pod, decode(t, rewriting.Settings{"answeredBy": "istio-proxy"}))
+	after := rewritten(t, pod, decode(t, rewriting.Settings{"answeredBy": "istio-proxy", "istio": rewriting.Settings{"holdApplicationUntilProxyStarts": true}}))
 	if message := g.refusal(t, after, ns); message != "" {
 		t.Errorf("all is rewritten, and the policy finds %s", message)
 	}

@@ -21,14 +21,18 @@ import (
 )
 
 // A machine is what `istioctl x workload entry configure` writes for one: the
-// probe that the agent reads from mesh.yaml, and the env var that its start
+// probe that the agent reads from mesh.yaml, and the env vars that its start
 // script reads from cluster.env.
 type machine struct {
-	probe *networking.ReadinessProbe
-	env   string
+	probe     *networking.ReadinessProbe
+	env       string // the originals
+	localhost string // localhostEnv
 }
 
-func configure(t *testing.T, group string) machine {
+// localhostEnv sends the probes of the agent's status server to localhost.
+var localhostEnv = status.LegacyLocalhostProbeDestination.Name
+
+func configure(t *testing.T, namespace, group string) machine {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "group.yaml")
@@ -40,7 +44,7 @@ func configure(t *testing.T, group string) machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prepare(t, client)
+	prepare(t, client, namespace)
 	cmd := workload.Cmd(ctx)
 	cmd.SetArgs([]string{"entry", "configure", "-f", file, "--internalIP", "127.0.0.1", "--ingressIP", "10.0.0.1", "--clusterID", "Kubernetes", "-o", dir})
 	cmd.SetOut(io.Discard)
@@ -65,19 +69,21 @@ func configure(t *testing.T, group string) machine {
 		t.Fatalf("%v in\n%s", err, text)
 	}
 	// As the start script of Istio's packages reads it.
-	out, err := exec.Command("bash", "-c", "set -a; . "+filepath.Join(dir, "cluster.env")+"; printenv "+status.KubeAppProberEnvName).Output()
-	if err != nil {
-		t.Fatalf("%v: the env var is not set", err)
+	for name, value := range map[string]*string{status.KubeAppProberEnvName: &m.env, localhostEnv: &m.localhost} {
+		out, err := exec.Command("bash", "-c", "set -a; . "+filepath.Join(dir, "cluster.env")+"; echo \"$"+name+"\"").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		*value = strings.TrimSuffix(string(out), "\n")
 	}
-	m.env = strings.TrimSuffix(string(out), "\n")
 	return m
 }
 
-// prepare creates what istioctl looks for in a cluster.
-func prepare(t *testing.T, client kube.CLIClient) {
+// prepare creates what istioctl looks for in a cluster with groups of a namespace.
+func prepare(t *testing.T, client kube.CLIClient, of string) {
 	t.Helper()
 	for namespace, maps := range map[string][]corev1.ConfigMap{
-		"shop":         {{ObjectMeta: metav1.ObjectMeta{Name: "istio-ca-root-cert"}, Data: map[string]string{"root-cert.pem": "a"}}},
+		of:             {{ObjectMeta: metav1.ObjectMeta{Name: "istio-ca-root-cert"}, Data: map[string]string{"root-cert.pem": "a"}}},
 		"istio-system": {{ObjectMeta: metav1.ObjectMeta{Name: "istio"}, Data: map[string]string{"mesh": "defaultConfig: {proxyMetadata: {OF_THE_MESH: a}}"}}},
 	} {
 		for i := range maps {
@@ -87,7 +93,7 @@ func prepare(t *testing.T, client kube.CLIClient) {
 		}
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	if _, err := client.Kube().CoreV1().ServiceAccounts("shop").Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+	if _, err := client.Kube().CoreV1().ServiceAccounts(of).Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

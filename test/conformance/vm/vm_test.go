@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,7 +96,7 @@ func probes() (all []string) {
 	for _, timing := range []string{"", "timeoutSeconds: 5, periodSeconds: 7, ", "initialDelaySeconds: 1, successThreshold: 2, "} {
 		for _, handler := range []string{
 			"httpGet: {port: 8080}", "httpGet: {port: 8443, scheme: HTTPS}", "httpGet: {path: \"/a?b=c\", port: 8443, scheme: HTTPS, httpHeaders: [{name: Host, value: a}, {name: x-y, value: \"1\"}]}",
-			"httpGet: {host: 127.0.0.1, port: 8080, path: /x, scheme: HTTP}", "grpc: {port: 9000}", "grpc: {service: a.b, port: 9000}",
+			"httpGet: {host: 127.0.0.1, port: 8080, path: /x, scheme: HTTP}", "httpGet: {host: 127.0.0.1, port: 8443, scheme: HTTPS}", "httpGet: {path: /, port: 8443, host: localhost, scheme: HTTPS}", "grpc: {port: 9000}", "grpc: {service: a.b, port: 9000}",
 			"tcpSocket: {port: 1}", "exec: {command: [a, b]}",
 		} {
 			all = append(all, "{"+timing+handler+", failureThreshold: 3}")
@@ -112,6 +113,8 @@ func configs() []string {
 		"  annotations:\n    proxy.istio.io/config: '{\"proxyMetadata\": {\"A\": \"b\"}, \"statusPort\": 15031}'\n",
 		"  annotations:\n    proxy.istio.io/config: |-\n      concurrency: 2\n",
 		"  annotations:\n    proxy.istio.io/config: \"proxyMetadata: {}\"\n",
+		"  annotations:\n    proxy.istio.io/config: |\n      proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"0\"}\n",
+		"  annotations:\n    proxy.istio.io/config: |\n      proxyMetadata:\n        REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: t # why\n",
 	}
 }
 
@@ -158,6 +161,9 @@ func checkRewriting(t *testing.T, before, after group, text string) {
 	t.Helper()
 	env := after.proxy.ProxyMetadata[status.KubeAppProberEnvName]
 	delete(after.proxy.ProxyMetadata, status.KubeAppProberEnvName)
+	if before.spec.Probe.GetHttpGet().GetHost() != "" {
+		checkLocalhost(t, before.proxy.ProxyMetadata, after.proxy.ProxyMetadata, text)
+	}
 	if len(after.proxy.ProxyMetadata) == 0 {
 		after.proxy.ProxyMetadata = nil
 	}
@@ -179,7 +185,7 @@ func checkRewriting(t *testing.T, before, after group, text string) {
 	}
 	h := is.GetHttpGet()
 	switch {
-	case inner == nil || h == nil || h.Path != "/app-health/reviews/readyz" || h.Port != port || h.Host != "" || h.Scheme == "HTTPS":
+	case inner == nil || h == nil || h.Path != "/app-health/reviews/readyz" || h.Port != port || h.Host != was.GetHttpGet().GetHost() || h.Scheme == "HTTPS":
 		t.Errorf("the probe goes to %v, and the env var is %s", is, env)
 	case inner.TimeoutSeconds != max(1, was.TimeoutSeconds) || is.TimeoutSeconds != inner.TimeoutSeconds+1:
 		t.Errorf("the timeout was %d, is %d, and of the original %d", was.TimeoutSeconds, is.TimeoutSeconds, inner.TimeoutSeconds)
@@ -191,6 +197,17 @@ func checkRewriting(t *testing.T, before, after group, text string) {
 	if !proto.Equal(was, is) {
 		t.Errorf("the timing was %v and is %v", was, is)
 	}
+}
+
+// checkLocalhost compares the variable that sends probes to localhost, and takes
+// it out of what is compared next.
+func checkLocalhost(t *testing.T, before, after map[string]string, text string) {
+	t.Helper()
+	if after[localhostEnv] != "true" && (after[localhostEnv] != "t" || before[localhostEnv] != "t") {
+		t.Errorf("%s was %q and is %q in\n%s", localhostEnv, before[localhostEnv], after[localhostEnv], text)
+	}
+	delete(before, localhostEnv)
+	delete(after, localhostEnv)
 }
 
 func TestIstioRefusesGRPC(t *testing.T) {
@@ -348,18 +365,77 @@ func TestTheAgentAsItIsMakesRewrittenProbes(t *testing.T) {
 		if r.Changed != 1 {
 			t.Fatalf("not rewritten: %v", r.Messages)
 		}
-		m := configure(t, out)
-		server, err := status.NewServer(status.Options{PodIP: "127.0.0.1", StatusPort: uint16(port), NoEnvoy: true, KubeAppProbers: m.env})
-		if err != nil {
-			t.Fatalf("%v of\n%s", err, out)
-		}
-		go server.Run(t.Context())
-		waitFor(t, port)
-		if got := istiohealth.Verdict(m.probe); got != tt.want {
+		if got := configure(t, "shop", out).verdict(t, "127.0.0.1", port); got != tt.want {
 			t.Errorf("%s: the agent says %q, want %q", tt.probe, got, tt.want)
 		}
 		asRewritten = append(asRewritten, verdict{tt.probe, "rewritten", tt.want})
 	}
+}
+
+// verdict returns what the agent of a machine says that has the address, and its
+// status server on the port.
+func (m machine) verdict(t *testing.T, address string, port int) string {
+	t.Helper()
+	t.Setenv(localhostEnv, m.localhost)
+	server, err := status.NewServer(status.Options{PodIP: address, StatusPort: uint16(port), NoEnvoy: true, KubeAppProbers: m.env})
+	if err != nil {
+		t.Fatalf("%v of %s", err, m.env)
+	}
+	go server.Run(t.Context())
+	waitFor(t, port)
+	return istiohealth.Verdict(m.probe)
+}
+
+// TestTheGroupOfIstiosDocumentation has the machine answer at an address at which
+// the app does not listen: without the variable the status server asks there.
+func TestTheGroupOfIstiosDocumentation(t *testing.T) {
+	a := startApp(t)
+	text, err := os.ReadFile("../../../examples/vm/localhost.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := strings.Replace(string(text), "port: 3100", fmt.Sprintf("port: %d", a.https), 1)
+	for _, host := range []string{"127.0.0.1", "localhost"} {
+		for _, failing := range []bool{false, true} {
+			in := strings.Replace(group, "host: 127.0.0.1", "host: "+host, 1)
+			header, want, wantWithout := "Lit-Header", "healthy", "unhealthy: status code was not from [200,400), bad code 500"
+			if failing {
+				header, want = "X-Fail", "unhealthy: status code was not from [200,400), bad code 503"
+				in = strings.Replace(in, "Lit-Header", header, 1)
+			}
+			out, _ := run(t, in, pipeline.Rewrite)
+			for _, value := range []string{"true", "false", ""} {
+				m := configure(t, "bookinfo", onFreePort(t, out))
+				if m.localhost != "true" {
+					t.Fatalf("%s is %q of\n%s", localhostEnv, m.localhost, out)
+				}
+				m.localhost = value
+				// The states that it takes to be believed would make the test slow.
+				m.probe.InitialDelaySeconds, m.probe.SuccessThreshold, m.probe.FailureThreshold = 0, 1, 1
+				got := m.verdict(t, "127.0.0.2", int(m.probe.GetHttpGet().Port))
+				if value == "true" && got != want || value != "true" && got != wantWithout {
+					t.Errorf("%s, with %q: the agent says %q of\n%s", host, value, got, out)
+				}
+			}
+			probe := fmt.Sprintf("{failureThreshold: 1, httpGet: {path: /foo/bar, host: %s, port: $HTTPS, scheme: HTTPS, httpHeaders: [{name: %s, value: Im-The-Best}]}}", host, header)
+			asRewritten = append(asRewritten, verdict{probe, "rewritten", want})
+		}
+	}
+}
+
+// onFreePort returns a rewritten group whose status server listens on a port of
+// its own.
+func onFreePort(t *testing.T, group string) string {
+	t.Helper()
+	port, err := testutil.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := strings.Replace(group, "port: 15020", fmt.Sprintf("port: %d", port), 1)
+	if moved == group {
+		t.Fatalf("does not go to port 15020:\n%s", group)
+	}
+	return moved
 }
 
 func waitFor(t *testing.T, port int) {

@@ -116,12 +116,9 @@ func TestWhatKubeScoreFindsHasASwitch(t *testing.T) {
 		want []string
 	}{
 		{"defaults", nil, []string{
-			"probe-proxy: CPU limit is not set",
-			"probe-proxy: CPU requests does not match limits",
 			"probe-proxy: Ephemeral Storage limit is not set",
 			"probe-proxy: Ephemeral Storage request is not set",
 			"probe-proxy: ImagePullPolicy is not set to Always",
-			"probe-proxy: Memory requests does not match limits",
 		}},
 		{"with every switch", []string{"--config", "testdata/switched.yaml"}, nil},
 		{"istio-proxy", []string{"--config", "testdata/istio-proxy.yaml"}, []string{

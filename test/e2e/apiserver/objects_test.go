@@ -65,6 +65,9 @@ func expand(n *yaml.Node) []object {
 	if resources[kind] == "" && kind != namespaceKind {
 		return found
 	}
+	if strings.Contains(head.Metadata.Namespace+head.Metadata.Name, "${") {
+		return found // a variable to be substituted first: no API server sees it
+	}
 	if head.Metadata.Namespace == "" {
 		head.Metadata.Namespace = "default"
 	}
@@ -113,12 +116,8 @@ func (o object) pod() (pod object, ok bool) {
 // real-world manifests.
 func sources(root string) ([]source, error) {
 	var all []source
-	add := func(file string) error {
+	add := func(file, name string) error {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(root, file)
 		if err != nil {
 			return err
 		}
@@ -149,7 +148,7 @@ func sources(root string) ([]source, error) {
 		if d.IsDir() || !inside || !wanted[filepath.Ext(path)] {
 			return nil
 		}
-		return add(path)
+		return add(path, rel[1:])
 	})
 	if err != nil {
 		return nil, err
@@ -159,7 +158,7 @@ func sources(root string) ([]source, error) {
 		return nil, err
 	}
 	for _, file := range corpus {
-		if err := add(file); err != nil {
+		if err := add(file, realWorld+filepath.Base(file)); err != nil {
 			return nil, err
 		}
 	}

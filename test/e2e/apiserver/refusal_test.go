@@ -3,6 +3,7 @@ package apiserver
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,13 @@ var refusals = map[string]func(template podTemplate) bool{
 		value, set := p.Metadata.Annotations["sidecar.istio.io/rewriteAppHTTPProbers"]
 		_, err := strconv.ParseBool(value)
 		return set && err != nil
+	},
+	// istio-proxy cannot make such a probe, and the manifest does not say that the
+	// injector leaves it alone.
+	"rewriter-needed": func(p podTemplate) bool {
+		return slices.ContainsFunc(p.Spec.Containers, func(c container) bool {
+			return c.StartupProbe.HTTPGet.Protocol+c.LivenessProbe.HTTPGet.Protocol+c.ReadinessProbe.HTTPGet.Protocol != ""
+		})
 	},
 	"two-meshes":    func(p podTemplate) bool { return len(p.meshes()) > 1 },
 	"options-unfit": func(p podTemplate) bool { return len(p.meshes()) == 1 && !p.meshes()["istio.io"] },
@@ -52,13 +60,22 @@ func (p podTemplate) meshes() map[string]bool {
 type podTemplate struct {
 	Metadata struct{ Labels, Annotations map[string]string }
 	Spec     struct {
-		Containers []struct {
-			Name  string
-			Ports []struct {
-				ContainerPort int `yaml:"containerPort"`
-			}
-		}
+		Containers []container
 	}
+}
+
+type container struct {
+	Name  string
+	Ports []struct {
+		ContainerPort int `yaml:"containerPort"`
+	}
+	StartupProbe   probe `yaml:"startupProbe"`
+	LivenessProbe  probe `yaml:"livenessProbe"`
+	ReadinessProbe probe `yaml:"readinessProbe"`
+}
+
+type probe struct {
+	HTTPGet struct{ Protocol string } `yaml:"httpGet"`
 }
 
 // failureReason is the reason key at the end of an error of rewrite-probes.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/rewrite-probes/rewrite-probes/test/e2e/kube"
 )
 
@@ -46,6 +48,20 @@ func (s *server) dryRun(o object) (kube.Answer, error) {
 
 // createNamespace makes a namespace from its manifest; one that exists stays.
 func (s *server) createNamespace(name string, text []byte) error {
+	var read struct {
+		Metadata struct {
+			Labels, Annotations map[string]string
+		}
+	}
+	if err := yaml.Unmarshal(text, &read); err != nil || name == "" {
+		return err // one without a name is none
+	}
+	// One that was read from a cluster has more, which none that is made may have.
+	text, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{
+		"name": name, "labels": read.Metadata.Labels, "annotations": read.Metadata.Annotations}})
+	if err != nil {
+		return err
+	}
 	a, err := s.Call(http.MethodPost, "/api/v1/namespaces", text)
 	if err == nil && !a.Accepted() && a.Status != http.StatusConflict {
 		err = fmt.Errorf("namespace %q: %s", name, a.Message)

@@ -92,7 +92,7 @@ func TestEveryPodHasAnExpectation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"hang", "grpc-hang", "dies", "tcp-dies", "default-period", "pre-stop"} // other tests' pods
+	known := []string{"hang", "grpc-hang", "dies", "tcp-dies", "default-period", "pre-stop", "first-hook"} // other tests' pods
 	for _, p := range pods {
 		known = append(known, p.name)
 	}

@@ -65,15 +65,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "kubelet:", err)
 		return 1
 	}
-	code := m.Run()
-	if testutil.Partly() {
-		return code
-	}
-	if err := writeProof(filepath.Join(root, "docs", "proof.md")); err != nil {
-		fmt.Fprintln(os.Stderr, "kubelet:", err)
-		return 1
-	}
-	return code
+	return testutil.RunAndProve(m, prove)
 }
 
 // keepLogs copies the logs out of the sandbox.
@@ -147,7 +139,7 @@ func answeredByIstio(t *testing.T, p map[string]any) {
 	for _, c := range p["spec"].(map[string]any)["initContainers"].([]any) {
 		if c := c.(map[string]any); c["name"] == "probe-proxy" {
 			c["image"] = istioImage
-			c["args"] = []any{"$(POD_IP)", "15020"}
+			c["args"] = []any{"$(POD_IP)", "15099"}
 			delete(c, "startupProbe")         // it has no such path
 			c["resources"] = map[string]any{} // ours are too tight for it
 			return

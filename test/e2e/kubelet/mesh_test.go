@@ -43,11 +43,20 @@ func withMesh(mesh redirection.Mesh, pod map[string]any) {
 			excluded = own
 		}
 	}
+	redirect, proxy := standIn(mesh, excluded)
+	spec := pod["spec"].(map[string]any)
+	inits, _ := spec["initContainers"].([]any)
+	spec["initContainers"] = append([]any{redirect, proxy}, inits...)
+	withCertificates(spec)
+}
+
+// standIn returns the two containers of the mesh stand-in.
+func standIn(mesh redirection.Mesh, excluded string) (redirect, proxy map[string]any) {
 	own, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {
 		panic(err)
 	}
-	redirect := map[string]any{
+	redirect = map[string]any{
 		"name": "mesh-init", "image": meshImage, "imagePullPolicy": "Never", "command": []any{"/mesh", "redirect"},
 		"env": []any{
 			map[string]any{"name": "FORBIDDEN_NETNS", "value": os.Getenv("HOST_NETNS") + " " + own},
@@ -56,7 +65,7 @@ func withMesh(mesh redirection.Mesh, pod map[string]any) {
 		},
 		"securityContext": map[string]any{"runAsUser": 0, "capabilities": map[string]any{"add": []any{"NET_ADMIN", "NET_RAW"}}},
 	}
-	proxy := map[string]any{
+	proxy = map[string]any{
 		"name": "mesh-proxy", "image": meshImage, "imagePullPolicy": "Never", "restartPolicy": "Always",
 		"command": []any{"/mesh", "proxy"},
 		"env": []any{
@@ -66,9 +75,10 @@ func withMesh(mesh redirection.Mesh, pod map[string]any) {
 		"securityContext": map[string]any{"runAsUser": mesh.UID, "runAsGroup": mesh.UID},
 		"volumeMounts":    []any{map[string]any{"name": "mesh-certs", "mountPath": "/certs", "readOnly": true}},
 	}
-	spec := pod["spec"].(map[string]any)
-	inits, _ := spec["initContainers"].([]any)
-	spec["initContainers"] = append([]any{redirect, proxy}, inits...)
+	return redirect, proxy
+}
+
+func withCertificates(spec map[string]any) {
 	volumes, _ := spec["volumes"].([]any)
 	spec["volumes"] = append(volumes, map[string]any{"name": "mesh-certs", "hostPath": map[string]any{"path": certs}})
 }
@@ -113,6 +123,7 @@ func newAuthority() (*http.Client, error) {
 		Timeout: 5 * time.Second,
 		Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
 			RootCAs: pool, ServerName: "proxy",
+			NextProtos:   []string{"istio"},
 			Certificates: []tls.Certificate{{Certificate: [][]byte{client.Raw}, PrivateKey: clientKey}},
 		}},
 	}, nil

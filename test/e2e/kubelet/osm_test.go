@@ -6,7 +6,7 @@ import "testing"
 // rules, so an annotation excludes them.
 const osmPorts = "15901,15902,15903,15904"
 
-// osmPods are the expectations in the dialect of Open Service Mesh. That has no
+// osmPods are the expectations in Open Service Mesh. That has no
 // form for grpc and hooks; those pods fare in it as they do without rewriting.
 var osmPods = []struct {
 	name string
@@ -26,7 +26,7 @@ var osmPods = []struct {
 	{"grpc", neverReadyAndRestarted},
 }
 
-func TestPodsFareAsExpectedInTheDialectOSM(t *testing.T) {
+func TestPodsFareAsExpectedInTheMeshOSM(t *testing.T) {
 	t.Parallel()
 	for _, p := range osmPods {
 		t.Run(p.name, func(t *testing.T) {

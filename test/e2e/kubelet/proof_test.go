@@ -8,24 +8,21 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
-// A result is what a test saw, for docs/proof.md.
+// A result is what a test saw, for docs/proof/kubelet.md.
 type result struct {
 	test, expected, saw string
-	failed              bool
 }
 
-// cell returns what the test saw, bold if that was not expected.
-func (r result) cell() string {
-	if r.failed {
-		return "**" + r.saw + "**"
-	}
-	return r.saw
-}
+// A cell is what the page says of a result: what was expected, which is compared,
+// or what was seen, with times that no second run has.
+type cell func(result) string
+
+func wanted(r result) string { return r.expected }
+func seen(r result) string   { return r.saw }
 
 var (
 	mu   sync.Mutex // guards rows
@@ -36,7 +33,7 @@ var (
 func note(t *testing.T, expected, saw string) {
 	mu.Lock()
 	defer mu.Unlock()
-	rows = append(rows, result{t.Name(), expected, strings.ReplaceAll(saw, "\n", " "), t.Failed()})
+	rows = append(rows, result{t.Name(), expected, strings.ReplaceAll(saw, "\n", " ")})
 }
 
 // expected lists the tests that must have noted what they saw.
@@ -60,7 +57,7 @@ func expected() []string {
 		}
 	}
 	for _, p := range osmPods {
-		add("TestPodsFareAsExpectedInTheDialectOSM", p.name)
+		add("TestPodsFareAsExpectedInTheMeshOSM", p.name)
 	}
 	for _, mesh := range otherMeshes {
 		for _, c := range meshCases {
@@ -74,17 +71,22 @@ func expected() []string {
 	for _, c := range endings {
 		add("TestEndingAPodTakesNoLongerThanWithoutUs", c.name)
 	}
+	for _, c := range starts {
+		add("TestNoProbeOrHookComesBeforeProbeProxyListens", c.name)
+	}
 	add("TestAnAppThatHangsIsRestartedByItsLivenessProbe", hangingPods...)
 	add("TestAnAppThatNoLongerListensBecomesNotReady", dyingPods...)
 	add("TestAnAppThatIsKilledIsRestartedAndTheSidecarStays")
 	add("TestKillingTheSidecarUnderLoadLosesNoVerdictForLongerThanAPeriod")
 	add("TestTheMeshDemandsAClientCertificate")
+	for _, w := range worlds {
+		add("TestTheModelOfTheWorldsIsRight", w.name)
+	}
 	return all
 }
 
-// complete adds a row for each expected test that noted nothing, for example
-// after a fatal error. It returns an error that names these tests and those
-// that were not expected.
+// complete returns an error that names the expected tests that noted nothing, and
+// those that were not expected.
 func complete() error {
 	noted := map[string]bool{}
 	for _, r := range rows {
@@ -94,7 +96,6 @@ func complete() error {
 	for _, test := range expected() {
 		if !noted[test] {
 			wrong = append(wrong, test+" noted nothing")
-			rows = append(rows, result{test: test, saw: "no verdict", failed: true})
 		}
 		delete(noted, test)
 	}
@@ -102,41 +103,32 @@ func complete() error {
 		wrong = append(wrong, test+" is not among the expected rows")
 	}
 	if len(wrong) > 0 {
-		return errors.New("docs/proof.md: " + strings.Join(wrong, "; "))
+		return errors.New("docs/proof/kubelet.md: " + strings.Join(wrong, "; "))
 	}
 	return nil
 }
 
-// writeProof writes the suite's section of the results page. A test without a
-// row is an error.
-func writeProof(page string) error {
+// prove compares the results page with the run. A test without a row is an error.
+func prove() error {
 	mu.Lock()
 	defer mu.Unlock()
-	incomplete := complete()
-	slices.SortFunc(rows, func(a, b result) int { return strings.Compare(a.test, b.test) })
-	failed := 0
-	for _, r := range rows {
-		if r.failed {
-			failed++
-		}
+	if err := complete(); err != nil {
+		return err
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, `## A real kubelet under enforced mTLS
-
-Kubernetes %s's kubelet with containerd, Istio's redirection rules and an HAProxy that demands client certificates
-(with one the app answers, without one it does not: that is tried too). The pods are those of [test/e2e/pods](../test/e2e/pods).
-Run again: `+"`make e2e`"+`. %s: %d verdicts, %d not as expected (bold).
-
-`, kubernetes, time.Now().UTC().Format(time.DateOnly), len(rows), failed)
-	writeSideBySide(&b)
-	writeMeshes(&b)
-	writeBroken(&b)
-	return errors.Join(incomplete, testutil.ReplaceSection(page, "kubelet", b.String()))
+	slices.SortFunc(rows, func(a, b result) int { return strings.Compare(a.test, b.test) })
+	tables := func(of cell) string {
+		return sideBySide(of) + "\n" + inMeshes(of) + "\n" + broken(of)
+	}
+	page := testutil.ProofPage(root, "kubelet")
+	return errors.Join(
+		page.Prove("verdicts", fmt.Sprintf("Kubernetes %s, %d verdicts.\n\n", kubernetes, len(rows))+tables(wanted)),
+		page.Keep("seen", tables(seen)))
 }
 
-// writeSideBySide shows how each pod fared as it is, rewritten, and with
+// sideBySide shows how each pod fared as it is, rewritten, and with
 // Istio's status server in the place of probe-proxy.
-func writeSideBySide(b *strings.Builder) {
+func sideBySide(of cell) string {
+	var b strings.Builder
 	b.WriteString("| pod | as it is | rewritten, answered by probe-proxy | rewritten, answered by Istio's status server |\n|---|---|---|---|\n")
 	cells := map[string][]string{} // by pod and variant
 	for _, r := range rows {
@@ -144,7 +136,7 @@ func writeSideBySide(b *strings.Builder) {
 		if len(test) != 3 {
 			continue
 		}
-		saw, variant := r.cell(), test[2]
+		saw, variant := of(r), test[2]
 		if config, ok := strings.CutPrefix(variant, "rewritten-"); ok {
 			variant = "rewritten"
 			if config != "default" {
@@ -159,35 +151,28 @@ func writeSideBySide(b *strings.Builder) {
 		if p.lies {
 			native = "falsely " + native
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", p.name, native,
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", p.name, native,
 			strings.Join(cells[p.name+"/rewritten"], "<br>"), strings.Join(cells[p.name+"/istio-status"], ""))
 	}
+	return b.String()
 }
 
-// writeMeshes shows how pods fared in the other meshes, a column each.
-func writeMeshes(b *strings.Builder) {
-	b.WriteString(`
-The same kubelet, with the redirection of other meshes in the place of Istio's, as their own code makes it
-([what holds the rules against that](../test/conformance/meshes/doc.go)). Behind it is the same HAProxy, with the uid and the ports of
-the mesh's proxy. It is no such proxy: it only demands client certificates. It has no policy as Linkerd's, which lets plain ` + "`httpGet`" + ` probes
-in ([Linkerd](guides/linkerd.md)), and pods as they are have not been through the rewriters of Kuma and Consul, which see to some probes
-([Kuma](guides/kuma.md), [Consul](guides/consul.md)).
-
-| pod | Linkerd | Kuma | Consul |
-|---|---|---|---|
-`)
+// inMeshes shows how pods fared in the other meshes, a column each.
+func inMeshes(of cell) string {
+	var b strings.Builder
+	b.WriteString("| pod | Linkerd | Kuma | Consul |\n|---|---|---|---|\n")
 	write := func(title, variant string, lies bool) {
-		fmt.Fprintf(b, "| %s |", title)
+		fmt.Fprintf(&b, "| %s |", title)
 		for _, mesh := range otherMeshes {
 			for _, r := range rows {
 				if r.test != "TestPodsFareAsExpectedInOtherMeshes/"+mesh+"/"+variant {
 					continue
 				}
-				saw := r.cell()
+				saw := of(r)
 				if lies {
 					saw = "falsely " + saw
 				}
-				fmt.Fprintf(b, " %s |", saw)
+				fmt.Fprintf(&b, " %s |", saw)
 			}
 		}
 		b.WriteString("\n")
@@ -196,11 +181,13 @@ in ([Linkerd](guides/linkerd.md)), and pods as they are have not been through th
 	for _, c := range meshCases {
 		write(c.title(), c.variant(), c.lies)
 	}
+	return b.String()
 }
 
-// writeBroken shows what was seen of things that were broken on purpose.
-func writeBroken(b *strings.Builder) {
-	b.WriteString("\n| tried | expected | seen |\n|---|---|---|\n")
+// broken shows what came of things that were broken on purpose.
+func broken(of cell) string {
+	var b strings.Builder
+	b.WriteString("| tried | it |\n|---|---|\n")
 	for _, r := range rows {
 		test := strings.Split(r.test, "/")
 		if len(test) == 3 {
@@ -210,8 +197,9 @@ func writeBroken(b *strings.Builder) {
 		if len(test) == 2 {
 			name += ": " + strings.ReplaceAll(test[1], "_", " ")
 		}
-		fmt.Fprintf(b, "| %s | %s | %s |\n", name, r.expected, r.cell())
+		fmt.Fprintf(&b, "| %s | %s |\n", name, of(r))
 	}
+	return b.String()
 }
 
 // sentence returns the name of a test as a sentence.

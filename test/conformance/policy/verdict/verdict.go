@@ -69,14 +69,15 @@ var Explanations = []Explanation{
 		func(pod *corev1.Pod, _ *report.Report, checked, _ []string) bool {
 			return len(checked) == 0 && pod.Annotations["config.kubernetes.io/local-config"] == "true"
 		}},
-	{"not in the mesh: check takes any pod for meshed that is not known to be none, the policy asks whether Istio's sidecar is injected", 40,
+	{"not in Istio's mesh: check finds what fails in another mesh and what has lost its original, the policy asks first whether Istio's sidecar is injected", 20,
 		func(_ *corev1.Pod, r *report.Report, _, policed []string) bool {
 			return len(policed) == 0 && !r.Templates[0].Answer.Injected
 		}},
-	{"probe at our own port: it is captured once rewrite-probes has taken its exclusion back, and is not yet", 1,
-		func(pod *corev1.Pod, r *report.Report, checked, policed []string) bool {
-			only := slices.DeleteFunc(slices.Clone(checked), func(f string) bool { return slices.Contains(policed, f) })
-			return len(only) == len(checked)-len(policed) && !slices.ContainsFunc(only, func(f string) bool { return !aimsAtExcluded(pod, r, f) })
+	{"order of the containers: the policy does not ask whether istio-proxy runs before the container", 40,
+		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
+			return differOnlyIn(r, checked, policed, func(p report.Probe) bool {
+				return strings.Contains(p.Why, "starts later") || strings.Contains(p.If, "is a native one")
+			})
 		}},
 	{"originals that cannot be read: no CEL reads JSON, so the policy looks for the entry of a probe alone", 1,
 		func(_ *corev1.Pod, r *report.Report, _, _ []string) bool {
@@ -105,20 +106,16 @@ var Explanations = []Explanation{
 		}},
 }
 
-// aimsAtExcluded reports whether a finding is of a probe whose port the pod's own
-// annotation takes from the mesh.
-func aimsAtExcluded(pod *corev1.Pod, r *report.Report, finding string) bool {
+// differOnlyIn reports whether all probes about which check and the policy differ are
+// of one sort.
+func differOnlyIn(r *report.Report, checked, policed []string, sort func(report.Probe) bool) bool {
 	for _, p := range r.Templates[0].Probes {
-		if !strings.HasPrefix(finding, p.Container+": "+p.ProbeType.Field()+" ") {
-			continue
-		}
-		for port := range strings.SplitSeq(pod.Annotations["traffic.sidecar.istio.io/excludeInboundPorts"], ",") {
-			if strings.Contains(p.Before+"/", ":"+strings.TrimSpace(port)+"/") {
-				return true
-			}
+		of := func(f string) bool { return strings.HasPrefix(f, p.Container+": "+p.ProbeType.Field()+" ") }
+		if slices.ContainsFunc(checked, of) != slices.ContainsFunc(policed, of) && !sort(p) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // Explain returns why check and the policy differ about a pod; nil if they may

@@ -1,0 +1,290 @@
+// Package attack attacks probe-proxy, within the memory that its container gets,
+// while a kubelet probes through it, and compares with what the app itself
+// answers at the same time and with Istio's status server under the same attack.
+//
+//	go test ./bench/attack -short            # probe-proxy alone
+//	go test ./bench/attack -args -o ../../../docs/guides/security.md
+//
+// All traffic is on loopback, and bounded in count and time.
+package attack
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/kubernetes/pkg/probe"
+	httpprobe "k8s.io/kubernetes/pkg/probe/http"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+)
+
+const (
+	podIP   = "127.0.0.1"
+	probes  = 20 // during an attack
+	every   = 200 * time.Millisecond
+	timeout = time.Second // of a probe
+
+	maxPeak  = 24.0        // MiB
+	maxEnd   = time.Second // from SIGTERM
+	attempts = 3           // of one attack, until one holds: the machine may be busy
+)
+
+var out = flag.String("o", "", "document to keep the table in")
+
+var good, evil, evilHook = prober.Key("good", prober.Liveness), prober.Key("evil", prober.Liveness), prober.Key("evil", prober.PreStop)
+
+// A result is what one program made of one attack.
+type result struct {
+	failed  int              // probes through the program
+	control int              // probes of the app itself, at the same time
+	slowest [2]time.Duration // probe through the program, and of the app itself
+	peak    float64
+	killed  bool
+	end     time.Duration // from SIGTERM
+	early   bool          // it ended while a hook was open
+}
+
+// holds returns "" or which promise is broken.
+func (r *result) holds() string {
+	switch {
+	case r.killed:
+		return "was killed for its memory"
+	case r.failed > r.control:
+		return fmt.Sprintf("%d of %d probes failed, %d of the app itself", r.failed, probes, r.control)
+	case r.peak > maxPeak:
+		return fmt.Sprintf("took %.1f MiB", r.peak)
+	case r.early:
+		return "ended while a hook was open"
+	case r.end > maxEnd:
+		return fmt.Sprintf("ended %s after SIGTERM", r.end)
+	}
+	return ""
+}
+
+func (r *result) String() string {
+	if r.killed {
+		return fmt.Sprintf("%d of %d, killed for its memory", r.failed, probes)
+	}
+	return fmt.Sprintf("%d of %d, %.1f MiB", r.failed, probes, r.peak)
+}
+
+// TestMain runs the callers of an attack in a process of their own, so that they
+// take no time from the kubelet's.
+func TestMain(m *testing.M) {
+	if os.Getenv("RUN_CALLERS") == "" {
+		os.Exit(m.Run())
+	}
+	for _, a := range attacks {
+		if a.name == os.Args[1] {
+			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+			defer cancel()
+			a.run(ctx, os.Args[2])
+		}
+	}
+}
+
+func TestAttacks(t *testing.T) {
+	newCgroup(t, memoryLimit) // says why, if there are none
+	dir := openDir(t)
+	ours, istio := build(t, dir, "../../..", "./cmd/probe-proxy"), ""
+	if !testing.Short() {
+		istio = build(t, dir, "../..", "./conformance/kubelet/istiostatus")
+	}
+	var table strings.Builder
+	table.WriteString("| attack | what was sent | the app itself | probe-proxy | Istio's status server |\n|---|---|---|---|---|\n")
+	for _, a := range attacks {
+		t.Run(a.name, func(t *testing.T) {
+			var r *result
+			var broken string
+			for range attempts {
+				r = a.against(t, memoryLimit, ours, "--port")
+				if broken = r.holds(); broken == "" {
+					break
+				}
+				t.Logf("probe-proxy %s", broken)
+			}
+			if broken != "" {
+				t.Errorf("probe-proxy %s, in each of %d attempts", broken, attempts)
+			}
+			t.Logf("probe-proxy: %s (the app itself: %d), slowest probe %s (%s), ended after %s", r, r.control, r.slowest[0], r.slowest[1], r.end.Round(time.Millisecond))
+			theirs := "-"
+			if istio != "" {
+				peer := a.against(t, istioLimit, istio, podIP)
+				t.Logf("Istio's status server: %s (the app itself: %d)", peer, peer.control)
+				theirs = peer.String()
+			}
+			fmt.Fprintf(&table, "| %s | %s | %d of %d | %s | %s |\n", a.name, a.sent, r.control, probes, r, theirs)
+		})
+	}
+	if *out != "" && !t.Failed() {
+		text := fmt.Sprintf("Probes that failed during the attack, and the peak of memory of the cgroup (probe-proxy at most %d MiB, and killed beyond %d; Istio's server has %d).\n\n", int(maxPeak), memoryLimit>>20, istioLimit>>20) + table.String()
+		if err := testutil.ReplaceSection(*out, "attacks", text); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// openDir returns a temporary folder that any user may enter.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for d := dir; d != os.TempDir() && len(d) > 1; d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func build(t *testing.T, dir, module, pkg string) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, filepath.Base(pkg))
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, pkg)
+	cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
+	if b, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build %s: %v\n%s", pkg, err, b)
+	}
+	return path
+}
+
+// against attacks a program while the kubelet probes the good app, through it
+// and directly.
+func (a *attack) against(t *testing.T, limit int, path, arg string) *result {
+	t.Helper()
+	g := newCgroup(t, limit)
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }))
+	defer app.Close()
+	appPort := app.Listener.Addr().(*net.TCPAddr).Port
+	entries := map[string]*prober.Prober{good: httpGet(appPort, "")}
+	if a.app != nil {
+		port := serve(t, a.app)
+		entries[evil] = a.entry(port)
+		entries[evilHook] = httpGet(port, "")
+	}
+	for i := range a.entries {
+		entries[prober.Key("c"+strconv.Itoa(i), prober.Readiness)] = httpGet(appPort, "")
+	}
+	port, err := testutil.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := g.start(t, []string{"POD_IP=" + podIP, prober.EnvName + "=" + prober.Encode(entries)}, path, arg, strconv.Itoa(port))
+	if err := testutil.Eventually(10*time.Second, func() error { return probeOnce(port, good) }); err != nil {
+		t.Fatalf("%s does not answer: %v\n%s", path, err, p.Log())
+	}
+	callers := exec.Command(os.Args[0], a.name, net.JoinHostPort(podIP, strconv.Itoa(port)))
+	callers.Env = append(os.Environ(), "RUN_CALLERS=1")
+	callers.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := callers.Start(); err != nil {
+		t.Fatal(err)
+	}
+	leave := sync.OnceFunc(func() { callers.Process.Kill(); callers.Wait() })
+	defer leave()
+	time.Sleep(500 * time.Millisecond) // until the attack is under way
+	r := &result{}
+	r.probe(port, appPort)
+	r.peak, r.killed = g.peakMiB(t), g.kills(t) > 0
+	if a.leaves {
+		leave()
+	}
+	ended := make(chan struct{})
+	began := time.Now()
+	_ = p.Cmd.Process.Signal(syscall.SIGTERM)
+	kill := time.AfterFunc(5*time.Second, func() { p.Cmd.Process.Kill() })
+	go func() {
+		defer close(ended)
+		_ = p.Cmd.Wait() // Istio's server ends with an error
+	}()
+	if a.hooks {
+		select {
+		case <-ended:
+			r.early = true
+		case <-time.After(2 * time.Second):
+		}
+		began = time.Now()
+		leave()
+	}
+	<-ended
+	kill.Stop()
+	r.end = time.Since(began)
+	return r
+}
+
+// probe probes the good app through the program and directly.
+func (r *result) probe(port, appPort int) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	once := func(port int, path string, failed *int, slowest *time.Duration) {
+		began := time.Now()
+		err := probeOnce(port, path)
+		mu.Lock()
+		defer mu.Unlock()
+		*slowest = max(*slowest, time.Since(began).Round(time.Millisecond))
+		if err != nil {
+			*failed++
+		}
+	}
+	for range probes {
+		wg.Go(func() { once(port, good, &r.failed, &r.slowest[0]) })
+		wg.Go(func() { once(appPort, "/", &r.control, &r.slowest[1]) })
+		time.Sleep(every)
+	}
+	wg.Wait()
+}
+
+// probeOnce probes as the kubelet does.
+func probeOnce(port int, path string) error { return probeHTTP("http", port, path) }
+
+func probeHTTP(scheme string, port int, path string) error {
+	get := &v1.HTTPGetAction{Path: path, Port: intstr.FromInt32(int32(port)), Scheme: v1.URIScheme(scheme)}
+	req, err := httpprobe.NewRequestForHTTPGetAction(get, &v1.Container{}, podIP, "probe")
+	if err != nil {
+		return err
+	}
+	return verdictOf(httpprobe.New(false).Probe(req, timeout))
+}
+
+// verdictOf returns an error unless the kubelet's verdict is a success.
+func verdictOf(verdict probe.Result, text string, err error) error {
+	if err == nil && verdict != probe.Success {
+		err = fmt.Errorf("%s: %s", verdict, text)
+	}
+	return err
+}
+
+func httpGet(port int, protocol string) *prober.Prober {
+	return &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(port), Scheme: "HTTP", Protocol: protocol}, TimeoutSeconds: 1}
+}
+
+// serve runs a hostile app, and returns its port.
+func serve(t *testing.T, app func(net.Conn)) int {
+	t.Helper()
+	l, err := net.Listen("tcp", podIP+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go testutil.ServeConns(l, func(c net.Conn) {
+		_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+		app(c)
+	})
+	return l.Addr().(*net.TCPAddr).Port
+}

@@ -1,0 +1,317 @@
+package attack
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
+
+// An attack is what a hostile app answers, or what callers send.
+type attack struct {
+	name, sent string
+	app        func(net.Conn)           // nil: the apps are good
+	entry      func(int) *prober.Prober // of the hostile app's probe
+	entries    int                      // further probes in the env var
+	run        func(ctx context.Context, addr string)
+	leaves     bool // the callers go before the SIGTERM
+	hooks      bool // the callers go after it; it waits for them, as a hook could be the kubelet's
+}
+
+const callers = 40 // of a hostile app's probe
+
+var (
+	request     = "GET " + evil + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+	hookRequest = "GET " + evilHook + " HTTP/1.1\r\nHost: x\r\n\r\n"
+)
+
+var attacks = []*attack{
+	{name: "head of tiny lines", sent: "an app answers with 250 KiB of `a0:`, `a1:`, ...; 40 callers", entry: plain, app: tinyLines, run: callEvil},
+	{name: "head of tiny lines, h2c", sent: "the same over HTTP/2, uncompressed", entry: h2c, app: h2(tinyFields()), run: callEvil},
+	{name: "HPACK bomb, h2c", sent: "an app repeats one HPACK entry 225,000 times; 40 callers", entry: h2c, app: h2(bomb()), run: callEvil},
+	{name: "HPACK bomb, gRPC", sent: "the same for a gRPC probe", entry: grpcProbe, app: h2(bomb()), run: callEvil},
+	{name: "endless redirects", sent: "an app redirects to itself with Locations of 100 KB; 40 callers", entry: plain, app: redirects, run: callEvil},
+	{name: "endless headers", sent: "an app never ends its head; 40 callers", entry: plain, app: endless("HTTP/1.1 200 OK\r\n", strings.Repeat("x: y\r\n", 2000)), run: callEvil},
+	{name: "PING and SETTINGS flood", sent: "an app sends PING and SETTINGS frames without end; 40 callers", entry: h2c, app: endless(settings, strings.Repeat(settings+ping, 500)), run: callEvil},
+	{name: "half requests, anew and anew", sent: "5,000 new connections a second, each with half a request", run: flood(5000, "GET /")},
+	{name: "calls of a probe that hangs", sent: "2,500 calls a second of an app that never answers", entry: plain, app: hang, run: flood(2500, request)},
+	{name: "unfinished heads", sent: "5,000 connections, each with half a request, kept open", run: keep(5000, "GET /", nil, 2*time.Second)},
+	{name: "slowloris", sent: "3,000 connections, each sends a byte of its head every 0.5 s", run: keep(3000, "GET /", slowly, 500*time.Millisecond)},
+	{name: "silent connections", sent: "10,000 connections that send nothing, kept open", run: keep(10000, "", nil, 2*time.Second)},
+	{name: "slow readers of /metrics, 39 entries", sent: "150 callers that do not read the answer, again as they are closed", entries: 38, run: slowReaders("/metrics")},
+	{name: "slow readers of /metrics, 78 entries", sent: "the same", entries: 77, run: slowReaders("/metrics")},
+	{name: "hooks of callers that are gone", sent: "24 calls of a hook that hangs, with one byte after the request; the callers go", entry: plain, app: hang, run: callHooks(time.Second), leaves: true},
+	{name: "hooks of callers that stay", sent: "the same; the callers go 2 s after the SIGTERM, from when on its end is measured", entry: plain, app: hang, run: callHooks(time.Minute), hooks: true},
+}
+
+func plain(port int) *prober.Prober { return httpGet(port, "") }
+func h2c(port int) *prober.Prober   { return httpGet(port, prober.HTTP2) }
+func grpcProbe(port int) *prober.Prober {
+	return &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(port), Service: new(string)}, TimeoutSeconds: 1}
+}
+
+// Hostile apps.
+
+func hang(c net.Conn) { io.Copy(io.Discard, c) }
+
+func tinyLines(c net.Conn) {
+	var b bytes.Buffer
+	b.WriteString("HTTP/1.1 200 OK\r\n")
+	for i := 0; b.Len() < 250<<10; i++ {
+		b.WriteString("a" + string(digits(i)) + ":\r\n")
+	}
+	c.Write(append(b.Bytes(), "\r\nok"...))
+	hang(c)
+}
+
+func digits(i int) (b []byte) {
+	for ; i > 0 || b == nil; i /= 36 {
+		b = append(b, "0123456789abcdefghijklmnopqrstuvwxyz"[i%36])
+	}
+	return b
+}
+
+func redirects(c net.Conn) {
+	c.Read(make([]byte, 200<<10))
+	io.WriteString(c, "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /"+strings.Repeat("x", 100_000)+"\r\n\r\n")
+	hang(c)
+}
+
+// endless sends a text without end.
+func endless(first, again string) func(net.Conn) {
+	return func(c net.Conn) {
+		go io.Copy(io.Discard, c)
+		for _, err := io.WriteString(c, first); err == nil; {
+			_, err = io.WriteString(c, again)
+		}
+	}
+}
+
+const (
+	settings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+	ping     = "\x00\x00\x08\x06\x00\x00\x00\x00\x00" + "attacker"
+)
+
+// h2 answers with a header block over HTTP/2.
+func h2(block []byte) func(net.Conn) {
+	b := []byte(settings)
+	kind := byte(1)
+	for len(block) > 0 {
+		n := min(len(block), 16<<10)
+		flags := byte(0)
+		if n == len(block) {
+			flags = 4
+		}
+		b = append(b, byte(n>>16), byte(n>>8), byte(n), kind, flags)
+		b = append(binary.BigEndian.AppendUint32(b, 1), block[:n]...)
+		block, kind = block[n:], 9
+	}
+	return func(c net.Conn) {
+		c.Write([]byte(settings))
+		c.Read(make([]byte, 16<<10))
+		time.Sleep(5 * time.Millisecond) // until the call has come
+		c.Write(b)
+		hang(c)
+	}
+}
+
+// tinyFields is a block of literal fields with new names.
+func tinyFields() []byte {
+	b := []byte{0x88}
+	for i := 0; len(b) < 250<<10; i++ {
+		name := append([]byte("a"), digits(i)...)
+		b = append(append(append(b, 0, byte(len(name))), name...), 0)
+	}
+	return b
+}
+
+// bomb is a block with one short entry of the dynamic table, repeated.
+func bomb() []byte {
+	return append([]byte{0x88, 0x40, 1, 'x', 0}, bytes.Repeat([]byte{0xbe}, 225_000)...)
+}
+
+// Callers.
+
+var next atomic.Uint32
+
+// dial connects from one of many addresses, which have ports of their own.
+func dial(ctx context.Context, addr string) (net.Conn, error) {
+	return dialWith(ctx, addr, nil)
+}
+
+// takesLittle makes the buffers of a connection small, at both ends, before it
+// is made.
+func takesLittle(_, _ string, c syscall.RawConn) error {
+	return c.Control(func(fd uintptr) {
+		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 1)
+		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 500)
+	})
+}
+
+func dialWith(ctx context.Context, addr string, control func(string, string, syscall.RawConn) error) (net.Conn, error) {
+	n := next.Add(1)
+	d := net.Dialer{Control: control, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1+byte(n>>8)%100, 1+byte(n)%250)}, Timeout: 5 * time.Second}
+	c, err := d.DialContext(ctx, "tcp", addr)
+	if err == nil {
+		_ = c.(*net.TCPConn).SetLinger(0) // leaves nothing behind
+	}
+	return c, err
+}
+
+// send sends a text, and waits until the connection ends.
+func send(ctx context.Context, addr, text string) {
+	c, err := dial(ctx, addr)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	io.WriteString(c, text)
+	io.Copy(io.Discard, c)
+}
+
+func callEvil(ctx context.Context, addr string) {
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				send(ctx, addr, request)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// flood opens so many connections a second, the newest 3,000 of which stay open.
+func flood(rate int, text string) func(context.Context, string) {
+	return func(ctx context.Context, addr string) {
+		const workers = 10
+		var wg sync.WaitGroup
+		for range workers {
+			wg.Go(func() {
+				open := make([]net.Conn, 300)
+				tick := time.NewTicker(time.Second * workers / time.Duration(rate))
+				defer tick.Stop()
+				for i := 0; ctx.Err() == nil; i++ {
+					<-tick.C
+					c, err := dial(ctx, addr)
+					if err != nil {
+						continue
+					}
+					io.WriteString(c, text)
+					if old := open[i%len(open)]; old != nil {
+						old.Close()
+					}
+					open[i%len(open)] = c
+				}
+				for _, c := range open {
+					if c != nil {
+						c.Close()
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// keep keeps so many connections open, and opens those anew that are closed,
+// after a while.
+func keep(n int, text string, more func(context.Context, net.Conn), again time.Duration) func(context.Context, string) {
+	return func(ctx context.Context, addr string) {
+		var wg sync.WaitGroup
+		for range n {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					if c, err := dial(ctx, addr); err == nil {
+						stop := context.AfterFunc(ctx, func() { c.Close() })
+						io.WriteString(c, text)
+						if more != nil {
+							more(ctx, c)
+						}
+						io.Copy(io.Discard, c)
+						stop()
+						c.Close()
+					}
+					pause(ctx, again)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+func slowly(ctx context.Context, c net.Conn) {
+	for ctx.Err() == nil {
+		pause(ctx, 500*time.Millisecond)
+		if _, err := io.WriteString(c, "x"); err != nil {
+			return
+		}
+	}
+}
+
+func slowReaders(path string) func(context.Context, string) {
+	return func(ctx context.Context, addr string) {
+		var wg sync.WaitGroup
+		for range 150 {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					c, err := dialWith(ctx, addr, takesLittle)
+					if err != nil {
+						pause(ctx, 100*time.Millisecond)
+						continue
+					}
+					io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n")
+					pause(ctx, 300*time.Millisecond)
+					// Reads only whether it was closed: one byte a while.
+					for one := make([]byte, 1); ctx.Err() == nil; pause(ctx, 100*time.Millisecond) {
+						_ = c.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+						if _, err := c.Read(one); err != nil {
+							break
+						}
+					}
+					c.Close()
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// callHooks calls a hook with a byte more, and goes after a while.
+func callHooks(stay time.Duration) func(context.Context, string) {
+	return func(ctx context.Context, addr string) {
+		var wg sync.WaitGroup
+		for range 24 {
+			wg.Go(func() {
+				c, err := net.Dial("tcp", addr)
+				if err != nil {
+					return
+				}
+				defer c.Close()
+				io.WriteString(c, hookRequest)
+				pause(ctx, 200*time.Millisecond)
+				io.WriteString(c, "x")
+				pause(ctx, stay)
+			})
+		}
+		wg.Wait()
+	}
+}

@@ -1,0 +1,468 @@
+package worlds
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/generator"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
+)
+
+// source draws the parts of a case.
+type source struct{ *rand.Rand }
+
+func newSource(seed uint64) *source { return &source{rand.New(rand.NewPCG(seed, 20))} }
+
+// one reports true once in n times.
+func (g *source) one(n int) bool { return g.IntN(n) == 0 }
+
+func pick[T any](g *source, from ...T) T { return from[g.IntN(len(from))] }
+
+// workload draws an object with a pod template.
+func (g *source) workload(seed uint64) generator.Workload {
+	w := generator.Workload{Seed: seed, Name: fmt.Sprintf("w-%d", seed), Kind: pick(g, "Deployment", "Deployment", "Deployment", "StatefulSet", "Pod", "Job")}
+	w.Namespace = "shop"
+	if g.one(25) {
+		w.Namespace = pick(g, "kube-system", "local-path-storage", "")
+	}
+	w.Template.Labels = map[string]string{"app": w.Name}
+	w.Template.Annotations = make(map[string]string)
+	g.mark(&w.Template.ObjectMeta.Labels, []mark{
+		{8, "sidecar.istio.io/inject", []string{"true", "true", "true", "false", "", "yes"}},
+		{14, "istio.io/rev", []string{"stable"}},
+	})
+	g.mark(&w.Template.ObjectMeta.Annotations, []mark{
+		{8, "sidecar.istio.io/inject", []string{"true", "true", "false"}},
+		{7, "sidecar.istio.io/nativeSidecar", []string{"true", "false"}},
+		{7, "proxy.istio.io/config", []string{"holdApplicationUntilProxyStarts: true", "holdApplicationUntilProxyStarts: false", `{"holdApplicationUntilProxyStarts": true}`, "statusPort: 15030", `{"statusPort": 15030}`, "interceptionMode: NONE"}},
+		{14, "status.sidecar.istio.io/port", []string{"15030", "15099", "15020", "8099"}},
+		{10, "sidecar.istio.io/rewriteAppHTTPProbers", []string{"true", "1", "false", "0", "yes"}},
+		{12, excludeInboundPorts, []string{"8081", "8080, 8081", "15020", ""}},
+		{14, includeInboundPorts, []string{"*", "8080", "8080,15020", "8081,15099", "15020, 15099", ""}},
+		{12, "sidecar.istio.io/interceptionMode", []string{"NONE", "NONE", "TPROXY", "REDIRECT"}},
+		{20, "traffic.sidecar.istio.io/excludeInterfaces", []string{"eth0"}},
+		{25, "rewrite-probes.io/skip-containers", []string{"app", "web"}},
+		{50, "rewrite-probes.io/rewrite", []string{"false"}},
+	})
+	// Istio ignores an exclusion next to a list of included ports. No number is drawn, so
+	// that the other cases stay.
+	if list := w.Template.Annotations[includeInboundPorts]; seed%3 == 0 && list != "" && list != "*" {
+		w.Template.Annotations[excludeInboundPorts] = list
+	}
+	g.spec(&w.Template.Spec)
+	if w.Kind == "Job" {
+		w.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	}
+	return w
+}
+
+const (
+	includeInboundPorts = "traffic.sidecar.istio.io/includeInboundPorts"
+	excludeInboundPorts = "traffic.sidecar.istio.io/excludeInboundPorts"
+)
+
+// A mark is a label or annotation that one in so many objects has.
+type mark struct {
+	once   int
+	key    string
+	values []string
+}
+
+func (g *source) mark(into *map[string]string, marks []mark) {
+	for _, m := range marks {
+		if g.one(m.once) {
+			(*into)[m.key] = pick(g, m.values...)
+		}
+	}
+}
+
+func (g *source) spec(s *corev1.PodSpec) {
+	s.HostNetwork = g.one(40)
+	names := []string{"app", "web", "db"}
+	for i := range pick(g, 1, 1, 2) {
+		s.Containers = append(s.Containers, g.container(names[i], int32(8080+10*i)))
+	}
+	always := corev1.ContainerRestartPolicyAlways
+	for i := range pick(g, 0, 0, 0, 1, 1, 2) {
+		c := g.container([]string{"proxy", "cache"}[i], int32(7000+10*i))
+		c.RestartPolicy = &always
+		s.InitContainers = append(s.InitContainers, c)
+	}
+	if g.one(5) {
+		at := g.IntN(len(s.InitContainers) + 1)
+		c := corev1.Container{Name: "migrate", Image: "example.com/migrate:1"}
+		s.InitContainers = append(s.InitContainers[:at:at], append([]corev1.Container{c}, s.InitContainers[at:]...)...)
+	}
+}
+
+// container draws one whose app listens on base and the ports after it.
+func (g *source) container(name string, base int32) corev1.Container {
+	c := corev1.Container{Name: name, Image: "example.com/" + name + ":1"}
+	c.Ports = []corev1.ContainerPort{{Name: portName(base), ContainerPort: base}, {ContainerPort: base + 1}}[:g.IntN(3)]
+	if g.one(30) {
+		c.Ports = append(c.Ports, corev1.ContainerPort{Name: oddPort, ContainerPort: pick[int32](g, 15020, 15099, 15030)})
+	}
+	probe := func(once int) *corev1.Probe {
+		if g.one(once) {
+			return &corev1.Probe{ProbeHandler: g.handler(&c, base)}
+		}
+		return nil
+	}
+	c.ReadinessProbe, c.LivenessProbe, c.StartupProbe = probe(2), probe(3), probe(4)
+	if g.one(5) {
+		c.Lifecycle = new(corev1.Lifecycle)
+		hook := &corev1.LifecycleHandler{HTTPGet: g.httpGet(&c, base)}
+		if g.one(2) {
+			c.Lifecycle.PostStart = hook
+		} else {
+			c.Lifecycle.PreStop = hook
+		}
+	}
+	return c
+}
+
+// oddPort names a port of the app that a sidecar may want.
+const oddPort = "odd-port"
+
+// portName names the first port of a container; every pod has a name once.
+func portName(base int32) string { return fmt.Sprintf("http-%d", base) }
+
+func (g *source) handler(c *corev1.Container, base int32) corev1.ProbeHandler {
+	switch g.IntN(10) {
+	case 0:
+		return corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"true"}}}
+	case 1, 2:
+		return corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: g.port(c, base)}}
+	case 3, 4:
+		return corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: base + 1}}
+	}
+	return corev1.ProbeHandler{HTTPGet: g.httpGet(c, base)}
+}
+
+func (g *source) httpGet(c *corev1.Container, base int32) *corev1.HTTPGetAction {
+	h := &corev1.HTTPGetAction{Path: pick(g, "/healthz", "/ready?full=1"), Port: g.port(c, base)}
+	if g.one(4) {
+		h.Scheme = corev1.URISchemeHTTPS
+	}
+	if g.one(30) {
+		h.Host = pick(g, "127.0.0.1", "shop.example.com")
+	}
+	return h
+}
+
+func (g *source) port(c *corev1.Container, base int32) intstr.IntOrString {
+	switch {
+	case g.one(60):
+		return intstr.FromString("nowhere")
+	case len(c.Ports) > 0 && c.Ports[0].ContainerPort == base && g.one(2):
+		return intstr.FromString(portName(base))
+	}
+	return intstr.FromInt32(base + int32(g.IntN(2)))
+}
+
+// A knowledge has what the manifests beside a workload, and the functionConfig, say.
+type knowledge struct {
+	namespace      map[string]string // the labels of its Namespace; nil if that is not there
+	others         bool              // another Namespace has an injection label
+	policies       []policy
+	authorizations []authorization
+	services       []service
+	twice          bool // two policies are about the same pods
+	config         rewriting.Settings
+	rules          map[string]bool    // those that decided something
+	istio          rewriting.Settings // config's part of that name
+}
+
+// A policy is a PeerAuthentication.
+type policy struct {
+	name, namespace, mode string
+	created               string
+	selector              map[string]string
+	ports                 map[int]string
+}
+
+// noted returns the policy as it is after some seconds of a minute.
+func (p policy) noted(seconds int) policy {
+	p.created = fmt.Sprintf("2026-01-02T03:04:%02dZ", seconds)
+	return p
+}
+
+// An authorization is an AuthorizationPolicy, about one port unless that is 0.
+type authorization struct {
+	name, namespace string
+	selector        map[string]string
+	port            int
+	form            *authorizationForm
+}
+
+// An authorizationForm is what a policy says of who comes.
+type authorizationForm struct {
+	action   string
+	from     map[string]any // of a rule; nil is everyone
+	none     bool           // there is no rule, so that nobody is meant
+	everyone bool           // lets in who has no identity
+}
+
+var authorizationForms = []*authorizationForm{
+	{action: "DENY", from: map[string]any{"notPrincipals": []string{"*"}}},
+	{action: "ALLOW", from: map[string]any{"principals": []string{"cluster.local/ns/shop/sa/web"}}},
+	{action: "ALLOW", everyone: true},
+	{action: "ALLOW", none: true},
+	{from: map[string]any{"namespaces": []string{"*"}}}, // it is ALLOW
+	{action: "DENY", everyone: true},
+	{action: "DENY", from: map[string]any{"principals": []string{"*"}}},
+	{action: "DENY", none: true},
+}
+
+// A service selects the workload's pods.
+type service struct {
+	name, portName, appProtocol, protocol string
+	target                                intstr.IntOrString
+	implied                               bool // the manifest has it as port
+}
+
+var modes = []string{"STRICT", "PERMISSIVE", "DISABLE", "PERMISSIVE", "UNSET"}
+
+// knowledge draws what is known of a workload.
+func (g *source) knowledge(w *generator.Workload) knowledge {
+	k := knowledge{config: rewriting.Settings{}, istio: rewriting.Settings{}, rules: make(map[string]bool), others: g.one(4)}
+	if w.Namespace != "" && !g.one(3) {
+		k.namespace = map[string]string{"team": "shop"}
+		g.mark(&k.namespace, []mark{
+			{2, "istio-injection", []string{"enabled", "enabled", "enabled", "enabled", "disabled", "no"}},
+			{6, "istio.io/rev", []string{"stable", "stable", ""}},
+		})
+	}
+	switch g.IntN(11) {
+	case 0, 1, 2, 3, 4:
+	case 10:
+		k.config["answeredBy"] = "app"
+	case 5, 6:
+		k.config["answeredBy"] = "probe-proxy"
+	case 7:
+		k.config["answeredBy"] = "istio-proxy"
+	default:
+		k.config["answeredBy"] = "auto"
+	}
+	if k.config["answeredBy"] != "istio-proxy" && g.one(10) {
+		k.config["port"] = pick(g, 15099, 15030, 15200)
+	}
+	if g.one(10) {
+		k.config["rewrite"] = pick(g, []string{"httpGet"}, []string{"httpGet", "tcpSocket", "grpc"}, []string{"grpc", "lifecycle"})
+	}
+	if g.one(15) {
+		k.config["probeProxy"] = rewriting.Settings{"placement": "container"}
+	}
+	k.ofMesh(g, w)
+	if len(k.istio) > 0 {
+		k.config["istio"] = k.istio
+	}
+	g.services(&k, w)
+	g.authorize(&k, w)
+	return k
+}
+
+// ofMesh draws what is said of the mesh.
+func (k *knowledge) ofMesh(g *source, w *generator.Workload) {
+	for _, f := range []struct {
+		once   int
+		key    string
+		values []any
+	}{
+		{6, "nativeSidecars", []any{"auto", true, false, true, false}},
+		{8, "holdApplicationUntilProxyStarts", []any{true, false}},
+		{6, "injectorRewrites", []any{"auto", true, false, true, false}},
+		{6, "injectedNamespaces", []any{[]string{}, []string{"shop"}, []string{"other", "sh*"}, []string{"other"}}},
+		{5, "mtls", []any{"STRICT", "PERMISSIVE", "DISABLE"}},
+	} {
+		if g.one(f.once) {
+			k.istio[f.key] = pick(g, f.values...)
+		}
+	}
+	if w.Namespace == "" { // what an unknown namespace matches is left to the tests of the config
+		delete(k.istio, "injectedNamespaces")
+	}
+	root := "istio-system"
+	if g.one(15) {
+		root = "mesh"
+		k.istio["rootNamespace"] = root
+	}
+	add := func(once int, p policy) {
+		if !g.one(once) {
+			return
+		}
+		p.name, p.mode = fmt.Sprintf("p%d", len(k.policies)), pick(g, modes...)
+		if p.selector != nil && g.one(2) {
+			p.ports = map[int]string{pick(g, 8080, 8081, 8090, 7000): pick(g, modes...)}
+		}
+		if k.twice || !g.one(10) {
+			k.policies = append(k.policies, p)
+			return
+		}
+		k.twice = true
+		other := p
+		other.name, other.mode = p.name+"b", pick(g, modes...)
+		switch g.IntN(8) { // the older one, or of the same age the first by name, comes first
+		case 0:
+			k.policies = append(k.policies, p.noted(1), other.noted(2))
+		case 1:
+			k.policies = append(k.policies, p.noted(1), other.noted(1))
+		case 2:
+			k.policies = append(k.policies, other.noted(1), p.noted(2))
+		case 3:
+			k.policies = append(k.policies, p.noted(1), other)
+		default:
+			k.policies = append(k.policies, p, other)
+		}
+	}
+	mine := map[string]string{"app": w.Name}
+	add(5, policy{namespace: root})
+	add(30, policy{namespace: root, selector: mine}) // counts for nothing
+	add(30, policy{namespace: "elsewhere"})
+	if w.Namespace != "" {
+		add(5, policy{namespace: w.Namespace})
+		add(4, policy{namespace: w.Namespace, selector: mine})
+		add(12, policy{namespace: w.Namespace, selector: map[string]string{"app": "another"}})
+	}
+}
+
+// authorize draws AuthorizationPolicies.
+func (g *source) authorize(k *knowledge, w *generator.Workload) {
+	if w.Namespace == "" || !g.one(4) {
+		return
+	}
+	for range pick(g, 1, 1, 2) {
+		a := authorization{name: fmt.Sprintf("a%d", len(k.authorizations)), namespace: w.Namespace, form: pick(g, authorizationForms...)}
+		if g.one(4) {
+			a.namespace = pick(g, k.root(), "elsewhere")
+		}
+		if g.one(2) {
+			a.selector = map[string]string{"app": pick(g, w.Name, w.Name, "another")}
+		}
+		if !a.form.none && g.one(2) {
+			a.port = pick(g, 8080, 8081)
+		}
+		k.authorizations = append(k.authorizations, a)
+	}
+}
+
+func (a authorization) spec() map[string]any {
+	spec := make(map[string]any)
+	if a.form.action != "" {
+		spec["action"] = a.form.action
+	}
+	if a.selector != nil {
+		spec["selector"] = map[string]any{"matchLabels": a.selector}
+	}
+	rule := make(map[string]any)
+	if a.form.from != nil {
+		rule["from"] = []any{map[string]any{"source": a.form.from}}
+	}
+	if a.port != 0 {
+		rule["to"] = []any{map[string]any{"operation": map[string]any{"ports": []string{strconv.Itoa(a.port)}}}}
+	}
+	if !a.form.none {
+		spec["rules"] = []any{rule}
+	}
+	return spec
+}
+
+func (g *source) services(k *knowledge, w *generator.Workload) {
+	if w.Namespace == "" || !g.one(3) {
+		return
+	}
+	for i, target := range []intstr.IntOrString{intstr.FromInt32(8080), intstr.FromString(portName(8080)), intstr.FromInt32(8081)} {
+		if g.one(2) {
+			k.services = append(k.services, service{
+				name: fmt.Sprintf("s%d", i), target: target, implied: target.Type == intstr.Int && g.one(2), protocol: pick(g, "", "", "", "TCP", "UDP"),
+				portName: pick(g, "", "http", "http-web", "https", "tcp", "httpx", "grpc"), appProtocol: pick(g, "", "", "", "http", "https", "tcp"),
+			})
+			return
+		}
+	}
+}
+
+// manifests returns the text of a case: the workload first, then what is beside it.
+func manifests(w *generator.Workload, k *knowledge) ([]byte, error) {
+	first, err := w.YAML()
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	b.Write(first)
+	add := func(apiVersion, kind, namespace, name, created string, labels map[string]string, spec any) {
+		meta := map[string]any{"name": name}
+		if created != "" {
+			meta["creationTimestamp"] = created
+		}
+		if namespace != "" {
+			meta["namespace"] = namespace
+		}
+		if labels != nil {
+			meta["labels"] = labels
+		}
+		o := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": meta}
+		if spec != nil {
+			o["spec"] = spec
+		}
+		text, failed := yaml.Marshal(o)
+		if failed != nil {
+			err = failed
+		}
+		b.WriteString("---\n" + string(text))
+	}
+	if k.namespace != nil {
+		add("v1", "Namespace", "", w.Namespace, "", k.namespace, nil)
+	}
+	if k.others {
+		add("v1", "Namespace", "", "other-team", "", map[string]string{"istio-injection": "enabled"}, nil)
+	}
+	for _, p := range k.policies {
+		add("security.istio.io/v1", "PeerAuthentication", p.namespace, p.name, p.created, nil, p.spec())
+	}
+	for _, a := range k.authorizations {
+		add("security.istio.io/v1", "AuthorizationPolicy", a.namespace, a.name, "", nil, a.spec())
+	}
+	for _, s := range k.services {
+		port := map[string]any{"port": 80, "targetPort": s.target.IntValue()}
+		switch {
+		case s.target.Type == intstr.String:
+			port["targetPort"] = s.target.StrVal
+		case s.implied:
+			port["port"] = s.target.IntValue()
+			delete(port, "targetPort")
+		}
+		if s.protocol != "" {
+			port["protocol"] = s.protocol
+		}
+		if s.portName != "" {
+			port["name"] = s.portName
+		}
+		if s.appProtocol != "" {
+			port["appProtocol"] = s.appProtocol
+		}
+		add("v1", "Service", w.Namespace, s.name, "", nil, map[string]any{"selector": map[string]string{"app": w.Name}, "ports": []any{port}})
+	}
+	return []byte(b.String()), err
+}
+
+func (p policy) spec() map[string]any {
+	spec := map[string]any{"mtls": map[string]string{"mode": p.mode}}
+	if p.selector != nil {
+		spec["selector"] = map[string]any{"matchLabels": p.selector}
+	}
+	if p.ports != nil {
+		ports := make(map[string]any)
+		for n, mode := range p.ports {
+			ports[strconv.Itoa(n)] = map[string]string{"mode": mode}
+		}
+		spec["portLevelMtls"] = ports
+	}
+	return spec
+}

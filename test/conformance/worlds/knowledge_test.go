@@ -1,0 +1,375 @@
+package worlds
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/worlds/model"
+)
+
+// A world decides what manifests and config leave open.
+type world struct {
+	injected               bool
+	native, hold, rewrites bool // what Istio does in an injected pod
+	uncaptured             bool // excludeInterfaces names the kubelet's way in
+	reversed               bool // of two PeerAuthentications in one place the second is older
+}
+
+func (w world) String() string {
+	if !w.injected {
+		return "not injected"
+	}
+	words := []string{"injected", "container"}
+	if w.native {
+		words[1] = "native"
+	}
+	for word, on := range map[string]bool{"held": w.hold, "injector rewrites": w.rewrites, "interface not captured": w.uncaptured, "the second PeerAuthentication is older": w.reversed} {
+		if on {
+			words = append(words, word)
+		}
+	}
+	slices.Sort(words[2:])
+	return strings.Join(words, ", ")
+}
+
+func (w world) mode() istio.Mode {
+	if w.native {
+		return istio.Native
+	}
+	return istio.Ordinary
+}
+
+// both are the values of what is not known.
+var both = []bool{false, true}
+
+// rule notes that a rule decided something.
+func (k *knowledge) rule(words string) {
+	if k.rules != nil {
+		k.rules[words] = true
+	}
+}
+
+// worlds returns every world that a pod and what is known leave open. check says
+// that they are those of check, which counts on no rewriting that is not declared.
+func (k *knowledge) worlds(pod *corev1.Pod, namespace string, check bool) []world {
+	injected := k.injection(pod, namespace)
+	var all []world
+	if slices.Contains(injected, false) {
+		all = append(all, world{})
+	}
+	if !slices.Contains(injected, true) {
+		return all
+	}
+	for _, native := range k.native(pod) {
+		for _, hold := range k.hold(pod, native) {
+			for _, rewrites := range k.rewrites(pod, check) {
+				for _, uncaptured := range both[:1+min(1, len(pod.Annotations["traffic.sidecar.istio.io/excludeInterfaces"]))] {
+					for _, reversed := range both[:1+k.contradictions()] {
+						all = append(all, world{true, native, hold, rewrites, uncaptured, reversed})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// neverInjected are the namespaces that Istio's injector ignores.
+var neverInjected = []string{"kube-system", "kube-public", "kube-node-lease", "local-path-storage"}
+
+// injection returns whether a pod may be injected, may not be, or both: Istio's two
+// gates, then what people say of the mesh.
+func (k *knowledge) injection(pod *corev1.Pod, namespace string) []bool {
+	no, yes := both[:1], both[1:]
+	if !k.gateB(pod, namespace) {
+		return no
+	}
+	if called, certain := k.gateA(pod); certain {
+		return []bool{called}
+	}
+	if pod.Annotations["sidecar.istio.io/inject"] == "true" {
+		k.rule("an annotation opens no gate")
+	}
+	declared, given := k.istio["injectedNamespaces"].([]string)
+	matches := slices.ContainsFunc(declared, func(pattern string) bool { ok, _ := path.Match(pattern, namespace); return ok })
+	switch {
+	case given && matches:
+		k.rule("injectedNamespaces names the namespace")
+		return yes
+	case given:
+		k.rule("injectedNamespaces does not name the namespace")
+		return no
+	case k.namespace != nil && k.others:
+		k.rule("the Namespace has no label, and another has one")
+		return no
+	case k.namespace != nil:
+		k.rule("the Namespace has no label, and no other has one")
+	}
+	return both
+}
+
+// gateB is injectRequired of Istio's injector, with its default policy.
+func (k *knowledge) gateB(pod *corev1.Pod, namespace string) bool {
+	inject, labelled := pod.Labels["sidecar.istio.io/inject"]
+	annotated := pod.Annotations["sidecar.istio.io/inject"]
+	switch {
+	case pod.Spec.HostNetwork:
+		k.rule("a pod in the host's network is never injected")
+		return false
+	case slices.Contains(neverInjected, namespace):
+		k.rule("namespace " + namespace + " is never injected")
+		return false
+	case labelled && inject != "false" && annotated == "false":
+		k.rule("the label inject wins over the annotation")
+	case labelled && inject == "false":
+		k.rule("the label inject is false")
+	case !labelled && annotated == "false":
+		k.rule("the annotation inject is false")
+		return false
+	}
+	return inject != "false"
+}
+
+// gateA are the selectors of Istio's webhooks; certain says whether they decide.
+func (k *knowledge) gateA(pod *corev1.Pod) (called, certain bool) {
+	byNamespace, named := k.namespace["istio-injection"]
+	byPod := pod.Labels["istio.io/rev"] != "" || pod.Labels["sidecar.istio.io/inject"] == "true"
+	switch rev, revised := k.namespace["istio.io/rev"]; {
+	case named && byNamespace == "enabled":
+		k.rule("the Namespace has istio-injection: enabled")
+		return true, true
+	case named:
+		k.rule("the Namespace has istio-injection with another value")
+		if byPod || rev != "" {
+			k.rule("the Namespace has istio-injection with another value, whatever else is said")
+		}
+		return false, true
+	case rev != "":
+		k.rule("the Namespace has istio.io/rev")
+		return true, true
+	case byPod:
+		k.rule("a label of the pod has it injected")
+		return true, true
+	case revised:
+		k.rule("the Namespace has an empty istio.io/rev")
+	}
+	return false, false
+}
+
+func known(v any) ([]bool, bool) {
+	on, ok := v.(bool)
+	return []bool{on}, ok
+}
+
+func (k *knowledge) native(pod *corev1.Pod) []bool {
+	switch v := pod.Annotations["sidecar.istio.io/nativeSidecar"]; v {
+	case "true", "false":
+		k.rule("the annotation nativeSidecar")
+		if on, ok := known(k.istio["nativeSidecars"]); ok && on[0] != (v == "true") {
+			k.rule("the annotation nativeSidecar, against the config")
+		}
+		return []bool{v == "true"}
+	}
+	if v, ok := known(k.istio["nativeSidecars"]); ok {
+		k.rule("nativeSidecars of the config")
+		return v
+	}
+	return both
+}
+
+// hold: where istio-proxy is native it does not matter.
+func (k *knowledge) hold(pod *corev1.Pod, native bool) []bool {
+	var config struct{ HoldApplicationUntilProxyStarts bool }
+	_ = yaml.Unmarshal([]byte(pod.Annotations["proxy.istio.io/config"]), &config)
+	switch {
+	case native:
+		return both[:1]
+	case config.HoldApplicationUntilProxyStarts:
+		k.rule("the proxy config has the others wait")
+		return both[1:]
+	case k.istio["holdApplicationUntilProxyStarts"] == true:
+		k.rule("holdApplicationUntilProxyStarts of the config")
+		return both[1:]
+	case strings.Contains(pod.Annotations["proxy.istio.io/config"], "Starts: false"):
+		k.rule("a proxy config in which nobody waits does not decide")
+	}
+	return both
+}
+
+func (k *knowledge) rewrites(pod *corev1.Pod, check bool) []bool {
+	if on, err := strconv.ParseBool(pod.Annotations["sidecar.istio.io/rewriteAppHTTPProbers"]); err == nil {
+		k.rule("the annotation rewriteAppHTTPProbers")
+		if v, ok := known(k.istio["injectorRewrites"]); ok && v[0] != on {
+			k.rule("the annotation rewriteAppHTTPProbers, against the config")
+		}
+		return []bool{on}
+	}
+	if v, ok := known(k.istio["injectorRewrites"]); ok {
+		k.rule("injectorRewrites of the config")
+		return v
+	}
+	if check {
+		return both[:1]
+	}
+	return both
+}
+
+// contradictions is 1 if it matters which PeerAuthentication is older.
+func (k *knowledge) contradictions() int {
+	for _, p := range k.policies {
+		if strings.HasSuffix(p.name, "b") && p.created == "" {
+			return 1
+		}
+	}
+	return 0
+}
+
+// mtls returns the mode of a port, by Istio's rules.
+func (k *knowledge) mtls(pod *corev1.Pod, namespace string, w world) func(int) string {
+	root, mode, by := k.root(), "STRICT", "nobody"
+	policies := slices.Clone(k.policies)
+	if w.reversed {
+		slices.Reverse(policies)
+	}
+	oldest := func(scope func(policy) bool) policy {
+		if i := slices.IndexFunc(policies, scope); i >= 0 {
+			return policies[i]
+		}
+		return policy{}
+	}
+	merge := func(scope string, p policy) {
+		switch {
+		case p.mode == "UNSET":
+			k.rule("mTLS UNSET of " + scope)
+		case p.mode != "":
+			mode, by = p.mode, scope
+		}
+		if p.created != "" {
+			k.rule("the oldest of two policies that are dated")
+		}
+	}
+	merge("the config", policy{mode: k.mode()})
+	whole := oldest(func(p policy) bool { return p.namespace == root && p.selector == nil })
+	if whole.mode == "UNSET" {
+		whole.mode, by = "PERMISSIVE", "Istio's default" // it inherits from nothing
+	}
+	merge("the root namespace", whole)
+	merge("the namespace", oldest(func(p policy) bool { return p.namespace == namespace && p.selector == nil }))
+	for _, p := range policies {
+		switch {
+		case p.namespace == root && p.selector != nil:
+			k.rule("a policy of the root namespace with a selector does not count")
+		case p.namespace == "elsewhere":
+			k.rule("a policy of another namespace does not count")
+		case p.selector != nil && p.selector["app"] != pod.Labels["app"]:
+			k.rule("a policy that selects other pods does not count")
+		}
+	}
+	mine := oldest(func(p policy) bool {
+		return p.namespace == namespace && namespace != root && p.selector != nil && p.selector["app"] == pod.Labels["app"]
+	})
+	merge("the workload", mine)
+	return func(port int) string {
+		switch own := mine.ports[port]; own {
+		case "":
+		case "UNSET":
+			k.rule("mTLS UNSET of a port")
+		default:
+			k.rule("mTLS " + own + " by the port")
+			return own
+		}
+		k.rule("mTLS " + mode + " by " + by)
+		return mode
+	}
+}
+
+// mode returns the mode of the config; "" if it says none.
+func (k *knowledge) mode() string {
+	v, _ := k.istio["mtls"].(string)
+	return v
+}
+
+// denied reports whether the AuthorizationPolicies refuse the kubelet, which has no
+// certificate: one that denies, or some that allow, and none of them it.
+func (k *knowledge) denied(pod *corev1.Pod, namespace string) func(int) bool {
+	root := k.root()
+	return func(port int) bool {
+		allows, allowed := false, false
+		for _, a := range k.authorizations {
+			applies := (a.namespace == root || a.namespace == namespace) && (a.selector == nil || a.selector["app"] == pod.Labels["app"])
+			here := a.port == 0 || a.port == port
+			switch {
+			case !applies:
+				k.rule("an AuthorizationPolicy about other pods does not count")
+			case a.form.action == "DENY" && here && a.kubelet():
+				k.rule("an AuthorizationPolicy denies the kubelet")
+				return true
+			case a.form.action == "DENY":
+				k.rule("an AuthorizationPolicy denies others, or elsewhere")
+			default:
+				allows = true
+				allowed = allowed || here && a.kubelet()
+			}
+		}
+		if allowed {
+			k.rule("an AuthorizationPolicy allows the kubelet")
+		} else if allows {
+			k.rule("AuthorizationPolicies allow others alone")
+		}
+		return allows && !allowed
+	}
+}
+
+// kubelet reports whether the policy is about who has no identity.
+func (a authorization) kubelet() bool { return a.form.everyone || a.form.from["notPrincipals"] != nil }
+
+func (k *knowledge) root() string {
+	if v, ok := k.istio["rootNamespace"].(string); ok {
+		return v
+	}
+	return "istio-system"
+}
+
+// http reports whether a Service declares a port of the pod as HTTP: by appProtocol,
+// else by what its name begins with.
+func (k *knowledge) http(pod *corev1.Pod) func(int) bool {
+	leadsTo := func(s service, port int) bool {
+		if s.target.Type == intstr.Int {
+			return s.target.IntValue() == port
+		}
+		for _, c := range append(slices.Clone(pod.Spec.InitContainers), pod.Spec.Containers...) {
+			for _, p := range c.Ports {
+				if p.Name == s.target.StrVal {
+					return int(p.ContainerPort) == port
+				}
+			}
+		}
+		return false
+	}
+	return func(port int) bool {
+		return slices.ContainsFunc(k.services, func(s service) bool {
+			protocol, by := s.appProtocol, "appProtocol"
+			if protocol == "" {
+				protocol, _, _ = strings.Cut(s.portName, "-")
+				by = "its name"
+			}
+			found := leadsTo(s, port) && s.protocol != "UDP" && slices.Contains([]string{"http", "http2", "grpc"}, protocol)
+			if found {
+				k.rule("a Service declares a port HTTP by " + by)
+			}
+			return found
+		})
+	}
+}
+
+// model returns what the model has to know of a world.
+func (k *knowledge) model(pod *corev1.Pod, namespace string, w world) model.World {
+	return model.World{MTLS: k.mtls(pod, namespace, w), HTTP: k.http(pod), Denied: k.denied(pod, namespace), Uncaptured: w.uncaptured}
+}

@@ -1,0 +1,341 @@
+// Package model says what becomes of the kubelet's probes and hooks of one pod
+// in one world: with everything decided that manifests leave open. It is a
+// short, plain reading of what Kubernetes and Istio do, and knows nothing of
+// rewrite-probes' own rules. Each rule is a comment that begins with "Rule".
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
+)
+
+// The names that decide who a container is.
+const (
+	IstioProxy = "istio-proxy"
+	istioInit  = "istio-init"
+	envName    = "ISTIO_KUBE_APP_PROBERS"
+)
+
+// OwnPort is where a probe-proxy without --port listens.
+const OwnPort = 15099
+
+// A World has what the pod itself does not say.
+type World struct {
+	MTLS       func(port int) string // STRICT, PERMISSIVE or DISABLE
+	HTTP       func(port int) bool   // a Service declares the port as HTTP
+	Denied     func(port int) bool   // AuthorizationPolicies let nobody in who shows no certificate
+	Uncaptured bool                  // the kubelet comes over an interface that is not captured
+}
+
+// A Fate is what becomes of one probe or hook.
+type Fate int
+
+// The fates, from good to bad.
+const (
+	Answered Fate = iota // by the app itself, whoever asks it
+	FalselyPasses
+	Fails
+)
+
+func (f Fate) String() string { return []string{"answered", "falsely passes", "fails"}[f] }
+
+// A Life is what becomes of a pod.
+type Life struct {
+	Down  string // why the pod never starts; "" if it does
+	Fates map[Site]Fate
+	Why   map[Site]string
+}
+
+// Bad reports whether a probe or hook does not get the app's own answer.
+func (l Life) Bad(at Site) bool { return l.Down != "" || l.Fates[at] != Answered }
+
+// A judge has the pod as it runs.
+type judge struct {
+	World
+	pod      *corev1.Pod
+	all      []*corev1.Container
+	asked    map[Site]corev1.ProbeHandler
+	sidecars map[string]int              // by name: the port on which it answers rewritten probes
+	apps     map[int]map[string]bool     // who else listens, by port
+	entries  map[string]map[string]entry // by sidecar and path
+	init     []string                    // the arguments of istio-init; nil if there is none
+	initAt   int
+}
+
+// An entry is the original of a rewritten probe in a sidecar's env var.
+type entry struct {
+	corev1.ProbeHandler
+	Timeout int32 `json:"timeoutSeconds"`
+}
+
+// Judge returns what becomes of a pod as it runs. asked has what the authors of its
+// containers want to be asked.
+func Judge(pod *corev1.Pod, asked map[Site]corev1.ProbeHandler, w World) Life {
+	j := &judge{World: w, pod: pod, all: containers(pod), asked: asked, sidecars: make(map[string]int), apps: make(map[int]map[string]bool), entries: make(map[string]map[string]entry)}
+	for i, c := range j.all {
+		j.meet(i, c)
+	}
+	l := Life{Fates: make(map[Site]Fate), Why: make(map[Site]string), Down: j.unstartable()}
+	for at, h := range Sites(pod) {
+		l.Fates[at], l.Why[at] = j.fate(at, h)
+		// Rule: the kubelet starts what follows a native sidecar when its startupProbe
+		// and its postStart hook have passed.
+		if gate := at.Type == "startupz" || at.Type == "poststartz"; gate && j.isInit(at.Container) && l.Fates[at] == Fails && l.Down == "" {
+			l.Down = fmt.Sprintf("%s of native sidecar %s fails: %s", at.Type, at.Container, l.Why[at])
+		}
+	}
+	return l
+}
+
+// meet notes who a container is, and where it listens.
+func (j *judge) meet(i int, c *corev1.Container) {
+	if c.Name == istioInit {
+		j.init, j.initAt = c.Args, i
+		return
+	}
+	// Rule: of several env vars of one name the last one counts.
+	value, proxy := "", c.Name == IstioProxy
+	for _, e := range c.Env {
+		if e.Name == envName {
+			value, proxy = e.Value, true
+		}
+	}
+	if proxy {
+		j.sidecars[c.Name] = j.sidecarPort(c)
+		var found map[string]entry
+		if err := json.Unmarshal([]byte(value), &found); value == "" || err == nil {
+			j.entries[c.Name] = found
+		}
+		return
+	}
+	listen := func(port int) {
+		if j.apps[port] == nil {
+			j.apps[port] = make(map[string]bool)
+		}
+		j.apps[port][c.Name] = true
+	}
+	for _, p := range c.Ports {
+		if p.Protocol == "" || p.Protocol == corev1.ProtocolTCP {
+			listen(int(p.ContainerPort))
+		}
+	}
+	for at, h := range j.asked {
+		if port, host, ok := Target(h); at.Container == c.Name && ok && host == "" && port.Type == intstr.Int {
+			listen(port.IntValue())
+		}
+	}
+}
+
+// sidecarPort. Rule: Istio's agent listens where the annotation says, else where the
+// pod's or the mesh's proxy config says, else on 15020. probe-proxy has a flag.
+func (j *judge) sidecarPort(c *corev1.Container) int {
+	if c.Name != IstioProxy {
+		for _, arg := range c.Args {
+			if n, err := strconv.Atoi(strings.TrimPrefix(arg, "--port=")); err == nil {
+				return n
+			}
+		}
+		return OwnPort
+	}
+	if v, set := j.pod.Annotations["status.sidecar.istio.io/port"]; set {
+		n, _ := strconv.Atoi(v)
+		return n
+	}
+	configs := []string{j.pod.Annotations["proxy.istio.io/config"]}
+	for _, e := range c.Env {
+		if e.Name == "PROXY_CONFIG" {
+			configs = append(configs, e.Value)
+		}
+	}
+	for _, text := range configs {
+		var config struct{ StatusPort int }
+		if yaml.Unmarshal([]byte(text), &config) == nil && config.StatusPort != 0 {
+			return config.StatusPort
+		}
+	}
+	return 15020
+}
+
+// unstartable returns why the pod never starts, whatever is probed.
+func (j *judge) unstartable() string {
+	names := make(map[string]bool)
+	for _, c := range j.all {
+		switch {
+		case names[c.Name]:
+			return "two containers are named " + c.Name
+		case c.Image == "auto":
+			return "nobody has replaced the image auto of " + c.Name
+		}
+		names[c.Name] = true
+	}
+	// Rule: containers of a pod share its ports. Only what a sidecar takes from others
+	// counts: the app is taken to be in order by itself.
+	taken := make(map[int]string)
+	for name, port := range j.sidecars {
+		own := []int{port}
+		if name == IstioProxy {
+			own = append(own, 15000, 15001, 15006, 15021, 15090)
+		}
+		for _, p := range own {
+			if p == 0 {
+				continue
+			}
+			if other := taken[p]; other != "" || len(j.apps[p]) > 0 {
+				return fmt.Sprintf("port %d is taken twice: by %s, and by %s %v", p, name, other, j.apps[p])
+			}
+			taken[p] = name
+		}
+	}
+	return ""
+}
+
+func (j *judge) position(name string) int {
+	return slices.IndexFunc(j.all, func(c *corev1.Container) bool { return c.Name == name })
+}
+
+func (j *judge) isInit(name string) bool { return j.position(name) < len(j.pod.Spec.InitContainers) }
+
+// Redirected returns which ports the rules of istio-init redirect, by its arguments.
+// Rule: those of -b, or if that is *, all but those of -d.
+func Redirected(args []string) func(port int) bool {
+	lists := make(map[string][]string)
+	for i, arg := range args {
+		if arg == "-b" || arg == "-d" {
+			lists[arg] = strings.Split(strings.ReplaceAll(args[i+1], " ", ""), ",")
+		}
+	}
+	return func(port int) bool {
+		n := strconv.Itoa(port)
+		if slices.Equal(lists["-b"], []string{"*"}) {
+			return !slices.Contains(lists["-d"], n)
+		}
+		return slices.Contains(lists["-b"], n)
+	}
+}
+
+// captured. Rule: without istio-init (interceptionMode NONE has none) nothing is
+// captured. Rule: under containers istio-proxy's istio-init is the last of the init
+// containers, so what gates a native sidecar before it is over by then.
+func (j *judge) captured(at Site, port int) bool {
+	if j.init == nil || j.Uncaptured {
+		return false
+	}
+	if at.Type == "startupz" || at.Type == "poststartz" {
+		if j.position(at.Container) < j.initAt {
+			return false
+		}
+	}
+	return Redirected(j.init)(port)
+}
+
+// runs reports whether a sidecar runs when the kubelet first asks. Rule: native
+// sidecars run one after the other, before all others. Rule: of ordinary containers
+// only a postStart hook comes before those that follow; istio-proxy takes a while, so
+// it must be waited for. Rule: all run when a preStop hook is called, and the readiness
+// of a native sidecar does not count before all have started.
+func (j *judge) runs(sidecar string, at Site) bool {
+	s, mine := j.position(sidecar), j.position(at.Container)
+	switch {
+	case s < 0:
+		return false
+	case at.Type == "prestopz" || s == mine || j.isInit(sidecar) && s < mine:
+		return true
+	case j.isInit(at.Container):
+		return at.Type == "readyz"
+	case at.Type != "poststartz":
+		return true
+	}
+	c := j.all[s]
+	return s < mine && (sidecar != IstioProxy || c.Lifecycle != nil && c.Lifecycle.PostStart != nil)
+}
+
+func (j *judge) fate(at Site, h corev1.ProbeHandler) (Fate, string) {
+	port, host, network := Target(h)
+	switch {
+	case !network: // Rule: the kubelet runs exec and sleep itself.
+		return Answered, "no network"
+	case at.isHook() && h.HTTPGet == nil: // Rule: the kubelet has no other hooks over the network.
+		return Fails, "no such hook"
+	case port.Type == intstr.String:
+		return Fails, "no such port"
+	case host != "": // Rule: a host leads elsewhere, which is as it is.
+		if reflect.DeepEqual(h, j.asked[at]) {
+			return Answered, "elsewhere"
+		}
+		return Fails, "sent to another host"
+	}
+	n := port.IntValue()
+	if j.captured(at, n) {
+		if f, why := j.throughEnvoy(at, h, n); f != Answered {
+			return f, why
+		}
+	}
+	for sidecar, own := range j.sidecars {
+		if own == n {
+			return j.bySidecar(sidecar, at, h)
+		}
+	}
+	switch {
+	case len(j.apps[n]) == 0:
+		return Fails, fmt.Sprintf("nobody listens on %d", n)
+	case !reflect.DeepEqual(h, j.asked[at]):
+		return Fails, "the app is not asked what its author wants"
+	}
+	return Answered, "by the app"
+}
+
+// throughEnvoy returns what Envoy makes of a captured request of the kubelet's.
+func (j *judge) throughEnvoy(at Site, h corev1.ProbeHandler, port int) (Fate, string) {
+	mode := j.MTLS(port)
+	switch {
+	case at.Type == "poststartz" && !j.runs(IstioProxy, at): // Rule: a captured connection needs a running Envoy.
+		return Fails, "captured, and istio-proxy does not run yet"
+	case h.TCPSocket != nil: // Rule: Envoy accepts every connection.
+		return FalselyPasses, "Envoy accepts the connection"
+	case mode == "STRICT": // Rule: the kubelet has no client certificate.
+		return Fails, "STRICT"
+	case h.HTTPGet != nil && h.HTTPGet.Scheme == corev1.URISchemeHTTPS && j.HTTP(port): // Rule: TLS on a port that is HTTP.
+		return Fails, mode + ", and a Service declares the port HTTP"
+	case j.Denied(port): // Rule: what has no identity is let in by no rule about identities.
+		return Fails, mode + ", and an AuthorizationPolicy refuses"
+	}
+	return Answered, mode
+}
+
+// bySidecar returns what a sidecar makes of a request on its own port.
+func (j *judge) bySidecar(name string, at Site, h corev1.ProbeHandler) (Fate, string) {
+	switch e, found := j.entry(name, h); {
+	case h.TCPSocket != nil:
+		return FalselyPasses, name + " accepts the connection"
+	case !j.runs(name, at):
+		return Fails, name + " does not run yet"
+	case h.HTTPGet == nil || h.HTTPGet.Scheme != corev1.URISchemeHTTP:
+		return Fails, name + " speaks plain HTTP"
+	case at.Container == name && reflect.DeepEqual(h, j.asked[at]):
+		return Answered, "by " + name + " about itself"
+	case !found:
+		return Fails, name + " has no entry " + h.HTTPGet.Path
+	case h.HTTPGet.Path != at.key() || !reflect.DeepEqual(e.ProbeHandler, j.asked[at]):
+		return Fails, name + " asks something else"
+	case name == IstioProxy && e.GRPC != nil && e.Timeout == 0: // Rule: Istio's agent has no default there.
+		return Fails, name + " gives grpc no time"
+	}
+	return Answered, "through " + name
+}
+
+func (j *judge) entry(sidecar string, h corev1.ProbeHandler) (entry, bool) {
+	if h.HTTPGet == nil {
+		return entry{}, false
+	}
+	e, found := j.entries[sidecar][h.HTTPGet.Path]
+	e.ProbeHandler = resolved(new(corev1.Container), e.ProbeHandler)
+	return e, found
+}

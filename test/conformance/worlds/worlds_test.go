@@ -1,0 +1,663 @@
+package worlds
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/generator"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/istio"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/kubernetes"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/worlds/model"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// templates is how many random pod templates there are, with seeds 1, 2, 3...;
+// each comes with as many random knowledges.
+// REWRITE_PROBES_WORLDS changes the first.
+const knowledges = 20
+
+func templates() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv("REWRITE_PROBES_WORLDS"), 10, 32); err == nil {
+		return n
+	}
+	if testing.Short() {
+		return 100
+	}
+	return 1000
+}
+
+// maxReported bounds how many failures of a property are printed.
+const maxReported = 3
+
+// A setting is what decides in Istio's control plane how pods are injected.
+type setting struct{ hold, rewrites bool }
+
+// A cluster injects.
+type cluster struct {
+	injectors map[setting]*istio.Injector
+	injected  map[string]arrival // of the current template
+}
+
+// An arrival is a pod as it gets to the kubelet, or the reason why it does not.
+type arrival struct {
+	pod     *corev1.Pod
+	refused string
+	calls   bool // the injector put its sidecar in
+}
+
+func newCluster(t testing.TB) *cluster {
+	c := &cluster{injectors: make(map[setting]*istio.Injector)}
+	for _, hold := range both {
+		for _, rewrites := range both {
+			c.injectors[setting{hold, rewrites}] = istio.New(t,
+				fmt.Sprintf("values.global.proxy.holdApplicationUntilProxyStarts=%t", hold), fmt.Sprintf("values.sidecarInjectorWebhook.rewriteAppHTTPProbe=%t", rewrites))
+		}
+	}
+	return c
+}
+
+// arrive creates a pod in a world.
+func (c *cluster) arrive(pod *corev1.Pod, key string, w world) arrival {
+	w.uncaptured, w.reversed = false, false // nothing to the injector
+	key = fmt.Sprint(w, key)
+	if a, seen := c.injected[key]; seen {
+		return a
+	}
+	var a arrival
+	if err := kubernetes.Validate(pod); err != nil {
+		a.refused = "the API server: " + err.Error()
+	} else if a.pod = pod; w.injected {
+		if a.pod, err = c.injectors[setting{w.hold, w.rewrites}].Inject(pod, w.mode()); err != nil {
+			a.refused = "the webhook: " + err.Error()
+		} else if err = kubernetes.Validate(a.pod); err != nil {
+			a.refused = "the API server, of the injected pod: " + err.Error()
+		} else {
+			a.calls = len(a.pod.Annotations["sidecar.istio.io/status"]) > 0
+		}
+	}
+	c.injected[key] = a
+	return a
+}
+
+// A side is a workload as it is, or as rewrite-probes makes it.
+type side struct {
+	text   []byte
+	object kubernetes.Object
+	pod    *corev1.Pod
+	key    string // of the pod
+	sites  map[model.Site]corev1.ProbeHandler
+	asked  map[model.Site]corev1.ProbeHandler
+	checks map[string]map[string]transformer.Severity // what check says, by field and reason
+	unless map[string]string                          // on what it says that depends, by field
+}
+
+func newSide(text []byte) (*side, error) {
+	s := &side{text: text}
+	all, err := kubernetes.Objects(firstObject(s))
+	if err != nil {
+		return nil, err
+	}
+	s.object = all[0]
+	s.pod = kubernetes.Default(kubernetes.Pod(s.object.Template, s.object.Namespace))
+	key, err := json.Marshal(s.pod)
+	s.key, s.sites = string(key), model.Sites(s.pod)
+	s.asked = s.sites
+	return s, err
+}
+
+// order returns the probes and hooks, in an order that is always the same.
+func (s *side) order() []model.Site { return slices.SortedFunc(maps.Keys(s.sites), model.Compare) }
+
+// life returns what becomes of the pod in a world.
+func (s *side) life(c *cluster, k *knowledge, w world) (model.Life, arrival) {
+	a := c.arrive(s.pod, s.key, w)
+	if a.refused != "" {
+		return model.Life{Down: a.refused}, a
+	}
+	return model.Judge(a.pod, s.asked, k.model(s.pod, s.object.Namespace, w)), a
+}
+
+// A trial is one case.
+type trial struct {
+	*result
+	*cluster
+	k             knowledge
+	input, output *side
+	messages      []report.Message        // of the rewriting
+	verdicts      map[string]report.Probe // of the input, by field
+	config        string
+	plain         model.Life // of the input, without a mesh
+}
+
+// A result counts what happened, and keeps what must not.
+type result struct {
+	n        map[string]int
+	problems map[string][]string
+}
+
+func (t *trial) count(what string) { t.n[what]++ }
+
+// problem notes that a property does not hold.
+func (t *trial) problem(property, format string, args ...any) {
+	t.n["FAILED: "+property]++
+	if len(t.problems[property]) < maxReported {
+		t.problems[property] = append(t.problems[property], fmt.Sprintf("%s\n%s\nconfig: %s\ninput:\n%s\noutput:\n%s", property, fmt.Sprintf(format, args...), t.config, t.input.text, firstObject(t.output)))
+	}
+}
+
+func firstObject(s *side) []byte {
+	if s == nil {
+		return nil
+	}
+	text, _, _ := bytes.Cut(s.text, []byte("\n---"))
+	return text
+}
+
+// run takes the case's manifests through rewrite-probes.
+func (t *trial) run(text []byte) error {
+	config, err := json.Marshal(t.k.config)
+	if err != nil {
+		return err
+	}
+	t.config = string(config)
+	c, err := rewriting.Config(t.k.config)
+	if err != nil {
+		return err
+	}
+	if t.input, err = newSide(text); err != nil {
+		return err
+	}
+	checked, inspected, err := check(text, t.k.config)
+	if err != nil {
+		return err
+	}
+	t.input.hear(checked)
+	t.verdicts = make(map[string]report.Probe)
+	for _, template := range inspected.Templates {
+		for _, p := range template.Probes {
+			t.verdicts[p.Field.String()] = p
+		}
+	}
+	output, r, err := rewriting.Run(text, c, pipeline.Rewrite)
+	if err != nil {
+		return err
+	}
+	t.messages = r.Messages
+	if t.output, err = newSide(output); err != nil {
+		return err
+	}
+	t.plain = model.Judge(t.input.pod, t.input.asked, model.World{})
+	t.output.asked = asked(t.input, t.output)
+	checked, _, err = check(output, t.k.config)
+	t.output.hear(checked)
+	return err
+}
+
+// asked returns what the authors of the app wrote, and those of an added container.
+func asked(input, output *side) map[model.Site]corev1.ProbeHandler {
+	all := maps.Clone(output.sites)
+	maps.Copy(all, input.sites)
+	return all
+}
+
+// hear notes what check says.
+func (s *side) hear(messages []report.Message) {
+	s.checks, s.unless = make(map[string]map[string]transformer.Severity), make(map[string]string)
+	for _, m := range messages {
+		if s.checks[m.Field] == nil {
+			s.checks[m.Field] = make(map[string]transformer.Severity)
+		}
+		s.checks[m.Field][m.Reason] = m.Severity
+		if i := strings.LastIndex(m.Text, ", if "); i >= 0 && isOfCheck(m.Reason) {
+			s.unless[m.Field] = m.Text[i+len(", if "):]
+		}
+	}
+}
+
+// check returns what `rewrite-probes check` says, and what it found.
+func check(text []byte, spec rewriting.Settings) ([]report.Message, *report.Report, error) {
+	c, err := rewriting.Config(spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, r, err := rewriting.Run(text, c, pipeline.Inspect)
+	if err != nil {
+		return nil, nil, err
+	}
+	return append(slices.Clone(r.Messages), pipeline.Check(r)...), r, nil
+}
+
+// judge holds a case against its worlds.
+func (t *trial) judge() {
+	errors := refused(t.messages)
+	changed := !bytes.Equal(t.input.text, t.output.text)
+	rest := func(s *side) []byte { return s.text[len(firstObject(s)):] }
+	switch {
+	case errors && changed:
+		t.problem("a template with an error is left as it is", "%v", t.messages)
+	case !bytes.Equal(rest(t.input), rest(t.output)):
+		t.problem("what has no pod template is left as it is", "%s", rest(t.output))
+	case errors:
+		t.count("refused templates")
+		t.judgeRefused()
+	case changed:
+		t.count("rewritten templates")
+	default:
+		t.count("templates left as they are")
+	}
+	t.countDrawn()
+	t.count(fmt.Sprintf("injected: %v", t.k.injection(t.input.pod, t.input.object.Namespace)))
+	before, after := make(map[model.Site]bool), make(map[model.Site]bool)
+	for _, w := range t.plansWorlds() {
+		t.count("worlds of plans")
+		for word := range strings.SplitSeq(w.String(), ", ") {
+			t.count("worlds: " + word)
+		}
+		t.compare(w, before, after)
+	}
+	for at := range before {
+		if t.plain.Fates[at] == model.Answered && !slices.Contains(onPurpose, t.verdicts[fieldOf(t.input.pod, at, t.input.object.Kind)].Reason) {
+			t.count("probes bad in some world")
+			if after[at] {
+				t.count("probes bad in some world afterwards too")
+			}
+		}
+	}
+	t.judgeCheck("input", t.input)
+	if changed {
+		t.k.rules = nil // they are about what the input says
+		t.judgeCheck("output", t.output)
+	}
+}
+
+// judgeRefused: where nobody says who answers, nothing is refused that probe-proxy could do,
+// unless it is the app that takes a port of Istio's.
+func (t *trial) judgeRefused() {
+	if by := t.k.config["answeredBy"]; by != nil && by != "auto" || strings.Contains(t.input.key, oddPort) {
+		return
+	}
+	t.count("refused, whoever answers")
+	spec := maps.Clone(t.k.config)
+	spec["answeredBy"] = "probe-proxy"
+	if c, err := rewriting.Config(spec); err != nil {
+		t.problem("nothing is refused that probe-proxy could do", "%v", err)
+	} else if _, r, err := rewriting.Run(t.input.text, c, pipeline.Rewrite); err != nil || !refused(r.Messages) {
+		t.problem("nothing is refused that probe-proxy could do", "%v, and %v", t.messages, err)
+	}
+}
+
+func refused(messages []report.Message) bool {
+	return slices.ContainsFunc(messages, func(m report.Message) bool { return m.Severity == transformer.Error })
+}
+
+// countDrawn counts what is drawn for a pod that may be injected.
+func (t *trial) countDrawn() {
+	pod := t.input.pod
+	if !slices.Contains(t.k.injection(pod, t.input.object.Namespace), true) {
+		return
+	}
+	for key, v := range pod.Annotations {
+		if strings.Contains(key, "istio.io/") {
+			t.count("drawn: " + key + ": " + v)
+		}
+	}
+	if list := pod.Annotations[includeInboundPorts]; list != "" && list == pod.Annotations[excludeInboundPorts] {
+		t.count("drawn: ports that are included and excluded")
+	}
+	t.count(fmt.Sprintf("drawn: answeredBy: %v", t.k.config["answeredBy"]))
+}
+
+// plansWorlds returns the worlds that a plan must be right in. Who says that
+// istio-proxy answers says that it is injected.
+func (t *trial) plansWorlds() []world {
+	all := t.k.worlds(t.input.pod, t.input.object.Namespace, false)
+	if t.k.config["answeredBy"] == "istio-proxy" && len(all) > 1 {
+		all = slices.DeleteFunc(all, func(w world) bool { return !w.injected })
+	}
+	return all
+}
+
+// compare holds what becomes of the output in a world against what becomes of the
+// input, and notes which probes are bad.
+func (t *trial) compare(w world, badBefore, badAfter map[model.Site]bool) {
+	before, came := t.input.life(t.cluster, &t.k, w)
+	after, _ := t.output.life(t.cluster, &t.k, w)
+	if w.injected && came.refused == "" && !came.calls {
+		t.problem("the test's own table of injection is right", "%s: Istio's injector leaves the pod alone", w)
+	}
+	for _, at := range t.input.order() {
+		if before.Down == "" && before.Fates[at] != model.Answered {
+			badBefore[at] = true
+		}
+		if before.Down == "" && after.Bad(at) {
+			badAfter[at] = true
+		}
+		if after.Down == "" {
+			t.compareSite(w, at, before, after)
+		}
+	}
+	if after.Down != "" && before.Down == "" {
+		t.problem("the pod starts in every world in which it started before", "%s: %s", w, after.Down)
+	}
+}
+
+func (t *trial) compareSite(w world, at model.Site, before, after model.Life) {
+	now, there := t.output.sites[at]
+	was, is := before.Fates[at], after.Fates[at]
+	why, _, _ := strings.Cut(before.Why[at], " /") // a path
+	t.count("fate: " + strings.TrimRight(why, " 0123456789"))
+	words := fmt.Sprintf("%s: %v %s, since %s; before it %s, since %s", w, at, is, after.Why[at], was, before.Why[at])
+	switch {
+	case !there:
+		t.problem("every probe is still there", "%s", words)
+	case reflect.DeepEqual(now, t.input.sites[at]):
+		if before.Down == "" && is > was {
+			t.problem("a probe left alone is no worse", "%s", words)
+		}
+		if is != model.Answered && w.injected {
+			t.count("left alone, and bad: " + is.String())
+		}
+	case is != model.Answered:
+		t.problem("a rewritten probe is answered by the app", "%s", words)
+	default:
+		t.count("rewritten, and answered " + after.Why[at])
+		if before.Bad(at) {
+			t.count("rewritten, and cured")
+		}
+	}
+}
+
+// onPurpose are the reasons of people who want a probe as it is.
+var onPurpose = []string{"opt-out", "istio-opt-out", "skipped-container", "not-selected"}
+
+// judgeCheck: an error is a probe that is bad in every world, a warning one that is
+// bad in some, and nothing is said of one that is good in all.
+func (t *trial) judgeCheck(what string, s *side) {
+	all := t.k.worlds(s.pod, s.object.Namespace, true)
+	if t.k.config["answeredBy"] == "istio-proxy" && len(t.k.injection(s.pod, s.object.Namespace)) > 1 {
+		t.count("check not judged: answeredBy says what the manifests do not")
+		return
+	}
+	lives := make([]model.Life, len(all))
+	for i, w := range all {
+		lives[i], _ = s.life(t.cluster, &t.k, w)
+	}
+	t.judgePodChecked(what, s, all, lives)
+	for _, at := range s.order() {
+		if fate, ofApp := t.plain.Fates[at]; ofApp && fate == model.Answered {
+			t.judgeSiteChecked(what, s, at, all, lives)
+		}
+	}
+}
+
+// judgePodChecked: of a pod that does not start check says something, unless it is
+// the app that takes a port of Istio's, a probe that somebody wants as it is, or the pod
+// does not start without a mesh either.
+func (t *trial) judgePodChecked(what string, s *side, all []world, lives []model.Life) {
+	if t.plain.Down != "" {
+		return
+	}
+	for _, v := range t.verdicts {
+		if slices.Contains(onPurpose, v.Reason) {
+			return
+		}
+	}
+	var down []string
+	for i, l := range lives {
+		if l.Down != "" && !strings.Contains(s.key, oddPort) {
+			down = append(down, fmt.Sprintf("%s: %s", all[i], l.Down))
+		}
+	}
+	worst := transformer.Severity("")
+	for _, found := range s.checks {
+		for _, severity := range found {
+			worst = worse(worst, severity)
+		}
+	}
+	if expected := severityOf(len(down), len(all)); expected != "" && worse(worst, expected) != worst {
+		t.problem(fmt.Sprintf("check over the %s: of a pod that does not start it says an %q", what, expected), "what check says: %v\n%s", s.checks, strings.Join(down, "\n"))
+	}
+}
+
+// severityOf returns what check must say of what is bad in so many worlds.
+func severityOf(bad, all int) transformer.Severity {
+	switch bad {
+	case 0:
+		return ""
+	case all:
+		return transformer.Error
+	}
+	return transformer.Warning
+}
+
+// judgeSiteChecked: in a world in which the pod does not start because of something
+// else, check may count the probe as bad or not.
+func (t *trial) judgeSiteChecked(what string, s *side, at model.Site, all []world, lives []model.Life) {
+	var bad []string
+	withDown := 0
+	for i, l := range lives {
+		if l.Fates[at] != model.Answered {
+			bad = append(bad, fmt.Sprintf("%s: %s", all[i], l.Why[at]))
+		}
+		if l.Down != "" || l.Fates[at] != model.Answered {
+			withDown++
+		}
+	}
+	expected, perhaps := severityOf(len(bad), len(all)), severityOf(withDown, len(all))
+	field := fieldOf(s.pod, at, s.object.Kind)
+	said := severest(s.checks[field])
+	t.count(fmt.Sprintf("check over the %s: expected %q", what, expected))
+	purpose := slices.Contains(onPurpose, t.verdicts[fieldOf(t.input.pod, at, s.object.Kind)].Reason)
+	if said == transformer.Warning && withDown == len(bad) {
+		t.judgeUnless(what, s, at, all, lives)
+	}
+	if said == expected || said == perhaps || purpose && said == "" {
+		return
+	}
+	t.problem(fmt.Sprintf("check over the %s says what is: %q, and not %q", what, expected, said), "%v at %s; what check says: %v\nbad in %d of %d worlds:\n%s",
+		at, field, s.checks, len(bad), len(all), strings.Join(bad, "\n"))
+}
+
+// deciding are the facts that a warning of check may name, and the worlds in which they hold.
+var deciding = []struct {
+	words string
+	holds func(world) bool
+}{
+	{"Istio injects its sidecar into the pod", func(w world) bool { return w.injected }},
+	{"Istio does not inject its sidecar into the pod", func(w world) bool { return !w.injected }},
+	{"Istio's sidecar is a native one", func(w world) bool { return w.native }},
+	{"Istio's sidecar is no native one", func(w world) bool { return !w.native }},
+	{"the other containers wait for istio-proxy", func(w world) bool { return w.native || w.hold }},
+	{"the other containers do not wait for istio-proxy", func(w world) bool { return !w.native && !w.hold }},
+	{"Istio's injector rewrites the probes", func(w world) bool { return w.rewrites }},
+	{"Istio's injector does not rewrite the probes", func(w world) bool { return !w.rewrites }},
+	{"the kubelet's connections come through no excluded interface", func(w world) bool { return !w.uncaptured }},
+	{"the kubelet's connections come through an excluded interface", func(w world) bool { return w.uncaptured }},
+	// Which of two PeerAuthentications counts decides the mode, either way.
+	{"mTLS is strict for its port", func(w world) bool { return w.reversed }},
+	{"mTLS is strict for its port", func(w world) bool { return !w.reversed }},
+	{"mTLS is not strict for its port", func(w world) bool { return w.reversed }},
+	{"mTLS is not strict for its port", func(w world) bool { return !w.reversed }},
+}
+
+// judgeUnless: a warning names a fact that holds wherever the probe is bad, and not
+// everywhere else; if there is none, it names none.
+func (t *trial) judgeUnless(what string, s *side, at model.Site, all []world, lives []model.Life) {
+	said := s.unless[fieldOf(s.pod, at, s.object.Kind)]
+	separates := func(holds func(world) bool) bool {
+		elsewhere := false
+		for i, w := range all {
+			bad := lives[i].Fates[at] != model.Answered
+			if bad && !holds(w) {
+				return false
+			}
+			elsewhere = elsewhere || !bad && !holds(w)
+		}
+		return elsewhere
+	}
+	named, right, any := false, false, false
+	for _, d := range deciding {
+		found := separates(d.holds)
+		any = any || found
+		if words, _, _ := strings.Cut(said, ", which is not known"); words == d.words {
+			named, right = true, right || found
+			if found {
+				t.count("a warning depends on: " + words)
+			}
+		}
+	}
+	if named && !right || !named && any {
+		t.problem(fmt.Sprintf("check over the %s names the fact that decides", what), "%v: %q", at, said)
+	}
+	if !named {
+		t.count("a warning depends on: several facts")
+	}
+}
+
+// isOfCheck reports whether a reason is one of check about one probe.
+func isOfCheck(reason string) bool {
+	return slices.Contains([]string{"would-fail", "would-falsely-pass", "may-fail", "may-falsely-pass"}, reason)
+}
+
+// severest returns the severest of what check says about a probe.
+func severest(found map[string]transformer.Severity) (s transformer.Severity) {
+	for key, severity := range found {
+		if isOfCheck(key) {
+			s = worse(s, severity)
+		}
+	}
+	return s
+}
+
+func worse(a, b transformer.Severity) transformer.Severity {
+	if a == "" || b != "" && b.Rank() < a.Rank() {
+		return b
+	}
+	return a
+}
+
+// fieldOf returns the path of a probe.
+func fieldOf(pod *corev1.Pod, at model.Site, kind string) string {
+	base := "spec.template.spec."
+	if kind == "Pod" {
+		base = "spec."
+	}
+	names := map[string]string{"readyz": "readinessProbe", "livez": "livenessProbe", "startupz": "startupProbe", "prestopz": "lifecycle.preStop", "poststartz": "lifecycle.postStart"}
+	for list, containers := range map[string][]corev1.Container{"initContainers": pod.Spec.InitContainers, "containers": pod.Spec.Containers} {
+		if i := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == at.Container }); i >= 0 {
+			return fmt.Sprintf("%s%s[%d].%s", base, list, i, names[at.Type])
+		}
+	}
+	return ""
+}
+
+func TestRightInEveryWorld(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	r := &result{n: make(map[string]int), problems: make(map[string][]string)}
+	c := newCluster(t)
+	for seed := range templates() {
+		g := newSource(seed + 1)
+		w := g.workload(seed + 1)
+		c.injected = make(map[string]arrival)
+		for range knowledges {
+			r.one(t, c, g, w)
+		}
+	}
+	r.report(t)
+}
+
+// one draws what is known of a workload, and judges the case.
+func (r *result) one(t *testing.T, c *cluster, g *source, w generator.Workload) {
+	k := g.knowledge(&w)
+	text, err := manifests(&w, &k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := &trial{result: r, cluster: c, k: k}
+	trial.count("cases")
+	if err := trial.run(text); err != nil {
+		t.Fatalf("%v\nconfig: %s\n%s", err, trial.config, text)
+	}
+	trial.judge()
+	for words := range k.rules {
+		trial.count("rule: " + words)
+	}
+}
+
+// least is how often each must come up in 20,000 cases, so that the test does not
+// pass by drawing nothing interesting, or by a program that does nothing.
+var least = map[string]int{
+	"cases":                          20000,
+	"injected: [false]":              2500,
+	"injected: [true]":               4000,
+	"injected: [false true]":         4000,
+	"worlds of plans":                50000,
+	"worlds: not injected":           7000,
+	"worlds: container":              20000,
+	"worlds: native":                 10000,
+	"worlds: held":                   10000,
+	"worlds: injector rewrites":      15000,
+	"worlds: interface not captured": 1000,
+	"worlds: the second PeerAuthentication is older": 1500,
+	"check over the input: expected \"\"":            15000,
+	"check over the input: expected \"error\"":       5000,
+	"check over the input: expected \"warning\"":     5000,
+	"check over the output: expected \"\"":           10000,
+	"rewritten templates":                            8000,
+	"rewritten, and answered through istio-proxy":    5000,
+	"rewritten, and answered through probe-proxy":    15000,
+	"rewritten, and cured":                           10000,
+}
+
+// most is the greatest share, in percent, of one count in another.
+var most = []struct {
+	what, of string
+	percent  int
+}{
+	{"refused templates", "cases", 15},
+	{"probes bad in some world afterwards too", "probes bad in some world", 30},
+}
+
+func (r *result) report(t *testing.T) {
+	var b strings.Builder
+	for _, what := range slices.Sorted(maps.Keys(r.n)) {
+		fmt.Fprintf(&b, "%8d  %s\n", r.n[what], what)
+	}
+	t.Logf("\n%s", &b)
+	for _, property := range slices.Sorted(maps.Keys(r.problems)) {
+		for _, p := range r.problems[property] {
+			t.Error(p)
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(least)) {
+		if n := least[what] * r.n["cases"] / 20000; r.n[what] < n {
+			t.Errorf("%s: %d, must be at least %d", what, r.n[what], n)
+		}
+	}
+	if r.n["cases"] >= 20000 { // fewer templates do not have every annotation
+		for _, what := range slices.Sorted(maps.Keys(rules)) {
+			if r.n[what] < rules[what] {
+				t.Errorf("%s: %d, must be at least %d", what, r.n[what], rules[what])
+			}
+		}
+	}
+	for _, m := range most {
+		if r.n[m.what]*100 > r.n[m.of]*m.percent {
+			t.Errorf("%s: %d of %d, must be at most %d %%", m.what, r.n[m.what], r.n[m.of], m.percent)
+		}
+	}
+}
