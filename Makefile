@@ -40,34 +40,38 @@ bin/probe-agent:
 	@$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o $@ ./cmd/probe-agent
 
 bin/kustomize: tools/go.mod tools/go.sum
-	@echo "building $@, once: this takes some minutes on a small machine" >&2
-	$(GO) -C tools build -v -o ../$@ sigs.k8s.io/kustomize/kustomize/v5
+	@build/count.sh $@ $(GO) -C tools build -v -o ../$@ sigs.k8s.io/kustomize/kustomize/v5
 	@touch $@
 bin/staticcheck: tools/go.mod tools/go.sum
-	$(GO) -C tools build -o ../$@ honnef.co/go/tools/cmd/staticcheck
+	@build/count.sh $@ $(GO) -C tools build -v -o ../$@ honnef.co/go/tools/cmd/staticcheck
 	@touch $@
 
 bin/actionlint: tools/go.mod tools/go.sum
-	$(GO) -C tools build -o ../$@ github.com/rhysd/actionlint/cmd/actionlint
+	@build/count.sh $@ $(GO) -C tools build -v -o ../$@ github.com/rhysd/actionlint/cmd/actionlint
 	@touch $@
 # What the tests of delivery run; the first time this takes minutes.
 bin/helm: tools/go.mod tools/go.sum
-	$(GO) -C tools build -trimpath -ldflags='-s -w' -o ../$@ helm.sh/helm/v3/cmd/helm
+	@build/count.sh $@ $(GO) -C tools build -v -trimpath -ldflags='-s -w' -o ../$@ helm.sh/helm/v3/cmd/helm
 	@touch $@
 bin/helm4: tools/go.mod tools/go.sum
-	$(GO) -C tools build -trimpath -ldflags='-s -w' -o ../$@ helm.sh/helm/v4/cmd/helm
+	@build/count.sh $@ $(GO) -C tools build -v -trimpath -ldflags='-s -w' -o ../$@ helm.sh/helm/v4/cmd/helm
 	@touch $@
 bin/goreleaser: tools/release/go.mod tools/release/go.sum
-	$(GO) -C tools/release build -trimpath -ldflags='-s -w' -o ../../$@ github.com/goreleaser/goreleaser/v2
+	@build/count.sh $@ $(GO) -C tools/release build -v -trimpath -ldflags='-s -w' -o ../../$@ github.com/goreleaser/goreleaser/v2
 	@touch $@
 
 .PHONY: test
 test: bin/kustomize ## run the tests of what is shipped
 	$(GO) test -count=1 -shuffle=on ./...
 
+.PHONY: test-tools
+test-tools: ## run the tests of the developers' own tools
+	$(GO) -C tools/mutate test -count=1 ./...
+	$(GO) -C tools/figures test -count=1 ./...
+
 .PHONY: test-race
 test-race: bin/kustomize ## the same, for data races (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -count=1 -shuffle=on ./...
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m -count=1 -shuffle=on ./...
 
 .PHONY: test-386
 test-386: bin/kustomize ## the command's tests with integers and pointers of 32 bits, and whether all else compiles
@@ -128,9 +132,23 @@ bench-function: bin/rewrite-probes bin/kustomize ## measure the function against
 bench-sidecar: ## measure what the sidecar costs a pod
 	$(GO) -C test/bench/sidecar run . $(if $(KEEP),-o ../../../docs/probe-proxy.md) $(BENCHFLAGS)
 
+.PHONY: bench-contention
+bench-contention: ## measure how many probes probe-proxy makes in time where others take all CPU; needs root and cgroups
+	$(GO) -C test/bench/sidecar run . -contention $(if $(KEEP),-o ../../../docs/operations.md) $(BENCHFLAGS)
+
 .PHONY: bench-agent
 bench-agent: ## measure what probe-agent costs a virtual machine, beside Istio's agent
 	$(GO) -C test/bench/agent run . $(if $(KEEP),-o ../../../docs/guides/vm.md) $(BENCHFLAGS)
+
+# KEEP=yes keeps the table in docs/guides/security.md.
+.PHONY: attacks
+attacks: ## attack probe-proxy and Istio's status server in memory cgroups, and soak for half a minute (Linux, root)
+	$(GO) -C test test -count=1 -v -timeout 30m ./bench/attack $(ATTACKFLAGS) $(if $(KEEP),-args -o $(CURDIR)/docs/guides/security.md)
+
+SOAK ?= 2h
+.PHONY: soak
+soak: ## probe apps that come and go for SOAK (2h): no verdict is wrong, nothing grows (Linux, root)
+	$(GO) -C test test -count=1 -v -timeout 0 ./bench/attack -run TestSoak -args -soak $(SOAK)
 
 # The compiler reads cmd/rewrite-probes/default.pgo whenever it builds the command. An old one
 # does no harm, but knows nothing of new code.
@@ -147,6 +165,13 @@ conformance: ## compare with the kubelet's own probers, Istio's own injector and
 	$(GO) -C test vet ./conformance/...
 	$(GO) -C test test -p 1 -count=1 -v -timeout 30m $$($(GO) -C test list ./conformance/... | grep -v /meshes)
 	$(GO) -C test/conformance/kinds/knative test -count=1 -v ./...
+	$(GO) -C test/conformance/harmless/openshift test -count=1 -v ./...
+
+.PHONY: proof
+proof: ## write what conformance, e2e and meshes find into docs/proof, with which they compare it otherwise
+	REWRITE_PROBES_PROOF=1 $(MAKE) conformance
+	REWRITE_PROBES_PROOF=1 $(MAKE) e2e
+	REWRITE_PROBES_PROOF=1 $(MAKE) meshes
 
 MESH_SOURCES ?= .meshes
 
@@ -190,14 +215,21 @@ fuzz: ## run every fuzz test for FUZZTIME (30s)
 
 .PHONY: mutate
 mutate: ## change the code in one place at a time, and print the changes that no test notices (MUTATEFLAGS)
-	@$(GO) build -o bin/mutate ./internal/mutate
+	@$(GO) -C tools/mutate build -o ../../bin/mutate .
 	@bin/mutate $(MUTATEFLAGS)
 
-.PHONY: lint
-lint: bin/staticcheck bin/actionlint ## gofmt, go vet, staticcheck and go mod tidy, in every module; actionlint
-	@rc=0; bin/actionlint .github/workflows/*.yaml examples/ci/github.yaml examples/flux/render.yaml examples/flux/commit.yaml || rc=1; unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted"; rc=1; }; \
-	for m in $(MODULES); do echo "# $$m: go mod tidy -diff"; $(GO) -C $$m mod tidy -diff || rc=1; done; \
-	for m in $(filter-out $(NO_CODE),$(MODULES)); do \
+# The other modules have Kubernetes, Istio and Argo CD among their dependencies, which takes
+# staticcheck many minutes the first time.
+.PHONY: lint lint-all
+lint: ## gofmt everywhere; go mod tidy, go vet and staticcheck of what is shipped
+lint-all: bin/actionlint ## the same in every module, and actionlint: what CI runs
+lint: LINT = .
+lint-all: LINT = $(MODULES)
+lint-all: WORKFLOWS = bin/actionlint .github/workflows/*.yaml examples/ci/github.yaml examples/flux/render.yaml examples/flux/commit.yaml || rc=1;
+lint lint-all: bin/staticcheck
+	@rc=0; $(WORKFLOWS) unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted"; rc=1; }; \
+	for m in $(LINT); do echo "# $$m: go mod tidy -diff"; $(GO) -C $$m mod tidy -diff || rc=1; done; \
+	for m in $(filter-out $(NO_CODE),$(LINT)); do \
 		echo "# $$m: go vet, staticcheck"; \
 		$(GO) -C $$m vet ./... || rc=1; \
 		(cd $$m && $(CURDIR)/bin/staticcheck ./...) || rc=1; \
@@ -230,13 +262,27 @@ ARCH ?= $(shell $(GO) env GOARCH)
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 IMAGE_TIME = $(if $(findstring podman,$(shell $(ENGINE) --version)),--timestamp $(SOURCE_DATE_EPOCH),--build-arg SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH))
 
+REGISTRY ?= ghcr.io/rewrite-probes
+IMAGES = rewrite-probes probe-proxy probe-agent
+# Without attestations an image of one platform is no list, which cannot be in another.
+BUILD_IMAGE = BUILDX_NO_DEFAULT_ATTESTATIONS=1 $(ENGINE) build --quiet --no-cache $(IMAGE_TIME) --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT)
+
 .PHONY: images
-images: PLATFORMS = linux/$(ARCH)
-images: dist ## build the images for ARCH (ENGINE=docker or podman), and print their sizes
-	@set -e; for i in rewrite-probes probe-proxy probe-agent; do \
-		$(ENGINE) build --quiet --no-cache --platform linux/$(ARCH) $(IMAGE_TIME) --target $$i \
-			--build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t rewrite-probes/$$i:$(VERSION) .; \
-		$(ENGINE) image inspect --format "rewrite-probes/$$i:$(VERSION) {{.Architecture}} {{.Size}} bytes" rewrite-probes/$$i:$(VERSION); \
+images: PLATFORMS = $(if $(PUSH),linux/amd64 linux/arm64,linux/$(ARCH))
+images: dist ## build the images for ARCH (ENGINE=docker or podman), and print their sizes; with PUSH=1 push them to REGISTRY, for amd64 and arm64
+	@set -e; [ -z '$(PUSH)' ] || exit 0; for i in $(IMAGES); do \
+		image=$(REGISTRY)/$$i:$(VERSION); \
+		$(BUILD_IMAGE) --platform linux/$(ARCH) --target $$i -t $$image .; \
+		$(ENGINE) image inspect --format "$$image {{.Architecture}} {{.Size}} bytes" $$image; \
+	done
+	@set -e; [ -n '$(PUSH)' ] || exit 0; for i in $(IMAGES); do \
+		image=$(REGISTRY)/$$i:$(VERSION); \
+		for arch in amd64 arm64; do \
+			$(BUILD_IMAGE) --platform linux/$$arch --target $$i -t $$image-$$arch .; \
+			$(ENGINE) push $$image-$$arch; \
+		done; \
+		$(ENGINE) manifest create --amend $$image $$image-amd64 $$image-arm64; \
+		$(ENGINE) manifest push $$image; \
 	done
 
 .PHONY: clean
