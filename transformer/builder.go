@@ -30,7 +30,7 @@ type planBuilder struct {
 // newPlanBuilder reads the template: first the holders of originals, then the probes
 // and hooks, with their originals.
 func newPlanBuilder(p *Planner, in *Input) *planBuilder {
-	b := &planBuilder{p: p, in: in, metadata: in.MetadataPath(), spec: in.SpecPath(), edits: make([]field.Edit, 0, 5)}
+	b := &planBuilder{p: p, in: in, metadata: in.MetadataPath(), spec: in.SpecPath(), edits: make([]field.Edit, 0, 8)}
 	spec := &in.Template.Spec
 	b.findHolders()
 	names := b.containerNames()

@@ -116,7 +116,7 @@ func (o *Object) patchWith(changes []splice) {
 	} else {
 		o.patch = slices.Clone(changes)
 		for i, p := range o.patch {
-			o.patch[i].text = o.stream.scratch.kept.keep([]byte(p.text))
+			o.patch[i].text = o.stream.scratch.kept.keep(p.text)
 		}
 	}
 }

@@ -18,7 +18,7 @@ type chunk struct {
 }
 
 // keep returns a copy of a text.
-func (m *textMemory) keep(text []byte) string {
+func (m *textMemory) keep(text string) string {
 	const small, most = 64 << 10, 24 // more than a megabyte is outside of the heap
 	if len(text) == 0 {
 		return ""

@@ -137,11 +137,12 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) error {
 	}
 	key := append(append(l.key(nil, "results", absent, false), ':'), l.eol...)
 	before := append(appendSpaces(nil, int(r.root.col)), key...)
+	var alone []byte // the text of one result under its key
 	for m := range results {
 		b := l.item(append(appendSpaces(before, col), "- "...), m, col)
 		b = append(b, l.eol...)
-		s.changes = append(s.changes, change{splice: splice{r.docEnd, r.docEnd, s.scratch.kept.keep(b)}, lines: true})
-		alone := append(slices.Clone(key), b[len(before):]...)
+		s.changes = append(s.changes, change{splice: splice{r.docEnd, r.docEnd, s.scratch.kept.keep(view(b))}, lines: true})
+		alone = append(append(alone[:0], key...), b[len(before):]...)
 		if err := s.checkResults(alone, int(r.root.col), field.List{m}); err != nil {
 			return err
 		}

@@ -19,14 +19,16 @@ type splicer struct {
 
 // A scratch is memory that is used for one edited object after another.
 type scratch struct {
-	text  []byte // the edited object, as it was read again
-	out   []splice
-	kept  textMemory
-	fault func([]splice) // makes changes wrong, for tests of what catches that
+	text     []byte // the edited object, as it was read again
+	rendered []byte // its new entries
+	out      []splice
+	kept     textMemory
+	fault    func([]splice) // makes changes wrong, for tests of what catches that
 }
 
 // newSplicer returns a splicer for the tree's text, whose lines end with eol.
 func newSplicer(t *tree, eol string, mem *scratch) *splicer {
+	mem.rendered = mem.rendered[:0]
 	return &splicer{t: t, out: mem.out[:0], l: layout{eol: eol, wide: isWide(t)}, mem: mem}
 }
 
@@ -280,7 +282,8 @@ type blockEdit struct {
 
 // render returns a new entry between two texts.
 func (b *blockEdit) render(before string, k *editNode, behind string) string {
-	text := append(make([]byte, 0, 256), before...)
+	start := len(b.mem.rendered)
+	text := append(b.mem.rendered, before...)
 	if entry, _, ok := k.asWritten(false); ok {
 		text = append(text, b.l.indented(entry, b.col)...)
 	} else if b.isMap {
@@ -288,7 +291,8 @@ func (b *blockEdit) render(before string, k *editNode, behind string) string {
 	} else {
 		text = b.l.item(append(text, "- "...), k.value(b.t), b.col)
 	}
-	return view(append(text, behind...))
+	b.mem.rendered = append(text, behind...)
+	return view(b.mem.rendered[start:])
 }
 
 // keep adds the new entries before an original one, and edits that.

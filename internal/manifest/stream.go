@@ -160,7 +160,8 @@ func (s *Stream) line(at int) int {
 func (s *Stream) documents() error {
 	// The tree of each document, of which only what tells objects apart is kept.
 	// An output that is read back has three for most objects: to grow would leave garbage where memory peaks.
-	t := tree{text: s.text, nodes: make([]node, 0, max(512, 3*len(s.untouched))), stack: make([]frame, 0, 64)}
+	t := tree{text: s.text, nodes: make([]node, 0, max(512, 3*len(s.untouched)))}
+	stack := make([]frame, 0, 64)
 	found, untouched := false, s.untouched
 	for p := s.info.start; ; {
 		start, ok := s.nextDocument(p)
@@ -170,7 +171,7 @@ func (s *Stream) documents() error {
 		if s.isList {
 			return s.errorAt(start, errors.New("nothing may follow a ResourceList in its stream, and another document does"))
 		}
-		sc := scanner{in: s.text, prunes: true, nodes: append(t.nodes[:0], node{}), stack: t.stack, untouched: untouched}
+		sc := scanner{in: s.text, prunes: true, nodes: append(t.nodes[:0], node{}), stack: stack, untouched: untouched}
 		end, empty, err := s.index(&sc, start)
 		if err != nil {
 			return err

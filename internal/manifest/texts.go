@@ -28,7 +28,7 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 		return nil
 	}
 	r := textReader{splicer: &splicer{t: t, l: layout{eol: o.lineBreak()}}}
-	r.read(entryText{node: &t.nodes[1], splicer: r.splicer, n: 1}, root)
+	r.read(entryText{node: t.nodes[1], splicer: r.splicer, n: 1}, root)
 	return r.texts
 }
 
@@ -82,7 +82,7 @@ func (r *textReader) note(p entryText, k *editNode) {
 
 // An entryText is an entry of a mapping, or an item of a list, in an object's text.
 type entryText struct {
-	*node
+	node
 	*splicer  // of the tree, which it does not change
 	n, parent int32
 	inFlow    bool
@@ -93,7 +93,7 @@ type entryText struct {
 // within returns an entry or item of a collection.
 func (r *textReader) within(p entryText, n int32) entryText {
 	v := r.t.written(n)
-	in := entryText{node: &v, splicer: r.splicer, n: n, parent: p.n, l: p.l, inFlow: p.style == flow, special: v.marks&^isMerged != 0}
+	in := entryText{node: v, splicer: r.splicer, n: n, parent: p.n, l: p.l, inFlow: p.style == flow, special: v.marks&^isMerged != 0}
 	if in.inFlow {
 		in.l = r.flowLayout(p.n, p.l.json)
 	}
@@ -115,12 +115,12 @@ func (p *entryText) value() string {
 func (p *entryText) entry(gone bool) (text, above, below string) {
 	key, end := int(p.key), int(p.end)
 	if p.style == absent { // it ends behind the colon
-		end = p.t.behindColon(p.node)
+		end = p.t.behindColon(&p.node)
 		if p.inFlow {
 			end = max(end, int(p.start))
 		}
 	}
-	if !p.inFlow && (gone || !p.startsBehind(p.node, int(p.keyEnd))) {
+	if !p.inFlow && (gone || !p.startsBehind(&p.node, int(p.keyEnd))) {
 		end = p.eol(end)
 	}
 	if gone && !p.inFlow {
@@ -144,7 +144,7 @@ func (p *entryText) isUsual(text string) bool {
 // comesBack reports whether the value is written as it is now if it is set again after
 // another value has been in its place.
 func (p *entryText) comesBack(instead field.Value) bool {
-	stays := p.startsBehind(p.node, int(p.keyEnd)) // the text in front of the value
+	stays := p.startsBehind(&p.node, int(p.keyEnd)) // the text in front of the value
 	switch instead.(type) {
 	case field.Map, field.List:
 		stays = p.style == absent || p.start == p.keyEnd+2
@@ -158,7 +158,7 @@ func (p *entryText) comesBack(instead field.Value) bool {
 			return true
 		}
 	}
-	if _, linesAreEdited := p.t.keepsLines(p.node, instead); linesAreEdited {
+	if _, linesAreEdited := p.t.keepsLines(&p.node, instead); linesAreEdited {
 		return true
 	}
 	text, old := p.t.str(p.n), p.style

@@ -18,7 +18,7 @@ type tree struct {
 	text    []byte
 	col     int // the column in which the text starts
 	nodes   []node
-	stack   []frame
+	scanner scanner // of the text, here since it would cost memory for each text
 	refused refusal // why parse failed
 	fixed   refusal // why the text cannot be edited; its reason is "" if it can
 	wide    bool    // some list is indented under its key
@@ -39,14 +39,15 @@ const largeText = 64 << 10
 func (t *tree) parse(text []byte, col int) bool {
 	t.text, t.col = text, col
 	if cap(t.nodes) == 0 {
-		t.nodes, t.stack = make([]node, 0, 512), make([]frame, 0, 64)
+		t.nodes, t.scanner.stack = make([]node, 0, 512), make([]frame, 0, 64)
 	}
 	if len(text) > largeText {
 		// The results of many objects: most lines are a node, and to grow by
 		// appending would take the memory several times.
 		t.nodes = slices.Grow(t.nodes[:0], bytes.Count(text, []byte("\n"))*9/8)
 	}
-	s := scanner{in: text, nodes: append(t.nodes[:0], node{}), stack: t.stack, lenient: t.lenient}
+	s := &t.scanner
+	*s = scanner{in: text, nodes: append(t.nodes[:0], node{}), stack: t.scanner.stack, lenient: t.lenient}
 	var end int
 	var ok bool
 	if start := contentStart(text); start < len(text) && text[start] == '{' {
@@ -443,8 +444,8 @@ var notFinite = map[string]float64{
 
 // number parses a number in one of its less usual forms.
 func number(s string) (v any, ok bool) {
-	switch strings.ToLower(strings.TrimLeft(s, "+-")) {
-	case "inf", "infinity", "nan": // to strconv alone
+	// Most are quantities (100m) and flags (-v). To strconv alone, inf and nan are numbers.
+	if strings.Trim(s, "0123456789abcdefABCDEFoOpPxX_.+-") != "" {
 		return nil, false
 	}
 	if i, err := strconv.ParseInt(s, 0, 64); err == nil {
