@@ -63,6 +63,8 @@ func (o *Object) Apply(edits []field.Edit) error {
 		return o.tooUnusual(t)
 	}
 	o.planned = maphash.Bytes(textSeed, s.scratch.text)
+	last := s.check.nodes[len(s.check.nodes)-1].style
+	o.endsPlainly = last != literal && last != folded
 	o.patchWith(changes)
 	if len(notices) > 0 {
 		o.mutableExtra().notices = append(o.notices, notices...)

@@ -22,6 +22,7 @@ type Object struct {
 	dash             int32 // of an item of a list in block style; else 0
 	apiVersion, kind string
 	changed, removed bool
+	endsPlainly      bool     // the edited text does not end in a block scalar
 	planned          uint64   // the hash of the edited object's text, which has been read again
 	patch            []splice // the changes to its part of the input; nil where text replaces it
 	meta             *Metadata

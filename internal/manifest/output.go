@@ -83,7 +83,7 @@ func join(streams []*Stream) ([]byte, error) {
 			return nil, s.unplanned(nil, err)
 		}
 	}
-	if err := verify(c.text, c.untouched, streams); err != nil {
+	if err := verify(c.text, c.known, streams); err != nil {
 		return nil, err
 	}
 	return streams[len(streams)-1].withoutAddedEnd(c.text), nil
@@ -99,16 +99,18 @@ func (s *Stream) withoutAddedEnd(text []byte) []byte {
 	return shorter
 }
 
-// A composer puts an output together, and notes the untouched objects in it.
+// A composer puts an output together, and notes the known objects in it: those that no
+// edit touches, and those of which Apply has read all that makes them up. To the edited
+// text that ends in a block scalar belongs what is indented more below it, a comment too.
 type composer struct {
-	text      []byte
-	untouched []untouched
-	next      int         // the first object of the stream at hand that may be copied next
-	kept      *textMemory // of the stream at hand
+	text  []byte
+	known []knownObject
+	next  int         // the first object of the stream at hand that may be copied next
+	kept  *textMemory // of the stream at hand
 }
 
-// An untouched object is at an offset of an output.
-type untouched struct {
+// A knownObject is at an offset of an output, and its text has been read before.
+type knownObject struct {
 	at     int
 	object *Object
 }
@@ -225,9 +227,9 @@ func (s *Stream) assemble(to assembly, start, end int, changes iter.Seq[change])
 }
 
 func (c *composer) copy(s *Stream, start, end int) {
-	for ; c.next < len(s.objects) && s.objects[c.next].end <= end; c.next++ {
-		if o := s.objects[c.next]; o.start >= start && !o.changed && o.shared == "" {
-			c.untouched = append(c.untouched, untouched{len(c.text) + o.start - start, o})
+	for ; c.next < len(s.objects) && s.objects[c.next].start < end; c.next++ {
+		if o := s.objects[c.next]; o.start >= start && (!o.changed || o.endsPlainly && o.patch != nil) && o.shared == "" {
+			c.known = append(c.known, knownObject{len(c.text) + o.start - start, o})
 		}
 	}
 	c.text = append(c.text, s.in[start:end]...)

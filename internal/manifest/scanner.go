@@ -88,9 +88,9 @@ type scanner struct {
 	shared []aliasUse     // the aliases
 
 	// When a whole input is read, only what tells the items of a list apart is kept of them.
-	prunes    bool
-	list      int32       // the node of the root's items or results, whichever came last
-	untouched []untouched // the objects from here on that are stepped over, in an output
+	prunes bool
+	list   int32         // the node of the root's items or results, whichever came last
+	known  []knownObject // the objects from here on that are stepped over, in an output
 
 	flowIndent int // tabs in columns before it are no indentation of a plain scalar in flow style
 
@@ -669,7 +669,7 @@ func (b *blockScan) finish() bool {
 	return true
 }
 
-// stepOver goes behind the untouched object that starts at p, if there is one.
+// stepOver goes behind the known object that starts at p, if there is one.
 func (b *blockScan) stepOver(p int) bool {
 	end, ok := b.s.stepOver(p, b.current, p-b.lineStart)
 	if ok {
@@ -679,17 +679,17 @@ func (b *blockScan) stepOver(p int) bool {
 	return ok
 }
 
-// stepOver makes a node without entries of the untouched object that starts at p, in
+// stepOver makes a node without entries of the known object that starts at p, in
 // column col, and returns its end; ok is false if there is none.
 func (s *scanner) stepOver(p int, n int32, col int) (end int, ok bool) {
-	for len(s.untouched) > 0 && s.untouched[0].at < p {
-		s.untouched = s.untouched[1:]
+	for len(s.known) > 0 && s.known[0].at < p {
+		s.known = s.known[1:]
 	}
-	if len(s.untouched) == 0 || s.untouched[0].at != p || s.in[p] == '{' || int(s.untouched[0].object.col) != col {
+	if len(s.known) == 0 || s.known[0].at != p || s.in[p] == '{' || int(s.known[0].object.col) != col {
 		return 0, false
 	}
-	o := s.untouched[0].object
-	end = p + o.end - o.start
+	o := s.known[0].object
+	end = p + o.length()
 	if end > len(s.in) || s.in[end-1] != '\n' {
 		return 0, false
 	}

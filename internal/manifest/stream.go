@@ -40,7 +40,7 @@ type Stream struct {
 	arena   editArena // of the object being edited
 	scratch scratch   // for its text
 
-	untouched []untouched // in an output: those of its objects that were stepped over
+	known []knownObject // in an output: those of its objects that were stepped over
 
 	linesBefore []int // the line feeds before each block, as far as lines were asked for
 }
@@ -81,16 +81,16 @@ const maxSize = math.MaxInt32 - 16
 // The end of the input ends its last line, as it does for kubectl.
 func Read(name string, input []byte) (*Stream, error) { return read(name, input, nil) }
 
-// read is Read for an output in which the untouched objects are stepped over.
-func read(name string, input []byte, untouched []untouched) (s *Stream, err error) {
-	s = &Stream{name: name, in: input, untouched: untouched}
+// read is Read for an output in which the known objects are stepped over.
+func read(name string, input []byte, known []knownObject) (s *Stream, err error) {
+	s = &Stream{name: name, in: input, known: known}
 	defer s.recovered(&err)
 	if len(input) > maxSize {
 		return nil, &Error{File: name, Err: errors.New("must be smaller than 2 GiB")}
 	}
 	s.endLastLine()
 	var at int
-	if s.info, at, err = checkText(s.in, untouched); err != nil {
+	if s.info, at, err = checkText(s.in, known); err != nil {
 		return nil, s.errorAt(at, err)
 	}
 	s.text = s.in
@@ -160,9 +160,9 @@ func (s *Stream) line(at int) int {
 func (s *Stream) documents() error {
 	// The tree of each document, of which only what tells objects apart is kept.
 	// An output that is read back has three for most objects: to grow would leave garbage where memory peaks.
-	t := tree{text: s.text, nodes: make([]node, 0, max(512, 3*len(s.untouched)))}
+	t := tree{text: s.text, nodes: make([]node, 0, max(512, 3*len(s.known)))}
 	stack := make([]frame, 0, 64)
-	found, untouched := false, s.untouched
+	found, known := false, s.known
 	for p := s.info.start; ; {
 		start, ok := s.nextDocument(p)
 		if !ok {
@@ -171,12 +171,12 @@ func (s *Stream) documents() error {
 		if s.isList {
 			return s.errorAt(start, errors.New("nothing may follow a ResourceList in its stream, and another document does"))
 		}
-		sc := scanner{in: s.text, prunes: true, nodes: append(t.nodes[:0], node{}), stack: stack, untouched: untouched}
+		sc := scanner{in: s.text, prunes: true, nodes: append(t.nodes[:0], node{}), stack: stack, known: known}
 		end, empty, err := s.index(&sc, start)
 		if err != nil {
 			return err
 		}
-		t.nodes, untouched = sc.nodes, sc.untouched
+		t.nodes, known = sc.nodes, sc.known
 		s.endsInText = s.addedEnd > 0 && sc.textEnd == len(s.in)
 		if p = end; empty {
 			continue
@@ -354,10 +354,10 @@ func (s *Stream) startsWithKey(p int) bool {
 	return isKey || isIndicator(in, p)
 }
 
-// document reads a document in block style that starts at p, in column col. An untouched
+// document reads a document in block style that starts at p, in column col. A known
 // object is stepped over.
 func (s *scanner) document(p, col int) (end int, ok bool) {
-	if len(s.untouched) > 0 {
+	if len(s.known) > 0 {
 		s.nodes = append(s.nodes, node{key: int32(p), keyEnd: int32(p)})
 		end, ok = s.stepOver(p, 1, col)
 		if ok && (end == len(s.in) || isMarker(s.in, end)) {
@@ -553,8 +553,8 @@ func (s *Stream) identify(t *tree, n int32, end int) (id identity, isMapping boo
 	if c := id.twice; c != 0 {
 		return id, false, s.errorAt(int(t.nodes[c].key), fmt.Errorf("key %q must stand only once in its mapping, and is here again", t.keyBytes(c)))
 	}
-	if i, found := slices.BinarySearchFunc(s.untouched, int(v.start), func(u untouched, at int) int { return u.at - at }); found {
-		id.apiVersion, id.kind = s.untouched[i].object.apiVersion, s.untouched[i].object.kind
+	if i, found := slices.BinarySearchFunc(s.known, int(v.start), func(u knownObject, at int) int { return u.at - at }); found {
+		id.apiVersion, id.kind = s.known[i].object.apiVersion, s.known[i].object.kind
 		return id, true, nil
 	}
 	from, h, at := t, id.heading, 0

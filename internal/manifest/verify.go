@@ -12,15 +12,15 @@ import (
 // verify reads an output as an input is read, and compares it with what was planned:
 // the number and order of objects; each untouched object and all text between objects
 // byte for byte; each edited object with the text that Apply has read and found to be the
-// edited value; each added object, and the results, by value. It steps over the untouched
+// edited value; each added object, and the results, by value. It steps over the known
 // objects: their texts, which are compared, have been read before.
-func verify(text []byte, untouched []untouched, streams []*Stream) (err error) {
+func verify(text []byte, known []knownObject, streams []*Stream) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = streams[0].unplanned(nil, fmt.Errorf("%v", p))
 		}
 	}()
-	again, err := read(streams[0].name, text, untouched)
+	again, err := read(streams[0].name, text, known)
 	if err != nil {
 		return unreadable(streams, err)
 	}
