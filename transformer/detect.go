@@ -72,7 +72,7 @@ func (p *Planner) memberships(b *planBuilder) (detected detection, marked []*ser
 		}
 		if m.off != nil && off == nil {
 			// A pod with the proxy in its manifest needs no injection.
-			if _, has := b.proxyIn(d); !has {
+			if _, has := b.proxyIn(d.isProxy); !has {
 				off = m.off
 			}
 		}
@@ -139,9 +139,9 @@ func switched(on bool) injection {
 
 // proxyIn returns the membership by a mesh's proxy that the template has, unless we
 // added the container.
-func (b *planBuilder) proxyIn(d meshProfile) (m membership, found bool) {
+func (b *planBuilder) proxyIn(isProxy func(*Container) bool) (m membership, found bool) {
 	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
-		if d.isProxy(c) && !b.isOurs(at) {
+		if isProxy(c) && !b.isOurs(at) {
 			m, found = membership{injection: injected, byName: true, at: "the container `" + c.Name + "`"}, true
 		}
 	})

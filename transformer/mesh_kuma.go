@@ -66,7 +66,7 @@ func kumaSwitched(b *planBuilder) membership {
 // it certainly does.
 func (d kumaProfile) unless(b *planBuilder) string {
 	ns := b.in.Namespace
-	if _, present := b.proxyIn(d); present || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
+	if _, present := b.proxyIn(d.isProxy); present || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
 		return ""
 	}
 	if _, set := ns.Labels.Lookup(kumaInject); set {

@@ -93,7 +93,7 @@ func (d osm) membership(b *planBuilder) membership {
 }
 
 func (d osm) inspect(b *planBuilder) inspection {
-	_, present := b.proxyIn(d)
+	_, present := b.proxyIn(d.isProxy)
 	m := inspection{answerer: answerer{AnsweredByProbeProxy, prober.OSMHealthcheckPort}}
 	if who := b.p.opts.AnsweredBy; who == AnsweredByEnvoy || who == AnsweredByApp {
 		m.answerer.who = who

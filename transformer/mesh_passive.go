@@ -40,7 +40,7 @@ func (passiveProxy) proxyPlaceholder() field.Map     { return nil }
 func (passiveProxy) privileged(field.KeyValues) bool { return false }
 
 func (p passiveProxy) membership(b *planBuilder) membership {
-	if m, found := b.proxyIn(p); found {
+	if m, found := b.proxyIn(p.isProxy); found {
 		return m
 	}
 	return p.never.narrow(b, p.switched(b))

@@ -72,7 +72,7 @@ func join(streams []*Stream) ([]byte, error) {
 		// What the plans needed goes back to the system before the output takes its
 		// place, and reading the output again is not to need as much.
 		debug.FreeOSMemory()
-		debug.SetGCPercent(10)
+		debug.SetGCPercent(20)
 	}
 	c := composer{text: outputMemory(size)}
 	for i, s := range streams {
@@ -142,15 +142,14 @@ func (s *Stream) composedSize() int {
 // allChanges returns the edits of objects and the other changes, in order.
 func (s *Stream) allChanges() iter.Seq[change] {
 	return func(yield func(change) bool) {
-		rest := slices.Clone(s.changes)
-		for i := range rest {
-			rest[i].kept = &s.changes[i].text
-		}
-		sortChanges(rest)
+		sortChanges(s.changes)
+		rest := s.changes
 		// What is put behind an object comes behind its edits at that place.
 		put := func(edit splice, kept *string) bool {
 			for len(rest) > 0 && compareChanges(rest[0], change{splice: edit}) < 0 {
-				if !yield(rest[0]) {
+				c := rest[0]
+				c.kept = &rest[0].text
+				if !yield(c) {
 					return false
 				}
 				rest = rest[1:]
@@ -167,7 +166,8 @@ func (s *Stream) allChanges() iter.Seq[change] {
 				return
 			}
 		}
-		for _, c := range rest {
+		for i, c := range rest {
+			c.kept = &rest[i].text
 			if !yield(c) {
 				return
 			}

@@ -27,7 +27,7 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 	if err != nil {
 		return nil
 	}
-	r := textReader{splicer: &splicer{t: t, l: layout{eol: o.lineBreak()}}}
+	r := textReader{splicer: &splicer{t: t, l: layout{eol: o.lineBreak()}}, path: make(field.Path, 0, 16)}
 	r.read(entryText{node: t.nodes[1], splicer: r.splicer, n: 1}, root)
 	return r.texts
 }

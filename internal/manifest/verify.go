@@ -67,7 +67,8 @@ func (m *matcher) inLine() bool { return m.text[m.n-1] != '\n' }
 
 // stream checks the stream's part of the output.
 func (v *verifier) stream(s *Stream, first bool) error {
-	var added, other []change
+	var added []change
+	other := make([]change, 0, len(s.changes))
 	for _, c := range s.changes {
 		if c.adds != nil {
 			added = append(added, c)
