@@ -409,10 +409,28 @@ func (b *blockScan) closeDeeper(col int, isKey bool) {
 		if f.col < col || f.col == col && !(isKey && f.seq && n > 1) {
 			return
 		}
-		b.s.nodes[f.node].end = int32(b.lastEnd)
+		v := &b.s.nodes[f.node]
+		v.end = int32(b.lastEnd)
+		if b.s.prunes && !b.s.special && !b.holdsObjects(n) {
+			b.s.nodes, v.child = b.s.nodes[:f.node+1], 0
+		}
 		b.open = b.open[:n-1]
 		b.pending, b.props = false, -1
 	}
+}
+
+// holdsObjects reports whether the entries of the nth open collection may tell objects
+// apart: it is the root or a value of it, the items of a List, or one of them.
+func (b *blockScan) holdsObjects(n int) bool {
+	if n <= 2 {
+		return true
+	}
+	f := &b.open[n-1]
+	if !f.seq {
+		f = &b.open[n-2]
+	}
+	t := tree{text: b.in, nodes: b.s.nodes}
+	return f.seq && string(t.keyBytes(f.node)) == "items"
 }
 
 // set fills in the node that waits for its value.

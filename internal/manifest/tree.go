@@ -18,11 +18,11 @@ type tree struct {
 	text    []byte
 	col     int // the column in which the text starts
 	nodes   []node
-	scanner scanner // of the text, here since it would cost memory for each text
-	refused refusal // why parse failed
-	fixed   refusal // why the text cannot be edited; its reason is "" if it can
-	wide    bool    // some list is indented under its key
-	lenient bool    // aliases need no anchor
+	scanner *scanner // of the text, kept since another would cost memory for each text
+	refused refusal  // why parse failed
+	fixed   refusal  // why the text cannot be edited; its reason is "" if it can
+	wide    bool     // some list is indented under its key
+	lenient bool     // aliases need no anchor
 
 	special bool              // there are aliases, tags, merge keys or explicit keys:
 	source  map[int32]int32   // the nodes whose values aliases have
@@ -38,16 +38,16 @@ const largeText = 64 << 10
 // accepts it. It uses the tree's memory again.
 func (t *tree) parse(text []byte, col int) bool {
 	t.text, t.col = text, col
-	if cap(t.nodes) == 0 {
-		t.nodes, t.scanner.stack = make([]node, 0, 512), make([]frame, 0, 64)
+	if t.scanner == nil {
+		t.nodes, t.scanner = make([]node, 0, 512), &scanner{stack: make([]frame, 0, 64)}
 	}
 	if len(text) > largeText {
 		// The results of many objects: most lines are a node, and to grow by
 		// appending would take the memory several times.
 		t.nodes = slices.Grow(t.nodes[:0], bytes.Count(text, []byte("\n"))*9/8)
 	}
-	s := &t.scanner
-	*s = scanner{in: text, nodes: append(t.nodes[:0], node{}), stack: t.scanner.stack, lenient: t.lenient}
+	s := t.scanner
+	*s = scanner{in: text, nodes: append(t.nodes[:0], node{}), stack: s.stack, lenient: t.lenient}
 	var end int
 	var ok bool
 	if start := contentStart(text); start < len(text) && text[start] == '{' {
