@@ -144,15 +144,17 @@ func (s *Stream) allChanges() iter.Seq[change] {
 	return func(yield func(change) bool) {
 		sortChanges(s.changes)
 		rest := s.changes
+		next := func() bool {
+			c := rest[0]
+			c.kept, rest = &rest[0].text, rest[1:]
+			return yield(c)
+		}
 		// What is put behind an object comes behind its edits at that place.
 		put := func(edit splice, kept *string) bool {
 			for len(rest) > 0 && compareChanges(rest[0], change{splice: edit}) < 0 {
-				c := rest[0]
-				c.kept = &rest[0].text
-				if !yield(c) {
+				if !next() {
 					return false
 				}
-				rest = rest[1:]
 			}
 			return yield(change{splice: edit, kept: kept})
 		}
@@ -166,11 +168,7 @@ func (s *Stream) allChanges() iter.Seq[change] {
 				return
 			}
 		}
-		for i, c := range rest {
-			c.kept = &rest[i].text
-			if !yield(c) {
-				return
-			}
+		for len(rest) > 0 && next() {
 		}
 	}
 }

@@ -234,7 +234,7 @@ func (o *editNode) insert(step field.Step, v field.Value) error {
 	return nil
 }
 
-// rename gives an entry another key and value.
+// rename changes the key and the value of an entry.
 func (o *editNode) rename(t *tree, child *editNode, e field.Edit, mem *editArena) {
 	child.key = e.NewKey
 	child.assign(t, e.Value, mem)

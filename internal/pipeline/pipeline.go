@@ -138,11 +138,7 @@ func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *transforme
 	for _, p := range plans {
 		// The report of a rewriting run does not show templates.
 		r.out.Add(r.stream.Name(), p.template, r.mode == Inspect)
-		if len(plans) == 1 { // nearly always
-			edits = p.Edits
-		} else {
-			edits = append(edits, p.Edits...)
-		}
+		edits = append(edits, p.Edits...)
 		if p.Companion != nil {
 			companion = p.Companion
 		}

@@ -62,7 +62,7 @@ func (d drawn) resources(class corev1.PodQOSClass) corev1.ResourceRequirements {
 	}
 }
 
-// decorate gives the containers of a random workload resources, and sometimes the pod
+// decorate sets resources of the containers of a random workload, and sometimes the pod
 // too, and securityContexts that Pod Security allows or not.
 func (d drawn) decorate(spec *corev1.PodSpec) {
 	class := corev1.PodQOSClass(d.pick(string(corev1.PodQOSBestEffort), string(corev1.PodQOSGuaranteed), string(corev1.PodQOSGuaranteed), "", ""))
