@@ -460,6 +460,8 @@ func (x *textEdit) editMerged(o, out *editNode) (ok bool) {
 		switch {
 		case k.deleted || isBrought && k.key != k.was:
 			return false
+		case isBrought && k.differs() && !isPlain(k.key, true):
+			return false // a number or a boolean as key, which the same text in quotes does not replace
 		case !isBrought:
 			stays = stays || k.node != 0
 			out.children = append(out.children, x.edited(k))
