@@ -417,13 +417,22 @@ func (t *tree) equalEdited(o *editNode, u *tree, n int32) bool {
 	return t.equal(o.node, u, n)
 }
 
-// moved returns the entry of a mapping that is not in its place; 0 if the tree has no merge
-// keys, which change the order.
+// moved returns the only entry of a mapping that has a key and is not in its place; 0 if the
+// mapping has no merge keys, which change the order.
 func (t *tree) moved(n int32, key string) int32 {
-	if !t.special {
+	found := int32(0)
+	if t.nodes[n].marks&hasMergeKey == 0 {
 		return 0
 	}
-	return t.get(n, key)
+	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
+		if t.keyOf(c) == key {
+			if found != 0 {
+				return 0
+			}
+			found = c
+		}
+	}
+	return found
 }
 
 // isWrittenOut reports whether a node that is an alias or has merge keys is neither in u.

@@ -277,7 +277,7 @@ func (b *blockScan) line() bool {
 	}
 	keyEnd, colon, isKey, ok := scanKey(b.in, b.p)
 	switch {
-	case !ok:
+	case !ok || isKey && !isShortKey(b.in[start:colon]): // its anchor or tag counts
 		return b.refuse(longKey)
 	case isKey:
 		if goesOn, ok := b.keyLine(start, keyEnd, colon); !goesOn {
@@ -513,7 +513,7 @@ func (b *blockScan) key(start, keyEnd, colon int) (hasValue, ok bool) {
 		b.p++ // nearly always
 	} else {
 		b.p = skipBlanks(b.in, p)
-		if keyEnd == colon && keyEnd == start && b.p < len(b.in) && b.in[b.p-1] == '\t' {
+		if keyEnd == colon && keyEnd == start && hasTab(b.in[p:b.p]) {
 			return false, b.refuse("a tab must not be behind an indicator")
 		}
 		if atBreak(b.in, b.p) || b.in[b.p] == '#' {
