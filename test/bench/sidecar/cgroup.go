@@ -61,8 +61,9 @@ func (c cpus) containerWeight() int {
 
 // A cgroup bounds the CPU of processes, as the kubelet would.
 type cgroup struct {
-	dir string
-	v2  bool
+	dir     string
+	v2      bool // its files are those of version 2
+	weights bool // it gets the weights of version 2, in whichever file
 }
 
 // outweighing is the share of the machine that the pods have, and that this process has as
@@ -115,7 +116,7 @@ func rootCgroup() (root *cgroup, undo func(), err error) {
 		if !hasWord(filepath.Join(dir, "cgroup.controllers"), "cpu") {
 			continue
 		}
-		root = &cgroup{dir, true}
+		root = &cgroup{dir: dir, v2: true, weights: true}
 		if !hasWord(filepath.Join(dir, "cgroup.subtree_control"), "cpu") {
 			err = root.write("cgroup.subtree_control", "+cpu")
 			undo = func() { say(root.write("cgroup.subtree_control", "-cpu")) }
@@ -124,7 +125,7 @@ func rootCgroup() (root *cgroup, undo func(), err error) {
 	}
 	for _, dir := range []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"} {
 		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err == nil {
-			return &cgroup{dir, false}, undo, nil
+			return &cgroup{dir: dir}, undo, nil
 		}
 	}
 	return nil, nil, errors.New("/sys/fs/cgroup has no controller cpu")
@@ -135,12 +136,21 @@ func hasWord(file, word string) bool {
 	return err == nil && strings.Contains(" "+strings.TrimSpace(string(b))+" ", " "+word+" ")
 }
 
-// version returns the version of the cgroup, for the table.
+// version returns whose weights the cgroup gets, for the table.
 func (g *cgroup) version() string {
-	if g.v2 {
-		return "cgroup v2"
+	if g.weights {
+		return "v2"
 	}
-	return "cgroup v1"
+	return "v1"
+}
+
+// versions returns the cgroup with the weights of each version that its files can have.
+// The kernel's unit is finer than that of version 2.
+func (g *cgroup) versions() []*cgroup {
+	if g.v2 {
+		return []*cgroup{g}
+	}
+	return []*cgroup{g, {dir: g.dir, weights: true}}
 }
 
 func (g *cgroup) write(file, value string) error {
@@ -149,7 +159,7 @@ func (g *cgroup) write(file, value string) error {
 
 // child makes a cgroup in this one, and a function that removes it.
 func (g *cgroup) child(name string) (*cgroup, func(), error) {
-	c := &cgroup{filepath.Join(g.dir, name), g.v2}
+	c := &cgroup{filepath.Join(g.dir, name), g.v2, g.weights}
 	remove := func() {
 		// Its processes have been waited for; the kernel may still be at it.
 		if err := testutil.Eventually(5*time.Second, func() error { return syscall.Rmdir(c.dir) }); err != nil {
@@ -182,10 +192,35 @@ func (g *cgroup) bound(c cpus, weight int) error {
 		}
 		return g.write("cpu.max", fmt.Sprintf("%d 100000", c.quota()))
 	}
-	if err := g.write("cpu.shares", strconv.Itoa(c.shares())); err != nil || c.limit == 0 {
+	shares := c.shares()
+	if g.weights { // as the kernel does with cpu.weight (sched_weight_from_cgroup)
+		shares = (weight*1024 + 50) / 100
+	}
+	if err := g.write("cpu.shares", strconv.Itoa(shares)); err != nil || c.limit == 0 {
 		return err
 	}
 	return g.write("cpu.cfs_quota_us", strconv.Itoa(c.quota()))
+}
+
+// throttled returns in how many periods of 100 ms the limit stopped processes, of those in
+// which they ran.
+func (g *cgroup) throttled() (n, periods int, err error) {
+	b, err := os.ReadFile(filepath.Join(g.dir, "cpu.stat"))
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		switch name, value, _ := strings.Cut(strings.TrimSpace(line), " "); name {
+		case "nr_periods":
+			periods, err = strconv.Atoi(value)
+		case "nr_throttled":
+			n, err = strconv.Atoi(value)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	return n, periods, nil
 }
 
 // command returns a command that runs in the cgroup, or where this process runs if g is

@@ -31,17 +31,19 @@ type contest struct {
 	tls        int  // HTTPS probes at the same time
 }
 
-// contests returns what is measured. machine is all CPU of the machine.
+// contests returns what is measured. machine is all CPU of the machine; a node keeps some
+// of it for itself, so that no pod can be limited to all of it.
 func contests() []contest {
 	machine := 1000 * runtime.NumCPU()
+	allocatable := machine - 100
 	busy := func(proxy, tls int) contest {
 		return contest{pod: "Burstable, app without limit", app: cpus{request: machine}, proxy: cpus{request: proxy}, tls: tls}
 	}
 	limited := func(proxy, tls int) contest {
-		return contest{pod: "Burstable, all limited", app: cpus{machine / 2, machine}, proxy: cpus{proxy, 100}, tls: tls}
+		return contest{pod: "Burstable, all limited", app: cpus{machine / 2, allocatable}, proxy: cpus{proxy, 100}, tls: tls}
 	}
-	full := func(proxy, tls int) contest {
-		return contest{pod: "Guaranteed", app: cpus{machine, machine}, proxy: cpus{proxy, proxy}, tls: tls}
+	full := func(app, proxy, tls int) contest {
+		return contest{pod: "Guaranteed", app: cpus{app, app}, proxy: cpus{proxy, proxy}, tls: tls}
 	}
 	beside := func(pod string, app, proxy int) contest {
 		return contest{pod: pod, app: cpus{request: app}, proxy: cpus{request: proxy}, other: cpus{request: machine}, tls: 1}
@@ -49,7 +51,7 @@ func contests() []contest {
 	return []contest{
 		busy(5, 1), busy(10, 1), busy(20, 1), busy(20, 3), busy(50, 1),
 		limited(10, 1), limited(20, 3),
-		full(50, 3), full(50, 6), full(100, 6),
+		full(allocatable, 50, 3), full(allocatable, 50, 6), full(allocatable, 100, 6), full(machine, 100, 6),
 		{pod: "BestEffort", tls: 1},
 		beside("Burstable", 100, 10), beside("Burstable, app without CPU request", 0, 10), beside("BestEffort", 0, 0),
 	}
@@ -113,25 +115,19 @@ func contend(rounds int, out string) error {
 	}
 	defer remove()
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured by `make bench-contention` on %d processors with %s (%s): %d rounds, in each of which all ways are probed, in random order, with a timeout of 1 s.\n",
-		runtime.NumCPU(), node.version(), runtime.Version(), rounds)
-	b.WriteString("A cell has the probes that missed it, the median and the maximum.\n\n")
-	b.WriteString("| pod | who takes the CPU | the app's request | probe-proxy | HTTPS at once | HTTP, direct | HTTP, probe-proxy | HTTPS, direct | HTTPS, probe-proxy |\n|---|---|---|---|---|---|---|---|---|\n")
-	for _, c := range contests() {
-		ways, err := c.measure(ctx, node, ours, rounds)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.pod, err)
+	fmt.Fprintf(&b, "Measured by `make bench-contention` on %d processors (%s): %d rounds, in each of which all ways are probed, in random order, with a timeout of 1 s.\n",
+		runtime.NumCPU(), runtime.Version(), rounds)
+	b.WriteString("A cell has the probes that missed it, the median and the maximum; the last one, in how many periods of 100 ms probe-proxy's limit stopped it, of those in which it ran.\n\n")
+	b.WriteString("| cgroup | pod | who takes the CPU | the app's request | probe-proxy | HTTPS at once | HTTP, direct | HTTP, probe-proxy | HTTPS, direct | HTTPS, probe-proxy | stopped |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, node := range node.versions() {
+		for _, c := range contests() {
+			row, err := c.row(ctx, node, ours, rounds)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.pod, err)
+			}
+			fmt.Fprint(os.Stderr, row)
+			b.WriteString(row)
 		}
-		hot := "the app"
-		if c.other != (cpus{}) {
-			hot = "another pod, " + c.other.String()
-		}
-		row := fmt.Sprintf("| %s | %s | %s | %s | %d |", c.pod, hot, c.app, c.proxy, c.tls)
-		for _, s := range ways {
-			row += fmt.Sprintf(" %s |", s)
-		}
-		fmt.Fprintln(os.Stderr, row)
-		b.WriteString(row + "\n")
 	}
 	fmt.Print(b.String())
 	if out == "" {
@@ -140,23 +136,38 @@ func contend(rounds int, out string) error {
 	return testutil.ReplaceSection(out, "contention", b.String())
 }
 
+// row measures the contest and returns its row of the table.
+func (c *contest) row(ctx context.Context, node *cgroup, ours string, rounds int) (string, error) {
+	ways, stopped, err := c.measure(ctx, node, ours, rounds)
+	hot := "the app"
+	if c.other != (cpus{}) {
+		hot = "another pod, " + c.other.String()
+	}
+	row := fmt.Sprintf("| %s | %s | %s | %s | %s | %d |", node.version(), c.pod, hot, c.app, c.proxy, c.tls)
+	for _, s := range ways {
+		row += fmt.Sprintf(" %s |", s)
+	}
+	return row + " " + stopped + " |\n", err
+}
+
 // measure probes the app over HTTP and HTTPS, each directly and through probe-proxy.
-func (c *contest) measure(ctx context.Context, node *cgroup, ours string, rounds int) (ways []*series, err error) {
+// stopped is how often probe-proxy's limit stopped it.
+func (c *contest) measure(ctx context.Context, node *cgroup, ours string, rounds int) (ways []*series, stopped string, err error) {
 	pod, remove, err := node.pod("pod", c.app.plus(c.proxy))
 	defer remove()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	app, removeApp, err := pod.container("app", c.app)
 	defer removeApp()
 	proxy, removeProxy, err2 := pod.container("probe-proxy", c.proxy)
 	defer removeProxy()
 	if err := errors.Join(err, err2); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	ports, stop, err := startApp(app)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer stop()
 	os.Setenv(prober.EnvName, c.probers(ports))
@@ -164,7 +175,7 @@ func (c *contest) measure(ctx context.Context, node *cgroup, ours string, rounds
 	p.start = startOurs(proxy)
 	t, stopProxy, err := begin(p, "http")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer stopProxy()
 
@@ -174,31 +185,35 @@ func (c *contest) measure(ctx context.Context, node *cgroup, ours string, rounds
 		otherPod, removePod, err := node.pod("other", c.other)
 		defer removePod()
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if hot, removeHot, err = otherPod.container("hot", c.other); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		defer removeHot()
 	}
 	stopBurning, err := burn(hot)
 	defer stopBurning()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	time.Sleep(2 * time.Second)
 
 	ways = c.ways(ports, t.port)
 	for range rounds {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, "", ctx.Err()
 		}
 		for _, i := range rand.Perm(len(ways)) {
 			time.Sleep(50*time.Millisecond + rand.N(100*time.Millisecond))
 			ways[i].once()
 		}
 	}
-	return ways, nil
+	if c.proxy.limit == 0 {
+		return ways, "", nil
+	}
+	n, periods, err := proxy.throttled()
+	return ways, fmt.Sprintf("%d of %d", n, periods), err
 }
 
 // ways returns the four series, in the order of the table.
