@@ -467,7 +467,7 @@ func (s *Stream) documentAround(at int) (start, end int) {
 
 // endOfFlow skips what may follow a root in flow style, white space and
 // comments, up to the end, the next document marker or, since tools concatenate
-// JSON, the next brace; ok is false at anything else.
+// JSON, the next brace; ok is false at anything else, and at a line that starts with a tab.
 func endOfFlow(in []byte, p int) (end int, ok bool) {
 	sol := false // at the start of a line
 	for p < len(in) {
@@ -476,6 +476,8 @@ func endOfFlow(in []byte, p int) (end int, ok bool) {
 		}
 		q := skipBlanks(in, p)
 		switch {
+		case sol && hasTab(in[p:q]):
+			return p, false
 		case atBreak(in, q):
 		case in[q] == '#' && (sol || q > p):
 			q = lineEnd(in, q)

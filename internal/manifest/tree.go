@@ -52,8 +52,12 @@ func (t *tree) parse(text []byte, col int) bool {
 	var ok bool
 	if start := contentStart(text); start < len(text) && text[start] == '{' {
 		s.nodes = append(s.nodes, node{})
-		if _, ok = s.properties(0); ok {
-			end, ok = s.flowRoot(start)
+		if end, ok = s.properties(0); ok {
+			if end, _ = flowSpace(text, end); end == start {
+				end, ok = s.flowRoot(start)
+			} else {
+				_, ok = s.refuse(end, "the anchor and the tag of an object must be on one line, with names of letters, digits, - and _")
+			}
 		}
 		if ok && start > 0 {
 			s.nodes[1].start, s.nodes[1].marks = 0, hasProperties
@@ -77,7 +81,7 @@ func (s *scanner) flowRoot(p int) (end int, ok bool) {
 		return 0, false
 	}
 	if end, ok = endOfFlow(s.in, end); !ok {
-		return s.refuse(end, "nothing must be behind the closing bracket")
+		return s.refuse(end, "nothing must be behind the closing bracket, not even a tab at the start of a line")
 	}
 	return end, true
 }
