@@ -220,7 +220,10 @@ func (r *resolver) key(n int32) bool {
 		key.marks = hasProperties
 	}
 	r.nodes = append(r.nodes, key)
-	_, tag := r.properties(i)
+	anchor, tag := r.properties(i)
+	if anchor != "" {
+		r.anchors[anchor] = 0 // what it was before must not be taken for it
+	}
 	ok := tag == "!!merge" && v.marks&isMergeKey != 0 || r.tag(i, tag)
 	if tag == "!!str" {
 		r.nodes[n].marks &^= isMergeKey
