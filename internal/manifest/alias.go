@@ -109,7 +109,7 @@ const maxExpanded = 200_000
 // entries that merge keys bring.
 type resolver struct {
 	*tree
-	anchors map[string]int32 // 0 while the anchor's value is read
+	anchors map[string]int32 // negative while the anchor's value is read, 0 if it is of a key
 	copies  int
 }
 
@@ -139,8 +139,12 @@ func (r *resolver) node(n int32) bool {
 			return false
 		}
 		if anchor != "" {
-			r.anchors[anchor] = 0
-			defer func() { r.anchors[anchor] = n }()
+			r.anchors[anchor] = -n
+			defer func() {
+				if r.anchors[anchor] == -n { // else it has another one of the same name
+					r.anchors[anchor] = n
+				}
+			}()
 		}
 	}
 	merges := false
@@ -204,7 +208,7 @@ func (r *resolver) key(n int32) bool {
 	start := contentStart(b)
 	if len(b) > start && b[start] == '*' {
 		source := r.anchors[string(b[start+1:])]
-		if source == 0 || r.nodes[source].kind != scalar {
+		if source <= 0 || r.nodes[source].kind != scalar {
 			return r.refuse(v.key, "an alias that is a key must be behind an anchor of a text")
 		}
 		r.keys[n] = r.str(source)
@@ -265,7 +269,7 @@ func (r *resolver) alias(n int32) bool {
 	at := r.nodes[n].start
 	name := string(r.text[at+1 : r.nodes[n].end])
 	source, known := r.anchors[name]
-	if source == 0 {
+	if source <= 0 {
 		if known || !r.lenient {
 			return r.refuse(at, fmt.Sprintf("the alias *%s must not be within the value of its anchor, and not of a key's", name))
 		}

@@ -84,7 +84,8 @@ func (s *scanner) flowPair(start, p, depth int, me int32) (end int, ok bool) {
 		return s.refuse(start, longKey)
 	}
 	s.fix(start, "a pair in brackets without braces")
-	if c := in[start+contentStart(in[start:p])]; c == '{' || c == '[' {
+	text := start + contentStart(in[start:p])
+	if c := in[text]; c == '{' || c == '[' {
 		s.fix(start, notKey)
 	}
 	value, ok := s.inFlow(start, colon+1)
@@ -94,11 +95,12 @@ func (s *scanner) flowPair(start, p, depth int, me int32) (end int, ok bool) {
 	v := &s.nodes[me]
 	v.kind, v.style, v.marks, v.child, v.start = mapping, flow, 0, 0, int32(start)
 	entry := s.addFlow(&node{kind: scalar, style: absent, key: int32(start), keyEnd: int32(p), start: int32(value), end: int32(value)}, me, 0)
-	switch c := in[start]; {
-	case c == '&' || c == '!' || c == '*':
+	if c := in[start]; c == '&' || c == '!' || c == '*' {
 		s.nodes[entry].marks = specialKey
-	case isMerge(in[start:p]):
-		s.nodes[entry].marks, s.special = isMergeKey, true
+	}
+	if isMerge(in[text:p]) {
+		s.nodes[entry].marks |= isMergeKey
+		s.special = true
 	}
 	end = value
 	if in[value] != ',' && in[value] != ']' {

@@ -155,6 +155,7 @@ func (s *splicer) change(k *editNode, isMap bool, col int) {
 	switch {
 	case k.set || k.wasAlias():
 		s.replace(k, k.value(s.t), isMap, col)
+	case v.marks&isAlias != 0: // nothing in it differs
 	case k.open && v.style == flow && v.child == 0 && len(k.children) > 0:
 		s.replace(k, k.value(s.t), isMap, col)
 	case k.open && v.style == flow:
@@ -477,7 +478,7 @@ func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 			text = " " + text
 		}
 		s.put(int(n.start), int(n.end), text)
-	case k.open:
+	case k.open && n.marks&isAlias == 0: // else nothing in it differs
 		s.flow(k, l.json)
 	}
 }
