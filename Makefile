@@ -180,6 +180,10 @@ meshes: ## fetch Linkerd, Consul, Kuma and Flomesh, and run their own injectors 
 	build/mesh-sources.sh $(MESH_SOURCES)
 	MESH_SOURCES=$(abspath $(MESH_SOURCES)) $(GO) -C test test -count=1 -v -timeout 50m ./conformance/meshes
 
+.PHONY: corpus
+corpus: bin/kustomize ## fetch the real-world manifests into .corpus/, for REWRITE_PROBES_CORPUS=$PWD/.corpus
+	build/corpus.sh .corpus
+
 .PHONY: e2e
 e2e: ## run manifests before a real kubelet under enforced mTLS and a real API server (Linux, root)
 	test/e2e/run

@@ -24,7 +24,7 @@ func Corpus(root string) ([]string, error) {
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err == nil && len(files) == 0 && os.Getenv("CI") != "" {
-		err = fmt.Errorf("there are no real-world manifests in %s; %s names another folder, or is \"none\"", dir, CorpusEnv)
+		err = fmt.Errorf("there are no real-world manifests in %s; %s names another folder (make corpus fetches one), or is \"none\"", dir, CorpusEnv)
 	}
 	return files, err
 }
