@@ -79,6 +79,23 @@ func TestAPackageIsSentAsKptSendsIt(t *testing.T) {
 	}
 }
 
+func TestInCITheRealWorldManifestsMustBeThereOrBeLeftOut(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("CI", "true")
+	for folder, found := range map[string]bool{"": false, "nowhere": false, "none": true, t.TempDir(): true} {
+		t.Setenv(corpusEnv, folder)
+		b, err := newBench(root, "", 1, io.Discard)
+		if found != (err == nil) || found && b.corpus != folder {
+			t.Errorf("%s=%s: the error is %v, and the bench is %+v", corpusEnv, folder, err, b)
+		}
+	}
+	t.Setenv("CI", "")
+	t.Setenv(corpusEnv, "")
+	if b, err := newBench(root, "", 1, io.Discard); err != nil || b.corpus != filepath.Join(root, "..", "shared", "corpus") {
+		t.Errorf("outside CI: the error is %v, and the bench is %+v", err, b)
+	}
+}
+
 func TestAFunctionThatFailsIsNotMeasured(t *testing.T) {
 	input := filepath.Join(t.TempDir(), "in.yaml")
 	if err := os.WriteFile(input, []byte("kind: List\n"), 0o644); err != nil {
