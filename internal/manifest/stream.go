@@ -224,7 +224,7 @@ func hasTab(b []byte) bool { return bytes.IndexByte(b, '\t') >= 0 }
 // A rootStart says where the root of a document starts.
 type rootStart struct {
 	at, line int  // its first character, and the start of the line of that
-	isMarked bool // the line is that of the document's marker
+	isMarked bool // the document's marker, or the root's anchor or tag, is on the line
 	anchor   bool // it has one
 	tag      string
 }
@@ -306,6 +306,7 @@ func (s *Stream) rootProperties(p int, r *rootStart) (int, error) {
 	if i >= 0 && r.tag != "" || hasAnchor && r.anchor {
 		return p, s.errorAt(p, errors.New("invalid YAML: a document must not have two anchors or two tags"))
 	}
+	r.isMarked = true
 	if r.anchor = r.anchor || hasAnchor; i >= 0 {
 		r.tag = string(in[p+i : tagEnd(in, p+i)])
 	}
@@ -333,7 +334,7 @@ func (s *Stream) index(sc *scanner, start int) (end int, empty bool, err error) 
 	case !s.startsWithKey(p):
 		return s.scalarDocument(p, root.tag)
 	case root.isMarked:
-		return 0, false, s.errorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker"))
+		return 0, false, s.errorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker, anchor or tag"))
 	default:
 		end, ok = sc.document(p, p-root.line)
 	}
