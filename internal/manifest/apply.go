@@ -88,11 +88,14 @@ func (o *Object) tooUnusual(t *tree) error {
 
 // canBeEdited returns an error if the object is written in a form that is only read.
 func (o *Object) canBeEdited() error {
+	text := o.source()
 	switch s := o.stream; {
 	case o.shared != "":
 		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", o.shared))
 	case (o.dash > 0 || o.isFlowItem()) && bytes.IndexByte(s.in[o.start:o.start+contentStart(s.in[o.start:o.end])], '!') >= 0:
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item that has a tag is only read; take the tag out"))
+	case o.isFlowItem() && text[contentStart(text)] != '{':
+		return o.error(nil, o.Line(), errors.New("cannot be edited: an item without braces in a list in brackets is only read; put it in braces"))
 	case s.oddFrom(o.start) < o.end:
 		return o.error(nil, s.line(s.oddFrom(o.start)), errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))
 	}
