@@ -20,7 +20,7 @@ type IstioFacts struct {
 	// What is captured.
 	IncludePorts, ExcludePorts, StatusPort string
 	StatusDefault                          int
-	Reserved, NeverCaptured                []int
+	NeverCaptured                          []int
 
 	// Rewritten probes. PathPattern, a regular expression without anchors, matches
 	// the path of every rewritten probe. The third element of such a path is the
@@ -45,7 +45,7 @@ func FactsOfIstio(o Options) IstioFacts {
 		Interception: istioInterception, ProxyConfig: istioProxyConfig,
 		NeverInjected: istioNeverInjected, NoCapture: istioNoCapture, ProxyName: istioProxyName, AutoImage: autoImage,
 		IncludePorts: istioIncludePorts, ExcludePorts: istioExcludePorts, StatusPort: istioStatusPort,
-		StatusDefault: prober.StatusPort, Reserved: istioReserved, NeverCaptured: istioNeverCaptured,
+		StatusDefault: prober.StatusPort, NeverCaptured: istioNeverCaptured,
 		EnvName: prober.EnvName, PathPattern: pathPattern(), PathStart: "/app-", HealthPath: prober.HealthPath, ProbeProxyNames: names,
 		IstioRewrite: istioRewrite, OwnRewrite: ownRewrite, OwnSkipContainers: ownSkipContainers,
 		False: []string{"0", "f", "F", "false", "FALSE", "False"},

@@ -109,11 +109,12 @@ func istioStatus(annotations field.KeyValues) (int, error) {
 	return n, nil
 }
 
-// istioStatusOr returns the port of Istio's status server, as its injector and its
-// redirection know it.
+// istioStatusOr returns the port of Istio's status server, as the redirection knows it:
+// any number that the injector accepts, such as 0, which leaves 15020 like any other port.
 func istioStatusOr(annotations field.KeyValues) int {
-	if n, err := istioStatus(annotations); n != 0 && err == nil {
-		return n
+	v, set := annotations.Lookup(istioStatusPort)
+	if n, err := strconv.ParseUint(strings.TrimSpace(v), 10, 16); set && err == nil {
+		return int(n)
 	}
 	return prober.StatusPort
 }

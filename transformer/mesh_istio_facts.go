@@ -134,9 +134,11 @@ func istioConfigField(config, key string) string {
 
 // istioListens returns the port on which istio-proxy's status server listens: that of
 // the annotation, else that of the pod's ProxyConfig, which moves neither the
-// injector's rewriting nor the redirection.
+// injector's rewriting nor the redirection. It is 0 if there is no such server, which
+// Istio's agent makes of 0 and of every annotation that is no number.
 func istioListens(b *planBuilder) int {
-	if n, err := istioStatus(b.annotations()); n != 0 && err == nil {
+	if v, set := b.annotations().Lookup(istioStatusPort); set {
+		n, _ := strconv.Atoi(v)
 		return n
 	}
 	if n, err := strconv.Atoi(istioConfigField(b.annotations().Get(istioProxyConfig), "statusPort")); err == nil && n > 0 && n <= 65535 {
@@ -150,7 +152,7 @@ func istioListens(b *planBuilder) int {
 // istio-proxy answer.
 func istioStatusIn(b *planBuilder, annotations field.KeyValues) int {
 	o := &b.p.opts
-	if n, err := istioStatus(annotations); (n == 0 || err != nil) && o.AnsweredBy == AnsweredByIstioProxy && o.Port != prober.DefaultPort {
+	if _, set := annotations.Lookup(istioStatusPort); !set && o.AnsweredBy == AnsweredByIstioProxy && o.Port != prober.DefaultPort {
 		return o.Port
 	}
 	return istioStatusOr(annotations)
@@ -212,8 +214,8 @@ func (d istio) answerer(b *planBuilder, f facts, status int, badStatus bool) (a 
 		return proxy, ""
 	}
 	if o.AnsweredBy == AnsweredByAuto && f.injected.is(true) && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
-		if because = d.cannotAnswer(b, f); because == "" {
-			return proxy, ""
+		if because = d.cannotAnswer(b, f); badStatus || because == "" {
+			return proxy, "" // with a bad status port it is refused
 		}
 	}
 	return answerer{AnsweredByProbeProxy, o.Port}, because
@@ -348,9 +350,12 @@ func (d istio) fate(b *planBuilder, s *handlerSite, w world, mode, at string) fa
 func (istio) injectorsFate(b *planBuilder, s *handlerSite, mode string, running bool) fate {
 	status, listens := istioStatusOr(b.annotations()), istioListens(b)
 	_, host := s.current.endpoint()
+	_, badStatus := istioStatus(b.annotations())
 	switch {
 	case host != "":
 		return fate{Fails, "Istio's injector sends it to its own port of that host"}
+	case badStatus != nil:
+		return fate{Fails, "Istio's injector sends it to no port of istio-proxy's status server (annotation `" + istioStatusPort + "`)"}
 	case listens != status:
 		return fate{Fails, fmt.Sprintf("Istio's injector sends it to port %d, and istio-proxy listens on port %d", status, listens)}
 	case !running:

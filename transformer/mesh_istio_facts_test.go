@@ -158,6 +158,30 @@ func TestIstioProxyAnswersNothingOnAPortWhereItDoesNotListen(t *testing.T) {
 	}
 }
 
+// The status port that is not captured is that of the annotation, and 15020 is captured next
+// to any other, even one that moves Istio's agent to no port at all.
+func TestAStatusPortThatIsNoneLeavesTheDefaultToTheMesh(t *testing.T) {
+	probe := app("livenessProbe: {httpGet: {path: /healthz, port: 15020}}")
+	for value, want := range map[string]transformer.Outcome{
+		"0": transformer.Fails, "00": transformer.Fails, "15021": transformer.Fails, "15030": transformer.Fails, " 15030": transformer.Fails,
+		"15020": transformer.Unaffected, " 15020": transformer.Unaffected, "x": transformer.Unaffected, "-1": transformer.Unaffected, "65536": transformer.Unaffected,
+	} {
+		r := plan(t, pod(injected+"annotations: {status.sidecar.istio.io/port: \""+value+"\"}", probe), answeredBy("probe-proxy"), injectorRewritesNothing)
+		if got := r.Probes[0].StrictTLS; got != want {
+			t.Errorf("%q: %v, want %v (%s)", value, got, want, r.Probes[0].Why)
+		}
+	}
+	// What Istio's injector rewrites goes nowhere either, and probe-proxy can answer.
+	const zero = injected + "annotations: {status.sidecar.istio.io/port: \"0\"}"
+	if v := plan(t, pod(zero, app(httpProbe)), injectorRewrites).Probes[0]; v.StrictTLS != transformer.Fails || v.If != "" || !strings.Contains(v.Why, "status.sidecar.istio.io/port") {
+		t.Errorf("%+v", v)
+	}
+	r := plan(t, pod(zero, app(httpProbe)), answeredBy("probe-proxy"), injectorRewritesNothing)
+	if v := plan(t, r.text, answeredBy("probe-proxy")).Probes[0]; r.text == pod(zero, app(httpProbe)) || v.StrictTLS != transformer.Unaffected {
+		t.Errorf("%+v in\n%s", v, r.text)
+	}
+}
+
 // Where the whole mesh has another status port, the options say so.
 func TestAStatusPortOfTheWholeMeshIsBelieved(t *testing.T) {
 	opts := []option{answeredBy("istio-proxy"), port(15030)}

@@ -43,7 +43,7 @@ func facts(c *config.RewriteProbes) []string {
 		"$Injection", quoted(f.Injection), "$Inject", quoted(f.Inject), "$Revision", quoted(f.Revision), "$Templates", quoted(f.Templates), "$Interception", quoted(f.Interception), "$ProxyConfig", quoted(f.ProxyConfig),
 		"$NeverInjected", quotedList(f.NeverInjected), "$NoCapture", quotedList(f.NoCapture), "$ProxyName", quoted(f.ProxyName), "$AutoImage", quoted(f.AutoImage),
 		"$IncludePorts", quoted(f.IncludePorts), "$ExcludePorts", quoted(f.ExcludePorts), "$StatusPort", quoted(f.StatusPort),
-		"$StatusDefault", quoted(strconv.Itoa(f.StatusDefault)), "$Reserved", "[" + strings.Join(numbers(f.Reserved), ", ") + "]", "$NeverCaptured", quotedList(numbers(f.NeverCaptured)),
+		"$StatusDefault", quoted(strconv.Itoa(f.StatusDefault)), "$NeverCaptured", quotedList(numbers(f.NeverCaptured)),
 		"$EnvName", quoted(f.EnvName), "$PathPattern", quoted("^" + f.PathPattern + "$"), "$KeyPattern", quoted(`"` + f.PathPattern + `":`),
 		"$PathStart", quoted(f.PathStart), "$HealthPath", quoted(f.HealthPath), "$ProbeProxyNames", quotedList(f.ProbeProxyNames),
 		"$IstioRewrite", quoted(f.IstioRewrite), "$OwnRewrite", quoted(f.OwnRewrite), "$OwnSkipContainers", quoted(f.OwnSkipContainers), "$False", quotedList(f.False), "$True", quotedList(f.True),

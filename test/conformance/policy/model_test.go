@@ -39,8 +39,7 @@ func TestThePolicySaysWhatBecomesOfAPod(t *testing.T) {
 	for seed := range uint64(200) {
 		original := random(seed + 1)
 		_, off := original.Annotations["sidecar.istio.io/rewriteAppHTTPProbers"]
-		noStatus := original.Annotations["status.sidecar.istio.io/port"] == "0"          // which rewrite-probes refuses
-		if (seed+1)%20 <= 8 || off || noStatus || kubernetes.Validate(original) != nil { // the first ones opt out, or are of no use to Istio
+		if (seed+1)%20 <= 8 || off || kubernetes.Validate(original) != nil { // the first ones opt out, or are of no use to Istio
 			continue
 		}
 		pods := []*corev1.Pod{original}

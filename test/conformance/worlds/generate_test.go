@@ -41,7 +41,7 @@ func (g *source) workload(seed uint64) generator.Workload {
 		{8, "sidecar.istio.io/inject", []string{"true", "true", "false"}},
 		{7, "sidecar.istio.io/nativeSidecar", []string{"true", "false"}},
 		{7, "proxy.istio.io/config", []string{"holdApplicationUntilProxyStarts: true", "holdApplicationUntilProxyStarts: false", `{"holdApplicationUntilProxyStarts": true}`, "statusPort: 15030", `{"statusPort": 15030}`, "interceptionMode: NONE"}},
-		{14, "status.sidecar.istio.io/port", []string{"15030", "15099", "15020", "8099"}},
+		{14, "status.sidecar.istio.io/port", []string{"15030", "15099", "15020", "8099", "0"}},
 		{10, "sidecar.istio.io/rewriteAppHTTPProbers", []string{"true", "1", "false", "0", "yes"}},
 		{12, excludeInboundPorts, []string{"8081", "8080, 8081", "15020", ""}},
 		{14, includeInboundPorts, []string{"*", "8080", "8080,15020", "8081,15099", "15020, 15099", ""}},

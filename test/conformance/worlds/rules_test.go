@@ -35,6 +35,7 @@ var rules = map[string]int{
 	"drawn: sidecar.istio.io/rewriteAppHTTPProbers: false":                               100,
 	"drawn: sidecar.istio.io/rewriteAppHTTPProbers: true":                                120,
 	"drawn: sidecar.istio.io/rewriteAppHTTPProbers: yes":                                 60,
+	"drawn: status.sidecar.istio.io/port: 0":                                             70,
 	"drawn: status.sidecar.istio.io/port: 15020":                                         90,
 	"drawn: status.sidecar.istio.io/port: 15030":                                         120,
 	"drawn: status.sidecar.istio.io/port: 15099":                                         90,

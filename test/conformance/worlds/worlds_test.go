@@ -285,9 +285,11 @@ func (t *trial) judge() {
 }
 
 // judgeRefused: where nobody says who answers, nothing is refused that probe-proxy could do,
-// unless it is the app that takes a port of Istio's.
+// unless it is the app that takes a port of Istio's, or Istio's agent that listens nowhere:
+// whoever says so is asked what is meant.
 func (t *trial) judgeRefused() {
-	if by := t.k.config["answeredBy"]; by != nil && by != "auto" || strings.Contains(t.input.key, oddPort) {
+	nowhere := t.input.pod.Annotations["status.sidecar.istio.io/port"] == "0"
+	if by := t.k.config["answeredBy"]; by != nil && by != "auto" || nowhere || strings.Contains(t.input.key, oddPort) {
 		return
 	}
 	t.count("refused, whoever answers")
