@@ -214,6 +214,12 @@ func TestAListOfIncludedPortsCapturesThoseAndNoOthers(t *testing.T) {
 	if r := plan(t, pod(strings.TrimPrefix(listed("8001,15099"), injected), app(httpProbe)), answeredBy("probe-proxy"), injects()); len(r.Findings) > 0 || len(r.Edits) == 0 {
 		t.Errorf("what Istio does not inject it does not capture: findings %v", r.Findings)
 	}
+	// An exclusion would be in vain for the app too.
+	if r := plan(t, pod(listed("8001"), app(httpProbe)), answeredBy("app")); r.text != pod(listed("8001"), app(httpProbe)) {
+		t.Errorf("findings %v in\n%s", r.Findings, r.text)
+	} else {
+		wantReason(t, r, "probe-port-captured")
+	}
 	// What is not listed is not captured.
 	if r := plan(t, pod(listed("80"), app(httpProbe))); r.Probes[0].Reason != "port-not-captured" || r.Probes[0].StrictTLS != transformer.Unaffected {
 		t.Errorf("%+v", r.Probes)

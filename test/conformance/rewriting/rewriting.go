@@ -4,6 +4,9 @@ package rewriting
 
 import (
 	"bytes"
+	"fmt"
+	"maps"
+	"slices"
 
 	"sigs.k8s.io/yaml"
 
@@ -37,16 +40,41 @@ func Decode(text []byte) (*config.RewriteProbes, error) {
 // Run takes manifests through the pipeline. A ResourceList comes out with its
 // results.
 func Run(input []byte, c *config.RewriteProbes, mode pipeline.Mode) (output []byte, r *report.Report, err error) {
-	s, err := manifest.Read("input", bytes.Clone(input))
+	return RunIn(Folder{Name: "input"}, input, c, mode)
+}
+
+// A Folder has a file with the name, and other files by theirs, next to it.
+type Folder struct {
+	Name   string
+	Others map[string]string
+}
+
+// RunIn takes the file of a folder through the pipeline, with all others around it.
+// These must not change.
+func RunIn(in Folder, input []byte, c *config.RewriteProbes, mode pipeline.Mode) (output []byte, r *report.Report, err error) {
+	s, err := manifest.Read(in.Name, bytes.Clone(input))
 	if err != nil {
 		return nil, nil, err
 	}
-	if r, err = pipeline.Run([]*manifest.Stream{s}, c, mode); err != nil {
+	streams := []*manifest.Stream{s}
+	for _, name := range slices.Sorted(maps.Keys(in.Others)) {
+		other, err := manifest.Read(name, []byte(in.Others[name]))
+		if err != nil {
+			return nil, nil, err
+		}
+		streams = append(streams, other)
+	}
+	if r, err = pipeline.Run(streams, c, mode); err != nil {
 		return nil, nil, err
 	}
 	if s.IsResourceList() {
 		if err := s.AddResults(r.Results(true)); err != nil {
 			return nil, nil, err
+		}
+	}
+	for _, other := range streams[1:] {
+		if text, err := other.Text(); err != nil || string(text) != in.Others[other.Name()] {
+			return nil, nil, fmt.Errorf("%s is changed: %w", other.Name(), err)
 		}
 	}
 	output, err = s.Text()

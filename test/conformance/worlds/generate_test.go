@@ -2,6 +2,7 @@ package worlds
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/injector/generator"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
+	"github.com/rewrite-probes/rewrite-probes/test/conformance/worlds/model"
 )
 
 // source draws the parts of a case.
@@ -35,7 +37,7 @@ func (g *source) workload(seed uint64) generator.Workload {
 	w.Template.Annotations = make(map[string]string)
 	g.mark(&w.Template.ObjectMeta.Labels, []mark{
 		{8, "sidecar.istio.io/inject", []string{"true", "true", "true", "false", "", "yes"}},
-		{14, "istio.io/rev", []string{"stable"}},
+		{14, "istio.io/rev", []string{"stable", "stable", ""}},
 	})
 	g.mark(&w.Template.ObjectMeta.Annotations, []mark{
 		{8, "sidecar.istio.io/inject", []string{"true", "true", "false"}},
@@ -50,16 +52,35 @@ func (g *source) workload(seed uint64) generator.Workload {
 		{25, "rewrite-probes.io/skip-containers", []string{"app", "web"}},
 		{50, "rewrite-probes.io/rewrite", []string{"false"}},
 	})
+	// The label wins over the annotation, even if it is empty.
+	if v, set := w.Template.Labels["sidecar.istio.io/inject"]; set && v == "" && seed%2 == 0 {
+		w.Template.Annotations["sidecar.istio.io/inject"] = "false"
+	}
 	// Istio ignores an exclusion next to a list of included ports. No number is drawn, so
 	// that the other cases stay.
 	if list := w.Template.Annotations[includeInboundPorts]; seed%3 == 0 && list != "" && list != "*" {
 		w.Template.Annotations[excludeInboundPorts] = list
 	}
+	if strings.HasSuffix(w.Template.Annotations["proxy.istio.io/config"], "Mode: NONE") && g.one(3) {
+		w.Template.Annotations["sidecar.istio.io/interceptionMode"] = "REDIRECT" // it wins
+	}
 	g.spec(&w.Template.Spec)
+	if seed%16 == 5 {
+		g.declare(&w.Template.Spec)
+	}
 	if w.Kind == "Job" {
 		w.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	}
 	return w
+}
+
+// declare adds the istio-proxy that Istio's injector completes.
+func (g *source) declare(s *corev1.PodSpec) {
+	c := corev1.Container{Name: model.IstioProxy, Image: "auto"}
+	if g.one(2) { // instead of Istio's own hook, which has the other containers wait
+		c.Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"true"}}}}
+	}
+	s.Containers = append(s.Containers, c)
 }
 
 const (
@@ -173,7 +194,9 @@ type knowledge struct {
 	policies       []policy
 	authorizations []authorization
 	services       []service
-	twice          bool // two policies are about the same pods
+	twice          bool              // two policies are about the same pods
+	files          map[string]string // the manifests in other files
+	moved          bool              // the Namespace is in one of them
 	config         rewriting.Settings
 	rules          map[string]bool    // those that decided something
 	istio          rewriting.Settings // config's part of that name
@@ -265,7 +288,91 @@ func (g *source) knowledge(w *generator.Workload) knowledge {
 	}
 	g.services(&k, w)
 	g.authorize(&k, w)
+	g.elsewhere(&k, w)
 	return k
+}
+
+// The files around that of the workload, from near to far. What is nearer to the workload wins.
+const (
+	here    = "shop/web/input.yaml"
+	near    = "shop/web/near.yaml"
+	alsoBy  = "shop/web/more/near.yaml" // as near, and the folder is another
+	farther = "shop/farther.yaml"
+	far     = "far.yaml"
+)
+
+// elsewhere draws what is in other files: objects that must not count, since a nearer one
+// says something else, and Namespaces that are no nearer than one that says something else.
+func (g *source) elsewhere(k *knowledge, w *generator.Workload) {
+	k.files = make(map[string]string)
+	if w.Namespace == "" {
+		if g.one(2) { // it is nobody's
+			k.files[near] += object("v1", "Namespace", "", "", "", map[string]string{"istio-injection": pick(g, "enabled", "disabled")}, nil)
+		}
+		return
+	}
+	if g.one(12) {
+		k.files[far] += object("v1", "Namespace", "", "", "", map[string]string{"istio-injection": pick(g, "enabled", "disabled")}, nil)
+	}
+	labels := func() map[string]string {
+		return pick(g, map[string]string{"istio-injection": "enabled"}, map[string]string{"istio-injection": "disabled"}, map[string]string{"istio.io/rev": "stable"}, map[string]string{"team": "far"})
+	}
+	namespace := func(labels map[string]string) string {
+		return object("v1", "Namespace", "", w.Namespace, "", labels, nil)
+	}
+	if k.namespace != nil {
+		k.moved = g.one(4)
+		if k.moved {
+			k.files[pick(g, near, alsoBy)] += namespace(k.namespace)
+		}
+		if g.one(6) {
+			k.rule("the nearest Namespace")
+			k.files[pick(g, farther, far)] += namespace(labels())
+		}
+		if k.moved && g.one(3) {
+			if other := labels(); !maps.Equal(other, k.namespace) {
+				k.files[pick(g, near, alsoBy)] += namespace(other)
+				k.namespace = nil
+				k.rule("two Namespaces of one name contradict each other")
+			}
+		}
+	}
+	for i, p := range k.policies {
+		if p.created != "" || strings.HasSuffix(p.name, "b") || i+1 < len(k.policies) && k.policies[i+1].name == p.name+"b" || !g.one(6) {
+			continue
+		}
+		other := p
+		if g.one(2) {
+			other.name += "-far" // it is about the same pods
+		} else if g.one(2) && p.namespace != k.root() {
+			other.selector = map[string]string{"app": w.Name} // it may be about others
+		}
+		other.mode = pick(g, modes...)
+		k.rule("the nearest PeerAuthentication")
+		k.files[pick(g, farther, far)] += object("security.istio.io/v1", "PeerAuthentication", other.namespace, other.name, "", nil, other.spec())
+	}
+}
+
+// object returns the text of an object that begins with the line before it.
+func object(apiVersion, kind, namespace, name, created string, labels map[string]string, spec any) string {
+	meta := make(map[string]any)
+	for key, v := range map[string]string{"name": name, "namespace": namespace, "creationTimestamp": created} {
+		if v != "" {
+			meta[key] = v
+		}
+	}
+	if labels != nil {
+		meta["labels"] = labels
+	}
+	o := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": meta}
+	if spec != nil {
+		o["spec"] = spec
+	}
+	text, err := yaml.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	return "---\n" + string(text)
 }
 
 // ofMesh draws what is said of the mesh.
@@ -397,27 +504,9 @@ func manifests(w *generator.Workload, k *knowledge) ([]byte, error) {
 	var b strings.Builder
 	b.Write(first)
 	add := func(apiVersion, kind, namespace, name, created string, labels map[string]string, spec any) {
-		meta := map[string]any{"name": name}
-		if created != "" {
-			meta["creationTimestamp"] = created
-		}
-		if namespace != "" {
-			meta["namespace"] = namespace
-		}
-		if labels != nil {
-			meta["labels"] = labels
-		}
-		o := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": meta}
-		if spec != nil {
-			o["spec"] = spec
-		}
-		text, failed := yaml.Marshal(o)
-		if failed != nil {
-			err = failed
-		}
-		b.WriteString("---\n" + string(text))
+		b.WriteString(object(apiVersion, kind, namespace, name, created, labels, spec))
 	}
-	if k.namespace != nil {
+	if k.namespace != nil && !k.moved {
 		add("v1", "Namespace", "", w.Namespace, "", k.namespace, nil)
 	}
 	if k.others {

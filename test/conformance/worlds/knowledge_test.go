@@ -94,6 +94,10 @@ func (k *knowledge) injection(pod *corev1.Pod, namespace string) []bool {
 	if called, certain := k.gateA(pod); certain {
 		return []bool{called}
 	}
+	if declared(pod) {
+		k.rule("who declares istio-proxy expects that it is injected")
+		return yes
+	}
 	if pod.Annotations["sidecar.istio.io/inject"] == "true" {
 		k.rule("an annotation opens no gate")
 	}
@@ -113,6 +117,12 @@ func (k *knowledge) injection(pod *corev1.Pod, namespace string) []bool {
 		k.rule("the Namespace has no label, and no other has one")
 	}
 	return both
+}
+
+// declared reports whether a pod has a container for the injector to complete, without
+// which it cannot start.
+func declared(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == model.IstioProxy && c.Image == "auto" })
 }
 
 // gateB is injectRequired of Istio's injector, with its default policy.

@@ -46,7 +46,7 @@ var kubeflow = []struct {
 }
 
 func TestCheckOfKubeflowIsRightAboutEveryProbe(t *testing.T) {
-	messages, _, err := check(testutil.CorpusFile(t, root, "kubeflow.yaml"), rewriting.Settings{})
+	messages, _, err := check(testutil.CorpusFile(t, root, "kubeflow.yaml"), nil, rewriting.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

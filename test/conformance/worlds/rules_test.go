@@ -123,4 +123,8 @@ var rules = map[string]int{
 	"rule: the label inject wins over the annotation":                                   30,
 	"rule: the oldest of two policies that are dated":                                   250,
 	"rule: the proxy config has the others wait":                                        220,
+	"rule: the nearest Namespace":                                                       870,
+	"rule: the nearest PeerAuthentication":                                              890,
+	"rule: two Namespaces of one name contradict each other":                            450,
+	"rule: who declares istio-proxy expects that it is injected":                        230,
 }

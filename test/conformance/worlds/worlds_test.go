@@ -155,7 +155,7 @@ func (t *trial) count(what string) { t.n[what]++ }
 func (t *trial) problem(property, format string, args ...any) {
 	t.n["FAILED: "+property]++
 	if len(t.problems[property]) < maxReported {
-		t.problems[property] = append(t.problems[property], fmt.Sprintf("%s\n%s\nconfig: %s\ninput:\n%s\noutput:\n%s", property, fmt.Sprintf(format, args...), t.config, t.input.text, firstObject(t.output)))
+		t.problems[property] = append(t.problems[property], fmt.Sprintf("%s\n%s\nconfig: %s\nfiles around it: %v\ninput:\n%s\noutput:\n%s", property, fmt.Sprintf(format, args...), t.config, t.k.files, t.input.text, firstObject(t.output)))
 	}
 }
 
@@ -181,7 +181,7 @@ func (t *trial) run(text []byte) error {
 	if t.input, err = newSide(text); err != nil {
 		return err
 	}
-	checked, inspected, err := check(text, t.k.config)
+	checked, inspected, err := check(text, t.k.files, t.k.config)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (t *trial) run(text []byte) error {
 			t.verdicts[p.Field.String()] = p
 		}
 	}
-	output, r, err := rewriting.Run(text, c, pipeline.Rewrite)
+	output, r, err := rewriting.RunIn(rewriting.Folder{Name: here, Others: t.k.files}, text, c, pipeline.Rewrite)
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (t *trial) run(text []byte) error {
 	}
 	t.plain = model.Judge(t.input.pod, t.input.asked, model.World{})
 	t.output.asked = asked(t.input, t.output)
-	checked, _, err = check(output, t.k.config)
+	checked, _, err = check(output, t.k.files, t.k.config)
 	t.output.hear(checked)
 	return err
 }
@@ -229,12 +229,12 @@ func (s *side) hear(messages []report.Message) {
 }
 
 // check returns what `rewrite-probes check` says, and what it found.
-func check(text []byte, spec rewriting.Settings) ([]report.Message, *report.Report, error) {
+func check(text []byte, others map[string]string, spec rewriting.Settings) ([]report.Message, *report.Report, error) {
 	c, err := rewriting.Config(spec)
 	if err != nil {
 		return nil, nil, err
 	}
-	_, r, err := rewriting.Run(text, c, pipeline.Inspect)
+	_, r, err := rewriting.RunIn(rewriting.Folder{Name: here, Others: others}, text, c, pipeline.Inspect)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -297,7 +297,7 @@ func (t *trial) judgeRefused() {
 	spec["answeredBy"] = "probe-proxy"
 	if c, err := rewriting.Config(spec); err != nil {
 		t.problem("nothing is refused that probe-proxy could do", "%v", err)
-	} else if _, r, err := rewriting.Run(t.input.text, c, pipeline.Rewrite); err != nil || !refused(r.Messages) {
+	} else if _, r, err := rewriting.RunIn(rewriting.Folder{Name: here, Others: t.k.files}, t.input.text, c, pipeline.Rewrite); err != nil || !refused(r.Messages) {
 		t.problem("nothing is refused that probe-proxy could do", "%v, and %v", t.messages, err)
 	}
 }
@@ -366,6 +366,8 @@ func (t *trial) compareSite(w world, at model.Site, before, after model.Life) {
 	switch {
 	case !there:
 		t.problem("every probe is still there", "%s", words)
+	case is != model.Answered && t.leftToTheApp(at) && !w.rewrites && !w.uncaptured:
+		t.problem("a probe that is left to the app is answered by it", "%s", words)
 	case reflect.DeepEqual(now, t.input.sites[at]):
 		if before.Down == "" && is > was {
 			t.problem("a probe left alone is no worse", "%s", words)
@@ -381,6 +383,11 @@ func (t *trial) compareSite(w world, at model.Site, before, after model.Life) {
 			t.count("rewritten, and cured")
 		}
 	}
+}
+
+// leftToTheApp reports whether the template is written so that the app gets the probe itself.
+func (t *trial) leftToTheApp(at model.Site) bool {
+	return t.verdicts[fieldOf(t.input.pod, at, t.input.object.Kind)].Reason == "excluded-port" && !refused(t.messages)
 }
 
 // onPurpose are the reasons of people who want a probe as it is.
@@ -399,6 +406,9 @@ func (t *trial) judgeCheck(what string, s *side) {
 		lives[i], _ = s.life(t.cluster, &t.k, w)
 	}
 	t.judgePodChecked(what, s, all, lives)
+	if t.plain.Down != "" && !slices.ContainsFunc(lives, func(l model.Life) bool { return l.Down == "" }) {
+		return // it starts nowhere, with or without a mesh
+	}
 	for _, at := range s.order() {
 		if fate, ofApp := t.plain.Fates[at]; ofApp && fate == model.Answered {
 			t.judgeSiteChecked(what, s, at, all, lives)

@@ -254,7 +254,16 @@ func (j *judge) runs(sidecar string, at Site) bool {
 		return true
 	}
 	c := j.all[s]
-	return s < mine && (sidecar != IstioProxy || c.Lifecycle != nil && c.Lifecycle.PostStart != nil)
+	return s < mine && (sidecar != IstioProxy || awaited(c))
+}
+
+// awaited. Rule: the containers after istio-proxy wait for Envoy if its postStart hook
+// does, which is Istio's own, and not that of a declared istio-proxy.
+func awaited(c *corev1.Container) bool {
+	if c.Lifecycle == nil || c.Lifecycle.PostStart == nil || c.Lifecycle.PostStart.Exec == nil {
+		return false
+	}
+	return slices.Contains(c.Lifecycle.PostStart.Exec.Command, "wait")
 }
 
 func (j *judge) fate(at Site, h corev1.ProbeHandler) (Fate, string) {

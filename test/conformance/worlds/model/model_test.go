@@ -27,6 +27,7 @@ const (
 	listed = `{name: istio-init, args: [istio-iptables, -m, REDIRECT, -b, "8080, 15020", -d, "15090,15021,15020"]}`
 	proxy  = `{name: istio-proxy, image: proxyv2}`
 	waits  = `{name: istio-proxy, image: proxyv2, lifecycle: {postStart: {exec: {command: [pilot-agent, wait]}}}}`
+	hooked = `{name: istio-proxy, image: proxyv2, lifecycle: {postStart: {exec: {command: ["true"]}}}}`
 	native = `{name: istio-proxy, image: proxyv2, restartPolicy: Always}`
 	entry  = `{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/readyz":{"httpGet":{"path":"/a","port":8080,"scheme":"HTTP"}},"/app-health/db/startupz":{"httpGet":{"path":"/a","port":8080,"scheme":"HTTP"}},"/app-health/db/readyz":{"httpGet":{"path":"/a","port":8080}},"/app-health/db/livez":{"httpGet":{"path":"/a","port":8080}},"/app-lifecycle/db/prestopz":{"httpGet":{"path":"/a","port":8080}}}'}`
 	other  = `{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/readyz":{"httpGet":{"path":"/b","port":8080}}}'}`
@@ -111,6 +112,7 @@ func TestTheRulesOfTheModel(t *testing.T) {
 
 		{"a postStart hook before istio-proxy", rules, begin + "," + proxy, ``, "PERMISSIVE", false, false, start, "", model.Fails},
 		{"a postStart hook after an istio-proxy that nobody waits for", rules, proxy + "," + begin, ``, "PERMISSIVE", false, false, start, "", model.Fails},
+		{"a postStart hook after an istio-proxy whose own hook does not wait", rules, hooked + "," + begin, ``, "PERMISSIVE", false, false, start, "", model.Fails},
 		{"a postStart hook after an istio-proxy that is waited for", rules, waits + "," + begin, ``, "PERMISSIVE", false, false, start, "", model.Answered},
 		{"a postStart hook after a native one", rules + "," + native, begin, ``, "PERMISSIVE", false, false, start, "", model.Answered},
 		{"the kubelet has no such hook", ``, `{name: app, image: app, lifecycle: {postStart: {tcpSocket: {port: 8080}}}}`, ``, "STRICT", false, false, start, "", model.Fails},
