@@ -337,6 +337,37 @@ func TestARewrittenProbeThatIsNotAnsweredFails(t *testing.T) {
 	}
 }
 
+// A hook that no kubelet can make is no reason against istio-proxy.
+func TestAHookThatNeverWorksDoesNotDecideWhoAnswers(t *testing.T) {
+	for hook, by := range map[string]string{"tcpSocket": "istio-proxy", "httpGet": "probe-proxy"} {
+		r := plan(t, pod(injected, app("livenessProbe: {httpGet: {port: 80}}\nlifecycle: {postStart: {"+hook+": {port: 80}}}")))
+		if r.Answer.By != by {
+			t.Errorf("%s: %+v, want %s", hook, r.Answer, by)
+		}
+	}
+}
+
+// Two on one port are two only where the pod is injected.
+func TestProbeProxyOnIstiosPortFailsOnlyIfIstioInjects(t *testing.T) {
+	opts := []option{answeredBy("probe-proxy"), port(15020)}
+	ours := plan(t, pod("", app(httpProbe)), append(opts, injects())...).text
+	for _, c := range []struct {
+		name string
+		opts []option
+		want transformer.Outcome
+		when string
+	}{
+		{"not known", nil, transformer.Fails, "Istio injects"},
+		{"injected", []option{injects("*")}, transformer.Fails, ""},
+		{"not injected", []option{injects()}, transformer.Unaffected, ""},
+	} {
+		v := plan(t, ours, append(opts, c.opts...)...).Probes[0]
+		if v.StrictTLS != c.want || !strings.Contains(v.If, c.when) || (v.If == "") != (c.when == "") {
+			t.Errorf("%s: %+v in\n%s", c.name, v, ours)
+		}
+	}
+}
+
 // Where the mesh captures the port of rewritten probes too, an AuthorizationPolicy may
 // refuse them there, whoever has rewritten them.
 func TestARewrittenProbeThatAPolicyRefusesFails(t *testing.T) {
