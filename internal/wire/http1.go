@@ -302,8 +302,8 @@ func (c *chunkedReader) next() error {
 		return fmt.Errorf("bad chunk size %.20q", size)
 	}
 	// net/http's rule: 16 bytes a chunk and twice the data are free, and
-	// 16 KiB beyond that are too many.
-	c.excess = max(c.excess+int64(len(line))-16-2*int64(min(c.left, maxMetered)), 0)
+	// 16 KiB beyond that are too many. It overflows for a size over 1<<62, here as there.
+	c.excess = max(c.excess+int64(len(line))-16-2*int64(c.left), 0)
 	if c.excess > 16<<10 {
 		return errors.New("chunked encoding contains too much non-data")
 	}
