@@ -13,12 +13,17 @@ import (
 // which are not part of the repository. "none" means to do without them.
 const CorpusEnv = "REWRITE_PROBES_CORPUS"
 
-// Corpus returns the files of the real-world manifests: those of the folder
-// that CorpusEnv names, or of ../shared/corpus beside the repository. A folder
+// CorpusFolder returns the folder that CorpusEnv names, "none" included, or else
+// ../shared/corpus beside the repository.
+func CorpusFolder(root string) string {
+	return cmp.Or(os.Getenv(CorpusEnv), filepath.Join(root, "..", "shared", "corpus"))
+}
+
+// Corpus returns the files of the real-world manifests in CorpusFolder. A folder
 // without manifests is an error if the env var CI is set, as it is wherever a
 // test must not pass by doing less.
 func Corpus(root string) ([]string, error) {
-	dir := cmp.Or(os.Getenv(CorpusEnv), filepath.Join(root, "..", "shared", "corpus"))
+	dir := CorpusFolder(root)
 	if dir == "none" {
 		return nil, nil
 	}

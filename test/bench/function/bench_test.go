@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 // If this failed, the generated lists would measure something nobody sends.
@@ -83,14 +85,14 @@ func TestInCITheRealWorldManifestsMustBeThereOrBeLeftOut(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("CI", "true")
 	for folder, found := range map[string]bool{"": false, "nowhere": false, "none": true, t.TempDir(): true} {
-		t.Setenv(corpusEnv, folder)
+		t.Setenv(testutil.CorpusEnv, folder)
 		b, err := newBench(root, "", 1, io.Discard)
 		if found != (err == nil) || found && b.corpus != folder {
-			t.Errorf("%s=%s: the error is %v, and the bench is %+v", corpusEnv, folder, err, b)
+			t.Errorf("%s=%s: the error is %v, and the bench is %+v", testutil.CorpusEnv, folder, err, b)
 		}
 	}
 	t.Setenv("CI", "")
-	t.Setenv(corpusEnv, "")
+	t.Setenv(testutil.CorpusEnv, "")
 	if b, err := newBench(root, "", 1, io.Discard); err != nil || b.corpus != filepath.Join(root, "..", "shared", "corpus") {
 		t.Errorf("outside CI: the error is %v, and the bench is %+v", err, b)
 	}

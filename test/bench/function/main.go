@@ -22,6 +22,8 @@ import (
 	"regexp"
 	"slices"
 	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 func main() {
@@ -33,7 +35,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	var (
 		root   = flags.String("root", ".", "the repository: bin/ holds the programs")
-		corpus = flags.String("corpus", "", "folder of argocd.yaml, kubeprom.yaml, kubeflow.yaml, msdemo.yaml (default $"+corpusEnv+", or ROOT/../shared/corpus)")
+		corpus = flags.String("corpus", "", "folder of argocd.yaml, kubeprom.yaml, kubeflow.yaml, msdemo.yaml (default $"+testutil.CorpusEnv+", or ROOT/../shared/corpus)")
 		runs   = flags.Int("runs", 7, "how often each program runs on each input")
 		only   = flags.String("run", "", "measure only the cases whose name matches this expression")
 		out    = flags.String("o", "", "document to keep the tables in, between their markers; the charts go to images/ beside it")
@@ -83,9 +85,6 @@ type bench struct {
 	ours, oursOnStream, sdk, kio, cat program
 }
 
-// corpusEnv names the env var with the folder of the real-world manifests, or "none".
-const corpusEnv = "REWRITE_PROBES_CORPUS"
-
 // newBench returns a bench that is yet to measure. Where the env var CI is set, it must
 // not measure less because the real-world manifests are missing.
 func newBench(root, corpus string, runs int, log io.Writer) (*bench, error) {
@@ -93,7 +92,7 @@ func newBench(root, corpus string, runs int, log io.Writer) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	corpus = cmp.Or(corpus, os.Getenv(corpusEnv), filepath.Join(root, "..", "shared", "corpus"))
+	corpus = cmp.Or(corpus, testutil.CorpusFolder(root))
 	if _, err := os.Stat(corpus); err != nil && corpus != "none" && os.Getenv("CI") != "" {
 		return nil, fmt.Errorf("there are no real-world manifests: %w (make corpus fetches them)", err)
 	}
