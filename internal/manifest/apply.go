@@ -96,8 +96,8 @@ func (o *Object) canBeEdited() error {
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item that has a tag is only read; take the tag out"))
 	case o.isFlowItem() && text[contentStart(text)] != '{':
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item without braces in a list in brackets is only read; put it in braces"))
-	case s.oddFrom(o.start) < o.end:
-		return o.error(nil, s.line(s.oddFrom(o.start)), errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))
+	case s.text.oddFrom(o.start) < o.end:
+		return o.error(nil, s.line(s.text.oddFrom(o.start)), errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ type siblingLayout struct {
 func (o *Object) siblings() (siblingLayout, error) {
 	in := o.stream.in
 	unusual := o.error(nil, o.Line(), errors.New("another object cannot be put behind it: its form of YAML is too unusual"))
-	if o.shared != "" || o.end <= o.start || len(o.stream.info.odd) > 0 { // below, lines end with LF
+	if o.shared != "" || o.end <= o.start || len(o.stream.text.Odd) > 0 { // below, lines end with LF
 		return siblingLayout{}, unusual
 	}
 	if o.dash > 0 {
@@ -123,7 +123,7 @@ func (o *Object) siblings() (siblingLayout, error) {
 		}
 		return siblingLayout{}, unusual
 	}
-	if o.col == 0 && (o.start == o.stream.info.start || in[o.start-1] == '\n') && in[o.end-1] == '\n' {
+	if o.col == 0 && (o.start == o.stream.text.Start || in[o.start-1] == '\n') && in[o.end-1] == '\n' {
 		return siblingLayout{end: o.end}, nil
 	}
 	return siblingLayout{}, unusual
@@ -145,7 +145,7 @@ func (o *Object) isFlowItem() bool {
 func (o *Object) hasDocumentAlone() bool {
 	in := o.stream.in
 	start := bytes.LastIndexByte(in[:o.start], '\n') + 1
-	before := bytes.TrimRight(in[max(start, o.stream.info.start):o.start], " \t")
+	before := bytes.TrimRight(in[max(start, o.stream.text.Start):o.start], " \t")
 	if len(before) > 0 && string(before) != "---" {
 		return false
 	}

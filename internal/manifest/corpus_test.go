@@ -146,11 +146,11 @@ func BenchmarkReadKubeflow(b *testing.B) { benchmarkRead(b, "kubeflow.yaml") }
 func BenchmarkReadKubeprom(b *testing.B) { benchmarkRead(b, "kubeprom.yaml") }
 func BenchmarkReadArgocd(b *testing.B)   { benchmarkRead(b, "argocd.yaml") }
 
-func BenchmarkCheckText(b *testing.B) {
+func BenchmarkCheck(b *testing.B) {
 	in := testutil.CorpusFile(b, root, "kubeflow.yaml")
 	b.SetBytes(int64(len(in)))
 	for b.Loop() {
-		if _, _, err := checkText(in, nil); err != nil {
+		if _, err := Check(in, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

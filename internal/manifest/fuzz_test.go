@@ -71,15 +71,15 @@ func FuzzScannerAgreesWithYAML(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		info, _, err := checkText(in, nil)
+		text, err := Check(in, nil)
 		if err != nil || len(in) == 0 || surrogate.Match(in) {
 			return
 		}
-		in = in[info.start:]
+		in = in[text.Start:]
 		if bytes.Contains(in, []byte("\n---")) || bytes.Contains(in, []byte("\n...")) || bytes.HasPrefix(in, []byte("...")) {
 			return // several documents: FuzzRead takes them apart
 		}
-		if len(info.odd) > 0 {
+		if len(text.Odd) > 0 {
 			return // read as LF: TestOtherLineBreaks has what differs
 		}
 		if !bytes.HasSuffix(in, []byte("\n")) { // as Read has it
@@ -116,15 +116,14 @@ func agreeOnTree(t *testing.T, in []byte) {
 // agreeOnItems checks that indexing finds the items that the full parser
 // sees, where they start and end, and what they are.
 func agreeOnItems(t *testing.T, in []byte) {
-	s := &Stream{in: in, text: in}
-	s.info, _, _ = checkText(in, nil)
-	start, ok := s.nextDocument(0)
-	if !ok {
+	s := &Stream{in: in}
+	s.text, _ = Check(in, nil)
+	d := s.text.Documents(nil)
+	if !d.Next() {
 		return
 	}
-	sc := &scanner{in: in, prunes: true, nodes: []node{{}}}
-	end, empty, err := s.index(sc, start)
-	if err != nil || end != len(in) {
+	empty, err := d.Read()
+	if err != nil || d.End != len(in) {
 		return
 	}
 	root, err := judged(in, 0)
@@ -137,8 +136,7 @@ func agreeOnItems(t *testing.T, in []byte) {
 	if root.Kind != yaml.MappingNode {
 		t.Fatalf("%q is indexed, and is no mapping", in)
 	}
-	tr := &tree{text: in, nodes: sc.nodes}
-	agreeOnList(t, s, tr, 1, end, sc.fixed.why != "", root)
+	agreeOnList(t, s, &d.Tree, 1, d.End, d.Tree.fixed.why != "", root)
 }
 
 // agreeOnList compares what the scanner has found out about a document, or about
@@ -187,11 +185,11 @@ func agreeOnList(t *testing.T, s *Stream, tr *tree, n int32, end int, isOdd bool
 			if !isMap {
 				continue
 			}
-			if int(it.start) != p.offset(x) || in[it.start] != '{' && s.columnOf(it) != x.Column-1 {
-				t.Fatalf("indexing %q: item %d starts at %d in column %d, want %d in %d", in, i, it.start, s.columnOf(it), p.offset(x), x.Column-1)
+			if int(it.start) != p.offset(x) || in[it.start] != '{' && s.text.columnOf(it) != x.Column-1 {
+				t.Fatalf("indexing %q: item %d starts at %d in column %d, want %d in %d", in, i, it.start, s.text.columnOf(it), p.offset(x), x.Column-1)
 			}
 			end := s.itemEnd(tr, item, end)
-			agreeOnEnd(t, in, int(it.start), end, s.columnOf(it), x)
+			agreeOnEnd(t, in, int(it.start), end, s.text.columnOf(it), x)
 			agreeOnList(t, s, tr, item, end, isOdd, x)
 		}
 	}

@@ -275,12 +275,13 @@ func TestOfTheItemsOfAListOnlyWhatTheyAreIsKept(t *testing.T) {
 	json := `{"kind": "ResourceList", "items": [` + strings.Repeat(`{"kind": "A", "spec": {"c": [1, 2, 3]}},`, items) + `], "results": [` + strings.Repeat(`{"message": "m", "a": {"b": 1}},`, items) + "]}\n"
 	for _, in := range []string{block, json} {
 		s := mustRead(t, []byte(in))
-		sc := &scanner{in: s.in, prunes: true, nodes: []node{{}}}
-		if _, _, err := s.index(sc, 0); err != nil || len(s.Objects()) != items {
+		d := s.text.Documents(nil)
+		d.Next()
+		if _, err := d.Read(); err != nil || len(s.Objects()) != items {
 			t.Fatal(len(s.Objects()), err)
 		}
-		if most := 4*items + 2*20; len(sc.nodes) > most {
-			t.Errorf("%d nodes are kept, want at most %d", len(sc.nodes), most)
+		if most := 4*items + 2*20; len(d.Tree.nodes) > most {
+			t.Errorf("%d nodes are kept, want at most %d", len(d.Tree.nodes), most)
 		}
 	}
 }

@@ -225,13 +225,13 @@ func (o *Object) load() (*tree, error) {
 	if o.changed {
 		ok = s.tree.parse(o.source(), int(o.col))
 	} else {
-		at, ok = s.parse(&s.tree, o.start, o.end, int(o.col))
+		at, ok = s.text.parse(&s.tree, o.start, o.end, int(o.col))
 	}
 	switch t := &s.tree; {
 	case ok && t.fixed.why == notKey:
 		return nil, s.errorAt(at+t.fixed.at, ErrNotKey)
 	case !ok:
-		return nil, s.invalid(at, t.refused)
+		return nil, s.placed(invalid(at, t.refused))
 	}
 	s.treeOf, s.treeAt = o, at
 	return &s.tree, nil

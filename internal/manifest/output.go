@@ -104,21 +104,30 @@ func (s *Stream) withoutAddedEnd(text []byte) []byte {
 // text that ends in a block scalar belongs what is indented more below it, a comment too.
 type composer struct {
 	text  []byte
-	known []knownObject
+	known knownObjects
 	next  int         // the first object of the stream at hand that may be copied next
 	kept  *textMemory // of the stream at hand
 }
 
-// A knownObject is at an offset of an output, and its text has been read before.
-type knownObject struct {
-	at     int
-	object *Object
+// The knownObjects of an output are where texts are that have been read before.
+type knownObjects struct {
+	texts   []Known
+	objects []*Object
+}
+
+// at returns the object at an offset; nil if it is not known.
+func (k *knownObjects) at(at int) *Object {
+	i, found := slices.BinarySearchFunc(k.texts, at, func(k Known, at int) int { return k.At - at })
+	if !found {
+		return nil
+	}
+	return k.objects[i]
 }
 
 // appendSeparator ends the document before the stream.
 func (s *Stream) appendSeparator(b []byte) []byte {
-	switch start, ok := s.nextDocument(s.info.start); {
-	case isMarker(s.in, s.info.start):
+	switch start, ok := s.text.NextDocument(s.text.Start); {
+	case isMarker(s.in, s.text.Start):
 		return b
 	case ok && s.in[start] == '%':
 		b = append(b, "..."...) // or the directive would be text of that document
@@ -186,7 +195,7 @@ func (s *Stream) start(first bool) int {
 	if first {
 		return 0
 	}
-	return s.info.start
+	return s.text.Start
 }
 
 // An assembly takes the parts of an output in order.
@@ -227,7 +236,9 @@ func (s *Stream) assemble(to assembly, start, end int, changes iter.Seq[change])
 func (c *composer) copy(s *Stream, start, end int) {
 	for ; c.next < len(s.objects) && s.objects[c.next].start < end; c.next++ {
 		if o := s.objects[c.next]; o.start >= start && (!o.changed || o.endsPlainly && o.patch != nil) && o.shared == "" {
-			c.known = append(c.known, knownObject{len(c.text) + o.start - start, o})
+			at := len(c.text) + o.start - start
+			c.known.texts = append(c.known.texts, Known{At: at, End: at + o.length(), Col: int(o.col), Checked: !o.changed && len(s.text.Odd) == 0})
+			c.known.objects = append(c.known.objects, o)
 		}
 	}
 	c.text = append(c.text, s.in[start:end]...)
@@ -248,7 +259,7 @@ func (c *composer) inLine() bool { return c.text[len(c.text)-1] != '\n' }
 
 // eol returns the end of the stream's lines.
 func (s *Stream) eol() string {
-	if s.info.crlf {
+	if s.text.CRLF {
 		return "\r\n"
 	}
 	return "\n"

@@ -211,7 +211,7 @@ func TestEveryFaultInAnOutputIsFound(t *testing.T) {
 			if bytes.Equal(text, c.text) {
 				return
 			}
-			for _, known := range [][]knownObject{c.known, nil} {
+			for _, known := range []knownObjects{c.known, {}} {
 				var e *Error
 				if !errors.As(verify(text, known, streams), &e) {
 					t.Errorf("%s: %s is not found:\n%s", name, what, text)

@@ -90,7 +90,7 @@ type scanner struct {
 	// When a whole input is read, only what tells the items of a list apart is kept of them.
 	prunes bool
 	list   int32         // the node of the root's items or results, whichever came last
-	known  []knownObject // the objects from here on that are stepped over, in an output
+	known  []Known // what is stepped over from here on
 
 	flowIndent int // tabs in columns before it are no indentation of a plain scalar in flow style
 
@@ -700,15 +700,13 @@ func (b *blockScan) stepOver(p int) bool {
 // stepOver makes a node without entries of the known object that starts at p, in
 // column col, and returns its end; ok is false if there is none.
 func (s *scanner) stepOver(p int, n int32, col int) (end int, ok bool) {
-	for len(s.known) > 0 && s.known[0].at < p {
+	for len(s.known) > 0 && s.known[0].At < p {
 		s.known = s.known[1:]
 	}
-	if len(s.known) == 0 || s.known[0].at != p || s.in[p] == '{' || int(s.known[0].object.col) != col {
+	if len(s.known) == 0 || s.known[0].At != p || s.in[p] == '{' || s.known[0].Col != col {
 		return 0, false
 	}
-	o := s.known[0].object
-	end = p + o.length()
-	if end > len(s.in) || s.in[end-1] != '\n' {
+	if end = s.known[0].End; end > len(s.in) || s.in[end-1] != '\n' {
 		return 0, false
 	}
 	v := &s.nodes[n]

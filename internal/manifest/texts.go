@@ -281,8 +281,8 @@ func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
 
 // parseUsual parses a text; ok is false if it has a form that is not edited.
 func (t *tree) parseUsual(text []byte) (ok bool) {
-	info, _, err := checkText(text, nil)
-	return err == nil && len(info.odd) == 0 && t.parse(text, 0) && t.fixed.why == ""
+	checked, err := Check(text, nil)
+	return err == nil && len(checked.Odd) == 0 && t.parse(text, 0) && t.fixed.why == ""
 }
 
 // hasValueOf reports whether a node that is no alias has the value of the entry. A

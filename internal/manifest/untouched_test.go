@@ -182,7 +182,7 @@ func checkUntouched(t *testing.T, rnd *rand.Rand, in []byte, most int) (edits, n
 		s := mustRead(t, bytes.Clone(in))
 		o := s.Objects()[0]
 		if err := o.Apply([]field.Edit{{Path: p, Value: "new value"}}); err != nil {
-			if len(s.info.odd) == 0 || !strings.Contains(err.Error(), "neither LF nor CRLF") || !bytes.Equal(output(t, s), in) {
+			if len(s.text.Odd) == 0 || !strings.Contains(err.Error(), "neither LF nor CRLF") || !bytes.Equal(output(t, s), in) {
 				t.Fatalf("%s: %v\n%s", p, err, in)
 			}
 			continue

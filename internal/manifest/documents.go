@@ -1,0 +1,394 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A TextError is why a text is refused, and where.
+type TextError struct {
+	At  int // the offset
+	Err error
+}
+
+func (e *TextError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error without the place.
+func (e *TextError) Unwrap() error { return e.Err }
+
+// ErrNotObject is part of the error of a document that is a list or a single value.
+var ErrNotObject = errors.New("a document must be a Kubernetes object, which is a mapping")
+
+func errorAt(at int, err error) error { return &TextError{at, err} }
+
+// invalid returns the error of a text that starts at an offset and is refused.
+func invalid(start int, r refusal) error { return errorAt(start+r.at, errors.New(r.why)) }
+
+// documents are those of a text, which are read one after the other.
+type documents struct {
+	text  *Text
+	Start int // of the document at hand: the start of the line with its first content
+	End   int // behind it
+
+	// The tree of the document at hand, of which only what tells objects apart is kept, and its aliases.
+	Tree    tree
+	Aliases []aliasUse
+	TextEnd int // behind its last block scalar whose value ends with its last line end, if that is there
+
+	stack []frame
+	known []Known
+}
+
+// Documents returns the documents of the text, before the first one. Those known are stepped over.
+func (x *Text) Documents(known []Known) *documents {
+	// An output that is read back has three nodes for most objects: to grow would leave garbage where memory peaks.
+	nodes := make([]node, 0, max(512, 3*len(known)))
+	return &documents{text: x, End: x.Start, Tree: tree{text: x.Bytes, nodes: nodes}, stack: make([]frame, 0, 64), known: known}
+}
+
+// Next goes to the start of the next document; ok is false if there is none.
+func (d *documents) Next() (ok bool) {
+	d.Start, ok = d.text.NextDocument(d.End)
+	return ok
+}
+
+// Read reads the document at hand; empty is true if it holds nothing.
+func (d *documents) Read() (empty bool, err error) {
+	sc := scanner{in: d.text.Bytes, prunes: true, nodes: append(d.Tree.nodes[:0], node{}), stack: d.stack, known: d.known}
+	d.End, empty, err = d.text.index(&sc, d.Start)
+	d.Tree.nodes, d.Tree.fixed, d.known, d.Aliases, d.TextEnd = sc.nodes, sc.fixed, sc.known, sc.shared, sc.textEnd
+	return empty, err
+}
+
+// NextDocument returns the offset of the line with the first content from p on
+// (which is at the start of a line or behind a document); ok is false if
+// there is none. A document that starts on the line of its marker, or with
+// directives, starts there.
+func (x *Text) NextDocument(p int) (int, bool) {
+	in := x.Bytes
+	for p < len(in) {
+		q := skipBlanks(in, p)
+		switch {
+		case hasTab(in[p:q]): // which rootStart refuses
+			return p, true
+		case atBreak(in, q) || in[q] == '#':
+		case q == p && isMarker(in, p):
+			r := skipBlanks(in, p+3)
+			if !atBreak(in, r) && in[r] != '#' {
+				return p, true
+			}
+		default:
+			return p, true
+		}
+		p = lineEnd(in, q) + 1
+	}
+	return p, false
+}
+
+func hasTab(b []byte) bool { return bytes.IndexByte(b, '\t') >= 0 }
+
+// A rootStart says where the root of a document starts.
+type rootStart struct {
+	at, line int  // its first character, and the start of the line of that
+	isMarked bool // the document's marker, or the root's anchor or tag, is on the line
+	anchor   bool // it has one
+	tag      string
+}
+
+// rootStart returns where the root of the document starts that starts at p: behind its
+// directives, its marker, and the root's own anchor and tag.
+func (x *Text) rootStart(p int) (rootStart, error) {
+	var r rootStart
+	in := x.Bytes
+	r.line = p
+	if in[p] == '%' {
+		if p = x.directivesEnd(p); p == len(in) {
+			return r, errorAt(r.line, errors.New("invalid YAML: a directive (%) must be followed by the marker of its document (---)"))
+		}
+		r.line = p
+	}
+	if isMarker(in, p) {
+		r.isMarked = in[p] == '-'
+		if !r.isMarked {
+			return r, errorAt(p, errors.New("invalid YAML: nothing must come behind the end of a document (...)"))
+		}
+		p += 3
+	}
+	for p < len(in) {
+		start := p
+		p = skipBlanks(in, p)
+		if start == r.line && hasTab(in[start:p]) {
+			return r, errorAt(p, errors.New("invalid YAML: a tab must not be indentation"))
+		}
+		if atBreak(in, p) || in[p] == '#' {
+			p = lineEnd(in, p) + 1
+			if r.line, r.isMarked = p, false; isMarker(in, p) {
+				break
+			}
+			continue
+		}
+		end, err := x.rootProperties(p, &r)
+		if err != nil {
+			return r, err
+		}
+		if end == p {
+			break
+		}
+		p = end
+	}
+	r.at = p
+	return r, nil
+}
+
+// directivesEnd returns the offset of the marker behind the directives at p; the end of the
+// input if there is none.
+func (x *Text) directivesEnd(p int) int {
+	for p < len(x.Bytes) && !isMarker(x.Bytes, p) {
+		p = lineEnd(x.Bytes, p) + 1
+	}
+	if p < len(x.Bytes) && x.Bytes[p] == '-' {
+		return p
+	}
+	return len(x.Bytes)
+}
+
+// rootProperties returns the offset behind the root's own anchor and tag at p; p if there
+// are none, or if they are those of a key.
+func (x *Text) rootProperties(p int, r *rootStart) (int, error) {
+	in := x.Bytes
+	if in[p] != '&' && in[p] != '!' {
+		return p, nil
+	}
+	sc := scanner{in: in}
+	end, ok := sc.properties(p)
+	if !ok {
+		return p, invalid(0, sc.refused)
+	}
+	if _, _, isKey, _ := scanKey(in, min(end, len(in)-1)); isKey && !r.isMarked {
+		return p, nil
+	}
+	i := bytes.IndexByte(in[p:end], '!')
+	hasAnchor := in[p] == '&' || bytes.Contains(in[p:end], []byte(" &"))
+	if i >= 0 && r.tag != "" || hasAnchor && r.anchor {
+		return p, errorAt(p, errors.New("invalid YAML: a document must not have two anchors or two tags"))
+	}
+	r.isMarked = true
+	if r.anchor = r.anchor || hasAnchor; i >= 0 {
+		r.tag = string(in[p+i : tagEnd(in, p+i)])
+	}
+	return end, nil
+}
+
+// index reads the document that starts at an offset; empty is true if it holds nothing.
+func (x *Text) index(sc *scanner, start int) (end int, empty bool, err error) {
+	in := x.Bytes
+	root, err := x.rootStart(start)
+	if err != nil {
+		return 0, false, err
+	}
+	p := root.at
+	if p >= len(in) || isMarker(in, p) && p == root.line {
+		return p, true, nil
+	}
+	ok := false
+	switch c := in[p]; {
+	case c == '{':
+		sc.nodes = append(sc.nodes, node{key: int32(p), keyEnd: int32(p)})
+		end, ok = sc.flowRoot(p)
+	case c == '[' || c == '-' && isBlank(in, p+1):
+		return 0, false, errorAt(p, fmt.Errorf("%w, not a list", ErrNotObject))
+	case !x.startsWithKey(p):
+		return x.scalarDocument(p, root.tag)
+	case root.isMarked:
+		return 0, false, errorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker, anchor or tag"))
+	default:
+		end, ok = sc.document(p, p-root.line)
+	}
+	switch {
+	case !ok:
+		return 0, false, invalid(0, sc.refused)
+	case root.tag != "" && root.tag != "!!map":
+		return 0, false, errorAt(p, fmt.Errorf("a Kubernetes object must not have the tag %s", root.tag))
+	}
+	return end, false, nil
+}
+
+// startsWithKey reports whether a key, with its anchor and tag, or an indicator is at p.
+func (x *Text) startsWithKey(p int) bool {
+	in := x.Bytes
+	q := contentStart(in[p:min(p+2*maxKey, len(in))]) + p
+	_, _, isKey, _ := scanKey(in, min(q, len(in)-1))
+	return isKey || isIndicator(in, p)
+}
+
+// document reads a document in block style that starts at p, in column col. A known
+// object is stepped over.
+func (s *scanner) document(p, col int) (end int, ok bool) {
+	if len(s.known) > 0 {
+		s.nodes = append(s.nodes, node{key: int32(p), keyEnd: int32(p)})
+		end, ok = s.stepOver(p, 1, col)
+		if ok && (end == len(s.in) || isMarker(s.in, end)) {
+			return end, true
+		}
+		s.nodes = s.nodes[:1]
+	}
+	return s.scan(p, col)
+}
+
+// scalarDocument reads a document that is a single value: it must be null, and the document
+// is empty then.
+func (x *Text) scalarDocument(p int, tag string) (end int, empty bool, err error) {
+	in := x.Bytes
+	end = x.documentEnd(p)
+	text := append([]byte("- "), bytes.ReplaceAll(in[p:end], []byte("\n"), []byte("\n  "))...)
+	sc := scanner{in: append([]byte("k:\n"), append(text, '\n')...), nodes: []node{{}}}
+	if _, ok := sc.scan(0, 0); !ok {
+		return 0, false, invalid(p-len("k:\n- "), refusal{max(sc.refused.at, len("k:\n- ")), sc.refused.why})
+	}
+	t := tree{text: sc.in, nodes: sc.nodes}
+	n := t.nodes[t.nodes[1].child].child
+	if t.isNull(n) && (tag == "" || tag == "!!null") {
+		return end, true, nil
+	}
+	return 0, false, errorAt(p, fmt.Errorf("%w, not %q", ErrNotObject, t.str(n)))
+}
+
+// parse parses a part of the input, which starts in column col, into the tree, whose text
+// then starts at the offset at. If it has an alias of an anchor that is elsewhere, all of
+// its document is read.
+func (x *Text) parse(t *tree, start, end, col int) (at int, ok bool) {
+	if t.parse(x.Bytes[start:end], col) {
+		return start, true
+	}
+	refused := t.refused
+	at, end = x.documentAround(start)
+	if root, err := x.rootStart(at); err == nil {
+		at = root.at
+		if at < end && t.parse(x.Bytes[at:end], at-root.line) {
+			for n := range t.nodes {
+				if v := &t.nodes[n]; n > 1 && at+int(v.start) == start && v.marks&isMerged == 0 {
+					t.nodes[1] = *v
+					return at, true
+				}
+			}
+		}
+	}
+	t.refused = refused
+	return start, false
+}
+
+// documentAround returns where the document starts and ends that has the offset.
+func (x *Text) documentAround(at int) (start, end int) {
+	start = x.Start
+	for p := bytes.LastIndexByte(x.Bytes[:at], '\n') + 1; p > start; p = bytes.LastIndexByte(x.Bytes[:p-1], '\n') + 1 {
+		if isMarker(x.Bytes, p) {
+			start = p
+			break
+		}
+	}
+	return start, x.documentEnd(at)
+}
+
+// oddFrom returns the first line break from p on that is neither LF nor CRLF.
+func (x *Text) oddFrom(p int) int {
+	if i, _ := slices.BinarySearch(x.Odd, p); i < len(x.Odd) {
+		return x.Odd[i]
+	}
+	return math.MaxInt
+}
+
+// endOfFlow skips what may follow a root in flow style, white space and
+// comments, up to the end, the next document marker or, since tools concatenate
+// JSON, the next brace; ok is false at anything else, and at a line that starts with a tab.
+func endOfFlow(in []byte, p int) (end int, ok bool) {
+	sol := false // at the start of a line
+	for p < len(in) {
+		if sol && isMarker(in, p) {
+			return p, true
+		}
+		q := skipBlanks(in, p)
+		switch {
+		case sol && hasTab(in[p:q]):
+			return p, false
+		case atBreak(in, q):
+		case in[q] == '#' && (sol || q > p):
+			q = lineEnd(in, q)
+		case in[q] == '{':
+			return q, true
+		default:
+			return q, false
+		}
+		if q >= len(in) {
+			return q, true
+		}
+		p, sol = lineEnd(in, q)+1, true
+	}
+	return p, true
+}
+
+// documentEnd returns the offset of the marker that ends the document in which p is, or
+// the end of the input.
+func (x *Text) documentEnd(p int) int {
+	for p = lineEnd(x.Bytes, p) + 1; p < len(x.Bytes); p = lineEnd(x.Bytes, p) + 1 {
+		if isMarker(x.Bytes, p) {
+			return p
+		}
+	}
+	return len(x.Bytes)
+}
+
+// A heading has the nodes of the entries of a mapping that say what it is; 0 is none.
+type heading struct {
+	apiVersion, kind, items, functionConfig, results int32
+
+	twice    int32 // one that is there already
+	isHidden bool  // there may be others: some keys are not what their text says
+}
+
+// heading returns that of a document or an item.
+func (t *tree) heading(n int32) (h heading) {
+	const hides = isMergeKey | isExplicit | specialKey
+	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
+		h.isHidden = h.isHidden || t.nodes[c].marks&hides != 0
+		to := (*int32)(nil)
+		switch string(t.keyBytes(c)) {
+		case "apiVersion":
+			to = &h.apiVersion
+		case "kind":
+			to = &h.kind
+		case "items":
+			to = &h.items
+		case "functionConfig":
+			to = &h.functionConfig
+		case "results":
+			to = &h.results
+		default:
+			continue
+		}
+		if *to != 0 {
+			h.twice = c
+		}
+		*to = c
+	}
+	return h
+}
+
+// columnOf returns the column in which the text of a value starts, 0 in braces.
+func (x *Text) columnOf(v *node) int {
+	if x.Bytes[v.start] == '{' {
+		return 0
+	}
+	return int(v.start) - max(lineStart(x.Bytes, int(v.start)), x.Start)
+}
+
+// isListOfMappings reports whether a node is a list that has items, and only mappings.
+func (t *tree) isListOfMappings(n int32) bool {
+	c := t.nodes[n].child
+	for ; c != 0 && t.nodes[c].kind == mapping; c = t.nodes[c].next {
+	}
+	return n != 0 && t.nodes[n].kind == sequence && t.nodes[n].child != 0 && c == 0
+}
+
