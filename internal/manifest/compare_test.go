@@ -25,7 +25,7 @@ func TestAnEditedTextIsComparedByItsValue(t *testing.T) {
 	}
 	equal := func(text []byte) bool {
 		var is tree
-		return is.parse(text, 0) && was.equalEdited(root, &is, 1)
+		return is.parse(text, 0) && root.equals(was, &is, 1)
 	}
 	if !equal([]byte(after)) {
 		t.Fatalf("not equal:\n%s", after)

@@ -88,6 +88,43 @@ func (d *decoder) find(path field.Path) (int32, error) {
 	return n, nil
 }
 
+// findKind returns the node at the path, which must be a mapping or a list, as wanted; 0 if the path
+// leads to a missing or null value.
+func (t *tree) findKind(path field.Path, want kind) (int32, error) {
+	d := decoder{t: t}
+	n, err := d.find(path)
+	switch {
+	case err != nil || n == 0 || t.isNull(n):
+		return 0, err
+	case t.nodes[n].kind != want:
+		return 0, withPath(d.typeError(n, kindNames[want]), path...)
+	}
+	return n, nil
+}
+
+// checkKeys returns an error if a mapping in the value at path has a key twice.
+func (t *tree) checkKeys(path field.Path) error {
+	d := decoder{t: t}
+	n, err := d.find(path)
+	if err == nil && n != 0 {
+		err = withPath(d.checkDuplicatesBelow(n), path...)
+	}
+	return err
+}
+
+// decode reads the value at path into the variable that into points to, as [Object.Decode]
+// says.
+func (t *tree) decode(path field.Path, into any, strict bool) (found bool, err error) {
+	d := decoder{t: t, strict: strict}
+	n, err := d.find(path)
+	if err != nil || n == 0 || t.isNull(n) {
+		return false, err
+	}
+	v := reflect.ValueOf(into).Elem()
+	err = withPath(d.decode(n, v, fieldsWithin(v.Type())), path...)
+	return err == nil, err
+}
+
 func (d *decoder) checkDuplicateKey(n int32, key string) error {
 	first := int32(0)
 	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {

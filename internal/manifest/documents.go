@@ -391,4 +391,3 @@ func (t *tree) isListOfMappings(n int32) bool {
 	}
 	return n != 0 && t.nodes[n].kind == sequence && t.nodes[n].child != 0 && c == 0
 }
-

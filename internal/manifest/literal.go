@@ -41,7 +41,7 @@ func (l *layout) literal(b []byte, s string, col int) []byte {
 
 // keepsLines reports whether a value can be written into a literal block scalar, and
 // what that has now.
-func (t *tree) keepsLines(v *node, val field.Value) (have string, ok bool) {
+func keepsLines(t *tree, v *node, val field.Value) (have string, ok bool) {
 	want, isString := val.(string)
 	if v.style != literal || v.marks != 0 || v.col < 0 || bytes.IndexByte(t.text[v.start:min(v.start+3, v.end)], '+') > 0 || !isString || !isLiteral(strings.TrimSuffix(want, "\n")+"\n") {
 		return "", false
@@ -53,7 +53,7 @@ func (t *tree) keepsLines(v *node, val field.Value) (have string, ok bool) {
 // replaceLines replaces the value of a literal block scalar by changing only
 // the lines that differ. It returns false if the scalar must be written anew.
 func (s *splicer) replaceLines(v *node, val field.Value) bool {
-	have, ok := s.t.keepsLines(v, val)
+	have, ok := keepsLines(s.t, v, val)
 	if !ok {
 		return false
 	}

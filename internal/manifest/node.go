@@ -108,12 +108,7 @@ func (o *Object) CheckKeys(path field.Path) error {
 	if err != nil {
 		return err
 	}
-	d := decoder{t: t}
-	n, err := d.find(path)
-	if err == nil && n != 0 {
-		err = withPath(d.checkDuplicatesBelow(n), path...)
-	}
-	return o.locate(t, err)
+	return o.locate(t, t.checkKeys(path))
 }
 
 // Mapping returns the mapping at path, the zero Node if it is missing. A
@@ -128,13 +123,9 @@ func (o *Object) find(path field.Path, want kind) (Node, error) {
 	if err != nil {
 		return Node{}, err
 	}
-	d := decoder{t: t}
-	n, err := d.find(path)
-	if err != nil || n == 0 || t.isNull(n) {
+	n, err := t.findKind(path, want)
+	if n == 0 {
 		return Node{}, o.locate(t, err)
-	}
-	if t.nodes[n].kind != want {
-		return Node{}, o.locate(t, withPath(d.typeError(n, kindNames[want]), path...))
 	}
 	return Node{t, n}, nil
 }

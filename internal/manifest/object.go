@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -126,12 +125,13 @@ func (o *Object) nameAndNamespace() (name, namespace string) {
 		return "", ""
 	}
 	if m := t.get(1, "metadata"); m != 0 && t.nodes[m].kind == mapping {
-		return t.scalarOf(m, "name"), t.scalarOf(m, "namespace")
+		return textOf(t, m, "name"), textOf(t, m, "namespace")
 	}
 	return "", ""
 }
 
-func (t *tree) scalarOf(n int32, key string) string {
+// textOf returns the scalar of a key of a mapping as it is written, or "".
+func textOf(t *tree, n int32, key string) string {
 	c := t.get(n, key)
 	if c == 0 || t.nodes[c].kind != scalar || t.isNull(c) {
 		return ""
@@ -261,16 +261,8 @@ func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err
 	if err != nil {
 		return false, err
 	}
-	d := decoder{t: t, strict: strict}
-	n, err := d.find(path)
-	if err == nil {
-		if n == 0 || t.isNull(n) {
-			return false, nil
-		}
-		v := reflect.ValueOf(into).Elem()
-		err = withPath(d.decode(n, v, fieldsWithin(v.Type())), path...)
-	}
-	return err == nil, o.locate(t, err)
+	found, err = t.decode(path, into, strict)
+	return found, o.locate(t, err)
 }
 
 // locate adds file, object and line to a decoder's error.

@@ -89,7 +89,7 @@ type scanner struct {
 
 	// When a whole input is read, only what tells the items of a list apart is kept of them.
 	prunes bool
-	list   int32         // the node of the root's items or results, whichever came last
+	list   int32   // the node of the root's items or results, whichever came last
 	known  []Known // what is stepped over from here on
 
 	flowIndent int // tabs in columns before it are no indentation of a plain scalar in flow style

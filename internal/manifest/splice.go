@@ -38,7 +38,7 @@ func newSplicer(t *tree, eol string, mem *scratch) *splicer {
 func (s *splicer) rewrite(root *editNode, mem *editArena, check *tree) (changes []splice, notices []Notice, ok bool) {
 	edited, why := root, map[int32]string(nil)
 	if s.t.special {
-		edited, why = s.t.editText(root, mem)
+		edited, why = editText(s.t, root, mem)
 	}
 	if !s.splice(edited) {
 		return nil, nil, false
@@ -50,7 +50,7 @@ func (s *splicer) rewrite(root *editNode, mem *editArena, check *tree) (changes 
 	slices.SortFunc(notices, func(a, b Notice) int { return cmp.Or(a.Line-b.Line, a.End-b.End) })
 	text := applySplices(s.mem.text[:0], s.t.text, 0, s.out)
 	s.mem.text = text
-	return s.out, notices, check.parse(text, s.t.col) && check.fixed.why != notKey && s.t.equalEdited(root, check, 1)
+	return s.out, notices, check.parse(text, s.t.col) && check.fixed.why != notKey && root.equals(s.t, check, 1)
 }
 
 // lineIn returns the number of the line in which the offset is.
@@ -206,18 +206,6 @@ func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
 		s.put(behind, s.eol(end), string(s.l.item([]byte{' '}, val, col)))
 	}
 }
-
-// written returns a node as it is written: an alias is a plain scalar.
-func (t *tree) written(n int32) node {
-	v := t.nodes[n]
-	if v.marks&isAlias != 0 {
-		v.kind, v.style, v.child = scalar, plain, 0
-	}
-	return v
-}
-
-// behindColon returns the offset behind the colon of a key.
-func (t *tree) behindColon(v *node) int { return skipBlanks(t.text, int(v.keyEnd)) + 1 }
 
 // startsBehind reports whether a value starts on the line of its key or dash, which
 // ends at the offset behind.

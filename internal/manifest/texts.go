@@ -158,7 +158,7 @@ func (p *entryText) comesBack(instead field.Value) bool {
 			return true
 		}
 	}
-	if _, linesAreEdited := p.t.keepsLines(&p.node, instead); linesAreEdited {
+	if _, linesAreEdited := keepsLines(p.t, &p.node, instead); linesAreEdited {
 		return true
 	}
 	text, old := p.t.str(p.n), p.style
@@ -171,34 +171,6 @@ func (p *entryText) comesBack(instead field.Value) bool {
 		old = styleOf(text)
 	}
 	return text == p.value()
-}
-
-// styleOf returns the style of the text of a scalar.
-func styleOf(text string) style {
-	if text == "" {
-		return absent
-	}
-	switch text[0] {
-	case '"':
-		return double
-	case '\'':
-		return single
-	case '|':
-		return literal
-	case '>':
-		return folded
-	}
-	return plain
-}
-
-// endBefore returns the end of the entry before one in a block mapping, or of the key
-// of that mapping.
-func (t *tree) endBefore(parent, n int32) int {
-	end := int(t.nodes[parent].keyEnd)
-	for c := t.nodes[parent].child; c != n; c = t.nodes[c].next {
-		end = max(int(t.nodes[c].end), int(t.nodes[c].keyEnd))
-	}
-	return end
 }
 
 // outdented returns a text with its lines after the first col columns further left.
@@ -277,12 +249,6 @@ func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
 		value = text[behind:v.end] // without a comment
 	}
 	return entry, value, true
-}
-
-// parseUsual parses a text; ok is false if it has a form that is not edited.
-func (t *tree) parseUsual(text []byte) (ok bool) {
-	checked, err := Check(text, nil)
-	return err == nil && len(checked.Odd) == 0 && t.parse(text, 0) && t.fixed.why == ""
 }
 
 // hasValueOf reports whether a node that is no alias has the value of the entry. A

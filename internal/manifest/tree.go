@@ -532,3 +532,58 @@ func (t *tree) any(n int32) field.Value {
 	}
 	return t.value(n)
 }
+
+// length returns how many entries or items a collection has.
+func (t *tree) length(n int32) int {
+	count := 0
+	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
+		count++
+	}
+	return count
+}
+
+// written returns a node as it is written: an alias is a plain scalar.
+func (t *tree) written(n int32) node {
+	v := t.nodes[n]
+	if v.marks&isAlias != 0 {
+		v.kind, v.style, v.child = scalar, plain, 0
+	}
+	return v
+}
+
+// behindColon returns the offset behind the colon of a key.
+func (t *tree) behindColon(v *node) int { return skipBlanks(t.text, int(v.keyEnd)) + 1 }
+
+// endBefore returns the end of the entry before one in a block mapping, or of the key
+// of that mapping.
+func (t *tree) endBefore(parent, n int32) int {
+	end := int(t.nodes[parent].keyEnd)
+	for c := t.nodes[parent].child; c != n; c = t.nodes[c].next {
+		end = max(int(t.nodes[c].end), int(t.nodes[c].keyEnd))
+	}
+	return end
+}
+
+// parseUsual parses a text; ok is false if it has a form that is not edited.
+func (t *tree) parseUsual(text []byte) (ok bool) {
+	checked, err := Check(text, nil)
+	return err == nil && len(checked.Odd) == 0 && t.parse(text, 0) && t.fixed.why == ""
+}
+
+// styleOf returns the style of the text of a scalar.
+func styleOf(text string) style {
+	if text == "" {
+		return absent
+	}
+	switch text[0] {
+	case '"':
+		return double
+	case '\'':
+		return single
+	case '|':
+		return literal
+	case '>':
+		return folded
+	}
+	return plain
+}

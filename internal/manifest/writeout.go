@@ -1,0 +1,178 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// A textEdit turns the edited tree of an object into that of its text: an alias that is
+// edited is written out, and so is one whose anchor gets another value or goes, and a
+// mapping whose merged entries do.
+type textEdit struct {
+	t       *tree
+	mem     *editArena
+	root    *editNode
+	parents []int32
+	changed map[int32]bool   // nodes whose text reads differently now
+	why     map[int32]string // the nodes that are written out
+}
+
+// editText returns the edited tree of the text, and which nodes are written out.
+func editText(t *tree, root *editNode, mem *editArena) (edited *editNode, why map[int32]string) {
+	if len(t.aliases) == 0 && len(t.merges) == 0 && !t.hasMerges() {
+		return root, nil
+	}
+	x := textEdit{t: t, mem: mem, root: root, changed: map[int32]bool{}, why: map[int32]string{}, parents: make([]int32, len(t.nodes))}
+	for i := range t.nodes {
+		for c := t.nodes[i].child; c != 0; c = t.nodes[c].next {
+			x.parents[c] = int32(i)
+		}
+	}
+	edited = x.edited(root)
+	for again := true; again; {
+		again = false
+		x.change(edited)
+		for _, n := range t.aliases {
+			if x.changed[t.source[n]] && x.why[n] == "" {
+				again = x.writeOut(edited, n, fmt.Sprintf("the alias %s was written out, because its anchor has another value now", t.text[t.nodes[n].start:t.nodes[n].end])) || again
+			}
+		}
+		for _, n := range slices.Sorted(maps.Keys(t.merges)) {
+			if x.why[n] == "" && slices.ContainsFunc(t.merges[n], func(source int32) bool { return x.changed[source] }) {
+				again = x.writeOut(edited, n, "the mapping with the merge key (<<) was written out, because the anchor has another value now") || again
+			}
+		}
+	}
+	return edited, x.why
+}
+
+// edited returns a node of the edited tree for the text.
+func (x *textEdit) edited(o *editNode) *editNode {
+	if !o.open || o.node == 0 || !o.differs() {
+		return o
+	}
+	out := *o
+	v := &x.t.nodes[o.node]
+	if v.marks&isAlias != 0 {
+		if !o.wasAlias() {
+			x.why[o.node] = fmt.Sprintf("the alias %s was written out, because its value is edited", x.t.text[v.start:v.end])
+		}
+		out.assignWhole(o.value(x.t))
+		return &out
+	}
+	if v.marks&hasMergeKey == 0 {
+		out.children = make([]*editNode, len(o.children))
+		for i, k := range o.children {
+			out.children[i] = x.edited(k)
+		}
+		return &out
+	}
+	if !x.editMerged(o, &out) {
+		x.why[o.node] = "the mapping with the merge key (<<) was written out"
+		out.assignWhole(o.value(x.t))
+	}
+	return &out
+}
+
+// assignWhole has a node written with a value.
+func (o *editNode) assignWhole(v field.Value) {
+	o.set, o.val, o.open, o.children = true, v, false, nil
+}
+
+// editMerged sets the children that a mapping with a merge key has in the text: what the key
+// brings is set behind the mapping's own entries. ok is false if it has to be written out.
+func (x *textEdit) editMerged(o, out *editNode) (ok bool) {
+	var brought []*editNode
+	out.children = nil
+	stays := false
+	for _, k := range o.children {
+		isBrought := k.node != 0 && x.t.nodes[k.node].marks&isMerged != 0
+		switch {
+		case k.deleted || isBrought && k.key != k.was:
+			return false
+		case isBrought && k.differs() && !isPlain(k.key, true):
+			return false // a number or a boolean as key, which the same text in quotes does not replace
+		case !isBrought:
+			stays = stays || k.node != 0
+			out.children = append(out.children, x.edited(k))
+		case k.differs():
+			brought = append(brought, &editNode{key: k.key, was: k.was, set: true, val: k.value(x.t), text: k.text})
+		}
+	}
+	behind := len(out.children)
+	for behind > 0 && out.children[behind-1].node == 0 {
+		behind--
+	}
+	out.children = slices.Insert(out.children, behind, brought...)
+	return stays
+}
+
+// change notes the nodes that an edited tree changes.
+func (x *textEdit) change(o *editNode) {
+	if o.node == 0 || !o.differs() {
+		return
+	}
+	x.changed[o.node] = true
+	if o.set || o.deleted {
+		x.changeAll(x.t.nodes[o.node].child)
+	}
+	for _, k := range o.children {
+		x.change(k)
+	}
+}
+
+func (x *textEdit) changeAll(n int32) {
+	for ; n != 0; n = x.t.nodes[n].next {
+		x.changed[n] = true
+		x.changeAll(x.t.nodes[n].child)
+	}
+}
+
+// writeOut has a node written out that no edit names. It returns false if the node is
+// within one that is written anew already.
+func (x *textEdit) writeOut(edited *editNode, n int32, why string) bool {
+	var path []int32
+	for at := n; at != 1; at = x.parents[at] {
+		if at == 0 { // in the value of a merge key
+			return false
+		}
+		path = append(path, at)
+	}
+	asRead := x.root // what the node reads as, if something in it is edited
+	for _, at := range slices.Backward(path) {
+		if edited.set || edited.deleted || x.t.nodes[edited.node].marks&isAlias != 0 {
+			return false
+		}
+		if !edited.open {
+			edited.open, edited.kind, edited.children = true, x.t.nodes[edited.node].kind, edited.originals(x.t, x.mem)
+		}
+		isNode := func(k *editNode) bool { return k.node == at }
+		i := slices.IndexFunc(edited.children, isNode)
+		if i < 0 {
+			return false
+		}
+		edited = edited.children[i]
+		if asRead != nil {
+			if i := slices.IndexFunc(asRead.children, isNode); i >= 0 {
+				asRead = asRead.children[i]
+			} else {
+				asRead = nil
+			}
+		}
+	}
+	if edited.set || edited.deleted || len(path) == 0 {
+		return false
+	}
+	val := field.Value(nil)
+	if asRead != nil {
+		val = asRead.value(x.t)
+	} else {
+		val = x.t.raw(n)
+	}
+	edited.assignWhole(val)
+	x.why[n] = why
+	return true
+}
