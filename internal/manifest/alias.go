@@ -78,7 +78,8 @@ func isProperty(in []byte, start, p int) bool {
 func (s *scanner) alias(p int) (int, bool) {
 	in := s.in
 	end := nameEnd(in, p+1)
-	anchor, known := s.names[view(in[p+1:end])]
+	name := view(in[p+1 : end])
+	anchor, known := s.names[name]
 	if !known && !s.lenient {
 		return s.refuse(p, fmt.Sprintf("the alias %s must be behind an anchor of this name", in[p:end]))
 	}
@@ -86,7 +87,7 @@ func (s *scanner) alias(p int) (int, bool) {
 		return s.refuse(p, "an alias (*) must have a name of letters, digits, - and _")
 	}
 	s.special = true
-	s.shared = append(s.shared, aliasUse{p, anchor})
+	s.shared = append(s.shared, aliasUse{p, anchor, name})
 	return end, true
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	yamlv3 "go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -104,15 +104,15 @@ func randomText(r *rand.Rand, key string, val field.Value) string {
 }
 
 // equalParsed compares a value with what the full parser has read.
-func equalParsed(v field.Value, n *yaml.Node) bool {
+func equalParsed(v field.Value, n *yamlv3.Node) bool {
 	switch v := v.(type) {
 	case field.Map:
-		if n.Kind != yaml.MappingNode || len(n.Content) != 2*len(v) {
+		if n.Kind != yamlv3.MappingNode || len(n.Content) != 2*len(v) {
 			return false
 		}
 		for i, e := range v {
 			if n.Content[2*i].Value != e.Key { // merged entries come elsewhere
-				i = slices.IndexFunc(n.Content, func(k *yaml.Node) bool { return k.Value == e.Key }) / 2
+				i = slices.IndexFunc(n.Content, func(k *yamlv3.Node) bool { return k.Value == e.Key }) / 2
 			}
 			if n.Content[2*i].Value != e.Key || !equalParsed(e.Value, n.Content[2*i+1]) {
 				return false
@@ -120,7 +120,7 @@ func equalParsed(v field.Value, n *yaml.Node) bool {
 		}
 		return true
 	case field.List:
-		if n.Kind != yaml.SequenceNode || len(n.Content) != len(v) {
+		if n.Kind != yamlv3.SequenceNode || len(n.Content) != len(v) {
 			return false
 		}
 		for i, e := range v {
@@ -130,7 +130,7 @@ func equalParsed(v field.Value, n *yaml.Node) bool {
 		}
 		return true
 	}
-	if n.Kind != yaml.ScalarNode {
+	if n.Kind != yamlv3.ScalarNode {
 		return false
 	}
 	switch v := v.(type) {
@@ -144,7 +144,7 @@ func equalParsed(v field.Value, n *yaml.Node) bool {
 		_, old := oldBool(string(v))
 		isText := readsAsString(string(v)) && !old && n.ShortTag() == "!!str" // whatever its quotes
 		// A tag without a value is null, but for that of a string.
-		isNull := n.ShortTag() == "!!null" || n.Value == "" && n.Style&^yaml.TaggedStyle == 0 && n.ShortTag() != "!!str"
+		isNull := n.ShortTag() == "!!null" || n.Value == "" && n.Style&^yamlv3.TaggedStyle == 0 && n.ShortTag() != "!!str"
 		return n.Value == string(v) && (n.Style == 0 || isText) || isNullText(string(v)) && isNull
 	case string:
 		return n.ShortTag() == "!!str" && n.Value == v

@@ -76,7 +76,7 @@ func (d *decoder) find(path field.Path) (int32, error) {
 			want = sequence
 		}
 		if d.t.nodes[n].kind != want {
-			return 0, withPath(d.typeError(n, kindNames[want]), path[:i]...)
+			return 0, withPath(d.typeError(n, want.String()), path[:i]...)
 		}
 		if !step.IsIndex {
 			if err := d.checkDuplicateKey(n, step.Key); err != nil {
@@ -97,7 +97,7 @@ func (t *tree) findKind(path field.Path, want kind) (int32, error) {
 	case err != nil || n == 0 || t.isNull(n):
 		return 0, err
 	case t.nodes[n].kind != want:
-		return 0, withPath(d.typeError(n, kindNames[want]), path...)
+		return 0, withPath(d.typeError(n, want.String()), path...)
 	}
 	return n, nil
 }
@@ -143,7 +143,16 @@ func (d *decoder) duplicate(c int32, key string) error {
 	return withPath(d.errorf(c, "key %q must stand only once in its mapping, and is here again", key), keyStep(key))
 }
 
-var kindNames = map[kind]string{mapping: "a mapping", sequence: "a list", scalar: "a single value"}
+// String returns what a node of the kind is, for messages.
+func (k kind) String() string {
+	switch k {
+	case mapping:
+		return "a mapping"
+	case sequence:
+		return "a list"
+	}
+	return "a single value"
+}
 
 // typeError returns the error of a node that must have another type.
 func (d *decoder) typeError(n int32, want string) error {
@@ -154,7 +163,7 @@ func (d *decoder) typeError(n int32, want string) error {
 func (t *tree) describe(n int32) string {
 	v := &t.nodes[n]
 	if v.kind != scalar {
-		return kindNames[v.kind]
+		return v.kind.String()
 	}
 	switch x := t.value(n).(type) {
 	case nil:

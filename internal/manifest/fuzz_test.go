@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	yamlv3 "go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -101,8 +101,8 @@ func agreeOnTree(t *testing.T, in []byte) {
 	if err != nil || root == nil {
 		t.Fatalf("the scanner accepts what the full parser refuses: %v\n%q", err, in)
 	}
-	if !tr.equalYAML(1, root) {
-		b, _ := yaml.Marshal(root)
+	if !equalYAML(&tr, 1, root) {
+		b, _ := yamlv3.Marshal(root)
 		t.Fatalf("the trees differ for %q: the full parser reads\n%s\nthe scanner %#v", in, b, tr.raw(1))
 	}
 	for i := 1; i < len(tr.nodes) && !tr.special; i++ {
@@ -133,7 +133,7 @@ func agreeOnItems(t *testing.T, in []byte) {
 	if empty {
 		return
 	}
-	if root.Kind != yaml.MappingNode {
+	if root.Kind != yamlv3.MappingNode {
 		t.Fatalf("%q is indexed, and is no mapping", in)
 	}
 	agreeOnList(t, s, &d.Tree, 1, d.End, d.Tree.fixed.why != "", root)
@@ -141,7 +141,7 @@ func agreeOnItems(t *testing.T, in []byte) {
 
 // agreeOnList compares what the scanner has found out about a document, or about
 // an item that has items itself, with what the full parser has.
-func agreeOnList(t *testing.T, s *Stream, tr *tree, n int32, end int, isOdd bool, root *yaml.Node) {
+func agreeOnList(t *testing.T, s *Stream, tr *tree, n int32, end int, isOdd bool, root *yamlv3.Node) {
 	t.Helper()
 	in, p := s.in, newPlacer(s.in, 0, 0)
 	id, _, err := s.identify(tr, n, end)
@@ -152,7 +152,7 @@ func agreeOnList(t *testing.T, s *Stream, tr *tree, n int32, end int, isOdd bool
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		c, known := map[string]int32{"items": id.items, "functionConfig": id.functionConfig, "results": id.results}[key.Value]
-		if !known || n != 1 && id.items == 0 || key.Kind != yaml.ScalarNode || key.Anchor != "" || key.Style&yaml.TaggedStyle != 0 || isOdd {
+		if !known || n != 1 && id.items == 0 || key.Kind != yamlv3.ScalarNode || key.Anchor != "" || key.Style&yamlv3.TaggedStyle != 0 || isOdd {
 			continue
 		}
 		v := &tr.nodes[c]
@@ -163,7 +163,7 @@ func agreeOnList(t *testing.T, s *Stream, tr *tree, n int32, end int, isOdd bool
 		if c == 0 || int(v.key) != p.offset(key) || (v.style == absent) != isAbsent || !isAbsent && int(v.start) != p.offset(value) || in[tr.behindColon(v)-1] != ':' {
 			t.Fatalf("indexing %q: %s is %d, %+v", in, key.Value, c, v)
 		}
-		if key.Value != "items" || value.Kind != yaml.SequenceNode {
+		if key.Value != "items" || value.Kind != yamlv3.SequenceNode {
 			continue
 		}
 		if tr.length(c) != len(value.Content) {
@@ -175,8 +175,8 @@ func agreeOnList(t *testing.T, s *Stream, tr *tree, n int32, end int, isOdd bool
 		for i, x := range value.Content {
 			item := tr.item(c, i)
 			it := &tr.nodes[item]
-			isMap := x.Kind == yaml.MappingNode
-			if x.Kind == yaml.AliasNode {
+			isMap := x.Kind == yamlv3.MappingNode
+			if x.Kind == yamlv3.AliasNode {
 				continue
 			}
 			if (it.kind == mapping) != isMap {
@@ -195,14 +195,14 @@ func agreeOnList(t *testing.T, s *Stream, tr *tree, n int32, end int, isOdd bool
 	}
 }
 
-func hasProps(n *yaml.Node) bool { return n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 }
+func hasProps(n *yamlv3.Node) bool { return n.Anchor != "" || n.Style&yamlv3.TaggedStyle != 0 }
 
 // agreeOnKind compares an apiVersion and kind.
-func agreeOnKind(t *testing.T, s *Stream, id *identity, root *yaml.Node) {
+func agreeOnKind(t *testing.T, s *Stream, id *identity, root *yamlv3.Node) {
 	t.Helper()
 	for key, have := range map[string]string{"apiVersion": id.apiVersion, "kind": id.kind} {
 		want := ""
-		if v, _ := lookup(root, key); v != nil && v.Kind == yaml.ScalarNode && v.ShortTag() != "!!null" {
+		if v, _ := lookup(root, key); v != nil && v.Kind == yamlv3.ScalarNode && v.ShortTag() != "!!null" {
 			want = v.Value
 		}
 		if have != want {
@@ -212,7 +212,7 @@ func agreeOnKind(t *testing.T, s *Stream, id *identity, root *yaml.Node) {
 }
 
 // agreeOnEnd checks that the text of an item, alone, has the value that it has in its list.
-func agreeOnEnd(t *testing.T, in []byte, start, end, col int, n *yaml.Node) {
+func agreeOnEnd(t *testing.T, in []byte, start, end, col int, n *yamlv3.Node) {
 	t.Helper()
 	left := maxExpanded
 	want, err := expand(n, &left, 0)
@@ -232,7 +232,7 @@ func agreeOnEnd(t *testing.T, in []byte, start, end, col int, n *yaml.Node) {
 	}
 	dropComments(want)
 	dropComments(root)
-	if yaml.NewEncoder(&a).Encode(want) != nil || yaml.NewEncoder(&b).Encode(root) != nil {
+	if yamlv3.NewEncoder(&a).Encode(want) != nil || yamlv3.NewEncoder(&b).Encode(root) != nil {
 		t.Fatalf("indexing %q: item %q", in, in[start:end])
 	}
 	if a.String() != b.String() {
@@ -240,7 +240,7 @@ func agreeOnEnd(t *testing.T, in []byte, start, end, col int, n *yaml.Node) {
 	}
 }
 
-func dropComments(n *yaml.Node) {
+func dropComments(n *yamlv3.Node) {
 	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
 	for _, c := range n.Content {
 		dropComments(c)

@@ -7,16 +7,16 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	yamlv3 "go.yaml.in/yaml/v3"
 )
 
 // The full parser judges the scanner in tests.
 
 // judged returns what the full parser reads from the one document in a text that starts in
 // column col: nil if it is empty.
-func judged(text []byte, col int) (*yaml.Node, error) {
-	dec := yaml.NewDecoder(bytes.NewReader(append(appendSpaces(nil, col), text...)))
-	var doc, more yaml.Node
+func judged(text []byte, col int) (*yamlv3.Node, error) {
+	dec := yamlv3.NewDecoder(bytes.NewReader(append(appendSpaces(nil, col), text...)))
+	var doc, more yamlv3.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
 		return nil, nil
@@ -26,14 +26,14 @@ func judged(text []byte, col int) (*yaml.Node, error) {
 	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("more than one document: %w", err)
 	}
-	if len(doc.Content) != 1 || doc.Content[0].Kind == yaml.ScalarNode && isNullText(doc.Content[0].Value) {
+	if len(doc.Content) != 1 || doc.Content[0].Kind == yamlv3.ScalarNode && isNullText(doc.Content[0].Value) {
 		return nil, nil
 	}
 	return doc.Content[0], nil
 }
 
 // judgedValue returns what the full parser reads, without aliases, merge keys and tags.
-func judgedValue(text []byte, col int) (*yaml.Node, error) {
+func judgedValue(text []byte, col int) (*yamlv3.Node, error) {
 	root, err := judged(text, col)
 	if err != nil || root == nil {
 		return root, err
@@ -64,7 +64,7 @@ func newPlacer(in []byte, start, pad int) *placer {
 	return p
 }
 
-func (p *placer) offset(n *yaml.Node) int {
+func (p *placer) offset(n *yamlv3.Node) int {
 	line, col := n.Line-1, n.Column-1
 	if line < 0 || line >= len(p.lines) {
 		return len(p.in)
@@ -82,17 +82,17 @@ func (p *placer) offset(n *yaml.Node) int {
 
 // lookup returns the value of a key, seen through aliases and merge keys, and
 // the second occurrence of the key, if any.
-func lookup(n *yaml.Node, key string) (value, again *yaml.Node) {
+func lookup(n *yamlv3.Node, key string) (value, again *yamlv3.Node) {
 	return lookupIn(n, key, 0)
 }
 
-func lookupIn(n *yaml.Node, key string, depth int) (value, again *yaml.Node) {
+func lookupIn(n *yamlv3.Node, key string, depth int) (value, again *yamlv3.Node) {
 	n = target(n)
-	if n.Kind != yaml.MappingNode || depth > maxDepth {
+	if n.Kind != yamlv3.MappingNode || depth > maxDepth {
 		return nil, nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key && n.Content[i].Kind == yaml.ScalarNode {
+		if n.Content[i].Value == key && n.Content[i].Kind == yamlv3.ScalarNode {
 			if value != nil {
 				return value, n.Content[i]
 			}
@@ -107,8 +107,8 @@ func lookupIn(n *yaml.Node, key string, depth int) (value, again *yaml.Node) {
 			continue
 		}
 		from := target(n.Content[i+1])
-		sources := []*yaml.Node{from}
-		if from.Kind == yaml.SequenceNode {
+		sources := []*yamlv3.Node{from}
+		if from.Kind == yamlv3.SequenceNode {
 			sources = from.Content
 		}
 		for _, src := range sources {
@@ -120,23 +120,23 @@ func lookupIn(n *yaml.Node, key string, depth int) (value, again *yaml.Node) {
 	return nil, nil
 }
 
-func isMergeNode(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && n.Value == "<<" && (n.Tag == "" || n.Tag == "!" || n.ShortTag() == "!!merge")
+func isMergeNode(n *yamlv3.Node) bool {
+	return n.Kind == yamlv3.ScalarNode && n.Value == "<<" && (n.Tag == "" || n.Tag == "!" || n.ShortTag() == "!!merge")
 }
 
 // target returns the node that an alias refers to.
-func target(n *yaml.Node) *yaml.Node {
-	for n.Kind == yaml.AliasNode {
+func target(n *yamlv3.Node) *yamlv3.Node {
+	for n.Kind == yamlv3.AliasNode {
 		n = n.Alias
 	}
 	return n
 }
 
-func yamlKind(n *yaml.Node) string {
+func yamlKind(n *yamlv3.Node) string {
 	switch target(n).Kind {
-	case yaml.MappingNode:
+	case yamlv3.MappingNode:
 		return "a mapping"
-	case yaml.SequenceNode:
+	case yamlv3.SequenceNode:
 		return "a list"
 	}
 	if n.ShortTag() == "!!null" {
@@ -147,11 +147,11 @@ func yamlKind(n *yaml.Node) string {
 
 // expand returns a copy of the node with all aliases and merge keys written
 // out, without redundant tags.
-func expand(n *yaml.Node, left *int, depth int) (*yaml.Node, error) {
+func expand(n *yamlv3.Node, left *int, depth int) (*yamlv3.Node, error) {
 	if *left--; *left < 0 || depth > 10*maxDepth {
 		return nil, errors.New("aliases must not expand to so much")
 	}
-	if n.Kind == yaml.AliasNode {
+	if n.Kind == yamlv3.AliasNode {
 		c, err := expand(n.Alias, left, depth+1)
 		if err != nil {
 			return nil, err
@@ -164,7 +164,7 @@ func expand(n *yaml.Node, left *int, depth int) (*yaml.Node, error) {
 	if err := plainTag(&c); err != nil {
 		return nil, err
 	}
-	if n.Kind != yaml.MappingNode {
+	if n.Kind != yamlv3.MappingNode {
 		for _, k := range n.Content {
 			x, err := expand(k, left, depth+1)
 			if err != nil {
@@ -179,7 +179,7 @@ func expand(n *yaml.Node, left *int, depth int) (*yaml.Node, error) {
 
 // expandMapping fills c with the entries of n. A mapping's own keys win over
 // merged ones, and earlier merged mappings over later ones.
-func expandMapping(c, n *yaml.Node, left *int, depth int) error {
+func expandMapping(c, n *yamlv3.Node, left *int, depth int) error {
 	own := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if !isMergeNode(n.Content[i]) {
@@ -193,12 +193,12 @@ func expandMapping(c, n *yaml.Node, left *int, depth int) error {
 			if err != nil {
 				return err
 			}
-			sources := []*yaml.Node{x}
-			if x.Kind == yaml.SequenceNode {
+			sources := []*yamlv3.Node{x}
+			if x.Kind == yamlv3.SequenceNode {
 				sources = x.Content
 			}
 			for _, src := range sources {
-				if src.Kind != yaml.MappingNode {
+				if src.Kind != yamlv3.MappingNode {
 					return fmt.Errorf("line %d: a merge key (<<) must have a mapping or a list of mappings", key.Line)
 				}
 				for j := 0; j+1 < len(src.Content); j += 2 {
@@ -210,7 +210,7 @@ func expandMapping(c, n *yaml.Node, left *int, depth int) error {
 			}
 			continue
 		}
-		if target(key).Kind != yaml.ScalarNode {
+		if target(key).Kind != yamlv3.ScalarNode {
 			return fmt.Errorf("%w, not %s", ErrNotKey, yamlKind(key))
 		}
 		k, err := expand(key, left, depth+1)
@@ -228,15 +228,15 @@ func expandMapping(c, n *yaml.Node, left *int, depth int) error {
 
 // plainTag removes an explicit tag of the core schema. The node gets the style
 // that means the same.
-func plainTag(n *yaml.Node) error {
-	if n.Style&yaml.TaggedStyle == 0 {
+func plainTag(n *yamlv3.Node) error {
+	if n.Style&yamlv3.TaggedStyle == 0 {
 		return nil
 	}
-	n.Style &^= yaml.TaggedStyle
+	n.Style &^= yamlv3.TaggedStyle
 	switch tag := n.ShortTag(); tag {
 	case "!!str", "!":
 		if n.Style == 0 {
-			n.Style = yaml.DoubleQuotedStyle
+			n.Style = yamlv3.DoubleQuotedStyle
 		}
 	case "!!int", "!!float", "!!bool", "!!null":
 		if readsAsString(n.Value) {
@@ -252,34 +252,34 @@ func plainTag(n *yaml.Node) error {
 }
 
 // equalYAML reports whether the node has the same value as the parser's node.
-func (t *tree) equalYAML(n int32, y *yaml.Node) bool {
+func equalYAML(t *tree, n int32, y *yamlv3.Node) bool {
 	v := &t.nodes[n]
 	c := v.child
 	switch y.Kind {
-	case yaml.MappingNode:
+	case yamlv3.MappingNode:
 		if v.kind != mapping {
 			return false
 		}
 		for i := 0; i+1 < len(y.Content); i += 2 {
-			if c == 0 || y.Content[i].Kind != yaml.ScalarNode || string(t.keyBytes(c)) != y.Content[i].Value || !t.equalYAML(c, y.Content[i+1]) {
+			if c == 0 || y.Content[i].Kind != yamlv3.ScalarNode || string(t.keyBytes(c)) != y.Content[i].Value || !equalYAML(t, c, y.Content[i+1]) {
 				return false
 			}
 			c = t.nodes[c].next
 		}
 		return c == 0
-	case yaml.SequenceNode:
+	case yamlv3.SequenceNode:
 		if v.kind != sequence {
 			return false
 		}
 		for _, k := range y.Content {
-			if c == 0 || !t.equalYAML(c, k) {
+			if c == 0 || !equalYAML(t, c, k) {
 				return false
 			}
 			c = t.nodes[c].next
 		}
 		return c == 0
-	case yaml.ScalarNode:
-		const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	case yamlv3.ScalarNode:
+		const quoted = yamlv3.SingleQuotedStyle | yamlv3.DoubleQuotedStyle | yamlv3.LiteralStyle | yamlv3.FoldedStyle
 		if y.Style&quoted == 0 && isNullText(y.Value) {
 			return t.isNull(n)
 		}

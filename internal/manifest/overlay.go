@@ -111,7 +111,7 @@ func (o *editNode) openAs(t *tree, step field.Step, mem *editArena) error {
 	}
 	if o.open {
 		if o.kind != want {
-			return fmt.Errorf("it is not %s", kindNames[want])
+			return fmt.Errorf("it is not %s", want)
 		}
 		return nil
 	}
@@ -121,7 +121,7 @@ func (o *editNode) openAs(t *tree, step field.Step, mem *editArena) error {
 	case o.set || t.isNull(o.node):
 		o.set = true
 	case t.nodes[o.node].kind != want:
-		return fmt.Errorf("must be %s, not %s", kindNames[want], t.describe(o.node))
+		return fmt.Errorf("must be %s, not %s", want, t.describe(o.node))
 	default:
 		o.children = o.originals(t, mem)
 	}
@@ -243,7 +243,7 @@ func (o *editNode) rename(t *tree, child *editNode, e field.Edit, mem *editArena
 	}
 	// A field that is there as null counts as absent. It gets the old key, so
 	// that the opposite edit brings back both as they were.
-	if null := o.find(keyStep(e.NewKey)); null != nil && null != child && !null.differs() && t.isNull(null.node) {
+	if null := o.find(field.Step{Key: e.NewKey}); null != nil && null != child && !null.differs() && t.isNull(null.node) {
 		null.key = child.was
 	}
 }
@@ -277,7 +277,7 @@ func (o *editNode) assignEntries(t *tree, m field.Map, mem *editArena) {
 	}
 	before := "" // the original that follows in m
 	for _, e := range slices.Backward(m) {
-		child := o.find(keyStep(e.Key))
+		child := o.find(field.Step{Key: e.Key})
 		if child == nil {
 			o.add(&editNode{key: e.Key, was: e.Key, set: true, val: e.Value}, before)
 			before = e.Key

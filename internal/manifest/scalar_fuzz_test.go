@@ -3,7 +3,7 @@ package manifest
 import (
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	yamlv3 "go.yaml.in/yaml/v3"
 )
 
 func FuzzPlainScalarsAreReadAsTheFullParserReadsThem(f *testing.F) {
@@ -17,7 +17,7 @@ func FuzzPlainScalarsAreReadAsTheFullParserReadsThem(f *testing.F) {
 			}
 		}
 		var want any
-		n := &yaml.Node{Kind: yaml.ScalarNode, Value: s}
+		n := &yamlv3.Node{Kind: yamlv3.ScalarNode, Value: s}
 		if s == "" || n.Decode(&want) != nil {
 			return
 		}

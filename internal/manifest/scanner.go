@@ -104,7 +104,10 @@ type refusal struct {
 }
 
 // An aliasUse is an alias and the anchor that it refers to, by their offsets.
-type aliasUse struct{ at, anchor int }
+type aliasUse struct {
+	at, anchor int
+	name       string
+}
 
 func (s *scanner) refuse(at int, why string) (int, bool) {
 	if s.refused.why == "" {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	yamlv3 "go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -58,7 +58,7 @@ func TestEveryScalarKeepsItsValueBesideSpecialForms(t *testing.T) {
 	decode := func(text string) map[string]any {
 		var v map[string]any
 		// The end of a text ends its last line.
-		if err := yaml.Unmarshal([]byte(strings.TrimSuffix(text, "\n")+"\n"), &v); err != nil {
+		if err := yamlv3.Unmarshal([]byte(strings.TrimSuffix(text, "\n")+"\n"), &v); err != nil {
 			return nil
 		}
 		return v

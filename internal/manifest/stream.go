@@ -196,10 +196,9 @@ func (s *Stream) noteShared(objects []*Object, aliases []aliasUse) {
 		if from == to {
 			continue
 		}
-		name := string(s.text.Bytes[a.at+1 : nameEnd(s.text.Bytes, a.at+1)])
 		for _, o := range []*Object{from, to} {
 			if o != nil {
-				o.mutableExtra().shared = name
+				o.mutableExtra().shared = a.name
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	yamlv3 "go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
@@ -84,17 +84,17 @@ func indented(text string) string {
 
 // ownLines returns the first and the last line, counted from 1, of the field
 // at a path: of its key and value, or of the alias that stands for it.
-func ownLines(root *yaml.Node, p field.Path, lines []string) (first, last int) {
+func ownLines(root *yamlv3.Node, p field.Path, lines []string) (first, last int) {
 	n := root
 	end := len(lines) // the last line that may belong to it
 	first = 1
 	for _, step := range p {
-		var child *yaml.Node
+		var child *yamlv3.Node
 		for i, c := range n.Content {
-			isKey := n.Kind == yaml.MappingNode && i%2 == 0
-			if child != nil && (isKey || n.Kind == yaml.SequenceNode) {
+			isKey := n.Kind == yamlv3.MappingNode && i%2 == 0
+			if child != nil && (isKey || n.Kind == yamlv3.SequenceNode) {
 				end = c.Line
-				if n.Style&yaml.FlowStyle == 0 {
+				if n.Style&yamlv3.FlowStyle == 0 {
 					end--
 				}
 				break
@@ -102,18 +102,18 @@ func ownLines(root *yaml.Node, p field.Path, lines []string) (first, last int) {
 			if isKey && c.Value == step.Key {
 				child, first = n.Content[i+1], c.Line
 			}
-			if n.Kind == yaml.SequenceNode && i == int(step.Index) {
+			if n.Kind == yamlv3.SequenceNode && i == int(step.Index) {
 				child, first = c, c.Line
 			}
 		}
 		if child == nil { // merged
 			break
 		}
-		if n = child; n.Kind == yaml.AliasNode {
+		if n = child; n.Kind == yamlv3.AliasNode {
 			return min(first, n.Line), n.Line
 		}
 	}
-	if n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+	if n.Kind == yamlv3.ScalarNode && n.Style&(yamlv3.LiteralStyle|yamlv3.FoldedStyle) == 0 {
 		if !strings.ContainsAny(n.Value, " \n") {
 			return first, n.Line
 		}
@@ -173,8 +173,8 @@ func checkUntouched(t *testing.T, rnd *rand.Rand, in []byte, most int) (edits, n
 	}
 	scalarPaths(tr, 1, nil, &paths)
 	rnd.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
-	var doc yaml.Node
-	if err := yaml.Unmarshal(in, &doc); err != nil {
+	var doc yamlv3.Node
+	if err := yamlv3.Unmarshal(in, &doc); err != nil {
 		t.Fatal(err)
 	}
 	before := strings.SplitAfter(string(in), "\n")
@@ -217,7 +217,7 @@ func TestLinesThatNoEditNamesStayOrAreNamed(t *testing.T) {
 		w := oddWriter{rnd: rnd, isAnchor: map[int]bool{}, tabs: odd == 1}
 		in := "kind: A # kind\n" + w.entries(6, 0)
 		var v map[string]any
-		if yaml.Unmarshal([]byte(in), &v) != nil {
+		if yamlv3.Unmarshal([]byte(in), &v) != nil {
 			continue // an alias before its anchor
 		}
 		e, n := checkUntouched(t, rnd, []byte(in), 4)
