@@ -76,11 +76,11 @@ test-race: bin/kustomize ## the same, for data races (needs a C compiler)
 .PHONY: test-386
 test-386: bin/kustomize ## the command's tests with integers and pointers of 32 bits, and whether all else compiles
 	GOARCH=386 $(GO) vet ./...
-	GOARCH=386 $(GO) test -count=1 ./cmd/rewrite-probes ./internal/config ./internal/field ./internal/manifest
+	GOARCH=386 $(GO) test -count=1 ./cmd/rewrite-probes ./internal/config ./internal/field ./internal/manifest ./internal/yaml
 
 # What depends on the processor: system calls, memory, sockets, byte order. Tests
 # that start programs cannot: the machine itself runs no program of arm64.
-ARM64_TESTS = ./internal/agent/... ./internal/field ./internal/kubelet ./internal/manifest ./internal/prober ./internal/sidecar/... ./internal/wire
+ARM64_TESTS = ./internal/agent/... ./internal/field ./internal/kubelet ./internal/manifest ./internal/prober ./internal/sidecar/... ./internal/wire ./internal/yaml
 
 .PHONY: test-arm64
 test-arm64: ## tests of what depends on the processor, on arm64 by qemu-aarch64-static

@@ -35,7 +35,8 @@ var layers = []struct {
 	{"internal/workload", "internal/field internal/manifest internal/prober transformer"},
 	{"internal/vm", "internal/field internal/manifest internal/prober internal/vmconfig transformer"},
 	{"transformer", "internal/field internal/prober internal/reason internal/release"},
-	{"internal/manifest", "internal/field"},
+	{"internal/manifest", "internal/field internal/yaml"},
+	{"internal/yaml", "internal/field"},
 	{"internal/sidecar/server", "internal/kubelet internal/prober internal/wire"},
 	{"internal/agent/xds", "internal/agent/once internal/agent/schedule internal/wire"},
 	{"internal/agent/identity", "internal/agent/once internal/wire"},
@@ -52,6 +53,7 @@ var layers = []struct {
 	{"internal/field", ""},
 	{"internal/testutil", ""},
 	{"internal/testutil/golden", ""},
+	{"internal/testutil/yamljudge", ""},
 }
 
 // The map of docs/design.md: a package imports only packages that are below it.

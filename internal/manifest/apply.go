@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // A Notice names lines that [Object.Apply] has changed although no edit named
@@ -63,8 +64,8 @@ func (o *Object) Apply(edits []field.Edit) error {
 		return o.tooUnusual(t)
 	}
 	o.planned = maphash.Bytes(textSeed, s.scratch.text)
-	last := s.check.nodes[len(s.check.nodes)-1].style
-	o.endsPlainly = last != literal && last != folded
+	last := s.check.Nodes[len(s.check.Nodes)-1].Style
+	o.endsPlainly = last != yaml.Literal && last != yaml.Folded
 	o.patchWith(changes)
 	if len(notices) > 0 {
 		o.mutableExtra().notices = append(o.notices, notices...)
@@ -79,11 +80,11 @@ func (o *Object) Apply(edits []field.Edit) error {
 }
 
 // tooUnusual returns the error of an object that cannot be edited because of its form.
-func (o *Object) tooUnusual(t *tree) error {
-	if t.fixed.why == "" || o.changed {
+func (o *Object) tooUnusual(t *yaml.Tree) error {
+	if t.Fixed.Why == "" || o.changed {
 		return o.error(nil, o.Line(), errors.New("cannot be edited: its form of YAML is too unusual; write it in block style, without anchors and merge keys"))
 	}
-	return o.error(nil, o.stream.line(o.stream.treeAt+t.fixed.at), fmt.Errorf("cannot be edited: it has %s here; write it in another way", t.fixed.why))
+	return o.error(nil, o.stream.line(o.stream.treeAt+t.Fixed.At), fmt.Errorf("cannot be edited: it has %s here; write it in another way", t.Fixed.Why))
 }
 
 // canBeEdited returns an error if the object is written in a form that is only read.
@@ -92,12 +93,12 @@ func (o *Object) canBeEdited() error {
 	switch s := o.stream; {
 	case o.shared != "":
 		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", o.shared))
-	case (o.dash > 0 || o.isFlowItem()) && bytes.IndexByte(s.in[o.start:o.start+contentStart(s.in[o.start:o.end])], '!') >= 0:
+	case (o.dash > 0 || o.isFlowItem()) && bytes.IndexByte(s.in[o.start:o.start+yaml.ContentStart(s.in[o.start:o.end])], '!') >= 0:
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item that has a tag is only read; take the tag out"))
-	case o.isFlowItem() && text[contentStart(text)] != '{':
+	case o.isFlowItem() && text[yaml.ContentStart(text)] != '{':
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item without braces in a list in brackets is only read; put it in braces"))
-	case s.text.oddFrom(o.start) < o.end:
-		return o.error(nil, s.line(s.text.oddFrom(o.start)), errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))
+	case s.text.OddFrom(o.start) < o.end:
+		return o.error(nil, s.line(s.text.OddFrom(o.start)), errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))
 	}
 	return nil
 }

@@ -11,15 +11,14 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/yamljudge"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
-
-var trickyStrings = []string{"", "a", "true", "15020", "y", "0x1", "1e3", "null", "~", "- a", "a: b", "a #b", "#", "'", "\"", "\\", "a\nb", " a ", "{", "}", "[a]", ",", "a,b", "&a", "*a", "!a", "|", ">", "%", "@", "`",
-	"é", "\u2028", "\U0001f600", "\x01", "\ufeff", "<<", "=", "a:", ":a", "?", "-", "---", "...", `{"/app-health/a/livez":{"httpGet":{"port":80}}}`, "1:20", "2001-01-01", "5m", "100Mi", ".5", "+1", "1_0", "no", "http://a:80/b?c=d&e", "it's", "a\tb", "a:\n  b: c\n", "a\n\n# b\nc", strings.Repeat("long ", 40)}
 
 func randomValue(r *rand.Rand, depth int) field.Value {
 	switch n := r.IntN(10); {
 	case n < 4:
-		return trickyStrings[r.IntN(len(trickyStrings))]
+		return yamljudge.Strings[r.IntN(len(yamljudge.Strings))]
 	case n == 4:
 		return r.IntN(20000) - 100
 	case n == 5:
@@ -48,29 +47,29 @@ func randomKey(r *rand.Rand) string {
 
 // randomEdit returns an edit somewhere in the tree, but not of what makes the
 // object what it is.
-func randomEdit(r *rand.Rand, t *tree) field.Edit {
+func randomEdit(r *rand.Rand, t *yaml.Tree) field.Edit {
 	var p field.Path
 	n := int32(1)
 	for {
-		v := &t.nodes[n]
+		v := &t.Nodes[n]
 		var children []int32
-		for c := v.child; c != 0; c = t.nodes[c].next {
+		for c := v.Child; c != 0; c = t.Nodes[c].Next {
 			children = append(children, c)
 		}
-		if v.kind == scalar || len(children) == 0 || r.IntN(5) == 0 {
+		if v.Kind == yaml.Scalar || len(children) == 0 || r.IntN(5) == 0 {
 			break
 		}
 		i := r.IntN(len(children))
-		if v.kind == sequence {
+		if v.Kind == yaml.Sequence {
 			p = p.Index(i)
 		} else {
-			p = p.Key(string(t.keyBytes(children[i])))
+			p = p.Key(string(t.KeyBytes(children[i])))
 		}
 		n = children[i]
 	}
 	before := ""
-	if c := t.nodes[n].child; c != 0 && t.nodes[n].kind == mapping && r.IntN(2) == 0 {
-		before = string(t.keyBytes(c))
+	if c := t.Nodes[n].Child; c != 0 && t.Nodes[n].Kind == yaml.Mapping && r.IntN(2) == 0 {
+		before = string(t.KeyBytes(c))
 	}
 	val := randomValue(r, 0)
 	switch r.IntN(6) {
@@ -96,7 +95,7 @@ func randomEdit(r *rand.Rand, t *tree) field.Edit {
 func randomText(r *rand.Rand, key string, val field.Value) string {
 	text, _ := val.(string)
 	if r.IntN(2) == 0 {
-		text = trickyStrings[r.IntN(len(trickyStrings))]
+		text = yamljudge.Strings[r.IntN(len(yamljudge.Strings))]
 	}
 	before := []string{"", "\n", "\n\n", "# c\n", "a: b\n"}[r.IntN(5)]
 	behind := []string{"", " # c", " ", "\n", "\n---\n", "\n  a", "\nb: c", "}", ", x: y"}[r.IntN(9)]
@@ -140,12 +139,12 @@ func equalParsed(v field.Value, n *yamlv3.Node) bool {
 		return n.ShortTag() == "!!bool" && n.Value == strconv.FormatBool(v)
 	case int:
 		return n.ShortTag() == "!!int" && n.Value == strconv.Itoa(v)
-	case rawScalar:
-		_, old := oldBool(string(v))
-		isText := readsAsString(string(v)) && !old && n.ShortTag() == "!!str" // whatever its quotes
+	case yaml.RawScalar:
+		_, old := yaml.OldBool(string(v))
+		isText := yaml.ReadsAsString(string(v)) && !old && n.ShortTag() == "!!str" // whatever its quotes
 		// A tag without a value is null, but for that of a string.
 		isNull := n.ShortTag() == "!!null" || n.Value == "" && n.Style&^yamlv3.TaggedStyle == 0 && n.ShortTag() != "!!str"
-		return n.Value == string(v) && (n.Style == 0 || isText) || isNullText(string(v)) && isNull
+		return n.Value == string(v) && (n.Style == 0 || isText) || yamljudge.IsNull(string(v)) && isNull
 	case string:
 		return n.ShortTag() == "!!str" && n.Value == v
 	}
@@ -154,11 +153,11 @@ func equalParsed(v field.Value, n *yamlv3.Node) bool {
 
 func FuzzApply(f *testing.F) {
 	f.Add([]byte(" 0:"), uint64(66)) // cannot be spliced
-	for i, s := range forms {
+	for i, s := range yamljudge.Forms {
 		f.Add([]byte(s), uint64(i))
 		f.Add([]byte("apiVersion: v1\nkind: List\nitems:\n- "+strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n  ")+"\n"), uint64(i)*7)
 	}
-	for i, s := range numbered {
+	for i, s := range yamljudge.Numbered {
 		f.Add([]byte(s), uint64(i))
 	}
 	for i, tt := range editTests {
@@ -167,7 +166,7 @@ func FuzzApply(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
 		s, err := Read("<stdin>", in)
-		if err != nil || surrogate.Match(in) || len(s.Objects()) == 0 {
+		if err != nil || yamljudge.Surrogate.Match(in) || len(s.Objects()) == 0 {
 			return
 		}
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -223,7 +222,7 @@ func FuzzApply(f *testing.F) {
 				}
 				continue
 			}
-			root, err := judgedValue(a.source(), int(a.col))
+			root, err := yamljudge.Value(a.source(), int(a.col))
 			if err != nil || root == nil || !equalParsed(want, root) {
 				t.Fatalf("%q\nedits %+v give\n%s\n(%v), want %#v", in, edits, a.source(), err, want)
 			}

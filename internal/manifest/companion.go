@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // AddAfter puts a new object behind o: as a document where o is one, as an
@@ -39,7 +40,7 @@ func (o *Object) AddAfter(value field.Map) error {
 		b = append(l.block([]byte(before), value, 0), l.eol...)
 	}
 	s.changes = append(s.changes, change{
-		splice: splice{at.end, at.end, view(b)}, lines: !at.flow || !at.item,
+		splice: splice{at.end, at.end, yaml.View(b)}, lines: !at.flow || !at.item,
 		adds: &addition{name: nameOf(value), before: before, length: len(b) - len(before), value: value},
 	})
 	return nil
@@ -110,7 +111,7 @@ func (o *Object) siblings() (siblingLayout, error) {
 		col := int(o.dash) - bytes.LastIndexByte(in[:o.dash], '\n') - 1
 		end := o.end
 		if in[end-1] != '\n' { // in braces
-			end = lineEnd(in, end) + 1
+			end = yaml.LineEnd(in, end) + 1
 		}
 		return siblingLayout{item: true, col: col, end: end}, nil
 	}
@@ -150,8 +151,8 @@ func (o *Object) hasDocumentAlone() bool {
 		return false
 	}
 	end := o.end
-	for !isMarker(in, end) || in[end-1] != '\n' {
-		next := min(lineEnd(in, end)+1, len(in))
+	for !yaml.IsMarker(in, end) || in[end-1] != '\n' {
+		next := min(yaml.LineEnd(in, end)+1, len(in))
 		if line := in[end:next]; !isBlankText(line) || end == o.end && len(line) > 0 && line[0] == '#' {
 			return false
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // TestAnEditedTextIsComparedByItsValue breaks an edited text in every line, whatever the
@@ -24,8 +25,8 @@ func TestAnEditedTextIsComparedByItsValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal := func(text []byte) bool {
-		var is tree
-		return is.parse(text, 0) && root.equals(was, &is, 1)
+		var is yaml.Tree
+		return is.Parse(text, 0) && root.equals(was, &is, 1)
 	}
 	if !equal([]byte(after)) {
 		t.Fatalf("not equal:\n%s", after)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 const root = "../.." // the repository
@@ -64,8 +65,8 @@ func TestRealManifestsAreRead(t *testing.T) {
 				t.Error("an unchanged stream must come back byte for byte")
 			}
 			for _, o := range s.Objects() {
-				if !s.tree.parse(o.source(), int(o.col)) {
-					t.Errorf("line %d: %v: the scanner refuses to build the tree: %s", o.Line(), o.kind, s.tree.refused.why)
+				if !s.tree.Parse(o.source(), int(o.col)) {
+					t.Errorf("line %d: %v: the scanner refuses to build the tree: %s", o.Line(), o.kind, s.tree.Refused.Why)
 				}
 				s.treeOf = nil
 			}
@@ -150,7 +151,7 @@ func BenchmarkCheck(b *testing.B) {
 	in := testutil.CorpusFile(b, root, "kubeflow.yaml")
 	b.SetBytes(int64(len(in)))
 	for b.Loop() {
-		if _, err := Check(in, nil); err != nil {
+		if _, err := yaml.Check(in, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -162,8 +163,8 @@ func BenchmarkTreesOfKubeflowsWorkloads(b *testing.B) {
 	for b.Loop() {
 		for _, o := range s.Objects() {
 			if strings.HasPrefix(o.APIVersion(), "apps/") || strings.HasPrefix(o.APIVersion(), "batch/") {
-				if !s.tree.parse(o.source(), int(o.col)) {
-					b.Fatal(s.tree.refused.why)
+				if !s.tree.Parse(o.source(), int(o.col)) {
+					b.Fatal(s.tree.Refused.Why)
 				}
 			}
 		}

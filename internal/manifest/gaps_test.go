@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 func TestOnlyBlanksAndCommentsMayFollowAFlowRoot(t *testing.T) {
@@ -13,9 +14,9 @@ func TestOnlyBlanksAndCommentsMayFollowAFlowRoot(t *testing.T) {
 		"{a: b}": true, "{a: b}\n": true, "{a: b} # c\n": true, "{a: b}\n\n# c\n  # d\n": true, "{a: b}\t\r\n": true, "{a: b}\n# c": true,
 		"{a: b} c\n": false, "{a: b}c": false, "{a: b}#c\n": false, "{a: b}\nc: d\n": false, "{a: b}\n{c: d}\n": false, "{a: b}}\n": false, "{a: b}\n# c\nd\n": false,
 	} {
-		var tr tree
-		if got := tr.parse([]byte(text), 0); got != want {
-			t.Errorf("%q: accepted %v (%s), want %v", text, got, tr.refused.why, want)
+		var tr yaml.Tree
+		if got := tr.Parse([]byte(text), 0); got != want {
+			t.Errorf("%q: accepted %v (%s), want %v", text, got, tr.Refused.Why, want)
 		}
 	}
 	for text, objects := range map[string]int{
@@ -32,9 +33,9 @@ func TestAFlowListMayEndInACommaButNotBeginWithOne(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a: [b,]\n": true, "a: {b: c,}\n": true, "a: [b,\n]\n": true, "a: [,]\n": false, "a: [b,,]\n": false, "a: {,b: c}\n": false, "a: [b\n---\n]\n": false, "a: [b,\n---\nc]\n": false,
 	} {
-		var tr tree
-		if got := tr.parse([]byte(text), 0); got != want {
-			t.Errorf("%q: accepted %v (%s), want %v", text, got, tr.refused.why, want)
+		var tr yaml.Tree
+		if got := tr.Parse([]byte(text), 0); got != want {
+			t.Errorf("%q: accepted %v (%s), want %v", text, got, tr.Refused.Why, want)
 		}
 	}
 }
@@ -154,44 +155,6 @@ func TestAnErrorNamesWhatIsKnown(t *testing.T) {
 	}
 }
 
-// The classes hold texts of equal value; those of different classes differ.
-func TestTreesAreComparedByValue(t *testing.T) {
-	classes := [][]string{
-		{"a: b\n", "a:  b # c\n", "\"a\": b\n", "{a: b}\n", "a:\n  b\n"},
-		{"a: \"b\"\n", "a: 'b'\n", "a: |-\n  b\n", "a: |-\n    b\n", "{'a': \"b\"}\n"},
-		{"a: c\n"}, {"a: \"c\"\n"}, {"b: b\n"}, {"a: b\nc: d\n"}, {"c: d\na: b\n"}, {"a: b\nc:\n", "{a: b, c: }\n"}, {"a: b\nc: ''\n"}, {"a: b\nc: {}\n"}, {"a: b\nc: []\n"},
-		{"a: [b]\n", "a:\n- b\n", "a:\n  - b # c\n"}, {"a: [b, c]\n", "a:\n- b\n- c\n"}, {"a: [c, b]\n"}, {"a: [[b]]\n"}, {"a: {b: c}\n", "a:\n  b: c\n", "a:\n    b: c\n"}, {"a: {c: c}\n"},
-		{"a: |\n  b\n"}, {"a: |\n   b\n  c\n", "a: |2\n   b\n  c\n"}, {"a: |\n  b\n  c\n"}, {"a: >\n  b\n  c\n"},
-		{"a:\n b: |2\n      x\n"}, {"a:\n  b: |2\n      x\n"}, // one text, and more or less of it is indentation
-	}
-	for i, class := range classes {
-		for _, a := range class {
-			for j, other := range classes {
-				for _, b := range other {
-					var x, y tree
-					if !x.parse([]byte(a), 0) || !y.parse([]byte(b), 0) {
-						continue // the second indentation is none that the scanner takes
-					}
-					if got := x.equal(1, &y, 1); got != (i == j) {
-						t.Errorf("%q and %q are equal: %v", a, b, got)
-					}
-				}
-			}
-		}
-	}
-}
-
-func TestAQuotedScalarEndsAtItsQuote(t *testing.T) {
-	for text, want := range map[string]int{
-		`"abc"`: 5, `'it''s' x`: 7, `"a\"b" `: 6, "\"a\nb\"": 5, `""`: 2, "''": 2,
-		`"abc`: -1, `'abc`: -1, `'abc''`: -1, `"abc\"`: -1, `"a\q"`: -1, `"a\x4"`: -1, "\"a\n---\nb\"": -1, "'a\n...\nb'": -1,
-	} {
-		if end, ok := quotedEnd([]byte(text), 0); ok != (want > 0) || ok && end != want {
-			t.Errorf("%q: ends at %d, %v; want %d", text, end, ok, want)
-		}
-	}
-}
-
 func TestAPrettyFlowRootKeepsItsIndentation(t *testing.T) {
 	for in, want := range map[string]string{
 		"kind: List\nitems:\n    - {\n        \"kind\": \"A\",\n        \"b\": 1\n      }\n": "kind: List\nitems:\n    - {\n        \"kind\": \"A\",\n        \"b\": 1,\n        \"c\": {\n          \"d\": 1\n        }\n      }\n",
@@ -280,8 +243,8 @@ func TestOfTheItemsOfAListOnlyWhatTheyAreIsKept(t *testing.T) {
 		if _, err := d.Read(); err != nil || len(s.Objects()) != items {
 			t.Fatal(len(s.Objects()), err)
 		}
-		if most := 4*items + 2*20; len(d.Tree.nodes) > most {
-			t.Errorf("%d nodes are kept, want at most %d", len(d.Tree.nodes), most)
+		if most := 4*items + 2*20; len(d.Tree.Nodes) > most {
+			t.Errorf("%d nodes are kept, want at most %d", len(d.Tree.Nodes), most)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // isLiteral reports whether a string has several lines, and can be written as a
@@ -41,18 +42,18 @@ func (l *layout) literal(b []byte, s string, col int) []byte {
 
 // keepsLines reports whether a value can be written into a literal block scalar, and
 // what that has now.
-func keepsLines(t *tree, v *node, val field.Value) (have string, ok bool) {
+func keepsLines(t *yaml.Tree, v *yaml.Node, val field.Value) (have string, ok bool) {
 	want, isString := val.(string)
-	if v.style != literal || v.marks != 0 || v.col < 0 || bytes.IndexByte(t.text[v.start:min(v.start+3, v.end)], '+') > 0 || !isString || !isLiteral(strings.TrimSuffix(want, "\n")+"\n") {
+	if v.Style != yaml.Literal || v.Marks != 0 || v.Col < 0 || bytes.IndexByte(t.Text[v.Start:min(v.Start+3, v.End)], '+') > 0 || !isString || !isLiteral(strings.TrimSuffix(want, "\n")+"\n") {
 		return "", false
 	}
-	have = scalarText(t.text[v.start:v.end], int(v.col))
+	have = yaml.ScalarText(t.Text[v.Start:v.End], int(v.Col))
 	return have, strings.HasSuffix(have, "\n") == strings.HasSuffix(want, "\n")
 }
 
 // replaceLines replaces the value of a literal block scalar by changing only
 // the lines that differ. It returns false if the scalar must be written anew.
-func (s *splicer) replaceLines(v *node, val field.Value) bool {
+func (s *splicer) replaceLines(v *yaml.Node, val field.Value) bool {
 	have, ok := keepsLines(s.t, v, val)
 	if !ok {
 		return false
@@ -70,7 +71,7 @@ func (s *splicer) replaceLines(v *node, val field.Value) bool {
 	for _, line := range after[same : len(after)-last] {
 		text = append(text, s.l.eol...)
 		if line != "" {
-			text = append(appendSpaces(text, int(v.col)), line...)
+			text = append(appendSpaces(text, int(v.Col)), line...)
 		}
 	}
 	// The change starts at the end of the line before the first that differs.
@@ -84,10 +85,10 @@ func linesOf(s string) []string { return strings.Split(strings.TrimSuffix(s, "\n
 
 // eolOfLine returns the end of a line of a block scalar, counted from its
 // header.
-func (s *splicer) eolOfLine(v *node, line int) int {
-	at := int(v.start)
+func (s *splicer) eolOfLine(v *yaml.Node, line int) int {
+	at := int(v.Start)
 	for range line {
-		at += bytes.IndexByte(s.t.text[at:], '\n') + 1
+		at += bytes.IndexByte(s.t.Text[at:], '\n') + 1
 	}
 	return s.eol(at)
 }

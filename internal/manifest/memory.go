@@ -1,5 +1,9 @@
 package manifest
 
+import (
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
+)
+
 import "unsafe"
 
 // A textMemory holds the texts of changes until they are in the output. If there are many,
@@ -40,7 +44,7 @@ func (m *textMemory) keep(text string) string {
 	at := len(c.text)
 	c.text = append(c.text, text...)
 	c.left += len(text)
-	return view(c.text[at:])
+	return yaml.View(c.text[at:])
 }
 
 // release frees the memory of a text that is in the output now.

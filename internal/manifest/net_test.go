@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/yamljudge"
 )
 
 // faults are ways in which the splicer could go wrong at one change.
@@ -68,7 +69,7 @@ func TestAWrongSpliceNeverReachesTheOutput(t *testing.T) {
 				if !isDone || bytes.Equal(out, normal) {
 					continue
 				}
-				root, err := judgedValue(out, 0)
+				root, err := yamljudge.Value(out, 0)
 				if err != nil || !equalParsed(want, root) {
 					t.Fatalf("%s: a wrong splice has reached the output:\n%s\nwant\n%s", tt.name, out, normal)
 				}

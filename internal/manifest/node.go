@@ -4,13 +4,14 @@ import (
 	"bytes"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // A Node is a part of a parsed object, for reading. The zero Node stands for
 // what is missing. Nodes are valid until another object of the stream is
 // read or one is changed.
 type Node struct {
-	t *tree
+	t *yaml.Tree
 	n int32
 }
 
@@ -25,20 +26,20 @@ func (o *Object) Root() (Node, error) {
 
 // Missing reports whether the node is missing or null, which is the same to
 // the API server.
-func (n Node) Missing() bool { return n.n == 0 || n.t.isNull(n.n) }
+func (n Node) Missing() bool { return n.n == 0 || n.t.IsNull(n.n) }
 
 // IsMapping reports whether the node is a mapping.
-func (n Node) IsMapping() bool { return n.n != 0 && n.t.nodes[n.n].kind == mapping }
+func (n Node) IsMapping() bool { return n.n != 0 && n.t.Nodes[n.n].Kind == yaml.Mapping }
 
 // IsList reports whether the node is a list.
-func (n Node) IsList() bool { return n.n != 0 && n.t.nodes[n.n].kind == sequence }
+func (n Node) IsList() bool { return n.n != 0 && n.t.Nodes[n.n].Kind == yaml.Sequence }
 
 // Get returns the value of a key of a mapping.
 func (n Node) Get(key string) Node {
 	if !n.IsMapping() {
 		return Node{}
 	}
-	return Node{n.t, n.t.get(n.n, key)}
+	return Node{n.t, n.t.Get(n.n, key)}
 }
 
 // First returns the first entry of a mapping or item of a list, and Next the
@@ -47,18 +48,18 @@ func (n Node) First() Node {
 	if n.n == 0 {
 		return Node{}
 	}
-	return Node{n.t, n.t.nodes[n.n].child}
+	return Node{n.t, n.t.Nodes[n.n].Child}
 }
 
 // Next returns the entry or item after the node.
-func (n Node) Next() Node { return Node{n.t, n.t.nodes[n.n].next} }
+func (n Node) Next() Node { return Node{n.t, n.t.Nodes[n.n].Next} }
 
 // Exists reports whether the node is there, if only as a null.
 func (n Node) Exists() bool { return n.n != 0 }
 
 // Key returns the key of an entry of a mapping. It is valid as long as the
 // text of its object.
-func (n Node) Key() string { return n.t.keyOf(n.n) }
+func (n Node) Key() string { return n.t.KeyOf(n.n) }
 
 // MayMention reports, without parsing, whether the object can have a key that
 // contains one of the words.
@@ -94,11 +95,11 @@ func (o *Object) Value(path field.Path) (v field.Value, found bool) {
 	}
 	n := int32(1)
 	for _, step := range path {
-		if n = t.child(n, step); n == 0 {
+		if n = t.Child(n, step); n == 0 {
 			return nil, false
 		}
 	}
-	return t.any(n), true
+	return t.Any(n), true
 }
 
 // CheckKeys returns an *Error if a mapping in the value at path has a key
@@ -108,22 +109,22 @@ func (o *Object) CheckKeys(path field.Path) error {
 	if err != nil {
 		return err
 	}
-	return o.locate(t, t.checkKeys(path))
+	return o.locate(t, t.CheckKeys(path))
 }
 
 // Mapping returns the mapping at path, the zero Node if it is missing. A
 // value of another type, there or on the way, is an *Error.
-func (o *Object) Mapping(path field.Path) (Node, error) { return o.find(path, mapping) }
+func (o *Object) Mapping(path field.Path) (Node, error) { return o.find(path, yaml.Mapping) }
 
 // List returns the list at path, as Mapping does.
-func (o *Object) List(path field.Path) (Node, error) { return o.find(path, sequence) }
+func (o *Object) List(path field.Path) (Node, error) { return o.find(path, yaml.Sequence) }
 
-func (o *Object) find(path field.Path, want kind) (Node, error) {
+func (o *Object) find(path field.Path, want yaml.Kind) (Node, error) {
 	t, err := o.load()
 	if err != nil {
 		return Node{}, err
 	}
-	n, err := t.findKind(path, want)
+	n, err := t.FindKind(path, want)
 	if n == 0 {
 		return Node{}, o.locate(t, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // An Object is one Kubernetes object of a [Stream]. Only its apiVersion and
@@ -119,24 +120,24 @@ func (o *Object) nameAndNamespace() (name, namespace string) {
 	t, err := o.load()
 	if err != nil { // what can be read of it
 		t = &o.stream.check
-		t.parse(o.source(), int(o.col))
+		t.Parse(o.source(), int(o.col))
 	}
-	if len(t.nodes) < 2 {
+	if len(t.Nodes) < 2 {
 		return "", ""
 	}
-	if m := t.get(1, "metadata"); m != 0 && t.nodes[m].kind == mapping {
+	if m := t.Get(1, "metadata"); m != 0 && t.Nodes[m].Kind == yaml.Mapping {
 		return textOf(t, m, "name"), textOf(t, m, "namespace")
 	}
 	return "", ""
 }
 
 // textOf returns the scalar of a key of a mapping as it is written, or "".
-func textOf(t *tree, n int32, key string) string {
-	c := t.get(n, key)
-	if c == 0 || t.nodes[c].kind != scalar || t.isNull(c) {
+func textOf(t *yaml.Tree, n int32, key string) string {
+	c := t.Get(n, key)
+	if c == 0 || t.Nodes[c].Kind != yaml.Scalar || t.IsNull(c) {
 		return ""
 	}
-	return t.str(c)
+	return t.Str(c)
 }
 
 // File returns the file that the object came from and its index there, which
@@ -164,7 +165,7 @@ func (o *Object) FieldLine(path field.Path) int {
 	}
 	n := int32(1)
 	for _, step := range path {
-		c := t.child(n, step)
+		c := t.Child(n, step)
 		if c == 0 {
 			break
 		}
@@ -174,11 +175,11 @@ func (o *Object) FieldLine(path field.Path) int {
 }
 
 // nodeLine returns the line of a node of the object's tree.
-func (o *Object) nodeLine(t *tree, n int32) int {
+func (o *Object) nodeLine(t *yaml.Tree, n int32) int {
 	if o.changed {
 		return o.Line()
 	}
-	return o.stream.line(o.stream.treeAt + int(t.nodes[n].key))
+	return o.stream.line(o.stream.treeAt + int(t.Nodes[n].Key))
 }
 
 // Errorf returns an *Error about a field of the object, with its file and line.
@@ -215,7 +216,7 @@ func (o *Object) source() []byte {
 
 // load returns the object's tree, which is valid until another object is
 // loaded.
-func (o *Object) load() (*tree, error) {
+func (o *Object) load() (*yaml.Tree, error) {
 	s := o.stream
 	if s.treeOf == o {
 		return &s.tree, nil
@@ -223,15 +224,15 @@ func (o *Object) load() (*tree, error) {
 	s.treeOf = nil
 	ok, at := false, o.start
 	if o.changed {
-		ok = s.tree.parse(o.source(), int(o.col))
+		ok = s.tree.Parse(o.source(), int(o.col))
 	} else {
-		at, ok = s.text.parse(&s.tree, o.start, o.end, int(o.col))
+		at, ok = s.text.Parse(&s.tree, o.start, o.end, int(o.col))
 	}
 	switch t := &s.tree; {
-	case ok && t.fixed.why == notKey:
-		return nil, s.errorAt(at+t.fixed.at, ErrNotKey)
+	case ok && t.Fixed.Why == yaml.NotKey:
+		return nil, s.errorAt(at+t.Fixed.At, ErrNotKey)
 	case !ok:
-		return nil, s.placed(invalid(at, t.refused))
+		return nil, s.placed(yaml.Invalid(at, t.Refused))
 	}
 	s.treeOf, s.treeAt = o, at
 	return &s.tree, nil
@@ -261,25 +262,25 @@ func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err
 	if err != nil {
 		return false, err
 	}
-	found, err = t.decode(path, into, strict)
+	found, err = t.Decode(path, into, strict)
 	return found, o.locate(t, err)
 }
 
 // locate adds file, object and line to a decoder's error.
-func (o *Object) locate(t *tree, err error) error {
+func (o *Object) locate(t *yaml.Tree, err error) error {
 	if err == nil {
 		return nil
 	}
-	if all, ok := err.(decodeErrors); ok {
+	if all, ok := err.(yaml.DecodeErrors); ok {
 		located := make([]error, len(all))
 		for i, e := range all {
 			located[i] = o.locate(t, e)
 		}
 		return errors.Join(located...)
 	}
-	var d *decodeError
+	var d *yaml.DecodeError
 	if !errors.As(err, &d) {
 		return err
 	}
-	return o.error(d.path, o.nodeLine(t, d.node), errors.New(d.msg))
+	return o.error(d.Path, o.nodeLine(t, d.Node), errors.New(d.Msg))
 }

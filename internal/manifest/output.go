@@ -9,6 +9,8 @@ import (
 	"iter"
 	"runtime/debug"
 	"slices"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // WriteTo writes what [Stream.Text] returns.
@@ -111,13 +113,13 @@ type composer struct {
 
 // The knownObjects of an output are where texts are that have been read before.
 type knownObjects struct {
-	texts   []Known
+	texts   []yaml.Known
 	objects []*Object
 }
 
 // at returns the object at an offset; nil if it is not known.
 func (k *knownObjects) at(at int) *Object {
-	i, found := slices.BinarySearchFunc(k.texts, at, func(k Known, at int) int { return k.At - at })
+	i, found := slices.BinarySearchFunc(k.texts, at, func(k yaml.Known, at int) int { return k.At - at })
 	if !found {
 		return nil
 	}
@@ -127,7 +129,7 @@ func (k *knownObjects) at(at int) *Object {
 // appendSeparator ends the document before the stream.
 func (s *Stream) appendSeparator(b []byte) []byte {
 	switch start, ok := s.text.NextDocument(s.text.Start); {
-	case isMarker(s.in, s.text.Start):
+	case yaml.IsMarker(s.in, s.text.Start):
 		return b
 	case ok && s.in[start] == '%':
 		b = append(b, "..."...) // or the directive would be text of that document
@@ -173,7 +175,7 @@ func (s *Stream) allChanges() iter.Seq[change] {
 					return
 				}
 			}
-			if o.changed && o.patch == nil && !put(splice{o.start, o.end, view(o.text)}, nil) {
+			if o.changed && o.patch == nil && !put(splice{o.start, o.end, yaml.View(o.text)}, nil) {
 				return
 			}
 		}
@@ -237,7 +239,7 @@ func (c *composer) copy(s *Stream, start, end int) {
 	for ; c.next < len(s.objects) && s.objects[c.next].start < end; c.next++ {
 		if o := s.objects[c.next]; o.start >= start && (!o.changed || o.endsPlainly && o.patch != nil) && o.shared == "" {
 			at := len(c.text) + o.start - start
-			c.known.texts = append(c.known.texts, Known{At: at, End: at + o.length(), Col: int(o.col), Checked: !o.changed && len(s.text.Odd) == 0})
+			c.known.texts = append(c.known.texts, yaml.Known{At: at, End: at + o.length(), Col: int(o.col), Checked: !o.changed && len(s.text.Odd) == 0})
 			c.known.objects = append(c.known.objects, o)
 		}
 	}
@@ -248,7 +250,7 @@ func (c *composer) copy(s *Stream, start, end int) {
 func (c *composer) add(text string, kept *string) {
 	at := len(c.text)
 	if c.text = append(c.text, text...); kept != nil {
-		*kept = view(c.text[at:])
+		*kept = yaml.View(c.text[at:])
 		c.kept.release(text)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // An editNode is a node of the edited tree, which shows the original tree with
@@ -18,9 +19,9 @@ type editNode struct {
 	deleted  bool
 	set      bool // has the value val
 	val      field.Value
-	text     string // the entry as its author once wrote it; "" if that is not known
-	open     bool   // children say what it holds
-	kind     kind   // mapping or sequence, where it is open
+	text     string    // the entry as its author once wrote it; "" if that is not known
+	open     bool      // children say what it holds
+	kind     yaml.Kind // mapping or sequence, where it is open
 	children []*editNode
 }
 
@@ -52,7 +53,7 @@ func (m *editArena) collection(n int) ([]editNode, []*editNode) {
 
 // overlay returns the edited tree. It uses the memory of mem, so that the
 // edited tree before it becomes invalid.
-func overlay(t *tree, edits []field.Edit, mem *editArena) (*editNode, error) {
+func overlay(t *yaml.Tree, edits []field.Edit, mem *editArena) (*editNode, error) {
 	mem.nodes, mem.children = mem.nodes[:0], mem.children[:0]
 	root := &editNode{node: 1}
 	for _, e := range edits {
@@ -63,7 +64,7 @@ func overlay(t *tree, edits []field.Edit, mem *editArena) (*editNode, error) {
 	return root, root.checkDuplicateKeys()
 }
 
-func (o *editNode) edit(t *tree, e field.Edit, mem *editArena) error {
+func (o *editNode) edit(t *yaml.Tree, e field.Edit, mem *editArena) error {
 	if len(e.Path) == 0 {
 		return fmt.Errorf("the whole object cannot be replaced")
 	}
@@ -104,10 +105,10 @@ func (o *editNode) hasTexts() bool {
 
 // openAs prepares the node's children for edits. A new or null node becomes an
 // empty collection.
-func (o *editNode) openAs(t *tree, step field.Step, mem *editArena) error {
-	want := mapping
+func (o *editNode) openAs(t *yaml.Tree, step field.Step, mem *editArena) error {
+	want := yaml.Mapping
 	if step.IsIndex {
-		want = sequence
+		want = yaml.Sequence
 	}
 	if o.open {
 		if o.kind != want {
@@ -118,10 +119,10 @@ func (o *editNode) openAs(t *tree, step field.Step, mem *editArena) error {
 	switch {
 	case o.set && o.val != nil:
 		return fmt.Errorf("an edit changes what another sets")
-	case o.set || t.isNull(o.node):
+	case o.set || t.IsNull(o.node):
 		o.set = true
-	case t.nodes[o.node].kind != want:
-		return fmt.Errorf("must be %s, not %s", want, t.describe(o.node))
+	case t.Nodes[o.node].Kind != want:
+		return fmt.Errorf("must be %s, not %s", want, t.Describe(o.node))
 	default:
 		o.children = o.originals(t, mem)
 	}
@@ -130,15 +131,15 @@ func (o *editNode) openAs(t *tree, step field.Step, mem *editArena) error {
 }
 
 // originals returns the children that the node has in the tree.
-func (o *editNode) originals(t *tree, mem *editArena) []*editNode {
-	nodes, children := mem.collection(t.length(o.node))
+func (o *editNode) originals(t *yaml.Tree, mem *editArena) []*editNode {
+	nodes, children := mem.collection(t.Length(o.node))
 	i := 0
-	for c := t.nodes[o.node].child; c != 0; c = t.nodes[c].next {
+	for c := t.Nodes[o.node].Child; c != 0; c = t.Nodes[c].Next {
 		k := &nodes[i]
 		i++
 		k.node = c
-		if t.nodes[o.node].kind == mapping {
-			k.key = t.keyOf(c)
+		if t.Nodes[o.node].Kind == yaml.Mapping {
+			k.key = t.KeyOf(c)
 			k.was = k.key
 		}
 	}
@@ -186,7 +187,7 @@ func (o *editNode) add(child *editNode, before string) {
 
 // applyLastStep makes the edit in the open collection; step is the last one of its
 // path.
-func (o *editNode) applyLastStep(t *tree, e field.Edit, step field.Step, mem *editArena) error {
+func (o *editNode) applyLastStep(t *yaml.Tree, e field.Edit, step field.Step, mem *editArena) error {
 	if e.Op == field.Insert {
 		return o.insert(step, e.Value)
 	}
@@ -234,7 +235,7 @@ func (o *editNode) insert(step field.Step, v field.Value) error {
 }
 
 // rename changes the key and the value of an entry.
-func (o *editNode) rename(t *tree, child *editNode, e field.Edit, mem *editArena) {
+func (o *editNode) rename(t *yaml.Tree, child *editNode, e field.Edit, mem *editArena) {
 	child.key = e.NewKey
 	child.assign(t, e.Value, mem)
 	child.writeAs(e.Texts.Get(e.NewKey))
@@ -243,7 +244,7 @@ func (o *editNode) rename(t *tree, child *editNode, e field.Edit, mem *editArena
 	}
 	// A field that is there as null counts as absent. It gets the old key, so
 	// that the opposite edit brings back both as they were.
-	if null := o.find(field.Step{Key: e.NewKey}); null != nil && null != child && !null.differs() && t.isNull(null.node) {
+	if null := o.find(field.Step{Key: e.NewKey}); null != nil && null != child && !null.differs() && t.IsNull(null.node) {
 		null.key = child.was
 	}
 }
@@ -251,13 +252,13 @@ func (o *editNode) rename(t *tree, child *editNode, e field.Edit, mem *editArena
 // assign sets the value, unless the node has it already. In a mapping it
 // changes only the entries that differ, so that the comments of the others
 // stay.
-func (o *editNode) assign(t *tree, v field.Value, mem *editArena) {
+func (o *editNode) assign(t *yaml.Tree, v field.Value, mem *editArena) {
 	m, isMap := v.(field.Map)
-	if isMap && o.node != 0 && t.nodes[o.node].kind == mapping && slices.ContainsFunc(m, func(e field.Entry) bool { return t.get(o.node, e.Key) != 0 }) {
+	if isMap && o.node != 0 && t.Nodes[o.node].Kind == yaml.Mapping && slices.ContainsFunc(m, func(e field.Entry) bool { return t.Get(o.node, e.Key) != 0 }) {
 		o.assignEntries(t, m, mem)
 		return
 	}
-	o.set = o.node == 0 || !t.equalValue(o.node, v)
+	o.set = o.node == 0 || !t.EqualValue(o.node, v)
 	o.val = v
 }
 
@@ -269,8 +270,8 @@ func (o *editNode) writeAs(text string) {
 }
 
 // assignEntries changes the entries of a mapping until they are those of m.
-func (o *editNode) assignEntries(t *tree, m field.Map, mem *editArena) {
-	o.open, o.kind = true, mapping
+func (o *editNode) assignEntries(t *yaml.Tree, m field.Map, mem *editArena) {
+	o.open, o.kind = true, yaml.Mapping
 	o.children = o.originals(t, mem)
 	for _, c := range o.children {
 		c.deleted = true
@@ -297,7 +298,7 @@ func (o *editNode) checkDuplicateKeys() error {
 		}
 		// Only new keys are checked: a duplicate in the input was refused
 		// before, or is in a part that is not decoded.
-		if o.kind == mapping && (k.node == 0 || k.key != k.was) {
+		if o.kind == yaml.Mapping && (k.node == 0 || k.key != k.was) {
 			for j, other := range o.children {
 				if i != j && !other.deleted && other.key == k.key {
 					return fmt.Errorf("key %q would be twice in its mapping", k.key)
@@ -317,9 +318,9 @@ func (o *editNode) differs() bool {
 }
 
 // value returns the whole edited value.
-func (o *editNode) value(t *tree) field.Value {
+func (o *editNode) value(t *yaml.Tree) field.Value {
 	switch {
-	case o.open && o.kind == mapping:
+	case o.open && o.kind == yaml.Mapping:
 		m := field.Map{}
 		for _, k := range o.children {
 			if !k.deleted {
@@ -338,39 +339,39 @@ func (o *editNode) value(t *tree) field.Value {
 	case o.set:
 		return o.val
 	}
-	return t.raw(o.node)
+	return t.Raw(o.node)
 }
 
 // equals reports whether node n of u is what the edited tree of t demands.
-func (o *editNode) equals(t, u *tree, n int32) bool {
-	v := &u.nodes[n]
+func (o *editNode) equals(t, u *yaml.Tree, n int32) bool {
+	v := &u.Nodes[n]
 	switch {
-	case o.open && o.node != 0 && t.isWrittenOut(o.node, u, n):
-		return u.equalValue(n, o.value(t))
+	case o.open && o.node != 0 && t.IsWrittenOut(o.node, u, n):
+		return u.EqualValue(n, o.value(t))
 	case o.open:
-		if v.kind != o.kind {
+		if v.Kind != o.kind {
 			return false
 		}
-		c, count := v.child, 0
+		c, count := v.Child, 0
 		for _, k := range o.children {
 			if k.deleted {
 				continue
 			}
 			x := c
-			if o.kind == mapping && (c == 0 || u.keyOf(c) != k.key) {
-				x = u.moved(n, k.key)
+			if o.kind == yaml.Mapping && (c == 0 || u.KeyOf(c) != k.key) {
+				x = u.Moved(n, k.key)
 			}
 			if x == 0 || !k.equals(t, u, x) {
 				return false
 			}
 			count++
 			if c != 0 {
-				c = u.nodes[c].next
+				c = u.Nodes[c].Next
 			}
 		}
-		return count == u.length(n)
+		return count == u.Length(n)
 	case o.set:
-		return u.equalValue(n, o.val)
+		return u.EqualValue(n, o.val)
 	}
-	return t.equal(o.node, u, n)
+	return t.Equal(o.node, u, n)
 }

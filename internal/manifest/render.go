@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // A layout describes how new text is written.
@@ -86,7 +87,7 @@ func appendSpaces(b []byte, n int) []byte {
 
 // entry appends an entry of a block mapping.
 func (l *layout) entry(b []byte, key string, v field.Value, col int) []byte {
-	return l.behindKey(append(l.key(b, key, absent, false), ':'), v, col)
+	return l.behindKey(append(l.key(b, key, yaml.Absent, false), ':'), v, col)
 }
 
 // behindKey appends the value of a key in column col; the colon is there
@@ -114,7 +115,7 @@ func (l *layout) item(b []byte, v field.Value, col int) []byte {
 }
 
 // appendReplacement appends what isInline in the place of a value of the style old.
-func (l *layout) appendReplacement(b []byte, v field.Value, old style) []byte {
+func (l *layout) appendReplacement(b []byte, v field.Value, old yaml.Style) []byte {
 	if _, isString := v.(string); isString {
 		return l.scalar(b, v, old, false)
 	}
@@ -128,7 +129,7 @@ func (l *layout) inline(b []byte, v field.Value) []byte {
 	case field.List:
 		return append(b, "[]"...)
 	}
-	return l.scalar(b, v, absent, false)
+	return l.scalar(b, v, yaml.Absent, false)
 }
 
 // flow appends a value in flow style. col is the indentation of the line with
@@ -159,7 +160,7 @@ func (l *layout) flow(b []byte, v field.Value, col int) []byte {
 			b = l.flow(b, e, col+l.step)
 		}
 	default:
-		return l.scalar(b, v, absent, true)
+		return l.scalar(b, v, yaml.Absent, true)
 	}
 	if l.pretty && n > 0 {
 		b = l.newLine(b, col)
@@ -169,11 +170,11 @@ func (l *layout) flow(b []byte, v field.Value, col int) []byte {
 
 // flowEntry appends an entry of a flow mapping.
 func (l *layout) flowEntry(b []byte, key string, v field.Value, col int) []byte {
-	return l.flow(append(l.key(b, key, absent, true), l.colon...), v, col)
+	return l.flow(append(l.key(b, key, yaml.Absent, true), l.colon...), v, col)
 }
 
 // appendFlowReplacement appends a value in flow style in the place of one of the style old.
-func (l *layout) appendFlowReplacement(b []byte, v field.Value, old style, col int) []byte {
+func (l *layout) appendFlowReplacement(b []byte, v field.Value, old yaml.Style, col int) []byte {
 	if _, isString := v.(string); isString {
 		return l.scalar(b, v, old, true)
 	}
@@ -188,7 +189,7 @@ func (l *layout) separator() string {
 }
 
 // key appends a key that replaces one of the style old.
-func (l *layout) key(b []byte, key string, old style, inFlow bool) []byte {
+func (l *layout) key(b []byte, key string, old yaml.Style, inFlow bool) []byte {
 	if l.json {
 		return field.AppendJSON(b, key)
 	}
@@ -196,7 +197,7 @@ func (l *layout) key(b []byte, key string, old style, inFlow bool) []byte {
 }
 
 // scalar appends a scalar that replaces one of the style old.
-func (l *layout) scalar(b []byte, v field.Value, old style, inFlow bool) []byte {
+func (l *layout) scalar(b []byte, v field.Value, old yaml.Style, inFlow bool) []byte {
 	switch v := v.(type) {
 	case nil:
 		return append(b, "null"...)
@@ -212,7 +213,7 @@ func (l *layout) scalar(b []byte, v field.Value, old style, inFlow bool) []byte 
 			return quoteDouble(b, fmt.Sprint(v))
 		}
 		return append(b, text...)
-	case rawScalar:
+	case yaml.RawScalar:
 		return append(b, v...)
 	case string:
 		if l.json {
@@ -226,17 +227,17 @@ func (l *layout) scalar(b []byte, v field.Value, old style, inFlow bool) []byte 
 // appendString appends a string in a form that YAML 1.1 and 1.2 both read as
 // that string. If it replaces a quoted one, it keeps those quotes; else it is
 // plain, or in the quotes that need no escapes.
-func appendString(b []byte, s string, old style, inFlow bool) []byte {
+func appendString(b []byte, s string, old yaml.Style, inFlow bool) []byte {
 	asPlain := isPlain(s, inFlow)
-	if old == plain && !asPlain { // it stays plain if only its spaces and the like speak against that
+	if old == yaml.Plain && !asPlain { // it stays plain if only its spaces and the like speak against that
 		asPlain = isPlain(s, false) && !strings.ContainsAny(s, ",?:")
 	}
 	switch {
-	case asPlain && old != single && old != double:
+	case asPlain && old != yaml.Single && old != yaml.Double:
 		return append(b, s...)
-	case !isPrintable(s) || old == double:
+	case !isPrintable(s) || old == yaml.Double:
 		return quoteDouble(b, s)
-	case old == single || strings.IndexByte(s, '"') >= 0 || strings.IndexByte(s, '\\') >= 0:
+	case old == yaml.Single || strings.IndexByte(s, '"') >= 0 || strings.IndexByte(s, '\\') >= 0:
 		return quoteSingle(b, s)
 	}
 	return append(append(append(b, '"'), s...), '"')
@@ -325,7 +326,7 @@ func isPlain(s string, inFlow bool) bool {
 	seen := byte(0)
 	for i := range len(s) {
 		class := plainChar[s[i]]
-		if class&allowed == 0 && !(s[i] == ':' && keyChar[s[i+1]]) {
+		if class&allowed == 0 && !(s[i] == ':' && mayFollowColon(s[i+1])) {
 			return false
 		}
 		seen |= class
@@ -333,8 +334,11 @@ func isPlain(s string, inFlow bool) bool {
 	if c := s[0]; c >= '0' && c <= '9' {
 		return seen&letter != 0 && strings.IndexByte(s, ':') < 0
 	}
-	if _, old := oldBool(s); old {
+	if _, old := yaml.OldBool(s); old {
 		return false
 	}
-	return readsAsString(s)
+	return yaml.ReadsAsString(s)
 }
+
+// mayFollowColon reports whether a colon within a plain string may have the character behind it.
+func mayFollowColon(c byte) bool { return plainChar[c]&first != 0 || c == '.' || c == '-' }

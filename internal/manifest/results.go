@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // A resultsPosition says where the results of a ResourceList are, or belong.
@@ -16,7 +17,7 @@ type resultsPosition struct {
 	itemsKey   int // where the items' key starts, and where their value may
 	itemsValue int
 	itemsCol   int32
-	root       node
+	root       yaml.Node
 	docEnd     int  // in flow style, behind the closing brace
 	loose      bool // in flow style, perhaps with a comment or a comma before the closing brace
 }
@@ -28,7 +29,7 @@ func mayEndLoosely(text []byte) bool {
 		return true
 	}
 	for p := bytes.IndexByte(text, '#'); p > 0; {
-		if isBlank(text, p-1) {
+		if yaml.IsBlank(text, p-1) {
 			return true
 		}
 		next := bytes.IndexByte(text[p+1:], '#')
@@ -40,16 +41,16 @@ func mayEndLoosely(text []byte) bool {
 	return false
 }
 
-func (s *Stream) noteResults(t *tree, h heading, end int) {
-	root, items := &t.nodes[1], &t.nodes[h.items]
-	r := resultsPosition{itemsKey: int(items.key), itemsValue: t.behindColon(items), itemsCol: items.col, root: *root, docEnd: end}
-	if h.results != 0 {
-		v := &t.nodes[h.results]
-		r.key, r.end = int(v.key), max(int(v.end), t.behindColon(v))
+func (s *Stream) noteResults(t *yaml.Tree, h yaml.Heading, end int) {
+	root, items := &t.Nodes[1], &t.Nodes[h.Items]
+	r := resultsPosition{itemsKey: int(items.Key), itemsValue: t.BehindColon(items), itemsCol: items.Col, root: *root, docEnd: end}
+	if h.Results != 0 {
+		v := &t.Nodes[h.Results]
+		r.key, r.end = int(v.Key), max(int(v.End), t.BehindColon(v))
 	}
-	if root.style == flow {
-		r.docEnd = int(root.end)
-		r.loose = mayEndLoosely(s.in[root.start : root.end-1])
+	if root.Style == yaml.Flow {
+		r.docEnd = int(root.End)
+		r.loose = mayEndLoosely(s.in[root.Start : root.End-1])
 	}
 	s.results = r
 }
@@ -66,7 +67,7 @@ func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
 		return s.canGrow()
 	case r.end != 0:
 		return s.appendResults(results)
-	case r.root.style == flow:
+	case r.root.Style == yaml.Flow:
 		return s.addFlowResults(results)
 	default:
 		return s.addBlockResults(results)
@@ -76,7 +77,7 @@ func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
 // checkResults returns an error if the results in a text, which starts in a column, differ.
 func (s *Stream) checkResults(text []byte, col int, want field.List) error {
 	t := &s.check
-	if !t.parse(text, col) || !t.equalValue(t.get(1, "results"), want) {
+	if !t.Parse(text, col) || !t.EqualValue(t.Get(1, "results"), want) {
 		s.added = false
 		return s.unplanned(nil, errors.New("the results differ"))
 	}
@@ -98,15 +99,15 @@ func (s *Stream) addFlowResults(results iter.Seq[field.Map]) error {
 	l := layout{eol: s.eol(), colon: ": ", comma: ", ", json: true}
 	if r.loose {
 		b := l.flow([]byte(`"results": `), list, 0)
-		s.insert(int(r.root.start)+1, string(append(b, ", "...)))
+		s.insert(int(r.root.Start)+1, string(append(b, ", "...)))
 		return s.checkResults([]byte("{"+string(b)+"}"), 0, list)
 	}
-	start := int(r.root.start)
+	start := int(r.root.Start)
 	at := r.docEnd - 1
-	for at > start && isBlank(s.in, at-1) {
+	for at > start && yaml.IsBlank(s.in, at-1) {
 		at--
 	}
-	sp := splicer{t: &tree{text: s.in, col: 0}}
+	sp := splicer{t: &yaml.Tree{Text: s.in, Col: 0}}
 	sep := ", "
 	if s.in[r.itemsValue] != ' ' {
 		l.colon, l.comma, sep = ":", ",", ","
@@ -130,20 +131,20 @@ func (s *Stream) insert(at int, text string) {
 // whatever the last item ends with is behind us.
 func (s *Stream) addBlockResults(results iter.Seq[field.Map]) error {
 	r := &s.results
-	l := layout{eol: s.eol(), wide: r.itemsCol > r.root.col, colon: ": ", comma: ", "}
-	col := int(r.root.col)
+	l := layout{eol: s.eol(), wide: r.itemsCol > r.root.Col, colon: ": ", comma: ", "}
+	col := int(r.root.Col)
 	if l.wide {
 		col += 2
 	}
-	key := append(append(l.key(nil, "results", absent, false), ':'), l.eol...)
-	before := append(appendSpaces(nil, int(r.root.col)), key...)
+	key := append(append(l.key(nil, "results", yaml.Absent, false), ':'), l.eol...)
+	before := append(appendSpaces(nil, int(r.root.Col)), key...)
 	var alone []byte // the text of one result under its key
 	for m := range results {
 		b := l.item(append(appendSpaces(before, col), "- "...), m, col)
 		b = append(b, l.eol...)
-		s.changes = append(s.changes, change{splice: splice{r.docEnd, r.docEnd, s.scratch.kept.keep(view(b))}, lines: true})
+		s.changes = append(s.changes, change{splice: splice{r.docEnd, r.docEnd, s.scratch.kept.keep(yaml.View(b))}, lines: true})
 		alone = append(append(alone[:0], key...), b[len(before):]...)
-		if err := s.checkResults(alone, int(r.root.col), field.List{m}); err != nil {
+		if err := s.checkResults(alone, int(r.root.Col), field.List{m}); err != nil {
 			return err
 		}
 		before = b[:0]
@@ -160,14 +161,14 @@ func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
 	if err != nil {
 		return err
 	}
-	n := t.get(1, "results")
-	if n == 0 || t.nodes[n].kind != sequence && !t.isNull(n) {
+	n := t.Get(1, "results")
+	if n == 0 || t.Nodes[n].Kind != yaml.Sequence && !t.IsNull(n) {
 		return o.Errorf(resultsPath, "must be a list")
 	}
 	old, seen := 0, make(map[string]bool)
-	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
+	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
 		old++
-		seen[fingerprint(t.any(c))] = true
+		seen[fingerprint(t.Any(c))] = true
 	}
 	var edits []field.Edit
 	for m := range results {
@@ -184,10 +185,10 @@ func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
 	}
 	s.added = true
 	text := o.source()
-	if s.results.root.style == flow {
+	if s.results.root.Style == yaml.Flow {
 		text = bytes.TrimSpace(text[1 : len(text)-1]) // without the braces of resultsObject
 	}
-	s.changes = append(s.changes, change{splice: splice{start, end, string(text)}, lines: s.results.root.style != flow})
+	s.changes = append(s.changes, change{splice: splice{start, end, string(text)}, lines: s.results.root.Style != yaml.Flow})
 	return nil
 }
 
@@ -220,12 +221,12 @@ func sorted(v field.Value) field.Value {
 func (s *Stream) resultsObject() *Object {
 	r := &s.results
 	start, end := r.key, r.end
-	o := &Object{stream: s, start: start, end: end, col: r.root.col, objectExtra: noExtra}
+	o := &Object{stream: s, start: start, end: end, col: r.root.Col, objectExtra: noExtra}
 	switch {
-	case r.root.style == flow:
+	case r.root.Style == yaml.Flow:
 		o.mutableExtra().text, o.changed = []byte("{"+string(s.in[start:end])+" }"), true
 	case s.in[end-1] != '\n':
-		o.end = lineEnd(s.in, end) + 1
+		o.end = yaml.LineEnd(s.in, end) + 1
 	}
 	return o
 }

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // A splicer turns an edited tree into changes to the original text.
 type splicer struct {
-	t   *tree
+	t   *yaml.Tree
 	l   layout
 	out []splice
 	mem *scratch
@@ -27,7 +28,7 @@ type scratch struct {
 }
 
 // newSplicer returns a splicer for the tree's text, whose lines end with eol.
-func newSplicer(t *tree, eol string, mem *scratch) *splicer {
+func newSplicer(t *yaml.Tree, eol string, mem *scratch) *splicer {
 	mem.rendered = mem.rendered[:0]
 	return &splicer{t: t, out: mem.out[:0], l: layout{eol: eol, wide: isWide(t)}, mem: mem}
 }
@@ -35,22 +36,22 @@ func newSplicer(t *tree, eol string, mem *scratch) *splicer {
 // rewrite returns the changes that make the edited tree of the text, as few as
 // possible, in memory that the next splicer uses again, and what they do besides
 // the edits; ok is false if the result would not read as the edited tree.
-func (s *splicer) rewrite(root *editNode, mem *editArena, check *tree) (changes []splice, notices []Notice, ok bool) {
+func (s *splicer) rewrite(root *editNode, mem *editArena, check *yaml.Tree) (changes []splice, notices []Notice, ok bool) {
 	edited, why := root, map[int32]string(nil)
-	if s.t.special {
+	if s.t.Special {
 		edited, why = editText(s.t, root, mem)
 	}
 	if !s.splice(edited) {
 		return nil, nil, false
 	}
 	for n, text := range why {
-		v := &s.t.nodes[n]
-		notices = append(notices, Notice{lineIn(s.t.text, int(v.start)), lineIn(s.t.text, int(v.end)), text})
+		v := &s.t.Nodes[n]
+		notices = append(notices, Notice{lineIn(s.t.Text, int(v.Start)), lineIn(s.t.Text, int(v.End)), text})
 	}
 	slices.SortFunc(notices, func(a, b Notice) int { return cmp.Or(a.Line-b.Line, a.End-b.End) })
-	text := applySplices(s.mem.text[:0], s.t.text, 0, s.out)
+	text := applySplices(s.mem.text[:0], s.t.Text, 0, s.out)
 	s.mem.text = text
-	return s.out, notices, check.parse(text, s.t.col) && check.fixed.why != notKey && root.equals(s.t, check, 1)
+	return s.out, notices, check.Parse(text, s.t.Col) && check.Fixed.Why != yaml.NotKey && root.equals(s.t, check, 1)
 }
 
 // lineIn returns the number of the line in which the offset is.
@@ -58,7 +59,7 @@ func lineIn(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte(
 
 // splice collects the changes in order; ok is false if some overlap.
 func (s *splicer) splice(root *editNode) (ok bool) {
-	if s.t.nodes[1].style == flow {
+	if s.t.Nodes[1].Style == yaml.Flow {
 		s.flow(root, false)
 	} else {
 		s.block(root)
@@ -95,19 +96,19 @@ func applySplices(b, text []byte, at int, changes []splice) []byte {
 }
 
 // isWide reports whether most lists of the tree are indented under their key.
-func isWide(t *tree) bool {
-	if !t.wide {
+func isWide(t *yaml.Tree) bool {
+	if !t.Wide {
 		return false
 	}
 	wide, compact := 0, 0
-	for i := range t.nodes {
-		p := &t.nodes[i]
-		if p.kind != mapping || p.style != block {
+	for i := range t.Nodes {
+		p := &t.Nodes[i]
+		if p.Kind != yaml.Mapping || p.Style != yaml.Block {
 			continue
 		}
-		for c := p.child; c != 0; c = t.nodes[c].next {
-			if v := &t.nodes[c]; v.kind == sequence && v.style == block {
-				if v.col > p.col {
+		for c := p.Child; c != 0; c = t.Nodes[c].Next {
+			if v := &t.Nodes[c]; v.Kind == yaml.Sequence && v.Style == yaml.Block {
+				if v.Col > p.Col {
 					wide++
 				} else {
 					compact++
@@ -123,42 +124,42 @@ func (s *splicer) put(start, end int, text string) {
 }
 
 // lineStart returns the start of the line that contains the offset.
-func (s *splicer) lineStart(at int) int { return lineStart(s.t.text, at) }
+func (s *splicer) lineStart(at int) int { return yaml.LineStart(s.t.Text, at) }
 
 // eol returns the end of the line that contains the offset: the offset of its
 // CRLF or LF.
 func (s *splicer) eol(at int) int {
-	e := lineEnd(s.t.text, at)
-	if e > at && e < len(s.t.text) && s.t.text[e-1] == '\r' {
+	e := yaml.LineEnd(s.t.Text, at)
+	if e > at && e < len(s.t.Text) && s.t.Text[e-1] == '\r' {
 		e--
 	}
 	return e
 }
 
 // next returns the start of the line behind the one that contains the offset.
-func (s *splicer) next(at int) int { return min(lineEnd(s.t.text, at)+1, len(s.t.text)) }
+func (s *splicer) next(at int) int { return min(yaml.LineEnd(s.t.Text, at)+1, len(s.t.Text)) }
 
 // onOwnLine reports whether only spaces precede the node's key or dash on its
 // line.
 func (s *splicer) onOwnLine(n int32, col int) bool {
-	at := int(s.t.nodes[n].key)
+	at := int(s.t.Nodes[n].Key)
 	ls := s.lineStart(at)
-	return at-ls == col && skipSpaces(s.t.text, ls) == at
+	return at-ls == col && yaml.SkipSpaces(s.t.Text, ls) == at
 }
 
 // change edits an entry of a block collection in column col.
 func (s *splicer) change(k *editNode, isMap bool, col int) {
-	v := &s.t.nodes[k.node]
+	v := &s.t.Nodes[k.node]
 	if isMap && k.key != k.was {
-		s.put(int(v.key), int(v.keyEnd), string(s.l.key(nil, k.key, s.t.keyStyle(v), false)))
+		s.put(int(v.Key), int(v.KeyEnd), string(s.l.key(nil, k.key, s.t.KeyStyle(v), false)))
 	}
 	switch {
 	case k.set || k.wasAlias():
 		s.replace(k, k.value(s.t), isMap, col)
-	case v.marks&isAlias != 0: // nothing in it differs
-	case k.open && v.style == flow && v.child == 0 && len(k.children) > 0:
+	case v.Marks&yaml.IsAlias != 0: // nothing in it differs
+	case k.open && v.Style == yaml.Flow && v.Child == 0 && len(k.children) > 0:
 		s.replace(k, k.value(s.t), isMap, col)
-	case k.open && v.style == flow:
+	case k.open && v.Style == yaml.Flow:
 		s.flow(k, false)
 	case k.open:
 		if live := slices.ContainsFunc(k.children, func(k *editNode) bool { return !k.deleted && k.node != 0 }); !live {
@@ -171,12 +172,12 @@ func (s *splicer) change(k *editNode, isMap bool, col int) {
 
 // replace writes a new value behind a key or dash in column col.
 func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
-	v := s.t.written(k.node)
-	behind := int(v.keyEnd)
+	v := s.t.Written(k.node)
+	behind := int(v.KeyEnd)
 	if isMap {
-		behind = s.t.behindColon(&v)
+		behind = s.t.BehindColon(&v)
 	}
-	end := int(v.end)
+	end := int(v.End)
 	_, text, asWritten := k.asWritten(false)
 	switch {
 	case asWritten && startsBelow(text) && s.startsBehind(&v, behind):
@@ -188,13 +189,13 @@ func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
 		s.putValue(&v, behind, "", s.l.indented(text, col))
 	case s.replaceLines(&v, val):
 	case isInline(val):
-		s.putValue(&v, behind, " ", string(s.l.appendReplacement(nil, val, v.style)))
+		s.putValue(&v, behind, " ", string(s.l.appendReplacement(nil, val, v.Style)))
 	case isMap:
 		text := string(s.l.behindKey(nil, val, col))
 		switch {
-		case v.style == absent:
+		case v.Style == yaml.Absent:
 			s.put(s.eol(behind), s.eol(behind), text)
-		case v.style == literal || v.style == folded:
+		case v.Style == yaml.Literal || v.Style == yaml.Folded:
 			s.put(behind, s.eol(end), text)
 		case s.startsBehind(&v, behind):
 			s.put(behind, end, "")
@@ -209,23 +210,23 @@ func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
 
 // startsBehind reports whether a value starts on the line of its key or dash, which
 // ends at the offset behind.
-func (s *splicer) startsBehind(v *node, behind int) bool {
-	return v.style == absent || bytes.IndexByte(s.t.text[behind:v.start], '\n') < 0
+func (s *splicer) startsBehind(v *yaml.Node, behind int) bool {
+	return v.Style == yaml.Absent || bytes.IndexByte(s.t.Text[behind:v.Start], '\n') < 0
 }
 
 // putValue puts a text in the place of a value, behind its key or dash and the space;
 // without a space the text has its own, and replaces what is in front of the value too.
-func (s *splicer) putValue(v *node, behind int, space, text string) {
-	start, end := int(v.start), int(v.end)
+func (s *splicer) putValue(v *yaml.Node, behind int, space, text string) {
+	start, end := int(v.Start), int(v.End)
 	switch {
-	case v.style == absent:
+	case v.Style == yaml.Absent:
 		s.put(behind, behind, space+text)
 		return
 	case !s.startsBehind(v, behind):
 		s.put(behind, behind, space+text)
 		s.put(s.eol(behind), s.eol(end), "")
 		return
-	case v.style == block || v.style == literal || v.style == folded:
+	case v.Style == yaml.Block || v.Style == yaml.Literal || v.Style == yaml.Folded:
 		end = s.eol(end)
 	}
 	if space == "" {
@@ -236,8 +237,8 @@ func (s *splicer) putValue(v *node, behind int, space, text string) {
 
 // block edits a block collection that keeps at least one of its entries.
 func (s *splicer) block(o *editNode) {
-	v := &s.t.nodes[o.node]
-	b := blockEdit{splicer: s, col: int(v.col), isMap: v.kind == mapping, end: int(v.keyEnd)}
+	v := &s.t.Nodes[o.node]
+	b := blockEdit{splicer: s, col: int(v.Col), isMap: v.Kind == yaml.Mapping, end: int(v.KeyEnd)}
 	for i, k := range o.children {
 		switch {
 		case k.node == 0:
@@ -248,9 +249,9 @@ func (s *splicer) block(o *editNode) {
 		case !b.firstRemoved:
 			b.delete(k, o.children[i:])
 		}
-		b.end = int(s.t.nodes[k.node].end)
+		b.end = int(s.t.Nodes[k.node].End)
 	}
-	if at := lineEnd(s.t.text, b.end); at < len(s.t.text) {
+	if at := yaml.LineEnd(s.t.Text, b.end); at < len(s.t.Text) {
 		b.addLines(s.belowComments(at+1, b.col))
 	} else {
 		for _, k := range b.added {
@@ -281,13 +282,13 @@ func (b *blockEdit) render(before string, k *editNode, behind string) string {
 		text = b.l.item(append(text, "- "...), k.value(b.t), b.col)
 	}
 	b.mem.rendered = append(text, behind...)
-	return view(b.mem.rendered[start:])
+	return yaml.View(b.mem.rendered[start:])
 }
 
 // keep adds the new entries before an original one, and edits that.
 func (b *blockEdit) keep(k *editNode) {
 	if len(b.added) > 0 {
-		key := int(b.t.nodes[k.node].key)
+		key := int(b.t.Nodes[k.node].Key)
 		if b.onOwnLine(k.node, b.col) && !b.firstRemoved {
 			at := b.aboveComments(b.lineStart(key), b.col, b.end)
 			if b.added[0].text != "" {
@@ -312,17 +313,17 @@ func (b *blockEdit) delete(k *editNode, rest []*editNode) {
 		b.deleteFirst(rest)
 		return
 	}
-	n := &b.t.nodes[k.node]
-	at := b.lineStart(int(n.key))
+	n := &b.t.Nodes[k.node]
+	at := b.lineStart(int(n.Key))
 	b.addLines(at)
-	b.put(at, b.next(int(n.end)), "")
+	b.put(at, b.next(int(n.End)), "")
 }
 
 // addLines adds the new entries at the start of a line, each below the comments that
 // it has had above it.
 func (b *blockEdit) addLines(at int) {
 	for _, x := range b.added {
-		at = skipBlankAndComments(b.t.text, at, x.linesAbove())
+		at = skipBlankAndComments(b.t.Text, at, x.linesAbove())
 		b.put(at, at, b.render(spaces(b.col), x, x.lineBreak(b.l.eol)))
 	}
 	b.added = nil
@@ -331,22 +332,22 @@ func (b *blockEdit) addLines(at int) {
 // deleteFirst deletes the first entries of a collection that starts on the line
 // of a dash. The next entry moves up to the dash.
 func (s *splicer) deleteFirst(children []*editNode) {
-	start := int(s.t.nodes[children[0].node].key)
+	start := int(s.t.Nodes[children[0].node].Key)
 	end := start
 	for _, k := range children {
 		if k.node == 0 {
 			continue
 		}
 		if !k.deleted {
-			to := int(s.t.nodes[k.node].key)
+			to := int(s.t.Nodes[k.node].Key)
 			// Comment lines between the two stay.
-			if i := bytes.IndexByte(s.t.text[s.eol(end):to], '#'); i >= 0 {
+			if i := bytes.IndexByte(s.t.Text[s.eol(end):to], '#'); i >= 0 {
 				to = s.eol(end) + i
 			}
 			s.put(start, to, "")
 			return
 		}
-		end = int(s.t.nodes[k.node].end)
+		end = int(s.t.Nodes[k.node].End)
 	}
 }
 
@@ -355,8 +356,8 @@ func (s *splicer) deleteFirst(children []*editNode) {
 func (s *splicer) aboveComments(at, col, bound int) int {
 	for at > 0 {
 		above := s.lineStart(at - 1)
-		q := skipSpaces(s.t.text, above)
-		if above <= bound || q-above != col || q >= at || s.t.text[q] != '#' {
+		q := yaml.SkipSpaces(s.t.Text, above)
+		if above <= bound || q-above != col || q >= at || s.t.Text[q] != '#' {
 			break
 		}
 		at = above
@@ -367,12 +368,12 @@ func (s *splicer) aboveComments(at, col, bound int) int {
 // belowComments returns the start of the line below the comments that follow an entry
 // of a collection in column col, and are indented further: they belong to the entry.
 func (s *splicer) belowComments(at, col int) int {
-	for line := at; line < len(s.t.text); line = s.next(line) {
-		q := skipSpaces(s.t.text, line)
+	for line := at; line < len(s.t.Text); line = s.next(line) {
+		q := yaml.SkipSpaces(s.t.Text, line)
 		if q == s.eol(line) {
 			continue
 		}
-		if s.t.text[q] != '#' || q-line <= col || lineEnd(s.t.text, line) == len(s.t.text) {
+		if s.t.Text[q] != '#' || q-line <= col || yaml.LineEnd(s.t.Text, line) == len(s.t.Text) {
 			break
 		}
 		at = s.next(line)
@@ -382,24 +383,24 @@ func (s *splicer) belowComments(at, col int) int {
 
 // flow edits a flow collection.
 func (s *splicer) flow(o *editNode, inJSON bool) {
-	v := s.t.nodes[o.node]
+	v := s.t.Nodes[o.node]
 	l := s.flowLayout(o.node, inJSON)
 	lastKept := o.lastKept()
 	if lastKept < 0 {
-		s.put(int(v.start), int(v.end), string(l.flow(nil, o.value(s.t), s.indentOf(int(v.start)))))
+		s.put(int(v.Start), int(v.End), string(l.flow(nil, o.value(s.t), s.indentOf(int(v.Start)))))
 		return
 	}
 	childCol := 0 // of the lines of entries, in the pretty form
 	separator := l.comma
 	if l.pretty {
-		childCol = s.indentOf(int(s.t.nodes[v.child].key))
+		childCol = s.indentOf(int(s.t.Nodes[v.Child].Key))
 		separator = "," + l.eol + spaces(childCol)
 	}
 	render := func(k *editNode) string {
 		if entry, _, ok := k.asWritten(true); ok {
 			return entry
 		}
-		if v.kind == mapping {
+		if v.Kind == yaml.Mapping {
 			return string(l.flowEntry(nil, k.key, k.value(s.t), childCol))
 		}
 		return string(l.flow(nil, k.value(s.t), childCol))
@@ -410,9 +411,9 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 			added = append(added, render(k))
 			continue
 		}
-		n := &s.t.nodes[k.node]
+		n := &s.t.Nodes[k.node]
 		for _, text := range added {
-			s.put(int(n.key), int(n.key), text+separator)
+			s.put(int(n.Key), int(n.Key), text+separator)
 		}
 		added = nil
 		if k.deleted {
@@ -448,33 +449,33 @@ func (o *editNode) lastKept() int {
 
 // changeInFlow edits an entry or item of a flow collection.
 func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
-	n := &s.t.nodes[k.node]
-	if old := s.t.keyStyle(n); k.key != k.was {
+	n := &s.t.Nodes[k.node]
+	if old := s.t.KeyStyle(n); k.key != k.was {
 		keys := *l
-		keys.json = l.json && old == double
-		s.put(int(n.key), int(n.keyEnd), string(keys.key(nil, k.key, old, true)))
+		keys.json = l.json && old == yaml.Double
+		s.put(int(n.Key), int(n.KeyEnd), string(keys.key(nil, k.key, old, true)))
 	}
 	switch {
 	case k.set || k.wasAlias():
-		v := s.t.written(k.node)
-		if _, text, ok := k.asWritten(true); ok && s.startsBehind(n, int(n.keyEnd)) {
-			s.put(s.t.behindColon(n), int(n.end), text)
+		v := s.t.Written(k.node)
+		if _, text, ok := k.asWritten(true); ok && s.startsBehind(n, int(n.KeyEnd)) {
+			s.put(s.t.BehindColon(n), int(n.End), text)
 			break
 		}
-		text := string(l.replacing(v.style, s.t.str(k.node)).appendFlowReplacement(nil, k.value(s.t), v.style, childCol))
-		if n.style == absent && s.t.text[n.start-1] == ':' {
+		text := string(l.replacing(v.Style, s.t.Str(k.node)).appendFlowReplacement(nil, k.value(s.t), v.Style, childCol))
+		if n.Style == yaml.Absent && s.t.Text[n.Start-1] == ':' {
 			text = " " + text
 		}
-		s.put(int(n.start), int(n.end), text)
-	case k.open && n.marks&isAlias == 0: // else nothing in it differs
+		s.put(int(n.Start), int(n.End), text)
+	case k.open && n.Marks&yaml.IsAlias == 0: // else nothing in it differs
 		s.flow(k, l.json)
 	}
 }
 
 // replacing returns the layout of what replaces a scalar in flow style. A string
 // that JSON would have in double quotes shows that the text is no JSON.
-func (l *layout) replacing(old style, text string) *layout {
-	if !l.json || old != single && !(old == plain && readsAsString(text)) {
+func (l *layout) replacing(old yaml.Style, text string) *layout {
+	if !l.json || old != yaml.Single && !(old == yaml.Plain && yaml.ReadsAsString(text)) {
 		return l
 	}
 	plain := *l
@@ -484,50 +485,50 @@ func (l *layout) replacing(old style, text string) *layout {
 
 // deleteInFlow deletes an entry or item that is not the last one. Comments on
 // their own lines in front of the next one stay.
-func (s *splicer) deleteInFlow(n *node) {
-	end := int(s.t.nodes[n.next].key)
-	eol := s.eol(int(n.end))
+func (s *splicer) deleteInFlow(n *yaml.Node) {
+	end := int(s.t.Nodes[n.Next].Key)
+	eol := s.eol(int(n.End))
 	if eol < end {
-		if i := bytes.IndexByte(s.t.text[eol:end], '#'); i >= 0 {
+		if i := bytes.IndexByte(s.t.Text[eol:end], '#'); i >= 0 {
 			end = eol + i
 		}
 	}
-	s.put(int(n.key), end, "")
+	s.put(int(n.Key), end, "")
 }
 
 // cutFlow deletes the original entries behind the first of the children and
 // returns the offset behind them. If the first one has a comment on its line,
 // new entries must start on a new line; more says that there are some.
 func (s *splicer) cutFlow(children []*editNode, more bool) (end int, onNewLine bool) {
-	keptEnd := int(s.t.nodes[children[0].node].end)
+	keptEnd := int(s.t.Nodes[children[0].node].End)
 	first, end := 0, keptEnd
 	for _, k := range children[1:] {
 		if k.node == 0 {
 			continue
 		}
-		n := &s.t.nodes[k.node]
+		n := &s.t.Nodes[k.node]
 		if first == 0 {
-			first = int(n.key)
+			first = int(n.Key)
 		}
-		end = int(n.end)
+		end = int(n.End)
 	}
 	if first == 0 {
 		return end, false
 	}
-	text := s.t.text
+	text := s.t.Text
 	eol := s.eol(keptEnd)
 	comma := bytes.IndexByte(text[keptEnd:first], ',')
 	if eol > first || comma < 0 || bytes.IndexByte(text[keptEnd:eol], '#') < comma {
 		s.put(keptEnd, end, "")
 		return end, false
 	}
-	behind := skipBlanks(text, end)
+	behind := yaml.SkipBlanks(text, end)
 	switch {
 	case more:
 	case text[behind] == ',':
 		// The comma behind the kept entry becomes the last one.
 		end = behind + 1
-		behind = skipBlanks(text, end)
+		behind = yaml.SkipBlanks(text, end)
 	default:
 		s.put(keptEnd+comma, keptEnd+comma+1, "")
 	}
@@ -546,7 +547,7 @@ func (s *splicer) cutFlow(children []*editNode, more bool) (end int, onNewLine b
 // comment on its line stays there.
 func (s *splicer) appendInFlow(at int, l *layout, childCol int, separator string, texts []string) {
 	eol := s.eol(at)
-	rest := s.t.text[at:eol]
+	rest := s.t.Text[at:eol]
 	i := bytes.IndexByte(rest, '#')
 	if !l.pretty || i < 0 || len(bytes.Trim(rest[:i], " \t,")) > 0 {
 		s.put(at, at, separator+strings.Join(texts, separator))
@@ -565,9 +566,9 @@ func (s *splicer) appendInFlow(at int, l *layout, childCol int, separator string
 func (s *splicer) indentOf(at int) int {
 	ls := s.lineStart(at)
 	if ls == 0 {
-		return s.t.col
+		return s.t.Col
 	}
-	return skipSpaces(s.t.text, ls) - ls
+	return yaml.SkipSpaces(s.t.Text, ls) - ls
 }
 
 // flowLayout returns the layout of a flow collection, or of those around it if
@@ -575,35 +576,35 @@ func (s *splicer) indentOf(at int) int {
 func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 	l := s.l
 	l.colon, l.comma, l.json = ": ", ", ", inJSON
-	v := s.t.nodes[n]
+	v := s.t.Nodes[n]
 	// An empty collection or one of scalars says little: ask those around it.
 	seen := false
 	learn := func(n int32) {
-		v := s.t.nodes[n]
-		if v.kind == mapping && v.child != 0 && !seen {
-			k := s.t.nodes[v.child]
+		v := s.t.Nodes[n]
+		if v.Kind == yaml.Mapping && v.Child != 0 && !seen {
+			k := s.t.Nodes[v.Child]
 			seen = true
-			l.json = s.t.text[k.key] == '"'
+			l.json = s.t.Text[k.Key] == '"'
 			l.colon = ":"
-			if k.start > k.keyEnd+1 || k.style == absent {
+			if k.Start > k.KeyEnd+1 || k.Style == yaml.Absent {
 				l.colon = ": "
 			}
 			if l.json && l.colon == ":" {
 				l.comma = ","
 			}
 		}
-		if k := s.t.nodes[v.child]; v.child != 0 && k.next != 0 {
-			between := s.t.text[k.end:s.t.nodes[k.next].key]
+		if k := s.t.Nodes[v.Child]; v.Child != 0 && k.Next != 0 {
+			between := s.t.Text[k.End:s.t.Nodes[k.Next].Key]
 			if bytes.IndexByte(between, '\n') < 0 {
 				l.comma = string(bytes.TrimLeft(between, " \t"))
 			}
 		}
 	}
-	if s.t.nodes[1].style == flow {
+	if s.t.Nodes[1].Style == yaml.Flow {
 		learn(1)
 		seen = false
 	}
-	if v.child != 0 {
+	if v.Child != 0 {
 		learn(n)
 	}
 	l.json = l.json || inJSON
@@ -614,19 +615,19 @@ func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 // learnPretty notes in the layout how the lines of a flow collection are indented, or those
 // of the root if the collection is empty.
 func (s *splicer) learnPretty(n int32, l *layout) {
-	v := s.t.nodes[n]
+	v := s.t.Nodes[n]
 	ask := n
-	if v.child == 0 && s.t.nodes[1].style == flow {
+	if v.Child == 0 && s.t.Nodes[1].Style == yaml.Flow {
 		ask = 1
 	}
-	a := s.t.nodes[ask]
-	if k := s.t.nodes[a.child]; a.child != 0 && bytes.IndexByte(s.t.text[a.start:k.key], '\n') >= 0 {
+	a := s.t.Nodes[ask]
+	if k := s.t.Nodes[a.Child]; a.Child != 0 && bytes.IndexByte(s.t.Text[a.Start:k.Key], '\n') >= 0 {
 		l.pretty = true
-		from := int(a.start)
+		from := int(a.Start)
 		if from == 0 { // the root, on whose first line the text does not start
-			from = int(a.end) - 1
+			from = int(a.End) - 1
 		}
-		l.step = max(s.indentOf(int(k.key))-s.indentOf(from), 0)
+		l.step = max(s.indentOf(int(k.Key))-s.indentOf(from), 0)
 		if strings.TrimSpace(l.comma) != "," {
 			l.comma = ", "
 		}

@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // A Stream is a whole input: a ResourceList, a stream of documents or a List.
 type Stream struct {
 	name string
 	in   []byte
-	text Text // the input as YAML
+	text yaml.Text // the input as YAML
 
 	addedEnd   int  // how many bytes at the end were added: the line end that the input lacks
 	endsInText bool // that line end would become text of a block scalar if anything came behind it
@@ -30,10 +31,10 @@ type Stream struct {
 	changes []change // to the input, besides the edits of its objects
 
 	// The tree that was used last, and the one that checks edits.
-	tree   tree
+	tree   yaml.Tree
 	treeOf *Object
 	treeAt int // where the text of the tree starts
-	check  tree
+	check  yaml.Tree
 
 	arena   editArena // of the object being edited
 	scratch scratch   // for its text
@@ -87,7 +88,7 @@ func read(name string, input []byte, known knownObjects) (s *Stream, err error) 
 		return nil, &Error{File: name, Err: errors.New("must be smaller than 2 GiB")}
 	}
 	s.endLastLine()
-	if s.text, err = Check(s.in, known.texts); err != nil {
+	if s.text, err = yaml.Check(s.in, known.texts); err != nil {
 		return nil, s.placed(err)
 	}
 	return s, s.documents()
@@ -150,7 +151,7 @@ func (s *Stream) errorAt(at int, err error) *Error {
 
 // placed returns an error of the text with its file and line.
 func (s *Stream) placed(err error) error {
-	if e := (*TextError)(nil); errors.As(err, &e) {
+	if e := (*yaml.Error)(nil); errors.As(err, &e) {
 		return s.errorAt(e.At, e.Err)
 	}
 	return err
@@ -180,7 +181,7 @@ func (s *Stream) canGrow() error {
 
 // noteShared marks the objects of a document that share an anchor with another one or
 // with another field of a list.
-func (s *Stream) noteShared(objects []*Object, aliases []aliasUse) {
+func (s *Stream) noteShared(objects []*Object, aliases []yaml.AliasUse) {
 	find := func(at int) *Object {
 		i, found := slices.BinarySearchFunc(objects, at, func(o *Object, at int) int { return cmp.Compare(o.start, at) })
 		if !found {
@@ -192,13 +193,13 @@ func (s *Stream) noteShared(objects []*Object, aliases []aliasUse) {
 		return objects[i]
 	}
 	for _, a := range aliases {
-		from, to := find(a.anchor), find(a.at)
+		from, to := find(a.Anchor), find(a.At)
 		if from == to {
 			continue
 		}
 		for _, o := range []*Object{from, to} {
 			if o != nil {
-				o.mutableExtra().shared = a.name
+				o.mutableExtra().shared = a.Name
 			}
 		}
 	}
@@ -206,48 +207,48 @@ func (s *Stream) noteShared(objects []*Object, aliases []aliasUse) {
 
 // An identity is what a mapping says it is.
 type identity struct {
-	heading
+	yaml.Heading
 	apiVersion, kind string
 }
 
 // identify returns what the node n says it is, which ends at an offset. A node that is no
 // mapping is nothing.
-func (s *Stream) identify(t *tree, n int32, end int) (id identity, isMapping bool, err error) {
-	v := &t.nodes[n]
-	id.heading = t.heading(n)
-	if c := id.twice; c != 0 {
-		return id, false, s.errorAt(int(t.nodes[c].key), fmt.Errorf("key %q must stand only once in its mapping, and is here again", t.keyBytes(c)))
+func (s *Stream) identify(t *yaml.Tree, n int32, end int) (id identity, isMapping bool, err error) {
+	v := &t.Nodes[n]
+	id.Heading = t.Heading(n)
+	if c := id.Twice; c != 0 {
+		return id, false, s.errorAt(int(t.Nodes[c].Key), fmt.Errorf("key %q must stand only once in its mapping, and is here again", t.KeyBytes(c)))
 	}
-	if o := s.known.at(int(v.start)); o != nil {
+	if o := s.known.at(int(v.Start)); o != nil {
 		id.apiVersion, id.kind = o.apiVersion, o.kind
 		return id, true, nil
 	}
-	from, h, at := t, id.heading, 0
-	if special := t.nodes[h.kind].marks | t.nodes[h.apiVersion].marks; h.isHidden || v.marks&isAlias != 0 || special&(isAlias|hasProperties) != 0 {
+	from, h, at := t, id.Heading, 0
+	if special := t.Nodes[h.Kind].Marks | t.Nodes[h.APIVersion].Marks; h.IsHidden || v.Marks&yaml.IsAlias != 0 || special&(yaml.IsAlias|yaml.HasProperties) != 0 {
 		ok := false
 		from = &s.check
-		if at, ok = s.text.parse(from, int(v.start), end, s.text.columnOf(v)); !ok {
-			return id, false, s.placed(invalid(at, from.refused))
+		if at, ok = s.text.Parse(from, int(v.Start), end, s.text.ColumnOf(v)); !ok {
+			return id, false, s.placed(yaml.Invalid(at, from.Refused))
 		}
-		h, v = from.heading(1), &from.nodes[1]
+		h, v = from.Heading(1), &from.Nodes[1]
 	}
 	for _, e := range []struct {
 		n  int32
 		to *string
-	}{{h.apiVersion, &id.apiVersion}, {h.kind, &id.kind}} {
+	}{{h.APIVersion, &id.apiVersion}, {h.Kind, &id.kind}} {
 		switch {
-		case e.n == 0 || from.isNull(e.n):
-		case from.nodes[e.n].kind != scalar:
-			return id, false, s.errorAt(at+int(from.nodes[e.n].start), fmt.Errorf("`%s` must be a string, not %s", from.keyBytes(e.n), from.describe(e.n)))
+		case e.n == 0 || from.IsNull(e.n):
+		case from.Nodes[e.n].Kind != yaml.Scalar:
+			return id, false, s.errorAt(at+int(from.Nodes[e.n].Start), fmt.Errorf("`%s` must be a string, not %s", from.KeyBytes(e.n), from.Describe(e.n)))
 		default:
-			*e.to = from.str(e.n)
+			*e.to = from.Str(e.n)
 		}
 	}
-	return id, v.kind == mapping, nil
+	return id, v.Kind == yaml.Mapping, nil
 }
 
 // addDocument adds the objects of a document.
-func (s *Stream) addDocument(t *tree, end int, found bool) error {
+func (s *Stream) addDocument(t *yaml.Tree, end int, found bool) error {
 	id, _, err := s.identify(t, 1, end)
 	if err != nil {
 		return err
@@ -255,37 +256,37 @@ func (s *Stream) addDocument(t *tree, end int, found bool) error {
 	if id.kind != "ResourceList" || !strings.HasPrefix(id.apiVersion, "config.kubernetes.io/") && id.apiVersion != "" {
 		return s.addObject(t, 1, end, id)
 	}
-	start := int(t.nodes[1].start)
+	start := int(t.Nodes[1].Start)
 	switch {
 	case found:
 		return s.errorAt(start, errors.New("a ResourceList must be alone in its stream, and other documents come before it"))
-	case id.items == 0:
+	case id.Items == 0:
 		return s.errorAt(start, fmt.Errorf("ResourceList: `items` must be there, if only as an empty list"))
 	}
 	s.isList = true
-	s.noteResults(t, id.heading, end)
-	if c := id.functionConfig; c != 0 && !t.isNull(c) {
+	s.noteResults(t, id.Heading, end)
+	if c := id.FunctionConfig; c != 0 && !t.IsNull(c) {
 		if s.config, err = s.configObject(t, c); err != nil {
 			return err
 		}
 	}
-	return s.addItems(t, id.items, end, "ResourceList", identity{})
+	return s.addItems(t, id.Items, end, "ResourceList", identity{})
 }
 
 // addItems adds the items of a list that ends at an offset; each says by default that it is
 // what byDefault says.
-func (s *Stream) addItems(t *tree, items int32, end int, list string, byDefault identity) error {
-	v := &t.nodes[items]
+func (s *Stream) addItems(t *yaml.Tree, items int32, end int, list string, byDefault identity) error {
+	v := &t.Nodes[items]
 	switch {
-	case v.marks&isAlias != 0:
-		return s.errorAt(int(v.start), fmt.Errorf("%s: `items` must be written out, not the alias %s", list, s.text.Bytes[v.start:v.end]))
-	case v.kind != sequence && !t.isNull(items):
-		return s.errorAt(int(v.start), fmt.Errorf("%s: `items` must be a list", list))
+	case v.Marks&yaml.IsAlias != 0:
+		return s.errorAt(int(v.Start), fmt.Errorf("%s: `items` must be written out, not the alias %s", list, s.text.Bytes[v.Start:v.End]))
+	case v.Kind != yaml.Sequence && !t.IsNull(items):
+		return s.errorAt(int(v.Start), fmt.Errorf("%s: `items` must be a list", list))
 	}
-	if v.next != 0 {
-		end = lineStart(s.text.Bytes, int(t.nodes[v.next].key))
+	if v.Next != 0 {
+		end = yaml.LineStart(s.text.Bytes, int(t.Nodes[v.Next].Key))
 	}
-	for i, c := 0, v.child; c != 0; i, c = i+1, t.nodes[c].next {
+	for i, c := 0, v.Child; c != 0; i, c = i+1, t.Nodes[c].Next {
 		if err := s.addItem(t, c, i, s.itemEnd(t, c, end), list, byDefault); err != nil {
 			return err
 		}
@@ -294,22 +295,22 @@ func (s *Stream) addItems(t *tree, items int32, end int, list string, byDefault 
 }
 
 // itemEnd returns the end of an item of a list that ends at an offset.
-func (s *Stream) itemEnd(t *tree, n int32, end int) int {
-	v := &t.nodes[n]
+func (s *Stream) itemEnd(t *yaml.Tree, n int32, end int) int {
+	v := &t.Nodes[n]
 	switch {
-	case s.text.Bytes[v.start] == '{' || v.keyEnd == v.key: // in a flow collection, or one itself
-		return int(v.end)
-	case v.next != 0:
-		return lineStart(s.text.Bytes, int(t.nodes[v.next].key))
+	case s.text.Bytes[v.Start] == '{' || v.KeyEnd == v.Key: // in a flow collection, or one itself
+		return int(v.End)
+	case v.Next != 0:
+		return yaml.LineStart(s.text.Bytes, int(t.Nodes[v.Next].Key))
 	}
 	return end
 }
 
 // addItem adds an item of a list, with its index.
-func (s *Stream) addItem(t *tree, n int32, i, end int, list string, byDefault identity) error {
+func (s *Stream) addItem(t *yaml.Tree, n int32, i, end int, list string, byDefault identity) error {
 	id, isMapping, err := s.identify(t, n, end)
 	if err == nil && !isMapping {
-		return s.errorAt(int(t.nodes[n].start), fmt.Errorf("%s: `items[%d]` must be a mapping", list, i))
+		return s.errorAt(int(t.Nodes[n].Start), fmt.Errorf("%s: `items[%d]` must be a mapping", list, i))
 	}
 	if err == nil {
 		id.kind, id.apiVersion = cmp.Or(id.kind, byDefault.kind), cmp.Or(id.apiVersion, byDefault.apiVersion)
@@ -319,23 +320,23 @@ func (s *Stream) addItem(t *tree, n int32, i, end int, list string, byDefault id
 }
 
 // addObject adds an object or, if it is a List, its items.
-func (s *Stream) addObject(t *tree, n int32, end int, id identity) error {
-	v := &t.nodes[n]
+func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
+	v := &t.Nodes[n]
 	switch kind, isList := strings.CutSuffix(id.kind, "List"); {
 	case !isList:
-	case kind == "" && id.items == 0:
-		return s.errorAt(int(v.start), fmt.Errorf("%s: `items` must be there, if only as an empty list", id.kind))
+	case kind == "" && id.Items == 0:
+		return s.errorAt(int(v.Start), fmt.Errorf("%s: `items` must be there, if only as an empty list", id.kind))
 	case kind == "":
-		return s.addItems(t, id.items, end, id.kind, identity{})
-	case t.isListOfMappings(id.items): // else only its kind looks like that of one
-		return s.addItems(t, id.items, end, id.kind, identity{apiVersion: id.apiVersion, kind: kind})
+		return s.addItems(t, id.Items, end, id.kind, identity{})
+	case t.IsListOfMappings(id.Items): // else only its kind looks like that of one
+		return s.addItems(t, id.Items, end, id.kind, identity{apiVersion: id.apiVersion, kind: kind})
 	}
 	if len(s.slab) == cap(s.slab) {
 		s.slab = make([]Object, 0, min(max(64, len(s.objects)), 4096))
 	}
-	o := Object{stream: s, start: int(v.start), end: end, col: int32(s.text.columnOf(v)), apiVersion: id.apiVersion, kind: id.kind, objectExtra: noExtra}
-	if v.keyEnd > v.key {
-		o.dash = v.key
+	o := Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), apiVersion: id.apiVersion, kind: id.kind, objectExtra: noExtra}
+	if v.KeyEnd > v.Key {
+		o.dash = v.Key
 	}
 	s.slab = append(s.slab, o)
 	s.objects = append(s.objects, &s.slab[len(s.slab)-1])
@@ -343,16 +344,16 @@ func (s *Stream) addObject(t *tree, n int32, end int, id identity) error {
 }
 
 // configObject makes an object of the functionConfig.
-func (s *Stream) configObject(t *tree, n int32) (*Object, error) {
-	v := &t.nodes[n]
-	if v.kind != mapping && v.marks&isAlias == 0 {
-		return nil, s.errorAt(int(v.start), errors.New("ResourceList: `functionConfig` must be a mapping"))
+func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {
+	v := &t.Nodes[n]
+	if v.Kind != yaml.Mapping && v.Marks&yaml.IsAlias == 0 {
+		return nil, s.errorAt(int(v.Start), errors.New("ResourceList: `functionConfig` must be a mapping"))
 	}
-	o := &Object{stream: s, start: int(v.start), end: int(v.end), objectExtra: noExtra}
-	if v.style == block {
-		o.col = v.col
+	o := &Object{stream: s, start: int(v.Start), end: int(v.End), objectExtra: noExtra}
+	if v.Style == yaml.Block {
+		o.col = v.Col
 		if s.in[o.end-1] != '\n' {
-			o.end = min(lineEnd(s.in, o.end)+1, len(s.in))
+			o.end = min(yaml.LineEnd(s.in, o.end)+1, len(s.in))
 		}
 	}
 	var m struct {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // Texts returns the texts that edits replace, for [field.Edit.Texts], as far as Apply would
@@ -28,7 +29,7 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 		return nil
 	}
 	r := textReader{splicer: &splicer{t: t, l: layout{eol: o.lineBreak()}}, path: make(field.Path, 0, 16)}
-	r.read(entryText{node: t.nodes[1], splicer: r.splicer, n: 1}, root)
+	r.read(entryText{Node: t.Nodes[1], splicer: r.splicer, n: 1}, root)
 	return r.texts
 }
 
@@ -51,13 +52,13 @@ func (r *textReader) read(p entryText, o *editNode) {
 			continue
 		}
 		step := field.Step{Key: k.was}
-		if o.kind != mapping {
+		if o.kind != yaml.Mapping {
 			step = field.Step{Index: int32(index), IsIndex: true}
 		}
 		r.path = append(r.path, step)
-		if c := r.within(p, k.node); k.open && c.child != 0 {
+		if c := r.within(p, k.node); k.open && c.Child != 0 {
 			r.read(c, k)
-		} else if o.kind == mapping && k.differs() {
+		} else if o.kind == yaml.Mapping && k.differs() {
 			r.note(c, k)
 		}
 		r.path = r.path[:len(r.path)-1]
@@ -66,7 +67,7 @@ func (r *textReader) read(p entryText, o *editNode) {
 
 // note notes the text of an entry unless undoing its edit would give the same.
 func (r *textReader) note(p entryText, k *editNode) {
-	if p.child != 0 || !k.deleted && p.comesBack(k.value(r.t)) {
+	if p.Child != 0 || !k.deleted && p.comesBack(k.value(r.t)) {
 		return
 	}
 	text, above, below := p.entry(k.deleted)
@@ -82,7 +83,7 @@ func (r *textReader) note(p entryText, k *editNode) {
 
 // An entryText is an entry of a mapping, or an item of a list, in an object's text.
 type entryText struct {
-	node
+	yaml.Node
 	*splicer  // of the tree, which it does not change
 	n, parent int32
 	inFlow    bool
@@ -92,8 +93,8 @@ type entryText struct {
 
 // within returns an entry or item of a collection.
 func (r *textReader) within(p entryText, n int32) entryText {
-	v := r.t.written(n)
-	in := entryText{node: v, splicer: r.splicer, n: n, parent: p.n, l: p.l, inFlow: p.style == flow, special: v.marks&^isMerged != 0}
+	v := r.t.Written(n)
+	in := entryText{Node: v, splicer: r.splicer, n: n, parent: p.n, l: p.l, inFlow: p.Style == yaml.Flow, special: v.Marks&^yaml.IsMerged != 0}
 	if in.inFlow {
 		in.l = r.flowLayout(p.n, p.l.json)
 	}
@@ -102,10 +103,10 @@ func (r *textReader) within(p entryText, n int32) entryText {
 
 // value returns the text of the value.
 func (p *entryText) value() string {
-	if p.style == absent {
+	if p.Style == yaml.Absent {
 		return ""
 	}
-	return string(p.t.text[p.start:p.end])
+	return string(p.t.Text[p.Start:p.End])
 }
 
 // entry returns the text of the entry. If the entry will be gone, or its value is below its
@@ -113,28 +114,28 @@ func (p *entryText) value() string {
 // above that is empty or a comment, and below a carriage return if its line break is not the
 // object's.
 func (p *entryText) entry(gone bool) (text, above, below string) {
-	key, end := int(p.key), int(p.end)
-	if p.style == absent { // it ends behind the colon
-		end = p.t.behindColon(&p.node)
+	key, end := int(p.Key), int(p.End)
+	if p.Style == yaml.Absent { // it ends behind the colon
+		end = p.t.BehindColon(&p.Node)
 		if p.inFlow {
-			end = max(end, int(p.start))
+			end = max(end, int(p.Start))
 		}
 	}
-	if !p.inFlow && (gone || !p.startsBehind(&p.node, int(p.keyEnd))) {
+	if !p.inFlow && (gone || !p.startsBehind(&p.Node, int(p.KeyEnd))) {
 		end = p.eol(end)
 	}
 	if gone && !p.inFlow {
-		above = strings.Repeat("\n", max(bytes.Count(p.t.text[p.t.endBefore(p.parent, p.n):key], []byte("\n"))-1, 0))
-		if lineBreak := string(p.t.text[end:p.splicer.next(end)]); lineBreak != "" && lineBreak != p.splicer.l.eol {
+		above = strings.Repeat("\n", max(bytes.Count(p.t.Text[p.t.EndBefore(p.parent, p.n):key], []byte("\n"))-1, 0))
+		if lineBreak := string(p.t.Text[end:p.splicer.next(end)]); lineBreak != "" && lineBreak != p.splicer.l.eol {
 			below = "\r"
 		}
 	}
-	return outdented(p.t.text[key:end], key-p.lineStart(key)), above, below
+	return outdented(p.t.Text[key:end], key-p.lineStart(key)), above, below
 }
 
 // isUsual reports whether the text of an entry is what a new entry gets.
 func (p *entryText) isUsual(text string) bool {
-	key, v := p.t.keyOf(p.n), p.t.any(p.n)
+	key, v := p.t.KeyOf(p.n), p.t.Any(p.n)
 	if p.inFlow {
 		return !p.special && text == string(p.l.flowEntry(nil, key, v, 0))
 	}
@@ -144,31 +145,31 @@ func (p *entryText) isUsual(text string) bool {
 // comesBack reports whether the value is written as it is now if it is set again after
 // another value has been in its place.
 func (p *entryText) comesBack(instead field.Value) bool {
-	stays := p.startsBehind(&p.node, int(p.keyEnd)) // the text in front of the value
+	stays := p.startsBehind(&p.Node, int(p.KeyEnd)) // the text in front of the value
 	switch instead.(type) {
 	case field.Map, field.List:
-		stays = p.style == absent || p.start == p.keyEnd+2
+		stays = p.Style == yaml.Absent || p.Start == p.KeyEnd+2
 	}
 	if !stays || p.special {
 		return false
 	}
-	if p.style == plain { // what most ports and paths are
-		text := view(p.t.text[p.start:p.end])
-		if _, isNumber := decimal(text); isNumber || isPlain(text, p.inFlow) && !p.l.json {
+	if p.Style == yaml.Plain { // what most ports and paths are
+		text := yaml.View(p.t.Text[p.Start:p.End])
+		if _, isNumber := yaml.Decimal(text); isNumber || isPlain(text, p.inFlow) && !p.l.json {
 			return true
 		}
 	}
-	if _, linesAreEdited := keepsLines(p.t, &p.node, instead); linesAreEdited {
+	if _, linesAreEdited := keepsLines(p.t, &p.Node, instead); linesAreEdited {
 		return true
 	}
-	text, old := p.t.str(p.n), p.style
-	for _, v := range []field.Value{instead, p.t.any(p.n)} {
+	text, old := p.t.Str(p.n), p.Style
+	for _, v := range []field.Value{instead, p.t.Any(p.n)} {
 		if p.inFlow {
 			text = string(p.l.replacing(old, text).appendFlowReplacement(nil, v, old, 0))
 		} else {
 			text = string(p.l.appendReplacement(nil, v, old))
 		}
-		old = styleOf(text)
+		old = yaml.StyleOf(text)
 	}
 	return text == p.value()
 }
@@ -214,7 +215,7 @@ func (k *editNode) lineBreak(eol string) string {
 // start of one; only empty lines and comments are passed.
 func skipBlankAndComments(text []byte, at, lines int) int {
 	for ; lines > 0; lines-- {
-		end := lineEnd(text, at)
+		end := yaml.LineEnd(text, at)
 		if line := bytes.TrimSpace(text[at:end]); end == len(text) || len(line) > 0 && line[0] != '#' {
 			break
 		}
@@ -235,26 +236,26 @@ func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
 	if inFlow {
 		text, brackets = "{"+entry+" }", 1
 	}
-	t := tree{lenient: true}
-	if !t.parseUsual([]byte(text)) {
+	t := yaml.Tree{Lenient: true}
+	if !t.ParseUsual([]byte(text)) {
 		return "", "", false
 	}
-	n := t.nodes[1].child
-	v := &t.nodes[n]
-	if n == 0 || v.next != 0 || t.keyOf(n) != k.key || v.marks&isAlias == 0 && !k.hasValueOf(&t, n) {
+	n := t.Nodes[1].Child
+	v := &t.Nodes[n]
+	if n == 0 || v.Next != 0 || t.KeyOf(n) != k.key || v.Marks&yaml.IsAlias == 0 && !k.hasValueOf(&t, n) {
 		return "", "", false
 	}
-	behind := t.behindColon(v)
-	if value = entry[behind-brackets:]; v.style != absent && !startsBelow(value) {
-		value = text[behind:v.end] // without a comment
+	behind := t.BehindColon(v)
+	if value = entry[behind-brackets:]; v.Style != yaml.Absent && !startsBelow(value) {
+		value = text[behind:v.End] // without a comment
 	}
 	return entry, value, true
 }
 
 // hasValueOf reports whether a node that is no alias has the value of the entry. A
 // collection of which only entries change was an alias.
-func (k *editNode) hasValueOf(t *tree, n int32) bool {
-	return (!k.open || k.set) && t.equalValue(n, k.val)
+func (k *editNode) hasValueOf(t *yaml.Tree, n int32) bool {
+	return (!k.open || k.set) && t.EqualValue(n, k.val)
 }
 
 // withoutTexts returns the edits without the texts that drop chooses.
@@ -268,8 +269,8 @@ func withoutTexts(edits []field.Edit, drop func(text field.KeyValue) bool) []fie
 
 // isSpecial reports whether a text has an alias, an anchor or a tag.
 func isSpecial(text field.KeyValue) bool {
-	t := tree{lenient: true}
-	return !t.parse([]byte(strings.TrimLeft(text.Value, "\n")+"\n"), 0) || t.special
+	t := yaml.Tree{Lenient: true}
+	return !t.Parse([]byte(strings.TrimLeft(text.Value, "\n")+"\n"), 0) || t.Special
 }
 
 func anyText(field.KeyValue) bool { return true }

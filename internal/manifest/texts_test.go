@@ -10,6 +10,8 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/yamljudge"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // TestTexts has the texts that restore needs, and those that it does not.
@@ -131,39 +133,39 @@ type editBack struct{ there, back field.Edit }
 func randomEditBack(r *rand.Rand, o *Object) (e editBack, ok bool) {
 	t, err := o.load()
 	// An entry that an alias stands for has no text of its own.
-	if err != nil || o.stream.tree.special && bytes.ContainsAny(o.source(), "*<") || o.CheckKeys(nil) != nil {
+	if err != nil || o.stream.tree.Special && bytes.ContainsAny(o.source(), "*<") || o.CheckKeys(nil) != nil {
 		return e, false
 	}
 	var p field.Path
 	n := int32(1)
-	for t.nodes[n].child != 0 {
+	for t.Nodes[n].Child != 0 {
 		children := []int32{}
-		for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
+		for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
 			children = append(children, c)
 		}
 		i := r.IntN(len(children))
-		if t.nodes[n].kind == sequence {
+		if t.Nodes[n].Kind == yaml.Sequence {
 			p = p.Index(i)
 		} else {
-			p = p.Key(strings.Clone(t.keyOf(children[i])))
+			p = p.Key(strings.Clone(t.KeyOf(children[i])))
 		}
 		parent := n
 		n = children[i]
-		isEntry := t.nodes[parent].kind == mapping && len(children) > 1 && len(p) > 1
-		if t.nodes[n].child != 0 || !isEntry {
+		isEntry := t.Nodes[parent].Kind == yaml.Mapping && len(children) > 1 && len(p) > 1
+		if t.Nodes[n].Child != 0 || !isEntry {
 			continue
 		}
 		value, _ := o.Value(p)
-		if s, _ := value.(string); t.nodes[n].style == plain && isOldBool(s) {
+		if s, _ := value.(string); t.Nodes[n].Style == yaml.Plain && isOldBool(s) {
 			return e, false // it is quoted, for readers of YAML 1.1
 		}
 		e.back = field.Edit{Op: field.Set, Path: p, Value: value}
 		// What is between two entries on a line goes with one of them.
-		ownLine := len(bytes.TrimLeft(t.text[bytes.LastIndexByte(t.text[:t.nodes[n].key], '\n')+1:t.nodes[n].key], " ")) == 0
-		if r.IntN(2) == 0 && ownLine && t.nodes[parent].style == block {
+		ownLine := len(bytes.TrimLeft(t.Text[bytes.LastIndexByte(t.Text[:t.Nodes[n].Key], '\n')+1:t.Nodes[n].Key], " ")) == 0
+		if r.IntN(2) == 0 && ownLine && t.Nodes[parent].Style == yaml.Block {
 			e.there = field.Edit{Op: field.Delete, Path: p}
 			if i+1 < len(children) {
-				e.back.Before = strings.Clone(t.keyOf(children[i+1]))
+				e.back.Before = strings.Clone(t.KeyOf(children[i+1]))
 			}
 		} else {
 			e.there = field.Edit{Op: field.Set, Path: p, Value: []field.Value{15020, "/app-health/a/livez", field.List{"a"}}[r.IntN(3)]}
@@ -177,7 +179,7 @@ func randomEditBack(r *rand.Rand, o *Object) (e editBack, ok bool) {
 }
 
 func isOldBool(s string) bool {
-	_, ok := oldBool(s)
+	_, ok := yaml.OldBool(s)
 	return ok
 }
 
@@ -241,7 +243,7 @@ func checkEditsBack(tb testing.TB, in []byte, seed uint64) (edited, withText int
 // in real manifests.
 func TestWhatIsEditedBackIsAsItsAuthorWroteIt(t *testing.T) {
 	var texts [][]byte
-	for _, f := range forms {
+	for _, f := range yamljudge.Forms {
 		for range 100 {
 			texts = append(texts, []byte(f))
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // An oddWriter writes random objects in forms of YAML that people really use,
@@ -145,14 +146,14 @@ func missing(a, b []string, excused func(line int) bool) int {
 }
 
 // scalarPaths returns the paths of all scalars of an object.
-func scalarPaths(t *tree, n int32, p field.Path, all *[]field.Path) {
+func scalarPaths(t *yaml.Tree, n int32, p field.Path, all *[]field.Path) {
 	i := 0
-	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
+	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
 		q := p.Index(i)
-		if t.nodes[n].kind == mapping {
-			q = p.Key(string(t.keyBytes(c)))
+		if t.Nodes[n].Kind == yaml.Mapping {
+			q = p.Key(string(t.KeyBytes(c)))
 		}
-		if t.nodes[c].kind == scalar {
+		if t.Nodes[c].Kind == yaml.Scalar {
 			*all = append(*all, q)
 		} else {
 			scalarPaths(t, c, q, all)

@@ -7,6 +7,8 @@ import (
 	"hash/maphash"
 	"slices"
 	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // verify reads an output as an input is read, and compares it with what was planned:
@@ -27,7 +29,7 @@ func verify(text []byte, known knownObjects, streams []*Stream) (err error) {
 	v := &verifier{again: again, between: matcher{text: text}}
 	for i, s := range streams {
 		if i > 0 {
-			v.between.add(view(s.appendSeparator(nil)), nil)
+			v.between.add(yaml.View(s.appendSeparator(nil)), nil)
 		}
 		if err := v.stream(s, i == 0); err != nil {
 			return err
@@ -52,10 +54,10 @@ type matcher struct {
 	differs bool
 }
 
-func (m *matcher) copy(s *Stream, start, end int) { m.add(view(s.in[start:end]), nil) }
+func (m *matcher) copy(s *Stream, start, end int) { m.add(yaml.View(s.in[start:end]), nil) }
 
 func (m *matcher) add(part string, _ *string) {
-	m.differs = m.differs || !strings.HasPrefix(view(m.text[m.n:]), part)
+	m.differs = m.differs || !strings.HasPrefix(yaml.View(m.text[m.n:]), part)
 	if !m.differs {
 		m.n += len(part)
 	}
@@ -202,7 +204,7 @@ func (v *verifier) addition(s *Stream, a *addition) error {
 	if err != nil {
 		return s.unplanned(a, err)
 	}
-	if !t.equalValue(1, a.value) {
+	if !t.EqualValue(1, a.value) {
 		return s.unplanned(a, errors.New("its value differs"))
 	}
 	return nil

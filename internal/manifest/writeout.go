@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // A textEdit turns the edited tree of an object into that of its text: an alias that is
 // edited is written out, and so is one whose anchor gets another value or goes, and a
 // mapping whose merged entries do.
 type textEdit struct {
-	t       *tree
+	t       *yaml.Tree
 	mem     *editArena
 	root    *editNode
 	parents []int32
@@ -21,13 +22,13 @@ type textEdit struct {
 }
 
 // editText returns the edited tree of the text, and which nodes are written out.
-func editText(t *tree, root *editNode, mem *editArena) (edited *editNode, why map[int32]string) {
-	if len(t.aliases) == 0 && len(t.merges) == 0 && !t.hasMerges() {
+func editText(t *yaml.Tree, root *editNode, mem *editArena) (edited *editNode, why map[int32]string) {
+	if len(t.Aliases) == 0 && len(t.Merges) == 0 && !t.HasMerges() {
 		return root, nil
 	}
-	x := textEdit{t: t, mem: mem, root: root, changed: map[int32]bool{}, why: map[int32]string{}, parents: make([]int32, len(t.nodes))}
-	for i := range t.nodes {
-		for c := t.nodes[i].child; c != 0; c = t.nodes[c].next {
+	x := textEdit{t: t, mem: mem, root: root, changed: map[int32]bool{}, why: map[int32]string{}, parents: make([]int32, len(t.Nodes))}
+	for i := range t.Nodes {
+		for c := t.Nodes[i].Child; c != 0; c = t.Nodes[c].Next {
 			x.parents[c] = int32(i)
 		}
 	}
@@ -35,13 +36,13 @@ func editText(t *tree, root *editNode, mem *editArena) (edited *editNode, why ma
 	for again := true; again; {
 		again = false
 		x.change(edited)
-		for _, n := range t.aliases {
-			if x.changed[t.source[n]] && x.why[n] == "" {
-				again = x.writeOut(edited, n, fmt.Sprintf("the alias %s was written out, because its anchor has another value now", t.text[t.nodes[n].start:t.nodes[n].end])) || again
+		for _, n := range t.Aliases {
+			if x.changed[t.Source[n]] && x.why[n] == "" {
+				again = x.writeOut(edited, n, fmt.Sprintf("the alias %s was written out, because its anchor has another value now", t.Text[t.Nodes[n].Start:t.Nodes[n].End])) || again
 			}
 		}
-		for _, n := range slices.Sorted(maps.Keys(t.merges)) {
-			if x.why[n] == "" && slices.ContainsFunc(t.merges[n], func(source int32) bool { return x.changed[source] }) {
+		for _, n := range slices.Sorted(maps.Keys(t.Merges)) {
+			if x.why[n] == "" && slices.ContainsFunc(t.Merges[n], func(source int32) bool { return x.changed[source] }) {
 				again = x.writeOut(edited, n, "the mapping with the merge key (<<) was written out, because the anchor has another value now") || again
 			}
 		}
@@ -55,15 +56,15 @@ func (x *textEdit) edited(o *editNode) *editNode {
 		return o
 	}
 	out := *o
-	v := &x.t.nodes[o.node]
-	if v.marks&isAlias != 0 {
+	v := &x.t.Nodes[o.node]
+	if v.Marks&yaml.IsAlias != 0 {
 		if !o.wasAlias() {
-			x.why[o.node] = fmt.Sprintf("the alias %s was written out, because its value is edited", x.t.text[v.start:v.end])
+			x.why[o.node] = fmt.Sprintf("the alias %s was written out, because its value is edited", x.t.Text[v.Start:v.End])
 		}
 		out.assignWhole(o.value(x.t))
 		return &out
 	}
-	if v.marks&hasMergeKey == 0 {
+	if v.Marks&yaml.HasMergeKey == 0 {
 		out.children = make([]*editNode, len(o.children))
 		for i, k := range o.children {
 			out.children[i] = x.edited(k)
@@ -89,7 +90,7 @@ func (x *textEdit) editMerged(o, out *editNode) (ok bool) {
 	out.children = nil
 	stays := false
 	for _, k := range o.children {
-		isBrought := k.node != 0 && x.t.nodes[k.node].marks&isMerged != 0
+		isBrought := k.node != 0 && x.t.Nodes[k.node].Marks&yaml.IsMerged != 0
 		switch {
 		case k.deleted || isBrought && k.key != k.was:
 			return false
@@ -117,7 +118,7 @@ func (x *textEdit) change(o *editNode) {
 	}
 	x.changed[o.node] = true
 	if o.set || o.deleted {
-		x.changeAll(x.t.nodes[o.node].child)
+		x.changeAll(x.t.Nodes[o.node].Child)
 	}
 	for _, k := range o.children {
 		x.change(k)
@@ -125,9 +126,9 @@ func (x *textEdit) change(o *editNode) {
 }
 
 func (x *textEdit) changeAll(n int32) {
-	for ; n != 0; n = x.t.nodes[n].next {
+	for ; n != 0; n = x.t.Nodes[n].Next {
 		x.changed[n] = true
-		x.changeAll(x.t.nodes[n].child)
+		x.changeAll(x.t.Nodes[n].Child)
 	}
 }
 
@@ -143,11 +144,11 @@ func (x *textEdit) writeOut(edited *editNode, n int32, why string) bool {
 	}
 	asRead := x.root // what the node reads as, if something in it is edited
 	for _, at := range slices.Backward(path) {
-		if edited.set || edited.deleted || x.t.nodes[edited.node].marks&isAlias != 0 {
+		if edited.set || edited.deleted || x.t.Nodes[edited.node].Marks&yaml.IsAlias != 0 {
 			return false
 		}
 		if !edited.open {
-			edited.open, edited.kind, edited.children = true, x.t.nodes[edited.node].kind, edited.originals(x.t, x.mem)
+			edited.open, edited.kind, edited.children = true, x.t.Nodes[edited.node].Kind, edited.originals(x.t, x.mem)
 		}
 		isNode := func(k *editNode) bool { return k.node == at }
 		i := slices.IndexFunc(edited.children, isNode)
@@ -170,7 +171,7 @@ func (x *textEdit) writeOut(edited *editNode, n int32, why string) bool {
 	if asRead != nil {
 		val = asRead.value(x.t)
 	} else {
-		val = x.t.raw(n)
+		val = x.t.Raw(n)
 	}
 	edited.assignWhole(val)
 	x.why[n] = why

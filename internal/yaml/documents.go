@@ -1,4 +1,4 @@
-package manifest
+package yaml
 
 import (
 	"bytes"
@@ -9,33 +9,33 @@ import (
 )
 
 // A TextError is why a text is refused, and where.
-type TextError struct {
+type Error struct {
 	At  int // the offset
 	Err error
 }
 
-func (e *TextError) Error() string { return e.Err.Error() }
+func (e *Error) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error without the place.
-func (e *TextError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
 // ErrNotObject is part of the error of a document that is a list or a single value.
 var ErrNotObject = errors.New("a document must be a Kubernetes object, which is a mapping")
 
-func errorAt(at int, err error) error { return &TextError{at, err} }
+func ErrorAt(at int, err error) error { return &Error{at, err} }
 
-// invalid returns the error of a text that starts at an offset and is refused.
-func invalid(start int, r refusal) error { return errorAt(start+r.at, errors.New(r.why)) }
+// Invalid returns the error of a text that starts at an offset and is refused.
+func Invalid(start int, r refusal) error { return ErrorAt(start+r.At, errors.New(r.Why)) }
 
-// documents are those of a text, which are read one after the other.
-type documents struct {
+// Documents are those of a text, which are read one after the other.
+type Documents struct {
 	text  *Text
 	Start int // of the document at hand: the start of the line with its first content
 	End   int // behind it
 
 	// The tree of the document at hand, of which only what tells objects apart is kept, and its aliases.
-	Tree    tree
-	Aliases []aliasUse
+	Tree    Tree
+	Aliases []AliasUse
 	TextEnd int // behind its last block scalar whose value ends with its last line end, if that is there
 
 	stack []frame
@@ -43,23 +43,23 @@ type documents struct {
 }
 
 // Documents returns the documents of the text, before the first one. Those known are stepped over.
-func (x *Text) Documents(known []Known) *documents {
+func (x *Text) Documents(known []Known) *Documents {
 	// An output that is read back has three nodes for most objects: to grow would leave garbage where memory peaks.
-	nodes := make([]node, 0, max(512, 3*len(known)))
-	return &documents{text: x, End: x.Start, Tree: tree{text: x.Bytes, nodes: nodes}, stack: make([]frame, 0, 64), known: known}
+	nodes := make([]Node, 0, max(512, 3*len(known)))
+	return &Documents{text: x, End: x.Start, Tree: Tree{Text: x.Bytes, Nodes: nodes}, stack: make([]frame, 0, 64), known: known}
 }
 
 // Next goes to the start of the next document; ok is false if there is none.
-func (d *documents) Next() (ok bool) {
+func (d *Documents) Next() (ok bool) {
 	d.Start, ok = d.text.NextDocument(d.End)
 	return ok
 }
 
 // Read reads the document at hand; empty is true if it holds nothing.
-func (d *documents) Read() (empty bool, err error) {
-	sc := scanner{in: d.text.Bytes, prunes: true, nodes: append(d.Tree.nodes[:0], node{}), stack: d.stack, known: d.known}
+func (d *Documents) Read() (empty bool, err error) {
+	sc := scanner{in: d.text.Bytes, prunes: true, nodes: append(d.Tree.Nodes[:0], Node{}), stack: d.stack, known: d.known}
 	d.End, empty, err = d.text.index(&sc, d.Start)
-	d.Tree.nodes, d.Tree.fixed, d.known, d.Aliases, d.TextEnd = sc.nodes, sc.fixed, sc.known, sc.shared, sc.textEnd
+	d.Tree.Nodes, d.Tree.Fixed, d.known, d.Aliases, d.TextEnd = sc.nodes, sc.fixed, sc.known, sc.shared, sc.textEnd
 	return empty, err
 }
 
@@ -70,20 +70,20 @@ func (d *documents) Read() (empty bool, err error) {
 func (x *Text) NextDocument(p int) (int, bool) {
 	in := x.Bytes
 	for p < len(in) {
-		q := skipBlanks(in, p)
+		q := SkipBlanks(in, p)
 		switch {
 		case hasTab(in[p:q]): // which rootStart refuses
 			return p, true
 		case atBreak(in, q) || in[q] == '#':
-		case q == p && isMarker(in, p):
-			r := skipBlanks(in, p+3)
+		case q == p && IsMarker(in, p):
+			r := SkipBlanks(in, p+3)
 			if !atBreak(in, r) && in[r] != '#' {
 				return p, true
 			}
 		default:
 			return p, true
 		}
-		p = lineEnd(in, q) + 1
+		p = LineEnd(in, q) + 1
 	}
 	return p, false
 }
@@ -106,26 +106,26 @@ func (x *Text) rootStart(p int) (rootStart, error) {
 	r.line = p
 	if in[p] == '%' {
 		if p = x.directivesEnd(p); p == len(in) {
-			return r, errorAt(r.line, errors.New("invalid YAML: a directive (%) must be followed by the marker of its document (---)"))
+			return r, ErrorAt(r.line, errors.New("invalid YAML: a directive (%) must be followed by the marker of its document (---)"))
 		}
 		r.line = p
 	}
-	if isMarker(in, p) {
+	if IsMarker(in, p) {
 		r.isMarked = in[p] == '-'
 		if !r.isMarked {
-			return r, errorAt(p, errors.New("invalid YAML: nothing must come behind the end of a document (...)"))
+			return r, ErrorAt(p, errors.New("invalid YAML: nothing must come behind the end of a document (...)"))
 		}
 		p += 3
 	}
 	for p < len(in) {
 		start := p
-		p = skipBlanks(in, p)
+		p = SkipBlanks(in, p)
 		if start == r.line && hasTab(in[start:p]) {
-			return r, errorAt(p, errors.New("invalid YAML: a tab must not be indentation"))
+			return r, ErrorAt(p, errors.New("invalid YAML: a tab must not be indentation"))
 		}
 		if atBreak(in, p) || in[p] == '#' {
-			p = lineEnd(in, p) + 1
-			if r.line, r.isMarked = p, false; isMarker(in, p) {
+			p = LineEnd(in, p) + 1
+			if r.line, r.isMarked = p, false; IsMarker(in, p) {
 				break
 			}
 			continue
@@ -146,8 +146,8 @@ func (x *Text) rootStart(p int) (rootStart, error) {
 // directivesEnd returns the offset of the marker behind the directives at p; the end of the
 // input if there is none.
 func (x *Text) directivesEnd(p int) int {
-	for p < len(x.Bytes) && !isMarker(x.Bytes, p) {
-		p = lineEnd(x.Bytes, p) + 1
+	for p < len(x.Bytes) && !IsMarker(x.Bytes, p) {
+		p = LineEnd(x.Bytes, p) + 1
 	}
 	if p < len(x.Bytes) && x.Bytes[p] == '-' {
 		return p
@@ -165,7 +165,7 @@ func (x *Text) rootProperties(p int, r *rootStart) (int, error) {
 	sc := scanner{in: in}
 	end, ok := sc.properties(p)
 	if !ok {
-		return p, invalid(0, sc.refused)
+		return p, Invalid(0, sc.refused)
 	}
 	if _, _, isKey, _ := scanKey(in, min(end, len(in)-1)); isKey && !r.isMarked {
 		return p, nil
@@ -173,7 +173,7 @@ func (x *Text) rootProperties(p int, r *rootStart) (int, error) {
 	i := bytes.IndexByte(in[p:end], '!')
 	hasAnchor := in[p] == '&' || bytes.Contains(in[p:end], []byte(" &"))
 	if i >= 0 && r.tag != "" || hasAnchor && r.anchor {
-		return p, errorAt(p, errors.New("invalid YAML: a document must not have two anchors or two tags"))
+		return p, ErrorAt(p, errors.New("invalid YAML: a document must not have two anchors or two tags"))
 	}
 	r.isMarked = true
 	if r.anchor = r.anchor || hasAnchor; i >= 0 {
@@ -190,28 +190,28 @@ func (x *Text) index(sc *scanner, start int) (end int, empty bool, err error) {
 		return 0, false, err
 	}
 	p := root.at
-	if p >= len(in) || isMarker(in, p) && p == root.line {
+	if p >= len(in) || IsMarker(in, p) && p == root.line {
 		return p, true, nil
 	}
 	ok := false
 	switch c := in[p]; {
 	case c == '{':
-		sc.nodes = append(sc.nodes, node{key: int32(p), keyEnd: int32(p)})
+		sc.nodes = append(sc.nodes, Node{Key: int32(p), KeyEnd: int32(p)})
 		end, ok = sc.flowRoot(p)
-	case c == '[' || c == '-' && isBlank(in, p+1):
-		return 0, false, errorAt(p, fmt.Errorf("%w, not a list", ErrNotObject))
+	case c == '[' || c == '-' && IsBlank(in, p+1):
+		return 0, false, ErrorAt(p, fmt.Errorf("%w, not a list", ErrNotObject))
 	case !x.startsWithKey(p):
 		return x.scalarDocument(p, root.tag)
 	case root.isMarked:
-		return 0, false, errorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker, anchor or tag"))
+		return 0, false, ErrorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker, anchor or tag"))
 	default:
 		end, ok = sc.document(p, p-root.line)
 	}
 	switch {
 	case !ok:
-		return 0, false, invalid(0, sc.refused)
+		return 0, false, Invalid(0, sc.refused)
 	case root.tag != "" && root.tag != "!!map":
-		return 0, false, errorAt(p, fmt.Errorf("a Kubernetes object must not have the tag %s", root.tag))
+		return 0, false, ErrorAt(p, fmt.Errorf("a Kubernetes object must not have the tag %s", root.tag))
 	}
 	return end, false, nil
 }
@@ -219,7 +219,7 @@ func (x *Text) index(sc *scanner, start int) (end int, empty bool, err error) {
 // startsWithKey reports whether a key, with its anchor and tag, or an indicator is at p.
 func (x *Text) startsWithKey(p int) bool {
 	in := x.Bytes
-	q := contentStart(in[p:min(p+2*maxKey, len(in))]) + p
+	q := ContentStart(in[p:min(p+2*maxKey, len(in))]) + p
 	_, _, isKey, _ := scanKey(in, min(q, len(in)-1))
 	return isKey || isIndicator(in, p)
 }
@@ -228,9 +228,9 @@ func (x *Text) startsWithKey(p int) bool {
 // object is stepped over.
 func (s *scanner) document(p, col int) (end int, ok bool) {
 	if len(s.known) > 0 {
-		s.nodes = append(s.nodes, node{key: int32(p), keyEnd: int32(p)})
+		s.nodes = append(s.nodes, Node{Key: int32(p), KeyEnd: int32(p)})
 		end, ok = s.stepOver(p, 1, col)
-		if ok && (end == len(s.in) || isMarker(s.in, end)) {
+		if ok && (end == len(s.in) || IsMarker(s.in, end)) {
 			return end, true
 		}
 		s.nodes = s.nodes[:1]
@@ -244,39 +244,39 @@ func (x *Text) scalarDocument(p int, tag string) (end int, empty bool, err error
 	in := x.Bytes
 	end = x.documentEnd(p)
 	text := append([]byte("- "), bytes.ReplaceAll(in[p:end], []byte("\n"), []byte("\n  "))...)
-	sc := scanner{in: append([]byte("k:\n"), append(text, '\n')...), nodes: []node{{}}}
+	sc := scanner{in: append([]byte("k:\n"), append(text, '\n')...), nodes: []Node{{}}}
 	if _, ok := sc.scan(0, 0); !ok {
-		return 0, false, invalid(p-len("k:\n- "), refusal{max(sc.refused.at, len("k:\n- ")), sc.refused.why})
+		return 0, false, Invalid(p-len("k:\n- "), refusal{max(sc.refused.At, len("k:\n- ")), sc.refused.Why})
 	}
-	t := tree{text: sc.in, nodes: sc.nodes}
-	n := t.nodes[t.nodes[1].child].child
-	if t.isNull(n) && (tag == "" || tag == "!!null") {
+	t := Tree{Text: sc.in, Nodes: sc.nodes}
+	n := t.Nodes[t.Nodes[1].Child].Child
+	if t.IsNull(n) && (tag == "" || tag == "!!null") {
 		return end, true, nil
 	}
-	return 0, false, errorAt(p, fmt.Errorf("%w, not %q", ErrNotObject, t.str(n)))
+	return 0, false, ErrorAt(p, fmt.Errorf("%w, not %q", ErrNotObject, t.Str(n)))
 }
 
-// parse parses a part of the input, which starts in column col, into the tree, whose text
+// Parse parses a part of the input, which starts in column col, into the tree, whose text
 // then starts at the offset at. If it has an alias of an anchor that is elsewhere, all of
 // its document is read.
-func (x *Text) parse(t *tree, start, end, col int) (at int, ok bool) {
-	if t.parse(x.Bytes[start:end], col) {
+func (x *Text) Parse(t *Tree, start, end, col int) (at int, ok bool) {
+	if t.Parse(x.Bytes[start:end], col) {
 		return start, true
 	}
-	refused := t.refused
+	refused := t.Refused
 	at, end = x.documentAround(start)
 	if root, err := x.rootStart(at); err == nil {
 		at = root.at
-		if at < end && t.parse(x.Bytes[at:end], at-root.line) {
-			for n := range t.nodes {
-				if v := &t.nodes[n]; n > 1 && at+int(v.start) == start && v.marks&isMerged == 0 {
-					t.nodes[1] = *v
+		if at < end && t.Parse(x.Bytes[at:end], at-root.line) {
+			for n := range t.Nodes {
+				if v := &t.Nodes[n]; n > 1 && at+int(v.Start) == start && v.Marks&IsMerged == 0 {
+					t.Nodes[1] = *v
 					return at, true
 				}
 			}
 		}
 	}
-	t.refused = refused
+	t.Refused = refused
 	return start, false
 }
 
@@ -284,7 +284,7 @@ func (x *Text) parse(t *tree, start, end, col int) (at int, ok bool) {
 func (x *Text) documentAround(at int) (start, end int) {
 	start = x.Start
 	for p := bytes.LastIndexByte(x.Bytes[:at], '\n') + 1; p > start; p = bytes.LastIndexByte(x.Bytes[:p-1], '\n') + 1 {
-		if isMarker(x.Bytes, p) {
+		if IsMarker(x.Bytes, p) {
 			start = p
 			break
 		}
@@ -292,8 +292,8 @@ func (x *Text) documentAround(at int) (start, end int) {
 	return start, x.documentEnd(at)
 }
 
-// oddFrom returns the first line break from p on that is neither LF nor CRLF.
-func (x *Text) oddFrom(p int) int {
+// OddFrom returns the first line break from p on that is neither LF nor CRLF.
+func (x *Text) OddFrom(p int) int {
 	if i, _ := slices.BinarySearch(x.Odd, p); i < len(x.Odd) {
 		return x.Odd[i]
 	}
@@ -306,16 +306,16 @@ func (x *Text) oddFrom(p int) int {
 func endOfFlow(in []byte, p int) (end int, ok bool) {
 	sol := false // at the start of a line
 	for p < len(in) {
-		if sol && isMarker(in, p) {
+		if sol && IsMarker(in, p) {
 			return p, true
 		}
-		q := skipBlanks(in, p)
+		q := SkipBlanks(in, p)
 		switch {
 		case sol && hasTab(in[p:q]):
 			return p, false
 		case atBreak(in, q):
 		case in[q] == '#' && (sol || q > p):
-			q = lineEnd(in, q)
+			q = LineEnd(in, q)
 		case in[q] == '{':
 			return q, true
 		default:
@@ -324,7 +324,7 @@ func endOfFlow(in []byte, p int) (end int, ok bool) {
 		if q >= len(in) {
 			return q, true
 		}
-		p, sol = lineEnd(in, q)+1, true
+		p, sol = LineEnd(in, q)+1, true
 	}
 	return p, true
 }
@@ -332,62 +332,62 @@ func endOfFlow(in []byte, p int) (end int, ok bool) {
 // documentEnd returns the offset of the marker that ends the document in which p is, or
 // the end of the input.
 func (x *Text) documentEnd(p int) int {
-	for p = lineEnd(x.Bytes, p) + 1; p < len(x.Bytes); p = lineEnd(x.Bytes, p) + 1 {
-		if isMarker(x.Bytes, p) {
+	for p = LineEnd(x.Bytes, p) + 1; p < len(x.Bytes); p = LineEnd(x.Bytes, p) + 1 {
+		if IsMarker(x.Bytes, p) {
 			return p
 		}
 	}
 	return len(x.Bytes)
 }
 
-// A heading has the nodes of the entries of a mapping that say what it is; 0 is none.
-type heading struct {
-	apiVersion, kind, items, functionConfig, results int32
+// A Heading has the nodes of the entries of a mapping that say what it is; 0 is none.
+type Heading struct {
+	APIVersion, Kind, Items, FunctionConfig, Results int32
 
-	twice    int32 // one that is there already
-	isHidden bool  // there may be others: some keys are not what their text says
+	Twice    int32 // one that is there already
+	IsHidden bool  // there may be others: some keys are not what their text says
 }
 
-// heading returns that of a document or an item.
-func (t *tree) heading(n int32) (h heading) {
+// Heading returns that of a document or an item.
+func (t *Tree) Heading(n int32) (h Heading) {
 	const hides = isMergeKey | isExplicit | specialKey
-	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
-		h.isHidden = h.isHidden || t.nodes[c].marks&hides != 0
+	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
+		h.IsHidden = h.IsHidden || t.Nodes[c].Marks&hides != 0
 		to := (*int32)(nil)
-		switch string(t.keyBytes(c)) {
+		switch string(t.KeyBytes(c)) {
 		case "apiVersion":
-			to = &h.apiVersion
+			to = &h.APIVersion
 		case "kind":
-			to = &h.kind
+			to = &h.Kind
 		case "items":
-			to = &h.items
+			to = &h.Items
 		case "functionConfig":
-			to = &h.functionConfig
+			to = &h.FunctionConfig
 		case "results":
-			to = &h.results
+			to = &h.Results
 		default:
 			continue
 		}
 		if *to != 0 {
-			h.twice = c
+			h.Twice = c
 		}
 		*to = c
 	}
 	return h
 }
 
-// columnOf returns the column in which the text of a value starts, 0 in braces.
-func (x *Text) columnOf(v *node) int {
-	if x.Bytes[v.start] == '{' {
+// ColumnOf returns the column in which the text of a value starts, 0 in braces.
+func (x *Text) ColumnOf(v *Node) int {
+	if x.Bytes[v.Start] == '{' {
 		return 0
 	}
-	return int(v.start) - max(lineStart(x.Bytes, int(v.start)), x.Start)
+	return int(v.Start) - max(LineStart(x.Bytes, int(v.Start)), x.Start)
 }
 
-// isListOfMappings reports whether a node is a list that has items, and only mappings.
-func (t *tree) isListOfMappings(n int32) bool {
-	c := t.nodes[n].child
-	for ; c != 0 && t.nodes[c].kind == mapping; c = t.nodes[c].next {
+// IsListOfMappings reports whether a node is a list that has items, and only mappings.
+func (t *Tree) IsListOfMappings(n int32) bool {
+	c := t.Nodes[n].Child
+	for ; c != 0 && t.Nodes[c].Kind == Mapping; c = t.Nodes[c].Next {
 	}
-	return n != 0 && t.nodes[n].kind == sequence && t.nodes[n].child != 0 && c == 0
+	return n != 0 && t.Nodes[n].Kind == Sequence && t.Nodes[n].Child != 0 && c == 0
 }

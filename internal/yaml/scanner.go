@@ -1,4 +1,4 @@
-package manifest
+package yaml
 
 import (
 	"bytes"
@@ -6,62 +6,6 @@ import (
 	"math/bits"
 	"slices"
 	"unicode/utf8"
-)
-
-// The scanner reads YAML as the parser of the API server does: block mappings
-// and sequences, scalars of all styles, flow collections and JSON, anchors,
-// aliases and tags. What it refuses is an error. (FuzzScannerAgreesWithYAML
-// compares it with a full parser.)
-//
-// A kind is what a node is.
-type kind uint8
-
-const (
-	scalar kind = iota + 1
-	mapping
-	sequence
-)
-
-// A style is how a node is written.
-type style uint8
-
-const (
-	absent  style = iota // no text at all: null
-	plain                // scalars, here and below
-	single               // '...'
-	double               // "..."
-	literal              // |
-	folded               // >
-	block                // collections, here and below
-	flow                 // {...}, [...]
-)
-
-// A node is a value, together with the key or the dash before it.
-// Offsets count from the start of the tree's text.
-type node struct {
-	kind  kind
-	style style
-	marks marks
-	// col is, for a block collection, the column of its keys or dashes; for a
-	// block scalar, the column of its lines; for other scalars, that of the
-	// block collection it is in.
-	col         int32
-	key, keyEnd int32 // the key with its quotes, or the dash
-	start, end  int32 // the value, without comments and line end
-	child, next int32 // first child and next sibling; 0 is none
-}
-
-// marks say what is special about a node.
-type marks uint8
-
-const (
-	hasProperties marks = 1 << iota // its text starts with an anchor or a tag
-	isAlias                         // its text is an alias; kind, style and children are those of its anchor
-	isMergeKey                      // the entry of a merge key (<<)
-	isMerged                        // an entry that a merge key brings, as a copy
-	hasMergeKey                     // a mapping with merge keys, which are not among its children
-	specialKey                      // its key has an anchor or a tag, or is an alias
-	isExplicit                      // the node of an explicit key (?), or its value
 )
 
 type frame struct {
@@ -75,7 +19,7 @@ type frame struct {
 
 type scanner struct {
 	in    []byte
-	nodes []node // from 1 on
+	nodes []Node // from 1 on
 	stack []frame
 	wide  bool // sequences have been seen that are indented under their key
 
@@ -85,7 +29,7 @@ type scanner struct {
 	textEnd int     // behind the last block scalar whose value ends with its last line end
 
 	names  map[string]int // where the anchors so far are
-	shared []aliasUse     // the aliases
+	shared []AliasUse     // the aliases
 
 	// When a whole input is read, only what tells the items of a list apart is kept of them.
 	prunes bool
@@ -99,18 +43,18 @@ type scanner struct {
 
 // A refusal is the reason why a text is not accepted, and where.
 type refusal struct {
-	at  int
-	why string
+	At  int
+	Why string
 }
 
-// An aliasUse is an alias and the anchor that it refers to, by their offsets.
-type aliasUse struct {
-	at, anchor int
-	name       string
+// An AliasUse is an alias and the anchor that it refers to, by their offsets.
+type AliasUse struct {
+	At, Anchor int
+	Name       string
 }
 
 func (s *scanner) refuse(at int, why string) (int, bool) {
-	if s.refused.why == "" {
+	if s.refused.Why == "" {
 		s.refused = refusal{at, "invalid YAML: " + why}
 	}
 	return 0, false
@@ -119,13 +63,13 @@ func (s *scanner) refuse(at int, why string) (int, bool) {
 // fix notes that a text cannot be edited because of the form of YAML at an offset.
 func (s *scanner) fix(at int, form string) {
 	s.special = true
-	if s.fixed.why == "" || form == notKey {
+	if s.fixed.Why == "" || form == NotKey {
 		s.fixed = refusal{at, form}
 	}
 }
 
-// skipSpaces returns the offset of the first byte from p on that is no space.
-func skipSpaces(in []byte, p int) int {
+// SkipSpaces returns the offset of the first byte from p on that is no space.
+func SkipSpaces(in []byte, p int) int {
 	for p+8 <= len(in) {
 		x := binary.LittleEndian.Uint64(in[p:]) ^ 0x2020202020202020
 		if x != 0 {
@@ -139,25 +83,25 @@ func skipSpaces(in []byte, p int) int {
 	return p
 }
 
-// skipBlanks returns the offset of the first byte from p on that is neither a
+// SkipBlanks returns the offset of the first byte from p on that is neither a
 // space nor a tab.
-func skipBlanks(in []byte, p int) int {
+func SkipBlanks(in []byte, p int) int {
 	for p < len(in) && (in[p] == ' ' || in[p] == '\t') {
 		p++
 	}
 	return p
 }
 
-// lineEnd returns the offset of the next line feed, or the end of the text.
-func lineEnd(in []byte, p int) int {
+// LineEnd returns the offset of the next line feed, or the end of the text.
+func LineEnd(in []byte, p int) int {
 	if i := bytes.IndexByte(in[p:], '\n'); i >= 0 {
 		return p + i
 	}
 	return len(in)
 }
 
-// lineStart returns the start of the line that contains the offset.
-func lineStart(in []byte, p int) int { return bytes.LastIndexByte(in[:p], '\n') + 1 }
+// LineStart returns the start of the line that contains the offset.
+func LineStart(in []byte, p int) int { return bytes.LastIndexByte(in[:p], '\n') + 1 }
 
 // trimEnd returns the end of the content of a line that ends at e.
 func trimEnd(in []byte, p, e int) int {
@@ -172,25 +116,25 @@ func atBreak(in []byte, p int) bool {
 	return p >= len(in) || in[p] == '\n' || in[p] == '\r' && p+1 < len(in) && in[p+1] == '\n'
 }
 
-// isBlank reports whether p is at white space or the end.
-func isBlank(in []byte, p int) bool {
+// IsBlank reports whether p is at white space or the end.
+func IsBlank(in []byte, p int) bool {
 	return p >= len(in) || in[p] == ' ' || in[p] == '\n' || in[p] == '\t' || in[p] == '\r'
 }
 
-// isMarker reports whether a line that starts at p starts or ends a document.
-func isMarker(in []byte, p int) bool {
+// IsMarker reports whether a line that starts at p starts or ends a document.
+func IsMarker(in []byte, p int) bool {
 	if len(in)-p < 3 {
 		return false
 	}
 	c := in[p]
-	return (c == '-' || c == '.') && in[p+1] == c && in[p+2] == c && isBlank(in, p+3)
+	return (c == '-' || c == '.') && in[p+1] == c && in[p+2] == c && IsBlank(in, p+3)
 }
 
 // scan reads the block mapping whose first line has its content at p, in column
 // col, and returns where it ends: at a document marker or at the end.
 func (s *scanner) scan(p, col int) (int, bool) {
 	b := blockScan{s: s, in: s.in, lineStart: p - col, open: s.stack[:0], topCol: -1, lastEnd: p, props: -1}
-	b.p = skipSpaces(b.in, p) // what was the first line may have been deleted, and a blank one be first
+	b.p = SkipSpaces(b.in, p) // what was the first line may have been deleted, and a blank one be first
 	ok := b.lines()
 	return b.p, ok
 }
@@ -227,8 +171,8 @@ func (b *blockScan) lines() bool {
 			ok = b.blankLine(c)
 		case c == '#':
 			b.goesOn = false
-			b.nextLine(lineEnd(b.in, b.p))
-		case (c == '-' || c == '.') && b.p == b.lineStart && isMarker(b.in, b.p):
+			b.nextLine(LineEnd(b.in, b.p))
+		case (c == '-' || c == '.') && b.p == b.lineStart && IsMarker(b.in, b.p):
 			return b.finish()
 		default:
 			ok = b.line()
@@ -245,7 +189,7 @@ func (b *blockScan) nextLine(eol int) {
 	b.lineStart = eol + 1
 	b.p = len(b.in)
 	if b.lineStart <= len(b.in) {
-		b.p = skipSpaces(b.in, b.lineStart)
+		b.p = SkipSpaces(b.in, b.lineStart)
 	}
 }
 
@@ -259,7 +203,7 @@ func (b *blockScan) blankLine(c byte) bool {
 	default:
 		return b.refuse("a tab must not be indentation")
 	}
-	b.p = skipSpaces(b.in, b.lineStart)
+	b.p = SkipSpaces(b.in, b.lineStart)
 	return true
 }
 
@@ -323,7 +267,7 @@ func (b *blockScan) indicators() (done, ok bool) {
 			return false, false
 		}
 		if b.p == b.lineStart { // behind an item that was stepped over
-			b.p = skipSpaces(b.in, b.p)
+			b.p = SkipSpaces(b.in, b.p)
 			return true, true
 		}
 		if atBreak(b.in, b.p) || b.in[b.p] == '#' {
@@ -336,7 +280,7 @@ func (b *blockScan) indicators() (done, ok bool) {
 // isIndicator reports whether a dash, or the indicator of an explicit key or its
 // value, is at p.
 func isIndicator(in []byte, p int) bool {
-	return (in[p] == '-' || in[p] == '?' || in[p] == ':') && isBlank(in, p+1)
+	return (in[p] == '-' || in[p] == '?' || in[p] == ':') && IsBlank(in, p+1)
 }
 
 // explicit reads the indicator of an explicit key, or of its value, as a key without
@@ -348,7 +292,7 @@ func (b *blockScan) explicit() bool {
 	if !ok {
 		return false
 	}
-	b.s.nodes[b.current].marks |= isExplicit
+	b.s.nodes[b.current].Marks |= isExplicit
 	f := &b.open[len(b.open)-1]
 	if ok = f.asked || b.in[at] == '?'; !ok {
 		return b.refuse("a colon must be behind a key")
@@ -384,10 +328,10 @@ func (b *blockScan) properties(mayBeKey bool) (start int, done, ok bool) {
 	b.lastEnd = trimEnd(b.in, start, end)
 	if !isRoot {
 		v := &b.s.nodes[b.current]
-		v.marks, v.style, v.start, v.end = v.marks|hasProperties, plain, int32(start), int32(b.lastEnd)
+		v.Marks, v.Style, v.Start, v.End = v.Marks|HasProperties, Plain, int32(start), int32(b.lastEnd)
 	}
 	if b.p = end; done {
-		b.nextLine(lineEnd(b.in, end))
+		b.nextLine(LineEnd(b.in, end))
 	}
 	return start, done, true
 }
@@ -400,7 +344,7 @@ func (b *blockScan) continuePlain() bool {
 	}
 	b.goesOn = !comment
 	b.lastEnd = end
-	b.s.nodes[b.current].end = int32(end)
+	b.s.nodes[b.current].End = int32(end)
 	b.nextLine(eol)
 	return true
 }
@@ -413,9 +357,9 @@ func (b *blockScan) closeDeeper(col int, isKey bool) {
 			return
 		}
 		v := &b.s.nodes[f.node]
-		v.end = int32(b.lastEnd)
+		v.End = int32(b.lastEnd)
 		if b.s.prunes && !b.s.special && !b.holdsObjects(n) {
-			b.s.nodes, v.child = b.s.nodes[:f.node+1], 0
+			b.s.nodes, v.Child = b.s.nodes[:f.node+1], 0
 		}
 		b.open = b.open[:n-1]
 		b.pending, b.props = false, -1
@@ -432,18 +376,18 @@ func (b *blockScan) holdsObjects(n int) bool {
 	if !f.seq {
 		f = &b.open[n-2]
 	}
-	t := tree{text: b.in, nodes: b.s.nodes}
-	return f.seq && string(t.keyBytes(f.node)) == "items"
+	t := Tree{Text: b.in, Nodes: b.s.nodes}
+	return f.seq && string(t.KeyBytes(f.node)) == "items"
 }
 
 // set fills in the node that waits for its value.
-func (b *blockScan) set(k kind, how style, col, start, end int) {
+func (b *blockScan) set(k Kind, how Style, col, start, end int) {
 	v := &b.s.nodes[b.current]
 	if b.props >= 0 {
 		start, b.props = b.props, -1
-		v.marks |= hasProperties
+		v.Marks |= HasProperties
 	}
-	v.kind, v.style, v.col, v.start, v.end = k, how, int32(col), int32(start), int32(end)
+	v.Kind, v.Style, v.Col, v.Start, v.End = k, how, int32(col), int32(start), int32(end)
 }
 
 // dash reads a dash.
@@ -468,10 +412,10 @@ func (b *blockScan) dash() bool {
 		b.s.prune(top.last)
 	}
 	b.current = b.s.add(top, col, b.p, b.p+1, b.p+1)
-	if isItem && b.stepOver(skipSpaces(b.in, b.p+1)) {
+	if isItem && b.stepOver(SkipSpaces(b.in, b.p+1)) {
 		return true
 	}
-	b.p = skipSpaces(b.in, b.p+1)
+	b.p = SkipSpaces(b.in, b.p+1)
 	if b.p < len(b.in) && b.in[b.p] == '\t' {
 		return b.refuse("a tab must not be behind a dash")
 	}
@@ -487,7 +431,7 @@ func (b *blockScan) openSequence(top *frame, col int) bool {
 	if !top.seq && top.col < col {
 		b.s.wide = true
 	}
-	b.set(sequence, block, col, b.p, b.p)
+	b.set(Sequence, Block, col, b.p, b.p)
 	b.open = append(b.open, frame{col: col, seq: true, node: b.current})
 	return true
 }
@@ -515,7 +459,7 @@ func (b *blockScan) key(start, keyEnd, colon int) (hasValue, ok bool) {
 	if p := b.p; p+1 < len(b.in) && b.in[p] == ' ' && b.in[p+1] > ' ' && b.in[p+1] != '#' {
 		b.p++ // nearly always
 	} else {
-		b.p = skipBlanks(b.in, p)
+		b.p = SkipBlanks(b.in, p)
 		if keyEnd == colon && keyEnd == start && hasTab(b.in[p:b.p]) {
 			return false, b.refuse("a tab must not be behind an indicator")
 		}
@@ -532,7 +476,7 @@ func (b *blockScan) addKey(col, text, keyEnd, colon int) bool {
 	b.current = b.s.add(&b.open[len(b.open)-1], col, b.p, keyEnd, colon+1)
 	if b.in[text] == '*' || text > b.p {
 		b.s.fix(b.p, "a key with an anchor or a tag")
-		b.s.nodes[b.current].marks |= specialKey
+		b.s.nodes[b.current].Marks |= specialKey
 		if b.in[text] == '*' {
 			if _, ok := b.s.alias(text); !ok {
 				return false
@@ -540,7 +484,7 @@ func (b *blockScan) addKey(col, text, keyEnd, colon int) bool {
 		}
 	}
 	if isMerge(b.in[text:keyEnd]) {
-		b.s.nodes[b.current].marks |= isMergeKey
+		b.s.nodes[b.current].Marks |= isMergeKey
 		b.s.special = true
 	}
 	if len(b.open) == 1 {
@@ -571,7 +515,7 @@ func (b *blockScan) openFor(col int) bool {
 	case !b.pending || col <= top.col:
 		return b.refuse("a key must not come here, or its indentation is wrong")
 	}
-	b.set(mapping, block, col, b.p, b.p)
+	b.set(Mapping, Block, col, b.p, b.p)
 	b.open = append(b.open, frame{col: col, node: b.current})
 	return true
 }
@@ -582,8 +526,8 @@ func (b *blockScan) openRoot(col int) bool {
 		return b.refuse("a key must be in the column of the others of its mapping")
 	}
 	b.current = 1
-	b.s.nodes = append(b.s.nodes, node{key: int32(b.p), keyEnd: int32(b.p)})
-	b.set(mapping, block, col, b.p, b.p)
+	b.s.nodes = append(b.s.nodes, Node{Key: int32(b.p), KeyEnd: int32(b.p)})
+	b.set(Mapping, Block, col, b.p, b.p)
 	b.open = append(b.open, frame{col: col, node: b.current})
 	return true
 }
@@ -609,7 +553,7 @@ func (b *blockScan) quoted() bool {
 	if !ok {
 		return b.refuse("a text in quotes has no end, or a bad escape")
 	}
-	b.set(scalar, styleOf(view(b.in[b.p:end])), b.topCol, b.p, end)
+	b.set(Scalar, StyleOf(View(b.in[b.p:end])), b.topCol, b.p, end)
 	return b.endValue(end)
 }
 
@@ -621,8 +565,8 @@ func (b *blockScan) alias() bool {
 	if b.props >= 0 {
 		return b.refuse("an alias must not have an anchor or a tag")
 	}
-	b.set(scalar, plain, b.topCol, b.p, end)
-	b.s.nodes[b.current].marks |= isAlias
+	b.set(Scalar, Plain, b.topCol, b.p, end)
+	b.s.nodes[b.current].Marks |= IsAlias
 	return b.endValue(end)
 }
 
@@ -634,7 +578,7 @@ func (b *blockScan) flowValue() bool {
 		return false
 	}
 	if props >= 0 {
-		b.s.nodes[b.current].start, b.props = int32(props), -1
+		b.s.nodes[b.current].Start, b.props = int32(props), -1
 	}
 	return b.endValue(end)
 }
@@ -642,7 +586,7 @@ func (b *blockScan) flowValue() bool {
 // endValue goes behind a value that must be the last on its line.
 func (b *blockScan) endValue(end int) bool {
 	b.lastEnd, b.pending = end, false
-	b.p = skipBlanks(b.in, end)
+	b.p = SkipBlanks(b.in, end)
 	if !atBreak(b.in, b.p) && b.in[b.p] != '#' {
 		return b.refuse("a value must be the last of its line")
 	}
@@ -654,13 +598,13 @@ func (b *blockScan) blockScalar() bool {
 	if !ok {
 		return b.refuse("a block scalar (| or >) must have its lines indented by more than its key, with spaces")
 	}
-	if header := b.in[b.p:lineEnd(b.in, b.p)]; next == len(b.in) && bytes.IndexByte(header, '-') < 0 {
+	if header := b.in[b.p:LineEnd(b.in, b.p)]; next == len(b.in) && bytes.IndexByte(header, '-') < 0 {
 		b.s.textEnd = next
 	}
-	b.set(scalar, styleOf(view(b.in[b.p:end])), indent, b.p, end)
+	b.set(Scalar, StyleOf(View(b.in[b.p:end])), indent, b.p, end)
 	b.lastEnd, b.pending = end, false
 	b.lineStart = next
-	b.p = skipSpaces(b.in, min(next, len(b.in)))
+	b.p = SkipSpaces(b.in, min(next, len(b.in)))
 	return true
 }
 
@@ -673,7 +617,7 @@ func (b *blockScan) plain(c byte) bool {
 	if !ok {
 		return b.refuse("a text with a colon and a space must be in quotes, or the key before it be alone on its line")
 	}
-	b.set(scalar, plain, b.topCol, b.p, end)
+	b.set(Scalar, Plain, b.topCol, b.p, end)
 	b.lastEnd, b.pending, b.goesOn = end, false, !comment
 	b.nextLine(eol)
 	return true
@@ -685,7 +629,7 @@ func (b *blockScan) finish() bool {
 		return b.refuse("a mapping must come here")
 	}
 	for _, f := range b.open {
-		b.s.nodes[f.node].end = int32(b.lastEnd)
+		b.s.nodes[f.node].End = int32(b.lastEnd)
 	}
 	return true
 }
@@ -713,7 +657,7 @@ func (s *scanner) stepOver(p int, n int32, col int) (end int, ok bool) {
 		return 0, false
 	}
 	v := &s.nodes[n]
-	v.kind, v.style, v.col, v.start, v.end = mapping, block, int32(col), int32(p), int32(end)
+	v.Kind, v.Style, v.Col, v.Start, v.End = Mapping, Block, int32(col), int32(p), int32(end)
 	return end, true
 }
 
@@ -723,18 +667,18 @@ func (s *scanner) prune(n int32) {
 	if n == 0 || s.special {
 		return
 	}
-	t := tree{text: s.in, nodes: s.nodes}
-	h := t.heading(n)
-	if h.items != 0 || h.twice != 0 || s.nodes[h.kind].child|s.nodes[h.apiVersion].child != 0 {
+	t := Tree{Text: s.in, Nodes: s.nodes}
+	h := t.Heading(n)
+	if h.Items != 0 || h.Twice != 0 || s.nodes[h.Kind].Child|s.nodes[h.APIVersion].Child != 0 {
 		return
 	}
-	kept := [2]node{s.nodes[h.kind], s.nodes[h.apiVersion]}
+	kept := [2]Node{s.nodes[h.Kind], s.nodes[h.APIVersion]}
 	s.nodes = s.nodes[:n+1]
-	s.nodes[n].child = 0
-	for i, c := range []int32{h.kind, h.apiVersion} {
+	s.nodes[n].Child = 0
+	for i, c := range []int32{h.Kind, h.APIVersion} {
 		if c != 0 {
-			kept[i].next = s.nodes[n].child
-			s.nodes[n].child = int32(len(s.nodes))
+			kept[i].Next = s.nodes[n].Child
+			s.nodes[n].Child = int32(len(s.nodes))
 			s.nodes = append(s.nodes, kept[i])
 		}
 	}
@@ -748,14 +692,14 @@ func (s *scanner) add(f *frame, col, key, keyEnd, value int) int32 {
 	}
 	s.nodes = s.nodes[:i+1]
 	v := &s.nodes[i] // set in place: to copy a node takes longer
-	v.kind, v.style, v.marks, v.col = scalar, absent, 0, int32(col)
-	v.key, v.keyEnd = int32(key), int32(keyEnd)
-	v.start, v.end = int32(value), int32(value)
-	v.child, v.next = 0, 0
+	v.Kind, v.Style, v.Marks, v.Col = Scalar, Absent, 0, int32(col)
+	v.Key, v.KeyEnd = int32(key), int32(keyEnd)
+	v.Start, v.End = int32(value), int32(value)
+	v.Child, v.Next = 0, 0
 	if f.last == 0 {
-		s.nodes[f.node].child = i
+		s.nodes[f.node].Child = i
 	} else {
-		s.nodes[f.last].next = i
+		s.nodes[f.last].Next = i
 	}
 	f.last = i
 	return i
@@ -782,13 +726,13 @@ func scanKey(in []byte, p int) (end, colon int, isKey, ok bool) {
 			return q, q, true, true
 		}
 	}
-	eol := lineEnd(in, p)
+	eol := LineEnd(in, p)
 	switch in[p] {
 	case '"', '\'':
 		return scanQuotedKey(in, p, eol)
 	case '*':
 		q := nameEnd(in, p+1)
-		colon = skipBlanks(in, q)
+		colon = SkipBlanks(in, q)
 		return q, colon, colon > q && isColon(in, colon), true
 	case '{', '[', '|', '>', '#', '&', '!', '%', '@', '`', ',', ']', '}':
 		return 0, 0, false, true
@@ -818,14 +762,14 @@ func scanQuotedKey(in []byte, p, eol int) (end, colon int, isKey, ok bool) {
 	if !ok {
 		return 0, 0, false, true // an error of the value
 	}
-	if colon = skipBlanks(in, end); !isColon(in, colon) {
+	if colon = SkipBlanks(in, end); !isColon(in, colon) {
 		return 0, 0, false, true
 	}
 	return end, colon, true, end <= eol && isShortKey(in[p:colon])
 }
 
 // isColon reports whether a colon is at p that ends a key.
-func isColon(in []byte, p int) bool { return p < len(in) && in[p] == ':' && isBlank(in, p+1) }
+func isColon(in []byte, p int) bool { return p < len(in) && in[p] == ':' && IsBlank(in, p+1) }
 
 // plainStart reports whether a plain scalar may start at p (in block style).
 func plainStart(in []byte, p int) bool {
@@ -833,7 +777,7 @@ func plainStart(in []byte, p int) bool {
 	case '&', '*', '!', '%', '@', '`', ',', '[', ']', '{', '}', '|', '>', '#', '"', '\'':
 		return false
 	case '-', '?', ':':
-		return !isBlank(in, p+1)
+		return !IsBlank(in, p+1)
 	}
 	return true
 }
@@ -847,13 +791,13 @@ func plainLine(in []byte, p int) (eol, end int, comment, ok bool) {
 		case q >= len(in) || in[q] == '\n':
 			return q, trimEnd(in, p, q), false, true
 		case in[q] == ':':
-			if isBlank(in, q+1) {
+			if IsBlank(in, q+1) {
 				return 0, 0, false, false
 			}
 		case q == p:
 			return 0, 0, false, false
 		case in[q-1] == ' ' || in[q-1] == '\t':
-			return lineEnd(in, q), trimEnd(in, p, q), true, true
+			return LineEnd(in, q), trimEnd(in, p, q), true, true
 		}
 	}
 }
@@ -944,7 +888,7 @@ func holdsMarker(text []byte) bool {
 			return false
 		}
 		text = text[i+1:]
-		if isMarker(text, 0) {
+		if IsMarker(text, 0) {
 			return true
 		}
 	}
@@ -1007,11 +951,11 @@ func blockScalar(in []byte, p, parent int) (next, end, indent int, ok bool) {
 	n, ok := len(in), true
 	p, indent, keep := blockHeader(in, p+1, parent)
 	end = p
-	q := skipSpaces(in, p)
+	q := SkipSpaces(in, p)
 	if !atBreak(in, q) && in[q] != '#' {
 		return 0, 0, 0, false
 	}
-	ls := lineEnd(in, q) + 1
+	ls := LineEnd(in, q) + 1
 	if ls > n {
 		return ls, end, -1, true
 	}
@@ -1029,12 +973,12 @@ func blockScalar(in []byte, p, parent int) (next, end, indent int, ok bool) {
 		if ls = at; ls >= n || indent < 0 {
 			break
 		}
-		if q = skipSpaces(in, ls); q-ls < indent || isMarkerAt(in, ls, q) {
+		if q = SkipSpaces(in, ls); q-ls < indent || isMarkerAt(in, ls, q) {
 			ok = in[q] != '\t' && (q-ls <= parent || in[q] == '#')
 			break
 		}
 		found = true
-		ls = lineEnd(in, q) + 1
+		ls = LineEnd(in, q) + 1
 		end = contentEnd(in, ls-1)
 	}
 	if !found {
@@ -1055,12 +999,12 @@ func contentEnd(in []byte, p int) int {
 // p, inside a collection in column parent: -1 if there are none.
 func blockIndent(in []byte, p, parent int) (col int, ok bool) {
 	at := skipBlankLines(in, p, -1)
-	q := skipSpaces(in, at)
+	q := SkipSpaces(in, at)
 	if col = q - at; at >= len(in) || col <= parent || isMarkerAt(in, at, q) {
 		return -1, true
 	}
-	for ; p < at; p = lineEnd(in, p) + 1 { // a blank line must not be wider
-		if skipSpaces(in, p)-p > col {
+	for ; p < at; p = LineEnd(in, p) + 1 { // a blank line must not be wider
+		if SkipSpaces(in, p)-p > col {
 			return 0, false
 		}
 	}
@@ -1071,11 +1015,11 @@ func blockIndent(in []byte, p, parent int) (col int, ok bool) {
 // behind the column of the lines (unless that is not known: -1).
 func skipBlankLines(in []byte, p, col int) int {
 	for p < len(in) {
-		q := skipSpaces(in, p)
+		q := SkipSpaces(in, p)
 		if !atBreak(in, q) || col >= 0 && q-p > col {
 			break
 		}
-		p = lineEnd(in, q) + 1
+		p = LineEnd(in, q) + 1
 	}
 	return p
 }
@@ -1098,4 +1042,4 @@ func blockHeader(in []byte, p, parent int) (end, indent int, keep bool) {
 	return p, indent, keep
 }
 
-func isMarkerAt(in []byte, ls, q int) bool { return ls == q && isMarker(in, q) }
+func isMarkerAt(in []byte, ls, q int) bool { return ls == q && IsMarker(in, q) }

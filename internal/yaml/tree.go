@@ -1,4 +1,4 @@
-package manifest
+package yaml
 
 import (
 	"bytes"
@@ -12,46 +12,46 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A tree is a parsed text. Node 1 is the root, a mapping; 0 is no node. Values
+// A Tree is a parsed text. Node 1 is the root, a mapping; 0 is no node. Values
 // are read from the text on demand.
-type tree struct {
-	text    []byte
-	col     int // the column in which the text starts
-	nodes   []node
+type Tree struct {
+	Text    []byte
+	Col     int // the column in which the text starts
+	Nodes   []Node
 	scanner *scanner // of the text, kept since another would cost memory for each text
-	refused refusal  // why parse failed
-	fixed   refusal  // why the text cannot be edited; its reason is "" if it can
-	wide    bool     // some list is indented under its key
-	lenient bool     // aliases need no anchor
+	Refused refusal  // why parse failed
+	Fixed   refusal  // why the text cannot be edited; its reason is "" if it can
+	Wide    bool     // some list is indented under its key
+	Lenient bool     // aliases need no anchor
 
-	special bool              // there are aliases, tags, merge keys or explicit keys:
-	source  map[int32]int32   // the nodes whose values aliases have
-	aliases []int32           // in order
-	merges  map[int32][]int32 // the nodes with anchors that the merge keys of a mapping refer to
+	Special bool              // there are aliases, tags, merge keys or explicit keys:
+	Source  map[int32]int32   // the nodes whose values aliases have
+	Aliases []int32           // in order
+	Merges  map[int32][]int32 // the nodes with anchors that the merge keys of a mapping refer to
 	keys    map[int32]string  // those of nodes with a special key
 }
 
 // largeText is more than the text of most objects.
 const largeText = 64 << 10
 
-// parse parses a text that starts in column col and reports whether the scanner
+// Parse parses a text that starts in column col and reports whether the scanner
 // accepts it. It uses the tree's memory again.
-func (t *tree) parse(text []byte, col int) bool {
-	t.text, t.col = text, col
+func (t *Tree) Parse(text []byte, col int) bool {
+	t.Text, t.Col = text, col
 	if t.scanner == nil {
-		t.nodes, t.scanner = make([]node, 0, 512), &scanner{stack: make([]frame, 0, 64)}
+		t.Nodes, t.scanner = make([]Node, 0, 512), &scanner{stack: make([]frame, 0, 64)}
 	}
 	if len(text) > largeText {
 		// The results of many objects: most lines are a node, and to grow by
 		// appending would take the memory several times.
-		t.nodes = slices.Grow(t.nodes[:0], bytes.Count(text, []byte("\n"))*9/8)
+		t.Nodes = slices.Grow(t.Nodes[:0], bytes.Count(text, []byte("\n"))*9/8)
 	}
 	s := t.scanner
-	*s = scanner{in: text, nodes: append(t.nodes[:0], node{}), stack: s.stack, lenient: t.lenient}
+	*s = scanner{in: text, nodes: append(t.Nodes[:0], Node{}), stack: s.stack, lenient: t.Lenient}
 	var end int
 	var ok bool
-	if start := contentStart(text); start < len(text) && text[start] == '{' {
-		s.nodes = append(s.nodes, node{})
+	if start := ContentStart(text); start < len(text) && text[start] == '{' {
+		s.nodes = append(s.nodes, Node{})
 		if end, ok = s.properties(0); ok {
 			if end, _ = flowSpace(text, end); end == start {
 				end, ok = s.flowRoot(start)
@@ -60,7 +60,7 @@ func (t *tree) parse(text []byte, col int) bool {
 			}
 		}
 		if ok && start > 0 {
-			s.nodes[1].start, s.nodes[1].marks = 0, hasProperties
+			s.nodes[1].Start, s.nodes[1].Marks = 0, HasProperties
 		}
 	} else {
 		end, ok = s.scan(0, col)
@@ -68,9 +68,9 @@ func (t *tree) parse(text []byte, col int) bool {
 	if ok && end != len(text) {
 		_, ok = s.refuse(end, "nothing must come here")
 	}
-	t.nodes, t.wide, t.special, t.refused, t.fixed = s.nodes, s.wide, s.special, s.refused, s.fixed
-	t.source, t.aliases, t.merges, t.keys = nil, nil, nil, nil
-	return ok && (!t.special || t.resolve())
+	t.Nodes, t.Wide, t.Special, t.Refused, t.Fixed = s.nodes, s.wide, s.special, s.refused, s.fixed
+	t.Source, t.Aliases, t.Merges, t.keys = nil, nil, nil, nil
+	return ok && (!t.Special || t.resolve())
 }
 
 // flowRoot reads a root in flow style, with its anchor and tag, whose brace is at p, into
@@ -86,15 +86,15 @@ func (s *scanner) flowRoot(p int) (end int, ok bool) {
 	return end, true
 }
 
-// keyBytes returns the text of a key without its quotes.
-func (t *tree) keyBytes(n int32) []byte {
-	v := &t.nodes[n]
-	b := t.text[v.key:v.keyEnd]
-	if v.marks&specialKey != 0 {
+// KeyBytes returns the text of a key without its quotes.
+func (t *Tree) KeyBytes(n int32) []byte {
+	v := &t.Nodes[n]
+	b := t.Text[v.Key:v.KeyEnd]
+	if v.Marks&specialKey != 0 {
 		if t.keys != nil {
 			return []byte(t.keys[n])
 		}
-		b = b[contentStart(b):]
+		b = b[ContentStart(b):]
 	}
 	if len(b) < 2 || b[0] != '"' && b[0] != '\'' {
 		return b
@@ -102,40 +102,40 @@ func (t *tree) keyBytes(n int32) []byte {
 	if b[0] == '"' && bytes.IndexByte(b, '\\') < 0 || b[0] == '\'' && bytes.IndexByte(b[1:len(b)-1], '\'') < 0 {
 		return b[1 : len(b)-1]
 	}
-	return []byte(unquote(b, styleOf(view(b[:1]))))
+	return []byte(unquote(b, StyleOf(View(b[:1]))))
 }
 
-// keyStyle returns the style in which the key of a node is written.
-func (t *tree) keyStyle(n *node) style {
-	switch t.text[n.key] {
+// KeyStyle returns the style in which the key of a node is written.
+func (t *Tree) KeyStyle(n *Node) Style {
+	switch t.Text[n.Key] {
 	case '"':
-		return double
+		return Double
 	case '\'':
-		return single
+		return Single
 	}
-	return plain
+	return Plain
 }
 
-// view returns b as a string without copying it. It is safe because the texts
+// View returns b as a string without copying it. It is safe because the texts
 // of trees never change while values refer to them.
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+func View(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// keyOf returns a key as a string.
-func (t *tree) keyOf(n int32) string { return view(t.keyBytes(n)) }
+// KeyOf returns a key as a string.
+func (t *Tree) KeyOf(n int32) string { return View(t.KeyBytes(n)) }
 
-// get returns the entry of a mapping with the key, or 0.
-func (t *tree) get(n int32, key string) int32 {
-	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
-		if string(t.keyBytes(c)) == key {
+// Get returns the entry of a mapping with the key, or 0.
+func (t *Tree) Get(n int32, key string) int32 {
+	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
+		if string(t.KeyBytes(c)) == key {
 			return c
 		}
 	}
 	return 0
 }
 
-// item returns the item of a list with the index, or 0.
-func (t *tree) item(n int32, i int) int32 {
-	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
+// Item returns the item of a list with the index, or 0.
+func (t *Tree) Item(n int32, i int) int32 {
+	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
 		if i == 0 {
 			return c
 		}
@@ -144,24 +144,24 @@ func (t *tree) item(n int32, i int) int32 {
 	return 0
 }
 
-// child returns the entry or item of a collection to which the step leads, or 0.
-func (t *tree) child(n int32, step field.Step) int32 {
+// Child returns the entry or item of a collection to which the step leads, or 0.
+func (t *Tree) Child(n int32, step field.Step) int32 {
 	switch {
-	case step.IsIndex && t.nodes[n].kind == sequence:
-		return t.item(n, int(step.Index))
-	case !step.IsIndex && t.nodes[n].kind == mapping:
-		return t.get(n, step.Key)
+	case step.IsIndex && t.Nodes[n].Kind == Sequence:
+		return t.Item(n, int(step.Index))
+	case !step.IsIndex && t.Nodes[n].Kind == Mapping:
+		return t.Get(n, step.Key)
 	}
 	return 0
 }
 
-// isNull reports whether the value is null or absent.
-func (t *tree) isNull(n int32) bool {
-	v := &t.nodes[n]
-	if v.kind != scalar {
+// IsNull reports whether the value is null or absent.
+func (t *Tree) IsNull(n int32) bool {
+	v := &t.Nodes[n]
+	if v.Kind != Scalar {
 		return false
 	}
-	return v.style == absent || v.style == plain && (v.end-v.start <= 4 || v.marks != 0) && isNullText(t.str(n))
+	return v.Style == Absent || v.Style == Plain && (v.End-v.Start <= 4 || v.Marks != 0) && isNullText(t.Str(n))
 }
 
 func isNullText(s string) bool {
@@ -172,41 +172,41 @@ func isNullText(s string) bool {
 	return false
 }
 
-// str returns the text of a scalar of any type.
-func (t *tree) str(n int32) string {
-	v := &t.nodes[n]
-	if v.marks&(isAlias|hasProperties) != 0 {
-		if v.marks&isAlias != 0 {
-			v = &t.nodes[t.source[n]]
+// Str returns the text of a scalar of any type.
+func (t *Tree) Str(n int32) string {
+	v := &t.Nodes[n]
+	if v.Marks&(IsAlias|HasProperties) != 0 {
+		if v.Marks&IsAlias != 0 {
+			v = &t.Nodes[t.Source[n]]
 		}
-		b := t.text[v.start:v.end]
-		return scalarText(b[min(contentStart(b), len(b)):], int(v.col))
+		b := t.Text[v.Start:v.End]
+		return ScalarText(b[min(ContentStart(b), len(b)):], int(v.Col))
 	}
-	b := t.text[v.start:v.end]
-	switch v.style {
-	case plain:
+	b := t.Text[v.Start:v.End]
+	switch v.Style {
+	case Plain:
 		if bytes.IndexByte(b, '\n') < 0 {
-			return view(b)
+			return View(b)
 		}
-	case single, double:
+	case Single, Double:
 		if bytes.IndexByte(b, '\n') < 0 {
-			return unquote(b, v.style)
+			return unquote(b, v.Style)
 		}
-	case absent:
+	case Absent:
 		return ""
 	}
-	return scalarText(b, int(v.col))
+	return ScalarText(b, int(v.Col))
 }
 
-// scalarText returns the value of a scalar in any style; the lines of a block scalar are in a
+// ScalarText returns the value of a scalar in any style; the lines of a block scalar are in a
 // column.
-func scalarText(b []byte, col int) string {
-	switch styleOf(view(b)) {
-	case single:
-		return unquoteLines(b, single)
-	case double:
-		return unquoteLines(b, double)
-	case literal, folded:
+func ScalarText(b []byte, col int) string {
+	switch StyleOf(View(b)) {
+	case Single:
+		return unquoteLines(b, Single)
+	case Double:
+		return unquoteLines(b, Double)
+	case Literal, Folded:
 		return blockText(b, col)
 	}
 	return foldLines(b)
@@ -236,16 +236,16 @@ func foldLines(b []byte) string {
 }
 
 // unquote returns the value of a quoted scalar on one line.
-func unquote(b []byte, quotes style) string {
+func unquote(b []byte, quotes Style) string {
 	b = b[1 : len(b)-1]
-	if quotes == single {
+	if quotes == Single {
 		if bytes.IndexByte(b, '\'') < 0 {
-			return view(b)
+			return View(b)
 		}
 		return strings.ReplaceAll(string(b), "''", "'")
 	}
 	if bytes.IndexByte(b, '\\') < 0 {
-		return view(b)
+		return View(b)
 	}
 	return unescape(b)
 }
@@ -293,7 +293,7 @@ func hexRune(b []byte) rune {
 }
 
 // unquoteLines returns the value of a quoted scalar of several lines.
-func unquoteLines(b []byte, quotes style) string {
+func unquoteLines(b []byte, quotes Style) string {
 	lines := bytes.Split(b[1:len(b)-1], []byte("\n"))
 	var out []byte
 	breaks, joined := 0, true // joined: no space comes before the next line
@@ -305,7 +305,7 @@ func unquoteLines(b []byte, quotes style) string {
 		escaped := false
 		if i < len(lines)-1 {
 			whole := line
-			if line = bytes.TrimRight(line, " \t"); quotes == double && endsWithEscape(line) {
+			if line = bytes.TrimRight(line, " \t"); quotes == Double && endsWithEscape(line) {
 				if len(whole) > len(line) { // what is escaped is a blank
 					line = whole[:len(line)+1]
 				} else {
@@ -379,16 +379,16 @@ func blockText(b []byte, col int) string {
 	return out.String()
 }
 
-// value returns a scalar by its type: nil, bool, int, float64 or string.
-func (t *tree) value(n int32) any {
-	v := &t.nodes[n]
-	switch v.style {
-	case absent:
+// Value returns a scalar by its type: nil, bool, int, float64 or string.
+func (t *Tree) Value(n int32) any {
+	v := &t.Nodes[n]
+	switch v.Style {
+	case Absent:
 		return nil
-	case plain:
-		return resolve(t.str(n))
+	case Plain:
+		return resolve(t.Str(n))
 	}
-	return t.str(n)
+	return t.Str(n)
 }
 
 // isText is a fast check for most strings; it reports false also for some
@@ -427,7 +427,7 @@ func typed(s string) (v any, ok bool) {
 	default:
 		return nil, false
 	}
-	if i, ok := decimal(s); ok {
+	if i, ok := Decimal(s); ok {
 		return i, true
 	}
 	if v, ok := notFinite[s]; ok {
@@ -472,8 +472,8 @@ func number(s string) (v any, ok bool) {
 	return f, err == nil
 }
 
-// decimal parses a whole number in its usual form.
-func decimal(s string) (int, bool) {
+// Decimal parses a whole number in its usual form.
+func Decimal(s string) (int, bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if len(digits) == 0 || len(digits) > 17 || digits[0] == '0' && s != "0" {
 		return 0, false
@@ -492,8 +492,8 @@ func decimal(s string) (int, bool) {
 	return n, true
 }
 
-// readsAsString reports whether resolve leaves the plain scalar a string.
-func readsAsString(s string) bool {
+// ReadsAsString reports whether resolve leaves the plain scalar a string.
+func ReadsAsString(s string) bool {
 	if isText(s) {
 		return true
 	}
@@ -501,9 +501,9 @@ func readsAsString(s string) bool {
 	return !other
 }
 
-// oldBool returns the boolean that YAML 1.1, and so kubectl, reads from a
+// OldBool returns the boolean that YAML 1.1, and so kubectl, reads from a
 // scalar that is a string in YAML 1.2.
-func oldBool(s string) (value, ok bool) {
+func OldBool(s string) (value, ok bool) {
 	switch s {
 	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON":
 		return true, true
@@ -513,77 +513,59 @@ func oldBool(s string) (value, ok bool) {
 	return false, false
 }
 
-// any returns a node as a [field.Value].
-func (t *tree) any(n int32) field.Value {
-	v := &t.nodes[n]
-	switch v.kind {
-	case mapping:
-		m := make(field.Map, 0, t.length(n))
-		for c := v.child; c != 0; c = t.nodes[c].next {
-			m = append(m, field.Entry{Key: t.keyOf(c), Value: t.any(c)})
+// Any returns a node as a [field.Value].
+func (t *Tree) Any(n int32) field.Value {
+	v := &t.Nodes[n]
+	switch v.Kind {
+	case Mapping:
+		m := make(field.Map, 0, t.Length(n))
+		for c := v.Child; c != 0; c = t.Nodes[c].Next {
+			m = append(m, field.Entry{Key: t.KeyOf(c), Value: t.Any(c)})
 		}
 		return m
-	case sequence:
-		l := make(field.List, 0, t.length(n))
-		for c := v.child; c != 0; c = t.nodes[c].next {
-			l = append(l, t.any(c))
+	case Sequence:
+		l := make(field.List, 0, t.Length(n))
+		for c := v.Child; c != 0; c = t.Nodes[c].Next {
+			l = append(l, t.Any(c))
 		}
 		return l
 	}
-	return t.value(n)
+	return t.Value(n)
 }
 
-// length returns how many entries or items a collection has.
-func (t *tree) length(n int32) int {
+// Length returns how many entries or items a collection has.
+func (t *Tree) Length(n int32) int {
 	count := 0
-	for c := t.nodes[n].child; c != 0; c = t.nodes[c].next {
+	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
 		count++
 	}
 	return count
 }
 
-// written returns a node as it is written: an alias is a plain scalar.
-func (t *tree) written(n int32) node {
-	v := t.nodes[n]
-	if v.marks&isAlias != 0 {
-		v.kind, v.style, v.child = scalar, plain, 0
+// Written returns a node as it is written: an alias is a plain scalar.
+func (t *Tree) Written(n int32) Node {
+	v := t.Nodes[n]
+	if v.Marks&IsAlias != 0 {
+		v.Kind, v.Style, v.Child = Scalar, Plain, 0
 	}
 	return v
 }
 
-// behindColon returns the offset behind the colon of a key.
-func (t *tree) behindColon(v *node) int { return skipBlanks(t.text, int(v.keyEnd)) + 1 }
+// BehindColon returns the offset behind the colon of a key.
+func (t *Tree) BehindColon(v *Node) int { return SkipBlanks(t.Text, int(v.KeyEnd)) + 1 }
 
-// endBefore returns the end of the entry before one in a block mapping, or of the key
+// EndBefore returns the end of the entry before one in a block mapping, or of the key
 // of that mapping.
-func (t *tree) endBefore(parent, n int32) int {
-	end := int(t.nodes[parent].keyEnd)
-	for c := t.nodes[parent].child; c != n; c = t.nodes[c].next {
-		end = max(int(t.nodes[c].end), int(t.nodes[c].keyEnd))
+func (t *Tree) EndBefore(parent, n int32) int {
+	end := int(t.Nodes[parent].KeyEnd)
+	for c := t.Nodes[parent].Child; c != n; c = t.Nodes[c].Next {
+		end = max(int(t.Nodes[c].End), int(t.Nodes[c].KeyEnd))
 	}
 	return end
 }
 
-// parseUsual parses a text; ok is false if it has a form that is not edited.
-func (t *tree) parseUsual(text []byte) (ok bool) {
+// ParseUsual parses a text; ok is false if it has a form that is not edited.
+func (t *Tree) ParseUsual(text []byte) (ok bool) {
 	checked, err := Check(text, nil)
-	return err == nil && len(checked.Odd) == 0 && t.parse(text, 0) && t.fixed.why == ""
-}
-
-// styleOf returns the style of the text of a scalar.
-func styleOf(text string) style {
-	if text == "" {
-		return absent
-	}
-	switch text[0] {
-	case '"':
-		return double
-	case '\'':
-		return single
-	case '|':
-		return literal
-	case '>':
-		return folded
-	}
-	return plain
+	return err == nil && len(checked.Odd) == 0 && t.Parse(text, 0) && t.Fixed.Why == ""
 }

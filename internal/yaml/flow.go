@@ -1,4 +1,4 @@
-package manifest
+package yaml
 
 import "bytes"
 
@@ -13,14 +13,14 @@ func (s *scanner) flow(p, depth int, at int32) (int, bool) {
 		return s.refuse(p, "collections must not be nested so deeply")
 	}
 	in, start := s.in, p
-	k, closing := sequence, in[p]+2 // ']' and '}' are 2 behind '[' and '{'
+	k, closing := Sequence, in[p]+2 // ']' and '}' are 2 behind '[' and '{'
 	if in[p] == '{' {
-		k = mapping
+		k = Mapping
 	}
 	var last int32
 	p, ok := s.inFlow(start, p+1)
 	for ok && in[p] != closing {
-		if p, last, ok = s.flowEntry(p, depth, at, last, k == mapping); !ok {
+		if p, last, ok = s.flowEntry(p, depth, at, last, k == Mapping); !ok {
 			break
 		}
 		if p, ok = s.inFlow(start, p); !ok || in[p] == closing {
@@ -32,7 +32,7 @@ func (s *scanner) flow(p, depth int, at int32) (int, bool) {
 		p, ok = s.inFlow(start, p+1)
 	}
 	v := &s.nodes[at]
-	v.kind, v.style, v.start, v.end = k, flow, int32(start), int32(p+1)
+	v.Kind, v.Style, v.Start, v.End = k, Flow, int32(start), int32(p+1)
 	return p + 1, ok
 }
 
@@ -49,7 +49,7 @@ func (s *scanner) inFlow(start, p int) (int, bool) {
 // flowEntry reads the entry or item at p of the collection at, whose last one was last. It
 // returns the offset behind it, and its node.
 func (s *scanner) flowEntry(p, depth int, at, last int32, isMap bool) (end int, n int32, ok bool) {
-	v := node{kind: scalar, style: absent, key: int32(p), keyEnd: int32(p)}
+	v := Node{Kind: Scalar, Style: Absent, Key: int32(p), KeyEnd: int32(p)}
 	isAbsent := false // there is no value, and perhaps no colon
 	if isMap {
 		if p, isAbsent, ok = s.flowKey(p, depth, &v); !ok {
@@ -58,16 +58,16 @@ func (s *scanner) flowEntry(p, depth int, at, last int32, isMap bool) (end int, 
 	} else if s.prunes && at == s.list {
 		s.prune(last)
 	}
-	v.start, v.end = int32(p), int32(p)
+	v.Start, v.End = int32(p), int32(p)
 	n = s.addFlow(&v, at, last)
 	if at == 1 {
-		s.noteList(n, s.in[v.key:v.keyEnd])
+		s.noteList(n, s.in[v.Key:v.KeyEnd])
 	}
 	if isAbsent {
 		return p, n, true
 	}
 	if end, ok = s.flowValue(p, depth, n); ok && !isMap {
-		end, ok = s.flowPair(int(v.key), end, depth, n)
+		end, ok = s.flowPair(int(v.Key), end, depth, n)
 	}
 	return end, n, ok
 }
@@ -76,7 +76,7 @@ func (s *scanner) flowEntry(p, depth int, at, last int32, isMap bool) (end int, 
 // entry. What was read from start to p is its key if a colon follows.
 func (s *scanner) flowPair(start, p, depth int, me int32) (end int, ok bool) {
 	in := s.in
-	colon := skipBlanks(in, p)
+	colon := SkipBlanks(in, p)
 	if colon >= len(in) || in[colon] != ':' {
 		return p, true
 	}
@@ -84,22 +84,22 @@ func (s *scanner) flowPair(start, p, depth int, me int32) (end int, ok bool) {
 		return s.refuse(start, longKey)
 	}
 	s.fix(start, "a pair in brackets without braces")
-	text := start + contentStart(in[start:p])
+	text := start + ContentStart(in[start:p])
 	if c := in[text]; c == '{' || c == '[' {
-		s.fix(start, notKey)
+		s.fix(start, NotKey)
 	}
 	value, ok := s.inFlow(start, colon+1)
 	if !ok {
 		return 0, false
 	}
 	v := &s.nodes[me]
-	v.kind, v.style, v.marks, v.child, v.start = mapping, flow, 0, 0, int32(start)
-	entry := s.addFlow(&node{kind: scalar, style: absent, key: int32(start), keyEnd: int32(p), start: int32(value), end: int32(value)}, me, 0)
+	v.Kind, v.Style, v.Marks, v.Child, v.Start = Mapping, Flow, 0, 0, int32(start)
+	entry := s.addFlow(&Node{Kind: Scalar, Style: Absent, Key: int32(start), KeyEnd: int32(p), Start: int32(value), End: int32(value)}, me, 0)
 	if c := in[start]; c == '&' || c == '!' || c == '*' {
-		s.nodes[entry].marks = specialKey
+		s.nodes[entry].Marks = specialKey
 	}
 	if isMerge(in[text:p]) {
-		s.nodes[entry].marks |= isMergeKey
+		s.nodes[entry].Marks |= isMergeKey
 		s.special = true
 	}
 	end = value
@@ -108,41 +108,41 @@ func (s *scanner) flowPair(start, p, depth int, me int32) (end int, ok bool) {
 			return 0, false
 		}
 	}
-	s.nodes[me].end = int32(end)
+	s.nodes[me].End = int32(end)
 	return end, true
 }
 
 // addFlow appends a child to the node at; last is the child before it.
-func (s *scanner) addFlow(v *node, at, last int32) int32 {
+func (s *scanner) addFlow(v *Node, at, last int32) int32 {
 	i := int32(len(s.nodes))
 	s.nodes = append(s.nodes, *v)
 	if last == 0 {
-		s.nodes[at].child = i
+		s.nodes[at].Child = i
 	} else {
-		s.nodes[last].next = i
+		s.nodes[last].Next = i
 	}
 	return i
 }
 
 // flowKey reads the key at p of a flow mapping into v. It returns the offset of the
 // value or, if there is none, that behind the key and its colon.
-func (s *scanner) flowKey(p, depth int, v *node) (value int, isAbsent, ok bool) {
+func (s *scanner) flowKey(p, depth int, v *Node) (value int, isAbsent, ok bool) {
 	in := s.in
-	if in[p] == '?' && isBlank(in, p+1) {
+	if in[p] == '?' && IsBlank(in, p+1) {
 		s.fix(p, "a key behind a question mark")
 		p, _ = flowSpace(in, p+1)
-		v.key = int32(p)
+		v.Key = int32(p)
 	}
 	keyEnd, ok := s.flowKeyText(p, depth, v)
 	if !ok {
 		_, ok = s.refuse(p, "a key must come here, and a text that starts so must be in quotes")
 		return 0, false, ok
 	}
-	v.keyEnd = int32(keyEnd)
-	colon := skipBlanks(in, keyEnd)
+	v.KeyEnd = int32(keyEnd)
+	colon := SkipBlanks(in, keyEnd)
 	if colon >= len(in) || in[colon] != ':' {
 		s.fix(p, "a key without a colon")
-		v.marks |= specialKey
+		v.Marks |= specialKey
 		return keyEnd, true, true
 	}
 	if hasBreak(in[p:colon]) || !isShortKey(in[p:colon]) {
@@ -162,7 +162,7 @@ func (s *scanner) flowKey(p, depth int, v *node) (value int, isAbsent, ok bool) 
 }
 
 // flowKeyText reads a key, with its anchor and tag, and returns where it ends.
-func (s *scanner) flowKeyText(p, depth int, v *node) (end int, ok bool) {
+func (s *scanner) flowKeyText(p, depth int, v *Node) (end int, ok bool) {
 	in, text := s.in, p
 	if p >= len(in) {
 		return 0, false
@@ -174,7 +174,7 @@ func (s *scanner) flowKeyText(p, depth int, v *node) (end int, ok bool) {
 	}
 	if in[text] == '*' || text > p {
 		s.fix(p, "a key with an anchor or a tag")
-		v.marks |= specialKey
+		v.Marks |= specialKey
 	}
 	switch in[text] {
 	case '"', '\'':
@@ -182,16 +182,16 @@ func (s *scanner) flowKeyText(p, depth int, v *node) (end int, ok bool) {
 	case '*':
 		return s.alias(text)
 	case '{', '[': // a template in braces, most likely
-		s.fix(p, notKey)
+		s.fix(p, NotKey)
 		n := len(s.nodes)
-		s.nodes = append(s.nodes, node{})
+		s.nodes = append(s.nodes, Node{})
 		end, ok = s.flow(text, depth+1, int32(n))
 		s.nodes = s.nodes[:n]
 		return end, ok
 	}
 	end = s.flowKeyPlain(text)
 	if end > text && isMerge(in[text:end]) {
-		v.marks |= isMergeKey
+		v.Marks |= isMergeKey
 		s.special = true
 	}
 	return end, end > text && !(in[text] == '-' && end == text+1)
@@ -203,7 +203,7 @@ func (s *scanner) flowKeyPlain(p int) int {
 	for end < len(s.in) && keyChar[s.in[end]] {
 		end++
 	}
-	if end == p || end < len(s.in) && (s.in[end] != ':' || !isBlank(s.in, end+1)) {
+	if end == p || end < len(s.in) && (s.in[end] != ':' || !IsBlank(s.in, end+1)) {
 		return s.flowPlain(p)
 	}
 	return end
@@ -212,8 +212,8 @@ func (s *scanner) flowKeyPlain(p int) int {
 // longKey says what YAML demands of a key without a question mark.
 const longKey = "a key must be on one line, with at most 1024 characters up to its colon"
 
-// notKey is the form of a key that is a collection.
-const notKey = "a key that is a mapping or a list"
+// NotKey is the form of a key that is a collection.
+const NotKey = "a key that is a mapping or a list"
 
 // flowValue reads the value at p of an entry or item, the node me, and
 // returns the offset behind it.
@@ -222,22 +222,22 @@ func (s *scanner) flowValue(p, depth int, me int32) (end int, ok bool) {
 	if p, ok = s.flowProperties(p, me); !ok {
 		return 0, false
 	}
-	how := plain
+	how := Plain
 	switch c := in[p]; {
 	case c == '{' || c == '[':
 		end, ok = s.flow(p, depth+1, me)
-		s.nodes[me].start = int32(start)
+		s.nodes[me].Start = int32(start)
 		return end, ok
 	case c == '"' || c == '\'':
 		if end, ok = quotedEnd(in, p); !ok {
 			return s.refuse(p, "a text in quotes has no end, or a bad escape")
 		}
-		how = styleOf(view(in[p:end]))
+		how = StyleOf(View(in[p:end]))
 	case c == '*' && p == start:
 		if end, ok = s.alias(p); !ok {
 			return 0, false
 		}
-		s.nodes[me].marks |= isAlias
+		s.nodes[me].Marks |= IsAlias
 	case p > start && (c == ',' || c == '}' || c == ']'):
 		end = trimEnd(in, start, p) // only an anchor or a tag
 	default:
@@ -246,7 +246,7 @@ func (s *scanner) flowValue(p, depth int, me int32) (end int, ok bool) {
 		}
 	}
 	v := &s.nodes[me]
-	v.style, v.start, v.end = how, int32(start), int32(end)
+	v.Style, v.Start, v.End = how, int32(start), int32(end)
 	return end, true
 }
 
@@ -259,7 +259,7 @@ func (s *scanner) flowProperties(p int, me int32) (value int, ok bool) {
 	if value, ok = s.properties(p); !ok {
 		return 0, false
 	}
-	s.nodes[me].marks |= hasProperties
+	s.nodes[me].Marks |= HasProperties
 	return s.inFlow(p, value)
 }
 
@@ -274,11 +274,11 @@ func flowSpace(in []byte, p int) (int, bool) {
 			p++
 		case '\n':
 			p++
-			if isMarker(in, p) {
+			if IsMarker(in, p) {
 				return p, false
 			}
 		case '#':
-			p = lineEnd(in, p)
+			p = LineEnd(in, p)
 		default:
 			return p, true
 		}
@@ -311,12 +311,12 @@ var flowPlainChar = func() (t [256]byte) {
 func (s *scanner) flowPlain(p int) int {
 	in := s.in
 	start, end := p, p
-	if flowPlainChar[in[p]]&plainFirst == 0 && (in[p] != '-' || isBlank(in, p+1)) {
+	if flowPlainChar[in[p]]&plainFirst == 0 && (in[p] != '-' || IsBlank(in, p+1)) {
 		return start
 	}
 	for p < len(in) {
 		switch c := in[p]; {
-		case isColon(in, p), c == '#' && isBlank(in, p-1), c == ',', c == ']', c == '}':
+		case isColon(in, p), c == '#' && IsBlank(in, p-1), c == ',', c == ']', c == '}':
 			return end
 		case flowPlainChar[c] != 0:
 			p++
@@ -332,6 +332,6 @@ func (s *scanner) flowPlain(p int) int {
 
 // flowGoesOn reports whether a plain scalar may go on in the line that starts at p.
 func (s *scanner) flowGoesOn(p int) bool {
-	text := skipSpaces(s.in, p)
-	return !isMarker(s.in, p) && (text == len(s.in) || s.in[text] != '\t' || text-p >= s.flowIndent) // such a tab would be indentation
+	text := SkipSpaces(s.in, p)
+	return !IsMarker(s.in, p) && (text == len(s.in) || s.in[text] != '\t' || text-p >= s.flowIndent) // such a tab would be indentation
 }

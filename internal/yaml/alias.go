@@ -1,4 +1,4 @@
-package manifest
+package yaml
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ func nameEnd(in []byte, p int) int {
 
 // tagEnd returns the end of the tag that starts at p.
 func tagEnd(in []byte, p int) int {
-	for p++; p < len(in) && !isBlank(in, p) && !isFlowIndicator(in[p]); p++ {
+	for p++; p < len(in) && !IsBlank(in, p) && !isFlowIndicator(in[p]); p++ {
 	}
 	return p
 }
@@ -53,7 +53,7 @@ func (s *scanner) properties(p int) (int, bool) {
 			if s.names == nil {
 				s.names = map[string]int{}
 			}
-			s.names[view(in[start+1:p])] = start
+			s.names[View(in[start+1:p])] = start
 		} else {
 			p = tagEnd(in, p)
 			tags++
@@ -61,7 +61,7 @@ func (s *scanner) properties(p int) (int, bool) {
 		if !isProperty(in, start, p) || anchors > 1 || tags > 1 {
 			return s.refuse(start, "an anchor (&) or a tag (!) must have a name of letters, digits, - and _")
 		}
-		p = skipBlanks(in, p)
+		p = SkipBlanks(in, p)
 	}
 	return p, true
 }
@@ -69,30 +69,30 @@ func (s *scanner) properties(p int) (int, bool) {
 // isProperty reports whether an anchor or a tag ends at p.
 func isProperty(in []byte, start, p int) bool {
 	if in[start] == '!' {
-		return isBlank(in, p) && isTag(in[start:p])
+		return IsBlank(in, p) && isTag(in[start:p])
 	}
-	return p > start+1 && (isBlank(in, p) || in[p] == ',' || in[p] == ']' || in[p] == '}')
+	return p > start+1 && (IsBlank(in, p) || in[p] == ',' || in[p] == ']' || in[p] == '}')
 }
 
 // alias reads the alias at p and returns the offset behind it.
 func (s *scanner) alias(p int) (int, bool) {
 	in := s.in
 	end := nameEnd(in, p+1)
-	name := view(in[p+1 : end])
+	name := View(in[p+1 : end])
 	anchor, known := s.names[name]
 	if !known && !s.lenient {
 		return s.refuse(p, fmt.Sprintf("the alias %s must be behind an anchor of this name", in[p:end]))
 	}
-	if c := byte(':'); end == p+1 || !isBlank(in, end) && in[end] != c && in[end] != ',' && in[end] != ']' && in[end] != '}' {
+	if c := byte(':'); end == p+1 || !IsBlank(in, end) && in[end] != c && in[end] != ',' && in[end] != ']' && in[end] != '}' {
 		return s.refuse(p, "an alias (*) must have a name of letters, digits, - and _")
 	}
 	s.special = true
-	s.shared = append(s.shared, aliasUse{p, anchor, name})
+	s.shared = append(s.shared, AliasUse{p, anchor, name})
 	return end, true
 }
 
-// contentStart returns where a value starts, behind its anchor and tag.
-func contentStart(b []byte) int {
+// ContentStart returns where a value starts, behind its anchor and tag.
+func ContentStart(b []byte) int {
 	p := 0
 	for p < len(b) && (b[p] == '&' || b[p] == '!') {
 		p, _ = flowSpace(b, tagEnd(b, p))
@@ -106,32 +106,32 @@ const maxExpanded = 200_000
 // A resolver gives the aliases of a tree the value of their anchors, and mappings the
 // entries that merge keys bring.
 type resolver struct {
-	*tree
+	*Tree
 	anchors map[string]int32 // negative while the anchor's value is read, 0 if it is of a key
 	copies  int
 }
 
 // resolve resolves the tree, whose nodes are in the order of the text.
-func (t *tree) resolve() bool {
-	t.source, t.merges, t.keys = map[int32]int32{}, map[int32][]int32{}, map[int32]string{}
-	r := resolver{tree: t, anchors: map[string]int32{}}
+func (t *Tree) resolve() bool {
+	t.Source, t.Merges, t.keys = map[int32]int32{}, map[int32][]int32{}, map[int32]string{}
+	r := resolver{Tree: t, anchors: map[string]int32{}}
 	return r.node(1)
 }
 
-func (t *tree) refuse(at int32, why string) bool {
-	t.refused = refusal{int(at), why}
+func (t *Tree) refuse(at int32, why string) bool {
+	t.Refused = refusal{int(at), why}
 	return false
 }
 
 func (r *resolver) node(n int32) bool {
-	v := r.nodes[n]
-	if v.marks&specialKey != 0 && !r.key(n) {
+	v := r.Nodes[n]
+	if v.Marks&specialKey != 0 && !r.key(n) {
 		return false
 	}
-	if v.marks&isAlias != 0 {
+	if v.Marks&IsAlias != 0 {
 		return r.alias(n)
 	}
-	if v.marks&hasProperties != 0 {
+	if v.Marks&HasProperties != 0 {
 		anchor, tag := r.properties(n)
 		if !r.tag(n, tag) {
 			return false
@@ -146,23 +146,23 @@ func (r *resolver) node(n int32) bool {
 		}
 	}
 	merges := false
-	for c := v.child; c != 0; c = r.nodes[c].next {
+	for c := v.Child; c != 0; c = r.Nodes[c].Next {
 		if !r.node(c) {
 			return false
 		}
-		merges = merges || r.nodes[c].marks&isMergeKey != 0
+		merges = merges || r.Nodes[c].Marks&isMergeKey != 0
 	}
 	r.joinExplicit(n)
 	return !merges || r.merge(n)
 }
 
 // properties returns the anchor and the tag of a node.
-func (t *tree) properties(n int32) (anchor, tag string) {
-	end := t.nodes[n].end
-	if c := t.nodes[n].child; c != 0 {
-		end = t.nodes[c].key // which may have its own
+func (t *Tree) properties(n int32) (anchor, tag string) {
+	end := t.Nodes[n].End
+	if c := t.Nodes[n].Child; c != 0 {
+		end = t.Nodes[c].Key // which may have its own
 	}
-	b := t.text[t.nodes[n].start:end]
+	b := t.Text[t.Nodes[n].Start:end]
 	for p := 0; p < len(b) && (b[p] == '&' || b[p] == '!'); {
 		end := tagEnd(b, p)
 		if b[p] == '&' {
@@ -177,86 +177,86 @@ func (t *tree) properties(n int32) (anchor, tag string) {
 
 // tag sets a node to the style that means the same as its tag.
 func (r *resolver) tag(n int32, tag string) bool {
-	v := &r.nodes[n]
+	v := &r.Nodes[n]
 	switch tag {
 	case "", "!":
 	case "!!map", "!!seq":
-		if (tag == "!!map") != (v.kind == mapping) || v.kind == scalar {
-			return r.refuse(v.start, fmt.Sprintf("%s must not have the tag %s", r.describe(n), tag))
+		if (tag == "!!map") != (v.Kind == Mapping) || v.Kind == Scalar {
+			return r.refuse(v.Start, fmt.Sprintf("%s must not have the tag %s", r.Describe(n), tag))
 		}
 	case "!!str":
-		if v.kind == scalar && (v.style == plain || v.style == absent) {
-			v.style = double
+		if v.Kind == Scalar && (v.Style == Plain || v.Style == Absent) {
+			v.Style = Double
 		}
 	case "!!int", "!!float", "!!bool", "!!null":
-		if v.kind != scalar || readsAsString(r.str(n)) {
-			return r.refuse(v.start, fmt.Sprintf("%q must not have the tag %s", r.str(n), tag))
+		if v.Kind != Scalar || ReadsAsString(r.Str(n)) {
+			return r.refuse(v.Start, fmt.Sprintf("%q must not have the tag %s", r.Str(n), tag))
 		}
-		v.style = plain
+		v.Style = Plain
 	default:
-		return r.refuse(v.start, "a Kubernetes object must not have the tag "+tag)
+		return r.refuse(v.Start, "a Kubernetes object must not have the tag "+tag)
 	}
 	return true
 }
 
 // key reads the key of a node that is an alias, or has an anchor or a tag.
 func (r *resolver) key(n int32) bool {
-	v := &r.nodes[n]
-	b := r.text[v.key:v.keyEnd]
-	start := contentStart(b)
+	v := &r.Nodes[n]
+	b := r.Text[v.Key:v.KeyEnd]
+	start := ContentStart(b)
 	if len(b) > start && b[start] == '*' {
 		source := r.anchors[string(b[start+1:])]
-		if source <= 0 || r.nodes[source].kind != scalar {
-			return r.refuse(v.key, "an alias that is a key must be behind an anchor of a text")
+		if source <= 0 || r.Nodes[source].Kind != Scalar {
+			return r.refuse(v.Key, "an alias that is a key must be behind an anchor of a text")
 		}
-		r.keys[n] = r.str(source)
+		r.keys[n] = r.Str(source)
 		return true
 	}
 	if len(b) > start && (b[start] == '{' || b[start] == '[') {
 		return true // the tree is not used
 	}
 	// The key is a node for a moment.
-	i := int32(len(r.nodes))
-	key := node{kind: scalar, style: styleOf(view(b[start:])), start: v.key, end: v.keyEnd}
+	i := int32(len(r.Nodes))
+	key := Node{Kind: Scalar, Style: StyleOf(View(b[start:])), Start: v.Key, End: v.KeyEnd}
 	if start > 0 {
-		key.marks = hasProperties
+		key.Marks = HasProperties
 	}
-	r.nodes = append(r.nodes, key)
+	r.Nodes = append(r.Nodes, key)
 	anchor, tag := r.properties(i)
 	if anchor != "" {
 		r.anchors[anchor] = 0 // what it was before must not be taken for it
 	}
-	ok := tag == "!!merge" && v.marks&isMergeKey != 0 || r.tag(i, tag)
+	ok := tag == "!!merge" && v.Marks&isMergeKey != 0 || r.tag(i, tag)
 	if tag == "!!str" {
-		r.nodes[n].marks &^= isMergeKey
+		r.Nodes[n].Marks &^= isMergeKey
 	}
-	r.keys[n] = r.str(i)
-	r.nodes = r.nodes[:i]
+	r.keys[n] = r.Str(i)
+	r.Nodes = r.Nodes[:i]
 	return ok
 }
 
 // joinExplicit makes one entry of each explicit key and its value.
 func (r *resolver) joinExplicit(n int32) {
 	last := int32(0)
-	for c := r.nodes[n].child; c != 0; c = r.nodes[c].next {
-		k := &r.nodes[c]
-		if k.marks&isExplicit == 0 {
+	for c := r.Nodes[n].Child; c != 0; c = r.Nodes[c].Next {
+		k := &r.Nodes[c]
+		if k.Marks&isExplicit == 0 {
 			last = c
 			continue
 		}
-		v := k.next
-		isKey := r.text[k.key] == '?'
+		v := k.Next
+		isKey := r.Text[k.Key] == '?'
 		switch {
-		case !isKey || k.kind != scalar:
-			r.fixed = refusal{int(k.key), notKey}
+		case !isKey || k.Kind != Scalar:
+			r.Fixed = refusal{int(k.Key), NotKey}
 			last = c
 			continue
-		case v == 0 || r.nodes[v].marks&isExplicit == 0 || r.text[r.nodes[v].key] != ':': // it has no value
-			v = int32(len(r.nodes))
-			r.nodes = append(r.nodes, node{kind: scalar, style: absent, key: k.key, keyEnd: k.keyEnd, start: k.end, end: k.end, next: k.next})
+		case v == 0 || r.Nodes[v].Marks&isExplicit == 0 || r.Text[r.Nodes[v].Key] != ':': // it has no value
+			v = int32(len(r.Nodes))
+			r.Nodes = append(r.Nodes, Node{Kind: Scalar, Style: Absent, Key: k.Key, KeyEnd: k.KeyEnd, Start: k.End, End: k.End, Next: k.Next})
 		}
-		r.keys[v] = r.str(c)
-		r.nodes[v].marks = r.nodes[v].marks&^isExplicit | specialKey
+		r.keys[v] = r.Str(c)
+		r.Nodes[v].Marks = r.Nodes[v].Marks&^isExplicit | specialKey
 		r.link(n, last, v)
 		last, c = v, v
 	}
@@ -264,27 +264,27 @@ func (r *resolver) joinExplicit(n int32) {
 
 // alias sets an alias to the value of its anchor.
 func (r *resolver) alias(n int32) bool {
-	at := r.nodes[n].start
-	name := string(r.text[at+1 : r.nodes[n].end])
+	at := r.Nodes[n].Start
+	name := string(r.Text[at+1 : r.Nodes[n].End])
 	source, known := r.anchors[name]
 	if source <= 0 {
-		if known || !r.lenient {
+		if known || !r.Lenient {
 			return r.refuse(at, fmt.Sprintf("the alias *%s must not be within the value of its anchor, and not of a key's", name))
 		}
 		return true
 	}
-	r.source[n] = source
-	r.aliases = append(r.aliases, n)
-	v, from := &r.nodes[n], r.nodes[source]
-	v.kind, v.style, v.col = from.kind, from.style, from.col
-	return r.copyChildren(n, from.child)
+	r.Source[n] = source
+	r.Aliases = append(r.Aliases, n)
+	v, from := &r.Nodes[n], r.Nodes[source]
+	v.Kind, v.Style, v.Col = from.Kind, from.Style, from.Col
+	return r.copyChildren(n, from.Child)
 }
 
 // copyChildren adds copies of a child and its siblings to a node.
 func (r *resolver) copyChildren(n, child int32) bool {
 	last := int32(0)
-	r.nodes[n].child = 0
-	for c := child; c != 0; c = r.nodes[c].next {
+	r.Nodes[n].Child = 0
+	for c := child; c != 0; c = r.Nodes[c].Next {
 		if last = r.copyNode(n, last, c); last == 0 {
 			return false
 		}
@@ -295,21 +295,21 @@ func (r *resolver) copyChildren(n, child int32) bool {
 // copyNode appends a copy to the children of a node; 0 if there are too many.
 func (r *resolver) copyNode(n, last, from int32) int32 {
 	if r.copies++; r.copies > maxExpanded {
-		r.refuse(r.nodes[n].key, "aliases must not expand to so much")
+		r.refuse(r.Nodes[n].Key, "aliases must not expand to so much")
 		return 0
 	}
-	i := int32(len(r.nodes))
-	v := r.nodes[from]
-	v.next = 0
-	r.nodes = append(r.nodes, v)
-	if source, ok := r.source[from]; ok {
-		r.source[i] = source
+	i := int32(len(r.Nodes))
+	v := r.Nodes[from]
+	v.Next = 0
+	r.Nodes = append(r.Nodes, v)
+	if source, ok := r.Source[from]; ok {
+		r.Source[i] = source
 	}
 	if key, ok := r.keys[from]; ok {
 		r.keys[i] = key
 	}
 	r.link(n, last, i)
-	if !r.copyChildren(i, v.child) {
+	if !r.copyChildren(i, v.Child) {
 		return 0
 	}
 	return i
@@ -318,9 +318,9 @@ func (r *resolver) copyNode(n, last, from int32) int32 {
 // link makes a node the child behind the last one.
 func (r *resolver) link(n, last, child int32) {
 	if last == 0 {
-		r.nodes[n].child = child
+		r.Nodes[n].Child = child
 	} else {
-		r.nodes[last].next = child
+		r.Nodes[last].Next = child
 	}
 }
 
@@ -328,54 +328,54 @@ func (r *resolver) link(n, last, child int32) {
 // own keys win, and earlier merged mappings over later ones.
 func (r *resolver) merge(n int32) bool {
 	has := map[string]bool{}
-	for c := r.nodes[n].child; c != 0; c = r.nodes[c].next {
-		if r.nodes[c].marks&isMergeKey == 0 {
-			has[r.keyOf(c)] = true
+	for c := r.Nodes[n].Child; c != 0; c = r.Nodes[c].Next {
+		if r.Nodes[c].Marks&isMergeKey == 0 {
+			has[r.KeyOf(c)] = true
 		}
 	}
-	r.nodes[n].marks |= hasMergeKey
+	r.Nodes[n].Marks |= HasMergeKey
 	last := int32(0)
-	for c, next := r.nodes[n].child, int32(0); c != 0; c = next {
-		if next = r.nodes[c].next; r.nodes[c].marks&isMergeKey == 0 {
+	for c, next := r.Nodes[n].Child, int32(0); c != 0; c = next {
+		if next = r.Nodes[c].Next; r.Nodes[c].Marks&isMergeKey == 0 {
 			r.link(n, last, c)
 			last = c
 			continue
 		}
 		sources := []int32{c}
-		if r.nodes[c].kind == sequence {
+		if r.Nodes[c].Kind == Sequence {
 			sources = nil
-			for item := r.nodes[c].child; item != 0; item = r.nodes[item].next {
+			for item := r.Nodes[c].Child; item != 0; item = r.Nodes[item].Next {
 				sources = append(sources, item)
 			}
 		}
 		for _, from := range sources {
-			if r.nodes[from].kind != mapping {
-				return r.refuse(r.nodes[c].key, "a merge key (<<) must have a mapping or a list of mappings")
+			if r.Nodes[from].Kind != Mapping {
+				return r.refuse(r.Nodes[c].Key, "a merge key (<<) must have a mapping or a list of mappings")
 			}
-			if source, ok := r.source[from]; ok {
-				r.merges[n] = append(r.merges[n], source)
+			if source, ok := r.Source[from]; ok {
+				r.Merges[n] = append(r.Merges[n], source)
 			}
-			for k := r.nodes[from].child; k != 0; k = r.nodes[k].next {
-				if has[r.keyOf(k)] {
+			for k := r.Nodes[from].Child; k != 0; k = r.Nodes[k].Next {
+				if has[r.KeyOf(k)] {
 					continue
 				}
-				has[r.keyOf(k)] = true
+				has[r.KeyOf(k)] = true
 				if last = r.copyNode(n, last, k); last == 0 {
 					return false
 				}
-				r.nodes[last].marks |= isMerged
+				r.Nodes[last].Marks |= IsMerged
 			}
 		}
 	}
 	if last == 0 {
-		r.nodes[n].child = 0
+		r.Nodes[n].Child = 0
 	} else {
-		r.nodes[last].next = 0
+		r.Nodes[last].Next = 0
 	}
 	return true
 }
 
-// hasMerges reports whether a mapping has merge keys.
-func (t *tree) hasMerges() bool {
-	return slices.ContainsFunc(t.nodes, func(v node) bool { return v.marks&hasMergeKey != 0 })
+// HasMerges reports whether a mapping has merge keys.
+func (t *Tree) HasMerges() bool {
+	return slices.ContainsFunc(t.Nodes, func(v Node) bool { return v.Marks&HasMergeKey != 0 })
 }

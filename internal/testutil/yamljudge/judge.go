@@ -1,22 +1,28 @@
-package manifest
+// Package yamljudge reads YAML with a full parser, for tests of the reader that the programs have.
+package yamljudge
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 	"unicode/utf8"
 
-	yamlv3 "go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v3"
 )
 
-// The full parser judges the scanner in tests.
+const (
+	// MaxExpanded limits how many nodes the aliases of a text may Expand to.
+	MaxExpanded = 200_000
+	maxDepth    = 200
+)
 
-// judged returns what the full parser reads from the one document in a text that starts in
+// Document returns what the full parser reads from the one document in a text that starts in
 // column col: nil if it is empty.
-func judged(text []byte, col int) (*yamlv3.Node, error) {
-	dec := yamlv3.NewDecoder(bytes.NewReader(append(appendSpaces(nil, col), text...)))
-	var doc, more yamlv3.Node
+func Document(text []byte, col int) (*yaml.Node, error) {
+	dec := yaml.NewDecoder(bytes.NewReader(append(bytes.Repeat([]byte(" "), col), text...)))
+	var doc, more yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
 		return nil, nil
@@ -26,31 +32,32 @@ func judged(text []byte, col int) (*yamlv3.Node, error) {
 	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("more than one document: %w", err)
 	}
-	if len(doc.Content) != 1 || doc.Content[0].Kind == yamlv3.ScalarNode && isNullText(doc.Content[0].Value) {
+	if len(doc.Content) != 1 || doc.Content[0].Kind == yaml.ScalarNode && IsNull(doc.Content[0].Value) {
 		return nil, nil
 	}
 	return doc.Content[0], nil
 }
 
-// judgedValue returns what the full parser reads, without aliases, merge keys and tags.
-func judgedValue(text []byte, col int) (*yamlv3.Node, error) {
-	root, err := judged(text, col)
+// Value returns what the full parser reads, without aliases, merge keys and tags.
+func Value(text []byte, col int) (*yaml.Node, error) {
+	root, err := Document(text, col)
 	if err != nil || root == nil {
 		return root, err
 	}
-	left := maxExpanded
-	return expand(root, &left, 0)
+	left := MaxExpanded
+	return Expand(root, &left, 0)
 }
 
-// A placer converts the parser's lines and columns to offsets in the input.
-type placer struct {
+// A Placer converts the parser's lines and columns to offsets in the input.
+type Placer struct {
 	in    []byte // up to the end of the document
 	lines []int  // where the lines start; the first may lie before the input
 	pad   int    // spaces that were put before the text
 }
 
-func newPlacer(in []byte, start, pad int) *placer {
-	p := &placer{in: in, lines: []int{start}, pad: pad}
+// NewPlacer returns one for a text whose first line starts at an offset, before which spaces were put.
+func NewPlacer(in []byte, start, pad int) *Placer {
+	p := &Placer{in: in, lines: []int{start}, pad: pad}
 	for i := start; i < len(in); i++ {
 		switch c := in[i]; {
 		case c == '\n', c == '\r' && (i+1 == len(in) || in[i+1] != '\n'):
@@ -64,7 +71,8 @@ func newPlacer(in []byte, start, pad int) *placer {
 	return p
 }
 
-func (p *placer) offset(n *yamlv3.Node) int {
+// Offset returns where a node starts.
+func (p *Placer) Offset(n *yaml.Node) int {
 	line, col := n.Line-1, n.Column-1
 	if line < 0 || line >= len(p.lines) {
 		return len(p.in)
@@ -80,19 +88,19 @@ func (p *placer) offset(n *yamlv3.Node) int {
 	return at
 }
 
-// lookup returns the value of a key, seen through aliases and merge keys, and
+// Lookup returns the value of a key, seen through aliases and merge keys, and
 // the second occurrence of the key, if any.
-func lookup(n *yamlv3.Node, key string) (value, again *yamlv3.Node) {
+func Lookup(n *yaml.Node, key string) (value, again *yaml.Node) {
 	return lookupIn(n, key, 0)
 }
 
-func lookupIn(n *yamlv3.Node, key string, depth int) (value, again *yamlv3.Node) {
+func lookupIn(n *yaml.Node, key string, depth int) (value, again *yaml.Node) {
 	n = target(n)
-	if n.Kind != yamlv3.MappingNode || depth > maxDepth {
+	if n.Kind != yaml.MappingNode || depth > maxDepth {
 		return nil, nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key && n.Content[i].Kind == yamlv3.ScalarNode {
+		if n.Content[i].Value == key && n.Content[i].Kind == yaml.ScalarNode {
 			if value != nil {
 				return value, n.Content[i]
 			}
@@ -107,8 +115,8 @@ func lookupIn(n *yamlv3.Node, key string, depth int) (value, again *yamlv3.Node)
 			continue
 		}
 		from := target(n.Content[i+1])
-		sources := []*yamlv3.Node{from}
-		if from.Kind == yamlv3.SequenceNode {
+		sources := []*yaml.Node{from}
+		if from.Kind == yaml.SequenceNode {
 			sources = from.Content
 		}
 		for _, src := range sources {
@@ -120,23 +128,23 @@ func lookupIn(n *yamlv3.Node, key string, depth int) (value, again *yamlv3.Node)
 	return nil, nil
 }
 
-func isMergeNode(n *yamlv3.Node) bool {
-	return n.Kind == yamlv3.ScalarNode && n.Value == "<<" && (n.Tag == "" || n.Tag == "!" || n.ShortTag() == "!!merge")
+func isMergeNode(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.Value == "<<" && (n.Tag == "" || n.Tag == "!" || n.ShortTag() == "!!merge")
 }
 
 // target returns the node that an alias refers to.
-func target(n *yamlv3.Node) *yamlv3.Node {
-	for n.Kind == yamlv3.AliasNode {
+func target(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	return n
 }
 
-func yamlKind(n *yamlv3.Node) string {
+func yamlKind(n *yaml.Node) string {
 	switch target(n).Kind {
-	case yamlv3.MappingNode:
+	case yaml.MappingNode:
 		return "a mapping"
-	case yamlv3.SequenceNode:
+	case yaml.SequenceNode:
 		return "a list"
 	}
 	if n.ShortTag() == "!!null" {
@@ -145,14 +153,14 @@ func yamlKind(n *yamlv3.Node) string {
 	return fmt.Sprintf("%q", target(n).Value)
 }
 
-// expand returns a copy of the node with all aliases and merge keys written
+// Expand returns a copy of the node with all aliases and merge keys written
 // out, without redundant tags.
-func expand(n *yamlv3.Node, left *int, depth int) (*yamlv3.Node, error) {
+func Expand(n *yaml.Node, left *int, depth int) (*yaml.Node, error) {
 	if *left--; *left < 0 || depth > 10*maxDepth {
-		return nil, errors.New("aliases must not expand to so much")
+		return nil, errors.New("aliases must not Expand to so much")
 	}
-	if n.Kind == yamlv3.AliasNode {
-		c, err := expand(n.Alias, left, depth+1)
+	if n.Kind == yaml.AliasNode {
+		c, err := Expand(n.Alias, left, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -164,9 +172,9 @@ func expand(n *yamlv3.Node, left *int, depth int) (*yamlv3.Node, error) {
 	if err := plainTag(&c); err != nil {
 		return nil, err
 	}
-	if n.Kind != yamlv3.MappingNode {
+	if n.Kind != yaml.MappingNode {
 		for _, k := range n.Content {
-			x, err := expand(k, left, depth+1)
+			x, err := Expand(k, left, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -179,7 +187,7 @@ func expand(n *yamlv3.Node, left *int, depth int) (*yamlv3.Node, error) {
 
 // expandMapping fills c with the entries of n. A mapping's own keys win over
 // merged ones, and earlier merged mappings over later ones.
-func expandMapping(c, n *yamlv3.Node, left *int, depth int) error {
+func expandMapping(c, n *yaml.Node, left *int, depth int) error {
 	own := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if !isMergeNode(n.Content[i]) {
@@ -189,16 +197,16 @@ func expandMapping(c, n *yamlv3.Node, left *int, depth int) error {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if isMergeNode(key) {
-			x, err := expand(value, left, depth+1)
+			x, err := Expand(value, left, depth+1)
 			if err != nil {
 				return err
 			}
-			sources := []*yamlv3.Node{x}
-			if x.Kind == yamlv3.SequenceNode {
+			sources := []*yaml.Node{x}
+			if x.Kind == yaml.SequenceNode {
 				sources = x.Content
 			}
 			for _, src := range sources {
-				if src.Kind != yamlv3.MappingNode {
+				if src.Kind != yaml.MappingNode {
 					return fmt.Errorf("line %d: a merge key (<<) must have a mapping or a list of mappings", key.Line)
 				}
 				for j := 0; j+1 < len(src.Content); j += 2 {
@@ -210,14 +218,14 @@ func expandMapping(c, n *yamlv3.Node, left *int, depth int) error {
 			}
 			continue
 		}
-		if target(key).Kind != yamlv3.ScalarNode {
-			return fmt.Errorf("%w, not %s", ErrNotKey, yamlKind(key))
+		if target(key).Kind != yaml.ScalarNode {
+			return fmt.Errorf("a key of a mapping must be a string, not %s", yamlKind(key))
 		}
-		k, err := expand(key, left, depth+1)
+		k, err := Expand(key, left, depth+1)
 		if err != nil {
 			return err
 		}
-		v, err := expand(value, left, depth+1)
+		v, err := Expand(value, left, depth+1)
 		if err != nil {
 			return err
 		}
@@ -228,18 +236,18 @@ func expandMapping(c, n *yamlv3.Node, left *int, depth int) error {
 
 // plainTag removes an explicit tag of the core schema. The node gets the style
 // that means the same.
-func plainTag(n *yamlv3.Node) error {
-	if n.Style&yamlv3.TaggedStyle == 0 {
+func plainTag(n *yaml.Node) error {
+	if n.Style&yaml.TaggedStyle == 0 {
 		return nil
 	}
-	n.Style &^= yamlv3.TaggedStyle
+	n.Style &^= yaml.TaggedStyle
 	switch tag := n.ShortTag(); tag {
 	case "!!str", "!":
 		if n.Style == 0 {
-			n.Style = yamlv3.DoubleQuotedStyle
+			n.Style = yaml.DoubleQuotedStyle
 		}
 	case "!!int", "!!float", "!!bool", "!!null":
-		if readsAsString(n.Value) {
+		if isString(n.Value) {
 			return fmt.Errorf("%q must not have the tag %s", n.Value, tag)
 		}
 		n.Style = 0
@@ -251,45 +259,18 @@ func plainTag(n *yamlv3.Node) error {
 	return nil
 }
 
-// equalYAML reports whether the node has the same value as the parser's node.
-func equalYAML(t *tree, n int32, y *yamlv3.Node) bool {
-	v := &t.nodes[n]
-	c := v.child
-	switch y.Kind {
-	case yamlv3.MappingNode:
-		if v.kind != mapping {
-			return false
-		}
-		for i := 0; i+1 < len(y.Content); i += 2 {
-			if c == 0 || y.Content[i].Kind != yamlv3.ScalarNode || string(t.keyBytes(c)) != y.Content[i].Value || !equalYAML(t, c, y.Content[i+1]) {
-				return false
-			}
-			c = t.nodes[c].next
-		}
-		return c == 0
-	case yamlv3.SequenceNode:
-		if v.kind != sequence {
-			return false
-		}
-		for _, k := range y.Content {
-			if c == 0 || !equalYAML(t, c, k) {
-				return false
-			}
-			c = t.nodes[c].next
-		}
-		return c == 0
-	case yamlv3.ScalarNode:
-		const quoted = yamlv3.SingleQuotedStyle | yamlv3.DoubleQuotedStyle | yamlv3.LiteralStyle | yamlv3.FoldedStyle
-		if y.Style&quoted == 0 && isNullText(y.Value) {
-			return t.isNull(n)
-		}
-		if v.kind != scalar || t.str(n) != y.Value {
-			return false
-		}
-		// Quotes may differ if the type does not.
-		_, isString := t.value(n).(string)
-		_, mustBe := resolve(y.Value).(string)
-		return isString == (mustBe || y.Style&quoted != 0)
+// IsNull reports whether a plain scalar is null.
+func IsNull(s string) bool { return s == "" || s == "~" || s == "null" || s == "Null" || s == "NULL" }
+
+// isString reports whether a plain scalar is a string.
+func isString(s string) bool {
+	var v any
+	if s == "" || (&yaml.Node{Kind: yaml.ScalarNode, Value: s}).Decode(&v) != nil {
+		return false
+	}
+	switch v.(type) {
+	case string, time.Time:
+		return true
 	}
 	return false
 }

@@ -1,4 +1,4 @@
-package manifest
+package yaml
 
 import (
 	"errors"
@@ -15,32 +15,32 @@ import (
 
 // A decoder reads nodes of one tree into Go values.
 type decoder struct {
-	t      *tree
+	t      *Tree
 	strict bool
 }
 
-// A decodeError is an error about the node at path. Each caller adds its own
+// A DecodeError is an error about the node at path. Each caller adds its own
 // steps in front of the path.
-type decodeError struct {
-	path field.Path
-	node int32
-	msg  string
+type DecodeError struct {
+	Path field.Path
+	Node int32
+	Msg  string
 }
 
-func (e *decodeError) Error() string { return e.msg }
+func (e *DecodeError) Error() string { return e.Msg }
 
 func (d *decoder) errorf(n int32, format string, args ...any) error {
-	return &decodeError{node: n, msg: fmt.Sprintf(format, args...)}
+	return &DecodeError{Node: n, Msg: fmt.Sprintf(format, args...)}
 }
 
-// decodeErrors are all errors of a strict decoding, which goes on after one.
-type decodeErrors []error
+// DecodeErrors are all errors of a strict decoding, which goes on after one.
+type DecodeErrors []error
 
-func (e decodeErrors) Error() string { return errors.Join(e...).Error() }
+func (e DecodeErrors) Error() string { return errors.Join(e...).Error() }
 
 // appendError adds an error, or those that it holds.
-func appendError(all decodeErrors, err error) decodeErrors {
-	if more, ok := err.(decodeErrors); ok {
+func appendError(all DecodeErrors, err error) DecodeErrors {
+	if more, ok := err.(DecodeErrors); ok {
 		return append(all, more...)
 	}
 	return append(all, err)
@@ -49,12 +49,12 @@ func appendError(all decodeErrors, err error) decodeErrors {
 // withPath adds the steps that lead to a node in front of its error's path.
 func withPath(err error, steps ...field.Step) error {
 	switch e := err.(type) {
-	case decodeErrors:
+	case DecodeErrors:
 		for i := range e {
 			e[i] = withPath(e[i], steps...)
 		}
-	case *decodeError:
-		e.path = append(slices.Clone(field.Path(steps)), e.path...)
+	case *DecodeError:
+		e.Path = append(slices.Clone(field.Path(steps)), e.Path...)
 	}
 	return err
 }
@@ -68,14 +68,14 @@ func indexStep(i int) field.Step { return field.Step{Index: int32(i), IsIndex: t
 func (d *decoder) find(path field.Path) (int32, error) {
 	n := int32(1)
 	for i, step := range path {
-		if n == 0 || d.t.isNull(n) {
+		if n == 0 || d.t.IsNull(n) {
 			return 0, nil
 		}
-		want := mapping
+		want := Mapping
 		if step.IsIndex {
-			want = sequence
+			want = Sequence
 		}
-		if d.t.nodes[n].kind != want {
+		if d.t.Nodes[n].Kind != want {
 			return 0, withPath(d.typeError(n, want.String()), path[:i]...)
 		}
 		if !step.IsIndex {
@@ -83,27 +83,27 @@ func (d *decoder) find(path field.Path) (int32, error) {
 				return 0, withPath(err, path[:i]...)
 			}
 		}
-		n = d.t.child(n, step)
+		n = d.t.Child(n, step)
 	}
 	return n, nil
 }
 
-// findKind returns the node at the path, which must be a mapping or a list, as wanted; 0 if the path
+// FindKind returns the node at the path, which must be a mapping or a list, as wanted; 0 if the path
 // leads to a missing or null value.
-func (t *tree) findKind(path field.Path, want kind) (int32, error) {
+func (t *Tree) FindKind(path field.Path, want Kind) (int32, error) {
 	d := decoder{t: t}
 	n, err := d.find(path)
 	switch {
-	case err != nil || n == 0 || t.isNull(n):
+	case err != nil || n == 0 || t.IsNull(n):
 		return 0, err
-	case t.nodes[n].kind != want:
+	case t.Nodes[n].Kind != want:
 		return 0, withPath(d.typeError(n, want.String()), path...)
 	}
 	return n, nil
 }
 
-// checkKeys returns an error if a mapping in the value at path has a key twice.
-func (t *tree) checkKeys(path field.Path) error {
+// CheckKeys returns an error if a mapping in the value at path has a key twice.
+func (t *Tree) CheckKeys(path field.Path) error {
 	d := decoder{t: t}
 	n, err := d.find(path)
 	if err == nil && n != 0 {
@@ -112,12 +112,12 @@ func (t *tree) checkKeys(path field.Path) error {
 	return err
 }
 
-// decode reads the value at path into the variable that into points to, as [Object.Decode]
+// Decode reads the value at path into the variable that into points to, as [Object.Decode]
 // says.
-func (t *tree) decode(path field.Path, into any, strict bool) (found bool, err error) {
+func (t *Tree) Decode(path field.Path, into any, strict bool) (found bool, err error) {
 	d := decoder{t: t, strict: strict}
 	n, err := d.find(path)
-	if err != nil || n == 0 || t.isNull(n) {
+	if err != nil || n == 0 || t.IsNull(n) {
 		return false, err
 	}
 	v := reflect.ValueOf(into).Elem()
@@ -127,8 +127,8 @@ func (t *tree) decode(path field.Path, into any, strict bool) (found bool, err e
 
 func (d *decoder) checkDuplicateKey(n int32, key string) error {
 	first := int32(0)
-	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
-		if string(d.t.keyBytes(c)) != key {
+	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
+		if string(d.t.KeyBytes(c)) != key {
 			continue
 		}
 		if first != 0 {
@@ -143,29 +143,18 @@ func (d *decoder) duplicate(c int32, key string) error {
 	return withPath(d.errorf(c, "key %q must stand only once in its mapping, and is here again", key), keyStep(key))
 }
 
-// String returns what a node of the kind is, for messages.
-func (k kind) String() string {
-	switch k {
-	case mapping:
-		return "a mapping"
-	case sequence:
-		return "a list"
-	}
-	return "a single value"
-}
-
 // typeError returns the error of a node that must have another type.
 func (d *decoder) typeError(n int32, want string) error {
-	return d.errorf(n, "must be %s, not %s", want, d.t.describe(n))
+	return d.errorf(n, "must be %s, not %s", want, d.t.Describe(n))
 }
 
-// describe returns what a node is, for messages.
-func (t *tree) describe(n int32) string {
-	v := &t.nodes[n]
-	if v.kind != scalar {
-		return v.kind.String()
+// Describe returns what a node is, for messages.
+func (t *Tree) Describe(n int32) string {
+	v := &t.Nodes[n]
+	if v.Kind != Scalar {
+		return v.Kind.String()
 	}
-	switch x := t.value(n).(type) {
+	switch x := t.Value(n).(type) {
 	case nil:
 		return "null"
 	case bool:
@@ -176,7 +165,7 @@ func (t *tree) describe(n int32) string {
 		}
 		return fmt.Sprintf("the string %q", x)
 	}
-	return "the number " + t.str(n)
+	return "the number " + t.Str(n)
 }
 
 // structFields describes the fields of a struct type.
@@ -260,13 +249,13 @@ var (
 // decode decodes the node into v; p has the fields of the struct within its
 // type.
 func (d *decoder) decode(n int32, v reflect.Value, p *structFields) error {
-	if v.Kind() == reflect.String && d.t.nodes[n].kind == scalar && !d.t.isNull(n) {
+	if v.Kind() == reflect.String && d.t.Nodes[n].Kind == Scalar && !d.t.IsNull(n) {
 		return d.scalar(n, v)
 	}
 	if v.Kind() == reflect.Interface {
 		return d.anything(n, v)
 	}
-	if d.t.isNull(n) {
+	if d.t.IsNull(n) {
 		return nil // as if it were not there, which is what the API server makes of it
 	}
 	switch v.Kind() {
@@ -287,7 +276,7 @@ func (d *decoder) decode(n int32, v reflect.Value, p *structFields) error {
 	case reflect.Slice:
 		return d.slice(n, v, p)
 	}
-	if d.t.nodes[n].kind != scalar {
+	if d.t.Nodes[n].Kind != Scalar {
 		return d.typeError(n, scalarNames[v.Kind()])
 	}
 	return d.scalar(n, v)
@@ -295,7 +284,7 @@ func (d *decoder) decode(n int32, v reflect.Value, p *structFields) error {
 
 // anything decodes a node into a variable that takes any value.
 func (d *decoder) anything(n int32, v reflect.Value) error {
-	x := d.t.any(n)
+	x := d.t.Any(n)
 	if x == nil {
 		v.SetZero()
 		return nil
@@ -315,19 +304,19 @@ var scalarNames = map[reflect.Kind]string{
 
 func (d *decoder) scalar(n int32, v reflect.Value) error {
 	if v.Kind() == reflect.String {
-		if s := d.t.str(n); d.t.nodes[n].style != plain || readsAsString(s) {
+		if s := d.t.Str(n); d.t.Nodes[n].Style != Plain || ReadsAsString(s) {
 			v.SetString(s)
 			return nil
 		}
 	}
-	if d.t.nodes[n].style == plain && v.CanInt() {
-		if i, ok := decimal(d.t.str(n)); ok && !v.OverflowInt(int64(i)) {
+	if d.t.Nodes[n].Style == Plain && v.CanInt() {
+		if i, ok := Decimal(d.t.Str(n)); ok && !v.OverflowInt(int64(i)) {
 			v.SetInt(int64(i))
 			return nil
 		}
 	}
 	if v.Kind() == reflect.String {
-		return d.errorf(n, "must be a string, not %s: write \"%s\" in quotes", d.t.describe(n), d.t.str(n))
+		return d.errorf(n, "must be a string, not %s: write \"%s\" in quotes", d.t.Describe(n), d.t.Str(n))
 	}
 	if !d.setScalar(n, v) {
 		return d.typeError(n, scalarNames[v.Kind()])
@@ -337,7 +326,7 @@ func (d *decoder) scalar(n int32, v reflect.Value) error {
 
 // setScalar sets a variable that is no string; ok is false if the node has another type.
 func (d *decoder) setScalar(n int32, v reflect.Value) (ok bool) {
-	x := d.t.value(n)
+	x := d.t.Value(n)
 	switch v.Kind() {
 	case reflect.Bool:
 		var b bool
@@ -371,8 +360,8 @@ func asFloat(x any) (f float64, ok bool) {
 
 // boolean returns the value of a scalar that kubectl reads as true or false.
 func (d *decoder) boolean(n int32, x any) (value, ok bool) {
-	if s, isString := x.(string); isString && d.t.nodes[n].style == plain {
-		return oldBool(s)
+	if s, isString := x.(string); isString && d.t.Nodes[n].Style == Plain {
+		return OldBool(s)
 	}
 	value, ok = x.(bool)
 	return value, ok
@@ -392,13 +381,13 @@ func wholeNumber(x any) (int64, bool) {
 
 func (d *decoder) intOrString(n int32, v reflect.Value) error {
 	out := v.Addr().Interface().(*field.IntOrString)
-	if d.t.nodes[n].kind == scalar {
-		s := d.t.str(n)
-		if d.t.nodes[n].style != plain || readsAsString(s) {
+	if d.t.Nodes[n].Kind == Scalar {
+		s := d.t.Str(n)
+		if d.t.Nodes[n].Style != Plain || ReadsAsString(s) {
 			*out = field.IntOrString{Str: s, IsString: true}
 			return nil
 		}
-		x := d.t.value(n)
+		x := d.t.Value(n)
 		if i, ok := wholeNumber(x); ok {
 			*out = field.IntOrString{Int: i}
 			return nil
@@ -408,15 +397,15 @@ func (d *decoder) intOrString(n int32, v reflect.Value) error {
 }
 
 func (d *decoder) structure(n int32, v reflect.Value, p *structFields) error {
-	if d.t.nodes[n].kind != mapping {
+	if d.t.Nodes[n].Kind != Mapping {
 		return d.typeError(n, "a mapping")
 	}
 	if err := d.checkDuplicateKeys(n); err != nil {
 		return err
 	}
-	var all decodeErrors
-	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
-		key := d.t.keyOf(c)
+	var all DecodeErrors
+	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
+		key := d.t.KeyOf(c)
 		f := p.field(key)
 		if f == nil {
 			if d.strict {
@@ -440,17 +429,17 @@ func (d *decoder) structure(n int32, v reflect.Value, p *structFields) error {
 
 // keyValues decodes labels and annotations.
 func (d *decoder) keyValues(n int32, into *field.KeyValues) error {
-	if d.t.nodes[n].kind != mapping {
+	if d.t.Nodes[n].Kind != Mapping {
 		return d.typeError(n, "a mapping")
 	}
 	if err := d.checkDuplicateKeys(n); err != nil {
 		return err
 	}
-	m := make(field.KeyValues, 0, d.t.length(n))
-	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
-		key := d.t.keyOf(c)
-		if x := &d.t.nodes[c]; x.kind == scalar && (x.style != plain || isText(d.t.str(c))) {
-			m = append(m, field.KeyValue{Key: key, Value: d.t.str(c)})
+	m := make(field.KeyValues, 0, d.t.Length(n))
+	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
+		key := d.t.KeyOf(c)
+		if x := &d.t.Nodes[c]; x.Kind == Scalar && (x.Style != Plain || isText(d.t.Str(c))) {
+			m = append(m, field.KeyValue{Key: key, Value: d.t.Str(c)})
 			continue
 		}
 		var value string // on the heap, for reflect
@@ -464,7 +453,7 @@ func (d *decoder) keyValues(n int32, into *field.KeyValues) error {
 }
 
 func (d *decoder) mapping(n int32, v reflect.Value) error {
-	if d.t.nodes[n].kind != mapping {
+	if d.t.Nodes[n].Kind != Mapping {
 		return d.typeError(n, "a mapping")
 	}
 	if err := d.checkDuplicateKeys(n); err != nil {
@@ -472,8 +461,8 @@ func (d *decoder) mapping(n int32, v reflect.Value) error {
 	}
 	m := reflect.MakeMap(v.Type())
 	within := fieldsWithin(v.Type().Elem())
-	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
-		key := d.t.keyOf(c)
+	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
+		key := d.t.KeyOf(c)
 		x := reflect.New(v.Type().Elem()).Elem()
 		if err := d.decode(c, x, within); err != nil {
 			return withPath(err, keyStep(key))
@@ -487,13 +476,13 @@ func (d *decoder) mapping(n int32, v reflect.Value) error {
 // orderedMap decodes a mapping of any keys in their order, including those
 // whose value is null.
 func (d *decoder) orderedMap(n int32, into *field.Map) error {
-	if d.t.nodes[n].kind != mapping {
+	if d.t.Nodes[n].Kind != Mapping {
 		return d.typeError(n, "a mapping")
 	}
 	if err := d.checkDuplicatesBelow(n); err != nil {
 		return err
 	}
-	*into = d.t.any(n).(field.Map)
+	*into = d.t.Any(n).(field.Map)
 	return nil
 }
 
@@ -504,10 +493,10 @@ func (d *decoder) slice(n int32, v reflect.Value, p *structFields) error {
 	case mapType:
 		return d.orderedMap(n, v.Addr().Interface().(*field.Map))
 	}
-	if d.t.nodes[n].kind != sequence {
+	if d.t.Nodes[n].Kind != Sequence {
 		return d.typeError(n, "a list")
 	}
-	count := d.t.length(n)
+	count := d.t.Length(n)
 	if count == 0 {
 		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 		return nil
@@ -516,7 +505,7 @@ func (d *decoder) slice(n int32, v reflect.Value, p *structFields) error {
 	v.Grow(count)
 	v.SetLen(count)
 	i := 0
-	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
 		if err := d.decode(c, v.Index(i), p); err != nil {
 			return withPath(err, indexStep(i))
 		}
@@ -527,16 +516,16 @@ func (d *decoder) slice(n int32, v reflect.Value, p *structFields) error {
 
 // checkDuplicatesBelow checks the mappings of a value of any type.
 func (d *decoder) checkDuplicatesBelow(n int32) error {
-	if d.t.nodes[n].kind == mapping {
+	if d.t.Nodes[n].Kind == Mapping {
 		if err := d.checkDuplicateKeys(n); err != nil {
 			return err
 		}
 	}
 	i := 0
-	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
 		if err := d.checkDuplicatesBelow(c); err != nil {
-			if d.t.nodes[n].kind == mapping {
-				return withPath(err, keyStep(d.t.keyOf(c)))
+			if d.t.Nodes[n].Kind == Mapping {
+				return withPath(err, keyStep(d.t.KeyOf(c)))
 			}
 			return withPath(err, indexStep(i))
 		}
@@ -550,18 +539,18 @@ func (d *decoder) checkDuplicatesBelow(n int32) error {
 func (d *decoder) checkDuplicateKeys(n int32) error {
 	count := 0
 	seen := uint64(0) // of length and last letter of each key, one bit
-	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
+	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
 		if count++; count > 16 {
 			return d.checkDuplicatesOfMany(n)
 		}
-		key := d.t.keyBytes(c)
+		key := d.t.KeyBytes(c)
 		bit := uint64(1) << ((5*len(key) + int(last(key))) & 63)
 		if seen&bit == 0 {
 			seen |= bit
 			continue
 		}
-		for e := d.t.nodes[n].child; e != c; e = d.t.nodes[e].next {
-			if string(d.t.keyBytes(e)) == string(key) {
+		for e := d.t.Nodes[n].Child; e != c; e = d.t.Nodes[e].Next {
+			if string(d.t.KeyBytes(e)) == string(key) {
 				return d.duplicate(c, string(key))
 			}
 		}
@@ -578,8 +567,8 @@ func last(b []byte) byte {
 
 func (d *decoder) checkDuplicatesOfMany(n int32) error {
 	seen := map[string]bool{}
-	for c := d.t.nodes[n].child; c != 0; c = d.t.nodes[c].next {
-		key := d.t.keyOf(c)
+	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
+		key := d.t.KeyOf(c)
 		if seen[key] {
 			return d.duplicate(c, key)
 		}

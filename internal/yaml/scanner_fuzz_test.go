@@ -1,0 +1,109 @@
+package yaml
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/yamljudge"
+)
+
+func FuzzScannerAgreesWithYAML(f *testing.F) {
+	for _, s := range yamljudge.Forms {
+		f.Add([]byte(s))
+		f.Add([]byte("kind: X\nitems:\n- " + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n  ") + "\n"))
+	}
+	f.Add([]byte("k: [a\n\tb, c]\n"))
+	for _, key := range []string{"!0 a", "!!str 1", "!!int a", "&b c", "*x ", "<<", "'<<'", "!!str <<"} { // of a pair in brackets
+		f.Add([]byte("k: &x {a: 1}\nl: [0, " + key + ": *x, 2]\n"))
+		f.Add([]byte("k: &x a\nl: [" + key + ": *x]\n"))
+	}
+	for _, s := range yamljudge.Numbered {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		text, err := Check(in, nil)
+		if err != nil || len(in) == 0 || yamljudge.Surrogate.Match(in) {
+			return
+		}
+		in = in[text.Start:]
+		if bytes.Contains(in, []byte("\n---")) || bytes.Contains(in, []byte("\n...")) || bytes.HasPrefix(in, []byte("...")) {
+			return // several documents: FuzzRead takes them apart
+		}
+		if len(text.Odd) > 0 {
+			return // read as LF: TestOtherLineBreaks has what differs
+		}
+		if !bytes.HasSuffix(in, []byte("\n")) { // as Read has it
+			in = append(bytes.Clone(in), '\n')
+		}
+		agreeOnTree(t, in)
+	})
+}
+
+// agreeOnTree checks that a text which the scanner accepts has the tree that
+// the full parser sees.
+func agreeOnTree(t *testing.T, in []byte) {
+	var tr Tree
+	if !tr.Parse(in, 0) || tr.Fixed.Why == NotKey {
+		return
+	}
+	root, err := yamljudge.Value(in, 0)
+	if err != nil || root == nil {
+		t.Fatalf("the scanner accepts what the full parser refuses: %v\n%q", err, in)
+	}
+	if !equalYAML(&tr, 1, root) {
+		b, _ := yaml.Marshal(root)
+		t.Fatalf("the trees differ for %q: the full parser reads\n%s\nthe scanner %#v", in, b, tr.Raw(1))
+	}
+	for i := 1; i < len(tr.Nodes) && !tr.Special; i++ {
+		v := tr.Nodes[i]
+		if v.Key > v.KeyEnd || v.KeyEnd > v.Start || v.Start > v.End || int(v.End) > len(in) {
+			t.Fatalf("node %d of %q is out of order: %+v", i, in, v)
+		}
+	}
+}
+
+// equalYAML reports whether the node has the same value as the parser's node.
+func equalYAML(t *Tree, n int32, y *yaml.Node) bool {
+	v := &t.Nodes[n]
+	c := v.Child
+	switch y.Kind {
+	case yaml.MappingNode:
+		if v.Kind != Mapping {
+			return false
+		}
+		for i := 0; i+1 < len(y.Content); i += 2 {
+			if c == 0 || y.Content[i].Kind != yaml.ScalarNode || string(t.KeyBytes(c)) != y.Content[i].Value || !equalYAML(t, c, y.Content[i+1]) {
+				return false
+			}
+			c = t.Nodes[c].Next
+		}
+		return c == 0
+	case yaml.SequenceNode:
+		if v.Kind != Sequence {
+			return false
+		}
+		for _, k := range y.Content {
+			if c == 0 || !equalYAML(t, c, k) {
+				return false
+			}
+			c = t.Nodes[c].Next
+		}
+		return c == 0
+	case yaml.ScalarNode:
+		const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+		if y.Style&quoted == 0 && yamljudge.IsNull(y.Value) {
+			return t.IsNull(n)
+		}
+		if v.Kind != Scalar || t.Str(n) != y.Value {
+			return false
+		}
+		// Quotes may differ if the type does not.
+		_, isString := t.Value(n).(string)
+		_, mustBe := resolve(y.Value).(string)
+		return isString == (mustBe || y.Style&quoted != 0)
+	}
+	return false
+}
