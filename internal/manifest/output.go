@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"runtime/debug"
 	"slices"
 
@@ -77,13 +76,8 @@ func join(streams []*Stream) ([]byte, error) {
 		debug.SetGCPercent(20)
 	}
 	c := composer{text: outputMemory(size)}
-	for i, s := range streams {
-		if c.next, c.kept = 0, &s.scratch.kept; i > 0 {
-			c.text = s.appendSeparator(c.text)
-		}
-		if err := s.assemble(&c, s.start(i == 0), len(s.in), s.allChanges()); err != nil {
-			return nil, s.unplanned(nil, err)
-		}
+	if err := send(&c, streams); err != nil {
+		return nil, err
 	}
 	if err := verify(c.text, c.known, streams); err != nil {
 		return nil, err
@@ -99,16 +93,6 @@ func (s *Stream) withoutAddedEnd(text []byte) []byte {
 		return text
 	}
 	return shorter
-}
-
-// A composer puts an output together, and notes the known objects in it: those that no
-// edit touches, and those of which Apply has read all that makes them up. To the edited
-// text that ends in a block scalar belongs what is indented more below it, a comment too.
-type composer struct {
-	text  []byte
-	known knownObjects
-	next  int         // the first object of the stream at hand that may be copied next
-	kept  *textMemory // of the stream at hand
 }
 
 // The knownObjects of an output are where texts are that have been read before.
@@ -144,44 +128,13 @@ func (s *Stream) appendSeparator(b []byte) []byte {
 func (s *Stream) composedSize() int {
 	const aroundLines = 2 * len("\r\n")
 	size := len(s.in) + len("\r\n---\r\n")
-	for c := range s.allChanges() {
+	for _, c := range s.changes {
 		size += len(c.text) + aroundLines
 	}
-	return size
-}
-
-// allChanges returns the edits of objects and the other changes, in order.
-func (s *Stream) allChanges() iter.Seq[change] {
-	return func(yield func(change) bool) {
-		sortChanges(s.changes)
-		rest := s.changes
-		next := func() bool {
-			c := rest[0]
-			c.kept, rest = &rest[0].text, rest[1:]
-			return yield(c)
-		}
-		// What is put behind an object comes behind its edits at that place.
-		put := func(edit splice, kept *string) bool {
-			for len(rest) > 0 && compareChanges(rest[0], change{splice: edit}) < 0 {
-				if !next() {
-					return false
-				}
-			}
-			return yield(change{splice: edit, kept: kept})
-		}
-		for _, o := range s.objects {
-			for i, p := range o.patch {
-				if !put(splice{o.start + p.start, o.start + p.end, p.text}, &o.patch[i].text) {
-					return
-				}
-			}
-			if o.changed && o.patch == nil && !put(splice{o.start, o.end, yaml.View(o.text)}, nil) {
-				return
-			}
-		}
-		for len(rest) > 0 && next() {
-		}
+	for _, o := range s.objects {
+		size += max(o.length()-(o.end-o.start), 0)
 	}
+	return size
 }
 
 // compareChanges orders changes by place. What is put in at a place comes
@@ -200,64 +153,133 @@ func (s *Stream) start(first bool) int {
 	return s.text.Start
 }
 
-// An assembly takes the parts of an output in order.
-type assembly interface {
-	copy(s *Stream, start, end int) // a part of an input
-	add(text string, kept *string)  // the text of a change
-	length() int                    // of all parts so far
-	inLine() bool                   // whether they end within a line
+// A sink takes the parts of an output in order: a composer puts them together, a verifier
+// compares them.
+type sink interface {
+	between(s *Stream, text string, kept *string) // objects; kept is where the text of a change is
+	object(o *Object) error                       // one that was there before
+	addition(s *Stream, c *change) error          // one that was added
+	soFar() []byte                                // the output up to the next part
 }
 
-// assemble passes a part of the stream's input, with its changes, to an assembly. A byte
-// order mark is kept only at the start of the output.
-func (s *Stream) assemble(to assembly, start, end int, changes iter.Seq[change]) error {
-	from := to.length()
-	newLine := func() {
-		if to.length() > from && to.inLine() {
-			to.add(s.eol(), nil)
+// send passes the parts of an output to a sink.
+func send(to sink, streams []*Stream) error {
+	for i, s := range streams {
+		if i > 0 {
+			to.between(s, yaml.View(s.appendSeparator(nil)), nil)
+		}
+		if err := s.send(to, s.start(i == 0)); err != nil {
+			return err
 		}
 	}
-	for ch := range changes {
-		if ch.start < start || ch.end < ch.start || ch.end > end {
-			return fmt.Errorf("the change of the bytes %d to %d lies outside of %d to %d", ch.start, ch.end, start, end)
-		}
-		to.copy(s, start, ch.start)
-		start = ch.end
-		if ch.lines {
-			newLine()
-		}
-		to.add(ch.text, ch.kept)
-		if ch.lines && start < len(s.in) {
-			newLine()
-		}
-	}
-	to.copy(s, start, end)
 	return nil
 }
 
-func (c *composer) copy(s *Stream, start, end int) {
-	for ; c.next < len(s.objects) && s.objects[c.next].start < end; c.next++ {
-		if o := s.objects[c.next]; o.start >= start && (!o.changed || o.endsPlainly && o.patch != nil) && o.shared == "" {
-			at := len(c.text) + o.start - start
-			c.known.texts = append(c.known.texts, yaml.Known{At: at, End: at + o.length(), Col: int(o.col), Checked: !o.changed && len(s.text.Odd) == 0})
-			c.known.objects = append(c.known.objects, o)
+// send passes the stream to a sink, from an offset on: its objects, and the text between
+// them with its changes.
+func (s *Stream) send(to sink, at int) error {
+	sortChanges(s.changes)
+	rest := s.changes
+	for _, o := range s.objects {
+		if o.removed {
+			continue // the text between two others
 		}
+		n := 0
+		for n < len(rest) && rest[n].end <= o.start {
+			n++
+		}
+		if err := s.sendBetween(to, at, o.start, rest[:n]); err != nil {
+			return err
+		}
+		if err := to.object(o); err != nil {
+			return err
+		}
+		at, rest = o.end, rest[n:]
 	}
-	c.text = append(c.text, s.in[start:end]...)
+	return s.sendBetween(to, at, len(s.in), rest)
 }
 
-// add appends the text of a change, which is then kept in the output only.
-func (c *composer) add(text string, kept *string) {
+// sendBetween passes a part of the input between two objects, with its changes, to a sink.
+func (s *Stream) sendBetween(to sink, start, end int, changes []change) error {
+	newLine := func() {
+		if text := to.soFar(); len(text) > 0 && text[len(text)-1] != '\n' {
+			to.between(s, s.eol(), nil)
+		}
+	}
+	for i := range changes {
+		c := &changes[i]
+		if c.start < start || c.end < c.start || c.end > end {
+			return s.outside(c.splice, start, end)
+		}
+		to.between(s, yaml.View(s.in[start:c.start]), nil)
+		start = c.end
+		if c.lines {
+			newLine()
+		}
+		if c.adds == nil {
+			to.between(s, c.text, &c.text)
+		} else if err := to.addition(s, c); err != nil {
+			return err
+		}
+		if c.lines && start < len(s.in) {
+			newLine()
+		}
+	}
+	to.between(s, yaml.View(s.in[start:end]), nil)
+	return nil
+}
+
+// outside returns the error of a change that is not in a part of the input.
+func (s *Stream) outside(c splice, start, end int) error {
+	return s.unplanned(nil, fmt.Errorf("the change of the bytes %d to %d lies outside of %d to %d", c.start, c.end, start, end))
+}
+
+// A composer puts an output together, and notes the known objects in it: those that no
+// edit touches, and those of which Apply has read all that makes them up. To the edited
+// text that ends in a block scalar belongs what is indented more below it, a comment too.
+type composer struct {
+	text  []byte
+	known knownObjects
+}
+
+func (c *composer) soFar() []byte { return c.text }
+
+// between appends a text. That of a change is then kept in the output only.
+func (c *composer) between(s *Stream, text string, kept *string) {
 	at := len(c.text)
 	if c.text = append(c.text, text...); kept != nil {
 		*kept = yaml.View(c.text[at:])
-		c.kept.release(text)
+		s.scratch.kept.release(text)
 	}
 }
 
-func (c *composer) length() int { return len(c.text) }
+func (c *composer) addition(s *Stream, added *change) error {
+	c.between(s, added.text, &added.text)
+	return nil
+}
 
-func (c *composer) inLine() bool { return c.text[len(c.text)-1] != '\n' }
+func (c *composer) object(o *Object) error {
+	s, at := o.stream, len(c.text)
+	if o.shared == "" && (!o.changed || o.endsPlainly && o.patch != nil) {
+		c.known.texts = append(c.known.texts, yaml.Known{At: at, End: at + o.length(), Col: int(o.col), Checked: !o.changed && len(s.text.Odd) == 0})
+		c.known.objects = append(c.known.objects, o)
+	}
+	if o.changed && o.patch == nil {
+		c.text = append(c.text, o.text...)
+		return nil
+	}
+	at = o.start
+	for i, p := range o.patch {
+		if o.start+p.start < at || p.end < p.start || o.start+p.end > o.end {
+			return s.outside(splice{start: o.start + p.start, end: o.start + p.end}, at, o.end)
+		}
+		c.text = append(c.text, s.in[at:o.start+p.start]...)
+		c.between(s, p.text, &o.patch[i].text)
+		at = o.start + p.end
+	}
+	c.text = append(c.text, s.in[at:o.end]...)
+	return nil
+}
 
 // eol returns the end of the stream's lines.
 func (s *Stream) eol() string {

@@ -149,13 +149,8 @@ func growLast(t *testing.T, in string) {
 func composed(t *testing.T, streams ...*Stream) *composer {
 	t.Helper()
 	c := &composer{}
-	for i, s := range streams {
-		if c.next, c.kept = 0, &s.scratch.kept; i > 0 {
-			c.text = s.appendSeparator(c.text)
-		}
-		if err := s.assemble(c, s.start(i == 0), len(s.in), s.allChanges()); err != nil {
-			t.Fatal(err)
-		}
+	if err := send(c, streams); err != nil {
+		t.Fatal(err)
 	}
 	return c
 }
