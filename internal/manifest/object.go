@@ -25,7 +25,7 @@ type Object struct {
 	endsPlainly      bool     // the edited text does not end in a block scalar
 	planned          uint64   // the hash of the edited object's text, which has been read again
 	patch            []splice // the changes to its part of the input; nil where text replaces it
-	meta             *Metadata
+	meta             *field.Metadata
 	*objectExtra
 }
 
@@ -48,9 +48,6 @@ func (o *Object) mutableExtra() *objectExtra {
 	return o.objectExtra
 }
 
-// Metadata is the part of an object's metadata that is read.
-type Metadata = field.Metadata
-
 // APIVersion returns the object's apiVersion, or "".
 func (o *Object) APIVersion() string { return o.apiVersion }
 
@@ -71,19 +68,19 @@ var metadataPath = field.NewPath("metadata")
 // Metadata returns the object's metadata, decoded once. It fails with an *Error
 // about a field of the wrong type or a duplicate key; then only the name and
 // namespace are set, if those are valid.
-func (o *Object) Metadata() (*Metadata, error) {
+func (o *Object) Metadata() (*field.Metadata, error) {
 	if o.meta == nil {
-		o.meta = &Metadata{}
+		o.meta = &field.Metadata{}
 		if _, err := o.Decode(metadataPath, o.meta); err != nil {
 			o.mutableExtra().metaErr = err
-			*o.meta = Metadata{}
+			*o.meta = field.Metadata{}
 			o.meta.Name, o.meta.Namespace = o.nameAndNamespace()
 		}
 	}
 	return o.meta, o.metaErr
 }
 
-func (o *Object) metadata() *Metadata {
+func (o *Object) metadata() *field.Metadata {
 	m, _ := o.Metadata()
 	return m
 }

@@ -95,21 +95,6 @@ func (s *Stream) withoutAddedEnd(text []byte) []byte {
 	return shorter
 }
 
-// The knownObjects of an output are where texts are that have been read before.
-type knownObjects struct {
-	texts   []yaml.Known
-	objects []*Object
-}
-
-// at returns the object at an offset; nil if it is not known.
-func (k *knownObjects) at(at int) *Object {
-	i, found := slices.BinarySearchFunc(k.texts, at, func(k yaml.Known, at int) int { return k.At - at })
-	if !found {
-		return nil
-	}
-	return k.objects[i]
-}
-
 // appendSeparator ends the document before the stream.
 func (s *Stream) appendSeparator(b []byte) []byte {
 	switch start, ok := s.text.NextDocument(s.text.Start); {
@@ -239,7 +224,7 @@ func (s *Stream) outside(c splice, start, end int) error {
 // text that ends in a block scalar belongs what is indented more below it, a comment too.
 type composer struct {
 	text  []byte
-	known knownObjects
+	known []yaml.Known
 }
 
 func (c *composer) soFar() []byte { return c.text }
@@ -261,8 +246,10 @@ func (c *composer) addition(s *Stream, added *change) error {
 func (c *composer) object(o *Object) error {
 	s, at := o.stream, len(c.text)
 	if o.shared == "" && (!o.changed || o.endsPlainly && o.patch != nil) {
-		c.known.texts = append(c.known.texts, yaml.Known{At: at, End: at + o.length(), Col: int(o.col), Checked: !o.changed && len(s.text.Odd) == 0})
-		c.known.objects = append(c.known.objects, o)
+		c.known = append(c.known, yaml.Known{
+			At: at, End: at + o.length(), Col: int(o.col), Checked: !o.changed && len(s.text.Odd) == 0,
+			APIVersion: o.apiVersion, Kind: o.kind,
+		})
 	}
 	if o.changed && o.patch == nil {
 		c.text = append(c.text, o.text...)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
 // parsed returns the documents of a text that are not empty.
@@ -206,7 +207,7 @@ func TestEveryFaultInAnOutputIsFound(t *testing.T) {
 			if bytes.Equal(text, c.text) {
 				return
 			}
-			for _, known := range []knownObjects{c.known, {}} {
+			for _, known := range [][]yaml.Known{c.known, nil} {
 				var e *Error
 				if !errors.As(verify(text, known, streams), &e) {
 					t.Errorf("%s: %s is not found:\n%s", name, what, text)

@@ -39,7 +39,7 @@ type Stream struct {
 	arena   editArena // of the object being edited
 	scratch scratch   // for its text
 
-	known knownObjects // in an output: those of its objects that were stepped over
+	known []yaml.Known // in an output: those of its objects that were stepped over
 
 	linesBefore []int // the line feeds before each block, as far as lines were asked for
 }
@@ -78,17 +78,17 @@ const maxSize = math.MaxInt32 - 16
 // error; an empty list is not.
 //
 // The end of the input ends its last line, as it does for kubectl.
-func Read(name string, input []byte) (*Stream, error) { return read(name, input, knownObjects{}) }
+func Read(name string, input []byte) (*Stream, error) { return read(name, input, nil) }
 
 // read is Read for an output in which the known objects are stepped over.
-func read(name string, input []byte, known knownObjects) (s *Stream, err error) {
+func read(name string, input []byte, known []yaml.Known) (s *Stream, err error) {
 	s = &Stream{name: name, in: input, known: known}
 	defer s.recovered(&err)
 	if len(input) > maxSize {
 		return nil, &Error{File: name, Err: errors.New("must be smaller than 2 GiB")}
 	}
 	s.endLastLine()
-	if s.text, err = yaml.Check(s.in, known.texts); err != nil {
+	if s.text, err = yaml.Check(s.in, known); err != nil {
 		return nil, s.placed(err)
 	}
 	return s, s.documents()
@@ -97,7 +97,7 @@ func read(name string, input []byte, known knownObjects) (s *Stream, err error) 
 // documents goes through the documents of the input.
 func (s *Stream) documents() error {
 	found := false
-	d := s.text.Documents(s.known.texts)
+	d := s.text.Documents(s.known)
 	for d.Next() {
 		if s.isList {
 			return s.errorAt(d.Start, errors.New("nothing may follow a ResourceList in its stream, and another document does"))
@@ -219,8 +219,8 @@ func (s *Stream) identify(t *yaml.Tree, n int32, end int) (id identity, isMappin
 	if c := id.Twice; c != 0 {
 		return id, false, s.errorAt(int(t.Nodes[c].Key), fmt.Errorf("key %q must stand only once in its mapping, and is here again", t.KeyBytes(c)))
 	}
-	if o := s.known.at(int(v.Start)); o != nil {
-		id.apiVersion, id.kind = o.apiVersion, o.kind
+	if k := yaml.Find(s.known, int(v.Start)); k != nil {
+		id.apiVersion, id.kind = k.APIVersion, k.Kind
 		return id, true, nil
 	}
 	from, h, at := t, id.Heading, 0

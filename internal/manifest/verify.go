@@ -15,7 +15,7 @@ import (
 // byte for byte; each edited object with the text that Apply has read and found to be the
 // edited value; each added object, and the results, by value. It steps over the known
 // objects: their texts, which are compared, have been read before.
-func verify(text []byte, known knownObjects, streams []*Stream) (err error) {
+func verify(text []byte, known []yaml.Known, streams []*Stream) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = streams[0].unplanned(nil, fmt.Errorf("%v", p))
