@@ -37,7 +37,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 		return err
 	}
 	s := o.stream
-	root, err := overlay(t, edits, &s.arena)
+	root, err := overlay(t, edits)
 	if err != nil {
 		return o.error(nil, o.Line(), err)
 	}
@@ -47,7 +47,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 	if err := o.canBeEdited(); err != nil {
 		return err
 	}
-	changes, notices, ok := newSplicer(t, o.lineBreak(), &s.scratch).rewrite(root, &s.arena, &s.check)
+	changes, notices, ok := newSplicer(t, o.lineBreak(), &s.scratch).rewrite(root, &s.check)
 	// As their author once wrote them, some entries may mean something else now, above
 	// all an alias.
 	for _, drop := range []func(text field.KeyValue) bool{isSpecial, anyText} {
@@ -55,10 +55,10 @@ func (o *Object) Apply(edits []field.Edit) error {
 			break
 		}
 		edits = withoutTexts(edits, drop)
-		if root, err = overlay(t, edits, &s.arena); err != nil {
+		if root, err = overlay(t, edits); err != nil {
 			return o.error(nil, o.Line(), err)
 		}
-		changes, notices, ok = newSplicer(t, o.lineBreak(), &s.scratch).rewrite(root, &s.arena, &s.check)
+		changes, notices, ok = newSplicer(t, o.lineBreak(), &s.scratch).rewrite(root, &s.check)
 	}
 	if !ok {
 		return o.tooUnusual(t)

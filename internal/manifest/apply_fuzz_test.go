@@ -190,7 +190,7 @@ func FuzzApply(f *testing.F) {
 			}
 			edits = append(edits, e)
 		}
-		root, err := overlay(tr, edits, &editArena{})
+		root, err := overlay(tr, edits)
 		if err != nil {
 			return
 		}

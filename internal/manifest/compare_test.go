@@ -20,7 +20,7 @@ func TestAnEditedTextIsComparedByItsValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	edits := []field.Edit{set("spec.a", 2), setBefore("spec.b", "list", field.List{"new"}), remove("spec.list[1]")}
-	root, err := overlay(was, edits, &o.stream.arena)
+	root, err := overlay(was, edits)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func editedValue(t *testing.T, in string, edits []field.Edit) field.Value {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := overlay(tr, edits, &editArena{})
+	root, err := overlay(tr, edits)
 	if err != nil {
 		t.Fatal(err)
 	}

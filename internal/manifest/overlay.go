@@ -25,57 +25,29 @@ type editNode struct {
 	children []*editNode
 }
 
-// An editArena is the memory of an edited tree; the next one uses it again.
-type editArena struct {
-	nodes    []editNode
-	children []*editNode
-}
-
-// collection returns n nodes and the list of them, which has room for some
-// more.
-func (m *editArena) collection(n int) ([]editNode, []*editNode) {
-	const more = 4
-	if len(m.nodes)+n > cap(m.nodes) {
-		m.nodes = make([]editNode, 0, max(64, 2*cap(m.nodes), n))
-	}
-	if len(m.children)+n+more > cap(m.children) {
-		m.children = make([]*editNode, 0, max(128, 2*cap(m.children), n+more))
-	}
-	from, at := len(m.nodes), len(m.children)
-	m.nodes, m.children = m.nodes[:from+n], m.children[:at+n+more]
-	nodes, children := m.nodes[from:from+n:from+n], m.children[at:at+n:at+n+more]
-	clear(nodes)
-	for i := range nodes {
-		children[i] = &nodes[i]
-	}
-	return nodes, children
-}
-
-// overlay returns the edited tree. It uses the memory of mem, so that the
-// edited tree before it becomes invalid.
-func overlay(t *yaml.Tree, edits []field.Edit, mem *editArena) (*editNode, error) {
-	mem.nodes, mem.children = mem.nodes[:0], mem.children[:0]
+// overlay returns the edited tree.
+func overlay(t *yaml.Tree, edits []field.Edit) (*editNode, error) {
 	root := &editNode{node: 1}
 	for _, e := range edits {
-		if err := root.edit(t, e, mem); err != nil {
+		if err := root.edit(t, e); err != nil {
 			return nil, fmt.Errorf("`%s`: cannot be edited: %w", e.Path, err)
 		}
 	}
 	return root, root.checkDuplicateKeys()
 }
 
-func (o *editNode) edit(t *yaml.Tree, e field.Edit, mem *editArena) error {
+func (o *editNode) edit(t *yaml.Tree, e field.Edit) error {
 	if len(e.Path) == 0 {
 		return fmt.Errorf("the whole object cannot be replaced")
 	}
 	at := o
 	last := len(e.Path) - 1
 	for i, step := range e.Path {
-		if err := at.openAs(t, step, mem); err != nil {
+		if err := at.openAs(t, step); err != nil {
 			return err
 		}
 		if i == last {
-			return at.applyLastStep(t, e, step, mem)
+			return at.applyLastStep(t, e, step)
 		}
 		child := at.find(step)
 		switch {
@@ -105,7 +77,7 @@ func (o *editNode) hasTexts() bool {
 
 // openAs prepares the node's children for edits. A new or null node becomes an
 // empty collection.
-func (o *editNode) openAs(t *yaml.Tree, step field.Step, mem *editArena) error {
+func (o *editNode) openAs(t *yaml.Tree, step field.Step) error {
 	want := yaml.Mapping
 	if step.IsIndex {
 		want = yaml.Sequence
@@ -124,18 +96,20 @@ func (o *editNode) openAs(t *yaml.Tree, step field.Step, mem *editArena) error {
 	case t.Nodes[o.node].Kind != want:
 		return fmt.Errorf("must be %s, not %s", want, t.Describe(o.node))
 	default:
-		o.children = o.originals(t, mem)
+		o.children = o.originals(t)
 	}
 	o.open, o.kind = true, want
 	return nil
 }
 
 // originals returns the children that the node has in the tree.
-func (o *editNode) originals(t *yaml.Tree, mem *editArena) []*editNode {
-	nodes, children := mem.collection(t.Length(o.node))
+func (o *editNode) originals(t *yaml.Tree) []*editNode {
+	n := t.Length(o.node)
+	nodes, children := make([]editNode, n), make([]*editNode, n, n+4)
 	i := 0
 	for c := t.Nodes[o.node].Child; c != 0; c = t.Nodes[c].Next {
 		k := &nodes[i]
+		children[i] = k
 		i++
 		k.node = c
 		if t.Nodes[o.node].Kind == yaml.Mapping {
@@ -187,7 +161,7 @@ func (o *editNode) add(child *editNode, before string) {
 
 // applyLastStep makes the edit in the open collection; step is the last one of its
 // path.
-func (o *editNode) applyLastStep(t *yaml.Tree, e field.Edit, step field.Step, mem *editArena) error {
+func (o *editNode) applyLastStep(t *yaml.Tree, e field.Edit, step field.Step) error {
 	if e.Op == field.Insert {
 		return o.insert(step, e.Value)
 	}
@@ -209,9 +183,9 @@ func (o *editNode) applyLastStep(t *yaml.Tree, e field.Edit, step field.Step, me
 		if step.IsIndex {
 			return fmt.Errorf("a list item has no key to rename")
 		}
-		o.rename(t, child, e, mem)
+		o.rename(t, child, e)
 	case field.Set:
-		child.assign(t, e.Value, mem)
+		child.assign(t, e.Value)
 		child.writeAs(e.Texts.Get(step.Key))
 	default:
 		return fmt.Errorf("unknown operation %d", e.Op)
@@ -235,9 +209,9 @@ func (o *editNode) insert(step field.Step, v field.Value) error {
 }
 
 // rename changes the key and the value of an entry.
-func (o *editNode) rename(t *yaml.Tree, child *editNode, e field.Edit, mem *editArena) {
+func (o *editNode) rename(t *yaml.Tree, child *editNode, e field.Edit) {
 	child.key = e.NewKey
-	child.assign(t, e.Value, mem)
+	child.assign(t, e.Value)
 	child.writeAs(e.Texts.Get(e.NewKey))
 	for _, k := range child.children {
 		k.writeAs(e.Texts.Get(k.key))
@@ -252,10 +226,10 @@ func (o *editNode) rename(t *yaml.Tree, child *editNode, e field.Edit, mem *edit
 // assign sets the value, unless the node has it already. In a mapping it
 // changes only the entries that differ, so that the comments of the others
 // stay.
-func (o *editNode) assign(t *yaml.Tree, v field.Value, mem *editArena) {
+func (o *editNode) assign(t *yaml.Tree, v field.Value) {
 	m, isMap := v.(field.Map)
 	if isMap && o.node != 0 && t.Nodes[o.node].Kind == yaml.Mapping && slices.ContainsFunc(m, func(e field.Entry) bool { return t.Get(o.node, e.Key) != 0 }) {
-		o.assignEntries(t, m, mem)
+		o.assignEntries(t, m)
 		return
 	}
 	o.set = o.node == 0 || !t.EqualValue(o.node, v)
@@ -270,9 +244,9 @@ func (o *editNode) writeAs(text string) {
 }
 
 // assignEntries changes the entries of a mapping until they are those of m.
-func (o *editNode) assignEntries(t *yaml.Tree, m field.Map, mem *editArena) {
+func (o *editNode) assignEntries(t *yaml.Tree, m field.Map) {
 	o.open, o.kind = true, yaml.Mapping
-	o.children = o.originals(t, mem)
+	o.children = o.originals(t)
 	for _, c := range o.children {
 		c.deleted = true
 	}
@@ -285,7 +259,7 @@ func (o *editNode) assignEntries(t *yaml.Tree, m field.Map, mem *editArena) {
 			continue
 		}
 		child.deleted = false
-		child.assign(t, e.Value, mem)
+		child.assign(t, e.Value)
 		before = e.Key
 	}
 }

@@ -36,10 +36,10 @@ func newSplicer(t *yaml.Tree, eol string, mem *scratch) *splicer {
 // rewrite returns the changes that make the edited tree of the text, as few as
 // possible, in memory that the next splicer uses again, and what they do besides
 // the edits; ok is false if the result would not read as the edited tree.
-func (s *splicer) rewrite(root *editNode, mem *editArena, check *yaml.Tree) (changes []splice, notices []Notice, ok bool) {
+func (s *splicer) rewrite(root *editNode, check *yaml.Tree) (changes []splice, notices []Notice, ok bool) {
 	edited, why := root, map[int32]string(nil)
 	if s.t.Special {
-		edited, why = editText(s.t, root, mem)
+		edited, why = editText(s.t, root)
 	}
 	if !s.splice(edited) {
 		return nil, nil, false

@@ -36,8 +36,7 @@ type Stream struct {
 	treeAt int // where the text of the tree starts
 	check  yaml.Tree
 
-	arena   editArena // of the object being edited
-	scratch scratch   // for its text
+	scratch scratch // for its text
 
 	known []yaml.Known // in an output: those of its objects that were stepped over
 

@@ -24,7 +24,7 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 	if err != nil {
 		return nil
 	}
-	root, err := overlay(t, edits, &o.stream.arena)
+	root, err := overlay(t, edits)
 	if err != nil {
 		return nil
 	}

@@ -14,7 +14,6 @@ import (
 // mapping whose merged entries do.
 type textEdit struct {
 	t       *yaml.Tree
-	mem     *editArena
 	root    *editNode
 	parents []int32
 	changed map[int32]bool   // nodes whose text reads differently now
@@ -22,11 +21,11 @@ type textEdit struct {
 }
 
 // editText returns the edited tree of the text, and which nodes are written out.
-func editText(t *yaml.Tree, root *editNode, mem *editArena) (edited *editNode, why map[int32]string) {
+func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]string) {
 	if len(t.Aliases) == 0 && len(t.Merges) == 0 && !t.HasMerges() {
 		return root, nil
 	}
-	x := textEdit{t: t, mem: mem, root: root, changed: map[int32]bool{}, why: map[int32]string{}, parents: make([]int32, len(t.Nodes))}
+	x := textEdit{t: t, root: root, changed: map[int32]bool{}, why: map[int32]string{}, parents: make([]int32, len(t.Nodes))}
 	for i := range t.Nodes {
 		for c := t.Nodes[i].Child; c != 0; c = t.Nodes[c].Next {
 			x.parents[c] = int32(i)
@@ -148,7 +147,7 @@ func (x *textEdit) writeOut(edited *editNode, n int32, why string) bool {
 			return false
 		}
 		if !edited.open {
-			edited.open, edited.kind, edited.children = true, x.t.Nodes[edited.node].Kind, edited.originals(x.t, x.mem)
+			edited.open, edited.kind, edited.children = true, x.t.Nodes[edited.node].Kind, edited.originals(x.t)
 		}
 		isNode := func(k *editNode) bool { return k.node == at }
 		i := slices.IndexFunc(edited.children, isNode)
