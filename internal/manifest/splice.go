@@ -156,7 +156,6 @@ func (s *splicer) change(k *editNode, isMap bool, col int) {
 	switch {
 	case k.set || k.wasAlias():
 		s.replace(k, k.value(s.t), isMap, col)
-	case v.Marks&yaml.IsAlias != 0: // nothing in it differs
 	case k.open && v.Style == yaml.Flow && v.Child == 0 && len(k.children) > 0:
 		s.replace(k, k.value(s.t), isMap, col)
 	case k.open && v.Style == yaml.Flow:
@@ -467,7 +466,7 @@ func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 			text = " " + text
 		}
 		s.put(int(n.Start), int(n.End), text)
-	case k.open && n.Marks&yaml.IsAlias == 0: // else nothing in it differs
+	case k.open:
 		s.flow(k, l.json)
 	}
 }

@@ -51,10 +51,14 @@ func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]str
 
 // edited returns a node of the edited tree for the text.
 func (x *textEdit) edited(o *editNode) *editNode {
-	if !o.open || o.node == 0 || !o.differs() {
+	if !o.open || o.node == 0 {
 		return o
 	}
 	out := *o
+	if !o.differs() {
+		out.open, out.children = false, nil
+		return &out
+	}
 	v := &x.t.Nodes[o.node]
 	if v.Marks&yaml.IsAlias != 0 {
 		if !o.wasAlias() {
