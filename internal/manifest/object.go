@@ -240,7 +240,7 @@ func (o *Object) load() (*yaml.Tree, error) {
 // missing or null. What the type does not name is skipped. A value of the
 // wrong type or a duplicate key is an *Error.
 //
-// Besides structs, pointers, slices, maps with string keys and scalars it
+// Besides structs, pointers, slices, maps with string keys, strings, booleans and whole numbers it
 // reads [field.IntOrString], and into an any: [field.Map], [field.List],
 // string, int, float64, bool or nil.
 func (o *Object) Decode(path field.Path, into any) (found bool, err error) {

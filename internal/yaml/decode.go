@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -168,76 +169,65 @@ func (t *Tree) Describe(n int32) string {
 	return "the number " + t.Str(n)
 }
 
-// structFields describes the fields of a struct type.
-type structFields struct {
-	fields []structField
-}
-
+// A structField is a field of a struct type.
 type structField struct {
 	name  string        // in json
 	index []int         // as FieldByIndex takes it
-	inner *structFields // of the struct that the field is, points to or lists; else nil
+	inner []structField // of the struct that the field is, points to or lists; else nil
 }
 
-// field returns the field of that name, or nil. A linear search is the fastest:
+// fieldOf returns the field of that name, or nil. A linear search is the fastest:
 // there are few fields, and most names differ in length.
-func (p *structFields) field(name string) *structField {
-	for i := range p.fields {
-		if p.fields[i].name == name {
-			return &p.fields[i]
+func fieldOf(fields []structField, name string) *structField {
+	for i := range fields {
+		if fields[i].name == name {
+			return &fields[i]
 		}
 	}
 	return nil
 }
 
-func (p *structFields) names() string {
-	names := make([]string, len(p.fields))
-	for i, f := range p.fields {
+func namesOf(fields []structField) string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
 		names[i] = f.name
 	}
 	slices.Sort(names)
 	return strings.Join(names, ", ")
 }
 
-var fieldsByType sync.Map // of reflect.Type to *structFields
-
-func fieldsOf(typ reflect.Type) *structFields {
-	if p, ok := fieldsByType.Load(typ); ok {
-		return p.(*structFields)
-	}
-	p := &structFields{}
-	p.addFields(typ, nil)
-	fieldsByType.Store(typ, p)
-	return p
-}
+var fieldsByType sync.Map // of reflect.Type to []structField
 
 // fieldsWithin returns the fields of the struct that a type is, points to or
 // lists, or nil.
-func fieldsWithin(typ reflect.Type) *structFields {
+func fieldsWithin(typ reflect.Type) []structField {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
 		typ = typ.Elem()
 	}
 	if typ.Kind() != reflect.Struct || typ == intOrString || typ == mapType.Elem() || typ == keyValuesType.Elem() {
 		return nil
 	}
-	return fieldsOf(typ)
+	if fields, ok := fieldsByType.Load(typ); ok {
+		return fields.([]structField)
+	}
+	fields := appendFields(nil, typ, nil)
+	fieldsByType.Store(typ, fields)
+	return fields
 }
 
-func (p *structFields) addFields(typ reflect.Type, prefix []int) {
+func appendFields(fields []structField, typ reflect.Type, prefix []int) []structField {
 	for i := range typ.NumField() {
 		f := typ.Field(i)
 		index := append(slices.Clone(prefix), i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
-			p.addFields(f.Type, index)
-		case !f.IsExported() || name == "-":
-		case name == "":
-			p.fields = append(p.fields, structField{f.Name, index, fieldsWithin(f.Type)})
-		default:
-			p.fields = append(p.fields, structField{name, index, fieldsWithin(f.Type)})
+			fields = appendFields(fields, f.Type, index)
+		case f.IsExported() && name != "-":
+			fields = append(fields, structField{cmp.Or(name, f.Name), index, fieldsWithin(f.Type)})
 		}
 	}
+	return fields
 }
 
 var (
@@ -246,9 +236,8 @@ var (
 	mapType       = reflect.TypeFor[field.Map]()
 )
 
-// decode decodes the node into v; p has the fields of the struct within its
-// type.
-func (d *decoder) decode(n int32, v reflect.Value, p *structFields) error {
+// decode decodes the node into v; fields are those of the struct within its type.
+func (d *decoder) decode(n int32, v reflect.Value, fields []structField) error {
 	if v.Kind() == reflect.String && d.t.Nodes[n].Kind == Scalar && !d.t.IsNull(n) {
 		return d.scalar(n, v)
 	}
@@ -261,7 +250,7 @@ func (d *decoder) decode(n int32, v reflect.Value, p *structFields) error {
 	switch v.Kind() {
 	case reflect.Pointer:
 		x := reflect.New(v.Type().Elem())
-		if err := d.decode(n, x.Elem(), p); err != nil {
+		if err := d.decode(n, x.Elem(), fields); err != nil {
 			return err
 		}
 		v.Set(x)
@@ -270,11 +259,11 @@ func (d *decoder) decode(n int32, v reflect.Value, p *structFields) error {
 		if v.Type() == intOrString {
 			return d.intOrString(n, v)
 		}
-		return d.structure(n, v, p)
+		return d.structure(n, v, fields)
 	case reflect.Map:
 		return d.mapping(n, v)
 	case reflect.Slice:
-		return d.slice(n, v, p)
+		return d.slice(n, v, fields)
 	}
 	if d.t.Nodes[n].Kind != Scalar {
 		return d.typeError(n, scalarNames[v.Kind()])
@@ -299,7 +288,6 @@ func (d *decoder) anything(n int32, v reflect.Value) error {
 var scalarNames = map[reflect.Kind]string{
 	reflect.String: "a string", reflect.Bool: "true or false",
 	reflect.Int: "a whole number", reflect.Int32: "a whole number", reflect.Int64: "a whole number",
-	reflect.Float64: "a number",
 }
 
 func (d *decoder) scalar(n int32, v reflect.Value) error {
@@ -338,24 +326,10 @@ func (d *decoder) setScalar(n int32, v reflect.Value) (ok bool) {
 		if ok = isWhole && !v.OverflowInt(i); ok {
 			v.SetInt(i)
 		}
-	case reflect.Float64:
-		var f float64
-		if f, ok = asFloat(x); ok {
-			v.SetFloat(f)
-		}
 	default:
-		panic("manifest: cannot decode into a " + v.Type().String())
+		panic("yaml: cannot decode into a " + v.Type().String())
 	}
 	return ok
-}
-
-// asFloat returns a number of any kind.
-func asFloat(x any) (f float64, ok bool) {
-	if i, isInt := x.(int); isInt {
-		return float64(i), true
-	}
-	f, ok = x.(float64)
-	return f, ok
 }
 
 // boolean returns the value of a scalar that kubectl reads as true or false.
@@ -396,7 +370,7 @@ func (d *decoder) intOrString(n int32, v reflect.Value) error {
 	return d.typeError(n, "a number or a string")
 }
 
-func (d *decoder) structure(n int32, v reflect.Value, p *structFields) error {
+func (d *decoder) structure(n int32, v reflect.Value, fields []structField) error {
 	if d.t.Nodes[n].Kind != Mapping {
 		return d.typeError(n, "a mapping")
 	}
@@ -406,10 +380,10 @@ func (d *decoder) structure(n int32, v reflect.Value, p *structFields) error {
 	var all DecodeErrors
 	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
 		key := d.t.KeyOf(c)
-		f := p.field(key)
+		f := fieldOf(fields, key)
 		if f == nil {
 			if d.strict {
-				all = append(all, withPath(d.errorf(c, "unknown field %q: allowed are %s", key, p.names()), keyStep(key)))
+				all = append(all, withPath(d.errorf(c, "unknown field %q: allowed are %s", key, namesOf(fields)), keyStep(key)))
 			}
 			continue
 		}
@@ -486,7 +460,7 @@ func (d *decoder) orderedMap(n int32, into *field.Map) error {
 	return nil
 }
 
-func (d *decoder) slice(n int32, v reflect.Value, p *structFields) error {
+func (d *decoder) slice(n int32, v reflect.Value, fields []structField) error {
 	switch v.Type() {
 	case keyValuesType:
 		return d.keyValues(n, v.Addr().Interface().(*field.KeyValues))
@@ -506,7 +480,7 @@ func (d *decoder) slice(n int32, v reflect.Value, p *structFields) error {
 	v.SetLen(count)
 	i := 0
 	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
-		if err := d.decode(c, v.Index(i), p); err != nil {
+		if err := d.decode(c, v.Index(i), fields); err != nil {
 			return withPath(err, indexStep(i))
 		}
 		i++
