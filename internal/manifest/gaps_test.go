@@ -243,7 +243,7 @@ func TestOfTheItemsOfAListOnlyWhatTheyAreIsKept(t *testing.T) {
 		if _, err := d.Read(); err != nil || len(s.Objects()) != items {
 			t.Fatal(len(s.Objects()), err)
 		}
-		if most := 4*items + 2*20; len(d.Tree.Nodes) > most {
+		if most := 5*items + 2*20; len(d.Tree.Nodes) > most {
 			t.Errorf("%d nodes are kept, want at most %d", len(d.Tree.Nodes), most)
 		}
 	}

@@ -17,6 +17,8 @@ func (s *scanner) flow(p, depth int, at int32) (int, bool) {
 	if in[p] == '{' {
 		k = Mapping
 	}
+	v := &s.nodes[at]
+	v.Kind, v.Style, v.Start = k, Flow, int32(start)
 	var last int32
 	p, ok := s.inFlow(start, p+1)
 	for ok && in[p] != closing {
@@ -31,8 +33,7 @@ func (s *scanner) flow(p, depth int, at int32) (int, bool) {
 		}
 		p, ok = s.inFlow(start, p+1)
 	}
-	v := &s.nodes[at]
-	v.Kind, v.Style, v.Start, v.End = k, Flow, int32(start), int32(p+1)
+	s.nodes[at].End = int32(p + 1)
 	return p + 1, ok
 }
 
@@ -55,20 +56,16 @@ func (s *scanner) flowEntry(p, depth int, at, last int32, isMap bool) (end int, 
 		if p, isAbsent, ok = s.flowKey(p, depth, &v); !ok {
 			return 0, 0, false
 		}
-	} else if s.prunes && at == s.list {
-		s.prune(last)
 	}
 	v.Start, v.End = int32(p), int32(p)
 	n = s.addFlow(&v, at, last)
-	if at == 1 {
-		s.noteList(n, s.in[v.Key:v.KeyEnd])
-	}
 	if isAbsent {
 		return p, n, true
 	}
 	if end, ok = s.flowValue(p, depth, n); ok && !isMap {
 		end, ok = s.flowPair(int(v.Key), end, depth, n)
 	}
+	s.drop(n, at)
 	return end, n, ok
 }
 

@@ -31,9 +31,7 @@ type scanner struct {
 	names  map[string]int // where the anchors so far are
 	shared []AliasUse     // the aliases
 
-	// When a whole input is read, only what tells the items of a list apart is kept of them.
-	prunes bool
-	list   int32   // the node of the root's items or results, whichever came last
+	prunes bool    // only what tells objects apart is kept
 	known  []Known // what is stepped over from here on
 
 	flowIndent int // tabs in columns before it are no indentation of a plain scalar in flow style
@@ -358,26 +356,12 @@ func (b *blockScan) closeDeeper(col int, isKey bool) {
 		}
 		v := &b.s.nodes[f.node]
 		v.End = int32(b.lastEnd)
-		if b.s.prunes && !b.s.special && !b.holdsObjects(n) {
-			b.s.nodes, v.Child = b.s.nodes[:f.node+1], 0
+		if n > 1 {
+			b.s.drop(f.node, b.open[n-2].node)
 		}
 		b.open = b.open[:n-1]
 		b.pending, b.props = false, -1
 	}
-}
-
-// holdsObjects reports whether the entries of the nth open collection may tell objects
-// apart: it is the root or a value of it, the items of a List, or one of them.
-func (b *blockScan) holdsObjects(n int) bool {
-	if n <= 2 {
-		return true
-	}
-	f := &b.open[n-1]
-	if !f.seq {
-		f = &b.open[n-2]
-	}
-	t := Tree{Text: b.in, Nodes: b.s.nodes}
-	return f.seq && string(t.KeyBytes(f.node)) == "items"
 }
 
 // set fills in the node that waits for its value.
@@ -407,12 +391,8 @@ func (b *blockScan) dash() bool {
 	b.topCol, b.lastEnd = col, b.p+1
 	b.pending, b.props = true, -1
 	top := &b.open[len(b.open)-1]
-	isItem := b.s.prunes && top.node == b.s.list
-	if isItem {
-		b.s.prune(top.last)
-	}
 	b.current = b.s.add(top, col, b.p, b.p+1, b.p+1)
-	if isItem && b.stepOver(SkipSpaces(b.in, b.p+1)) {
+	if len(b.s.known) > 0 && b.stepOver(SkipSpaces(b.in, b.p+1)) {
 		return true
 	}
 	b.p = SkipSpaces(b.in, b.p+1)
@@ -487,20 +467,10 @@ func (b *blockScan) addKey(col, text, keyEnd, colon int) bool {
 		b.s.nodes[b.current].Marks |= isMergeKey
 		b.s.special = true
 	}
-	if len(b.open) == 1 {
-		b.s.noteList(b.current, b.in[text:keyEnd])
-	}
 	return true
 }
 
 func isMerge(key []byte) bool { return len(key) == 2 && key[0] == '<' && key[1] == '<' }
-
-// noteList notes the entry of the root that may be a long list.
-func (s *scanner) noteList(n int32, key []byte) {
-	if name := string(bytes.Trim(key, `"'`)); s.prunes && (name == "items" || name == "results") {
-		s.list = n
-	}
-}
 
 // openFor makes the mapping that a key in a column belongs to the innermost
 // collection.
@@ -577,6 +547,7 @@ func (b *blockScan) flowValue() bool {
 	if !ok {
 		return false
 	}
+	b.s.drop(b.current, b.open[len(b.open)-1].node)
 	if props >= 0 {
 		b.s.nodes[b.current].Start, b.props = int32(props), -1
 	}
@@ -661,27 +632,20 @@ func (s *scanner) stepOver(p int, n int32, col int) (end int, ok bool) {
 	return end, true
 }
 
-// prune drops the nodes of the item n, the last one so far, but for those that say what
-// it is. Those of a List stay, and all if another item may refer to them.
-func (s *scanner) prune(n int32) {
-	if n == 0 || s.special {
+// drop drops what is in the collection n, a value of another one, unless it tells objects
+// apart: it is a value of the root, the items of a list or one of them. Nothing is dropped if
+// another item may refer to it.
+func (s *scanner) drop(n, in int32) {
+	if !s.prunes || s.nodes[n].Child == 0 || s.special || in <= 1 || s.isItems(n) || s.isItems(in) {
 		return
 	}
-	t := Tree{Text: s.in, Nodes: s.nodes}
-	h := t.Heading(n)
-	if h.Items != 0 || h.Twice != 0 || s.nodes[h.Kind].Child|s.nodes[h.APIVersion].Child != 0 {
-		return
-	}
-	kept := [2]Node{s.nodes[h.Kind], s.nodes[h.APIVersion]}
 	s.nodes = s.nodes[:n+1]
 	s.nodes[n].Child = 0
-	for i, c := range []int32{h.Kind, h.APIVersion} {
-		if c != 0 {
-			kept[i].Next = s.nodes[n].Child
-			s.nodes[n].Child = int32(len(s.nodes))
-			s.nodes = append(s.nodes, kept[i])
-		}
-	}
+}
+
+func (s *scanner) isItems(n int32) bool {
+	t := Tree{Text: s.in, Nodes: s.nodes}
+	return s.nodes[n].Kind == Sequence && string(t.KeyBytes(n)) == "items"
 }
 
 // add appends a child, an absent value as yet, to the collection of the frame.
