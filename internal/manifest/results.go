@@ -13,44 +13,18 @@ import (
 
 // A resultsPosition says where the results of a ResourceList are, or belong.
 type resultsPosition struct {
-	key, end   int // of the field; 0 if there is none
-	itemsKey   int // where the items' key starts, and where their value may
-	itemsValue int
-	itemsCol   int32
-	root       yaml.Node
-	docEnd     int  // in flow style, behind the closing brace
-	loose      bool // in flow style, perhaps with a comment or a comma before the closing brace
-}
-
-// mayEndLoosely reports whether a text may have a comment, or ends with a
-// comma.
-func mayEndLoosely(text []byte) bool {
-	if bytes.HasSuffix(bytes.TrimRight(text, " \t\r\n"), []byte(",")) {
-		return true
-	}
-	for p := bytes.IndexByte(text, '#'); p > 0; {
-		if yaml.IsBlank(text, p-1) {
-			return true
-		}
-		next := bytes.IndexByte(text[p+1:], '#')
-		if next < 0 {
-			break
-		}
-		p += 1 + next
-	}
-	return false
+	key, end int   // of the field; 0 if there is none
+	itemsCol int32 // of the items' dashes
+	root     yaml.Node
+	docEnd   int
 }
 
 func (s *Stream) noteResults(t *yaml.Tree, h yaml.Heading, end int) {
 	root, items := &t.Nodes[1], &t.Nodes[h.Items]
-	r := resultsPosition{itemsKey: int(items.Key), itemsValue: t.BehindColon(items), itemsCol: items.Col, root: *root, docEnd: end}
+	r := resultsPosition{itemsCol: items.Col, root: *root, docEnd: end}
 	if h.Results != 0 {
 		v := &t.Nodes[h.Results]
 		r.key, r.end = int(v.Key), max(int(v.End), t.BehindColon(v))
-	}
-	if root.Style == yaml.Flow {
-		r.docEnd = int(root.End)
-		r.loose = mayEndLoosely(s.in[root.Start : root.End-1])
 	}
 	s.results = r
 }
@@ -85,10 +59,9 @@ func (s *Stream) checkResults(text []byte, col int, want field.List) error {
 	return nil
 }
 
-// addFlowResults writes the results as the last field of the ResourceList, or
-// as the first where a comment or a comma may come before its closing brace.
+// addFlowResults writes the results as the first field of the ResourceList: before its closing
+// brace there may be a comment or a comma.
 func (s *Stream) addFlowResults(results iter.Seq[field.Map]) error {
-	r := &s.results
 	list := field.List{}
 	for m := range results {
 		list = append(list, m)
@@ -96,35 +69,17 @@ func (s *Stream) addFlowResults(results iter.Seq[field.Map]) error {
 	if len(list) == 0 {
 		return nil
 	}
+	at := int(s.results.root.Start) + 1
 	l := layout{eol: s.eol(), colon: ": ", comma: ", ", json: true}
-	if r.loose {
-		b := l.flow([]byte(`"results": `), list, 0)
-		s.insert(int(r.root.Start)+1, string(append(b, ", "...)))
-		return s.checkResults([]byte("{"+string(b)+"}"), 0, list)
+	if s.in[at] == '"' { // compact JSON
+		l.colon, l.comma = ":", ","
 	}
-	start := int(r.root.Start)
-	at := r.docEnd - 1
-	for at > start && yaml.IsBlank(s.in, at-1) {
-		at--
+	b := l.flow([]byte(`"results"`+l.colon), list, 0)
+	if yaml.IsBlank(s.in, at) {
+		l.comma = ","
 	}
-	sp := splicer{t: &yaml.Tree{Text: s.in, Col: 0}}
-	sep := ", "
-	if s.in[r.itemsValue] != ' ' {
-		l.colon, l.comma, sep = ":", ",", ","
-	}
-	childCol := 0
-	if bytes.IndexByte(s.in[at:r.docEnd], '\n') >= 0 {
-		childCol = sp.indentOf(r.itemsKey)
-		l.pretty, l.step = true, max(childCol-sp.indentOf(start), 0)
-		sep = "," + l.eol + spaces(childCol)
-	}
-	b := l.flow([]byte(`"results"`+l.colon), list, childCol)
-	s.insert(at, sep+string(b))
+	s.changes = append(s.changes, change{splice: splice{at, at, string(b) + l.comma}})
 	return s.checkResults([]byte("{"+string(b)+"}"), 0, list)
-}
-
-func (s *Stream) insert(at int, text string) {
-	s.changes = append(s.changes, change{splice: splice{at, at, text}})
 }
 
 // addBlockResults writes the results at the end of the document, where

@@ -142,10 +142,10 @@ func TestResultsAreAppended(t *testing.T) {
 		{"null before", head + "items: []\nresults:\n", head + "items: []\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c\n"},
 		{"no last line end", head + "items: []", head + "items: []\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c"},
 		{"anchors", head + "items:\n- kind: &a A\n  b: *a\nfunctionConfig:\n  c: |\n    d\n", head + "items:\n- kind: &a A\n  b: *a\nfunctionConfig:\n  c: |\n    d\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c\n"},
-		{"compact JSON", `{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[]}`, `{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[],"results":[{"message":"a: b","file":{"index":0}},{"message":"c"}]}`},
+		{"compact JSON", `{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[]}`, `{"results":[{"message":"a: b","file":{"index":0}},{"message":"c"}],"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[]}`},
 		{"compact JSON, some before", `{"apiVersion":"config.kubernetes.io/v1","results":[{"message":"z"}],"kind":"ResourceList","items":[]}`, `{"apiVersion":"config.kubernetes.io/v1","results":[{"message":"z"},{"message":"a: b","file":{"index":0}},{"message":"c"}],"kind":"ResourceList","items":[]}`},
 		{"pretty JSON", "{\n  \"apiVersion\": \"config.kubernetes.io/v1\",\n  \"kind\": \"ResourceList\",\n  \"items\": []\n}\n",
-			"{\n  \"apiVersion\": \"config.kubernetes.io/v1\",\n  \"kind\": \"ResourceList\",\n  \"items\": [],\n  \"results\": [\n    {\n      \"message\": \"a: b\",\n      \"file\": {\n        \"index\": 0\n      }\n    },\n    {\n      \"message\": \"c\"\n    }\n  ]\n}\n"},
+			"{\"results\": [{\"message\": \"a: b\", \"file\": {\"index\": 0}}, {\"message\": \"c\"}],\n  \"apiVersion\": \"config.kubernetes.io/v1\",\n  \"kind\": \"ResourceList\",\n  \"items\": []\n}\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := mustRead(t, []byte(tt.in))
