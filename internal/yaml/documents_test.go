@@ -1,0 +1,108 @@
+package yaml
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// read returns what the documents of a text are, and the error that ends them.
+func read(in string, known []Known) (found []string, err error) {
+	text, err := Check([]byte(in), known)
+	if err != nil {
+		return nil, err
+	}
+	for d := text.Documents(known); d.Next(); {
+		empty, err := d.Read()
+		if err != nil {
+			return found, err
+		}
+		if empty {
+			found = append(found, "nothing")
+			continue
+		}
+		h := d.Tree.Heading(1)
+		of := func(n int32) string {
+			if n == 0 {
+				return "-"
+			}
+			return d.Tree.Str(n)
+		}
+		found = append(found, fmt.Sprintf("%s %s %d %d", of(h.APIVersion), of(h.Kind), d.Start, d.End))
+	}
+	return found, nil
+}
+
+func TestDocumentsAreFoundWithTheirPlaces(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                                 "",
+		"# c\n---\n---\n":                  "",
+		"kind: A\n":                        "- A 0 8",
+		"\ufeffkind: A\n":                  "- A 3 11",
+		"kind: A\n---\nkind: B\n":          "- A 0 8, - B 12 20",
+		"kind: A\n...\n---\nkind: B\n":     "- A 0 8, - B 16 24",
+		"--- # c\nkind: A\n":               "- A 8 16",
+		"%YAML 1.2\n--- &a\nkind: A\n":     "- A 0 25",
+		"--- {kind: A}\n--- null\n":        "- A 0 14, nothing",
+		"!!map\nkind: A\n":                 "- A 0 14",
+		"{\"kind\":\"A\"}{\"kind\":\"B\"}": "- A 0 12, - B 12 24",
+		"kind: A\r\napiVersion: b\r\n":     "b A 0 24",
+		"~\n---\nkind: 'A B'\n":            "nothing, - A B 6 18",
+	} {
+		found, err := read(in, nil)
+		if got := strings.Join(found, ", "); got != want || err != nil {
+			t.Errorf("%q: %s %v, want %s", in, got, err, want)
+		}
+	}
+}
+
+func TestARefusedTextSaysWhere(t *testing.T) {
+	for in, want := range map[string]string{
+		"a: b\n\x00":            "5: must be text, and has a NUL byte here",
+		"a: \xff\n":             "3: must be UTF-8 text, and has the byte 0xff here, which is none",
+		"a: b\n\ufeffc: d\n":    "5: must not have a byte order mark but at its start: this line starts with one",
+		"\xff\xfea\x00":         "0: must be UTF-8 text, and is UTF-16 or UTF-32: convert it, for example with iconv -t UTF-8",
+		"a: b\n---\n- c\n":      "9: a document must be a Kubernetes object, which is a mapping, not a list",
+		"a: b\n---\nc d\n":      "9: a document must be a Kubernetes object, which is a mapping, not \"c d\"",
+		"a: b\n c: d\n":         "6: invalid YAML: a text of several lines must not have a colon and a space, or this line is indented too far",
+		"a: b\n... c\n":         "5: invalid YAML: nothing must come behind the end of a document (...)",
+		"%YAML 1.2\na: b\n":     "0: invalid YAML: a directive (%) must be followed by the marker of its document (---)",
+		"--- a: b\n":            "4: invalid YAML: a key must not be on the line of its document's marker, anchor or tag",
+		"!!str\na: b\n":         "6: a Kubernetes object must not have the tag !!str",
+		"\ta: b\n":              "1: invalid YAML: a tab must not be indentation",
+		"a: {\"b\": \"c\"\n":    "3: invalid YAML: a bracket must be closed before the document ends",
+		"a: *b\n":               "3: invalid YAML: the alias *b must be behind an anchor of this name",
+		"{a: b} c\n":            "7: invalid YAML: nothing must be behind the closing bracket, not even a tab at the start of a line",
+		"a: b\n---\nc: \"\\q\"": "12: invalid YAML: a text in quotes has no end, or a bad escape",
+	} {
+		_, err := read(in, nil)
+		e := (*Error)(nil)
+		if !errors.As(err, &e) || fmt.Sprintf("%d: %v", e.At, e) != want {
+			t.Errorf("%q: %v, want %s", in, err, want)
+		}
+	}
+}
+
+// What is known is stepped over only where it is: a wrong place, column or end is read.
+func TestWhatIsKnownIsSteppedOver(t *testing.T) {
+	const in = "kind: A\n---\nkind: B\nc: [d]\n"
+	for _, tt := range []struct {
+		known Known
+		want  string
+	}{
+		{Known{At: 12, End: 27, APIVersion: "v", Kind: "K"}, "- A 0 8, - - 12 27"},
+		{Known{At: 12, End: 27, Col: 1}, "- A 0 8, - B 12 27"},
+		{Known{At: 12, End: 26}, "- A 0 8, - B 12 27"},
+		{Known{At: 12, End: 28}, "- A 0 8, - B 12 27"},
+		{Known{At: 13, End: 27}, "- A 0 8, - B 12 27"},
+	} {
+		found, err := read(in, []Known{tt.known})
+		if got := strings.Join(found, ", "); got != tt.want || err != nil {
+			t.Errorf("%+v: %s %v, want %s", tt.known, got, err, tt.want)
+		}
+		if k := Find([]Known{{At: 3}, tt.known}, tt.known.At); k == nil || *k != tt.known || Find([]Known{tt.known}, 1) != nil {
+			t.Errorf("found %v", k)
+		}
+	}
+}
