@@ -164,6 +164,7 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 	}
 	r.text = out.String()
 	failed := false
+	note(r.Plan)
 	for _, f := range r.Findings {
 		seen[f.Reason] = true
 		failed = failed || f.Severity == transformer.Error
