@@ -57,3 +57,17 @@ func TestTheAppAnswersWhereNoServiceLeads(t *testing.T) {
 		}
 	}
 }
+
+// A plan that is refused says of nobody that it answers.
+func TestARefusedPlanNamesNoAnswerer(t *testing.T) {
+	probes := app("livenessProbe: {httpGet: {port: 8001}}\nreadinessProbe: {tcpSocket: {port: 8002}}")
+	if r := plan(t, pod("", probes), answeredBy("app")); r.Answer.By != "app" || len(r.Answer.AddsAnnotations) == 0 {
+		t.Errorf("%+v", r.Answer)
+	}
+	unreadable := "- name: istio-proxy\n  image: auto\n  env: [{name: ISTIO_KUBE_APP_PROBERS, value: \"{\"}]\n"
+	r := plan(t, pod("", probes+unreadable), answeredBy("app"))
+	wantReason(t, r, "env-unreadable")
+	if r.Answer.By != "" || len(r.Answer.AddsAnnotations) != 0 || len(r.Edits) != 0 {
+		t.Errorf("%+v", r.Answer)
+	}
+}

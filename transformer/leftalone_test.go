@@ -250,6 +250,7 @@ func TestACollisionIsAnErrorThatLeavesTheObjectAlone(t *testing.T) {
 		{"captured", pod("annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"8001,15099\"}", app(httpProbe)), "probe-port-captured", "15099", nil},
 		{"job", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: j\nspec:\n  template:\n    spec:\n" + indent("", app(httpProbe), 4)[5:], "job-never-finishes", "placement: native", []option{asContainer}},
 		{"pod that ends", pod("", "restartPolicy: OnFailure\n"+app(httpProbe)), "job-never-finishes", "placement: native", []option{asContainer}},
+		{"pod that ends, whatever happens", pod("", "restartPolicy: Never\n"+app(httpProbe)), "job-never-finishes", "placement: native", []option{asContainer}},
 		{"uid", pod("", "securityContext: {runAsUser: 1337}\n"+app(httpProbe)), "proxy-uid", "1337", []option{hostile}},
 		{"gid", pod("", "securityContext: {runAsGroup: 1337}\n"+app(httpProbe)), "proxy-uid", "1337", []option{hostile}},
 		{"unreadable", pod("", app(httpProbe)+"- name: istio-proxy\n  image: auto\n  env: [{name: ISTIO_KUBE_APP_PROBERS, value: \"{\"}]\n"), "env-unreadable", "JSON", nil},

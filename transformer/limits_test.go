@@ -26,6 +26,9 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 	requestOnly := func(o *transformer.Options) {
 		o.ProbeProxy.Resources = field.Map{{Key: "limits"}}
 	}
+	nothing := func(o *transformer.Options) {
+		o.ProbeProxy.Resources = field.Map{{Key: "limits"}, {Key: "requests"}}
+	}
 	for _, c := range []struct {
 		name, around, fields string
 		opts                 []option
@@ -47,6 +50,8 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 		{"a PersistentVolumeClaim's", limitRange("{type: PersistentVolumeClaim, min: {memory: 1Gi}}"), busy, nil, nil},
 		{"a quota of limits", quota("{limits.cpu: 1, requests.memory: 2Gi}"), full, nil, nil},
 		{"a quota of limits that are configured away", quota("{limits.cpu: 1}"), full, []option{requestOnly}, []string{"ResourceQuota \"total\" has `limits.cpu`, so every container must have it", "limits: {cpu: 50m"}},
+		{"a quota of requests that are configured away", quota("{requests.cpu: 1}"), full, []option{nothing}, []string{"ResourceQuota \"total\" has `requests.cpu`, so every container must have it"}},
+		{"a quota by the old name of requests", quota("{cpu: 1}"), full, []option{nothing}, []string{"ResourceQuota \"total\" has `cpu`, so every container must have it"}},
 		{"a quota that the app does not meet", quota("{limits.cpu: 1}"), busy, nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -248,3 +248,20 @@ func TestOfTheItemsOfAListOnlyWhatTheyAreIsKept(t *testing.T) {
 		}
 	}
 }
+
+// Whether an object has to be parsed is seen in its text: in an escaped key any letter may be another.
+func TestWhatAnObjectMayMentionIsSeenInItsText(t *testing.T) {
+	for in, want := range map[string]bool{
+		"kind: A\nreadinessProbe: {}\n": true, "kind: A\nprobe: {}\n": false, "kind: A\na: \"b\\n\\tProbable\"\n": false,
+		"kind: A\n\"readiness\\x50robe\": {}\n": true, "kind: A\n\"readiness\\u0050robe\": {}\n": true, "kind: A\n\"readiness\\U00000050robe\": {}\n": true,
+		"kind: List\nitems:\n- kind: A\n  a: &a {readinessProbe: {}}\n": true,
+	} {
+		if got := mustRead(t, []byte(in)).Objects()[0].MayMention("sProbe", "lifecycle"); got != want {
+			t.Errorf("%q: %v", in, got)
+		}
+	}
+	shared := mustRead(t, []byte("kind: List\nitems:\n- kind: A\n  a: &a {readinessProbe: {}}\n- kind: B\n  b: *a\n"))
+	if o := shared.Objects()[1]; !o.MayMention("sProbe") {
+		t.Error("what an alias brings is in another object")
+	}
+}

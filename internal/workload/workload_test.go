@@ -219,3 +219,16 @@ func TestWhatOnlyHasTheShapeOfProbesIsOneHolder(t *testing.T) {
 		t.Errorf("%v, want %s", got, want)
 	}
 }
+
+// An object is parsed only if something in it looks like a probe: what has no handler that dials may be one too.
+func TestWhatMayHaveProbesIsSeenWithoutParsing(t *testing.T) {
+	for in, want := range map[string]bool{
+		"kind: A\nspec: {livenessProbe: {exec: {command: [a]}}}\n": true, "kind: A\nspec: {lifecycle: {}}\n": true,
+		"kind: A\nspec: {x: {httpGet: {port: 1}}}\n": true, "kind: A\nspec: {x: {tcpSocket: {port: 1}}}\n": true, "kind: A\nspec: {x: {grpc: {port: 1}}}\n": true,
+		"kind: A\nspec: {probe: {exec: {}}, liveness: {}}\n": false,
+	} {
+		if got := workload.MayHaveProbes(object(t, in)); got != want {
+			t.Errorf("%q: %v", in, got)
+		}
+	}
+}

@@ -866,7 +866,7 @@ func escapeLen(in []byte, p int) int {
 	}
 	digits := 0
 	switch in[p] {
-	case '0', 'a', 'b', 't', 'n', 'v', 'f', 'r', 'e', ' ', '"', '/', '\\', 'N', '_', 'L', 'P', '\t', '\n':
+	case '0', 'a', 'b', 't', 'n', 'v', 'f', 'r', 'e', ' ', '"', '\'', '/', '\\', 'N', '_', 'L', 'P', '\t', '\n':
 		return 1
 	case '\r':
 		if p+1 < len(in) && in[p+1] == '\n' {

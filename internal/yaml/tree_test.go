@@ -1,6 +1,40 @@
 package yaml
 
-import "testing"
+import (
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Every escape is read as the full parser reads it, or refused with it, but for the halves of
+// pairs and the slash, which JSON allows.
+func TestEveryEscapeIsReadAsTheFullParserReadsIt(t *testing.T) {
+	for c := range 128 {
+		for _, digits := range []string{"", "4", "41", "004", "0041", "00000041", "0010ffff", "00110000", "2028"} {
+			text := `"a\` + string(rune(c)) + digits + `b"`
+			var want string
+			refused := c == '\n' || c == '\r' || yaml.Unmarshal([]byte("k: "+text), &struct{ K *string }{&want}) != nil
+			var tr Tree
+			switch ok := tr.Parse([]byte("k: "+text+"\n"), 0); {
+			case c == '/' && ok && tr.Str(tr.Get(1, "k")) == "a/"+digits+"b", c == '\n', c == '\r', c < ' ' && c != '\t', c == 0x7f:
+			case ok == refused || ok && tr.Str(tr.Get(1, "k")) != want:
+				t.Errorf("%q is read as %q (%v), want %q (%v)", text, tr.Str(tr.Get(1, "k")), ok, want, !refused)
+			}
+		}
+	}
+}
+
+func TestARootInBracesMayHaveAnAnchor(t *testing.T) {
+	for in, want := range map[string]bool{
+		"{a: b}": true, "&x {a: b}": true, "&x  !!map\t{a: b}": true, "!!map &x {a: b} # c\n": true,
+		"&x\n{a: b}": true, "&x # c\n {a: b}": true, "&x &y {a: b}": false, "{a: b} c": false,
+	} {
+		var tr Tree
+		if ok := tr.Parse([]byte(in), 0); ok != want || ok && tr.Str(tr.Get(1, "a")) != "b" {
+			t.Errorf("%q: %v %v", in, ok, tr.Refused)
+		}
+	}
+}
 
 // The classes hold texts of equal value; those of different classes differ.
 func TestTreesAreComparedByValue(t *testing.T) {
