@@ -122,7 +122,7 @@ func (o *Object) nameAndNamespace() (name, namespace string) {
 	if len(t.Nodes) < 2 {
 		return "", ""
 	}
-	if m := t.Get(1, "metadata"); m != 0 && t.Nodes[m].Kind == yaml.Mapping {
+	if m := t.Get(1, "metadata"); t.Nodes[m].Kind == yaml.Mapping {
 		return textOf(t, m, "name"), textOf(t, m, "namespace")
 	}
 	return "", ""

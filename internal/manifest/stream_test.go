@@ -381,6 +381,18 @@ func TestAnErrorNamesTheFileThatAToolHasNoted(t *testing.T) {
 	}
 }
 
+// Only the items of what is a List by its name, and has a list of mappings, are objects.
+func TestAKindThatEndsInListMayBeAnObject(t *testing.T) {
+	for in, want := range map[string]string{
+		"kind: FooList\nitems: {a: {b: c}}\n": "FooList@1;", "kind: FooList\nitems: []\n": "FooList@1;", "kind: FooList\n": "FooList@1;", "kind: FooList\nitems: [{a: b}, c]\n": "FooList@1;",
+		"kind: FooList\nitems: [{a: b}]\n": "Foo@2;", "kind: FooList\nitems:\n- a: b\n- kind: C\n": "Foo@3; C@4;",
+	} {
+		if got := names(mustRead(t, []byte(in))); strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}
+
 func TestUsualFormsOfKindAndApiVersion(t *testing.T) {
 	for in, want := range map[string]string{
 		"apiVersion: \"v1\" # c\nkind: 'Pod'\n":                                                          "v1 Pod@1;",

@@ -71,7 +71,7 @@ func FuzzAResponseIsReadAsNetHTTPReadsIt(f *testing.F) {
 		"HTTP/1.1 000 None\r\n\r\nbody",
 		"HTTP/1.1 -10 Less\r\n\r\nbody",
 		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n",
-		"HTTP/1.1 101 S\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nraw",
+		"HTTP/1.1 101 S\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nraw", "HTTP/1.1 101 S\r\nConnection: upgrade\r\nContent-Length: 2\r\n\r\nraw", "HTTP/1.1 101 S\r\nUpgrade: x\r\nContent-Length: 2\r\n\r\nraw",
 		"HTTP/1.1 200 OK\nA: b\n c\n\nx",
 		"HTTP/1.1 304\r\nContent-Length: 5\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxYY0\r\n\r\n",

@@ -389,5 +389,5 @@ func (t *Tree) IsListOfMappings(n int32) bool {
 	c := t.Nodes[n].Child
 	for ; c != 0 && t.Nodes[c].Kind == Mapping; c = t.Nodes[c].Next {
 	}
-	return n != 0 && t.Nodes[n].Kind == Sequence && t.Nodes[n].Child != 0 && c == 0
+	return t.Nodes[n].Kind == Sequence && t.Nodes[n].Child != 0 && c == 0
 }

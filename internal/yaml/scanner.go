@@ -392,10 +392,11 @@ func (b *blockScan) dash() bool {
 	b.pending, b.props = true, -1
 	top := &b.open[len(b.open)-1]
 	b.current = b.s.add(top, col, b.p, b.p+1, b.p+1)
-	if len(b.s.known) > 0 && b.stepOver(SkipSpaces(b.in, b.p+1)) {
+	p := SkipSpaces(b.in, b.p+1)
+	if b.stepOver(p) {
 		return true
 	}
-	b.p = SkipSpaces(b.in, b.p+1)
+	b.p = p
 	if b.p < len(b.in) && b.in[b.p] == '\t' {
 		return b.refuse("a tab must not be behind a dash")
 	}

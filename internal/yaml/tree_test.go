@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -70,6 +71,28 @@ func TestAQuotedScalarEndsAtItsQuote(t *testing.T) {
 	} {
 		if end, ok := quotedEnd([]byte(text), 0); ok != (want > 0) || ok && end != want {
 			t.Errorf("%q: ends at %d, %v; want %d", text, end, ok, want)
+		}
+	}
+}
+
+// A key is as long as YAML allows in characters, not in bytes.
+func TestAKeyMayHave1024Characters(t *testing.T) {
+	for _, letter := range []string{"a", "é", "'a", "\"é"} {
+		quote := ""
+		if letter[0] < 'A' {
+			quote, letter = letter[:1], letter[1:]
+		}
+		for n, want := range map[int]bool{1023: true, 1024: true, 1025: false} {
+			key := quote + strings.Repeat(letter, n-2*len(quote)) + quote
+			for _, in := range []string{key + ": x\n", "{" + key + ": x}\n", "a: {" + key + ": x}\n", "- " + key + ": x\n"} {
+				if in[0] == '-' {
+					in = "k:\n" + in
+				}
+				var tr Tree
+				if got := tr.Parse([]byte(in), 0); got != want || (yaml.Unmarshal([]byte(in), new(any)) == nil) != want {
+					t.Errorf("%d characters %q in %.10q: %v", n, letter, in, got)
+				}
+			}
 		}
 	}
 }
