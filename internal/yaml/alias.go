@@ -119,7 +119,7 @@ func (t *Tree) resolve() bool {
 }
 
 func (t *Tree) refuse(at int32, why string) bool {
-	t.Refused = refusal{int(at), why}
+	t.Refused = Refusal{int(at), why}
 	return false
 }
 
@@ -248,7 +248,7 @@ func (r *resolver) joinExplicit(n int32) {
 		isKey := r.Text[k.Key] == '?'
 		switch {
 		case !isKey || k.Kind != Scalar:
-			r.Fixed = refusal{int(k.Key), NotKey}
+			r.Fixed = Refusal{int(k.Key), NotKey}
 			last = c
 			continue
 		case v == 0 || r.Nodes[v].Marks&isExplicit == 0 || r.Text[r.Nodes[v].Key] != ':': // it has no value

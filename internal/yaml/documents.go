@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// A TextError is why a text is refused, and where.
+// An Error is why a text is refused, and where.
 type Error struct {
 	At  int // the offset
 	Err error
@@ -22,10 +22,10 @@ func (e *Error) Unwrap() error { return e.Err }
 // ErrNotObject is part of the error of a document that is a list or a single value.
 var ErrNotObject = errors.New("a document must be a Kubernetes object, which is a mapping")
 
-func ErrorAt(at int, err error) error { return &Error{at, err} }
+func errorAt(at int, err error) error { return &Error{at, err} }
 
 // Invalid returns the error of a text that starts at an offset and is refused.
-func Invalid(start int, r refusal) error { return ErrorAt(start+r.At, errors.New(r.Why)) }
+func Invalid(start int, r Refusal) error { return errorAt(start+r.At, errors.New(r.Why)) }
 
 // Documents are those of a text, which are read one after the other.
 type Documents struct {
@@ -106,14 +106,14 @@ func (x *Text) rootStart(p int) (rootStart, error) {
 	r.line = p
 	if in[p] == '%' {
 		if p = x.directivesEnd(p); p == len(in) {
-			return r, ErrorAt(r.line, errors.New("invalid YAML: a directive (%) must be followed by the marker of its document (---)"))
+			return r, errorAt(r.line, errors.New("invalid YAML: a directive (%) must be followed by the marker of its document (---)"))
 		}
 		r.line = p
 	}
 	if IsMarker(in, p) {
 		r.isMarked = in[p] == '-'
 		if !r.isMarked {
-			return r, ErrorAt(p, errors.New("invalid YAML: nothing must come behind the end of a document (...)"))
+			return r, errorAt(p, errors.New("invalid YAML: nothing must come behind the end of a document (...)"))
 		}
 		p += 3
 	}
@@ -121,7 +121,7 @@ func (x *Text) rootStart(p int) (rootStart, error) {
 		start := p
 		p = SkipBlanks(in, p)
 		if start == r.line && hasTab(in[start:p]) {
-			return r, ErrorAt(p, errors.New("invalid YAML: a tab must not be indentation"))
+			return r, errorAt(p, errors.New("invalid YAML: a tab must not be indentation"))
 		}
 		if atBreak(in, p) || in[p] == '#' {
 			p = LineEnd(in, p) + 1
@@ -173,7 +173,7 @@ func (x *Text) rootProperties(p int, r *rootStart) (int, error) {
 	i := bytes.IndexByte(in[p:end], '!')
 	hasAnchor := in[p] == '&' || bytes.Contains(in[p:end], []byte(" &"))
 	if i >= 0 && r.tag != "" || hasAnchor && r.anchor {
-		return p, ErrorAt(p, errors.New("invalid YAML: a document must not have two anchors or two tags"))
+		return p, errorAt(p, errors.New("invalid YAML: a document must not have two anchors or two tags"))
 	}
 	r.isMarked = true
 	if r.anchor = r.anchor || hasAnchor; i >= 0 {
@@ -199,11 +199,11 @@ func (x *Text) index(sc *scanner, start int) (end int, empty bool, err error) {
 		sc.nodes = append(sc.nodes, Node{Key: int32(p), KeyEnd: int32(p)})
 		end, ok = sc.flowRoot(p)
 	case c == '[' || c == '-' && IsBlank(in, p+1):
-		return 0, false, ErrorAt(p, fmt.Errorf("%w, not a list", ErrNotObject))
+		return 0, false, errorAt(p, fmt.Errorf("%w, not a list", ErrNotObject))
 	case !x.startsWithKey(p):
 		return x.scalarDocument(p, root.tag)
 	case root.isMarked:
-		return 0, false, ErrorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker, anchor or tag"))
+		return 0, false, errorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker, anchor or tag"))
 	default:
 		end, ok = sc.document(p, p-root.line)
 	}
@@ -211,7 +211,7 @@ func (x *Text) index(sc *scanner, start int) (end int, empty bool, err error) {
 	case !ok:
 		return 0, false, Invalid(0, sc.refused)
 	case root.tag != "" && root.tag != "!!map":
-		return 0, false, ErrorAt(p, fmt.Errorf("a Kubernetes object must not have the tag %s", root.tag))
+		return 0, false, errorAt(p, fmt.Errorf("a Kubernetes object must not have the tag %s", root.tag))
 	}
 	return end, false, nil
 }
@@ -246,14 +246,14 @@ func (x *Text) scalarDocument(p int, tag string) (end int, empty bool, err error
 	text := append([]byte("- "), bytes.ReplaceAll(in[p:end], []byte("\n"), []byte("\n  "))...)
 	sc := scanner{in: append([]byte("k:\n"), append(text, '\n')...), nodes: []Node{{}}}
 	if _, ok := sc.scan(0, 0); !ok {
-		return 0, false, Invalid(p-len("k:\n- "), refusal{max(sc.refused.At, len("k:\n- ")), sc.refused.Why})
+		return 0, false, Invalid(p-len("k:\n- "), Refusal{max(sc.refused.At, len("k:\n- ")), sc.refused.Why})
 	}
 	t := Tree{Text: sc.in, Nodes: sc.nodes}
 	n := t.Nodes[t.Nodes[1].Child].Child
 	if t.IsNull(n) && (tag == "" || tag == "!!null") {
 		return end, true, nil
 	}
-	return 0, false, ErrorAt(p, fmt.Errorf("%w, not %q", ErrNotObject, t.Str(n)))
+	return 0, false, errorAt(p, fmt.Errorf("%w, not %q", ErrNotObject, t.Str(n)))
 }
 
 // Parse parses a part of the input, which starts in column col, into the tree, whose text

@@ -24,7 +24,7 @@ type scanner struct {
 	wide  bool // sequences have been seen that are indented under their key
 
 	special bool    // there are aliases, tags, merge keys or explicit keys
-	fixed   refusal // why the text cannot be edited; its reason is "" if it can
+	fixed   Refusal // why the text cannot be edited; its reason is "" if it can
 	lenient bool    // aliases need no anchor
 	textEnd int     // behind the last block scalar whose value ends with its last line end
 
@@ -36,11 +36,11 @@ type scanner struct {
 
 	flowIndent int // tabs in columns before it are no indentation of a plain scalar in flow style
 
-	refused refusal
+	refused Refusal
 }
 
-// A refusal is the reason why a text is not accepted, and where.
-type refusal struct {
+// A Refusal is the reason why a text is not accepted, and where.
+type Refusal struct {
 	At  int
 	Why string
 }
@@ -53,7 +53,7 @@ type AliasUse struct {
 
 func (s *scanner) refuse(at int, why string) (int, bool) {
 	if s.refused.Why == "" {
-		s.refused = refusal{at, "invalid YAML: " + why}
+		s.refused = Refusal{at, "invalid YAML: " + why}
 	}
 	return 0, false
 }
@@ -62,7 +62,7 @@ func (s *scanner) refuse(at int, why string) (int, bool) {
 func (s *scanner) fix(at int, form string) {
 	s.special = true
 	if s.fixed.Why == "" || form == NotKey {
-		s.fixed = refusal{at, form}
+		s.fixed = Refusal{at, form}
 	}
 }
 

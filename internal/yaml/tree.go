@@ -19,8 +19,8 @@ type Tree struct {
 	Col     int // the column in which the text starts
 	Nodes   []Node
 	scanner *scanner // of the text, kept since another would cost memory for each text
-	Refused refusal  // why parse failed
-	Fixed   refusal  // why the text cannot be edited; its reason is "" if it can
+	Refused Refusal  // why parse failed
+	Fixed   Refusal  // why the text cannot be edited; its reason is "" if it can
 	Wide    bool     // some list is indented under its key
 	Lenient bool     // aliases need no anchor
 
