@@ -2,14 +2,9 @@ package transformer_test
 
 import (
 	"fmt"
-	"maps"
 	"os"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
@@ -17,31 +12,20 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// said has the sentences of the plans that the tests made: of those that differ only in
-// paths, values and numbers, the first in order.
-var said = make(map[string]string)
-
-var variable = regexp.MustCompile("`[^`]*`|\"[^\"]*\"|[0-9]+")
+// said has the sentences of the plans that the tests made.
+var said = golden.Sentences{}
 
 // note notes what a plan says to people.
 func note(p transformer.Plan) {
-	say := func(what, text string) {
-		if text = what + ": " + text; !strings.HasSuffix(text, ": ") {
-			shape := variable.ReplaceAllString(text, "_")
-			if before, known := said[shape]; !known || text < before {
-				said[shape] = text
-			}
-		}
-	}
 	for _, f := range slices.Concat(p.Findings, p.Repairs) {
-		say(f.Reason, f.Message)
+		said.Say(f.Reason, f.Message)
 	}
 	for _, v := range p.Probes {
-		say(string(v.StrictTLS), v.Why)
-		say(string(v.StrictTLS)+" if", v.If)
+		said.Say(string(v.StrictTLS), v.Why)
+		said.Say(string(v.StrictTLS)+" if", v.If)
 	}
-	say("known", p.Known)
-	say("because", p.Answer.Because)
+	said.Say("known", p.Known)
+	said.Say("because", p.Answer.Because)
 }
 
 // TestMain runs all tests and then fails if there is a reason that none of
@@ -58,23 +42,10 @@ func TestMain(m *testing.M) {
 		}
 	}
 	if code == 0 && !testutil.Partly() {
-		if err := compareSentences("testdata/sentences.txt"); err != nil {
+		if err := said.Compare("testdata/sentences.txt"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
 	}
 	os.Exit(code)
-}
-
-// compareSentences compares what was said with a file; with -update it writes the file.
-func compareSentences(file string) error {
-	got := strings.Join(slices.Sorted(maps.Values(said)), "\n") + "\n"
-	if *golden.Update {
-		return os.WriteFile(file, []byte(got), 0o644)
-	}
-	want, err := os.ReadFile(file)
-	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); err == nil && d != "" {
-		err = fmt.Errorf("%s has other sentences than the plans of the tests; if the change is meant, run them with -update:\n%s", file, d)
-	}
-	return err
 }

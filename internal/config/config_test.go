@@ -28,7 +28,13 @@ func decode(t *testing.T, text string) (*config.RewriteProbes, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return config.Decode(s.Objects()[0])
+	c, err := config.Decode(s.Objects()[0])
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			said.Say("error", strings.TrimSpace(line))
+		}
+	}
+	return c, err
 }
 
 const typed = "apiVersion: rewrite-probes.io/v1alpha1\nkind: RewriteProbes\nmetadata: {name: x}\n"

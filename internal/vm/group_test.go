@@ -45,10 +45,12 @@ func read(t *testing.T, text string, workloads ...Workload) subject {
 
 // plan returns the plan with the texts that its edits replace.
 func (s subject) plan(rewrite []string) transformer.Plan {
-	return transformer.WithTexts(func(texts []field.Text) transformer.Plan {
+	p := transformer.WithTexts(func(texts []field.Text) transformer.Plan {
 		s.Texts = texts
 		return Plan(s.Group, rewrite)
 	}, s.stream.Objects()[0].Texts)
+	note(p)
+	return p
 }
 
 // apply returns the manifest with the edits of a plan.

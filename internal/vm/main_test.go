@@ -1,0 +1,38 @@
+package vm
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// said has the sentences of the plans that the tests made.
+var said = golden.Sentences{}
+
+// note notes what a plan says to people.
+func note(p transformer.Plan) {
+	for _, f := range slices.Concat(p.Findings, p.Repairs) {
+		said.Say(f.Reason, f.Message)
+	}
+	for _, v := range p.Probes {
+		said.Say(string(v.StrictTLS), v.Why)
+	}
+}
+
+// TestMain runs all tests, and fails if a sentence is not in testdata/sentences.txt, unless
+// only some of the tests were requested.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 && !testutil.Partly() {
+		if err := said.Compare("testdata/sentences.txt"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
