@@ -137,3 +137,32 @@ func TestOtherNamespacesThatAreInjectedAreKnown(t *testing.T) {
 		t.Errorf("a Namespace without a name counts: %+v", s)
 	}
 }
+
+// What is in the file of an object is nearer than what is in its folder, whatever kind it is of.
+func TestASurroundingInTheSameFileIsTheNearest(t *testing.T) {
+	const meta = "metadata: {name: x, namespace: shop}\n"
+	for kind, found := range map[string]func(*transformer.Surroundings) string{
+		"apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\n" + meta + "spec: {action: %s}\n": func(s *transformer.Surroundings) string {
+			return s.AuthorizationPolicies[0].Action
+		},
+		"apiVersion: security.istio.io/v1\nkind: PeerAuthentication\n" + meta + "spec: {mtls: {mode: %s}}\n": func(s *transformer.Surroundings) string {
+			return string(s.PeerAuthentications[0].Mode)
+		},
+		"apiVersion: v1\nkind: ResourceQuota\n" + meta + "spec: {hard: {cpu: %s}}\n": func(s *transformer.Surroundings) string {
+			v, _ := s.Cluster.Quotas[0].Hard.Get("cpu")
+			text, _ := v.(string)
+			return text
+		},
+		"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n" + meta + "spec: {podSelector: {matchLabels: {a: %s}}}\n": func(s *transformer.Surroundings) string {
+			return s.NetworkPolicies()[0].PodSelector.MatchLabels.Get("a")
+		},
+		"apiVersion: v1\nkind: Service\n" + meta + "spec: {selector: {a: %s}}\n": func(s *transformer.Surroundings) string {
+			return s.Services()[0].Selector.Get("a")
+		},
+	} {
+		here, there := strings.Replace(kind, "%s", "STRICT", 1), strings.Replace(kind, "%s", "DISABLE", 1)
+		if got := found(of(t, "shop", "a/other.yaml", there, "a/web.yaml", documents(web, here))); got != "STRICT" {
+			t.Errorf("%s: %q", kind, got)
+		}
+	}
+}

@@ -74,6 +74,8 @@ func isProperty(in []byte, start, p int) bool {
 	return p > start+1 && (IsBlank(in, p) || in[p] == ',' || in[p] == ']' || in[p] == '}')
 }
 
+const aliasProperties = "an alias must not have an anchor or a tag"
+
 // alias reads the alias at p and returns the offset behind it.
 func (s *scanner) alias(p int) (int, bool) {
 	in := s.in

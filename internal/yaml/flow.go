@@ -177,6 +177,9 @@ func (s *scanner) flowKeyText(p, depth int, v *Node) (end int, ok bool) {
 	case '"', '\'':
 		return quotedEnd(in, text)
 	case '*':
+		if text > p {
+			return s.refuse(p, aliasProperties)
+		}
 		return s.alias(text)
 	case '{', '[': // a template in braces, most likely
 		s.fix(p, NotKey)

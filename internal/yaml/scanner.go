@@ -459,6 +459,9 @@ func (b *blockScan) addKey(col, text, keyEnd, colon int) bool {
 		b.s.fix(b.p, "a key with an anchor or a tag")
 		b.s.nodes[b.current].Marks |= specialKey
 		if b.in[text] == '*' {
+			if text > b.p {
+				return b.refuse(aliasProperties)
+			}
 			if _, ok := b.s.alias(text); !ok {
 				return false
 			}
@@ -534,7 +537,7 @@ func (b *blockScan) alias() bool {
 		return false
 	}
 	if b.props >= 0 {
-		return b.refuse("an alias must not have an anchor or a tag")
+		return b.refuse(aliasProperties)
 	}
 	b.set(Scalar, Plain, b.topCol, b.p, end)
 	b.s.nodes[b.current].Marks |= IsAlias

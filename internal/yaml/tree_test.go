@@ -96,3 +96,31 @@ func TestAKeyMayHave1024Characters(t *testing.T) {
 		}
 	}
 }
+
+// A key may be an alias, or have an anchor or a tag, in both styles.
+func TestKeysWithAnchorsAndTagsAreRead(t *testing.T) {
+	for _, in := range []string{
+		"a: &ab name\n*ab : v\n", "{a: &ab name, *ab : v}\n", "&ab name: v\n", "{&ab name: v}\n", "!!str name: v\n", "! \"name\": v\n", "a: {x: &ab 'name'}\n&c *ab : v\n", "{a: &ab 'name', !!str *ab : v}\n", "a: &ab 'name'\nb: [&c *ab : v]\n", "a: &ab 'name'\nb: [*ab : v]\n",
+		"a: &ab name\nb:\n  *ab : v\n", "a: &ab name\nb: {*ab : v}\n", "a: &ab name\nb:\n- *ab : v\n",
+	} {
+		var tr Tree
+		ok := tr.Parse([]byte(in), 0)
+		var want map[string]any
+		if err := yaml.Unmarshal([]byte(in), &want); (err == nil) != ok {
+			t.Errorf("%q: %v %v, and the full parser: %v", in, ok, tr.Refused, err)
+		}
+		if !ok {
+			continue
+		}
+		at := int32(1)
+		if b := tr.Get(1, "b"); b != 0 {
+			at = b
+			if tr.Nodes[b].Kind == Sequence {
+				at = tr.Item(b, 0)
+			}
+		}
+		if v := tr.Get(at, "name"); v == 0 || tr.Str(v) != "v" {
+			t.Errorf("%q has no name", in)
+		}
+	}
+}
