@@ -305,3 +305,12 @@ func TestANamespaceSkipsNoContainers(t *testing.T) {
 		t.Errorf("%+v, findings %v", r.Probes[0], r.Findings)
 	}
 }
+
+// A pod that says that it is for Linux is one like any other.
+func TestAPodForLinuxIsRewritten(t *testing.T) {
+	for _, spec := range []string{"os: {name: linux}\n", "nodeSelector: {kubernetes.io/os: linux}\n"} {
+		if r := plan(t, pod("", spec+app(httpProbe))); r.Probes[0].State != transformer.WouldRewrite {
+			t.Errorf("%s: %+v", spec, r.Probes[0])
+		}
+	}
+}

@@ -124,3 +124,19 @@ func TestKeysWithAnchorsAndTagsAreRead(t *testing.T) {
 		}
 	}
 }
+
+// What kubectl reads as a boolean, and YAML 1.2 as a string: https://yaml.org/type/bool.html.
+func TestTheBooleansOfYAML11AreKnown(t *testing.T) {
+	for word, want := range map[string]bool{"y": true, "yes": true, "on": true, "n": false, "no": false, "off": false} {
+		for _, s := range []string{word, strings.ToUpper(word), strings.ToUpper(word[:1]) + word[1:]} {
+			if got, ok := OldBool(s); got != want || !ok {
+				t.Errorf("%s: %v %v", s, got, ok)
+			}
+		}
+	}
+	for _, s := range []string{"true", "yES", "oN", "none", "", "o"} {
+		if _, ok := OldBool(s); ok {
+			t.Errorf("%s is none", s)
+		}
+	}
+}
