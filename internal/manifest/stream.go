@@ -55,7 +55,6 @@ type change struct {
 	splice
 	lines bool // the text consists of whole lines: it starts and ends one, whatever is around it
 	adds  *addition
-	kept  *string // where the text is kept: only as a part of the output when that is made
 }
 
 // An addition is an object that was added.
