@@ -35,6 +35,7 @@ type fakeIstiod struct {
 	answers bool // with data, as on a push
 	current *http.Server
 	streams map[int]context.CancelFunc
+	node    []byte // as the last stream began
 }
 
 func newIstiod() *fakeIstiod {
@@ -126,6 +127,9 @@ func (i *fakeIstiod) handler(conn int) http.Handler {
 				return
 			}
 			i.log("%d: %s", conn, describe(m))
+			if node := fields(m)[2]; node != nil {
+				i.set(func() { i.node = node })
+			}
 			if answers {
 				_, _ = w.Write(make([]byte, 10<<10))
 				w.(http.Flusher).Flush()

@@ -2,6 +2,7 @@ package xds_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/xds"
@@ -300,4 +305,47 @@ func TestAReporterThatIsNotStuckSaysSo(t *testing.T) {
 			t.Errorf("alive %d times in a minute", alive)
 		}
 	})
+}
+
+// istiod chooses the WorkloadEntry by what is here, and makes one that has a health check only
+// where PROXY_CONFIG has a readinessProbe.
+func TestANodeSaysWhichEntryIsIts(t *testing.T) {
+	for _, c := range []struct {
+		node xds.Node
+		want string // id, cluster, metadata, locality and user agent
+	}{
+		{xds.Node{IP: "10.0.0.7", Namespace: "shop", Group: "reviews"},
+			`sidecar~10.0.0.7~reviews.shop~shop.svc.cluster.local shop {"AUTO_REGISTER_GROUP":"reviews","INSTANCE_IPS":"10.0.0.7","NAMESPACE":"shop","PROXY_CONFIG":{"readinessProbe":{}}} [] `},
+		{xds.Node{IP: "10.0.0.7", Namespace: "shop", Group: "reviews", Entry: "vm-1"},
+			`sidecar~10.0.0.7~vm-1.shop~shop.svc.cluster.local shop {"INSTANCE_IPS":"10.0.0.7","NAMESPACE":"shop","WORKLOAD_ENTRY":"vm-1"} [] `},
+		{xds.Node{IP: "fd00::7", Namespace: "shop", Group: "reviews", ServiceAccount: "web", Cluster: "east", Network: "vms", Labels: map[string]string{"app": "web", "v": ""}, Locality: "a/b/c/d", UserAgent: "probe-agent"},
+			`sidecar~fd00::7~reviews.shop~shop.svc.cluster.local shop {"AUTO_REGISTER_GROUP":"reviews","CLUSTER_ID":"east","INSTANCE_IPS":"fd00::7","LABELS":{"app":"web","v":""},"NAMESPACE":"shop","NETWORK":"vms","PROXY_CONFIG":{"readinessProbe":{}},"SERVICE_ACCOUNT":"web"} [a b c/d] probe-agent`},
+		{xds.Node{IP: "10.0.0.7", Namespace: "shop", Group: "reviews", Locality: "a"},
+			`sidecar~10.0.0.7~reviews.shop~shop.svc.cluster.local shop {"AUTO_REGISTER_GROUP":"reviews","INSTANCE_IPS":"10.0.0.7","NAMESPACE":"shop","PROXY_CONFIG":{"readinessProbe":{}}} [a] `},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			i := newIstiod()
+			a := start(t, i, time.Hour, func(r *xds.Reporter) { r.Node = &c.node })
+			i.take()
+			n := fields(i.node)
+			var metadata structpb.Struct
+			if err := proto.Unmarshal(n[3], &metadata); err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.Marshal(metadata.AsMap())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var locality []string
+			for part := protowire.Number(1); part <= 3; part++ {
+				if v, ok := fields(n[4])[part]; ok {
+					locality = append(locality, string(v))
+				}
+			}
+			if got := fmt.Sprintf("%s %s %s %v %s", n[1], n[2], text, locality, n[6]); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+			a.end()
+		})
+	}
 }
