@@ -114,7 +114,7 @@ func (t *grpcTarget) checkHealth(ctx context.Context, call *Call) error {
 		req.Header["User-Agent"] = []string{agent}
 	}
 	if deadline, ok := ctx.Deadline(); ok {
-		req.Header["Grpc-Timeout"] = []string{strconv.FormatInt(max(time.Until(deadline).Milliseconds(), 1), 10) + "m"}
+		req.Header["Grpc-Timeout"] = []string{grpcTimeout(time.Until(deadline))}
 	}
 	res, exchange, err := wire.RoundTrip2(conn, req, t.body)
 	defer exchange.Close()
@@ -122,6 +122,12 @@ func (t *grpcTarget) checkHealth(ctx context.Context, call *Call) error {
 		return err
 	}
 	return readHealth(res)
+}
+
+// grpcTimeout returns the value of the header grpc-timeout for what is left until a deadline. It
+// is never zero: the protocol demands a positive number.
+func grpcTimeout(left time.Duration) string {
+	return strconv.FormatInt(max(left.Milliseconds(), 1), 10) + "m"
 }
 
 // connect opens the connection for one call.

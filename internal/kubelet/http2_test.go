@@ -587,6 +587,16 @@ func TestTheAppKnowsTheDeadlineOfAGRPCCall(t *testing.T) {
 	}
 }
 
+func TestTheDeadlineThatIsToldIsNeverZero(t *testing.T) {
+	for left, want := range map[time.Duration]string{
+		2 * time.Second: "2000m", 1999 * time.Microsecond: "1m", time.Microsecond: "1m", 0: "1m", -time.Second: "1m",
+	} {
+		if got := grpcTimeout(left); got != want {
+			t.Errorf("%s left: %s, want %s", left, got, want)
+		}
+	}
+}
+
 // TestTLSWithoutALPNIsNoConnectionForGRPC, though the app speaks HTTP/2.
 func TestTLSWithoutALPNIsNoConnectionForGRPC(t *testing.T) {
 	good := httptest.NewTLSServer(nil)
