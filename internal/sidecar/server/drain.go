@@ -74,13 +74,12 @@ func (s *Server) pendingPreStopHooks(signal time.Time) int {
 // together with our signal.
 func (s *Server) Drain(ctx context.Context, hooksWithin time.Duration) {
 	signal := time.Now()
-	if n := s.pendingPreStopHooks(signal); n > 0 && hooksWithin > 0 {
-		s.log.Info("waiting for preStop hooks that have not come yet", "hooks", n, "within", hooksWithin)
-	} else {
-		hooksWithin = 0
+	pending := s.pendingPreStopHooks(signal)
+	waits := pending > 0 && hooksWithin > 0
+	if waits {
+		s.log.Info("waiting for preStop hooks that have not come yet", "hooks", pending, "within", hooksWithin)
 	}
 	late := time.After(hooksWithin)
-	waits := hooksWithin > 0
 	probesEnd := time.After(probesWithin)
 	for {
 		calls, hooks := s.openCalls()
