@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -137,6 +138,24 @@ func TestTheBooleansOfYAML11AreKnown(t *testing.T) {
 	for _, s := range []string{"true", "yES", "oN", "none", "", "o"} {
 		if _, ok := OldBool(s); ok {
 			t.Errorf("%s is none", s)
+		}
+	}
+}
+
+func TestATreeIsOfOneDocument(t *testing.T) {
+	for in, want := range map[string]string{
+		"a: b\n---\nc: d\n": "5: invalid YAML: nothing must come here",
+		"a: b\n...\n":       "5: invalid YAML: nothing must come here",
+		"a: b\n# c\n\n":     "",
+		"a:\n-":             "",
+	} {
+		got := ""
+		var tr Tree
+		if !tr.Parse([]byte(in), 0) {
+			got = fmt.Sprintf("%d: %s", tr.Refused.At, tr.Refused.Why)
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 }
