@@ -161,6 +161,7 @@ func TestAPrettyFlowRootKeepsItsIndentation(t *testing.T) {
 		"kind: List\nitems: [\n  {\n    kind: A,\n    b: [1,2],\n    e: {}\n  }\n]\n":        "kind: List\nitems: [\n  {\n    kind: A,\n    b: [1,2],\n    e: {},\n    c: {\n      d: 1\n    }\n  }\n]\n",
 		"kind: List\nitems: [\n  {\"kind\":\"A\",\"b\":[1, 2]}\n]\n":                         "kind: List\nitems: [\n  {\"kind\":\"A\",\"b\":[1, 2],\"c\":{\"d\":1}}\n]\n",
 		"kind: List\nitems:\n- b: {\n    x: 1\n  }\n  kind: B\n":                             "kind: List\nitems:\n- b: {\n    x: 1,\n    c: {\n      z: x\n    }\n  }\n  kind: B\n  c:\n    d: 1\n",
+		"{\n\"kind\": \"A\",\n\"b\": 1\n}\n":                                                 "{\n\"kind\": \"A\",\n\"b\": 1,\n\"c\": {\n\"d\": 1\n}\n}\n",
 		"{\"kind\":\"B\", b: {c: {d: 1}}}\n":                                                 "{\"kind\":\"B\", b: {c: {d: 1, \"z\": \"x\"}}, \"c\":{\"d\":1}}\n",
 	} {
 		s := mustRead(t, []byte(in))

@@ -34,6 +34,7 @@ func TestTexts(t *testing.T) {
 		{"a: {x: 1}\nk:\n  http # c\n", 15020, "k:\n  http # c"},
 		{"a: {x: 1}\nk: !!int \"80\"\n", 15020, "k: !!int \"80\""},
 		{"a: &x {x: 1}\nk: *x\n", field.Map{}, "k: *x"},
+		{"a: &x {x: 1}\nk: *x\n", field.Map{{Key: "x", Value: 1}}, ""},
 		{"a: {x: 1}\nk: ~\n", filled, "k: ~"},
 		{"a: {x: 1}\nk:\n", field.List{}, "k:"},
 		{"a: {x: 1}\nk: null\n", field.List{}, ""},
