@@ -131,3 +131,19 @@ func TestAnObjectWithOneRefusedTemplateStaysAsItIs(t *testing.T) {
 		t.Error("the good template alone is not rewritten")
 	}
 }
+
+// A workload without its ConfigMap would have no probe that works.
+func TestAWorkloadWhoseCompanionCannotBeWrittenStaysAsItIs(t *testing.T) {
+	c := config.Default()
+	c.Spec.Mesh, c.Spec.AnsweredBy = "osm", "envoy"
+	// Nothing can be put behind a document that is indented.
+	const text = "  apiVersion: apps/v1\n  kind: Deployment\n  metadata: {name: web}\n  spec:\n    template:\n      spec:\n        containers:\n        - name: web\n          image: web\n          livenessProbe: {httpGet: {path: /, port: 80}}\n"
+	s, r := runWith(t, c, "<stdin>", []byte(text), pipeline.Rewrite)
+	if got := string(written(t, s)); got != text || s.Changed() || report.Count(r.Messages, transformer.Error) != 1 {
+		t.Errorf("%v, written:\n%s", r.Messages, got)
+	}
+	c.Spec.AnsweredBy = transformer.AnsweredByProbeProxy
+	if s, _ := runWith(t, c, "<stdin>", []byte(text), pipeline.Rewrite); !s.Changed() {
+		t.Error("it is not rewritten for probe-proxy either")
+	}
+}
