@@ -164,6 +164,12 @@ func TestAFieldOfAProxyConfigIsReadInYAMLAndJSON(t *testing.T) {
 			t.Errorf("%q has %q, want %q", config, got, want)
 		}
 	}
+	for _, next := range "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./" {
+		longer := "statusPort" + string(next)
+		if got := istioConfigField(longer+": 1\nstatusPort: 15030", "statusPort"); got != "15030" {
+			t.Errorf("beside %s it is %q", longer, got)
+		}
+	}
 	if got := istioConfigField(strings.Repeat("statusPort ", 1000), "statusPort"); got != "" {
 		t.Errorf("got %q", got)
 	}
