@@ -2,6 +2,7 @@ package workload_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -230,5 +231,43 @@ func TestWhatMayHaveProbesIsSeenWithoutParsing(t *testing.T) {
 		if got := workload.MayHaveProbes(object(t, in)); got != want {
 			t.Errorf("%q: %v", in, got)
 		}
+	}
+}
+
+// otherKindsWithoutPods are in modules of Kubernetes besides k8s.io/api, or in its earlier
+// releases only.
+const otherKindsWithoutPods = `admission.k8s.io/v1 AdmissionReview
+apidiscovery.k8s.io/v2 APIGroupDiscovery
+apiextensions.k8s.io/v1 ConversionReview
+apiextensions.k8s.io/v1 CustomResourceDefinition
+apiregistration.k8s.io/v1 APIService
+extensions/v1beta1 PodSecurityPolicy
+imagepolicy.k8s.io/v1alpha1 ImageReview
+networking.k8s.io/v1alpha1 ClusterCIDR
+policy/v1beta1 PodSecurityPolicy
+resource.k8s.io/v1alpha3 PodSchedulingContext
+resource.k8s.io/v1alpha2 ResourceClaimParameters
+resource.k8s.io/v1alpha2 ResourceClass
+resource.k8s.io/v1alpha2 ResourceClassParameters
+`
+
+// The file has the kinds of k8s.io/api, which test/conformance/kinds keeps. What looks like a
+// probe in such an object is none, and nothing is said about it.
+func TestNoProbeIsSeenInAKindOfTheAPIServerThatMakesNoPods(t *testing.T) {
+	list, err := os.ReadFile("testdata/kinds_without_pods.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(list) + otherKindsWithoutPods) {
+		n++
+		apiVersion, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
+		o := object(t, "apiVersion: "+apiVersion+"\nkind: "+kind+"\nspec:\n  x: [{livenessProbe: {httpGet: {}}}]\n")
+		if class := workload.Classify(o, nil); class != workload.NoPods {
+			t.Errorf("%s %s: its class is %v", apiVersion, kind, class)
+		}
+	}
+	if n < 100 {
+		t.Errorf("only %d kinds are in the list", n)
 	}
 }
