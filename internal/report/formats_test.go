@@ -206,7 +206,7 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 	r := &Report{
 		Templates: []Template{{
 			Object:   &Object{Kind: "Pod", Name: "<b>", File: "a&b.yaml", Line: 2},
-			Probes:   []Probe{{Verdict: transformer.Verdict{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: "host-network"}}},
+			Probes:   []Probe{{Verdict: transformer.Verdict{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: "host-network", StrictTLS: transformer.Fails}}},
 			Findings: []transformer.Finding{{Severity: transformer.Info, Reason: "host-network", Message: "<u>"}},
 		}},
 		Messages: []Message{{Severity: transformer.Error, Reason: "unreadable", Text: "<s>", Object: &Object{File: "<t>"}}},
@@ -220,6 +220,12 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 		if strings.Contains(page, raw) {
 			t.Errorf("the page has %s as it is", raw)
 		}
+	}
+	// In every row a cell is below its heading.
+	_, table, _ := strings.Cut(page, "<table>\n")
+	table, _, _ = strings.Cut(table, "</table>")
+	if want := "<tr><th>container<th>probe<th>before<th>after</tr>\n<tr class=\"left-alone\"><td>&lt;i&gt;<td>liveness<td><code>httpGet :80/&lt;x&gt;</code><td>left alone: host network (fails under strict mTLS)</tr>\n"; table != want {
+		t.Errorf("the table is\n%s\nwant\n%s", table, want)
 	}
 	for _, want := range []string{"<p>" + r.Summary(false) + "</p>", "&lt;b&gt;", "a&amp;b.yaml:2", "left alone: host network", "&lt;u&gt;", "&lt;t&gt;", `id="filter"`, "<script>", "</html>"} {
 		if !strings.Contains(page, want) {
@@ -354,5 +360,46 @@ func TestJUnitHasACaseForEachProbe(t *testing.T) {
 	}
 	if d := cmp.Diff(want, lines); d != "" || got.Tests != len(want) || got.Failures != 3 {
 		t.Errorf("%d tests, %d failures; -want +got\n%s", got.Tests, got.Failures, d)
+	}
+}
+
+func TestACureIsPrintedIfSomeMessageThatIsShownHasIt(t *testing.T) {
+	warning := Message{Severity: transformer.Warning, Reason: "helm-template"}
+	info := Message{Severity: transformer.Info, Reason: "helm-template"}
+	for _, c := range []struct {
+		messages []Message
+		verbose  bool
+		want     int
+	}{
+		{nil, true, 0}, {[]Message{info}, false, 0}, {[]Message{info}, true, 1}, {[]Message{warning}, false, 1},
+		{[]Message{warning, info}, false, 1}, {[]Message{info, warning}, false, 1}, {[]Message{warning, warning}, true, 1},
+	} {
+		var b bytes.Buffer
+		PrintCures(&b, c.messages, c.verbose)
+		if got := strings.Count(b.String(), "cure [helm-template]: "); got != c.want || strings.Count(b.String(), "\n") != got {
+			t.Errorf("%v, verbose %t: %q", c.messages, c.verbose, &b)
+		}
+	}
+}
+
+// One entry of the functionConfig names what differs in the indexes of lists only.
+func TestUnknownKindsAreAlikeWhereOneFieldCuresThem(t *testing.T) {
+	message := func(kind, field string) *Message {
+		return &Message{Reason: "unknown-kind", Object: &Object{APIVersion: "a.io/v1", Kind: kind}, Field: field}
+	}
+	for _, c := range []struct {
+		a, b *Message
+		want bool
+	}{
+		{message("A", "spec.pods[0]"), message("A", "spec.pods[19]"), true},
+		{message("A", "spec.pods[0].a"), message("A", "spec.pods[0].b"), false},
+		{message("A", "spec.a-b"), message("A", "spec.ab"), false},
+		{message("A", "spec.a/b"), message("A", "spec.ab"), false},
+		{message("A", "spec.a:b"), message("A", "spec.ab"), false},
+		{message("A", "spec"), message("B", "spec"), false},
+	} {
+		if got := c.a.alike() == c.b.alike(); got != c.want {
+			t.Errorf("%s and %s of %s and %s are alike: %t", c.a.Field, c.b.Field, c.a.Object.Kind, c.b.Object.Kind, got)
+		}
 	}
 }
