@@ -164,3 +164,15 @@ func TestABareSpecHasNoPlaceForWhatEnvoysOriginalsNeed(t *testing.T) {
 		t.Errorf("probe-proxy needs no annotation: findings %v", r.Findings)
 	}
 }
+
+func TestOptingOutRestoresWhatOnlyAnAnnotationHolds(t *testing.T) {
+	const optOut = "  annotations: {rewrite-probes.io/rewrite: \"false\"}\n"
+	before := pod("", app(httpProbe))
+	r := plan(t, before, byEnvoy...)
+	off := func(text string) string { return strings.Replace(text, "  name: web\n", "  name: web\n"+optOut, 1) }
+	got := plan(t, off(r.text), byEnvoy...)
+	wantText(t, got, off(before))
+	if f := wantReason(t, got, "opt-out"); !strings.Contains(f.Message, "its probes are restored") {
+		t.Errorf("%q", f.Message)
+	}
+}

@@ -73,6 +73,11 @@ func TestProbeProxyIsAskedOnThePortOfHealthchecksInOSM(t *testing.T) {
 	}
 }
 
+func TestATCPProbeNeedsNoNameInThePathOfAnotherInOSM(t *testing.T) {
+	r := plan(t, pod("", app("livenessProbe: {httpGet: {path: /a, port: 80}}")+"- name: b\n  image: b\n  livenessProbe: {tcpSocket: {port: 81}}\n"), inOSM)
+	wantParts(t, r.text, "livenessProbe: {httpGet: {path: /osm-liveness-probe, port: 15901}}")
+}
+
 func TestSeveralContainersWithOneTypeHaveTheirNamesInThePathsInOSM(t *testing.T) {
 	before := pod("", app("livenessProbe: {httpGet: {path: /a, port: 80}}\nreadinessProbe: {httpGet: {path: /r, port: 80}}")+"- name: b\n  image: b\n  livenessProbe: {httpGet: {path: /b, port: 81}}\n")
 	r := plan(t, before, inOSM)

@@ -439,3 +439,14 @@ func TestInConsulProbeProxyHasAUserThatIsNotRedirected(t *testing.T) {
 		t.Errorf("nothing to rewrite: findings %v", r.Findings)
 	}
 }
+
+// Linkerd alone gives a pod the list of its Namespace.
+func TestAListOfPortsOfTheNamespaceCountsWhereTheMeshInheritsIt(t *testing.T) {
+	for _, m := range meshes {
+		in := namespace("", m.excluded+": \"8001\"") + pod(m.on, app(httpProbe))
+		r := plan(t, in, inMesh(m.name))
+		if inherits := m.name == "linkerd"; strings.Contains(r.text, "/app-health/") == inherits {
+			t.Errorf("%s: %v\n%s", m.name, r.Findings, r.text)
+		}
+	}
+}

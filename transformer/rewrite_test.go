@@ -566,6 +566,8 @@ func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 	} {
 		if _, err := transformer.New(options(change)); err == nil {
 			t.Errorf("%s: must be refused", name)
+		} else {
+			said.Say("options", err.Error())
 		}
 	}
 }
