@@ -126,3 +126,18 @@ func TestLargeHeadsOfAProbeTakeTurns(t *testing.T) {
 		}
 	})
 }
+
+// One app must not take all: what is answered to other callers needs memory too.
+func TestAnAppHasAtMostHalfOfTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &share{}
+		newBudget().divide(maxProbes, []*share{s})
+		taken := 0
+		for s.take(1 << 10) {
+			taken += 1 << 10
+		}
+		if taken != maxAppBytes/2 {
+			t.Errorf("one app takes %d bytes of %d", taken, maxAppBytes)
+		}
+	})
+}

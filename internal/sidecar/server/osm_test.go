@@ -265,6 +265,28 @@ func TestAStreamToADeadAppEnds(t *testing.T) {
 	if !strings.Contains(log.String(), "TLS cannot be passed on") {
 		t.Errorf("log %s", log)
 	}
+	// It is said once when the app comes back.
+	if l, err = net.Listen("tcp", l.Addr().String()); err != nil {
+		t.Skip("the port was taken meanwhile: ", err)
+	}
+	defer l.Close()
+	for range 2 {
+		c, err := net.Dial("tcp", addr[15901])
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Write([]byte{0x16})
+		app, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		app.Close()
+		io.Copy(io.Discard, c)
+		c.Close()
+	}
+	if got := log.String(); strings.Count(got, "TLS cannot be passed on") != 1 || strings.Count(got, "level=INFO msg=\"TLS is passed on again\" port=15901 to=") != 1 {
+		t.Errorf("log %s", got)
+	}
 }
 
 func TestAStreamThatHangsEndsWithTheProbesTime(t *testing.T) {
