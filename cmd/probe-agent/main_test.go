@@ -114,6 +114,8 @@ func TestWrongUsageIsExitCode2(t *testing.T) {
 		{serving, "want either --token and --state, or --cert and --key"},
 		{append(serving, "--token", "a", "--cert", "b"), "want either --token and --state, or --cert and --key"},
 		{append(serving, "--token", "a"), "--token and --state go together: the certificate is kept in the directory"},
+		{append(serving, "--state", "a"), "--token and --state go together: the certificate is kept in the directory"},
+		{append(serving, "--cert", "a"), "--cert and --key go together"},
 		{append(serving, "--key", "a"), "--cert and --key go together"},
 		{append(serving, "--token", "a", "--state", "b", "--cert-ttl", "5ms"), "--cert-ttl 5ms must be at least 1s"},
 		{append(serving, "--token", "a", "--state", blocked), "mkdir " + file + ": not a directory"},

@@ -109,6 +109,7 @@ func TestWhatLooksLikeAContainerWithProbesIsFoundWhereverItIs(t *testing.T) {
 		{`{kind: X, spec: {containers: [{"r\x65adinessProb\x65": {httpGet: {port: 1}}}]}}`, "=. "},
 		{"{kind: X, spec: {containers: [{name: a, livenessProbe: {exec: {}, httpGet: null}}]}}", ""},
 		{"{kind: X, spec: {containers: {livenessProbe: {}}}}", ""},
+		{"{kind: X, spec: {containers: [{lifecycle: {stop: {httpGet: {path: /}}}}]}}", ""},
 	} {
 		in := strings.Replace(tt.in, "{", "{apiVersion: x.io/v1, ", 1)
 		o := object(t, in)
