@@ -326,6 +326,20 @@ func TestTheErrorOfAnOutputNamesTheObject(t *testing.T) {
 	}
 }
 
+func TestAnObjectThatIsAddedIsNamedAsOthersAre(t *testing.T) {
+	meta := field.Map{{Key: "name", Value: "a"}, {Key: "namespace", Value: "n"}}
+	for want, o := range map[string]field.Map{
+		"ConfigMap n/a": {{Key: "kind", Value: "ConfigMap"}, {Key: "metadata", Value: meta}},
+		"ConfigMap a":   {{Key: "kind", Value: "ConfigMap"}, {Key: "metadata", Value: meta[:1]}},
+		"ConfigMap":     {{Key: "kind", Value: "ConfigMap"}},
+		"object n/a":    {{Key: "metadata", Value: meta}},
+	} {
+		if got := nameOf(o); got != want {
+			t.Errorf("it is %q, want %q", got, want)
+		}
+	}
+}
+
 // TestUnusualRootsAndListsAreEdited has forms that no tool writes and that the
 // API server takes.
 func TestUnusualRootsAndListsAreEdited(t *testing.T) {

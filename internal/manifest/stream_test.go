@@ -379,6 +379,15 @@ func TestAnErrorNamesTheFileThatAToolHasNoted(t *testing.T) {
 	if got, want := o.Errorf(path("spec"), "is %q", "x").Error(), "b/c.yaml: Deployment a: `spec`: is \"x\""; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	// A tool does not note where a file has its objects; there an annotation may be a copy.
+	const alone = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\n  annotations:\n    internal.config.kubernetes.io/path: b/c.yaml\nspec: 3\n"
+	o = mustRead(t, []byte(alone)).Objects()[0]
+	if p, _ := o.File(); p != "b/c.yaml" {
+		t.Errorf("file %q", p)
+	}
+	if got, want := o.Errorf(path("spec"), "is %q", "x").Error(), "<stdin>:7: Deployment a: `spec`: is \"x\""; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }
 
 // Only the items of what is a List by its name, and has a list of mappings, are objects.
