@@ -187,7 +187,7 @@ func (r *resolver) tag(n int32, tag string) bool {
 			return r.refuse(v.Start, fmt.Sprintf("%s must not have the tag %s", r.Describe(n), tag))
 		}
 	case "!!str":
-		if v.Kind == Scalar && (v.Style == Plain || v.Style == Absent) {
+		if v.Style == Plain || v.Style == Absent { // no collection is
 			v.Style = Double
 		}
 	case "!!int", "!!float", "!!bool", "!!null":

@@ -228,7 +228,7 @@ func (b *blockScan) line() bool {
 		if goesOn, ok := b.keyLine(start, keyEnd, colon); !goesOn {
 			return ok
 		}
-	case !b.pending && b.in[b.p] != '*' && len(b.open) > 0:
+	case !b.pending && b.in[b.p] != '*':
 		return b.refuse("a key and a colon must come here, or the indentation is wrong")
 	case !b.mayHaveValue():
 		return b.refuse("a value must be indented further than its key, and come once only")
@@ -296,7 +296,6 @@ func (b *blockScan) explicit() bool {
 		return b.refuse("a colon must be behind a key")
 	}
 	f.asks = b.in[at] == '?'
-	b.inline = true
 	return ok
 }
 

@@ -159,3 +159,20 @@ func TestATreeIsOfOneDocument(t *testing.T) {
 		}
 	}
 }
+
+// A tag of strings changes neither the quotes nor the lines of a text.
+func TestATextWithATagIsReadAsTheFullParserReadsIt(t *testing.T) {
+	for _, value := range []string{"'it''s \\t'", "\"it's \\t\"", "it's \\t", "|\n  x\n  \\t\n", "|-\n  x\n", ">-\n  x\n  y\n", "12", "true", "~", "", "''", "a\n  b"} {
+		in := "a: !!str " + value + "\n"
+		var want map[string]string
+		if err := yaml.Unmarshal([]byte(in), &want); err != nil {
+			t.Fatal(err)
+		}
+		var tr Tree
+		if !tr.Parse([]byte(in), 0) {
+			t.Errorf("%q: %v", in, tr.Refused)
+		} else if got := tr.Value(tr.Get(1, "a")); got != want["a"] {
+			t.Errorf("%q is %q, want %q", in, got, want["a"])
+		}
+	}
+}
