@@ -59,6 +59,14 @@ var editTests = []struct {
 		in:    "kind: A\na: 1\n",
 		edits: []field.Edit{rename("a", "b", 2), remove("a"), set("b", 3)},
 		want:  "kind: A\nb: 3\n"},
+	{name: "the comment at the end of an item of several lines goes with it",
+		in:    "kind: A\na:\n- b: 1\n  c: 2 # two\n- d\n",
+		edits: []field.Edit{set("a[0]", "x")},
+		want:  "kind: A\na:\n- x\n- d\n"},
+	{name: "a list is indented as most lists below a key are, whatever lists of lists are",
+		in:    "kind: A\na:\n- x\nb:\n- - x\n- - y\n- - z\nc:\n  - x\n",
+		edits: []field.Edit{set("d", field.List{"x"})},
+		want:  "kind: A\na:\n- x\nb:\n- - x\n- - y\n- - z\nc:\n  - x\nd:\n- x\n"},
 	{name: "a string keeps its quotes",
 		in:    "kind: A\na: 'x'\nb: \"y\"\nc: z\nd: e\n",
 		edits: []field.Edit{set("a", "it's"), set("b", "p/q"), set("c", "/d"), set("d", "true")},
@@ -369,6 +377,29 @@ func TestConflictingEditsAreRefusedAndChangeNothing(t *testing.T) {
 		}
 		if !bytes.Equal(output(t, s), []byte(in)) || s.Changed() {
 			t.Errorf("%v is refused and changes the stream", edits)
+		}
+	}
+}
+
+// It is the object that is refused then, not the whole output.
+func TestAValueThatIsNotUTF8IsRefused(t *testing.T) {
+	const in = "kind: A\na: b\nc: 'd'\n"
+	for _, p := range []string{"a", "c", "new"} {
+		s := mustRead(t, []byte(in))
+		if err := s.Objects()[0].Apply([]field.Edit{set(p, "x\xff")}); err == nil {
+			t.Errorf("%s: it must be an error", p)
+		}
+		if got := string(output(t, s)); got != in {
+			t.Errorf("%s: got\n%s", p, got)
+		}
+	}
+	for value, want := range map[string]string{"\ufeffx": `"\ufeffx"`, "\ufffd": "\"\ufffd\"", "\u00e9\u00ad": "\"\u00e9\\u00ad\""} {
+		s := mustRead(t, []byte(in))
+		if err := s.Objects()[0].Apply([]field.Edit{set("a", value)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(output(t, s)); got != strings.Replace(in, "b\n", want+"\n", 1) {
+			t.Errorf("%q: got\n%s", value, got)
 		}
 	}
 }

@@ -260,7 +260,7 @@ func isPrintable(s string) bool {
 
 func isGraphic(s string) bool {
 	for _, r := range s {
-		if r == 0xfeff || r == utf8.RuneError || !unicode.IsGraphic(r) {
+		if r == utf8.RuneError || !unicode.IsGraphic(r) {
 			return false
 		}
 	}
@@ -281,7 +281,7 @@ func quoteDouble(b []byte, s string) []byte {
 			b = append(b, "\\t"...)
 		case r == '\r':
 			b = append(b, "\\r"...)
-		case r != 0xfeff && unicode.IsGraphic(r):
+		case unicode.IsGraphic(r):
 			b = utf8.AppendRune(b, r)
 		case r > 0xffff:
 			b = fmt.Appendf(b, "\\U%08x", r)

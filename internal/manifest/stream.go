@@ -350,9 +350,6 @@ func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {
 	o := &Object{stream: s, start: int(v.Start), end: int(v.End), objectExtra: noExtra}
 	if v.Style == yaml.Block {
 		o.col = v.Col
-		if s.in[o.end-1] != '\n' {
-			o.end = min(yaml.LineEnd(s.in, o.end)+1, len(s.in))
-		}
 	}
 	var m struct {
 		APIVersion string `json:"apiVersion"`

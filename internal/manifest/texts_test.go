@@ -34,6 +34,8 @@ func TestTexts(t *testing.T) {
 		{"a: {x: 1}\nk:\n  http # c\n", 15020, "k:\n  http # c"},
 		{"a: {x: 1}\nk: !!int \"80\"\n", 15020, "k: !!int \"80\""},
 		{"a: &x {x: 1}\nk: *x\n", field.Map{}, "k: *x"},
+		{"a: {x: 1}\nk: \"b,c\"\n", 15020, "k: \"b,c\""},
+		{"{a: {x: 1}, k: \"b,c\"}\n", 15020, ""}, // in braces a comma needs the quotes
 		{"a: &x {x: 1}\nk: *x\n", field.Map{{Key: "x", Value: 1}}, ""},
 		{"a: {x: 1}\nk: ~\n", filled, "k: ~"},
 		{"a: {x: 1}\nk:\n", field.List{}, "k:"},
@@ -111,18 +113,20 @@ func TestATextIsUsedOnlyWhereItReadsAsTheEntry(t *testing.T) {
 }
 
 // TestATextThatMeansSomethingElseNowTakesNoOtherAlong has an alias whose anchor has
-// another value now.
+// another value now, and what was edited by hand.
 func TestATextThatMeansSomethingElseNowTakesNoOtherAlong(t *testing.T) {
-	s := mustRead(t, []byte("m:\n  a: &x 1\n  b: 2\n"))
-	edits := []field.Edit{set("m.k", "http"), set("m.l", 2)}
-	edits[0].Texts = field.KeyValues{{Key: "k", Value: "k: 'http' # c"}}
-	edits[1].Texts = field.KeyValues{{Key: "l", Value: "l: *x"}}
-	if err := s.Objects()[0].Apply(edits); err != nil {
-		t.Fatal(err)
-	}
-	const want = "m:\n  a: &x 1\n  b: 2\n  k: 'http' # c\n  l: 2\n"
-	if got := string(output(t, s)); got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
+	for _, text := range []string{"l: *x", "l: 3", "l: '2'", "l:"} {
+		s := mustRead(t, []byte("m:\n  a: &x 1\n  b: 2\n"))
+		edits := []field.Edit{set("m.k", "http"), set("m.l", 2)}
+		edits[0].Texts = field.KeyValues{{Key: "k", Value: "k: 'http' # c"}}
+		edits[1].Texts = field.KeyValues{{Key: "l", Value: text}}
+		if err := s.Objects()[0].Apply(edits); err != nil {
+			t.Fatal(err)
+		}
+		const want = "m:\n  a: &x 1\n  b: 2\n  k: 'http' # c\n  l: 2\n"
+		if got := string(output(t, s)); got != want {
+			t.Errorf("%q: got\n%swant\n%s", text, got, want)
+		}
 	}
 }
 
