@@ -652,3 +652,37 @@ func TestAWebSocketIsAskedForOverHTTP1(t *testing.T) {
 		}
 	}
 }
+
+// Anyone who reads the log of probe-proxy finds there what is wrong with the app.
+func TestTheReasonSaysHowAPeerViolatesHTTP2(t *testing.T) {
+	for piece, want := range map[string]string{
+		"push":                 "peer pushes though it was told not to",
+		"ping of 7 bytes":      "PING frame has 7 bytes",
+		"ping on a stream":     "PING frame is on stream 1",
+		"data on 0":            "DATA frame is on stream 0",
+		"data too large":       "frame of 16385 bytes is larger than allowed",
+		"data padded too much": "response does not begin with HEADERS",
+		"window overflows":     "WINDOW_UPDATE frame adds too much",
+		"window of 3 bytes":    "WINDOW_UPDATE frame has 3 bytes",
+		"goaway of 7 bytes":    "GOAWAY frame has 7 bytes",
+		"reset of 3 bytes":     "RST_STREAM frame has 3 bytes",
+		"reset on 0":           "RST_STREAM frame is on stream 0",
+		"priority of 4 bytes":  "PRIORITY frame has 4 bytes",
+		"continuation":         "CONTINUATION frame without HEADERS",
+	} {
+		t.Run(piece, func(t *testing.T) {
+			t.Parallel()
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			s := &h2Script{Listener: l, first: [][]byte{pieces["settings"], pieces[piece]}}
+			go s.serve()
+			a := probeOnce(t, live, "http://"+l.Addr().String(), &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
+			if a.Status != 502 || a.Reason != want {
+				t.Errorf("%d %q, want %q", a.Status, a.Reason, want)
+			}
+		})
+	}
+}
