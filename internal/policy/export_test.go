@@ -1,13 +1,12 @@
 package policy
 
-// Reasons returns the keys of onPurpose.
-func Reasons() []string {
-	var keys []string
-	for _, r := range onPurpose {
-		keys = append(keys, r.key)
-	}
-	return keys
-}
+import "slices"
+
+// Reasons returns the keys of both lists, and OfPods those of the first.
+func Reasons() []string { return slices.Concat(ofPods, withoutExpression) }
+
+// OfPods is ofPods.
+var OfPods = ofPods
 
 // Mistakes returns the keys of mistakes.
 func Mistakes() []string {

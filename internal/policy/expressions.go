@@ -162,7 +162,7 @@ func inNamespaces(s *config.Spec) string {
 }
 
 // skips returns the condition that the whole pod is left alone for one of the
-// reasons [onPurpose]: those that are [asked], or the others.
+// reasons [ofPods]: those that are [asked], or the others.
 func skips(byAsking bool) string {
 	var all []string
 	for _, v := range reasonTexts() {
