@@ -218,7 +218,7 @@ func (o *editNode) rename(t *yaml.Tree, child *editNode, e field.Edit) {
 	}
 	// A field that is there as null counts as absent. It gets the old key, so
 	// that the opposite edit brings back both as they were.
-	if null := o.find(field.Step{Key: e.NewKey}); null != nil && null != child && !null.differs() && t.IsNull(null.node) {
+	if null := o.find(field.Step{Key: e.NewKey}); null != nil && !null.differs() && t.IsNull(null.node) {
 		null.key = child.was
 	}
 }
