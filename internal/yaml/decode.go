@@ -113,8 +113,10 @@ func (t *Tree) CheckKeys(path field.Path) error {
 	return err
 }
 
-// Decode reads the value at path into the variable that into points to, as [Object.Decode]
-// says.
+// Decode reads the value at path into the variable that into points to, by json tags; found is
+// false, and the variable untouched, where the value is missing or null. A value of the wrong type
+// or a duplicate key is a *[DecodeError]. If strict is set, so is a key that the type lacks, and all
+// errors are found: several are [DecodeErrors].
 func (t *Tree) Decode(path field.Path, into any, strict bool) (found bool, err error) {
 	d := decoder{t: t, strict: strict}
 	n, err := d.find(path)

@@ -73,8 +73,7 @@ func (t *Tree) Parse(text []byte, col int) bool {
 	return ok && (!t.Special || t.resolve())
 }
 
-// flowRoot reads a root in flow style, with its anchor and tag, whose brace is at p, into
-// node 1 or, if nodes are not built, info.
+// flowRoot reads a root in flow style, whose brace is at p, into node 1.
 func (s *scanner) flowRoot(p int) (end int, ok bool) {
 	s.flowIndent = 0
 	if end, ok = s.flow(p, 0, 1); !ok {
