@@ -386,27 +386,3 @@ func TestFilesAreReadOnEveryConnection(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// In a log that has the error of last year alone nobody would see that of today.
-func TestAnErrorIsLoggedAgainAfterASuccess(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	f.lifetime = 4 * time.Second
-	for n := range 2 {
-		f.change(func() { f.refuse = "" })
-		cert, err := f.Certificate(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Until(cert.Leaf.NotAfter.Add(-1200 * time.Millisecond)))
-		f.change(func() { f.refuse = "not now" })
-		for range 2 {
-			if _, err := f.Certificate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := strings.Count(f.log.String(), "cannot renew the certificate"); got != n+1 {
-			t.Errorf("after %d periods of refusal it is logged %d times:\n%s", n+1, got, &f.log)
-		}
-	}
-}
