@@ -54,7 +54,9 @@ func complete() error {
 	want := []string{restrictedRow, harmlessRow}
 	for config := range configs {
 		for _, s := range all {
-			want = append(want, group(s.name)+config)
+			if !isTest(s.name) {
+				want = append(want, group(s.name)+config)
+			}
 		}
 	}
 	var missing []string
@@ -63,7 +65,7 @@ func complete() error {
 			missing = append(missing, name)
 		}
 	}
-	if guarded.pods == 0 {
+	if proven.pods == 0 {
 		missing = append(missing, "the policy")
 	}
 	if len(missing) > 0 {
@@ -98,7 +100,7 @@ func prove() error {
 	}
 	return errors.Join(err, page.Prove("real-world", real.String()),
 		page.Prove("policy", fmt.Sprintf("Of %d pods of all these manifests, as they are and rewritten, it finds something in %d, and says of %d what `check` says, of %d something else.",
-			guarded.pods, guarded.found, guarded.equal, guarded.explained)))
+			proven.pods, proven.found, proven.equal, proven.explained)))
 }
 
 // function runs rewrite-probes over a text.
@@ -143,7 +145,9 @@ func TestWhatTheAPIServerAcceptsStaysAcceptedWithoutNewWarnings(t *testing.T) {
 				n := &tally{}
 				defer func() { // also after a fatal error
 					t.Logf("%+v", *n)
-					count(group(s.name)+config, n)
+					if !isTest(s.name) { // the page must not change with every new test
+						count(group(s.name)+config, n)
+					}
 					total.add(n)
 				}()
 				for _, o := range s.objects {
