@@ -17,7 +17,7 @@ func (b *planBuilder) answersItself() bool { return b.inspection.answerer.who ==
 // there would pass without mTLS.
 func (b *planBuilder) excludePorts(sites []*handlerSite) {
 	template := &b.in.Template
-	list := b.p.mesh.excludedPorts()
+	list := b.p.mesh.excluded
 	if len(sites) > 0 && b.metadata == nil {
 		b.addFinding(NewFinding("annotations-unknown", b.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s`, which the pods need; the object must be excluded", list.key))
 		return
@@ -43,7 +43,7 @@ func (b *planBuilder) excludePorts(sites []*handlerSite) {
 // withExcluded returns the user's annotations with the ports that the mesh must not
 // capture, and with what restore needs.
 func (b *planBuilder) withExcluded(user field.KeyValues) field.KeyValues {
-	list := b.p.mesh.excludedPorts()
+	list := b.p.mesh.excluded
 	want := b.withInherited(user)
 	var added []string
 	for _, port := range b.excluded {

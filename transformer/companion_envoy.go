@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -16,103 +17,24 @@ import (
 // Mesh.
 var envoyTypes = []prober.ProbeType{prober.Liveness, prober.Readiness, prober.Startup}
 
-// The types below are the part of Envoy's v3 API that is written here, in its
-// JSON form; a test reads it with Envoy's own types.
-type (
-	envoyBootstrap struct {
-		StaticResources envoyResources `json:"static_resources"`
-	}
-	envoyResources struct {
-		Listeners []envoyListener `json:"listeners"`
-		Clusters  []envoyCluster  `json:"clusters"`
-	}
-	envoyListener struct {
-		Name            string        `json:"name"`
-		Address         envoyAddress  `json:"address"`
-		ListenerFilters []envoyFilter `json:"listener_filters,omitempty"`
-		FilterChains    []envoyChain  `json:"filter_chains"`
-	}
-	envoyChain struct {
-		Match   *envoyChainMatch `json:"filter_chain_match,omitempty"`
-		Filters []envoyFilter    `json:"filters"`
-	}
-	envoyChainMatch struct {
-		TransportProtocol string `json:"transport_protocol"`
-	}
-	envoyFilter struct {
-		Name   string `json:"name"`
-		Config any    `json:"typed_config"`
-	}
-	envoyHTTP struct {
-		Type       string        `json:"@type"`
-		StatPrefix string        `json:"stat_prefix"`
-		Routes     envoyRoutes   `json:"route_config"`
-		Filters    []envoyFilter `json:"http_filters"`
-	}
-	envoyRoutes struct {
-		Name  string      `json:"name"`
-		Hosts []envoyHost `json:"virtual_hosts"`
-	}
-	envoyHost struct {
-		Name    string       `json:"name"`
-		Domains []string     `json:"domains"`
-		Routes  []envoyRoute `json:"routes"`
-	}
-	envoyRoute struct {
-		Match struct {
-			Path string `json:"path"`
-		} `json:"match"`
-		Route struct {
-			Cluster       string `json:"cluster"`
-			PrefixRewrite string `json:"prefix_rewrite"`
-			Timeout       string `json:"timeout"`
-		} `json:"route"`
-	}
-	envoyTCP struct {
-		Type       string `json:"@type"`
-		StatPrefix string `json:"stat_prefix"`
-		Cluster    string `json:"cluster"`
-	}
-	envoyTyped struct {
-		Type string `json:"@type"`
-	}
-	envoyCluster struct {
-		Name           string        `json:"name"`
-		Type           string        `json:"type"`
-		ConnectTimeout string        `json:"connect_timeout"`
-		Assignment     envoyEndpoint `json:"load_assignment"`
-	}
-	envoyEndpoint struct {
-		Cluster   string       `json:"cluster_name"`
-		Endpoints []envoyGroup `json:"endpoints"`
-	}
-	envoyGroup struct {
-		Endpoints []envoyHostPort `json:"lb_endpoints"`
-	}
-	envoyHostPort struct {
-		Endpoint struct {
-			Address envoyAddress `json:"address"`
-		} `json:"endpoint"`
-	}
-	envoyAddress struct {
-		Socket struct {
-			Address string `json:"address"`
-			Port    int    `json:"port_value"`
-		} `json:"socket_address"`
-	}
-)
-
 const envoyTypeURL = "type.googleapis.com/envoy.extensions."
 
-func envoySocket(host string, port int) (a envoyAddress) {
-	a.Socket.Address, a.Socket.Port = host, port
-	return a
+func envoyAddress(host string, port int) field.Map {
+	return field.Map{{Key: "socket_address", Value: field.Map{{Key: "address", Value: host}, {Key: "port_value", Value: port}}}}
 }
 
-// envoyResourcesOf returns the static resources with which an Envoy answers the
-// httpGet probers of the mesh osm. Equal probers result in equal text.
-func envoyResourcesOf(probers map[string]*prober.Prober) string {
-	r := envoyResources{Listeners: []envoyListener{}, Clusters: []envoyCluster{}}
+// envoyFilter returns a filter of Envoy with its configuration, whose type is below
+// envoyTypeURL.
+func envoyFilter(name, configType string, config ...field.Entry) field.Map {
+	typed := append(field.Map{{Key: "@type", Value: envoyTypeURL + configType}}, config...)
+	return field.Map{{Key: "name", Value: name}, {Key: "typed_config", Value: typed}}
+}
+
+// envoyResources returns the static resources, in Envoy's v3 API, with which an Envoy answers
+// the httpGet probers of the mesh osm. Equal probers result in equal text. A test reads it
+// with Envoy's own types.
+func envoyResources(probers map[string]*prober.Prober) string {
+	listeners, clusters := field.List{}, field.List{}
 	for _, t := range envoyTypes {
 		of := make(map[string]*prober.Prober)
 		ports := make(map[int]bool)
@@ -133,28 +55,31 @@ func envoyResourcesOf(probers map[string]*prober.Prober) string {
 			return fmt.Sprintf("%s_cluster_%s", t.Name(), port)
 		}
 		for _, port := range slices.Sorted(maps.Keys(ports)) {
-			r.Clusters = append(r.Clusters, envoyClusterTo(name(field.Number(port)), port))
+			clusters = append(clusters, envoyCluster(name(field.Number(port)), port))
 		}
-		r.Listeners = append(r.Listeners, envoyListenerOf(t, of, name))
+		listeners = append(listeners, envoyListener(t, of, name))
 	}
-	b, _ := json.Marshal(envoyBootstrap{r}) // types of strings and numbers alone cannot fail
-	return string(b)
+	resources := field.Map{{Key: "listeners", Value: listeners}, {Key: "clusters", Value: clusters}}
+	var text bytes.Buffer
+	json.HTMLEscape(&text, field.AppendJSON(nil, field.Map{{Key: "static_resources", Value: resources}}))
+	return text.String()
 }
 
-// envoyClusterTo returns a cluster for a port of the app, at the address that
+// envoyCluster returns a cluster for a port of the app, at the address that
 // OSM's Envoy dials.
-func envoyClusterTo(name string, port int) envoyCluster {
-	var to envoyHostPort
-	to.Endpoint.Address = envoySocket("127.0.0.1", port)
-	return envoyCluster{
-		Name: name, Type: "STATIC", ConnectTimeout: "1s",
-		Assignment: envoyEndpoint{name, []envoyGroup{{[]envoyHostPort{to}}}},
+func envoyCluster(name string, port int) field.Map {
+	endpoint := field.Map{{Key: "endpoint", Value: field.Map{{Key: "address", Value: envoyAddress("127.0.0.1", port)}}}}
+	return field.Map{
+		{Key: "name", Value: name}, {Key: "type", Value: "STATIC"}, {Key: "connect_timeout", Value: "1s"},
+		{Key: "load_assignment", Value: field.Map{
+			{Key: "cluster_name", Value: name},
+			{Key: "endpoints", Value: field.List{field.Map{{Key: "lb_endpoints", Value: field.List{endpoint}}}}},
+		}},
 	}
 }
 
-func envoyListenerOf(probeType prober.ProbeType, probers map[string]*prober.Prober, cluster func(field.IntOrString) string) envoyListener {
-	l := envoyListener{Name: probeType.Name() + "_listener", Address: envoySocket("0.0.0.0", prober.OSMPort(probeType))}
-	var routes []envoyRoute
+func envoyListener(probeType prober.ProbeType, probers map[string]*prober.Prober, cluster func(field.IntOrString) string) field.Map {
+	var routes field.List
 	var passed *prober.Prober
 	for _, key := range slices.Sorted(maps.Keys(probers)) {
 		p := probers[key]
@@ -162,110 +87,94 @@ func envoyListenerOf(probeType prober.ProbeType, probers map[string]*prober.Prob
 			passed = cmp.Or(passed, p) // all HTTPS probes of a type go to one port
 			continue
 		}
-		var r envoyRoute
-		r.Match.Path = key
-		r.Route.Cluster, r.Route.PrefixRewrite = cluster(p.HTTPGet.Port), p.HTTPGet.Path
-		r.Route.Timeout = fmt.Sprintf("%ds", p.TimeoutSeconds)
-		routes = append(routes, r)
+		routes = append(routes, field.Map{
+			{Key: "match", Value: field.Map{{Key: "path", Value: key}}},
+			{Key: "route", Value: field.Map{
+				{Key: "cluster", Value: cluster(p.HTTPGet.Port)},
+				{Key: "prefix_rewrite", Value: p.HTTPGet.Path},
+				{Key: "timeout", Value: fmt.Sprintf("%ds", p.TimeoutSeconds)},
+			}},
+		})
 	}
+	l := field.Map{
+		{Key: "name", Value: probeType.Name() + "_listener"},
+		{Key: "address", Value: envoyAddress("0.0.0.0", prober.OSMPort(probeType))},
+	}
+	var chains field.List
 	if passed != nil {
-		l.FilterChains = append(l.FilterChains, envoyChain{Filters: []envoyFilter{{"envoy.filters.network.tcp_proxy", envoyTCP{
-			Type:       envoyTypeURL + "filters.network.tcp_proxy.v3.TcpProxy",
-			StatPrefix: "health_probes", Cluster: cluster(passed.HTTPGet.Port),
-		}}}})
+		var chain field.Map
+		if routes != nil { // TLS and HTTP come here, and the first bytes tell them apart
+			l = append(l, field.Entry{Key: "listener_filters", Value: field.List{
+				envoyFilter("envoy.filters.listener.tls_inspector", "filters.listener.tls_inspector.v3.TlsInspector"),
+			}})
+			chain = field.Map{{Key: "filter_chain_match", Value: field.Map{{Key: "transport_protocol", Value: "tls"}}}}
+		}
+		chains = field.List{append(chain, field.Entry{Key: "filters", Value: field.List{
+			envoyFilter("envoy.filters.network.tcp_proxy", "filters.network.tcp_proxy.v3.TcpProxy",
+				field.Entry{Key: "stat_prefix", Value: "health_probes"},
+				field.Entry{Key: "cluster", Value: cluster(passed.HTTPGet.Port)}),
+		}})}
 	}
-	if routes == nil {
-		return l
+	if routes != nil {
+		host := field.Map{{Key: "name", Value: "local_service"}, {Key: "domains", Value: field.List{"*"}}, {Key: "routes", Value: routes}}
+		chains = append(chains, field.Map{{Key: "filters", Value: field.List{
+			envoyFilter("envoy.filters.network.http_connection_manager",
+				"filters.network.http_connection_manager.v3.HttpConnectionManager",
+				field.Entry{Key: "stat_prefix", Value: "health_probes_http"},
+				field.Entry{Key: "route_config", Value: field.Map{{Key: "name", Value: "local_route"}, {Key: "virtual_hosts", Value: field.List{host}}}},
+				field.Entry{Key: "http_filters", Value: field.List{envoyFilter("envoy.filters.http.router", "filters.http.router.v3.Router")}}),
+		}}})
 	}
-	if passed != nil { // TLS and HTTP come here, and the first bytes tell them apart
-		l.ListenerFilters = []envoyFilter{{"envoy.filters.listener.tls_inspector", envoyTyped{envoyTypeURL + "filters.listener.tls_inspector.v3.TlsInspector"}}}
-		l.FilterChains[0].Match = &envoyChainMatch{"tls"}
-	}
-	l.FilterChains = append(l.FilterChains, envoyChain{Filters: []envoyFilter{{"envoy.filters.network.http_connection_manager", envoyHTTP{
-		Type:       envoyTypeURL + "filters.network.http_connection_manager.v3.HttpConnectionManager",
-		StatPrefix: "health_probes_http",
-		Routes:     envoyRoutes{"local_route", []envoyHost{{"local_service", []string{"*"}, routes}}},
-		Filters:    []envoyFilter{{"envoy.filters.http.router", envoyTyped{envoyTypeURL + "filters.http.router.v3.Router"}}},
-	}}}})
-	return l
+	return append(l, field.Entry{Key: "filter_chains", Value: chains})
 }
 
-// The ConfigMap with Envoy's static resources.
-const (
-	envoyDataKey   = "envoy.json"
-	managedByLabel = "app.kubernetes.io/managed-by"
-	managedBy      = "rewrite-probes"
-)
-
-// companionName returns the name of a workload's companion. It contains the
-// kind, since two workloads may have the same name.
-func companionName(kind, name string) string {
-	return strings.ToLower(kind) + "-" + name + "-envoy-probes"
-}
-
-// envoyConfigMap returns the companion of a workload.
-func envoyConfigMap(kind, name, namespace, resources string) *Companion {
-	c := &Companion{APIVersion: "v1", Kind: "ConfigMap", Name: companionName(kind, name), Namespace: namespace}
+// envoyConfigMap returns the companion of the workload, from which Envoy knows the probes;
+// without resources, the one that is no longer needed. Its name contains the kind, since
+// two workloads may have the same name.
+func (b *planBuilder) envoyConfigMap(resources string) *Companion {
+	c := &Companion{
+		APIVersion: "v1", Kind: "ConfigMap", Namespace: b.in.NamespaceName,
+		Name: strings.ToLower(b.in.Kind) + "-" + b.in.Workload.Name + "-envoy-probes",
+	}
+	if resources == "" {
+		return c
+	}
 	metadata := field.Map{{Key: "name", Value: c.Name}}
-	if namespace != "" {
-		metadata = append(metadata, field.Entry{Key: "namespace", Value: namespace})
+	if c.Namespace != "" {
+		metadata = append(metadata, field.Entry{Key: "namespace", Value: c.Namespace})
 	}
-	metadata = append(metadata, field.Entry{Key: "labels", Value: field.Map{{Key: managedByLabel, Value: managedBy}}})
+	labels := field.Map{{Key: "app.kubernetes.io/managed-by", Value: "rewrite-probes"}}
 	c.Value = field.Map{
 		{Key: "apiVersion", Value: c.APIVersion},
 		{Key: "kind", Value: c.Kind},
-		{Key: "metadata", Value: metadata},
-		{Key: "data", Value: field.Map{{Key: envoyDataKey, Value: resources}}},
+		{Key: "metadata", Value: append(metadata, field.Entry{Key: "labels", Value: labels})},
+		{Key: "data", Value: field.Map{{Key: "envoy.json", Value: resources}}},
 	}
 	return c
 }
-
-// envoyConfig makes the ConfigMap by which an Envoy knows the probes.
-type envoyConfig struct{}
 
 // osmOriginals is our annotation with the originals that are in the ConfigMap, in
 // the form of the env var.
 const osmOriginals = "rewrite-probes.io/osm-probers"
 
-func (envoyConfig) needed(a answerer) bool { return a.who == AnsweredByEnvoy }
-
-func (envoyConfig) withOriginals(annotations field.KeyValues, sites []*handlerSite) field.KeyValues {
+func withEnvoyOriginals(annotations field.KeyValues, sites []*handlerSite) field.KeyValues {
 	if value := prober.Encode(envoyEntries(sites)); value != "" {
 		return annotations.With(osmOriginals, value)
 	}
 	return annotations
 }
 
-func (envoyConfig) withoutOriginals(annotations field.KeyValues) field.KeyValues {
-	return annotations.Without(osmOriginals)
-}
-
-func (envoyConfig) originalsIn(annotations field.KeyValues) (map[string]*prober.Prober, error) {
+// envoyOriginals returns the originals that annotations carry; nil if none.
+func envoyOriginals(annotations field.KeyValues) (map[string]*prober.Prober, error) {
 	value, set := annotations.Lookup(osmOriginals)
 	if !set {
 		return nil, nil
 	}
-	originals, bad, err := prober.OSM.Decode(value)
-	if err == nil && len(bad) > 0 {
-		err = bad[0]
-	}
-	return originals, err
-}
-
-func (envoyConfig) make(b *planBuilder, sites []*handlerSite) *Companion {
-	probers := envoyEntries(sites)
-	if len(sites) > 0 && len(probers) == 0 {
-		return nil
-	}
-	c := envoyConfigMap(b.in.Kind, b.in.Workload.Name, b.in.NamespaceName, envoyResourcesOf(probers))
-	if len(sites) == 0 {
-		c.Value = nil
-	}
-	return c
+	return decodeOriginals(prober.OSM, value)
 }
 
 // envoyEntries returns the entries of the probes that Envoy answers.
 func envoyEntries(sites []*handlerSite) map[string]*prober.Prober {
 	answered := slices.DeleteFunc(slices.Clone(sites), func(s *handlerSite) bool { return s.original.HTTPGet == nil })
-	return entriesOf(answered, osmKeyOf)
+	return entriesOf(answered, osmConvention{}.key)
 }

@@ -2,7 +2,6 @@ package transformer
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
@@ -13,22 +12,9 @@ import (
 // carries the originals. It can express every handler that opens a connection.
 type appHealth struct{}
 
-func (appHealth) checkPort(int) error { return nil }
-
-func (appHealth) sidecarPorts(c *Container) []int { return []int{probeProxyPort(c)} }
+func (appHealth) fixedPorts() []int { return nil }
 
 func (appHealth) skipUnsupported(*planBuilder, []*handlerSite) {}
-
-func (appHealth) ports(a answerer) []int { return []int{a.port} }
-
-func (appHealth) healthPort(o *Options) int { return o.Port }
-
-func (appHealth) args(o *Options) field.List {
-	if o.Port == prober.DefaultPort {
-		return nil
-	}
-	return field.List{portFlag + "=" + strconv.Itoa(o.Port)}
-}
 
 func (appHealth) assign(sites []*handlerSite, a answerer) []*Handler {
 	handlers := make([]*Handler, len(sites))
@@ -56,9 +42,7 @@ func (appHealth) byPath() bool { return true }
 
 func (appHealth) format() *prober.Format { return prober.Istio }
 
-func (appHealth) encode(sites []*handlerSite) string {
-	return encodeEnv(entriesOf(sites, func(s *handlerSite) string { return prober.Key(s.container.Name, s.name) }))
-}
+func (appHealth) key(s *handlerSite) string { return prober.Key(s.container.Name, s.name) }
 
 // original: a path belongs to the probe that it names. If it names a container
 // that the pod does not have, it belongs to the probe that has the path: a renamed

@@ -96,9 +96,7 @@ func (fsmConvention) byPath() bool { return false }
 
 func (fsmConvention) format() *prober.Format { return prober.FSM }
 
-func (fsmConvention) encode(sites []*handlerSite) string {
-	return encodeEnv(entriesOf(sites, func(s *handlerSite) string { return prober.FSMKey(s.container.Name, s.name) }))
-}
+func (fsmConvention) key(s *handlerSite) string { return prober.FSMKey(s.container.Name, s.name) }
 
 // original: the probe's own headers win over its entry, so that later manual edits
 // are kept.

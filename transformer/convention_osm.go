@@ -2,7 +2,6 @@ package transformer
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -21,21 +20,7 @@ type osmConvention struct{}
 // osmPorts are the ports of rewritten probes, which the mesh never captures.
 var osmPorts = prober.OSMPorts()
 
-func (osmConvention) sidecarPorts(*Container) []int { return osmPorts }
-
-func (osmConvention) checkPort(port int) error {
-	if port != prober.DefaultPort {
-		return fmt.Errorf("must not be given: the ports of this mesh are fixed: %d to %d", osmPorts[0], osmPorts[len(osmPorts)-1])
-	}
-	return nil
-}
-
-func (osmConvention) ports(answerer) []int { return osmPorts }
-
-func (osmConvention) healthPort(*Options) int { return prober.OSMHealthcheckPort }
-
-// args: probe-proxy knows the mesh by the name of its env var.
-func (osmConvention) args(*Options) field.List { return nil }
+func (osmConvention) fixedPorts() []int { return osmPorts }
 
 // skipUnsupported: the listener of each probe type passes TLS on to one port, since
 // nothing in the kubelet's stream says which container it is for.
@@ -137,13 +122,8 @@ func (osmConvention) byPath() bool { return true }
 
 func (osmConvention) format() *prober.Format { return prober.OSM }
 
-func (osmConvention) encode(sites []*handlerSite) string {
-	return encodeEnv(entriesOf(sites, osmKeyOf))
-}
-
-// osmKeyOf returns the key of a probe's entry: the path where it is answered, if
-// that tells it from others.
-func osmKeyOf(s *handlerSite) string {
+// key: the path where a probe is answered, if that tells it from others.
+func (osmConvention) key(s *handlerSite) string {
 	if s.original.HTTPGet != nil && !s.isHTTPS() {
 		return s.target.HTTPGet.Path
 	}

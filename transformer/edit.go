@@ -39,8 +39,8 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 	if len(toRewrite) > 0 {
 		user := want
 		want = b.withDefaultContainer(b.p.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), toRewrite)
-		if c := b.companion(); c != nil {
-			want = c.withOriginals(want, toRewrite)
+		if b.answeredByEnvoy() {
+			want = withEnvoyOriginals(want, toRewrite)
 		}
 		if value := b.recordFor(toRewrite, env, user, want).Encode(); value != "" {
 			want = want.With(OriginalsAnnotation, value)
@@ -109,11 +109,8 @@ func (b *planBuilder) withInherited(user field.KeyValues) field.KeyValues {
 func (b *planBuilder) undo(annotations field.KeyValues, past func(*serviceMesh) []answerer, recorded field.KeyValues) field.KeyValues {
 	for _, d := range b.p.meshes {
 		annotations = d.undo(annotations, past(d), recorded)
-		if d.companion != nil {
-			annotations = d.companion.withoutOriginals(annotations)
-		}
 	}
-	return annotations
+	return annotations.Without(osmOriginals)
 }
 
 // difference returns the entries of a that b lacks or has with another value,
@@ -176,16 +173,19 @@ func (b *planBuilder) adds(toRewrite []*handlerSite) bool {
 
 // answeredByUs reports whether a probe-proxy makes a probe.
 func (b *planBuilder) answeredByUs(s *handlerSite) bool {
-	if b.answersItself() {
-		return false
-	}
-	return b.inspection.answerer.who == AnsweredByProbeProxy || !b.p.mesh.proxyAnswers(s)
+	return !b.answersItself() && b.madeByUs(s, b.inspection.answerer)
+}
+
+// madeByUs reports whether a probe-proxy makes a probe that an answerer answers: in Open
+// Service Mesh Envoy makes no tcpSocket probes.
+func (b *planBuilder) madeByUs(s *handlerSite, a answerer) bool {
+	return a.who == AnsweredByProbeProxy || b.p.mesh.proxyAnswerer == AnsweredByEnvoy && s.original.TCPSocket != nil
 }
 
 // readFromEnv returns the probes whose originals the answerer reads from the env
 // var.
 func (b *planBuilder) readFromEnv(sites []*handlerSite) []*handlerSite {
-	if b.companion() == nil {
+	if !b.answeredByEnvoy() {
 		return sites
 	}
 	return slices.DeleteFunc(slices.Clone(sites), func(s *handlerSite) bool { return !b.answeredByUs(s) })

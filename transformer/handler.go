@@ -189,12 +189,6 @@ func entriesOf(sites []*handlerSite, key func(*handlerSite) string) map[string]*
 	return entries
 }
 
-// encodeEnv returns an env value. The kubelet expands $(NAME) in env values and
-// makes one $ of $$.
-func encodeEnv(probers map[string]*prober.Prober) string {
-	return strings.ReplaceAll(prober.Encode(probers), "$", "$$")
-}
-
 // decodeEnv returns the originals in the env var of a container that has the format;
 // found is false if the container has no such env var.
 func decodeEnv(c *Container, f *prober.Format) (originals map[string]*prober.Prober, found bool, err error) {
@@ -210,11 +204,17 @@ func decodeEnv(c *Container, f *prober.Format) (originals map[string]*prober.Pro
 	case env.Value == nil:
 		return nil, true, fmt.Errorf("%s must have its value here, not come from elsewhere", f.EnvName)
 	}
-	originals, bad, err := f.Decode(strings.ReplaceAll(*env.Value, "$$", "$"))
+	originals, err = decodeOriginals(f, strings.ReplaceAll(*env.Value, "$$", "$"))
+	return originals, true, err
+}
+
+// decodeOriginals returns the originals in a text; an entry that is wrong is an error.
+func decodeOriginals(f *prober.Format, text string) (map[string]*prober.Prober, error) {
+	originals, bad, err := f.Decode(text)
 	if err == nil && len(bad) > 0 {
 		err = bad[0]
 	}
-	return originals, true, err
+	return originals, err
 }
 
 // changes returns the edits that make the handler its target.

@@ -37,13 +37,14 @@ import (
 //   - The service's ports are those of the first container
 //     (webhook/mesh_webhook.go:665-685), which therefore must be the app's.
 var consul = consulProfile{passiveProxy{
-	proxy:    "consul-dataplane",
-	uid:      5995,
-	reserved: []int{8600, 15001, 19000, 20000, 20200, 20600, 21000},
-	free:     []int{20200},
-	excluded: portList{key: "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports"},
-	never:    uninjected{names: []string{"kube-system", "kube-public", "local-path-storage", "openebs", "gmp-system", "gke-managed-cim", "openshift-monitoring"}},
-	off:      rewriterOff{key: "consul.hashicorp.com/transparent-proxy-overwrite-probes", value: "false", means: isFalse},
+	meshData: meshData{
+		name: "consul", title: "Consul", proxy: "consul-dataplane", uid: 5995, sidecarUser: consulInitUser,
+		reserved: []int{8600, 15001, 19000, 20000, 20200, 20600, 21000},
+		excluded: portList{key: "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports"},
+	},
+	free:  []int{20200},
+	never: uninjected{names: []string{"kube-system", "kube-public", "local-path-storage", "openebs", "gmp-system", "gke-managed-cim", "openshift-monitoring"}},
+	off:   rewriterOff{key: "consul.hashicorp.com/transparent-proxy-overwrite-probes", value: "false", means: isFalse},
 	switched: func(b *planBuilder) membership {
 		return b.switchIn("annotations", "consul.hashicorp.com/connect-inject", "true or false", func(v string) (on, ok bool) {
 			on, err := strconv.ParseBool(v)
@@ -61,8 +62,6 @@ const (
 const consulInitUser = 5996
 
 type consulProfile struct{ passiveProxy }
-
-func (consulProfile) sidecarUser() int { return consulInitUser }
 
 // redirectedUser warns of a probe-proxy whose connections Consul redirects,
 // because the options or the pod give it another uid.

@@ -1,6 +1,9 @@
 package transformer
 
-import "github.com/rewrite-probes/rewrite-probes/internal/field"
+import (
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+)
 
 // flomesh is Flomesh Service Mesh, the successor of Open Service Mesh (fsm v1.5.1
 // and commit f1b55bd84a78 of February 2026). The annotation that switches injection
@@ -14,12 +17,12 @@ import "github.com/rewrite-probes/rewrite-probes/internal/field"
 // For every probe of a type, its proxy makes that of the first container
 // (pkg/sidecar/v1/providers/pipy/repo/codebase/probes.js).
 var flomesh = osm{
-	title:          "Flomesh Service Mesh",
+	meshData: meshData{
+		name: "fsm", title: "Flomesh Service Mesh",
+		proxy: "sidecar", image: "pipy", commonName: true, uid: prober.OSMProxyID,
+		excluded: portList{key: "flomesh.io/inbound-port-exclusion-list"},
+	},
 	switchKey:      "flomesh.io/sidecar-injection",
-	excluded:       portList{key: "flomesh.io/inbound-port-exclusion-list"},
-	proxy:          "sidecar",
 	never:          uninjected{names: osmUninjected, labels: field.KeyValues{{Key: "flomesh.io/ignore"}, {Key: "control-plane"}}},
-	image:          "pipy",
 	injectorReason: "fsm-injector",
-	answeredBy:     []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByApp},
 }

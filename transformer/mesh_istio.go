@@ -13,6 +13,18 @@ import (
 // istio is the profile of Istio with sidecars.
 type istio struct{}
 
+var istioData = meshData{
+	name: "istio", title: "Istio", proxyAnswerer: AnsweredByIstioProxy, proxy: istioProxyName, uid: prober.IstioProxyID,
+	reserved: istioReserved, excluded: istioExcluded,
+	// Without imagePullPolicy the API server would set Always, its default for an untagged
+	// image, and the image that the injector puts in would get that too.
+	placeholder: field.Map{
+		{Key: "name", Value: istioProxyName},
+		{Key: "image", Value: autoImage},
+		{Key: "imagePullPolicy", Value: "IfNotPresent"},
+	},
+}
+
 // The labels and annotations of Istio.
 const (
 	istioRewrite      = "sidecar.istio.io/rewriteAppHTTPProbers"
@@ -48,47 +60,12 @@ var istioNeverCaptured = []int{15021, 15090}
 // that captures the pod's connections.
 var istioNoCapture = []string{"gateway", "grpc-agent", "grpc-simple", "kube-gateway", "waypoint"}
 
-func (istio) proxyAnswerer() string { return AnsweredByIstioProxy }
-
-func (istio) proxyAnswers(*handlerSite) bool { return true }
-
-func (istio) sidecarName(_, byDefault string) string { return byDefault }
-
-func (istio) reservedPorts() []int { return istioReserved }
-
-// proxyPorts: the template may have been rewritten for another port.
-func (istio) proxyPorts(b *planBuilder) []int {
-	return []int{istioStatusOr(b.annotations()), prober.StatusPort, b.p.opts.Port}
-}
-
-func (istio) answerers() []string {
-	return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByApp}
-}
-
-func (istio) excludedPorts() portList { return istioExcluded }
-
-func (istio) proxyID() int64 { return prober.IstioProxyID }
-
-func (istio) sidecarUser() int { return nobody }
-
-func (istio) isProxy(c *Container) bool { return c.Name == istioProxyName }
-
 // autoImage is the image that the injector replaces.
 const autoImage = "auto"
 
-// proxyPlaceholder: without imagePullPolicy the API server would set Always, its
-// default for an untagged image, and the image that the injector puts in would get
-// that too.
-func (istio) proxyPlaceholder() field.Map {
-	return field.Map{
-		{Key: "name", Value: istioProxyName},
-		{Key: "image", Value: autoImage},
-		{Key: "imagePullPolicy", Value: "IfNotPresent"},
-	}
-}
-
-// privileged: with each of these Istio's template runs istio-proxy as root.
-func (istio) privileged(annotations field.KeyValues) bool {
+// istioPrivileged reports whether the annotations require more rights for istio-proxy than
+// the Pod Security level "restricted" allows: Istio's template then runs it as root.
+func istioPrivileged(annotations field.KeyValues) bool {
 	config := annotations.Get(istioProxyConfig)
 	return annotations.Get(istioInterception) == "TPROXY" || annotations.Get(istioNetBind) == "true" ||
 		strings.Contains(config, "TPROXY") || strings.Contains(config, "IPTABLES_TRACE_LOGGING")
@@ -125,7 +102,7 @@ func (d istio) proxyConflicts(b *planBuilder, badStatus error) []Finding {
 		found = append(found, b.annotationFinding("status-port-invalid", istioStatusPort, "%v", badStatus))
 	}
 	for i := range b.in.Template.Spec.InitContainers {
-		if c := &b.in.Template.Spec.InitContainers[i]; d.isProxy(c) && c.Image == autoImage {
+		if c := &b.in.Template.Spec.InitContainers[i]; c.Name == istioProxyName && c.Image == autoImage {
 			found = append(found, containerFinding("proxy-in-init-containers", b.spec.Key("initContainers").Index(i), c.Name,
 				"is the placeholder of the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode finds it"))
 		}

@@ -228,7 +228,7 @@ func (d istio) cannotAnswer(b *planBuilder, f facts) string {
 		return why + " (`" + key + "`)"
 	}
 	for _, s := range b.sites {
-		if !s.original.dials() || d.isProxy(s.container) || s.name.IsHook() && s.original.HTTPGet == nil {
+		if !s.original.dials() || istioData.isProxy(s.container) || s.name.IsHook() && s.original.HTTPGet == nil {
 			continue
 		}
 		if s.original.newer(s.name.IsHook()) != "" {

@@ -33,7 +33,7 @@ func (d istio) membership(b *planBuilder) membership {
 // injectRequired in pkg/kube/inject/inject.go). An annotation can only switch
 // injection off, since no selector of the webhooks reads it.
 func (d istio) sidecarMembership(b *planBuilder) membership {
-	proxy, found := b.proxyIn(d.isProxy)
+	proxy, found := b.proxyIn(istioData.isProxy)
 	if found && b.declaredProxy() == nil {
 		return proxy
 	}

@@ -28,10 +28,11 @@ import (
 //   - uid 5678, and ports 15001, 15006, 15053, 9901 and 9902
 //     (kuma-cp.defaults.yaml:94-99, 269-283, 396).
 var kuma = kumaProfile{passiveProxy{
-	proxy:    "kuma-sidecar",
-	uid:      5678,
-	reserved: []int{9000, 9001, 9901, 9902, 15001, 15006, 15053},
-	excluded: portList{key: "traffic.kuma.io/exclude-inbound-ports"},
+	meshData: meshData{
+		name: "kuma", title: "Kuma", proxy: "kuma-sidecar", uid: 5678,
+		reserved: []int{9000, 9001, 9901, 9902, 15001, 15006, 15053},
+		excluded: portList{key: "traffic.kuma.io/exclude-inbound-ports"},
+	},
 	off:      rewriterOff{key: kumaProbeProxyPort, value: "0", means: kumaOff},
 	never:    uninjected{names: []string{"kube-system"}},
 	switched: kumaSwitched,

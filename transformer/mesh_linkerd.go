@@ -21,11 +21,12 @@ import "github.com/rewrite-probes/rewrite-probes/internal/field"
 // that look like an httpGet probe of the pod: GET, the exact path, without TLS
 // (policy-controller/k8s/index/src/inbound/workload.rs:66-113).
 var linkerd = linkerdProfile{passiveProxy{
-	proxy:    "linkerd-proxy",
-	uid:      2102,
-	reserved: []int{4140, 4143, 4190, 4191},
+	meshData: meshData{
+		name: "linkerd", title: "Linkerd", proxy: "linkerd-proxy", uid: 2102,
+		reserved: []int{4140, 4143, 4190, 4191},
+		excluded: portList{key: "config.linkerd.io/skip-inbound-ports", ranges: true},
+	},
 	free:     []int{4190, 4191},
-	excluded: portList{key: "config.linkerd.io/skip-inbound-ports", ranges: true},
 	inherits: true,
 	never: uninjected{
 		names:  []string{"kube-system", "cert-manager"},

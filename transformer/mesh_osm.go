@@ -11,25 +11,22 @@ import (
 // osm is the profile of Open Service Mesh and of its successor, which differ only in
 // names.
 type osm struct {
-	title          string
-	switchKey      string   // the annotation that switches injection
-	excluded       portList // the ports that are not captured
-	proxy          string   // the name of the mesh's own container
-	image          string   // a part of that container's image; "" if any will do
+	meshData
+	switchKey      string // the annotation that switches injection
 	never          uninjected
-	injectorReason string   // the reason to leave a pod to the mesh's injector
-	answeredBy     []string // the answerers
+	injectorReason string // the reason to leave a pod to the mesh's injector
 }
 
 // openServiceMesh is Open Service Mesh (osm, main of July 2023).
 var openServiceMesh = osm{
-	title:          "Open Service Mesh",
+	meshData: meshData{
+		name: "osm", title: "Open Service Mesh", proxyAnswerer: AnsweredByEnvoy,
+		proxy: "envoy", commonName: true, uid: prober.OSMProxyID,
+		excluded: portList{key: "openservicemesh.io/inbound-port-exclusion-list"},
+	},
 	switchKey:      "openservicemesh.io/sidecar-injection",
-	excluded:       portList{key: "openservicemesh.io/inbound-port-exclusion-list"},
-	proxy:          "envoy",
 	never:          uninjected{names: osmUninjected, labels: field.KeyValues{{Key: "openservicemesh.io/ignore"}, {Key: "control-plane"}}},
 	injectorReason: "osm-injector",
-	answeredBy:     []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByEnvoy, AnsweredByApp},
 }
 
 // osmHealthcheckName is the name of probe-proxy if it answers only tcpSocket probes
@@ -44,47 +41,12 @@ var osmUninjected = []string{"kube-system", "kube-public"}
 // and metrics.
 var osmReserved = []int{15000, 15001, 15003, 15010}
 
-func (osm) proxyAnswerer() string { return AnsweredByEnvoy }
-
-// proxyAnswers: a container of the mesh's own makes tcpSocket probes.
-func (osm) proxyAnswers(s *handlerSite) bool { return s.original.TCPSocket == nil }
-
-func (osm) sidecarName(answeredBy, byDefault string) string {
-	if answeredBy == AnsweredByEnvoy {
-		return osmHealthcheckName
-	}
-	return byDefault
-}
-
-// reservedPorts: the convention fixes the ports.
-func (osm) reservedPorts() []int { return nil }
-
-// proxyPorts: Envoy reads a companion, so its container carries no originals.
-func (osm) proxyPorts(*planBuilder) []int { return osmPorts }
-
 // undo and annotate: the mesh never captures the ports of rewritten probes.
 func (osm) undo(annotations field.KeyValues, _ []answerer, _ field.KeyValues) field.KeyValues {
 	return annotations
 }
 
 func (osm) annotate(user, _ field.KeyValues, _ answerer) field.KeyValues { return user }
-
-func (d osm) answerers() []string { return d.answeredBy }
-
-func (d osm) excludedPorts() portList { return d.excluded }
-
-func (osm) proxyID() int64 { return prober.OSMProxyID }
-
-func (osm) sidecarUser() int { return nobody }
-
-func (d osm) isProxy(c *Container) bool {
-	return c.Name == d.proxy && strings.Contains(c.Image, d.image)
-}
-
-// proxyPlaceholder: only probe-proxy reads the env var, so no proxy is declared.
-func (osm) proxyPlaceholder() field.Map { return nil }
-
-func (osm) privileged(field.KeyValues) bool { return false }
 
 // membership: a proxy in the template says nothing, since other containers may have
 // its name.

@@ -11,33 +11,13 @@ import (
 // that the mesh must not capture, and the mesh's own rewriter, if it has one, must
 // leave the probes alone.
 type passiveProxy struct {
-	proxy    string // the name of the mesh's container
-	uid      int64
-	reserved []int                         // the ports of the mesh's own processes
-	free     []int                         // those of them that are never captured
-	excluded portList                      // the annotation with the ports that are not captured
-	inherits bool                          // a pod without that annotation has its Namespace's
+	meshData
+	free     []int                         // the reserved ports that are never captured
+	inherits bool                          // a pod without the annotation of excluded ports has its Namespace's
 	off      rewriterOff                   // the zero value if the mesh has no rewriter
 	never    uninjected                    // the namespaces into which the mesh injects nothing
 	switched func(*planBuilder) membership // reads the switch of injection in the template and its Namespace
 }
-
-func (passiveProxy) answerers() []string {
-	return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByApp}
-}
-func (p passiveProxy) excludedPorts() portList      { return p.excluded }
-func (passiveProxy) proxyAnswerer() string          { return "" }
-func (passiveProxy) proxyAnswers(*handlerSite) bool { return false }
-
-func (passiveProxy) sidecarName(_, byDefault string) string { return byDefault }
-
-func (p passiveProxy) reservedPorts() []int          { return p.reserved }
-func (p passiveProxy) proxyID() int64                { return p.uid }
-func (passiveProxy) sidecarUser() int                { return nobody }
-func (p passiveProxy) isProxy(c *Container) bool     { return c.Name == p.proxy }
-func (passiveProxy) proxyPorts(b *planBuilder) []int { return []int{b.p.opts.Port} }
-func (passiveProxy) proxyPlaceholder() field.Map     { return nil }
-func (passiveProxy) privileged(field.KeyValues) bool { return false }
 
 func (p passiveProxy) membership(b *planBuilder) membership {
 	if m, found := b.proxyIn(p.isProxy); found {
@@ -81,7 +61,7 @@ func atStrictProxy(s *handlerSite) fate {
 // capturedOutcome returns the function for [mesh].outcome in a mesh whose proxy is in
 // every pod: captured says what becomes of a probe whose port the mesh captures.
 func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite) fate) func(*handlerSite) (fate, string) {
-	captures, excluded := m.captures, b.p.mesh.excludedPorts()
+	captures, excluded := m.captures, b.p.mesh.excluded
 	return func(s *handlerSite) (fate, string) {
 		port := b.dialed(s)
 		_, host := s.current.endpoint()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // A Problem is an option that does not fit the mesh.
@@ -48,10 +49,13 @@ func (o *Options) problemsIn(d *serviceMesh) []Problem {
 		}
 		add(field.NewPath("answeredBy"), "%q must be %s or %s %s", o.AnsweredBy, strings.Join(all[:last], ", "), all[last], in)
 	}
-	if o.Port < 1 || o.Port > 65535 {
+	switch fixed := d.fixedPorts(); {
+	case o.Port < 1 || o.Port > 65535:
 		add(field.NewPath("port"), "\"%d\" must be a port from 1 to 65535", o.Port)
-	} else if err := d.checkPort(o.Port); err != nil {
-		add(field.NewPath("port"), "\"%d\" %v", o.Port, err)
+	case slices.Contains(d.reserved, o.Port):
+		add(field.NewPath("port"), "\"%d\" is one of %s's own ports (%s) and must be another", o.Port, d.title, joinPorts(d.reserved))
+	case fixed != nil && o.Port != prober.DefaultPort:
+		add(field.NewPath("port"), "\"%d\" must not be given: the ports of this mesh are fixed: %d to %d", o.Port, fixed[0], fixed[len(fixed)-1])
 	}
 	for _, x := range serviceMeshes {
 		if x.isProxy(&Container{Name: o.ProbeProxy.Name}) && (x == d || !x.commonName) {
@@ -59,7 +63,7 @@ func (o *Options) problemsIn(d *serviceMesh) []Problem {
 		}
 	}
 	for _, key := range []string{"runAsUser", "runAsGroup"} {
-		if v, _ := o.ProbeProxy.SecurityContext.Get(key); v == int(d.proxyID()) {
+		if v, _ := o.ProbeProxy.SecurityContext.Get(key); v == int(d.uid) {
 			add(field.NewPath("probeProxy", "securityContext", key), "\"%d\" must not be that of %s's own proxy, whose connections do not reach the app", v, d.title)
 		}
 	}

@@ -38,7 +38,7 @@ func (k *originalsHolder) used() bool { return len(k.claimed) > 0 }
 
 func (k *originalsHolder) answerer() answerer {
 	if k.proxy {
-		return answerer{k.mesh.proxyAnswerer(), k.port}
+		return answerer{k.mesh.proxyAnswerer, k.port}
 	}
 	return answerer{AnsweredByProbeProxy, k.port}
 }
@@ -85,17 +85,12 @@ func (b *planBuilder) findHolders() {
 			b.holders = append(b.holders, k)
 		}
 	})
-	for _, d := range b.p.meshes {
-		if d.companion == nil {
-			continue
-		}
-		originals, err := d.companion.originalsIn(b.annotations())
-		if err != nil {
-			b.addUnreadable(b.metadata.Key("annotations"), "", err)
-		}
-		if originals != nil {
-			b.annotationHolders = append(b.annotationHolders, &originalsHolder{mesh: d, originals: originals, claimed: make(map[string]bool)})
-		}
+	originals, err := envoyOriginals(b.annotations())
+	if err != nil {
+		b.addUnreadable(b.metadata.Key("annotations"), "", err)
+	}
+	if originals != nil {
+		b.annotationHolders = []*originalsHolder{{mesh: meshNamed("osm"), originals: originals, claimed: make(map[string]bool)}}
 	}
 }
 
@@ -227,7 +222,7 @@ func (b *planBuilder) seemsRewritten(s *handlerSite) bool {
 		return false
 	}
 	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.answersOn(field.Number(n)) }) ||
-		slices.ContainsFunc(b.annotationHolders, func(k *originalsHolder) bool { return slices.Contains(k.mesh.ports(answerer{}), n) })
+		slices.ContainsFunc(b.annotationHolders, func(k *originalsHolder) bool { return slices.Contains(k.mesh.fixedPorts(), n) })
 }
 
 // resembles reports whether a path may be a rewritten one with a mistake: the two

@@ -59,12 +59,12 @@ func New(o Options) (*Planner, error) {
 
 // newPlanner returns the planner of one mesh.
 func newPlanner(o Options, d *serviceMesh) *Planner {
-	if byDefault := Defaults().ProbeProxy.Name; o.ProbeProxy.Name == byDefault {
-		o.ProbeProxy.Name = d.sidecarName(o.AnsweredBy, byDefault)
+	if o.AnsweredBy == AnsweredByEnvoy && o.ProbeProxy.Name == Defaults().ProbeProxy.Name {
+		o.ProbeProxy.Name = osmHealthcheckName
 	}
 	p := &Planner{opts: o, mesh: d, meshes: allMeshes(d)}
 	p.conventions = byConvention(p.meshes)
-	p.contexts = sidecarContexts(d.sidecarUser(), o.ProbeProxy.SecurityContext)
+	p.contexts = sidecarContexts(cmp.Or(d.sidecarUser, nobody), o.ProbeProxy.SecurityContext)
 	p.sidecar = map[bool]field.Map{true: p.sidecarBase(true), false: p.sidecarBase(false)}
 	return p
 }
@@ -251,7 +251,7 @@ func (b *planBuilder) skipPort(s *handlerSite, kind string, port field.IntOrStri
 // hooks and would wait for ever, and liveness probes restart them, and for postStart
 // hooks of any container.
 func (b *planBuilder) runsBefore(w world, s *handlerSite, a answerer) bool {
-	byUs := a.who == AnsweredByProbeProxy || !b.p.mesh.proxyAnswers(s)
+	byUs := b.madeByUs(s, a)
 	at, real := b.realProxy()
 	switch {
 	case a.who == AnsweredByApp || !s.atStart():
@@ -291,7 +291,7 @@ func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
 	if b.answeredByUs(s) {
 		return "`placement: native` starts probe-proxy first"
 	}
-	if b.p.mesh.hasFixedPorts() {
+	if b.p.mesh.fixedPorts() != nil {
 		return "probe-proxy, with `answeredBy: probe-proxy` and `placement: native`, would start first"
 	}
 	return "probe-proxy with `placement: native`, on a port of its own, would start first"
@@ -403,7 +403,7 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 	if err != nil || host != "" || !b.inspection.captures(n) {
 		return false
 	}
-	byProxy := answerer{who: b.p.mesh.proxyAnswerer()}
+	byProxy := answerer{who: b.p.mesh.proxyAnswerer}
 	return slices.ContainsFunc(b.inspection.facts.worlds(), func(w world) bool { return w.rewrites && b.runsBefore(w, s, byProxy) })
 }
 
@@ -414,8 +414,8 @@ func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
 		return
 	}
 	needed := b.p.mesh.annotate(nil, nil, b.inspection.answerer)
-	if c := b.companion(); c != nil {
-		needed = c.withOriginals(needed, toRewrite)
+	if b.answeredByEnvoy() {
+		needed = withEnvoyOriginals(needed, toRewrite)
 	}
 	if len(needed) == 0 {
 		return
@@ -425,7 +425,7 @@ func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
 
 // portCure returns the other cure for a port that is taken; "" if there is none.
 func (p *Planner) portCure() string {
-	if p.mesh.hasFixedPorts() {
+	if p.mesh.fixedPorts() != nil {
 		return ""
 	}
 	return ", or the functionConfig another `port`"
@@ -438,7 +438,7 @@ func (b *planBuilder) finish(toRewrite []*handlerSite) Plan {
 	failed := b.failed()
 	if !failed {
 		b.editAll(toRewrite)
-		plan.Edits, plan.Repairs, plan.Companion = b.edits, b.inspection.collisions, b.companionObject(toRewrite)
+		plan.Edits, plan.Repairs, plan.Companion = b.edits, b.inspection.collisions, b.companion(toRewrite)
 	}
 	for _, s := range b.sites {
 		plan.Probes = append(plan.Probes, b.verdict(s, failed))
@@ -471,7 +471,7 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	a.AddsAnnotations = b.addedAnnotations
 	container := b.p.opts.ProbeProxy.Name
 	if !b.adds(toRewrite) {
-		container = field.As[string](b.p.mesh.proxyPlaceholder(), "name")
+		container = field.As[string](b.p.mesh.placeholder, "name")
 	}
 	if !slices.Contains(b.containerNames(), container) {
 		a.AddsContainer = container
@@ -479,28 +479,23 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	return a
 }
 
-// companionObject returns the companion that the workload needs, or the one that
-// it no longer needs.
-func (b *planBuilder) companionObject(toRewrite []*handlerSite) *Companion {
-	if c := b.companion(); c != nil && len(toRewrite) > 0 {
-		if o := c.make(b, toRewrite); o != nil {
-			return o
+// companion returns the object that the workload needs, or the one that it no longer
+// needs; nil if there is neither.
+func (b *planBuilder) companion(toRewrite []*handlerSite) *Companion {
+	if b.answeredByEnvoy() {
+		if probers := envoyEntries(toRewrite); len(probers) > 0 {
+			return b.envoyConfigMap(envoyResources(probers))
 		}
 	}
 	if len(b.annotationHolders) > 0 {
-		return b.annotationHolders[0].mesh.companion.make(b, nil)
+		return b.envoyConfigMap("")
 	}
 	return nil
 }
 
-// companion returns the maker of the companion from which the answerer reads the
-// originals; nil if it reads them from the env var.
-func (b *planBuilder) companion() companionMaker {
-	if c := b.p.mesh.companion; c != nil && c.needed(b.inspection.answerer) {
-		return c
-	}
-	return nil
-}
+// answeredByEnvoy reports whether the answerer reads the originals from a companion, of
+// which annotations keep a copy for the next run, and not from the env var.
+func (b *planBuilder) answeredByEnvoy() bool { return b.inspection.answerer.who == AnsweredByEnvoy }
 
 // verdict returns what becomes of a probe, for the plan.
 func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {

@@ -73,7 +73,7 @@ func (b *planBuilder) leftOut() leftOut {
 	if !b.onOpenShift() {
 		return leftOut{}
 	}
-	unfit := func(id *int64) bool { return id != nil && (*id == 0 || *id == b.p.mesh.proxyID()) }
+	unfit := func(id *int64) bool { return id != nil && (*id == 0 || *id == b.p.mesh.uid) }
 	pod := b.in.Template.Spec.SecurityContext
 	return leftOut{user: pod == nil || !unfit(pod.RunAsUser) && !unfit(pod.RunAsGroup), seccomp: true}
 }

@@ -28,7 +28,7 @@ func restrictedFields() field.Map {
 // none is declared if the template asks for a privileged proxy, and none of the
 // fields that the pod's own securityContext already has.
 func (b *planBuilder) declaration() field.Map {
-	m := b.p.mesh.proxyPlaceholder()
+	m := slices.Clone(b.p.mesh.placeholder)
 	for i := range m {
 		if m[i].Key == "image" {
 			m[i].Value = b.p.opts.IstioProxy.Image
@@ -37,7 +37,7 @@ func (b *planBuilder) declaration() field.Map {
 	if r := merge(nil, b.p.opts.IstioProxy.Resources); len(r) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: r})
 	}
-	if !b.p.opts.IstioProxy.Restricted || b.p.mesh.privileged(b.annotations()) {
+	if !b.p.opts.IstioProxy.Restricted || istioPrivileged(b.annotations()) {
 		return m
 	}
 	if context := b.restrictedContext(); context != nil {

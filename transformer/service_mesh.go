@@ -1,8 +1,8 @@
 package transformer
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
@@ -12,26 +12,45 @@ import (
 // answered in it. Only the files of meshes know a mesh's ports, paths, env vars, uids,
 // labels and annotations; the options for Istio and [IstioFacts] are the exception.
 type serviceMesh struct {
-	name  string // in the functionConfig
-	title string // in messages
+	meshData
 	convention
 	meshProfile
-	companion    companionMaker // nil if the mesh needs no companion
 	findOriginal originalFinder // nil if the mesh's own tool rewrites nothing, or as we do
-	// commonName is set if other containers may have the same name as the mesh's
-	// proxy, so that the name alone says nothing.
-	commonName bool
+}
+
+// meshData is the part of a profile that is the same for all templates.
+type meshData struct {
+	name  string // in the functionConfig
+	title string // in messages
+	// proxyAnswerer is the value of [Options].AnsweredBy that means the mesh's own proxy; ""
+	// if that answers no rewritten probes.
+	proxyAnswerer string
+	// proxy is the name of the proxy's container, and image a part of its image. commonName
+	// is set if other containers may have the same name, so that it alone says nothing.
+	proxy, image string
+	commonName   bool
+	// uid is the uid and gid of the proxy. What such a process sends does not reach the app,
+	// so probe-proxy must have another.
+	uid int64
+	// sidecarUser is the uid of probe-proxy if the options have none; 0 stands for nobody.
+	// What it sends to the pod's own IP must reach the app without the mesh's proxy.
+	sidecarUser int
+	reserved    []int    // the ports of the mesh's own processes in a pod
+	excluded    portList // the annotation with the ports that the mesh does not capture
+	// placeholder is the container, without env and securityContext, that holds the place of
+	// the proxy until it is injected; nil if the proxy is never declared.
+	placeholder field.Map
 }
 
 // serviceMeshes are all meshes. A new one is a file with the mesh's profile, a file
 // with its convention unless it uses an existing one, and an entry here.
 var serviceMeshes = []*serviceMesh{
-	{name: "istio", title: "Istio", convention: appHealth{}, meshProfile: istio{}},
-	{name: "linkerd", title: "Linkerd", convention: appHealth{}, meshProfile: linkerd},
-	{name: "kuma", title: "Kuma", convention: appHealth{}, meshProfile: kuma, findOriginal: kumaOriginal},
-	{name: "consul", title: "Consul", convention: appHealth{}, meshProfile: consul, findOriginal: consulOriginal},
-	{name: "osm", title: openServiceMesh.title, convention: osmConvention{}, meshProfile: openServiceMesh, companion: envoyConfig{}, findOriginal: osmOriginal, commonName: true},
-	{name: "fsm", title: flomesh.title, convention: fsmConvention{}, meshProfile: flomesh, findOriginal: fsmOriginal, commonName: true},
+	{meshData: istioData, convention: appHealth{}, meshProfile: istio{}},
+	{meshData: linkerd.meshData, convention: appHealth{}, meshProfile: linkerd},
+	{meshData: kuma.meshData, convention: appHealth{}, meshProfile: kuma, findOriginal: kumaOriginal},
+	{meshData: consul.meshData, convention: appHealth{}, meshProfile: consul, findOriginal: consulOriginal},
+	{meshData: openServiceMesh.meshData, convention: osmConvention{}, meshProfile: openServiceMesh, findOriginal: osmOriginal},
+	{meshData: flomesh.meshData, convention: fsmConvention{}, meshProfile: flomesh, findOriginal: fsmOriginal},
 }
 
 // A convention says where rewritten probes go, and how their originals are
@@ -40,17 +59,8 @@ var serviceMeshes = []*serviceMesh{
 // All probes of a pod are assigned at once, since the paths of some
 // conventions depend on how many containers have a probe of one type.
 type convention interface {
-	// checkPort returns an error that completes "port 80 ..." if [Options].Port
-	// cannot be that port.
-	checkPort(port int) error
-	// ports returns the ports on which an answerer answers.
-	ports(a answerer) []int
-	// sidecarPorts returns the ports on which an existing probe-proxy answers.
-	sidecarPorts(c *Container) []int
-	// healthPort returns the port where probe-proxy answers for itself, and args
-	// returns its arguments.
-	healthPort(o *Options) int
-	args(o *Options) field.List
+	// fixedPorts returns the ports of rewritten probes; nil if the options choose one.
+	fixedPorts() []int
 	// skipUnsupported skips, with a reason, every handler that the convention cannot
 	// express.
 	skipUnsupported(b *planBuilder, sites []*handlerSite)
@@ -63,10 +73,9 @@ type convention interface {
 	unrewritten(h *HTTPGet) *HTTPGet
 	// byPath reports whether the path of a rewritten request names its original.
 	byPath() bool
-	// format returns the format of the env var with the originals, and encode its
-	// value; "" if there are no probes.
+	// format returns the format of the env var with the originals, and key the key of one.
 	format() *prober.Format
-	encode(sites []*handlerSite) string
+	key(s *handlerSite) string
 	// original returns the original of a rewritten probe, and its key, by the
 	// probe's path; nil if there is none. names are those of the pod's
 	// containers.
@@ -76,36 +85,6 @@ type convention interface {
 // A meshProfile says who is in a mesh, what the mesh captures, and which annotations
 // make it leave rewritten probes alone.
 type meshProfile interface {
-	// answerers returns the values that [Options].AnsweredBy may have.
-	answerers() []string
-	// proxyAnswerer returns the one of them that means the mesh's own proxy; "" if
-	// none does. proxyAnswers reports whether that proxy, if it is the answerer,
-	// makes a probe itself; if not, a probe-proxy in the same pod does.
-	proxyAnswerer() string
-	proxyAnswers(s *handlerSite) bool
-	// sidecarName returns the name of probe-proxy if the options have the
-	// default.
-	sidecarName(answeredBy, byDefault string) string
-	// reservedPorts returns the ports of the mesh's own processes in a pod.
-	reservedPorts() []int
-	// proxyID returns the uid and gid of the mesh's proxy. What such a process
-	// sends does not reach the app, so probe-proxy must have another.
-	proxyID() int64
-	// sidecarUser returns the uid of probe-proxy if the options have none. What
-	// it sends to the pod's own IP must reach the app without the mesh's proxy.
-	sidecarUser() int
-	// excludedPorts is the annotation with the ports that the mesh does not capture.
-	excludedPorts() portList
-	// isProxy reports whether a container is the mesh's own proxy, and
-	// proxyPorts returns the ports on which it answers rewritten probes.
-	isProxy(c *Container) bool
-	proxyPorts(b *planBuilder) []int
-	// proxyPlaceholder returns the container, without env and securityContext,
-	// that holds the place of the mesh's proxy until it is injected.
-	proxyPlaceholder() field.Map
-	// privileged reports whether the annotations require more rights for the proxy
-	// than the Pod Security level "restricted" allows.
-	privileged(annotations field.KeyValues) bool
 	// membership returns what the template and its Namespace say of the mesh's
 	// injection.
 	membership(b *planBuilder) membership
@@ -117,22 +96,6 @@ type meshProfile interface {
 	// annotate returns the user's annotations with those that an answerer needs. have
 	// holds the present annotations, including ours.
 	annotate(user, have field.KeyValues, now answerer) field.KeyValues
-}
-
-// A companionMaker makes the companion of a workload: an object from which a proxy
-// reads the originals. Annotations keep a copy of them for the next run.
-type companionMaker interface {
-	// needed reports whether an answerer reads the originals from a companion.
-	needed(a answerer) bool
-	// withOriginals returns the annotations with the originals of the probes.
-	withOriginals(annotations field.KeyValues, sites []*handlerSite) field.KeyValues
-	// withoutOriginals returns the annotations without them.
-	withoutOriginals(annotations field.KeyValues) field.KeyValues
-	// originalsIn returns the originals that annotations carry; nil if none.
-	originalsIn(annotations field.KeyValues) (map[string]*prober.Prober, error)
-	// make returns the companion for the probes; nil if there is nothing to do. Without
-	// probes it returns the companion that is no longer needed.
-	make(b *planBuilder, sites []*handlerSite) *Companion
 }
 
 // An injection says whether a mesh's injector adds its proxy to a pod.
@@ -220,24 +183,45 @@ func holderIn(group []*serviceMesh, c *Container) *serviceMesh {
 	return group[max(i, 0)]
 }
 
-// checkPort returns an error if [Options].Port cannot be that port.
-func (d *serviceMesh) checkPort(port int) error {
-	if reserved := d.reservedPorts(); slices.Contains(reserved, port) {
-		return fmt.Errorf("is one of %s's own ports (%s) and must be another", d.title, joinPorts(reserved))
+// isProxy reports whether a container is the mesh's own proxy.
+func (d *meshData) isProxy(c *Container) bool {
+	return c.Name == d.proxy && strings.Contains(c.Image, d.image)
+}
+
+// answerers returns the values that [Options].AnsweredBy may have.
+func (d *meshData) answerers() []string {
+	if d.proxyAnswerer == "" {
+		return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByApp}
 	}
-	return d.convention.checkPort(port)
+	return []string{AnsweredByAuto, AnsweredByProbeProxy, d.proxyAnswerer, AnsweredByApp}
+}
+
+// ports returns the ports on which an answerer answers.
+func (d *serviceMesh) ports(a answerer) []int {
+	if fixed := d.fixedPorts(); fixed != nil {
+		return fixed
+	}
+	return []int{a.port}
 }
 
 // listens returns the ports on which a container with originals answers.
 func (d *serviceMesh) listens(b *planBuilder, c *Container) []int {
-	if d.isProxy(c) {
-		return d.proxyPorts(b)
+	switch fixed := d.fixedPorts(); {
+	case fixed != nil:
+		return fixed
+	case !d.isProxy(c):
+		return []int{probeProxyPort(c)}
+	case d.proxyAnswerer == AnsweredByIstioProxy: // the template may have been rewritten for another port
+		return []int{istioStatusOr(b.annotations()), prober.StatusPort, b.p.opts.Port}
 	}
-	return d.sidecarPorts(c)
+	return []int{b.p.opts.Port}
 }
 
-// hasFixedPorts reports whether the convention leaves no choice of the port.
-func (d *serviceMesh) hasFixedPorts() bool { return len(d.ports(answerer{})) > 1 }
+// encode returns the env var's value for the originals of probes; "" if there are none. The
+// kubelet expands $(NAME) in env values and makes one $ of $$.
+func (d *serviceMesh) encode(sites []*handlerSite) string {
+	return strings.ReplaceAll(prober.Encode(entriesOf(sites, d.key)), "$", "$$")
+}
 
 // An answerer is the process that answers rewritten probes.
 type answerer struct {

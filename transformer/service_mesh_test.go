@@ -12,23 +12,19 @@ import (
 // toy is the profile of a mesh that uses Istio's convention with its own
 // annotation: what a new mesh has to say, and all that it has to say.
 var toy = passiveProxy{
-	proxy:    "toy-proxy",
-	uid:      2102,
-	reserved: []int{4143},
+	meshData: meshData{
+		name: "toy", title: "Toy", proxy: "toy-proxy", uid: 2102,
+		reserved: []int{4143}, excluded: portList{key: "toy.io/skip-ports"},
+	},
 	free:     []int{4143},
-	excluded: portList{key: "toy.io/skip-ports"},
 	switched: func(*planBuilder) membership { return membership{} },
 }
-
-// lonely is a mesh that has an answerer of its own.
-type lonely struct{ passiveProxy }
-
-func (lonely) answerers() []string { return []string{AnsweredByAuto, toy.proxy} }
 
 func TestAnswerersAreThoseOfAllMeshes(t *testing.T) {
 	before := serviceMeshes
 	t.Cleanup(func() { serviceMeshes = before })
-	serviceMeshes = append(serviceMeshes[:len(serviceMeshes):len(serviceMeshes)], &serviceMesh{name: "lonely", convention: appHealth{}, meshProfile: lonely{toy}})
+	lonely := meshData{name: "lonely", proxyAnswerer: toy.proxy}
+	serviceMeshes = append(serviceMeshes[:len(serviceMeshes):len(serviceMeshes)], &serviceMesh{meshData: lonely, convention: appHealth{}, meshProfile: toy})
 	want := []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByApp, AnsweredByEnvoy, toy.proxy}
 	if got := Answerers(); !slices.Equal(got, want) {
 		t.Errorf("answerers %q, want %q", got, want)
@@ -39,7 +35,7 @@ func TestAnswerersAreThoseOfAllMeshes(t *testing.T) {
 func TestAMeshIsOneProfileAndOneEntry(t *testing.T) {
 	before := serviceMeshes
 	t.Cleanup(func() { serviceMeshes = before })
-	serviceMeshes = append(serviceMeshes[:len(serviceMeshes):len(serviceMeshes)], &serviceMesh{name: "toy", title: "Toy", convention: appHealth{}, meshProfile: toy})
+	serviceMeshes = append(serviceMeshes[:len(serviceMeshes):len(serviceMeshes)], &serviceMesh{meshData: toy.meshData, convention: appHealth{}, meshProfile: toy})
 	if all := Meshes(); all[len(all)-1] != "toy" {
 		t.Errorf("the functionConfig may name the meshes %q", all)
 	}

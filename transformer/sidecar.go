@@ -88,7 +88,10 @@ func (p *Planner) sidecarBase(native bool) field.Map {
 	if native {
 		m = append(m, field.Entry{Key: "restartPolicy", Value: "Always"})
 	}
-	args := p.mesh.args(&p.opts)
+	var args field.List // without a port, probe-proxy knows it by the name of its env var
+	if p.mesh.fixedPorts() == nil && p.opts.Port != prober.DefaultPort {
+		args = field.List{portFlag + "=" + strconv.Itoa(p.opts.Port)}
+	}
 	if !native {
 		args = append(args, hooksFlag)
 	}
@@ -124,7 +127,11 @@ const livenessTimeout = 10
 
 // ownProbe returns the handler of a probe that asks probe-proxy itself.
 func (p *Planner) ownProbe(path string) field.Map {
-	return field.Map{{Key: "httpGet", Value: field.Map{{Key: "path", Value: path}, {Key: "port", Value: p.mesh.healthPort(&p.opts)}}}}
+	port := p.opts.Port
+	if p.mesh.fixedPorts() != nil {
+		port = prober.OSMHealthcheckPort
+	}
+	return field.Map{{Key: "httpGet", Value: field.Map{{Key: "path", Value: path}, {Key: "port", Value: port}}}}
 }
 
 // probeProxy returns the container that answers for the originals.
@@ -215,7 +222,7 @@ func (p *Planner) isOurs(k *originalsHolder, declared bool) bool {
 		return c.Name == p.opts.ProbeProxy.Name || c.Name == Defaults().ProbeProxy.Name ||
 			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && c.StartupProbe.HTTPGet.Path == prober.HealthPath
 	}
-	placeholder := k.mesh.proxyPlaceholder()
+	placeholder := k.mesh.placeholder
 	if len(k.raw) != len(placeholder)+k.fieldsWeAdd(declared) || len(k.container.Env) != 1 {
 		return false
 	}
@@ -260,7 +267,7 @@ func (b *planBuilder) checkProbeProxy(toRewrite []*handlerSite) {
 		key   string
 		value *int64
 	}{{"runAsUser", spec.SecurityContext.RunAsUser}, {"runAsGroup", spec.SecurityContext.RunAsGroup}} {
-		if _, set := b.sidecarContext().Get(id.key); !set && id.value != nil && *id.value == b.p.mesh.proxyID() {
+		if _, set := b.sidecarContext().Get(id.key); !set && id.value != nil && *id.value == b.p.mesh.uid {
 			b.addFinding(NewFinding("proxy-uid", b.spec.Key("securityContext", id.key),
 				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
 		}
