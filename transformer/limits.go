@@ -2,8 +2,7 @@ package transformer
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
+	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -16,8 +15,9 @@ type LimitRange struct {
 
 // A limitItem is one of the limits of a LimitRange.
 type limitItem struct {
-	ofPod                                       bool // of the pod as a whole, not of each container
-	min, max, ratio, byDefault, requestDefaults [len(computeResources)]quantity
+	ofPod           bool // of the pod as a whole, not of each container
+	min, max, ratio quantities
+	defaults        requirements
 }
 
 // NewLimitRange reads the `spec` of a LimitRange. What is no quantity counts as absent.
@@ -25,10 +25,11 @@ func NewLimitRange(name string, spec field.Map) LimitRange {
 	l := LimitRange{Name: name}
 	for _, v := range field.As[field.List](spec, "limits") {
 		m, _ := v.(field.Map)
-		item := limitItem{ofPod: field.As[string](m, "type") == "Pod"}
-		if t := field.As[string](m, "type"); t != "Pod" && t != "Container" {
+		of := field.As[string](m, "type")
+		if of != "Pod" && of != "Container" {
 			continue
 		}
+		item := limitItem{ofPod: of == "Pod"}
 		for i, name := range computeResources {
 			read := func(key string) quantity {
 				v, there := field.As[field.Map](m, key).Get(name)
@@ -37,36 +38,15 @@ func NewLimitRange(name string, spec field.Map) LimitRange {
 				return q
 			}
 			item.min[i], item.max[i], item.ratio[i] = read("min"), read("max"), read("maxLimitRequestRatio")
-			if item.ofPod {
-				continue
+			if !item.ofPod { // as the API server fills them in
+				limit := read("default").or(item.max[i])
+				item.defaults.limits[i] = limit
+				item.defaults.requests[i] = read("defaultRequest").or(limit).or(item.min[i])
 			}
-			// As the API server fills them in.
-			item.byDefault[i] = read("default").or(item.max[i])
-			item.requestDefaults[i] = read("defaultRequest").or(item.byDefault[i]).or(item.min[i])
 		}
 		l.items = append(l.items, item)
 	}
 	return l
-}
-
-// or returns q, or other if q is not given.
-func (q quantity) or(other quantity) quantity {
-	if q.set {
-		return q
-	}
-	return other
-}
-
-// String returns the quantity of a resource as a manifest has it.
-func (q quantity) String() string {
-	const mi = 1000 << 20
-	switch {
-	case q.milli >= mi && q.milli%mi == 0:
-		return strconv.FormatInt(q.milli/mi, 10) + "Mi"
-	case q.milli%1000 == 0:
-		return strconv.FormatInt(q.milli/1000, 10)
-	}
-	return strconv.FormatInt(q.milli, 10) + "m"
 }
 
 // filled returns the requirements of a container with the defaults of LimitRanges, which
@@ -75,9 +55,7 @@ func (r requirements) filled(ranges []LimitRange) requirements {
 	r = r.withDefaults()
 	for _, l := range ranges {
 		for _, item := range l.items {
-			for i := range computeResources {
-				r.requests[i], r.limits[i] = r.requests[i].or(item.requestDefaults[i]), r.limits[i].or(item.byDefault[i])
-			}
+			r = r.combined(item.defaults, quantity.or)
 		}
 	}
 	return r
@@ -141,15 +119,12 @@ func (p podResources) outgrows(with podResources) string {
 		return ""
 	}
 	before, after := p.podLevel(), with.podLevel()
+	need, needWith := p.sum().requests, with.sum().requests
 	for i, name := range computeResources {
 		if limit := after.limits[i]; limit.set && before.requests[i].milli <= before.limits[i].milli && after.requests[i].milli > limit.milli {
 			return fmt.Sprintf("the pod's own request of %s is filled in as %s with what a LimitRange gives to probe-proxy, and its limit is %s", name, after.requests[i], limit)
 		}
-		request := p.pod.requests[i]
-		need := func(of podResources) int64 {
-			return of.sum(func(r *requirements) quantity { return r.requests[i] }).milli
-		}
-		if request.set && need(p) <= request.milli && need(with) > request.milli {
+		if request := p.pod.requests[i]; request.set && need[i].milli <= request.milli && needWith[i].milli > request.milli {
 			return fmt.Sprintf("the pod's own request of %s %s is less than what its containers have with what a LimitRange gives to probe-proxy", request, name)
 		}
 	}
@@ -158,14 +133,7 @@ func (p podResources) outgrows(with podResources) string {
 
 // total returns what the pod has as a whole: its own requirements, or the sum of those of
 // its containers.
-func (p podResources) total() requirements {
-	total := p.pod
-	for i := range computeResources {
-		total.requests[i] = total.requests[i].or(p.sum(func(r *requirements) quantity { return r.requests[i] }))
-		total.limits[i] = total.limits[i].or(p.sum(func(r *requirements) quantity { return r.limits[i] }))
-	}
-	return total
-}
+func (p podResources) total() requirements { return p.pod.combined(p.sum(), quantity.or) }
 
 // quotaRefusal says what a ResourceQuota demands of every container, and one with these
 // requirements lacks; "" if there is nothing that the others have.
@@ -175,33 +143,20 @@ func (c *Cluster) quotaRefusal(p podResources, ours requirements) string {
 	}
 	for _, q := range c.Quotas {
 		for i, name := range computeResources {
-			for _, demand := range []struct {
-				key  string
-				have func(*requirements) bool
-			}{
-				{"limits." + name, func(r *requirements) bool { return r.limits[i].set }},
-				{"requests." + name, func(r *requirements) bool { return r.requests[i].set }},
-				{name, func(r *requirements) bool { return r.requests[i].set }},
-			} {
-				if _, limited := q.Hard.Get(demand.key); limited && !demand.have(&ours) && p.all(demand.have) {
-					return fmt.Sprintf("ResourceQuota %q has `%s`, so every container must have it", q.Name, demand.key)
+			for _, key := range []string{"limits." + name, "requests." + name, name} {
+				lacks := func(r containerResources) bool {
+					if key == "limits."+name {
+						return !r.limits[i].set
+					}
+					return !r.requests[i].set
+				}
+				if _, limited := q.Hard.Get(key); limited && lacks(containerResources{requirements: ours}) && !slices.ContainsFunc(p.containers, lacks) {
+					return fmt.Sprintf("ResourceQuota %q has `%s`, so every container must have it", q.Name, key)
 				}
 			}
 		}
 	}
 	return ""
-}
-
-// all reports whether a condition holds for every container.
-func (p podResources) all(have func(*requirements) bool) bool {
-	for _, list := range [][]containerResources{p.init, p.main} {
-		for i := range list {
-			if !have(&list[i].requirements) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // cure returns resources of probe-proxy that the namespace accepts, as they are in the
@@ -239,29 +194,17 @@ func (b *planBuilder) checkLimits(pod *podResources, ours requirements) {
 	if lines := pod.cure(&b.in.around().Cluster, b.native()); lines != "" {
 		cure = "the functionConfig can have `" + lines + "`"
 	}
-	b.addFinding(NewFinding("namespace-limits", b.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", strings.TrimSpace(why), cure))
-}
-
-// fillsDefaults reports whether a LimitRange among the manifests gives resources to
-// containers that have none.
-func (c *Cluster) fillsDefaults() (by string, fills bool) {
-	for _, l := range c.LimitRanges {
-		for _, item := range l.items {
-			for i := range computeResources {
-				if item.byDefault[i].set || item.requestDefaults[i].set {
-					return l.Name, true
-				}
-			}
-		}
-	}
-	return "", false
+	b.addFinding(NewFinding("namespace-limits", b.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", why, cure))
 }
 
 // checkProxyLimits warns if a LimitRange fills in the resources of a mesh's proxy that is
 // declared without any: they then replace those of the mesh's injector.
 func (b *planBuilder) checkProxyLimits() {
-	by, fills := b.in.around().Cluster.fillsDefaults()
-	if _, declared := b.proxyPlace(); fills && !declared && len(b.p.opts.IstioProxy.Resources) == 0 {
-		b.addFinding(NewFinding("proxy-limits", b.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", by))
+	ranges := b.in.around().Cluster.LimitRanges
+	i := slices.IndexFunc(ranges, func(l LimitRange) bool {
+		return slices.ContainsFunc(l.items, func(item limitItem) bool { return item.defaults.given() })
+	})
+	if _, declared := b.proxyPlace(); i >= 0 && !declared && len(b.p.opts.IstioProxy.Resources) == 0 {
+		b.addFinding(NewFinding("proxy-limits", b.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name))
 	}
 }

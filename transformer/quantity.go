@@ -17,6 +17,34 @@ type quantity struct {
 	set   bool
 }
 
+// or returns q, or other if q is not given.
+func (q quantity) or(other quantity) quantity {
+	if q.set {
+		return q
+	}
+	return other
+}
+
+func (q quantity) plus(other quantity) quantity {
+	return quantity{q.milli + other.milli, q.set || other.set}
+}
+
+func (q quantity) max(other quantity) quantity {
+	return quantity{max(q.milli, other.milli), q.set || other.set}
+}
+
+// String returns the quantity of a resource as a manifest has it.
+func (q quantity) String() string {
+	const mi = 1000 << 20
+	switch {
+	case q.milli >= mi && q.milli%mi == 0:
+		return strconv.FormatInt(q.milli/mi, 10) + "Mi"
+	case q.milli%1000 == 0:
+		return strconv.FormatInt(q.milli/1000, 10)
+	}
+	return strconv.FormatInt(q.milli, 10) + "m"
+}
+
 // quantityUnits holds the suffixes of whole thousandths, as thousandths.
 var quantityUnits = map[string]uint64{
 	"m": 1, "": 1e3, "k": 1e6, "M": 1e9, "G": 1e12, "T": 1e15, "P": 1e18,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // A qosClass is a pod's class of quality of service:
@@ -20,76 +21,79 @@ const (
 // computeResources are the resources that decide the class.
 var computeResources = [...]string{"cpu", "memory"}
 
-// requirements are the requests and limits of a container or a pod, in the order of
-// computeResources.
-type requirements struct {
-	requests, limits [len(computeResources)]quantity
-}
+// quantities are amounts in the order of computeResources.
+type quantities [len(computeResources)]quantity
+
+// requirements are the requests and limits of a container or a pod.
+type requirements struct{ requests, limits quantities }
 
 // readRequirements returns the requirements that the field `resources` holds. bad names
-// what is no quantity, and its value; it is empty if all are.
+// what is no quantity; it is nil if all are.
 func readRequirements(resources field.Map) (r requirements, bad field.Path) {
 	for _, side := range []struct {
 		key string
-		to  *[len(computeResources)]quantity
+		to  *quantities
 	}{{"requests", &r.requests}, {"limits", &r.limits}} {
 		have := field.As[field.Map](resources, side.key)
 		for i, name := range computeResources {
-			v, there := have.Get(name)
-			if !there {
-				continue
+			if v, there := have.Get(name); there {
+				var ok bool
+				if side.to[i], ok = readQuantity(v); !ok {
+					bad = field.NewPath(side.key, name)
+				}
 			}
-			q, ok := readQuantity(v)
-			if !ok {
-				bad = field.NewPath(side.key, name)
-			}
-			side.to[i] = q
 		}
 	}
 	return r, bad
+}
+
+// combined returns f of every quantity in r and in other.
+func (r requirements) combined(other requirements, f func(a, b quantity) quantity) requirements {
+	for i := range computeResources {
+		r.requests[i], r.limits[i] = f(r.requests[i], other.requests[i]), f(r.limits[i], other.limits[i])
+	}
+	return r
+}
+
+// given reports whether any of the requirements is.
+func (r requirements) given() bool {
+	set := func(q quantity) bool { return q.set }
+	return slices.ContainsFunc(r.requests[:], set) || slices.ContainsFunc(r.limits[:], set)
 }
 
 // withDefaults returns the requirements with requests that default to the limits, as
 // the API server fills them in for containers of pods.
 func (r requirements) withDefaults() requirements {
 	for i, limit := range r.limits {
-		if !r.requests[i].set {
-			r.requests[i] = limit
-		}
+		r.requests[i] = r.requests[i].or(limit)
 	}
 	return r
 }
 
 // class returns the class that the requirements alone make. Zero is like not given.
 func (r requirements) class() qosClass {
-	classes := [len(computeResources)]qosClass{}
-	for i := range classes {
-		switch request, limit := r.requests[i].milli, r.limits[i].milli; {
-		case request != limit:
-			return burstable
-		case request == 0:
-			classes[i] = bestEffort
-		default:
-			classes[i] = guaranteed
-		}
-	}
-	if classes[0] != classes[1] {
+	cpu, memory := r.requests[0].milli, r.requests[1].milli
+	switch {
+	case cpu != r.limits[0].milli, memory != r.limits[1].milli, (cpu == 0) != (memory == 0):
 		return burstable
+	case cpu == 0:
+		return bestEffort
 	}
-	return classes[0]
+	return guaranteed
 }
 
 // podResources are the requirements of a pod, without those of containers that we add.
 type podResources struct {
 	pod        requirements // of the pod as a whole
 	hasOwn     bool         // the pod as a whole has some, of any resource
-	init, main []containerResources
+	containers []containerResources
 	unreadable field.Path // a value that is no quantity; nil if there is none
 }
 
 // containerResources are the requirements of a container.
 type containerResources struct {
 	requirements
+	init     bool
 	restarts bool // it is a native sidecar
 }
 
@@ -117,28 +121,18 @@ func (b *planBuilder) resources() *podResources {
 		if b.isOurs(at) {
 			return
 		}
-		r := containerResources{read(b.containerPath(at).Key("resources")), isSidecar(at, c)}
-		if c.Image == autoImage && b.p.mesh.isProxy(c) && r.requirements == (requirements{}) {
+		r := read(b.containerPath(at).Key("resources"))
+		if c.Image == autoImage && b.p.mesh.isProxy(c) && r == (requirements{}) {
 			return
 		}
-		r.requirements = r.filled(b.in.around().Cluster.LimitRanges)
-		if at.init {
-			p.init = append(p.init, r)
-		} else {
-			p.main = append(p.main, r)
-		}
+		p.containers = append(p.containers, containerResources{r.filled(b.in.around().Cluster.LimitRanges), at.init, isSidecar(at, c)})
 	})
 	return p
 }
 
 // with returns the pod with one more container, first among those of its list.
 func (p podResources) with(r requirements, native bool) podResources {
-	more := []containerResources{{r.withDefaults(), native}}
-	if native {
-		p.init = slices.Concat(more, p.init)
-	} else {
-		p.main = slices.Concat(more, p.main)
-	}
+	p.containers = slices.Concat([]containerResources{{r.withDefaults(), native, native}}, p.containers)
 	return p
 }
 
@@ -149,14 +143,12 @@ func (p podResources) class() qosClass {
 		return p.podLevel().class()
 	}
 	var class qosClass
-	for _, list := range [...][]containerResources{p.init, p.main} {
-		for i := range list {
-			of := list[i].class()
-			if class != "" && class != of {
-				return burstable
-			}
-			class = of
+	for _, c := range p.containers {
+		of := c.class()
+		if class != "" && class != of {
+			return burstable
 		}
+		class = of
 	}
 	return cmp.Or(class, bestEffort)
 }
@@ -166,21 +158,12 @@ func (p podResources) class() qosClass {
 // a limit that is missing, where there is a request and every container has a limit, is
 // the greater of the request and the sum of the limits.
 func (p podResources) podLevel() requirements {
-	r := p.pod
+	r, sum := p.pod, p.sum()
 	for i := range computeResources {
-		request := p.sum(func(c *requirements) quantity { return c.requests[i] })
-		if !r.requests[i].set {
-			r.requests[i] = request
+		r.requests[i] = r.requests[i].or(sum.requests[i]).or(r.limits[i])
+		if !r.limits[i].set && r.requests[i].set && !p.limitless(i) {
+			r.limits[i] = quantity{max(sum.limits[i].milli, r.requests[i].milli), true}
 		}
-		if !r.requests[i].set {
-			r.requests[i] = r.limits[i]
-		}
-		limitless := func(c containerResources) bool { return !c.limits[i].set }
-		if r.limits[i].set || !r.requests[i].set || slices.ContainsFunc(p.init, limitless) || slices.ContainsFunc(p.main, limitless) {
-			continue
-		}
-		limit := p.sum(func(c *requirements) quantity { return c.limits[i] })
-		r.limits[i] = quantity{max(limit.milli, r.requests[i].milli), true}
 	}
 	return r
 }
@@ -209,31 +192,27 @@ func (p podResources) changed(with podResources) (key, how string) {
 	return "", ""
 }
 
-// sum returns what the containers need of a resource: all that run at the same time, or,
+// sum returns what the containers need: all that run at the same time, or,
 // if that is more, an init container with the native sidecars before it.
-func (p podResources) sum(of func(*requirements) quantity) quantity {
-	var total, sidecars, peak quantity
-	add := func(to *quantity, q quantity) { to.milli, to.set = to.milli+q.milli, to.set || q.set }
-	for i := range p.main {
-		add(&total, of(&p.main[i].requirements))
-	}
-	for i := range p.init {
-		q := of(&p.init[i].requirements)
-		now := sidecars
-		add(&now, q)
-		if p.init[i].restarts {
-			add(&total, q)
+func (p podResources) sum() requirements {
+	var total, sidecars, peak requirements
+	for _, c := range p.containers {
+		if c.init {
+			now := sidecars.combined(c.requirements, quantity.plus)
+			peak = peak.combined(now, quantity.max)
+			if !c.restarts {
+				continue
+			}
 			sidecars = now
 		}
-		peak = quantity{max(peak.milli, now.milli), peak.set || now.set}
+		total = total.combined(c.requirements, quantity.plus)
 	}
-	return quantity{max(total.milli, peak.milli), total.set || peak.set}
+	return total.combined(peak, quantity.max)
 }
 
-// limitless reports whether a container may use as much CPU as the node has.
-func (p podResources) limitless() bool {
-	unlimited := func(c containerResources) bool { return !c.limits[0].set }
-	return slices.ContainsFunc(p.init, unlimited) || slices.ContainsFunc(p.main, unlimited)
+// limitless reports whether a container may use as much of a resource as the node has.
+func (p podResources) limitless(resource int) bool {
+	return slices.ContainsFunc(p.containers, func(c containerResources) bool { return !c.limits[resource].set })
 }
 
 // manyTLSProbes is how many probes over TLS a container with little CPU makes in time.
@@ -251,7 +230,7 @@ func (p podResources) defaultResources(tlsProbes int, configured bool) field.Map
 		return guaranteedTLSResources
 	case class == guaranteed:
 		return guaranteedResources
-	case !p.limitless(): // the pod as a whole is limited, and a quota may demand that
+	case !p.limitless(0): // the pod as a whole is limited, and a quota may demand that
 		return limitedResources
 	case tlsProbes > 0:
 		return burstableTLSResources
@@ -284,30 +263,32 @@ func mergeResources(defaults, given field.Map, class qosClass) field.Map {
 		return defaults
 	}
 	merged := merge(defaults, given)
-	follow := func(side, other string, fits func(configured, byDefault int64) bool) {
+	for _, side := range []string{"requests", "limits"} {
+		other := map[string]string{"requests": "limits", "limits": "requests"}[side]
 		for _, e := range field.As[field.Map](given, side) {
 			_, both := field.As[field.Map](given, other).Get(e.Key)
 			byDefault, there := field.As[field.Map](merged, other).Get(e.Key)
 			if both || !there || e.Value == nil {
 				continue
 			}
-			q, _ := readQuantity(e.Value)
-			d, _ := readQuantity(byDefault)
-			if class == guaranteed || !fits(q.milli, d.milli) {
+			request, _ := readQuantity(e.Value)
+			limit, _ := readQuantity(byDefault)
+			if side == "limits" {
+				request, limit = limit, request
+			}
+			if class == guaranteed || request.milli > limit.milli {
 				merged = merge(merged, field.Map{{Key: other, Value: field.Map{e}}})
 			}
 		}
 	}
-	follow("requests", "limits", func(request, limit int64) bool { return request <= limit })
-	follow("limits", "requests", func(limit, request int64) bool { return request <= limit })
 	return merged
 }
 
 // tlsProbes returns how many of the rewritten probes probe-proxy makes over TLS.
 func (b *planBuilder) tlsProbes(toRewrite []*handlerSite) (n int) {
 	for _, s := range toRewrite {
-		h := s.original
-		if b.answeredByUs(s) && (h.HTTPGet != nil && h.HTTPGet.Scheme == "HTTPS" || h.GRPC != nil && h.GRPC.Mode == "TLS") {
+		g := s.original.GRPC
+		if b.answeredByUs(s) && (s.isHTTPS() || g != nil && g.Mode == prober.GRPCTLS) {
 			n++
 		}
 	}
