@@ -31,13 +31,9 @@ type planBuilder struct {
 // and hooks, with their originals.
 func newPlanBuilder(p *Planner, in *Input) *planBuilder {
 	b := &planBuilder{p: p, in: in, metadata: in.MetadataPath(), spec: in.SpecPath(), edits: make([]field.Edit, 0, 8)}
-	spec := &in.Template.Spec
 	b.findHolders()
 	names := b.containerNames()
-	eachContainer(spec, func(at containerRef, c *Container) {
-		if b.isOurs(at) {
-			return
-		}
+	for at, c := range b.containers() {
 		for _, s := range sitesOf(b.spec, at, c) {
 			s.original = s.current
 			s.source = b.sourceMap(s.path)
@@ -45,7 +41,7 @@ func newPlanBuilder(p *Planner, in *Input) *planBuilder {
 			b.recognise(s, names)
 			b.sites = append(b.sites, s)
 		}
-	})
+	}
 	b.keepOriginals()
 	b.holders = slices.DeleteFunc(b.holders, func(k *originalsHolder) bool { return !k.goes() })
 	return b
@@ -107,8 +103,15 @@ func (b *planBuilder) hasOwnMetadata() bool { return len(b.metadata) != 1 }
 
 func (b *planBuilder) addFinding(f Finding) { b.findings = append(b.findings, f) }
 
-func (b *planBuilder) failed() bool {
-	return slices.ContainsFunc(b.findings, func(f Finding) bool { return f.Severity == Error })
+func (b *planBuilder) failed() bool { return b.firstError() != nil }
+
+// firstError returns the first finding that is an error; nil if there is none.
+func (b *planBuilder) firstError() *Finding {
+	i := slices.IndexFunc(b.findings, func(f Finding) bool { return f.Severity == Error })
+	if i < 0 {
+		return nil
+	}
+	return &b.findings[i]
 }
 
 // NewFinding returns a finding with the severity of its reason. The message

@@ -36,12 +36,10 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 	detected, marked, at, off := p.memberships(b)
 	switch own := len(marked) == 0 || slices.Contains(marked, p.mesh); {
 	case p.others == nil && !own:
-		f := NewFinding("other-mesh", nil, "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, p.mesh.name)
-		detected.optOut = &f
+		detected.optOut = new(NewFinding("other-mesh", nil, "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, p.mesh.name))
 	case !own:
 		if other, err := p.others[marked[0]](); err != nil {
-			f := NewFinding("options-unfit", nil, "%s: the pod is in %s, and the functionConfig does not fit that mesh: %v", at[0], marked[0].title, err)
-			detected.problem = &f
+			detected.problem = new(NewFinding("options-unfit", nil, "%s: the pod is in %s, and the functionConfig does not fit that mesh: %v", at[0], marked[0].title, err))
 		} else {
 			b = newPlanBuilder(other, in)
 		}
@@ -49,8 +47,7 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 		detected.optOut, detected.passesProbes = off, true
 	}
 	if len(marked) > 1 {
-		f := NewFinding("two-meshes", nil, "%s puts the pod into %s, and %s into %s; a pod can only be in one mesh, so one of the two must go", at[0], marked[0].title, at[1], marked[1].title)
-		detected.problem = &f
+		detected.problem = new(NewFinding("two-meshes", nil, "%s puts the pod into %s, and %s into %s; a pod can only be in one mesh, so one of the two must go", at[0], marked[0].title, at[1], marked[1].title))
 	}
 	if len(marked) > 0 || p.opts.Mesh != MeshAuto {
 		detected.title = b.p.mesh.title
@@ -95,11 +92,9 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 		on, ok := read(v)
 		m.injection = switched(on && ok)
 		if !ok {
-			f := metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected", allowed)
-			m.unclear = &f
+			m.unclear = new(metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected", allowed))
 		} else if !on {
-			f := metadataFinding("injection-off", b.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod")
-			m.off = &f
+			m.off = new(metadataFinding("injection-off", b.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod"))
 		}
 		return m
 	}
@@ -111,8 +106,7 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 		if on, ok := read(v); ok {
 			m := membership{injection: switched(on), at: entryWords(kind, key, v, ns)}
 			if !on {
-				f := NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, entryWords(kind, key, v, nil))
-				m.off = &f
+				m.off = new(NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, entryWords(kind, key, v, nil)))
 			}
 			return m
 		}
@@ -140,10 +134,10 @@ func switched(on bool) injection {
 // proxyIn returns the membership by a mesh's proxy that the template has, unless we
 // added the container.
 func (b *planBuilder) proxyIn(isProxy func(*Container) bool) (m membership, found bool) {
-	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
-		if isProxy(c) && !b.isOurs(at) {
-			m, found = membership{injection: injected, byName: true, at: "the container `" + c.Name + "`"}, true
+	for _, c := range b.containers() {
+		if isProxy(c) {
+			return membership{injection: injected, byName: true, at: "the container `" + c.Name + "`"}, true
 		}
-	})
-	return m, found
+	}
+	return membership{}, false
 }

@@ -260,11 +260,7 @@ func (b *planBuilder) editProxy(value string, insert func(containerRef, field.Va
 		insert(containerRef{index: len(b.in.Template.Spec.Containers)}, append(b.declaration(), field.Entry{Key: "env", Value: env}))
 		return nil
 	}
-	c := &b.in.Template.Spec.Containers
-	if at.init {
-		c = &b.in.Template.Spec.InitContainers
-	}
-	b.setEnv(b.containerPath(at).Key("env"), (*c)[at.index].Env, value)
+	b.setEnv(b.containerPath(at).Key("env"), b.containerAt(at).Env, value)
 	return &at
 }
 

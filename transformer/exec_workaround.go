@@ -15,7 +15,7 @@ import (
 // ExecWorkarounds returns a finding for each exec probe whose command makes a request to
 // the pod itself that the kubelet could make, with that probe as the proposed value.
 func ExecWorkarounds(in *Input) (found []Finding) {
-	eachContainer(&in.Template.Spec, func(at containerRef, c *Container) {
+	for at, c := range in.Template.Spec.containers() {
 		for _, s := range sitesOf(in.SpecPath(), at, c) {
 			if s.name.IsHook() || s.current.Exec == nil {
 				continue
@@ -31,7 +31,7 @@ func ExecWorkarounds(in *Input) (found []Finding) {
 			f.Proposed = field.Map{{Key: kind, Value: native.Value()}}
 			found = append(found, f)
 		}
-	})
+	}
 	return found
 }
 

@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -68,48 +69,58 @@ func (r containerRef) startsAfter(other containerRef) bool {
 	return r.index > other.index
 }
 
-// eachContainer calls yield with every container and its place, init containers
-// first.
-func eachContainer(spec *PodSpec, yield func(containerRef, *Container)) {
-	for i := range spec.InitContainers {
-		yield(containerRef{true, i}, &spec.InitContainers[i])
+// containers returns every container and where it is, init containers first.
+func (spec *PodSpec) containers() iter.Seq2[containerRef, *Container] {
+	return func(yield func(containerRef, *Container) bool) {
+		for i := range spec.InitContainers {
+			if !yield(containerRef{true, i}, &spec.InitContainers[i]) {
+				return
+			}
+		}
+		for i := range spec.Containers {
+			if !yield(containerRef{false, i}, &spec.Containers[i]) {
+				return
+			}
+		}
 	}
-	for i := range spec.Containers {
-		yield(containerRef{false, i}, &spec.Containers[i])
+}
+
+// containers returns the containers of the template that we did not add.
+func (b *planBuilder) containers() iter.Seq2[containerRef, *Container] {
+	return func(yield func(containerRef, *Container) bool) {
+		for at, c := range b.in.Template.Spec.containers() {
+			if !b.isOurs(at) && !yield(at, c) {
+				return
+			}
+		}
 	}
 }
 
 // sitesOf returns the probes and hooks that a container of a pod spec has.
 func sitesOf(spec field.Path, at containerRef, c *Container) []*handlerSite {
 	var sites []*handlerSite
-	var path field.Path // of the container
 	add := func(name prober.ProbeType, current *Handler, timeout int, keys ...string) {
-		if sites == nil {
-			sites, path = make([]*handlerSite, 0, 4), spec.Item(at.list(), at.index)
-		}
-		sites = append(sites, &handlerSite{at: at, container: c, name: name, path: path.Key(keys...), timeout: timeout, current: current})
+		path := spec.Item(at.list(), at.index).Key(keys...)
+		sites = append(sites, &handlerSite{at: at, container: c, name: name, path: path, timeout: timeout, current: current})
 	}
-	probe := func(name prober.ProbeType, p *Probe) {
-		if p == nil {
-			return
+	for _, x := range [...]struct {
+		name  prober.ProbeType
+		probe *Probe
+	}{{prober.Readiness, c.ReadinessProbe}, {prober.Liveness, c.LivenessProbe}, {prober.Startup, c.StartupProbe}} {
+		if x.probe == nil {
+			continue
 		}
 		timeout := 1
-		if t := p.TimeoutSeconds; t != nil && *t != 0 {
+		if t := x.probe.TimeoutSeconds; t != nil && *t != 0 {
 			timeout = int(*t)
 		}
-		add(name, &p.Handler, timeout, name.Field())
+		add(x.name, &x.probe.Handler, timeout, x.name.Field())
 	}
-	hook := func(name prober.ProbeType, h *Handler) {
-		if h != nil {
-			add(name, h, 0, "lifecycle", name.Field())
-		}
+	if l := c.Lifecycle; l != nil && l.PostStart != nil {
+		add(prober.PostStart, l.PostStart, 0, "lifecycle", prober.PostStart.Field())
 	}
-	probe(prober.Readiness, c.ReadinessProbe)
-	probe(prober.Liveness, c.LivenessProbe)
-	probe(prober.Startup, c.StartupProbe)
-	if c.Lifecycle != nil {
-		hook(prober.PostStart, c.Lifecycle.PostStart)
-		hook(prober.PreStop, c.Lifecycle.PreStop)
+	if l := c.Lifecycle; l != nil && l.PreStop != nil {
+		add(prober.PreStop, l.PreStop, 0, "lifecycle", prober.PreStop.Field())
 	}
 	return sites
 }
@@ -154,6 +165,19 @@ func resolve(port field.IntOrString, c *Container) (int, error) {
 	}
 	return 0, fmt.Errorf("names the port %q, but container %q %s; it must be a port's name or number", port.Str, c.Name, names)
 }
+
+// dialedIn returns the port that the handler dials in a container; 0 if there is none.
+func (h *Handler) dialedIn(c *Container) int {
+	if port, _ := h.endpoint(); port != nil {
+		if n, err := resolve(*port, c); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// dialed returns the port to which a probe goes as it was read; 0 if there is none.
+func (s *handlerSite) dialed() int { return s.current.dialedIn(s.container) }
 
 func inRange(port int64) (int, error) {
 	if port < 1 || port > 65535 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -113,17 +112,11 @@ func (h *Handler) String() string {
 	} else if h.GRPC != nil && text(h.GRPC.Service) != "" {
 		after = " " + *h.GRPC.Service
 	}
-	b := make([]byte, 0, 64)
-	b = append(append(append(append(append(b, kind...), ' '), before...), host...), ':')
-	switch {
-	case port.IsString:
-		b = append(b, port.Str...)
-	case port.Int == 0:
-		b = append(b, "<no port>"...)
-	default:
-		b = strconv.AppendInt(b, port.Int, 10)
+	number := port.String()
+	if *port == (field.IntOrString{}) {
+		number = "<no port>"
 	}
-	return string(append(b, after...))
+	return kind + " " + before + host + ":" + number + after
 }
 
 // entry returns the env var's entry for a handler that dials a port, with the API's

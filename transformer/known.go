@@ -39,7 +39,7 @@ func (b *planBuilder) knownMTLS() (words []string) {
 		if !s.current.dials() {
 			continue
 		}
-		modes, at := b.mtls(b.dialed(s))
+		modes, at := b.mtls(s.dialed())
 		if at == "" {
 			continue
 		}

@@ -84,11 +84,9 @@ func (d consulProfile) inspect(b *planBuilder) inspection {
 	m.firstIsApp = true
 	m.warnings = d.redirectedUser(b)
 	if v, set := b.annotations().Lookup(consulTransparent); set && isFalse(v) {
-		f := b.annotationFinding("port-not-captured", consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod")
-		m.optOut, m.passesProbes = &f, true
+		m.optOut, m.passesProbes = new(b.annotationFinding("port-not-captured", consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod")), true
 	} else if ns := b.in.Namespace; !set && ns != nil && isFalse(ns.Labels.Get(consulTransparent)) {
-		f := NewFinding("port-not-captured", nil, "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent))
-		m.optOut, m.passesProbes = &f, true
+		m.optOut, m.passesProbes = new(NewFinding("port-not-captured", nil, "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent))), true
 	}
 	rewrites := !d.off.isOff(b.undoneAnnotations())
 	m.outcome = m.capturedOutcome(b, func(s *handlerSite) fate {

@@ -138,8 +138,7 @@ func (d istio) optOut(b *planBuilder, said membership, known *facts) (f *Finding
 		return f, true
 	}
 	if known.injected.is(true) && known.rewrites.is(true) {
-		f := NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.rewrites.at)
-		return &f, false
+		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.rewrites.at)), false
 	}
 	return nil, false
 }
@@ -168,8 +167,7 @@ func (istio) capturesNothing(b *planBuilder) *Finding {
 	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(istioNoCapture, name) }) {
 		return nil
 	}
-	f := b.annotationFinding("not-sidecar-template", istioTemplates, "injects no sidecar that captures what comes in")
-	return &f
+	return new(b.annotationFinding("not-sidecar-template", istioTemplates, "injects no sidecar that captures what comes in"))
 }
 
 // unknownTemplate returns a finding if istio-proxy would have to be declared, but
@@ -181,8 +179,7 @@ func (istio) unknownTemplate(b *planBuilder) *Finding {
 	if _, declared := b.proxyPlace(); declared {
 		return nil
 	}
-	f := b.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it")
-	return &f
+	return new(b.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it"))
 }
 
 // includedPorts returns the only ports that the mesh captures. listed is false if

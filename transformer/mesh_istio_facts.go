@@ -90,11 +90,11 @@ func (d istio) facts(b *planBuilder, said membership, user field.KeyValues) fact
 // declaredProxy returns the container istio-proxy whose image the injector fills in;
 // nil if there is none.
 func (b *planBuilder) declaredProxy() (found *Container) {
-	eachContainer(&b.in.Template.Spec, func(_ containerRef, c *Container) {
+	for _, c := range b.in.Template.Spec.containers() {
 		if c.Name == istioProxyName && c.Image == autoImage {
 			found = c
 		}
-	})
+	}
 	return found
 }
 
@@ -171,8 +171,7 @@ func istioMode(annotations field.KeyValues) (mode, key string) {
 // connections off.
 func (istio) capturesNoPort(b *planBuilder) *Finding {
 	if mode, key := istioMode(b.annotations()); mode == "NONE" {
-		f := b.annotationFinding("interception-none", key, "turns Istio's redirection off, so that the mesh captures no connection to this pod")
-		return &f
+		return new(b.annotationFinding("interception-none", key, "turns Istio's redirection off, so that the mesh captures no connection to this pod"))
 	}
 	return nil
 }
@@ -289,7 +288,7 @@ func (d istio) outcomes(b *planBuilder, f facts) func(*handlerSite) (fate, strin
 	return func(s *handlerSite) (fate, string) {
 		var fates []foretold
 		for _, w := range worlds {
-			port := b.dialed(s)
+			port := s.dialed()
 			if w.rewrites && s.holder == nil {
 				port = istioStatusOr(now)
 			}
@@ -369,7 +368,7 @@ func (istio) injectorsFate(b *planBuilder, s *handlerSite, mode string, running 
 // answeredFate returns what becomes of a rewritten probe next to istio-proxy.
 func (d istio) answeredFate(b *planBuilder, s *handlerSite, w world, mode string) fate {
 	listens := istioListens(b)
-	port := b.dialed(s)
+	port := s.dialed()
 	switch k := s.holder; {
 	case k.proxy && port != listens:
 		return fate{Fails, fmt.Sprintf("istio-proxy answers on port %d", listens)}
@@ -385,7 +384,7 @@ func (d istio) answeredFate(b *planBuilder, s *handlerSite, w world, mode string
 
 // plainFate returns what becomes of a request without mTLS at a proxy that accepts it.
 func (b *planBuilder) plainFate(s *handlerSite, mode string) fate {
-	h, port := s.current.HTTPGet, b.dialed(s)
+	h, port := s.current.HTTPGet, s.dialed()
 	if h != nil && h.Scheme == "HTTPS" && b.in.around().DeclaredHTTP(b.in.Template.Metadata.Labels, &b.in.Template.Spec, port) {
 		return fate{Fails, "a Service declares its port as HTTP, which istio-proxy then expects instead of TLS"}
 	}

@@ -94,11 +94,9 @@ func (d istio) neverInjected(b *planBuilder) membership {
 	case b.in.Template.Spec.HostNetwork:
 		return membership{injection: notInjected, at: "`hostNetwork`"}
 	case slices.Contains(istioNeverInjected, b.in.NamespaceName):
-		f := NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", b.in.NamespaceName)
-		return membership{injection: notInjected, at: "namespace \"" + b.in.NamespaceName + "\"", off: &f}
+		return membership{injection: notInjected, at: "namespace \"" + b.in.NamespaceName + "\"", off: new(NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", b.in.NamespaceName))}
 	case value == "false":
-		f := metadataFinding("injection-off", b.metadata.Key(kind, istioInject), value, "switches injection off, so the mesh does not capture this pod")
-		return membership{injection: notInjected, at: entryWords(kind, istioInject, value, nil), off: &f}
+		return membership{injection: notInjected, at: entryWords(kind, istioInject, value, nil), off: new(metadataFinding("injection-off", b.metadata.Key(kind, istioInject), value, "switches injection off, so the mesh does not capture this pod"))}
 	case ns != nil:
 		if v, set := ns.Labels.Lookup(istioInjection); set && v != "enabled" {
 			at := b.namespaceLabel(istioInjection)
@@ -110,8 +108,7 @@ func (d istio) neverInjected(b *planBuilder) membership {
 
 // notInjected returns the membership of a pod that Istio does not inject.
 func (istio) notInjected(reason, at, format string, args ...any) membership {
-	f := NewFinding(reason, nil, format+", so the mesh does not capture this pod; if another proxy does, `answeredBy: probe-proxy` has it rewritten", args...)
-	return membership{injection: notInjected, at: at, off: &f}
+	return membership{injection: notInjected, at: at, off: new(NewFinding(reason, nil, format+", so the mesh does not capture this pod; if another proxy does, `answeredBy: probe-proxy` has it rewritten", args...))}
 }
 
 // istioInjectSwitch returns the injection switch of a template: the label if there
@@ -160,14 +157,11 @@ func (d istio) passesProbes(b *planBuilder, sidecar injection) *Finding {
 	}
 	switch v, set := b.in.Template.Metadata.Labels.Lookup(istioDataplaneMode); {
 	case on && set && v == "ambient":
-		f := metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, "puts the pod into ambient mode, which lets the kubelet's probes through")
-		return &f
+		return new(metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, "puts the pod into ambient mode, which lets the kubelet's probes through"))
 	case on:
-		f := NewFinding("ambient", nil, "%s puts its pods into ambient mode, which lets the kubelet's probes through", at)
-		return &f
+		return new(NewFinding("ambient", nil, "%s puts its pods into ambient mode, which lets the kubelet's probes through", at))
 	case set && v == "none" && ns != nil && ns.Labels.Get(istioDataplaneMode) == "ambient":
-		f := metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, "takes the pod out of ambient mode, and no sidecar captures it")
-		return &f
+		return new(metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, "takes the pod out of ambient mode, and no sidecar captures it"))
 	}
 	return nil
 }

@@ -57,8 +57,7 @@ func kumaSwitched(b *planBuilder) membership {
 		return m
 	}
 	if v := ns.Labels.Get(kumaInject); v != "enabled" && v != "true" {
-		f := NewFinding("namespace-not-injected", nil, "Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod", kumaInject, kumaInject, b.namespaceWords())
-		m.injection, m.off = notInjected, &f
+		m.injection, m.off = notInjected, new(NewFinding("namespace-not-injected", nil, "Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod", kumaInject, kumaInject, b.namespaceWords()))
 	}
 	return m
 }

@@ -63,8 +63,7 @@ type linkerdProfile struct{ passiveProxy }
 func (d linkerdProfile) inspect(b *planBuilder) inspection {
 	m := d.passiveProxy.inspect(b)
 	if said := d.membership(b); said.unclear != nil && m.optOut == nil {
-		f := b.annotationFinding("injection-off", linkerdInject, "is no value that Linkerd knows, so it injects nothing and does not capture this pod")
-		m.optOut, m.passesProbes = &f, true
+		m.optOut, m.passesProbes = new(b.annotationFinding("injection-off", linkerdInject, "is no value that Linkerd knows, so it injects nothing and does not capture this pod")), true
 	}
 	letsIn, unless := d.policy(b)
 	m.outcome = m.capturedOutcome(b, func(s *handlerSite) fate { return d.fate(s, letsIn, unless) })

@@ -112,6 +112,5 @@ func (d osm) injects(m membership) *Finding {
 	if m.injection != injected {
 		return nil
 	}
-	f := NewFinding(d.injectorReason, nil, "%s has %s's own injector rewrite the probes of this pod; it would send rewritten ones to themselves", m.at, d.title)
-	return &f
+	return new(NewFinding(d.injectorReason, nil, "%s has %s's own injector rewrite the probes of this pod; it would send rewritten ones to themselves", m.at, d.title))
 }

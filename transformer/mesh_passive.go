@@ -63,7 +63,7 @@ func atStrictProxy(s *handlerSite) fate {
 func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite) fate) func(*handlerSite) (fate, string) {
 	captures, excluded := m.captures, b.p.mesh.excluded
 	return func(s *handlerSite) (fate, string) {
-		port := b.dialed(s)
+		port := s.dialed()
 		_, host := s.current.endpoint()
 		if s.alreadyRewritten || host != "" || !captures(port) || excluded.has(b.annotations(), port) { // also by an earlier run
 			return unaffected, ""

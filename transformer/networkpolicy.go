@@ -129,15 +129,15 @@ func (s *Surroundings) shuts(from netip.Addr, labels field.KeyValues, spec *PodS
 // NetworkPolicy keeps from its port.
 func (b *planBuilder) checkAmbientPolicies() {
 	for _, s := range b.sites {
-		if !s.original.dials() || b.dialed(s) == 0 {
+		if !s.original.dials() || s.dialed() == 0 {
 			continue
 		}
-		policy := b.in.around().shuts(ambientKubelet, b.in.Template.Metadata.Labels, &b.in.Template.Spec, b.dialed(s))
+		policy := b.in.around().shuts(ambientKubelet, b.in.Template.Metadata.Labels, &b.in.Template.Spec, s.dialed())
 		if policy == "" {
 			continue
 		}
 		b.addFinding(containerFinding("ambient-network-policy", s.path, s.container.Name,
-			"%s does not let in %s, from which the kubelet's probes come in ambient mode, to port %d; a rule must have `from: [{ipBlock: {cidr: %s/32}}]`", policy, ambientKubelet, b.dialed(s), ambientKubelet))
+			"%s does not let in %s, from which the kubelet's probes come in ambient mode, to port %d; a rule must have `from: [{ipBlock: {cidr: %s/32}}]`", policy, ambientKubelet, s.dialed(), ambientKubelet))
 		return
 	}
 }

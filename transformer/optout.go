@@ -25,16 +25,13 @@ func (b *planBuilder) optOut(sources []optOutSource) *Finding {
 	case own != nil:
 		return own
 	case b.in.Shape.ProbesMadeBy != "" && b.inspection.optOut == nil:
-		f := NewFinding("probes-made-elsewhere", nil, "%s makes the pods' probes itself, of those in the template, so that rewritten ones would break; Istio's injector rewrites what the pods get", b.in.Shape.ProbesMadeBy)
-		return &f
+		return new(NewFinding("probes-made-elsewhere", nil, "%s makes the pods' probes itself, of those in the template, so that rewritten ones would break; Istio's injector rewrites what the pods get", b.in.Shape.ProbesMadeBy))
 	case b.inspection.optOut != nil:
 		return b.inspection.optOut
 	case spec.HostNetwork:
-		f := NewFinding("host-network", b.spec.Key("hostNetwork"), "the mesh does not capture this pod")
-		return &f
+		return new(NewFinding("host-network", b.spec.Key("hostNetwork"), "the mesh does not capture this pod"))
 	case isWindows(spec):
-		f := NewFinding("windows", nil, "a pod for Windows, where no mesh has a sidecar")
-		return &f
+		return new(NewFinding("windows", nil, "a pod for Windows, where no mesh has a sidecar"))
 	}
 	return nil
 }
@@ -160,17 +157,17 @@ func (b *planBuilder) skipped(sources []optOutSource) map[string]bool {
 func (b *planBuilder) containerNames() []string {
 	spec := &b.in.Template.Spec
 	names := make([]string, 0, len(spec.InitContainers)+len(spec.Containers))
-	eachContainer(spec, func(_ containerRef, c *Container) { names = append(names, c.Name) })
+	for _, c := range spec.containers() {
+		names = append(names, c.Name)
+	}
 	return names
 }
 
 // appNames returns the names of the containers that we did not add.
 func (b *planBuilder) appNames() []string {
 	var names []string
-	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
-		if !b.isOurs(at) {
-			names = append(names, c.Name)
-		}
-	})
+	for _, c := range b.containers() {
+		names = append(names, c.Name)
+	}
 	return names
 }

@@ -21,10 +21,8 @@ type OriginalProbe struct {
 // wrote them. It fails if an original cannot be known.
 func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 	b := p.builderFor(&in)
-	for _, f := range b.findings {
-		if f.Severity == Error {
-			return nil, errors.New(f.Message)
-		}
+	if f := b.firstError(); f != nil {
+		return nil, errors.New(f.Message)
 	}
 	var all []OriginalProbe
 	for _, s := range b.sites {

@@ -66,16 +66,16 @@ func (b *planBuilder) findHolders() {
 	if b.record, err = ReadRecord(b.annotations()); err != nil {
 		b.addUnreadable(b.metadata.Key("annotations", OriginalsAnnotation), "", fmt.Errorf("%s %w", OriginalsAnnotation, err))
 	}
-	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
-		for _, group := range b.p.conventions {
-			originals, found, err := decodeEnv(c, group[0].format())
+	for at, c := range b.in.Template.Spec.containers() {
+		for _, d := range b.p.conventions {
+			originals, found, err := decodeEnv(c, d.format())
 			if err != nil {
 				b.addUnreadable(b.containerPath(at).Key("env"), c.Name, err)
 			}
 			if err != nil || !found {
 				continue
 			}
-			path, d := b.containerPath(at), holderIn(group, c)
+			path, d := b.containerPath(at), b.p.holderIn(d, c)
 			k := &originalsHolder{
 				mesh: d, at: at, container: c, path: path, originals: originals, claimed: make(map[string]bool),
 				proxy: d.isProxy(c), listens: d.listens(b, c), raw: b.sourceMap(path),
@@ -84,7 +84,7 @@ func (b *planBuilder) findHolders() {
 			k.ours = b.p.isOurs(k, field.As[bool](field.Map(b.record), recordDeclared))
 			b.holders = append(b.holders, k)
 		}
-	})
+	}
 	originals, err := envoyOriginals(b.annotations())
 	if err != nil {
 		b.addUnreadable(b.metadata.Key("annotations"), "", err)
@@ -213,12 +213,8 @@ func (b *planBuilder) seemsRewritten(s *handlerSite) bool {
 	if b.isDangling(s) {
 		return true
 	}
-	port, _ := s.current.endpoint()
-	if port == nil {
-		return false
-	}
-	n, err := resolve(*port, s.container)
-	if err != nil {
+	n := s.dialed()
+	if n == 0 {
 		return false
 	}
 	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.answersOn(field.Number(n)) }) ||
@@ -287,14 +283,14 @@ func (b *planBuilder) isOf(k *originalsHolder, key string, s *handlerSite) bool 
 // has reports whether a probe, as it was read, is an original. Headers and the
 // timeout are not compared: rewriting leaves them in the probe.
 func (s *handlerSite) has(original *prober.Prober) bool {
-	port, host := s.current.endpoint()
-	if _, ok := s.current.Kind(); !ok || port == nil {
+	n := s.dialed()
+	if _, ok := s.current.Kind(); !ok || n == 0 {
 		return false
 	}
-	n, err := resolve(*port, s.container)
 	want := handlerOf(original, &HTTPGet{})
+	_, host := s.current.endpoint()
 	wantPort, wantHost := want.endpoint()
-	return err == nil && host == wantHost && reflect.DeepEqual(s.current.entry(field.Number(n)), want.entry(*wantPort))
+	return host == wantHost && reflect.DeepEqual(s.current.entry(field.Number(n)), want.entry(*wantPort))
 }
 
 // checkPaths refuses a template in which a probe that was not recognised has the

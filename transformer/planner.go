@@ -18,19 +18,12 @@ type Planner struct {
 	opts Options
 	mesh *serviceMesh
 	// meshes are those in which a template may have been rewritten before, the
-	// planner's own first; conventions are the same, in groups with one convention
-	// each.
-	meshes      []*serviceMesh
-	conventions [][]*serviceMesh
+	// planner's own first; conventions has of them the first with each convention.
+	meshes, conventions []*serviceMesh
 	// others returns the planners of the other meshes, each made once, or says why
 	// the options do not fit the mesh. It is nil unless the mesh is found out for
 	// each template.
 	others map[*serviceMesh]func() (*Planner, error)
-	// sidecar is probe-proxy as the options say, without the originals: as a
-	// native sidecar (true) and as an ordinary container.
-	sidecar map[bool]field.Map
-	// contexts are its securityContexts, as sidecarContexts returns them.
-	contexts map[leftOut]field.Map
 }
 
 // New returns a planner. It is an error if the options have [Options.Problems].
@@ -62,11 +55,24 @@ func newPlanner(o Options, d *serviceMesh) *Planner {
 	if o.AnsweredBy == AnsweredByEnvoy && o.ProbeProxy.Name == Defaults().ProbeProxy.Name {
 		o.ProbeProxy.Name = osmHealthcheckName
 	}
-	p := &Planner{opts: o, mesh: d, meshes: allMeshes(d)}
-	p.conventions = byConvention(p.meshes)
-	p.contexts = sidecarContexts(cmp.Or(d.sidecarUser, nobody), o.ProbeProxy.SecurityContext)
-	p.sidecar = map[bool]field.Map{true: p.sidecarBase(true), false: p.sidecarBase(false)}
+	rest := slices.DeleteFunc(slices.Clone(serviceMeshes), func(o *serviceMesh) bool { return o == d })
+	p := &Planner{opts: o, mesh: d, meshes: append([]*serviceMesh{d}, rest...)}
+	for _, d := range p.meshes {
+		if !slices.ContainsFunc(p.conventions, func(o *serviceMesh) bool { return o.convention == d.convention }) {
+			p.conventions = append(p.conventions, d)
+		}
+	}
 	return p
+}
+
+// holderIn returns the mesh in which a container carries originals in the convention of d,
+// which cannot tell its own from those of others: the mesh whose proxy it is, else d.
+func (p *Planner) holderIn(d *serviceMesh, c *Container) *serviceMesh {
+	i := slices.IndexFunc(p.meshes, func(o *serviceMesh) bool { return o.convention == d.convention && o.isProxy(c) })
+	if i < 0 {
+		return d
+	}
+	return p.meshes[i]
 }
 
 // Plan plans the rewriting of one template. A template that was rewritten
@@ -300,11 +306,11 @@ func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
 // proxyPlace returns where the template has the mesh's proxy, unless we declared
 // it.
 func (b *planBuilder) proxyPlace() (at containerRef, ok bool) {
-	eachContainer(&b.in.Template.Spec, func(p containerRef, c *Container) {
-		if b.p.mesh.isProxy(c) && !b.isOurs(p) && (!ok || !p.init) {
+	for p, c := range b.containers() {
+		if b.p.mesh.isProxy(c) && (!ok || !p.init) {
 			at, ok = p, true
 		}
-	})
+	}
 	return at, ok
 }
 
@@ -338,22 +344,19 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 	b.checkPaths(toRewrite)
 	a := b.inspection.answerer
 	ports := b.p.mesh.ports(a)
-	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
-		if b.isOurs(at) {
-			return
-		}
+	for at, c := range b.containers() {
 		if b.adds(toRewrite) && c.Name == b.p.opts.ProbeProxy.Name {
 			b.addFinding(containerFinding("name-taken", b.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
 		}
 		if a.who != AnsweredByProbeProxy && b.p.mesh.isProxy(c) {
-			return
+			continue
 		}
 		for i, p := range c.Ports {
 			if slices.Contains(ports, int(p.ContainerPort)) && (p.Protocol == "" || p.Protocol == "TCP") {
 				b.addFinding(containerFinding("port-taken", b.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another%s", p.ContainerPort, b.p.portCure()))
 			}
 		}
-	})
+	}
 	if b.adds(toRewrite) {
 		b.checkProbeProxy(toRewrite)
 	}
@@ -399,8 +402,8 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 		s.at.init && !isSidecar(s.at, s.container) || s.name.IsHook() && kind != kindHTTPGet {
 		return false
 	}
-	n, err := resolve(*port, s.container)
-	if err != nil || host != "" || !b.inspection.captures(n) {
+	n := s.original.dialedIn(s.container)
+	if n == 0 || host != "" || !b.inspection.captures(n) {
 		return false
 	}
 	byProxy := answerer{who: b.p.mesh.proxyAnswerer}
@@ -509,9 +512,9 @@ func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 	}
 	switch {
 	case failed && (s.target != nil || s.alreadyRewritten):
-		v.State, v.Reason = Refused, b.firstError()
+		v.State, v.Reason = Refused, b.firstError().Reason
 	case s.target != nil:
-		v.After = address(s.target)
+		_, v.After, _ = strings.Cut(s.target.String(), " ") // without the handler's name
 		v.State = WouldRewrite
 		if len(s.changes()) == 0 {
 			v.State = Rewritten
@@ -520,22 +523,6 @@ func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 		v.Before, v.After, v.State = s.current.String(), s.original.String(), WouldRestore
 	}
 	return v
-}
-
-// address returns where a handler goes: its description without the handler's name.
-func address(h *Handler) string {
-	_, words, _ := strings.Cut(h.String(), " ")
-	return words
-}
-
-// firstError returns the reason of the first error; "" if there is none.
-func (b *planBuilder) firstError() string {
-	for _, f := range b.findings {
-		if f.Severity == Error {
-			return f.Reason
-		}
-	}
-	return ""
 }
 
 // outcome returns what becomes of a probe, as it was read, in the mesh, and if that is
@@ -554,20 +541,10 @@ func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
 		return unaffected, ""
 	case (b.inspection.passesProbes || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
 		return unaffected, ""
-	case b.dialed(s) == 0:
+	case s.dialed() == 0:
 		return unaffected, "" // the kubelet finds no port
 	}
 	return b.inspection.outcome(s)
-}
-
-// dialed returns the port to which a probe goes as it was read; 0 if there is none.
-func (b *planBuilder) dialed(s *handlerSite) int {
-	port, _ := s.current.endpoint()
-	n, err := resolve(*port, s.container)
-	if err != nil {
-		return 0
-	}
-	return n
 }
 
 // Why the kubelet's connection to a proxy that only accepts mTLS does not do its work.

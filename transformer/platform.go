@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -50,30 +51,20 @@ func (b *planBuilder) onOpenShift() bool {
 	return b.in.around().Cluster.OpenShift || IsOpenShift(b.in.APIVersion, b.in.Kind)
 }
 
-// A leftOut says what of probe-proxy's securityContext is left to OpenShift.
-type leftOut struct{ user, seccomp bool }
-
-// sidecarContexts returns the securityContext of probe-proxy for what is left out.
-func sidecarContexts(user int, given field.Map) map[leftOut]field.Map {
-	contexts := make(map[leftOut]field.Map)
-	for _, left := range []leftOut{{}, {seccomp: true}, {user: true, seccomp: true}} {
-		contexts[left] = merge(slices.DeleteFunc(sidecarDefaults(user), func(e field.Entry) bool {
-			return left.user && (e.Key == "runAsUser" || e.Key == "runAsGroup") || left.seccomp && e.Key == "seccompProfile"
-		}), given)
+// sidecarContext returns the securityContext of probe-proxy, without what OpenShift has to
+// choose. Its constraint restricted-v2 refuses an uid outside of the namespace's range; the
+// image's user is numeric, so runAsNonRoot holds wherever nothing is chosen. anyuid refuses
+// every seccompProfile, and restricted-v2 gives one to the pod. Our uid stays if the pod has
+// ids under which probe-proxy cannot run; whatever constraint admits those admits ours.
+func (b *planBuilder) sidecarContext() field.Map {
+	context := sidecarDefaults(cmp.Or(b.p.mesh.sidecarUser, nobody))
+	if b.onOpenShift() {
+		unfit := func(id *int64) bool { return id != nil && (*id == 0 || *id == b.p.mesh.uid) }
+		pod := b.in.Template.Spec.SecurityContext
+		chooses := pod == nil || !unfit(pod.RunAsUser) && !unfit(pod.RunAsGroup)
+		context = slices.DeleteFunc(context, func(e field.Entry) bool {
+			return chooses && (e.Key == "runAsUser" || e.Key == "runAsGroup") || e.Key == "seccompProfile"
+		})
 	}
-	return contexts
-}
-
-// leftOut returns what OpenShift has to choose. Its constraint restricted-v2 refuses an uid
-// outside of the namespace's range; the image's user is numeric, so runAsNonRoot holds
-// wherever nothing is chosen. anyuid refuses every seccompProfile, and restricted-v2 gives
-// one to the pod. Our uid stays if the pod has ids under which probe-proxy cannot run;
-// whatever constraint admits those admits ours.
-func (b *planBuilder) leftOut() leftOut {
-	if !b.onOpenShift() {
-		return leftOut{}
-	}
-	unfit := func(id *int64) bool { return id != nil && (*id == 0 || *id == b.p.mesh.uid) }
-	pod := b.in.Template.Spec.SecurityContext
-	return leftOut{user: pod == nil || !unfit(pod.RunAsUser) && !unfit(pod.RunAsGroup), seccomp: true}
+	return merge(context, b.p.opts.ProbeProxy.SecurityContext)
 }

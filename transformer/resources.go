@@ -117,16 +117,13 @@ func (b *planBuilder) resources() *podResources {
 	if p.hasOwn {
 		p.pod = read(b.spec.Key("resources"))
 	}
-	eachContainer(&b.in.Template.Spec, func(at containerRef, c *Container) {
-		if b.isOurs(at) {
-			return
-		}
+	for at, c := range b.containers() {
 		r := read(b.containerPath(at).Key("resources"))
 		if c.Image == autoImage && b.p.mesh.isProxy(c) && r == (requirements{}) {
-			return
+			continue
 		}
 		p.containers = append(p.containers, containerResources{r.filled(b.in.around().Cluster.LimitRanges), at.init, isSidecar(at, c)})
-	})
+	}
 	return p
 }
 

@@ -70,10 +70,7 @@ func (b *planBuilder) restrictedContext() field.Map {
 // that is valid for all of them.
 func (b *planBuilder) containersComply(hasRoot, hasSeccomp bool) (compliant, nonRoot bool) {
 	compliant, nonRoot = true, true
-	eachContainer(&b.in.Template.Spec, func(at containerRef, _ *Container) {
-		if b.isOurs(at) {
-			return
-		}
+	for at := range b.containers() {
 		c := b.sourceMap(b.containerPath(at).Key("securityContext"))
 		escalation, _ := c.Get("allowPrivilegeEscalation")
 		seccomp, ownSeccomp := c.Get("seccompProfile")
@@ -81,7 +78,7 @@ func (b *planBuilder) containersComply(hasRoot, hasSeccomp bool) (compliant, non
 			(ownSeccomp && restrictedSeccomp(seccomp) || !ownSeccomp && hasSeccomp)
 		root, ownRoot := c.Get("runAsNonRoot")
 		nonRoot = nonRoot && (ownRoot && root == true || !ownRoot && hasRoot)
-	})
+	}
 	return compliant, nonRoot
 }
 

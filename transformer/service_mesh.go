@@ -150,39 +150,6 @@ func Answerers() []string {
 	return all
 }
 
-// allMeshes returns every mesh, the given one first.
-func allMeshes(first *serviceMesh) []*serviceMesh {
-	all := []*serviceMesh{first}
-	for _, d := range serviceMeshes {
-		if d != first {
-			all = append(all, d)
-		}
-	}
-	return all
-}
-
-// byConvention groups meshes by their convention: a mesh cannot tell its own
-// originals from those of another one in its group.
-func byConvention(all []*serviceMesh) [][]*serviceMesh {
-	var groups [][]*serviceMesh
-	for _, d := range all {
-		i := slices.IndexFunc(groups, func(g []*serviceMesh) bool { return g[0].convention == d.convention })
-		if i < 0 {
-			groups = append(groups, []*serviceMesh{d})
-		} else {
-			groups[i] = append(groups[i], d)
-		}
-	}
-	return groups
-}
-
-// holderIn returns the mesh of a group in which a container carries
-// originals: the one whose proxy it is, else the first.
-func holderIn(group []*serviceMesh, c *Container) *serviceMesh {
-	i := slices.IndexFunc(group, func(d *serviceMesh) bool { return d.isProxy(c) })
-	return group[max(i, 0)]
-}
-
 // isProxy reports whether a container is the mesh's own proxy.
 func (d *meshData) isProxy(c *Container) bool {
 	return c.Name == d.proxy && strings.Contains(c.Image, d.image)

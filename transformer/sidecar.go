@@ -3,7 +3,6 @@ package transformer
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -77,9 +76,9 @@ func (s *ProbeProxy) check() error {
 	return nil
 }
 
-// sidecarBase returns the part of the container that is the same in all
-// templates: all but the originals, the resources and the securityContext.
-func (p *Planner) sidecarBase(native bool) field.Map {
+// probeProxy returns the container that answers for the originals.
+func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
+	p, native := b.p, b.native()
 	s := p.opts.ProbeProxy
 	m := field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.Image}}
 	if s.ImagePullPolicy != "" {
@@ -101,11 +100,12 @@ func (p *Planner) sidecarBase(native bool) field.Map {
 	if len(args) > 0 {
 		m = append(m, field.Entry{Key: "args", Value: args})
 	}
+	env := mergeEnv(field.List{field.Map{
+		{Key: "name", Value: "POD_IP"},
+		{Key: "valueFrom", Value: field.Map{{Key: "fieldRef", Value: field.Map{{Key: "fieldPath", Value: "status.podIP"}}}}},
+	}}, s.Env)
 	m = append(m,
-		field.Entry{Key: "env", Value: mergeEnv(field.List{field.Map{
-			{Key: "name", Value: "POD_IP"},
-			{Key: "valueFrom", Value: field.Map{{Key: "fieldRef", Value: field.Map{{Key: "fieldPath", Value: "status.podIP"}}}}},
-		}}, s.Env)},
+		field.Entry{Key: "env", Value: append(env, p.envVar(originals))},
 		// Every second for a minute: an image on the node is up at once.
 		field.Entry{Key: "startupProbe", Value: append(p.ownProbe(prober.HealthPath), field.Map{
 			{Key: "periodSeconds", Value: 1},
@@ -117,6 +117,12 @@ func (p *Planner) sidecarBase(native bool) field.Map {
 	}
 	if s.ReadinessProbe {
 		m = append(m, field.Entry{Key: "readinessProbe", Value: p.ownProbe(prober.ReadyPath)})
+	}
+	if v := b.probeProxyResources(b.resources(), toRewrite); len(v) > 0 {
+		m = append(m, field.Entry{Key: "resources", Value: v})
+	}
+	if v := b.sidecarContext(); len(v) > 0 {
+		m = append(m, field.Entry{Key: "securityContext", Value: v})
 	}
 	return m
 }
@@ -132,30 +138,6 @@ func (p *Planner) ownProbe(path string) field.Map {
 		port = prober.OSMHealthcheckPort
 	}
 	return field.Map{{Key: "httpGet", Value: field.Map{{Key: "path", Value: path}, {Key: "port", Value: port}}}}
-}
-
-// probeProxy returns the container that answers for the originals.
-func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
-	p := b.p
-	m := slices.Clone(p.sidecar[b.native()])
-	for i := range m {
-		if m[i].Key == "env" {
-			env := slices.Clone(m[i].Value.(field.List))
-			m[i].Value = append(env, p.envVar(originals))
-		}
-	}
-	if v := b.probeProxyResources(b.resources(), toRewrite); len(v) > 0 {
-		m = append(m, field.Entry{Key: "resources", Value: v})
-	}
-	if v := b.sidecarContext(); len(v) > 0 {
-		m = append(m, field.Entry{Key: "securityContext", Value: v})
-	}
-	return m
-}
-
-// sidecarContext returns the securityContext of probe-proxy.
-func (b *planBuilder) sidecarContext() field.Map {
-	return b.p.contexts[b.leftOut()]
 }
 
 // defaultContainer is the annotation that names the container which kubectl takes for
@@ -263,11 +245,12 @@ func (b *planBuilder) checkProbeProxy(toRewrite []*handlerSite) {
 	if spec.SecurityContext == nil {
 		return
 	}
+	context := b.sidecarContext()
 	for _, id := range []struct {
 		key   string
 		value *int64
 	}{{"runAsUser", spec.SecurityContext.RunAsUser}, {"runAsGroup", spec.SecurityContext.RunAsGroup}} {
-		if _, set := b.sidecarContext().Get(id.key); !set && id.value != nil && *id.value == b.p.mesh.uid {
+		if _, set := context.Get(id.key); !set && id.value != nil && *id.value == b.p.mesh.uid {
 			b.addFinding(NewFinding("proxy-uid", b.spec.Key("securityContext", id.key),
 				"is %d, the mesh's own, and probe-proxy would inherit it; `probeProxy.securityContext.%s` must be another", *id.value, id.key))
 		}

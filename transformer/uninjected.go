@@ -19,16 +19,14 @@ type uninjected struct {
 func (u uninjected) finding(b *planBuilder) *Finding {
 	const text = "the mesh injects nothing into %s, so it does not capture this pod"
 	if slices.Contains(u.names, b.in.NamespaceName) {
-		f := NewFinding("namespace-not-injected", nil, text, "namespace \""+b.in.NamespaceName+"\"")
-		return &f
+		return new(NewFinding("namespace-not-injected", nil, text, "namespace \""+b.in.NamespaceName+"\""))
 	}
 	if b.in.Namespace == nil {
 		return nil
 	}
 	for _, l := range u.labels {
 		if v, set := b.in.Namespace.Labels.Lookup(l.Key); set && (l.Value == "" || l.Value == v) {
-			f := NewFinding("namespace-not-injected", nil, text, b.namespaceWords()+", which has "+entryWords("labels", l.Key, v, nil))
-			return &f
+			return new(NewFinding("namespace-not-injected", nil, text, b.namespaceWords()+", which has "+entryWords("labels", l.Key, v, nil)))
 		}
 	}
 	return nil
