@@ -112,6 +112,30 @@ func TestAnExecProbeThatAsksThePodItselfHasANativeForm(t *testing.T) {
 	}
 }
 
+// Each option by itself: without effect, with a value as the next word or behind the option.
+func TestTheOptionsOfHTTPToolsAreKnown(t *testing.T) {
+	for start, options := range map[string]string{
+		"curl, -f":       "-s --silent -S --show-error -L --location -v --verbose -k --insecure --fail -o=x --output=x -m=1s --max-time=1s --connect-timeout=1s --noproxy=x -H=A:b --header=A:b",
+		"curl, --fail":   "-f",
+		"wget, --spider": "-q --quiet -nv --no-verbose -S --server-response --no-check-certificate -T=1s --timeout=1s -t=2x --tries=2x --header=A:b -O=x --output-document=x",
+		"wget, -O, x":    "--spider",
+	} {
+		for _, option := range strings.Fields(options) {
+			words := []string{strings.ReplaceAll(option, "=", ", ")}
+			if strings.HasPrefix(option, "--") {
+				words = append(words, option)
+			}
+			for _, word := range words {
+				command := fmt.Sprintf("[%s, %s, \"http://localhost:8080/\"]", start, word)
+				found := workarounds(t, app("livenessProbe: {exec: {command: "+command+"}}\n"))
+				if len(found) != 1 || !strings.HasPrefix(proposed(found[0].Proposed), "httpGet :8080/") {
+					t.Errorf("%s: %+v", command, found)
+				}
+			}
+		}
+	}
+}
+
 // proposed words a handler that a finding proposes.
 func proposed(v field.Value) string {
 	m := v.(field.Map)

@@ -285,6 +285,37 @@ func TestTheModeOfMutualTLSDecidesWhatBecomesOfProbes(t *testing.T) {
 	}
 }
 
+// A hook that runs before the proxy cannot reach the app, whatever mutual TLS demands; after
+// it, it is like a probe.
+func TestAHookBeforeTheProxyFails(t *testing.T) {
+	yaml := pod(injected, app("lifecycle: {postStart: {httpGet: {port: 80}}}"))
+	for mode, want := range map[string]transformer.Outcome{"STRICT": transformer.Fails, "PERMISSIVE": transformer.Unaffected, "DISABLE": transformer.Unaffected} {
+		if v := plan(t, yaml, mtls(mode), nativeSidecars(true)).Probes[0]; v.StrictTLS != want || strings.Contains(v.Why, "does not run yet") {
+			t.Errorf("%s, after it: %+v", mode, v)
+		}
+		if v := plan(t, yaml, mtls(mode), nativeSidecars(false)).Probes[0]; v.StrictTLS != transformer.Fails || !strings.Contains(v.Why, "does not run yet") {
+			t.Errorf("%s, before it: %+v", mode, v)
+		}
+	}
+}
+
+// Where istio-proxy accepts plain requests, it expects HTTP on a port that a Service declares so.
+func TestAProbeOverTLSFailsOnAPortThatIsDeclaredHTTP(t *testing.T) {
+	for ports, fails := range map[string]bool{"name: http, port: 80": true, "name: https, port: 80": false, "name: http, port: 81": false} {
+		around := near(t, "shop", service("selector: {app: web}", "ports: [{"+ports+"}]"))
+		for _, scheme := range []string{"HTTP", "HTTPS"} {
+			want := transformer.Unaffected
+			if fails && scheme == "HTTPS" {
+				want = transformer.Fails
+			}
+			yaml := pod("labels: {app: web, sidecar.istio.io/inject: \"true\"}", app("livenessProbe: {httpGet: {port: 80, scheme: "+scheme+"}}"))
+			if v := among(t, *around, yaml, mtls("PERMISSIVE")).Probes[0]; v.StrictTLS != want || want == transformer.Fails && !strings.Contains(v.Why, "a Service declares its port as HTTP") {
+				t.Errorf("%s, {%s}: %+v, want %s", scheme, ports, v, want)
+			}
+		}
+	}
+}
+
 // An error says that a probe fails in every world, a condition that it does in some.
 func TestAVerdictSaysOnWhatItDepends(t *testing.T) {
 	sidecar := "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n" + app("")

@@ -1,6 +1,7 @@
 package transformer_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,21 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
+
+// The same amount in each unit, and one more, which is another.
+func TestQuantitiesAreComparedByAmount(t *testing.T) {
+	for unit, amount := range map[string]string{
+		"000m": "1", "": "1", "k": "1000", "M": "1000000", "G": "1000000000", "T": "1000000000000", "P": "1000000000000000", "e3": "1000", "E3": "1000", "e+3": "1000", ".5k": "1500", "000000u": "1", "000000000n": "1",
+		"Ki": "1024", "Mi": "1048576", "Gi": "1073741824", "Ti": "1099511627776", "Pi": "1125899906842624", ".5Ki": "1536",
+	} {
+		for limit, want := range map[string]string{amount: asGuaranteed, amount + "001m": "requests: cpu: 10m memory: 16Mi limits: cpu: 100m memory: 32Mi"} {
+			fields := fmt.Sprintf("resources: {requests: {cpu: 1, memory: \"1%s\"}, limits: {cpu: 1, memory: \"%s\"}}\n", unit, limit)
+			if got := resourcesOf(t, plan(t, pod("", app(httpProbe+fields))).text); got != want {
+				t.Errorf("1%s and %s: %q, want %q", unit, limit, got, want)
+			}
+		}
+	}
+}
 
 // resourcesOf returns the resources of probe-proxy in a manifest, in one line; "" if it
 // has none.

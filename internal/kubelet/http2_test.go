@@ -516,10 +516,17 @@ func TestGRPCAnswersGetTheVerdictOfGRPCsClient(t *testing.T) {
 }
 
 func TestTheMessageOfAGRPCStatusIsDecoded(t *testing.T) {
-	url, _ := grpcScript(t, slices.Concat(pieces["settings"], grpcAnswer("5", "", "grpc-message", "no service caf%C3%A9")))
-	a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{}})
-	if want := `app does not know the service: "no service café"`; a.Status != 503 || a.Reason != want {
-		t.Errorf("%d %s, want 503 %s", a.Status, a.Reason, want)
+	for status, want := range map[string]string{
+		"5":  `app does not know the service: "no service café"`,
+		"12": `app does not implement grpc.health.v1.Health: "no service café"`,
+		"7":  `app answered with gRPC status 7: "no service café"`,
+		"x":  "app's gRPC answer has no valid grpc-status",
+	} {
+		url, _ := grpcScript(t, slices.Concat(pieces["settings"], grpcAnswer(status, "", "grpc-message", "no service caf%C3%A9")))
+		a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{}})
+		if a.Status != 503 || a.Reason != want {
+			t.Errorf("%d %s, want 503 %s", a.Status, a.Reason, want)
+		}
 	}
 }
 
@@ -630,7 +637,16 @@ func TestAHookSpeaksHTTP1(t *testing.T) {
 
 // TestAWebSocketIsAskedForOverHTTP1: as net/http does, though the app has HTTP/2.
 func TestAWebSocketIsAskedForOverHTTP1(t *testing.T) {
-	for upgrade, want := range map[string]string{"websocket": "HTTP/1.1", "": "HTTP/2.0"} {
+	type header = textproto.MIMEHeader
+	for _, test := range []struct {
+		header header
+		want   string
+	}{
+		{header{"Upgrade": {"WebSocket"}, "Connection": {"keep-alive", "Upgrade"}}, "HTTP/1.1"},
+		{header{"Upgrade": {"websocket"}}, ""}, // HTTP/2 has no such headers, so it is not asked at all
+		{header{"Connection": {"Upgrade"}}, ""},
+		{header{}, "HTTP/2.0"},
+	} {
 		var got string
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Proto }))
 		s.EnableHTTP2 = true
@@ -640,15 +656,12 @@ func TestAWebSocketIsAskedForOverHTTP1(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		call := &Call{Host: "x", Port: "15020", Header: textproto.MIMEHeader{}, Start: time.Now()}
-		if upgrade != "" {
-			call.Header = textproto.MIMEHeader{"Upgrade": {upgrade}, "Connection": {"Upgrade"}}
-		}
+		call := &Call{Host: "x", Port: "15020", Header: test.header, Start: time.Now()}
 		a := target.Probe(t.Context(), call)
 		call.Close()
 		s.Close()
-		if a.Status != 200 || got != want {
-			t.Errorf("upgrade %q: %d over %s, want %s", upgrade, a.Status, got, want)
+		if got != test.want || (a.Status == 200) != (got != "") {
+			t.Errorf("%v: %d over %s, want %s", test.header, a.Status, got, test.want)
 		}
 	}
 }

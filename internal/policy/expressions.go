@@ -70,12 +70,8 @@ func readTexts(file string) (all texts) {
 		panic(err) // it is a part of the program
 	}
 	names := textName.FindAllStringSubmatchIndex(string(content), -1)
-	for i, at := range names {
-		end := len(content)
-		if i+1 < len(names) {
-			end = names[i+1][0]
-		}
-		body, _, _ := strings.Cut(string(content[at[1]:end]), "\n\n// ") // the heading of what comes next
+	for _, at := range names {
+		body, _, _ := strings.Cut(string(content[at[1]:]), "\n\n// ") // the heading of what comes next
 		all = append(all, variable{string(content[at[2]:at[3]]), strings.TrimSpace(body)})
 	}
 	return all

@@ -232,3 +232,12 @@ func TestFramesAreMetered(t *testing.T) {
 		}
 	}
 }
+
+func TestAHeadersValueHasNoControlCharacters(t *testing.T) {
+	for c := range 256 {
+		want := c == '\t' || c >= ' ' && c != 0x7f
+		if got := wire.ValidValue("a" + string([]byte{byte(c)}) + "b"); got != want {
+			t.Errorf("%q may be in a value: %t, want %t", byte(c), got, want)
+		}
+	}
+}

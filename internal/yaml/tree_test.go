@@ -1,7 +1,11 @@
 package yaml
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -173,6 +177,86 @@ func TestATextWithATagIsReadAsTheFullParserReadsIt(t *testing.T) {
 			t.Errorf("%q: %v", in, tr.Refused)
 		} else if got := tr.Value(tr.Get(1, "a")); got != want["a"] {
 			t.Errorf("%q is %q, want %q", in, got, want["a"])
+		}
+	}
+}
+
+// What is no printable ASCII is found wherever it is, and nothing else is.
+func TestWhatIsUnusualIsFoundWhereverItIs(t *testing.T) {
+	for c := range 256 {
+		unusual := c != '\n' && (c < ' ' || c > '~')
+		for _, around := range []byte{' ', '~', '\n', 'A'} {
+			for at := range 48 {
+				text := bytes.Repeat([]byte{around}, 56)
+				text[at] = byte(c)
+				got := skipUsual(text, 0)
+				if unusual && got != at || !unusual && got != len(text) {
+					t.Fatalf("%q at %d among %q: found at %d", byte(c), at, around, got)
+				}
+			}
+		}
+	}
+}
+
+// A tree that is used again has nothing of what it was.
+func TestATreeIsUsedAgain(t *testing.T) {
+	var tr Tree
+	for _, in := range []string{"a: &x {b: 1}\nc: {<<: *x, d: *x}\n", "a: {b: 1}\nc: {b: 2, d: 3}\n"} {
+		var fresh Tree
+		if !tr.Parse([]byte(in), 0) || !fresh.Parse([]byte(in), 0) {
+			t.Fatalf("%q: %v, %v", in, tr.Refused, fresh.Refused)
+		}
+		tr.scanner, fresh.scanner = nil, nil
+		if !reflect.DeepEqual(tr, fresh) {
+			t.Errorf("%q: %+v, want %+v", in, tr, fresh)
+		}
+	}
+}
+
+// Two escapes of JSON are one character, if both are halves of a pair.
+func TestPairsAreReadAsJSONReadsThem(t *testing.T) {
+	halves := []string{"0041", "d7ff", "d800", "dbff", "dc00", "dfff", "e000"}
+	for _, high := range halves {
+		for _, low := range halves {
+			text := `"a\u` + high + `\u` + low + `b"`
+			var want string
+			if err := json.Unmarshal([]byte(text), &want); err != nil {
+				t.Fatal(err)
+			}
+			var tr Tree
+			if ok := tr.Parse([]byte("k: "+text+"\n"), 0); !ok || tr.Str(tr.Get(1, "k")) != want {
+				t.Errorf("%s is read as %q (%t), want %q", text, tr.Str(tr.Get(1, "k")), ok, want)
+			}
+		}
+	}
+}
+
+func TestAValueOfAnotherTypeIsRefused(t *testing.T) {
+	for value, want := range map[string][]string{
+		"text":       {"", `must be true or false, not the string "text"`, `must be a whole number, not the string "text"`, `must be a whole number, not the string "text"`, `must be a whole number, not the string "text"`},
+		"true":       {"must be a string, not the boolean true: write \"true\" in quotes", "", "must be a whole number, not the boolean true", "must be a whole number, not the boolean true", "must be a whole number, not the boolean true"},
+		"2147483648": {"must be a string, not the number 2147483648: write \"2147483648\" in quotes", "must be true or false, not the number 2147483648", "", "must be a whole number, not the number 2147483648", ""},
+		"1.5":        {"must be a string, not the number 1.5: write \"1.5\" in quotes", "must be true or false, not the number 1.5", "must be a whole number, not the number 1.5", "must be a whole number, not the number 1.5", "must be a whole number, not the number 1.5"},
+		"1e3":        {"must be a string, not the number 1e3: write \"1e3\" in quotes", "must be true or false, not the number 1e3", "", "", ""},
+		"{}":         {"must be a string, not a mapping", "must be true or false, not a mapping", "must be a whole number, not a mapping", "must be a whole number, not a mapping", "must be a whole number, not a mapping"},
+	} {
+		var tr Tree
+		if !tr.Parse([]byte("K: "+value+"\n"), 0) {
+			t.Fatal(tr.Refused)
+		}
+		for i, into := range []any{
+			&struct{ K string }{}, &struct{ K bool }{}, &struct{ K int }{}, &struct{ K int32 }{}, &struct{ K int64 }{},
+		} {
+			got := ""
+			if _, err := tr.Decode(nil, into, true); err != nil {
+				got = err.Error()
+			}
+			if value == "2147483648" && i == 2 && strconv.IntSize == 32 {
+				want[i] = want[3]
+			}
+			if got != want[i] {
+				t.Errorf("%s into %T: %q, want %q", value, into, got, want[i])
+			}
 		}
 	}
 }

@@ -85,7 +85,7 @@ func TestHTTPProbes(t *testing.T) {
 		t.Errorf("the request by default is %v %v %v", seen.URL, seen.Host, seen.Header)
 	}
 	probeOnce(t, vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: n, Path: "/", Scheme: "HTTP", HTTPHeaders: []vmconfig.Header{
-		{Name: "host", Value: "reviews.example.com"}, {Name: "User-Agent", Value: "me"}, {Name: "Accept", Value: "text/plain"}, {Name: "X", Value: "1"}, {Name: "x", Value: "2"},
+		{Name: "host", Value: "reviews.example.com"}, {Name: "Host", Value: ""}, {Name: "User-Agent", Value: "me"}, {Name: "Accept", Value: "text/plain"}, {Name: "X", Value: "1"}, {Name: "x", Value: "2"},
 	}}})
 	if seen.Host != "reviews.example.com" || seen.UserAgent() != "me" || seen.Header.Get("Accept") != "text/plain" || len(seen.Header["X"]) != 2 {
 		t.Errorf("the request with headers is %v %v", seen.Host, seen.Header)
