@@ -164,68 +164,86 @@ func FuzzApply(f *testing.F) {
 		f.Add([]byte(tt.in), uint64(i))
 		f.Add([]byte(tt.in+"---\n"+tt.want), uint64(i)*3)
 	}
-	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
-		s, err := Read("<stdin>", in)
-		if err != nil || yamljudge.Surrogate.Match(in) || len(s.Objects()) == 0 {
-			return
+	f.Fuzz(applyRandomly)
+}
+
+// TestRandomEdits makes the edits that chance would find in a minute.
+func TestRandomEdits(t *testing.T) {
+	for i, s := range slices.Concat(yamljudge.Forms, yamljudge.Numbered) {
+		for seed := range uint64(40) {
+			applyRandomly(t, []byte(s), uint64(i)<<8|seed)
+			applyRandomly(t, yamljudge.Mutate([]byte(s), seed), seed)
 		}
-		r := rand.New(rand.NewPCG(seed, 1))
-		i := r.IntN(len(s.Objects()))
-		o := s.Objects()[i]
-		tr, err := o.load()
-		if err != nil || o.shared != "" {
-			return
+	}
+	for i, tt := range editTests {
+		for seed := range uint64(40) {
+			applyRandomly(t, []byte(tt.in), uint64(i)<<8|seed)
 		}
-		var edits []field.Edit
-		for range 1 + r.IntN(4) {
-			e := randomEdit(r, tr)
-			switch e.Path.String() {
-			case "":
-				continue
-			case "kind", "apiVersion", "items":
-				continue
+	}
+}
+
+// applyRandomly makes edits, which the seed chooses, of an object of a text, and judges the result.
+func applyRandomly(t *testing.T, in []byte, seed uint64) {
+	s, err := Read("<stdin>", in)
+	if err != nil || yamljudge.Surrogate.Match(in) || len(s.Objects()) == 0 {
+		return
+	}
+	r := rand.New(rand.NewPCG(seed, 1))
+	i := r.IntN(len(s.Objects()))
+	o := s.Objects()[i]
+	tr, err := o.load()
+	if err != nil || o.shared != "" {
+		return
+	}
+	var edits []field.Edit
+	for range 1 + r.IntN(4) {
+		e := randomEdit(r, tr)
+		switch e.Path.String() {
+		case "":
+			continue
+		case "kind", "apiVersion", "items":
+			continue
+		}
+		if e.Path[0].Key == "items" || e.Path[0].Key == "kind" || e.Path[0].Key == "apiVersion" {
+			continue
+		}
+		edits = append(edits, e)
+	}
+	root, err := overlay(tr, edits)
+	if err != nil {
+		return
+	}
+	want := root.value(tr)
+	if !root.differs() || len(want.(field.Map)) == 0 {
+		return
+	}
+	if err := o.Apply(edits); err != nil {
+		if msg := err.Error(); !strings.Contains(msg, "must be edited, and has ") && !strings.Contains(msg, "cannot be edited: ") {
+			t.Fatalf("%q\nedits %+v: %v", in, edits, err)
+		}
+		if o.Changed() || !bytes.Equal(output(t, s), in) {
+			t.Fatalf("%q\nafter an error the object is different: %v", in, err)
+		}
+		return
+	}
+	out := output(t, s)
+	again, err := Read("<stdin>", out)
+	if err != nil {
+		t.Fatalf("%q\nedits %+v give\n%q\n%v", in, edits, out, err)
+	}
+	if len(again.Objects()) != len(s.Objects()) {
+		t.Fatalf("%q\nedits %+v give\n%q\nwhich has %d objects", in, edits, out, len(again.Objects()))
+	}
+	for j, a := range again.Objects() {
+		if j != i {
+			if !bytes.Equal(a.source(), s.Objects()[j].source()) {
+				t.Fatalf("%q\nedits %+v change another object:\n%q", in, edits, out)
 			}
-			if e.Path[0].Key == "items" || e.Path[0].Key == "kind" || e.Path[0].Key == "apiVersion" {
-				continue
-			}
-			edits = append(edits, e)
+			continue
 		}
-		root, err := overlay(tr, edits)
-		if err != nil {
-			return
+		root, err := yamljudge.Value(a.source(), int(a.col))
+		if err != nil || root == nil || !equalParsed(want, root) {
+			t.Fatalf("%q\nedits %+v give\n%s\n(%v), want %#v", in, edits, a.source(), err, want)
 		}
-		want := root.value(tr)
-		if !root.differs() || len(want.(field.Map)) == 0 {
-			return
-		}
-		if err := o.Apply(edits); err != nil {
-			if msg := err.Error(); !strings.Contains(msg, "must be edited, and has ") && !strings.Contains(msg, "cannot be edited: ") {
-				t.Fatalf("%q\nedits %+v: %v", in, edits, err)
-			}
-			if o.Changed() || !bytes.Equal(output(t, s), in) {
-				t.Fatalf("%q\nafter an error the object is different: %v", in, err)
-			}
-			return
-		}
-		out := output(t, s)
-		again, err := Read("<stdin>", out)
-		if err != nil {
-			t.Fatalf("%q\nedits %+v give\n%q\n%v", in, edits, out, err)
-		}
-		if len(again.Objects()) != len(s.Objects()) {
-			t.Fatalf("%q\nedits %+v give\n%q\nwhich has %d objects", in, edits, out, len(again.Objects()))
-		}
-		for j, a := range again.Objects() {
-			if j != i {
-				if !bytes.Equal(a.source(), s.Objects()[j].source()) {
-					t.Fatalf("%q\nedits %+v change another object:\n%q", in, edits, out)
-				}
-				continue
-			}
-			root, err := yamljudge.Value(a.source(), int(a.col))
-			if err != nil || root == nil || !equalParsed(want, root) {
-				t.Fatalf("%q\nedits %+v give\n%s\n(%v), want %#v", in, edits, a.source(), err, want)
-			}
-		}
-	})
+	}
 }

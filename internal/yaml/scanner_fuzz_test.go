@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,23 +24,34 @@ func FuzzScannerAgreesWithYAML(f *testing.F) {
 	for _, s := range yamljudge.Numbered {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		text, err := Check(in, nil)
-		if err != nil || len(in) == 0 || yamljudge.Surrogate.Match(in) {
-			return
+	f.Fuzz(agreeOnText)
+}
+
+// TestMutatedFormsAreReadAsTheFullParserReadsThem reads what chance would find in a minute.
+func TestMutatedFormsAreReadAsTheFullParserReadsThem(t *testing.T) {
+	for _, s := range slices.Concat(yamljudge.Forms, yamljudge.Numbered) {
+		for seed := range uint64(100) {
+			agreeOnText(t, yamljudge.Mutate([]byte(s), seed))
 		}
-		in = in[text.Start:]
-		if bytes.Contains(in, []byte("\n---")) || bytes.Contains(in, []byte("\n...")) || bytes.HasPrefix(in, []byte("...")) {
-			return // several documents: FuzzRead takes them apart
-		}
-		if len(text.Odd) > 0 {
-			return // read as LF: TestOtherLineBreaks has what differs
-		}
-		if !bytes.HasSuffix(in, []byte("\n")) { // as Read has it
-			in = append(bytes.Clone(in), '\n')
-		}
-		agreeOnTree(t, in)
-	})
+	}
+}
+
+func agreeOnText(t *testing.T, in []byte) {
+	text, err := Check(in, nil)
+	if err != nil || len(in) == 0 || yamljudge.Surrogate.Match(in) {
+		return
+	}
+	in = in[text.Start:]
+	if bytes.Contains(in, []byte("\n---")) || bytes.Contains(in, []byte("\n...")) || bytes.HasPrefix(in, []byte("...")) {
+		return // several documents: FuzzRead takes them apart
+	}
+	if len(text.Odd) > 0 {
+		return // read as LF: TestOtherLineBreaks has what differs
+	}
+	if !bytes.HasSuffix(in, []byte("\n")) { // as Read has it
+		in = append(bytes.Clone(in), '\n')
+	}
+	agreeOnTree(t, in)
 }
 
 // agreeOnTree checks that a text which the scanner accepts has the tree that
