@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
@@ -60,42 +61,57 @@ func netHTTP(data []byte) outcome {
 	}
 }
 
+var responses = []string{
+	"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nok\r\n0\r\nA: b\r\n\r\n",
+	"HTTP/1.0 404 Not Found\r\n\r\nbody",
+	"HTTP/1.1 000 None\r\n\r\nbody",
+	"HTTP/1.1 -10 Less\r\n\r\nbody",
+	"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n",
+	"HTTP/1.1 101 S\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nraw", "HTTP/1.1 101 S\r\nConnection: upgrade\r\nContent-Length: 2\r\n\r\nraw", "HTTP/1.1 101 S\r\nUpgrade: x\r\nContent-Length: 2\r\n\r\nraw",
+	"HTTP/1.1 200 OK\nA: b\n c\n\nx",
+	"HTTP/1.1 304\r\nContent-Length: 5\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxYY0\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1;"+strings.Repeat("e", 100)+"\r\nx\r\n", 100) + "0\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1;"+strings.Repeat("e", 100)+"\r\nx\r\n", 300) + "0\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\neeeeeeeeeeeeeee1\r\n" + strings.Repeat("x", 11_000),
+	"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n" + strings.Repeat("\n", 10_000),
+	"HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nx", "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nx", "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\nx",
+	"HTTP/1.1 200 OK\r\n A: b\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nA\r\n : b\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nA B: c\r\nContent-Length: 1\r\n \r\n\r\nxy",
+	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chun\r\n ked\r\n\r\n0\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n \r\n\r\n0\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nX: a\x01\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 5000) + "\r\nContent-Length: 1\r\n\r\nxy",
+	"HTTP/1.1 200 " + strings.Repeat("OK", 3000) + "\r\nContent-Length: 1\r\n\r\nxy",
+}
+
 // FuzzAResponseIsReadAsNetHTTPReadsIt compares the HTTP/1 client with the one
 // that the kubelet uses.
 func FuzzAResponseIsReadAsNetHTTPReadsIt(f *testing.F) {
-	for _, s := range []string{
-		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nok\r\n0\r\nA: b\r\n\r\n",
-		"HTTP/1.0 404 Not Found\r\n\r\nbody",
-		"HTTP/1.1 000 None\r\n\r\nbody",
-		"HTTP/1.1 -10 Less\r\n\r\nbody",
-		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n",
-		"HTTP/1.1 101 S\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nraw", "HTTP/1.1 101 S\r\nConnection: upgrade\r\nContent-Length: 2\r\n\r\nraw", "HTTP/1.1 101 S\r\nUpgrade: x\r\nContent-Length: 2\r\n\r\nraw",
-		"HTTP/1.1 200 OK\nA: b\n c\n\nx",
-		"HTTP/1.1 304\r\nContent-Length: 5\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxYY0\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1;"+strings.Repeat("e", 100)+"\r\nx\r\n", 100) + "0\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1;"+strings.Repeat("e", 100)+"\r\nx\r\n", 300) + "0\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\neeeeeeeeeeeeeee1\r\n" + strings.Repeat("x", 11_000),
-		"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n" + strings.Repeat("\n", 10_000),
-		"HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nx", "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nx", "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\nx",
-		"HTTP/1.1 200 OK\r\n A: b\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nA\r\n : b\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nA B: c\r\nContent-Length: 1\r\n \r\n\r\nxy",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chun\r\n ked\r\n\r\n0\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n \r\n\r\n0\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nX: a\x01\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 5000) + "\r\nContent-Length: 1\r\n\r\nxy",
-		"HTTP/1.1 200 " + strings.Repeat("OK", 3000) + "\r\nContent-Length: 1\r\n\r\nxy",
-	} {
+	for _, s := range responses {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if got, want := ours(data), netHTTP(data); got != want {
-			t.Errorf("%q:\nours     %+v\nnet/http %+v", data, got, want)
+	f.Fuzz(readAsNetHTTP)
+}
+
+// TestMutatedResponsesAreReadAsNetHTTPReadsThem reads what chance would find in a minute.
+func TestMutatedResponsesAreReadAsNetHTTPReadsThem(t *testing.T) {
+	pieces := []string{"\r\n", "\n", "\r", " ", "\t", ":", ",", ";", "0", "1", "2", "9", "-", "+", "chunked", "Transfer-Encoding: chunked\r\n", "Content-Length: 1\r\n", "Content-Length: 2\r\n",
+		"Connection: a, Upgrade\r\n", "Upgrade: b\r\n", "a: b\r\n", "\x00", "\x7f", "\xe9", "1\r\nx\r\n", "0\r\n\r\n", "HTTP/1.1 103 Hints\r\n\r\n"}
+	for _, s := range responses {
+		for seed := range uint64(200) {
+			readAsNetHTTP(t, testutil.Mutated([]byte(s), pieces, seed))
 		}
-	})
+	}
+}
+
+func readAsNetHTTP(t *testing.T, data []byte) {
+	if got, want := ours(data), netHTTP(data); got != want {
+		t.Errorf("%q:\nours     %+v\nnet/http %+v", data, got, want)
+	}
 }
 
 // FuzzHTTP2FramesNeverPanic feeds any bytes to the HTTP/2 client.

@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/yamljudge"
 )
 
@@ -31,7 +32,7 @@ func FuzzScannerAgreesWithYAML(f *testing.F) {
 func TestMutatedFormsAreReadAsTheFullParserReadsThem(t *testing.T) {
 	for _, s := range slices.Concat(yamljudge.Forms, yamljudge.Numbered) {
 		for seed := range uint64(100) {
-			agreeOnText(t, yamljudge.Mutate([]byte(s), seed))
+			agreeOnText(t, testutil.Mutated([]byte(s), yamljudge.Pieces, seed))
 		}
 	}
 }

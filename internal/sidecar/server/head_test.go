@@ -18,6 +18,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
 
 const kubeletHead = "GET /app-health/app/livez HTTP/1.1\r\nHost: 10.0.0.1:15020\r\nUser-Agent: kube-probe/1.37\r\nAccept: */*\r\nConnection: close"
@@ -232,47 +233,61 @@ type halfCloses struct{ net.Conn }
 
 func (halfCloses) CloseWrite() error { return nil }
 
+var heads = []string{
+	kubeletHead,
+	"GET / HTTP/1.0",
+	"GET / HTTP/1.1\r\nHost: a\r\nHost: b",
+	"GET / HTTP/1.1\r\nX-A:  b c \r\nX-A:\r\nx-a: d",
+	"GET / HTTP/1.1\r\nX: a\r\n b",
+	"GET / HTTP/1.1\r\n X: a",
+	"GET / HTTP/1.1\r\nX : a",
+	"GET / HTTP/1.1\r\n: a",
+	"GET / HTTP/1.1\nX: a\n\nY: b",
+	"GET / HTTP/1.1\r\nX: a\x01\t\xff",
+	"GET / HTTP/1.1\r\nno colon",
+	"GET /\xff HTTP/1.1",
+	"PRI * HTTP/2.0",
+	"",
+}
+
 // FuzzAHeadIsReadAsNetHTTPReadsIt: what is accepted means the same to net/http,
 // the server that callers expect.
 func FuzzAHeadIsReadAsNetHTTPReadsIt(f *testing.F) {
-	for _, head := range []string{
-		kubeletHead,
-		"GET / HTTP/1.0",
-		"GET / HTTP/1.1\r\nHost: a\r\nHost: b",
-		"GET / HTTP/1.1\r\nX-A:  b c \r\nX-A:\r\nx-a: d",
-		"GET / HTTP/1.1\r\nX: a\r\n b",
-		"GET / HTTP/1.1\r\n X: a",
-		"GET / HTTP/1.1\r\nX : a",
-		"GET / HTTP/1.1\r\n: a",
-		"GET / HTTP/1.1\nX: a\n\nY: b",
-		"GET / HTTP/1.1\r\nX: a\x01\t\xff",
-		"GET / HTTP/1.1\r\nno colon",
-		"GET /\xff HTTP/1.1",
-		"PRI * HTTP/2.0",
-		"",
-	} {
+	for _, head := range heads {
 		f.Add(head)
 	}
-	f.Fuzz(func(t *testing.T, head string) {
-		req, err := parseHead([]byte(head))
-		if err != nil || strings.Contains(head, "\r\n\r\n") {
-			return
+	f.Fuzz(headAsNetHTTP)
+}
+
+// TestMutatedHeadsAreReadAsNetHTTPReadsThem reads what chance would find in a minute.
+func TestMutatedHeadsAreReadAsNetHTTPReadsThem(t *testing.T) {
+	pieces := []string{"\r\n", "\n", "\r", " ", "\t", ":", ",", "?", "%41", "%zz", "*", "//", "1", "9", "a: b\r\n", "Host: c\r\n", "Connection: close\r\n", "\x00", "\x7f", "\xe9", "HTTP/1.0", "GET"}
+	for _, head := range heads {
+		for seed := range uint64(300) {
+			headAsNetHTTP(t, string(testutil.Mutated([]byte(head), pieces, seed)))
 		}
-		want, err := http.ReadRequest(bufio.NewReader(strings.NewReader(head + "\r\n\r\n")))
-		if err != nil {
-			// net/http also refuses targets and bodies that it cannot handle;
-			// ours are compared with the keys, and bodies are not read.
-			return
-		}
-		want.Header.Del("Transfer-Encoding")
-		for _, name := range []string{"Content-Length", "Trailer", "Transfer-Encoding", "Pragma", "Cache-Control"} {
-			delete(req.header, name)
-			want.Header.Del(name)
-		}
-		if got := fmt.Sprint(req.method, req.target, map[string][]string(req.header)); got != fmt.Sprint(want.Method, want.RequestURI, map[string][]string(want.Header)) {
-			t.Fatalf("%q: %s, net/http has %s %s %v", head, got, want.Method, want.RequestURI, want.Header)
-		}
-	})
+	}
+}
+
+func headAsNetHTTP(t *testing.T, head string) {
+	req, err := parseHead([]byte(head))
+	if err != nil || strings.Contains(head, "\r\n\r\n") {
+		return
+	}
+	want, err := http.ReadRequest(bufio.NewReader(strings.NewReader(head + "\r\n\r\n")))
+	if err != nil {
+		// net/http also refuses targets and bodies that it cannot handle;
+		// ours are compared with the keys, and bodies are not read.
+		return
+	}
+	want.Header.Del("Transfer-Encoding")
+	for _, name := range []string{"Content-Length", "Trailer", "Transfer-Encoding", "Pragma", "Cache-Control"} {
+		delete(req.header, name)
+		want.Header.Del(name)
+	}
+	if got := fmt.Sprint(req.method, req.target, map[string][]string(req.header)); got != fmt.Sprint(want.Method, want.RequestURI, map[string][]string(want.Header)) {
+		t.Fatalf("%q: %s, net/http has %s %s %v", head, got, want.Method, want.RequestURI, want.Header)
+	}
 }
 
 func TestTheServersOwnStatusesHaveTheirNames(t *testing.T) {

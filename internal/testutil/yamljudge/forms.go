@@ -54,3 +54,9 @@ var Numbered = []string{
 // Strings are those that are hard to write or to read as scalars.
 var Strings = []string{"", "a", "true", "15020", "y", "0x1", "1e3", "null", "~", "- a", "a: b", "a #b", "#", "'", "\"", "\\", "a\nb", " a ", "{", "}", "[a]", ",", "a,b", "&a", "*a", "!a", "|", ">", "%", "@", "`",
 	"é", "\u2028", "\U0001f600", "\x01", "\ufeff", "<<", "=", "a:", ":a", "?", "-", "---", "...", `{"/app-health/a/livez":{"httpGet":{"port":80}}}`, "1:20", "2001-01-01", "5m", "100Mi", ".5", "+1", "1_0", "no", "http://a:80/b?c=d&e", "it's", "a\tb", "a:\n  b: c\n", "a\n\n# b\nc", strings.Repeat("long ", 40)}
+
+// Pieces are what YAML is made of.
+var Pieces = []string{
+	" ", "  ", "\n", "\t", "\r", "-", "- ", ":", ": ", "?", "? ", ",", "#", " #", "[", "]", "{", "}", "'", "\"", "''", "\\", "\\\n", "\\x41", "&a ", "*a", "!!str ", "!a ",
+	"|", "|-\n", "|2\n", ">", ">+\n", "<<: ", "~", "null", "a", "a: b", "1", "0x1", "1e3", "yes", ".", "---", "\n\n", "\n  ", "\n  - ", "\n    ", "é", "\u2028",
+}

@@ -1,4 +1,4 @@
-package yamljudge
+package testutil
 
 import (
 	"bytes"
@@ -6,15 +6,9 @@ import (
 	"slices"
 )
 
-// pieces are what YAML is made of.
-var pieces = []string{
-	" ", "  ", "\n", "\t", "\r", "-", "- ", ":", ": ", "?", "? ", ",", "#", " #", "[", "]", "{", "}", "'", "\"", "''", "\\", "\\\n", "\\x41", "&a ", "*a", "!!str ", "!a ",
-	"|", "|-\n", "|2\n", ">", ">+\n", "<<: ", "~", "null", "a", "a: b", "1", "0x1", "1e3", "yes", ".", "---", "\n\n", "\n  ", "\n  - ", "\n    ", "é", "\u2028",
-}
-
-// Mutate returns a text with one to three small changes, which the seed chooses: a piece of
-// YAML more, a few bytes or a line less or twice, or a line indented.
-func Mutate(text []byte, seed uint64) []byte {
+// Mutated returns a text with one to three small changes, which the seed chooses: one of the
+// pieces more, a few bytes or a line less or twice, or a line indented.
+func Mutated(text []byte, pieces []string, seed uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, uint64(len(text))))
 	for range 1 + r.IntN(3) {
 		at := r.IntN(len(text) + 1)
