@@ -122,25 +122,25 @@ func Decode(o *manifest.Object, over ...Setting) (*RewriteProbes, error) {
 	if o == nil && len(over) == 0 {
 		return c, nil
 	}
-	var problems []problem
+	var p problems
 	var err error
 	switch {
 	case o == nil:
 	case isTyped(o):
 		_, err = o.DecodeStrict(nil, c)
 	case isConfigMap(o):
-		problems, err = c.fromConfigMap(o)
+		err = c.fromConfigMap(o, &p)
 	default:
 		return nil, inFunctionConfig(o.Errorf(nil, "%w (v1) or a %s (%s), and is kind %q of apiVersion %q",
 			ErrNotConfig, Kind, APIVersion, o.Kind(), o.APIVersion()))
 	}
-	problems = slices.Concat(problems, c.set(over), c.validate())
+	c.set(over, &p)
 	all := []error{}
 	for _, e := range unjoin(err) {
 		all = append(all, inFunctionConfig(e))
 	}
-	for _, p := range problems {
-		all = append(all, p.in(o, over))
+	for _, wrong := range slices.Concat(p, c.validate()) {
+		all = append(all, wrong.in(o, over))
 	}
 	if err := errors.Join(all...); err != nil {
 		return nil, err
@@ -158,6 +158,13 @@ func isConfigMap(o *manifest.Object) bool { return o.APIVersion() == "v1" && o.K
 type problem struct {
 	path field.Path
 	text string
+}
+
+type problems []problem
+
+// add reports what is wrong with the field at a path.
+func (p *problems) add(path field.Path, format string, args ...any) {
+	*p = append(*p, problem{path, fmt.Sprintf(format, args...)})
 }
 
 // in returns the problem as an error about the flag that has set the field, or else about the
@@ -210,36 +217,37 @@ func at(steps ...any) field.Path {
 }
 
 // validate returns everything that is wrong with the config.
-func (c *RewriteProbes) validate() []problem {
-	problems := checkTags(c)
-	bad := func(path field.Path, format string, args ...any) {
-		problems = append(problems, problem{path, fmt.Sprintf(format, args...)})
-	}
+func (c *RewriteProbes) validate() (p problems) {
+	p.checkStruct(nil, reflect.ValueOf(c).Elem())
 	s := &c.Spec
 	if len(s.Rewrite) == 0 {
-		bad(at("spec", "rewrite"), "must name at least one of %s", strings.Join(transformer.Rewritable(), ", "))
+		p.add(at("spec", "rewrite"), "must name at least one of %s", strings.Join(transformer.Rewritable(), ", "))
 	}
 	for i, t := range s.PodTemplates {
 		if t.Path == "" || t.Path == RootPath {
 			continue // an empty path is reported as missing
 		}
 		if _, err := field.Parse(t.Path); err != nil {
-			bad(at("spec", "podTemplates", i, "path"), "%v", err)
+			p.add(at("spec", "podTemplates", i, "path"), "%v", err)
 		}
 	}
 	if !isDNSLabel(s.ProbeProxy.Name) {
-		bad(at("spec", "probeProxy", "name"), "%q must be a container name: lower-case letters, digits and dashes, at most 63", s.ProbeProxy.Name)
+		p.add(at("spec", "probeProxy", "name"), "%q must be a container name: lower-case letters, digits and dashes, at most 63", s.ProbeProxy.Name)
 	}
-	problems = slices.Concat(problems, checkResources("probeProxy", s.ProbeProxy.Resources), checkResources("istioProxy", s.IstioProxy.Resources), s.checkRegistry())
-	if len(problems) == 0 {
-		for _, p := range s.Options().Problems() {
-			bad(at("spec").Join(p.Path), "%s", p.Text)
+	p.checkResources("probeProxy", s.ProbeProxy.Resources)
+	p.checkResources("istioProxy", s.IstioProxy.Resources)
+	if err := CheckRegistry(s.ProbeProxy.Registry); err != nil {
+		p.add(at("spec", "probeProxy", "registry"), "%v", err)
+	}
+	if len(p) == 0 {
+		for _, wrong := range s.Options().Problems() {
+			p.add(at("spec").Join(wrong.Path), "%s", wrong.Text)
 		}
 	}
-	s.checkContainers(bad)
-	for i, p := range s.Istio.InjectedNamespaces {
-		if !isPattern(p) {
-			bad(at("spec", "istio", "injectedNamespaces", i), "%q must be a name in which * and ? match as in a shell", p)
+	p.checkContainers(s)
+	for i, pattern := range s.Istio.InjectedNamespaces {
+		if !isPattern(pattern) {
+			p.add(at("spec", "istio", "injectedNamespaces", i), "%q must be a name in which * and ? match as in a shell", pattern)
 		}
 	}
 	for _, sel := range []struct {
@@ -250,28 +258,28 @@ func (c *RewriteProbes) validate() []problem {
 			continue
 		}
 		if err := sel.validate(); err != nil {
-			bad(at("spec", sel.key), "%v", err)
+			p.add(at("spec", sel.key), "%v", err)
 		}
 	}
-	return problems
+	return p
 }
 
 // checkContainers reports what is wrong with the images and the environment of the
 // containers that are added.
-func (s *Spec) checkContainers(bad func(path field.Path, format string, args ...any)) {
+func (p *problems) checkContainers(s *Spec) {
 	for _, image := range []struct{ container, value string }{{"probeProxy", s.ProbeProxy.Image}, {"istioProxy", s.IstioProxy.Image}} {
 		if image.value != "" && !isImage(image.value) {
-			bad(at("spec", image.container, "image"), "%q must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both", image.value)
+			p.add(at("spec", image.container, "image"), "%q must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both", image.value)
 		}
 	}
 	if s.IstioProxy.Image == "" {
-		bad(at("spec", "istioProxy", "image"), "%q must be auto or an image", "")
+		p.add(at("spec", "istioProxy", "image"), "%q must be auto or an image", "")
 	}
 	for i, e := range s.ProbeProxy.Env {
 		m, ok := e.(field.Map)
 		name, _ := m.Get("name")
 		if n, isString := name.(string); !ok || !isString || n == "" {
-			bad(at("spec", "probeProxy", "env", i), "must be a mapping with a name")
+			p.add(at("spec", "probeProxy", "env", i), "must be a mapping with a name")
 		}
 	}
 }

@@ -33,13 +33,6 @@ func CheckRegistry(s string) error {
 	return nil
 }
 
-func (s *Spec) checkRegistry() []problem {
-	if err := CheckRegistry(s.ProbeProxy.Registry); err != nil {
-		return []problem{{at("spec", "probeProxy", "registry"), err.Error()}}
-	}
-	return nil
-}
-
 // isImage reports whether a container runtime takes s for the name of an image.
 func isImage(s string) bool {
 	if s == "auto" {

@@ -11,31 +11,27 @@ import (
 // must not be negative.
 const quantity = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$`
 
-// checkResources returns what is wrong with the resources of a container. A
+// checkResources reports what is wrong with the resources of a container. A
 // null removes a default, so it is allowed everywhere.
-func checkResources(container string, resources field.Map) []problem {
+func (p *problems) checkResources(container string, resources field.Map) {
 	if len(resources) == 0 {
-		return nil
+		return
 	}
-	var problems []problem
-	bad := func(path field.Path, format string, args ...any) {
-		problems = append(problems, problem{at("spec", container, "resources").Join(path), fmt.Sprintf(format, args...)})
-	}
+	path := at("spec", container, "resources")
 	valid := regexp.MustCompile(quantity)
 	for _, e := range resources {
 		quantities, isMap := e.Value.(field.Map)
 		switch {
 		case e.Key != "limits" && e.Key != "requests" && e.Key != "claims":
-			bad(field.NewPath(e.Key), "unknown field; allowed are claims, limits and requests")
+			p.add(path.Key(e.Key), "unknown field; allowed are claims, limits and requests")
 		case e.Key == "claims" || e.Value == nil:
 		case !isMap:
-			bad(field.NewPath(e.Key), "must be a mapping of resources and quantities, such as {memory: 48Mi}")
+			p.add(path.Key(e.Key), "must be a mapping of resources and quantities, such as {memory: 48Mi}")
 		}
 		for _, q := range quantities {
 			if q.Value != nil && e.Key != "claims" && !valid.MatchString(fmt.Sprint(q.Value)) {
-				bad(field.NewPath(e.Key, q.Key), "\"%v\" must be a quantity that is not negative, such as 48Mi, 100m or 0.5", q.Value)
+				p.add(path.Key(e.Key, q.Key), "\"%v\" must be a quantity that is not negative, such as 48Mi, 100m or 0.5", q.Value)
 			}
 		}
 	}
-	return problems
 }

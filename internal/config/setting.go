@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
@@ -17,20 +16,15 @@ type SettingError struct{ Key, Text string }
 
 func (e *SettingError) Error() string { return "--" + e.Key + ": " + e.Text }
 
-func (s Setting) key() *Key {
-	return &Keys[slices.IndexFunc(Keys, func(k Key) bool { return k.Name == s.Key })]
-}
-
 // set sets the fields of the settings.
-func (c *RewriteProbes) set(over []Setting) (problems []problem) {
+func (c *RewriteProbes) set(over []Setting, p *problems) {
 	for _, s := range over {
-		key := s.key()
-		if err := key.set(&c.Spec, s.Value); err != nil {
+		key := keyNamed(s.Key)
+		if err := key.set(c, s.Value); err != nil {
 			path, _ := field.Parse(key.Field)
-			problems = append(problems, problem{path, err.Error()})
+			p.add(path, "%v", err)
 		}
 	}
-	return problems
 }
 
 // Overridden returns the value that a functionConfig has for the field of a setting, if it
@@ -39,7 +33,7 @@ func (s Setting) Overridden(o *manifest.Object) (value string, differs bool) {
 	if o == nil {
 		return "", false
 	}
-	key := s.key()
+	key := keyNamed(s.Key)
 	path, _ := field.Parse(key.Field)
 	if isConfigMap(o) {
 		path = field.NewPath("data", key.Name)

@@ -48,89 +48,89 @@ func defaultOf(tag reflect.StructTag) string {
 // defaultStruct fills every field that has a default tag.
 func defaultStruct(v reflect.Value) {
 	for i := range v.NumField() {
-		f, tag := v.Field(i), defaultOf(v.Type().Field(i).Tag)
+		f, tag := v.Field(i), v.Type().Field(i).Tag
 		if f.Kind() == reflect.Struct {
 			defaultStruct(f)
-		}
-		if tag == "" {
-			continue
-		}
-		switch f.Kind() {
-		case reflect.String:
-			f.SetString(tag)
-		case reflect.Int:
-			n, _ := strconv.Atoi(tag)
-			f.SetInt(int64(n))
-		case reflect.Bool:
-			f.SetBool(tag == "true")
-		case reflect.Interface:
-			f.Set(reflect.ValueOf(tag))
-		case reflect.Slice:
-			f.Set(reflect.ValueOf(strings.Split(tag, ",")))
+		} else if text := defaultOf(tag); text != "" {
+			_ = setText(f, tag, text)
 		}
 	}
 }
 
-// checkTags returns the values that the tags enum, registry, min, max and
-// required forbid.
-func checkTags(c *RewriteProbes) []problem {
-	return checkStruct(nil, reflect.ValueOf(c).Elem(), nil)
+// setText sets a field to a text: its default, or what a ConfigMap or a flag says.
+func setText(v reflect.Value, tag reflect.StructTag, text string) error {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return fmt.Errorf("%q must be a number from %s to %s", text, tag.Get("min"), tag.Get("max"))
+		}
+		v.SetInt(int64(n))
+	case reflect.Bool:
+		on, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("%q must be \"true\" or \"false\"", text)
+		}
+		v.SetBool(on)
+	case reflect.Interface: // auto, true or false, which the validation checks
+		v.Set(reflect.ValueOf(text))
+	case reflect.Slice:
+		items := []string{}
+		for part := range strings.SplitSeq(text, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				items = append(items, part)
+			}
+		}
+		v.Set(reflect.ValueOf(items))
+	}
+	return nil
 }
 
-func checkStruct(path field.Path, v reflect.Value, errs []problem) []problem {
+// checkStruct reports the values that the tags enum, registry, min, max and
+// required forbid.
+func (p *problems) checkStruct(path field.Path, v reflect.Value) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
-		errs = checkValue(path.Key(jsonName(f)), v.Field(i), f.Tag, errs)
+		p.checkValue(path.Key(jsonName(f)), v.Field(i), f.Tag)
 	}
-	return errs
 }
 
-func checkValue(path field.Path, v reflect.Value, tag reflect.StructTag, errs []problem) []problem {
+func (p *problems) checkValue(path field.Path, v reflect.Value, tag reflect.StructTag) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			return checkValue(path, v.Elem(), tag, errs)
+			p.checkValue(path, v.Elem(), tag)
 		}
 	case reflect.Struct:
-		return checkStruct(path, v, errs)
+		p.checkStruct(path, v)
 	case reflect.Slice:
 		if v.Type() == reflect.TypeFor[field.Map]() || v.Type() == reflect.TypeFor[field.List]() {
-			return errs
+			return
 		}
 		for i := range v.Len() {
-			errs = checkValue(path.Index(i), v.Index(i), tag, errs)
+			p.checkValue(path.Index(i), v.Index(i), tag)
 		}
 	case reflect.String:
 		if s := v.String(); s == "" && tag.Get("required") != "" {
-			errs = append(errs, problem{path, "must be given"})
+			p.add(path, "must be given")
 		} else if s != "" || tag.Get("default") != "" {
-			errs = checkEnum(path, s, tag, errs)
+			p.checkEnum(path, s, tag)
 		}
 	case reflect.Interface: // auto, or a boolean, which YAML may write in quotes
-		errs = checkEnum(path, fmt.Sprint(v.Interface()), tag, errs)
+		p.checkEnum(path, fmt.Sprint(v.Interface()), tag)
 	case reflect.Int:
-		errs = checkRange(path, v.Int(), tag, errs)
+		if low, high := number(tag.Get("min")), number(tag.Get("max")); low != nil && (v.Int() < int64(*low) || v.Int() > int64(*high)) {
+			p.add(path, "\"%d\" must be a number from %d to %d", v.Int(), *low, *high)
+		}
 	}
-	return errs
 }
 
-func checkEnum(path field.Path, s string, tag reflect.StructTag, errs []problem) []problem {
+func (p *problems) checkEnum(path field.Path, s string, tag reflect.StructTag) {
 	if values := allowed(tag); values != nil && !slices.Contains(values, s) {
-		errs = append(errs, problem{path, fmt.Sprintf("%q must be %s", s, oneOf(values))})
+		p.add(path, "%q must be %s", s, oneOf(values))
 	}
-	return errs
-}
-
-func checkRange(path field.Path, n int64, tag reflect.StructTag, errs []problem) []problem {
-	if tag.Get("min") == "" {
-		return errs
-	}
-	low, _ := strconv.ParseInt(tag.Get("min"), 10, 64)
-	high, _ := strconv.ParseInt(tag.Get("max"), 10, 64)
-	if n < low || n > high {
-		errs = append(errs, problem{path, fmt.Sprintf("\"%d\" must be a number from %d to %d", n, low, high)})
-	}
-	return errs
 }
 
 // oneOf returns allowed values as they are in a sentence.
