@@ -1,28 +1,43 @@
 package surroundings
 
-// A lazy has objects of one kind, of which there are many, and which are seldom needed:
-// they are read on demand.
+// A lazy has the objects of one kind, which it reads when they are first needed.
 type lazy[T any] struct {
+	read   func(object) (v T, namespace, name string, ok bool) // ok is false for an object that does not count
 	unread []object
-	all    byNamespace[T]
-	asked  question // the last question,
-	answer []T      // and the answer
+	all    map[string]*objects[T] // by namespace
+	asked  question               // the last question,
+	answer []T                    // and the answer
 }
 
-// of returns what byNamespace.near does. read returns an object and its namespace, or
-// false for one that does not count.
-func (l *lazy[T]) of(q question, read func(object) (v T, namespace string, ok bool), name func(*T) string) []T {
+// in returns the objects of a namespace; nil if there are none.
+func (l *lazy[T]) in(namespace string) *objects[T] {
 	for _, o := range l.unread {
-		if v, namespace, ok := read(o); ok {
-			if l.all == nil {
-				l.all = make(byNamespace[T])
-			}
-			l.all.in(namespace).add(placeOf(o), v)
+		v, namespace, name, ok := l.read(o)
+		if !ok {
+			continue
 		}
+		if l.all == nil {
+			l.all = make(map[string]*objects[T])
+		}
+		if l.all[namespace] == nil {
+			l.all[namespace] = &objects[T]{}
+		}
+		l.all[namespace].add(placeOf(o), name, v)
 	}
 	l.unread = nil
+	return l.all[namespace]
+}
+
+// near returns the objects of the namespace, of one name the nearest. If the namespace is
+// not known, they are those of the nearest folder that has any: that objects of two
+// folders go to the same namespace is then not known either.
+func (l *lazy[T]) near(q question) []T {
+	o := l.in(q.namespace)
+	if o == nil {
+		return nil
+	}
 	if l.answer == nil || l.asked != q {
-		l.asked, l.answer = q, l.all.near(q, name)
+		l.asked, l.answer = q, o.around(q).nearest(q.place).values
 	}
 	return l.answer
 }

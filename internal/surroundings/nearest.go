@@ -66,22 +66,12 @@ func (p place) distance(to place) int {
 // objects are objects of one kind and namespace.
 type objects[T any] struct {
 	places []place
+	names  []string
 	values []T
 }
 
-func (o *objects[T]) add(at place, v T) {
-	o.places, o.values = append(o.places, at), append(o.values, v)
-}
-
-// near returns the objects of the namespace, of one name the nearest. If the namespace is
-// not known, they are those of the nearest folder that has any: that objects of two
-// folders go to the same namespace is then not known either.
-func (m byNamespace[T]) near(q question, name func(*T) string) []T {
-	o := m[q.namespace]
-	if o == nil {
-		return nil
-	}
-	return o.around(q).nearest(q.place, name).values
+func (o *objects[T]) add(at place, name string, v T) {
+	o.places, o.names, o.values = append(o.places, at), append(o.names, name), append(o.values, v)
 }
 
 // around returns the objects that count in the namespace of a question.
@@ -93,30 +83,33 @@ func (o *objects[T]) around(q question) *objects[T] {
 	for _, at := range o.places {
 		least = min(least, q.distance(at))
 	}
-	return o.filter(func(at place, _ *T) bool { return q.distance(at) <= max(1, least) })
+	return o.filter(func(i int) bool { return q.distance(o.places[i]) <= max(1, least) })
 }
 
-// nearest returns those objects to which none of the same key is nearer.
-func (o *objects[T]) nearest(from place, key func(*T) string) *objects[T] {
+// nearest returns those objects to which none of the same name is nearer.
+func (o *objects[T]) nearest(from place) *objects[T] { return o.nearestOf(o.names, from) }
+
+// nearestOf returns those objects to which none of the same key is nearer.
+func (o *objects[T]) nearestOf(keys []string, from place) *objects[T] {
 	best := make(map[string]int)
-	for i := range o.values {
-		k, d := key(&o.values[i]), from.distance(o.places[i])
+	for i, k := range keys {
+		d := from.distance(o.places[i])
 		if b, known := best[k]; !known || d < b {
 			best[k] = d
 		}
 	}
-	return o.filter(func(at place, v *T) bool { return from.distance(at) == best[key(v)] })
+	return o.filter(func(i int) bool { return from.distance(o.places[i]) == best[keys[i]] })
 }
 
 // filter returns the objects that are kept; o itself if that is all of them.
-func (o *objects[T]) filter(keep func(place, *T) bool) *objects[T] {
+func (o *objects[T]) filter(keep func(i int) bool) *objects[T] {
 	kept := o
 	for i := range o.values {
-		switch ok := keep(o.places[i], &o.values[i]); {
+		switch ok := keep(i); {
 		case !ok && kept == o:
-			kept = &objects[T]{slices.Clone(o.places[:i]), slices.Clone(o.values[:i])}
+			kept = &objects[T]{slices.Clone(o.places[:i]), slices.Clone(o.names[:i]), slices.Clone(o.values[:i])}
 		case ok && kept != o:
-			kept.add(o.places[i], o.values[i])
+			kept.add(o.places[i], o.names[i], o.values[i])
 		}
 	}
 	return kept

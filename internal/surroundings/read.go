@@ -28,23 +28,25 @@ func IsLocal(m *transformer.Metadata) bool {
 
 // add adds an object, and reports whether it can be surroundings.
 func (x *Index) add(o object) bool {
-	switch kind := o.Kind(); {
-	case kind == "Namespace" && o.APIVersion() == "v1":
-		return x.addNamespace(o)
-	case kind == "Service" && o.APIVersion() == "v1":
+	switch kind, core, security := o.Kind(), o.APIVersion() == "v1", o.Group() == istioSecurity; {
+	case core && kind == "Namespace":
+		x.namespaces.unread = append(x.namespaces.unread, o)
+	case core && kind == "Service":
 		x.services.unread = append(x.services.unread, o)
-		return true
-	case (kind == "LimitRange" || kind == "ResourceQuota") && o.APIVersion() == "v1":
-		return x.addLimits(o)
+	case core && kind == "LimitRange":
+		x.limitRanges.unread = append(x.limitRanges.unread, o)
+	case core && kind == "ResourceQuota":
+		x.quotas.unread = append(x.quotas.unread, o)
 	case kind == "NetworkPolicy" && o.Group() == "networking.k8s.io":
 		x.networks.unread = append(x.networks.unread, o)
-		return true
-	case kind == "PeerAuthentication" && o.Group() == istioSecurity:
-		return x.addPeerAuthentication(o)
-	case kind == "AuthorizationPolicy" && o.Group() == istioSecurity:
-		return x.addAuthorizationPolicy(o)
+	case security && kind == "PeerAuthentication":
+		x.peers.unread = append(x.peers.unread, o)
+	case security && kind == "AuthorizationPolicy":
+		x.policies.unread = append(x.policies.unread, o)
+	default:
+		return false
 	}
-	return false
+	return true
 }
 
 // metadata returns the object's metadata, and reports whether it is valid and the object
@@ -54,73 +56,68 @@ func (o object) metadata() (*transformer.Metadata, bool) {
 	return m, err == nil && !IsLocal(m)
 }
 
-// read is metadata for an object whose spec is read too, and must be valid.
-func (o object) read(spec any) (*transformer.Metadata, bool) {
-	m, ok := o.metadata()
-	if ok {
-		_, err := o.Decode(specPath, spec)
-		ok = err == nil
+// withSpec returns a reader of objects whose spec must be valid; of makes the value of one,
+// and returns false if it does not count.
+func withSpec[S, T any](of func(m *transformer.Metadata, spec *S, at *origin) (T, bool)) func(object) (v T, namespace, name string, ok bool) {
+	return func(o object) (v T, namespace, name string, ok bool) {
+		m, ok := o.metadata()
+		spec := new(S)
+		if !ok {
+			return v, "", "", false
+		}
+		if _, err := o.Decode(specPath, spec); err != nil {
+			return v, "", "", false
+		}
+		v, ok = of(m, spec, &origin{object: o})
+		return v, m.Namespace, m.Name, ok
 	}
-	return m, ok
 }
 
-func (x *Index) addNamespace(o object) bool {
+// readNamespace also notes if Istio injects into the Namespace. That is in itself, and
+// has no name there.
+func (x *Index) readNamespace(o object) (n namespace, in, name string, ok bool) {
 	m, ok := o.metadata()
 	if !ok || m.Name == "" {
-		return false
+		return n, "", "", false
 	}
-	x.namespaces.in(m.Name).add(placeOf(o), namespace{m, &origin{object: o}})
 	v, set := m.Labels.Lookup("istio-injection")
 	if v == "enabled" || !set && m.Labels.Get("istio.io/rev") != "" {
 		x.injected = append(x.injected, m.Name)
 	}
-	return true
+	return namespace{m, &origin{object: o}}, m.Name, "", true
 }
 
-// addLimits adds a LimitRange or a ResourceQuota.
-func (x *Index) addLimits(o object) bool {
-	var spec field.Map
-	m, ok := o.read(&spec)
-	if !ok {
-		return false
-	}
-	if o.Kind() == "LimitRange" {
-		x.limitRanges.in(m.Namespace).add(placeOf(o), transformer.NewLimitRange(m.Name, spec))
-	} else {
-		x.quotas.in(m.Namespace).add(placeOf(o), transformer.ResourceQuota{Name: m.Name, Hard: field.As[field.Map](spec, "hard")})
-	}
-	return true
+func limitRange(m *transformer.Metadata, spec *field.Map, _ *origin) (transformer.LimitRange, bool) {
+	return transformer.NewLimitRange(m.Name, *spec), true
 }
 
-func readService(o object) (v transformer.Service, namespace string, ok bool) {
-	var spec struct {
-		Type     string                    `json:"type"`
-		Selector field.KeyValues           `json:"selector"`
-		Ports    []transformer.ServicePort `json:"ports"`
-	}
-	m, ok := o.read(&spec)
-	if !ok || spec.Type == "ExternalName" {
-		return v, "", false
-	}
+func quota(m *transformer.Metadata, spec *field.Map, _ *origin) (transformer.ResourceQuota, bool) {
+	return transformer.ResourceQuota{Name: m.Name, Hard: field.As[field.Map](*spec, "hard")}, true
+}
+
+type serviceSpec struct {
+	Type     string                    `json:"type"`
+	Selector field.KeyValues           `json:"selector"`
+	Ports    []transformer.ServicePort `json:"ports"`
+}
+
+func service(m *transformer.Metadata, spec *serviceSpec, at *origin) (transformer.Service, bool) {
 	return transformer.Service{
-		Name: m.Name, Namespace: m.Namespace, Selector: spec.Selector, Ports: spec.Ports, At: &origin{object: o},
-	}, m.Namespace, true
+		Name: m.Name, Namespace: m.Namespace, Selector: spec.Selector, Ports: spec.Ports, At: at,
+	}, spec.Type != "ExternalName"
 }
 
-// readNetworkPolicy reads a policy about what comes in.
-func readNetworkPolicy(o object) (p transformer.NetworkPolicy, namespace string, ok bool) {
-	var spec struct {
-		PodSelector transformer.LabelSelector `json:"podSelector"`
-		PolicyTypes []string                  `json:"policyTypes"`
-		Ingress     []transformer.NetworkRule `json:"ingress"`
-	}
-	m, ok := o.read(&spec)
-	if !ok || len(spec.PolicyTypes) > 0 && !slices.Contains(spec.PolicyTypes, "Ingress") {
-		return p, "", false
-	}
+type networkPolicySpec struct {
+	PodSelector transformer.LabelSelector `json:"podSelector"`
+	PolicyTypes []string                  `json:"policyTypes"`
+	Ingress     []transformer.NetworkRule `json:"ingress"`
+}
+
+// networkPolicy makes a policy about what comes in.
+func networkPolicy(m *transformer.Metadata, spec *networkPolicySpec, at *origin) (transformer.NetworkPolicy, bool) {
 	return transformer.NetworkPolicy{
-		Name: m.Name, Namespace: m.Namespace, PodSelector: spec.PodSelector, Ingress: spec.Ingress, At: &origin{object: o},
-	}, m.Namespace, true
+		Name: m.Name, Namespace: m.Namespace, PodSelector: spec.PodSelector, Ingress: spec.Ingress, At: at,
+	}, len(spec.PolicyTypes) == 0 || slices.Contains(spec.PolicyTypes, "Ingress")
 }
 
 // A selector selects the pods of a policy of Istio's.
@@ -138,23 +135,20 @@ func (m mtls) isValid() bool {
 	return slices.Contains([]string{"", "UNSET", transformer.MTLSStrict, transformer.MTLSPermissive, transformer.MTLSDisable}, m.Mode)
 }
 
-func (x *Index) addPeerAuthentication(o object) bool {
-	var spec struct {
-		Selector      selector        `json:"selector"`
-		MTLS          mtls            `json:"mtls"`
-		PortLevelMTLS map[string]mtls `json:"portLevelMtls"`
-	}
-	m, ok := o.read(&spec)
-	if !ok || !spec.MTLS.isValid() {
-		return false
-	}
+type peerAuthenticationSpec struct {
+	Selector      selector        `json:"selector"`
+	MTLS          mtls            `json:"mtls"`
+	PortLevelMTLS map[string]mtls `json:"portLevelMtls"`
+}
+
+func peerAuthentication(m *transformer.Metadata, spec *peerAuthenticationSpec, at *origin) (transformer.PeerAuthentication, bool) {
 	p := transformer.PeerAuthentication{
-		Name: m.Name, Namespace: m.Namespace, MatchLabels: spec.Selector.MatchLabels, Mode: spec.MTLS.Mode, At: &origin{object: o},
+		Name: m.Name, Namespace: m.Namespace, MatchLabels: spec.Selector.MatchLabels, Mode: spec.MTLS.Mode, At: at,
 	}
 	for key, v := range spec.PortLevelMTLS {
 		port, err := strconv.Atoi(key)
 		if err != nil || !v.isValid() {
-			return false
+			return p, false
 		}
 		if p.Ports == nil {
 			p.Ports = make(map[int]string)
@@ -162,31 +156,24 @@ func (x *Index) addPeerAuthentication(o object) bool {
 		p.Ports[port] = v.Mode
 	}
 	var created string
-	if _, err := o.Decode(createdPath, &created); err == nil {
+	if _, err := at.Decode(createdPath, &created); err == nil {
 		p.Created, _ = time.Parse(time.RFC3339, created)
 	}
-	x.peers.in(m.Namespace).add(placeOf(o), p)
-	return true
+	return p, spec.MTLS.isValid()
 }
 
-// addAuthorizationPolicy adds a policy that is enforced in a sidecar.
-func (x *Index) addAuthorizationPolicy(o object) bool {
-	var spec struct {
-		Selector   selector                         `json:"selector"`
-		TargetRef  field.Map                        `json:"targetRef"`
-		TargetRefs field.List                       `json:"targetRefs"`
-		Action     string                           `json:"action"`
-		Rules      []*transformer.AuthorizationRule `json:"rules"`
-	}
-	m, ok := o.read(&spec)
-	if !ok || len(spec.TargetRef) > 0 || len(spec.TargetRefs) > 0 {
-		return false
-	}
-	if dryRun, _ := strconv.ParseBool(m.Annotations.Get("istio.io/dry-run")); dryRun {
-		return false
-	}
-	x.policies.in(m.Namespace).add(placeOf(o), transformer.AuthorizationPolicy{
-		Name: m.Name, Namespace: m.Namespace, MatchLabels: spec.Selector.MatchLabels, Action: spec.Action, Rules: spec.Rules, At: &origin{object: o},
-	})
-	return true
+type authorizationPolicySpec struct {
+	Selector   selector                         `json:"selector"`
+	TargetRef  field.Map                        `json:"targetRef"`
+	TargetRefs field.List                       `json:"targetRefs"`
+	Action     string                           `json:"action"`
+	Rules      []*transformer.AuthorizationRule `json:"rules"`
+}
+
+// authorizationPolicy makes a policy that is enforced in a sidecar.
+func authorizationPolicy(m *transformer.Metadata, spec *authorizationPolicySpec, at *origin) (transformer.AuthorizationPolicy, bool) {
+	dryRun, _ := strconv.ParseBool(m.Annotations.Get("istio.io/dry-run"))
+	return transformer.AuthorizationPolicy{
+		Name: m.Name, Namespace: m.Namespace, MatchLabels: spec.Selector.MatchLabels, Action: spec.Action, Rules: spec.Rules, At: at,
+	}, len(spec.TargetRef) == 0 && len(spec.TargetRefs) == 0 && !dryRun
 }

@@ -19,35 +19,22 @@ import (
 type Index struct {
 	rootNamespace string
 	streams       map[*manifest.Stream]bool // those that have such an object
-	namespaces    byNamespace[namespace]
-	peers         byNamespace[transformer.PeerAuthentication]
-	policies      byNamespace[transformer.AuthorizationPolicy]
-	limitRanges   byNamespace[transformer.LimitRange]
-	quotas        byNamespace[transformer.ResourceQuota]
+	namespaces    lazy[namespace]
+	peers         lazy[transformer.PeerAuthentication]
+	policies      lazy[transformer.AuthorizationPolicy]
+	limitRanges   lazy[transformer.LimitRange]
+	quotas        lazy[transformer.ResourceQuota]
+	services      lazy[transformer.Service]
+	networks      lazy[transformer.NetworkPolicy]
 	openShift     bool     // an object is among them that only OpenShift has
-	injected      []string // the names of Namespaces into which Istio injects
+	injected      []string // the names of Namespaces into which Istio injects, once namespaces are read
 	found         map[question]*transformer.Surroundings
-
-	services lazy[transformer.Service]
-	networks lazy[transformer.NetworkPolicy]
 }
 
 // An object is one of a stream.
 type object struct {
 	stream *manifest.Stream
 	*manifest.Object
-}
-
-// byNamespace has objects of one kind.
-type byNamespace[T any] map[string]*objects[T]
-
-func (m byNamespace[T]) in(namespace string) *objects[T] {
-	o := m[namespace]
-	if o == nil {
-		o = &objects[T]{}
-		m[namespace] = o
-	}
-	return o
 }
 
 // A namespace is a Namespace and where it is.
@@ -69,13 +56,15 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 	x := &Index{
 		rootNamespace: rootNamespace,
 		streams:       make(map[*manifest.Stream]bool),
-		namespaces:    make(byNamespace[namespace]),
-		peers:         make(byNamespace[transformer.PeerAuthentication]),
-		policies:      make(byNamespace[transformer.AuthorizationPolicy]),
-		limitRanges:   make(byNamespace[transformer.LimitRange]),
-		quotas:        make(byNamespace[transformer.ResourceQuota]),
+		peers:         lazy[transformer.PeerAuthentication]{read: withSpec(peerAuthentication)},
+		policies:      lazy[transformer.AuthorizationPolicy]{read: withSpec(authorizationPolicy)},
+		limitRanges:   lazy[transformer.LimitRange]{read: withSpec(limitRange)},
+		quotas:        lazy[transformer.ResourceQuota]{read: withSpec(quota)},
+		services:      lazy[transformer.Service]{read: withSpec(service)},
+		networks:      lazy[transformer.NetworkPolicy]{read: withSpec(networkPolicy)},
 		found:         make(map[question]*transformer.Surroundings),
 	}
+	x.namespaces.read = x.readNamespace
 	for _, s := range streams {
 		for _, o := range s.Objects() {
 			x.openShift = x.openShift || transformer.IsOpenShift(o.APIVersion(), o.Kind())
@@ -103,34 +92,31 @@ func (x *Index) Of(s *manifest.Stream, o *manifest.Object, namespace string) *tr
 }
 
 func (x *Index) find(q question) *transformer.Surroundings {
-	found := &transformer.Surroundings{
+	namespace, at := x.namespaceOf(q)
+	return &transformer.Surroundings{
+		Namespace:             namespace,
+		NamespaceAt:           at,
 		OthersInjected:        slices.ContainsFunc(x.injected, func(name string) bool { return name != q.namespace }),
 		PeerAuthentications:   x.peersOf(q),
 		AuthorizationPolicies: x.policiesOf(q),
 		Cluster: transformer.Cluster{
 			OpenShift:   x.openShift,
-			LimitRanges: x.limitRanges.near(q, func(l *transformer.LimitRange) string { return l.Name }),
-			Quotas:      x.quotas.near(q, func(l *transformer.ResourceQuota) string { return l.Name }),
+			LimitRanges: x.limitRanges.near(q),
+			Quotas:      x.quotas.near(q),
 		},
-		Services: func() []transformer.Service {
-			return x.services.of(q, readService, func(s *transformer.Service) string { return s.Name })
-		},
-		NetworkPolicies: func() []transformer.NetworkPolicy {
-			return x.networks.of(q, readNetworkPolicy, func(p *transformer.NetworkPolicy) string { return p.Name })
-		},
+		Services:        func() []transformer.Service { return x.services.near(q) },
+		NetworkPolicies: func() []transformer.NetworkPolicy { return x.networks.near(q) },
 	}
-	found.Namespace, found.NamespaceAt = x.namespaceOf(q)
-	return found
 }
 
 // namespaceOf returns the Namespace, unless those that are equally near contradict each
 // other.
 func (x *Index) namespaceOf(q question) (m *transformer.Metadata, at fmt.Stringer) {
-	o := x.namespaces[q.namespace]
+	o := x.namespaces.in(q.namespace)
 	if o == nil {
 		return nil, nil
 	}
-	all := o.nearest(q.place, func(*namespace) string { return "" }).values
+	all := o.nearest(q.place).values
 	for _, n := range all[1:] {
 		if !sameEntries(all[0].Labels, n.Labels) || !sameEntries(all[0].Annotations, n.Annotations) {
 			return nil, nil
@@ -160,30 +146,34 @@ func (x *Index) policyNamespaces(q question) []string {
 func (x *Index) peersOf(q question) []transformer.PeerAuthentication {
 	var all []transformer.PeerAuthentication
 	for _, name := range x.policyNamespaces(q) {
-		if o := x.peers[name]; o != nil {
-			o = o.nearest(q.place, func(p *transformer.PeerAuthentication) string { return p.Name })
-			all = append(all, o.nearest(q.place, scope).values...)
+		if o := x.peers.in(name); o != nil {
+			o = o.nearest(q.place)
+			all = append(all, o.nearestOf(scopes(o.values), q.place).values...)
 		}
 	}
 	return all
 }
 
-// scope returns the matchLabels of a policy as a text.
-func scope(p *transformer.PeerAuthentication) string {
-	var entries []string
-	for _, m := range p.MatchLabels {
-		entries = append(entries, m.Key+"="+m.Value+"\n")
+// scopes returns the matchLabels of each policy as a text.
+func scopes(policies []transformer.PeerAuthentication) []string {
+	var all []string
+	for _, p := range policies {
+		var entries []string
+		for _, m := range p.MatchLabels {
+			entries = append(entries, m.Key+"="+m.Value+"\n")
+		}
+		slices.Sort(entries)
+		all = append(all, strings.Join(entries, ""))
 	}
-	slices.Sort(entries)
-	return strings.Join(entries, "")
+	return all
 }
 
 // policiesOf returns the AuthorizationPolicies, of one name the nearest.
 func (x *Index) policiesOf(q question) []transformer.AuthorizationPolicy {
 	var all []transformer.AuthorizationPolicy
 	for _, namespace := range x.policyNamespaces(q) {
-		if o := x.policies[namespace]; o != nil {
-			all = append(all, o.nearest(q.place, func(p *transformer.AuthorizationPolicy) string { return p.Name }).values...)
+		if o := x.policies.in(namespace); o != nil {
+			all = append(all, o.nearest(q.place).values...)
 		}
 	}
 	seen := make(map[[2]string]int)
