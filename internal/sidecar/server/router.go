@@ -2,6 +2,8 @@ package server
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
@@ -34,15 +36,45 @@ type router interface {
 	streams() map[int]*stream
 }
 
-// addRoute adds the entry to which a route leads. Of several entries of one
-// route, the one with the longest timeout answers, since each caller gives up in
-// its own time.
-func addRoute[R comparable](routes map[R]*entry, route R, e *entry) {
-	have := routes[route]
+// A route is what leads to an entry in a mesh whose ports are fixed.
+type route struct {
+	port int    // ours
+	path string // of the request in the mesh osm, of the app's probe in fsm
+	http string // the app's port that a header names, of a probe over plain HTTP
+	tcp  string // the app's port that a header names, of any other probe
+}
+
+// fixedPorts is what the routers of meshes with fixed ports have in common.
+type fixedPorts struct {
+	server *Server
+	routes map[route]*entry
+	tls    map[int]*stream
+}
+
+// add adds the entry to which a route leads. Of several entries of one route, the
+// one with the longest timeout answers, since each caller gives up in its own time.
+func (r *fixedPorts) add(to route, e *entry) {
+	have := r.routes[to]
 	if have == nil || have.bad != nil || e.bad == nil && e.target.Timeout() > have.target.Timeout() {
-		routes[route] = e
+		r.routes[to] = e
 	}
 }
+
+// ports returns the ports on which there is something to answer, and that of
+// healthchecks, where the server has its own pages.
+func (r *fixedPorts) ports() []int {
+	ports := map[int]bool{prober.OSMHealthcheckPort: true}
+	for to := range r.routes {
+		ports[to.port] = true
+	}
+	for port := range r.tls {
+		ports[port] = true
+	}
+	delete(ports, 0) // of invalid keys
+	return slices.Sorted(maps.Keys(ports))
+}
+
+func (r *fixedPorts) streams() map[int]*stream { return r.tls }
 
 // leaveToOne returns the PortTaken of a mesh that answers rewritten probes
 // itself. injection is the annotation that switches its injection.
@@ -54,27 +86,21 @@ func leaveToOne(mesh, injection string) string {
 // first replaces the name of the default's env var; if it is the name of another
 // convention's, ByEnv returns that convention.
 func ByEnv(first string, getenv func(string) string) (*Convention, error) {
+	others := Conventions[1:]
+	if i := slices.IndexFunc(others, func(c *Convention) bool { return c.EnvName == first }); i >= 0 {
+		return others[i], nil
+	}
 	def, format := *Conventions[0], *Conventions[0].Format
 	format.EnvName, def.Format = first, &format
-	all := []*Convention{&def}
-	for _, c := range Conventions[1:] {
-		if c.EnvName == first {
-			return c, nil
-		}
-		all = append(all, c)
-	}
-	var found *Convention
-	for _, c := range all {
+	found := &def
+	for _, c := range others {
 		switch {
 		case getenv(c.EnvName) == "":
-		case found != nil:
+		case found != &def || getenv(first) != "":
 			return nil, fmt.Errorf("env %s and %s must not both be set: a pod has the probes of one mesh", found.EnvName, c.EnvName)
 		default:
 			found = c
 		}
-	}
-	if found == nil {
-		return &def, nil
 	}
 	return found, nil
 }
