@@ -21,13 +21,13 @@ var dialer = net.Dialer{KeepAlive: -1}
 // Dial opens a connection to a port of the app. When ctx is done, pending reads
 // and writes fail. The caller calls stop, then closes the connection.
 func (a App) Dial(ctx context.Context, port string) (conn net.Conn, stop func() bool, err error) {
+	ip := a.IP
 	if a.Localhost {
-		conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
-		if err != nil && ctx.Err() == nil {
-			conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort("::1", port))
-		}
-	} else {
-		conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort(a.IP, port))
+		ip = "127.0.0.1"
+	}
+	conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort(ip, port))
+	if err != nil && a.Localhost && ctx.Err() == nil {
+		conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort("::1", port))
 	}
 	if err != nil {
 		return nil, nil, err

@@ -65,8 +65,7 @@ func (t *grpcTarget) probe(ctx context.Context, call *Call) *Answer {
 		if err == nil {
 			return &Answer{Status: 200}
 		}
-		var unhealthy *unhealthyError
-		if errors.As(err, &unhealthy) {
+		if _, unhealthy := errors.AsType[*unhealthyError](err); unhealthy {
 			return &Answer{Status: 503, Reason: err.Error(), Body: []byte("probe-proxy: " + err.Error() + "\n")}
 		}
 		if errors.Is(err, wire.ErrNotProcessed) && !repeated {

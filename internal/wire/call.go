@@ -95,14 +95,10 @@ func callStatus(status int, trailer textproto.MIMEHeader) error {
 	return nil
 }
 
-// StatusMessage returns what a trailer says of its status.
+// StatusMessage returns what a trailer says of its status. It decodes the escapes that
+// are valid, as gRPC demands of grpc-message.
 func StatusMessage(trailer textproto.MIMEHeader) string {
-	return percentDecode(trailer.Get("Grpc-Message"))
-}
-
-// percentDecode decodes the escapes that are valid, as gRPC demands of
-// grpc-message.
-func percentDecode(s string) string {
+	s := trailer.Get("Grpc-Message")
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		if s[i] == '%' && i+2 < len(s) {

@@ -190,7 +190,7 @@ func (res *Response) frame(br *bufio.Reader, http11 bool) error {
 	case chunked:
 		res.Body = &chunkedReader{br: br}
 	case length >= 0:
-		res.ContentLength, res.Body = length, &exactReader{br, length}
+		res.ContentLength, res.Body = length, &exactReader{io.LimitedReader{R: br, N: length}}
 	default:
 		res.Body = br
 	}
@@ -226,22 +226,12 @@ type eof struct{}
 
 func (eof) Read([]byte) (int, error) { return 0, io.EOF }
 
-// An exactReader reads n bytes; fewer is an error.
-type exactReader struct {
-	r io.Reader
-	n int64
-}
+// An exactReader reads N bytes; fewer is an error.
+type exactReader struct{ io.LimitedReader }
 
 func (e *exactReader) Read(p []byte) (int, error) {
-	if e.n == 0 {
-		return 0, io.EOF
-	}
-	if int64(len(p)) > e.n {
-		p = p[:e.n]
-	}
-	n, err := e.r.Read(p)
-	e.n -= int64(n)
-	if err == io.EOF && e.n > 0 {
+	n, err := e.LimitedReader.Read(p)
+	if err == io.EOF && e.N > 0 {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err

@@ -204,9 +204,8 @@ func (s *stream) foreignError(f frame) (bool, error) {
 	case f.kind == frameWindowUpdate:
 		return f.number() == 0, nil
 	case f.kind == frameHeaders:
-		var other *streamError
 		_, err := s.headers(f)
-		if errors.As(err, &other) {
+		if _, other := errors.AsType[*streamError](err); other {
 			return true, nil
 		}
 		return false, err

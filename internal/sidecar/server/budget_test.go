@@ -81,8 +81,22 @@ func TestACallThatWasEvictedTakesNoPlace(t *testing.T) {
 }
 
 // TestACallThatIsOverIsNotWatched: its connection may be closed already.
-func TestACallThatIsOverIsNotWatched(*testing.T) {
-	(&watch{over: true}).run() // would read from no connection
+func TestACallThatIsOverIsNotWatched(t *testing.T) {
+	for _, took := range []time.Duration{0, watchAfter, 2 * watchAfter} {
+		synctest.Test(t, func(*testing.T) {
+			ours, callers := net.Pipe()
+			defer callers.Close()
+			c := &conn{Conn: ours}
+			ctx, stop := c.watch()
+			time.Sleep(took)
+			if ctx.Err() != nil {
+				t.Errorf("after %s: the caller is taken to be gone", took)
+			}
+			stop()
+			ours.Close()
+			c.Conn = nil // there is nothing left to read from
+		})
+	}
 }
 
 // TestAllAppsTogetherTakeNoMoreThanTheBudget, however many probes there are.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"container/list"
 	"context"
 	"errors"
@@ -160,8 +161,8 @@ func (c *conn) waitFor(e *entry) bool {
 
 // probe probes the app, for as long as the caller waits.
 func (c *conn) probe(e *entry, call *kubelet.Call) *kubelet.Answer {
-	ctx, w := c.watch()
-	defer w.stop()
+	ctx, stop := c.watch()
+	defer stop()
 	a := e.target.Probe(ctx, call)
 	if ctx.Err() == nil {
 		e.record(c.server.log, a, time.Since(c.start))
@@ -173,49 +174,27 @@ func (c *conn) probe(e *entry, call *kubelet.Call) *kubelet.Answer {
 // away. Most probes are over by then, and watching costs a goroutine.
 const watchAfter = 20 * time.Millisecond
 
-// A watch waits for the caller to close the connection.
-type watch struct {
-	conn  *conn
-	gone  context.CancelFunc
-	timer *time.Timer
-	wg    sync.WaitGroup
-	mu    sync.Mutex
-	over  bool // guarded by mu
-}
-
-// watch returns a context that is done when the caller has gone away.
-func (c *conn) watch() (context.Context, *watch) {
+// watch returns a context that is done when the caller has gone away, and what ends the
+// watch.
+func (c *conn) watch() (ctx context.Context, stop func()) {
 	ctx, gone := context.WithCancel(context.Background())
-	w := &watch{conn: c, gone: gone}
-	w.timer = time.AfterFunc(watchAfter, w.run)
-	return ctx, w
-}
-
-func (w *watch) run() {
-	w.mu.Lock()
-	if w.over {
-		w.mu.Unlock()
-		return
+	var watching sync.WaitGroup
+	watching.Add(1)
+	timer := time.AfterFunc(watchAfter, func() {
+		defer watching.Done()
+		// A caller that goes on sending does not wait for an answer either.
+		if _, err := io.CopyN(io.Discard, c.Conn, maxHead); !errors.Is(err, os.ErrDeadlineExceeded) {
+			gone()
+		}
+	})
+	return ctx, func() {
+		defer gone()
+		if timer.Stop() {
+			return
+		}
+		_ = c.SetReadDeadline(time.Unix(1, 0))
+		watching.Wait()
 	}
-	w.wg.Add(1)
-	w.mu.Unlock()
-	defer w.wg.Done()
-	// A caller that goes on sending does not wait for an answer either.
-	if _, err := io.CopyN(io.Discard, w.conn.Conn, maxHead); !errors.Is(err, os.ErrDeadlineExceeded) {
-		w.gone()
-	}
-}
-
-func (w *watch) stop() {
-	defer w.gone()
-	if w.timer.Stop() {
-		return
-	}
-	w.mu.Lock()
-	w.over = true
-	w.mu.Unlock()
-	_ = w.conn.SetReadDeadline(time.Unix(1, 0))
-	w.wg.Wait()
 }
 
 func (c *conn) sendAnswer(a *kubelet.Answer) {
@@ -311,7 +290,7 @@ func appendAnswer(status, length int, body []byte) []byte {
 func appendHead(b []byte, status int) []byte {
 	b = append(b, "HTTP/1.1 "...)
 	b = append(b, byte('0'+status/100), byte('0'+status/10%10), byte('0'+status%10), ' ')
-	b = append(b, statusText(status)...)
+	b = append(b, cmp.Or(statusTexts[status], "Status")...)
 	b = append(b, "\r\nConnection: close\r\n"...)
 	if status == 405 {
 		b = append(b, "Allow: GET\r\n"...)
@@ -331,6 +310,8 @@ func (c *conn) flush(b []byte) {
 // hasBody reports whether a body follows the head of a response.
 func hasBody(status int) bool { return status != 204 && status != 304 && status/100 != 1 }
 
+// statusTexts are the names of the statuses that the server sends by itself. The
+// app's other statuses have none.
 var statusTexts = map[int]string{
 	200: "OK",
 	400: "Bad Request",
@@ -343,13 +324,4 @@ var statusTexts = map[int]string{
 	503: "Service Unavailable",
 	504: "Gateway Timeout",
 	505: "HTTP Version Not Supported",
-}
-
-// statusText returns the name of a status that the server sends by itself. The
-// app's other statuses have none.
-func statusText(status int) string {
-	if text, ok := statusTexts[status]; ok {
-		return text
-	}
-	return "Status"
 }

@@ -40,30 +40,21 @@ func (s *Server) callEnds(e *entry) {
 	}
 }
 
-// openCalls returns the number of calls that are open, and of those of hooks.
-func (s *Server) openCalls() (calls, hooks int) {
+// openCalls returns the number of calls that are open, and of those of hooks; and how
+// many preStop hooks have come neither since the SIGTERM nor shortly before it, and are
+// not open.
+func (s *Server) openCalls(signal time.Time) (calls, hooks, pending int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.entries {
 		if e.probeType.IsHook() {
 			hooks += e.calls
 		}
-	}
-	return s.calls, hooks
-}
-
-// pendingPreStopHooks returns the number of preStop hooks that have come neither since the
-// SIGTERM nor shortly before it, and are not open.
-func (s *Server) pendingPreStopHooks(signal time.Time) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for _, e := range s.entries {
 		if e.probeType == prober.PreStop && e.bad == nil && e.calls == 0 && e.lastEnd.Before(signal.Add(-justBefore)) {
-			n++
+			pending++
 		}
 	}
-	return n
+	return s.calls, hooks, pending
 }
 
 // Drain returns when the server may end after a SIGTERM: when no call is open, or
@@ -74,7 +65,7 @@ func (s *Server) pendingPreStopHooks(signal time.Time) int {
 // together with our signal.
 func (s *Server) Drain(ctx context.Context, hooksWithin time.Duration) {
 	signal := time.Now()
-	pending := s.pendingPreStopHooks(signal)
+	_, _, pending := s.openCalls(signal)
 	waits := pending > 0 && hooksWithin > 0
 	if waits {
 		s.log.Info("waiting for preStop hooks that have not come yet", "hooks", pending, "within", hooksWithin)
@@ -82,8 +73,8 @@ func (s *Server) Drain(ctx context.Context, hooksWithin time.Duration) {
 	late := time.After(hooksWithin)
 	probesEnd := time.After(probesWithin)
 	for {
-		calls, hooks := s.openCalls()
-		if (calls == 0 || hooks == 0 && time.Since(signal) >= probesWithin) && (!waits || s.pendingPreStopHooks(signal) == 0) {
+		calls, hooks, pending := s.openCalls(signal)
+		if (calls == 0 || hooks == 0 && time.Since(signal) >= probesWithin) && (!waits || pending == 0) {
 			return
 		}
 		select {

@@ -17,15 +17,11 @@ const (
 // limited returns a logger that drops the lines beyond the limit. The next
 // line after those says how many were dropped.
 func limited(log *slog.Logger) *slog.Logger {
-	return slog.New(&limitedHandler{Handler: log.Handler(), state: &logState{lines: logBurst, last: time.Now()}})
+	return slog.New(&limitedHandler{Handler: log.Handler(), lines: logBurst, last: time.Now()})
 }
 
 type limitedHandler struct {
 	slog.Handler
-	state *logState
-}
-
-type logState struct {
 	mu      sync.Mutex
 	lines   int       // that may be written now; guarded by mu
 	last    time.Time // when lines was last raised; guarded by mu
@@ -33,25 +29,25 @@ type logState struct {
 }
 
 // take takes one line. It returns how many were dropped before it.
-func (s *logState) take(now time.Time) (dropped int, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := int(now.Sub(s.last) / logEvery); n > 0 {
-		s.lines = min(s.lines+n, logBurst)
-		s.last = s.last.Add(time.Duration(n) * logEvery)
+func (h *limitedHandler) take(now time.Time) (dropped int, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n := int(now.Sub(h.last) / logEvery); n > 0 {
+		h.lines = min(h.lines+n, logBurst)
+		h.last = h.last.Add(time.Duration(n) * logEvery)
 	}
-	if s.lines == 0 {
-		s.dropped++
+	if h.lines == 0 {
+		h.dropped++
 		return 0, false
 	}
-	s.lines--
-	dropped, s.dropped = s.dropped, 0
+	h.lines--
+	dropped, h.dropped = h.dropped, 0
 	return dropped, true
 }
 
 // Handle writes the record, unless there were too many.
 func (h *limitedHandler) Handle(ctx context.Context, r slog.Record) error {
-	dropped, ok := h.state.take(time.Now())
+	dropped, ok := h.take(time.Now())
 	if !ok {
 		return nil
 	}
