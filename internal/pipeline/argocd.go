@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -24,7 +23,7 @@ func (r *run) checkArgoCD(o *manifest.Object) {
 	if o.Kind() != "ConfigMap" || o.APIVersion() != "v1" || !o.MayMention(buildOptions) || o.Name() != "argocd-cm" {
 		return
 	}
-	data, _ := o.Value(field.NewPath("data"))
+	data, _ := o.Value(dataPath)
 	settings, ok := data.(field.Map)
 	if !ok {
 		return
@@ -41,11 +40,10 @@ func (r *run) checkArgoCD(o *manifest.Object) {
 				continue
 			}
 			r.ref = r.refer(o)
-			path := field.NewPath("data", f.Key)
-			r.addFinding(o, transformer.Finding{
-				Reason: ReasonArgoCDOptions, Field: path, Current: options,
-				Message: fmt.Sprintf("`%s`: Argo CD does not pass %s on to kustomize; %q must have it", path, flag, buildOptions),
-			})
+			finding := transformer.NewFinding(ReasonArgoCDOptions, dataPath.Key(f.Key),
+				"Argo CD does not pass %s on to kustomize; %q must have it", flag, buildOptions)
+			finding.Current = options
+			r.addFinding(o, finding)
 		}
 	}
 }

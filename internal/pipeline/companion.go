@@ -13,6 +13,8 @@ import (
 // and removes no others.
 const managedByLabel = "app.kubernetes.io/managed-by"
 
+var dataPath = field.NewPath("data")
+
 // updateCompanion adds, updates or removes the companion of a workload in the
 // stream, as the plan says. If it cannot, it reports why and returns false. An
 // inspection only warns if the companion is out of date and the workload itself
@@ -26,7 +28,7 @@ func (r *run) updateCompanion(o *manifest.Object, planned *transformer.Companion
 		if templates > 1 {
 			what = fmt.Sprintf("has %d pod templates, and one ConfigMap for Envoy cannot serve several", templates)
 		}
-		r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyUnfit, Message: what + "; it must be answered by probe-proxy"})
+		r.addFinding(o, transformer.NewFinding(ReasonEnvoyUnfit, nil, "%s; it must be answered by probe-proxy", what))
 		return false
 	}
 	existing := r.find(planned)
@@ -34,31 +36,40 @@ func (r *run) updateCompanion(o *manifest.Object, planned *transformer.Companion
 		if planned.Value == nil {
 			return true
 		}
-		r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyTaken,
-			Message: fmt.Sprintf("ConfigMap %q already exists without the label `%s: rewrite-probes`; the configuration for Envoy must have that name", planned.Name, managedByLabel)})
+		r.addFinding(o, transformer.NewFinding(ReasonEnvoyTaken, nil,
+			"ConfigMap %q already exists without the label `%s: rewrite-probes`; the configuration for Envoy must have that name", planned.Name, managedByLabel))
 		return false
 	}
-	done, err := "", error(nil)
-	switch {
-	case r.mode == Inspect:
-		if !pending && planned.Value != nil && !isUpToDate(existing, planned.Value) {
-			r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyStale,
-				Message: fmt.Sprintf("its ConfigMap %q, which configures Envoy for the probes, is missing or out of date", planned.Name)})
+	want, _ := planned.Value.Get("data")
+	var have any
+	var err error
+	if existing != nil && planned.Value != nil {
+		_, err = existing.Decode(dataPath, &have)
+	}
+	current := existing != nil && err == nil && reflect.DeepEqual(have, want)
+	if r.mode == Inspect {
+		if !pending && planned.Value != nil && !current {
+			r.addFinding(o, transformer.NewFinding(ReasonEnvoyStale, nil,
+				"its ConfigMap %q, which configures Envoy for the probes, is missing or out of date", planned.Name))
 		}
+		return true
+	}
+	done := ""
+	switch {
 	case existing == nil && planned.Value != nil:
 		done, err = "added", o.AddAfter(planned.Value)
 	case existing != nil && planned.Value == nil:
 		done, err = "removed", existing.Remove()
-	case existing != nil:
-		done, err = updateData(existing, planned.Value)
+	case existing != nil && err == nil && !current:
+		done, err = "brought up to date", existing.Apply([]field.Edit{{Op: field.Set, Path: dataPath, Value: want}})
 	}
 	if err != nil {
 		r.fail(o, err)
 		return false
 	}
 	if done != "" {
-		r.addFinding(o, transformer.Finding{Reason: ReasonEnvoyConfig,
-			Message: fmt.Sprintf("ConfigMap %q, which configures Envoy for the probes, was %s", planned.Name, done)})
+		r.addFinding(o, transformer.NewFinding(ReasonEnvoyConfig, nil,
+			"ConfigMap %q, which configures Envoy for the probes, was %s", planned.Name, done))
 	}
 	return true
 }
@@ -72,29 +83,4 @@ func (r *run) find(c *transformer.Companion) *manifest.Object {
 		}
 	}
 	return nil
-}
-
-func isUpToDate(existing *manifest.Object, value field.Map) bool {
-	if existing == nil {
-		return false
-	}
-	same, err := hasData(existing, value)
-	return same && err == nil
-}
-
-// hasData reports whether an object has the data of value.
-func hasData(o *manifest.Object, value field.Map) (bool, error) {
-	want, _ := value.Get("data")
-	var have any
-	_, err := o.Decode(field.NewPath("data"), &have)
-	return reflect.DeepEqual(have, want), err
-}
-
-// updateData sets the data of an object to that of value, if it differs.
-func updateData(o *manifest.Object, value field.Map) (done string, err error) {
-	if same, err := hasData(o, value); same || err != nil {
-		return "", err
-	}
-	want, _ := value.Get("data")
-	return "brought up to date", o.Apply([]field.Edit{{Op: field.Set, Path: field.NewPath("data"), Value: want}})
 }

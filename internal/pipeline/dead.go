@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -20,10 +19,9 @@ func (r *run) checkDeadIstio(o *manifest.Object) {
 	switch kind := o.Kind(); {
 	case (kind == "Policy" || kind == "MeshPolicy") && o.Group() == "authentication.istio.io":
 		r.ref = r.refer(o)
-		r.addFinding(o, transformer.Finding{
-			Reason: ReasonDeadIstio, Field: field.NewPath("kind"), Current: kind, Proposed: "PeerAuthentication",
-			Message: fmt.Sprintf("`kind`: %s of %s: %s", kind, o.APIVersion(), deadWords),
-		})
+		f := transformer.NewFinding(ReasonDeadIstio, field.NewPath("kind"), "%s of %s: %s", kind, o.APIVersion(), deadWords)
+		f.Current, f.Proposed = kind, "PeerAuthentication"
+		r.addFinding(o, f)
 	case kind == "Service" && o.APIVersion() == "v1" && o.MayMention(deadAnnotation):
 		m, err := o.Metadata()
 		if err != nil {
@@ -34,10 +32,9 @@ func (r *run) checkDeadIstio(o *manifest.Object) {
 				continue
 			}
 			r.ref = r.refer(o)
-			path := field.NewPath("metadata", "annotations", a.Key)
-			r.addFinding(o, transformer.Finding{
-				Reason: ReasonDeadIstio, Field: path, Current: a.Value, Message: fmt.Sprintf("`%s`: %s", path, deadWords),
-			})
+			f := transformer.NewFinding(ReasonDeadIstio, field.NewPath("metadata", "annotations", a.Key), deadWords)
+			f.Current = a.Value
+			r.addFinding(o, f)
 		}
 	}
 }

@@ -295,12 +295,9 @@ func (r *run) addFinding(o *manifest.Object, f transformer.Finding) {
 
 // fail reports what keeps an object from being understood or edited.
 func (r *run) fail(o *manifest.Object, err error) {
-	f := transformer.Finding{Reason: ReasonInvalidManifest, Message: err.Error()}
+	f := transformer.NewFinding(ReasonInvalidManifest, nil, "%v", err)
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
-		f.Field, f.Message = e.Path, e.Message()
-		if len(e.Path) > 0 {
-			f.Message = fmt.Sprintf("`%s`: %s", e.Path, f.Message)
-		}
+		f = transformer.NewFinding(ReasonInvalidManifest, e.Path, "%s", e.Message())
 		if isVariable(o, e.Path) {
 			f.Reason = ReasonHelmTemplate
 			f.Message += ", which looks like a variable; rewrite-probes must run after the substitution"
@@ -320,7 +317,7 @@ func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
 	if n.End > n.Line {
 		lines = fmt.Sprintf("lines %d to %d%s", before+n.Line, before+n.End, of)
 	}
-	r.addFinding(o, transformer.Finding{Reason: ReasonWrittenAnew, Message: lines + ": " + n.Text})
+	r.addFinding(o, transformer.NewFinding(ReasonWrittenAnew, nil, "%s: %s", lines, n.Text))
 	if !r.inList() {
 		r.out.Messages[len(r.out.Messages)-1].Line = before + n.Line
 	}

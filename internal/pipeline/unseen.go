@@ -68,36 +68,31 @@ func (r *run) reportMisspelt(o *manifest.Object, meant *workload.Kind) {
 		version := apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
 		apiVersion = strings.TrimPrefix(meant.Group+"/"+version, "/")
 	}
-	path := field.NewPath("kind")
-	r.addFinding(o, transformer.Finding{
-		Reason: ReasonKindMisspelt, Field: path, Current: o.Kind(), Proposed: meant.Name,
-		Message: fmt.Sprintf("`%s`: %q is no kind of %s; did you mean %s of %s? Nothing in the object is looked at", path, o.Kind(), o.APIVersion(), meant.Name, apiVersion),
-	})
+	f := transformer.NewFinding(ReasonKindMisspelt, field.NewPath("kind"),
+		"%q is no kind of %s; did you mean %s of %s? Nothing in the object is looked at", o.Kind(), o.APIVersion(), meant.Name, apiVersion)
+	f.Current, f.Proposed = o.Kind(), meant.Name
+	r.addFinding(o, f)
 }
 
 func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transformer.Finding {
-	f := transformer.Finding{Reason: ReasonUnseenProbe, Field: h.Path}
-	why := "no pod template of a " + o.Kind() + " is known to be there"
+	key, why := ReasonUnseenProbe, "no pod template of a "+o.Kind()+" is known to be there"
 	if !known {
-		f.Reason, why = ReasonUnknownKind, "the kind is not known"
+		key, why = ReasonUnknownKind, "the kind is not known"
 	}
-	if len(h.Path) == 0 {
-		f.Field = h.Probes[0][:1] // spec, or the list
+	at := h.Path
+	if len(at) == 0 {
+		at = h.Probes[0][:1] // spec, or the list
 	}
-	if n := len(h.Spec); n > 1 && h.Spec[n-2].Key == "ephemeralContainers" {
-		f.Message = fmt.Sprintf("`%s`: has probes, which ephemeral containers cannot have: the API server refuses them", f.Field)
-		return f
+	spec, n := len(h.Spec), len(at)
+	switch {
+	case spec > 1 && h.Spec[spec-2].Key == "ephemeralContainers":
+		return transformer.NewFinding(key, at, "has probes, which ephemeral containers cannot have: the API server refuses them")
+	case h.Nameable:
+		return transformer.NewFinding(key, at, "looks like a pod template, but %s; its probes are not looked at unless spec.podTemplates of the functionConfig has {group: %q, kind: %s, path: %s}", why, o.Group(), o.Kind(), pathName(h.Pattern))
+	case n > 2 && at[n-2].IsIndex && strings.HasSuffix(at[n-3].Key, "ontainers"):
+		return transformer.NewFinding(key, at, "looks like a probe, but no field of a container has that name; it is not looked at")
 	}
-	if !h.Nameable {
-		if n := len(f.Field); n > 2 && f.Field[n-2].IsIndex && strings.HasSuffix(f.Field[n-3].Key, "ontainers") {
-			f.Message = fmt.Sprintf("`%s`: looks like a probe, but no field of a container has that name; it is not looked at", f.Field)
-			return f
-		}
-		f.Message = fmt.Sprintf("`%s`: %s, but %s, and it is not in a list `containers` that spec.podTemplates of the functionConfig could name; nothing in it is looked at", f.Field, probeWords(f.Field, h.Probes), why)
-		return f
-	}
-	f.Message = fmt.Sprintf("`%s`: looks like a pod template, but %s; its probes are not looked at unless spec.podTemplates of the functionConfig has {group: %q, kind: %s, path: %s}", f.Field, why, o.Group(), o.Kind(), pathName(h.Pattern))
-	return f
+	return transformer.NewFinding(key, at, "%s, but %s, and it is not in a list `containers` that spec.podTemplates of the functionConfig could name; nothing in it is looked at", probeWords(at, h.Probes), why)
 }
 
 // releaseFinding returns the one finding about the values of a chart.
@@ -109,10 +104,7 @@ func releaseFinding(holders []workload.Holder) transformer.Finding {
 			probes, at = append(probes, p), at.Common(p)
 		}
 	}
-	return transformer.Finding{
-		Reason: ReasonHelmTemplate, Field: at,
-		Message: fmt.Sprintf("`%s`: %s, and is among the values of a chart, so nothing in it is looked at; render the chart and pipe the result through rewrite-probes", at, probeWords(at, probes)),
-	}
+	return transformer.NewFinding(ReasonHelmTemplate, at, "%s, and is among the values of a chart, so nothing in it is looked at; render the chart and pipe the result through rewrite-probes", probeWords(at, probes))
 }
 
 // probeWords says that a field has what looks like probes.
@@ -164,9 +156,7 @@ func (r *run) reportIdlePaths() {
 			continue
 		}
 		r.stream, r.ref = use.stream, use.ref
-		r.addFinding(use.object, transformer.Finding{
-			Reason:  ReasonPathFindsNothing,
-			Message: fmt.Sprintf("spec.podTemplates[%d] of the functionConfig: the path %q finds no pod template here, nor in any other %s; there must be a mapping with `spec` or with a list `containers`", i, pathName(r.custom[i].Pattern), use.object.Kind()),
-		})
+		r.addFinding(use.object, transformer.NewFinding(ReasonPathFindsNothing, nil,
+			"spec.podTemplates[%d] of the functionConfig: the path %q finds no pod template here, nor in any other %s; there must be a mapping with `spec` or with a list `containers`", i, pathName(r.custom[i].Pattern), use.object.Kind()))
 	}
 }
