@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -206,10 +207,5 @@ func columnWidths(rows [][]string) []int {
 }
 
 func (r *Report) hasTemplate(o *Object) bool {
-	for _, t := range r.Templates {
-		if t.Object == o {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Templates, func(t Template) bool { return t.Object == o })
 }

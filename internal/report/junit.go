@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"strings"
 )
@@ -70,7 +71,12 @@ func (r *Report) JUnit(w io.Writer) error {
 			cases.add(about)
 		}
 	}
-	return cases.suite.write(w)
+	text, err := xml.MarshalIndent(cases.suite, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	return err
 }
 
 // subject returns what a message is about.
@@ -111,17 +117,4 @@ func (c *junitCases) fail(about junitSubject, m *Message) {
 	}
 	one.Failure = &junitFailure{m.Reason, m.Words(), m.String()}
 	c.suite.Failures++
-}
-
-func (s *junitSuite) write(w io.Writer) error {
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(s); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
 }

@@ -150,9 +150,6 @@ func (r *results) refer(o *Object) {
 func (r *results) tags(reason string) field.Value {
 	tags, ok := r.reasons[reason]
 	if !ok {
-		if r.reasons == nil {
-			r.reasons = make(map[string]field.Value)
-		}
 		tags = field.Map{{Key: "reason", Value: reason}}
 		r.reasons[reason] = tags
 	}

@@ -12,21 +12,19 @@ import (
 // The part of SARIF 2.1.0 that code scanning reads.
 type (
 	sarifLog struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
+		Schema  string      `json:"$schema"`
+		Version string      `json:"version"`
+		Runs    [1]sarifRun `json:"runs"`
 	}
 	sarifRun struct {
-		Tool    sarifTool     `json:"tool"`
+		Tool struct {
+			Driver struct {
+				Name    string      `json:"name"`
+				Version string      `json:"version"`
+				Rules   []sarifRule `json:"rules"`
+			} `json:"driver"`
+		} `json:"tool"`
 		Results []sarifResult `json:"results"`
-	}
-	sarifTool struct {
-		Driver sarifDriver `json:"driver"`
-	}
-	sarifDriver struct {
-		Name    string      `json:"name"`
-		Version string      `json:"version"`
-		Rules   []sarifRule `json:"rules"`
 	}
 	sarifRule struct {
 		ID    string    `json:"id"`
@@ -43,17 +41,12 @@ type (
 		Locations []sarifLocation `json:"locations,omitempty"`
 	}
 	sarifLocation struct {
-		Physical sarifPhysical `json:"physicalLocation"`
-	}
-	sarifPhysical struct {
-		Artifact sarifArtifact `json:"artifactLocation"`
-		Region   *sarifRegion  `json:"region,omitempty"`
-	}
-	sarifArtifact struct {
-		URI string `json:"uri"`
-	}
-	sarifRegion struct {
-		StartLine int `json:"startLine"`
+		Physical struct {
+			Artifact struct {
+				URI string `json:"uri"`
+			} `json:"artifactLocation"`
+			Region map[string]int `json:"region,omitempty"`
+		} `json:"physicalLocation"`
 	}
 )
 
@@ -64,7 +57,9 @@ var sarifLevels = map[transformer.Severity]string{
 // SARIF writes the messages as a SARIF 2.1.0 log, so that a forge shows them
 // on the lines of a change. The reason keys are its rules.
 func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error {
-	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "rewrite-probes", Version: version, Rules: []sarifRule{}}}, Results: []sarifResult{}}
+	run := sarifRun{Results: []sarifResult{}}
+	driver := &run.Tool.Driver
+	driver.Name, driver.Version, driver.Rules = "rewrite-probes", version, []sarifRule{}
 	used := make(map[string]bool)
 	for _, m := range r.Messages {
 		used[m.Reason] = true
@@ -77,20 +72,21 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error 
 			file = r.Templates[0].Object.File // code scanning requires a place for every result
 		}
 		if file != "" {
-			at := sarifPhysical{Artifact: sarifArtifact{fileURI(file)}}
+			var at sarifLocation
+			at.Physical.Artifact.URI = fileURI(file)
 			if m.Line > 0 {
-				at.Region = &sarifRegion{m.Line}
+				at.Physical.Region = map[string]int{"startLine": m.Line}
 			}
-			result.Locations = []sarifLocation{{at}}
+			result.Locations = []sarifLocation{at}
 		}
 		run.Results = append(run.Results, result)
 	}
 	for _, d := range reasons {
 		if used[d.Key] {
-			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{d.Key, sarifText{d.Cause}, sarifText{d.Cure}})
+			driver.Rules = append(driver.Rules, sarifRule{d.Key, sarifText{d.Cause}, sarifText{d.Cure}})
 		}
 	}
-	return writeJSON(w, sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
+	return writeJSON(w, sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: [1]sarifRun{run}})
 }
 
 // fileURI returns the URI reference of a file: relative paths stay relative,
