@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,27 +11,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
-// A format is the -o flag of a command.
-type format struct {
-	value   string
-	allowed []string
-}
-
-func (f *format) add(cmd *cobra.Command, usage string, allowed ...string) {
-	f.allowed = allowed
-	cmd.Flags().StringVarP(&f.value, "output", "o", "text", usage)
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
-}
-
-func (f *format) validate(cmd *cobra.Command) error {
-	if !slices.Contains(f.allowed, f.value) {
-		return &usageError{cmd.CommandPath(), fmt.Errorf("--output %q must be one of %s", f.value, strings.Join(f.allowed, ", "))}
-	}
-	return nil
-}
-
 func checkCommand(std streams, common *commonFlags) *cobra.Command {
-	var out format
+	var out choice
 	var allowEmpty bool
 	cmd := &cobra.Command{
 		Use:   "check [PATH... | -]",
@@ -55,10 +34,8 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wr
 		Example: `  kubectl get deploy,sts,ds,cronjob,job,pod,ns,svc,peerauthentication,workloadgroup -A -o yaml | rewrite-probes check -
   kustomize build . --enable-alpha-plugins --enable-exec | rewrite-probes check -
   rewrite-probes check -o sarif deploy/ >findings.sarif`,
+		PreRunE: out.check,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.validate(cmd); err != nil {
-				return err
-			}
 			p, r, err := runPipeline(cmd, std, common, pipeline.Inspect, args)
 			if err != nil {
 				return err
@@ -87,6 +64,6 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wr
 		},
 	}
 	addAllowEmpty(cmd, &allowEmpty)
-	out.add(cmd, "`FORMAT` of what was found: text (on stderr); json, sarif or junit (a test case for each probe; all on stdout)", "text", "json", "sarif", "junit")
+	out.add(cmd, cmd.Flags(), "output", "o", "`FORMAT` of what was found: text (on stderr); json, sarif or junit (a test case for each probe; all on stdout)", "text", "json", "sarif", "junit")
 	return cmd
 }

@@ -71,7 +71,7 @@ functionConfig cannot be read, or a file cannot be written.`,
 type commonFlags struct {
 	config  string
 	flags   *pflag.FlagSet // that have the flags of settings
-	color   string
+	color   choice
 	ignore  []string
 	strict  bool
 	verbose bool
@@ -84,15 +84,39 @@ func (f *commonFlags) add(cmd *cobra.Command) {
 	for _, s := range settings {
 		p.String(s.key, "", s.usage)
 		if s.values != nil {
-			_ = cmd.RegisterFlagCompletionFunc(s.key, cobra.FixedCompletions(s.values(), cobra.ShellCompDirectiveNoFileComp))
+			completeFlag(cmd, s.key, s.values())
 		}
 	}
-	p.StringVar(&f.color, "color", colorAuto, "`WHEN` to write in colour: auto, always or never")
+	f.color.add(cmd, p, "color", "", "`WHEN` to write in colour: auto, always or never", "auto", "always", "never")
 	p.StringArrayVar(&f.ignore, "ignore", nil, "`PATTERN` of files and folders to leave out of a walk, by name or path; may be given again")
 	p.BoolVar(&f.strict, "strict", false, "fail on warnings too")
 	p.BoolVarP(&f.verbose, "verbose", "v", false, "print notes about what was left alone on purpose, and all messages that are alike")
-	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(colors, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("config", cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt))
+}
+
+// completeFlag makes a shell complete the values of a flag.
+func completeFlag(cmd *cobra.Command, flag string, values []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// A choice is a flag with fixed values, the first of which is the default.
+type choice struct {
+	flag, value string
+	allowed     []string
+}
+
+func (c *choice) add(cmd *cobra.Command, flags *pflag.FlagSet, flag, short, usage string, allowed ...string) {
+	c.flag, c.allowed = flag, allowed
+	flags.StringVarP(&c.value, flag, short, allowed[0], usage)
+	completeFlag(cmd, flag, allowed)
+}
+
+// check returns an error if the command line has another value.
+func (c *choice) check(cmd *cobra.Command, _ []string) error {
+	if !slices.Contains(c.allowed, c.value) {
+		return &usageError{cmd.CommandPath(), fmt.Errorf("--%s %q must be one of %s", c.flag, c.value, strings.Join(c.allowed, ", "))}
+	}
+	return nil
 }
 
 func restoreCommand(std streams, common *commonFlags) *cobra.Command {
@@ -125,14 +149,12 @@ func schemaCommand(std streams) *cobra.Command {
 }
 
 func versionCommand(std streams) *cobra.Command {
-	var out format
+	var out choice
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := out.validate(cmd); err != nil {
-				return err
-			}
+		PreRunE:           out.check,
+		RunE: func(*cobra.Command, []string) error {
 			if out.value == "text" {
 				_, err := fmt.Fprintln(std.out, "rewrite-probes "+release.Version())
 				return err
@@ -143,7 +165,7 @@ func versionCommand(std streams) *cobra.Command {
 			return e.Encode(map[string]string{"version": release.Version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH, "probeProxyImage": image})
 		},
 	}
-	out.add(cmd, "`FORMAT`: text or json", "text", "json")
+	out.add(cmd, cmd.Flags(), "output", "o", "`FORMAT`: text or json", "text", "json")
 	return cmd
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 func explainCommand(std streams, common *commonFlags) *cobra.Command {
-	var out format
+	var out choice
 	var allowEmpty bool
 	cmd := &cobra.Command{
 		Use:   "explain [PATH... | -]",
@@ -22,10 +22,8 @@ that is not rendered, or a kustomization that is not built. With --allow-empty i
 		Example: `  rewrite-probes explain deploy/
   kustomize build . | rewrite-probes explain -
   rewrite-probes explain -o html deploy/ >probes.html`,
+		PreRunE: out.check,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := out.validate(cmd); err != nil {
-				return err
-			}
 			p, r, err := runPipeline(cmd, std, common, pipeline.Inspect, args)
 			if err != nil {
 				return err
@@ -48,6 +46,6 @@ that is not rendered, or a kustomization that is not built. With --allow-empty i
 		},
 	}
 	addAllowEmpty(cmd, &allowEmpty)
-	out.add(cmd, "`FORMAT`: text, json or html", "text", "json", "html")
+	out.add(cmd, cmd.Flags(), "output", "o", "`FORMAT`: text, json or html", "text", "json", "html")
 	return cmd
 }

@@ -255,8 +255,8 @@ func (p *pkg) warnOfInlinePatches(f file, text []byte) {
 
 // readInput reads what the arguments name, and the config of the run.
 func readInput(cmd *cobra.Command, std streams, common *commonFlags, args []string) (*pkg, *config.RewriteProbes, error) {
-	if err := validateColor(common.color); err != nil {
-		return nil, nil, &usageError{cmd.CommandPath(), err}
+	if err := common.color.check(cmd, nil); err != nil {
+		return nil, nil, err
 	}
 	if name := misspelt(cmd, args); name != "" {
 		return nil, nil, &usageError{cmd.CommandPath(), fmt.Errorf("%q is neither a path nor a command: did you mean %q?", args[0], name)}

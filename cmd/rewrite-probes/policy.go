@@ -46,7 +46,7 @@ rewrite and probeProxy.name.`,
 	f.StringSliceVar(&o.Actions, "action", []string{policy.Warn, policy.Audit}, "`ACTION` on an object in which something is found: "+strings.Join(policy.Actions(), ", ")+"; may be given again")
 	f.StringVar(&o.Engine, "engine", policy.Kubernetes, "`ENGINE` that runs the policy: "+strings.Join(policy.Engines(), ", "))
 	f.StringVar(&o.Name, "name", "rewrite-probes", "`NAME` of the policy for pods; the other's is NAME-workloadgroups")
-	_ = cmd.RegisterFlagCompletionFunc("action", cobra.FixedCompletions(policy.Actions(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("engine", cobra.FixedCompletions(policy.Engines(), cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "action", policy.Actions())
+	completeFlag(cmd, "engine", policy.Engines())
 	return cmd
 }

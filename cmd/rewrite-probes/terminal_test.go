@@ -69,17 +69,17 @@ func TestColourIsForTerminalsThatWantIt(t *testing.T) {
 		flag          string
 		want          bool
 	}{
-		{tty, "", "xterm", colorAuto, true},
-		{tty, "1", "xterm", colorAuto, false},
-		{tty, "", "dumb", colorAuto, false},
-		{tty, "", "xterm", colorNever, false},
-		{tty, "1", "dumb", colorAlways, true},
-		{&pipe, "", "xterm", colorAuto, false},
-		{&pipe, "", "xterm", colorAlways, true},
+		{tty, "", "xterm", "auto", true},
+		{tty, "1", "xterm", "auto", false},
+		{tty, "", "dumb", "auto", false},
+		{tty, "", "xterm", "never", false},
+		{tty, "1", "dumb", "always", true},
+		{&pipe, "", "xterm", "auto", false},
+		{&pipe, "", "xterm", "always", true},
 	} {
 		t.Setenv("NO_COLOR", c.noColor)
 		t.Setenv("TERM", c.term)
-		if got := screenOf(c.out, c.flag).Color; got != c.want {
+		if got := screenOf(c.out, choice{value: c.flag}).Color; got != c.want {
 			t.Errorf("%+v: colour %t", c, got)
 		}
 	}
