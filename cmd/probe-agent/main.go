@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -50,7 +51,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	o, err := parse(command, args)
-	if errors.Is(err, errHelp) {
+	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, help())
 		return exitOK
 	}
@@ -174,7 +175,7 @@ func (o *options) connector(ctx context.Context, config *vmconfig.Config, log *s
 		}
 	}
 	dialer := &identity.Dialer{Address: o.istiod, ServerName: o.serverName, CA: o.ca}
-	var source identity.Source = &identity.Files{Cert: o.cert, Key: o.key}
+	certificate := (&identity.Files{Cert: o.cert, Key: o.key}).Certificate
 	if o.token != "" {
 		e := &identity.Enrolment{
 			Dialer:         dialer,
@@ -188,10 +189,10 @@ func (o *options) connector(ctx context.Context, config *vmconfig.Config, log *s
 			Log:            log,
 		}
 		go e.Run(ctx)
-		source = e
+		certificate = e.Certificate
 	}
 	return func(ctx context.Context) (net.Conn, error) {
-		cert, err := source.Certificate(ctx)
+		cert, err := certificate(ctx)
 		if err != nil {
 			return nil, err
 		}

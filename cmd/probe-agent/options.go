@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -49,9 +50,6 @@ type options struct {
 	repeat      time.Duration
 	insecure    bool
 }
-
-// errHelp means that the help was requested.
-var errHelp = flag.ErrHelp
 
 func (o *options) flags() *flag.FlagSet {
 	f := flag.NewFlagSet("probe-agent", flag.ContinueOnError)
@@ -132,9 +130,7 @@ func (o *options) checkConnection() error {
 	if o.insecure {
 		return o.checkInsecure(host)
 	}
-	if o.serverName == "" {
-		o.serverName = host
-	}
+	o.serverName = cmp.Or(o.serverName, host)
 	if o.ca == "" {
 		return errors.New("--ca must name the file with istiod's root certificates")
 	}
@@ -175,10 +171,7 @@ func (o *options) checkIdentity() error {
 // complete finds the machine's IP. Only serving needs the right one, by which
 // clients reach the app.
 func (o *options) complete(config *vmconfig.Config, serving bool) error {
-	if o.ip == "" {
-		o.ip = config.Address
-	}
-	if o.ip != "" {
+	if o.ip = cmp.Or(o.ip, config.Address); o.ip != "" {
 		return nil
 	}
 	o.ip = "127.0.0.1"

@@ -58,8 +58,7 @@ func newHTTPTarget(t *Target, h *prober.HTTPGet) (*httpTarget, error) {
 func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
 	first := t.request(call)
 	a, err := t.follow(ctx, call, first)
-	var record tls.RecordHeaderError
-	if t.hook && errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/" {
+	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && t.hook && string(record.RecordHeader[:]) == "HTTP/" {
 		// An https hook of a server that speaks plain HTTP: once more, without TLS.
 		u := *first.URL
 		u.Scheme = "http"

@@ -2,6 +2,7 @@ package prober
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -129,13 +130,8 @@ func (p *Prober) complete(probeType ProbeType) error {
 }
 
 func (h *HTTPGet) complete() error {
-	if h.Path == "" {
-		h.Path = "/"
-	}
-	if h.Scheme == "" {
-		h.Scheme = "HTTP"
-	}
-	h.Scheme = strings.ToUpper(h.Scheme)
+	h.Path = cmp.Or(h.Path, "/")
+	h.Scheme = strings.ToUpper(cmp.Or(h.Scheme, "HTTP"))
 	switch {
 	case h.Scheme != "HTTP" && h.Scheme != "HTTPS":
 		return fmt.Errorf("httpGet.scheme %q must be HTTP or HTTPS", h.Scheme)

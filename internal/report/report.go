@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -245,10 +246,7 @@ func (r *Report) CheckSummary() string {
 			hooks += n
 		}
 	}
-	found := r.problems()
-	if found == "" {
-		found = "0 errors, 0 warnings"
-	}
+	found := cmp.Or(r.problems(), "0 errors, 0 warnings")
 	s := fmt.Sprintf("%s, %s, %s; %s", sum.subjects(), Plural(probes, "probe"), Plural(hooks, "hook"), found)
 	switch r.Patches {
 	case 0:

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -47,9 +48,7 @@ func AgentConfig(g *Group) (*vmconfig.Config, error) {
 
 // documented returns a probe with the documented defaults for what is not set.
 func documented(p *vmconfig.Probe) vmconfig.Probe {
-	q := effective(p)
-	if p.FailureThreshold == 0 {
-		q.FailureThreshold = vmconfig.DefaultProbe().FailureThreshold
-	}
-	return *q
+	q := *effective(p)
+	q.FailureThreshold = cmp.Or(p.FailureThreshold, vmconfig.DefaultProbe().FailureThreshold)
+	return q
 }

@@ -7,6 +7,7 @@
 package vmconfig
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 
@@ -106,12 +107,8 @@ func DefaultProbe() Probe {
 
 // SetDefaults fills in the documented defaults.
 func (h *HTTPGet) SetDefaults() {
-	if h.Path == "" {
-		h.Path = "/"
-	}
-	if h.Scheme == "" {
-		h.Scheme = HTTP
-	}
+	h.Path = cmp.Or(h.Path, "/")
+	h.Scheme = cmp.Or(h.Scheme, HTTP)
 }
 
 // Decode reads a configuration, fills in the documented defaults and validates

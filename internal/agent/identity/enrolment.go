@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -184,11 +185,7 @@ func redact(text, token string) string {
 
 // request returns an IstioCertificateRequest for the key.
 func (e *Enrolment) request(key *ecdsa.PrivateKey) ([]byte, error) {
-	account := e.ServiceAccount
-	if account == "" {
-		account = "default"
-	}
-	id := &url.URL{Scheme: "spiffe", Host: e.TrustDomain, Path: "/ns/" + e.Namespace + "/sa/" + account}
+	id := &url.URL{Scheme: "spiffe", Host: e.TrustDomain, Path: "/ns/" + e.Namespace + "/sa/" + cmp.Or(e.ServiceAccount, "default")}
 	csr, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{URIs: []*url.URL{id}}, key)
 	if err != nil {
 		return nil, err

@@ -16,12 +16,6 @@ import (
 	"time"
 )
 
-// A Source provides the certificate of the machine.
-type Source interface {
-	// Certificate returns the certificate that is valid now.
-	Certificate(ctx context.Context) (*tls.Certificate, error)
-}
-
 // Files is a certificate that something else renews.
 type Files struct{ Cert, Key string }
 

@@ -55,14 +55,14 @@ func command(argv []string, timeout time.Duration) func(context.Context) error {
 
 // failure words the end of a command.
 func failure(err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.Exited() {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	switch {
+	case !ok:
+		return err
+	case exit.Exited():
 		return fmt.Errorf("command ended with exit code %d", exit.ExitCode())
 	}
-	if errors.As(err, &exit) {
-		return fmt.Errorf("command was ended: %s", exit)
-	}
-	return err
+	return fmt.Errorf("command was ended: %s", exit)
 }
 
 // firstLine reads r to its end and returns the first line that is not blank.

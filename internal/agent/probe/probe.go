@@ -5,6 +5,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +31,10 @@ func New(p *vmconfig.Probe, ip, agent string) (func(context.Context) error, erro
 	call := kubelet.Call{Own: true, Header: textproto.MIMEHeader{"User-Agent": {agent}}}
 	switch {
 	case p.HTTPGet != nil:
-		app.IP = host(p.HTTPGet.Host, ip)
+		app.IP = cmp.Or(p.HTTPGet.Host, ip)
 		setHeader(&call, p.HTTPGet, app.IP)
 	case p.TCPSocket != nil:
-		app.IP = host(p.TCPSocket.Host, ip)
+		app.IP = cmp.Or(p.TCPSocket.Host, ip)
 	}
 	target, err := kubelet.NewTarget(app, prober.Readiness, p.Prober())
 	if err != nil {
@@ -49,13 +50,6 @@ func New(p *vmconfig.Probe, ip, agent string) (func(context.Context) error, erro
 		}
 		return errors.New(answer.Reason)
 	}, nil
-}
-
-func host(host, ip string) string {
-	if host == "" {
-		return ip
-	}
-	return host
 }
 
 // setHeader sets the headers that the kubelet would send.

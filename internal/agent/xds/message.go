@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -26,11 +27,7 @@ type Node struct {
 
 // id returns the node's id: type~IP~name.namespace~domain.
 func (n *Node) id() string {
-	name := n.Group
-	if n.Entry != "" {
-		name = n.Entry
-	}
-	return "sidecar~" + n.IP + "~" + name + "." + n.Namespace + "~" + n.Namespace + ".svc.cluster.local"
+	return "sidecar~" + n.IP + "~" + cmp.Or(n.Entry, n.Group) + "." + n.Namespace + "~" + n.Namespace + ".svc.cluster.local"
 }
 
 // metadata returns the node's metadata. The value of PROXY_CONFIG asks for

@@ -142,8 +142,7 @@ type timedConn struct{ conn net.Conn }
 func (c *timedConn) Read(p []byte) (int, error) {
 	_ = c.conn.SetReadDeadline(time.Now().Add(silence))
 	n, err := c.conn.Read(p)
-	var timeout net.Error
-	if errors.As(err, &timeout) && timeout.Timeout() {
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		err = errors.New("istiod is silent")
 	}
 	return n, err
