@@ -72,9 +72,7 @@ func (l *limitItem) refuses(r requirements) string {
 		switch low, high, ratio := l.min[i], l.max[i], l.ratio[i]; {
 		case low.set && (!request.set || request.milli < low.milli):
 			return fmt.Sprintf("the least %s of a %s is %s, and the request is %s", name, of, low, request)
-		case high.set && !limit.set:
-			return fmt.Sprintf("the most %s of a %s is %s, and there is no limit", name, of, high)
-		case high.set && limit.milli > high.milli:
+		case high.set && (!limit.set || limit.milli > high.milli): // none only in a pod that is refused anyway
 			return fmt.Sprintf("the most %s of a %s is %s, and the limit is %s", name, of, high, limit)
 		case ratio.set && (request.milli == 0 || limit.milli == 0 || float64(limit.milli)*1000 > float64(request.milli)*float64(ratio.milli)):
 			return fmt.Sprintf("the limit of %s may be %s times the request of a %s, and they are %s and %s", name, ratio, of, limit, request)

@@ -160,7 +160,7 @@ func (b *planBuilder) classify() {
 		b.p.mesh.skipUnsupported(b, b.undecided())
 		b.skipNewer(b.undecided())
 	}
-	if off != nil && offApplies {
+	if offApplies {
 		verb := "left alone"
 		if b.hasOurs() {
 			verb = "restored"

@@ -146,6 +146,7 @@ func TestCommandLine(t *testing.T) {
 		{"check an unknown field", []string{"check", `{"/app-health/web/livez":{"httpGet":{"port":80,"method":"POST"}}}`}, "", exitFailure, "", `field "method" is not known`},
 		{"check a tcp hook", []string{"check", `{"/app-lifecycle/web/prestopz":{"tcpSocket":{"port":80}}}`}, "", exitFailure, "", "kubelet supports no other"},
 		{"check no JSON", []string{"check", "x"}, "", exitFailure, "", "must be a JSON object"},
+		{"check two values", []string{"check", "{}", "{}"}, "", exitUsage, "", "check takes one value, and got 2"},
 		{"check nothing", []string{"check"}, "", exitUsage, "", "nothing to check"},
 		{"unknown command", []string{"serv"}, "", exitUsage, "", `unknown command "serv"`},
 		{"unknown flag", []string{"--prt", "1"}, "", exitUsage, "", "prt"},

@@ -192,13 +192,11 @@ func inFunctionConfig(err error) error {
 	return err
 }
 
-// unjoin returns the errors that errors.Join has joined.
+// unjoin returns the errors that errors.Join has joined, or the one that it was given, which
+// may be nil.
 func unjoin(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
-	}
-	if err == nil {
-		return nil
 	}
 	return []error{err}
 }

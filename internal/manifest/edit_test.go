@@ -359,21 +359,29 @@ func TestTheSameEditsWorkOnItemsOfALists(t *testing.T) {
 
 func TestConflictingEditsAreRefusedAndChangeNothing(t *testing.T) {
 	const in = "kind: A\na:\n  b: 1\nl:\n- c\n"
-	for _, edits := range [][]field.Edit{
-		{set("a", 1), set("a.b", 2)},
-		{remove("a"), set("a.b", 2)},
-		{remove("nothing")},
-		{remove("l[3]")},
-		{set("l[1]", "x")},
-		{insert("l[2]", "x")},
-		{set("a.b.c", 1)},
-		{set("l.x", 1)},
-		{rename("a", "l", nil)},
+	for _, test := range []struct {
+		edits []field.Edit
+		want  string
+	}{
+		{[]field.Edit{set("a", 1), set("a.b", 2)}, "`a.b`: cannot be edited: an edit changes what another sets"},
+		{[]field.Edit{remove("a"), set("a.b", 2)}, "`a.b`: cannot be edited: an edit deletes what another changes"},
+		{[]field.Edit{remove("nothing")}, "`nothing`: cannot be edited: it does not exist"},
+		{[]field.Edit{remove("l[3]")}, "`l[3]`: cannot be edited: it does not exist"},
+		{[]field.Edit{remove("l[3].b")}, "`l[3].b`: cannot be edited: `l[3]` does not exist"},
+		{[]field.Edit{remove("a.c.d")}, "`a.c.d`: cannot be edited: `a.c` does not exist"},
+		{[]field.Edit{set("l[1]", "x")}, "`l[1]`: cannot be edited: it does not exist"},
+		{[]field.Edit{insert("l[2]", "x")}, "`l[2]`: cannot be edited: index 2 is outside of the list"},
+		{[]field.Edit{set("a.b.c", 1)}, "`a.b.c`: cannot be edited: must be a mapping, not the number 1"},
+		{[]field.Edit{set("l.x", 1)}, "`l.x`: cannot be edited: must be a mapping, not a list"},
+		{[]field.Edit{rename("a", "l", nil)}, "key \"l\" would be twice in its mapping"},
 	} {
+		edits := test.edits
 		s := mustRead(t, []byte(in))
 		o := s.Objects()[0]
 		if err := o.Apply(edits); err == nil {
 			t.Errorf("%v must be refused, and gives\n%s", edits, o.source())
+		} else if err.Error() != "<stdin>:1: A: "+test.want {
+			t.Errorf("%v is refused with %q, want %q", edits, err, test.want)
 		}
 		if !bytes.Equal(output(t, s), []byte(in)) || s.Changed() {
 			t.Errorf("%v is refused and changes the stream", edits)

@@ -249,6 +249,19 @@ func TestFramesAreMetered(t *testing.T) {
 	}
 }
 
+func TestAHeadersNameIsAToken(t *testing.T) {
+	const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!#$%&'*+-.^_`|~"
+	for c := range 256 {
+		want := strings.IndexByte(alphabet, byte(c)) >= 0
+		if got := wire.ValidName(string([]byte{'a', byte(c)})); got != want {
+			t.Errorf("%q may be in a name: %t, want %t", byte(c), got, want)
+		}
+	}
+	if wire.ValidName("") {
+		t.Error("a name must have a character")
+	}
+}
+
 func TestAHeadersValueHasNoControlCharacters(t *testing.T) {
 	for c := range 256 {
 		want := c == '\t' || c >= ' ' && c != 0x7f

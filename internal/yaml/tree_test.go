@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // Every escape is read as the full parser reads it, or refused with it, but for the halves of
@@ -233,19 +235,19 @@ func TestPairsAreReadAsJSONReadsThem(t *testing.T) {
 
 func TestAValueOfAnotherTypeIsRefused(t *testing.T) {
 	for value, want := range map[string][]string{
-		"text":       {"", `must be true or false, not the string "text"`, `must be a whole number, not the string "text"`, `must be a whole number, not the string "text"`, `must be a whole number, not the string "text"`},
-		"true":       {"must be a string, not the boolean true: write \"true\" in quotes", "", "must be a whole number, not the boolean true", "must be a whole number, not the boolean true", "must be a whole number, not the boolean true"},
-		"2147483648": {"must be a string, not the number 2147483648: write \"2147483648\" in quotes", "must be true or false, not the number 2147483648", "", "must be a whole number, not the number 2147483648", ""},
-		"1.5":        {"must be a string, not the number 1.5: write \"1.5\" in quotes", "must be true or false, not the number 1.5", "must be a whole number, not the number 1.5", "must be a whole number, not the number 1.5", "must be a whole number, not the number 1.5"},
-		"1e3":        {"must be a string, not the number 1e3: write \"1e3\" in quotes", "must be true or false, not the number 1e3", "", "", ""},
-		"{}":         {"must be a string, not a mapping", "must be true or false, not a mapping", "must be a whole number, not a mapping", "must be a whole number, not a mapping", "must be a whole number, not a mapping"},
+		"text":       {"", `must be true or false, not the string "text"`, `must be a whole number, not the string "text"`, `must be a whole number, not the string "text"`, `must be a whole number, not the string "text"`, "must be a mapping, not the string \"text\"", "must be a list, not the string \"text\"", "must be a mapping, not the string \"text\"", ""},
+		"true":       {"must be a string, not the boolean true: write \"true\" in quotes", "", "must be a whole number, not the boolean true", "must be a whole number, not the boolean true", "must be a whole number, not the boolean true", "must be a mapping, not the boolean true", "must be a list, not the boolean true", "must be a mapping, not the boolean true", "must be a number or a string, not the boolean true"},
+		"2147483648": {"must be a string, not the number 2147483648: write \"2147483648\" in quotes", "must be true or false, not the number 2147483648", "", "must be a whole number, not the number 2147483648", "", "must be a mapping, not the number 2147483648", "must be a list, not the number 2147483648", "must be a mapping, not the number 2147483648", ""},
+		"1.5":        {"must be a string, not the number 1.5: write \"1.5\" in quotes", "must be true or false, not the number 1.5", "must be a whole number, not the number 1.5", "must be a whole number, not the number 1.5", "must be a whole number, not the number 1.5", "must be a mapping, not the number 1.5", "must be a list, not the number 1.5", "must be a mapping, not the number 1.5", "must be a number or a string, not the number 1.5"},
+		"1e3":        {"must be a string, not the number 1e3: write \"1e3\" in quotes", "must be true or false, not the number 1e3", "", "", "", "must be a mapping, not the number 1e3", "must be a list, not the number 1e3", "must be a mapping, not the number 1e3", ""},
+		"{}":         {"must be a string, not a mapping", "must be true or false, not a mapping", "must be a whole number, not a mapping", "must be a whole number, not a mapping", "must be a whole number, not a mapping", "", "must be a list, not a mapping", "", "must be a number or a string, not a mapping"},
 	} {
 		var tr Tree
 		if !tr.Parse([]byte("K: "+value+"\n"), 0) {
 			t.Fatal(tr.Refused)
 		}
 		for i, into := range []any{
-			&struct{ K string }{}, &struct{ K bool }{}, &struct{ K int }{}, &struct{ K int32 }{}, &struct{ K int64 }{},
+			&struct{ K string }{}, &struct{ K bool }{}, &struct{ K int }{}, &struct{ K int32 }{}, &struct{ K int64 }{}, &struct{ K struct{ X int } }{}, &struct{ K []string }{}, &struct{ K map[string]string }{}, &struct{ K field.IntOrString }{},
 		} {
 			got := ""
 			if _, err := tr.Decode(nil, into, true); err != nil {
@@ -256,6 +258,47 @@ func TestAValueOfAnotherTypeIsRefused(t *testing.T) {
 			}
 			if got != want[i] {
 				t.Errorf("%s into %T: %q, want %q", value, into, got, want[i])
+			}
+		}
+	}
+}
+
+// No value is null, which is no text, and quotes make a text of anything.
+func TestAValueIsComparedWithItsType(t *testing.T) {
+	for in, want := range map[string][]bool{ // is it "", nil, "1", 1, "true", true?
+		"":       {false, true, false, false, false, false},
+		"~":      {false, true, false, false, false, false},
+		"''":     {true, false, false, false, false, false},
+		"1":      {false, false, false, true, false, false},
+		"'1'":    {false, false, true, false, false, false},
+		"true":   {false, false, false, false, false, true},
+		"'true'": {false, false, false, false, true, false},
+		"[]":     {false, false, false, false, false, false},
+	} {
+		var tr Tree
+		if !tr.Parse([]byte("k: "+in+"\n"), 0) {
+			t.Fatal(tr.Refused)
+		}
+		for i, v := range []field.Value{"", nil, "1", 1, "true", true} {
+			if got := tr.EqualValue(tr.Get(1, "k"), v); got != want[i] {
+				t.Errorf("%q is %#v: %t", in, v, got)
+			}
+		}
+	}
+}
+
+// A line in quotes ends in a backslash: between single ones that is a character.
+func TestQuotedLinesAreReadAsTheFullParserReadsThem(t *testing.T) {
+	for _, quote := range []string{"'", "\""} {
+		for _, end := range []string{"", " ", "\\", "\\\\", " \\", "\\ ", "\t", "\\\t"} {
+			for _, between := range []string{"\n", "\n\n", "\n \n\n", "\n  \\\n"} {
+				in := "k: " + quote + "a" + end + between + "  b" + quote + "\n"
+				var want map[string]string
+				err := yaml.Unmarshal([]byte(in), &want)
+				var tr Tree
+				if ok := tr.Parse([]byte(in), 0); ok != (err == nil) || ok && tr.Str(tr.Get(1, "k")) != want["k"] {
+					t.Errorf("%q is read as %q (%t), want %q (%v)", in, tr.Str(tr.Get(1, "k")), ok, want["k"], err)
+				}
 			}
 		}
 	}

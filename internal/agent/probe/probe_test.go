@@ -133,6 +133,7 @@ func TestGRPCProbesCallTheHealthService(t *testing.T) {
 func TestExecProbes(t *testing.T) {
 	for _, test := range []struct{ script, want string }{
 		{"exit 0", "healthy"},
+		{"echo fine; echo more >&2; exit 0", "healthy"},
 		{"echo; echo '  no database  '; echo more >&2; exit 3", "command ended with exit code 3: no database"},
 		{"echo on stderr >&2; exit 1", "command ended with exit code 1: on stderr"},
 		{"exit 7", "command ended with exit code 7"},
