@@ -138,7 +138,7 @@ func TestEveryMeshFollowsEveryOther(t *testing.T) {
 
 func TestAListOfPortsThatCannotBeReadIsAnError(t *testing.T) {
 	for _, m := range meshes {
-		for _, value := range []string{"80,http", "80;90", "0", "70000", "90-80", "-"} {
+		for _, value := range []string{"80,http", "80;90", "0", "65536", "90-80", "80-65536", "0-1", "-"} {
 			before := pod(withNote(m.on, m.excluded, value), app(httpProbe))
 			r := plan(t, before)
 			f := wantReason(t, r, "port-list-unreadable")
@@ -146,6 +146,11 @@ func TestAListOfPortsThatCannotBeReadIsAnError(t *testing.T) {
 				t.Errorf("%s, %q: %s", m.name, value, f.Message)
 			}
 			wantText(t, r, before)
+		}
+		for _, value := range []string{"1", "65535", " 80 ,90"} {
+			if f, bad := plan(t, pod(withNote(m.on, m.excluded, value), app(httpProbe))).has("port-list-unreadable"); bad {
+				t.Errorf("%s, %q: %s", m.name, value, f.Message)
+			}
 		}
 		// Only Linkerd reads ranges.
 		r := plan(t, pod(withNote(m.on, m.excluded, "8000-8100"), app(httpProbe+"readinessProbe: {tcpSocket: {port: 70}}")))

@@ -452,7 +452,7 @@ func number(s string) (v any, ok bool) {
 		return nil, false
 	}
 	if i, err := strconv.ParseInt(s, 0, 64); err == nil {
-		return int(i), true
+		return whole(i), true
 	}
 	sign, digits := "", s
 	if s[0] == '-' {
@@ -461,7 +461,7 @@ func number(s string) (v any, ok bool) {
 	for prefix, base := range map[string]int{"0b": 2, "0o": 8} {
 		if rest, ok := strings.CutPrefix(digits, prefix); ok { // a second sign, as in 0o+7, counts
 			i, err := strconv.ParseInt(sign+rest, base, 64)
-			return int(i), err == nil
+			return whole(i), err == nil
 		}
 	}
 	if strings.ContainsAny(s, "xXpP") {
@@ -471,24 +471,33 @@ func number(s string) (v any, ok bool) {
 	return f, err == nil
 }
 
-// Decimal parses a whole number in its usual form.
+// whole returns a whole number; one for which an int is too small, where it has 32 bits, as
+// a float64.
+func whole(i int64) any {
+	if n := int(i); int64(n) == i {
+		return n
+	}
+	return float64(i)
+}
+
+// Decimal parses a whole number in its usual form, for which an int is large enough.
 func Decimal(s string) (int, bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if len(digits) == 0 || len(digits) > 17 || digits[0] == '0' && s != "0" {
 		return 0, false
 	}
-	n := 0
+	n := int64(0)
 	for i := range len(digits) {
 		c := digits[i] - '0'
 		if c > 9 {
 			return 0, false
 		}
-		n = 10*n + int(c)
+		n = 10*n + int64(c)
 	}
 	if len(digits) < len(s) {
 		n = -n
 	}
-	return n, true
+	return int(n), int64(int(n)) == n
 }
 
 // ReadsAsString reports whether resolve leaves the plain scalar a string.
