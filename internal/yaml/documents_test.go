@@ -84,6 +84,7 @@ func TestARefusedTextSaysWhere(t *testing.T) {
 	} {
 		_, err := read(in, nil)
 		e := (*Error)(nil)
+		said.Say("document", fmt.Sprint(err))
 		if !errors.As(err, &e) || fmt.Sprintf("%d: %v", e.At, e) != want {
 			t.Errorf("%q: %v, want %s", in, err, want)
 		}

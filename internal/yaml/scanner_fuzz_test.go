@@ -59,7 +59,9 @@ func agreeOnText(t *testing.T, in []byte) {
 // the full parser sees.
 func agreeOnTree(t *testing.T, in []byte) {
 	var tr Tree
-	if !tr.Parse(in, 0) || tr.Fixed.Why == NotKey {
+	ok := tr.Parse(in, 0)
+	saidOf(&tr)
+	if !ok || tr.Fixed.Why == NotKey {
 		return
 	}
 	root, err := yamljudge.Value(in, 0)

@@ -252,6 +252,7 @@ func TestAValueOfAnotherTypeIsRefused(t *testing.T) {
 			got := ""
 			if _, err := tr.Decode(nil, into, true); err != nil {
 				got = err.Error()
+				said.Say("value", got)
 			}
 			if value == "2147483648" && i == 2 && strconv.IntSize == 32 {
 				want[i] = want[3]
