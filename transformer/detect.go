@@ -88,7 +88,7 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 		return m.Annotations
 	}
 	if v, set := values(&b.in.Template.Metadata).Lookup(key); set {
-		m := membership{at: entryWords(kind, key, v, nil)}
+		m := membership{at: entryWords(kind, key, v)}
 		on, ok := read(v)
 		m.injection = switched(on && ok)
 		if !ok {
@@ -104,9 +104,9 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 	}
 	if v, set := values(ns).Lookup(key); set {
 		if on, ok := read(v); ok {
-			m := membership{injection: switched(on), at: entryWords(kind, key, v, ns)}
+			m := membership{injection: switched(on), at: entryWords(kind, key, v) + " of Namespace \"" + ns.Name + "\""}
 			if !on {
-				m.off = new(NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, entryWords(kind, key, v, nil)))
+				m.off = new(NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, entryWords(kind, key, v)))
 			}
 			return m
 		}
@@ -114,14 +114,9 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 	return membership{}
 }
 
-// entryWords returns the words for an entry of the template's labels or annotations,
-// or of those of a Namespace if that is not nil.
-func entryWords(kind, key, value string, ns *Metadata) string {
-	words := "the " + strings.TrimSuffix(kind, "s") + " `" + key + ": " + value + "`"
-	if ns != nil {
-		words += " of Namespace \"" + ns.Name + "\""
-	}
-	return words
+// entryWords words an entry of labels or annotations, by kind.
+func entryWords(kind, key, value string) string {
+	return "the " + strings.TrimSuffix(kind, "s") + " `" + key + ": " + value + "`"
 }
 
 func switched(on bool) injection {

@@ -246,21 +246,21 @@ func (b *planBuilder) editProbeProxy(k *originalsHolder, want field.Map) {
 // editProxy plans the env var of the mesh's proxy and returns where the proxy is.
 // If there is none, it plans to insert one and returns nil.
 func (b *planBuilder) editProxy(value string, insert func(containerRef, field.Value)) *containerRef {
-	at, ok := b.proxyPlace()
-	if !ok { // use the one that we declared earlier
+	at, proxy := b.templateProxy()
+	if proxy == nil { // use the one that we declared earlier
 		for _, k := range b.holders {
 			if k.proxy && k.ours && !k.at.init && k.mesh == b.p.mesh {
-				at, ok = k.at, true
+				at, proxy = k.at, k.container
 				b.editDeclared(k)
 			}
 		}
 	}
-	if !ok {
+	if proxy == nil {
 		env := field.List{b.p.envVar(value)}
 		insert(containerRef{index: len(b.in.Template.Spec.Containers)}, append(b.declaration(), field.Entry{Key: "env", Value: env}))
 		return nil
 	}
-	b.setEnv(b.containerPath(at).Key("env"), b.containerAt(at).Env, value)
+	b.setEnv(b.containerPath(at).Key("env"), proxy.Env, value)
 	return &at
 }
 

@@ -140,7 +140,7 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 		b.noteEmpty(&r, b.spec.Key("initContainers"), len(b.in.Template.Spec.InitContainers) > 0)
 	}
 	if env != "" && !b.adds(toRewrite) {
-		if at, ok := b.proxyPlace(); ok {
+		if at, proxy := b.templateProxy(); proxy != nil {
 			b.noteEmpty(&r, b.containerPath(at).Key("env"), false)
 		} else if b.p.opts.IstioProxy.Image != autoImage || len(merge(nil, b.p.opts.IstioProxy.Resources)) > 0 {
 			r.Set(recordDeclared, true)

@@ -176,7 +176,7 @@ func (istio) unknownTemplate(b *planBuilder) *Finding {
 	if len(otherTemplates(b.annotations())) == 0 {
 		return nil
 	}
-	if _, declared := b.proxyPlace(); declared {
+	if _, proxy := b.templateProxy(); proxy != nil {
 		return nil
 	}
 	return new(b.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it"))

@@ -54,9 +54,9 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 	}
 	switch {
 	case labels.Get(istioRevision) != "":
-		return membership{injection: injected, at: entryWords("labels", istioRevision, labels.Get(istioRevision), nil)}
+		return membership{injection: injected, at: entryWords("labels", istioRevision, labels.Get(istioRevision))}
 	case kind == "labels" && value == "true":
-		return membership{injection: injected, at: entryWords(kind, istioInject, value, nil)}
+		return membership{injection: injected, at: entryWords(kind, istioInject, value)}
 	}
 	switch at := "`istio.injectedNamespaces` of the functionConfig"; b.p.opts.Istio.injects(b.in.NamespaceName) {
 	case injected:
@@ -96,7 +96,7 @@ func (d istio) neverInjected(b *planBuilder) membership {
 	case slices.Contains(istioNeverInjected, b.in.NamespaceName):
 		return membership{injection: notInjected, at: "namespace \"" + b.in.NamespaceName + "\"", off: new(NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", b.in.NamespaceName))}
 	case value == "false":
-		return membership{injection: notInjected, at: entryWords(kind, istioInject, value, nil), off: new(metadataFinding("injection-off", b.metadata.Key(kind, istioInject), value, "switches injection off, so the mesh does not capture this pod"))}
+		return membership{injection: notInjected, at: entryWords(kind, istioInject, value), off: new(metadataFinding("injection-off", b.metadata.Key(kind, istioInject), value, "switches injection off, so the mesh does not capture this pod"))}
 	case ns != nil:
 		if v, set := ns.Labels.Lookup(istioInjection); set && v != "enabled" {
 			at := b.namespaceLabel(istioInjection)
@@ -137,7 +137,7 @@ func (istio) ambient(b *planBuilder) (at string, on bool) {
 	v, set := b.in.Template.Metadata.Labels.Lookup(istioDataplaneMode)
 	switch ns := b.in.Namespace; {
 	case v == "ambient" || set && v == "none":
-		return entryWords("labels", istioDataplaneMode, v, nil), v == "ambient"
+		return entryWords("labels", istioDataplaneMode, v), v == "ambient"
 	case ns != nil && ns.Labels.Get(istioDataplaneMode) == "ambient":
 		return b.namespaceLabel(istioDataplaneMode), true
 	}
@@ -197,5 +197,5 @@ func (b *planBuilder) namespaceWords() string {
 
 // namespaceLabel words a label of the pod's Namespace.
 func (b *planBuilder) namespaceLabel(key string) string {
-	return "the label `" + key + ": " + b.in.Namespace.Labels.Get(key) + "` of " + b.namespaceWords()
+	return entryWords("labels", key, b.in.Namespace.Labels.Get(key)) + " of " + b.namespaceWords()
 }

@@ -107,16 +107,13 @@ func (d kumaProfile) inspect(b *planBuilder) inspection {
 	m.warnings = d.redirectedHosts(b)
 	rewrites := !d.off.isOff(b.undoneAnnotations())
 	captured := m.capturedOutcome(b, func(s *handlerSite) fate {
-		kind, _ := s.current.Kind()
 		switch {
 		case s.name.IsHook():
 			return fate{Fails, "Kuma rewrites no hooks, and the kubelet has no client certificate"}
 		case rewrites && !s.at.init:
 			return unaffected // Kuma's own rewriter rewrites it
-		case kind == kindTCPSocket:
-			return fate{FalselyPasses, whyAccepted}
 		}
-		return fate{Fails, whyNoCertificate}
+		return atStrictProxy(s)
 	})
 	m.outcome = captured
 	if unless := d.unless(b); unless != "" {

@@ -52,8 +52,8 @@ func linkerdSwitched(b *planBuilder) membership {
 	if _, ok := read(v); ok || v == "" || m.off != nil || m.unclear != nil {
 		return m
 	}
-	unclear := NewFinding("inject-unclear", nil, "%s has %s, which must be %s; with another value Linkerd injects nothing there, whatever a pod says", b.namespaceWords(), entryWords("annotations", linkerdInject, v, nil), linkerdValues)
-	off := NewFinding("namespace-not-injected", nil, "%s has %s, which Linkerd does not know, so it does not capture this pod", b.namespaceWords(), entryWords("annotations", linkerdInject, v, nil))
+	unclear := NewFinding("inject-unclear", nil, "%s has %s, which must be %s; with another value Linkerd injects nothing there, whatever a pod says", b.namespaceWords(), entryWords("annotations", linkerdInject, v), linkerdValues)
+	off := NewFinding("namespace-not-injected", nil, "%s has %s, which Linkerd does not know, so it does not capture this pod", b.namespaceWords(), entryWords("annotations", linkerdInject, v))
 	m.injection, m.off, m.unclear = notInjected, &off, &unclear
 	return m
 }

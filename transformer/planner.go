@@ -258,7 +258,7 @@ func (b *planBuilder) skipPort(s *handlerSite, kind string, port field.IntOrStri
 // hooks of any container.
 func (b *planBuilder) runsBefore(w world, s *handlerSite, a answerer) bool {
 	byUs := b.madeByUs(s, a)
-	at, real := b.realProxy()
+	at, proxy := b.templateProxy()
 	switch {
 	case a.who == AnsweredByApp || !s.atStart():
 		return true
@@ -266,28 +266,12 @@ func (b *planBuilder) runsBefore(w world, s *handlerSite, a answerer) bool {
 		return b.native()
 	case byUs:
 		return !b.firstIsApp() || b.native() // probe-proxy would have to be first
-	case real:
+	case proxy != nil && proxy.Image != autoImage: // the injector neither replaces nor moves it
 		return s.at.startsAfter(at)
 	case s.at.init:
 		return w.native
 	}
 	return w.native || w.holds
-}
-
-// realProxy returns where the template has the mesh's proxy, unless the injector
-// replaces and moves it.
-func (b *planBuilder) realProxy() (at containerRef, ok bool) {
-	if at, ok = b.proxyPlace(); !ok {
-		return at, false
-	}
-	return at, b.containerAt(at).Image != autoImage
-}
-
-func (b *planBuilder) containerAt(at containerRef) *Container {
-	if at.init {
-		return &b.in.Template.Spec.InitContainers[at.index]
-	}
-	return &b.in.Template.Spec.Containers[at.index]
 }
 
 func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
@@ -303,15 +287,15 @@ func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
 	return "probe-proxy with `placement: native`, on a port of its own, would start first"
 }
 
-// proxyPlace returns where the template has the mesh's proxy, unless we declared
-// it.
-func (b *planBuilder) proxyPlace() (at containerRef, ok bool) {
+// templateProxy returns the mesh's proxy that the template has, and where; nil if it has
+// none, or we declared it.
+func (b *planBuilder) templateProxy() (at containerRef, proxy *Container) {
 	for p, c := range b.containers() {
-		if b.p.mesh.isProxy(c) && (!ok || !p.init) {
-			at, ok = p, true
+		if b.p.mesh.isProxy(c) && (proxy == nil || !p.init) {
+			at, proxy = p, c
 		}
 	}
-	return at, ok
+	return at, proxy
 }
 
 // toRewrite returns the probes that are rewritten, each with its target.

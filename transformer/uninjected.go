@@ -26,7 +26,7 @@ func (u uninjected) finding(b *planBuilder) *Finding {
 	}
 	for _, l := range u.labels {
 		if v, set := b.in.Namespace.Labels.Lookup(l.Key); set && (l.Value == "" || l.Value == v) {
-			return new(NewFinding("namespace-not-injected", nil, text, b.namespaceWords()+", which has "+entryWords("labels", l.Key, v, nil)))
+			return new(NewFinding("namespace-not-injected", nil, text, b.namespaceWords()+", which has "+entryWords("labels", l.Key, v)))
 		}
 	}
 	return nil
