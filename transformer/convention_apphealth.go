@@ -12,7 +12,7 @@ import (
 // carries the originals. It can express every handler that opens a connection.
 type appHealth struct{}
 
-func (appHealth) fixedPorts() []int { return nil }
+var appHealthConvention = &convention{format: prober.Istio, byPath: true, conventionRules: appHealth{}}
 
 func (appHealth) skipUnsupported(*planBuilder, []*handlerSite) {}
 
@@ -37,10 +37,6 @@ func (appHealth) looksRewritten(h *HTTPGet) bool {
 }
 
 func (appHealth) unrewritten(h *HTTPGet) *HTTPGet { return h }
-
-func (appHealth) byPath() bool { return true }
-
-func (appHealth) format() *prober.Format { return prober.Istio }
 
 func (appHealth) key(s *handlerSite) string { return prober.Key(s.container.Name, s.name) }
 

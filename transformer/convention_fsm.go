@@ -16,6 +16,8 @@ import (
 // itself.
 type fsmConvention struct{ osmConvention }
 
+var flomeshConvention = &convention{fixedPorts: osmPorts, format: prober.FSM, conventionRules: fsmConvention{}}
+
 func (fsmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 	for _, s := range sites {
 		skipInexpressible(b, s, flomesh)
@@ -91,10 +93,6 @@ func portIn(text string) (port field.IntOrString, ok bool) {
 func (fsmConvention) looksRewritten(h *HTTPGet) bool {
 	return h.Path == prober.FSMPath && slices.ContainsFunc(h.HTTPHeaders, isFSMHeader)
 }
-
-func (fsmConvention) byPath() bool { return false }
-
-func (fsmConvention) format() *prober.Format { return prober.FSM }
 
 func (fsmConvention) key(s *handlerSite) string { return prober.FSMKey(s.container.Name, s.name) }
 

@@ -20,7 +20,7 @@ type osmConvention struct{}
 // osmPorts are the ports of rewritten probes, which the mesh never captures.
 var osmPorts = prober.OSMPorts()
 
-func (osmConvention) fixedPorts() []int { return osmPorts }
+var openServiceMeshConvention = &convention{fixedPorts: osmPorts, format: prober.OSM, byPath: true, conventionRules: osmConvention{}}
 
 // skipUnsupported: the listener of each probe type passes TLS on to one port, since
 // nothing in the kubelet's stream says which container it is for.
@@ -117,10 +117,6 @@ func (osmConvention) looksRewritten(h *HTTPGet) bool {
 }
 
 func (osmConvention) unrewritten(h *HTTPGet) *HTTPGet { return h }
-
-func (osmConvention) byPath() bool { return true }
-
-func (osmConvention) format() *prober.Format { return prober.OSM }
 
 // key: the path where a probe is answered, if that tells it from others.
 func (osmConvention) key(s *handlerSite) string {

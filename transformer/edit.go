@@ -290,7 +290,7 @@ func (b *planBuilder) editDeclared(k *originalsHolder) {
 func (b *planBuilder) setEnv(path field.Path, env []EnvVar, value string) {
 	last := -1
 	for i, e := range env {
-		if e.Name != b.p.mesh.format().EnvName {
+		if e.Name != b.p.mesh.format.EnvName {
 			continue
 		}
 		if last >= 0 {
@@ -345,7 +345,7 @@ func (b *planBuilder) removeEnv(k *originalsHolder, added bool) {
 	path, env := k.path.Key("env"), k.container.Env
 	var at []int
 	for i, e := range env {
-		if e.Name == k.mesh.format().EnvName {
+		if e.Name == k.mesh.format.EnvName {
 			at = append(at, i)
 		}
 	}

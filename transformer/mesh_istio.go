@@ -101,9 +101,9 @@ func (d istio) proxyConflicts(b *planBuilder, badStatus error) []Finding {
 	if badStatus != nil {
 		found = append(found, b.annotationFinding("status-port-invalid", istioStatusPort, "%v", badStatus))
 	}
-	for i := range b.in.Template.Spec.InitContainers {
-		if c := &b.in.Template.Spec.InitContainers[i]; c.Name == istioProxyName && c.Image == autoImage {
-			found = append(found, containerFinding("proxy-in-init-containers", b.spec.Key("initContainers").Index(i), c.Name,
+	for at, c := range b.in.Template.Spec.containers() {
+		if at.init && c.Name == istioProxyName && c.Image == autoImage {
+			found = append(found, containerFinding("proxy-in-init-containers", b.containerPath(at), c.Name,
 				"is the placeholder of the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode finds it"))
 		}
 	}

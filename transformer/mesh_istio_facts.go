@@ -322,14 +322,20 @@ func (d istio) fate(b *planBuilder, s *handlerSite, w world, mode, at string) fa
 	case k != nil && k.container != nil:
 		return d.answeredFate(b, s, w, mode)
 	}
-	kind, _ := s.current.Kind()
-	_, host := s.current.endpoint()
 	running := b.runsBefore(w, s, answerer{who: AnsweredByIstioProxy})
-	switch {
-	case w.rewrites:
+	if w.rewrites {
 		return d.injectorsFate(b, s, mode, running)
-	case host != "" || mode == "":
+	}
+	if _, host := s.current.endpoint(); host != "" || mode == "" {
 		return unaffected
+	}
+	return d.capturedFate(b, s, w, mode, at, running)
+}
+
+// capturedFate returns what becomes of a probe that nobody rewrites and the mesh captures.
+func (istio) capturedFate(b *planBuilder, s *handlerSite, w world, mode, at string, running bool) fate {
+	kind, _ := s.current.Kind()
+	switch {
 	case s.at.init && !w.native && (s.name == prober.Startup || s.name == prober.PostStart):
 		return unaffected // istio-init, the last init container, has not run yet
 	case s.name == prober.PostStart && !running:

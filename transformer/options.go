@@ -49,7 +49,7 @@ func (o *Options) problemsIn(d *serviceMesh) []Problem {
 		}
 		add(field.NewPath("answeredBy"), "%q must be %s or %s %s", o.AnsweredBy, strings.Join(all[:last], ", "), all[last], in)
 	}
-	switch fixed := d.fixedPorts(); {
+	switch fixed := d.fixedPorts; {
 	case o.Port < 1 || o.Port > 65535:
 		add(field.NewPath("port"), "\"%d\" must be a port from 1 to 65535", o.Port)
 	case slices.Contains(d.reserved, o.Port):
@@ -70,7 +70,7 @@ func (o *Options) problemsIn(d *serviceMesh) []Problem {
 	for i, item := range o.ProbeProxy.Env {
 		env, _ := item.(field.Map)
 		name := field.As[string](env, "name")
-		if name == portEnv || slices.ContainsFunc(serviceMeshes, func(x *serviceMesh) bool { return name == x.format().EnvName }) {
+		if name == portEnv || slices.ContainsFunc(serviceMeshes, func(x *serviceMesh) bool { return name == x.format.EnvName }) {
 			add(field.NewPath("probeProxy").Item("env", i).Key("name"), "%q is written by rewrite-probes itself", name)
 		}
 	}

@@ -68,7 +68,7 @@ func (b *planBuilder) findHolders() {
 	}
 	for at, c := range b.in.Template.Spec.containers() {
 		for _, d := range b.p.conventions {
-			originals, found, err := decodeEnv(c, d.format())
+			originals, found, err := decodeEnv(c, d.format)
 			if err != nil {
 				b.addUnreadable(b.containerPath(at).Key("env"), c.Name, err)
 			}
@@ -137,7 +137,7 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 	}
 	s.original = handlerOf(m.prober, m.holder.mesh.unrewritten(h))
 	s.alreadyRewritten, s.foreign, s.holder = true, !m.holder.isOf(b.p.mesh), m.holder
-	container, _, _ := m.holder.mesh.format().ParseKey(m.key)
+	container, _, _ := m.holder.mesh.format.ParseKey(m.key)
 	key := prober.Key(cmp.Or(container, s.container.Name), s.name)
 	s.form, s.texts = b.record.handler(key, s.original), field.As[field.Map](b.record.Section(RecordTexts), key).KeyValues()
 	if s.original.HTTPGet != nil {
@@ -218,7 +218,7 @@ func (b *planBuilder) seemsRewritten(s *handlerSite) bool {
 		return false
 	}
 	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.answersOn(field.Number(n)) }) ||
-		slices.ContainsFunc(b.annotationHolders, func(k *originalsHolder) bool { return slices.Contains(k.mesh.fixedPorts(), n) })
+		slices.ContainsFunc(b.annotationHolders, func(k *originalsHolder) bool { return slices.Contains(k.mesh.fixedPorts, n) })
 }
 
 // resembles reports whether a path may be a rewritten one with a mistake: the two
@@ -250,7 +250,7 @@ func (b *planBuilder) candidate(k *originalsHolder, s *handlerSite) (key string,
 		return path, true
 	}
 	for _, key := range slices.Sorted(maps.Keys(k.originals)) {
-		container, of, _ := k.mesh.format().ParseKey(key)
+		container, of, _ := k.mesh.format.ParseKey(key)
 		if !k.claimed[key] && !b.isBack(k, key) && (seems && (of == s.name || container == s.container.Name) || resembles(path, key)) {
 			return key, true
 		}
@@ -276,7 +276,7 @@ func (b *planBuilder) isBack(k *originalsHolder, key string) bool {
 // isOf reports whether an original is that of a probe. A key without a container is
 // that of the only one.
 func (b *planBuilder) isOf(k *originalsHolder, key string, s *handlerSite) bool {
-	container, of, _ := k.mesh.format().ParseKey(key)
+	container, of, _ := k.mesh.format.ParseKey(key)
 	return of == s.name && (container == s.container.Name || container == "" && len(b.appNames()) == 1)
 }
 
@@ -298,7 +298,7 @@ func (s *handlerSite) has(original *prober.Prober) bool {
 // of the two the original belongs.
 func (b *planBuilder) checkPaths(toRewrite []*handlerSite) {
 	for _, s := range b.sites {
-		if !b.isDangling(s) || !b.p.mesh.byPath() {
+		if !b.isDangling(s) || !b.p.mesh.byPath {
 			continue
 		}
 		i := slices.IndexFunc(toRewrite, func(c *handlerSite) bool { return c.target.HTTPGet.Path == s.current.HTTPGet.Path })

@@ -281,7 +281,7 @@ func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
 	if b.answeredByUs(s) {
 		return "`placement: native` starts probe-proxy first"
 	}
-	if b.p.mesh.fixedPorts() != nil {
+	if b.p.mesh.fixedPorts != nil {
 		return "probe-proxy, with `answeredBy: probe-proxy` and `placement: native`, would start first"
 	}
 	return "probe-proxy with `placement: native`, on a port of its own, would start first"
@@ -412,7 +412,7 @@ func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
 
 // portCure returns the other cure for a port that is taken; "" if there is none.
 func (p *Planner) portCure() string {
-	if p.mesh.fixedPorts() != nil {
+	if p.mesh.fixedPorts != nil {
 		return ""
 	}
 	return ", or the functionConfig another `port`"

@@ -73,18 +73,11 @@ func (p *ServicePort) leadsTo(spec *PodSpec, port int) bool {
 	case !p.TargetPort.IsString:
 		return p.TargetPort.Int == int64(port)
 	}
-	named := func(c *Container) bool {
-		return slices.ContainsFunc(c.Ports, func(x ContainerPort) bool {
-			return x.Name == p.TargetPort.Str && x.ContainerPort == int64(port) && cmp.Or(x.Protocol, "TCP") == protocol
-		})
+	named := func(x ContainerPort) bool {
+		return x.Name == p.TargetPort.Str && x.ContainerPort == int64(port) && cmp.Or(x.Protocol, "TCP") == protocol
 	}
-	for i := range spec.Containers {
-		if named(&spec.Containers[i]) {
-			return true
-		}
-	}
-	for i := range spec.InitContainers {
-		if c := &spec.InitContainers[i]; c.RestartPolicy == "Always" && named(c) {
+	for at, c := range spec.containers() {
+		if (!at.init || isSidecar(at, c)) && slices.ContainsFunc(c.Ports, named) {
 			return true
 		}
 	}

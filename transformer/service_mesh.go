@@ -13,7 +13,7 @@ import (
 // labels and annotations; the options for Istio and [IstioFacts] are the exception.
 type serviceMesh struct {
 	meshData
-	convention
+	*convention
 	meshProfile
 	findOriginal originalFinder // nil if the mesh's own tool rewrites nothing, or as we do
 }
@@ -45,22 +45,28 @@ type meshData struct {
 // serviceMeshes are all meshes. A new one is a file with the mesh's profile, a file
 // with its convention unless it uses an existing one, and an entry here.
 var serviceMeshes = []*serviceMesh{
-	{meshData: istioData, convention: appHealth{}, meshProfile: istio{}},
-	{meshData: linkerd.meshData, convention: appHealth{}, meshProfile: linkerd},
-	{meshData: kuma.meshData, convention: appHealth{}, meshProfile: kuma, findOriginal: kumaOriginal},
-	{meshData: consul.meshData, convention: appHealth{}, meshProfile: consul, findOriginal: consulOriginal},
-	{meshData: openServiceMesh.meshData, convention: osmConvention{}, meshProfile: openServiceMesh, findOriginal: osmOriginal},
-	{meshData: flomesh.meshData, convention: fsmConvention{}, meshProfile: flomesh, findOriginal: fsmOriginal},
+	{meshData: istioData, convention: appHealthConvention, meshProfile: istio{}},
+	{meshData: linkerd.meshData, convention: appHealthConvention, meshProfile: linkerd},
+	{meshData: kuma.meshData, convention: appHealthConvention, meshProfile: kuma, findOriginal: kumaOriginal},
+	{meshData: consul.meshData, convention: appHealthConvention, meshProfile: consul, findOriginal: consulOriginal},
+	{meshData: openServiceMesh.meshData, convention: openServiceMeshConvention, meshProfile: openServiceMesh, findOriginal: osmOriginal},
+	{meshData: flomesh.meshData, convention: flomeshConvention, meshProfile: flomesh, findOriginal: fsmOriginal},
 }
 
 // A convention says where rewritten probes go, and how their originals are
-// written into an env var and read back.
+// written into an env var and read back. Meshes that share one share the pointer.
+type convention struct {
+	fixedPorts []int          // of rewritten probes; nil if the options choose one
+	format     *prober.Format // of the env var with the originals
+	byPath     bool           // the path of a rewritten request names its original
+	conventionRules
+}
+
+// conventionRules are the rules of a convention.
 //
 // All probes of a pod are assigned at once, since the paths of some
 // conventions depend on how many containers have a probe of one type.
-type convention interface {
-	// fixedPorts returns the ports of rewritten probes; nil if the options choose one.
-	fixedPorts() []int
+type conventionRules interface {
 	// skipUnsupported skips, with a reason, every handler that the convention cannot
 	// express.
 	skipUnsupported(b *planBuilder, sites []*handlerSite)
@@ -71,10 +77,7 @@ type convention interface {
 	// unrewritten returns a rewritten request without what assign added to it, except
 	// for path, port and scheme.
 	unrewritten(h *HTTPGet) *HTTPGet
-	// byPath reports whether the path of a rewritten request names its original.
-	byPath() bool
-	// format returns the format of the env var with the originals, and key the key of one.
-	format() *prober.Format
+	// key returns the key of an original in the env var.
 	key(s *handlerSite) string
 	// original returns the original of a rewritten probe, and its key, by the
 	// probe's path; nil if there is none. names are those of the pod's
@@ -165,7 +168,7 @@ func (d *meshData) answerers() []string {
 
 // ports returns the ports on which an answerer answers.
 func (d *serviceMesh) ports(a answerer) []int {
-	if fixed := d.fixedPorts(); fixed != nil {
+	if fixed := d.fixedPorts; fixed != nil {
 		return fixed
 	}
 	return []int{a.port}
@@ -173,7 +176,7 @@ func (d *serviceMesh) ports(a answerer) []int {
 
 // listens returns the ports on which a container with originals answers.
 func (d *serviceMesh) listens(b *planBuilder, c *Container) []int {
-	switch fixed := d.fixedPorts(); {
+	switch fixed := d.fixedPorts; {
 	case fixed != nil:
 		return fixed
 	case !d.isProxy(c):

@@ -24,7 +24,7 @@ func TestAnswerersAreThoseOfAllMeshes(t *testing.T) {
 	before := serviceMeshes
 	t.Cleanup(func() { serviceMeshes = before })
 	lonely := meshData{name: "lonely", proxyAnswerer: toy.proxy}
-	serviceMeshes = append(serviceMeshes[:len(serviceMeshes):len(serviceMeshes)], &serviceMesh{meshData: lonely, convention: appHealth{}, meshProfile: toy})
+	serviceMeshes = append(serviceMeshes[:len(serviceMeshes):len(serviceMeshes)], &serviceMesh{meshData: lonely, convention: appHealthConvention, meshProfile: toy})
 	want := []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByIstioProxy, AnsweredByApp, AnsweredByEnvoy, toy.proxy}
 	if got := Answerers(); !slices.Equal(got, want) {
 		t.Errorf("answerers %q, want %q", got, want)
@@ -35,7 +35,7 @@ func TestAnswerersAreThoseOfAllMeshes(t *testing.T) {
 func TestAMeshIsOneProfileAndOneEntry(t *testing.T) {
 	before := serviceMeshes
 	t.Cleanup(func() { serviceMeshes = before })
-	serviceMeshes = append(serviceMeshes[:len(serviceMeshes):len(serviceMeshes)], &serviceMesh{meshData: toy.meshData, convention: appHealth{}, meshProfile: toy})
+	serviceMeshes = append(serviceMeshes[:len(serviceMeshes):len(serviceMeshes)], &serviceMesh{meshData: toy.meshData, convention: appHealthConvention, meshProfile: toy})
 	if all := Meshes(); all[len(all)-1] != "toy" {
 		t.Errorf("the functionConfig may name the meshes %q", all)
 	}

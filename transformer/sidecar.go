@@ -88,7 +88,7 @@ func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) fie
 		m = append(m, field.Entry{Key: "restartPolicy", Value: "Always"})
 	}
 	var args field.List // without a port, probe-proxy knows it by the name of its env var
-	if p.mesh.fixedPorts() == nil && p.opts.Port != prober.DefaultPort {
+	if p.mesh.fixedPorts == nil && p.opts.Port != prober.DefaultPort {
 		args = field.List{portFlag + "=" + strconv.Itoa(p.opts.Port)}
 	}
 	if !native {
@@ -134,7 +134,7 @@ const livenessTimeout = 10
 // ownProbe returns the handler of a probe that asks probe-proxy itself.
 func (p *Planner) ownProbe(path string) field.Map {
 	port := p.opts.Port
-	if p.mesh.fixedPorts() != nil {
+	if p.mesh.fixedPorts != nil {
 		port = prober.OSMHealthcheckPort
 	}
 	return field.Map{{Key: "httpGet", Value: field.Map{{Key: "path", Value: path}, {Key: "port", Value: port}}}}
@@ -168,7 +168,7 @@ func (b *planBuilder) withDefaultContainer(annotations field.KeyValues, toRewrit
 
 // envVar returns the env var that carries the originals.
 func (p *Planner) envVar(originals string) field.Map {
-	return field.Map{{Key: "name", Value: p.mesh.format().EnvName}, {Key: "value", Value: originals}}
+	return field.Map{{Key: "name", Value: p.mesh.format.EnvName}, {Key: "value", Value: originals}}
 }
 
 // probeProxyPort returns the port on which a probe-proxy listens: that of its
