@@ -36,13 +36,23 @@ func read(status int, r io.Reader) outcome {
 	return outcome{status, string(b), false}
 }
 
+func readOurs(status int, r io.Reader) outcome {
+	b, err := io.ReadAll(io.LimitReader(r, 10<<10))
+	if err != nil {
+		said.Say("body", err.Error())
+		return outcome{status, "", true}
+	}
+	return outcome{status, string(b), false}
+}
+
 func ours(data []byte) outcome {
 	res, exchange, err := wire.RoundTrip1(peer{bytes.NewReader(data), io.Discard}, request)
 	defer exchange.Close()
 	if err != nil {
+		said.Say("response", err.Error())
 		return outcome{}
 	}
-	return read(res.Status, res.Body)
+	return readOurs(res.Status, res.Body)
 }
 
 func netHTTP(data []byte) outcome {
