@@ -117,7 +117,7 @@ func expand(o *manifest.Object, path, rest field.Path, yield func(field.Path, ma
 	}
 	path = path.Join(rest[:every])
 	list, err := o.List(path)
-	if err != nil || !list.Exists() {
+	if err != nil {
 		return err
 	}
 	i := 0
