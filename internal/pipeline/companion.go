@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"fmt"
 	"reflect"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -15,6 +14,13 @@ const managedByLabel = "app.kubernetes.io/managed-by"
 
 var dataPath = field.NewPath("data")
 
+// What there is to do about a companion.
+const (
+	companionAdded   = "added"
+	companionRemoved = "removed"
+	companionUpdated = "brought up to date"
+)
+
 // updateCompanion adds, updates or removes the companion of a workload in the
 // stream, as the plan says. If it cannot, it reports why and returns false. An
 // inspection only warns if the companion is out of date and the workload itself
@@ -23,55 +29,79 @@ func (r *run) updateCompanion(o *manifest.Object, planned *transformer.Companion
 	if planned == nil {
 		return true
 	}
-	if planned.Value != nil && (templates > 1 || o.Name() == "") {
-		what := "has no name, and its ConfigMap for Envoy is named for it"
-		if templates > 1 {
-			what = fmt.Sprintf("has %d pod templates, and one ConfigMap for Envoy cannot serve several", templates)
-		}
-		r.addFinding(o, transformer.NewFinding(ReasonEnvoyUnfit, nil, "%s; it must be answered by probe-proxy", what))
-		return false
-	}
 	existing := r.find(planned)
-	if existing != nil && existing.Labels().Get(managedByLabel) != "rewrite-probes" {
-		if planned.Value == nil {
-			return true
-		}
-		r.addFinding(o, transformer.NewFinding(ReasonEnvoyTaken, nil,
-			"ConfigMap %q already exists without the label `%s: rewrite-probes`; the configuration for Envoy must have that name", planned.Name, managedByLabel))
+	if f := companionConflict(o, planned, existing, templates); f != nil {
+		r.addFinding(o, *f)
 		return false
 	}
-	want, _ := planned.Value.Get("data")
-	var have any
-	var err error
-	if existing != nil && planned.Value != nil {
-		_, err = existing.Decode(dataPath, &have)
-	}
-	current := existing != nil && err == nil && reflect.DeepEqual(have, want)
+	change, err := companionChange(planned, existing)
 	if r.mode == Inspect {
-		if !pending && planned.Value != nil && !current {
+		if !pending && planned.Value != nil && (change != "" || err != nil) {
 			r.addFinding(o, transformer.NewFinding(ReasonEnvoyStale, nil,
 				"its ConfigMap %q, which configures Envoy for the probes, is missing or out of date", planned.Name))
 		}
 		return true
 	}
-	done := ""
-	switch {
-	case existing == nil && planned.Value != nil:
-		done, err = "added", o.AddAfter(planned.Value)
-	case existing != nil && planned.Value == nil:
-		done, err = "removed", existing.Remove()
-	case existing != nil && err == nil && !current:
-		done, err = "brought up to date", existing.Apply([]field.Edit{{Op: field.Set, Path: dataPath, Value: want}})
+	switch change {
+	case companionAdded:
+		err = o.AddAfter(planned.Value)
+	case companionRemoved:
+		err = existing.Remove()
+	case companionUpdated:
+		data, _ := planned.Value.Get("data")
+		err = existing.Apply([]field.Edit{{Op: field.Set, Path: dataPath, Value: data}})
 	}
 	if err != nil {
 		r.fail(o, err)
 		return false
 	}
-	if done != "" {
+	if change != "" {
 		r.addFinding(o, transformer.NewFinding(ReasonEnvoyConfig, nil,
-			"ConfigMap %q, which configures Envoy for the probes, was %s", planned.Name, done))
+			"ConfigMap %q, which configures Envoy for the probes, was %s", planned.Name, change))
 	}
 	return true
+}
+
+// companionConflict returns why a workload cannot have the companion; nil if it can, or needs none.
+func companionConflict(o *manifest.Object, planned *transformer.Companion, existing *manifest.Object, templates int) *transformer.Finding {
+	const byProbeProxy = "; it must be answered by probe-proxy"
+	switch {
+	case planned.Value == nil:
+		return nil
+	case templates > 1:
+		return new(transformer.NewFinding(ReasonEnvoyUnfit, nil, "has %d pod templates, and one ConfigMap for Envoy cannot serve several"+byProbeProxy, templates))
+	case o.Name() == "":
+		return new(transformer.NewFinding(ReasonEnvoyUnfit, nil, "has no name, and its ConfigMap for Envoy is named for it"+byProbeProxy))
+	case existing != nil && !isManaged(existing):
+		return new(transformer.NewFinding(ReasonEnvoyTaken, nil,
+			"ConfigMap %q already exists without the label `%s: rewrite-probes`; the configuration for Envoy must have that name", planned.Name, managedByLabel))
+	}
+	return nil
+}
+
+func isManaged(o *manifest.Object) bool { return o.Labels().Get(managedByLabel) == "rewrite-probes" }
+
+// companionChange returns what there is to do; "" if there is nothing. What this program has
+// not added is not removed.
+func companionChange(planned *transformer.Companion, existing *manifest.Object) (change string, err error) {
+	switch {
+	case existing == nil && planned.Value == nil:
+		return "", nil
+	case existing == nil:
+		return companionAdded, nil
+	case planned.Value == nil && isManaged(existing):
+		return companionRemoved, nil
+	case planned.Value == nil:
+		return "", nil
+	}
+	var have any
+	if _, err = existing.Decode(dataPath, &have); err != nil {
+		return "", err
+	}
+	if want, _ := planned.Value.Get("data"); !reflect.DeepEqual(have, want) {
+		return companionUpdated, nil
+	}
+	return "", nil
 }
 
 // find returns the object of the current stream that has the companion's name,
