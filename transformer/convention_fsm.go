@@ -14,7 +14,7 @@ import (
 // of [osmConvention], one path, and headers that say where the probe goes. So the
 // HTTPS probes of one type need not go to the same port, and probe-proxy makes them
 // itself.
-type fsmConvention struct{ osmConvention }
+type fsmConvention struct{}
 
 var flomeshConvention = &convention{fixedPorts: osmPorts, format: prober.FSM, conventionRules: fsmConvention{}}
 
