@@ -1,6 +1,7 @@
 package transformer_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -32,20 +33,16 @@ func note(p transformer.Plan) {
 // them produced, or a sentence that is not in testdata/sentences.txt, unless only some of
 // the tests were requested.
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if code == 0 && !testutil.Partly() {
+	os.Exit(testutil.RunAndCheck(m, func() error {
+		var missing []error
 		for _, d := range reason.OfPlan() {
 			if !seen[d.Key] {
-				fmt.Fprintf(os.Stderr, "%s is produced by no test\n", d.Key)
-				code = 1
+				missing = append(missing, fmt.Errorf("%s is produced by no test", d.Key))
 			}
 		}
-	}
-	if code == 0 && !testutil.Partly() {
-		if err := said.Compare("testdata/sentences.txt"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
+		if missing != nil {
+			return errors.Join(missing...)
 		}
-	}
-	os.Exit(code)
+		return said.Compare()
+	}))
 }

@@ -19,15 +19,7 @@ var ErrPartly = errors.New("docs/proof is not written: only some of the tests we
 // RunAndProve runs the tests of a package and returns the exit code of TestMain.
 // If all tests were run and pass, it calls prove, whose error fails the run.
 func RunAndProve(m interface{ Run() int }, prove func() error) int {
-	code := m.Run()
-	if code != 0 || Partly() && !writes() {
-		return code
-	}
-	if err := prove(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
+	return runAnd(m, prove, func() bool { return !Partly() || writes() })
 }
 
 func writes() bool { return os.Getenv(ProofEnv) != "" }

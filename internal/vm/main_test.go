@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -24,15 +23,4 @@ func note(p transformer.Plan) {
 	}
 }
 
-// TestMain runs all tests, and fails if a sentence is not in testdata/sentences.txt, unless
-// only some of the tests were requested.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if code == 0 && !testutil.Partly() {
-		if err := said.Compare("testdata/sentences.txt"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(testutil.RunAndCheck(m, said.Compare)) }

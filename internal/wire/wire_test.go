@@ -28,21 +28,12 @@ type outcome struct {
 	cut    bool
 }
 
-func read(status int, r io.Reader) outcome {
+func read(status int, r io.Reader) (outcome, error) {
 	b, err := io.ReadAll(io.LimitReader(r, 10<<10))
 	if err != nil {
-		return outcome{status, "", true}
+		return outcome{status, "", true}, err
 	}
-	return outcome{status, string(b), false}
-}
-
-func readOurs(status int, r io.Reader) outcome {
-	b, err := io.ReadAll(io.LimitReader(r, 10<<10))
-	if err != nil {
-		said.Say("body", err.Error())
-		return outcome{status, "", true}
-	}
-	return outcome{status, string(b), false}
+	return outcome{status, string(b), false}, nil
 }
 
 func ours(data []byte) outcome {
@@ -52,7 +43,11 @@ func ours(data []byte) outcome {
 		said.Say("response", err.Error())
 		return outcome{}
 	}
-	return readOurs(res.Status, res.Body)
+	o, err := read(res.Status, res.Body)
+	if err != nil {
+		said.Say("body", err.Error())
+	}
+	return o
 }
 
 func netHTTP(data []byte) outcome {
@@ -63,10 +58,12 @@ func netHTTP(data []byte) outcome {
 			return outcome{}
 		}
 		if res.StatusCode == 101 && res.Header.Get("Upgrade") != "" && strings.Contains(strings.ToLower(strings.Join(res.Header["Connection"], ",")), "upgrade") {
-			return read(101, br) // as net/http's transport does
+			o, _ := read(101, br) // as net/http's transport does
+			return o
 		}
 		if res.StatusCode/100 != 1 || res.StatusCode == 101 {
-			return read(res.StatusCode, res.Body)
+			o, _ := read(res.StatusCode, res.Body)
+			return o
 		}
 	}
 }
@@ -135,7 +132,7 @@ func FuzzHTTP2FramesNeverPanic(f *testing.F) {
 		res, exchange, err := wire.RoundTrip2(peer{bytes.NewReader(data), io.Discard}, request, nil)
 		defer exchange.Close()
 		if err == nil {
-			read(res.Status, res.Body)
+			_, _ = read(res.Status, res.Body)
 		}
 	})
 }

@@ -29,9 +29,10 @@ func (s Sentences) Say(what, text string) {
 	}
 }
 
-// Compare reports how a file differs from what was said, in order. With -update it writes the
-// file.
-func (s Sentences) Compare(file string) error {
+// Compare reports how testdata/sentences.txt differs from what was said, in order. With -update
+// it writes the file.
+func (s Sentences) Compare() error {
+	const file = "testdata/sentences.txt"
 	got := strings.Join(slices.Sorted(maps.Values(s)), "\n") + "\n"
 	if *Update {
 		return os.WriteFile(file, []byte(got), 0o644)
