@@ -16,6 +16,10 @@ type istio struct{}
 var istioData = meshData{
 	name: "istio", title: "Istio", proxyAnswerer: AnsweredByIstioProxy, proxy: istioProxyName, uid: prober.IstioProxyID,
 	reserved: istioReserved, excluded: istioExcluded,
+	// The template may have been rewritten for another port.
+	proxyPorts: func(annotations field.KeyValues) []int {
+		return []int{istioStatusOr(annotations), prober.StatusPort}
+	},
 	// Without imagePullPolicy the API server would set Always, its default for an untagged
 	// image, and the image that the injector puts in would get that too.
 	placeholder: field.Map{

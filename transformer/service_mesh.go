@@ -29,6 +29,9 @@ type meshData struct {
 	// is set if other containers may have the same name, so that it alone says nothing.
 	proxy, image string
 	commonName   bool
+	// proxyPorts returns the ports where the proxy may answer rewritten probes, by the pod's
+	// annotations, besides the one that the options have; nil if it has only that.
+	proxyPorts func(field.KeyValues) []int
 	// uid is the uid and gid of the proxy. What such a process sends does not reach the app,
 	// so probe-proxy must have another.
 	uid int64
@@ -181,8 +184,8 @@ func (d *serviceMesh) listens(b *planBuilder, c *Container) []int {
 		return fixed
 	case !d.isProxy(c):
 		return []int{probeProxyPort(c)}
-	case d.proxyAnswerer == AnsweredByIstioProxy: // the template may have been rewritten for another port
-		return []int{istioStatusOr(b.annotations()), prober.StatusPort, b.p.opts.Port}
+	case d.proxyPorts != nil:
+		return append(d.proxyPorts(b.annotations()), b.p.opts.Port)
 	}
 	return []int{b.p.opts.Port}
 }
