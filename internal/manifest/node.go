@@ -124,9 +124,6 @@ func (o *Object) find(path field.Path, want yaml.Kind) (Node, error) {
 	if err != nil {
 		return Node{}, err
 	}
-	n, err := t.FindKind(path, want)
-	if n == 0 {
-		return Node{}, o.locate(t, err)
-	}
-	return Node{t, n}, nil
+	n, errs := t.FindKind(path, want)
+	return Node{t, n}, o.locate(t, errs)
 }

@@ -259,25 +259,18 @@ func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err
 	if err != nil {
 		return false, err
 	}
-	found, err = t.Decode(path, into, strict)
-	return found, o.locate(t, err)
+	found, errs := t.Decode(path, into, strict)
+	return found, o.locate(t, errs)
 }
 
-// locate adds file, object and line to a decoder's error.
-func (o *Object) locate(t *yaml.Tree, err error) error {
-	if err == nil {
-		return nil
+// locate adds file, object and line to a decoder's errors.
+func (o *Object) locate(t *yaml.Tree, errs []yaml.DecodeError) error {
+	located := make([]error, len(errs))
+	for i, e := range errs {
+		located[i] = o.error(e.Path, o.nodeLine(t, e.Node), errors.New(e.Msg))
 	}
-	if all, ok := err.(yaml.DecodeErrors); ok {
-		located := make([]error, len(all))
-		for i, e := range all {
-			located[i] = o.locate(t, e)
-		}
-		return errors.Join(located...)
+	if len(located) == 1 {
+		return located[0]
 	}
-	var d *yaml.DecodeError
-	if !errors.As(err, &d) {
-		return err
-	}
-	return o.error(d.Path, o.nodeLine(t, d.Node), errors.New(d.Msg))
+	return errors.Join(located...)
 }

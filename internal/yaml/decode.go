@@ -2,7 +2,6 @@ package yaml
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -14,141 +13,85 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A decoder reads nodes of one tree into Go values.
+// A decoder reads nodes of one tree into Go values. Its methods return false after an error.
 type decoder struct {
 	t      *Tree
 	strict bool
+	errs   []DecodeError
+	keys   map[string]int32 // the mapping that was the last to have each key
 }
 
-// A DecodeError is an error about the node at path. Each caller adds its own
-// steps in front of the path.
+// A DecodeError is what is wrong with a node.
 type DecodeError struct {
-	Path field.Path
+	Path field.Path // from the root; nil is the root
 	Node int32
 	Msg  string
 }
 
-func (e *DecodeError) Error() string { return e.Msg }
-
-func (d *decoder) errorf(n int32, format string, args ...any) error {
-	return &DecodeError{Node: n, Msg: fmt.Sprintf(format, args...)}
+func (d *decoder) fail(n int32, format string, args ...any) bool {
+	d.errs = append(d.errs, DecodeError{d.t.Path(n), n, fmt.Sprintf(format, args...)})
+	return false
 }
 
-// DecodeErrors are all errors of a strict decoding, which goes on after one.
-type DecodeErrors []error
-
-func (e DecodeErrors) Error() string { return errors.Join(e...).Error() }
-
-// appendError adds an error, or those that it holds.
-func appendError(all DecodeErrors, err error) DecodeErrors {
-	if more, ok := err.(DecodeErrors); ok {
-		return append(all, more...)
-	}
-	return append(all, err)
+// wrongType fails because a node must have another type.
+func (d *decoder) wrongType(n int32, want string) bool {
+	return d.fail(n, "must be %s, not %s", want, d.t.Describe(n))
 }
-
-// withPath adds the steps that lead to a node in front of its error's path.
-func withPath(err error, steps ...field.Step) error {
-	switch e := err.(type) {
-	case DecodeErrors:
-		for i := range e {
-			e[i] = withPath(e[i], steps...)
-		}
-	case *DecodeError:
-		e.Path = append(slices.Clone(field.Path(steps)), e.Path...)
-	}
-	return err
-}
-
-func keyStep(key string) field.Step { return field.Step{Key: key} }
-
-func indexStep(i int) field.Step { return field.Step{Index: int32(i), IsIndex: true} }
 
 // find returns the node at the path from the root, or 0 if the path leads to a
 // missing or null value.
-func (d *decoder) find(path field.Path) (int32, error) {
-	n := int32(1)
-	for i, step := range path {
-		if n == 0 || d.t.IsNull(n) {
-			return 0, nil
-		}
+func (d *decoder) find(path field.Path) (n int32, ok bool) {
+	n = 1
+	for _, step := range path {
 		want := Mapping
 		if step.IsIndex {
 			want = Sequence
 		}
-		if d.t.Nodes[n].Kind != want {
-			return 0, withPath(d.typeError(n, want.String()), path[:i]...)
-		}
-		if !step.IsIndex {
-			if err := d.checkDuplicateKey(n, step.Key); err != nil {
-				return 0, withPath(err, path[:i]...)
-			}
+		switch {
+		case n == 0 || d.t.IsNull(n):
+			return 0, true
+		case d.t.Nodes[n].Kind != want:
+			return 0, d.wrongType(n, want.String())
+		case !step.IsIndex && !d.hasOnce(n, step.Key):
+			return 0, false
 		}
 		n = d.t.Child(n, step)
 	}
-	return n, nil
+	if d.t.IsNull(n) {
+		n = 0
+	}
+	return n, true
 }
 
 // FindKind returns the node at the path, which must be a mapping or a list, as wanted; 0 if the path
-// leads to a missing or null value.
-func (t *Tree) FindKind(path field.Path, want Kind) (int32, error) {
+// leads to a missing or null value, or there is an error.
+func (t *Tree) FindKind(path field.Path, want Kind) (int32, []DecodeError) {
 	d := decoder{t: t}
-	n, err := d.find(path)
-	switch {
-	case err != nil || n == 0 || t.IsNull(n):
-		return 0, err
-	case t.Nodes[n].Kind != want:
-		return 0, withPath(d.typeError(n, want.String()), path...)
+	n, _ := d.find(path)
+	if n != 0 && t.Nodes[n].Kind != want {
+		d.wrongType(n, want.String())
+		n = 0
 	}
-	return n, nil
+	return n, d.errs
 }
 
 // CheckKeys returns an error if a mapping in the value at path has a key twice.
-func (t *Tree) CheckKeys(path field.Path) error {
+func (t *Tree) CheckKeys(path field.Path) []DecodeError {
 	d := decoder{t: t}
-	n, err := d.find(path)
-	if err == nil && n != 0 {
-		err = withPath(d.checkDuplicatesBelow(n), path...)
+	if n, _ := d.find(path); n != 0 {
+		d.checkKeysBelow(n)
 	}
-	return err
+	return d.errs
 }
 
 // Decode reads the value at path into the variable that into points to, by json tags; found is
 // false, and the variable untouched, where the value is missing or null. A value of the wrong type
-// or a duplicate key is a *[DecodeError]. If strict is set, so is a key that the type lacks, and all
-// errors are found: several are [DecodeErrors].
-func (t *Tree) Decode(path field.Path, into any, strict bool) (found bool, err error) {
+// or a duplicate key is an error. If strict is set, so is a key that the type lacks, and all
+// errors are found.
+func (t *Tree) Decode(path field.Path, into any, strict bool) (found bool, errs []DecodeError) {
 	d := decoder{t: t, strict: strict}
-	n, err := d.find(path)
-	if err != nil || n == 0 || t.IsNull(n) {
-		return false, err
-	}
-	v := reflect.ValueOf(into).Elem()
-	err = withPath(d.decode(n, v, fieldsWithin(v.Type())), path...)
-	return err == nil, err
-}
-
-func (d *decoder) checkDuplicateKey(n int32, key string) error {
-	first := int32(0)
-	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
-		if string(d.t.KeyBytes(c)) != key {
-			continue
-		}
-		if first != 0 {
-			return d.duplicate(c, key)
-		}
-		first = c
-	}
-	return nil
-}
-
-func (d *decoder) duplicate(c int32, key string) error {
-	return withPath(d.errorf(c, "key %q must stand only once in its mapping, and is here again", key), keyStep(key))
-}
-
-// typeError returns the error of a node that must have another type.
-func (d *decoder) typeError(n int32, want string) error {
-	return d.errorf(n, "must be %s, not %s", want, d.t.Describe(n))
+	n, _ := d.find(path)
+	return n != 0 && d.decode(n, reflect.ValueOf(into).Elem()), d.errs
 }
 
 // Describe returns what a node is, for messages.
@@ -173,9 +116,8 @@ func (t *Tree) Describe(n int32) string {
 
 // A structField is a field of a struct type.
 type structField struct {
-	name  string        // in json
-	index []int         // as FieldByIndex takes it
-	inner []structField // of the struct that the field is, points to or lists; else nil
+	name  string // in json
+	index []int  // as FieldByIndex takes it
 }
 
 // fieldOf returns the field of that name, or nil. A linear search is the fastest:
@@ -200,147 +142,116 @@ func namesOf(fields []structField) string {
 
 var fieldsByType sync.Map // of reflect.Type to []structField
 
-// fieldsWithin returns the fields of the struct that a type is, points to or
-// lists, or nil.
-func fieldsWithin(typ reflect.Type) []structField {
-	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
-		typ = typ.Elem()
-	}
-	if typ.Kind() != reflect.Struct || typ == intOrString || typ == mapType.Elem() || typ == keyValuesType.Elem() {
-		return nil
-	}
+// fieldsOf returns the fields of a struct type, with those of the structs that it embeds.
+func fieldsOf(typ reflect.Type) []structField {
 	if fields, ok := fieldsByType.Load(typ); ok {
 		return fields.([]structField)
 	}
-	fields := appendFields(nil, typ, nil)
+	var fields []structField
+	for _, f := range reflect.VisibleFields(typ) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.IsExported() && name != "-" && !(f.Anonymous && name == "") {
+			fields = append(fields, structField{cmp.Or(name, f.Name), f.Index})
+		}
+	}
 	fieldsByType.Store(typ, fields)
 	return fields
 }
 
-func appendFields(fields []structField, typ reflect.Type, prefix []int) []structField {
-	for i := range typ.NumField() {
-		f := typ.Field(i)
-		index := append(slices.Clone(prefix), i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
-			fields = appendFields(fields, f.Type, index)
-		case f.IsExported() && name != "-":
-			fields = append(fields, structField{cmp.Or(name, f.Name), index, fieldsWithin(f.Type)})
+func (d *decoder) decode(n int32, v reflect.Value) bool {
+	if d.t.IsNull(n) { // as if it were not there, which is what the API server makes of it
+		if v.Kind() == reflect.Interface {
+			v.SetZero()
 		}
+		return true
 	}
-	return fields
-}
-
-var (
-	intOrString   = reflect.TypeFor[field.IntOrString]()
-	keyValuesType = reflect.TypeFor[field.KeyValues]()
-	mapType       = reflect.TypeFor[field.Map]()
-)
-
-// decode decodes the node into v; fields are those of the struct within its type.
-func (d *decoder) decode(n int32, v reflect.Value, fields []structField) error {
-	if v.Kind() == reflect.String && d.t.Nodes[n].Kind == Scalar && !d.t.IsNull(n) {
-		return d.scalar(n, v)
-	}
-	if v.Kind() == reflect.Interface {
+	switch into := v.Addr().Interface().(type) {
+	case *field.IntOrString:
+		return d.intOrString(n, into)
+	case *field.KeyValues:
+		return d.keyValues(n, into)
+	case *field.Map: // of any keys in their order, including those whose value is null
+		if d.t.Nodes[n].Kind != Mapping {
+			return d.wrongType(n, "a mapping")
+		}
 		return d.anything(n, v)
 	}
-	if d.t.IsNull(n) {
-		return nil // as if it were not there, which is what the API server makes of it
-	}
 	switch v.Kind() {
+	case reflect.Interface:
+		return d.anything(n, v)
 	case reflect.Pointer:
 		x := reflect.New(v.Type().Elem())
-		if err := d.decode(n, x.Elem(), fields); err != nil {
-			return err
+		if !d.decode(n, x.Elem()) {
+			return false
 		}
 		v.Set(x)
-		return nil
+		return true
 	case reflect.Struct:
-		if v.Type() == intOrString {
-			return d.intOrString(n, v)
-		}
-		return d.structure(n, v, fields)
+		return d.structure(n, v)
 	case reflect.Map:
 		return d.mapping(n, v)
 	case reflect.Slice:
-		return d.slice(n, v, fields)
-	}
-	if d.t.Nodes[n].Kind != Scalar {
-		return d.typeError(n, scalarNames[v.Kind()])
-	}
-	return d.scalar(n, v)
-}
-
-// anything decodes a node into a variable that takes any value.
-func (d *decoder) anything(n int32, v reflect.Value) error {
-	x := d.t.Any(n)
-	if x == nil {
-		v.SetZero()
-		return nil
-	}
-	err := d.checkDuplicatesBelow(n)
-	if err == nil {
-		v.Set(reflect.ValueOf(x))
-	}
-	return err
-}
-
-var scalarNames = map[reflect.Kind]string{
-	reflect.String: "a string", reflect.Bool: "true or false",
-	reflect.Int: "a whole number", reflect.Int32: "a whole number", reflect.Int64: "a whole number",
-}
-
-func (d *decoder) scalar(n int32, v reflect.Value) error {
-	if v.Kind() == reflect.String {
-		if s := d.t.Str(n); d.t.Nodes[n].Style != Plain || ReadsAsString(s) {
+		return d.slice(n, v)
+	case reflect.String:
+		s, ok := d.text(n)
+		if ok {
 			v.SetString(s)
-			return nil
 		}
+		return ok
 	}
-	if d.t.Nodes[n].Style == Plain && v.CanInt() {
-		if i, ok := Decimal(d.t.Str(n)); ok && !v.OverflowInt(int64(i)) {
-			v.SetInt(int64(i))
-			return nil
-		}
-	}
-	if v.Kind() == reflect.String {
-		return d.errorf(n, "must be a string, not %s: write \"%s\" in quotes", d.t.Describe(n), d.t.Str(n))
-	}
-	if !d.setScalar(n, v) {
-		return d.typeError(n, scalarNames[v.Kind()])
-	}
-	return nil
+	return d.number(n, v)
 }
 
-// setScalar sets a variable that is no string; ok is false if the node has another type.
-func (d *decoder) setScalar(n int32, v reflect.Value) (ok bool) {
-	x := d.t.Value(n)
-	switch v.Kind() {
-	case reflect.Bool:
-		var b bool
-		if b, ok = d.boolean(n, x); ok {
-			v.SetBool(b)
-		}
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		i, isWhole := wholeNumber(x)
-		if ok = isWhole && !v.OverflowInt(i); ok {
-			v.SetInt(i)
-		}
-	default:
-		panic("yaml: cannot decode into a " + v.Type().String())
+// anything decodes a node into a variable that takes its value whatever that is.
+func (d *decoder) anything(n int32, v reflect.Value) bool {
+	ok := d.checkKeysBelow(n)
+	if ok {
+		v.Set(reflect.ValueOf(d.t.Any(n)))
 	}
 	return ok
 }
 
-// boolean returns the value of a scalar that kubectl reads as true or false.
-func (d *decoder) boolean(n int32, x any) (value, ok bool) {
-	if s, isString := x.(string); isString && d.t.Nodes[n].Style == Plain {
-		return OldBool(s)
+// text returns a string, which is empty for null.
+func (d *decoder) text(n int32) (s string, ok bool) {
+	v := &d.t.Nodes[n]
+	if v.Kind != Scalar {
+		return "", d.wrongType(n, "a string")
 	}
-	value, ok = x.(bool)
-	return value, ok
+	if s = d.t.Str(n); v.Style != Plain || ReadsAsString(s) {
+		return s, true
+	}
+	if d.t.IsNull(n) {
+		return "", true
+	}
+	return "", d.fail(n, "must be a string, not %s: write \"%s\" in quotes", d.t.Describe(n), s)
+}
+
+// number decodes a whole number, or what kubectl reads as true or false.
+func (d *decoder) number(n int32, v reflect.Value) bool {
+	x := any(nil)
+	if d.t.Nodes[n].Kind == Scalar {
+		x = d.t.Value(n)
+	}
+	switch {
+	case v.Kind() == reflect.Bool:
+		b, ok := x.(bool)
+		if s, isString := x.(string); isString && d.t.Nodes[n].Style == Plain {
+			b, ok = OldBool(s)
+		}
+		if !ok {
+			return d.wrongType(n, "true or false")
+		}
+		v.SetBool(b)
+	case v.CanInt():
+		i, ok := wholeNumber(x)
+		if !ok || v.OverflowInt(i) {
+			return d.wrongType(n, "a whole number")
+		}
+		v.SetInt(i)
+	default:
+		panic("yaml: cannot decode into a " + v.Type().String())
+	}
+	return true
 }
 
 // wholeNumber returns a number that has no fraction. Like the API server it
@@ -355,200 +266,124 @@ func wholeNumber(x any) (int64, bool) {
 	return 0, false
 }
 
-func (d *decoder) intOrString(n int32, v reflect.Value) error {
-	out := v.Addr().Interface().(*field.IntOrString)
+func (d *decoder) intOrString(n int32, into *field.IntOrString) bool {
 	if d.t.Nodes[n].Kind == Scalar {
-		s := d.t.Str(n)
-		if d.t.Nodes[n].Style != Plain || ReadsAsString(s) {
-			*out = field.IntOrString{Str: s, IsString: true}
-			return nil
-		}
 		x := d.t.Value(n)
+		if s, ok := x.(string); ok {
+			*into = field.IntOrString{Str: s, IsString: true}
+			return true
+		}
 		if i, ok := wholeNumber(x); ok {
-			*out = field.IntOrString{Int: i}
-			return nil
+			*into = field.IntOrString{Int: i}
+			return true
 		}
 	}
-	return d.typeError(n, "a number or a string")
+	return d.wrongType(n, "a number or a string")
 }
 
-func (d *decoder) structure(n int32, v reflect.Value, fields []structField) error {
-	if d.t.Nodes[n].Kind != Mapping {
-		return d.typeError(n, "a mapping")
+func (d *decoder) structure(n int32, v reflect.Value) (ok bool) {
+	if ok = d.isMapping(n); !ok {
+		return false
 	}
-	if err := d.checkDuplicateKeys(n); err != nil {
-		return err
-	}
-	var all DecodeErrors
-	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
+	fields := fieldsOf(v.Type())
+	for c := d.t.Nodes[n].Child; c != 0 && (ok || d.strict); c = d.t.Nodes[c].Next {
 		key := d.t.KeyOf(c)
-		f := fieldOf(fields, key)
-		if f == nil {
-			if d.strict {
-				all = append(all, withPath(d.errorf(c, "unknown field %q: allowed are %s", key, namesOf(fields)), keyStep(key)))
-			}
-			continue
-		}
-		if err := d.decode(c, v.FieldByIndex(f.index), f.inner); err != nil {
-			err = withPath(err, keyStep(key))
-			if !d.strict {
-				return err
-			}
-			all = appendError(all, err)
+		if f := fieldOf(fields, key); f != nil {
+			ok = d.decode(c, v.FieldByIndex(f.index)) && ok
+		} else if d.strict {
+			ok = d.fail(c, "unknown field %q: allowed are %s", key, namesOf(fields))
 		}
 	}
-	if len(all) > 0 {
-		return all
-	}
-	return nil
+	return ok
 }
 
 // keyValues decodes labels and annotations.
-func (d *decoder) keyValues(n int32, into *field.KeyValues) error {
-	if d.t.Nodes[n].Kind != Mapping {
-		return d.typeError(n, "a mapping")
-	}
-	if err := d.checkDuplicateKeys(n); err != nil {
-		return err
+func (d *decoder) keyValues(n int32, into *field.KeyValues) bool {
+	if !d.isMapping(n) {
+		return false
 	}
 	m := make(field.KeyValues, 0, d.t.Length(n))
 	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
-		key := d.t.KeyOf(c)
-		if x := &d.t.Nodes[c]; x.Kind == Scalar && (x.Style != Plain || isText(d.t.Str(c))) {
-			m = append(m, field.KeyValue{Key: key, Value: d.t.Str(c)})
-			continue
+		value, ok := d.text(c)
+		if !ok {
+			return false
 		}
-		var value string // on the heap, for reflect
-		if err := d.decode(c, reflect.ValueOf(&value).Elem(), nil); err != nil {
-			return withPath(err, keyStep(key))
-		}
-		m = append(m, field.KeyValue{Key: key, Value: value})
+		m = append(m, field.KeyValue{Key: d.t.KeyOf(c), Value: value})
 	}
 	*into = m
-	return nil
+	return true
 }
 
-func (d *decoder) mapping(n int32, v reflect.Value) error {
-	if d.t.Nodes[n].Kind != Mapping {
-		return d.typeError(n, "a mapping")
-	}
-	if err := d.checkDuplicateKeys(n); err != nil {
-		return err
+func (d *decoder) mapping(n int32, v reflect.Value) bool {
+	if !d.isMapping(n) {
+		return false
 	}
 	m := reflect.MakeMap(v.Type())
-	within := fieldsWithin(v.Type().Elem())
 	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
-		key := d.t.KeyOf(c)
 		x := reflect.New(v.Type().Elem()).Elem()
-		if err := d.decode(c, x, within); err != nil {
-			return withPath(err, keyStep(key))
+		if !d.decode(c, x) {
+			return false
 		}
-		m.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), x)
+		m.SetMapIndex(reflect.ValueOf(d.t.KeyOf(c)).Convert(v.Type().Key()), x)
 	}
 	v.Set(m)
-	return nil
+	return true
 }
 
-// orderedMap decodes a mapping of any keys in their order, including those
-// whose value is null.
-func (d *decoder) orderedMap(n int32, into *field.Map) error {
-	if d.t.Nodes[n].Kind != Mapping {
-		return d.typeError(n, "a mapping")
-	}
-	if err := d.checkDuplicatesBelow(n); err != nil {
-		return err
-	}
-	*into = d.t.Any(n).(field.Map)
-	return nil
-}
-
-func (d *decoder) slice(n int32, v reflect.Value, fields []structField) error {
-	switch v.Type() {
-	case keyValuesType:
-		return d.keyValues(n, v.Addr().Interface().(*field.KeyValues))
-	case mapType:
-		return d.orderedMap(n, v.Addr().Interface().(*field.Map))
-	}
+func (d *decoder) slice(n int32, v reflect.Value) bool {
 	if d.t.Nodes[n].Kind != Sequence {
-		return d.typeError(n, "a list")
+		return d.wrongType(n, "a list")
 	}
 	count := d.t.Length(n)
-	if count == 0 {
-		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
-		return nil
-	}
-	v.SetZero()
-	v.Grow(count)
-	v.SetLen(count)
+	v.Set(reflect.MakeSlice(v.Type(), count, count))
 	i := 0
 	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
-		if err := d.decode(c, v.Index(i), fields); err != nil {
-			return withPath(err, indexStep(i))
+		if !d.decode(c, v.Index(i)) {
+			return false
 		}
 		i++
 	}
-	return nil
+	return true
 }
 
-// checkDuplicatesBelow checks the mappings of a value of any type.
-func (d *decoder) checkDuplicatesBelow(n int32) error {
-	if d.t.Nodes[n].Kind == Mapping {
-		if err := d.checkDuplicateKeys(n); err != nil {
-			return err
-		}
-	}
-	i := 0
-	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
-		if err := d.checkDuplicatesBelow(c); err != nil {
-			if d.t.Nodes[n].Kind == Mapping {
-				return withPath(err, keyStep(d.t.KeyOf(c)))
-			}
-			return withPath(err, indexStep(i))
-		}
-		i++
-	}
-	return nil
-}
-
-// checkDuplicateKeys checks that a mapping has no key twice: kubectl reads the
+// isMapping checks that a node is a mapping that has no key twice: kubectl reads the
 // last one, other tools the first.
-func (d *decoder) checkDuplicateKeys(n int32) error {
-	count := 0
-	seen := uint64(0) // of length and last letter of each key, one bit
-	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
-		if count++; count > 16 {
-			return d.checkDuplicatesOfMany(n)
-		}
-		key := d.t.KeyBytes(c)
-		bit := uint64(1) << ((5*len(key) + int(last(key))) & 63)
-		if seen&bit == 0 {
-			seen |= bit
-			continue
-		}
-		for e := d.t.Nodes[n].Child; e != c; e = d.t.Nodes[e].Next {
-			if string(d.t.KeyBytes(e)) == string(key) {
-				return d.duplicate(c, string(key))
-			}
-		}
+func (d *decoder) isMapping(n int32) bool {
+	if d.t.Nodes[n].Kind != Mapping {
+		return d.wrongType(n, "a mapping")
 	}
-	return nil
-}
-
-func last(b []byte) byte {
-	if len(b) == 0 {
-		return 0
+	if d.keys == nil {
+		d.keys = map[string]int32{}
 	}
-	return b[len(b)-1]
-}
-
-func (d *decoder) checkDuplicatesOfMany(n int32) error {
-	seen := map[string]bool{}
 	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
 		key := d.t.KeyOf(c)
-		if seen[key] {
-			return d.duplicate(c, key)
+		if d.keys[key] == n {
+			return d.duplicate(c)
 		}
-		seen[key] = true
+		d.keys[key] = n
 	}
-	return nil
+	return true
+}
+
+// hasOnce checks that a mapping has a key once at most.
+func (d *decoder) hasOnce(n int32, key string) bool {
+	for c := d.t.Nodes[d.t.Get(n, key)].Next; c != 0; c = d.t.Nodes[c].Next {
+		if d.t.KeyOf(c) == key {
+			return d.duplicate(c)
+		}
+	}
+	return true
+}
+
+func (d *decoder) duplicate(c int32) bool {
+	return d.fail(c, "key %q must stand only once in its mapping, and is here again", d.t.KeyOf(c))
+}
+
+// checkKeysBelow checks that no mapping in a value of any type has a key twice.
+func (d *decoder) checkKeysBelow(n int32) bool {
+	ok := d.t.Nodes[n].Kind != Mapping || d.isMapping(n)
+	for c := d.t.Nodes[n].Child; c != 0 && ok; c = d.t.Nodes[c].Next {
+		ok = d.checkKeysBelow(c)
+	}
+	return ok
 }

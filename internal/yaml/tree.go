@@ -154,6 +154,28 @@ func (t *Tree) Child(n int32, step field.Step) int32 {
 	return 0
 }
 
+// Path returns the steps from the root to a node.
+func (t *Tree) Path(n int32) field.Path {
+	path, _ := t.appendPath(nil, 1, n)
+	return path
+}
+
+// appendPath appends the steps from one node to another below it; ok is false if that is not there.
+func (t *Tree) appendPath(path field.Path, from, to int32) (_ field.Path, ok bool) {
+	i := 0
+	for c := t.Nodes[from].Child; c != 0 && from != to; c = t.Nodes[c].Next {
+		step := field.Step{Key: t.KeyOf(c)}
+		if t.Nodes[from].Kind == Sequence {
+			step = field.Step{Index: int32(i), IsIndex: true}
+		}
+		if found, ok := t.appendPath(append(path, step), c, to); ok {
+			return found, true
+		}
+		i++
+	}
+	return path, from == to
+}
+
 // IsNull reports whether the value is null or absent.
 func (t *Tree) IsNull(n int32) bool {
 	v := &t.Nodes[n]
