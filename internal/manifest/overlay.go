@@ -291,14 +291,14 @@ func (o *editNode) differs() bool {
 	return o.set || o.deleted || o.key != o.was || slices.ContainsFunc(o.children, (*editNode).differs)
 }
 
-// value returns the whole edited value.
-func (o *editNode) value(t *yaml.Tree) field.Value {
+// value returns the whole edited value, in which each unchanged node is what unchanged returns for it.
+func (o *editNode) value(unchanged func(n int32) field.Value) field.Value {
 	switch {
 	case o.open && o.kind == yaml.Mapping:
 		m := field.Map{}
 		for _, k := range o.children {
 			if !k.deleted {
-				m = append(m, field.Entry{Key: k.key, Value: k.value(t)})
+				m = append(m, field.Entry{Key: k.key, Value: k.value(unchanged)})
 			}
 		}
 		return m
@@ -306,46 +306,12 @@ func (o *editNode) value(t *yaml.Tree) field.Value {
 		l := field.List{}
 		for _, k := range o.children {
 			if !k.deleted {
-				l = append(l, k.value(t))
+				l = append(l, k.value(unchanged))
 			}
 		}
 		return l
 	case o.set:
 		return o.val
 	}
-	return t.Raw(o.node)
-}
-
-// equals reports whether node n of u is what the edited tree of t demands.
-func (o *editNode) equals(t, u *yaml.Tree, n int32) bool {
-	v := &u.Nodes[n]
-	switch {
-	case o.open && o.node != 0 && t.IsWrittenOut(o.node, u, n):
-		return u.EqualValue(n, o.value(t))
-	case o.open:
-		if v.Kind != o.kind {
-			return false
-		}
-		c, count := v.Child, 0
-		for _, k := range o.children {
-			if k.deleted {
-				continue
-			}
-			x := c
-			if o.kind == yaml.Mapping && (c == 0 || u.KeyOf(c) != k.key) {
-				x = u.Moved(n, k.key)
-			}
-			if x == 0 || !k.equals(t, u, x) {
-				return false
-			}
-			count++
-			if c != 0 {
-				c = u.Nodes[c].Next
-			}
-		}
-		return count == u.Length(n)
-	case o.set:
-		return u.EqualValue(n, o.val)
-	}
-	return t.Equal(o.node, u, n)
+	return unchanged(o.node)
 }

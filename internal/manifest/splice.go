@@ -51,7 +51,7 @@ func (s *splicer) rewrite(root *editNode, check *yaml.Tree) (changes []splice, n
 	slices.SortFunc(notices, func(a, b Notice) int { return cmp.Or(a.Line-b.Line, a.End-b.End) })
 	text := applySplices(s.mem.text[:0], s.t.Text, 0, s.out)
 	s.mem.text = text
-	return s.out, notices, check.Parse(text, s.t.Col) && check.Fixed.Why != yaml.NotKey && root.equals(s.t, check, 1)
+	return s.out, notices, check.Parse(text, s.t.Col) && check.Fixed.Why != yaml.NotKey && check.EqualValue(1, root.value(s.t.Part))
 }
 
 // lineIn returns the number of the line in which the offset is.
@@ -155,14 +155,14 @@ func (s *splicer) change(k *editNode, isMap bool, col int) {
 	}
 	switch {
 	case k.set || k.wasAlias():
-		s.replace(k, k.value(s.t), isMap, col)
+		s.replace(k, k.value(s.t.Raw), isMap, col)
 	case k.open && v.Style == yaml.Flow && v.Child == 0 && len(k.children) > 0:
-		s.replace(k, k.value(s.t), isMap, col)
+		s.replace(k, k.value(s.t.Raw), isMap, col)
 	case k.open && v.Style == yaml.Flow:
 		s.flow(k, false)
 	case k.open:
 		if live := slices.ContainsFunc(k.children, func(k *editNode) bool { return !k.deleted && k.node != 0 }); !live {
-			s.replace(k, k.value(s.t), isMap, col)
+			s.replace(k, k.value(s.t.Raw), isMap, col)
 			return
 		}
 		s.block(k)
@@ -276,9 +276,9 @@ func (b *blockEdit) render(before string, k *editNode, behind string) string {
 	if entry, _, ok := k.asWritten(false); ok {
 		text = append(text, b.l.indented(entry, b.col)...)
 	} else if b.isMap {
-		text = b.l.entry(text, k.key, k.value(b.t), b.col)
+		text = b.l.entry(text, k.key, k.value(b.t.Raw), b.col)
 	} else {
-		text = b.l.item(append(text, "- "...), k.value(b.t), b.col)
+		text = b.l.item(append(text, "- "...), k.value(b.t.Raw), b.col)
 	}
 	b.mem.rendered = append(text, behind...)
 	return yaml.View(b.mem.rendered[start:])
@@ -386,7 +386,7 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 	l := s.flowLayout(o.node, inJSON)
 	lastKept := o.lastKept()
 	if lastKept < 0 {
-		s.put(int(v.Start), int(v.End), string(l.flow(nil, o.value(s.t), s.indentOf(int(v.Start)))))
+		s.put(int(v.Start), int(v.End), string(l.flow(nil, o.value(s.t.Raw), s.indentOf(int(v.Start)))))
 		return
 	}
 	childCol := 0 // of the lines of entries, in the pretty form
@@ -400,9 +400,9 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 			return entry
 		}
 		if v.Kind == yaml.Mapping {
-			return string(l.flowEntry(nil, k.key, k.value(s.t), childCol))
+			return string(l.flowEntry(nil, k.key, k.value(s.t.Raw), childCol))
 		}
-		return string(l.flow(nil, k.value(s.t), childCol))
+		return string(l.flow(nil, k.value(s.t.Raw), childCol))
 	}
 	var added []string
 	for _, k := range o.children[:lastKept+1] {
@@ -461,7 +461,7 @@ func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 			s.put(s.t.BehindColon(n), int(n.End), text)
 			break
 		}
-		text := string(l.replacing(v.Style, s.t.Str(k.node)).appendFlowReplacement(nil, k.value(s.t), v.Style, childCol))
+		text := string(l.replacing(v.Style, s.t.Str(k.node)).appendFlowReplacement(nil, k.value(s.t.Raw), v.Style, childCol))
 		if n.Style == yaml.Absent && s.t.Text[n.Start-1] == ':' {
 			text = " " + text
 		}

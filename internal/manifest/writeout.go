@@ -64,7 +64,7 @@ func (x *textEdit) edited(o *editNode) *editNode {
 		if !o.wasAlias() {
 			x.why[o.node] = fmt.Sprintf("the alias %s was written out, because its value is edited", x.t.Text[v.Start:v.End])
 		}
-		out.assignWhole(o.value(x.t))
+		out.assignWhole(o.value(x.t.Raw))
 		return &out
 	}
 	if v.Marks&yaml.HasMergeKey == 0 {
@@ -76,7 +76,7 @@ func (x *textEdit) edited(o *editNode) *editNode {
 	}
 	if !x.editMerged(o, &out) {
 		x.why[o.node] = "the mapping with the merge key (<<) was written out"
-		out.assignWhole(o.value(x.t))
+		out.assignWhole(o.value(x.t.Raw))
 	}
 	return &out
 }
@@ -103,7 +103,7 @@ func (x *textEdit) editMerged(o, out *editNode) (ok bool) {
 			stays = stays || k.node != 0
 			out.children = append(out.children, x.edited(k))
 		case k.differs():
-			brought = append(brought, &editNode{key: k.key, was: k.was, set: true, val: k.value(x.t), text: k.text})
+			brought = append(brought, &editNode{key: k.key, was: k.was, set: true, val: k.value(x.t.Raw), text: k.text})
 		}
 	}
 	behind := len(out.children)
@@ -172,7 +172,7 @@ func (x *textEdit) writeOut(edited *editNode, n int32, why string) bool {
 	}
 	val := field.Value(nil)
 	if asRead != nil {
-		val = asRead.value(x.t)
+		val = asRead.value(x.t.Raw)
 	} else {
 		val = x.t.Raw(n)
 	}

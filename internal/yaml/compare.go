@@ -9,28 +9,24 @@ import (
 // A RawScalar is a plain scalar that is written as it was read.
 type RawScalar string
 
+// A part is a node of a tree, as a value that is only compared.
+type part struct {
+	t *Tree
+	n int32
+}
+
+// Part returns a node as a value for [Tree.EqualValue], which then compares it as [Tree.Equal] does.
+func (t *Tree) Part(n int32) field.Value { return part{t, n} }
+
 // Raw returns the value of a node, with its plain scalars as they were read.
 func (t *Tree) Raw(n int32) field.Value {
-	v := &t.Nodes[n]
-	switch {
-	case v.Kind == Mapping:
-		m := field.Map{}
-		for c := v.Child; c != 0; c = t.Nodes[c].Next {
-			m = append(m, field.Entry{Key: string(t.KeyBytes(c)), Value: t.Raw(c)})
-		}
-		return m
-	case v.Kind == Sequence:
-		l := field.List{}
-		for c := v.Child; c != 0; c = t.Nodes[c].Next {
-			l = append(l, t.Raw(c))
-		}
-		return l
-	case v.Style == Absent:
-		return nil
+	switch v := &t.Nodes[n]; {
+	case v.Kind != Scalar:
+		return t.collection(n, t.Raw)
 	case v.Style == Plain:
 		return RawScalar(t.Str(n))
 	}
-	return t.Str(n)
+	return t.Value(n)
 }
 
 // Moved returns the only entry of a mapping that has a key and is not in its place; 0 if the
@@ -51,53 +47,30 @@ func (t *Tree) Moved(n int32, key string) int32 {
 	return found
 }
 
-// IsWrittenOut reports whether a node that is an alias or has merge keys is neither in u.
-func (t *Tree) IsWrittenOut(n int32, u *Tree, m int32) bool {
-	const written = IsAlias | HasMergeKey | IsMerged
-	return t.Special && t.Nodes[n].Marks&written != 0 && u.Nodes[m].Marks&written == 0
-}
-
-// Equal reports whether two nodes of two trees have the same value.
+// Equal reports whether two nodes of two trees have the same value. A text without quotes differs
+// from one in quotes, unless the tree has aliases or merge keys, which may be written out in u.
 func (t *Tree) Equal(n int32, u *Tree, m int32) bool {
 	a, b := &t.Nodes[n], &u.Nodes[m]
-	if a.Kind != b.Kind {
+	switch {
+	case a.Kind != b.Kind:
 		return false
-	}
-	if t.IsWrittenOut(n, u, m) {
+	case t.Special:
 		return u.EqualValue(m, t.Raw(n))
-	}
-	if !t.Special && !u.Special && a.Style == b.Style && a.Col == b.Col && bytes.Equal(t.Text[a.Start:a.End], u.Text[b.Start:b.End]) {
+	case !u.Special && a.Style == b.Style && a.Col == b.Col && bytes.Equal(t.Text[a.Start:a.End], u.Text[b.Start:b.End]):
 		return true
+	case a.Kind != Scalar:
+		return u.EqualValue(m, t.collection(n, t.Part))
 	}
-	if a.Kind == Scalar {
-		aPlain, bPlain := a.Style == Plain || a.Style == Absent, b.Style == Plain || b.Style == Absent
-		return aPlain == bPlain && t.Str(n) == u.Str(m)
-	}
-	return t.equalChildren(n, u, m)
-}
-
-// equalChildren is equal for two collections of one kind.
-func (t *Tree) equalChildren(n int32, u *Tree, m int32) bool {
-	c, d := t.Nodes[n].Child, u.Nodes[m].Child
-	for ; c != 0 && d != 0; c = t.Nodes[c].Next {
-		x := d
-		if t.Nodes[n].Kind == Mapping && t.KeyOf(c) != u.KeyOf(d) {
-			if x = u.Moved(m, t.KeyOf(c)); x == 0 {
-				return false
-			}
-		}
-		if !t.Equal(c, u, x) {
-			return false
-		}
-		d = u.Nodes[d].Next
-	}
-	return c == 0 && d == 0
+	aPlain, bPlain := a.Style == Plain || a.Style == Absent, b.Style == Plain || b.Style == Absent
+	return aPlain == bPlain && t.Str(n) == u.Str(m)
 }
 
 // EqualValue reports whether every reader of YAML reads the value from the
 // node.
 func (t *Tree) EqualValue(n int32, v field.Value) bool {
 	switch v := v.(type) {
+	case part:
+		return v.t.Equal(v.n, t, n)
 	case field.Map:
 		return t.Nodes[n].Kind == Mapping && t.equalEntries(n, v)
 	case field.List:

@@ -545,22 +545,26 @@ func OldBool(s string) (value, ok bool) {
 
 // Any returns a node as a [field.Value].
 func (t *Tree) Any(n int32) field.Value {
-	v := &t.Nodes[n]
-	switch v.Kind {
-	case Mapping:
+	if t.Nodes[n].Kind == Scalar {
+		return t.Value(n)
+	}
+	return t.collection(n, t.Any)
+}
+
+// collection returns a mapping or a list with the values that its entries or items are given.
+func (t *Tree) collection(n int32, value func(int32) field.Value) field.Value {
+	if t.Nodes[n].Kind == Mapping {
 		m := make(field.Map, 0, t.Length(n))
-		for c := v.Child; c != 0; c = t.Nodes[c].Next {
-			m = append(m, field.Entry{Key: t.KeyOf(c), Value: t.Any(c)})
+		for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
+			m = append(m, field.Entry{Key: t.KeyOf(c), Value: value(c)})
 		}
 		return m
-	case Sequence:
-		l := make(field.List, 0, t.Length(n))
-		for c := v.Child; c != 0; c = t.Nodes[c].Next {
-			l = append(l, t.Any(c))
-		}
-		return l
 	}
-	return t.Value(n)
+	l := make(field.List, 0, t.Length(n))
+	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
+		l = append(l, value(c))
+	}
+	return l
 }
 
 // Length returns how many entries or items a collection has.
