@@ -64,13 +64,13 @@ func randomEdit(r *rand.Rand, t *yaml.Tree) field.Edit {
 		if v.Kind == yaml.Sequence {
 			p = p.Index(i)
 		} else {
-			p = p.Key(string(t.KeyBytes(children[i])))
+			p = p.Key(t.KeyOf(children[i]))
 		}
 		n = children[i]
 	}
 	before := ""
 	if c := t.Nodes[n].Child; c != 0 && t.Nodes[n].Kind == yaml.Mapping && r.IntN(2) == 0 {
-		before = string(t.KeyBytes(c))
+		before = t.KeyOf(c)
 	}
 	val := randomValue(r, 0)
 	switch r.IntN(6) {

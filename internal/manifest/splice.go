@@ -48,7 +48,7 @@ func (s *splicer) rewrite(root *editNode, check *yaml.Tree) (changes []splice, n
 		v := &s.t.Nodes[n]
 		notices = append(notices, Notice{lineIn(s.t.Text, int(v.Start)), lineIn(s.t.Text, int(v.End)), text})
 	}
-	slices.SortFunc(notices, func(a, b Notice) int { return cmp.Or(a.Line-b.Line, a.End-b.End) })
+	slices.SortFunc(notices, func(a, b Notice) int { return cmp.Or(a.Line-b.Line, a.End-b.End, strings.Compare(a.Text, b.Text)) })
 	text := applySplices(s.mem.text[:0], s.t.Text, 0, s.out)
 	s.mem.text = text
 	return s.out, notices, check.Parse(text, s.t.Col) && check.Fixed.Why != yaml.NotKey && check.EqualValue(1, root.value(s.t.Part))
@@ -139,6 +139,11 @@ func (s *splicer) eol(at int) int {
 // next returns the start of the line behind the one that contains the offset.
 func (s *splicer) next(at int) int { return min(yaml.LineEnd(s.t.Text, at)+1, len(s.t.Text)) }
 
+// keyStyle returns the style in which the key of a node is written.
+func (s *splicer) keyStyle(n *yaml.Node) yaml.Style {
+	return yaml.StyleOf(yaml.View(s.t.Text[n.Key:n.KeyEnd]))
+}
+
 // onOwnLine reports whether only spaces precede the node's key or dash on its
 // line.
 func (s *splicer) onOwnLine(n int32, col int) bool {
@@ -151,7 +156,7 @@ func (s *splicer) onOwnLine(n int32, col int) bool {
 func (s *splicer) change(k *editNode, isMap bool, col int) {
 	v := &s.t.Nodes[k.node]
 	if isMap && k.key != k.was {
-		s.put(int(v.Key), int(v.KeyEnd), string(s.l.key(nil, k.key, s.t.KeyStyle(v), false)))
+		s.put(int(v.Key), int(v.KeyEnd), string(s.l.key(nil, k.key, s.keyStyle(v), false)))
 	}
 	switch {
 	case k.set || k.wasAlias():
@@ -449,7 +454,7 @@ func (o *editNode) lastKept() int {
 // changeInFlow edits an entry or item of a flow collection.
 func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 	n := &s.t.Nodes[k.node]
-	if old := s.t.KeyStyle(n); k.key != k.was {
+	if old := s.keyStyle(n); k.key != k.was {
 		keys := *l
 		keys.json = l.json && old == yaml.Double
 		s.put(int(n.Key), int(n.KeyEnd), string(keys.key(nil, k.key, old, true)))

@@ -215,7 +215,7 @@ func (s *Stream) identify(t *yaml.Tree, n int32, end int) (id identity, isMappin
 	v := &t.Nodes[n]
 	id.Heading = t.Heading(n)
 	if c := id.Twice; c != 0 {
-		return id, false, s.errorAt(int(t.Nodes[c].Key), fmt.Errorf("key %q must stand only once in its mapping, and is here again", t.KeyBytes(c)))
+		return id, false, s.errorAt(int(t.Nodes[c].Key), fmt.Errorf("key %q must stand only once in its mapping, and is here again", t.KeyOf(c)))
 	}
 	if k := yaml.Find(s.known, int(v.Start)); k != nil {
 		id.apiVersion, id.kind = k.APIVersion, k.Kind
@@ -237,7 +237,7 @@ func (s *Stream) identify(t *yaml.Tree, n int32, end int) (id identity, isMappin
 		switch {
 		case e.n == 0 || from.IsNull(e.n):
 		case from.Nodes[e.n].Kind != yaml.Scalar:
-			return id, false, s.errorAt(at+int(from.Nodes[e.n].Start), fmt.Errorf("`%s` must be a string, not %s", from.KeyBytes(e.n), from.Describe(e.n)))
+			return id, false, s.errorAt(at+int(from.Nodes[e.n].Start), fmt.Errorf("`%s` must be a string, not %s", from.KeyOf(e.n), from.Describe(e.n)))
 		default:
 			*e.to = from.Str(e.n)
 		}

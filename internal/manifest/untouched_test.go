@@ -151,7 +151,7 @@ func scalarPaths(t *yaml.Tree, n int32, p field.Path, all *[]field.Path) {
 	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
 		q := p.Index(i)
 		if t.Nodes[n].Kind == yaml.Mapping {
-			q = p.Key(string(t.KeyBytes(c)))
+			q = p.Key(t.KeyOf(c))
 		}
 		if t.Nodes[c].Kind == yaml.Scalar {
 			*all = append(*all, q)

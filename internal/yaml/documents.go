@@ -354,7 +354,7 @@ func (t *Tree) Heading(n int32) (h Heading) {
 	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
 		h.IsHidden = h.IsHidden || t.Nodes[c].Marks&hides != 0
 		to := (*int32)(nil)
-		switch string(t.KeyBytes(c)) {
+		switch t.KeyOf(c) {
 		case "apiVersion":
 			to = &h.APIVersion
 		case "kind":

@@ -648,7 +648,7 @@ func (s *scanner) drop(n, in int32) {
 
 func (s *scanner) isItems(n int32) bool {
 	t := Tree{Text: s.in, Nodes: s.nodes}
-	return s.nodes[n].Kind == Sequence && string(t.KeyBytes(n)) == "items"
+	return s.nodes[n].Kind == Sequence && t.KeyOf(n) == "items"
 }
 
 // add appends a child, an absent value as yet, to the collection of the frame.

@@ -74,7 +74,7 @@ func equalYAML(t *Tree, n int32, y *yaml.Node) bool {
 			return false
 		}
 		for i := 0; i+1 < len(y.Content); i += 2 {
-			if c == 0 || y.Content[i].Kind != yaml.ScalarNode || string(t.KeyBytes(c)) != y.Content[i].Value || !equalYAML(t, c, y.Content[i+1]) {
+			if c == 0 || y.Content[i].Kind != yaml.ScalarNode || t.KeyOf(c) != y.Content[i].Value || !equalYAML(t, c, y.Content[i+1]) {
 				return false
 			}
 			c = t.Nodes[c].Next

@@ -85,47 +85,30 @@ func (s *scanner) flowRoot(p int) (end int, ok bool) {
 	return end, true
 }
 
-// KeyBytes returns the text of a key without its quotes.
-func (t *Tree) KeyBytes(n int32) []byte {
+// KeyOf returns a key without its quotes.
+func (t *Tree) KeyOf(n int32) string {
 	v := &t.Nodes[n]
 	b := t.Text[v.Key:v.KeyEnd]
 	if v.Marks&specialKey != 0 {
 		if t.keys != nil {
-			return []byte(t.keys[n])
+			return t.keys[n]
 		}
 		b = b[ContentStart(b):]
 	}
 	if len(b) < 2 || b[0] != '"' && b[0] != '\'' {
-		return b
+		return View(b)
 	}
-	if b[0] == '"' && bytes.IndexByte(b, '\\') < 0 || b[0] == '\'' && bytes.IndexByte(b[1:len(b)-1], '\'') < 0 {
-		return b[1 : len(b)-1]
-	}
-	return []byte(unquote(b, StyleOf(View(b[:1]))))
-}
-
-// KeyStyle returns the style in which the key of a node is written.
-func (t *Tree) KeyStyle(n *Node) Style {
-	switch t.Text[n.Key] {
-	case '"':
-		return Double
-	case '\'':
-		return Single
-	}
-	return Plain
+	return unquote(b, StyleOf(View(b)))
 }
 
 // View returns b as a string without copying it. It is safe because the texts
 // of trees never change while values refer to them.
 func View(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// KeyOf returns a key as a string.
-func (t *Tree) KeyOf(n int32) string { return View(t.KeyBytes(n)) }
-
 // Get returns the entry of a mapping with the key, or 0.
 func (t *Tree) Get(n int32, key string) int32 {
 	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
-		if string(t.KeyBytes(c)) == key {
+		if t.KeyOf(c) == key {
 			return c
 		}
 	}
@@ -196,64 +179,27 @@ func isNullText(s string) bool {
 // Str returns the text of a scalar of any type.
 func (t *Tree) Str(n int32) string {
 	v := &t.Nodes[n]
-	if v.Marks&(IsAlias|HasProperties) != 0 {
-		if v.Marks&IsAlias != 0 {
-			v = &t.Nodes[t.Source[n]]
-		}
-		b := t.Text[v.Start:v.End]
-		return ScalarText(b[min(ContentStart(b), len(b)):], int(v.Col))
+	if v.Marks&IsAlias != 0 {
+		v = &t.Nodes[t.Source[n]]
 	}
 	b := t.Text[v.Start:v.End]
-	switch v.Style {
-	case Plain:
-		if bytes.IndexByte(b, '\n') < 0 {
-			return View(b)
-		}
-	case Single, Double:
-		if bytes.IndexByte(b, '\n') < 0 {
-			return unquote(b, v.Style)
-		}
-	case Absent:
-		return ""
-	}
-	return ScalarText(b, int(v.Col))
+	return ScalarText(b[ContentStart(b):], int(v.Col))
 }
 
 // ScalarText returns the value of a scalar in any style; the lines of a block scalar are in a
 // column.
 func ScalarText(b []byte, col int) string {
-	switch StyleOf(View(b)) {
-	case Single:
-		return unquoteLines(b, Single)
-	case Double:
-		return unquoteLines(b, Double)
-	case Literal, Folded:
+	style := StyleOf(View(b))
+	switch {
+	case style == Literal || style == Folded:
 		return blockText(b, col)
+	case bytes.IndexByte(b, '\n') >= 0:
+		b = foldLines(b, style)
 	}
-	return foldLines(b)
-}
-
-// foldLines returns the value of a plain scalar of several lines.
-func foldLines(b []byte) string {
-	var out strings.Builder
-	breaks := 0
-	for i, line := range bytes.Split(b, []byte("\n")) {
-		line = bytes.Trim(line, " \t\r")
-		if len(line) == 0 {
-			breaks++
-			continue
-		}
-		switch {
-		case i == 0:
-		case breaks == 0:
-			out.WriteByte(' ')
-		default:
-			out.WriteString(strings.Repeat("\n", breaks))
-		}
-		breaks = 0
-		out.Write(line)
+	if style == Single || style == Double {
+		return unquote(b, style)
 	}
-	return out.String()
+	return View(b)
 }
 
 // unquote returns the value of a quoted scalar on one line.
@@ -313,9 +259,9 @@ func hexRune(b []byte) rune {
 	return r
 }
 
-// unquoteLines returns the value of a quoted scalar of several lines.
-func unquoteLines(b []byte, quotes Style) string {
-	lines := bytes.Split(b[1:len(b)-1], []byte("\n"))
+// foldLines returns a plain or quoted scalar of several lines on one.
+func foldLines(b []byte, style Style) []byte {
+	lines := bytes.Split(b, []byte("\n"))
 	var out []byte
 	breaks, joined := 0, true // joined: no space comes before the next line
 	for i, line := range lines {
@@ -326,7 +272,7 @@ func unquoteLines(b []byte, quotes Style) string {
 		escaped := false
 		if i < len(lines)-1 {
 			whole := line
-			if line = bytes.TrimRight(line, " \t"); quotes == Double && endsWithEscape(line) {
+			if line = bytes.TrimRight(line, " \t"); style == Double && endsWithEscape(line) {
 				if len(whole) > len(line) { // what is escaped is a blank
 					line = whole[:len(line)+1]
 				} else {
@@ -349,7 +295,7 @@ func unquoteLines(b []byte, quotes Style) string {
 		out = append(out, line...)
 		breaks, joined = 0, escaped
 	}
-	return unquote(append(append([]byte{'"'}, out...), '"'), quotes)
+	return out
 }
 
 // endsWithEscape reports whether a line of a quoted scalar ends with a backslash that is not
@@ -412,12 +358,6 @@ func (t *Tree) Value(n int32) any {
 	return t.Str(n)
 }
 
-// isText is a fast check for most strings; it reports false also for some
-// scalars that resolve leaves strings.
-func isText(s string) bool {
-	return s != "" && (s[0] == '/' || s[0] >= 'A' && s[0] <= 'z') && (len(s) > 5 || strings.IndexByte("nNtTfF", s[0]) < 0)
-}
-
 // resolve returns the value of a plain scalar. Where YAML 1.1 and 1.2 differ
 // (yes, no, on, off, y, n), it is a string.
 func resolve(s string) any {
@@ -430,22 +370,16 @@ func resolve(s string) any {
 // typed returns the value of a plain scalar that is not a string: nil, bool,
 // int or float64; ok is false for a string.
 func typed(s string) (v any, ok bool) {
-	if s == "" {
-		return nil, true
+	switch s {
+	case "true", "True", "TRUE":
+		return true, true
+	case "false", "False", "FALSE":
+		return false, true
 	}
-	switch c := s[0]; {
-	case c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.':
-	case strings.IndexByte("~nNtTfF", c) >= 0 && len(s) <= 5:
-		switch s {
-		case "~", "null", "Null", "NULL":
-			return nil, true
-		case "true", "True", "TRUE":
-			return true, true
-		case "false", "False", "FALSE":
-			return false, true
-		}
-		return nil, false
-	default:
+	switch {
+	case isNullText(s):
+		return nil, true
+	case strings.IndexByte("0123456789+-.", s[0]) < 0:
 		return nil, false
 	}
 	if i, ok := Decimal(s); ok {
@@ -524,9 +458,6 @@ func Decimal(s string) (int, bool) {
 
 // ReadsAsString reports whether resolve leaves the plain scalar a string.
 func ReadsAsString(s string) bool {
-	if isText(s) {
-		return true
-	}
 	_, other := typed(s)
 	return !other
 }
