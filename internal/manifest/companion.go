@@ -28,10 +28,10 @@ func (o *Object) AddAfter(value field.Map) error {
 	switch {
 	case at.flow && at.item:
 		before = ","
-		b = l.flow([]byte(before), value, 0)
+		b = l.flow([]byte(before), value, yaml.Absent, 0)
 	case at.flow:
 		before = "---" + l.eol
-		b = append(l.flow([]byte(before), value, 0), l.eol...)
+		b = append(l.flow([]byte(before), value, yaml.Absent, 0), l.eol...)
 	case at.item:
 		before = spaces(at.col) + "- "
 		b = append(l.block([]byte(before), value, at.col+2), l.eol...)

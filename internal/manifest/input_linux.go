@@ -16,19 +16,11 @@ var region []byte
 
 // reserve returns memory outside the Go heap, once; nil if the system refuses.
 func reserve() []byte {
-	if region != nil || unsafe.Sizeof(uintptr(0)) < 8 {
-		return nil
+	if region == nil && unsafe.Sizeof(uintptr(0)) >= 8 {
+		region = mapped(int(reserved))
+		return region
 	}
-	b, err := syscall.Mmap(-1, 0, int(reserved), syscall.PROT_READ|syscall.PROT_WRITE,
-		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
-	if err != nil {
-		return nil
-	}
-	// Huge pages save a page fault for every 4 KiB of input; the system may
-	// have none, which is no error.
-	_ = syscall.Madvise(b, syscall.MADV_HUGEPAGE)
-	region = b
-	return b
+	return nil
 }
 
 // release returns the pages of a reserved region behind the input.

@@ -97,7 +97,7 @@ func (l *layout) behindKey(b []byte, v field.Value, col int) []byte {
 		return l.literal(b, text, col+2)
 	}
 	if isInline(v) {
-		return l.inline(append(b, ' '), v)
+		return l.inline(append(b, ' '), v, yaml.Absent)
 	}
 	if _, isList := v.(field.List); !isList || l.wide {
 		col += 2
@@ -109,32 +109,25 @@ func (l *layout) behindKey(b []byte, v field.Value, col int) []byte {
 // space are there already.
 func (l *layout) item(b []byte, v field.Value, col int) []byte {
 	if isInline(v) {
-		return l.inline(b, v)
+		return l.inline(b, v, yaml.Absent)
 	}
 	return l.block(b, v, col+2)
 }
 
-// appendReplacement appends what isInline in the place of a value of the style old.
-func (l *layout) appendReplacement(b []byte, v field.Value, old yaml.Style) []byte {
-	if _, isString := v.(string); isString {
-		return l.scalar(b, v, old, false)
-	}
-	return l.inline(b, v)
-}
-
-func (l *layout) inline(b []byte, v field.Value) []byte {
+// inline appends what isInline, in the place of a value of the style old.
+func (l *layout) inline(b []byte, v field.Value, old yaml.Style) []byte {
 	switch v.(type) {
 	case field.Map:
 		return append(b, "{}"...)
 	case field.List:
 		return append(b, "[]"...)
 	}
-	return l.scalar(b, v, yaml.Absent, false)
+	return l.scalar(b, v, old, false)
 }
 
-// flow appends a value in flow style. col is the indentation of the line with
-// its bracket, for the pretty form.
-func (l *layout) flow(b []byte, v field.Value, col int) []byte {
+// flow appends a value in flow style, in the place of one of the style old. col is the
+// indentation of the line with its bracket, for the pretty form.
+func (l *layout) flow(b []byte, v field.Value, old yaml.Style, col int) []byte {
 	n := 0
 	before := func() {
 		if n++; n > 1 {
@@ -157,10 +150,10 @@ func (l *layout) flow(b []byte, v field.Value, col int) []byte {
 		b = append(b, '[')
 		for _, e := range v {
 			before()
-			b = l.flow(b, e, col+l.step)
+			b = l.flow(b, e, yaml.Absent, col+l.step)
 		}
 	default:
-		return l.scalar(b, v, yaml.Absent, true)
+		return l.scalar(b, v, old, true)
 	}
 	if l.pretty && n > 0 {
 		b = l.newLine(b, col)
@@ -170,15 +163,7 @@ func (l *layout) flow(b []byte, v field.Value, col int) []byte {
 
 // flowEntry appends an entry of a flow mapping.
 func (l *layout) flowEntry(b []byte, key string, v field.Value, col int) []byte {
-	return l.flow(append(l.key(b, key, yaml.Absent, true), l.colon...), v, col)
-}
-
-// appendFlowReplacement appends a value in flow style in the place of one of the style old.
-func (l *layout) appendFlowReplacement(b []byte, v field.Value, old yaml.Style, col int) []byte {
-	if _, isString := v.(string); isString {
-		return l.scalar(b, v, old, true)
-	}
-	return l.flow(b, v, col)
+	return l.flow(append(l.key(b, key, yaml.Absent, true), l.colon...), v, yaml.Absent, col)
 }
 
 func (l *layout) separator() string {

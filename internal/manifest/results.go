@@ -74,7 +74,7 @@ func (s *Stream) addFlowResults(results iter.Seq[field.Map]) error {
 	if s.in[at] == '"' { // compact JSON
 		l.colon, l.comma = ":", ","
 	}
-	b := l.flow([]byte(`"results"`+l.colon), list, 0)
+	b := l.flow([]byte(`"results"`+l.colon), list, yaml.Absent, 0)
 	if yaml.IsBlank(s.in, at) {
 		l.comma = ","
 	}
@@ -176,10 +176,10 @@ func sorted(v field.Value) field.Value {
 func (s *Stream) resultsObject() *Object {
 	r := &s.results
 	start, end := r.key, r.end
-	o := &Object{stream: s, start: start, end: end, col: r.root.Col, objectExtra: noExtra}
+	o := &Object{stream: s, start: start, end: end, col: r.root.Col}
 	switch {
 	case r.root.Style == yaml.Flow:
-		o.mutableExtra().text, o.changed = []byte("{"+string(s.in[start:end])+" }"), true
+		o.text, o.changed = []byte("{"+string(s.in[start:end])+" }"), true
 	case s.in[end-1] != '\n':
 		o.end = yaml.LineEnd(s.in, end) + 1
 	}

@@ -97,9 +97,6 @@ func applySplices(b, text []byte, at int, changes []splice) []byte {
 
 // isWide reports whether most lists of the tree are indented under their key.
 func isWide(t *yaml.Tree) bool {
-	if !t.Wide {
-		return false
-	}
 	wide, compact := 0, 0
 	for i := range t.Nodes {
 		p := &t.Nodes[i]
@@ -193,7 +190,7 @@ func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
 		s.putValue(&v, behind, "", s.l.indented(text, col))
 	case s.replaceLines(&v, val):
 	case isInline(val):
-		s.putValue(&v, behind, " ", string(s.l.appendReplacement(nil, val, v.Style)))
+		s.putValue(&v, behind, " ", string(s.l.inline(nil, val, v.Style)))
 	case isMap:
 		text := string(s.l.behindKey(nil, val, col))
 		switch {
@@ -391,7 +388,7 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 	l := s.flowLayout(o.node, inJSON)
 	lastKept := o.lastKept()
 	if lastKept < 0 {
-		s.put(int(v.Start), int(v.End), string(l.flow(nil, o.value(s.t.Raw), s.indentOf(int(v.Start)))))
+		s.put(int(v.Start), int(v.End), string(l.flow(nil, o.value(s.t.Raw), yaml.Absent, s.indentOf(int(v.Start)))))
 		return
 	}
 	childCol := 0 // of the lines of entries, in the pretty form
@@ -407,7 +404,7 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 		if v.Kind == yaml.Mapping {
 			return string(l.flowEntry(nil, k.key, k.value(s.t.Raw), childCol))
 		}
-		return string(l.flow(nil, k.value(s.t.Raw), childCol))
+		return string(l.flow(nil, k.value(s.t.Raw), yaml.Absent, childCol))
 	}
 	var added []string
 	for _, k := range o.children[:lastKept+1] {
@@ -466,7 +463,7 @@ func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 			s.put(s.t.BehindColon(n), int(n.End), text)
 			break
 		}
-		text := string(l.replacing(v.Style, s.t.Str(k.node)).appendFlowReplacement(nil, k.value(s.t.Raw), v.Style, childCol))
+		text := string(l.replacing(v.Style, s.t.Str(k.node)).flow(nil, k.value(s.t.Raw), v.Style, childCol))
 		if n.Style == yaml.Absent && s.t.Text[n.Start-1] == ':' {
 			text = " " + text
 		}

@@ -28,40 +28,28 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 	if err != nil {
 		return nil
 	}
-	r := textReader{splicer: &splicer{t: t, l: layout{eol: o.lineBreak()}}, path: make(field.Path, 0, 16)}
+	r := textReader{splicer: &splicer{t: t, l: layout{eol: o.lineBreak()}}}
 	r.read(entryText{Node: t.Nodes[1], splicer: r.splicer, n: 1}, root)
 	return r.texts
 }
 
 // A textReader reads the texts of entries.
 type textReader struct {
-	*splicer              // of the tree, which it does not change
-	path     field.Path   // of the entry that is being read
-	texts    []field.Text // those that were read
+	*splicer // of the tree, which it does not change
+	texts    []field.Text
 }
 
 // read reads the texts below an entry or item that keeps some of its contents.
 func (r *textReader) read(p entryText, o *editNode) {
-	index := -1
 	for _, k := range o.children {
-		if k.node == 0 {
+		if k.node == 0 || !k.deleted && !k.set && !k.open {
 			continue
 		}
-		index++
-		if !k.deleted && !k.set && !k.open {
-			continue
-		}
-		step := field.Step{Key: k.was}
-		if o.kind != yaml.Mapping {
-			step = field.Step{Index: int32(index), IsIndex: true}
-		}
-		r.path = append(r.path, step)
 		if c := r.within(p, k.node); k.open && c.Child != 0 {
 			r.read(c, k)
 		} else if o.kind == yaml.Mapping && k.differs() {
 			r.note(c, k)
 		}
-		r.path = r.path[:len(r.path)-1]
 	}
 }
 
@@ -74,7 +62,7 @@ func (r *textReader) note(p entryText, k *editNode) {
 	if p.inFlow && strings.Contains(text, "\n") || k.deleted && above+below == "" && p.isUsual(text) {
 		return
 	}
-	path := slices.Clone(r.path)
+	path := r.t.Path(k.node)
 	for i := range path {
 		path[i].Key = strings.Clone(path[i].Key)
 	}
@@ -165,9 +153,9 @@ func (p *entryText) comesBack(instead field.Value) bool {
 	text, old := p.t.Str(p.n), p.Style
 	for _, v := range []field.Value{instead, p.t.Any(p.n)} {
 		if p.inFlow {
-			text = string(p.l.replacing(old, text).appendFlowReplacement(nil, v, old, 0))
+			text = string(p.l.replacing(old, text).flow(nil, v, old, 0))
 		} else {
-			text = string(p.l.appendReplacement(nil, v, old))
+			text = string(p.l.inline(nil, v, old))
 		}
 		old = yaml.StyleOf(text)
 	}

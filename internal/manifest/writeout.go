@@ -22,9 +22,6 @@ type textEdit struct {
 
 // editText returns the edited tree of the text, and which nodes are written out.
 func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]string) {
-	if len(t.Aliases) == 0 && len(t.Merges) == 0 && !t.HasMerges() {
-		return root, nil
-	}
 	x := textEdit{t: t, root: root, changed: map[int32]bool{}, why: map[int32]string{}, parents: make([]int32, len(t.Nodes))}
 	for i := range t.Nodes {
 		for c := t.Nodes[i].Child; c != 0; c = t.Nodes[c].Next {

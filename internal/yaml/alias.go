@@ -3,7 +3,6 @@ package yaml
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -375,9 +374,4 @@ func (r *resolver) merge(n int32) bool {
 		r.Nodes[last].Next = 0
 	}
 	return true
-}
-
-// HasMerges reports whether a mapping has merge keys.
-func (t *Tree) HasMerges() bool {
-	return slices.ContainsFunc(t.Nodes, func(v Node) bool { return v.Marks&HasMergeKey != 0 })
 }

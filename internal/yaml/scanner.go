@@ -21,7 +21,6 @@ type scanner struct {
 	in    []byte
 	nodes []Node // from 1 on
 	stack []frame
-	wide  bool // sequences have been seen that are indented under their key
 
 	special bool    // there are aliases, tags, merge keys or explicit keys
 	fixed   Refusal // why the text cannot be edited; its reason is "" if it can
@@ -407,9 +406,6 @@ func (b *blockScan) dash() bool {
 func (b *blockScan) openSequence(top *frame, col int) bool {
 	if !b.pending || top.col > col || top.seq && top.col == col {
 		return b.refuse("an item of a list must not come here, or its indentation is wrong")
-	}
-	if !top.seq && top.col < col {
-		b.s.wide = true
 	}
 	b.set(Sequence, Block, col, b.p, b.p)
 	b.open = append(b.open, frame{col: col, seq: true, node: b.current})

@@ -21,7 +21,6 @@ type Tree struct {
 	scanner *scanner // of the text, kept since another would cost memory for each text
 	Refused Refusal  // why parse failed
 	Fixed   Refusal  // why the text cannot be edited; its reason is "" if it can
-	Wide    bool     // some list is indented under its key
 	Lenient bool     // aliases need no anchor
 
 	Special bool              // there are aliases, tags, merge keys or explicit keys:
@@ -68,7 +67,7 @@ func (t *Tree) Parse(text []byte, col int) bool {
 	if ok && end != len(text) {
 		_, ok = s.refuse(end, "nothing must come here")
 	}
-	t.Nodes, t.Wide, t.Special, t.Refused, t.Fixed = s.nodes, s.wide, s.special, s.refused, s.fixed
+	t.Nodes, t.Special, t.Refused, t.Fixed = s.nodes, s.special, s.refused, s.fixed
 	t.Source, t.Aliases, t.Merges, t.keys = nil, nil, nil, nil
 	return ok && (!t.Special || t.resolve())
 }
