@@ -105,7 +105,7 @@ func (x *Text) rootStart(p int) (rootStart, error) {
 	in := x.Bytes
 	r.line = p
 	if in[p] == '%' {
-		if p = x.directivesEnd(p); p == len(in) {
+		if p = x.documentEnd(p); p == len(in) || in[p] != '-' {
 			return r, errorAt(r.line, errors.New("invalid YAML: a directive (%) must be followed by the marker of its document (---)"))
 		}
 		r.line = p
@@ -141,18 +141,6 @@ func (x *Text) rootStart(p int) (rootStart, error) {
 	}
 	r.at = p
 	return r, nil
-}
-
-// directivesEnd returns the offset of the marker behind the directives at p; the end of the
-// input if there is none.
-func (x *Text) directivesEnd(p int) int {
-	for p < len(x.Bytes) && !IsMarker(x.Bytes, p) {
-		p = LineEnd(x.Bytes, p) + 1
-	}
-	if p < len(x.Bytes) && x.Bytes[p] == '-' {
-		return p
-	}
-	return len(x.Bytes)
 }
 
 // rootProperties returns the offset behind the root's own anchor and tag at p; p if there
@@ -243,12 +231,11 @@ func (s *scanner) document(p, col int) (end int, ok bool) {
 func (x *Text) scalarDocument(p int, tag string) (end int, empty bool, err error) {
 	in := x.Bytes
 	end = x.documentEnd(p)
-	text := append([]byte("- "), bytes.ReplaceAll(in[p:end], []byte("\n"), []byte("\n  "))...)
-	sc := scanner{in: append([]byte("k:\n"), append(text, '\n')...), nodes: []Node{{}}}
-	if _, ok := sc.scan(0, 0); !ok {
-		return 0, false, Invalid(p-len("k:\n- "), Refusal{max(sc.refused.At, len("k:\n- ")), sc.refused.Why})
+	const before = "k:\n- "
+	var t Tree
+	if !t.Parse(slices.Concat([]byte(before), bytes.ReplaceAll(in[p:end], []byte("\n"), []byte("\n  ")), []byte("\n")), 0) {
+		return 0, false, Invalid(p-len(before), Refusal{max(t.Refused.At, len(before)), t.Refused.Why})
 	}
-	t := Tree{Text: sc.in, Nodes: sc.nodes}
 	n := t.Nodes[t.Nodes[1].Child].Child
 	if t.IsNull(n) && (tag == "" || tag == "!!null") {
 		return end, true, nil
@@ -351,27 +338,21 @@ type Heading struct {
 // Heading returns that of a document or an item.
 func (t *Tree) Heading(n int32) (h Heading) {
 	const hides = isMergeKey | isExplicit | specialKey
+	entries := [...]struct {
+		key  string
+		node *int32
+	}{{"apiVersion", &h.APIVersion}, {"kind", &h.Kind}, {"items", &h.Items}, {"functionConfig", &h.FunctionConfig}, {"results", &h.Results}}
 	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
 		h.IsHidden = h.IsHidden || t.Nodes[c].Marks&hides != 0
-		to := (*int32)(nil)
-		switch t.KeyOf(c) {
-		case "apiVersion":
-			to = &h.APIVersion
-		case "kind":
-			to = &h.Kind
-		case "items":
-			to = &h.Items
-		case "functionConfig":
-			to = &h.FunctionConfig
-		case "results":
-			to = &h.Results
-		default:
-			continue
+		for _, e := range entries {
+			if t.KeyOf(c) != e.key {
+				continue
+			}
+			if *e.node != 0 {
+				h.Twice = c
+			}
+			*e.node = c
 		}
-		if *to != 0 {
-			h.Twice = c
-		}
-		*to = c
 	}
 	return h
 }

@@ -50,20 +50,19 @@ func (s *scanner) inFlow(start, p int) (int, bool) {
 // flowEntry reads the entry or item at p of the collection at, whose last one was last. It
 // returns the offset behind it, and its node.
 func (s *scanner) flowEntry(p, depth int, at, last int32, isMap bool) (end int, n int32, ok bool) {
-	v := Node{Kind: Scalar, Style: Absent, Key: int32(p), KeyEnd: int32(p)}
-	isAbsent := false // there is no value, and perhaps no colon
+	n = s.add(at, last, 0, p, p, p)
+	start, isAbsent := p, false // absent: there is no value, and perhaps no colon
 	if isMap {
-		if p, isAbsent, ok = s.flowKey(p, depth, &v); !ok {
+		if p, isAbsent, ok = s.flowKey(p, depth, n); !ok {
 			return 0, 0, false
 		}
+		s.nodes[n].Start, s.nodes[n].End = int32(p), int32(p)
 	}
-	v.Start, v.End = int32(p), int32(p)
-	n = s.addFlow(&v, at, last)
 	if isAbsent {
 		return p, n, true
 	}
 	if end, ok = s.flowValue(p, depth, n); ok && !isMap {
-		end, ok = s.flowPair(int(v.Key), end, depth, n)
+		end, ok = s.flowPair(start, end, depth, n)
 	}
 	s.drop(n, at)
 	return end, n, ok
@@ -91,14 +90,8 @@ func (s *scanner) flowPair(start, p, depth int, me int32) (end int, ok bool) {
 	}
 	v := &s.nodes[me]
 	v.Kind, v.Style, v.Marks, v.Child, v.Start = Mapping, Flow, 0, 0, int32(start)
-	entry := s.addFlow(&Node{Kind: Scalar, Style: Absent, Key: int32(start), KeyEnd: int32(p), Start: int32(value), End: int32(value)}, me, 0)
-	if c := in[start]; c == '&' || c == '!' || c == '*' {
-		s.nodes[entry].Marks = specialKey
-	}
-	if isMerge(in[text:p]) {
-		s.nodes[entry].Marks |= isMergeKey
-		s.special = true
-	}
+	entry := s.add(me, 0, 0, start, p, value)
+	s.markKey(entry, start, text, p)
 	end = value
 	if in[value] != ',' && in[value] != ']' {
 		if end, ok = s.flowValue(value, depth, entry); !ok {
@@ -109,37 +102,25 @@ func (s *scanner) flowPair(start, p, depth int, me int32) (end int, ok bool) {
 	return end, true
 }
 
-// addFlow appends a child to the node at; last is the child before it.
-func (s *scanner) addFlow(v *Node, at, last int32) int32 {
-	i := int32(len(s.nodes))
-	s.nodes = append(s.nodes, *v)
-	if last == 0 {
-		s.nodes[at].Child = i
-	} else {
-		s.nodes[last].Next = i
-	}
-	return i
-}
-
-// flowKey reads the key at p of a flow mapping into v. It returns the offset of the
+// flowKey reads the key at p of a flow mapping into the node n. It returns the offset of the
 // value or, if there is none, that behind the key and its colon.
-func (s *scanner) flowKey(p, depth int, v *Node) (value int, isAbsent, ok bool) {
+func (s *scanner) flowKey(p, depth int, n int32) (value int, isAbsent, ok bool) {
 	in := s.in
 	if in[p] == '?' && IsBlank(in, p+1) {
 		s.fix(p, "a key behind a question mark")
 		p, _ = flowSpace(in, p+1)
-		v.Key = int32(p)
+		s.nodes[n].Key = int32(p)
 	}
-	keyEnd, ok := s.flowKeyText(p, depth, v)
+	keyEnd, ok := s.flowKeyText(p, depth, n)
 	if !ok {
 		_, ok = s.refuse(p, "a key must come here, and a text that starts so must be in quotes")
 		return 0, false, ok
 	}
-	v.KeyEnd = int32(keyEnd)
+	s.nodes[n].KeyEnd = int32(keyEnd)
 	colon := SkipBlanks(in, keyEnd)
 	if colon >= len(in) || in[colon] != ':' {
 		s.fix(p, "a key without a colon")
-		v.Marks |= specialKey
+		s.nodes[n].Marks |= specialKey
 		return keyEnd, true, true
 	}
 	if hasBreak(in[p:colon]) || !isShortKey(in[p:colon]) {
@@ -158,8 +139,8 @@ func (s *scanner) flowKey(p, depth int, v *Node) (value int, isAbsent, ok bool) 
 	return value, isAbsent, true
 }
 
-// flowKeyText reads a key, with its anchor and tag, and returns where it ends.
-func (s *scanner) flowKeyText(p, depth int, v *Node) (end int, ok bool) {
+// flowKeyText reads the key of the node n, with its anchor and tag, and returns where it ends.
+func (s *scanner) flowKeyText(p, depth int, n int32) (end int, ok bool) {
 	in, text := s.in, p
 	if p >= len(in) {
 		return 0, false
@@ -169,32 +150,28 @@ func (s *scanner) flowKeyText(p, depth int, v *Node) (end int, ok bool) {
 			return 0, false
 		}
 	}
-	if in[text] == '*' || text > p {
-		s.fix(p, "a key with an anchor or a tag")
-		v.Marks |= specialKey
-	}
 	switch in[text] {
 	case '"', '\'':
-		return quotedEnd(in, text)
+		end, ok = quotedEnd(in, text)
 	case '*':
 		if text > p {
 			return s.refuse(p, aliasProperties)
 		}
-		return s.alias(text)
+		end, ok = s.alias(text)
 	case '{', '[': // a template in braces, most likely
 		s.fix(p, NotKey)
-		n := len(s.nodes)
+		key := len(s.nodes)
 		s.nodes = append(s.nodes, Node{})
-		end, ok = s.flow(text, depth+1, int32(n))
-		s.nodes = s.nodes[:n]
-		return end, ok
+		end, ok = s.flow(text, depth+1, int32(key))
+		s.nodes = s.nodes[:key]
+	default:
+		end = s.flowKeyPlain(text)
+		ok = end > text && !(in[text] == '-' && end == text+1)
 	}
-	end = s.flowKeyPlain(text)
-	if end > text && isMerge(in[text:end]) {
-		v.Marks |= isMergeKey
-		s.special = true
+	if ok {
+		s.markKey(n, p, text, end)
 	}
-	return end, end > text && !(in[text] == '-' && end == text+1)
+	return end, ok
 }
 
 // flowKeyPlain is flowPlain for a key, which is a word nearly always.

@@ -165,7 +165,10 @@ func (b *blockScan) lines() bool {
 		ok := true
 		switch c := b.in[b.p]; {
 		case c <= ' ':
-			ok = b.blankLine(c)
+			if ok = atBreak(b.in, b.p); !ok {
+				return b.refuse("a tab must not be indentation")
+			}
+			b.nextLine(LineEnd(b.in, b.p))
 		case c == '#':
 			b.goesOn = false
 			b.nextLine(LineEnd(b.in, b.p))
@@ -188,20 +191,6 @@ func (b *blockScan) nextLine(eol int) {
 	if b.lineStart <= len(b.in) {
 		b.p = SkipSpaces(b.in, b.lineStart)
 	}
-}
-
-// blankLine ends a line without content.
-func (b *blockScan) blankLine(c byte) bool {
-	switch {
-	case c == '\n':
-		b.lineStart = b.p + 1
-	case c == '\r' && b.p+1 < len(b.in) && b.in[b.p+1] == '\n':
-		b.lineStart = b.p + 2
-	default:
-		return b.refuse("a tab must not be indentation")
-	}
-	b.p = SkipSpaces(b.in, b.lineStart)
-	return true
 }
 
 // line reads a line with content, and a value that goes over several to its
@@ -389,7 +378,8 @@ func (b *blockScan) dash() bool {
 	b.topCol, b.lastEnd = col, b.p+1
 	b.pending, b.props = true, -1
 	top := &b.open[len(b.open)-1]
-	b.current = b.s.add(top, col, b.p, b.p+1, b.p+1)
+	top.last = b.s.add(top.node, top.last, col, b.p, b.p+1, b.p+1)
+	b.current = top.last
 	p := SkipSpaces(b.in, b.p+1)
 	if b.stepOver(p) {
 		return true
@@ -449,24 +439,31 @@ func (b *blockScan) key(start, keyEnd, colon int) (hasValue, ok bool) {
 
 // addKey adds the entry of a key whose text is behind its anchor or tag.
 func (b *blockScan) addKey(col, text, keyEnd, colon int) bool {
-	b.current = b.s.add(&b.open[len(b.open)-1], col, b.p, keyEnd, colon+1)
-	if b.in[text] == '*' || text > b.p {
-		b.s.fix(b.p, "a key with an anchor or a tag")
-		b.s.nodes[b.current].Marks |= specialKey
-		if b.in[text] == '*' {
-			if text > b.p {
-				return b.refuse(aliasProperties)
-			}
-			if _, ok := b.s.alias(text); !ok {
-				return false
-			}
-		}
+	top := &b.open[len(b.open)-1]
+	top.last = b.s.add(top.node, top.last, col, b.p, keyEnd, colon+1)
+	b.current = top.last
+	b.s.markKey(b.current, b.p, text, keyEnd)
+	if b.in[text] != '*' {
+		return true
 	}
-	if isMerge(b.in[text:keyEnd]) {
-		b.s.nodes[b.current].Marks |= isMergeKey
-		b.s.special = true
+	if text > b.p {
+		return b.refuse(aliasProperties)
 	}
-	return true
+	_, ok := b.s.alias(text)
+	return ok
+}
+
+// markKey notes what is special about the key of a node, which starts at start with its anchor or tag, and
+// at text without.
+func (s *scanner) markKey(n int32, start, text, end int) {
+	if s.in[text] == '*' || text > start {
+		s.fix(start, "a key with an anchor or a tag")
+		s.nodes[n].Marks |= specialKey
+	}
+	if isMerge(s.in[text:end]) {
+		s.nodes[n].Marks |= isMergeKey
+		s.special = true
+	}
 }
 
 func isMerge(key []byte) bool { return len(key) == 2 && key[0] == '<' && key[1] == '<' }
@@ -647,8 +644,8 @@ func (s *scanner) isItems(n int32) bool {
 	return s.nodes[n].Kind == Sequence && t.KeyOf(n) == "items"
 }
 
-// add appends a child, an absent value as yet, to the collection of the frame.
-func (s *scanner) add(f *frame, col, key, keyEnd, value int) int32 {
+// add appends a child, an absent value as yet, to the collection at, whose last one was last.
+func (s *scanner) add(at, last int32, col, key, keyEnd, value int) int32 {
 	i := int32(len(s.nodes))
 	if len(s.nodes) == cap(s.nodes) {
 		s.nodes = slices.Grow(s.nodes, max(len(s.nodes), 64)) // append grows large slices by a quarter, which leaves much garbage
@@ -659,12 +656,11 @@ func (s *scanner) add(f *frame, col, key, keyEnd, value int) int32 {
 	v.Key, v.KeyEnd = int32(key), int32(keyEnd)
 	v.Start, v.End = int32(value), int32(value)
 	v.Child, v.Next = 0, 0
-	if f.last == 0 {
-		s.nodes[f.node].Child = i
+	if last == 0 {
+		s.nodes[at].Child = i
 	} else {
-		s.nodes[f.last].Next = i
+		s.nodes[last].Next = i
 	}
-	f.last = i
 	return i
 }
 
