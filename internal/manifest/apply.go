@@ -47,7 +47,8 @@ func (o *Object) Apply(edits []field.Edit) error {
 	if err := o.canBeEdited(); err != nil {
 		return err
 	}
-	changes, notices, ok := newSplicer(t, o.lineBreak(), &s.scratch).rewrite(root, &s.check)
+	eol := lineBreak(o.source(), s.eol)
+	changes, notices, ok := newSplicer(t, eol, &s.scratch).rewrite(root, &s.check)
 	// As their author once wrote them, some entries may mean something else now, above
 	// all an alias.
 	for _, drop := range []func(text field.KeyValue) bool{isSpecial, anyText} {
@@ -58,7 +59,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 		if root, err = overlay(t, edits); err != nil {
 			return o.error(nil, o.Line(), err)
 		}
-		changes, notices, ok = newSplicer(t, o.lineBreak(), &s.scratch).rewrite(root, &s.check)
+		changes, notices, ok = newSplicer(t, eol, &s.scratch).rewrite(root, &s.check)
 	}
 	if !ok {
 		return o.tooUnusual(t)
@@ -98,12 +99,12 @@ func (o *Object) canBeEdited() error {
 	return nil
 }
 
-// lineBreak returns what the object's lines end with, CRLF or LF: that of the first counts.
-func (o *Object) lineBreak() string {
-	text := o.source()
+// lineBreak returns what the first line of a text ends with, CRLF or LF. If that is empty, or there
+// is none, the other lines around the text count.
+func lineBreak(text []byte, around string) string {
 	switch i := bytes.IndexByte(text, '\n'); {
 	case i <= 0:
-		return o.stream.eol()
+		return around
 	case text[i-1] == '\r':
 		return "\r\n"
 	}
@@ -113,7 +114,7 @@ func (o *Object) lineBreak() string {
 // patchWith makes changes to the object's text.
 func (o *Object) patchWith(changes []splice) {
 	if o.changed {
-		o.text, o.patch = applySplices(nil, o.source(), 0, changes), nil
+		o.text, o.patch = applySplices(nil, o.source(), changes), nil
 	} else {
 		o.patch = slices.Clone(changes)
 		for i, p := range o.patch {

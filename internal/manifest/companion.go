@@ -22,25 +22,26 @@ func (o *Object) AddAfter(value field.Map) error {
 			return err
 		}
 	}
-	l := &layout{eol: s.eol(), json: at.flow, colon: ":", comma: ","}
-	var before string
-	var b []byte
+	l := &layout{eol: s.eol, json: at.flow, colon: ":", comma: ","}
+	before, col := "---"+l.eol, 0
 	switch {
 	case at.flow && at.item:
 		before = ","
-		b = l.flow([]byte(before), value, yaml.Absent, 0)
-	case at.flow:
-		before = "---" + l.eol
-		b = append(l.flow([]byte(before), value, yaml.Absent, 0), l.eol...)
 	case at.item:
-		before = spaces(at.col) + "- "
-		b = append(l.block([]byte(before), value, at.col+2), l.eol...)
-	default:
-		before = "---" + l.eol
-		b = append(l.block([]byte(before), value, 0), l.eol...)
+		before, col = spaces(at.col)+"- ", at.col+2
+	}
+	var b []byte
+	if at.flow {
+		b = l.flow([]byte(before), value, yaml.Absent, 0)
+	} else {
+		b = l.block([]byte(before), value, col)
+	}
+	hasLines := !at.flow || !at.item
+	if hasLines {
+		b = append(b, l.eol...)
 	}
 	s.changes = append(s.changes, change{
-		splice: splice{at.end, at.end, yaml.View(b)}, lines: !at.flow || !at.item,
+		splice: splice{at.end, at.end, yaml.View(b)}, lines: hasLines,
 		adds: &addition{name: nameOf(value), before: before, length: len(b) - len(before), value: value},
 	})
 	return nil

@@ -1,10 +1,10 @@
 package manifest
 
 import (
+	"unsafe"
+
 	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
-
-import "unsafe"
 
 // A textMemory holds the texts of changes until they are in the output. If there are many,
 // and the process is ours, they are outside of the Go heap, in chunks that go back to the

@@ -189,7 +189,7 @@ func (o *Object) source() []byte {
 	case !o.changed:
 		return o.unchanged()
 	case o.patch != nil:
-		o.text = applySplices(nil, o.stream.in[o.start:o.end], 0, o.patch)
+		o.text = applySplices(nil, o.unchanged(), o.patch)
 		o.patch = nil
 	}
 	return o.text

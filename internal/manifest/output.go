@@ -105,7 +105,7 @@ func (s *Stream) appendSeparator(b []byte) []byte {
 	default:
 		b = append(b, "---"...)
 	}
-	return append(b, s.eol()...)
+	return append(b, s.eol...)
 }
 
 // composedSize returns an upper bound of the size of the stream with its
@@ -122,22 +122,6 @@ func (s *Stream) composedSize() int {
 	return size
 }
 
-// compareChanges orders changes by place. What is put in at a place comes
-// before what replaces the text from there on.
-func compareChanges(a, b change) int {
-	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
-}
-
-func sortChanges(all []change) { slices.SortStableFunc(all, compareChanges) }
-
-// start returns where the stream's text starts in an output.
-func (s *Stream) start(first bool) int {
-	if first {
-		return 0
-	}
-	return s.text.Start
-}
-
 // A sink takes the parts of an output in order: a composer puts them together, a verifier
 // compares them.
 type sink interface {
@@ -150,10 +134,12 @@ type sink interface {
 // send passes the parts of an output to a sink.
 func send(to sink, streams []*Stream) error {
 	for i, s := range streams {
+		start := 0
 		if i > 0 {
+			start = s.text.Start
 			to.between(s, yaml.View(s.appendSeparator(nil)), nil)
 		}
-		if err := s.send(to, s.start(i == 0)); err != nil {
+		if err := s.send(to, start); err != nil {
 			return err
 		}
 	}
@@ -163,7 +149,9 @@ func send(to sink, streams []*Stream) error {
 // send passes the stream to a sink, from an offset on: its objects, and the text between
 // them with its changes.
 func (s *Stream) send(to sink, at int) error {
-	sortChanges(s.changes)
+	slices.SortStableFunc(s.changes, func(a, b change) int { // what is put in at a place comes before what replaces the text there
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
+	})
 	rest := s.changes
 	for _, o := range s.objects {
 		if o.removed {
@@ -188,7 +176,7 @@ func (s *Stream) send(to sink, at int) error {
 func (s *Stream) sendBetween(to sink, start, end int, changes []change) error {
 	newLine := func() {
 		if text := to.soFar(); len(text) > 0 && text[len(text)-1] != '\n' {
-			to.between(s, s.eol(), nil)
+			to.between(s, s.eol, nil)
 		}
 	}
 	for i := range changes {
@@ -266,12 +254,4 @@ func (c *composer) object(o *Object) error {
 	}
 	c.text = append(c.text, s.in[at:o.end]...)
 	return nil
-}
-
-// eol returns the end of the stream's lines.
-func (s *Stream) eol() string {
-	if s.text.CRLF {
-		return "\r\n"
-	}
-	return "\n"
 }

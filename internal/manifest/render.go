@@ -130,8 +130,12 @@ func (l *layout) inline(b []byte, v field.Value, old yaml.Style) []byte {
 func (l *layout) flow(b []byte, v field.Value, old yaml.Style, col int) []byte {
 	n := 0
 	before := func() {
-		if n++; n > 1 {
-			b = append(b, l.separator()...)
+		n++
+		switch {
+		case n > 1 && l.pretty:
+			b = append(b, ',')
+		case n > 1:
+			b = append(b, l.comma...)
 		}
 		if l.pretty {
 			b = l.newLine(b, col+l.step)
@@ -166,14 +170,7 @@ func (l *layout) flowEntry(b []byte, key string, v field.Value, col int) []byte 
 	return l.flow(append(l.key(b, key, yaml.Absent, true), l.colon...), v, yaml.Absent, col)
 }
 
-func (l *layout) separator() string {
-	if l.pretty {
-		return ","
-	}
-	return l.comma
-}
-
-// key appends a key that replaces one of the style old.
+// key appends a key, or another string, that replaces one of the style old.
 func (l *layout) key(b []byte, key string, old yaml.Style, inFlow bool) []byte {
 	if l.json {
 		return field.AppendJSON(b, key)
@@ -201,10 +198,7 @@ func (l *layout) scalar(b []byte, v field.Value, old yaml.Style, inFlow bool) []
 	case yaml.RawScalar:
 		return append(b, v...)
 	case string:
-		if l.json {
-			return field.AppendJSON(b, v)
-		}
-		return appendString(b, v, old, inFlow)
+		return l.key(b, v, old, inFlow)
 	}
 	panic(fmt.Sprintf("manifest: an edit must not hold a %T", v))
 }
@@ -235,15 +229,6 @@ func quoteSingle(b []byte, s string) []byte {
 // isPrintable reports whether the string can be written in single quotes on one
 // line.
 func isPrintable(s string) bool {
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] >= 0x7f {
-			return isGraphic(s)
-		}
-	}
-	return true
-}
-
-func isGraphic(s string) bool {
 	for _, r := range s {
 		if r == utf8.RuneError || !unicode.IsGraphic(r) {
 			return false

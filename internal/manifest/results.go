@@ -70,7 +70,7 @@ func (s *Stream) addFlowResults(results iter.Seq[field.Map]) error {
 		return nil
 	}
 	at := int(s.results.root.Start) + 1
-	l := layout{eol: s.eol(), colon: ": ", comma: ", ", json: true}
+	l := layout{eol: s.eol, colon: ": ", comma: ", ", json: true}
 	if s.in[at] == '"' { // compact JSON
 		l.colon, l.comma = ":", ","
 	}
@@ -86,7 +86,7 @@ func (s *Stream) addFlowResults(results iter.Seq[field.Map]) error {
 // whatever the last item ends with is behind us.
 func (s *Stream) addBlockResults(results iter.Seq[field.Map]) error {
 	r := &s.results
-	l := layout{eol: s.eol(), wide: r.itemsCol > r.root.Col, colon: ": ", comma: ", "}
+	l := layout{eol: s.eol, wide: r.itemsCol > r.root.Col, colon: ": ", comma: ", "}
 	col := int(r.root.Col)
 	if l.wide {
 		col += 2

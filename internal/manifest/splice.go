@@ -49,7 +49,7 @@ func (s *splicer) rewrite(root *editNode, check *yaml.Tree) (changes []splice, n
 		notices = append(notices, Notice{lineIn(s.t.Text, int(v.Start)), lineIn(s.t.Text, int(v.End)), text})
 	}
 	slices.SortFunc(notices, func(a, b Notice) int { return cmp.Or(a.Line-b.Line, a.End-b.End, strings.Compare(a.Text, b.Text)) })
-	text := applySplices(s.mem.text[:0], s.t.Text, 0, s.out)
+	text := applySplices(s.mem.text[:0], s.t.Text, s.out)
 	s.mem.text = text
 	return s.out, notices, check.Parse(text, s.t.Col) && check.Fixed.Why != yaml.NotKey && check.EqualValue(1, root.value(s.t.Part))
 }
@@ -69,13 +69,8 @@ func (s *splicer) splice(root *editNode) (ok bool) {
 	if s.mem.fault != nil {
 		s.mem.fault(s.out)
 	}
-	return inOrder(s.out)
-}
-
-// inOrder reports whether the changes are sorted and do not overlap.
-func inOrder(changes []splice) bool {
 	at := 0
-	for _, c := range changes {
+	for _, c := range s.out {
 		if c.start < at || c.end < c.start {
 			return false
 		}
@@ -84,9 +79,9 @@ func inOrder(changes []splice) bool {
 	return true
 }
 
-// applySplices appends the text from the offset at to its end, with the changes
-// made, which must be sorted.
-func applySplices(b, text []byte, at int, changes []splice) []byte {
+// applySplices appends the text with the changes made, which must be sorted.
+func applySplices(b, text []byte, changes []splice) []byte {
+	at := 0
 	for _, c := range changes {
 		b = append(b, text[at:c.start]...)
 		b = append(b, c.text...)

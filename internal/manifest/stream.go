@@ -18,6 +18,7 @@ type Stream struct {
 	name string
 	in   []byte
 	text yaml.Text // the input as YAML
+	eol  string    // what its lines end with, CRLF or LF: the first counts
 
 	addedEnd   int  // how many bytes at the end were added: the line end that the input lacks
 	endsInText bool // that line end would become text of a block scalar if anything came behind it
@@ -124,16 +125,11 @@ func (s *Stream) documents() error {
 // endLastLine adds the line end that the last line lacks, so that text may be
 // put behind any line.
 func (s *Stream) endLastLine() {
-	n := len(s.in)
-	if n == 0 || s.in[n-1] == '\n' {
-		return
+	s.eol = lineBreak(s.in, "\n")
+	if n := len(s.in); n > 0 && s.in[n-1] != '\n' {
+		s.in = append(s.in[:n:n], s.eol...)
+		s.addedEnd = len(s.eol)
 	}
-	eol := "\n"
-	if i := bytes.IndexByte(s.in, '\n'); i > 0 && s.in[i-1] == '\r' {
-		eol = "\r\n"
-	}
-	s.in = append(s.in[:n:n], eol...)
-	s.addedEnd = len(eol)
 }
 
 // recovered makes an error of a panic.
@@ -181,11 +177,8 @@ func (s *Stream) canGrow() error {
 // with another field of a list.
 func (s *Stream) noteShared(objects []*Object, aliases []yaml.AliasUse) {
 	find := func(at int) *Object {
-		i, found := slices.BinarySearchFunc(objects, at, func(o *Object, at int) int { return cmp.Compare(o.start, at) })
-		if !found {
-			i--
-		}
-		if i < 0 || at >= objects[i].end {
+		i, _ := slices.BinarySearchFunc(objects, at, func(o *Object, at int) int { return cmp.Compare(o.end, at+1) })
+		if i == len(objects) || objects[i].start > at {
 			return nil
 		}
 		return objects[i]

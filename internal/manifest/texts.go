@@ -28,7 +28,7 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 	if err != nil {
 		return nil
 	}
-	r := textReader{splicer: &splicer{t: t, l: layout{eol: o.lineBreak()}}}
+	r := textReader{splicer: &splicer{t: t, l: layout{eol: lineBreak(o.source(), o.stream.eol)}}}
 	r.read(entryText{Node: t.Nodes[1], splicer: r.splicer, n: 1}, root)
 	return r.texts
 }

@@ -469,30 +469,23 @@ func (s *scanner) markKey(n int32, start, text, end int) {
 func isMerge(key []byte) bool { return len(key) == 2 && key[0] == '<' && key[1] == '<' }
 
 // openFor makes the mapping that a key in a column belongs to the innermost
-// collection.
+// collection, or the root.
 func (b *blockScan) openFor(col int) bool {
-	if len(b.open) == 0 {
-		return b.openRoot(col)
+	if n := len(b.open); n > 0 {
+		top := &b.open[n-1]
+		switch {
+		case !b.inline && !top.seq && top.col == col:
+			return true
+		case !b.pending || col <= top.col:
+			return b.refuse("a key must not come here, or its indentation is wrong")
+		}
+	} else {
+		if b.current != 0 {
+			return b.refuse("a key must be in the column of the others of its mapping")
+		}
+		b.current = 1
+		b.s.nodes = append(b.s.nodes, Node{Key: int32(b.p), KeyEnd: int32(b.p)})
 	}
-	top := &b.open[len(b.open)-1]
-	switch {
-	case !b.inline && !top.seq && top.col == col:
-		return true
-	case !b.pending || col <= top.col:
-		return b.refuse("a key must not come here, or its indentation is wrong")
-	}
-	b.set(Mapping, Block, col, b.p, b.p)
-	b.open = append(b.open, frame{col: col, node: b.current})
-	return true
-}
-
-// openRoot opens the root mapping.
-func (b *blockScan) openRoot(col int) bool {
-	if b.current != 0 {
-		return b.refuse("a key must be in the column of the others of its mapping")
-	}
-	b.current = 1
-	b.s.nodes = append(b.s.nodes, Node{Key: int32(b.p), KeyEnd: int32(b.p)})
 	b.set(Mapping, Block, col, b.p, b.p)
 	b.open = append(b.open, frame{col: col, node: b.current})
 	return true
