@@ -79,7 +79,7 @@ func (o *Object) Remove() error {
 			end = len(s.in) - len(after) + 1
 		}
 	case at.item:
-		start = bytes.LastIndexByte(s.in[:int(o.dash)], '\n') + 1
+		start = yaml.LineStart(s.in, int(o.dash))
 	default:
 		for _, mark := range []string{"---\n", "---\r\n"} {
 			if bytes.HasSuffix(s.in[:start], []byte(mark)) {
@@ -104,31 +104,23 @@ type siblingLayout struct {
 // siblings returns where the object is among others.
 func (o *Object) siblings() (siblingLayout, error) {
 	in := o.stream.in
-	unusual := o.error(nil, o.Line(), errors.New("another object cannot be put behind it: its form of YAML is too unusual"))
-	if o.shared != "" || o.end <= o.start || len(o.stream.text.Odd) > 0 { // below, lines end with LF
-		return siblingLayout{}, unusual
-	}
-	if o.dash > 0 {
-		col := int(o.dash) - bytes.LastIndexByte(in[:o.dash], '\n') - 1
+	switch {
+	case o.shared != "" || o.end <= o.start || len(o.stream.text.Odd) > 0: // below, lines end with LF
+	case o.dash > 0:
+		col := int(o.dash) - yaml.LineStart(in, int(o.dash))
 		end := o.end
 		if in[end-1] != '\n' { // in braces
 			end = yaml.LineEnd(in, end) + 1
 		}
 		return siblingLayout{item: true, col: col, end: end}, nil
-	}
-	if in[o.start] == '{' {
-		switch {
-		case o.isFlowItem():
-			return siblingLayout{flow: true, item: true, end: o.end}, nil
-		case o.hasDocumentAlone():
-			return siblingLayout{flow: true, end: o.end}, nil
-		}
-		return siblingLayout{}, unusual
-	}
-	if o.col == 0 && (o.start == o.stream.text.Start || in[o.start-1] == '\n') && in[o.end-1] == '\n' {
+	case in[o.start] == '{' && o.isFlowItem():
+		return siblingLayout{flow: true, item: true, end: o.end}, nil
+	case in[o.start] == '{' && o.hasDocumentAlone():
+		return siblingLayout{flow: true, end: o.end}, nil
+	case in[o.start] != '{' && o.col == 0 && (o.start == o.stream.text.Start || in[o.start-1] == '\n') && in[o.end-1] == '\n':
 		return siblingLayout{end: o.end}, nil
 	}
-	return siblingLayout{}, unusual
+	return siblingLayout{}, o.error(nil, o.Line(), errors.New("another object cannot be put behind it: its form of YAML is too unusual"))
 }
 
 // isFlowItem reports whether an object in braces is an item of a list in
@@ -146,7 +138,7 @@ func (o *Object) isFlowItem() bool {
 // comes behind it up to the next marker.
 func (o *Object) hasDocumentAlone() bool {
 	in := o.stream.in
-	start := bytes.LastIndexByte(in[:o.start], '\n') + 1
+	start := yaml.LineStart(in, o.start)
 	before := bytes.TrimRight(in[max(start, o.stream.text.Start):o.start], " \t")
 	if len(before) > 0 && string(before) != "---" {
 		return false

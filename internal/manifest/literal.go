@@ -31,7 +31,12 @@ func (l *layout) literal(b []byte, s string, col int) []byte {
 	if !ended {
 		b = append(b, '-')
 	}
-	for line := range strings.SplitSeq(body, "\n") {
+	return l.lines(b, strings.Split(body, "\n"), col)
+}
+
+// lines appends the lines of a block scalar, each behind a line break.
+func (l *layout) lines(b []byte, lines []string, col int) []byte {
+	for _, line := range lines {
 		b = append(b, l.eol...)
 		if line != "" {
 			b = append(appendSpaces(b, col), line...)
@@ -67,13 +72,7 @@ func (s *splicer) replaceLines(v *yaml.Node, val field.Value) bool {
 	for last < min(len(before), len(after))-same && before[len(before)-1-last] == after[len(after)-1-last] {
 		last++
 	}
-	var text []byte
-	for _, line := range after[same : len(after)-last] {
-		text = append(text, s.l.eol...)
-		if line != "" {
-			text = append(appendSpaces(text, int(v.Col)), line...)
-		}
-	}
+	text := s.l.lines(nil, after[same:len(after)-last], int(v.Col))
 	// The change starts at the end of the line before the first that differs.
 	start := s.eolOfLine(v, same)
 	end := s.eolOfLine(v, len(before)-last)

@@ -217,13 +217,9 @@ func appendString(b []byte, s string, old yaml.Style, inFlow bool) []byte {
 	case !isPrintable(s) || old == yaml.Double:
 		return quoteDouble(b, s)
 	case old == yaml.Single || strings.IndexByte(s, '"') >= 0 || strings.IndexByte(s, '\\') >= 0:
-		return quoteSingle(b, s)
+		return append(append(append(b, '\''), strings.ReplaceAll(s, "'", "''")...), '\'')
 	}
 	return append(append(append(b, '"'), s...), '"')
-}
-
-func quoteSingle(b []byte, s string) []byte {
-	return append(append(append(b, '\''), strings.ReplaceAll(s, "'", "''")...), '\'')
 }
 
 // isPrintable reports whether the string can be written in single quotes on one

@@ -14,7 +14,6 @@ import (
 type splicer struct {
 	t   *yaml.Tree
 	l   layout
-	out []splice
 	mem *scratch
 }
 
@@ -29,8 +28,8 @@ type scratch struct {
 
 // newSplicer returns a splicer for the tree's text, whose lines end with eol.
 func newSplicer(t *yaml.Tree, eol string, mem *scratch) *splicer {
-	mem.rendered = mem.rendered[:0]
-	return &splicer{t: t, out: mem.out[:0], l: layout{eol: eol, wide: isWide(t)}, mem: mem}
+	mem.rendered, mem.out = mem.rendered[:0], mem.out[:0]
+	return &splicer{t: t, l: layout{eol: eol, wide: isWide(t)}, mem: mem}
 }
 
 // rewrite returns the changes that make the edited tree of the text, as few as
@@ -49,9 +48,9 @@ func (s *splicer) rewrite(root *editNode, check *yaml.Tree) (changes []splice, n
 		notices = append(notices, Notice{lineIn(s.t.Text, int(v.Start)), lineIn(s.t.Text, int(v.End)), text})
 	}
 	slices.SortFunc(notices, func(a, b Notice) int { return cmp.Or(a.Line-b.Line, a.End-b.End, strings.Compare(a.Text, b.Text)) })
-	text := applySplices(s.mem.text[:0], s.t.Text, s.out)
+	text := applySplices(s.mem.text[:0], s.t.Text, s.mem.out)
 	s.mem.text = text
-	return s.out, notices, check.Parse(text, s.t.Col) && check.Fixed.Why != yaml.NotKey && check.EqualValue(1, root.value(s.t.Part))
+	return s.mem.out, notices, check.Parse(text, s.t.Col) && check.Fixed.Why != yaml.NotKey && check.EqualValue(1, root.value(s.t.Part))
 }
 
 // lineIn returns the number of the line in which the offset is.
@@ -64,13 +63,12 @@ func (s *splicer) splice(root *editNode) (ok bool) {
 	} else {
 		s.block(root)
 	}
-	s.mem.out = s.out
-	slices.SortStableFunc(s.out, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
+	slices.SortStableFunc(s.mem.out, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
 	if s.mem.fault != nil {
-		s.mem.fault(s.out)
+		s.mem.fault(s.mem.out)
 	}
 	at := 0
-	for _, c := range s.out {
+	for _, c := range s.mem.out {
 		if c.start < at || c.end < c.start {
 			return false
 		}
@@ -112,7 +110,7 @@ func isWide(t *yaml.Tree) bool {
 }
 
 func (s *splicer) put(start, end int, text string) {
-	s.out = append(s.out, splice{start, end, text})
+	s.mem.out = append(s.mem.out, splice{start, end, text})
 }
 
 // lineStart returns the start of the line that contains the offset.

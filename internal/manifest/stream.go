@@ -274,9 +274,7 @@ func (s *Stream) addItems(t *yaml.Tree, items int32, end int, list string, byDef
 	case v.Kind != yaml.Sequence && !t.IsNull(items):
 		return s.errorAt(int(v.Start), fmt.Errorf("%s: `items` must be a list", list))
 	}
-	if v.Next != 0 {
-		end = yaml.LineStart(s.text.Bytes, int(t.Nodes[v.Next].Key))
-	}
+	end = s.itemEnd(t, items, end)
 	for i, c := 0, v.Child; c != 0; i, c = i+1, t.Nodes[c].Next {
 		if err := s.addItem(t, c, i, s.itemEnd(t, c, end), list, byDefault); err != nil {
 			return err
@@ -285,7 +283,7 @@ func (s *Stream) addItems(t *yaml.Tree, items int32, end int, list string, byDef
 	return nil
 }
 
-// itemEnd returns the end of an item of a list that ends at an offset.
+// itemEnd returns the end of an item of a list, or an entry of a mapping, that ends at an offset.
 func (s *Stream) itemEnd(t *yaml.Tree, n int32, end int) int {
 	v := &t.Nodes[n]
 	switch {

@@ -123,11 +123,11 @@ func (p *entryText) entry(gone bool) (text, above, below string) {
 
 // isUsual reports whether the text of an entry is what a new entry gets.
 func (p *entryText) isUsual(text string) bool {
-	key, v := p.t.KeyOf(p.n), p.t.Any(p.n)
+	write := p.l.entry
 	if p.inFlow {
-		return !p.special && text == string(p.l.flowEntry(nil, key, v, 0))
+		write = p.l.flowEntry
 	}
-	return !p.special && text == string(p.l.entry(nil, key, v, 0))
+	return !p.special && text == string(write(nil, p.t.KeyOf(p.n), p.t.Any(p.n), 0))
 }
 
 // comesBack reports whether the value is written as it is now if it is set again after
@@ -230,7 +230,9 @@ func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
 	}
 	n := t.Nodes[1].Child
 	v := &t.Nodes[n]
-	if n == 0 || v.Next != 0 || t.KeyOf(n) != k.key || v.Marks&yaml.IsAlias == 0 && !k.hasValueOf(&t, n) {
+	wasAlias := v.Marks&yaml.IsAlias != 0
+	hasValue := (!k.open || k.set) && t.EqualValue(n, k.val) // a collection of which only entries change was an alias
+	if n == 0 || v.Next != 0 || t.KeyOf(n) != k.key || !wasAlias && !hasValue {
 		return "", "", false
 	}
 	behind := t.BehindColon(v)
@@ -238,12 +240,6 @@ func (k *editNode) asWritten(inFlow bool) (entry, value string, ok bool) {
 		value = text[behind:v.End] // without a comment
 	}
 	return entry, value, true
-}
-
-// hasValueOf reports whether a node that is no alias has the value of the entry. A
-// collection of which only entries change was an alias.
-func (k *editNode) hasValueOf(t *yaml.Tree, n int32) bool {
-	return (!k.open || k.set) && t.EqualValue(n, k.val)
 }
 
 // withoutTexts returns the edits without the texts that drop chooses.

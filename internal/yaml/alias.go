@@ -94,11 +94,22 @@ func (s *scanner) alias(p int) (int, bool) {
 
 // ContentStart returns where a value starts, behind its anchor and tag.
 func ContentStart(b []byte) int {
-	p := 0
-	for p < len(b) && (b[p] == '&' || b[p] == '!') {
-		p, _ = flowSpace(b, tagEnd(b, p))
+	_, _, start := splitProperties(b)
+	return start
+}
+
+// splitProperties returns the anchor in front of a value, without the &, its tag, and where the value starts.
+func splitProperties(b []byte) (anchor, tag []byte, start int) {
+	for start < len(b) && (b[start] == '&' || b[start] == '!') {
+		end := tagEnd(b, start)
+		if b[start] == '&' {
+			anchor = b[start+1 : end]
+		} else {
+			tag = b[start:end]
+		}
+		start, _ = flowSpace(b, end)
 	}
-	return p
+	return anchor, tag, start
 }
 
 // maxExpanded limits how many nodes the aliases of one object may expand to.
@@ -132,21 +143,16 @@ func (r *resolver) node(n int32) bool {
 	if v.Marks&IsAlias != 0 {
 		return r.alias(n)
 	}
+	anchor, merges := "", false
 	if v.Marks&HasProperties != 0 {
-		anchor, tag := r.properties(n)
+		name, tag := r.properties(n)
 		if !r.tag(n, tag) {
 			return false
 		}
-		if anchor != "" {
+		if anchor = name; anchor != "" {
 			r.anchors[anchor] = -n
-			defer func() {
-				if r.anchors[anchor] == -n { // else it has another one of the same name
-					r.anchors[anchor] = n
-				}
-			}()
 		}
 	}
-	merges := false
 	for c := v.Child; c != 0; c = r.Nodes[c].Next {
 		if !r.node(c) {
 			return false
@@ -154,7 +160,13 @@ func (r *resolver) node(n int32) bool {
 		merges = merges || r.Nodes[c].Marks&isMergeKey != 0
 	}
 	r.joinExplicit(n)
-	return !merges || r.merge(n)
+	if merges && !r.merge(n) {
+		return false
+	}
+	if anchor != "" && r.anchors[anchor] == -n { // else it has another one of the same name
+		r.anchors[anchor] = n
+	}
+	return true
 }
 
 // properties returns the anchor and the tag of a node.
@@ -163,17 +175,8 @@ func (t *Tree) properties(n int32) (anchor, tag string) {
 	if c := t.Nodes[n].Child; c != 0 {
 		end = t.Nodes[c].Key // which may have its own
 	}
-	b := t.Text[t.Nodes[n].Start:end]
-	for p := 0; p < len(b) && (b[p] == '&' || b[p] == '!'); {
-		end := tagEnd(b, p)
-		if b[p] == '&' {
-			anchor = string(b[p+1 : end])
-		} else {
-			tag = string(b[p:end])
-		}
-		p, _ = flowSpace(b, end)
-	}
-	return anchor, tag
+	a, b, _ := splitProperties(t.Text[t.Nodes[n].Start:end])
+	return string(a), string(b)
 }
 
 // tag sets a node to the style that means the same as its tag.
@@ -368,10 +371,6 @@ func (r *resolver) merge(n int32) bool {
 			}
 		}
 	}
-	if last == 0 {
-		r.Nodes[n].Child = 0
-	} else {
-		r.Nodes[last].Next = 0
-	}
+	r.link(n, last, 0)
 	return true
 }

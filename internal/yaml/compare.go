@@ -29,22 +29,13 @@ func (t *Tree) Raw(n int32) field.Value {
 	return t.Value(n)
 }
 
-// Moved returns the only entry of a mapping that has a key and is not in its place; 0 if the
+// moved returns the only entry of a mapping that has a key and is not in its place; 0 if the
 // mapping has no merge keys, which change the order.
-func (t *Tree) Moved(n int32, key string) int32 {
-	found := int32(0)
-	if t.Nodes[n].Marks&HasMergeKey == 0 {
+func (t *Tree) moved(n int32, key string) int32 {
+	if t.Nodes[n].Marks&HasMergeKey == 0 || t.second(n, key) != 0 {
 		return 0
 	}
-	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
-		if t.KeyOf(c) == key {
-			if found != 0 {
-				return 0
-			}
-			found = c
-		}
-	}
-	return found
+	return t.Get(n, key)
 }
 
 // Equal reports whether two nodes of two trees have the same value. A text without quotes differs
@@ -97,7 +88,7 @@ func (t *Tree) equalEntries(n int32, m field.Map) bool {
 	c := t.Nodes[n].Child
 	for _, e := range m {
 		if c == 0 || t.KeyOf(c) != e.Key {
-			if c = t.Moved(n, e.Key); c == 0 {
+			if c = t.moved(n, e.Key); c == 0 {
 				return false
 			}
 		}

@@ -367,12 +367,8 @@ func (d *decoder) isMapping(n int32) bool {
 
 // hasOnce checks that a mapping has a key once at most.
 func (d *decoder) hasOnce(n int32, key string) bool {
-	for c := d.t.Nodes[d.t.Get(n, key)].Next; c != 0; c = d.t.Nodes[c].Next {
-		if d.t.KeyOf(c) == key {
-			return d.duplicate(c)
-		}
-	}
-	return true
+	c := d.t.second(n, key)
+	return c == 0 || d.duplicate(c)
 }
 
 func (d *decoder) duplicate(c int32) bool {

@@ -291,29 +291,20 @@ func (x *Text) OddFrom(p int) int {
 // comments, up to the end, the next document marker or, since tools concatenate
 // JSON, the next brace; ok is false at anything else, and at a line that starts with a tab.
 func endOfFlow(in []byte, p int) (end int, ok bool) {
-	sol := false // at the start of a line
 	for p < len(in) {
-		if sol && IsMarker(in, p) {
-			return p, true
-		}
 		q := SkipBlanks(in, p)
+		startsLine := in[p-1] == '\n'
 		switch {
-		case sol && hasTab(in[p:q]):
+		case startsLine && IsMarker(in, p):
+			return p, true
+		case startsLine && hasTab(in[p:q]):
 			return p, false
-		case atBreak(in, q):
-		case in[q] == '#' && (sol || q > p):
-			q = LineEnd(in, q)
-		case in[q] == '{':
-			return q, true
-		default:
-			return q, false
+		case !atBreak(in, q) && !(in[q] == '#' && (startsLine || q > p)):
+			return q, in[q] == '{'
 		}
-		if q >= len(in) {
-			return q, true
-		}
-		p, sol = LineEnd(in, q)+1, true
+		p = LineEnd(in, q) + 1
 	}
-	return p, true
+	return len(in), true
 }
 
 // documentEnd returns the offset of the marker that ends the document in which p is, or

@@ -165,25 +165,13 @@ func (s *scanner) flowKeyText(p, depth int, n int32) (end int, ok bool) {
 		end, ok = s.flow(text, depth+1, int32(key))
 		s.nodes = s.nodes[:key]
 	default:
-		end = s.flowKeyPlain(text)
+		end = s.flowPlain(text)
 		ok = end > text && !(in[text] == '-' && end == text+1)
 	}
 	if ok {
 		s.markKey(n, p, text, end)
 	}
 	return end, ok
-}
-
-// flowKeyPlain is flowPlain for a key, which is a word nearly always.
-func (s *scanner) flowKeyPlain(p int) int {
-	end := p
-	for end < len(s.in) && keyChar[s.in[end]] {
-		end++
-	}
-	if end == p || end < len(s.in) && (s.in[end] != ':' || !IsBlank(s.in, end+1)) {
-		return s.flowPlain(p)
-	}
-	return end
 }
 
 // longKey says what YAML demands of a key without a question mark.

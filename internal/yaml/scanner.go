@@ -900,51 +900,48 @@ func hexDigit(c byte) int {
 // collection in column parent: where the next line starts, where the content
 // ends, and the column of its lines (-1 if there are none).
 func blockScalar(in []byte, p, parent int) (next, end, indent int, ok bool) {
-	n, ok := len(in), true
-	p, indent, keep := blockHeader(in, p+1, parent)
-	end = p
-	q := SkipSpaces(in, p)
+	end, indent, keep := blockHeader(in, p+1, parent)
+	q := SkipSpaces(in, end)
 	if !atBreak(in, q) && in[q] != '#' {
 		return 0, 0, 0, false
 	}
-	ls := LineEnd(in, q) + 1
-	if ls > n {
-		return ls, end, -1, true
+	next = LineEnd(in, q) + 1
+	if next > len(in) {
+		return next, end, -1, true
 	}
 	if indent < 0 {
-		if indent, ok = blockIndent(in, ls, parent); !ok {
+		if indent, ok = blockIndent(in, next, parent); !ok {
 			return 0, 0, 0, false
 		}
 	}
-	found := false
-	for {
-		at := skipBlankLines(in, ls, indent)
-		if keep && at > ls {
-			end = at - 1
-		}
-		if ls = at; ls >= n || indent < 0 {
-			break
-		}
-		if q = SkipSpaces(in, ls); q-ls < indent || isMarkerAt(in, ls, q) {
-			ok = in[q] != '\t' && (q-ls <= parent || in[q] == '#')
-			break
-		}
-		found = true
-		ls = LineEnd(in, q) + 1
-		end = contentEnd(in, ls-1)
-	}
-	if !found {
+	next, last, hasText, ok := blockLines(in, next, parent, indent, keep)
+	if !hasText {
 		indent = -1
 	}
-	return ls, min(end, n), indent, ok
+	return next, max(end, last), indent, ok
 }
 
-// contentEnd returns the end of a line without its line end, whose LF is at p.
-func contentEnd(in []byte, p int) int {
-	if in[p-1] == '\r' {
-		return p - 1
+// blockLines reads the lines of a block scalar, which are in column indent, from p on: where the next
+// line starts, where the content ends, 0 if there is none, and whether a line has text.
+func blockLines(in []byte, p, parent, indent int, keep bool) (next, end int, hasText, ok bool) {
+	for {
+		at := skipBlankLines(in, p, indent)
+		if keep && at > p {
+			end = at - 1
+		}
+		if p = at; p >= len(in) || indent < 0 {
+			return p, end, hasText, true
+		}
+		q := SkipSpaces(in, p)
+		if q-p < indent || q == p && IsMarker(in, p) {
+			return p, end, hasText, in[q] != '\t' && (q-p <= parent || in[q] == '#')
+		}
+		hasText = true
+		p = LineEnd(in, q) + 1
+		if end = p - 1; in[end-1] == '\r' {
+			end--
+		}
 	}
-	return p
 }
 
 // blockIndent returns the column of the lines of a block scalar whose first one starts at
@@ -952,7 +949,7 @@ func contentEnd(in []byte, p int) int {
 func blockIndent(in []byte, p, parent int) (col int, ok bool) {
 	at := skipBlankLines(in, p, -1)
 	q := SkipSpaces(in, at)
-	if col = q - at; at >= len(in) || col <= parent || isMarkerAt(in, at, q) {
+	if col = q - at; at >= len(in) || col <= parent || q == at && IsMarker(in, q) {
 		return -1, true
 	}
 	for ; p < at; p = LineEnd(in, p) + 1 { // a blank line must not be wider
@@ -993,5 +990,3 @@ func blockHeader(in []byte, p, parent int) (end, indent int, keep bool) {
 	}
 	return p, indent, keep
 }
-
-func isMarkerAt(in []byte, ls, q int) bool { return ls == q && IsMarker(in, q) }

@@ -114,6 +114,15 @@ func (t *Tree) Get(n int32, key string) int32 {
 	return 0
 }
 
+// second returns the second entry of a mapping with the key, or 0.
+func (t *Tree) second(n int32, key string) int32 {
+	c := t.Nodes[t.Get(n, key)].Next
+	for c != 0 && t.KeyOf(c) != key {
+		c = t.Nodes[c].Next
+	}
+	return c
+}
+
 // Item returns the item of a list with the index, or 0.
 func (t *Tree) Item(n int32, i int) int32 {
 	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
