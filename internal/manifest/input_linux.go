@@ -58,21 +58,6 @@ func widenPipe(end any) {
 	}
 }
 
-// hugePage is the size of a huge page.
-const hugePage = 2 << 20
-
-// outputMemory returns an empty slice with room for n bytes. A large one lies
-// outside the Go heap, like a large input, on huge pages if the system has them:
-// they save a page fault for every 4 KiB.
-func outputMemory(n int) []byte {
-	if n >= hugePage/2 {
-		if b := mapped(n); b != nil {
-			return b[:0]
-		}
-	}
-	return make([]byte, 0, n)
-}
-
 // giveBack returns memory outside of the heap to the system: it holds zeros then.
 func giveBack(b []byte) { _ = syscall.Madvise(b, syscall.MADV_DONTNEED) }
 

@@ -122,39 +122,33 @@ func (o *editNode) originals(t *yaml.Tree) []*editNode {
 
 // find returns the child of the step, or nil.
 func (o *editNode) find(step field.Step) *editNode {
-	if !step.IsIndex {
-		for _, k := range o.children {
-			if k.was == step.Key {
-				return k
-			}
-		}
-		return nil
-	}
-	if i := o.indexOf(int(step.Index)); i < len(o.children) {
+	if i := o.indexOf(step); i < len(o.children) {
 		return o.children[i]
 	}
 	return nil
 }
 
-// indexOf returns the current index of the item that had the given one.
-func (o *editNode) indexOf(index int) int {
+// indexOf returns the current index of the child to which the step led before the edits, or how many
+// children there are.
+func (o *editNode) indexOf(step field.Step) int {
+	before := step.Index // items
 	for i, k := range o.children {
-		if k.node == 0 {
-			continue
-		}
-		if index == 0 {
+		switch {
+		case step.IsIndex && k.node == 0:
+		case step.IsIndex && before > 0:
+			before--
+		case step.IsIndex && before == 0 || !step.IsIndex && k.was == step.Key:
 			return i
 		}
-		index--
 	}
 	return len(o.children)
 }
 
 // add inserts a new child before the key, or at the end.
 func (o *editNode) add(child *editNode, before string) {
-	i := slices.IndexFunc(o.children, func(k *editNode) bool { return before != "" && k.was == before })
-	if i < 0 {
-		i = len(o.children)
+	i := len(o.children)
+	if before != "" {
+		i = o.indexOf(field.Step{Key: before})
 	}
 	o.children = slices.Insert(o.children, i, child)
 }
@@ -163,7 +157,7 @@ func (o *editNode) add(child *editNode, before string) {
 // path.
 func (o *editNode) applyLastStep(t *yaml.Tree, e field.Edit, step field.Step) error {
 	if e.Op == field.Insert {
-		return o.insert(step, e.Value)
+		return o.insert(t, step, e.Value)
 	}
 	child := o.find(step)
 	if child == nil {
@@ -194,17 +188,11 @@ func (o *editNode) applyLastStep(t *yaml.Tree, e field.Edit, step field.Step) er
 }
 
 // insert puts a new item in front of the one that had the index of the step.
-func (o *editNode) insert(step field.Step, v field.Value) error {
-	originals := 0
-	for _, k := range o.children {
-		if k.node != 0 {
-			originals++
-		}
-	}
-	if !step.IsIndex || step.Index < 0 || int(step.Index) > originals {
+func (o *editNode) insert(t *yaml.Tree, step field.Step, v field.Value) error {
+	if !step.IsIndex || step.Index < 0 || int(step.Index) > t.Length(o.node) {
 		return fmt.Errorf("index %d is outside of the list", step.Index)
 	}
-	o.children = slices.Insert(o.children, o.indexOf(int(step.Index)), &editNode{set: true, val: v})
+	o.children = slices.Insert(o.children, o.indexOf(step), &editNode{set: true, val: v})
 	return nil
 }
 

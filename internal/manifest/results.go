@@ -20,13 +20,11 @@ type resultsPosition struct {
 }
 
 func (s *Stream) noteResults(t *yaml.Tree, h yaml.Heading, end int) {
-	root, items := &t.Nodes[1], &t.Nodes[h.Items]
-	r := resultsPosition{itemsCol: items.Col, root: *root, docEnd: end}
+	s.results = resultsPosition{itemsCol: t.Nodes[h.Items].Col, root: t.Nodes[1], docEnd: end}
 	if h.Results != 0 {
 		v := &t.Nodes[h.Results]
-		r.key, r.end = int(v.Key), max(int(v.End), t.BehindColon(v))
+		s.results.key, s.results.end = int(v.Key), max(int(v.End), t.BehindColon(v))
 	}
-	s.results = r
 }
 
 // AddResults appends to the results of the ResourceList. Results that came in

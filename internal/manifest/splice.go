@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
@@ -148,25 +147,20 @@ func (s *splicer) change(k *editNode, isMap bool, col int) {
 	if isMap && k.key != k.was {
 		s.put(int(v.Key), int(v.KeyEnd), string(s.l.key(nil, k.key, s.keyStyle(v), false)))
 	}
+	isEmptied := k.open && k.lastKept() < 0 && (v.Style != yaml.Flow || v.Child == 0 && len(k.children) > 0)
 	switch {
-	case k.set || k.wasAlias():
-		s.replace(k, k.value(s.t.Raw), isMap, col)
-	case k.open && v.Style == yaml.Flow && v.Child == 0 && len(k.children) > 0:
-		s.replace(k, k.value(s.t.Raw), isMap, col)
+	case isEmptied || k.set || k.wasAlias():
+		s.replace(k, isMap, col)
 	case k.open && v.Style == yaml.Flow:
 		s.flow(k, false)
 	case k.open:
-		if live := slices.ContainsFunc(k.children, func(k *editNode) bool { return !k.deleted && k.node != 0 }); !live {
-			s.replace(k, k.value(s.t.Raw), isMap, col)
-			return
-		}
 		s.block(k)
 	}
 }
 
 // replace writes a new value behind a key or dash in column col.
-func (s *splicer) replace(k *editNode, val field.Value, isMap bool, col int) {
-	v := s.t.Written(k.node)
+func (s *splicer) replace(k *editNode, isMap bool, col int) {
+	v, val := s.t.Written(k.node), k.value(s.t.Raw)
 	behind := int(v.KeyEnd)
 	if isMap {
 		behind = s.t.BehindColon(&v)

@@ -112,11 +112,11 @@ func (o *Object) length() int {
 func (v *verifier) addition(s *Stream, c *change) error {
 	a := c.adds
 	v.between(s, a.before, nil)
+	t := (*yaml.Tree)(nil)
 	got, err := v.nextObject(a.length, false)
-	if err != nil {
-		return s.unplanned(a, err)
+	if err == nil {
+		t, err = got.load()
 	}
-	t, err := got.load()
 	if err == nil && !t.EqualValue(1, a.value) {
 		err = errors.New("its value differs")
 	}

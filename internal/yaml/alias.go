@@ -16,7 +16,7 @@ func nameEnd(in []byte, p int) int {
 
 // tagEnd returns the end of the tag that starts at p.
 func tagEnd(in []byte, p int) int {
-	for p++; p < len(in) && !IsBlank(in, p) && !isFlowIndicator(in[p]); p++ {
+	for p++; p < len(in) && !IsBlank(in, p) && strings.IndexByte(",[]{}", in[p]) < 0; p++ {
 	}
 	return p
 }
@@ -33,10 +33,6 @@ func isTag(tag []byte) bool {
 		}
 	}
 	return len(name) > 0 || len(tag) == 1
-}
-
-func isFlowIndicator(c byte) bool {
-	return c == ',' || c == '[' || c == ']' || c == '{' || c == '}'
 }
 
 // properties reads the anchor and the tag at p, and returns the offset behind them and the

@@ -422,16 +422,12 @@ func (b *blockScan) key(start, keyEnd, colon int) (hasValue, ok bool) {
 	}
 	b.pending = true
 	b.lastEnd, b.p = colon+1, colon+1
-	if p := b.p; p+1 < len(b.in) && b.in[p] == ' ' && b.in[p+1] > ' ' && b.in[p+1] != '#' {
-		b.p++ // nearly always
-	} else {
-		b.p = SkipBlanks(b.in, p)
-		if keyEnd == colon && keyEnd == start && hasTab(b.in[p:b.p]) {
-			return false, b.refuse("a tab must not be behind an indicator")
-		}
-		if atBreak(b.in, b.p) || b.in[b.p] == '#' {
-			return false, true
-		}
+	b.p = SkipBlanks(b.in, b.p)
+	if keyEnd == colon && keyEnd == start && hasTab(b.in[colon+1:b.p]) {
+		return false, b.refuse("a tab must not be behind an indicator")
+	}
+	if atBreak(b.in, b.p) || b.in[b.p] == '#' {
+		return false, true
 	}
 	b.inline = true
 	return true, true
@@ -795,39 +791,26 @@ func nextSpecial(in []byte, p int) int {
 // quotedEnd returns the end of the quoted scalar that starts at p. It may go
 // over several lines; an unknown escape or a document marker is not accepted.
 func quotedEnd(in []byte, p int) (int, bool) {
-	c := in[p]
-	start := p
+	c, start := in[p], p
 	p++
-	if c == '\'' {
-		for {
-			i := bytes.IndexByte(in[p:], '\'')
-			if i < 0 {
-				return 0, false
-			}
-			p += i + 1
-			if p < len(in) && in[p] == '\'' {
-				p++
-				continue
-			}
-			return p, !holdsMarker(in[start:p])
-		}
-	}
 	for {
-		i := bytes.IndexByte(in[p:], '"')
+		i := bytes.IndexByte(in[p:], c)
 		if i < 0 {
 			return 0, false
 		}
-		j := bytes.IndexByte(in[p:p+i], '\\')
-		if j < 0 {
-			p += i + 1
+		if j := bytes.IndexByte(in[p:p+i], '\\'); c == '"' && j >= 0 {
+			n := escapeLen(in, p+j+1)
+			if n == 0 {
+				return 0, false
+			}
+			p += j + 1 + n
+			continue
+		}
+		p += i + 1
+		if c == '"' || p == len(in) || in[p] != c {
 			return p, !holdsMarker(in[start:p])
 		}
-		p += j + 1
-		n := escapeLen(in, p)
-		if n == 0 {
-			return 0, false
-		}
-		p += n
+		p++ // two single quotes are one
 	}
 }
 
@@ -873,27 +856,10 @@ func escapeLen(in []byte, p int) int {
 	if p+1+digits > len(in) {
 		return 0
 	}
-	for _, c := range in[p+1 : p+1+digits] {
-		if hexDigit(c) < 0 {
-			return 0
-		}
-	}
-	if digits == 8 && !utf8.ValidRune(hexRune(in[p+1:p+9])) {
+	if r, ok := hexRune(in[p+1 : p+1+digits]); !ok || digits == 8 && !utf8.ValidRune(r) {
 		return 0
 	}
 	return 1 + digits
-}
-
-func hexDigit(c byte) int {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0')
-	case c >= 'a' && c <= 'f':
-		return int(c-'a') + 10
-	case c >= 'A' && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
 }
 
 // blockScalar reads a literal or folded scalar whose header is at p, inside a

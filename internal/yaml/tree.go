@@ -245,10 +245,10 @@ func unescape(b []byte) string {
 			}
 			continue
 		}
-		r := hexRune(b[i+1 : i+n])
+		r, _ := hexRune(b[i+1 : i+n])
 		// JSON writes characters beyond 16 bits as two escapes.
 		if r >= 0xd800 && r < 0xdc00 && i+n+5 < len(b) && b[i+n] == '\\' && b[i+n+1] == 'u' && escapeLen(b, i+n+1) == 5 {
-			if low := hexRune(b[i+n+2 : i+n+6]); low >= 0xdc00 && low < 0xe000 {
+			if low, _ := hexRune(b[i+n+2 : i+n+6]); low >= 0xdc00 && low < 0xe000 {
 				r = (r-0xd800)<<10 + (low - 0xdc00) + 0x10000
 				n += 6
 			}
@@ -259,12 +259,10 @@ func unescape(b []byte) string {
 	return string(out)
 }
 
-func hexRune(b []byte) rune {
-	var r rune
-	for _, c := range b {
-		r = r<<4 | rune(hexDigit(c))
-	}
-	return r
+// hexRune returns the character with a code in hexadecimal digits; ok is false if they are none.
+func hexRune(digits []byte) (r rune, ok bool) {
+	code, err := strconv.ParseUint(View(digits), 16, 32)
+	return rune(code), err == nil
 }
 
 // foldLines returns a plain or quoted scalar of several lines on one.
