@@ -250,8 +250,8 @@ func TestAValueOfAnotherTypeIsRefused(t *testing.T) {
 			&struct{ K string }{}, &struct{ K bool }{}, &struct{ K int }{}, &struct{ K int32 }{}, &struct{ K int64 }{}, &struct{ K struct{ X int } }{}, &struct{ K []string }{}, &struct{ K map[string]string }{}, &struct{ K field.IntOrString }{},
 		} {
 			got := ""
-			if _, err := tr.Decode(nil, into, true); err != nil {
-				got = err.Error()
+			if _, errs := tr.Decode(nil, into, true); errs != nil {
+				got = errs[0].Msg
 				said.Say("value", got)
 			}
 			if value == "2147483648" && i == 2 && strconv.IntSize == 32 {
