@@ -283,7 +283,7 @@ func (o *editNode) differs() bool {
 func (o *editNode) value(unchanged func(n int32) field.Value) field.Value {
 	switch {
 	case o.open && o.kind == yaml.Mapping:
-		m := field.Map{}
+		m := make(field.Map, 0, len(o.children))
 		for _, k := range o.children {
 			if !k.deleted {
 				m = append(m, field.Entry{Key: k.key, Value: k.value(unchanged)})
@@ -291,7 +291,7 @@ func (o *editNode) value(unchanged func(n int32) field.Value) field.Value {
 		}
 		return m
 	case o.open:
-		l := field.List{}
+		l := make(field.List, 0, len(o.children))
 		for _, k := range o.children {
 			if !k.deleted {
 				l = append(l, k.value(unchanged))

@@ -226,7 +226,7 @@ func appendString(b []byte, s string, old yaml.Style, inFlow bool) []byte {
 // line.
 func isPrintable(s string) bool {
 	for _, r := range s {
-		if r == utf8.RuneError || !unicode.IsGraphic(r) {
+		if r < ' ' || r >= 0x7f && (r == utf8.RuneError || !unicode.IsGraphic(r)) {
 			return false
 		}
 	}

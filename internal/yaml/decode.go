@@ -18,7 +18,6 @@ type decoder struct {
 	t      *Tree
 	strict bool
 	errs   []DecodeError
-	keys   map[string]int32 // the mapping that was the last to have each key
 }
 
 // A DecodeError is what is wrong with a node.
@@ -352,15 +351,33 @@ func (d *decoder) isMapping(n int32) bool {
 	if d.t.Nodes[n].Kind != Mapping {
 		return d.wrongType(n, "a mapping")
 	}
-	if d.keys == nil {
-		d.keys = map[string]int32{}
-	}
+	seen, count := uint64(0), 0 // of length and last letter of each key, one bit
 	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
+		if count++; count > 16 {
+			return d.hasEachOnce(n)
+		}
 		key := d.t.KeyOf(c)
-		if d.keys[key] == n {
+		bit := uint64(1)
+		if len(key) > 0 {
+			bit <<= (5*len(key) + int(key[len(key)-1])) & 63
+		}
+		if seen&bit != 0 && d.t.Get(n, key) != c {
 			return d.duplicate(c)
 		}
-		d.keys[key] = n
+		seen |= bit
+	}
+	return true
+}
+
+// hasEachOnce checks that a mapping of many keys has none twice.
+func (d *decoder) hasEachOnce(n int32) bool {
+	seen := map[string]bool{}
+	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
+		key := d.t.KeyOf(c)
+		if seen[key] {
+			return d.duplicate(c)
+		}
+		seen[key] = true
 	}
 	return true
 }

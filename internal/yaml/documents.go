@@ -329,21 +329,27 @@ type Heading struct {
 // Heading returns that of a document or an item.
 func (t *Tree) Heading(n int32) (h Heading) {
 	const hides = isMergeKey | isExplicit | specialKey
-	entries := [...]struct {
-		key  string
-		node *int32
-	}{{"apiVersion", &h.APIVersion}, {"kind", &h.Kind}, {"items", &h.Items}, {"functionConfig", &h.FunctionConfig}, {"results", &h.Results}}
 	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
 		h.IsHidden = h.IsHidden || t.Nodes[c].Marks&hides != 0
-		for _, e := range entries {
-			if t.KeyOf(c) != e.key {
-				continue
-			}
-			if *e.node != 0 {
-				h.Twice = c
-			}
-			*e.node = c
+		entry, unused := (*int32)(nil), int32(0)
+		switch t.KeyOf(c) {
+		case "apiVersion":
+			entry = &h.APIVersion
+		case "kind":
+			entry = &h.Kind
+		case "items":
+			entry = &h.Items
+		case "functionConfig":
+			entry = &h.FunctionConfig
+		case "results":
+			entry = &h.Results
+		default:
+			entry = &unused
 		}
+		if *entry != 0 {
+			h.Twice = c
+		}
+		*entry = c
 	}
 	return h
 }

@@ -376,6 +376,9 @@ func resolve(s string) any {
 // typed returns the value of a plain scalar that is not a string: nil, bool,
 // int or float64; ok is false for a string.
 func typed(s string) (v any, ok bool) {
+	if s != "" && strings.IndexByte("~nNtTfF+-.0123456789", s[0]) < 0 {
+		return nil, false
+	}
 	switch s {
 	case "true", "True", "TRUE":
 		return true, true
@@ -385,7 +388,7 @@ func typed(s string) (v any, ok bool) {
 	switch {
 	case isNullText(s):
 		return nil, true
-	case strings.IndexByte("0123456789+-.", s[0]) < 0:
+	case s[0] > '9': // a word
 		return nil, false
 	}
 	if i, ok := Decimal(s); ok {
