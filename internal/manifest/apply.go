@@ -51,7 +51,8 @@ func (o *Object) Apply(edits []field.Edit) error {
 	changes, notices, ok := newSplicer(t, eol, &s.scratch).rewrite(root, &s.check)
 	// As their author once wrote them, some entries may mean something else now, above
 	// all an alias.
-	for _, drop := range []func(text field.KeyValue) bool{isSpecial, anyText} {
+	isAny := func(field.KeyValue) bool { return true }
+	for _, drop := range []func(text field.KeyValue) bool{isSpecial, isAny} {
 		if ok || !root.hasTexts() {
 			break
 		}
@@ -111,7 +112,6 @@ func lineBreak(text []byte, around string) string {
 	return "\n"
 }
 
-// patchWith makes changes to the object's text.
 func (o *Object) patchWith(changes []splice) {
 	if o.changed {
 		o.text, o.patch = applySplices(nil, o.source(), changes), nil

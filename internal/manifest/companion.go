@@ -101,7 +101,6 @@ type siblingLayout struct {
 	end  int  // behind the object and the rest of its line
 }
 
-// siblings returns where the object is among others.
 func (o *Object) siblings() (siblingLayout, error) {
 	in := o.stream.in
 	switch {

@@ -180,10 +180,8 @@ func (o *Object) error(path field.Path, line int, err error) *Error {
 	return e
 }
 
-// unchanged returns the object's text in the input.
 func (o *Object) unchanged() []byte { return o.stream.in[o.start:o.end] }
 
-// source returns the object's current text.
 func (o *Object) source() []byte {
 	switch {
 	case !o.changed:

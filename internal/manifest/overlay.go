@@ -25,7 +25,6 @@ type editNode struct {
 	children []*editNode
 }
 
-// overlay returns the edited tree.
 func overlay(t *yaml.Tree, edits []field.Edit) (*editNode, error) {
 	root := &editNode{node: 1}
 	for _, e := range edits {
@@ -102,7 +101,6 @@ func (o *editNode) openAs(t *yaml.Tree, step field.Step) error {
 	return nil
 }
 
-// originals returns the children that the node has in the tree.
 func (o *editNode) originals(t *yaml.Tree) []*editNode {
 	n := t.Length(o.node)
 	nodes, children := make([]editNode, n), make([]*editNode, n, n+4)
@@ -196,7 +194,6 @@ func (o *editNode) insert(t *yaml.Tree, step field.Step, v field.Value) error {
 	return nil
 }
 
-// rename changes the key and the value of an entry.
 func (o *editNode) rename(t *yaml.Tree, child *editNode, e field.Edit) {
 	child.key = e.NewKey
 	child.assign(t, e.Value)

@@ -85,7 +85,6 @@ func appendSpaces(b []byte, n int) []byte {
 	return append(b, some[:max(n, 0)]...)
 }
 
-// entry appends an entry of a block mapping.
 func (l *layout) entry(b []byte, key string, v field.Value, col int) []byte {
 	return l.behindKey(append(l.key(b, key, yaml.Absent, false), ':'), v, col)
 }
@@ -165,7 +164,6 @@ func (l *layout) flow(b []byte, v field.Value, old yaml.Style, col int) []byte {
 	return append(b, closing)
 }
 
-// flowEntry appends an entry of a flow mapping.
 func (l *layout) flowEntry(b []byte, key string, v field.Value, col int) []byte {
 	return l.flow(append(l.key(b, key, yaml.Absent, true), l.colon...), v, yaml.Absent, col)
 }

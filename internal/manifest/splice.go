@@ -369,7 +369,6 @@ func (s *splicer) belowComments(at, col int) int {
 	return at
 }
 
-// flow edits a flow collection.
 func (s *splicer) flow(o *editNode, inJSON bool) {
 	v := s.t.Nodes[o.node]
 	l := s.flowLayout(o.node, inJSON)
@@ -435,7 +434,6 @@ func (o *editNode) lastKept() int {
 	return i
 }
 
-// changeInFlow edits an entry or item of a flow collection.
 func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 	n := &s.t.Nodes[k.node]
 	if old := s.keyStyle(n); k.key != k.was {

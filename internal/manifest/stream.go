@@ -93,7 +93,6 @@ func read(name string, input []byte, known []yaml.Known) (s *Stream, err error) 
 	return s, s.documents()
 }
 
-// documents goes through the documents of the input.
 func (s *Stream) documents() error {
 	found := false
 	d := s.text.Documents(s.known)
@@ -238,7 +237,6 @@ func (s *Stream) identify(t *yaml.Tree, n int32, end int) (id identity, isMappin
 	return id, v.Kind == yaml.Mapping, nil
 }
 
-// addDocument adds the objects of a document.
 func (s *Stream) addDocument(t *yaml.Tree, end int, found bool) error {
 	id, _, err := s.identify(t, 1, end)
 	if err != nil {
@@ -332,7 +330,6 @@ func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
 	return nil
 }
 
-// configObject makes an object of the functionConfig.
 func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {
 	v := &t.Nodes[n]
 	if v.Kind != yaml.Mapping && v.Marks&yaml.IsAlias == 0 {

@@ -89,7 +89,6 @@ func (r *textReader) within(p entryText, n int32) entryText {
 	return in
 }
 
-// value returns the text of the value.
 func (p *entryText) value() string {
 	if p.Style == yaml.Absent {
 		return ""
@@ -256,8 +255,6 @@ func isSpecial(text field.KeyValue) bool {
 	t := yaml.Tree{Lenient: true}
 	return !t.Parse([]byte(strings.TrimLeft(text.Value, "\n")+"\n"), 0) || t.Special
 }
-
-func anyText(field.KeyValue) bool { return true }
 
 // startsBelow reports whether the text of a value starts on the line below its key.
 func startsBelow(value string) bool {

@@ -176,7 +176,6 @@ func unreadable(streams []*Stream, err error) error {
 	return streams[0].unplanned(nil, err)
 }
 
-// isReadable reports whether the object's text can be read.
 func (o *Object) isReadable() (ok bool) {
 	defer func() { ok = recover() == nil && ok }()
 	_, err := Read("", append(appendSpaces(nil, int(o.col)), o.source()...))

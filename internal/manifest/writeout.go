@@ -46,7 +46,6 @@ func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]str
 	return edited, x.why
 }
 
-// edited returns a node of the edited tree for the text.
 func (x *textEdit) edited(o *editNode) *editNode {
 	if !o.open || o.node == 0 {
 		return o

@@ -80,7 +80,6 @@ func (t *Tree) EqualValue(n int32, v field.Value) bool {
 	return t.Nodes[n].Kind == Scalar && t.equalScalar(n, v)
 }
 
-// equalEntries is equalValue for a mapping.
 func (t *Tree) equalEntries(n int32, m field.Map) bool {
 	if t.Length(n) != len(m) {
 		return false
@@ -100,7 +99,6 @@ func (t *Tree) equalEntries(n int32, m field.Map) bool {
 	return true
 }
 
-// equalScalar is equalValue for a scalar.
 func (t *Tree) equalScalar(n int32, v field.Value) bool {
 	x := &t.Nodes[n]
 	switch v := v.(type) {

@@ -32,7 +32,6 @@ func (d *decoder) fail(n int32, format string, args ...any) bool {
 	return false
 }
 
-// wrongType fails because a node must have another type.
 func (d *decoder) wrongType(n int32, want string) bool {
 	return d.fail(n, "must be %s, not %s", want, d.t.Describe(n))
 }
@@ -296,7 +295,6 @@ func (d *decoder) structure(n int32, v reflect.Value) (ok bool) {
 	return ok
 }
 
-// keyValues decodes labels and annotations.
 func (d *decoder) keyValues(n int32, into *field.KeyValues) bool {
 	if !d.isMapping(n) {
 		return false

@@ -159,7 +159,6 @@ func (b *blockScan) refuse(why string) bool {
 	return false
 }
 
-// lines reads lines to the end of the mapping.
 func (b *blockScan) lines() bool {
 	for b.p < len(b.in) {
 		ok := true
@@ -361,7 +360,6 @@ func (b *blockScan) set(k Kind, how Style, col, start, end int) {
 	v.Kind, v.Style, v.Col, v.Start, v.End = k, how, int32(col), int32(start), int32(end)
 }
 
-// dash reads a dash.
 func (b *blockScan) dash() bool {
 	col := b.p - b.lineStart
 	if !b.inline {
@@ -392,7 +390,6 @@ func (b *blockScan) dash() bool {
 	return true
 }
 
-// openSequence opens a sequence below the collection top.
 func (b *blockScan) openSequence(top *frame, col int) bool {
 	if !b.pending || top.col > col || top.seq && top.col == col {
 		return b.refuse("an item of a list must not come here, or its indentation is wrong")
@@ -487,7 +484,6 @@ func (b *blockScan) openFor(col int) bool {
 	return true
 }
 
-// value reads a value, behind its key or dash or on a line of its own.
 func (b *blockScan) value() bool {
 	switch c := b.in[b.p]; c {
 	case '"', '\'':
@@ -579,7 +575,6 @@ func (b *blockScan) plain(c byte) bool {
 	return true
 }
 
-// finish ends the scan.
 func (b *blockScan) finish() bool {
 	if len(b.open) == 0 {
 		return b.refuse("a mapping must come here")
