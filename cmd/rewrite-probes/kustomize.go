@@ -18,15 +18,14 @@ type kustomization struct {
 	HelmCharts []struct {
 		Name string `json:"name"`
 	} `json:"helmCharts"`
-	Patches []struct {
-		Path  string `json:"path"`
-		Patch string `json:"patch"` // inline
-	} `json:"patches"`
+	Patches        []patch  `json:"patches"`
 	StrategicMerge []string `json:"patchesStrategicMerge"` // paths, or inline
-	JSON6902       []struct {
-		Path  string `json:"path"`
-		Patch string `json:"patch"`
-	} `json:"patchesJson6902"`
+	JSON6902       []patch  `json:"patchesJson6902"`
+}
+
+type patch struct {
+	Path  string `json:"path"`
+	Patch string `json:"patch"` // inline
 }
 
 // kustomizationNames are the names that kustomize knows a kustomization by.

@@ -2,11 +2,8 @@ package policy
 
 import "slices"
 
-// Reasons returns the keys of both lists, and OfPods those of the first.
-func Reasons() []string { return slices.Concat(ofPods, withoutExpression) }
-
-// OfPods is ofPods.
-var OfPods = ofPods
+// Reasons returns the keys of both lists.
+func Reasons() []string { return slices.Concat(OfPods, withoutExpression) }
 
 // Mistakes returns the keys of mistakes.
 func Mistakes() []string {

@@ -157,8 +157,12 @@ func inNamespaces(s *config.Spec) string {
 	return conditions
 }
 
+// asked are the reasons that somebody gives. For the others the mesh captures nothing
+// of the pod.
+var asked = []string{"opt-out", "istio-opt-out", "injector-rewrites"}
+
 // skips returns the condition that the whole pod is left alone for one of the
-// reasons [ofPods]: those that are [asked], or the others.
+// reasons in reasons.cel: those that are [asked], or the others.
 func skips(byAsking bool) string {
 	var all []string
 	for _, v := range reasonTexts() {

@@ -90,7 +90,7 @@ func (b *builder) translate(from *transformer.OriginalProbe) (*vmconfig.Probe, e
 		"initialDelaySeconds": &p.InitialDelaySeconds, timeoutSeconds: &p.TimeoutSeconds, "periodSeconds": &p.PeriodSeconds,
 		"successThreshold": &p.SuccessThreshold, "failureThreshold": &p.FailureThreshold,
 	} {
-		if v, _ := get(from.Timing, key).(int); v != 0 {
+		if v := field.As[int](from.Timing, key); v != 0 {
 			*n = v
 		}
 	}

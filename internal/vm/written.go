@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"slices"
@@ -35,7 +36,8 @@ var rewrittenFields = []string{"path", "port", "scheme"}
 func writtenIn(probe field.Map) written {
 	var w written
 	for _, kind := range []string{httpGet, grpc} {
-		if m, ok := get(probe, kind).(field.Map); ok {
+		v, _ := probe.Get(kind)
+		if m, ok := v.(field.Map); ok {
 			if kind == httpGet {
 				m = slices.DeleteFunc(slices.Clone(m), func(e field.Entry) bool { return !slices.Contains(rewrittenFields, e.Key) })
 				slices.SortFunc(m, func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) }) // as in rewrittenFields
@@ -55,11 +57,6 @@ func (w written) withTimeout(v field.Value, set bool) written {
 	return w
 }
 
-func get(m field.Map, key string) field.Value {
-	v, _ := m.Get(key)
-	return v
-}
-
 // writtenBy returns what is known from an entry of the env var alone.
 func writtenBy(e *prober.Prober) written {
 	h := &transformer.Handler{HTTPGet: e.HTTPGet, GRPC: e.GRPC}
@@ -71,22 +68,16 @@ func writtenBy(e *prober.Prober) written {
 // entry returns the entry of the env var.
 func (w written) entry() *prober.Prober {
 	e := &prober.Prober{TimeoutSeconds: 1}
-	if n, _ := get(field.Map(w), timeoutSeconds).(int); n > 0 {
+	if n := field.As[int](field.Map(w), timeoutSeconds); n > 0 {
 		e.TimeoutSeconds = n
 	}
 	kind, fields := w.handler()
-	port, _ := get(fields, "port").(int)
-	text := func(key, byDefault string) string {
-		if s, _ := get(fields, key).(string); s != "" {
-			return s
-		}
-		return byDefault
-	}
+	port := field.As[int](fields, "port")
 	if kind == grpc {
-		service := text("service", "")
+		service := field.As[string](fields, "service")
 		e.GRPC = &prober.GRPC{Port: field.Number(port), Service: &service}
 	} else {
-		e.HTTPGet = &prober.HTTPGet{Path: text("path", "/"), Port: field.Number(port), Scheme: text("scheme", vmconfig.HTTP)}
+		e.HTTPGet = &prober.HTTPGet{Path: cmp.Or(field.As[string](fields, "path"), "/"), Port: field.Number(port), Scheme: cmp.Or(field.As[string](fields, "scheme"), vmconfig.HTTP)}
 	}
 	return e
 }
@@ -178,7 +169,7 @@ func (b *builder) restoreProbe() []field.Edit {
 	if kind == grpc {
 		edits = append(edits, field.Edit{Op: field.Rename, Path: path, NewKey: grpc, Value: fields})
 	} else {
-		now, _ := get(b.source, httpGet).(field.Map)
+		now := field.As[field.Map](b.source, httpGet)
 		for _, key := range rewrittenFields {
 			edits = append(edits, restoreField(path.Key(key), now, fields)...)
 		}

@@ -38,19 +38,13 @@ func (w *walker) walk(n manifest.Node) {
 				step = field.Step{Key: c.Key()}
 			}
 			w.path = append(w.path, step)
-			w.entry(c)
+			if isField(w.path) && dials(c) || hasShape(c) {
+				w.visit(w.path)
+			}
 			w.walk(c)
 			w.path = w.path[:len(w.path)-1]
 		}
 		i++
-	}
-}
-
-// entry calls visit if an entry of a mapping or an item of a list, which is the last
-// of the path, is a probe or a hook.
-func (w *walker) entry(n manifest.Node) {
-	if isField(w.path) && dials(n) || hasShape(n) {
-		w.visit(w.path)
 	}
 }
 
@@ -157,19 +151,18 @@ type Holder struct {
 func group(probes []field.Path) []Holder {
 	var holders []Holder
 	for _, p := range probes {
-		if !isField(p) {
-			i := slices.IndexFunc(holders, func(g Holder) bool { return g.Spec == nil && g.Path[0] == p[0] })
-			if i < 0 {
-				holders, i = append(holders, Holder{Path: p}), len(holders)
-			}
-			holders[i].Path = holders[i].Path.Common(p)
-			holders[i].Probes = append(holders[i].Probes, p)
-			continue
+		h := Holder{Path: p}
+		same := func(g Holder) bool { return g.Spec == nil && g.Path[0] == p[0] }
+		if isField(p) {
+			h = holderOf(p)
+			same = func(g Holder) bool { return g.Spec != nil && slices.Equal(g.Spec, h.Spec) }
 		}
-		h := holderOf(p)
-		i := slices.IndexFunc(holders, func(g Holder) bool { return g.Spec != nil && slices.Equal(g.Spec, h.Spec) })
+		i := slices.IndexFunc(holders, same)
 		if i < 0 {
 			holders, i = append(holders, h), len(holders)
+		}
+		if h.Spec == nil {
+			holders[i].Path = holders[i].Path.Common(p)
 		}
 		holders[i].Probes = append(holders[i].Probes, p)
 	}

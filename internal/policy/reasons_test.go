@@ -1,14 +1,10 @@
 package policy
 
-// asked are the reasons that somebody gives. For the others the mesh captures nothing
-// of the pod.
-var asked = []string{"opt-out", "istio-opt-out", "injector-rewrites"}
-
 // Every reason whose severity is info is in one of the two lists, which a test demands.
 var (
-	// ofPods are about a pod as a whole. reasons.cel has the expression that is true for
+	// OfPods are about a pod as a whole. reasons.cel has the expression that is true for
 	// such a pod.
-	ofPods = []string{
+	OfPods = []string{
 		"opt-out",
 		"istio-opt-out",
 		"injector-rewrites",
