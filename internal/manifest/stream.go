@@ -189,7 +189,7 @@ func (s *Stream) noteShared(objects []*Object, aliases []yaml.AliasUse) {
 		}
 		for _, o := range []*Object{from, to} {
 			if o != nil {
-				o.shared = a.Name
+				o.mutableExtra().shared = a.Name
 			}
 		}
 	}
@@ -321,7 +321,7 @@ func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
 	if len(s.slab) == cap(s.slab) {
 		s.slab = make([]Object, 0, min(max(64, len(s.objects)), 4096))
 	}
-	o := Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), apiVersion: id.apiVersion, kind: id.kind}
+	o := Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), apiVersion: id.apiVersion, kind: id.kind, objectExtra: noExtra}
 	if v.KeyEnd > v.Key {
 		o.dash = v.Key
 	}
@@ -335,7 +335,7 @@ func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {
 	if v.Kind != yaml.Mapping && v.Marks&yaml.IsAlias == 0 {
 		return nil, s.errorAt(int(v.Start), errors.New("ResourceList: `functionConfig` must be a mapping"))
 	}
-	o := &Object{stream: s, start: int(v.Start), end: int(v.End)}
+	o := &Object{stream: s, start: int(v.Start), end: int(v.End), objectExtra: noExtra}
 	if v.Style == yaml.Block {
 		o.col = v.Col
 	}
