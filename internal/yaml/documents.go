@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -158,15 +159,11 @@ func (x *Text) rootProperties(p int, r *rootStart) (int, error) {
 	if _, _, isKey, _ := scanKey(in, min(end, len(in)-1)); isKey && !r.isMarked {
 		return p, nil
 	}
-	i := bytes.IndexByte(in[p:end], '!')
-	hasAnchor := in[p] == '&' || bytes.Contains(in[p:end], []byte(" &"))
-	if i >= 0 && r.tag != "" || hasAnchor && r.anchor {
+	anchor, tag, _ := splitProperties(in[p:end])
+	if len(tag) > 0 && r.tag != "" || len(anchor) > 0 && r.anchor {
 		return p, errorAt(p, errors.New("invalid YAML: a document must not have two anchors or two tags"))
 	}
-	r.isMarked = true
-	if r.anchor = r.anchor || hasAnchor; i >= 0 {
-		r.tag = string(in[p+i : tagEnd(in, p+i)])
-	}
+	r.isMarked, r.anchor, r.tag = true, r.anchor || len(anchor) > 0, cmp.Or(string(tag), r.tag)
 	return end, nil
 }
 

@@ -71,6 +71,8 @@ func TestARefusedTextSaysWhere(t *testing.T) {
 		"a: b\n... c\n":         "5: invalid YAML: nothing must come behind the end of a document (...)",
 		"%YAML 1.2\na: b\n":     "0: invalid YAML: a directive (%) must be followed by the marker of its document (---)",
 		"--- a: b\n":            "4: invalid YAML: a key must not be on the line of its document's marker, anchor or tag",
+		"!!map\t&a\n&b\nc: d\n": "9: invalid YAML: a document must not have two anchors or two tags",
+		"--- !!map\n!\na: b\n":  "10: invalid YAML: a document must not have two anchors or two tags",
 		"!!str\na: b\n":         "6: a Kubernetes object must not have the tag !!str",
 		"a:\nb\n":               "3: invalid YAML: a value must be indented further than its key, and come once only",
 		"a":                     "0: a document must be a Kubernetes object, which is a mapping, not \"a\"",
