@@ -58,7 +58,7 @@ const (
 
 func main() {
 	probes := flag.Int("probes", 120, "probes of each program, one a second")
-	gate := flag.Bool("gate", false, "exit 1 if a promise is broken")
+	gate := flag.Bool("gate", false, "measure four times longer if a promise is broken, and exit 1 if it is broken still")
 	out := flag.String("o", "", "document to keep the table in, between its markers")
 	flag.Parse()
 	if err := run(*probes, *gate, *out); err != nil {
@@ -104,29 +104,16 @@ func run(probes int, gate bool, out string) error {
 		return err
 	}
 	defer os.RemoveAll(w.dir)
-	var ours, secure, pilot, bare rows
-	var all rows
-	for range copies {
-		ours = append(ours, &row{name: "probe-agent, HTTP", file: "probe-agent", args: agent, reported: w.reports["plain"]})
-		secure = append(secure, &row{name: "probe-agent, HTTPS and TLS to istiod", file: "probe-agent", secure: true, args: agent, reported: w.reports["secure"]})
-		pilot = append(pilot, &row{name: "pilot-agent without Envoy, HTTP", file: "pilot-agent", args: pilotAgent})
-		bare = append(bare, &row{name: "a bare loop in Go, HTTP", file: "bare", args: bareLoop})
-		i := len(ours) - 1
-		all = append(all, ours[i], secure[i], pilot[i], bare[i])
+	measured, err := w.measure(probes)
+	if broken := measured.broken(); err == nil && gate && broken != nil {
+		fmt.Fprintf(os.Stderr, "bench: measuring four times longer, since a promise is broken: %v\n", broken)
+		probes *= 4
+		measured, err = w.measure(probes)
 	}
-	errs := make([]error, len(all))
-	var group sync.WaitGroup
-	for i, r := range all {
-		group.Go(func() { errs[i] = r.measure(w, probes) })
-		// Each probes in its own part of the second: none finds caches that another
-		// has warmed.
-		time.Sleep(time.Second / time.Duration(len(all)))
-	}
-	group.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return err
 	}
-	text := table(rows{ours.medium(), secure.medium(), pilot.medium(), bare.medium()}, probes)
+	text := table(measured, probes)
 	fmt.Print(text)
 	if out != "" {
 		if err := testutil.ReplaceSection(out, "agent", text); err != nil {
@@ -134,9 +121,42 @@ func run(probes int, gate bool, out string) error {
 		}
 	}
 	if gate {
-		return errors.Join(ours.medium().isSmall(maxPlain), secure.medium().isSmall(maxTLS), ours.medium().isCheap(pilot.medium(), maxOfPilot), ours.medium().isCheap(bare.medium(), maxOfBare))
+		return measured.broken()
 	}
 	return nil
+}
+
+// measure runs some of each program at the same time, and returns the medium row of each: of
+// probe-agent without and with TLS, of Istio's agent and of the bare loop.
+func (w *world) measure(probes int) (rows, error) {
+	programs := make([]rows, 4)
+	var errs [4 * copies]error
+	var group sync.WaitGroup
+	for i := range errs {
+		r := []*row{
+			{name: "probe-agent, HTTP", file: "probe-agent", args: agent, reported: w.reports["plain"]},
+			{name: "probe-agent, HTTPS and TLS to istiod", file: "probe-agent", secure: true, args: agent, reported: w.reports["secure"]},
+			{name: "pilot-agent without Envoy, HTTP", file: "pilot-agent", args: pilotAgent},
+			{name: "a bare loop in Go, HTTP", file: "bare", args: bareLoop},
+		}[i%4]
+		programs[i%4] = append(programs[i%4], r)
+		group.Go(func() { errs[i] = r.measure(w, probes) })
+		// Each probes in its own part of the second: none finds caches that another
+		// has warmed.
+		time.Sleep(time.Second / time.Duration(len(errs)))
+	}
+	group.Wait()
+	var medium rows
+	for _, copies := range programs {
+		medium = append(medium, copies.medium())
+	}
+	return medium, errors.Join(errs[:]...)
+}
+
+// broken returns what is broken of the promises by the rows of [world.measure].
+func (r rows) broken() error {
+	ours, secure, pilot, bare := r[0], r[1], r[2], r[3]
+	return errors.Join(ours.isSmall(maxPlain), secure.isSmall(maxTLS), ours.isCheap(pilot, maxOfPilot), ours.isCheap(bare, maxOfBare))
 }
 
 func newWorld() (*world, error) {
