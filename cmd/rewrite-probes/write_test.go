@@ -3,6 +3,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,19 @@ func TestOtherNamesOfAFileSeeWhatIsWritten(t *testing.T) {
 	output(t, "", "restore", "-w", path)
 	if got := read(t, other); strings.Contains(got, "app-health") || !strings.HasPrefix(got, "apiVersion: v1\n") {
 		t.Errorf("restored:\n%s", got)
+	}
+}
+
+func TestAReaderSeesTheOldTextOrTheNew(t *testing.T) {
+	path := podFile(t, 0o640)
+	reader, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	output(t, "", "-w", path)
+	if old, err := io.ReadAll(reader); string(old) != podWithProbe || err != nil || read(t, path) == podWithProbe {
+		t.Errorf("who had the file open reads %v\n%s", err, old)
 	}
 }
 

@@ -374,6 +374,7 @@ func TestConflictingEditsAreRefusedAndChangeNothing(t *testing.T) {
 		{[]field.Edit{set("a.b.c", 1)}, "`a.b.c`: cannot be edited: must be a mapping, not the number 1"},
 		{[]field.Edit{set("l.x", 1)}, "`l.x`: cannot be edited: must be a mapping, not a list"},
 		{[]field.Edit{rename("a", "l", nil)}, "key \"l\" would be twice in its mapping"},
+		{[]field.Edit{rename("a", "n", nil), rename("l", "n", nil)}, "key \"n\" would be twice in its mapping"},
 	} {
 		edits := test.edits
 		s := mustRead(t, []byte(in))
@@ -386,6 +387,17 @@ func TestConflictingEditsAreRefusedAndChangeNothing(t *testing.T) {
 		if !bytes.Equal(output(t, s), []byte(in)) || s.Changed() {
 			t.Errorf("%v is refused and changes the stream", edits)
 		}
+	}
+}
+
+// It is who decodes the mapping that is told of its duplicate keys.
+func TestADuplicateKeyOfTheInputIsNotThatOfAnEdit(t *testing.T) {
+	s := mustRead(t, []byte("kind: A\na:\n  b: 1\n  b: 2\n"))
+	if err := s.Objects()[0].Apply([]field.Edit{set("a.c", 3)}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(output(t, s)), "kind: A\na:\n  b: 1\n  b: 2\n  c: 3\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -236,7 +236,7 @@ func (b *blockScan) keyLine(start, keyEnd, colon int) (goesOn, ok bool) {
 
 // mayHaveValue reports whether a value that is no block collection may be at p.
 func (b *blockScan) mayHaveValue() bool {
-	return len(b.open) > 0 && b.pending && (b.inline || b.p-b.lineStart > b.topCol)
+	return len(b.open) > 0 && b.pending && b.p-b.lineStart > b.topCol
 }
 
 // indicators reads the dashes, and the indicators of explicit keys, that a line starts
