@@ -75,7 +75,7 @@ func (o *Object) Remove() error {
 	case at.flow && at.item:
 		if before := bytes.TrimRight(s.in[:start], " \t\r\n"); before[len(before)-1] == ',' {
 			start = len(before) - 1
-		} else if after := bytes.TrimLeft(s.in[end:], " \t\r\n"); len(after) > 0 && after[0] == ',' {
+		} else if after := bytes.TrimLeft(s.in[end:], " \t\r\n"); bytes.HasPrefix(after, []byte(",")) {
 			end = len(s.in) - len(after) + 1
 		}
 	case at.item:

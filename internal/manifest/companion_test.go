@@ -103,6 +103,21 @@ func TestAnObjectIsAddedInTheStyleOfItsSurroundingsAndTakenOutAgain(t *testing.T
 	}
 }
 
+func TestAnItemInBracesIsTakenOutWithItsComma(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"kind":"List","items":[{"kind":"A"}]}`:                `{"kind":"List","items":[]}`,
+		`{"kind":"List","items":[{"kind":"A"} , {"kind":"B"}]}`: `{"kind":"List","items":[ {"kind":"B"}]}`,
+	} {
+		s := read(t, in)
+		if err := s.Objects()[0].Remove(); err != nil {
+			t.Fatal(err)
+		}
+		if got := written(t, s); got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}
+
 func TestWhatIsTooUnusualIsSaid(t *testing.T) {
 	for _, in := range []string{
 		"apiVersion: v1\nkind: List\nitems:\n- &x {kind: A}\n- *x\n",

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/net/http2"
+
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
@@ -169,5 +171,68 @@ func TestAMessageThatFitsNoFrameIsNotSent(t *testing.T) {
 	}
 	if err := s.Send(make([]byte, 16<<10-5)); err != nil {
 		t.Error(err)
+	}
+}
+
+// The peer's windows count apart: that of the connection and that of the stream.
+func TestAMessageWaitsForBothWindows(t *testing.T) {
+	const streamOfCall, connection = 1, 0
+	for _, last := range []uint32{streamOfCall, connection} {
+		ours, theirs := net.Pipe()
+		peer := http2.NewFramer(theirs, theirs)
+		received, ponged := make(chan int, 8), make(chan struct{}, 8)
+		go func() {
+			_, _ = io.ReadFull(theirs, make([]byte, len(http2.ClientPreface)))
+			for {
+				switch f, err := peer.ReadFrame(); f := f.(type) {
+				case *http2.DataFrame:
+					received <- len(f.Data())
+				case *http2.PingFrame:
+					ponged <- struct{}{}
+				default:
+					if err != nil {
+						return
+					}
+				}
+			}
+		}()
+		s := open(t, ours)
+		go func() { _ = end(s) }()
+		if err := peer.WriteSettings(); err != nil {
+			t.Fatal(err)
+		}
+		sent := make(chan error, 1)
+		go func() {
+			for range 4 { // a byte more than a window has from the start
+				if err := s.Send(make([]byte, 16<<10-5)); err != nil {
+					sent <- err
+					return
+				}
+			}
+			sent <- nil
+		}()
+		for range 3 {
+			<-received
+		}
+		if err := peer.WriteWindowUpdate(1-last, 1<<20); err != nil {
+			t.Fatal(err)
+		}
+		for range 20 { // whatever the update let loose comes between
+			if err := peer.WritePing(false, [8]byte{}); err != nil {
+				t.Fatal(err)
+			}
+			<-ponged
+		}
+		if len(received) > 0 {
+			t.Errorf("a message is larger than the window of stream %d, and is sent", last)
+		}
+		if err := peer.WriteWindowUpdate(last, 1<<20); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-sent; err != nil || <-received != 16<<10 {
+			t.Error(err)
+		}
+		_ = ours.Close()
+		_ = theirs.Close()
 	}
 }
