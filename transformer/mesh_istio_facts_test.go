@@ -299,6 +299,17 @@ func TestAHookBeforeTheProxyFails(t *testing.T) {
 	}
 }
 
+// A native sidecar's liveness is asked before the proxy too, and then for as long as the pod runs.
+func TestAProbeThatOutlivesTheStartIsJudgedByWhatFollows(t *testing.T) {
+	const sidecar = "initContainers:\n- {name: s, image: s, restartPolicy: Always, livenessProbe: {tcpSocket: {port: 80}}}\n"
+	for _, native := range []bool{true, false} {
+		v := plan(t, pod(injected+"annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\"}\n", sidecar+app("")), mtls("STRICT"), nativeSidecars(native)).Probes[0]
+		if v.StrictTLS != transformer.FalselyPasses {
+			t.Errorf("native %t: %+v", native, v)
+		}
+	}
+}
+
 // Where istio-proxy accepts plain requests, it expects HTTP on a port that a Service declares so.
 func TestAProbeOverTLSFailsOnAPortThatIsDeclaredHTTP(t *testing.T) {
 	for ports, fails := range map[string]bool{"name: http, port: 80": true, "name: https, port: 80": false, "name: http, port: 81": false} {

@@ -293,6 +293,28 @@ func TestALineThatIsTooWideIsBroken(t *testing.T) {
 	}
 }
 
+// A reason that no finding explains is said in the table.
+func TestWhyAProbeIsLeftAloneIsSaid(t *testing.T) {
+	for key, want := range map[string]string{
+		"no-network":      "the kubelet runs it in the container [no-network]",
+		"vm-probe-works":  "Istio's agent makes it as it is [vm-probe-works]",
+		"not-selected":    "the functionConfig's rewrite does not name it [not-selected]",
+		"not-rewritten":   "it was not rewritten [not-rewritten]",
+		"proxy-container": "the mesh's own proxy [proxy-container]",
+		"opt-out":         "opt out",
+	} {
+		r := &Report{Templates: []Template{{
+			Object: &Object{Kind: "Pod", Name: "web"},
+			Probes: []Probe{{Verdict: transformer.Verdict{Container: "web", ProbeType: "livez", Before: "exec", State: transformer.LeftAlone, Reason: key, StrictTLS: transformer.Unaffected}}},
+		}}}
+		var b bytes.Buffer
+		r.Explain(&b, Screen{})
+		if !strings.Contains(b.String(), "\n  web  liveness  exec  left alone: "+want) {
+			t.Errorf("%s:\n%s", key, &b)
+		}
+	}
+}
+
 func TestWhatFailsIsKnownBySource(t *testing.T) {
 	a, b := &Object{Source: "a"}, &Object{Source: "b"}
 	r := &Report{Messages: []Message{{Severity: transformer.Error, Object: a}, {Severity: transformer.Warning, Object: b}, {Severity: transformer.Info}}}
