@@ -198,6 +198,16 @@ func TestWhatSharesAnAnchorMustNotBeEdited(t *testing.T) {
 	}
 }
 
+func TestAnAnchorOfTheListItselfIsSharedByWhoUsesIt(t *testing.T) {
+	const in = "kind: List\nmetadata: {x: &x 1}\nitems:\n- kind: A\n  a: d\n- kind: B\n  a: *x\n- kind: C\n  a: &y d\nz: *y\n"
+	s := mustRead(t, []byte(in))
+	for i, want := range []string{"", `shares the anchor "x"`, `shares the anchor "y"`} {
+		if err := s.Objects()[i].Apply([]field.Edit{set("a", "x")}); (err != nil) != (want != "") || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v: %v, want %q", s.Objects()[i], err, want)
+		}
+	}
+}
+
 func TestInputIsReadInChunks(t *testing.T) {
 	for _, n := range []int{0, 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 300_000, 20 << 20} {
 		in := strings.Repeat("abcdefg\n", n/8+1)[:n]

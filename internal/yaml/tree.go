@@ -265,7 +265,7 @@ func hexRune(digits []byte) (r rune, ok bool) {
 	return rune(code), err == nil
 }
 
-// foldLines returns a plain or quoted scalar of several lines on one.
+// foldLines returns a plain scalar of several lines, or a quoted one with its quotes, on one.
 func foldLines(b []byte, style Style) []byte {
 	lines := bytes.Split(b, []byte("\n"))
 	var out []byte
@@ -274,16 +274,12 @@ func foldLines(b []byte, style Style) []byte {
 		if i > 0 {
 			line = bytes.TrimLeft(line, " \t")
 		}
-		line = bytes.TrimSuffix(line, []byte("\r"))
-		escaped := false
-		if i < len(lines)-1 {
-			whole := line
-			if line = bytes.TrimRight(line, " \t"); style == Double && endsWithEscape(line) {
-				if len(whole) > len(line) { // what is escaped is a blank
-					line = whole[:len(line)+1]
-				} else {
-					line, escaped = line[:len(line)-1], true
-				}
+		whole, escaped := bytes.TrimSuffix(line, []byte("\r")), false
+		if line = bytes.TrimRight(whole, " \t"); style == Double && endsWithEscape(line) {
+			if len(whole) > len(line) { // what is escaped is a blank
+				line = whole[:len(line)+1]
+			} else {
+				line, escaped = line[:len(line)-1], true
 			}
 		}
 		switch {
