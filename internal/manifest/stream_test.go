@@ -208,6 +208,15 @@ func TestAnAnchorOfTheListItselfIsSharedByWhoUsesIt(t *testing.T) {
 	}
 }
 
+// The anchor of an alias is looked for from the marker of its document on, on whose line all may be.
+func TestAnAliasIsResolvedOnTheLineOfTheMarker(t *testing.T) {
+	s := mustRead(t, []byte("kind: A\n--- {kind: List, items: [{kind: B, a: &x {b: c}}, {kind: C, a: *x}]}\n"))
+	var v string
+	if found, err := s.Objects()[2].Decode(path("a.b"), &v); err != nil || !found || v != "c" {
+		t.Errorf("%q, %v", v, err)
+	}
+}
+
 func TestInputIsReadInChunks(t *testing.T) {
 	for _, n := range []int{0, 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 300_000, 20 << 20} {
 		in := strings.Repeat("abcdefg\n", n/8+1)[:n]

@@ -147,3 +147,29 @@ func TestAWorkloadWhoseCompanionCannotBeWrittenStaysAsItIs(t *testing.T) {
 		t.Error("it is not rewritten for probe-proxy either")
 	}
 }
+
+// Where a workload can have no ConfigMap of its own, it stays as it is, and so does that of others.
+func TestAWorkloadThatCanHaveNoCompanionStaysAsItIs(t *testing.T) {
+	c := config.Default()
+	c.Spec.Mesh, c.Spec.AnsweredBy = "osm", "envoy"
+	const spec = "spec: {containers: [{name: web, image: web, livenessProbe: {httpGet: {path: /, port: 80}}}]}"
+	deployment := func(metadata string) string {
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {" + metadata + "}\nspec: {template: {" + spec + "}}\n"
+	}
+	job := "    template: {spec: {template: {" + spec + "}}}\n"
+	s, _ := runWith(t, c, "<stdin>", []byte(deployment("name: web")), pipeline.Rewrite)
+	again, err := manifest.Read("output", written(t, s))
+	if err != nil || len(again.Objects()) != 2 {
+		t.Fatalf("%v\n%s", err, written(t, s))
+	}
+	for text, reason := range map[string]string{
+		deployment("name: web") + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + again.Objects()[1].Name() + "}\n": pipeline.ReasonEnvoyTaken,
+		deployment("generateName: web-"): pipeline.ReasonEnvoyUnfit,
+		"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: set}\nspec:\n  replicatedJobs:\n  - name: a\n" + job + "  - name: b\n" + job: pipeline.ReasonEnvoyUnfit,
+	} {
+		s, r := runWith(t, c, "<stdin>", []byte(text), pipeline.Rewrite)
+		if got := string(written(t, s)); got != text || s.Changed() || report.Count(r.Messages, transformer.Error) != 1 || r.Messages[0].Reason != reason {
+			t.Errorf("%s: %v, written:\n%s", reason, r.Messages, got)
+		}
+	}
+}
