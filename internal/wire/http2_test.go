@@ -3,10 +3,14 @@ package wire_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/textproto"
 	"net/url"
 	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
@@ -41,6 +45,33 @@ func TestHeadersOfTheConnectionAreRefusedAsNetHTTPRefusesThem(t *testing.T) {
 	req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}}
 	if _, _, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), io.Discard}, req, nil); err == nil {
 		t.Error("a request without Host must fail")
+	}
+}
+
+// Such headers are about a connection of HTTP/1.1, and net/http leaves them out.
+func TestHeadersOfTheConnectionAreNotSent(t *testing.T) {
+	var sent bytes.Buffer
+	header := textproto.MIMEHeader{"Connection": {"close"}, "Proxy-Connection": {"close"}, "Keep-Alive": {"5"}, "Upgrade": {""}, "X-A": {"b"}}
+	req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}, Host: "x", Header: header}
+	if _, exchange, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), &sent}, req, nil); err != nil {
+		t.Fatal(err)
+	} else {
+		exchange.Close()
+	}
+	sent.Next(len(http2.ClientPreface))
+	frames := http2.NewFramer(nil, &sent)
+	frames.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	for {
+		f, err := frames.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, ok := f.(*http2.MetaHeadersFrame); ok {
+			if got, want := fmt.Sprint(f.RegularFields()), `[header field "x-a" = "b"]`; got != want {
+				t.Errorf("sent %s, want %s", got, want)
+			}
+			return
+		}
 	}
 }
 
