@@ -68,7 +68,8 @@ func TestWhatKumaInjectedIsUnderstood(t *testing.T) {
 		t.Errorf("env %s", r.env())
 	}
 	// An app's own port 9001 is the app's.
-	for _, metadata := range []string{"", "annotations: {kuma.io/application-probe-proxy-port: \"0\"}", "annotations: {kuma.io/application-probe-proxy-port: \"9002\"}"} {
+	for _, metadata := range []string{"", "annotations: {kuma.io/application-probe-proxy-port: \"0\"}", "annotations: {kuma.io/application-probe-proxy-port: \"9002\"}",
+		"annotations: {kuma.io/virtual-probes-port: \"9001\"}", "annotations: {kuma.io/virtual-probes: enabled, kuma.io/virtual-probes-port: \"9000\"}"} {
 		r := plan(t, pod(metadata, app("livenessProbe: {httpGet: {path: /8080/healthz, port: 9001}}")))
 		if !strings.Contains(r.env(), `"path":"/8080/healthz","port":9001`) {
 			t.Errorf("%s: env %s", metadata, r.env())

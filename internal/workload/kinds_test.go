@@ -20,3 +20,14 @@ func TestThePageOfRulesNamesEveryKind(t *testing.T) {
 		}
 	}
 }
+
+func TestTheDistanceOfWordsCountsLettersAndSwaps(t *testing.T) {
+	for words, want := range map[[2]string]int{
+		{"", ""}: 0, {"apps", "apps"}: 0, {"", "abc"}: 3, {"apps", "app"}: 1, {"apps", "appz"}: 1,
+		{"apps", "paps"}: 1, {"apps", "apsp"}: 1, {"ab", "ba"}: 1, {"abcd", "badc"}: 2, {"kitten", "sitting"}: 3,
+	} {
+		if a, b := distance(words[0], words[1]), distance(words[1], words[0]); a != want || b != want {
+			t.Errorf("%q: %d and %d, want %d", words, a, b, want)
+		}
+	}
+}
