@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -253,12 +254,21 @@ func TestAStreamIsPassedOnByteForByteWithItsEnds(t *testing.T) {
 }
 
 func TestAStreamToADeadAppEnds(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	// A socket that is bound and does not listen yet keeps its port, and refuses connections.
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Close()
-	addr, log, _ := startOSM(t, fmt.Sprintf(`{"/osm-liveness-probe/app":{"httpGet":{"port":%s,"scheme":"HTTPS"}}}`, portOf(t, l.Addr().String())))
+	file := os.NewFile(uintptr(fd), "app")
+	defer file.Close()
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, log, _ := startOSM(t, fmt.Sprintf(`{"/osm-liveness-probe/app":{"httpGet":{"port":%d,"scheme":"HTTPS"}}}`, bound.(*syscall.SockaddrInet4).Port))
 	if _, err := tls.Dial("tcp", addr[15901], &tls.Config{InsecureSkipVerify: true}); err == nil {
 		t.Error("a dead app's probe must fail")
 	}
@@ -266,8 +276,12 @@ func TestAStreamToADeadAppEnds(t *testing.T) {
 		t.Errorf("log %s", log)
 	}
 	// It is said once when the app comes back.
-	if l, err = net.Listen("tcp", l.Addr().String()); err != nil {
-		t.Skip("the port was taken meanwhile: ", err)
+	if err := syscall.Listen(fd, 8); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.FileListener(file)
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer l.Close()
 	for range 2 {
