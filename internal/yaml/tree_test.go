@@ -304,3 +304,20 @@ func TestQuotedLinesAreReadAsTheFullParserReadsThem(t *testing.T) {
 		}
 	}
 }
+
+// A comment behind the indicators of a block scalar is none of them.
+func TestBlockScalarsAreReadAsTheFullParserReadsThem(t *testing.T) {
+	for _, style := range []string{"|", ">"} {
+		for _, head := range []string{"", "-", "+", " # -", " # +", "- # +", "+ #-", "2-", "-2"} {
+			for _, lines := range []string{"  a\n", "  a\n\n", "  a\n  b\n\n  c\n\n\n", "  a\n   b\n  c\n", "  \n\n"} {
+				in := "k: " + style + head + "\n" + lines
+				var want map[string]string
+				err := yaml.Unmarshal([]byte(in), &want)
+				var tr Tree
+				if ok := tr.Parse([]byte(in), 0); ok != (err == nil) || ok && tr.Str(tr.Get(1, "k")) != want["k"] {
+					t.Errorf("%q is read as %q (%t), want %q (%v)", in, tr.Str(tr.Get(1, "k")), ok, want["k"], err)
+				}
+			}
+		}
+	}
+}
