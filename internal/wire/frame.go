@@ -150,9 +150,10 @@ func (s *stream) readFrame() (frame, error) {
 	return f, f.check()
 }
 
+// appendFrame appends a frame, whose payload has at most maxFrame bytes.
 func appendFrame(b []byte, kind, flags byte, id uint32, payload []byte) []byte {
 	n := len(payload)
-	b = append(b, byte(n>>16), byte(n>>8), byte(n), kind, flags)
+	b = append(b, 0, byte(n>>8), byte(n), kind, flags)
 	b = binary.BigEndian.AppendUint32(b, id)
 	return append(b, payload...)
 }
