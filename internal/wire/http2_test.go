@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/textproto"
 	"net/url"
+	"strings"
 	"testing"
 
 	"golang.org/x/net/http2"
@@ -105,5 +106,38 @@ func TestAPeerThatDidNotProcessARequestIsToldFromOthers(t *testing.T) {
 		if err == nil || errors.Is(err, wire.ErrNotProcessed) != test.again || errors.Is(err, wire.ErrNotHTTP2) != test.notHTTP2 {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Every kind of frame, with flags, streams and payloads that it may not have, first and behind others.
+func TestWhyFramesAreRefusedIsSaid(t *testing.T) {
+	const openHead = "\x00\x00\x01\x01\x00\x00\x00\x00\x01\x88" // :status 200, and more to come
+	request := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}, Host: "x"}
+	payloads := []string{"", "\x00", "\xff", "\x88", "\x88\x88", "\x00\x00\x00\x00", "\x00\x00\x00\x01", "\x80\x00\x00\x00",
+		"\x00\x02\x00\x00\x00\x01", "\x00\x04\xff\xff\xff\xff", "\x00\x05\x00\x00\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x00", "\x40\x01A\x01b", "\x40\x01a\x01\n",
+		"\x5f\x1d\x01x", "\x0f\x0d\x01x", "\x0f\x0d\x015"}
+	sent := 0
+	for _, before := range []string{"", settings, settings + openHead, settings + openHead + openHead, settings + "\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88"} {
+		for kind := range byte(11) {
+			for _, flags := range []byte{0, 1, 4, 5, 8, 0x20, 0x2c} {
+				for _, id := range []byte{0, 1, 2} {
+					for _, payload := range payloads {
+						frames := before + string([]byte{0, 0, byte(len(payload)), kind, flags, 0, 0, 0, id}) + payload
+						r, exchange, err := wire.RoundTrip2(peer{strings.NewReader(frames), io.Discard}, request, nil)
+						if err == nil {
+							_, err = io.ReadAll(r.Body)
+						}
+						exchange.Close()
+						if err != nil {
+							said.Say("frames", err.Error())
+							sent++
+						}
+					}
+				}
+			}
+		}
+	}
+	if sent < 10_000 {
+		t.Errorf("only %d were refused", sent)
 	}
 }

@@ -181,7 +181,8 @@ func running(pid int) bool {
 
 func TestAURLThatCannotBeMadeIsAnError(t *testing.T) {
 	p := vmconfig.Probe{TimeoutSeconds: 1, HTTPGet: &vmconfig.HTTPGet{Host: "a b", Port: 1, Path: "/", Scheme: "HTTP"}}
-	if _, err := probe.New(&p, "127.0.0.1", ""); err == nil {
-		t.Error("a host with a blank makes no URL")
+	const want = "`probe`: httpGet.path \"/\" makes no URL: parse \"http://a%20b:1/\": invalid URL escape \"%20\""
+	if _, err := probe.New(&p, "127.0.0.1", ""); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
