@@ -139,7 +139,7 @@ func FuzzHTTP2FramesNeverPanic(f *testing.F) {
 
 func TestOnlyHeadersOfTheMessageItselfAreWritten(t *testing.T) {
 	var sent bytes.Buffer
-	req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "10.0.0.1:80", Path: "/a b", RawQuery: "c=d"}, Host: "web", Header: map[string][]string{"X": {"1", "2"}, "Content-Length": {"3"}, "Host": {"no"}, "Accept": {"*/*"}}}
+	req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "10.0.0.1:80", Path: "/a b", RawQuery: "c=d"}, Host: "web", Header: map[string][]string{"X": {"1", "2"}, "Content-Length": {"3"}, "Transfer-Encoding": {"chunked"}, "Trailer": {"X"}, "Host": {"no"}, "Accept": {"*/*"}}}
 	_, exchange, err := wire.RoundTrip1(peer{strings.NewReader("HTTP/1.1 200 OK\r\n\r\n"), &sent}, req)
 	if err != nil {
 		t.Fatal(err)

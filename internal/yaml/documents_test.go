@@ -62,6 +62,7 @@ func TestDocumentsAreFoundWithTheirPlaces(t *testing.T) {
 func TestARefusedTextSaysWhere(t *testing.T) {
 	for in, want := range map[string]string{
 		"a: b\n\x00":            "5: must be text, and has a NUL byte here",
+		"a: b\r\x00":            "5: must be text, and has a NUL byte here",
 		"a: \xff\n":             "3: must be UTF-8 text, and has the byte 0xff here, which is none",
 		"a: b\n\ufeffc: d\n":    "5: must not have a byte order mark but at its start: this line starts with one",
 		"\xff\xfea\x00":         "0: must be UTF-8 text, and is UTF-16 or UTF-32: convert it, for example with iconv -t UTF-8",
