@@ -262,8 +262,9 @@ func TestGRPCPassesOnlyWhenServing(t *testing.T) {
 		s.Config.Protocols = new(http.Protocols)
 		s.Config.Protocols.SetUnencryptedHTTP2(true)
 		s.Start()
-		if a := probeOnce(t, live, s.URL, &prober.Prober{GRPC: &prober.GRPC{}}); a.Status != test.want {
-			t.Errorf("%s: %d %s, want %d", name, a.Status, a.Reason, test.want)
+		a := probeOnce(t, live, s.URL, &prober.Prober{GRPC: &prober.GRPC{}})
+		if a.Status != test.want || test.want == 503 && string(a.Body) != "probe-proxy: "+a.Reason+"\n" {
+			t.Errorf("%s: %d %s with %q, want %d", name, a.Status, a.Reason, a.Body, test.want)
 		}
 		s.Close()
 	}
