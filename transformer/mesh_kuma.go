@@ -23,6 +23,9 @@ import (
 //     probes, for httpGet alone: the kubelet goes to another port, 9000, which
 //     redirects it to the port that the probe had (v2.14.3,
 //     probes/probe.go:106-117, pkg/xds/generator/probe_generator.go:57-71).
+//   - Of a pod that an annotation makes a gateway nothing that comes in is captured, and
+//     its probes are not rewritten (pkg/transparentproxy/kubernetes/kubernetes.go,
+//     pkg/plugins/runtime/k8s/probes).
 //   - The annotation of excluded ports (metadata/annotations.go:51) replaces those
 //     of the mesh (pkg/config/app/kuma-cp/kuma-cp.defaults.yaml:379).
 //   - uid 5678, and ports 15001, 15006, 15053, 9901 and 9902
@@ -43,15 +46,7 @@ const kumaInject = "kuma.io/sidecar-injection"
 // kumaSwitched reads the switch of injection. A pod's own counts only if the webhook is
 // called for the pod.
 func kumaSwitched(b *planBuilder) membership {
-	m := b.switchIn("labels", kumaInject, "enabled, true, yes, disabled, false or no", func(v string) (on, ok bool) {
-		switch v {
-		case "enabled", "true", "yes":
-			return true, true
-		case "disabled", "false", "no":
-			return false, true
-		}
-		return false, false
-	})
+	m := b.switchIn("labels", kumaInject, "enabled, true, yes, disabled, false or no", kumaEnabled)
 	ns := b.in.Namespace
 	if m.injection != injected || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) == "enabled" {
 		return m
@@ -60,6 +55,18 @@ func kumaSwitched(b *planBuilder) membership {
 		m.injection, m.off = notInjected, new(NewFinding("namespace-not-injected", nil, "Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod", kumaInject, kumaInject, b.namespaceWords()))
 	}
 	return m
+}
+
+// kumaEnabled reads a value as Kuma does (pkg/plugins/runtime/k8s/metadata/annotations.go,
+// GetEnabled). ok is false if Kuma does not know it.
+func kumaEnabled(v string) (on, ok bool) {
+	switch v {
+	case "enabled", "true", "yes":
+		return true, true
+	case "disabled", "false", "no":
+		return false, true
+	}
+	return false, false
 }
 
 // unless words what decides whether Kuma injects a pod that has the switch on; "" if
@@ -76,6 +83,7 @@ func (d kumaProfile) unless(b *planBuilder) string {
 }
 
 const (
+	kumaGateway          = "kuma.io/gateway"
 	kumaProbeProxyPort   = "kuma.io/application-probe-proxy-port"
 	kumaVirtualProbePort = "kuma.io/virtual-probes-port" // of Kuma before 3
 )
@@ -105,6 +113,9 @@ func (kumaProfile) redirectedHosts(b *planBuilder) (found []Finding) {
 func (d kumaProfile) inspect(b *planBuilder) inspection {
 	m := d.passiveProxy.inspect(b)
 	m.warnings = d.redirectedHosts(b)
+	if gateway, _ := kumaEnabled(b.annotations().Get(kumaGateway)); gateway {
+		m.optOut, m.passesProbes = new(b.annotationFinding("port-not-captured", kumaGateway, "makes the pod a gateway, of which Kuma captures nothing that comes in")), true
+	}
 	rewrites := !d.off.isOff(b.undoneAnnotations())
 	captured := m.capturedOutcome(b, func(s *handlerSite) fate {
 		switch {

@@ -252,6 +252,7 @@ func TestWhereAMeshInjectsNothingNothingIsRewritten(t *testing.T) {
 	for _, yaml := range []string{
 		pod("annotations: {consul.hashicorp.com/connect-inject: \"true\", consul.hashicorp.com/transparent-proxy: \"f\"}", app(httpProbe)),
 		namespace("consul.hashicorp.com/transparent-proxy: \"false\"", "") + pod("annotations: {consul.hashicorp.com/connect-inject: \"true\"}", app(httpProbe)),
+		pod("labels: {kuma.io/sidecar-injection: enabled}\nannotations: {kuma.io/gateway: enabled}", app(httpProbe)),
 	} {
 		if r := plan(t, yaml); r.text != yaml || r.Probes[0].Reason != "port-not-captured" || r.Probes[0].StrictTLS != transformer.Unaffected {
 			t.Errorf("%+v in\n%s", r.Probes, r.text)
