@@ -51,7 +51,7 @@ type AuthorizationCondition struct {
 
 // Denied returns the AuthorizationPolicy that certainly refuses the kubelet's probe of
 // a port, which comes without any identity; "" if none does. Nil labels are unknown, and
-// so is the namespace "".
+// so is the namespace "": a policy that has none either may be of the same.
 func (s *Surroundings) Denied(rootNamespace, namespace string, labels field.KeyValues, port int) (at string) {
 	if s == nil {
 		return ""
@@ -60,11 +60,11 @@ func (s *Surroundings) Denied(rootNamespace, namespace string, labels field.KeyV
 	allowed := never
 	for i := range s.AuthorizationPolicies {
 		p := &s.AuthorizationPolicies[i]
-		if p.Namespace != rootNamespace && (namespace == "" || p.Namespace != namespace) {
+		if p.Namespace != rootNamespace && p.Namespace != namespace {
 			continue
 		}
 		applies := selects(p.MatchLabels, labels)
-		if p.Disputed {
+		if p.Disputed || p.Namespace == "" {
 			applies = min(applies, maybe)
 		}
 		matches := min(applies, p.matches(port))

@@ -105,6 +105,10 @@ func TestADenialOfAPodThatIsNotKnownIsNotCertain(t *testing.T) {
 			t.Errorf("%s: denied by %q", c.name, at)
 		}
 	}
+	yaml := strings.TrimPrefix(authorization("istio-system/all", "rules: [{from: [{source: {principals: ['*']}}]}]")+authorization("/probes", "rules: [{}]"), "---\n")
+	if at := near(t, "", yaml).Denied(rootNamespace, "", webLabels, 8080); at != "" {
+		t.Errorf("what a policy without a namespace may let in is denied by %q", at)
+	}
 	shop := near(t, "shop", strings.TrimPrefix(authorization("shop/nothing", "{}"), "---\n"))
 	if at := shop.Denied(rootNamespace, "other", webLabels, 8080); at != "" {
 		t.Errorf("a pod of another namespace is denied by %q", at)

@@ -36,7 +36,8 @@ type mtlsWorld struct{ mode, at string }
 
 // MTLS returns the modes that may hold for a port of a pod, sorted, and the policies
 // that decide; at is "" if no policy does, but byDefault, which stands for the mesh.
-// Nil labels are unknown, and so is the namespace "".
+// Nil labels are unknown, and so is the namespace "": a policy that has none either may be
+// of the same.
 //
 // The rules are those of ComposePeerAuthentication in Istio's
 // pilot/pkg/security/authn/policy_applier.go.
@@ -54,7 +55,7 @@ func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyVal
 			if len(p.MatchLabels) == 0 { // Istio ignores the others
 				mesh = append(mesh, p)
 			}
-		case p.Namespace != namespace || namespace == "" || fits == never:
+		case p.Namespace != namespace || fits == never:
 		case len(p.MatchLabels) == 0:
 			wide = append(wide, p)
 		default:
@@ -68,15 +69,16 @@ func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyVal
 		}
 	}
 	worlds = narrow(worlds, mesh, true, port)
-	worlds = narrow(worlds, wide, true, port)
-	return summary(narrow(worlds, workload, certain, port))
+	sameNamespace := namespace != ""
+	worlds = narrow(worlds, wide, sameNamespace, port)
+	return summary(narrow(worlds, workload, certain && sameNamespace, port))
 }
 
 // inherits reports whether the policy leaves the mode to the wider scope.
 func (p *PeerAuthentication) inherits() bool { return p.Mode == "" || p.Mode == mtlsUnset }
 
 // narrow returns the worlds that the policies of a scope leave of those of the wider
-// scope. Istio takes the scope's oldest policy. Unless it is certain that one selects
+// scope. Istio takes the scope's oldest policy. Unless it is certain that one is about
 // the pod, the wider scope's worlds stay.
 func narrow(wider []mtlsWorld, scope []PeerAuthentication, certain bool, port int) []mtlsWorld {
 	if len(scope) == 0 {

@@ -106,3 +106,23 @@ func TestWhatIsNotKnownOfAPodLeavesItsModesOpen(t *testing.T) {
 		}
 	}
 }
+
+func TestAPolicyWithoutANamespaceMayBeOfAPodWithoutOne(t *testing.T) {
+	for _, c := range []struct {
+		name, yaml string
+		modes      string
+	}{
+		{"of the namespace", peer("/wide", "mtls: {mode: DISABLE}"), "DISABLE default"},
+		{"of the pod", peer("/web", "selector: {matchLabels: {app: web}}", "mtls: {mode: DISABLE}"), "DISABLE default"},
+		{"of another pod", peer("/web", "selector: {matchLabels: {app: front}}", "mtls: {mode: DISABLE}"), "default"},
+	} {
+		yaml := strings.TrimPrefix(c.yaml, "---\n")
+		modes, _ := near(t, "", yaml).MTLS(rootNamespace, "", webLabels, 8080, "default")
+		if got := strings.Join(modes, " "); got != c.modes {
+			t.Errorf("%s: %s, want %s", c.name, got, c.modes)
+		}
+		if modes, _ := near(t, "shop", yaml).MTLS(rootNamespace, "shop", webLabels, 8080, "default"); len(modes) != 1 {
+			t.Errorf("%s: a pod of another namespace has %q", c.name, modes)
+		}
+	}
+}

@@ -135,7 +135,7 @@ func sameEntries(a, b field.KeyValues) bool {
 
 // policyNamespaces returns the namespaces whose policies are about an object.
 func (x *Index) policyNamespaces(q question) []string {
-	if q.namespace == "" || q.namespace == x.rootNamespace {
+	if q.namespace == x.rootNamespace {
 		return []string{x.rootNamespace}
 	}
 	return []string{x.rootNamespace, q.namespace}
@@ -147,7 +147,7 @@ func (x *Index) peersOf(q question) []transformer.PeerAuthentication {
 	var all []transformer.PeerAuthentication
 	for _, name := range x.policyNamespaces(q) {
 		if o := x.peers.in(name); o != nil {
-			o = o.nearest(q.place)
+			o = o.around(question{q.place, name}).nearest(q.place)
 			all = append(all, o.nearestOf(scopes(o.values), q.place).values...)
 		}
 	}
@@ -173,7 +173,7 @@ func (x *Index) policiesOf(q question) []transformer.AuthorizationPolicy {
 	var all []transformer.AuthorizationPolicy
 	for _, namespace := range x.policyNamespaces(q) {
 		if o := x.policies.in(namespace); o != nil {
-			all = append(all, o.nearest(q.place).values...)
+			all = append(all, o.around(question{q.place, namespace}).nearest(q.place).values...)
 		}
 	}
 	seen := make(map[[2]string]int)
