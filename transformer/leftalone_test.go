@@ -242,7 +242,7 @@ func TestACollisionIsAnErrorThatLeavesTheObjectAlone(t *testing.T) {
 		{"both on one port", pod(injected, app(httpProbe)), "port-collision", "answeredBy: istio-proxy", []option{answeredBy("probe-proxy"), port(15020)}},
 		{"both on one port, if Istio injects", pod("", app(httpProbe)), "port-collision", "such as 15099", []option{port(15020)}},
 		{"both on one port, if Istio injects, by config", pod("annotations: {proxy.istio.io/config: \"statusPort: 15098\"}", app(httpProbe)), "port-collision", "15098", []option{port(15098)}},
-		{"on the moved status port", pod(injected+"annotations: {status.sidecar.istio.io/port: \"15099\"}", app(httpProbe)), "port-collision", "15099", []option{answeredBy("probe-proxy")}},
+		{"on the moved status port", pod(injected+"annotations: {status.sidecar.istio.io/port: \"15099\"}", app(httpProbe)), "port-collision", "such as 15098", []option{answeredBy("probe-proxy")}},
 		{"status port 0", pod(injected+"annotations: {status.sidecar.istio.io/port: \"0\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
 		{"status port text", pod(injected+"annotations: {status.sidecar.istio.io/port: \"x\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},
 		{"status port with a space", pod(injected+"annotations: {status.sidecar.istio.io/port: \" 15099\"}", app(httpProbe)), "status-port-invalid", "1 to 65535", nil},

@@ -45,8 +45,12 @@ func (d istio) inspect(b *planBuilder) inspection {
 		return m
 	}
 	if listens := istioListens(b); m.facts.injected.may(true) && m.answerer.port == listens {
+		another := prober.DefaultPort
+		if listens == another {
+			another--
+		}
 		m.conflicts = append(m.conflicts, NewFinding("port-collision", nil,
-			"port %d is istio-proxy's own in an injected pod, and probe-proxy cannot listen there too; the functionConfig must have another `port`, such as %d, or say that istio-proxy answers (`answeredBy: istio-proxy`)", listens, prober.DefaultPort))
+			"port %d is istio-proxy's own in an injected pod, and probe-proxy cannot listen there too; the functionConfig must have another `port`, such as %d, or say that istio-proxy answers (`answeredBy: istio-proxy`)", listens, another))
 	}
 	if ports, listed := includedPorts(b.annotations()); listed && m.facts.injected.may(true) && slices.Contains(ports, m.answerer.port) {
 		m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
