@@ -48,6 +48,8 @@ func TestATemplateThatHasOptedOutIsLeftAlone(t *testing.T) {
 		{name: "Istio's injector rewrites", reason: "injector-rewrites", outcome: transformer.Unaffected, yaml: pod(injected, app(httpProbe)), opts: []option{injectorRewrites}},
 		{name: "Istio's injector rewrites a namespace", reason: "injector-rewrites", outcome: transformer.Unaffected, yaml: own, opts: []option{injectorRewrites, injects("*")}},
 		{name: "windows", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "os: {name: windows}\n"+app(httpProbe))},
+		{name: "windows nodes, by affinity", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", nodeAffinity("matchExpressions: [{key: pool, operator: Exists}, {key: kubernetes.io/os, operator: In, values: [windows]}]", "matchExpressions: [{key: beta.kubernetes.io/os, operator: In, values: [windows]}]")+app(httpProbe))},
+		{name: "windows nodes, by the older label", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "nodeSelector: {beta.kubernetes.io/os: windows}\n"+app(httpProbe))},
 		{name: "windows nodes", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "nodeSelector: {kubernetes.io/os: windows}\n"+app(httpProbe))},
 		{name: "a gRPC application without a proxy", reason: "not-sidecar-template", outcome: transformer.Unaffected, yaml: pod(injected+"\nannotations: {inject.istio.io/templates: \"grpc-simple\"}", app(httpProbe)),
 			field: "spec.template.metadata.annotations[inject.istio.io/templates]"},
@@ -57,6 +59,28 @@ func TestATemplateThatHasOptedOutIsLeftAlone(t *testing.T) {
 		{name: "skipped by the workload", reason: "skipped-container", outcome: transformer.Fails, yaml: strings.Replace(own, "  name: web\n", "  name: web\n  annotations: {rewrite-probes.io/skip-containers: app}\n", 1), field: tmpl + "livenessProbe"},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.check(t, transformer.Info) })
+	}
+}
+
+// nodeAffinity returns the affinity of a pod that needs a node of one of the terms.
+func nodeAffinity(terms ...string) string {
+	return "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{" + strings.Join(terms, "}, {") + "}]}}}\n"
+}
+
+func TestAPodThatMayRunOnLinuxIsRewritten(t *testing.T) {
+	const windows = "matchExpressions: [{key: kubernetes.io/os, operator: In, values: [windows]}]"
+	for _, affinity := range []string{
+		"affinity: {podAffinity: {}}\n",
+		"affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {" + windows + "}}]}}\n",
+		nodeAffinity(windows, "matchExpressions: [{key: pool, operator: Exists}]"),
+		nodeAffinity(windows, "matchFields: [{key: metadata.name, operator: In, values: [windows]}]"),
+		nodeAffinity("matchExpressions: [{key: kubernetes.io/os, operator: In, values: [windows, linux]}]"),
+		nodeAffinity("matchExpressions: [{key: kubernetes.io/os, operator: NotIn, values: [windows]}]"),
+		nodeAffinity("matchExpressions: [{key: pool, operator: In, values: [windows]}]"),
+	} {
+		if r := plan(t, pod("", affinity+app(httpProbe))); r.Probes[0].State != transformer.WouldRewrite {
+			t.Errorf("%s%+v", affinity, r.Probes)
+		}
 	}
 }
 

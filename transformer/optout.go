@@ -36,9 +36,32 @@ func (b *planBuilder) optOut(sources []optOutSource) *Finding {
 	return nil
 }
 
+// isWindows reports whether the pod runs on no other nodes than those with Windows.
 func isWindows(spec *PodSpec) bool {
-	return spec.OS != nil && spec.OS.Name == "windows" || spec.NodeSelector.Get("kubernetes.io/os") == "windows"
+	if spec.OS != nil && spec.OS.Name == osWindows || slices.ContainsFunc(osLabels, func(key string) bool { return spec.NodeSelector.Get(key) == osWindows }) {
+		return true
+	}
+	if spec.Affinity == nil {
+		return false
+	}
+	terms := spec.Affinity.NodeAffinity.Required.Terms
+	return len(terms) > 0 && !slices.ContainsFunc(terms, func(t NodeSelectorTerm) bool { return !t.isWindows() })
 }
+
+func (t *NodeSelectorTerm) isWindows() bool {
+	for _, x := range t.MatchExpressions {
+		others := func(v string) bool { return v != osWindows }
+		if slices.Contains(osLabels, x.Key) && x.Operator == "In" && !slices.ContainsFunc(x.Values, others) {
+			return true
+		}
+	}
+	return false
+}
+
+const osWindows = "windows"
+
+// osLabels are the labels of a node with its operating system, which the kubelet sets.
+var osLabels = []string{"kubernetes.io/os", "beta.kubernetes.io/os"}
 
 // An optOutSource is metadata that may hold an annotation of ours.
 type optOutSource struct {

@@ -25,6 +25,7 @@ type PodSpec struct {
 	RestartPolicy   string              `json:"restartPolicy"`
 	OS              *PodOS              `json:"os"`
 	NodeSelector    field.KeyValues     `json:"nodeSelector"`
+	Affinity        *Affinity           `json:"affinity"`
 	SecurityContext *PodSecurityContext `json:"securityContext"`
 	InitContainers  []Container         `json:"initContainers"`
 	Containers      []Container         `json:"containers"`
@@ -33,6 +34,24 @@ type PodSpec struct {
 // PodOS names the operating system of a pod.
 type PodOS struct {
 	Name string `json:"name"`
+}
+
+// An Affinity says which nodes a pod may run on.
+type Affinity struct {
+	NodeAffinity struct {
+		Required struct {
+			Terms []NodeSelectorTerm `json:"nodeSelectorTerms"` // a node must match one
+		} `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+	} `json:"nodeAffinity"`
+}
+
+// A NodeSelectorTerm matches nodes for which all expressions hold.
+type NodeSelectorTerm struct {
+	MatchExpressions []struct {
+		Key      string   `json:"key"`
+		Operator string   `json:"operator"`
+		Values   []string `json:"values"`
+	} `json:"matchExpressions"`
 }
 
 // PodSecurityContext holds the uid and gid that containers inherit.

@@ -165,6 +165,12 @@ func random(seed uint64) *corev1.Pod {
 		pod.Spec.OS = &corev1.PodOS{Name: corev1.Windows}
 	case 4:
 		pod.Spec.NodeSelector = map[string]string{"kubernetes.io/os": "windows"}
+	case 9:
+		pod.Spec.NodeSelector = map[string]string{"beta.kubernetes.io/os": "windows"}
+	case 10:
+		pod.Spec.Affinity = nodeAffinity([]string{"windows"}, []string{"windows"})
+	case 11:
+		pod.Spec.Affinity = nodeAffinity([]string{"windows"}, []string{"windows", "linux"})
 	case 5: // rewritten, and its original lost
 		pod.Spec.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/app-health/" + pod.Spec.Containers[0].Name + "/readyz"}}}
 		pod.Spec.Containers[0].ReadinessProbe.HTTPGet.Port.IntVal = 15020
@@ -178,6 +184,17 @@ func random(seed uint64) *corev1.Pod {
 		set("config.kubernetes.io/local-config", "true")
 	}
 	return pod
+}
+
+// nodeAffinity returns an affinity with a term for each list of operating systems.
+func nodeAffinity(systems ...[]string) *corev1.Affinity {
+	var selector corev1.NodeSelector
+	for _, values := range systems {
+		selector.NodeSelectorTerms = append(selector.NodeSelectorTerms, corev1.NodeSelectorTerm{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "pool", Operator: corev1.NodeSelectorOpExists}, {Key: corev1.LabelOSStable, Operator: corev1.NodeSelectorOpIn, Values: values}},
+		})
+	}
+	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &selector}}
 }
 
 func TestThePolicySaysWhatCheckSays(t *testing.T) {
