@@ -35,6 +35,10 @@ func (d istio) inspect(b *planBuilder) inspection {
 	}
 	if m.answerer.who == AnsweredByIstioProxy {
 		m.conflicts = d.proxyConflicts(b, err)
+		if istioNativeUnclear(b.annotations()) {
+			m.conflicts = append(m.conflicts, b.annotationFinding("annotation-invalid", istioNative,
+				"must be true or false: with another value Istio may add a second istio-proxy to the declared one, and the API server then refuses the pod"))
+		}
 		if key, why := d.unheard(b, m.answerer.port); key != "" && err == nil {
 			m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", key,
 				"has the effect that %s; the annotation `%s` moves all that Istio knows of that port, or probe-proxy answers on its own (`answeredBy: probe-proxy`)", why, istioStatusPort))
@@ -77,7 +81,7 @@ func (d istio) facts(b *planBuilder, said membership, user field.KeyValues) fact
 	switch v := user.Get(istioNative); {
 	case v == "true" || v == "false":
 		f.native.say(v == "true", "the annotation `"+istioNative+"`")
-	case o.NativeSidecars != nil:
+	case v == "" && o.NativeSidecars != nil:
 		f.native.say(*o.NativeSidecars, "`istio.nativeSidecars` of the functionConfig")
 	}
 	if istioConfigField(user.Get(istioProxyConfig), "holdApplicationUntilProxyStarts") == "true" {
@@ -227,6 +231,9 @@ func (d istio) answerer(b *planBuilder, f facts, status int, badStatus bool) (a 
 // cannotAnswer returns why istio-proxy may not answer all probes of the pod; "" if it
 // does in every world.
 func (d istio) cannotAnswer(b *planBuilder, f facts) string {
+	if istioNativeUnclear(b.annotations()) {
+		return "istio-proxy may be in the pod twice, since `" + istioNative + "` is neither true nor false"
+	}
 	if key, why := d.unheard(b, istioStatusOr(b.annotations())); key != "" {
 		return why + " (`" + key + "`)"
 	}
@@ -242,6 +249,16 @@ func (d istio) cannotAnswer(b *planBuilder, f facts) string {
 		}
 	}
 	return ""
+}
+
+// istioNativeUnclear reports whether an annotation about native sidecars has a value that
+// Istio's template and its injector read differently. From 1.27 on the template makes a
+// native sidecar of all but "false", and the injector moves a declared istio-proxy to it
+// only for "true" or if the mesh has native sidecars (RunTemplate in
+// pkg/kube/inject/inject.go). Else the pod has two containers of that name.
+func istioNativeUnclear(annotations field.KeyValues) bool {
+	v := annotations.Get(istioNative)
+	return v != "" && v != "true" && v != "false"
 }
 
 // unheard returns the annotation because of which istio-proxy does not get the

@@ -31,7 +31,6 @@ func TestIstioProxyAnswersOnlyWhatItCertainlyServes(t *testing.T) {
 	const (
 		native    = `sidecar.istio.io/nativeSidecar: "true"`
 		ordinary  = `sidecar.istio.io/nativeSidecar: "false"`
-		unclear   = `sidecar.istio.io/nativeSidecar: "yes"`
 		holding   = `proxy.istio.io/config: "holdApplicationUntilProxyStarts: true"`
 		notHeld   = `proxy.istio.io/config: "holdApplicationUntilProxyStarts: false"`
 		proxyHook = "- name: istio-proxy\n  image: auto\n  lifecycle: {postStart: {exec: {command: [x]}}}\n"
@@ -49,7 +48,6 @@ func TestIstioProxyAnswersOnlyWhatItCertainlyServes(t *testing.T) {
 		{name: "an ordinary one, by the config", metadata: injected, opts: []option{nativeSidecars(false)}},
 		{name: "the annotation wins, and says native", metadata: annotated(native), opts: []option{nativeSidecars(false)}, sidecar: true, hook: true},
 		{name: "the annotation wins, and says ordinary", metadata: annotated(ordinary), opts: []option{nativeSidecars(true)}},
-		{name: "an annotation that each version reads in its own way", metadata: annotated(unclear)},
 		{name: "it is waited for, by the annotation", metadata: annotated(holding), hook: true},
 		{name: "it is waited for, by the config", metadata: injected, opts: []option{holds}, hook: true},
 		{name: "the annotation cannot undo that", metadata: annotated(notHeld), opts: []option{holds}, hook: true},
@@ -103,6 +101,27 @@ func TestIstioProxyAnswersOnlyWhatItCertainlyServes(t *testing.T) {
 					t.Errorf("rewriter-needed %t and yet\n%s", needed, insists.text)
 				}
 			})
+		}
+	}
+}
+
+// With such a value the injector may leave the declared istio-proxy beside its own, and
+// versions differ in whether the sidecar is native.
+func TestIstioProxyIsNotDeclaredWhereTheInjectorMayAddASecond(t *testing.T) {
+	for _, opts := range [][]option{nil, {nativeSidecars(true)}, {nativeSidecars(false)}} {
+		for _, value := range []string{"yes", "True", "", "true"} {
+			byIstio := value == "" || value == "true"
+			before := pod(injected+"annotations: {sidecar.istio.io/nativeSidecar: \""+value+"\"}", app(httpProbe))
+			r := plan(t, before, opts...)
+			if got := r.Answer.By == "istio-proxy"; got != byIstio || !byIstio && !strings.Contains(r.Answer.Because, "twice") || len(r.Findings) > 0 {
+				t.Errorf("%q: %+v, findings %v", value, r.Answer, r.Findings)
+			}
+			wantNoEdits(t, plan(t, r.text, opts...))
+			wantText(t, restore(t, r.text), before)
+			insists := plan(t, before, append([]option{answeredBy("istio-proxy")}, opts...)...)
+			if _, refused := insists.has("annotation-invalid"); refused == byIstio || refused != (insists.text == before) {
+				t.Errorf("%q: %v\n%s", value, insists.Findings, insists.text)
+			}
 		}
 	}
 }

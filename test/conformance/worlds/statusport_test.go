@@ -143,3 +143,24 @@ func answered(t *testing.T, c *cluster, k *knowledge, input *side, config rewrit
 		}
 	}
 }
+
+// Of a value that is neither "true" nor "false", Istio's template makes a native sidecar,
+// and the injector does not always move the container istio-proxy that a pod declares.
+func TestEveryProbeIsAnsweredWhateverIsSaidOfNativeSidecars(t *testing.T) {
+	k := &knowledge{namespace: map[string]string{"istio-injection": "enabled"}}
+	for _, value := range []string{"yes", "True", ""} {
+		input, err := newSide(fmt.Appendf(nil, movedStatusPort, fmt.Sprintf("sidecar.istio.io/nativeSidecar: %q", value)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &cluster{injectors: make(map[setting]*istio.Injector), injected: make(map[string]arrival)}
+		for _, rewrites := range both {
+			c.injectors[setting{rewrites: rewrites}] = istio.New(t, fmt.Sprintf("values.sidecarInjectorWebhook.rewriteAppHTTPProbe=%t", rewrites))
+		}
+		for _, native := range both {
+			for _, config := range []rewriting.Settings{{}, {"answeredBy": "probe-proxy"}, {"answeredBy": "istio-proxy"}} {
+				answered(t, c, k, input, config, world{injected: true, native: native, rewrites: true})
+			}
+		}
+	}
+}
