@@ -120,17 +120,17 @@ func (istio) rewritesFact(b *planBuilder, annotations field.KeyValues) fact {
 }
 
 // istioConfigField returns a field of a ProxyConfig in YAML or JSON, as it is written
-// without quotes; "" if it is absent.
+// without quotes; "" if it is absent, or only in a comment.
 func istioConfigField(config, key string) string {
-	for rest := config; ; {
-		i := strings.Index(rest, key)
+	for at := 0; ; {
+		i := strings.Index(config[at:], key)
 		if i < 0 {
 			return ""
 		}
-		before := rest[:i]
-		rest = rest[i+len(key):]
-		v, isKey := strings.CutPrefix(strings.TrimLeft(rest, `"' `), ":")
-		if !isKey || before != "" && !strings.ContainsAny(before[len(before)-1:], "\"'{, \t\n") {
+		before := config[:at+i]
+		at += i + len(key)
+		v, isKey := strings.CutPrefix(strings.TrimLeft(config[at:], `"' `), ":")
+		if !isKey || before != "" && !strings.ContainsAny(before[len(before)-1:], "\"'{, \t\n") || inComment(before) {
 			continue
 		}
 		if end := strings.IndexAny(v, ",}\n#"); end >= 0 {
@@ -138,6 +138,12 @@ func istioConfigField(config, key string) string {
 		}
 		return strings.Trim(strings.TrimSpace(v), `"'`)
 	}
+}
+
+// inComment reports whether a text of YAML ends in a comment.
+func inComment(text string) bool {
+	line := text[strings.LastIndexByte(text, '\n')+1:]
+	return strings.HasPrefix(line, "#") || strings.Contains(line, " #") || strings.Contains(line, "\t#")
 }
 
 // istioListens returns the port on which istio-proxy's status server listens: that of

@@ -171,6 +171,10 @@ func random(seed uint64) *corev1.Pod {
 		pod.Spec.Affinity = nodeAffinity([]string{"windows"}, []string{"windows"})
 	case 11:
 		pod.Spec.Affinity = nodeAffinity([]string{"windows"}, []string{"windows", "linux"})
+	case 12:
+		set("proxy.istio.io/config", "concurrency: 2\ninterceptionMode: NONE")
+	case 13:
+		set("proxy.istio.io/config", "## interceptionMode: NONE\nconcurrency: 2 # interceptionMode: NONE")
 	case 5: // rewritten, and its original lost
 		pod.Spec.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/app-health/" + pod.Spec.Containers[0].Name + "/readyz"}}}
 		pod.Spec.Containers[0].ReadinessProbe.HTTPGet.Port.IntVal = 15020
