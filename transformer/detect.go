@@ -92,7 +92,7 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 		on, ok := read(v)
 		m.injection = switched(on && ok)
 		if !ok {
-			m.unclear = new(metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected", allowed))
+			m.unclear = new(metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
 		} else if !on {
 			m.off = new(metadataFinding("injection-off", b.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod"))
 		}
