@@ -72,6 +72,10 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 	if f, _ := own.has("namespace-limits"); !strings.Contains(f.Message, "the pod's own request of 500m cpu is less than") {
 		t.Errorf("message is %q", f.Message)
 	}
+	other := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+pod("", "resources: {requests: {memory: 500Mi}}\n"+app(httpProbe+"resources: {requests: {cpu: 0}}\n")))
+	if f, found := other.has("namespace-limits"); found {
+		t.Errorf("the pod itself requests no CPU: %s", f.Message)
+	}
 }
 
 // Defaults that a LimitRange fills in make a class too.
@@ -101,6 +105,9 @@ func TestADeclaredIstioProxyHasTheConfiguredResources(t *testing.T) {
 	given := plan(t, before, answeredBy("istio-proxy"), own)
 	if _, found := given.has("proxy-limits"); found || !strings.Contains(given.text, "resources:\n          limits:\n            cpu: 2\n") {
 		t.Errorf("warned: %t:\n%s", found, given.text)
+	}
+	if _, found := plan(t, limitRange("{type: Container, defaultRequest: {cpu: 500m}}")+bare, answeredBy("istio-proxy")).has("proxy-limits"); !found {
+		t.Error("a default of requests alone replaces those of the injector too")
 	}
 	if _, found := plan(t, bare, answeredBy("istio-proxy")).has("proxy-limits"); found {
 		t.Error("nothing fills in defaults")

@@ -145,6 +145,9 @@ func TestARewriterThatWouldServeNothingMayBeTurnedOff(t *testing.T) {
 func TestIstioProxyAnswersNothingOnAPortWhereItDoesNotListen(t *testing.T) {
 	const config = "annotations:\n  proxy.istio.io/config: '{\"statusPort\": 15030}'\n"
 	before := pod(injected+config, app(httpProbe))
+	if r := plan(t, strings.ReplaceAll(before, "15030", "0")); r.Answer.By != "istio-proxy" || r.Answer.Port != 15020 {
+		t.Errorf("a port that is not set: %+v", r.Answer)
+	}
 	r := plan(t, before)
 	if r.Answer.By != "probe-proxy" || r.Answer.Port != 15099 || !strings.Contains(r.Answer.Because, "listens on port 15030") || len(r.Findings) > 0 {
 		t.Errorf("%+v, findings %v", r.Answer, r.Findings)
