@@ -44,7 +44,7 @@ func isWindows(spec *PodSpec) bool {
 	if spec.Affinity == nil {
 		return false
 	}
-	terms := spec.Affinity.NodeAffinity.Required.Terms
+	terms := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	return len(terms) > 0 && !slices.ContainsFunc(terms, func(t NodeSelectorTerm) bool { return !t.isWindows() })
 }
 

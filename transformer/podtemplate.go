@@ -38,20 +38,29 @@ type PodOS struct {
 
 // An Affinity says which nodes a pod may run on.
 type Affinity struct {
-	NodeAffinity struct {
-		Required struct {
-			Terms []NodeSelectorTerm `json:"nodeSelectorTerms"` // a node must match one
-		} `json:"requiredDuringSchedulingIgnoredDuringExecution"`
-	} `json:"nodeAffinity"`
+	NodeAffinity NodeAffinity `json:"nodeAffinity"`
+}
+
+// NodeAffinity holds what a node must have.
+type NodeAffinity struct {
+	RequiredDuringSchedulingIgnoredDuringExecution NodeSelector `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+}
+
+// A NodeSelector matches nodes that match one of its terms.
+type NodeSelector struct {
+	NodeSelectorTerms []NodeSelectorTerm `json:"nodeSelectorTerms"`
 }
 
 // A NodeSelectorTerm matches nodes for which all expressions hold.
 type NodeSelectorTerm struct {
-	MatchExpressions []struct {
-		Key      string   `json:"key"`
-		Operator string   `json:"operator"`
-		Values   []string `json:"values"`
-	} `json:"matchExpressions"`
+	MatchExpressions []NodeSelectorRequirement `json:"matchExpressions"`
+}
+
+// A NodeSelectorRequirement compares a label of a node with values.
+type NodeSelectorRequirement struct {
+	Key      string   `json:"key"`
+	Operator string   `json:"operator"`
+	Values   []string `json:"values"`
 }
 
 // PodSecurityContext holds the uid and gid that containers inherit.
