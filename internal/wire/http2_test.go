@@ -76,6 +76,31 @@ func TestHeadersOfTheConnectionAreNotSent(t *testing.T) {
 	}
 }
 
+func TestALargeHeadIsSentInSeveralFrames(t *testing.T) {
+	var sent bytes.Buffer
+	header := textproto.MIMEHeader{"X-A": {strings.Repeat("~", 40<<10)}} // a character that HPACK does not shorten
+	req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}, Host: "x", Header: header}
+	_, exchange, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), &sent}, req, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchange.Close()
+	sent.Next(len(http2.ClientPreface))
+	var frames []string
+	for framer := http2.NewFramer(nil, &sent); ; {
+		f, err := framer.ReadFrame()
+		if err != nil {
+			break
+		}
+		if h := f.Header(); h.StreamID == 1 {
+			frames = append(frames, fmt.Sprintf("%s %#x", h.Type, uint8(h.Flags)))
+		}
+	}
+	if got, want := strings.Join(frames, ", "), "HEADERS 0x1, CONTINUATION 0x0, CONTINUATION 0x4"; got != want {
+		t.Errorf("sent %s, want %s", got, want)
+	}
+}
+
 func TestAPeerThatDidNotProcessARequestIsToldFromOthers(t *testing.T) {
 	const (
 		refused     = "\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x07"
