@@ -28,16 +28,20 @@ func (l *lazy[T]) in(namespace string) *objects[T] {
 	return l.all[namespace]
 }
 
-// near returns the objects of the namespace, of one name the nearest. If the namespace is
-// not known, they are those of the nearest folder that has any: that objects of two
-// folders go to the same namespace is then not known either.
+// near returns the values of the objects that [lazy.find] finds, without asking the same twice.
 func (l *lazy[T]) near(q question) []T {
-	o := l.in(q.namespace)
-	if o == nil {
-		return nil
-	}
 	if l.answer == nil || l.asked != q {
-		l.asked, l.answer = q, o.around(q).nearest(q.place).values
+		l.asked, l.answer = q, l.find(q).values
 	}
 	return l.answer
+}
+
+// find returns the objects of the namespace, of one name the nearest. If the namespace is
+// not known, they are those of the nearest folder that has any: that objects of two
+// folders go to the same namespace is then not known either.
+func (l *lazy[T]) find(q question) *objects[T] {
+	if o := l.in(q.namespace); o != nil {
+		return o.around(q).nearest(q.place)
+	}
+	return &objects[T]{}
 }

@@ -146,10 +146,8 @@ func (x *Index) policyNamespaces(q question) []string {
 func (x *Index) peersOf(q question) []transformer.PeerAuthentication {
 	var all []transformer.PeerAuthentication
 	for _, name := range x.policyNamespaces(q) {
-		if o := x.peers.in(name); o != nil {
-			o = o.around(question{q.place, name}).nearest(q.place)
-			all = append(all, o.nearestOf(scopes(o.values), q.place).values...)
-		}
+		o := x.peers.find(question{q.place, name})
+		all = append(all, o.nearestOf(scopes(o.values), q.place).values...)
 	}
 	return all
 }
@@ -172,9 +170,7 @@ func scopes(policies []transformer.PeerAuthentication) []string {
 func (x *Index) policiesOf(q question) []transformer.AuthorizationPolicy {
 	var all []transformer.AuthorizationPolicy
 	for _, namespace := range x.policyNamespaces(q) {
-		if o := x.policies.in(namespace); o != nil {
-			all = append(all, o.around(question{q.place, namespace}).nearest(q.place).values...)
-		}
+		all = append(all, x.policies.find(question{q.place, namespace}).values...)
 	}
 	seen := make(map[[2]string]int)
 	for i := range all {
