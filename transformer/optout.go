@@ -38,24 +38,18 @@ func (b *planBuilder) optOut(sources []optOutSource) *Finding {
 
 // isWindows reports whether the pod runs on no other nodes than those with Windows.
 func isWindows(spec *PodSpec) bool {
-	if spec.OS != nil && spec.OS.Name == osWindows || slices.ContainsFunc(osLabels, func(key string) bool { return spec.NodeSelector.Get(key) == osWindows }) {
-		return true
-	}
-	if spec.Affinity == nil {
-		return false
-	}
 	terms := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-	return len(terms) > 0 && !slices.ContainsFunc(terms, func(t NodeSelectorTerm) bool { return !t.isWindows() })
+	return spec.OS != nil && spec.OS.Name == osWindows ||
+		slices.ContainsFunc(osLabels, func(key string) bool { return spec.NodeSelector.Get(key) == osWindows }) ||
+		len(terms) > 0 && !slices.ContainsFunc(terms, NodeSelectorTerm.allowsOthers)
 }
 
-func (t *NodeSelectorTerm) isWindows() bool {
-	for _, x := range t.MatchExpressions {
-		others := func(v string) bool { return v != osWindows }
-		if slices.Contains(osLabels, x.Key) && x.Operator == "In" && !slices.ContainsFunc(x.Values, others) {
-			return true
-		}
-	}
-	return false
+// allowsOthers reports whether the term matches nodes without Windows.
+func (t NodeSelectorTerm) allowsOthers() bool {
+	isOther := func(system string) bool { return system != osWindows }
+	return !slices.ContainsFunc(t.MatchExpressions, func(x NodeSelectorRequirement) bool {
+		return slices.Contains(osLabels, x.Key) && x.Operator == "In" && !slices.ContainsFunc(x.Values, isOther)
+	})
 }
 
 const osWindows = "windows"

@@ -25,7 +25,7 @@ type PodSpec struct {
 	RestartPolicy   string              `json:"restartPolicy"`
 	OS              *PodOS              `json:"os"`
 	NodeSelector    field.KeyValues     `json:"nodeSelector"`
-	Affinity        *Affinity           `json:"affinity"`
+	Affinity        Affinity            `json:"affinity"`
 	SecurityContext *PodSecurityContext `json:"securityContext"`
 	InitContainers  []Container         `json:"initContainers"`
 	Containers      []Container         `json:"containers"`
