@@ -49,18 +49,23 @@ func TestHeadersOfTheConnectionAreRefusedAsNetHTTPRefusesThem(t *testing.T) {
 	}
 }
 
+// framesFor returns what is sent for a request with these headers, to be read.
+func framesFor(t *testing.T, header textproto.MIMEHeader) *http2.Framer {
+	t.Helper()
+	var sent bytes.Buffer
+	req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}, Host: "x", Header: header}
+	_, exchange, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), &sent}, req, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchange.Close()
+	sent.Next(len(http2.ClientPreface))
+	return http2.NewFramer(nil, &sent)
+}
+
 // Such headers are about a connection of HTTP/1.1, and net/http leaves them out.
 func TestHeadersOfTheConnectionAreNotSent(t *testing.T) {
-	var sent bytes.Buffer
-	header := textproto.MIMEHeader{"Connection": {"close"}, "Proxy-Connection": {"close"}, "Keep-Alive": {"5"}, "Upgrade": {""}, "X-A": {"b"}}
-	req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}, Host: "x", Header: header}
-	if _, exchange, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), &sent}, req, nil); err != nil {
-		t.Fatal(err)
-	} else {
-		exchange.Close()
-	}
-	sent.Next(len(http2.ClientPreface))
-	frames := http2.NewFramer(nil, &sent)
+	frames := framesFor(t, textproto.MIMEHeader{"Connection": {"close"}, "Proxy-Connection": {"close"}, "Keep-Alive": {"5"}, "Upgrade": {""}, "X-A": {"b"}})
 	frames.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	for {
 		f, err := frames.ReadFrame()
@@ -77,17 +82,8 @@ func TestHeadersOfTheConnectionAreNotSent(t *testing.T) {
 }
 
 func TestALargeHeadIsSentInSeveralFrames(t *testing.T) {
-	var sent bytes.Buffer
-	header := textproto.MIMEHeader{"X-A": {strings.Repeat("~", 40<<10)}} // a character that HPACK does not shorten
-	req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}, Host: "x", Header: header}
-	_, exchange, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), &sent}, req, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	exchange.Close()
-	sent.Next(len(http2.ClientPreface))
 	var frames []string
-	for framer := http2.NewFramer(nil, &sent); ; {
+	for framer := framesFor(t, textproto.MIMEHeader{"X-A": {strings.Repeat("~", 40<<10)}}); ; { // HPACK does not shorten ~
 		f, err := framer.ReadFrame()
 		if err != nil {
 			break
