@@ -112,7 +112,7 @@ func (o *Object) length() int {
 func (v *verifier) addition(s *Stream, c *change) error {
 	a := c.adds
 	v.between(s, a.before, nil)
-	t := (*yaml.Tree)(nil)
+	var t *yaml.Tree
 	got, err := v.nextObject(a.length, false)
 	if err == nil {
 		t, err = got.load()

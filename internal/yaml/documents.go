@@ -328,7 +328,7 @@ func (t *Tree) Heading(n int32) (h Heading) {
 	const hides = isMergeKey | isExplicit | specialKey
 	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
 		h.IsHidden = h.IsHidden || t.Nodes[c].Marks&hides != 0
-		entry, unused := (*int32)(nil), int32(0)
+		var entry *int32
 		switch t.KeyOf(c) {
 		case "apiVersion":
 			entry = &h.APIVersion
@@ -341,7 +341,7 @@ func (t *Tree) Heading(n int32) (h Heading) {
 		case "results":
 			entry = &h.Results
 		default:
-			entry = &unused
+			continue
 		}
 		if *entry != 0 {
 			h.Twice = c
