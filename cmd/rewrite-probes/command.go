@@ -186,7 +186,9 @@ func reasonsCommand(std streams) *cobra.Command {
 			}
 			for _, r := range reason.All() {
 				if len(keys) == 0 || slices.Contains(keys, r.Key) {
-					fmt.Fprintf(std.out, "%s (%s)\n  cause: %s\n  cure:  %s\n", r.Key, r.Severity, r.Cause, r.Cure)
+					if _, err := fmt.Fprintf(std.out, "%s (%s)\n  cause: %s\n  cure:  %s\n", r.Key, r.Severity, r.Cause, r.Cure); err != nil {
+						return err
+					}
 				}
 			}
 			return nil

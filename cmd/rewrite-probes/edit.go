@@ -132,7 +132,9 @@ func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*
 // emitFile lists, shows or writes one changed file.
 func (f *editFlags) emitFile(std streams, name string, before, after []byte) error {
 	if f.list {
-		fmt.Fprintln(std.out, name)
+		if _, err := fmt.Fprintln(std.out, name); err != nil {
+			return err
+		}
 	}
 	if f.diff {
 		path := strings.TrimPrefix(filepath.ToSlash(name), "/")

@@ -37,7 +37,9 @@ that is not rendered, or a kustomization that is not built. With --allow-empty i
 			case "html":
 				err = r.HTML(std.out)
 			default:
-				r.Explain(std.out, screenOf(std.out, common.color))
+				w := &errWriter{to: std.out}
+				r.Explain(w, screenOf(std.out, common.color))
+				err = w.err
 			}
 			if err != nil {
 				return err

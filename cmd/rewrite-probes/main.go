@@ -56,10 +56,31 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	}()
 	cmd := newCommand(streams{stdin, stdout, stderr})
 	cmd.SetArgs(append([]string{}, args...)) // of nil, cobra makes os.Args
+	help := &errWriter{to: stdout}
+	cmd.SetOut(help)
 	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
 		unquoteUsage(cmd)
 	}
-	return exitCode(cmd.Execute(), stderr)
+	err := cmd.Execute()
+	if err == nil {
+		err = help.err
+	}
+	return exitCode(err, stderr)
+}
+
+// An errWriter keeps the first error of a writer, for callers that do not look at it.
+type errWriter struct {
+	to  io.Writer
+	err error
+}
+
+func (w *errWriter) Write(b []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	n, err := w.to.Write(b)
+	w.err = err
+	return n, err
 }
 
 // exitCode returns the exit code of a command and prints its error.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"runtime/debug"
 	"strings"
@@ -18,6 +19,27 @@ func TestAPanicIsAnInternalError(t *testing.T) {
 	code := run([]string{"-"}, broken{}, &out, &errs)
 	if code != exitUnreadable || out.Len() > 0 || !strings.Contains(errs.String(), "error: internal error, nothing was written") || !strings.Contains(errs.String(), "a bug") {
 		t.Errorf("exit %d, stderr %q, stdout %q", code, &errs, &out)
+	}
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// A list that was cut short would tell a script that no other file changes.
+func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
+	pod := podFile(t, 0o644)
+	for _, args := range [][]string{
+		{pod}, {"-l", pod}, {"-d", pod}, {"explain", pod}, {"explain", "-o", "json", pod}, {"explain", "-o", "html", pod},
+		{"check", "-o", "json", pod}, {"check", "-o", "sarif", pod}, {"check", "-o", "junit", pod},
+		{"reasons"}, {"schema"}, {"policy"}, {"version"}, {"--version"}, {"completion", "bash"}, {"--help"}, {"check", "--help"}, {"help", "check"},
+	} {
+		var errs bytes.Buffer
+		code := run(append(args, "--config", "none"), strings.NewReader(""), full{}, &errs)
+		if code != exitUnreadable || !strings.Contains(errs.String(), "error: no space left on device\n") {
+			t.Errorf("%s: exit %d, stderr %q", args, code, &errs)
+		}
 	}
 }
 
