@@ -92,7 +92,8 @@ func exitCode(err error, stderr io.Writer) int {
 		return e.code
 	}
 	if usage, ok := errors.AsType[*usageError](err); ok {
-		fmt.Fprintf(stderr, "error: %s; see %q\n", oneLine(usage.Error()), usage.command+" --help")
+		text := oneLine(usage.Error()) + "; see"
+		fmt.Fprintf(stderr, "error: %s %q\n", strings.Replace(text, "?; see", "? See", 1), usage.command+" --help")
 		return exitUsage
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
