@@ -71,7 +71,7 @@ func (s *fileSet) walk(root string, ignore []string) (n int, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return err
+			return fmt.Errorf("%s: %w", path, reasonOf(err))
 		case path != root && isIgnored(root, path, d, ignore):
 			if d.IsDir() {
 				return filepath.SkipDir
