@@ -5,6 +5,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -142,10 +143,19 @@ func Decode(o *manifest.Object, over ...Setting) (*RewriteProbes, error) {
 	for _, wrong := range slices.Concat(p, c.validate()) {
 		all = append(all, wrong.in(o, over))
 	}
+	slices.SortStableFunc(all, func(a, b error) int { return cmp.Compare(lineOf(a), lineOf(b)) })
 	if err := errors.Join(all...); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// lineOf returns the line that an error names; 0 if it names none.
+func lineOf(err error) int {
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
+		return e.Line
+	}
+	return 0
 }
 
 // ErrNotConfig begins the error about an object that is no functionConfig.
