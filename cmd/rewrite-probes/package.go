@@ -120,6 +120,9 @@ func (p *pkg) add(f file, text []byte) {
 		p.note(f, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
 	default:
 		p.unreadable(f, err)
+		if isTemplate(s, text, err) {
+			p.messages[len(p.messages)-1].Text += "; it looks like a template, which must be rendered first"
+		}
 	}
 }
 

@@ -304,6 +304,9 @@ func (r *run) fail(o *manifest.Object, err error) {
 		}
 	}
 	r.addFinding(o, f)
+	if e, ok := errors.AsType[*manifest.Error](err); ok && e.Line > 0 && !r.inList() {
+		r.out.Messages[len(r.out.Messages)-1].Line = e.Line
+	}
 }
 
 // reportNotice reports lines that were changed although no edit names them. In

@@ -60,7 +60,7 @@ func (s *scanner) refuse(at int, why string) (int, bool) {
 // fix notes that a text cannot be edited because of the form of YAML at an offset.
 func (s *scanner) fix(at int, form string) {
 	s.special = true
-	if s.fixed.Why == "" || form == NotKey {
+	if s.fixed.Why == "" || form == NotKey && s.fixed.Why != NotKey {
 		s.fixed = Refusal{at, form}
 	}
 }
