@@ -404,6 +404,14 @@ func TestACureIsPrintedIfSomeMessageThatIsShownHasIt(t *testing.T) {
 	}
 }
 
+func TestTheCureOfAPatchIsInItsMessageOnly(t *testing.T) {
+	var b bytes.Buffer
+	PrintCures(&b, []Message{{Severity: transformer.Warning, Reason: "patch"}, {Severity: transformer.Error, Reason: "not-built"}}, true)
+	if got := b.String(); !strings.HasPrefix(got, "cure [not-built]: ") || strings.Count(got, "\n") != 1 {
+		t.Errorf("got %q", got)
+	}
+}
+
 // One entry of the functionConfig names what differs in the indexes of lists only.
 func TestUnknownKindsAreAlikeWhereOneFieldCuresThem(t *testing.T) {
 	message := func(kind, field string) *Message {

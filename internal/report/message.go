@@ -231,12 +231,13 @@ var severityColors = map[transformer.Severity]string{
 }
 
 // PrintCures writes the cures of the reasons among the messages that Print writes,
-// each once.
+// each once, except one that its messages have.
 func PrintCures(w io.Writer, messages []Message, verbose bool) {
 	shown := make(map[string]bool)
 	for _, m := range messages {
 		shown[m.Reason] = shown[m.Reason] || m.Severity != transformer.Info || verbose
 	}
+	shown["patch"] = false // the message has all of its cure
 	docs := slices.DeleteFunc(reason.All(), func(d reason.Doc) bool { return !shown[d.Key] })
 	keys := make(map[string]string) // by the cure
 	for _, d := range docs {
