@@ -37,7 +37,7 @@ that are no manifests, hidden folders and node_modules, and continues after bad 
 A rewrite-probes.yaml in a given folder or beside a given file, or else in the nearest
 folder above, up to the root of the repository, is the functionConfig; it is named on
 stderr. For - that is the current folder. The function looks for none. --mesh, --answered-by,
---port and --image count more than the functionConfig.
+--port and --image override the functionConfig.
 
 Exit codes: 0 all is well; 1 an object cannot be rewritten, check found something, or
 --exit-code found a difference; 2 the command line is wrong; 3 the manifests or the
