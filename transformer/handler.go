@@ -166,10 +166,20 @@ func resolve(port field.IntOrString, c *Container) (int, error) {
 	return 0, fmt.Errorf("names the port %q, but container %q %s; it must be a port's name or number", port.Str, c.Name, names)
 }
 
+// resolvePort is [resolve] for the port of the handler. The API server refuses a name in a
+// grpc probe.
+func (h *Handler) resolvePort(port field.IntOrString, c *Container) (int, error) {
+	n, err := resolve(port, c)
+	if err == nil && port.IsString && h.GRPC != nil {
+		return 0, fmt.Errorf("is the name %q, which the API server refuses in a grpc probe; it must be the number, %d", port.Str, n)
+	}
+	return n, err
+}
+
 // dialedIn returns the port that the handler dials in a container; 0 if there is none.
 func (h *Handler) dialedIn(c *Container) int {
 	if port, _ := h.endpoint(); port != nil {
-		if n, err := resolve(*port, c); err == nil {
+		if n, err := h.resolvePort(*port, c); err == nil {
 			return n
 		}
 	}

@@ -132,6 +132,7 @@ func TestWhatCannotBeRewrittenFaithfullyIsLeftAlone(t *testing.T) {
 		{name: "no ports", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {port: web}}")), field: tmpl + "livenessProbe.httpGet.port"},
 		{name: "digits", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {port: \"8080\"}}")), field: tmpl + "livenessProbe.httpGet.port"},
 		{name: "grpc by name", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {grpc: {port: web}}")), field: tmpl + "livenessProbe.grpc.port"},
+		{name: "grpc by a name of the container", reason: "port-unresolved", outcome: transformer.Unaffected, yaml: pod("", app("ports: [{name: web, containerPort: 80}]\nlivenessProbe: {grpc: {port: web}}")), field: tmpl + "livenessProbe.grpc.port"},
 		{name: "no port", reason: "port-invalid", outcome: transformer.Unaffected, yaml: pod("", app("livenessProbe: {httpGet: {path: /}}")), field: tmpl + "livenessProbe.httpGet.port"},
 		{name: "high port", reason: "port-invalid", outcome: transformer.Unaffected, yaml: pod("", app("ports: [{name: web, containerPort: 65536}]\nlivenessProbe: {tcpSocket: {port: web}}")), field: tmpl + "livenessProbe.tcpSocket.port"},
 		{name: "scheme", reason: "scheme-invalid", outcome: transformer.Fails, yaml: pod("", app("livenessProbe: {httpGet: {scheme: https, port: 1}}")), field: tmpl + "livenessProbe.httpGet.scheme"},
