@@ -32,6 +32,9 @@ func findFiles(paths, ignore []string) ([]file, error) {
 	for _, root := range paths {
 		info, err := os.Stat(root)
 		switch {
+		case root == "":
+			problems = append(problems, errors.New("a PATH is empty, perhaps a variable that is not set"))
+			continue
 		case err != nil:
 			problems = append(problems, fmt.Errorf("%s: %w", root, reasonOf(err)))
 			continue

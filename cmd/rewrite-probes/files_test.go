@@ -6,6 +6,12 @@ import (
 	"testing"
 )
 
+func TestAnEmptyPathIsCalledThat(t *testing.T) {
+	if _, err := findFiles([]string{""}, nil); err == nil || err.Error() != "a PATH is empty, perhaps a variable that is not set" {
+		t.Errorf("error is %v", err)
+	}
+}
+
 // The error names the folder as every other names its file.
 func TestAFolderThatCannotBeReadIsAnError(t *testing.T) {
 	root := t.TempDir()
