@@ -107,14 +107,19 @@ func registryFromEnv(c *config.RewriteProbes) error {
 func readConfig(name string) (*manifest.Object, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("--config: %s: %w", name, reasonOf(err))
+		return nil, fmt.Errorf("%s: functionConfig: %w", name, reasonOf(err))
 	}
 	s, err := manifest.Read(name, text)
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
+		in := *e
+		in.Object = "functionConfig"
+		return nil, &in
+	}
 	if err != nil {
-		return nil, fmt.Errorf("--config: %w", err)
+		return nil, err
 	}
 	if n := len(s.Objects()); n != 1 {
-		return nil, fmt.Errorf("--config: %s must hold one functionConfig, and holds %d objects", name, n)
+		return nil, fmt.Errorf("%s: functionConfig: must be the only object of the file, and is one of %d", name, n)
 	}
 	return s.Objects()[0], nil
 }
