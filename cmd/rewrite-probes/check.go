@@ -30,7 +30,7 @@ that is not rendered, or a kustomization that takes more into its build than the
 files. With --allow-empty it does not.
 
 Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wrong,
-3 the manifests or the functionConfig cannot be read.`,
+3 the manifests or the functionConfig cannot be read, or the output cannot be written.`,
 		Example: `  kubectl get deploy,sts,ds,cronjob,job,pod,ns,svc,peerauthentication,workloadgroup -A -o yaml | rewrite-probes check -
   kustomize build . --enable-alpha-plugins --enable-exec | rewrite-probes check -
   rewrite-probes check -o sarif deploy/ >findings.sarif`,

@@ -26,7 +26,7 @@ const (
 	exitOK         = 0
 	exitFindings   = 1 // something was found, or an object cannot be rewritten
 	exitUsage      = 2 // the command line is wrong
-	exitUnreadable = 3 // the input or the functionConfig cannot be read, or a file cannot be written
+	exitUnreadable = 3 // the input or the functionConfig cannot be read, or a file or the output cannot be written
 )
 
 // An exit ends a command whose messages have been printed.
