@@ -295,7 +295,7 @@ func (r *resolver) copyChildren(n, child int32) bool {
 // copyNode appends a copy to the children of a node; 0 if there are too many.
 func (r *resolver) copyNode(n, last, from int32) int32 {
 	if r.copies++; r.copies > maxExpanded {
-		r.refuse(r.Nodes[n].Key, "aliases must not expand to so much")
+		r.refuse(r.Nodes[n].Key, fmt.Sprintf("aliases must expand to at most %d values, and expand to more: write the values out, or take fewer", maxExpanded))
 		return 0
 	}
 	i := int32(len(r.Nodes))

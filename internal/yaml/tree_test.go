@@ -200,6 +200,19 @@ func TestWhatIsUnusualIsFoundWhereverItIs(t *testing.T) {
 	}
 }
 
+// The refusal says how much is allowed.
+func TestAliasesExpandToALimit(t *testing.T) {
+	var in strings.Builder
+	in.WriteString("a: &a [x, x, x, x, x, x, x, x, x, x]\n")
+	for key := 'b'; key <= 'f'; key++ {
+		fmt.Fprintf(&in, "%c: &%[1]c [%s]\n", key, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", key-1), 10), ", "))
+	}
+	var tree Tree
+	if tree.Parse([]byte(in.String()), 0) || tree.Refused.Why != "aliases must expand to at most 200000 values, and expand to more: write the values out, or take fewer" {
+		t.Errorf("refused: %q", tree.Refused.Why)
+	}
+}
+
 // A tree that is used again has nothing of what it was.
 func TestATreeIsUsedAgain(t *testing.T) {
 	var tr Tree
