@@ -133,7 +133,7 @@ func TestWhatIsWrongReachesTheUser(t *testing.T) {
 			name:       "a functionConfig that is not there",
 			files:      map[string]string{"kustomization.yaml": kustomization, "web.yaml": web},
 			parameters: v1alpha1.ApplicationSourcePluginParameters{{Name: "config", String_: ptr("nowhere.yaml")}},
-			want:       "--config: nowhere.yaml: no such file",
+			want:       "nowhere.yaml: functionConfig: no such file",
 		},
 		{
 			name:  "a kustomization that does not build",
