@@ -45,6 +45,10 @@ var consul = consulProfile{passiveProxy{
 	free:  []int{20200},
 	never: uninjected{names: []string{"kube-system", "kube-public", "local-path-storage", "openebs", "gmp-system", "gke-managed-cim", "openshift-monitoring"}},
 	off:   rewriterOff{key: "consul.hashicorp.com/transparent-proxy-overwrite-probes", value: "false", means: isFalse},
+	serves: func(s *handlerSite) bool {
+		h := s.original.HTTPGet
+		return h != nil && h.Scheme != "HTTPS" && !s.name.IsHook() && !s.at.init
+	},
 	switched: func(b *planBuilder) membership {
 		return b.switchIn("annotations", "consul.hashicorp.com/connect-inject", "true or false", func(v string) (on, ok bool) {
 			on, err := strconv.ParseBool(v)
@@ -88,7 +92,7 @@ func (d consulProfile) inspect(b *planBuilder) inspection {
 	} else if ns := b.in.Namespace; !set && ns != nil && isFalse(ns.Labels.Get(consulTransparent)) {
 		m.optOut, m.passesProbes = new(NewFinding("port-not-captured", nil, "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent))), true
 	}
-	rewrites := !d.off.isOff(b.undoneAnnotations())
+	rewrites := !d.off.isOff(b.annotations())
 	m.outcome = m.capturedOutcome(b, func(s *handlerSite) fate {
 		kind, _ := s.current.Kind()
 		switch {
@@ -100,7 +104,7 @@ func (d consulProfile) inspect(b *planBuilder) inspection {
 			return fate{Fails, "Consul rewrites no grpc probes, and the kubelet has no client certificate"}
 		case rewrites && !s.at.init && s.current.HTTPGet.Scheme == "HTTPS":
 			return fate{Fails, "Consul rewrites the probe to a port where its proxy speaks no TLS"}
-		case rewrites && !s.at.init:
+		case rewrites && d.serves(s):
 			return unaffected // Consul's own rewriter rewrites it
 		}
 		return fate{Fails, whyNoCertificate}

@@ -37,6 +37,7 @@ var kuma = kumaProfile{passiveProxy{
 		excluded: portList{key: "traffic.kuma.io/exclude-inbound-ports"},
 	},
 	off:      rewriterOff{key: kumaProbeProxyPort, value: "0", means: kumaOff},
+	serves:   func(s *handlerSite) bool { return !s.name.IsHook() },
 	never:    uninjected{names: []string{"kube-system"}},
 	switched: kumaSwitched,
 }}
@@ -116,7 +117,7 @@ func (d kumaProfile) inspect(b *planBuilder) inspection {
 	if gateway, _ := kumaEnabled(b.annotations().Get(kumaGateway)); gateway {
 		m.optOut, m.passesProbes = new(b.annotationFinding("port-not-captured", kumaGateway, "makes the pod a gateway, of which Kuma captures nothing that comes in")), true
 	}
-	rewrites := !d.off.isOff(b.undoneAnnotations())
+	rewrites := !d.off.isOff(b.annotations())
 	captured := m.capturedOutcome(b, func(s *handlerSite) fate {
 		switch {
 		case s.name.IsHook():

@@ -15,6 +15,7 @@ type passiveProxy struct {
 	free     []int                         // the reserved ports that are never captured
 	inherits bool                          // a pod without the annotation of excluded ports has its Namespace's
 	off      rewriterOff                   // the zero value if the mesh has no rewriter
+	serves   func(*handlerSite) bool       // reports whether the rewriter serves a captured probe; nil if there is no rewriter
 	never    uninjected                    // the namespaces into which the mesh injects nothing
 	switched func(*planBuilder) membership // reads the switch of injection in the template and its Namespace
 }
@@ -43,6 +44,8 @@ func (p passiveProxy) inspect(b *planBuilder) inspection {
 	if item, bad := p.excluded.badItem(user); bad {
 		m.conflicts = append(m.conflicts, b.unreadableList(p.excluded, item))
 	}
+	m.turnsOffRewriter = p.serves != nil && !p.off.isOff(user)
+	m.rewriterServes, m.off = p.serves, p.off
 	if off := p.never.optOut(b, said); off != nil {
 		m.optOut, m.passesProbes = off, true
 	}

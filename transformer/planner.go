@@ -365,7 +365,10 @@ func (b *planBuilder) checkLeftAlone() {
 		return
 	}
 	serves, cures := "may serve it now", fmt.Sprintf("rewrite this one too, opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes", ownRewrite)
-	if f.rewrites.known {
+	switch {
+	case b.inspection.rewriterServes != nil:
+		cures = fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`); if that rewriter is off in the mesh, say so with the annotation `%s: %s`", ownRewrite, b.inspection.off.key, strconv.Quote(b.inspection.off.value))
+	case f.rewrites.known:
 		serves, cures = "serves it in an injected pod ("+f.rewrites.at+")", fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`)", ownRewrite)
 	}
 	for _, s := range b.sites {
@@ -373,7 +376,7 @@ func (b *planBuilder) checkLeftAlone() {
 			continue
 		}
 		b.addFinding(containerFinding("rewriter-needed", s.path, s.container.Name,
-			"is left alone (%s), and Istio's injector, which %s, must rewrite nothing in this pod if other probes are rewritten here; %s", s.reason, serves, cures))
+			"is left alone (%s), and %s's injector, which %s, must rewrite nothing in this pod if other probes are rewritten here; %s", s.reason, b.p.mesh.title, serves, cures))
 	}
 }
 
@@ -389,6 +392,9 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 	n := s.original.dialedIn(s.container)
 	if n == 0 || host != "" || !b.inspection.captures(n) {
 		return false
+	}
+	if b.inspection.rewriterServes != nil {
+		return b.inspection.rewriterServes(s)
 	}
 	byProxy := answerer{who: b.p.mesh.proxyAnswerer}
 	return slices.ContainsFunc(b.inspection.facts.worlds(), func(w world) bool { return w.rewrites && b.runsBefore(w, s, byProxy) })

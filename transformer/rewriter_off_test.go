@@ -137,3 +137,56 @@ func TestTheMessageNamesWhoSaysThatIstiosInjectorRewrites(t *testing.T) {
 		}
 	}
 }
+
+// Kuma and Consul, too, are told to rewrite nothing in a pod that is rewritten, so that
+// what stays as it is there would begin to fail.
+func TestNoProbeThatAnotherMeshServesIsLeftAloneInARewrittenPod(t *testing.T) {
+	for _, m := range meshes {
+		const left = "rewrite-probes.io/skip-containers"
+		serves := map[string]bool{
+			"livenessProbe: {httpGet: {port: 80}}":                          m.rewriter != "",
+			"livenessProbe: {httpGet: {port: 80, scheme: HTTPS}}":           m.name == "kuma",
+			"readinessProbe: {tcpSocket: {port: 80}}":                       m.name == "kuma",
+			"startupProbe: {grpc: {port: 80}}":                              m.name == "kuma",
+			"livenessProbe: {httpGet: {port: 80, host: 10.0.0.1}}":          false,
+			"livenessProbe: {exec: {command: [x]}}":                         false,
+			"lifecycle: {preStop: {httpGet: {port: 80}}}":                   false,
+			"livenessProbe: {httpGet: {port: 80}}\n  restartPolicy: Always": m.name == "kuma",
+		}
+		for fields, needed := range serves {
+			s := "- name: s\n  image: s\n  " + fields + "\n"
+			spec := app(httpProbe) + s
+			if strings.Contains(fields, "restartPolicy") {
+				spec = "initContainers:\n" + s + app(httpProbe)
+			}
+			before := pod(withNote(m.on, left, "s"), spec)
+			r := plan(t, before)
+			f, refused := r.has("rewriter-needed")
+			if refused != needed || refused != (r.text == before) {
+				t.Fatalf("%s, %s: refused: %t, findings %v", m.name, fields, refused, r.Findings)
+			}
+			if !refused {
+				continue
+			}
+			if f.Container != "s" || !strings.Contains(f.Message, m.title+"'s injector, which may serve it now") || !strings.Contains(f.Message, "`"+m.rewriter+": \""+m.turnsOff+"\"`") || strings.Contains(f.Message, "Istio") {
+				t.Errorf("%s, %s: %s", m.name, fields, f.Message)
+			}
+			// The cures: the annotation, another port for the mesh to leave alone, or an opt-out.
+			cured := plan(t, pod(withNote(withNote(m.on, left, "s"), m.rewriter, m.turnsOff), spec))
+			if _, still := cured.has("rewriter-needed"); still || !strings.Contains(cured.text, "/app-health/app/livez") {
+				t.Errorf("%s, %s: findings %v in\n%s", m.name, fields, cured.Findings, cured.text)
+			}
+			for _, v := range cured.Probes {
+				if v.Container == "s" && (v.StrictTLS == transformer.Unaffected || v.State != transformer.LeftAlone) {
+					t.Errorf("%s, %s: check says %+v of a probe that nobody serves", m.name, fields, v)
+				}
+			}
+			if r := plan(t, pod(withNote(withNote(m.on, left, "s"), m.excluded, "80"), spec)); !strings.Contains(r.text, "/app-health/app/livez") {
+				t.Errorf("%s, %s: findings %v", m.name, fields, r.Findings)
+			}
+			if r := plan(t, pod(withNote(withNote(m.on, left, "s"), "rewrite-probes.io/rewrite", "false"), spec)); len(r.Edits) > 0 {
+				t.Errorf("%s, %s: edits %v", m.name, fields, r.Edits)
+			}
+		}
+	}
+}

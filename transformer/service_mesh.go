@@ -216,6 +216,10 @@ type inspection struct {
 	because string
 	// turnsOffRewriter is set if the answerer needs the mesh's own rewriter off.
 	turnsOffRewriter bool
+	// rewriterServes reports whether that rewriter serves a captured probe as it was
+	// read, and off is what turns it off; nil if the facts say so.
+	rewriterServes func(s *handlerSite) bool
+	off            rewriterOff
 	// inherited has the annotations of the Namespace that one of the template
 	// would replace.
 	inherited field.KeyValues
