@@ -267,7 +267,7 @@ func (b *planBuilder) editProxy(value string, insert func(containerRef, field.Va
 // editDeclared updates the image, the resources and the securityContext of a proxy that we
 // declared.
 func (b *planBuilder) editDeclared(k *originalsHolder) {
-	declaration := b.declaration()
+	declaration := withEmptyResources(b.declaration(), k.raw)
 	if image, _ := declaration.Get("image"); image != k.container.Image {
 		b.edit(field.Edit{Op: field.Set, Path: k.path.Key("image"), Value: image})
 	}

@@ -117,3 +117,36 @@ func TestTheContextOfAUsersIstioProxyIsTheirs(t *testing.T) {
 	before := pod("", app(httpProbe)+kept)
 	wantText(t, restore(t, plan(t, before).text), before)
 }
+
+// What the API server fills in is in every manifest that was read from the cluster.
+func TestADeclaredIstioProxyIsKnownAgainWithTheAPIServersDefaults(t *testing.T) {
+	const path, policy, empty = "        terminationMessagePath: /dev/termination-log\n", "        terminationMessagePolicy: File\n", "        resources: {}\n"
+	ofTheUsers := func(o *transformer.Options) { o.IstioProxy.Image = "example.com/proxy:1" }
+	for _, c := range []struct {
+		name, spec string
+		opts       []option
+		added      string
+		ours       bool
+	}{
+		{"all defaults", app(httpProbe), nil, empty + path + policy, true},
+		{"with a securityContext", podContext + app(httpProbe+dropAll), nil, empty + path + policy, true},
+		{"with an image of the user's", app(httpProbe), []option{ofTheUsers}, empty + path + policy, true},
+		{"another path", app(httpProbe), nil, empty + "        terminationMessagePath: /dev/x\n" + policy, false},
+		{"another policy", app(httpProbe), nil, empty + path + "        terminationMessagePolicy: FallbackToLogsOnError\n", false},
+		{"resources alone", app(httpProbe), nil, empty, false},
+		{"resources of the user's", app(httpProbe), nil, "        resources: {limits: {cpu: 1}}\n" + path + policy, false},
+	} {
+		before := pod("", c.spec)
+		r := plan(t, before, append(c.opts, answeredBy("istio-proxy"))...)
+		read := strings.Replace(r.text, "        env:\n        - name: ISTIO", c.added+"        env:\n        - name: ISTIO", 1)
+		if again := plan(t, read, append(c.opts, answeredBy("istio-proxy"))...); len(again.Edits) > 0 {
+			t.Errorf("%s: a second run edits %v", c.name, again.Edits)
+		}
+		switch back := restore(t, read); {
+		case c.ours:
+			wantText(t, back, before)
+		case !strings.Contains(back.text, "- name: istio-proxy\n"):
+			t.Errorf("%s: the user's field is lost:\n%s", c.name, back.text)
+		}
+	}
+}

@@ -217,17 +217,29 @@ func (p *Planner) isOurs(k *originalsHolder, declared bool) bool {
 }
 
 // fieldsWeAdd returns how many fields of a mesh's proxy may be ours besides those of the
-// placeholder: env, a securityContext, and resources if the template says that we
-// declared the proxy.
+// placeholder: env, a securityContext, resources if the template says that we
+// declared the proxy, and what the API server has filled in.
 func (k *originalsHolder) fieldsWeAdd(declared bool) int {
 	n := 1
 	if context, ok := k.raw.Get("securityContext"); ok && isRestrictedContext(context) {
 		n++
 	}
-	if _, ok := k.raw.Get("resources"); ok && declared {
+	if r, ok := k.raw.Get("resources"); ok && declared && !same(r, field.Map{}) {
 		n++
 	}
-	return n
+	return n + filledIn(k.raw)
+}
+
+// filledIn returns how many fields of a container the API server has filled in besides
+// imagePullPolicy, as in a manifest that was read from the cluster.
+func filledIn(container field.Map) int {
+	if field.As[string](container, "terminationMessagePath") != "/dev/termination-log" || field.As[string](container, "terminationMessagePolicy") != "File" {
+		return 0
+	}
+	if r, ok := container.Get("resources"); ok && same(r, field.Map{}) {
+		return 3
+	}
+	return 2
 }
 
 // checkProbeProxy adds findings if probe-proxy cannot run in this pod.
