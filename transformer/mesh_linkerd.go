@@ -1,6 +1,12 @@
 package transformer
 
-import "github.com/rewrite-probes/rewrite-probes/internal/field"
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
 
 // linkerd is the profile of Linkerd (linkerd2, edge-26.8.3, commit b24cd4059841).
 //
@@ -18,8 +24,11 @@ import "github.com/rewrite-probes/rewrite-probes/internal/field"
 //   - uid 2102 (charts/linkerd-control-plane/values.yaml:220).
 //
 // Linkerd rewrites no probes. If its policy demands mTLS, it still lets in requests
-// that look like an httpGet probe of the pod: GET, the exact path, without TLS
-// (policy-controller/k8s/index/src/inbound/workload.rs:66-113).
+// that look like an httpGet probe of the pod: GET, the exact path, without TLS, on a port
+// that is not opaque (policy-controller/k8s/index/src/inbound/workload.rs:66-113,
+// index.rs:1753-1792). One annotation of the pod or its Namespace lists the opaque ports; without it
+// those are opaque that a container declares and the mesh's default has (inject.go:858-945,
+// values.yaml:245). Another lists ports on which every policy but audit demands mTLS.
 var linkerd = linkerdProfile{passiveProxy{
 	meshData: meshData{
 		name: "linkerd", title: "Linkerd", proxy: "linkerd-proxy", uid: 2102,
@@ -35,9 +44,14 @@ var linkerd = linkerdProfile{passiveProxy{
 	switched: linkerdSwitched,
 }}
 
+// linkerdOpaqueDefault are the ports that are opaque without an annotation.
+var linkerdOpaqueDefault = []int64{25, 587, 3306, 4444, 5432, 6379, 9300, 11211}
+
 const (
 	linkerdInject = "linkerd.io/inject"
 	linkerdPolicy = "config.linkerd.io/default-inbound-policy"
+	linkerdOpaque = "config.linkerd.io/opaque-ports"
+	linkerdStrict = "config.linkerd.io/proxy-require-identity-inbound-ports"
 	linkerdValues = "enabled, ingress or disabled"
 )
 
@@ -66,19 +80,20 @@ func (d linkerdProfile) inspect(b *planBuilder) inspection {
 		m.optOut, m.passesProbes = new(b.annotationFinding("injection-off", linkerdInject, "is no value that Linkerd knows, so it injects nothing and does not capture this pod")), true
 	}
 	letsIn, unless := d.policy(b)
-	m.outcome = m.capturedOutcome(b, func(s *handlerSite) fate { return d.fate(s, letsIn, unless) })
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) fate {
+		if policy, _ := d.annotation(b, linkerdPolicy); letsIn && policy != "audit" && d.listed(b, linkerdStrict, s.dialed()) {
+			return d.fate(b, s, false, " (its port is in `"+linkerdStrict+"`)")
+		}
+		return d.fate(b, s, letsIn, unless)
+	})
 	return m
 }
 
 // policy reports whether the default policy for what comes in, that of the pod or else
 // of its Namespace, certainly lets in the kubelet, which is in the cluster's network and
 // has no certificate. If neither has one, unless words how it would be said.
-func (linkerdProfile) policy(b *planBuilder) (letsIn bool, unless string) {
-	v, own := b.annotations().Lookup(linkerdPolicy)
-	if !own {
-		v, _ = b.namespaceAnnotation(linkerdPolicy)
-	}
-	switch v {
+func (d linkerdProfile) policy(b *planBuilder) (letsIn bool, unless string) {
+	switch v, _ := d.annotation(b, linkerdPolicy); v {
 	case "all-unauthenticated", "cluster-unauthenticated", "audit":
 		return true, ""
 	case "all-authenticated", "cluster-authenticated", "deny":
@@ -87,21 +102,55 @@ func (linkerdProfile) policy(b *planBuilder) (letsIn bool, unless string) {
 	return false, ", unless the policy is all-unauthenticated (the annotation `" + linkerdPolicy + "` of the pod or its Namespace would say so)"
 }
 
+// annotation returns an annotation of the pod or else of its Namespace, as Linkerd does.
+func (linkerdProfile) annotation(b *planBuilder, key string) (string, bool) {
+	if v, own := b.annotations().Lookup(key); own {
+		return v, true
+	}
+	return b.namespaceAnnotation(key)
+}
+
+// listed reports whether an annotation that lists ports has one.
+func (d linkerdProfile) listed(b *planBuilder, key string, port int) bool {
+	v, _ := d.annotation(b, key)
+	return portList{key: key, ranges: true}.has(field.KeyValues{{Key: key, Value: v}}, port)
+}
+
+// opaque reports whether the proxy takes a port's connections for opaque.
+func (d linkerdProfile) opaque(b *planBuilder, port int) bool {
+	if _, set := d.annotation(b, linkerdOpaque); set {
+		return d.listed(b, linkerdOpaque, port)
+	}
+	if !slices.Contains(linkerdOpaqueDefault, int64(port)) {
+		return false
+	}
+	for _, c := range b.containers() {
+		if slices.ContainsFunc(c.Ports, func(p ContainerPort) bool { return p.ContainerPort == int64(port) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // fate: the proxy answers 403 to a hook that it does not let in, and to the
 // kubelet any answer to a hook is a success.
-func (linkerdProfile) fate(s *handlerSite, letsIn bool, unless string) fate {
+func (d linkerdProfile) fate(b *planBuilder, s *handlerSite, letsIn bool, unless string) fate {
 	kind, _ := s.current.Kind()
 	switch {
 	case kind == kindTCPSocket:
 		return fate{FalselyPasses, "Linkerd's proxy accepts the connection before it knows whether the app does"}
 	case letsIn:
 		return unaffected
+	case kind == kindHTTPGet && d.opaque(b, s.dialed()):
+		return fate{Fails, "Linkerd's policy lets in no request from the kubelet on port " + strconv.Itoa(s.dialed()) + ", since the port is opaque and its proxy cannot see the path" + unless}
 	case s.name.IsHook() && s.current.HTTPGet != nil && s.current.HTTPGet.Scheme != "HTTPS":
 		return fate{FalselyPasses, "Linkerd's proxy answers the hook with 403, which the kubelet takes for success, and the app never gets it" + unless}
 	case kind == kindGRPC:
 		return fate{Fails, "Linkerd's policy lets in no gRPC from the kubelet" + unless}
 	case kind == kindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS":
 		return fate{Fails, "Linkerd's policy lets in no TLS from the kubelet, since it cannot see the path" + unless}
+	case kind == kindHTTPGet && s.current.HTTPGet.Path != "" && !strings.HasPrefix(s.current.HTTPGet.Path, "/"):
+		return fate{Fails, "Linkerd's policy lets in only paths that begin with a slash" + unless}
 	}
 	return unaffected
 }

@@ -1,6 +1,7 @@
 package transformer_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -148,6 +149,54 @@ func TestLinkerdsPolicyDecidesWhatFails(t *testing.T) {
 			}
 			if has := strings.Contains(v.Why, "unless the policy is all-unauthenticated"); has != (c.unless && i != 2) {
 				t.Errorf("%+v: %s since %s", c, v.Before, v.Why)
+			}
+		}
+	}
+}
+
+// What Linkerd cannot see, it does not let in.
+func TestWhichHTTPProbesLinkerdLetsIn(t *testing.T) {
+	const deny, open = "config.linkerd.io/default-inbound-policy: deny", "config.linkerd.io/default-inbound-policy: all-unauthenticated"
+	probes := func(path string, port int) string {
+		return fmt.Sprintf("ports: [{containerPort: 6379}]\nreadinessProbe: {httpGet: {path: %s, port: %d}}\nlifecycle: {preStop: {httpGet: {path: %[1]s, port: %[2]d}}}\n", path, port)
+	}
+	const works, fails, passes = transformer.Unaffected, transformer.Fails, transformer.FalselyPasses
+	for _, c := range []struct {
+		namespace, pod, path string // annotations
+		port                 int
+		probe, hook          transformer.Outcome
+	}{
+		{"", deny, "/x", 8080, works, passes},
+		{"", deny, "\"/x?y=z\"", 8080, works, passes},
+		{"", deny, "x", 8080, fails, passes},
+		{"", deny, "\"\"", 8080, works, passes},
+		{"", deny, "/x", 6379, fails, fails},                                                         // the mesh's default
+		{"", deny, "/x", 3306, works, passes},                                                        // also, and no container declares it
+		{"", deny + ", config.linkerd.io/opaque-ports: \"\"", "/x", 6379, works, passes},             // not here
+		{"", deny + ", config.linkerd.io/opaque-ports: \"25, 8000-8080\"", "/x", 8080, fails, fails}, // nor these
+		{"config.linkerd.io/opaque-ports: \"8080\"", deny, "/x", 8080, fails, fails},                 // from the Namespace
+		{"config.linkerd.io/opaque-ports: \"8080\"", deny + ", config.linkerd.io/opaque-ports: \"1\"", "/x", 8080, works, passes},
+		{"", open, "x", 6379, works, works},
+		{"", open + ", config.linkerd.io/proxy-require-identity-inbound-ports: \"8080,6379\"", "/x", 8080, works, passes},
+		{"", open + ", config.linkerd.io/proxy-require-identity-inbound-ports: \"8080,6379\"", "/x", 6379, fails, fails},
+		{"", open + ", config.linkerd.io/proxy-require-identity-inbound-ports: \"80\"", "/x", 8080, works, works},
+		{"config.linkerd.io/proxy-require-identity-inbound-ports: \"8080\"", open, "/x", 8080, works, passes},
+		{"", "config.linkerd.io/default-inbound-policy: audit, config.linkerd.io/proxy-require-identity-inbound-ports: \"6379\"", "/x", 6379, works, works},
+	} {
+		ns := ""
+		if c.namespace != "" {
+			ns = namespace("", c.namespace)
+		}
+		before := ns + inNamespace(pod("annotations: {linkerd.io/inject: enabled, "+c.pod+"}", app(probes(c.path, c.port))))
+		r := plan(t, before)
+		for i, want := range []transformer.Outcome{c.probe, c.hook} {
+			if v := r.Probes[i]; v.State != transformer.WouldRewrite || v.StrictTLS != want {
+				t.Errorf("%+v: %+v, want %s", c, v, want)
+			}
+		}
+		for _, v := range plan(t, ns+r.text).Probes {
+			if v.StrictTLS != works {
+				t.Errorf("%+v, rewritten: %+v", c, v)
 			}
 		}
 	}
