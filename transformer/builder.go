@@ -92,6 +92,16 @@ func (b *planBuilder) isOurs(at containerRef) bool {
 
 func (b *planBuilder) annotations() field.KeyValues { return b.in.Template.Metadata.Annotations }
 
+// declares reports whether one of the containers declares a port.
+func (b *planBuilder) declares(port int) bool {
+	for _, c := range b.containers() {
+		if slices.ContainsFunc(c.Ports, func(p ContainerPort) bool { return p.ContainerPort == int64(port) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // hasMetadata reports whether the pods have labels or annotations.
 func (b *planBuilder) hasMetadata() bool {
 	return len(b.in.Template.Metadata.Labels)+len(b.in.Template.Metadata.Annotations) > 0

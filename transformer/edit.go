@@ -76,13 +76,18 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 // userAnnotations returns the annotations of the template without what was added
 // for past answerers in any mesh.
 func (b *planBuilder) userAnnotations() field.KeyValues {
-	user := b.undo(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers, b.record.Values(recordAnnotations))
+	return b.withoutInherited(b.undo(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers, b.record.Values(recordAnnotations)))
+}
+
+// withoutInherited returns the annotations without those that an earlier run repeated because
+// one of the template would have replaced them.
+func (b *planBuilder) withoutInherited(annotations field.KeyValues) field.KeyValues {
 	for _, p := range b.record.Values(recordInherited) {
-		if user.Get(p.Key) == p.Value {
-			user = user.Without(p.Key)
+		if annotations.Get(p.Key) == p.Value {
+			annotations = annotations.Without(p.Key)
 		}
 	}
-	return user
+	return annotations
 }
 
 // undoneAnnotations returns the annotations of the template without what the
@@ -90,7 +95,7 @@ func (b *planBuilder) userAnnotations() field.KeyValues {
 // may be captured from now on.
 func (b *planBuilder) undoneAnnotations() field.KeyValues {
 	d := b.p.mesh
-	return d.undo(b.withoutExcluded(b.annotations()), b.previousAnswerers(d), b.record.Values(recordAnnotations))
+	return b.withoutInherited(d.undo(b.withoutExcluded(b.annotations()), b.previousAnswerers(d), b.record.Values(recordAnnotations)))
 }
 
 // withInherited returns the user's annotations with those of the Namespace that an

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,8 +45,11 @@ var linkerd = linkerdProfile{passiveProxy{
 	switched: linkerdSwitched,
 }}
 
+// linkerdSkipped are the ports that the mesh's default does not capture: Galera's.
+var linkerdSkipped = []int{4567, 4568}
+
 // linkerdOpaqueDefault are the ports that are opaque without an annotation.
-var linkerdOpaqueDefault = []int64{25, 587, 3306, 4444, 5432, 6379, 9300, 11211}
+var linkerdOpaqueDefault = []int{25, 587, 3306, 4444, 5432, 6379, 9300, 11211}
 
 const (
 	linkerdInject = "linkerd.io/inject"
@@ -79,13 +83,24 @@ func (d linkerdProfile) inspect(b *planBuilder) inspection {
 	if said := d.membership(b); said.unclear != nil && m.optOut == nil {
 		m.optOut, m.passesProbes = new(b.annotationFinding("injection-off", linkerdInject, "is no value that Linkerd knows, so it injects nothing and does not capture this pod")), true
 	}
+	if len(m.inherited) == 0 && slices.ContainsFunc(linkerdSkipped, func(port int) bool { return b.declares(port) }) {
+		m.inherited = field.KeyValues{{Key: d.excluded.key, Value: strings.ReplaceAll(joinPorts(linkerdSkipped), " ", "")}}
+	}
 	letsIn, unless := d.policy(b)
-	m.outcome = m.capturedOutcome(b, func(s *handlerSite) fate {
+	captured := m.capturedOutcome(b, func(s *handlerSite) fate {
 		if policy, _ := d.annotation(b, linkerdPolicy); letsIn && policy != "audit" && d.listed(b, linkerdStrict, s.dialed()) {
 			return d.fate(b, s, false, " (its port is in `"+linkerdStrict+"`)")
 		}
 		return d.fate(b, s, letsIn, unless)
 	})
+	_, listed := d.annotation(b, d.excluded.key)
+	m.outcome = func(s *handlerSite) (fate, string) {
+		f, _ := captured(s)
+		if f != unaffected && !listed && slices.Contains(linkerdSkipped, s.dialed()) {
+			return f, fmt.Sprintf("Linkerd captures port %d, which by default it does not (`proxyInit.ignoreInboundPorts`; the annotation `%s` would say)", s.dialed(), d.excluded.key)
+		}
+		return f, ""
+	}
 	return m
 }
 
@@ -121,15 +136,7 @@ func (d linkerdProfile) opaque(b *planBuilder, port int) bool {
 	if _, set := d.annotation(b, linkerdOpaque); set {
 		return d.listed(b, linkerdOpaque, port)
 	}
-	if !slices.Contains(linkerdOpaqueDefault, int64(port)) {
-		return false
-	}
-	for _, c := range b.containers() {
-		if slices.ContainsFunc(c.Ports, func(p ContainerPort) bool { return p.ContainerPort == int64(port) }) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(linkerdOpaqueDefault, port) && b.declares(port)
 }
 
 // fate: the proxy answers 403 to a hook that it does not let in, and to the

@@ -376,6 +376,42 @@ func TestThePortsThatTheNamespaceExcludesStayExcluded(t *testing.T) {
 	wantReason(t, plan(t, namespace("", "linkerd.io/inject: enabled\n"+key+": x")+before), "port-list-unreadable")
 }
 
+// The annotation of a pod replaces the mesh's default, 4567 and 4568.
+func TestThePortsThatLinkerdSkipsByDefaultStaySkipped(t *testing.T) {
+	const key = "config.linkerd.io/skip-inbound-ports"
+	const galera = "ports: [{containerPort: 3306}, {containerPort: 4568}]\n"
+	const on = "annotations:\n  linkerd.io/inject: enabled\n"
+	for _, c := range []struct{ namespace, metadata, fields, want string }{
+		{"", on, galera + httpProbe, "4567,4568,15099"},
+		{"", on, galera + "livenessProbe: {tcpSocket: {port: 4567}}", "4567,4568,15099"},
+		{"", on, httpProbe, "15099"},
+		{"", withNote(on, key, ""), galera + httpProbe, "15099"},
+		{"", withNote(on, key, "70"), galera + httpProbe, "70,15099"},
+		{"", withNote(on, key, "4567,4568"), galera + httpProbe, "4567,4568,15099"},
+		{namespace("", "linkerd.io/inject: enabled\n"+key+": \"3306\""), "", galera + httpProbe, "3306,15099"},
+	} {
+		before := c.namespace + inNamespace(pod(c.metadata, app(c.fields)))
+		r := plan(t, before)
+		if !strings.Contains(r.text, key+": \""+c.want+"\"\n") || len(r.Findings) > 0 {
+			t.Errorf("%+v: findings %v in\n%s", c, r.Findings, r.text)
+		}
+		if v := r.Probes[0]; strings.Contains(c.fields, "port: 4567") != (v.If != "") || v.If != "" && (v.StrictTLS != transformer.FalselyPasses || !strings.Contains(v.If, "port 4567")) {
+			t.Errorf("%+v: check says %+v", c, v)
+		}
+		wantNoEdits(t, plan(t, r.text))
+		wantText(t, restore(t, r.text), before)
+		moved := plan(t, r.text, port(15098))
+		if want := strings.TrimSuffix(c.want, "15099") + "15098"; !strings.Contains(moved.text, key+": \""+want+"\"\n") {
+			t.Errorf("%+v: on another port\n%s", c, moved.text)
+		}
+		wantText(t, restore(t, moved.text), before)
+		// Another mesh has no such default.
+		if kuma := plan(t, pod("labels: {kuma.io/sidecar-injection: enabled}\n", app(c.fields))); !strings.Contains(kuma.text, "exclude-inbound-ports: \"15099\"") {
+			t.Errorf("%+v: in Kuma\n%s", c, kuma.text)
+		}
+	}
+}
+
 // inNamespace returns the workload in the namespace n.
 func inNamespace(workload string) string {
 	return strings.Replace(workload, "  name: web\n", "  name: web\n  namespace: n\n", 1)
