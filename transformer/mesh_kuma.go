@@ -23,6 +23,9 @@ import (
 //     probes, for httpGet alone: the kubelet goes to another port, 9000, which
 //     redirects it to the port that the probe had (v2.14.3,
 //     probes/probe.go:106-117, pkg/xds/generator/probe_generator.go:57-71).
+//     Probes of native sidecars are rewritten too if Kuma's is a native one, which then
+//     comes first; it is by default from 2.14 on (deployments/charts/kuma/values.yaml,
+//     pod_probe_overrider.go).
 //   - Of a pod that an annotation makes a gateway nothing that comes in is captured, and
 //     its probes are not rewritten (pkg/transparentproxy/kubernetes/kubernetes.go,
 //     pkg/plugins/runtime/k8s/probes).
@@ -127,12 +130,14 @@ func (d kumaProfile) inspect(b *planBuilder) inspection {
 		}
 		return atStrictProxy(s)
 	})
-	m.outcome = captured
-	if unless := d.unless(b); unless != "" {
-		m.outcome = func(s *handlerSite) (f fate, _ string) {
-			if f, _ = captured(s); f == unaffected {
-				return f, ""
-			}
+	unless := d.unless(b)
+	m.outcome = func(s *handlerSite) (fate, string) {
+		switch f, _ := captured(s); {
+		case f == unaffected:
+			return f, ""
+		case unless == "" && rewrites && s.at.init && !s.name.IsHook():
+			return f, "Kuma's sidecar is no native one, which is not known (it is by default from 2.14 on, and Kuma then rewrites the probes of the native sidecars after it)"
+		default:
 			return f, unless
 		}
 	}
