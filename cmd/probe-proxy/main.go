@@ -102,7 +102,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 func parse(args []string, stdout io.Writer) (*options, []string, error) {
 	o := &options{port: prober.DefaultPort}
-	if v := os.Getenv("PROBE_PROXY_PORT"); v != "" {
+	// A Service probe-proxy in the namespace gives every pod this variable as a URL.
+	if v := os.Getenv("PROBE_PROXY_PORT"); v != "" && !strings.Contains(v, "://") {
 		n, err := strconv.Atoi(v)
 		if err != nil {
 			return nil, nil, fmt.Errorf("env PROBE_PROXY_PORT %q must be a number from 1 to 65535", v)

@@ -169,6 +169,35 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
+// Of every Service in its namespace, the kubelet gives a pod the address in variables
+// (https://kubernetes.io/docs/tutorials/services/connect-applications-service/#environment-variables).
+func TestThePortInTheEnvironmentIsNotThatOfAServiceOfTheSameName(t *testing.T) {
+	for _, test := range []struct {
+		env, flag string
+		want      int
+		fails     bool
+	}{
+		{env: "", want: 15099},
+		{env: "15098", want: 15098},
+		{env: "15098", flag: "15097", want: 15097},
+		{env: "tcp://10.0.0.11:80", want: 15099},
+		{env: "udp://[fd00::1]:53", want: 15099},
+		{env: "tcp://10.0.0.11:80", flag: "15097", want: 15097},
+		{env: "web", fails: true},
+		{env: "70000", fails: true},
+	} {
+		t.Setenv("PROBE_PROXY_PORT", test.env)
+		var args []string
+		if test.flag != "" {
+			args = []string{"--port=" + test.flag}
+		}
+		o, _, err := parse(args, io.Discard)
+		if (err != nil) != test.fails || err == nil && o.port != test.want {
+			t.Errorf("%+v: %+v, %v", test, o, err)
+		}
+	}
+}
+
 func TestWhereTheAppIsDialled(t *testing.T) {
 	for _, test := range []struct {
 		ip, ips, target string
