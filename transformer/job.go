@@ -45,10 +45,12 @@ func (b *planBuilder) checkJob() {
 var immutableKeys = []string{"image", "imagePullPolicy", "resources", "securityContext"}
 
 // withImmutable returns the container with what an existing probe-proxy has, if that is a
-// Job's: the API server refuses every change of a Job's template, so that another version
-// of probe-proxy would keep the manifest from being applied.
+// Job's or a JobSet's: the API server refuses every change of a Job's template, and the
+// webhook of JobSet (pkg/webhooks/jobset_webhook.go, ValidateUpdate) that of one that is
+// not suspended, so that another version of probe-proxy would keep the manifest from being
+// applied.
 func (b *planBuilder) withImmutable(want, have field.Map) field.Map {
-	if b.in.Kind != "Job" {
+	if b.in.Kind != "Job" && b.in.Kind != "JobSet" {
 		return want
 	}
 	want = slices.DeleteFunc(want, func(e field.Entry) bool { return slices.Contains(immutableKeys, e.Key) })

@@ -51,6 +51,14 @@ func TestAJobsProbeProxyStaysAsItIs(t *testing.T) {
 	if moved := plan(t, first.text, next, port(15031)); !strings.Contains(moved.text, "--port=15031") || !strings.Contains(moved.text, "image: example/probe-proxy:v1\n") {
 		t.Errorf("the port must change, and the image not:\n%s", moved.text)
 	}
+	set := strings.Replace(pod("", "restartPolicy: Never\n"+app(httpProbe)), "spec:\n  template:\n", "spec:\n  replicatedJobs:\n  - name: workers\n    template:\n      spec:\n        template:\n", 1)
+	begin, rest, _ := strings.Cut(set, "        template:\n")
+	set = strings.Replace(begin, "apps/v1\nkind: Deployment", "jobset.x-k8s.io/v1alpha2\nkind: JobSet", 1) + "        template:\n" + "      " + strings.ReplaceAll(strings.TrimSuffix(rest, "\n"), "\n", "\n      ") + "\n"
+	if first := plan(t, set); len(first.Edits) == 0 {
+		t.Errorf("findings %v of\n%s", first.Findings, set)
+	} else {
+		wantNoEdits(t, plan(t, first.text, func(o *transformer.Options) { o.ProbeProxy.Image = "example/probe-proxy:v2" }))
+	}
 	other := plan(t, plan(t, pod("", app(httpProbe))).text, next)
 	if !strings.Contains(other.text, "image: example/probe-proxy:v2\n") {
 		t.Errorf("a Deployment must get the new image:\n%s", other.text)
