@@ -40,6 +40,8 @@ func IsOpenShift(apiVersion, kind string) bool {
 	return false
 }
 
+const appArmorField = "appArmorProfile"
+
 // onOpenShift reports whether the pods go to OpenShift.
 func (b *planBuilder) onOpenShift() bool {
 	switch b.p.opts.Platform {
@@ -55,7 +57,9 @@ func (b *planBuilder) onOpenShift() bool {
 // choose. Its constraint restricted-v2 refuses an uid outside of the namespace's range; the
 // image's user is numeric, so runAsNonRoot holds wherever nothing is chosen. anyuid refuses
 // every seccompProfile, and restricted-v2 gives one to the pod. Our uid stays if the pod has
-// ids under which probe-proxy cannot run; whatever constraint admits those admits ours.
+// ids under which probe-proxy cannot run; whatever constraint admits those admits ours. An
+// AppArmor profile that the pod has from its node is made for the app and may let no other
+// program run.
 func (b *planBuilder) sidecarContext() field.Map {
 	context := sidecarDefaults(cmp.Or(b.p.mesh.sidecarUser, nobody))
 	if b.onOpenShift() {
@@ -65,6 +69,9 @@ func (b *planBuilder) sidecarContext() field.Map {
 		context = slices.DeleteFunc(context, func(e field.Entry) bool {
 			return chooses && (e.Key == "runAsUser" || e.Key == "runAsGroup") || e.Key == "seccompProfile"
 		})
+	}
+	if profile := b.sourceMap(b.spec.Key("securityContext", appArmorField)); field.As[string](profile, "type") == "Localhost" {
+		context = append(context, field.Entry{Key: appArmorField, Value: field.Map{{Key: "type", Value: "RuntimeDefault"}}})
 	}
 	return merge(context, b.p.opts.ProbeProxy.SecurityContext)
 }

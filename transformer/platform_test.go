@@ -81,3 +81,36 @@ func TestOpenShiftAdmitsProbeProxyWhereItAdmitsTheApp(t *testing.T) {
 		t.Errorf("the configured uid must win, got %d", got)
 	}
 }
+
+// A profile from the node confines the app's program; probe-proxy is another.
+func TestProbeProxyDoesNotInheritTheAppsAppArmorProfile(t *testing.T) {
+	const own = "appArmorProfile:\n            type: RuntimeDefault\n"
+	for _, c := range []struct {
+		profile string
+		opts    []option
+		own     bool
+	}{
+		{"{type: Localhost, localhostProfile: app}", nil, true},
+		{"{type: Localhost, localhostProfile: app}", []option{onPlatform("openshift")}, true},
+		{"{type: Localhost, localhostProfile: app}", []option{asContainer}, true},
+		{"{type: Localhost, localhostProfile: app}", []option{func(o *transformer.Options) {
+			o.ProbeProxy.SecurityContext = field.Map{{Key: "appArmorProfile", Value: nil}}
+		}}, false},
+		{"{type: RuntimeDefault}", nil, false},
+		{"{type: Unconfined}", nil, false},
+		{"null", nil, false},
+	} {
+		before := pod("", "securityContext: {appArmorProfile: "+c.profile+"}\n"+app(httpProbe))
+		r := plan(t, before, c.opts...)
+		if strings.Contains(r.text, own) != c.own || strings.Count(r.text, "appArmorProfile:") > 2 || !strings.Contains(r.text, "- name: probe-proxy\n") {
+			t.Errorf("%+v:\n%s", c, r.text)
+		}
+		wantNoEdits(t, plan(t, r.text, c.opts...))
+		wantText(t, restore(t, r.text), before)
+		// With the profile gone, probe-proxy needs none of its own.
+		gone := plan(t, strings.Replace(r.text, "appArmorProfile: "+c.profile, "", 1), c.opts...)
+		if strings.Contains(gone.text, "appArmorProfile") {
+			t.Errorf("%+v: without the pod's\n%s", c, gone.text)
+		}
+	}
+}
