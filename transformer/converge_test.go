@@ -328,3 +328,46 @@ func TestAFieldThatWasGivenBackByHandGetsItsText(t *testing.T) {
 	byHand = strings.Replace(r.text, "/livez\n            port: 15099\n", "/livez\n            port: 8001\n", 1)
 	wantText(t, restore(t, byHand), before)
 }
+
+// A controller that reads its objects back, or a check of exported manifests, must find
+// nothing to change.
+func TestWhatTheAPIServerFillsInIsNoChange(t *testing.T) {
+	before := pod("", app(httpProbe))
+	text := plan(t, before).text
+	for _, c := range []struct {
+		after, added string
+		image        string // of probe-proxy; "" for the default
+		stays        bool
+	}{
+		{after: "fieldRef:\n", added: "              apiVersion: v1\n", stays: true},
+		{after: "fieldRef:\n", added: "              apiVersion: v2\n"},
+		{after: "port: 15099\n", added: "            scheme: HTTP\n", stays: true},
+		{after: "port: 15099\n", added: "            scheme: HTTPS\n"},
+		{after: "failureThreshold: 60\n", added: "          timeoutSeconds: 1\n          successThreshold: 1\n", stays: true},
+		{after: "failureThreshold: 60\n", added: "          timeoutSeconds: 2\n"},
+		{after: "restartPolicy: Always\n", added: "        imagePullPolicy: IfNotPresent\n", stays: true},
+		{after: "restartPolicy: Always\n", added: "        imagePullPolicy: Always\n"},
+		{after: "restartPolicy: Always\n", added: "        imagePullPolicy: Never\n"},
+		{after: "restartPolicy: Always\n", added: "        imagePullPolicy: Always\n", image: "localhost:5000/probe-proxy", stays: true},
+		{after: "restartPolicy: Always\n", added: "        imagePullPolicy: Always\n", image: "probe-proxy:latest", stays: true},
+		{after: "restartPolicy: Always\n", added: "        imagePullPolicy: IfNotPresent\n", image: "probe-proxy@sha256:0123", stays: true},
+		{after: "restartPolicy: Always\n", added: "        imagePullPolicy: IfNotPresent\n", image: "localhost:5000/probe-proxy"},
+		{after: "restartPolicy: Always\n", added: "        resources: {}\n        terminationMessagePath: /dev/termination-log\n", stays: true},
+	} {
+		var opts []option
+		text := text
+		if c.image != "" {
+			opts = append(opts, func(o *transformer.Options) { o.ProbeProxy.Image = c.image })
+			text = plan(t, before, opts...).text
+		}
+		read := strings.Replace(text, c.after, c.after+c.added, 1)
+		if read == text {
+			t.Fatalf("%q is not in\n%s", c.after, text)
+		}
+		again := plan(t, read, opts...)
+		if c.stays != (len(again.Edits) == 0) || !c.stays && again.text != text {
+			t.Errorf("%+v: a second run edits %v", c, again.Edits)
+		}
+		wantText(t, restore(t, again.text), before)
+	}
+}

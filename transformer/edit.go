@@ -244,7 +244,7 @@ func (b *planBuilder) editProbeProxy(k *originalsHolder, want field.Map) {
 		b.edit(field.Edit{Op: field.Set, Path: k.path, Value: want})
 		return
 	}
-	want = b.withImmutable(withEmptyResources(want, k.raw), k.raw)
+	want = b.withImmutable(withFilledIn(withEmptyResources(want, k.raw), k.raw), k.raw)
 	b.edit(diff(k.path, k.raw, want, func(key string) bool { return slices.Contains(ownedKeys, key) })...)
 }
 

@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -94,6 +95,71 @@ func diffMaps(path field.Path, have, want field.Map, owned func(key string) bool
 		}
 	}
 	return edits
+}
+
+// apiDefaults are values that the API server fills in below a container that we add.
+var apiDefaults = field.Map{
+	{Key: "apiVersion", Value: "v1"}, // of a fieldRef
+	{Key: "divisor", Value: "0"},     // of a resourceFieldRef
+	{Key: "failureThreshold", Value: 3},
+	{Key: "periodSeconds", Value: 10},
+	{Key: "scheme", Value: "HTTP"},
+	{Key: "successThreshold", Value: 1},
+	{Key: "timeoutSeconds", Value: 1},
+}
+
+// withFilledIn returns a container with what the API server has filled in where it is there
+// already, so that one that was read from the cluster needs no edit.
+func withFilledIn(want, have field.Map) field.Map {
+	want = withDefaultsOf(want, have).(field.Map)
+	policy, filled := have.Get("imagePullPolicy")
+	if _, wanted := want.Get("imagePullPolicy"); filled && !wanted && policy == defaultPullPolicy(field.As[string](want, "image")) {
+		want = append(want, field.Entry{Key: "imagePullPolicy", Value: policy})
+	}
+	return want
+}
+
+// withDefaultsOf returns a value with the API server's defaults that have has at the same
+// places.
+func withDefaultsOf(want, have field.Value) field.Value {
+	switch w := want.(type) {
+	case field.Map:
+		h, _ := have.(field.Map)
+		out := make(field.Map, len(w), len(w)+2)
+		for i, e := range w {
+			v, _ := h.Get(e.Key)
+			out[i] = field.Entry{Key: e.Key, Value: withDefaultsOf(e.Value, v)}
+		}
+		for _, e := range h {
+			v, isDefault := apiDefaults.Get(e.Key)
+			if _, wanted := w.Get(e.Key); isDefault && !wanted && same(v, e.Value) {
+				out = append(out, e)
+			}
+		}
+		return out
+	case field.List:
+		h, _ := have.(field.List)
+		if len(h) != len(w) {
+			return w
+		}
+		out := make(field.List, len(w))
+		for i := range w {
+			out[i] = withDefaultsOf(w[i], h[i])
+		}
+		return out
+	}
+	return want
+}
+
+// defaultPullPolicy returns the imagePullPolicy that the API server gives to an image: a tag
+// that is missing or latest is pulled anew.
+func defaultPullPolicy(image string) string {
+	name, _, digested := strings.Cut(image, "@")
+	_, tag, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ":")
+	if tag == "latest" || tag == "" && !digested {
+		return "Always"
+	}
+	return "IfNotPresent"
 }
 
 // same reports whether two values are equal, mappings in their order too.

@@ -88,11 +88,9 @@ func TestWhatIsReadBackFromTheClusterIsKnownAgain(t *testing.T) {
 		if restricted {
 			rewritten["restricted"]++
 		}
-		applied, read := readBack(t, out)
+		_, read := readBack(t, out)
 		if again := run(read, pipeline.Rewrite); again != nil {
-			if object, _ := readBack(t, again); !equality.Semantic.DeepEqual(object, applied) {
-				t.Errorf("seed %d, %v: a second run makes\n%s\nof\n%s", seed, settings, again, read)
-			}
+			t.Errorf("seed %d, %v: a second run makes\n%s\nof\n%s", seed, settings, again, read)
 		}
 		restored := run(read, pipeline.Restore)
 		if object, got := readBack(t, restored); !equality.Semantic.DeepEqual(object, before) {
