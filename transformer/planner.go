@@ -345,6 +345,7 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 		b.checkProbeProxy(toRewrite)
 	}
 	b.checkBareSpec(toRewrite)
+	b.checkIngresses(toRewrite)
 	if a.who != AnsweredByProbeProxy {
 		b.checkProxyLimits()
 	}

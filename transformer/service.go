@@ -14,7 +14,9 @@ type Service struct {
 	Name, Namespace string
 	Selector        field.KeyValues
 	Ports           []ServicePort
-	At              fmt.Stringer // "file:line"
+	// HasBackendConfig is set if an annotation of GKE's names the BackendConfig.
+	HasBackendConfig bool
+	At               fmt.Stringer // "file:line"
 }
 
 // A ServicePort is one port of a Service.

@@ -26,6 +26,8 @@ type Surroundings struct {
 	Services func() []Service
 	// NetworkPolicies returns, in the same way, those that restrict what comes in.
 	NetworkPolicies func() []NetworkPolicy
+	// Ingresses returns, in the same way, those that lead to Services.
+	Ingresses func() []Ingress
 }
 
 // A certainty says whether something holds: min is "and", max is "or".

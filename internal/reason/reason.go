@@ -55,6 +55,7 @@ var ofPlan = []Doc{
 	{"hook-never-works", Warning, "The kubelet runs httpGet, exec and sleep hooks only; any other always fails, with or without a mesh.", "Make it an httpGet or exec hook."},
 	{"host-network", Info, "The pod uses the node's network, which no mesh captures.", "Nothing to do."},
 	{"host-set", Warning, "The probe goes to the `host` that it names, not to the pod, so the sidecar cannot make it for the kubelet.", "Remove `host`; Pod Security refuses it as well."},
+	{"ingress-health-check", Warning, "The Ingress controllers of GKE and of Azure's Application Gateway take the health check of their load balancer from the probe as long as it goes to the port of the Service. Of the rewritten probe they do not, and ask for / instead.", "Write the path of the probe in a BackendConfig with `healthCheck` that the Service's annotation `cloud.google.com/backend-config` names, or in Azure in the Ingress' annotation `appgw.ingress.kubernetes.io/health-probe-path`."},
 	{"init-container", Warning, "An init container that is not a native sidecar has probes or hooks; the API server refuses that.", "Remove them, or set `restartPolicy: Always`."},
 	{"inject-unclear", Warning, "The switch of a mesh's injection has a value that the mesh does not know.", "Write one of the values that the message names."},
 	{"injection-off", Info, "The template turns off the injection of the mesh's proxy, so nothing captures its probes.", "Nothing to do."},

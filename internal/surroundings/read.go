@@ -1,6 +1,7 @@
 package surroundings
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -39,6 +40,8 @@ func (x *Index) add(o object) bool {
 		x.quotas.unread = append(x.quotas.unread, o)
 	case kind == "NetworkPolicy" && o.Group() == "networking.k8s.io":
 		x.networks.unread = append(x.networks.unread, o)
+	case kind == "Ingress" && (o.Group() == "networking.k8s.io" || o.Group() == "extensions"):
+		x.ingresses.unread = append(x.ingresses.unread, o)
 	case security && kind == "PeerAuthentication":
 		x.peers.unread = append(x.peers.unread, o)
 	case security && kind == "AuthorizationPolicy":
@@ -104,7 +107,59 @@ type serviceSpec struct {
 func service(m *transformer.Metadata, spec *serviceSpec, at *origin) (transformer.Service, bool) {
 	return transformer.Service{
 		Name: m.Name, Namespace: m.Namespace, Selector: spec.Selector, Ports: spec.Ports, At: at,
+		HasBackendConfig: m.Annotations.Get("cloud.google.com/backend-config")+m.Annotations.Get("beta.cloud.google.com/backend-config") != "",
 	}, spec.Type != "ExternalName"
+}
+
+type ingressSpec struct {
+	IngressClassName string          `json:"ingressClassName"`
+	DefaultBackend   *ingressBackend `json:"defaultBackend"`
+	Backend          *ingressBackend `json:"backend"` // before networking.k8s.io/v1
+	Rules            []struct {
+		HTTP struct {
+			Paths []struct {
+				Backend *ingressBackend `json:"backend"`
+			} `json:"paths"`
+		} `json:"http"`
+	} `json:"rules"`
+}
+
+type ingressBackend struct {
+	Service struct {
+		Name string `json:"name"`
+		Port struct {
+			Name   string `json:"name"`
+			Number int    `json:"number"`
+		} `json:"port"`
+	} `json:"service"`
+	// Before networking.k8s.io/v1.
+	ServiceName string            `json:"serviceName"`
+	ServicePort field.IntOrString `json:"servicePort"`
+}
+
+func ingress(m *transformer.Metadata, spec *ingressSpec, at *origin) (transformer.Ingress, bool) {
+	v := transformer.Ingress{
+		Name: m.Name, Namespace: m.Namespace, Annotations: m.Annotations, At: at,
+		Class: cmp.Or(m.Annotations.Get("kubernetes.io/ingress.class"), spec.IngressClassName),
+	}
+	backends := []*ingressBackend{spec.DefaultBackend, spec.Backend}
+	for _, r := range spec.Rules {
+		for _, p := range r.HTTP.Paths {
+			backends = append(backends, p.Backend)
+		}
+	}
+	for _, k := range backends {
+		switch {
+		case k == nil:
+		case k.ServiceName != "":
+			v.Backends = append(v.Backends, transformer.IngressBackend{Service: k.ServiceName, Port: k.ServicePort})
+		case k.Service.Port.Name != "":
+			v.Backends = append(v.Backends, transformer.IngressBackend{Service: k.Service.Name, Port: field.IntOrString{Str: k.Service.Port.Name, IsString: true}})
+		case k.Service.Name != "":
+			v.Backends = append(v.Backends, transformer.IngressBackend{Service: k.Service.Name, Port: field.Number(k.Service.Port.Number)})
+		}
+	}
+	return v, true
 }
 
 type networkPolicySpec struct {

@@ -1,5 +1,5 @@
 // Package surroundings finds what the manifests near an object say about its
-// cluster, namespace and mesh: Namespaces, their limits, Istio's policies and Services.
+// cluster, namespace and mesh: Namespaces, their limits, Istio's policies, Services and Ingresses.
 //
 // What is nearer wins: what is in the same file, then in the same folder or below,
 // then in the folder above. It knows nothing of what the planner makes of it.
@@ -26,6 +26,7 @@ type Index struct {
 	quotas        lazy[transformer.ResourceQuota]
 	services      lazy[transformer.Service]
 	networks      lazy[transformer.NetworkPolicy]
+	ingresses     lazy[transformer.Ingress]
 	openShift     bool     // an object is among them that only OpenShift has
 	injected      []string // the names of Namespaces into which Istio injects, once namespaces are read
 	found         map[question]*transformer.Surroundings
@@ -62,6 +63,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		quotas:        lazy[transformer.ResourceQuota]{read: withSpec(quota)},
 		services:      lazy[transformer.Service]{read: withSpec(service)},
 		networks:      lazy[transformer.NetworkPolicy]{read: withSpec(networkPolicy)},
+		ingresses:     lazy[transformer.Ingress]{read: withSpec(ingress)},
 		found:         make(map[question]*transformer.Surroundings),
 	}
 	x.namespaces.read = x.readNamespace
@@ -106,6 +108,7 @@ func (x *Index) find(q question) *transformer.Surroundings {
 		},
 		Services:        func() []transformer.Service { return x.services.near(q) },
 		NetworkPolicies: func() []transformer.NetworkPolicy { return x.networks.near(q) },
+		Ingresses:       func() []transformer.Ingress { return x.ingresses.near(q) },
 	}
 }
 

@@ -1,0 +1,80 @@
+package transformer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+func ingress(metadata, spec string) string {
+	return "---\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: shop, namespace: shop" + metadata + "}\nspec: {" + spec + "}\n"
+}
+
+func TestALoadBalancerThatTakesItsHealthCheckFromAProbeIsWarnedOf(t *testing.T) {
+	const (
+		gce     = ", annotations: {kubernetes.io/ingress.class: gce}"
+		azure   = ", annotations: {kubernetes.io/ingress.class: azure/application-gateway}"
+		toWeb   = "defaultBackend: {service: {name: web, port: {number: 80}}}"
+		byName  = "rules: [{http: {paths: [{path: /a, backend: {service: {name: other, port: {number: 80}}}}, {path: /, backend: {service: {name: web, port: {name: http}}}}]}}]"
+		service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop%s}\nspec: {selector: {app: %s}, ports: [{name: http, port: 80, targetPort: %s}]}\n"
+	)
+	web := fmt.Sprintf(service, "", "web", "8080")
+	probe := func(fields string) string { return "ports: [{name: web, containerPort: 8080}]\n" + fields }
+	ready := probe("readinessProbe: {httpGet: {path: /ready, port: 8080}}")
+	for _, c := range []struct {
+		name, app, around string
+		cure              string // "" if nothing is said
+	}{
+		{"GKE by its class", ready, web + ingress(gce, toWeb), "BackendConfig"},
+		{"GKE's internal one", ready, web + ingress(", annotations: {kubernetes.io/ingress.class: gce-internal}", byName), "BackendConfig"},
+		{"GKE by an annotation", ready, web + ingress(", annotations: {networking.gke.io/managed-certificates: shop}", toWeb), "BackendConfig"},
+		{"GKE by its address", ready, web + ingress(", annotations: {kubernetes.io/ingress.global-static-ip-name: shop}", toWeb), "BackendConfig"},
+		{"an annotation of GKE's at another class", ready, web + ingress(", annotations: {networking.gke.io/managed-certificates: shop}", "ingressClassName: nginx, "+toWeb), ""},
+		{"no class", ready, web + ingress("", toWeb), ""},
+		{"another class", ready, web + ingress("", "ingressClassName: nginx, "+toWeb), ""},
+		{"Azure by its class", ready, web + ingress("", "ingressClassName: azure-application-gateway, "+toWeb), "`appgw.ingress.kubernetes.io/health-probe-path: /ready`"},
+		{"Azure by an annotation", ready, web + ingress(azure, byName), "health-probe-path: /ready`"},
+		{"Azure, and the path is said", ready, web + ingress(strings.TrimSuffix(azure, "}")+", appgw.ingress.kubernetes.io/health-probe-path: /ready}", toWeb), ""},
+		{"GKE, and a BackendConfig says it", ready, fmt.Sprintf(service, ", annotations: {cloud.google.com/backend-config: '{\"default\": \"web\"}'}", "web", "8080") + ingress(gce, toWeb), ""},
+		{"GKE with an older Ingress", ready, web + strings.Replace(ingress(gce, "backend: {serviceName: web, servicePort: 80}"), "networking.k8s.io/v1", "extensions/v1beta1", 1), "BackendConfig"},
+		{"the same, by the port's name", ready, web + strings.Replace(ingress(gce, "backend: {serviceName: web, servicePort: http}"), "networking.k8s.io/v1", "networking.k8s.io/v1beta1", 1), "BackendConfig"},
+		{"another Service", ready, web + ingress(gce, strings.Replace(toWeb, "web", "other", 1)), ""},
+		{"another port of the Service", ready, web + ingress(gce, strings.Replace(toWeb, "80", "81", 1)), ""},
+		{"another port's name", ready, web + ingress(gce, strings.Replace(byName, "http}", "https}", 1)), ""},
+		{"the Service selects other pods", ready, fmt.Sprintf(service, "", "db", "8080") + ingress(gce, toWeb), ""},
+		{"the Service leads to another port", ready, fmt.Sprintf(service, "", "web", "9090") + ingress(gce, toWeb), ""},
+		{"the Service leads to a named port", ready, fmt.Sprintf(service, "", "web", "web") + ingress(gce, toWeb), "BackendConfig"},
+		{"no Ingress", ready, web, ""},
+		{"no Service", ready, ingress(gce, toWeb), ""},
+		{"an Ingress of another kind", ready, web + strings.Replace(ingress(gce, toWeb), "networking.k8s.io", "example.com", 1), ""},
+		{"/ is asked for without the probe too", probe("readinessProbe: {httpGet: {path: /, port: 8080}}"), web + ingress(gce, toWeb), ""},
+		{"no path", probe("readinessProbe: {httpGet: {port: web}}"), web + ingress(gce, toWeb), ""},
+		{"by the port's name", probe("readinessProbe: {httpGet: {path: /ready, port: web}}"), web + ingress(gce, toWeb), "BackendConfig"},
+		{"with a Host", probe("readinessProbe: {httpGet: {path: /ready, port: 8080, httpHeaders: [{name: Host, value: a.b}]}}"), web + ingress(gce, toWeb), "BackendConfig"},
+		{"a header that they cannot send", probe("readinessProbe: {httpGet: {path: /ready, port: 8080, httpHeaders: [{name: X, value: y}]}}"), web + ingress(gce, toWeb), ""},
+		{"a port that the container does not declare", "readinessProbe: {httpGet: {path: /ready, port: 8080}}", web + ingress(gce, toWeb), ""},
+		{"another port", probe("readinessProbe: {httpGet: {path: /ready, port: 9090}}"), web + ingress(gce, toWeb), ""},
+		{"a tcpSocket probe", probe("readinessProbe: {tcpSocket: {port: 8080}}"), web + ingress(gce, toWeb), ""},
+		{"GKE does not look at the livenessProbe", probe("livenessProbe: {httpGet: {path: /ready, port: 8080}}"), web + ingress(gce, toWeb), ""},
+		{"Azure does", probe("livenessProbe: {httpGet: {path: /ready, port: 8080}}"), web + ingress(azure, toWeb), "health-probe-path: /ready`"},
+		{"nobody at the startupProbe", probe("startupProbe: {httpGet: {path: /ready, port: 8080}}"), web + ingress(azure, toWeb), ""},
+		{"a probe that is left alone", probe("readinessProbe: {httpGet: {path: /ready, port: 8080, host: 10.0.0.1}}\nlivenessProbe: {tcpSocket: {port: 8080}}"), web + ingress(azure, toWeb), ""},
+	} {
+		text := strings.Replace(pod("labels: {app: web}", app(c.app)), "  name: web\n", "  name: web\n  namespace: shop\n", 1)
+		plan := planNear(t, text+c.around)
+		var found []transformer.Finding
+		for _, f := range plan.Findings {
+			if f.Reason == "ingress-health-check" {
+				found = append(found, f)
+			}
+		}
+		switch {
+		case c.cure == "" && len(found) > 0, c.cure != "" && len(found) != 1:
+			t.Errorf("%s: %+v", c.name, plan.Findings)
+		case c.cure != "" && (found[0].Severity != transformer.Warning || !strings.Contains(found[0].Message, c.cure) || !strings.Contains(found[0].Message, "Ingress shop/shop at mesh.yaml:") || len(plan.Edits) == 0):
+			t.Errorf("%s: %+v", c.name, found[0])
+		}
+	}
+}
