@@ -235,7 +235,10 @@ func (d istio) answerer(b *planBuilder, f facts, status int, badStatus bool) (a 
 }
 
 // cannotAnswer returns why istio-proxy may not answer all probes of the pod; "" if it
-// does in every world.
+// does in every world. The kubelet ends an ordinary istio-proxy at the moment in which it
+// calls the preStop hooks of other containers. Its status server closes its port at once,
+// and what it has already accepted ends with it, by default after 5 s (pilot/cmd/pilot-agent/status/server.go,
+// Run; pkg/envoy/agent.go, terminate).
 func (d istio) cannotAnswer(b *planBuilder, f facts) string {
 	if istioNativeUnclear(b.annotations()) {
 		return "istio-proxy may be in the pod twice, since `" + istioNative + "` is neither true nor false"
@@ -249,6 +252,9 @@ func (d istio) cannotAnswer(b *planBuilder, f facts) string {
 		}
 		if s.original.newer(s.name.IsHook()) != "" {
 			return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)
+		}
+		if s.name == prober.PreStop && !f.native.is(true) {
+			return fmt.Sprintf("istio-proxy may end before the preStop hook of container %q, unless it is a native sidecar", s.container.Name)
 		}
 		if unless := b.lateIn(&f, s, answerer{who: AnsweredByIstioProxy}); unless != "" {
 			return fmt.Sprintf("istio-proxy may start after container %q, whose %s needs it, if %s", s.container.Name, s.name.Field(), unless)

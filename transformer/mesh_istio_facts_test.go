@@ -105,6 +105,48 @@ func TestIstioProxyAnswersOnlyWhatItCertainlyServes(t *testing.T) {
 	}
 }
 
+// An ordinary istio-proxy ends together with the containers whose preStop hooks it would
+// answer.
+func TestIstioProxyAnswersPreStopHooksOnlyAsANativeSidecar(t *testing.T) {
+	const hook = "lifecycle: {preStop: {httpGet: {path: /drain, port: 8080}}}\n"
+	annotated := func(native string) string {
+		return injected + "annotations:\n  sidecar.istio.io/nativeSidecar: \"" + native + "\"\n"
+	}
+	db := "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  " + hook
+	for _, c := range []struct {
+		name, metadata, spec string
+		opts                 []option
+		byIstio              bool
+	}{
+		{"not known", injected, app(hook), nil, false},
+		{"native, by the annotation", annotated("true"), app(hook), nil, true},
+		{"native, by the config", injected, app(hook), []option{nativeSidecars(true)}, true},
+		{"an ordinary one, by the annotation", annotated("false"), app(hook), []option{nativeSidecars(true)}, false},
+		{"an ordinary one, by the config", injected, app(hook), []option{nativeSidecars(false)}, false},
+		{"that it is waited for says nothing of its end", injected, app(hook), []option{holds}, false},
+		{"of a native sidecar, which ends later still", injected, db + app(httpProbe), nil, false},
+		{"the same, beside a native one", annotated("true"), db + app(httpProbe), nil, true},
+		{"another hook", injected, app(httpProbe + "lifecycle: {preStop: {exec: {command: [x]}}}\n"), nil, true},
+		{"a hook that never works", injected, app(httpProbe + "lifecycle: {preStop: {tcpSocket: {port: 80}}}\n"), nil, true},
+		{"as the config says", injected, app(hook), []option{answeredBy("istio-proxy")}, true},
+	} {
+		before := pod(c.metadata, c.spec)
+		r := plan(t, before, c.opts...)
+		want := map[bool]string{true: "istio-proxy", false: "probe-proxy"}[c.byIstio]
+		if r.Answer.By != want || strings.Contains(r.Answer.Because, "before the preStop hook") == c.byIstio {
+			t.Errorf("%s: %+v, findings %v", c.name, r.Answer, r.Findings)
+		}
+		wantNoEdits(t, plan(t, r.text, c.opts...))
+		wantText(t, restore(t, r.text), before)
+		// What an earlier version has given to istio-proxy is moved.
+		moved := plan(t, plan(t, before, answeredBy("istio-proxy")).text, c.opts...)
+		if moved.Answer.By != want || !strings.Contains(moved.text, "/drain") && strings.Contains(c.spec, "/drain") {
+			t.Errorf("%s: moved: %+v in\n%s", c.name, moved.Answer, moved.text)
+		}
+		wantText(t, restore(t, moved.text), before)
+	}
+}
+
 // With such a value the injector may leave the declared istio-proxy beside its own, and
 // versions differ in whether the sidecar is native.
 func TestIstioProxyIsNotDeclaredWhereTheInjectorMayAddASecond(t *testing.T) {
