@@ -55,10 +55,17 @@ func TestWhatIsReadBackFromTheClusterIsKnownAgain(t *testing.T) {
 		}
 		by := d.pick("istio-proxy", "istio-proxy", "probe-proxy", "auto")
 		settings := rewriting.Settings{"mesh": "istio", "answeredBy": by}
+		if d.one(3) {
+			by = d.pick("linkerd", "kuma", "consul", "fsm")
+			settings = rewriting.Settings{"mesh": by}
+		}
 		switch d.IntN(4) {
 		case 0:
 			settings["probeProxy"] = map[string]any{"placement": "container", "livenessProbe": true}
 		case 1:
+			if settings["answeredBy"] == nil {
+				break
+			}
 			settings["istioProxy"] = map[string]any{"image": "example.com/proxy:1", "resources": map[string]any{"limits": map[string]any{"cpu": "1"}}}
 		}
 		c, err := rewriting.Config(settings)
@@ -99,8 +106,8 @@ func TestWhatIsReadBackFromTheClusterIsKnownAgain(t *testing.T) {
 		}
 	}
 	t.Log(rewritten)
-	for _, what := range []string{"istio-proxy", "probe-proxy", "auto", "restricted"} {
-		if rewritten[what] < total/20 {
+	for _, what := range []string{"istio-proxy", "probe-proxy", "auto", "restricted", "linkerd", "kuma", "consul", "fsm"} {
+		if rewritten[what] < total/50 {
 			t.Errorf("only %d templates are %s", rewritten[what], what)
 		}
 	}
