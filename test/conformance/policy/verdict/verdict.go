@@ -79,6 +79,10 @@ var Explanations = []Explanation{
 				return strings.Contains(p.Why, "starts later") || strings.Contains(p.If, "is a native one")
 			})
 		}},
+	{"declared where nothing is injected: check knows that rewrite-probes has only declared the istio-proxy of the pod, the policy takes it for the sidecar", 1,
+		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
+			return differOnlyIn(r, checked, policed, func(p report.Probe) bool { return strings.Contains(p.Why, "is not in the pod") })
+		}},
 	{"originals that cannot be read: no CEL reads JSON, so the policy looks for the entry of a probe alone", 1,
 		func(_ *corev1.Pod, r *report.Report, _, _ []string) bool {
 			return slices.ContainsFunc(r.Messages, func(m report.Message) bool { return m.Reason == "env-unreadable" })
