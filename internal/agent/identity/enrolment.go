@@ -58,11 +58,11 @@ func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
 	if e.cert == nil {
 		e.stored()
 	}
-	if e.cert != nil && time.Now().Before(e.due) {
-		return e.cert, nil
-	}
 	if e.cert != nil && !time.Now().Before(e.cert.Leaf.NotAfter) {
 		e.cert = nil
+	}
+	if e.cert != nil && time.Now().Before(e.due) {
+		return e.cert, nil
 	}
 	cert, err := e.renew(ctx)
 	switch {
@@ -81,7 +81,14 @@ func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
 // use makes a certificate the current one. It is renewed after half of the time
 // that it had left when it was issued: NotBefore lies before that, for clocks
 // that are slow.
+//
+// Certificates expire by the wall clock. Go's other clock stands still while the
+// machine is suspended.
 func (e *Enrolment) use(cert *tls.Certificate, issued time.Time) {
+	issued = issued.Round(0) // the wall clock alone
+	if issued.After(cert.Leaf.NotAfter) {
+		issued = time.Time{} // the clock was wrong when the file was written: renew at once
+	}
 	e.cert, e.due = cert, issued.Add(cert.Leaf.NotAfter.Sub(issued)/2)
 }
 
