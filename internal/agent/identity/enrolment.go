@@ -202,7 +202,7 @@ func (e *Enrolment) request(key *ecdsa.PrivateKey) ([]byte, error) {
 	return protowire.AppendVarint(b, uint64(e.TTL/time.Second)), nil
 }
 
-// accept reads an IstioCertificateResponse and stores the certificate.
+// accept reads an IstioCertificateResponse and stores the certificate if it can.
 func (e *Enrolment) accept(key *ecdsa.PrivateKey, answer []byte) (*tls.Certificate, error) {
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
@@ -218,8 +218,10 @@ func (e *Enrolment) accept(key *ecdsa.PrivateKey, answer []byte) (*tls.Certifica
 	if err != nil {
 		return nil, fmt.Errorf("istiod's certificate: %w", err)
 	}
-	if err := writeFile(filepath.Join(e.State, stateFile), text); err != nil {
-		return nil, err
+	name := filepath.Join(e.State, stateFile)
+	if err := writeFile(name, text); err != nil {
+		// A full disk is no reason to leave the mesh.
+		e.Log.Warn("the certificate cannot be stored; after a restart a new token is needed", "file", name, "reason", err.Error())
 	}
 	return cert, nil
 }

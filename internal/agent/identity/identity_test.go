@@ -246,6 +246,22 @@ func TestACertificateIsRenewedAtHalfOfItsLifetime(t *testing.T) {
 	}
 }
 
+func TestACertificateThatCannotBeStoredIsUsed(t *testing.T) {
+	f := newFixture(t)
+	f.State = filepath.Join(f.dir, "gone")
+	cert, err := f.Certificate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.take()
+	if again, err := f.Certificate(t.Context()); err != nil || again != cert || f.take() != "" {
+		t.Errorf("it is asked for again: %v", err)
+	}
+	if n := strings.Count(f.log.String(), "the certificate cannot be stored"); n != 1 || !strings.Contains(f.log.String(), "no such file or directory") {
+		t.Errorf("said %d times:\n%s", n, &f.log)
+	}
+}
+
 func TestTheTokenAloneRenewsACertificateThatIsRefused(t *testing.T) {
 	f := newFixture(t)
 	f.lifetime = 4 * time.Second
