@@ -1,6 +1,8 @@
 package kubelet
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
@@ -21,6 +23,10 @@ import (
 
 // maxHealth bounds a health response, which is two bytes long.
 const maxHealth = 16 << 10
+
+// gzipEncoding is the only encoding of the kubelet's client. The kubelet links it for its
+// traces (k8s.io/component-base/tracing), and grpc-go then offers it in every call.
+const gzipEncoding = "gzip"
 
 // grpcTLS is the configuration of grpc-go without verification: at least TLS
 // 1.2, and none of the cipher suites that HTTP/2 forbids.
@@ -109,6 +115,7 @@ func (t *grpcTarget) checkHealth(ctx context.Context, call *Call) error {
 	}
 	req := wire.NewCall(scheme, net.JoinHostPort(t.app.IP, t.port), "/grpc.health.v1.Health/Check")
 	req.Meter = &call.Meter
+	req.Header["Grpc-Accept-Encoding"] = []string{gzipEncoding}
 	if agent := call.Header.Get("User-Agent"); agent != "" {
 		req.Header["User-Agent"] = []string{agent}
 	}
@@ -170,9 +177,9 @@ func readHealth(res *wire.Response) error {
 	if err := checkStatus(res.Trailer); err != nil {
 		return err
 	}
-	message, ok := wire.OnlyMessage(body)
-	if !ok || len(body) > maxHealth {
-		return unhealthy("app's gRPC answer is not one plain message")
+	message, err := healthMessage(res, body)
+	if err != nil {
+		return err
 	}
 	health, ok := healthStatus(message)
 	if !ok {
@@ -182,6 +189,33 @@ func readHealth(res *wire.Response) error {
 		return unhealthy("app is not serving: %s", healthName(health))
 	}
 	return nil
+}
+
+// healthMessage returns the only message of a body, decompressed.
+func healthMessage(res *wire.Response, body []byte) ([]byte, error) {
+	compressed := len(body) > 0 && body[0] == 1
+	if compressed {
+		encodings := res.Header["Grpc-Encoding"]
+		if len(encodings) == 0 || encodings[len(encodings)-1] != gzipEncoding {
+			return nil, unhealthy("app's gRPC answer is compressed, with grpc-encoding %.60q", encodings)
+		}
+		body[0] = 0
+	}
+	message, ok := wire.OnlyMessage(body)
+	if !ok || len(body) > maxHealth {
+		return nil, unhealthy("app's gRPC answer is not one message")
+	}
+	if !compressed {
+		return message, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(message))
+	if err == nil {
+		message, err = io.ReadAll(io.LimitReader(z, maxHealth+1))
+	}
+	if err != nil || len(message) > maxHealth {
+		return nil, unhealthy("app's gRPC answer cannot be decompressed")
+	}
+	return message, nil
 }
 
 func checkHeader(res *wire.Response) error {

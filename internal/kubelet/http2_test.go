@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/tls"
 	"encoding/binary"
 	"fmt"
@@ -375,6 +376,52 @@ func TestTheModeTLSVerifiesNothingAndDemandsHTTP2(t *testing.T) {
 			a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{Mode: test.mode}})
 			if a.Verdict(false) != test.want {
 				t.Errorf("%d %s, want %s", a.Status, a.Reason, test.want)
+			}
+		})
+	}
+}
+
+// TestACompressedAnswerIsRead: the kubelet's client offers gzip, and some apps compress
+// every answer. test/conformance/kubelet compares more of them with that client.
+func TestACompressedAnswerIsRead(t *testing.T) {
+	zipped := func(message string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		io.WriteString(z, message)
+		z.Close()
+		return b.String()
+	}
+	huge := zipped("\x12\x80\x80\x40" + strings.Repeat("x", 1<<20) + "\x08\x01")
+	if len(huge) > 4<<10 {
+		t.Fatalf("the bomb has %d bytes", len(huge))
+	}
+	for name, test := range map[string]struct {
+		encoding string
+		flag     byte
+		message  string
+		want     Verdict
+		reason   string
+	}{
+		"gzip":                    {"gzip", 1, zipped("\x08\x01"), Success, ""},
+		"gzip, not serving":       {"gzip", 1, zipped("\x08\x02"), Failure, "app is not serving: NOT_SERVING"},
+		"not compressed at all":   {"gzip", 0, "\x08\x01", Success, ""},
+		"an encoding not offered": {"zstd", 1, "\x08\x01", Failure, `app's gRPC answer is compressed, with grpc-encoding ["zstd"]`},
+		"no gzip":                 {"gzip", 1, "\x08\x01", Failure, "app's gRPC answer cannot be decompressed"},
+		"a bomb":                  {"gzip", 1, huge, Failure, "app's gRPC answer cannot be decompressed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := startGRPC(t, nil, func(w http.ResponseWriter, r *http.Request) {
+				if got := r.Header.Get("Grpc-Accept-Encoding"); got != "gzip" {
+					t.Errorf("%q is offered", got)
+				}
+				w.Header().Set("Content-Type", "application/grpc")
+				w.Header().Set("Grpc-Encoding", test.encoding)
+				w.Write(append(binary.BigEndian.AppendUint32([]byte{test.flag}, uint32(len(test.message))), test.message...))
+				w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
+			})
+			a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{}})
+			if a.Verdict(false) != test.want || a.Reason != test.reason {
+				t.Errorf("%s: %s", a.Verdict(false), a.Reason)
 			}
 		})
 	}

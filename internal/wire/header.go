@@ -8,7 +8,7 @@ import (
 
 // keptFields are the fields of a response that probes need. No others are kept,
 // but for gRPC's metadata in base64.
-var keptFields = []string{"Connection", "Content-Length", "Content-Type", "Grpc-Message", "Grpc-Status", "Location", "Transfer-Encoding", "Upgrade"}
+var keptFields = []string{"Connection", "Content-Length", "Content-Type", "Grpc-Encoding", "Grpc-Message", "Grpc-Status", "Location", "Transfer-Encoding", "Upgrade"}
 
 // keptField returns the canonical name of a field that is kept, or else "".
 func keptField(name string) string {

@@ -2,6 +2,8 @@ package kubelet_test
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -24,6 +26,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	_ "google.golang.org/grpc/encoding/gzip" // which the kubelet links too, by k8s.io/component-base/tracing
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
@@ -97,6 +100,7 @@ func generate() []*scenario {
 	s.tls()
 	s.http2()
 	s.grpcScenarios()
+	s.compressedScenarios()
 	s.grpcTLSScenarios()
 	s.hooks()
 	return s.all
@@ -548,6 +552,51 @@ func (s *suite) grpcScenarios() {
 	for name, body := range map[string][]byte{"empty": nil, "no message": {}, "empty message": message(), "half a head": {0, 0}, "short": {0, 0, 0, 0, 9, 8, 1}, "two": append(append([]byte{}, serving...), serving...), "compressed flag": {1, 0, 0, 0, 2, 8, 1}, "not serving": message(8, 2), "twice, last wins": message(8, 2, 8, 1), "twice, last loses": message(8, 1, 8, 2),
 		"unknown varint": message(16, 5, 8, 1), "unknown bytes": message(18, 2, 1, 2, 8, 1), "unknown fixed": message(29, 1, 2, 3, 4, 8, 1), "unknown fixed64": message(25, 1, 2, 3, 4, 5, 6, 7, 8, 8, 1), "long varint": message(8, 0x81, 0x80, 0), "broken varint": message(8, 0x81), "field 0": message(0, 1), "wrong type": message(10, 1, 1), "group": message(11, 12, 8, 1), "end group": message(12, 8, 1), "trailing byte": message(8, 1, 0xff), "64 bits": message(8, 0x81, 0x80, 0x80, 0x80, 0x10)} {
 		answer("message "+name, 200, "application/grpc", body, "0")
+	}
+}
+
+// compressedScenarios: answers that are compressed, or say so.
+func (s *suite) compressedScenarios() {
+	const axis = "grpc compression"
+	for _, st := range []healthpb.HealthCheckResponse_ServingStatus{1, 2} {
+		serve := func(g *grpc.Server) { healthpb.RegisterHealthServer(g, &checker{status: st}) }
+		s.add(axis, fmt.Sprint("compresses every answer, status ", int32(st)), grpcServer(serve, grpc.RPCCompressor(grpc.NewGZIPCompressor())), health1(""))
+		s.add(axis, fmt.Sprint("compresses if the caller can read it, status ", int32(st)), grpcServer(serve, grpc.UnaryInterceptor(
+			func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+				if err := grpc.SetSendCompressor(ctx, "gzip"); err != nil {
+					return nil, err
+				}
+				return handle(ctx, req)
+			})), health1(""))
+	}
+	zipped := func(parts ...[]byte) []byte {
+		var b bytes.Buffer
+		for _, p := range parts {
+			z := gzip.NewWriter(&b)
+			z.Write(p)
+			z.Close()
+		}
+		return b.Bytes()
+	}
+	serving, not := []byte{8, 1}, []byte{8, 2}
+	broken := zipped(serving)
+	broken[len(broken)-5]++
+	for name, message := range map[string][]byte{"serving": zipped(serving), "not serving": zipped(not), "two members": zipped(not, serving), "empty": zipped(), "nothing": {}, "plain": serving, "wrong checksum": broken, "cut off": zipped(serving)[:15], "garbage behind": append(zipped(serving), 1, 2), "twice compressed": zipped(zipped(serving)),
+		"unknown field of 15 KB": zipped(append(append([]byte{18, 0x98, 0x75}, make([]byte, 15000)...), serving...))} {
+		for _, flag := range []byte{0, 1, 2, 255} {
+			body := append(binary.BigEndian.AppendUint32([]byte{flag}, uint32(len(message))), message...)
+			for _, encodings := range [][]string{nil, {"gzip"}, {"identity"}, {""}, {"GZIP"}, {"deflate"}, {"identity", "gzip"}, {"gzip", "identity"}, {"gzip, identity"}} {
+				s.add(axis, fmt.Sprintf("%s with flag %d and encodings %q", name, flag, encodings), handler(nil, priorKnowledge, func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Type", "application/grpc")
+					if encodings != nil {
+						w.Header()["Grpc-Encoding"] = encodings
+					}
+					w.Write(body)
+					w.(http.Flusher).Flush()
+					w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
+				}), health1(""))
+			}
+		}
 	}
 }
 
