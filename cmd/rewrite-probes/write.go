@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,8 +10,8 @@ import (
 	"strings"
 )
 
-// writeFile writes a new text to a file. Owner and mode stay, and so do
-// symbolic and hard links; after an error the file is what it was.
+// writeFile writes a new text to a file that had the old one when it was read. Owner and
+// mode stay, and so do symbolic and hard links; after an error the file is what it was.
 func writeFile(name string, text, old []byte) error {
 	path, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -20,10 +21,22 @@ func writeFile(name string, text, old []byte) error {
 	if err != nil {
 		return err
 	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a regular file")
+	}
 	// Root could write to it all the same, and anyone who may write to its folder
 	// could replace it: only the mode tells.
 	if info.Mode().Perm()&0o222 == 0 {
 		return fmt.Errorf("it is read-only (mode %#o)", info.Mode().Perm())
+	}
+	// A run reads everything before it writes. What somebody saved meanwhile stays.
+	switch now, err := os.ReadFile(path); {
+	case err != nil:
+		return reasonOf(err)
+	case bytes.Equal(now, text): // by another of its names
+		return nil
+	case !bytes.Equal(now, old):
+		return errors.New("it was changed by somebody else since it was read; run the command again")
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -68,6 +69,61 @@ func TestOtherNamesOfAFileSeeWhatIsWritten(t *testing.T) {
 	output(t, "", "restore", "-w", path)
 	if got := read(t, other); strings.Contains(got, "app-health") || !strings.HasPrefix(got, "apiVersion: v1\n") {
 		t.Errorf("restored:\n%s", got)
+	}
+}
+
+// TestAFileThatChangesWhileItRunsIsKept saves the first file while the run waits for the
+// second, which is a pipe.
+func TestAFileThatChangesWhileItRunsIsKept(t *testing.T) {
+	path := podFile(t, 0o640)
+	pipe := filepath.Join(filepath.Dir(path), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	saved := strings.Replace(podWithProbe, "name: web", "name: saved", 1)
+	done := make(chan error, 1)
+	go func() {
+		w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for the reader, who has read the first file
+		if err == nil {
+			err = errors.Join(os.WriteFile(path, []byte(saved), 0), w.Close())
+		}
+		done <- err
+	}()
+	got := output(t, "", "-w", path, pipe)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if read(t, path) != saved || !strings.Contains(got, "error: "+path+" was not changed: it was changed by somebody else since it was read; run the command again\n") ||
+		!strings.Contains(got, "0 objects changed, 1 not written") || !strings.HasSuffix(got, "exit 3\n") {
+		t.Errorf("output:\n%s\nfile:\n%s", got, read(t, path))
+	}
+	if output(t, "", "-w", path); !strings.Contains(read(t, path), "app-health") {
+		t.Errorf("the next run writes\n%s", read(t, path))
+	}
+}
+
+func TestAPipeIsNotWrittenTo(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- os.WriteFile(pipe, []byte(podWithProbe), 0) }()
+	got := output(t, "", "-w", pipe)
+	if err := <-done; err != nil || !strings.Contains(got, "error: "+pipe+" was not changed: it is not a regular file\n") {
+		t.Errorf("%v, output:\n%s", err, got)
+	}
+}
+
+func TestTwoNamesOfAFileInOneRunAreWrittenOnce(t *testing.T) {
+	path := podFile(t, 0o640)
+	other := filepath.Join(filepath.Dir(path), "other.yaml")
+	if err := os.Link(path, other); err != nil {
+		t.Fatal(err)
+	}
+	got := output(t, "", "-w", filepath.Dir(path))
+	if !strings.Contains(read(t, path), "app-health") || read(t, other) != read(t, path) || !strings.HasSuffix(got, "exit 0\n") {
+		t.Errorf("output:\n%s\nfile:\n%s", got, read(t, path))
 	}
 }
 
