@@ -11,7 +11,8 @@ import (
 )
 
 // writeFile writes a new text to a file that had the old one when it was read. Owner and
-// mode stay, and so do symbolic and hard links; after an error the file is what it was.
+// mode stay, and so do symbolic and hard links and extended attributes, such as access
+// control lists; after an error the file is what it was.
 func writeFile(name string, text, old []byte) error {
 	path, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -54,8 +55,8 @@ func writeFile(name string, text, old []byte) error {
 }
 
 // replace replaces the file in one step, so that a reader sees the old text or
-// the new one. If the new file cannot have the owner of the old one, done is
-// false and nothing has changed.
+// the new one. If the new file cannot have the owner of the old one, or has not its
+// extended attributes, done is false and nothing has changed.
 func replace(path string, info fs.FileInfo, text []byte) (done bool, err error) {
 	dir := filepath.Dir(path)
 	tmp, err := os.CreateTemp(dir, ".rewrite-probes-*")
@@ -76,6 +77,9 @@ func replace(path string, info fs.FileInfo, text []byte) (done bool, err error) 
 	}
 	if err := tmp.Chmod(info.Mode().Perm()); err != nil {
 		return false, reasonOf(err)
+	}
+	if !sameAttributes(tmp.Name(), path) {
+		return false, nil
 	}
 	if err := tmp.Close(); err != nil {
 		return false, reasonOf(err)

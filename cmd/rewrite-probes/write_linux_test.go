@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -10,6 +11,35 @@ import (
 	"syscall"
 	"testing"
 )
+
+// TestAnAccessControlListStays: without it, the mode alone would give the group what the
+// list's mask gives to others.
+func TestAnAccessControlListStays(t *testing.T) {
+	path := podFile(t, 0o640)
+	// Version 2; tag, permissions and id of the owner, user 1234, group, mask and others.
+	list := []byte{2, 0, 0, 0,
+		1, 0, 6, 0, 0xff, 0xff, 0xff, 0xff,
+		2, 0, 6, 0, 0xd2, 4, 0, 0,
+		4, 0, 4, 0, 0xff, 0xff, 0xff, 0xff,
+		0x10, 0, 6, 0, 0xff, 0xff, 0xff, 0xff,
+		0x20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff,
+	}
+	const name = "system.posix_acl_access"
+	if err := syscall.Setxattr(path, name, list, 0); errors.Is(err, syscall.ENOTSUP) {
+		t.Skip("SKIPPED: the file system has no access control lists")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	output(t, "", "-w", path)
+	got := make([]byte, 100)
+	n, err := syscall.Getxattr(path, name, got)
+	if err != nil || string(got[:max(n, 0)]) != string(list) || !strings.Contains(read(t, path), "app-health") {
+		t.Errorf("%v, list %v, file:\n%s", err, got[:max(n, 0)], read(t, path))
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("%v: the folder has %v", err, left)
+	}
+}
 
 // TestAFileOfSomebodyElseKeepsItsOwner: who may write a file but not give one away must
 // write into the file itself.
