@@ -270,7 +270,7 @@ func readInput(cmd *cobra.Command, std streams, common *commonFlags, args []stri
 	}
 	c, err := common.load(p, cmd.CommandPath(), args)
 	if err == nil && (p.configFound || len(p.overrides) > 0) {
-		fmt.Fprintln(std.err, cmd.CommandPath()+": functionConfig: "+p.configWords())
+		fmt.Fprintln(std.err, cmd.CommandPath()+": functionConfig: "+report.Printable(p.configWords()))
 	}
 	return p, c, err
 }

@@ -35,7 +35,7 @@ every default written out. If the group takes its probe from a workload
 			}
 			config, err := pipeline.AgentConfig(p.streams, c, group)
 			if err != nil {
-				fmt.Fprintf(std.err, "error: %v\n", err)
+				fmt.Fprintln(std.err, "error: "+oneLine(err.Error()))
 				return &exit{exitFindings}
 			}
 			_, err = std.out.Write(config.Encode())

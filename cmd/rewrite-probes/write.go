@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
 // writeFile writes a new text to a file that had the old one when it was read. Owner and
@@ -121,4 +123,4 @@ func reasonOf(err error) error {
 }
 
 // oneLine puts a message on one line.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+func oneLine(s string) string { return report.Printable(strings.Join(strings.Fields(s), " ")) }

@@ -42,7 +42,7 @@ func (s Screen) paint(code, text string) string {
 // do next.
 func (r *Report) Explain(w io.Writer, screen Screen) {
 	if r.Config != "" {
-		fmt.Fprintf(w, "functionConfig: %s\n\n", r.Config)
+		fmt.Fprintf(w, "functionConfig: %s\n\n", Printable(r.Config))
 	}
 	for i := range r.Templates {
 		explainTemplate(w, &r.Templates[i], screen)
@@ -85,14 +85,14 @@ func (r *Report) next() string {
 func explainTemplate(w io.Writer, t *Template, screen Screen) {
 	fmt.Fprintln(w, screen.paint(bold, t.Object.String())+"  "+t.place())
 	if t.Known != "" {
-		fmt.Fprintln(w, screen.paint(dim, "  "+t.Known))
+		fmt.Fprintln(w, screen.paint(dim, "  "+Printable(t.Known)))
 	}
 	if words := t.answerWords(); words != "" {
 		fmt.Fprintln(w, screen.paint(dim, "  "+words))
 	}
 	rows := make([][]string, len(t.Probes))
 	for j, p := range t.Probes {
-		rows[j] = []string{p.Container, p.ProbeType.Name(), p.Before, explainAfter(p)}
+		rows[j] = []string{Printable(p.Container), p.ProbeType.Name(), Printable(p.Before), Printable(explainAfter(p))}
 	}
 	widths := columnWidths(rows)
 	for j, row := range rows {
@@ -109,16 +109,17 @@ func explainTemplate(w io.Writer, t *Template, screen Screen) {
 		fmt.Fprintln(w, "  no probes and no hooks")
 	}
 	for _, f := range t.Findings {
-		fmt.Fprintf(w, "  %s: %s [%s]\n", f.Severity, f.Message, f.Reason)
+		fmt.Fprintf(w, "  %s: %s [%s]\n", f.Severity, Printable(f.Message), f.Reason)
 	}
 }
 
 // place returns file and line of the object.
 func (t *Template) place() string {
-	if t.Object.File == "" || t.Object.Line == 0 {
-		return t.Object.File
+	file := Printable(t.Object.File)
+	if file == "" || t.Object.Line == 0 {
+		return file
 	}
-	return fmt.Sprintf("%s:%d", t.Object.File, t.Object.Line)
+	return fmt.Sprintf("%s:%d", file, t.Object.Line)
 }
 
 // answerWords says who answers the rewritten probes, and what is added for it;
@@ -151,7 +152,7 @@ func (t *Template) answerWords() string {
 	if a.AppWouldDo {
 		s += "; `answeredBy: app` would do with one annotation, since no Service here leads to the probes' ports"
 	}
-	return s
+	return Printable(s)
 }
 
 func explainAfter(p Probe) string {

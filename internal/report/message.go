@@ -30,7 +30,7 @@ type Object struct {
 }
 
 // String returns the object's kind and name, such as Deployment default/web.
-func (o Object) String() string { return string(o.appendTo(nil)) }
+func (o Object) String() string { return Printable(string(o.appendTo(nil))) }
 
 func (o *Object) appendTo(b []byte) []byte {
 	return field.AppendName(b, o.Kind, o.Namespace, o.Name)
@@ -58,7 +58,7 @@ type Message struct {
 func (m Message) String() string {
 	s := string(m.Severity) + ": "
 	if m.Object != nil && m.Object.File != "" {
-		s += m.Object.File
+		s += Printable(m.Object.File)
 		if m.Line > 0 {
 			s += ":" + strconv.Itoa(m.Line)
 		}
@@ -67,7 +67,7 @@ func (m Message) String() string {
 	return s + m.Sentence()
 }
 
-// Sentence returns the message without severity and place.
+// Sentence returns the message without severity and place, in one line.
 func (m *Message) Sentence() string {
 	b := make([]byte, 0, 256)
 	if m.Object != nil && m.Object.Kind != "" {
@@ -77,11 +77,11 @@ func (m *Message) Sentence() string {
 	if m.Reason != "" {
 		b = append(append(append(b, " ["...), m.Reason...), ']')
 	}
-	return string(b)
+	return Printable(string(b))
 }
 
 // Words returns the message's text, made if it has none of its own.
-func (m *Message) Words() string { return string(m.appendText(nil)) }
+func (m *Message) Words() string { return Printable(string(m.appendText(nil))) }
 
 // appendText appends the message's text. That of a change is made only when it is
 // shown, since there can be very many.
