@@ -30,6 +30,11 @@ var (
 	hookTLS  = &tls.Config{InsecureSkipVerify: true}
 )
 
+// handshakeTimeout is how long a handshake of TLS may take, however long the probe's
+// timeout is: it is the default of net/http's transport, which the kubelet's has for
+// probes, but not for hooks.
+var handshakeTimeout = 10 * time.Second
+
 type httpTarget struct {
 	*Target
 	url  *url.URL
@@ -189,13 +194,26 @@ func (t *httpTarget) roundTrip(ctx context.Context, conn net.Conn, req *wire.Req
 		config = hookTLS
 	}
 	secure := tls.Client(conn, config)
-	if err := secure.HandshakeContext(ctx); err != nil {
+	if err := t.handshake(ctx, secure); err != nil {
 		return nil, nil, err
 	}
 	if secure.ConnectionState().NegotiatedProtocol == "h2" {
 		return wire.RoundTrip2(secure, req, nil)
 	}
 	return wire.RoundTrip1(secure, req)
+}
+
+func (t *httpTarget) handshake(ctx context.Context, conn *tls.Conn) error {
+	if t.hook {
+		return conn.HandshakeContext(ctx)
+	}
+	limited, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	err := conn.HandshakeContext(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("app's TLS handshake took longer than %s", handshakeTimeout)
+	}
+	return err
 }
 
 // wantsWebSocket reports whether net/http sends a request over HTTP/1 alone.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -205,6 +206,46 @@ func TestHTTPSNeedsNoTrustAndMaySpeakHTTP2(t *testing.T) {
 			t.Errorf("HTTP/2 %t: status %d, %d bytes over %s: %s", h2, a.Status, len(a.Body), proto, a.Reason)
 		}
 	}
+}
+
+// TestAHandshakeHasATimeoutOfItsOwn: test/conformance/kubelet has the real one.
+func TestAHandshakeHasATimeoutOfItsOwn(t *testing.T) {
+	defer func(was time.Duration) { handshakeTimeout = was }(handshakeTimeout)
+	handshakeTimeout = 100 * time.Millisecond
+	app := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	app.Listener = slowListener{app.Listener, 300 * time.Millisecond}
+	app.StartTLS()
+	defer app.Close()
+	p := httpGet("HTTPS", "/")
+	p.TimeoutSeconds = 5
+	if a := probeOnce(t, live, app.URL, p); a.Status != 502 || a.Reason != "app's TLS handshake took longer than 100ms" {
+		t.Errorf("a probe gets %d: %s", a.Status, a.Reason)
+	}
+	if a := probeOnce(t, prober.PreStop, app.URL, httpGet("HTTPS", "/")); a.Verdict(true) != Success {
+		t.Errorf("a hook gets %d: %s", a.Status, a.Reason)
+	}
+}
+
+// A slowListener is late to read from its connections.
+type slowListener struct {
+	net.Listener
+	pause time.Duration
+}
+
+func (l slowListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return &slowConn{Conn: conn, pause: l.pause}, err
+}
+
+type slowConn struct {
+	net.Conn
+	pause time.Duration
+	once  sync.Once
+}
+
+func (c *slowConn) Read(p []byte) (int, error) {
+	c.once.Do(func() { time.Sleep(c.pause) })
+	return c.Conn.Read(p)
 }
 
 func TestAnHTTPSHookFallsBackToHTTPWithoutItsCredentials(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -335,11 +336,40 @@ func (s *suite) connections() {
 			}
 		}
 	}
+	for _, pause := range []time.Duration{8 * time.Second, 11 * time.Second} { // the kubelet's client gives up after 10 s
+		slow := func(a *app, l net.Listener) {
+			secure(serverTLS(), text(contentLength(200, "ok")))(a, lateListener{l, pause})
+		}
+		s.add("timeout", fmt.Sprint("handshake after ", pause), slow, https, timeout(13))
+		s.add("timeout", fmt.Sprint("handshake of a hook after ", pause), slow, https, hook, timeout(13))
+	}
 	s.add("connection", "answers before the request", conns(func(_ *app, conn net.Conn) {
 		http.ReadRequest(bufio.NewReader(conn))
 		io.WriteString(conn, contentLength(200, "ok")+contentLength(500, "no"))
 		lingerClose(conn)
 	}))
+}
+
+// A lateListener is late to read from its connections.
+type lateListener struct {
+	net.Listener
+	pause time.Duration
+}
+
+func (l lateListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return &lateConn{Conn: conn, pause: l.pause}, err
+}
+
+type lateConn struct {
+	net.Conn
+	pause time.Duration
+	once  sync.Once
+}
+
+func (c *lateConn) Read(p []byte) (int, error) {
+	c.once.Do(func() { time.Sleep(c.pause) })
+	return c.Conn.Read(p)
 }
 
 // priorKnowledge serves HTTP/2 without TLS, and HTTP/1 not at all.
