@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
@@ -58,7 +59,8 @@ func writeFile(name string, text, old []byte) error {
 
 // replace replaces the file in one step, so that a reader sees the old text or
 // the new one. If the new file cannot have the owner of the old one, or has not its
-// extended attributes, done is false and nothing has changed.
+// extended attributes, or the old one is a mount point, done is false and nothing has
+// changed.
 func replace(path string, info fs.FileInfo, text []byte) (done bool, err error) {
 	dir := filepath.Dir(path)
 	tmp, err := os.CreateTemp(dir, ".rewrite-probes-*")
@@ -86,7 +88,10 @@ func replace(path string, info fs.FileInfo, text []byte) (done bool, err error) 
 	if err := tmp.Close(); err != nil {
 		return false, reasonOf(err)
 	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
+	switch err := os.Rename(tmp.Name(), path); {
+	case errors.Is(err, syscall.EBUSY): // a file that is mounted, as in docker run -v FILE:FILE
+		return false, nil
+	case err != nil:
 		return false, reasonOf(err)
 	}
 	return true, nil

@@ -12,6 +12,23 @@ import (
 	"testing"
 )
 
+// TestAFileThatIsMountedIsWrittenTo: docker run -v FILE:FILE gives a container a file that
+// cannot be replaced.
+func TestAFileThatIsMountedIsWrittenTo(t *testing.T) {
+	path, source := podFile(t, 0o640), podFile(t, 0o640)
+	if err := syscall.Mount(source, path, "", syscall.MS_BIND, ""); err != nil {
+		t.Skipf("SKIPPED: a file can be mounted by root alone: %v", err)
+	}
+	defer syscall.Unmount(path, 0)
+	got := output(t, "", "-w", path)
+	if !strings.Contains(read(t, source), "app-health") || read(t, path) != read(t, source) || !strings.HasSuffix(got, "exit 0\n") {
+		t.Errorf("output:\n%s\nfile:\n%s", got, read(t, source))
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("%v: the folder has %v", err, left)
+	}
+}
+
 // TestAnAccessControlListStays: without it, the mode alone would give the group what the
 // list's mask gives to others.
 func TestAnAccessControlListStays(t *testing.T) {
