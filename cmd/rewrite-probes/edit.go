@@ -3,8 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
@@ -114,10 +118,20 @@ func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*
 	for i, s := range changed {
 		texts[i], problems[i] = s.Text()
 	}
+	interrupted, stop := f.interrupts()
+	defer stop()
 	for i, s := range changed {
 		if problems[i] != nil {
 			r.Withhold(s.Name())
 			continue
+		}
+		select {
+		case sig := <-interrupted:
+			for _, left := range changed[i:] {
+				r.Withhold(left.Name())
+			}
+			return emitted, errors.Join(append(problems, fmt.Errorf("%s and what follows it was not changed: %s", s.Name(), sig))...)
+		default:
 		}
 		if err := f.emitFile(std, s.Name(), p.inputs[s.Name()], texts[i]); err != nil {
 			r.Withhold(s.Name())
@@ -127,6 +141,29 @@ func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*
 		emitted++
 	}
 	return emitted, errors.Join(problems...)
+}
+
+// interrupts returns a channel of the signal that ends a run which writes: a file is
+// written to its end first. A second signal, a second later, ends the run at once. One
+// that is ignored, as by nohup, stays so.
+func (f *editFlags) interrupts() (first <-chan os.Signal, stop func()) {
+	signals, end := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if f.write && !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	go func() {
+		if sig, ok := <-signals; ok {
+			end <- sig
+			time.Sleep(time.Second) // timeout(1) sends it twice
+			signal.Stop(signals)
+		}
+	}()
+	return end, func() {
+		signal.Stop(signals)
+		close(signals)
+	}
 }
 
 // emitFile lists, shows or writes one changed file.

@@ -3,13 +3,16 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const podWithProbe = `apiVersion: v1
@@ -99,6 +102,50 @@ func TestAFileThatChangesWhileItRunsIsKept(t *testing.T) {
 	}
 	if output(t, "", "-w", path); !strings.Contains(read(t, path), "app-health") {
 		t.Errorf("the next run writes\n%s", read(t, path))
+	}
+}
+
+// An interrupter interrupts the run when it names the first file.
+type interrupter struct {
+	bytes.Buffer
+	sig  os.Signal
+	done bool
+}
+
+func (w *interrupter) Write(b []byte) (int, error) {
+	if !w.done {
+		w.done = true
+		seen := make(chan os.Signal, 1)
+		signal.Notify(seen, w.sig)
+		defer signal.Stop(seen)
+		syscall.Kill(os.Getpid(), w.sig.(syscall.Signal))
+		<-seen
+		time.Sleep(50 * time.Millisecond) // the run gets it too
+	}
+	return w.Buffer.Write(b)
+}
+
+func TestASignalEndsARunBetweenTwoFiles(t *testing.T) {
+	for sig, words := range map[os.Signal]string{syscall.SIGINT: "interrupt", syscall.SIGTERM: "terminated", syscall.SIGHUP: "hangup"} {
+		dir := t.TempDir()
+		for _, name := range []string{"a.yaml", "b.yaml", "c.yaml"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(podWithProbe), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, errs := &interrupter{sig: sig}, new(bytes.Buffer)
+		code := run([]string{"-l", "-w", "--config", "none", dir}, strings.NewReader(""), out, errs)
+		first, second := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml")
+		if code != exitUnreadable || out.String() != first+"\n" || !strings.Contains(errs.String(), "error: "+second+" and what follows it was not changed: "+words+"\n") ||
+			!strings.Contains(errs.String(), "1 object changed, 2 not written") {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q", sig, code, out, errs)
+		}
+		if !strings.Contains(read(t, first), "app-health") || read(t, second) != podWithProbe || read(t, filepath.Join(dir, "c.yaml")) != podWithProbe {
+			t.Errorf("%s: the files are\n%s\n%s", sig, read(t, first), read(t, second))
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
+			t.Errorf("%s: %v: the folder has %v", sig, err, left)
+		}
 	}
 }
 
