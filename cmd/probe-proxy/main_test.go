@@ -15,6 +15,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 )
 
 const livez = `{"/app-health/web/livez":{"httpGet":{"path":"/","port":%d,"scheme":"HTTP"},"timeoutSeconds":1}}`
@@ -195,6 +196,45 @@ func TestThePortInTheEnvironmentIsNotThatOfAServiceOfTheSameName(t *testing.T) {
 		if (err != nil) != test.fails || err == nil && o.port != test.want {
 			t.Errorf("%+v: %+v, %v", test, o, err)
 		}
+	}
+}
+
+func TestTheHelpNamesEveryFlagAndEnvVar(t *testing.T) {
+	t.Setenv("PROBE_PROXY_PORT", "")
+	var stdout, stderr bytes.Buffer
+	if code := run([]string{"--help"}, strings.NewReader(""), &stdout, &stderr); code != exitOK || stderr.Len() > 0 {
+		t.Errorf("exit code %d, %s", code, &stderr)
+	}
+	golden.Compare(t, "testdata/help.txt", stdout.Bytes())
+}
+
+// TestRefusalsSayWhatIsAllowed compares what is printed as a whole.
+func TestRefusalsSayWhatIsAllowed(t *testing.T) {
+	for _, test := range []struct {
+		env, value string
+		args       []string
+		want       string
+	}{
+		{args: []string{"serv"}, want: `unknown command "serv": want check or version, or nothing to serve`},
+		{env: "PROBE_PROXY_PORT", value: "http", want: `env PROBE_PROXY_PORT "http" must be a number from 1 to 65535`},
+		{env: "POD_IP", value: "web", want: `env POD_IP "web" must be the pod's IP (fieldRef status.podIP), or --target must be localhost`},
+		{args: []string{"check"}, want: "nothing to check: env ISTIO_KUBE_APP_PROBERS is not set"},
+	} {
+		t.Run(test.want, func(t *testing.T) {
+			for _, name := range []string{"PROBE_PROXY_PORT", "POD_IP", "POD_IPS", "ISTIO_KUBE_APP_PROBERS", "OSM_KUBE_APP_PROBERS", "FSM_KUBE_APP_PROBERS"} {
+				t.Setenv(name, "")
+			}
+			if test.env != "" {
+				t.Setenv(test.env, test.value)
+			}
+			var stdout, stderr bytes.Buffer
+			if code := run(test.args, strings.NewReader(""), &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), test.want) || stdout.Len() > 0 {
+				t.Errorf("exit code %d\n%s%s", code, &stdout, &stderr)
+			}
+			if test.env != "POD_IP" && stderr.String() != "probe-proxy: "+test.want+"\n" {
+				t.Errorf("%q", &stderr)
+			}
+		})
 	}
 }
 
