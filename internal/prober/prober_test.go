@@ -94,33 +94,37 @@ func TestDecodingFillsInTheDefaultsOfTheAPI(t *testing.T) {
 func TestOneBadEntryLeavesTheOthersStanding(t *testing.T) {
 	const good = `"/app-health/good/livez":{"httpGet":{"port":80}}`
 	for _, c := range []struct{ entry, want string }{
-		{`"/somewhere":{"httpGet":{"port":80}}`, "path must be"},
-		{`"/app-health/a/livez":null`, "not null"},
-		{`"/app-health/a/livez":{}`, "exactly one of"},
-		{`"/app-health/a/livez":{"httpGet":{"port":80},"tcpSocket":{"port":80}}`, "exactly one of"},
-		{`"/app-health/a/livez":{"httpGet":{"port":"http"}}`, "port \"http\" must be a number"},
-		{`"/app-health/a/livez":{"httpGet":{"port":0}}`, "from 1 to 65535"},
-		{`"/app-health/a/livez":{"httpGet":{"path":"/"}}`, "httpGet.port must be"},
-		{`"/app-health/a/livez":{"httpGet":{"port":80,"scheme":"ftp"}}`, "must be HTTP or HTTPS"},
+		{`"/somewhere":{"httpGet":{"port":80}}`, "path must be /app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}"},
+		{`"/app-health/a/livez":null`, "entry must be an object, not null"},
+		{`"/app-health/a/livez":{}`, "entry must have exactly one of httpGet, tcpSocket and grpc, and has 0"},
+		{`"/app-health/a/livez":{"httpGet":{"port":80},"tcpSocket":{"port":80}}`, "entry must have exactly one of httpGet, tcpSocket and grpc, and has 2"},
+		{`"/app-health/a/livez":{"httpGet":{"port":"http"}}`, `port "http" must be a number from 1 to 65535`},
+		{`"/app-health/a/livez":{"httpGet":{"port":0}}`, "httpGet.port must be a number from 1 to 65535"},
+		{`"/app-health/a/livez":{"httpGet":{"path":"/"}}`, "httpGet.port must be a number from 1 to 65535"},
+		{`"/app-health/a/livez":{"httpGet":{"port":80,"scheme":"ftp"}}`, `httpGet.scheme "FTP" must be HTTP or HTTPS`},
 		{`"/app-health/a/livez":{"httpGet":{"port":80},"timeoutSeconds":-1}`, "timeoutSeconds -1 must be a number from 0 to 2147483647"},
 		{`"/app-health/a/livez":{"httpGet":{"port":80},"timeoutSeconds":2147483648}`, "timeoutSeconds 2147483648 must be a number from 0 to 2147483647"},
-		{`"/app-health/a/livez":{"httpGet":{"port":80},"timeoutSeconds":9223372036854775808}`, "timeoutSeconds"},
 		{`"/app-health/a/livez":{"httpGet":{"port":80,"protocol":"HTTP3"}}`, `httpGet.protocol "HTTP3" must be HTTP1 or HTTP2`},
-		{`"/app-health/a/livez":{"httpGet":{"port":80,"scheme":"HTTPS","protocol":"HTTP2"}}`, "httpGet.protocol HTTP2 needs the scheme HTTP"},
+		{`"/app-health/a/livez":{"httpGet":{"port":80,"scheme":"HTTPS","protocol":"HTTP2"}}`, "httpGet.protocol HTTP2 needs the scheme HTTP, and it is HTTPS"},
 		{`"/app-health/a/livez":{"grpc":{"port":80,"mode":"tls"}}`, `grpc.mode "tls" must be TLS or Plaintext`},
-		{`"/app-health/a/livez":{"grpc":{"port":80,"authority":"x"}}`, `field "authority" is not known to this version`},
-		{`"/app-health/a/livez":{"httpGet":{"port":80,"method":"POST"}}`, `field "method" is not known to this version`},
-		{`"/app-health/a/livez":{"httpGet":{"port":80,"httpHeaders":[{"name":"a","valueFrom":"b"}]}}`, `field "valueFrom" is not known to this version`},
-		{`"/app-health/a/livez":{"udpSocket":{"port":80}}`, `field "udpSocket" is not known to this version`},
-		{`"/app-health/a/livez":{"path":"/old","port":80,"unknown":1}`, `field "path" is not known`},
-		{`"/app-health/a/livez":{"path":"/old"}`, "httpGet.port must be"},
-		{`"/app-health/a/livez":{"path":"/old","port":"x"}`, `port "x" must be a number`},
-		{`"/app-health/a/livez":{"timeoutSeconds":3}`, "exactly one of"},
+		{`"/app-health/a/livez":{"grpc":{"port":80,"authority":"x"}}`, `field "authority" is not known to this version, which could not probe as the kubelet does`},
+		{`"/app-health/a/livez":{"httpGet":{"port":80,"method":"POST"}}`, `field "method" is not known to this version, which could not probe as the kubelet does`},
+		{`"/app-health/a/livez":{"httpGet":{"port":80,"httpHeaders":[{"name":"a","valueFrom":"b"}]}}`, `field "valueFrom" is not known to this version, which could not probe as the kubelet does`},
+		{`"/app-health/a/livez":{"udpSocket":{"port":80}}`, `field "udpSocket" is not known to this version, which could not probe as the kubelet does`},
+		{`"/app-health/a/livez":{"path":"/old","port":80,"unknown":1}`, `field "path" is not known to this version, which could not probe as the kubelet does`},
+		{`"/app-health/a/livez":{"path":"/old"}`, "httpGet.port must be a number from 1 to 65535"},
+		{`"/app-health/a/livez":{"path":"/old","port":"x"}`, `port "x" must be a number from 1 to 65535`},
+		{`"/app-health/a/livez":{"timeoutSeconds":3}`, "entry must have exactly one of httpGet, tcpSocket and grpc, and has 0"},
 	} {
 		got, bad, err := prober.Decode("{" + good + "," + c.entry + "}")
-		if err != nil || len(got) != 1 || len(bad) != 1 || !strings.Contains(bad[0].Error(), c.want) {
+		if err != nil || len(got) != 1 || len(bad) != 1 || bad[0].Err.Error() != c.want {
 			t.Errorf("%s: got %d good, bad %v, %v; want %q", c.entry, len(got), bad, err, c.want)
 		}
+	}
+	// The words are those of encoding/json.
+	const overflow = `{"/app-health/a/livez":{"httpGet":{"port":80},"timeoutSeconds":9223372036854775808}}`
+	if _, bad, err := prober.Decode(overflow); err != nil || len(bad) != 1 || !strings.Contains(bad[0].Error(), "timeoutSeconds") {
+		t.Errorf("bad %v, %v; want the field timeoutSeconds", bad, err)
 	}
 	for _, value := range []string{"", "[]", "null true", `{"a":`, "{} {}", "{}}"} {
 		if _, _, err := prober.Decode(value); err == nil {
