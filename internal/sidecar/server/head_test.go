@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -287,6 +288,31 @@ func headAsNetHTTP(t *testing.T, head string) {
 	}
 	if got := fmt.Sprint(req.method, req.target, map[string][]string(req.header)); got != fmt.Sprint(want.Method, want.RequestURI, map[string][]string(want.Header)) {
 		t.Fatalf("%q: %s, net/http has %s %s %v", head, got, want.Method, want.RequestURI, want.Header)
+	}
+}
+
+// A caller that is refused reads why in the body.
+func TestARefusedHeadIsToldWhy(t *testing.T) {
+	const line = "GET / HTTP/1.1\r\n"
+	for head, want := range map[string]badRequest{
+		"":                          {400, "request line is malformed"},
+		"GET /":                     {400, "request line is malformed"},
+		"GET  HTTP/1.1":             {400, "request line is malformed"},
+		"G\x00T / HTTP/1.1":         {400, "request line is malformed"},
+		"GET /\x7f HTTP/1.1":        {400, "request line is malformed"},
+		"GET / HTTP/one":            {400, "request line is malformed"},
+		"GET / HTTP/2.0":            {505, "only HTTP/1 is spoken here"},
+		line + "Accept":             {400, "header is malformed"},
+		line + "a b: c":             {400, "header is malformed"},
+		line + "a: \x00":            {400, "header is malformed"},
+		line + "Host: a\r\nhost: a": {400, "request has several Host headers"},
+		line + strings.Repeat("a: b\r\n", maxLines): {431, fmt.Sprintf("request's head is too large: at most %d bytes and %d lines", maxHead, maxLines)},
+	} {
+		_, err := parseHead([]byte(head))
+		var got *badRequest
+		if !errors.As(err, &got) || *got != want {
+			t.Errorf("%.40q: %v, want %v", head, err, want)
+		}
 	}
 }
 
