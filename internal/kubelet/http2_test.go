@@ -746,3 +746,33 @@ func TestTheReasonSaysHowAPeerViolatesHTTP2(t *testing.T) {
 		})
 	}
 }
+
+// What is wrong with a gRPC app's answer is in the log of probe-proxy.
+func TestTheReasonSaysHowAGRPCAnswerIsWrong(t *testing.T) {
+	const ok = "\x00\x00\x00\x00\x02\x08\x01"
+	for name, test := range map[string]struct {
+		answer []byte
+		want   string
+	}{
+		"no trailers": {slices.Concat(
+			rawFrame(fHeaders, endHeaders, 1, fields(":status", "200", "content-type", "application/grpc")...),
+			rawFrame(fData, endStream, 1, []byte(ok)...)), "app's gRPC answer has no trailers"},
+		"no message":      {grpcAnswer("0", ""), "app's gRPC answer is not one plain message"},
+		"two messages":    {grpcAnswer("0", ok+ok), "app's gRPC answer is not one plain message"},
+		"no protobuf":     {grpcAnswer("0", "\x00\x00\x00\x00\x02\x08\xff"), "app's HealthCheckResponse is malformed"},
+		"binary metadata": {grpcAnswer("0", ok, "x-bin", "%"), `app's gRPC metadata "X-Bin" is malformed`},
+		"a web page": {rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200", "content-type", "text/html")...),
+			`app's answer is not gRPC: Content-Type ["text/html"]`},
+		"no page": {rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "404", "content-type", "text/html")...),
+			"app answered the gRPC call with HTTP status 404"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, _ := grpcScript(t, slices.Concat(pieces["settings"], test.answer))
+			a := probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{}})
+			if a.Verdict(false) != Failure || a.Reason != test.want {
+				t.Errorf("%s %q, want %q", a.Verdict(false), a.Reason, test.want)
+			}
+		})
+	}
+}

@@ -122,6 +122,9 @@ func TestRedirectsAreFollowedWithinThePodOnly(t *testing.T) {
 			http.Redirect(w, r, "ftp://127.0.0.1:"+port+"/ok", http.StatusFound)
 		case "/loop":
 			http.Redirect(w, r, "/loop", http.StatusFound)
+		case "/invalid":
+			w.Header().Set("Location", "http://[::1")
+			w.WriteHeader(http.StatusFound)
 		case "/ok":
 		default:
 			w.Header().Set("Location", "/ok")
@@ -137,7 +140,8 @@ func TestRedirectsAreFollowedWithinThePodOnly(t *testing.T) {
 		"/301": {Success, ""}, "/302": {Success, ""}, "/303": {Success, ""}, "/307": {Success, ""}, "/308": {Success, ""},
 		"/300": {Warning, ""}, "/305": {Warning, ""}, "/309": {Warning, ""},
 		"/away": {Warning, ""}, "/away-on-this-port": {Warning, ""},
-		"/scheme": {Failure, "app redirects to the unsupported scheme \"ftp\""}, "/loop": {Failure, "stopped after 10 redirects"},
+		"/invalid": {Failure, `app redirects to an invalid Location "http://[::1"`},
+		"/scheme":  {Failure, "app redirects to the unsupported scheme \"ftp\""}, "/loop": {Failure, "stopped after 10 redirects"},
 	} {
 		if a := probeOnce(t, live, s.URL, httpGet("HTTP", path)); a.Verdict(false) != want.verdict || a.Reason != want.reason {
 			t.Errorf("%s: %s (%s), want %s (%s)", path, a.Verdict(false), a.Reason, want.verdict, want.reason)
@@ -279,8 +283,8 @@ func TestAFailureOfTheTransportDropsAHookAndFailsAProbe(t *testing.T) {
 }
 
 func TestATCPSocketHookIsAnError(t *testing.T) {
-	if _, err := NewTarget(App{IP: "127.0.0.1"}, stop, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}}); err == nil {
-		t.Error("a tcpSocket hook must be an error, as it always is for the kubelet")
+	if _, err := NewTarget(App{IP: "127.0.0.1"}, stop, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}}); err == nil || err.Error() != "hook must be httpGet: the kubelet supports no other" {
+		t.Errorf("a tcpSocket hook must be an error, as it always is for the kubelet: %v", err)
 	}
 }
 
