@@ -148,15 +148,16 @@ func TestAHealthcheckDialsOnlyPortsThatTheEnvNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	port := func(l net.Listener) string { return strconv.Itoa(l.Addr().(*net.TCPAddr).Port) }
-	shut, err := net.Listen("tcp", "127.0.0.1:0")
+	port := func(a net.Addr) string { return strconv.Itoa(a.(*net.TCPAddr).Port) }
+	// A connection keeps its own port from every listener, and refuses others there.
+	shut, err := net.Dial("tcp", open.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	shut.Close()
-	addr, _, _ := startOSM(t, fmt.Sprintf(`{"/osm-liveness-probe/a":{"tcpSocket":{"port":%s}},"/osm-readiness-probe/a":{"tcpSocket":{"port":%[1]s},"timeoutSeconds":9},"/osm-readiness-probe/b":{"tcpSocket":{"port":%s}}}`, port(open), port(shut)))
+	defer shut.Close()
+	addr, _, _ := startOSM(t, fmt.Sprintf(`{"/osm-liveness-probe/a":{"tcpSocket":{"port":%s}},"/osm-readiness-probe/a":{"tcpSocket":{"port":%[1]s},"timeoutSeconds":9},"/osm-readiness-probe/b":{"tcpSocket":{"port":%s}}}`, port(open.Addr()), port(shut.LocalAddr())))
 	for named, want := range map[string]int{
-		port(open): 200, port(shut): 502, port(other): 404, "": 400, "x": 404, "0" + port(open): 404, port(open) + " ": 200,
+		port(open.Addr()): 200, port(shut.LocalAddr()): 502, port(other.Addr()): 404, "": 400, "x": 404, "0" + port(open.Addr()): 404, port(open.Addr()) + " ": 200,
 	} {
 		if got := healthcheck(t, addr[15904], named); got != want {
 			t.Errorf("port %q: %d, want %d", named, got, want)
