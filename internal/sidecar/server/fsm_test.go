@@ -52,8 +52,8 @@ func TestAProbeOfFlomeshIsKnownByItsPortAndHeaders(t *testing.T) {
 		{15901, "/fsm-healthcheck", "", tls, "", 404, ""},
 		{15902, "/fsm-healthcheck", http1, "", "/a?b=c", 404, ""},
 		{15904, "/fsm-healthcheck", "", tls, "", 404, ""},
-		{15901, "/fsm-healthcheck", "", "", "", 400, ""},
-		{15901, "/fsm-healthcheck", http1, tls, "/b", 400, ""},
+		{15901, "/fsm-healthcheck", "", "", "", 400, "probe-proxy: request must have one header Original-Http-Port or Original-Tcp-Port\n"},
+		{15901, "/fsm-healthcheck", http1, tls, "/b", 400, "probe-proxy: request must have one header Original-Http-Port or Original-Tcp-Port\n"},
 		{15901, "/", http1, "", "/a?b=c", 404, ""},
 	} {
 		req, err := http.NewRequest("GET", "http://"+addr[c.port]+c.path, nil)

@@ -167,8 +167,8 @@ func TestAHealthcheckDialsOnlyPortsThatTheEnvNames(t *testing.T) {
 	if status, _ := get(t, addr[15901]+"/osm-liveness-probe/a"); status != 404 {
 		t.Errorf("status %d", status)
 	}
-	if status, _ := get(t, addr[15904]+"/osm-healthcheck"); status != 400 {
-		t.Errorf("status %d", status)
+	if status, body := get(t, addr[15904]+"/osm-healthcheck"); status != 400 || body != "probe-proxy: request must have one header Original-Tcp-Port\n" {
+		t.Errorf("status %d, %q", status, body)
 	}
 }
 

@@ -139,6 +139,38 @@ func TestARequestThatNoKubeletSendsIsRefused(t *testing.T) {
 	}
 }
 
+// What a caller reads of a request that leads to no call of the app.
+func TestARefusalSaysWhy(t *testing.T) {
+	addr, _, _ := start(t, ok)
+	if status, body := get(t, addr+"/app-health/other/livez"); status != 404 || body != "probe-proxy: no such probe\n" {
+		t.Errorf("%d %q", status, body)
+	}
+	res, err := http.Post("http://"+addr+live, "text/plain", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode != 405 || res.Header.Get("Allow") != "GET" || string(body) != "probe-proxy: only GET is allowed\n" {
+		t.Errorf("%d %v %q, %v", res.StatusCode, res.Header, body, err)
+	}
+}
+
+// Prometheus shows the HELP to people, and reads the TYPE.
+func TestEveryMetricHasItsHelpAndType(t *testing.T) {
+	addr, _, _ := start(t, ok)
+	get(t, addr+live)
+	_, metrics := get(t, addr+"/metrics")
+	for _, want := range []string{
+		"# HELP probe_proxy_probes_total Calls answered, by what the kubelet makes of the answer.\n# TYPE probe_proxy_probes_total counter\n",
+		"# HELP probe_proxy_probe_duration_seconds Time from the caller's connection to the app's answer.\n# TYPE probe_proxy_probe_duration_seconds histogram\n",
+		"# HELP probe_proxy_open_calls Calls that wait for the app.\n# TYPE probe_proxy_open_calls gauge\n",
+	} {
+		if _, after, found := strings.Cut("\n"+metrics, "\n"+want); !found || !strings.HasPrefix(after, strings.Fields(want)[2]) {
+			t.Errorf("metrics lack %q before its samples:\n%s", want, metrics)
+		}
+	}
+}
+
 func TestABadEntryDisablesThatProbeAlone(t *testing.T) {
 	addr, log, _ := start(t, ok)
 	if status, body := get(t, addr+"/app-health/bad/livez"); status != 500 || !strings.HasPrefix(body, "probe-proxy: this probe is disabled, its entry cannot be used: ") || strings.Count(body, "\n") != 1 || !strings.HasSuffix(body, "\n") {
@@ -150,7 +182,7 @@ func TestABadEntryDisablesThatProbeAlone(t *testing.T) {
 	if status, _ := get(t, addr+live); status != 200 {
 		t.Errorf("good probe: %d", status)
 	}
-	if n := strings.Count(log.String(), "disabled"); n != 2 {
+	if n := strings.Count(log.String(), `msg="probe is disabled: its entry cannot be used" probe=/app-`); n != 2 {
 		t.Errorf("log names %d disabled probes, want 2:\n%s", n, log)
 	}
 }
