@@ -189,7 +189,7 @@ func TestOtherLineBreaks(t *testing.T) {
 		}
 		for _, i := range []int{0, 2} {
 			err := s.Objects()[i].Apply([]field.Edit{set("c", 3)})
-			if line := []string{"<stdin>:3: ", "", "<stdin>:4: "}[i]; err == nil || !strings.HasPrefix(err.Error(), line) || !strings.Contains(err.Error(), "neither LF nor CRLF") {
+			if line := []string{"<stdin>:3: ", "", "<stdin>:4: "}[i]; err == nil || !strings.HasPrefix(err.Error(), line) || !strings.HasSuffix(err.Error(), ": must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes") {
 				t.Errorf("%q: editing object %d: %v", in, i, err)
 			}
 		}

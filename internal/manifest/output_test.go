@@ -68,7 +68,7 @@ func TestFilesAreJoinedWhateverTheirStartsAndEnds(t *testing.T) {
 func TestAResourceListIsNotJoinedWithOtherFiles(t *testing.T) {
 	list := mustRead(t, []byte("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"))
 	_, err := Join([]*Stream{mustRead(t, []byte("kind: A\n")), list})
-	if err == nil || !strings.Contains(err.Error(), "a ResourceList must be alone in its stream") {
+	if err == nil || err.Error() != "<stdin>: a ResourceList must be alone in its stream, and the text of other files would come with it" {
 		t.Errorf("error is %v", err)
 	}
 	if text, err := Join(nil); err != nil || len(text) > 0 {

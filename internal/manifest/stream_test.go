@@ -186,7 +186,7 @@ func TestWhatSharesAnAnchorMustNotBeEdited(t *testing.T) {
 			t.Errorf("%v: decoding must see through the alias: %q, %v", o, v, err)
 		}
 		err := o.Apply([]field.Edit{set("a.b", "x")})
-		if err == nil || !strings.Contains(err.Error(), `shares the anchor "x"`) {
+		if err == nil || !strings.HasSuffix(err.Error(), `: must be edited, and shares the anchor "x" with another object of its list: write it out in both`) {
 			t.Errorf("%v: %v", o, err)
 		}
 	}
@@ -198,11 +198,23 @@ func TestWhatSharesAnAnchorMustNotBeEdited(t *testing.T) {
 	}
 }
 
+// An item such as [a: b] is a mapping without braces, into which nothing can be put.
+func TestAnItemWithoutBracesMustNotBeEdited(t *testing.T) {
+	s := mustRead(t, []byte("kind: List\nitems: [kind: A, {kind: B}]\n"))
+	const want = ": cannot be edited: an item without braces in a list in brackets is only read; put it in braces"
+	if err := s.Objects()[0].Apply([]field.Edit{set("a", "x")}); err == nil || !strings.HasPrefix(err.Error(), "<stdin>:2: ") || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+	if err := s.Objects()[1].Apply([]field.Edit{set("a", "x")}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAnAnchorOfTheListItselfIsSharedByWhoUsesIt(t *testing.T) {
 	const in = "kind: List\nmetadata: {x: &x 1}\nitems:\n- kind: A\n  a: d\n- kind: B\n  a: *x\n- kind: C\n  a: &y d\nz: *y\n"
 	s := mustRead(t, []byte(in))
-	for i, want := range []string{"", `shares the anchor "x"`, `shares the anchor "y"`} {
-		if err := s.Objects()[i].Apply([]field.Edit{set("a", "x")}); (err != nil) != (want != "") || !strings.Contains(fmt.Sprint(err), want) {
+	for i, want := range []string{"", `must be edited, and shares the anchor "x" with another object of its list: write it out in both`, `must be edited, and shares the anchor "y" with another object of its list: write it out in both`} {
+		if err := s.Objects()[i].Apply([]field.Edit{set("a", "x")}); (err != nil) != (want != "") || want != "" && !strings.HasSuffix(fmt.Sprint(err), want) {
 			t.Errorf("%v: %v, want %q", s.Objects()[i], err, want)
 		}
 	}
