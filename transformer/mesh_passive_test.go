@@ -326,6 +326,12 @@ func TestWhatFailsInEachMesh(t *testing.T) {
 				t.Errorf("%s, rewriter off: %+v", m.name, v)
 			}
 		}
+		// A rewriter that is off is not what a probe fails for.
+		for _, h := range handlers[:2] {
+			if v := plan(t, pod(withNote(m.on, m.rewriter, m.turnsOff), app(h))).Probes[0]; v.StrictTLS != fails || strings.Contains(v.Why, "rewrites the probe") {
+				t.Errorf("%s, rewriter off, %s: %+v", m.name, h, v)
+			}
+		}
 		if v := plan(t, pod(m.on, native)).Probes; v[0].StrictTLS != fails || strings.Contains(v[0].If, "2.14") != (m.name == "kuma") || v[1].If != "" {
 			t.Errorf("%s: %+v", m.name, v[0])
 		}
