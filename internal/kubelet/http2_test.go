@@ -757,8 +757,8 @@ func TestTheReasonSaysHowAGRPCAnswerIsWrong(t *testing.T) {
 		"no trailers": {slices.Concat(
 			rawFrame(fHeaders, endHeaders, 1, fields(":status", "200", "content-type", "application/grpc")...),
 			rawFrame(fData, endStream, 1, []byte(ok)...)), "app's gRPC answer has no trailers"},
-		"no message":      {grpcAnswer("0", ""), "app's gRPC answer is not one plain message"},
-		"two messages":    {grpcAnswer("0", ok+ok), "app's gRPC answer is not one plain message"},
+		"no message":      {grpcAnswer("0", ""), "app's gRPC answer is not one message"},
+		"two messages":    {grpcAnswer("0", ok+ok), "app's gRPC answer is not one message"},
 		"no protobuf":     {grpcAnswer("0", "\x00\x00\x00\x00\x02\x08\xff"), "app's HealthCheckResponse is malformed"},
 		"binary metadata": {grpcAnswer("0", ok, "x-bin", "%"), `app's gRPC metadata "X-Bin" is malformed`},
 		"a web page": {rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200", "content-type", "text/html")...),
