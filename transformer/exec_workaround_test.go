@@ -101,6 +101,9 @@ func TestAnExecProbeThatAsksThePodItselfHasANativeForm(t *testing.T) {
 			if f.Severity != transformer.Info || f.Reason != "exec-workaround" || f.Field.String() != tmpl+"livenessProbe" || f.Container != "app" {
 				t.Errorf("%s: %+v", command, f)
 			}
+			if now, _ := f.Current.(field.Map); len(now) != 1 || now[0].Key != "exec" {
+				t.Errorf("%s: the value that is there is said to be %v", command, f.Current)
+			}
 			got += proposed(f.Proposed)
 			if words, _, _ := strings.Cut(want, " Host="); want != "" && !strings.Contains(f.Message, strings.TrimSuffix(words, " X-A=b")) {
 				t.Errorf("%s: %s", command, f.Message)
