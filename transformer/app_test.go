@@ -32,7 +32,11 @@ func TestTheAppsPortsAreTakenOutOfTheListAgain(t *testing.T) {
 // In each mesh the app answers itself on ports that its mesh is told to leave alone,
 // unless a Service leads there.
 func TestTheAppAnswersWhereNoServiceLeads(t *testing.T) {
-	for mesh, key := range map[string]string{"istio": "traffic.sidecar.istio.io/excludeInboundPorts", "linkerd": "config.linkerd.io/skip-inbound-ports"} {
+	for mesh, key := range map[string]string{
+		"istio": "traffic.sidecar.istio.io/excludeInboundPorts", "linkerd": "config.linkerd.io/skip-inbound-ports",
+		"kuma": "traffic.kuma.io/exclude-inbound-ports", "consul": "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports",
+		"osm": "openservicemesh.io/inbound-port-exclusion-list", "fsm": "flomesh.io/inbound-port-exclusion-list",
+	} {
 		before := pod("labels: {app: web}\n", app("livenessProbe: {httpGet: {port: 8001}}\nreadinessProbe: {tcpSocket: {port: 8002}}"))
 		byApp := []option{inMesh(mesh), answeredBy("app")}
 		r := plan(t, before, byApp...)

@@ -60,7 +60,7 @@ func (d osm) inspect(b *planBuilder) inspection {
 	if who := b.p.opts.AnsweredBy; who == AnsweredByEnvoy || who == AnsweredByApp {
 		m.answerer.who = who
 	}
-	user := b.annotations()
+	user := b.undoneAnnotations()
 	m.captures = func(port int) bool {
 		return !slices.Contains(osmReserved, port) && !slices.Contains(osmPorts, port) && !d.excluded.has(user, port)
 	}
