@@ -37,9 +37,7 @@ that is not rendered, or a kustomization that is not built. With --allow-empty i
 			case "html":
 				err = r.HTML(std.out)
 			default:
-				w := &errWriter{to: std.out}
-				r.Explain(w, screenOf(std.out, common.color))
-				err = w.err
+				err = r.Explain(std.out, screenOf(std.out, common.color))
 			}
 			if err != nil {
 				return err

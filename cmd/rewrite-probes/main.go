@@ -68,7 +68,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	return exitCode(err, stderr)
 }
 
-// An errWriter keeps the first error of a writer, for callers that do not look at it.
+// An errWriter keeps the first error of a writer, for cobra, which does not look at it.
 type errWriter struct {
 	to  io.Writer
 	err error

@@ -40,21 +40,24 @@ func (s Screen) paint(code, text string) string {
 // Explain writes the report for people: the functionConfig; for every pod template a heading,
 // who answers, an aligned line for each probe, and what was found; then a summary and what to
 // do next.
-func (r *Report) Explain(w io.Writer, screen Screen) {
+func (r *Report) Explain(w io.Writer, screen Screen) error {
+	var b strings.Builder
 	if r.Config != "" {
-		fmt.Fprintf(w, "functionConfig: %s\n\n", Printable(r.Config))
+		fmt.Fprintf(&b, "functionConfig: %s\n\n", Printable(r.Config))
 	}
 	for i := range r.Templates {
-		explainTemplate(w, &r.Templates[i], screen)
-		fmt.Fprintln(w)
+		explainTemplate(&b, &r.Templates[i], screen)
+		b.WriteByte('\n')
 	}
 	for _, m := range r.Messages {
 		if !r.hasTemplate(m.Object) {
-			fmt.Fprintln(w, m)
+			fmt.Fprintln(&b, m)
 		}
 	}
-	fmt.Fprintln(w, r.Summary(false))
-	fmt.Fprintln(w, screen.paint(dim, "next: "+r.next()))
+	fmt.Fprintln(&b, r.Summary(false))
+	fmt.Fprintln(&b, screen.paint(dim, "next: "+r.next()))
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // next says what to do after having read the report.

@@ -24,7 +24,7 @@ func (r *Report) HTML(w io.Writer) error {
 	b.WriteString(pageHead)
 	fmt.Fprintf(&b, "<p>%s</p>\n", html.EscapeString(r.Summary(false)))
 	if r.Config != "" {
-		fmt.Fprintf(&b, "<p>functionConfig: %s</p>\n", html.EscapeString(Printable(r.Config)))
+		fmt.Fprintf(&b, "<p>functionConfig: %s</p>\n", escaped(r.Config))
 	}
 	for i := range r.Templates {
 		writeSection(&b, &r.Templates[i])
@@ -48,12 +48,15 @@ func writeSection(b *strings.Builder, t *Template) {
 		b.WriteString("<table>\n<tr><th>container<th>probe<th>before<th>after</tr>\n")
 		for _, p := range t.Probes {
 			fmt.Fprintf(b, "<tr class=%q><td>%s<td>%s<td><code>%s</code><td>%s</tr>\n", strings.ReplaceAll(string(p.State), " ", "-"),
-				html.EscapeString(Printable(p.Container)), p.ProbeType.Name(), html.EscapeString(Printable(p.Before)), html.EscapeString(Printable(explainAfter(p))))
+				escaped(p.Container), p.ProbeType.Name(), escaped(p.Before), escaped(explainAfter(p)))
 		}
 		b.WriteString("</table>\n")
 	}
 	for _, f := range t.Findings {
-		fmt.Fprintf(b, "<p class=%q>%s: %s [%s]</p>\n", string(f.Severity), f.Severity, html.EscapeString(Printable(f.Message)), f.Reason)
+		fmt.Fprintf(b, "<p class=%q>%s: %s [%s]</p>\n", string(f.Severity), f.Severity, escaped(f.Message), f.Reason)
 	}
 	b.WriteString("</section>\n")
 }
+
+// escaped returns a text of others in one line, for a page.
+func escaped(s string) string { return html.EscapeString(Printable(s)) }
