@@ -296,7 +296,8 @@ func (r *run) addFinding(o *manifest.Object, f transformer.Finding) {
 // fail reports what keeps an object from being understood or edited.
 func (r *run) fail(o *manifest.Object, err error) {
 	f := transformer.NewFinding(ReasonInvalidManifest, nil, "%v", err)
-	if e, ok := errors.AsType[*manifest.Error](err); ok {
+	e, ok := errors.AsType[*manifest.Error](err)
+	if ok {
 		f = transformer.NewFinding(ReasonInvalidManifest, e.Path, "%s", e.Message())
 		if isVariable(o, e.Path) {
 			f.Reason = ReasonHelmTemplate
@@ -304,7 +305,7 @@ func (r *run) fail(o *manifest.Object, err error) {
 		}
 	}
 	r.addFinding(o, f)
-	if e, ok := errors.AsType[*manifest.Error](err); ok && e.Line > 0 && !r.inList() {
+	if ok && e.Line > 0 && !r.inList() {
 		r.out.Messages[len(r.out.Messages)-1].Line = e.Line
 	}
 }
