@@ -95,11 +95,15 @@ func (b *planBuilder) annotations() field.KeyValues { return b.in.Template.Metad
 // declares reports whether one of the containers declares a port.
 func (b *planBuilder) declares(port int) bool {
 	for _, c := range b.containers() {
-		if slices.ContainsFunc(c.Ports, func(p ContainerPort) bool { return p.ContainerPort == int64(port) }) {
+		if c.declares(port) {
 			return true
 		}
 	}
 	return false
+}
+
+func (c *Container) declares(port int) bool {
+	return slices.ContainsFunc(c.Ports, func(p ContainerPort) bool { return p.ContainerPort == int64(port) })
 }
 
 // hasMetadata reports whether the pods have labels or annotations.

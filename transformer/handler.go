@@ -133,18 +133,22 @@ func text(s *string) string {
 	return *s
 }
 
-// resolve returns the number of a port, as the kubelet finds it among the ports
+// resolve returns the number of the handler's port, as the kubelet finds it among the ports
 // of the same container. The error completes a message about it.
 //
 // The kubelet would take a string of digits too, but the API server refuses
-// one: a port's name must hold a letter.
-func resolve(port field.IntOrString, c *Container) (int, error) {
+// one: a port's name must hold a letter. It refuses every name in a grpc probe.
+func (h *Handler) resolve(port field.IntOrString, c *Container) (int, error) {
 	if !port.IsString {
 		return inRange(port.Int)
 	}
 	for _, p := range c.Ports {
 		if p.Name == port.Str && p.Name != "" {
-			return inRange(p.ContainerPort)
+			n, err := inRange(p.ContainerPort)
+			if err == nil && h.GRPC != nil {
+				return 0, fmt.Errorf("is the name %q, which the API server refuses in a grpc probe; it must be the number, %d", port.Str, n)
+			}
+			return n, err
 		}
 	}
 	if port.Str != "" && strings.Trim(port.Str, "0123456789") == "" {
@@ -166,20 +170,10 @@ func resolve(port field.IntOrString, c *Container) (int, error) {
 	return 0, fmt.Errorf("names the port %q, but container %q %s; it must be a port's name or number", port.Str, c.Name, names)
 }
 
-// resolvePort is [resolve] for the port of the handler. The API server refuses a name in a
-// grpc probe.
-func (h *Handler) resolvePort(port field.IntOrString, c *Container) (int, error) {
-	n, err := resolve(port, c)
-	if err == nil && port.IsString && h.GRPC != nil {
-		return 0, fmt.Errorf("is the name %q, which the API server refuses in a grpc probe; it must be the number, %d", port.Str, n)
-	}
-	return n, err
-}
-
 // dialedIn returns the port that the handler dials in a container; 0 if there is none.
 func (h *Handler) dialedIn(c *Container) int {
 	if port, _ := h.endpoint(); port != nil {
-		if n, err := h.resolvePort(*port, c); err == nil {
+		if n, err := h.resolve(*port, c); err == nil {
 			return n
 		}
 	}

@@ -41,6 +41,11 @@ const (
 	azureProbePath   = "appgw.ingress.kubernetes.io/health-probe-path"
 )
 
+// hasBackendConfig reports whether the Service names a BackendConfig of GKE's.
+func (v *Service) hasBackendConfig() bool {
+	return v.Annotations.Get(gkeBackendConfig) != "" || v.Annotations.Get("beta."+gkeBackendConfig) != ""
+}
+
 // isGKE reports whether the Ingress is certainly one of GKE's. There, one without a class
 // is too.
 func (v *Ingress) isGKE() bool {
@@ -76,8 +81,7 @@ func (b *planBuilder) checkIngresses(toRewrite []*handlerSite) {
 		if h == nil || s.at.init || s.name != prober.Readiness && s.name != prober.Liveness || cmp.Or(h.Path, "/") == "/" {
 			continue
 		}
-		declared := slices.ContainsFunc(s.container.Ports, func(p ContainerPort) bool { return p.ContainerPort == int64(s.port) })
-		if other := slices.DeleteFunc(slices.Clone(h.HTTPHeaders), func(x HTTPHeader) bool { return x.Name == "Host" }); !declared || len(other) > 0 {
+		if !s.container.declares(s.port) || slices.ContainsFunc(h.HTTPHeaders, func(x HTTPHeader) bool { return x.Name != "Host" }) {
 			continue
 		}
 		for _, v := range around.Ingresses() {
@@ -86,7 +90,7 @@ func (b *planBuilder) checkIngresses(toRewrite []*handlerSite) {
 				continue
 			}
 			service := b.behind(&v, s.port)
-			if service == nil || gke && service.HasBackendConfig {
+			if service == nil || gke && service.hasBackendConfig() {
 				continue
 			}
 			cure := "a BackendConfig must have the path under `healthCheck`, and the Service the annotation `" + gkeBackendConfig + "` that names the BackendConfig"

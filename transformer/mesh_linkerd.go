@@ -83,8 +83,10 @@ func (d linkerdProfile) inspect(b *planBuilder) inspection {
 	if said := d.membership(b); said.unclear != nil && m.optOut == nil {
 		m.optOut, m.passesProbes = new(b.annotationFinding("injection-off", linkerdInject, "is no value that Linkerd knows, so it injects nothing and does not capture this pod")), true
 	}
-	if len(m.inherited) == 0 && slices.ContainsFunc(linkerdSkipped, func(port int) bool { return b.declares(port) }) {
-		m.inherited = field.KeyValues{{Key: d.excluded.key, Value: strings.ReplaceAll(joinPorts(linkerdSkipped), " ", "")}}
+	if len(m.inherited) == 0 && slices.ContainsFunc(linkerdSkipped, b.declares) {
+		for _, port := range linkerdSkipped {
+			m.inherited = d.excluded.with(m.inherited, port)
+		}
 	}
 	letsIn, unless := d.policy(b)
 	captured := m.capturedOutcome(b, func(s *handlerSite) fate {

@@ -219,7 +219,7 @@ func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 		b.skip(s, "timeout-invalid", s.path.Key("timeoutSeconds"), "%d must be a number of seconds from 1 to %d", s.timeout, math.MaxInt32)
 		return
 	}
-	n, err := s.original.resolvePort(*port, s.container)
+	n, err := s.original.resolve(*port, s.container)
 	if err != nil {
 		b.skipPort(s, kind, *port, err)
 		return

@@ -14,9 +14,8 @@ type Service struct {
 	Name, Namespace string
 	Selector        field.KeyValues
 	Ports           []ServicePort
-	// HasBackendConfig is set if an annotation of GKE's names the BackendConfig.
-	HasBackendConfig bool
-	At               fmt.Stringer // "file:line"
+	Annotations     field.KeyValues
+	At              fmt.Stringer // "file:line"
 }
 
 // A ServicePort is one port of a Service.

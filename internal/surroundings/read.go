@@ -106,8 +106,7 @@ type serviceSpec struct {
 
 func service(m *transformer.Metadata, spec *serviceSpec, at *origin) (transformer.Service, bool) {
 	return transformer.Service{
-		Name: m.Name, Namespace: m.Namespace, Selector: spec.Selector, Ports: spec.Ports, At: at,
-		HasBackendConfig: m.Annotations.Get("cloud.google.com/backend-config")+m.Annotations.Get("beta.cloud.google.com/backend-config") != "",
+		Name: m.Name, Namespace: m.Namespace, Selector: spec.Selector, Ports: spec.Ports, Annotations: m.Annotations, At: at,
 	}, spec.Type != "ExternalName"
 }
 

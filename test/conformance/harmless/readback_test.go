@@ -31,7 +31,7 @@ func readBack(t *testing.T, manifest []byte) (*corev1.PodTemplate, []byte) {
 }
 
 // What was rewritten, applied, and read back from the cluster is rewritten as before, and
-// restore gives back what was there before it.
+// comes back as it was when it is restored.
 func TestWhatIsReadBackFromTheClusterIsKnownAgain(t *testing.T) {
 	total := 3000
 	if testing.Short() {
