@@ -131,9 +131,11 @@ func (t *grpcTarget) checkHealth(ctx context.Context, call *Call) error {
 }
 
 // grpcTimeout returns the value of the header grpc-timeout for what is left until a deadline. It
-// is never zero: the protocol demands a positive number.
+// is never zero: the protocol demands a positive number. It is rounded up, as in grpc-go: an app
+// whose deadline came before ours could still answer that it serves.
 func grpcTimeout(left time.Duration) string {
-	return strconv.FormatInt(max(left.Milliseconds(), 1), 10) + "m"
+	millis := (left + time.Millisecond - 1) / time.Millisecond
+	return strconv.FormatInt(max(int64(millis), 1), 10) + "m"
 }
 
 // connect opens the connection for one call.

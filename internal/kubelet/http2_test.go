@@ -643,10 +643,18 @@ func TestTheAppKnowsTheDeadlineOfAGRPCCall(t *testing.T) {
 
 func TestTheDeadlineThatIsToldIsNeverZero(t *testing.T) {
 	for left, want := range map[time.Duration]string{
-		2 * time.Second: "2000m", 1999 * time.Microsecond: "1m", time.Microsecond: "1m", 0: "1m", -time.Second: "1m",
+		2 * time.Second: "2000m", 1999 * time.Microsecond: "2m", time.Microsecond: "1m", 0: "1m", -time.Second: "1m",
 	} {
 		if got := grpcTimeout(left); got != want {
 			t.Errorf("%s left: %s, want %s", left, got, want)
+		}
+	}
+	// An app that answers at its deadline that it serves must not answer before ours.
+	for range 1000 {
+		left := 1 + rand.N(time.Minute)
+		told, err := strconv.Atoi(strings.TrimSuffix(grpcTimeout(left), "m"))
+		if late := time.Duration(told)*time.Millisecond - left; err != nil || late < 0 || late >= time.Millisecond {
+			t.Errorf("%s left: %d ms are told (%v)", left, told, err)
 		}
 	}
 }
