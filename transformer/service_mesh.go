@@ -10,7 +10,7 @@ import (
 
 // A serviceMesh is a mesh's profile and the convention by which rewritten probes are
 // answered in it. Only the files of meshes know a mesh's ports, paths, env vars, uids,
-// labels and annotations; the options for Istio and [IstioFacts] are the exception.
+// labels and annotations; the options for Istio and [FactsOfIstio] are the exception.
 type serviceMesh struct {
 	meshData
 	*convention

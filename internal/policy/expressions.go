@@ -2,6 +2,7 @@ package policy
 
 import (
 	"embed"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,28 +27,20 @@ func quotedList(items []string) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-func numbers(items []int) []string {
-	all := make([]string, len(items))
-	for i, n := range items {
-		all[i] = strconv.Itoa(n)
-	}
-	return all
-}
-
 // facts returns placeholders of the texts, each followed by the fact that it stands for.
-func facts(c *config.RewriteProbes) []string {
+func facts(c *config.RewriteProbes) (pairs []string) {
 	o := transformer.Defaults()
 	o.ProbeProxy.Name = c.Spec.ProbeProxy.Name
 	f := transformer.FactsOfIstio(o)
-	return []string{
-		"$Injection", quoted(f.Injection), "$Inject", quoted(f.Inject), "$Revision", quoted(f.Revision), "$Templates", quoted(f.Templates), "$Interception", quoted(f.Interception), "$ProxyConfig", quoted(f.ProxyConfig),
-		"$NeverInjected", quotedList(f.NeverInjected), "$NoCapture", quotedList(f.NoCapture), "$ProxyName", quoted(f.ProxyName), "$AutoImage", quoted(f.AutoImage),
-		"$IncludePorts", quoted(f.IncludePorts), "$ExcludePorts", quoted(f.ExcludePorts), "$StatusPort", quoted(f.StatusPort),
-		"$StatusDefault", quoted(strconv.Itoa(f.StatusDefault)), "$NeverCaptured", quotedList(numbers(f.NeverCaptured)),
-		"$EnvName", quoted(f.EnvName), "$PathPattern", quoted("^" + f.PathPattern + "$"), "$KeyPattern", quoted(`"` + f.PathPattern + `":`),
-		"$PathStart", quoted(f.PathStart), "$HealthPath", quoted(f.HealthPath), "$ProbeProxyNames", quotedList(f.ProbeProxyNames),
-		"$IstioRewrite", quoted(f.IstioRewrite), "$OwnRewrite", quoted(f.OwnRewrite), "$OwnSkipContainers", quoted(f.OwnSkipContainers), "$False", quotedList(f.False), "$True", quotedList(f.True),
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(f))) { // $Injection before $Inject
+		switch v := f[name].(type) {
+		case string:
+			pairs = append(pairs, "$"+name, quoted(v))
+		case []string:
+			pairs = append(pairs, "$"+name, quotedList(v))
+		}
 	}
+	return pairs
 }
 
 //go:embed *.cel

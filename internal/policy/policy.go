@@ -113,7 +113,7 @@ type validation struct{ Expression, Message, MessageExpression string }
 
 // objects returns the objects that the engine needs.
 func objects(c *config.RewriteProbes, o Options) []field.Map {
-	neverInjected := list(transformer.FactsOfIstio(transformer.Defaults()).NeverInjected...)
+	neverInjected := list(transformer.FactsOfIstio(transformer.Defaults())["NeverInjected"].([]string)...)
 	pods := append(rule("", "v1", "pods", "CREATE"), field.Entry{Key: "namespaceSelector", Value: field.Map{{Key: "matchExpressions", Value: field.List{field.Map{
 		{Key: "key", Value: "kubernetes.io/metadata.name"}, {Key: "operator", Value: "NotIn"}, {Key: "values", Value: neverInjected},
 	}}}}})
