@@ -244,8 +244,7 @@ func (b *planBuilder) editProbeProxy(k *originalsHolder, want field.Map) {
 		b.edit(field.Edit{Op: field.Set, Path: k.path, Value: want})
 		return
 	}
-	want = b.withImmutable(withFilledIn(withEmptyResources(want, k.raw), k.raw), k.raw)
-	b.edit(diff(k.path, k.raw, want, func(key string) bool { return slices.Contains(ownedKeys, key) })...)
+	b.edit(diff(k.path, k.raw, b.withImmutable(want, k.raw), func(key string) bool { return slices.Contains(ownedKeys, key) })...)
 }
 
 // editProxy plans the env var of the mesh's proxy and returns where the proxy is.
@@ -272,23 +271,11 @@ func (b *planBuilder) editProxy(value string, insert func(containerRef, field.Va
 // editDeclared updates the image, the resources and the securityContext of a proxy that we
 // declared.
 func (b *planBuilder) editDeclared(k *originalsHolder) {
-	declaration := withEmptyResources(b.declaration(), k.raw)
-	if image, _ := declaration.Get("image"); image != k.container.Image {
-		b.edit(field.Edit{Op: field.Set, Path: k.path.Key("image"), Value: image})
+	edits := diff(k.path, k.raw, b.declaration(), func(key string) bool { return key == "resources" || key == "securityContext" })
+	for i := range edits {
+		edits[i].Before = "env" // where a new field comes
 	}
-	for _, key := range []string{"resources", "securityContext"} {
-		path := k.path.Key(key)
-		have, has := k.raw.Get(key)
-		want, wanted := declaration.Get(key)
-		switch {
-		case has && wanted:
-			b.edit(diff(path, have, want, nil)...)
-		case has:
-			b.edit(field.Edit{Op: field.Delete, Path: path})
-		case wanted:
-			b.edit(field.Edit{Op: field.Set, Path: path, Before: "env", Value: want})
-		}
-	}
+	b.edit(edits...)
 }
 
 // setEnv sets the env var. If there are several with its name, the last stays.

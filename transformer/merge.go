@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -51,104 +52,64 @@ func mergeEnv(base, changes field.List) field.List {
 	return out
 }
 
-// diff returns the edits that change the value at path from have to want. owned
-// reports whether a key of have is deleted if want lacks it; if owned is nil, every
-// such key is.
-func diff(path field.Path, have, want field.Value, owned func(key string) bool) []field.Edit {
-	switch w := want.(type) {
-	case field.Map:
-		if h, ok := have.(field.Map); ok {
-			return diffMaps(path, h, w, owned)
-		}
-	case field.List:
-		if h, ok := have.(field.List); ok && len(h) == len(w) {
-			var edits []field.Edit
-			for i := range w {
-				if same(h[i], w[i]) {
-					continue // most are, and a path costs memory
-				}
-				edits = append(edits, diff(path.Index(i), h[i], w[i], nil)...)
-			}
-			return edits
+// diff returns the edits that change the value at path from have to want, which differ or
+// are mappings. owned reports whether a key of have is deleted if want lacks it, unless the
+// API server has filled it in; if owned is nil, every such key is.
+func diff(path field.Path, have, want field.Value, owned func(key string) bool) (edits []field.Edit) {
+	change := func(at field.Path, have, want field.Value) {
+		if !reflect.DeepEqual(have, want) {
+			edits = append(edits, diff(at, have, want, nil)...)
 		}
 	}
-	if same(have, want) {
-		return nil
+	h, wasMap := have.(field.Map)
+	w, isMap := want.(field.Map)
+	if wasMap && isMap {
+		for _, e := range w {
+			if v, ok := h.Get(e.Key); ok {
+				change(path.Key(e.Key), v, e.Value)
+			} else {
+				edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(e.Key), Value: e.Value})
+			}
+		}
+		for _, e := range h {
+			if _, wanted := w.Get(e.Key); !wanted && (owned == nil || owned(e.Key)) && !isFilledIn(e, w) {
+				edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(e.Key)})
+			}
+		}
+		return edits
+	}
+	items, wasList := have.(field.List)
+	if list, isList := want.(field.List); wasList && isList && len(items) == len(list) {
+		for i := range list {
+			change(path.Index(i), items[i], list[i])
+		}
+		return edits
 	}
 	return []field.Edit{{Op: field.Set, Path: path, Value: want}}
 }
 
-func diffMaps(path field.Path, have, want field.Map, owned func(key string) bool) []field.Edit {
-	var edits []field.Edit
-	for _, e := range want {
-		if h, ok := have.Get(e.Key); ok && same(h, e.Value) {
-			continue
-		} else if ok {
-			edits = append(edits, diff(path.Key(e.Key), h, e.Value, nil)...)
-		} else {
-			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(e.Key), Value: e.Value})
-		}
-	}
-	for _, e := range have {
-		if _, wanted := want.Get(e.Key); !wanted && (owned == nil || owned(e.Key)) {
-			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(e.Key)})
-		}
-	}
-	return edits
-}
-
-// apiDefaults are values that the API server fills in below a container that we add.
+// apiDefaults are values that the API server fills in in a container or below it.
 var apiDefaults = field.Map{
 	{Key: "apiVersion", Value: "v1"}, // of a fieldRef
 	{Key: "divisor", Value: "0"},     // of a resourceFieldRef
 	{Key: "failureThreshold", Value: 3},
 	{Key: "periodSeconds", Value: 10},
+	{Key: "resources", Value: field.Map{}}, // by the API's types in Go
 	{Key: "scheme", Value: "HTTP"},
 	{Key: "successThreshold", Value: 1},
+	{Key: "terminationMessagePath", Value: "/dev/termination-log"},
+	{Key: "terminationMessagePolicy", Value: "File"},
 	{Key: "timeoutSeconds", Value: 1},
 }
 
-// withFilledIn returns a container with what the API server has filled in where it is there
-// already, so that one that was read from the cluster needs no edit.
-func withFilledIn(want, have field.Map) field.Map {
-	want = withDefaultsOf(want, have).(field.Map)
-	policy, filled := have.Get("imagePullPolicy")
-	if _, wanted := want.Get("imagePullPolicy"); filled && !wanted && policy == defaultPullPolicy(field.As[string](want, "image")) {
-		want = append(want, field.Entry{Key: "imagePullPolicy", Value: policy})
+// isFilledIn reports whether an entry that we did not write into a mapping is one that the
+// API server fills in there, as in a manifest that was read from the cluster.
+func isFilledIn(e field.Entry, written field.Map) bool {
+	if e.Key == "imagePullPolicy" {
+		return e.Value == defaultPullPolicy(field.As[string](written, "image"))
 	}
-	return want
-}
-
-// withDefaultsOf returns a value with the API server's defaults that have has at the same
-// places.
-func withDefaultsOf(want, have field.Value) field.Value {
-	switch w := want.(type) {
-	case field.Map:
-		h, _ := have.(field.Map)
-		out := make(field.Map, len(w), len(w)+2)
-		for i, e := range w {
-			v, _ := h.Get(e.Key)
-			out[i] = field.Entry{Key: e.Key, Value: withDefaultsOf(e.Value, v)}
-		}
-		for _, e := range h {
-			v, isDefault := apiDefaults.Get(e.Key)
-			if _, wanted := w.Get(e.Key); isDefault && !wanted && same(v, e.Value) {
-				out = append(out, e)
-			}
-		}
-		return out
-	case field.List:
-		h, _ := have.(field.List)
-		if len(h) != len(w) {
-			return w
-		}
-		out := make(field.List, len(w))
-		for i := range w {
-			out[i] = withDefaultsOf(w[i], h[i])
-		}
-		return out
-	}
-	return want
+	v, known := apiDefaults.Get(e.Key)
+	return known && reflect.DeepEqual(v, e.Value)
 }
 
 // defaultPullPolicy returns the imagePullPolicy that the API server gives to an image: a tag
@@ -160,21 +121,4 @@ func defaultPullPolicy(image string) string {
 		return "Always"
 	}
 	return "IfNotPresent"
-}
-
-// same reports whether two values are equal, mappings in their order too.
-func same(a, b field.Value) bool {
-	switch a := a.(type) {
-	case field.Map:
-		b, ok := b.(field.Map)
-		return ok && slices.EqualFunc(a, b, func(x, y field.Entry) bool { return x.Key == y.Key && same(x.Value, y.Value) })
-	case field.List:
-		b, ok := b.(field.List)
-		return ok && slices.EqualFunc(a, b, same)
-	}
-	switch b.(type) {
-	case field.Map, field.List:
-		return false
-	}
-	return a == b
 }

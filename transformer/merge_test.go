@@ -40,14 +40,3 @@ func TestADifferenceIsEditedWhereItIs(t *testing.T) {
 		}
 	}
 }
-
-func TestValuesAreTheSameOnlyWithTheirTypes(t *testing.T) {
-	values := []field.Value{nil, "", "1", 1, true, field.List{}, field.List{nil}, field.List{"1"}, field.Map{}, field.Map{{Key: "1", Value: 1}}, field.Map{{Key: "1", Value: "1"}}}
-	for i, a := range values {
-		for j, b := range values {
-			if same(a, b) != (i == j) {
-				t.Errorf("same(%#v, %#v) is %v", a, b, same(a, b))
-			}
-		}
-	}
-}

@@ -299,17 +299,6 @@ func (b *planBuilder) probeProxyResources(pod *podResources, toRewrite []*handle
 	return mergeResources(defaults, given, pod.class())
 }
 
-// withEmptyResources returns a container that has no resources with the empty ones of
-// have, which say the same: the API's types always write the field.
-func withEmptyResources(want, have field.Map) field.Map {
-	if v, there := have.Get("resources"); there && same(v, field.Map{}) {
-		if _, wanted := want.Get("resources"); !wanted {
-			return append(want, field.Entry{Key: "resources", Value: v})
-		}
-	}
-	return want
-}
-
 // checkResources reports what probe-proxy changes about the pod's class.
 func (b *planBuilder) checkResources(toRewrite []*handlerSite) {
 	pod := b.resources()

@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -59,10 +60,10 @@ func TestConfiguredResourcesDrawTheDefaultsAlong(t *testing.T) {
 		"nothing to draw along":               {nil, amounts("", "", "1", ""), bestEffort, amounts("", "", "1", "")},
 		"another resource than CPU or memory": {burstableDefaults, field.Map{{Key: "limits", Value: field.Map{{Key: "ephemeral-storage", Value: "1Gi"}}}}, burstable, field.Map{burstableDefaults[0], {Key: "limits", Value: field.Map{{Key: "memory", Value: "32Mi"}, {Key: "ephemeral-storage", Value: "1Gi"}}}}},
 	} {
-		if got := mergeResources(c.defaults, merge(nil, c.given), c.class); name != "a limit that is removed" && !same(got, merge(nil, c.want)) {
+		if got := mergeResources(c.defaults, merge(nil, c.given), c.class); name != "a limit that is removed" && !reflect.DeepEqual(got, merge(nil, c.want)) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
-		if got := mergeResources(c.defaults, c.given, c.class); name == "a limit that is removed" && !same(got, c.want) {
+		if got := mergeResources(c.defaults, c.given, c.class); name == "a limit that is removed" && !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}

@@ -133,7 +133,7 @@ func TestADeclaredIstioProxyIsKnownAgainWithTheAPIServersDefaults(t *testing.T) 
 		{"with an image of the user's", app(httpProbe), []option{ofTheUsers}, empty + path + policy, true},
 		{"another path", app(httpProbe), nil, empty + "        terminationMessagePath: /dev/x\n" + policy, false},
 		{"another policy", app(httpProbe), nil, empty + path + "        terminationMessagePolicy: FallbackToLogsOnError\n", false},
-		{"resources alone", app(httpProbe), nil, empty, false},
+		{"resources alone, as the API's types write them", app(httpProbe), nil, empty, true},
 		{"resources of the user's", app(httpProbe), nil, "        resources: {limits: {cpu: 1}}\n" + path + policy, false},
 	} {
 		before := pod("", c.spec)

@@ -3,6 +3,7 @@ package transformer
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -196,8 +197,8 @@ func probeProxyPort(c *Container) int {
 
 // isOurs reports whether we added the container: a probe-proxy is known by its
 // name or its startup probe, a mesh's proxy by having only what we declare for
-// it. declared is set if the template says that we declared the proxy: then its
-// image and its resources may be any.
+// it, and what the API server fills in. declared is set if the template says that we
+// declared the proxy: then its image and its resources may be any.
 func (p *Planner) isOurs(k *originalsHolder, declared bool) bool {
 	if !k.proxy {
 		c := k.container
@@ -205,41 +206,16 @@ func (p *Planner) isOurs(k *originalsHolder, declared bool) bool {
 			c.StartupProbe != nil && c.StartupProbe.HTTPGet != nil && c.StartupProbe.HTTPGet.Path == prober.HealthPath
 	}
 	placeholder := k.mesh.placeholder
-	if len(k.raw) != len(placeholder)+k.fieldsWeAdd(declared) || len(k.container.Env) != 1 {
-		return false
-	}
 	for _, e := range placeholder {
 		if v, _ := k.raw.Get(e.Key); v != e.Value && !(declared && e.Key == "image") {
 			return false
 		}
 	}
-	return true
-}
-
-// fieldsWeAdd returns how many fields of a mesh's proxy may be ours besides those of the
-// placeholder: env, a securityContext, resources if the template says that we
-// declared the proxy, and what the API server has filled in.
-func (k *originalsHolder) fieldsWeAdd(declared bool) int {
-	n := 1
-	if context, ok := k.raw.Get("securityContext"); ok && isRestrictedContext(context) {
-		n++
-	}
-	if r, ok := k.raw.Get("resources"); ok && declared && !same(r, field.Map{}) {
-		n++
-	}
-	return n + filledIn(k.raw)
-}
-
-// filledIn returns how many fields of a container the API server has filled in besides
-// imagePullPolicy, as in a manifest that was read from the cluster.
-func filledIn(container field.Map) int {
-	if field.As[string](container, "terminationMessagePath") != "/dev/termination-log" || field.As[string](container, "terminationMessagePolicy") != "File" {
-		return 0
-	}
-	if r, ok := container.Get("resources"); ok && same(r, field.Map{}) {
-		return 3
-	}
-	return 2
+	return len(k.container.Env) == 1 && !slices.ContainsFunc(k.raw, func(e field.Entry) bool {
+		_, placed := placeholder.Get(e.Key)
+		return !placed && e.Key != "env" && !(e.Key == "securityContext" && isRestrictedContext(e.Value)) &&
+			!(e.Key == "resources" && declared) && !isFilledIn(e, k.raw)
+	})
 }
 
 // checkProbeProxy adds findings if probe-proxy cannot run in this pod.
