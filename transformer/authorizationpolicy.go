@@ -162,7 +162,7 @@ func condition(key string, values field.List, port int, negated bool) certainty 
 		}
 	}
 	if negated {
-		return c.not()
+		return -c
 	}
 	return c
 }

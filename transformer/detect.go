@@ -34,22 +34,23 @@ func (d *detection) addTo(m *inspection) {
 func (p *Planner) builderFor(in *Input) *planBuilder {
 	b := newPlanBuilder(p, in)
 	detected, marked, at, off := p.memberships(b)
+	auto := p.opts.Mesh == MeshAuto
 	switch own := len(marked) == 0 || slices.Contains(marked, p.mesh); {
-	case p.others == nil && !own:
+	case !auto && !own:
 		detected.optOut = new(NewFinding("other-mesh", nil, "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, p.mesh.name))
 	case !own:
-		if other, err := p.others[marked[0]](); err != nil {
-			detected.problem = new(NewFinding("options-unfit", nil, "%s: the pod is in %s, and the functionConfig does not fit that mesh: %v", at[0], marked[0].title, err))
+		if problems := p.opts.problemsIn(marked[0]); len(problems) > 0 {
+			detected.problem = new(NewFinding("options-unfit", nil, "%s: the pod is in %s, and the functionConfig does not fit that mesh: `%s`: %s", at[0], marked[0].title, problems[0].Path, problems[0].Text))
 		} else {
-			b = newPlanBuilder(other, in)
+			b = newPlanBuilder(newPlanner(p.opts, marked[0]), in)
 		}
-	case p.others != nil && len(marked) == 0 && off != nil:
+	case auto && len(marked) == 0 && off != nil:
 		detected.optOut, detected.passesProbes = off, true
 	}
 	if len(marked) > 1 {
 		detected.problem = new(NewFinding("two-meshes", nil, "%s puts the pod into %s, and %s into %s; a pod can only be in one mesh, so one of the two must go", at[0], marked[0].title, at[1], marked[1].title))
 	}
-	if len(marked) > 0 || p.opts.Mesh != MeshAuto {
+	if len(marked) > 0 || !auto {
 		detected.title = b.p.mesh.title
 	}
 	b.detected = detected
@@ -61,7 +62,7 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 func (p *Planner) memberships(b *planBuilder) (detected detection, marked []*serviceMesh, at []string, off *Finding) {
 	for _, d := range p.meshes {
 		m := d.membership(b)
-		if m.injection == injected && (p.others != nil || d == p.mesh || !m.byName) {
+		if m.injected == always && (p.opts.Mesh == MeshAuto || d == p.mesh || !m.byName) {
 			marked, at = append(marked, d), append(at, m.at)
 		}
 		if m.unclear != nil {
@@ -90,7 +91,7 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 	if v, set := values(&b.in.Template.Metadata).Lookup(key); set {
 		m := membership{at: entryWords(kind, key, v)}
 		on, ok := read(v)
-		m.injection = switched(on && ok)
+		m.injected = certain(on && ok)
 		if !ok {
 			m.unclear = new(metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
 		} else if !on {
@@ -104,7 +105,7 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 	}
 	if v, set := values(ns).Lookup(key); set {
 		if on, ok := read(v); ok {
-			m := membership{injection: switched(on), at: entryWords(kind, key, v) + " of Namespace \"" + ns.Name + "\""}
+			m := membership{injected: certain(on), at: entryWords(kind, key, v) + " of Namespace \"" + ns.Name + "\""}
 			if !on {
 				m.off = new(NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, entryWords(kind, key, v)))
 			}
@@ -119,19 +120,12 @@ func entryWords(kind, key, value string) string {
 	return "the " + strings.TrimSuffix(kind, "s") + " `" + key + ": " + value + "`"
 }
 
-func switched(on bool) injection {
-	if on {
-		return injected
-	}
-	return notInjected
-}
-
 // proxyIn returns the membership by a mesh's proxy that the template has, unless we
 // added the container.
 func (b *planBuilder) proxyIn(isProxy func(*Container) bool) (m membership, found bool) {
 	for _, c := range b.containers() {
 		if isProxy(c) {
-			return membership{injection: injected, byName: true, at: "the container `" + c.Name + "`"}, true
+			return membership{injected: always, byName: true, at: "the container `" + c.Name + "`"}, true
 		}
 	}
 	return membership{}, false

@@ -16,7 +16,8 @@ func (b *planBuilder) editAll(toRewrite []*handlerSite) {
 	for _, s := range b.sites {
 		switch {
 		case s.target != nil:
-			b.edit(s.changes()...)
+			s.changes = s.edits(s.target)
+			b.edit(s.changes...)
 		case s.alreadyRewritten:
 			b.edit(s.edits(s.original)...)
 		}

@@ -32,9 +32,7 @@ type handlerSite struct {
 	reason           string           // why it is left alone; "" if it is rewritten
 	port             int              // of original, resolved; 0 if it has none
 	target           *Handler         // what it is rewritten to; nil if it is left alone
-
-	compared bool         // changed is set
-	changed  []field.Edit // from current to target
+	changes          []field.Edit     // from current to target
 }
 
 // A containerRef refers to a container of a pod spec.
@@ -243,14 +241,6 @@ func decodeOriginals(f *prober.Format, text string) (map[string]*prober.Prober, 
 		err = bad[0]
 	}
 	return originals, err
-}
-
-// changes returns the edits that make the handler its target.
-func (s *handlerSite) changes() []field.Edit {
-	if !s.compared {
-		s.compared, s.changed = true, s.edits(s.target)
-	}
-	return s.changed
 }
 
 // edits returns the edits that make the handler want. If another mesh added a

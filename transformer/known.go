@@ -13,18 +13,18 @@ func (b *planBuilder) known() string {
 	}
 	var words []string
 	add := func(x fact, yes, no string) {
-		switch {
-		case x.is(true):
+		switch x.is {
+		case always:
 			words = append(words, yes+": "+x.at)
-		case x.is(false):
+		case never:
 			words = append(words, no+": "+x.at)
 		}
 	}
-	if !f.injected.known {
+	if f.injected.is == maybe {
 		return "not known: whether Istio injects its sidecar (" + strings.TrimSuffix(f.injected.cure, ",") + " would say)"
 	}
 	add(f.injected, "injected", "not injected")
-	if f.injected.value {
+	if f.injected.is == always {
 		add(f.native, "native sidecar", "no native sidecar")
 		add(f.holds, "starts first", "does not start first")
 		add(f.rewrites, "the injector rewrites probes", "the injector rewrites no probes")

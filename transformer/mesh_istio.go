@@ -138,10 +138,10 @@ func (d istio) optOut(b *planBuilder, said membership, known *facts) (f *Finding
 	if f := d.capturesNoPort(b); f != nil {
 		return f, false
 	}
-	if f := d.passesProbes(b, said.injection); f != nil {
+	if f := d.passesProbes(b, said.injected); f != nil {
 		return f, true
 	}
-	if known.injected.is(true) && known.rewrites.is(true) {
+	if known.injected.is == always && known.rewrites.is == always {
 		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.rewrites.at)), false
 	}
 	return nil, false

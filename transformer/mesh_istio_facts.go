@@ -48,7 +48,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 		}
 		return m
 	}
-	if listens := istioListens(b); m.facts.injected.may(true) && m.answerer.port == listens {
+	if listens := istioListens(b); m.facts.injected.is != never && m.answerer.port == listens {
 		another := prober.DefaultPort
 		if listens == another {
 			another--
@@ -56,7 +56,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 		m.conflicts = append(m.conflicts, NewFinding("port-collision", nil,
 			"port %d is istio-proxy's own in an injected pod, and probe-proxy cannot listen there too; the functionConfig must have another `port`, such as %d, or say that istio-proxy answers (`answeredBy: istio-proxy`)", listens, another))
 	}
-	if ports, listed := includedPorts(b.annotations()); listed && m.facts.injected.may(true) && slices.Contains(ports, m.answerer.port) {
+	if ports, listed := includedPorts(b.annotations()); listed && m.facts.injected.is != never && slices.Contains(ports, m.answerer.port) {
 		m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
 			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
 	}
@@ -67,15 +67,12 @@ func (d istio) inspect(b *planBuilder) inspection {
 func (d istio) facts(b *planBuilder, said membership, user field.KeyValues) facts {
 	o := &b.p.opts.Istio
 	f := facts{
-		injected: fact{holds: "Istio injects its sidecar into the pod", fails: "Istio does not inject its sidecar into the pod", cure: "its Namespace, or `istio.injectedNamespaces`,"},
+		injected: fact{is: said.injected, at: said.at, holds: "Istio injects its sidecar into the pod", fails: "Istio does not inject its sidecar into the pod", cure: "its Namespace, or `istio.injectedNamespaces`,"},
 		native:   fact{holds: "Istio's sidecar is a native one", fails: "Istio's sidecar is no native one", cure: "`istio.nativeSidecars`"},
 		holds:    fact{holds: "the other containers wait for istio-proxy", fails: "the other containers do not wait for istio-proxy", cure: "`istio.holdApplicationUntilProxyStarts`"},
 		rewrites: d.rewritesFact(b, user),
 	}
-	switch {
-	case said.injection != injectionUnknown:
-		f.injected.say(said.injection == injected, said.at)
-	case b.p.opts.AnsweredBy == AnsweredByIstioProxy:
+	if said.injected == maybe && b.p.opts.AnsweredBy == AnsweredByIstioProxy {
 		f.injected.say(true, "`answeredBy: istio-proxy` of the functionConfig")
 	}
 	switch v := user.Get(istioNative); {
@@ -226,7 +223,7 @@ func (d istio) answerer(b *planBuilder, f facts, status int, badStatus bool) (a 
 	if o.AnsweredBy == AnsweredByIstioProxy {
 		return proxy, ""
 	}
-	if o.AnsweredBy == AnsweredByAuto && f.injected.is(true) && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
+	if o.AnsweredBy == AnsweredByAuto && f.injected.is == always && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
 		if because = d.cannotAnswer(b, f); badStatus || because == "" {
 			return proxy, "" // with a bad status port it is refused
 		}
@@ -253,7 +250,7 @@ func (d istio) cannotAnswer(b *planBuilder, f facts) string {
 		if s.original.newer(s.name.IsHook()) != "" {
 			return fmt.Sprintf("istio-proxy cannot make the %s of container %q", s.name.Field(), s.container.Name)
 		}
-		if s.name == prober.PreStop && !f.native.is(true) {
+		if s.name == prober.PreStop && f.native.is != always {
 			return fmt.Sprintf("istio-proxy may end before the preStop hook of container %q, unless it is a native sidecar", s.container.Name)
 		}
 		if unless := b.lateIn(&f, s, answerer{who: AnsweredByIstioProxy}); unless != "" {
@@ -315,7 +312,9 @@ func (b *planBuilder) lateIn(f *facts, s *handlerSite, a answerer) string {
 func (d istio) outcomes(b *planBuilder, f facts) func(*handlerSite) (fate, string) {
 	now := b.annotations()
 	f.rewrites = d.rewritesFact(b, now)
-	f.rewrites.known = true
+	if f.rewrites.is == maybe {
+		f.rewrites.is = never
+	}
 	worlds := f.worlds()
 	captures := d.captures(b, now)
 	return func(s *handlerSite) (fate, string) {
@@ -457,7 +456,7 @@ func (b *planBuilder) mtls(port int) (modes []string, at string) {
 // read, that listens on the port of Istio's agent.
 func (d istio) collisions(b *planBuilder, said membership) []Finding {
 	var found []Finding
-	if said.injection != injected {
+	if said.injected != always {
 		return nil
 	}
 	listens := istioListens(b)

@@ -17,11 +17,11 @@ var istioNeverInjected = []string{"kube-system", "kube-public", "kube-node-lease
 func (d istio) membership(b *planBuilder) membership {
 	m := d.sidecarMembership(b)
 	m.off = nil // its optOut says so, unless the options want the pod rewritten all the same
-	if m.injection == injected {
+	if m.injected == always {
 		return m
 	}
 	if at, on := d.ambient(b); on {
-		return membership{injection: injected, at: at}
+		return membership{injected: always, at: at}
 	}
 	return m
 }
@@ -37,7 +37,7 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 	if found && b.declaredProxy() == nil {
 		return proxy
 	}
-	if m := d.neverInjected(b); m.injection != injectionUnknown {
+	if m := d.neverInjected(b); m.injected != maybe {
 		return m
 	}
 	if found {
@@ -47,21 +47,21 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 	kind, value := istioInjectSwitch(b)
 	if ns := b.in.Namespace; ns != nil {
 		if v := ns.Labels.Get(istioInjection); v != "" {
-			return membership{injection: injected, at: b.namespaceLabel(istioInjection)}
+			return membership{injected: always, at: b.namespaceLabel(istioInjection)}
 		} else if ns.Labels.Get(istioRevision) != "" {
-			return membership{injection: injected, at: b.namespaceLabel(istioRevision)}
+			return membership{injected: always, at: b.namespaceLabel(istioRevision)}
 		}
 	}
 	switch {
 	case labels.Get(istioRevision) != "":
-		return membership{injection: injected, at: entryWords("labels", istioRevision, labels.Get(istioRevision))}
+		return membership{injected: always, at: entryWords("labels", istioRevision, labels.Get(istioRevision))}
 	case kind == "labels" && value == "true":
-		return membership{injection: injected, at: entryWords(kind, istioInject, value)}
+		return membership{injected: always, at: entryWords(kind, istioInject, value)}
 	}
 	switch at := "`istio.injectedNamespaces` of the functionConfig"; b.p.opts.Istio.injects(b.in.NamespaceName) {
-	case injected:
-		return membership{injection: injected, at: at}
-	case notInjected:
+	case always:
+		return membership{injected: always, at: at}
+	case never:
 		return d.notInjected("namespace-not-injected", at, "%s does not name namespace %q", at, b.in.NamespaceName)
 	}
 	if ns := b.in.Namespace; ns != nil && b.in.around().OthersInjected {
@@ -78,7 +78,7 @@ func (d istio) declaredMembership(b *planBuilder) membership {
 	if b.in.Namespace != nil || !slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.ours && k.used() && k.answerer().who == AnsweredByIstioProxy }) {
 		return membership{}
 	}
-	said := membership{injection: injected, at: "the declared container `" + istioProxyName + "`", byName: true}
+	said := membership{injected: always, at: "the declared container `" + istioProxyName + "`", byName: true}
 	status, err := istioStatus(b.annotations())
 	if a, _ := d.answerer(b, d.facts(b, said, b.undoneAnnotations()), status, err != nil); a.who != AnsweredByIstioProxy {
 		return membership{}
@@ -92,11 +92,11 @@ func (d istio) neverInjected(b *planBuilder) membership {
 	kind, value := istioInjectSwitch(b)
 	switch ns := b.in.Namespace; {
 	case b.in.Template.Spec.HostNetwork:
-		return membership{injection: notInjected, at: "`hostNetwork`"}
+		return membership{injected: never, at: "`hostNetwork`"}
 	case slices.Contains(istioNeverInjected, b.in.NamespaceName):
-		return membership{injection: notInjected, at: "namespace \"" + b.in.NamespaceName + "\"", off: new(NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", b.in.NamespaceName))}
+		return membership{injected: never, at: "namespace \"" + b.in.NamespaceName + "\"", off: new(NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", b.in.NamespaceName))}
 	case value == "false":
-		return membership{injection: notInjected, at: entryWords(kind, istioInject, value), off: new(metadataFinding("injection-off", b.metadata.Key(kind, istioInject), value, "switches injection off, so the mesh does not capture this pod"))}
+		return membership{injected: never, at: entryWords(kind, istioInject, value), off: new(metadataFinding("injection-off", b.metadata.Key(kind, istioInject), value, "switches injection off, so the mesh does not capture this pod"))}
 	case ns != nil:
 		if v, set := ns.Labels.Lookup(istioInjection); set && v != "enabled" {
 			at := b.namespaceLabel(istioInjection)
@@ -108,7 +108,7 @@ func (d istio) neverInjected(b *planBuilder) membership {
 
 // notInjected returns the membership of a pod that Istio does not inject.
 func (istio) notInjected(reason, at, format string, args ...any) membership {
-	return membership{injection: notInjected, at: at, off: new(NewFinding(reason, nil, format+", so the mesh does not capture this pod; if another proxy does, `answeredBy: probe-proxy` has it rewritten", args...))}
+	return membership{injected: never, at: at, off: new(NewFinding(reason, nil, format+", so the mesh does not capture this pod; if another proxy does, `answeredBy: probe-proxy` has it rewritten", args...))}
 }
 
 // istioInjectSwitch returns the injection switch of a template: the label if there
@@ -146,8 +146,8 @@ func (istio) ambient(b *planBuilder) (at string, on bool) {
 
 // passesProbes returns a finding if the pod has no sidecar of Istio's and is in
 // ambient mode, which lets the kubelet's probes through, or was taken out of it.
-func (d istio) passesProbes(b *planBuilder, sidecar injection) *Finding {
-	if sidecar == injected || b.in.Template.Spec.HostNetwork {
+func (d istio) passesProbes(b *planBuilder, sidecar certainty) *Finding {
+	if sidecar == always || b.in.Template.Spec.HostNetwork {
 		return nil
 	}
 	at, on := d.ambient(b)
@@ -168,22 +168,22 @@ func (d istio) passesProbes(b *planBuilder, sidecar injection) *Finding {
 
 // injects returns what the options declare about a namespace; "" stands for one that
 // is not known.
-func (i Istio) injects(namespace string) injection {
+func (i Istio) injects(namespace string) certainty {
 	matches := func(pattern string) bool {
 		ok, _ := path.Match(pattern, namespace)
 		return ok
 	}
 	switch {
 	case i.InjectedNamespaces == nil:
-		return injectionUnknown
+		return maybe
 	case namespace == "" && slices.Contains(i.InjectedNamespaces, "*"):
-		return injected
+		return always
 	case namespace == "" && len(i.InjectedNamespaces) > 0:
-		return injectionUnknown
+		return maybe
 	case slices.ContainsFunc(i.InjectedNamespaces, matches):
-		return injected
+		return always
 	}
-	return notInjected
+	return never
 }
 
 // namespaceWords names the pod's Namespace, and where it is.

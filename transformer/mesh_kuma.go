@@ -52,11 +52,11 @@ const kumaInject = "kuma.io/sidecar-injection"
 func kumaSwitched(b *planBuilder) membership {
 	m := b.switchIn("labels", kumaInject, "enabled, true, yes, disabled, false or no", kumaEnabled)
 	ns := b.in.Namespace
-	if m.injection != injected || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) == "enabled" {
+	if m.injected != always || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) == "enabled" {
 		return m
 	}
 	if v := ns.Labels.Get(kumaInject); v != "enabled" && v != "true" {
-		m.injection, m.off = notInjected, new(NewFinding("namespace-not-injected", nil, "Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod", kumaInject, kumaInject, b.namespaceWords()))
+		m.injected, m.off = never, new(NewFinding("namespace-not-injected", nil, "Kuma's webhook gets only pods with the label `%s: enabled` and those of a Namespace with that label or `%s: \"true\"`, and %s has neither, so the mesh does not capture this pod", kumaInject, kumaInject, b.namespaceWords()))
 	}
 	return m
 }

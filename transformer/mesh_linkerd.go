@@ -72,7 +72,7 @@ func linkerdSwitched(b *planBuilder) membership {
 	}
 	unclear := NewFinding("inject-unclear", nil, "%s has %s, which must be %s; with another value Linkerd injects nothing there, whatever a pod says", b.namespaceWords(), entryWords("annotations", linkerdInject, v), linkerdValues)
 	off := NewFinding("namespace-not-injected", nil, "%s has %s, which Linkerd does not know, so it does not capture this pod", b.namespaceWords(), entryWords("annotations", linkerdInject, v))
-	m.injection, m.off, m.unclear = notInjected, &off, &unclear
+	m.injected, m.off, m.unclear = never, &off, &unclear
 	return m
 }
 

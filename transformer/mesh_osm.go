@@ -109,7 +109,7 @@ func readOSMSwitch(value string) (on, ok bool) {
 // injects returns a finding if the mesh's injector gets the pod: it rewrites the
 // probes itself and does not know rewritten ones.
 func (d osm) injects(m membership) *Finding {
-	if m.injection != injected {
+	if m.injected != always {
 		return nil
 	}
 	return new(NewFinding(d.injectorReason, nil, "%s has %s's own injector rewrite the probes of this pod; it would send rewritten ones to themselves", m.at, d.title))

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -20,10 +19,6 @@ type Planner struct {
 	// meshes are those in which a template may have been rewritten before, the
 	// planner's own first; conventions has of them the first with each convention.
 	meshes, conventions []*serviceMesh
-	// others returns the planners of the other meshes, each made once, or says why
-	// the options do not fit the mesh. It is nil unless the mesh is found out for
-	// each template.
-	others map[*serviceMesh]func() (*Planner, error)
 }
 
 // New returns a planner. It is an error if the options have [Options.Problems].
@@ -34,20 +29,7 @@ func New(o Options) (*Planner, error) {
 	if err := o.ProbeProxy.check(); err != nil {
 		return nil, err
 	}
-	p := newPlanner(o, o.serviceMesh())
-	if o.Mesh != MeshAuto {
-		return p, nil
-	}
-	p.others = make(map[*serviceMesh]func() (*Planner, error))
-	for _, d := range p.meshes[1:] {
-		p.others[d] = sync.OnceValues(func() (*Planner, error) {
-			if problems := o.problemsIn(d); len(problems) > 0 {
-				return nil, fmt.Errorf("`%s`: %s", problems[0].Path, problems[0].Text)
-			}
-			return newPlanner(o, d), nil
-		})
-	}
-	return p, nil
+	return newPlanner(o, o.serviceMesh()), nil
 }
 
 // newPlanner returns the planner of one mesh.
@@ -362,14 +344,14 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 // is that the rewriter would have served.
 func (b *planBuilder) checkLeftAlone() {
 	f := &b.inspection.facts
-	if !b.inspection.turnsOffRewriter || !f.rewrites.may(true) || !f.injected.may(true) {
+	if !b.inspection.turnsOffRewriter || f.rewrites.is == never || f.injected.is == never {
 		return
 	}
 	serves, cures := "may serve it now", fmt.Sprintf("rewrite this one too, opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes", ownRewrite)
 	switch {
 	case b.inspection.rewriterServes != nil:
 		cures = fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`); if that rewriter is off in the mesh, say so with the annotation `%s: %s`", ownRewrite, b.inspection.off.key, strconv.Quote(b.inspection.off.value))
-	case f.rewrites.known:
+	case f.rewrites.is != maybe:
 		serves, cures = "serves it in an injected pod ("+f.rewrites.at+")", fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`)", ownRewrite)
 	}
 	for _, s := range b.sites {
@@ -404,7 +386,7 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 // checkBareSpec refuses a rewriting that needs annotations if it is not known where
 // the pods get theirs from.
 func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
-	if !b.in.Shape.BareSpec || !b.inspection.facts.injected.may(true) {
+	if !b.in.Shape.BareSpec || b.inspection.facts.injected.is == never {
 		return
 	}
 	needed := b.p.mesh.annotate(nil, nil, b.inspection.answerer)
@@ -451,7 +433,7 @@ func (b *planBuilder) finish(toRewrite []*handlerSite) Plan {
 
 // answer returns who answers the probes that the plan rewrites.
 func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
-	a := Answer{Injected: b.inspection.facts.injected.is(true)}
+	a := Answer{Injected: b.inspection.facts.injected.is == always}
 	if len(b.excluded) > 0 && !b.failed() {
 		a.By, a.Mesh, a.AddsAnnotations = AnsweredByApp, b.detected.title, b.addedAnnotations
 	}
@@ -507,7 +489,7 @@ func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 	case s.target != nil:
 		_, v.After, _ = strings.Cut(s.target.String(), " ") // without the handler's name
 		v.State = WouldRewrite
-		if len(s.changes()) == 0 {
+		if len(s.changes) == 0 {
 			v.State = Rewritten
 		}
 	case s.alreadyRewritten:

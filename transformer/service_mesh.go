@@ -104,20 +104,11 @@ type meshProfile interface {
 	annotate(user, have field.KeyValues, now answerer) field.KeyValues
 }
 
-// An injection says whether a mesh's injector adds its proxy to a pod.
-type injection int
-
-const (
-	injectionUnknown injection = iota // neither the manifests nor the options say so
-	injected
-	notInjected
-)
-
 // A membership says whether a pod is in a mesh, and where that is said.
 type membership struct {
-	injection
-	at     string // the label, annotation, container or option, for messages; "" if there is none
-	byName bool   // at is a container
+	injected certainty
+	at       string // the label, annotation, container or option, for messages; "" if there is none
+	byName   bool   // at is a container
 	// off is the finding about a switch that is off; nil if there is none.
 	off *Finding
 	// unclear is a warning about a value that switches nothing; nil if there is none.

@@ -30,17 +30,22 @@ type Surroundings struct {
 	Ingresses func() []Ingress
 }
 
-// A certainty says whether something holds: min is "and", max is "or".
+// A certainty says whether something holds: min is "and", max is "or", and - is "not".
 type certainty int
 
 const (
-	never certainty = iota
-	maybe
+	never certainty = iota - 1
+	maybe           // nothing says it
 	always
 )
 
-// not returns the opposite.
-func (c certainty) not() certainty { return always - c }
+// certain returns the certainty of what is known.
+func certain(holds bool) certainty {
+	if holds {
+		return always
+	}
+	return never
+}
 
 // selects returns whether a policy with these matchLabels, or none, is about a pod. Nil
 // labels are unknown.

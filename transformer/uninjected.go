@@ -35,11 +35,11 @@ func (u uninjected) finding(b *planBuilder) *Finding {
 // narrow returns the membership that a switch of injection makes in the pod's namespace: where
 // nothing is injected, one that is on does nothing.
 func (u uninjected) narrow(b *planBuilder, said membership) membership {
-	if said.injection != injected {
+	if said.injected != always {
 		return said
 	}
 	if f := u.finding(b); f != nil {
-		said.injection, said.off = notInjected, f
+		said.injected, said.off = never, f
 	}
 	return said
 }
@@ -47,7 +47,7 @@ func (u uninjected) narrow(b *planBuilder, said membership) membership {
 // optOut returns why a pod without the mesh's proxy is not injected, for the mesh that
 // the pod would be in; nil if it may be.
 func (u uninjected) optOut(b *planBuilder, said membership) *Finding {
-	if said.off != nil || said.injection == injected {
+	if said.off != nil || said.injected == always {
 		return said.off
 	}
 	return u.finding(b)

@@ -3,21 +3,18 @@ package transformer
 // A fact is one thing that decides what becomes of a pod's probes, as far as the
 // manifests and the options say it.
 type fact struct {
-	known, value bool
-	at           string // where it is said, for messages; "" if it is not known
+	is certainty
+	at string // where it is said, for messages; "" if it is not known
 	// holds and fails complete "if ...", in a message about a fact that is not known,
 	// and cure names what declares it.
 	holds, fails, cure string
 }
 
 // may reports whether the fact can have a value.
-func (f fact) may(v bool) bool { return !f.known || f.value == v }
-
-// is reports whether the fact certainly has a value.
-func (f fact) is(v bool) bool { return f.known && f.value == v }
+func (f fact) may(v bool) bool { return f.is != certain(!v) }
 
 // say makes a fact known.
-func (f *fact) say(v bool, at string) { f.known, f.value, f.at = true, v, at }
+func (f *fact) say(v bool, at string) { f.is, f.at = certain(v), at }
 
 // A world is one way in which a pod may run. Everything in it is known.
 type world struct {
@@ -34,21 +31,21 @@ type facts struct{ injected, native, holds, rewrites fact }
 // world is false in it.
 func (f *facts) worlds() []world {
 	all := make([]world, 0, 4)
-	if f.injected.may(false) {
+	if f.injected.is != always {
 		all = append(all, world{})
 	}
-	if !f.injected.may(true) {
+	if f.injected.is == never {
 		return all
 	}
 	for _, rewrites := range [...]bool{false, true} {
 		if !f.rewrites.may(rewrites) {
 			continue
 		}
-		if f.native.may(true) {
+		if f.native.is != never {
 			all = append(all, world{injected: true, native: true, rewrites: rewrites})
 		}
 		for _, holds := range [...]bool{false, true} {
-			if f.native.may(false) && f.holds.may(holds) {
+			if f.native.is != always && f.holds.may(holds) {
 				all = append(all, world{injected: true, holds: holds, rewrites: rewrites})
 			}
 		}

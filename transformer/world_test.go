@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	known    = func(v bool) fact { return fact{known: true, value: v} }
+	known    = func(v bool) fact { return fact{is: certain(v)} }
 	notKnown = fact{}
 )
 
@@ -50,7 +50,7 @@ func TestWhatIsKnownOnlyTakesWorldsAway(t *testing.T) {
 			t.Errorf("%+v leaves no world", f)
 		}
 		for _, more := range []*fact{&f.injected, &f.native, &f.holds, &f.rewrites} {
-			if more.known {
+			if more.is != maybe {
 				continue
 			}
 			for _, v := range []bool{false, true} {
@@ -68,20 +68,20 @@ func TestWhatIsKnownOnlyTakesWorldsAway(t *testing.T) {
 
 func TestAFactMayHaveAValueUnlessTheOtherIsKnown(t *testing.T) {
 	for _, c := range []struct {
-		f                        fact
-		mayTrue, mayFalse, t, f2 bool
+		f                 fact
+		mayTrue, mayFalse bool
 	}{
-		{notKnown, true, true, false, false},
-		{known(true), true, false, true, false},
-		{known(false), false, true, false, true},
+		{notKnown, true, true},
+		{known(true), true, false},
+		{known(false), false, true},
 	} {
-		if c.f.may(true) != c.mayTrue || c.f.may(false) != c.mayFalse || c.f.is(true) != c.t || c.f.is(false) != c.f2 {
+		if c.f.may(true) != c.mayTrue || c.f.may(false) != c.mayFalse {
 			t.Errorf("%+v", c.f)
 		}
 	}
 	var f fact
 	f.say(true, "there")
-	if f != (fact{known: true, value: true, at: "there"}) {
+	if f != (fact{is: always, at: "there"}) {
 		t.Errorf("%+v", f)
 	}
 }
