@@ -51,6 +51,7 @@ type share struct {
 	maxBytes int
 	bytes    int       // guarded by the budget's mu
 	next     time.Time // when the next part of a large head may be read; guarded by the budget's mu
+	lastEnd  time.Time // when the last call ended; guarded by the budget's mu
 }
 
 func newBudget() *budget {

@@ -62,7 +62,7 @@ func (c *conn) serve() {
 			c.server.log.Error("call panicked", "panic", r)
 		}
 	}()
-	stream := c.server.router.streams()[c.port]
+	stream := c.server.streams[c.port]
 	head, tls, err := c.readHead(stream != nil)
 	var req *request
 	if err == nil && tls == nil {
@@ -90,10 +90,14 @@ func (c *conn) serve() {
 }
 
 func (c *conn) answer(req *request) {
-	e, page, err := c.server.router.find(c.port, req)
-	var bad *badRequest
+	to, bad := c.server.convention.routeOf(c.port, req)
+	e := c.server.routes[to]
+	var page func() []byte
+	if c.port == c.server.pagePort {
+		page = c.server.ownPage(req.target)
+	}
 	switch {
-	case errors.As(err, &bad):
+	case bad != nil:
 		c.refuse(bad)
 	case e == nil && page == nil:
 		c.refuse(&badRequest{404, "no such probe"})
@@ -123,17 +127,15 @@ func (c *conn) call(e *entry, req *request) {
 			return
 		}
 	}
-	defer func() { <-e.share.places }()
+	// The call lasts until its answer is sent: the program may end when no
+	// call is open.
+	defer c.server.callEnds(&e.share)
 	call := &kubelet.Call{Host: req.host, Port: c.localPort, Header: req.header, Start: c.start}
 	if req.http11 {
 		call.Early = c.early
 	}
 	call.Meter.More = e.share.take
 	defer func() { e.share.take(-call.Meter.Granted) }()
-	// The call lasts until its answer is sent: the program may end when no
-	// call is open.
-	c.server.callBegins(e)
-	defer c.server.callEnds(e)
 	defer c.server.collect()
 	defer call.Close()
 	c.sendAnswer(c.probe(e, call))

@@ -17,23 +17,12 @@ const justBefore = 2 * time.Second
 // could go on calling, and nobody misses the result.
 const probesWithin = 500 * time.Millisecond
 
-func (s *Server) callBegins(e *entry) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls++
-	if e != nil {
-		e.calls++
-	}
-}
-
-func (s *Server) callEnds(e *entry) {
-	s.mu.Lock()
-	s.calls--
-	if e != nil {
-		e.calls--
-		e.lastEnd = time.Now()
-	}
-	s.mu.Unlock()
+// callEnds frees the place of a call.
+func (s *Server) callEnds(of *share) {
+	s.budget.mu.Lock()
+	of.lastEnd = time.Now()
+	s.budget.mu.Unlock()
+	<-of.places
 	select {
 	case s.ended <- struct{}{}:
 	default:
@@ -44,17 +33,22 @@ func (s *Server) callEnds(e *entry) {
 // many preStop hooks have come neither since the SIGTERM nor shortly before it, and are
 // not open.
 func (s *Server) openCalls(signal time.Time) (calls, hooks, pending int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
 	for _, e := range s.entries {
+		open := len(e.share.places)
+		calls += open
 		if e.probeType.IsHook() {
-			hooks += e.calls
+			hooks += open
 		}
-		if e.probeType == prober.PreStop && e.bad == nil && e.calls == 0 && e.lastEnd.Before(signal.Add(-justBefore)) {
+		if e.probeType == prober.PreStop && e.bad == nil && open == 0 && e.share.lastEnd.Before(signal.Add(-justBefore)) {
 			pending++
 		}
 	}
-	return s.calls, hooks, pending
+	for _, to := range s.streams {
+		calls += len(to.share.places)
+	}
+	return calls, hooks, pending
 }
 
 // Drain returns when the server may end after a SIGTERM: when no call is open, or

@@ -63,9 +63,9 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 				for _, c := range test.calls {
 					go func() {
 						time.Sleep(before + c.begin)
-						s.callBegins(s.entries[c.key])
+						s.entries[c.key].share.places <- struct{}{}
 						time.Sleep(c.end - c.begin)
-						s.callEnds(s.entries[c.key])
+						s.callEnds(&s.entries[c.key].share)
 					}()
 				}
 				time.Sleep(before)
@@ -83,7 +83,7 @@ func TestASecondSignalEndsDrainingAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const preStop = "/app-lifecycle/a/prestopz"
 		s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 15020, map[string]*prober.Prober{preStop: {HTTPGet: &prober.HTTPGet{Port: field.Number(1)}}}, nil)
-		s.callBegins(s.entries[preStop])
+		s.entries[preStop].share.places <- struct{}{}
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		began := time.Now()

@@ -18,9 +18,7 @@ type entry struct {
 	target    *kubelet.Target // nil if the entry is bad
 	bad       error           // why it is disabled
 
-	share   share
-	calls   int       // open calls; guarded by the server's mu
-	lastEnd time.Time // when the last call ended; guarded by the server's mu
+	share share
 
 	verdicts [3]atomic.Uint64
 	buckets  [len(bounds)]atomic.Uint64

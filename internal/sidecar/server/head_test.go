@@ -91,12 +91,13 @@ func TestTheOldestOfAQueueIsEvictedForANewOne(t *testing.T) {
 func TestACallThatPanicsEndsAlone(t *testing.T) {
 	var log strings.Builder
 	s := New(slog.New(slog.NewTextHandler(&log, nil)), kubelet.App{}, Istio, 0, nil, nil)
-	good := s.router
+	faulty := *Istio
+	faulty.routeOf = func(int, *request) (route, *badRequest) { panic("a fault") }
 	for _, test := range []struct {
-		router router
-		want   string
-	}{{panics{good}, ""}, {good, "HTTP/1.1 200 OK"}} {
-		s.router = test.router
+		convention *Convention
+		want       string
+	}{{&faulty, ""}, {Istio, "HTTP/1.1 200 OK"}} {
+		s.convention = test.convention
 		caller, ours := net.Pipe()
 		c, _ := newConn(s, ours, "0", 0)
 		go c.serve()
@@ -164,10 +165,6 @@ func TestLargeAnswersOfAnAppTakeItsOwnShare(t *testing.T) {
 		}
 	})
 }
-
-type panics struct{ router }
-
-func (panics) find(int, *request) (*entry, func() []byte, error) { panic("a fault") }
 
 // TestHalfAHeadIsClosedAfterItsTime runs on a clock of its own.
 func TestHalfAHeadIsClosedAfterItsTime(t *testing.T) {

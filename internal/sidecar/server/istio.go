@@ -8,26 +8,10 @@ var Istio = &Convention{
 	Mesh:      "Istio",
 	ProxyID:   prober.IstioProxyID,
 	PortTaken: "Istio's own sidecar is probably injected into this pod; set `answeredBy: istio-proxy`, or another `port`, in the functionConfig of rewrite-probes",
-	newRouter: newIstio,
+	routeTo: func(chosen int, key string, _ *prober.Prober) route {
+		return route{port: chosen, path: key}
+	},
+	routeOf: func(port int, req *request) (route, *badRequest) {
+		return route{port: port, path: req.target}, nil
+	},
 }
-
-// An istio router answers everything on one port, by the request's path.
-type istio struct {
-	server *Server
-	port   int
-}
-
-func newIstio(s *Server, c *Convention, port int, probers map[string]*prober.Prober) router {
-	for key, p := range probers {
-		s.add(c, key, p)
-	}
-	return &istio{s, port}
-}
-
-func (r *istio) ports() []int { return []int{r.port} }
-
-func (r *istio) find(_ int, req *request) (*entry, func() []byte, error) {
-	return r.server.entries[req.target], r.server.ownPage(req.target), nil
-}
-
-func (r *istio) streams() map[int]*stream { return nil }

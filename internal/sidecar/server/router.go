@@ -1,15 +1,15 @@
 package server
 
 import (
+	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // A Convention is the form that rewritten probes of one mesh have. A new one is a
-// file with its router, and an element of [Conventions].
+// file with its routes, and an element of [Conventions].
 type Convention struct {
 	*prober.Format
 	Mesh string // the mesh's name
@@ -19,62 +19,29 @@ type Convention struct {
 	// PortTaken says why a port is probably taken, and what to do.
 	PortTaken string
 
-	newRouter func(s *Server, c *Convention, port int, probers map[string]*prober.Prober) router
+	// fixedPort is the port of the server's own pages; 0 if it is the one that the
+	// user chose.
+	fixedPort int
+	// passesTLS says that TLS of HTTPS probes is passed on to the app.
+	passesTLS bool
+	// routeTo returns the route that leads to an entry; p is nil if the entry is
+	// bad. chosen is the port that the user chose.
+	routeTo func(chosen int, key string, p *prober.Prober) route
+	// routeOf returns the route of a request that came on a port. It removes
+	// headers that the app's probe did not have.
+	routeOf func(port int, req *request) (route, *badRequest)
 }
 
 // Conventions lists the conventions. The first one is the default.
 var Conventions = []*Convention{Istio, OSM, FSM}
 
-// A router decides what a request is for.
-type router interface {
-	// ports returns the ports to listen on.
-	ports() []int
-	// find returns what a request on one of the ports is for: an entry, a page
-	// of the server's own, or neither.
-	find(port int, req *request) (e *entry, page func() []byte, err error)
-	// streams returns where TLS is passed on to, by the port on which it comes.
-	streams() map[int]*stream
-}
-
-// A route is what leads to an entry in a mesh whose ports are fixed.
+// A route is what requests and the entry that they are for have in common.
 type route struct {
 	port int    // ours
-	path string // of the request in the mesh osm, of the app's probe in fsm
+	path string // of the request; in the mesh fsm, of the app's probe
 	http string // the app's port that a header names, of a probe over plain HTTP
 	tcp  string // the app's port that a header names, of any other probe
 }
-
-// fixedPorts is what the routers of meshes with fixed ports have in common.
-type fixedPorts struct {
-	server *Server
-	routes map[route]*entry
-	tls    map[int]*stream
-}
-
-// add adds the entry to which a route leads. Of several entries of one route, the
-// one with the longest timeout answers, since each caller gives up in its own time.
-func (r *fixedPorts) add(to route, e *entry) {
-	have := r.routes[to]
-	if have == nil || have.bad != nil || e.bad == nil && e.target.Timeout() > have.target.Timeout() {
-		r.routes[to] = e
-	}
-}
-
-// ports returns the ports on which there is something to answer, and that of
-// healthchecks, where the server has its own pages.
-func (r *fixedPorts) ports() []int {
-	ports := map[int]bool{prober.OSMHealthcheckPort: true}
-	for to := range r.routes {
-		ports[to.port] = true
-	}
-	for port := range r.tls {
-		ports[port] = true
-	}
-	delete(ports, 0) // of invalid keys
-	return slices.Sorted(maps.Keys(ports))
-}
-
-func (r *fixedPorts) streams() map[int]*stream { return r.tls }
 
 // leaveToOne returns the PortTaken of a mesh that answers rewritten probes
 // itself. injection is the annotation that switches its injection.
@@ -118,13 +85,11 @@ func ByValue(value string, def *Convention) *Convention {
 }
 
 func (c *Convention) validKeys(value string) int {
-	probers, bad, err := c.Decode(value)
-	if err != nil {
-		return 0
-	}
-	n := len(probers)
-	for _, e := range bad {
-		if _, _, ok := c.ParseKey(e.Key); ok {
+	var entries map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(value), &entries)
+	n := 0
+	for key := range entries {
+		if _, _, ok := c.ParseKey(key); ok {
 			n++
 		}
 	}

@@ -4,11 +4,14 @@
 package server
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"runtime"
-	"sync"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -33,13 +36,14 @@ type Server struct {
 	log     *slog.Logger
 	app     kubelet.App
 	entries map[string]*entry
-	router  router
 	budget  *budget
 	served  atomic.Uint64 // calls that are done
+	ended   chan struct{} // gets an element whenever a call ends
 
-	mu    sync.Mutex
-	calls int           // open calls; guarded by mu
-	ended chan struct{} // gets an element whenever a call ends
+	convention *Convention
+	pagePort   int // of the server's own pages
+	routes     map[route]*entry
+	streams    map[int]*stream // where TLS is passed on to, by the port on which it comes
 }
 
 // New returns a server for probers in a convention; port is the one that the user
@@ -47,39 +51,75 @@ type Server struct {
 // and those in bad, are logged and answered with a failure.
 func New(log *slog.Logger, app kubelet.App, c *Convention, port int, probers map[string]*prober.Prober, bad []*prober.EntryError) *Server {
 	s := &Server{
-		log:     log,
-		app:     app,
-		entries: make(map[string]*entry, len(probers)+len(bad)),
-		budget:  newBudget(),
-		ended:   make(chan struct{}, 1),
+		log:        log,
+		app:        app,
+		entries:    make(map[string]*entry, len(probers)+len(bad)),
+		budget:     newBudget(),
+		ended:      make(chan struct{}, 1),
+		convention: c,
+		pagePort:   cmp.Or(c.fixedPort, port),
+		routes:     make(map[route]*entry),
+		streams:    make(map[int]*stream),
 	}
 	for _, e := range bad {
-		s.disable(c, e.Key, e.Err)
+		s.disable(e.Key, e.Err)
 	}
-	s.router = c.newRouter(s, c, port, probers)
+	for _, key := range slices.Sorted(maps.Keys(probers)) {
+		if p := probers[key]; c.passesTLS && p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" {
+			s.addStream(c.routeTo(port, key, p).port, key, p)
+		} else {
+			s.add(key, p)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.entries)) {
+		s.lead(c.routeTo(port, key, probers[key]), s.entries[key])
+	}
 	s.share()
 	s.log = limited(log)
 	return s
 }
 
 // add makes the entry of a prober.
-func (s *Server) add(c *Convention, key string, p *prober.Prober) *entry {
-	_, probeType, _ := c.ParseKey(key)
+func (s *Server) add(key string, p *prober.Prober) {
+	_, probeType, _ := s.convention.ParseKey(key)
 	target, err := kubelet.NewTarget(s.app, probeType, p)
 	if err != nil {
-		return s.disable(c, key, err)
+		s.disable(key, err)
+		return
 	}
-	e := &entry{key: key, probeType: probeType, target: target}
-	s.entries[key] = e
-	return e
+	s.entries[key] = &entry{key: key, probeType: probeType, target: target}
 }
 
-func (s *Server) disable(c *Convention, key string, err error) *entry {
+func (s *Server) disable(key string, err error) {
 	s.log.Error("probe is disabled: its entry cannot be used", "probe", key, "reason", err.Error())
-	_, probeType, _ := c.ParseKey(key)
-	e := &entry{key: key, probeType: probeType, bad: err}
-	s.entries[key] = e
-	return e
+	_, probeType, _ := s.convention.ParseKey(key)
+	s.entries[key] = &entry{key: key, probeType: probeType, bad: err}
+}
+
+// addStream passes TLS that comes in on a port on to the app. HTTPS probers of one
+// port of ours must have one port of the app, since nothing in their streams tells
+// them apart: those that have another than the first are disabled.
+func (s *Server) addStream(port int, key string, p *prober.Prober) {
+	app := int(p.HTTPGet.Port.Int)
+	to := s.streams[port]
+	if to == nil {
+		to = &stream{port: app}
+		s.streams[port] = to
+	}
+	if to.port != app {
+		s.disable(key, fmt.Errorf("port %d passes TLS on to port %d, and streams to port %d cannot be told from those", port, to.port, app))
+		return
+	}
+	to.timeout = max(to.timeout, time.Duration(p.TimeoutSeconds)*time.Second)
+}
+
+// lead makes a route lead to an entry. Of several entries of one route, the one with
+// the longest timeout answers, since each caller gives up in its own time.
+func (s *Server) lead(to route, e *entry) {
+	have := s.routes[to]
+	if have == nil || have.bad != nil || e.bad == nil && e.target.Timeout() > have.target.Timeout() {
+		s.routes[to] = e
+	}
 }
 
 // share divides the budget among the keys that can be called.
@@ -94,7 +134,7 @@ func (s *Server) share() {
 			probes = append(probes, &e.share)
 		}
 	}
-	for _, stream := range s.router.streams() {
+	for _, stream := range s.streams {
 		probes = append(probes, &stream.share)
 	}
 	s.budget.divide(maxHooks, hooks)
@@ -111,8 +151,20 @@ func (s *Server) Count() (answered, disabled int) {
 	return len(s.entries) - disabled, disabled
 }
 
-// Ports returns the ports to listen on.
-func (s *Server) Ports() []int { return s.router.ports() }
+// Ports returns the ports to listen on: those on which there is something to answer,
+// and that of the server's own pages.
+func (s *Server) Ports() []int {
+	ports := make(map[int]bool)
+	for to := range s.routes {
+		ports[to.port] = true
+	}
+	for port := range s.streams {
+		ports[port] = true
+	}
+	delete(ports, 0) // of entries to which nothing leads
+	ports[s.pagePort] = true
+	return slices.Sorted(maps.Keys(ports))
+}
 
 // Serve answers calls on l, which stands for one of [Server.Ports]. It returns
 // nil when l is closed.

@@ -28,12 +28,10 @@ type stream struct {
 func (c *conn) passThrough(to *stream, first []byte) {
 	select {
 	case to.share.places <- struct{}{}:
-		defer func() { <-to.share.places }()
+		defer c.server.callEnds(&to.share)
 	default:
 		return
 	}
-	c.server.callBegins(nil)
-	defer c.server.callEnds(nil)
 	ctx, cancel := context.WithDeadline(context.Background(), c.start.Add(to.timeout))
 	defer cancel()
 	app, stop, err := c.server.app.Dial(ctx, strconv.Itoa(to.port))
