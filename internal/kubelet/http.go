@@ -144,18 +144,17 @@ const maxPause = time.Second
 // send sends the request, on a new connection as often as the peer says that
 // it did not process it. The kubelet's client does so too, without a pause. The
 // caller calls done when it has read the response.
-func (t *httpTarget) send(ctx context.Context, call *Call, req *wire.Request) (res *wire.Response, done func(), err error) {
+func (t *httpTarget) send(ctx context.Context, call *Call, req *wire.Request) (res *wire.Response, done func() bool, err error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, maxPause) {
 		conn, stop, err := call.dial(ctx, t.app, port(req.URL))
 		if err != nil {
 			return nil, nil, err
 		}
-		res, exchange, err := t.roundTrip(ctx, conn, req)
+		res, err := t.roundTrip(ctx, conn, req)
 		if err == nil {
-			return res, func() { exchange.Close(); stop() }, nil
+			return res, stop, nil
 		}
 		stop()
-		exchange.Close()
 		if !errors.Is(err, wire.ErrNotProcessed) {
 			return nil, nil, err
 		}
@@ -178,7 +177,7 @@ func port(u *url.URL) string {
 	return "80"
 }
 
-func (t *httpTarget) roundTrip(ctx context.Context, conn net.Conn, req *wire.Request) (*wire.Response, *wire.Exchange, error) {
+func (t *httpTarget) roundTrip(ctx context.Context, conn net.Conn, req *wire.Request) (*wire.Response, error) {
 	switch {
 	case req.URL.Scheme == "http" && t.h2c:
 		return wire.RoundTrip2(conn, req, nil)
@@ -187,7 +186,7 @@ func (t *httpTarget) roundTrip(ctx context.Context, conn net.Conn, req *wire.Req
 	case t.h2c:
 		// The kubelet's client for this protocol verifies certificates, and
 		// none is issued for a pod's IP.
-		return nil, nil, errors.New("app redirects from HTTP/2 without TLS to https")
+		return nil, errors.New("app redirects from HTTP/2 without TLS to https")
 	}
 	config := probeTLS
 	if t.hook || wantsWebSocket(req) {
@@ -195,7 +194,7 @@ func (t *httpTarget) roundTrip(ctx context.Context, conn net.Conn, req *wire.Req
 	}
 	secure := tls.Client(conn, config)
 	if err := t.handshake(ctx, secure); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if secure.ConnectionState().NegotiatedProtocol == "h2" {
 		return wire.RoundTrip2(secure, req, nil)

@@ -772,7 +772,7 @@ func TestTheReasonSaysHowAGRPCAnswerIsWrong(t *testing.T) {
 		"a web page": {rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200", "content-type", "text/html")...),
 			`app's answer is not gRPC: Content-Type ["text/html"]`},
 		"no page": {rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "404", "content-type", "text/html")...),
-			"app answered the gRPC call with HTTP status 404"},
+			"app's answer to the gRPC call has HTTP status 404"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -163,19 +163,25 @@ func (t *Target) tcpProbe(p *prober.TCPSocket) func(context.Context, *Call) *Ans
 // failed returns the answer of a probe to which the app gave none.
 func (t *Target) failed(ctx context.Context, err error) *Answer {
 	var timeout interface{ Timeout() bool }
-	a := &Answer{Status: 502, Reason: reason(err), Drop: t.hook}
+	status, why := 502, reason(err)
 	switch {
 	case ctx.Err() == context.DeadlineExceeded,
 		errors.Is(err, os.ErrDeadlineExceeded),
 		errors.As(err, &timeout) && timeout.Timeout():
-		a.Status, a.Reason = 504, fmt.Sprintf("app did not answer within %s", t.timeout+margin)
+		status, why = 504, fmt.Sprintf("app did not answer within %s", t.timeout+margin)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		a.Reason = "app refused the connection"
+		why = "app refused the connection"
 	case errors.Is(err, syscall.ECONNRESET):
-		a.Reason = "app reset the connection"
+		why = "app reset the connection"
 	}
-	a.Body = []byte("probe-proxy: " + a.Reason + "\n")
+	a := says(status, why)
+	a.Drop = t.hook
 	return a
+}
+
+// says returns an answer of our own, whose body is the reason.
+func says(status int, why string) *Answer {
+	return &Answer{Status: status, Reason: why, Body: []byte("probe-proxy: " + why + "\n")}
 }
 
 // reason puts an error on one line of bounded length.

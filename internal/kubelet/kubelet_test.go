@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"io"
 	"net"
 	"net/http"
@@ -47,7 +48,7 @@ func probeMetered(t *testing.T, probeType prober.ProbeType, server string, p *pr
 	case p.TCPSocket != nil:
 		p.TCPSocket.Port = port
 	case p.GRPC != nil:
-		p.GRPC.Port, p.GRPC.Service = port, new(string)
+		p.GRPC.Port, p.GRPC.Service = port, cmp.Or(p.GRPC.Service, new(string))
 	}
 	p.TimeoutSeconds = 2
 	target, err := NewTarget(App{IP: "127.0.0.1"}, probeType, p)

@@ -1,23 +1,35 @@
 package kubelet
 
 import (
+	"io"
 	"net/http"
 	"net/textproto"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
-// The bytes are those of grpc-go for grpc.health.v1.HealthCheckRequest.
+// The bytes are those of grpc-go for grpc.health.v1.HealthCheckRequest. The last of the
+// messages takes several frames.
 func TestTheHealthRequestNamesTheService(t *testing.T) {
+	long := strings.Repeat("shop", 10<<10)
 	for service, want := range map[string]string{
 		"":     "\x00\x00\x00\x00\x00",
 		"shop": "\x00\x00\x00\x00\x06\x0a\x04shop",
+		long:   "\x00\x00\x00\xa0\x04\x0a\x80\xc0\x02" + long,
 	} {
-		if got := string(healthRequest(service)); got != want {
-			t.Errorf("service %q: got %q, want %q", service, got, want)
+		got := make(chan string, 1)
+		url := startGRPC(t, nil, func(_ http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			got <- string(body)
+		})
+		probeOnce(t, live, url, &prober.Prober{GRPC: &prober.GRPC{Service: &service}})
+		if got := <-got; got != want {
+			t.Errorf("service %.10q: got %d bytes %.20q, want %d bytes %.20q", service, len(got), got, len(want), want)
 		}
 	}
 }

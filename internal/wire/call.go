@@ -1,6 +1,10 @@
 package wire
 
 import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -14,10 +18,14 @@ import (
 	"unicode/utf8"
 )
 
-// A CallError says that a call of gRPC did not end with status 0.
+// maxMessage bounds a message of gRPC, in bytes.
+const maxMessage = 32 << 10
+
+// A CallError says that a call of gRPC did not end with status 0 and, where one is
+// wanted, one message. What it accepts is what grpc-go's client accepts.
 type CallError struct {
-	Code    int // of gRPC; -1 if the peer did not speak gRPC
-	Message string
+	Code    int    // of gRPC; -1 if the peer's answer is not one
+	Message string // of the status, or what is wrong with the answer
 }
 
 func (e *CallError) Error() string {
@@ -27,18 +35,8 @@ func (e *CallError) Error() string {
 	return fmt.Sprintf("%s (gRPC status %d)", e.Message, e.Code)
 }
 
-// AppendMessage appends a message of gRPC with its length before it.
-func AppendMessage(b, message []byte) []byte {
-	b = binary.BigEndian.AppendUint32(append(b, 0), uint32(len(message)))
-	return append(b, message...)
-}
-
-// OnlyMessage returns the message of a body that has exactly one, uncompressed.
-func OnlyMessage(body []byte) (message []byte, ok bool) {
-	if len(body) < 5 || body[0] != 0 || int64(binary.BigEndian.Uint32(body[1:])) != int64(len(body)-5) {
-		return nil, false
-	}
-	return body[5:], true
+func malformed(format string, args ...any) error {
+	return &CallError{-1, fmt.Sprintf(format, args...)}
 }
 
 // NewCall returns the request of a call of gRPC, such as "/grpc.health.v1.Health/Check".
@@ -54,50 +52,117 @@ func NewCall(scheme, authority, method string) *Request {
 }
 
 // Call makes one call on conn, fresh and known to speak HTTP/2, and returns the
-// message of the answer, which may have up to 32 KiB.
+// message of the answer, which may have up to 32 KiB, also after it was
+// decompressed. If there is an answer and it has none, the error is a [CallError].
 func Call(conn io.ReadWriter, req *Request, message []byte) ([]byte, error) {
-	res, exchange, err := RoundTrip2(conn, req, AppendMessage(nil, message))
-	defer exchange.Close()
+	res, err := RoundTrip2(conn, req, prefixed(message))
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, 32<<10))
+	if err := checkHeader(res); err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxMessage+1))
 	if err != nil {
 		return nil, err
 	}
-	if err := callStatus(res.Status, res.Trailer); err != nil {
+	if err := checkTrailer(res.Trailer); err != nil {
 		return nil, err
 	}
-	answer, ok := OnlyMessage(body)
-	if !ok {
-		return nil, errors.New("peer's answer is not one plain message")
-	}
-	return answer, nil
+	return onlyMessage(body, res.Header["Grpc-Encoding"])
 }
 
-// IsCall reports whether a response has the content type of gRPC.
-func IsCall(h textproto.MIMEHeader) bool {
+// prefixed returns a message with its length before it.
+func prefixed(message []byte) []byte {
+	b := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message)))
+	return append(b, message...)
+}
+
+// onlyMessage returns the only message of a body, decompressed.
+func onlyMessage(body []byte, encodings []string) ([]byte, error) {
+	if len(body) < 5 || len(body) > maxMessage || body[0] > 1 || int64(binary.BigEndian.Uint32(body[1:])) != int64(len(body)-5) {
+		return nil, malformed("gRPC answer is not one message")
+	}
+	message := body[5:]
+	switch {
+	case body[0] == 0:
+		return message, nil
+	case len(encodings) == 0 || encodings[len(encodings)-1] != "gzip":
+		return nil, malformed("gRPC answer is compressed, with grpc-encoding %.60q", encodings)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(message))
+	if err == nil {
+		message, err = io.ReadAll(io.LimitReader(z, maxMessage+1))
+	}
+	if err != nil || len(message) > maxMessage {
+		return nil, malformed("gRPC answer cannot be decompressed")
+	}
+	return message, nil
+}
+
+// isCall reports whether a response has the content type of gRPC.
+func isCall(h textproto.MIMEHeader) bool {
 	return slices.ContainsFunc(h["Content-Type"], func(v string) bool {
 		rest, ok := strings.CutPrefix(v, "application/grpc")
 		return ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
 	})
 }
 
-// callStatus returns nil if the trailer has status 0, else the error that it tells.
-func callStatus(status int, trailer textproto.MIMEHeader) error {
-	code, err := strconv.Atoi(trailer.Get("Grpc-Status"))
+// checkHeader demands the content type of gRPC. The HTTP status of a response that
+// has it is ignored.
+func checkHeader(res *Response) error {
 	switch {
-	case err != nil || code < 0:
-		return &CallError{-1, fmt.Sprintf("peer does not speak gRPC: HTTP status %d", status)}
-	case code > 0:
-		return &CallError{code, StatusMessage(trailer)}
+	case isCall(res.Header):
+		return checkMetadata(res.Header)
+	case res.Status != 200:
+		return malformed("answer to the gRPC call has HTTP status %d", res.Status)
+	}
+	return malformed("answer is not gRPC: Content-Type %.60q", res.Header["Content-Type"])
+}
+
+// checkMetadata refuses binary metadata that does not decode.
+func checkMetadata(h textproto.MIMEHeader) error {
+	for name, values := range h {
+		if !strings.HasSuffix(name, "-Bin") {
+			continue
+		}
+		for _, v := range values {
+			decoding := base64.RawStdEncoding
+			if len(v)%4 == 0 {
+				decoding = base64.StdEncoding
+			}
+			if _, err := decoding.DecodeString(v); err != nil {
+				return malformed("gRPC metadata %q is malformed", name)
+			}
+		}
 	}
 	return nil
 }
 
-// StatusMessage returns what a trailer says of its status. It decodes the escapes that
+// checkTrailer demands grpc-status 0. If it is repeated, all must be numbers and
+// the last one counts.
+func checkTrailer(trailer textproto.MIMEHeader) error {
+	if trailer == nil {
+		return malformed("gRPC answer has no trailers")
+	}
+	code, err := int64(0), errors.New("none")
+	for _, v := range trailer["Grpc-Status"] {
+		if code, err = strconv.ParseInt(v, 10, 32); err != nil {
+			break
+		}
+	}
+	switch {
+	case err != nil || code < 0:
+		return malformed("gRPC answer has no valid grpc-status")
+	case code != 0:
+		return &CallError{int(code), statusMessage(trailer)}
+	}
+	return checkMetadata(trailer)
+}
+
+// statusMessage returns what a trailer says of its status. It decodes the escapes that
 // are valid, as gRPC demands of grpc-message.
-func StatusMessage(trailer textproto.MIMEHeader) string {
+func statusMessage(trailer textproto.MIMEHeader) string {
 	s := trailer.Get("Grpc-Message")
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -120,9 +185,7 @@ func StatusMessage(trailer textproto.MIMEHeader) string {
 // messages are read and dropped. One goroutine calls Next, any may call the other
 // methods.
 type Stream struct {
-	frames   *stream
-	exchange *Exchange
-	status   int // of HTTP, once the peer's first headers have come
+	frames *stream
 
 	mu      sync.Mutex // held while writing; guards all below
 	room    sync.Cond  // signalled when the windows grew or err is set
@@ -143,7 +206,7 @@ func OpenStream(conn io.ReadWriter, req *Request) (*Stream, error) {
 	}
 	t := &Stream{conn: conn, granted: [2]int64{defaultWindow, defaultWindow}}
 	t.room.L = &t.mu
-	t.frames, t.exchange = newStream(conn, controlWriter{t}, &Meter{}, true)
+	t.frames = newStream(conn, controlWriter{t}, &Meter{}, true)
 	return t, nil
 }
 
@@ -162,7 +225,7 @@ func (w controlWriter) Write(frames []byte) (int, error) { return len(frames), w
 
 // Send sends one message, of at most 16 KiB. It waits until the peer allows it.
 func (t *Stream) Send(message []byte) error {
-	b := AppendMessage(nil, message)
+	b := prefixed(message)
 	if len(b) > maxFrame {
 		return fmt.Errorf("message of %d bytes is too large", len(message))
 	}
@@ -224,24 +287,20 @@ func (t *Stream) step() error {
 	return nil
 }
 
-// headers reads the head of the response or, if they end the stream, its trailers.
+// headers reads the head of the response or its trailers.
 func (t *Stream) headers(f frame) error {
-	b, err := t.frames.headers(f)
-	if err != nil {
+	s := t.frames
+	if s.res != nil {
+		if err := s.trailers(f); err != nil {
+			return err
+		}
+	} else if err := s.head(f); err != nil || s.res == nil {
+		return err
+	} else if err := checkHeader(s.res); err != nil {
 		return err
 	}
-	if t.status == 0 {
-		t.status, _ = strconv.Atoi(b.status)
-	}
-	if !b.end {
+	if !s.ended {
 		return nil
 	}
-	if err := callStatus(t.status, b.header); err != nil {
-		return err
-	}
-	return io.EOF
+	return cmp.Or(checkTrailer(s.res.Trailer), io.EOF)
 }
-
-// Close releases the buffers; it does not close the connection. Call it after
-// the last Next.
-func (t *Stream) Close() { t.exchange.Close() }

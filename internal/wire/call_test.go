@@ -43,8 +43,13 @@ func answer(w http.ResponseWriter, status, message string, body []byte) {
 	w.Header().Set(http.TrailerPrefix+"Grpc-Message", message)
 }
 
+// message returns a message of gRPC with its length before it.
+func message(text string) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(text))), text...)
+}
+
 func TestACallReturnsTheMessageOrTheStatus(t *testing.T) {
-	one := wire.AppendMessage(nil, []byte("pong"))
+	one := message("pong")
 	for name, test := range map[string]struct {
 		handler func(w http.ResponseWriter)
 		want    string
@@ -52,21 +57,29 @@ func TestACallReturnsTheMessageOrTheStatus(t *testing.T) {
 		failed  bool
 	}{
 		"message":           {func(w http.ResponseWriter) { answer(w, "0", "", one) }, "pong", 0, false},
-		"empty message":     {func(w http.ResponseWriter) { answer(w, "0", "", wire.AppendMessage(nil, nil)) }, "", 0, false},
-		"large message":     {func(w http.ResponseWriter) { answer(w, "0", "", wire.AppendMessage(nil, make([]byte, 20<<10))) }, string(make([]byte, 20<<10)), 0, false},
+		"empty message":     {func(w http.ResponseWriter) { answer(w, "0", "", message("")) }, "", 0, false},
+		"large message":     {func(w http.ResponseWriter) { answer(w, "0", "", message(strings.Repeat("x", 20<<10))) }, strings.Repeat("x", 20<<10), 0, false},
 		"status":            {func(w http.ResponseWriter) { answer(w, "16", "caf%C3%A9 100%25 %zz %", nil) }, "café 100% %zz % (gRPC status 16)", 16, true},
 		"status after data": {func(w http.ResponseWriter) { answer(w, "7", "no", one) }, "no (gRPC status 7)", 7, true},
 		"message not UTF-8": {func(w http.ResponseWriter) { answer(w, "2", "%ff", nil) }, "%ff (gRPC status 2)", 2, true},
 		"trailers only": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/grpc")
 			w.Header().Set("Grpc-Status", "5")
 			w.Header().Set("Grpc-Message", "gone")
 		}, "gone (gRPC status 5)", 5, true},
-		"no trailers":        {func(w http.ResponseWriter) { w.Header().Set("Grpc-Status", "0"); _, _ = w.Write(one) }, "peer does not speak gRPC: HTTP status 200", -1, true},
-		"no gRPC":            {func(w http.ResponseWriter) { w.WriteHeader(404) }, "peer does not speak gRPC: HTTP status 404", -1, true},
-		"status is no code":  {func(w http.ResponseWriter) { answer(w, "x", "", one) }, "peer does not speak gRPC: HTTP status 200", -1, true},
-		"no message":         {func(w http.ResponseWriter) { answer(w, "0", "", []byte{}) }, "peer's answer is not one plain message", 0, true},
-		"two messages":       {func(w http.ResponseWriter) { answer(w, "0", "", append(one, one...)) }, "peer's answer is not one plain message", 0, true},
-		"compressed message": {func(w http.ResponseWriter) { answer(w, "0", "", append([]byte{1}, one[1:]...)) }, "peer's answer is not one plain message", 0, true},
+		"no trailers": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/grpc")
+			w.Header().Set("Grpc-Status", "0")
+			_, _ = w.Write(one)
+		}, "gRPC answer has no trailers", -1, true},
+		"no gRPC":            {func(w http.ResponseWriter) { w.WriteHeader(404) }, "answer to the gRPC call has HTTP status 404", -1, true},
+		"a page":             {func(w http.ResponseWriter) { _, _ = io.WriteString(w, "hello") }, `answer is not gRPC: Content-Type ["text/plain; charset=utf-8"]`, -1, true},
+		"status is no code":  {func(w http.ResponseWriter) { answer(w, "x", "", one) }, "gRPC answer has no valid grpc-status", -1, true},
+		"negative status":    {func(w http.ResponseWriter) { answer(w, "-1", "", one) }, "gRPC answer has no valid grpc-status", -1, true},
+		"no message":         {func(w http.ResponseWriter) { answer(w, "0", "", []byte{}) }, "gRPC answer is not one message", -1, true},
+		"two messages":       {func(w http.ResponseWriter) { answer(w, "0", "", append(one, one...)) }, "gRPC answer is not one message", -1, true},
+		"unknown form":       {func(w http.ResponseWriter) { answer(w, "0", "", append([]byte{2}, one[1:]...)) }, "gRPC answer is not one message", -1, true},
+		"compressed message": {func(w http.ResponseWriter) { answer(w, "0", "", append([]byte{1}, one[1:]...)) }, "gRPC answer is compressed, with grpc-encoding []", -1, true},
 	} {
 		conn := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
@@ -111,6 +124,7 @@ func end(s *wire.Stream) error {
 func TestAStreamCarriesMessagesUntilItEnds(t *testing.T) {
 	got := make(chan string, 2)
 	s := open(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/grpc")
 		for head := make([]byte, 5); ; {
 			if _, err := io.ReadFull(r.Body, head); err != nil {
 				got <- err.Error()
@@ -139,7 +153,6 @@ func TestAStreamCarriesMessagesUntilItEnds(t *testing.T) {
 	if err := <-done; err != io.EOF {
 		t.Error(err)
 	}
-	s.Close()
 	if err := s.Send(nil); err != io.EOF {
 		t.Errorf("a message after the end: %v", err)
 	}
@@ -147,10 +160,14 @@ func TestAStreamCarriesMessagesUntilItEnds(t *testing.T) {
 
 func TestTheEndOfAStreamIsTold(t *testing.T) {
 	for want, handler := range map[string]http.HandlerFunc{
-		"go home (gRPC status 14)":                  func(w http.ResponseWriter, _ *http.Request) { answer(w, "14", "go home", nil) },
-		"peer does not speak gRPC: HTTP status 503": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) },
-		"peer ended the call without a status":      func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "a") },
-		"stream was reset with code 2":              func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"go home (gRPC status 14)":                                       func(w http.ResponseWriter, _ *http.Request) { answer(w, "14", "go home", nil) },
+		"answer to the gRPC call has HTTP status 503":                    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) },
+		`answer is not gRPC: Content-Type ["text/plain; charset=utf-8"]`: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "a") },
+		"peer ended the call without a status": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/grpc")
+			_, _ = io.WriteString(w, "a")
+		},
+		"stream was reset with code 2": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		if err := end(open(t, serve(t, handler))); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

@@ -22,7 +22,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // A Request is a GET.
@@ -50,41 +49,18 @@ var errNoHTTP = errors.New("malformed HTTP response")
 // hopHeaders are never written: the message has no body, and Host has its own line.
 var hopHeaders = []string{"Host", "Content-Length", "Transfer-Encoding", "Trailer"}
 
-var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 4<<10) }}
-
-// An Exchange is a connection on which one request was sent.
-type Exchange struct{ br *bufio.Reader }
-
-// newExchange returns an exchange that reads from r.
-func newExchange(r io.Reader) *Exchange {
-	br := readers.Get().(*bufio.Reader)
-	br.Reset(r)
-	return &Exchange{br}
-}
-
-// Close releases the buffers; it does not close the connection. The response's
-// body cannot be read after it. A nil Exchange has none.
-func (e *Exchange) Close() {
-	if e != nil && e.br != nil {
-		e.br.Reset(nil)
-		readers.Put(e.br)
-		e.br = nil
-	}
-}
-
 // RoundTrip1 writes the request to conn in HTTP/1.1 and reads the head of the
-// response. The caller closes the exchange, then conn.
-func RoundTrip1(conn io.ReadWriter, req *Request) (*Response, *Exchange, error) {
+// response.
+func RoundTrip1(conn io.ReadWriter, req *Request) (*Response, error) {
 	if _, err := conn.Write(appendRequest(make([]byte, 0, 512), req)); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	metered := &meteredReader{Reader: conn, meter: cmp.Or(req.Meter, &Meter{})}
-	e := newExchange(metered)
-	res, err := readResponse(e.br, metered)
+	res, err := readResponse(bufio.NewReader(metered), metered)
 	if err != nil && metered.err != nil {
 		err = metered.err // the head was cut off
 	}
-	return res, e, unexpected(err)
+	return res, unexpected(err)
 }
 
 func appendRequest(b []byte, req *Request) []byte {

@@ -33,13 +33,16 @@ var (
 // A peer that violates the protocol gets the verdict of the kubelet's client:
 // that of net/http, or for gRPC that of grpc-go, which is less strict, and makes
 // no call before the peer's settings allow one.
-func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, *Exchange, error) {
+func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, error) {
 	start, head, err := opening(req, body != nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	s, exchange := newStream(conn, conn, cmp.Or(req.Meter, &Meter{}), body != nil)
+	s := newStream(conn, conn, cmp.Or(req.Meter, &Meter{}), body != nil)
 	if body != nil {
+		for ; len(body) > maxFrame; body = body[maxFrame:] {
+			head = appendFrame(head, frameData, 0, ourStream, body[:maxFrame])
+		}
 		head = appendFrame(head, frameData, flagEndStream, ourStream, body)
 		_, err = conn.Write(start)
 		start = nil
@@ -61,7 +64,7 @@ func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, *Exch
 	if err != nil && !s.settled {
 		err = fmt.Errorf("%w: %w", ErrNotHTTP2, err)
 	}
-	return res, exchange, err
+	return res, err
 }
 
 // opening returns the first bytes of a connection, the preface and our settings,
@@ -78,9 +81,8 @@ func opening(req *Request, grpc bool) (start, head []byte, err error) {
 
 // newStream returns the reader of the stream that was opened on a connection.
 // Control frames are written to w.
-func newStream(r io.Reader, w io.Writer, meter *Meter, grpc bool) (*stream, *Exchange) {
-	e := newExchange(r)
-	return &stream{w: w, br: e.br, meter: meter, grpc: grpc, window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow}, e
+func newStream(r io.Reader, w io.Writer, meter *Meter, grpc bool) *stream {
+	return &stream{w: w, br: bufio.NewReader(r), meter: meter, grpc: grpc, window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow}
 }
 
 // headerBlock encodes the request's head. A call of gRPC is a POST.
@@ -336,7 +338,7 @@ func (s *stream) goAway(f frame) error {
 
 // response reads up to the head of the final response.
 func (s *stream) response() (*Response, error) {
-	for {
+	for s.res == nil {
 		f, err := s.next()
 		if err != nil {
 			return nil, err
@@ -344,29 +346,37 @@ func (s *stream) response() (*Response, error) {
 		if f.kind != frameHeaders {
 			return nil, errors.New("response does not begin with HEADERS")
 		}
-		b, err := s.headers(f)
-		if err != nil {
+		if err := s.head(f); err != nil {
 			return nil, err
 		}
-		code, err := strconv.Atoi(b.status)
-		// gRPC's client looks at the content type first.
-		isCall := s.grpc && IsCall(b.header)
-		if err != nil && !isCall {
-			return nil, fmt.Errorf("malformed :status %.20q", b.status)
-		}
-		if code/100 == 1 && !isCall {
-			if b.end {
-				return nil, errors.New("1xx response ends the stream")
-			}
-			continue
-		}
-		s.ended = b.end
-		s.res = &Response{Status: code, Header: b.header, ContentLength: b.contentLength(), Body: s}
-		if s.ended {
-			s.res.Trailer = b.header
-		}
-		return s.res, nil
 	}
+	return s.res, nil
+}
+
+// head reads the head of a response, which it drops if another follows.
+func (s *stream) head(f frame) error {
+	b, err := s.headers(f)
+	if err != nil {
+		return err
+	}
+	code, err := strconv.Atoi(b.status)
+	if !s.grpc || !isCall(b.header) { // gRPC's client looks at the content type first
+		if err != nil {
+			return fmt.Errorf("malformed :status %.20q", b.status)
+		}
+		if code/100 == 1 {
+			if b.end {
+				return errors.New("1xx response ends the stream")
+			}
+			return nil
+		}
+	}
+	s.ended = b.end
+	s.res = &Response{Status: code, Header: b.header, ContentLength: b.contentLength(), Body: s}
+	if s.ended {
+		s.res.Trailer = b.header
+	}
+	return nil
 }
 
 // A headBlock is a decoded header block.

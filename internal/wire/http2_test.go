@@ -37,14 +37,13 @@ func TestHeadersOfTheConnectionAreRefusedAsNetHTTPRefusesThem(t *testing.T) {
 		{textproto.MIMEHeader{"Upgrade": {"websocket"}}, true},
 	} {
 		req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}, Host: "x", Header: test.header}
-		_, exchange, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), io.Discard}, req, nil)
-		exchange.Close()
+		_, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), io.Discard}, req, nil)
 		if (err != nil) != test.fails {
 			t.Errorf("%v: %v", test.header, err)
 		}
 	}
 	req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}}
-	if _, _, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), io.Discard}, req, nil); err == nil {
+	if _, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), io.Discard}, req, nil); err == nil {
 		t.Error("a request without Host must fail")
 	}
 }
@@ -54,11 +53,10 @@ func framesFor(t *testing.T, header textproto.MIMEHeader) *http2.Framer {
 	t.Helper()
 	var sent bytes.Buffer
 	req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}, Host: "x", Header: header}
-	_, exchange, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), &sent}, req, nil)
+	_, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(settings + ok)), &sent}, req, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	exchange.Close()
 	sent.Next(len(http2.ClientPreface))
 	return http2.NewFramer(nil, &sent)
 }
@@ -122,8 +120,7 @@ func TestAPeerThatDidNotProcessARequestIsToldFromOthers(t *testing.T) {
 		if test.grpc {
 			body = []byte{0, 0, 0, 0, 0}
 		}
-		_, exchange, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(test.sent)), io.Discard}, request, body)
-		exchange.Close()
+		_, err := wire.RoundTrip2(peer{bytes.NewReader([]byte(test.sent)), io.Discard}, request, body)
 		if err == nil || errors.Is(err, wire.ErrNotProcessed) != test.again || errors.Is(err, wire.ErrNotHTTP2) != test.notHTTP2 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -144,11 +141,10 @@ func TestWhyFramesAreRefusedIsSaid(t *testing.T) {
 				for _, id := range []byte{0, 1, 2} {
 					for _, payload := range payloads {
 						frames := before + string([]byte{0, 0, byte(len(payload)), kind, flags, 0, 0, 0, id}) + payload
-						r, exchange, err := wire.RoundTrip2(peer{strings.NewReader(frames), io.Discard}, request, nil)
+						r, err := wire.RoundTrip2(peer{strings.NewReader(frames), io.Discard}, request, nil)
 						if err == nil {
 							_, err = io.ReadAll(r.Body)
 						}
-						exchange.Close()
 						if err != nil {
 							said.Say("frames", err.Error())
 							sent++

@@ -37,8 +37,7 @@ func read(status int, r io.Reader) (outcome, error) {
 }
 
 func ours(data []byte) outcome {
-	res, exchange, err := wire.RoundTrip1(peer{bytes.NewReader(data), io.Discard}, request)
-	defer exchange.Close()
+	res, err := wire.RoundTrip1(peer{bytes.NewReader(data), io.Discard}, request)
 	if err != nil {
 		said.Say("response", err.Error())
 		return outcome{}
@@ -129,8 +128,7 @@ func FuzzHTTP2FramesNeverPanic(f *testing.F) {
 	f.Add([]byte(settings + "\x00\x00\x03\x01\x0c\x00\x00\x00\x01\x01\x88\x00\x00\x00\x02\x00\x09\x00\x00\x00\x01\x01\x00"))
 	f.Add([]byte(settings + "\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		res, exchange, err := wire.RoundTrip2(peer{bytes.NewReader(data), io.Discard}, request, nil)
-		defer exchange.Close()
+		res, err := wire.RoundTrip2(peer{bytes.NewReader(data), io.Discard}, request, nil)
 		if err == nil {
 			_, _ = read(res.Status, res.Body)
 		}
@@ -140,11 +138,10 @@ func FuzzHTTP2FramesNeverPanic(f *testing.F) {
 func TestOnlyHeadersOfTheMessageItselfAreWritten(t *testing.T) {
 	var sent bytes.Buffer
 	req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "10.0.0.1:80", Path: "/a b", RawQuery: "c=d"}, Host: "web", Header: map[string][]string{"X": {"1", "2"}, "Content-Length": {"3"}, "Transfer-Encoding": {"chunked"}, "Trailer": {"X"}, "Host": {"no"}, "Accept": {"*/*"}}}
-	_, exchange, err := wire.RoundTrip1(peer{strings.NewReader("HTTP/1.1 200 OK\r\n\r\n"), &sent}, req)
+	_, err := wire.RoundTrip1(peer{strings.NewReader("HTTP/1.1 200 OK\r\n\r\n"), &sent}, req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	exchange.Close()
 	if want := "GET /a%20b?c=d HTTP/1.1\r\nHost: web\r\nAccept: */*\r\nX: 1\r\nX: 2\r\n\r\n"; sent.String() != want {
 		t.Errorf("sent %q, want %q", sent.String(), want)
 	}
@@ -207,8 +204,7 @@ func TestAHeadIsMeteredBeforeItIsKept(t *testing.T) {
 		granted := 0
 		req := *request
 		req.Meter = &wire.Meter{More: func(n int) bool { granted += n; return true }}
-		res, exchange, err := wire.RoundTrip1(peer{strings.NewReader(test.text), io.Discard}, &req)
-		exchange.Close()
+		res, err := wire.RoundTrip1(peer{strings.NewReader(test.text), io.Discard}, &req)
 		switch {
 		case test.granted < 0:
 			if err == nil || !strings.Contains(err.Error(), "too large") {
@@ -222,8 +218,7 @@ func TestAHeadIsMeteredBeforeItIsKept(t *testing.T) {
 	}
 	req := *request
 	req.Meter = &wire.Meter{More: func(int) bool { return false }}
-	_, exchange, err := wire.RoundTrip1(peer{strings.NewReader(head + "X: " + strings.Repeat("x", 20<<10) + "\r\n\r\n"), io.Discard}, &req)
-	exchange.Close()
+	_, err := wire.RoundTrip1(peer{strings.NewReader(head + "X: " + strings.Repeat("x", 20<<10) + "\r\n\r\n"), io.Discard}, &req)
 	if err == nil || !strings.Contains(err.Error(), "too many large response heads") {
 		t.Errorf("a head that is not granted: %v", err)
 	}
@@ -248,8 +243,7 @@ func TestFramesAreMetered(t *testing.T) {
 		"one entry often":  {bomb(1000), true},
 		"one entry, flood": {bomb(16_000), false},
 	} {
-		res, exchange, err := wire.RoundTrip2(peer{strings.NewReader(settings + test.frames), io.Discard}, request, nil)
-		exchange.Close()
+		res, err := wire.RoundTrip2(peer{strings.NewReader(settings + test.frames), io.Discard}, request, nil)
 		if (err == nil) != test.ok || err == nil && (res.Status != 200 || len(res.Header) > 0) || err != nil && !strings.Contains(err.Error(), "too large") {
 			t.Errorf("%s: %+v, %v", name, res, err)
 		}

@@ -70,7 +70,6 @@ func (s *session) read(going chan<- *session) {
 				s.err = fmt.Errorf("istiod takes no message for %s", writeTimeout)
 			}
 			_ = s.conn.Close()
-			s.stream.Close()
 			return
 		}
 		if goingAway && !told {
