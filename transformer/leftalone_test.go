@@ -263,6 +263,7 @@ func TestACollisionIsAnErrorThatLeavesTheObjectAlone(t *testing.T) {
 		{"name", pod("", app(httpProbe)+"- name: probe-proxy\n  image: mine\n"), "name-taken", "probeProxy.name", nil},
 		{"port", pod("", app(httpProbe+"ports: [{containerPort: 15099}]")), "port-taken", "15099", nil},
 		{"port of a sidecar", pod("", app(httpProbe)+"- name: b\n  image: b\n  ports: [{containerPort: 15098, protocol: TCP}]\n"), "port-taken", "15098", []option{port(15098)}},
+		{"port of a probe that goes there", pod("", app(httpProbe)+"- name: b\n  image: b\n  livenessProbe: {tcpSocket: {port: 15099}}\n"), "port-taken", "15099", []option{injectorRewritesNothing}},
 		{"port beside istio-proxy", pod(injected, app(httpProbe+"ports: [{containerPort: 15020}]")), "port-taken", "15020", nil},
 		{"both on one port", pod(injected, app(httpProbe)), "port-collision", "answeredBy: istio-proxy", []option{answeredBy("probe-proxy"), port(15020)}},
 		{"both on one port, if Istio injects", pod("", app(httpProbe)), "port-collision", "such as 15099", []option{port(15020)}},

@@ -323,6 +323,9 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 			}
 		}
 	}
+	if a.who == AnsweredByProbeProxy {
+		b.checkOwnPort()
+	}
 	if b.adds(toRewrite) {
 		b.checkProbeProxy(toRewrite)
 	}
@@ -338,6 +341,17 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 		}
 	}
 	b.checkLeftAlone()
+}
+
+// checkOwnPort refuses a probe-proxy on a port where the app listens, as one of its own
+// probes shows: one of the two could not start.
+func (b *planBuilder) checkOwnPort() {
+	for _, s := range b.sites {
+		if s.reason == "aims-at-probe-port" {
+			kind, _ := s.original.Kind()
+			b.addFinding(containerFinding("port-taken", s.path.Key(kind, "port"), s.container.Name, "%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s", s.port, b.p.portCure()))
+		}
+	}
 }
 
 // checkLeftAlone refuses to turn the mesh's own rewriter off while a probe stays as it

@@ -38,7 +38,6 @@ func TestNoProbeThatIstioMayServeIsLeftAloneInARewrittenPod(t *testing.T) {
 		{name: "port name", reason: "port-unresolved", left: "livenessProbe: {httpGet: {port: web}}"},
 		{name: "port number", reason: "port-invalid", left: "livenessProbe: {httpGet: {port: 70000}}"},
 		{name: "not captured", metadata: "annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"80\"}\n", reason: "port-not-captured", left: "livenessProbe: {httpGet: {port: 80}}"},
-		{name: "the port of rewritten probes", reason: "aims-at-probe-port", left: "livenessProbe: {httpGet: {port: 15099}}", needed: true},
 		{name: "tcpSocket hook", reason: "hook-never-works", left: "lifecycle: {preStop: {tcpSocket: {port: 80}}}"},
 		{name: "dangling", reason: "dangling", left: "livenessProbe: {httpGet: {path: /app-health/s/livez, port: 15020}}"},
 		{name: "init container", reason: "init-container", init: true, left: "livenessProbe: {httpGet: {port: 80}}"},

@@ -91,7 +91,13 @@ var refusals = map[string]*refusal{
 					found = found || slices.Contains(ports, int(p.ContainerPort)) && p.Protocol == corev1.ProtocolTCP && container.Name != istio.ProxyName
 				}
 			})
-			return found
+			all, err := outcomes(c.input, "")
+			for at, o := range all {
+				port, host, _ := o.target()
+				n, _ := c.resolve(at, port)
+				found = found || n == ownPort && host == "" // the app listens where its probe goes
+			}
+			return found && err == nil
 		},
 	},
 }
