@@ -28,7 +28,7 @@ func (b *planBuilder) excludePorts(sites []*handlerSite) {
 	for _, s := range sites {
 		kind, _ := s.original.Kind()
 		at := s.path.Key(kind, "port")
-		if service := b.in.around().Exposed(template.Metadata.Labels, &template.Spec, s.port); service != "" {
+		if service := b.in.Around.Exposed(template.Metadata.Labels, &template.Spec, s.port); service != "" {
 			b.addFinding(containerFinding("port-exposed", at, s.container.Name,
 				"%s leads to port %d, and without the mesh everything there would go without mTLS; probe-proxy must answer (`answeredBy: probe-proxy`), or the probe must have a port of its own", service, s.port))
 			continue
@@ -84,7 +84,7 @@ func (b *planBuilder) withoutExcluded(annotations field.KeyValues) field.KeyValu
 // (`answeredBy: app`), because Services among the manifests are known, and none leads to
 // the probes' ports.
 func AppWouldDo(in *Input, p *Plan) bool {
-	around, template := in.around(), &in.Template
+	around, template := &in.Around, &in.Template
 	if p.Answer.By != AnsweredByProbeProxy || len(p.Dialed) == 0 || len(around.services()) == 0 {
 		return false
 	}

@@ -53,9 +53,6 @@ type AuthorizationCondition struct {
 // a port, which comes without any identity; "" if none does. Nil labels are unknown, and
 // so is the namespace "": a policy that has none either may be of the same.
 func (s *Surroundings) Denied(rootNamespace, namespace string, labels field.KeyValues, port int) (at string) {
-	if s == nil {
-		return ""
-	}
 	allows := "" // an ALLOW policy that certainly selects the pod
 	allowed := never
 	for i := range s.AuthorizationPolicies {

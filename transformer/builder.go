@@ -55,7 +55,7 @@ func (b *planBuilder) containerPath(at containerRef) field.Path {
 // was read, and reports whether it is there.
 func (b *planBuilder) source(path field.Path) (v field.Value, found bool) {
 	inSpec, inMetadata := path.HasPrefix(b.spec), b.metadata != nil && path.HasPrefix(b.metadata)
-	if b.in.Source == nil || !inSpec && !inMetadata {
+	if !inSpec && !inMetadata {
 		return nil, false
 	}
 	return b.in.Source(path)

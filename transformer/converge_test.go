@@ -253,24 +253,6 @@ func TestThePortOfAnExistingProbeProxyIsReadAsItReadsIt(t *testing.T) {
 	}
 }
 
-func TestWithoutItsSourceOurContainerIsReplacedAsAWhole(t *testing.T) {
-	r := plan(t, pod("", app(httpProbe)))
-	got := run(t, r.text, func(p *transformer.Planner, in transformer.Input) transformer.Plan {
-		in.Source = nil
-		return p.Plan(in)
-	})
-	if len(got.Edits) != 1 || got.Edits[0].Op != field.Set || sortedLines(got.text) != sortedLines(r.text) {
-		t.Errorf("edits %v", got.Edits)
-	}
-	bare := run(t, pod(injected, app(httpProbe)), func(p *transformer.Planner, in transformer.Input) transformer.Plan {
-		in.Source = nil
-		return p.Plan(in)
-	})
-	if len(bare.Edits) != 4 {
-		t.Errorf("edits %v", bare.Edits)
-	}
-}
-
 // What is edited by hand after a rewriting stays, and what was the user's before it.
 func TestAListOfPortsEditedAfterwardsKeepsWhatIsTheUsers(t *testing.T) {
 	const key = "traffic.sidecar.istio.io/excludeInboundPorts: "

@@ -99,7 +99,7 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 		}
 		return m
 	}
-	ns := b.in.Namespace
+	ns := b.in.Around.Namespace
 	if ns == nil {
 		return membership{}
 	}

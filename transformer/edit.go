@@ -135,7 +135,7 @@ func difference(a, b field.KeyValues) field.KeyValues {
 // lacksMetadata reports whether the template is known to have no metadata. It is
 // then added before the spec.
 func (b *planBuilder) lacksMetadata() bool {
-	return b.in.Source != nil && b.hasOwnMetadata() && !b.hasMetadata() && b.sourceMap(b.metadata) == nil
+	return b.hasOwnMetadata() && !b.hasMetadata() && b.sourceMap(b.metadata) == nil
 }
 
 // editContainers plans the env var for the answerer to read, and the removal of
@@ -241,10 +241,6 @@ func (b *planBuilder) staysInPlace(k *originalsHolder, toRewrite []*handlerSite)
 }
 
 func (b *planBuilder) editProbeProxy(k *originalsHolder, want field.Map) {
-	if k.raw == nil {
-		b.edit(field.Edit{Op: field.Set, Path: k.path, Value: want})
-		return
-	}
 	b.edit(diff(k.path, k.raw, b.withImmutable(want, k.raw), func(key string) bool { return slices.Contains(ownedKeys, key) })...)
 }
 

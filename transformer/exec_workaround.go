@@ -46,8 +46,6 @@ func (in *Input) shellVariable(at containerRef, c *Container) func(name string) 
 			return "", false
 		case c.Env[i].Value != nil:
 			return *c.Env[i].Value, plainValue.MatchString(*c.Env[i].Value)
-		case in.Source == nil:
-			return "", false
 		}
 		v, _ := in.Source(in.SpecPath().Item(at.list(), at.index).Item("env", i).Key("valueFrom", "fieldRef", "fieldPath"))
 		return "localhost", v == "status.podIP"

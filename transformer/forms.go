@@ -46,8 +46,7 @@ func (r Record) handler(key string, original *Handler) field.Map {
 	return form
 }
 
-// readForm returns the fields of the handler as they were read, without its
-// headers; nil if that is not known.
+// readForm returns the fields of the handler as they were read, without its headers.
 func (s *handlerSite) readForm() field.Map {
 	kind, _ := s.current.Kind()
 	form := slices.Clone(field.As[field.Map](s.source, kind))

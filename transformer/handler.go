@@ -21,7 +21,7 @@ type handlerSite struct {
 	timeout   int // seconds, the API's default filled in; 0 for hooks
 
 	current          *Handler         // as it was read
-	source           field.Map        // the whole probe or hook as it was read; nil if not known
+	source           field.Map        // the whole probe or hook as it was read
 	original         *Handler         // as its author wrote it: current, unless that is our rewriting
 	form             field.Map        // its fields as they were written; nil if not known
 	texts            field.KeyValues  // what its text was, of fields that restore would write in another way

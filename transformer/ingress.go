@@ -72,7 +72,7 @@ func (k *IngressBackend) leadsTo(v *Service, p *ServicePort) bool {
 // checkIngresses warns of the first probe from which a load balancer takes its health
 // check only as long as it is not rewritten.
 func (b *planBuilder) checkIngresses(toRewrite []*handlerSite) {
-	around := b.in.around()
+	around := &b.in.Around
 	if around.Ingresses == nil {
 		return
 	}
@@ -109,7 +109,7 @@ func (b *planBuilder) checkIngresses(toRewrite []*handlerSite) {
 // a port of the pod; nil if there is none.
 func (b *planBuilder) behind(v *Ingress, port int) *Service {
 	template := &b.in.Template
-	for _, service := range b.in.around().services() {
+	for _, service := range b.in.Around.services() {
 		if service.selects(template.Metadata.Labels) != always {
 			continue
 		}

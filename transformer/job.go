@@ -8,7 +8,7 @@ import (
 
 // jobSpec returns the spec that a Job's template is in; nil if that is not known.
 func (b *planBuilder) jobSpec() field.Path {
-	if !b.in.JobLike || b.in.Source == nil || len(b.in.Path) < 2 {
+	if !b.in.JobLike || len(b.in.Path) < 2 {
 		return nil
 	}
 	return b.in.Path[:len(b.in.Path)-1]

@@ -184,12 +184,12 @@ func (p podResources) cure(c *Cluster, native bool) string {
 // checkLimits warns if a LimitRange or ResourceQuota among the manifests does not accept
 // the pod with probe-proxy.
 func (b *planBuilder) checkLimits(pod *podResources, ours requirements) {
-	why := pod.refusal(&b.in.around().Cluster, ours, b.native())
+	why := pod.refusal(&b.in.Around.Cluster, ours, b.native())
 	if why == "" {
 		return
 	}
 	cure := "the LimitRange or the pod has to leave room for it"
-	if lines := pod.cure(&b.in.around().Cluster, b.native()); lines != "" {
+	if lines := pod.cure(&b.in.Around.Cluster, b.native()); lines != "" {
 		cure = "the functionConfig can have `" + lines + "`"
 	}
 	b.addFinding(NewFinding("namespace-limits", b.spec, "the namespace would not accept the pod with probe-proxy: %s; %s", why, cure))
@@ -198,7 +198,7 @@ func (b *planBuilder) checkLimits(pod *podResources, ours requirements) {
 // checkProxyLimits warns if a LimitRange fills in the resources of a mesh's proxy that is
 // declared without any: they then replace those of the mesh's injector.
 func (b *planBuilder) checkProxyLimits() {
-	ranges := b.in.around().Cluster.LimitRanges
+	ranges := b.in.Around.Cluster.LimitRanges
 	i := slices.IndexFunc(ranges, func(l LimitRange) bool {
 		return slices.ContainsFunc(l.items, func(item limitItem) bool { return item.defaults.given() })
 	})

@@ -89,7 +89,7 @@ func (d consulProfile) inspect(b *planBuilder) inspection {
 	m.warnings = d.redirectedUser(b)
 	if v, set := b.annotations().Lookup(consulTransparent); set && isFalse(v) {
 		m.optOut, m.passesProbes = new(b.annotationFinding("port-not-captured", consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod")), true
-	} else if ns := b.in.Namespace; !set && ns != nil && isFalse(ns.Labels.Get(consulTransparent)) {
+	} else if ns := b.in.Around.Namespace; !set && ns != nil && isFalse(ns.Labels.Get(consulTransparent)) {
 		m.optOut, m.passesProbes = new(NewFinding("port-not-captured", nil, "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent))), true
 	}
 	rewrites := !d.off.isOff(b.annotations())

@@ -423,7 +423,7 @@ func (d istio) answeredFate(b *planBuilder, s *handlerSite, w world, mode string
 // plainFate returns what becomes of a request without mTLS at a proxy that accepts it.
 func (b *planBuilder) plainFate(s *handlerSite, mode string) fate {
 	h, port := s.current.HTTPGet, s.dialed()
-	if h != nil && h.Scheme == "HTTPS" && b.in.around().DeclaredHTTP(b.in.Template.Metadata.Labels, &b.in.Template.Spec, port) {
+	if h != nil && h.Scheme == "HTTPS" && b.in.Around.DeclaredHTTP(b.in.Template.Metadata.Labels, &b.in.Template.Spec, port) {
 		return fate{Fails, "a Service declares its port as HTTP, which istio-proxy then expects instead of TLS"}
 	}
 	return b.refusedFate(port, mode)
@@ -435,7 +435,7 @@ func (b *planBuilder) refusedFate(port int, mode string) fate {
 	if mode == "" {
 		return unaffected
 	}
-	if at := b.in.around().Denied(b.p.opts.Istio.rootNamespace(), b.in.NamespaceName, b.in.Template.Metadata.Labels, port); at != "" {
+	if at := b.in.Around.Denied(b.p.opts.Istio.rootNamespace(), b.in.NamespaceName, b.in.Template.Metadata.Labels, port); at != "" {
 		return fate{Fails, at + " refuses the kubelet, which has no identity"}
 	}
 	return unaffected
@@ -449,7 +449,7 @@ func (b *planBuilder) mtls(port int) (modes []string, at string) {
 	if byDefault == "" {
 		byDefault = MTLSStrict
 	}
-	return b.in.around().MTLS(o.rootNamespace(), b.in.NamespaceName, b.in.Template.Metadata.Labels, port, byDefault)
+	return b.in.Around.MTLS(o.rootNamespace(), b.in.NamespaceName, b.in.Template.Metadata.Labels, port, byDefault)
 }
 
 // collisions returns a finding for each probe-proxy of the template, as it was

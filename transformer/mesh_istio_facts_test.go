@@ -17,7 +17,8 @@ func mtls(mode string) option      { return func(o *transformer.Options) { o.Ist
 func among(t *testing.T, around transformer.Surroundings, yaml string, opts ...option) result {
 	t.Helper()
 	return run(t, yaml, func(p *transformer.Planner, in transformer.Input) transformer.Plan {
-		in.Around = &around
+		around.Namespace = in.Around.Namespace
+		in.Around = around
 		return p.Plan(in)
 	}, opts...)
 }

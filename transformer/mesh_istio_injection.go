@@ -45,7 +45,7 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 	}
 	labels := b.in.Template.Metadata.Labels
 	kind, value := istioInjectSwitch(b)
-	if ns := b.in.Namespace; ns != nil {
+	if ns := b.in.Around.Namespace; ns != nil {
 		if v := ns.Labels.Get(istioInjection); v != "" {
 			return membership{injected: always, at: b.namespaceLabel(istioInjection)}
 		} else if ns.Labels.Get(istioRevision) != "" {
@@ -64,7 +64,7 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 	case never:
 		return d.notInjected("namespace-not-injected", at, "%s does not name namespace %q", at, b.in.NamespaceName)
 	}
-	if ns := b.in.Namespace; ns != nil && b.in.around().OthersInjected {
+	if ns := b.in.Around.Namespace; ns != nil && b.in.Around.OthersInjected {
 		at := b.namespaceWords()
 		return d.notInjected("namespace-not-injected", at, "%s has no label for Istio's injection, and another Namespace has one", at)
 	}
@@ -75,7 +75,7 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 // declared: without injection the pod could not start, since nothing else replaces its
 // image. It counts only while it stays, so that the next run finds what this one did.
 func (d istio) declaredMembership(b *planBuilder) membership {
-	if b.in.Namespace != nil || !slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.ours && k.used() && k.answerer().who == AnsweredByIstioProxy }) {
+	if b.in.Around.Namespace != nil || !slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.ours && k.used() && k.answerer().who == AnsweredByIstioProxy }) {
 		return membership{}
 	}
 	said := membership{injected: always, at: "the declared container `" + istioProxyName + "`", byName: true}
@@ -90,7 +90,7 @@ func (d istio) declaredMembership(b *planBuilder) membership {
 // else is said.
 func (d istio) neverInjected(b *planBuilder) membership {
 	kind, value := istioInjectSwitch(b)
-	switch ns := b.in.Namespace; {
+	switch ns := b.in.Around.Namespace; {
 	case b.in.Template.Spec.HostNetwork:
 		return membership{injected: never, at: "`hostNetwork`"}
 	case slices.Contains(istioNeverInjected, b.in.NamespaceName):
@@ -135,7 +135,7 @@ func (istio) checkInjectSwitch(b *planBuilder) {
 // (cni/pkg/util/podutil.go).
 func (istio) ambient(b *planBuilder) (at string, on bool) {
 	v, set := b.in.Template.Metadata.Labels.Lookup(istioDataplaneMode)
-	switch ns := b.in.Namespace; {
+	switch ns := b.in.Around.Namespace; {
 	case v == "ambient" || set && v == "none":
 		return entryWords("labels", istioDataplaneMode, v), v == "ambient"
 	case ns != nil && ns.Labels.Get(istioDataplaneMode) == "ambient":
@@ -151,7 +151,7 @@ func (d istio) passesProbes(b *planBuilder, sidecar certainty) *Finding {
 		return nil
 	}
 	at, on := d.ambient(b)
-	ns := b.in.Namespace
+	ns := b.in.Around.Namespace
 	if on {
 		b.checkAmbientPolicies()
 	}
@@ -188,8 +188,8 @@ func (i Istio) injects(namespace string) certainty {
 
 // namespaceWords names the pod's Namespace, and where it is.
 func (b *planBuilder) namespaceWords() string {
-	words := "Namespace \"" + b.in.Namespace.Name + "\""
-	if x := b.in.around().NamespaceAt; x != nil && x.String() != "" {
+	words := "Namespace \"" + b.in.Around.Namespace.Name + "\""
+	if x := b.in.Around.NamespaceAt; x != nil && x.String() != "" {
 		words += " (" + x.String() + ")"
 	}
 	return words
@@ -197,5 +197,5 @@ func (b *planBuilder) namespaceWords() string {
 
 // namespaceLabel words a label of the pod's Namespace.
 func (b *planBuilder) namespaceLabel(key string) string {
-	return entryWords("labels", key, b.in.Namespace.Labels.Get(key)) + " of " + b.namespaceWords()
+	return entryWords("labels", key, b.in.Around.Namespace.Labels.Get(key)) + " of " + b.namespaceWords()
 }

@@ -51,7 +51,7 @@ const kumaInject = "kuma.io/sidecar-injection"
 // called for the pod.
 func kumaSwitched(b *planBuilder) membership {
 	m := b.switchIn("labels", kumaInject, "enabled, true, yes, disabled, false or no", kumaEnabled)
-	ns := b.in.Namespace
+	ns := b.in.Around.Namespace
 	if m.injected != always || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) == "enabled" {
 		return m
 	}
@@ -76,7 +76,7 @@ func kumaEnabled(v string) (on, ok bool) {
 // unless words what decides whether Kuma injects a pod that has the switch on; "" if
 // it certainly does.
 func (d kumaProfile) unless(b *planBuilder) string {
-	ns := b.in.Namespace
+	ns := b.in.Around.Namespace
 	if _, present := b.proxyIn(d.isProxy); present || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
 		return ""
 	}

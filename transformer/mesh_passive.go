@@ -81,7 +81,7 @@ func (b *planBuilder) unreadableList(l portList, item string) Finding {
 	const text = "%s, and %q is none; the port of the rewritten probes must be added to it"
 	if _, own := b.annotations().Lookup(l.key); !own {
 		v, _ := b.namespaceAnnotation(l.key)
-		return NewFinding("port-list-unreadable", nil, "annotation `%s` of Namespace %q: %q "+text, l.key, b.in.Namespace.Name, v, l.allowed(), item)
+		return NewFinding("port-list-unreadable", nil, "annotation `%s` of Namespace %q: %q "+text, l.key, b.in.Around.Namespace.Name, v, l.allowed(), item)
 	}
 	return b.annotationFinding("port-list-unreadable", l.key, text, l.allowed(), item)
 }

@@ -132,7 +132,7 @@ func (b *planBuilder) checkAmbientPolicies() {
 		if !s.original.dials() || s.dialed() == 0 {
 			continue
 		}
-		policy := b.in.around().shuts(ambientKubelet, b.in.Template.Metadata.Labels, &b.in.Template.Spec, s.dialed())
+		policy := b.in.Around.shuts(ambientKubelet, b.in.Template.Metadata.Labels, &b.in.Template.Spec, s.dialed())
 		if policy == "" {
 			continue
 		}

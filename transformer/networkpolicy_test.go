@@ -29,7 +29,7 @@ func planNear(t *testing.T, yaml string) transformer.Plan {
 	around := surroundings.Collect([]*manifest.Stream{s}, rootNamespace).Of(s, o, meta.Namespace)
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace,
-		Namespace: around.Namespace, Around: around, Path: field.NewPath("spec", "template"),
+		Around: *around, Path: field.NewPath("spec", "template"), Source: o.Value,
 	}
 	if _, err := o.Decode(in.Path, &in.Template); err != nil {
 		t.Fatal(err)

@@ -71,10 +71,10 @@ func (s optOutSource) annotation(key string) field.Path {
 
 // namespaceAnnotation returns an annotation of the Namespace.
 func (b *planBuilder) namespaceAnnotation(key string) (string, bool) {
-	if b.in.Namespace == nil {
+	if b.in.Around.Namespace == nil {
 		return "", false
 	}
-	return b.in.Namespace.Annotations.Lookup(key)
+	return b.in.Around.Namespace.Annotations.Lookup(key)
 }
 
 func (b *planBuilder) optOutSources() []optOutSource {
@@ -83,8 +83,8 @@ func (b *planBuilder) optOutSources() []optOutSource {
 	if b.hasOwnMetadata() {
 		sources = append(sources, optOutSource{metadata: &b.in.Workload, path: field.NewPath("metadata")})
 	}
-	if b.in.Namespace != nil {
-		sources = append(sources, optOutSource{metadata: b.in.Namespace, other: true})
+	if b.in.Around.Namespace != nil {
+		sources = append(sources, optOutSource{metadata: b.in.Around.Namespace, other: true})
 	}
 	return sources
 }

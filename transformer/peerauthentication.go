@@ -43,9 +43,6 @@ type mtlsWorld struct{ mode, at string }
 // pilot/pkg/security/authn/policy_applier.go.
 func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyValues, port int, byDefault string) (modes []string, at string) {
 	worlds := []mtlsWorld{{mode: byDefault}}
-	if s == nil {
-		return summary(worlds)
-	}
 	var mesh, wide, workload []PeerAuthentication
 	certain := false // a policy with matchLabels selects the pod
 	for _, p := range s.PeerAuthentications {

@@ -124,10 +124,7 @@ type Input struct {
 	Workload Metadata
 	// NamespaceName is the namespace the object goes to, "" if unknown.
 	NamespaceName string
-	// Namespace is the metadata of that Namespace object, nil if unknown.
-	Namespace *Metadata
-	// Around is what other manifests say about the object; nil if nothing.
-	Around *Surroundings
+	Around        Surroundings // what other manifests say about the object
 	// Path leads from the object's root to the template; empty for a Pod.
 	Path     field.Path
 	Template PodTemplate
@@ -138,10 +135,7 @@ type Input struct {
 	// OnlyEdits is set if nobody asks what becomes of the probes as they were read: the
 	// plan then does not say it.
 	OnlyEdits bool
-	// Source is the object as it was read; nil if that is not known. Without it the
-	// planner does not see fields that [PodTemplate] lacks, and replaces a container
-	// of ours as a whole if it needs a change.
-	Source Source
+	Source    Source // the object as it was read
 	// Texts are the texts that the plan's own edits replace, as far as undoing them would
 	// give others: see [WithTexts].
 	Texts []field.Text
@@ -158,14 +152,6 @@ func WithTexts(plan func([]field.Text) Plan, textsOf func([]field.Edit) []field.
 		}
 		p, known = plan(texts), len(texts)
 	}
-}
-
-// around returns what other manifests say about the object.
-func (in *Input) around() *Surroundings {
-	if in.Around == nil {
-		return &Surroundings{}
-	}
-	return in.Around
 }
 
 // A Source returns the value of any field of the object as it was read, also of one

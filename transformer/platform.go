@@ -50,7 +50,7 @@ func (b *planBuilder) onOpenShift() bool {
 	case PlatformKubernetes:
 		return false
 	}
-	return b.in.around().Cluster.OpenShift || IsOpenShift(b.in.APIVersion, b.in.Kind)
+	return b.in.Around.Cluster.OpenShift || IsOpenShift(b.in.APIVersion, b.in.Kind)
 }
 
 // sidecarContext returns the securityContext of probe-proxy, without what OpenShift has to

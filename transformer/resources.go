@@ -122,7 +122,7 @@ func (b *planBuilder) resources() *podResources {
 		if c.Image == autoImage && b.p.mesh.isProxy(c) && r == (requirements{}) {
 			continue
 		}
-		p.containers = append(p.containers, containerResources{r.filled(b.in.around().Cluster.LimitRanges), at.init, isSidecar(at, c)})
+		p.containers = append(p.containers, containerResources{r.filled(b.in.Around.Cluster.LimitRanges), at.init, isSidecar(at, c)})
 	}
 	return p
 }
@@ -309,12 +309,12 @@ func (b *planBuilder) checkResources(toRewrite []*handlerSite) {
 		b.addFinding(f)
 		return
 	}
-	if cluster := &b.in.around().Cluster; len(b.p.opts.ProbeProxy.Resources)+len(cluster.LimitRanges)+len(cluster.Quotas) == 0 && !pod.hasOwn {
+	if cluster := &b.in.Around.Cluster; len(b.p.opts.ProbeProxy.Resources)+len(cluster.LimitRanges)+len(cluster.Quotas) == 0 && !pod.hasOwn {
 		return // the defaults keep the class
 	}
 	ours, _ := readRequirements(b.probeProxyResources(pod, toRewrite))
 	b.checkLimits(pod, ours)
-	with := pod.with(ours.filled(b.in.around().Cluster.LimitRanges), b.native())
+	with := pod.with(ours.filled(b.in.Around.Cluster.LimitRanges), b.native())
 	before, after := pod.class(), with.class()
 	if key, how := pod.changed(with); key != "" {
 		b.addFinding(NewFinding("pod-level-resources", b.spec.Key("resources"), "the pod's own `%s`, which Kubernetes 1.37 fills in from its containers, %s: the pod is %s, and %s with it; it must be written here", key, how, before, after))

@@ -36,7 +36,7 @@ func (v *Service) selects(labels field.KeyValues) certainty {
 }
 
 func (s *Surroundings) services() []Service {
-	if s == nil || s.Services == nil {
+	if s.Services == nil {
 		return nil
 	}
 	return s.Services()

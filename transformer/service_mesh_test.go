@@ -50,10 +50,11 @@ func TestAMeshIsOneProfileAndOneEntry(t *testing.T) {
 	}
 	in := Input{
 		Kind: "Deployment", Path: field.NewPath("spec", "template"),
-		Template: PodTemplate{Spec: PodSpec{Containers: []Container{
+		Template: PodTemplate{Metadata: Metadata{Labels: field.KeyValues{{Key: "app", Value: "web"}}}, Spec: PodSpec{Containers: []Container{
 			{Name: "app", LivenessProbe: probe(80), ReadinessProbe: probe(4143)},
 			{Name: toy.proxy, LivenessProbe: probe(80)},
 		}}},
+		Source: func(field.Path) (field.Value, bool) { return nil, false },
 	}
 	plan := p.Plan(in)
 	var got []string

@@ -109,7 +109,7 @@ func TestAPortIsDeclaredHTTPByItsAppProtocolOrName(t *testing.T) {
 }
 
 func TestWithoutSurroundingsNothingIsKnown(t *testing.T) {
-	var none *transformer.Surroundings
+	var none transformer.Surroundings
 	modes, at := none.MTLS(rootNamespace, "shop", webLabels, 8080, transformer.MTLSStrict)
 	if len(modes) != 1 || modes[0] != transformer.MTLSStrict || at != "" {
 		t.Errorf("modes %q by %q", modes, at)

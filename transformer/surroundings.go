@@ -7,7 +7,7 @@ import (
 )
 
 // Surroundings are what the manifests near an object say about its namespace and
-// its mesh. A nil *Surroundings says nothing.
+// its mesh; the zero value says nothing.
 type Surroundings struct {
 	// Namespace is the metadata of the object's Namespace; nil if it is not among
 	// the manifests, or if those that are equally near contradict each other.

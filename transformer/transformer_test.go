@@ -132,7 +132,7 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 			t.Fatalf("%d templates, %v in\n%s", len(refs), err, yaml)
 		}
 		in := transformer.Input{
-			Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace, Namespace: ns, Around: &transformer.Surroundings{Namespace: ns, Cluster: cluster},
+			Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace, Around: transformer.Surroundings{Namespace: ns, Cluster: cluster},
 			Path: refs[0].Path, JobLike: refs[0].JobLike, Shape: refs[0].Shape,
 		}
 		var into any = &in.Template

@@ -244,7 +244,7 @@ func (r *run) input(o *manifest.Object, owner *transformer.Metadata, ref workloa
 	around := r.around.Of(r.stream, o, owner.Namespace)
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,
-		NamespaceName: owner.Namespace, Namespace: around.Namespace, Around: around,
+		NamespaceName: owner.Namespace, Around: *around,
 		Path: ref.Path, JobLike: ref.JobLike, Shape: ref.Shape, OnlyEdits: r.mode != Inspect,
 	}
 	var into any = &in.Template

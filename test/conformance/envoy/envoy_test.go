@@ -38,6 +38,7 @@ func resources(t *testing.T, containers ...transformer.Container) *bootstrapv3.B
 	plan := p.Plan(transformer.Input{
 		Kind: "Deployment", APIVersion: "apps/v1", Workload: transformer.Metadata{Name: "web"},
 		Path: field.NewPath("spec", "template"), Template: transformer.PodTemplate{Spec: transformer.PodSpec{Containers: containers}},
+		Source: func(field.Path) (field.Value, bool) { return nil, false },
 	})
 	if plan.Companion == nil || len(plan.Findings) > 0 {
 		t.Fatalf("plan %+v", plan)
