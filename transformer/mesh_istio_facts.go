@@ -445,11 +445,7 @@ func (b *planBuilder) refusedFate(port int, mode string) fate {
 // said; "" if only the options say it.
 func (b *planBuilder) mtls(port int) (modes []string, at string) {
 	o := &b.p.opts.Istio
-	byDefault := o.MTLS
-	if byDefault == "" {
-		byDefault = MTLSStrict
-	}
-	return b.in.Around.MTLS(o.rootNamespace(), b.in.NamespaceName, b.in.Template.Metadata.Labels, port, byDefault)
+	return b.in.Around.MTLS(o.rootNamespace(), b.in.NamespaceName, b.in.Template.Metadata.Labels, port, o.MTLS)
 }
 
 // collisions returns a finding for each probe-proxy of the template, as it was

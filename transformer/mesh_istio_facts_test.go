@@ -332,7 +332,6 @@ func TestTheModeOfMutualTLSDecidesWhatBecomesOfProbes(t *testing.T) {
 	const fails, falsely, works = transformer.Fails, transformer.FalselyPasses, transformer.Unaffected
 	handlers := []string{"{httpGet: {port: 80}}", "{httpGet: {port: 80, scheme: HTTPS}}", "{grpc: {port: 80}}", "{tcpSocket: {port: 80}}"}
 	for mode, want := range map[string][]transformer.Outcome{
-		"":           {fails, fails, fails, falsely},
 		"STRICT":     {fails, fails, fails, falsely},
 		"PERMISSIVE": {works, works, works, falsely},
 		"DISABLE":    {works, works, works, falsely},

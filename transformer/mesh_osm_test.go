@@ -191,7 +191,6 @@ func TestOptionsThatOSMCannotHaveAreRefused(t *testing.T) {
 		"\"1500\" must not be that of Open Service Mesh's own proxy":   func(o *transformer.Options) { o.ProbeProxy.SecurityContext = mapOf("runAsUser", 1500) },
 		"\"OSM_KUBE_APP_PROBERS\" is written by rewrite-probes itself": func(o *transformer.Options) { o.ProbeProxy.Env = listOf(mapOf("name", "OSM_KUBE_APP_PROBERS")) },
 		"\"envoy\" is the name of Open Service Mesh's own sidecar":     func(o *transformer.Options) { o.ProbeProxy.Name = "envoy" },
-		"must be one of auto, istio":                                   func(o *transformer.Options) { o.Mesh = "nomad" },
 	} {
 		if _, err := transformer.New(options(inOSM, opt)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v must have %q", err, want)

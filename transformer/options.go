@@ -20,15 +20,11 @@ type Problem struct {
 // found out for each template, the options must fit Istio, because a template
 // that names no mesh is rewritten for Istio.
 func (o Options) Problems() []Problem {
-	d := o.serviceMesh()
-	if d == nil {
-		return []Problem{{field.NewPath("mesh"), fmt.Sprintf("%q must be one of %s", o.Mesh, strings.Join(Meshes(), ", "))}}
-	}
-	return o.problemsIn(d)
+	return o.problemsIn(o.serviceMesh())
 }
 
-// serviceMesh returns the mesh of the options; nil if there is none of that name. If
-// each template has its own, it is that of templates that name none.
+// serviceMesh returns the mesh of the options. If each template has its own, it is that of
+// templates that name none.
 func (o *Options) serviceMesh() *serviceMesh {
 	if o.Mesh == MeshAuto {
 		return serviceMeshes[0]
@@ -50,8 +46,6 @@ func (o *Options) problemsIn(d *serviceMesh) []Problem {
 		add(field.NewPath("answeredBy"), "%q must be %s or %s %s", o.AnsweredBy, strings.Join(all[:last], ", "), all[last], in)
 	}
 	switch fixed := d.fixedPorts; {
-	case o.Port < 1 || o.Port > 65535:
-		add(field.NewPath("port"), "\"%d\" must be a port from 1 to 65535", o.Port)
 	case slices.Contains(d.reserved, o.Port):
 		add(field.NewPath("port"), "\"%d\" is one of %s's own ports (%s) and must be another", o.Port, d.title, joinPorts(d.reserved))
 	case fixed != nil && o.Port != prober.DefaultPort:

@@ -28,7 +28,7 @@ const (
 	PlacementContainer = "container" // an ordinary container
 )
 
-// Options are the part of the functionConfig that matters to a plan, with the
+// Options are the part of the functionConfig that matters to a plan, validated and with the
 // defaults filled in (see [Defaults]).
 type Options struct {
 	Mesh       string   // one of [Meshes]
@@ -58,7 +58,7 @@ type Istio struct {
 	// RootNamespace is Istio's root namespace; "istio-system" if empty.
 	RootNamespace string
 	// MTLS is the mode of mutual TLS where no PeerAuthentication among the manifests says
-	// another; strict if empty.
+	// another.
 	MTLS string
 }
 

@@ -26,9 +26,6 @@ func New(o Options) (*Planner, error) {
 	if problems := o.Problems(); len(problems) > 0 {
 		return nil, fmt.Errorf("%s: %s", problems[0].Path, problems[0].Text)
 	}
-	if err := o.ProbeProxy.check(); err != nil {
-		return nil, err
-	}
 	return newPlanner(o, o.serviceMesh()), nil
 }
 

@@ -544,16 +544,9 @@ lifecycle: {preStop: {httpGet: {port: 4}}}
 
 func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 	for name, change := range map[string]option{
-		"mesh":       func(o *transformer.Options) { o.Mesh = "nomad" },
 		"answeredBy": answeredBy("envoy"),
-		"port 0":     port(0),
-		"high port":  port(65536),
 		"Istio's":    port(15021),
-		"placement":  func(o *transformer.Options) { o.ProbeProxy.Placement = "pod" },
-		"name":       func(o *transformer.Options) { o.ProbeProxy.Name = "" },
 		"proxy name": func(o *transformer.Options) { o.ProbeProxy.Name = "istio-proxy" },
-		"image":      func(o *transformer.Options) { o.ProbeProxy.Image = "" },
-		"env":        func(o *transformer.Options) { o.ProbeProxy.Env = field.List{"A=b"} },
 		"our env": func(o *transformer.Options) {
 			o.ProbeProxy.Env = field.List{field.Map{{Key: "name", Value: prober.EnvName}}}
 		},

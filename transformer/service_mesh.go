@@ -115,13 +115,9 @@ type membership struct {
 	unclear *Finding
 }
 
-// meshNamed returns the mesh of a name; nil if there is none.
+// meshNamed returns the mesh of a name, one of [Meshes].
 func meshNamed(name string) *serviceMesh {
-	i := slices.IndexFunc(serviceMeshes, func(d *serviceMesh) bool { return d.name == name })
-	if i < 0 {
-		return nil
-	}
-	return serviceMeshes[i]
+	return serviceMeshes[slices.IndexFunc(serviceMeshes, func(d *serviceMesh) bool { return d.name == name })]
 }
 
 // Meshes returns the values that [Options].Mesh may have.

@@ -1,8 +1,6 @@
 package transformer
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,24 +57,6 @@ var ownedKeys = []string{
 	"name", "image", "imagePullPolicy", "restartPolicy", "command", "args", "env", "startupProbe", "livenessProbe", "readinessProbe", "resources", "securityContext",
 }
 
-// check returns what is wrong with the container in every mesh.
-func (s *ProbeProxy) check() error {
-	switch {
-	case s.Name == "":
-		return errors.New("probeProxy.name must not be empty")
-	case s.Image == "":
-		return errors.New("probeProxy.image must not be empty")
-	case s.Placement != PlacementNative && s.Placement != PlacementContainer:
-		return fmt.Errorf("probeProxy.placement %q must be %s or %s", s.Placement, PlacementNative, PlacementContainer)
-	}
-	for _, item := range s.Env {
-		if env, _ := item.(field.Map); field.As[string](env, "name") == "" {
-			return errors.New("probeProxy.env must be a list of env vars, each with a name")
-		}
-	}
-	return nil
-}
-
 // probeProxy returns the container that answers for the originals.
 func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
 	p, native := b.p, b.native()
@@ -95,7 +75,7 @@ func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) fie
 	if !native {
 		args = append(args, hooksFlag)
 	}
-	if s.Body != "" && s.Body != BodyFailures {
+	if s.Body != BodyFailures {
 		args = append(args, bodyFlag+"="+s.Body)
 	}
 	if len(args) > 0 {
