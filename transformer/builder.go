@@ -106,11 +106,6 @@ func (c *Container) declares(port int) bool {
 	return slices.ContainsFunc(c.Ports, func(p ContainerPort) bool { return p.ContainerPort == int64(port) })
 }
 
-// hasMetadata reports whether the pods have labels or annotations.
-func (b *planBuilder) hasMetadata() bool {
-	return len(b.in.Template.Metadata.Labels)+len(b.in.Template.Metadata.Annotations) > 0
-}
-
 // hasOwnMetadata reports whether the object has other metadata than its pods: a Pod
 // has not.
 func (b *planBuilder) hasOwnMetadata() bool { return len(b.metadata) != 1 }

@@ -47,56 +47,43 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 			want = want.With(OriginalsAnnotation, value)
 		}
 	}
-	added := difference(want, have)
-	b.addedAnnotations = added
-	removed := slices.DeleteFunc(difference(have, want), func(p field.KeyValue) bool { _, stays := want.Lookup(p.Key); return stays })
-	if len(added)+len(removed) == 0 {
-		return
+	for _, p := range want {
+		if v, set := have.Lookup(p.Key); !set || v != p.Value {
+			b.addedAnnotations = append(b.addedAnnotations, p)
+		}
 	}
+	slices.SortFunc(b.addedAnnotations, func(p, q field.KeyValue) int { return strings.Compare(p.Key, q.Key) })
 	path := b.metadata.Key("annotations")
-	if len(have) > 0 && len(want) == 0 {
-		_, noted := b.record.Section(RecordEmpty).Get("annotations")
-		if raw := b.sourceMap(b.metadata); len(raw) == 1 && b.hasOwnMetadata() && !noted {
+	switch raw := b.sourceMap(b.metadata); {
+	case len(have) > 0 && len(want) == 0:
+		if _, noted := b.record.Section(RecordEmpty).Get("annotations"); len(raw) == 1 && b.hasOwnMetadata() && !noted {
 			path = b.metadata // it has nothing else
 		}
 		b.edit(b.emptied(path))
-		return
-	}
-	if b.lacksMetadata() {
-		b.edit(field.Edit{Op: field.Set, Path: b.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: added.Map()}}})
-		return
-	}
-	for _, p := range added {
-		b.edit(field.Edit{Op: field.Set, Path: path.Key(p.Key), Value: p.Value})
-	}
-	for _, p := range removed {
-		b.edit(field.Edit{Op: field.Delete, Path: path.Key(p.Key)})
+	case len(want) > 0 && raw == nil && b.hasOwnMetadata():
+		b.edit(field.Edit{Op: field.Set, Path: b.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: b.addedAnnotations.Map()}}})
+	default:
+		for _, p := range b.addedAnnotations {
+			b.edit(field.Edit{Op: field.Set, Path: path.Key(p.Key), Value: p.Value})
+		}
+		for _, p := range have {
+			if _, stays := want.Lookup(p.Key); !stays {
+				b.edit(field.Edit{Op: field.Delete, Path: path.Key(p.Key)})
+			}
+		}
 	}
 }
 
 // userAnnotations returns the annotations of the template without what was added
 // for past answerers in any mesh.
 func (b *planBuilder) userAnnotations() field.KeyValues {
-	return b.withoutInherited(b.undo(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers, b.record.Values(recordAnnotations)))
-}
-
-// withoutInherited returns the annotations without those that an earlier run repeated because
-// one of the template would have replaced them.
-func (b *planBuilder) withoutInherited(annotations field.KeyValues) field.KeyValues {
-	for _, p := range b.record.Values(recordInherited) {
-		if annotations.Get(p.Key) == p.Value {
-			annotations = annotations.Without(p.Key)
+	user := b.undo(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers, b.record.Values(recordAnnotations))
+	for _, p := range b.record.Values(recordInherited) { // the template would have replaced them
+		if user.Get(p.Key) == p.Value {
+			user = user.Without(p.Key)
 		}
 	}
-	return annotations
-}
-
-// undoneAnnotations returns the annotations of the template without what the
-// planner's own mesh needed for past answerers: a port that we excluded ourselves
-// may be captured from now on.
-func (b *planBuilder) undoneAnnotations() field.KeyValues {
-	d := b.p.mesh
-	return b.withoutInherited(d.undo(b.withoutExcluded(b.annotations()), b.previousAnswerers(d), b.record.Values(recordAnnotations)))
+	return user
 }
 
 // withInherited returns the user's annotations with those of the Namespace that an
@@ -117,25 +104,6 @@ func (b *planBuilder) undo(annotations field.KeyValues, past func(*serviceMesh) 
 		annotations = d.undo(annotations, past(d), recorded)
 	}
 	return annotations.Without(osmOriginals)
-}
-
-// difference returns the entries of a that b lacks or has with another value,
-// sorted by key.
-func difference(a, b field.KeyValues) field.KeyValues {
-	var only field.KeyValues
-	for _, p := range a {
-		if v, ok := b.Lookup(p.Key); !ok || v != p.Value {
-			only = append(only, p)
-		}
-	}
-	slices.SortFunc(only, func(p, q field.KeyValue) int { return strings.Compare(p.Key, q.Key) })
-	return only
-}
-
-// lacksMetadata reports whether the template is known to have no metadata. It is
-// then added before the spec.
-func (b *planBuilder) lacksMetadata() bool {
-	return b.hasOwnMetadata() && !b.hasMetadata() && b.sourceMap(b.metadata) == nil
 }
 
 // editContainers plans the env var for the answerer to read, and the removal of
@@ -297,33 +265,30 @@ func (b *planBuilder) setEnv(path field.Path, env []EnvVar, value string) {
 
 // removeHolders plans the removal of every holder of originals except for the
 // container at keep (nil for none): of the whole container if it is ours, else of
-// its env var. A list that loses its last item goes too.
+// its env var. A list that loses its last item goes too. added has the names of the lists
+// into which something is inserted.
 func (b *planBuilder) removeHolders(keep *containerRef, added map[string]bool) {
-	if len(b.holders) == 0 {
-		return
-	}
-	size := map[string]int{"initContainers": len(b.in.Template.Spec.InitContainers), "containers": len(b.in.Template.Spec.Containers)}
-	var gone []*originalsHolder
-	deleted := make(map[string]bool) // by the name of the list: the list as a whole
+	spec := &b.in.Template.Spec
+	left := map[bool]int{true: len(spec.InitContainers), false: len(spec.Containers)} // by containerRef.init
+	var gone []containerRef
 	for _, k := range b.holders {
 		kept := keep != nil && k.at == *keep
 		switch {
 		case kept && (k.isOf(b.p.mesh) || !k.proxy && k.ours):
-		case kept:
-			b.removeEnv(k, true)
-		case !k.ours:
-			b.removeEnv(k, false)
-		case !slices.ContainsFunc(gone, func(g *originalsHolder) bool { return g.at == k.at }):
-			gone = append(gone, k)
-			size[k.at.list()]--
+		case kept || !k.ours:
+			b.removeEnv(k, kept)
+		case !slices.Contains(gone, k.at):
+			gone = append(gone, k.at)
+			left[k.at.init]--
 		}
 	}
-	for _, k := range gone {
-		if size[k.at.list()] > 0 || added[k.at.list()] {
-			b.edit(field.Edit{Op: field.Delete, Path: k.path})
-		} else if !deleted[k.at.list()] {
-			deleted[k.at.list()] = true
-			b.edit(b.emptied(b.spec.Key(k.at.list())))
+	for _, at := range gone {
+		switch {
+		case left[at.init] > 0 || added[at.list()]:
+			b.edit(field.Edit{Op: field.Delete, Path: b.containerPath(at)})
+		case left[at.init] == 0:
+			b.edit(b.emptied(b.spec.Key(at.list())))
+			left[at.init] = -1 // it is gone with its list
 		}
 	}
 }

@@ -136,11 +136,11 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 		return set
 	})...)
 	if b.native() && b.adds(toRewrite) {
-		b.noteEmpty(&r, b.spec.Key("initContainers"), len(b.in.Template.Spec.InitContainers) > 0)
+		b.noteEmpty(&r, b.spec.Key("initContainers"))
 	}
 	if env != "" && !b.adds(toRewrite) {
 		if at, proxy := b.templateProxy(); proxy != nil {
-			b.noteEmpty(&r, b.containerPath(at).Key("env"), false)
+			b.noteEmpty(&r, b.containerPath(at).Key("env"))
 		} else if b.p.opts.IstioProxy.Image != autoImage || len(merge(nil, b.p.opts.IstioProxy.Resources)) > 0 {
 			r.Set(recordDeclared, true)
 		}
@@ -168,16 +168,6 @@ func (b *planBuilder) textsOf(s *handlerSite) field.KeyValues {
 	return texts
 }
 
-// textAt returns the text of the entry at a path, if restore would write it in another way.
-func (b *planBuilder) textAt(path field.Path) string {
-	for _, t := range b.in.Texts {
-		if slices.Equal(t.Path, path) {
-			return t.Text
-		}
-	}
-	return ""
-}
-
 // isOriginal reports whether a field of the rewritten request has its original value.
 func (s *handlerSite) isOriginal(key string) bool {
 	kind, _ := s.current.Kind()
@@ -188,30 +178,32 @@ func (s *handlerSite) isOriginal(key string) bool {
 }
 
 // noteEmpty notes a mapping or list that will be filled, if it is empty or null
-// now, or was before an earlier run filled it. If filled is set, it is not empty
-// now.
-func (b *planBuilder) noteEmpty(r *Record, path field.Path, filled bool) {
+// now, or was before an earlier run filled it.
+func (b *planBuilder) noteEmpty(r *Record, path field.Path) {
 	key := path[len(path)-1].Key
 	v, noted := b.record.Section(RecordEmpty).Get(key)
 	text := b.record.Values(RecordTexts).Get(key)
-	if !filled {
-		if now, found := b.source(path); found && isEmpty(now) {
-			v, noted = now, true
-			text = b.textAt(path)
+	if now, found := b.source(path); found && isEmpty(now) {
+		v, noted, text = now, true, ""
+		for _, t := range b.in.Texts { // if restore would write it in another way
+			if slices.Equal(t.Path, path) {
+				text = t.Text
+			}
 		}
 	}
-	if noted {
-		r.Add(RecordEmpty, field.Entry{Key: key, Value: v})
+	if !noted {
+		return
 	}
-	if noted && text != "" {
+	r.Add(RecordEmpty, field.Entry{Key: key, Value: v})
+	if text != "" {
 		r.Add(RecordTexts, field.Entry{Key: key, Value: text})
 	}
 }
 
 // noteEmptyMetadata notes, last, the metadata and the annotations, which will be filled.
 func (b *planBuilder) noteEmptyMetadata(r *Record) {
-	b.noteEmpty(r, b.metadata, b.hasMetadata())
-	b.noteEmpty(r, b.metadata.Key("annotations"), len(b.annotations()) > 0)
+	b.noteEmpty(r, b.metadata)
+	b.noteEmpty(r, b.metadata.Key("annotations"))
 	slices.SortFunc(r.Section(RecordTexts), func(x, y field.Entry) int { return strings.Compare(x.Key, y.Key) })
 }
 

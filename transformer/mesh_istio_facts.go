@@ -16,7 +16,7 @@ const istioExcludeInterfaces = "traffic.sidecar.istio.io/excludeInterfaces"
 // answers.
 func (d istio) inspect(b *planBuilder) inspection {
 	said := d.sidecarMembership(b)
-	user := b.undoneAnnotations()
+	user := b.userAnnotations()
 	m := inspection{facts: d.facts(b, said, user), collisions: d.collisions(b, said)}
 	m.optOut, m.passesProbes = d.optOut(b, said, &m.facts)
 	m.captures = d.captures(b, user)

@@ -80,7 +80,7 @@ func (d istio) declaredMembership(b *planBuilder) membership {
 	}
 	said := membership{injected: always, at: "the declared container `" + istioProxyName + "`", byName: true}
 	status, err := istioStatus(b.annotations())
-	if a, _ := d.answerer(b, d.facts(b, said, b.undoneAnnotations()), status, err != nil); a.who != AnsweredByIstioProxy {
+	if a, _ := d.answerer(b, d.facts(b, said, b.userAnnotations()), status, err != nil); a.who != AnsweredByIstioProxy {
 		return membership{}
 	}
 	return said

@@ -60,7 +60,7 @@ func (d osm) inspect(b *planBuilder) inspection {
 	if who := b.p.opts.AnsweredBy; who == AnsweredByEnvoy || who == AnsweredByApp {
 		m.answerer.who = who
 	}
-	user := b.undoneAnnotations()
+	user := b.userAnnotations()
 	m.captures = func(port int) bool {
 		return !slices.Contains(osmReserved, port) && !slices.Contains(osmPorts, port) && !d.excluded.has(user, port)
 	}

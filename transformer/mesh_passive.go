@@ -33,7 +33,7 @@ func (p passiveProxy) inspect(b *planBuilder) inspection {
 	if b.p.opts.AnsweredBy == AnsweredByApp {
 		m.answerer = answerer{who: AnsweredByApp}
 	}
-	user := b.undoneAnnotations()
+	user := b.userAnnotations()
 	if v, set := b.namespaceAnnotation(p.excluded.key); p.inherits && set {
 		m.inherited = field.KeyValues{{Key: p.excluded.key, Value: v}}
 		if _, own := user.Lookup(p.excluded.key); !own {

@@ -54,7 +54,9 @@ func TestAMeshIsOneProfileAndOneEntry(t *testing.T) {
 			{Name: "app", LivenessProbe: probe(80), ReadinessProbe: probe(4143)},
 			{Name: toy.proxy, LivenessProbe: probe(80)},
 		}}},
-		Source: func(field.Path) (field.Value, bool) { return nil, false },
+		Source: func(at field.Path) (field.Value, bool) {
+			return field.Map{{Key: "labels", Value: nil}}, at[len(at)-1].Key == "metadata"
+		},
 	}
 	plan := p.Plan(in)
 	var got []string
