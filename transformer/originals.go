@@ -67,15 +67,15 @@ func (b *planBuilder) findHolders() {
 		b.addUnreadable(b.metadata.Key("annotations", OriginalsAnnotation), "", fmt.Errorf("%s %w", OriginalsAnnotation, err))
 	}
 	for at, c := range b.in.Template.Spec.containers() {
-		for _, d := range b.p.conventions {
-			originals, found, err := decodeEnv(c, d.format)
+		for _, by := range conventions {
+			originals, found, err := decodeEnv(c, by.format)
 			if err != nil {
 				b.addUnreadable(b.containerPath(at).Key("env"), c.Name, err)
 			}
 			if err != nil || !found {
 				continue
 			}
-			path, d := b.containerPath(at), b.p.holderIn(d, c)
+			path, d := b.containerPath(at), b.p.holderIn(by, c)
 			k := &originalsHolder{
 				mesh: d, at: at, container: c, path: path, originals: originals, claimed: make(map[string]bool),
 				proxy: d.isProxy(c), listens: d.listens(b, c), raw: b.sourceMap(path),

@@ -17,8 +17,8 @@ type Planner struct {
 	opts Options
 	mesh *serviceMesh
 	// meshes are those in which a template may have been rewritten before, the
-	// planner's own first; conventions has of them the first with each convention.
-	meshes, conventions []*serviceMesh
+	// planner's own first.
+	meshes []*serviceMesh
 }
 
 // New returns a planner. It is an error if the options have [Options.Problems].
@@ -35,23 +35,18 @@ func newPlanner(o Options, d *serviceMesh) *Planner {
 		o.ProbeProxy.Name = osmHealthcheckName
 	}
 	rest := slices.DeleteFunc(slices.Clone(serviceMeshes), func(o *serviceMesh) bool { return o == d })
-	p := &Planner{opts: o, mesh: d, meshes: append([]*serviceMesh{d}, rest...)}
-	for _, d := range p.meshes {
-		if !slices.ContainsFunc(p.conventions, func(o *serviceMesh) bool { return o.convention == d.convention }) {
-			p.conventions = append(p.conventions, d)
-		}
-	}
-	return p
+	return &Planner{opts: o, mesh: d, meshes: append([]*serviceMesh{d}, rest...)}
 }
 
-// holderIn returns the mesh in which a container carries originals in the convention of d,
-// which cannot tell its own from those of others: the mesh whose proxy it is, else d.
-func (p *Planner) holderIn(d *serviceMesh, c *Container) *serviceMesh {
-	i := slices.IndexFunc(p.meshes, func(o *serviceMesh) bool { return o.convention == d.convention && o.isProxy(c) })
-	if i < 0 {
-		return d
+// holderIn returns the mesh in which a container carries originals in a convention, which
+// cannot tell one mesh from another: the mesh whose proxy it is, else the first.
+func (p *Planner) holderIn(by *convention, c *Container) (found *serviceMesh) {
+	for _, d := range p.meshes {
+		if d.convention == by && (found == nil || d.isProxy(c) && !found.isProxy(c)) {
+			found = d
+		}
 	}
-	return p.meshes[i]
+	return found
 }
 
 // Plan plans the rewriting of one template. A template that was rewritten
@@ -108,7 +103,6 @@ func (b *planBuilder) classify() {
 	sources := b.optOutSources()
 	off := b.optOut(sources)
 	skip := b.skipped(sources)
-	names := b.containerNames()
 	offApplies := false // off is the reason of a probe
 	for _, s := range b.sites {
 		kind, ok := s.original.Kind()
@@ -132,7 +126,7 @@ func (b *planBuilder) classify() {
 		case !b.selected(s, kind):
 			s.reason = "not-selected"
 		default:
-			b.classifySelected(s, kind, names)
+			b.classifySelected(s, kind)
 		}
 	}
 	if !b.answersItself() {
@@ -149,25 +143,19 @@ func (b *planBuilder) classify() {
 	}
 }
 
-// classifySelected decides for a probe or hook that nobody has opted out. The names are
-// those of all containers.
-func (b *planBuilder) classifySelected(s *handlerSite, kind string, names []string) {
+// classifySelected decides for a probe or hook that nobody has opted out.
+func (b *planBuilder) classifySelected(s *handlerSite, kind string) {
+	same := slices.DeleteFunc(b.containerNames(), func(name string) bool { return name != s.container.Name })
 	switch {
 	case s.name.IsHook() && kind != kindHTTPGet:
 		b.skip(s, "hook-never-works", s.path.Key(kind), "the kubelet has no %s hooks: this one always fails", kind)
 	case s.at.init && !isSidecar(s.at, s.container):
 		b.skip(s, "init-container", s.path, "the API server allows probes and hooks on an init container only with `restartPolicy: Always`")
-	case !onlyOnce(names, s.container.Name) || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
+	case len(same) > 1 || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
 		b.skip(s, "container-name", b.containerPath(s.at).Key("name"), "%q must be the name of this container alone, without a slash", s.container.Name)
 	default:
 		b.classifyEndpoint(s, kind)
 	}
-}
-
-// onlyOnce reports whether one of the names is used once.
-func onlyOnce(names []string, name string) bool {
-	i := slices.Index(names, name)
-	return !slices.Contains(names[i+1:], name)
 }
 
 // selected reports whether [Options].Rewrite names the handler, or there is another

@@ -56,6 +56,8 @@ var serviceMeshes = []*serviceMesh{
 	{meshData: flomesh.meshData, convention: flomeshConvention, meshProfile: flomesh, findOriginal: fsmOriginal},
 }
 
+var conventions = []*convention{appHealthConvention, openServiceMeshConvention, flomeshConvention}
+
 // A convention says where rewritten probes go, and how their originals are
 // written into an env var and read back. Meshes that share one share the pointer.
 type convention struct {
