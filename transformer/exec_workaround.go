@@ -56,7 +56,10 @@ var (
 	plainValue = regexp.MustCompile(`^[A-Za-z0-9._/:-]+$`)
 	// harmless is what may follow a command without a change of its status.
 	harmless = regexp.MustCompile(`(\s+[12]?>\s*/dev/null|>\s*/dev/null|\s+2>&1|\s*\|\|\s*exit\s+1)\s*;?\s*$`)
-	variable = regexp.MustCompile(`^\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))`)
+	variable = regexp.MustCompile(`\$(\{\w+\}|\w+)`)
+	// shellToken is blank space, or a part of a word that a shell takes as it is, except
+	// for the variables in it.
+	shellToken = regexp.MustCompile("^(?:[ \t]+|'[^']*'|\"[^\"\\\\`]*\"|(?:[^ \t'\"$|&;<>(){}*~#!\n\r\\\\`]|\\$\\w+|\\$\\{\\w+\\})+)")
 )
 
 // nativeHandler returns the handler that does what a command does, and the command's
@@ -84,61 +87,42 @@ func nativeHandler(command []string, variable func(string) (string, bool)) (tool
 }
 
 // shellWords returns the words of a script that is one command; nil if it is more.
-func shellWords(script string, value func(string) (string, bool)) []string {
+func shellWords(script string, value func(string) (string, bool)) (words []string) {
 	for at := harmless.FindStringIndex(script); at != nil; at = harmless.FindStringIndex(script) {
 		script = script[:at[0]]
 	}
 	script = strings.TrimPrefix(strings.TrimSpace(script), "exec ")
-	var words []string
-	var word []byte
-	open, started := byte(0), false
-	for i := 0; i < len(script); i++ {
-		c := script[i]
-		switch {
-		case c == open && open != 0:
-			open = 0
-		case open == '\'':
-			word = append(word, c)
-		case c == '$':
-			v, length := expanded(script[i:], value)
-			if length == 0 {
+	inWord := false
+	for script != "" {
+		token := shellToken.FindString(script)
+		script = script[len(token):]
+		if strings.Trim(token, " \t") == "" {
+			if inWord = false; token == "" {
 				return nil
 			}
-			word, started, i = append(word, v...), true, i+length-1
-		case c == '\\', c == '`', open == 0 && strings.IndexByte("|&;<>(){}*~#!\n\r", c) >= 0:
-			return nil
-		case open != 0:
-			word = append(word, c)
-		case c == '\'', c == '"':
-			open, started = c, true
-		case c != ' ' && c != '\t':
-			word, started = append(word, c), true
-		case started:
-			words = append(words, string(word))
-			word, started = nil, false
+			continue
 		}
-	}
-	if started {
-		words = append(words, string(word))
-	}
-	if open != 0 {
-		return nil
+		text, known := token, true
+		if quote := token[:1]; quote == "'" || quote == `"` {
+			text = token[1 : len(token)-1]
+		}
+		if token[0] != '\'' {
+			text = variable.ReplaceAllStringFunc(text, func(name string) string {
+				v, ok := value(strings.Trim(name, "${}"))
+				known = known && ok
+				return v
+			})
+			known = known && !strings.Contains(text, "$")
+		}
+		if !known {
+			return nil
+		}
+		if !inWord {
+			words, inWord = append(words, ""), true
+		}
+		words[len(words)-1] += text
 	}
 	return words
-}
-
-// expanded returns the value of the variable that a text starts with, and the length of
-// its name there, 0 if the value is not known.
-func expanded(text string, value func(string) (string, bool)) (v string, length int) {
-	m := variable.FindStringSubmatch(text)
-	if m == nil {
-		return "", 0
-	}
-	v, ok := value(m[1] + m[2])
-	if !ok {
-		return "", 0
-	}
-	return v, len(m[0])
 }
 
 // A httpTool says what the options of a command mean that makes an HTTP request. Options
