@@ -2,7 +2,6 @@ package transformer
 
 import (
 	"math"
-	"math/big"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -45,15 +44,11 @@ func (q quantity) String() string {
 	return strconv.FormatInt(q.milli, 10) + "m"
 }
 
-// quantityUnits holds the suffixes of whole thousandths, as thousandths.
-var quantityUnits = map[string]uint64{
-	"m": 1, "": 1e3, "k": 1e6, "M": 1e9, "G": 1e12, "T": 1e15, "P": 1e18,
-	"Ki": 1e3 << 10, "Mi": 1e3 << 20, "Gi": 1e3 << 30, "Ti": 1e3 << 40, "Pi": 1e3 << 50,
+// quantityUnits holds the units of quantities, as thousandths: powers of two and of ten.
+var quantityUnits = map[string]struct{ two, ten int }{
+	"n": {0, -6}, "u": {0, -3}, "m": {0, 0}, "": {0, 3}, "k": {0, 6}, "M": {0, 9}, "G": {0, 12}, "T": {0, 15}, "P": {0, 18},
+	"Ki": {10, 3}, "Mi": {20, 3}, "Gi": {30, 3}, "Ti": {40, 3}, "Pi": {50, 3},
 }
-
-// maxQuantity bounds the length of a quantity that is read; anything longer is no amount
-// of CPU or memory.
-const maxQuantity = 40
 
 // readQuantity returns the quantity that a manifest's value stands for. ok is false if
 // it stands for none, is negative, or is larger than any machine.
@@ -69,40 +64,31 @@ func readQuantity(v field.Value) (q quantity, ok bool) {
 	case float64:
 		s = strconv.FormatFloat(v, 'f', -1, 64)
 	}
-	end := strings.LastIndexAny(s, ".0123456789") + 1
-	if unit, known := quantityUnits[s[end:]]; known {
-		if n, err := strconv.ParseUint(s[:end], 10, 63); err == nil {
-			high, low := bits.Mul64(n, unit)
-			return quantity{int64(low), true}, high == 0 && low <= math.MaxInt64
-		}
+	number, suffix := s, strings.TrimLeft(s, ".0123456789")
+	number = number[:len(s)-len(suffix)]
+	unit, known := quantityUnits[suffix]
+	if exponent, isExponent := strings.CutPrefix(strings.ToLower(suffix), "e"); isExponent && len(exponent) <= 3 {
+		n, err := strconv.Atoi(exponent)
+		unit.ten, known = n+3, err == nil
 	}
-	return readRareQuantity(s)
-}
-
-// readRareQuantity reads a quantity with a fraction, an exponent, or a unit that is
-// smaller than a thousandth.
-func readRareQuantity(s string) (q quantity, ok bool) {
-	end := strings.IndexFunc(s, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if end < 0 {
-		end = len(s)
-	}
-	number, suffix := s[:end], s[end:]
-	amount, valid := new(big.Rat).SetString("0" + number)
-	if len(s) > maxQuantity || !valid || strings.Trim(number, ".") == "" {
+	whole, fraction, _ := strings.Cut(number, ".")
+	fraction = strings.TrimRight(fraction, "0")
+	digits, err := strconv.ParseUint("0"+whole+fraction, 10, 63)
+	if !known || err != nil || strings.Trim(number, ".") == "" {
 		return quantity{}, false
 	}
-	unit := new(big.Rat)
-	if thousandths, known := quantityUnits[suffix]; known {
-		unit.SetInt(new(big.Int).SetUint64(thousandths))
-	} else if suffix == "n" || suffix == "u" {
-		unit.SetFrac64(1, map[string]int64{"u": 1e3, "n": 1e6}[suffix])
-	} else if exponent, err := strconv.Atoi(strings.TrimLeft(suffix, "eE")); err == nil && len(suffix) <= 4 {
-		unit.SetString("1e" + strconv.Itoa(exponent+3))
-	} else {
-		return quantity{}, false
+	high, low := bits.Mul64(digits, 1<<unit.two) // of 128 bits
+	ten := unit.ten - len(fraction)
+	for ; ten > 0 && high == 0; ten-- {
+		high, low = bits.Mul64(low, 10)
 	}
-	amount.Mul(amount, unit)
-	up := new(big.Int).Add(amount.Num(), new(big.Int).Sub(amount.Denom(), big.NewInt(1)))
-	up.Quo(up, amount.Denom())
-	return quantity{up.Int64(), true}, up.IsInt64()
+	up := uint64(0)
+	for ; ten < 0; ten++ {
+		var rest uint64
+		low, rest = bits.Div64(high%10, low, 10)
+		high /= 10
+		up |= min(rest, 1)
+	}
+	low += up
+	return quantity{int64(low), true}, high == 0 && low <= math.MaxInt64
 }
