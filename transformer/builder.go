@@ -51,19 +51,9 @@ func (b *planBuilder) containerPath(at containerRef) field.Path {
 	return b.spec.Item(at.list(), at.index)
 }
 
-// source returns the value of a field of the template's metadata or spec as it
-// was read, and reports whether it is there.
-func (b *planBuilder) source(path field.Path) (v field.Value, found bool) {
-	inSpec, inMetadata := path.HasPrefix(b.spec), b.metadata != nil && path.HasPrefix(b.metadata)
-	if !inSpec && !inMetadata {
-		return nil, false
-	}
-	return b.in.Source(path)
-}
-
 // sourceMap returns the mapping at a path; nil if there is none.
 func (b *planBuilder) sourceMap(path field.Path) field.Map {
-	v, _ := b.source(path)
+	v, _ := b.in.Source(path)
 	m, _ := v.(field.Map)
 	return m
 }

@@ -2,7 +2,6 @@ package transformer
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,115 +16,77 @@ import (
 // Mesh.
 var envoyTypes = []prober.ProbeType{prober.Liveness, prober.Readiness, prober.Startup}
 
-const envoyTypeURL = "type.googleapis.com/envoy.extensions."
+// The parts of Envoy's configuration, in its v3 API, in JSON.
+const (
+	envoyCluster = `{"name":%[1]q,"type":"STATIC","connect_timeout":"1s","load_assignment":{"cluster_name":%[1]q,"endpoints":[{"lb_endpoints":[` +
+		`{"endpoint":{"address":{"socket_address":{"address":"127.0.0.1","port_value":%[2]d}}}}]}]}}` // OSM's Envoy dials that address, too
+	envoyListener = `{"name":"%s_listener","address":{"socket_address":{"address":"0.0.0.0","port_value":%d}},%s"filter_chains":[%s]}`
+	envoyRoute    = `{"match":{"path":%s},"route":{"cluster":%q,"prefix_rewrite":%s,"timeout":"%ds"}}`
+	envoyHTTP     = `{"filters":[{"name":"envoy.filters.network.http_connection_manager","typed_config":{` +
+		`"@type":"type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager","stat_prefix":"health_probes_http",` +
+		`"route_config":{"name":"local_route","virtual_hosts":[{"name":"local_service","domains":["*"],"routes":[%s]}]},` +
+		`"http_filters":[{"name":"envoy.filters.http.router","typed_config":{"@type":"type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"}}]}}]}`
+	envoyTLS = `{%s"filters":[{"name":"envoy.filters.network.tcp_proxy","typed_config":{` +
+		`"@type":"type.googleapis.com/envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy","stat_prefix":"health_probes","cluster":%q}}]}`
+	// TLS and HTTP come to the same port, and the first bytes tell them apart.
+	envoyInspector = `"listener_filters":[{"name":"envoy.filters.listener.tls_inspector","typed_config":{` +
+		`"@type":"type.googleapis.com/envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector"}}],`
+	envoyIsTLS = `"filter_chain_match":{"transport_protocol":"tls"},`
+)
 
-func envoyAddress(host string, port int) field.Map {
-	return field.Map{{Key: "socket_address", Value: field.Map{{Key: "address", Value: host}, {Key: "port_value", Value: port}}}}
-}
-
-// envoyFilter returns a filter of Envoy with its configuration, whose type is below
-// envoyTypeURL.
-func envoyFilter(name, configType string, config ...field.Entry) field.Map {
-	typed := append(field.Map{{Key: "@type", Value: envoyTypeURL + configType}}, config...)
-	return field.Map{{Key: "name", Value: name}, {Key: "typed_config", Value: typed}}
-}
-
-// envoyResources returns the static resources, in Envoy's v3 API, with which an Envoy answers
-// the httpGet probers of the mesh osm. Equal probers result in equal text. A test reads it
-// with Envoy's own types.
+// envoyResources returns the static resources with which an Envoy answers the httpGet probers
+// of the mesh osm. Equal probers result in equal text. A test reads it with Envoy's own types.
 func envoyResources(probers map[string]*prober.Prober) string {
-	listeners, clusters := field.List{}, field.List{}
+	var listeners, clusters []string
 	for _, t := range envoyTypes {
-		of := make(map[string]*prober.Prober)
+		var keys []string
 		ports := make(map[int]bool)
-		for key, p := range probers {
-			if _, probeType, _ := prober.ParseOSMKey(key); probeType == t && p.HTTPGet != nil {
-				of[key] = p
-				ports[int(p.HTTPGet.Port.Int)] = true
+		for _, key := range slices.Sorted(maps.Keys(probers)) {
+			if _, probeType, _ := prober.ParseOSMKey(key); probeType == t && probers[key].HTTPGet != nil {
+				keys = append(keys, key)
+				ports[int(probers[key].HTTPGet.Port.Int)] = true
 			}
 		}
-		if len(of) == 0 {
+		if len(keys) == 0 {
 			continue
 		}
 		// One port, the usual case, has the name that OSM gives it.
-		name := func(port field.IntOrString) string {
+		cluster := func(port int) string {
 			if len(ports) == 1 {
 				return t.Name() + "_cluster"
 			}
-			return fmt.Sprintf("%s_cluster_%s", t.Name(), port)
+			return fmt.Sprintf("%s_cluster_%d", t.Name(), port)
 		}
 		for _, port := range slices.Sorted(maps.Keys(ports)) {
-			clusters = append(clusters, envoyCluster(name(field.Number(port)), port))
+			clusters = append(clusters, fmt.Sprintf(envoyCluster, cluster(port), port))
 		}
-		listeners = append(listeners, envoyListener(t, of, name))
+		var routes []string
+		passedTo := "" // all HTTPS probes of a type go to one port
+		for _, key := range keys {
+			h := probers[key].HTTPGet
+			to := cluster(int(h.Port.Int))
+			if h.Scheme == "HTTPS" {
+				passedTo = to
+				continue
+			}
+			routes = append(routes, fmt.Sprintf(envoyRoute, field.AppendJSON(nil, key), to, field.AppendJSON(nil, h.Path), probers[key].TimeoutSeconds))
+		}
+		inspector, isTLS := "", ""
+		if passedTo != "" && len(routes) > 0 {
+			inspector, isTLS = envoyInspector, envoyIsTLS
+		}
+		var chains []string
+		if passedTo != "" {
+			chains = append(chains, fmt.Sprintf(envoyTLS, isTLS, passedTo))
+		}
+		if len(routes) > 0 {
+			chains = append(chains, fmt.Sprintf(envoyHTTP, strings.Join(routes, ",")))
+		}
+		listeners = append(listeners, fmt.Sprintf(envoyListener, t.Name(), prober.OSMPort(t), inspector, strings.Join(chains, ",")))
 	}
-	resources := field.Map{{Key: "listeners", Value: listeners}, {Key: "clusters", Value: clusters}}
 	var text bytes.Buffer
-	json.HTMLEscape(&text, field.AppendJSON(nil, field.Map{{Key: "static_resources", Value: resources}}))
+	json.HTMLEscape(&text, fmt.Appendf(nil, `{"static_resources":{"listeners":[%s],"clusters":[%s]}}`, strings.Join(listeners, ","), strings.Join(clusters, ",")))
 	return text.String()
-}
-
-// envoyCluster returns a cluster for a port of the app, at the address that
-// OSM's Envoy dials.
-func envoyCluster(name string, port int) field.Map {
-	endpoint := field.Map{{Key: "endpoint", Value: field.Map{{Key: "address", Value: envoyAddress("127.0.0.1", port)}}}}
-	return field.Map{
-		{Key: "name", Value: name}, {Key: "type", Value: "STATIC"}, {Key: "connect_timeout", Value: "1s"},
-		{Key: "load_assignment", Value: field.Map{
-			{Key: "cluster_name", Value: name},
-			{Key: "endpoints", Value: field.List{field.Map{{Key: "lb_endpoints", Value: field.List{endpoint}}}}},
-		}},
-	}
-}
-
-func envoyListener(probeType prober.ProbeType, probers map[string]*prober.Prober, cluster func(field.IntOrString) string) field.Map {
-	var routes field.List
-	var passed *prober.Prober
-	for _, key := range slices.Sorted(maps.Keys(probers)) {
-		p := probers[key]
-		if p.HTTPGet.Scheme == "HTTPS" {
-			passed = cmp.Or(passed, p) // all HTTPS probes of a type go to one port
-			continue
-		}
-		routes = append(routes, field.Map{
-			{Key: "match", Value: field.Map{{Key: "path", Value: key}}},
-			{Key: "route", Value: field.Map{
-				{Key: "cluster", Value: cluster(p.HTTPGet.Port)},
-				{Key: "prefix_rewrite", Value: p.HTTPGet.Path},
-				{Key: "timeout", Value: fmt.Sprintf("%ds", p.TimeoutSeconds)},
-			}},
-		})
-	}
-	l := field.Map{
-		{Key: "name", Value: probeType.Name() + "_listener"},
-		{Key: "address", Value: envoyAddress("0.0.0.0", prober.OSMPort(probeType))},
-	}
-	var chains field.List
-	if passed != nil {
-		var chain field.Map
-		if routes != nil { // TLS and HTTP come here, and the first bytes tell them apart
-			l = append(l, field.Entry{Key: "listener_filters", Value: field.List{
-				envoyFilter("envoy.filters.listener.tls_inspector", "filters.listener.tls_inspector.v3.TlsInspector"),
-			}})
-			chain = field.Map{{Key: "filter_chain_match", Value: field.Map{{Key: "transport_protocol", Value: "tls"}}}}
-		}
-		chains = field.List{append(chain, field.Entry{Key: "filters", Value: field.List{
-			envoyFilter("envoy.filters.network.tcp_proxy", "filters.network.tcp_proxy.v3.TcpProxy",
-				field.Entry{Key: "stat_prefix", Value: "health_probes"},
-				field.Entry{Key: "cluster", Value: cluster(passed.HTTPGet.Port)}),
-		}})}
-	}
-	if routes != nil {
-		host := field.Map{{Key: "name", Value: "local_service"}, {Key: "domains", Value: field.List{"*"}}, {Key: "routes", Value: routes}}
-		chains = append(chains, field.Map{{Key: "filters", Value: field.List{
-			envoyFilter("envoy.filters.network.http_connection_manager",
-				"filters.network.http_connection_manager.v3.HttpConnectionManager",
-				field.Entry{Key: "stat_prefix", Value: "health_probes_http"},
-				field.Entry{Key: "route_config", Value: field.Map{{Key: "name", Value: "local_route"}, {Key: "virtual_hosts", Value: field.List{host}}}},
-				field.Entry{Key: "http_filters", Value: field.List{envoyFilter("envoy.filters.http.router", "filters.http.router.v3.Router")}}),
-		}}})
-	}
-	return append(l, field.Entry{Key: "filter_chains", Value: chains})
 }
 
 // envoyConfigMap returns the companion of the workload, from which Envoy knows the probes;

@@ -183,7 +183,7 @@ func (b *planBuilder) noteEmpty(r *Record, path field.Path) {
 	key := path[len(path)-1].Key
 	v, noted := b.record.Section(RecordEmpty).Get(key)
 	text := b.record.Values(RecordTexts).Get(key)
-	if now, found := b.source(path); found && isEmpty(now) {
+	if now, found := b.in.Source(path); found && isEmpty(now) {
 		v, noted, text = now, true, ""
 		for _, t := range b.in.Texts { // if restore would write it in another way
 			if slices.Equal(t.Path, path) {

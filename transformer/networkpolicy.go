@@ -19,12 +19,8 @@ type NetworkPolicy struct {
 
 // A LabelSelector selects pods by their labels; all if it is empty.
 type LabelSelector struct {
-	MatchLabels      field.KeyValues `json:"matchLabels"`
-	MatchExpressions []struct {
-		Key      string   `json:"key"`
-		Operator string   `json:"operator"`
-		Values   []string `json:"values"`
-	} `json:"matchExpressions"`
+	MatchLabels      field.KeyValues           `json:"matchLabels"`
+	MatchExpressions []NodeSelectorRequirement `json:"matchExpressions"` // of the pod's labels
 }
 
 // A NetworkRule lets peers in to ports; all of them if there are none.

@@ -303,7 +303,7 @@ func (b *planBuilder) probeProxyResources(pod *podResources, toRewrite []*handle
 func (b *planBuilder) checkResources(toRewrite []*handlerSite) {
 	pod := b.resources()
 	if pod.unreadable != nil {
-		v, _ := b.source(pod.unreadable)
+		v, _ := b.in.Source(pod.unreadable)
 		f := NewFinding("resources-unreadable", pod.unreadable, "\"%v\" must be a quantity that is not negative, such as 500m or 1Gi; the pod's QoS class is not known, and probe-proxy gets a request of 10m CPU and 16Mi memory unless `probeProxy.resources` says otherwise", v)
 		f.Current = v
 		b.addFinding(f)

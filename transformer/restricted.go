@@ -84,7 +84,7 @@ func (b *planBuilder) containersComply(hasRoot, hasSeccomp bool) (compliant, non
 
 // ownUsers reports whether the pod has a user namespace of its own.
 func (b *planBuilder) ownUsers() bool {
-	hostUsers, _ := b.source(b.spec.Key("hostUsers"))
+	hostUsers, _ := b.in.Source(b.spec.Key("hostUsers"))
 	return hostUsers == false
 }
 
