@@ -45,7 +45,10 @@ const (
 	istioTemplates    = "inject.istio.io/templates"
 )
 
-const istioProxyName = "istio-proxy"
+const (
+	istioProxyName = "istio-proxy"
+	istioInitName  = "istio-init"
+)
 
 // istioExcluded are the ports that the mesh does not capture.
 var istioExcluded = portList{key: istioExcludePorts}

@@ -56,7 +56,10 @@ func (d istio) inspect(b *planBuilder) inspection {
 		m.conflicts = append(m.conflicts, NewFinding("port-collision", nil,
 			"port %d is istio-proxy's own in an injected pod, and probe-proxy cannot listen there too; the functionConfig must have another `port`, such as %d, or say that istio-proxy answers (`answeredBy: istio-proxy`)", listens, another))
 	}
-	if ports, listed := includedPorts(b.annotations()); listed && m.facts.injected.is != never && slices.Contains(ports, m.answerer.port) {
+	if path := d.initCaptures(b, m.answerer.port); path != nil {
+		m.conflicts = append(m.conflicts, NewFinding("probe-port-captured", path,
+			"have the mesh capture %d, the port of probe-proxy, whatever the annotations say; the argument after -d must have the port too, or Istio's sidecar must answer (`answeredBy: istio-proxy`)", m.answerer.port))
+	} else if ports, listed := includedPorts(b.annotations()); listed && m.facts.injected.is != never && slices.Contains(ports, m.answerer.port) {
 		m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
 			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
 	}
@@ -191,7 +194,8 @@ func (istio) capturesNoPort(b *planBuilder) *Finding {
 // exclusions. If the status server has moved away from 15020, istio-init captures
 // that port like any other; Istio's CNI plugin does not.
 func (istio) captures(b *planBuilder, annotations field.KeyValues) func(int) bool {
-	include, listed := includedPorts(annotations)
+	ports, _ := istioInitPorts(b, annotations)
+	include, listed := includedPorts(ports)
 	status := istioStatusIn(b, annotations)
 	mode, _ := istioMode(annotations)
 	return func(port int) bool {
@@ -201,8 +205,34 @@ func (istio) captures(b *planBuilder, annotations field.KeyValues) func(int) boo
 		if listed {
 			return slices.Contains(include, port)
 		}
-		return port != status && !slices.Contains(istioNeverCaptured, port) && !istioExcluded.has(annotations, port)
+		return port != status && !slices.Contains(istioNeverCaptured, port) && !istioExcluded.has(ports, port)
 	}
+}
+
+// istioInitPorts returns the annotations with the lists of ports that a container istio-init
+// of the template has as its arguments, such as one of `istioctl kube-inject`, and the path of
+// the arguments; nil if there is none. The annotations are then without effect.
+func istioInitPorts(b *planBuilder, annotations field.KeyValues) (field.KeyValues, field.Path) {
+	var path field.Path
+	for i, c := range b.in.Template.Spec.InitContainers {
+		for j := 0; c.Name == istioInitName && j+1 < len(c.Args); j++ {
+			if key := map[string]string{"-b": istioIncludePorts, "-d": istioExcludePorts}[c.Args[j]]; key != "" {
+				path = b.containerPath(containerRef{true, i}).Key("args")
+				annotations = annotations.With(key, c.Args[j+1])
+			}
+		}
+	}
+	return annotations, path
+}
+
+// initCaptures returns the path of the arguments that have the mesh capture a port; nil if
+// there are none.
+func (d istio) initCaptures(b *planBuilder, port int) field.Path {
+	user := b.userAnnotations()
+	if _, path := istioInitPorts(b, user); path != nil && d.captures(b, user)(port) {
+		return path
+	}
+	return nil
 }
 
 // answerer decides who answers: istio-proxy, if it is certain to be there and to
@@ -224,7 +254,7 @@ func (d istio) answerer(b *planBuilder, f facts, status int, badStatus bool) (a 
 		return proxy, ""
 	}
 	if o.AnsweredBy == AnsweredByAuto && f.injected.is == always && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
-		if because = d.cannotAnswer(b, f); badStatus || because == "" {
+		if because = d.cannotAnswer(b, f); badStatus || because == "" || d.initCaptures(b, o.Port) != nil {
 			return proxy, "" // with a bad status port it is refused
 		}
 	}

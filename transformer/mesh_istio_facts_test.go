@@ -505,3 +505,36 @@ func TestARewrittenProbeThatAPolicyRefusesFails(t *testing.T) {
 		}
 	}
 }
+
+// What `istioctl kube-inject` prints has istio-init with its arguments, which no annotation changes.
+func TestTheArgumentsOfIstioInitDecideWhatIsCaptured(t *testing.T) {
+	pod := func(args string) string {
+		return pod("annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}", "initContainers:\n- name: istio-init\n  image: istio/proxyv2\n  args: ["+args+"]\n"+
+			app(httpProbe+"lifecycle: {preStop: {httpGet: {port: 80}}}")+"- name: istio-proxy\n  image: istio/proxyv2\n")
+	}
+	for _, c := range []struct {
+		name, args string
+		captured   bool
+	}{
+		{"all but some", `istio-iptables, "-b", "*", "-d", "15090,15021,15020"`, true},
+		{"all but the port of probe-proxy too", `istio-iptables, "-b", "*", "-d", "15090,15021,15020,15099"`, false},
+		{"only some", `istio-iptables, "-d", "15020", "-b", "80,8001"`, false},
+		{"only some, the port of probe-proxy too", `istio-iptables, "-b", "80,8001,15099"`, true},
+	} {
+		auto, own := plan(t, pod(c.args)), plan(t, pod(c.args), answeredBy("probe-proxy"))
+		if by := auto.Answer.By; (by == "istio-proxy") != c.captured || len(auto.Edits) == 0 {
+			t.Errorf("%s: %s answers, findings %v", c.name, by, auto.Findings)
+		}
+		if f, refused := own.has("probe-port-captured"); refused != c.captured || refused && f.Field.String() != "spec.template.spec.initContainers[0].args" {
+			t.Errorf("%s: refused %t, %v", c.name, refused, own.Findings)
+		}
+		if v := own.Probes[0]; v.StrictTLS != transformer.Fails { // 8001 is captured, whatever the annotation says
+			t.Errorf("%s: %+v", c.name, v)
+		}
+		// What an earlier version wrote is found, and istio-proxy answers again.
+		again := plan(t, strings.Replace(plan(t, pod(`"-d", "15099"`), answeredBy("probe-proxy")).text, `["-d", "15099"]`, "["+c.args+"]", 1))
+		if v := again.Probes[0]; (v.StrictTLS == transformer.Fails) != c.captured || strings.Contains(again.text, "probe-proxy") == c.captured {
+			t.Errorf("%s: %+v, and\n%s", c.name, v, again.text)
+		}
+	}
+}
