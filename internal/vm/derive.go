@@ -126,13 +126,13 @@ func (b *builder) translate(from *transformer.OriginalProbe) (*vmconfig.Probe, e
 
 // headers returns the headers of a request. The kubelet takes host for Host,
 // Istio's agent does not.
-func headers(h *transformer.HTTPGet) []vmconfig.Header {
-	var all []vmconfig.Header
+func headers(h *transformer.HTTPGet) []transformer.HTTPHeader {
+	var all []transformer.HTTPHeader
 	for _, x := range h.HTTPHeaders {
 		if strings.EqualFold(x.Name, "Host") {
 			x.Name = "Host"
 		}
-		all = append(all, vmconfig.Header(x))
+		all = append(all, x)
 	}
 	return all
 }

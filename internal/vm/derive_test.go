@@ -86,7 +86,7 @@ func TestAProbeIsTranslatedIntoThatOfAGroup(t *testing.T) {
 	}{
 		{"an httpGet with every field", "{httpGet: {path: /a, port: 1, host: b, scheme: HTTPS, httpHeaders: [{name: hOST, value: c}, {name: x, value: d}]}}",
 			with(func(p *vmconfig.Probe) {
-				p.HTTPGet = &vmconfig.HTTPGet{Path: "/a", Port: 1, Host: "b", Scheme: "HTTPS", HTTPHeaders: []vmconfig.Header{{Name: "Host", Value: "c"}, {Name: "x", Value: "d"}}}
+				p.HTTPGet = &vmconfig.HTTPGet{Path: "/a", Port: 1, Host: "b", Scheme: "HTTPS", HTTPHeaders: []transformer.HTTPHeader{{Name: "Host", Value: "c"}, {Name: "x", Value: "d"}}}
 			}), ""},
 		{"an httpGet over HTTP/1", "{httpGet: {port: 1, protocol: HTTP1}}", with(func(p *vmconfig.Probe) { p.HTTPGet = &vmconfig.HTTPGet{Port: 1} }), ""},
 		{"an httpGet over HTTP/2", "{httpGet: {port: 1, protocol: HTTP2}}", nil, "its probe has `httpGet.protocol: HTTP2`, which a WorkloadGroup cannot have"},

@@ -125,7 +125,7 @@ func TestAProbeIsWrittenWithEveryDefault(t *testing.T) {
 		want field.Map
 	}{
 		{vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: 1}}, entries("httpGet", entries("path", "/", "port", 1, "scheme", "HTTP"))},
-		{vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Path: "/a", Port: 1, Scheme: "HTTPS", Host: "b", HTTPHeaders: []vmconfig.Header{{Name: "c", Value: "d"}}}},
+		{vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Path: "/a", Port: 1, Scheme: "HTTPS", Host: "b", HTTPHeaders: []prober.HTTPHeader{{Name: "c", Value: "d"}}}},
 			entries("httpGet", entries("path", "/a", "port", 1, "scheme", "HTTPS", "host", "b", "httpHeaders", field.List{entries("name", "c", "value", "d")}))},
 		{vmconfig.Probe{TCPSocket: &vmconfig.TCPSocket{Port: 1}}, entries("tcpSocket", entries("port", 1))},
 		{vmconfig.Probe{TCPSocket: &vmconfig.TCPSocket{Port: 1, Host: "a"}}, entries("tcpSocket", entries("port", 1, "host", "a"))},

@@ -44,11 +44,11 @@ type Probe struct {
 
 // HTTPGet is Istio's HTTPHealthCheckConfig.
 type HTTPGet struct {
-	Path        string   `json:"path,omitempty"`
-	Port        int      `json:"port"`
-	Host        string   `json:"host,omitempty"`
-	Scheme      string   `json:"scheme,omitempty"`
-	HTTPHeaders []Header `json:"httpHeaders,omitempty"`
+	Path        string              `json:"path,omitempty"`
+	Port        int                 `json:"port"`
+	Host        string              `json:"host,omitempty"`
+	Scheme      string              `json:"scheme,omitempty"`
+	HTTPHeaders []prober.HTTPHeader `json:"httpHeaders,omitempty"`
 }
 
 // The schemes of [HTTPGet].
@@ -56,12 +56,6 @@ const (
 	HTTP  = "HTTP"
 	HTTPS = "HTTPS"
 )
-
-// Header is Istio's HTTPHeader.
-type Header struct {
-	Name  string `json:"name"`
-	Value string `json:"value,omitempty"`
-}
 
 // TCPSocket is Istio's TCPHealthCheckConfig.
 type TCPSocket struct {
@@ -84,10 +78,7 @@ type Exec struct {
 func (p *Probe) Prober() *prober.Prober {
 	e := &prober.Prober{TimeoutSeconds: p.TimeoutSeconds}
 	if h := p.HTTPGet; h != nil {
-		e.HTTPGet = &prober.HTTPGet{Path: h.Path, Port: field.Number(h.Port), Host: h.Host, Scheme: h.Scheme}
-		for _, x := range h.HTTPHeaders {
-			e.HTTPGet.HTTPHeaders = append(e.HTTPGet.HTTPHeaders, prober.HTTPHeader(x))
-		}
+		e.HTTPGet = &prober.HTTPGet{Path: h.Path, Port: field.Number(h.Port), Host: h.Host, Scheme: h.Scheme, HTTPHeaders: h.HTTPHeaders}
 	}
 	if t := p.TCPSocket; t != nil {
 		e.TCPSocket = &prober.TCPSocket{Port: field.Number(t.Port), Host: t.Host}
@@ -115,12 +106,9 @@ func (h *HTTPGet) SetDefaults() {
 // it. Unknown fields and numbers out of range are errors: the agent would not probe
 // as the configuration says.
 func Decode(text []byte) (*Config, error) {
-	if err := checkForm(text); err != nil {
-		return nil, err
-	}
 	c := &Config{Probe: DefaultProbe()}
-	if err := json.Unmarshal(text, c); err != nil {
-		return nil, notJSON(err)
+	if err := decodeStrictly(text, c); err != nil {
+		return nil, err
 	}
 	if c.Probe.HTTPGet != nil {
 		c.Probe.HTTPGet.SetDefaults()

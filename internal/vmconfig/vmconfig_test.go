@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
 
@@ -53,7 +54,7 @@ func TestEveryFieldComesBackAsItWasWritten(t *testing.T) {
 		Probe: vmconfig.Probe{
 			InitialDelaySeconds: 2, TimeoutSeconds: 3, PeriodSeconds: 4, SuccessThreshold: 5, FailureThreshold: 6,
 			HTTPGet: &vmconfig.HTTPGet{Path: "/healthz", Port: 8443, Host: "127.0.0.1", Scheme: "HTTPS",
-				HTTPHeaders: []vmconfig.Header{{Name: "X-Probe", Value: "yes"}}},
+				HTTPHeaders: []prober.HTTPHeader{{Name: "X-Probe", Value: "yes"}}},
 		},
 	}
 	if d := cmp.Diff(want, c); d != "" {
@@ -96,10 +97,10 @@ func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
 	for _, tt := range []struct{ from, to, want string }{
 		{`"weight": 7`, `"wieght": 7`, "`wieght`: unknown field; allowed are name, namespace, serviceAccount, network, labels, address, locality, weight, probe"},
 		{`"weight": 7`, `"weight": -1`, "`weight`: -1 must be a number from 0 to 2147483647"},
-		{`"weight": 7`, `"weight": "7"`, "`weight`: must be a whole number, not the string \"7\""},
+		{`"weight": 7`, `"weight": "7"`, "`weight`: has a JSON string where a whole number must be"},
 		{`"weight": 7`, `"weight": 7, "weight": 8`, "`weight`: the field is there twice"},
 		{`"app": "reviews"`, `"app": "reviews", "app": "reviews"`, "`labels.app`: the field is there twice"},
-		{`"app": "reviews"`, `"app": 1`, "`labels.app`: must be a string, not 1"},
+		{`"app": "reviews"`, `"app": 1`, "`labels`: has a JSON number where a string must be"},
 		{`"name": "reviews"`, `"name": ""`, "`name`: must be set"},
 		{`"name": "reviews"`, `"name": "re~views"`, "`name`: \"re~views\" must have only lower-case letters, digits, `-` and `.`, and at most 253 of them"},
 		{`"namespace": "shop",`, ``, "`namespace`: must be set"},
@@ -108,7 +109,7 @@ func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
 		{`"initialDelaySeconds": 2`, `"initialDelaySeconds": -2`, "`probe.initialDelaySeconds`: -2 must be a number from 0 to 2147483647"},
 		{`"timeoutSeconds": 3`, `"timeoutSeconds": 0`, "`probe.timeoutSeconds`: 0 must be a number from 1 to 2147483647"},
 		{`"periodSeconds": 4`, `"periodSeconds": 0`, "`probe.periodSeconds`: 0 must be a number from 1 to 2147483647"},
-		{`"periodSeconds": 4`, `"periodSeconds": 0.5`, "`probe.periodSeconds`: must be a whole number, not 0.5"},
+		{`"periodSeconds": 4`, `"periodSeconds": 0.5`, "`probe.periodSeconds`: has a JSON number 0.5 where a whole number must be"},
 		{`"periodSeconds": 4`, `"period": 4`, "`probe.period`: unknown field; " + handlers},
 		{`"successThreshold": 5`, `"successThreshold": 2147483648`, "`probe.successThreshold`: 2147483648 must be a number from 1 to 2147483647"},
 		{`"failureThreshold": 6`, `"failureThreshold": 0`, "`probe.failureThreshold`: 0 must be a number from 1 to 2147483647"},
@@ -130,28 +131,28 @@ func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
 	for handler, want := range map[string]string{
 		`{}`:                               "`probe`: must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none",
 		`null`:                             "`probe`: must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none",
-		`[]`:                               "`probe`: must be an object, not a list",
-		`{"httpGet": []}`:                  "`probe.httpGet`: must be an object, not a list",
+		`[]`:                               "`probe`: has a JSON array where an object must be",
+		`{"httpGet": []}`:                  "`probe.httpGet`: has a JSON array where an object must be",
 		`{"tcpSocket": {}}`:                "`probe.tcpSocket.port`: 0 must be a number from 1 to 65535",
 		`{"grpc": {"port": 70000}}`:        "`probe.grpc.port`: 70000 must be a number from 1 to 65535",
 		`{"exec": {}}`:                     "`probe.exec.command`: must name a program",
 		`{"exec": {"command": [""]}}`:      "`probe.exec.command`: must name a program",
-		`{"exec": {"command": "sh -c x"}}`: "`probe.exec.command`: must be a list, not the string \"sh -c x\"",
+		`{"exec": {"command": "sh -c x"}}`: "`probe.exec.command`: has a JSON string where a list must be",
 	} {
 		checkError(t, `{"name": "a", "namespace": "b", "probe": `+handler+`}`, want)
 	}
 	for text, want := range map[string]string{
-		``:                  "the configuration must be a JSON object: EOF",
-		`{"a": true`:        "`a`: unknown field; allowed are name, namespace, serviceAccount, network, labels, address, locality, weight, probe",
-		`{"name": {}}`:      "`name`: must be a string, not an object",
-		`{"name": true}`:    "`name`: must be a string, not true",
-		`{"labels": ["a"]}`: "`labels`: must be an object, not a list",
-		`{"probe": {"exec": {"command": ["a", 1]}}}`: "`probe.exec.command[1]`: must be a string, not 1",
-		`[]`:          "the configuration must be a JSON object",
-		`null`:        "the configuration must be a JSON object",
-		`{"name": `:   "the configuration must be a JSON object: EOF",
+		``:                  "the configuration must be a JSON object: unexpected end of JSON input",
+		`{"a": true}`:       "`a`: unknown field; allowed are name, namespace, serviceAccount, network, labels, address, locality, weight, probe",
+		`{"name": {}}`:      "`name`: has a JSON object where a string must be",
+		`{"name": true}`:    "`name`: has a JSON bool where a string must be",
+		`{"labels": ["a"]}`: "`labels`: has a JSON array where an object must be",
+		`{"probe": {"exec": {"command": ["a", 1]}}}`: "`probe.exec.command`: has a JSON number where a string must be",
+		`[]`:          "the configuration must be a JSON object: json: cannot unmarshal array into Go value of type vmconfig.Config",
+		`null`:        "`name`: must be set",
+		`{"name": `:   "the configuration must be a JSON object: unexpected end of JSON input",
 		full + `}`:    "the configuration must be a JSON object: invalid character '}' after top-level value",
-		full + `{}`:   "the configuration must be one JSON object: more text follows it",
+		full + `{}`:   "the configuration must be a JSON object: invalid character '{' after top-level value",
 		`{"name"; 1}`: "the configuration must be a JSON object: invalid character ';' after object key",
 	} {
 		checkError(t, text, want)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/probe"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
 
@@ -71,7 +72,7 @@ func TestHTTPProbes(t *testing.T) {
 		{vmconfig.HTTPGet{Port: n, Path: "/", Scheme: "HTTP"}, "healthy"},
 		{vmconfig.HTTPGet{Port: n, Path: "/bad", Scheme: "HTTP"}, "app answered with status 503"},
 		{vmconfig.HTTPGet{Port: n, Path: "/elsewhere", Scheme: "HTTP"}, "healthy"},
-		{vmconfig.HTTPGet{Port: n, Path: "/other-port", Scheme: "HTTP", HTTPHeaders: []vmconfig.Header{{Name: "X", Value: "y"}}}, "app refused the connection"},
+		{vmconfig.HTTPGet{Port: n, Path: "/other-port", Scheme: "HTTP", HTTPHeaders: []prober.HTTPHeader{{Name: "X", Value: "y"}}}, "app refused the connection"},
 		{vmconfig.HTTPGet{Port: s, Path: "/", Scheme: "HTTPS", Host: "localhost"}, "healthy"},
 		{vmconfig.HTTPGet{Port: 1, Path: "/", Scheme: "HTTP"}, "app refused the connection"},
 	} {
@@ -84,7 +85,7 @@ func TestHTTPProbes(t *testing.T) {
 	if seen.Host != plain.Listener.Addr().String() || seen.UserAgent() != "probe-agent/test" || seen.Header.Get("Accept") != "*/*" || seen.URL.String() != "/a?b=c" || !seen.Close {
 		t.Errorf("the request by default is %v %v %v", seen.URL, seen.Host, seen.Header)
 	}
-	probeOnce(t, vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: n, Path: "/", Scheme: "HTTP", HTTPHeaders: []vmconfig.Header{
+	probeOnce(t, vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: n, Path: "/", Scheme: "HTTP", HTTPHeaders: []prober.HTTPHeader{
 		{Name: "host", Value: "reviews.example.com"}, {Name: "Host", Value: ""}, {Name: "User-Agent", Value: "me"}, {Name: "Accept", Value: "text/plain"}, {Name: "X", Value: "1"}, {Name: "x", Value: "2"},
 	}}})
 	if seen.Host != "reviews.example.com" || seen.UserAgent() != "me" || seen.Header.Get("Accept") != "text/plain" || len(seen.Header["X"]) != 2 {
