@@ -150,15 +150,15 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 	}
 	log.Info("probing", "version", release.Version(), "group", config.Namespace+"/"+config.Name, "ip", o.ip, "probe", describe(&config.Probe))
 	service.Ready()
-	states := make(chan schedule.State)
-	go schedule.Run(ctx, &config.Probe, once, func(s schedule.State) {
-		if s.Healthy {
+	states := make(chan error)
+	go schedule.Run(ctx, &config.Probe, once, func(unhealthy error) {
+		if unhealthy == nil {
 			log.Info("app is healthy")
 		} else {
-			log.Warn("app is not healthy", "reason", s.Reason)
+			log.Warn("app is not healthy", "reason", unhealthy.Error())
 		}
 		select {
-		case states <- s:
+		case states <- unhealthy:
 		case <-ctx.Done():
 		}
 	})

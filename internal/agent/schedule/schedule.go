@@ -12,19 +12,16 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
 
-// A State is what the probes say about the app.
-type State struct {
-	Healthy bool
-	Reason  string // why it is not healthy; "" if it is
-}
-
-// Run probes until ctx is done. It calls report with the first state and with
-// every change.
-func Run(ctx context.Context, p *vmconfig.Probe, probe func(context.Context) error, report func(State)) {
-	if !sleep(ctx, time.Duration(p.InitialDelaySeconds)*time.Second) {
+// Run probes until ctx is done. It calls report with the first state of the app and
+// with every change: nil if it is healthy, or else the reason why it is not.
+func Run(ctx context.Context, p *vmconfig.Probe, probe func(context.Context) error, report func(unhealthy error)) {
+	select {
+	case <-time.After(time.Duration(p.InitialDelaySeconds) * time.Second):
+	case <-ctx.Done():
 		return
 	}
-	c := counter{success: p.SuccessThreshold, failure: p.FailureThreshold}
+	var last, healthy, known bool // the last result, and the state, if it is known
+	inRow := 0                    // results that are the last one
 	ticker := time.NewTicker(time.Duration(p.PeriodSeconds) * time.Second)
 	defer ticker.Stop()
 	for {
@@ -32,8 +29,17 @@ func Run(ctx context.Context, p *vmconfig.Probe, probe func(context.Context) err
 		if ctx.Err() != nil {
 			return // the probe was cut off: its result says nothing
 		}
-		if state, changed := c.add(err); changed {
-			report(state)
+		ok, threshold := err == nil, p.FailureThreshold
+		if ok {
+			threshold = p.SuccessThreshold
+		}
+		if ok != last {
+			last, inRow = ok, 0
+		}
+		inRow++
+		if inRow >= threshold && (!known || healthy != ok) {
+			healthy, known = ok, true
+			report(err)
 		}
 		select {
 		case <-ticker.C:
@@ -41,46 +47,4 @@ func Run(ctx context.Context, p *vmconfig.Probe, probe func(context.Context) err
 			return
 		}
 	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// A counter counts results in a row.
-type counter struct {
-	success, failure int // the thresholds
-
-	inRow   int
-	last    bool // the last result
-	known   bool // there is a state
-	healthy bool // the state
-}
-
-// add counts one result. It returns the new state if the result changes it.
-func (c *counter) add(err error) (state State, changed bool) {
-	ok := err == nil
-	if ok != c.last {
-		c.inRow = 0
-	}
-	c.last = ok
-	threshold := c.failure
-	if ok {
-		threshold = c.success
-	}
-	if c.inRow++; c.inRow < threshold || c.known && c.healthy == ok {
-		c.inRow = min(c.inRow, threshold)
-		return State{}, false
-	}
-	c.known, c.healthy = true, ok
-	state.Healthy = ok
-	if !ok {
-		state.Reason = err.Error()
-	}
-	return state, true
 }

@@ -31,8 +31,8 @@ func run(t *testing.T, p vmconfig.Probe, results string) (states []string) {
 			}
 			return fmt.Errorf("probe %d", n)
 		}
-		schedule.Run(ctx, &p, probe, func(s schedule.State) {
-			states = append(states, fmt.Sprintf("%d s %v %s", int(time.Since(start).Seconds()), s.Healthy, s.Reason))
+		schedule.Run(ctx, &p, probe, func(unhealthy error) {
+			states = append(states, fmt.Sprintf("%d s %v", int(time.Since(start).Seconds()), unhealthy))
 		})
 	})
 	return states
@@ -45,12 +45,12 @@ func TestAStateIsReportedWhenTheThresholdIsReached(t *testing.T) {
 		results                         string
 		want                            []string
 	}{
-		{"at once, after the delay", 3, 10, 1, 3, "+", []string{"3 s true "}},
-		{"changes only", 0, 10, 1, 1, "++--+", []string{"0 s true ", "20 s false probe 3", "40 s true "}},
-		{"failures in a row", 0, 5, 1, 3, "+--+---", []string{"0 s true ", "30 s false probe 7"}},
-		{"successes in a row", 0, 5, 2, 1, "+-+-++-+", []string{"5 s false probe 2", "25 s true ", "30 s false probe 7"}},
-		{"the first state is unhealthy", 1, 2, 1, 2, "---", []string{"3 s false probe 2"}},
-		{"many failures do not count double", 0, 1, 3, 3, "------+++", []string{"2 s false probe 3", "8 s true "}},
+		{"at once, after the delay", 3, 10, 1, 3, "+", []string{"3 s <nil>"}},
+		{"changes only", 0, 10, 1, 1, "++--+", []string{"0 s <nil>", "20 s probe 3", "40 s <nil>"}},
+		{"failures in a row", 0, 5, 1, 3, "+--+---", []string{"0 s <nil>", "30 s probe 7"}},
+		{"successes in a row", 0, 5, 2, 1, "+-+-++-+", []string{"5 s probe 2", "25 s <nil>", "30 s probe 7"}},
+		{"the first state is unhealthy", 1, 2, 1, 2, "---", []string{"3 s probe 2"}},
+		{"many failures do not count double", 0, 1, 3, 3, "------+++", []string{"2 s probe 3", "8 s <nil>"}},
 	} {
 		p := vmconfig.Probe{InitialDelaySeconds: test.delay, PeriodSeconds: test.period, SuccessThreshold: test.success, FailureThreshold: test.failure}
 		if got := run(t, p, test.results); !slices.Equal(got, test.want) {
@@ -63,5 +63,5 @@ func TestNothingIsProbedAfterTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p := vmconfig.Probe{InitialDelaySeconds: 1, PeriodSeconds: 1, SuccessThreshold: 1, FailureThreshold: 1}
-	schedule.Run(ctx, &p, func(context.Context) error { t.Error("it was probed"); return nil }, func(schedule.State) { t.Error("it was reported") })
+	schedule.Run(ctx, &p, func(context.Context) error { t.Error("it was probed"); return nil }, func(error) { t.Error("it was reported") })
 }

@@ -17,7 +17,6 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/xds"
 )
 
@@ -195,7 +194,7 @@ func (l *oneListener) Addr() net.Addr { return &net.TCPAddr{} }
 // An agent is a reporter that runs.
 type agent struct {
 	*xds.Reporter
-	states chan schedule.State
+	states chan error
 	stop   context.CancelFunc
 	done   chan struct{}
 	log    buffer
@@ -222,7 +221,7 @@ func (b *buffer) String() string {
 }
 
 func start(t *testing.T, i *fakeIstiod, repeat time.Duration, change ...func(*xds.Reporter)) *agent {
-	a := &agent{states: make(chan schedule.State), done: make(chan struct{})}
+	a := &agent{states: make(chan error), done: make(chan struct{})}
 	a.Reporter = &xds.Reporter{
 		Connect: i.connect, Scheme: "https", Authority: "istiod.test:15012",
 		Node:   &xds.Node{IP: "10.0.0.7", Namespace: "shop", Group: "reviews"},

@@ -84,15 +84,15 @@ func firstRequest(n *Node) []byte {
 	return wire.AppendString(wire.AppendBytes(nil, 2, node), 4, typeEndpoints)
 }
 
-// healthRequest returns the DiscoveryRequest that reports the health.
-func healthRequest(healthy bool, reason string) []byte {
+// healthRequest returns the DiscoveryRequest that reports the health: nil is healthy.
+func healthRequest(unhealthy error) []byte {
 	b := wire.AppendString(nil, 4, typeHealth)
-	if healthy {
+	if unhealthy == nil {
 		return b
 	}
 	status := protowire.AppendTag(nil, 1, protowire.VarintType)
 	status = protowire.AppendVarint(status, codeInternal)
-	return wire.AppendBytes(b, 6, wire.AppendString(status, 2, strings.ToValidUTF8(reason, "?")))
+	return wire.AppendBytes(b, 6, wire.AppendString(status, 2, strings.ToValidUTF8(unhealthy.Error(), "?")))
 }
 
 // An object is a google.protobuf.Struct of strings and objects.

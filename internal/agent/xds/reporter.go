@@ -2,13 +2,13 @@ package xds
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/once"
-	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
@@ -44,7 +44,8 @@ type Reporter struct {
 	AliveEvery time.Duration
 
 	current *session
-	state   *schedule.State
+	state   error // of the app, if it is known: nil is healthy
+	known   bool
 	going   chan *session
 	opened  chan attempt
 	dialing bool
@@ -60,9 +61,9 @@ type attempt struct {
 	err     error
 }
 
-// Run reports the states until ctx is done. Then it reports that the app is
-// unhealthy and ends the stream.
-func (r *Reporter) Run(ctx context.Context, states <-chan schedule.State) {
+// Run reports the states, of which nil is healthy, until ctx is done. Then it reports
+// that the app is unhealthy and ends the stream.
+func (r *Reporter) Run(ctx context.Context, states <-chan error) {
 	r.going, r.opened = make(chan *session, 4), make(chan attempt)
 	r.retry, r.again = time.NewTimer(0), time.NewTimer(0)
 	r.again.Stop()
@@ -77,8 +78,8 @@ func (r *Reporter) Run(ctx context.Context, states <-chan schedule.State) {
 			return
 		case <-alive:
 			r.Alive()
-		case state := <-states:
-			r.state = &state
+		case r.state = <-states:
+			r.known = true
 			r.send()
 		case <-r.retry.C:
 			r.dial(ctx)
@@ -114,7 +115,7 @@ func (r *Reporter) ended() <-chan struct{} {
 }
 
 func (r *Reporter) send() {
-	if r.current != nil {
+	if r.current != nil && r.known {
 		r.current.report(r.state)
 	}
 }
@@ -206,7 +207,7 @@ func (r *Reporter) leave() {
 	if r.current == nil {
 		return
 	}
-	r.current.report(&schedule.State{Reason: "probe-agent was stopped"})
+	r.current.report(errors.New("probe-agent was stopped"))
 	select {
 	case <-time.After(linger):
 	case <-r.current.ended:

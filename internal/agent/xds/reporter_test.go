@@ -16,7 +16,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/xds"
 )
 
@@ -34,12 +33,12 @@ func TestAStateIsReportedOnEveryChangeAndAgain(t *testing.T) {
 		expect(t, i.take(), "0.0 1: "+node) // nothing is known of the app yet
 
 		time.Sleep(time.Second)
-		a.states <- schedule.State{Healthy: true}
+		a.states <- nil
 		expect(t, i.take(), "1.0 1: healthy")
 		time.Sleep(time.Minute)
 		expect(t, i.take(), "2.0 1: healthy") // again after the connection
 
-		a.states <- schedule.State{Reason: "app answered with status 503"}
+		a.states <- errors.New("app answered with status 503")
 		expect(t, i.take(), "61.0 1: unhealthy: app answered with status 503")
 
 		time.Sleep(time.Hour)
@@ -62,7 +61,7 @@ func TestTheEndIsReportedBeforeTheStreamEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIstiod()
 		a := start(t, i, time.Hour)
-		a.states <- schedule.State{Healthy: true}
+		a.states <- nil
 		time.Sleep(5 * time.Second)
 		i.take()
 		a.end()
@@ -76,7 +75,7 @@ func TestAStateThatComesWithoutAConnectionIsReportedWithTheNext(t *testing.T) {
 		i.down = errors.New("no route to host")
 		a := start(t, i, time.Hour)
 		time.Sleep(time.Minute)
-		a.states <- schedule.State{Healthy: true}
+		a.states <- nil
 		i.set(func() { i.down = nil })
 		time.Sleep(15 * time.Second)
 		lines := strings.Split(i.take(), "\n")
@@ -136,7 +135,7 @@ func TestIstiodThatGoesAwayIsReplacedBeforeTheStreamEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIstiod()
 		a := start(t, i, time.Hour)
-		a.states <- schedule.State{Healthy: true}
+		a.states <- nil
 		time.Sleep(20 * time.Second)
 		i.take()
 		i.shutdown()
@@ -196,7 +195,7 @@ func TestMoreGoesThroughAStreamThanItsWindow(t *testing.T) {
 		const n = 1000
 		synctest.Wait() // without a connection only the last would be kept
 		for range n {
-			a.states <- schedule.State{Reason: reason}
+			a.states <- errors.New(reason)
 			synctest.Wait() // a later state would replace one that was not sent yet
 		}
 		if got := strings.Count(i.take(), reason); got != n || i.connections() != 1 {
@@ -222,9 +221,9 @@ func TestIstiodThatTakesNoMessageIsLeft(t *testing.T) {
 				return ours, nil
 			}
 		})
-		a.states <- schedule.State{Healthy: true}
+		a.states <- nil
 		time.Sleep(5 * time.Second)
-		a.states <- schedule.State{Reason: "app is down"} // is taken meanwhile
+		a.states <- errors.New("app is down") // is taken meanwhile
 		time.Sleep(time.Minute)
 		if got := i.take(); !strings.Contains(got, "unhealthy: app is down") || alive != 4 {
 			t.Errorf("alive %d times, reported %q", alive, got)
@@ -260,7 +259,7 @@ func TestTheAgentEndsWithinASecond(t *testing.T) {
 						return ours, nil
 					}
 				})
-				a.states <- schedule.State{Healthy: true}
+				a.states <- nil
 				time.Sleep(3 * time.Second)
 				began := time.Now()
 				a.stop()

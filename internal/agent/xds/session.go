@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
@@ -31,8 +30,8 @@ type session struct {
 	conn   net.Conn
 	stream *wire.Stream
 	began  time.Time
-	out    chan *schedule.State // the state to send next, if there is one
-	stall  atomic.Bool          // istiod takes no message
+	out    chan error  // the state to send next, if there is one
+	stall  atomic.Bool // istiod takes no message
 	ended  chan struct{}
 	err    error // why it ended; read it after ended is closed
 	leaves bool  // istiod said so, and another session is on its way
@@ -49,7 +48,7 @@ func newSession(conn net.Conn, call *wire.Request, node *Node, going chan<- *ses
 		_ = conn.Close()
 		return nil, err
 	}
-	s := &session{conn: conn, stream: stream, began: time.Now(), out: make(chan *schedule.State, 1), ended: make(chan struct{})}
+	s := &session{conn: conn, stream: stream, began: time.Now(), out: make(chan error, 1), ended: make(chan struct{})}
 	go s.read(going)
 	go s.send()
 	go s.ping()
@@ -94,15 +93,12 @@ func (s *session) ping() {
 
 // report sends a state, in the background: nobody waits for istiod. A later state
 // replaces one that was not sent yet. Only one goroutine may call it.
-func (s *session) report(state *schedule.State) {
-	if state == nil {
-		return
-	}
+func (s *session) report(unhealthy error) {
 	select {
 	case <-s.out:
 	default:
 	}
-	s.out <- state
+	s.out <- unhealthy
 }
 
 // send sends the states. If that fails or takes too long, the session ends, and
@@ -112,12 +108,12 @@ func (s *session) send() {
 		select {
 		case <-s.ended:
 			return
-		case state := <-s.out:
+		case unhealthy := <-s.out:
 			late := time.AfterFunc(writeTimeout, func() {
 				s.stall.Store(true)
 				_ = s.conn.Close()
 			})
-			err := s.stream.Send(healthRequest(state.Healthy, state.Reason))
+			err := s.stream.Send(healthRequest(unhealthy))
 			late.Stop()
 			if err != nil {
 				_ = s.conn.Close()
