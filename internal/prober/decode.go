@@ -22,9 +22,6 @@ type EntryError struct {
 
 func (e *EntryError) Error() string { return fmt.Sprintf("%q: %v", e.Key, e.Err) }
 
-// Unwrap returns the reason without the key.
-func (e *EntryError) Unwrap() error { return e.Err }
-
 // A Format is the format of a convention's env var.
 type Format struct {
 	EnvName string
@@ -43,9 +40,15 @@ var Istio = &Format{
 	keys: "/app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}",
 }
 
-// Decode decodes a value in the format of Istio's env var.
-func Decode(value string) (probers map[string]*Prober, bad []*EntryError, err error) {
-	return Istio.Decode(value)
+// Encode returns the env value of the probers on one line, sorted by key, in
+// the form that Istio's injector writes. Without probers it returns "": then
+// no env var is written.
+func Encode(probers map[string]*Prober) string {
+	if len(probers) == 0 {
+		return ""
+	}
+	b, _ := json.Marshal(probers) // types of strings and numbers alone cannot fail
+	return string(b)
 }
 
 // Decode reads an env value and fills in the API's defaults (timeoutSeconds 1
@@ -80,15 +83,7 @@ func (f *Format) decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
 	}
 	var p Prober
 	if err := decodeStrictly(msg, &p); err != nil {
-		// Istio before 1.6 wrote the fields of httpGet without the key.
-		var old struct {
-			HTTPGet
-			TimeoutSeconds int `json:"timeoutSeconds"`
-		}
-		if decodeStrictly(msg, &old) != nil {
-			return nil, err
-		}
-		p = Prober{HTTPGet: &old.HTTPGet, TimeoutSeconds: old.TimeoutSeconds}
+		return nil, err
 	}
 	if err := p.complete(probeType); err != nil || f.check == nil {
 		return &p, err
@@ -158,11 +153,8 @@ func (g *GRPC) complete() error {
 // completePort makes a number of a string of digits, as Istio does.
 func completePort(handler string, port *field.IntOrString) error {
 	n, err := strconv.Atoi(port.String())
-	switch {
-	case *port == field.IntOrString{}:
-		return fmt.Errorf("%s.port must be a number from 1 to 65535", handler)
-	case err != nil || n < 1 || n > 65535:
-		return fmt.Errorf("port %q must be a number from 1 to 65535", port)
+	if err != nil || n < 1 || n > 65535 {
+		return fmt.Errorf("%s.port %q must be a number from 1 to 65535", handler, port)
 	}
 	*port = field.Number(n)
 	return nil

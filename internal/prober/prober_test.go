@@ -69,10 +69,8 @@ func TestDecodingFillsInTheDefaultsOfTheAPI(t *testing.T) {
 	}{
 		{"/app-health/a/livez", `{"httpGet":{"port":80}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTP"}, TimeoutSeconds: 1}},
 		{"/app-health/a/livez", `{"HTTPGET":{"PORT":"80","Scheme":"https"}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTPS"}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"path":"/old","port":80}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/old", Port: field.Number(80), Scheme: "HTTP"}, TimeoutSeconds: 1}},
 		{"/app-health/a/livez", `{"tcpSocket":{"port":80},"timeoutSeconds":3}`, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}, TimeoutSeconds: 3}},
 		{"/app-health/a/livez", `{"grpc":{"port":80,"service":null}}`, &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(80), Service: &empty}, TimeoutSeconds: 1}},
-		{"/app-health/a/livez", `{"path":"/old","port":80,"timeoutSeconds":7}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/old", Port: field.Number(80), Scheme: "HTTP"}, TimeoutSeconds: 7}},
 		{"/app-health/a/livez", `{"grpc":{"port":80,"mode":"TLS"}}`, &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(80), Service: &empty, Mode: prober.GRPCTLS}, TimeoutSeconds: 1}},
 		{"/app-health/a/livez", `{"grpc":{"port":80,"mode":"Plaintext"}}`, &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(80), Service: &empty, Mode: prober.GRPCPlaintext}, TimeoutSeconds: 1}},
 		{"/app-health/a/livez", `{"httpGet":{"port":80,"protocol":"HTTP2"}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTP", Protocol: prober.HTTP2}, TimeoutSeconds: 1}},
@@ -80,7 +78,7 @@ func TestDecodingFillsInTheDefaultsOfTheAPI(t *testing.T) {
 		{"/app-health/a/livez", `{"tcpSocket":{"port":80},"timeoutSeconds":2147483647}`, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}, TimeoutSeconds: 2147483647}},
 		{"/app-lifecycle/a/prestopz", `{"httpGet":{"port":80}}`, &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(80), Scheme: "HTTP"}}},
 	} {
-		got, bad, err := prober.Decode(`{"` + c.name + `":` + c.value + `}`)
+		got, bad, err := prober.Istio.Decode(`{"` + c.name + `":` + c.value + `}`)
 		if err != nil || len(bad) > 0 {
 			t.Errorf("%s: %v %v", c.value, bad, err)
 			continue
@@ -98,9 +96,9 @@ func TestOneBadEntryLeavesTheOthersStanding(t *testing.T) {
 		{`"/app-health/a/livez":null`, "entry must be an object, not null"},
 		{`"/app-health/a/livez":{}`, "entry must have exactly one of httpGet, tcpSocket and grpc, and has 0"},
 		{`"/app-health/a/livez":{"httpGet":{"port":80},"tcpSocket":{"port":80}}`, "entry must have exactly one of httpGet, tcpSocket and grpc, and has 2"},
-		{`"/app-health/a/livez":{"httpGet":{"port":"http"}}`, `port "http" must be a number from 1 to 65535`},
-		{`"/app-health/a/livez":{"httpGet":{"port":0}}`, "httpGet.port must be a number from 1 to 65535"},
-		{`"/app-health/a/livez":{"httpGet":{"path":"/"}}`, "httpGet.port must be a number from 1 to 65535"},
+		{`"/app-health/a/livez":{"httpGet":{"port":"http"}}`, `httpGet.port "http" must be a number from 1 to 65535`},
+		{`"/app-health/a/livez":{"httpGet":{"port":0}}`, `httpGet.port "0" must be a number from 1 to 65535`},
+		{`"/app-health/a/livez":{"httpGet":{"path":"/"}}`, `httpGet.port "0" must be a number from 1 to 65535`},
 		{`"/app-health/a/livez":{"httpGet":{"port":80,"scheme":"ftp"}}`, `httpGet.scheme "FTP" must be HTTP or HTTPS`},
 		{`"/app-health/a/livez":{"httpGet":{"port":80},"timeoutSeconds":-1}`, "timeoutSeconds -1 must be a number from 0 to 2147483647"},
 		{`"/app-health/a/livez":{"httpGet":{"port":80},"timeoutSeconds":2147483648}`, "timeoutSeconds 2147483648 must be a number from 0 to 2147483647"},
@@ -111,23 +109,23 @@ func TestOneBadEntryLeavesTheOthersStanding(t *testing.T) {
 		{`"/app-health/a/livez":{"httpGet":{"port":80,"method":"POST"}}`, `field "method" is not known to this version, which could not probe as the kubelet does`},
 		{`"/app-health/a/livez":{"httpGet":{"port":80,"httpHeaders":[{"name":"a","valueFrom":"b"}]}}`, `field "valueFrom" is not known to this version, which could not probe as the kubelet does`},
 		{`"/app-health/a/livez":{"udpSocket":{"port":80}}`, `field "udpSocket" is not known to this version, which could not probe as the kubelet does`},
-		{`"/app-health/a/livez":{"path":"/old","port":80,"unknown":1}`, `field "path" is not known to this version, which could not probe as the kubelet does`},
-		{`"/app-health/a/livez":{"path":"/old"}`, "httpGet.port must be a number from 1 to 65535"},
-		{`"/app-health/a/livez":{"path":"/old","port":"x"}`, `port "x" must be a number from 1 to 65535`},
+		{`"/app-health/a/livez":{"path":"/old","port":80}`, `field "path" is not known to this version, which could not probe as the kubelet does`},
+		{`"/app-health/a/livez":{"tcpSocket":{"port":65536}}`, `tcpSocket.port "65536" must be a number from 1 to 65535`},
+		{`"/app-health/a/livez":{"grpc":{"port":""}}`, `grpc.port "" must be a number from 1 to 65535`},
 		{`"/app-health/a/livez":{"timeoutSeconds":3}`, "entry must have exactly one of httpGet, tcpSocket and grpc, and has 0"},
 	} {
-		got, bad, err := prober.Decode("{" + good + "," + c.entry + "}")
+		got, bad, err := prober.Istio.Decode("{" + good + "," + c.entry + "}")
 		if err != nil || len(got) != 1 || len(bad) != 1 || bad[0].Err.Error() != c.want {
 			t.Errorf("%s: got %d good, bad %v, %v; want %q", c.entry, len(got), bad, err, c.want)
 		}
 	}
 	// The words are those of encoding/json.
 	const overflow = `{"/app-health/a/livez":{"httpGet":{"port":80},"timeoutSeconds":9223372036854775808}}`
-	if _, bad, err := prober.Decode(overflow); err != nil || len(bad) != 1 || !strings.Contains(bad[0].Error(), "timeoutSeconds") {
+	if _, bad, err := prober.Istio.Decode(overflow); err != nil || len(bad) != 1 || !strings.Contains(bad[0].Error(), "timeoutSeconds") {
 		t.Errorf("bad %v, %v; want the field timeoutSeconds", bad, err)
 	}
 	for _, value := range []string{"", "[]", "null true", `{"a":`, "{} {}", "{}}"} {
-		if _, _, err := prober.Decode(value); err == nil {
+		if _, _, err := prober.Istio.Decode(value); err == nil {
 			t.Errorf("Decode takes %q", value)
 		}
 	}

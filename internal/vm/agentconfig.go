@@ -90,7 +90,7 @@ func (c *agentConfig) parse(text string) (fragment, error) {
 }
 
 func (c *agentConfig) readEnv() {
-	probers, bad, err := prober.Decode(c.env)
+	probers, bad, err := prober.Istio.Decode(c.env)
 	if !c.hasEnv || err != nil || len(bad) > 0 {
 		return
 	}
