@@ -50,29 +50,28 @@ func run(args []string, stdout, stderr io.Writer) int {
 			command, args = args[0], args[1:]
 		}
 	}
+	fail := func(code int, err error) int {
+		fmt.Fprintf(stderr, "probe-agent: %v\n", err)
+		return code
+	}
 	o, err := parse(command, args)
-	if errors.Is(err, flag.ErrHelp) {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(stdout, help())
 		return exitOK
+	case err != nil:
+		return fail(exitUsage, err)
 	}
-	var config *vmconfig.Config
-	if err == nil {
-		config, err = readConfig(o.config)
-	}
-	var once func(context.Context) error
-	if err == nil {
-		if err := o.complete(config, command == ""); err != nil {
-			fmt.Fprintf(stderr, "probe-agent: %v\n", err)
-			return exitFailure
-		}
-		once, err = probe.New(&config.Probe, o.ip, agentName())
-		if err != nil {
-			err = fmt.Errorf("%s: %w", o.config, err)
-		}
-	}
+	config, err := readConfig(o.config)
 	if err != nil {
-		fmt.Fprintf(stderr, "probe-agent: %v\n", err)
-		return exitUsage
+		return fail(exitUsage, err)
+	}
+	if err := o.complete(config, command == ""); err != nil {
+		return fail(exitFailure, err)
+	}
+	once, err := probe.New(&config.Probe, o.ip, agentName())
+	if err != nil {
+		return fail(exitUsage, fmt.Errorf("%s: %w", o.config, err))
 	}
 	switch command {
 	case "check":

@@ -91,13 +91,17 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		err = fmt.Errorf("unknown command %q: want check or version, or nothing to serve", rest[0])
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
-		return exitUsage
+		return fail(stderr, exitUsage, err)
 	}
 	if check {
 		return runCheck(opts, rest, stdin, stdout, stderr)
 	}
 	return serve(opts, stderr)
+}
+
+func fail(stderr io.Writer, code int, err error) int {
+	fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
+	return code
 }
 
 func parse(args []string, stdout io.Writer) (*options, []string, error) {
@@ -144,8 +148,7 @@ func serve(o *options, stderr io.Writer) int {
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{ReplaceAttr: clip}))
 	c, s, err := newServer(o, log)
 	if err != nil {
-		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
-		return exitUsage
+		return fail(stderr, exitUsage, err)
 	}
 
 	// Measured (docs/probe-proxy.md): a heap of a few hundred kilobytes is
@@ -163,16 +166,14 @@ func serve(o *options, stderr io.Writer) int {
 	for _, port := range ports {
 		l, err := server.Listen(port)
 		if err != nil {
-			fmt.Fprintf(stderr, "probe-proxy: %s\n", listenError(c, port, err))
-			return exitFailure
+			return fail(stderr, exitFailure, listenError(c, port, err))
 		}
 		go func() { served <- s.Serve(l, port) }()
 		log.Info("answering probes", "version", release.Version(), "port", port, "probes", probes, "disabled", disabled)
 	}
 	select {
 	case err := <-served:
-		fmt.Fprintf(stderr, "probe-proxy: cannot accept connections: %v\n", err)
-		return exitFailure
+		return fail(stderr, exitFailure, fmt.Errorf("cannot accept connections: %w", err))
 	case <-signals:
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -233,11 +234,11 @@ func checkUser(c *server.Convention) error {
 	return fmt.Errorf("must not run as uid or gid %d (uid is %d, gid %d): %s redirects that user's traffic to the app, and probes would be refused; set securityContext.runAsUser to another, such as 65532", c.ProxyID, uid, gid, c.Mesh)
 }
 
-func listenError(c *server.Convention, port int, err error) string {
+func listenError(c *server.Convention, port int, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Sprintf("port %d is taken: %s", port, c.PortTaken)
+		return fmt.Errorf("port %d is taken: %s", port, c.PortTaken)
 	}
-	return fmt.Sprintf("cannot listen on port %d: %v", port, err)
+	return fmt.Errorf("cannot listen on port %d: %w", port, err)
 }
 
 // findApp returns where the kubelet would have reached the app.
@@ -262,8 +263,7 @@ func runCheck(o *options, args []string, stdin io.Reader, stdout, stderr io.Writ
 		err = fmt.Errorf("check takes one value, and got %d", len(args))
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
-		return exitUsage
+		return fail(stderr, exitUsage, err)
 	}
 	value := os.Getenv(c.EnvName)
 	if len(args) == 1 {
@@ -271,21 +271,18 @@ func runCheck(o *options, args []string, stdin io.Reader, stdout, stderr io.Writ
 		if value == "-" {
 			b, err := io.ReadAll(stdin)
 			if err != nil {
-				fmt.Fprintf(stderr, "probe-proxy: cannot read stdin: %v\n", err)
-				return exitFailure
+				return fail(stderr, exitFailure, fmt.Errorf("cannot read stdin: %w", err))
 			}
 			value = string(b)
 		}
 		c = server.ByValue(value, c)
 	}
 	if value == "" {
-		fmt.Fprintf(stderr, "probe-proxy: nothing to check: env %s is not set\n", c.EnvName)
-		return exitUsage
+		return fail(stderr, exitUsage, fmt.Errorf("nothing to check: env %s is not set", c.EnvName))
 	}
 	probers, bad, err := c.Decode(value)
 	if err != nil {
-		fmt.Fprintf(stderr, "probe-proxy: %v\n", err)
-		return exitFailure
+		return fail(stderr, exitFailure, err)
 	}
 	bad, err = printProbes(stdout, c, probers, bad)
 	for _, e := range bad {

@@ -59,7 +59,7 @@ func (t *grpcTarget) probe(ctx context.Context, call *Call) *Answer {
 			return &Answer{Status: 200}
 		}
 		if answer, ok := errors.AsType[*unhealthyError](err); ok {
-			return says(503, reason(answer))
+			return says(503, OneLine(answer.msg))
 		}
 		if errors.Is(err, wire.ErrNotProcessed) && !repeated {
 			repeated = true

@@ -309,7 +309,7 @@ func readAnswer(call *Call, res *wire.Response, hook bool) *Answer {
 	body, err := io.ReadAll(limited)
 	a := &Answer{Status: res.Status, Body: body}
 	if err != nil {
-		a.Cut, a.Reason = true, "app's body broke off: "+reason(err)
+		a.Cut, a.Reason = true, "app's body broke off: "+OneLine(err.Error())
 	}
 	return a
 }

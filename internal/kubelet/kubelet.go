@@ -163,7 +163,7 @@ func (t *Target) tcpProbe(p *prober.TCPSocket) func(context.Context, *Call) *Ans
 // failed returns the answer of a probe to which the app gave none.
 func (t *Target) failed(ctx context.Context, err error) *Answer {
 	var timeout interface{ Timeout() bool }
-	status, why := 502, reason(err)
+	status, why := 502, OneLine(err.Error())
 	switch {
 	case ctx.Err() == context.DeadlineExceeded,
 		errors.Is(err, os.ErrDeadlineExceeded),
@@ -184,13 +184,13 @@ func says(status int, why string) *Answer {
 	return &Answer{Status: status, Reason: why, Body: []byte("probe-proxy: " + why + "\n")}
 }
 
-// reason puts an error on one line of bounded length.
-func reason(err error) string {
-	s := err.Error()
-	return strings.Map(func(r rune) rune {
+// OneLine puts a text on one line of bounded length.
+func OneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}
 		return r
-	}, s[:min(len(s), 200)])
+	}, strings.ToValidUTF8(s, "?"))
+	return strings.ToValidUTF8(s[:min(len(s), 200)], "")
 }

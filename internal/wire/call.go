@@ -206,7 +206,7 @@ func OpenStream(conn io.ReadWriter, req *Request) (*Stream, error) {
 	}
 	t := &Stream{conn: conn, granted: [2]int64{defaultWindow, defaultWindow}}
 	t.room.L = &t.mu
-	t.frames = newStream(conn, controlWriter{t}, &Meter{}, true)
+	t.frames = newStream(conn, t.write, &Meter{}, true)
 	return t, nil
 }
 
@@ -217,11 +217,6 @@ func (t *Stream) write(frames []byte) error {
 	_, err := t.conn.Write(frames)
 	return err
 }
-
-// A controlWriter writes the acknowledgements of the reader of frames.
-type controlWriter struct{ *Stream }
-
-func (w controlWriter) Write(frames []byte) (int, error) { return len(frames), w.write(frames) }
 
 // Send sends one message, of at most 16 KiB. It waits until the peer allows it.
 func (t *Stream) Send(message []byte) error {

@@ -122,7 +122,6 @@ func (f *frame) unpad() error {
 type streamError struct{ err error }
 
 func (e *streamError) Error() string { return e.err.Error() }
-func (e *streamError) Unwrap() error { return e.err }
 
 // readFrame reads one frame, whose payload is valid until the next one.
 func (s *stream) readFrame() (frame, error) {

@@ -38,13 +38,17 @@ func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, error
 	if err != nil {
 		return nil, err
 	}
-	s := newStream(conn, conn, cmp.Or(req.Meter, &Meter{}), body != nil)
+	write := func(b []byte) error {
+		_, err := conn.Write(b)
+		return err
+	}
+	s := newStream(conn, write, cmp.Or(req.Meter, &Meter{}), body != nil)
 	if body != nil {
 		for ; len(body) > maxFrame; body = body[maxFrame:] {
 			head = appendFrame(head, frameData, 0, ourStream, body[:maxFrame])
 		}
 		head = appendFrame(head, frameData, flagEndStream, ourStream, body)
-		_, err = conn.Write(start)
+		err = write(start)
 		start = nil
 		for err == nil && (!s.settled || s.noCalls) {
 			var early bool
@@ -54,7 +58,7 @@ func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, error
 		}
 	}
 	if err == nil {
-		_, err = conn.Write(append(start, head...))
+		err = write(append(start, head...))
 	}
 	var res *Response
 	if err == nil {
@@ -80,9 +84,9 @@ func opening(req *Request, grpc bool) (start, head []byte, err error) {
 }
 
 // newStream returns the reader of the stream that was opened on a connection.
-// Control frames are written to w.
-func newStream(r io.Reader, w io.Writer, meter *Meter, grpc bool) *stream {
-	return &stream{w: w, br: bufio.NewReader(r), meter: meter, grpc: grpc, window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow}
+// Control frames are written by write.
+func newStream(r io.Reader, write func([]byte) error, meter *Meter, grpc bool) *stream {
+	return &stream{write: write, br: bufio.NewReader(r), meter: meter, grpc: grpc, window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow}
 }
 
 // headerBlock encodes the request's head. A call of gRPC is a POST.
@@ -136,7 +140,7 @@ func checkHopHeaders(h textproto.MIMEHeader) error {
 
 // A stream reads the frames of a connection that has one stream.
 type stream struct {
-	w     io.Writer
+	write func([]byte) error
 	br    *bufio.Reader
 	grpc  bool
 	buf   []byte // of the current frame
@@ -232,8 +236,7 @@ func (s *stream) control(f frame) error {
 		return s.settings(f)
 	case framePing:
 		if !f.has(flagAck) {
-			_, err := s.w.Write(appendFrame(nil, framePing, flagAck, 0, f.payload))
-			return err
+			return s.write(appendFrame(nil, framePing, flagAck, 0, f.payload))
 		}
 	case frameGoAway:
 		return s.goAway(f)
@@ -267,8 +270,7 @@ func (s *stream) settings(f frame) error {
 		}
 	}
 	s.settled = true
-	_, err := s.w.Write(appendFrame(nil, frameSettings, flagAck, 0, nil))
-	return err
+	return s.write(appendFrame(nil, frameSettings, flagAck, 0, nil))
 }
 
 func (s *stream) setting(id uint16, value uint32) error {

@@ -10,10 +10,9 @@ import (
 	"os/exec"
 	"strings"
 	"time"
-)
 
-// maxLine bounds how much of a command's output is kept, in bytes.
-const maxLine = 200
+	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
+)
 
 // command returns the probe that runs a command: exit code 0 is healthy. At
 // the timeout, the command's whole process group is killed.
@@ -72,20 +71,10 @@ func firstLine(r io.Reader) string {
 	for {
 		line, err := br.ReadSlice('\n')
 		if s := strings.TrimSpace(string(line)); first == "" && s != "" {
-			first = printable(s)
+			first = kubelet.OneLine(s)
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return first
 		}
 	}
-}
-
-func printable(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	return strings.ToValidUTF8(s[:min(len(s), maxLine)], "")
 }
