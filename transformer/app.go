@@ -80,15 +80,12 @@ func (b *planBuilder) withoutExcluded(annotations field.KeyValues) field.KeyValu
 	return annotations
 }
 
-// AppWouldDo reports whether the app could answer all probes that a plan rewrites
+// appWouldDo reports whether the app could answer all probes that the plan rewrites
 // (`answeredBy: app`), because Services among the manifests are known, and none leads to
 // the probes' ports.
-func AppWouldDo(in *Input, p *Plan) bool {
-	around, template := &in.Around, &in.Template
-	if p.Answer.By != AnsweredByProbeProxy || len(p.Dialed) == 0 || len(around.services()) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(p.Dialed, func(port int) bool {
-		return around.Exposed(template.Metadata.Labels, &template.Spec, port) != ""
+func (b *planBuilder) appWouldDo(toRewrite []*handlerSite) bool {
+	around, template := &b.in.Around, &b.in.Template
+	return len(around.services()) > 0 && !slices.ContainsFunc(toRewrite, func(s *handlerSite) bool {
+		return around.Exposed(template.Metadata.Labels, &template.Spec, s.port) != ""
 	})
 }

@@ -1,6 +1,8 @@
 package transformer
 
 import (
+	"flag"
+	"io"
 	"net"
 	"net/url"
 	"path"
@@ -12,42 +14,40 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// ExecWorkarounds returns a finding for each exec probe whose command makes a request to
+// findExecWorkarounds adds a finding for each exec probe whose command makes a request to
 // the pod itself that the kubelet could make, with that probe as the proposed value.
-func ExecWorkarounds(in *Input) (found []Finding) {
-	for at, c := range in.Template.Spec.containers() {
-		for _, s := range sitesOf(in.SpecPath(), at, c) {
-			if s.name.IsHook() || s.current.Exec == nil {
-				continue
-			}
-			tool, native := nativeHandler(s.current.Exec.Command, in.shellVariable(at, c))
-			if native == nil {
-				continue
-			}
-			kind, _ := native.Kind()
-			f := containerFinding("exec-workaround", s.path, c.Name,
-				"runs %s to ask the pod itself, which the kubelet can do with %s, if the app listens on the pod's IP and not on 127.0.0.1 alone", tool, native)
-			f.Current = field.Map{{Key: "exec", Value: s.current.Value()}}
-			f.Proposed = field.Map{{Key: kind, Value: native.Value()}}
-			found = append(found, f)
+func (b *planBuilder) findExecWorkarounds() {
+	for _, s := range b.sites {
+		if s.name.IsHook() || s.current.Exec == nil {
+			continue
 		}
+		tool, native := nativeHandler(s.current.Exec.Command, b.shellVariable(s))
+		if native == nil {
+			continue
+		}
+		kind, _ := native.Kind()
+		f := containerFinding("exec-workaround", s.path, s.container.Name,
+			"runs %s to ask the pod itself, which the kubelet can do with %s, if the app listens on the pod's IP and not on 127.0.0.1 alone", tool, native)
+		f.Current = field.Map{{Key: "exec", Value: s.form}}
+		f.Proposed = field.Map{{Key: kind, Value: native.Value()}}
+		b.addFinding(f)
 	}
-	return found
 }
 
-// shellVariable returns the function that returns a variable of a container: its value
-// or, for the pod's IP, "localhost". ok is false if it is not known, or a shell would
+// shellVariable returns the function that returns a variable of a probe's container: its
+// value or, for the pod's IP, "localhost". ok is false if it is not known, or a shell would
 // split or expand the value.
-func (in *Input) shellVariable(at containerRef, c *Container) func(name string) (value string, ok bool) {
+func (b *planBuilder) shellVariable(s *handlerSite) func(name string) (value string, ok bool) {
 	return func(name string) (string, bool) {
-		i := slices.IndexFunc(c.Env, func(e EnvVar) bool { return e.Name == name })
+		env := s.container.Env
+		i := slices.IndexFunc(env, func(e EnvVar) bool { return e.Name == name })
 		switch {
 		case i < 0:
 			return "", false
-		case c.Env[i].Value != nil:
-			return *c.Env[i].Value, plainValue.MatchString(*c.Env[i].Value)
+		case env[i].Value != nil:
+			return *env[i].Value, plainValue.MatchString(*env[i].Value)
 		}
-		v, _ := in.Source(in.SpecPath().Item(at.list(), at.index).Item("env", i).Key("valueFrom", "fieldRef", "fieldPath"))
+		v, _ := b.in.Source(b.containerPath(s.at).Item("env", i).Key("valueFrom", "fieldRef", "fieldPath"))
 		return "localhost", v == "status.podIP"
 	}
 }
@@ -125,49 +125,41 @@ func shellWords(script string, value func(string) (string, bool)) (words []strin
 	return words
 }
 
-// A httpTool says what the options of a command mean that makes an HTTP request. Options
-// that are not named may change what the command's status says.
-type httpTool struct {
-	flags, values []string // without effect on the status; values take an argument
-	header        []string // take a header
-	unverified    []string // switch off the verification of certificates
-	needed        []string // one of them is needed
-}
+// What an option of a command does that makes an HTTP request. One that is not named may
+// change what the command's status says.
+const (
+	ignored      = iota + 1 // it does not change the status
+	unverified              // it switches off the verification of certificates
+	needed                  // one of these is needed
+	ignoredValue            // it takes an argument, as all that follow do
+	neededWithValue
+	header
+)
 
 var (
-	curl = httpTool{
-		flags:      []string{"-s", "--silent", "-S", "--show-error", "-L", "--location", "-v", "--verbose"},
-		values:     []string{"-o", "--output", "-m", "--max-time", "--connect-timeout", "--noproxy"},
-		header:     []string{"-H", "--header"},
-		unverified: []string{"-k", "--insecure"},
-		needed:     []string{"-f", "--fail"},
+	curl = map[string]int{
+		"-s": ignored, "--silent": ignored, "-S": ignored, "--show-error": ignored,
+		"-L": ignored, "--location": ignored, "-v": ignored, "--verbose": ignored,
+		"-o": ignoredValue, "--output": ignoredValue, "-m": ignoredValue, "--max-time": ignoredValue,
+		"--connect-timeout": ignoredValue, "--noproxy": ignoredValue,
+		"-H": header, "--header": header, "-k": unverified, "--insecure": unverified, "-f": needed, "--fail": needed,
 	}
-	wget = httpTool{
-		flags:      []string{"-q", "--quiet", "-nv", "--no-verbose", "-S", "--server-response"},
-		values:     []string{"-T", "--timeout", "-t", "--tries"},
-		header:     []string{"--header"},
-		unverified: []string{"--no-check-certificate"},
-		needed:     []string{"--spider", "-O", "--output-document"},
+	wget = map[string]int{
+		"-q": ignored, "--quiet": ignored, "-nv": ignored, "--no-verbose": ignored, "-S": ignored, "--server-response": ignored,
+		"-T": ignoredValue, "--timeout": ignoredValue, "-t": ignoredValue, "--tries": ignoredValue,
+		"--header": header, "--no-check-certificate": unverified,
+		"--spider": needed, "-O": neededWithValue, "--output-document": neededWithValue,
 	}
 )
 
-// knows reports whether the meaning of an option is known, and takesValue whether it has
-// an argument.
-func (t httpTool) knows(name string) bool {
-	return slices.Contains(slices.Concat(t.flags, t.values, t.header, t.unverified, t.needed), name)
-}
-
-func (t httpTool) takesValue(name string) bool {
-	return name == "-O" || name == "--output-document" || slices.Contains(t.values, name) || slices.Contains(t.header, name)
-}
-
 // httpCommand returns the httpGet that does what the arguments of a tool mean.
-func httpCommand(args []string, tool httpTool) *Handler {
-	var target string
+func httpCommand(args []string, tool map[string]int) *Handler {
 	h := &HTTPGet{}
-	needed, unverified := false, false
+	target := ""
+	seen := make(map[int]bool)
 	for i := 0; i < len(args); i++ {
 		name, value, inline := option(args[i])
+		does := tool[name]
 		switch {
 		case name != "" && name[0] != '-':
 			if target != "" {
@@ -175,26 +167,25 @@ func httpCommand(args []string, tool httpTool) *Handler {
 			}
 			target = args[i]
 			continue
-		case tool.knows(name):
+		case does != 0:
 		case len(name) > 2 && name[1] != '-':
-			args, i = slices.Replace(slices.Clone(args), i, i+1, splitFlags(name)...), i-1
+			args, i = slices.Replace(slices.Clone(args), i, i+1, splitFlags(name, tool)...), i-1
 			continue
 		default:
 			return nil
 		}
-		if tool.takesValue(name) && !inline {
+		if does >= ignoredValue && !inline {
 			if i++; i >= len(args) {
 				return nil
 			}
 			value = args[i]
 		}
-		if slices.Contains(tool.header, name) && !addHeader(h, value) {
+		if does == header && !addHeader(h, value) {
 			return nil
 		}
-		needed = needed || slices.Contains(tool.needed, name)
-		unverified = unverified || slices.Contains(tool.unverified, name)
+		seen[does] = true
 	}
-	if !needed || !setURL(h, target) || h.Scheme == "HTTPS" && !unverified {
+	if !seen[needed] && !seen[neededWithValue] || !setURL(h, target) || h.Scheme == "HTTPS" && !seen[unverified] {
 		return nil
 	}
 	return &Handler{HTTPGet: h}
@@ -210,10 +201,11 @@ func option(arg string) (name, value string, inline bool) {
 
 // splitFlags splits short options that are written as one: -fsS, -qO-, -o/dev/null. What
 // follows one that takes a value is the value.
-func splitFlags(word string) (args []string) {
+func splitFlags(word string, tool map[string]int) (args []string) {
 	for i := 1; i < len(word); i++ {
-		args = append(args, "-"+word[i:i+1])
-		if strings.IndexByte("oOmHTt", word[i]) >= 0 && i+1 < len(word) {
+		name := "-" + word[i:i+1]
+		args = append(args, name)
+		if tool[name] >= ignoredValue && i+1 < len(word) {
 			return append(args, word[i+1:])
 		}
 	}
@@ -292,37 +284,18 @@ func netcat(args []string) *Handler {
 // grpcHealthProbe returns the grpc probe that does what grpc_health_probe does without
 // TLS.
 func grpcHealthProbe(args []string) *Handler {
-	g := &GRPC{}
-	found := false
-	for i := 0; i < len(args); i++ {
-		name, value, inline := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(args[i], "-"), "-"), "=")
-		if !strings.HasPrefix(args[i], "-") {
-			return nil
-		}
-		if name == "v" {
-			continue
-		}
-		if !inline {
-			if i++; i >= len(args) {
-				return nil
-			}
-			value = args[i]
-		}
-		switch name {
-		case "addr":
-			host, port, err := net.SplitHostPort(value)
-			if found = err == nil && (host == "" || isLocal(host)) && setPort(&g.Port, port); !found {
-				return nil
-			}
-		case "service":
-			service := value
-			g.Service = &service
-		case "connect-timeout", "rpc-timeout":
-		default:
-			return nil
-		}
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	addr, service := flags.String("addr", "", ""), flags.String("service", "", "")
+	flags.Bool("v", false, "")
+	flags.Duration("connect-timeout", 0, "")
+	flags.Duration("rpc-timeout", 0, "")
+	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
+		return nil
 	}
-	if !found {
+	g := &GRPC{Service: service}
+	host, port, err := net.SplitHostPort(*addr)
+	if err != nil || host != "" && !isLocal(host) || !setPort(&g.Port, port) {
 		return nil
 	}
 	return &Handler{GRPC: g}

@@ -2,31 +2,18 @@ package transformer_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // workarounds returns the findings about the pod spec of a Deployment.
 func workarounds(t *testing.T, spec string) []transformer.Finding {
 	t.Helper()
-	s, err := manifest.Read("web.yaml", []byte(pod("", spec)))
-	if err != nil {
-		t.Fatalf("%v in\n%s", err, spec)
-	}
-	o := s.Objects()[0]
-	in := transformer.Input{Kind: "Deployment", Path: field.NewPath("spec", "template"), Source: o.Value}
-	if _, err := o.Decode(in.Path, &in.Template); err != nil {
-		t.Fatal(err)
-	}
-	found := transformer.ExecWorkarounds(&in)
-	for _, f := range found {
-		seen[f.Reason] = true
-	}
-	return found
+	return slices.DeleteFunc(plan(t, pod("", spec)).Findings, func(f transformer.Finding) bool { return f.Reason != "exec-workaround" })
 }
 
 const podVariables = "env:\n- {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}\n- {name: NODE, valueFrom: {fieldRef: {fieldPath: status.hostIP}}}\n- {name: PORT, value: \"8080\"}\n- {name: TWO, value: a b}\n"

@@ -132,8 +132,8 @@ type Input struct {
 	Shape Shape
 	// JobLike is set if the pod must finish for the object to be done.
 	JobLike bool
-	// OnlyEdits is set if nobody asks what becomes of the probes as they were read: the
-	// plan then does not say it.
+	// OnlyEdits is set if nobody asks what becomes of the probes as they were read, or what
+	// else could be done about them: the plan then does not say it.
 	OnlyEdits bool
 	Source    Source // the object as it was read
 	// Texts are the texts that the plan's own edits replace, as far as undoing them would
@@ -203,7 +203,6 @@ type Plan struct {
 	Edits    []field.Edit
 	Findings []Finding
 	Probes   []Verdict // of every probe and hook of the template, in its order
-	Dialed   []int     // the ports of the app to which the rewritten probes go
 	Answer   Answer
 	// Known says in one line what is known of the mesh around the pod, and from where;
 	// "" for a WorkloadGroup, and where there is no probe.

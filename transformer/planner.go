@@ -64,6 +64,9 @@ func (p *Planner) Plan(in Input) Plan {
 	if len(toRewrite) > 0 && !b.failed() {
 		b.check(toRewrite)
 	}
+	if !b.in.OnlyEdits {
+		b.findExecWorkarounds()
+	}
 	return b.finish(toRewrite)
 }
 
@@ -424,9 +427,6 @@ func (b *planBuilder) finish(toRewrite []*handlerSite) Plan {
 	if !b.in.OnlyEdits {
 		plan.Known = b.known()
 	}
-	for _, s := range toRewrite {
-		plan.Dialed = append(plan.Dialed, s.port)
-	}
 	return plan
 }
 
@@ -443,6 +443,7 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	if ports := b.p.mesh.ports(b.inspection.answerer); len(ports) == 1 {
 		a.Port = ports[0]
 	}
+	a.AppWouldDo = !b.in.OnlyEdits && a.By == AnsweredByProbeProxy && b.appWouldDo(toRewrite)
 	a.AddsAnnotations = b.addedAnnotations
 	container := b.p.opts.ProbeProxy.Name
 	if !b.adds(toRewrite) {

@@ -214,10 +214,6 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 			return r.planner.Plan(in)
 		}, o.Texts)
 	}
-	if r.mode == Inspect {
-		plan.Answer.AppWouldDo = transformer.AppWouldDo(&in, &plan)
-		plan.Findings = append(plan.Findings, transformer.ExecWorkarounds(&in)...)
-	}
 	r.injects = r.injects || len(plan.Edits) > 0 && plan.Answer.By != "" && plan.Answer.By != transformer.AnsweredByIstioProxy && plan.Answer.By != transformer.AnsweredByApp
 	return r.describe(o, plan, ref.Path), nil
 }
