@@ -92,6 +92,12 @@ func (b *planBuilder) declares(port int) bool {
 	return false
 }
 
+// uses reports whether one of the containers declares a port, or a Service leads to it.
+func (b *planBuilder) uses(port int) bool {
+	t := &b.in.Template
+	return b.declares(port) || b.in.Around.Exposed(t.Metadata.Labels, &t.Spec, port) != ""
+}
+
 func (c *Container) declares(port int) bool {
 	return slices.ContainsFunc(c.Ports, func(p ContainerPort) bool { return p.ContainerPort == int64(port) })
 }

@@ -86,8 +86,7 @@ func (b *planBuilder) userAnnotations() field.KeyValues {
 	return user
 }
 
-// withInherited returns the user's annotations with those of the Namespace that an
-// annotation of the template would replace.
+// withInherited returns the user's annotations with what [inspection].inherited has.
 func (b *planBuilder) withInherited(user field.KeyValues) field.KeyValues {
 	for _, p := range b.inspection.inherited {
 		if _, own := user.Lookup(p.Key); !own {

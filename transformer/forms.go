@@ -16,8 +16,7 @@ const (
 	recordHandlers = "handlers"
 	// recordAnnotations has the user's values that undo would not restore.
 	recordAnnotations = "annotations"
-	// recordInherited has annotations that undo would leave although the user has none:
-	// their values are the Namespace's.
+	// recordInherited has annotations that undo would leave although the user has none.
 	recordInherited = "inherited"
 	// recordExcluded has the ports that were taken out of the mesh, by annotation.
 	recordExcluded = "excluded"

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // kuma is the profile of Kuma and of Kong Mesh, which is built on it (kuma,
@@ -22,7 +25,9 @@ import (
 //     (probe_converter.go:33-36). With "0", Kuma 2.13 and 2.14 fall back to virtual
 //     probes, for httpGet alone: the kubelet goes to another port, 9000, which
 //     redirects it to the port that the probe had (v2.14.3,
-//     probes/probe.go:106-117, pkg/xds/generator/probe_generator.go:57-71).
+//     probes/probe.go:106-117, pkg/xds/generator/probe_generator.go:57-71). Envoy
+//     cannot have a second listener for that port, such as that of a Service, so that an
+//     annotation moves it where the app has it (injector/probes.go).
 //     Probes of native sidecars are rewritten too if Kuma's is a native one, which then
 //     comes first; it is by default from 2.14 on (deployments/charts/kuma/values.yaml,
 //     pod_probe_overrider.go).
@@ -92,6 +97,9 @@ const (
 	kumaVirtualProbePort = "kuma.io/virtual-probes-port" // of Kuma before 3
 )
 
+// kumaVirtualPort is the port of virtual probes unless an annotation moves them.
+const kumaVirtualPort = 9000
+
 // kumaOff reports whether a value turns Kuma's rewriter off.
 func kumaOff(v string) bool {
 	n, err := strconv.ParseUint(v, 10, 32)
@@ -119,6 +127,13 @@ func (d kumaProfile) inspect(b *planBuilder) inspection {
 	m.warnings = d.redirectedHosts(b)
 	if gateway, _ := kumaEnabled(b.annotations().Get(kumaGateway)); gateway {
 		m.optOut, m.passesProbes = new(b.annotationFinding("port-not-captured", kumaGateway, "makes the pod a gateway, of which Kuma captures nothing that comes in")), true
+	}
+	if m.answerer.who != AnsweredByApp && b.uses(kumaVirtualPort) {
+		free := prober.DefaultPort - 1
+		for free == b.p.opts.Port || b.uses(free) {
+			free--
+		}
+		m.inherited = field.KeyValues{{Key: kumaVirtualProbePort, Value: strconv.Itoa(free)}}
 	}
 	rewrites := !d.off.isOff(b.annotations())
 	captured := m.capturedOutcome(b, func(s *handlerSite) fate {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -415,6 +416,38 @@ func TestThePortsThatLinkerdSkipsByDefaultStaySkipped(t *testing.T) {
 		if kuma := plan(t, pod("labels: {kuma.io/sidecar-injection: enabled}\n", app(c.fields))); !strings.Contains(kuma.text, "exclude-inbound-ports: \"15099\"") {
 			t.Errorf("%+v: in Kuma\n%s", c, kuma.text)
 		}
+	}
+}
+
+// In Kuma 2.13 and 2.14 the annotation that we write makes Envoy listen on port 9000, which Keycloak
+// and MinIO have too.
+func TestThePortOfKumasVirtualProbesIsNoneOfTheApps(t *testing.T) {
+	const key = "kuma.io/virtual-probes-port"
+	const on = "labels: {kuma.io/sidecar-injection: enabled, app: web}\n"
+	const keycloak = "ports: [{containerPort: 8443}, {containerPort: 9000}]\n"
+	service := transformer.Service{Name: "web", Selector: field.KeyValues{{Key: "app", Value: "web"}}, Ports: []transformer.ServicePort{{Port: 9000}}}
+	for _, c := range []struct {
+		metadata, fields, want string
+		opts                   []option
+		services               []transformer.Service
+	}{
+		{on, keycloak + httpProbe, "15098", nil, nil},
+		{on, "ports: [{containerPort: 15098}, {containerPort: 9000}]\n" + httpProbe, "15097", nil, nil},
+		{on, keycloak + httpProbe, "15097", []option{port(15098)}, nil},
+		{on, httpProbe, "15098", nil, []transformer.Service{service}},
+		{on, "ports: [{containerPort: 8443}]\n" + httpProbe, "", nil, nil},
+		{withNote(on, key, "9090"), keycloak + httpProbe, "9090", nil, nil},
+		{on, keycloak + httpProbe, "", []option{answeredBy("app")}, nil},
+	} {
+		around := transformer.Surroundings{Services: func() []transformer.Service { return c.services }}
+		before := pod(c.metadata, app(c.fields))
+		r := among(t, around, before, c.opts...)
+		has := strings.Contains(r.text, key+": \""+c.want+"\"\n")
+		if has != (c.want != "") || !has && strings.Contains(r.text, key) || len(r.Edits) == 0 {
+			t.Errorf("%+v: findings %v in\n%s", c, r.Findings, r.text)
+		}
+		wantNoEdits(t, among(t, around, r.text, c.opts...))
+		wantText(t, restore(t, r.text), before)
 	}
 }
 

@@ -209,8 +209,9 @@ type inspection struct {
 	// read, and off is what turns it off; nil if the facts say so.
 	rewriterServes func(s *handlerSite) bool
 	off            rewriterOff
-	// inherited has the annotations of the Namespace that one of the template
-	// would replace.
+	// inherited has what the rewritten pod needs unless its own annotations say it: those of
+	// the Namespace, or defaults of the mesh, that one of the template would replace, and the
+	// other port of what the mesh would put on one of the app's.
 	inherited field.KeyValues
 	// collisions are containers of ours in the template, as it was read, that
 	// cannot run next to the mesh's proxy.
