@@ -156,7 +156,7 @@ func (x *Text) rootProperties(p int, r *rootStart) (int, error) {
 	if !ok {
 		return p, Invalid(0, sc.refused)
 	}
-	if _, _, isKey, _ := scanKey(in, min(end, len(in)-1)); isKey && !r.isMarked {
+	if _, _, isKey := scanKey(in, min(end, len(in)-1)); isKey && !r.isMarked {
 		return p, nil
 	}
 	anchor, tag, _ := splitProperties(in[p:end])
@@ -204,8 +204,8 @@ func (x *Text) index(sc *scanner, start int) (end int, empty bool, err error) {
 // startsWithKey reports whether a key, with its anchor and tag, or an indicator is at p.
 func (x *Text) startsWithKey(p int) bool {
 	in := x.Bytes
-	q := ContentStart(in[p:min(p+2*maxKey, len(in))]) + p
-	_, _, isKey, _ := scanKey(in, min(q, len(in)-1))
+	q := p + ContentStart(in[p:])
+	_, _, isKey := scanKey(in, min(q, len(in)-1))
 	return isKey || isIndicator(in, p)
 }
 

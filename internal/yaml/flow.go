@@ -22,7 +22,7 @@ func (s *scanner) flow(p, depth int, at int32) (int, bool) {
 	var last int32
 	p, ok := s.inFlow(start, p+1)
 	for ok && in[p] != closing {
-		if p, last, ok = s.flowEntry(p, depth, at, last, k == Mapping); !ok {
+		if p, last, ok = s.flowEntry(p, depth, at, last); !ok {
 			break
 		}
 		if p, ok = s.inFlow(start, p); !ok || in[p] == closing {
@@ -49,129 +49,70 @@ func (s *scanner) inFlow(start, p int) (int, bool) {
 
 // flowEntry reads the entry or item at p of the collection at, whose last one was last. It
 // returns the offset behind it, and its node.
-func (s *scanner) flowEntry(p, depth int, at, last int32, isMap bool) (end int, n int32, ok bool) {
-	n = s.add(at, last, 0, p, p, p)
-	start, isAbsent := p, false // absent: there is no value, and perhaps no colon
-	if isMap {
-		if p, isAbsent, ok = s.flowKey(p, depth, n); !ok {
+func (s *scanner) flowEntry(p, depth int, at, last int32) (end int, n int32, ok bool) {
+	isMap := s.nodes[at].Kind == Mapping
+	if isMap && s.in[p] == '?' && IsBlank(s.in, p+1) {
+		s.fix(p, "a key behind a question mark")
+		if p, ok = s.inFlow(p, p+1); !ok {
 			return 0, 0, false
 		}
-		s.nodes[n].Start, s.nodes[n].End = int32(p), int32(p)
 	}
-	if isAbsent {
-		return p, n, true
-	}
-	if end, ok = s.flowValue(p, depth, n); ok && !isMap {
-		end, ok = s.flowPair(start, end, depth, n)
+	n = s.add(at, last, 0, p, p, p)
+	if end, ok = s.flowValue(p, depth, n); ok {
+		end, ok = s.flowPair(p, end, depth, n, isMap)
 	}
 	s.drop(n, at)
 	return end, n, ok
 }
 
-// flowPair reads the rest of a pair in a flow sequence: [a: b] holds a mapping of one
-// entry. What was read from start to p is its key if a colon follows.
-func (s *scanner) flowPair(start, p, depth int, me int32) (end int, ok bool) {
+// flowPair reads the rest of an entry of a mapping, or of a pair in a sequence: [a: b] holds a
+// mapping of one entry. What was read from start to p into the node n is its key.
+func (s *scanner) flowPair(start, p, depth int, n int32, isMap bool) (end int, ok bool) {
 	in := s.in
 	colon := SkipBlanks(in, p)
-	if colon >= len(in) || in[colon] != ':' {
+	hasColon := colon < len(in) && in[colon] == ':'
+	if !isMap && !hasColon {
 		return p, true
 	}
-	if hasBreak(in[start:colon]) || !isShortKey(in[start:colon]) {
-		return s.refuse(start, longKey)
-	}
-	s.fix(start, "a pair in brackets without braces")
-	text := start + ContentStart(in[start:p])
-	if c := in[text]; c == '{' || c == '[' {
+	v := &s.nodes[n]
+	if v.Kind != Scalar { // a template in braces, most likely
 		s.fix(start, NotKey)
+	}
+	s.nodes = s.nodes[:n+1]
+	entry := n
+	if v.Marks, v.Child = 0, 0; isMap {
+		v.Kind, v.Style, v.KeyEnd = Scalar, Absent, int32(p)
+	} else {
+		s.fix(start, "a pair in brackets without braces")
+		v.Kind, v.Style, v.Start = Mapping, Flow, int32(start)
+		entry = s.add(n, 0, 0, start, p, p)
+	}
+	s.markKey(entry, start, start+ContentStart(in[start:p]), p)
+	if !hasColon {
+		s.fix(start, "a key without a colon")
+		v.Marks |= specialKey
+		v.Start, v.End = int32(p), int32(p)
+		return p, true
+	}
+	if !isShortKey(in[start:colon]) {
+		return s.refuse(start, longKey)
 	}
 	value, ok := s.inFlow(start, colon+1)
 	if !ok {
 		return 0, false
 	}
-	v := &s.nodes[me]
-	v.Kind, v.Style, v.Marks, v.Child, v.Start = Mapping, Flow, 0, 0, int32(start)
-	entry := s.add(me, 0, 0, start, p, value)
-	s.markKey(entry, start, text, p)
-	end = value
-	if in[value] != ',' && in[value] != ']' {
-		if end, ok = s.flowValue(value, depth, entry); !ok {
-			return 0, false
+	if c := in[value]; c == ',' || c == '}' || c == ']' {
+		if end = colon + 1; in[end] == ' ' { // so that a comma may be put there
+			end++
 		}
-	}
-	s.nodes[me].End = int32(end)
-	return end, true
-}
-
-// flowKey reads the key at p of a flow mapping into the node n. It returns the offset of the
-// value or, if there is none, that behind the key and its colon.
-func (s *scanner) flowKey(p, depth int, n int32) (value int, isAbsent, ok bool) {
-	in := s.in
-	if in[p] == '?' && IsBlank(in, p+1) {
-		s.fix(p, "a key behind a question mark")
-		p, _ = flowSpace(in, p+1)
-		s.nodes[n].Key = int32(p)
-	}
-	keyEnd, ok := s.flowKeyText(p, depth, n)
-	if !ok {
-		_, ok = s.refuse(p, "a key must come here, and a text that starts so must be in quotes")
-		return 0, false, ok
-	}
-	s.nodes[n].KeyEnd = int32(keyEnd)
-	colon := SkipBlanks(in, keyEnd)
-	if colon >= len(in) || in[colon] != ':' {
-		s.fix(p, "a key without a colon")
-		s.nodes[n].Marks |= specialKey
-		return keyEnd, true, true
-	}
-	if hasBreak(in[p:colon]) || !isShortKey(in[p:colon]) {
-		_, ok = s.refuse(p, longKey)
-		return 0, false, ok
-	}
-	if value, ok = s.inFlow(p, colon+1); !ok {
-		return 0, false, false
-	}
-	if isAbsent = in[value] == ',' || in[value] == '}'; isAbsent && value > colon+1 { // behind a space, so that a comma may be put there
-		value = colon + 1
-		if in[value] == ' ' {
-			value++
-		}
-	}
-	return value, isAbsent, true
-}
-
-// flowKeyText reads the key of the node n, with its anchor and tag, and returns where it ends.
-func (s *scanner) flowKeyText(p, depth int, n int32) (end int, ok bool) {
-	in, text := s.in, p
-	if p >= len(in) {
+		s.nodes[entry].Start, s.nodes[entry].End = int32(end), int32(end)
+	} else if end, ok = s.flowValue(value, depth, entry); !ok {
 		return 0, false
 	}
-	if in[p] == '&' || in[p] == '!' {
-		if text, ok = s.properties(p); !ok || text == len(in) {
-			return 0, false
-		}
+	if !isMap {
+		s.nodes[n].End = int32(end)
 	}
-	switch in[text] {
-	case '"', '\'':
-		end, ok = quotedEnd(in, text)
-	case '*':
-		if text > p {
-			return s.refuse(p, aliasProperties)
-		}
-		end, ok = s.alias(text)
-	case '{', '[': // a template in braces, most likely
-		s.fix(p, NotKey)
-		key := len(s.nodes)
-		s.nodes = append(s.nodes, Node{})
-		end, ok = s.flow(text, depth+1, int32(key))
-		s.nodes = s.nodes[:key]
-	default:
-		end = s.flowPlain(text)
-		ok = end > text && !(in[text] == '-' && end == text+1)
-	}
-	if ok {
-		s.markKey(n, p, text, end)
-	}
-	return end, ok
+	return end, true
 }
 
 // longKey says what YAML demands of a key without a question mark.

@@ -196,7 +196,7 @@ func (b *blockScan) nextLine(eol int) {
 // end.
 func (b *blockScan) line() bool {
 	if b.goesOn && b.p-b.lineStart > b.topCol {
-		return b.continuePlain()
+		return b.plainLine("a text of several lines must not have a colon and a space, or this line is indented too far")
 	}
 	b.goesOn, b.inline = false, false
 	done, ok := b.indicators()
@@ -207,9 +207,9 @@ func (b *blockScan) line() bool {
 	if done || !ok {
 		return ok
 	}
-	keyEnd, colon, isKey, ok := scanKey(b.in, b.p)
+	keyEnd, colon, isKey := scanKey(b.in, b.p)
 	switch {
-	case !ok || isKey && !isShortKey(b.in[start:colon]): // its anchor or tag counts
+	case isKey && !isShortKey(b.in[start:colon]): // its anchor or tag counts
 		return b.refuse(longKey)
 	case isKey:
 		if goesOn, ok := b.keyLine(start, keyEnd, colon); !goesOn {
@@ -299,7 +299,7 @@ func (b *blockScan) properties(mayBeKey bool) (start int, done, ok bool) {
 	}
 	done = atBreak(b.in, end) || b.in[end] == '#'
 	if mayBeKey && !done {
-		if _, _, isKey, _ := scanKey(b.in, end); isKey {
+		if _, _, isKey := scanKey(b.in, end); isKey {
 			b.p = end
 			return start, false, true
 		}
@@ -320,16 +320,16 @@ func (b *blockScan) properties(mayBeKey bool) (start int, done, ok bool) {
 	return start, done, true
 }
 
-// continuePlain reads one more line of a plain scalar.
-func (b *blockScan) continuePlain() bool {
-	eol, end, comment, ok := plainLine(b.in, b.p)
-	if !ok {
-		return b.refuse("a text of several lines must not have a colon and a space, or this line is indented too far")
+// plainLine reads a line of a plain scalar; hasColon says why a key must not come here.
+func (b *blockScan) plainLine(hasColon string) bool {
+	end := plainEnd(b.in, b.p)
+	if isColon(b.in, end) {
+		return b.refuse(hasColon)
 	}
-	b.goesOn = !comment
-	b.lastEnd = end
-	b.s.nodes[b.current].End = int32(end)
-	b.nextLine(eol)
+	b.goesOn = atBreak(b.in, end)
+	b.lastEnd = trimEnd(b.in, b.p, end)
+	b.s.nodes[b.current].End = int32(b.lastEnd)
+	b.nextLine(LineEnd(b.in, end))
 	return true
 }
 
@@ -485,7 +485,7 @@ func (b *blockScan) openFor(col int) bool {
 }
 
 func (b *blockScan) value() bool {
-	switch c := b.in[b.p]; c {
+	switch b.in[b.p] {
 	case '"', '\'':
 		return b.quoted()
 	case '{', '[':
@@ -495,7 +495,7 @@ func (b *blockScan) value() bool {
 	case '*':
 		return b.alias()
 	default:
-		return b.plain(c)
+		return b.plain()
 	}
 }
 
@@ -561,18 +561,13 @@ func (b *blockScan) blockScalar() bool {
 }
 
 // plain reads the first line of a plain scalar.
-func (b *blockScan) plain(c byte) bool {
-	if (!keyChar[c] || c == '-') && !plainStart(b.in, b.p) {
+func (b *blockScan) plain() bool {
+	if !plainStart(b.in, b.p) {
 		return b.refuse("a text that starts with this character must be in quotes")
 	}
-	eol, end, comment, ok := plainLine(b.in, b.p)
-	if !ok {
-		return b.refuse("a text with a colon and a space must be in quotes, or the key before it be alone on its line")
-	}
-	b.set(Scalar, Plain, b.topCol, b.p, end)
-	b.lastEnd, b.pending, b.goesOn = end, false, !comment
-	b.nextLine(eol)
-	return true
+	b.set(Scalar, Plain, b.topCol, b.p, b.p)
+	b.pending = false
+	return b.plainLine("a text with a colon and a space must be in quotes, or the key before it be alone on its line")
 }
 
 func (b *blockScan) finish() bool {
@@ -648,67 +643,30 @@ func (s *scanner) add(at, last int32, col, key, keyEnd, value int) int32 {
 	return i
 }
 
-// keyChar holds what a plain key is made of nearly always.
-var keyChar = func() (t [256]bool) {
-	for c := range 256 {
-		t[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '/' || c == '_' || c == '-' || c == '$'
-	}
-	return
-}()
+// isShortKey reports whether a key, which ends at its colon, needs no question mark: it is on
+// one line and has 1024 characters at most.
+func isShortKey(key []byte) bool {
+	return (len(key) <= 1024 || utf8.RuneCount(key) <= 1024) && !hasBreak(key)
+}
 
-// maxKey is how many characters a colon may be behind the start of its key.
-const maxKey = 1024
-
-func isShortKey(key []byte) bool { return len(key) <= maxKey || utf8.RuneCount(key) <= maxKey }
-
-// scanKey reports whether a key starts at p, where it ends, and where its colon is; ok is
-// false if it must not be a key.
-func scanKey(in []byte, p int) (end, colon int, isKey, ok bool) {
-	if keyChar[in[p]] {
-		if q := wordEnd(in, p); isColon(in, q) && q-p < maxKey {
-			return q, q, true, true
-		}
-	}
-	eol := LineEnd(in, p)
+// scanKey reports whether a key starts at p, where it ends, and where its colon is.
+func scanKey(in []byte, p int) (end, colon int, isKey bool) {
 	switch in[p] {
-	case '"', '\'':
-		return scanQuotedKey(in, p, eol)
-	case '*':
-		q := nameEnd(in, p+1)
-		colon = SkipBlanks(in, q)
-		return q, colon, colon > q && isColon(in, colon), true
 	case '{', '[', '|', '>', '#', '&', '!', '%', '@', '`', ',', ']', '}':
-		return 0, 0, false, true
+		return 0, 0, false
+	case '"', '\'':
+		end, isKey = quotedEnd(in, p)
+		colon = SkipBlanks(in, end)
+	case '*':
+		end = nameEnd(in, p+1)
+		colon = SkipBlanks(in, end)
+		isKey = true
+	default:
+		colon = plainEnd(in, p)
+		end = trimEnd(in, p, colon)
+		isKey = !isIndicator(in, p) // which may be behind a tag
 	}
-	return scanPlainKey(in, p, eol)
-}
-
-// scanPlainKey is scanKey for a key without quotes, on a line that ends at eol.
-func scanPlainKey(in []byte, p, eol int) (end, colon int, isKey, ok bool) {
-	if isIndicator(in, p) { // behind a tag
-		return 0, 0, false, true
-	}
-	for q := p; q < eol; q++ {
-		if isColon(in, q) {
-			return trimEnd(in, p, q), q, true, isShortKey(in[p:q])
-		}
-		if in[q] == '#' && q > p && (in[q-1] == ' ' || in[q-1] == '\t') {
-			break
-		}
-	}
-	return 0, 0, false, true
-}
-
-// scanQuotedKey is scanKey for a key in quotes, on a line that ends at eol.
-func scanQuotedKey(in []byte, p, eol int) (end, colon int, isKey, ok bool) {
-	end, ok = quotedEnd(in, p)
-	if !ok {
-		return 0, 0, false, true // an error of the value
-	}
-	if colon = SkipBlanks(in, end); !isColon(in, colon) {
-		return 0, 0, false, true
-	}
-	return end, colon, true, end <= eol && isShortKey(in[p:colon])
+	return end, colon, isKey && isColon(in, colon)
 }
 
 // isColon reports whether a colon is at p that ends a key.
@@ -725,43 +683,14 @@ func plainStart(in []byte, p int) bool {
 	return true
 }
 
-// plainLine reads a line of a plain scalar: where the line and its content
-// end, and whether a comment follows; ok is false if it is not one.
-func plainLine(in []byte, p int) (eol, end int, comment, ok bool) {
-	for q := p; ; q++ {
-		q = nextSpecial(in, q)
-		switch {
-		case q >= len(in) || in[q] == '\n':
-			return q, trimEnd(in, p, q), false, true
-		case in[q] == ':':
-			if IsBlank(in, q+1) {
-				return 0, 0, false, false
-			}
-		case q == p:
-			return 0, 0, false, false
-		case in[q-1] == ' ' || in[q-1] == '\t':
-			return LineEnd(in, q), trimEnd(in, p, q), true, true
+// plainEnd returns where a plain scalar or key that starts at p ends on its line: at the colon of
+// the key, the number sign of a comment, the line feed or the end of the text.
+func plainEnd(in []byte, p int) int {
+	for q := nextSpecial(in, p); ; q = nextSpecial(in, q+1) {
+		if q == len(in) || in[q] == '\n' || isColon(in, q) || in[q] == '#' && q > p && IsBlank(in, q-1) {
+			return q
 		}
 	}
-}
-
-// wordEnd returns the offset of the next colon or white space from p on, or the
-// end of the text. (A number sign before it starts no comment.)
-func wordEnd(in []byte, p int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for p+8 <= len(in) {
-		x := binary.LittleEndian.Uint64(in[p:])
-		colon := x ^ ':'*ones
-		// The lowest high bit marks the first byte that is a colon or below '!'.
-		if hit := ((colon-ones)&^colon | (x-'!'*ones)&^x) & highs; hit != 0 {
-			return p + bits.TrailingZeros64(hit)>>3
-		}
-		p += 8
-	}
-	for p < len(in) && in[p] > ' ' && in[p] != ':' {
-		p++
-	}
-	return p
 }
 
 // nextSpecial returns the offset of the next line feed, colon or number sign
@@ -786,42 +715,26 @@ func nextSpecial(in []byte, p int) int {
 // quotedEnd returns the end of the quoted scalar that starts at p. It may go
 // over several lines; an unknown escape or a document marker is not accepted.
 func quotedEnd(in []byte, p int) (int, bool) {
-	c, start := in[p], p
-	p++
-	for {
-		i := bytes.IndexByte(in[p:], c)
-		if i < 0 {
-			return 0, false
-		}
-		if j := bytes.IndexByte(in[p:p+i], '\\'); c == '"' && j >= 0 {
-			n := escapeLen(in, p+j+1)
+	quote := in[p]
+	for q := p + 1; q < len(in); q++ {
+		switch {
+		case in[q] == '\\' && quote == '"':
+			n := escapeLen(in, q+1)
 			if n == 0 {
 				return 0, false
 			}
-			p += j + 1 + n
-			continue
+			q += n
+		case in[q] != quote:
+		case quote == '\'' && q+1 < len(in) && in[q+1] == quote: // two single quotes are one
+			q++
+		default:
+			return q + 1, true
 		}
-		p += i + 1
-		if c == '"' || p == len(in) || in[p] != c {
-			return p, !holdsMarker(in[start:p])
-		}
-		p++ // two single quotes are one
-	}
-}
-
-// holdsMarker reports whether a line of the text (not the first) looks like
-// the start or the end of a document.
-func holdsMarker(text []byte) bool {
-	for {
-		i := bytes.IndexByte(text, '\n')
-		if i < 0 {
-			return false
-		}
-		text = text[i+1:]
-		if IsMarker(text, 0) {
-			return true
+		if in[q] == '\n' && IsMarker(in, q+1) {
+			return 0, false
 		}
 	}
+	return 0, false
 }
 
 // escapeLen returns the length of the escape whose backslash is before p, 0
