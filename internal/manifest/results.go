@@ -174,10 +174,10 @@ func sorted(v field.Value) field.Value {
 func (s *Stream) resultsObject() *Object {
 	r := &s.results
 	start, end := r.key, r.end
-	o := &Object{stream: s, start: start, end: end, col: r.root.Col, objectExtra: noExtra}
+	o := &Object{stream: s, start: start, end: end, col: r.root.Col}
 	switch {
 	case r.root.Style == yaml.Flow:
-		o.mutableExtra().text, o.changed = []byte("{"+string(s.in[start:end])+" }"), true
+		o.text, o.changed = []byte("{"+string(s.in[start:end])+" }"), true
 	case s.in[end-1] != '\n':
 		o.end = yaml.LineEnd(s.in, end) + 1
 	}

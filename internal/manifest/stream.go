@@ -24,7 +24,6 @@ type Stream struct {
 	endsInText bool // that line end would become text of a block scalar if anything came behind it
 
 	objects []*Object
-	slab    []Object
 	config  *Object
 	isList  bool // a ResourceList
 	results resultsPosition
@@ -189,7 +188,7 @@ func (s *Stream) noteShared(objects []*Object, aliases []yaml.AliasUse) {
 		}
 		for _, o := range []*Object{from, to} {
 			if o != nil {
-				o.mutableExtra().shared = a.Name
+				o.shared = a.Name
 			}
 		}
 	}
@@ -318,15 +317,11 @@ func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
 	case t.IsListOfMappings(id.Items): // else only its kind looks like that of one
 		return s.addItems(t, id.Items, end, id.kind, identity{apiVersion: id.apiVersion, kind: kind})
 	}
-	if len(s.slab) == cap(s.slab) {
-		s.slab = make([]Object, 0, min(max(64, len(s.objects)), 4096))
-	}
-	o := Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), apiVersion: id.apiVersion, kind: id.kind, objectExtra: noExtra}
+	o := &Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), apiVersion: id.apiVersion, kind: id.kind}
 	if v.KeyEnd > v.Key {
 		o.dash = v.Key
 	}
-	s.slab = append(s.slab, o)
-	s.objects = append(s.objects, &s.slab[len(s.slab)-1])
+	s.objects = append(s.objects, o)
 	return nil
 }
 
@@ -335,7 +330,7 @@ func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {
 	if v.Kind != yaml.Mapping && v.Marks&yaml.IsAlias == 0 {
 		return nil, s.errorAt(int(v.Start), errors.New("ResourceList: `functionConfig` must be a mapping"))
 	}
-	o := &Object{stream: s, start: int(v.Start), end: int(v.End), objectExtra: noExtra}
+	o := &Object{stream: s, start: int(v.Start), end: int(v.End)}
 	if v.Style == yaml.Block {
 		o.col = v.Col
 	}
