@@ -140,12 +140,6 @@ func (p *entryText) comesBack(instead field.Value) bool {
 	if !stays || p.special {
 		return false
 	}
-	if p.Style == yaml.Plain { // what most ports and paths are
-		text := yaml.View(p.t.Text[p.Start:p.End])
-		if _, isNumber := yaml.Decimal(text); isNumber || isPlain(text, p.inFlow) && !p.l.json {
-			return true
-		}
-	}
 	if _, linesAreEdited := keepsLines(p.t, &p.Node, instead); linesAreEdited {
 		return true
 	}

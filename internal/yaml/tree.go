@@ -378,9 +378,6 @@ func typed(s string) (v any, ok bool) {
 	case s[0] > '9': // a word
 		return nil, false
 	}
-	if i, ok := Decimal(s); ok {
-		return i, true
-	}
 	if v, ok := notFinite[s]; ok {
 		return v, true
 	}
@@ -430,26 +427,6 @@ func whole(i int64) any {
 		return n
 	}
 	return float64(i)
-}
-
-// Decimal parses a whole number in its usual form, for which an int is large enough.
-func Decimal(s string) (int, bool) {
-	digits := strings.TrimPrefix(s, "-")
-	if len(digits) == 0 || len(digits) > 17 || digits[0] == '0' && s != "0" {
-		return 0, false
-	}
-	n := int64(0)
-	for i := range len(digits) {
-		c := digits[i] - '0'
-		if c > 9 {
-			return 0, false
-		}
-		n = 10*n + int64(c)
-	}
-	if len(digits) < len(s) {
-		n = -n
-	}
-	return int(n), int64(int(n)) == n
 }
 
 // ReadsAsString reports whether resolve leaves the plain scalar a string.
