@@ -58,10 +58,15 @@ func Join(streams []*Stream) ([]byte, error) {
 // largeOutput is a size from which giving memory back to the system is worth its time.
 const largeOutput = 8 << 20
 
-func join(streams []*Stream) ([]byte, error) {
+func join(streams []*Stream) (text []byte, err error) {
 	if len(streams) == 0 {
 		return nil, nil
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = streams[0].unplanned(nil, fmt.Errorf("%v", p))
+		}
+	}()
 	size := 0
 	for _, s := range streams {
 		size += s.composedSize()
@@ -182,7 +187,7 @@ func (s *Stream) sendBetween(to sink, start, end int, changes []change) error {
 	for i := range changes {
 		c := &changes[i]
 		if c.start < start || c.end < c.start || c.end > end {
-			return s.outside(c.splice, start, end)
+			return s.unplanned(nil, fmt.Errorf("the change of the bytes %d to %d lies outside of %d to %d", c.start, c.end, start, end))
 		}
 		to.between(s, yaml.View(s.in[start:c.start]), nil)
 		start = c.end
@@ -200,11 +205,6 @@ func (s *Stream) sendBetween(to sink, start, end int, changes []change) error {
 	}
 	to.between(s, yaml.View(s.in[start:end]), nil)
 	return nil
-}
-
-// outside returns the error of a change that is not in a part of the input.
-func (s *Stream) outside(c splice, start, end int) error {
-	return s.unplanned(nil, fmt.Errorf("the change of the bytes %d to %d lies outside of %d to %d", c.start, c.end, start, end))
 }
 
 // A composer puts an output together, and notes the known objects in it: those that no
@@ -245,9 +245,6 @@ func (c *composer) object(o *Object) error {
 	}
 	at = o.start
 	for i, p := range o.patch {
-		if o.start+p.start < at || p.end < p.start || o.start+p.end > o.end {
-			return s.outside(splice{start: o.start + p.start, end: o.start + p.end}, at, o.end)
-		}
 		c.text = append(c.text, s.in[at:o.start+p.start]...)
 		c.between(s, p.text, &o.patch[i].text)
 		at = o.start + p.end

@@ -15,12 +15,7 @@ import (
 // byte for byte; each edited object with the text that Apply has read and found to be the
 // edited value; each added object, and the results, by value. It steps over the known
 // objects: their texts, which are compared, have been read before.
-func verify(text []byte, known []yaml.Known, streams []*Stream) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = streams[0].unplanned(nil, fmt.Errorf("%v", p))
-		}
-	}()
+func verify(text []byte, known []yaml.Known, streams []*Stream) error {
 	again, err := read(streams[0].name, text, known)
 	if err != nil {
 		return unreadable(streams, err)
@@ -168,16 +163,13 @@ func unreadable(streams []*Stream, err error) error {
 	}
 	for _, s := range streams {
 		for _, o := range s.objects {
-			if o.changed && !o.isReadable() {
+			if !o.changed {
+				continue
+			}
+			if _, unread := Read("", append(appendSpaces(nil, int(o.col)), o.source()...)); unread != nil {
 				return s.unplanned(o, err)
 			}
 		}
 	}
 	return streams[0].unplanned(nil, err)
-}
-
-func (o *Object) isReadable() (ok bool) {
-	defer func() { ok = recover() == nil && ok }()
-	_, err := Read("", append(appendSpaces(nil, int(o.col)), o.source()...))
-	return err == nil
 }
