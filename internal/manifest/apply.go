@@ -51,13 +51,11 @@ func (o *Object) Apply(edits []field.Edit) error {
 	changes, notices, ok := newSplicer(t, eol, &s.scratch).rewrite(root, &s.check)
 	// As their author once wrote them, some entries may mean something else now, above
 	// all an alias.
-	isAny := func(field.KeyValue) bool { return true }
-	for _, drop := range []func(text field.KeyValue) bool{isSpecial, isAny} {
-		if ok || !root.hasTexts() {
+	for _, drop := range []func(text field.KeyValue) bool{isSpecial, func(field.KeyValue) bool { return true }} {
+		if ok {
 			break
 		}
-		edits = withoutTexts(edits, drop)
-		if root, err = overlay(t, edits); err != nil {
+		if root, err = overlay(t, withoutTexts(edits, drop)); err != nil {
 			return o.error(nil, o.Line(), err)
 		}
 		changes, notices, ok = newSplicer(t, eol, &s.scratch).rewrite(root, &s.check)

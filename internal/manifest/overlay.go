@@ -69,11 +69,6 @@ func (o *editNode) edit(t *yaml.Tree, e field.Edit) error {
 	return nil
 }
 
-// hasTexts reports whether some entry may be written as its author once wrote it.
-func (o *editNode) hasTexts() bool {
-	return o.text != "" || slices.ContainsFunc(o.children, (*editNode).hasTexts)
-}
-
 // openAs prepares the node's children for edits. A new or null node becomes an
 // empty collection.
 func (o *editNode) openAs(t *yaml.Tree, step field.Step) error {

@@ -224,18 +224,13 @@ func (s *scanner) document(p, col int) (end int, ok bool) {
 // scalarDocument reads a document that is a single value: it must be null, and the document
 // is empty then.
 func (x *Text) scalarDocument(p int, tag string) (end int, empty bool, err error) {
-	in := x.Bytes
 	end = x.documentEnd(p)
-	const before = "k:\n- "
-	var t Tree
-	if !t.Parse(slices.Concat([]byte(before), bytes.ReplaceAll(in[p:end], []byte("\n"), []byte("\n  ")), []byte("\n")), 0) {
-		return 0, false, Invalid(p-len(before), Refusal{max(t.Refused.At, len(before)), t.Refused.Why})
-	}
-	n := t.Nodes[t.Nodes[1].Child].Child
-	if t.IsNull(n) && (tag == "" || tag == "!!null") {
+	value := View(x.Bytes[p:trimEnd(x.Bytes, p, plainEnd(x.Bytes, p))])
+	next, _ := x.NextDocument(LineEnd(x.Bytes, p) + 1)
+	if isNullText(value) && (tag == "" || tag == "!!null") && next >= end {
 		return end, true, nil
 	}
-	return 0, false, errorAt(p, fmt.Errorf("%w, not %q", ErrNotObject, t.Str(n)))
+	return 0, false, errorAt(p, fmt.Errorf("%w, not %q", ErrNotObject, value))
 }
 
 // Parse parses a part of the input, which starts in column col, into the tree, whose text

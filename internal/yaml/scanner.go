@@ -573,9 +573,7 @@ func (b *blockScan) finish() bool {
 	if len(b.open) == 0 {
 		return b.refuse("a mapping must come here")
 	}
-	for _, f := range b.open {
-		b.s.nodes[f.node].End = int32(b.lastEnd)
-	}
+	b.closeDeeper(-1, false)
 	return true
 }
 
