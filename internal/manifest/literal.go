@@ -39,7 +39,7 @@ func (l *layout) lines(b []byte, lines []string, col int) []byte {
 	for _, line := range lines {
 		b = append(b, l.eol...)
 		if line != "" {
-			b = append(appendSpaces(b, col), line...)
+			b = append(append(b, spaces(col)...), line...)
 		}
 	}
 	return b

@@ -38,7 +38,7 @@ type chunk struct {
 
 // keep returns a copy of a text.
 func (m *textMemory) keep(text string) string {
-	const small, most = 64 << 10, 24 // more than a megabyte is outside of the heap
+	const size, most = 64 << 10, 24 // more than a megabyte is outside of the heap
 	if len(text) == 0 {
 		return ""
 	}
@@ -50,7 +50,7 @@ func (m *textMemory) keep(text string) string {
 			c.isMapped = c.text != nil
 		}
 		if c.text == nil {
-			c.text = make([]byte, 0, max(len(text), min(4096<<min(n, 8), small)))
+			c.text = make([]byte, 0, max(len(text), size))
 		}
 		m.chunks = append(m.chunks, c)
 		n++

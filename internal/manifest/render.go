@@ -74,15 +74,7 @@ func (l *layout) block(b []byte, v field.Value, col int) []byte {
 }
 
 func (l *layout) newLine(b []byte, col int) []byte {
-	return appendSpaces(append(b, l.eol...), col)
-}
-
-func appendSpaces(b []byte, n int) []byte {
-	const some = "                                "
-	for ; n > len(some); n -= len(some) {
-		b = append(b, some...)
-	}
-	return append(b, some[:max(n, 0)]...)
+	return append(append(b, l.eol...), spaces(col)...)
 }
 
 func (l *layout) entry(b []byte, key string, v field.Value, col int) []byte {

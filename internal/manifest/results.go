@@ -35,12 +35,10 @@ func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
 		return &Error{File: s.name, Err: errors.New("results can be added to a ResourceList only")}
 	}
 	switch r := &s.results; {
-	case s.endsInText && r.end == 0:
-		return s.canGrow()
-	case r.end != 0:
+	case r.end != 0 || r.root.Style == yaml.Flow:
 		return s.appendResults(results)
-	case r.root.Style == yaml.Flow:
-		return s.addFlowResults(results)
+	case s.endsInText:
+		return s.canGrow()
 	default:
 		return s.addBlockResults(results)
 	}
@@ -50,34 +48,10 @@ func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
 func (s *Stream) checkResults(text []byte, col int, want field.List) error {
 	t := &s.check
 	if !t.Parse(text, col) || !t.EqualValue(t.Get(1, "results"), want) {
-		s.added = false
 		return s.unplanned(nil, errors.New("the results differ"))
 	}
 	s.added = true
 	return nil
-}
-
-// addFlowResults writes the results as the first field of the ResourceList: before its closing
-// brace there may be a comment or a comma.
-func (s *Stream) addFlowResults(results iter.Seq[field.Map]) error {
-	list := field.List{}
-	for m := range results {
-		list = append(list, m)
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	at := int(s.results.root.Start) + 1
-	l := layout{eol: s.eol, colon: ": ", comma: ", ", json: true}
-	if s.in[at] == '"' { // compact JSON
-		l.colon, l.comma = ":", ","
-	}
-	b := l.flow([]byte(`"results"`+l.colon), list, yaml.Absent, 0)
-	if yaml.IsBlank(s.in, at) {
-		l.comma = ","
-	}
-	s.changes = append(s.changes, change{splice: splice{at, at, string(b) + l.comma}})
-	return s.checkResults([]byte("{"+string(b)+"}"), 0, list)
 }
 
 // addBlockResults writes the results at the end of the document, where
@@ -90,10 +64,10 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) error {
 		col += 2
 	}
 	key := append(append(l.key(nil, "results", yaml.Absent, false), ':'), l.eol...)
-	before := append(appendSpaces(nil, int(r.root.Col)), key...)
+	before := append([]byte(spaces(int(r.root.Col))), key...)
 	var alone []byte // the text of one result under its key
 	for m := range results {
-		b := l.item(append(appendSpaces(before, col), "- "...), m, col)
+		b := l.item(append(append(before, spaces(col)...), "- "...), m, col)
 		b = append(b, l.eol...)
 		s.changes = append(s.changes, change{splice: splice{r.docEnd, r.docEnd, s.scratch.kept.keep(yaml.View(b))}, lines: true})
 		alone = append(append(alone[:0], key...), b[len(before):]...)
@@ -138,10 +112,18 @@ func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
 	}
 	s.added = true
 	text := o.source()
-	if s.results.root.Style == yaml.Flow {
-		text = bytes.TrimSpace(text[1 : len(text)-1]) // without the braces of resultsObject
+	if s.results.root.Style != yaml.Flow {
+		s.changes = append(s.changes, change{splice: splice{start, end, string(text)}, lines: true})
+		return nil
 	}
-	s.changes = append(s.changes, change{splice: splice{start, end, string(text)}, lines: s.results.root.Style != yaml.Flow})
+	text = bytes.TrimSpace(text[1 : len(text)-1]) // without the braces of resultsObject
+	if s.results.end == 0 {
+		text = append(text, ',')
+		if s.in[start] != '"' && !yaml.IsBlank(s.in, start) {
+			text = append(text, ' ')
+		}
+	}
+	s.changes = append(s.changes, change{splice: splice{start, end, string(text)}})
 	return nil
 }
 
@@ -170,16 +152,23 @@ func sorted(v field.Value) field.Value {
 	return v
 }
 
-// resultsObject returns the field, alone in its mapping, as an object.
+// resultsObject returns the field, alone in its mapping, as an object. A field that a mapping
+// in braces lacks becomes its first one: before its closing brace there may be a comment or a comma.
 func (s *Stream) resultsObject() *Object {
 	r := &s.results
-	start, end := r.key, r.end
-	o := &Object{stream: s, start: start, end: end, col: r.root.Col}
+	o := &Object{stream: s, start: r.key, end: r.end, col: r.root.Col}
 	switch {
+	case r.end == 0:
+		o.start = int(r.root.Start) + 1
+		o.end = o.start
+		o.text, o.changed = []byte(`{"results": []}`), true
+		if s.in[o.start] == '"' { // compact JSON
+			o.text = []byte(`{"results":[]}`)
+		}
 	case r.root.Style == yaml.Flow:
-		o.text, o.changed = []byte("{"+string(s.in[start:end])+" }"), true
-	case s.in[end-1] != '\n':
-		o.end = yaml.LineEnd(s.in, end) + 1
+		o.text, o.changed = []byte("{"+string(s.in[r.key:r.end])+" }"), true
+	case s.in[r.end-1] != '\n':
+		o.end = yaml.LineEnd(s.in, r.end) + 1
 	}
 	return o
 }

@@ -317,7 +317,7 @@ func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
 	case t.IsListOfMappings(id.Items): // else only its kind looks like that of one
 		return s.addItems(t, id.Items, end, id.kind, identity{apiVersion: id.apiVersion, kind: kind})
 	}
-	o := &Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), apiVersion: id.apiVersion, kind: id.kind}
+	o := s.newObject(v, end, id)
 	if v.KeyEnd > v.Key {
 		o.dash = v.Key
 	}
@@ -325,24 +325,17 @@ func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
 	return nil
 }
 
+func (s *Stream) newObject(v *yaml.Node, end int, id identity) *Object {
+	return &Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), apiVersion: id.apiVersion, kind: id.kind}
+}
+
 func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {
 	v := &t.Nodes[n]
-	if v.Kind != yaml.Mapping && v.Marks&yaml.IsAlias == 0 {
-		return nil, s.errorAt(int(v.Start), errors.New("ResourceList: `functionConfig` must be a mapping"))
+	id, isMapping, err := s.identify(t, n, int(v.End))
+	if err == nil && !isMapping {
+		err = s.errorAt(int(v.Start), errors.New("ResourceList: `functionConfig` must be a mapping"))
 	}
-	o := &Object{stream: s, start: int(v.Start), end: int(v.End)}
-	if v.Style == yaml.Block {
-		o.col = v.Col
-	}
-	var m struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-	}
-	if _, err := o.Decode(nil, &m); err != nil {
-		return nil, err
-	}
-	o.apiVersion, o.kind = m.APIVersion, m.Kind
-	return o, nil
+	return s.newObject(v, int(v.End), id), err
 }
 
 // Name returns the name that was passed to Read.

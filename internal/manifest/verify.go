@@ -166,7 +166,7 @@ func unreadable(streams []*Stream, err error) error {
 			if !o.changed {
 				continue
 			}
-			if _, unread := Read("", append(appendSpaces(nil, int(o.col)), o.source()...)); unread != nil {
+			if _, unread := Read("", append([]byte(spaces(int(o.col))), o.source()...)); unread != nil {
 				return s.unplanned(o, err)
 			}
 		}
