@@ -112,7 +112,8 @@ func equalParsed(v field.Value, n *yamlv3.Node) bool {
 		}
 		for i, e := range v {
 			if n.Content[2*i].Value != e.Key { // merged entries come elsewhere
-				i = slices.IndexFunc(n.Content, func(k *yamlv3.Node) bool { return k.Value == e.Key }) / 2
+				for i = 0; i < len(v)-1 && n.Content[2*i].Value != e.Key; i++ {
+				}
 			}
 			if n.Content[2*i].Value != e.Key || !equalParsed(e.Value, n.Content[2*i+1]) {
 				return false
