@@ -90,7 +90,7 @@ type Istio struct {
 type PodTemplate struct {
 	Group string `json:"group" doc:"The API group of the kind, without version; empty for core."`
 	Kind  string `json:"kind" required:"true" doc:"The kind."`
-	Path  string `json:"path" required:"true" doc:"The path of the pod template, keys joined by dots, such as spec.worker.podTemplate; [] after a key stands for every item of its list, such as spec.jobs[].template; . is the object itself. It must lead to a mapping with metadata and spec, as in a Pod, or to one that is itself a pod's spec, with a list containers. A kind may have several entries."`
+	Path  string `json:"path" required:"true" doc:"The path of the pod template, keys joined by dots, such as spec.worker.podTemplate; [] after a key stands for every item of its list, such as spec.jobs[].template; . is the object itself, if its labels and annotations are those of its pods. It must lead to a mapping with metadata and spec, as in a Pod, or to one that is itself a pod's spec, with a list containers. A kind may have several entries."`
 }
 
 // A Selector matches an object that matches every part of it that is set.

@@ -180,7 +180,8 @@ func holderOf(probe field.Path) Holder {
 	}
 	spec := container[: n-2 : n-2]
 	path := spec
-	if n := len(path); n > 0 && path[n-1].Key == "spec" {
+	// The metadata of an object with a pod's spec of its own is seldom that of its pods.
+	if n := len(path); n > 1 && path[n-1].Key == "spec" {
 		path = path[:n-1]
 	}
 	pattern := slices.Clone(path)
