@@ -33,11 +33,17 @@ type ResourceQuota struct {
 // beside workloads.
 func IsOpenShift(apiVersion, kind string) bool {
 	group, _, _ := strings.Cut(apiVersion, "/")
-	switch group {
-	case "apps.openshift.io", "route.openshift.io", "security.openshift.io":
-		return kind == "DeploymentConfig" || kind == "Route" || kind == "SecurityContextConstraints"
-	}
-	return false
+	return slices.Contains(openShiftKinds[group], kind)
+}
+
+// openShiftKinds are kinds that only OpenShift has, by their group.
+var openShiftKinds = map[string][]string{
+	"apps.openshift.io":     {"DeploymentConfig"},
+	"build.openshift.io":    {"BuildConfig"},
+	"image.openshift.io":    {"ImageStream"},
+	"project.openshift.io":  {"Project", "ProjectRequest"},
+	"route.openshift.io":    {"Route"},
+	"security.openshift.io": {"SecurityContextConstraints"},
 }
 
 const appArmorField = "appArmorProfile"

@@ -47,7 +47,7 @@ type Spec struct {
 	ProbeProxy   ProbeProxy    `json:"probeProxy" doc:"The container that is injected."`
 	IstioProxy   IstioProxy    `json:"istioProxy" doc:"The container istio-proxy, which is declared if Istio's sidecar answers and the pod template has none."`
 	Istio        Istio         `json:"istio" doc:"What the manifests do not say of Istio in the cluster."`
-	Platform     string        `json:"platform" enum:"auto,kubernetes,openshift" default:"auto" doc:"Where the pods go. On OpenShift probe-proxy has no uid of its own, since restricted-v2 admits only those of the namespace's range, and no seccompProfile, which anyuid refuses. auto: OpenShift if the object is a DeploymentConfig, or a DeploymentConfig, Route or SecurityContextConstraints is among the manifests."`
+	Platform     string        `json:"platform" enum:"auto,kubernetes,openshift" default:"auto" doc:"Where the pods go. On OpenShift probe-proxy has no uid of its own, since restricted-v2 admits only those of the namespace's range, and no seccompProfile, which anyuid refuses. auto: OpenShift if the object is a DeploymentConfig, or a DeploymentConfig, Route, ImageStream, BuildConfig, Project or SecurityContextConstraints is among the manifests."`
 	PodTemplates []PodTemplate `json:"podTemplates" doc:"Where kinds that rewrite-probes does not know have their pod templates."`
 	Select       *Selector     `json:"select" doc:"Only objects that match all that is given here are rewritten; all objects if absent."`
 	Exclude      *Selector     `json:"exclude" doc:"Objects that match all that is given here, such as kind and namespace, are left alone, even if select matches them."`

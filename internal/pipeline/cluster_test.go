@@ -42,6 +42,7 @@ func rewritten(t *testing.T, texts ...string) (out string, reasons map[string]st
 func TestAnObjectOfOpenShiftAmongTheManifestsDecides(t *testing.T) {
 	for kind, openShift := range map[string]bool{
 		"route.openshift.io/v1 Route": true, "security.openshift.io/v1 SecurityContextConstraints": true, "apps.openshift.io/v1 DeploymentConfig": true,
+		"image.openshift.io/v1 ImageStream": true, "build.openshift.io/v1 BuildConfig": true, "project.openshift.io/v1 Project": true, "project.openshift.io/v1 ProjectRequest": true,
 		"route.openshift.io/v1 Router": false, "example.com/v1 Route": false, "v1 Service": false,
 	} {
 		apiVersion, kind, _ := strings.Cut(kind, " ")
