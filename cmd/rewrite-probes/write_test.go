@@ -127,6 +127,10 @@ func (w *interrupter) Write(b []byte) (int, error) {
 
 func TestASignalEndsARunBetweenTwoFiles(t *testing.T) {
 	for sig, words := range map[os.Signal]string{syscall.SIGINT: "interrupt", syscall.SIGTERM: "terminated", syscall.SIGHUP: "hangup"} {
+		// Under nohup the tests ignore a hangup, and so would the run.
+		heard := make(chan os.Signal, 1)
+		signal.Notify(heard, sig)
+		defer signal.Stop(heard)
 		dir := t.TempDir()
 		for _, name := range []string{"a.yaml", "b.yaml", "c.yaml"} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(podWithProbe), 0o600); err != nil {
