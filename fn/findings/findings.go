@@ -37,7 +37,7 @@ type Finding struct {
 // String returns the finding in one line, with the object and the reason.
 func (f Finding) String() string {
 	m := report.Message{
-		Severity: f.Severity, Reason: f.Reason, Text: f.Message, Field: f.Field,
+		Severity: f.Severity, Reason: f.Reason, Text: f.Message,
 		Object: &report.Object{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name},
 	}
 	return m.String()

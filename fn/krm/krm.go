@@ -106,8 +106,8 @@ func resultOf(m *report.Message) *fn.Result {
 	}
 	if o.Kind != "" {
 		result.ResourceRef = &fn.ResourceRef{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
-		if m.Field != "" {
-			result.Field = &fn.Field{Path: m.Field, CurrentValue: m.Current, ProposedValue: m.Proposed}
+		if len(m.Field) > 0 {
+			result.Field = &fn.Field{Path: m.Field.String(), CurrentValue: m.Current, ProposedValue: m.Proposed}
 		}
 	}
 	if o.File != "" {

@@ -109,6 +109,17 @@ func (p Path) HasPrefix(prefix Path) bool {
 	return len(p) >= len(prefix) && slices.Equal(p[:len(prefix)], prefix)
 }
 
+// Pattern returns the pattern of all paths that differ in the indexes of lists only.
+func (p Path) Pattern() Path {
+	q := slices.Clone(p)
+	for i := range q {
+		if q[i].IsIndex {
+			q[i] = EveryItem
+		}
+	}
+	return q
+}
+
 // String returns the path as the API server writes it in its own messages:
 // `spec.containers[0].livenessProbe.httpGet.port`. Keys with dots or slashes
 // are in brackets: `metadata.annotations[sidecar.istio.io/inject]`. What cannot

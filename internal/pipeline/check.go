@@ -30,7 +30,7 @@ func Check(r *report.Report) []report.Message {
 	for _, t := range r.Templates {
 		for _, f := range t.Repairs {
 			m := report.NewMessage(f.Reason, f.Message+"; a new run of rewrite-probes puts it right")
-			m.Object, m.Line, m.Field = t.Object, t.Object.Line, f.Field.String()
+			m.Object, m.Line, m.Field = t.Object, t.Object.Line, f.Field
 			found = append(found, m)
 		}
 		for _, p := range t.Probes {
@@ -46,7 +46,7 @@ func Check(r *report.Report) []report.Message {
 				text += injectorHint
 			}
 			m := report.NewMessage(key, text)
-			m.Object, m.Line, m.Field, m.If = t.Object, p.Line, p.Field.String(), p.If
+			m.Object, m.Line, m.Field, m.If = t.Object, p.Line, p.Field, p.If
 			found = append(found, m)
 		}
 	}

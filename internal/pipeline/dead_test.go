@@ -29,7 +29,7 @@ func TestExceptionsFromMutualTLSThatIstioNoLongerReadsAreWarnedOf(t *testing.T) 
 				continue
 			}
 			for _, m := range r.Messages {
-				if m.Reason != pipeline.ReasonDeadIstio || m.Severity != transformer.Warning || m.Field != c.field || m.Line != c.line || !strings.Contains(m.String(), " web: `"+c.field+"`: ") {
+				if m.Reason != pipeline.ReasonDeadIstio || m.Severity != transformer.Warning || m.Field.String() != c.field || m.Line != c.line || !strings.Contains(m.String(), " web: `"+c.field+"`: ") {
 					t.Errorf("%s, of the field %s", m, m.Field)
 				}
 			}

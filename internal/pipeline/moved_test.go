@@ -12,21 +12,25 @@ func TestAFieldIsNamedWhereTheEditsHaveMovedIt(t *testing.T) {
 		{Op: field.Insert, Path: field.NewPath("spec").Item("containers", 1)},
 		{Op: field.Delete, Path: field.NewPath("spec").Item("containers", 3).Item("env", 0)},
 		{Op: field.Set, Path: field.NewPath("spec").Item("containers", 0).Key("image")},
+		{Op: field.Delete, Path: nil},
 	}
-	for path, want := range map[string]string{
-		"spec.containers[0].image":      "spec.containers[0].image",
-		"spec.containers[1].image":      "spec.containers[3].image",
-		"spec.containers[9]":            "spec.containers[11]",
-		"spec.containers[3].env[0]":     "spec.containers[5].env[0]",
-		"spec.containers[3].env[10].x":  "spec.containers[5].env[9].x",
-		"spec.containers[2].env[1]":     "spec.containers[4].env[1]",
-		"spec.initContainers[1]":        "spec.initContainers[1]",
-		"metadata.annotations[a.b/c]":   "metadata.annotations[a.b/c]",
-		"metadata.annotations[a.b/c[1]": "metadata.annotations[a.b/c[1]",
-		"":                              "",
+	containers := func(i int) field.Path { return field.NewPath("spec").Item("containers", i) }
+	for _, c := range []struct {
+		path field.Path
+		want string
+	}{
+		{containers(0).Key("image"), "spec.containers[0].image"},
+		{containers(1).Key("image"), "spec.containers[3].image"},
+		{containers(9), "spec.containers[11]"},
+		{containers(3).Item("env", 0), "spec.containers[5].env[0]"},
+		{containers(3).Item("env", 10).Key("x"), "spec.containers[5].env[9].x"},
+		{containers(2).Item("env", 1), "spec.containers[4].env[1]"},
+		{field.NewPath("spec").Item("initContainers", 1), "spec.initContainers[1]"},
+		{field.NewPath("spec", "containers"), "spec.containers"},
+		{nil, ""},
 	} {
-		if got := movedField(path, movesOf(edits)); got != want {
-			t.Errorf("%s has become %s, want %s", path, got, want)
+		if got := movedField(c.path, edits).String(); got != c.want {
+			t.Errorf("%s has become %s, want %s", c.path, got, c.want)
 		}
 	}
 }

@@ -282,7 +282,7 @@ func (r *run) refer(o *manifest.Object) *report.Object {
 func (r *run) addFinding(o *manifest.Object, f transformer.Finding) {
 	m := report.NewMessage(f.Reason, f.Message)
 	m.Object = r.ref
-	m.Field, m.Current, m.Proposed = f.Field.String(), f.Current, f.Proposed
+	m.Field, m.Current, m.Proposed = f.Field, f.Current, f.Proposed
 	if !r.inList() {
 		m.Line = o.FieldLine(f.Field)
 	}
@@ -352,7 +352,7 @@ func (r *run) reportRewritten(plans []plannedTemplate) {
 			}
 			m := report.NewMessage(reason, "") // the field and its values are the text
 			m.Object = r.ref
-			m.Field, m.Current, m.Proposed = r.shared(p.Field.String()).(string), r.shared(p.Before), r.shared(p.After)
+			m.Field, m.Current, m.Proposed = p.Field, r.shared(p.Before), r.shared(p.After)
 			r.out.Messages = append(r.out.Messages, m)
 		}
 	}

@@ -133,16 +133,14 @@ func reported(r *report.Report, probe field.Path) bool {
 			}
 		}
 	}
-	path := probe.String()
 	for _, m := range r.Messages {
 		// The object itself has no path, so one of its two lists is reported
 		// for both.
-		if m.Field == "containers" && strings.HasPrefix(path, "initContainers[") || m.Field == "initContainers" && strings.HasPrefix(path, "containers[") {
+		list := m.Field.String()
+		if list == "containers" && probe[0].Key == "initContainers" || list == "initContainers" && probe[0].Key == "containers" {
 			return true
 		}
-		rest, below := strings.CutPrefix(path, m.Field)
-		if m.Severity == transformer.Error || m.Reason == pipeline.ReasonKindMisspelt ||
-			m.Severity == transformer.Warning && below && (rest == "" || rest[0] == '.' || rest[0] == '[' || m.Field == "") {
+		if m.Severity == transformer.Error || m.Reason == pipeline.ReasonKindMisspelt || m.Severity == transformer.Warning && probe.HasPrefix(m.Field) {
 			return true
 		}
 	}
@@ -202,7 +200,7 @@ func reasonsOf(r *report.Report) string {
 	var all []string
 	for _, m := range r.Messages {
 		if m.Severity != transformer.Info {
-			all = append(all, m.Reason+" "+m.Field)
+			all = append(all, m.Reason+" "+m.Field.String())
 		}
 	}
 	return strings.Join(all, ", ")

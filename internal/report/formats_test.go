@@ -339,18 +339,18 @@ func TestJUnitHasACaseForEachProbe(t *testing.T) {
 		}
 		return tmpl
 	}
-	message := func(o *Object, key, at string) Message {
+	message := func(o *Object, key string, at field.Path) Message {
 		m := NewMessage(key, "text of "+key)
 		m.Object, m.Field = o, at
 		return m
 	}
-	const probe = "spec.containers[0].livenessProbe"
+	probe := container.Key("livenessProbe")
 	r := Report{
 		Templates: []Template{template(object, "livenessProbe", "readinessProbe"), template(&Object{Kind: "Pod", Name: "bare"})},
 		Messages: []Message{
-			message(object, "would-fail", probe), message(object, "port-taken", "spec.containers[0].ports[0].containerPort"),
-			message(object, "two-meshes", "metadata"), message(object, "env-unreadable", probe+".httpGet"), message(object, "opt-out", "spec"),
-			message(nil, "would-fail", ""), message(nil, "unreleased-image", ""), message(&Object{File: "a.yaml"}, "no-manifest", ""),
+			message(object, "would-fail", probe), message(object, "port-taken", container.Item("ports", 0).Key("containerPort")),
+			message(object, "two-meshes", field.NewPath("metadata")), message(object, "env-unreadable", probe.Key("httpGet")), message(object, "opt-out", field.NewPath("spec")),
+			message(nil, "would-fail", nil), message(nil, "unreleased-image", nil), message(&Object{File: "a.yaml"}, "no-manifest", nil),
 		},
 	}
 	var b bytes.Buffer
@@ -373,7 +373,7 @@ func TestJUnitHasACaseForEachProbe(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%s %q", c.Name, c.Failures))
 	}
 	want := []string{
-		`Pod web: ` + probe + ` ["error: web.yaml: Pod web: text of would-fail [would-fail]\nerror: web.yaml: Pod web: text of env-unreadable [env-unreadable]"]`,
+		`Pod web: spec.containers[0].livenessProbe ["error: web.yaml: Pod web: text of would-fail [would-fail]\nerror: web.yaml: Pod web: text of env-unreadable [env-unreadable]"]`,
 		`Pod web: spec.containers[0].readinessProbe []`,
 		`Pod bare []`,
 		`Pod web ["error: web.yaml: Pod web: text of port-taken [port-taken]\nerror: web.yaml: Pod web: text of two-meshes [two-meshes]"]`,
@@ -414,19 +414,18 @@ func TestTheCureOfAPatchIsInItsMessageOnly(t *testing.T) {
 
 // One entry of the functionConfig names what differs in the indexes of lists only.
 func TestUnknownKindsAreAlikeWhereOneFieldCuresThem(t *testing.T) {
-	message := func(kind, field string) *Message {
-		return &Message{Reason: "unknown-kind", Object: &Object{APIVersion: "a.io/v1", Kind: kind}, Field: field}
+	message := func(kind string, at field.Path) *Message {
+		return &Message{Reason: "unknown-kind", Object: &Object{APIVersion: "a.io/v1", Kind: kind}, Field: at}
 	}
+	spec := field.NewPath("spec")
 	for _, c := range []struct {
 		a, b *Message
 		want bool
 	}{
-		{message("A", "spec.pods[0]"), message("A", "spec.pods[19]"), true},
-		{message("A", "spec.pods[0].a"), message("A", "spec.pods[0].b"), false},
-		{message("A", "spec.a-b"), message("A", "spec.ab"), false},
-		{message("A", "spec.a/b"), message("A", "spec.ab"), false},
-		{message("A", "spec.a:b"), message("A", "spec.ab"), false},
-		{message("A", "spec"), message("B", "spec"), false},
+		{message("A", spec.Item("pods", 0)), message("A", spec.Item("pods", 19)), true},
+		{message("A", spec.Item("pods", 0).Key("a")), message("A", spec.Item("pods", 0).Key("b")), false},
+		{message("A", spec.Key("pod1")), message("A", spec.Key("pod2")), false},
+		{message("A", spec), message("B", spec), false},
 	} {
 		if got := c.a.alike() == c.b.alike(); got != c.want {
 			t.Errorf("%s and %s of %s and %s are alike: %t", c.a.Field, c.b.Field, c.a.Object.Kind, c.b.Object.Kind, got)

@@ -69,7 +69,7 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 		out.Templates = append(out.Templates, row)
 	}
 	for _, m := range r.Messages {
-		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, m.Words(), m.Object, m.Line, m.Field})
+		out.Messages = append(out.Messages, message{string(m.Severity), m.Reason, m.Words(), m.Object, m.Line, m.Field.String()})
 	}
 	return writeJSON(w, out)
 }

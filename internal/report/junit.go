@@ -5,7 +5,8 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
 // The part of the JUnit report format that CI servers read: of a case they show one
@@ -41,19 +42,18 @@ type junitSubject struct {
 type junitCases struct {
 	suite  junitSuite
 	of     map[junitSubject]*junitCase
-	probes map[Object][]string // the paths of an object's probes
+	probes map[Object][]field.Path // of an object
 }
 
 // JUnit writes a test suite with a case for each probe, and one for each object that
 // has none or that a message is about as a whole. Errors, and in a strict run
 // warnings, make a case fail.
 func (r *Report) JUnit(w io.Writer) error {
-	cases := junitCases{suite: junitSuite{Name: "rewrite-probes"}, of: make(map[junitSubject]*junitCase), probes: make(map[Object][]string)}
+	cases := junitCases{suite: junitSuite{Name: "rewrite-probes"}, of: make(map[junitSubject]*junitCase), probes: make(map[Object][]field.Path)}
 	for _, t := range r.Templates {
 		for _, p := range t.Probes {
-			path := p.Field.String()
-			cases.probes[*t.Object] = append(cases.probes[*t.Object], path)
-			cases.add(junitSubject{*t.Object, path})
+			cases.probes[*t.Object] = append(cases.probes[*t.Object], p.Field)
+			cases.add(junitSubject{*t.Object, p.Field.String()})
 		}
 	}
 	for _, t := range r.Templates {
@@ -86,8 +86,8 @@ func (c *junitCases) subject(m *Message) junitSubject {
 		about.object = *m.Object
 	}
 	for _, probe := range c.probes[about.object] {
-		if strings.HasPrefix(m.Field, probe) {
-			about.probe = probe
+		if m.Field.HasPrefix(probe) {
+			about.probe = probe.String()
 		}
 	}
 	return about

@@ -44,12 +44,12 @@ func NewMessage(key, text string) Message {
 // A Message is one thing to say.
 type Message struct {
 	Severity          transformer.Severity
-	Reason            string  // a key of docs/reasons.md
-	Text              string  // one line; names the field, not the object; "" stands for "Field was Current and is Proposed"
-	Object            *Object // shared by all messages about it; nil if it is about the whole run
-	Line              int     // of the field; 0 if unknown
-	Field             string  // its path; "" if no field is at fault
-	If                string  // what decides whether it holds; "" if it does
+	Reason            string     // a key of docs/reasons.md
+	Text              string     // one line; names the field, not the object; "" stands for "Field was Current and is Proposed"
+	Object            *Object    // shared by all messages about it; nil if it is about the whole run
+	Line              int        // of the field; 0 if unknown
+	Field             field.Path // empty if no field is at fault
+	If                string     // what decides whether it holds; "" if it does
 	Current, Proposed field.Value
 }
 
@@ -108,9 +108,9 @@ func (r *results) of(m *Message) field.Map {
 	result = append(result, field.Entry{Key: "message", Value: m.Sentence()}, field.Entry{Key: "severity", Value: string(m.Severity)})
 	if r.ref != nil {
 		result = append(result, field.Entry{Key: "resourceRef", Value: r.ref})
-		if m.Field != "" { // a field needs a resourceRef
+		if len(m.Field) > 0 { // a field needs a resourceRef
 			f := make(field.Map, 0, 3)
-			f = append(f, field.Entry{Key: "path", Value: m.Field})
+			f = append(f, field.Entry{Key: "path", Value: m.Field.String()})
 			if m.Current != nil {
 				f = append(f, field.Entry{Key: "currentValue", Value: m.Current})
 			}
@@ -212,13 +212,7 @@ func (m *Message) alike() string {
 	case slices.Contains(notRead, m.Reason):
 		return m.Reason
 	case m.Reason == "unknown-kind": // the cure names the field, without indexes
-		digitless := strings.Map(func(c rune) rune {
-			if '0' <= c && c <= '9' {
-				return -1
-			}
-			return c
-		}, m.Field)
-		return strings.Join([]string{m.Reason, m.Object.APIVersion, m.Object.Kind, digitless}, " ")
+		return strings.Join([]string{m.Reason, m.Object.APIVersion, m.Object.Kind, m.Field.Pattern().String()}, " ")
 	case m.If != "":
 		return m.Reason + " " + m.If
 	}

@@ -184,12 +184,7 @@ func holderOf(probe field.Path) Holder {
 	if n := len(path); n > 1 && path[n-1].Key == "spec" {
 		path = path[:n-1]
 	}
-	pattern := slices.Clone(path)
-	for i, s := range pattern {
-		if s.IsIndex {
-			pattern[i] = field.EveryItem
-		}
-	}
+	pattern := path.Pattern()
 	return Holder{Path: path, Spec: spec, Pattern: pattern, Nameable: parses(pattern)}
 }
 

@@ -11,7 +11,7 @@ func In(r *report.Report) []findings.Finding {
 	found := make([]findings.Finding, len(r.Messages))
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		found[i] = findings.Finding{Severity: m.Severity, Reason: m.Reason, Message: m.Words(), Field: m.Field}
+		found[i] = findings.Finding{Severity: m.Severity, Reason: m.Reason, Message: m.Words(), Field: m.Field.String()}
 		if o := m.Object; o != nil {
 			found[i].APIVersion, found[i].Kind, found[i].Namespace, found[i].Name = o.APIVersion, o.Kind, o.Namespace, o.Name
 		}

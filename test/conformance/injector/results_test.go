@@ -98,7 +98,7 @@ func sameAs(r *fn.Result, m report.Message) error {
 		return fmt.Errorf("resourceRef %+v of %q", r.ResourceRef, m.Object)
 	case r.ResourceRef != nil && (r.ResourceRef.Kind != m.Object.Kind || r.ResourceRef.Name != m.Object.Name || r.ResourceRef.Namespace != m.Object.Namespace || r.ResourceRef.APIVersion != m.Object.APIVersion):
 		return fmt.Errorf("resourceRef %+v of %s", r.ResourceRef, m.Object)
-	case (r.Field != nil) != (len(m.Field) > 0) || r.Field != nil && r.Field.Path != m.Field:
+	case (r.Field != nil) != (len(m.Field) > 0) || r.Field != nil && r.Field.Path != m.Field.String():
 		return fmt.Errorf("field %+v of %s", r.Field, m.Field)
 	case len(r.Tags) == 0:
 		return fmt.Errorf("no tags; the reason is %q", m.Reason)

@@ -53,7 +53,7 @@ func TestCheckOfKubeflowIsRightAboutEveryProbe(t *testing.T) {
 	found := make(map[string]transformer.Severity)
 	for _, m := range messages {
 		if m.Object != nil && isOfCheck(m.Reason) {
-			found[m.Object.String()+" "+m.Field] = m.Severity
+			found[m.Object.String()+" "+m.Field.String()] = m.Severity
 		}
 	}
 	judged, fail := 0, 0

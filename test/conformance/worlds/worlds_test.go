@@ -218,12 +218,12 @@ func asked(input, output *side) map[model.Site]corev1.ProbeHandler {
 func (s *side) hear(messages []report.Message) {
 	s.checks, s.unless = make(map[string]map[string]transformer.Severity), make(map[string]string)
 	for _, m := range messages {
-		if s.checks[m.Field] == nil {
-			s.checks[m.Field] = make(map[string]transformer.Severity)
+		if s.checks[m.Field.String()] == nil {
+			s.checks[m.Field.String()] = make(map[string]transformer.Severity)
 		}
-		s.checks[m.Field][m.Reason] = m.Severity
+		s.checks[m.Field.String()][m.Reason] = m.Severity
 		if i := strings.LastIndex(m.Text, ", if "); i >= 0 && isOfCheck(m.Reason) {
-			s.unless[m.Field] = m.Text[i+len(", if "):]
+			s.unless[m.Field.String()] = m.Text[i+len(", if "):]
 		}
 	}
 }
