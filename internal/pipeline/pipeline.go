@@ -69,8 +69,8 @@ type run struct {
 	custom   []workload.Custom
 	pathUses []pathUse // by index of custom
 	around   *surroundings.Index
-	injects  bool // a plan writes a probe-proxy
-	texts    map[string]field.Value
+	injects  bool           // a plan writes a probe-proxy
+	texts    map[string]any // see shared
 	owners   map[owner]bool // see makers
 
 	stream *manifest.Stream // the current one
@@ -84,7 +84,7 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*ru
 	if err != nil {
 		return nil, fmt.Errorf("functionConfig: %w", err)
 	}
-	r := &run{planner: planner, mode: mode, spec: &c.Spec, streams: streams, custom: customTemplates(c), texts: make(map[string]field.Value)}
+	r := &run{planner: planner, mode: mode, spec: &c.Spec, streams: streams, custom: customTemplates(c), texts: make(map[string]any)}
 	r.pathUses = make([]pathUse, len(r.custom))
 	r.around = surroundings.Collect(streams, c.Spec.Istio.RootNamespace)
 	r.out.Strict = c.Spec.Strict
@@ -323,16 +323,16 @@ func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
 	}
 }
 
-// shared returns a text as a value, the same one for equal texts: the messages
-// about the probes of a large package differ little, and are many.
-func (r *run) shared(text string) field.Value {
+// shared returns the first value that came with a text, which is the value's own: the
+// messages about the probes of a large package differ little, and are many. Without
+// it a list of 40,000 Deployments takes 1.7 times the CPU.
+func (r *run) shared(text string, v any) any {
 	const most = 1000 // texts that differ in every object are not worth keeping
-	v, known := r.texts[text]
-	if !known {
-		v = text
-		if len(r.texts) < most {
-			r.texts[text] = v
-		}
+	if first, known := r.texts[text]; known {
+		return first
+	}
+	if len(r.texts) < most {
+		r.texts[text] = v
 	}
 	return v
 }
@@ -352,7 +352,7 @@ func (r *run) reportRewritten(plans []plannedTemplate) {
 			}
 			m := report.NewMessage(reason, "") // the field and its values are the text
 			m.Object = r.ref
-			m.Field, m.Current, m.Proposed = p.Field, r.shared(p.Before), r.shared(p.After)
+			m.Field, m.Current, m.Proposed = r.shared(p.Field.String(), p.Field).(field.Path), r.shared(p.Before, p.Before), r.shared(p.After, p.After)
 			r.out.Messages = append(r.out.Messages, m)
 		}
 	}
