@@ -33,7 +33,7 @@ func Check(r *report.Report) []report.Message {
 			m.Object, m.Line, m.Field = t.Object, t.Object.Line, f.Field
 			found = append(found, m)
 		}
-		for _, p := range t.Probes {
+		for i, p := range t.Probes {
 			words, wrong := outcomeWords[p.StrictTLS]
 			if !wrong || p.State == transformer.LeftAlone && slices.Contains(onPurpose, p.Reason) {
 				continue
@@ -46,7 +46,7 @@ func Check(r *report.Report) []report.Message {
 				text += injectorHint
 			}
 			m := report.NewMessage(key, text)
-			m.Object, m.Line, m.Field, m.If = t.Object, p.Line, p.Field, p.If
+			m.Object, m.Line, m.Field, m.If = t.Object, t.Line(i), p.Field, p.If
 			found = append(found, m)
 		}
 	}

@@ -3,16 +3,17 @@ package pipeline
 import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/vm"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // planGroup plans for a group of virtual machines.
-func (r *run) planGroup(o *manifest.Object, meta *transformer.Metadata) (plannedTemplate, error) {
+func (r *run) planGroup(o *manifest.Object, meta *transformer.Metadata) (report.Template, error) {
 	g, err := r.group(o, meta)
 	if err != nil {
-		return plannedTemplate{}, err
+		return report.Template{}, err
 	}
 	var plan transformer.Plan
 	if r.mode == Restore {
@@ -23,9 +24,9 @@ func (r *run) planGroup(o *manifest.Object, meta *transformer.Metadata) (planned
 			return vm.Plan(g, r.spec.Rewrite)
 		}, o.Texts)
 	}
-	p := r.describe(o, plan, field.NewPath("spec"))
-	p.template.Machines = true
-	return p, nil
+	t := r.describe(o, plan, field.NewPath("spec"))
+	t.Machines = true
+	return t, nil
 }
 
 // group returns what the planner must know about a group.

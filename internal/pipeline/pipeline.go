@@ -137,7 +137,7 @@ func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *transforme
 	first := len(r.out.Messages) // the first message about the object
 	for _, p := range plans {
 		// The report of a rewriting run does not show templates.
-		r.out.Add(r.stream.Name(), p.template, r.mode == Inspect)
+		r.out.Add(r.stream.Name(), p, r.mode == Inspect)
 		edits = append(edits, p.Edits...)
 		if p.Companion != nil {
 			companion = p.Companion
@@ -158,7 +158,7 @@ func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *transforme
 
 // apply makes the edits of the plans, and reports whether it could. The messages about the
 // object start at the given one.
-func (r *run) apply(o *manifest.Object, plans []plannedTemplate, edits []field.Edit, first int) bool {
+func (r *run) apply(o *manifest.Object, plans []report.Template, edits []field.Edit, first int) bool {
 	if err := o.Apply(edits); err != nil {
 		r.fail(o, err)
 		return false
@@ -173,25 +173,19 @@ func (r *run) apply(o *manifest.Object, plans []plannedTemplate, edits []field.E
 	return true
 }
 
-// A plannedTemplate is a plan and what the report shows of it.
-type plannedTemplate struct {
-	transformer.Plan
-	template report.Template
-}
-
 // plans returns a plan for each pod template of an object and the templates, or
 // the one plan for a group of virtual machines.
-func (r *run) plans(o *manifest.Object, class workload.Class, meta *transformer.Metadata) ([]plannedTemplate, []workload.Template, error) {
+func (r *run) plans(o *manifest.Object, class workload.Class, meta *transformer.Metadata) ([]report.Template, []workload.Template, error) {
 	if class == workload.Machines {
 		p, err := r.planGroup(o, meta)
-		return []plannedTemplate{p}, nil, err
+		return []report.Template{p}, nil, err
 	}
 	templates, err := workload.Templates(o, r.custom)
 	if err != nil {
 		return nil, nil, err
 	}
 	r.notePathUses(o, templates)
-	plans := make([]plannedTemplate, len(templates))
+	plans := make([]report.Template, len(templates))
 	for i, ref := range templates {
 		if plans[i], err = r.plan(o, meta, ref); err != nil {
 			return nil, nil, err
@@ -200,10 +194,10 @@ func (r *run) plans(o *manifest.Object, class workload.Class, meta *transformer.
 	return plans, templates, nil
 }
 
-func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload.Template) (plannedTemplate, error) {
+func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload.Template) (report.Template, error) {
 	in, err := r.input(o, owner, ref)
 	if err != nil {
-		return plannedTemplate{}, err
+		return report.Template{}, err
 	}
 	var plan transformer.Plan
 	if r.mode == Restore {
@@ -218,21 +212,15 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 	return r.describe(o, plan, ref.Path), nil
 }
 
-// describe returns a plan with what the report shows of it.
-func (r *run) describe(o *manifest.Object, plan transformer.Plan, path field.Path) plannedTemplate {
-	t := report.Template{
-		Object: r.ref, Path: path,
-		Findings: plan.Findings, Answer: plan.Answer, Known: plan.Known, Repairs: plan.Repairs,
-		Probes: make([]report.Probe, 0, len(plan.Probes)),
-	}
-	for _, p := range plan.Probes {
-		probe := report.Probe{Verdict: p}
-		if r.mode == Inspect && !r.inList() {
-			probe.Line = o.FieldLine(p.Field)
+// describe returns a plan with what the report shows beside it.
+func (r *run) describe(o *manifest.Object, plan transformer.Plan, path field.Path) report.Template {
+	t := report.Template{Object: r.ref, Path: path, Plan: plan}
+	if r.mode == Inspect && !r.inList() {
+		for _, p := range plan.Probes {
+			t.Lines = append(t.Lines, o.FieldLine(p.Field))
 		}
-		t.Probes = append(t.Probes, probe)
 	}
-	return plannedTemplate{plan, t}
+	return t
 }
 
 // input returns what the planner must know about a pod template.
@@ -339,9 +327,9 @@ func (r *run) shared(text string, v any) any {
 
 // reportRewritten adds a message for every probe that was changed, for the
 // results of a ResourceList.
-func (r *run) reportRewritten(plans []plannedTemplate) {
+func (r *run) reportRewritten(plans []report.Template) {
 	for _, plan := range plans {
-		for _, p := range plan.template.Probes {
+		for _, p := range plan.Probes {
 			reason := ReasonRewritten
 			switch p.State {
 			case transformer.WouldRewrite:

@@ -158,7 +158,7 @@ func (t *Template) answerWords() string {
 	return Printable(s)
 }
 
-func explainAfter(p Probe) string {
+func explainAfter(p transformer.Verdict) string {
 	switch p.State {
 	case transformer.Rewritten:
 		return "=  " + p.After
@@ -189,7 +189,7 @@ func inWords(key string) string {
 	return strings.ReplaceAll(key, "-", " ")
 }
 
-func mtls(p Probe) string {
+func mtls(p transformer.Verdict) string {
 	if p.StrictTLS == transformer.Unaffected {
 		return ""
 	}

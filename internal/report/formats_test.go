@@ -205,9 +205,11 @@ func TestAnObjectIsNamedByItsKindFirst(t *testing.T) {
 func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 	r := &Report{
 		Templates: []Template{{
-			Object:   &Object{Kind: "Pod", Name: "<b>", File: "a&b.yaml", Line: 2},
-			Probes:   []Probe{{Verdict: transformer.Verdict{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: "host-network", StrictTLS: transformer.Fails}}},
-			Findings: []transformer.Finding{{Severity: transformer.Info, Reason: "host-network", Message: "<u>"}},
+			Object: &Object{Kind: "Pod", Name: "<b>", File: "a&b.yaml", Line: 2},
+			Plan: transformer.Plan{
+				Probes:   []transformer.Verdict{{Container: "<i>", ProbeType: "livez", Before: "httpGet :80/<x>", State: transformer.LeftAlone, Reason: "host-network", StrictTLS: transformer.Fails}},
+				Findings: []transformer.Finding{{Severity: transformer.Info, Reason: "host-network", Message: "<u>"}},
+			},
 		}},
 		Messages: []Message{{Severity: transformer.Error, Reason: "unreadable", Text: "<s>", Object: &Object{File: "<t>"}}},
 	}
@@ -278,7 +280,7 @@ func TestManyMessagesAboutWhatIsNotRenderedAreTwoLines(t *testing.T) {
 func TestALineThatIsTooWideIsBroken(t *testing.T) {
 	r := &Report{Templates: []Template{{
 		Object: &Object{Kind: "Pod", Name: "web"},
-		Probes: []Probe{{Verdict: transformer.Verdict{Container: "web", ProbeType: "livez", Before: "httpGet :80/x", After: ":15020/app-health/web/livez", State: transformer.WouldRewrite}}},
+		Plan:   transformer.Plan{Probes: []transformer.Verdict{{Container: "web", ProbeType: "livez", Before: "httpGet :80/x", After: ":15020/app-health/web/livez", State: transformer.WouldRewrite}}},
 	}}}
 	for width, want := range map[int]string{
 		0:  "  web  liveness  httpGet :80/x  -> :15020/app-health/web/livez\n",
@@ -305,7 +307,7 @@ func TestWhyAProbeIsLeftAloneIsSaid(t *testing.T) {
 	} {
 		r := &Report{Templates: []Template{{
 			Object: &Object{Kind: "Pod", Name: "web"},
-			Probes: []Probe{{Verdict: transformer.Verdict{Container: "web", ProbeType: "livez", Before: "exec", State: transformer.LeftAlone, Reason: key, StrictTLS: transformer.Unaffected}}},
+			Plan:   transformer.Plan{Probes: []transformer.Verdict{{Container: "web", ProbeType: "livez", Before: "exec", State: transformer.LeftAlone, Reason: key, StrictTLS: transformer.Unaffected}}},
 		}}}
 		var b bytes.Buffer
 		r.Explain(&b, Screen{})
@@ -335,7 +337,7 @@ func TestJUnitHasACaseForEachProbe(t *testing.T) {
 	template := func(o *Object, probes ...string) Template {
 		tmpl := Template{Object: o}
 		for _, p := range probes {
-			tmpl.Probes = append(tmpl.Probes, Probe{Verdict: transformer.Verdict{Field: container.Key(p)}})
+			tmpl.Probes = append(tmpl.Probes, transformer.Verdict{Field: container.Key(p)})
 		}
 		return tmpl
 	}

@@ -62,9 +62,9 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 				row.Answer.AddsAnnotations[p.Key] = p.Value
 			}
 		}
-		for _, p := range t.Probes {
+		for i, p := range t.Probes {
 			row.Probes = append(row.Probes, probe{p.Container, p.Init, p.ProbeType.Name(), p.Field.String(),
-				p.Before, p.After, string(p.State), p.Reason, string(p.StrictTLS), p.Why, p.If, p.Line})
+				p.Before, p.After, string(p.State), p.Reason, string(p.StrictTLS), p.Why, p.If, t.Line(i)})
 		}
 		out.Templates = append(out.Templates, row)
 	}

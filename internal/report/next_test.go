@@ -20,7 +20,7 @@ func TestExplainSaysWhatToDoAboutAProbeThatIsLeftAloneAndFails(t *testing.T) {
 		var r report.Report
 		r.Add("web.yaml", report.Template{
 			Object: &report.Object{Kind: "Deployment", Namespace: "shop", Name: "web"},
-			Probes: []report.Probe{{Verdict: transformer.Verdict{
+			Plan: transformer.Plan{Probes: []transformer.Verdict{{
 				Container: "app", ProbeType: prober.Readiness, Before: "httpGet :80/", State: transformer.LeftAlone, Reason: "opt-out", StrictTLS: outcome,
 			}}},
 		}, true)

@@ -106,22 +106,21 @@ func (r *Report) Withhold(source string) {
 	r.withheld[source] = true
 }
 
-// A Template is one pod template with its probes.
+// A Template is one pod template with the plan for it.
 type Template struct {
-	Object   *Object
-	Path     field.Path
-	Probes   []Probe
-	Findings []transformer.Finding
-	Answer   transformer.Answer
-	Known    string                // what is known of the mesh, and from where
-	Repairs  []transformer.Finding // what is wrong with the object as it was read
-	Machines bool                  // it is a group of virtual machines, not a pod template
+	Object *Object
+	Path   field.Path
+	transformer.Plan
+	Lines    []int // of the probes in the file; nil if unknown
+	Machines bool  // it is a group of virtual machines, not a pod template
 }
 
-// A Probe is one probe with its line in the file; 0 if unknown.
-type Probe struct {
-	transformer.Verdict
-	Line int
+// Line returns the line of a probe in the file; 0 if unknown.
+func (t *Template) Line(probe int) int {
+	if t.Lines == nil {
+		return 0
+	}
+	return t.Lines[probe]
 }
 
 // Failed reports whether the run has failed: with an error, or in a strict run

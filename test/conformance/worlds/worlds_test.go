@@ -138,7 +138,7 @@ type trial struct {
 	k             knowledge
 	input, output *side
 	messages      []report.Message        // of the rewriting
-	verdicts      map[string]report.Probe // of the input, by field
+	verdicts      map[string]transformer.Verdict // of the input, by field
 	config        string
 	plain         model.Life // of the input, without a mesh
 }
@@ -186,7 +186,7 @@ func (t *trial) run(text []byte) error {
 		return err
 	}
 	t.input.hear(checked)
-	t.verdicts = make(map[string]report.Probe)
+	t.verdicts = make(map[string]transformer.Verdict)
 	for _, template := range inspected.Templates {
 		for _, p := range template.Probes {
 			t.verdicts[p.Field.String()] = p

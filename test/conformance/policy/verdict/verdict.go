@@ -13,6 +13,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/test/conformance/rewriting"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // Check returns what check finds in a pod: the reason by container and field.
@@ -75,13 +76,13 @@ var Explanations = []Explanation{
 		}},
 	{"order of the containers: the policy does not ask whether istio-proxy runs before the container", 40,
 		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
-			return differOnlyIn(r, checked, policed, func(p report.Probe) bool {
+			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool {
 				return strings.Contains(p.Why, "starts later") || strings.Contains(p.If, "is a native one")
 			})
 		}},
 	{"declared where nothing is injected: check knows that rewrite-probes has only declared the istio-proxy of the pod, the policy takes it for the sidecar", 1,
 		func(_ *corev1.Pod, r *report.Report, checked, policed []string) bool {
-			return differOnlyIn(r, checked, policed, func(p report.Probe) bool { return strings.Contains(p.Why, "is not in the pod") })
+			return differOnlyIn(r, checked, policed, func(p transformer.Verdict) bool { return strings.Contains(p.Why, "is not in the pod") })
 		}},
 	{"originals that cannot be read: no CEL reads JSON, so the policy looks for the entry of a probe alone", 1,
 		func(_ *corev1.Pod, r *report.Report, _, _ []string) bool {
@@ -112,7 +113,7 @@ var Explanations = []Explanation{
 
 // differOnlyIn reports whether all probes about which check and the policy differ are
 // of one sort.
-func differOnlyIn(r *report.Report, checked, policed []string, sort func(report.Probe) bool) bool {
+func differOnlyIn(r *report.Report, checked, policed []string, sort func(transformer.Verdict) bool) bool {
 	for _, p := range r.Templates[0].Probes {
 		of := func(f string) bool { return strings.HasPrefix(f, p.Container+": "+p.ProbeType.Field()+" ") }
 		if slices.ContainsFunc(checked, of) != slices.ContainsFunc(policed, of) && !sort(p) {
