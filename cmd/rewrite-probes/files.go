@@ -42,11 +42,7 @@ func findFiles(paths, ignore []string) ([]file, error) {
 			found.add(file{path: root})
 			continue
 		}
-		n, err := found.walk(root, ignore)
-		switch {
-		case err != nil:
-			problems = append(problems, err)
-		case n == 0:
+		if !found.walk(root, ignore) {
 			problems = append(problems, fmt.Errorf("%s: the folder must hold files that end in .yaml, .yml or .json, and holds none", root))
 		}
 	}
@@ -69,23 +65,25 @@ func (s *fileSet) add(f file) {
 	s.files = append(s.files, f)
 }
 
-// walk adds the files below a folder and returns how many there are.
-func (s *fileSet) walk(root string, ignore []string) (n int, err error) {
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+// walk adds the files below a folder, and reports whether there are any. A folder that
+// cannot be read is added too, so that the run says why when it tries to read that.
+func (s *fileSet) walk(root string, ignore []string) (found bool) {
+	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return fmt.Errorf("%s: %w", path, reasonOf(err))
+			s.add(file{path: path, walked: true})
+			found = true
 		case path != root && isIgnored(root, path, d, ignore):
 			if d.IsDir() {
 				return filepath.SkipDir
 			}
 		case d.Type().IsRegular() && isManifestName(d.Name()):
 			s.add(file{path: path, walked: true})
-			n++
+			found = true
 		}
 		return nil
 	})
-	return n, err
+	return found
 }
 
 // isIgnored reports whether a walk leaves a file or folder out. A pattern

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -55,4 +57,22 @@ func TestGarbageIsCollectedBySizeOfTheInput(t *testing.T) {
 			t.Errorf("%d bytes: a limit of %d, want %d", size, got, want)
 		}
 	}
+}
+
+const podWithProbe = `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: web, readinessProbe: {httpGet: {port: 80}}}]}
+`
+
+func podFile(t *testing.T, mode os.FileMode) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pod.yaml")
+	if err := os.WriteFile(path, []byte(podWithProbe), mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

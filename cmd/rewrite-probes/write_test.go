@@ -15,24 +15,6 @@ import (
 	"time"
 )
 
-const podWithProbe = `apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec: {containers: [{name: web, readinessProbe: {httpGet: {port: 80}}}]}
-`
-
-func podFile(t *testing.T, mode os.FileMode) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "pod.yaml")
-	if err := os.WriteFile(path, []byte(podWithProbe), mode); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func read(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
