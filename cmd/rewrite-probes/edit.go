@@ -66,8 +66,7 @@ func (f *editFlags) run(cmd *cobra.Command, std streams, common *commonFlags, mo
 	return nil
 }
 
-// emit writes what the flags ask for and returns how many streams that were.
-// Nothing is written before all of it has been made and read again; a file whose
+// emit writes what the flags ask for and returns how many files that were. Nothing is written before all of it has been made and read again; a file whose
 // text cannot be made is left as it is.
 func (f *editFlags) emit(std streams, p *pkg, r *report.Report) (emitted int, err error) {
 	toStdout := !f.write && !f.diff && !f.list
@@ -75,13 +74,16 @@ func (f *editFlags) emit(std streams, p *pkg, r *report.Report) (emitted int, er
 	if !toStdout {
 		return f.emitFiles(std, p, r, chosen)
 	}
-	if err := printAll(std, chosen); err != nil {
+	text, err := manifest.Join(chosen)
+	if err == nil {
+		_, err = manifest.WriteOutput(std.out, text)
+	}
+	if err != nil {
 		for _, s := range chosen {
 			r.Withhold(s.Name())
 		}
-		return 0, err
 	}
-	return len(chosen), nil
+	return 0, err
 }
 
 // choose returns the streams to write. After an error -w, -d and -l pass over
@@ -100,16 +102,6 @@ func choose(p *pkg, r *report.Report, toStdout bool) (chosen []*manifest.Stream)
 		}
 	}
 	return chosen
-}
-
-// printAll prints the streams as one.
-func printAll(std streams, all []*manifest.Stream) error {
-	text, err := manifest.Join(all)
-	if err != nil {
-		return err
-	}
-	_, err = manifest.WriteOutput(std.out, text)
-	return err
 }
 
 // emitFiles lists, shows or writes the changed files, each with its new text.

@@ -92,8 +92,11 @@ func exitCode(err error, stderr io.Writer) int {
 		return e.code
 	}
 	if usage, ok := errors.AsType[*usageError](err); ok {
-		text := oneLine(usage.Error()) + "; see"
-		fmt.Fprintf(stderr, "error: %s %q\n", strings.Replace(text, "?; see", "? See", 1), usage.command+" --help")
+		see := "; see"
+		if strings.HasSuffix(usage.Error(), "?") {
+			see = " See"
+		}
+		fmt.Fprintf(stderr, "error: %s%s %q\n", oneLine(usage.Error()), see, usage.command+" --help")
 		return exitUsage
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {

@@ -77,14 +77,11 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 		return nil, err
 	}
 	patches := findPatches(files)
-	progress := newProgress(std.err, len(files))
-	defer progress.done()
-	for i, f := range files {
-		progress.step(i)
+	for _, f := range files {
 		text, err := os.ReadFile(f.path)
 		switch {
 		case err != nil:
-			p.unreadable(f, &manifest.Error{File: f.path, Err: reasonOf(err)})
+			p.unreadable(f.path, reasonOf(err), "")
 		case patches[realPath(f.path)] != "":
 			p.passOverPatch(f, text, "`"+patches[realPath(f.path)]+"` names it as a patch", builtByKustomize)
 		case f.walked && jsonPatch().Match(text):
@@ -107,7 +104,7 @@ func (p *pkg) add(f file, text []byte) {
 	case f.walked && isTemplate(s, text, err):
 		p.passOverTemplate(f, text)
 	case err == nil && f.walked && isForAnother(s):
-		p.note(f, pipeline.ReasonNoManifest, "is the input of another function, as its functionConfig says, and is passed over")
+		p.note(f.path, pipeline.ReasonNoManifest, "is the input of another function, as its functionConfig says, and is passed over")
 	case err == nil && f.walked && holdsNoObject(s):
 		p.passOverValues(f, s)
 	case err == nil:
@@ -117,20 +114,24 @@ func (p *pkg) add(f file, text []byte) {
 			p.charts[whole(f.path)] += 0
 		}
 	case f.walked && isNoManifest(text, err):
-		p.note(f, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
+		p.note(f.path, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
+	case isTemplate(s, text, err):
+		p.unreadable(f.path, err, "; it looks like a template, which must be rendered first")
 	default:
-		p.unreadable(f, err)
-		if isTemplate(s, text, err) {
-			p.messages[len(p.messages)-1].Text += "; it looks like a template, which must be rendered first"
-		}
+		p.unreadable(f.path, err, "")
 	}
 }
 
 // note reports something about a file.
-func (p *pkg) note(f file, key, text string) {
+func (p *pkg) note(path, key, text string) {
+	p.messages = append(p.messages, aboutFile(path, key, text))
+}
+
+// aboutFile returns a message about a file.
+func aboutFile(path, key, text string) report.Message {
 	m := report.NewMessage(key, text)
-	m.Object = &report.Object{Source: f.path, File: f.path}
-	p.messages = append(p.messages, m)
+	m.Object = &report.Object{Source: path, File: path}
+	return m
 }
 
 // passOverTemplate notes that a template is not read, once for each chart.
@@ -140,10 +141,10 @@ func (p *pkg) passOverTemplate(f file, text []byte) {
 		return
 	}
 	if !kindKey().Match(text) || !versionKey().Match(text) || !namesProbe().Match(text) {
-		p.note(f, pipeline.ReasonNoManifest, "is a template that names no probe and is passed over")
+		p.note(f.path, pipeline.ReasonNoManifest, "is a template that names no probe and is passed over")
 		return
 	}
-	p.note(f, pipeline.ReasonHelmTemplate,
+	p.note(f.path, pipeline.ReasonHelmTemplate,
 		"looks like a template and is passed over; "+madeOfIt)
 }
 
@@ -160,11 +161,11 @@ func (p *pkg) passOverValues(f file, s *manifest.Stream) {
 	}
 	switch {
 	case filepath.Ext(f.path) == ".json" || !holdsProbe(s):
-		p.note(f, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
+		p.note(f.path, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
 	case chart != "":
 		p.charts[chart] += 0
 	default:
-		p.note(f, pipeline.ReasonHelmTemplate,
+		p.note(f.path, pipeline.ReasonHelmTemplate,
 			"has what looks like probes, but is no Kubernetes object, which has apiVersion and kind; it is passed over; "+madeOfIt)
 	}
 }
@@ -173,7 +174,7 @@ func (p *pkg) passOverValues(f file, s *manifest.Stream) {
 func (p *pkg) noteCharts() {
 	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
 		if n := p.charts[chart]; n > 0 {
-			p.note(file{path: chart}, pipeline.ReasonHelmTemplate, fmt.Sprintf(
+			p.note(chart, pipeline.ReasonHelmTemplate, fmt.Sprintf(
 				"the chart is passed over (%s); render it and pipe the result through rewrite-probes", report.Plural(n, "template")))
 		}
 	}
@@ -219,14 +220,15 @@ func whole(chart string) string {
 }
 
 // unreadable reports a file that cannot be read as manifests.
-func (p *pkg) unreadable(f file, err error) {
+func (p *pkg) unreadable(path string, err error, hint string) {
 	p.failed = true
-	p.note(f, pipeline.ReasonUnreadable, oneLine(err.Error()))
+	line := 0
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
-		m := &p.messages[len(p.messages)-1]
-		m.Line = e.Line
-		m.Text = (&manifest.Error{Object: e.Object, Path: e.Path, Err: e.Err}).Error()
+		line, err = e.Line, &manifest.Error{Object: e.Object, Path: e.Path, Err: e.Err}
 	}
+	m := aboutFile(path, pipeline.ReasonUnreadable, err.Error()+hint)
+	m.Line = line
+	p.messages = append(p.messages, m)
 }
 
 // passOverPatch notes that a patch is not rewritten. It is merged into another
@@ -236,10 +238,10 @@ func (p *pkg) passOverPatch(f file, text []byte, why, where string) {
 		if where == builtByKustomize {
 			p.patches++
 		}
-		p.note(f, pipeline.ReasonPatch, "is passed over, since "+why+"; its probes must be rewritten "+where)
+		p.note(f.path, pipeline.ReasonPatch, "is passed over, since "+why+"; its probes must be rewritten "+where)
 		return
 	}
-	p.note(f, pipeline.ReasonPatchIdle, "is passed over, since "+why)
+	p.note(f.path, pipeline.ReasonPatchIdle, "is passed over, since "+why)
 }
 
 // builtByKustomize says where the probes of a patch of kustomize are rewritten.
@@ -251,7 +253,7 @@ func (p *pkg) warnOfInlinePatches(f file, text []byte) {
 	inline = slices.DeleteFunc(inline, func(patch string) bool { return !namesProbe().MatchString(patch) })
 	if len(inline) > 0 {
 		p.patches += len(inline)
-		p.note(f, pipeline.ReasonPatch,
+		p.note(f.path, pipeline.ReasonPatch,
 			"has a patch with probes, which must be rewritten "+builtByKustomize)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // terminal opens a terminal that nobody types at.
@@ -82,25 +81,5 @@ func TestColourIsForTerminalsThatWantIt(t *testing.T) {
 		if got := screenOf(c.out, choice{value: c.flag}).Color; got != c.want {
 			t.Errorf("%+v: colour %t", c, got)
 		}
-	}
-}
-
-func TestProgressIsShownOnATerminalAndGoesAway(t *testing.T) {
-	var out bytes.Buffer
-	p := newProgress(&out, 2)
-	p.next = time.Time{}
-	p.step(1)
-	p.done()
-	if out.Len() > 0 {
-		t.Errorf("%q is written to a pipe", &out)
-	}
-	if newProgress(terminal(t), 2).out == nil {
-		t.Error("nothing is shown on a terminal")
-	}
-	p.out = &out
-	p.step(1)
-	p.done()
-	if got := out.String(); got != "\rreading files: 1 of 2\r\x1b[K" {
-		t.Errorf("wrote %q", got)
 	}
 }

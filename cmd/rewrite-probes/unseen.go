@@ -26,23 +26,17 @@ func addUnseen(p *pkg, r *report.Report) {
 			m.Reason, m.Severity = with.Reason, with.Severity
 		}
 	}
-	add := func(path, key, text string) {
-		m := report.NewMessage(key, text)
-		if path != "" {
-			m.Object = &report.Object{Source: path, File: path}
-		}
-		r.Messages = append(r.Messages, m)
-	}
+	add := func(m report.Message) { r.Messages = append(r.Messages, m) }
 	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
 		if p.charts[chart] == 0 {
-			add(chart, pipeline.ReasonNotRendered, "the chart is passed over; render it and pipe the result through rewrite-probes")
+			add(aboutFile(chart, pipeline.ReasonNotRendered, "the chart is passed over; render it and pipe the result through rewrite-probes"))
 		}
 	}
 	for _, k := range p.unbuilt {
-		add(k.path, pipeline.ReasonNotBuilt, fmt.Sprintf("takes %s into its build, which is not among the files; give rewrite-probes what kustomize builds", k.names))
+		add(aboutFile(k.path, pipeline.ReasonNotBuilt, fmt.Sprintf("takes %s into its build, which is not among the files; give rewrite-probes what kustomize builds", k.names)))
 	}
 	if r.Subjects() == 0 && !r.Failed() {
-		add("", pipeline.ReasonNothingSeen, "no pod template was seen, so nothing is known about any probe")
+		add(report.NewMessage(pipeline.ReasonNothingSeen, "no pod template was seen, so nothing is known about any probe"))
 	}
 	report.Sort(r.Messages)
 }
