@@ -14,7 +14,8 @@ import (
 // A file is one file to read.
 type file struct {
 	path   string
-	walked bool // found below a folder, not named on the command line
+	real   string // see realPath
+	walked bool   // found below a folder, not named on the command line
 }
 
 // findFiles lists the files that the paths name, each once: a file whatever its
@@ -39,7 +40,7 @@ func findFiles(paths, ignore []string) ([]file, error) {
 			problems = append(problems, fmt.Errorf("%s: %w", root, reasonOf(err)))
 			continue
 		case !info.IsDir():
-			found.add(file{path: root})
+			found.add(root, false)
 			continue
 		}
 		if !found.walk(root, ignore) {
@@ -52,17 +53,17 @@ func findFiles(paths, ignore []string) ([]file, error) {
 // A fileSet lists each file once.
 type fileSet struct {
 	files []file
-	at    map[string]int // by the absolute path, symbolic links resolved
+	at    map[string]int // by the real path
 }
 
-func (s *fileSet) add(f file) {
-	key := realPath(f.path)
-	if i, known := s.at[key]; known {
-		s.files[i].walked = s.files[i].walked && f.walked
+func (s *fileSet) add(path string, walked bool) {
+	real := realPath(path)
+	if i, known := s.at[real]; known {
+		s.files[i].walked = s.files[i].walked && walked
 		return
 	}
-	s.at[key] = len(s.files)
-	s.files = append(s.files, f)
+	s.at[real] = len(s.files)
+	s.files = append(s.files, file{path, real, walked})
 }
 
 // walk adds the files below a folder, and reports whether there are any. A folder that
@@ -71,14 +72,14 @@ func (s *fileSet) walk(root string, ignore []string) (found bool) {
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			s.add(file{path: path, walked: true})
+			s.add(path, true)
 			found = true
 		case path != root && isIgnored(root, path, d, ignore):
 			if d.IsDir() {
 				return filepath.SkipDir
 			}
 		case d.Type().IsRegular() && isManifestName(d.Name()):
-			s.add(file{path: path, walked: true})
+			s.add(path, true)
 			found = true
 		}
 		return nil

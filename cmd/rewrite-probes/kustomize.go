@@ -1,12 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
 // A kustomization is the part of a kustomization file that names other files and
@@ -31,9 +32,11 @@ type patch struct {
 // kustomizationNames are the names that kustomize knows a kustomization by.
 var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
-// readKustomization reads a kustomization; what kustomize would refuse is empty.
-func readKustomization(name string, text []byte) (k kustomization) {
-	s, err := manifest.Read(name, bytes.Clone(text))
+// readKustomization reads a kustomization; what is no file, or what kustomize would
+// refuse, is empty.
+func readKustomization(name string) (k kustomization) {
+	text, _ := os.ReadFile(name)
+	s, err := manifest.Read(name, text)
 	if err != nil || len(s.Objects()) != 1 {
 		return kustomization{}
 	}
@@ -45,8 +48,8 @@ func readKustomization(name string, text []byte) (k kustomization) {
 
 // patchesOf returns the paths of the patches that a kustomization names, and the
 // texts of those that are inline.
-func patchesOf(name string, text []byte) (paths, inline []string) {
-	k := readKustomization(name, text)
+func patchesOf(name string) (paths, inline []string) {
+	k := readKustomization(name)
 	for _, p := range append(k.Patches, k.JSON6902...) {
 		if p.Path != "" {
 			paths = append(paths, p.Path)
@@ -64,102 +67,75 @@ func patchesOf(name string, text []byte) (paths, inline []string) {
 	return paths, inline
 }
 
-// patches maps each patch file, by its real path, to the kustomization that
-// names it.
-type patches map[string]string
-
-// findPatches reads the kustomizations among the files, and those in the
-// folders of the files and above, up to the root of the repository.
-func findPatches(files []file) patches {
-	p := make(patches)
+// findPatches returns the patch files that kustomizations name, each by its real path with
+// the kustomization: those among the files, and those in the folders of the files and
+// above, up to the root of the repository.
+func findPatches(files []file) map[string]string {
+	found := make(map[string]string)
 	seen := make(map[string]bool)
 	for _, f := range files {
 		dir := filepath.Dir(f.path)
 		for abs := realPath(dir); !seen[abs]; abs, dir = filepath.Dir(abs), filepath.Join(dir, "..") {
 			seen[abs] = true
-			p.addFolder(dir)
+			name := kustomizationIn(dir)
+			paths, _ := patchesOf(name)
+			for _, path := range paths {
+				found[realPath(filepath.Join(dir, path))] = name
+			}
 			if _, err := os.Lstat(filepath.Join(abs, ".git")); err == nil {
 				break
 			}
 		}
 	}
-	return p
+	return found
 }
 
-func (p patches) addFolder(dir string) {
-	for _, base := range kustomizationNames {
-		name := filepath.Join(dir, base)
-		text, err := os.ReadFile(name)
-		if err != nil {
-			continue
-		}
-		paths, _ := patchesOf(name, text)
-		for _, path := range paths {
-			p[realPath(filepath.Join(dir, path))] = name
-		}
+// findUnbuilt returns a message about each kustomization among the files that takes more
+// into a build than the files.
+func findUnbuilt(files []file) (found []report.Message) {
+	read := make(map[string]bool)
+	for _, f := range files {
+		read[f.real] = true
 	}
-}
-
-// An unbuilt is a kustomization that takes something into its build which is not among
-// the files.
-type unbuilt struct {
-	path  string
-	names string
-}
-
-// findUnbuilt returns the kustomizations among the files that take more into a build
-// than the files.
-func findUnbuilt(files []file) []unbuilt {
-	var found []unbuilt
-	var read realPaths
 	for _, f := range files {
 		if !slices.Contains(kustomizationNames, filepath.Base(f.path)) {
 			continue
 		}
-		if read == nil {
-			read = make(realPaths)
-			for _, f := range files {
-				read[realPath(f.path)] = true
-			}
-		}
-		if names := read.missing(f.path); len(names) > 0 {
-			found = append(found, unbuilt{f.path, names[0]})
+		if name := missing(f.path, read); name != "" {
+			found = append(found, aboutFile(f.path, pipeline.ReasonNotBuilt,
+				"takes "+name+" into its build, which is not among the files; give rewrite-probes what kustomize builds"))
 		}
 	}
 	return found
 }
 
-// realPaths is a set of files.
-type realPaths map[string]bool
-
-// missing returns what a kustomization takes into its build that is not in the set. A
-// kustomization of the set answers for itself.
-func (read realPaths) missing(kustomization string) (names []string) {
-	text, err := os.ReadFile(kustomization)
-	if err != nil {
-		return nil // which is said of each file that is read
-	}
-	k := readKustomization(kustomization, text)
+// missing returns the first that a kustomization takes into its build and that was not
+// read; "" if there is none. A kustomization that was read answers for itself.
+func missing(kustomization string, read map[string]bool) string {
+	k := readKustomization(kustomization)
 	for _, name := range slices.Concat(k.Resources, k.Bases, k.Components) {
 		path := filepath.Join(filepath.Dir(kustomization), name)
 		if read[realPath(path)] {
 			continue
 		}
 		inner := kustomizationIn(path)
-		if key := realPath(inner); inner != "" {
-			known := read[key]
-			read[key] = true // for one that takes itself
-			if known || len(read.missing(inner)) == 0 {
-				continue
-			}
-			delete(read, key)
+		if inner == "" {
+			return name
 		}
-		names = append(names, name)
+		key := realPath(inner)
+		if read[key] {
+			continue
+		}
+		read[key] = true // for one that takes itself
+		if missing(inner, read) != "" {
+			delete(read, key)
+			return name
+		}
 	}
-	for _, chart := range k.HelmCharts {
-		names = append(names, "the chart "+chart.Name)
+	if len(k.HelmCharts) > 0 {
+		return "the chart " + k.HelmCharts[0].Name
 	}
-	return names
+	return ""
 }
 
 // kustomizationIn returns the kustomization of a folder; "" if it has none.

@@ -26,7 +26,7 @@ type pkg struct {
 	messages []report.Message  // about files that are not read, or cannot be
 	charts   map[string]int    // the number of templates that are not read, by the chart's Chart.yaml
 	patches  int               // the number of patches with probes that are not read
-	unbuilt  []unbuilt         // the kustomizations that name more than was read
+	unbuilt  []report.Message  // about kustomizations that name more than was read
 	failed   bool              // whether a file could not be read
 
 	config      string   // the file with the functionConfig; "" if there is none
@@ -82,12 +82,12 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 		switch {
 		case err != nil:
 			p.unreadable(f.path, reasonOf(err), "")
-		case patches[realPath(f.path)] != "":
-			p.passOverPatch(f, text, "`"+patches[realPath(f.path)]+"` names it as a patch", builtByKustomize)
+		case patches[f.real] != "":
+			p.passOverPatch(f, text, "`"+patches[f.real]+"` names it as a patch", builtByKustomize)
 		case f.walked && jsonPatch().Match(text):
 			p.passOverPatch(f, text, "it is a JSON patch", "in the object that it is applied to")
 		case f.walked && slices.Contains(kustomizationNames, filepath.Base(f.path)):
-			p.warnOfInlinePatches(f, text)
+			p.warnOfInlinePatches(f.path)
 		default:
 			p.add(f, text)
 		}
@@ -248,12 +248,12 @@ func (p *pkg) passOverPatch(f file, text []byte, why, where string) {
 const builtByKustomize = "in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes"
 
 // warnOfInlinePatches warns of a kustomization with probes in its own patches.
-func (p *pkg) warnOfInlinePatches(f file, text []byte) {
-	_, inline := patchesOf(f.path, text)
+func (p *pkg) warnOfInlinePatches(path string) {
+	_, inline := patchesOf(path)
 	inline = slices.DeleteFunc(inline, func(patch string) bool { return !namesProbe().MatchString(patch) })
 	if len(inline) > 0 {
 		p.patches += len(inline)
-		p.note(f.path, pipeline.ReasonPatch,
+		p.note(path, pipeline.ReasonPatch,
 			"has a patch with probes, which must be rewritten "+builtByKustomize)
 	}
 }

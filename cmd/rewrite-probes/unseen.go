@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -26,17 +25,14 @@ func addUnseen(p *pkg, r *report.Report) {
 			m.Reason, m.Severity = with.Reason, with.Severity
 		}
 	}
-	add := func(m report.Message) { r.Messages = append(r.Messages, m) }
 	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
 		if p.charts[chart] == 0 {
-			add(aboutFile(chart, pipeline.ReasonNotRendered, "the chart is passed over; render it and pipe the result through rewrite-probes"))
+			r.Messages = append(r.Messages, aboutFile(chart, pipeline.ReasonNotRendered, "the chart is passed over; render it and pipe the result through rewrite-probes"))
 		}
 	}
-	for _, k := range p.unbuilt {
-		add(aboutFile(k.path, pipeline.ReasonNotBuilt, fmt.Sprintf("takes %s into its build, which is not among the files; give rewrite-probes what kustomize builds", k.names)))
-	}
+	r.Messages = append(r.Messages, p.unbuilt...)
 	if r.Subjects() == 0 && !r.Failed() {
-		add(report.NewMessage(pipeline.ReasonNothingSeen, "no pod template was seen, so nothing is known about any probe"))
+		r.Messages = append(r.Messages, report.NewMessage(pipeline.ReasonNothingSeen, "no pod template was seen, so nothing is known about any probe"))
 	}
 	report.Sort(r.Messages)
 }
