@@ -110,13 +110,8 @@ func readConfig(name string) (*manifest.Object, error) {
 		return nil, fmt.Errorf("%s: functionConfig: %w", name, reasonOf(err))
 	}
 	s, err := manifest.Read(name, text)
-	if e, ok := errors.AsType[*manifest.Error](err); ok {
-		in := *e
-		in.Object = "functionConfig"
-		return nil, &in
-	}
 	if err != nil {
-		return nil, err
+		return nil, config.InFunctionConfig(err)
 	}
 	if n := len(s.Objects()); n != 1 {
 		return nil, fmt.Errorf("%s: functionConfig: must be the only object of the file, and is one of %d", name, n)

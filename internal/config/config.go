@@ -132,13 +132,13 @@ func Decode(o *manifest.Object, over ...Setting) (*RewriteProbes, error) {
 	case isConfigMap(o):
 		err = c.fromConfigMap(o, &p)
 	default:
-		return nil, inFunctionConfig(o.Errorf(nil, "%w (v1) or a %s (%s), and is kind %q of apiVersion %q",
+		return nil, InFunctionConfig(o.Errorf(nil, "%w (v1) or a %s (%s), and is kind %q of apiVersion %q",
 			ErrNotConfig, Kind, APIVersion, o.Kind(), o.APIVersion()))
 	}
 	c.set(over, &p)
 	all := []error{}
 	for _, e := range unjoin(err) {
-		all = append(all, inFunctionConfig(e))
+		all = append(all, InFunctionConfig(e))
 	}
 	for _, wrong := range slices.Concat(p, c.validate()) {
 		all = append(all, wrong.in(o, over))
@@ -189,11 +189,11 @@ func (p problem) in(o *manifest.Object, over []Setting) error {
 	case key != nil && isConfigMap(o):
 		p.path = field.NewPath("data", key.Name)
 	}
-	return inFunctionConfig(o.Errorf(p.path, "%s", p.text))
+	return InFunctionConfig(o.Errorf(p.path, "%s", p.text))
 }
 
-// inFunctionConfig makes an error name the functionConfig as its object.
-func inFunctionConfig(err error) error {
+// InFunctionConfig makes an error name the functionConfig as its object.
+func InFunctionConfig(err error) error {
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		in := *e
 		in.Object = "functionConfig"
@@ -211,51 +211,40 @@ func unjoin(err error) []error {
 	return []error{err}
 }
 
-// at returns a path of keys and indices.
-func at(steps ...any) field.Path {
-	var p field.Path
-	for _, s := range steps {
-		if i, ok := s.(int); ok {
-			p = p.Index(i)
-		} else {
-			p = p.Key(s.(string))
-		}
-	}
-	return p
-}
+var specPath = field.NewPath("spec")
 
 // validate returns everything that is wrong with the config.
 func (c *RewriteProbes) validate() (p problems) {
 	p.checkStruct(nil, reflect.ValueOf(c).Elem())
 	s := &c.Spec
 	if len(s.Rewrite) == 0 {
-		p.add(at("spec", "rewrite"), "must name at least one of %s", strings.Join(transformer.Rewritable(), ", "))
+		p.add(specPath.Key("rewrite"), "must name at least one of %s", strings.Join(transformer.Rewritable(), ", "))
 	}
 	for i, t := range s.PodTemplates {
 		if t.Path == "" || t.Path == RootPath {
 			continue // an empty path is reported as missing
 		}
 		if _, err := field.Parse(t.Path); err != nil {
-			p.add(at("spec", "podTemplates", i, "path"), "%v", err)
+			p.add(specPath.Item("podTemplates", i).Key("path"), "%v", err)
 		}
 	}
 	if !isDNSLabel(s.ProbeProxy.Name) {
-		p.add(at("spec", "probeProxy", "name"), "%q must be a container name: lower-case letters, digits and dashes, at most 63", s.ProbeProxy.Name)
+		p.add(specPath.Key("probeProxy", "name"), "%q must be a container name: lower-case letters, digits and dashes, at most 63", s.ProbeProxy.Name)
 	}
 	p.checkResources("probeProxy", s.ProbeProxy.Resources)
 	p.checkResources("istioProxy", s.IstioProxy.Resources)
 	if err := CheckRegistry(s.ProbeProxy.Registry); err != nil {
-		p.add(at("spec", "probeProxy", "registry"), "%v", err)
+		p.add(specPath.Key("probeProxy", "registry"), "%v", err)
 	}
 	if len(p) == 0 {
 		for _, wrong := range s.Options().Problems() {
-			p.add(at("spec").Join(wrong.Path), "%s", wrong.Text)
+			p.add(specPath.Join(wrong.Path), "%s", wrong.Text)
 		}
 	}
 	p.checkContainers(s)
 	for i, pattern := range s.Istio.InjectedNamespaces {
 		if !isPattern(pattern) {
-			p.add(at("spec", "istio", "injectedNamespaces", i), "%q must be a name in which * and ? match as in a shell", pattern)
+			p.add(specPath.Key("istio").Item("injectedNamespaces", i), "%q must be a name in which * and ? match as in a shell", pattern)
 		}
 	}
 	for _, sel := range []struct {
@@ -266,7 +255,7 @@ func (c *RewriteProbes) validate() (p problems) {
 			continue
 		}
 		if err := sel.validate(); err != nil {
-			p.add(at("spec", sel.key), "%v", err)
+			p.add(specPath.Key(sel.key), "%v", err)
 		}
 	}
 	return p
@@ -277,17 +266,17 @@ func (c *RewriteProbes) validate() (p problems) {
 func (p *problems) checkContainers(s *Spec) {
 	for _, image := range []struct{ container, value string }{{"probeProxy", s.ProbeProxy.Image}, {"istioProxy", s.IstioProxy.Image}} {
 		if image.value != "" && !isImage(image.value) {
-			p.add(at("spec", image.container, "image"), "%q must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both", image.value)
+			p.add(specPath.Key(image.container, "image"), "%q must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both", image.value)
 		}
 	}
 	if s.IstioProxy.Image == "" {
-		p.add(at("spec", "istioProxy", "image"), "%q must be auto or an image", "")
+		p.add(specPath.Key("istioProxy", "image"), "%q must be auto or an image", "")
 	}
 	for i, e := range s.ProbeProxy.Env {
 		m, ok := e.(field.Map)
 		name, _ := m.Get("name")
 		if n, isString := name.(string); !ok || !isString || n == "" {
-			p.add(at("spec", "probeProxy", "env", i), "must be a mapping with a name")
+			p.add(specPath.Key("probeProxy").Item("env", i), "must be a mapping with a name")
 		}
 	}
 }

@@ -66,9 +66,9 @@ func (c *RewriteProbes) fromConfigMap(o *manifest.Object, p *problems) error {
 	for _, name := range slices.Sorted(maps.Keys(cm.Data)) {
 		key := keyNamed(name)
 		if key == nil {
-			p.add(at("data", name), "unknown key; allowed are %s", keyNames())
+			p.add(field.NewPath("data", name), "unknown key; allowed are %s", keyNames())
 		} else if err := key.set(c, cm.Data[name]); err != nil {
-			p.add(at("data", name), "%v", err)
+			p.add(field.NewPath("data", name), "%v", err)
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ func (p *problems) checkResources(container string, resources field.Map) {
 	if len(resources) == 0 {
 		return
 	}
-	path := at("spec", container, "resources")
+	path := specPath.Key(container, "resources")
 	valid := regexp.MustCompile(quantity)
 	for _, e := range resources {
 		quantities, isMap := e.Value.(field.Map)
