@@ -108,7 +108,7 @@ func parseConfig(text string) (fragment, error) {
 	if isBlank(text) {
 		return f, nil
 	}
-	o, err := readYAML(text)
+	_, o, err := readYAML(text)
 	if err == nil {
 		_, err = o.Decode(nil, &f)
 	}
@@ -118,18 +118,15 @@ func parseConfig(text string) (fragment, error) {
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // readYAML reads a text that must be one mapping.
-func readYAML(text string) (*manifest.Object, error) {
-	if !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	s, err := manifest.Read("", []byte(text))
+func readYAML(text string) (*manifest.Stream, *manifest.Object, error) {
+	s, err := manifest.Read("", []byte(strings.TrimSuffix(text, "\n")+"\n"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(s.Objects()) != 1 {
-		return nil, errors.New("must be one mapping")
+		return nil, nil, errors.New("must be one mapping")
 	}
-	return s.Objects()[0], nil
+	return s, s.Objects()[0], nil
 }
 
 // inOneLine returns an error about the YAML in the annotation.
@@ -152,11 +149,11 @@ func inOneLine(err error) error {
 
 // editYAML makes edits in a text, and keeps the rest of it.
 func editYAML(text string, edits ...field.Edit) (string, error) {
-	s, err := manifest.Read("", []byte(strings.TrimSuffix(text, "\n")+"\n"))
-	if err != nil {
-		return "", err
+	s, o, err := readYAML(text)
+	if err == nil {
+		err = o.Apply(edits)
 	}
-	if err := s.Objects()[0].Apply(edits); err != nil {
+	if err != nil {
 		return "", err
 	}
 	b, err := s.Text()
@@ -202,7 +199,7 @@ func withEnv(base *string, env string, localhost bool) (string, error) {
 // user's value as an earlier run noted it, nil if that noted none. If proxyMetadata
 // was there, but without contents, empty has it.
 func withoutEnv(text string, localhost bool, before *string, empty field.Map) (*string, error) {
-	o, err := readYAML(text)
+	_, o, err := readYAML(text)
 	if err != nil {
 		return nil, err
 	}
@@ -253,10 +250,7 @@ func sizeAt(o *manifest.Object, path field.Path) int {
 // emptyMetadata returns the proxyMetadata of a value of the annotation if it is
 // there without contents, else nil.
 func emptyMetadata(text string) field.Map {
-	if isBlank(text) {
-		return nil
-	}
-	o, err := readYAML(text)
+	_, o, err := readYAML(text)
 	if err != nil {
 		return nil
 	}

@@ -47,11 +47,7 @@ func (b *builder) classify(rewrite []string) (why string) {
 		b.add(*obstacle)
 		return ""
 	}
-	w := b.written
-	if b.writesDerived {
-		w = writtenIn(probeMap(b.derived))
-	}
-	b.target = w.entry()
+	b.target = entryOf(b.original)
 	if https {
 		b.target.HTTPGet.Host = b.original.HTTPGet.Host
 	}

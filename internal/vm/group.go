@@ -26,10 +26,8 @@ const AnsweredBy = "pilot-agent"
 // in YAML.
 const ConfigAnnotation = "proxy.istio.io/config"
 
-// The other annotations of a group.
-const (
-	fromAnnotation = "rewrite-probes.io/probe-from" // the workload whose probe the group takes
-)
+// fromAnnotation is the annotation that names the workload whose probe the group takes.
+const fromAnnotation = "rewrite-probes.io/probe-from"
 
 // A Group is a WorkloadGroup and what is known of its surroundings.
 type Group struct {
@@ -149,7 +147,7 @@ func (b *builder) recognise() {
 		}
 	}
 	b.written = writtenBy(&entry)
-	if asWritten != nil && reflect.DeepEqual(asWritten.entry(), &entry) {
+	if p, err := probeIn(field.Map(asWritten)); err == nil && reflect.DeepEqual(entryOf(p), &entry) {
 		b.written = asWritten
 	}
 	original := *b.probe
@@ -233,7 +231,7 @@ func (b *builder) undo(why string) transformer.Plan {
 	plan := transformer.Plan{}
 	b.remove = b.isDerived()
 	if !b.failed() {
-		plan.Edits = append(b.undoEdits(), b.annotationEdits(&plan.Answer)...)
+		plan.Edits = append(b.restoreProbe(), b.annotationEdits(&plan.Answer)...)
 	}
 	return b.finish(plan, why)
 }

@@ -3,9 +3,11 @@ package vm
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -28,11 +30,17 @@ func (b *builder) readRecord() (err error) {
 		}
 	}
 	if derived := b.record.Section(recordDerived); derived != nil && err == nil {
-		if json.Unmarshal(field.AppendJSON(nil, derived), &b.derivedBefore) != nil {
+		if b.derivedBefore, err = probeIn(derived); err != nil {
 			err = fmt.Errorf("must be a JSON object as rewrite-probes writes it, and `%s` is no probe", recordDerived)
 		}
 	}
 	return err
+}
+
+// probeIn returns the probe that a section has.
+func probeIn(section field.Map) (p *vmconfig.Probe, err error) {
+	err = json.Unmarshal(field.AppendJSON(nil, section), &p)
+	return p, err
 }
 
 // envIsOurs reports whether the env var has the original of the group's probe
@@ -85,7 +93,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 	config, err := b.userConfig()
 	if err == nil && b.target != nil {
 		config, err = b.configWithEnv(config, &r)
-		if !b.writesDerived && !b.written.derivableFromEnv() {
+		if !b.writesDerived && !reflect.DeepEqual(b.written, writtenBy(entryOf(b.original))) {
 			r.Set(recordProbe, field.Map(b.written))
 		}
 	}

@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"cmp"
 	"math"
 	"reflect"
 	"slices"
@@ -18,16 +17,6 @@ const timeoutSeconds = "timeoutSeconds"
 // A written is the part of a probe that the rewriting changes, as its author wrote
 // it: the handler, of an httpGet only path, port and scheme, and the timeout.
 type written field.Map
-
-// handler returns the type of the handler and its fields.
-func (w written) handler() (kind string, fields field.Map) {
-	for _, e := range w {
-		if m, ok := e.Value.(field.Map); ok {
-			kind, fields = e.Key, m
-		}
-	}
-	return kind, fields
-}
 
 // rewrittenFields are the fields of an httpGet that the rewriting changes.
 var rewrittenFields = []string{"path", "port", "scheme"}
@@ -65,25 +54,15 @@ func writtenBy(e *prober.Prober) written {
 	return w.withTimeout(e.TimeoutSeconds, e.TimeoutSeconds > 1)
 }
 
-// entry returns the entry of the env var.
-func (w written) entry() *prober.Prober {
-	e := &prober.Prober{TimeoutSeconds: 1}
-	if n := field.As[int](field.Map(w), timeoutSeconds); n > 0 {
-		e.TimeoutSeconds = n
-	}
-	kind, fields := w.handler()
-	port := field.As[int](fields, "port")
-	if kind == grpc {
-		service := field.As[string](fields, "service")
-		e.GRPC = &prober.GRPC{Port: field.Number(port), Service: &service}
-	} else {
-		e.HTTPGet = &prober.HTTPGet{Path: cmp.Or(field.As[string](fields, "path"), "/"), Port: field.Number(port), Scheme: cmp.Or(field.As[string](fields, "scheme"), vmconfig.HTTP)}
+// entryOf returns the entry of the env var for a probe, whose host and headers stay in
+// the rewritten one.
+func entryOf(p *vmconfig.Probe) *prober.Prober {
+	e := effective(p).Prober()
+	if e.HTTPGet != nil {
+		e.HTTPGet.Host, e.HTTPGet.HTTPHeaders = "", nil
 	}
 	return e
 }
-
-// derivableFromEnv reports whether the entry alone is enough to know how the probe was written.
-func (w written) derivableFromEnv() bool { return reflect.DeepEqual(w, writtenBy(w.entry())) }
 
 // outerTimeout returns the timeout of a rewritten probe: the agent's status
 // server must have the time to say that the original timed out.
@@ -101,9 +80,7 @@ func (b *builder) probeEdits() []field.Edit {
 			return nil
 		}
 		return []field.Edit{{Op: field.Set, Path: probePath, Value: probeMap(&p)}}
-	case b.target == nil && b.entry == nil:
-		return nil
-	case b.target == nil && b.isDerived():
+	case b.target == nil && b.entry != nil && b.isDerived():
 		return []field.Edit{{Op: field.Set, Path: probePath, Value: probeMap(b.derived)}}
 	case b.target == nil:
 		return b.restoreProbe()
@@ -144,14 +121,6 @@ func (b *builder) rewrite(p *vmconfig.Probe) {
 	p.TimeoutSeconds = outerTimeout(b.target.TimeoutSeconds)
 }
 
-// undoEdits returns the edits that restore the author's probe, or remove a derived one.
-func (b *builder) undoEdits() []field.Edit {
-	if b.remove {
-		return []field.Edit{{Op: field.Delete, Path: probePath}}
-	}
-	return b.restoreProbe()
-}
-
 // isDerived reports whether the probe is the one that an earlier run took from
 // a workload.
 func (b *builder) isDerived() bool {
@@ -159,17 +128,20 @@ func (b *builder) isDerived() bool {
 	return from && b.original != nil && b.derivedBefore != nil && reflect.DeepEqual(effective(b.original), b.derivedBefore)
 }
 
+// restoreProbe returns the edits that restore the author's probe, or remove a derived one.
 func (b *builder) restoreProbe() []field.Edit {
-	if b.entry == nil {
+	switch {
+	case b.remove:
+		return []field.Edit{{Op: field.Delete, Path: probePath}}
+	case b.entry == nil:
 		return nil
 	}
 	var edits []field.Edit
 	path := probePath.Key(httpGet)
-	kind, fields := b.written.handler()
-	if kind == grpc {
+	if fields, isGRPC := field.Map(b.written).Get(grpc); isGRPC {
 		edits = append(edits, field.Edit{Op: field.Rename, Path: path, NewKey: grpc, Value: fields})
 	} else {
-		now := field.As[field.Map](b.source, httpGet)
+		now, fields := field.As[field.Map](b.source, httpGet), field.As[field.Map](field.Map(b.written), httpGet)
 		for _, key := range rewrittenFields {
 			edits = append(edits, restoreField(path.Key(key), now, fields)...)
 		}

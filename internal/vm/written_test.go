@@ -49,15 +49,16 @@ func TestWhatAnAuthorWroteIsTheEntryOfTheEnvVar(t *testing.T) {
 			written(entries(grpc, entries("port", 1))),
 			prober.Prober{GRPC: &prober.GRPC{Port: field.Number(1), Service: &none}, TimeoutSeconds: 1}, true},
 	} {
-		got := newBuilder(read(t, group("", tt.probe)).Group).written
-		if d := cmp.Diff(tt.want, got); d != "" {
+		b := newBuilder(read(t, group("", tt.probe)).Group)
+		entry := entryOf(b.original)
+		if d := cmp.Diff(tt.want, b.written); d != "" {
 			t.Errorf("%s: -want +got\n%s", tt.name, d)
 		}
-		if d := cmp.Diff(&tt.entry, got.entry()); d != "" {
+		if d := cmp.Diff(&tt.entry, entry); d != "" {
 			t.Errorf("%s: the entry: -want +got\n%s", tt.name, d)
 		}
-		if got.derivableFromEnv() != tt.derivableFromEnv {
-			t.Errorf("%s: told by the entry alone: %v", tt.name, got.derivableFromEnv())
+		if got := cmp.Equal(b.written, writtenBy(entry)); got != tt.derivableFromEnv {
+			t.Errorf("%s: told by the entry alone: %v", tt.name, got)
 		}
 	}
 }

@@ -137,7 +137,7 @@ type trial struct {
 	*cluster
 	k             knowledge
 	input, output *side
-	messages      []report.Message        // of the rewriting
+	messages      []report.Message               // of the rewriting
 	verdicts      map[string]transformer.Verdict // of the input, by field
 	config        string
 	plain         model.Life // of the input, without a mesh
