@@ -50,6 +50,8 @@ func TestATemplateThatHasOptedOutIsLeftAlone(t *testing.T) {
 		{name: "windows", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "os: {name: windows}\n"+app(httpProbe))},
 		{name: "windows nodes, by affinity", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", nodeAffinity("matchExpressions: [{key: pool, operator: Exists}, {key: kubernetes.io/os, operator: In, values: [windows]}]", "matchExpressions: [{key: beta.kubernetes.io/os, operator: In, values: [windows]}]")+app(httpProbe))},
 		{name: "windows nodes, by the older label", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "nodeSelector: {beta.kubernetes.io/os: windows}\n"+app(httpProbe))},
+		{name: "windows nodes, by the runtime class", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "runtimeClassName: windows-2019\n"+app(httpProbe))},
+		{name: "windows nodes of one build", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "nodeSelector: {node.kubernetes.io/windows-build: 10.0.17763}\n"+app(httpProbe))},
 		{name: "windows nodes", reason: "windows", outcome: transformer.Unaffected, yaml: pod("", "nodeSelector: {kubernetes.io/os: windows}\n"+app(httpProbe))},
 		{name: "a gRPC application without a proxy", reason: "not-sidecar-template", outcome: transformer.Unaffected, yaml: pod(injected+"\nannotations: {inject.istio.io/templates: \"grpc-simple\"}", app(httpProbe)),
 			field: "spec.template.metadata.annotations[inject.istio.io/templates]"},
@@ -70,6 +72,7 @@ func nodeAffinity(terms ...string) string {
 func TestAPodThatMayRunOnLinuxIsRewritten(t *testing.T) {
 	const windows = "matchExpressions: [{key: kubernetes.io/os, operator: In, values: [windows]}]"
 	for _, affinity := range []string{
+		"runtimeClassName: kata-windows\n",
 		"affinity: {podAffinity: {}}\n",
 		"affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {" + windows + "}}]}}\n",
 		nodeAffinity(windows, "matchExpressions: [{key: pool, operator: Exists}]"),

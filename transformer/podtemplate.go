@@ -21,14 +21,15 @@ type Metadata = field.Metadata
 
 // A PodSpec is the pod's part of a pod template.
 type PodSpec struct {
-	HostNetwork     bool                `json:"hostNetwork"`
-	RestartPolicy   string              `json:"restartPolicy"`
-	OS              *PodOS              `json:"os"`
-	NodeSelector    field.KeyValues     `json:"nodeSelector"`
-	Affinity        Affinity            `json:"affinity"`
-	SecurityContext *PodSecurityContext `json:"securityContext"`
-	InitContainers  []Container         `json:"initContainers"`
-	Containers      []Container         `json:"containers"`
+	HostNetwork      bool                `json:"hostNetwork"`
+	RestartPolicy    string              `json:"restartPolicy"`
+	RuntimeClassName string              `json:"runtimeClassName"`
+	OS               *PodOS              `json:"os"`
+	NodeSelector     field.KeyValues     `json:"nodeSelector"`
+	Affinity         Affinity            `json:"affinity"`
+	SecurityContext  *PodSecurityContext `json:"securityContext"`
+	InitContainers   []Container         `json:"initContainers"`
+	Containers       []Container         `json:"containers"`
 }
 
 // PodOS names the operating system of a pod.
