@@ -189,6 +189,27 @@ readinessProbe:
 	}
 }
 
+// What `istioctl kube-inject` has rewritten stays so: no injector will do it again.
+func TestWhatIstioctlRewroteIsNotRestoredForAnInjectorThatRewrites(t *testing.T) {
+	for _, c := range []struct {
+		annotation string
+		opts       []option
+	}{{"", []option{injectorRewrites}}, {"  sidecar.istio.io/rewriteAppHTTPProbers: \"true\"\n", nil}} {
+		before := pod("annotations:\n  sidecar.istio.io/status: '{}'\n"+c.annotation, app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}")+`- name: istio-proxy
+  image: istio/proxyv2
+  env: [{name: ISTIO_KUBE_APP_PROBERS, value: '{"/app-health/app/livez":{"httpGet":{"path":"/foo","port":8001,"scheme":"HTTP"},"timeoutSeconds":1}}'}]
+`)
+		r := plan(t, before, c.opts...)
+		if r.Probes[0].State != transformer.Rewritten || !strings.Contains(r.text, `"path":"/foo"`) {
+			t.Errorf("%+v in\n%s", r.Probes[0], r.text)
+		}
+		wantNoEdits(t, plan(t, r.text, c.opts...))
+		if back := restore(t, r.text); c.annotation != "" && !strings.Contains(back.text, c.annotation) {
+			t.Errorf("restored:\n%s", back.text)
+		}
+	}
+}
+
 func TestOfSeveralEnvVarsTheLastCountsAndOneIsKept(t *testing.T) {
 	r := plan(t, pod("", app("livenessProbe: {httpGet: {path: /app-health/app/livez, port: 15020}}")+`- name: istio-proxy
   image: auto

@@ -43,6 +43,7 @@ const (
 	istioInjection    = "istio-injection"
 	istioRevision     = "istio.io/rev"
 	istioTemplates    = "inject.istio.io/templates"
+	istioInjected     = "sidecar.istio.io/status" // of the injector, which has rewritten the template already
 )
 
 const (
@@ -144,7 +145,7 @@ func (d istio) optOut(b *planBuilder, said membership, known *facts) (f *Finding
 	if f := d.passesProbes(b, said.injected); f != nil {
 		return f, true
 	}
-	if known.injected.is == always && known.rewrites.is == always {
+	if _, done := b.annotations().Lookup(istioInjected); known.injected.is == always && known.rewrites.is == always && !done {
 		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.rewrites.at)), false
 	}
 	return nil, false
