@@ -54,18 +54,16 @@ func (t *grpcTarget) probe(ctx context.Context, call *Call) *Answer {
 	repeated := false
 	for wait := time.Second; ; {
 		began := time.Now()
-		err := t.checkHealth(ctx, call)
-		if err == nil {
+		unhealthy, err := t.check(ctx, call)
+		switch {
+		case err == nil && unhealthy == "":
 			return &Answer{Status: 200}
-		}
-		if answer, ok := errors.AsType[*unhealthyError](err); ok {
-			return says(503, OneLine(answer.msg))
-		}
-		if errors.Is(err, wire.ErrNotProcessed) && !repeated {
+		case err == nil:
+			return says(503, OneLine(unhealthy))
+		case errors.Is(err, wire.ErrNotProcessed) && !repeated:
 			repeated = true
 			continue
-		}
-		if !errors.Is(err, errNotConnected) && !errors.Is(err, wire.ErrNotHTTP2) {
+		case !errors.Is(err, errNotConnected) && !errors.Is(err, wire.ErrNotHTTP2):
 			return t.failed(ctx, err)
 		}
 		again := began.Add(wait)
@@ -81,19 +79,12 @@ func (t *grpcTarget) probe(ctx context.Context, call *Call) *Answer {
 	}
 }
 
-// An unhealthyError is an answer of the app that is not SERVING.
-type unhealthyError struct{ msg string }
-
-func (e *unhealthyError) Error() string { return e.msg }
-
-func unhealthy(format string, args ...any) error {
-	return &unhealthyError{fmt.Sprintf(format, args...)}
-}
-
-func (t *grpcTarget) checkHealth(ctx context.Context, call *Call) error {
+// check makes one call. It returns why the app is not serving, "" if it is, or else the
+// error why there is no answer.
+func (t *grpcTarget) check(ctx context.Context, call *Call) (unhealthy string, err error) {
 	conn, stop, err := t.connect(ctx, call)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errNotConnected, err)
+		return "", fmt.Errorf("%w: %w", errNotConnected, err)
 	}
 	defer stop()
 	scheme := "http"
@@ -111,32 +102,32 @@ func (t *grpcTarget) checkHealth(ctx context.Context, call *Call) error {
 	}
 	message, err := wire.Call(conn, req, t.request)
 	if answer, ok := errors.AsType[*wire.CallError](err); ok {
-		return unhealthyStatus(answer)
+		return inWords(answer), nil
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	health, ok := healthStatus(message)
 	switch {
 	case !ok:
-		return unhealthy("app's HealthCheckResponse is malformed")
+		return "app's HealthCheckResponse is malformed", nil
 	case health != 1:
-		return unhealthy("app is not serving: %s", healthName(health))
+		return "app is not serving: " + healthName(health), nil
 	}
-	return nil
+	return "", nil
 }
 
-// unhealthyStatus words an answer without a HealthCheckResponse.
-func unhealthyStatus(e *wire.CallError) error {
+// inWords words an answer without a HealthCheckResponse.
+func inWords(e *wire.CallError) string {
 	switch e.Code {
 	case -1:
-		return unhealthy("app's %s", e.Message)
+		return "app's " + e.Message
 	case 12:
-		return unhealthy("app does not implement grpc.health.v1.Health: %.100q", e.Message)
+		return fmt.Sprintf("app does not implement grpc.health.v1.Health: %.100q", e.Message)
 	case 5:
-		return unhealthy("app does not know the service: %.100q", e.Message)
+		return fmt.Sprintf("app does not know the service: %.100q", e.Message)
 	}
-	return unhealthy("app answered with gRPC status %d: %.100q", e.Code, e.Message)
+	return fmt.Sprintf("app answered with gRPC status %d: %.100q", e.Code, e.Message)
 }
 
 // grpcTimeout returns the value of the header grpc-timeout for what is left until a deadline. It

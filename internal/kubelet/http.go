@@ -56,14 +56,14 @@ func newHTTPTarget(t *Target, h *prober.HTTPGet) (*httpTarget, error) {
 	if u, err = url.Parse(u.String()); err != nil {
 		return nil, fmt.Errorf("httpGet.path %q makes no URL: %w", h.Path, err)
 	}
-	return &httpTarget{t, u, port, h.Protocol == prober.HTTP2 && !t.hook}, nil
+	return &httpTarget{t, u, port, h.Protocol == prober.HTTP2 && !t.Hook}, nil
 }
 
 // probe makes the request and follows redirects within the pod.
 func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
 	first := t.request(call)
 	a, err := t.follow(ctx, call, first)
-	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && t.hook && string(record.RecordHeader[:]) == "HTTP/" {
+	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && t.Hook && string(record.RecordHeader[:]) == "HTTP/" {
 		// An https hook of a server that speaks plain HTTP: once more, without TLS.
 		u := *first.URL
 		u.Scheme = "http"
@@ -77,7 +77,7 @@ func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
 	if err != nil {
 		return t.failed(ctx, err)
 	}
-	if v := a.Verdict(t.hook); v == Failure && a.Reason == "" {
+	if v := a.Verdict(t.Hook); v == Failure && a.Reason == "" {
 		a.Reason = fmt.Sprintf("app answered with status %d", a.Status)
 	}
 	return a
@@ -126,7 +126,7 @@ func (t *httpTarget) step(ctx context.Context, call *Call, first, req *wire.Requ
 		return nil, nil, err
 	}
 	if next == nil {
-		return readAnswer(call, res, t.hook), nil, nil
+		return readAnswer(call, res, t.Hook), nil, nil
 	}
 	if via >= maxRedirects {
 		return nil, nil, fmt.Errorf("stopped after %d redirects", maxRedirects)
@@ -189,7 +189,7 @@ func (t *httpTarget) roundTrip(ctx context.Context, conn net.Conn, req *wire.Req
 		return nil, errors.New("app redirects from HTTP/2 without TLS to https")
 	}
 	config := probeTLS
-	if t.hook || wantsWebSocket(req) {
+	if t.Hook || wantsWebSocket(req) {
 		config = hookTLS
 	}
 	secure := tls.Client(conn, config)
@@ -203,7 +203,7 @@ func (t *httpTarget) roundTrip(ctx context.Context, conn net.Conn, req *wire.Req
 }
 
 func (t *httpTarget) handshake(ctx context.Context, conn *tls.Conn) error {
-	if t.hook {
+	if t.Hook {
 		return conn.HandshakeContext(ctx)
 	}
 	limited, cancel := context.WithTimeout(ctx, handshakeTimeout)

@@ -101,16 +101,16 @@ const maxBody = 10 << 10
 type Target struct {
 	app     App
 	probe   func(ctx context.Context, call *Call) *Answer
-	hook    bool
-	timeout time.Duration // 0 for hooks: the caller alone decides
+	Hook    bool          // it is a lifecycle hook
+	Timeout time.Duration // how long a probe may take; 0 for hooks: the caller alone decides
 }
 
 // NewTarget returns the target of a prober. A prober from which the kubelet
 // could not even make a request is an error.
 func NewTarget(app App, probeType prober.ProbeType, p *prober.Prober) (*Target, error) {
-	t := &Target{app: app, hook: probeType.IsHook()}
-	if !t.hook {
-		t.timeout = time.Duration(p.TimeoutSeconds)*time.Second - margin
+	t := &Target{app: app, Hook: probeType.IsHook()}
+	if !t.Hook {
+		t.Timeout = time.Duration(p.TimeoutSeconds)*time.Second - margin
 	}
 	switch {
 	case p.HTTPGet != nil:
@@ -119,7 +119,7 @@ func NewTarget(app App, probeType prober.ProbeType, p *prober.Prober) (*Target, 
 			return nil, err
 		}
 		t.probe = h.probe
-	case t.hook:
+	case t.Hook:
 		return nil, errors.New("hook must be httpGet: the kubelet supports no other")
 	case p.TCPSocket != nil:
 		t.probe = t.tcpProbe(p.TCPSocket)
@@ -129,19 +129,13 @@ func NewTarget(app App, probeType prober.ProbeType, p *prober.Prober) (*Target, 
 	return t, nil
 }
 
-// Hook reports whether the target is a lifecycle hook.
-func (t *Target) Hook() bool { return t.hook }
-
-// Timeout returns how long a probe may take, 0 for hooks.
-func (t *Target) Timeout() time.Duration { return t.timeout }
-
 // Probe probes the app once. It returns when the app has answered, the probe's
 // timeout has passed or ctx is done, whichever comes first. The caller then
 // closes the call.
 func (t *Target) Probe(ctx context.Context, call *Call) *Answer {
-	if t.timeout > 0 {
+	if t.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, call.Start.Add(t.timeout))
+		ctx, cancel = context.WithDeadline(ctx, call.Start.Add(t.Timeout))
 		defer cancel()
 	}
 	return t.probe(ctx, call)
@@ -168,14 +162,14 @@ func (t *Target) failed(ctx context.Context, err error) *Answer {
 	case ctx.Err() == context.DeadlineExceeded,
 		errors.Is(err, os.ErrDeadlineExceeded),
 		errors.As(err, &timeout) && timeout.Timeout():
-		status, why = 504, fmt.Sprintf("app did not answer within %s", t.timeout+margin)
+		status, why = 504, fmt.Sprintf("app did not answer within %s", t.Timeout+margin)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		why = "app refused the connection"
 	case errors.Is(err, syscall.ECONNRESET):
 		why = "app reset the connection"
 	}
 	a := says(status, why)
-	a.Drop = t.hook
+	a.Drop = t.Hook
 	return a
 }
 

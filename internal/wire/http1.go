@@ -162,7 +162,7 @@ func (res *Response) frame(br *bufio.Reader, http11 bool) error {
 	case res.Status == 101 && res.switchesProtocol():
 		res.Body = br
 	case res.Status/100 == 1, res.Status == 204, res.Status == 304:
-		res.ContentLength, res.Body = 0, eof{}
+		res.ContentLength, res.Body = 0, strings.NewReader("")
 	case chunked:
 		res.Body = &chunkedReader{br: br}
 	case length >= 0:
@@ -197,10 +197,6 @@ func contentLength(values []string) (int64, error) {
 	}
 	return int64(n), nil
 }
-
-type eof struct{}
-
-func (eof) Read([]byte) (int, error) { return 0, io.EOF }
 
 // An exactReader reads N bytes; fewer is an error.
 type exactReader struct{ io.LimitedReader }

@@ -145,7 +145,7 @@ func (c *conn) call(e *entry, req *request) {
 // or the connection is evicted.
 func (c *conn) waitFor(e *entry) bool {
 	c.server.budget.enter(c, &c.server.budget.waiting)
-	timer := time.NewTimer(time.Until(c.start.Add(e.target.Timeout())))
+	timer := time.NewTimer(time.Until(c.start.Add(e.target.Timeout)))
 	defer timer.Stop()
 	select {
 	case e.share.places <- struct{}{}:

@@ -44,7 +44,7 @@ func (e *entry) disabled() *kubelet.Answer {
 
 // record counts an answer, and logs it if the state of the probe changed.
 func (e *entry) record(log *slog.Logger, a *kubelet.Answer, took time.Duration) {
-	verdict := a.Verdict(e.target.Hook())
+	verdict := a.Verdict(e.target.Hook)
 	e.verdicts[verdict].Add(1)
 	e.nanos.Add(uint64(took))
 	for i, bound := range bounds {

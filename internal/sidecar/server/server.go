@@ -117,7 +117,7 @@ func (s *Server) addStream(port int, key string, p *prober.Prober) {
 // the longest timeout answers, since each caller gives up in its own time.
 func (s *Server) lead(to route, e *entry) {
 	have := s.routes[to]
-	if have == nil || have.bad != nil || e.bad == nil && e.target.Timeout() > have.target.Timeout() {
+	if have == nil || have.bad != nil || e.bad == nil && e.target.Timeout > have.target.Timeout {
 		s.routes[to] = e
 	}
 }
