@@ -217,8 +217,7 @@ func (t *httpTarget) handshake(ctx context.Context, conn *tls.Conn) error {
 
 // wantsWebSocket reports whether net/http sends a request over HTTP/1 alone.
 func wantsWebSocket(req *wire.Request) bool {
-	return strings.EqualFold(req.Header.Get("Upgrade"), "websocket") &&
-		strings.Contains(strings.ToLower(strings.Join(req.Header["Connection"], ",")), "upgrade")
+	return strings.EqualFold(req.Header.Get("Upgrade"), "websocket") && wire.NamesUpgrade(req.Header)
 }
 
 // redirect returns the next request if the response is a redirect that is

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 )
 
 // HTTP/2 frame types and flags (RFC 9113 sections 6 and 7).
@@ -138,10 +139,7 @@ func (s *stream) readFrame() (frame, error) {
 			return frame{}, err
 		}
 	}
-	if cap(s.buf) < n {
-		s.buf = make([]byte, n)
-	}
-	s.buf = s.buf[:n]
+	s.buf = slices.Grow(s.buf[:0], n)[:n]
 	if _, err := io.ReadFull(s.br, s.buf); err != nil {
 		return frame{}, unexpected(err)
 	}

@@ -19,6 +19,11 @@ func keptField(name string) string {
 	return ""
 }
 
+// NamesUpgrade reports whether the header Connection has the word upgrade.
+func NamesUpgrade(h textproto.MIMEHeader) bool {
+	return slices.ContainsFunc(h["Connection"], func(v string) bool { return strings.Contains(strings.ToLower(v), "upgrade") })
+}
+
 // ValidName reports whether s may be the name of a header: a token of RFC 9110
 // section 5.6.2.
 func ValidName(s string) bool {

@@ -94,7 +94,7 @@ func sortedNames(h textproto.MIMEHeader) []string {
 func readResponse(br *bufio.Reader, metered *meteredReader) (*Response, error) {
 	tp := textproto.Reader{R: br}
 	for {
-		major, minor, status, err := readStatusLine(&tp)
+		http11, status, err := readStatusLine(&tp)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +110,7 @@ func readResponse(br *bufio.Reader, metered *meteredReader) (*Response, error) {
 		}
 		maps.DeleteFunc(header, func(name string, _ []string) bool { return keptField(name) == "" })
 		res := &Response{Status: status, Header: header}
-		if err := res.frame(br, major > 1 || major == 1 && minor >= 1); err != nil {
+		if err := res.frame(br, http11); err != nil {
 			return nil, err
 		}
 		return res, nil
@@ -118,22 +118,19 @@ func readResponse(br *bufio.Reader, metered *meteredReader) (*Response, error) {
 }
 
 // readStatusLine accepts what net/http.ReadResponse accepts.
-func readStatusLine(tp *textproto.Reader) (major, minor, status int, err error) {
+func readStatusLine(tp *textproto.Reader) (http11 bool, status int, err error) {
 	line, err := tp.ReadLine()
 	if err != nil {
-		return 0, 0, 0, err
+		return
 	}
-	proto, rest, ok := strings.Cut(line, " ")
+	proto, rest, _ := strings.Cut(line, " ")
 	code, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
-	major, minor, okVersion := ParseVersion(proto)
-	if !ok || !okVersion || len(code) != 3 {
-		return 0, 0, 0, fmt.Errorf("%w %.40q", errNoHTTP, line)
-	}
+	major, minor, ok := ParseVersion(proto)
 	status, err = strconv.Atoi(code)
-	if err != nil || status < 0 {
-		return 0, 0, 0, fmt.Errorf("%w %.40q", errNoHTTP, line)
+	if !ok || len(code) != 3 || err != nil || status < 0 {
+		err = fmt.Errorf("%w %.40q", errNoHTTP, line)
 	}
-	return major, minor, status, nil
+	return major > 1 || major == 1 && minor >= 1, status, err
 }
 
 // ParseVersion reads "HTTP/1.1": one digit each.
@@ -159,7 +156,7 @@ func (res *Response) frame(br *bufio.Reader, http11 bool) error {
 		return fmt.Errorf("unsupported transfer encoding %.40q", encodings)
 	}
 	switch {
-	case res.Status == 101 && res.switchesProtocol():
+	case res.Status == 101 && res.Header.Get("Upgrade") != "" && NamesUpgrade(res.Header): // no longer HTTP
 		res.Body = br
 	case res.Status/100 == 1, res.Status == 204, res.Status == 304:
 		res.ContentLength, res.Body = 0, strings.NewReader("")
@@ -171,12 +168,6 @@ func (res *Response) frame(br *bufio.Reader, http11 bool) error {
 		res.Body = br
 	}
 	return nil
-}
-
-// switchesProtocol reports whether the connection is no longer HTTP after a 101.
-func (res *Response) switchesProtocol() bool {
-	return res.Header.Get("Upgrade") != "" &&
-		strings.Contains(strings.ToLower(strings.Join(res.Header["Connection"], ",")), "upgrade")
 }
 
 // contentLength returns the declared length, -1 if there is none. Repeated

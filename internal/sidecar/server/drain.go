@@ -60,7 +60,7 @@ func (s *Server) openCalls(signal time.Time) (calls, hooks, pending int) {
 func (s *Server) Drain(ctx context.Context, hooksWithin time.Duration) {
 	signal := time.Now()
 	_, _, pending := s.openCalls(signal)
-	waits := pending > 0 && hooksWithin > 0
+	waits := pending > 0 && hooksWithin != 0
 	if waits {
 		s.log.Info("waiting for preStop hooks that have not come yet", "hooks", pending, "within", hooksWithin)
 	}
