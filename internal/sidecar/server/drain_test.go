@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +29,7 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 		within  time.Duration
 		calls   []call
 		want    time.Duration
+		awaited int // hooks that the log names
 	}{
 		"nothing is open":                              {entries: []string{probe, preStop}},
 		"a native sidecar, a probe is open":            {entries: []string{probe, preStop}, calls: []call{{probe, -time.Second, 300 * time.Millisecond}}, want: 300 * time.Millisecond},
@@ -36,16 +39,16 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 		"a native sidecar, a hook is open":             {entries: []string{preStop}, calls: []call{{preStop, -time.Second, time.Minute}}, want: time.Minute},
 		"an ordinary container without hooks":          {entries: []string{probe}, within: within},
 		"an ordinary container with a postStart hook":  {entries: []string{postStart}, within: within},
-		"a hook that never comes":                      {entries: []string{probe, preStop}, within: within, want: within},
-		"a hook that comes":                            {entries: []string{preStop}, within: within, calls: []call{{preStop, time.Second, 4 * time.Second}}, want: 4 * time.Second},
-		"a hook that lasts longer than the wait":       {entries: []string{preStop}, within: within, calls: []call{{preStop, time.Second, time.Minute}}, want: time.Minute},
+		"a hook that never comes":                      {entries: []string{probe, preStop}, within: within, want: within, awaited: 1},
+		"a hook that comes":                            {entries: []string{preStop}, within: within, calls: []call{{preStop, time.Second, 4 * time.Second}}, want: 4 * time.Second, awaited: 1},
+		"a hook that lasts longer than the wait":       {entries: []string{preStop}, within: within, calls: []call{{preStop, time.Second, time.Minute}}, want: time.Minute, awaited: 1},
 		"a hook that came first and is open":           {entries: []string{preStop}, within: within, calls: []call{{preStop, -time.Minute, time.Second}}, want: time.Second},
 		"a hook that was over just before":             {entries: []string{preStop}, within: within, calls: []call{{preStop, -2 * time.Second, -time.Second}}},
-		"a hook of an earlier restart":                 {entries: []string{preStop}, within: within, calls: []call{{preStop, -time.Minute, -3 * time.Second}}, want: within},
-		"two hooks, and one never comes":               {entries: []string{preStop, other}, within: within, calls: []call{{preStop, time.Second, 2 * time.Second}}, want: within},
-		"two hooks, and both come":                     {entries: []string{preStop, other}, within: within, calls: []call{{preStop, time.Second, 5 * time.Second}, {other, 2 * time.Second, 3 * time.Second}}, want: 5 * time.Second},
+		"a hook of an earlier restart":                 {entries: []string{preStop}, within: within, calls: []call{{preStop, -time.Minute, -3 * time.Second}}, want: within, awaited: 1},
+		"two hooks, and one never comes":               {entries: []string{preStop, other}, within: within, calls: []call{{preStop, time.Second, 2 * time.Second}}, want: within, awaited: 2},
+		"two hooks, and both come":                     {entries: []string{preStop, other}, within: within, calls: []call{{preStop, time.Second, 5 * time.Second}, {other, 2 * time.Second, 3 * time.Second}}, want: 5 * time.Second, awaited: 2},
 		"a hook that cannot be used is not waited for": {entries: []string{probe}, bad: preStop, within: within},
-		"probes go on while a hook is awaited":         {entries: []string{probe, preStop}, within: within, calls: []call{{probe, 9 * time.Second, 11 * time.Second}}, want: within},
+		"probes go on while a hook is awaited":         {entries: []string{probe, preStop}, within: within, calls: []call{{probe, 9 * time.Second, 11 * time.Second}}, want: within, awaited: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -58,6 +61,8 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 					bad = []*prober.EntryError{{Key: test.bad, Err: context.Canceled}}
 				}
 				s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 15020, probers, bad)
+				var log strings.Builder
+				s.log = slog.New(slog.NewTextHandler(&log, nil))
 				const before = 2 * time.Minute
 				signal := time.Now().Add(before)
 				for _, c := range test.calls {
@@ -72,6 +77,13 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 				s.Drain(t.Context(), test.within)
 				if took := time.Since(signal); took != test.want {
 					t.Errorf("ended after %s, want %s", took, test.want)
+				}
+				want := ""
+				if test.awaited > 0 {
+					want = fmt.Sprintf(` msg="waiting for preStop hooks that have not come yet" hooks=%d within=10s`+"\n", test.awaited)
+				}
+				if _, line, _ := strings.Cut(log.String(), "level=INFO"); line != want {
+					t.Errorf("the log says %q, want %q", line, want)
 				}
 				time.Sleep(time.Hour) // the calls end
 			})
