@@ -156,10 +156,7 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 		} else {
 			log.Warn("app is not healthy", "reason", unhealthy.Error())
 		}
-		select {
-		case states <- unhealthy:
-		case <-ctx.Done():
-		}
+		states <- unhealthy
 	})
 	r.Run(ctx, states)
 	log.Info("ended as asked")

@@ -402,12 +402,14 @@ func TestACompressedAnswerIsRead(t *testing.T) {
 		want     Verdict
 		reason   string
 	}{
-		"gzip":                    {"gzip", 1, zipped("\x08\x01"), Success, ""},
-		"gzip, not serving":       {"gzip", 1, zipped("\x08\x02"), Failure, "app is not serving: NOT_SERVING"},
-		"not compressed at all":   {"gzip", 0, "\x08\x01", Success, ""},
-		"an encoding not offered": {"zstd", 1, "\x08\x01", Failure, `app's gRPC answer is compressed, with grpc-encoding ["zstd"]`},
-		"no gzip":                 {"gzip", 1, "\x08\x01", Failure, "app's gRPC answer cannot be decompressed"},
-		"a bomb":                  {"gzip", 1, huge, Failure, "app's gRPC answer cannot be decompressed"},
+		"gzip":                     {"gzip", 1, zipped("\x08\x01"), Success, ""},
+		"another field of numbers": {"gzip", 0, "\x08\x02\x10\x01", Failure, "app is not serving: NOT_SERVING"},
+		"the field is no number":   {"gzip", 0, "\x0a\x01\x01", Failure, "app is not serving: UNKNOWN"},
+		"gzip, not serving":        {"gzip", 1, zipped("\x08\x02"), Failure, "app is not serving: NOT_SERVING"},
+		"not compressed at all":    {"gzip", 0, "\x08\x01", Success, ""},
+		"an encoding not offered":  {"zstd", 1, "\x08\x01", Failure, `app's gRPC answer is compressed, with grpc-encoding ["zstd"]`},
+		"no gzip":                  {"gzip", 1, "\x08\x01", Failure, "app's gRPC answer cannot be decompressed"},
+		"a bomb":                   {"gzip", 1, huge, Failure, "app's gRPC answer cannot be decompressed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := startGRPC(t, nil, func(w http.ResponseWriter, r *http.Request) {

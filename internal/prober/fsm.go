@@ -39,10 +39,10 @@ func FSMKey(container string, t ProbeType) string {
 }
 
 func parseFSMKey(key string) (container string, t ProbeType, ok bool) {
-	rest, ok := strings.CutPrefix(key, fsmPrefix)
-	if !ok {
-		return "", "", false
+	rest, isFSM := strings.CutPrefix(key, fsmPrefix)
+	name, of, found := ParseOSMKey(osmPrefix + rest)
+	if !isFSM || !found || name == "" {
+		return
 	}
-	container, t, ok = ParseOSMKey(osmPrefix + rest)
-	return container, t, ok && container != ""
+	return name, of, true
 }

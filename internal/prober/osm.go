@@ -79,20 +79,14 @@ func OSMKey(container string, t ProbeType) string {
 
 // ParseOSMKey splits a key; ok is false if it is not one.
 func ParseOSMKey(key string) (container string, t ProbeType, ok bool) {
-	if !strings.HasPrefix(key, osmPrefix) {
-		return "", "", false
-	}
 	for probeType, l := range osmListeners {
 		rest, found := strings.CutPrefix(key, l.path)
-		if !found {
-			continue
-		}
-		container, named := strings.CutPrefix(rest, "/")
-		if rest == "" || named && container != "" && !strings.Contains(container, "/") {
-			return container, probeType, true
+		name, named := strings.CutPrefix(rest, "/")
+		if found && (rest == "" || named && name != "" && !strings.Contains(name, "/")) {
+			return name, probeType, true
 		}
 	}
-	return "", "", false
+	return
 }
 
 func checkNoGRPC(p *Prober) error {

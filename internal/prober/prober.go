@@ -110,17 +110,13 @@ func Key(container string, t ProbeType) string {
 // with app-lifecycle for hooks alone.
 func ParseKey(key string) (container string, t ProbeType, ok bool) {
 	rest, isProbe := strings.CutPrefix(key, "/app-health/")
-	if !isProbe {
-		var isHook bool
-		if rest, isHook = strings.CutPrefix(key, "/app-lifecycle/"); !isHook {
-			return "", "", false
-		}
+	rest, isHook := strings.CutPrefix(rest, "/app-lifecycle/")
+	name, last, _ := strings.Cut(rest, "/")
+	of := ProbeType(last)
+	if isProbe == isHook || name == "" || of.Field() == "" || of.IsHook() != isHook {
+		return
 	}
-	container, last, _ := strings.Cut(rest, "/")
-	if t = ProbeType(last); t.Field() == "" || container == "" || t.IsHook() == isProbe {
-		return "", "", false
-	}
-	return container, t, true
+	return name, of, true
 }
 
 // A Prober is one entry: exactly one handler and, for probes, the timeout.
@@ -211,7 +207,7 @@ type GRPC struct {
 }
 
 func (g *GRPC) String() string {
-	mode, service := "", ""
+	var mode, service string
 	if g.Mode == GRPCTLS {
 		mode = " TLS"
 	}

@@ -121,6 +121,7 @@ func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
 		{`"scheme": "HTTPS"`, `"scheme": "https"`, "`probe.httpGet.scheme`: \"https\" must be HTTP or HTTPS"},
 		{`"name": "X-Probe"`, `"name": "X_Probe"`, "`probe.httpGet.httpHeaders[0].name`: \"X_Probe\" must have only letters, digits and `-`, and at least one"},
 		{`"value": "yes"`, `"valeu": "yes"`, "`probe.httpGet.httpHeaders[0].valeu`: unknown field; allowed are name, value"},
+		{`"name": "X-Probe",`, `"name": "X"}, {"names": "Y",`, "`probe.httpGet.httpHeaders[1].names`: unknown field; allowed are name, value"},
 		{`"value": "yes"`, `"value": "a\r\nb"`, "`probe.httpGet.httpHeaders[0].value`: \"a\\r\\nb\" must have no line break and no NUL"},
 	} {
 		if n := strings.Count(full, tt.from); n != 1 {
@@ -128,6 +129,11 @@ func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
 		}
 		checkError(t, strings.Replace(full, tt.from, tt.to, 1), tt.want)
 	}
+	longest := strings.Repeat("a", 253)
+	if c, err := vmconfig.Decode([]byte(strings.Replace(full, "reviews", longest, 1))); err != nil || c.Name != longest {
+		t.Errorf("a name of 253 letters: %v", err)
+	}
+	checkError(t, strings.Replace(full, "reviews", longest+"a", 1), "`name`: \""+longest+"a\" must have only lower-case letters, digits, `-` and `.`, and at most 253 of them")
 	for handler, want := range map[string]string{
 		`{}`:                               "`probe`: must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none",
 		`null`:                             "`probe`: must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none",

@@ -18,7 +18,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxMessage bounds a message of gRPC, in bytes.
+// maxMessage bounds a message of gRPC with its length, and after it was decompressed, in bytes.
 const maxMessage = 32 << 10
 
 // A CallError says that a call of gRPC did not end with status 0 and, where one is
@@ -66,6 +66,9 @@ func Call(conn io.ReadWriter, req *Request, message []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(body) > maxMessage {
+		return nil, malformed("gRPC answer has more than %d bytes", maxMessage)
+	}
 	if err := checkTrailer(res.Trailer); err != nil {
 		return nil, err
 	}
@@ -80,7 +83,7 @@ func prefixed(message []byte) []byte {
 
 // onlyMessage returns the only message of a body, decompressed.
 func onlyMessage(body []byte, encodings []string) ([]byte, error) {
-	if len(body) < 5 || len(body) > maxMessage || body[0] > 1 || int64(binary.BigEndian.Uint32(body[1:])) != int64(len(body)-5) {
+	if len(body) < 5 || body[0] > 1 || int64(binary.BigEndian.Uint32(body[1:])) != int64(len(body)-5) {
 		return nil, malformed("gRPC answer is not one message")
 	}
 	message := body[5:]

@@ -56,9 +56,16 @@ func TestACallReturnsTheMessageOrTheStatus(t *testing.T) {
 		code    int
 		failed  bool
 	}{
-		"message":           {func(w http.ResponseWriter) { answer(w, "0", "", one) }, "pong", 0, false},
-		"empty message":     {func(w http.ResponseWriter) { answer(w, "0", "", message("")) }, "", 0, false},
-		"large message":     {func(w http.ResponseWriter) { answer(w, "0", "", message(strings.Repeat("x", 20<<10))) }, strings.Repeat("x", 20<<10), 0, false},
+		"message":         {func(w http.ResponseWriter) { answer(w, "0", "", one) }, "pong", 0, false},
+		"empty message":   {func(w http.ResponseWriter) { answer(w, "0", "", message("")) }, "", 0, false},
+		"largest message": {func(w http.ResponseWriter) { answer(w, "0", "", message(strings.Repeat("x", 32<<10-5))) }, strings.Repeat("x", 32<<10-5), 0, false},
+		"larger message":  {func(w http.ResponseWriter) { answer(w, "0", "", message(strings.Repeat("x", 32<<10-4))) }, "gRPC answer has more than 32768 bytes", -1, true},
+		"breaks off": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/grpc")
+			_, _ = w.Write(one[:3])
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}, "stream was reset with code 2", 0, true},
 		"status":            {func(w http.ResponseWriter) { answer(w, "16", "caf%C3%A9 100%25 %zz %", nil) }, "café 100% %zz % (gRPC status 16)", 16, true},
 		"status after data": {func(w http.ResponseWriter) { answer(w, "7", "no", one) }, "no (gRPC status 7)", 7, true},
 		"message not UTF-8": {func(w http.ResponseWriter) { answer(w, "2", "%ff", nil) }, "%ff (gRPC status 2)", 2, true},

@@ -206,7 +206,7 @@ func (s *stream) step() (f frame, ours bool, err error) {
 // the headers of other streams, because the compression depends on them.
 func (s *stream) foreignError(f frame) (bool, error) {
 	switch {
-	case f.id == 0 || f.id == ourStream:
+	case f.id <= ourStream:
 	case f.kind == frameWindowUpdate:
 		return f.number() == 0, nil
 	case f.kind == frameHeaders:

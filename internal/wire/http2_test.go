@@ -127,6 +127,19 @@ func TestAPeerThatDidNotProcessARequestIsToldFromOthers(t *testing.T) {
 	}
 }
 
+// The table of HPACK is the connection's: here the status comes from it.
+func TestHeadersOfOtherStreamsFillTheTable(t *testing.T) {
+	const (
+		other = "\x00\x00\x05\x01\x04\x00\x00\x00\x03\x48\x03204" // :status 204, which enters the table
+		ours  = "\x00\x00\x01\x01\x05\x00\x00\x00\x01\xbe"        // the newest entry of the table
+	)
+	request := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}, Host: "x"}
+	res, err := wire.RoundTrip2(peer{strings.NewReader(settings + other + ours), io.Discard}, request, nil)
+	if err != nil || res.Status != 204 {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
 // Every kind of frame, with flags, streams and payloads that it may not have, first and behind others.
 func TestWhyFramesAreRefusedIsSaid(t *testing.T) {
 	const openHead = "\x00\x00\x01\x01\x00\x00\x00\x00\x01\x88" // :status 200, and more to come

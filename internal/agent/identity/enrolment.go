@@ -85,7 +85,7 @@ func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
 // Certificates expire by the wall clock. Go's other clock stands still while the
 // machine is suspended.
 func (e *Enrolment) use(cert *tls.Certificate, issued time.Time) {
-	issued = issued.Round(0) // the wall clock alone
+	issued = issued.UTC() // the wall clock alone
 	if issued.After(cert.Leaf.NotAfter) {
 		issued = time.Time{} // the clock was wrong when the file was written: renew at once
 	}

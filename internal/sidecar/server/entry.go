@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,7 +22,7 @@ type entry struct {
 	share share
 
 	verdicts [3]atomic.Uint64
-	buckets  [len(bounds)]atomic.Uint64
+	buckets  [len(bounds) + 1]atomic.Uint64 // the last one is beyond the bounds
 	nanos    atomic.Uint64
 
 	mu    sync.Mutex
@@ -47,12 +48,8 @@ func (e *entry) record(log *slog.Logger, a *kubelet.Answer, took time.Duration) 
 	verdict := a.Verdict(e.target.Hook)
 	e.verdicts[verdict].Add(1)
 	e.nanos.Add(uint64(took))
-	for i, bound := range bounds {
-		if took.Seconds() <= bound {
-			e.buckets[i].Add(1)
-			break
-		}
-	}
+	bucket, _ := slices.BinarySearch(bounds[:], took.Seconds())
+	e.buckets[bucket].Add(1)
 	ok := verdict != kubelet.Failure
 	e.mu.Lock()
 	changed := !e.known || e.ok != ok

@@ -35,15 +35,15 @@ func (e *entry) histogram(b *strings.Builder) {
 	if e.bad != nil {
 		return
 	}
-	var count, total uint64
-	for v := range e.verdicts {
-		total += e.verdicts[v].Load()
-	}
-	for i, bound := range bounds {
+	var count uint64
+	for i := range e.buckets {
+		le := "+Inf"
+		if i < len(bounds) {
+			le = strconv.FormatFloat(bounds[i], 'g', -1, 64)
+		}
 		count += e.buckets[i].Load()
-		fmt.Fprintf(b, "probe_proxy_probe_duration_seconds_bucket{probe=%q,le=%q} %d\n", e.key, strconv.FormatFloat(bound, 'g', -1, 64), count)
+		fmt.Fprintf(b, "probe_proxy_probe_duration_seconds_bucket{probe=%q,le=%q} %d\n", e.key, le, count)
 	}
-	fmt.Fprintf(b, "probe_proxy_probe_duration_seconds_bucket{probe=%q,le=\"+Inf\"} %d\n", e.key, total)
 	fmt.Fprintf(b, "probe_proxy_probe_duration_seconds_sum{probe=%q} %g\n", e.key, time.Duration(e.nanos.Load()).Seconds())
-	fmt.Fprintf(b, "probe_proxy_probe_duration_seconds_count{probe=%q} %d\n", e.key, total)
+	fmt.Fprintf(b, "probe_proxy_probe_duration_seconds_count{probe=%q} %d\n", e.key, count)
 }
