@@ -133,7 +133,7 @@ func NewTarget(app App, probeType prober.ProbeType, p *prober.Prober) (*Target, 
 // timeout has passed or ctx is done, whichever comes first. The caller then
 // closes the call.
 func (t *Target) Probe(ctx context.Context, call *Call) *Answer {
-	if t.Timeout > 0 {
+	if !t.Hook {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, call.Start.Add(t.Timeout))
 		defer cancel()

@@ -31,11 +31,7 @@ const fsmPrefix = "/fsm-"
 
 // FSMKey returns the key of a probe type of a container; "" for hooks.
 func FSMKey(container string, t ProbeType) string {
-	key := OSMKey(container, t)
-	if key == "" {
-		return ""
-	}
-	return fsmPrefix + strings.TrimPrefix(key, osmPrefix)
+	return strings.Replace(OSMKey(container, t), osmPrefix, fsmPrefix, 1)
 }
 
 func parseFSMKey(key string) (container string, t ProbeType, ok bool) {

@@ -17,8 +17,8 @@ func TestAKeyOfOSMNamesItsProbeTypeAndPerhapsItsContainer(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"", "/", "/osm-liveness-probe/", "/osm-liveness-probe-2", "/osm-liveness-probe/a/b", "/app-health/a/livez", "/osm-healthcheck"} {
-		if _, _, ok := prober.ParseOSMKey(key); ok {
-			t.Errorf("%q is no key", key)
+		if container, probeType, ok := prober.ParseOSMKey(key); ok || container != "" || probeType != "" {
+			t.Errorf("%q is no key, and not %q %q", key, container, probeType)
 		}
 	}
 	if prober.OSMKey("web", prober.PreStop) != "" || prober.OSMPort(prober.PreStop) != 0 {
@@ -26,6 +26,25 @@ func TestAKeyOfOSMNamesItsProbeTypeAndPerhapsItsContainer(t *testing.T) {
 	}
 	if got := prober.OSMPorts(); !slices.Equal(got, []int{15901, 15902, 15903, 15904}) {
 		t.Errorf("ports %v", got)
+	}
+}
+
+func TestAKeyOfFSMNamesItsProbeTypeAndItsContainer(t *testing.T) {
+	for probeType, want := range map[prober.ProbeType]string{
+		prober.Liveness: "/fsm-liveness-probe/web", prober.Readiness: "/fsm-readiness-probe/web", prober.Startup: "/fsm-startup-probe/web",
+	} {
+		key := prober.FSMKey("web", probeType)
+		if container, of, ok := prober.FSM.ParseKey(key); key != want || !ok || container != "web" || of != probeType {
+			t.Errorf("%q: %q %q %t, want %q", key, container, of, ok, want)
+		}
+	}
+	if key := prober.FSMKey("web", prober.PreStop); key != "" {
+		t.Errorf("a hook has the key %q", key)
+	}
+	for _, key := range []string{"", "/fsm-liveness-probe", "/fsm-liveness-probe/", "/fsm-liveness-probe/a/b", "/osm-liveness-probe/a", "/fsm-/osm-liveness-probe/a", "liveness-probe/a"} {
+		if container, probeType, ok := prober.FSM.ParseKey(key); ok || container != "" || probeType != "" {
+			t.Errorf("%q is no key, and not %q %q", key, container, probeType)
+		}
 	}
 }
 

@@ -54,9 +54,9 @@ func TestKeysGoThereAndBack(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"", "/", "/app-health/web", "/app-health//livez", "/app-health/web/livez/", "/app-health/a/b/livez",
-		"/app-lifecycle/web/livez", "/app-health/web/prestopz", "app-health/web/livez", "/app-health/web/LIVEZ"} {
-		if _, _, ok := prober.ParseKey(key); ok {
-			t.Errorf("ParseKey takes %q", key)
+		"/app-lifecycle/web/livez", "/app-health/web/prestopz", "app-health/web/livez", "/app-health/web/LIVEZ", "/app-health//app-lifecycle/web/livez", "/app-health//app-lifecycle/web/prestopz", "/app-lifecycle//prestopz"} {
+		if container, probeType, ok := prober.ParseKey(key); ok || container != "" || probeType != "" {
+			t.Errorf("ParseKey(%q) returns %q, %q, %v", key, container, probeType, ok)
 		}
 	}
 }
@@ -85,6 +85,24 @@ func TestDecodingFillsInTheDefaultsOfTheAPI(t *testing.T) {
 		}
 		if d := cmp.Diff(c.want, got[c.name]); d != "" {
 			t.Errorf("%s: want(-) got(+):\n%s", c.value, d)
+		}
+	}
+}
+
+func TestAProberIsDescribedInWords(t *testing.T) {
+	for value, want := range map[string]string{
+		`{"httpGet":{"port":80}}`:                                  "HTTP GET :80 /",
+		`{"httpGet":{"port":80,"path":"/a?b","scheme":"HTTPS"}}`:   "HTTPS GET :80 /a?b",
+		`{"httpGet":{"port":80,"protocol":"HTTP1"}}`:               "HTTP GET :80 /",
+		`{"httpGet":{"port":80,"protocol":"HTTP2"}}`:               "HTTP/2 GET :80 /",
+		`{"tcpSocket":{"port":80}}`:                                "TCP :80",
+		`{"grpc":{"port":80}}`:                                     "gRPC :80 ",
+		`{"grpc":{"port":80,"service":"shop","mode":"Plaintext"}}`: "gRPC :80 shop",
+		`{"grpc":{"port":80,"service":"shop","mode":"TLS"}}`:       "gRPC TLS :80 shop",
+	} {
+		got, bad, err := prober.Istio.Decode(`{"/app-health/a/livez":` + value + `}`)
+		if err != nil || len(bad) > 0 || got["/app-health/a/livez"].String() != want {
+			t.Errorf("%s: %v, %v, %v; want %q", value, got, bad, err, want)
 		}
 	}
 }

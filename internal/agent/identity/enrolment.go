@@ -61,7 +61,7 @@ func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
 	if e.cert != nil && !time.Now().Before(e.cert.Leaf.NotAfter) {
 		e.cert = nil
 	}
-	if e.cert != nil && time.Now().Before(e.due) {
+	if time.Now().Before(e.due) {
 		return e.cert, nil
 	}
 	cert, err := e.renew(ctx)
@@ -127,14 +127,8 @@ func (e *Enrolment) renew(ctx context.Context) (*tls.Certificate, error) {
 	if err != nil && e.cert == nil {
 		return nil, err
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	message, err := e.request(key)
-	if err != nil {
-		return nil, err
-	}
+	key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader) // nothing about keys of this curve can fail
+	message := e.request(key)
 	answer, err := e.ask(ctx, e.cert, token, message)
 	if err != nil && e.cert != nil && len(token) > 0 {
 		answer, err = e.ask(ctx, nil, token, message) // istiod may have other roots now
@@ -191,23 +185,17 @@ func redact(text, token string) string {
 }
 
 // request returns an IstioCertificateRequest for the key.
-func (e *Enrolment) request(key *ecdsa.PrivateKey) ([]byte, error) {
+func (e *Enrolment) request(key *ecdsa.PrivateKey) []byte {
 	id := &url.URL{Scheme: "spiffe", Host: e.TrustDomain, Path: "/ns/" + e.Namespace + "/sa/" + cmp.Or(e.ServiceAccount, "default")}
-	csr, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{URIs: []*url.URL{id}}, key)
-	if err != nil {
-		return nil, err
-	}
+	csr, _ := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{URIs: []*url.URL{id}}, key)
 	b := wire.AppendBytes(nil, 1, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: csr}))
 	b = protowire.AppendTag(b, 3, protowire.VarintType)
-	return protowire.AppendVarint(b, uint64(e.TTL/time.Second)), nil
+	return protowire.AppendVarint(b, uint64(e.TTL/time.Second))
 }
 
 // accept reads an IstioCertificateResponse and stores the certificate if it can.
 func (e *Enrolment) accept(key *ecdsa.PrivateKey, answer []byte) (*tls.Certificate, error) {
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
+	der, _ := x509.MarshalECPrivateKey(key)
 	text := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
 	chain, err := certChain(answer)
 	if err != nil {

@@ -152,6 +152,19 @@ func TestExecProbes(t *testing.T) {
 	}
 }
 
+// The child, which the test ends, keeps the pipe open.
+func TestACommandThatFailsIsNotWaitedForWithItsChildren(t *testing.T) {
+	got := probeOnce(t, vmconfig.Probe{Exec: &vmconfig.Exec{Command: []string{"sh", "-c", "sleep 3600 & echo $!; exit 1"}}})
+	text, found := strings.CutPrefix(got, "command ended with exit code 1: ")
+	child, err := strconv.Atoi(text)
+	if !found || err != nil {
+		t.Fatal(got)
+	}
+	if err := syscall.Kill(child, syscall.SIGKILL); err != nil {
+		t.Errorf("the child has ended: %v", err)
+	}
+}
+
 func TestATimeoutKillsTheCommandsWholeGroup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	script := fmt.Sprintf("echo waiting; sleep 60 & echo $! >%s; wait", file)

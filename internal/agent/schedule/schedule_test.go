@@ -59,6 +59,19 @@ func TestAStateIsReportedWhenTheThresholdIsReached(t *testing.T) {
 	}
 }
 
+func TestItEndsBetweenTwoProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		p := vmconfig.Probe{PeriodSeconds: 2, SuccessThreshold: 1, FailureThreshold: 1}
+		start, probes := time.Now(), 0
+		schedule.Run(ctx, &p, func(context.Context) error { probes++; return nil }, func(error) {})
+		if took := time.Since(start); took != 5*time.Second || probes != 3 {
+			t.Errorf("%d probes in %s", probes, took)
+		}
+	})
+}
+
 func TestNothingIsProbedAfterTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

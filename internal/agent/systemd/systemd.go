@@ -40,7 +40,7 @@ func (n Notifier) Alive() { n.send("WATCHDOG=1") }
 func (n Notifier) AliveEvery() time.Duration {
 	pid := os.Getenv("WATCHDOG_PID")
 	usec, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64)
-	if err != nil || usec <= 0 || pid != "" && pid != strconv.Itoa(os.Getpid()) {
+	if err != nil || pid != "" && pid != strconv.Itoa(os.Getpid()) {
 		return 0
 	}
 	return time.Duration(usec) * time.Microsecond / 2

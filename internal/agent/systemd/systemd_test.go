@@ -49,7 +49,8 @@ func TestTheWatchdogIsServedTwiceInItsTime(t *testing.T) {
 		{"30000000", strconv.Itoa(os.Getpid()), 15 * time.Second},
 		{"30000000", "1", 0},
 		{"", "", 0},
-		{"-1", "", 0},
+		{"0", "", 0},
+		{"7200000000", "", time.Hour},
 		{"x", "", 0},
 	} {
 		t.Setenv("WATCHDOG_USEC", test.usec)
