@@ -160,22 +160,16 @@ func serve(o *options, stderr io.Writer) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	s.Bodies = o.bodies
-	ports := s.Ports()
 	probes, disabled := s.Count()
-	served := make(chan error, len(ports))
-	for _, port := range ports {
+	for _, port := range s.Ports() {
 		l, err := server.Listen(port)
 		if err != nil {
 			return fail(stderr, exitFailure, listenError(c, port, err))
 		}
-		go func() { served <- s.Serve(l, port) }()
+		go s.Serve(l, port)
 		log.Info("answering probes", "version", release.Version(), "port", port, "probes", probes, "disabled", disabled)
 	}
-	select {
-	case err := <-served:
-		return fail(stderr, exitFailure, fmt.Errorf("cannot accept connections: %w", err))
-	case <-signals:
-	}
+	<-signals
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { <-signals; cancel() }()
 	s.Drain(ctx, o.hooksWithin)

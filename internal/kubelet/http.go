@@ -139,7 +139,7 @@ func (t *httpTarget) step(ctx context.Context, call *Call, first, req *wire.Requ
 
 // maxPause bounds the pause between attempts after a peer said that it did not
 // process the request.
-const maxPause = time.Second
+const maxPause = 100 * time.Millisecond
 
 // send sends the request, on a new connection as often as the peer says that
 // it did not process it. The kubelet's client does so too, without a pause. The
@@ -159,11 +159,7 @@ func (t *httpTarget) send(ctx context.Context, call *Call, req *wire.Request) (r
 			return nil, nil, err
 		}
 		_ = conn.Close()
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, nil, ctx.Err()
-		}
+		time.Sleep(pause)
 	}
 }
 

@@ -1,15 +1,18 @@
 package wire_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
@@ -185,6 +188,81 @@ func TestTheEndOfAStreamIsTold(t *testing.T) {
 	_ = conn.Close()
 	if err := end(s); err == nil || err == io.EOF {
 		t.Errorf("a broken connection: %v", err)
+	}
+}
+
+// raw returns a call to a peer that sends these frames after its settings.
+func raw(t *testing.T, frames string) *wire.Stream {
+	t.Helper()
+	s, err := wire.OpenStream(peer{strings.NewReader(settings + frames), io.Discard}, wire.NewCall("http", "peer:1", "/a.B/C"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestFramesThatEndAStreamAreTold(t *testing.T) {
+	head := func(flags byte, fields ...string) string {
+		var block bytes.Buffer
+		encoder := hpack.NewEncoder(&block)
+		for i := 0; i < len(fields); i += 2 {
+			_ = encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
+		}
+		return string([]byte{0, 0, byte(block.Len()), 1, 4 | flags, 0, 0, 0, 1}) + block.String()
+	}
+	const last = 1
+	begin := head(0, ":status", "200", "content-type", "application/grpc")
+	for name, test := range map[string]struct{ frames, want string }{
+		"status 0":                   {begin + head(last, "grpc-status", "0"), "EOF"},
+		"status 0 without a message": {head(last, ":status", "200", "content-type", "application/grpc", "grpc-status", "0"), "EOF"},
+		"after a hint":               {head(0, ":status", "103") + begin + head(last, "grpc-status", "0"), "EOF"},
+		"another status":             {begin + head(last, "grpc-status", "7", "grpc-message", "no"), "no (gRPC status 7)"},
+		"no status":                  {begin + head(last, "x", "y"), "gRPC answer has no valid grpc-status"},
+		"binary metadata":            {begin + head(last, "grpc-status", "0", "x-bin", "%"), `gRPC metadata "X-Bin" is malformed`},
+		"trailers that go on":        {begin + head(0, "grpc-status", "0"), "trailers do not end the stream"},
+		"a malformed trailer":        {begin + head(last, "grpc-status", "0", "X", "y"), `invalid header name "X"`},
+		"no HTTP status":             {head(0, "x", "y"), `malformed :status ""`},
+		"an early end":               {head(last, ":status", "103"), "1xx response ends the stream"},
+		"a page":                     {head(0, ":status", "200", "content-type", "text/html"), `answer is not gRPC: Content-Type ["text/html"]`},
+		"nothing more":               {begin, "unexpected EOF"},
+	} {
+		if err := end(raw(t, test.frames)); err.Error() != test.want {
+			t.Errorf("%s: %v, want %s", name, err, test.want)
+		}
+	}
+}
+
+func TestAConnectionThatTakesNothingIsAnError(t *testing.T) {
+	broken := errors.New("broken pipe")
+	conn := peer{strings.NewReader(settings), failing{broken}}
+	if _, err := wire.OpenStream(conn, wire.NewCall("http", "peer:1", "/a.B/C")); err != broken {
+		t.Errorf("a stream: %v", err)
+	}
+	if _, err := wire.OpenStream(conn, wire.NewCall("http", "", "/a.B/C")); err == nil || err.Error() != "HTTP/2 needs a Host" {
+		t.Errorf("a stream to nobody: %v", err)
+	}
+	request := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}, Host: "x"}
+	if _, err := wire.RoundTrip1(conn, request); err != broken {
+		t.Errorf("HTTP/1: %v", err)
+	}
+	for _, body := range [][]byte{nil, {0, 0, 0, 0, 0}} {
+		if _, err := wire.RoundTrip2(conn, request, body); !errors.Is(err, broken) {
+			t.Errorf("HTTP/2: %v", err)
+		}
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// The peer's settings allow no streams yet.
+func TestAnAnswerToACallThatWasNotMadeIsAnError(t *testing.T) {
+	const none = "\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00"
+	request := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}, Host: "x"}
+	_, err := wire.RoundTrip2(peer{strings.NewReader(none + ok), io.Discard}, request, []byte{0, 0, 0, 0, 0})
+	if err == nil || err.Error() != "peer answers a call before it is made" {
+		t.Error(err)
 	}
 }
 

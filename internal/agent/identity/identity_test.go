@@ -37,12 +37,13 @@ type ca struct {
 	key    *ecdsa.PrivateKey
 	cert   *x509.Certificate
 
-	mu       sync.Mutex
-	lifetime time.Duration
-	id       string
-	refuse   string
-	noCerts  bool     // certificates are refused: they are of a CA that is no longer trusted
-	calls    []string // what proved the identity, and what was asked for
+	mu        sync.Mutex
+	lifetime  time.Duration
+	id        string
+	refuse    string
+	malformed []byte   // is answered instead of a certificate
+	noCerts   bool     // certificates are refused: they are of a CA that is no longer trusted
+	calls     []string // what proved the identity, and what was asked for
 }
 
 func newCA(t *testing.T) *ca {
@@ -126,6 +127,9 @@ func (c *ca) serve(w http.ResponseWriter, r *http.Request) {
 	for _, cert := range [][]byte{der, c.cert.Raw} {
 		answer = protowire.AppendTag(answer, 1, protowire.BytesType)
 		answer = protowire.AppendBytes(answer, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}))
+	}
+	if c.malformed != nil {
+		answer = c.malformed
 	}
 	_, _ = w.Write(append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(answer))), answer...))
 	w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
@@ -324,6 +328,11 @@ func TestWhatCannotBeTrustedIsNotUsed(t *testing.T) {
 	fails(`istiod's certificate: its identity "spiffe://mesh/ns/other/sa/reviews-vm" must end in "/ns/shop/sa/reviews-vm"`)
 	f.id = "spiffe://mesh/ns/shop/sa/reviews-vm-2"
 	fails(`must end in "/ns/shop/sa/reviews-vm"`)
+	f.malformed = []byte{0x0a, 0x05}
+	fails("enrolment: istiod's answer is malformed")
+	f.malformed = []byte{}
+	fails("enrolment: istiod's certificate: tls: failed to find certificate PEM data in certificate input, but did find a private key")
+	f.malformed = nil
 	write(t, f.Token, "two\nlines")
 	fails("is not a token")
 	_ = os.Remove(f.Token)
@@ -346,10 +355,50 @@ func TestWhatCannotBeTrustedIsNotUsed(t *testing.T) {
 	if _, err := other.Certificate(t.Context()); err != nil || f.take() != "" {
 		t.Errorf("%v", err)
 	}
+	f.id = "spiffe://mesh/ns/other/sa/reviews-vm"
+	other = f.restart()
+	other.ServiceAccount, other.State = "", t.TempDir()
+	if _, err := other.Certificate(t.Context()); err == nil || err.Error() != `enrolment: istiod's certificate: its identity "spiffe://mesh/ns/other/sa/reviews-vm" must end in "/ns/shop/sa/*"` {
+		t.Errorf("%v", err)
+	}
+	f.id = "spiffe://mesh/ns/shop/sa/reviews-vm"
+	f.take()
 	other = f.restart()
 	other.ServiceAccount = "else"
 	if _, err := other.Certificate(t.Context()); err == nil || !strings.Contains(f.take(), "/sa/else for") || !enrolsAnew.MatchString(f.log.String()) {
 		t.Errorf("%v", err)
+	}
+}
+
+// The file has a certificate that names a host.
+func TestAStoredCertificateOfAHostIsNotUsed(t *testing.T) {
+	f := newFixture(t)
+	key, cert := issue(t, &x509.Certificate{DNSNames: []string{"vm"}, NotAfter: time.Now().Add(time.Hour)}, f.ca.cert, f.key)
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(f.dir, "identity.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))+
+		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw})))
+	if _, err := f.Certificate(t.Context()); err != nil || f.take() != asked || !strings.Contains(f.log.String(), `reason="it must have exactly one URI, the identity"`) {
+		t.Errorf("%v\n%s", err, &f.log)
+	}
+}
+
+func TestACertificateThatHasExpiredIsNeitherShownNorUsed(t *testing.T) {
+	f := newFixture(t)
+	f.lifetime = -time.Second
+	if _, err := f.Certificate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.take()
+	f.refuse = "not now"
+	if cert, err := f.Certificate(t.Context()); err == nil || err.Error() != "enrolment: not now (gRPC status 16)" || f.take() != asked {
+		t.Errorf("%v, %v", cert, err)
+	}
+	f.Dialer.CA = filepath.Join(f.dir, "none")
+	if _, err := f.Certificate(t.Context()); err == nil || err.Error() != "enrolment: open "+f.Dialer.CA+": no such file or directory" {
+		t.Error(err)
 	}
 }
 
@@ -384,6 +433,20 @@ func TestIstiodIsVerified(t *testing.T) {
 	d.Address = http1.Listener.Addr().String()
 	if _, err := d.Dial(t.Context(), nil); err == nil {
 		t.Error("a server without HTTP/2 is no istiod")
+	}
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: f.server.TLS.Certificates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		if conn, err := l.Accept(); err == nil {
+			_ = conn.(*tls.Conn).Handshake()
+		}
+	}()
+	d.Address = l.Addr().String()
+	if _, err := d.Dial(t.Context(), nil); err == nil || err.Error() != "TLS with "+d.Address+": istiod's TLS does not offer HTTP/2 (ALPN)" {
+		t.Error(err)
 	}
 }
 

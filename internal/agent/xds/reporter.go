@@ -48,7 +48,6 @@ type Reporter struct {
 	known   bool
 	going   chan *session
 	opened  chan attempt
-	dialing bool
 	wait    time.Duration // before the next attempt
 	retry   *time.Timer
 	again   *time.Timer
@@ -84,7 +83,6 @@ func (r *Reporter) Run(ctx context.Context, states <-chan error) {
 		case <-r.retry.C:
 			r.dial(ctx)
 		case a := <-r.opened:
-			r.dialing = false
 			r.change(a)
 		case s := <-r.going:
 			if s == r.current { // connect anew while it lasts
@@ -122,10 +120,6 @@ func (r *Reporter) send() {
 
 // dial opens a session in the background, so that states are taken meanwhile.
 func (r *Reporter) dial(ctx context.Context) {
-	if r.dialing {
-		return
-	}
-	r.dialing = true
 	go func() {
 		conn, err := r.Connect(ctx)
 		var s *session
@@ -208,9 +202,6 @@ func (r *Reporter) leave() {
 		return
 	}
 	r.current.report(errors.New("probe-agent was stopped"))
-	select {
-	case <-time.After(linger):
-	case <-r.current.ended:
-	}
+	time.Sleep(linger)
 	r.current.leave(closing)
 }

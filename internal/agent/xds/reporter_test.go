@@ -136,11 +136,11 @@ func TestIstiodThatGoesAwayIsReplacedBeforeTheStreamEnds(t *testing.T) {
 		i := newIstiod()
 		a := start(t, i, time.Hour)
 		a.states <- nil
-		time.Sleep(20 * time.Second)
+		time.Sleep(10 * time.Second) // the shortest success
 		i.take()
 		i.shutdown()
 		time.Sleep(10 * time.Second)
-		expect(t, i.take(), "20.0 2: "+node, "20.0 2: healthy", "20.5 1: end", "22.0 2: healthy")
+		expect(t, i.take(), "10.0 2: "+node, "10.0 2: healthy", "10.5 1: end", "12.0 2: healthy")
 		if strings.Contains(a.log.String(), "WARN") {
 			t.Error(a.log.String())
 		}

@@ -1,10 +1,13 @@
 package server
 
 import (
+	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,6 +81,74 @@ func TestACallThatWasEvictedTakesNoPlace(t *testing.T) {
 			t.Errorf("it waits for %s", time.Since(began))
 		}
 	})
+}
+
+// TestACallThatFindsNoPlaceInItsTimeIsToldSo: all places are taken, for ever.
+func TestACallThatFindsNoPlaceInItsTimeIsToldSo(t *testing.T) {
+	const probe, hook = "/app-health/a/livez", "/app-lifecycle/a/prestopz"
+	const refusal = "HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\n" +
+		"Content-Length: 52\r\n\r\nprobe-proxy: too many calls of this probe at a time\n"
+	for key, test := range map[string]struct {
+		want string
+		took time.Duration
+	}{
+		probe: {refusal, 3*time.Second - 10*time.Millisecond + 500*time.Millisecond}, // to read the rest of the request
+		hook:  {"", 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			get := &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTP"}
+			s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 0, map[string]*prober.Prober{probe: {HTTPGet: get, TimeoutSeconds: 3}, hook: {HTTPGet: get}}, nil)
+			e := s.entries[key]
+			for range cap(e.share.places) {
+				e.share.places <- struct{}{}
+			}
+			caller, ours := net.Pipe()
+			c, _ := newConn(s, ours, "0", 0)
+			s.budget.leave(c)
+			began := time.Now()
+			go func() {
+				c.call(e, &request{})
+				c.Close()
+			}()
+			b, _ := io.ReadAll(caller)
+			if took := time.Since(began); string(b) != test.want || took != test.took {
+				t.Errorf("%s: after %s %q, want %q", key, took, b, test.want)
+			}
+			if n := s.budget.waiting.Len() + s.budget.heads.Len(); n > 0 {
+				t.Errorf("%d are in a queue", n)
+			}
+		})
+	}
+}
+
+// TestAPageThatIsEvictedIsDropped: what the kernel has of it is not sent any more.
+func TestAPageThatIsEvictedIsDropped(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	b := newBudget()
+	for _, q := range []*queue{&b.pages, &b.heads} {
+		caller, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer caller.Close()
+		ours, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &conn{Conn: ours, evicted: make(chan struct{})}
+		b.enter(c, q)
+		b.mu.Lock()
+		b.evictLocked(c)
+		b.mu.Unlock()
+		c.Close()
+		if _, err := caller.Read(make([]byte, 1)); errors.Is(err, syscall.ECONNRESET) != (q == &b.pages) {
+			t.Errorf("the caller reads %v", err)
+		}
+	}
 }
 
 // TestACallThatIsOverIsNotWatched: its connection may be closed already.

@@ -267,8 +267,8 @@ type halfCloser interface{ CloseWrite() error }
 // them: closing a connection with unread bytes resets it, and the answer is lost.
 func (c *conn) refuse(bad *badRequest) {
 	c.send(bad.status, []byte("probe-proxy: "+bad.msg+"\n"))
-	if half, ok := c.Conn.(halfCloser); !ok || half.CloseWrite() != nil {
-		return
+	if half, ok := c.Conn.(halfCloser); ok {
+		_ = half.CloseWrite()
 	}
 	_ = c.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
 	if c.server.budget.enter(c, &c.server.budget.heads) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -88,6 +89,30 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 				time.Sleep(time.Hour) // the calls end
 			})
 		})
+	}
+}
+
+func TestStreamsAreOpenCalls(t *testing.T) {
+	probers := make(map[string]*prober.Prober)
+	for _, key := range []string{"/osm-liveness-probe/a", "/osm-readiness-probe/a"} {
+		probers[key] = &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTPS"}, TimeoutSeconds: 1}
+	}
+	s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, OSM, 0, probers, nil)
+	s.streams[15901].share.places <- struct{}{}
+	s.streams[15902].share.places <- struct{}{}
+	s.streams[15902].share.places <- struct{}{}
+	if calls, hooks, pending := s.openCalls(time.Now()); calls != 3 || hooks != 0 || pending != 0 {
+		t.Errorf("%d calls, %d hooks, %d pending", calls, hooks, pending)
+	}
+	// One more than a stream has places for is closed.
+	ours, _ := net.Pipe()
+	c, _ := newConn(s, ours, "0", 15901)
+	for range cap(s.streams[15901].share.places) - 1 {
+		s.streams[15901].share.places <- struct{}{}
+	}
+	c.passThrough(s.streams[15901], nil)
+	if calls, _, _ := s.openCalls(time.Now()); calls != 2+cap(s.streams[15901].share.places) {
+		t.Errorf("%d calls", calls)
 	}
 }
 

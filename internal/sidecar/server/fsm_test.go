@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
@@ -55,6 +56,9 @@ func TestAProbeOfFlomeshIsKnownByItsPortAndHeaders(t *testing.T) {
 		{15901, "/fsm-healthcheck", "", "", "", 400, "probe-proxy: request must have one header Original-Http-Port or Original-Tcp-Port\n"},
 		{15901, "/fsm-healthcheck", http1, tls, "/b", 400, "probe-proxy: request must have one header Original-Http-Port or Original-Tcp-Port\n"},
 		{15901, "/", http1, "", "/a?b=c", 404, ""},
+		{15901, "/fsm-healthcheck", http1 + "\n" + http1, "", "/a?b=c", 400, "probe-proxy: request must have one header Original-Http-Port\n"},
+		{15904, "/fsm-healthcheck", "", http1 + "\n" + http1, "", 400, "probe-proxy: request must have one header Original-Tcp-Port\n"},
+		{15901, "/fsm-healthcheck", http1, "", "/a?b=c\n/a?b=c", 400, "probe-proxy: request must have one header Original-Http-Path\n"},
 	} {
 		req, err := http.NewRequest("GET", "http://"+addr[c.port]+c.path, nil)
 		if err != nil {
@@ -63,7 +67,7 @@ func TestAProbeOfFlomeshIsKnownByItsPortAndHeaders(t *testing.T) {
 		req.Header.Set("X-Probe", "1")
 		for name, value := range map[string]string{"Original-Http-Port": c.http, "Original-Tcp-Port": c.tcp, "Original-Http-Path": c.where} {
 			if value != "" {
-				req.Header.Set(name, value)
+				req.Header[name] = strings.Split(value, "\n")
 			}
 		}
 		res, err := http.DefaultClient.Do(req)

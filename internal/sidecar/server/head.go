@@ -65,7 +65,7 @@ func (c *conn) readHead(takesTLS bool) (head, tls []byte, err error) {
 		var m int
 		m, err = c.Read(buf[n:])
 		n += m
-		searched = max(n-m-3, 0)
+		searched = max(n-m-len(endOfHead), 0)
 	}
 }
 

@@ -12,6 +12,22 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
+func TestAProbeThatTheKubeletCouldNotMakeIsDisabledAlone(t *testing.T) {
+	const probe, hook = "/app-health/a/livez", "/app-lifecycle/a/prestopz"
+	tcp := &prober.TCPSocket{Port: field.Number(1)}
+	s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 15099, map[string]*prober.Prober{
+		probe: {TCPSocket: tcp, TimeoutSeconds: 1},
+		hook:  {TCPSocket: tcp},
+	}, nil)
+	if answered, disabled := s.Count(); answered != 1 || disabled != 1 || s.entries[probe].bad != nil {
+		t.Errorf("%d answered, %d disabled", answered, disabled)
+	}
+	const want = "probe-proxy: this probe is disabled, its entry cannot be used: hook must be httpGet: the kubelet supports no other\n"
+	if a := s.entries[hook].disabled(); string(a.Body) != want || a.Status != 500 || !a.Drop {
+		t.Errorf("%+v", a)
+	}
+}
+
 func TestTheMetricsAreTheWholePage(t *testing.T) {
 	const probe, hook = "/app-health/a/livez", "/app-lifecycle/a/prestopz"
 	get := &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTP"}

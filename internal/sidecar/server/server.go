@@ -166,19 +166,16 @@ func (s *Server) Ports() []int {
 	return slices.Sorted(maps.Keys(ports))
 }
 
-// Serve answers calls on l, which stands for one of [Server.Ports]. It returns
-// nil when l is closed.
-func (s *Server) Serve(l net.Listener, port int) error {
-	_, localPort, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return err
-	}
+// Serve answers calls on l, which stands for one of [Server.Ports], until l is
+// closed.
+func (s *Server) Serve(l net.Listener, port int) {
+	_, localPort, _ := net.SplitHostPort(l.Addr().String())
 	w := &workers{next: make(chan *conn)}
 	defer close(w.next)
 	for n := 0; ; n++ {
 		nc, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
-			return nil
+			return
 		}
 		if err != nil {
 			// There are no file descriptors left, or the caller has gone again.
