@@ -161,6 +161,28 @@ func TestFlagsReachTheNode(t *testing.T) {
 	}
 }
 
+func TestTheIPIsThatWhichReachesIstiod(t *testing.T) {
+	o := &options{istiod: "127.0.0.1:99999"}
+	const want = "cannot find the IP of this machine; --ip or the field `address` can tell it: dial udp: address 99999: invalid port"
+	if err := o.complete(&vmconfig.Config{}, true); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addrs {
+		own, ok := a.(*net.IPNet)
+		if !ok || own.IP.IsLoopback() || own.IP.IsLinkLocalUnicast() {
+			continue
+		}
+		o := &options{istiod: net.JoinHostPort(own.IP.String(), "15012")}
+		if err := o.complete(&vmconfig.Config{}, true); err != nil || o.ip != own.IP.String() {
+			t.Errorf("%s: %q, %v", own.IP, o.ip, err)
+		}
+	}
+}
+
 func TestHelpAndVersion(t *testing.T) {
 	for _, arg := range []string{"help", "--help", "-h"} {
 		code, stdout, stderr := execute(arg)

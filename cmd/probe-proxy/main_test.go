@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,9 +12,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
+	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 )
@@ -159,6 +162,8 @@ func TestCommandLine(t *testing.T) {
 		{"bad body", []string{"--body", "some"}, "", exitUsage, "", `--body "some" must be one of none, failures, all`},
 		{"no pod IP", nil, "", exitUsage, "", "POD_IP"},
 		{"help", []string{"--help"}, "", exitOK, "Exit codes:", ""},
+		{"the command help", []string{"help"}, "", exitOK, "Exit codes:", ""},
+		{"check a hook", []string{"check", `{"/app-lifecycle/web/prestopz":{"httpGet":{"port":80}}}`}, "", exitOK, "web        prestopz  HTTP GET :80 /  none     /app-lifecycle/web/prestopz\n", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
@@ -235,6 +240,50 @@ func TestRefusalsSayWhatIsAllowed(t *testing.T) {
 				t.Errorf("%q", &stderr)
 			}
 		})
+	}
+}
+
+func TestWhatCannotBeServedIsSaidAtTheStart(t *testing.T) {
+	long := strings.Repeat("x", 301)
+	for _, test := range []struct {
+		name string
+		env  map[string]string
+		args []string
+		code int
+		want string
+	}{
+		{"two meshes", map[string]string{"OSM_KUBE_APP_PROBERS": "{}", "FSM_KUBE_APP_PROBERS": "{}"}, nil, exitUsage,
+			"env OSM_KUBE_APP_PROBERS and FSM_KUBE_APP_PROBERS must not both be set: a pod has the probes of one mesh"},
+		{"two meshes, one of them Istio", map[string]string{"OSM_KUBE_APP_PROBERS": "{}", "ISTIO_KUBE_APP_PROBERS": "{}"}, []string{"check"}, exitUsage,
+			"env ISTIO_KUBE_APP_PROBERS and OSM_KUBE_APP_PROBERS must not both be set: a pod has the probes of one mesh"},
+		{"no JSON", map[string]string{"ISTIO_KUBE_APP_PROBERS": "x"}, nil, exitUsage,
+			"ISTIO_KUBE_APP_PROBERS must be a JSON object of paths and probers: invalid character 'x' looking for beginning of value"},
+		{"a long key", map[string]string{"ISTIO_KUBE_APP_PROBERS": `{"` + long + `":null}`}, []string{"check"}, exitFailure,
+			`entry "` + long[:299] + "..."},
+		{"no stdin", nil, []string{"check", "-"}, exitFailure, "cannot read stdin: it is broken"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, name := range []string{"PROBE_PROXY_PORT", "POD_IPS", "ISTIO_KUBE_APP_PROBERS", "OSM_KUBE_APP_PROBERS", "FSM_KUBE_APP_PROBERS"} {
+				t.Setenv(name, test.env[name])
+			}
+			t.Setenv("POD_IP", "127.0.0.1")
+			var stdout, stderr bytes.Buffer
+			code := run(test.args, iotest.ErrReader(errors.New("it is broken")), &stdout, &stderr)
+			if code != test.code || stderr.String() != "probe-proxy: "+test.want+"\n" {
+				t.Errorf("exit code %d, want %d\n%s%s", code, test.code, &stdout, &stderr)
+			}
+		})
+	}
+}
+
+func TestWhyItCannotListenIsSaid(t *testing.T) {
+	for err, want := range map[error]string{
+		syscall.EACCES:     "cannot listen on port 80: permission denied",
+		syscall.EADDRINUSE: "port 80 is taken: " + server.Istio.PortTaken,
+	} {
+		if got := listenError(server.Istio, 80, err); got.Error() != want {
+			t.Errorf("%v, want %s", got, want)
+		}
 	}
 }
 

@@ -324,6 +324,20 @@ func TestTheProtocolHTTP2IsSpokenWithoutTLSByProbesAlone(t *testing.T) {
 	}
 }
 
+func TestHTTP2WithoutTLSIsNotRedirectedToHTTPS(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://"+r.Host+"/", http.StatusFound)
+	}))
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	defer s.Close()
+	a := probeOnce(t, live, s.URL, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
+	if a.Status != 502 || a.Reason != "app redirects from HTTP/2 without TLS to https" {
+		t.Errorf("%d %s", a.Status, a.Reason)
+	}
+}
+
 // startGRPC serves a health answer over HTTP/2, with TLS as config says.
 func startGRPC(t *testing.T, config *tls.Config, answer http.HandlerFunc) string {
 	t.Helper()

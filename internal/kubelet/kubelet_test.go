@@ -111,6 +111,80 @@ func TestTheAppSeesItsOwnPortInTheHostAndTheCallersHeaders(t *testing.T) {
 	}
 }
 
+// TestTheURLIsTheOneThatTheKubeletMakesOfAPath compares the request with that of
+// net/http for the URL that the kubelet makes (pkg/probe/http/request.go, formatURL).
+func TestTheURLIsTheOneThatTheKubeletMakesOfAPath(t *testing.T) {
+	seen := ""
+	app := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		seen = r.RequestURI + " " + r.Header.Get("Authorization")
+	}))
+	defer app.Close()
+	address, err := url.Parse(app.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(address.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ path, authorization string }{
+		{"/", ""},
+		{"/a?b=c#d", ""},
+		{"a", ""},
+		{"/%zz", ""},
+		{"1:b", ""},
+		{"//me:secret@other/a", ""},
+		{"//me@other/a", ""},
+		{"//me:secret@other/a", "mine"},
+		{"mailto:me", ""},
+	} {
+		u, err := url.Parse(test.path)
+		if err != nil {
+			u = &url.URL{Path: test.path}
+		}
+		u.Scheme, u.Host = "http", address.Host
+		seen = ""
+		want := ""
+		if req, err := http.NewRequest("GET", u.String(), nil); err != nil {
+			t.Fatal(err)
+		} else {
+			if test.authorization != "" {
+				req.Header.Set("Authorization", test.authorization)
+			}
+			if res, err := app.Client().Do(req); err == nil {
+				res.Body.Close()
+				want = seen
+			}
+		}
+		seen = ""
+		target, err := NewTarget(App{IP: address.Hostname()}, live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: test.path, Port: field.Number(port)}, TimeoutSeconds: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := &Call{Header: textproto.MIMEHeader{}, Start: time.Now()}
+		if test.authorization != "" {
+			call.Header.Set("Authorization", test.authorization)
+		}
+		a := target.Probe(t.Context(), call)
+		call.Close()
+		if seen != want || (want == "") != (a.Reason == "URL has no host") {
+			t.Errorf("%s: the app sees %q, and of the kubelet %q; %s", test.path, seen, want, a.Reason)
+		}
+	}
+}
+
+func TestAURLWithoutAPortHasThatOfItsScheme(t *testing.T) {
+	for text, want := range map[string]string{"http://a/": "80", "https://a/": "443", "http://a:443/": "443", "https://[::1]:8443/": "8443"} {
+		u, err := url.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := port(u); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestRedirectsAreFollowedWithinThePodOnly(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, port, _ := net.SplitHostPort(r.Host)
