@@ -33,8 +33,8 @@ const (
 // `image: auto` makes the Revision fail.
 var knative = transformer.Shape{ProbesMadeBy: "Knative Serving"}
 
-// kinds holds every known kind.
-var kinds = index([]Kind{
+// kinds holds every known kind. Of a name in several groups, the first one is meant.
+var kinds = []Kind{
 	{Group: "", Name: "Pod", Templates: paths(""), Source: apiSource},
 	{Group: "", Name: "PodTemplate", Templates: paths("template"), Source: apiSource},
 	{Group: "", Name: "ReplicationController", Templates: paths("spec.template"), Source: apiSource},
@@ -69,16 +69,6 @@ var kinds = index([]Kind{
 		Source: "kubernetes-sigs/jobset, config/components/crd/bases: a JobTemplateSpec of k8s.io/api"},
 	{Group: "leaderworkerset.x-k8s.io", Name: "LeaderWorkerSet", Templates: paths("spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate"),
 		Source: "kubernetes-sigs/lws, config/crd/bases: PodTemplateSpecs of k8s.io/api"},
-})
-
-type groupKind struct{ group, kind string }
-
-func index(list []Kind) map[groupKind]*Kind {
-	m := make(map[groupKind]*Kind, len(list))
-	for i := range list {
-		m[groupKind{list[i].Group, list[i].Name}] = &list[i]
-	}
-	return m
 }
 
 // paths parses patterns; "" is the object itself.
@@ -98,14 +88,26 @@ func paths(patterns ...string) []field.Path {
 }
 
 // KindOf returns the known kind of that name; nil if there is none.
-func KindOf(group, name string) *Kind { return kinds[groupKind{group, name}] }
+func KindOf(group, name string) *Kind {
+	return kindThat(func(k *Kind) bool { return k.Name == name && k.Group == group })
+}
+
+// kindThat returns the first known kind that meets a condition; nil if none does.
+func kindThat(meets func(*Kind) bool) *Kind {
+	for i := range kinds {
+		if meets(&kinds[i]) {
+			return &kinds[i]
+		}
+	}
+	return nil
+}
 
 // IsRelease reports whether objects of a kind hold the values of a chart, which
 // somebody else renders: Flux, Argo CD or K3s.
 func IsRelease(group, kind string) bool {
-	return slices.Contains([]groupKind{
+	return slices.Contains([][2]string{
 		{"helm.toolkit.fluxcd.io", "HelmRelease"}, {"argoproj.io", "Application"}, {"argoproj.io", "ApplicationSet"}, {"helm.cattle.io", "HelmChart"},
-	}, groupKind{group, kind})
+	}, [2]string{group, kind})
 }
 
 // builtin holds, by group, the kinds of this and of earlier releases of the API

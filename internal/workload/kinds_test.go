@@ -14,9 +14,9 @@ func TestThePageOfRulesNamesEveryKind(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(string(text), "## Which pod templates\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	for key := range kinds {
-		if !strings.Contains(section, key.kind) {
-			t.Errorf("%s does not name %s of the group %q", page, key.kind, key.group)
+	for _, k := range kinds {
+		if !strings.Contains(section, k.Name) {
+			t.Errorf("%s does not name %s of the group %q", page, k.Name, k.Group)
 		}
 	}
 }

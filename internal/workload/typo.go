@@ -2,21 +2,23 @@ package workload
 
 import "strings"
 
-// Meant returns the known kind that the author of an unknown one probably meant:
-// its name is misspelt, or its group or, among the API server's own kinds, both;
-// nil if there is none.
+// Meant returns the known kind that the author of an unknown one probably meant: its name
+// is misspelt, or its group is; nil if there is none. Among the API server's own kinds both
+// may be, and any group may stand for another.
 func Meant(group, name string) *Kind {
 	if k := nearest(name, func(k *Kind) bool { return k.Group == group }); k != nil {
 		return k
 	}
-	if k := inOtherGroup(group, name); k != nil {
+	_, isBuiltin := builtin[group]
+	bothBuiltin := func(k *Kind) bool {
+		_, known := builtin[k.Group]
+		return isBuiltin && known
+	}
+	k := kindThat(func(k *Kind) bool { return k.Name == name && (bothBuiltin(k) || distance(k.Group, group) <= 2) })
+	if k != nil {
 		return k
 	}
-	_, isBuiltin := builtin[group]
-	return nearest(name, func(k *Kind) bool {
-		_, known := builtin[k.Group]
-		return isBuiltin && known && k.Group != "extensions"
-	})
+	return nearest(name, bothBuiltin)
 }
 
 // IsBuiltinGroup reports whether the API server itself serves the group of an
@@ -35,36 +37,12 @@ func IsBuiltinGroup(apiVersion string) bool {
 func nearest(name string, allowed func(*Kind) bool) *Kind {
 	var best *Kind
 	least := 3
-	for _, k := range kinds {
-		if k.Name == name || !allowed(k) {
-			continue
-		}
+	for i := range kinds {
+		k := &kinds[i]
 		d := distance(strings.ToLower(k.Name), strings.ToLower(name))
 		// Two letters are most of a short name: `Pod` is no misspelt `Job`.
-		if d < least && 3*d < len(name) || d == least && best != nil && k.Name < best.Name {
+		if allowed(k) && d < least && 3*d < len(name) {
 			best, least = k, d
-		}
-	}
-	return best
-}
-
-// inOtherGroup returns the known kind of the same name in another group: one that
-// differs by at most two letters or, if both groups are the API server's, any;
-// nil if there is none.
-func inOtherGroup(group, name string) *Kind {
-	if KindOf(group, name) != nil {
-		return nil
-	}
-	_, isBuiltin := builtin[group]
-	var best *Kind
-	for _, k := range kinds {
-		if k.Name != name || k.Group == "extensions" {
-			continue
-		}
-		_, known := builtin[k.Group]
-		isNear := isBuiltin && known || distance(k.Group, group) <= 2
-		if isNear && (best == nil || k.Group < best.Group) {
-			best = k
 		}
 	}
 	return best
