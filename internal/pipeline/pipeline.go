@@ -315,14 +315,12 @@ func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
 // messages about the probes of a large package differ little, and are many. Without
 // it a list of 40,000 Deployments takes 1.7 times the CPU.
 func (r *run) shared(text string, v any) any {
-	const most = 1000 // texts that differ in every object are not worth keeping
-	if first, known := r.texts[text]; known {
-		return first
-	}
-	if len(r.texts) < most {
+	first, known := r.texts[text]
+	if !known {
 		r.texts[text] = v
+		return v
 	}
-	return v
+	return first
 }
 
 // reportRewritten adds a message for every probe that was changed, for the

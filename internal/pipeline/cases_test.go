@@ -1,0 +1,207 @@
+package pipeline_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/release"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// TestWhatIsSaidOfManifests has everything that runs say of manifests. In the file the
+// functionConfig's spec may be above a manifest, and what is said is below it; -update writes that.
+func TestWhatIsSaidOfManifests(t *testing.T) {
+	const file = "testdata/said.txtar"
+	a, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Files = slices.DeleteFunc(a.Files, func(f txtar.File) bool { return f.Name == "said" })
+	var out []txtar.File
+	c := config.Default()
+	for _, f := range a.Files {
+		out = append(out, f)
+		if f.Name == "spec" {
+			o, err := manifest.Read("spec", slices.Concat([]byte("apiVersion: rewrite-probes.io/v1alpha1\nkind: RewriteProbes\nspec:\n"), f.Data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c, err = config.Decode(o.Objects()[0]); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		out = append(out, txtar.File{Name: "said", Data: []byte(said(t, c, f))})
+		c = config.Default()
+	}
+	a.Files = out
+	golden.Compare(t, file, txtar.Format(a))
+}
+
+// said returns what is said of a manifest: each line behind the modes that say it, rewrite (w),
+// restore (r), inspect (i) and check (c).
+func said(t *testing.T, c *config.RewriteProbes, f txtar.File) string {
+	t.Helper()
+	c.Spec.ProbeProxy.Image = "example.com/probe-proxy:v1"
+	var all []string
+	modes := make(map[string]string)
+	say := func(mode, line string) {
+		if modes[line] == "" {
+			all = append(all, line)
+		}
+		modes[line] += mode
+	}
+	for i, mode := range []pipeline.Mode{pipeline.Rewrite, pipeline.Restore, pipeline.Inspect} {
+		_, r := runWith(t, c, f.Name, slices.Clone(f.Data), mode)
+		letter := "wri"[i : i+1]
+		for _, m := range r.Messages {
+			say(letter, words(m))
+		}
+		say(letter, r.Summary(mode != pipeline.Inspect))
+		if mode == pipeline.Inspect {
+			found := pipeline.Check(r)
+			for _, m := range found {
+				say("c", words(m))
+			}
+			r.Messages = append(r.Messages, found...)
+			say("c", r.CheckSummary())
+		}
+	}
+	var b strings.Builder
+	for _, line := range all {
+		fmt.Fprintf(&b, "%-3s %s\n", modes[line], line)
+	}
+	return b.String()
+}
+
+// words returns a message with the values that a ResourceList has beside it.
+func words(m report.Message) string {
+	s := m.String()
+	if m.Current != nil || m.Proposed != nil {
+		s += fmt.Sprintf(" (%s is %v, %v is proposed)", m.Field, cmp.Or(m.Current, any("nothing")), cmp.Or(m.Proposed, any("nothing")))
+	}
+	return s
+}
+
+// A build that is no release does not know an image of probe-proxy: that is said once, if it writes one.
+func TestTheImageOfABuildThatIsNoReleaseIsSaidToBeMissing(t *testing.T) {
+	want := "info: this build (" + release.Version() + ") is no release and has no image of probe-proxy: " + transformer.Defaults().ProbeProxy.Image +
+		" is that of the release to come; set `probeProxy.image` in the functionConfig [unreleased-image]\n"
+	if _, released := release.Image(); released {
+		want = ""
+	}
+	pod := func(annotations, containers string) string {
+		return "apiVersion: v1\nkind: Pod\nmetadata: {name: web, annotations: {" + annotations + "}, labels: {sidecar.istio.io/inject: \"true\"}}\nspec:\n  containers:\n" + containers
+	}
+	const app = "  - {name: a, image: a, livenessProbe: {httpGet: {path: /, port: 80}}}\n"
+	const none = "  - {name: a, image: a, livenessProbe: {exec: {command: [a]}}}\n"
+	rewritten := func(text string) string {
+		c := config.Default()
+		c.Spec.AnsweredBy = "probe-proxy"
+		s, _ := runWith(t, c, "web.yaml", []byte(text), pipeline.Rewrite)
+		return string(written(t, s))
+	}
+	again := rewritten(pod("", app))
+	leaving := strings.Replace(again, "annotations: {", "annotations: {rewrite-probes.io/rewrite: \"false\", ", 1)
+	for _, c := range []struct {
+		name, text, answeredBy, image string
+		modes                         []pipeline.Mode // those that say it
+	}{
+		{"a pod", pod("", app), "probe-proxy", "", []pipeline.Mode{pipeline.Rewrite, pipeline.Inspect}},
+		{"two pods", pod("", app) + "---\n" + pod("", app), "probe-proxy", "", []pipeline.Mode{pipeline.Rewrite, pipeline.Inspect}},
+		{"two pods, the second with nothing to do", pod("", app) + "---\n" + pod("", none), "probe-proxy", "", []pipeline.Mode{pipeline.Rewrite, pipeline.Inspect}},
+		{"an image that is given", pod("", app), "probe-proxy", "example.com/p:v1", nil},
+		{"istio-proxy answers", pod("", app), "istio-proxy", "", nil},
+		{"the app answers", pod("", app), "app", "", nil},
+		{"nothing to rewrite", pod("", none), "probe-proxy", "", nil},
+		{"nothing to change", again, "probe-proxy", "", nil},
+		{"the original is put back", leaving, "probe-proxy", "", nil},
+	} {
+		for _, mode := range []pipeline.Mode{pipeline.Rewrite, pipeline.Restore, pipeline.Inspect} {
+			conf := config.Default()
+			conf.Spec.AnsweredBy, conf.Spec.ProbeProxy.Image = c.answeredBy, c.image
+			_, r := runWith(t, conf, "web.yaml", []byte(c.text), mode)
+			got, said := "", ""
+			for _, m := range r.Messages {
+				if m.Reason == pipeline.ReasonUnreleased {
+					got += m.String() + "\n"
+				}
+			}
+			if slices.Contains(c.modes, mode) {
+				said = want
+			}
+			if got != said {
+				t.Errorf("%s, mode %d: %q, want %q", c.name, mode, got, said)
+			}
+		}
+	}
+}
+
+// TestWhatIsSaidOfTheConfigMapForEnvoy follows one through its life.
+func TestWhatIsSaidOfTheConfigMapForEnvoy(t *testing.T) {
+	c := config.Default()
+	c.Spec.Mesh, c.Spec.AnsweredBy, c.Spec.ProbeProxy.Image = "osm", "envoy", "example.com/probe-proxy:v1"
+	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {template: {spec: {containers: [{name: a, livenessProbe: {httpGet: {path: /, port: 80}}}]}}}\n"
+	const label = "app.kubernetes.io/managed-by: rewrite-probes"
+	const head, name = "web.yaml:1: Deployment shop/web: ", `ConfigMap "deployment-web-envoy-probes"`
+	said := func(what, text string, mode pipeline.Mode, want string) string {
+		t.Helper()
+		s, r := runWith(t, c, "web.yaml", []byte(text), mode)
+		got := ""
+		for _, m := range r.Messages {
+			got += m.String() + "\n"
+		}
+		if got != want {
+			t.Errorf("%s: said is %q, want %q\n%s", what, got, want, text)
+		}
+		return string(written(t, s))
+	}
+	once := said("first", deployment, pipeline.Rewrite, "info: "+head+name+", which configures Envoy for the probes, was added [envoy-config]\n")
+	if !strings.Contains(once, label) || !strings.Contains(once, "0.0.0.0") {
+		t.Fatalf("no ConfigMap of ours in\n%s", once)
+	}
+	if same := said("again", once, pipeline.Rewrite, ""); same != once {
+		t.Errorf("the second run changed\n%s", same)
+	}
+	said("inspected", once, pipeline.Inspect, "")
+	stale := strings.Replace(once, "0.0.0.0", "127.0.0.1", 1)
+	const isStale = "warning: " + head + "its " + name + ", which configures Envoy for the probes, is missing or out of date [envoy-config-stale]\n"
+	said("stale", stale, pipeline.Inspect, isStale)
+	if fresh := said("stale", stale, pipeline.Rewrite, "info: "+head+name+", which configures Envoy for the probes, was brought up to date [envoy-config]\n"); fresh != once {
+		t.Errorf("not brought up to date:\n%s", fresh)
+	}
+	alone, _, _ := strings.Cut(once, "---\n")
+	said("missing", alone, pipeline.Inspect, isStale)
+	if back := said("missing", alone, pipeline.Rewrite, "info: "+head+name+", which configures Envoy for the probes, was added [envoy-config]\n"); back != once {
+		t.Errorf("not added:\n%s", back)
+	}
+	upToData := once[:strings.Index(once, "\ndata:")+1]
+	said("another type", upToData+"data: [a]\n", pipeline.Rewrite, "info: "+head+name+", which configures Envoy for the probes, was brought up to date [envoy-config]\n")
+	said("unreadable", upToData+"data: {a: b, a: c}\n", pipeline.Inspect, isStale)
+	if same := said("unreadable", upToData+"data: {a: b, a: c}\n", pipeline.Rewrite, "error: web.yaml:13: Deployment shop/web: `data.a`: key \"a\" must stand only once in its mapping, and is here again [invalid-manifest]\n"); !strings.HasSuffix(same, "data: {a: b, a: c}\n") {
+		t.Errorf("changed to\n%s", same)
+	}
+	foreign := strings.ReplaceAll(once, label, "app.kubernetes.io/managed-by: helm")
+	const taken = "error: " + head + name + " already exists without the label `app.kubernetes.io/managed-by: rewrite-probes`; the configuration for Envoy must have that name [envoy-config-taken]\n"
+	said("taken", foreign, pipeline.Rewrite, taken)
+	said("taken", foreign, pipeline.Inspect, taken)
+	if left := said("taken", foreign, pipeline.Restore, ""); !strings.Contains(left, "managed-by: helm") || !strings.Contains(left, "0.0.0.0") {
+		t.Errorf("a ConfigMap of somebody else was removed:\n%s", left)
+	}
+	if back := said("restored", once, pipeline.Restore, "info: "+head+name+", which configures Envoy for the probes, was removed [envoy-config]\n"); back != deployment {
+		t.Errorf("restored to\n%s", back)
+	}
+	if back := said("restored", alone, pipeline.Restore, ""); back != deployment {
+		t.Errorf("restored to\n%s", back)
+	}
+}
