@@ -152,7 +152,7 @@ func (h *Handler) resolve(port field.IntOrString, c *Container) (int, error) {
 	if port.Str != "" && strings.Trim(port.Str, "0123456789") == "" {
 		return 0, fmt.Errorf("is the string %q, which the API server refuses; a number must not be quoted", port.Str)
 	}
-	if strings.Contains(port.Str, "${") {
+	if isVariable(port.Str) {
 		return 0, fmt.Errorf("is %q, which looks like a variable; rewrite-probes must run after the substitution", port.Str)
 	}
 	names := "has no named port"
@@ -167,6 +167,10 @@ func (h *Handler) resolve(port field.IntOrString, c *Container) (int, error) {
 	}
 	return 0, fmt.Errorf("names the port %q, but container %q %s; it must be a port's name or number", port.Str, c.Name, names)
 }
+
+// isVariable reports whether a text looks like it has a variable that Flux or envsubst will
+// substitute.
+func isVariable(text string) bool { return strings.Contains(text, "${") }
 
 // dialedIn returns the port that the handler dials in a container; 0 if there is none.
 func (h *Handler) dialedIn(c *Container) int {

@@ -119,6 +119,18 @@ func (h *Handler) String() string {
 	return kind + " " + before + host + ":" + number + after
 }
 
+// carried returns the text of the author's that only the env var carries once the handler
+// is rewritten, and its key; "" if there is none.
+func (h *Handler) carried() (key, text string) {
+	switch {
+	case h.HTTPGet != nil:
+		return "path", h.HTTPGet.Path
+	case h.GRPC != nil && h.GRPC.Service != nil:
+		return "service", *h.GRPC.Service
+	}
+	return "", ""
+}
+
 // entry returns the env var's entry for a handler that dials a port, with the API's
 // defaults and without the headers, which the kubelet sends.
 func (h *Handler) entry(port field.IntOrString) *prober.Prober {

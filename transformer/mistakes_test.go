@@ -182,3 +182,26 @@ func TestAPortWithoutANameIsNotThatOfAProbeWithoutAPort(t *testing.T) {
 	wantReason(t, r, "port-unresolved")
 	wantText(t, r, yaml)
 }
+
+// Flux makes ${PATH} of $${PATH}, which is how the env var would have it.
+func TestAProbeWithAVariableIsLeftAlone(t *testing.T) {
+	for _, c := range []struct{ spec, field, says string }{
+		{app("livenessProbe: {httpGet: {path: \"${BASE}/live\", port: 80}}"), tmpl + "livenessProbe.httpGet.path", `"${BASE}/live" has`},
+		{app("livenessProbe: {grpc: {port: 80, service: \"shop.${NAME}\"}}"), tmpl + "livenessProbe.grpc.service", `"shop.${NAME}" has`},
+		{app("lifecycle: {preStop: {httpGet: {path: \"${BASE}/stop\", port: 80}}}"), tmpl + "lifecycle.preStop.httpGet.path", `"${BASE}/stop" has`},
+		{strings.Replace(app(httpProbe), "name: app", "name: ${APP}", 1), tmpl + "name", `"${APP}" has`},
+	} {
+		before := pod("", c.spec)
+		r := plan(t, before)
+		if f := wantReason(t, r, "variable"); f.Field.String() != c.field || !strings.Contains(f.Message, c.says) || r.text != before {
+			t.Errorf("%+v in\n%s", f, r.text)
+		}
+	}
+	// What an earlier version wrote is restored.
+	before := pod("", app("livenessProbe: {httpGet: {path: \"/live/${BASE}\", port: 80}}"))
+	wrong := strings.Replace(plan(t, strings.Replace(before, "${", "{", 1)).text, "/live/{BASE", "/live/$${BASE", 1)
+	wantText(t, plan(t, wrong), before)
+	// Headers stay in the probe, and what is no variable is carried over.
+	r := plan(t, pod("", app("livenessProbe: {httpGet: {path: \"/a$(B)$C\", port: 80, httpHeaders: [{name: Host, value: \"${HOST}\"}]}}")))
+	wantParts(t, r.text, `"path":"/a$$(B)$$C"`, `value: "${HOST}"`)
+}

@@ -156,6 +156,8 @@ func (b *planBuilder) classifySelected(s *handlerSite, kind string) {
 		b.skip(s, "init-container", s.path, "the API server allows probes and hooks on an init container only with `restartPolicy: Always`")
 	case len(same) > 1 || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
 		b.skip(s, "container-name", b.containerPath(s.at).Key("name"), "%q must be the name of this container alone, without a slash", s.container.Name)
+	case isVariable(s.container.Name):
+		b.skip(s, "variable", b.containerPath(s.at).Key("name"), "%q has what looks like a variable, and rewritten probes and their originals are known by this name; rewrite-probes must run after the substitution, and the probe is left alone", s.container.Name)
 	default:
 		b.classifyEndpoint(s, kind)
 	}
@@ -177,6 +179,10 @@ func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 	port, host := s.original.endpoint()
 	if host != "" {
 		b.skip(s, "host-set", s.path.Key(kind, "host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
+		return
+	}
+	if key, text := s.original.carried(); isVariable(text) {
+		b.skip(s, "variable", s.path.Key(kind, key), "%q has what looks like a variable, which nothing would substitute in the env var that carries the original; rewrite-probes must run after the substitution, and the probe is left alone", text)
 		return
 	}
 	if kind == kindHTTPGet {
@@ -375,7 +381,7 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 		return false
 	}
 	n := s.original.dialedIn(s.container)
-	if n == 0 || host != "" || !b.inspection.captures(n) {
+	if host != "" || n == 0 && !isVariable(port.Str) || n > 0 && !b.inspection.captures(n) {
 		return false
 	}
 	if b.inspection.rewriterServes != nil {

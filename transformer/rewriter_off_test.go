@@ -36,6 +36,8 @@ func TestNoProbeThatIstioMayServeIsLeftAloneInARewrittenPod(t *testing.T) {
 		{name: "timeout", reason: "timeout-invalid", left: "livenessProbe: {httpGet: {port: 80}, timeoutSeconds: -1}", needed: true},
 		{name: "host", reason: "host-set", left: "livenessProbe: {httpGet: {port: 80, host: 10.0.0.1}}"},
 		{name: "port name", reason: "port-unresolved", left: "livenessProbe: {httpGet: {port: web}}"},
+		{name: "a port that is to be substituted", reason: "port-unresolved", left: "livenessProbe: {httpGet: {port: \"${PORT}\"}}", needed: true},
+		{name: "a path that is to be substituted", reason: "variable", left: "livenessProbe: {httpGet: {port: 80, path: \"${BASE}/live\"}}", needed: true},
 		{name: "port number", reason: "port-invalid", left: "livenessProbe: {httpGet: {port: 70000}}"},
 		{name: "not captured", metadata: "annotations: {traffic.sidecar.istio.io/excludeInboundPorts: \"80\"}\n", reason: "port-not-captured", left: "livenessProbe: {httpGet: {port: 80}}"},
 		{name: "tcpSocket hook", reason: "hook-never-works", left: "lifecycle: {preStop: {tcpSocket: {port: 80}}}"},

@@ -110,6 +110,7 @@ var ofPlan = []Doc{
 	{"two-meshes", Error, "Labels or annotations of the template and its Namespace put the pod into two meshes, and which of them captures it cannot be known.", "Remove the mark of the mesh that the pod is not in, or turn its injection off in the template."},
 	{"unknown-container", Warning, "`rewrite-probes.io/skip-containers` names a container that the pod does not have.", "Correct the name."},
 	{"unknown-template", Warning, "`inject.istio.io/templates` names custom templates and not `sidecar`, so it is not known whether an istio-proxy answers in the pod.", "Add `sidecar` to the list, or declare the container istio-proxy with `image: auto` in the pod template."},
+	{"variable", Warning, "The path or the service of the probe, or the name of its container, has what looks like a variable (`${NAME}`) that another tool is still to substitute. In what rewrite-probes writes it would not be.", "Run rewrite-probes after the substitution: pipe what Flux, envsubst or another tool makes of the manifest through it."},
 	{"windows", Info, "The pod runs on Windows, where no mesh has a sidecar.", "Nothing to do."},
 }
 
