@@ -74,7 +74,10 @@ func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 		var h HTTPGet
 		switch {
 		case s.original.TCPSocket != nil:
-			h = osmHealthcheck(s.port)
+			h = HTTPGet{
+				Path: prober.OSMHealthcheckPath, Port: field.Number(prober.OSMHealthcheckPort), Scheme: "HTTP",
+				HTTPHeaders: []HTTPHeader{{Name: prober.OSMHealthcheckHeader, Value: strconv.Itoa(s.port)}},
+			}
 		case s.isHTTPS():
 			h = *s.original.HTTPGet
 			h.Port = port
@@ -92,15 +95,8 @@ func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 	return handlers
 }
 
-// osmHealthcheck returns the request that replaces a tcpSocket probe.
-func osmHealthcheck(port int) HTTPGet {
-	return HTTPGet{
-		Path: prober.OSMHealthcheckPath, Port: field.Number(prober.OSMHealthcheckPort), Scheme: "HTTP",
-		HTTPHeaders: []HTTPHeader{{Name: prober.OSMHealthcheckHeader, Value: strconv.Itoa(port)}},
-	}
-}
-
-// osmHealthcheckOf returns the port of such a request; ok is false if h is none.
+// osmHealthcheckOf returns the port of a request that replaces a tcpSocket probe; ok is false
+// if h is none.
 func osmHealthcheckOf(h *HTTPGet) (port field.IntOrString, ok bool) {
 	if h.Path != prober.OSMHealthcheckPath {
 		return port, false

@@ -6,21 +6,13 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// jobSpec returns the spec that a Job's template is in; nil if that is not known.
-func (b *planBuilder) jobSpec() field.Path {
-	if !b.in.JobLike || len(b.in.Path) < 2 {
-		return nil
-	}
-	return b.in.Path[:len(b.in.Path)-1]
-}
-
 // checkJob reports where a Job counts an end of probe-proxy as one of the app's. It ends
 // with 0 when it is told to, which no rule matches, but not if it is killed.
 func (b *planBuilder) checkJob() {
-	spec := b.jobSpec()
-	if spec == nil || !b.native() {
+	if !b.in.JobLike || !b.native() {
 		return
 	}
+	spec := b.in.Path[:len(b.in.Path)-1] // of the Job, which the template is in
 	value := func(keys ...string) field.Value {
 		v, _ := b.in.Source(spec.Key(keys...))
 		return v

@@ -139,8 +139,8 @@ func (d istio) optOut(b *planBuilder, said membership, known *facts) (f *Finding
 	if said.off != nil && (b.p.opts.AnsweredBy != AnsweredByProbeProxy || slices.Contains(istioNeverInjected, b.in.NamespaceName)) {
 		return said.off, true
 	}
-	if f := d.capturesNoPort(b); f != nil {
-		return f, false
+	if mode, key := istioMode(b.annotations()); mode == "NONE" {
+		return new(b.annotationFinding("interception-none", key, "turns Istio's redirection off, so that the mesh captures no connection to this pod")), false
 	}
 	if f := d.passesProbes(b, said.injected); f != nil {
 		return f, true
@@ -176,18 +176,6 @@ func (istio) capturesNothing(b *planBuilder) *Finding {
 		return nil
 	}
 	return new(b.annotationFinding("not-sidecar-template", istioTemplates, "injects no sidecar that captures what comes in"))
-}
-
-// unknownTemplate returns a finding if istio-proxy would have to be declared, but
-// only the mesh's configuration says what the pod's injection templates contain.
-func (istio) unknownTemplate(b *planBuilder) *Finding {
-	if len(otherTemplates(b.annotations())) == 0 {
-		return nil
-	}
-	if _, proxy := b.templateProxy(); proxy != nil {
-		return nil
-	}
-	return new(b.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it"))
 }
 
 // includedPorts returns the only ports that the mesh captures. listed is false if

@@ -43,8 +43,8 @@ func (d istio) inspect(b *planBuilder) inspection {
 			m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", key,
 				"has the effect that %s; the annotation `%s` moves all that Istio knows of that port, or probe-proxy answers on its own (`answeredBy: probe-proxy`)", why, istioStatusPort))
 		}
-		if m.optOut == nil {
-			m.optOut = d.unknownTemplate(b)
+		if _, proxy := b.templateProxy(); m.optOut == nil && proxy == nil && len(otherTemplates(b.annotations())) > 0 {
+			m.optOut = new(b.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it"))
 		}
 		return m
 	}
@@ -179,15 +179,6 @@ func istioMode(annotations field.KeyValues) (mode, key string) {
 		return v, istioInterception
 	}
 	return istioConfigField(annotations.Get(istioProxyConfig), "interceptionMode"), istioProxyConfig
-}
-
-// capturesNoPort returns a finding if an annotation turns the redirection of
-// connections off.
-func (istio) capturesNoPort(b *planBuilder) *Finding {
-	if mode, key := istioMode(b.annotations()); mode == "NONE" {
-		return new(b.annotationFinding("interception-none", key, "turns Istio's redirection off, so that the mesh captures no connection to this pod"))
-	}
-	return nil
 }
 
 // captures: if includeInboundPorts lists ports, Istio captures those and ignores
@@ -409,7 +400,11 @@ func (istio) capturedFate(b *planBuilder, s *handlerSite, w world, mode, at stri
 	case mode == MTLSStrict:
 		return fate{Fails, whyNoCertificate}
 	}
-	return b.plainFate(s, mode)
+	h, port := s.current.HTTPGet, s.dialed()
+	if h != nil && h.Scheme == "HTTPS" && b.in.Around.DeclaredHTTP(b.in.Template.Metadata.Labels, &b.in.Template.Spec, port) {
+		return fate{Fails, "a Service declares its port as HTTP, which istio-proxy then expects instead of TLS"}
+	}
+	return b.refusedFate(port, mode)
 }
 
 // injectorsFate returns what becomes of a probe that Istio's injector rewrites. mode is
@@ -446,15 +441,6 @@ func (d istio) answeredFate(b *planBuilder, s *handlerSite, w world, mode string
 		return fate{Fails, fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens)}
 	case mode == MTLSStrict:
 		return fate{Fails, fmt.Sprintf("the mesh captures port %d, where it is answered", port)}
-	}
-	return b.refusedFate(port, mode)
-}
-
-// plainFate returns what becomes of a request without mTLS at a proxy that accepts it.
-func (b *planBuilder) plainFate(s *handlerSite, mode string) fate {
-	h, port := s.current.HTTPGet, s.dialed()
-	if h != nil && h.Scheme == "HTTPS" && b.in.Around.DeclaredHTTP(b.in.Template.Metadata.Labels, &b.in.Template.Spec, port) {
-		return fate{Fails, "a Service declares its port as HTTP, which istio-proxy then expects instead of TLS"}
 	}
 	return b.refusedFate(port, mode)
 }

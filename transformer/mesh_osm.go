@@ -74,21 +74,17 @@ func (d osm) inspect(b *planBuilder) inspection {
 		m.warnings = append(m.warnings, *f)
 	case present: // the proxy is in the template, so its injection is switched off
 	case f != nil:
-		m.optOut, m.outcome = f, m.capturedOutcome(b, osmRewrites)
+		m.optOut, m.outcome = f, m.capturedOutcome(b, func(s *handlerSite) fate {
+			if kind, _ := s.original.Kind(); s.name.IsHook() || kind == kindGRPC {
+				return fate{Fails, whyNoCertificate}
+			}
+			return unaffected // the mesh's injector rewrites it
+		})
 	default:
 		m.optOut = d.never.optOut(b, said)
 		m.passesProbes = m.optOut != nil
 	}
 	return m
-}
-
-// osmRewrites returns what a handler does in a pod that the mesh's injector
-// rewrites.
-func osmRewrites(s *handlerSite) fate {
-	if kind, _ := s.original.Kind(); s.name.IsHook() || kind == kindGRPC {
-		return fate{Fails, whyNoCertificate}
-	}
-	return unaffected
 }
 
 // osmSwitchValues are the values of the injection switch, for messages.

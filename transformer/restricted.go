@@ -57,7 +57,7 @@ func (b *planBuilder) restrictedContext() field.Map {
 	}
 	compliant, nonRoot := b.containersComply(hasRoot, hasSeccomp)
 	// In a user namespace of its own a container may run as root (Kubernetes 1.35).
-	if !compliant || !nonRoot && !b.ownUsers() {
+	if hostUsers, _ := b.in.Source(b.spec.Key("hostUsers")); !compliant || !nonRoot && hostUsers != false {
 		return nil
 	}
 	return slices.DeleteFunc(restrictedFields(), func(e field.Entry) bool {
@@ -80,12 +80,6 @@ func (b *planBuilder) containersComply(hasRoot, hasSeccomp bool) (compliant, non
 		nonRoot = nonRoot && (ownRoot && root == true || !ownRoot && hasRoot)
 	}
 	return compliant, nonRoot
-}
-
-// ownUsers reports whether the pod has a user namespace of its own.
-func (b *planBuilder) ownUsers() bool {
-	hostUsers, _ := b.in.Source(b.spec.Key("hostUsers"))
-	return hostUsers == false
 }
 
 func restrictedSeccomp(v field.Value) bool {
