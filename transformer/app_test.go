@@ -75,3 +75,27 @@ func TestARefusedPlanNamesNoAnswerer(t *testing.T) {
 		t.Errorf("%+v", r.Answer)
 	}
 }
+
+// Whoever else may start late, the app answers its own probes.
+func TestTheAppAnswersTheStartupProbeOfItsNativeSidecar(t *testing.T) {
+	for mesh, annotation := range map[string]string{"istio": "traffic.sidecar.istio.io/excludeInboundPorts", "kuma": "traffic.kuma.io/exclude-inbound-ports"} {
+		before := pod("", "initContainers:\n- name: i\n  image: i\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 81}}\n"+app(httpProbe))
+		r := plan(t, before, inMesh(mesh), answeredBy("app"))
+		if r.Probes[0].Reason != "excluded-port" || !strings.Contains(r.text, annotation+": \"81,8001\"") {
+			t.Errorf("%s: %+v in\n%s", mesh, r.Probes[0], r.text)
+		}
+		wantText(t, restore(t, r.text), before)
+	}
+}
+
+// Linkerd skips the port by default, unless an annotation of the pod or its Namespace says otherwise.
+func TestThePortsOfTheNamespaceAreRepeatedForTheAppToo(t *testing.T) {
+	const key = "config.linkerd.io/skip-inbound-ports"
+	before := strings.Replace(namespace("", "linkerd.io/inject: enabled"), "enabled\n", "enabled\n    "+key+": \"9\"\n", 1) + inNamespace(pod("", app(httpProbe)))
+	r := plan(t, before, answeredBy("app"))
+	wantParts(t, r.text, key+": \"9,8001\"\n", "rewrite-probes.io/originals: '{\"inherited\":{\""+key+"\":\"9\"},\"excluded\":{\""+key+"\":\"8001\"}}'")
+	wantNoEdits(t, plan(t, r.text, answeredBy("app")))
+	wantText(t, restore(t, r.text), before)
+	galera := pod("annotations: {linkerd.io/inject: enabled}", app("ports: [{containerPort: 4567}]\nlivenessProbe: {tcpSocket: {port: 4567}}"))
+	wantText(t, plan(t, galera, answeredBy("app")), galera)
+}

@@ -170,10 +170,9 @@ func (b *planBuilder) textsOf(s *handlerSite) field.KeyValues {
 // isOriginal reports whether a field of the rewritten request has its original value.
 func (s *handlerSite) isOriginal(key string) bool {
 	kind, _ := s.current.Kind()
-	now, has := field.As[field.Map](s.source, kind).Get(key)
+	now, _ := field.As[field.Map](s.source, kind).Get(key)
 	before, had := s.before(key)
-	from, _ := s.original.Kind()
-	return from == kind && has && had && reflect.DeepEqual(now, before)
+	return had && reflect.DeepEqual(now, before)
 }
 
 // noteEmpty notes a mapping or list that will be filled, if it is empty or null

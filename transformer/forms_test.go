@@ -162,3 +162,33 @@ func TestATextIsPutBackByOneEdit(t *testing.T) {
 		wantText(t, restore(t, strings.Replace(text, "livez\n            port: 15097", "livez\n            port: web", 1)), original)
 	}
 }
+
+// Nothing is noted that restore does not need.
+func TestAnEmptyListThatStaysSoIsNotNoted(t *testing.T) {
+	for _, c := range []struct {
+		spec string
+		opts []option
+	}{
+		{app("livenessProbe: {httpGet: {path: /x, port: 80, httpHeaders: []}}"), []option{answeredBy("istio-proxy")}},
+		{"initContainers: []\n" + app("livenessProbe: {httpGet: {path: /x, port: 80}}"), []option{answeredBy("istio-proxy")}},
+	} {
+		before := pod("", c.spec)
+		r := plan(t, before, c.opts...)
+		if strings.Contains(r.text, "rewrite-probes.io/originals") || len(r.Edits) == 0 {
+			t.Errorf("it is noted in\n%s", r.text)
+		}
+		wantText(t, restore(t, r.text), before)
+	}
+}
+
+// A field that the other mesh leaves as it was gets back how it was written.
+func TestATextComesBackWhereTheNextMeshKeepsTheField(t *testing.T) {
+	before := pod("", app("livenessProbe:\n  httpGet:\n    path: \"/x\" # quoted\n    port: 8443\n    scheme: HTTPS\n"))
+	inIstio := plan(t, before, answeredBy("istio-proxy"))
+	if strings.Contains(inIstio.text, "path: \"/x\"") {
+		t.Fatalf("not rewritten:\n%s", inIstio.text)
+	}
+	moved := plan(t, inIstio.text, inMesh("osm"))
+	wantParts(t, moved.text, "            path: \"/x\" # quoted\n            port: 15901\n")
+	wantText(t, restore(t, moved.text), before)
+}

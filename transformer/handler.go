@@ -241,7 +241,7 @@ func decodeEnv(c *Container, f *prober.Format) (originals map[string]*prober.Pro
 // decodeOriginals returns the originals in a text; an entry that is wrong is an error.
 func decodeOriginals(f *prober.Format, text string) (map[string]*prober.Prober, error) {
 	originals, bad, err := f.Decode(text)
-	if err == nil && len(bad) > 0 {
+	if len(bad) > 0 {
 		err = bad[0]
 	}
 	return originals, err

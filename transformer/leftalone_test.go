@@ -315,6 +315,16 @@ func TestWhatOnlyLooksLikeACollisionIsNone(t *testing.T) {
 	}
 }
 
+// What is proposed for a port in quotes is a number that is a port.
+func TestANumberInQuotesIsProposedWithoutThem(t *testing.T) {
+	for quoted, want := range map[string]any{"8080": 8080, "0": nil, "99999999999999999999": nil, "web": nil} {
+		f := wantReason(t, plan(t, pod("", app("livenessProbe: {httpGet: {port: \""+quoted+"\"}}"))), "port-unresolved")
+		if f.Proposed != want || f.Current != quoted {
+			t.Errorf("%q: current %v, proposed %v", quoted, f.Current, f.Proposed)
+		}
+	}
+}
+
 // An empty name is that of no port and of no container.
 func TestAnEmptyNameIsNone(t *testing.T) {
 	r := plan(t, pod("", app("ports: [{containerPort: 80}]\nlivenessProbe: {httpGet: {port: \"\"}}")))

@@ -19,7 +19,7 @@ import (
 var flomesh = osm{
 	meshData: meshData{
 		name: "fsm", title: "Flomesh Service Mesh",
-		proxy: "sidecar", image: "pipy", commonName: true, uid: prober.OSMProxyID,
+		proxy: "sidecar", image: "pipy", uid: prober.OSMProxyID,
 		excluded: portList{key: "flomesh.io/inbound-port-exclusion-list"},
 	},
 	switchKey:      "flomesh.io/sidecar-injection",

@@ -122,3 +122,39 @@ func TestFlomeshsHeadersComeAndGoBesideTheUsers(t *testing.T) {
 		}
 	}
 }
+
+// A probe is Flomesh's only by its path and its headers together.
+func TestAPathOrAHeaderOfFlomeshsAloneIsTheUsers(t *testing.T) {
+	for _, probe := range []string{
+		"{path: /fsm-healthcheck, port: 80}", "{path: /fsm-healthcheck, port: 80, httpHeaders: [{name: X, value: y}]}",
+		"{path: /x, port: 80, httpHeaders: [{name: Original-Http-Port, value: \"81\"}]}",
+	} {
+		if r := plan(t, pod("", app("livenessProbe: {httpGet: "+probe+"}")), inFSM); r.Probes[0].State != transformer.WouldRewrite {
+			t.Errorf("%s: %+v", probe, r.Probes[0])
+		}
+	}
+}
+
+// The headers have all but the protocol, which only the entry has.
+func TestFlomeshsHeadersAreEnoughWithoutAnEntry(t *testing.T) {
+	before := pod("", app("livenessProbe: {httpGet: {path: /x, port: 80}}\nreadinessProbe: {tcpSocket: {port: 81}}"))
+	r := plan(t, before, inFSM)
+	for _, entry := range []string{"/fsm-liveness-probe/app", "/fsm-readiness-probe/app"} {
+		lost := strings.Replace(r.text, entry, "/fsm-startup-probe/app", 1)
+		wantText(t, plan(t, lost, inFSM), r.text)
+		wantText(t, restore(t, lost), before)
+	}
+}
+
+func TestEveryValueOfTheSwitchOfOSMAndFlomeshIsRead(t *testing.T) {
+	for _, mesh := range []string{"openservicemesh.io", "flomesh.io"} {
+		for value, reason := range map[string]string{
+			"enabled": "-injector", "yes": "-injector", "True": "-injector", "disabled": "injection-off", "no": "injection-off", "FALSE": "injection-off",
+		} {
+			r := plan(t, pod("annotations: {"+mesh+"/sidecar-injection: \""+value+"\"}", app(httpProbe)))
+			if !strings.HasSuffix(r.Probes[0].Reason, reason) {
+				t.Errorf("%s: %s is left alone for %q", mesh, value, r.Probes[0].Reason)
+			}
+		}
+	}
+}

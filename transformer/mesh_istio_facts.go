@@ -300,7 +300,7 @@ func (istio) unheard(b *planBuilder, port int) (key, why string) {
 	if ports, listed := includedPorts(b.annotations()); listed && slices.Contains(ports, port) {
 		return istioIncludePorts, fmt.Sprintf("the mesh captures istio-proxy's own port %d", port)
 	}
-	return "", ""
+	return
 }
 
 // lateIn returns the fact that decides whether an answerer runs when the kubelet makes

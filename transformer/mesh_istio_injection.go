@@ -176,7 +176,7 @@ func (i Istio) injects(namespace string) certainty {
 	switch {
 	case i.InjectedNamespaces == nil:
 		return maybe
-	case namespace == "" && slices.Contains(i.InjectedNamespaces, "*"):
+	case slices.Contains(i.InjectedNamespaces, "*"):
 		return always
 	case namespace == "" && len(i.InjectedNamespaces) > 0:
 		return maybe

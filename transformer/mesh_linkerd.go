@@ -152,7 +152,7 @@ func (d linkerdProfile) fate(b *planBuilder, s *handlerSite, letsIn bool, unless
 		return unaffected
 	case kind == kindHTTPGet && d.opaque(b, s.dialed()):
 		return fate{Fails, "Linkerd's policy lets in no request from the kubelet on port " + strconv.Itoa(s.dialed()) + ", since the port is opaque and its proxy cannot see the path" + unless}
-	case s.name.IsHook() && s.current.HTTPGet != nil && s.current.HTTPGet.Scheme != "HTTPS":
+	case s.name.IsHook() && s.current.HTTPGet.Scheme != "HTTPS":
 		return fate{FalselyPasses, "Linkerd's proxy answers the hook with 403, which the kubelet takes for success, and the app never gets it" + unless}
 	case kind == kindGRPC:
 		return fate{Fails, "Linkerd's policy lets in no gRPC from the kubelet" + unless}

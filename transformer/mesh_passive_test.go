@@ -531,3 +531,40 @@ func TestAListOfPortsOfTheNamespaceCountsWhereTheMeshInheritsIt(t *testing.T) {
 		}
 	}
 }
+
+// What a mesh does to a probe is said with the reason, for each that the mesh treats in its own way.
+func TestWhatAMeshDoesToAProbeIsSaidInFull(t *testing.T) {
+	const noCertificate = "fails: the kubelet has no client certificate"
+	sidecar := func(probe string) string {
+		return "initContainers:\n- name: app\n  image: app\n  restartPolicy: Always\n  livenessProbe: {" + probe + "}\ncontainers:\n- name: x\n  image: x\n"
+	}
+	probe := func(p string) string { return app("livenessProbe: {" + p + "}") }
+	opaque := func(port string) string {
+		return "fails: Linkerd's policy lets in no request from the kubelet on port " + port + ", since the port is opaque and its proxy cannot see the path, unless the policy is all-unauthenticated (the annotation `config.linkerd.io/default-inbound-policy` of the pod or its Namespace would say so)"
+	}
+	type row struct{ mesh, metadata, spec, want string }
+	rows := []row{
+		{"consul", "", sidecar("httpGet: {port: 8443, scheme: HTTPS}"), noCertificate},
+		{"consul", "", probe("httpGet: {port: 8443, scheme: HTTPS}"), "fails: Consul rewrites the probe to a port where its proxy speaks no TLS"},
+		{"consul", "annotations: {consul.hashicorp.com/transparent-proxy: \"true\"}", probe("grpc: {port: 80}"), "fails: Consul rewrites no grpc probes, and the kubelet has no client certificate"},
+		{"consul", "", probe("httpGet: {port: 20200}"), "unaffected: "},
+		{"kuma", "", sidecar("httpGet: {port: 80}"), noCertificate},
+		{"kuma", "annotations: {kuma.io/application-probe-proxy-port: \"0\"}", probe("httpGet: {port: 80}"), noCertificate},
+		{"kuma", "", probe("httpGet: {port: 80}"), "unaffected: "},
+		{"kuma", "", probe("tcpSocket: {port: 80, host: 10.0.0.1}"), "unaffected: "},
+		{"linkerd", "", probe("tcpSocket: {port: 80, host: 10.0.0.1}"), "unaffected: "},
+		{"linkerd", "", probe("tcpSocket: {port: 80}"), "falsely passes: Linkerd's proxy accepts the connection before it knows whether the app does"},
+		{"linkerd", "annotations: {config.linkerd.io/opaque-ports: 80-90}", probe("httpGet: {port: 85}"), opaque("85")},
+		{"linkerd", "annotations: {config.linkerd.io/opaque-ports: \"80\"}", app("ports: [{containerPort: 3306}]\nlivenessProbe: {httpGet: {port: 3306}}"), "unaffected: "},
+	}
+	for _, port := range []string{"25", "587", "3306", "4444", "5432", "6379", "9300", "11211"} {
+		rows = append(rows, row{"linkerd", "", app("ports: [{containerPort: " + port + "}]\nlivenessProbe: {httpGet: {port: " + port + "}}"), opaque(port)},
+			row{"linkerd", "", probe("httpGet: {port: " + port + "}"), "unaffected: "})
+	}
+	for _, r := range rows {
+		v := plan(t, pod(r.metadata, r.spec), inMesh(r.mesh)).Probes[0]
+		if got := string(v.StrictTLS) + ": " + v.Why; got != r.want {
+			t.Errorf("%s, %s, %s:\ngot  %s\nwant %s", r.mesh, r.metadata, r.spec, got, r.want)
+		}
+	}
+}

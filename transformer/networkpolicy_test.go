@@ -1,6 +1,7 @@
 package transformer_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,6 +101,17 @@ func TestANetworkPolicyThatKeepsTheKubeletOutInAmbientModeIsWarnedOf(t *testing.
 		p := planNear(t, goesTo("shop", pod(metadata, app(httpProbe)))+shut)
 		if _, found := (result{Plan: p}).has("ambient-network-policy"); found {
 			t.Errorf("%s: %v", metadata, p.Findings)
+		}
+	}
+}
+
+func TestASelectorWithAnOperatorThatIsNoneSelectsNothing(t *testing.T) {
+	for operator, warned := range map[string]bool{"In": true, "Exists": true, "Gt": false, "NotIn": false, "DoesNotExist": false} {
+		yaml := strings.Replace(pod(ambientPod, app(httpProbe)), "  name: web\n", "  name: web\n  namespace: shop\n", 1) +
+			networkPolicy("podSelector: {matchExpressions: [{key: app, operator: "+operator+", values: [web]}]}", "ingress: []")
+		found := slices.ContainsFunc(planNear(t, yaml).Findings, func(f transformer.Finding) bool { return f.Reason == "ambient-network-policy" })
+		if found != warned {
+			t.Errorf("%s: warned %t, want %t", operator, found, warned)
 		}
 	}
 }

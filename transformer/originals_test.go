@@ -310,3 +310,27 @@ func TestAnOriginalInOSMIsOneOfThePodsIfItNamesNoContainer(t *testing.T) {
 		}
 	}
 }
+
+// The port is that of the argument, of the env var of that name, or of the startup probe.
+func TestThePortOfAProbeProxyIsReadWhereItMayBe(t *testing.T) {
+	before := pod("", app(httpProbe))
+	r := plan(t, before, port(15098))
+	for _, c := range []struct{ args, env string }{
+		{"        - \"--port=15098\"\n", ""},
+		{"        - --port\n        - \"15098\"\n", ""},
+		{"        - --other=1\n", "        - name: A\n          value: \"7\"\n        - name: PROBE_PROXY_PORT\n          value: \"15098\"\n"},
+		{"        - --port=x\n", "        - name: PROBE_PROXY_PORT\n          value: x\n"},
+	} {
+		text := strings.Replace(r.text, "        - \"--port=15098\"\n        env:\n", c.args+"        env:\n"+c.env, 1)
+		wantText(t, restore(t, text), before) // with another port, the annotation for it would stay
+	}
+}
+
+func TestAnOriginalThatIsThereTwiceIsNamedWithBothHolders(t *testing.T) {
+	r := plan(t, pod("", app(httpProbe)))
+	other := strings.Replace(r.text, "      containers:\n", "      - name: other\n        image: o\n        env:\n        - name: ISTIO_KUBE_APP_PROBERS\n          value: '{\"/app-health/app/livez\":{\"httpGet\":{\"port\":81}}}'\n        startupProbe: {httpGet: {path: /healthz, port: 15099}}\n      containers:\n", 1)
+	want := "`spec.template.spec.containers[0].livenessProbe`: looks rewritten, and container `probe-proxy` and container `other` carry different originals for its path; only one of them may"
+	if f := wantReason(t, plan(t, other), "originals-ambiguous"); f.Message != want {
+		t.Errorf("got  %s\nwant %s", f.Message, want)
+	}
+}

@@ -79,7 +79,7 @@ func (p *Planner) Restore(in Input) Plan {
 	b.findings = read // what the mesh's labels and annotations say does not matter here
 	for _, s := range b.sites {
 		if b.isDangling(s) {
-			b.skip(s, "dangling", s.path, "%s", danglingText)
+			b.skip(s, "dangling", s.path, danglingText)
 		} else if !s.alreadyRewritten {
 			s.reason = "not-rewritten"
 		}
@@ -120,7 +120,7 @@ func (b *planBuilder) classify() {
 		case b.p.mesh.isProxy(s.container):
 			s.reason = "proxy-container"
 		case b.isDangling(s):
-			b.skip(s, "dangling", s.path, "%s", danglingText)
+			b.skip(s, "dangling", s.path, danglingText)
 		case off != nil:
 			s.reason, offApplies = off.Reason, true
 		case skip[s.container.Name]:
@@ -266,12 +266,12 @@ func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
 // templateProxy returns the mesh's proxy that the template has, and where; nil if it has
 // none, or we declared it.
 func (b *planBuilder) templateProxy() (at containerRef, proxy *Container) {
-	for p, c := range b.containers() {
-		if b.p.mesh.isProxy(c) && (proxy == nil || !p.init) {
-			at, proxy = p, c
+	for at, c := range b.containers() {
+		if b.p.mesh.isProxy(c) {
+			return at, c
 		}
 	}
-	return at, proxy
+	return at, nil
 }
 
 // toRewrite returns the probes that are rewritten, each with its target.

@@ -148,3 +148,36 @@ func TestAClassThatChangesIsReported(t *testing.T) {
 		t.Errorf("resources are %q, want %q", got, asBurstable)
 	}
 }
+
+// Three probes over TLS at the same time are still made with little CPU in a Guaranteed pod; in a
+// Burstable one any of them needs more.
+func TestProbesOverTLSNeedMoreCPU(t *testing.T) {
+	const guaranteed, burstable = "resources: {limits: {cpu: 1, memory: 1Gi}}\n", "resources: {requests: {cpu: 1, memory: 1Gi}}\n"
+	tls := []string{"livenessProbe: {httpGet: {port: 1, scheme: HTTPS}}\n", "readinessProbe: {grpc: {port: 2, mode: TLS}}\n", "startupProbe: {httpGet: {port: 3, scheme: HTTPS}}\n", "lifecycle: {preStop: {httpGet: {port: 4, scheme: HTTPS}}}\n"}
+	for _, c := range []struct {
+		resources, want string
+		probes          int
+	}{
+		{guaranteed, "cpu: 50m\n", 3}, {guaranteed, "cpu: 100m\n", 4}, {burstable, "cpu: 20m\n", 1}, {burstable, "cpu: 20m\n", 4}, {burstable, "cpu: 10m\n", 0},
+	} {
+		probes := strings.Join(tls[:c.probes], "")
+		if c.probes == 0 {
+			probes = httpProbe
+		}
+		if r := plan(t, pod("", app(probes+c.resources)), answeredBy("probe-proxy")); !strings.Contains(r.text, c.want) {
+			t.Errorf("%d probes with %s: want %s in\n%s", c.probes, c.resources, c.want, r.text)
+		}
+	}
+}
+
+// A securityContext of which nothing is left is none.
+func TestProbeProxyMayHaveNoSecurityContext(t *testing.T) {
+	none := func(o *transformer.Options) {
+		for _, key := range []string{"runAsUser", "runAsGroup", "runAsNonRoot", "readOnlyRootFilesystem", "allowPrivilegeEscalation", "capabilities", "seccompProfile"} {
+			o.ProbeProxy.SecurityContext = append(o.ProbeProxy.SecurityContext, field.Entry{Key: key})
+		}
+	}
+	if r := plan(t, pod("", app(httpProbe)), none); strings.Contains(r.text, "securityContext") || len(r.Edits) == 0 {
+		t.Errorf("got\n%s", r.text)
+	}
+}

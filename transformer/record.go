@@ -25,8 +25,8 @@ const (
 	RecordTexts = "texts"
 )
 
-// sections is the order in which sections are written.
-var sections = []string{"probe", "config", "derived", recordHandlers, recordAnnotations, recordInherited, recordExcluded, recordDeclared, RecordEmpty, RecordTexts}
+// sections is the order in which sections are written; a WorkloadGroup's "probe" comes before.
+var sections = []string{"config", "derived", recordHandlers, recordAnnotations, recordInherited, recordExcluded, recordDeclared, RecordEmpty, RecordTexts}
 
 // ReadRecord reads the annotation; an absent one is empty.
 func ReadRecord(annotations field.KeyValues) (Record, error) {

@@ -149,4 +149,8 @@ func TestADeclaredIstioProxyIsKnownAgainWithTheAPIServersDefaults(t *testing.T) 
 			t.Errorf("%s: the user's field is lost:\n%s", c.name, back.text)
 		}
 	}
+	changed := strings.Replace(plan(t, pod("", app(httpProbe)), ofTheUsers, answeredBy("istio-proxy")).text, "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always", 1)
+	if back := restore(t, changed); !strings.Contains(back.text, "- name: istio-proxy\n") {
+		t.Errorf("the user's imagePullPolicy is lost:\n%s", back.text)
+	}
 }

@@ -26,7 +26,8 @@ type meshData struct {
 	// if that answers no rewritten probes.
 	proxyAnswerer string
 	// proxy is the name of the proxy's container, and image a part of its image. commonName
-	// is set if other containers may have the same name, so that it alone says nothing.
+	// is set if the image may be any, and other containers may have the same name, so that it
+	// alone says nothing.
 	proxy, image string
 	commonName   bool
 	// proxyPorts returns the ports where the proxy may answer rewritten probes, by the pod's

@@ -87,7 +87,7 @@ func TestABareSpecIsRewrittenUnlessThePodsNeedAnnotations(t *testing.T) {
 	}
 	wantNoEdits(t, plan(t, r.text, none...))
 	wantText(t, restore(t, r.text), bare(app(httpProbe)))
-	for _, who := range []string{"auto", "probe-proxy", "istio-proxy"} {
+	for _, who := range []string{"auto", "probe-proxy", "istio-proxy", "app"} {
 		r = plan(t, bare(app(httpProbe)), answeredBy(who))
 		if wantReason(t, r, "annotations-unknown"); len(r.Edits) > 0 {
 			t.Errorf("%s: edits %v", who, r.Edits)
