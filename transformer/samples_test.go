@@ -210,7 +210,7 @@ func (g sampler) container(name string, init bool) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-func (g sampler) spec() string {
+func (g sampler) spec(x theme) string {
 	spec := g.rarely(25, "hostNetwork: true\n", "os: {name: windows}\n", "nodeSelector: {kubernetes.io/os: windows}\n", "hostUsers: false\n",
 		"affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/os, operator: In, values: [windows]}]}]}}}\n")
 	spec += g.rarely(5, podContext, "securityContext: {runAsUser: 1337}\n", "securityContext: {runAsGroup: 0, runAsUser: 2000}\n", "securityContext: {runAsNonRoot: true}\n", "securityContext: {appArmorProfile: {type: Localhost}}\n", "securityContext: {seccompProfile: {type: Unconfined}}\n")
@@ -230,6 +230,9 @@ func (g sampler) spec() string {
 		spec += "- name: " + g.pick("istio-proxy\n  image: auto\n", "istio-proxy\n  image: auto\n  lifecycle: {postStart: {exec: {command: [x]}}}\n", "istio-proxy\n  image: example/istio:1\n", "linkerd-proxy\n  image: l\n", "kuma-sidecar\n  image: k\n", "consul-dataplane\n  image: c\n", "envoy\n  image: e\n", "sidecar\n  image: flomesh/pipy\n") +
 			g.rarely(2, "  env: [{name: A, value: b}]\n", "  env: []\n", "  resources: {}\n", "  livenessProbe: {httpGet: {port: 80}}\n")
 	}
+	if x.container != "" {
+		spec += "- name: extra\n  image: extra\n  " + strings.ReplaceAll(x.container, "\n", "\n  ") + "\n"
+	}
 	return spec
 }
 
@@ -237,7 +240,7 @@ func (g sampler) spec() string {
 type theme struct {
 	labels, annotations []string
 	opts                []option
-	near                string
+	near, container     string
 }
 
 // object returns one of a namespace, after a separator.
@@ -251,7 +254,7 @@ func (g sampler) theme(mesh string) (x theme) {
 		return x
 	}
 	service := object("v1", "Service", "shop", "spec: {selector: {app: web}, ports: [{name: "+g.pick("http-web", "tcp", "grpc")+", port: 80, targetPort: "+g.pick("web", "80", "8080", "''")+"}]}")
-	switch g.IntN(8) {
+	switch g.IntN(11) {
 	case 0:
 		x.labels = []string{"istio.io/dataplane-mode: ambient"}
 		x.near = object("networking.k8s.io/v1", "NetworkPolicy", "shop", "spec: {podSelector: "+g.pick("{}", "{matchLabels: {app: web}}", "{matchExpressions: [{key: app, operator: In, values: [web]}]}", "{matchExpressions: [{key: app, operator: Exists}, {key: b, operator: NotIn, values: [c]}]}")+
@@ -276,6 +279,17 @@ func (g sampler) theme(mesh string) (x theme) {
 		if mesh == "osm" {
 			x.opts = []option{answeredBy("envoy")}
 		}
+	case 8:
+		x.container = "readinessProbe: {httpGet: {path: " + g.pick("/healthz", "/healthz", "/") + ", port: " + g.pick("ready", "8090") + g.rarely(3, ", httpHeaders: [{name: Host, value: h}]", ", httpHeaders: [{name: A, value: b}]") + "}}\nports: [{name: ready, containerPort: 8090}]"
+		x.near = object("v1", "Service", "shop", g.pick("", "  annotations: {cloud.google.com/backend-config: own}\n")+"spec: {selector: {app: "+g.pick("web", "web", "other")+"}, ports: [{name: http, port: 80, targetPort: "+g.pick("ready", "8090", "1")+"}]}") +
+			object("networking.k8s.io/v1", "Ingress", "shop", g.pick("", "", "  annotations: {appgw.ingress.kubernetes.io/health-probe-path: /h}\n", "  annotations: {networking.gke.io/managed-certificates: c}\n")+"spec: {"+g.pick("ingressClassName: gce, ", "ingressClassName: azure-application-gateway, ", "")+"defaultBackend: {service: {name: near, port: {"+g.pick("number: 80", "name: http")+"}}}}")
+	case 9:
+		x.annotations = []string{g.pick(`kuma.io/application-probe-proxy-port: "9001"`, `kuma.io/virtual-probes-port: "9001"`), "kuma.io/virtual-probes: enabled"}
+		x.container = "livenessProbe: {httpGet: {path: " + g.pick("/8080/x", "/8080", "/x") + ", port: 9001, httpHeaders: [{name: X-Kuma-Probes-Scheme, value: HTTPS}, {name: X-Kuma-Probes-Host, value: h}, {name: A, value: b}]}}\nreadinessProbe: {httpGet: {path: " + g.pick("/tcp/8080", "/tcp/x") + ", port: 9001}}\n" +
+			"startupProbe: {httpGet: {path: /grpc/9000, port: 9001" + g.rarely(1, "", ", httpHeaders: [{name: X-Kuma-Probes-GRPC-Service, value: a.B}]") + "}}"
+	case 10:
+		x.annotations = []string{"consul.hashicorp.com/connect-inject-status: injected", "consul.hashicorp.com/original-pod: '{\"spec\": {\"containers\": [{\"name\": \"extra\", \"livenessProbe\": {\"httpGet\": {\"port\": \"web\"}}, \"readinessProbe\": {\"httpGet\": {\"port\": 81}}}]}}'"}[g.IntN(2):]
+		x.container = "livenessProbe: {httpGet: {path: /x, port: 20301}}\nreadinessProbe: {httpGet: {port: 20401}}\nstartupProbe: {httpGet: {port: " + g.pick("20501", "20601") + "}}\nports: [{name: web, containerPort: 8080}]"
 	}
 	return x
 }
@@ -295,6 +309,7 @@ func (g sampler) manifest(mesh string, x theme) string {
 	} else if g.IntN(4) == 0 {
 		annotations = append(annotations, g.pick(sampleSwitches...))
 	}
+	annotations = append(annotations, x.annotations...)
 	if x.labels != nil {
 		labels = append(labels[:1], x.labels...)
 	}
@@ -311,7 +326,7 @@ func (g sampler) manifest(mesh string, x theme) string {
 		metadata = "" // no labels
 	}
 	metadata += block("annotations:", annotations) + map[bool]string{true: g.rarely(2, "annotations: {}\n", "annotations: null\n")}[len(annotations) == 0]
-	template := indent("metadata:", metadata, 4) + indent("spec:", g.spec(), 4)
+	template := indent("metadata:", metadata, 4) + indent("spec:", g.spec(x), 4)
 	meta := "metadata:\n  name: web\n" + g.rarely(6, "", "  namespace: kube-system\n") + g.rarely(12, "  annotations: {rewrite-probes.io/rewrite: \"false\"}\n", "  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: \"false\", rewrite-probes.io/skip-containers: nobody}\n")
 	if !strings.Contains(meta, "namespace:") {
 		meta = strings.Replace(meta, "  name: web\n", "  name: web\n  namespace: shop\n", 1)
@@ -321,13 +336,13 @@ func (g sampler) manifest(mesh string, x theme) string {
 	case 0:
 		workload = "apiVersion: batch/v1\nkind: Job\n" + meta + "spec:\n  " + g.pick("backoffLimit: 0\n", "podFailurePolicy: {rules: [{onExitCodes: {}}]}\n") + "  template:\n" + template
 	case 1:
-		workload = "apiVersion: v1\nkind: Pod\n" + indent("metadata:", "name: web\nnamespace: shop\n"+metadata, 0) + strings.ReplaceAll("\n"+strings.TrimSuffix(indent("spec:", g.spec(), 4), "\n"), "\n    ", "\n")[1:] + "\n"
+		workload = "apiVersion: v1\nkind: Pod\n" + indent("metadata:", "name: web\nnamespace: shop\n"+metadata, 0) + strings.ReplaceAll("\n"+strings.TrimSuffix(indent("spec:", g.spec(x), 4), "\n"), "\n    ", "\n")[1:] + "\n"
 	case 2:
-		workload = "apiVersion: kubeflow.org/v1\nkind: Notebook\n" + indent("metadata:", "name: web\nnamespace: shop\n"+metadata, 0) + "spec:\n  template:\n" + indent("spec:", g.spec(), 4)
+		workload = "apiVersion: kubeflow.org/v1\nkind: Notebook\n" + indent("metadata:", "name: web\nnamespace: shop\n"+metadata, 0) + "spec:\n  template:\n" + indent("spec:", g.spec(x), 4)
 	case 3:
 		workload = "apiVersion: serving.knative.dev/v1\nkind: Service\n" + meta + "spec:\n  template:\n" + template
 	case 4:
-		workload = "apiVersion: example.com/v1\nkind: Bare\n" + meta + "spec:\n" + indent("pod:", g.spec(), 2)
+		workload = "apiVersion: example.com/v1\nkind: Bare\n" + meta + "spec:\n" + indent("pod:", g.spec(x), 2)
 	default:
 		workload = "apiVersion: apps/v1\nkind: Deployment\n" + meta + "spec:\n  template:\n" + template
 	}
@@ -342,7 +357,7 @@ func (g sampler) manifest(mesh string, x theme) string {
 // byHand returns the manifest as somebody may have edited it.
 func (g sampler) byHand(text string) string {
 	edits := [][2]string{
-		{"livez\n", "livezz\n"}, {"/app/", "/b/"}, {"port: 15099\n", "port: 15098\n"}, {"port: 15020\n", "port: 80\n"}, {"name: app\n", "name: main\n"}, {"livenessProbe:", "startupProbe:"}, {`"port":80`, `"port":81`}, {`{"/app`, `{/app`},
+		{"livez\n", "livezz\n"}, {"/app/", "/b/"}, {"port: 15099\n", "port: 15098\n"}, {"port: 15020\n", "port: 80\n"}, {"name: app\n", "name: main\n"}, {"readinessProbe:", "startupProbe:"}, {`"port":80`, `"port":81`}, {`{"/app`, `{/app`},
 		{"name: probe-proxy\n", "name: prober\n"}, {"timeoutSeconds\":1", "timeoutSeconds\":2"}, {"\"false\"\n", "\"true\"\n"}, {"15099\"\n", "15099, 9\"\n"}, {"/app-health/app/livez\n", "/mine\n"}, {"liveness-probe", "readiness-probe"}, {"value: \"8080\"", "value: \"8081\""},
 		{"image: example/probe-proxy:v1\n", "image: example/probe-proxy:v0\n"}, {"rewrite-probes.io/originals: '{", "rewrite-probes.io/originals: '"}, {"\"handlers\"", "\"other\""}, {"restartPolicy: Always\n        env", "restartPolicy: Always\n        imagePullPolicy: IfNotPresent\n        env"},
 		{"image: auto\n        imagePullPolicy", "image: auto\n        resources: {}\n        imagePullPolicy"}, {"httpGet:", "exec: {command: [x]}\n          httpGet:"}, {"ISTIO_KUBE_APP_PROBERS", "OTHER"},
@@ -508,36 +523,48 @@ func changedLines(before, after string) (changed []string) {
 	return changed
 }
 
-// What becomes of some hundred manifests, each with something of all that plans look at, is in
-// testdata/samples.txt: when it is rewritten, by a second run, by restore, with other options, and
-// after an edit by hand. A mark (#1a2b3c) stands for a text that is there after the same mark and =.
+// sample writes down what becomes of the manifest of a seed: when it is rewritten, by a second run, by
+// restore, with other options, and after an edit by hand.
+func (x *samples) sample(seed uint64) {
+	g := sampler{rand.New(rand.NewPCG(seed, 1)), 1 + int(seed%3)*2}
+	mesh := sampleMeshes[g.IntN(len(sampleMeshes))]
+	what := g.theme(mesh)
+	opts := append(g.options(mesh), what.opts...)
+	text := g.manifest(mesh, what)
+	at, known := x.out.Len(), maps.Clone(x.texts)
+	fmt.Fprintf(&x.out, "\n# %d\n", seed)
+	rewritten := x.of("rewritten", text, "", opts, (*transformer.Planner).Plan)
+	if rewritten == text {
+		if seed%3 > 0 { // they are many
+			x.out.Truncate(at)
+			x.texts = known
+		}
+		return
+	}
+	x.of("again", rewritten, "", opts, (*transformer.Planner).Plan)
+	x.of("restored", rewritten, text, opts, (*transformer.Planner).Restore)
+	x.of("other options", rewritten, "", g.options(sampleMeshes[g.IntN(len(sampleMeshes))]), (*transformer.Planner).Plan)
+	if edited := g.byHand(rewritten); edited != rewritten {
+		x.of("edited", edited, rewritten, opts, (*transformer.Planner).Plan)
+		x.of("edited and restored", edited, text, opts, (*transformer.Planner).Restore)
+	}
+}
+
+// What becomes of many manifests, each with something of all that plans look at, is in
+// testdata/samples.txt. A mark (#1a2b3c) stands for a text that is there after the same mark and
+// =. Of most manifests the file has only the mark of a hundred: to see them, raise readable.
 func TestWhatBecomesOfManifestsOfAllSortsIsWrittenDown(t *testing.T) {
+	const readable, all = 200, 2400
 	w := samples{t: t, texts: make(map[string]string)}
-	for seed := range uint64(sampleCount) {
-		g := sampler{rand.New(rand.NewPCG(seed, 1)), 1 + int(seed%3)*2}
-		mesh := sampleMeshes[g.IntN(len(sampleMeshes))]
-		x := g.theme(mesh)
-		opts := append(g.options(mesh), x.opts...)
-		text := g.manifest(mesh, x)
-		at, known := w.out.Len(), maps.Clone(w.texts)
-		fmt.Fprintf(&w.out, "\n# %d\n", seed)
-		rewritten := w.of("rewritten", text, "", opts, (*transformer.Planner).Plan)
-		if rewritten == text {
-			if seed%3 > 0 { // they are many
-				w.out.Truncate(at)
-				w.texts = known
-			}
-			continue
+	for seed := range uint64(readable) {
+		w.sample(seed)
+	}
+	for first := uint64(readable); first < all; first += 100 {
+		hundred := samples{t: t, texts: make(map[string]string)}
+		for seed := first; seed < first+100; seed++ {
+			hundred.sample(seed)
 		}
-		w.of("again", rewritten, "", opts, (*transformer.Planner).Plan)
-		w.of("restored", rewritten, text, opts, (*transformer.Planner).Restore)
-		w.of("other options", rewritten, "", g.options(sampleMeshes[g.IntN(len(sampleMeshes))]), (*transformer.Planner).Plan)
-		if edited := g.byHand(rewritten); edited != rewritten {
-			w.of("edited", edited, rewritten, opts, (*transformer.Planner).Plan)
-			w.of("edited and restored", edited, text, opts, (*transformer.Planner).Restore)
-		}
+		fmt.Fprintf(&w.out, "\n# %d to %d: %s\n", first, first+99, mark(hundred.out.String()))
 	}
 	golden.Compare(t, "testdata/samples.txt", w.out.Bytes())
 }
-
-const sampleCount = 400
