@@ -60,7 +60,6 @@ functionConfig cannot be read, or a file cannot be written.`,
 	common.add(root)
 	root.AddCommand(checkCommand(std, common), explainCommand(std, common), restoreCommand(std, common), vmCommand(std, common),
 		policyCommand(std, common), schemaCommand(std), reasonsCommand(std), versionCommand(std), completionCommand(std), copyCommand(std))
-	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd.CommandPath(), err} })

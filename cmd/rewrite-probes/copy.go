@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -35,23 +34,16 @@ has no shell and no cp.`,
 // of the copy.
 func copySelf(dir string) (target string, err error) {
 	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	from, err := os.Open(self)
-	if err != nil {
-		return "", err
-	}
-	defer from.Close()
-	to, err := os.CreateTemp(dir, ".rewrite-probes-*")
-	if err != nil {
-		return "", err
+	text, readErr := os.ReadFile(self)
+	to, createErr := os.CreateTemp(dir, ".rewrite-probes-*")
+	if err := errors.Join(err, readErr, createErr); err != nil {
+		return target, err
 	}
 	defer os.Remove(to.Name())
-	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Chmod(0o755), to.Close()); err != nil {
-		return "", err
+	_, err = to.Write(text)
+	if err = errors.Join(err, to.Chmod(0o755), to.Close()); err == nil {
+		target = filepath.Join(dir, filepath.Base(self))
+		err = os.Rename(to.Name(), target)
 	}
-	target = filepath.Join(dir, filepath.Base(self))
-	return target, os.Rename(to.Name(), target)
+	return target, err
 }

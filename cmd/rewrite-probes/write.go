@@ -17,14 +17,11 @@ import (
 // mode stay, and so do symbolic and hard links and extended attributes, such as access
 // control lists; after an error the file is what it was.
 func writeFile(name string, text, old []byte) error {
-	path, err := filepath.EvalSymlinks(name)
+	info, err := os.Stat(name)
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
+	path, _ := filepath.EvalSymlinks(name) // which Stat has followed
 	if !info.Mode().IsRegular() {
 		return errors.New("it is not a regular file")
 	}

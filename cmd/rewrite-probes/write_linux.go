@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"syscall"
@@ -12,19 +13,12 @@ func sameAttributes(a, b string) bool { return maps.Equal(attributes(a), attribu
 
 // attributes returns the extended attributes of a file; none if the file system has none.
 func attributes(path string) map[string]string {
-	names := make([]byte, 64<<10) // the kernel's limit
-	n, err := syscall.Listxattr(path, names)
-	if err != nil || n == 0 {
-		return nil
-	}
 	found := make(map[string]string)
-	value := make([]byte, 64<<10)
-	for name := range strings.SplitSeq(strings.TrimSuffix(string(names[:n]), "\x00"), "\x00") {
+	names, value := make([]byte, 64<<10), make([]byte, 64<<10) // the kernel's limits
+	n, _ := syscall.Listxattr(path, names)
+	for _, name := range strings.FieldsFunc(string(names[:max(n, 0)]), func(c rune) bool { return c == 0 }) {
 		n, err := syscall.Getxattr(path, name, value)
-		found[name] = string(value[:max(n, 0)])
-		if err != nil {
-			found[name] = err.Error()
-		}
+		found[name] = fmt.Sprint(string(value[:max(n, 0)]), err)
 	}
 	return found
 }

@@ -247,17 +247,8 @@ func (c *RewriteProbes) validate() (p problems) {
 			p.add(specPath.Key("istio").Item("injectedNamespaces", i), "%q must be a name in which * and ? match as in a shell", pattern)
 		}
 	}
-	for _, sel := range []struct {
-		key string
-		*Selector
-	}{{"exclude", s.Exclude}, {"select", s.Select}} {
-		if sel.Selector == nil {
-			continue
-		}
-		if err := sel.validate(); err != nil {
-			p.add(specPath.Key(sel.key), "%v", err)
-		}
-	}
+	p.checkSelector("exclude", s.Exclude)
+	p.checkSelector("select", s.Select)
 	return p
 }
 
@@ -273,9 +264,8 @@ func (p *problems) checkContainers(s *Spec) {
 		p.add(specPath.Key("istioProxy", "image"), "%q must be auto or an image", "")
 	}
 	for i, e := range s.ProbeProxy.Env {
-		m, ok := e.(field.Map)
-		name, _ := m.Get("name")
-		if n, isString := name.(string); !ok || !isString || n == "" {
+		m, _ := e.(field.Map)
+		if field.As[string](m, "name") == "" {
 			p.add(specPath.Key("probeProxy").Item("env", i), "must be a mapping with a name")
 		}
 	}
@@ -283,13 +273,5 @@ func (p *problems) checkContainers(s *Spec) {
 
 // isDNSLabel follows RFC 1123, the rule of the API server for container names.
 func isDNSLabel(s string) bool {
-	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
-		return false
-	}
-	for _, r := range s {
-		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' {
-			return false
-		}
-	}
-	return true
+	return s != "" && len(s) <= 63 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && strings.Trim(s, "-") == s
 }

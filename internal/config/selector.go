@@ -50,17 +50,23 @@ func matchesAny(patterns []string, name string) bool {
 	})
 }
 
-func (s *Selector) validate() error {
-	if len(s.Kinds)+len(s.Names)+len(s.Namespaces) == 0 && s.LabelSelector == "" {
-		return fmt.Errorf("must have kinds, names, namespaces or labelSelector")
+// checkSelector reports the first thing that is wrong with a selector.
+func (p *problems) checkSelector(key string, s *Selector) {
+	if s == nil {
+		return
 	}
-	for _, p := range slices.Concat(s.Names, s.Namespaces) {
-		if !isPattern(p) {
-			return fmt.Errorf("pattern %q must be a name in which * and ? match as in a shell", p)
-		}
-	}
+	path := specPath.Key(key)
 	_, err := parseLabelSelector(s.LabelSelector)
-	return err
+	patterns := slices.Concat(s.Names, s.Namespaces)
+	wrong := slices.IndexFunc(patterns, func(p string) bool { return !isPattern(p) })
+	switch {
+	case len(s.Kinds)+len(patterns) == 0 && s.LabelSelector == "":
+		p.add(path, "must have kinds, names, namespaces or labelSelector")
+	case wrong >= 0:
+		p.add(path, "pattern %q must be a name in which * and ? match as in a shell", patterns[wrong])
+	case err != nil:
+		p.add(path, "%v", err)
+	}
 }
 
 func isPattern(s string) bool {

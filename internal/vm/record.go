@@ -55,7 +55,7 @@ func (b *builder) envIsOurs() bool {
 // there was none.
 func (b *builder) userConfig() (*string, error) {
 	text := b.config.text
-	if text == nil || !b.envIsOurs() {
+	if !b.envIsOurs() {
 		return text, nil
 	}
 	if before := b.configBefore; before != nil {

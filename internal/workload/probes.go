@@ -103,33 +103,34 @@ func dials(n manifest.Node) bool {
 // Unseen returns the parts of an object that look like containers with probes
 // and are not containers of its pod templates.
 func Unseen(o *manifest.Object, templates []Template) ([]Holder, error) {
+	var seen []field.Path // the pod specs
+	for _, t := range templates {
+		if !t.Shape.BareSpec {
+			t.Path = t.Path.Key("spec")
+		}
+		seen = append(seen, t.Path)
+	}
 	var probes []field.Path
 	err := EachProbe(o, func(path field.Path) {
-		for i := range templates {
-			if templates[i].has(path) {
-				return
-			}
+		spec, _ := podSpecOf(path)
+		if spec == nil || !isField(path) || !slices.ContainsFunc(seen, func(s field.Path) bool { return slices.Equal(s, spec) }) {
+			probes = append(probes, slices.Clone(path))
 		}
-		probes = append(probes, slices.Clone(path))
 	})
 	return group(probes), err
 }
 
-// has reports whether a probe is that of a container in one of the template's
-// two lists.
-func (t *Template) has(probe field.Path) bool {
-	if !probe.HasPrefix(t.Path) || !isField(probe) {
-		return false
+// podSpecOf returns the pod spec that has the container of a probe in one of its two lists,
+// nil if none has, and the container.
+func podSpecOf(probe field.Path) (spec, container field.Path) {
+	container = probe[:len(probe)-1]
+	if n := len(container); n > 0 && container[n-1].Key == "lifecycle" {
+		container = container[:n-1]
 	}
-	rest := probe[len(t.Path):]
-	if !t.Shape.BareSpec {
-		if len(rest) == 0 || rest[0].Key != "spec" {
-			return false
-		}
-		rest = rest[1:]
+	if n := len(container); n > 1 && container[n-1].IsIndex && (container[n-2].Key == "containers" || container[n-2].Key == "initContainers") {
+		spec = container[: n-2 : n-2]
 	}
-	isProbe := len(rest) == 3 || len(rest) == 4 && rest[2].Key == "lifecycle"
-	return isProbe && (rest[0].Key == "containers" || rest[0].Key == "initContainers") && rest[1].IsIndex
+	return spec, container
 }
 
 // A Holder is a part of an object with probes that nobody looked at.
@@ -170,15 +171,10 @@ func group(probes []field.Path) []Holder {
 }
 
 func holderOf(probe field.Path) Holder {
-	container := probe[:len(probe)-1]
-	if n := len(probe); n >= 2 && probe[n-2].Key == "lifecycle" {
-		container = probe[:n-2]
-	}
-	n := len(container)
-	if n < 2 || !container[n-1].IsIndex || container[n-2].Key != "containers" && container[n-2].Key != "initContainers" {
+	spec, container := podSpecOf(probe)
+	if spec == nil {
 		return Holder{Path: container, Spec: container}
 	}
-	spec := container[: n-2 : n-2]
 	path := spec
 	// The metadata of an object with a pod's spec of its own is seldom that of its pods.
 	if n := len(path); n > 1 && path[n-1].Key == "spec" {
