@@ -16,59 +16,57 @@ type Kind struct {
 	JobLike bool
 	// Shape says how the templates differ from a Pod.
 	Shape transformer.Shape
-	// Source is where the facts come from. A test compares them with the sources
-	// that are Go modules.
-	Source string
 }
-
-const (
-	apiSource     = "k8s.io/api, core/v1.PodTemplateSpec"
-	knativeSource = "knative.dev/serving v0.42.2 and v0.51.0: pkg/apis/serving/fieldmask.go, pkg/reconciler/revision/resources/deploy.go and queue.go, resolve.go"
-	kruiseSource  = "openkruise/kruise, config/crd/bases: the template preserves unknown fields and is a PodTemplateSpec to the controller"
-)
 
 // knative: the controller overwrites the port of the app's liveness probe with
 // that of the app, moves readiness probes to queue-proxy, which makes them inside
 // the pod, and looks up every image in its registry, so that a container with
-// `image: auto` makes the Revision fail.
+// `image: auto` makes the Revision fail (knative.dev/serving v0.42.2 and v0.51.0:
+// pkg/apis/serving/fieldmask.go, pkg/reconciler/revision/resources/deploy.go and
+// queue.go, resolve.go).
 var knative = transformer.Shape{ProbesMadeBy: "Knative Serving"}
 
-// kinds holds every known kind. Of a name in several groups, the first one is meant.
+// kinds holds every known kind. Of a name in several groups, the first one is meant. Each
+// source stands above its kinds; a test compares them with those that are Go modules.
 var kinds = []Kind{
-	{Group: "", Name: "Pod", Templates: paths(""), Source: apiSource},
-	{Group: "", Name: "PodTemplate", Templates: paths("template"), Source: apiSource},
-	{Group: "", Name: "ReplicationController", Templates: paths("spec.template"), Source: apiSource},
-	{Group: "apps", Name: "Deployment", Templates: paths("spec.template"), Source: apiSource},
-	{Group: "apps", Name: "ReplicaSet", Templates: paths("spec.template"), Source: apiSource},
-	{Group: "apps", Name: "StatefulSet", Templates: paths("spec.template"), Source: apiSource},
-	{Group: "apps", Name: "DaemonSet", Templates: paths("spec.template"), Source: apiSource},
-	{Group: "extensions", Name: "Deployment", Templates: paths("spec.template"), Source: apiSource},
-	{Group: "extensions", Name: "ReplicaSet", Templates: paths("spec.template"), Source: apiSource},
-	{Group: "extensions", Name: "DaemonSet", Templates: paths("spec.template"), Source: apiSource},
-	{Group: "batch", Name: "Job", Templates: paths("spec.template"), JobLike: true, Source: apiSource},
-	{Group: "batch", Name: "CronJob", Templates: paths("spec.jobTemplate.spec.template"), JobLike: true, Source: apiSource},
-	{Group: "apps.openshift.io", Name: "DeploymentConfig", Templates: paths("spec.template"),
-		Source: "github.com/openshift/api, apps/v1: a PodTemplateSpec of k8s.io/api, served by an aggregated API server"},
-	{Group: "argoproj.io", Name: "Rollout", Templates: paths("spec.template"),
-		Source: "github.com/argoproj/argo-rollouts v1.8.5, manifests/crds/rollout-crd.yaml: initContainers have restartPolicy"},
-	{Group: "serving.knative.dev", Name: "Service", Templates: paths("spec.template"), Shape: knative, Source: knativeSource},
-	{Group: "serving.knative.dev", Name: "Configuration", Templates: paths("spec.template"), Shape: knative, Source: knativeSource},
-	{Group: "serving.knative.dev", Name: "Revision", Templates: paths(""), Shape: knative, Source: knativeSource},
-	{Group: "keda.sh", Name: "ScaledJob", Templates: paths("spec.jobTargetRef.template"), JobLike: true,
-		Source: "github.com/kedacore/keda/v2 v2.21.0, config/crd/bases/keda.sh_scaledjobs.yaml: initContainers have restartPolicy"},
-	{Group: "apps.kruise.io", Name: "CloneSet", Templates: paths("spec.template"), Source: kruiseSource},
-	{Group: "apps.kruise.io", Name: "StatefulSet", Templates: paths("spec.template"), Source: kruiseSource},
-	{Group: "apps.kruise.io", Name: "DaemonSet", Templates: paths("spec.template"), Source: kruiseSource},
-	// The template has only a spec, and its init containers no restartPolicy:
+	// k8s.io/api, core/v1.PodTemplateSpec
+	{Group: "", Name: "Pod", Templates: paths("")},
+	{Group: "", Name: "PodTemplate", Templates: paths("template")},
+	{Group: "", Name: "ReplicationController", Templates: paths("spec.template")},
+	{Group: "apps", Name: "Deployment", Templates: paths("spec.template")},
+	{Group: "apps", Name: "ReplicaSet", Templates: paths("spec.template")},
+	{Group: "apps", Name: "StatefulSet", Templates: paths("spec.template")},
+	{Group: "apps", Name: "DaemonSet", Templates: paths("spec.template")},
+	{Group: "extensions", Name: "Deployment", Templates: paths("spec.template")},
+	{Group: "extensions", Name: "ReplicaSet", Templates: paths("spec.template")},
+	{Group: "extensions", Name: "DaemonSet", Templates: paths("spec.template")},
+	{Group: "batch", Name: "Job", Templates: paths("spec.template"), JobLike: true},
+	{Group: "batch", Name: "CronJob", Templates: paths("spec.jobTemplate.spec.template"), JobLike: true},
+	// github.com/openshift/api, apps/v1: a PodTemplateSpec of k8s.io/api, served by an aggregated API server
+	{Group: "apps.openshift.io", Name: "DeploymentConfig", Templates: paths("spec.template")},
+	// github.com/argoproj/argo-rollouts v1.8.5, manifests/crds/rollout-crd.yaml: initContainers have restartPolicy
+	{Group: "argoproj.io", Name: "Rollout", Templates: paths("spec.template")},
+	// see knative
+	{Group: "serving.knative.dev", Name: "Service", Templates: paths("spec.template"), Shape: knative},
+	{Group: "serving.knative.dev", Name: "Configuration", Templates: paths("spec.template"), Shape: knative},
+	{Group: "serving.knative.dev", Name: "Revision", Templates: paths(""), Shape: knative},
+	// github.com/kedacore/keda/v2 v2.21.0, config/crd/bases/keda.sh_scaledjobs.yaml: initContainers have restartPolicy
+	{Group: "keda.sh", Name: "ScaledJob", Templates: paths("spec.jobTargetRef.template"), JobLike: true},
+	// openkruise/kruise, config/crd/bases: the template preserves unknown fields and is a
+	// PodTemplateSpec to the controller
+	{Group: "apps.kruise.io", Name: "CloneSet", Templates: paths("spec.template")},
+	{Group: "apps.kruise.io", Name: "StatefulSet", Templates: paths("spec.template")},
+	{Group: "apps.kruise.io", Name: "DaemonSet", Templates: paths("spec.template")},
+	// kubeflow/kubeflow, components/notebook-controller: the CRD notebooks.kubeflow.org and
+	// generateStatefulSet. The template has only a spec, and its init containers no restartPolicy:
 	// the API server drops the field, and the pod would wait for a native
 	// sidecar for ever. The controller takes containers[0] for the notebook.
 	{Group: "kubeflow.org", Name: "Notebook", Templates: paths("spec.template"),
-		Shape:  transformer.Shape{WorkloadMetadata: true, NoNativeSidecars: true, FirstIsApp: true},
-		Source: "kubeflow/kubeflow, components/notebook-controller: the CRD notebooks.kubeflow.org and generateStatefulSet"},
-	{Group: "jobset.x-k8s.io", Name: "JobSet", Templates: paths("spec.replicatedJobs[].template.spec.template"), JobLike: true,
-		Source: "kubernetes-sigs/jobset, config/components/crd/bases: a JobTemplateSpec of k8s.io/api"},
-	{Group: "leaderworkerset.x-k8s.io", Name: "LeaderWorkerSet", Templates: paths("spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate"),
-		Source: "kubernetes-sigs/lws, config/crd/bases: PodTemplateSpecs of k8s.io/api"},
+		Shape: transformer.Shape{WorkloadMetadata: true, NoNativeSidecars: true, FirstIsApp: true}},
+	// kubernetes-sigs/jobset, config/components/crd/bases: a JobTemplateSpec of k8s.io/api
+	{Group: "jobset.x-k8s.io", Name: "JobSet", Templates: paths("spec.replicatedJobs[].template.spec.template"), JobLike: true},
+	// kubernetes-sigs/lws, config/crd/bases: PodTemplateSpecs of k8s.io/api
+	{Group: "leaderworkerset.x-k8s.io", Name: "LeaderWorkerSet", Templates: paths("spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate")},
 }
 
 // paths parses patterns; "" is the object itself.

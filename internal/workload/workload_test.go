@@ -175,6 +175,20 @@ func TestAMisspeltKindIsRecognised(t *testing.T) {
 		{"serving.knative.dev", "Route", ""},
 		{"", "Node", ""},
 		{"apps", "Deployment", ""},
+		{"apps", "Deplymnt", "apps/Deployment"},
+		{"apps", "Dplymnt", ""},
+		{"", "Pdo", ""},
+		{"", "Podd", "/Pod"},
+		{"batch", "Jo", ""},
+		{"ap", "Deployment", "apps/Deployment"},
+		{"a", "Deployment", ""},
+		{"extension", "Deployment", "extensions/Deployment"},
+		{"extensions", "Deploymnt", "extensions/Deployment"},
+		{"extensions", "StatefulSet", "apps/StatefulSet"},
+		{"extensions", "StatefulSte", "apps/StatefulSet"},
+		{"apps.kruise.com", "CloneSet", "apps.kruise.io/CloneSet"},
+		{"", "CloneSet", ""},
+		{"", "CloneSte", ""},
 	} {
 		got := ""
 		if k := workload.Meant(tt.group, tt.kind); k != nil && workload.KindOf(tt.group, tt.kind) == nil {
