@@ -1,8 +1,10 @@
 package surroundings
 
+import "github.com/rewrite-probes/rewrite-probes/transformer"
+
 // A lazy has the objects of one kind, which it reads when they are first needed.
 type lazy[T any] struct {
-	read   func(object) (v T, namespace, name string, ok bool) // ok is false for an object that does not count
+	read   func(object) (v T, m *transformer.Metadata) // m is nil for an object that does not count
 	unread []object
 	all    map[string]*objects[T] // by namespace
 	asked  question               // the last question,
@@ -12,17 +14,17 @@ type lazy[T any] struct {
 // in returns the objects of a namespace; nil if there are none.
 func (l *lazy[T]) in(namespace string) *objects[T] {
 	for _, o := range l.unread {
-		v, namespace, name, ok := l.read(o)
-		if !ok {
+		v, m := l.read(o)
+		if m == nil {
 			continue
 		}
 		if l.all == nil {
 			l.all = make(map[string]*objects[T])
 		}
-		if l.all[namespace] == nil {
-			l.all[namespace] = &objects[T]{}
+		if l.all[m.Namespace] == nil {
+			l.all[m.Namespace] = &objects[T]{}
 		}
-		l.all[namespace].add(placeOf(o), name, v)
+		l.all[m.Namespace].add(placeOf(o), m.Name, v)
 	}
 	l.unread = nil
 	return l.all[namespace]

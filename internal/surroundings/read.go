@@ -52,42 +52,42 @@ func (x *Index) add(o object) bool {
 	return true
 }
 
-// metadata returns the object's metadata, and reports whether it is valid and the object
+// metadata returns the object's metadata; nil if they are invalid or the object never
 // reaches a cluster.
-func (o object) metadata() (*transformer.Metadata, bool) {
-	m, err := o.Metadata()
-	return m, err == nil && !IsLocal(m)
+func (o object) metadata() *transformer.Metadata {
+	if m, err := o.Metadata(); err == nil && !IsLocal(m) {
+		return m
+	}
+	return nil
 }
 
 // withSpec returns a reader of objects whose spec must be valid; of makes the value of one,
 // and returns false if it does not count.
-func withSpec[S, T any](of func(m *transformer.Metadata, spec *S, at *origin) (T, bool)) func(object) (v T, namespace, name string, ok bool) {
-	return func(o object) (v T, namespace, name string, ok bool) {
-		m, ok := o.metadata()
-		spec := new(S)
+func withSpec[S, T any](of func(m *transformer.Metadata, spec *S, at *origin) (T, bool)) func(object) (v T, m *transformer.Metadata) {
+	return func(o object) (v T, m *transformer.Metadata) {
+		spec, m, ok := new(S), o.metadata(), false
+		if _, err := o.Decode(specPath, spec); err == nil && m != nil {
+			v, ok = of(m, spec, &origin{object: o})
+		}
 		if !ok {
-			return v, "", "", false
+			return v, nil
 		}
-		if _, err := o.Decode(specPath, spec); err != nil {
-			return v, "", "", false
-		}
-		v, ok = of(m, spec, &origin{object: o})
-		return v, m.Namespace, m.Name, ok
+		return v, m
 	}
 }
 
 // readNamespace also notes if Istio injects into the Namespace. That is in itself, and
 // has no name there.
-func (x *Index) readNamespace(o object) (n namespace, in, name string, ok bool) {
-	m, ok := o.metadata()
-	if !ok || m.Name == "" {
-		return n, "", "", false
+func (x *Index) readNamespace(o object) (n namespace, in *transformer.Metadata) {
+	m := o.metadata()
+	if m == nil || m.Name == "" {
+		return n, nil
 	}
 	v, set := m.Labels.Lookup("istio-injection")
 	if v == "enabled" || !set && m.Labels.Get("istio.io/rev") != "" {
 		x.injected = append(x.injected, m.Name)
 	}
-	return namespace{m, &origin{object: o}}, m.Name, "", true
+	return namespace{m, &origin{object: o}}, &transformer.Metadata{Namespace: m.Name}
 }
 
 func limitRange(m *transformer.Metadata, spec *field.Map, _ *origin) (transformer.LimitRange, bool) {
