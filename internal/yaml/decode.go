@@ -37,9 +37,9 @@ func (d *decoder) wrongType(n int32, want string) bool {
 }
 
 // find returns the node at the path from the root, or 0 if the path leads to a
-// missing or null value.
-func (d *decoder) find(path field.Path) (n int32, ok bool) {
-	n = 1
+// missing or null value, or there is an error.
+func (d *decoder) find(path field.Path) int32 {
+	n := int32(1)
 	for _, step := range path {
 		want := Mapping
 		if step.IsIndex {
@@ -47,25 +47,26 @@ func (d *decoder) find(path field.Path) (n int32, ok bool) {
 		}
 		switch {
 		case n == 0 || d.t.IsNull(n):
-			return 0, true
+			return 0
 		case d.t.Nodes[n].Kind != want:
-			return 0, d.wrongType(n, want.String())
+			d.wrongType(n, want.String())
+			return 0
 		case !step.IsIndex && !d.hasOnce(n, step.Key):
-			return 0, false
+			return 0
 		}
 		n = d.t.Child(n, step)
 	}
 	if d.t.IsNull(n) {
-		n = 0
+		return 0
 	}
-	return n, true
+	return n
 }
 
 // FindKind returns the node at the path, which must be a mapping or a list, as wanted; 0 if the path
 // leads to a missing or null value, or there is an error.
 func (t *Tree) FindKind(path field.Path, want Kind) (int32, []DecodeError) {
 	d := decoder{t: t}
-	n, _ := d.find(path)
+	n := d.find(path)
 	if n != 0 && t.Nodes[n].Kind != want {
 		d.wrongType(n, want.String())
 		n = 0
@@ -76,7 +77,7 @@ func (t *Tree) FindKind(path field.Path, want Kind) (int32, []DecodeError) {
 // CheckKeys returns an error if a mapping in the value at path has a key twice.
 func (t *Tree) CheckKeys(path field.Path) []DecodeError {
 	d := decoder{t: t}
-	if n, _ := d.find(path); n != 0 {
+	if n := d.find(path); n != 0 {
 		d.checkKeysBelow(n)
 	}
 	return d.errs
@@ -88,7 +89,7 @@ func (t *Tree) CheckKeys(path field.Path) []DecodeError {
 // errors are found.
 func (t *Tree) Decode(path field.Path, into any, strict bool) (found bool, errs []DecodeError) {
 	d := decoder{t: t, strict: strict}
-	n, _ := d.find(path)
+	n := d.find(path)
 	return n != 0 && d.decode(n, reflect.ValueOf(into).Elem()), d.errs
 }
 
