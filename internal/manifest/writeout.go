@@ -14,7 +14,7 @@ import (
 // mapping whose merged entries do.
 type textEdit struct {
 	t       *yaml.Tree
-	root    *editNode
+	read    map[int32]*editNode // what nodes read as now, if something in them is edited
 	parents []int32
 	changed map[int32]bool   // nodes whose text reads differently now
 	why     map[int32]string // the nodes that are written out
@@ -22,7 +22,8 @@ type textEdit struct {
 
 // editText returns the edited tree of the text, and which nodes are written out.
 func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]string) {
-	x := textEdit{t: t, root: root, changed: map[int32]bool{}, why: map[int32]string{}, parents: make([]int32, len(t.Nodes))}
+	x := textEdit{t: t, read: map[int32]*editNode{}, changed: map[int32]bool{}, why: map[int32]string{}, parents: make([]int32, len(t.Nodes))}
+	x.note(root)
 	for i := range t.Nodes {
 		for c := t.Nodes[i].Child; c != 0; c = t.Nodes[c].Next {
 			x.parents[c] = int32(i)
@@ -44,6 +45,14 @@ func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]str
 		}
 	}
 	return edited, x.why
+}
+
+// note notes what the nodes of an edited tree read as.
+func (x *textEdit) note(o *editNode) {
+	x.read[o.node] = o
+	for _, k := range o.children {
+		x.note(k)
+	}
 }
 
 func (x *textEdit) edited(o *editNode) *editNode {
@@ -141,7 +150,6 @@ func (x *textEdit) writeOut(edited *editNode, n int32, why string) bool {
 		}
 		path = append(path, at)
 	}
-	asRead := x.root // what the node reads as, if something in it is edited
 	for _, at := range slices.Backward(path) {
 		if edited.set || edited.deleted || x.t.Nodes[edited.node].Marks&yaml.IsAlias != 0 {
 			return false
@@ -149,28 +157,18 @@ func (x *textEdit) writeOut(edited *editNode, n int32, why string) bool {
 		if !edited.open {
 			edited.open, edited.kind, edited.children = true, x.t.Nodes[edited.node].Kind, edited.originals(x.t)
 		}
-		isNode := func(k *editNode) bool { return k.node == at }
-		i := slices.IndexFunc(edited.children, isNode)
+		i := slices.IndexFunc(edited.children, func(k *editNode) bool { return k.node == at })
 		if i < 0 {
 			return false
 		}
 		edited = edited.children[i]
-		if asRead != nil {
-			if i := slices.IndexFunc(asRead.children, isNode); i >= 0 {
-				asRead = asRead.children[i]
-			} else {
-				asRead = nil
-			}
-		}
 	}
 	if edited.set || edited.deleted || len(path) == 0 {
 		return false
 	}
-	val := field.Value(nil)
-	if asRead != nil {
-		val = asRead.value(x.t)
-	} else {
-		val = x.t.Raw(n)
+	val := x.t.Raw(n)
+	if o := x.read[n]; o != nil {
+		val = o.value(x.t)
 	}
 	edited.assignWhole(val)
 	x.why[n] = why
