@@ -2,10 +2,14 @@ package manifest
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/yamljudge"
 	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
@@ -95,7 +99,7 @@ func TestWhatIsNotASCIIStaysAsItIs(t *testing.T) {
 		"é":               "a: \"é\"\n",
 		"日本 語":            "a: \"日本 語\"\n",
 		"😀":               "a: \"😀\"\n",
-		"é\n\x01":         "a: \"é\\n\\u0001\"\n",
+		"é\n\x01":         "a: \"é\\n\\x01\"\n",
 		"\ufeff\u2028":    "a: \"\\ufeff\\u2028\"\n",
 		"\U000e0001 x":    "a: \"\\U000e0001 x\"\n",
 		"tab\tquote\"\\r": "a: \"tab\\tquote\\\"\\\\r\"\n",
@@ -111,6 +115,36 @@ func TestWhatIsNotASCIIStaysAsItIs(t *testing.T) {
 		var back string
 		if _, err := mustRead(t, output(t, s)).Objects()[0].Decode(path("a"), &back); err != nil || back != value {
 			t.Errorf("%q comes back as %q (%v)", value, back, err)
+		}
+	}
+}
+
+// Every character, in the quotes that it gets or in those that are there, is read back by both readers.
+func TestEveryCharacterIsWrittenSoThatItIsRead(t *testing.T) {
+	want := field.Map{{Key: "beyond", Value: "\U0001f600 \U000e0001 \U0010ffff"}}
+	for at := rune(0); at < 0x12000; at += 997 {
+		var text []rune
+		for r := at; r < at+997; r++ {
+			if utf8.ValidRune(r) {
+				text = append(text, r)
+			}
+		}
+		want = append(want, field.Entry{Key: fmt.Sprintf("k%d", at), Value: string(text)})
+		if at == 0 { // one by one
+			for _, r := range text {
+				want = append(want, field.Entry{Key: fmt.Sprintf("c%d", r), Value: "x" + string(r)})
+			}
+		}
+	}
+	for _, in := range []string{"a:\n", "a: \"\"\n", "{a: {}}\n"} {
+		s := mustRead(t, []byte(in))
+		if err := s.Objects()[0].Apply([]field.Edit{set("a", want)}); err != nil {
+			t.Fatalf("%q: %v", in, err)
+		}
+		out := output(t, s)
+		root, err := yamljudge.Value(out, 0)
+		if v, _ := s.Objects()[0].Value(path("a")); err != nil || !reflect.DeepEqual(v, field.Value(want)) || !equalParsed(field.Map{{Key: "a", Value: want}}, root) {
+			t.Errorf("%q: characters come back as others (%v)", in, err)
 		}
 	}
 }

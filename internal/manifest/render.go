@@ -182,7 +182,7 @@ func (l *layout) scalar(b []byte, v field.Value, old yaml.Style, inFlow bool) []
 	case float64:
 		text, err := json.Marshal(v)
 		if err != nil {
-			return quoteDouble(b, fmt.Sprint(v))
+			return strconv.AppendQuoteToGraphic(b, fmt.Sprint(v))
 		}
 		return append(b, text...)
 	case yaml.RawScalar:
@@ -205,7 +205,7 @@ func appendString(b []byte, s string, old yaml.Style, inFlow bool) []byte {
 	case asPlain && old != yaml.Single && old != yaml.Double:
 		return append(b, s...)
 	case !isPrintable(s) || old == yaml.Double:
-		return quoteDouble(b, s)
+		return strconv.AppendQuoteToGraphic(b, s)
 	case old == yaml.Single || strings.IndexByte(s, '"') >= 0 || strings.IndexByte(s, '\\') >= 0:
 		return append(append(append(b, '\''), strings.ReplaceAll(s, "'", "''")...), '\'')
 	}
@@ -221,31 +221,6 @@ func isPrintable(s string) bool {
 		}
 	}
 	return true
-}
-
-func quoteDouble(b []byte, s string) []byte {
-	b = append(b, '"')
-	for i, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b = append(b, '\\', byte(r))
-		case r >= 0x20 && r < 0x7f:
-			b = append(b, s[i])
-		case r == '\n':
-			b = append(b, "\\n"...)
-		case r == '\t':
-			b = append(b, "\\t"...)
-		case r == '\r':
-			b = append(b, "\\r"...)
-		case unicode.IsGraphic(r):
-			b = utf8.AppendRune(b, r)
-		case r > 0xffff:
-			b = fmt.Appendf(b, "\\U%08x", r)
-		default:
-			b = fmt.Appendf(b, "\\u%04x", r)
-		}
-	}
-	return append(b, '"')
 }
 
 // The classes of characters in plain scalars.

@@ -179,18 +179,11 @@ func (s *splicer) replace(k *editNode, isMap bool, col int) {
 	case isInline(val):
 		s.putValue(&v, behind, " ", string(s.l.inline(nil, val, v.Style)))
 	case isMap:
-		text := string(s.l.behindKey(nil, val, col))
-		switch {
-		case v.Style == yaml.Absent:
-			s.put(s.eol(behind), s.eol(behind), text)
-		case v.Style == yaml.Literal || v.Style == yaml.Folded:
-			s.put(behind, s.eol(end), text)
-		case s.startsBehind(&v, behind):
+		if s.startsBehind(&v, behind) {
 			s.put(behind, end, "")
-			s.put(s.eol(end), s.eol(end), text)
-		default:
-			s.put(s.eol(behind), s.eol(end), text)
+			behind = end
 		}
+		s.put(s.eol(behind), s.eol(end), string(s.l.behindKey(nil, val, col)))
 	default:
 		s.put(behind, s.eol(end), string(s.l.item([]byte{' '}, val, col)))
 	}
