@@ -247,7 +247,7 @@ func (r *resolver) joinExplicit(n int32) {
 		v := k.Next
 		isKey := r.Text[k.Key] == '?'
 		switch {
-		case !isKey || k.Kind != Scalar:
+		case !isKey || k.Kind != Scalar || r.Str(c) == "<<": // which may be a merge key
 			r.Fixed = Refusal{int(k.Key), NotKey}
 			last = c
 			continue
