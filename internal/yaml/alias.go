@@ -217,11 +217,7 @@ func (r *resolver) key(n int32) bool {
 	}
 	// The key is a node for a moment.
 	i := int32(len(r.Nodes))
-	key := Node{Kind: Scalar, Style: StyleOf(View(b[start:])), Start: v.Key, End: v.KeyEnd}
-	if start > 0 {
-		key.Marks = HasProperties
-	}
-	r.Nodes = append(r.Nodes, key)
+	r.Nodes = append(r.Nodes, Node{Kind: Scalar, Style: StyleOf(View(b[start:])), Start: v.Key, End: v.KeyEnd})
 	anchor, tag := r.properties(i)
 	if anchor != "" {
 		r.anchors[anchor] = 0 // what it was before must not be taken for it

@@ -210,14 +210,12 @@ func (x *Text) startsWithKey(p int) bool {
 // document reads a document in block style that starts at p, in column col. A known
 // object is stepped over.
 func (s *scanner) document(p, col int) (end int, ok bool) {
-	if len(s.known) > 0 {
-		s.nodes = append(s.nodes, Node{Key: int32(p), KeyEnd: int32(p)})
-		end, ok = s.stepOver(p, 1, col)
-		if ok && (end == len(s.in) || IsMarker(s.in, end)) {
-			return end, true
-		}
-		s.nodes = s.nodes[:1]
+	s.nodes = append(s.nodes, Node{Key: int32(p), KeyEnd: int32(p)})
+	end, ok = s.stepOver(p, 1, col)
+	if ok && (end == len(s.in) || IsMarker(s.in, end)) {
+		return end, true
 	}
+	s.nodes = s.nodes[:1]
 	return s.scan(p, col)
 }
 

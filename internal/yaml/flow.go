@@ -22,16 +22,16 @@ func (s *scanner) flow(p, depth int, at int32) (int, bool) {
 	var last int32
 	p, ok := s.inFlow(start, p+1)
 	for ok && in[p] != closing {
-		if p, last, ok = s.flowEntry(p, depth, at, last); !ok {
-			break
+		if p, last, ok = s.flowEntry(p, depth, at, last); ok {
+			p, ok = s.inFlow(start, p)
 		}
-		if p, ok = s.inFlow(start, p); !ok || in[p] == closing {
-			break
-		}
-		if in[p] != ',' {
+		switch {
+		case !ok || in[p] == closing:
+		case in[p] != ',':
 			return s.refuse(p, "a comma or a closing bracket must come here")
+		default:
+			p, ok = s.inFlow(start, p+1)
 		}
-		p, ok = s.inFlow(start, p+1)
 	}
 	s.nodes[at].End = int32(p + 1)
 	return p + 1, ok
@@ -54,7 +54,7 @@ func (s *scanner) flowEntry(p, depth int, at, last int32) (end int, n int32, ok 
 	if isMap && s.in[p] == '?' && IsBlank(s.in, p+1) {
 		s.fix(p, "a key behind a question mark")
 		if p, ok = s.inFlow(p, p+1); !ok {
-			return 0, 0, false
+			return end, n, ok
 		}
 	}
 	n = s.add(at, last, 0, p, p, p)

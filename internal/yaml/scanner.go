@@ -211,7 +211,7 @@ func (b *blockScan) line() bool {
 	case isKey && !isShortKey(b.in[start:colon]): // its anchor or tag counts
 		return b.refuse(longKey)
 	case isKey:
-		if goesOn, ok := b.keyLine(start, keyEnd, colon); !goesOn {
+		if done, ok := b.keyLine(start, keyEnd, colon); done || !ok {
 			return ok
 		}
 	case !b.pending && b.in[b.p] != '*':
@@ -222,16 +222,18 @@ func (b *blockScan) line() bool {
 	return b.value()
 }
 
-// keyLine reads a key, and the anchor and tag of its value; goesOn is true if the value is
-// next on the line.
-func (b *blockScan) keyLine(start, keyEnd, colon int) (goesOn, ok bool) {
-	hasValue, ok := b.key(start, keyEnd, colon)
-	if !hasValue || !ok {
-		return false, ok
+// keyLine reads a key, and the anchor and tag of its value; done is true if the line has
+// nothing else.
+func (b *blockScan) keyLine(start, keyEnd, colon int) (done, ok bool) {
+	if ok = b.key(start, keyEnd, colon); !ok || b.atLineEnd() {
+		return true, ok
 	}
-	_, done, ok := b.properties(false)
-	return ok && !done, ok
+	_, done, ok = b.properties(false)
+	return done, ok
 }
+
+// atLineEnd reports whether the line has nothing more but perhaps a comment.
+func (b *blockScan) atLineEnd() bool { return atBreak(b.in, b.p) || b.in[b.p] == '#' }
 
 // mayHaveValue reports whether a value that is no block collection may be at p.
 func (b *blockScan) mayHaveValue() bool {
@@ -254,7 +256,7 @@ func (b *blockScan) indicators() (done, ok bool) {
 			b.p = SkipSpaces(b.in, b.p)
 			return true, true
 		}
-		if atBreak(b.in, b.p) || b.in[b.p] == '#' {
+		if b.atLineEnd() {
 			return true, true
 		}
 	}
@@ -272,17 +274,15 @@ func isIndicator(in []byte, p int) bool {
 func (b *blockScan) explicit() bool {
 	b.s.fix(b.p, "a key behind a question mark")
 	at := b.p
-	_, ok := b.key(at, at, at)
-	if !ok {
+	if !b.key(at, at, at) {
 		return false
 	}
 	b.s.nodes[b.current].Marks |= isExplicit
 	f := &b.open[len(b.open)-1]
-	if ok = f.asked || b.in[at] == '?'; !ok {
+	if f.asks = b.in[at] == '?'; !f.asks && !f.asked {
 		return b.refuse("a colon must be behind a key")
 	}
-	f.asks = b.in[at] == '?'
-	return ok
+	return true
 }
 
 // properties reads the anchor and tag in front of a value or, if mayBeKey is set, of a key,
@@ -399,8 +399,7 @@ func (b *blockScan) openSequence(top *frame, col int) bool {
 }
 
 // key reads a key that starts at start, with its anchor or tag, and ends at keyEnd.
-// hasValue is true if its value starts on the same line, at p.
-func (b *blockScan) key(start, keyEnd, colon int) (hasValue, ok bool) {
+func (b *blockScan) key(start, keyEnd, colon int) bool {
 	text := b.p
 	b.p = start
 	col := start - b.lineStart
@@ -408,25 +407,20 @@ func (b *blockScan) key(start, keyEnd, colon int) (hasValue, ok bool) {
 		b.closeDeeper(col, true)
 	}
 	if !b.openFor(col) {
-		return false, false
+		return false
 	}
 	top := &b.open[len(b.open)-1]
 	top.asked, top.asks = top.asks, false
 	b.topCol, b.props = col, -1
 	if !b.addKey(col, text, keyEnd, colon) {
-		return false, false
+		return false
 	}
-	b.pending = true
-	b.lastEnd, b.p = colon+1, colon+1
-	b.p = SkipBlanks(b.in, b.p)
-	if keyEnd == colon && keyEnd == start && hasTab(b.in[colon+1:b.p]) {
-		return false, b.refuse("a tab must not be behind an indicator")
+	b.pending, b.inline = true, true
+	b.lastEnd, b.p = colon+1, SkipBlanks(b.in, colon+1)
+	if colon == start && hasTab(b.in[colon+1:b.p]) {
+		return b.refuse("a tab must not be behind an indicator")
 	}
-	if atBreak(b.in, b.p) || b.in[b.p] == '#' {
-		return false, true
-	}
-	b.inline = true
-	return true, true
+	return true
 }
 
 // addKey adds the entry of a key whose text is behind its anchor or tag.
@@ -605,10 +599,9 @@ func (s *scanner) stepOver(p int, n int32, col int) (end int, ok bool) {
 }
 
 // drop drops what is in the collection n, a value of another one, unless it tells objects
-// apart: it is a value of the root, the items of a list or one of them. Nothing is dropped if
-// another item may refer to it.
+// apart: it is a value of the root, the items of a list or one of them.
 func (s *scanner) drop(n, in int32) {
-	if !s.prunes || s.nodes[n].Child == 0 || s.special || in <= 1 || s.isItems(n) || s.isItems(in) {
+	if !s.prunes || s.nodes[n].Child == 0 || in <= 1 || s.isItems(n) || s.isItems(in) {
 		return
 	}
 	s.nodes = s.nodes[:n+1]

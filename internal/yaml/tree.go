@@ -160,11 +160,8 @@ func (t *Tree) appendPath(path field.Path, from, to int32) (_ field.Path, ok boo
 
 // IsNull reports whether the value is null or absent.
 func (t *Tree) IsNull(n int32) bool {
-	v := &t.Nodes[n]
-	if v.Kind != Scalar {
-		return false
-	}
-	return v.Style == Absent || v.Style == Plain && (v.End-v.Start <= 4 || v.Marks != 0) && isNullText(t.Str(n))
+	style := t.Nodes[n].Style
+	return style == Absent || style == Plain && isNullText(t.Str(n))
 }
 
 func isNullText(s string) bool {
