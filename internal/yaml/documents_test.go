@@ -94,6 +94,22 @@ func TestARefusedTextSaysWhere(t *testing.T) {
 	}
 }
 
+// What is in front of what is known, and behind it, is looked at.
+func TestATextIsLookedAtAroundWhatIsKnown(t *testing.T) {
+	for at, want := range []string{"0", "1", "2", "none", "none", "5", "6"} {
+		in := []byte("a: b: c\n")
+		in[at] = 1
+		_, err := Check(in, []Known{{At: 3, End: 5, Checked: true}, {At: 6, End: 8}})
+		got := "none"
+		if e := (*Error)(nil); errors.As(err, &e) {
+			got = fmt.Sprint(e.At)
+		}
+		if got != want {
+			t.Errorf("what is wrong at %d is found at %s, want %s", at, got, want)
+		}
+	}
+}
+
 // What is known is stepped over only where it is: a wrong place, column or end is read.
 func TestWhatIsKnownIsSteppedOver(t *testing.T) {
 	const in = "kind: A\n---\nkind: B\nc: [d]\n"
