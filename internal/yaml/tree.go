@@ -494,7 +494,9 @@ func (t *Tree) BehindColon(v *Node) int { return SkipBlanks(t.Text, int(v.KeyEnd
 func (t *Tree) EndBefore(parent, n int32) int {
 	end := int(t.Nodes[parent].KeyEnd)
 	for c := t.Nodes[parent].Child; c != n; c = t.Nodes[c].Next {
-		end = max(int(t.Nodes[c].End), int(t.Nodes[c].KeyEnd))
+		if t.Nodes[c].Marks&IsMerged == 0 {
+			end = max(int(t.Nodes[c].End), int(t.Nodes[c].KeyEnd))
+		}
 	}
 	return end
 }
