@@ -11,21 +11,14 @@ import (
 // files come from anyone who can send a change: they must not be able to begin a line, or
 // to write to a terminal or to a CI job's log what these take for commands.
 func Printable(s string) string {
-	if strings.IndexFunc(s, mustEscape) < 0 {
-		return s
-	}
 	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		if mustEscape(r) {
-			quoted := strconv.Quote(s[:n])
-			b.WriteString(quoted[1 : len(quoted)-1])
-		} else {
-			b.WriteString(s[:n])
-		}
-		s = s[n:]
+	for at := strings.IndexFunc(s, mustEscape); at >= 0; at = strings.IndexFunc(s, mustEscape) {
+		_, n := utf8.DecodeRuneInString(s[at:])
+		quoted := strconv.Quote(s[at : at+n])
+		b.WriteString(s[:at] + quoted[1:len(quoted)-1])
+		s = s[at+n:]
 	}
-	return b.String()
+	return b.String() + s
 }
 
 // mustEscape is also true for the replacement character, which stands for bytes that are

@@ -1,0 +1,317 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// everything is a report that has a value in each field, and an object that has as few as can be.
+func everything() *Report {
+	web := &Object{Source: "deploy", APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", File: filepath.Join("deploy", "web <1>.yaml"), Index: 2, Line: 10}
+	vms := &Object{Source: "vms.yaml", APIVersion: "networking.istio.io/v1", Kind: "WorkloadGroup", Name: "vms", File: "vms.yaml", Line: 1}
+	bare := &Object{Source: "<stdin>", APIVersion: "v1", Kind: "Pod", Name: "bare"}
+	at := field.NewPath("spec").Item("containers", 0)
+	r := &Report{Config: "near/by.yaml\x1b", Strict: true, Patches: 2}
+	r.Add("deploy", Template{
+		Object: web, Path: field.NewPath("spec", "template"), Lines: []int{12, 13, 14, 0, 15, 16, 17},
+		Plan: transformer.Plan{
+			Known: "Istio injects its sidecar (the label <a> says so)",
+			Answer: transformer.Answer{
+				By: "probe-proxy", Mesh: "Istio", Port: 15099, Because: "a <hook> needs it", AppWouldDo: true, AddsContainer: "probe-proxy",
+				AddsAnnotations: field.KeyValues{{Key: "a/b", Value: "1"}, {Key: "c/d", Value: "<2>"}},
+			},
+			Probes: []transformer.Verdict{
+				{Container: "web", ProbeType: prober.Liveness, Field: at.Key("livenessProbe"), Before: "httpGet :80/<a>", After: ":15099/app-health/web/livez", State: transformer.WouldRewrite, StrictTLS: transformer.Fails, Why: "there is <no> certificate"},
+				{Container: "web", ProbeType: prober.PreStop, Field: at.Key("lifecycle").Key("preStop"), Before: "httpGet :80/stop", After: ":15099/app-lifecycle/web/prestopz", State: transformer.WouldRewrite, StrictTLS: transformer.Fails, If: "it is injected"},
+				{Container: "żółw", Init: true, ProbeType: prober.Startup, Field: field.NewPath("spec").Item("initContainers", 1).Key("startupProbe"), Before: "httpGet :15099/x", After: "httpGet :80/", State: transformer.WouldRestore, StrictTLS: transformer.Unaffected},
+				{Container: "b", ProbeType: prober.Readiness, Before: "grpc :81", After: ":15099/app-health/b/readyz", State: transformer.Rewritten, StrictTLS: transformer.Unaffected},
+				{Container: "c\n", ProbeType: prober.Readiness, Before: "tcpSocket :82", State: transformer.LeftAlone, Reason: "opt-out", StrictTLS: transformer.FalselyPasses, Why: "the proxy accepts", If: "the pod is injected"},
+				{Container: "d", ProbeType: prober.Liveness, Before: "exec", State: transformer.LeftAlone, Reason: "no-network", StrictTLS: transformer.Unaffected},
+				{Container: "e", ProbeType: prober.PostStart, Before: "httpGet :83/", State: transformer.Refused, Reason: "port-taken", StrictTLS: transformer.Fails},
+			},
+			Findings: []transformer.Finding{{Severity: transformer.Error, Reason: "port-taken", Message: "declares <port>\r"}, {Severity: transformer.Info, Reason: "opt-out", Message: "is left alone"}},
+		},
+	}, true)
+	r.Add("vms.yaml", Template{Object: vms, Path: field.NewPath("spec"), Machines: true, Plan: transformer.Plan{
+		Answer: transformer.Answer{By: "istio-agent", AddsAnnotations: field.KeyValues{{Key: "only/one", Value: ""}}},
+		Probes: []transformer.Verdict{{Container: "vms", ProbeType: prober.Readiness, Field: field.NewPath("spec", "probe"), Before: "grpc :80", After: ":15020/app-health/vms/readyz", State: transformer.WouldRewrite, StrictTLS: transformer.Unaffected}},
+	}}, true)
+	r.Add("<stdin>", Template{Object: bare}, true)
+	r.AddChange("deploy")
+	r.AddChange("vms.yaml")
+	r.Messages = []Message{
+		{Severity: transformer.Info, Reason: "rewritten", Object: web, Line: 12, Field: at.Key("livenessProbe"), Current: "httpGet :80/<a>", Proposed: ":15099/app-health/web/livez"},
+		{Severity: transformer.Error, Reason: "port-taken", Text: "`x`: declares\nthe port", Object: web, Line: 17, Field: at.Item("ports", 3), Current: field.Map{{Key: "containerPort", Value: 15099}}},
+		{Severity: transformer.Warning, Reason: "may-fail", Text: "fails, if something holds", Object: vms, Field: field.NewPath("spec", "probe"), If: "something holds", Proposed: "Host"},
+		{Severity: transformer.Warning, Reason: "helm-template", Text: "was not rendered", Object: &Object{Source: "chart", File: "chart/<web>.yaml", Index: 1}, Line: 3, Field: field.NewPath("a")},
+		{Severity: transformer.Info, Reason: "unreleased-image", Text: "this build <dev>"},
+		{Severity: transformer.Error, Text: "no reason"},
+		{Severity: transformer.Info, Reason: "no-manifest", Text: "contains nothing", Object: &Object{Source: "none", File: "none.yaml"}},
+		{Severity: transformer.Warning, Reason: "kind-misspelt", Text: "is no kind", Object: &Object{Source: "typo", APIVersion: "v1", Kind: "Podd", Name: "typo"}, Field: field.NewPath("kind")},
+	}
+	return r
+}
+
+// TestEveryFormatIsWrittenDown has what each format makes of one report: -update writes it.
+func TestEveryFormatIsWrittenDown(t *testing.T) {
+	r := everything()
+	a := &txtar.Archive{Comment: []byte("Escapes of a terminal are shown as ESC.\n")}
+	add := func(name string, write func(io.Writer) error) {
+		t.Helper()
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(b.String(), "\x1b", "ESC")
+		text = strings.Replace(text, pageHead, "(the head of the page)\n", 1)
+		text = strings.Replace(text, pageFoot, "(the foot of the page)\n", 1)
+		a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(strings.TrimSuffix(text, "\n") + "\n")})
+	}
+	add("explain", func(w io.Writer) error { return r.Explain(w, Screen{}) })
+	add("explain in color on 80 columns", func(w io.Writer) error { return r.Explain(w, Screen{Color: true, Width: 80}) })
+	add("page", r.HTML)
+	add("json", func(w io.Writer) error { return r.JSON(w, r.CheckSummary()) })
+	add("sarif", func(w io.Writer) error { return r.SARIF(w, "v1.2.3", sampleReasons) })
+	add("junit", r.JUnit)
+	for _, verbose := range []bool{false, true} {
+		for _, color := range []bool{false, true} {
+			add(fmt.Sprintf("lines, verbose %t, color %t", verbose, color), func(w io.Writer) error {
+				Print(w, r.Messages, verbose, Screen{Color: color})
+				return nil
+			})
+		}
+		add(fmt.Sprintf("cures, verbose %t", verbose), func(w io.Writer) error {
+			PrintCures(w, r.Messages, verbose)
+			return nil
+		})
+	}
+	add("results", func(w io.Writer) error {
+		for result := range everything().Results(true) {
+			for _, e := range result {
+				fmt.Fprintf(w, "%s: %v\n", e.Key, e.Value)
+			}
+			fmt.Fprintln(w)
+		}
+		return nil
+	})
+	golden.Compare(t, "testdata/formats.txtar", txtar.Format(a))
+}
+
+// failing is a writer that fails.
+type failing struct{}
+
+var errFull = errors.New("no space left")
+
+func (failing) Write([]byte) (int, error) { return 0, errFull }
+
+func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
+	r := everything()
+	for name, err := range map[string]error{
+		"explain": r.Explain(failing{}, Screen{}), "page": r.HTML(failing{}), "json": r.JSON(failing{}, ""), "sarif": r.SARIF(failing{}, "", nil), "junit": r.JUnit(failing{}),
+	} {
+		if !errors.Is(err, errFull) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A summary has no part about what is not there.
+func TestTheSummaryCountsWhatIsThere(t *testing.T) {
+	verdicts := func(states ...transformer.State) (all []transformer.Verdict) {
+		for _, s := range states {
+			all = append(all, transformer.Verdict{ProbeType: prober.Liveness, State: s})
+		}
+		return all
+	}
+	hook := transformer.Verdict{ProbeType: prober.PreStop, State: transformer.WouldRewrite}
+	template := func(machines bool, probes ...transformer.Verdict) Template {
+		return Template{Machines: machines, Plan: transformer.Plan{Probes: probes}}
+	}
+	message := func(s transformer.Severity) Message { return Message{Severity: s} }
+	for _, c := range []struct {
+		name                    string
+		templates               []Template // the first of the source a, others of b
+		changed                 []string
+		withheld                string
+		messages                []Message
+		strict                  bool
+		patches                 int
+		written, wouldBe, check string
+		subjects                int
+	}{
+		{name: "nothing", written: "0 pod templates, 0 objects changed", wouldBe: "0 pod templates, 0 objects would change", check: "0 pod templates, 0 probes, 0 hooks; 0 errors, 0 warnings"},
+		{
+			name: "one of each", templates: []Template{template(false, hook), template(true, verdicts(transformer.WouldRestore)...)}, changed: []string{"a"}, subjects: 2, patches: 1,
+			messages: []Message{message(transformer.Error), message(transformer.Warning), message(transformer.Info)},
+			written:  "1 pod template, 1 WorkloadGroup, 1 object changed; 1 hook rewritten; 1 probe restored; 1 error, 1 warning",
+			wouldBe:  "1 pod template, 1 WorkloadGroup, 1 object would change; 1 hook would be rewritten; 1 probe would be restored; 1 error, 1 warning",
+			check:    "1 pod template, 1 WorkloadGroup, 1 probe, 1 hook; 1 error, 1 warning; 1 patch with probes was not checked: check what kustomize builds",
+		},
+		{
+			name: "groups only", templates: []Template{template(true), template(true)}, subjects: 2, patches: 3, strict: true, messages: []Message{message(transformer.Warning), message(transformer.Warning)},
+			written: "2 WorkloadGroups, 0 objects changed; 0 errors, 2 warnings (strict: warnings fail too)",
+			wouldBe: "2 WorkloadGroups, 0 objects would change; 0 errors, 2 warnings (strict: warnings fail too)",
+			check:   "2 WorkloadGroups, 0 probes, 0 hooks; 0 errors, 2 warnings (strict: warnings fail too); 3 patches with probes were not checked: check what kustomize builds",
+		},
+		{
+			name: "every state", strict: true, messages: []Message{message(transformer.Error), message(transformer.Error)}, subjects: 1,
+			templates: []Template{template(false, append(verdicts(transformer.WouldRewrite, transformer.WouldRewrite, transformer.WouldRestore, transformer.Rewritten, transformer.LeftAlone, transformer.Refused), hook, hook)...)},
+			written:   "1 pod template, 0 objects changed; 2 probes and 2 hooks rewritten; 1 probe restored; 1 probe rewritten before; 1 probe left alone; 1 probe refused; 2 errors, 0 warnings",
+			wouldBe:   "1 pod template, 0 objects would change; 2 probes and 2 hooks would be rewritten; 1 probe would be restored; 1 probe rewritten before; 1 probe left alone; 1 probe refused; 2 errors, 0 warnings",
+			check:     "1 pod template, 6 probes, 2 hooks; 2 errors, 0 warnings",
+		},
+		{
+			name: "changes that are not written", withheld: "a", changed: []string{"a", "a", "b"}, subjects: 3,
+			templates: []Template{
+				template(false, append(verdicts(transformer.WouldRewrite, transformer.WouldRestore, transformer.LeftAlone), hook)...),
+				template(false, verdicts(transformer.WouldRewrite, transformer.Rewritten)...), template(true),
+			},
+			written: "2 pod templates, 1 WorkloadGroup, 1 object changed, 2 not written; 1 probe rewritten; 1 probe rewritten before; 1 probe left alone",
+			wouldBe: "2 pod templates, 1 WorkloadGroup, 1 object would change, 2 not written; 1 probe would be rewritten; 1 probe rewritten before; 1 probe left alone",
+			check:   "2 pod templates, 1 WorkloadGroup, 5 probes, 1 hook; 0 errors, 0 warnings",
+		},
+	} {
+		r := &Report{Messages: c.messages, Strict: c.strict, Patches: c.patches}
+		for i, tmpl := range c.templates {
+			r.Add([]string{"a", "b"}[min(i, 1)], tmpl, i == 1)
+		}
+		for _, source := range c.changed {
+			r.AddChange(source)
+		}
+		if c.withheld != "" {
+			r.Withhold(c.withheld)
+		}
+		for _, s := range [][2]string{{r.Summary(true), c.written}, {r.Summary(false), c.wouldBe}, {r.CheckSummary(), c.check}} {
+			if s[0] != s[1] {
+				t.Errorf("%s: %q, want\n%q", c.name, s[0], s[1])
+			}
+		}
+		if r.Subjects() != c.subjects || r.Changed != len(c.changed) || len(r.Templates) != min(max(len(c.templates)-1, 0), 1) {
+			t.Errorf("%s: %d subjects, %d changed, %d templates kept", c.name, r.Subjects(), r.Changed, len(r.Templates))
+		}
+	}
+}
+
+func TestNextIsWhatFailsThenTheChangeThenWhatWasLeft(t *testing.T) {
+	left := func(state transformer.State, tls transformer.Outcome, unless string) Template {
+		return Template{Object: &Object{Kind: "Pod", Name: "web"}, Plan: transformer.Plan{Probes: []transformer.Verdict{
+			{ProbeType: prober.Liveness, State: transformer.LeftAlone, StrictTLS: transformer.Unaffected},
+			{ProbeType: prober.Readiness, State: state, Reason: "opt-out", StrictTLS: tls, If: unless},
+		}}}
+	}
+	failed, warned := Message{Severity: transformer.Error, Reason: "port-taken"}, Message{Severity: transformer.Warning, Reason: "may-fail"}
+	const change, fix = `"rewrite-probes -d PATH" shows the change, -w writes it`, `fix what fails first; "rewrite-probes reasons %s" explains it`
+	for _, c := range []struct {
+		want string
+		r    Report
+	}{
+		{"nothing to do", Report{}},
+		{"nothing to do", Report{Messages: []Message{warned}}},
+		{fmt.Sprintf(fix, "may-fail"), Report{Messages: []Message{warned}, Strict: true, Changed: 1}},
+		{fmt.Sprintf(fix, "port-taken"), Report{Messages: []Message{warned, failed}, Changed: 1}},
+		{change, Report{Messages: []Message{warned}, Changed: 1, Templates: []Template{left(transformer.LeftAlone, transformer.Fails, "")}}},
+		{`unless it is on purpose, have the readinessProbe of Pod web rewritten, which now fails; "rewrite-probes reasons opt-out" says how`, Report{Templates: []Template{{}, left(transformer.LeftAlone, transformer.Fails, "")}}},
+		{`unless it is on purpose, have the readinessProbe of Pod web rewritten, which perhaps fails; "rewrite-probes reasons opt-out" says how`, Report{Templates: []Template{left(transformer.LeftAlone, transformer.Fails, "it is injected")}}},
+		{"nothing to do", Report{Templates: []Template{left(transformer.Rewritten, transformer.Fails, "")}}},
+		{"nothing to do", Report{Templates: []Template{left(transformer.LeftAlone, transformer.Unaffected, "")}}},
+	} {
+		if got := c.r.next(); got != c.want {
+			t.Errorf("next is %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestWhoAnswersIsSaidAsFarAsItIsKnown(t *testing.T) {
+	for want, a := range map[string]transformer.Answer{
+		"":                                      {Mesh: "Istio", Port: 1, AddsContainer: "x"},
+		"envoy answers":                         {By: "envoy"},
+		"a answers on port 1":                   {By: "a", Port: 1},
+		"a answers in Kuma; added: container c": {By: "a", Mesh: "Kuma", AddsContainer: "c"},
+		"a answers; added: annotation k":        {By: "a", AddsAnnotations: field.KeyValues{{Key: "k", Value: "v"}}},
+		"a answers; added: container c, annotation k and annotation l; why\\n":                                        {By: "a", AddsContainer: "c", AddsAnnotations: field.KeyValues{{Key: "k"}, {Key: "l"}}, Because: "why\n"},
+		"a answers; `answeredBy: app` would do with one annotation, since no Service here leads to the probes' ports": {By: "a", AppWouldDo: true},
+	} {
+		if got := (&Template{Plan: transformer.Plan{Answer: a}}).answerWords(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestPartsAreJoinedAsInASentence(t *testing.T) {
+	for _, c := range []struct {
+		parts []string
+		want  string
+	}{
+		{nil, ""}, {[]string{""}, ""}, {[]string{"a"}, "a"}, {[]string{"", "b"}, "b"}, {[]string{"a", ""}, "a"},
+		{[]string{"a", "b"}, "a and b"}, {[]string{"a", "", "b", "c"}, "a, b and c"},
+	} {
+		if got := join(c.parts...); got != c.want {
+			t.Errorf("%q: %q, want %q", c.parts, got, c.want)
+		}
+	}
+}
+
+func TestOnlyWhatIsSeenAsItIsIsPrintedAsItIs(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "web": "web", "żółw 日本 \"'`<&\\": "żółw 日本 \"'`<&\\", "\n": `\n`, "a\x1b[31mb\x00": `a\x1b[31mb\x00`, "\xff\xfea": `\xff\xfea`, "a\u202eb": `a\u202eb`, "\ufffd": "\ufffd", "\u00a0": `\u00a0`,
+	} {
+		if got := Printable(in); got != want {
+			t.Errorf("%q is printed as %q, want %q", in, got, want)
+		}
+	}
+}
+
+// A run that is not verbose shows infos nowhere else: they are dropped with their results.
+func TestResultsDropInfosThatNothingElseShows(t *testing.T) {
+	for _, verbose := range []bool{false, true} {
+		r := everything()
+		all, n := len(r.Messages), 0
+		for range r.Results(verbose) {
+			n++
+		}
+		kept := len(r.Messages)
+		if infos := 3; n != all || verbose && kept != all || !verbose && kept != all-infos {
+			t.Errorf("verbose %t: %d results and %d kept of %d messages", verbose, n, kept, all)
+		}
+		for _, m := range r.Messages {
+			if m.Severity != transformer.Info && m.Text == "" {
+				t.Errorf("%v has lost its text", m)
+			}
+		}
+	}
+	r := everything()
+	for range r.Results(false) {
+		break
+	}
+	if len(r.Messages) != len(everything().Messages) {
+		t.Errorf("%d messages are left after a reader that has stopped", len(r.Messages))
+	}
+}
+
+// Errors come first, whatever came in between, and each severity in its order.
+func TestMessagesAreSortedBySeverityOnly(t *testing.T) {
+	m := []Message{{Severity: transformer.Info, Text: "a"}, {Severity: transformer.Warning, Text: "b"}, {Severity: transformer.Error, Text: "c"}, {Severity: transformer.Info, Text: "d"}, {Severity: transformer.Warning, Text: "e"}, {Severity: transformer.Error, Text: "f"}}
+	Sort(m)
+	got := ""
+	for i := range m {
+		got += m[i].Text
+	}
+	if got != "cfbead" {
+		t.Errorf("sorted to %s", got)
+	}
+	if n := Count(m, transformer.Warning); n != 2 {
+		t.Errorf("%d warnings", n)
+	}
+}
