@@ -162,7 +162,7 @@ func Print(w io.Writer, messages []Message, verbose bool, screen Screen) {
 		case n > 2:
 			line(m)
 			line(&Message{Severity: m.Severity, Reason: m.Reason, Text: fmt.Sprintf("%d more like this; -v lists them", n-1)})
-			alike[key] = -1
+			alike[key] = -n
 		default:
 			line(m)
 		}

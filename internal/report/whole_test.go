@@ -58,7 +58,7 @@ func everything() *Report {
 		{Severity: transformer.Warning, Reason: "helm-template", Text: "was not rendered", Object: &Object{Source: "chart", File: "chart/<web>.yaml", Index: 1}, Line: 3, Field: field.NewPath("a")},
 		{Severity: transformer.Info, Reason: "unreleased-image", Text: "this build <dev>"},
 		{Severity: transformer.Error, Text: "no reason"},
-		{Severity: transformer.Info, Reason: "no-manifest", Text: "contains nothing", Object: &Object{Source: "none", File: "none.yaml"}},
+		{Severity: transformer.Info, Reason: "no-manifest", Text: "contains nothing", Object: &Object{Source: "none", File: "none.yaml"}, Line: 1},
 		{Severity: transformer.Warning, Reason: "kind-misspelt", Text: "is no kind", Object: &Object{Source: "typo", APIVersion: "v1", Kind: "Podd", Name: "typo"}, Field: field.NewPath("kind")},
 	}
 	return r
