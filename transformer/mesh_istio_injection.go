@@ -45,7 +45,9 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 	}
 	labels := b.in.Template.Metadata.Labels
 	kind, value := istioInjectSwitch(b)
-	if ns := b.in.Around.Namespace; ns != nil {
+	if ns := b.in.Around.Namespace; isVariable(value) || ns != nil && isVariable(ns.Labels.Get(istioInjection)) {
+		return membership{} // whatever else is said: it may switch injection off
+	} else if ns != nil {
 		if v := ns.Labels.Get(istioInjection); v != "" {
 			return membership{injected: always, at: b.namespaceLabel(istioInjection)}
 		} else if ns.Labels.Get(istioRevision) != "" {
@@ -98,7 +100,7 @@ func (d istio) neverInjected(b *planBuilder) membership {
 	case value == "false":
 		return membership{injected: never, at: entryWords(kind, istioInject, value), off: new(metadataFinding("injection-off", b.metadata.Key(kind, istioInject), value, "switches injection off, so the mesh does not capture this pod"))}
 	case ns != nil:
-		if v, set := ns.Labels.Lookup(istioInjection); set && v != "enabled" {
+		if v, set := ns.Labels.Lookup(istioInjection); set && v != "enabled" && !isVariable(v) {
 			at := b.namespaceLabel(istioInjection)
 			return d.notInjected("namespace-not-injected", at, "%s switches injection off for all its pods", at)
 		}
@@ -172,6 +174,9 @@ func (i Istio) injects(namespace string) certainty {
 	matches := func(pattern string) bool {
 		ok, _ := path.Match(pattern, namespace)
 		return ok
+	}
+	if isVariable(namespace) {
+		namespace = ""
 	}
 	switch {
 	case i.InjectedNamespaces == nil:

@@ -38,6 +38,9 @@ func TestWhoAnswersFollowsWhatIsKnownOfTheNamespace(t *testing.T) {
 		{name: "no namespace is injected", yaml: inShop, opts: []option{injects()}},
 		{name: "no namespace is injected, and the object's is not known", yaml: own, opts: []option{injects()}},
 		{name: "some are injected, and the object's is not known", yaml: own, opts: []option{injects("shop")}, by: "probe-proxy"},
+		{name: "some are injected, and the object's is a variable", yaml: strings.Replace(inShop, "shop", "${NS}", 1), opts: []option{injects("shop")}, by: "probe-proxy"},
+		{name: "the template's label is a variable", yaml: namespace("istio-injection: enabled", "") + inNamespace(pod("labels: {sidecar.istio.io/inject: \"${INJECT}\"}", app(httpProbe))), by: "probe-proxy"},
+		{name: "the Namespace's label is a variable", yaml: namespace("istio-injection: ${INJECTION}", "") + inNamespace(pod(injected, app(httpProbe))), by: "probe-proxy"},
 		{name: "all are injected", yaml: own, opts: []option{injects("*")}, by: "istio-proxy"},
 	} {
 		r := plan(t, c.yaml, c.opts...)
