@@ -439,6 +439,8 @@ func (d istio) answeredFate(b *planBuilder, s *handlerSite, w world, mode string
 		return fate{Fails, "istio-proxy, which is to answer, starts later"}
 	case !k.proxy && slices.Contains(k.listens, listens):
 		return fate{Fails, fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens)}
+	case !k.proxy && k.at.init && !w.native && d.rewritesFact(b, b.annotations()).is != never:
+		return fate{Fails, "the annotation `" + istioRewrite + ": \"false\"` is missing, without which Istio's injector sends probe-proxy's own startupProbe to istio-proxy, which starts later, so that the pod never starts"}
 	case mode == MTLSStrict:
 		return fate{Fails, fmt.Sprintf("the mesh captures port %d, where it is answered", port)}
 	}

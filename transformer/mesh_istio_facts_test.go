@@ -538,3 +538,37 @@ func TestTheArgumentsOfIstioInitDecideWhatIsCaptured(t *testing.T) {
 		}
 	}
 }
+
+// Istio's injector would send the startupProbe of a native probe-proxy to an istio-proxy that starts later.
+func TestCheckMissesTheAnnotationThatKeepsIstiosRewriterOffProbeProxy(t *testing.T) {
+	const off = "        sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n"
+	for _, c := range []struct {
+		instead      string
+		opts         []option
+		want         transformer.Outcome
+		unless, says string
+	}{
+		{off, []option{injects("*")}, transformer.Unaffected, "", ""},
+		{"", []option{injects("*"), nativeSidecars(false)}, transformer.Fails, "", "never starts"},
+		{"", []option{injects("*")}, transformer.Fails, "Istio's sidecar is no native one", "never starts"},
+		{"", []option{injects("*"), nativeSidecars(true)}, transformer.Unaffected, "", ""},
+		{"", []option{injects("*"), injectorRewritesNothing}, transformer.Unaffected, "", ""},
+		{"", []option{injects()}, transformer.Unaffected, "", ""},
+		{"", nil, transformer.Fails, "Istio injects its sidecar", "never starts"},
+		{strings.Replace(off, "false", "true", 1), []option{injects("*"), nativeSidecars(false)}, transformer.Fails, "", "never starts"},
+	} {
+		text := plan(t, pod("", app(httpProbe))).text
+		if !strings.Contains(text, off) {
+			t.Fatal(text)
+		}
+		v := plan(t, strings.Replace(text, off, c.instead, 1), c.opts...).Probes[0]
+		if v.StrictTLS != c.want || !strings.Contains(v.Why, c.says) || !strings.Contains(v.If, c.unless) || (v.If == "") != (c.unless == "") {
+			t.Errorf("%q: %+v", c.instead, v)
+		}
+	}
+	// An ordinary one starts whatever becomes of its probes.
+	text := strings.Replace(plan(t, pod("", app(httpProbe)), asContainer).text, off, "", 1)
+	if v := plan(t, text, asContainer, injects("*")).Probes[0]; v.StrictTLS != transformer.Unaffected {
+		t.Errorf("%+v", v)
+	}
+}
