@@ -324,6 +324,28 @@ func TestTheProtocolHTTP2IsSpokenWithoutTLSByProbesAlone(t *testing.T) {
 	}
 }
 
+// Over HTTP/2 a status may be any number; probe-proxy answers over HTTP/1, with three digits.
+func TestAStatusOfMoreThanThreeDigitsIsAFailure(t *testing.T) {
+	for status, want := range map[string]string{
+		"999":  "999 app answered with status 999",
+		"1000": "502 app answered with status 1000",
+		"0":    "0 app answered with status 0",
+		"-1":   "502 app answered with status -1",
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		s := &h2Script{Listener: l, first: [][]byte{pieces["settings"], rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", status)...)}}
+		go s.serve()
+		a := probeOnce(t, live, "http://"+l.Addr().String(), &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
+		if got := fmt.Sprint(a.Status, " ", a.Reason); got != want {
+			t.Errorf("%s: %q, want %q", status, got, want)
+		}
+	}
+}
+
 func TestHTTP2WithoutTLSIsNotRedirectedToHTTPS(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "https://"+r.Host+"/", http.StatusFound)

@@ -243,7 +243,7 @@ func (c *chunkedReader) next() error {
 	if err != nil {
 		return unexpected(err)
 	}
-	if len(line) < 2 || bytes.IndexByte(line, '\r') != len(line)-2 {
+	if bytes.IndexByte(line, '\r') != len(line)-2 {
 		return errors.New("chunked line must end with CRLF")
 	}
 	size, _, _ := strings.Cut(strings.TrimRight(string(line), " \t\r\n"), ";")

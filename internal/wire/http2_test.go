@@ -133,10 +133,108 @@ func TestHeadersOfOtherStreamsFillTheTable(t *testing.T) {
 		other = "\x00\x00\x05\x01\x04\x00\x00\x00\x03\x48\x03204" // :status 204, which enters the table
 		ours  = "\x00\x00\x01\x01\x05\x00\x00\x00\x01\xbe"        // the newest entry of the table
 	)
-	request := &wire.Request{URL: &url.URL{Scheme: "http", Host: "x", Path: "/"}, Host: "x"}
 	res, err := wire.RoundTrip2(peer{strings.NewReader(settings + other + ours), io.Discard}, request, nil)
 	if err != nil || res.Status != 204 {
 		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// frame returns a frame of up to 255 bytes.
+func frame(kind, flags, stream byte, payload string) string {
+	return string([]byte{0, 0, byte(len(payload)), kind, flags, 0, 0, 0, stream}) + payload
+}
+
+// What padding and priority leave of a frame, and how long the body is said to be.
+func TestPaddingAndPriorityAreCutOff(t *testing.T) {
+	const (
+		data, headers, continuation      = 0, 1, 9
+		last, endHeaders, padded, weight = 1, 4, 8, 0x20
+		priority                         = "\x00\x00\x00\x00\x10"
+		length2                          = "\x0f\x0d\x012" // content-length: 2
+	)
+	begin := frame(headers, endHeaders, 1, "\x88")
+	for name, test := range map[string]struct {
+		frames, want string
+		length       int64
+	}{
+		"a head without a body":              {frame(headers, last|endHeaders, 1, "\x88"), "200 ", 0},
+		"a head without a length":            {begin + frame(data, last, 1, "ok"), "200 ok", -1},
+		"a length":                           {frame(headers, endHeaders, 1, "\x88"+length2) + frame(data, last, 1, "ok"), "200 ok", 2},
+		"two lengths":                        {frame(headers, endHeaders, 1, "\x88"+length2+length2) + frame(data, last, 1, "ok"), "200 ok", -1},
+		"a length of a head without a body":  {frame(headers, last|endHeaders, 1, "\x88"+length2), "200 unexpected EOF", 2},
+		"a malformed length":                 {frame(headers, endHeaders, 1, "\x88\x0f\x0d\x01x") + frame(data, last, 1, "ok"), "200 ok", -1},
+		"less than the length":               {frame(headers, endHeaders, 1, "\x88"+length2) + frame(data, last, 1, "o"), "200 unexpected EOF", 2},
+		"more than the length":               {frame(headers, endHeaders, 1, "\x88"+length2) + frame(data, last, 1, "oko"), "200 body is longer than declared", 2},
+		"a padded head":                      {frame(headers, last|endHeaders|padded, 1, "\x02\x88ab"), "200 ", 0},
+		"a head of priority":                 {frame(headers, last|endHeaders|weight, 1, priority+"\x88"), "200 ", 0},
+		"both":                               {frame(headers, last|endHeaders|padded|weight, 1, "\x01"+priority+"\x88a"), "200 ", 0},
+		"a head of nothing but padding":      {frame(headers, last|padded, 1, "\x00") + frame(continuation, endHeaders, 1, "\x88"), "200 ", 0},
+		"a head of nothing but a priority":   {frame(headers, last|weight, 1, priority) + frame(continuation, endHeaders, 1, "\x88"), "200 ", 0},
+		"less than a priority":               {frame(headers, last|endHeaders|weight, 1, priority[:4]), "unexpected EOF", 0},
+		"less than padding":                  {frame(headers, last|endHeaders|padded, 1, ""), "unexpected EOF", 0},
+		"data of nothing but padding":        {begin + frame(data, last|padded, 1, "\x00"), "200 ", -1},
+		"data of one byte of padding":        {begin + frame(data, last|padded, 1, "\x01a"), "200 ", -1},
+		"padded data":                        {begin + frame(data, last|padded, 1, "\x02okab"), "200 ok", -1},
+		"data whose flag is not priority":    {begin + frame(data, last|weight, 1, "okokok"), "200 okokok", -1},
+		"data with more padding than that":   {begin + frame(data, last|padded, 1, "\x02a"), "200 frame has more padding than payload", -1},
+		"data that is less than padding":     {begin + frame(data, last|padded, 1, ""), "200 unexpected EOF", -1},
+		"a head with more padding than that": {frame(headers, last|endHeaders|padded, 1, "\x02a"), "frame has more padding than payload", 0},
+	} {
+		got, length := "", int64(0)
+		res, err := wire.RoundTrip2(peer{strings.NewReader(settings + test.frames), io.Discard}, request, nil)
+		if err != nil {
+			got = err.Error()
+		} else {
+			body, err := io.ReadAll(res.Body)
+			if got, length = fmt.Sprintf("%d %s", res.Status, body), res.ContentLength; err != nil {
+				got = fmt.Sprintf("%d %v", res.Status, err)
+			}
+		}
+		if got != test.want || length != test.length {
+			t.Errorf("%s: %q of %d bytes, want %q of %d", name, got, length, test.want, test.length)
+		}
+	}
+}
+
+func TestAFrameWhereItMayNotBeIsNamed(t *testing.T) {
+	for kind, test := range []struct {
+		name         string
+		stream, size byte
+	}{{"DATA", 0, 1}, {"HEADERS", 0, 1}, {"PRIORITY", 0, 5}, {"RST_STREAM", 0, 4}, {"SETTINGS", 1, 0}, {"PUSH_PROMISE", 0, 4}, {"PING", 1, 8}, {"GOAWAY", 1, 8}, {"", 0, 0}, {"CONTINUATION", 0, 1}} {
+		if test.name == "" {
+			continue // WINDOW_UPDATE may be anywhere
+		}
+		_, err := wire.RoundTrip2(peer{strings.NewReader(settings + frame(byte(kind), 0, test.stream, strings.Repeat("\x00", int(test.size)))), io.Discard}, request, nil)
+		if want := fmt.Sprintf("%s frame is on stream %d", test.name, test.stream); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	for _, size := range []int{3, 5} {
+		_, err := wire.RoundTrip2(peer{strings.NewReader(settings + frame(8, 0, 1, "\x00\x00\x00\x01\x01"[:size])), io.Discard}, request, nil)
+		if want := fmt.Sprintf("WINDOW_UPDATE frame has %d bytes", size); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// The client of gRPC refuses streams that it cannot have opened, and more of them than before.
+func TestGOAWAYOfACall(t *testing.T) {
+	away := func(last, code byte) string { return frame(7, 0, 0, string([]byte{0, 0, 0, last, 0, 0, 0, code})) }
+	for name, test := range map[string]struct{ frames, want string }{
+		"after ours":                {away(1, 0) + ok, ""},
+		"after a later one":         {away(3, 2) + ok, ""},
+		"the same again":            {away(3, 0) + away(3, 0) + ok, ""},
+		"fewer":                     {away(3, 0) + away(1, 0) + ok, ""},
+		"more":                      {away(1, 0) + away(3, 0) + ok, "GOAWAY frame names stream 3"},
+		"a stream of the peer's":    {away(2, 0) + ok, "GOAWAY frame names stream 2"},
+		"before ours":               {away(0, 2) + ok, "peer did not process the request: peer went away with code 2"},
+		"before ours, with no code": {away(0, 0) + ok, "peer did not process the request: peer went away with code 0"},
+		"before ours at last":       {away(1, 3) + away(0, 2) + ok, "peer did not process the request: peer went away with code 3"},
+	} {
+		_, err := wire.RoundTrip2(peer{strings.NewReader(settings + test.frames), io.Discard}, request, []byte{0, 0, 0, 0, 0})
+		if text := fmt.Sprint(err); text != test.want && (err != nil || test.want != "") {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
 	}
 }
 

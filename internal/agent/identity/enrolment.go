@@ -92,32 +92,27 @@ func (e *Enrolment) use(cert *tls.Certificate, issued time.Time) {
 	e.cert, e.due = cert, issued.Add(cert.Leaf.NotAfter.Sub(issued)/2)
 }
 
+// checkRenewal is how often Run looks whether the certificate is due, by the wall clock,
+// which may be set meanwhile. So often it tries again after a failure.
+var checkRenewal = 10 * time.Second
+
 // Run renews the certificate until ctx is done. Certificate alone would renew
-// only when there is a new connection.
+// only when there is a new connection, the first of which enrols.
 func (e *Enrolment) Run(ctx context.Context) {
-	for wait := time.Duration(0); ; {
+	for {
 		select {
-		case <-time.After(wait):
+		case <-time.After(checkRenewal):
 		case <-ctx.Done():
 			return
 		}
-		wait = retryRenewal
 		e.mu.Lock()
-		enrolled, left := e.cert != nil, time.Until(e.due)
+		enrolled := e.cert != nil
 		e.mu.Unlock()
-		if !enrolled {
-			continue // the first connection enrols
+		if enrolled {
+			_, _ = e.Certificate(ctx) // logs what is wrong
 		}
-		if left > 0 {
-			wait = max(min(left, time.Hour), time.Second) // the clock may be set meanwhile
-			continue
-		}
-		_, _ = e.Certificate(ctx) // logs what is wrong
 	}
 }
-
-// retryRenewal is how long to wait after a renewal that failed.
-const retryRenewal = 10 * time.Second
 
 // renew asks istiod for a certificate and stores it. The token and the
 // certificate that is still valid both prove the identity: one of them is

@@ -93,14 +93,17 @@ func (c *ca) serve(w http.ResponseWriter, r *http.Request) {
 	defer c.mu.Unlock()
 	body, _ := io.ReadAll(r.Body)
 	m := body[5:][:binary.BigEndian.Uint32(body[1:])]
-	_, _, n := protowire.ConsumeTag(m)
+	first, _, n := protowire.ConsumeTag(m)
 	text, used := protowire.ConsumeBytes(m[n:])
-	_, _, tag := protowire.ConsumeTag(m[n+used:])
+	second, _, tag := protowire.ConsumeTag(m[n+used:])
 	seconds, _ := protowire.ConsumeVarint(m[n+used+tag:])
 	block, _ := pem.Decode(text)
 	csr, err := x509.ParseCertificateRequest(block.Bytes)
 	if err == nil {
 		err = csr.CheckSignature()
+	}
+	if first != 1 || second != 3 {
+		err = fmt.Errorf("fields %d and %d", first, second)
 	}
 	proof := r.Header.Get("Authorization")
 	if certs := r.TLS.PeerCertificates; len(certs) > 0 {
@@ -296,14 +299,22 @@ func TestAnEnrolmentThatRunsRenews(t *testing.T) {
 	}
 	f.change(func() { f.lifetime = time.Hour })
 	f.take()
+	defer func(was time.Duration) { *identity.CheckRenewal = was }(*identity.CheckRenewal)
+	*identity.CheckRenewal = 50 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
+	fresh := f.restart() // enrols with its first connection
+	fresh.State = t.TempDir()
+	go fresh.Run(ctx)
 	go func() { f.Run(ctx); close(done) }()
 	for f.take() == "" {
 		if time.Now().After(first.Leaf.NotAfter.Add(20 * time.Second)) {
 			t.Fatal("it was not renewed")
 		}
 		time.Sleep(20 * time.Millisecond)
+	}
+	if got := f.take(); got != "" {
+		t.Errorf("it is asked again: %s", got)
 	}
 	cancel()
 	<-done
@@ -431,8 +442,8 @@ func TestIstiodIsVerified(t *testing.T) {
 	defer http1.Close()
 	d := *f.Dialer
 	d.Address = http1.Listener.Addr().String()
-	if _, err := d.Dial(t.Context(), nil); err == nil {
-		t.Error("a server without HTTP/2 is no istiod")
+	if _, err := d.Dial(t.Context(), nil); err == nil || err.Error() != "TLS with "+d.Address+": remote error: tls: no application protocol" {
+		t.Errorf("a server without HTTP/2 is no istiod: %v", err)
 	}
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: f.server.TLS.Certificates})
 	if err != nil {

@@ -102,6 +102,14 @@ func TestTCPProbes(t *testing.T) {
 	if got := probeOnce(t, vmconfig.Probe{TCPSocket: &vmconfig.TCPSocket{Port: n, Host: "localhost"}}); got != "healthy" {
 		t.Error(got)
 	}
+	// A host replaces the machine's IP, here one of a network for documentation.
+	once, err := probe.New(&vmconfig.Probe{TimeoutSeconds: 20, TCPSocket: &vmconfig.TCPSocket{Port: n, Host: "127.0.0.1"}}, "192.0.2.1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := once(t.Context()); err != nil {
+		t.Error(err)
+	}
 	_ = l.Close()
 	if got := probeOnce(t, vmconfig.Probe{TCPSocket: &vmconfig.TCPSocket{Port: n}}); got != "app refused the connection" {
 		t.Error(got)

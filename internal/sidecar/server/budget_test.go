@@ -21,7 +21,7 @@ import (
 // it was read.
 func evicted(s *Server, head string) *conn {
 	_, ours := net.Pipe()
-	c, _ := newConn(s, ours, "0", 0)
+	c := newConn(s, ours, "0", 0)
 	c.first = copy(c.buf[:], head)
 	for range maxHeads {
 		_, other := net.Pipe()
@@ -103,7 +103,7 @@ func TestACallThatFindsNoPlaceInItsTimeIsToldSo(t *testing.T) {
 				e.share.places <- struct{}{}
 			}
 			caller, ours := net.Pipe()
-			c, _ := newConn(s, ours, "0", 0)
+			c := newConn(s, ours, "0", 0)
 			s.budget.leave(c)
 			began := time.Now()
 			go func() {

@@ -38,19 +38,19 @@ type conn struct {
 	answered bool // guarded by mu
 }
 
-// newConn returns an accepted connection, and whether its whole request has come
-// with it. If not, it may be evicted.
-func newConn(s *Server, nc net.Conn, localPort string, port int) (c *conn, whole bool) {
-	c = &conn{Conn: nc, server: s, localPort: localPort, port: port, start: time.Now(), evicted: make(chan struct{})}
+// newConn returns an accepted connection. It may be evicted unless its whole request has
+// come with it.
+func newConn(s *Server, nc net.Conn, localPort string, port int) *conn {
+	c := &conn{Conn: nc, server: s, localPort: localPort, port: port, start: time.Now(), evicted: make(chan struct{})}
 	c.buf = buffers.Get().(*[smallHead]byte)
 	_ = c.SetReadDeadline(c.start.Add(headTime))
 	if raw, ok := nc.(syscall.Conn); ok {
 		c.first = readNow(raw, c.buf[:])
 	}
-	if whole = bytes.Contains(c.buf[:c.first], endOfHead); !whole {
+	if !bytes.Contains(c.buf[:c.first], endOfHead) {
 		s.budget.enter(c, &s.budget.heads)
 	}
-	return c, whole
+	return c
 }
 
 func (c *conn) serve() {

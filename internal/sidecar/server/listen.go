@@ -12,5 +12,6 @@ import (
 // keep-alives: they live less than any keep-alive interval.
 func Listen(port int) (net.Listener, error) {
 	config := net.ListenConfig{KeepAlive: -1, Control: setOptions}
+	config.SetMultipathTCP(false) // its sockets have not all of the options
 	return config.Listen(context.Background(), "tcp", ":"+strconv.Itoa(port))
 }

@@ -172,7 +172,7 @@ func (s *Server) Serve(l net.Listener, port int) {
 	_, localPort, _ := net.SplitHostPort(l.Addr().String())
 	w := &workers{next: make(chan *conn)}
 	defer close(w.next)
-	for n := 0; ; n++ {
+	for {
 		nc, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
@@ -183,13 +183,8 @@ func (s *Server) Serve(l net.Listener, port int) {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		c, whole := newConn(s, nc, localPort, port)
-		w.serve(c)
-		// Let a call begin first; connections without a request must not keep it in
-		// the kernel's queue.
-		if whole || n%16 == 0 {
-			runtime.Gosched()
-		}
+		w.serve(newConn(s, nc, localPort, port))
+		runtime.Gosched() // the call begins first
 	}
 }
 

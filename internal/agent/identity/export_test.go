@@ -1,0 +1,4 @@
+package identity
+
+// CheckRenewal is checkRenewal, for tests to shorten.
+var CheckRenewal = &checkRenewal
