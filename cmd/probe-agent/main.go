@@ -124,17 +124,14 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end
 	log := slog.New(slog.NewTextHandler(stderr, nil))
 	service := systemd.New()
+	signalled, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	go func() {
-		<-signals
+	context.AfterFunc(signalled, func() {
+		stop() // a second signal ends the program at once
 		service.Stopping()
 		log.Info("ending: telling istiod that the app is not healthy")
 		cancel()
-		<-signals
-		os.Exit(exitFailure)
-	}()
+	})
 
 	r := &xds.Reporter{
 		Connect:    o.connector(ctx, config, log),

@@ -157,8 +157,8 @@ func serve(o *options, stderr io.Writer) int {
 	debug.SetMemoryLimit(20 << 20)
 	runtime.GOMAXPROCS(1)
 
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	first, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
 	s.Bodies = o.bodies
 	probes, disabled := s.Count()
 	for _, port := range s.Ports() {
@@ -169,10 +169,10 @@ func serve(o *options, stderr io.Writer) int {
 		go s.Serve(l, port)
 		log.Info("answering probes", "version", release.Version(), "port", port, "probes", probes, "disabled", disabled)
 	}
-	<-signals
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() { <-signals; cancel() }()
-	s.Drain(ctx, o.hooksWithin)
+	<-first.Done()
+	second, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	s.Drain(second, o.hooksWithin)
 	log.Info("ended as asked")
 	return exitOK
 }
