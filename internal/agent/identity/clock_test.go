@@ -3,9 +3,16 @@ package identity
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"testing"
 	"time"
 )
+
+func TestTheTimesAreTheDocumentedOnes(t *testing.T) {
+	if got, want := fmt.Sprint(connectTimeout, checkRenewal, minSecret), "10s 10s 8"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
 
 // TestRenewalIsDueByTheWallClock: the monotonic clock stands still while a machine is
 // suspended, and the certificate expires all the same.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
@@ -10,6 +11,7 @@ func TestCallersGetOnlyTheBodiesThatAreWanted(t *testing.T) {
 	ready := kubelet.Answer{Status: 200, Body: []byte("db=10.0.0.7 ok")}
 	moved := kubelet.Answer{Status: 302, Body: []byte("elsewhere")}
 	failed := kubelet.Answer{Status: 503, Body: []byte("db=10.0.0.7 down"), Reason: "app answered with status 503"}
+	first := kubelet.Answer{Status: 400, Body: []byte("no"), Reason: "app answered with status 400"}
 	refused := kubelet.Answer{Status: 502, Body: []byte("probe-proxy: app refused the connection\n"), Reason: "app refused the connection"}
 	cut := kubelet.Answer{Status: 200, Body: []byte("db="), Cut: true, Reason: "app's body broke off: EOF"}
 	for _, c := range []struct {
@@ -24,7 +26,7 @@ func TestCallersGetOnlyTheBodiesThatAreWanted(t *testing.T) {
 		for _, a := range []struct {
 			answer kubelet.Answer
 			want   bool
-		}{{ready, c.ready}, {moved, c.moved}, {failed, c.failed}, {refused, c.refused}, {cut, c.cut}} {
+		}{{ready, c.ready}, {moved, c.moved}, {failed, c.failed}, {first, c.failed}, {refused, c.refused}, {cut, c.cut}} {
 			want := ""
 			if a.want {
 				want = string(a.answer.Body)
@@ -38,8 +40,12 @@ func TestCallersGetOnlyTheBodiesThatAreWanted(t *testing.T) {
 
 func TestBodiesAreNoneFailuresOrAll(t *testing.T) {
 	for b, valid := range map[Bodies]bool{NoBodies: true, FailureBodies: true, AllBodies: true, "": false, "some": false} {
-		if err := b.Validate(); (err == nil) != valid {
-			t.Errorf("%q: %v", b, err)
+		want := "<nil>"
+		if !valid {
+			want = `"` + string(b) + `" must be one of none, failures, all`
+		}
+		if got := fmt.Sprint(b.Validate()); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }
