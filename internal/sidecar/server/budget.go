@@ -108,21 +108,26 @@ func (b *budget) evictLocked(c *conn) {
 }
 
 // take reserves n bytes for the app's answer to a call, and waits for the key's
-// turn. If n is negative, it releases them.
+// turn.
 func (s *share) take(n int) bool {
 	s.budget.mu.Lock()
-	if n > 0 && (s.bytes+n > s.maxBytes || s.budget.appBytes+n > maxAppBytes) {
+	if s.bytes+n > s.maxBytes || s.budget.appBytes+n > maxAppBytes {
 		s.budget.mu.Unlock()
 		return false
 	}
 	s.bytes += n
 	s.budget.appBytes += n
-	wait := time.Duration(0)
-	if n > 0 {
-		wait = max(time.Until(s.next), 0) + appPause
-		s.next = time.Now().Add(wait)
-	}
+	wait := max(time.Until(s.next), 0) + appPause
+	s.next = time.Now().Add(wait)
 	s.budget.mu.Unlock()
 	time.Sleep(wait)
 	return true
+}
+
+// release gives back what was taken.
+func (s *share) release(n int) {
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	s.bytes -= n
+	s.budget.appBytes -= n
 }

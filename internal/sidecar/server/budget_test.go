@@ -83,6 +83,41 @@ func TestACallThatWasEvictedTakesNoPlace(t *testing.T) {
 	})
 }
 
+// TestACallerThatLeavesAfterAWhileIsNoticed: the time for its head is over by then.
+func TestACallerThatLeavesAfterAWhileIsNoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+		caller, ours := net.Pipe()
+		c := newConn(s, ours, "0", 0)
+		ctx, stop := c.watch()
+		time.Sleep(time.Minute)
+		if ctx.Err() != nil {
+			t.Error("a caller that waits is taken to be gone")
+		}
+		caller.Close()
+		synctest.Wait()
+		if ctx.Err() == nil {
+			t.Error("a caller that has gone is waited for")
+		}
+		stop()
+	})
+}
+
+// TestOfTwoEntriesOfARouteThatWithMoreTimeAnswers, and of equals the first.
+func TestOfTwoEntriesOfARouteThatWithMoreTimeAnswers(t *testing.T) {
+	tcp := &prober.TCPSocket{Port: field.Number(80)}
+	for want, timeouts := range map[string][3]int{"a": {1, 1, 1}, "b": {1, 3, 2}, "c": {1, 2, 3}} {
+		probers := make(map[string]*prober.Prober)
+		for i, timeout := range timeouts {
+			probers["/osm-liveness-probe/"+string(rune('a'+i))] = &prober.Prober{TCPSocket: tcp, TimeoutSeconds: timeout}
+		}
+		s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, OSM, 0, probers, nil)
+		if e := s.routes[route{prober.OSMHealthcheckPort, prober.OSMHealthcheckPath, "", "80"}]; e == nil || e.key != "/osm-liveness-probe/"+want {
+			t.Errorf("%v: %+v answers", timeouts, e)
+		}
+	}
+}
+
 // TestACallThatFindsNoPlaceInItsTimeIsToldSo: all places are taken, for ever.
 func TestACallThatFindsNoPlaceInItsTimeIsToldSo(t *testing.T) {
 	const probe, hook = "/app-health/a/livez", "/app-lifecycle/a/prestopz"
@@ -188,7 +223,7 @@ func TestAllAppsTogetherTakeNoMoreThanTheBudget(t *testing.T) {
 		if taken != maxAppBytes {
 			t.Errorf("%d bytes are taken, want %d", taken, maxAppBytes)
 		}
-		shares[0].take(-minKeyBytes)
+		shares[0].release(minKeyBytes)
 		if !shares[len(shares)-1].take(part) {
 			t.Error("what one probe releases is not there for another")
 		}

@@ -84,7 +84,6 @@ func (c *conn) serve() {
 	case tls != nil:
 		c.passThrough(stream, tls)
 	default:
-		_ = c.SetReadDeadline(time.Time{})
 		c.answer(req)
 	}
 }
@@ -135,7 +134,7 @@ func (c *conn) call(e *entry, req *request) {
 		call.Early = c.early
 	}
 	call.Meter.More = e.share.take
-	defer func() { e.share.take(-call.Meter.Granted) }()
+	defer func() { e.share.release(call.Meter.Granted) }()
 	defer c.server.collect()
 	defer call.Close()
 	c.sendAnswer(c.probe(e, call))
@@ -179,6 +178,7 @@ const watchAfter = 20 * time.Millisecond
 // watch returns a context that is done when the caller has gone away, and what ends the
 // watch.
 func (c *conn) watch() (ctx context.Context, stop func()) {
+	_ = c.SetReadDeadline(time.Time{}) // that of the head is over
 	ctx, gone := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	watching.Add(1)

@@ -16,7 +16,7 @@ import (
 type entry struct {
 	key       string
 	probeType prober.ProbeType
-	target    *kubelet.Target // nil if the entry is bad
+	target    *kubelet.Target // of no use if the entry is bad
 	bad       error           // why it is disabled
 
 	share share

@@ -39,13 +39,10 @@ func fsmRouteOf(port int, req *request) (route, *badRequest) {
 	}
 	for name, field := range map[string]*string{prober.FSMHTTPPortHeader: &to.http, prober.FSMTCPPortHeader: &to.tcp, prober.FSMHTTPPathHeader: &to.path} {
 		name = textproto.CanonicalMIMEHeaderKey(name)
-		values := req.header[name]
-		if len(values) > 1 {
+		if len(req.header[name]) > 1 {
 			return to, &badRequest{400, "request must have one header " + name}
 		}
-		if len(values) == 1 {
-			*field = values[0]
-		}
+		*field = req.header.Get(name)
 		delete(req.header, name)
 	}
 	if (to.http == "") == (to.tcp == "") {

@@ -46,7 +46,7 @@ var errHeadTooLarge = &badRequest{431, fmt.Sprintf("request's head is too large:
 func (c *conn) readHead(takesTLS bool) (head, tls []byte, err error) {
 	buf := c.buf[:]
 	for n, searched := c.first, 0; ; {
-		if takesTLS && n > 0 && buf[0] == recordHandshake {
+		if takesTLS && bytes.HasPrefix(buf[:n], startOfTLS) {
 			return nil, buf[:n], nil
 		}
 		if end := bytes.Index(buf[searched:n], endOfHead); end >= 0 {
@@ -103,10 +103,10 @@ func parseHead(head []byte) (*request, error) {
 
 // requestLine reads the first line of a head.
 func requestLine(line string) (*request, error) {
-	method, rest, ok := strings.Cut(line, " ")
-	target, proto, ok2 := strings.Cut(rest, " ")
-	major, minor, ok3 := wire.ParseVersion(proto)
-	if !ok || !ok2 || !ok3 || !wire.ValidName(method) || target == "" || !wire.ValidValue(target) {
+	method, rest, _ := strings.Cut(line, " ")
+	target, proto, _ := strings.Cut(rest, " ")
+	major, minor, ok := wire.ParseVersion(proto)
+	if !ok || !wire.ValidName(method) || target == "" || !wire.ValidValue(target) {
 		return nil, &badRequest{400, "request line is malformed"}
 	}
 	if major != 1 {

@@ -159,7 +159,7 @@ func TestLargeAnswersOfAnAppTakeItsOwnShare(t *testing.T) {
 		if !good.take(16<<10) || time.Since(began) != appPause {
 			t.Errorf("the other share waits for %s", time.Since(began))
 		}
-		evil.take(-taken)
+		evil.release(taken)
 		if began = time.Now(); !evil.take(16<<10) || time.Since(began) != appPause {
 			t.Errorf("what was released is not there after %s", time.Since(began))
 		}
@@ -244,6 +244,10 @@ var heads = []string{
 	"GET / HTTP/1.1\nX: a\n\nY: b",
 	"GET / HTTP/1.1\r\nX: a\x01\t\xff",
 	"GET / HTTP/1.1\r\nno colon",
+	"GET / HTTP/1.1\r\ncolon",
+	"GET",
+	"GET / HTTP/2.0",
+	"GET  HTTP/1.1",
 	"GET /\xff HTTP/1.1",
 	"PRI * HTTP/2.0",
 	"",

@@ -1,9 +1,12 @@
 package server
 
 import (
+	"log/slog"
 	"net"
 	"syscall"
 	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 )
 
 func TestTheKernelBoundsWhatCallersMayTake(t *testing.T) {
@@ -41,6 +44,35 @@ func TestTheKernelBoundsWhatCallersMayTake(t *testing.T) {
 	}
 	if ms := option(conn, tcpUserTimeout); ms != 5000 {
 		t.Errorf("an answer that nobody takes is kept for %d ms", ms)
+	}
+}
+
+func TestARequestThatCameWithItsConnectionCannotBeEvicted(t *testing.T) {
+	s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+	l, err := Listen(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for text, evictable := range map[string]int{"GET / HTTP/1.1\r\n\r\n": 0, "GET / HTTP/1.1\r\n": 1} {
+		caller, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer caller.Close()
+		if _, err := caller.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		nc, err := l.Accept() // when the request is there
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		c := newConn(s, nc, "0", 0)
+		if string(c.buf[:c.first]) != text || s.budget.heads.Len() != evictable {
+			t.Errorf("%q is read, of %q; %d may be evicted", c.buf[:c.first], text, s.budget.heads.Len())
+		}
+		s.budget.leave(c)
 	}
 }
 

@@ -32,10 +32,9 @@ type limitedHandler struct {
 func (h *limitedHandler) take(now time.Time) (dropped int, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if n := int(now.Sub(h.last) / logEvery); n > 0 {
-		h.lines = min(h.lines+n, logBurst)
-		h.last = h.last.Add(time.Duration(n) * logEvery)
-	}
+	n := int(now.Sub(h.last) / logEvery)
+	h.lines = min(h.lines+n, logBurst)
+	h.last = h.last.Add(time.Duration(n) * logEvery)
 	if h.lines == 0 {
 		h.dropped++
 		return 0, false

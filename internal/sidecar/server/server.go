@@ -53,7 +53,7 @@ func New(log *slog.Logger, app kubelet.App, c *Convention, port int, probers map
 	s := &Server{
 		log:        log,
 		app:        app,
-		entries:    make(map[string]*entry, len(probers)+len(bad)),
+		entries:    make(map[string]*entry),
 		budget:     newBudget(),
 		ended:      make(chan struct{}, 1),
 		convention: c,
@@ -93,7 +93,7 @@ func (s *Server) add(key string, p *prober.Prober) {
 func (s *Server) disable(key string, err error) {
 	s.log.Error("probe is disabled: its entry cannot be used", "probe", key, "reason", err.Error())
 	_, probeType, _ := s.convention.ParseKey(key)
-	s.entries[key] = &entry{key: key, probeType: probeType, bad: err}
+	s.entries[key] = &entry{key: key, probeType: probeType, target: new(kubelet.Target), bad: err}
 }
 
 // addStream passes TLS that comes in on a port on to the app. HTTPS probers of one
@@ -116,8 +116,7 @@ func (s *Server) addStream(port int, key string, p *prober.Prober) {
 // lead makes a route lead to an entry. Of several entries of one route, the one with
 // the longest timeout answers, since each caller gives up in its own time.
 func (s *Server) lead(to route, e *entry) {
-	have := s.routes[to]
-	if have == nil || have.bad != nil || e.bad == nil && e.target.Timeout > have.target.Timeout {
+	if have := s.routes[to]; have == nil || e.target.Timeout > have.target.Timeout {
 		s.routes[to] = e
 	}
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"strconv"
@@ -10,9 +9,9 @@ import (
 	"time"
 )
 
-// recordHandshake is the first byte of any TLS connection (RFC 8446, section
-// 5.1), and of no HTTP request.
-const recordHandshake = 0x16
+// startOfTLS is the first byte of any TLS connection (RFC 8446, section 5.1), and
+// of no HTTP request.
+var startOfTLS = []byte{0x16}
 
 // A stream says where TLS that comes in on one port is passed on to.
 type stream struct {
@@ -68,7 +67,7 @@ func (s *Server) logStream(port, to int, err error) {
 // more, pass ends the other direction too.
 func pass(dst net.Conn, src io.Reader) {
 	_, err := io.Copy(dst, src)
-	if half, ok := dst.(halfCloser); ok && (err == nil || errors.Is(err, io.EOF)) {
+	if half, ok := dst.(halfCloser); ok && err == nil {
 		_ = half.CloseWrite()
 		return
 	}
