@@ -18,7 +18,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxMessage bounds a message of gRPC with its length, and after it was decompressed, in bytes.
+// A message of gRPC has fewer bytes than maxMessage, with its length and after it was
+// decompressed.
 const maxMessage = 32 << 10
 
 // A CallError says that a call of gRPC did not end with status 0 and, where one is
@@ -29,7 +30,7 @@ type CallError struct {
 }
 
 func (e *CallError) Error() string {
-	if e.Code < 0 {
+	if e.Code == -1 {
 		return e.Message
 	}
 	return fmt.Sprintf("%s (gRPC status %d)", e.Message, e.Code)
@@ -52,7 +53,7 @@ func NewCall(scheme, authority, method string) *Request {
 }
 
 // Call makes one call on conn, fresh and known to speak HTTP/2, and returns the
-// message of the answer, which may have up to 32 KiB, also after it was
+// message of the answer, which has less than 32 KiB, also after it was
 // decompressed. If there is an answer and it has none, the error is a [CallError].
 func Call(conn io.ReadWriter, req *Request, message []byte) ([]byte, error) {
 	res, err := RoundTrip2(conn, req, prefixed(message))
@@ -62,12 +63,12 @@ func Call(conn io.ReadWriter, req *Request, message []byte) ([]byte, error) {
 	if err := checkHeader(res); err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxMessage+1))
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxMessage))
 	if err != nil {
 		return nil, err
 	}
-	if len(body) > maxMessage {
-		return nil, malformed("gRPC answer has more than %d bytes", maxMessage)
+	if len(body) == maxMessage {
+		return nil, malformed("gRPC answer has %d bytes or more", maxMessage)
 	}
 	if err := checkTrailer(res.Trailer); err != nil {
 		return nil, err
@@ -95,9 +96,9 @@ func onlyMessage(body []byte, encodings []string) ([]byte, error) {
 	}
 	z, err := gzip.NewReader(bytes.NewReader(message))
 	if err == nil {
-		message, err = io.ReadAll(io.LimitReader(z, maxMessage+1))
+		message, err = io.ReadAll(io.LimitReader(z, maxMessage))
 	}
-	if err != nil || len(message) > maxMessage {
+	if err != nil || len(message) == maxMessage {
 		return nil, malformed("gRPC answer cannot be decompressed")
 	}
 	return message, nil
@@ -142,25 +143,31 @@ func checkMetadata(h textproto.MIMEHeader) error {
 	return nil
 }
 
-// checkTrailer demands grpc-status 0. If it is repeated, all must be numbers and
-// the last one counts.
+// checkTrailer demands grpc-status 0.
 func checkTrailer(trailer textproto.MIMEHeader) error {
-	if trailer == nil {
-		return malformed("gRPC answer has no trailers")
-	}
-	code, err := int64(0), errors.New("none")
-	for _, v := range trailer["Grpc-Status"] {
-		if code, err = strconv.ParseInt(v, 10, 32); err != nil {
-			break
-		}
-	}
+	code, ok := statusCode(trailer)
 	switch {
-	case err != nil || code < 0:
+	case trailer == nil:
+		return malformed("gRPC answer has no trailers")
+	case !ok:
 		return malformed("gRPC answer has no valid grpc-status")
 	case code != 0:
 		return &CallError{int(code), statusMessage(trailer)}
 	}
 	return checkMetadata(trailer)
+}
+
+// statusCode returns the grpc-status. If it is repeated, all must be numbers and the
+// last one counts.
+func statusCode(trailer textproto.MIMEHeader) (code int64, ok bool) {
+	for _, v := range trailer["Grpc-Status"] {
+		var err error
+		if code, err = strconv.ParseInt(v, 10, 32); err != nil || code < 0 {
+			return code, false
+		}
+		ok = true
+	}
+	return code, ok
 }
 
 // statusMessage returns what a trailer says of its status. It decodes the escapes that
@@ -185,8 +192,8 @@ func statusMessage(trailer textproto.MIMEHeader) string {
 }
 
 // A Stream is a call of gRPC that stays open. It sends messages; the peer's
-// messages are read and dropped. One goroutine calls Next, any may call the other
-// methods.
+// messages are read and dropped. One goroutine calls Next, one calls Send, any may call
+// the other methods.
 type Stream struct {
 	frames *stream
 
@@ -232,7 +239,6 @@ func (t *Stream) Send(message []byte) error {
 	n := t.sent + int64(len(b))
 	for t.err == nil && (n > t.granted[0] || n > t.granted[1]) {
 		t.room.Wait()
-		n = t.sent + int64(len(b))
 	}
 	if t.err != nil {
 		return t.err

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,8 +63,8 @@ func TestACallReturnsTheMessageOrTheStatus(t *testing.T) {
 	}{
 		"message":         {func(w http.ResponseWriter) { answer(w, "0", "", one) }, "pong", 0, false},
 		"empty message":   {func(w http.ResponseWriter) { answer(w, "0", "", message("")) }, "", 0, false},
-		"largest message": {func(w http.ResponseWriter) { answer(w, "0", "", message(strings.Repeat("x", 32<<10-5))) }, strings.Repeat("x", 32<<10-5), 0, false},
-		"larger message":  {func(w http.ResponseWriter) { answer(w, "0", "", message(strings.Repeat("x", 32<<10-4))) }, "gRPC answer has more than 32768 bytes", -1, true},
+		"largest message": {func(w http.ResponseWriter) { answer(w, "0", "", message(strings.Repeat("x", 32<<10-6))) }, strings.Repeat("x", 32<<10-6), 0, false},
+		"larger message":  {func(w http.ResponseWriter) { answer(w, "0", "", message(strings.Repeat("x", 32<<10-5))) }, "gRPC answer has 32768 bytes or more", -1, true},
 		"breaks off": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "application/grpc")
 			_, _ = w.Write(one[:3])
@@ -85,6 +87,10 @@ func TestACallReturnsTheMessageOrTheStatus(t *testing.T) {
 		"no gRPC":            {func(w http.ResponseWriter) { w.WriteHeader(404) }, "answer to the gRPC call has HTTP status 404", -1, true},
 		"a page":             {func(w http.ResponseWriter) { _, _ = io.WriteString(w, "hello") }, `answer is not gRPC: Content-Type ["text/plain; charset=utf-8"]`, -1, true},
 		"status is no code":  {func(w http.ResponseWriter) { answer(w, "x", "", one) }, "gRPC answer has no valid grpc-status", -1, true},
+		"escapes at the end": {func(w http.ResponseWriter) { answer(w, "7", "%6e%6F%21", nil) }, "no! (gRPC status 7)", 7, true},
+		"half an escape":     {func(w http.ResponseWriter) { answer(w, "7", "%2 no%2", nil) }, "%2 no%2 (gRPC status 7)", 7, true},
+		"the largest status": {func(w http.ResponseWriter) { answer(w, "2147483647", "", nil) }, " (gRPC status 2147483647)", 2147483647, true},
+		"a larger status":    {func(w http.ResponseWriter) { answer(w, "2147483648", "", one) }, "gRPC answer has no valid grpc-status", -1, true},
 		"negative status":    {func(w http.ResponseWriter) { answer(w, "-1", "", one) }, "gRPC answer has no valid grpc-status", -1, true},
 		"no message":         {func(w http.ResponseWriter) { answer(w, "0", "", []byte{}) }, "gRPC answer is not one message", -1, true},
 		"two messages":       {func(w http.ResponseWriter) { answer(w, "0", "", append(one, one...)) }, "gRPC answer is not one message", -1, true},
@@ -215,6 +221,20 @@ func TestFramesThatEndAStreamAreTold(t *testing.T) {
 	for name, test := range map[string]struct{ frames, want string }{
 		"status 0":                   {begin + head(last, "grpc-status", "0"), "EOF"},
 		"status 0 without a message": {head(last, ":status", "200", "content-type", "application/grpc", "grpc-status", "0"), "EOF"},
+		"a kind of message":          {head(0, ":status", "200", "content-type", "application/grpc+proto") + head(last, "grpc-status", "0"), "EOF"},
+		"a parameter":                {head(0, ":status", "200", "content-type", "application/grpc;x=y") + head(last, "grpc-status", "0"), "EOF"},
+		"another HTTP status":        {head(0, ":status", "404", "content-type", "application/grpc") + head(last, "grpc-status", "0"), "EOF"},
+		"two statuses":               {begin + head(last, "grpc-status", "7", "grpc-status", "0"), "EOF"},
+		"two statuses, a bad one":    {begin + head(last, "grpc-status", "0", "grpc-status", "x"), "gRPC answer has no valid grpc-status"},
+		"a longer type":              {head(0, ":status", "200", "content-type", "application/grpcs"), `answer is not gRPC: Content-Type ["application/grpcs"]`},
+		"a page of another status":   {head(0, ":status", "201", "content-type", "text/html"), "answer to the gRPC call has HTTP status 201"},
+		"padded metadata":            {begin + head(last, "grpc-status", "0", "a-bin", "YQ==", "b-bin", "YWI=", "c-bin", "YWJj", "d-bin", ""), "EOF"},
+		"metadata without padding":   {begin + head(last, "grpc-status", "0", "a-bin", "YQ", "b-bin", "YWI", "c-bin", "YWJj"), "EOF"},
+		"metadata padded half":       {begin + head(last, "grpc-status", "0", "a-bin", "YQ="), `gRPC metadata "A-Bin" is malformed`},
+		"metadata of the head":       {head(0, ":status", "200", "content-type", "application/grpc", "a-bin", "%"), `gRPC metadata "A-Bin" is malformed`},
+		"headers of another stream":  {begin + frame(1, 5, 3, "\x8d") + head(last, "grpc-status", "0"), "EOF"},
+		"data of the peer's stream":  {begin + frame(0, 1, 2, "x") + head(last, "grpc-status", "0"), "EOF"},
+		"thousands of pings":         {begin + strings.Repeat(frame(6, 0, 0, "12345678"), 3000) + head(last, "grpc-status", "0"), "EOF"},
 		"after a hint":               {head(0, ":status", "103") + begin + head(last, "grpc-status", "0"), "EOF"},
 		"another status":             {begin + head(last, "grpc-status", "7", "grpc-message", "no"), "no (gRPC status 7)"},
 		"no status":                  {begin + head(last, "x", "y"), "gRPC answer has no valid grpc-status"},
@@ -229,6 +249,132 @@ func TestFramesThatEndAStreamAreTold(t *testing.T) {
 		if err := end(raw(t, test.frames)); err.Error() != test.want {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
+	}
+}
+
+func TestWhatAStreamSends(t *testing.T) {
+	var sent bytes.Buffer
+	const begin = "\x88\x5f\x10application/grpc" // :status 200, content-type
+	s, err := wire.OpenStream(peer{strings.NewReader(settings + frame(6, 0, 0, "01234567") + frame(6, 1, 0, "01234567") + frame(1, 4, 1, begin) +
+		frame(0, 0, 1, "abc") + frame(0, 0, 1, "") + frame(0, 1, 1, "")), &sent}, wire.NewCall("https", "peer:1", "/a.B/C"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Send([]byte("hello")); err != nil {
+		t.Error(err)
+	}
+	if err := s.Ping(); err != nil {
+		t.Error(err)
+	}
+	if err := end(s); err == nil || err.Error() != "peer ended the call without a status" {
+		t.Error(err)
+	}
+	if err := s.Send(nil); err == nil || err.Error() != "peer ended the call without a status" {
+		t.Error(err)
+	}
+	if err := s.CloseSend(); err != nil {
+		t.Error(err)
+	}
+	want := []string{
+		`SETTINGS flags=0 stream=0 "\x00\x02\x00\x00\x00\x00"`,
+		`HEADERS flags=4 stream=1 :authority=peer:1 :method=POST :path=/a.B/C :scheme=https content-type=application/grpc te=trailers`,
+		`DATA flags=0 stream=1 "\x00\x00\x00\x00\x05hello"`,
+		`PING flags=0 stream=0 "\x00\x00\x00\x00\x00\x00\x00\x00"`,
+		`SETTINGS flags=1 stream=0 ""`,
+		`PING flags=1 stream=0 "01234567"`,
+		`WINDOW_UPDATE flags=0 stream=0 "\x00\x00\x00\x03"`,
+		`WINDOW_UPDATE flags=0 stream=1 "\x00\x00\x00\x03"`,
+		`DATA flags=1 stream=1 ""`,
+	}
+	if got := framesOf(t, sent.Bytes()); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestWhatRoundTripsSend(t *testing.T) {
+	for name, test := range map[string]struct {
+		body   []byte
+		frames string
+		want   []string
+	}{
+		"a GET": {nil, settings + ok, []string{
+			`SETTINGS flags=0 stream=0 "\x00\x02\x00\x00\x00\x00"`,
+			`HEADERS flags=5 stream=1 :authority=x :method=GET :path=/a?b :scheme=http accept=*/*`,
+			`SETTINGS flags=1 stream=0 ""`,
+		}},
+		"a call": {[]byte("body"), settings + ok, []string{
+			`SETTINGS flags=0 stream=0 "\x00\x02\x00\x00\x00\x00"`,
+			`SETTINGS flags=1 stream=0 ""`,
+			`HEADERS flags=4 stream=1 :authority=x :method=POST :path=/a?b :scheme=http accept=*/*`,
+			`DATA flags=1 stream=1 "body"`,
+		}},
+		"a call of more than a frame": {bytes.Repeat([]byte("x"), 16<<10+1), settings + ok, []string{
+			`SETTINGS flags=0 stream=0 "\x00\x02\x00\x00\x00\x00"`,
+			`SETTINGS flags=1 stream=0 ""`,
+			`HEADERS flags=4 stream=1 :authority=x :method=POST :path=/a?b :scheme=http accept=*/*`,
+			`DATA flags=0 stream=1 "` + strings.Repeat("x", 16<<10) + `"`,
+			`DATA flags=1 stream=1 "x"`,
+		}},
+		"a call of one frame": {bytes.Repeat([]byte("x"), 16<<10), settings + ok, []string{
+			`SETTINGS flags=0 stream=0 "\x00\x02\x00\x00\x00\x00"`,
+			`SETTINGS flags=1 stream=0 ""`,
+			`HEADERS flags=4 stream=1 :authority=x :method=POST :path=/a?b :scheme=http accept=*/*`,
+			`DATA flags=1 stream=1 "` + strings.Repeat("x", 16<<10) + `"`,
+		}},
+		"a call that the peer allows late": {[]byte("body"), frame(4, 0, 0, "\x00\x03\x00\x00\x00\x00") + frame(4, 0, 0, "\x00\x03\x00\x00\x00\x01") + ok, []string{
+			`SETTINGS flags=0 stream=0 "\x00\x02\x00\x00\x00\x00"`,
+			`SETTINGS flags=1 stream=0 ""`,
+			`SETTINGS flags=1 stream=0 ""`,
+			`HEADERS flags=4 stream=1 :authority=x :method=POST :path=/a?b :scheme=http accept=*/*`,
+			`DATA flags=1 stream=1 "body"`,
+		}},
+	} {
+		var sent bytes.Buffer
+		req := &wire.Request{URL: &url.URL{Scheme: "http", Host: "y", Path: "/a", RawQuery: "b"}, Host: "x", Header: map[string][]string{"Accept": {"*/*"}}}
+		if _, err := wire.RoundTrip2(peer{strings.NewReader(test.frames), &sent}, req, test.body); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := framesOf(t, sent.Bytes()); !slices.Equal(got, test.want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+		}
+	}
+}
+
+// framesOf words what a client sends, as golang.org/x/net reads it.
+func framesOf(t *testing.T, sent []byte) []string {
+	t.Helper()
+	rest, found := bytes.CutPrefix(sent, []byte(http2.ClientPreface))
+	if !found {
+		t.Fatalf("%q is sent first", sent)
+	}
+	framer := http2.NewFramer(nil, bytes.NewReader(rest))
+	decoder := hpack.NewDecoder(4<<10, nil)
+	var all []string
+	for {
+		f, err := framer.ReadFrame()
+		if err == io.EOF {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err, all)
+		}
+		h := f.Header()
+		line := fmt.Sprintf("%s flags=%d stream=%d", h.Type, h.Flags, h.StreamID)
+		at := bytes.Index(rest, []byte{byte(h.Length >> 16), byte(h.Length >> 8), byte(h.Length), byte(h.Type), byte(h.Flags)})
+		payload := rest[at+9:][:h.Length]
+		rest = rest[at+9+int(h.Length):]
+		if headers, ok := f.(*http2.HeadersFrame); ok {
+			fields, err := decoder.DecodeFull(headers.HeaderBlockFragment())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, field := range fields {
+				line += " " + field.Name + "=" + field.Value
+			}
+		} else {
+			line += fmt.Sprintf(" %q", payload)
+		}
+		all = append(all, line)
 	}
 }
 
