@@ -26,13 +26,13 @@ func (a App) Dial(ctx context.Context, port string) (conn net.Conn, stop func() 
 		ip = "127.0.0.1"
 	}
 	conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort(ip, port))
-	if err != nil && a.Localhost && ctx.Err() == nil {
+	if err != nil && a.Localhost {
 		conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort("::1", port))
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })
 	return conn, stop, nil
 }
 

@@ -67,10 +67,10 @@ func (t *grpcTarget) probe(ctx context.Context, call *Call) *Answer {
 			return t.failed(ctx, err)
 		}
 		again := began.Add(wait)
-		if deadline, ok := ctx.Deadline(); ok && !again.Before(deadline) {
+		if deadline, _ := ctx.Deadline(); !again.Before(deadline) { // only hooks have none
 			return t.failed(ctx, err)
 		}
-		wait = wait * 16 / 10
+		wait = longer(wait)
 		select {
 		case <-time.After(time.Until(again)):
 		case <-ctx.Done():
@@ -78,6 +78,9 @@ func (t *grpcTarget) probe(ctx context.Context, call *Call) *Answer {
 		}
 	}
 }
+
+// longer returns the wait after another.
+func longer(wait time.Duration) time.Duration { return wait * 16 / 10 }
 
 // check makes one call. It returns why the app is not serving, "" if it is, or else the
 // error why there is no answer.
@@ -97,9 +100,8 @@ func (t *grpcTarget) check(ctx context.Context, call *Call) (unhealthy string, e
 	if agent := call.Header.Get("User-Agent"); agent != "" {
 		req.Header["User-Agent"] = []string{agent}
 	}
-	if deadline, ok := ctx.Deadline(); ok {
-		req.Header["Grpc-Timeout"] = []string{grpcTimeout(time.Until(deadline))}
-	}
+	deadline, _ := ctx.Deadline()
+	req.Header["Grpc-Timeout"] = []string{grpcTimeout(time.Until(deadline))}
 	message, err := wire.Call(conn, req, t.request)
 	if answer, ok := errors.AsType[*wire.CallError](err); ok {
 		return inWords(answer), nil

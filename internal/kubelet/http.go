@@ -205,7 +205,7 @@ func (t *httpTarget) handshake(ctx context.Context, conn *tls.Conn) error {
 	limited, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	err := conn.HandshakeContext(limited)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+	if limited.Err() != nil && ctx.Err() == nil {
 		return fmt.Errorf("app's TLS handshake took longer than %s", handshakeTimeout)
 	}
 	return err
@@ -244,7 +244,7 @@ func (t *httpTarget) redirect(call *Call, first, req *wire.Request, res *wire.Re
 	}
 	next := &wire.Request{URL: u, Host: u.Host, Header: maps.Clone(first.Header), Meter: first.Meter}
 	if first.Host != first.URL.Host {
-		if ref, err := url.Parse(location); err == nil && !ref.IsAbs() {
+		if ref, _ := url.Parse(location); !ref.IsAbs() { // it was parsed above
 			next.Host = first.Host
 		}
 	}

@@ -3,6 +3,7 @@ package kubelet
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/tls"
 	"encoding/binary"
 	"fmt"
@@ -343,6 +344,51 @@ func TestAStatusOfMoreThanThreeDigitsIsAFailure(t *testing.T) {
 		if got := fmt.Sprint(a.Status, " ", a.Reason); got != want {
 			t.Errorf("%s: %q, want %q", status, got, want)
 		}
+	}
+}
+
+// TestAConnectionIsClosedBeforeTheNextAttempt: the app waits for that.
+func TestAConnectionIsClosedBeforeTheNextAttempt(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for i := 0; ; i++ {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			answer := pieces["settings"]
+			if i < 3 {
+				answer = append(bytes.Clone(answer), rawFrame(7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)...) // GOAWAY of all streams
+			} else {
+				answer = append(bytes.Clone(answer), rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "299")...)...)
+			}
+			conn.Write(answer)
+			io.Copy(io.Discard, conn)
+			conn.Close()
+		}
+	}()
+	a := probeOnce(t, live, "http://"+l.Addr().String(), &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: "/", Protocol: prober.HTTP2}})
+	if a.Status != 299 {
+		t.Errorf("%d %s", a.Status, a.Reason)
+	}
+}
+
+// TestACallerThatLeavesEndsTheWaitForAnotherDial: the next one would come after a second, and
+// the last one after an hour.
+func TestACallerThatLeavesEndsTheWaitForAnotherDial(t *testing.T) {
+	service := ""
+	target, err := NewTarget(App{IP: "127.0.0.1"}, live, &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(1), Service: &service}, TimeoutSeconds: 3600})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if a := target.Probe(ctx, &Call{Header: textproto.MIMEHeader{}, Start: time.Now()}); a.Reason != "app refused the connection" {
+		t.Errorf("%d %s", a.Status, a.Reason)
 	}
 }
 

@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -167,9 +168,85 @@ func TestTheURLIsTheOneThatTheKubeletMakesOfAPath(t *testing.T) {
 		}
 		a := target.Probe(t.Context(), call)
 		call.Close()
+		if got := call.Header.Get("Authorization"); got != test.authorization {
+			t.Errorf("%s: the caller's header has become %q", test.path, got)
+		}
 		if seen != want || (want == "") != (a.Reason == "URL has no host") {
 			t.Errorf("%s: the app sees %q, and of the kubelet %q; %s", test.path, seen, want, a.Reason)
 		}
+	}
+}
+
+// TestTheSameRedirectsAreFollowedAsByNetHTTP: by their status, and if there is a Location.
+func TestTheSameRedirectsAreFollowedAsByNetHTTP(t *testing.T) {
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, err := strconv.Atoi(r.URL.Path[1:])
+		if err != nil {
+			w.WriteHeader(299) // the end
+			return
+		}
+		if r.URL.RawQuery == "" {
+			w.Header().Set("Location", "/end")
+		}
+		w.WriteHeader(status)
+	}))
+	defer app.Close()
+	for status := 300; status < 310; status++ {
+		for _, query := range []string{"", "?none"} {
+			path := fmt.Sprintf("/%d%s", status, query)
+			res, err := http.Get(app.URL + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if a := probeOnce(t, live, app.URL, httpGet("HTTP", path)); a.Status != res.StatusCode {
+				t.Errorf("%s: %d %s, want %d", path, a.Status, a.Reason, res.StatusCode)
+			}
+		}
+	}
+}
+
+// TestTheBodyOfARedirectIsReadIfItIsShort, as net/http reads it: these never come.
+func TestTheBodyOfARedirectIsReadIfItIsShort(t *testing.T) {
+	for length, want := range map[string]int{"2048": 504, "2049": 200, "": 504} {
+		t.Run(length, func(t *testing.T) {
+			t.Parallel()
+			let := make(chan struct{})
+			app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/end" {
+					return
+				}
+				w.Header().Set("Location", "/end")
+				if length != "" {
+					w.Header().Set("Content-Length", length)
+				}
+				w.WriteHeader(http.StatusFound)
+				w.(http.Flusher).Flush()
+				<-let
+			}))
+			defer app.Close()
+			defer close(let)
+			if a := probeOnce(t, live, app.URL, httpGet("HTTP", "/")); a.Status != want {
+				t.Errorf("%d %s, want %d", a.Status, a.Reason, want)
+			}
+		})
+	}
+}
+
+// TestABodyThatAHookLeavesUnread: its declared length decides.
+func TestABodyThatAHookLeavesUnread(t *testing.T) {
+	for length, want := range map[int]int{maxBody: maxBody, maxBody + 1: 0} {
+		app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", strconv.Itoa(length))
+			io.WriteString(w, strings.Repeat("x", length))
+		}))
+		if a := probeOnce(t, prober.PreStop, app.URL, httpGet("HTTP", "/")); a.Status != 200 || len(a.Body) != want {
+			t.Errorf("of %d bytes %d are read: %d %s", length, len(a.Body), a.Status, a.Reason)
+		}
+		if a := probeOnce(t, live, app.URL, httpGet("HTTP", "/")); a.Status != 200 || len(a.Body) != maxBody {
+			t.Errorf("a probe: of %d bytes %d are read: %d %s", length, len(a.Body), a.Status, a.Reason)
+		}
+		app.Close()
 	}
 }
 
@@ -443,9 +520,16 @@ func TestHealthStatuses(t *testing.T) {
 		"\x0b\x0c\x08\x01":         1,
 		"\x1d\x01\x02\x03\x04":     0,
 		"\x08\x81\x80\x80\x80\x10": 1,
+		"\x08\x04":                 4,
+		"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01": -1,
 	} {
 		if got, ok := healthStatus([]byte(message)); got != want || !ok {
 			t.Errorf("%q: %d %t, want %d", message, got, ok, want)
+		}
+	}
+	for status, want := range map[int32]string{-1: "-1", 0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN", 4: "4"} {
+		if got := healthName(status); got != want {
+			t.Errorf("%d: %s, want %s", status, got, want)
 		}
 	}
 	for _, message := range []string{"\x08", "\x08\x81", "\x00\x01", "\x0c\x08\x01", "\x0b\x08\x01", "\x12\x05ab", "\x1d\x01", "\x08\x01\xff"} {

@@ -34,6 +34,54 @@ func TestTheHealthRequestNamesTheService(t *testing.T) {
 	}
 }
 
+func TestAReasonIsOneLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\x00b\x1fc d~e\x7ff\u0080":   "a b c d~e f\u0080",
+		"a\nb\r\nc\xffd":               "a b  c?d",
+		strings.Repeat("x", 201):       strings.Repeat("x", 200),
+		strings.Repeat("x", 199) + "é": strings.Repeat("x", 199),
+		strings.Repeat("x", 198) + "é": strings.Repeat("x", 198) + "é",
+	} {
+		if got := OneLine(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestTheHostHasTheAppsPortInPlaceOfOurs(t *testing.T) {
+	for _, test := range []struct{ host, ours, want string }{
+		{"10.0.0.1:15099", "15099", "10.0.0.1:80"},
+		{"[::1]:15099", "15099", "[::1]:80"},
+		{"web:15098", "15099", "web:15098"},
+		{"web", "15099", "web"},
+		{"web", "", "web"},
+		{"", "15099", ""},
+	} {
+		if got := cleanHost(&Call{Host: test.host, Port: test.ours}, "80"); got != test.want {
+			t.Errorf("%+v: %s", test, got)
+		}
+	}
+}
+
+func TestTheKubeletsOwnHeadersAreKnown(t *testing.T) {
+	for _, test := range []struct {
+		name, value string
+		want        bool
+	}{
+		{"Accept", "*/*", true}, {"Accept", "text/html", false}, {"Accept", "", false},
+		{"Accept-Encoding", "gzip", true}, {"Accept-Encoding", "br", false},
+		{"Connection", "close", true}, {"Connection", "upgrade", false},
+		{"User-Agent", "kube-probe/1.37", true}, {"User-Agent", "kube-lifecycle/1.37+", true}, {"User-Agent", "kube-probe/", true},
+		{"User-Agent", "kube-probe/123.456+", true}, {"User-Agent", "kube-probe/1234.456+", false}, {"User-Agent", "kube-probe/1.37-a", false},
+		{"User-Agent", "curl/1.37", false}, {"User-Agent", "1.37", false},
+		{"X", "*/*", false}, {"", "", false},
+	} {
+		if got := kubeletSends(test.name, test.value); got != test.want {
+			t.Errorf("%+v: %t", test, got)
+		}
+	}
+}
+
 // TestTheRefererOfARedirectIsThatOfNetHTTP takes the same redirects through the
 // client that the kubelet has.
 func TestTheRefererOfARedirectIsThatOfNetHTTP(t *testing.T) {

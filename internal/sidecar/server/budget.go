@@ -103,7 +103,7 @@ func (b *budget) evictLocked(c *conn) {
 	}
 	c.queue.Remove(c.element)
 	c.queue, c.gone = nil, true
-	_ = c.SetDeadline(time.Unix(1, 0))
+	_ = c.SetDeadline(time.Now())
 	close(c.evicted)
 }
 

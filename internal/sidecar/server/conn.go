@@ -194,7 +194,7 @@ func (c *conn) watch() (ctx context.Context, stop func()) {
 		if timer.Stop() {
 			return
 		}
-		_ = c.SetReadDeadline(time.Unix(1, 0))
+		_ = c.SetReadDeadline(time.Now())
 		watching.Wait()
 	}
 }

@@ -71,5 +71,5 @@ func pass(dst net.Conn, src io.Reader) {
 		_ = half.CloseWrite()
 		return
 	}
-	_ = dst.SetDeadline(time.Unix(1, 0))
+	_ = dst.SetDeadline(time.Now())
 }
