@@ -80,7 +80,7 @@ func (p *Planner) memberships(b *planBuilder) (detected detection, marked []*ser
 
 // switchIn returns the membership that a switch of injection makes: an annotation or a
 // label, by kind, of the template or else of its Namespace. read returns what a
-// value switches; ok is false for one that the mesh does not know.
+// value switches; ok and on are false for one that the mesh does not know.
 func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string) (on, ok bool)) membership {
 	values := func(m *Metadata) field.KeyValues {
 		if kind == "labels" {
@@ -91,7 +91,7 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 	if v, set := values(&b.in.Template.Metadata).Lookup(key); set {
 		m := membership{at: entryWords(kind, key, v)}
 		on, ok := read(v)
-		m.injected = certain(on && ok)
+		m.injected = certain(on)
 		if !ok {
 			m.unclear = new(metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
 		} else if !on {

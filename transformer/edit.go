@@ -33,10 +33,7 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 		return // there is no known place for annotations, and none is needed
 	}
 	have := b.annotations()
-	want := b.userAnnotations()
-	if len(b.excluded) > 0 {
-		want = b.withExcluded(want)
-	}
+	want := b.withExcluded(b.userAnnotations())
 	if len(toRewrite) > 0 {
 		user := want
 		want = b.withDefaultContainer(b.p.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), toRewrite)
@@ -48,7 +45,7 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 		}
 	}
 	for _, p := range want {
-		if v, set := have.Lookup(p.Key); !set || v != p.Value {
+		if !slices.Contains(have, p) {
 			b.addedAnnotations = append(b.addedAnnotations, p)
 		}
 	}
@@ -146,7 +143,7 @@ func (b *planBuilder) adds(toRewrite []*handlerSite) bool {
 
 // answeredByUs reports whether a probe-proxy makes a probe.
 func (b *planBuilder) answeredByUs(s *handlerSite) bool {
-	return !b.answersItself() && b.madeByUs(s, b.inspection.answerer)
+	return b.madeByUs(s, b.inspection.answerer)
 }
 
 // madeByUs reports whether a probe-proxy makes a probe that an answerer answers: in Open

@@ -19,6 +19,7 @@ func TestWhatAJobCountsIsReported(t *testing.T) {
 		unnamed = "podFailurePolicy:\n  rules:\n  - {action: Ignore, onPodConditions: [{type: DisruptionTarget}]}\n  - {action: FailJob, onExitCodes: {operator: NotIn, values: [1]}}\n"
 	)
 	for _, c := range []struct{ name, text, reason, want string }{
+		{"a Deployment counts nothing", strings.Replace(pod("", "restartPolicy: OnFailure\n"+app(httpProbe)), "spec:\n", "spec:\n  backoffLimit: 0\n  podFailurePolicy: {rules: [{onExitCodes: {}}]}\n", 1), "", ""},
 		{"a rule that names its container", jobWith(named, "restartPolicy: Never\n"), "", ""},
 		{"a rule that names none", jobWith(unnamed, "restartPolicy: Never\n"), "job-exit-codes", "`spec.podFailurePolicy.rules[1].onExitCodes`: has no `containerName`"},
 		{"no restart is allowed", jobWith("backoffLimit: 0\n", "restartPolicy: OnFailure\n"), "job-restarts", "`spec.backoffLimit`: is 0"},

@@ -19,7 +19,7 @@ func merge(base, changes field.Map) field.Map {
 		case e.Value == nil:
 			out = slices.Delete(out, i, i+1)
 		case i < 0:
-			if change, isMap := e.Value.(field.Map); isMap && len(change) > 0 {
+			if change, _ := e.Value.(field.Map); len(change) > 0 {
 				if e.Value = merge(nil, change); len(e.Value.(field.Map)) == 0 {
 					continue // it removes what is not there
 				}

@@ -75,8 +75,8 @@ func (l *LabelSelector) selects(labels field.KeyValues) certainty {
 // the address.
 func (r *NetworkRule) admits(from netip.Addr, spec *PodSpec, port int) bool {
 	within := func(cidr string) bool {
-		p, err := netip.ParsePrefix(cidr)
-		return err == nil && p.Contains(from)
+		p, _ := netip.ParsePrefix(cidr) // without an address if it is none
+		return p.Contains(from)
 	}
 	if len(r.From) > 0 && !slices.ContainsFunc(r.From, func(p NetworkPeer) bool {
 		return p.IPBlock != nil && within(p.IPBlock.CIDR) && !slices.ContainsFunc(p.IPBlock.Except, within)
@@ -125,7 +125,7 @@ func (s *Surroundings) shuts(from netip.Addr, labels field.KeyValues, spec *PodS
 // NetworkPolicy keeps from its port.
 func (b *planBuilder) checkAmbientPolicies() {
 	for _, s := range b.sites {
-		if !s.original.dials() || s.dialed() == 0 {
+		if s.dialed() == 0 {
 			continue
 		}
 		policy := b.in.Around.shuts(ambientKubelet, b.in.Template.Metadata.Labels, &b.in.Template.Spec, s.dialed())

@@ -36,6 +36,7 @@ func planNear(t *testing.T, yaml string) transformer.Plan {
 		t.Fatal(err)
 	}
 	plan := p.Plan(in)
+	note(plan)
 	for _, f := range plan.Findings {
 		seen[f.Reason] = true
 	}

@@ -31,7 +31,7 @@ type originalsHolder struct {
 // goes reports whether the originals in k are removed unless they are written anew: an
 // env var that no probe refers to, outside of containers that we added, may be the
 // user's, and stays.
-func (k *originalsHolder) goes() bool { return k.container == nil || k.ours || k.used() || k.proxy }
+func (k *originalsHolder) goes() bool { return k.ours || k.used() || k.proxy }
 
 // used reports whether k carries the original of a probe.
 func (k *originalsHolder) used() bool { return len(k.claimed) > 0 }
@@ -48,7 +48,7 @@ func (k *originalsHolder) isOf(d *serviceMesh) bool { return k.mesh.convention =
 
 // answersOn reports whether k is a container that answers on a port.
 func (k *originalsHolder) answersOn(port field.IntOrString) bool {
-	return k.container != nil && !port.IsString && slices.Contains(k.listens, int(port.Int))
+	return slices.Contains(k.listens, int(port.Int)) // a name is no number
 }
 
 // name returns the name of the container, or an annotation's, for messages.

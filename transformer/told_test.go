@@ -1,0 +1,157 @@
+package transformer_test
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// told returns what a plan finds, whole, one finding a line.
+func told(p transformer.Plan) string {
+	var lines []string
+	for _, f := range p.Findings {
+		lines = append(lines, fmt.Sprintf("%s %s %s: %s", f.Severity, f.Reason, cmp.Or(f.Container, "-"), f.Message))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// wantTold checks all that a plan finds.
+func wantTold(t *testing.T, p transformer.Plan, want ...string) {
+	t.Helper()
+	if got := told(p); got != strings.Join(want, "\n") {
+		t.Errorf("is told\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+// bare returns an object in which a pod's spec has no metadata.
+func bare(spec string) string {
+	return "apiVersion: example.com/v1\nkind: Bare\nmetadata:\n  name: web\nspec:\n" + indent("pod:", spec, 2)
+}
+
+func TestTheAppCannotAnswerWhereItsPodsHaveNoPlaceForAnAnnotation(t *testing.T) {
+	r := plan(t, bare(app(httpProbe)), answeredBy("app"))
+	wantTold(t, r.Plan, "error annotations-unknown -: `spec.pod`: is a pod's spec without metadata, so that there is no known place for the annotation `traffic.sidecar.istio.io/excludeInboundPorts`, which the pods need; the object must be excluded")
+	wantTold(t, plan(t, bare(app("livenessProbe: {exec: {command: [x]}}")), answeredBy("app")).Plan)
+}
+
+// An annotation of the template takes the place of its Namespace's, so that it must have
+// what that has.
+func TestTheAppsPortsComeAfterThoseOfTheNamespace(t *testing.T) {
+	const key = "config.linkerd.io/skip-inbound-ports"
+	opts := []option{answeredBy("app"), inMesh("linkerd")}
+	before := namespace("", key+`: "9000"`) + inNamespace(pod("", app(httpProbe)))
+	r := plan(t, before, opts...)
+	wantParts(t, r.text, "      annotations:\n        "+key+`: "9000,8001"`+"\n        rewrite-probes.io/originals: '{\"inherited\":{\""+key+`":"9000"},"excluded":{"`+key+`":"8001"}}'`+"\n")
+	wantNoEdits(t, plan(t, r.text, opts...))
+	wantText(t, restore(t, r.text, opts...), before)
+}
+
+// Istio ignores an exclusion where the ports that it captures are listed.
+func TestTheAppCannotAnswerOnAPortThatIsListedAsCaptured(t *testing.T) {
+	before := pod("annotations: {traffic.sidecar.istio.io/includeInboundPorts: \"8001\", traffic.sidecar.istio.io/excludeInboundPorts: \"8001\"}", app(httpProbe))
+	r := plan(t, before, answeredBy("app"))
+	if f := wantReason(t, r, "probe-port-captured"); f.Message != "`spec.template.metadata.annotations[traffic.sidecar.istio.io/includeInboundPorts]`: \"8001\" has the port of a probe, and Istio then ignores `traffic.sidecar.istio.io/excludeInboundPorts`; the port must be removed here, or another must answer" {
+		t.Errorf("%s", f.Message)
+	}
+	wantText(t, r, before)
+}
+
+func TestAJobWithAnOrdinaryProbeProxyIsToldOnlyThatItNeverEnds(t *testing.T) {
+	r := plan(t, jobWith("backoffLimit: 0\npodFailurePolicy: {rules: [{onExitCodes: {}}]}\n", "restartPolicy: OnFailure\n"), asContainer)
+	wantTold(t, r.Plan, "error job-never-finishes -: `spec.template.spec`: the pod has to finish, and with probe-proxy as an ordinary container it never would; probe-proxy must be a native sidecar (`placement: native`)")
+}
+
+// peerAuthentication returns one of the namespace shop, from another file than others.
+func peerAuthentication(name, spec string) string {
+	return "---\napiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: " + name + ", namespace: shop}\nspec: " + spec + "\n"
+}
+
+func TestWhatIsKnownOfMutualTLSIsSaidOnceForEachMode(t *testing.T) {
+	const is = "known: injected: the label `sidecar.istio.io/inject: true`"
+	probes := func(lines string) string {
+		return goesTo("shop", pod("labels: {app: web, sidecar.istio.io/inject: \"true\"}", app(lines)))
+	}
+	for _, c := range []struct{ name, yaml, want string }{
+		{"nothing says it", probes(httpProbe), is},
+		{"one mode for two probes", probes(httpProbe+"readinessProbe: {httpGet: {port: 80}}\n") + peerAuthentication("a", "{mtls: {mode: STRICT}}"), is + "; mTLS STRICT: PeerAuthentication shop/a at mesh.yaml:20"},
+		{"one that is about the second port", probes(httpProbe+"readinessProbe: {httpGet: {port: 80}}\n") + peerAuthentication("a", "{selector: {matchLabels: {app: web}}, portLevelMtls: {8001: {mode: DISABLE}}}"), is + "; mTLS DISABLE: PeerAuthentication shop/a at mesh.yaml:20"},
+		{"a probe that connects to nothing", probes("livenessProbe: {exec: {command: [x]}}\n") + peerAuthentication("a", "{mtls: {mode: STRICT}}"), is},
+		{"two that contradict each other", probes(httpProbe) + peerAuthentication("a", "{mtls: {mode: STRICT}}") + peerAuthentication("a", "{mtls: {mode: DISABLE}}"), is + "; mTLS DISABLE or STRICT: PeerAuthentication shop/a at mesh.yaml:19 and PeerAuthentication shop/a at mesh.yaml:24"},
+	} {
+		if got := planNear(t, c.yaml).Known; got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestTheFirstPolicyAndProbeThatAreInEachOthersWayAreNamed(t *testing.T) {
+	const kubelet = "from: [{ipBlock: {cidr: 169.254.7.127/32}}]"
+	named := func(name, policy string) string { return strings.Replace(policy, "name: web", "name: "+name, 1) }
+	both := "ports: [{name: web, containerPort: 8001}]\nreadinessProbe: {httpGet: {port: %s}}\nlivenessProbe: {httpGet: {port: web}}"
+	for _, c := range []struct{ name, metadata, probes, policies, want string }{
+		{"the second policy is about the pod", ambientPod, httpProbe, named("a", networkPolicy("podSelector: {matchLabels: {app: other}}")) + named("b", networkPolicy("podSelector: {}")), "livenessProbe shop/b 8001"},
+		{"both are", ambientPod, httpProbe, named("a", networkPolicy("podSelector: {}")) + named("b", networkPolicy("podSelector: {}")), "livenessProbe shop/a 8001"},
+		{"the second lets the kubelet in", ambientPod, httpProbe, named("a", networkPolicy("podSelector: {}")) + named("b", networkPolicy("podSelector: {}", "ingress: [{"+kubelet+"}]")), ""},
+		{"the first port is open", ambientPod, fmt.Sprintf(both, "80"), networkPolicy("podSelector: {}", "ingress: [{"+kubelet+", ports: [{port: 80}]}]"), "livenessProbe shop/web 8001"},
+		{"neither port is", ambientPod, fmt.Sprintf(both, "80"), networkPolicy("podSelector: {}"), "readinessProbe shop/web 80"},
+		{"the first port is not known", ambientPod, fmt.Sprintf(both, "other"), networkPolicy("podSelector: {}"), "livenessProbe shop/web 8001"},
+	} {
+		p := planNear(t, goesTo("shop", pod(c.metadata, app(c.probes)))+c.policies)
+		got := ""
+		if f, found := (result{Plan: p}).has("ambient-network-policy"); found {
+			_, policy, _ := strings.Cut(f.Message, "NetworkPolicy ")
+			policy, rest, _ := strings.Cut(policy, " at ")
+			_, port, _ := strings.Cut(rest, "to port ")
+			port, _, _ = strings.Cut(port, ";")
+			got = strings.TrimPrefix(f.Field.String(), tmpl) + " " + policy + " " + port
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestOfTwoMeshesThatAreSwitchedOffTheFirstIsNamed(t *testing.T) {
+	r := plan(t, pod("annotations: {linkerd.io/inject: disabled, consul.hashicorp.com/connect-inject: \"false\"}", app(httpProbe)))
+	wantTold(t, r.Plan, "info injection-off -: `spec.template.metadata.annotations[linkerd.io/inject]`: \"disabled\" switches injection off, so the mesh does not capture this pod; its probes are left alone")
+}
+
+func TestTwoMeshesOfOnePodAreBothNamed(t *testing.T) {
+	r := plan(t, pod("labels: {sidecar.istio.io/inject: \"true\"}\nannotations: {linkerd.io/inject: enabled, consul.hashicorp.com/connect-inject: \"true\"}", app(httpProbe)))
+	if f := wantReason(t, r, "two-meshes"); f.Message != "the label `sidecar.istio.io/inject: true` puts the pod into Istio, and the annotation `linkerd.io/inject: enabled` into Linkerd; a pod can only be in one mesh, so one of the two must go" {
+		t.Errorf("%s", f.Message)
+	}
+}
+
+func TestAPortOfAProbeThatCannotBeResolvedIsExplained(t *testing.T) {
+	ports := "ports: [{name: a, containerPort: 80}, {containerPort: 81}, {name: high, containerPort: 70000}]\n"
+	for _, c := range []struct{ ports, probe, want string }{
+		{ports, "httpGet: {port: web}", "port-unresolved app: `%s.httpGet.port`: names the port \"web\", but container \"app\" names \"a\", \"high\"; it must be a port's name or number"},
+		{"", "httpGet: {port: web}", "port-unresolved app: `%s.httpGet.port`: names the port \"web\", but container \"app\" has no named port; it must be a port's name or number"},
+		{ports, "httpGet: {port: \"\"}", "port-unresolved app: `%s.httpGet.port`: names the port \"\", but container \"app\" names \"a\", \"high\"; it must be a port's name or number"},
+		{ports, "httpGet: {port: '${PORT}'}", "port-unresolved app: `%s.httpGet.port`: is \"${PORT}\", which looks like a variable; rewrite-probes must run after the substitution"},
+		{ports, "tcpSocket: {port: \"80\"}", "port-unresolved app: `%s.tcpSocket.port`: is the string \"80\", which the API server refuses; a number must not be quoted"},
+		{ports, "grpc: {port: a}", "port-unresolved app: `%s.grpc.port`: is the name \"a\", which the API server refuses in a grpc probe; it must be the number, 80"},
+		{ports, "grpc: {port: high}", "port-invalid app: `%s.grpc.port`: is 70000, but must be a port from 1 to 65535"},
+		{ports, "httpGet: {port: high}", "port-invalid app: `%s.httpGet.port`: is 70000, but must be a port from 1 to 65535"},
+		{ports, "httpGet: {port: 65536}", "port-invalid app: `%s.httpGet.port`: is 65536, but must be a port from 1 to 65535"},
+		{ports, "httpGet: {port: -1}", "port-invalid app: `%s.httpGet.port`: is -1, but must be a port from 1 to 65535"},
+		{ports, "httpGet: {port: 0}", "port-invalid app: `%s.httpGet.port`: is missing or 0, but must be a port from 1 to 65535"},
+	} {
+		r := plan(t, pod("", app(c.ports+"livenessProbe: {"+c.probe+"}")))
+		wantTold(t, r.Plan, "warning "+fmt.Sprintf(c.want, tmpl+"livenessProbe")+"; the probe is left alone")
+	}
+	for _, port := range []string{"1", "65535", "a"} {
+		wantTold(t, plan(t, pod("", app(ports+"livenessProbe: {httpGet: {port: "+port+"}}"))).Plan)
+	}
+}
+
+func TestTheContainersToSkipAreReadWithBlanksAndGaps(t *testing.T) {
+	const at = "`spec.template.metadata.annotations[rewrite-probes.io/skip-containers]`: \"b,, app,zz\" names the container "
+	r := plan(t, pod("annotations: {rewrite-probes.io/skip-containers: \"b,, app,zz\"}", app(httpProbe)+"- name: other\n  image: o\n"))
+	wantTold(t, r.Plan, "warning unknown-container -: "+at+"\"b\", but the pod has only app, other", "warning unknown-container -: "+at+"\"zz\", but the pod has only app, other",
+		"info skipped-container app: `spec.template.spec.containers[0].livenessProbe`: container \"app\" is named by the annotation `rewrite-probes.io/skip-containers`")
+}
