@@ -30,10 +30,7 @@ func (s *Selector) matches(o Subject) bool {
 	if s.LabelSelector == "" {
 		return true
 	}
-	requirements, err := parseLabelSelector(s.LabelSelector)
-	if err != nil {
-		return false // validate refuses it
-	}
+	requirements, _ := parseLabelSelector(s.LabelSelector) // Decode refuses what is none
 	labels := o.Labels()
 	for _, r := range requirements {
 		if !r.matches(labels) {

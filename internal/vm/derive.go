@@ -19,11 +19,11 @@ func (b *builder) derive() {
 		return
 	}
 	path := annotationPath(fromAnnotation)
-	from, workload, err := b.find(ref)
+	workload, from, err := b.find(ref)
 	if err == nil {
 		b.derived, err = b.translate(from)
 		if err != nil {
-			err = fmt.Errorf("%s, container %q: %w", workload, from.Container, err)
+			err = fmt.Errorf("%s, container %q: %w", workload.Name, from.Container, err)
 		}
 	}
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *builder) derive() {
 		b.writesDerived, b.original = true, b.derived
 	default:
 		b.add(transformer.NewFinding("vm-source-differs", probePath, "is %s, but %s, container %q, has %s; one of them must go, or the annotation `%s`",
-			inJSON(effective(b.original)), workload, from.Container, inJSON(b.derived), fromAnnotation))
+			inJSON(effective(b.original)), workload.Name, from.Container, inJSON(b.derived), fromAnnotation))
 		return
 	}
 	if b.derived.Exec != nil {
@@ -47,26 +47,25 @@ func (b *builder) derive() {
 	}
 }
 
-// find returns the readiness probe that a reference names, and the name of its
-// workload.
-func (b *builder) find(ref string) (from *transformer.OriginalProbe, workload string, err error) {
+// find returns the readiness probe that a reference names, and its workload.
+func (b *builder) find(ref string) (w Workload, from *transformer.OriginalProbe, err error) {
 	parts := strings.Split(ref, "/")
 	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
-		return nil, "", fmt.Errorf("must be KIND/NAME or KIND/NAME/CONTAINER, such as Deployment/reviews")
+		return w, nil, fmt.Errorf("must be KIND/NAME or KIND/NAME/CONTAINER, such as Deployment/reviews")
 	}
 	all := b.g.Workloads(parts[0], parts[1])
 	switch {
 	case len(all) == 0:
-		return nil, "", fmt.Errorf("the input has no workload of that kind and name in the group's namespace")
+		return w, nil, fmt.Errorf("the input has no workload of that kind and name in the group's namespace")
 	case len(all) > 1:
-		return nil, "", fmt.Errorf("the input has %d workloads of that kind and name in the group's namespace; there must be one", len(all))
+		return w, nil, fmt.Errorf("the input has %d workloads of that kind and name in the group's namespace; there must be one", len(all))
 	case all[0].Err != nil:
-		return nil, "", fmt.Errorf("the probes of %s cannot be known: %w", all[0].Name, all[0].Err)
+		return w, nil, fmt.Errorf("the probes of %s cannot be known: %w", all[0].Name, all[0].Err)
 	}
-	workload = all[0].Name
+	w = all[0]
 	var probes []transformer.OriginalProbe
 	var containers []string
-	for _, p := range all[0].Probes {
+	for _, p := range w.Probes {
 		if len(parts) == 2 || p.Container == parts[2] {
 			probes = append(probes, p)
 		}
@@ -74,13 +73,13 @@ func (b *builder) find(ref string) (from *transformer.OriginalProbe, workload st
 	}
 	switch {
 	case len(probes) == 1:
-		return &probes[0], workload, nil
+		return w, &probes[0], nil
 	case len(containers) == 0:
-		return nil, "", fmt.Errorf("%s has no readinessProbe", workload)
+		return w, nil, fmt.Errorf("%s has no readinessProbe", w.Name)
 	case len(probes) == 0:
-		return nil, "", fmt.Errorf("%s has no container %q with a readinessProbe, only %s", workload, parts[2], strings.Join(containers, ", "))
+		return w, nil, fmt.Errorf("%s has no container %q with a readinessProbe, only %s", w.Name, parts[2], strings.Join(containers, ", "))
 	}
-	return nil, "", fmt.Errorf("%s has %d readiness probes, of %s; the annotation must name the container: %s/CONTAINER", workload, len(containers), strings.Join(containers, ", "), strings.Join(parts[:2], "/"))
+	return w, nil, fmt.Errorf("%s has %d readiness probes, of %s; the annotation must name the container: %s/CONTAINER", w.Name, len(containers), strings.Join(containers, ", "), strings.Join(parts[:2], "/"))
 }
 
 // translate returns a container's probe in the form of a group's.

@@ -61,14 +61,14 @@ func TestAReferenceNamesOneProbe(t *testing.T) {
 		{"several probes", "Deployment/web", "", `Deployment web has 2 readiness probes, of "a", "b"; the annotation must name the container: Deployment/web/CONTAINER`},
 	} {
 		b := newBuilder(read(t, group("", ""), workloads...).Group)
-		from, workload, err := b.find(tt.ref)
+		workload, from, err := b.find(tt.ref)
 		switch {
 		case tt.err != "":
 			if err == nil || err.Error() != tt.err {
 				t.Errorf("%s: %v, want %s", tt.name, err, tt.err)
 			}
-		case err != nil || from.Container != tt.container || !strings.HasPrefix(tt.ref, strings.Replace(workload, " ", "/", 1)):
-			t.Errorf("%s: %+v of %q, %v", tt.name, from, workload, err)
+		case err != nil || from.Container != tt.container || !strings.HasPrefix(tt.ref, strings.Replace(workload.Name, " ", "/", 1)):
+			t.Errorf("%s: %+v of %q, %v", tt.name, from, workload.Name, err)
 		}
 	}
 }
