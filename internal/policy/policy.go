@@ -190,16 +190,16 @@ func patternToRegexp(pattern string) string {
 		return c
 	}
 	for len(rest) > 0 {
-		switch c := next(); {
-		case c == '\\' && len(rest) > 0:
+		switch c := next(); c {
+		case '\\':
 			b.WriteString(regexp.QuoteMeta(string(next())))
-		case c == '[':
+		case '[':
 			var class string
 			class, rest = classToRegexp(rest)
 			b.WriteString(class)
-		case c == '*':
+		case '*':
 			b.WriteString("[^/]*")
-		case c == '?':
+		case '?':
 			b.WriteString("[^/]")
 		default:
 			b.WriteString(regexp.QuoteMeta(string(c)))
@@ -211,41 +211,39 @@ func patternToRegexp(pattern string) string {
 // classToRegexp returns the regular expression of a class of characters, given
 // what comes after its bracket, and what comes after the class.
 func classToRegexp(rest []rune) (class string, after []rune) {
-	var ranges strings.Builder
 	next := func() (c rune) {
-		c, rest = rest[0], rest[1:]
-		if c == '\\' && len(rest) > 0 {
-			c, rest = rest[0], rest[1:]
+		if rest[0] == '\\' {
+			rest = rest[1:]
 		}
+		c, rest = rest[0], rest[1:]
 		return c
 	}
-	negated := len(rest) > 0 && rest[0] == '^'
+	negated := rest[0] == '^'
 	if negated {
-		next()
+		rest = rest[1:]
 	}
-	for len(rest) > 0 && rest[0] != ']' {
+	for rest[0] != ']' {
 		low := next()
 		high := low
-		if len(rest) > 1 && rest[0] == '-' {
-			next()
+		if rest[0] == '-' {
+			rest = rest[1:]
 			high = next()
 		}
 		if low <= high { // else it matches nothing
-			ranges.WriteString(inClass(low) + "-" + inClass(high))
+			class += inClass(low) + "-" + inClass(high)
 		}
 	}
-	if len(rest) > 0 {
-		next() // the closing bracket
-	}
 	switch {
-	case ranges.Len() > 0 && negated:
-		return "[^" + ranges.String() + "]", rest
-	case ranges.Len() > 0:
-		return "[" + ranges.String() + "]", rest
+	case class != "" && negated:
+		class = "[^" + class + "]"
+	case class != "":
+		class = "[" + class + "]"
 	case negated:
-		return `[\s\S]`, rest
+		class = `[\s\S]`
+	default:
+		class = `[^\s\S]`
 	}
-	return `[^\s\S]`, rest
+	return class, rest[1:]
 }
 
 // inClass returns a character as it is written in a class of a regular expression.
