@@ -55,6 +55,12 @@ func (s *handlerSite) atStart() bool {
 	return s.name == prober.PostStart || s.at.init && (s.name == prober.Startup || s.name == prober.Liveness)
 }
 
+// neverWorks reports whether nobody makes the probe or hook of a kind: the API server allows
+// none on an init container that ends, and the kubelet has no hooks but httpGet that dial.
+func (s *handlerSite) neverWorks(kind string) bool {
+	return s.at.init && !isSidecar(s.at, s.container) || s.name.IsHook() && kind != kindHTTPGet
+}
+
 // isSidecar reports whether a container is a native sidecar.
 func isSidecar(at containerRef, c *Container) bool { return at.init && c.RestartPolicy == "Always" }
 

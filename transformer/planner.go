@@ -376,8 +376,7 @@ func (b *planBuilder) checkLeftAlone() {
 func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 	kind, ok := s.original.Kind()
 	port, host := s.original.endpoint()
-	if !ok || port == nil || b.p.mesh.isProxy(s.container) || b.isDangling(s) ||
-		s.at.init && !isSidecar(s.at, s.container) || s.name.IsHook() && kind != kindHTTPGet {
+	if !ok || port == nil || b.p.mesh.isProxy(s.container) || b.isDangling(s) || s.neverWorks(kind) {
 		return false
 	}
 	n := s.original.dialedIn(s.container)
@@ -514,14 +513,10 @@ func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
 		return unaffected, ""
 	case b.isDangling(s):
 		return fate{Fails, "nothing in the pod has its original"}, ""
-	case s.at.init && !isSidecar(s.at, s.container) || s.name.IsHook() && kind != kindHTTPGet:
-		return unaffected, "" // it fails without a mesh too
-	case b.inspection.outcome == nil || isWindows(spec):
+	case s.neverWorks(kind), s.dialed() == 0: // it fails without a mesh too
 		return unaffected, ""
-	case (b.inspection.passesProbes || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
+	case isWindows(spec), (b.inspection.passesProbes || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
 		return unaffected, ""
-	case s.dialed() == 0:
-		return unaffected, "" // the kubelet finds no port
 	}
 	return b.inspection.outcome(s)
 }

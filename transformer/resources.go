@@ -224,25 +224,16 @@ func (p podResources) defaultResources(tlsProbes int, configured bool) field.Map
 	case p.hasOwn || class == bestEffort && !configured:
 		return nil
 	case class == guaranteed && tlsProbes > manyTLSProbes:
-		return guaranteedTLSResources
+		return resourceValues(cpuAndMemory("100m", "32Mi"), cpuAndMemory("100m", "32Mi"))
 	case class == guaranteed:
-		return guaranteedResources
+		return resourceValues(cpuAndMemory("50m", "32Mi"), cpuAndMemory("50m", "32Mi"))
 	case !p.limitless(0): // the pod as a whole is limited, and a quota may demand that
-		return limitedResources
+		return resourceValues(cpuAndMemory("10m", "16Mi"), cpuAndMemory("100m", "32Mi"))
 	case tlsProbes > 0:
-		return burstableTLSResources
+		return resourceValues(cpuAndMemory("20m", "16Mi"), field.Map{{Key: "memory", Value: "32Mi"}})
 	}
-	return burstableResources
+	return resourceValues(cpuAndMemory("10m", "16Mi"), field.Map{{Key: "memory", Value: "32Mi"}})
 }
-
-// The defaults, which are shared and never written.
-var (
-	guaranteedResources    = resourceValues(cpuAndMemory("50m", "32Mi"), cpuAndMemory("50m", "32Mi"))
-	guaranteedTLSResources = resourceValues(cpuAndMemory("100m", "32Mi"), cpuAndMemory("100m", "32Mi"))
-	burstableResources     = resourceValues(cpuAndMemory("10m", "16Mi"), field.Map{{Key: "memory", Value: "32Mi"}})
-	burstableTLSResources  = resourceValues(cpuAndMemory("20m", "16Mi"), field.Map{{Key: "memory", Value: "32Mi"}})
-	limitedResources       = resourceValues(cpuAndMemory("10m", "16Mi"), cpuAndMemory("100m", "32Mi"))
-)
 
 func cpuAndMemory(cpu, memory string) field.Map {
 	return field.Map{{Key: "cpu", Value: cpu}, {Key: "memory", Value: memory}}
