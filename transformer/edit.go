@@ -105,35 +105,32 @@ func (b *planBuilder) undo(annotations field.KeyValues, past func(*serviceMesh) 
 // editContainers plans the env var for the answerer to read, and the removal of
 // whatever else we added.
 func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
-	var keep *containerRef
-	added := make(map[string]bool) // by the name of the list: something is inserted there
-	var inserts []field.Edit
-	insert := func(at containerRef, v field.Value) {
-		added[at.list()] = true
-		inserts = append(inserts, field.Edit{Op: field.Insert, Path: b.containerPath(at), Before: "containers", Value: v})
-	}
+	var keep, added *containerRef // what stays of the holders, and where a container is inserted
+	var container field.Map
 	switch {
 	case b.adds(toRewrite):
-		want := b.probeProxy(env, toRewrite)
+		container = b.probeProxy(env, toRewrite)
+		isOwned := func(key string) bool { return slices.Contains(ownedKeys, key) }
 		existing := b.existingProbeProxy()
 		if existing != nil && b.staysInPlace(existing, toRewrite) {
 			keep = &existing.at
-			b.editProbeProxy(existing, want)
+			b.edit(diff(existing.path, existing.raw, b.withImmutable(container, existing.raw), isOwned)...)
 			break
 		}
 		if existing != nil {
-			for _, e := range existing.raw {
-				if !slices.Contains(ownedKeys, e.Key) {
-					want = append(want, e)
-				}
-			}
+			container = append(container, slices.DeleteFunc(slices.Clone(existing.raw), func(e field.Entry) bool { return isOwned(e.Key) })...)
 		}
-		insert(b.probeProxyPlace(toRewrite), want)
+		added = new(b.probeProxyPlace(toRewrite))
 	case env != "":
-		keep = b.editProxy(env, insert)
+		if keep = b.editProxy(env); keep == nil {
+			container = append(b.declaration(), field.Entry{Key: "env", Value: field.List{b.p.envVar(env)}})
+			added = &containerRef{index: len(b.in.Template.Spec.Containers)}
+		}
 	}
 	b.removeHolders(keep, added)
-	b.edit(inserts...)
+	if added != nil {
+		b.edit(field.Edit{Op: field.Insert, Path: b.containerPath(*added), Before: "containers", Value: container})
+	}
 }
 
 // adds reports whether a probe-proxy makes some of the probes.
@@ -204,25 +201,19 @@ func (b *planBuilder) staysInPlace(k *originalsHolder, toRewrite []*handlerSite)
 	})
 }
 
-func (b *planBuilder) editProbeProxy(k *originalsHolder, want field.Map) {
-	b.edit(diff(k.path, k.raw, b.withImmutable(want, k.raw), func(key string) bool { return slices.Contains(ownedKeys, key) })...)
-}
-
-// editProxy plans the env var of the mesh's proxy and returns where the proxy is.
-// If there is none, it plans to insert one and returns nil.
-func (b *planBuilder) editProxy(value string, insert func(containerRef, field.Value)) *containerRef {
+// editProxy plans the env var of the mesh's proxy and returns where the proxy is; nil if
+// there is none.
+func (b *planBuilder) editProxy(value string) *containerRef {
 	at, proxy := b.templateProxy()
 	if proxy == nil { // use the one that we declared earlier
 		for _, k := range b.holders {
-			if k.proxy && k.ours && !k.at.init && k.mesh == b.p.mesh {
+			if k.proxy && k.ours && !k.at.init {
 				at, proxy = k.at, k.container
 				b.editDeclared(k)
 			}
 		}
 	}
 	if proxy == nil {
-		env := field.List{b.p.envVar(value)}
-		insert(containerRef{index: len(b.in.Template.Spec.Containers)}, append(b.declaration(), field.Entry{Key: "env", Value: env}))
 		return nil
 	}
 	b.setEnv(b.containerPath(at).Key("env"), proxy.Env, value)
@@ -261,9 +252,8 @@ func (b *planBuilder) setEnv(path field.Path, env []EnvVar, value string) {
 
 // removeHolders plans the removal of every holder of originals except for the
 // container at keep (nil for none): of the whole container if it is ours, else of
-// its env var. A list that loses its last item goes too. added has the names of the lists
-// into which something is inserted.
-func (b *planBuilder) removeHolders(keep *containerRef, added map[string]bool) {
+// its env var. A list that loses its last item goes too, unless a container is added to it.
+func (b *planBuilder) removeHolders(keep, added *containerRef) {
 	spec := &b.in.Template.Spec
 	left := map[bool]int{true: len(spec.InitContainers), false: len(spec.Containers)} // by containerRef.init
 	var gone []containerRef
@@ -280,7 +270,7 @@ func (b *planBuilder) removeHolders(keep *containerRef, added map[string]bool) {
 	}
 	for _, at := range gone {
 		switch {
-		case left[at.init] > 0 || added[at.list()]:
+		case left[at.init] > 0 || added != nil && added.init == at.init:
 			b.edit(field.Edit{Op: field.Delete, Path: b.containerPath(at)})
 		case left[at.init] == 0:
 			b.edit(b.emptied(b.spec.Key(at.list())))
