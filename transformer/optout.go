@@ -151,29 +151,25 @@ func (s optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
 
 // skipped returns the names of the containers to leave alone. It warns of a name
 // that no container has, which is probably a typo.
-func (b *planBuilder) skipped(sources []optOutSource) map[string]bool {
-	var skip map[string]bool
+func (b *planBuilder) skipped(sources []optOutSource) (names []string) {
+	known := b.appNames()
 	for _, source := range sources {
-		v, set := source.metadata.Annotations.Lookup(ownSkipContainers)
-		if !set || source.other {
+		if source.other {
 			continue
 		}
+		v := source.metadata.Annotations.Get(ownSkipContainers)
 		for name := range strings.SplitSeq(v, ",") {
-			name = strings.TrimSpace(name)
-			if name == "" {
+			if name = strings.TrimSpace(name); name == "" {
 				continue
 			}
-			if skip == nil {
-				skip = make(map[string]bool)
-			}
-			skip[name] = true
-			if known := b.appNames(); !slices.Contains(known, name) {
+			names = append(names, name)
+			if !slices.Contains(known, name) {
 				b.addFinding(metadataFinding("unknown-container", source.annotation(ownSkipContainers), v,
 					"names the container %q, but the pod has only %s", name, strings.Join(known, ", ")))
 			}
 		}
 	}
-	return skip
+	return names
 }
 
 func (b *planBuilder) containerNames() []string {

@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -307,4 +308,75 @@ func (b *planBuilder) checkPaths(toRewrite []*handlerSite) {
 				"looks rewritten, and has the path at which that of container %q is answered (`%s`); it must have its original back", toRewrite[i].container.Name, toRewrite[i].path))
 		}
 	}
+}
+
+// An originalFinder understands probes that a mesh's own tool has rewritten, and for
+// which no container of the template carries originals. found reports whether a
+// probe is one; original is nil if the template does not say what it was.
+type originalFinder func(b *planBuilder, s *handlerSite) (original *Handler, found bool)
+
+// findMeshOriginal sets the original of a probe to the one that a mesh's own tool has left in
+// the template.
+func (b *planBuilder) findMeshOriginal(s *handlerSite) {
+	for _, d := range serviceMeshes {
+		if d.findOriginal == nil {
+			continue
+		}
+		original, found := d.findOriginal(b, s)
+		if !found {
+			continue
+		}
+		s.lost = original == nil
+		if original != nil {
+			s.original, s.alreadyRewritten, s.foreign = original, true, true
+			s.form = namedForm(original, s.form)
+		}
+		return
+	}
+}
+
+// namedForm returns the form of an original whose port is a name, which the env
+// var cannot carry; nil if it can carry the original. read is the form of the
+// probe as it was read.
+func namedForm(original *Handler, read field.Map) field.Map {
+	if original.HTTPGet == nil || !original.HTTPGet.Port.IsString {
+		return nil
+	}
+	form := slices.Clone(read)
+	for i := range form {
+		if form[i].Key == "port" {
+			form[i].Value = original.HTTPGet.Port.Str
+		}
+	}
+	return form
+}
+
+// An OriginalProbe is a readiness probe as its author wrote it, whether or not
+// the template has been rewritten since.
+type OriginalProbe struct {
+	Container string
+	Field     field.Path
+	Handler   *Handler
+	Ports     []ContainerPort // of the container
+	Timing    field.Map       // the whole probe as it was read, which has its timing
+}
+
+// ReadinessProbes returns the readiness probes of a template as their authors
+// wrote them. It fails if an original cannot be known.
+func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
+	b := p.builderFor(&in)
+	if f := b.firstError(); f != nil {
+		return nil, errors.New(f.Message)
+	}
+	var all []OriginalProbe
+	for _, s := range b.sites {
+		switch {
+		case s.name != prober.Readiness:
+		case b.isDangling(s):
+			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Message)
+		default:
+			all = append(all, OriginalProbe{Container: s.container.Name, Field: s.path, Handler: s.original, Ports: s.container.Ports, Timing: s.source})
+		}
+	}
+	return all, nil
 }

@@ -123,7 +123,7 @@ func (b *planBuilder) classify() {
 			b.skip(s, "dangling", s.path, danglingText)
 		case off != nil:
 			s.reason, offApplies = off.Reason, true
-		case skip[s.container.Name]:
+		case slices.Contains(skip, s.container.Name):
 			s.reason = "skipped-container"
 			b.addFinding(containerFinding(s.reason, s.path, s.container.Name, "container %q is named by the annotation `%s`", s.container.Name, ownSkipContainers))
 		case !b.selected(s, kind):
