@@ -130,16 +130,18 @@ func parseRequirement(s string) (requirement, bool) {
 		for v := range strings.SplitSeq(list, ",") {
 			r.values = append(r.values, strings.TrimSpace(v))
 		}
-		return r, isLabelKey(r.key)
+		return r, isLabelKey(r.key) && !slices.ContainsFunc(r.values, func(v string) bool { return !isLabelValue(v) })
 	}
 	for _, op := range []string{"!=", "==", "="} {
 		if key, value, ok := strings.Cut(s, op); ok {
-			r := requirement{key: strings.TrimSpace(key), values: []string{strings.TrimSpace(value)}, negate: op == "!="}
-			return r, isLabelKey(r.key) && !strings.ContainsAny(value, "=! \t")
+			key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+			return requirement{key: key, values: []string{value}, negate: op == "!="}, isLabelKey(key) && isLabelValue(value)
 		}
 	}
 	key, negate := strings.CutPrefix(s, "!")
 	return requirement{key: strings.TrimSpace(key), negate: negate}, isLabelKey(strings.TrimSpace(key))
 }
 
-func isLabelKey(s string) bool { return s != "" && !strings.ContainsAny(s, " \t=!(),") }
+func isLabelKey(s string) bool { return s != "" && isLabelValue(s) }
+
+func isLabelValue(s string) bool { return !strings.ContainsAny(s, " \t=!(),") }

@@ -1,0 +1,179 @@
+package config
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
+
+// TestLabelSelectorsMeanWhatTheyMeanToKubectl takes every short text of what they are made of, and
+// random longer ones.
+func TestLabelSelectorsMeanWhatTheyMeanToKubectl(t *testing.T) {
+	words := []string{"app", "b", "=", "==", "!=", "!", " in ", " notin ", "(", ")", ",", " "}
+	sets := []field.KeyValues{{}, {{Key: "app", Value: "b"}}, {{Key: "b", Value: "app"}}, {{Key: "app", Value: "c"}, {Key: "b", Value: ""}}, {{Key: "app", Value: ""}, {Key: "b", Value: "b"}}}
+	seen := make(map[string]bool)
+	valid := 0
+	try := func(text string) {
+		if strings.TrimSpace(text) == "" || seen[text] {
+			return // not given
+		}
+		seen[text] = true
+		judge, wrong := labels.Parse(text)
+		selector := &Selector{LabelSelector: text}
+		var p problems
+		if p.checkSelector("select", selector); (len(p) == 0) != (wrong == nil) {
+			t.Errorf("%q: %v; kubectl says %v", text, p, wrong)
+		}
+		if wrong != nil {
+			return
+		}
+		valid++
+		for _, own := range sets {
+			set := labels.Set{}
+			for _, e := range own {
+				set[e.Key] = e.Value
+			}
+			if got := selector.matches(Subject{Labels: func() field.KeyValues { return own }}); got != judge.Matches(set) {
+				t.Errorf("%q matches %v: %t", text, set, got)
+			}
+		}
+	}
+	for _, a := range append(words, "") {
+		for _, b := range append(words, "") {
+			for _, c := range append(words, "") {
+				try(a + b + c)
+			}
+		}
+	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 10000 {
+		text := ""
+		for range 4 + rnd.IntN(6) {
+			text += words[rnd.IntN(len(words))]
+		}
+		try(text)
+	}
+	if valid < 250 {
+		t.Errorf("only %d of %d selectors are valid", valid, len(seen))
+	}
+}
+
+func TestWhatASelectorMustHave(t *testing.T) {
+	const must = "`spec.select`: must have kinds, names, namespaces or labelSelector"
+	for _, c := range []struct {
+		s    *Selector
+		want string
+	}{
+		{nil, ""}, {&Selector{}, must}, {&Selector{Kinds: []string{}, Names: []string{}}, must},
+		{&Selector{Kinds: []string{"Pod"}}, ""}, {&Selector{Names: []string{"a*"}}, ""}, {&Selector{Namespaces: []string{"a?"}}, ""}, {&Selector{LabelSelector: "a"}, ""},
+		{&Selector{Names: []string{"a", "[b"}}, "`spec.select`: pattern \"[b\" must be a name in which * and ? match as in a shell"},
+		{&Selector{Names: []string{"a"}, Namespaces: []string{"[c"}, LabelSelector: "a b"}, "`spec.select`: pattern \"[c\" must be a name in which * and ? match as in a shell"},
+		{&Selector{Kinds: []string{"Pod"}, LabelSelector: "a,b c"}, "`spec.select`: labelSelector \"a,b c\" must be made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas"},
+	} {
+		var p problems
+		p.checkSelector("select", c.s)
+		got := ""
+		for _, one := range p {
+			got += "`" + one.path.String() + "`: " + one.text
+		}
+		if got != c.want {
+			t.Errorf("%+v: %s, want %s", c.s, got, c.want)
+		}
+	}
+}
+
+// As the API server names containers (RFC 1123).
+func TestTheNameOfAContainerIsADNSLabel(t *testing.T) {
+	long := strings.Repeat("a", 63)
+	for name, want := range map[string]bool{
+		"a": true, "z": true, "0": true, "9": true, "a-b": true, "a--b": true, "0a9z": true, long: true,
+		"": false, long + "a": false, "-": false, "-a": false, "a-": false, "A": false, "aB": false, "a_b": false, "a.b": false, "a b": false, "`": false, "{": false, "/": false, ":": false, "ä": false,
+	} {
+		if got := isDNSLabel(name); got != want {
+			t.Errorf("%q: %t", name, got)
+		}
+	}
+}
+
+func TestAnEnvVarOfTheContainerHasAName(t *testing.T) {
+	for _, c := range []struct {
+		env  field.Value
+		want bool
+	}{
+		{field.Map{{Key: "name", Value: "A"}}, true}, {field.Map{{Key: "value", Value: "x"}, {Key: "name", Value: "A"}}, true},
+		{field.Map{{Key: "name", Value: ""}}, false}, {field.Map{{Key: "name", Value: 1}}, false}, {field.Map{{Key: "name", Value: nil}}, false}, {field.Map{{Key: "value", Value: "x"}}, false},
+		{field.Map{}, false}, {"A", false}, {nil, false}, {field.List{"name"}, false},
+	} {
+		s := &Default().Spec
+		s.ProbeProxy.Env = field.List{field.Map{{Key: "name", Value: "first"}}, c.env}
+		var p problems
+		p.checkContainers(s)
+		if got := len(p) == 0; got != c.want || !got && (p[0].path.String() != "spec.probeProxy.env[1]" || p[0].text != "must be a mapping with a name") {
+			t.Errorf("%v: %v", c.env, p)
+		}
+	}
+}
+
+// https://github.com/distribution/reference: names, tags and digests of images, and what a registry is.
+func TestImagesAndRegistriesAreThoseThatRuntimesTake(t *testing.T) {
+	hex := strings.Repeat("0af9", 16)
+	path255 := strings.Repeat("a/", 127) + "b"
+	for image, want := range map[string]bool{
+		"auto": true, "a": true, "a/b": true, "example.com/a": true, "example.com:5000/a/b:v1": true, "localhost:5000/a": true, "[::1]:5000/a": true, "Example.com/a": true,
+		"a:v1": true, "a:V_1.0-x": true, "a:" + strings.Repeat("x", 128): true, "a@sha256:" + hex: true, "a:v1@sha256:" + hex: true, "a@sha512:" + hex + hex: true,
+		"a__b": true, "a--b": true, "a.b": true, "a_b": true, path255: true, "example.com/" + path255: true,
+		"": false, "A": false, "a/": false, "/a": false, "a//b": false, "a:": false, "a:-v": false, "a:.v": false, "a:" + strings.Repeat("x", 129): false, "a b": false, "a\n": false, "a@sha256:" + hex[1:]: false,
+		"a@sha256:" + hex + "0": false, "a@sha256:" + strings.ToUpper(hex): false, "a@md5:" + hex: false, "a___b": false, "a..b": false, "a-": false, "-a": false, "https://example.com/a": false, "example.com/" + path255 + "c": false,
+	} {
+		if got := isImage(image); got != want {
+			t.Errorf("%q: %t", image, got)
+		}
+	}
+	for registry, want := range map[string]bool{
+		"": true, "registry.example.com": true, "registry.example.com:5000/mesh": true, "ghcr.io/example": true,
+		"https://example.com": false, "example.com/": false, "example.com/a:v1": false, "example.com/A": false, " ": false,
+	} {
+		err := CheckRegistry(registry)
+		if (err == nil) != want || err != nil && !strings.HasSuffix(err.Error(), " must be a registry, such as registry.example.com or ghcr.io/example: without a scheme, a tag or a slash at its end") {
+			t.Errorf("%q: %v", registry, err)
+		}
+	}
+}
+
+// A value of the functionConfig may be a boolean or, as in a ConfigMap, a text.
+func TestWhatIsDeclaredIsABooleanOrItsName(t *testing.T) {
+	for _, c := range []struct {
+		v    any
+		want string
+	}{{true, "true"}, {"true", "true"}, {false, "false"}, {"false", "false"}, {"auto", ""}, {nil, ""}, {"yes", ""}, {1, ""}, {"", ""}} {
+		got := ""
+		if on := declared(c.v); on != nil {
+			got = map[bool]string{true: "true", false: "false"}[*on]
+		}
+		if got != c.want {
+			t.Errorf("%v is declared as %q", c.v, got)
+		}
+	}
+}
+
+func TestTheImageIsThatOfTheRegistryUnlessOneIsGiven(t *testing.T) {
+	released := (&ProbeProxy{}).options().Image
+	name := released[strings.LastIndexByte(released, '/'):]
+	for _, c := range []struct {
+		p    ProbeProxy
+		want string
+	}{
+		{ProbeProxy{}, released}, {ProbeProxy{Registry: "example.com/mesh"}, "example.com/mesh" + name}, {ProbeProxy{Image: "a/b:c"}, "a/b:c"}, {ProbeProxy{Image: "a/b:c", Registry: "example.com"}, "a/b:c"},
+	} {
+		if got := c.p.options().Image; got != c.want {
+			t.Errorf("%+v: %s, want %s", c.p, got, c.want)
+		}
+	}
+	if !strings.HasPrefix(name, "/probe-proxy:") {
+		t.Errorf("the image is %s", released)
+	}
+}
