@@ -52,6 +52,21 @@ func (k *originalsHolder) answersOn(port field.IntOrString) bool {
 	return slices.Contains(k.listens, int(port.Int)) // a name is no number
 }
 
+// cannotRun returns why k, a probe-proxy, cannot answer in a pod, with or without a mesh; ""
+// if it can. An API server or a CRD that does not know native sidecars drops the
+// restartPolicy, so that the pod waits for the end of probe-proxy.
+func (k *originalsHolder) cannotRun(spec *PodSpec) string {
+	switch {
+	case k.container == nil || k.proxy:
+		return ""
+	case isWindows(spec):
+		return "probe-proxy, which is to answer, runs on Linux alone"
+	case k.at.init && !isSidecar(k.at, k.container):
+		return "probe-proxy, which is to answer, is an init container without `restartPolicy: Always`, and the pod waits for its end"
+	}
+	return ""
+}
+
 // name returns the name of the container, or an annotation's, for messages.
 func (k *originalsHolder) name() string {
 	if k.container == nil {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // TestOriginalsAreFoundWhateverThePort: a template was rewritten while one
@@ -332,5 +334,25 @@ func TestAnOriginalThatIsThereTwiceIsNamedWithBothHolders(t *testing.T) {
 	want := "`spec.template.spec.containers[0].livenessProbe`: looks rewritten, and container `probe-proxy` and container `other` carry different originals for its path; only one of them may"
 	if f := wantReason(t, plan(t, other), "originals-ambiguous"); f.Message != want {
 		t.Errorf("got  %s\nwant %s", f.Message, want)
+	}
+}
+
+func TestAProbeProxyThatCannotRunIsFound(t *testing.T) {
+	text := plan(t, pod("", app(httpProbe))).text
+	for _, c := range []struct{ old, new, why string }{
+		{"", "", ""},
+		{"        restartPolicy: Always\n", "", "without `restartPolicy: Always`"},
+		{"      initContainers:\n", "      nodeSelector: {kubernetes.io/os: windows}\n      initContainers:\n", "Linux alone"},
+	} {
+		for _, opts := range [][]option{nil, {injects()}} {
+			v := plan(t, strings.Replace(text, c.old, c.new, 1), opts...).Probes[0]
+			if (v.StrictTLS == transformer.Fails) != (c.why != "") || !strings.Contains(v.Why, c.why) || v.If != "" {
+				t.Errorf("%q: %+v", c.old, v)
+			}
+		}
+	}
+	// A container needs no restartPolicy.
+	if v := plan(t, plan(t, pod("", app(httpProbe)), asContainer).text, asContainer).Probes[0]; v.StrictTLS != transformer.Unaffected {
+		t.Errorf("%+v", v)
 	}
 }

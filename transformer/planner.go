@@ -515,6 +515,8 @@ func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
 		return fate{Fails, "nothing in the pod has its original"}, ""
 	case s.neverWorks(kind), s.dialed() == 0: // it fails without a mesh too
 		return unaffected, ""
+	case s.holder != nil && s.holder.cannotRun(spec) != "":
+		return fate{Fails, s.holder.cannotRun(spec)}, ""
 	case isWindows(spec), (b.inspection.passesProbes || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
 		return unaffected, ""
 	}
