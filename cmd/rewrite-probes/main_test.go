@@ -24,6 +24,36 @@ func TestAPanicIsAnInternalError(t *testing.T) {
 	}
 }
 
+// unreadable is a stream that breaks off.
+type unreadable struct{}
+
+func (unreadable) Read([]byte) (int, error) { return 0, errors.New("connection reset by peer") }
+
+func TestAnInputThatBreaksOffIsAnError(t *testing.T) {
+	var out, errs bytes.Buffer
+	code := run([]string{"check", "-"}, unreadable{}, &out, &errs)
+	if want := "error: <stdin>: connection reset by peer\n"; code != exitUnreadable || out.Len() > 0 || errs.String() != want {
+		t.Errorf("exit %d, stderr %q, stdout %q", code, &errs, &out)
+	}
+}
+
+// A folder has the name that the copy would get.
+func TestACopyThatFailsLeavesNothing(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, filepath.Base(self), "taken"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code := run([]string{"copy-to", dir}, nil, &out, &errs)
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || code != exitUnreadable || out.Len() > 0 || !strings.HasPrefix(errs.String(), "error: nothing was copied: ") {
+		t.Errorf("%v, %v are left; exit %d, stderr %q, stdout %q", left, err, code, &errs, &out)
+	}
+}
+
 // full is a disk without room.
 type full struct{}
 

@@ -24,12 +24,11 @@ const annotations = "annotations"
 // readRecord reads what an earlier run has noted.
 func (b *builder) readRecord() (err error) {
 	b.record, err = transformer.ReadRecord(b.g.Metadata.Annotations)
-	if config, noted := field.Map(b.record).Get(recordConfig); noted {
-		if text, isString := config.(string); isString {
-			b.configBefore = &text
-		}
+	config, _ := field.Map(b.record).Get(recordConfig)
+	if text, noted := config.(string); noted {
+		b.configBefore = &text
 	}
-	if derived := b.record.Section(recordDerived); derived != nil && err == nil {
+	if derived := b.record.Section(recordDerived); derived != nil {
 		if b.derivedBefore, err = probeIn(derived); err != nil {
 			err = fmt.Errorf("must be a JSON object as rewrite-probes writes it, and `%s` is no probe", recordDerived)
 		}

@@ -121,20 +121,19 @@ func listOf(nodes []*yaml.RNode) ([]byte, error) {
 
 // align finds for each object of the output the one of the input. Both are in
 // the same order, either may lack objects of the other, and no object changes its
-// name.
+// name or shares that of one that was removed.
 func align(in, out []*yaml.RNode) []Change {
-	left := make(map[yaml.ResourceIdentifier]int, len(out))
+	kept := make(map[yaml.ResourceIdentifier]bool)
 	for _, n := range out {
-		left[identify(n)]++
+		kept[identify(n)] = true
 	}
 	changes := make([]Change, 0, len(out))
 	i := 0
 	for _, n := range out {
 		id := identify(n)
-		for i < len(in) && identify(in[i]) != id && left[identify(in[i])] == 0 {
+		for i < len(in) && identify(in[i]) != id && !kept[identify(in[i])] {
 			i++ // it was removed
 		}
-		left[id]--
 		switch {
 		case i == len(in) || identify(in[i]) != id:
 			changes = append(changes, Change{old: -1, new: n})
