@@ -38,6 +38,10 @@ spec:
       containers:
       - name: web # the app
         image: web:1
+        args:
+        - >
+          folded:
+            text, which kyaml changes when it writes and reads it
         readinessProbe: # is it up?
           httpGet: {path: /ready, port: 8080}
         livenessProbe:
