@@ -46,7 +46,7 @@ func TestOnlyWhatTheAgentGetsWrongIsRewritten(t *testing.T) {
 		if slices.Contains([]string{"  name: \"\"\n", "  name: a/b\n"}, tt.metadata) {
 			text = "kind: WorkloadGroup\nmetadata:\n" + tt.metadata + "spec: {template: {}, probe: " + tt.probe + "}\n"
 		}
-		plan := Plan(read(t, text).Group, tt.rewrite)
+		plan := read(t, text).plan(tt.rewrite)
 		if v := plan.Probes[0]; v.State != tt.state || v.Reason != tt.reason || !slices.Equal(reasons(plan), tt.findings) {
 			t.Errorf("%s: %s %q, %v", tt.name, v.State, v.Reason, plan.Findings)
 		}
@@ -62,7 +62,7 @@ func TestAnAnnotationOfTheEntriesIsInTheWay(t *testing.T) {
 		{"that sends a grpc probe where it goes anyway", `{proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: "false"}}`, grpcProbe, ""},
 		{"of something else", `{proxyMetadata: {A: b}}`, grpcProbe, ""},
 	} {
-		plan := Plan(read(t, "kind: WorkloadGroup\nmetadata: {name: a}\nspec:\n  metadata: {annotations: {proxy.istio.io/config: '"+tt.entries+"'}}\n  template: {}\n  probe: "+tt.probe+"\n").Group, everything)
+		plan := read(t, "kind: WorkloadGroup\nmetadata: {name: a}\nspec:\n  metadata: {annotations: {proxy.istio.io/config: '"+tt.entries+"'}}\n  template: {}\n  probe: "+tt.probe+"\n").plan(everything)
 		got := ""
 		for _, f := range plan.Findings {
 			got += f.Reason
@@ -85,7 +85,7 @@ func TestWhatIstiodRefusesHasAKey(t *testing.T) {
 		{"a port", "{failureThreshold: 3, grpc: {port: 0}}", "vm-probe-invalid", "spec.probe.grpc.port", "must be a number from 1 to 65535"},
 		{"a scheme", "{failureThreshold: 3, httpGet: {port: 1, scheme: https}}", "vm-probe-invalid", "spec.probe.httpGet.scheme", "must be HTTP or HTTPS"},
 	} {
-		plan := Plan(read(t, group("", tt.probe)).Group, everything)
+		plan := read(t, group("", tt.probe)).plan(everything)
 		if len(plan.Findings) != 1 || plan.Findings[0].Reason != tt.reason || plan.Findings[0].Field.String() != tt.path || !strings.HasSuffix(plan.Findings[0].Message, tt.last) {
 			t.Errorf("%s: %v", tt.name, plan.Findings)
 		}
@@ -93,7 +93,7 @@ func TestWhatIstiodRefusesHasAKey(t *testing.T) {
 }
 
 func TestAFindingHasTheValueAndABetterOne(t *testing.T) {
-	plan := Plan(read(t, group("", "{failureThreshold: 3, httpGet: {port: 1, host: a, httpHeaders: [{name: Host, value: b}, {name: X, value: c}, {name: HOST, value: d}]}}")).Group, everything)
+	plan := read(t, group("", "{failureThreshold: 3, httpGet: {port: 1, host: a, httpHeaders: [{name: Host, value: b}, {name: X, value: c}, {name: HOST, value: d}]}}")).plan(everything)
 	want := []transformer.Finding{
 		{Reason: "vm-host-remote", Field: probePath.Key(httpGet, "host"), Current: "a"},
 		{Reason: "vm-header-case", Field: probePath.Key(httpGet).Item("httpHeaders", 2).Key("name"), Current: "HOST", Proposed: "Host"},

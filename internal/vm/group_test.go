@@ -141,6 +141,7 @@ func TestTheVerdictSaysWhatBecomesOfTheProbe(t *testing.T) {
 		plan := s.plan(everything)
 		if tt.restore {
 			plan = Restore(s.Group)
+			note(plan)
 		}
 		tt.want.Container, tt.want.ProbeType, tt.want.Field, tt.want.StrictTLS = "reviews", "readyz", probePath, transformer.Unaffected
 		if d := cmp.Diff([]transformer.Verdict{tt.want}, plan.Probes); d != "" {
@@ -158,7 +159,7 @@ func TestTheVerdictSaysWhatBecomesOfTheProbe(t *testing.T) {
 
 func TestAGroupWithoutAProbeHasNoVerdict(t *testing.T) {
 	for _, metadata := range []string{"", "  annotations: {rewrite-probes.io/rewrite: \"false\"}\n"} {
-		if plan := Plan(read(t, group(metadata, "")).Group, everything); plan.Probes != nil || plan.Edits != nil || plan.Findings != nil {
+		if plan := read(t, group(metadata, "")).plan(everything); plan.Probes != nil || plan.Edits != nil || plan.Findings != nil {
 			t.Errorf("%q: %+v", metadata, plan)
 		}
 	}
@@ -181,7 +182,7 @@ func TestTheMessageOfAnOptOutSaysWhatBecomesOfTheProbe(t *testing.T) {
 		{"a probe that is rewritten", group(rewrittenAnnotation+off, rewritten), "; its probe is restored"},
 		{"a probe that was taken from a workload", group("  annotations:\n"+off+taken, "{failureThreshold: 3, tcpSocket: {port: 1}}"), "; its probe is taken out again"},
 	} {
-		if f := Plan(read(t, tt.text).Group, everything).Findings; len(f) != 1 || !strings.HasSuffix(f[0].Message, tt.want) {
+		if f := read(t, tt.text).plan(everything).Findings; len(f) != 1 || !strings.HasSuffix(f[0].Message, tt.want) {
 			t.Errorf("%s: %+v", tt.name, f)
 		}
 	}
@@ -199,7 +200,7 @@ func TestAnAnnotationThatCannotBeReadIsAnErrorInEveryRun(t *testing.T) {
 			}
 		}
 	}
-	plan := Plan(read(t, group("  annotations:\n    rewrite-probes.io/rewrite: maybe\n", grpcProbe)).Group, everything)
+	plan := read(t, group("  annotations:\n    rewrite-probes.io/rewrite: maybe\n", grpcProbe)).plan(everything)
 	if !slices.Equal(reasons(plan), []string{"annotation-invalid"}) || plan.Edits != nil {
 		t.Errorf("an opt-out that is neither true nor false: %+v", plan)
 	}
@@ -218,7 +219,7 @@ func TestTheAnswerSaysWhoAnswersAndWhatIsAdded(t *testing.T) {
 		{"a probe that is left alone has no answerer", group("", "{failureThreshold: 3, tcpSocket: {port: 1}}"), "", 0, nil},
 		{"a probe that is refused has no answerer", group("", "{failureThreshold: 3, httpGet: {port: 1, scheme: HTTPS, httpHeaders: [{name: host, value: a}]}}"), "", 0, nil},
 	} {
-		a := Plan(read(t, tt.text).Group, everything).Answer
+		a := read(t, tt.text).plan(everything).Answer
 		var adds []string
 		for _, kv := range a.AddsAnnotations {
 			adds = append(adds, kv.Key)
@@ -250,7 +251,7 @@ func TestOnlyTheFirstRunRepairsAMistake(t *testing.T) {
 		{"a probe with an error", group("", "{failureThreshold: 3, httpGet: {port: 1, scheme: HTTPS, httpHeaders: [{name: host, value: a}]}}"), ""},
 	} {
 		got := ""
-		for _, f := range Plan(read(t, tt.text, workload).Group, everything).Repairs {
+		for _, f := range read(t, tt.text, workload).plan(everything).Repairs {
 			got += f.Reason
 		}
 		if got != tt.want {
@@ -313,7 +314,7 @@ func TestAPathThatLooksRewrittenNeedsItsOriginal(t *testing.T) {
 		{"of another probe", "", "{path: /app-health/reviews/livez, port: 15020}", false},
 		{"of the user's own env var", "  annotations:\n    proxy.istio.io/config: |\n      proxyMetadata:\n        ISTIO_KUBE_APP_PROBERS: '{\"/app-health/reviews/readyz\":{\"tcpSocket\":{\"port\":1}}}'\n", "{path: /app-health/reviews/readyz, port: 15020}", false},
 	} {
-		plan := Plan(read(t, group(tt.metadata, "{failureThreshold: 3, httpGet: "+tt.httpGet+"}")).Group, everything)
+		plan := read(t, group(tt.metadata, "{failureThreshold: 3, httpGet: "+tt.httpGet+"}")).plan(everything)
 		if got := slices.Contains(reasons(plan), "dangling"); got != tt.want {
 			t.Errorf("%s: dangling is %v, want %v", tt.name, got, tt.want)
 		}

@@ -108,7 +108,7 @@ func TestOnlyTheLinesThatMustChangeAreEdited(t *testing.T) {
 		{"one that is rewritten without a timeout", rewrittenAnnotation, "{httpGet: {path: /app-health/reviews/readyz, port: 15020}}", []string{"timeoutSeconds"}},
 	} {
 		var got []string
-		for _, e := range Plan(read(t, group(tt.metadata, tt.probe)).Group, everything).Edits {
+		for _, e := range read(t, group(tt.metadata, tt.probe)).plan(everything).Edits {
 			if e.Path[1].Key == "probe" {
 				got = append(got, e.Path.String()[len("spec.probe."):])
 			}
