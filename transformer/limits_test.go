@@ -72,6 +72,10 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 	if f, _ := own.has("namespace-limits"); !strings.Contains(f.Message, "the pod's own request of 500m cpu is less than") {
 		t.Errorf("message is %q", f.Message)
 	}
+	limited := plan(t, limitRange("{type: Container, default: {cpu: 1}}")+pod("", "resources: {limits: {cpu: 1}}\n"+app(httpProbe+"resources: {requests: {cpu: 500m}}\n")))
+	if f, _ := limited.has("namespace-limits"); !strings.Contains(f.Message, "the pod's own request of cpu is filled in as 1500m with what a LimitRange gives to probe-proxy, and its limit is 1;") {
+		t.Errorf("message is %q", f.Message)
+	}
 	other := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+pod("", "resources: {requests: {memory: 500Mi}}\n"+app(httpProbe+"resources: {requests: {cpu: 0}}\n")))
 	if f, found := other.has("namespace-limits"); found {
 		t.Errorf("the pod itself requests no CPU: %s", f.Message)

@@ -268,3 +268,13 @@ func TestARewrittenProbeWhoseEnvIsLostIsSaidToDangle(t *testing.T) {
 func mapOf(key string, value field.Value) field.Map { return field.Map{{Key: key, Value: value}} }
 
 func listOf(values ...field.Value) field.List { return values }
+
+// The proxy in the template shows that its injection is over: the switch is only named.
+func TestATemplateWithTheProxyOfOSMIsRewrittenWhateverItsSwitch(t *testing.T) {
+	for _, on := range []string{"enabled", "disabled", "maybe"} {
+		r := plan(t, pod("annotations: {openservicemesh.io/sidecar-injection: "+on+"}", app(httpProbe)+"- name: envoy\n  image: e\n"), inOSM)
+		if _, named := r.has("osm-injector"); r.Probes[0].State != transformer.WouldRewrite || named != (on == "enabled") {
+			t.Errorf("%s: %+v, %v", on, r.Probes[0], r.Findings)
+		}
+	}
+}

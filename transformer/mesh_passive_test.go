@@ -516,6 +516,12 @@ func TestInConsulProbeProxyHasAUserThatIsNotRedirected(t *testing.T) {
 			t.Errorf("%q must have %q", f.Message, c.uid)
 		}
 	}
+	for uid, warned := range map[string]bool{"5996": false, "7": true} { // of the pod, if probe-proxy has none
+		r := plan(t, pod(on, "securityContext: {runAsUser: "+uid+"}\n"+threeProbes), user(nil))
+		if f, found := r.has("consul-uid"); found != warned || found && !strings.Contains(f.Message, "is "+uid+",") {
+			t.Errorf("%s: %s", uid, f.Message)
+		}
+	}
 	if r := plan(t, pod(on, "    image: app\n"), user(1000)); len(r.Findings) > 0 {
 		t.Errorf("nothing to rewrite: findings %v", r.Findings)
 	}

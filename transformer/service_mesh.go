@@ -172,12 +172,10 @@ func (d *serviceMesh) listens(b *planBuilder, c *Container) []int {
 	switch fixed := d.fixedPorts; {
 	case fixed != nil:
 		return fixed
-	case !d.isProxy(c):
-		return []int{probeProxyPort(c)}
-	case d.proxyPorts != nil:
+	case d.isProxy(c) && d.proxyPorts != nil:
 		return append(d.proxyPorts(b.annotations()), b.p.opts.Port)
 	}
-	return []int{b.p.opts.Port}
+	return []int{probeProxyPort(c)}
 }
 
 // encode returns the env var's value for the originals of probes; "" if there are none. The
