@@ -78,8 +78,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stdout, "%s: valid: WorkloadGroup %s/%s, %s\n", o.config, config.Namespace, config.Name, describe(&config.Probe))
 		return exitOK
 	case "probe":
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-		defer stop()
+		ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 		if err := once(ctx); err != nil {
 			fmt.Fprintf(stderr, "unhealthy: %v\n", err)
 			return exitFailure
@@ -113,14 +112,17 @@ func describe(p *vmconfig.Probe) string {
 	return p.Prober().String() + " " + every
 }
 
-// serve probes and reports until it is told to end.
-func serve(o *options, config *vmconfig.Config, once func(context.Context) error, stderr io.Writer) int {
-	// A small heap, collected early, keeps the resident memory low, and one
-	// processor is enough for one probe.
+// beSmall keeps the resident memory low with a small heap that is collected early. One
+// processor is enough for one probe.
+func beSmall() {
 	debug.SetGCPercent(25)
 	debug.SetMemoryLimit(16 << 20)
 	runtime.GOMAXPROCS(1)
+}
 
+// serve probes and reports until it is told to end.
+func serve(o *options, config *vmconfig.Config, once func(context.Context) error, stderr io.Writer) int {
+	beSmall()
 	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end
 	log := slog.New(slog.NewTextHandler(stderr, nil))
 	service := systemd.New()

@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -158,6 +162,27 @@ func TestFlagsReachTheNode(t *testing.T) {
 	o.ip = ""
 	if err := o.complete(c, true); err != nil || o.ip != "10.0.0.8" {
 		t.Errorf("%s, %v", o.ip, err)
+	}
+}
+
+func TestItIsSmallAndItsExitCodesAreTheDocumentedOnes(t *testing.T) {
+	percent, limit, processors := debug.SetGCPercent(100), debug.SetMemoryLimit(math.MaxInt64), runtime.GOMAXPROCS(2)
+	beSmall()
+	if got := fmt.Sprint(debug.SetGCPercent(percent), debug.SetMemoryLimit(limit), runtime.GOMAXPROCS(processors)); got != "25 16777216 1" {
+		t.Errorf("GC percent, memory limit, processors: %s", got)
+	}
+	if got := fmt.Sprint(exitOK, exitFailure, exitUsage); got != "0 1 2" {
+		t.Error(got)
+	}
+}
+
+func TestTheShortestTimesAreASecond(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	if _, err := parse("", []string{"--config", "c", "--istiod", "a:1", "--ca", "r", "--token", "t", "--state", state, "--cert-ttl", "1s", "--repeat", "1s"}); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(state); err != nil || info.Mode() != os.ModeDir|0o700 {
+		t.Errorf("%v, %v", info, err)
 	}
 }
 

@@ -139,9 +139,9 @@ func (o *options) checkConnection() error {
 
 // checkInsecure checks that plaintext stays on the machine.
 func (o *options) checkInsecure(host string) error {
-	addr, err := netip.ParseAddr(host)
+	addr, _ := netip.ParseAddr(host)
 	switch {
-	case host != "localhost" && (err != nil || !addr.IsLoopback()):
+	case host != "localhost" && !addr.IsLoopback():
 		return fmt.Errorf("--insecure with --istiod %q: plaintext is spoken to a loopback address only", o.istiod)
 	case o.ca+o.serverName+o.token+o.state+o.cert+o.key != "":
 		return errors.New("--insecure excludes --ca, --server-name, --token, --state, --cert and --key")

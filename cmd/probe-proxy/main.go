@@ -157,8 +157,7 @@ func serve(o *options, stderr io.Writer) int {
 	debug.SetMemoryLimit(20 << 20)
 	runtime.GOMAXPROCS(1)
 
-	first, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
+	first, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	s.Bodies = o.bodies
 	probes, disabled := s.Count()
 	for _, port := range s.Ports() {
@@ -170,8 +169,7 @@ func serve(o *options, stderr io.Writer) int {
 		log.Info("answering probes", "version", release.Version(), "port", port, "probes", probes, "disabled", disabled)
 	}
 	<-first.Done()
-	second, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
+	second, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	s.Drain(second, o.hooksWithin)
 	log.Info("ended as asked")
 	return exitOK

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -11,6 +12,37 @@ import (
 func TestTheTimesAreTheDocumentedOnes(t *testing.T) {
 	if got, want := fmt.Sprint(connectTimeout, checkRenewal, minSecret), "10s 10s 8"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestWhatIsSaidOfATokenIsRedacted(t *testing.T) {
+	const token = "abcdefgh.12345678.xyz"
+	for text, want := range map[string]string{
+		"denied":                             "denied",
+		"token abcdefgh.12345678.xyz is bad": "token <token>.<token>.xyz is bad",
+		"claims 12345678":                    "claims <token>",
+		"claims 1234567":                     "claims 1234567",
+		"a b c d e f g h in another order hgfedcba": "a b c d e f g h in another order hgfedcba",
+		strings.Repeat("-", 500):                    strings.Repeat("-", 500),
+		strings.Repeat("-", 501):                    strings.Repeat("-", 500) + "...",
+	} {
+		if got := redact(text, token); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestTheChainIsFieldOneOfTheAnswer(t *testing.T) {
+	for message, want := range map[string]string{
+		"":                              "",
+		"\x0a\x01a\x0a\x02bc":           "a\nbc\n",
+		"\x12\x01x\x0a\x01a":            "a\n",
+		"\x08\x61\x0a\x01a":             "a\n",
+		"\x0a\x01a\x0d\x01\x01\x01\x01": "a\n",
+	} {
+		if got, err := certChain([]byte(message)); err != nil || string(got) != want {
+			t.Errorf("%q: %q, %v, want %q", message, got, err, want)
+		}
 	}
 }
 

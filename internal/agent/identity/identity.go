@@ -36,7 +36,7 @@ type Dialer struct {
 }
 
 // connectTimeout bounds one attempt to connect.
-const connectTimeout = 10 * time.Second
+var connectTimeout = 10 * time.Second
 
 // Dial connects with a certificate, or without if it is nil. The roots are
 // read anew, because they may have been rotated.

@@ -219,6 +219,9 @@ func TestATokenBecomesACertificateThatIsKept(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the key's file: %v, %v", info, err)
 	}
+	if !issued.MatchString(f.log.String()) {
+		t.Errorf("the log says\n%s", &f.log)
+	}
 	if strings.Contains(f.log.String(), secret) || strings.Contains(f.log.String(), "PRIVATE") {
 		t.Errorf("a secret is in the log:\n%s", &f.log)
 	}
@@ -320,6 +323,57 @@ func TestAnEnrolmentThatRunsRenews(t *testing.T) {
 	<-done
 }
 
+func TestARenewalThatFailsIsLoggedOnceUntilOneSucceeds(t *testing.T) {
+	f := newFixture(t)
+	for _, step := range []struct {
+		refuse string
+		calls  int // each with the certificate, and where that is refused with the token alone
+		logged int
+	}{{"", 1, 0}, {"not now", 2, 1}, {"not now", 2, 1}, {"not today", 2, 2}, {"", 1, 2}, {"not today", 2, 3}} {
+		f.MakeDue()
+		f.refuse = step.refuse
+		if _, err := f.Certificate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if calls := strings.Split(f.take(), "\n"); len(calls) != step.calls {
+			t.Errorf("%+v: %q", step, calls)
+		}
+		if n := strings.Count(f.log.String(), "cannot renew"); n != step.logged {
+			t.Errorf("%+v: %d lines", step, n)
+		}
+	}
+	// Without a token there is nothing else to prove the identity with.
+	_ = os.Remove(f.Token)
+	f.MakeDue()
+	if _, err := f.Certificate(t.Context()); err != nil || strings.Contains(f.take(), "\n") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestACAThatDoesNotAnswerIsGivenUp: it takes the connection and says nothing.
+func TestACAThatDoesNotAnswerIsGivenUp(t *testing.T) {
+	f := newFixture(t)
+	defer func(was time.Duration) { *identity.ConnectTimeout = was }(*identity.ConnectTimeout)
+	*identity.ConnectTimeout = 500 * time.Millisecond
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: f.server.TLS.Certificates, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if conn, err := l.Accept(); err == nil {
+			_, _ = io.Copy(io.Discard, conn)
+		}
+	}()
+	f.Dialer.Address = l.Addr().String()
+	if _, err := f.Certificate(t.Context()); err == nil || !strings.Contains(err.Error(), "i/o timeout") && !strings.Contains(err.Error(), "deadline exceeded") {
+		t.Error(err)
+	}
+	<-ended // the connection is closed
+}
+
 func TestWhatCannotBeTrustedIsNotUsed(t *testing.T) {
 	f := newFixture(t)
 	fails := func(want string) {
@@ -327,6 +381,9 @@ func TestWhatCannotBeTrustedIsNotUsed(t *testing.T) {
 		_, err := f.restart().Certificate(t.Context())
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret) {
 			t.Errorf("got %v, want %s", err, want)
+		}
+		if calls := f.take(); strings.Count(calls, "\n") > 0 {
+			t.Errorf("istiod is asked more than once:\n%s", calls)
 		}
 	}
 	f.refuse = "token audience mismatch"
@@ -413,8 +470,9 @@ func TestACertificateThatHasExpiredIsNeitherShownNorUsed(t *testing.T) {
 	}
 }
 
-// What the log says of a certificate that is not renewed, and of one that is of no use.
+// What the log says of a certificate, of one that is not renewed, and of one that is of no use.
 var (
+	issued      = regexp.MustCompile(`^time=\S+ level=INFO msg="istiod issued a certificate" identity=spiffe://mesh/ns/shop/sa/reviews-vm expires=\S+Z\n$`)
 	keepsTheOld = regexp.MustCompile(`msg="cannot renew the certificate; trying again until it expires" expires=\S+Z reason="not now \(gRPC status 16\)"\n`)
 	enrolsAnew  = regexp.MustCompile(`msg="the stored certificate cannot be used; enrolling anew" file=\S+identity\.pem reason="its identity \\"spiffe://mesh/ns/shop/sa/reviews-vm\\" must end in \\"/ns/shop/sa/else\\""\n`)
 )

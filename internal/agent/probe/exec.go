@@ -66,7 +66,7 @@ func failure(err error) error {
 
 // firstLine reads r to its end and returns the first line that is not blank.
 func firstLine(r io.Reader) string {
-	br := bufio.NewReaderSize(r, 4<<10)
+	br := bufio.NewReader(r)
 	first := ""
 	for {
 		line, err := br.ReadSlice('\n')

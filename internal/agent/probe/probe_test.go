@@ -5,6 +5,7 @@ package probe_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -102,6 +103,14 @@ func TestTCPProbes(t *testing.T) {
 	if got := probeOnce(t, vmconfig.Probe{TCPSocket: &vmconfig.TCPSocket{Port: n, Host: "localhost"}}); got != "healthy" {
 		t.Error(got)
 	}
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := conn.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the connection is not closed: %d bytes, %v", n, err)
+	}
+	_ = conn.Close()
 	// A host replaces the machine's IP, here one of a network for documentation.
 	once, err := probe.New(&vmconfig.Probe{TimeoutSeconds: 20, TCPSocket: &vmconfig.TCPSocket{Port: n, Host: "127.0.0.1"}}, "192.0.2.1", "")
 	if err != nil {
