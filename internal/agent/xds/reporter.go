@@ -46,7 +46,6 @@ type Reporter struct {
 	current *session
 	state   error // of the app, if it is known: nil is healthy
 	known   bool
-	going   chan *session
 	opened  chan attempt
 	wait    time.Duration // before the next attempt
 	retry   *time.Timer
@@ -63,13 +62,9 @@ type attempt struct {
 // Run reports the states, of which nil is healthy, until ctx is done. Then it reports
 // that the app is unhealthy and ends the stream.
 func (r *Reporter) Run(ctx context.Context, states <-chan error) {
-	r.going, r.opened = make(chan *session, 4), make(chan attempt)
-	r.retry, r.again = time.NewTimer(0), time.NewTimer(0)
-	r.again.Stop()
-	var alive <-chan time.Time
-	if r.AliveEvery > 0 {
-		alive = time.Tick(r.AliveEvery)
-	}
+	r.opened = make(chan attempt)
+	r.retry, r.again = time.NewTimer(0), time.NewTimer(r.Repeat)
+	alive := time.Tick(r.AliveEvery) // none if it is 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -84,11 +79,9 @@ func (r *Reporter) Run(ctx context.Context, states <-chan error) {
 			r.dial(ctx)
 		case a := <-r.opened:
 			r.change(a)
-		case s := <-r.going:
-			if s == r.current { // connect anew while it lasts
-				s.leaves = true
-				r.after(s)
-			}
+		case <-r.going():
+			r.current.leaves = true // connect anew while it lasts
+			r.after(r.current)
 		case <-r.ended():
 			s := r.current
 			r.current = nil
@@ -102,6 +95,14 @@ func (r *Reporter) Run(ctx context.Context, states <-chan error) {
 			r.again.Reset(jitter(r.Repeat))
 		}
 	}
+}
+
+// going returns the channel that is closed when istiod says that it is going away.
+func (r *Reporter) going() <-chan struct{} {
+	if r.current == nil || r.current.leaves {
+		return nil
+	}
+	return r.current.going
 }
 
 // ended returns the channel that is closed when the current session ends.
@@ -124,7 +125,7 @@ func (r *Reporter) dial(ctx context.Context) {
 		conn, err := r.Connect(ctx)
 		var s *session
 		if err == nil {
-			s, err = newSession(conn, wire.NewCall(r.Scheme, r.Authority, method), r.Node, r.going)
+			s, err = newSession(conn, wire.NewCall(r.Scheme, r.Authority, method), r.Node)
 		}
 		select {
 		case r.opened <- attempt{s, err}:
@@ -161,7 +162,7 @@ func (r *Reporter) after(s *session) {
 		return
 	}
 	r.wait = 0
-	r.retry.Reset(0)
+	r.retry.Reset(r.wait)
 }
 
 // backOff plans the next attempt after a failure.

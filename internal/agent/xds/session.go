@@ -30,16 +30,16 @@ type session struct {
 	conn   net.Conn
 	stream *wire.Stream
 	began  time.Time
-	out    chan error  // the state to send next, if there is one
-	stall  atomic.Bool // istiod takes no message
+	out    chan error    // the state to send next, if there is one
+	stall  atomic.Bool   // istiod takes no message
+	going  chan struct{} // closed when istiod says that it is going away
 	ended  chan struct{}
 	err    error // why it ended; read it after ended is closed
 	leaves bool  // istiod said so, and another session is on its way
 }
 
-// newSession makes the call on conn and introduces the node. The session is
-// sent to going when istiod says that it is going away.
-func newSession(conn net.Conn, call *wire.Request, node *Node, going chan<- *session) (*session, error) {
+// newSession makes the call on conn and introduces the node.
+func newSession(conn net.Conn, call *wire.Request, node *Node) (*session, error) {
 	stream, err := wire.OpenStream(&timedConn{conn}, call)
 	if err == nil {
 		err = stream.Send(firstRequest(node))
@@ -48,15 +48,15 @@ func newSession(conn net.Conn, call *wire.Request, node *Node, going chan<- *ses
 		_ = conn.Close()
 		return nil, err
 	}
-	s := &session{conn: conn, stream: stream, began: time.Now(), out: make(chan error, 1), ended: make(chan struct{})}
-	go s.read(going)
+	s := &session{conn: conn, stream: stream, began: time.Now(), out: make(chan error, 1), going: make(chan struct{}), ended: make(chan struct{})}
+	go s.read()
 	go s.send()
 	go s.ping()
 	return s, nil
 }
 
 // read reads until the session ends.
-func (s *session) read(going chan<- *session) {
+func (s *session) read() {
 	defer close(s.ended)
 	for told := false; ; {
 		goingAway, err := s.stream.Next()
@@ -73,7 +73,7 @@ func (s *session) read(going chan<- *session) {
 		}
 		if goingAway && !told {
 			told = true
-			going <- s
+			close(s.going)
 		}
 	}
 }
