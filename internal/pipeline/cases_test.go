@@ -198,6 +198,9 @@ func TestWhatIsSaidOfTheConfigMapForEnvoy(t *testing.T) {
 	if left := said("taken", foreign, pipeline.Restore, ""); !strings.Contains(left, "managed-by: helm") || !strings.Contains(left, "0.0.0.0") {
 		t.Errorf("a ConfigMap of somebody else was removed:\n%s", left)
 	}
+	out := strings.Replace(deployment, "name: web,", "name: web, annotations: {rewrite-probes.io/rewrite: \"false\"},", 1)
+	const optedOut = "info: " + "web.yaml:3: Deployment shop/web: `metadata.annotations[rewrite-probes.io/rewrite]`: \"false\" takes the pods out of the rewriting; its probes are left alone [opt-out]\n"
+	said("left over", out+strings.TrimPrefix(once, alone), pipeline.Inspect, optedOut)
 	if back := said("restored", once, pipeline.Restore, "info: "+head+name+", which configures Envoy for the probes, was removed [envoy-config]\n"); back != deployment {
 		t.Errorf("restored to\n%s", back)
 	}
