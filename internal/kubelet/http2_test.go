@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -465,6 +466,52 @@ func TestTheModeTLSVerifiesNothingAndDemandsHTTP2(t *testing.T) {
 
 // TestACompressedAnswerIsRead: the kubelet's client offers gzip, and some apps compress
 // every answer. test/conformance/kubelet compares more of them with that client.
+func TestTheSchemeOfACallIsThatOfItsConnection(t *testing.T) {
+	app := httptest.NewUnstartedServer(nil)
+	app.StartTLS() // for its certificate
+	defer app.Close()
+	for mode, want := range map[string]string{prober.GRPCPlaintext: "http", prober.GRPCTLS: "https"} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		seen := make(chan string, 1)
+		go func() {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if mode == prober.GRPCTLS {
+				conn = tls.Server(conn, &tls.Config{Certificates: app.TLS.Certificates, NextProtos: []string{"h2"}})
+			}
+			defer conn.Close()
+			io.ReadFull(conn, make([]byte, len(http2.ClientPreface)))
+			conn.Write(pieces["settings"])
+			scheme := ""
+			decoder := hpack.NewDecoder(4<<10, func(f hpack.HeaderField) {
+				if f.Name == ":scheme" {
+					scheme = f.Value
+				}
+			})
+			for framer := http2.NewFramer(nil, conn); scheme == ""; {
+				f, err := framer.ReadFrame()
+				if err != nil {
+					break
+				}
+				if headers, ok := f.(*http2.HeadersFrame); ok {
+					decoder.Write(headers.HeaderBlockFragment())
+				}
+			}
+			seen <- scheme
+		}()
+		probeOnce(t, live, "http://"+l.Addr().String(), &prober.Prober{GRPC: &prober.GRPC{Mode: mode}})
+		if got := <-seen; got != want {
+			t.Errorf("%s: %q, want %q", mode, got, want)
+		}
+	}
+}
+
 func TestACompressedAnswerIsRead(t *testing.T) {
 	zipped := func(message string) string {
 		var b bytes.Buffer

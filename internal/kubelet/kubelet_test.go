@@ -417,6 +417,14 @@ func TestAnHTTPSHookFallsBackToHTTPWithoutItsCredentials(t *testing.T) {
 	}
 }
 
+func TestAnHTTPSProbeOfAPlainAppFails(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer s.Close()
+	if a := probeOnce(t, live, s.URL, httpGet("HTTPS", "/")); a.Status != 502 || a.Reason != "tls: first record does not look like a TLS handshake" {
+		t.Errorf("%d %s", a.Status, a.Reason)
+	}
+}
+
 func TestAFailureOfTheTransportDropsAHookAndFailsAProbe(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
