@@ -22,8 +22,7 @@ func Run(ctx context.Context, p *vmconfig.Probe, probe func(context.Context) err
 	}
 	var last, healthy, known bool // the last result, and the state, if it is known
 	inRow := 0                    // results that are the last one
-	ticker := time.NewTicker(time.Duration(p.PeriodSeconds) * time.Second)
-	defer ticker.Stop()
+	ticks := time.Tick(time.Duration(p.PeriodSeconds) * time.Second)
 	for {
 		err := probe(ctx)
 		if ctx.Err() != nil {
@@ -42,7 +41,7 @@ func Run(ctx context.Context, p *vmconfig.Probe, probe func(context.Context) err
 			report(err)
 		}
 		select {
-		case <-ticker.C:
+		case <-ticks:
 		case <-ctx.Done():
 			return
 		}

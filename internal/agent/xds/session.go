@@ -79,13 +79,11 @@ func (s *session) read() {
 }
 
 func (s *session) ping() {
-	ticker := time.NewTicker(pingEvery)
-	defer ticker.Stop()
-	for {
+	for ticks := time.Tick(pingEvery); ; {
 		select {
 		case <-s.ended:
 			return
-		case <-ticker.C:
+		case <-ticks:
 			_ = s.stream.Ping() // if it fails, reading fails too
 		}
 	}
