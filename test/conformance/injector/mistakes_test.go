@@ -69,7 +69,7 @@ var mistakes = []*mistake{
 		},
 	},
 	{
-		9, "a user's own probe of the status port is rewritten, without an entry or with one that points at itself", 10, "",
+		9, "a user's own probe of the status port is rewritten, without an entry or with one that points at itself", 10, istio.ProxyName,
 		func(c *comparison, at place, original, istio outcome) outcome {
 			port, _, dials := original.target()
 			if n, _ := c.resolve(at, port); dials && n == c.port {
