@@ -73,8 +73,8 @@ func (o *Object) Remove() error {
 	start, end := o.start, at.end
 	switch {
 	case at.flow && at.item:
-		if before := bytes.TrimRight(s.in[:start], " \t\r\n"); before[len(before)-1] == ',' {
-			start = len(before) - 1
+		if before, found := bytes.CutSuffix(bytes.TrimRight(s.in[:start], " \t\r\n"), []byte(",")); found {
+			start = len(before)
 		} else if after := bytes.TrimLeft(s.in[end:], " \t\r\n"); bytes.HasPrefix(after, []byte(",")) {
 			end = len(s.in) - len(after) + 1
 		}
@@ -126,10 +126,9 @@ func (o *Object) siblings() (siblingLayout, error) {
 // brackets: there are commas or brackets on both sides.
 func (o *Object) isFlowItem() bool {
 	const blank = " \t\r\n"
-	before := bytes.TrimRight(o.stream.in[:o.start], blank)
-	after := bytes.TrimLeft(o.stream.in[o.end:], blank)
-	return len(before) > 0 && (before[len(before)-1] == '[' || before[len(before)-1] == ',') &&
-		len(after) > 0 && (after[0] == ',' || after[0] == ']')
+	before, after := bytes.TrimRight(o.stream.in[:o.start], blank), bytes.TrimLeft(o.stream.in[o.end:], blank)
+	return (bytes.HasSuffix(before, []byte("[")) || bytes.HasSuffix(before, []byte(","))) &&
+		(bytes.HasPrefix(after, []byte("]")) || bytes.HasPrefix(after, []byte(",")))
 }
 
 // hasDocumentAlone reports whether an object in braces starts a line, or stands

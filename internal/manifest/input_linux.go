@@ -48,10 +48,7 @@ const (
 // widenPipe enlarges a pipe, so that the processes at its ends seldom wait for
 // each other: waking a process costs more than copying what it waits for.
 func widenPipe(end any) {
-	f, ok := end.(*os.File)
-	if !ok {
-		return
-	}
+	f, _ := end.(*os.File)
 	if raw, err := f.SyscallConn(); err == nil {
 		// If the file is no pipe, or the system refuses, nothing changes.
 		_ = raw.Control(func(fd uintptr) { _, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, widestPipe) })

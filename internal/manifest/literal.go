@@ -50,7 +50,7 @@ func (l *layout) lines(b []byte, lines []string, col int) []byte {
 func keepsLines(t *yaml.Tree, v *yaml.Node, val field.Value) (have string, ok bool) {
 	want, isString := val.(string)
 	if v.Style != yaml.Literal || v.Marks != 0 || v.Col < 0 || bytes.IndexByte(t.Text[v.Start:min(v.Start+3, v.End)], '+') > 0 || !isString || !isLiteral(strings.TrimSuffix(want, "\n")+"\n") {
-		return "", false
+		return have, false
 	}
 	have = yaml.ScalarText(t.Text[v.Start:v.End], int(v.Col))
 	return have, strings.HasSuffix(have, "\n") == strings.HasSuffix(want, "\n")

@@ -247,12 +247,9 @@ func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err
 
 // locate adds file, object and line to a decoder's errors.
 func (o *Object) locate(t *yaml.Tree, errs []yaml.DecodeError) error {
-	located := make([]error, len(errs))
-	for i, e := range errs {
-		located[i] = o.error(e.Path, o.nodeLine(t, e.Node), errors.New(e.Msg))
-	}
-	if len(located) == 1 {
-		return located[0]
+	var located []error
+	for _, e := range errs {
+		located = append(located, o.error(e.Path, o.nodeLine(t, e.Node), errors.New(e.Msg)))
 	}
 	return errors.Join(located...)
 }

@@ -180,7 +180,7 @@ func (s *Stream) send(to sink, at int) error {
 // sendBetween passes a part of the input between two objects, with its changes, to a sink.
 func (s *Stream) sendBetween(to sink, start, end int, changes []change) error {
 	newLine := func() {
-		if text := to.soFar(); len(text) > 0 && text[len(text)-1] != '\n' {
+		if !bytes.HasSuffix(to.soFar(), []byte("\n")) {
 			to.between(s, s.eol, nil)
 		}
 	}

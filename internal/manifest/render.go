@@ -206,7 +206,7 @@ func appendString(b []byte, s string, old yaml.Style, inFlow bool) []byte {
 		return append(b, s...)
 	case !isPrintable(s) || old == yaml.Double:
 		return strconv.AppendQuoteToGraphic(b, s)
-	case old == yaml.Single || strings.IndexByte(s, '"') >= 0 || strings.IndexByte(s, '\\') >= 0:
+	case old == yaml.Single || strings.ContainsAny(s, `"\`):
 		return append(append(append(b, '\''), strings.ReplaceAll(s, "'", "''")...), '\'')
 	}
 	return append(append(append(b, '"'), s...), '"')
@@ -215,12 +215,7 @@ func appendString(b []byte, s string, old yaml.Style, inFlow bool) []byte {
 // isPrintable reports whether the string can be written in single quotes on one
 // line.
 func isPrintable(s string) bool {
-	for _, r := range s {
-		if r < ' ' || r >= 0x7f && (r == utf8.RuneError || !unicode.IsGraphic(r)) {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) })
 }
 
 // The classes of characters in plain scalars.
@@ -247,7 +242,7 @@ var plainChar = func() (t [256]byte) {
 // isPlain reports whether the string can be written without quotes. In doubt it
 // reports false.
 func isPlain(s string, inFlow bool) bool {
-	if s == "" || len(s) > 512 || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || plainChar[s[0]]&first == 0 {
+	if s == "" || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || plainChar[s[0]]&first == 0 {
 		return false
 	}
 	allowed := byte(first | later | laterText)
@@ -263,7 +258,7 @@ func isPlain(s string, inFlow bool) bool {
 		seen |= class
 	}
 	if c := s[0]; c >= '0' && c <= '9' {
-		return seen&letter != 0 && strings.IndexByte(s, ':') < 0
+		return seen&letter != 0
 	}
 	if _, old := yaml.OldBool(s); old {
 		return false

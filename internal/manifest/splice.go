@@ -118,11 +118,7 @@ func (s *splicer) lineStart(at int) int { return yaml.LineStart(s.t.Text, at) }
 // eol returns the end of the line that contains the offset: the offset of its
 // CRLF or LF.
 func (s *splicer) eol(at int) int {
-	e := yaml.LineEnd(s.t.Text, at)
-	if e > at && e < len(s.t.Text) && s.t.Text[e-1] == '\r' {
-		e--
-	}
-	return e
+	return at + len(bytes.TrimSuffix(s.t.Text[at:yaml.LineEnd(s.t.Text, at)], []byte("\r")))
 }
 
 // next returns the start of the line behind the one that contains the offset.
@@ -232,13 +228,7 @@ func (s *splicer) block(o *editNode) {
 		}
 		b.end = int(s.t.Nodes[k.node].End)
 	}
-	if at := yaml.LineEnd(s.t.Text, b.end); at < len(s.t.Text) {
-		b.addLines(s.belowComments(at+1, b.col))
-	} else {
-		for _, k := range b.added {
-			s.put(at, at, b.render(s.l.eol+spaces(b.col), k, ""))
-		}
-	}
+	b.addLines(s.belowComments(s.next(b.end), b.col))
 }
 
 // A blockEdit goes through the entries of a block collection.
@@ -320,12 +310,7 @@ func (s *splicer) deleteFirst(children []*editNode) {
 			continue
 		}
 		if !k.deleted {
-			to := int(s.t.Nodes[k.node].Key)
-			// Comment lines between the two stay.
-			if i := bytes.IndexByte(s.t.Text[s.eol(end):to], '#'); i >= 0 {
-				to = s.eol(end) + i
-			}
-			s.put(start, to, "")
+			s.put(start, s.upToComment(end, int(s.t.Nodes[k.node].Key)), "") // comment lines stay
 			return
 		}
 		end = int(s.t.Nodes[k.node].End)
@@ -338,7 +323,7 @@ func (s *splicer) aboveComments(at, col, bound int) int {
 	for at > 0 {
 		above := s.lineStart(at - 1)
 		q := yaml.SkipSpaces(s.t.Text, above)
-		if above <= bound || q-above != col || q >= at || s.t.Text[q] != '#' {
+		if above <= bound || q-above != col || s.t.Text[q] != '#' {
 			break
 		}
 		at = above
@@ -465,14 +450,15 @@ func (l *layout) replacing(old yaml.Style, text string) *layout {
 // deleteInFlow deletes an entry or item that is not the last one. Comments on
 // their own lines in front of the next one stay.
 func (s *splicer) deleteInFlow(n *yaml.Node) {
-	end := int(s.t.Nodes[n.Next].Key)
-	eol := s.eol(int(n.End))
-	if eol < end {
-		if i := bytes.IndexByte(s.t.Text[eol:end], '#'); i >= 0 {
-			end = eol + i
-		}
-	}
-	s.put(int(n.Key), end, "")
+	s.put(int(n.Key), s.upToComment(int(n.End), int(s.t.Nodes[n.Next].Key)), "")
+}
+
+// upToComment returns the start of the first comment behind the line of an offset, and to if
+// there is none before that.
+func (s *splicer) upToComment(at, to int) int {
+	at = min(s.eol(at), to)
+	before, _, _ := bytes.Cut(s.t.Text[at:to], []byte("#"))
+	return at + len(before)
 }
 
 // cutFlow deletes the original entries behind the first of the children and

@@ -124,7 +124,7 @@ func (s *Stream) documents() error {
 // put behind any line.
 func (s *Stream) endLastLine() {
 	s.eol = lineBreak(s.in, "\n")
-	if n := len(s.in); n > 0 && s.in[n-1] != '\n' {
+	if n := len(s.in); !bytes.HasSuffix(s.in, []byte("\n")) {
 		s.in = append(s.in[:n:n], s.eol...)
 		s.addedEnd = len(s.eol)
 	}
@@ -168,7 +168,7 @@ func (s *Stream) canGrow() error {
 	if !s.endsInText {
 		return nil
 	}
-	return s.errorAt(len(s.in)-1, errors.New("must end with a line end: this line is in a block scalar (| or >), whose value would be another with text behind it"))
+	return s.errorAt(len(s.in)-s.addedEnd, errors.New("must end with a line end: this line is in a block scalar (| or >), whose value would be another with text behind it"))
 }
 
 // noteShared marks the objects of a document that share an anchor with another one or

@@ -16,7 +16,7 @@ func nameEnd(in []byte, p int) int {
 
 // tagEnd returns the end of the tag that starts at p.
 func tagEnd(in []byte, p int) int {
-	for p++; p < len(in) && !IsBlank(in, p) && strings.IndexByte(",[]{}", in[p]) < 0; p++ {
+	for p++; !IsBlank(in, p) && strings.IndexByte(",[]{}", in[p]) < 0; p++ {
 	}
 	return p
 }
@@ -185,7 +185,7 @@ func (r *resolver) tag(n int32, tag string) bool {
 			return r.refuse(v.Start, fmt.Sprintf("%s must not have the tag %s", r.Describe(n), tag))
 		}
 	case "!!str":
-		if v.Style == Plain || v.Style == Absent { // no collection is
+		if v.Style == Plain { // no collection is
 			v.Style = Double
 		}
 	case "!!int", "!!float", "!!bool", "!!null":

@@ -223,7 +223,7 @@ func (s *scanner) document(p, col int) (end int, ok bool) {
 // is empty then.
 func (x *Text) scalarDocument(p int, tag string) (end int, empty bool, err error) {
 	end = x.documentEnd(p)
-	value := View(x.Bytes[p:trimEnd(x.Bytes, p, plainEnd(x.Bytes, p))])
+	value := View(x.Bytes[p:trimEnd(x.Bytes, plainEnd(x.Bytes, p))])
 	next, _ := x.NextDocument(LineEnd(x.Bytes, p) + 1)
 	if isNullText(value) && (tag == "" || tag == "!!null") && next >= end {
 		return end, true, nil

@@ -145,7 +145,7 @@ func (s *scanner) flowValue(p, depth int, me int32) (end int, ok bool) {
 		}
 		s.nodes[me].Marks |= IsAlias
 	case p > start && (c == ',' || c == '}' || c == ']'):
-		end = trimEnd(in, start, p) // only an anchor or a tag
+		end = trimEnd(in, p) // only an anchor or a tag
 	default:
 		if end = s.flowPlain(p); end == p {
 			return s.refuse(p, "a text that starts with this character must be in quotes, and so must one with ? : [ or { where more text follows")

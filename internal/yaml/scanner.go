@@ -99,9 +99,9 @@ func LineEnd(in []byte, p int) int {
 // LineStart returns the start of the line that contains the offset.
 func LineStart(in []byte, p int) int { return bytes.LastIndexByte(in[:p], '\n') + 1 }
 
-// trimEnd returns the end of the content of a line that ends at e.
-func trimEnd(in []byte, p, e int) int {
-	for e > p && (in[e-1] == ' ' || in[e-1] == '\r' || in[e-1] == '\t') {
+// trimEnd returns the end of the content in front of e.
+func trimEnd(in []byte, e int) int {
+	for in[e-1] == ' ' || in[e-1] == '\r' || in[e-1] == '\t' {
 		e--
 	}
 	return e
@@ -162,7 +162,7 @@ func (b *blockScan) lines() bool {
 	for b.p < len(b.in) {
 		ok := true
 		switch c := b.in[b.p]; {
-		case c <= ' ':
+		case c == '\n' || c == '\r' || c == '\t':
 			if ok = atBreak(b.in, b.p); !ok {
 				return b.refuse("a tab must not be indentation")
 			}
@@ -308,7 +308,7 @@ func (b *blockScan) properties(mayBeKey bool) (start int, done, ok bool) {
 		return start, false, b.refuse("an anchor or a tag must be in front of a value")
 	}
 	b.props = start
-	b.lastEnd = trimEnd(b.in, start, end)
+	b.lastEnd = trimEnd(b.in, end)
 	if !isRoot {
 		v := &b.s.nodes[b.current]
 		v.Marks, v.Style, v.Start, v.End = v.Marks|HasProperties, Plain, int32(start), int32(b.lastEnd)
@@ -326,7 +326,7 @@ func (b *blockScan) plainLine(hasColon string) bool {
 		return b.refuse(hasColon)
 	}
 	b.goesOn = atBreak(b.in, end)
-	b.lastEnd = trimEnd(b.in, b.p, end)
+	b.lastEnd = trimEnd(b.in, end)
 	b.s.nodes[b.current].End = int32(b.lastEnd)
 	b.nextLine(LineEnd(b.in, end))
 	return true
@@ -575,7 +575,7 @@ func (b *blockScan) finish() bool {
 func (b *blockScan) stepOver(p int) bool {
 	end, ok := b.s.stepOver(p, b.current, p-b.lineStart)
 	if ok {
-		b.pending, b.lastEnd = false, trimEnd(b.in, p, end)
+		b.pending, b.lastEnd = false, trimEnd(b.in, end)
 		b.p, b.lineStart = end, end
 	}
 	return ok
@@ -647,7 +647,7 @@ func scanKey(in []byte, p int) (end, colon int, isKey bool) {
 		isKey = true
 	default:
 		colon = plainEnd(in, p)
-		end = trimEnd(in, p, colon)
+		end = trimEnd(in, colon)
 		isKey = !isIndicator(in, p) // which may be behind a tag
 	}
 	return end, colon, isKey && isColon(in, colon)
