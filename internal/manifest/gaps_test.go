@@ -104,6 +104,8 @@ func TestWhatIsNotASCIIStaysAsItIs(t *testing.T) {
 		"\U000e0001 x":    "a: \"\\U000e0001 x\"\n",
 		"tab\tquote\"\\r": "a: \"tab\\tquote\\\"\\\\r\"\n",
 		"\r":              "a: \"\\r\"\n",
+		"\"a":             "a: \"\\\"a\"\n",
+		"\\a":             "a: \"\\\\a\"\n",
 	} {
 		s := mustRead(t, []byte("a: \"x\"\n"))
 		if err := s.Objects()[0].Apply([]field.Edit{set("a", value)}); err != nil {

@@ -177,8 +177,6 @@ func (l *layout) scalar(b []byte, v field.Value, old yaml.Style, inFlow bool) []
 		return strconv.AppendBool(b, v)
 	case int:
 		return strconv.AppendInt(b, int64(v), 10)
-	case int64:
-		return strconv.AppendInt(b, v, 10)
 	case float64:
 		text, err := json.Marshal(v)
 		if err != nil {

@@ -81,8 +81,6 @@ func (t *Tree) equalScalar(n int32, v field.Value) bool {
 	case int:
 		i, ok := wholeNumber(t.Value(n)) // 8080.0 is 8080 to the API server
 		return ok && int(i) == v
-	case int64:
-		return t.Value(n) == any(int(v))
 	}
 	return t.Value(n) == any(v)
 }

@@ -646,9 +646,10 @@ func scanKey(in []byte, p int) (end, colon int, isKey bool) {
 		colon = SkipBlanks(in, end)
 		isKey = true
 	default:
-		colon = plainEnd(in, p)
-		end = trimEnd(in, colon)
-		isKey = !isIndicator(in, p) // which may be behind a tag
+		if isKey = !isIndicator(in, p); isKey { // which may be behind a tag
+			colon = plainEnd(in, p)
+			end = trimEnd(in, colon)
+		}
 	}
 	return end, colon, isKey && isColon(in, colon)
 }

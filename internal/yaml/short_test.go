@@ -123,6 +123,7 @@ func TestShortStreamsAreRefusedForTheirReasons(t *testing.T) {
 	for _, set := range []shortSet{
 		{"%s", 4, []string{"---", "...", " ", "\n", "\t", "&a", "!!map", "a: b", "{a: b}", "#", "%YAML 1.2\n", "~", "- c"}},
 		{"a: b\n%s", 3, []string{"---\n", "--- ", "...\n", "\n", "\r", "\r\n", "\u2028", "\ufeff", "\x00", "\x1f", "\x7f", "\x80", "\u0080", "\u0085", "'d'", "c: d", "[", "? e", "!!str ", "# c\n"}},
+		{"%s", 2, strings.Split("\n\t !\"#$%&'()*+,-./0:;<=>?@A[\\]^_`a{|}~", "")},
 		{"%sa\x00\xff", 2, []string{"\xff\xfe", "\xfe\xff", "\xef\xbb\xbf", "\xfe", "\xff", "a"}},
 	} {
 		counts := map[string]*countShort{}
