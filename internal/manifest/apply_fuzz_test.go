@@ -216,7 +216,7 @@ func applyRandomly(t *testing.T, in []byte, seed uint64) {
 	if err != nil {
 		return
 	}
-	want := root.value(tr)
+	want := root.value(tr.Raw)
 	if !root.differs() || len(want.(field.Map)) == 0 {
 		return
 	}

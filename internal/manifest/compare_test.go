@@ -26,7 +26,7 @@ func TestAnEditedTextIsComparedByItsValue(t *testing.T) {
 	}
 	equal := func(text []byte) bool {
 		var is yaml.Tree
-		return is.Parse(text, 0) && is.EqualValue(1, root.value(was))
+		return is.Parse(text, 0) && is.EqualValue(1, root.value(was.Part))
 	}
 	if !equal([]byte(after)) {
 		t.Fatalf("not equal:\n%s", after)

@@ -35,7 +35,7 @@ func editedValue(t *testing.T, in string, edits []field.Edit) field.Value {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return root.value(tr)
+	return root.value(tr.Raw)
 }
 
 func TestAWrongSpliceNeverReachesTheOutput(t *testing.T) {

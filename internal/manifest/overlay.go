@@ -271,14 +271,14 @@ func (o *editNode) differs() bool {
 	return o.set || o.deleted || o.key != o.was || slices.ContainsFunc(o.children, (*editNode).differs)
 }
 
-// value returns the whole edited value, with unchanged plain scalars as they were read.
-func (o *editNode) value(t *yaml.Tree) field.Value {
+// value returns the whole edited value, in which each unchanged node is what unchanged returns for it.
+func (o *editNode) value(unchanged func(n int32) field.Value) field.Value {
 	switch {
 	case o.open && o.kind == yaml.Mapping:
 		m := make(field.Map, 0, len(o.children))
 		for _, k := range o.children {
 			if !k.deleted {
-				m = append(m, field.Entry{Key: k.key, Value: k.value(t)})
+				m = append(m, field.Entry{Key: k.key, Value: k.value(unchanged)})
 			}
 		}
 		return m
@@ -286,12 +286,12 @@ func (o *editNode) value(t *yaml.Tree) field.Value {
 		l := make(field.List, 0, len(o.children))
 		for _, k := range o.children {
 			if !k.deleted {
-				l = append(l, k.value(t))
+				l = append(l, k.value(unchanged))
 			}
 		}
 		return l
 	case o.set:
 		return o.val
 	}
-	return t.Raw(o.node)
+	return unchanged(o.node)
 }

@@ -1,9 +1,22 @@
 package yaml
 
-import "github.com/rewrite-probes/rewrite-probes/internal/field"
+import (
+	"bytes"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+)
 
 // A RawScalar is a plain scalar that is written as it was read.
 type RawScalar string
+
+// A part is a node of a tree, as a value that is only compared.
+type part struct {
+	t *Tree
+	n int32
+}
+
+// Part returns a node as a value for [Tree.EqualValue], which then compares it as [Tree.Equal] does.
+func (t *Tree) Part(n int32) field.Value { return part{t, n} }
 
 // Raw returns the value of a node, with its plain scalars as they were read.
 func (t *Tree) Raw(n int32) field.Value {
@@ -25,10 +38,30 @@ func (t *Tree) moved(n int32, key string) int32 {
 	return t.Get(n, key)
 }
 
+// Equal reports whether two nodes of two trees have the same value. A text without quotes differs
+// from one in quotes, unless the tree has aliases or merge keys, which may be written out in u.
+func (t *Tree) Equal(n int32, u *Tree, m int32) bool {
+	a, b := &t.Nodes[n], &u.Nodes[m]
+	switch {
+	case a.Kind != b.Kind:
+		return false
+	case t.Special:
+		return u.EqualValue(m, t.Raw(n))
+	case !u.Special && a.Style == b.Style && a.Col == b.Col && bytes.Equal(t.Text[a.Start:a.End], u.Text[b.Start:b.End]):
+		return true
+	case a.Kind != Scalar:
+		return u.EqualValue(m, t.collection(n, t.Part))
+	}
+	aPlain, bPlain := a.Style == Plain || a.Style == Absent, b.Style == Plain || b.Style == Absent
+	return aPlain == bPlain && t.Str(n) == u.Str(m)
+}
+
 // EqualValue reports whether every reader of YAML reads the value from the
 // node.
 func (t *Tree) EqualValue(n int32, v field.Value) bool {
 	switch v := v.(type) {
+	case part:
+		return v.t.Equal(v.n, t, n)
 	case field.Map:
 		return t.Nodes[n].Kind == Mapping && t.equalEntries(n, v)
 	case field.List:

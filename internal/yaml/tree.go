@@ -375,6 +375,9 @@ func typed(s string) (v any, ok bool) {
 	case s[0] > '9': // a word
 		return nil, false
 	}
+	if i, ok := decimal(s); ok {
+		return i, true
+	}
 	if v, ok := notFinite[s]; ok {
 		return v, true
 	}
@@ -424,6 +427,26 @@ func whole(i int64) any {
 		return n
 	}
 	return float64(i)
+}
+
+// decimal parses a whole number in its usual form, for which an int is large enough: it is what most are.
+func decimal(s string) (int, bool) {
+	digits := strings.TrimPrefix(s, "-")
+	if len(digits) == 0 || len(digits) > 9 || digits[0] == '0' {
+		return 0, false
+	}
+	n := 0
+	for i := range len(digits) {
+		c := digits[i] - '0'
+		if c > 9 {
+			return 0, false
+		}
+		n = 10*n + int(c)
+	}
+	if len(digits) < len(s) {
+		n = -n
+	}
+	return n, true
 }
 
 // ReadsAsString reports whether resolve leaves the plain scalar a string.
