@@ -213,7 +213,12 @@ func appendString(b []byte, s string, old yaml.Style, inFlow bool) []byte {
 // isPrintable reports whether the string can be written in single quotes on one
 // line.
 func isPrintable(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) })
+	for _, r := range s {
+		if r < ' ' || r >= 0x7f && (r == utf8.RuneError || !unicode.IsGraphic(r)) {
+			return false
+		}
+	}
+	return true
 }
 
 // The classes of characters in plain scalars.

@@ -24,6 +24,7 @@ type Stream struct {
 	endsInText bool // that line end would become text of a block scalar if anything came behind it
 
 	objects []*Object
+	slab    []Object // they are in memory of their own together: one by one takes 4 % more CPU
 	config  *Object
 	isList  bool // a ResourceList
 	results resultsPosition
@@ -317,7 +318,11 @@ func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
 	case t.IsListOfMappings(id.Items): // else only its kind looks like that of one
 		return s.addItems(t, id.Items, end, id.kind, identity{apiVersion: id.apiVersion, kind: kind})
 	}
-	o := s.newObject(v, end, id)
+	if len(s.slab) == cap(s.slab) {
+		s.slab = make([]Object, 0, min(max(64, len(s.objects)), 4096))
+	}
+	s.slab = append(s.slab, s.newObject(v, end, id))
+	o := &s.slab[len(s.slab)-1]
 	if v.KeyEnd > v.Key {
 		o.dash = v.Key
 	}
@@ -325,8 +330,8 @@ func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
 	return nil
 }
 
-func (s *Stream) newObject(v *yaml.Node, end int, id identity) *Object {
-	return &Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), apiVersion: id.apiVersion, kind: id.kind}
+func (s *Stream) newObject(v *yaml.Node, end int, id identity) Object {
+	return Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), apiVersion: id.apiVersion, kind: id.kind}
 }
 
 func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {
@@ -335,7 +340,8 @@ func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {
 	if err == nil && !isMapping {
 		err = s.errorAt(int(v.Start), errors.New("ResourceList: `functionConfig` must be a mapping"))
 	}
-	return s.newObject(v, int(v.End), id), err
+	o := s.newObject(v, int(v.End), id)
+	return &o, err
 }
 
 // Name returns the name that was passed to Read.

@@ -119,6 +119,17 @@ type structField struct {
 	index []int  // as FieldByIndex takes it
 }
 
+// fieldOf returns the field of that name, or nil. A plain loop is the fastest: there are few fields, and
+// most names differ in length.
+func fieldOf(fields []structField, name string) *structField {
+	for i := range fields {
+		if fields[i].name == name {
+			return &fields[i]
+		}
+	}
+	return nil
+}
+
 func namesOf(fields []structField) string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
@@ -276,8 +287,8 @@ func (d *decoder) structure(n int32, v reflect.Value) (ok bool) {
 	fields := fieldsOf(v.Type())
 	for c := d.t.Nodes[n].Child; c != 0 && (ok || d.strict); c = d.t.Nodes[c].Next {
 		key := d.t.KeyOf(c)
-		if i := slices.IndexFunc(fields, func(f structField) bool { return f.name == key }); i >= 0 {
-			ok = d.decode(c, v.FieldByIndex(fields[i].index)) && ok
+		if f := fieldOf(fields, key); f != nil {
+			ok = d.decode(c, v.FieldByIndex(f.index)) && ok
 		} else if d.strict {
 			ok = d.fail(c, "unknown field %q: allowed are %s", key, namesOf(fields))
 		}
@@ -339,18 +350,33 @@ func (d *decoder) isMapping(n int32) bool {
 	if d.t.Nodes[n].Kind != Mapping {
 		return d.wrongType(n, "a mapping")
 	}
-	var seen map[string]bool // in a mapping of many keys
 	if d.t.Length(n) > 16 {
-		seen = map[string]bool{}
+		return d.hasEachOnce(n)
 	}
+	seen := uint64(0) // of length and last letter of each key, one bit
 	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
 		key := d.t.KeyOf(c)
-		if seen[key] || seen == nil && d.t.Get(n, key) != c {
+		bit := uint64(1)
+		if len(key) > 0 {
+			bit <<= (5*len(key) + int(key[len(key)-1])) & 63
+		}
+		if seen&bit != 0 && d.t.Get(n, key) != c {
 			return d.duplicate(c)
 		}
-		if seen != nil {
-			seen[key] = true
+		seen |= bit
+	}
+	return true
+}
+
+// hasEachOnce checks that a mapping of many keys has none twice.
+func (d *decoder) hasEachOnce(n int32) bool {
+	seen := map[string]bool{}
+	for c := d.t.Nodes[n].Child; c != 0; c = d.t.Nodes[c].Next {
+		key := d.t.KeyOf(c)
+		if seen[key] {
+			return d.duplicate(c)
 		}
+		seen[key] = true
 	}
 	return true
 }
