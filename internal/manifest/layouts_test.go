@@ -16,7 +16,7 @@ import (
 var laidOut = []string{
 	"# head\nm:\n  # above a\n  a: 1 # at a\n\n  b: 'x'   # at b\n  # above c\n  c: {d: e}\n    # below c\n# foot\nz: \"y\"\n",
 	"m:\n  - a # at a\n  -   b: 1\n      c: 2\n  # above d\n  - d:\n    # above e\n    e: f\n    # below e\nz: [y]\n",
-	"m:\n- a: 1\n  # above b\n  b:\n  - c\n-\n  d: e\n- - f\n",
+	"m:\n- a: 1\n  # above b\n  b:\n  - c\n  g: h\n-\n  d: e\n- - f\n",
 	"m: {a: 1, 'b': \"x\", c: [d, e]} # at m\nz:\n  {f: g}\n",
 	"m: { # at m\n  a: 1, # at a\n  b: [c,d], # at b\n  # above e\n  e: {}\n  # below e\n  }\n",
 	"m: [ a, # at a\n  {b: 1, c: 2}, # at b\n  # above d\n  d, ] # at m\n",
@@ -26,6 +26,7 @@ var laidOut = []string{
 	"m:\r\n  a: 1 # at a\r\n  b:\r\n  - 'x'\r\n  c: |\r\n    y\r\nz: {}\r\n",
 	"m: &m # at m\n  a: &a 1\n  b: [*a, c]\nn: *m # at n\no:\n  <<: *m # at <<\n  d: e\nz: *a\n",
 	"m:\n  a:\n  b: ~ # at b\n  c: # at c\n    d # at d\n  e:   \"f\n    g\"\n  h: i\n    j\nz: !!str 1\n",
+	"a: \"x\n# y\"\n  # above b\nb: |\n  # y\n# above c\nc: {d:\n  e, \"f\": g}\n", " a:\n", "a: {b: [c, d], e: 'f', g: it's}\nh: {\"i\": 1, j: 2}\n",
 	"m:\n  ? a\n  : 1\n  &b b: 2\n  c: [d: e]\nz: \u2028\n",
 }
 
@@ -61,15 +62,22 @@ func editsOf(t *yaml.Tree) [][]field.Edit {
 			}
 		}
 		for _, child := range children {
-			for _, v := range values {
+			c := t.Child(n, child[len(child)-1])
+			for i, v := range values {
+				if t.Nodes[c].Kind != yaml.Scalar && i%5 != 0 {
+					continue
+				}
 				all = append(all, []field.Edit{{Op: field.Set, Path: child, Value: v}})
 			}
 			if t.Nodes[n].Kind == yaml.Mapping {
 				before := child[len(child)-1].Key
+				if len(p) > 0 && p[0].Key == "m" {
+					last := field.NewPath("z")
+					all = append(all, []field.Edit{{Op: field.Set, Path: child, Value: 2}, {Op: field.Set, Path: last, Value: "x"}}, []field.Edit{{Op: field.Set, Path: child, Value: 2}, {Op: field.Delete, Path: last}})
+				}
 				all = append(all, []field.Edit{{Op: field.Rename, Path: child, NewKey: "it's", Value: "new"}},
 					[]field.Edit{{Op: field.Set, Path: p.Key("n"), Before: before, Value: "new"}, {Op: field.Delete, Path: child}})
 			}
-			c := t.Child(n, child[len(child)-1])
 			if v := t.Nodes[c]; v.Kind != yaml.Scalar && v.Marks&yaml.IsAlias == 0 {
 				walk(c, child)
 			}
@@ -77,6 +85,27 @@ func editsOf(t *yaml.Tree) [][]field.Edit {
 	}
 	walk(1, nil)
 	return all
+}
+
+// opposite returns the opposite of an edit that sets or deletes one entry; nil of others.
+func opposite(o *Object, edits []field.Edit, texts []field.Text) []field.Edit {
+	e := edits[0]
+	last := len(e.Path) - 1
+	before, found := o.Value(e.Path)
+	if !found || len(edits) > 1 || e.Op != field.Set && e.Op != field.Delete || e.Path[last].IsIndex {
+		return nil
+	}
+	back := field.Edit{Op: field.Set, Path: e.Path, Value: before}
+	if siblings, _ := o.Value(e.Path[:last]); e.Op == field.Delete {
+		entries := siblings.(field.Map)
+		if i := slices.IndexFunc(entries, func(x field.Entry) bool { return x.Key == e.Path[last].Key }); i+1 < len(entries) {
+			back.Before = entries[i+1].Key
+		}
+	}
+	for _, text := range texts {
+		back.Texts = back.Texts.With(text.Path[len(text.Path)-1].Key, text.Text)
+	}
+	return []field.Edit{back}
 }
 
 // changed returns which bytes of a text have become others, and what those are.
@@ -123,6 +152,13 @@ func TestEachEditOfEachLayoutIsMadeAsWrittenDown(t *testing.T) {
 			}
 			for _, text := range texts {
 				fmt.Fprintf(&out, ", text of %s %q", text.Path, text.Text)
+			}
+			if back := opposite(mustRead(t, []byte(in)).Objects()[0], edits, texts); back != nil {
+				if err := o.Apply(back); err != nil {
+					fmt.Fprintf(&out, "; back: %v", err)
+				} else if got := string(output(t, s)); got != in {
+					fmt.Fprintf(&out, "; back: %s", changed(in, got))
+				}
 			}
 			out.WriteString("\n")
 		}
