@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unsafe"
 )
 
 // F_GETPIPE_SZ of linux/fcntl.h.
@@ -82,5 +83,20 @@ func TestPipesAreWidenedForLargeStreamsOnly(t *testing.T) {
 			out.Close()
 			reader.Close()
 		})
+	}
+}
+
+// A large output is at the start of a huge page if the process is ours, and a small one on the heap.
+func TestALargeOutputStartsAHugePage(t *testing.T) {
+	defer func(before bool) { ownsProcess = before }(ownsProcess)
+	ownsProcess = true
+	for _, n := range []int{hugePage / 2, hugePage, 3 * hugePage} {
+		b := outputMemory(n)
+		if len(b) != 0 || cap(b)%hugePage != 0 || cap(b) < n || uintptr(unsafe.Pointer(unsafe.SliceData(b)))%hugePage != 0 {
+			t.Errorf("%d bytes: %d of %d at %p", n, len(b), cap(b), unsafe.SliceData(b))
+		}
+	}
+	if b := outputMemory(hugePage/2 - 1); len(b) != 0 || cap(b) != hugePage/2-1 {
+		t.Errorf("a small output has %d of %d bytes", len(b), cap(b))
 	}
 }
