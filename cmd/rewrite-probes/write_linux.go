@@ -14,7 +14,8 @@ func sameAttributes(a, b string) bool { return maps.Equal(attributes(a), attribu
 // attributes returns the extended attributes of a file; none if the file system has none.
 func attributes(path string) map[string]string {
 	found := make(map[string]string)
-	names, value := make([]byte, 64<<10), make([]byte, 64<<10) // the kernel's limits
+	const most = 64 << 10 // the kernel's limit of both
+	names, value := make([]byte, most), make([]byte, most)
 	n, _ := syscall.Listxattr(path, names)
 	for _, name := range strings.FieldsFunc(string(names[:max(n, 0)]), func(c rune) bool { return c == 0 }) {
 		n, err := syscall.Getxattr(path, name, value)

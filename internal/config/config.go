@@ -120,9 +120,6 @@ func Is(apiVersion, kind string) bool {
 // allowed.
 func Decode(o *manifest.Object, over ...Setting) (*RewriteProbes, error) {
 	c := Default() // what the functionConfig says is decoded over the defaults
-	if o == nil && len(over) == 0 {
-		return c, nil
-	}
 	var p problems
 	var err error
 	switch {

@@ -127,7 +127,7 @@ func align(in, out []*yaml.RNode) []Change {
 	for _, n := range out {
 		kept[identify(n)] = true
 	}
-	changes := make([]Change, 0, len(out))
+	var changes []Change
 	i := 0
 	for _, n := range out {
 		id := identify(n)
