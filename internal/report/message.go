@@ -92,35 +92,69 @@ func (m *Message) appendText(b []byte) []byte {
 	return fmt.Appendf(b, "`%s`: %v, was %v", m.Field, m.Proposed, m.Current)
 }
 
-// result returns the message as a result of the KRM functions specification.
-func (m *Message) result() field.Map {
-	result := field.Map{{Key: "message", Value: m.Sentence()}, {Key: "severity", Value: string(m.Severity)}}
-	add := func(key string, value field.Map) { result = append(result, field.Entry{Key: key, Value: value}) }
-	o := m.Object
-	if o != nil && o.Kind != "" {
-		ref := field.Map{{Key: "apiVersion", Value: o.APIVersion}, {Key: "kind", Value: o.Kind}}
-		if o.Namespace != "" {
-			ref = append(ref, field.Entry{Key: "namespace", Value: o.Namespace})
-		}
-		add("resourceRef", append(ref, field.Entry{Key: "name", Value: o.Name}))
+// results makes results of the KRM functions specification. Messages about the
+// same object share parts of theirs, and so do those with the same reason: otherwise a list of
+// 50,000 Deployments takes 10 MB more.
+type results struct {
+	object    *Object
+	ref, file field.Value
+	reasons   map[string]field.Value
+}
+
+func (r *results) of(m *Message) field.Map {
+	if m.Object != r.object {
+		r.refer(m.Object)
+	}
+	result := make(field.Map, 0, 6)
+	result = append(result, field.Entry{Key: "message", Value: m.Sentence()}, field.Entry{Key: "severity", Value: string(m.Severity)})
+	if r.ref != nil {
+		result = append(result, field.Entry{Key: "resourceRef", Value: r.ref})
 		if len(m.Field) > 0 { // a field needs a resourceRef
-			at := field.Map{{Key: "path", Value: m.Field.String()}}
+			at := make(field.Map, 0, 3)
+			at = append(at, field.Entry{Key: "path", Value: m.Field.String()})
 			if m.Current != nil {
 				at = append(at, field.Entry{Key: "currentValue", Value: m.Current})
 			}
 			if m.Proposed != nil {
 				at = append(at, field.Entry{Key: "proposedValue", Value: m.Proposed})
 			}
-			add("field", at)
+			result = append(result, field.Entry{Key: "field", Value: at})
 		}
 	}
-	if o != nil && o.File != "" {
-		add("file", field.Map{{Key: "path", Value: o.File}, {Key: "index", Value: o.Index}})
+	if r.file != nil {
+		result = append(result, field.Entry{Key: "file", Value: r.file})
 	}
 	if m.Reason != "" {
-		add("tags", field.Map{{Key: "reason", Value: m.Reason}})
+		result = append(result, field.Entry{Key: "tags", Value: r.tags(m.Reason)})
 	}
 	return result
+}
+
+func (r *results) refer(o *Object) {
+	r.object, r.ref, r.file = o, nil, nil
+	if o == nil {
+		return
+	}
+	if o.Kind != "" {
+		ref := make(field.Map, 0, 4)
+		ref = append(ref, field.Entry{Key: "apiVersion", Value: o.APIVersion}, field.Entry{Key: "kind", Value: o.Kind})
+		if o.Namespace != "" {
+			ref = append(ref, field.Entry{Key: "namespace", Value: o.Namespace})
+		}
+		r.ref = append(ref, field.Entry{Key: "name", Value: o.Name})
+	}
+	if o.File != "" {
+		r.file = field.Map{{Key: "path", Value: o.File}, {Key: "index", Value: o.Index}}
+	}
+}
+
+func (r *results) tags(reason string) field.Value {
+	tags, ok := r.reasons[reason]
+	if !ok {
+		tags = field.Map{{Key: "reason", Value: reason}}
+		r.reasons[reason] = tags
+	}
+	return tags
 }
 
 // Sort puts errors first, then warnings, then infos, each in input order:

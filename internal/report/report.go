@@ -156,10 +156,11 @@ func (r *Report) FailedSources() map[string]bool {
 // dropped, each after its result has been taken.
 func (r *Report) Results(verbose bool) iter.Seq[field.Map] {
 	return func(yield func(field.Map) bool) {
+		made := results{reasons: make(map[string]field.Value)}
 		var kept []Message
 		for i := range r.Messages {
 			m := &r.Messages[i]
-			if !yield(m.result()) {
+			if !yield(made.of(m)) {
 				return
 			}
 			if m.Severity == transformer.Info && !verbose {
