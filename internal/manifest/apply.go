@@ -67,9 +67,14 @@ func (o *Object) Apply(edits []field.Edit) error {
 	last := s.check.Nodes[len(s.check.Nodes)-1].Style
 	o.endsPlainly = last != yaml.Literal && last != yaml.Folded
 	o.patchWith(changes)
-	o.notices = append(o.notices, notices...)
+	if len(notices) > 0 {
+		o.mutableExtra().notices = append(o.notices, notices...)
+	}
 	o.changed = true
-	o.meta, o.metaErr = nil, nil
+	o.meta = nil
+	if o.metaErr != nil { // else the extra fields are shared
+		o.metaErr = nil
+	}
 	s.treeOf = nil
 	return nil
 }
@@ -112,7 +117,7 @@ func lineBreak(text []byte, around string) string {
 
 func (o *Object) patchWith(changes []splice) {
 	if o.changed {
-		o.text, o.patch = applySplices(nil, o.source(), changes), nil
+		o.mutableExtra().text, o.patch = applySplices(nil, o.source(), changes), nil
 	} else {
 		o.patch = slices.Clone(changes)
 		for i, p := range o.patch {

@@ -140,9 +140,6 @@ func (p *entryText) comesBack(instead field.Value) bool {
 	if !stays || p.special {
 		return false
 	}
-	if p.Style == yaml.Plain && !p.l.json && isPlain(p.t.Str(p.n), p.inFlow) { // what most paths are
-		return true
-	}
 	if _, linesAreEdited := keepsLines(p.t, &p.Node, instead); linesAreEdited {
 		return true
 	}

@@ -208,7 +208,7 @@ func (b *blockScan) line() bool {
 	}
 	keyEnd, colon, isKey := scanKey(b.in, b.p)
 	switch {
-	case isKey && !isShortKey(b.in[start:colon]): // its anchor or tag counts
+	case isKey && (colon-start > 1024 || b.in[keyEnd-1] <= '\'') && !isShortKey(b.in[start:colon]): // its anchor or tag counts; a plain one is on one line
 		return b.refuse(longKey)
 	case isKey:
 		if done, ok := b.keyLine(start, keyEnd, colon); done || !ok {
@@ -633,9 +633,7 @@ func (s *scanner) add(at, last int32, col, key, keyEnd, value int) int32 {
 // isShortKey reports whether a key, which ends at its colon, needs no question mark: it is on
 // one line and has 1024 characters at most.
 func isShortKey(key []byte) bool {
-	n := len(key)
-	mayHaveBreak := n > 0 && key[n-1] <= '\'' // it ends in a quote or a blank
-	return (n <= 1024 || utf8.RuneCount(key) <= 1024) && !(mayHaveBreak && hasBreak(key))
+	return (len(key) <= 1024 || utf8.RuneCount(key) <= 1024) && !hasBreak(key)
 }
 
 // scanKey reports whether a key starts at p, where it ends, and where its colon is.
