@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -619,9 +620,15 @@ func (s *scanner) isItems(n int32) bool {
 // add appends a child, an absent value as yet, to the collection at, whose last one was last.
 func (s *scanner) add(at, last int32, col, key, keyEnd, value int) int32 {
 	i := int32(len(s.nodes))
-	s.nodes = append(s.nodes, Node{
-		Kind: Scalar, Style: Absent, Col: int32(col), Key: int32(key), KeyEnd: int32(keyEnd), Start: int32(value), End: int32(value),
-	})
+	if len(s.nodes) == cap(s.nodes) {
+		s.nodes = slices.Grow(s.nodes, max(len(s.nodes), 64)) // append grows large slices by a quarter, which leaves much garbage
+	}
+	s.nodes = s.nodes[:i+1]
+	v := &s.nodes[i] // set in place: to copy a node takes longer
+	v.Kind, v.Style, v.Marks, v.Col = Scalar, Absent, 0, int32(col)
+	v.Key, v.KeyEnd = int32(key), int32(keyEnd)
+	v.Start, v.End = int32(value), int32(value)
+	v.Child, v.Next = 0, 0
 	if last == 0 {
 		s.nodes[at].Child = i
 	} else {

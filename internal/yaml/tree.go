@@ -3,6 +3,7 @@ package yaml
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,12 +30,20 @@ type Tree struct {
 	keys    map[int32]string  // those of nodes with a special key
 }
 
+// largeText is more than the text of most objects.
+const largeText = 64 << 10
+
 // Parse parses a text that starts in column col and reports whether the scanner
 // accepts it. It uses the tree's memory again.
 func (t *Tree) Parse(text []byte, col int) bool {
 	t.Text, t.Col = text, col
 	if t.scanner == nil {
 		t.Nodes, t.scanner = make([]Node, 0, 512), &scanner{stack: make([]frame, 0, 64)}
+	}
+	if len(text) > largeText {
+		// The results of many objects: most lines are a node, and to grow by
+		// appending would take the memory several times.
+		t.Nodes = slices.Grow(t.Nodes[:0], bytes.Count(text, []byte("\n"))*9/8)
 	}
 	s := t.scanner
 	*s = scanner{in: text, nodes: append(t.Nodes[:0], Node{}), stack: s.stack, lenient: t.Lenient}
