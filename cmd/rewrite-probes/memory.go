@@ -8,6 +8,6 @@ import "runtime/debug"
 // memory. While objects are edited there is no output yet, so the heap may take
 // its place.
 func tuneMemory(input int) {
-	debug.SetGCPercent(300)
+	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(int64(input) + 46<<20)
 }
