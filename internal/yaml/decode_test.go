@@ -17,6 +17,7 @@ type decoded struct {
 	Named   Embedded `json:",omitempty"`
 	Text    string   `json:"text"`
 	Hidden  string   `json:"-"`
+	//lint:ignore U1000 the decoder must not look at it
 	private string
 	Flag    *bool             `json:"flag"`
 	Port    field.IntOrString `json:"port"`
