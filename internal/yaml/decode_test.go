@@ -14,9 +14,9 @@ type Embedded struct {
 
 type decoded struct {
 	Embedded
-	Named   Embedded `json:",omitempty"`
-	Text    string   `json:"text"`
-	Hidden  string   `json:"-"`
+	Named  Embedded `json:",omitempty"`
+	Text   string   `json:"text"`
+	Hidden string   `json:"-"`
 	//lint:ignore U1000 the decoder must not look at it
 	private string
 	Flag    *bool             `json:"flag"`
