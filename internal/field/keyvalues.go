@@ -32,7 +32,7 @@ func (s KeyValues) With(key, value string) KeyValues {
 	if old, set := s.Lookup(key); set && old == value {
 		return s
 	}
-	t := slices.Clone(s)
+	t := append(make(KeyValues, 0, len(s)+1), s...)
 	for i := range t {
 		if t[i].Key == key {
 			t[i].Value = value

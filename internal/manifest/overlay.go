@@ -98,7 +98,7 @@ func (o *editNode) openAs(t *yaml.Tree, step field.Step) error {
 
 func (o *editNode) originals(t *yaml.Tree) []*editNode {
 	n := t.Length(o.node)
-	nodes, children := make([]editNode, n), make([]*editNode, n)
+	nodes, children := make([]editNode, n), make([]*editNode, n, n+4) // an entry or two are added
 	i := 0
 	for c := t.Nodes[o.node].Child; c != 0; c = t.Nodes[c].Next {
 		k := &nodes[i]

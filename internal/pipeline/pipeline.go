@@ -45,7 +45,8 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*repor
 	r.reportIdlePaths()
 	r.reportUnreleased()
 	report.Sort(r.out.Messages)
-	return &r.out, nil
+	out := r.out // a pointer into the run would keep all that it found around the objects: 5 MB for 50,000
+	return &out, nil
 }
 
 func customTemplates(c *config.RewriteProbes) []workload.Custom {

@@ -69,7 +69,7 @@ func (m Message) String() string {
 
 // Sentence returns the message without severity and place, in one line.
 func (m *Message) Sentence() string {
-	var b []byte
+	b := make([]byte, 0, 256)
 	if m.Object != nil && m.Object.Kind != "" {
 		b = append(m.Object.appendTo(b), ": "...)
 	}

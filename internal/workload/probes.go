@@ -18,7 +18,7 @@ func EachProbe(o *manifest.Object, visit func(path field.Path)) error {
 	if err != nil {
 		return err
 	}
-	w := walker{visit: visit}
+	w := walker{path: make(field.Path, 0, 16), visit: visit}
 	w.walk(root)
 	return nil
 }
