@@ -67,14 +67,9 @@ func (o *Object) Apply(edits []field.Edit) error {
 	last := s.check.Nodes[len(s.check.Nodes)-1].Style
 	o.endsPlainly = last != yaml.Literal && last != yaml.Folded
 	o.patchWith(changes)
-	if len(notices) > 0 {
-		o.mutableExtra().notices = append(o.notices, notices...)
-	}
+	o.notices = append(o.notices, notices...)
 	o.changed = true
-	o.meta = nil
-	if o.metaErr != nil { // else the extra fields are shared
-		o.metaErr = nil
-	}
+	o.meta, o.metaErr = nil, nil
 	s.treeOf = nil
 	return nil
 }
@@ -117,7 +112,7 @@ func lineBreak(text []byte, around string) string {
 
 func (o *Object) patchWith(changes []splice) {
 	if o.changed {
-		o.mutableExtra().text, o.patch = applySplices(nil, o.source(), changes), nil
+		o.text, o.patch = applySplices(nil, o.source(), changes), nil
 	} else {
 		o.patch = slices.Clone(changes)
 		for i, p := range o.patch {

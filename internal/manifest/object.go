@@ -26,26 +26,10 @@ type Object struct {
 	planned          uint64   // the hash of the edited object's text, which has been read again
 	patch            []splice // the changes to its part of the input; nil where text replaces it
 	meta             *field.Metadata
-	*objectExtra
-}
-
-// objectExtra holds what few objects have, so that the many others stay small.
-type objectExtra struct {
-	text    []byte // of a changed object that has no patch
-	notices []Notice
-	metaErr error
-	shared  string // an anchor that it shares with others
-}
-
-// noExtra is shared by all objects that have no extra fields, and is never changed.
-var noExtra = &objectExtra{}
-
-// mutableExtra returns the extra fields of the object, to be changed.
-func (o *Object) mutableExtra() *objectExtra {
-	if o.objectExtra == noExtra {
-		o.objectExtra = &objectExtra{}
-	}
-	return o.objectExtra
+	text             []byte // of a changed object that has no patch
+	notices          []Notice
+	metaErr          error
+	shared           string // an anchor that it shares with others
 }
 
 // APIVersion returns the object's apiVersion, or "".
@@ -72,7 +56,7 @@ func (o *Object) Metadata() (*field.Metadata, error) {
 	if o.meta == nil {
 		o.meta = &field.Metadata{}
 		if _, err := o.Decode(metadataPath, o.meta); err != nil {
-			o.mutableExtra().metaErr = err
+			o.metaErr = err
 			*o.meta = field.Metadata{}
 			o.meta.Name, o.meta.Namespace = o.nameAndNamespace()
 		}
@@ -203,7 +187,7 @@ func (o *Object) source() []byte {
 	case !o.changed:
 		return o.unchanged()
 	case o.patch != nil:
-		o.mutableExtra().text = applySplices(nil, o.unchanged(), o.patch)
+		o.text = applySplices(nil, o.unchanged(), o.patch)
 		o.patch = nil
 	}
 	return o.text

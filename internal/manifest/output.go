@@ -78,7 +78,7 @@ func join(streams []*Stream) (text []byte, err error) {
 		// What the plans needed goes back to the system before the output takes its
 		// place, and reading the output again is not to need as much.
 		debug.FreeOSMemory()
-		debug.SetGCPercent(10)
+		debug.SetGCPercent(20)
 	}
 	c := composer{text: outputMemory(size)}
 	if err := send(&c, streams); err != nil {

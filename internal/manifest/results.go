@@ -156,17 +156,17 @@ func sorted(v field.Value) field.Value {
 // in braces lacks becomes its first one: before its closing brace there may be a comment or a comma.
 func (s *Stream) resultsObject() *Object {
 	r := &s.results
-	o := &Object{stream: s, start: r.key, end: r.end, col: r.root.Col, objectExtra: noExtra}
+	o := &Object{stream: s, start: r.key, end: r.end, col: r.root.Col}
 	switch {
 	case r.end == 0:
 		o.start = int(r.root.Start) + 1
 		o.end = o.start
-		o.mutableExtra().text, o.changed = []byte(`{"results": []}`), true
+		o.text, o.changed = []byte(`{"results": []}`), true
 		if s.in[o.start] == '"' { // compact JSON
-			o.mutableExtra().text = []byte(`{"results":[]}`)
+			o.text = []byte(`{"results":[]}`)
 		}
 	case r.root.Style == yaml.Flow:
-		o.mutableExtra().text, o.changed = []byte("{"+string(s.in[r.key:r.end])+" }"), true
+		o.text, o.changed = []byte("{"+string(s.in[r.key:r.end])+" }"), true
 	case s.in[r.end-1] != '\n':
 		o.end = yaml.LineEnd(s.in, r.end) + 1
 	}

@@ -189,7 +189,7 @@ func (s *Stream) noteShared(objects []*Object, aliases []yaml.AliasUse) {
 		}
 		for _, o := range []*Object{from, to} {
 			if o != nil {
-				o.mutableExtra().shared = a.Name
+				o.shared = a.Name
 			}
 		}
 	}
@@ -331,7 +331,7 @@ func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
 }
 
 func (s *Stream) newObject(v *yaml.Node, end int, id identity) Object {
-	return Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), apiVersion: id.apiVersion, kind: id.kind, objectExtra: noExtra}
+	return Object{stream: s, start: int(v.Start), end: end, col: int32(s.text.ColumnOf(v)), apiVersion: id.apiVersion, kind: id.kind}
 }
 
 func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {

@@ -147,7 +147,7 @@ func (s *Stream) unplanned(object fmt.Stringer, err error) error {
 	switch o := object.(type) {
 	case nil:
 	case *Object: // by the name it came with: its text may be broken now
-		o = &Object{stream: o.stream, start: o.start, end: o.end, col: o.col, kind: o.kind, objectExtra: noExtra}
+		o = &Object{stream: o.stream, start: o.start, end: o.end, col: o.col, kind: o.kind}
 		e.Object = o.String()
 	default:
 		e.Object = o.String()

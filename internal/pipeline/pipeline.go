@@ -316,15 +316,12 @@ func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
 // messages about the probes of a large package differ little, and are many. Without
 // it a list of 40,000 Deployments takes 1.7 times the CPU.
 func (r *run) shared(text string, v any) any {
-	const most = 1000 // texts that differ in every object take memory: 3 MB for 50,000 objects
 	first, known := r.texts[text]
-	if known {
-		return first
-	}
-	if len(r.texts) < most {
+	if !known {
 		r.texts[text] = v
+		return v
 	}
-	return v
+	return first
 }
 
 // reportRewritten adds a message for every probe that was changed, for the
