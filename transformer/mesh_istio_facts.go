@@ -219,8 +219,8 @@ func istioInitPorts(b *planBuilder, annotations field.KeyValues) (field.KeyValue
 // initCaptures returns the path of the arguments that have the mesh capture a port; nil if
 // there are none.
 func (d istio) initCaptures(b *planBuilder, port int) field.Path {
-	user := b.userAnnotations()
-	if _, path := istioInitPorts(b, user); path != nil && d.captures(b, user)(port) {
+	_, path := istioInitPorts(b, nil)
+	if path != nil && d.captures(b, b.userAnnotations())(port) {
 		return path
 	}
 	return nil

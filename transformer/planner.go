@@ -148,13 +148,18 @@ func (b *planBuilder) classify() {
 
 // classifySelected decides for a probe or hook that nobody has opted out.
 func (b *planBuilder) classifySelected(s *handlerSite, kind string) {
-	same := slices.DeleteFunc(b.containerNames(), func(name string) bool { return name != s.container.Name })
+	named := 0
+	for _, c := range b.in.Template.Spec.containers() {
+		if c.Name == s.container.Name {
+			named++
+		}
+	}
 	switch {
 	case s.name.IsHook() && kind != kindHTTPGet:
 		b.skip(s, "hook-never-works", s.path.Key(kind), "the kubelet has no %s hooks: this one always fails", kind)
 	case s.at.init && !isSidecar(s.at, s.container):
 		b.skip(s, "init-container", s.path, "the API server allows probes and hooks on an init container only with `restartPolicy: Always`")
-	case len(same) > 1 || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
+	case named > 1 || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
 		b.skip(s, "container-name", b.containerPath(s.at).Key("name"), "%q must be the name of this container alone, without a slash", s.container.Name)
 	case isVariable(s.container.Name):
 		b.skip(s, "variable", b.containerPath(s.at).Key("name"), "%q has what looks like a variable, and rewritten probes and their originals are known by this name; rewrite-probes must run after the substitution, and the probe is left alone", s.container.Name)

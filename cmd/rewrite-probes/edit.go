@@ -66,8 +66,9 @@ func (f *editFlags) run(cmd *cobra.Command, std streams, common *commonFlags, mo
 	return nil
 }
 
-// emit writes what the flags ask for and returns how many files that were. Nothing is written before all of it has been made and read again; a file whose
-// text cannot be made is left as it is.
+// emit writes what the flags ask for and returns how many files that were. Nothing is
+// written before all of it has been made and read again; a file whose text cannot be made is
+// left as it is.
 func (f *editFlags) emit(std streams, p *pkg, r *report.Report) (emitted int, err error) {
 	toStdout := !f.write && !f.diff && !f.list
 	chosen := choose(p, r, toStdout)
