@@ -305,11 +305,11 @@ func TestAnEnrolmentThatRunsRenews(t *testing.T) {
 	defer func(was time.Duration) { *identity.CheckRenewal = was }(*identity.CheckRenewal)
 	*identity.CheckRenewal = 50 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
 	fresh := f.restart() // enrols with its first connection
 	fresh.State = t.TempDir()
-	go fresh.Run(ctx)
-	go func() { f.Run(ctx); close(done) }()
+	var running sync.WaitGroup
+	running.Go(func() { fresh.Run(ctx) })
+	running.Go(func() { f.Run(ctx) })
 	for f.take() == "" {
 		if time.Now().After(first.Leaf.NotAfter.Add(20 * time.Second)) {
 			t.Fatal("it was not renewed")
@@ -320,7 +320,7 @@ func TestAnEnrolmentThatRunsRenews(t *testing.T) {
 		t.Errorf("it is asked again: %s", got)
 	}
 	cancel()
-	<-done
+	running.Wait()
 }
 
 func TestARenewalThatFailsIsLoggedOnceUntilOneSucceeds(t *testing.T) {
