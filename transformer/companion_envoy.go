@@ -40,11 +40,11 @@ func envoyResources(probers map[string]*prober.Prober) string {
 	var listeners, clusters []string
 	for _, t := range envoyTypes {
 		var keys []string
-		ports := make(map[int]bool)
+		ports := make(map[int]struct{})
 		for _, key := range slices.Sorted(maps.Keys(probers)) {
 			if _, probeType, _ := prober.ParseOSMKey(key); probeType == t && probers[key].HTTPGet != nil {
 				keys = append(keys, key)
-				ports[int(probers[key].HTTPGet.Port.Int)] = true
+				ports[int(probers[key].HTTPGet.Port.Int)] = struct{}{}
 			}
 		}
 		if len(keys) == 0 {

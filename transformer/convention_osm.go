@@ -137,7 +137,7 @@ func (osmConvention) original(originals map[string]*prober.Prober, s *handlerSit
 	}
 	path := h.Path
 	container, probeType, ok := prober.ParseOSMKey(path)
-	if !ok || probeType != s.name || container != "" && container != s.container.Name && slices.Contains(names, container) {
+	if !ok || probeType != s.name || container != s.container.Name && slices.Contains(names, container) {
 		return "", nil
 	}
 	p := originals[path]

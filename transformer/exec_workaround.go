@@ -214,9 +214,10 @@ func splitFlags(word string, tool map[string]int) (args []string) {
 
 // addHeader adds a header "Name: value", and reports whether it is one.
 func addHeader(h *HTTPGet, line string) bool {
-	name, value, colon := strings.Cut(line, ":")
-	h.HTTPHeaders = append(h.HTTPHeaders, HTTPHeader{Name: name, Value: strings.TrimSpace(value)})
-	return colon && name != "" && strings.TrimSpace(value) != ""
+	name, value, _ := strings.Cut(line, ":")
+	value = strings.TrimSpace(value)
+	h.HTTPHeaders = append(h.HTTPHeaders, HTTPHeader{Name: name, Value: value})
+	return name != "" && value != ""
 }
 
 // setURL sets what a URL of the pod itself names, and reports whether it is one.

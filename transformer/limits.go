@@ -113,9 +113,6 @@ func (p podResources) refusal(c *Cluster, ours requirements, native bool) string
 // outgrows says how the pod's own resources do not allow those of its containers with one
 // more; "" if they do, or did not before.
 func (p podResources) outgrows(with podResources) string {
-	if !p.hasOwn {
-		return ""
-	}
 	before, after := p.podLevel(), with.podLevel()
 	need, needWith := p.sum().requests, with.sum().requests
 	for i, name := range computeResources {

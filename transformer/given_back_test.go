@@ -1,0 +1,158 @@
+package transformer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// twoProbes is a pod of two containers, each with a probe.
+var twoProbes = pod("", app(httpProbe)+"- name: b\n  image: b\n  readinessProbe:\n    tcpSocket:\n      port: 7\n")
+
+// replaced returns the text with a part, which it must have, replaced.
+func replaced(t *testing.T, text, old, with string) string {
+	t.Helper()
+	if !strings.Contains(text, old) {
+		t.Fatalf("%s\nis not in\n%s", old, text)
+	}
+	return strings.Replace(text, old, with, 1)
+}
+
+const (
+	askedOfB   = "          httpGet:\n            path: /app-health/b/readyz\n            port: 15099\n"
+	askedOfApp = "          httpGet:\n            path: /app-health/app/livez\n            port: 15099\n"
+)
+
+func TestAnOriginalThatWouldBeLostIsNamedWhicheverProbeItIsOf(t *testing.T) {
+	const lost = "error original-replaced %s: `spec.template.spec.containers[%d].%s`: is exec since it was rewritten, and container `%s` carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there"
+	rewritten := plan(t, twoProbes).text
+	second := replaced(t, rewritten, askedOfB, "          exec: {command: [x]}\n")
+	first := replaced(t, rewritten, askedOfApp, "          exec: {command: [x]}\n")
+	for _, do := range []func(testing.TB, string, ...option) result{plan, restore} {
+		wantTold(t, do(t, second).Plan, fmt.Sprintf(lost, "b", 1, "readinessProbe", "probe-proxy", "/app-health/b/readyz", "tcpSocket :7"))
+		wantTold(t, do(t, first).Plan, fmt.Sprintf(lost, "app", 0, "livenessProbe", "probe-proxy", "/app-health/app/livez", "httpGet :8001/foo"))
+	}
+	// Two that carry it are one finding.
+	before, sidecar, after := sidecarOf(t, first)
+	both := before + strings.Replace(sidecar, "name: probe-proxy", "name: other", 1) + sidecar + after
+	wantTold(t, restore(t, both).Plan, fmt.Sprintf(lost, "app", 0, "livenessProbe", "other", "/app-health/app/livez", "httpGet :8001/foo"))
+}
+
+func TestAProbeThatHasItsOriginalBackNeedsNoRecord(t *testing.T) {
+	original := pod("labels: {a: b}", app("ports: [{name: web, containerPort: 8001}]\nlivenessProbe:\n  httpGet:\n    path: /foo\n    port: web\n"))
+	back := replaced(t, plan(t, original).text, askedOfApp, "          httpGet:\n            path: /foo\n            port: web\n")
+	r := restore(t, back)
+	wantTold(t, r.Plan)
+	wantText(t, r, original)
+}
+
+// The same request elsewhere is not the original of a probe with a mistake in its path.
+func TestAnOriginalIsNotBackInAnotherProbe(t *testing.T) {
+	yaml := replaced(t, plan(t, twoProbes).text, askedOfApp, strings.Replace(askedOfApp, "livez", "livex", 1))
+	yaml = replaced(t, yaml, askedOfB, "          httpGet:\n            path: /foo\n            port: 8001\n")
+	r := restore(t, yaml)
+	f := wantReason(t, r, "originals-ambiguous")
+	if f.Container != "app" || f.Message != "`spec.template.spec.containers[0].livenessProbe`: looks rewritten, and container `probe-proxy` carries the original of `/app-health/app/livez`, which may be that of this probe or not; the probe must have that path, or its original back" {
+		t.Errorf("%s: %s", f.Container, f.Message)
+	}
+	wantText(t, r, yaml)
+}
+
+func TestTheEntryOfAContainerThatIsGoneIsNotThatOfTheOnlyOneLeft(t *testing.T) {
+	yaml := replaced(t, plan(t, pod("", app(httpProbe))).text, "      - name: app\n", "      - name: new\n")
+	yaml = replaced(t, yaml, askedOfApp, "          tcpSocket:\n            port: 9\n")
+	r := restore(t, yaml)
+	wantTold(t, r.Plan)
+	wantText(t, r, pod("", strings.Replace(app("livenessProbe:\n  tcpSocket:\n    port: 9\n"), "name: app", "name: new", 1)))
+}
+
+// Headers may be secrets.
+func TestARecordOfAllFieldsHasNoHeader(t *testing.T) {
+	r := plan(t, pod("", app("livenessProbe: {httpGet: {protocol: HTTP2, path: /foo, httpHeaders: [{name: A, value: hunter2}], port: 80}}")))
+	if want := `{"handlers":{"/app-health/app/livez":{"httpGet":{"protocol":"HTTP2","path":"/foo","httpHeaders":[],"port":80}}}}`; r.originals() != want {
+		t.Errorf("%s, want %s", r.originals(), want)
+	}
+	if strings.Count(r.text, "hunter2") != 1 {
+		t.Errorf("the header is there more than once:\n%s", r.text)
+	}
+}
+
+func TestAnotherMeshsAnnotationIsNoneOfOurs(t *testing.T) {
+	before := pod("annotations:\n  traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n  sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n", app("livenessProbe:\n  tcpSocket:\n    port: 80\n"))
+	r := plan(t, before, inMesh("fsm"))
+	if r.originals() != "" || !strings.Contains(r.text, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n        sidecar.istio.io/rewriteAppHTTPProbers: \"false\"\n    spec:\n") {
+		t.Errorf("is\n%s", r.text)
+	}
+	wantText(t, restore(t, r.text, inMesh("fsm")), before)
+}
+
+// Each mesh keeps other fields of a request as they were written, and restore has to know
+// the text of those that any of them has changed.
+func TestWhateverMeshesFollowEachOtherTheTextOfAProbeComesBack(t *testing.T) {
+	for _, probe := range []string{
+		"httpGet:\n    path: \"/x\" # why\n    port: 443\n    scheme: \"HTTPS\"",
+		"httpGet:\n    path: /x\n    port: \"web\" # why\n    scheme: HTTPS",
+		"httpGet: {path: ~, port: 80, httpHeaders: []}",
+		"httpGet: {path: '/x', port: web, httpHeaders: null, scheme: 'HTTP'}",
+		"httpGet: {port: 80, httpHeaders: [{name: A, value: 'b'}], path: \"\"}",
+		"tcpSocket:\n    port: \"web\" # why",
+	} {
+		before := pod("labels: {a: b}\n", app("ports: [{name: web, containerPort: 8001}]\nlivenessProbe:\n  "+probe+"\n"))
+		for _, first := range []string{"istio", "linkerd", "osm", "fsm"} {
+			one := plan(t, before, inMesh(first)).text
+			wantText(t, restore(t, one), before)
+			for _, second := range []string{"istio", "linkerd", "osm", "fsm"} {
+				two := plan(t, one, inMesh(second)).text
+				wantText(t, restore(t, two), before)
+				wantText(t, restore(t, plan(t, two, inMesh(first)).text), before)
+			}
+		}
+	}
+}
+
+// A LimitRange gives a request to probe-proxy, which has none of its own here.
+func TestThePodsOwnLimitMustHoldWhatALimitRangeGives(t *testing.T) {
+	requestOnly := func(o *transformer.Options) { o.ProbeProxy.Resources = mapOf("limits", nil) }
+	for requested, want := range map[string]bool{"400m": true, "500m": true, "600m": false} { // of 500m; a pod that asks for more is refused anyway
+		r := plan(t, limitRange("{type: Container, default: {cpu: 500m}}")+pod("", "resources: {limits: {cpu: 500m}}\n"+app(httpProbe+"resources: {requests: {cpu: "+requested+"}}\n")), requestOnly)
+		f, found := r.has("namespace-limits")
+		if found != want {
+			t.Errorf("%s: %t: %s", requested, found, f.Message)
+		}
+		if requested == "400m" && f.Message != "`spec.template.spec`: the namespace would not accept the pod with probe-proxy: the pod's own request of cpu is filled in as 900m with what a LimitRange gives to probe-proxy, and its limit is 500m; the functionConfig can have `probeProxy: {resources: {requests: {cpu: 50m, memory: 32Mi}, limits: {cpu: 50m, memory: 32Mi}}}`" {
+			t.Errorf("%s", f.Message)
+		}
+	}
+}
+
+func TestTheConfigMapOfAWorkloadHasItsNamespaceIfThatIsKnown(t *testing.T) {
+	labels := field.Entry{Key: "labels", Value: mapOf("app.kubernetes.io/managed-by", "rewrite-probes")}
+	for namespace, metadata := range map[string]field.Map{
+		"":  {{Key: "name", Value: "deployment-web-envoy-probes"}, labels},
+		"n": {{Key: "name", Value: "deployment-web-envoy-probes"}, {Key: "namespace", Value: "n"}, labels},
+	} {
+		yaml := pod("", app(httpProbe))
+		if namespace != "" {
+			yaml = inNamespace(yaml)
+		}
+		c := plan(t, yaml, inOSM, answeredBy("envoy")).Companion
+		if c == nil {
+			t.Fatal("there is no companion")
+		}
+		data, _ := c.Value.Get("data")
+		want := transformer.Companion{APIVersion: "v1", Kind: "ConfigMap", Namespace: namespace, Name: "deployment-web-envoy-probes", Value: field.Map{
+			{Key: "apiVersion", Value: "v1"}, {Key: "kind", Value: "ConfigMap"}, {Key: "metadata", Value: metadata}, {Key: "data", Value: data},
+		}}
+		if d := cmp.Diff(want, *c); d != "" {
+			t.Errorf("-want +got\n%s", d)
+		}
+		if m, _ := data.(field.Map); len(m) != 1 || m[0].Key != "envoy.json" {
+			t.Errorf("data %v", data)
+		}
+	}
+}
