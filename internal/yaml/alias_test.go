@@ -10,7 +10,7 @@ import (
 // sharing are entries with aliases and merge keys, and some for which they matter.
 var sharing = []string{
 	"<<: *x", "<<: [*y, *x]", "<<: *m", "!!merge <<: *y", "!!str <<: *x", "'<<': *y", "<<: {a: in, d: {e: *t}}", "<<: [{a: in}, *x]", "<<: []", "<<: *l", "<<: *t", "<<: ~", "<<: [*x, *t]",
-	"a: own", "b: *y", "c: *l", "*t : v", "*x : v", "&t *t : v", "&t f: *t", "d: &x {g: *x}", "h: &x {a: new, b: ~}", "e: *u", "? *t\n: *t", "? a\n:b: c", "? b", "i: &t ~", "!!int *t : v", "!!int 3: &n 4", "j: *n", "!!int a: v",
+	"a: own", "b: *y", "c: *l", "*t : v", "*x : v", "&t *t : v", "&t f: *t", "d: &x {g: *x}", "h: &x {a: new, b: ~}", "e: *u", "? *t\n: *t", "? a\n:b: c", "? b", "i: &t ~", "!!int *t : v", "!!int 3: &n 4", "j: *n", "!!int a: v", "n: &q {*q : v}",
 }
 
 const shared = "k: &x {a: 1, b: &y {b: 2, c: [&t text, *t]}}\nm: &m {<<: *x, z: *y}\nl: &l [*x, *m]\n"
@@ -20,7 +20,7 @@ const shared = "k: &x {a: 1, b: &y {b: 2, c: [&t text, *t]}}\nm: &m {<<: *x, z: 
 func TestAliasesAndMergeKeysAreReadAsTheFullParserReadsThem(t *testing.T) {
 	reasons := map[string][]string{
 		"a merge key (<<) must have a mapping or a list of mappings":                                                                      {"<<: *l", "<<: *t", "<<: ~", "<<: [*x, *t]", "h: &x", "i: &t"},
-		"an alias that is a key must be behind an anchor of a text":                                                                       {"*x : v", "&t f: *t"},
+		"an alias that is a key must be behind an anchor of a text":                                                                       {"*x : v", "&t f: *t", "*q : v"},
 		"the alias *x must not be within the value of its anchor, and not of a key's":                                                     {"&t f: *t", "d: &x {g: *x}"},
 		"invalid YAML: an alias must not have an anchor or a tag":                                                                         {"&t *t : v", "!!int *t : v"},
 		"invalid YAML: the alias *x must be behind an anchor of this name":                                                                {"e: *u", "j: *n"},

@@ -35,10 +35,10 @@ func TestEveryEscapeIsReadAsTheFullParserReadsIt(t *testing.T) {
 func TestARootInBracesMayHaveAnAnchor(t *testing.T) {
 	for in, want := range map[string]bool{
 		"{a: b}": true, "&x {a: b}": true, "&x  !!map\t{a: b}": true, "!!map &x {a: b} # c\n": true,
-		"&x\n{a: b}": true, "&x # c\n {a: b}": true, "&x &y {a: b}": false, "{a: b} c": false,
+		"&x\n{a: b}": true, "&x # c\n {a: b}": true, "&x {a: b, c: [*x]}": false, "&x &y {a: b}": false, "{a: b} c": false,
 	} {
 		var tr Tree
-		if ok := tr.Parse([]byte(in), 0); ok != want || ok && tr.Str(tr.Get(1, "a")) != "b" {
+		if ok := tr.Parse([]byte(in), 0); ok != want || ok && (tr.Str(tr.Get(1, "a")) != "b" || tr.Nodes[1].Start != 0) {
 			t.Errorf("%q: %v %v", in, ok, tr.Refused)
 		}
 	}
