@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 )
 
-// AppendJSON appends a value in JSON; mappings keep their order.
+// AppendJSON appends a value in JSON; mappings keep their order. Characters that JSON
+// allows and YAML does not are escaped.
 func AppendJSON(b []byte, v Value) []byte {
 	switch v := v.(type) {
 	case Map:
@@ -37,7 +40,26 @@ func AppendJSON(b []byte, v Value) []byte {
 	if err := e.Encode(v); err != nil {
 		panic(err) // strings, numbers, booleans and null always encode
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	return escapeOdd(bytes.TrimSuffix(out.Bytes(), []byte("\n")), len(b))
+}
+
+// escapeOdd escapes what YAML does not take as text in b[start:], as in section 5.1 of YAML
+// 1.2, and the byte order mark, which parsers skip.
+func escapeOdd(b []byte, start int) []byte {
+	odd := func(r rune) bool { return r >= 0x7f && r < 0xa0 || r >= 0xfffe && r <= 0xffff || r == 0xfeff }
+	if bytes.IndexFunc(b[start:], odd) < 0 {
+		return b
+	}
+	text := string(b[start:])
+	b = b[:start]
+	for _, r := range text {
+		if odd(r) {
+			b = fmt.Appendf(b, `\u%04x`, r)
+		} else {
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return b
 }
 
 // DecodeJSON reads a mapping that [AppendJSON] wrote. Its numbers are integers.

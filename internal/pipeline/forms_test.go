@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -63,5 +64,29 @@ func TestAnEditedAliasIsNoticed(t *testing.T) {
 	}
 	if text := string(written(t, s)); found != 1 || !strings.Contains(text, "      annotations:\n        x: y\n") {
 		t.Errorf("%d notices: %v\n%s", found, r.Messages, text)
+	}
+}
+
+// TestEveryCharacterComesBack has each kind of character in what is written anew.
+func TestEveryCharacterComesBack(t *testing.T) {
+	for r := range rune(0x10000) {
+		if r > 0xff && r != 0x2028 && r != 0x2029 && r != 0xd7ff && r != 0xfeff && r < 0xfffd {
+			continue
+		}
+		for _, form := range []string{
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"a","livenessProbe":{"httpGet":{"path":"/%s","port":80}}}]}}` + "\n",
+			"apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: a\n    livenessProbe: {httpGet: {path: \"/%s\", port: 80}}\n",
+			"apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers:\n  - name: a\n    livenessProbe:\n      httpGet:\n        path: \"/%s\"\n        port: 80\n",
+		} {
+			in := fmt.Sprintf(form, fmt.Sprintf(`\u%04x`, r))
+			s, rep := run(t, "in", []byte(in), pipeline.Rewrite)
+			if rep.Changed != 1 {
+				t.Fatalf("%U: %v\n%s", r, rep.Messages, in)
+			}
+			s, _ = run(t, "in", written(t, s), pipeline.Restore)
+			if back := string(written(t, s)); back != in {
+				t.Errorf("%U: restored it is\n%s\nit was\n%s", r, back, in)
+			}
+		}
 	}
 }
