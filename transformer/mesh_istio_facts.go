@@ -453,7 +453,7 @@ func (b *planBuilder) refusedFate(port int, mode string) fate {
 	if mode == "" {
 		return unaffected
 	}
-	if at := b.in.Around.Denied(b.p.opts.Istio.rootNamespace(), b.in.NamespaceName, b.in.Template.Metadata.Labels, port); at != "" {
+	if at := b.in.Around.Denied(b.p.opts.Istio.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port); at != "" {
 		return fate{Fails, at + " refuses the kubelet, which has no identity"}
 	}
 	return unaffected
@@ -463,7 +463,7 @@ func (b *planBuilder) refusedFate(port int, mode string) fate {
 // said; "" if only the options say it.
 func (b *planBuilder) mtls(port int) (modes []string, at string) {
 	o := &b.p.opts.Istio
-	return b.in.Around.MTLS(o.rootNamespace(), b.in.NamespaceName, b.in.Template.Metadata.Labels, port, o.MTLS)
+	return b.in.Around.MTLS(o.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port, o.MTLS)
 }
 
 // collisions returns a finding for each probe-proxy of the template, as it was

@@ -1,8 +1,6 @@
 package transformer
 
 import (
-	"cmp"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
@@ -55,7 +53,7 @@ type Istio struct {
 	// HoldApplication is set if containers wait for Istio's sidecar everywhere
 	// (holdApplicationUntilProxyStarts).
 	HoldApplication bool
-	// RootNamespace is Istio's root namespace; "istio-system" if empty.
+	// RootNamespace is Istio's root namespace.
 	RootNamespace string
 	// MTLS is the mode of mutual TLS where no PeerAuthentication among the manifests says
 	// another.
@@ -64,8 +62,6 @@ type Istio struct {
 
 // istioSystem is Istio's root namespace unless the mesh is configured otherwise.
 const istioSystem = "istio-system"
-
-func (i *Istio) rootNamespace() string { return cmp.Or(i.RootNamespace, istioSystem) }
 
 // IstioProxy describes the container istio-proxy that is declared if Istio's
 // sidecar answers and the template has none.

@@ -244,6 +244,9 @@ func (c *RewriteProbes) validate() (p problems) {
 			p.add(specPath.Key("istio").Item("injectedNamespaces", i), "%q must be a name in which * and ? match as in a shell", pattern)
 		}
 	}
+	if !isDNSLabel(s.Istio.RootNamespace) {
+		p.add(specPath.Key("istio", "rootNamespace"), "%q must be the name of a namespace: lower-case letters, digits and dashes, at most 63", s.Istio.RootNamespace)
+	}
 	p.checkSelector("exclude", s.Exclude)
 	p.checkSelector("select", s.Select)
 	return p
@@ -268,7 +271,7 @@ func (p *problems) checkContainers(s *Spec) {
 	}
 }
 
-// isDNSLabel follows RFC 1123, the rule of the API server for container names.
+// isDNSLabel follows RFC 1123, the rule of the API server for the names of containers and namespaces.
 func isDNSLabel(s string) bool {
 	return s != "" && len(s) <= 63 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && strings.Trim(s, "-") == s
 }

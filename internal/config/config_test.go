@@ -196,11 +196,12 @@ func TestTheFirstAndTheLastPortAreAllowed(t *testing.T) {
 // file, with the file, the line in it and the key that the user wrote.
 func TestEverythingThatIsWrongIsShownAtOnce(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"typed": {typed + "spec:\n  prot: 1\n  strict: perhaps\n  probeProxy:\n    name: X\n    nmae: x\n  istio:\n    injectedNamespaces: ['[']\n", `config.yaml:5: functionConfig: ` + "`spec.prot`" + `: unknown field "prot": allowed are answeredBy, exclude, istio, istioProxy, mesh, platform, podTemplates, port, probeProxy, rewrite, select, strict
+		"typed": {typed + "spec:\n  prot: 1\n  strict: perhaps\n  probeProxy:\n    name: X\n    nmae: x\n  istio:\n    injectedNamespaces: ['[']\n    rootNamespace: ''\n", `config.yaml:5: functionConfig: ` + "`spec.prot`" + `: unknown field "prot": allowed are answeredBy, exclude, istio, istioProxy, mesh, platform, podTemplates, port, probeProxy, rewrite, select, strict
 config.yaml:6: functionConfig: ` + "`spec.strict`" + `: must be true or false, not the string "perhaps"
 config.yaml:8: functionConfig: ` + "`spec.probeProxy.name`" + `: "X" must be a container name: lower-case letters, digits and dashes, at most 63
 config.yaml:9: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "nmae": allowed are body, env, image, imagePullPolicy, livenessProbe, name, placement, readinessProbe, registry, resources, securityContext
-config.yaml:11: functionConfig: ` + "`spec.istio.injectedNamespaces[0]`" + `: "[" must be a name in which * and ? match as in a shell`},
+config.yaml:11: functionConfig: ` + "`spec.istio.injectedNamespaces[0]`" + `: "[" must be a name in which * and ? match as in a shell
+config.yaml:12: functionConfig: ` + "`spec.istio.rootNamespace`" + `: "" must be the name of a namespace: lower-case letters, digits and dashes, at most 63`},
 		"ConfigMap": {"apiVersion: v1\nkind: ConfigMap\ndata:\n  port: many\n  mesh: nomad\n  rewrite: httpGet,http\n  injected-namespaces: 'a,['\n", `config.yaml:4: functionConfig: ` + "`data.port`" + `: "many" must be a number from 1 to 65535
 config.yaml:5: functionConfig: ` + "`data.mesh`" + `: "nomad" must be auto, istio, linkerd, kuma, consul, osm or fsm
 config.yaml:6: functionConfig: ` + "`data.rewrite`" + `: "http" must be httpGet, tcpSocket, grpc or lifecycle
