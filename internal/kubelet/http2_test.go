@@ -391,6 +391,9 @@ func TestACallerThatLeavesEndsTheWaitForAnotherDial(t *testing.T) {
 	if a := target.Probe(ctx, &Call{Header: textproto.MIMEHeader{}, Start: time.Now()}); a.Reason != "app refused the connection" {
 		t.Errorf("%d %s", a.Status, a.Reason)
 	}
+	if ctx.Err() == nil {
+		t.Error("it did not wait")
+	}
 }
 
 func TestHTTP2WithoutTLSIsNotRedirectedToHTTPS(t *testing.T) {

@@ -144,6 +144,9 @@ func TestTheListOfNodesHasNoCommentsAtTheirHeads(t *testing.T) {
 	if err != nil || len(items) != 2 || !slices.EqualFunc(items, nodes, func(a, b *yaml.RNode) bool { return equal(a.YNode(), b.YNode()) }) {
 		t.Errorf("%v, %d items", err, len(items))
 	}
+	if text, err := listOf([]*yaml.RNode{yaml.NewRNode(&yaml.Node{Kind: 99})}); err == nil {
+		t.Errorf("a node of no kind: %q", text)
+	}
 	for _, bad := range []string{"a: [", "items: 1\n"} {
 		if _, err := itemsOf(bad); err == nil || !strings.HasPrefix(err.Error(), "internal error: a list of the objects cannot be read: ") {
 			t.Errorf("%q: %v", bad, err)
