@@ -134,7 +134,7 @@ func agree(fates []foretold, of func(foretold) bool) (value, decides bool) {
 	}
 	switch {
 	case bad[0] && bad[1]:
-		return false, false
+		return
 	case bad[1]:
 		return true, good[0]
 	}

@@ -543,12 +543,10 @@ func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 	l.colon, l.comma, l.json = ": ", ", ", inJSON
 	v := s.t.Nodes[n]
 	// An empty collection or one of scalars says little: ask those around it.
-	seen := false
 	learn := func(n int32) {
 		v := s.t.Nodes[n]
-		if v.Kind == yaml.Mapping && v.Child != 0 && !seen {
+		if v.Kind == yaml.Mapping && v.Child != 0 {
 			k := s.t.Nodes[v.Child]
-			seen = true
 			l.json = s.t.Text[k.Key] == '"'
 			l.colon = ":"
 			if k.Start > k.KeyEnd+1 || k.Style == yaml.Absent {
@@ -567,7 +565,6 @@ func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 	}
 	if s.t.Nodes[1].Style == yaml.Flow {
 		learn(1)
-		seen = false
 	}
 	if v.Child != 0 {
 		learn(n)

@@ -123,7 +123,9 @@ func TestKeysWithAnchorsAndTagsAreRead(t *testing.T) {
 		if b := tr.Get(1, "b"); b != 0 {
 			at = b
 			if tr.Nodes[b].Kind == Sequence {
-				at = tr.Item(b, 0)
+				if at = tr.Item(b, 0); tr.Item(b, 1) != 0 {
+					t.Errorf("%q: its list has an item more", in)
+				}
 			}
 		}
 		if v := tr.Get(at, "name"); v == 0 || tr.Str(v) != "v" {
