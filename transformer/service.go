@@ -9,7 +9,9 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A Service leads to the pods that its selector selects; to none if it is empty.
+// A Service leads to the pods that its selector selects. In what kustomize is still to
+// build it may have none: kustomize writes its labels into it (`includeSelectors`,
+// `commonLabels`).
 type Service struct {
 	Name, Namespace string
 	Selector        field.KeyValues
@@ -30,7 +32,7 @@ type ServicePort struct {
 // selects returns whether the Service leads to a pod.
 func (v *Service) selects(labels field.KeyValues) certainty {
 	if len(v.Selector) == 0 {
-		return never
+		return maybe
 	}
 	return selects(v.Selector, labels)
 }
@@ -52,12 +54,16 @@ func (s *Surroundings) DeclaredHTTP(labels field.KeyValues, spec *PodSpec, port 
 	})
 }
 
-// Exposed returns a Service that leads to a port of the pod; "" if there is none. Nil
-// labels are unknown: then every Service of the namespace with a selector counts.
+// Exposed returns a Service that leads to a port of the pod, or may do so; "" if there is
+// none. Nil labels are unknown: then every Service of the namespace counts.
 func (s *Surroundings) Exposed(labels field.KeyValues, spec *PodSpec, port int) (service string) {
 	for _, v := range s.services() {
 		if v.selects(labels) != never && slices.ContainsFunc(v.Ports, func(p ServicePort) bool { return p.leadsTo(spec, port) }) {
-			return objectAt("Service", v.Namespace, v.Name, v.At)
+			service = objectAt("Service", v.Namespace, v.Name, v.At)
+			if len(v.Selector) == 0 {
+				service += " (if kustomize gives it a selector)"
+			}
+			return service
 		}
 	}
 	return ""

@@ -47,7 +47,6 @@ func TestAServiceExposesThePortsItLeadsTo(t *testing.T) {
 		{"its target has another protocol", service(ofWeb, "ports: [{port: 80, targetPort: dns}]"), webLabels, false},
 		{"its port has another protocol", service(ofWeb, "ports: [{port: 8080, protocol: UDP}]"), webLabels, false},
 		{"it is for another pod", service("selector: {app: web, tier: back}", "ports: [{port: 8080}]"), webLabels, false},
-		{"it selects nothing", service("ports: [{port: 8080}]"), webLabels, false},
 		{"it is a name of another host", service(ofWeb, "type: ExternalName", "externalName: x", "ports: [{port: 8080}]"), webLabels, false},
 		{"it is invalid", service(ofWeb, "ports: {port: 8080}"), webLabels, false},
 		{"the pod has no labels", service(ofWeb, "ports: [{port: 8080}]"), field.KeyValues{}, false},
@@ -59,6 +58,21 @@ func TestAServiceExposesThePortsItLeadsTo(t *testing.T) {
 		}
 		if got := near(t, "shop", c.yaml).Exposed(c.labels, webSpec, 8080); got != want {
 			t.Errorf("%s: exposed by %q, want %q", c.name, got, want)
+		}
+	}
+}
+
+// The base of a kustomize tree has Services without a selector, and kustomize puts its labels there.
+func TestAServiceWithoutASelectorMayExposeThePortsItLeadsTo(t *testing.T) {
+	for _, selector := range []string{"type: ClusterIP", "selector: {}", "selector:"} {
+		for _, labels := range []field.KeyValues{nil, {}, webLabels} {
+			around := near(t, "shop", service(selector, "ports: [{port: 80, targetPort: web}]"))
+			if got := around.Exposed(labels, webSpec, 8080); got != "Service shop/web at mesh.yaml:1 (if kustomize gives it a selector)" {
+				t.Errorf("%s, labels %v: exposed by %q", selector, labels, got)
+			}
+			if got := around.Exposed(labels, webSpec, 9090); got != "" {
+				t.Errorf("%s, labels %v: another port is exposed by %q", selector, labels, got)
+			}
 		}
 	}
 }
