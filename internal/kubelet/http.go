@@ -188,6 +188,8 @@ func (t *httpTarget) roundTrip(ctx context.Context, conn net.Conn, req *wire.Req
 	if t.Hook || wantsWebSocket(req) {
 		config = hookTLS
 	}
+	config = config.Clone()
+	config.ServerName = req.URL.Hostname() // crypto/tls sends it unless it is an IP address
 	secure := tls.Client(conn, config)
 	if err := t.handshake(ctx, secure); err != nil {
 		return nil, err

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/textproto"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
@@ -54,15 +53,11 @@ func New(p *vmconfig.Probe, ip, agent string) (func(context.Context) error, erro
 
 // setHeader sets the headers that the kubelet would send.
 func setHeader(call *kubelet.Call, h *vmconfig.HTTPGet, host string) {
-	call.Host = net.JoinHostPort(host, strconv.Itoa(h.Port))
 	header := textproto.MIMEHeader{"Connection": {"close"}}
 	for _, field := range h.HTTPHeaders {
-		if strings.EqualFold(field.Name, "Host") && field.Value != "" {
-			call.Host = field.Value
-			continue
-		}
 		header.Add(field.Name, field.Value)
 	}
+	call.Host = cmp.Or(header.Get("Host"), net.JoinHostPort(host, strconv.Itoa(h.Port)))
 	if header["User-Agent"] == nil {
 		header["User-Agent"] = call.Header["User-Agent"]
 	}

@@ -74,11 +74,18 @@ func TestHTTPProbes(t *testing.T) {
 		{vmconfig.HTTPGet{Port: n, Path: "/bad", Scheme: "HTTP"}, "app answered with status 503"},
 		{vmconfig.HTTPGet{Port: n, Path: "/elsewhere", Scheme: "HTTP"}, "healthy"},
 		{vmconfig.HTTPGet{Port: n, Path: "/other-port", Scheme: "HTTP", HTTPHeaders: []prober.HTTPHeader{{Name: "X", Value: "y"}}}, "app refused the connection"},
-		{vmconfig.HTTPGet{Port: s, Path: "/", Scheme: "HTTPS", Host: "localhost"}, "healthy"},
 		{vmconfig.HTTPGet{Port: 1, Path: "/", Scheme: "HTTP"}, "app refused the connection"},
 	} {
 		if got := probeOnce(t, vmconfig.Probe{HTTPGet: &test.get}); got != test.want {
 			t.Errorf("%+v: got %q, want %q", test.get, got, test.want)
+		}
+	}
+
+	// A server may choose its certificate by the host, as it does for the kubelet.
+	for host, want := range map[string]string{"localhost": "localhost", "127.0.0.1": "", "": ""} {
+		got := probeOnce(t, vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: s, Path: "/", Scheme: "HTTPS", Host: host}})
+		if got != "healthy" || seen.TLS.ServerName != want {
+			t.Errorf("host %q: %s, with the server name %q, want %q", host, got, seen.TLS.ServerName, want)
 		}
 	}
 
