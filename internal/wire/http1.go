@@ -98,7 +98,7 @@ func readResponse(br *bufio.Reader, metered *meteredReader) (*Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		header, err := tp.ReadMIMEHeader()
+		header, err := readHeader(&tp)
 		if err != nil {
 			return nil, err
 		}
@@ -115,6 +115,16 @@ func readResponse(br *bufio.Reader, metered *meteredReader) (*Response, error) {
 		}
 		return res, nil
 	}
+}
+
+// readHeader reads header lines. Its errors have none of their text, unlike those of
+// textproto: callers see them, and a line that breaks off may be a cookie.
+func readHeader(tp *textproto.Reader) (textproto.MIMEHeader, error) {
+	header, err := tp.ReadMIMEHeader()
+	if _, ok := errors.AsType[textproto.ProtocolError](err); ok {
+		err = errors.New("malformed header line")
+	}
+	return header, err
 }
 
 // readStatusLine accepts what net/http.ReadResponse accepts.
@@ -284,7 +294,7 @@ func (c *chunkedReader) trailer() error {
 			break
 		}
 	}
-	if _, err := (&textproto.Reader{R: c.br}).ReadMIMEHeader(); err != nil {
+	if _, err := readHeader(&textproto.Reader{R: c.br}); err != nil {
 		return unexpected(err)
 	}
 	return io.EOF
