@@ -5,8 +5,10 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -38,6 +40,50 @@ func TestAConnectionThatWasEvictedIsNotAnswered(t *testing.T) {
 	c.serve()
 	if got := w.firstLines(); got != "" {
 		t.Errorf("answered with %q", got)
+	}
+}
+
+// A burst is a listener at which many connections wait.
+type burst struct {
+	net.Listener
+	left       int
+	open, most atomic.Int32
+	callers    []net.Conn
+}
+
+func (b *burst) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (b *burst) Accept() (net.Conn, error) {
+	if b.left--; b.left < 0 {
+		return nil, net.ErrClosed
+	}
+	caller, ours := net.Pipe()
+	b.callers = append(b.callers, caller)
+	b.most.Store(max(b.most.Load(), b.open.Add(1)))
+	return &burstConn{ours, b}, nil
+}
+
+type burstConn struct {
+	net.Conn
+	*burst
+}
+
+func (c *burstConn) Close() error {
+	c.open.Add(-1)
+	return c.Conn.Close()
+}
+
+// On one processor, as in the program, accepting could go on for 10 ms before anything else runs.
+func TestABurstOfConnectionsTakesNoMoreThanTheBudget(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+	b := &burst{left: 20 * maxHeads}
+	s.Serve(b, 0)
+	for _, caller := range b.callers {
+		caller.Close()
+	}
+	if most := b.most.Load(); most < maxHeads || most > 2*maxHeads {
+		t.Errorf("%d connections were open at once; at most %d may wait", most, maxHeads)
 	}
 }
 

@@ -183,7 +183,9 @@ func (s *Server) Serve(l net.Listener, port int) {
 			continue
 		}
 		w.serve(newConn(s, nc, localPort, port))
-		runtime.Gosched() // the call begins first
+		// It is served, or takes its place in a queue, before the next one comes: of
+		// a burst, no more are in memory than the budget allows.
+		runtime.Gosched()
 	}
 }
 
