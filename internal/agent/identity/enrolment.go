@@ -260,11 +260,12 @@ func (e *Enrolment) stored() {
 	if err == nil {
 		cert, err = e.parse(text)
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+		e.use(cert, info.ModTime())
+	case e.told.Another(err.Error()):
 		e.Log.Warn("the stored certificate cannot be used; enrolling anew", "file", name, "reason", err.Error())
-		return
 	}
-	e.use(cert, info.ModTime())
 }
 
 // writeFile replaces a file in one step. Nobody else may read it.
