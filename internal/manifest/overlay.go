@@ -127,10 +127,10 @@ func (o *editNode) indexOf(step field.Step) int {
 	before := step.Index // items
 	for i, k := range o.children {
 		switch {
-		case step.IsIndex && k.node == 0:
+		case !step.IsIndex && k.was != step.Key || step.IsIndex && k.node == 0:
 		case step.IsIndex && before > 0:
 			before--
-		case step.IsIndex && before == 0 || !step.IsIndex && k.was == step.Key:
+		default:
 			return i
 		}
 	}

@@ -483,7 +483,7 @@ func (s *splicer) cutFlow(children []*editNode, more bool) (end int, onNewLine b
 	text := s.t.Text
 	eol := s.eol(keptEnd)
 	comma := bytes.IndexByte(text[keptEnd:first], ',')
-	if eol > first || comma < 0 || bytes.IndexByte(text[keptEnd:eol], '#') < comma {
+	if eol > first || bytes.IndexByte(text[keptEnd:eol], '#') < comma {
 		s.put(keptEnd, end, "")
 		return end, false
 	}

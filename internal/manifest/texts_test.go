@@ -115,7 +115,7 @@ func TestATextIsUsedOnlyWhereItReadsAsTheEntry(t *testing.T) {
 // TestATextThatMeansSomethingElseNowTakesNoOtherAlong has an alias whose anchor has
 // another value now, and what was edited by hand.
 func TestATextThatMeansSomethingElseNowTakesNoOtherAlong(t *testing.T) {
-	for _, text := range []string{"l: *x", "l: 3", "l: '2'", "l:"} {
+	for _, text := range []string{"l: *x", "l: 3", "l: '2'", "l:", "l: '2"} {
 		s := mustRead(t, []byte("m:\n  a: &x 1\n  b: 2\n"))
 		edits := []field.Edit{set("m.k", "http"), set("m.l", 2)}
 		edits[0].Texts = field.KeyValues{{Key: "k", Value: "k: 'http' # c"}}

@@ -462,7 +462,7 @@ func TestAMessageWaitsForBothWindows(t *testing.T) {
 		for range 3 {
 			<-received
 		}
-		if err := peer.WriteWindowUpdate(1-last, 1<<20); err != nil {
+		if err := peer.WriteWindowUpdate(1-last, 1); err != nil {
 			t.Fatal(err)
 		}
 		for range 20 { // whatever the update let loose comes between
@@ -474,7 +474,7 @@ func TestAMessageWaitsForBothWindows(t *testing.T) {
 		if len(received) > 0 {
 			t.Errorf("a message is larger than the window of stream %d, and is sent", last)
 		}
-		if err := peer.WriteWindowUpdate(last, 1<<20); err != nil {
+		if err := peer.WriteWindowUpdate(last, 1); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-sent; err != nil || <-received != 16<<10 {

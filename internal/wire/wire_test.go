@@ -81,6 +81,7 @@ var responses = []string{
 	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxYY0\r\n\r\n",
 	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1;"+strings.Repeat("e", 100)+"\r\nx\r\n", 100) + "0\r\n\r\n",
 	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1;"+strings.Repeat("e", 100)+"\r\nx\r\n", 300) + "0\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("8;"+strings.Repeat("e", 100)+"\r\n12345678\r\n", 240) + "0\r\n\r\n",
 	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\neeeeeeeeeeeeeee1\r\n" + strings.Repeat("x", 11_000),
 	"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n" + strings.Repeat("\n", 10_000),
 	"HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nx", "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nx", "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\nx",
@@ -162,6 +163,15 @@ func TestAVersionIsTwoDigits(t *testing.T) {
 
 // What the body's end depends on has to be understood, or a body would be cut
 // or taken for the next answer.
+// What ends within its first line is no answer that is not HTTP.
+func TestAnAnswerThatEndsEarlyIsToldFromOneThatIsNotHTTP(t *testing.T) {
+	for text, want := range map[string]string{"": "unexpected EOF", "HTTP/1.1 20": `malformed HTTP response "HTTP/1.1 20"`, "SSH-2.0\r\n": `malformed HTTP response "SSH-2.0"`} {
+		if _, err := wire.RoundTrip1(peer{strings.NewReader(text), io.Discard}, request); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
 func TestATransferEncodingThatIsNotChunkedIsRefused(t *testing.T) {
 	const head, body = "HTTP/1.1 200 OK\r\n", "\r\n2\r\nok\r\n0\r\n\r\n"
 	for headers, want := range map[string]outcome{
@@ -219,7 +229,7 @@ func TestAHeadIsMeteredBeforeItIsKept(t *testing.T) {
 	req := *request
 	req.Meter = &wire.Meter{More: func(int) bool { return false }}
 	_, err := wire.RoundTrip1(peer{strings.NewReader(head + "X: " + strings.Repeat("x", 20<<10) + "\r\n\r\n"), io.Discard}, &req)
-	if err == nil || !strings.Contains(err.Error(), "too many large response heads") {
+	if err == nil || err.Error() != "too many large response heads at a time" {
 		t.Errorf("a head that is not granted: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ type Documents struct {
 // Documents returns the documents of the text, before the first one. Those known are stepped over.
 func (x *Text) Documents(known []Known) *Documents {
 	// An output that is read back has three nodes for most objects: to grow would leave garbage where memory peaks.
-	nodes := make([]Node, 0, max(512, 3*len(known)))
+	nodes := make([]Node, 0, 3*len(known))
 	return &Documents{text: x, End: x.Start, Tree: Tree{Text: x.Bytes, Nodes: nodes}, stack: make([]frame, 0, 64), known: known}
 }
 

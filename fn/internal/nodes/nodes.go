@@ -55,13 +55,6 @@ func Rewrite(nodes []*yaml.RNode, c *config.RewriteProbes) ([]Change, *report.Re
 	if err != nil {
 		return nil, nil, err
 	}
-	if !s.Changed() {
-		changes := make([]Change, len(nodes))
-		for i := range nodes {
-			changes[i].old = i
-		}
-		return changes, r, nil
-	}
 	var b bytes.Buffer
 	if _, err := s.WriteTo(&b); err != nil {
 		return nil, nil, err
