@@ -168,7 +168,7 @@ func httpCommand(args []string, tool map[string]int) *Handler {
 			target = args[i]
 			continue
 		case does != 0:
-		case len(name) > 2 && name[1] != '-':
+		case len(name) > 2:
 			args, i = slices.Replace(slices.Clone(args), i, i+1, splitFlags(name, tool)...), i-1
 			continue
 		default:

@@ -88,6 +88,7 @@ func TestAnExecProbeThatAsksThePodItselfHasANativeForm(t *testing.T) {
 		`[netcat, -n4zv, "[::1]", "65535"]`:                                                      "tcpSocket :65535",
 		`[nc, -zw2x, localhost, "80"]`:                                                           "",
 		`[nc, -zQ, localhost, "80"]`:                                                             "",
+		`[nc, -zw2Q, localhost, "80"]`:                                                           "",
 		`[nc, -z, localhost, "0"]`:                                                               "",
 		`[nc, -z, localhost, "65536"]`:                                                           "",
 		`[nc, -z, localhost, "80", "81"]`:                                                        "",

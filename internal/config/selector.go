@@ -27,9 +27,6 @@ func (s *Selector) matches(o Subject) bool {
 	if !matchesAny(s.Names, o.Name) || !matchesAny(s.Namespaces, o.Namespace) {
 		return false
 	}
-	if s.LabelSelector == "" {
-		return true
-	}
 	requirements, _ := parseLabelSelector(s.LabelSelector) // Decode refuses what is none
 	labels := o.Labels()
 	for _, r := range requirements {

@@ -467,6 +467,21 @@ func TestAFailureOfTheTransportDropsAHookAndFailsAProbe(t *testing.T) {
 			t.Errorf("%s: %+v, want 502 refused", name, a)
 		}
 	}
+	l, err = net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		if conn, err := l.Accept(); err == nil {
+			_, _ = conn.Read(make([]byte, 1<<10))
+			_ = conn.(*net.TCPConn).SetLinger(0)
+			_ = conn.Close()
+		}
+	}()
+	if a := probeOnce(t, live, "http://"+l.Addr().String(), httpGet("HTTP", "/")); a.Status != 502 || a.Reason != "app reset the connection" {
+		t.Errorf("%+v, want 502 reset", a)
+	}
 }
 
 func TestATCPSocketHookIsAnError(t *testing.T) {

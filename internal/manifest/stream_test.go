@@ -73,6 +73,7 @@ func TestBrokenInputIsOneClearError(t *testing.T) {
 		{"a control character beyond ASCII", "a: b\nc: \u0080\n", "in:2: must be text, and has the control character U+0080 here"},
 		{"broken YAML", "kind: A\n---\na: b\n  c: [\n", "in:4: invalid YAML: "},
 		{"no object", "kind: A\n---\n- a\n", "in:3: a document must be a Kubernetes object, which is a mapping, not a list"},
+		{"an error far below", "kind: A\n---\n" + strings.Repeat("# 15 bytes here\n", 20_000) + "a: \x1b\n", "in:20003: must be text, and has the control character 0x1b here"},
 		{"a scalar", "a\n", "in:1: a document must be a Kubernetes object, which is a mapping, not \"a\""},
 		{"no items", rl, "in:1: ResourceList: `items` must be there, if only as an empty list"},
 		{"items of a wrong type", rl + "items: 3\n", "in:3: ResourceList: `items` must be a list"},

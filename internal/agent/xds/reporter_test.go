@@ -148,6 +148,18 @@ func TestIstiodThatGoesAwayIsReplacedBeforeTheStreamEnds(t *testing.T) {
 	})
 }
 
+func TestIstiodThatEndsTheStreamIsReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIstiod()
+		a := start(t, i, time.Hour)
+		time.Sleep(time.Minute)
+		i.set(func() { i.streams[1]() })
+		time.Sleep(time.Minute)
+		expect(t, a.log.String(), `level=INFO msg="connected to istiod"`, `level=WARN msg="istiod does not take the reports; trying again until it does" reason="istiod ended the stream"`, "level=INFO msg=\"connected to istiod\"\n")
+		a.end()
+	})
+}
+
 func TestIstiodThatGoesAwayAtOnceIsNotPressed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIstiod()
