@@ -6,6 +6,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -160,14 +161,21 @@ func (c *conn) waitFor(e *entry) bool {
 	return false
 }
 
-// probe probes the app, for as long as the caller waits.
+// probe probes the app, for as long as the caller waits. A caller that leaves early
+// concluded nothing. One that stayed for half of the probe's time or more is a kubelet
+// whose own time is over: it began before ours, if we came late.
 func (c *conn) probe(e *entry, call *kubelet.Call) *kubelet.Answer {
 	ctx, stop := c.watch()
 	defer stop()
 	a := e.target.Probe(ctx, call)
-	if ctx.Err() == nil {
-		e.record(c.server.log, a, time.Since(c.start))
+	took := time.Since(c.start)
+	if ctx.Err() != nil {
+		if e.target.Hook || took < e.target.Timeout/2 {
+			return a
+		}
+		a.Reason = fmt.Sprintf("caller left after %s, before the app answered", took.Round(time.Millisecond))
 	}
+	e.record(c.server.log, a, took)
 	return a
 }
 

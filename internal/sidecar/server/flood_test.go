@@ -158,24 +158,41 @@ func TestARefusalIsReadWhateverTheCallerSends(t *testing.T) {
 	}
 }
 
-// TestCallsOfCallersThatLeftAreNotCounted: nobody concluded anything.
-func TestCallsOfCallersThatLeftAreNotCounted(t *testing.T) {
-	came, gone := make(chan struct{}, 1), make(chan struct{}, 1)
-	addr, _, _ := startWith(t, int(patience.Seconds()), func(_ http.ResponseWriter, r *http.Request) {
-		came <- struct{}{}
-		<-r.Context().Done()
-		gone <- struct{}{}
-	})
-	conn := dial(t, addr, "GET "+live+" HTTP/1.1\r\nHost: x\r\n\r\n")
-	<-came
-	conn.Close()
-	<-gone
-	metrics := ""
-	for end := time.Now().Add(patience); !strings.Contains(metrics, "probe_proxy_open_calls 0\n") && time.Now().Before(end); {
-		_, metrics = get(t, addr+"/metrics")
-	}
-	if !strings.Contains(metrics, `probe_proxy_probe_duration_seconds_count{probe="`+live+`"} 0`) {
-		t.Error(metrics)
+// TestCallersThatLeaveEarlyConcludeNothing, but one that waited for a probe to its end, or
+// nearly so, concludes that it fails. Hooks have no such end.
+func TestCallersThatLeaveEarlyConcludeNothing(t *testing.T) {
+	for _, test := range []struct {
+		path    string
+		timeout int
+		stays   time.Duration
+		counted string
+	}{
+		{live, int(patience.Seconds()), 0, "0"},
+		{live, 3, 1600 * time.Millisecond, "1"},
+		{stop, 3, 1600 * time.Millisecond, "0"},
+	} {
+		came, gone := make(chan struct{}, 1), make(chan struct{}, 1)
+		addr, log, _ := startWith(t, test.timeout, func(_ http.ResponseWriter, r *http.Request) {
+			came <- struct{}{}
+			<-r.Context().Done()
+			gone <- struct{}{}
+		})
+		conn := dial(t, addr, "GET "+test.path+" HTTP/1.1\r\nHost: x\r\n\r\n")
+		<-came
+		time.Sleep(test.stays)
+		conn.Close()
+		<-gone
+		metrics := ""
+		for end := time.Now().Add(patience); !strings.Contains(metrics, "probe_proxy_open_calls 0\n") && time.Now().Before(end); {
+			_, metrics = get(t, addr+"/metrics")
+		}
+		if !strings.Contains(metrics, `probe_proxy_probes_total{probe="`+test.path+`",verdict="failure"} `+test.counted+"\n") ||
+			!strings.Contains(metrics, `probe_proxy_probe_duration_seconds_count{probe="`+test.path+`"} `+test.counted+"\n") {
+			t.Errorf("%+v:\n%s", test, metrics)
+		}
+		if said := strings.Contains(log.String(), "caller left after "); said != (test.counted == "1") {
+			t.Errorf("%+v:\n%s", test, log)
+		}
 	}
 }
 
