@@ -1,6 +1,7 @@
 package transformer_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -103,6 +104,38 @@ func TestAChangedTimeoutReachesTheEntry(t *testing.T) {
 	r = plan(t, strings.Replace(r.text, "        livenessProbe:\n", "        livenessProbe:\n          timeoutSeconds: 9\n", 1))
 	if !strings.Contains(r.env(), `"timeoutSeconds":9`) || len(r.Edits) != 1 {
 		t.Errorf("env %s, edits %v", r.env(), r.Edits)
+	}
+}
+
+// A patch of an overlay may change a probe after the rewriting. The sidecar then asks what
+// was wanted before, in every mesh and without one, until the next run.
+func TestAProbeThatWasChangedAfterTheRewritingIsFoundUntilTheNextRun(t *testing.T) {
+	before := pod("", app("ports:\n- name: web\n  containerPort: 80\nlivenessProbe:\n  httpGet:\n    path: /foo\n    port: web\n"))
+	for _, opts := range [][]option{
+		nil, {injects("*")}, {injects(), answeredBy("probe-proxy")}, {answeredBy("istio-proxy")}, {inMesh("linkerd")}, {inMesh("kuma")}, {inMesh("consul")},
+	} {
+		rewritten := plan(t, before, opts...)
+		at := "            path: /app-health/app/livez\n"
+		port := fmt.Sprintf("            port: %d\n", rewritten.Answer.Port)
+		for _, c := range []struct {
+			old, new string
+			certain  bool
+		}{
+			{"containerPort: 80\n", "containerPort: 81\n", true},
+			{at + port, at + "            port: web\n", true},
+			{at + port, at + "            port: 80\n", true},
+			{at + port, at + port + "            scheme: HTTPS\n", true},
+			{"livenessProbe:\n", "livenessProbe:\n          timeoutSeconds: 9\n", false},
+		} {
+			changed := strings.Replace(rewritten.text, c.old, c.new, 1)
+			r := plan(t, changed, opts...)
+			if v := r.Probes[0]; changed == rewritten.text || v.StrictTLS != transformer.Fails || (v.If == "") != c.certain {
+				t.Errorf("%q: %+v", c.new, v)
+			}
+			if v := plan(t, r.text, opts...).Probes[0]; v.StrictTLS != transformer.Unaffected {
+				t.Errorf("%q, rewritten again: %+v", c.new, v)
+			}
+		}
 	}
 }
 

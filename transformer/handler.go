@@ -28,6 +28,7 @@ type handlerSite struct {
 	alreadyRewritten bool             // current is our rewriting of original
 	foreign          bool             // it is the rewriting of another mesh than the planner's
 	holder           *originalsHolder // carries the original; nil if there is none
+	entry            *prober.Prober   // the original as the holder has it; nil without a holder
 	lost             bool             // a mesh's own tool has rewritten it, and the template does not have its original
 	reason           string           // why it is left alone; "" if it is rewritten
 	port             int              // of original, resolved; 0 if it has none

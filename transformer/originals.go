@@ -152,7 +152,7 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 		}
 	}
 	s.original = handlerOf(m.prober, m.holder.mesh.unrewritten(h))
-	s.alreadyRewritten, s.foreign, s.holder = true, !m.holder.isOf(b.p.mesh), m.holder
+	s.alreadyRewritten, s.foreign, s.holder, s.entry = true, !m.holder.isOf(b.p.mesh), m.holder, m.prober
 	container, _, _ := m.holder.mesh.format.ParseKey(m.key)
 	key := prober.Key(cmp.Or(container, s.container.Name), s.name)
 	s.form, s.texts = b.record.handler(key, s.original), field.As[field.Map](b.record.Section(RecordTexts), key).KeyValues()
@@ -163,6 +163,39 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 	if m.holder.answersOn(h.Port) {
 		m.holder.port = int(h.Port.Int)
 	}
+}
+
+// astray returns why a rewritten probe of a pod is not made as its author wants, with or
+// without a mesh, such as after an edit; "" if it is.
+func (s *handlerSite) astray(spec *PodSpec) string {
+	k := s.holder
+	if k == nil || k.container == nil {
+		return ""
+	}
+	now := s.original.dialedIn(s.container)
+	port, _ := s.original.endpoint()
+	noted, _ := handlerOf(s.entry, &HTTPGet{}).endpoint()
+	switch why := k.cannotRun(spec); {
+	case why != "":
+		return why
+	case k.ours && !k.proxy && !k.answersOn(field.Number(s.dialed())):
+		return fmt.Sprintf("%s, which is to answer, listens on port %s", k.name(), joinPorts(k.listens))
+	case k.mesh.fixedPorts == nil && s.current.HTTPGet.Scheme == "HTTPS":
+		return k.name() + ", which is to answer, speaks plain HTTP"
+	case now != 0 && int64(now) != noted.Int:
+		return fmt.Sprintf("its original in %s goes to port %s, and `%s` is %d now", k.name(), noted, port, now)
+	}
+	return ""
+}
+
+// hurriedFate returns what becomes of a rewritten probe whose own timeout is longer than
+// that of its original in the holder, by which the app must have answered.
+func (s *handlerSite) hurriedFate() (f fate, unless string) {
+	if s.holder == nil || s.holder.container == nil || s.entry.TimeoutSeconds == 0 || s.entry.TimeoutSeconds >= s.timeout {
+		return unaffected, ""
+	}
+	why := fmt.Sprintf("its original in %s has a timeout of %d s, and the probe one of %d s", s.holder.name(), s.entry.TimeoutSeconds, s.timeout)
+	return fate{Fails, why}, fmt.Sprintf("the app takes longer than %d s", s.entry.TimeoutSeconds)
 }
 
 // matchesIn returns the originals that holders carry for the path of a probe. The

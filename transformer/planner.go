@@ -520,12 +520,17 @@ func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
 		return fate{Fails, "nothing in the pod has its original"}, ""
 	case s.neverWorks(kind), s.dialed() == 0: // it fails without a mesh too
 		return unaffected, ""
-	case s.holder != nil && s.holder.cannotRun(spec) != "":
-		return fate{Fails, s.holder.cannotRun(spec)}, ""
+	case s.astray(spec) != "":
+		return fate{Fails, s.astray(spec)}, ""
 	case isWindows(spec), (b.inspection.passesProbes || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
-		return unaffected, ""
+		f = unaffected
+	default:
+		f, unless = b.inspection.outcome(s)
 	}
-	return b.inspection.outcome(s)
+	if f == unaffected {
+		return s.hurriedFate()
+	}
+	return f, unless
 }
 
 // Why the kubelet's connection to a proxy that only accepts mTLS does not do its work.
