@@ -2,6 +2,7 @@ package transformer_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,6 +135,45 @@ func TestAProbeThatWasChangedAfterTheRewritingIsFoundUntilTheNextRun(t *testing.
 			}
 			if v := plan(t, r.text, opts...).Probes[0]; v.StrictTLS != transformer.Unaffected {
 				t.Errorf("%q, rewritten again: %+v", c.new, v)
+			}
+		}
+	}
+}
+
+// A merge patch of kustomize moves the containers that it names to the front of their list.
+func TestAProbeProxyThatAPatchHasPutBehindWhatWaitsForItIsFoundUntilTheNextRun(t *testing.T) {
+	sidecar := "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  FIELD\n" + app("")
+	const startup, postStart, other = "startupProbe: {httpGet: {port: 1}}", "lifecycle: {postStart: {httpGet: {port: 1}}}", "livenessProbe: {httpGet: {port: 1}}"
+	for _, opts := range [][]option{nil, {injects("*"), nativeSidecars(true)}, {injects("*"), nativeSidecars(false)}, {inMesh("linkerd")}, {inMesh("kuma")}} {
+		for _, c := range []struct {
+			spec, front string
+			want        transformer.Outcome
+			opts        []option
+		}{
+			{strings.Replace(sidecar, "FIELD", startup, 1), "db", transformer.Fails, nil},
+			{strings.Replace(sidecar, "FIELD", postStart, 1), "db", transformer.Fails, nil},
+			{strings.Replace(sidecar, "FIELD", other, 1), "db", transformer.Unaffected, nil},
+			{app(postStart), "app", transformer.Fails, []option{asContainer}},
+			{app(startup), "app", transformer.Unaffected, []option{asContainer}},
+		} {
+			all := append(slices.Concat(opts, c.opts), answeredBy("probe-proxy"))
+			rewritten := plan(t, pod("", c.spec), all...)
+			head, ours, _ := strings.Cut(rewritten.text, "      - name: probe-proxy\n")
+			ours, moved, found := strings.Cut(ours, "      - name: "+c.front+"\n")
+			moved, tail, _ := strings.Cut(moved, "      containers:\n")
+			if tail != "" {
+				tail = "      containers:\n" + tail
+			}
+			text := rewritten.text
+			if found {
+				text = head + "      - name: " + c.front + "\n" + moved + "      - name: probe-proxy\n" + ours + tail
+			}
+			r := plan(t, text, all...)
+			if v := r.Probes[0]; v.StrictTLS != c.want || v.If != "" {
+				t.Errorf("%s: %+v, want %s", c.spec, v, c.want)
+			}
+			if v := plan(t, r.text, all...).Probes[0]; v.StrictTLS != transformer.Unaffected {
+				t.Errorf("%s, rewritten again: %+v", c.spec, v)
 			}
 		}
 	}

@@ -56,6 +56,11 @@ func (s *handlerSite) atStart() bool {
 	return s.name == prober.PostStart || s.at.init && (s.name == prober.Startup || s.name == prober.Liveness)
 }
 
+// gates reports whether the containers after that of the probe or hook wait for it.
+func (s *handlerSite) gates() bool {
+	return s.name == prober.PostStart || s.at.init && s.name == prober.Startup
+}
+
 // neverWorks reports whether nobody makes the probe or hook of a kind: the API server allows
 // none on an init container that ends, and the kubelet has no hooks but httpGet that dial.
 func (s *handlerSite) neverWorks(kind string) bool {

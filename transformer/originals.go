@@ -180,6 +180,8 @@ func (s *handlerSite) astray(spec *PodSpec) string {
 		return why
 	case k.ours && !k.proxy && !k.answersOn(field.Number(s.dialed())):
 		return fmt.Sprintf("%s, which is to answer, listens on port %s", k.name(), joinPorts(k.listens))
+	case !k.proxy && s.gates() && k.at.startsAfter(s.at):
+		return k.name() + ", which is to answer, starts later, when the probe or hook has passed"
 	case k.mesh.fixedPorts == nil && s.current.HTTPGet.Scheme == "HTTPS":
 		return k.name() + ", which is to answer, speaks plain HTTP"
 	case now != 0 && int64(now) != noted.Int:
