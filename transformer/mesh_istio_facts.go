@@ -338,60 +338,68 @@ func (d istio) outcomes(b *planBuilder, f facts) func(*handlerSite) (fate, strin
 	}
 	worlds := f.worlds()
 	captures := d.captures(b, now)
+	_, path := istioInitPorts(b, nil) // with an istio-init, Istio's CNI plugin does nothing
 	return func(s *handlerSite) (fate, string) {
 		var fates []foretold
+		foretell := func(x foretold, at string) {
+			x.fate = d.fate(b, s, x, at)
+			fates = append(fates, x)
+		}
 		for _, w := range worlds {
 			port := s.dialed()
 			if w.rewrites && s.holder == nil {
 				port = istioStatusOr(now)
 			}
 			if !w.injected || !captures(port) {
-				fates = append(fates, foretold{world: w, fate: d.fate(b, s, w, "", "")})
+				foretell(foretold{world: w}, "")
 				continue
 			}
 			modes, at := b.mtls(port)
 			for _, mode := range modes {
-				fates = append(fates, foretold{world: w, mtls: mode, fate: d.fate(b, s, w, mode, at)})
+				foretell(foretold{world: w, mtls: mode}, at)
+				if s.at.init && s.gates() && !w.native && path == nil {
+					foretell(foretold{world: w, mtls: mode, early: true}, at)
+				}
 			}
 			if now.Get(istioExcludeInterfaces) != "" {
 				// It may name the interface of the kubelet's connections.
-				fates = append(fates, foretold{world: w, uncaptured: true, fate: d.fate(b, s, w, "", "")})
+				foretell(foretold{world: w, uncaptured: true}, "")
 			}
 		}
 		return f.verdictOn(fates)
 	}
 }
 
-// fate returns what becomes of a probe, as it was read, in one world. mode is the mode
-// of mutual TLS for its port, and at where that is said; "" if the mesh does not capture
-// the port.
-func (d istio) fate(b *planBuilder, s *handlerSite, w world, mode, at string) fate {
-	k := s.holder
+// fate returns what becomes of a probe, as it was read, in one world, of which at says where
+// the mode of mutual TLS is from; without a mode the mesh does not capture the port.
+func (d istio) fate(b *planBuilder, s *handlerSite, w foretold, at string) fate {
+	k, mode := s.holder, w.mtls
 	switch {
 	case k != nil && k.proxy && !w.injected:
 		return fate{Fails, "istio-proxy, which is to answer, is not in the pod"}
 	case !w.injected:
 		return unaffected
 	case k != nil && k.container != nil:
-		return d.answeredFate(b, s, w, mode)
+		return d.answeredFate(b, s, w.world, mode)
 	}
-	running := b.runsBefore(w, s, answerer{who: AnsweredByIstioProxy})
+	running := b.runsBefore(w.world, s, answerer{who: AnsweredByIstioProxy})
 	if w.rewrites {
 		return d.injectorsFate(b, s, mode, running)
 	}
 	if _, host := s.current.endpoint(); host != "" || mode == "" {
 		return unaffected
 	}
-	return d.capturedFate(b, s, w, mode, at, running)
+	return d.capturedFate(b, s, w, at, running)
 }
 
 // capturedFate returns what becomes of a probe that nobody rewrites and the mesh captures.
-func (istio) capturedFate(b *planBuilder, s *handlerSite, w world, mode, at string, running bool) fate {
+func (istio) capturedFate(b *planBuilder, s *handlerSite, w foretold, at string, running bool) fate {
 	kind, _ := s.current.Kind()
+	mode := w.mtls
 	switch {
-	case s.at.init && !w.native && (s.name == prober.Startup || s.name == prober.PostStart):
+	case s.at.init && s.gates() && !w.native && !w.early:
 		return unaffected // istio-init, the last init container, has not run yet
-	case s.name == prober.PostStart && !running:
+	case s.gates() && !running:
 		return fate{Fails, "the mesh captures it, and istio-proxy does not run yet"}
 	case kind == kindTCPSocket:
 		return fate{FalselyPasses, whyAccepted}

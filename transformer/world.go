@@ -65,6 +65,9 @@ var unaffected = fate{outcome: Unaffected}
 type foretold struct {
 	world
 	mtls string // the mode of mutual TLS for the probe's port; "" if it does not matter
+	// early is set if Istio's CNI plugin redirects the pod's connections, before any of its
+	// containers starts, and not its last init container, istio-init.
+	early bool
 	// uncaptured is set if the probe comes through an interface that the mesh excludes.
 	uncaptured bool
 	fate
@@ -90,6 +93,9 @@ func (f *facts) verdictOn(fates []foretold) (worst fate, unless string) {
 	return worst, f.deciding(fates)
 }
 
+// onlyTheCluster is in place of what declares a fact that nothing does.
+const onlyTheCluster = "only the cluster"
+
 // deciding words the fact on which it depends whether a probe is affected.
 func (f *facts) deciding(fates []foretold) string {
 	for _, x := range []struct {
@@ -99,6 +105,8 @@ func (f *facts) deciding(fates []foretold) string {
 		{f.injected, func(w foretold) bool { return w.injected }},
 		{f.native, func(w foretold) bool { return w.native }},
 		{f.holds, func(w foretold) bool { return w.native || w.holds }},
+		{fact{holds: "Istio's CNI plugin redirects the pod's connections", cure: onlyTheCluster}, func(w foretold) bool { return w.early }},
+		{fact{holds: "Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections", cure: onlyTheCluster}, func(w foretold) bool { return w.native || w.early }},
 		{f.rewrites, func(w foretold) bool { return w.rewrites }},
 		{fact{holds: "the kubelet's connections come through no excluded interface", fails: "the kubelet's connections come through an excluded interface", cure: "the pods without `excludeInterfaces`"},
 			func(w foretold) bool { return !w.uncaptured }},

@@ -18,6 +18,7 @@ import (
 type world struct {
 	injected               bool
 	native, hold, rewrites bool // what Istio does in an injected pod
+	early                  bool // Istio's CNI plugin redirects, before any container starts
 	uncaptured             bool // excludeInterfaces names the kubelet's way in
 	reversed               bool // of two PeerAuthentications in one place the second is older
 }
@@ -30,7 +31,7 @@ func (w world) String() string {
 	if w.native {
 		words[1] = "native"
 	}
-	for word, on := range map[string]bool{"held": w.hold, "injector rewrites": w.rewrites, "interface not captured": w.uncaptured, "the second PeerAuthentication is older": w.reversed} {
+	for word, on := range map[string]bool{"CNI": w.early, "held": w.hold, "injector rewrites": w.rewrites, "interface not captured": w.uncaptured, "the second PeerAuthentication is older": w.reversed} {
 		if on {
 			words = append(words, word)
 		}
@@ -70,15 +71,25 @@ func (k *knowledge) worlds(pod *corev1.Pod, namespace string, check bool) []worl
 	for _, native := range k.native(pod) {
 		for _, hold := range k.hold(pod, native) {
 			for _, rewrites := range k.rewrites(pod, check) {
-				for _, uncaptured := range both[:1+min(1, len(pod.Annotations["traffic.sidecar.istio.io/excludeInterfaces"]))] {
-					for _, reversed := range both[:1+k.contradictions()] {
-						all = append(all, world{true, native, hold, rewrites, uncaptured, reversed})
+				for _, early := range early(pod, native) {
+					for _, uncaptured := range both[:1+min(1, len(pod.Annotations["traffic.sidecar.istio.io/excludeInterfaces"]))] {
+						for _, reversed := range both[:1+k.contradictions()] {
+							all = append(all, world{true, native, hold, rewrites, early, uncaptured, reversed})
+						}
 					}
 				}
 			}
 		}
 	}
 	return all
+}
+
+// early: where istio-proxy is native, or no container precedes istio-init, it does not matter.
+func early(pod *corev1.Pod, native bool) []bool {
+	if native || len(pod.Spec.InitContainers) == 0 {
+		return both[:1]
+	}
+	return both
 }
 
 // neverInjected are the namespaces that Istio's injector ignores.
@@ -381,5 +392,5 @@ func (k *knowledge) http(pod *corev1.Pod) func(int) bool {
 
 // model returns what the model has to know of a world.
 func (k *knowledge) model(pod *corev1.Pod, namespace string, w world) model.World {
-	return model.World{MTLS: k.mtls(pod, namespace, w), HTTP: k.http(pod), Denied: k.denied(pod, namespace), Uncaptured: w.uncaptured}
+	return model.World{MTLS: k.mtls(pod, namespace, w), HTTP: k.http(pod), Denied: k.denied(pod, namespace), Early: w.early, Uncaptured: w.uncaptured}
 }

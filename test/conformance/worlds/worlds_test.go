@@ -72,7 +72,7 @@ func newCluster(t testing.TB) *cluster {
 
 // arrive creates a pod in a world.
 func (c *cluster) arrive(pod *corev1.Pod, key string, w world) arrival {
-	w.uncaptured, w.reversed = false, false // nothing to the injector
+	w.early, w.uncaptured, w.reversed = false, false, false // nothing to the injector
 	key = fmt.Sprint(w, key)
 	if a, seen := c.injected[key]; seen {
 		return a
@@ -497,6 +497,8 @@ var deciding = []struct {
 	{"the other containers do not wait for istio-proxy", func(w world) bool { return !w.native && !w.hold }},
 	{"Istio's injector rewrites the probes", func(w world) bool { return w.rewrites }},
 	{"Istio's injector does not rewrite the probes", func(w world) bool { return !w.rewrites }},
+	{"Istio's CNI plugin redirects the pod's connections", func(w world) bool { return w.early }},
+	{"Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections", func(w world) bool { return w.native || w.early }},
 	{"the kubelet's connections come through no excluded interface", func(w world) bool { return !w.uncaptured }},
 	{"the kubelet's connections come through an excluded interface", func(w world) bool { return w.uncaptured }},
 	// Which of two PeerAuthentications counts decides the mode, either way.

@@ -32,6 +32,7 @@ type World struct {
 	MTLS       func(port int) string // STRICT, PERMISSIVE or DISABLE
 	HTTP       func(port int) bool   // a Service declares the port as HTTP
 	Denied     func(port int) bool   // AuthorizationPolicies let nobody in who shows no certificate
+	Early      bool                  // Istio's CNI plugin redirects, and no istio-init
 	Uncaptured bool                  // the kubelet comes over an interface that is not captured
 }
 
@@ -223,12 +224,13 @@ func Redirected(args []string) func(port int) bool {
 
 // captured. Rule: without istio-init (interceptionMode NONE has none) nothing is
 // captured. Rule: under containers istio-proxy's istio-init is the last of the init
-// containers, so what gates a native sidecar before it is over by then.
+// containers, so what gates a native sidecar before it is over by then. Rule: Istio's CNI
+// plugin has redirected the ports before any container starts.
 func (j *judge) captured(at Site, port int) bool {
 	if j.init == nil || j.Uncaptured {
 		return false
 	}
-	if at.Type == "startupz" || at.Type == "poststartz" {
+	if gate := at.Type == "startupz" || at.Type == "poststartz"; gate && !j.Early {
 		if j.position(at.Container) < j.initAt {
 			return false
 		}
@@ -305,7 +307,7 @@ func (j *judge) fate(at Site, h corev1.ProbeHandler) (Fate, string) {
 func (j *judge) throughEnvoy(at Site, h corev1.ProbeHandler, port int) (Fate, string) {
 	mode := j.MTLS(port)
 	switch {
-	case at.Type == "poststartz" && !j.runs(IstioProxy, at): // Rule: a captured connection needs a running Envoy.
+	case (at.Type == "poststartz" || at.Type == "startupz" && j.isInit(at.Container)) && !j.runs(IstioProxy, at): // Rule: a captured connection needs a running Envoy.
 		return Fails, "captured, and istio-proxy does not run yet"
 	case h.TCPSocket != nil: // Rule: Envoy accepts every connection.
 		return FalselyPasses, "Envoy accepts the connection"

@@ -103,6 +103,7 @@ func TestTheRulesOfTheModel(t *testing.T) {
 		{"two of one name", native + "," + rules, http + "," + proxy, ``, "STRICT", false, false, app, "", down},
 
 		{"a native sidecar before istio-init is not captured when it starts", gate + "," + rules, http + "," + proxy, ``, "STRICT", false, false, db, "", model.Answered},
+		{"it is captured by Istio's CNI", gate + "," + rules, http + "," + proxy, ``, "PERMISSIVE", false, false, db, "", down},
 		{"a native sidecar after istio-proxy is", rules + "," + native + "," + gate, http, ``, "STRICT", false, false, app, "", down},
 		{"a gate that the agent answers later", gated + "," + rules, http + "," + with(proxy, entry), ``, "PERMISSIVE", false, false, app, gate, down},
 		{"a gate that the agent answers before", rules + "," + with(native, entry) + "," + gated, http, ``, "PERMISSIVE", false, false, db, gate, model.Answered},
@@ -134,7 +135,7 @@ func TestTheRulesOfTheModel(t *testing.T) {
 					asked[at] = h
 				}
 			}
-			w := model.World{MTLS: func(int) string { return test.mode }, HTTP: func(int) bool { return test.http }, Denied: func(int) bool { return strings.HasSuffix(test.name, "denied") }, Uncaptured: test.uncaptured}
+			w := model.World{MTLS: func(int) string { return test.mode }, HTTP: func(int) bool { return test.http }, Denied: func(int) bool { return strings.HasSuffix(test.name, "denied") }, Early: strings.HasSuffix(test.name, "CNI"), Uncaptured: test.uncaptured}
 			l := model.Judge(pod, asked, w)
 			switch {
 			case test.want == down && l.Down == "":
