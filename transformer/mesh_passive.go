@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -68,10 +69,15 @@ func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite)
 	return func(s *handlerSite) (fate, string) {
 		port := s.dialed()
 		_, host := s.current.endpoint()
-		if s.alreadyRewritten || host != "" || !captures(port) || excluded.has(b.annotations(), port) { // also by an earlier run
+		byTheMesh := s.alreadyRewritten && s.holder == nil
+		if byTheMesh || host != "" || !captures(port) || excluded.has(b.annotations(), port) { // also by an earlier run
 			return unaffected, ""
 		}
-		return captured(s), ""
+		f := captured(s)
+		if s.alreadyRewritten && f != unaffected { // the annotation was edited
+			f.why = fmt.Sprintf("the mesh captures port %d, where it is answered, and %s", port, f.why)
+		}
+		return f, ""
 	}
 }
 

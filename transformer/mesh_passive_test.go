@@ -574,3 +574,26 @@ func TestWhatAMeshDoesToAProbeIsSaidInFull(t *testing.T) {
 		}
 	}
 }
+
+// An overlay may replace the list of ports that the mesh does not capture.
+func TestARewrittenProbeWhoseAnnotationWasReplacedIsFoundUntilTheNextRun(t *testing.T) {
+	hooked := app("livenessProbe: {httpGet: {port: 1}}\nlifecycle: {preStop: {httpGet: {port: 1}}}")
+	for mesh, want := range map[string][]transformer.Outcome{
+		"linkerd": {transformer.Unaffected, transformer.FalselyPasses}, // it lets in what looks like a probe of the pod
+		"kuma":    {transformer.Fails, transformer.Fails},
+		"consul":  {transformer.Fails, transformer.Fails},
+	} {
+		rewritten := plan(t, pod("", hooked), inMesh(mesh)).text
+		replaced := strings.Replace(rewritten, `-inbound-ports: "15099"`, `-inbound-ports: "9090"`, 1)
+		r := plan(t, replaced, inMesh(mesh))
+		again := plan(t, r.text, inMesh(mesh))
+		for i, v := range r.Probes {
+			if replaced == rewritten || v.StrictTLS != want[i] || v.StrictTLS == transformer.Fails && !strings.Contains(v.Why, "15099") {
+				t.Errorf("%s: %+v, want %s", mesh, v, want[i])
+			}
+			if again.Probes[i].StrictTLS != transformer.Unaffected {
+				t.Errorf("%s, rewritten again: %+v", mesh, again.Probes[i])
+			}
+		}
+	}
+}
