@@ -134,6 +134,7 @@ func (t *httpTarget) step(ctx context.Context, call *Call, first, req *wire.Requ
 	if res.ContentLength <= maxDrain {
 		_, _ = io.CopyN(io.Discard, res.Body, maxDrain)
 	}
+	call.Close() // as the kubelet does: an app may serve one connection at a time
 	return nil, next, nil
 }
 

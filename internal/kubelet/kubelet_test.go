@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -298,6 +299,36 @@ func TestRedirectsAreFollowedWithinThePodOnly(t *testing.T) {
 		if a := probeOnce(t, live, s.URL, httpGet("HTTP", path)); a.Verdict(false) != want.verdict || a.Reason != want.reason {
 			t.Errorf("%s: %s (%s), want %s (%s)", path, a.Verdict(false), a.Reason, want.verdict, want.reason)
 		}
+	}
+}
+
+// An app that serves one connection at a time, and leaves the end of each to its client,
+// waits for that before it takes the next one.
+func TestAConnectionEndsBeforeARedirectIsFollowed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			br := bufio.NewReader(conn)
+			for r, err := http.ReadRequest(br); err == nil; r, err = http.ReadRequest(br) {
+				if r.URL.Path == "/end" {
+					io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+				} else {
+					fmt.Fprintf(conn, "HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", r.URL.Path[:len(r.URL.Path)-1])
+				}
+			}
+			conn.Close()
+		}
+	}()
+	if a := probeOnce(t, live, "http://"+l.Addr().String(), httpGet("HTTP", "/end12345")); a.Status != 200 {
+		t.Errorf("%d %s", a.Status, a.Reason)
 	}
 }
 

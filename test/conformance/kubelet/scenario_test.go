@@ -177,6 +177,17 @@ func (s *suite) redirects() {
 		s.add("redirect", fmt.Sprint(code, " with hanging body"), hang(fmt.Sprintf("HTTP/1.1 %d R\r\nLocation: /x\r\nContent-Length: 5\r\n\r\n", code)), timeout(1))
 		s.add("redirect", fmt.Sprint(code, " elsewhere with hanging body"), hang(fmt.Sprintf("HTTP/1.1 %d R\r\nLocation: http://example.invalid/x\r\nContent-Length: 5\r\n\r\n", code)), timeout(1))
 	}
+	var turn sync.Mutex // of an app that serves one connection at a time, until its client ends it
+	s.add("redirect", "one connection at a time", counted(func(conn net.Conn, _ *http.Request, before int) {
+		turn.Lock()
+		defer turn.Unlock()
+		answer := contentLength(200, "ok")
+		if before == 0 {
+			answer = "HTTP/1.1 302 Redirect\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"
+		}
+		io.WriteString(conn, answer)
+		io.Copy(io.Discard, conn)
+	}))
 	h2 := handler(serverTLS(), nil, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
 			http.Redirect(w, r, "/done", http.StatusFound)
