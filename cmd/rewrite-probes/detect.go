@@ -19,6 +19,8 @@ var (
 	list       = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[|- )`)
 	jsonPatch  = whenUsed(`\A(\s*(#.*)?\n|---\s*\n)*\s*(\[\s*\{|- \{?)\s*["']?(op|path|value|from)["']?\s*:`) // JSON6902
 	namesProbe = whenUsed(`(liveness|readiness|startup)Probe|lifecycle\b|httpGet|tcpSocket`)
+	// operation of a JSON patch on all init containers, on one by its number, or on all annotations of a template.
+	operation = whenUsed(`path["']?[ \t]*:[ \t]*["']?/[^\s"',]*/(initContainers(/[0-9]+(/[^\s"',]*)?)?|template/metadata/annotations)(["'\s,}]|\z)`)
 )
 
 // whenUsed returns a function that returns a regular expression, compiled at
@@ -59,6 +61,18 @@ func holdsNoObject(s *manifest.Stream) bool {
 func isForAnother(s *manifest.Stream) bool {
 	c := s.FunctionConfig()
 	return c != nil && !config.Is(c.APIVersion(), c.Kind()) && c.Kind() != "ConfigMap"
+}
+
+// patchConcern returns in what way a patch concerns the rewriting of what it is applied to;
+// "" if it does not.
+func patchConcern(text []byte) string {
+	switch {
+	case namesProbe().Match(text):
+		return "its probes must be rewritten "
+	case operation().Match(text):
+		return "it may drop or change what rewriting adds, so the probes of what it patches must be rewritten "
+	}
+	return ""
 }
 
 // holdsProbe reports whether a mapping in a text looks like a probe.

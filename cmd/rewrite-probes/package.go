@@ -25,7 +25,7 @@ type pkg struct {
 	inputs   map[string][]byte // by the stream's name
 	messages []report.Message  // about files that are not read, or cannot be
 	charts   map[string]int    // the number of templates that are not read, by the chart's Chart.yaml
-	patches  int               // the number of patches with probes that are not read
+	patches  int               // the number of patches that concern probes and are not read
 	unbuilt  []report.Message  // about kustomizations that name more than was read
 	failed   bool              // whether a file could not be read
 
@@ -234,11 +234,11 @@ func (p *pkg) unreadable(path string, err error, hint string) {
 // passOverPatch notes that a patch is not rewritten. It is merged into another
 // object, and that object's probe-proxy must know the probes of both.
 func (p *pkg) passOverPatch(f file, text []byte, why, where string) {
-	if namesProbe().Match(text) {
+	if concern := patchConcern(text); concern != "" {
 		if where == builtByKustomize {
 			p.patches++
 		}
-		p.note(f.path, pipeline.ReasonPatch, "is passed over, since "+why+"; its probes must be rewritten "+where)
+		p.note(f.path, pipeline.ReasonPatch, "is passed over, since "+why+"; "+concern+where)
 		return
 	}
 	p.note(f.path, pipeline.ReasonPatchIdle, "is passed over, since "+why)
@@ -247,14 +247,18 @@ func (p *pkg) passOverPatch(f file, text []byte, why, where string) {
 // builtByKustomize says where the probes of a patch of kustomize are rewritten.
 const builtByKustomize = "in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes"
 
-// warnOfInlinePatches warns of a kustomization with probes in its own patches.
+// warnOfInlinePatches warns of a kustomization whose own patches concern probes.
 func (p *pkg) warnOfInlinePatches(path string) {
 	_, inline := patchesOf(path)
-	inline = slices.DeleteFunc(inline, func(patch string) bool { return !namesProbe().MatchString(patch) })
-	if len(inline) > 0 {
-		p.patches += len(inline)
-		p.note(path, pipeline.ReasonPatch,
-			"has a patch with probes, which must be rewritten "+builtByKustomize)
+	var concerns []string
+	for _, patch := range inline {
+		if concern := patchConcern([]byte(patch)); concern != "" {
+			concerns = append(concerns, concern)
+		}
+	}
+	if len(concerns) > 0 {
+		p.patches += len(concerns)
+		p.note(path, pipeline.ReasonPatch, "has an inline patch; "+concerns[0]+builtByKustomize)
 	}
 }
 

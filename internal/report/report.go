@@ -20,7 +20,7 @@ type Report struct {
 	Config    string     // which functionConfig the run has; "" if none
 
 	Unreadable bool // whether a file could not be read as manifests
-	Patches    int  // kustomize patches with probes that were passed over
+	Patches    int  // kustomize patches that concern probes and were passed over
 
 	tallies  map[string]*tally // by source
 	withheld map[string]bool   // sources whose changes are not written
@@ -251,9 +251,9 @@ func (r *Report) CheckSummary() string {
 	case 0:
 		return s
 	case 1:
-		return s + "; 1 patch with probes was not checked: check what kustomize builds"
+		return s + "; 1 patch was not checked: check what kustomize builds"
 	}
-	return s + fmt.Sprintf("; %d patches with probes were not checked: check what kustomize builds", r.Patches)
+	return s + fmt.Sprintf("; %d patches were not checked: check what kustomize builds", r.Patches)
 }
 
 // problems words how many errors and warnings there are; "" if there are none.

@@ -157,13 +157,13 @@ func TestTheSummaryCountsWhatIsThere(t *testing.T) {
 			messages: []Message{message(transformer.Error), message(transformer.Warning), message(transformer.Info)},
 			written:  "1 pod template, 1 WorkloadGroup, 1 object changed; 1 hook rewritten; 1 probe restored; 1 error, 1 warning",
 			wouldBe:  "1 pod template, 1 WorkloadGroup, 1 object would change; 1 hook would be rewritten; 1 probe would be restored; 1 error, 1 warning",
-			check:    "1 pod template, 1 WorkloadGroup, 1 probe, 1 hook; 1 error, 1 warning; 1 patch with probes was not checked: check what kustomize builds",
+			check:    "1 pod template, 1 WorkloadGroup, 1 probe, 1 hook; 1 error, 1 warning; 1 patch was not checked: check what kustomize builds",
 		},
 		{
 			name: "groups only", templates: []Template{template(true), template(true)}, subjects: 2, patches: 3, strict: true, messages: []Message{message(transformer.Warning), message(transformer.Warning)},
 			written: "2 WorkloadGroups, 0 objects changed; 0 errors, 2 warnings (strict: warnings fail too)",
 			wouldBe: "2 WorkloadGroups, 0 objects would change; 0 errors, 2 warnings (strict: warnings fail too)",
-			check:   "2 WorkloadGroups, 0 probes, 0 hooks; 0 errors, 2 warnings (strict: warnings fail too); 3 patches with probes were not checked: check what kustomize builds",
+			check:   "2 WorkloadGroups, 0 probes, 0 hooks; 0 errors, 2 warnings (strict: warnings fail too); 3 patches were not checked: check what kustomize builds",
 		},
 		{
 			name: "every state", strict: true, messages: []Message{message(transformer.Error), message(transformer.Error)}, subjects: 1,
