@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/tools/txtar"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 )
@@ -51,8 +52,11 @@ func expand(n *yaml.Node) []object {
 	var head struct {
 		APIVersion string `yaml:"apiVersion"`
 		Kind       string
-		Metadata   struct{ Namespace, Name string }
-		Items      []yaml.Node
+		Metadata   struct {
+			Namespace, Name     string
+			Labels, Annotations map[string]string
+		}
+		Items []yaml.Node
 	}
 	if err := n.Decode(&head); err != nil {
 		return nil
@@ -70,6 +74,9 @@ func expand(n *yaml.Node) []object {
 	}
 	if head.Metadata.Namespace == "" {
 		head.Metadata.Namespace = "default"
+	}
+	if len(validation.IsDNS1123Label(head.Metadata.Namespace)) > 0 {
+		return found // a test's, of how that is shown
 	}
 	text, err := yaml.Marshal(n)
 	if err != nil {

@@ -19,12 +19,15 @@ var refusals = map[string]func(template podTemplate) bool{
 		_, err := strconv.ParseBool(value)
 		return set && err != nil
 	},
-	// istio-proxy cannot make such a probe, and the manifest does not say that the
-	// injector leaves it alone.
+	// istio-proxy cannot make such a probe, or its author leaves it alone, and the manifest
+	// does not say that the injector does.
 	"rewriter-needed": func(p podTemplate) bool {
-		return slices.ContainsFunc(p.Spec.Containers, func(c container) bool {
+		return p.Metadata.Annotations["rewrite-probes.io/skip-containers"] != "" || slices.ContainsFunc(p.Spec.Containers, func(c container) bool {
 			return c.StartupProbe.HTTPGet.Protocol+c.LivenessProbe.HTTPGet.Protocol+c.ReadinessProbe.HTTPGet.Protocol != ""
 		})
+	},
+	"name-taken": func(p podTemplate) bool {
+		return slices.ContainsFunc(p.Spec.Containers, func(c container) bool { return c.Name == "probe-proxy" })
 	},
 	"two-meshes":    func(p podTemplate) bool { return len(p.meshes()) > 1 },
 	"options-unfit": func(p podTemplate) bool { return len(p.meshes()) == 1 && !p.meshes()["istio.io"] },
