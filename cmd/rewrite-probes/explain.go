@@ -37,7 +37,7 @@ that is not rendered, or a kustomization that is not built. With --allow-empty i
 			case "html":
 				err = r.HTML(std.out)
 			default:
-				err = r.Explain(std.out, screenOf(std.out, common.color))
+				err = r.Explain(std.out, common.verbose, screenOf(std.out, common.color))
 			}
 			if err != nil {
 				return err

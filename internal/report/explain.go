@@ -38,9 +38,9 @@ func (s Screen) paint(code, text string) string {
 }
 
 // Explain writes the report for people: the functionConfig; for every pod template a heading,
-// who answers, an aligned line for each probe, and what was found; then a summary and what to
-// do next.
-func (r *Report) Explain(w io.Writer, screen Screen) error {
+// who answers, an aligned line for each probe, and what was found; then what was found
+// elsewhere (all that is alike only if verbose), a summary and what to do next.
+func (r *Report) Explain(w io.Writer, verbose bool, screen Screen) error {
 	var b strings.Builder
 	if r.Config != "" {
 		fmt.Fprintf(&b, "functionConfig: %s\n\n", Printable(r.Config))
@@ -49,11 +49,8 @@ func (r *Report) Explain(w io.Writer, screen Screen) error {
 		explainTemplate(&b, &r.Templates[i], screen)
 		b.WriteByte('\n')
 	}
-	for _, m := range r.Messages {
-		if !r.hasTemplate(m.Object) {
-			fmt.Fprintln(&b, m)
-		}
-	}
+	elsewhere := slices.DeleteFunc(slices.Clone(r.Messages), func(m Message) bool { return r.hasTemplate(m.Object) })
+	printAll(&b, elsewhere, verbose, screen)
 	fmt.Fprintln(&b, r.Summary(false))
 	fmt.Fprintln(&b, screen.paint(dim, "next: "+r.next()))
 	_, err := io.WriteString(w, b.String())

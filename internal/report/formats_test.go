@@ -277,6 +277,23 @@ func TestManyMessagesAboutWhatIsNotRenderedAreTwoLines(t *testing.T) {
 	}
 }
 
+// A repository has hundreds of files that are no manifests, beside few that are.
+func TestExplainSaysInTwoLinesThatManyFilesAreNoManifests(t *testing.T) {
+	r := &Report{}
+	for i := range 300 {
+		for _, reason := range []string{"no-manifest", "patch-without-probes"} {
+			r.Messages = append(r.Messages, Message{Severity: transformer.Info, Reason: reason, Text: "is passed over", Object: &Object{File: fmt.Sprint(i, ".yaml")}})
+		}
+	}
+	for verbose, want := range map[bool]int{false: 4, true: 600} {
+		var b bytes.Buffer
+		r.Explain(&b, verbose, Screen{})
+		if got := strings.Count(b.String(), "info: "); got != want {
+			t.Errorf("verbose %t: %d infos, want %d", verbose, got, want)
+		}
+	}
+}
+
 func TestALineThatIsTooWideIsBroken(t *testing.T) {
 	r := &Report{Templates: []Template{{
 		Object: &Object{Kind: "Pod", Name: "web"},
@@ -288,7 +305,7 @@ func TestALineThatIsTooWideIsBroken(t *testing.T) {
 		62: "  web  liveness  httpGet :80/x  -> :15020/app-health/web/livez\n",
 	} {
 		var b bytes.Buffer
-		r.Explain(&b, Screen{Width: width})
+		r.Explain(&b, false, Screen{Width: width})
 		if !strings.Contains(b.String(), "\n"+want) {
 			t.Errorf("width %d:\n%s", width, &b)
 		}
@@ -310,7 +327,7 @@ func TestWhyAProbeIsLeftAloneIsSaid(t *testing.T) {
 			Plan:   transformer.Plan{Probes: []transformer.Verdict{{Container: "web", ProbeType: "livez", Before: "exec", State: transformer.LeftAlone, Reason: key, StrictTLS: transformer.Unaffected}}},
 		}}}
 		var b bytes.Buffer
-		r.Explain(&b, Screen{})
+		r.Explain(&b, false, Screen{})
 		if !strings.Contains(b.String(), "\n  web  liveness  exec  left alone: "+want) {
 			t.Errorf("%s:\n%s", key, &b)
 		}

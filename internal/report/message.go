@@ -174,10 +174,18 @@ func Count(messages []Message, s transformer.Severity) int {
 	return n
 }
 
-// Print writes the messages, one a line; infos only if verbose. Of messages that are alike,
-// of which a repository has one or very many, it writes the first and how many more there
-// are, unless it is verbose.
+// Print writes the messages, one a line; infos only if verbose.
 func Print(w io.Writer, messages []Message, verbose bool, screen Screen) {
+	if !verbose {
+		messages = slices.DeleteFunc(slices.Clone(messages), func(m Message) bool { return m.Severity == transformer.Info })
+	}
+	printAll(w, messages, verbose, screen)
+}
+
+// printAll writes the messages, one a line. Of messages that are alike, of which a
+// repository has one or very many, it writes the first and how many more there are, unless
+// it is verbose.
+func printAll(w io.Writer, messages []Message, verbose bool, screen Screen) {
 	line := func(m *Message) {
 		severity := string(m.Severity)
 		fmt.Fprintln(w, screen.paint(severityColors[m.Severity], severity)+strings.TrimPrefix(m.String(), severity))
@@ -192,7 +200,7 @@ func Print(w io.Writer, messages []Message, verbose bool, screen Screen) {
 		m := &messages[i]
 		key := m.alike()
 		switch n := alike[key]; {
-		case n < 0 || m.Severity == transformer.Info && !verbose:
+		case n < 0:
 		case n > 2:
 			line(m)
 			line(&Message{Severity: m.Severity, Reason: m.Reason, Text: fmt.Sprintf("%d more like this; -v lists them", n-1)})
@@ -204,7 +212,7 @@ func Print(w io.Writer, messages []Message, verbose bool, screen Screen) {
 }
 
 // notRead are the reasons of messages with one cure for all of them.
-var notRead = []string{"helm-template", "not-built", "not-rendered", "patch"}
+var notRead = []string{"helm-template", "no-manifest", "not-built", "not-rendered", "patch", "patch-without-probes"}
 
 // alike returns the same for messages with the same cause and cure, of which there can be
 // very many; "" for others.

@@ -25,7 +25,7 @@ func TestExplainSaysWhatToDoAboutAProbeThatIsLeftAloneAndFails(t *testing.T) {
 			}}},
 		}, true)
 		var out bytes.Buffer
-		r.Explain(&out, report.Screen{})
+		r.Explain(&out, false, report.Screen{})
 		if !strings.HasSuffix(out.String(), want) {
 			t.Errorf("%s:\n%s", outcome, out.String())
 		}
@@ -40,7 +40,7 @@ func TestExplainNamesTheFileAndTheLineAsFarAsTheyAreKnown(t *testing.T) {
 		var r report.Report
 		r.Add("web.yaml", report.Template{Object: &o}, true)
 		var out bytes.Buffer
-		r.Explain(&out, report.Screen{})
+		r.Explain(&out, false, report.Screen{})
 		if head, _, _ := strings.Cut(out.String(), "\n"); want == "" && strings.Contains(head, ":3") || !strings.Contains(head, want) {
 			t.Errorf("%q is not in %q", want, head)
 		}

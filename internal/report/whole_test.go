@@ -79,8 +79,8 @@ func TestEveryFormatIsWrittenDown(t *testing.T) {
 		text = strings.Replace(text, pageFoot, "(the foot of the page)\n", 1)
 		a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(strings.TrimSuffix(text, "\n") + "\n")})
 	}
-	add("explain", func(w io.Writer) error { return r.Explain(w, Screen{}) })
-	add("explain in color on 80 columns", func(w io.Writer) error { return r.Explain(w, Screen{Color: true, Width: 80}) })
+	add("explain", func(w io.Writer) error { return r.Explain(w, false, Screen{}) })
+	add("explain in color on 80 columns", func(w io.Writer) error { return r.Explain(w, false, Screen{Color: true, Width: 80}) })
 	add("page", r.HTML)
 	add("json", func(w io.Writer) error { return r.JSON(w, r.CheckSummary()) })
 	add("sarif", func(w io.Writer) error { return r.SARIF(w, "v1.2.3", sampleReasons) })
@@ -119,7 +119,7 @@ func (failing) Write([]byte) (int, error) { return 0, errFull }
 func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
 	r := everything()
 	for name, err := range map[string]error{
-		"explain": r.Explain(failing{}, Screen{}), "page": r.HTML(failing{}), "json": r.JSON(failing{}, ""), "sarif": r.SARIF(failing{}, "", nil), "junit": r.JUnit(failing{}),
+		"explain": r.Explain(failing{}, false, Screen{}), "page": r.HTML(failing{}), "json": r.JSON(failing{}, ""), "sarif": r.SARIF(failing{}, "", nil), "junit": r.JUnit(failing{}),
 	} {
 		if !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", name, err)
