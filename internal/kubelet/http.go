@@ -69,6 +69,7 @@ func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
 		u.Scheme = "http"
 		plain := &wire.Request{URL: &u, Host: first.Host, Header: maps.Clone(first.Header), Meter: first.Meter}
 		plain.Header.Del("Authorization")
+		call.Close()
 		a, err = t.follow(ctx, call, plain)
 	}
 	if err == nil && (a.Status < 0 || a.Status > 999) { // over HTTP/2 it may be any number
@@ -134,7 +135,7 @@ func (t *httpTarget) step(ctx context.Context, call *Call, first, req *wire.Requ
 	if res.ContentLength <= maxDrain {
 		_, _ = io.CopyN(io.Discard, res.Body, maxDrain)
 	}
-	call.Close() // as the kubelet does: an app may serve one connection at a time
+	call.Close()
 	return nil, next, nil
 }
 

@@ -40,7 +40,8 @@ type Call struct {
 }
 
 // Close closes the connections that probing left open. Call it after the
-// answer has been sent, so that the caller does not wait for it.
+// answer has been sent, so that the caller does not wait for it; or before another
+// request, since an app may serve one connection at a time.
 func (c *Call) Close() {
 	for _, conn := range c.open {
 		_ = conn.Close() // the kubelet ignores such errors too

@@ -3,6 +3,7 @@ package kubelet
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/textproto"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -303,32 +305,37 @@ func TestRedirectsAreFollowedWithinThePodOnly(t *testing.T) {
 }
 
 // An app that serves one connection at a time, and leaves the end of each to its client,
-// waits for that before it takes the next one.
-func TestAConnectionEndsBeforeARedirectIsFollowed(t *testing.T) {
+// waits for that before it takes the next one. It speaks plain HTTP.
+func TestAConnectionEndsBeforeTheNextRequest(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	serve := func(conn net.Conn) {
+		defer conn.Close()
+		_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+		switch r, err := http.ReadRequest(bufio.NewReader(conn)); {
+		case err != nil:
+			io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+		case r.URL.Path == "/end":
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		default:
+			fmt.Fprintf(conn, "HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", r.URL.Path[:len(r.URL.Path)-1])
+		}
+		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("the connection is left open")
+		}
+	}
 	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			br := bufio.NewReader(conn)
-			for r, err := http.ReadRequest(br); err == nil; r, err = http.ReadRequest(br) {
-				if r.URL.Path == "/end" {
-					io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-				} else {
-					fmt.Fprintf(conn, "HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", r.URL.Path[:len(r.URL.Path)-1])
-				}
-			}
-			conn.Close()
+		for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
+			serve(conn)
 		}
 	}()
-	if a := probeOnce(t, live, "http://"+l.Addr().String(), httpGet("HTTP", "/end12345")); a.Status != 200 {
-		t.Errorf("%d %s", a.Status, a.Reason)
+	for scheme, probeType := range map[string]prober.ProbeType{"HTTP": live, "HTTPS": stop} {
+		if a := probeOnce(t, probeType, "http://"+l.Addr().String(), httpGet(scheme, "/end12345")); a.Status != 200 {
+			t.Errorf("%s: %d %s", scheme, a.Status, a.Reason)
+		}
 	}
 }
 
