@@ -134,7 +134,7 @@ func (s *stream) readFrame() (frame, error) {
 	if n > maxFrame {
 		return frame{}, fmt.Errorf("frame of %d bytes is larger than allowed", n)
 	}
-	if head[3] != frameData || n == 0 {
+	if head[3] != frameData { // that is charged where it has nothing of a body
 		if err := s.meter.take(frameCost + n); err != nil {
 			return frame{}, err
 		}

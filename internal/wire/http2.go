@@ -221,6 +221,9 @@ func (s *stream) foreignError(f frame) (bool, error) {
 
 // foreignData refuses data of a stream that was never opened, as net/http does.
 func (s *stream) foreignData(f frame) error {
+	if err := s.meter.take(frameCost + len(f.payload)); err != nil {
+		return err
+	}
 	if err := f.unpad(); err != nil {
 		return err
 	}
@@ -507,10 +510,15 @@ func (s *stream) trailers(f frame) error {
 }
 
 func (s *stream) addData(f frame) error {
+	n := len(f.payload)
 	if err := f.unpad(); err != nil {
 		return err
 	}
-	s.data = f.payload
+	if s.data = f.payload; len(s.data) == 0 {
+		if err := s.meter.take(frameCost + n); err != nil {
+			return err
+		}
+	}
 	s.got += int64(len(f.payload))
 	s.ended = f.has(flagEndStream)
 	if s.res.ContentLength >= 0 && s.got > s.res.ContentLength && !s.grpc {

@@ -11,7 +11,7 @@ const (
 	// net/http allows 10 MB a head, a third of the whole memory limit.
 	maxMetered = 512 << 10
 	fieldCost  = 128      // is charged for each field beside its bytes
-	frameCost  = 256      // is charged for each frame of HTTP/2 that carries no data
+	frameCost  = 256      // is charged for each frame of HTTP/2 that carries nothing of the body
 	meterStep  = 16 << 10 // is free for every call, and the size of further steps
 )
 

@@ -234,7 +234,7 @@ func TestAHeadIsMeteredBeforeItIsKept(t *testing.T) {
 	}
 }
 
-// TestFramesAreMetered: what an app may send over HTTP/2 before it answers.
+// TestFramesAreMetered: what an app may send over HTTP/2 beside its answer.
 func TestFramesAreMetered(t *testing.T) {
 	const settings, ping = "\x00\x00\x00\x04\x00\x00\x00\x00\x00", "\x00\x00\x08\x06\x01\x00\x00\x00\x0012345678"
 	const answer = "\x00\x00\x01\x01\x05\x00\x00\x00\x01\x88"
@@ -243,10 +243,20 @@ func TestFramesAreMetered(t *testing.T) {
 		head := "\x88\x40\x01x\x00" + strings.Repeat("\xbe", n)
 		return string([]byte{0, byte(len(head) >> 8), byte(len(head))}) + "\x01\x05\x00\x00\x00\x01" + head
 	}
+	const foreign, padding, empty, byteOf = "\x00\x00\x01\x00\x00\x00\x00\x00\x02x", "\x00\x00\x02\x00\x08\x00\x00\x00\x01\x01\x00", "\x00\x00\x00\x00\x00\x00\x00\x00\x01", "\x00\x00\x01\x00\x00\x00\x00\x00\x01x"
+	const head, end = "\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88", "\x00\x00\x00\x00\x01\x00\x00\x00\x01"
 	for name, test := range map[string]struct {
 		frames string
 		ok     bool
 	}{
+		"some data of another stream": {strings.Repeat(foreign, 100) + answer, true},
+		"much data of another stream": {strings.Repeat(foreign, 3000) + answer, false},
+		"the same in the body":        {head + strings.Repeat(foreign, 3000) + end, false},
+		"some frames of padding":      {head + strings.Repeat(padding, 100) + end, true},
+		"many frames of padding":      {head + strings.Repeat(padding, 3000) + end, false},
+		"many frames without data":    {head + strings.Repeat(empty, 3000) + end, false},
+		"a body of many frames":       {head + strings.Repeat(byteOf, 10_000) + end, true},
+
 		"some pings":       {strings.Repeat(ping, 100) + answer, true},
 		"many pings":       {strings.Repeat(ping, 3000) + answer, false},
 		"many settings":    {strings.Repeat(settings, 3000) + answer, false},
@@ -254,6 +264,9 @@ func TestFramesAreMetered(t *testing.T) {
 		"one entry, flood": {bomb(16_000), false},
 	} {
 		res, err := wire.RoundTrip2(peer{strings.NewReader(settings + test.frames), io.Discard}, request, nil)
+		if err == nil {
+			_, err = io.ReadAll(res.Body)
+		}
 		if (err == nil) != test.ok || err == nil && (res.Status != 200 || len(res.Header) > 0) || err != nil && !strings.Contains(err.Error(), "too large") {
 			t.Errorf("%s: %+v, %v", name, res, err)
 		}
