@@ -42,6 +42,7 @@ var attacks = []*attack{
 	{name: "endless redirects", sent: "an app redirects to itself with Locations of 100 KB; 40 callers", entry: plain, app: redirects, run: callEvil},
 	{name: "endless headers", sent: "an app never ends its head; 40 callers", entry: plain, app: endless("HTTP/1.1 200 OK\r\n", strings.Repeat("x: y\r\n", 2000)), run: callEvil},
 	{name: "PING and SETTINGS flood", sent: "an app sends PING and SETTINGS frames without end; 40 callers", entry: h2c, app: endless(settings, strings.Repeat(settings+ping, 500)), run: callEvil},
+	{name: "data of another stream", sent: "an app sends a byte of a stream that nobody opened, again and again; 40 callers", entry: h2c, app: endless(settings, strings.Repeat(foreign, 5000)), run: callEvil},
 	{name: "half requests, anew and anew", sent: "5,000 new connections a second, each with half a request", run: flood(5000, "GET /")},
 	{name: "calls of a probe that hangs", sent: "2,500 calls a second of an app that never answers", entry: plain, app: hang, run: flood(2500, request)},
 	{name: "unfinished heads", sent: "5,000 connections, each with half a request, kept open", run: keep(5000, "GET /", nil, 2*time.Second)},
@@ -99,6 +100,7 @@ func endless(first, again string) func(net.Conn) {
 const (
 	settings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 	ping     = "\x00\x00\x08\x06\x00\x00\x00\x00\x00" + "attacker"
+	foreign  = "\x00\x00\x01\x00\x00\x00\x00\x00\x02" + "x"
 )
 
 // h2 answers with a header block over HTTP/2.
