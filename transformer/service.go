@@ -14,6 +14,7 @@ import (
 // `commonLabels`).
 type Service struct {
 	Name, Namespace string
+	Unplaced        bool // it has no namespace and the pod has one: they may go to the same
 	Selector        field.KeyValues
 	Ports           []ServicePort
 	Annotations     field.KeyValues
@@ -31,10 +32,14 @@ type ServicePort struct {
 
 // selects returns whether the Service leads to a pod.
 func (v *Service) selects(labels field.KeyValues) certainty {
-	if len(v.Selector) == 0 {
+	switch found := selects(v.Selector, labels); {
+	case len(v.Selector) == 0:
 		return maybe
+	case v.Unplaced:
+		return min(found, maybe)
+	default:
+		return found
 	}
-	return selects(v.Selector, labels)
 }
 
 func (s *Surroundings) services() []Service {
@@ -60,8 +65,11 @@ func (s *Surroundings) Exposed(labels field.KeyValues, spec *PodSpec, port int) 
 	for _, v := range s.services() {
 		if v.selects(labels) != never && slices.ContainsFunc(v.Ports, func(p ServicePort) bool { return p.leadsTo(spec, port) }) {
 			service = objectAt("Service", v.Namespace, v.Name, v.At)
-			if len(v.Selector) == 0 {
+			switch {
+			case len(v.Selector) == 0:
 				service += " (if kustomize gives it a selector)"
+			case v.Unplaced:
+				service += " (if it goes to the pod's namespace)"
 			}
 			return service
 		}

@@ -77,6 +77,27 @@ func TestAServiceWithoutASelectorMayExposeThePortsItLeadsTo(t *testing.T) {
 	}
 }
 
+// A Service without a namespace may go to that of the pod, but certainly declares nothing there.
+func TestAServiceWithoutANamespaceMayExposeThePortsItLeadsTo(t *testing.T) {
+	unplaced := strings.Replace(service("selector: {app: web}", "ports: [{name: http, port: 8080}]"), "  namespace: shop\n", "", 1)
+	around := near(t, "shop", unplaced)
+	for _, c := range []struct {
+		labels  field.KeyValues
+		exposed bool
+	}{{nil, true}, {webLabels, true}, {field.KeyValues{}, false}, {field.KeyValues{{Key: "app", Value: "other"}}, false}} {
+		want := ""
+		if c.exposed {
+			want = "Service web at mesh.yaml:1 (if it goes to the pod's namespace)"
+		}
+		if got := around.Exposed(c.labels, webSpec, 8080); got != want {
+			t.Errorf("labels %v: exposed by %q, want %q", c.labels, got, want)
+		}
+		if around.DeclaredHTTP(c.labels, webSpec, 8080) {
+			t.Errorf("labels %v: declared HTTP", c.labels)
+		}
+	}
+}
+
 // Istio's rules: ConvertProtocol in pkg/config/kube/conversion.go.
 func TestAPortIsDeclaredHTTPByItsAppProtocolOrName(t *testing.T) {
 	for port, want := range map[string]bool{

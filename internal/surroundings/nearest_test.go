@@ -52,7 +52,9 @@ func TestOfEachPolicyAndServiceTheNearestCounts(t *testing.T) {
 		{"one of the root namespace is nearer", []string{"p.yaml", authorization("shop/a"), "a/p.yaml", authorization("istio-system/a")}, "a/p.yaml:1 p.yaml:1"},
 		{"a Service of the same name is nearer", []string{"s.yaml", service("shop/a"), "a/s.yaml", service("shop/a")}, "a/s.yaml:1"},
 		{"one of another name is nearer", []string{"s.yaml", service("shop/a"), "a/s.yaml", service("shop/b")}, "s.yaml:1 a/s.yaml:1"},
-		{"one has another namespace, or none", []string{"s.yaml", service("other/a"), "a/s.yaml", service("/a")}, ""},
+		{"one has another namespace", []string{"a/s.yaml", service("other/a")}, ""},
+		{"one has none", []string{"s.yaml", service("shop/a"), "a/s.yaml", service("/a")}, "s.yaml:1 a/s.yaml:1"},
+		{"one far away has none", []string{"b/s.yaml", service("/a"), "a/s.yaml", service("/b")}, "a/s.yaml:1"},
 	} {
 		s := of(t, "shop", append(c.files, "a/web.yaml", web)...)
 		var found []string
@@ -67,6 +69,9 @@ func TestOfEachPolicyAndServiceTheNearestCounts(t *testing.T) {
 		}
 		for _, v := range s.Services() {
 			found = append(found, v.At.String())
+			if v.Unplaced != (v.Namespace == "") {
+				t.Errorf("%s: %s is unplaced: %t", c.name, v.At, v.Unplaced)
+			}
 		}
 		if got := strings.Join(found, " "); got != c.found {
 			t.Errorf("%s: %q, want %q", c.name, got, c.found)

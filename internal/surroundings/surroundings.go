@@ -61,7 +61,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		policies:      lazy[transformer.AuthorizationPolicy]{read: withSpec(authorizationPolicy)},
 		limitRanges:   lazy[transformer.LimitRange]{read: withSpec(limitRange)},
 		quotas:        lazy[transformer.ResourceQuota]{read: withSpec(quota)},
-		services:      lazy[transformer.Service]{read: withSpec(service)},
+		services:      lazy[transformer.Service]{read: withSpec(service), unplaced: func(v *transformer.Service) { v.Unplaced = true }},
 		networks:      lazy[transformer.NetworkPolicy]{read: withSpec(networkPolicy)},
 		ingresses:     lazy[transformer.Ingress]{read: withSpec(ingress)},
 		found:         make(map[question]*transformer.Surroundings),
