@@ -21,6 +21,7 @@ var (
 	namesProbe = whenUsed(`(liveness|readiness|startup)Probe|lifecycle\b|httpGet|tcpSocket`)
 	// operation of a JSON patch on all init containers, on one by its number, or on all annotations of a template.
 	operation = whenUsed(`path["']?[ \t]*:[ \t]*["']?/[^\s"',]*/(initContainers(/[0-9]+(/[^\s"',]*)?)?|template/metadata/annotations)(["'\s,}]|\z)`)
+	injection = whenUsed(`istio-injection|istio\.io(/|~1)rev\b`) // labels of Istio, most of them of Namespaces
 )
 
 // whenUsed returns a function that returns a regular expression, compiled at
@@ -71,6 +72,8 @@ func patchConcern(text []byte) string {
 		return "its probes must be rewritten "
 	case operation().Match(text):
 		return "it may drop or change what rewriting adds, so the probes of what it patches must be rewritten "
+	case injection().Match(text):
+		return "it may decide whether Istio injects, so the probes in what it patches must be rewritten "
 	}
 	return ""
 }
