@@ -61,6 +61,13 @@ func (s *handlerSite) gates() bool {
 	return s.name == prober.PostStart || s.at.init && s.name == prober.Startup
 }
 
+// needsStart reports whether the probe or hook depends on what happens while init containers
+// start: it gates them, or a native probe-proxy, which has a startupProbe, answers it.
+func (s *handlerSite) needsStart() bool {
+	k := s.holder
+	return s.at.init && s.gates() || k != nil && k.container != nil && !k.proxy && k.at.init
+}
+
 // neverWorks reports whether nobody makes the probe or hook of a kind: the API server allows
 // none on an init container that ends, and the kubelet has no hooks but httpGet that dial.
 func (s *handlerSite) neverWorks(kind string) bool {

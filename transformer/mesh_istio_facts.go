@@ -357,7 +357,7 @@ func (d istio) outcomes(b *planBuilder, f facts) func(*handlerSite) (fate, strin
 			modes, at := b.mtls(port)
 			for _, mode := range modes {
 				foretell(foretold{world: w, mtls: mode}, at)
-				if s.at.init && s.gates() && !w.native && path == nil {
+				if !w.native && path == nil && s.needsStart() {
 					foretell(foretold{world: w, mtls: mode, early: true}, at)
 				}
 			}
@@ -373,46 +373,61 @@ func (d istio) outcomes(b *planBuilder, f facts) func(*handlerSite) (fate, strin
 // fate returns what becomes of a probe, as it was read, in one world, of which at says where
 // the mode of mutual TLS is from; without a mode the mesh does not capture the port.
 func (d istio) fate(b *planBuilder, s *handlerSite, w foretold, at string) fate {
-	k, mode := s.holder, w.mtls
+	k := s.holder
 	switch {
 	case k != nil && k.proxy && !w.injected:
 		return fate{Fails, "istio-proxy, which is to answer, is not in the pod"}
 	case !w.injected:
 		return unaffected
-	case k != nil && k.container != nil:
-		return d.answeredFate(b, s, w.world, mode)
 	}
 	running := b.runsBefore(w.world, s, answerer{who: AnsweredByIstioProxy})
-	if w.rewrites {
-		return d.injectorsFate(b, s, mode, running)
+	if k != nil && k.container != nil {
+		if f := d.answeredFate(b, s, w.world); f != unaffected || w.mtls == "" {
+			return f
+		}
+		return d.capturedFate(b, s, w, at, running)
 	}
-	if _, host := s.current.endpoint(); host != "" || mode == "" {
+	if w.rewrites {
+		return d.injectorsFate(b, s, w.mtls, running)
+	}
+	if _, host := s.current.endpoint(); host != "" || w.mtls == "" {
 		return unaffected
 	}
 	return d.capturedFate(b, s, w, at, running)
 }
 
-// capturedFate returns what becomes of a probe that nobody rewrites and the mesh captures.
+// capturedFate returns what becomes of a probe that the mesh captures.
 func (istio) capturedFate(b *planBuilder, s *handlerSite, w foretold, at string, running bool) fate {
 	kind, _ := s.current.Kind()
-	mode := w.mtls
+	port := s.dialed()
 	switch {
 	case s.at.init && s.gates() && !w.native && !w.early:
 		return unaffected // istio-init, the last init container, has not run yet
 	case s.gates() && !running:
 		return fate{Fails, "the mesh captures it, and istio-proxy does not run yet"}
+	case w.early:
+		return fate{Fails, fmt.Sprintf("the mesh captures port %d, and istio-proxy starts after probe-proxy, whose own startupProbe goes there", port)}
 	case kind == kindTCPSocket:
 		return fate{FalselyPasses, whyAccepted}
-	case mode == MTLSStrict && at != "":
-		return fate{Fails, whyNoCertificate + " (" + at + ")"}
-	case mode == MTLSStrict:
-		return fate{Fails, whyNoCertificate}
+	case w.mtls == MTLSStrict:
+		return fate{Fails, s.whyStrict(at)}
 	}
-	h, port := s.current.HTTPGet, s.dialed()
+	h := s.current.HTTPGet
 	if h != nil && h.Scheme == "HTTPS" && b.in.Around.DeclaredHTTP(b.in.Template.Metadata.Labels, &b.in.Template.Spec, port) {
 		return fate{Fails, "a Service declares its port as HTTP, which istio-proxy then expects instead of TLS"}
 	}
-	return b.refusedFate(port, mode)
+	return b.refusedFate(port, w.mtls)
+}
+
+// whyStrict returns why a captured probe fails under strict mTLS, which at says.
+func (s *handlerSite) whyStrict(at string) string {
+	switch {
+	case s.holder != nil:
+		return fmt.Sprintf("the mesh captures port %d, where it is answered", s.dialed())
+	case at != "":
+		return whyNoCertificate + " (" + at + ")"
+	}
+	return whyNoCertificate
 }
 
 // injectorsFate returns what becomes of a probe that Istio's injector rewrites. mode is
@@ -436,12 +451,12 @@ func (istio) injectorsFate(b *planBuilder, s *handlerSite, mode string, running 
 	return b.refusedFate(status, mode)
 }
 
-// answeredFate returns what becomes of a rewritten probe next to istio-proxy.
-func (d istio) answeredFate(b *planBuilder, s *handlerSite, w world, mode string) fate {
+// answeredFate returns what becomes of a rewritten probe next to istio-proxy, as far as it
+// does not matter whether the mesh captures it.
+func (d istio) answeredFate(b *planBuilder, s *handlerSite, w world) fate {
 	listens := istioListens(b)
-	port := s.dialed()
 	switch k := s.holder; {
-	case k.proxy && port != listens:
+	case k.proxy && s.dialed() != listens:
 		return fate{Fails, fmt.Sprintf("istio-proxy answers on port %d", listens)}
 	case k.proxy && !b.runsBefore(w, s, k.answerer()):
 		return fate{Fails, "istio-proxy, which is to answer, starts later"}
@@ -449,10 +464,8 @@ func (d istio) answeredFate(b *planBuilder, s *handlerSite, w world, mode string
 		return fate{Fails, fmt.Sprintf("probe-proxy and istio-proxy listen on the same port, %d", listens)}
 	case !k.proxy && k.at.init && !w.native && d.rewritesFact(b, b.annotations()).is != never:
 		return fate{Fails, "the annotation `" + istioRewrite + ": \"false\"` is missing, without which Istio's injector sends probe-proxy's own startupProbe to istio-proxy, which starts later, so that the pod never starts"}
-	case mode == MTLSStrict:
-		return fate{Fails, fmt.Sprintf("the mesh captures port %d, where it is answered", port)}
 	}
-	return b.refusedFate(port, mode)
+	return unaffected
 }
 
 // refusedFate returns what AuthorizationPolicies make of a request without mTLS; mode is ""

@@ -435,8 +435,23 @@ func TestARewrittenProbeThatIsNotAnsweredFails(t *testing.T) {
 	if v := plan(t, bare, port(15098)).Probes[0]; v.StrictTLS != transformer.Fails || !strings.Contains(v.Why, "15098") {
 		t.Errorf("captured: %+v", v)
 	}
-	if v := plan(t, bare, port(15098), mtls("PERMISSIVE")).Probes[0]; v.StrictTLS != transformer.Unaffected {
+	if v := plan(t, bare, port(15098), mtls("PERMISSIVE"), nativeSidecars(true)).Probes[0]; v.StrictTLS != transformer.Unaffected {
 		t.Errorf("captured without mTLS: %+v", v)
+	}
+	// Istio's CNI plugin captures it before istio-proxy starts, and so probe-proxy's own startupProbe.
+	if v := plan(t, bare, port(15098), mtls("PERMISSIVE"), nativeSidecars(false)).Probes[0]; v.StrictTLS != transformer.Fails || !strings.HasPrefix(v.If, "Istio's CNI plugin") {
+		t.Errorf("captured without mTLS, by whom: %+v", v)
+	}
+	last := plan(t, pod(injected, app(httpProbe)), answeredBy("probe-proxy"), asContainer).text
+	bare = strings.Replace(last, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n", "", 1)
+	if v := plan(t, bare, answeredBy("probe-proxy"), asContainer, mtls("PERMISSIVE"), nativeSidecars(false)).Probes[0]; v.StrictTLS != transformer.Unaffected {
+		t.Errorf("captured without mTLS, an ordinary container: %+v", v)
+	}
+	// istio-init does not capture a hook that is answered before.
+	gate := plan(t, pod(injected, "initContainers:\n- name: db\n  image: db\n  restartPolicy: Always\n  startupProbe: {httpGet: {port: 1}}\n"+app("")), answeredBy("probe-proxy")).text
+	bare = strings.Replace(gate, "        traffic.sidecar.istio.io/excludeInboundPorts: \"15099\"\n", "", 1)
+	if v := plan(t, bare, answeredBy("probe-proxy"), nativeSidecars(false)).Probes[0]; v.StrictTLS != transformer.Fails || !strings.HasPrefix(v.If, "Istio's CNI plugin") {
+		t.Errorf("captured while init containers start: %+v", v)
 	}
 	// A hook that istio-proxy may be too late for.
 	hooked := strings.Replace(plan(t, pod(injected+"annotations: {proxy.istio.io/config: \"holdApplicationUntilProxyStarts: true\"}", app("lifecycle: {postStart: {httpGet: {port: 80}}}"))).text, "Starts: true", "Starts: false", 1)
@@ -496,7 +511,7 @@ func TestARewrittenProbeThatAPolicyRefusesFails(t *testing.T) {
 			if v := among(t, denies, c.yaml, append(c.opts, mtls(mode))...).Probes[0]; v.StrictTLS != want || (mode != "STRICT") != strings.Contains(v.Why, "AuthorizationPolicy") {
 				t.Errorf("%s, %s: %+v", name, mode, v)
 			}
-			if v := plan(t, c.yaml, append(c.opts, mtls(mode))...).Probes[0]; mode != "STRICT" && v.StrictTLS != transformer.Unaffected {
+			if v := plan(t, c.yaml, append(c.opts, mtls(mode), nativeSidecars(true))...).Probes[0]; mode != "STRICT" && v.StrictTLS != transformer.Unaffected {
 				t.Errorf("%s, %s, without the policy: %+v", name, mode, v)
 			}
 		}

@@ -281,6 +281,9 @@ func (t *trial) judge() {
 	if changed {
 		t.k.rules = nil // they are about what the input says
 		t.judgeCheck("output", t.output)
+		if err := t.judgePatched(); err != nil {
+			t.problem("a patched output can be judged", "%v", err)
+		}
 	}
 }
 
@@ -635,6 +638,13 @@ var least = map[string]int{
 	"rewritten, and answered through istio-proxy":    5000,
 	"rewritten, and answered through probe-proxy":    15000,
 	"rewritten, and cured":                           10000,
+	"patched: an init container in front":            150,
+	"patched: a container in front":                  150,
+	"patched: another port of a probe":               150,
+	"patched: another scheme of a probe":             150,
+	"patched: another list of excluded ports":        150,
+	"patched: another port of the status":            150,
+	"patched: a sidecar that is no longer one":       150,
 }
 
 // most is the greatest share, in percent, of one count in another.

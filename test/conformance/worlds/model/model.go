@@ -242,7 +242,8 @@ func (j *judge) captured(at Site, port int) bool {
 // sidecars run one after the other, before all others. Rule: of ordinary containers
 // only a postStart hook comes before those that follow; istio-proxy takes a while, so
 // it must be waited for. Rule: all run when a preStop hook is called, and the readiness
-// of a native sidecar does not count before all have started.
+// of a native sidecar does not count before all have started, and its liveness probe is
+// repeated until those that follow it have.
 func (j *judge) runs(sidecar string, at Site) bool {
 	s, mine := j.position(sidecar), j.position(at.Container)
 	switch {
@@ -251,7 +252,7 @@ func (j *judge) runs(sidecar string, at Site) bool {
 	case at.Type == "prestopz" || s == mine || j.isInit(sidecar) && s < mine:
 		return true
 	case j.isInit(at.Container):
-		return at.Type == "readyz"
+		return at.Type == "readyz" || at.Type == "livez" && j.isInit(sidecar)
 	case at.Type != "poststartz":
 		return true
 	}
