@@ -249,13 +249,15 @@ func TestFramesAreMetered(t *testing.T) {
 		frames string
 		ok     bool
 	}{
-		"some data of another stream": {strings.Repeat(foreign, 100) + answer, true},
-		"much data of another stream": {strings.Repeat(foreign, 3000) + answer, false},
-		"the same in the body":        {head + strings.Repeat(foreign, 3000) + end, false},
-		"some frames of padding":      {head + strings.Repeat(padding, 100) + end, true},
-		"many frames of padding":      {head + strings.Repeat(padding, 3000) + end, false},
-		"many frames without data":    {head + strings.Repeat(empty, 3000) + end, false},
-		"a body of many frames":       {head + strings.Repeat(byteOf, 10_000) + end, true},
+		"some data of another stream":  {strings.Repeat(foreign, 100) + answer, true},
+		"much data of another stream":  {strings.Repeat(foreign, 3000) + answer, false},
+		"large data of another stream": {strings.Repeat("\x00\x20\x00\x00\x00\x00\x00\x00\x02"+strings.Repeat("x", 8<<10), 100) + answer, false},
+		"frames of much padding":       {head + strings.Repeat("\x00\x01\x00\x00\x08\x00\x00\x00\x01\xff"+strings.Repeat("\x00", 255), 1500) + end, false},
+		"the same in the body":         {head + strings.Repeat(foreign, 3000) + end, false},
+		"some frames of padding":       {head + strings.Repeat(padding, 100) + end, true},
+		"many frames of padding":       {head + strings.Repeat(padding, 3000) + end, false},
+		"many frames without data":     {head + strings.Repeat(empty, 3000) + end, false},
+		"a body of many frames":        {head + strings.Repeat(byteOf, 10_000) + end, true},
 
 		"some pings":       {strings.Repeat(ping, 100) + answer, true},
 		"many pings":       {strings.Repeat(ping, 3000) + answer, false},
