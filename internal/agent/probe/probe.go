@@ -58,11 +58,12 @@ func setHeader(call *kubelet.Call, h *vmconfig.HTTPGet, host string) {
 		header.Add(field.Name, field.Value)
 	}
 	call.Host = cmp.Or(header.Get("Host"), net.JoinHostPort(host, strconv.Itoa(h.Port)))
-	if header["User-Agent"] == nil {
-		header["User-Agent"] = call.Header["User-Agent"]
-	}
-	if header["Accept"] == nil {
-		header["Accept"] = []string{"*/*"}
+	for name, value := range map[string]string{"User-Agent": call.Header.Get("User-Agent"), "Accept": "*/*"} {
+		if header[name] == nil {
+			header.Set(name, value)
+		} else if header.Get(name) == "" {
+			header.Del(name) // an empty value removes it, as in Kubernetes
+		}
 	}
 	call.Header = header
 }

@@ -99,6 +99,10 @@ func TestHTTPProbes(t *testing.T) {
 	if seen.Host != "reviews.example.com" || seen.UserAgent() != "me" || seen.Header.Get("Accept") != "text/plain" || len(seen.Header["X"]) != 2 {
 		t.Errorf("the request with headers is %v %v", seen.Host, seen.Header)
 	}
+	probeOnce(t, vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: n, Path: "/", Scheme: "HTTP", HTTPHeaders: []prober.HTTPHeader{{Name: "user-agent", Value: ""}, {Name: "accept", Value: ""}}}})
+	if seen.Header["User-Agent"] != nil || seen.Header["Accept"] != nil {
+		t.Errorf("the request with empty headers is %v", seen.Header)
+	}
 }
 
 func TestTCPProbes(t *testing.T) {
