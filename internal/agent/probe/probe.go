@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/textproto"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
@@ -53,9 +54,12 @@ func New(p *vmconfig.Probe, ip, agent string) (func(context.Context) error, erro
 
 // setHeader sets the headers that the kubelet would send.
 func setHeader(call *kubelet.Call, h *vmconfig.HTTPGet, host string) {
-	header := textproto.MIMEHeader{"Connection": {"close"}}
+	header := make(textproto.MIMEHeader)
 	for _, field := range h.HTTPHeaders {
 		header.Add(field.Name, field.Value)
+	}
+	if !strings.EqualFold(header.Get("Connection"), "close") {
+		header.Add("Connection", "close")
 	}
 	call.Host = cmp.Or(header.Get("Host"), net.JoinHostPort(host, strconv.Itoa(h.Port)))
 	for name, value := range map[string]string{"User-Agent": call.Header.Get("User-Agent"), "Accept": "*/*"} {

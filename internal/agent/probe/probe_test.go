@@ -105,6 +105,27 @@ func TestHTTPProbes(t *testing.T) {
 	}
 }
 
+// The kubelet's client adds close at the end, without which it would refuse the header over HTTP/2.
+func TestAConnectionIsToEndWhateverTheHeadersSay(t *testing.T) {
+	var seen *http.Request
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r }))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	plain := httptest.NewServer(s.Config.Handler)
+	defer plain.Close()
+	for value, want := range map[string]string{"close": "close", "Close": "Close", "keep-alive": "keep-alive close", "": " close"} {
+		get := vmconfig.HTTPGet{Port: port(t, plain.Listener.Addr().String()), Path: "/", Scheme: "HTTP", HTTPHeaders: []prober.HTTPHeader{{Name: "connection", Value: value}}}
+		if got := probeOnce(t, vmconfig.Probe{HTTPGet: &get}); got != "healthy" || strings.Join(seen.Header["Connection"], " ") != want {
+			t.Errorf("%q: %s, the app saw %q", value, got, seen.Header["Connection"])
+		}
+		get.Port, get.Scheme = port(t, s.Listener.Addr().String()), "HTTPS"
+		if got := probeOnce(t, vmconfig.Probe{HTTPGet: &get}); got != "healthy" || seen.ProtoMajor != 2 {
+			t.Errorf("%q: %s over %s", value, got, seen.Proto)
+		}
+	}
+}
+
 func TestTCPProbes(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
