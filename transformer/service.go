@@ -14,7 +14,6 @@ import (
 // `commonLabels`).
 type Service struct {
 	Name, Namespace string
-	Unplaced        bool // it has no namespace and the pod has one: they may go to the same
 	Selector        field.KeyValues
 	Ports           []ServicePort
 	Annotations     field.KeyValues
@@ -32,14 +31,10 @@ type ServicePort struct {
 
 // selects returns whether the Service leads to a pod.
 func (v *Service) selects(labels field.KeyValues) certainty {
-	switch found := selects(v.Selector, labels); {
-	case len(v.Selector) == 0:
+	if len(v.Selector) == 0 {
 		return maybe
-	case v.Unplaced:
-		return min(found, maybe)
-	default:
-		return found
 	}
+	return selects(v.Selector, labels)
 }
 
 func (s *Surroundings) services() []Service {
@@ -62,19 +57,35 @@ func (s *Surroundings) DeclaredHTTP(labels field.KeyValues, spec *PodSpec, port 
 // Exposed returns a Service that leads to a port of the pod, or may do so; "" if there is
 // none. Nil labels are unknown: then every Service of the namespace counts.
 func (s *Surroundings) Exposed(labels field.KeyValues, spec *PodSpec, port int) (service string) {
-	for _, v := range s.services() {
-		if v.selects(labels) != never && slices.ContainsFunc(v.Ports, func(p ServicePort) bool { return p.leadsTo(spec, port) }) {
-			service = objectAt("Service", v.Namespace, v.Name, v.At)
-			switch {
-			case len(v.Selector) == 0:
-				service += " (if kustomize gives it a selector)"
-			case v.Unplaced:
-				service += " (if it goes to the pod's namespace)"
-			}
-			return service
-		}
+	if v := leading(s.services(), labels, spec, port); v != nil {
+		return v.words("")
+	}
+	if s.Unplaced == nil {
+		return ""
+	}
+	if v := leading(s.Unplaced(), labels, spec, port); v != nil {
+		return v.words(" (if it goes to the pod's namespace)")
 	}
 	return ""
+}
+
+// leading returns a Service that may lead to a port of the pod; nil if there is none.
+func leading(services []Service, labels field.KeyValues, spec *PodSpec, port int) *Service {
+	for i := range services {
+		v := &services[i]
+		if v.selects(labels) != never && slices.ContainsFunc(v.Ports, func(p ServicePort) bool { return p.leadsTo(spec, port) }) {
+			return v
+		}
+	}
+	return nil
+}
+
+// words names the Service, and says on what it depends that it leads to the pod.
+func (v *Service) words(condition string) string {
+	if len(v.Selector) == 0 {
+		condition = " (if kustomize gives it a selector)"
+	}
+	return objectAt("Service", v.Namespace, v.Name, v.At) + condition
 }
 
 // leadsTo reports whether the Service's port leads to a port of the pod.

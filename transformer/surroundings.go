@@ -24,6 +24,10 @@ type Surroundings struct {
 	// Services returns the Services of the object's namespace, of one name the nearest.
 	// They are many and seldom needed, so that they are read when this is called.
 	Services func() []Service
+	// Unplaced returns, in the same way, the Services without a namespace near an object that
+	// has one. They may go there: many charts write the namespace into some objects alone, and
+	// kustomize writes one into all.
+	Unplaced func() []Service
 	// NetworkPolicies returns, in the same way, those that restrict what comes in.
 	NetworkPolicies func() []NetworkPolicy
 	// Ingresses returns, in the same way, those that lead to Services.

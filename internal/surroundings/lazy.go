@@ -1,19 +1,10 @@
 package surroundings
 
-import (
-	"slices"
-
-	"github.com/rewrite-probes/rewrite-probes/transformer"
-)
+import "github.com/rewrite-probes/rewrite-probes/transformer"
 
 // A lazy has the objects of one kind, which it reads when they are first needed.
 type lazy[T any] struct {
-	read func(object) (v T, m *transformer.Metadata) // m is nil for an object that does not count
-	// unplaced marks an object without a namespace that may be in the one asked about: many
-	// charts write the namespace into some objects alone, and kustomize writes one into all.
-	// Nil if those do not count.
-	unplaced func(*T)
-
+	read   func(object) (v T, m *transformer.Metadata) // m is nil for an object that does not count
 	unread []object
 	all    map[string]*objects[T] // by namespace
 	asked  question               // the last question,
@@ -39,19 +30,10 @@ func (l *lazy[T]) in(namespace string) *objects[T] {
 	return l.all[namespace]
 }
 
-// near returns the values of the objects that [lazy.find] finds, and of those that are
-// unplaced, without asking the same twice.
+// near returns the values of the objects that [lazy.find] finds, without asking the same twice.
 func (l *lazy[T]) near(q question) []T {
-	if l.answer != nil && l.asked == q {
-		return l.answer
-	}
-	l.asked, l.answer = q, l.find(q).values
-	if l.unplaced != nil && q.namespace != "" {
-		l.answer = slices.Clip(l.answer)
-		for _, v := range l.find(question{place: q.place}).values {
-			l.unplaced(&v)
-			l.answer = append(l.answer, v)
-		}
+	if l.answer == nil || l.asked != q {
+		l.asked, l.answer = q, l.find(q).values
 	}
 	return l.answer
 }

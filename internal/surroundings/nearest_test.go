@@ -53,7 +53,7 @@ func TestOfEachPolicyAndServiceTheNearestCounts(t *testing.T) {
 		{"a Service of the same name is nearer", []string{"s.yaml", service("shop/a"), "a/s.yaml", service("shop/a")}, "a/s.yaml:1"},
 		{"one of another name is nearer", []string{"s.yaml", service("shop/a"), "a/s.yaml", service("shop/b")}, "s.yaml:1 a/s.yaml:1"},
 		{"one has another namespace", []string{"a/s.yaml", service("other/a")}, ""},
-		{"one has none", []string{"s.yaml", service("shop/a"), "a/s.yaml", service("/a")}, "s.yaml:1 a/s.yaml:1"},
+		{"one of no namespace is unplaced", []string{"s.yaml", service("shop/a"), "a/s.yaml", service("/a")}, "s.yaml:1 a/s.yaml:1"},
 		{"one far away has none", []string{"b/s.yaml", service("/a"), "a/s.yaml", service("/b")}, "a/s.yaml:1"},
 	} {
 		s := of(t, "shop", append(c.files, "a/web.yaml", web)...)
@@ -67,11 +67,8 @@ func TestOfEachPolicyAndServiceTheNearestCounts(t *testing.T) {
 				t.Errorf("%s: %s is disputed", c.name, p.At.String())
 			}
 		}
-		for _, v := range s.Services() {
+		for _, v := range append(s.Services(), s.Unplaced()...) {
 			found = append(found, v.At.String())
-			if v.Unplaced != (v.Namespace == "") {
-				t.Errorf("%s: %s is unplaced: %t", c.name, v.At, v.Unplaced)
-			}
 		}
 		if got := strings.Join(found, " "); got != c.found {
 			t.Errorf("%s: %q, want %q", c.name, got, c.found)
@@ -108,7 +105,11 @@ func TestWithoutANamespaceTheServicesOfTheNearestFolderCount(t *testing.T) {
 			c.files = []string{"a/web.yaml", web}
 		}
 		var found []string
-		for _, v := range of(t, "", c.files...).Services() {
+		s := of(t, "", c.files...)
+		if len(s.Unplaced()) > 0 {
+			t.Errorf("%s: a Service is unplaced", c.name)
+		}
+		for _, v := range s.Services() {
 			found = append(found, v.At.String())
 		}
 		if got := strings.Join(found, " "); got != c.found {

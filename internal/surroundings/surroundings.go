@@ -25,6 +25,8 @@ type Index struct {
 	limitRanges   lazy[transformer.LimitRange]
 	quotas        lazy[transformer.ResourceQuota]
 	services      lazy[transformer.Service]
+	unplacedAt    place                 // where Services without a namespace were last asked for,
+	unplaced      []transformer.Service // and the answer
 	networks      lazy[transformer.NetworkPolicy]
 	ingresses     lazy[transformer.Ingress]
 	openShift     bool     // an object is among them that only OpenShift has
@@ -61,7 +63,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		policies:      lazy[transformer.AuthorizationPolicy]{read: withSpec(authorizationPolicy)},
 		limitRanges:   lazy[transformer.LimitRange]{read: withSpec(limitRange)},
 		quotas:        lazy[transformer.ResourceQuota]{read: withSpec(quota)},
-		services:      lazy[transformer.Service]{read: withSpec(service), unplaced: func(v *transformer.Service) { v.Unplaced = true }},
+		services:      lazy[transformer.Service]{read: withSpec(service)},
 		networks:      lazy[transformer.NetworkPolicy]{read: withSpec(networkPolicy)},
 		ingresses:     lazy[transformer.Ingress]{read: withSpec(ingress)},
 		found:         make(map[question]*transformer.Surroundings),
@@ -106,10 +108,24 @@ func (x *Index) find(q question) *transformer.Surroundings {
 			LimitRanges: x.limitRanges.near(q),
 			Quotas:      x.quotas.near(q),
 		},
-		Services:        func() []transformer.Service { return x.services.near(q) },
+		Services: func() []transformer.Service { return x.services.near(q) },
+		Unplaced: func() []transformer.Service {
+			if q.namespace == "" {
+				return nil
+			}
+			return x.unplacedNear(q.place)
+		},
 		NetworkPolicies: func() []transformer.NetworkPolicy { return x.networks.near(q) },
 		Ingresses:       func() []transformer.Ingress { return x.ingresses.near(q) },
 	}
+}
+
+// unplacedNear returns the Services without a namespace, without asking the same twice.
+func (x *Index) unplacedNear(at place) []transformer.Service {
+	if x.unplaced == nil || x.unplacedAt != at {
+		x.unplacedAt, x.unplaced = at, x.services.find(question{place: at}).values
+	}
+	return x.unplaced
 }
 
 // namespaceOf returns the Namespace, unless those that are equally near contradict each
