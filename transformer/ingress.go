@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -77,11 +76,8 @@ func (b *planBuilder) checkIngresses(toRewrite []*handlerSite) {
 		return
 	}
 	for _, s := range toRewrite {
-		h := s.original.HTTPGet
-		if h == nil || s.at.init || s.name != prober.Readiness && s.name != prober.Liveness || cmp.Or(h.Path, "/") == "/" {
-			continue
-		}
-		if !s.container.declares(s.port) || slices.ContainsFunc(h.HTTPHeaders, func(x HTTPHeader) bool { return x.Name != "Host" }) {
+		path := healthPath(s)
+		if path == "" {
 			continue
 		}
 		for _, v := range around.Ingresses() {
@@ -95,14 +91,26 @@ func (b *planBuilder) checkIngresses(toRewrite []*handlerSite) {
 			}
 			cure := "a BackendConfig must have the path under `healthCheck`, and the Service the annotation `" + gkeBackendConfig + "` that names the BackendConfig"
 			if !gke {
-				cure = fmt.Sprintf("the Ingress must have the annotation `%s: %s`", azureProbePath, h.Path)
+				cure = fmt.Sprintf("the Ingress must have the annotation `%s: %s`", azureProbePath, path)
 			}
 			b.addFinding(containerFinding("ingress-health-check", s.path, s.container.Name,
 				"%s has its load balancer ask for the path of this probe as long as it goes to port %d; of the rewritten one it does not, and asks for / instead of %s: %s",
-				objectAt("Ingress", v.Namespace, v.Name, v.At), s.port, h.Path, cure))
+				objectAt("Ingress", v.Namespace, v.Name, v.At), s.port, path, cure))
 			return
 		}
 	}
+}
+
+// healthPath returns the path that a load balancer takes from a probe for its health check
+// in place of /; "" if it takes none.
+func healthPath(s *handlerSite) string {
+	h := s.original.HTTPGet
+	switch {
+	case h == nil, s.at.init, s.name != prober.Readiness && s.name != prober.Liveness,
+		!s.container.declares(s.port), slices.ContainsFunc(h.HTTPHeaders, func(x HTTPHeader) bool { return x.Name != "Host" }), h.Path == "/":
+		return ""
+	}
+	return h.Path
 }
 
 // behind returns a Service that certainly selects the pod and by which an Ingress leads to

@@ -58,19 +58,7 @@ func diff(path field.Path, have, want field.Value, owned func(key string) bool) 
 	h, wasMap := have.(field.Map)
 	w, isMap := want.(field.Map)
 	if wasMap && isMap {
-		for _, e := range w {
-			if v, ok := h.Get(e.Key); !ok {
-				edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(e.Key), Value: e.Value})
-			} else if !same(v, e.Value) { // a path costs memory
-				edits = append(edits, diff(path.Key(e.Key), v, e.Value, nil)...)
-			}
-		}
-		for _, e := range h {
-			if _, wanted := w.Get(e.Key); !wanted && (owned == nil || owned(e.Key)) && !isFilledIn(e, w) {
-				edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(e.Key)})
-			}
-		}
-		return edits
+		return diffMaps(path, h, w, owned)
 	}
 	items, wasList := have.(field.List)
 	if list, isList := want.(field.List); wasList && isList && len(items) == len(list) {
@@ -82,6 +70,23 @@ func diff(path field.Path, have, want field.Value, owned func(key string) bool) 
 		return edits
 	}
 	return []field.Edit{{Op: field.Set, Path: path, Value: want}}
+}
+
+// diffMaps is diff for two mappings.
+func diffMaps(path field.Path, have, want field.Map, owned func(key string) bool) (edits []field.Edit) {
+	for _, e := range want {
+		if v, ok := have.Get(e.Key); !ok {
+			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(e.Key), Value: e.Value})
+		} else if !same(v, e.Value) { // a path costs memory
+			edits = append(edits, diff(path.Key(e.Key), v, e.Value, nil)...)
+		}
+	}
+	for _, e := range have {
+		if _, wanted := want.Get(e.Key); !wanted && (owned == nil || owned(e.Key)) && !isFilledIn(e, want) {
+			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(e.Key)})
+		}
+	}
+	return edits
 }
 
 // apiDefaults are values that the API server fills in in a container or below it.

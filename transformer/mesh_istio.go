@@ -129,10 +129,7 @@ func (d istio) optOut(b *planBuilder, said membership, known *facts) (f *Finding
 	if off != nil && !ours {
 		return off, false
 	}
-	if _, misplaced := b.in.Workload.Annotations.Lookup(istioRewrite); misplaced && b.hasOwnMetadata() && b.metadata != nil {
-		b.addFinding(metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(istioRewrite), b.in.Workload.Annotations.Get(istioRewrite),
-			"has no effect here; it must be under `%s`", b.metadata.Key("annotations")))
-	}
+	b.checkMisplaced(istioRewrite)
 	if f := d.capturesNothing(b); f != nil {
 		return f, true
 	}
@@ -149,6 +146,14 @@ func (d istio) optOut(b *planBuilder, said membership, known *facts) (f *Finding
 		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.rewrites.at)), false
 	}
 	return nil, false
+}
+
+// checkMisplaced warns of a pod's annotation that the workload has instead of its template.
+func (b *planBuilder) checkMisplaced(key string) {
+	if value, set := b.in.Workload.Annotations.Lookup(key); set && b.hasOwnMetadata() && b.metadata != nil {
+		b.addFinding(metadataFinding("annotation-misplaced", field.NewPath("metadata", "annotations").Key(key), value,
+			"has no effect here; it must be under `%s`", b.metadata.Key("annotations")))
+	}
 }
 
 // otherTemplates returns the injection templates that an annotation names; none

@@ -137,13 +137,18 @@ func (b *planBuilder) classify() {
 		b.skipNewer(b.undecided())
 	}
 	if offApplies {
-		verb := "left alone"
-		if b.hasOurs() {
-			verb = "restored"
-		}
-		off.Message += "; its probes are " + verb
-		b.addFinding(*off)
+		b.reportOptOut(*off)
 	}
+}
+
+// reportOptOut reports why the pod's probes are left alone, or restored.
+func (b *planBuilder) reportOptOut(off Finding) {
+	verb := "left alone"
+	if b.hasOurs() {
+		verb = "restored"
+	}
+	off.Message += "; its probes are " + verb
+	b.addFinding(off)
 }
 
 // classifySelected decides for a probe or hook that nobody has opted out.

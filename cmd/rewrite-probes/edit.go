@@ -34,11 +34,8 @@ func (f *editFlags) add(cmd *cobra.Command) {
 
 // run edits stdin (no arguments, or "-") or the files below the paths.
 func (f *editFlags) run(cmd *cobra.Command, std streams, common *commonFlags, mode pipeline.Mode, args []string) error {
-	if f.write && isStdin(args) {
-		return &usageError{cmd.CommandPath(), errors.New("-w needs a PATH to write to: stdin has none")}
-	}
-	if f.exitCode && !f.diff && !f.list {
-		return &usageError{cmd.CommandPath(), errors.New("--exit-code needs -d or -l")}
+	if err := f.check(args); err != nil {
+		return &usageError{cmd.CommandPath(), err}
 	}
 	p, r, err := runPipeline(cmd, std, common, mode, args)
 	if err != nil {
@@ -62,6 +59,17 @@ func (f *editFlags) run(cmd *cobra.Command, std streams, common *commonFlags, mo
 	}
 	if f.exitCode && emitted > 0 {
 		return &exit{exitFindings}
+	}
+	return nil
+}
+
+// check says what is wrong with the flags together.
+func (f *editFlags) check(args []string) error {
+	switch {
+	case f.write && isStdin(args):
+		return errors.New("-w needs a PATH to write to: stdin has none")
+	case f.exitCode && !f.diff && !f.list:
+		return errors.New("--exit-code needs -d or -l")
 	}
 	return nil
 }

@@ -10,7 +10,10 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-const istioSecurity = "security.istio.io"
+const (
+	istioSecurity = "security.istio.io"
+	networking    = "networking.k8s.io"
+)
 
 var (
 	specPath    = field.NewPath("spec")
@@ -29,27 +32,37 @@ func IsLocal(m *transformer.Metadata) bool {
 
 // add adds an object, and reports whether it can be surroundings.
 func (x *Index) add(o object) bool {
-	switch kind, core, security := o.Kind(), o.APIVersion() == "v1", o.Group() == istioSecurity; {
-	case core && kind == "Namespace":
-		x.namespaces.unread = append(x.namespaces.unread, o)
-	case core && kind == "Service":
-		x.services.unread = append(x.services.unread, o)
-	case core && kind == "LimitRange":
-		x.limitRanges.unread = append(x.limitRanges.unread, o)
-	case core && kind == "ResourceQuota":
-		x.quotas.unread = append(x.quotas.unread, o)
-	case kind == "NetworkPolicy" && o.Group() == "networking.k8s.io":
-		x.networks.unread = append(x.networks.unread, o)
-	case kind == "Ingress" && (o.Group() == "networking.k8s.io" || o.Group() == "extensions"):
-		x.ingresses.unread = append(x.ingresses.unread, o)
-	case security && kind == "PeerAuthentication":
-		x.peers.unread = append(x.peers.unread, o)
-	case security && kind == "AuthorizationPolicy":
-		x.policies.unread = append(x.policies.unread, o)
-	default:
-		return false
+	list := x.listOf(o)
+	if list != nil {
+		*list = append(*list, o)
 	}
-	return true
+	return list != nil
+}
+
+// listOf returns where an object is kept until it is read; nil if it is no surroundings.
+func (x *Index) listOf(o object) *[]object {
+	switch group, kind := o.Group(), o.Kind(); {
+	case o.APIVersion() == "v1":
+		switch kind {
+		case "Namespace":
+			return &x.namespaces.unread
+		case "Service":
+			return &x.services.unread
+		case "LimitRange":
+			return &x.limitRanges.unread
+		case "ResourceQuota":
+			return &x.quotas.unread
+		}
+	case group == istioSecurity && kind == "PeerAuthentication":
+		return &x.peers.unread
+	case group == istioSecurity && kind == "AuthorizationPolicy":
+		return &x.policies.unread
+	case group == networking && kind == "NetworkPolicy":
+		return &x.networks.unread
+	case (group == networking || group == "extensions") && kind == "Ingress":
+		return &x.ingresses.unread
+	}
+	return nil
 }
 
 // metadata returns the object's metadata; nil if they are invalid or the object never
