@@ -83,7 +83,7 @@ func (r *Report) next() string {
 }
 
 func explainTemplate(w io.Writer, t *Template, screen Screen) {
-	fmt.Fprintln(w, screen.paint(bold, t.Object.String())+"  "+t.place())
+	fmt.Fprintln(w, strings.TrimRight(screen.paint(bold, t.Object.String())+"  "+t.place(), " "))
 	if t.Known != "" {
 		fmt.Fprintln(w, screen.paint(dim, "  "+Printable(t.Known)))
 	}
