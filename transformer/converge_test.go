@@ -334,9 +334,9 @@ func TestTwoProbeProxiesBecomeOne(t *testing.T) {
 
 func TestThePortOfAnExistingProbeProxyIsReadAsItReadsIt(t *testing.T) {
 	r := plan(t, pod("", app(httpProbe)), port(15098))
-	for _, form := range []string{"- --port\n        - \"15098\"", "- x"} {
+	for _, form := range []string{"- --port\n        - \"15098\"", "- x\n        - \"1\"\n        - --port"} {
 		text := strings.Replace(r.text, "- \"--port=15098\"", form, 1)
-		if form == "- x" {
+		if strings.HasPrefix(form, "- x") { // it has no port
 			text = strings.Replace(text, "        env:\n", "        env:\n        - name: PROBE_PROXY_PORT\n          value: \"15098\"\n", 1)
 		}
 		got := plan(t, text, port(15098))

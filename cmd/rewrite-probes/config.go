@@ -142,11 +142,7 @@ func configOf(arg, name string) string {
 // nearestConfig returns the functionConfig beside a file, in a folder, or in the nearest
 // folder above, up to the root of the repository; "" if there is none.
 func nearestConfig(arg string) string {
-	dir := arg
-	if arg == "-" {
-		dir = "."
-	}
-	dir = realPath(dir)
+	dir := realPath(arg) // for stdin, -, what is not there in the current folder
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		dir = filepath.Dir(dir)
 	}

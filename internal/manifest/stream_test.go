@@ -342,6 +342,7 @@ func TestAWrongTypeIsAnErrorWithItsPlace(t *testing.T) {
 		{"is: true\n", "in:1: object: `is`: must be a number or a string, not the boolean true"},
 		{"m:\n  a: b\n  d: e\n  'a': c\n", "in:4: object: `m.a`: key \"a\" must stand only once in its mapping, and is here again"},
 		{"s: a\ns: b\n", "in:2: object: `s`: key \"s\" must stand only once in its mapping, and is here again"},
+		{"m: {a: '', b: '', c: '', d: '', e: '', f: '', g: '', h: '', i: '', j: '', k: '', l: '', n: '', o: '', p: '', q: '',\n  c: ''}\n", "in:2: object: `m.c`: key \"c\" must stand only once in its mapping, and is here again"},
 		{"any: {a: {b: 1, b: 2}}\n", "in:1: object: `any.a.b`: key \"b\" must stand only once in its mapping, and is here again"},
 		{"x: &x\n  y: z\nl:\n- a\n- *x\n", "in:5: object: `l[1]`: must be a string, not a mapping"},
 	} {

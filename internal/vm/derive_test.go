@@ -99,6 +99,7 @@ func TestAProbeIsTranslatedIntoThatOfAGroup(t *testing.T) {
 			&vmconfig.Probe{InitialDelaySeconds: 2, TimeoutSeconds: 3, PeriodSeconds: 4, SuccessThreshold: 5, FailureThreshold: 6, Exec: &vmconfig.Exec{Command: []string{"a"}}}, ""},
 		{"a zero, which stands for the default", "{exec: {command: [a]}, periodSeconds: 0}", with(func(p *vmconfig.Probe) { p.Exec = &vmconfig.Exec{Command: []string{"a"}} }), ""},
 		{"no handler", "{periodSeconds: 1}", nil, "its probe must have exactly one handler, and has no handler"},
+		{"a sleep, as hooks have it", "{sleep: {seconds: 1}}", nil, "its probe must have exactly one handler, and has sleep"},
 		{"two handlers", "{exec: {command: [a]}, tcpSocket: {port: 1}}", nil, "its probe must have exactly one handler, and has "},
 		{"a port of the container", "{tcpSocket: {port: http}}", with(func(p *vmconfig.Probe) { p.TCPSocket = &vmconfig.TCPSocket{Port: 8080} }), ""},
 		{"a port of the group, which wins", "{httpGet: {port: other}}", with(func(p *vmconfig.Probe) { p.HTTPGet = &vmconfig.HTTPGet{Port: 9443} }), ""},

@@ -153,16 +153,14 @@ func (s *Server) Count() (answered, disabled int) {
 // Ports returns the ports to listen on: those on which there is something to answer,
 // and that of the server's own pages.
 func (s *Server) Ports() []int {
-	ports := make(map[int]bool)
+	ports := slices.AppendSeq([]int{s.pagePort}, maps.Keys(s.streams))
 	for to := range s.routes {
-		ports[to.port] = true
+		if to.port != 0 { // of an entry to which nothing leads
+			ports = append(ports, to.port)
+		}
 	}
-	for port := range s.streams {
-		ports[port] = true
-	}
-	delete(ports, 0) // of entries to which nothing leads
-	ports[s.pagePort] = true
-	return slices.Sorted(maps.Keys(ports))
+	slices.Sort(ports)
+	return slices.Compact(ports)
 }
 
 // Serve answers calls on l, which stands for one of [Server.Ports], until l is
