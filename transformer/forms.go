@@ -172,7 +172,7 @@ func (s *handlerSite) isOriginal(key string) bool {
 	kind, _ := s.current.Kind()
 	now, _ := field.As[field.Map](s.source, kind).Get(key)
 	before, had := s.before(key)
-	return had && reflect.DeepEqual(now, before)
+	return had && same(now, before)
 }
 
 // noteEmpty notes a mapping or list that will be filled, if it is empty or null

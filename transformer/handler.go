@@ -3,7 +3,6 @@ package transformer
 import (
 	"fmt"
 	"iter"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -53,7 +52,7 @@ func (r containerRef) list() string {
 // atStart reports whether containers that start later wait for the probe or hook, or the
 // kubelet restarts its own container because of it before they have started.
 func (s *handlerSite) atStart() bool {
-	return s.name == prober.PostStart || s.at.init && (s.name == prober.Startup || s.name == prober.Liveness)
+	return s.gates() || s.at.init && s.name == prober.Liveness
 }
 
 // gates reports whether the containers after that of the probe or hook wait for it.
@@ -282,7 +281,7 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 	default:
 		for i, e := range edits { // another mesh may leave a field as it was
 			key := e.Path[len(e.Path)-1].Key
-			if v, had := s.before(key); had && reflect.DeepEqual(v, e.Value) {
+			if v, had := s.before(key); had && same(v, e.Value) {
 				edits[i].Texts = field.KeyValues{{Key: key, Value: s.texts.Get(key)}}
 			}
 		}

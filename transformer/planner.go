@@ -525,8 +525,11 @@ func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
 		return fate{Fails, "nothing in the pod has its original"}, ""
 	case s.neverWorks(kind), s.dialed() == 0: // it fails without a mesh too
 		return unaffected, ""
-	case s.astray(spec) != "":
-		return fate{Fails, s.astray(spec)}, ""
+	}
+	if why := s.astray(spec); why != "" {
+		return fate{Fails, why}, ""
+	}
+	switch {
 	case isWindows(spec), (b.inspection.passesProbes || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
 		f = unaffected
 	default:

@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"reflect"
 	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -99,7 +98,7 @@ func isRestrictedContext(v field.Value) bool {
 	m, _ := v.(field.Map)
 	known := restrictedFields()
 	for _, e := range m {
-		if want, ok := known.Get(e.Key); !ok || !reflect.DeepEqual(e.Value, want) {
+		if want, ok := known.Get(e.Key); !ok || !same(e.Value, want) {
 			return false
 		}
 	}

@@ -124,7 +124,7 @@ func (s *share) take(n int) bool {
 	return true
 }
 
-// release gives back what was taken.
+// release returns what was taken.
 func (s *share) release(n int) {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
