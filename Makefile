@@ -56,6 +56,9 @@ bin/helm: tools/go.mod tools/go.sum
 bin/helm4: tools/go.mod tools/go.sum
 	@build/count.sh $@ $(GO) -C tools build -v -trimpath -ldflags='-s -w' -o ../$@ helm.sh/helm/v4/cmd/helm
 	@touch $@
+bin/kyverno: test/delivery/kyverno/go.mod test/delivery/kyverno/go.sum
+	@build/count.sh $@ $(GO) -C test/delivery/kyverno build -v -ldflags='-s -w' -o ../../../$@ github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno
+	@touch $@
 bin/goreleaser: tools/release/go.mod tools/release/go.sum
 	@build/count.sh $@ $(GO) -C tools/release build -v -trimpath -ldflags='-s -w' -o ../../$@ github.com/goreleaser/goreleaser/v2
 	@touch $@
@@ -188,10 +191,18 @@ corpus: bin/kustomize ## fetch the real-world manifests into .corpus/, for REWRI
 e2e: ## run manifests before a real kubelet under enforced mTLS and a real API server (Linux, root)
 	test/e2e/run
 
+# The modules of delivery, and what their tests run.
+DELIVERY = test test/delivery/lint test/delivery/kyverno test/delivery/argocd
+
+.PHONY: delivery-programs
+delivery-programs: bin/kustomize bin/helm bin/helm4 bin/goreleaser bin/kyverno
+	@for m in $(DELIVERY); do packages=./...; [ $$m != test ] || packages=./delivery; $(GO) -C $$m vet $$packages || exit 1; done
+	@$(GO) -C test/delivery/lint build tool
+
 # The tools are built first, since the timeouts are those of the tests. What a test
 # leaves when its timeout ends it goes with the folder for temporary files.
 .PHONY: delivery
-delivery: bin/kustomize bin/helm bin/helm4 bin/goreleaser ## run images, kpt, Helm, linters, Kyverno and Argo CD's plugin server with the examples, and the docs' commands
+delivery: delivery-programs ## run images, kpt, Helm, linters, Kyverno and Argo CD's plugin server with the examples, and the docs' commands
 	@tmp=$$(mktemp -d); rc=0; : >bin/delivery.log; \
 	for tests in 'test ./delivery' 'test/delivery/lint ./...' 'test/delivery/kyverno ./...' 'test/delivery/argocd ./...'; do \
 		set -- $$tests; \

@@ -39,7 +39,7 @@ func build() error {
 		".":  {"github.com/yannh/kubeconform/cmd/kubeconform", "github.com/zegl/kube-score/cmd/kube-score"},
 		root: {"./cmd/rewrite-probes"},
 	} {
-		if _, err := run(folder, nil, "go", append([]string{"build", "-trimpath", "-o", bin + "/"}, packages...)...); err != nil {
+		if _, err := run(folder, nil, "go", append([]string{"build", "-o", bin + "/"}, packages...)...); err != nil {
 			return err
 		}
 	}
