@@ -6,13 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 func TestTheAgentGetsTheProbeAsItsAuthorWroteIt(t *testing.T) {
 	const named = "kind: WorkloadGroup\nmetadata:\n  name: reviews\n  namespace: shop\n"
-	secure := &vmconfig.HTTPGet{Path: "/", Port: 8443, Scheme: "HTTPS"}
+	secure := &prober.HTTPGet{Path: "/", Port: field.Number(8443), Scheme: "HTTPS"}
 	defaults := vmconfig.Config{Name: "reviews", Namespace: "shop", Probe: vmconfig.DefaultProbe()}
 	with := func(change func(*vmconfig.Config)) vmconfig.Config {
 		c := defaults
@@ -30,12 +32,12 @@ func TestTheAgentGetsTheProbeAsItsAuthorWroteIt(t *testing.T) {
 		{"from a group that is rewritten", named + rewrittenAnnotation + "spec: {template: {}, probe: " + rewritten + "}\n",
 			with(func(c *vmconfig.Config) { c.Probe.HTTPGet = secure })},
 		{"from a workload", named + "  annotations: {rewrite-probes.io/probe-from: Pod/a}\nspec: {template: {}}\n",
-			with(func(c *vmconfig.Config) { c.Probe.GRPC = &vmconfig.GRPC{Port: 9000} })},
+			with(func(c *vmconfig.Config) { c.Probe.GRPC = &prober.GRPC{Port: field.Number(9000), Service: new("")} })},
 		{"with what the template says, whose labels win", named + "spec: {metadata: {labels: {a: b, c: d}}, template: {serviceAccount: e, network: f, locality: g, weight: 2, labels: {c: h}}, probe: {tcpSocket: {port: 1}}}\n",
 			with(func(c *vmconfig.Config) {
 				c.ServiceAccount, c.Network, c.Locality, c.Weight = "e", "f", "g", 2
 				c.Labels = map[string]string{"a": "b", "c": "h"}
-				c.Probe.TCPSocket = &vmconfig.TCPSocket{Port: 1}
+				c.Probe.TCPSocket = &prober.TCPSocket{Port: field.Number(1)}
 			})},
 	} {
 		got, err := AgentConfig(read(t, tt.text, Workload{Name: "Pod a", Probes: []transformer.OriginalProbe{original(t, "app", "{grpc: {port: 9000}}")}}).Group)

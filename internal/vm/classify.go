@@ -147,25 +147,20 @@ func isOwnHost(host string) bool {
 
 // effective returns a copy of a probe with the defaults of Istio's agent.
 func effective(p *vmconfig.Probe) *vmconfig.Probe {
-	q := *p
+	q := p.WithDefaults()
 	defaults := vmconfig.DefaultProbe()
 	q.TimeoutSeconds = cmp.Or(q.TimeoutSeconds, defaults.TimeoutSeconds)
 	q.PeriodSeconds = cmp.Or(q.PeriodSeconds, defaults.PeriodSeconds)
 	q.SuccessThreshold = cmp.Or(q.SuccessThreshold, defaults.SuccessThreshold)
 	q.FailureThreshold = cmp.Or(q.FailureThreshold, 1)
-	if p.HTTPGet != nil {
-		h := *p.HTTPGet
-		h.SetDefaults()
-		q.HTTPGet = &h
-	}
 	return &q
 }
 
 // handlers are the types of a probe's handlers.
 var handlers = map[string]reflect.Type{
-	httpGet:     reflect.TypeFor[vmconfig.HTTPGet](),
-	"tcpSocket": reflect.TypeFor[vmconfig.TCPSocket](),
-	grpc:        reflect.TypeFor[vmconfig.GRPC](),
+	httpGet:     reflect.TypeFor[prober.HTTPGet](),
+	"tcpSocket": reflect.TypeFor[prober.TCPSocket](),
+	grpc:        reflect.TypeFor[prober.GRPC](),
 	"exec":      reflect.TypeFor[vmconfig.Exec](),
 }
 

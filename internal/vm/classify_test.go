@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -118,12 +120,12 @@ func TestTheAgentReachesOnlyItsOwnHost(t *testing.T) {
 }
 
 func TestTheDefaultsAreThoseOfTheAgent(t *testing.T) {
-	p := &vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: 1}}
-	want := &vmconfig.Probe{TimeoutSeconds: 1, PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 1, HTTPGet: &vmconfig.HTTPGet{Path: "/", Port: 1, Scheme: "HTTP"}}
+	p := &vmconfig.Probe{HTTPGet: &prober.HTTPGet{Port: field.Number(1)}}
+	want := &vmconfig.Probe{TimeoutSeconds: 1, PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 1, HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTP"}}
 	if d := cmp.Diff(want, effective(p)); d != "" || p.HTTPGet.Path != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
-	set := &vmconfig.Probe{InitialDelaySeconds: 2, TimeoutSeconds: 3, PeriodSeconds: 4, SuccessThreshold: 5, FailureThreshold: 6, GRPC: &vmconfig.GRPC{Port: 1}}
+	set := &vmconfig.Probe{InitialDelaySeconds: 2, TimeoutSeconds: 3, PeriodSeconds: 4, SuccessThreshold: 5, FailureThreshold: 6, GRPC: &prober.GRPC{Port: field.Number(1), Service: new("")}}
 	if d := cmp.Diff(set, effective(set)); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -100,20 +101,19 @@ func (b *builder) translate(from *transformer.OriginalProbe) (*vmconfig.Probe, e
 	var err error
 	switch {
 	case h.HTTPGet != nil:
-		p.HTTPGet = &vmconfig.HTTPGet{Path: h.HTTPGet.Path, Host: h.HTTPGet.Host, Scheme: h.HTTPGet.Scheme, HTTPHeaders: headers(h.HTTPGet)}
-		if h.HTTPGet.Protocol != "" && h.HTTPGet.Protocol != "HTTP1" {
-			return nil, fmt.Errorf("its probe has `httpGet.protocol: %s`, which a WorkloadGroup cannot have", h.HTTPGet.Protocol)
+		request := *h.HTTPGet
+		if request.Protocol != "" && request.Protocol != prober.HTTP1 {
+			return nil, fmt.Errorf("its probe has `httpGet.protocol: %s`, which a WorkloadGroup cannot have", request.Protocol)
 		}
+		request.Protocol, request.HTTPHeaders = "", headers(&request)
+		p.HTTPGet = &request
 		p.HTTPGet.Port, err = b.resolve(h.HTTPGet.Port, from)
 	case h.TCPSocket != nil:
-		p.TCPSocket = &vmconfig.TCPSocket{Host: h.TCPSocket.Host}
+		p.TCPSocket = &prober.TCPSocket{Host: h.TCPSocket.Host}
 		p.TCPSocket.Port, err = b.resolve(h.TCPSocket.Port, from)
 	case h.GRPC != nil:
-		p.GRPC = &vmconfig.GRPC{}
-		if h.GRPC.Service != nil {
-			p.GRPC.Service = *h.GRPC.Service
-		}
-		if h.GRPC.Mode != "" && h.GRPC.Mode != "Plaintext" {
+		p.GRPC = &prober.GRPC{Service: h.GRPC.Service}
+		if h.GRPC.Mode != "" && h.GRPC.Mode != prober.GRPCPlaintext {
 			return nil, fmt.Errorf("its probe has `grpc.mode: %s`, which a WorkloadGroup cannot have", h.GRPC.Mode)
 		}
 		p.GRPC.Port, err = b.resolve(h.GRPC.Port, from)
@@ -138,17 +138,17 @@ func headers(h *transformer.HTTPGet) []transformer.HTTPHeader {
 
 // resolve returns the number of a port, which may be named in the group's
 // template or in the container.
-func (b *builder) resolve(port field.IntOrString, from *transformer.OriginalProbe) (int, error) {
+func (b *builder) resolve(port field.IntOrString, from *transformer.OriginalProbe) (field.IntOrString, error) {
 	if !port.IsString {
-		return int(port.Int), nil
+		return port, nil
 	}
 	if n, found := b.g.Spec.Template.Ports[port.Str]; found {
-		return n, nil
+		return field.Number(n), nil
 	}
 	for _, p := range from.Ports {
 		if p.Name == port.Str {
-			return int(p.ContainerPort), nil
+			return field.Number(p.ContainerPort), nil
 		}
 	}
-	return 0, fmt.Errorf("its probe names the port %q, which neither `spec.template.ports` of the group nor the container has", port.Str)
+	return port, fmt.Errorf("its probe names the port %q, which neither `spec.template.ports` of the group nor the container has", port.Str)
 }

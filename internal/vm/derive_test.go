@@ -10,6 +10,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -86,13 +87,13 @@ func TestAProbeIsTranslatedIntoThatOfAGroup(t *testing.T) {
 	}{
 		{"an httpGet with every field", "{httpGet: {path: /a, port: 1, host: b, scheme: HTTPS, httpHeaders: [{name: hOST, value: c}, {name: x, value: d}]}}",
 			with(func(p *vmconfig.Probe) {
-				p.HTTPGet = &vmconfig.HTTPGet{Path: "/a", Port: 1, Host: "b", Scheme: "HTTPS", HTTPHeaders: []transformer.HTTPHeader{{Name: "Host", Value: "c"}, {Name: "x", Value: "d"}}}
+				p.HTTPGet = &prober.HTTPGet{Path: "/a", Port: field.Number(1), Host: "b", Scheme: "HTTPS", HTTPHeaders: []transformer.HTTPHeader{{Name: "Host", Value: "c"}, {Name: "x", Value: "d"}}}
 			}), ""},
-		{"an httpGet over HTTP/1", "{httpGet: {port: 1, protocol: HTTP1}}", with(func(p *vmconfig.Probe) { p.HTTPGet = &vmconfig.HTTPGet{Port: 1} }), ""},
+		{"an httpGet over HTTP/1", "{httpGet: {port: 1, protocol: HTTP1}}", with(func(p *vmconfig.Probe) { p.HTTPGet = &prober.HTTPGet{Port: field.Number(1)} }), ""},
 		{"an httpGet over HTTP/2", "{httpGet: {port: 1, protocol: HTTP2}}", nil, "its probe has `httpGet.protocol: HTTP2`, which a WorkloadGroup cannot have"},
-		{"a tcpSocket", "{tcpSocket: {port: 1, host: a}}", with(func(p *vmconfig.Probe) { p.TCPSocket = &vmconfig.TCPSocket{Port: 1, Host: "a"} }), ""},
-		{"a grpc", "{grpc: {port: 1, service: a, mode: Plaintext}}", with(func(p *vmconfig.Probe) { p.GRPC = &vmconfig.GRPC{Port: 1, Service: "a"} }), ""},
-		{"a grpc without a service", "{grpc: {port: 1}}", with(func(p *vmconfig.Probe) { p.GRPC = &vmconfig.GRPC{Port: 1} }), ""},
+		{"a tcpSocket", "{tcpSocket: {port: 1, host: a}}", with(func(p *vmconfig.Probe) { p.TCPSocket = &prober.TCPSocket{Port: field.Number(1), Host: "a"} }), ""},
+		{"a grpc", "{grpc: {port: 1, service: a, mode: Plaintext}}", with(func(p *vmconfig.Probe) { p.GRPC = &prober.GRPC{Port: field.Number(1), Service: new("a")} }), ""},
+		{"a grpc without a service", "{grpc: {port: 1}}", with(func(p *vmconfig.Probe) { p.GRPC = &prober.GRPC{Port: field.Number(1)} }), ""},
 		{"a grpc over TLS", "{grpc: {port: 1, mode: TLS}}", nil, "its probe has `grpc.mode: TLS`, which a WorkloadGroup cannot have"},
 		{"an exec", "{exec: {command: [a, b]}}", with(func(p *vmconfig.Probe) { p.Exec = &vmconfig.Exec{Command: []string{"a", "b"}} }), ""},
 		{"the timing", "{exec: {command: [a]}, initialDelaySeconds: 2, timeoutSeconds: 3, periodSeconds: 4, successThreshold: 5, failureThreshold: 6}",
@@ -101,8 +102,8 @@ func TestAProbeIsTranslatedIntoThatOfAGroup(t *testing.T) {
 		{"no handler", "{periodSeconds: 1}", nil, "its probe must have exactly one handler, and has no handler"},
 		{"a sleep, as hooks have it", "{sleep: {seconds: 1}}", nil, "its probe must have exactly one handler, and has sleep"},
 		{"two handlers", "{exec: {command: [a]}, tcpSocket: {port: 1}}", nil, "its probe must have exactly one handler, and has "},
-		{"a port of the container", "{tcpSocket: {port: http}}", with(func(p *vmconfig.Probe) { p.TCPSocket = &vmconfig.TCPSocket{Port: 8080} }), ""},
-		{"a port of the group, which wins", "{httpGet: {port: other}}", with(func(p *vmconfig.Probe) { p.HTTPGet = &vmconfig.HTTPGet{Port: 9443} }), ""},
+		{"a port of the container", "{tcpSocket: {port: http}}", with(func(p *vmconfig.Probe) { p.TCPSocket = &prober.TCPSocket{Port: field.Number(8080)} }), ""},
+		{"a port of the group, which wins", "{httpGet: {port: other}}", with(func(p *vmconfig.Probe) { p.HTTPGet = &prober.HTTPGet{Port: field.Number(9443)} }), ""},
 		{"a port that neither has", "{httpGet: {port: nowhere}}", nil, "its probe names the port \"nowhere\", which neither `spec.template.ports` of the group nor the container has"},
 	} {
 		g := read(t, "kind: WorkloadGroup\nmetadata: {name: reviews}\nspec: {template: {ports: {other: 9443}}}\n").Group

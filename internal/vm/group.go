@@ -129,7 +129,7 @@ func (b *builder) recognise() {
 	h := b.probe.HTTPGet
 	if b.config.entry == nil || h.Path != b.config.key {
 		_, of, ok := prober.ParseKey(h.Path)
-		b.dangling = ok && of == prober.Readiness && h.Port == b.config.statusPort && b.config.probers[h.Path] == nil
+		b.dangling = ok && of == prober.Readiness && h.Port == field.Number(b.config.statusPort) && b.config.probers[h.Path] == nil
 		return
 	}
 	entry := *b.config.entry
@@ -152,13 +152,11 @@ func (b *builder) recognise() {
 	}
 	original := *b.probe
 	original.TimeoutSeconds = entry.TimeoutSeconds
-	original.HTTPGet, original.GRPC = nil, nil
-	if entry.GRPC != nil {
-		original.GRPC = &vmconfig.GRPC{Port: int(entry.GRPC.Port.Int), Service: *entry.GRPC.Service}
-	} else {
-		original.HTTPGet = &vmconfig.HTTPGet{
-			Path: entry.HTTPGet.Path, Port: int(entry.HTTPGet.Port.Int), Scheme: entry.HTTPGet.Scheme, Host: h.Host, HTTPHeaders: h.HTTPHeaders,
-		}
+	original.HTTPGet = nil
+	if original.GRPC = entry.GRPC; entry.HTTPGet != nil {
+		request := *entry.HTTPGet
+		request.Host, request.HTTPHeaders = h.Host, h.HTTPHeaders
+		original.HTTPGet = &request
 	}
 	b.original = &original
 }
@@ -274,8 +272,7 @@ func (b *builder) key() string { return prober.Key(b.g.Metadata.Name, prober.Rea
 
 // handlerOf returns the handler of a probe as that of a container.
 func handlerOf(p *vmconfig.Probe) *transformer.Handler {
-	e := p.Prober()
-	return &transformer.Handler{Exec: (*transformer.Exec)(p.Exec), HTTPGet: e.HTTPGet, TCPSocket: e.TCPSocket, GRPC: e.GRPC}
+	return &transformer.Handler{Exec: (*transformer.Exec)(p.Exec), HTTPGet: p.HTTPGet, TCPSocket: p.TCPSocket, GRPC: p.GRPC}
 }
 
 // describe returns the handler of a probe in a few words.

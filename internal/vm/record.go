@@ -29,7 +29,10 @@ func (b *builder) readRecord() (err error) {
 		b.configBefore = &text
 	}
 	if derived := b.record.Section(recordDerived); derived != nil {
-		if b.derivedBefore, err = probeIn(derived); err != nil {
+		if b.derivedBefore, err = probeIn(derived); err == nil {
+			err = b.derivedBefore.Validate(probePath)
+		}
+		if err != nil {
 			err = fmt.Errorf("must be a JSON object as rewrite-probes writes it, and `%s` is no probe", recordDerived)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -22,7 +23,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 		{"a probe with a timeout", `{"probe":{"grpc":{"port":1},"timeoutSeconds":3}}`, "", nil},
 		{"a configuration", `{"config":"a: b\n"}`, "a: b\n", nil},
 		{"a derived probe", `{"derived":{"grpc":{"port":1},"initialDelaySeconds":0,"timeoutSeconds":1,"periodSeconds":2,"successThreshold":3,"failureThreshold":4}}`, "",
-			&vmconfig.Probe{TimeoutSeconds: 1, PeriodSeconds: 2, SuccessThreshold: 3, FailureThreshold: 4, GRPC: &vmconfig.GRPC{Port: 1}}},
+			&vmconfig.Probe{TimeoutSeconds: 1, PeriodSeconds: 2, SuccessThreshold: 3, FailureThreshold: 4, GRPC: &prober.GRPC{Port: field.Number(1)}}},
 		{"what was empty", `{"empty":{"proxyMetadata":null}}`, "", nil},
 		{"texts", `{"texts":{"port":"0x10"}}`, "", nil},
 	} {

@@ -94,7 +94,7 @@ func (b *builder) probeEdits() []field.Edit {
 	if h.Path != b.key() {
 		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("path"), Before: "port", Value: b.key()})
 	}
-	if h.Port != b.config.statusPort {
+	if h.Port != field.Number(b.config.statusPort) {
 		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("port"), Value: b.config.statusPort})
 	}
 	if h.Scheme != "" && h.Scheme != vmconfig.HTTP {
@@ -113,7 +113,7 @@ func (b *builder) setTimeout() []field.Edit {
 
 // rewrite sends a probe to the agent's status server.
 func (b *builder) rewrite(p *vmconfig.Probe) {
-	h := vmconfig.HTTPGet{Path: b.key(), Port: b.config.statusPort, Scheme: vmconfig.HTTP}
+	h := prober.HTTPGet{Path: b.key(), Port: field.Number(b.config.statusPort), Scheme: vmconfig.HTTP}
 	if p.HTTPGet != nil {
 		h.Host, h.HTTPHeaders = p.HTTPGet.Host, p.HTTPGet.HTTPHeaders
 	}
@@ -125,7 +125,7 @@ func (b *builder) rewrite(p *vmconfig.Probe) {
 // a workload.
 func (b *builder) isDerived() bool {
 	_, from := b.g.Metadata.Annotations.Lookup(fromAnnotation)
-	return from && b.original != nil && b.derivedBefore != nil && reflect.DeepEqual(effective(b.original), b.derivedBefore)
+	return from && b.original != nil && b.derivedBefore != nil && reflect.DeepEqual(effective(b.original), effective(b.derivedBefore))
 }
 
 // restoreProbe returns the edits that restore the author's probe, or remove a derived one.

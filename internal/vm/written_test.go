@@ -125,13 +125,13 @@ func TestAProbeIsWrittenWithEveryDefault(t *testing.T) {
 		p    vmconfig.Probe
 		want field.Map
 	}{
-		{vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: 1}}, entries("httpGet", entries("path", "/", "port", 1, "scheme", "HTTP"))},
-		{vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Path: "/a", Port: 1, Scheme: "HTTPS", Host: "b", HTTPHeaders: []prober.HTTPHeader{{Name: "c", Value: "d"}}}},
+		{vmconfig.Probe{HTTPGet: &prober.HTTPGet{Port: field.Number(1)}}, entries("httpGet", entries("path", "/", "port", 1, "scheme", "HTTP"))},
+		{vmconfig.Probe{HTTPGet: &prober.HTTPGet{Path: "/a", Port: field.Number(1), Scheme: "HTTPS", Host: "b", HTTPHeaders: []prober.HTTPHeader{{Name: "c", Value: "d"}}}},
 			entries("httpGet", entries("path", "/a", "port", 1, "scheme", "HTTPS", "host", "b", "httpHeaders", field.List{entries("name", "c", "value", "d")}))},
-		{vmconfig.Probe{TCPSocket: &vmconfig.TCPSocket{Port: 1}}, entries("tcpSocket", entries("port", 1))},
-		{vmconfig.Probe{TCPSocket: &vmconfig.TCPSocket{Port: 1, Host: "a"}}, entries("tcpSocket", entries("port", 1, "host", "a"))},
-		{vmconfig.Probe{GRPC: &vmconfig.GRPC{Port: 1}}, entries("grpc", entries("port", 1))},
-		{vmconfig.Probe{GRPC: &vmconfig.GRPC{Port: 1, Service: "a"}}, entries("grpc", entries("port", 1, "service", "a"))},
+		{vmconfig.Probe{TCPSocket: &prober.TCPSocket{Port: field.Number(1)}}, entries("tcpSocket", entries("port", 1))},
+		{vmconfig.Probe{TCPSocket: &prober.TCPSocket{Port: field.Number(1), Host: "a"}}, entries("tcpSocket", entries("port", 1, "host", "a"))},
+		{vmconfig.Probe{GRPC: &prober.GRPC{Port: field.Number(1)}}, entries("grpc", entries("port", 1))},
+		{vmconfig.Probe{GRPC: &prober.GRPC{Port: field.Number(1), Service: new("a")}}, entries("grpc", entries("port", 1, "service", "a"))},
 		{vmconfig.Probe{Exec: &vmconfig.Exec{Command: []string{"a", "b"}}}, entries("exec", entries("command", field.List{"a", "b"}))},
 	} {
 		if d := cmp.Diff(append(tt.want, timing...), probeMap(&tt.p)); d != "" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -27,7 +28,7 @@ func typeName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
 		return "a string"
-	case reflect.Int:
+	case reflect.Int, reflect.Int64:
 		return "a whole number"
 	case reflect.Slice:
 		return "a list"
@@ -80,18 +81,24 @@ func fieldType(t reflect.Type, key string) reflect.Type {
 		return t.Elem()
 	}
 	for f := range t.Fields() {
-		if jsonName(f) == key {
+		if jsonName(f) == key && !slices.Contains(notIstios, key) {
 			return f.Type
 		}
 	}
 	return nil
 }
 
-// FieldNames returns the names of the fields of one of this package's types.
+// notIstios are the fields of the API's handlers that those of Istio's WorkloadGroup do not have.
+var notIstios = []string{"protocol", "mode"}
+
+// FieldNames returns the names of the fields that a WorkloadGroup's probe, or a handler of it,
+// has, or another part of a [Config].
 func FieldNames(t reflect.Type) []string {
 	var names []string
 	for f := range t.Fields() {
-		names = append(names, jsonName(f))
+		if name := jsonName(f); !slices.Contains(notIstios, name) {
+			names = append(names, name)
+		}
 	}
 	return names
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // A FieldError says what is wrong with the field at Path.
@@ -94,13 +95,13 @@ func (p *Probe) Validate(path field.Path) error {
 		}
 	}
 	if p.HTTPGet != nil {
-		add("httpGet", p.HTTPGet.validate(path.Key("httpGet")))
+		add("httpGet", checkHTTPGet(path.Key("httpGet"), p.HTTPGet))
 	}
 	if p.TCPSocket != nil {
-		add("tcpSocket", checkRange(path.Key("tcpSocket", "port"), p.TCPSocket.Port, 1, maxPort))
+		add("tcpSocket", checkPort(path.Key("tcpSocket", "port"), p.TCPSocket.Port))
 	}
 	if p.GRPC != nil {
-		add("grpc", checkRange(path.Key("grpc", "port"), p.GRPC.Port, 1, maxPort))
+		add("grpc", checkPort(path.Key("grpc", "port"), p.GRPC.Port))
 	}
 	if p.Exec != nil {
 		add("exec", p.Exec.validate(path.Key("exec")))
@@ -117,7 +118,7 @@ func (p *Probe) Validate(path field.Path) error {
 // headerName is what Istio's webhook allows.
 var headerName = regexp.MustCompile(`^[-A-Za-z0-9]+$`)
 
-func (h *HTTPGet) validate(path field.Path) error {
+func checkHTTPGet(path field.Path, h *prober.HTTPGet) error {
 	if h.Scheme != HTTP && h.Scheme != HTTPS && h.Scheme != "" {
 		return errorAt(path.Key("scheme"), "%q must be HTTP or HTTPS", h.Scheme)
 	}
@@ -129,7 +130,14 @@ func (h *HTTPGet) validate(path field.Path) error {
 			return errorAt(path.Item("httpHeaders", i).Key("value"), "%q must have no line break and no NUL", header.Value)
 		}
 	}
-	return checkRange(path.Key("port"), h.Port, 1, maxPort)
+	return checkPort(path.Key("port"), h.Port)
+}
+
+func checkPort(path field.Path, port field.IntOrString) error {
+	if port.IsString {
+		return errorAt(path, "%q must be a number from 1 to 65535", port.Str)
+	}
+	return checkRange(path, int(port.Int), 1, 65535)
 }
 
 func (e *Exec) validate(path field.Path) error {

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"math"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -28,7 +27,8 @@ type Config struct {
 	Probe          Probe             `json:"probe"`
 }
 
-// A Probe is Istio's ReadinessProbe. Exactly one of its handlers is set.
+// A Probe is Istio's ReadinessProbe. Exactly one of its handlers is set. Ports are numbers,
+// and what [notIstios] names is not set.
 type Probe struct {
 	InitialDelaySeconds int `json:"initialDelaySeconds"`
 	TimeoutSeconds      int `json:"timeoutSeconds"`
@@ -36,37 +36,10 @@ type Probe struct {
 	SuccessThreshold    int `json:"successThreshold"`
 	FailureThreshold    int `json:"failureThreshold"`
 
-	HTTPGet   *HTTPGet   `json:"httpGet,omitempty"`
-	TCPSocket *TCPSocket `json:"tcpSocket,omitempty"`
-	GRPC      *GRPC      `json:"grpc,omitempty"`
-	Exec      *Exec      `json:"exec,omitempty"`
-}
-
-// HTTPGet is Istio's HTTPHealthCheckConfig.
-type HTTPGet struct {
-	Path        string              `json:"path,omitempty"`
-	Port        int                 `json:"port"`
-	Host        string              `json:"host,omitempty"`
-	Scheme      string              `json:"scheme,omitempty"`
-	HTTPHeaders []prober.HTTPHeader `json:"httpHeaders,omitempty"`
-}
-
-// The schemes of [HTTPGet].
-const (
-	HTTP  = "HTTP"
-	HTTPS = "HTTPS"
-)
-
-// TCPSocket is Istio's TCPHealthCheckConfig.
-type TCPSocket struct {
-	Host string `json:"host,omitempty"`
-	Port int    `json:"port"`
-}
-
-// GRPC is Istio's GrpcHealthCheckConfig.
-type GRPC struct {
-	Port    int    `json:"port"`
-	Service string `json:"service,omitempty"`
+	HTTPGet   *prober.HTTPGet   `json:"httpGet,omitempty"`
+	TCPSocket *prober.TCPSocket `json:"tcpSocket,omitempty"`
+	GRPC      *prober.GRPC      `json:"grpc,omitempty"`
+	Exec      *Exec             `json:"exec,omitempty"`
 }
 
 // Exec is Istio's ExecHealthCheckConfig.
@@ -74,19 +47,10 @@ type Exec struct {
 	Command []string `json:"command"`
 }
 
-// Prober returns the probe as an entry of the env var has it, which has no room for exec.
+// Prober returns the probe as an entry of the env var has it, which has no room for exec. The
+// two share their handler.
 func (p *Probe) Prober() *prober.Prober {
-	e := &prober.Prober{TimeoutSeconds: p.TimeoutSeconds}
-	if h := p.HTTPGet; h != nil {
-		e.HTTPGet = &prober.HTTPGet{Path: h.Path, Port: field.Number(h.Port), Host: h.Host, Scheme: h.Scheme, HTTPHeaders: h.HTTPHeaders}
-	}
-	if t := p.TCPSocket; t != nil {
-		e.TCPSocket = &prober.TCPSocket{Port: field.Number(t.Port), Host: t.Host}
-	}
-	if g := p.GRPC; g != nil {
-		e.GRPC = &prober.GRPC{Port: field.Number(g.Port), Service: &g.Service}
-	}
-	return e
+	return &prober.Prober{HTTPGet: p.HTTPGet, TCPSocket: p.TCPSocket, GRPC: p.GRPC, TimeoutSeconds: p.TimeoutSeconds}
 }
 
 // DefaultProbe returns a probe without a handler whose other fields have the
@@ -96,10 +60,19 @@ func DefaultProbe() Probe {
 	return Probe{TimeoutSeconds: 1, PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 3}
 }
 
-// SetDefaults fills in the documented defaults.
-func (h *HTTPGet) SetDefaults() {
-	h.Path = cmp.Or(h.Path, "/")
-	h.Scheme = cmp.Or(h.Scheme, HTTP)
+// WithDefaults returns the probe with the documented defaults of its handler.
+func (p Probe) WithDefaults() Probe {
+	if p.HTTPGet != nil {
+		h := *p.HTTPGet
+		h.Path, h.Scheme = cmp.Or(h.Path, "/"), cmp.Or(h.Scheme, HTTP)
+		p.HTTPGet = &h
+	}
+	if p.GRPC != nil && p.GRPC.Service == nil {
+		g := *p.GRPC
+		g.Service = new(string)
+		p.GRPC = &g
+	}
+	return p
 }
 
 // Decode reads a configuration, fills in the documented defaults and validates
@@ -110,9 +83,7 @@ func Decode(text []byte) (*Config, error) {
 	if err := decodeStrictly(text, c); err != nil {
 		return nil, err
 	}
-	if c.Probe.HTTPGet != nil {
-		c.Probe.HTTPGet.SetDefaults()
-	}
+	c.Probe = c.Probe.WithDefaults()
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -125,7 +96,10 @@ func (c *Config) Encode() []byte {
 	return append(b, '\n')
 }
 
+const maxSeconds = math.MaxInt32
+
+// The schemes of a request.
 const (
-	maxSeconds = math.MaxInt32
-	maxPort    = 65535
+	HTTP  = "HTTP"
+	HTTPS = "HTTPS"
 )

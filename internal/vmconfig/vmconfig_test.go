@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
@@ -53,7 +54,7 @@ func TestEveryFieldComesBackAsItWasWritten(t *testing.T) {
 		Labels: map[string]string{"app": "reviews"}, Address: "10.1.2.3", Locality: "eu/a/1", Weight: 7,
 		Probe: vmconfig.Probe{
 			InitialDelaySeconds: 2, TimeoutSeconds: 3, PeriodSeconds: 4, SuccessThreshold: 5, FailureThreshold: 6,
-			HTTPGet: &vmconfig.HTTPGet{Path: "/healthz", Port: 8443, Host: "127.0.0.1", Scheme: "HTTPS",
+			HTTPGet: &prober.HTTPGet{Path: "/healthz", Port: field.Number(8443), Host: "127.0.0.1", Scheme: "HTTPS",
 				HTTPHeaders: []prober.HTTPHeader{{Name: "X-Probe", Value: "yes"}}},
 		},
 	}
@@ -70,9 +71,9 @@ func TestTheDefaultsAreTheDocumentedOnes(t *testing.T) {
 		handler string
 		want    vmconfig.Probe
 	}{
-		{`"httpGet": {"port": 1}`, vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Path: "/", Port: 1, Scheme: "HTTP"}}},
-		{`"tcpSocket": {"port": 65535, "host": "::1"}`, vmconfig.Probe{TCPSocket: &vmconfig.TCPSocket{Port: 65535, Host: "::1"}}},
-		{`"grpc": {"port": 9000, "service": "a"}`, vmconfig.Probe{GRPC: &vmconfig.GRPC{Port: 9000, Service: "a"}}},
+		{`"httpGet": {"port": 1}`, vmconfig.Probe{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTP"}}},
+		{`"tcpSocket": {"port": 65535, "host": "::1"}`, vmconfig.Probe{TCPSocket: &prober.TCPSocket{Port: field.Number(65535), Host: "::1"}}},
+		{`"grpc": {"port": 9000, "service": "a"}`, vmconfig.Probe{GRPC: &prober.GRPC{Port: field.Number(9000), Service: new("a")}}},
 		{`"exec": {"command": ["/bin/true", ""]}, "grpc": null`, vmconfig.Probe{Exec: &vmconfig.Exec{Command: []string{"/bin/true", ""}}}},
 	} {
 		c, err := vmconfig.Decode([]byte(`{"name": "az.b", "namespace": "b-019", "probe": {` + tt.handler + `}}`))

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net"
 	"net/textproto"
-	"strconv"
 	"strings"
 	"time"
 
@@ -53,7 +52,7 @@ func New(p *vmconfig.Probe, ip, agent string) (func(context.Context) error, erro
 }
 
 // setHeader sets the headers that the kubelet would send.
-func setHeader(call *kubelet.Call, h *vmconfig.HTTPGet, host string) {
+func setHeader(call *kubelet.Call, h *prober.HTTPGet, host string) {
 	header := make(textproto.MIMEHeader)
 	for _, field := range h.HTTPHeaders {
 		header.Add(field.Name, field.Value)
@@ -61,7 +60,7 @@ func setHeader(call *kubelet.Call, h *vmconfig.HTTPGet, host string) {
 	if !strings.EqualFold(header.Get("Connection"), "close") {
 		header.Add("Connection", "close")
 	}
-	call.Host = cmp.Or(header.Get("Host"), net.JoinHostPort(host, strconv.Itoa(h.Port)))
+	call.Host = cmp.Or(header.Get("Host"), net.JoinHostPort(host, h.Port.String()))
 	for name, value := range map[string]string{"User-Agent": call.Header.Get("User-Agent"), "Accept": "*/*"} {
 		if header[name] == nil {
 			header.Set(name, value)

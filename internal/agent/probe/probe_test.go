@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/probe"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
@@ -67,14 +68,14 @@ func TestHTTPProbes(t *testing.T) {
 	n, s := port(t, plain.Listener.Addr().String()), port(t, secure.Listener.Addr().String())
 
 	for _, test := range []struct {
-		get  vmconfig.HTTPGet
+		get  prober.HTTPGet
 		want string
 	}{
-		{vmconfig.HTTPGet{Port: n, Path: "/", Scheme: "HTTP"}, "healthy"},
-		{vmconfig.HTTPGet{Port: n, Path: "/bad", Scheme: "HTTP"}, "app answered with status 503"},
-		{vmconfig.HTTPGet{Port: n, Path: "/elsewhere", Scheme: "HTTP"}, "healthy"},
-		{vmconfig.HTTPGet{Port: n, Path: "/other-port", Scheme: "HTTP", HTTPHeaders: []prober.HTTPHeader{{Name: "X", Value: "y"}}}, "app refused the connection"},
-		{vmconfig.HTTPGet{Port: 1, Path: "/", Scheme: "HTTP"}, "app refused the connection"},
+		{prober.HTTPGet{Port: field.Number(n), Path: "/", Scheme: "HTTP"}, "healthy"},
+		{prober.HTTPGet{Port: field.Number(n), Path: "/bad", Scheme: "HTTP"}, "app answered with status 503"},
+		{prober.HTTPGet{Port: field.Number(n), Path: "/elsewhere", Scheme: "HTTP"}, "healthy"},
+		{prober.HTTPGet{Port: field.Number(n), Path: "/other-port", Scheme: "HTTP", HTTPHeaders: []prober.HTTPHeader{{Name: "X", Value: "y"}}}, "app refused the connection"},
+		{prober.HTTPGet{Port: field.Number(1), Path: "/", Scheme: "HTTP"}, "app refused the connection"},
 	} {
 		if got := probeOnce(t, vmconfig.Probe{HTTPGet: &test.get}); got != test.want {
 			t.Errorf("%+v: got %q, want %q", test.get, got, test.want)
@@ -83,23 +84,23 @@ func TestHTTPProbes(t *testing.T) {
 
 	// A server may choose its certificate by the host, as it does for the kubelet.
 	for host, want := range map[string]string{"localhost": "localhost", "127.0.0.1": "", "": ""} {
-		got := probeOnce(t, vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: s, Path: "/", Scheme: "HTTPS", Host: host}})
+		got := probeOnce(t, vmconfig.Probe{HTTPGet: &prober.HTTPGet{Port: field.Number(s), Path: "/", Scheme: "HTTPS", Host: host}})
 		if got != "healthy" || seen.TLS.ServerName != want {
 			t.Errorf("host %q: %s, with the server name %q, want %q", host, got, seen.TLS.ServerName, want)
 		}
 	}
 
-	probeOnce(t, vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: n, Path: "/a?b=c", Scheme: "HTTP"}})
+	probeOnce(t, vmconfig.Probe{HTTPGet: &prober.HTTPGet{Port: field.Number(n), Path: "/a?b=c", Scheme: "HTTP"}})
 	if seen.Host != plain.Listener.Addr().String() || seen.UserAgent() != "probe-agent/test" || seen.Header.Get("Accept") != "*/*" || seen.URL.String() != "/a?b=c" || !seen.Close {
 		t.Errorf("the request by default is %v %v %v", seen.URL, seen.Host, seen.Header)
 	}
-	probeOnce(t, vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: n, Path: "/", Scheme: "HTTP", HTTPHeaders: []prober.HTTPHeader{
+	probeOnce(t, vmconfig.Probe{HTTPGet: &prober.HTTPGet{Port: field.Number(n), Path: "/", Scheme: "HTTP", HTTPHeaders: []prober.HTTPHeader{
 		{Name: "host", Value: "reviews.example.com"}, {Name: "Host", Value: ""}, {Name: "User-Agent", Value: "me"}, {Name: "Accept", Value: "text/plain"}, {Name: "X", Value: "1"}, {Name: "x", Value: "2"},
 	}}})
 	if seen.Host != "reviews.example.com" || seen.UserAgent() != "me" || seen.Header.Get("Accept") != "text/plain" || len(seen.Header["X"]) != 2 {
 		t.Errorf("the request with headers is %v %v", seen.Host, seen.Header)
 	}
-	probeOnce(t, vmconfig.Probe{HTTPGet: &vmconfig.HTTPGet{Port: n, Path: "/", Scheme: "HTTP", HTTPHeaders: []prober.HTTPHeader{{Name: "user-agent", Value: ""}, {Name: "accept", Value: ""}}}})
+	probeOnce(t, vmconfig.Probe{HTTPGet: &prober.HTTPGet{Port: field.Number(n), Path: "/", Scheme: "HTTP", HTTPHeaders: []prober.HTTPHeader{{Name: "user-agent", Value: ""}, {Name: "accept", Value: ""}}}})
 	if seen.Header["User-Agent"] != nil || seen.Header["Accept"] != nil {
 		t.Errorf("the request with empty headers is %v", seen.Header)
 	}
@@ -115,11 +116,11 @@ func TestAConnectionIsToEndWhateverTheHeadersSay(t *testing.T) {
 	plain := httptest.NewServer(s.Config.Handler)
 	defer plain.Close()
 	for value, want := range map[string]string{"close": "close", "Close": "Close", "keep-alive": "keep-alive close", "": " close"} {
-		get := vmconfig.HTTPGet{Port: port(t, plain.Listener.Addr().String()), Path: "/", Scheme: "HTTP", HTTPHeaders: []prober.HTTPHeader{{Name: "connection", Value: value}}}
+		get := prober.HTTPGet{Port: field.Number(port(t, plain.Listener.Addr().String())), Path: "/", Scheme: "HTTP", HTTPHeaders: []prober.HTTPHeader{{Name: "connection", Value: value}}}
 		if got := probeOnce(t, vmconfig.Probe{HTTPGet: &get}); got != "healthy" || strings.Join(seen.Header["Connection"], " ") != want {
 			t.Errorf("%q: %s, the app saw %q", value, got, seen.Header["Connection"])
 		}
-		get.Port, get.Scheme = port(t, s.Listener.Addr().String()), "HTTPS"
+		get.Port, get.Scheme = field.Number(port(t, s.Listener.Addr().String())), "HTTPS"
 		if got := probeOnce(t, vmconfig.Probe{HTTPGet: &get}); got != "healthy" || seen.ProtoMajor != 2 {
 			t.Errorf("%q: %s over %s", value, got, seen.Proto)
 		}
@@ -132,7 +133,7 @@ func TestTCPProbes(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := port(t, l.Addr().String())
-	if got := probeOnce(t, vmconfig.Probe{TCPSocket: &vmconfig.TCPSocket{Port: n, Host: "localhost"}}); got != "healthy" {
+	if got := probeOnce(t, vmconfig.Probe{TCPSocket: &prober.TCPSocket{Port: field.Number(n), Host: "localhost"}}); got != "healthy" {
 		t.Error(got)
 	}
 	conn, err := l.Accept()
@@ -144,7 +145,7 @@ func TestTCPProbes(t *testing.T) {
 	}
 	_ = conn.Close()
 	// A host replaces the machine's IP, here one of a network for documentation.
-	once, err := probe.New(&vmconfig.Probe{TimeoutSeconds: 20, TCPSocket: &vmconfig.TCPSocket{Port: n, Host: "127.0.0.1"}}, "192.0.2.1", "")
+	once, err := probe.New(&vmconfig.Probe{TimeoutSeconds: 20, TCPSocket: &prober.TCPSocket{Port: field.Number(n), Host: "127.0.0.1"}}, "192.0.2.1", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestTCPProbes(t *testing.T) {
 		t.Error(err)
 	}
 	_ = l.Close()
-	if got := probeOnce(t, vmconfig.Probe{TCPSocket: &vmconfig.TCPSocket{Port: n}}); got != "app refused the connection" {
+	if got := probeOnce(t, vmconfig.Probe{TCPSocket: &prober.TCPSocket{Port: field.Number(n)}}); got != "app refused the connection" {
 		t.Error(got)
 	}
 }
@@ -174,7 +175,7 @@ func TestGRPCProbesCallTheHealthService(t *testing.T) {
 	app.Config.Protocols.SetUnencryptedHTTP2(true)
 	app.Start()
 	defer app.Close()
-	p := vmconfig.Probe{GRPC: &vmconfig.GRPC{Port: port(t, app.Listener.Addr().String()), Service: "reviews"}}
+	p := vmconfig.Probe{GRPC: &prober.GRPC{Port: field.Number(port(t, app.Listener.Addr().String())), Service: new("reviews")}}
 	if got := probeOnce(t, p); got != "healthy" || string(service) != "\x00\x00\x00\x00\x09\x0a\x07reviews" {
 		t.Errorf("%s, with the message %q", got, service)
 	}
@@ -243,7 +244,7 @@ func running(pid int) bool {
 }
 
 func TestAURLThatCannotBeMadeIsAnError(t *testing.T) {
-	p := vmconfig.Probe{TimeoutSeconds: 1, HTTPGet: &vmconfig.HTTPGet{Host: "a b", Port: 1, Path: "/", Scheme: "HTTP"}}
+	p := vmconfig.Probe{TimeoutSeconds: 1, HTTPGet: &prober.HTTPGet{Host: "a b", Port: field.Number(1), Path: "/", Scheme: "HTTP"}}
 	const want = "`probe`: httpGet.path \"/\" makes no URL: parse \"http://a%20b:1/\": invalid URL escape \"%20\""
 	if _, err := probe.New(&p, "127.0.0.1", ""); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)

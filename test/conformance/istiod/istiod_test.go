@@ -25,6 +25,8 @@ import (
 	"istio.io/istio/pkg/config/schema/gvk"
 	"istio.io/istio/pkg/test"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
@@ -167,7 +169,7 @@ func startApp(t *testing.T) *app {
 func (a *app) probe() vmconfig.Probe {
 	p := vmconfig.DefaultProbe()
 	p.PeriodSeconds, p.FailureThreshold = 1, 2
-	p.HTTPGet = &vmconfig.HTTPGet{Host: "127.0.0.1", Port: a.port, Path: "/", Scheme: vmconfig.HTTP}
+	p.HTTPGet = &prober.HTTPGet{Host: "127.0.0.1", Port: field.Number(a.port), Path: "/", Scheme: vmconfig.HTTP}
 	return p
 }
 
