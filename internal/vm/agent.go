@@ -29,7 +29,7 @@ func AgentConfig(g *Group) (*vmconfig.Config, error) {
 	t := &g.Spec.Template
 	c := &vmconfig.Config{
 		Name: g.Metadata.Name, Namespace: g.Metadata.Namespace, ServiceAccount: t.ServiceAccount,
-		Network: t.Network, Locality: t.Locality, Weight: t.Weight, Probe: documented(b.original),
+		Network: t.Network, Locality: t.Locality, Probe: documented(b.original),
 	}
 	// The template's labels win, as in istioctl.
 	for _, labels := range []field.KeyValues{g.Spec.Metadata.Labels, t.Labels} {

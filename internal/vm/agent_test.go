@@ -33,9 +33,9 @@ func TestTheAgentGetsTheProbeAsItsAuthorWroteIt(t *testing.T) {
 			with(func(c *vmconfig.Config) { c.Probe.HTTPGet = secure })},
 		{"from a workload", named + "  annotations: {rewrite-probes.io/probe-from: Pod/a}\nspec: {template: {}}\n",
 			with(func(c *vmconfig.Config) { c.Probe.GRPC = &prober.GRPC{Port: field.Number(9000), Service: new("")} })},
-		{"with what the template says, whose labels win", named + "spec: {metadata: {labels: {a: b, c: d}}, template: {serviceAccount: e, network: f, locality: g, weight: 2, labels: {c: h}}, probe: {tcpSocket: {port: 1}}}\n",
+		{"with what the template says, whose labels win", named + "spec: {metadata: {labels: {a: b, c: d}}, template: {serviceAccount: e, network: f, locality: g, labels: {c: h}}, probe: {tcpSocket: {port: 1}}}\n",
 			with(func(c *vmconfig.Config) {
-				c.ServiceAccount, c.Network, c.Locality, c.Weight = "e", "f", "g", 2
+				c.ServiceAccount, c.Network, c.Locality = "e", "f", "g"
 				c.Labels = map[string]string{"a": "b", "c": "h"}
 				c.Probe.TCPSocket = &prober.TCPSocket{Port: field.Number(1)}
 			})},

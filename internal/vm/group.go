@@ -53,7 +53,6 @@ type Spec struct {
 		ServiceAccount string          `json:"serviceAccount"`
 		Network        string          `json:"network"`
 		Locality       string          `json:"locality"`
-		Weight         int             `json:"weight"`
 		Labels         field.KeyValues `json:"labels"`
 		Ports          map[string]int  `json:"ports"`
 	} `json:"template"`

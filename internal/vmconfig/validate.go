@@ -41,9 +41,6 @@ func (c *Config) Validate() error {
 			return errorAt(field.NewPath("address"), "%q must be an IP address", c.Address)
 		}
 	}
-	if err := checkRange(field.NewPath("weight"), c.Weight, 0, maxSeconds); err != nil {
-		return err
-	}
 	return c.Probe.Validate(field.NewPath("probe"))
 }
 

@@ -23,7 +23,6 @@ type Config struct {
 	Labels         map[string]string `json:"labels,omitempty"`
 	Address        string            `json:"address,omitempty"` // an IP address; if empty, the agent finds it
 	Locality       string            `json:"locality,omitempty"`
-	Weight         int               `json:"weight,omitempty"`
 	Probe          Probe             `json:"probe"`
 }
 

@@ -21,7 +21,6 @@ const full = `{
   },
   "address": "10.1.2.3",
   "locality": "eu/a/1",
-  "weight": 7,
   "probe": {
     "initialDelaySeconds": 2,
     "timeoutSeconds": 3,
@@ -51,7 +50,7 @@ func TestEveryFieldComesBackAsItWasWritten(t *testing.T) {
 	}
 	want := &vmconfig.Config{
 		Name: "reviews", Namespace: "shop", ServiceAccount: "reviews-vm", Network: "vms",
-		Labels: map[string]string{"app": "reviews"}, Address: "10.1.2.3", Locality: "eu/a/1", Weight: 7,
+		Labels: map[string]string{"app": "reviews"}, Address: "10.1.2.3", Locality: "eu/a/1",
 		Probe: vmconfig.Probe{
 			InitialDelaySeconds: 2, TimeoutSeconds: 3, PeriodSeconds: 4, SuccessThreshold: 5, FailureThreshold: 6,
 			HTTPGet: &prober.HTTPGet{Path: "/healthz", Port: field.Number(8443), Host: "127.0.0.1", Scheme: "HTTPS",
@@ -96,10 +95,9 @@ func TestTheDefaultsAreTheDocumentedOnes(t *testing.T) {
 func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
 	const handlers = "allowed are initialDelaySeconds, timeoutSeconds, periodSeconds, successThreshold, failureThreshold, httpGet, tcpSocket, grpc, exec"
 	for _, tt := range []struct{ from, to, want string }{
-		{`"weight": 7`, `"wieght": 7`, "`wieght`: unknown field; allowed are name, namespace, serviceAccount, network, labels, address, locality, weight, probe"},
-		{`"weight": 7`, `"weight": -1`, "`weight`: -1 must be a number from 0 to 2147483647"},
-		{`"weight": 7`, `"weight": "7"`, "`weight`: has a JSON string where a whole number must be"},
-		{`"weight": 7`, `"weight": 7, "weight": 8`, "`weight`: the field is there twice"},
+		{`"locality":`, `"loaclity":`, "`loaclity`: unknown field; allowed are name, namespace, serviceAccount, network, labels, address, locality, probe"},
+		{`"locality":`, `"locality": "us", "locality":`, "`locality`: the field is there twice"},
+		{`"timeoutSeconds": 3`, `"timeoutSeconds": "3"`, "`probe.timeoutSeconds`: has a JSON string where a whole number must be"},
 		{`"app": "reviews"`, `"app": "reviews", "app": "reviews"`, "`labels.app`: the field is there twice"},
 		{`"app": "reviews"`, `"app": 1`, "`labels`: has a JSON number where a string must be"},
 		{`"name": "reviews"`, `"name": ""`, "`name`: must be set"},
@@ -150,7 +148,7 @@ func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		``:                  "the configuration must be a JSON object: unexpected end of JSON input",
-		`{"a": true}`:       "`a`: unknown field; allowed are name, namespace, serviceAccount, network, labels, address, locality, weight, probe",
+		`{"a": true}`:       "`a`: unknown field; allowed are name, namespace, serviceAccount, network, labels, address, locality, probe",
 		`{"name": {}}`:      "`name`: has a JSON object where a string must be",
 		`{"name": true}`:    "`name`: has a JSON bool where a string must be",
 		`{"labels": ["a"]}`: "`labels`: has a JSON array where an object must be",
