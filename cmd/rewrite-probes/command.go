@@ -16,7 +16,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
 )
 
-// newCommand builds the command tree.
 func newCommand(std streams) *cobra.Command {
 	common := &commonFlags{}
 	edit := &editFlags{}
@@ -93,7 +92,6 @@ func (f *commonFlags) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("config", cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt))
 }
 
-// completeFlag makes a shell complete the values of a flag.
 func completeFlag(cmd *cobra.Command, flag string, values []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -219,7 +217,7 @@ func didYouMean(word string, known []string) string {
 	if len(meant) == 0 {
 		return "; \"rewrite-probes reasons\" lists all"
 	}
-	return fmt.Sprintf(": did you mean %s?", strings.Join(meant[:min(len(meant), 3)], ", "))
+	return fmt.Sprintf(" (did you mean %s?)", strings.Join(meant[:min(len(meant), 3)], ", "))
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

@@ -92,11 +92,7 @@ func exitCode(err error, stderr io.Writer) int {
 		return e.code
 	}
 	if usage, ok := errors.AsType[*usageError](err); ok {
-		see := "; see"
-		if strings.HasSuffix(usage.Error(), "?") {
-			see = " See"
-		}
-		fmt.Fprintf(stderr, "error: %s%s %q\n", oneLine(usage.Error()), see, usage.command+" --help")
+		fmt.Fprintf(stderr, "error: %s; see %q\n", oneLine(usage.Error()), usage.command+" --help")
 		return exitUsage
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -114,7 +110,6 @@ func exitCode(err error, stderr io.Writer) int {
 	return exitUnreadable
 }
 
-// A usageError says what is wrong with the command line.
 type usageError struct {
 	command string
 	err     error
@@ -122,7 +117,6 @@ type usageError struct {
 
 func (e *usageError) Error() string { return e.err.Error() }
 
-// streams are the three standard streams of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer

@@ -268,7 +268,7 @@ func readInput(cmd *cobra.Command, std streams, common *commonFlags, args []stri
 		return nil, nil, err
 	}
 	if name := misspelt(cmd, args); name != "" {
-		return nil, nil, &usageError{cmd.CommandPath(), fmt.Errorf("%q is neither a path nor a command: did you mean %q?", args[0], name)}
+		return nil, nil, &usageError{cmd.CommandPath(), fmt.Errorf("%q is neither a path nor a command (did you mean %q?)", args[0], name)}
 	}
 	p, err := readPackage(cmd.CommandPath(), std, args, common.ignore)
 	if err != nil {
