@@ -83,22 +83,24 @@ func (r *Report) next() string {
 }
 
 func explainTemplate(w io.Writer, t *Template, screen Screen) {
-	fmt.Fprintln(w, strings.TrimRight(screen.paint(bold, t.Object.String())+"  "+t.place(), " "))
+	fmt.Fprintln(w, strings.TrimRight(screen.paint(bold, t.Object.String())+"  "+place(t.Object.File, t.Object.Line), " "))
 	if t.Known != "" {
 		fmt.Fprintln(w, screen.paint(dim, "  "+Printable(t.Known)))
 	}
 	if words := t.answerWords(); words != "" {
 		fmt.Fprintln(w, screen.paint(dim, "  "+words))
 	}
-	rows := make([][]string, len(t.Probes))
+	rows, widths := make([][4]string, len(t.Probes)), [4]int{}
 	for j, p := range t.Probes {
-		rows[j] = []string{Printable(p.Container), p.ProbeType.Name(), Printable(p.Before), Printable(explainAfter(p))}
+		rows[j] = [4]string{Printable(p.Container), p.ProbeType.Name(), Printable(p.Before), Printable(explainAfter(p))}
+		for k, cell := range rows[j] {
+			widths[k] = max(widths[k], utf8.RuneCountInString(cell))
+		}
 	}
-	widths := columnWidths(rows)
 	for j, row := range rows {
 		line := " "
 		for k, cell := range row[:3] {
-			line += " " + cell + strings.Repeat(" ", widths[k]-utf8.RuneCountInString(cell)+1)
+			line += fmt.Sprintf(" %-*s ", widths[k], cell)
 		}
 		if n := utf8.RuneCountInString(line) + 1 + utf8.RuneCountInString(row[3]); screen.Width > 0 && n > screen.Width {
 			line = strings.TrimRight(line, " ") + "\n     "
@@ -111,15 +113,6 @@ func explainTemplate(w io.Writer, t *Template, screen Screen) {
 	for _, f := range t.Findings {
 		fmt.Fprintf(w, "  %s: %s [%s]\n", f.Severity, Printable(f.Message), f.Reason)
 	}
-}
-
-// place returns file and line of the object.
-func (t *Template) place() string {
-	file := Printable(t.Object.File)
-	if file == "" || t.Object.Line == 0 {
-		return file
-	}
-	return fmt.Sprintf("%s:%d", file, t.Object.Line)
 }
 
 // answerWords says who answers the rewritten probes, and what is added for it;
@@ -144,7 +137,7 @@ func (t *Template) answerWords() string {
 		adds = append(adds, "annotation "+p.Key)
 	}
 	if len(adds) > 0 {
-		s += "; added: " + join(adds...)
+		s += "; added: " + join(adds)
 	}
 	if a.Because != "" {
 		s += "; " + a.Because
@@ -195,16 +188,6 @@ func mtls(p transformer.Verdict) string {
 		words = "may be that it " + words
 	}
 	return " (" + words + ")"
-}
-
-func columnWidths(rows [][]string) []int {
-	widths := make([]int, 4)
-	for _, row := range rows {
-		for k, cell := range row {
-			widths[k] = max(widths[k], utf8.RuneCountInString(cell))
-		}
-	}
-	return widths
 }
 
 func (r *Report) hasTemplate(o *Object) bool {

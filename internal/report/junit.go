@@ -79,7 +79,6 @@ func (r *Report) JUnit(w io.Writer) error {
 	return err
 }
 
-// subject returns what a message is about.
 func (c *junitCases) subject(m *Message) junitSubject {
 	about := junitSubject{}
 	if m.Object != nil {

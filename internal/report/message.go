@@ -58,13 +58,17 @@ type Message struct {
 func (m Message) String() string {
 	s := string(m.Severity) + ": "
 	if m.Object != nil && m.Object.File != "" {
-		s += Printable(m.Object.File)
-		if m.Line > 0 {
-			s += ":" + strconv.Itoa(m.Line)
-		}
-		s += ": "
+		s += place(m.Object.File, m.Line) + ": "
 	}
 	return s + m.Sentence()
+}
+
+// place returns a file with the line, as far as they are known.
+func place(file string, line int) string {
+	if file == "" || line == 0 {
+		return Printable(file)
+	}
+	return Printable(file) + ":" + strconv.Itoa(line)
 }
 
 // Sentence returns the message without severity and place, in one line.
@@ -262,9 +266,8 @@ func Plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// join lists the parts that are not empty: "a, b and c".
-func join(parts ...string) string {
-	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+// join lists the parts: "a, b and c".
+func join(parts []string) string {
 	if len(parts) < 2 {
 		return strings.Join(parts, "")
 	}

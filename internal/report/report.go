@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
@@ -22,18 +23,20 @@ type Report struct {
 	Unreadable bool // whether a file could not be read as manifests
 	Patches    int  // kustomize patches that concern probes and were passed over
 
-	tallies  map[string]*tally // by source
-	withheld map[string]bool   // sources whose changes are not written
+	tallies map[string]*tally // by source
 }
 
 // A tally counts what was found in one source.
 type tally struct {
 	templates, groups, changed int
-	probes, hooks              map[transformer.State]int
+	probes                     map[counted]int
+	withheld                   bool // the changes are not written
 }
 
-func newTally() *tally {
-	return &tally{probes: make(map[transformer.State]int), hooks: make(map[transformer.State]int)}
+// counted is what a tally counts together.
+type counted struct {
+	state  transformer.State
+	isHook bool
 }
 
 // subjects words how many pod templates there are, and how many groups of virtual
@@ -49,14 +52,13 @@ func (t *tally) subjects() string {
 	return s
 }
 
-// tally returns the counts of a source.
 func (r *Report) tally(source string) *tally {
 	t := r.tallies[source]
 	if t == nil {
 		if r.tallies == nil {
 			r.tallies = make(map[string]*tally)
 		}
-		t = newTally()
+		t = &tally{probes: make(map[counted]int)}
 		r.tallies[source] = t
 	}
 	return t
@@ -72,11 +74,7 @@ func (r *Report) Add(source string, t Template, keep bool) {
 		n.templates++
 	}
 	for i := range t.Probes {
-		if p := &t.Probes[i]; p.ProbeType.IsHook() {
-			n.hooks[p.State]++
-		} else {
-			n.probes[p.State]++
-		}
+		n.probes[counted{t.Probes[i].State, t.Probes[i].ProbeType.IsHook()}]++
 	}
 	if keep {
 		r.Templates = append(r.Templates, t)
@@ -85,11 +83,8 @@ func (r *Report) Add(source string, t Template, keep bool) {
 
 // Subjects returns how many pod templates and groups of virtual machines there are.
 func (r *Report) Subjects() int {
-	n := 0
-	for _, t := range r.tallies {
-		n += t.templates + t.groups
-	}
-	return n
+	sum, _ := r.total()
+	return sum.templates + sum.groups
 }
 
 // AddChange counts an object of a source that is changed.
@@ -99,12 +94,7 @@ func (r *Report) AddChange(source string) {
 }
 
 // Withhold notes that the changes to a source are not written.
-func (r *Report) Withhold(source string) {
-	if r.withheld == nil {
-		r.withheld = make(map[string]bool)
-	}
-	r.withheld[source] = true
-}
+func (r *Report) Withhold(source string) { r.tally(source).withheld = true }
 
 // A Template is one pod template with the plan for it.
 type Template struct {
@@ -190,23 +180,7 @@ var summaryStates = []struct {
 // object changed; 3 probes and 1 hook rewritten; 1 probe left alone; 0 errors,
 // 1 warning". written says that all changes were written that are not withheld.
 func (r *Report) Summary(written bool) string {
-	sum, kept := newTally(), 0
-	for source, t := range r.tallies {
-		sum.templates += t.templates
-		sum.groups += t.groups
-		withheld := r.withheld[source]
-		if withheld {
-			kept += t.changed
-		} else {
-			sum.changed += t.changed
-		}
-		for _, in := range summaryStates {
-			if !withheld || !in.change {
-				sum.probes[in.state] += t.probes[in.state]
-				sum.hooks[in.state] += t.hooks[in.state]
-			}
-		}
-	}
+	sum, kept := r.total()
 	change, wouldBe := " would change", "would be "
 	if written {
 		change, wouldBe = " changed", ""
@@ -216,7 +190,7 @@ func (r *Report) Summary(written bool) string {
 		s += ", " + strconv.Itoa(kept) + " not written"
 	}
 	for _, in := range summaryStates {
-		probes, hooks := sum.probes[in.state], sum.hooks[in.state]
+		probes, hooks := sum.probes[counted{in.state, false}], sum.probes[counted{in.state, true}]
 		if probes+hooks == 0 {
 			continue
 		}
@@ -232,17 +206,38 @@ func (r *Report) Summary(written bool) string {
 	return s
 }
 
-// CheckSummary returns one line about what check found.
-func (r *Report) CheckSummary() string {
-	sum, probes, hooks := newTally(), 0, 0
+// total returns the sum of all sources, without changes that are withheld, and how many
+// objects have these.
+func (r *Report) total() (sum tally, withheld int) {
+	sum.probes = make(map[counted]int)
 	for _, t := range r.tallies {
 		sum.templates += t.templates
 		sum.groups += t.groups
-		for _, n := range t.probes {
-			probes += n
+		if t.withheld {
+			withheld += t.changed
+		} else {
+			sum.changed += t.changed
 		}
-		for _, n := range t.hooks {
-			hooks += n
+		for what, n := range t.probes {
+			if !t.withheld || what.state != transformer.WouldRewrite && what.state != transformer.WouldRestore {
+				sum.probes[what] += n
+			}
+		}
+	}
+	return sum, withheld
+}
+
+// CheckSummary returns one line about what check found.
+func (r *Report) CheckSummary() string {
+	sum, _ := r.total()
+	probes, hooks := 0, 0
+	for _, t := range r.tallies {
+		for what, n := range t.probes {
+			if what.isHook {
+				hooks += n
+			} else {
+				probes += n
+			}
 		}
 	}
 	found := cmp.Or(r.problems(), "0 errors, 0 warnings")
@@ -270,12 +265,12 @@ func (r *Report) problems() string {
 }
 
 func countOf(probes, hooks int) string {
-	p, h := "", ""
+	var parts []string
 	if probes > 0 {
-		p = Plural(probes, "probe")
+		parts = append(parts, Plural(probes, "probe"))
 	}
 	if hooks > 0 {
-		h = Plural(hooks, "hook")
+		parts = append(parts, Plural(hooks, "hook"))
 	}
-	return join(p, h)
+	return strings.Join(parts, " and ")
 }
