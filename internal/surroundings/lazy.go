@@ -7,8 +7,6 @@ type lazy[T any] struct {
 	read   func(object) (v T, m *transformer.Metadata) // m is nil for an object that does not count
 	unread []object
 	all    map[string]*objects[T] // by namespace
-	asked  question               // the last question,
-	answer []T                    // and the answer
 }
 
 // in returns the objects of a namespace; nil if there are none.
@@ -30,12 +28,17 @@ func (l *lazy[T]) in(namespace string) *objects[T] {
 	return l.all[namespace]
 }
 
-// near returns the values of the objects that [lazy.find] finds, without asking the same twice.
+// near returns the values of the objects that [lazy.find] finds, without asking the same of a
+// namespace twice in a row.
 func (l *lazy[T]) near(q question) []T {
-	if l.answer == nil || l.asked != q {
-		l.asked, l.answer = q, l.find(q).values
+	o := l.in(q.namespace)
+	if o == nil {
+		return nil
 	}
-	return l.answer
+	if o.answer == nil || o.asked != q.place {
+		o.asked, o.answer = q.place, l.find(q).values
+	}
+	return o.answer
 }
 
 // find returns the objects of the namespace, of one name the nearest. If the namespace is

@@ -68,6 +68,9 @@ type objects[T any] struct {
 	places []place
 	names  []string
 	values []T
+
+	asked  place // where they were last asked for,
+	answer []T   // and the answer
 }
 
 func (o *objects[T]) add(at place, name string, v T) {
@@ -107,7 +110,7 @@ func (o *objects[T]) filter(keep func(i int) bool) *objects[T] {
 	for i := range o.values {
 		switch ok := keep(i); {
 		case !ok && kept == o:
-			kept = &objects[T]{slices.Clone(o.places[:i]), slices.Clone(o.names[:i]), slices.Clone(o.values[:i])}
+			kept = &objects[T]{places: slices.Clone(o.places[:i]), names: slices.Clone(o.names[:i]), values: slices.Clone(o.values[:i])}
 		case ok && kept != o:
 			kept.add(o.places[i], o.names[i], o.values[i])
 		}

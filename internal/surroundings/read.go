@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -30,17 +31,8 @@ func IsLocal(m *transformer.Metadata) bool {
 	return v != "" && v != "false"
 }
 
-// add adds an object, and reports whether it can be surroundings.
-func (x *Index) add(o object) bool {
-	list := x.listOf(o)
-	if list != nil {
-		*list = append(*list, o)
-	}
-	return list != nil
-}
-
 // listOf returns where an object is kept until it is read; nil if it is no surroundings.
-func (x *Index) listOf(o object) *[]object {
+func (x *Index) listOf(o *manifest.Object) *[]object {
 	switch group, kind := o.Group(), o.Kind(); {
 	case o.APIVersion() == "v1":
 		switch kind {

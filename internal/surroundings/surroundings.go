@@ -25,8 +25,6 @@ type Index struct {
 	limitRanges   lazy[transformer.LimitRange]
 	quotas        lazy[transformer.ResourceQuota]
 	services      lazy[transformer.Service]
-	unplacedAt    place                 // where Services without a namespace were last asked for,
-	unplaced      []transformer.Service // and the answer
 	networks      lazy[transformer.NetworkPolicy]
 	ingresses     lazy[transformer.Ingress]
 	openShift     bool     // an object is among them that only OpenShift has
@@ -34,13 +32,11 @@ type Index struct {
 	found         map[question]*transformer.Surroundings
 }
 
-// An object is one of a stream.
 type object struct {
 	stream *manifest.Stream
 	*manifest.Object
 }
 
-// A namespace is a Namespace and where it is.
 type namespace struct {
 	*transformer.Metadata
 	at *origin
@@ -72,7 +68,8 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 	for _, s := range streams {
 		for _, o := range s.Objects() {
 			x.openShift = x.openShift || transformer.IsOpenShift(o.APIVersion(), o.Kind())
-			if x.add(object{s, o}) {
+			if list := x.listOf(o); list != nil {
+				*list = append(*list, object{s, o})
 				x.streams[s] = true
 			}
 		}
@@ -113,19 +110,11 @@ func (x *Index) find(q question) *transformer.Surroundings {
 			if q.namespace == "" {
 				return nil
 			}
-			return x.unplacedNear(q.place)
+			return x.services.near(question{place: q.place})
 		},
 		NetworkPolicies: func() []transformer.NetworkPolicy { return x.networks.near(q) },
 		Ingresses:       func() []transformer.Ingress { return x.ingresses.near(q) },
 	}
-}
-
-// unplacedNear returns the Services without a namespace, without asking the same twice.
-func (x *Index) unplacedNear(at place) []transformer.Service {
-	if x.unplaced == nil || x.unplacedAt != at {
-		x.unplacedAt, x.unplaced = at, x.services.find(question{place: at}).values
-	}
-	return x.unplaced
 }
 
 // namespaceOf returns the Namespace, unless those that are equally near contradict each
@@ -154,10 +143,7 @@ func sameEntries(a, b field.KeyValues) bool {
 
 // policyNamespaces returns the namespaces whose policies are about an object.
 func (x *Index) policyNamespaces(q question) []string {
-	if q.namespace == x.rootNamespace {
-		return []string{x.rootNamespace}
-	}
-	return []string{x.rootNamespace, q.namespace}
+	return slices.Compact([]string{x.rootNamespace, q.namespace})
 }
 
 // peersOf returns the PeerAuthentications. Of one name, and of one scope, only the nearest
