@@ -21,7 +21,7 @@ var layers = []struct {
 	{"cmd/rewrite-probes", "internal/config internal/manifest internal/pipeline internal/policy internal/reason internal/release internal/report"},
 	{"cmd/probe-proxy", "internal/kubelet internal/prober internal/release internal/sidecar/server"},
 	{"cmd/probe-agent", "internal/agent/identity internal/agent/probe internal/agent/schedule internal/agent/systemd internal/agent/xds internal/release internal/vmconfig"},
-	{"fn/krm", "fn/internal/nodes internal/config internal/report"},
+	{"fn/krm", "fn/internal/nodes internal/config internal/field internal/report"},
 	{"fn/kyaml", "fn/findings fn/internal/found fn/internal/nodes internal/config"},
 	{"fn/internal/nodes", "internal/config internal/manifest internal/pipeline internal/report"},
 	{"fn", "fn/findings fn/internal/found internal/config internal/field internal/manifest internal/pipeline internal/report internal/workload transformer"},

@@ -20,6 +20,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // An Owner is the object that a pod template belongs to. The zero Owner is a
@@ -74,17 +75,12 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 	if err != nil {
 		return nil, err
 	}
-	r, err := pipeline.Run([]*manifest.Stream{s}, decoded, pipeline.Inspect)
-	if err != nil {
-		return nil, err
-	}
-	out := &Report{Findings: found.In(r), Probes: probesOf(r), Changed: r.Changed > 0}
+	seen := pipeline.Run([]*manifest.Stream{s}, decoded, pipeline.Inspect)
+	out := &Report{Findings: found.In(seen), Probes: probesOf(seen), Changed: seen.Changed > 0}
 	if mode == pipeline.Inspect {
 		return out, nil
 	}
-	if r, err = pipeline.Run([]*manifest.Stream{s}, decoded, mode); err != nil {
-		return nil, err
-	}
+	r := pipeline.Run([]*manifest.Stream{s}, decoded, mode)
 	out.Findings, out.Changed = found.In(r), r.Changed > 0
 	if r.Failed() {
 		out.Changed = false
@@ -96,11 +92,35 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 	if !s.Changed() {
 		return out, nil
 	}
-	var b bytes.Buffer
-	if _, err := s.WriteTo(&b); err != nil {
-		return nil, err
+	return out, out.read(s.Objects()[0], path, seen.Templates[0].Companion, template)
+}
+
+// read takes the rewritten template from its owner, and the companion from the plan.
+func (r *Report) read(owner *manifest.Object, path field.Path, companion *transformer.Companion, template *corev1.PodTemplateSpec) error {
+	var rewritten corev1.PodTemplateSpec
+	value, _ := owner.Value(path)
+	if err := convert(value, &rewritten); err != nil {
+		return err
 	}
-	return out, out.read(b.Bytes(), template, path)
+	if companion != nil && companion.Value != nil {
+		r.Companion = new(corev1.ConfigMap)
+		if err := convert(companion.Value, r.Companion); err != nil {
+			return err
+		}
+	}
+	if len(path) == 0 { // a Pod: its metadata are the template's
+		rewritten.Name, rewritten.Namespace = template.Name, template.Namespace
+	}
+	*template = rewritten
+	return nil
+}
+
+// convert makes one of the API's types of a value.
+func convert(v field.Value, into any) error {
+	if err := json.Unmarshal(field.AppendJSON(nil, v), into); err != nil {
+		return fmt.Errorf("internal error: what was rewritten cannot be read: %w", err)
+	}
+	return nil
 }
 
 // done returns the state of a probe for which has been done what its state says.
@@ -201,45 +221,6 @@ func dropNulls(value any) {
 			dropNulls(v)
 		}
 	}
-}
-
-// read takes the template and its companion from the rewritten list.
-func (r *Report) read(list []byte, template *corev1.PodTemplateSpec, path field.Path) error {
-	var out struct{ Items []json.RawMessage }
-	if err := json.Unmarshal(list, &out); err != nil {
-		return fmt.Errorf("internal error: the output cannot be read: %w", err)
-	}
-	for _, item := range out.Items[1:] {
-		var companion corev1.ConfigMap
-		if err := json.Unmarshal(item, &companion); err == nil && companion.Kind == "ConfigMap" {
-			r.Companion = &companion
-		}
-	}
-	value := out.Items[0]
-	for _, step := range path {
-		var err error
-		if step.IsIndex {
-			var items []json.RawMessage
-			err = json.Unmarshal(value, &items)
-			value = items[step.Index]
-		} else {
-			var fields map[string]json.RawMessage
-			err = json.Unmarshal(value, &fields)
-			value = fields[step.Key]
-		}
-		if err != nil {
-			return fmt.Errorf("internal error: the output cannot be read: %w", err)
-		}
-	}
-	var rewritten corev1.PodTemplateSpec
-	if err := json.Unmarshal(value, &rewritten); err != nil {
-		return fmt.Errorf("internal error: the output cannot be read: %w", err)
-	}
-	if len(path) == 0 {
-		rewritten.Name, rewritten.Namespace = template.Name, template.Namespace
-	}
-	*template = rewritten
-	return nil
 }
 
 func probesOf(r *report.Report) []Probe {

@@ -46,10 +46,7 @@ func inject(t *testing.T, pod, placement string, port int, set ...func(*config.R
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite)
 	var out bytes.Buffer
 	if _, err := s.WriteTo(&out); err != nil {
 		t.Fatal(err)

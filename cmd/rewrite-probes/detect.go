@@ -9,7 +9,6 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
-	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 )
 
 var (
@@ -77,6 +76,3 @@ func patchConcern(text []byte) string {
 	}
 	return ""
 }
-
-// holdsProbe reports whether a mapping in a text looks like a probe.
-func holdsProbe(s *manifest.Stream) bool { return slices.ContainsFunc(s.Objects(), pipeline.HasProbe) }

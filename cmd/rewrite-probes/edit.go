@@ -81,7 +81,7 @@ func (f *editFlags) emit(std streams, p *pkg, r *report.Report) (emitted int, er
 	toStdout := !f.write && !f.diff && !f.list
 	chosen := choose(p, r, toStdout)
 	if !toStdout {
-		return f.emitFiles(std, p, r, chosen)
+		return f.emitFiles(std, r, chosen)
 	}
 	text, err := manifest.Join(chosen)
 	if err == nil {
@@ -114,7 +114,7 @@ func choose(p *pkg, r *report.Report, toStdout bool) (chosen []*manifest.Stream)
 }
 
 // emitFiles lists, shows or writes the changed files, each with its new text.
-func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*manifest.Stream) (emitted int, err error) {
+func (f *editFlags) emitFiles(std streams, r *report.Report, changed []*manifest.Stream) (emitted int, err error) {
 	texts, problems := make([][]byte, len(changed)), make([]error, len(changed))
 	for i, s := range changed {
 		texts[i], problems[i] = s.Text()
@@ -134,7 +134,7 @@ func (f *editFlags) emitFiles(std streams, p *pkg, r *report.Report, changed []*
 			return emitted, errors.Join(append(problems, fmt.Errorf("%s and what follows it was not changed: %s", s.Name(), sig))...)
 		default:
 		}
-		if err := f.emitFile(std, s.Name(), p.inputs[s.Name()], texts[i]); err != nil {
+		if err := f.emitFile(std, s.Name(), s.Input(), texts[i]); err != nil {
 			r.Withhold(s.Name())
 			problems = append(problems, err)
 			continue
@@ -167,7 +167,6 @@ func (f *editFlags) interrupts() (first <-chan os.Signal, stop func()) {
 	}
 }
 
-// emitFile lists, shows or writes one changed file.
 func (f *editFlags) emitFile(std streams, name string, before, after []byte) error {
 	if f.list {
 		if _, err := fmt.Fprintln(std.out, name); err != nil {

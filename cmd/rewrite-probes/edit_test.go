@@ -19,7 +19,7 @@ import (
 func TestNothingIsWrittenThatDoesNotReadBackAsPlanned(t *testing.T) {
 	for _, f := range []editFlags{{}, {write: true}, {diff: true}, {list: true}, {write: true, diff: true, list: true}} {
 		dir := t.TempDir()
-		p := &pkg{inputs: make(map[string][]byte)}
+		p := &pkg{}
 		for _, name := range []string{"a", "b", "c"} {
 			path := filepath.Join(dir, name+".yaml")
 			text := []byte("apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name + "\n")
@@ -49,7 +49,7 @@ func TestNothingIsWrittenThatDoesNotReadBackAsPlanned(t *testing.T) {
 		}
 		for _, s := range p.streams {
 			isWritten := f.write && filepath.Base(s.Name()) != "b.yaml"
-			if text, err := os.ReadFile(s.Name()); err != nil || bytes.Equal(text, p.inputs[s.Name()]) == isWritten {
+			if text, err := os.ReadFile(s.Name()); err != nil || bytes.Equal(text, s.Input()) == isWritten {
 				t.Errorf("%+v: %s is %q now, %v", f, s.Name(), text, err)
 			}
 		}

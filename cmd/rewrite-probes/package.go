@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,12 +23,11 @@ const stdinName = "<stdin>"
 // A pkg is all that one run reads: a package, in the words of kpt.
 type pkg struct {
 	streams  []*manifest.Stream
-	inputs   map[string][]byte // by the stream's name
-	messages []report.Message  // about files that are not read, or cannot be
-	charts   map[string]int    // the number of templates that are not read, by the chart's Chart.yaml
-	patches  int               // the number of patches that concern probes and are not read
-	unbuilt  []report.Message  // about kustomizations that name more than was read
-	failed   bool              // whether a file could not be read
+	messages []report.Message // about files that are not read, or cannot be
+	charts   map[string]int   // the number of templates that are not read, by the chart's Chart.yaml
+	patches  int              // the number of patches that concern probes and are not read
+	files    []file           // that were given; none if that was stdin
+	failed   bool             // whether a file could not be read
 
 	config      string   // the file with the functionConfig; "" if there is none
 	configFound bool     // whether no flag has named it
@@ -53,7 +53,7 @@ func (p *pkg) functionConfig() *manifest.Object {
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
 // folders that the arguments name.
 func readPackage(command string, std streams, args, ignore []string) (*pkg, error) {
-	p := &pkg{inputs: make(map[string][]byte), charts: make(map[string]int)}
+	p := &pkg{charts: make(map[string]int)}
 	if len(args) == 0 && isTerminal(std.in) {
 		return nil, &usageError{command, errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
 	}
@@ -76,6 +76,7 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 	if err != nil {
 		return nil, err
 	}
+	p.files = files
 	patches := findPatches(files)
 	for _, f := range files {
 		text, err := os.ReadFile(f.path)
@@ -93,7 +94,6 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 		}
 	}
 	p.noteCharts()
-	p.unbuilt = findUnbuilt(files)
 	return p, nil
 }
 
@@ -109,8 +109,7 @@ func (p *pkg) add(f file, text []byte) {
 		p.passOverValues(f, s)
 	case err == nil:
 		p.streams = append(p.streams, s)
-		p.inputs[f.path] = text
-		if isChart(f.path) && bytes.Contains(text, []byte("dependencies:")) {
+		if filepath.Base(f.path) == chartName && bytes.Contains(text, []byte("dependencies:")) {
 			p.charts[whole(f.path)] += 0
 		}
 	case f.walked && isNoManifest(text, err):
@@ -122,12 +121,10 @@ func (p *pkg) add(f file, text []byte) {
 	}
 }
 
-// note reports something about a file.
 func (p *pkg) note(path, key, text string) {
 	p.messages = append(p.messages, aboutFile(path, key, text))
 }
 
-// aboutFile returns a message about a file.
 func aboutFile(path, key, text string) report.Message {
 	m := report.NewMessage(key, text)
 	m.Object = &report.Object{Source: path, File: path}
@@ -155,12 +152,9 @@ const madeOfIt = "give rewrite-probes what is made of it, or leave it out with -
 // passOverValues notes that a file without an object is not read. The values of a chart
 // that is here belong to the chart.
 func (p *pkg) passOverValues(f file, s *manifest.Stream) {
-	chart := chartOf(f.path)
-	if chart == "" {
-		chart = chartIn(filepath.Dir(f.path))
-	}
+	chart := cmp.Or(chartOf(f.path), chartIn(filepath.Dir(f.path)))
 	switch {
-	case filepath.Ext(f.path) == ".json" || !holdsProbe(s):
+	case filepath.Ext(f.path) == ".json" || !slices.ContainsFunc(s.Objects(), pipeline.HasProbe):
 		p.note(f.path, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
 	case chart != "":
 		p.charts[chart] += 0
@@ -181,8 +175,6 @@ func (p *pkg) noteCharts() {
 }
 
 const chartName = "Chart.yaml"
-
-func isChart(path string) bool { return filepath.Base(path) == chartName }
 
 // chartOf returns the Chart.yaml of the chart that has the file among its
 // templates or the files that they include, or "".
@@ -287,17 +279,13 @@ func runPipeline(cmd *cobra.Command, std streams, common *commonFlags, mode pipe
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := pipeline.Run(p.streams, c, mode)
-	if err != nil {
-		return nil, nil, err
-	}
+	r := pipeline.Run(p.streams, c, mode)
 	r.Messages = append(p.messages, r.Messages...)
 	r.Unreadable, r.Patches, r.Config = p.failed, p.patches, p.configWords()
 	report.Sort(r.Messages)
 	return p, r, nil
 }
 
-// isStdin reports whether the arguments mean stdin.
 func isStdin(args []string) bool { return len(args) == 0 || len(args) == 1 && args[0] == "-" }
 
 // misspelt returns the command that the first argument seems to mean; "" if it

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
@@ -21,8 +22,7 @@ func addAllowEmpty(cmd *cobra.Command, allow *bool) {
 func addUnseen(p *pkg, r *report.Report) {
 	for i := range r.Messages {
 		if m := &r.Messages[i]; m.Reason == pipeline.ReasonHelmTemplate {
-			with := report.NewMessage(pipeline.ReasonNotRendered, m.Text)
-			m.Reason, m.Severity = with.Reason, with.Severity
+			m.Reason, m.Severity = pipeline.ReasonNotRendered, reason.SeverityOf(pipeline.ReasonNotRendered)
 		}
 	}
 	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
@@ -30,7 +30,7 @@ func addUnseen(p *pkg, r *report.Report) {
 			r.Messages = append(r.Messages, aboutFile(chart, pipeline.ReasonNotRendered, "the chart is passed over; render it and pipe the result through rewrite-probes"))
 		}
 	}
-	r.Messages = append(r.Messages, p.unbuilt...)
+	r.Messages = append(r.Messages, findUnbuilt(p.files)...)
 	if r.Subjects() == 0 && !r.Failed() {
 		r.Messages = append(r.Messages, report.NewMessage(pipeline.ReasonNothingSeen, "no pod template was seen, so nothing is known about any probe"))
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/fn/internal/nodes"
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
@@ -85,33 +86,13 @@ func appendResults(results fn.Results, r *report.Report) fn.Results {
 	for _, result := range results {
 		seen[key(result)] = true
 	}
-	for i := range r.Messages {
-		result := resultOf(&r.Messages[i])
+	for m := range r.Results(true) {
+		result := new(fn.Result)
+		_ = json.Unmarshal(field.AppendJSON(nil, m), result) // both have the form of the specification
 		if k := key(result); !seen[k] {
 			seen[k] = true
 			results = append(results, result)
 		}
 	}
 	return results
-}
-
-func resultOf(m *report.Message) *fn.Result {
-	result := &fn.Result{Message: m.Sentence(), Severity: fn.Severity(m.Severity)}
-	if m.Reason != "" {
-		result.Tags = map[string]string{"reason": m.Reason}
-	}
-	o := m.Object
-	if o == nil {
-		return result
-	}
-	if o.Kind != "" {
-		result.ResourceRef = &fn.ResourceRef{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
-		if len(m.Field) > 0 {
-			result.Field = &fn.Field{Path: m.Field.String(), CurrentValue: m.Current, ProposedValue: m.Proposed}
-		}
-	}
-	if o.File != "" {
-		result.File = &fn.File{Path: o.File, Index: o.Index}
-	}
-	return result
 }

@@ -161,7 +161,6 @@ var ErrNotConfig = errors.New("must be a ConfigMap")
 func isTyped(o *manifest.Object) bool     { return o.APIVersion() == APIVersion && o.Kind() == Kind }
 func isConfigMap(o *manifest.Object) bool { return o.APIVersion() == "v1" && o.Kind() == "ConfigMap" }
 
-// A problem is what is wrong with one field.
 type problem struct {
 	path field.Path
 	text string
@@ -169,7 +168,6 @@ type problem struct {
 
 type problems []problem
 
-// add reports what is wrong with the field at a path.
 func (p *problems) add(path field.Path, format string, args ...any) {
 	*p = append(*p, problem{path, fmt.Sprintf(format, args...)})
 }
@@ -210,7 +208,6 @@ func unjoin(err error) []error {
 
 var specPath = field.NewPath("spec")
 
-// validate returns everything that is wrong with the config.
 func (c *RewriteProbes) validate() (p problems) {
 	p.checkStruct(nil, reflect.ValueOf(c).Elem())
 	s := &c.Spec

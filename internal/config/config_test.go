@@ -214,9 +214,7 @@ config.yaml:7: functionConfig: ` + "`data.injected-namespaces`" + `: "[" must be
 }
 
 func TestSelectorsMatchAsKubectlDoes(t *testing.T) {
-	labels := func() field.KeyValues {
-		return field.KeyValues{{Key: "app", Value: "web"}, {Key: "tier", Value: "front"}}
-	}
+	web := &field.Metadata{Name: "web", Namespace: "shop", Labels: field.KeyValues{{Key: "app", Value: "web"}, {Key: "tier", Value: "front"}}}
 	for _, c := range []struct {
 		selector string
 		want     bool
@@ -247,12 +245,11 @@ func TestSelectorsMatchAsKubectlDoes(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.selector, err)
 		}
-		o := config.Subject{Kind: "Deployment", Name: "web", Namespace: "shop", Labels: labels}
-		if got := s.Spec.Selects(o); got != c.want {
+		if got := s.Spec.Selects("Deployment", web); got != c.want {
 			t.Errorf("select {%s} gives %v", c.selector, got)
 		}
 		e, _ := decode(t, typed+"spec: {exclude: {"+c.selector+"}}")
-		if got := e.Spec.Selects(o); got == c.want {
+		if got := e.Spec.Selects("Deployment", web); got == c.want {
 			t.Errorf("exclude {%s} gives %v", c.selector, got)
 		}
 	}

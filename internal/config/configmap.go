@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // A Key is one key of the ConfigMap form.
@@ -35,7 +37,6 @@ var Keys = []Key{
 	{"strict", "spec.strict"},
 }
 
-// set sets the field of a config.
 func (k *Key) set(c *RewriteProbes, text string) error {
 	v, f := reflect.ValueOf(c).Elem(), reflect.StructField{}
 	for name := range strings.SplitSeq(k.Field, ".") {
@@ -74,7 +75,6 @@ func (c *RewriteProbes) fromConfigMap(o *manifest.Object, p *problems) error {
 	return nil
 }
 
-// keyNamed returns the key of a name; nil if there is none.
 func keyNamed(name string) *Key {
 	i, known := slices.BinarySearchFunc(Keys, name, func(k Key, n string) int { return strings.Compare(k.Name, n) })
 	if !known {
@@ -90,3 +90,41 @@ func keyNames() string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// A Setting is what a command line says of a field, by the name of its [Key].
+type Setting struct{ Key, Value string }
+
+// A SettingError says what is wrong with a setting.
+type SettingError struct{ Key, Text string }
+
+func (e *SettingError) Error() string { return "--" + e.Key + ": " + e.Text }
+
+func (c *RewriteProbes) set(over []Setting, p *problems) {
+	for _, s := range over {
+		key := keyNamed(s.Key)
+		if err := key.set(c, s.Value); err != nil {
+			path, _ := field.Parse(key.Field)
+			p.add(path, "%v", err)
+		}
+	}
+}
+
+// Overridden returns the value that a functionConfig has for the field of a setting, if it
+// has another.
+func (s Setting) Overridden(o *manifest.Object) (value string, differs bool) {
+	if o == nil {
+		return "", false
+	}
+	key := keyNamed(s.Key)
+	path, _ := field.Parse(key.Field)
+	if isConfigMap(o) {
+		path = field.NewPath("data", key.Name)
+	}
+	if v, given := o.Value(path); given && fmt.Sprint(v) != s.Value {
+		return fmt.Sprint(v), true
+	}
+	return "", false
+}
+
+// Meshes and Answerers return the values of mesh and answeredBy.
+var Meshes, Answerers = transformer.Meshes, transformer.Answerers

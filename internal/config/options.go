@@ -8,7 +8,7 @@ import (
 
 // Options returns the options of the planner.
 func (s *Spec) Options() transformer.Options {
-	o := transformer.Options{
+	return transformer.Options{
 		Mesh: s.Mesh, AnsweredBy: s.AnsweredBy, Port: s.Port, Rewrite: s.Rewrite,
 		ProbeProxy: s.ProbeProxy.options(),
 		IstioProxy: transformer.IstioProxy(s.IstioProxy),
@@ -19,7 +19,6 @@ func (s *Spec) Options() transformer.Options {
 		},
 		Platform: s.Platform,
 	}
-	return o
 }
 
 func (p *ProbeProxy) options() transformer.ProbeProxy {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -94,7 +93,8 @@ func typeSchema(t reflect.Type, tag reflect.StructTag) *schema {
 	case t.Kind() == reflect.Struct:
 		return structSchema(t)
 	case t.Kind() == reflect.Slice:
-		s := &schema{Type: "array", Items: typeSchema(t.Elem(), withoutDefault(tag))}
+		s := &schema{Type: "array", Items: typeSchema(t.Elem(), tag)}
+		s.Items.Default = nil // the tag's is that of the list
 		if d := defaultOf(tag); d != "" {
 			s.Default = strings.Split(d, ",")
 		}
@@ -119,10 +119,6 @@ func typeSchema(t reflect.Type, tag reflect.StructTag) *schema {
 		}
 		return s
 	}
-}
-
-func withoutDefault(tag reflect.StructTag) reflect.StructTag {
-	return reflect.StructTag(fmt.Sprintf("enum:%q registry:%q", tag.Get("enum"), tag.Get("registry")))
 }
 
 func number(s string) *int {

@@ -9,32 +9,16 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// A Subject is what a [Selector] matches.
-type Subject struct {
-	Kind, Name, Namespace string
-	Labels                func() field.KeyValues // called only if needed
-}
-
 // Selects reports whether select and exclude let an object be rewritten.
-func (s *Spec) Selects(o Subject) bool {
-	return (s.Select == nil || s.Select.matches(o)) && (s.Exclude == nil || !s.Exclude.matches(o))
+func (s *Spec) Selects(kind string, m *field.Metadata) bool {
+	return (s.Select == nil || s.Select.matches(kind, m)) && (s.Exclude == nil || !s.Exclude.matches(kind, m))
 }
 
-func (s *Selector) matches(o Subject) bool {
-	if len(s.Kinds) > 0 && !slices.Contains(s.Kinds, o.Kind) {
-		return false
-	}
-	if !matchesAny(s.Names, o.Name) || !matchesAny(s.Namespaces, o.Namespace) {
-		return false
-	}
+func (s *Selector) matches(kind string, m *field.Metadata) bool {
 	requirements, _ := parseLabelSelector(s.LabelSelector) // Decode refuses what is none
-	labels := o.Labels()
-	for _, r := range requirements {
-		if !r.matches(labels) {
-			return false
-		}
-	}
-	return true
+	return (len(s.Kinds) == 0 || slices.Contains(s.Kinds, kind)) &&
+		matchesAny(s.Names, m.Name) && matchesAny(s.Namespaces, m.Namespace) &&
+		!slices.ContainsFunc(requirements, func(r requirement) bool { return !r.matches(m.Labels) })
 }
 
 func matchesAny(patterns []string, name string) bool {

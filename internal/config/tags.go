@@ -11,7 +11,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// jsonName returns the name of a struct field in the YAML form.
 func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name

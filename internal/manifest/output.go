@@ -35,7 +35,7 @@ func WriteOutput(w io.Writer, text []byte) (int, error) {
 // error means that they differ.
 func (s *Stream) Text() ([]byte, error) {
 	if !s.Changed() {
-		return s.in[:len(s.in)-s.addedEnd], nil
+		return s.Input(), nil
 	}
 	return join([]*Stream{s})
 }

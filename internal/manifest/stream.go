@@ -347,6 +347,9 @@ func (s *Stream) configObject(t *yaml.Tree, n int32) (*Object, error) {
 // Name returns the name that was passed to Read.
 func (s *Stream) Name() string { return s.name }
 
+// Input returns the text that was passed to Read.
+func (s *Stream) Input() []byte { return s.in[:len(s.in)-s.addedEnd] }
+
 // Objects returns all objects in order, those of nested Lists too, without the
 // functionConfig.
 func (s *Stream) Objects() []*Object { return s.objects }

@@ -16,10 +16,7 @@ import (
 // the streams, named as NAME or NAMESPACE/NAME. Its probe is the one that the
 // author of the group or of its workload wrote.
 func AgentConfig(streams []*manifest.Stream, c *config.RewriteProbes, name string) (*vmconfig.Config, error) {
-	r, err := newRun(streams, c, Inspect)
-	if err != nil {
-		return nil, err
-	}
+	r := newRun(streams, c, Inspect)
 	var found []*manifest.Object
 	var all []string // the names of all groups
 	for _, s := range streams {

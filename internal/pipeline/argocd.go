@@ -29,8 +29,7 @@ func (r *run) checkArgoCD(o *manifest.Object) {
 	if !ok {
 		return
 	}
-	value, _ := settings.Get(buildOptions)
-	passed, _ := value.(string)
+	passed := field.As[string](settings, buildOptions)
 	for _, f := range settings {
 		options, ok := f.Value.(string)
 		if !ok || !strings.HasPrefix(f.Key, buildOptions+".") {

@@ -9,7 +9,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// planGroup plans for a group of virtual machines.
 func (r *run) planGroup(o *manifest.Object, meta *transformer.Metadata) (report.Template, error) {
 	g, err := r.group(o, meta)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/release"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
@@ -27,14 +28,10 @@ const (
 )
 
 // Run takes the streams of one run through the pipeline. They are one package:
-// a Namespace in one of them counts for the workloads of all. An error means
-// that the config is not valid, which [config.Decode] would have said; what is
-// wrong with an object is a message.
-func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*report.Report, error) {
-	r, err := newRun(streams, c, mode)
-	if err != nil {
-		return nil, err
-	}
+// a Namespace in one of them counts for the workloads of all. What is wrong with an object
+// is a message. The config must be valid, as [config.Decode] returns it.
+func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *report.Report {
+	r := newRun(streams, c, mode)
 	for _, s := range streams {
 		r.stream = s
 		for i, o := range s.Objects() {
@@ -46,7 +43,18 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*repor
 	r.reportUnreleased()
 	report.Sort(r.out.Messages)
 	out := r.out // a pointer into the run would keep all that it found around the objects: 5 MB for 50,000
-	return &out, nil
+	return &out
+}
+
+// reportUnreleased notes once that the image of probe-proxy may not exist yet:
+// this build is no release, and the functionConfig names no image.
+func (r *run) reportUnreleased() {
+	_, released := release.Image()
+	if released || !r.injects || r.mode == Restore || r.spec.ProbeProxy.Image != "" {
+		return
+	}
+	r.out.Messages = append(r.out.Messages, report.NewMessage(ReasonUnreleased,
+		fmt.Sprintf("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), r.spec.Options().ProbeProxy.Image)))
 }
 
 func customTemplates(c *config.RewriteProbes) []workload.Custom {
@@ -61,7 +69,6 @@ func customTemplates(c *config.RewriteProbes) []workload.Custom {
 	return all
 }
 
-// A run is the state of one [Run].
 type run struct {
 	planner  *transformer.Planner
 	mode     Mode
@@ -80,19 +87,18 @@ type run struct {
 	out    report.Report
 }
 
-func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) (*run, error) {
+func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run {
 	planner, err := transformer.New(c.Spec.Options())
 	if err != nil {
-		return nil, fmt.Errorf("functionConfig: %w", err)
+		panic(err)
 	}
 	r := &run{planner: planner, mode: mode, spec: &c.Spec, streams: streams, custom: customTemplates(c), texts: make(map[string]any)}
 	r.pathUses = make([]pathUse, len(r.custom))
 	r.around = surroundings.Collect(streams, c.Spec.Istio.RootNamespace)
 	r.out.Strict = c.Spec.Strict
-	return r, nil
+	return r
 }
 
-// inList reports whether the current stream is a ResourceList.
 func (r *run) inList() bool { return r.stream.IsResourceList() }
 
 // object takes one object through the pipeline.
@@ -115,7 +121,7 @@ func (r *run) object(o *manifest.Object) {
 		return
 	}
 	r.ref = r.refer(o)
-	if !r.spec.Selects(config.Subject{Kind: o.Kind(), Name: meta.Name, Namespace: meta.Namespace, Labels: o.Labels}) {
+	if !r.spec.Selects(o.Kind(), meta) {
 		return
 	}
 	if class == workload.Unknown {
@@ -267,8 +273,9 @@ func (r *run) refer(o *manifest.Object) *report.Object {
 	return ref
 }
 
-// addFinding reports a finding about an object, with the severity of its reason.
-func (r *run) addFinding(o *manifest.Object, f transformer.Finding) {
+// addFinding reports a finding about an object, with the severity of its reason. The message
+// that it returns may be changed until the next one.
+func (r *run) addFinding(o *manifest.Object, f transformer.Finding) *report.Message {
 	m := report.NewMessage(f.Reason, f.Message)
 	m.Object = r.ref
 	m.Field, m.Current, m.Proposed = f.Field, f.Current, f.Proposed
@@ -276,6 +283,7 @@ func (r *run) addFinding(o *manifest.Object, f transformer.Finding) {
 		m.Line = o.FieldLine(f.Field)
 	}
 	r.out.Messages = append(r.out.Messages, m)
+	return &r.out.Messages[len(r.out.Messages)-1]
 }
 
 // fail reports what keeps an object from being understood or edited.
@@ -289,9 +297,8 @@ func (r *run) fail(o *manifest.Object, err error) {
 			f.Message += ", which looks like a variable; rewrite-probes must run after the substitution"
 		}
 	}
-	r.addFinding(o, f)
-	if ok && e.Line > 0 && !r.inList() {
-		r.out.Messages[len(r.out.Messages)-1].Line = e.Line
+	if m := r.addFinding(o, f); ok && e.Line > 0 && !r.inList() {
+		m.Line = e.Line
 	}
 }
 
@@ -306,9 +313,8 @@ func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
 	if n.End > n.Line {
 		lines = fmt.Sprintf("lines %d to %d%s", before+n.Line, before+n.End, of)
 	}
-	r.addFinding(o, transformer.NewFinding(ReasonWrittenAnew, nil, "%s: %s", lines, n.Text))
-	if !r.inList() {
-		r.out.Messages[len(r.out.Messages)-1].Line = before + n.Line
+	if m := r.addFinding(o, transformer.NewFinding(ReasonWrittenAnew, nil, "%s: %s", lines, n.Text)); !r.inList() {
+		m.Line = before + n.Line
 	}
 }
 

@@ -137,10 +137,7 @@ func do(text []byte, c *config.RewriteProbes, mode pipeline.Mode) (done, error) 
 	if err != nil {
 		return done{}, err
 	}
-	r, err := pipeline.Run([]*manifest.Stream{s}, c, mode)
-	if err != nil {
-		return done{}, err
-	}
+	r := pipeline.Run([]*manifest.Stream{s}, c, mode)
 	var d done
 	for _, m := range r.Messages {
 		if m.Severity == transformer.Error {

@@ -51,10 +51,7 @@ func Rewrite(nodes []*yaml.RNode, c *config.RewriteProbes) ([]Change, *report.Re
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite)
-	if err != nil {
-		return nil, nil, err
-	}
+	r := pipeline.Run([]*manifest.Stream{s}, c, pipeline.Rewrite)
 	var b bytes.Buffer
 	if _, err := s.WriteTo(&b); err != nil {
 		return nil, nil, err
@@ -70,7 +67,6 @@ func Rewrite(nodes []*yaml.RNode, c *config.RewriteProbes) ([]Change, *report.Re
 	return align(before, after), r, nil
 }
 
-// itemsOf returns the items of a ResourceList.
 func itemsOf(list string) ([]*yaml.RNode, error) {
 	root, err := yaml.Parse(list)
 	if err == nil {
@@ -148,7 +144,6 @@ func identify(n *yaml.RNode) yaml.ResourceIdentifier {
 	}
 }
 
-// equal reports whether two nodes have the same values.
 func equal(a, b *yaml.Node) bool {
 	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || a.Value != b.Value || len(a.Content) != len(b.Content) {
 		return false

@@ -64,9 +64,7 @@ func RunIn(in Folder, input []byte, c *config.RewriteProbes, mode pipeline.Mode)
 		}
 		streams = append(streams, other)
 	}
-	if r, err = pipeline.Run(streams, c, mode); err != nil {
-		return nil, nil, err
-	}
+	r = pipeline.Run(streams, c, mode)
 	if s.IsResourceList() {
 		if err := s.AddResults(r.Results(true)); err != nil {
 			return nil, nil, err
