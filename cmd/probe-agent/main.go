@@ -162,7 +162,6 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 	return exitOK
 }
 
-// connector returns the function that connects to istiod.
 func (o *options) connector(ctx context.Context, config *vmconfig.Config, log *slog.Logger) func(context.Context) (net.Conn, error) {
 	if o.insecure {
 		return func(ctx context.Context) (net.Conn, error) {

@@ -33,7 +33,6 @@ var settings = []struct {
 	{"image", "`IMAGE` of probe-proxy", nil},
 }
 
-// settings returns the settings that the command line has.
 func (f *commonFlags) settings() (given []config.Setting) {
 	for _, s := range settings {
 		if flag := f.flags.Lookup(s.key); flag.Changed {

@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// A file is one file to read.
 type file struct {
 	path   string
 	real   string // see realPath

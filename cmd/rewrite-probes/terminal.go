@@ -9,7 +9,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
-// isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
 	f, ok := stream.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(f.Fd()))

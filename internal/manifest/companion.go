@@ -49,14 +49,8 @@ func (o *Object) AddAfter(value field.Map) error {
 
 // nameOf names an object that is to be added, as [Object.String] does.
 func nameOf(value field.Map) string {
-	text := func(m field.Map, key string) string {
-		v, _ := m.Get(key)
-		s, _ := v.(string)
-		return s
-	}
-	v, _ := value.Get("metadata")
-	meta, _ := v.(field.Map)
-	return fullName(text(value, "kind"), text(meta, "namespace"), text(meta, "name"))
+	meta := field.As[field.Map](value, "metadata")
+	return fullName(field.As[string](value, "kind"), field.As[string](meta, "namespace"), field.As[string](meta, "name"))
 }
 
 // Remove takes the object out of its stream, with what separated it from the

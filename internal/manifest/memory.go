@@ -6,7 +6,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
-// hugePage is the size of a huge page.
 const hugePage = 2 << 20
 
 // outputMemory returns an empty slice with room for n bytes. A large one lies
@@ -29,14 +28,12 @@ type textMemory struct {
 	last   int // the index of the chunk that had the text that was released last
 }
 
-// A chunk is memory for texts.
 type chunk struct {
 	text     []byte // its capacity is fixed
 	left     int    // how many bytes of it are not in the output yet
 	isMapped bool
 }
 
-// keep returns a copy of a text.
 func (m *textMemory) keep(text string) string {
 	const size, most = 64 << 10, 24 // more than a megabyte is outside of the heap
 	if len(text) == 0 {

@@ -113,7 +113,6 @@ func (o *editNode) originals(t *yaml.Tree) []*editNode {
 	return children
 }
 
-// find returns the child of the step, or nil.
 func (o *editNode) find(step field.Step) *editNode {
 	if i := o.indexOf(step); i < len(o.children) {
 		return o.children[i]

@@ -52,7 +52,6 @@ func (s *splicer) rewrite(root *editNode, check *yaml.Tree) (changes []splice, n
 	return s.mem.out, notices, check.Parse(text, s.t.Col) && check.Fixed.Why != yaml.NotKey && check.EqualValue(1, root.value(s.t.Part))
 }
 
-// lineIn returns the number of the line in which the offset is.
 func lineIn(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte("\n")) }
 
 // splice collects the changes in order; ok is false if some overlap.

@@ -113,7 +113,6 @@ func (t *Tree) Describe(n int32) string {
 	return "the number " + t.Str(n)
 }
 
-// A structField is a field of a struct type.
 type structField struct {
 	name  string // in json
 	index []int  // as FieldByIndex takes it
