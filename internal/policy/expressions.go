@@ -19,13 +19,7 @@ func quoted(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
-func quotedList(items []string) string {
-	all := make([]string, len(items))
-	for i, s := range items {
-		all[i] = quoted(s)
-	}
-	return "[" + strings.Join(all, ", ") + "]"
-}
+func quotedList(items []string) string { return "[" + strings.Join(each(items, quoted), ", ") + "]" }
 
 // facts returns placeholders of the texts, each followed by the fact that it stands for.
 func facts(c *config.RewriteProbes) (pairs []string) {

@@ -10,6 +10,7 @@ package policy
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -131,11 +132,16 @@ func rule(group, version, resource string, operations ...string) field.Map {
 }
 
 func list(items ...string) field.List {
-	l := field.List{}
-	for _, s := range items {
-		l = append(l, s)
+	return each(items, func(s string) field.Value { return s })
+}
+
+// each returns f of every item.
+func each[T any](items []string, f func(string) T) []T {
+	all := make([]T, len(items))
+	for i, s := range items {
+		all[i] = f(s)
 	}
-	return l
+	return all
 }
 
 // guard returns a policy, and its binding if the engine has them.
@@ -144,10 +150,7 @@ func (o Options) guard(name string, match field.Map, variables []variable, valid
 	if slices.Contains(o.Actions, Deny) {
 		failure = "Fail"
 	}
-	actions := field.List{}
-	for _, a := range o.Actions {
-		actions = append(actions, strings.ToUpper(a[:1])+a[1:])
-	}
+	actions := field.List(each(o.Actions, func(a string) field.Value { return strings.ToUpper(a[:1]) + a[1:] }))
 	named := field.List{}
 	for _, v := range variables {
 		named = append(named, field.Map{{Key: "name", Value: v.Name}, {Key: "expression", Value: v.Expression}})
@@ -173,83 +176,40 @@ func (o Options) guard(name string, match field.Map, variables []variable, valid
 // anyOf returns a regular expression for names that match one of the patterns,
 // in which * and ? match as in a shell.
 func anyOf(patterns []string) string {
-	alternatives := make([]string, len(patterns))
-	for i, p := range patterns {
-		alternatives[i] = patternToRegexp(p)
-	}
-	return "^(" + strings.Join(alternatives, "|") + ")$"
+	return "^(" + strings.Join(each(patterns, patternToRegexp), "|") + ")$"
 }
 
-// patternToRegexp returns the regular expression of a valid pattern of
-// path.Match.
+// patternToRegexp returns the regular expression of a valid pattern of path.Match, for names
+// of namespaces.
 func patternToRegexp(pattern string) string {
 	var b strings.Builder
-	rest := []rune(pattern)
-	next := func() (c rune) {
-		c, rest = rest[0], rest[1:]
-		return c
-	}
-	for len(rest) > 0 {
-		switch c := next(); c {
-		case '\\':
-			b.WriteString(regexp.QuoteMeta(string(next())))
-		case '[':
-			var class string
-			class, rest = classToRegexp(rest)
-			b.WriteString(class)
-		case '*':
+	tokens := regexp.MustCompile(`(?s)\\.|\[(?:\\.|[^\\\]])*\]|.`) // a character, one after a backslash, or a class in brackets
+	for _, token := range tokens.FindAllString(strings.ToValidUTF8(pattern, "_"), -1) {
+		switch {
+		case token == "*":
 			b.WriteString("[^/]*")
-		case '?':
+		case token == "?":
 			b.WriteString("[^/]")
+		case len(token) > 1 && token[0] == '[':
+			b.WriteString(classToRegexp(token))
 		default:
-			b.WriteString(regexp.QuoteMeta(string(c)))
+			b.WriteString(regexp.QuoteMeta(strings.TrimPrefix(token, `\`)))
 		}
 	}
 	return b.String()
 }
 
-// classToRegexp returns the regular expression of a class of characters, given
-// what comes after its bracket, and what comes after the class.
-func classToRegexp(rest []rune) (class string, after []rune) {
-	next := func() (c rune) {
-		if rest[0] == '\\' {
-			rest = rest[1:]
+// classToRegexp returns the regular expression of those characters of a class that a name of
+// a namespace can have.
+func classToRegexp(class string) string {
+	matching := strings.Map(func(c rune) rune {
+		if ok, _ := path.Match(class, string(c)); ok {
+			return c
 		}
-		c, rest = rest[0], rest[1:]
-		return c
+		return -1
+	}, "abcdefghijklmnopqrstuvwxyz0123456789-")
+	if matching == "" {
+		return `[^\s\S]`
 	}
-	negated := rest[0] == '^'
-	if negated {
-		rest = rest[1:]
-	}
-	for rest[0] != ']' {
-		low := next()
-		high := low
-		if rest[0] == '-' {
-			rest = rest[1:]
-			high = next()
-		}
-		if low <= high { // else it matches nothing
-			class += inClass(low) + "-" + inClass(high)
-		}
-	}
-	switch {
-	case class != "" && negated:
-		class = "[^" + class + "]"
-	case class != "":
-		class = "[" + class + "]"
-	case negated:
-		class = `[\s\S]`
-	default:
-		class = `[^\s\S]`
-	}
-	return class, rest[1:]
-}
-
-// inClass returns a character as it is written in a class of a regular expression.
-func inClass(c rune) string {
-	if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
-		return string(c)
-	}
-	return fmt.Sprintf(`\x{%x}`, c)
+	return "[" + matching + "]"
 }
