@@ -35,7 +35,7 @@ func note(p transformer.Plan) {
 func TestMain(m *testing.M) {
 	os.Exit(testutil.RunAndCheck(m, func() error {
 		var missing []error
-		for _, d := range reason.OfPlan() {
+		for _, d := range reason.OfPlan {
 			if !seen[d.Key] {
 				missing = append(missing, fmt.Errorf("%s is produced by no test", d.Key))
 			}

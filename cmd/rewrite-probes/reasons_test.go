@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
@@ -34,7 +35,7 @@ func TestTheScriptsShowEveryReasonOfARun(t *testing.T) {
 			shown[m[1]+m[2]] = true
 		}
 	}
-	for _, d := range append(reason.OfRun(), reason.OfGroup()...) {
+	for _, d := range slices.Concat(reason.OfRun, reason.OfGroup) {
 		if !shown[d.Key] {
 			t.Errorf("no script shows a message with the reason %s", d.Key)
 		}

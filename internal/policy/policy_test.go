@@ -75,7 +75,7 @@ func TestWhatAPolicyCannotExpressOfTheConfigIsSaid(t *testing.T) {
 }
 
 func TestThePolicyHasEveryReasonToLeaveProbesAlone(t *testing.T) {
-	wantKnown(t, reason.OfPlan(), reason.Info, "a reason to leave probes alone", keySet(policy.Reasons()))
+	wantKnown(t, reason.OfPlan, reason.Info, "a reason to leave probes alone", keySet(policy.Reasons()))
 }
 
 func TestEveryMistakeOfAWorkloadGroupIsHeeded(t *testing.T) {
@@ -84,7 +84,7 @@ func TestEveryMistakeOfAWorkloadGroupIsHeeded(t *testing.T) {
 		t.Error("a rewritten probe without its original is not heeded")
 	}
 	delete(known, "dangling") // pods have it too
-	wantKnown(t, reason.OfGroup(), reason.Error, "a mistake", known)
+	wantKnown(t, reason.OfGroup, reason.Error, "a mistake", known)
 }
 
 func keySet(keys []string) map[string]bool {

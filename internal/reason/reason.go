@@ -36,8 +36,8 @@ type Doc struct {
 	Cure     string // in full sentences
 }
 
-// ofPlan are the reasons that a plan can have, sorted.
-var ofPlan = []Doc{
+// OfPlan are the reasons that a plan for one pod template can have, sorted.
+var OfPlan = []Doc{
 	{"aims-at-probe-port", Warning, "The probe already goes to the port of the rewritten probes, but is not one of them.", "Set `port` in the functionConfig to another port, or give the probe the port of the app."},
 	{"ambient", Info, "The pod is in Istio's ambient mode, without a sidecar. On the node, Istio's CNI agent gives the kubelet's connections the source address 169.254.7.127, which ztunnel lets through.", "Allow that address (IPv6: fd16:9254:7127:1337:ffff:ffff:ffff:ffff) in NetworkPolicies; with Calico's eBPF mode use Calico 3.29 or later."},
 	{"ambient-network-policy", Warning, "The pod is in Istio's ambient mode, and a NetworkPolicy among the manifests keeps out the address from which the kubelet's probes come there, 169.254.7.127, so that they fail unless the cluster's network plugin makes an exception.", "Add a rule with `from: [{ipBlock: {cidr: 169.254.7.127/32}}]` (IPv6: fd16:9254:7127:1337:ffff:ffff:ffff:ffff/128) for the probes' ports."},
@@ -114,8 +114,8 @@ var ofPlan = []Doc{
 	{"windows", Info, "The pod runs on Windows, where no mesh has a sidecar.", "Nothing to do."},
 }
 
-// ofRun are the reasons that only a whole run can have, sorted.
-var ofRun = []Doc{
+// OfRun are the reasons that only a whole run can have, sorted.
+var OfRun = []Doc{
 	{"argocd-build-options", Warning, "The ConfigMap argocd-cm has kustomize's flags for functions under `kustomize.buildOptions.VERSION`, which Argo CD never passes on, so kustomize silently skips exec functions.", "Put the flags under `kustomize.buildOptions`, without a version."},
 	{"dead-istio-api", Warning, "An exception from mutual TLS that Istio has ignored since 1.6: the annotation `auth.istio.io/<port>` of a Service, or a Policy or MeshPolicy of authentication.istio.io. Nothing it says holds.", "Remove it. Rewritten probes need no exception; for anything else write a PeerAuthentication with `portLevelMtls`."},
 	{"envoy-config", Info, "The ConfigMap that configures Envoy for the probes was added, changed or removed.", "Nothing to do."},
@@ -145,9 +145,9 @@ var ofRun = []Doc{
 	{"written-anew", Warning, "Lines that no edit names were changed: an alias, or a mapping with a merge key, was written out because its value is edited or that of its anchor changed. No other value changed, but comments and quotes may have.", "Check the named lines in the diff; write them without aliases and merge keys."},
 }
 
-// ofGroup are the reasons that only a plan for a group of virtual machines can
+// OfGroup are the reasons that only a plan for a group of virtual machines can
 // have, sorted.
-var ofGroup = []Doc{
+var OfGroup = []Doc{
 	{"vm-config-invalid", Error, "The agent's configuration in `proxy.istio.io/config`, to which the original of the rewritten probe has to be added, is no YAML that Istio's agent can read, or a variable that the rewritten probe needs is missing or set otherwise.", "Correct the annotation or remove the variable that the message names; a new run of rewrite-probes adds one that is missing."},
 	{"vm-grpc-refused", Error, "istiod's webhook refuses a WorkloadGroup with a grpc probe, and Istio's agent crashes if the service answers NOT_SERVING.", "Run rewrite-probes on the manifest: the agent's status server then makes the probe."},
 	{"vm-header-case", Error, "The probe has a header `host` that is not written `Host`: Istio's agent sends it beside its own, and servers answer two with 400.", "Write `Host`."},
@@ -162,26 +162,16 @@ var ofGroup = []Doc{
 	{"vm-threshold-default", Warning, "The WorkloadGroup's probe has no `failureThreshold`: Istio's agent takes 1, not 3 as the API's documentation says.", "Write the `failureThreshold` that is meant."},
 }
 
-// OfGroup returns the reasons that only a plan for a group of virtual machines
-// can have.
-func OfGroup() []Doc { return slices.Clone(ofGroup) }
-
-// OfPlan returns the reasons that a plan for one pod template can have.
-func OfPlan() []Doc { return slices.Clone(ofPlan) }
-
-// OfRun returns the reasons that only a whole run can have.
-func OfRun() []Doc { return slices.Clone(ofRun) }
-
 // All returns every reason, sorted by key.
 func All() []Doc {
-	all := slices.Concat(ofPlan, ofGroup, ofRun)
+	all := slices.Concat(OfPlan, OfGroup, OfRun)
 	slices.SortFunc(all, func(a, b Doc) int { return strings.Compare(a.Key, b.Key) })
 	return all
 }
 
 // SeverityOf returns the severity of a reason; "" for a key that is none.
 func SeverityOf(key string) Severity {
-	for _, list := range [][]Doc{ofPlan, ofGroup, ofRun} {
+	for _, list := range [][]Doc{OfPlan, OfGroup, OfRun} {
 		if i, found := slices.BinarySearchFunc(list, key, func(d Doc, key string) int { return strings.Compare(d.Key, key) }); found {
 			return list[i].Severity
 		}
