@@ -14,7 +14,7 @@ import (
 // retired are words that only this project had, with what says the same.
 var retired = map[string]string{
 	"dialect": "mesh, or convention",
-	"adopter": "originalFinder",
+	"adopter": "findOriginal",
 	"outline": "tree",
 	"shed":    "free",
 }

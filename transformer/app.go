@@ -16,7 +16,6 @@ func (b *planBuilder) answersItself() bool { return b.inspection.answerer.who ==
 // capture. A port that a Service leads to is an error, since everything that comes in
 // there would pass without mTLS.
 func (b *planBuilder) excludePorts(sites []*handlerSite) {
-	template := &b.in.Template
 	list := b.p.mesh.excluded
 	if len(sites) > 0 && b.metadata == nil {
 		b.addFinding(NewFinding("annotations-unknown", b.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s`, which the pods need; the object must be excluded", list.key))
@@ -28,7 +27,7 @@ func (b *planBuilder) excludePorts(sites []*handlerSite) {
 	for _, s := range sites {
 		kind, _ := s.original.Kind()
 		at := s.path.Key(kind, "port")
-		if service := b.in.Around.Exposed(template.Metadata.Labels, &template.Spec, s.port); service != "" {
+		if service := b.exposed(s.port); service != "" {
 			b.addFinding(containerFinding("port-exposed", at, s.container.Name,
 				"%s leads to port %d, and without the mesh everything there would go without mTLS; probe-proxy must answer (`answeredBy: probe-proxy`), or the probe must have a port of its own", service, s.port))
 			continue
@@ -84,8 +83,5 @@ func (b *planBuilder) withoutExcluded(annotations field.KeyValues) field.KeyValu
 // (`answeredBy: app`), because Services among the manifests are known, and none leads to
 // the probes' ports.
 func (b *planBuilder) appWouldDo(toRewrite []*handlerSite) bool {
-	around, template := &b.in.Around, &b.in.Template
-	return len(around.services()) > 0 && !slices.ContainsFunc(toRewrite, func(s *handlerSite) bool {
-		return around.Exposed(template.Metadata.Labels, &template.Spec, s.port) != ""
-	})
+	return len(listed(b.in.Around.Services)) > 0 && !slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return b.exposed(s.port) != "" })
 }

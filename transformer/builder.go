@@ -18,6 +18,7 @@ type planBuilder struct {
 	holders           []*originalsHolder // containers that carry originals
 	annotationHolders []*originalsHolder // annotations that do
 	record            Record             // what the annotations carry for an exact restore
+	userAnnotations   field.KeyValues    // without what was added for past answerers in any mesh
 	detected          detection
 	inspection        inspection
 	pod               *podResources // nil until they are needed
@@ -32,7 +33,7 @@ type planBuilder struct {
 func newPlanBuilder(p *Planner, in *Input) *planBuilder {
 	b := &planBuilder{p: p, in: in, metadata: in.MetadataPath(), spec: in.SpecPath(), edits: make([]field.Edit, 0, 8)}
 	b.findHolders()
-	names := b.containerNames()
+	names := namesOf(in.Template.Spec.containers())
 	for at, c := range b.containers() {
 		for _, s := range sitesOf(b.spec, at, c) {
 			s.original = s.current
@@ -44,6 +45,7 @@ func newPlanBuilder(p *Planner, in *Input) *planBuilder {
 	}
 	b.keepOriginals()
 	b.holders = slices.DeleteFunc(b.holders, func(k *originalsHolder) bool { return !k.goes() })
+	b.userAnnotations = b.withoutOurs()
 	return b
 }
 
@@ -92,11 +94,14 @@ func (b *planBuilder) declares(port int) bool {
 	return false
 }
 
-// uses reports whether one of the containers declares a port, or a Service leads to it.
-func (b *planBuilder) uses(port int) bool {
+// exposed returns a Service that leads to a port of the pod, or may do so; "" if there is none.
+func (b *planBuilder) exposed(port int) (service string) {
 	t := &b.in.Template
-	return b.declares(port) || b.in.Around.Exposed(t.Metadata.Labels, &t.Spec, port) != ""
+	return b.in.Around.Exposed(t.Metadata.Labels, &t.Spec, port)
 }
+
+// uses reports whether one of the containers declares a port, or a Service leads to it.
+func (b *planBuilder) uses(port int) bool { return b.declares(port) || b.exposed(port) != "" }
 
 func (c *Container) declares(port int) bool {
 	return slices.ContainsFunc(c.Ports, func(p ContainerPort) bool { return p.ContainerPort == int64(port) })
@@ -108,15 +113,15 @@ func (b *planBuilder) hasOwnMetadata() bool { return len(b.metadata) != 1 }
 
 func (b *planBuilder) addFinding(f Finding) { b.findings = append(b.findings, f) }
 
-func (b *planBuilder) failed() bool { return b.firstError() != nil }
+func (b *planBuilder) failed() bool { return FirstError(b.findings) != nil }
 
-// firstError returns the first finding that is an error; nil if there is none.
-func (b *planBuilder) firstError() *Finding {
-	i := slices.IndexFunc(b.findings, func(f Finding) bool { return f.Severity == Error })
+// FirstError returns the first finding that is an error; nil if there is none.
+func FirstError(findings []Finding) *Finding {
+	i := slices.IndexFunc(findings, func(f Finding) bool { return f.Severity == Error })
 	if i < 0 {
 		return nil
 	}
-	return &b.findings[i]
+	return &findings[i]
 }
 
 // NewFinding returns a finding with the severity of its reason. The message

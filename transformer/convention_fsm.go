@@ -109,14 +109,3 @@ func (d fsmConvention) original(originals map[string]*prober.Prober, s *handlerS
 	}
 	return key, p
 }
-
-// fsmOriginal is the originalFinder of Flomesh Service Mesh. If the headers do not describe
-// the whole probe, it has no original, and dangles.
-func fsmOriginal(_ *planBuilder, s *handlerSite) (*Handler, bool) {
-	h := s.current.HTTPGet
-	p := fsmConvention{}.originalIn(h)
-	if p == nil || s.name.IsHook() {
-		return nil, false
-	}
-	return handlerOf(p, fsmConvention{}.unrewritten(h)), true
-}

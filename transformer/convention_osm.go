@@ -167,14 +167,3 @@ func osmPassedThrough(originals map[string]*prober.Prober, s *handlerSite) (stri
 	}
 	return "", nil
 }
-
-// osmOriginal is the originalFinder of Open Service Mesh: a header has the port of a
-// tcpSocket probe; the originals of other probes are only in the proxy's
-// configuration.
-func osmOriginal(_ *planBuilder, s *handlerSite) (*Handler, bool) {
-	port, ok := osmHealthcheckOf(s.current.HTTPGet)
-	if !ok || s.name.IsHook() {
-		return nil, false
-	}
-	return &Handler{TCPSocket: &TCPSocket{Port: port}}, true
-}

@@ -60,7 +60,7 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 // memberships returns what the meshes say of the template: those that inject it, where that
 // is said, and a finding about the first switch that is off.
 func (p *Planner) memberships(b *planBuilder) (detected detection, marked []*serviceMesh, at []string, off *Finding) {
-	for _, d := range p.meshes {
+	for d := range p.meshes {
 		m := d.membership(b)
 		if m.injected == always && (p.opts.Mesh == MeshAuto || d == p.mesh || !m.byName) {
 			marked, at = append(marked, d), append(at, m.at)
@@ -70,7 +70,7 @@ func (p *Planner) memberships(b *planBuilder) (detected detection, marked []*ser
 		}
 		if m.off != nil && off == nil {
 			// A pod with the proxy in its manifest needs no injection.
-			if _, has := b.proxyIn(d.isProxy); !has {
+			if _, proxy := b.proxyOf(d.isProxy); proxy == nil {
 				off = m.off
 			}
 		}
@@ -89,9 +89,8 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 		return m.Annotations
 	}
 	if v, set := values(&b.in.Template.Metadata).Lookup(key); set {
-		m := membership{at: entryWords(kind, key, v)}
 		on, ok := read(v)
-		m.injected = certain(on)
+		m := membership{injected: certain(on), at: entryWords(kind, key, v)}
 		if !ok {
 			m.unclear = new(metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
 		} else if !on {
@@ -103,16 +102,16 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 	if ns == nil {
 		return membership{}
 	}
-	if v, set := values(ns).Lookup(key); set {
-		if on, ok := read(v); ok {
-			m := membership{injected: certain(on), at: entryWords(kind, key, v) + " of Namespace \"" + ns.Name + "\""}
-			if !on {
-				m.off = new(NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, entryWords(kind, key, v)))
-			}
-			return m
-		}
+	v := values(ns).Get(key)
+	on, ok := read(v)
+	if !ok {
+		return membership{}
 	}
-	return membership{}
+	m := membership{injected: certain(on), at: entryWords(kind, key, v) + " of Namespace \"" + ns.Name + "\""}
+	if !on {
+		m.off = new(NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, entryWords(kind, key, v)))
+	}
+	return m
 }
 
 // entryWords words an entry of labels or annotations, by kind.
@@ -120,13 +119,18 @@ func entryWords(kind, key, value string) string {
 	return "the " + strings.TrimSuffix(kind, "s") + " `" + key + ": " + value + "`"
 }
 
-// proxyIn returns the membership by a mesh's proxy that the template has, unless we
+// proxyOf returns a mesh's proxy that the template has, and where; nil if it has none, or we
 // added the container.
-func (b *planBuilder) proxyIn(isProxy func(*Container) bool) (m membership, found bool) {
-	for _, c := range b.containers() {
+func (b *planBuilder) proxyOf(isProxy func(*Container) bool) (at containerRef, proxy *Container) {
+	for at, c := range b.containers() {
 		if isProxy(c) {
-			return membership{injected: always, byName: true, at: "the container `" + c.Name + "`"}, true
+			return at, c
 		}
 	}
-	return membership{}, false
+	return at, nil
+}
+
+// memberBy returns the membership that a mesh's proxy in the template makes.
+func memberBy(proxy *Container) membership {
+	return membership{injected: always, byName: true, at: "the container `" + proxy.Name + "`"}
 }

@@ -33,7 +33,7 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 		return // there is no known place for annotations, and none is needed
 	}
 	have := b.annotations()
-	want := b.withExcluded(b.userAnnotations())
+	want := b.withExcluded(b.userAnnotations)
 	if len(toRewrite) > 0 {
 		user := want
 		want = b.withDefaultContainer(b.p.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), toRewrite)
@@ -71,9 +71,9 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 	}
 }
 
-// userAnnotations returns the annotations of the template without what was added
-// for past answerers in any mesh.
-func (b *planBuilder) userAnnotations() field.KeyValues {
+// withoutOurs returns the annotations of the template without what was added for past
+// answerers in any mesh.
+func (b *planBuilder) withoutOurs() field.KeyValues {
 	user := b.undo(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers, b.record.Values(recordAnnotations))
 	for _, p := range b.record.Values(recordInherited) { // the template would have replaced them
 		if user.Get(p.Key) == p.Value {
@@ -96,7 +96,7 @@ func (b *planBuilder) withInherited(user field.KeyValues) field.KeyValues {
 // undo returns the annotations without what any mesh added for past
 // answerers.
 func (b *planBuilder) undo(annotations field.KeyValues, past func(*serviceMesh) []answerer, recorded field.KeyValues) field.KeyValues {
-	for _, d := range b.p.meshes {
+	for _, d := range serviceMeshes {
 		annotations = d.undo(annotations, past(d), recorded)
 	}
 	return annotations.Without(osmOriginals)
@@ -204,7 +204,7 @@ func (b *planBuilder) staysInPlace(k *originalsHolder, toRewrite []*handlerSite)
 // editProxy plans the env var of the mesh's proxy and returns where the proxy is; nil if
 // there is none.
 func (b *planBuilder) editProxy(value string) *containerRef {
-	at, proxy := b.templateProxy()
+	at, proxy := b.proxyOf(b.p.mesh.isProxy)
 	if proxy == nil { // use the one that we declared earlier
 		for _, k := range b.holders {
 			if k.proxy && k.ours && !k.at.init {

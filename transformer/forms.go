@@ -138,7 +138,7 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 		b.noteEmpty(&r, b.spec.Key("initContainers"))
 	}
 	if env != "" && !b.adds(toRewrite) {
-		if at, proxy := b.templateProxy(); proxy != nil {
+		if at, proxy := b.proxyOf(b.p.mesh.isProxy); proxy != nil {
 			b.noteEmpty(&r, b.containerPath(at).Key("env"))
 		} else if b.p.opts.IstioProxy.Image != autoImage || len(merge(nil, b.p.opts.IstioProxy.Resources)) > 0 {
 			r.Set(recordDeclared, true)

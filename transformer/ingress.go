@@ -71,16 +71,12 @@ func (k *IngressBackend) leadsTo(v *Service, p *ServicePort) bool {
 // checkIngresses warns of the first probe from which a load balancer takes its health
 // check only as long as it is not rewritten.
 func (b *planBuilder) checkIngresses(toRewrite []*handlerSite) {
-	around := &b.in.Around
-	if around.Ingresses == nil {
-		return
-	}
 	for _, s := range toRewrite {
 		path := healthPath(s)
 		if path == "" {
 			continue
 		}
-		for _, v := range around.Ingresses() {
+		for _, v := range listed(b.in.Around.Ingresses) {
 			gke := v.isGKE() && s.name == prober.Readiness
 			if _, set := v.Annotations.Lookup(azureProbePath); !gke && (!v.isAzure() || set) {
 				continue
@@ -117,7 +113,7 @@ func healthPath(s *handlerSite) string {
 // a port of the pod; nil if there is none.
 func (b *planBuilder) behind(v *Ingress, port int) *Service {
 	template := &b.in.Template
-	for _, service := range b.in.Around.services() {
+	for _, service := range listed(b.in.Around.Services) {
 		if service.selects(template.Metadata.Labels) != always {
 			continue
 		}

@@ -199,7 +199,7 @@ func (b *planBuilder) checkProxyLimits() {
 	i := slices.IndexFunc(ranges, func(l LimitRange) bool {
 		return slices.ContainsFunc(l.items, func(item limitItem) bool { return item.defaults.given() })
 	})
-	if _, proxy := b.templateProxy(); i >= 0 && proxy == nil && len(b.p.opts.IstioProxy.Resources) == 0 {
+	if _, proxy := b.proxyOf(b.p.mesh.isProxy); i >= 0 && proxy == nil && len(b.p.opts.IstioProxy.Resources) == 0 {
 		b.addFinding(NewFinding("proxy-limits", b.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name))
 	}
 }

@@ -120,7 +120,7 @@ const consulOriginalPod = "consul.hashicorp.com/original-pod"
 // (webhook/mesh_webhook.go:41-51).
 var consulStarts = map[prober.ProbeType]int64{prober.Liveness: 20300, prober.Readiness: 20400, prober.Startup: 20500}
 
-// consulOriginal is the originalFinder of Consul, whose injector changes only the port.
+// consulOriginal is the findOriginal of Consul, whose injector changes only the port.
 func consulOriginal(b *planBuilder, s *handlerSite) (*Handler, bool) {
 	h := s.current.HTTPGet
 	start, ok := consulStarts[s.name]

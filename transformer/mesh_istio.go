@@ -52,7 +52,7 @@ const (
 )
 
 // istioExcluded are the ports that the mesh does not capture.
-var istioExcluded = portList{key: istioExcludePorts}
+var istioExcluded = portList{key: istioExcludePorts, full: true}
 
 var istioOff = rewriterOff{key: istioRewrite, value: "false", means: isFalse}
 
@@ -201,17 +201,13 @@ func includedPorts(annotations field.KeyValues) (ports []int, listed bool) {
 // checkPortLists warns of items that are no port, empty ones included: the injector
 // refuses such a pod.
 func (istio) checkPortLists(b *planBuilder) {
-	for _, key := range []string{istioIncludePorts, istioExcludePorts} {
-		v := strings.TrimSpace(b.annotations().Get(key))
-		if v == "" || v == "*" && key == istioIncludePorts {
+	for _, l := range []portList{{key: istioIncludePorts, full: true}, istioExcluded} {
+		v := strings.TrimSpace(b.annotations().Get(l.key))
+		if v == "" || v == "*" && l.key == istioIncludePorts {
 			continue
 		}
-		for item := range strings.SplitSeq(v, ",") {
-			n, err := strconv.Atoi(strings.TrimSpace(item))
-			if err != nil || n < 1 || n > 65535 {
-				b.addFinding(b.annotationFinding("port-list-invalid", key, "must be ports joined by commas, and %q is none", item))
-				break
-			}
+		if item, bad := l.badItem(b.annotations()); bad {
+			b.addFinding(b.annotationFinding("port-list-invalid", l.key, "%s, and %q is none", l.allowed(), item))
 		}
 	}
 }

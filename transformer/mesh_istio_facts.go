@@ -16,16 +16,14 @@ const istioExcludeInterfaces = "traffic.sidecar.istio.io/excludeInterfaces"
 // answers.
 func (d istio) inspect(b *planBuilder) inspection {
 	said := d.sidecarMembership(b)
-	user := b.userAnnotations()
-	m := inspection{facts: d.facts(b, said, user), collisions: d.collisions(b, said)}
+	m := inspection{facts: d.facts(b, said), collisions: d.collisions(b, said)}
 	m.optOut, m.passesProbes = d.optOut(b, said, &m.facts)
-	m.captures = d.captures(b, user)
+	m.captures = d.captures(b, b.userAnnotations)
 	m.outcome = d.outcomes(b, m.facts)
 	d.checkPortLists(b)
 	d.checkInjectSwitch(b)
-	status, err := istioStatus(b.annotations())
-	m.answerer, m.because = d.answerer(b, m.facts, status, err != nil)
-	m.turnsOffRewriter = d.needsRewriterOff(user, m.answerer)
+	m.answerer, m.because = d.answerer(b, m.facts)
+	m.turnsOffRewriter = d.needsRewriterOff(b.userAnnotations, m.answerer)
 	if m.answerer.who == AnsweredByApp {
 		if _, listed := includedPorts(b.annotations()); listed {
 			m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
@@ -34,16 +32,17 @@ func (d istio) inspect(b *planBuilder) inspection {
 		return m
 	}
 	if m.answerer.who == AnsweredByIstioProxy {
-		m.conflicts = d.proxyConflicts(b, err)
+		_, badStatus := istioStatus(b.annotations())
+		m.conflicts = d.proxyConflicts(b, badStatus)
 		if istioNativeUnclear(b.annotations()) {
 			m.conflicts = append(m.conflicts, b.annotationFinding("annotation-invalid", istioNative,
 				"must be true or false: with another value Istio may add a second istio-proxy to the declared one, and the API server then refuses the pod"))
 		}
-		if key, why := d.unheard(b, m.answerer.port); key != "" && err == nil {
+		if key, why := d.unheard(b, m.answerer.port); key != "" && badStatus == nil {
 			m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", key,
 				"has the effect that %s; the annotation `%s` moves all that Istio knows of that port, or probe-proxy answers on its own (`answeredBy: probe-proxy`)", why, istioStatusPort))
 		}
-		if _, proxy := b.templateProxy(); m.optOut == nil && proxy == nil && len(otherTemplates(b.annotations())) > 0 {
+		if _, proxy := b.proxyOf(b.p.mesh.isProxy); m.optOut == nil && proxy == nil && len(otherTemplates(b.annotations())) > 0 {
 			m.optOut = new(b.annotationFinding("unknown-template", istioTemplates, "does not name `sidecar`, so it is not known whether an istio-proxy is injected, and none can be declared; declare the container istio-proxy if the template has it"))
 		}
 		return m
@@ -67,8 +66,8 @@ func (d istio) inspect(b *planBuilder) inspection {
 }
 
 // facts returns what is known of the pod, with the user's annotations.
-func (d istio) facts(b *planBuilder, said membership, user field.KeyValues) facts {
-	o := &b.p.opts.Istio
+func (d istio) facts(b *planBuilder, said membership) facts {
+	o, user := &b.p.opts.Istio, b.userAnnotations
 	f := facts{
 		injected: fact{is: said.injected, at: said.at, holds: "Istio injects its sidecar into the pod", fails: "Istio does not inject its sidecar into the pod", cure: "its Namespace, or `istio.injectedNamespaces`,"},
 		native:   fact{holds: "Istio's sidecar is a native one", fails: "Istio's sidecar is no native one", cure: "`istio.nativeSidecars`"},
@@ -220,7 +219,7 @@ func istioInitPorts(b *planBuilder, annotations field.KeyValues) (field.KeyValue
 // there are none.
 func (d istio) initCaptures(b *planBuilder, port int) field.Path {
 	_, path := istioInitPorts(b, nil)
-	if path != nil && d.captures(b, b.userAnnotations())(port) {
+	if path != nil && d.captures(b, b.userAnnotations)(port) {
 		return path
 	}
 	return nil
@@ -229,14 +228,15 @@ func (d istio) initCaptures(b *planBuilder, port int) field.Path {
 // answerer decides who answers: istio-proxy, if it is certain to be there and to
 // answer every probe in each world, else probe-proxy, which needs nothing of Istio's.
 // because says why it is not istio-proxy in an injected pod; "" if the options say so.
-func (d istio) answerer(b *planBuilder, f facts, status int, badStatus bool) (a answerer, because string) {
+func (d istio) answerer(b *planBuilder, f facts) (a answerer, because string) {
 	o := &b.p.opts
 	if o.AnsweredBy == AnsweredByApp {
 		return answerer{who: AnsweredByApp}, ""
 	}
 	proxy := answerer{AnsweredByIstioProxy, prober.StatusPort}
+	status, badStatus := istioStatus(b.annotations())
 	switch {
-	case status != 0 && !badStatus:
+	case status != 0:
 		proxy.port = status
 	case o.Port != prober.DefaultPort:
 		proxy.port = o.Port
@@ -245,7 +245,7 @@ func (d istio) answerer(b *planBuilder, f facts, status int, badStatus bool) (a 
 		return proxy, ""
 	}
 	if o.AnsweredBy == AnsweredByAuto && f.injected.is == always && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
-		if because = d.cannotAnswer(b, f); badStatus || because == "" || d.initCaptures(b, o.Port) != nil {
+		if because = d.cannotAnswer(b, f); badStatus != nil || because == "" || d.initCaptures(b, o.Port) != nil {
 			return proxy, "" // with a bad status port it is refused
 		}
 	}

@@ -33,15 +33,15 @@ func (d istio) membership(b *planBuilder) membership {
 // injectRequired in pkg/kube/inject/inject.go). An annotation can only switch
 // injection off, since no selector of the webhooks reads it.
 func (d istio) sidecarMembership(b *planBuilder) membership {
-	proxy, found := b.proxyIn(istioData.isProxy)
-	if found && b.declaredProxy() == nil {
-		return proxy
+	_, proxy := b.proxyOf(istioData.isProxy)
+	if proxy != nil && b.declaredProxy() == nil {
+		return memberBy(proxy)
 	}
 	if m := d.neverInjected(b); m.injected != maybe {
 		return m
 	}
-	if found {
-		return proxy
+	if proxy != nil {
+		return memberBy(proxy)
 	}
 	labels := b.in.Template.Metadata.Labels
 	kind, value := istioInjectSwitch(b)
@@ -81,8 +81,7 @@ func (d istio) declaredMembership(b *planBuilder) membership {
 		return membership{}
 	}
 	said := membership{injected: always, at: "the declared container `" + istioProxyName + "`", byName: true}
-	status, err := istioStatus(b.annotations())
-	if a, _ := d.answerer(b, d.facts(b, said, b.userAnnotations()), status, err != nil); a.who != AnsweredByIstioProxy {
+	if a, _ := d.answerer(b, d.facts(b, said)); a.who != AnsweredByIstioProxy {
 		return membership{}
 	}
 	return said

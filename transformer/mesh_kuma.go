@@ -82,7 +82,7 @@ func kumaEnabled(v string) (on, ok bool) {
 // it certainly does.
 func (d kumaProfile) unless(b *planBuilder) string {
 	ns := b.in.Around.Namespace
-	if _, present := b.proxyIn(d.isProxy); present || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
+	if _, proxy := b.proxyOf(d.isProxy); proxy != nil || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
 		return ""
 	}
 	if _, set := ns.Labels.Lookup(kumaInject); set {
@@ -163,7 +163,7 @@ func (d kumaProfile) inspect(b *planBuilder) inspection {
 // (pkg/plugins/runtime/k8s/probes/headers.go).
 const kumaHeader = "X-Kuma-Probes-"
 
-// kumaOriginal is the originalFinder of Kuma. It reads the path and the headers of a probe
+// kumaOriginal is the findOriginal of Kuma. It reads the path and the headers of a probe
 // that goes to Kuma's probe proxy
 // (pkg/plugins/runtime/k8s/probes/probe_converter.go:31-131). Kuma's injector
 // writes the port of the probe proxy into the pod's annotations, and also that of

@@ -55,24 +55,23 @@ func (d osm) membership(b *planBuilder) membership {
 }
 
 func (d osm) inspect(b *planBuilder) inspection {
-	_, present := b.proxyIn(d.isProxy)
+	_, proxy := b.proxyOf(d.isProxy)
 	m := inspection{answerer: answerer{AnsweredByProbeProxy, prober.OSMHealthcheckPort}}
 	if who := b.p.opts.AnsweredBy; who == AnsweredByEnvoy || who == AnsweredByApp {
 		m.answerer.who = who
 	}
-	user := b.userAnnotations()
 	m.captures = func(port int) bool {
-		return !slices.Contains(osmReserved, port) && !slices.Contains(osmPorts, port) && !d.excluded.has(user, port)
+		return !slices.Contains(osmReserved, port) && !slices.Contains(osmPorts, port) && !d.excluded.has(b.userAnnotations, port)
 	}
-	if item, bad := d.excluded.badItem(user); bad {
+	if item, bad := d.excluded.badItem(b.userAnnotations); bad {
 		b.addFinding(b.annotationFinding("port-list-invalid", d.excluded.key, "%s, and %q is none", d.excluded.allowed(), item))
 	}
 	m.outcome = m.capturedOutcome(b, atStrictProxy)
 	said := d.membership(b)
 	switch f := d.injects(said); {
-	case present && f != nil:
+	case proxy != nil && f != nil:
 		m.warnings = append(m.warnings, *f)
-	case present: // the proxy is in the template, so its injection is switched off
+	case proxy != nil: // the proxy is in the template, so its injection is switched off
 	case f != nil:
 		m.optOut, m.outcome = f, m.capturedOutcome(b, func(s *handlerSite) fate {
 			if kind, _ := s.original.Kind(); s.name.IsHook() || kind == kindGRPC {

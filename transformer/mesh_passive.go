@@ -22,8 +22,8 @@ type passiveProxy struct {
 }
 
 func (p passiveProxy) membership(b *planBuilder) membership {
-	if m, found := b.proxyIn(p.isProxy); found {
-		return m
+	if _, proxy := b.proxyOf(p.isProxy); proxy != nil {
+		return memberBy(proxy)
 	}
 	return p.never.narrow(b, p.switched(b))
 }
@@ -34,7 +34,7 @@ func (p passiveProxy) inspect(b *planBuilder) inspection {
 	if b.p.opts.AnsweredBy == AnsweredByApp {
 		m.answerer = answerer{who: AnsweredByApp}
 	}
-	user := b.userAnnotations()
+	user := b.userAnnotations
 	if v, set := b.namespaceAnnotation(p.excluded.key); p.inherits && set {
 		m.inherited = field.KeyValues{{Key: p.excluded.key, Value: v}}
 		if _, own := user.Lookup(p.excluded.key); !own {

@@ -103,10 +103,7 @@ func (r *NetworkRule) admits(from netip.Addr, spec *PodSpec, port int) bool {
 // shuts returns a NetworkPolicy that selects a pod although none of those that do lets an
 // address in to a port of the pod; "" if there is none.
 func (s *Surroundings) shuts(from netip.Addr, labels field.KeyValues, spec *PodSpec, port int) (policy string) {
-	if s.NetworkPolicies == nil {
-		return ""
-	}
-	for _, p := range s.NetworkPolicies() {
+	for _, p := range listed(s.NetworkPolicies) {
 		found := p.PodSelector.selects(labels)
 		if found == never {
 			continue

@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -152,7 +153,7 @@ func (s optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
 // skipped returns the names of the containers to leave alone. It warns of a name
 // that no container has, which is probably a typo.
 func (b *planBuilder) skipped(sources []optOutSource) (names []string) {
-	known := b.appNames()
+	known := namesOf(b.containers())
 	for _, source := range sources {
 		if source.other {
 			continue
@@ -172,19 +173,9 @@ func (b *planBuilder) skipped(sources []optOutSource) (names []string) {
 	return names
 }
 
-func (b *planBuilder) containerNames() []string {
-	spec := &b.in.Template.Spec
-	names := make([]string, 0, len(spec.InitContainers)+len(spec.Containers))
-	for _, c := range spec.containers() {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
-// appNames returns the names of the containers that we did not add.
-func (b *planBuilder) appNames() []string {
+func namesOf(containers iter.Seq2[containerRef, *Container]) []string {
 	var names []string
-	for _, c := range b.containers() {
+	for _, c := range containers {
 		names = append(names, c.Name)
 	}
 	return names

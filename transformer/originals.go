@@ -328,7 +328,7 @@ func (b *planBuilder) isBack(k *originalsHolder, key string) bool {
 // that of the only one.
 func (b *planBuilder) isOf(k *originalsHolder, key string, s *handlerSite) bool {
 	container, of, _ := k.mesh.format.ParseKey(key)
-	return of == s.name && (container == s.container.Name || container == "" && len(b.appNames()) == 1)
+	return of == s.name && (container == s.container.Name || container == "" && len(namesOf(b.containers())) == 1)
 }
 
 // has reports whether a probe, as it was read, is an original. Headers and the
@@ -360,19 +360,17 @@ func (b *planBuilder) checkPaths(toRewrite []*handlerSite) {
 	}
 }
 
-// An originalFinder understands probes that a mesh's own tool has rewritten, and for
-// which no container of the template carries originals. found reports whether a
-// probe is one; original is nil if the template does not say what it was.
-type originalFinder func(b *planBuilder, s *handlerSite) (original *Handler, found bool)
-
 // findMeshOriginal sets the original of a probe to the one that a mesh's own tool has left in
 // the template.
 func (b *planBuilder) findMeshOriginal(s *handlerSite) {
 	for _, d := range serviceMeshes {
-		if d.findOriginal == nil {
-			continue
+		var original *Handler
+		found := false
+		if d.findOriginal != nil {
+			original, found = d.findOriginal(b, s)
+		} else if _, p := d.original(nil, s, nil); p != nil { // the request itself says it
+			original, found = handlerOf(p, d.unrewritten(s.current.HTTPGet)), true
 		}
-		original, found := d.findOriginal(b, s)
 		if !found {
 			continue
 		}
@@ -415,7 +413,7 @@ type OriginalProbe struct {
 // wrote them. It fails if an original cannot be known.
 func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 	b := p.builderFor(&in)
-	if f := b.firstError(); f != nil {
+	if f := FirstError(b.findings); f != nil {
 		return nil, errors.New(f.Message)
 	}
 	var all []OriginalProbe

@@ -16,9 +16,6 @@ import (
 type Planner struct {
 	opts Options
 	mesh *serviceMesh
-	// meshes are those in which a template may have been rewritten before, the
-	// planner's own first.
-	meshes []*serviceMesh
 }
 
 // New returns a planner. It is an error if the options have [Options.Problems].
@@ -34,19 +31,30 @@ func newPlanner(o Options, d *serviceMesh) *Planner {
 	if o.AnsweredBy == AnsweredByEnvoy && o.ProbeProxy.Name == Defaults().ProbeProxy.Name {
 		o.ProbeProxy.Name = osmHealthcheckName
 	}
-	rest := slices.DeleteFunc(slices.Clone(serviceMeshes), func(o *serviceMesh) bool { return o == d })
-	return &Planner{opts: o, mesh: d, meshes: append([]*serviceMesh{d}, rest...)}
+	return &Planner{opts: o, mesh: d}
 }
 
 // holderIn returns the mesh in which a container carries originals in a convention, which
 // cannot tell one mesh from another: the mesh whose proxy it is, else the first.
 func (p *Planner) holderIn(by *convention, c *Container) (found *serviceMesh) {
-	for _, d := range p.meshes {
-		if d.convention == by && (found == nil || d.isProxy(c) && !found.isProxy(c)) {
+	for d := range p.meshes {
+		if d.convention == by && (found == nil || d.isProxy(c)) {
 			found = d
 		}
 	}
 	return found
+}
+
+// meshes yields all meshes, the planner's own first.
+func (p *Planner) meshes(yield func(*serviceMesh) bool) {
+	if !yield(p.mesh) {
+		return
+	}
+	for _, d := range serviceMeshes {
+		if d != p.mesh && !yield(d) {
+			return
+		}
+	}
 }
 
 // Plan plans the rewriting of one template. A template that was rewritten
@@ -92,7 +100,7 @@ const danglingText = "looks like a rewritten probe, but no container of the pod 
 // isDangling reports whether a probe looks rewritten and was not recognised.
 func (b *planBuilder) isDangling(s *handlerSite) bool {
 	h := s.current.HTTPGet
-	return s.lost || !s.alreadyRewritten && h != nil && slices.ContainsFunc(b.p.meshes, func(d *serviceMesh) bool { return d.looksRewritten(h) })
+	return s.lost || !s.alreadyRewritten && h != nil && slices.ContainsFunc(serviceMeshes, func(d *serviceMesh) bool { return d.looksRewritten(h) })
 }
 
 // skip leaves a probe alone and reports the reason.
@@ -244,7 +252,7 @@ func (b *planBuilder) skipPort(s *handlerSite, kind string, port field.IntOrStri
 // hooks of any container.
 func (b *planBuilder) runsBefore(w world, s *handlerSite, a answerer) bool {
 	byUs := b.madeByUs(s, a)
-	at, proxy := b.templateProxy()
+	at, proxy := b.proxyOf(b.p.mesh.isProxy)
 	switch {
 	case a.who == AnsweredByApp || !s.atStart():
 		return true
@@ -271,17 +279,6 @@ func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
 		return "probe-proxy, with `answeredBy: probe-proxy` and `placement: native`, would start first"
 	}
 	return "probe-proxy with `placement: native`, on a port of its own, would start first"
-}
-
-// templateProxy returns the mesh's proxy that the template has, and where; nil if it has
-// none, or we declared it.
-func (b *planBuilder) templateProxy() (at containerRef, proxy *Container) {
-	for at, c := range b.containers() {
-		if b.p.mesh.isProxy(c) {
-			return at, c
-		}
-	}
-	return at, nil
 }
 
 // toRewrite returns the probes that are rewritten, each with its target.
@@ -464,7 +461,7 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	if !b.adds(toRewrite) {
 		container = field.As[string](b.p.mesh.placeholder, "name")
 	}
-	if !slices.Contains(b.containerNames(), container) {
+	if !slices.Contains(namesOf(b.in.Template.Spec.containers()), container) {
 		a.AddsContainer = container
 	}
 	return a
@@ -500,7 +497,7 @@ func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 	}
 	switch {
 	case failed && (s.target != nil || s.alreadyRewritten):
-		v.State, v.Reason = Refused, b.firstError().Reason
+		v.State, v.Reason = Refused, FirstError(b.findings).Reason
 	case s.target != nil:
 		_, v.After, _ = strings.Cut(s.target.String(), " ") // without the handler's name
 		v.State = WouldRewrite

@@ -13,6 +13,7 @@ import (
 type portList struct {
 	key    string
 	ranges bool // an item may be a range: 4000-4999
+	full   bool // no item may be empty
 }
 
 // with returns the annotations with the port in the list.
@@ -71,10 +72,7 @@ func (l portList) has(annotations field.KeyValues, port int) bool {
 // badItem returns the first item that is no port; ok is false if there is none.
 func (l portList) badItem(annotations field.KeyValues) (item string, ok bool) {
 	for item := range strings.SplitSeq(annotations.Get(l.key), ",") {
-		if strings.TrimSpace(item) == "" {
-			continue
-		}
-		if _, _, ok := l.item(item); !ok {
+		if _, _, ok := l.item(item); !ok && (l.full || strings.TrimSpace(item) != "") {
 			return item, true
 		}
 	}

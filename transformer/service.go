@@ -37,17 +37,10 @@ func (v *Service) selects(labels field.KeyValues) certainty {
 	return selects(v.Selector, labels)
 }
 
-func (s *Surroundings) services() []Service {
-	if s.Services == nil {
-		return nil
-	}
-	return s.Services()
-}
-
 // DeclaredHTTP reports whether a Service that certainly selects the pod declares a port
 // of the pod as HTTP, by Istio's rules. Nil labels are unknown.
 func (s *Surroundings) DeclaredHTTP(labels field.KeyValues, spec *PodSpec, port int) bool {
-	return slices.ContainsFunc(s.services(), func(v Service) bool {
+	return slices.ContainsFunc(listed(s.Services), func(v Service) bool {
 		return v.selects(labels) == always && slices.ContainsFunc(v.Ports, func(p ServicePort) bool {
 			return p.leadsTo(spec, port) && p.isHTTP()
 		})
@@ -57,13 +50,10 @@ func (s *Surroundings) DeclaredHTTP(labels field.KeyValues, spec *PodSpec, port 
 // Exposed returns a Service that leads to a port of the pod, or may do so; "" if there is
 // none. Nil labels are unknown: then every Service of the namespace counts.
 func (s *Surroundings) Exposed(labels field.KeyValues, spec *PodSpec, port int) (service string) {
-	if v := leading(s.services(), labels, spec, port); v != nil {
+	if v := leading(listed(s.Services), labels, spec, port); v != nil {
 		return v.words("")
 	}
-	if s.Unplaced == nil {
-		return ""
-	}
-	if v := leading(s.Unplaced(), labels, spec, port); v != nil {
+	if v := leading(listed(s.Unplaced), labels, spec, port); v != nil {
 		return v.words(" (if it goes to the pod's namespace)")
 	}
 	return ""

@@ -15,7 +15,11 @@ type serviceMesh struct {
 	meshData
 	*convention
 	meshProfile
-	findOriginal originalFinder // nil if the mesh's own tool rewrites nothing, or as we do
+	// findOriginal understands a probe that the mesh's own tool has rewritten in another form
+	// than the convention's, and for which no container of the template carries originals.
+	// found reports whether the probe is one; original is nil if the template does not say
+	// what it was. It is nil if there is no such form.
+	findOriginal func(b *planBuilder, s *handlerSite) (original *Handler, found bool)
 }
 
 // meshData is the part of a profile that is the same for all templates.
@@ -53,8 +57,8 @@ var serviceMeshes = []*serviceMesh{
 	{meshData: linkerd.meshData, convention: appHealthConvention, meshProfile: linkerd},
 	{meshData: kuma.meshData, convention: appHealthConvention, meshProfile: kuma, findOriginal: kumaOriginal},
 	{meshData: consul.meshData, convention: appHealthConvention, meshProfile: consul, findOriginal: consulOriginal},
-	{meshData: openServiceMesh.meshData, convention: openServiceMeshConvention, meshProfile: openServiceMesh, findOriginal: osmOriginal},
-	{meshData: flomesh.meshData, convention: flomeshConvention, meshProfile: flomesh, findOriginal: fsmOriginal},
+	{meshData: openServiceMesh.meshData, convention: openServiceMeshConvention, meshProfile: openServiceMesh},
+	{meshData: flomesh.meshData, convention: flomeshConvention, meshProfile: flomesh},
 }
 
 var conventions = []*convention{appHealthConvention, openServiceMeshConvention, flomeshConvention}

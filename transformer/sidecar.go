@@ -34,21 +34,14 @@ const (
 // hook has come, probe-proxy no longer waits.
 const hooksFlag = "--hooks-within=10s"
 
-// sidecarDefaults returns the default securityContext of the container for a uid: what
-// the Pod Security level "restricted" demands. The options are merged over it.
+// sidecarDefaults returns the default securityContext of the container for a uid, which
+// complies with "restricted". The options are merged over it.
 //
 // The container declares no ports. The kubelet needs only their numbers, and tools
 // that scrape every declared port would find one more.
 func sidecarDefaults(user int) field.Map {
-	return field.Map{
-		{Key: "runAsUser", Value: user},
-		{Key: "runAsGroup", Value: nobody},
-		{Key: "runAsNonRoot", Value: true},
-		{Key: "readOnlyRootFilesystem", Value: true},
-		{Key: "allowPrivilegeEscalation", Value: false},
-		{Key: "capabilities", Value: field.Map{{Key: "drop", Value: field.List{"ALL"}}}},
-		{Key: "seccompProfile", Value: field.Map{{Key: "type", Value: "RuntimeDefault"}}},
-	}
+	restricted := slices.Insert(restrictedFields(), 1, field.Entry{Key: "readOnlyRootFilesystem", Value: true})
+	return append(field.Map{{Key: "runAsUser", Value: user}, {Key: "runAsGroup", Value: nobody}}, restricted...)
 }
 
 // ownedKeys are the fields of the container that the options decide. Others,
@@ -61,10 +54,7 @@ var ownedKeys = []string{
 func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
 	p, native := b.p, b.native()
 	s := p.opts.ProbeProxy
-	m := field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.Image}}
-	if s.ImagePullPolicy != "" {
-		m = append(m, field.Entry{Key: "imagePullPolicy", Value: s.ImagePullPolicy})
-	}
+	m := appendSet(field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.Image}}, "imagePullPolicy", s.ImagePullPolicy)
 	if native {
 		m = append(m, field.Entry{Key: "restartPolicy", Value: "Always"})
 	}

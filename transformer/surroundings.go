@@ -34,6 +34,14 @@ type Surroundings struct {
 	Ingresses func() []Ingress
 }
 
+// listed returns what a function of [Surroundings] returns; nil if there is none.
+func listed[T any](f func() []T) []T {
+	if f == nil {
+		return nil
+	}
+	return f()
+}
+
 // A certainty says whether something holds: min is "and", max is "or", and - is "not".
 type certainty int
 
