@@ -173,3 +173,49 @@ func TestEveryActionIsPinned(t *testing.T) {
 		t.Errorf("only %d actions were found", n)
 	}
 }
+
+// TestWhatStartsGoroutinesIsTestedForRaces: the Makefile names the packages, since tests
+// of the others, of one goroutine each, take ten times as long and find nothing.
+func TestWhatStartsGoroutinesIsTestedForRaces(t *testing.T) {
+	const root = "../.."
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`(?m)^RACE_TESTS = (.*)$`).FindSubmatch(makefile)
+	if list == nil {
+		t.Fatal("the Makefile has no RACE_TESTS")
+	}
+	tested := strings.Fields(string(list[1]))
+	starts := regexp.MustCompile(`(?m)^\s*go (func\b|[\w.]+\()`)
+	found := 0
+	for _, top := range []string{"cmd", "fn", "internal", "transformer"} {
+		err := filepath.WalkDir(filepath.Join(root, top), func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil || !starts.Match(text) {
+				return err
+			}
+			dir, err := filepath.Rel(root, filepath.Dir(path))
+			if err != nil || strings.HasPrefix(dir, "internal/testutil") {
+				return err
+			}
+			found++
+			if !slices.ContainsFunc(tested, func(p string) bool {
+				all, below := strings.CutSuffix(p, "/...")
+				return p == "./"+dir || below && strings.HasPrefix("./"+dir+"/", all+"/")
+			}) && dir != "cmd/rewrite-probes" { // of which only some tests have to do with its goroutine
+				t.Errorf("%s starts goroutines, and RACE_TESTS of the Makefile has %q", path, tested)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found < 5 {
+		t.Errorf("only %d files that start goroutines were found", found)
+	}
+}
