@@ -56,7 +56,7 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 		if _, noted := b.record.Section(RecordEmpty).Get("annotations"); len(raw) == 1 && b.hasOwnMetadata() && !noted {
 			path = b.metadata // it has nothing else
 		}
-		b.edit(b.emptied(path))
+		b.edit(b.record.Emptied(path))
 	case len(want) > 0 && raw == nil && b.hasOwnMetadata():
 		b.edit(field.Edit{Op: field.Set, Path: b.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: b.addedAnnotations.Map()}}})
 	default:
@@ -273,7 +273,7 @@ func (b *planBuilder) removeHolders(keep, added *containerRef) {
 		case left[at.init] > 0 || added != nil && added.init == at.init:
 			b.edit(field.Edit{Op: field.Delete, Path: b.containerPath(at)})
 		case left[at.init] == 0:
-			b.edit(b.emptied(b.spec.Key(at.list())))
+			b.edit(b.record.Emptied(b.spec.Key(at.list())))
 			left[at.init] = -1 // it is gone with its list
 		}
 	}
@@ -290,7 +290,7 @@ func (b *planBuilder) removeEnv(k *originalsHolder, added bool) {
 		}
 	}
 	if len(at) == len(env) && !added {
-		b.edit(b.emptied(path))
+		b.edit(b.record.Emptied(path))
 		return
 	}
 	for _, i := range at {

@@ -216,13 +216,3 @@ func isEmpty(v field.Value) bool {
 	}
 	return false
 }
-
-// emptied returns the edit for a mapping or list that loses its last entry: it is
-// deleted or, if it was there before we filled it, becomes empty or null again.
-func (b *planBuilder) emptied(path field.Path) field.Edit {
-	key := path[len(path)-1].Key
-	if v, noted := b.record.Section(RecordEmpty).Get(key); noted && isEmpty(v) {
-		return field.Edit{Op: field.Set, Path: path, Value: v, Texts: b.record.Values(RecordTexts)}
-	}
-	return field.Edit{Op: field.Delete, Path: path}
-}

@@ -66,6 +66,16 @@ func (r *Record) Add(section string, entries ...field.Entry) {
 	}
 }
 
+// Emptied returns the edit for a mapping or list that loses its last entry: it is
+// deleted or, if it was there before we filled it, becomes empty or null again.
+func (r Record) Emptied(path field.Path) field.Edit {
+	key := path[len(path)-1].Key
+	if v, noted := r.Section(RecordEmpty).Get(key); noted && isEmpty(v) {
+		return field.Edit{Op: field.Set, Path: path, Value: v, Texts: r.Values(RecordTexts)}
+	}
+	return field.Edit{Op: field.Delete, Path: path}
+}
+
 // Set sets a section.
 func (r *Record) Set(section string, v field.Value) {
 	if i := slices.IndexFunc(*r, func(e field.Entry) bool { return e.Key == section }); i >= 0 {

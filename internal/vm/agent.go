@@ -15,10 +15,8 @@ import (
 func AgentConfig(g *Group) (*vmconfig.Config, error) {
 	b := newBuilder(g)
 	b.derive()
-	for _, f := range b.findings {
-		if f.Severity == transformer.Error {
-			return nil, errors.New(f.Message)
-		}
+	if f := transformer.FirstError(b.findings); f != nil {
+		return nil, errors.New(f.Message)
 	}
 	switch {
 	case b.original == nil:

@@ -156,26 +156,19 @@ func effective(p *vmconfig.Probe) *vmconfig.Probe {
 	return &q
 }
 
-// handlers are the types of a probe's handlers.
-var handlers = map[string]reflect.Type{
-	httpGet:     reflect.TypeFor[prober.HTTPGet](),
-	"tcpSocket": reflect.TypeFor[prober.TCPSocket](),
-	grpc:        reflect.TypeFor[prober.GRPC](),
-	"exec":      reflect.TypeFor[vmconfig.Exec](),
-}
-
 // unknownField returns the path of a field that Istio's API does not have, and
 // those that it has instead; nil if all are known.
 func unknownField(probe field.Map) (path field.Path, known []string) {
-	known = vmconfig.FieldNames(reflect.TypeFor[vmconfig.Probe]())
+	t := reflect.TypeFor[vmconfig.Probe]()
 	for _, e := range probe {
-		if !slices.Contains(known, e.Key) {
-			return probePath.Key(e.Key), known
+		of := vmconfig.FieldType(t, e.Key)
+		if of == nil {
+			return probePath.Key(e.Key), vmconfig.FieldNames(t)
 		}
 		m, _ := e.Value.(field.Map)
 		for _, inner := range m {
-			if names := vmconfig.FieldNames(handlers[e.Key]); !slices.Contains(names, inner.Key) {
-				return probePath.Key(e.Key, inner.Key), names
+			if vmconfig.FieldType(of.Elem(), inner.Key) == nil {
+				return probePath.Key(e.Key, inner.Key), vmconfig.FieldNames(of.Elem())
 			}
 		}
 	}

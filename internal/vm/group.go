@@ -83,7 +83,7 @@ type builder struct {
 	entry    *prober.Prober // of the env var, if the probe is our rewriting
 	dangling bool
 	original *vmconfig.Probe // as its author wrote it
-	written  written         // likewise, the part that the rewriting changes
+	written  field.Map       // likewise, the part that the rewriting changes
 
 	derivedBefore *vmconfig.Probe // that an earlier run has taken
 	configBefore  *string         // the agent's configuration as its author wrote it, if an earlier run noted that
@@ -116,9 +116,7 @@ func annotationPath(key string) field.Path { return field.NewPath("metadata", "a
 
 func (b *builder) add(f transformer.Finding) { b.findings = append(b.findings, f) }
 
-func (b *builder) failed() bool {
-	return slices.ContainsFunc(b.findings, func(f transformer.Finding) bool { return f.Severity == transformer.Error })
-}
+func (b *builder) failed() bool { return transformer.FirstError(b.findings) != nil }
 
 // recognise finds the original of a rewritten probe.
 func (b *builder) recognise() {
@@ -138,15 +136,15 @@ func (b *builder) recognise() {
 		entry.HTTPGet = &request
 	}
 	b.entry = &entry
-	asWritten := written(b.record.Section(recordProbe))
+	asWritten := b.record.Section(recordProbe)
 	if t := b.probe.TimeoutSeconds; t != outerTimeout(entry.TimeoutSeconds) && t > 0 {
 		entry.TimeoutSeconds = max(1, t-1) // it was edited since
 		if asWritten != nil {
-			asWritten = asWritten.withTimeout(entry.TimeoutSeconds, true)
+			asWritten = withTimeout(asWritten, entry.TimeoutSeconds, true)
 		}
 	}
 	b.written = writtenBy(&entry)
-	if p, err := probeIn(field.Map(asWritten)); err == nil && reflect.DeepEqual(entryOf(p), &entry) {
+	if p, err := probeIn(asWritten); err == nil && reflect.DeepEqual(entryOf(p), &entry) {
 		b.written = asWritten
 	}
 	original := *b.probe

@@ -96,7 +96,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 	if err == nil && b.target != nil {
 		config, err = b.configWithEnv(config, &r)
 		if !b.writesDerived && !reflect.DeepEqual(b.written, writtenBy(entryOf(b.original))) {
-			r.Set(recordProbe, field.Map(b.written))
+			r.Set(recordProbe, b.written)
 		}
 	}
 	if err != nil {
@@ -112,18 +112,16 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 	if config != nil || len(r) > 0 {
 		b.noteEmpty(&r)
 	}
-	want := have
-	for _, a := range []struct {
-		key   string
-		value *string
-	}{{ConfigAnnotation, config}, {transformer.OriginalsAnnotation, orNil(r.Encode())}} {
-		if a.value == nil {
-			want = want.Without(a.key)
-			continue
-		}
-		want = want.With(a.key, *a.value)
-		if _, there := have.Lookup(a.key); !there {
-			answer.AddsAnnotations = answer.AddsAnnotations.With(a.key, *a.value)
+	want := have.Without(ConfigAnnotation).Without(transformer.OriginalsAnnotation)
+	if config != nil {
+		want = want.With(ConfigAnnotation, *config)
+	}
+	if value := r.Encode(); value != "" {
+		want = want.With(transformer.OriginalsAnnotation, value)
+	}
+	for _, a := range want {
+		if _, there := have.Lookup(a.Key); !there {
+			answer.AddsAnnotations = append(answer.AddsAnnotations, a)
 		}
 	}
 	return b.changed(have, want)
@@ -153,13 +151,6 @@ func (b *builder) texts() field.KeyValues {
 	return texts
 }
 
-func orNil(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
 // noteEmpty notes the group's annotations, which will be filled, if they are or were there
 // without contents.
 func (b *builder) noteEmpty(r *transformer.Record) {
@@ -172,15 +163,11 @@ func (b *builder) noteEmpty(r *transformer.Record) {
 	}
 }
 
-// changed returns the edits that turn the annotations from have into want. If none
-// is left, the mapping goes too, unless it was there before the first run.
+// changed returns the edits that turn the annotations from have into want.
 func (b *builder) changed(have, want field.KeyValues) []field.Edit {
 	all := field.NewPath("metadata", annotations)
 	if len(want) == 0 && len(have) > 0 {
-		if v, noted := b.record.Section(transformer.RecordEmpty).Get(annotations); noted {
-			return []field.Edit{{Op: field.Set, Path: all, Value: v, Texts: b.record.Values(transformer.RecordTexts)}}
-		}
-		return []field.Edit{{Op: field.Delete, Path: all}}
+		return []field.Edit{b.record.Emptied(all)}
 	}
 	var edits []field.Edit
 	for _, kv := range have {

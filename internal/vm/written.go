@@ -14,16 +14,13 @@ import (
 
 const timeoutSeconds = "timeoutSeconds"
 
-// A written is the part of a probe that the rewriting changes, as its author wrote
-// it: the handler, of an httpGet only path, port and scheme, and the timeout.
-type written field.Map
-
 // rewrittenFields are the fields of an httpGet that the rewriting changes.
 var rewrittenFields = []string{"path", "port", "scheme"}
 
-// writtenIn returns what is written in the source of a probe.
-func writtenIn(probe field.Map) written {
-	var w written
+// writtenIn returns the part of a probe that the rewriting changes, as its author wrote it:
+// the handler, of an httpGet only path, port and scheme, and the timeout.
+func writtenIn(probe field.Map) field.Map {
+	var w field.Map
 	for _, kind := range []string{httpGet, grpc} {
 		v, _ := probe.Get(kind)
 		if m, ok := v.(field.Map); ok {
@@ -31,14 +28,15 @@ func writtenIn(probe field.Map) written {
 				m = slices.DeleteFunc(slices.Clone(m), func(e field.Entry) bool { return !slices.Contains(rewrittenFields, e.Key) })
 				slices.SortFunc(m, func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) }) // as in rewrittenFields
 			}
-			w = written{{Key: kind, Value: m}}
+			w = field.Map{{Key: kind, Value: m}}
 		}
 	}
-	return w.withTimeout(probe.Get(timeoutSeconds))
+	v, set := probe.Get(timeoutSeconds)
+	return withTimeout(w, v, set)
 }
 
 // withTimeout returns what is written with another timeout, or without one.
-func (w written) withTimeout(v field.Value, set bool) written {
+func withTimeout(w field.Map, v field.Value, set bool) field.Map {
 	w = slices.DeleteFunc(slices.Clone(w), func(e field.Entry) bool { return e.Key == timeoutSeconds })
 	if set {
 		w = append(w, field.Entry{Key: timeoutSeconds, Value: v})
@@ -47,11 +45,10 @@ func (w written) withTimeout(v field.Value, set bool) written {
 }
 
 // writtenBy returns what is known from an entry of the env var alone.
-func writtenBy(e *prober.Prober) written {
+func writtenBy(e *prober.Prober) field.Map {
 	h := &transformer.Handler{HTTPGet: e.HTTPGet, GRPC: e.GRPC}
 	kind, _ := h.Kind()
-	w := written{{Key: kind, Value: h.Value()}}
-	return w.withTimeout(e.TimeoutSeconds, e.TimeoutSeconds > 1)
+	return withTimeout(field.Map{{Key: kind, Value: h.Value()}}, e.TimeoutSeconds, e.TimeoutSeconds > 1)
 }
 
 // entryOf returns the entry of the env var for a probe, whose host and headers stay in
@@ -138,15 +135,15 @@ func (b *builder) restoreProbe() []field.Edit {
 	}
 	var edits []field.Edit
 	path := probePath.Key(httpGet)
-	if fields, isGRPC := field.Map(b.written).Get(grpc); isGRPC {
+	if fields, isGRPC := b.written.Get(grpc); isGRPC {
 		edits = append(edits, field.Edit{Op: field.Rename, Path: path, NewKey: grpc, Value: fields})
 	} else {
-		now, fields := field.As[field.Map](b.source, httpGet), field.As[field.Map](field.Map(b.written), httpGet)
+		now, fields := field.As[field.Map](b.source, httpGet), field.As[field.Map](b.written, httpGet)
 		for _, key := range rewrittenFields {
 			edits = append(edits, restoreField(path.Key(key), now, fields)...)
 		}
 	}
-	edits = append(edits, restoreField(probePath.Key(timeoutSeconds), b.source, field.Map(b.written))...)
+	edits = append(edits, restoreField(probePath.Key(timeoutSeconds), b.source, b.written)...)
 	for i := range edits {
 		edits[i].Texts = b.record.Values(transformer.RecordTexts)
 	}

@@ -55,7 +55,7 @@ func checkKeys(dec *json.Decoder, t reflect.Type, path string) error {
 		for dec.More() {
 			token, _ := dec.Token()
 			key := token.(string)
-			below, of := strings.TrimPrefix(path+"."+key, "."), fieldType(t, key)
+			below, of := strings.TrimPrefix(path+"."+key, "."), FieldType(t, key)
 			switch {
 			case seen[key]:
 				return fmt.Errorf("`%s`: the field is there twice", below)
@@ -74,9 +74,9 @@ func checkKeys(dec *json.Decoder, t reflect.Type, path string) error {
 	return nil
 }
 
-// fieldType returns the type of a key's value in a map or a struct, nil if the
+// FieldType returns the type of a key's value in a map or a struct, nil if the
 // struct has no such field.
-func fieldType(t reflect.Type, key string) reflect.Type {
+func FieldType(t reflect.Type, key string) reflect.Type {
 	if t.Kind() == reflect.Map {
 		return t.Elem()
 	}
