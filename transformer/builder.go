@@ -84,7 +84,6 @@ func (b *planBuilder) isOurs(at containerRef) bool {
 
 func (b *planBuilder) annotations() field.KeyValues { return b.in.Template.Metadata.Annotations }
 
-// declares reports whether one of the containers declares a port.
 func (b *planBuilder) declares(port int) bool {
 	for _, c := range b.containers() {
 		if c.declares(port) {
@@ -135,7 +134,6 @@ func NewFinding(key string, path field.Path, format string, args ...any) Finding
 	return f
 }
 
-// containerFinding returns a finding about a container.
 func containerFinding(key string, path field.Path, container, format string, args ...any) Finding {
 	f := NewFinding(key, path, format, args...)
 	f.Container = container

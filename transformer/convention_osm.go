@@ -56,7 +56,6 @@ func skipInexpressible(b *planBuilder, s *handlerSite, mesh osm) bool {
 	return true
 }
 
-// isHTTPS reports whether the original is an httpGet of scheme HTTPS.
 func (s *handlerSite) isHTTPS() bool {
 	return s.original.HTTPGet != nil && s.original.HTTPGet.Scheme == "HTTPS"
 }

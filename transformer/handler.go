@@ -41,7 +41,6 @@ type containerRef struct {
 	index int
 }
 
-// list returns the name of the list that has the container.
 func (r containerRef) list() string {
 	if r.init {
 		return "initContainers"

@@ -37,7 +37,6 @@ type handlerType struct {
 	isSet  func(*Handler) bool
 }
 
-// fieldsOf returns the names of the fields of a struct.
 func fieldsOf[T any]() []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
@@ -85,7 +84,6 @@ func (h *Handler) endpoint() (port *field.IntOrString, host string) {
 	return nil, ""
 }
 
-// dials reports whether the handler opens a connection.
 func (h *Handler) dials() bool {
 	port, _ := h.endpoint()
 	return port != nil

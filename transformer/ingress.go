@@ -40,7 +40,6 @@ const (
 	azureProbePath   = "appgw.ingress.kubernetes.io/health-probe-path"
 )
 
-// hasBackendConfig reports whether the Service names a BackendConfig of GKE's.
 func (v *Service) hasBackendConfig() bool {
 	return v.Annotations.Get(gkeBackendConfig) != "" || v.Annotations.Get("beta."+gkeBackendConfig) != ""
 }
@@ -57,7 +56,6 @@ func (v *Ingress) isAzure() bool {
 	return v.Class == "azure/application-gateway" || v.Class == "azure-application-gateway"
 }
 
-// leadsTo reports whether the backend is a port of a Service.
 func (k *IngressBackend) leadsTo(v *Service, p *ServicePort) bool {
 	if k.Service != v.Name {
 		return false

@@ -72,7 +72,6 @@ func diff(path field.Path, have, want field.Value, owned func(key string) bool) 
 	return []field.Edit{{Op: field.Set, Path: path, Value: want}}
 }
 
-// diffMaps is diff for two mappings.
 func diffMaps(path field.Path, have, want field.Map, owned func(key string) bool) (edits []field.Edit) {
 	for _, e := range want {
 		if v, ok := have.Get(e.Key); !ok {

@@ -100,7 +100,6 @@ const (
 // kumaVirtualPort is the port of virtual probes unless an annotation moves them.
 const kumaVirtualPort = 9000
 
-// kumaOff reports whether a value turns Kuma's rewriter off.
 func kumaOff(v string) bool {
 	n, err := strconv.ParseUint(v, 10, 32)
 	return err == nil && n == 0

@@ -133,7 +133,6 @@ func (d linkerdProfile) listed(b *planBuilder, key string, port int) bool {
 	return portList{key: key, ranges: true}.has(field.KeyValues{{Key: key, Value: v}}, port)
 }
 
-// opaque reports whether the proxy takes a port's connections for opaque.
 func (d linkerdProfile) opaque(b *planBuilder, port int) bool {
 	if _, set := d.annotation(b, linkerdOpaque); set {
 		return d.listed(b, linkerdOpaque, port)

@@ -110,7 +110,6 @@ func (b *planBuilder) findHolders() {
 	}
 }
 
-// addUnreadable adds the finding about originals that cannot be read.
 func (b *planBuilder) addUnreadable(path field.Path, container string, err error) {
 	b.addFinding(containerFinding("env-unreadable", path, container, "%v; the originals of the rewritten probes cannot be known", err))
 }

@@ -26,7 +26,6 @@ func New(o Options) (*Planner, error) {
 	return newPlanner(o, o.serviceMesh()), nil
 }
 
-// newPlanner returns the planner of one mesh.
 func newPlanner(o Options, d *serviceMesh) *Planner {
 	if o.AnsweredBy == AnsweredByEnvoy && o.ProbeProxy.Name == Defaults().ProbeProxy.Name {
 		o.ProbeProxy.Name = osmHealthcheckName
