@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -119,20 +121,18 @@ func (f *editFlags) emitFiles(std streams, r *report.Report, changed []*manifest
 	for i, s := range changed {
 		texts[i], problems[i] = s.Text()
 	}
-	interrupted, stop := f.interrupts()
+	ctx, stop := f.untilSignal()
 	defer stop()
 	for i, s := range changed {
 		if problems[i] != nil {
 			r.Withhold(s.Name())
 			continue
 		}
-		select {
-		case sig := <-interrupted:
+		if ctx.Err() != nil {
 			for _, left := range changed[i:] {
 				r.Withhold(left.Name())
 			}
-			return emitted, errors.Join(append(problems, fmt.Errorf("%s and what follows it was not changed: %s", s.Name(), sig))...)
-		default:
+			return emitted, errors.Join(append(problems, fmt.Errorf("%s and what follows it was not changed: %w", s.Name(), context.Cause(ctx)))...)
 		}
 		if err := f.emitFile(std, s.Name(), s.Input(), texts[i]); err != nil {
 			r.Withhold(s.Name())
@@ -144,27 +144,20 @@ func (f *editFlags) emitFiles(std streams, r *report.Report, changed []*manifest
 	return emitted, errors.Join(problems...)
 }
 
-// interrupts returns a channel of the signal that ends a run which writes: a file is
-// written to its end first. A second signal, a second later, ends the run at once. One
-// that is ignored, as by nohup, stays so.
-func (f *editFlags) interrupts() (first <-chan os.Signal, stop func()) {
-	signals, end := make(chan os.Signal, 1), make(chan os.Signal, 1)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if f.write && !signal.Ignored(s) {
-			signal.Notify(signals, s)
-		}
+// untilSignal returns a context that a signal ends if the run writes: a file is written to
+// its end first. A second signal, a second later, ends the run at once. One that is ignored,
+// as by nohup, stays so.
+func (f *editFlags) untilSignal() (ctx context.Context, stop context.CancelFunc) {
+	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
+	if !f.write || len(signals) == 0 {
+		return context.Background(), func() {}
 	}
-	go func() {
-		if sig, ok := <-signals; ok {
-			end <- sig
-			time.Sleep(time.Second) // timeout(1) sends it twice
-			signal.Stop(signals)
-		}
-	}()
-	return end, func() {
-		signal.Stop(signals)
-		close(signals)
-	}
+	ctx, stop = signal.NotifyContext(context.Background(), signals...)
+	context.AfterFunc(ctx, func() {
+		time.Sleep(time.Second) // timeout(1) sends it twice
+		stop()
+	})
+	return ctx, stop
 }
 
 func (f *editFlags) emitFile(std streams, name string, before, after []byte) error {

@@ -122,7 +122,7 @@ func TestASignalEndsARunBetweenTwoFiles(t *testing.T) {
 		out, errs := &interrupter{sig: sig}, new(bytes.Buffer)
 		code := run([]string{"-l", "-w", "--config", "none", dir}, strings.NewReader(""), out, errs)
 		first, second := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml")
-		if code != exitUnreadable || out.String() != first+"\n" || !strings.Contains(errs.String(), "error: "+second+" and what follows it was not changed: "+words+"\n") ||
+		if code != exitUnreadable || out.String() != first+"\n" || !strings.Contains(errs.String(), "error: "+second+" and what follows it was not changed: "+words+" signal received\n") ||
 			!strings.Contains(errs.String(), "1 object changed, 2 not written") {
 			t.Errorf("%s: exit %d, stdout %q, stderr %q", sig, code, out, errs)
 		}
