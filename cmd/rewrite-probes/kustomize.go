@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
@@ -22,6 +23,11 @@ type kustomization struct {
 	Patches        []patch  `json:"patches"`
 	StrategicMerge []string `json:"patchesStrategicMerge"` // paths, or inline
 	JSON6902       []patch  `json:"patchesJson6902"`
+	Replacements   []struct {
+		Targets []struct {
+			FieldPaths []string `json:"fieldPaths"`
+		} `json:"targets"`
+	} `json:"replacements"`
 }
 
 type patch struct {
@@ -65,6 +71,19 @@ func patchesOf(name string) (paths, inline []string) {
 		}
 	}
 	return paths, inline
+}
+
+// replacementsOf returns the replacements of a kustomization, as JSON patches that change the
+// same.
+func replacementsOf(name string) (patches []string) {
+	for _, r := range readKustomization(name).Replacements {
+		for _, t := range r.Targets {
+			for _, to := range t.FieldPaths {
+				patches = append(patches, "path: /"+strings.ReplaceAll(to, ".", "/"))
+			}
+		}
+	}
+	return patches
 }
 
 // findPatches returns the patch files that kustomizations name, each by its real path with

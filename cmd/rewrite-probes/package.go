@@ -239,18 +239,24 @@ func (p *pkg) passOverPatch(f file, text []byte, why, where string) {
 // builtByKustomize says where the probes of a patch of kustomize are rewritten.
 const builtByKustomize = "in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes"
 
-// warnOfInlinePatches warns of a kustomization whose own patches concern probes.
+// warnOfInlinePatches warns of a kustomization whose own patches or replacements concern
+// probes.
 func (p *pkg) warnOfInlinePatches(path string) {
 	_, inline := patchesOf(path)
+	p.warnOfPatches(path, "an inline patch", inline)
+	p.warnOfPatches(path, "a replacement", replacementsOf(path))
+}
+
+func (p *pkg) warnOfPatches(path, words string, patches []string) {
 	var concerns []string
-	for _, patch := range inline {
+	for _, patch := range patches {
 		if concern := patchConcern([]byte(patch)); concern != "" {
 			concerns = append(concerns, concern)
 		}
 	}
 	if len(concerns) > 0 {
 		p.patches += len(concerns)
-		p.note(path, pipeline.ReasonPatch, "has an inline patch; "+concerns[0]+builtByKustomize)
+		p.note(path, pipeline.ReasonPatch, "has "+words+"; "+concerns[0]+builtByKustomize)
 	}
 }
 

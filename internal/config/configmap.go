@@ -102,8 +102,10 @@ func (e *SettingError) Error() string { return "--" + e.Key + ": " + e.Text }
 func (c *RewriteProbes) set(over []Setting, p *problems) {
 	for _, s := range over {
 		key := keyNamed(s.Key)
-		if err := key.set(c, s.Value); err != nil {
-			path, _ := field.Parse(key.Field)
+		path, _ := field.Parse(key.Field)
+		if s.Value == "" && key.Name == "image" { // as of a variable of the shell that is not set
+			p.add(path, `"" must be an image; without it, that of the same version is taken`)
+		} else if err := key.set(c, s.Value); err != nil {
 			p.add(path, "%v", err)
 		}
 	}

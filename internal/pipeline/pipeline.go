@@ -138,6 +138,7 @@ func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *transforme
 		r.fail(o, err)
 		return
 	}
+	keepEncrypted(o, plans)
 	var edits []field.Edit
 	var companion *transformer.Companion
 	failed := false

@@ -4,6 +4,7 @@ package pipeline
 const (
 	ReasonArgoCDOptions    = "argocd-build-options"
 	ReasonDeadIstio        = "dead-istio-api"
+	ReasonEncrypted        = "encrypted"
 	ReasonEnvoyConfig      = "envoy-config"
 	ReasonEnvoyStale       = "envoy-config-stale"
 	ReasonEnvoyTaken       = "envoy-config-taken"

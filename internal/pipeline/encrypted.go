@@ -1,0 +1,33 @@
+package pipeline
+
+import (
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// sopsMAC is the checksum that SOPS writes into an object that it encrypts, over all
+// values, the readable ones too: after an edit the object can no longer be decrypted.
+var sopsMAC = field.NewPath("sops", "mac")
+
+// keepEncrypted takes the edits out of the plans for an object that SOPS has encrypted.
+func keepEncrypted(o *manifest.Object, plans []report.Template) {
+	for i := range plans {
+		p := &plans[i]
+		if len(p.Edits) == 0 && p.Companion == nil {
+			continue
+		}
+		if _, encrypted := o.Value(sopsMAC); !encrypted {
+			return
+		}
+		p.Edits, p.Companion, p.Answer = nil, nil, transformer.Answer{Injected: p.Answer.Injected}
+		for j := range p.Probes {
+			if v := &p.Probes[j]; v.State == transformer.WouldRewrite || v.State == transformer.WouldRestore {
+				v.State, v.Reason, v.After = transformer.LeftAlone, ReasonEncrypted, ""
+			}
+		}
+		p.Findings = append(p.Findings, transformer.NewFinding(ReasonEncrypted, sopsMAC,
+			"is SOPS's checksum of the whole manifest, which could not be decrypted after an edit; rewrite-probes must run after the decryption, and the object is left alone"))
+	}
+}
