@@ -19,6 +19,7 @@ const (
 var (
 	specPath    = field.NewPath("spec")
 	createdPath = field.NewPath("metadata", "creationTimestamp")
+	uidPath     = field.NewPath("metadata", "uid") // only the API server writes it
 )
 
 // localConfig marks objects that never reach a cluster, by any value but ""
@@ -92,7 +93,8 @@ func (x *Index) readNamespace(o object) (n namespace, in *transformer.Metadata) 
 	if v == "enabled" || !set && m.Labels.Get("istio.io/rev") != "" {
 		x.injected = append(x.injected, m.Name)
 	}
-	return namespace{m, &origin{object: o}}, &transformer.Metadata{Namespace: m.Name}
+	_, live := o.Value(uidPath)
+	return namespace{m, &origin{object: o}, live}, &transformer.Metadata{Namespace: m.Name}
 }
 
 func limitRange(m *transformer.Metadata, spec *field.Map, _ *origin) (transformer.LimitRange, bool) {
