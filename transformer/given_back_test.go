@@ -63,6 +63,15 @@ func TestAnOriginalIsNotBackInAnotherProbe(t *testing.T) {
 	wantText(t, r, yaml)
 }
 
+// A probe that has the path already needs another cure than to get it.
+func TestAProbeWithThePathOfAnotherMustHaveItsOwnOriginal(t *testing.T) {
+	copied := strings.Replace(plan(t, pod("", app(httpProbe))).text, "livenessProbe:", "readinessProbe:", 1)
+	f := wantReason(t, plan(t, copied), "originals-ambiguous")
+	if want := "which may be that of this probe or not; the probe must have its original back"; !strings.HasSuffix(f.Message, want) {
+		t.Errorf("%s, want %s", f.Message, want)
+	}
+}
+
 func TestTheEntryOfAContainerThatIsGoneIsNotThatOfTheOnlyOneLeft(t *testing.T) {
 	yaml := replaced(t, plan(t, pod("", app(httpProbe))).text, "      - name: app\n", "      - name: new\n")
 	yaml = replaced(t, yaml, askedOfApp, "          tcpSocket:\n            port: 9\n")

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -39,11 +40,13 @@ func (b *planBuilder) knownMTLS() (words []string) {
 		if !s.current.dials() {
 			continue
 		}
-		modes, at := b.mtls(s.dialed())
-		if at == "" {
-			continue
+		var modes []string
+		said := false
+		for _, m := range b.mtls(s.dialed()) {
+			said = said || m.At != ""
+			modes = append(modes, m.Mode+": "+cmp.Or(m.At, "by default"))
 		}
-		if w := "mTLS " + strings.Join(modes, " or ") + ": " + at; !slices.Contains(words, w) {
+		if w := "mTLS " + strings.Join(modes, ", or "); said && !slices.Contains(words, w) {
 			words = append(words, w)
 		}
 	}

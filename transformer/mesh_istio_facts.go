@@ -69,7 +69,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 func (d istio) facts(b *planBuilder, said membership) facts {
 	o, user := &b.p.opts.Istio, b.userAnnotations
 	f := facts{
-		injected: fact{is: said.injected, at: said.at, holds: "Istio injects its sidecar into the pod", fails: "Istio does not inject its sidecar into the pod", cure: "its Namespace, or `istio.injectedNamespaces`,"},
+		injected: fact{is: said.injected, at: said.at, holds: "Istio injects its sidecar into the pod", fails: "Istio does not inject its sidecar into the pod", cure: b.injectionCure()},
 		native:   fact{holds: "Istio's sidecar is a native one", fails: "Istio's sidecar is no native one", cure: "`istio.nativeSidecars`"},
 		holds:    fact{holds: "the other containers wait for istio-proxy", fails: "the other containers do not wait for istio-proxy", cure: "`istio.holdApplicationUntilProxyStarts`"},
 		rewrites: d.rewritesFact(b, user),
@@ -354,11 +354,10 @@ func (d istio) outcomes(b *planBuilder, f facts) func(*handlerSite) (fate, strin
 				foretell(foretold{world: w}, "")
 				continue
 			}
-			modes, at := b.mtls(port)
-			for _, mode := range modes {
-				foretell(foretold{world: w, mtls: mode}, at)
+			for _, m := range b.mtls(port) {
+				foretell(foretold{world: w, mtls: m.Mode, unsaid: m.At == ""}, m.At)
 				if !w.native && path == nil && s.needsStart() {
-					foretell(foretold{world: w, mtls: mode, early: true}, at)
+					foretell(foretold{world: w, mtls: m.Mode, unsaid: m.At == "", early: true}, m.At)
 				}
 			}
 			if now.Get(istioExcludeInterfaces) != "" {
@@ -480,9 +479,8 @@ func (b *planBuilder) refusedFate(port int, mode string) fate {
 	return unaffected
 }
 
-// mtls returns the modes of mutual TLS that may hold for a port, and where that is
-// said; "" if only the options say it.
-func (b *planBuilder) mtls(port int) (modes []string, at string) {
+// mtls returns the modes of mutual TLS that may hold for a port.
+func (b *planBuilder) mtls(port int) []MTLSMode {
 	o := &b.p.opts.Istio
 	return b.in.Around.MTLS(o.RootNamespace, b.in.NamespaceName, b.in.Template.Metadata.Labels, port, o.MTLS)
 }

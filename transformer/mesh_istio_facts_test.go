@@ -401,7 +401,7 @@ func TestAVerdictSaysOnWhatItDepends(t *testing.T) {
 		unless     string // begins If
 	}{
 		{"injected", pod(injected, app(httpProbe)), nil, transformer.Fails, ""},
-		{"not known", pod("", app(httpProbe)), nil, transformer.Fails, "Istio injects its sidecar into the pod, which is not known (its Namespace, or `istio.injectedNamespaces`, would say)"},
+		{"not known", pod("", app(httpProbe)), nil, transformer.Fails, "Istio injects its sidecar into the pod, which is not known (`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace, would say)"},
 		{"not injected", pod("", app(httpProbe)), []option{injects()}, transformer.Unaffected, ""},
 		{"istio-init captures nothing while init containers start", pod(injected, strings.Replace(sidecar, "\ncontainers:", "\n- name: istio-init\n  args: [-b, '*', -d, '15020']\ncontainers:", 1)), []option{nativeSidecars(false)}, transformer.Unaffected, ""},
 		{"Istio's CNI plugin does, before an ordinary container", pod(injected, sidecar), []option{nativeSidecars(false)}, transformer.Fails, "Istio's CNI plugin redirects the pod's connections, which is not known (only the cluster would say)"},

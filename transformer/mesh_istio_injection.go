@@ -73,6 +73,20 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 	return d.declaredMembership(b)
 }
 
+// injectionCure words what would say whether Istio injects, where nothing does.
+func (b *planBuilder) injectionCure() string {
+	_, value := istioInjectSwitch(b)
+	switch ns := b.in.Around.Namespace; {
+	case isVariable(value) || isVariable(b.in.NamespaceName) || ns != nil && isVariable(ns.Labels.Get(istioInjection)):
+		return "the manifest after the substitution of its variables"
+	case b.in.NamespaceName == "":
+		return "`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace,"
+	case ns != nil:
+		return "the label `" + istioInjection + "` of its Namespace, or `istio.injectedNamespaces`,"
+	}
+	return "its Namespace, or `istio.injectedNamespaces`,"
+}
+
 // declaredMembership returns the membership of a container istio-proxy that an earlier run
 // declared: without injection the pod could not start, since nothing else replaces its
 // image. It counts only while it stays, so that the next run finds what this one did.
@@ -126,7 +140,7 @@ func istioInjectSwitch(b *planBuilder) (kind, value string) {
 
 // checkInjectSwitch warns of a value that switches nothing.
 func (istio) checkInjectSwitch(b *planBuilder) {
-	if kind, v := istioInjectSwitch(b); v != "" && v != "true" && v != "false" {
+	if kind, v := istioInjectSwitch(b); v != "" && v != "true" && v != "false" && !isVariable(v) {
 		b.addFinding(metadataFinding("inject-unclear", b.metadata.Key(kind, istioInject), v, "must be \"true\" or \"false\"; with any other value Istio does what it does without one"))
 	}
 }

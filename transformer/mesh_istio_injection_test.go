@@ -266,7 +266,7 @@ func TestWhatIsKnownOfTheMeshIsSaidInOneLine(t *testing.T) {
 		opts       []option
 		want       string
 	}{
-		{"nothing", pod("", app(httpProbe)), nil, "not known: whether Istio injects its sidecar (its Namespace, or `istio.injectedNamespaces` would say)"},
+		{"nothing", pod("", app(httpProbe)), nil, "not known: whether Istio injects its sidecar (`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace would say)"},
 		{"no probe", pod(injected, app("")), nil, ""},
 		{"not injected, so that nothing else matters", pod("", app(httpProbe)), []option{injects(), nativeSidecars(true), holds, injectorRewrites}, "known: not injected: `istio.injectedNamespaces` of the functionConfig"},
 		{"injected", pod(injected, app(httpProbe)), nil, "known: injected: the label `sidecar.istio.io/inject: true`"},
@@ -281,6 +281,40 @@ func TestWhatIsKnownOfTheMeshIsSaidInOneLine(t *testing.T) {
 	} {
 		if r := plan(t, c.yaml, c.opts...); r.Known != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.name, r.Known, c.want)
+		}
+	}
+}
+
+// Who follows a cure must be rid of the question.
+func TestWhatWouldSayWhetherIstioInjectsDoesSayIt(t *testing.T) {
+	own := pod("", app(httpProbe))
+	inShop := strings.Replace(own, "  name: web\n", "  name: web\n  namespace: n\n", 1)
+	variable := strings.Replace(pod(`labels: {sidecar.istio.io/inject: "${INJECT}"}`, app(httpProbe)), "  name: web\n", "  name: web\n  namespace: n\n", 1)
+	label := namespace("istio-injection: enabled", "")
+	type cured struct {
+		yaml string
+		opts []option
+	}
+	for _, c := range []struct {
+		yaml, cure string
+		cured      []cured
+	}{
+		{own, "`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace", []cured{{own, []option{injects("*")}}, {label + inShop, nil}}},
+		{inShop, "its Namespace, or `istio.injectedNamespaces`", []cured{{label + inShop, nil}, {inShop, []option{injects("n")}}}},
+		{namespace("", "") + inShop, "the label `istio-injection` of its Namespace, or `istio.injectedNamespaces`", []cured{{label + inShop, nil}, {namespace("", "") + inShop, []option{injects("n")}}}},
+		{variable, "the manifest after the substitution of its variables", []cured{{strings.Replace(variable, "${INJECT}", "true", 1), nil}}},
+	} {
+		r := plan(t, c.yaml)
+		if want := "not known: whether Istio injects its sidecar (" + c.cure + " would say)"; r.Known != want {
+			t.Errorf("got %s, want %s", r.Known, want)
+		}
+		if len(r.Findings) > 0 {
+			t.Errorf("%s: found %v", c.cure, r.Findings)
+		}
+		for _, then := range c.cured {
+			if r := plan(t, then.yaml, then.opts...); !strings.HasPrefix(r.Known, "known: injected") {
+				t.Errorf("%s: then it is %s", c.cure, r.Known)
+			}
 		}
 	}
 }

@@ -221,8 +221,12 @@ func (b *planBuilder) keepOriginals() {
 		}
 		for _, k := range slices.Concat(b.holders, b.annotationHolders) {
 			if key, ok := b.candidate(k, s); ok {
+				cure := "the probe must have that path, or its original back"
+				if h := s.current.HTTPGet; h != nil && h.Path == key {
+					cure = "the probe must have its original back" // it has that path
+				}
 				b.addFinding(containerFinding("originals-ambiguous", s.path, s.container.Name,
-					"looks rewritten, and %s carries the original of `%s`, which may be that of this probe or not; the probe must have that path, or its original back", k.name(), key))
+					"looks rewritten, and %s carries the original of `%s`, which may be that of this probe or not; %s", k.name(), key, cure))
 				break
 			}
 		}

@@ -31,18 +31,19 @@ type PeerAuthentication struct {
 	At              fmt.Stringer   // "file:line"
 }
 
-// An mtlsWorld is a mode that may hold, and the policy that decides it.
-type mtlsWorld struct{ mode, at string }
+// An MTLSMode is a mode that may hold for a port, and the policies that say so; "" if none
+// does.
+type MTLSMode struct{ Mode, At string }
 
-// MTLS returns the modes that may hold for a port of a pod, sorted, and the policies
-// that decide; at is "" if no policy does, but byDefault, which stands for the mesh.
+// MTLS returns the modes that may hold for a port of a pod, sorted. The one that no policy
+// says is byDefault, which stands for the mesh.
 // Nil labels are unknown, and so is the namespace "": a policy that has none either may be
 // of the same.
 //
 // The rules are those of ComposePeerAuthentication in Istio's
 // pilot/pkg/security/authn/policy_applier.go.
-func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyValues, port int, byDefault string) (modes []string, at string) {
-	worlds := []mtlsWorld{{mode: byDefault}}
+func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyValues, port int, byDefault string) []MTLSMode {
+	worlds := []MTLSMode{{Mode: byDefault}}
 	var mesh, wide, workload []PeerAuthentication
 	certain := false // a policy with matchLabels selects the pod
 	for _, p := range s.PeerAuthentications {
@@ -77,11 +78,11 @@ func (p *PeerAuthentication) inherits() bool { return p.Mode == "" || p.Mode == 
 // narrow returns the worlds that the policies of a scope leave of those of the wider
 // scope. Istio takes the scope's oldest policy. Unless it is certain that one is about
 // the pod, the wider scope's worlds stay.
-func narrow(wider []mtlsWorld, scope []PeerAuthentication, certain bool, port int) []mtlsWorld {
+func narrow(wider []MTLSMode, scope []PeerAuthentication, certain bool, port int) []MTLSMode {
 	if len(scope) == 0 {
 		return wider
 	}
-	var worlds []mtlsWorld
+	var worlds []MTLSMode
 	if !certain {
 		worlds = slices.Clone(wider)
 	}
@@ -92,7 +93,7 @@ func narrow(wider []mtlsWorld, scope []PeerAuthentication, certain bool, port in
 		if p.inherits() {
 			worlds = append(worlds, wider...)
 		} else {
-			worlds = append(worlds, mtlsWorld{p.Mode, objectAt("PeerAuthentication", p.Namespace, p.Name, p.At)})
+			worlds = append(worlds, MTLSMode{p.Mode, objectAt("PeerAuthentication", p.Namespace, p.Name, p.At)})
 		}
 	}
 	return worlds
@@ -117,15 +118,35 @@ func possiblyOldest(scope []PeerAuthentication) []PeerAuthentication {
 	return possible
 }
 
-// summary returns the modes of the worlds, and the policies that decide.
-func summary(worlds []mtlsWorld) (modes []string, at string) {
-	var deciding []string
-	for _, w := range worlds {
-		modes = append(modes, w.mode)
-		if w.at != "" && !slices.Contains(deciding, w.at) {
-			deciding = append(deciding, w.at)
+// summary returns each mode once, with all policies that say it.
+func summary(worlds []MTLSMode) []MTLSMode {
+	slices.SortStableFunc(worlds, func(a, b MTLSMode) int { return strings.Compare(a.Mode, b.Mode) })
+	var modes []MTLSMode
+	for len(worlds) > 0 {
+		n := slices.IndexFunc(worlds, func(w MTLSMode) bool { return w.Mode != worlds[0].Mode })
+		if n < 0 {
+			n = len(worlds)
 		}
+		var deciding []string
+		for _, w := range worlds[:n] {
+			if w.At != "" && !slices.Contains(deciding, w.At) {
+				deciding = append(deciding, w.At)
+			}
+		}
+		modes = append(modes, MTLSMode{worlds[0].Mode, someOf(deciding)})
+		worlds = worlds[n:]
 	}
-	slices.Sort(modes)
-	return slices.Compact(modes), strings.Join(deciding, " and ")
+	return modes
+}
+
+// someOf lists what there may be very many of: all, or the first two and how many more.
+func someOf(words []string) string {
+	if len(words) > 3 {
+		words = []string{words[0], words[1], fmt.Sprintf("%d more", len(words)-2)}
+	}
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // peer returns a PeerAuthentication "namespace/name" with the lines of its spec.
@@ -16,6 +17,15 @@ func peer(name string, spec ...string) string {
 	}
 	return "---\napiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata:\n  name: " + name +
 		"\n  namespace: " + namespace + "\n" + created + "spec:\n  " + strings.Join(spec, "\n  ") + "\n"
+}
+
+// names returns the modes, joined by blanks.
+func names(modes []transformer.MTLSMode) string {
+	var all []string
+	for _, m := range modes {
+		all = append(all, m.Mode)
+	}
+	return strings.Join(all, " ")
 }
 
 // Istio's rules: ComposePeerAuthentication in pilot/pkg/security/authn/policy_applier.go.
@@ -60,10 +70,11 @@ func TestTheModesOfAPortAreThoseThatIstioComposes(t *testing.T) {
 		{"two of the mesh differ", peer("istio-system/a", unset) + peer("istio-system/b", strict), "PERMISSIVE STRICT", "istio-system/a:1 istio-system/b:9"},
 		{"the older of two wins", peer("shop/a"+young, permissive) + peer("shop/b"+old, strict), "STRICT", "shop/b:10"},
 		{"of two that are equally old the name decides", peer("shop/b"+old, permissive) + peer("shop/a"+old, strict), "STRICT", "shop/a:10"},
-		{"the age of one is not known", peer("shop/a"+old, permissive) + peer("shop/b", strict) + peer("shop/c"+young, disable), "PERMISSIVE STRICT", "shop/b:10 shop/a:1"},
+		{"the age of one is not known", peer("shop/a"+old, permissive) + peer("shop/b", strict) + peer("shop/c"+young, disable), "PERMISSIVE STRICT", "shop/a:1 shop/b:10"},
 		{"the age is null", peer("shop/a null", permissive) + peer("shop/b null", strict), "PERMISSIVE STRICT", "shop/a:1 shop/b:10"},
 		{"two select the workload, and only one has the port", peer("shop/a", ofWeb, strict, "portLevelMtls: {8080: {mode: DISABLE}}") + peer("shop/b", ofFront, permissive), "DISABLE PERMISSIVE", "shop/a:1 shop/b:11"},
 		{"the older of two that select the workload wins, its ports too", peer("shop/a"+young, ofWeb, "portLevelMtls: {8080: {mode: DISABLE}}") + peer("shop/b"+old, ofFront, strict), "STRICT", "shop/b:11"},
+		{"of very many the first two are named", peer("shop/a", strict) + peer("shop/b", strict) + peer("shop/c", strict) + peer("shop/d", strict), "STRICT", "shop/a:1, shop/b:9 2 more"},
 		{"the mode is none of Istio's", peer("shop/wide", "mtls: {mode: strict}"), "default", ""},
 		{"a port is none", peer("shop/web", ofWeb, permissive, "portLevelMtls: {http: {mode: STRICT}}"), "default", ""},
 		{"a field has another type", peer("shop/wide", "mtls: PERMISSIVE"), "default", ""},
@@ -75,13 +86,17 @@ func TestTheModesOfAPortAreThoseThatIstioComposes(t *testing.T) {
 		if first == "" {
 			first = pod("", app(httpProbe))
 		}
-		modes, at := near(t, "shop", first).MTLS(rootNamespace, "shop", webLabels, 8080, "default")
-		if got := strings.Join(modes, " "); got != c.modes {
+		modes := near(t, "shop", first).MTLS(rootNamespace, "shop", webLabels, 8080, "default")
+		if got := names(modes); got != c.modes {
 			t.Errorf("%s: %s, want %s", c.name, got, c.modes)
 		}
-		words := strings.NewReplacer("PeerAuthentication ", "", " at mesh.yaml", "", " and ", " ").Replace(at)
+		var by []string
+		for _, m := range modes {
+			by = append(by, m.At)
+		}
+		words := strings.NewReplacer("PeerAuthentication ", "", " at mesh.yaml", "", " and ", " ").Replace(strings.Join(by, " "))
 		if words != c.by {
-			t.Errorf("%s: %q decides, want %q", c.name, at, c.by)
+			t.Errorf("%s: %q decides, want %q", c.name, by, c.by)
 		}
 	}
 }
@@ -100,8 +115,8 @@ func TestWhatIsNotKnownOfAPodLeavesItsModesOpen(t *testing.T) {
 		{"its namespace is not", "", webLabels, "STRICT"},
 		{"it is in the root namespace", rootNamespace, webLabels, "STRICT"},
 	} {
-		modes, _ := near(t, c.namespace, yaml).MTLS(rootNamespace, c.namespace, c.labels, 8080, "default")
-		if got := strings.Join(modes, " "); got != c.modes {
+		modes := near(t, c.namespace, yaml).MTLS(rootNamespace, c.namespace, c.labels, 8080, "default")
+		if got := names(modes); got != c.modes {
 			t.Errorf("%s: %s, want %s", c.name, got, c.modes)
 		}
 	}
@@ -117,11 +132,11 @@ func TestAPolicyWithoutANamespaceMayBeOfAPodWithoutOne(t *testing.T) {
 		{"of another pod", peer("/web", "selector: {matchLabels: {app: front}}", "mtls: {mode: DISABLE}"), "default"},
 	} {
 		yaml := strings.TrimPrefix(c.yaml, "---\n")
-		modes, _ := near(t, "", yaml).MTLS(rootNamespace, "", webLabels, 8080, "default")
-		if got := strings.Join(modes, " "); got != c.modes {
+		modes := near(t, "", yaml).MTLS(rootNamespace, "", webLabels, 8080, "default")
+		if got := names(modes); got != c.modes {
 			t.Errorf("%s: %s, want %s", c.name, got, c.modes)
 		}
-		if modes, _ := near(t, "shop", yaml).MTLS(rootNamespace, "shop", webLabels, 8080, "default"); len(modes) != 1 {
+		if modes := near(t, "shop", yaml).MTLS(rootNamespace, "shop", webLabels, 8080, "default"); len(modes) != 1 {
 			t.Errorf("%s: a pod of another namespace has %q", c.name, modes)
 		}
 	}

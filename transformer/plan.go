@@ -1,6 +1,8 @@
 package transformer
 
 import (
+	"strings"
+
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
@@ -293,10 +295,18 @@ type Verdict struct {
 	// restored by [Planner.Restore].
 	Reason    string
 	StrictTLS Outcome
-	// Why says what the mesh does to the probe, in words that complete "fails under
-	// strict mTLS, since ..."; "" if it is unaffected.
+	// Why says what the mesh does to the probe, in words that complete "fails, since ...";
+	// "" if it is unaffected.
 	Why string
 	// If is set if StrictTLS depends on something that is not known, in words that
 	// complete "fails if ...".
 	If string
+}
+
+// Where completes "fails ...": not everything that fails in the mesh needs strict mTLS for it.
+func (v *Verdict) Where() string {
+	if v.StrictTLS == Fails && strings.HasPrefix(v.Why, whyNoCertificate) {
+		return "under strict mTLS"
+	}
+	return "in the mesh"
 }

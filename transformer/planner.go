@@ -319,7 +319,7 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 		}
 		for i, p := range c.Ports {
 			if slices.Contains(ports, int(p.ContainerPort)) && (p.Protocol == "" || p.Protocol == "TCP") {
-				b.addFinding(containerFinding("port-taken", b.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another%s", p.ContainerPort, b.p.portCure()))
+				b.addFinding(containerFinding("port-taken", b.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another%s", p.ContainerPort, b.portCure()))
 			}
 		}
 	}
@@ -349,7 +349,7 @@ func (b *planBuilder) checkOwnPort() {
 	for _, s := range b.sites {
 		if s.reason == "aims-at-probe-port" {
 			kind, _ := s.original.Kind()
-			b.addFinding(containerFinding("port-taken", s.path.Key(kind, "port"), s.container.Name, "%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s", s.port, b.p.portCure()))
+			b.addFinding(containerFinding("port-taken", s.path.Key(kind, "port"), s.container.Name, "%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s", s.port, b.portCure()))
 		}
 	}
 }
@@ -412,10 +412,14 @@ func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
 	b.addFinding(NewFinding("annotations-unknown", b.spec, "is a pod's spec without metadata, so that there is no known place for the annotation `%s: %s`, which the pods need in the mesh; the object must be excluded, or not be in the mesh, such as in a namespace that `istio.injectedNamespaces` does not name", needed[0].Key, needed[0].Value))
 }
 
-// portCure returns the other cure for a port that is taken; "" if there is none.
-func (p *Planner) portCure() string {
-	if p.mesh.fixedPorts != nil {
+// portCure returns the other cure for a port that is taken; "" if there is none. The port
+// on which istio-proxy answers is a fact of the mesh, which another `port` would only deny.
+func (b *planBuilder) portCure() string {
+	switch {
+	case b.p.mesh.fixedPorts != nil:
 		return ""
+	case b.p.opts.AnsweredBy == AnsweredByIstioProxy:
+		return ", or probe-proxy must answer (`answeredBy: probe-proxy`)"
 	}
 	return ", or the functionConfig another `port`"
 }

@@ -145,9 +145,9 @@ func TestAPortIsDeclaredHTTPByItsAppProtocolOrName(t *testing.T) {
 
 func TestWithoutSurroundingsNothingIsKnown(t *testing.T) {
 	var none transformer.Surroundings
-	modes, at := none.MTLS(rootNamespace, "shop", webLabels, 8080, transformer.MTLSStrict)
-	if len(modes) != 1 || modes[0] != transformer.MTLSStrict || at != "" {
-		t.Errorf("modes %q by %q", modes, at)
+	modes := none.MTLS(rootNamespace, "shop", webLabels, 8080, transformer.MTLSStrict)
+	if len(modes) != 1 || modes[0] != (transformer.MTLSMode{Mode: transformer.MTLSStrict}) {
+		t.Errorf("modes %q", modes)
 	}
 	if none.Denied(rootNamespace, "shop", webLabels, 8080) != "" || none.DeclaredHTTP(webLabels, webSpec, 8080) || none.Exposed(webLabels, webSpec, 8080) != "" {
 		t.Error("a probe is denied, or a port declared or exposed")

@@ -79,7 +79,7 @@ func TestWhatIsKnownOfMutualTLSIsSaidOnceForEachMode(t *testing.T) {
 		{"one mode for two probes", probes(httpProbe+"readinessProbe: {httpGet: {port: 80}}\n") + peerAuthentication("a", "{mtls: {mode: STRICT}}"), is + "; mTLS STRICT: PeerAuthentication shop/a at mesh.yaml:20"},
 		{"one that is about the second port", probes(httpProbe+"readinessProbe: {httpGet: {port: 80}}\n") + peerAuthentication("a", "{selector: {matchLabels: {app: web}}, portLevelMtls: {8001: {mode: DISABLE}}}"), is + "; mTLS DISABLE: PeerAuthentication shop/a at mesh.yaml:20"},
 		{"a probe that connects to nothing", probes("livenessProbe: {exec: {command: [x]}}\n") + peerAuthentication("a", "{mtls: {mode: STRICT}}"), is},
-		{"two that contradict each other", probes(httpProbe) + peerAuthentication("a", "{mtls: {mode: STRICT}}") + peerAuthentication("a", "{mtls: {mode: DISABLE}}"), is + "; mTLS DISABLE or STRICT: PeerAuthentication shop/a at mesh.yaml:19 and PeerAuthentication shop/a at mesh.yaml:24"},
+		{"two that contradict each other", probes(httpProbe) + peerAuthentication("a", "{mtls: {mode: STRICT}}") + peerAuthentication("a", "{mtls: {mode: DISABLE}}"), is + "; mTLS DISABLE: PeerAuthentication shop/a at mesh.yaml:24, or STRICT: PeerAuthentication shop/a at mesh.yaml:19"},
 	} {
 		if got := planNear(t, c.yaml).Known; got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

@@ -1,5 +1,7 @@
 package transformer
 
+import "slices"
+
 // A fact is one thing that decides what becomes of a pod's probes, as far as the
 // manifests and the options say it.
 type fact struct {
@@ -65,6 +67,8 @@ var unaffected = fate{outcome: Unaffected}
 type foretold struct {
 	world
 	mtls string // the mode of mutual TLS for the probe's port; "" if it does not matter
+	// unsaid is set if mtls is that of the options, since policies may be about other pods.
+	unsaid bool
 	// early is set if Istio's CNI plugin redirects the pod's connections, before any of its
 	// containers starts, and not its last init container, istio-init.
 	early bool
@@ -98,6 +102,10 @@ const onlyTheCluster = "only the cluster"
 
 // deciding words the fact on which it depends whether a probe is affected.
 func (f *facts) deciding(fates []foretold) string {
+	mode := "a single PeerAuthentication for it"
+	if slices.ContainsFunc(fates, func(w foretold) bool { return w.mtls != "" && w.unsaid }) {
+		mode = "the namespace, here and in the PeerAuthentications, or `istio.mtls`,"
+	}
 	for _, x := range []struct {
 		fact
 		of func(foretold) bool
@@ -108,9 +116,9 @@ func (f *facts) deciding(fates []foretold) string {
 		{fact{holds: "Istio's CNI plugin redirects the pod's connections", cure: onlyTheCluster}, func(w foretold) bool { return w.early }},
 		{fact{holds: "Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections", cure: onlyTheCluster}, func(w foretold) bool { return w.native || w.early }},
 		{f.rewrites, func(w foretold) bool { return w.rewrites }},
-		{fact{holds: "the kubelet's connections come through no excluded interface", fails: "the kubelet's connections come through an excluded interface", cure: "the pods without `excludeInterfaces`"},
+		{fact{holds: "the kubelet's connections come through no excluded interface", fails: "the kubelet's connections come through an excluded interface", cure: onlyTheCluster},
 			func(w foretold) bool { return !w.uncaptured }},
-		{fact{holds: "mTLS is strict for its port", fails: "mTLS is not strict for its port", cure: "only one PeerAuthentication for it, or `istio.mtls`"},
+		{fact{holds: "mTLS is strict for its port", fails: "mTLS is not strict for its port", cure: mode},
 			func(w foretold) bool { return w.mtls == MTLSStrict }},
 	} {
 		if value, decides := agree(fates, x.of); decides {

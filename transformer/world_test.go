@@ -124,9 +124,11 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 		{"the injector decides", []foretold{in(plain, fails), in(does, unaffected)}, fails, "it rewrites nothing, which is not known (`rewrites` would say)"},
 		{"the injector decides, the other way", []foretold{in(plain, unaffected), in(does, fails)}, fails, "it rewrites, which is not known (`rewrites` would say)"},
 		{"mTLS decides", []foretold{mtls(MTLSPermissive, unaffected), mtls(MTLSStrict, fails), mtls(MTLSDisable, unaffected)}, fails,
-			"mTLS is strict for its port, which is not known (only one PeerAuthentication for it, or `istio.mtls` would say)"},
+			"mTLS is strict for its port, which is not known (a single PeerAuthentication for it would say)"},
+		{"mTLS decides, and one mode is that of the options", []foretold{mtls(MTLSPermissive, unaffected), {world: plain, mtls: MTLSStrict, unsaid: true, fate: fails}}, fails,
+			"mTLS is strict for its port, which is not known (the namespace, here and in the PeerAuthentications, or `istio.mtls`, would say)"},
 		{"the interface decides", []foretold{mtls(MTLSStrict, fails), {world: plain, uncaptured: true, fate: unaffected}}, fails,
-			"the kubelet's connections come through no excluded interface, which is not known (the pods without `excludeInterfaces` would say)"},
+			"the kubelet's connections come through no excluded interface, which is not known (only the cluster would say)"},
 		{"nothing decides alone", []foretold{in(native, fails), in(held, unaffected), in(plain, fails), in(out, fails), in(does, fails), mtls(MTLSStrict, fails), {world: held, uncaptured: true, fate: fails}, in(native, unaffected), in(plain, unaffected), in(out, unaffected), in(does, unaffected), mtls(MTLSStrict, unaffected), {world: held, uncaptured: true, fate: unaffected}}, fails,
 			"the mesh is set up in one way and not in another"},
 	} {

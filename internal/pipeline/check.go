@@ -11,8 +11,8 @@ import (
 // outcomeWords has the reasons and words for what goes wrong in the mesh: certainly, or
 // if something holds that is not known.
 var outcomeWords = map[transformer.Outcome]struct{ certain, possible, text string }{
-	transformer.Fails:         {ReasonWouldFail, ReasonMayFail, "fails under strict mTLS"},
-	transformer.FalselyPasses: {ReasonWouldFalselyPass, ReasonMayFalselyPass, "passes in the mesh although nothing may listen"},
+	transformer.Fails:         {ReasonWouldFail, ReasonMayFail, "fails %s"},
+	transformer.FalselyPasses: {ReasonWouldFalselyPass, ReasonMayFalselyPass, "passes %s although nothing may listen"},
 }
 
 // onPurpose are the reasons to leave a probe alone that somebody has asked for.
@@ -38,7 +38,7 @@ func Check(r *report.Report) []report.Message {
 			if !wrong || p.State == transformer.LeftAlone && slices.Contains(onPurpose, p.Reason) {
 				continue
 			}
-			text := fmt.Sprintf("`%s`: %s %s, since %s", p.Field, p.Before, words.text, p.Why)
+			text := fmt.Sprintf("`%s`: %s %s, since %s", p.Field, p.Before, fmt.Sprintf(words.text, p.Where()), p.Why)
 			key := words.certain
 			if p.If != "" {
 				key, text = words.possible, text+", if "+p.If

@@ -144,7 +144,7 @@ func (r *run) notePathUses(o *manifest.Object, templates []workload.Template) {
 		if use.object == nil {
 			use.object, use.stream, use.ref = o, r.stream, r.ref
 		}
-		use.found = slices.ContainsFunc(templates, func(t workload.Template) bool { return t.Custom == i })
+		use.found = slices.ContainsFunc(templates, func(t workload.Template) bool { return slices.Equal(t.Path.Pattern(), c.Pattern) })
 	}
 }
 

@@ -244,6 +244,14 @@ spec:
 	}
 }
 
+// The path of a known kind is right too, if not necessary.
+func TestThePathOfAKnownTemplateIsNotSaidToFindNothing(t *testing.T) {
+	const web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{name: web}]}}}\n"
+	if got := reasonsOf(inspect(t, web, "apps/Deployment/spec.template")); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestAMisspeltKindIsReportedWithWhatIsMeant(t *testing.T) {
 	for in, want := range map[string]string{
 		"apiVersion: apps/v1\nkind: Deploymnt\n":                          "`kind`: \"Deploymnt\" is no kind of apps/v1; did you mean Deployment of apps/v1? Nothing in the object is looked at",

@@ -79,6 +79,11 @@ func (r *Report) next() string {
 			return fmt.Sprintf("unless it is on purpose, have the %s of %s rewritten, which %s %s; \"rewrite-probes reasons %s\" says how", p.ProbeType.Field(), t.Object, now, p.StrictTLS, p.Reason)
 		}
 	}
+	for _, m := range r.Messages {
+		if m.Severity == transformer.Warning {
+			return "what is warned of; \"rewrite-probes reasons " + m.Reason + "\" explains it"
+		}
+	}
 	return "nothing to do"
 }
 
@@ -183,7 +188,7 @@ func mtls(p transformer.Verdict) string {
 	if p.StrictTLS == transformer.Unaffected {
 		return ""
 	}
-	words := string(p.StrictTLS) + " under strict mTLS"
+	words := string(p.StrictTLS) + " " + p.Where()
 	if p.If != "" {
 		words = "may be that it " + words
 	}

@@ -226,7 +226,7 @@ func TestThePageOfExplainEscapesWhatTheManifestsSay(t *testing.T) {
 	// In every row a cell is below its heading.
 	_, table, _ := strings.Cut(page, "<table>\n")
 	table, _, _ = strings.Cut(table, "</table>")
-	if want := "<tr><th>container<th>probe<th>before<th>after</tr>\n<tr class=\"left-alone\"><td>&lt;i&gt;<td>liveness<td><code>httpGet :80/&lt;x&gt;</code><td>left alone: host network (fails under strict mTLS)</tr>\n"; table != want {
+	if want := "<tr><th>container<th>probe<th>before<th>after</tr>\n<tr class=\"left-alone\"><td>&lt;i&gt;<td>liveness<td><code>httpGet :80/&lt;x&gt;</code><td>left alone: host network (fails in the mesh)</tr>\n"; table != want {
 		t.Errorf("the table is\n%s\nwant\n%s", table, want)
 	}
 	for _, want := range []string{"<p>" + r.Summary(false) + "</p>", "&lt;b&gt;", "a&amp;b.yaml:2", "left alone: host network", "&lt;u&gt;", "&lt;t&gt;", `id="filter"`, "<script>", "</html>"} {

@@ -32,6 +32,17 @@ func TestExplainSaysWhatToDoAboutAProbeThatIsLeftAloneAndFails(t *testing.T) {
 	}
 }
 
+func TestExplainDoesNotSayNothingToDoBelowAWarning(t *testing.T) {
+	var r report.Report
+	m := report.NewMessage("port-unresolved", "its port is not there")
+	r.Messages = append(r.Messages, m)
+	var out bytes.Buffer
+	r.Explain(&out, false, report.Screen{})
+	if want := "next: what is warned of; \"rewrite-probes reasons port-unresolved\" explains it\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("got\n%s", out.String())
+	}
+}
+
 func TestExplainNamesTheFileAndTheLineAsFarAsTheyAreKnown(t *testing.T) {
 	for want, o := range map[string]report.Object{
 		"web.yaml:3": {File: "web.yaml", Line: 3}, "web.yaml": {File: "web.yaml"}, "": {Line: 3},

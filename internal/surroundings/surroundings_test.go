@@ -117,7 +117,9 @@ func TestANamespaceCountsWhereItsPlaceIsNotKnown(t *testing.T) {
 }
 
 func TestOtherNamespacesThatAreInjectedAreKnown(t *testing.T) {
-	live := func(name, labels string) string { return strings.Replace(ns(name, labels), "metadata:\n", "metadata:\n  uid: 1a\n", 1) }
+	live := func(name, labels string) string {
+		return strings.Replace(ns(name, labels), "metadata:\n", "metadata:\n  uid: 1a\n", 1)
+	}
 	for labels, want := range map[string]bool{
 		"":                          false,
 		"istio-injection: enabled":  true,

@@ -20,7 +20,6 @@ type Template struct {
 	Path    field.Path
 	JobLike bool
 	Shape   transformer.Shape
-	Custom  int // the index of the Custom that found it; -1 if the kind is known
 }
 
 // Class says how an object is to be treated.
@@ -77,23 +76,23 @@ func Templates(o *manifest.Object, customs []Custom) ([]Template, error) {
 	if k := KindOf(group, name); k != nil {
 		for _, pattern := range k.Templates {
 			err := expand(o, nil, pattern, func(path field.Path, _ manifest.Node) {
-				add(Template{Path: path, JobLike: k.JobLike, Shape: k.Shape, Custom: -1})
+				add(Template{Path: path, JobLike: k.JobLike, Shape: k.Shape})
 			})
 			if err != nil {
 				return nil, err
 			}
 		}
 	}
-	for i, c := range customs {
+	for _, c := range customs {
 		if c.Group != group || c.Kind != name {
 			continue
 		}
 		err := expand(o, nil, c.Pattern, func(path field.Path, n manifest.Node) {
 			switch {
 			case n.Get("spec").IsMapping():
-				add(Template{Path: path, Custom: i})
+				add(Template{Path: path})
 			case n.Get("containers").IsList() || n.Get("initContainers").IsList():
-				add(Template{Path: path, Shape: transformer.Shape{BareSpec: true}, Custom: i})
+				add(Template{Path: path, Shape: transformer.Shape{BareSpec: true}})
 			}
 		})
 		if err != nil {

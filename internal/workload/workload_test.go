@@ -42,31 +42,31 @@ func TestPodTemplatesAreFoundByGroupAndKind(t *testing.T) {
 		{Group: "apps", Kind: "Deployment", Pattern: pattern(t, "spec.canary")},
 	}
 	for _, tt := range []struct{ in, want string }{
-		{"{apiVersion: v1, kind: Pod, spec: {}}", ":-1;"},
-		{"{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {}}}}", "spec.template:-1;"},
-		{"{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {}}, canary: {spec: {}}}}", "spec.template:-1;spec.canary:5;"},
+		{"{apiVersion: v1, kind: Pod, spec: {}}", ";"},
+		{"{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {}}}}", "spec.template;"},
+		{"{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {}}, canary: {spec: {}}}}", "spec.template;spec.canary;"},
 		{"{apiVersion: apps/v1beta2, kind: Deployment, spec: {}}", ""},
 		{"{apiVersion: other/v1, kind: Deployment, spec: {template: {spec: {}}}}", ""},
-		{"{apiVersion: batch/v1, kind: CronJob, spec: {jobTemplate: {spec: {template: {}}}}}", "spec.jobTemplate.spec.template:-1 job;"},
+		{"{apiVersion: batch/v1, kind: CronJob, spec: {jobTemplate: {spec: {template: {}}}}}", "spec.jobTemplate.spec.template job;"},
 		{"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {replicatedJobs: [{template: {spec: {template: {}}}}, {}, {template: {spec: {template: {a: b}}}}]}}",
-			"spec.replicatedJobs[0].template.spec.template:-1 job;spec.replicatedJobs[2].template.spec.template:-1 job;"},
-		{"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {leaderWorkerTemplate: {workerTemplate: {spec: {}}}}}", "spec.leaderWorkerTemplate.workerTemplate:-1;"},
-		{"{apiVersion: serving.knative.dev/v1, kind: Service, spec: {template: {}}}", "spec.template:-1;"},
+			"spec.replicatedJobs[0].template.spec.template job;spec.replicatedJobs[2].template.spec.template job;"},
+		{"{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, spec: {leaderWorkerTemplate: {workerTemplate: {spec: {}}}}}", "spec.leaderWorkerTemplate.workerTemplate;"},
+		{"{apiVersion: serving.knative.dev/v1, kind: Service, spec: {template: {}}}", "spec.template;"},
 		{"{apiVersion: v1, kind: Service, spec: {template: {}}}", ""},
 		{"{apiVersion: example.com/v1, kind: Thing, spec: {worker: {pod: {}}}}", ""},
-		{"{apiVersion: example.com/v1, kind: Thing, spec: {worker: {pod: {spec: {}}}}}", "spec.worker.pod:0;"},
-		{"{apiVersion: example.com/v1, kind: Thing, spec: {worker: {pod: {containers: []}}}}", "spec.worker.pod:0 bare;"},
-		{"{apiVersion: example.com/v1, kind: Thing, spec: {worker: {pod: {initContainers: []}}}}", "spec.worker.pod:0 bare;"},
-		{"{apiVersion: example.com/v1, kind: Thing, spec: {jobs: [{pod: {spec: {}}}, null, {pod: {containers: []}}]}}", "spec.jobs[0].pod:1;spec.jobs[2].pod:1 bare;"},
-		{"{apiVersion: example.com/v1, kind: Thing, spec: {grid: [[], [{}, {pod: {spec: {}}}]]}}", "spec.grid[1][1].pod:2;"},
-		{"{apiVersion: example.com/v1, kind: Podlike, spec: {}}", ":3;"},
-		{"{apiVersion: example.com/v1, kind: Podlike, containers: []}", ":3 bare;"},
+		{"{apiVersion: example.com/v1, kind: Thing, spec: {worker: {pod: {spec: {}}}}}", "spec.worker.pod;"},
+		{"{apiVersion: example.com/v1, kind: Thing, spec: {worker: {pod: {containers: []}}}}", "spec.worker.pod bare;"},
+		{"{apiVersion: example.com/v1, kind: Thing, spec: {worker: {pod: {initContainers: []}}}}", "spec.worker.pod bare;"},
+		{"{apiVersion: example.com/v1, kind: Thing, spec: {jobs: [{pod: {spec: {}}}, null, {pod: {containers: []}}]}}", "spec.jobs[0].pod;spec.jobs[2].pod bare;"},
+		{"{apiVersion: example.com/v1, kind: Thing, spec: {grid: [[], [{}, {pod: {spec: {}}}]]}}", "spec.grid[1][1].pod;"},
+		{"{apiVersion: example.com/v1, kind: Podlike, spec: {}}", ";"},
+		{"{apiVersion: example.com/v1, kind: Podlike, containers: []}", " bare;"},
 	} {
 		o := object(t, tt.in)
 		templates, err := workload.Templates(o, customs)
 		got := ""
 		for _, r := range templates {
-			got += fmt.Sprintf("%s:%d", r.Path, r.Custom)
+			got += r.Path.String()
 			if r.JobLike {
 				got += " job"
 			}
