@@ -27,7 +27,7 @@ func planNear(t *testing.T, yaml string) transformer.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	around := surroundings.Collect([]*manifest.Stream{s}, rootNamespace).Of(s, o, meta.Namespace)
+	around := surroundings.Collect([]*manifest.Stream{s}, rootNamespace).Of(o, meta.Namespace)
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace,
 		Around: *around, Path: field.NewPath("spec", "template"), Source: o.Value,

@@ -401,7 +401,7 @@ func (x *samples) of(what, text, compare string, opts []option, do func(*transfo
 	}
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace, Source: o.Value,
-		Around: *surroundings.Collect([]*manifest.Stream{s}, rootNamespace).Of(s, o, meta.Namespace),
+		Around: *surroundings.Collect([]*manifest.Stream{s}, rootNamespace).Of(o, meta.Namespace),
 		Path:   refs[0].Path, JobLike: refs[0].JobLike, Shape: refs[0].Shape,
 	}
 	var into any = &in.Template

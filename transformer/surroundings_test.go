@@ -20,7 +20,7 @@ func near(t *testing.T, namespace, yaml string) *transformer.Surroundings {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return surroundings.Collect([]*manifest.Stream{s}, rootNamespace).Of(s, s.Objects()[0], namespace)
+	return surroundings.Collect([]*manifest.Stream{s}, rootNamespace).Of(s.Objects()[0], namespace)
 }
 
 var webLabels = field.KeyValues{{Key: "app", Value: "web"}, {Key: "tier", Value: "front"}}

@@ -32,6 +32,9 @@ type Object struct {
 	shared           string // an anchor that it shares with others
 }
 
+// Stream returns the stream that has the object.
+func (o *Object) Stream() *Stream { return o.stream }
+
 // APIVersion returns the object's apiVersion, or "".
 func (o *Object) APIVersion() string { return o.apiVersion }
 

@@ -26,7 +26,7 @@ func AgentConfig(streams []*manifest.Stream, c *config.RewriteProbes, name strin
 			}
 			full := o.Namespace() + "/" + o.Name()
 			if name == full || name == o.Name() {
-				found, r.stream = append(found, o), s
+				found = append(found, o)
 			}
 			all = append(all, fmt.Sprintf("%q", strings.TrimPrefix(full, "/")))
 		}

@@ -29,7 +29,7 @@ func (r *run) updateCompanion(o *manifest.Object, planned *transformer.Companion
 	if planned == nil {
 		return true
 	}
-	existing := r.find(planned)
+	existing := find(o, planned)
 	if f := companionConflict(o, planned, existing, templates); f != nil {
 		r.addFinding(o, *f)
 		return false
@@ -104,10 +104,10 @@ func companionChange(planned *transformer.Companion, existing *manifest.Object) 
 	return "", nil
 }
 
-// find returns the object of the current stream that has the companion's name,
-// nil if there is none.
-func (r *run) find(c *transformer.Companion) *manifest.Object {
-	for _, o := range r.stream.Objects() {
+// find returns the object in the stream of a workload that has the companion's name, nil if
+// there is none.
+func find(workload *manifest.Object, c *transformer.Companion) *manifest.Object {
+	for _, o := range workload.Stream().Objects() {
 		if o.Kind() == c.Kind && o.APIVersion() == c.APIVersion && o.Name() == c.Name && o.Namespace() == c.Namespace {
 			return o
 		}

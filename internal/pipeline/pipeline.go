@@ -33,7 +33,6 @@ const (
 func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *report.Report {
 	r := newRun(streams, c, mode)
 	for _, s := range streams {
-		r.stream = s
 		for i, o := range s.Objects() {
 			r.index = i
 			r.object(o)
@@ -81,10 +80,9 @@ type run struct {
 	texts    map[string]any // see shared
 	owners   map[owner]bool // see makers
 
-	stream *manifest.Stream // the current one
-	index  int              // of the current object in its stream
-	ref    *report.Object   // the current object
-	out    report.Report
+	index int            // of the current object in its stream
+	ref   *report.Object // the current object
+	out   report.Report
 }
 
 func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run {
@@ -99,7 +97,7 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run
 	return r
 }
 
-func (r *run) inList() bool { return r.stream.IsResourceList() }
+func inList(o *manifest.Object) bool { return o.Stream().IsResourceList() }
 
 // object takes one object through the pipeline.
 func (r *run) object(o *manifest.Object) {
@@ -145,7 +143,7 @@ func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *transforme
 	first := len(r.out.Messages) // the first message about the object
 	for _, p := range plans {
 		// The report of a rewriting run does not show templates.
-		r.out.Add(r.stream.Name(), p, r.mode == Inspect)
+		r.out.Add(o.Stream().Name(), p, r.mode == Inspect)
 		edits = append(edits, p.Edits...)
 		if p.Companion != nil {
 			companion = p.Companion
@@ -160,7 +158,7 @@ func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *transforme
 		return
 	}
 	if r.mode == Inspect || r.apply(o, plans, edits, first) {
-		r.out.AddChange(r.stream.Name())
+		r.out.AddChange(o.Stream().Name())
 	}
 }
 
@@ -171,7 +169,7 @@ func (r *run) apply(o *manifest.Object, plans []report.Template, edits []field.E
 		r.fail(o, err)
 		return false
 	}
-	if r.inList() {
+	if inList(o) {
 		r.reportRewritten(plans)
 		followEdits(r.out.Messages[first:], edits)
 	}
@@ -223,7 +221,7 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 // describe returns a plan with what the report shows beside it.
 func (r *run) describe(o *manifest.Object, plan transformer.Plan, path field.Path) report.Template {
 	t := report.Template{Object: r.ref, Path: path, Plan: plan}
-	if r.mode == Inspect && !r.inList() {
+	if r.mode == Inspect && !inList(o) {
 		for _, p := range plan.Probes {
 			t.Lines = append(t.Lines, o.FieldLine(p.Field))
 		}
@@ -233,7 +231,7 @@ func (r *run) describe(o *manifest.Object, plan transformer.Plan, path field.Pat
 
 // input returns what the planner must know about a pod template.
 func (r *run) input(o *manifest.Object, owner *transformer.Metadata, ref workload.Template) (transformer.Input, error) {
-	around := r.around.Of(r.stream, o, owner.Namespace)
+	around := r.around.Of(o, owner.Namespace)
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,
 		NamespaceName: owner.Namespace, Around: *around,
@@ -266,10 +264,11 @@ func checkKeys(o *manifest.Object, in *transformer.Input) error {
 // refer names the object. The file of an item of a ResourceList is the one that
 // kpt or kustomize have noted on it; that of any other object is the stream.
 func (r *run) refer(o *manifest.Object) *report.Object {
-	ref := &report.Object{Source: r.stream.Name(), APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
+	source := o.Stream().Name()
+	ref := &report.Object{Source: source, APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
 	ref.File, ref.Index = o.File()
-	if !r.inList() {
-		ref.File, ref.Index, ref.Line = r.stream.Name(), r.index, o.Line()
+	if !inList(o) {
+		ref.File, ref.Index, ref.Line = source, r.index, o.Line()
 	}
 	return ref
 }
@@ -280,7 +279,7 @@ func (r *run) addFinding(o *manifest.Object, f transformer.Finding) *report.Mess
 	m := report.NewMessage(f.Reason, f.Message)
 	m.Object = r.ref
 	m.Field, m.Current, m.Proposed = f.Field, f.Current, f.Proposed
-	if !r.inList() {
+	if !inList(o) {
 		m.Line = o.FieldLine(f.Field)
 	}
 	r.out.Messages = append(r.out.Messages, m)
@@ -298,7 +297,7 @@ func (r *run) fail(o *manifest.Object, err error) {
 			f.Message += ", which looks like a variable; rewrite-probes must run after the substitution"
 		}
 	}
-	if m := r.addFinding(o, f); ok && e.Line > 0 && !r.inList() {
+	if m := r.addFinding(o, f); ok && e.Line > 0 && !inList(o) {
 		m.Line = e.Line
 	}
 }
@@ -307,14 +306,14 @@ func (r *run) fail(o *manifest.Object, err error) {
 // an item of a ResourceList they are counted from the start of the item.
 func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
 	before, of := 0, " of the object"
-	if !r.inList() {
+	if !inList(o) {
 		before, of = o.Line()-1, ""
 	}
 	lines := fmt.Sprintf("line %d%s", before+n.Line, of)
 	if n.End > n.Line {
 		lines = fmt.Sprintf("lines %d to %d%s", before+n.Line, before+n.End, of)
 	}
-	if m := r.addFinding(o, transformer.NewFinding(ReasonWrittenAnew, nil, "%s: %s", lines, n.Text)); !r.inList() {
+	if m := r.addFinding(o, transformer.NewFinding(ReasonWrittenAnew, nil, "%s: %s", lines, n.Text)); !inList(o) {
 		m.Line = before + n.Line
 	}
 }

@@ -131,7 +131,6 @@ func pathName(pattern field.Path) string {
 type pathUse struct {
 	found  bool
 	object *manifest.Object
-	stream *manifest.Stream
 	ref    *report.Object
 }
 
@@ -142,7 +141,7 @@ func (r *run) notePathUses(o *manifest.Object, templates []workload.Template) {
 			continue
 		}
 		if use.object == nil {
-			use.object, use.stream, use.ref = o, r.stream, r.ref
+			use.object, use.ref = o, r.ref
 		}
 		use.found = slices.ContainsFunc(templates, func(t workload.Template) bool { return slices.Equal(t.Path.Pattern(), c.Pattern) })
 	}
@@ -155,7 +154,7 @@ func (r *run) reportIdlePaths() {
 		if use.found || use.object == nil {
 			continue
 		}
-		r.stream, r.ref = use.stream, use.ref
+		r.ref = use.ref
 		r.addFinding(use.object, transformer.NewFinding(ReasonPathFindsNothing, nil,
 			"spec.podTemplates[%d] of the functionConfig: the path %q finds no pod template here, nor in any other %s; there must be a mapping with `spec` or with a list `containers`", i, pathName(r.custom[i].Pattern), use.object.Kind()))
 	}

@@ -1,11 +1,14 @@
 package surroundings
 
-import "github.com/rewrite-probes/rewrite-probes/transformer"
+import (
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
 
 // A lazy has the objects of one kind, which it reads when they are first needed.
 type lazy[T any] struct {
-	read   func(object) (v T, m *transformer.Metadata) // m is nil for an object that does not count
-	unread []object
+	read   func(*manifest.Object) (v T, m *transformer.Metadata) // m is nil for an object that does not count
+	unread []*manifest.Object
 	all    map[string]*objects[T] // by namespace
 }
 

@@ -1,11 +1,14 @@
 package surroundings
 
 import (
+	"cmp"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
 
 // A place is the file of an object and its folder: "" or with a slash at the end.
@@ -13,19 +16,15 @@ type place struct{ file, folder string }
 
 // placeOf returns the place of an object. The file of an item of a ResourceList is the
 // one that a tool has noted on it.
-func placeOf(o object) place {
-	file := o.notedFile()
-	if file == "" {
-		file = o.stream.Name()
-	}
-	file = path.Clean(filepath.ToSlash(file))
+func placeOf(o *manifest.Object) place {
+	file := path.Clean(filepath.ToSlash(cmp.Or(notedFile(o), o.Stream().Name())))
 	return place{file, file[:strings.LastIndexByte(file, '/')+1]}
 }
 
 // notedFile returns the file that a tool has noted on an item of a ResourceList; "" if
 // none did.
-func (o object) notedFile() string {
-	if !o.stream.IsResourceList() {
+func notedFile(o *manifest.Object) string {
+	if !o.Stream().IsResourceList() {
 		return ""
 	}
 	file, _ := o.File()
@@ -35,7 +34,7 @@ func (o object) notedFile() string {
 // An origin is where an object is, in words that are made when they are needed: to count
 // lines takes time.
 type origin struct {
-	object
+	*manifest.Object
 	words string
 }
 
@@ -43,8 +42,8 @@ type origin struct {
 // in its own file is not known; "" if the file is not known either, as that of a Go value.
 func (o *origin) String() string {
 	if o.words == "" {
-		if o.words = o.notedFile(); o.words == "" && o.stream.Name() != "" && !o.stream.IsResourceList() {
-			o.words = o.stream.Name() + ":" + strconv.Itoa(o.Line())
+		if o.words = notedFile(o.Object); o.words == "" && o.Stream().Name() != "" && !o.Stream().IsResourceList() {
+			o.words = o.Stream().Name() + ":" + strconv.Itoa(o.Line())
 		}
 	}
 	return o.words

@@ -33,7 +33,7 @@ func IsLocal(m *transformer.Metadata) bool {
 }
 
 // listOf returns where an object is kept until it is read; nil if it is no surroundings.
-func (x *Index) listOf(o *manifest.Object) *[]object {
+func (x *Index) listOf(o *manifest.Object) *[]*manifest.Object {
 	switch group, kind := o.Group(), o.Kind(); {
 	case o.APIVersion() == "v1":
 		switch kind {
@@ -58,9 +58,9 @@ func (x *Index) listOf(o *manifest.Object) *[]object {
 	return nil
 }
 
-// metadata returns the object's metadata; nil if they are invalid or the object never
+// metadataOf returns the object's metadata; nil if they are invalid or the object never
 // reaches a cluster.
-func (o object) metadata() *transformer.Metadata {
+func metadataOf(o *manifest.Object) *transformer.Metadata {
 	if m, err := o.Metadata(); err == nil && !IsLocal(m) {
 		return m
 	}
@@ -69,11 +69,11 @@ func (o object) metadata() *transformer.Metadata {
 
 // withSpec returns a reader of objects whose spec must be valid; of makes the value of one,
 // and returns false if it does not count.
-func withSpec[S, T any](of func(m *transformer.Metadata, spec *S, at *origin) (T, bool)) func(object) (v T, m *transformer.Metadata) {
-	return func(o object) (v T, m *transformer.Metadata) {
-		spec, m, ok := new(S), o.metadata(), false
+func withSpec[S, T any](of func(m *transformer.Metadata, spec *S, at *origin) (T, bool)) func(*manifest.Object) (v T, m *transformer.Metadata) {
+	return func(o *manifest.Object) (v T, m *transformer.Metadata) {
+		spec, m, ok := new(S), metadataOf(o), false
 		if _, err := o.Decode(specPath, spec); err == nil && m != nil {
-			v, ok = of(m, spec, &origin{object: o})
+			v, ok = of(m, spec, &origin{Object: o})
 		}
 		if !ok {
 			return v, nil
@@ -84,8 +84,8 @@ func withSpec[S, T any](of func(m *transformer.Metadata, spec *S, at *origin) (T
 
 // readNamespace also notes if Istio injects into the Namespace. That is in itself, and
 // has no name there.
-func (x *Index) readNamespace(o object) (n namespace, in *transformer.Metadata) {
-	m := o.metadata()
+func (x *Index) readNamespace(o *manifest.Object) (n namespace, in *transformer.Metadata) {
+	m := metadataOf(o)
 	if m == nil || m.Name == "" {
 		return n, nil
 	}
@@ -94,7 +94,7 @@ func (x *Index) readNamespace(o object) (n namespace, in *transformer.Metadata) 
 		x.injected = append(x.injected, m.Name)
 	}
 	_, live := o.Value(uidPath)
-	return namespace{m, &origin{object: o}, live}, &transformer.Metadata{Namespace: m.Name}
+	return namespace{m, &origin{Object: o}, live}, &transformer.Metadata{Namespace: m.Name}
 }
 
 func limitRange(m *transformer.Metadata, spec *field.Map, _ *origin) (transformer.LimitRange, bool) {

@@ -32,11 +32,6 @@ type Index struct {
 	found         map[question]*transformer.Surroundings
 }
 
-type object struct {
-	stream *manifest.Stream
-	*manifest.Object
-}
-
 type namespace struct {
 	*transformer.Metadata
 	at *origin
@@ -71,7 +66,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		for _, o := range s.Objects() {
 			x.openShift = x.openShift || transformer.IsOpenShift(o.APIVersion(), o.Kind())
 			if list := x.listOf(o); list != nil {
-				*list = append(*list, object{s, o})
+				*list = append(*list, o)
 				x.streams[s] = true
 			}
 		}
@@ -81,9 +76,9 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 
 // Of returns the surroundings of an object that goes to the namespace, "" if that is not
 // known. They must not be changed.
-func (x *Index) Of(s *manifest.Stream, o *manifest.Object, namespace string) *transformer.Surroundings {
-	q := question{placeOf(object{s, o}), namespace}
-	if !x.streams[s] {
+func (x *Index) Of(o *manifest.Object, namespace string) *transformer.Surroundings {
+	q := question{placeOf(o), namespace}
+	if !x.streams[o.Stream()] {
 		q.file = ""
 	}
 	found := x.found[q]

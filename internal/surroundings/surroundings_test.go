@@ -27,8 +27,8 @@ func of(t *testing.T, namespace string, files ...string) *transformer.Surroundin
 	for _, s := range streams {
 		for _, o := range s.Objects() {
 			if o.Kind() == "Deployment" {
-				found := x.Of(s, o, namespace)
-				if x.Of(s, o, namespace) != found {
+				found := x.Of(o, namespace)
+				if x.Of(o, namespace) != found {
 					t.Error("a second call finds others")
 				}
 				return found
