@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
@@ -119,11 +120,10 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 	if value := r.Encode(); value != "" {
 		want = want.With(transformer.OriginalsAnnotation, value)
 	}
-	for _, a := range want {
-		if _, there := have.Lookup(a.Key); !there {
-			answer.AddsAnnotations = append(answer.AddsAnnotations, a)
-		}
-	}
+	answer.AddsAnnotations = slices.DeleteFunc(slices.Clone(want), func(a field.KeyValue) bool {
+		_, there := have.Lookup(a.Key)
+		return there
+	})
 	return b.changed(have, want)
 }
 
