@@ -264,6 +264,7 @@ func TestACollisionIsAnErrorThatLeavesTheObjectAlone(t *testing.T) {
 		opts                     []option
 	}{
 		{"name", pod("", app(httpProbe)+"- name: probe-proxy\n  image: mine\n"), "name-taken", "probeProxy.name", nil},
+		{"port of istio-proxy, which the config wants", pod(injected, app(httpProbe+"ports: [{containerPort: 15020}]")), "port-taken", "answeredBy: probe-proxy", []option{answeredBy("istio-proxy")}},
 		{"port", pod("", app(httpProbe+"ports: [{containerPort: 15099}]")), "port-taken", "15099", nil},
 		{"port of a sidecar", pod("", app(httpProbe)+"- name: b\n  image: b\n  ports: [{containerPort: 15098, protocol: TCP}]\n"), "port-taken", "15098", []option{port(15098)}},
 		{"port of a probe that goes there", pod("", app(httpProbe)+"- name: b\n  image: b\n  livenessProbe: {tcpSocket: {port: 15099}}\n"), "port-taken", "15099", []option{injectorRewritesNothing}},

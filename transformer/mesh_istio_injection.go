@@ -68,7 +68,7 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 	}
 	if ns := b.in.Around.Namespace; ns != nil && b.in.Around.OthersInjected {
 		at := b.namespaceWords()
-		return d.notInjected("namespace-not-injected", at, "%s has no label for Istio's injection in the cluster, and another Namespace has one", at)
+		return d.notInjected("namespace-not-injected", at, "%s has no label for Istio's injection, and another Namespace has one", at)
 	}
 	return d.declaredMembership(b)
 }

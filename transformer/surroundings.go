@@ -13,9 +13,8 @@ type Surroundings struct {
 	// the manifests, or if those that are equally near contradict each other.
 	Namespace   *Metadata
 	NamespaceAt fmt.Stringer // where it is: "file:line"; nil if there is none
-	// OthersInjected is set if Namespace was read from a cluster, so that no tool adds a
-	// label to it later, and another Namespace among the manifests has a label that makes
-	// Istio inject its sidecar.
+	// OthersInjected is set if another Namespace among the manifests has a label
+	// that makes Istio inject its sidecar.
 	OthersInjected bool
 	// The policies are those of the object's namespace and of the root namespace; of one
 	// name the nearest.

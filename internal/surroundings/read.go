@@ -19,7 +19,6 @@ const (
 var (
 	specPath    = field.NewPath("spec")
 	createdPath = field.NewPath("metadata", "creationTimestamp")
-	uidPath     = field.NewPath("metadata", "uid") // only the API server writes it
 )
 
 // localConfig marks objects that never reach a cluster, by any value but ""
@@ -93,8 +92,7 @@ func (x *Index) readNamespace(o *manifest.Object) (n namespace, in *transformer.
 	if v == "enabled" || !set && m.Labels.Get("istio.io/rev") != "" {
 		x.injected = append(x.injected, m.Name)
 	}
-	_, live := o.Value(uidPath)
-	return namespace{m, &origin{Object: o}, live}, &transformer.Metadata{Namespace: m.Name}
+	return namespace{m, &origin{Object: o}}, &transformer.Metadata{Namespace: m.Name}
 }
 
 func limitRange(m *transformer.Metadata, spec *field.Map, _ *origin) (transformer.LimitRange, bool) {

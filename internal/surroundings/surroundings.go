@@ -35,8 +35,6 @@ type Index struct {
 type namespace struct {
 	*transformer.Metadata
 	at *origin
-	// live is set if it was read from a cluster: in a manifest, a tool may add labels later.
-	live bool
 }
 
 // A question is what surroundings depend on. Its place has no file if nothing in its
@@ -90,11 +88,11 @@ func (x *Index) Of(o *manifest.Object, namespace string) *transformer.Surroundin
 }
 
 func (x *Index) find(q question) *transformer.Surroundings {
-	namespace, at, live := x.namespaceOf(q)
+	namespace, at := x.namespaceOf(q)
 	return &transformer.Surroundings{
 		Namespace:             namespace,
 		NamespaceAt:           at,
-		OthersInjected:        live && slices.ContainsFunc(x.injected, func(name string) bool { return name != q.namespace }),
+		OthersInjected:        slices.ContainsFunc(x.injected, func(name string) bool { return name != q.namespace }),
 		PeerAuthentications:   x.peersOf(q),
 		AuthorizationPolicies: x.policiesOf(q),
 		Cluster: transformer.Cluster{
@@ -116,20 +114,18 @@ func (x *Index) find(q question) *transformer.Surroundings {
 
 // namespaceOf returns the Namespace, unless those that are equally near contradict each
 // other.
-func (x *Index) namespaceOf(q question) (m *transformer.Metadata, at fmt.Stringer, live bool) {
+func (x *Index) namespaceOf(q question) (m *transformer.Metadata, at fmt.Stringer) {
 	o := x.namespaces.in(q.namespace)
 	if o == nil {
-		return nil, nil, false
+		return nil, nil
 	}
 	all := o.nearest(q.place).values
-	live = all[0].live
 	for _, n := range all[1:] {
 		if !sameEntries(all[0].Labels, n.Labels) || !sameEntries(all[0].Annotations, n.Annotations) {
-			return nil, nil, false
+			return nil, nil
 		}
-		live = live && n.live
 	}
-	return all[0].Metadata, all[0].at, live
+	return all[0].Metadata, all[0].at
 }
 
 // sameEntries reports whether two mappings are equal but for their order.

@@ -191,7 +191,6 @@ func (g *source) port(c *corev1.Container, base int32) intstr.IntOrString {
 type knowledge struct {
 	namespace      map[string]string // the labels of its Namespace; nil if that is not there
 	others         bool              // another Namespace has an injection label
-	live           bool              // the Namespace was read from a cluster
 	policies       []policy
 	authorizations []authorization
 	services       []service
@@ -257,7 +256,7 @@ var modes = []string{"STRICT", "PERMISSIVE", "DISABLE", "PERMISSIVE", "UNSET"}
 func (g *source) knowledge(w *generator.Workload) knowledge {
 	k := knowledge{config: rewriting.Settings{}, istio: rewriting.Settings{}, rules: make(map[string]bool), others: g.one(4)}
 	if w.Namespace != "" && !g.one(3) {
-		k.namespace, k.live = map[string]string{"team": "shop"}, g.one(2)
+		k.namespace = map[string]string{"team": "shop"}
 		g.mark(&k.namespace, []mark{
 			{2, "istio-injection", []string{"enabled", "enabled", "enabled", "enabled", "disabled", "no"}},
 			{6, "istio.io/rev", []string{"stable", "stable", ""}},
@@ -324,7 +323,7 @@ func (g *source) elsewhere(k *knowledge, w *generator.Workload) {
 	if k.namespace != nil {
 		k.moved = g.one(4)
 		if k.moved {
-			k.files[pick(g, near, alsoBy)] += k.asRead(namespace(k.namespace))
+			k.files[pick(g, near, alsoBy)] += namespace(k.namespace)
 		}
 		if g.one(6) {
 			k.rule("the nearest Namespace")
@@ -374,14 +373,6 @@ func object(apiVersion, kind, namespace, name, created string, labels map[string
 		panic(err)
 	}
 	return "---\n" + string(text)
-}
-
-// asRead returns the Namespace as it comes from the cluster if it does.
-func (k *knowledge) asRead(namespace string) string {
-	if !k.live {
-		return namespace
-	}
-	return strings.Replace(namespace, "metadata:\n", "metadata:\n  uid: 5b7cbb25\n", 1)
 }
 
 // ofMesh draws what is said of the mesh.
@@ -516,7 +507,7 @@ func manifests(w *generator.Workload, k *knowledge) ([]byte, error) {
 		b.WriteString(object(apiVersion, kind, namespace, name, created, labels, spec))
 	}
 	if k.namespace != nil && !k.moved {
-		b.WriteString(k.asRead(object("v1", "Namespace", "", w.Namespace, "", k.namespace, nil)))
+		add("v1", "Namespace", "", w.Namespace, "", k.namespace, nil)
 	}
 	if k.others {
 		add("v1", "Namespace", "", "other-team", "", map[string]string{"istio-injection": "enabled"}, nil)

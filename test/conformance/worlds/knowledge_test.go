@@ -121,11 +121,9 @@ func (k *knowledge) injection(pod *corev1.Pod, namespace string) []bool {
 	case given:
 		k.rule("injectedNamespaces does not name the namespace")
 		return no
-	case k.namespace != nil && k.others && k.live:
-		k.rule("the Namespace has no label in the cluster, and another has one")
-		return no
 	case k.namespace != nil && k.others:
-		k.rule("the Namespace has no label in its manifest, and another has one")
+		k.rule("the Namespace has no label, and another has one")
+		return no
 	case k.namespace != nil:
 		k.rule("the Namespace has no label, and no other has one")
 	}
