@@ -5,7 +5,7 @@ export CGO_ENABLED ?= 0
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
-LDFLAGS = -s -w -X github.com/rewrite-probes/rewrite-probes/internal/release.linked=$(VERSION)
+LDFLAGS = -s -w -X github.com/rewrite-probes/rewrite-probes/internal/release.Linked=$(VERSION)
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 
 # All modules: what is not shipped has its own, because of what it depends on.
@@ -14,6 +14,9 @@ MODULES := . $(filter-out go.mod bin/%,$(MODULES))
 # Modules that only pin what is built from elsewhere, and one whose dependencies
 # take minutes to analyse; `go test` vets it.
 NO_CODE := tools tools/release test/delivery/argocd
+# Modules of tests with dependencies, Kubernetes and Istio, for which staticcheck takes minutes the first time,
+# in test 18 of CPU.
+SLOW := test test/conformance/harmless/openshift test/conformance/kinds/knative
 
 FUZZTIME ?= 30s
 BENCHFLAGS ?=
@@ -81,23 +84,28 @@ test-race: ## tests of what runs at once, for data races (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m -count=1 -shuffle=on $(RACE_TESTS)
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m -count=1 -run 'AtOnce|WhileItRuns|Signal|Interrupt' ./cmd/rewrite-probes ./fn
 
-.PHONY: test-386
-test-386: bin/kustomize ## the command's tests with integers and pointers of 32 bits, and whether all else compiles
-	GOARCH=386 $(GO) vet ./...
-	GOARCH=386 $(GO) test -count=1 ./cmd/rewrite-probes ./internal/config ./internal/field ./internal/manifest ./internal/yaml
+TESTS_32BIT = ./internal/config ./internal/field ./internal/manifest ./internal/yaml
+
+.PHONY: test-32bit
+test-32bit: bin/kustomize bin/rewrite-probes ## the command's tests with integers and pointers of 32 bits; by qemu-arm-static where nothing of 386 runs
+	GOARCH=386 $(GO) build -o bin/386/ ./...
+	@if bin/386/rewrite-probes version; then set -x; \
+		GOARCH=386 $(GO) test -count=1 ./cmd/rewrite-probes $(TESTS_32BIT); \
+	else set -ex; \
+		GOARCH=arm $(GO) build -ldflags "$(LDFLAGS)" -o bin/arm/ ./cmd/...; \
+		build/emulated.sh qemu-arm-static bin/arm; \
+		GOARCH=arm $(GO) test -count=1 -short -exec qemu-arm-static $(TESTS_32BIT); \
+	fi
 
 # What depends on the processor: system calls, memory, sockets, byte order. Tests
 # that start programs cannot: the machine itself runs no program of arm64.
 ARM64_TESTS = ./internal/agent/... ./internal/field ./internal/kubelet ./internal/manifest ./internal/prober ./internal/sidecar/... ./internal/wire ./internal/yaml
 
 .PHONY: test-arm64
-test-arm64: ## tests of what depends on the processor, on arm64 by qemu-aarch64-static
+test-arm64: bin/rewrite-probes ## tests of what depends on the processor, on arm64 by qemu-aarch64-static
 	GOARCH=arm64 $(GO) test -count=1 -short -exec qemu-aarch64-static $(ARM64_TESTS)
-	GOARCH=arm64 $(GO) build -o bin/arm64/ ./cmd/...
-	qemu-aarch64-static bin/arm64/probe-proxy version
-	qemu-aarch64-static bin/arm64/probe-agent version
-	qemu-aarch64-static bin/arm64/rewrite-probes examples/app/deploy >bin/arm64/rewritten.yaml
-	qemu-aarch64-static bin/arm64/rewrite-probes check bin/arm64/rewritten.yaml
+	GOARCH=arm64 $(GO) build -ldflags "$(LDFLAGS)" -o bin/arm64/ ./cmd/...
+	build/emulated.sh qemu-aarch64-static bin/arm64
 
 .PHONY: example
 example: bin/rewrite-probes bin/kustomize ## render kustomization-example with the function, show what it changes, and why
@@ -239,24 +247,23 @@ mutate: ## change the code in one place at a time, and print the changes that no
 	@$(GO) -C tools/mutate build -o ../../bin/mutate .
 	@bin/mutate $(MUTATEFLAGS)
 
-# What the module test depends on, Kubernetes and Istio, takes staticcheck 18 minutes of CPU the
-# first time, a quarter of all that CI does then: lint-test is for it.
-.PHONY: lint lint-all lint-test
+.PHONY: lint lint-all lint-slow
 lint: ## gofmt everywhere; go mod tidy, go vet and staticcheck of what is shipped
-lint-all: bin/actionlint ## the same in every module, but for staticcheck in test, and actionlint: what CI runs
+lint-all: bin/actionlint ## the same in every module, as far as it takes no minutes, and actionlint: what CI runs
 lint: LINT = .
-lint-all: LINT = $(MODULES)
+lint-all: LINT = $(filter-out $(NO_CODE),$(MODULES))
 lint-all: WORKFLOWS = bin/actionlint .github/workflows/*.yaml examples/ci/github.yaml examples/flux/render.yaml examples/flux/commit.yaml || rc=1;
 lint lint-all: bin/staticcheck
 	@# What tidy downloads, the tests of all dependencies, takes as long as the rest: both at once.
-	@{ rc=0; for m in $(LINT); do echo "# $$m: go mod tidy -diff"; $(GO) -C $$m mod tidy -diff || rc=1; done; exit $$rc; } >bin/tidy.log 2>&1 & \
+	@{ rc=0; $(call in_each,$(LINT),$(GO) mod tidy -diff); exit $$rc; } >bin/tidy.log 2>&1 & \
 	tidy=$$!; rc=0; $(WORKFLOWS) unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted"; rc=1; }; \
-	for m in $(filter-out $(NO_CODE),$(LINT)); do \
-		echo "# $$m: go vet"; $(GO) -C $$m vet ./... || rc=1; \
-		[ $$m = test ] || { echo "# $$m: staticcheck"; (cd $$m && $(CURDIR)/bin/staticcheck ./...) || rc=1; }; \
-	done; wait $$tidy || rc=1; cat bin/tidy.log; exit $$rc
-lint-test: bin/staticcheck ## staticcheck in test
-	cd test && $(CURDIR)/bin/staticcheck ./...
+	$(call in_each,$(LINT),$(GO) vet ./...); \
+	$(call in_each,$(filter-out $(SLOW),$(LINT)),$(CURDIR)/bin/staticcheck ./...); \
+	wait $$tidy || rc=1; cat bin/tidy.log; exit $$rc
+lint-slow: bin/staticcheck ## the rest: staticcheck where it takes minutes, go mod tidy where only versions are pinned
+	@rc=0; $(call in_each,$(SLOW),$(CURDIR)/bin/staticcheck ./...); $(call in_each,$(NO_CODE),$(GO) mod tidy -diff); exit $$rc
+# $(call in_each,MODULES,COMMAND): run the command in each of them; rc is 1 if one fails.
+in_each = for m in $(1); do echo "\# $$m: $(notdir $(firstword $(2))) $(wordlist 2,9,$(2))"; (cd $$m && $(2)) || rc=1; done
 
 # The shells look for the scripts by these names.
 .PHONY: completions

@@ -18,8 +18,9 @@ const Registry = "ghcr.io/rewrite-probes"
 // tag (a shallow clone, an archive of the source); the commit after it raises it.
 const next = "v0.1.0"
 
-// linked is set by the linker: -X .../internal/release.linked=v1.2.3
-var linked string
+// Linked is the version of this build as the linker sets it (-X .../internal/release.Linked=v1.2.3),
+// and tests that want to be a release.
+var Linked string
 
 // Version returns the version of this build: what the linker was told, or else
 // what `go install` or a program that imports this module knows of it, such as
@@ -29,7 +30,7 @@ var Version = sync.OnceValue(func() string {
 	if !ok {
 		info = &debug.BuildInfo{}
 	}
-	return versionOf(linked, info)
+	return versionOf(Linked, info)
 })
 
 func versionOf(linked string, info *debug.BuildInfo) string {

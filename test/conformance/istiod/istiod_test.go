@@ -45,7 +45,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "probe-agent")
-	const version = "-X github.com/rewrite-probes/rewrite-probes/internal/release.linked=v9.8.7"
+	const version = "-X github.com/rewrite-probes/rewrite-probes/internal/release.Linked=v9.8.7"
 	build := exec.Command("go", "build", "-ldflags", version, "-o", program, "./cmd/probe-agent")
 	build.Dir = "../../.."
 	if out, err := build.CombinedOutput(); err != nil {
