@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,7 @@ files. With --allow-empty it does not.
 
 Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wrong,
 3 the manifests or the functionConfig cannot be read, or the output cannot be written.`,
-		Example: `  kubectl get deploy,sts,ds,cronjob,job,pod,ns,svc,peerauthentication,workloadgroup -A -o yaml | rewrite-probes check -
+		Example: `  kubectl get deploy,sts,ds,cronjob,job,pod,ns,svc,peerauthentication,authorizationpolicy,workloadgroup -A -o yaml | rewrite-probes check -
   kustomize build . --enable-alpha-plugins --enable-exec | rewrite-probes check -
   rewrite-probes check -o sarif deploy/ >findings.sarif`,
 		PreRunE: out.check,
@@ -40,7 +41,8 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wr
 			if err != nil {
 				return err
 			}
-			r.Messages = append(r.Messages, pipeline.Check(r)...)
+			isUnreleased := func(m report.Message) bool { return m.Reason == pipeline.ReasonUnreleased } // nothing is written
+			r.Messages = append(slices.DeleteFunc(r.Messages, isUnreleased), pipeline.Check(r)...)
 			if !allowEmpty {
 				addUnseen(p, r)
 			}

@@ -55,10 +55,15 @@ functionConfig cannot be read, or a file cannot be written.`,
 		},
 	}
 	root.SetVersionTemplate("rewrite-probes {{.Version}}\n")
+	readers := []*cobra.Command{checkCommand(std, common), explainCommand(std, common), restoreCommand(std, common), vmCommand(std, common)}
+	policy := policyCommand(std, common)
+	common.add(root, readers...)
+	for _, name := range []string{"config", "mesh"} {
+		policy.Flags().AddFlag(root.Flags().Lookup(name))
+	}
 	edit.add(root)
-	common.add(root)
-	root.AddCommand(checkCommand(std, common), explainCommand(std, common), restoreCommand(std, common), vmCommand(std, common),
-		policyCommand(std, common), schemaCommand(std), reasonsCommand(std), versionCommand(std), completionCommand(std), copyCommand(std))
+	root.AddCommand(readers...)
+	root.AddCommand(policy, schemaCommand(std), reasonsCommand(std), versionCommand(std), completionCommand(std), copyCommand(std))
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd.CommandPath(), err} })
@@ -75,21 +80,25 @@ type commonFlags struct {
 	verbose bool
 }
 
-func (f *commonFlags) add(cmd *cobra.Command) {
-	p := cmd.PersistentFlags()
+// add adds the flags to the root, which has no others yet, and to the commands below it.
+func (f *commonFlags) add(root *cobra.Command, below ...*cobra.Command) {
+	p := root.Flags()
 	f.flags = p
 	p.StringVar(&f.config, "config", "", "`FILE` with the functionConfig (RewriteProbes or ConfigMap), or none; if not given, the "+configName+" beside or above the PATHs; a ResourceList brings its own")
 	for _, s := range settings {
 		p.String(s.key, "", s.usage)
 		if s.values != nil {
-			completeFlag(cmd, s.key, s.values())
+			completeFlag(root, s.key, s.values())
 		}
 	}
-	f.color.add(cmd, p, "color", "", "`WHEN` to write in colour: auto, always or never", "auto", "always", "never")
+	f.color.add(root, p, "color", "", "`WHEN` to write in colour: auto, always or never", "auto", "always", "never")
 	p.StringArrayVar(&f.ignore, "ignore", nil, "`PATTERN` of files and folders to leave out of a walk, by name or path; may be given again")
 	p.BoolVar(&f.strict, "strict", false, "fail on warnings too")
 	p.BoolVarP(&f.verbose, "verbose", "v", false, "print notes about what was left alone on purpose, and all messages that are alike")
-	_ = cmd.RegisterFlagCompletionFunc("config", cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt))
+	_ = root.RegisterFlagCompletionFunc("config", cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt))
+	for _, cmd := range below {
+		cmd.Flags().AddFlagSet(p)
+	}
 }
 
 func completeFlag(cmd *cobra.Command, flag string, values []string) {

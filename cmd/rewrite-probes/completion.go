@@ -39,7 +39,6 @@ func completionCommand(std streams) *cobra.Command {
 func unquoteUsage(cmd *cobra.Command) {
 	plain := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") }
 	cmd.Flags().VisitAll(plain)
-	cmd.PersistentFlags().VisitAll(plain)
 	for _, c := range cmd.Commands() {
 		unquoteUsage(c)
 	}

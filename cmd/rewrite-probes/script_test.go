@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,10 +9,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/release"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 )
 
 func TestMain(m *testing.M) {
+	release.Linked = cmp.Or(os.Getenv("TEST_VERSION"), "v0.1.0") // users run releases
 	testscript.Main(m, map[string]func(){"rewrite-probes": main})
 }
 

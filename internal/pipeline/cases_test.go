@@ -95,7 +95,7 @@ func words(m report.Message) string {
 
 // A build that is no release does not know an image of probe-proxy: that is said once, if it writes one.
 func TestTheImageOfABuildThatIsNoReleaseIsSaidToBeMissing(t *testing.T) {
-	want := "info: this build (" + release.Version() + ") is no release and has no image of probe-proxy: " + transformer.Defaults().ProbeProxy.Image +
+	want := "warning: this build (" + release.Version() + ") is no release and has no image of probe-proxy: " + transformer.Defaults().ProbeProxy.Image +
 		" is that of the release to come; set `probeProxy.image` in the functionConfig [unreleased-image]\n"
 	if _, released := release.Image(); released {
 		want = ""

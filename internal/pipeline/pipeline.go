@@ -45,8 +45,8 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *report
 	return &out
 }
 
-// reportUnreleased notes once that the image of probe-proxy may not exist yet:
-// this build is no release, and the functionConfig names no image.
+// reportUnreleased warns once that the image of probe-proxy that is written may not exist
+// yet: this build is no release, and the functionConfig names no image.
 func (r *run) reportUnreleased() {
 	_, released := release.Image()
 	if released || !r.injects || r.mode == Restore || r.spec.ProbeProxy.Image != "" {

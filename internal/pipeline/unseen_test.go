@@ -199,7 +199,7 @@ func inspect(t *testing.T, text string, podTemplates ...string) *report.Report {
 func reasonsOf(r *report.Report) string {
 	var all []string
 	for _, m := range r.Messages {
-		if m.Severity != transformer.Info {
+		if m.Severity != transformer.Info && m.Reason != pipeline.ReasonUnreleased {
 			all = append(all, m.Reason+" "+m.Field.String())
 		}
 	}
