@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -45,22 +46,24 @@ func (b *planBuilder) shellVariable(s *handlerSite) func(name string) (value str
 		case i < 0:
 			return "", false
 		case env[i].Value != nil:
-			return *env[i].Value, plainValue.MatchString(*env[i].Value)
+			return *env[i].Value, shellForms().plainValue.MatchString(*env[i].Value)
 		}
 		v, _ := b.in.Source(b.containerPath(s.at).Item("env", i).Key("valueFrom", "fieldRef", "fieldPath"))
 		return "localhost", v == "status.podIP"
 	}
 }
 
-var (
-	plainValue = regexp.MustCompile(`^[A-Za-z0-9._/:-]+$`)
+// shellForms has the forms of a shell's text. They are compiled at the first use: most runs need none.
+var shellForms = sync.OnceValue(func() (f struct{ plainValue, harmless, variable, token *regexp.Regexp }) {
+	f.plainValue = regexp.MustCompile(`^[A-Za-z0-9._/:-]+$`)
 	// harmless is what may follow a command without a change of its status.
-	harmless = regexp.MustCompile(`(\s+[12]?>\s*/dev/null|>\s*/dev/null|\s+2>&1|\s*\|\|\s*exit\s+1)\s*;?\s*$`)
-	variable = regexp.MustCompile(`\$(\{\w+\}|\w+)`)
-	// shellToken is blank space, or a part of a word that a shell takes as it is, except
+	f.harmless = regexp.MustCompile(`(\s+[12]?>\s*/dev/null|>\s*/dev/null|\s+2>&1|\s*\|\|\s*exit\s+1)\s*;?\s*$`)
+	f.variable = regexp.MustCompile(`\$(\{\w+\}|\w+)`)
+	// token is blank space, or a part of a word that a shell takes as it is, except
 	// for the variables in it.
-	shellToken = regexp.MustCompile("^(?:[ \t]+|'[^']*'|\"[^\"\\\\`]*\"|(?:[^ \t'\"$|&;<>(){}*~#!\n\r\\\\`]|\\$\\w+|\\$\\{\\w+\\})+)")
-)
+	f.token = regexp.MustCompile("^(?:[ \t]+|'[^']*'|\"[^\"\\\\`]*\"|(?:[^ \t'\"$|&;<>(){}*~#!\n\r\\\\`]|\\$\\w+|\\$\\{\\w+\\})+)")
+	return f
+})
 
 // nativeHandler returns the handler that does what a command does, and the command's
 // tool; nil unless that is certain.
@@ -88,13 +91,14 @@ func nativeHandler(command []string, variable func(string) (string, bool)) (tool
 
 // shellWords returns the words of a script that is one command; nil if it is more.
 func shellWords(script string, value func(string) (string, bool)) (words []string) {
-	for at := harmless.FindStringIndex(script); at != nil; at = harmless.FindStringIndex(script) {
+	forms := shellForms()
+	for at := forms.harmless.FindStringIndex(script); at != nil; at = forms.harmless.FindStringIndex(script) {
 		script = script[:at[0]]
 	}
 	script = strings.TrimPrefix(strings.TrimSpace(script), "exec ")
 	inWord := false
 	for script != "" {
-		token := shellToken.FindString(script)
+		token := forms.token.FindString(script)
 		script = script[len(token):]
 		if strings.Trim(token, " \t") == "" {
 			if inWord = false; token == "" {
@@ -107,7 +111,7 @@ func shellWords(script string, value func(string) (string, bool)) (words []strin
 			text = token[1 : len(token)-1]
 		}
 		if token[0] != '\'' {
-			text = variable.ReplaceAllStringFunc(text, func(name string) string {
+			text = forms.variable.ReplaceAllStringFunc(text, func(name string) string {
 				v, ok := value(strings.Trim(name, "${}"))
 				known = known && ok
 				return v

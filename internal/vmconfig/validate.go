@@ -3,7 +3,6 @@ package vmconfig
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -112,15 +111,18 @@ func (p *Probe) Validate(path field.Path) error {
 	return errorAt(path, "must have only one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has %s", strings.Join(set, ", "))
 }
 
-// headerName is what Istio's webhook allows.
-var headerName = regexp.MustCompile(`^[-A-Za-z0-9]+$`)
+// isHeaderName reports whether Istio's webhook allows a name.
+func isHeaderName(name string) bool {
+	const allowed = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	return name != "" && strings.Trim(name, allowed) == ""
+}
 
 func checkHTTPGet(path field.Path, h *prober.HTTPGet) error {
 	if h.Scheme != HTTP && h.Scheme != HTTPS && h.Scheme != "" {
 		return errorAt(path.Key("scheme"), "%q must be HTTP or HTTPS", h.Scheme)
 	}
 	for i, header := range h.HTTPHeaders {
-		if !headerName.MatchString(header.Name) {
+		if !isHeaderName(header.Name) {
 			return errorAt(path.Item("httpHeaders", i).Key("name"), "%q must have only letters, digits and `-`, and at least one", header.Name)
 		}
 		if strings.ContainsAny(header.Value, "\r\n\x00") {
