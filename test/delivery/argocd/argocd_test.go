@@ -232,7 +232,7 @@ func startServer(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("make", "-C", root, "bin/rewrite-probes", "bin/kustomize").CombinedOutput(); err != nil {
+	if out, err := exec.Command("make", "-C", root, "VERSION=v0.1.0", "bin/rewrite-probes", "bin/kustomize").CombinedOutput(); err != nil {
 		t.Fatalf("make: %v\n%s", err, out)
 	}
 	self, err := os.Executable()
