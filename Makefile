@@ -88,7 +88,8 @@ TESTS_32BIT = ./internal/config ./internal/field ./internal/manifest ./internal/
 
 .PHONY: test-32bit
 test-32bit: bin/kustomize bin/rewrite-probes ## the command's tests with integers and pointers of 32 bits; by qemu-arm-static where nothing of 386 runs
-	GOARCH=386 $(GO) build -o bin/386/ ./...
+	GOARCH=386 $(GO) vet ./...
+	GOARCH=386 $(GO) build -o bin/386/ ./cmd/rewrite-probes
 	@if bin/386/rewrite-probes version; then set -x; \
 		GOARCH=386 $(GO) test -count=1 ./cmd/rewrite-probes $(TESTS_32BIT); \
 	else set -ex; \

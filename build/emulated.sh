@@ -7,6 +7,8 @@ for input in examples/app/deploy "${REWRITE_PROBES_CORPUS:-../shared/corpus}"/*.
 	echo "$input"
 	"$1" "$2/rewrite-probes" --config none "$input" >"$2/rewritten.yaml" 2>"$2/messages"
 	bin/rewrite-probes --config none "$input" 2>"$2/messages.want" | cmp - "$2/rewritten.yaml"
+	bin/rewrite-probes check --config none "$2/rewritten.yaml" 2>>"$2/messages.want" || echo "exit $?" >>"$2/messages.want"
+	"$1" "$2/rewrite-probes" check --config none "$2/rewritten.yaml" 2>>"$2/messages" || echo "exit $?" >>"$2/messages"
 	cmp "$2/messages.want" "$2/messages"
 	"$1" "$2/rewrite-probes" restore --config none "$2/rewritten.yaml" 2>/dev/null >"$2/restored.yaml"
 	bin/rewrite-probes restore --config none "$2/rewritten.yaml" 2>/dev/null | cmp - "$2/restored.yaml"

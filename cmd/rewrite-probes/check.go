@@ -66,6 +66,6 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wr
 		},
 	}
 	addAllowEmpty(cmd, &allowEmpty)
-	out.add(cmd, cmd.Flags(), "output", "o", "`FORMAT` of what was found: text (on stderr); json, sarif or junit (a test case for each probe; all on stdout)", "text", "json", "sarif", "junit")
+	out.add(cmd, "output", "o", "`FORMAT` of what was found: text (on stderr); json, sarif or junit (a test case for each probe; all on stdout)", "text", "json", "sarif", "junit")
 	return cmd
 }

@@ -91,7 +91,7 @@ func (f *commonFlags) add(root *cobra.Command, below ...*cobra.Command) {
 			completeFlag(root, s.key, s.values())
 		}
 	}
-	f.color.add(root, p, "color", "", "`WHEN` to write in colour: auto, always or never", "auto", "always", "never")
+	f.color.add(root, "color", "", "`WHEN` to write in colour: auto, always or never", "auto", "always", "never")
 	p.StringArrayVar(&f.ignore, "ignore", nil, "`PATTERN` of files and folders to leave out of a walk, by name or path; may be given again")
 	p.BoolVar(&f.strict, "strict", false, "fail on warnings too")
 	p.BoolVarP(&f.verbose, "verbose", "v", false, "print notes about what was left alone on purpose, and all messages that are alike")
@@ -111,9 +111,9 @@ type choice struct {
 	allowed     []string
 }
 
-func (c *choice) add(cmd *cobra.Command, flags *pflag.FlagSet, flag, short, usage string, allowed ...string) {
+func (c *choice) add(cmd *cobra.Command, flag, short, usage string, allowed ...string) {
 	c.flag, c.allowed = flag, allowed
-	flags.StringVarP(&c.value, flag, short, allowed[0], usage)
+	cmd.Flags().StringVarP(&c.value, flag, short, allowed[0], usage)
 	completeFlag(cmd, flag, allowed)
 }
 
@@ -171,7 +171,7 @@ func versionCommand(std streams) *cobra.Command {
 			return e.Encode(map[string]string{"version": release.Version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH, "probeProxyImage": image})
 		},
 	}
-	out.add(cmd, cmd.Flags(), "output", "o", "`FORMAT`: text or json", "text", "json")
+	out.add(cmd, "output", "o", "`FORMAT`: text or json", "text", "json")
 	return cmd
 }
 

@@ -46,6 +46,6 @@ that is not rendered, or a kustomization that is not built. With --allow-empty i
 		},
 	}
 	addAllowEmpty(cmd, &allowEmpty)
-	out.add(cmd, cmd.Flags(), "output", "o", "`FORMAT`: text, json or html", "text", "json", "html")
+	out.add(cmd, "output", "o", "`FORMAT`: text, json or html", "text", "json", "html")
 	return cmd
 }

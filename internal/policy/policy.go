@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -61,18 +60,17 @@ func (o Options) Validate() error {
 			return fmt.Errorf("--action %q is given twice", a)
 		}
 	}
+	nameForm := regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$`)
 	switch {
 	case len(o.Actions) == 0:
 		return fmt.Errorf("--action \"\" must be %s", strings.Join(Actions(), ", "))
 	case slices.Contains(o.Actions, Warn) && slices.Contains(o.Actions, Deny):
 		return fmt.Errorf("--action %q must not have warn and deny: a denial says why, too", strings.Join(o.Actions, ","))
-	case !nameForm().MatchString(o.Name):
+	case !nameForm.MatchString(o.Name):
 		return fmt.Errorf("--name %q must be the name of an object: lower-case letters, digits, dashes and dots", o.Name)
 	}
 	return nil
 }
-
-var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$`) })
 
 // Make returns the policies, in YAML, and notes on the parts of the config that
 // they cannot express.
