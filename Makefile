@@ -11,9 +11,9 @@ PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 # All modules: what is not shipped has its own, because of what it depends on.
 MODULES := $(sort $(patsubst %/go.mod,%,$(wildcard go.mod */go.mod */*/go.mod */*/*/go.mod */*/*/*/go.mod)))
 MODULES := . $(filter-out go.mod bin/%,$(MODULES))
-# Modules that only pin what is built from elsewhere, and two whose dependencies
-# take minutes to download or analyse; `go test` vets them.
-NO_CODE := tools tools/release test/delivery/argocd test/delivery/kyverno
+# A module that only pins what is built from elsewhere, and one whose dependencies
+# take minutes to download or analyse; `go test` vets it.
+NO_CODE := tools test/delivery/kyverno
 # Modules of tests with dependencies, Kubernetes and Istio, for which staticcheck takes minutes the first time,
 # in test 18 of CPU.
 SLOW := test test/conformance/harmless/openshift test/conformance/kinds/knative
@@ -52,18 +52,19 @@ bin/staticcheck: tools/go.mod tools/go.sum
 bin/actionlint: tools/go.mod tools/go.sum
 	@build/count.sh $@ $(GO) -C tools build -v -o ../$@ github.com/rhysd/actionlint/cmd/actionlint
 	@touch $@
-# What the tests of delivery run; the first time this takes minutes.
-bin/helm: tools/go.mod tools/go.sum
-	@build/count.sh $@ $(GO) -C tools build -v -trimpath -ldflags='-s -w' -o ../$@ helm.sh/helm/v3/cmd/helm
+# What the tests of delivery run. It is built from the module of the tests, with their flags: so
+# Kubernetes, of which each has most, is compiled once for all.
+bin/helm: test/go.mod test/go.sum
+	@build/count.sh $@ $(GO) -C test build -v -ldflags='-s -w' -o ../$@ helm.sh/helm/v3/cmd/helm
 	@touch $@
-bin/helm4: tools/go.mod tools/go.sum
-	@build/count.sh $@ $(GO) -C tools build -v -trimpath -ldflags='-s -w' -o ../$@ helm.sh/helm/v4/cmd/helm
+bin/helm4: test/go.mod test/go.sum
+	@build/count.sh $@ $(GO) -C test build -v -ldflags='-s -w' -o ../$@ helm.sh/helm/v4/cmd/helm
+	@touch $@
+bin/goreleaser: test/go.mod test/go.sum
+	@build/count.sh $@ $(GO) -C test build -v -ldflags='-s -w' -o ../$@ github.com/goreleaser/goreleaser/v2
 	@touch $@
 bin/kyverno: test/delivery/kyverno/go.mod test/delivery/kyverno/go.sum
 	@build/count.sh $@ $(GO) -C test/delivery/kyverno build -v -ldflags='-s -w' -o ../../../$@ github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno
-	@touch $@
-bin/goreleaser: tools/release/go.mod tools/release/go.sum
-	@build/count.sh $@ $(GO) -C tools/release build -v -trimpath -ldflags='-s -w' -o ../../$@ github.com/goreleaser/goreleaser/v2
 	@touch $@
 
 .PHONY: test
@@ -215,11 +216,11 @@ kyverno: bin/kyverno ## have Kyverno judge the policies for it, and note what it
 	sha256sum $(KYVERNO) >test/delivery/kyverno/judged.sha256
 
 # The modules of delivery, and what their tests run.
-DELIVERY = test test/delivery/lint test/delivery/argocd
+DELIVERY = test test/delivery/lint
 
 .PHONY: delivery-programs
 delivery-programs: bin/kustomize bin/helm bin/helm4 bin/goreleaser
-	@for m in $(DELIVERY); do packages=./...; [ $$m != test ] || packages=./delivery; $(GO) -C $$m vet $$packages || exit 1; done
+	@for m in $(DELIVERY); do packages=./...; [ $$m != test ] || packages='./delivery ./delivery/argocd'; $(GO) -C $$m vet $$packages || exit 1; done
 	@$(GO) -C test/delivery/lint build tool
 
 # The tools are built first, since the timeouts are those of the tests. What a test
@@ -228,7 +229,7 @@ delivery-programs: bin/kustomize bin/helm bin/helm4 bin/goreleaser
 delivery: delivery-programs ## run images, kpt, Helm, linters and Argo CD's plugin server with the examples, and the docs' commands
 	@tmp=$$(mktemp -d); rc=0; : >bin/delivery.log; \
 	sha256sum --quiet -c test/delivery/kyverno/judged.sha256 || { echo "Kyverno has not judged these files: make kyverno" >&2; rc=1; }; \
-	for tests in 'test ./delivery' 'test/delivery/lint ./...' 'test/delivery/argocd ./...'; do \
+	for tests in 'test ./delivery' 'test/delivery/lint ./...' 'test ./delivery/argocd'; do \
 		set -- $$tests; \
 		TMPDIR=$$tmp $(GO) -C $$1 test -vet=off -count=1 -v -timeout 40m $$2 >>bin/delivery.log 2>&1 || rc=1; \
 	done; \

@@ -228,7 +228,7 @@ func TestTheReleaseConfigIsGood(t *testing.T) {
 	}
 	// The workflow takes the goreleaser that is under test.
 	workflow := string(readFile(t, filepath.Join(h.source, ".github", "workflows", "release.yaml")))
-	pinned := regexp.MustCompile(`github.com/goreleaser/goreleaser/v2 (v\S+)`).FindSubmatch(readFile(t, filepath.Join(root, "tools", "release", "go.mod")))
+	pinned := regexp.MustCompile(`github.com/goreleaser/goreleaser/v2 (v\S+)`).FindSubmatch(readFile(t, filepath.Join(root, "test", "go.mod")))
 	if pinned == nil || !strings.Contains(workflow, "version: "+string(pinned[1])+" ") {
 		t.Errorf("release.yaml must run goreleaser %s", pinned)
 	}
