@@ -14,8 +14,8 @@ MODULES := . $(filter-out go.mod bin/%,$(MODULES))
 # A module that only pins what is built from elsewhere, and one whose dependencies
 # take minutes to download or analyse; `go test` vets it.
 NO_CODE := tools test/delivery/kyverno
-# Modules of tests with dependencies, Kubernetes and Istio, for which staticcheck takes minutes the first time,
-# in test 18 of CPU.
+# Modules of tests that have Kubernetes: go vet and staticcheck analyse it for them, in test 20 minutes of CPU
+# the first time.
 SLOW := test test/conformance/harmless/openshift test/conformance/kinds/knative
 
 FUZZTIME ?= 30s
@@ -82,22 +82,19 @@ RACE_TESTS = ./cmd/probe-agent ./cmd/probe-proxy ./internal/agent/... ./internal
 
 .PHONY: test-race
 test-race: ## tests of what runs at once, for data races (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -timeout 20m -count=1 -shuffle=on $(RACE_TESTS)
-	CGO_ENABLED=1 $(GO) test -race -timeout 20m -count=1 -run 'AtOnce|WhileItRuns|Signal|Interrupt' ./cmd/rewrite-probes ./fn
+	CGO_ENABLED=1 $(GO) test -vet=off -race -timeout 20m -count=1 -shuffle=on $(RACE_TESTS)
+	CGO_ENABLED=1 $(GO) test -vet=off -race -timeout 20m -count=1 -run 'AtOnce|WhileItRuns|Signal|Interrupt' ./cmd/rewrite-probes ./fn
 
 TESTS_32BIT = ./internal/config ./internal/field ./internal/manifest ./internal/yaml
 
 .PHONY: test-32bit
-test-32bit: bin/kustomize bin/rewrite-probes ## the command's tests with integers and pointers of 32 bits; by qemu-arm-static where nothing of 386 runs
-	GOARCH=386 $(GO) vet ./...
-	GOARCH=386 $(GO) build -o bin/386/ ./cmd/rewrite-probes
-	@if bin/386/rewrite-probes version; then set -x; \
-		GOARCH=386 $(GO) test -count=1 ./cmd/rewrite-probes $(TESTS_32BIT); \
-	else set -ex; \
-		GOARCH=arm $(GO) build -ldflags "$(LDFLAGS)" -o bin/arm/ ./cmd/...; \
-		build/emulated.sh qemu-arm-static bin/arm; \
-		GOARCH=arm $(GO) test -count=1 -short -exec qemu-arm-static $(TESTS_32BIT); \
-	fi
+test-32bit: bin/kustomize ## tests with integers and pointers of 32 bits: the command's too, or by qemu-arm-static where nothing of 386 runs
+	@set -e; export GOARCH=$$(build/arch32.sh); set -x; \
+	$(GO) vet ./...; \
+	case $$GOARCH in \
+	386) $(GO) test -vet=off -count=1 ./cmd/rewrite-probes $(TESTS_32BIT) ;; \
+	arm) $(GO) test -vet=off -count=1 -short -exec qemu-arm-static $(TESTS_32BIT) ;; \
+	esac
 
 # What depends on the processor: system calls, memory, sockets, byte order. Tests
 # that start programs cannot: the machine itself runs no program of arm64.
@@ -105,7 +102,7 @@ ARM64_TESTS = ./internal/agent/... ./internal/field ./internal/kubelet ./interna
 
 .PHONY: test-arm64
 test-arm64: bin/rewrite-probes ## tests of what depends on the processor, on arm64 by qemu-aarch64-static
-	GOARCH=arm64 $(GO) test -count=1 -short -exec qemu-aarch64-static $(ARM64_TESTS)
+	GOARCH=arm64 $(GO) test -vet=off -count=1 -short -exec qemu-aarch64-static $(ARM64_TESTS)
 	GOARCH=arm64 $(GO) build -ldflags "$(LDFLAGS)" -o bin/arm64/ ./cmd/...
 	build/emulated.sh qemu-aarch64-static bin/arm64
 
@@ -176,15 +173,15 @@ profile: ## have the compiler learn what is hot, from the manifests that bench-f
 	dir=$$(mktemp -d) && MANIFESTS='$(CURDIR)/bin/bench/inputs/*.yaml' $(GO) test -trimpath ./internal/pipeline -run '^$$' -bench Rewrite \
 		-benchtime 3s -cpu 1 -cpuprofile $(CURDIR)/cmd/rewrite-probes/default.pgo -o $$dir/pipeline.test && rm -r $$dir
 
+# What compares things that happen within a kubelet's timeouts of seconds: one after the other.
+TIMED = envoy istiod kubelet vm
+
 .PHONY: conformance
 conformance: ## compare with the kubelet's own probers, Istio's own injector and the kinds' own types
-	@# The packages are compiled together, for go vet, and run one after the other: some
-	@# compare what happens within a kubelet's timeouts of seconds. What go test vets
-	@# by itself is less, and would have all dependencies analysed once more.
-	$(GO) -C test vet ./conformance/...
-	$(GO) -C test test -vet=off -p 1 -count=1 -v -timeout 30m $$($(GO) -C test list ./conformance/... | grep -v /meshes)
-	$(GO) -C test/conformance/kinds/knative test -count=1 -v ./...
-	$(GO) -C test/conformance/harmless/openshift test -count=1 -v ./...
+	$(GO) -C test test -vet=off -p 1 -count=1 -v -timeout 30m $(addprefix ./conformance/,$(TIMED))
+	$(GO) -C test test -vet=off -count=1 -v -timeout 30m $$($(GO) -C test list ./conformance/... | grep -vE '/($(subst $() ,|,meshes $(TIMED)))$$')
+	$(GO) -C test/conformance/kinds/knative test -vet=off -count=1 -v ./...
+	$(GO) -C test/conformance/harmless/openshift test -vet=off -count=1 -v ./...
 
 .PHONY: proof
 proof: ## write what conformance, e2e and meshes find into docs/proof, with which they compare it otherwise
@@ -215,12 +212,11 @@ kyverno: bin/kyverno ## have Kyverno judge the policies for it, and note what it
 	$(GO) -C test/delivery/kyverno test -count=1 ./...
 	sha256sum $(KYVERNO) >test/delivery/kyverno/judged.sha256
 
-# The modules of delivery, and what their tests run.
-DELIVERY = test test/delivery/lint
-
+# What the tests of delivery run, and what they are compiled from.
 .PHONY: delivery-programs
 delivery-programs: bin/kustomize bin/helm bin/helm4 bin/goreleaser
-	@for m in $(DELIVERY); do packages=./...; [ $$m != test ] || packages='./delivery ./delivery/argocd'; $(GO) -C $$m vet $$packages || exit 1; done
+	@$(GO) -C test list -export -test -deps ./delivery ./delivery/argocd >/dev/null
+	@$(GO) -C test/delivery/lint list -export -test -deps ./... >/dev/null
 	@$(GO) -C test/delivery/lint build tool
 
 # The tools are built first, since the timeouts are those of the tests. What a test
@@ -261,18 +257,18 @@ mutate: ## change the code in one place at a time, and print the changes that no
 .PHONY: lint lint-all lint-slow
 lint: ## gofmt everywhere; go mod tidy, go vet and staticcheck of what is shipped
 lint-all: bin/actionlint ## the same in every module, as far as it takes no minutes, and actionlint: what CI runs
+lint-slow: ## the same where it takes minutes: the modules that have Kubernetes; and go mod tidy where only versions are pinned
 lint: LINT = .
-lint-all: LINT = $(filter-out $(NO_CODE),$(MODULES))
+lint-all: LINT = $(filter-out $(NO_CODE) $(SLOW),$(MODULES))
 lint-all: WORKFLOWS = bin/actionlint .github/workflows/*.yaml examples/ci/github.yaml examples/flux/render.yaml examples/flux/commit.yaml || rc=1;
-lint lint-all: bin/staticcheck
-	@# What tidy downloads, the tests of all dependencies, takes as long as the rest: both at once.
-	@{ rc=0; $(call in_each,$(LINT),$(GO) mod tidy -diff); exit $$rc; } >bin/tidy.log 2>&1 & \
-	tidy=$$!; rc=0; $(WORKFLOWS) unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted"; rc=1; }; \
+lint-slow: LINT = $(SLOW)
+lint-slow: PINNED = $(NO_CODE)
+lint lint-all lint-slow: bin/staticcheck
+	@rc=0; $(WORKFLOWS) unformatted=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted"; rc=1; }; \
+	$(call in_each,$(LINT) $(PINNED),$(GO) mod tidy -diff); \
 	$(call in_each,$(LINT),$(GO) vet ./...); \
-	$(call in_each,$(filter-out $(SLOW),$(LINT)),$(CURDIR)/bin/staticcheck ./...); \
-	wait $$tidy || rc=1; cat bin/tidy.log; exit $$rc
-lint-slow: bin/staticcheck ## the rest: staticcheck where it takes minutes, go mod tidy where only versions are pinned
-	@rc=0; $(call in_each,$(SLOW),$(CURDIR)/bin/staticcheck ./...); $(call in_each,$(NO_CODE),$(GO) mod tidy -diff); exit $$rc
+	$(call in_each,$(LINT),$(CURDIR)/bin/staticcheck ./...); \
+	exit $$rc
 # $(call in_each,MODULES,COMMAND): run the command in each of them; rc is 1 if one fails.
 in_each = for m in $(1); do echo "\# $$m: $(notdir $(firstword $(2))) $(wordlist 2,9,$(2))"; (cd $$m && $(2)) || rc=1; done
 

@@ -84,7 +84,7 @@ type commonFlags struct {
 func (f *commonFlags) add(root *cobra.Command, below ...*cobra.Command) {
 	p := root.Flags()
 	f.flags = p
-	p.StringVar(&f.config, "config", "", "`FILE` with the functionConfig (RewriteProbes or ConfigMap), or none; if not given, the "+configName+" beside or above the PATHs; a ResourceList brings its own")
+	p.StringVar(&f.config, "config", "", "`FILE` with the functionConfig (RewriteProbes or ConfigMap), or none; if not given, the nearest "+configName+"; a ResourceList brings its own")
 	for _, s := range settings {
 		p.String(s.key, "", s.usage)
 		if s.values != nil {

@@ -104,11 +104,11 @@ func TestAFunctionThatFailsIsNotMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	failing := program{"failing", []string{"/bin/sh", "-c", "echo no items >&2; exit 1"}}
-	if _, err := (trial{input: input, ours: failing, runs: 1}).measure(); err == nil || !strings.Contains(err.Error(), "no items") {
+	if _, err := new(bench).measure(trial{input: input, ours: failing, runs: 1}); err == nil || !strings.Contains(err.Error(), "no items") {
 		t.Errorf("got error %v, want one with the message of the program", err)
 	}
 	idle := program{"idle", []string{"/bin/cat"}}
-	if _, err := (trial{input: input, ours: idle, runs: 1, probes: 1}).measure(); err == nil {
+	if _, err := new(bench).measure(trial{input: input, ours: idle, runs: 1, probes: 1}); err == nil {
 		t.Error("a function that rewrites nothing must not be measured")
 	}
 }

@@ -90,7 +90,7 @@ func (b *bench) realWorld(c corpus) ([]row, error) {
 		if e == plain {
 			t.ours = b.oursOnStream
 		}
-		more, err := t.measure()
+		more, err := b.measure(t)
 		rows = append(rows, more...)
 		if err != nil {
 			return rows, err
@@ -104,7 +104,7 @@ func (b *bench) generatedList(name string, g generator, probes int, rivals ...ri
 	if err != nil {
 		return nil, err
 	}
-	return trial{name: name, input: file, ours: b.ours, probes: probes, rivals: rivals, runs: b.runs}.measure()
+	return b.measure(trial{name: name, input: file, ours: b.ours, probes: probes, rivals: rivals, runs: b.runs})
 }
 
 // denseDeployments are small, two probes each: all work, and an output three
@@ -126,9 +126,9 @@ func (b *bench) again() ([]row, error) {
 	if err := b.ours.writeItems(first, file); err != nil {
 		return nil, err
 	}
-	return trial{name: "again", input: file, ours: b.ours, probes: 2 * denseDeployments.objects, runs: b.runs, rivals: []rival{
+	return b.measure(trial{name: "again", input: file, ours: b.ours, probes: 2 * denseDeployments.objects, runs: b.runs, rivals: []rival{
 		{program: b.sdk, cpu: atLeast(6), showPeak: true},
-	}}.measure()
+	}})
 }
 
 // oneObject is all about the start of the process, so it runs often.
@@ -138,11 +138,11 @@ func (b *bench) oneObject() ([]row, error) {
 		return nil, err
 	}
 	promised := atMost(1.2)
-	return trial{name: "one object", input: file, ours: b.ours, probes: 2, runs: 8 * b.runs, rivals: []rival{
+	return b.measure(trial{name: "one object", input: file, ours: b.ours, probes: 2, runs: 8 * b.runs, rivals: []rival{
 		{program: b.sdk, cpu: promised, wall: promised},
 		{program: b.kio},
 		{program: b.cat},
-	}}.measure()
+	}})
 }
 
 // growth fits CPU ~ objects^e over three orders of magnitude. The peers sit
