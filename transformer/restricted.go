@@ -6,15 +6,13 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// restrictedFields returns what the Pod Security level "restricted" demands of a
+// restrictedFields is what the Pod Security level "restricted" demands of a
 // container: https://kubernetes.io/docs/concepts/security/pod-security-standards/
-func restrictedFields() field.Map {
-	return field.Map{
-		{Key: "runAsNonRoot", Value: true},
-		{Key: "allowPrivilegeEscalation", Value: false},
-		{Key: "capabilities", Value: field.Map{{Key: "drop", Value: field.List{"ALL"}}}},
-		{Key: "seccompProfile", Value: field.Map{{Key: "type", Value: "RuntimeDefault"}}},
-	}
+var restrictedFields = field.Map{
+	{Key: "runAsNonRoot", Value: true},
+	{Key: "allowPrivilegeEscalation", Value: false},
+	{Key: "capabilities", Value: field.Map{{Key: "drop", Value: field.List{"ALL"}}}},
+	{Key: "seccompProfile", Value: field.Map{{Key: "type", Value: "RuntimeDefault"}}},
 }
 
 // declaration returns the container, without env, that holds the place of the
@@ -59,7 +57,7 @@ func (b *planBuilder) restrictedContext() field.Map {
 	if hostUsers, _ := b.in.Source(b.spec.Key("hostUsers")); !compliant || !nonRoot && hostUsers != false {
 		return nil
 	}
-	return slices.DeleteFunc(restrictedFields(), func(e field.Entry) bool {
+	return slices.DeleteFunc(slices.Clone(restrictedFields), func(e field.Entry) bool {
 		return e.Key == "seccompProfile" && hasSeccomp || e.Key == "runAsNonRoot" && (hasRoot || !nonRoot)
 	})
 }
@@ -96,9 +94,8 @@ func restrictedCapabilities(capabilities field.Map) bool {
 // restrictedContext returns.
 func isRestrictedContext(v field.Value) bool {
 	m, _ := v.(field.Map)
-	known := restrictedFields()
 	for _, e := range m {
-		if want, ok := known.Get(e.Key); !ok || !same(e.Value, want) {
+		if want, ok := restrictedFields.Get(e.Key); !ok || !same(e.Value, want) {
 			return false
 		}
 	}

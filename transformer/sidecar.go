@@ -40,7 +40,7 @@ const hooksFlag = "--hooks-within=10s"
 // The container declares no ports. The kubelet needs only their numbers, and tools
 // that scrape every declared port would find one more.
 func sidecarDefaults(user int) field.Map {
-	restricted := slices.Insert(restrictedFields(), 1, field.Entry{Key: "readOnlyRootFilesystem", Value: true})
+	restricted := slices.Insert(slices.Clone(restrictedFields), 1, field.Entry{Key: "readOnlyRootFilesystem", Value: true})
 	return append(field.Map{{Key: "runAsUser", Value: user}, {Key: "runAsGroup", Value: nobody}}, restricted...)
 }
 
@@ -48,6 +48,12 @@ func sidecarDefaults(user int) field.Map {
 // such as volumeMounts, are kept.
 var ownedKeys = []string{
 	"name", "image", "imagePullPolicy", "restartPolicy", "command", "args", "env", "startupProbe", "livenessProbe", "readinessProbe", "resources", "securityContext",
+}
+
+// podIP is the env var by which probe-proxy knows where the app listens.
+var podIP = field.Map{
+	{Key: "name", Value: "POD_IP"},
+	{Key: "valueFrom", Value: field.Map{{Key: "fieldRef", Value: field.Map{{Key: "fieldPath", Value: "status.podIP"}}}}},
 }
 
 // probeProxy returns the container that answers for the originals.
@@ -71,10 +77,7 @@ func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) fie
 	if len(args) > 0 {
 		m = append(m, field.Entry{Key: "args", Value: args})
 	}
-	env := mergeEnv(field.List{field.Map{
-		{Key: "name", Value: "POD_IP"},
-		{Key: "valueFrom", Value: field.Map{{Key: "fieldRef", Value: field.Map{{Key: "fieldPath", Value: "status.podIP"}}}}},
-	}}, s.Env)
+	env := mergeEnv(field.List{podIP}, s.Env)
 	m = append(m,
 		field.Entry{Key: "env", Value: append(env, p.envVar(originals))},
 		// Every second for a minute: an image on the node is up at once.

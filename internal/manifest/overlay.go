@@ -13,15 +13,15 @@ import (
 // the edits made. If it is neither set nor open, everything below it is
 // unchanged.
 type editNode struct {
-	node     int32  // the original entry or item; 0 if it is new
-	key      string // its key now
-	was      string // its key before
+	node     int32 // the original entry or item; 0 if it is new
 	deleted  bool
-	set      bool // has the value val
-	val      field.Value
-	text     string    // the entry as its author once wrote it; "" if that is not known
+	set      bool      // has the value val
 	open     bool      // children say what it holds
 	kind     yaml.Kind // mapping or sequence, where it is open
+	key      string    // its key now
+	was      string    // its key before
+	text     string    // the entry as its author once wrote it; "" if that is not known
+	val      field.Value
 	children []*editNode
 }
 
