@@ -30,7 +30,7 @@ const (
 	idle      = `{name: app},`
 	agent     = `{name: agent, restartPolicy: Always, args: ["-http=:8083"], startupProbe: {exec: {command: [/app, -get, "http://127.0.0.1:8083/healthz"]}, periodSeconds: 1, failureThreshold: 100}},` // what the hooks ask listens before them
 	hook      = `{name: app, lifecycle: {postStart: {httpGet: {path: /hook/post-start, port: 8083, scheme: HTTP}}}},`
-	pause     = `{name: pause, lifecycle: {postStart: {sleep: {seconds: 3}}}},` // a busy machine may take as long to start probe-proxy, for which nobody waits
+	pause     = `{name: pause, args: ["-http=:8084"], lifecycle: {postStart: {sleep: {seconds: 3}}}},` // a busy machine may take as long to start probe-proxy, for which nobody waits
 	hookMoved = `{name: app, lifecycle: {postStart: {httpGet: {path: /app-lifecycle/app/poststartz, port: 15099}}}},`
 )
 
