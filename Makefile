@@ -89,7 +89,7 @@ TESTS_32BIT = ./internal/config ./internal/field ./internal/manifest ./internal/
 
 .PHONY: test-32bit
 test-32bit: bin/kustomize ## tests with integers and pointers of 32 bits: the command's too, or by qemu-arm-static where nothing of 386 runs
-	@set -e; export GOARCH=$$(build/arch32.sh); set -x; \
+	@set -e; GOARCH=$$(GO="$(GO)" build/arch32.sh); export GOARCH; set -x; \
 	$(GO) vet ./...; \
 	case $$GOARCH in \
 	386) $(GO) test -vet=off -count=1 ./cmd/rewrite-probes $(TESTS_32BIT) ;; \
@@ -173,8 +173,8 @@ profile: ## have the compiler learn what is hot, from the manifests that bench-f
 	dir=$$(mktemp -d) && MANIFESTS='$(CURDIR)/bin/bench/inputs/*.yaml' $(GO) test -trimpath ./internal/pipeline -run '^$$' -bench Rewrite \
 		-benchtime 3s -cpu 1 -cpuprofile $(CURDIR)/cmd/rewrite-probes/default.pgo -o $$dir/pipeline.test && rm -r $$dir
 
-# What compares things that happen within a kubelet's timeouts of seconds: one after the other. Of the rest, worlds
-# takes longest, and is the first from behind.
+# What compares things that happen within a kubelet's timeouts of seconds: one after the other. The rest runs at once,
+# in reverse order, since worlds takes longest.
 TIMED = envoy istiod kubelet vm
 
 .PHONY: conformance

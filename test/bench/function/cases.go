@@ -127,7 +127,7 @@ func (b *bench) again() ([]row, error) {
 		return nil, err
 	}
 	return b.measure(trial{name: "again", input: file, ours: b.ours, probes: 2 * denseDeployments.objects, runs: b.runs, rivals: []rival{
-		{program: b.sdk, cpu: atLeast(5), showPeak: true},
+		{program: b.sdk, cpu: atLeast(6), showPeak: true},
 	}})
 }
 
