@@ -97,9 +97,10 @@ func istioStatus(annotations field.KeyValues) (int, error) {
 // istioStatusOr returns the port of Istio's status server, as the redirection knows it:
 // any number that the injector accepts, such as 0, which leaves 15020 like any other port.
 func istioStatusOr(annotations field.KeyValues) int {
-	v, set := annotations.Lookup(istioStatusPort)
-	if n, err := strconv.ParseUint(strings.TrimSpace(v), 10, 16); set && err == nil {
-		return int(n)
+	if v, set := annotations.Lookup(istioStatusPort); set {
+		if n, err := strconv.ParseUint(strings.TrimSpace(v), 10, 16); err == nil {
+			return int(n)
+		}
 	}
 	return prober.StatusPort
 }

@@ -154,8 +154,8 @@ func istioListens(b *planBuilder) int {
 		n, _ := strconv.Atoi(v)
 		return n
 	}
-	if n, err := strconv.Atoi(istioConfigField(b.annotations().Get(istioProxyConfig), "statusPort")); err == nil && n > 0 && n <= 65535 {
-		return n
+	if n, ok := portIn(istioConfigField(b.annotations().Get(istioProxyConfig), "statusPort")); ok {
+		return int(n.Int)
 	}
 	return istioStatusIn(b, nil)
 }

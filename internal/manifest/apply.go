@@ -37,7 +37,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 		return err
 	}
 	s := o.stream
-	root, err := overlay(t, edits)
+	root, err := s.scratch.original.overlay(t, edits)
 	if err != nil {
 		return o.error(nil, o.Line(), err)
 	}
@@ -55,7 +55,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 		if ok {
 			break
 		}
-		if root, err = overlay(t, withoutTexts(edits, drop)); err != nil {
+		if root, err = s.scratch.original.overlay(t, withoutTexts(edits, drop)); err != nil {
 			return o.error(nil, o.Line(), err)
 		}
 		changes, notices, ok = newSplicer(t, eol, &s.scratch).rewrite(root, &s.check)

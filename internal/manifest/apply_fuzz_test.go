@@ -212,11 +212,11 @@ func applyRandomly(t *testing.T, in []byte, seed uint64) {
 		}
 		edits = append(edits, e)
 	}
-	root, err := overlay(tr, edits)
+	root, err := new(original).overlay(tr, edits)
 	if err != nil {
 		return
 	}
-	want := root.value(tr.Raw)
+	want := root.value(tr)
 	if !root.differs() || len(want.(field.Map)) == 0 {
 		return
 	}

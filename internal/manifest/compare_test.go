@@ -20,13 +20,13 @@ func TestAnEditedTextIsComparedByItsValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	edits := []field.Edit{set("spec.a", 2), setBefore("spec.b", "list", field.List{"new"}), remove("spec.list[1]")}
-	root, err := overlay(was, edits)
+	root, err := new(original).overlay(was, edits)
 	if err != nil {
 		t.Fatal(err)
 	}
 	equal := func(text []byte) bool {
 		var is yaml.Tree
-		return is.Parse(text, 0) && is.EqualValue(1, root.value(was.Part))
+		return is.Parse(text, 0) && root.isIn(&is, 1, was)
 	}
 	if !equal([]byte(after)) {
 		t.Fatalf("not equal:\n%s", after)

@@ -31,11 +31,11 @@ func editedValue(t *testing.T, in string, edits []field.Edit) field.Value {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := overlay(tr, edits)
+	root, err := new(original).overlay(tr, edits)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return root.value(tr.Raw)
+	return root.value(tr)
 }
 
 func TestAWrongSpliceNeverReachesTheOutput(t *testing.T) {

@@ -25,8 +25,19 @@ type editNode struct {
 	children []*editNode
 }
 
-func overlay(t *yaml.Tree, edits []field.Edit) (*editNode, error) {
-	root := &editNode{node: 1}
+// An original is the tree of an object that is edited, with the memory of its edited tree,
+// which the next object uses again.
+type original struct {
+	*yaml.Tree
+	nodes []editNode
+	lists []*editNode
+}
+
+// overlay returns the tree with edits made, in the memory of the one before.
+func (t *original) overlay(of *yaml.Tree, edits []field.Edit) (*editNode, error) {
+	clear(t.nodes)
+	t.Tree, t.nodes, t.lists = of, t.nodes[:0], t.lists[:0]
+	root := t.node(editNode{node: 1})
 	for _, e := range edits {
 		if err := root.edit(t, e); err != nil {
 			return nil, fmt.Errorf("`%s`: cannot be edited: %w", e.Path, err)
@@ -35,7 +46,7 @@ func overlay(t *yaml.Tree, edits []field.Edit) (*editNode, error) {
 	return root, root.checkDuplicateKeys()
 }
 
-func (o *editNode) edit(t *yaml.Tree, e field.Edit) error {
+func (o *editNode) edit(t *original, e field.Edit) error {
 	if len(e.Path) == 0 {
 		return fmt.Errorf("the whole object cannot be replaced")
 	}
@@ -56,7 +67,7 @@ func (o *editNode) edit(t *yaml.Tree, e field.Edit) error {
 		case step.IsIndex || e.Op == field.Rename || e.Op == field.Delete:
 			return fmt.Errorf("`%s` does not exist", e.Path[:i+1])
 		default:
-			child = &editNode{key: step.Key, was: step.Key, set: true}
+			child = t.node(editNode{key: step.Key, was: step.Key, set: true})
 			before := ""
 			if i == last-1 && e.Op == field.Insert {
 				before = e.Before
@@ -71,7 +82,7 @@ func (o *editNode) edit(t *yaml.Tree, e field.Edit) error {
 
 // openAs prepares the node's children for edits. A new or null node becomes an
 // empty collection.
-func (o *editNode) openAs(t *yaml.Tree, step field.Step) error {
+func (o *editNode) openAs(t *original, step field.Step) error {
 	want := yaml.Mapping
 	if step.IsIndex {
 		want = yaml.Sequence
@@ -86,7 +97,7 @@ func (o *editNode) openAs(t *yaml.Tree, step field.Step) error {
 	case o.set && o.val != nil:
 		return fmt.Errorf("an edit changes what another sets")
 	case o.set || t.IsNull(o.node):
-		o.set = true
+		o.set, o.children = true, take(&t.lists, 4)[:0]
 	case t.Nodes[o.node].Kind != want:
 		return fmt.Errorf("must be %s, not %s", want, t.Describe(o.node))
 	default:
@@ -96,14 +107,12 @@ func (o *editNode) openAs(t *yaml.Tree, step field.Step) error {
 	return nil
 }
 
-func (o *editNode) originals(t *yaml.Tree) []*editNode {
+func (o *editNode) originals(t *original) []*editNode {
 	n := t.Length(o.node)
-	nodes, children := make([]editNode, n), make([]*editNode, n, n+4) // an entry or two are added
-	i := 0
+	nodes, children := take(&t.nodes, n), take(&t.lists, n+4)[:0] // an entry or two are added
 	for c := t.Nodes[o.node].Child; c != 0; c = t.Nodes[c].Next {
-		k := &nodes[i]
-		children[i] = k
-		i++
+		k := &nodes[len(children)]
+		children = append(children, k)
 		k.node = c
 		if t.Nodes[o.node].Kind == yaml.Mapping {
 			k.key = t.KeyOf(c)
@@ -111,6 +120,23 @@ func (o *editNode) originals(t *yaml.Tree) []*editNode {
 		}
 	}
 	return children
+}
+
+// node returns a new node.
+func (t *original) node(k editNode) *editNode {
+	n := &take(&t.nodes, 1)[0]
+	*n = k
+	return n
+}
+
+// take returns n elements of a memory; what it gave before stays where it is.
+func take[T any](memory *[]T, n int) []T {
+	used := len(*memory)
+	if used+n > cap(*memory) {
+		*memory, used = make([]T, max(2*cap(*memory), n, 128)), 0
+	}
+	*memory = (*memory)[:used+n]
+	return (*memory)[used : used+n : used+n]
 }
 
 func (o *editNode) find(step field.Step) *editNode {
@@ -147,7 +173,7 @@ func (o *editNode) add(child *editNode, before string) {
 
 // applyLastStep makes the edit in the open collection; step is the last one of its
 // path.
-func (o *editNode) applyLastStep(t *yaml.Tree, e field.Edit, step field.Step) error {
+func (o *editNode) applyLastStep(t *original, e field.Edit, step field.Step) error {
 	if e.Op == field.Insert {
 		return o.insert(t, step, e.Value)
 	}
@@ -156,7 +182,7 @@ func (o *editNode) applyLastStep(t *yaml.Tree, e field.Edit, step field.Step) er
 		if e.Op != field.Set || step.IsIndex {
 			return fmt.Errorf("it does not exist")
 		}
-		o.add(&editNode{key: step.Key, was: step.Key, set: true, val: e.Value, text: e.Texts.Get(step.Key)}, e.Before)
+		o.add(t.node(editNode{key: step.Key, was: step.Key, set: true, val: e.Value, text: e.Texts.Get(step.Key)}), e.Before)
 		return nil
 	}
 	if child.deleted || child.open {
@@ -180,15 +206,15 @@ func (o *editNode) applyLastStep(t *yaml.Tree, e field.Edit, step field.Step) er
 }
 
 // insert puts a new item in front of the one that had the index of the step.
-func (o *editNode) insert(t *yaml.Tree, step field.Step, v field.Value) error {
+func (o *editNode) insert(t *original, step field.Step, v field.Value) error {
 	if !step.IsIndex || step.Index < 0 || int(step.Index) > t.Length(o.node) {
 		return fmt.Errorf("index %d is outside of the list", step.Index)
 	}
-	o.children = slices.Insert(o.children, o.indexOf(step), &editNode{set: true, val: v})
+	o.children = slices.Insert(o.children, o.indexOf(step), t.node(editNode{set: true, val: v}))
 	return nil
 }
 
-func (o *editNode) rename(t *yaml.Tree, child *editNode, e field.Edit) {
+func (o *editNode) rename(t *original, child *editNode, e field.Edit) {
 	child.key = e.NewKey
 	child.assign(t, e.Value)
 	child.writeAs(e.Texts.Get(e.NewKey))
@@ -205,7 +231,7 @@ func (o *editNode) rename(t *yaml.Tree, child *editNode, e field.Edit) {
 // assign sets the value, unless the node has it already. In a mapping it
 // changes only the entries that differ, so that the comments of the others
 // stay.
-func (o *editNode) assign(t *yaml.Tree, v field.Value) {
+func (o *editNode) assign(t *original, v field.Value) {
 	m, isMap := v.(field.Map)
 	if isMap && o.node != 0 && t.Nodes[o.node].Kind == yaml.Mapping && slices.ContainsFunc(m, func(e field.Entry) bool { return t.Get(o.node, e.Key) != 0 }) {
 		o.assignEntries(t, m)
@@ -223,7 +249,7 @@ func (o *editNode) writeAs(text string) {
 }
 
 // assignEntries changes the entries of a mapping until they are those of m.
-func (o *editNode) assignEntries(t *yaml.Tree, m field.Map) {
+func (o *editNode) assignEntries(t *original, m field.Map) {
 	o.open, o.kind = true, yaml.Mapping
 	o.children = o.originals(t)
 	for _, c := range o.children {
@@ -233,7 +259,7 @@ func (o *editNode) assignEntries(t *yaml.Tree, m field.Map) {
 	for _, e := range slices.Backward(m) {
 		child := o.find(field.Step{Key: e.Key})
 		if child == nil {
-			o.add(&editNode{key: e.Key, was: e.Key, set: true, val: e.Value}, before)
+			o.add(t.node(editNode{key: e.Key, was: e.Key, set: true, val: e.Value}), before)
 			before = e.Key
 			continue
 		}
@@ -270,14 +296,15 @@ func (o *editNode) differs() bool {
 	return o.set || o.deleted || o.key != o.was || slices.ContainsFunc(o.children, (*editNode).differs)
 }
 
-// value returns the whole edited value, in which each unchanged node is what unchanged returns for it.
-func (o *editNode) value(unchanged func(n int32) field.Value) field.Value {
+// value returns the whole edited value, in which plain scalars that are unchanged are as they
+// were read.
+func (o *editNode) value(t *yaml.Tree) field.Value {
 	switch {
 	case o.open && o.kind == yaml.Mapping:
 		m := make(field.Map, 0, len(o.children))
 		for _, k := range o.children {
 			if !k.deleted {
-				m = append(m, field.Entry{Key: k.key, Value: k.value(unchanged)})
+				m = append(m, field.Entry{Key: k.key, Value: k.value(t)})
 			}
 		}
 		return m
@@ -285,12 +312,39 @@ func (o *editNode) value(unchanged func(n int32) field.Value) field.Value {
 		l := make(field.List, 0, len(o.children))
 		for _, k := range o.children {
 			if !k.deleted {
-				l = append(l, k.value(unchanged))
+				l = append(l, k.value(t))
 			}
 		}
 		return l
 	case o.set:
 		return o.val
 	}
-	return unchanged(o.node)
+	return t.Raw(o.node)
+}
+
+// isIn reports whether a node of another tree has the edited value of one of the tree t.
+func (o *editNode) isIn(u *yaml.Tree, n int32, t *yaml.Tree) bool {
+	switch {
+	case !o.open && o.set:
+		return u.EqualValue(n, o.val)
+	case !o.open:
+		return t.Equal(o.node, u, n)
+	case u.Nodes[n].Kind != o.kind:
+		return false
+	}
+	c, left := u.Nodes[n].Child, u.Length(n)
+	for _, k := range o.children {
+		if k.deleted {
+			continue
+		}
+		if o.kind == yaml.Mapping {
+			c = u.EntryAt(n, c, k.key)
+		}
+		if c == 0 || !k.isIn(u, c, t) {
+			return false
+		}
+		c = u.Nodes[c].Next
+		left--
+	}
+	return left == 0
 }

@@ -21,6 +21,7 @@ type scratch struct {
 	text     []byte // the edited object, as it was read again
 	rendered []byte // its new entries
 	out      []splice
+	original original
 	kept     textMemory
 	fault    func([]splice) // makes changes wrong, for tests of what catches that
 }
@@ -49,7 +50,7 @@ func (s *splicer) rewrite(root *editNode, check *yaml.Tree) (changes []splice, n
 	slices.SortFunc(notices, func(a, b Notice) int { return cmp.Or(a.Line-b.Line, a.End-b.End, strings.Compare(a.Text, b.Text)) })
 	text := applySplices(s.mem.text[:0], s.t.Text, s.mem.out)
 	s.mem.text = text
-	return s.mem.out, notices, check.Parse(text, s.t.Col) && check.Fixed.Why != yaml.NotKey && check.EqualValue(1, root.value(s.t.Part))
+	return s.mem.out, notices, check.Parse(text, s.t.Col) && check.Fixed.Why != yaml.NotKey && root.isIn(check, 1, s.t)
 }
 
 func lineIn(text []byte, at int) int { return 1 + bytes.Count(text[:at], []byte("\n")) }
@@ -155,7 +156,7 @@ func (s *splicer) change(k *editNode, isMap bool, col int) {
 
 // replace writes a new value behind a key or dash in column col.
 func (s *splicer) replace(k *editNode, isMap bool, col int) {
-	v, val := s.t.Written(k.node), k.value(s.t.Raw)
+	v, val := s.t.Written(k.node), k.value(s.t)
 	behind := int(v.KeyEnd)
 	if isMap {
 		behind = s.t.BehindColon(&v)
@@ -247,9 +248,9 @@ func (b *blockEdit) render(before string, k *editNode, behind string) string {
 	if entry, _, ok := k.asWritten(false); ok {
 		text = append(text, b.l.indented(entry, b.col)...)
 	} else if b.isMap {
-		text = b.l.entry(text, k.key, k.value(b.t.Raw), b.col)
+		text = b.l.entry(text, k.key, k.value(b.t), b.col)
 	} else {
-		text = b.l.item(append(text, "- "...), k.value(b.t.Raw), b.col)
+		text = b.l.item(append(text, "- "...), k.value(b.t), b.col)
 	}
 	b.mem.rendered = append(text, behind...)
 	return yaml.View(b.mem.rendered[start:])
@@ -351,7 +352,7 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 	l := s.flowLayout(o.node, inJSON)
 	lastKept := o.lastKept()
 	if lastKept < 0 {
-		s.put(int(v.Start), int(v.End), string(l.flow(nil, o.value(s.t.Raw), yaml.Absent, s.indentOf(int(v.Start)))))
+		s.put(int(v.Start), int(v.End), string(l.flow(nil, o.value(s.t), yaml.Absent, s.indentOf(int(v.Start)))))
 		return
 	}
 	childCol := 0 // of the lines of entries, in the pretty form
@@ -365,9 +366,9 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 			return entry
 		}
 		if v.Kind == yaml.Mapping {
-			return string(l.flowEntry(nil, k.key, k.value(s.t.Raw), childCol))
+			return string(l.flowEntry(nil, k.key, k.value(s.t), childCol))
 		}
-		return string(l.flow(nil, k.value(s.t.Raw), yaml.Absent, childCol))
+		return string(l.flow(nil, k.value(s.t), yaml.Absent, childCol))
 	}
 	var added []string
 	for _, k := range o.children[:lastKept+1] {
@@ -425,7 +426,7 @@ func (s *splicer) changeInFlow(k *editNode, l *layout, childCol int) {
 			s.put(s.t.BehindColon(n), int(n.End), text)
 			break
 		}
-		text := string(l.replacing(v.Style, s.t.Str(k.node)).flow(nil, k.value(s.t.Raw), v.Style, childCol))
+		text := string(l.replacing(v.Style, s.t.Str(k.node)).flow(nil, k.value(s.t), v.Style, childCol))
 		if n.Style == yaml.Absent && s.t.Text[n.Start-1] == ':' {
 			text = " " + text
 		}

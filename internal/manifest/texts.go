@@ -24,7 +24,7 @@ func (o *Object) Texts(edits []field.Edit) []field.Text {
 	if err != nil {
 		return nil
 	}
-	root, err := overlay(t, edits)
+	root, err := o.stream.scratch.original.overlay(t, edits)
 	if err != nil {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (r *textReader) read(p entryText, o *editNode) {
 
 // note notes the text of an entry unless undoing its edit would give the same.
 func (r *textReader) note(p entryText, k *editNode) {
-	if p.Child != 0 || !k.deleted && p.comesBack(k.value(r.t.Raw)) || k.deleted && p.Marks&yaml.IsMerged != 0 {
+	if p.Child != 0 || !k.deleted && p.comesBack(k.value(r.t)) || k.deleted && p.Marks&yaml.IsMerged != 0 {
 		return
 	}
 	text, above, below := p.entry(k.deleted)

@@ -69,7 +69,7 @@ func (x *textEdit) edited(o *editNode) *editNode {
 		if !o.wasAlias() {
 			x.why[o.node] = fmt.Sprintf("the alias %s was written out, because its value is edited", x.t.Text[v.Start:v.End])
 		}
-		out.assignWhole(o.value(x.t.Raw))
+		out.assignWhole(o.value(x.t))
 		return &out
 	}
 	if v.Marks&yaml.HasMergeKey == 0 {
@@ -81,7 +81,7 @@ func (x *textEdit) edited(o *editNode) *editNode {
 	}
 	if !x.editMerged(o, &out) {
 		x.why[o.node] = "the mapping with the merge key (<<) was written out"
-		out.assignWhole(o.value(x.t.Raw))
+		out.assignWhole(o.value(x.t))
 	}
 	return &out
 }
@@ -108,7 +108,7 @@ func (x *textEdit) editMerged(o, out *editNode) (ok bool) {
 			stays = stays || k.node != 0
 			out.children = append(out.children, x.edited(k))
 		case k.differs():
-			brought = append(brought, &editNode{key: k.key, was: k.was, set: true, val: k.value(x.t.Raw), text: k.text})
+			brought = append(brought, &editNode{key: k.key, was: k.was, set: true, val: k.value(x.t), text: k.text})
 		}
 	}
 	behind := len(out.children)
@@ -155,7 +155,7 @@ func (x *textEdit) writeOut(edited *editNode, n int32, why string) bool {
 			return false
 		}
 		if !edited.open {
-			edited.open, edited.kind, edited.children = true, x.t.Nodes[edited.node].Kind, edited.originals(x.t)
+			edited.open, edited.kind, edited.children = true, x.t.Nodes[edited.node].Kind, edited.originals(&original{Tree: x.t})
 		}
 		i := slices.IndexFunc(edited.children, func(k *editNode) bool { return k.node == at })
 		if i < 0 {
@@ -168,7 +168,7 @@ func (x *textEdit) writeOut(edited *editNode, n int32, why string) bool {
 	}
 	val := x.t.Raw(n)
 	if o := x.read[n]; o != nil {
-		val = o.value(x.t.Raw)
+		val = o.value(x.t)
 	}
 	edited.assignWhole(val)
 	x.why[n] = why

@@ -9,15 +9,6 @@ import (
 // A RawScalar is a plain scalar that is written as it was read.
 type RawScalar string
 
-// A part is a node of a tree, as a value that is only compared.
-type part struct {
-	t *Tree
-	n int32
-}
-
-// Part returns a node as a value for [Tree.EqualValue], which then compares it as [Tree.Equal] does.
-func (t *Tree) Part(n int32) field.Value { return part{t, n} }
-
 // Raw returns the value of a node, with its plain scalars as they were read.
 func (t *Tree) Raw(n int32) field.Value {
 	switch v := &t.Nodes[n]; {
@@ -29,39 +20,32 @@ func (t *Tree) Raw(n int32) field.Value {
 	return t.Value(n)
 }
 
-// moved returns the only entry of a mapping that has a key and is not in its place; 0 if the
-// mapping has no merge keys, which change the order.
-func (t *Tree) moved(n int32, key string) int32 {
-	if t.Nodes[n].Marks&HasMergeKey == 0 || t.second(n, key) != 0 {
+// EntryAt returns the entry of a mapping that should be in the place of c and have the key, or
+// 0. Merge keys change the order: then it is the only entry that has the key, in any place.
+func (t *Tree) EntryAt(n, c int32, key string) int32 {
+	switch {
+	case c != 0 && t.KeyOf(c) == key:
+		return c
+	case t.Nodes[n].Marks&HasMergeKey == 0 || t.second(n, key) != 0:
 		return 0
 	}
 	return t.Get(n, key)
 }
 
-// Equal reports whether two nodes of two trees have the same value. A text without quotes differs
-// from one in quotes, unless the tree has aliases or merge keys, which may be written out in u.
+// Equal reports whether every reader of YAML reads the value of node n of the tree from node
+// m of another one. A plain scalar must be the same text.
 func (t *Tree) Equal(n int32, u *Tree, m int32) bool {
 	a, b := &t.Nodes[n], &u.Nodes[m]
-	switch {
-	case a.Kind != b.Kind:
-		return false
-	case t.Special:
-		return u.EqualValue(m, t.Raw(n))
-	case !u.Special && a.Style == b.Style && a.Col == b.Col && bytes.Equal(t.Text[a.Start:a.End], u.Text[b.Start:b.End]):
+	if !t.Special && !u.Special && a.Style == b.Style && a.Col == b.Col && bytes.Equal(t.Text[a.Start:a.End], u.Text[b.Start:b.End]) {
 		return true
-	case a.Kind != Scalar:
-		return u.EqualValue(m, t.collection(n, t.Part))
 	}
-	aPlain, bPlain := a.Style == Plain || a.Style == Absent, b.Style == Plain || b.Style == Absent
-	return aPlain == bPlain && t.Str(n) == u.Str(m)
+	return u.EqualValue(m, t.Raw(n))
 }
 
 // EqualValue reports whether every reader of YAML reads the value from the
 // node.
 func (t *Tree) EqualValue(n int32, v field.Value) bool {
 	switch v := v.(type) {
-	case part:
-		return v.t.Equal(v.n, t, n)
 	case field.Map:
 		return t.Nodes[n].Kind == Mapping && t.equalEntries(n, v)
 	case field.List:
@@ -86,12 +70,7 @@ func (t *Tree) equalEntries(n int32, m field.Map) bool {
 	}
 	c := t.Nodes[n].Child
 	for _, e := range m {
-		if c == 0 || t.KeyOf(c) != e.Key {
-			if c = t.moved(n, e.Key); c == 0 {
-				return false
-			}
-		}
-		if !t.EqualValue(c, e.Value) {
+		if c = t.EntryAt(n, c, e.Key); c == 0 || !t.EqualValue(c, e.Value) {
 			return false
 		}
 		c = t.Nodes[c].Next
