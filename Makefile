@@ -171,7 +171,7 @@ soak: ## probe apps that come and go for SOAK (2h): no verdict is wrong, nothing
 profile: ## have the compiler learn what is hot, from the manifests that bench-function left
 	@# A profile names the files of the program and the program itself: neither is to show where this folder is.
 	dir=$$(mktemp -d) && MANIFESTS='$(CURDIR)/bin/bench/inputs/*.yaml' $(GO) test -trimpath ./internal/pipeline -run '^$$' -bench Rewrite \
-		-benchtime 3s -cpu 1 -cpuprofile $(CURDIR)/cmd/rewrite-probes/default.pgo -o $$dir/pipeline.test && rm -r $$dir
+		-benchtime 3s -cpu 1 -cpuprofile $$dir/new.pgo -o $$dir/pipeline.test && cp $$dir/new.pgo cmd/rewrite-probes/default.pgo && rm -r $$dir
 
 # What compares things that happen within a kubelet's timeouts of seconds: one after the other. The rest runs at once,
 # in reverse order, since worlds takes longest.

@@ -134,7 +134,7 @@ func (p Path) String() string {
 			b = append(strconv.AppendInt(append(b, '['), int64(s.Index), 10), ']')
 		case strings.ContainsFunc(s.Key, isUnprintable):
 			b = append(strconv.AppendQuote(append(b, '['), s.Key), ']')
-		case strings.ContainsAny(s.Key, "./"):
+		case strings.IndexByte(s.Key, '.') >= 0 || strings.IndexByte(s.Key, '/') >= 0:
 			b = append(append(append(b, '['), s.Key...), ']')
 		default:
 			if len(b) > 0 {

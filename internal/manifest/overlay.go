@@ -152,8 +152,12 @@ func (o *editNode) indexOf(step field.Step) int {
 	before := step.Index // items
 	for i, k := range o.children {
 		switch {
-		case !step.IsIndex && k.was != step.Key || step.IsIndex && k.node == 0:
-		case step.IsIndex && before > 0:
+		case !step.IsIndex:
+			if k.was == step.Key {
+				return i
+			}
+		case k.node == 0:
+		case before > 0:
 			before--
 		default:
 			return i

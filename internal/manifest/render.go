@@ -204,7 +204,7 @@ func appendString(b []byte, s string, old yaml.Style, inFlow bool) []byte {
 		return append(b, s...)
 	case !isPrintable(s) || old == yaml.Double:
 		return strconv.AppendQuoteToGraphic(b, s)
-	case old == yaml.Single || strings.ContainsAny(s, `"\`):
+	case old == yaml.Single || strings.IndexByte(s, '"') >= 0 || strings.IndexByte(s, '\\') >= 0:
 		return append(append(append(b, '\''), strings.ReplaceAll(s, "'", "''")...), '\'')
 	}
 	return append(append(append(b, '"'), s...), '"')

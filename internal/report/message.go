@@ -72,12 +72,15 @@ func place(file string, line int) string {
 }
 
 // Sentence returns the message without severity and place, in one line.
-func (m *Message) Sentence() string {
+func (m *Message) Sentence() string { return m.sentence(m.Field.String()) }
+
+// sentence is Sentence for a message whose field is written as given.
+func (m *Message) sentence(at string) string {
 	b := make([]byte, 0, 256)
 	if m.Object != nil && m.Object.Kind != "" {
 		b = append(m.Object.appendTo(b), ": "...)
 	}
-	b = m.appendText(b)
+	b = m.appendText(b, at)
 	if m.Reason != "" {
 		b = append(append(append(b, " ["...), m.Reason...), ']')
 	}
@@ -85,15 +88,15 @@ func (m *Message) Sentence() string {
 }
 
 // Words returns the message's text, made if it has none of its own.
-func (m *Message) Words() string { return Printable(string(m.appendText(nil))) }
+func (m *Message) Words() string { return Printable(string(m.appendText(nil, m.Field.String()))) }
 
 // appendText appends the message's text. That of a change is made only when it is
 // shown, since there can be very many.
-func (m *Message) appendText(b []byte) []byte {
+func (m *Message) appendText(b []byte, at string) []byte {
 	if m.Text != "" {
 		return append(b, m.Text...)
 	}
-	return fmt.Appendf(b, "`%s`: %v, was %v", m.Field, m.Proposed, m.Current)
+	return fmt.Appendf(b, "`%s`: %v, was %v", at, m.Proposed, m.Current)
 }
 
 // results makes results of the KRM functions specification. Messages about the
@@ -109,13 +112,13 @@ func (r *results) of(m *Message) field.Map {
 	if m.Object != r.object {
 		r.refer(m.Object)
 	}
-	result := make(field.Map, 0, 6)
-	result = append(result, field.Entry{Key: "message", Value: m.Sentence()}, field.Entry{Key: "severity", Value: string(m.Severity)})
+	result, path := make(field.Map, 0, 6), m.Field.String()
+	result = append(result, field.Entry{Key: "message", Value: m.sentence(path)}, field.Entry{Key: "severity", Value: string(m.Severity)})
 	if r.ref != nil {
 		result = append(result, field.Entry{Key: "resourceRef", Value: r.ref})
 		if len(m.Field) > 0 { // a field needs a resourceRef
 			at := make(field.Map, 0, 3)
-			at = append(at, field.Entry{Key: "path", Value: m.Field.String()})
+			at = append(at, field.Entry{Key: "path", Value: path})
 			if m.Current != nil {
 				at = append(at, field.Entry{Key: "currentValue", Value: m.Current})
 			}

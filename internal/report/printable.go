@@ -11,6 +11,13 @@ import (
 // files come from anyone who can send a change: they must not be able to begin a line, or
 // to write to a terminal or to a CI job's log what these take for commands.
 func Printable(s string) string {
+	seen := 0
+	for seen < len(s) && s[seen] >= ' ' && s[seen] < 0x7f {
+		seen++
+	}
+	if seen == len(s) { // as nearly always: to ask for each character takes ten times as long
+		return s
+	}
 	var b strings.Builder
 	for at := strings.IndexFunc(s, mustEscape); at >= 0; at = strings.IndexFunc(s, mustEscape) {
 		_, n := utf8.DecodeRuneInString(s[at:])

@@ -613,8 +613,11 @@ func (s *scanner) drop(n, in int32) {
 }
 
 func (s *scanner) isItems(n int32) bool {
-	t := Tree{Text: s.in, Nodes: s.nodes}
-	return s.nodes[n].Kind == Sequence && t.KeyOf(n) == "items"
+	if s.nodes[n].Kind != Sequence {
+		return false
+	}
+	t := Tree{Text: s.in, Nodes: s.nodes} // not before: it takes a twelfth of the CPU of a large render
+	return t.KeyOf(n) == "items"
 }
 
 // add appends a child, an absent value as yet, to the collection at, whose last one was last.
@@ -718,26 +721,42 @@ func nextSpecial(in []byte, p int) int {
 // quotedEnd returns the end of the quoted scalar that starts at p. It may go
 // over several lines; an unknown escape or a document marker is not accepted.
 func quotedEnd(in []byte, p int) (int, bool) {
-	quote := in[p]
-	for q := p + 1; q < len(in); q++ {
+	quote, at := in[p], p+1
+	for end := p; ; { // end is that of the next quote; bytes are not looked at one by one, since texts are long
+		if end < at {
+			i := bytes.IndexByte(in[at:], quote)
+			if i < 0 {
+				return 0, false
+			}
+			end = at + i
+		}
+		escape := -1
+		if quote == '"' {
+			escape = bytes.IndexByte(in[at:end], '\\')
+		}
 		switch {
-		case in[q] == '\\' && quote == '"':
-			n := escapeLen(in, q+1)
+		case escape >= 0:
+			n := escapeLen(in, at+escape+1)
 			if n == 0 {
 				return 0, false
 			}
-			q += n
-		case in[q] != quote:
-		case quote == '\'' && q+1 < len(in) && in[q+1] == quote: // two single quotes are one
-			q++
+			at += escape + 1 + n
+		case quote == '\'' && end+1 < len(in) && in[end+1] == quote: // two single quotes are one
+			at = end + 2
 		default:
-			return q + 1, true
-		}
-		if in[q] == '\n' && IsMarker(in, q+1) {
-			return 0, false
+			return end + 1, !hasMarker(in, p, end)
 		}
 	}
-	return 0, false
+}
+
+// hasMarker reports whether a line that starts between p and end starts or ends a document.
+func hasMarker(in []byte, p, end int) bool {
+	for p = LineEnd(in[:end], p); p < end; p = LineEnd(in[:end], p+1) {
+		if IsMarker(in, p+1) {
+			return true
+		}
+	}
+	return false
 }
 
 // escapeLen returns the length of the escape whose backslash is before p, 0
