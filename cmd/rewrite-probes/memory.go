@@ -9,5 +9,5 @@ import "runtime/debug"
 // its place.
 func tuneMemory(input int) {
 	debug.SetGCPercent(400)
-	debug.SetMemoryLimit(int64(input) + 46<<20)
+	debug.SetMemoryLimit(int64(input) + 42<<20)
 }

@@ -19,7 +19,7 @@ type Notice struct {
 }
 
 // Notices returns what Apply changed besides the edits. No value is different.
-func (o *Object) Notices() []Notice { return o.notices }
+func (o *Object) Notices() []Notice { return o.stream.notices[o] }
 
 // Changed reports whether an Apply has changed the object's text.
 func (o *Object) Changed() bool { return o.changed }
@@ -67,9 +67,11 @@ func (o *Object) Apply(edits []field.Edit) error {
 	last := s.check.Nodes[len(s.check.Nodes)-1].Style
 	o.endsPlainly = last != yaml.Literal && last != yaml.Folded
 	o.patchWith(changes)
-	o.notices = append(o.notices, notices...)
+	if len(notices) > 0 {
+		s.notices[o] = append(s.notices[o], notices...)
+	}
 	o.changed = true
-	o.meta, o.metaErr = nil, nil
+	o.meta = nil
 	s.treeOf = nil
 	return nil
 }
@@ -86,8 +88,8 @@ func (o *Object) tooUnusual(t *yaml.Tree) error {
 func (o *Object) canBeEdited() error {
 	text := o.source()
 	switch s := o.stream; {
-	case o.shared != "":
-		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", o.shared))
+	case s.shared[o] != "":
+		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", s.shared[o]))
 	case (o.dash > 0 || o.isFlowItem()) && bytes.IndexByte(s.in[o.start:o.start+yaml.ContentStart(s.in[o.start:o.end])], '!') >= 0:
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item that has a tag is only read; take the tag out"))
 	case o.isFlowItem() && text[yaml.ContentStart(text)] != '{':
@@ -112,11 +114,16 @@ func lineBreak(text []byte, around string) string {
 
 func (o *Object) patchWith(changes []splice) {
 	if o.changed {
-		o.text, o.patch = applySplices(nil, o.source(), changes), nil
+		o.replaceWith(applySplices(nil, o.source(), changes))
 	} else {
 		o.patch = slices.Clone(changes)
 		for i, p := range o.patch {
 			o.patch[i].text = o.stream.scratch.kept.keep(p.text)
 		}
 	}
+}
+
+// replaceWith puts a text in the place of the object's part of the input.
+func (o *Object) replaceWith(text []byte) {
+	o.patch, o.changed = []splice{{0, o.end - o.start, yaml.View(text)}}, true
 }

@@ -195,7 +195,7 @@ func applyRandomly(t *testing.T, in []byte, seed uint64) {
 	i := r.IntN(len(s.Objects()))
 	o := s.Objects()[i]
 	tr, err := o.load()
-	if err != nil || o.shared != "" {
+	if err != nil || o.stream.shared[o] != "" {
 		return
 	}
 	var edits []field.Edit

@@ -64,7 +64,7 @@ func (n Node) Key() string { return n.t.KeyOf(n.n) }
 // MayMention reports, without parsing, whether the object can have a key that
 // contains one of the words.
 func (o *Object) MayMention(words ...string) bool {
-	if o.shared != "" {
+	if o.stream.shared[o] != "" {
 		return true // parts of it are in other objects
 	}
 	text := o.source()

@@ -24,12 +24,8 @@ type Object struct {
 	changed, removed bool
 	endsPlainly      bool     // the edited text does not end in a block scalar
 	planned          uint64   // the hash of the edited object's text, which has been read again
-	patch            []splice // the changes to its part of the input; nil where text replaces it
-	meta             *field.Metadata
-	text             []byte // of a changed object that has no patch
-	notices          []Notice
-	metaErr          error
-	shared           string // an anchor that it shares with others
+	patch            []splice // the changes to its part of the input
+	meta             *metadata
 }
 
 // Stream returns the stream that has the object.
@@ -50,6 +46,12 @@ func (o *Object) Group() string {
 // Kind returns the object's kind, or "".
 func (o *Object) Kind() string { return o.kind }
 
+// metadata is what was read of an object's metadata, and why some of it was not.
+type metadata struct {
+	field.Metadata
+	err error
+}
+
 var metadataPath = field.NewPath("metadata")
 
 // Metadata returns the object's metadata, decoded once. It fails with an *Error
@@ -57,14 +59,13 @@ var metadataPath = field.NewPath("metadata")
 // namespace are set, if those are valid.
 func (o *Object) Metadata() (*field.Metadata, error) {
 	if o.meta == nil {
-		o.meta = &field.Metadata{}
-		if _, err := o.Decode(metadataPath, o.meta); err != nil {
-			o.metaErr = err
-			*o.meta = field.Metadata{}
+		o.meta = &metadata{}
+		if _, o.meta.err = o.Decode(metadataPath, &o.meta.Metadata); o.meta.err != nil {
+			o.meta.Metadata = field.Metadata{}
 			o.meta.Name, o.meta.Namespace = o.nameAndNamespace()
 		}
 	}
-	return o.meta, o.metaErr
+	return &o.meta.Metadata, o.meta.err
 }
 
 func (o *Object) metadata() *field.Metadata {
@@ -186,14 +187,10 @@ func (o *Object) error(path field.Path, line int, err error) *Error {
 func (o *Object) unchanged() []byte { return o.stream.in[o.start:o.end] }
 
 func (o *Object) source() []byte {
-	switch {
-	case !o.changed:
+	if !o.changed {
 		return o.unchanged()
-	case o.patch != nil:
-		o.text = applySplices(nil, o.unchanged(), o.patch)
-		o.patch = nil
 	}
-	return o.text
+	return applySplices(nil, o.unchanged(), o.patch)
 }
 
 // load returns the object's tree, which is valid until another object is

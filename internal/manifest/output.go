@@ -67,9 +67,10 @@ func join(streams []*Stream) (text []byte, err error) {
 			err = streams[0].unplanned(nil, fmt.Errorf("%v", p))
 		}
 	}()
-	size := 0
+	size, objects := 0, 0
 	for _, s := range streams {
 		size += s.composedSize()
+		objects += len(s.objects)
 	}
 	if size > maxSize {
 		return nil, &Error{Err: errors.New("the output must be smaller than 2 GiB")}
@@ -80,7 +81,7 @@ func join(streams []*Stream) (text []byte, err error) {
 		debug.FreeOSMemory()
 		debug.SetGCPercent(20)
 	}
-	c := composer{text: outputMemory(size)}
+	c := composer{text: outputMemory(size), known: make([]yaml.Known, 0, objects)}
 	if err := send(&c, streams); err != nil {
 		return nil, err
 	}
@@ -233,15 +234,11 @@ func (c *composer) addition(s *Stream, added *change) error {
 
 func (c *composer) object(o *Object) error {
 	s, at := o.stream, len(c.text)
-	if o.shared == "" && (!o.changed || o.endsPlainly && o.patch != nil) {
+	if s.shared[o] == "" && (!o.changed || o.endsPlainly) {
 		c.known = append(c.known, yaml.Known{
 			At: at, End: at + o.length(), Col: int(o.col), Checked: !o.changed && len(s.text.Odd) == 0,
 			APIVersion: o.apiVersion, Kind: o.kind,
 		})
-	}
-	if o.changed && o.patch == nil {
-		c.text = append(c.text, o.text...)
-		return nil
 	}
 	at = o.start
 	for i, p := range o.patch {

@@ -161,12 +161,13 @@ func (s *Stream) resultsObject() *Object {
 	case r.end == 0:
 		o.start = int(r.root.Start) + 1
 		o.end = o.start
-		o.text, o.changed = []byte(`{"results": []}`), true
+		text := `{"results": []}`
 		if s.in[o.start] == '"' { // compact JSON
-			o.text = []byte(`{"results":[]}`)
+			text = `{"results":[]}`
 		}
+		o.replaceWith([]byte(text))
 	case r.root.Style == yaml.Flow:
-		o.text, o.changed = []byte("{"+string(s.in[r.key:r.end])+" }"), true
+		o.replaceWith([]byte("{" + string(s.in[r.key:r.end]) + " }"))
 	case s.in[r.end-1] != '\n':
 		o.end = yaml.LineEnd(s.in, r.end) + 1
 	}

@@ -39,6 +39,10 @@ type Stream struct {
 
 	scratch scratch // for its text
 
+	// What few objects have: an anchor that they share with others, and notices.
+	shared  map[*Object]string
+	notices map[*Object][]Notice
+
 	known []yaml.Known // in an output: those of its objects that were stepped over
 
 	linesBefore []int // the line feeds before each block, as far as lines were asked for
@@ -81,7 +85,7 @@ func Read(name string, input []byte) (*Stream, error) { return read(name, input,
 
 // read is Read for an output in which the known objects are stepped over.
 func read(name string, input []byte, known []yaml.Known) (s *Stream, err error) {
-	s = &Stream{name: name, in: input, known: known}
+	s = &Stream{name: name, in: input, known: known, objects: make([]*Object, 0, len(known)), shared: map[*Object]string{}, notices: map[*Object][]Notice{}}
 	defer s.recovered(&err)
 	if len(input) > maxSize {
 		return nil, &Error{File: name, Err: errors.New("must be smaller than 2 GiB")}
@@ -189,7 +193,7 @@ func (s *Stream) noteShared(objects []*Object, aliases []yaml.AliasUse) {
 		}
 		for _, o := range []*Object{from, to} {
 			if o != nil {
-				o.shared = a.Name
+				s.shared[o] = a.Name
 			}
 		}
 	}

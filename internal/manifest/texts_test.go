@@ -204,7 +204,7 @@ func checkEditsBack(tb testing.TB, in []byte, seed uint64) (edited, withText int
 	edits := make([]*editBack, len(s.Objects()))
 	for i, o := range s.Objects() {
 		e, ok := randomEditBack(r, o)
-		if !ok || o.shared != "" || o.Apply([]field.Edit{e.there}) != nil || len(o.Notices()) > 0 {
+		if !ok || o.stream.shared[o] != "" || o.Apply([]field.Edit{e.there}) != nil || len(o.Notices()) > 0 {
 			continue
 		}
 		edits[i] = &e

@@ -94,9 +94,6 @@ var textSeed = maphash.MakeSeed()
 
 // length returns the length of the object's text as it is now.
 func (o *Object) length() int {
-	if o.changed && o.patch == nil {
-		return len(o.text)
-	}
 	n := o.end - o.start
 	for _, p := range o.patch {
 		n += len(p.text) - (p.end - p.start)
