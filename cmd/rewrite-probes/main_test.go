@@ -87,7 +87,7 @@ func TestGarbageIsCollectedBySizeOfTheInput(t *testing.T) {
 	}()
 	for _, size := range []int{0, 50 << 20} {
 		tuneMemory(size)
-		if got, want := debug.SetMemoryLimit(-1), int64(size)+42<<20; got != want {
+		if got, want := debug.SetMemoryLimit(-1), int64(size)+40<<20; got != want {
 			t.Errorf("%d bytes: a limit of %d, want %d", size, got, want)
 		}
 	}

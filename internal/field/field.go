@@ -132,7 +132,7 @@ func (p Path) String() string {
 			b = append(b, "[]"...)
 		case s.IsIndex:
 			b = append(strconv.AppendInt(append(b, '['), int64(s.Index), 10), ']')
-		case strings.ContainsFunc(s.Key, isUnprintable):
+		case !IsPrintableASCII(s.Key) && strings.ContainsFunc(s.Key, isUnprintable):
 			b = append(strconv.AppendQuote(append(b, '['), s.Key), ']')
 		case strings.IndexByte(s.Key, '.') >= 0 || strings.IndexByte(s.Key, '/') >= 0:
 			b = append(append(append(b, '['), s.Key...), ']')
@@ -144,6 +144,17 @@ func (p Path) String() string {
 		}
 	}
 	return string(b)
+}
+
+// IsPrintableASCII reports whether a text has printable ASCII only, as nearly every text:
+// to ask for each character takes several times as long.
+func IsPrintableASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 func isUnprintable(r rune) bool { return !unicode.IsPrint(r) }

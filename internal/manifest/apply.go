@@ -72,6 +72,7 @@ func (o *Object) Apply(edits []field.Edit) error {
 	}
 	o.changed = true
 	o.meta = nil
+	delete(s.unread, o)
 	s.treeOf = nil
 	return nil
 }

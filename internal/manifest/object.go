@@ -25,7 +25,7 @@ type Object struct {
 	endsPlainly      bool     // the edited text does not end in a block scalar
 	planned          uint64   // the hash of the edited object's text, which has been read again
 	patch            []splice // the changes to its part of the input
-	meta             *metadata
+	meta             *field.Metadata
 }
 
 // Stream returns the stream that has the object.
@@ -46,12 +46,6 @@ func (o *Object) Group() string {
 // Kind returns the object's kind, or "".
 func (o *Object) Kind() string { return o.kind }
 
-// metadata is what was read of an object's metadata, and why some of it was not.
-type metadata struct {
-	field.Metadata
-	err error
-}
-
 var metadataPath = field.NewPath("metadata")
 
 // Metadata returns the object's metadata, decoded once. It fails with an *Error
@@ -59,13 +53,14 @@ var metadataPath = field.NewPath("metadata")
 // namespace are set, if those are valid.
 func (o *Object) Metadata() (*field.Metadata, error) {
 	if o.meta == nil {
-		o.meta = &metadata{}
-		if _, o.meta.err = o.Decode(metadataPath, &o.meta.Metadata); o.meta.err != nil {
-			o.meta.Metadata = field.Metadata{}
+		o.meta = &field.Metadata{}
+		if _, err := o.Decode(metadataPath, o.meta); err != nil {
+			o.stream.unread[o] = err
+			*o.meta = field.Metadata{}
 			o.meta.Name, o.meta.Namespace = o.nameAndNamespace()
 		}
 	}
-	return &o.meta.Metadata, o.meta.err
+	return o.meta, o.stream.unread[o]
 }
 
 func (o *Object) metadata() *field.Metadata {

@@ -213,6 +213,9 @@ func appendString(b []byte, s string, old yaml.Style, inFlow bool) []byte {
 // isPrintable reports whether the string can be written in single quotes on one
 // line.
 func isPrintable(s string) bool {
+	if field.IsPrintableASCII(s) {
+		return true
+	}
 	for _, r := range s {
 		if r < ' ' || r >= 0x7f && (r == utf8.RuneError || !unicode.IsGraphic(r)) {
 			return false

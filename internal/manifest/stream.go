@@ -39,9 +39,11 @@ type Stream struct {
 
 	scratch scratch // for its text
 
-	// What few objects have: an anchor that they share with others, and notices.
+	// What few objects have: an anchor that they share with others, notices, and why their
+	// metadata cannot be read.
 	shared  map[*Object]string
 	notices map[*Object][]Notice
+	unread  map[*Object]error
 
 	known []yaml.Known // in an output: those of its objects that were stepped over
 
@@ -85,7 +87,8 @@ func Read(name string, input []byte) (*Stream, error) { return read(name, input,
 
 // read is Read for an output in which the known objects are stepped over.
 func read(name string, input []byte, known []yaml.Known) (s *Stream, err error) {
-	s = &Stream{name: name, in: input, known: known, objects: make([]*Object, 0, len(known)), shared: map[*Object]string{}, notices: map[*Object][]Notice{}}
+	s = &Stream{name: name, in: input, known: known, objects: make([]*Object, 0, len(known))}
+	s.shared, s.notices, s.unread = map[*Object]string{}, map[*Object][]Notice{}, map[*Object]error{}
 	defer s.recovered(&err)
 	if len(input) > maxSize {
 		return nil, &Error{File: name, Err: errors.New("must be smaller than 2 GiB")}

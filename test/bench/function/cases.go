@@ -28,7 +28,7 @@ func (b *bench) cases() []namedCase {
 	}
 	add("lin1000", func() ([]row, error) {
 		return b.generatedList("lin1000", generator{form: listing, objects: 1000}, 500,
-			rival{program: b.sdk, cpu: atLeast(7), showPeak: true}, rival{program: b.kio, showPeak: true}, rival{program: b.cat})
+			rival{program: b.sdk, cpu: atLeast(8), showPeak: true}, rival{program: b.kio, showPeak: true}, rival{program: b.cat})
 	})
 	add("mix1000", func() ([]row, error) {
 		return b.generatedList("mix1000", generator{form: listing, objects: 1000, crds: true}, 450,
@@ -112,7 +112,7 @@ func (b *bench) generatedList(name string, g generator, probes int, rivals ...ri
 var denseDeployments = generator{form: listing, objects: 20_000, dense: true}
 
 func (b *bench) dense() ([]row, error) {
-	return b.generatedList("dense", denseDeployments, 2*denseDeployments.objects, rival{program: b.sdk, cpu: atLeast(1.5), showPeak: true})
+	return b.generatedList("dense", denseDeployments, 2*denseDeployments.objects, rival{program: b.sdk, cpu: atLeast(2), showPeak: true})
 }
 
 // again measures the next run over the same package: its input is what ours

@@ -258,7 +258,7 @@ func memoryRow(base row, inputAndOutput int64, ours []sample) row {
 	}
 	base.measure, base.unit = "peak memory", " MB"
 	base.ours, base.value = megabytes(median(peaks)), median(peaks)/mega
-	base.promise = atMost(float64(inputAndOutput)/mega + 60)
+	base.promise = atMost(float64(inputAndOutput)/mega + 48)
 	return base
 }
 
