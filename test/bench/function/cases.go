@@ -28,7 +28,7 @@ func (b *bench) cases() []namedCase {
 	}
 	add("lin1000", func() ([]row, error) {
 		return b.generatedList("lin1000", generator{form: listing, objects: 1000}, 500,
-			rival{program: b.sdk, cpu: atLeast(8), showPeak: true}, rival{program: b.kio, showPeak: true}, rival{program: b.cat})
+			rival{program: b.sdk, cpu: atLeast(7), showPeak: true}, rival{program: b.kio, showPeak: true}, rival{program: b.cat})
 	})
 	add("mix1000", func() ([]row, error) {
 		return b.generatedList("mix1000", generator{form: listing, objects: 1000, crds: true}, 450,
