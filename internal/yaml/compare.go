@@ -43,7 +43,7 @@ func (t *Tree) Equal(n int32, u *Tree, m int32) bool {
 }
 
 // EqualValue reports whether every reader of YAML reads the value from the
-// node.
+// node; from no node none is read.
 func (t *Tree) EqualValue(n int32, v field.Value) bool {
 	switch v := v.(type) {
 	case field.Map:
@@ -54,7 +54,7 @@ func (t *Tree) EqualValue(n int32, v field.Value) bool {
 		}
 		c := t.Nodes[n].Child
 		for _, e := range v {
-			if c == 0 || !t.EqualValue(c, e) {
+			if !t.EqualValue(c, e) {
 				return false
 			}
 			c = t.Nodes[c].Next
@@ -70,7 +70,7 @@ func (t *Tree) equalEntries(n int32, m field.Map) bool {
 	}
 	c := t.Nodes[n].Child
 	for _, e := range m {
-		if c = t.EntryAt(n, c, e.Key); c == 0 || !t.EqualValue(c, e.Value) {
+		if c = t.EntryAt(n, c, e.Key); !t.EqualValue(c, e.Value) {
 			return false
 		}
 		c = t.Nodes[c].Next
