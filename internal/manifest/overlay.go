@@ -344,7 +344,7 @@ func (o *editNode) isIn(u *yaml.Tree, n int32, t *yaml.Tree) bool {
 		if o.kind == yaml.Mapping {
 			c = u.EntryAt(n, c, k.key)
 		}
-		if c == 0 || !k.isIn(u, c, t) {
+		if !k.isIn(u, c, t) {
 			return false
 		}
 		c = u.Nodes[c].Next

@@ -77,7 +77,7 @@ func TestTreesAreComparedByValue(t *testing.T) {
 func TestAQuotedScalarEndsAtItsQuote(t *testing.T) {
 	for text, want := range map[string]int{
 		`"abc"`: 5, `'it''s' x`: 7, `"a\"b" `: 6, "\"a\nb\"": 5, `""`: 2, "''": 2,
-		`"abc`: -1, `'abc`: -1, `'abc''`: -1, `"abc\"`: -1, `"a\q"`: -1, `"a\x4"`: -1, "\"a\n---\nb\"": -1, "'a\n...\nb'": -1,
+		`"abc`: -1, `'abc`: -1, `'abc''`: -1, `"abc\"`: -1, `"a\q"`: -1, `"a\x4"`: -1, "\"a\n---\nb\"": -1, "'a\n...\nb'": -1, "\"a\nb\n---\nc\"": -1, "'a\n\n--- b'": -1, "\"a\n---b\"": 8,
 	} {
 		if end, ok := quotedEnd([]byte(text), 0); ok != (want > 0) || ok && end != want {
 			t.Errorf("%q: ends at %d, %v; want %d", text, end, ok, want)
