@@ -44,10 +44,11 @@ func (o *Object) Apply(edits []field.Edit) error {
 	if !root.differs() {
 		return nil
 	}
-	if err := o.canBeEdited(); err != nil {
+	text := o.source()
+	if err := o.canBeEdited(text); err != nil {
 		return err
 	}
-	eol := lineBreak(o.source(), s.eol)
+	eol := lineBreak(text, s.eol)
 	changes, notices, ok := newSplicer(t, eol, &s.scratch).rewrite(root, &s.check)
 	// As their author once wrote them, some entries may mean something else now, above
 	// all an alias.
@@ -86,8 +87,7 @@ func (o *Object) tooUnusual(t *yaml.Tree) error {
 }
 
 // canBeEdited returns an error if the object is written in a form that is only read.
-func (o *Object) canBeEdited() error {
-	text := o.source()
+func (o *Object) canBeEdited(text []byte) error {
 	switch s := o.stream; {
 	case s.shared[o] != "":
 		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", s.shared[o]))
@@ -115,7 +115,7 @@ func lineBreak(text []byte, around string) string {
 
 func (o *Object) patchWith(changes []splice) {
 	if o.changed {
-		o.replaceWith(applySplices(nil, o.source(), changes))
+		o.replaceWith(bytes.Clone(o.stream.scratch.text))
 	} else {
 		o.patch = slices.Clone(changes)
 		for i, p := range o.patch {
@@ -124,7 +124,8 @@ func (o *Object) patchWith(changes []splice) {
 	}
 }
 
-// replaceWith puts a text in the place of the object's part of the input.
+// replaceWith puts a text in the place of the object's part of the input. It is read again
+// in the output.
 func (o *Object) replaceWith(text []byte) {
-	o.patch, o.changed = []splice{{0, o.end - o.start, yaml.View(text)}}, true
+	o.patch, o.changed, o.endsPlainly = []splice{{0, o.end - o.start, yaml.View(text)}}, true, false
 }

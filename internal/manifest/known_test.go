@@ -44,15 +44,15 @@ func TestOfAnOutputOnlyWhatIsNewIsReadAgain(t *testing.T) {
 	}
 }
 
-// An object that is edited twice has one text, which the second edit has read.
-func TestWhatIsEditedTwiceHasOneText(t *testing.T) {
+// An object that is edited twice has one text, which is read again.
+func TestWhatIsEditedTwiceIsReadAgain(t *testing.T) {
 	s := mustRead(t, []byte("kind: A\ne: 1\n"))
 	for _, v := range []string{"x", "y"} {
 		if err := s.Objects()[0].Apply([]field.Edit{set("e", v)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if c := composed(t, s); len(c.known) != 1 || c.known[0].End != len(c.text) || string(c.text) != "kind: A\ne: \"y\"\n" {
+	if c := composed(t, s); len(c.known) > 0 || string(c.text) != "kind: A\ne: \"y\"\n" {
 		t.Errorf("%q, known %v", c.text, c.known)
 	}
 }

@@ -9,6 +9,14 @@ import (
 // A RawScalar is a plain scalar that is written as it was read.
 type RawScalar string
 
+// A part is a node of a tree, as a value that is only compared.
+type part struct {
+	t *Tree
+	n int32
+}
+
+func (t *Tree) part(n int32) field.Value { return part{t, n} }
+
 // Raw returns the value of a node, with its plain scalars as they were read.
 func (t *Tree) Raw(n int32) field.Value {
 	switch v := &t.Nodes[n]; {
@@ -32,20 +40,30 @@ func (t *Tree) EntryAt(n, c int32, key string) int32 {
 	return t.Get(n, key)
 }
 
-// Equal reports whether every reader of YAML reads the value of node n of the tree from node
-// m of another one. A plain scalar must be the same text.
+// Equal reports whether two nodes of two trees have the same value. A text without quotes differs
+// from one in quotes, unless the tree has aliases or merge keys, which may be written out in u.
 func (t *Tree) Equal(n int32, u *Tree, m int32) bool {
 	a, b := &t.Nodes[n], &u.Nodes[m]
-	if !t.Special && !u.Special && a.Style == b.Style && a.Col == b.Col && bytes.Equal(t.Text[a.Start:a.End], u.Text[b.Start:b.End]) {
+	switch {
+	case a.Kind != b.Kind:
+		return false
+	case t.Special:
+		return u.EqualValue(m, t.Raw(n))
+	case !u.Special && a.Style == b.Style && a.Col == b.Col && bytes.Equal(t.Text[a.Start:a.End], u.Text[b.Start:b.End]):
 		return true
+	case a.Kind != Scalar:
+		return u.EqualValue(m, t.collection(n, t.part))
 	}
-	return u.EqualValue(m, t.Raw(n))
+	aPlain, bPlain := a.Style == Plain || a.Style == Absent, b.Style == Plain || b.Style == Absent
+	return aPlain == bPlain && t.Str(n) == u.Str(m)
 }
 
 // EqualValue reports whether every reader of YAML reads the value from the
 // node; from no node none is read.
 func (t *Tree) EqualValue(n int32, v field.Value) bool {
 	switch v := v.(type) {
+	case part:
+		return v.t.Equal(v.n, t, n)
 	case field.Map:
 		return t.Nodes[n].Kind == Mapping && t.equalEntries(n, v)
 	case field.List:

@@ -614,6 +614,7 @@ func (s *scanner) drop(n, in int32) {
 
 func (s *scanner) isItems(n int32) bool { return s.nodes[n].Kind == Sequence && s.hasKey(n, "items") }
 
+// hasKey is apart from isItems, which is asked for every collection and mostly says no at once.
 func (s *scanner) hasKey(n int32, key string) bool {
 	t := Tree{Text: s.in, Nodes: s.nodes}
 	return t.KeyOf(n) == key
