@@ -1,53 +1,14 @@
 package report
 
 import (
+	"encoding/json"
 	"io"
 	"net/url"
 	"path/filepath"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
-)
-
-// The part of SARIF 2.1.0 that code scanning reads.
-type (
-	sarifLog struct {
-		Schema  string      `json:"$schema"`
-		Version string      `json:"version"`
-		Runs    [1]sarifRun `json:"runs"`
-	}
-	sarifRun struct {
-		Tool struct {
-			Driver struct {
-				Name    string      `json:"name"`
-				Version string      `json:"version"`
-				Rules   []sarifRule `json:"rules"`
-			} `json:"driver"`
-		} `json:"tool"`
-		Results []sarifResult `json:"results"`
-	}
-	sarifRule struct {
-		ID    string    `json:"id"`
-		Short sarifText `json:"shortDescription"`
-		Help  sarifText `json:"help"`
-	}
-	sarifText struct {
-		Text string `json:"text"`
-	}
-	sarifResult struct {
-		RuleID    string          `json:"ruleId"`
-		Level     string          `json:"level"`
-		Message   sarifText       `json:"message"`
-		Locations []sarifLocation `json:"locations,omitempty"`
-	}
-	sarifLocation struct {
-		Physical struct {
-			Artifact struct {
-				URI string `json:"uri"`
-			} `json:"artifactLocation"`
-			Region map[string]int `json:"region,omitempty"`
-		} `json:"physicalLocation"`
-	}
 )
 
 var sarifLevels = map[transformer.Severity]string{
@@ -55,15 +16,14 @@ var sarifLevels = map[transformer.Severity]string{
 }
 
 // SARIF writes the messages as a SARIF 2.1.0 log, so that a forge shows them
-// on the lines of a change. The reason keys are its rules.
+// on the lines of a change. It has the part of the format that code scanning reads.
+// The reason keys are its rules.
 func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error {
-	run := sarifRun{Results: []sarifResult{}}
-	driver := &run.Tool.Driver
-	driver.Name, driver.Version, driver.Rules = "rewrite-probes", version, []sarifRule{}
-	used := make(map[string]bool)
+	text := func(s string) field.Map { return field.Map{{Key: "text", Value: s}} }
+	results, rules, used := field.List{}, field.List{}, make(map[string]bool)
 	for _, m := range r.Messages {
 		used[m.Reason] = true
-		result := sarifResult{RuleID: m.Reason, Level: sarifLevels[m.Severity], Message: sarifText{m.Sentence()}}
+		result := field.Map{{Key: "ruleId", Value: m.Reason}, {Key: "level", Value: sarifLevels[m.Severity]}, {Key: "message", Value: text(m.Sentence())}}
 		file := ""
 		if m.Object != nil {
 			file = m.Object.File
@@ -72,21 +32,23 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error 
 			file = r.Templates[0].Object.File // code scanning requires a place for every result
 		}
 		if file != "" {
-			var at sarifLocation
-			at.Physical.Artifact.URI = fileURI(file)
+			at := field.Map{{Key: "artifactLocation", Value: field.Map{{Key: "uri", Value: fileURI(file)}}}}
 			if m.Line > 0 {
-				at.Physical.Region = map[string]int{"startLine": m.Line}
+				at = append(at, field.Entry{Key: "region", Value: field.Map{{Key: "startLine", Value: m.Line}}})
 			}
-			result.Locations = []sarifLocation{at}
+			result = append(result, field.Entry{Key: "locations", Value: field.List{field.Map{{Key: "physicalLocation", Value: at}}}})
 		}
-		run.Results = append(run.Results, result)
+		results = append(results, result)
 	}
 	for _, d := range reasons {
 		if used[d.Key] {
-			driver.Rules = append(driver.Rules, sarifRule{d.Key, sarifText{d.Cause}, sarifText{d.Cure}})
+			rules = append(rules, field.Map{{Key: "id", Value: d.Key}, {Key: "shortDescription", Value: text(d.Cause)}, {Key: "help", Value: text(d.Cure)}})
 		}
 	}
-	return writeJSON(w, sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: [1]sarifRun{run}})
+	driver := field.Map{{Key: "name", Value: "rewrite-probes"}, {Key: "version", Value: version}, {Key: "rules", Value: rules}}
+	run := field.Map{{Key: "tool", Value: field.Map{{Key: "driver", Value: driver}}}, {Key: "results", Value: results}}
+	log := field.Map{{Key: "$schema", Value: "https://json.schemastore.org/sarif-2.1.0.json"}, {Key: "version", Value: "2.1.0"}, {Key: "runs", Value: field.List{run}}}
+	return writeJSON(w, json.RawMessage(field.AppendJSON(nil, log)))
 }
 
 // fileURI returns the URI reference of a file: relative paths stay relative,
