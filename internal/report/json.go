@@ -54,11 +54,8 @@ func (r *Report) JSON(w io.Writer, summary string) error {
 	for _, t := range r.Templates {
 		row := template{Object: t.Object, Path: t.Path.String(), Known: t.Known, Probes: []probe{}}
 		if a := t.Answer; a.By != "" {
-			row.Answer = &answer{By: a.By, Mesh: a.Mesh, Port: a.Port, Because: a.Because, AddsContainer: a.AddsContainer}
+			row.Answer = &answer{a.By, a.Mesh, a.Port, a.Because, a.AddsContainer, make(map[string]string)}
 			for _, p := range a.AddsAnnotations {
-				if row.Answer.AddsAnnotations == nil {
-					row.Answer.AddsAnnotations = make(map[string]string)
-				}
 				row.Answer.AddsAnnotations[p.Key] = p.Value
 			}
 		}

@@ -38,40 +38,51 @@ type junitSubject struct {
 	probe  string // its path
 }
 
-// junitCases makes the cases of a suite.
-type junitCases struct {
-	suite  junitSuite
-	of     map[junitSubject]*junitCase
-	probes map[Object][]field.Path // of an object
-}
-
 // JUnit writes a test suite with a case for each probe, and one for each object that
 // has none or that a message is about as a whole. Errors, and in a strict run
 // warnings, make a case fail.
 func (r *Report) JUnit(w io.Writer) error {
-	cases := junitCases{suite: junitSuite{Name: "rewrite-probes"}, of: make(map[junitSubject]*junitCase), probes: make(map[Object][]field.Path)}
+	suite := junitSuite{Name: "rewrite-probes"}
+	cases := make(map[junitSubject]*junitCase)
+	caseOf := func(about junitSubject) *junitCase {
+		if cases[about] == nil {
+			name := cmp.Or(about.object.String(), "manifests")
+			if about.probe != "" {
+				name += ": " + about.probe
+			}
+			cases[about] = &junitCase{Class: about.object.File, Name: name}
+			suite.Cases = append(suite.Cases, cases[about])
+		}
+		return cases[about]
+	}
+	probes := make(map[Object][]field.Path)
 	for _, t := range r.Templates {
 		for _, p := range t.Probes {
-			cases.probes[*t.Object] = append(cases.probes[*t.Object], p.Field)
-			cases.add(junitSubject{*t.Object, p.Field.String()})
+			probes[*t.Object] = append(probes[*t.Object], p.Field)
+			caseOf(junitSubject{*t.Object, p.Field.String()})
 		}
 	}
 	for _, t := range r.Templates {
-		if len(cases.probes[*t.Object]) == 0 {
-			cases.add(junitSubject{object: *t.Object})
+		if len(probes[*t.Object]) == 0 {
+			caseOf(junitSubject{object: *t.Object})
 		}
 	}
-	for i := range r.Messages {
-		m := &r.Messages[i]
-		about := cases.subject(m)
-		switch {
-		case r.fails(*m):
-			cases.fail(about, m)
-		case m.Object != nil && len(cases.probes[about.object]) == 0:
-			cases.add(about)
+	for _, m := range r.Messages {
+		about := subjectOf(m, probes)
+		if r.fails(m) {
+			one := caseOf(about)
+			if one.Failure == nil {
+				one.Failure = &junitFailure{m.Reason, m.Words(), m.String()}
+				suite.Failures++
+			} else {
+				one.Failure.Text += "\n" + m.String()
+			}
+		} else if m.Object != nil && len(probes[about.object]) == 0 {
+			caseOf(about)
 		}
 	}
-	text, err := xml.MarshalIndent(cases.suite, "", "  ")
+	suite.Tests = len(suite.Cases)
+	text, err := xml.MarshalIndent(suite, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -79,41 +90,14 @@ func (r *Report) JUnit(w io.Writer) error {
 	return err
 }
 
-func (c *junitCases) subject(m *Message) junitSubject {
-	about := junitSubject{}
+func subjectOf(m Message, probes map[Object][]field.Path) (about junitSubject) {
 	if m.Object != nil {
 		about.object = *m.Object
 	}
-	for _, probe := range c.probes[about.object] {
+	for _, probe := range probes[about.object] {
 		if m.Field.HasPrefix(probe) {
 			about.probe = probe.String()
 		}
 	}
 	return about
-}
-
-// add returns the case of a subject, which it adds if there is none.
-func (c *junitCases) add(about junitSubject) *junitCase {
-	one := c.of[about]
-	if one == nil {
-		one = &junitCase{Class: about.object.File, Name: cmp.Or(about.object.String(), "manifests")}
-		if about.probe != "" {
-			one.Name += ": " + about.probe
-		}
-		c.of[about] = one
-		c.suite.Cases = append(c.suite.Cases, one)
-		c.suite.Tests++
-	}
-	return one
-}
-
-// fail adds a message to the failure of a subject's case.
-func (c *junitCases) fail(about junitSubject, m *Message) {
-	one := c.add(about)
-	if one.Failure != nil {
-		one.Failure.Text += "\n" + m.String()
-		return
-	}
-	one.Failure = &junitFailure{m.Reason, m.Words(), m.String()}
-	c.suite.Failures++
 }
