@@ -105,7 +105,7 @@ func (m *Message) appendText(b []byte, at string) []byte {
 type results struct {
 	object    *Object
 	ref, file field.Value
-	reasons   map[string]field.Value
+	reasons   map[string]field.Value // the tags
 }
 
 func (r *results) of(m *Message) field.Map {
@@ -132,7 +132,10 @@ func (r *results) of(m *Message) field.Map {
 		result = append(result, field.Entry{Key: "file", Value: r.file})
 	}
 	if m.Reason != "" {
-		result = append(result, field.Entry{Key: "tags", Value: r.tags(m.Reason)})
+		if r.reasons[m.Reason] == nil {
+			r.reasons[m.Reason] = field.Map{{Key: "reason", Value: m.Reason}}
+		}
+		result = append(result, field.Entry{Key: "tags", Value: r.reasons[m.Reason]})
 	}
 	return result
 }
@@ -153,15 +156,6 @@ func (r *results) refer(o *Object) {
 	if o.File != "" {
 		r.file = field.Map{{Key: "path", Value: o.File}, {Key: "index", Value: o.Index}}
 	}
-}
-
-func (r *results) tags(reason string) field.Value {
-	tags, ok := r.reasons[reason]
-	if !ok {
-		tags = field.Map{{Key: "reason", Value: reason}}
-		r.reasons[reason] = tags
-	}
-	return tags
 }
 
 // Sort puts errors first, then warnings, then infos, each in input order:

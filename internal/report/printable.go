@@ -17,15 +17,15 @@ func Printable(s string) string {
 		return s
 	}
 	var b strings.Builder
-	for at := strings.IndexFunc(s, mustEscape); at >= 0; at = strings.IndexFunc(s, mustEscape) {
-		_, n := utf8.DecodeRuneInString(s[at:])
-		quoted := strconv.Quote(s[at : at+n])
-		b.WriteString(s[:at] + quoted[1:len(quoted)-1])
-		s = s[at+n:]
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if r != utf8.RuneError && strconv.IsPrint(r) {
+			b.WriteString(s[:n])
+		} else { // Quote leaves a replacement character as it is that stands for nothing else
+			quoted := strconv.Quote(s[:n])
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+		s = s[n:]
 	}
-	return b.String() + s
+	return b.String()
 }
-
-// mustEscape is also true for the replacement character, which stands for bytes that are
-// not UTF-8: as itself it is left as it is.
-func mustEscape(r rune) bool { return r == utf8.RuneError || !strconv.IsPrint(r) }
