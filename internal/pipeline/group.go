@@ -38,25 +38,14 @@ func (r *run) group(o *manifest.Object, meta *transformer.Metadata) (*vm.Group, 
 	if err := o.CheckKeys(spec); err != nil {
 		return nil, err
 	}
-	g.Workloads = func(kind, name string) []vm.Workload { return r.workloads(kind, name, meta.Namespace) }
-	return g, nil
-}
-
-// workloads returns the readiness probes of the workloads of a kind that have a
-// name, in a namespace.
-func (r *run) workloads(kind, name, namespace string) []vm.Workload {
-	var all []vm.Workload
-	for _, s := range r.streams {
-		for _, o := range s.Objects() {
-			if o.Kind() != kind || o.Name() != name || o.Namespace() != namespace || workload.Classify(o, r.custom) != workload.Known {
-				continue
-			}
-			w := vm.Workload{Name: o.String()}
-			w.Probes, w.Err = r.originals(o)
-			all = append(all, w)
+	g.Workloads = func(kind, name string) (all []vm.Workload) {
+		for _, o := range r.makers(kind, meta.Namespace, name) {
+			probes, err := r.originals(o)
+			all = append(all, vm.Workload{Name: o.String(), Probes: probes, Err: err})
 		}
+		return all
 	}
-	return all
+	return g, nil
 }
 
 // originals returns the readiness probes of a workload as their authors wrote

@@ -8,9 +8,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
 )
 
-// An owner is what an ownerReference names.
-type owner struct{ namespace, kind, name string }
-
 // isOwned reports whether another object of the run makes this one, as in a list of
 // everything in a cluster. What there is to say of its pods is said of the other, and
 // nobody edits this one.
@@ -30,30 +27,34 @@ func (r *run) isOwned(o *manifest.Object) bool {
 		if !ref.Controller {
 			continue
 		}
-		if r.makers()[owner{o.Namespace(), ref.Kind, ref.Name}] {
+		if r.makers(ref.Kind, o.Namespace(), ref.Name) != nil {
 			return true
 		}
 		// A Deployment names its ReplicaSets, which may not be in the list.
 		hash := o.Labels().Get("pod-template-hash")
 		name, made := strings.CutSuffix(ref.Name, "-"+hash)
-		if made && hash != "" && ref.Kind == "ReplicaSet" && r.makers()[owner{o.Namespace(), "Deployment", name}] {
+		if made && hash != "" && ref.Kind == "ReplicaSet" && r.makers("Deployment", o.Namespace(), name) != nil {
 			return true
 		}
 	}
 	return false
 }
 
-// makers returns the objects of the run that make pods.
-func (r *run) makers() map[owner]bool {
-	if r.owners == nil {
-		r.owners = make(map[owner]bool)
+// A maker is what names an object that makes pods.
+type maker struct{ kind, namespace, name string }
+
+// makers returns the objects of the run that make pods and have the names.
+func (r *run) makers(kind, namespace, name string) []*manifest.Object {
+	if r.byName == nil {
+		r.byName = make(map[maker][]*manifest.Object)
 		for _, s := range r.streams {
 			for _, o := range s.Objects() {
 				if workload.Classify(o, r.custom) == workload.Known {
-					r.owners[owner{o.Namespace(), o.Kind(), o.Name()}] = true
+					m := maker{o.Kind(), o.Namespace(), o.Name()}
+					r.byName[m] = append(r.byName[m], o)
 				}
 			}
 		}
 	}
-	return r.owners
+	return r.byName[maker{kind, namespace, name}]
 }

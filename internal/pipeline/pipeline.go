@@ -76,9 +76,9 @@ type run struct {
 	custom   []workload.Custom
 	pathUses []pathUse // by index of custom
 	around   *surroundings.Index
-	injects  bool           // a plan writes a probe-proxy
-	texts    map[string]any // see shared
-	owners   map[owner]bool // see makers
+	injects  bool                         // a plan writes a probe-proxy
+	texts    map[string]any               // see shared
+	byName   map[maker][]*manifest.Object // see makers
 
 	index int            // of the current object in its stream
 	ref   *report.Object // the current object
