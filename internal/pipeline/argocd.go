@@ -39,7 +39,6 @@ func (r *run) checkArgoCD(o *manifest.Object) {
 			if !hasFlag(options, flag) || hasFlag(passed, flag) {
 				continue
 			}
-			r.ref = r.refer(o)
 			finding := transformer.NewFinding(ReasonArgoCDOptions, dataPath.Key(f.Key),
 				"Argo CD does not pass %s on to kustomize; %q must have it", flag, buildOptions)
 			finding.Current = options

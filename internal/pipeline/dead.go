@@ -18,7 +18,6 @@ const deadWords = "Istio has ignored it since 1.6; rewritten probes need nothing
 func (r *run) checkDeadIstio(o *manifest.Object) {
 	switch kind := o.Kind(); {
 	case (kind == "Policy" || kind == "MeshPolicy") && o.Group() == "authentication.istio.io":
-		r.ref = r.refer(o)
 		f := transformer.NewFinding(ReasonDeadIstio, field.NewPath("kind"), "%s of %s: %s", kind, o.APIVersion(), deadWords)
 		f.Current, f.Proposed = kind, "PeerAuthentication"
 		r.addFinding(o, f)
@@ -31,7 +30,6 @@ func (r *run) checkDeadIstio(o *manifest.Object) {
 			if !strings.HasPrefix(a.Key, deadAnnotation) {
 				continue
 			}
-			r.ref = r.refer(o)
 			f := transformer.NewFinding(ReasonDeadIstio, field.NewPath("metadata", "annotations", a.Key), deadWords)
 			f.Current = a.Value
 			r.addFinding(o, f)

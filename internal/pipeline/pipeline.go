@@ -34,7 +34,7 @@ func Run(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *report
 	r := newRun(streams, c, mode)
 	for _, s := range streams {
 		for i, o := range s.Objects() {
-			r.index = i
+			r.index, r.ref = i, nil
 			r.object(o)
 		}
 	}
@@ -81,7 +81,7 @@ type run struct {
 	byName   map[maker][]*manifest.Object // see makers
 
 	index int            // of the current object in its stream
-	ref   *report.Object // the current object
+	ref   *report.Object // the current object, once a message or a template has named it
 	out   report.Report
 }
 
@@ -110,7 +110,6 @@ func (r *run) object(o *manifest.Object) {
 	meta, err := o.Metadata()
 	if err != nil {
 		if class != workload.Unknown {
-			r.ref = r.refer(o)
 			r.fail(o, err)
 		}
 		return
@@ -118,7 +117,6 @@ func (r *run) object(o *manifest.Object) {
 	if surroundings.IsLocal(meta) || r.mode != Restore && r.isOwned(o) {
 		return
 	}
-	r.ref = r.refer(o)
 	if !r.spec.Selects(o.Kind(), meta) {
 		return
 	}
@@ -220,7 +218,7 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 
 // describe returns a plan with what the report shows beside it.
 func (r *run) describe(o *manifest.Object, plan transformer.Plan, path field.Path) report.Template {
-	t := report.Template{Object: r.ref, Path: path, Plan: plan}
+	t := report.Template{Object: r.refer(o), Path: path, Plan: plan}
 	if r.mode == Inspect && !inList(o) {
 		for _, p := range plan.Probes {
 			t.Lines = append(t.Lines, o.FieldLine(p.Field))
@@ -261,23 +259,26 @@ func checkKeys(o *manifest.Object, in *transformer.Input) error {
 	return err
 }
 
-// refer names the object. The file of an item of a ResourceList is the one that
+// refer names the current object. The file of an item of a ResourceList is the one that
 // kpt or kustomize have noted on it; that of any other object is the stream.
 func (r *run) refer(o *manifest.Object) *report.Object {
-	source := o.Stream().Name()
-	ref := &report.Object{Source: source, APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
-	ref.File, ref.Index = o.File()
-	if !inList(o) {
-		ref.File, ref.Index, ref.Line = source, r.index, o.Line()
+	if r.ref != nil {
+		return r.ref
 	}
-	return ref
+	source := o.Stream().Name()
+	r.ref = &report.Object{Source: source, APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
+	r.ref.File, r.ref.Index = o.File()
+	if !inList(o) {
+		r.ref.File, r.ref.Index, r.ref.Line = source, r.index, o.Line()
+	}
+	return r.ref
 }
 
 // addFinding reports a finding about an object, with the severity of its reason. The message
 // that it returns may be changed until the next one.
 func (r *run) addFinding(o *manifest.Object, f transformer.Finding) *report.Message {
 	m := report.NewMessage(f.Reason, f.Message)
-	m.Object = r.ref
+	m.Object = r.refer(o)
 	m.Field, m.Current, m.Proposed = f.Field, f.Current, f.Proposed
 	if !inList(o) {
 		m.Line = o.FieldLine(f.Field)

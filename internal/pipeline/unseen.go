@@ -141,7 +141,7 @@ func (r *run) notePathUses(o *manifest.Object, templates []workload.Template) {
 			continue
 		}
 		if use.object == nil {
-			use.object, use.ref = o, r.ref
+			use.object, use.ref = o, r.refer(o)
 		}
 		use.found = slices.ContainsFunc(templates, func(t workload.Template) bool { return slices.Equal(t.Path.Pattern(), c.Pattern) })
 	}
