@@ -14,16 +14,10 @@ func (r *run) planGroup(o *manifest.Object, meta *transformer.Metadata) (report.
 	if err != nil {
 		return report.Template{}, err
 	}
-	var plan transformer.Plan
-	if r.mode == Restore {
-		plan = vm.Restore(g)
-	} else {
-		plan = transformer.WithTexts(func(texts []field.Text) transformer.Plan {
-			g.Texts = texts
-			return vm.Plan(g, r.spec.Rewrite)
-		}, o.Texts)
-	}
-	t := r.describe(o, plan, field.NewPath("spec"))
+	t := r.template(o, field.NewPath("spec"), func() transformer.Plan { return vm.Restore(g) }, func(texts []field.Text) transformer.Plan {
+		g.Texts = texts
+		return vm.Plan(g, r.spec.Rewrite)
+	})
 	t.Machines = true
 	return t, nil
 }

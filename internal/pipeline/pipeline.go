@@ -203,24 +203,25 @@ func (r *run) plan(o *manifest.Object, owner *transformer.Metadata, ref workload
 	if err != nil {
 		return report.Template{}, err
 	}
-	var plan transformer.Plan
-	if r.mode == Restore {
-		plan = r.planner.Restore(in)
-	} else {
-		plan = transformer.WithTexts(func(texts []field.Text) transformer.Plan {
-			in.Texts = texts
-			return r.planner.Plan(in)
-		}, o.Texts)
-	}
-	r.injects = r.injects || len(plan.Edits) > 0 && plan.Answer.By != "" && plan.Answer.By != transformer.AnsweredByIstioProxy && plan.Answer.By != transformer.AnsweredByApp
-	return r.describe(o, plan, ref.Path), nil
+	t := r.template(o, ref.Path, func() transformer.Plan { return r.planner.Restore(in) }, func(texts []field.Text) transformer.Plan {
+		in.Texts = texts
+		return r.planner.Plan(in)
+	})
+	by := t.Answer.By
+	r.injects = r.injects || len(t.Edits) > 0 && by != "" && by != transformer.AnsweredByIstioProxy && by != transformer.AnsweredByApp
+	return t, nil
 }
 
-// describe returns a plan with what the report shows beside it.
-func (r *run) describe(o *manifest.Object, plan transformer.Plan, path field.Path) report.Template {
-	t := report.Template{Object: r.refer(o), Path: path, Plan: plan}
+// template returns the plan of one of the planners, with what the report shows beside it.
+func (r *run) template(o *manifest.Object, path field.Path, restore func() transformer.Plan, rewrite func([]field.Text) transformer.Plan) report.Template {
+	t := report.Template{Object: r.refer(o), Path: path}
+	if r.mode == Restore {
+		t.Plan = restore()
+	} else {
+		t.Plan = transformer.WithTexts(rewrite, o.Texts)
+	}
 	if r.mode == Inspect && !inList(o) {
-		for _, p := range plan.Probes {
+		for _, p := range t.Probes {
 			t.Lines = append(t.Lines, o.FieldLine(p.Field))
 		}
 	}
@@ -233,7 +234,7 @@ func (r *run) input(o *manifest.Object, owner *transformer.Metadata, ref workloa
 	in := transformer.Input{
 		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *owner,
 		NamespaceName: owner.Namespace, Around: *around,
-		Path: ref.Path, JobLike: ref.JobLike, Shape: ref.Shape, OnlyEdits: r.mode != Inspect,
+		Path: ref.Path, JobLike: ref.JobLike, Shape: ref.Shape, OnlyEdits: r.mode != Inspect, Source: o.Value,
 	}
 	var into any = &in.Template
 	if ref.Shape.BareSpec {
@@ -245,18 +246,12 @@ func (r *run) input(o *manifest.Object, owner *transformer.Metadata, ref workloa
 	if ref.Shape.WorkloadMetadata {
 		in.Template.Metadata = *owner
 	}
-	in.Source = o.Value
-	return in, checkKeys(o, &in)
-}
-
-// checkKeys checks that no mapping in the metadata and the spec of a template
-// has a key twice, if only below a field that the planner does not know.
-func checkKeys(o *manifest.Object, in *transformer.Input) error {
+	// No mapping may have a key twice, if only below a field that the planner does not know.
 	err := o.CheckKeys(in.SpecPath())
 	if path := in.MetadataPath(); path != nil && err == nil {
 		err = o.CheckKeys(path)
 	}
-	return err
+	return in, err
 }
 
 // refer names the current object. The file of an item of a ResourceList is the one that
