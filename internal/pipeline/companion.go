@@ -14,13 +14,6 @@ const managedByLabel = "app.kubernetes.io/managed-by"
 
 var dataPath = field.NewPath("data")
 
-// What there is to do about a companion.
-const (
-	companionAdded   = "added"
-	companionRemoved = "removed"
-	companionUpdated = "brought up to date"
-)
-
 // updateCompanion adds, updates or removes the companion of a workload in the
 // stream, as the plan says. If it cannot, it reports why and returns false. An
 // inspection only warns if the companion is out of date and the workload itself
@@ -34,7 +27,7 @@ func (r *run) updateCompanion(o *manifest.Object, planned *transformer.Companion
 		r.addFinding(o, *f)
 		return false
 	}
-	change, err := companionChange(planned, existing)
+	change, apply, err := companionChange(o, planned, existing)
 	if r.mode == Inspect {
 		if !pending && planned.Value != nil && (change != "" || err != nil) {
 			r.addFinding(o, transformer.NewFinding(ReasonEnvoyStale, nil,
@@ -42,14 +35,8 @@ func (r *run) updateCompanion(o *manifest.Object, planned *transformer.Companion
 		}
 		return true
 	}
-	switch change {
-	case companionAdded:
-		err = o.AddAfter(planned.Value)
-	case companionRemoved:
-		err = existing.Remove()
-	case companionUpdated:
-		data, _ := planned.Value.Get("data")
-		err = existing.Apply([]field.Edit{{Op: field.Set, Path: dataPath, Value: data}})
+	if change != "" {
+		err = apply()
 	}
 	if err != nil {
 		r.fail(o, err)
@@ -81,27 +68,26 @@ func companionConflict(o *manifest.Object, planned *transformer.Companion, exist
 
 func isManaged(o *manifest.Object) bool { return o.Labels().Get(managedByLabel) == "rewrite-probes" }
 
-// companionChange returns what there is to do; "" if there is nothing. What this program has
-// not added is not removed.
-func companionChange(planned *transformer.Companion, existing *manifest.Object) (change string, err error) {
+// companionChange returns what there is to do, in a word or a few, and how; "" if there is
+// nothing. What this program has not added is not removed.
+func companionChange(o *manifest.Object, planned *transformer.Companion, existing *manifest.Object) (change string, apply func() error, err error) {
 	switch {
-	case existing == nil && planned.Value == nil:
-		return "", nil
-	case existing == nil:
-		return companionAdded, nil
-	case planned.Value == nil && isManaged(existing):
-		return companionRemoved, nil
+	case planned.Value == nil && existing != nil && isManaged(existing):
+		return "removed", existing.Remove, nil
 	case planned.Value == nil:
-		return "", nil
+		return "", nil, nil
+	case existing == nil:
+		return "added", func() error { return o.AddAfter(planned.Value) }, nil
 	}
 	var have any
 	if _, err = existing.Decode(dataPath, &have); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	if want, _ := planned.Value.Get("data"); !reflect.DeepEqual(have, want) {
-		return companionUpdated, nil
+	want, _ := planned.Value.Get("data")
+	if reflect.DeepEqual(have, want) {
+		return "", nil, nil
 	}
-	return "", nil
+	return "brought up to date", func() error { return existing.Apply([]field.Edit{{Op: field.Set, Path: dataPath, Value: want}}) }, nil
 }
 
 // find returns the object in the stream of a workload that has the companion's name, nil if
