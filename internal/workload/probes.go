@@ -15,20 +15,14 @@ import (
 // of a probe. The path is valid during the call.
 func EachProbe(o *manifest.Object, visit func(path field.Path)) error {
 	root, err := o.Root()
-	if err != nil {
-		return err
+	if err == nil {
+		eachProbe(root, make(field.Path, 0, 16), visit)
 	}
-	w := walker{path: make(field.Path, 0, 16), visit: visit}
-	w.walk(root)
-	return nil
+	return err
 }
 
-type walker struct {
-	path  field.Path
-	visit func(field.Path)
-}
-
-func (w *walker) walk(n manifest.Node) {
+// eachProbe is EachProbe for the part of an object at path.
+func eachProbe(n manifest.Node, path field.Path, visit func(path field.Path)) {
 	list := n.IsList()
 	i := int32(0)
 	for c := n.First(); c.Exists(); c = c.Next() {
@@ -37,12 +31,11 @@ func (w *walker) walk(n manifest.Node) {
 			if !list {
 				step = field.Step{Key: c.Key()}
 			}
-			w.path = append(w.path, step)
-			if isField(w.path) && dials(c) || hasShape(c) {
-				w.visit(w.path)
+			at := append(path, step)
+			if isField(at) && dials(c) || hasShape(c) {
+				visit(at)
 			}
-			w.walk(c)
-			w.path = w.path[:len(w.path)-1]
+			eachProbe(c, at, visit)
 		}
 		i++
 	}
@@ -80,19 +73,18 @@ func MayHaveProbes(o *manifest.Object) bool {
 // The fields of a container that hold a probe, those of its lifecycle that hold
 // a hook, and the handlers of both that open a connection.
 var (
-	probeFields, hookFields = fieldsOfTypes()
-	dialing                 = transformer.DialingHandlers()
+	probeFields = fieldsOf(false)
+	hookFields  = fieldsOf(true)
+	dialing     = transformer.DialingHandlers()
 )
 
-func fieldsOfTypes() (probes, hooks []string) {
+func fieldsOf(hooks bool) (names []string) {
 	for _, t := range prober.ProbeTypes() {
-		if t.IsHook() {
-			hooks = append(hooks, t.Field())
-		} else {
-			probes = append(probes, t.Field())
+		if t.IsHook() == hooks {
+			names = append(names, t.Field())
 		}
 	}
-	return probes, hooks
+	return names
 }
 
 // dials reports whether a probe or hook has a handler that opens a connection.
