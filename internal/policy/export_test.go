@@ -20,11 +20,13 @@ var AnyOf = anyOf
 // NamesInReasons returns the names of the expressions of reasons.cel.
 func NamesInReasons() []string {
 	var names []string
-	for _, v := range reasonTexts() {
-		names = append(names, v.Name)
+	for _, t := range readTexts("reasons.cel") {
+		names = append(names, t.name)
 	}
 	return names
 }
 
 // HasFields reports whether groups.cel says which fields a mistake is about.
-func HasFields(key string) bool { return groupTexts().get(key) != "" }
+func HasFields(key string) bool {
+	return slices.ContainsFunc(readTexts("groups.cel"), func(t text) bool { return t.name == key && t.expression != "" })
+}

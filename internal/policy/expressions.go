@@ -3,13 +3,12 @@ package policy
 import (
 	"embed"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -40,57 +39,37 @@ func facts(c *config.RewriteProbes) (pairs []string) {
 //go:embed *.cel
 var files embed.FS
 
-// The texts in CEL, read when they are needed: few runs make policies.
-var (
-	podTexts    = sync.OnceValue(func() texts { return readTexts("pods.cel") })
-	groupTexts  = sync.OnceValue(func() texts { return readTexts("groups.cel") })
-	reasonTexts = sync.OnceValue(func() texts { return readTexts("reasons.cel") })
-)
+// A text is an expression in CEL with the name in the comment above it.
+type text struct{ name, expression string }
 
-// texts are expressions, in order, by the names in the comments above them.
-type texts []variable
-
-func readTexts(file string) (all texts) {
-	textName := regexp.MustCompile(`(?m)^// ([\w-]+):$`)
+// readTexts returns the texts of a file in their order.
+func readTexts(file string) (all []text) {
 	content, err := files.ReadFile(file)
 	if err != nil {
 		panic(err) // it is a part of the program
 	}
-	names := textName.FindAllStringSubmatchIndex(string(content), -1)
-	for _, at := range names {
-		body, _, _ := strings.Cut(string(content[at[1]:]), "\n\n// ") // the heading of what comes next
-		all = append(all, variable{string(content[at[2]:at[3]]), strings.TrimSpace(body)})
+	for part := range strings.SplitSeq(string(content), "\n\n// ") {
+		if name, body, named := strings.Cut(part, ":\n"); named { // if not, it is the heading of what comes next
+			all = append(all, text{name, strings.TrimSpace(body)})
+		}
 	}
 	return all
 }
 
-// get returns the expression of that name, or "".
-func (t texts) get(name string) string {
-	for _, v := range t {
-		if v.Name == name {
-			return v.Expression
-		}
-	}
-	return ""
-}
-
-// variables returns the expressions that have no reason's key as their name, with what
-// the replacers put in, one after the other.
-func (t texts) variables(replacers ...*strings.Replacer) (all []variable) {
-	for _, v := range t {
-		if slices.ContainsFunc(mistakes, func(m mistake) bool { return m.key == v.Name }) {
-			continue
-		}
+// variables returns the variables of a policy, with what the replacers put in, one after the
+// other.
+func variables(texts []text, replacers ...*strings.Replacer) (all field.List) {
+	for _, t := range texts {
 		for _, r := range replacers {
-			v.Expression = r.Replace(v.Expression)
+			t.expression = r.Replace(t.expression)
 		}
-		all = append(all, v)
+		all = append(all, field.Map{{Key: "name", Value: t.name}, {Key: "expression", Value: t.expression}})
 	}
 	return all
 }
 
 // podExpressions returns the variables and validations of the policy for pods.
-func podExpressions(c *config.RewriteProbes) ([]variable, validation) {
+func podExpressions(c *config.RewriteProbes) (field.List, field.Map) {
 	known := "false"
 	if s := c.Spec.Istio.InjectedNamespaces; s != nil {
 		known = "request.namespace.matches(" + quoted(anyOf(s)) + ")"
@@ -101,11 +80,8 @@ func podExpressions(c *config.RewriteProbes) ([]variable, validation) {
 	for i, name := range []string{"container", "field", "key", "handler", "host", "path", "port", "state"} {
 		names = append(names, "p["+name+"]", "p["+strconv.Itoa(i)+"]")
 	}
-	return podTexts().variables(fill, strings.NewReplacer(names...)), validation{
-		Expression:        "!variables.inMesh || variables.findings.size() == 0",
-		Message:           "a probe or hook of the pod fails, or falsely passes, under strict mTLS: it is not rewritten",
-		MessageExpression: "variables.findings.join('; ')",
-	}
+	return variables(readTexts("pods.cel"), fill, strings.NewReplacer(names...)),
+		validation("!variables.inMesh", "a probe or hook of the pod fails, or falsely passes, under strict mTLS: it is not rewritten")
 }
 
 // sites returns, for each probe and hook that opens a connection, an expression for
@@ -152,9 +128,9 @@ var asked = []string{"opt-out", "istio-opt-out", "injector-rewrites"}
 // reasons in reasons.cel: those that are [asked], or the others.
 func skips(byAsking bool) string {
 	var all []string
-	for _, v := range reasonTexts() {
-		if slices.Contains(asked, v.Name) == byAsking {
-			all = append(all, "// "+v.Name+"\n"+v.Expression)
+	for _, t := range readTexts("reasons.cel") {
+		if slices.Contains(asked, t.name) == byAsking {
+			all = append(all, "// "+t.name+"\n"+t.expression)
 		}
 	}
 	return strings.Join(all, " ||\n")

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vm"
 )
@@ -41,19 +42,19 @@ var mistakes = []mistake{
 
 // groupExpressions returns the variables and validations of the policy for
 // WorkloadGroups.
-func groupExpressions(c *config.RewriteProbes) ([]variable, validation) {
+func groupExpressions(c *config.RewriteProbes) (field.List, field.Map) {
 	var findings []string
-	for _, m := range mistakes {
-		if fields := groupTexts().get(m.key); fields != "" && (m.handler == "" || slices.Contains(c.Spec.Rewrite, m.handler)) {
-			findings = append(findings, "("+fields+").map(f, f + "+quoted(": "+m.message+" ["+m.key+"]")+")")
+	var own []text // those that are no mistakes
+	for _, t := range readTexts("groups.cel") {
+		i := slices.IndexFunc(mistakes, func(m mistake) bool { return m.key == t.name })
+		if i < 0 {
+			own = append(own, t)
+		} else if m := mistakes[i]; m.handler == "" || slices.Contains(c.Spec.Rewrite, m.handler) {
+			findings = append(findings, "("+t.expression+").map(f, f + "+quoted(": "+m.message+" ["+m.key+"]")+")")
 		}
 	}
 	rewritten := "^" + prober.Key("[^/]+", prober.Readiness) + "$"
 	fill := strings.NewReplacer("$InNamespaces && ", inNamespaces(&c.Spec), "$Findings", strings.Join(findings, " +\n"))
 	facts := strings.NewReplacer(append(facts(c), "$ConfigAnnotation", quoted(vm.ConfigAnnotation), "$RewrittenPath", quoted(rewritten))...)
-	return groupTexts().variables(fill, facts), validation{
-		Expression:        "variables.leftAlone || variables.findings.size() == 0",
-		Message:           "the probe of the WorkloadGroup is one that Istio's agent gets wrong",
-		MessageExpression: "variables.findings.join('; ')",
-	}
+	return variables(own, fill, facts), validation("variables.leftAlone", "the probe of the WorkloadGroup is one that Istio's agent gets wrong")
 }

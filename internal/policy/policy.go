@@ -86,14 +86,12 @@ func Make(c *config.RewriteProbes, o Options) (text []byte, notes []string, err 
 // pods.
 func notesOf(s *config.Spec) []string {
 	var notes []string
-	for _, sel := range []struct {
-		key string
-		*config.Selector
-	}{{"select", s.Select}, {"exclude", s.Exclude}} {
-		if sel.Selector != nil && !onlyNamespaces(sel.Selector) {
-			notes = append(notes, fmt.Sprintf("`spec.%s` has kinds, names or a labelSelector, which are about manifests: %s", sel.key,
-				map[string]string{"select": "the policy uses only its namespaces", "exclude": "the policy ignores it"}[sel.key]))
-		}
+	const aboutManifests = " has kinds, names or a labelSelector, which are about manifests: the policy "
+	if s.Select != nil && !onlyNamespaces(s.Select) {
+		notes = append(notes, "`spec.select`"+aboutManifests+"uses only its namespaces")
+	}
+	if s.Exclude != nil && !onlyNamespaces(s.Exclude) {
+		notes = append(notes, "`spec.exclude`"+aboutManifests+"ignores it")
 	}
 	if on := s.Options().Istio.InjectorRewrites; on != nil && *on {
 		notes = append(notes, "`spec.istio.injectorRewrites` is true: the policy judges what the injector has made of a pod")
@@ -105,12 +103,6 @@ func onlyNamespaces(s *config.Selector) bool {
 	return len(s.Kinds) == 0 && len(s.Names) == 0 && s.LabelSelector == ""
 }
 
-// A variable is an expression with a name.
-type variable struct{ Name, Expression string }
-
-// A validation is an expression that must be true, and what is said where it is not.
-type validation struct{ Expression, Message, MessageExpression string }
-
 // objects returns the objects that the engine needs.
 func objects(c *config.RewriteProbes, o Options) []field.Map {
 	neverInjected := list(transformer.FactsOfIstio(transformer.Defaults())["NeverInjected"].([]string)...)
@@ -121,6 +113,12 @@ func objects(c *config.RewriteProbes, o Options) []field.Map {
 	all := o.guard(o.Name, pods, variables, valid)
 	variables, valid = groupExpressions(c)
 	return append(all, o.guard(o.Name+"-workloadgroups", rule("networking.istio.io", "*", "workloadgroups", "CREATE", "UPDATE"), variables, valid)...)
+}
+
+// validation returns the validation that an object is fine or nothing was found, which else is
+// the message.
+func validation(fine, message string) field.Map {
+	return field.Map{{Key: "expression", Value: fine + " || variables.findings.size() == 0"}, {Key: "message", Value: message}, {Key: "messageExpression", Value: "variables.findings.join('; ')"}}
 }
 
 // rule returns the constraints that match what is done to a resource.
@@ -144,19 +142,14 @@ func each[T any](items []string, f func(string) T) []T {
 }
 
 // guard returns a policy, and its binding if the engine has them.
-func (o Options) guard(name string, match field.Map, variables []variable, valid validation) []field.Map {
+func (o Options) guard(name string, match field.Map, variables field.List, valid field.Map) []field.Map {
 	failure := "Ignore"
 	if slices.Contains(o.Actions, Deny) {
 		failure = "Fail"
 	}
 	actions := field.List(each(o.Actions, func(a string) field.Value { return strings.ToUpper(a[:1]) + a[1:] }))
-	named := field.List{}
-	for _, v := range variables {
-		named = append(named, field.Map{{Key: "name", Value: v.Name}, {Key: "expression", Value: v.Expression}})
-	}
 	policy := field.Map{
-		{Key: "failurePolicy", Value: failure}, {Key: "matchConstraints", Value: match}, {Key: "variables", Value: named},
-		{Key: "validations", Value: field.List{field.Map{{Key: "expression", Value: valid.Expression}, {Key: "message", Value: valid.Message}, {Key: "messageExpression", Value: valid.MessageExpression}}}},
+		{Key: "failurePolicy", Value: failure}, {Key: "matchConstraints", Value: match}, {Key: "variables", Value: variables}, {Key: "validations", Value: field.List{valid}},
 	}
 	object := func(apiVersion, kind string, spec field.Map) field.Map {
 		meta := field.Map{{Key: "name", Value: name}, {Key: "labels", Value: field.Map{{Key: "app.kubernetes.io/managed-by", Value: "rewrite-probes"}}}}
