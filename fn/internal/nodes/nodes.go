@@ -112,27 +112,24 @@ func listOf(nodes []*yaml.RNode) ([]byte, error) {
 // the same order, either may lack objects of the other, and no object changes its
 // name or shares that of one that was removed.
 func align(in, out []*yaml.RNode) []Change {
-	kept := make(map[yaml.ResourceIdentifier]bool)
-	for _, n := range out {
-		kept[identify(n)] = true
+	named := make(map[yaml.ResourceIdentifier][]int) // the indexes of those that are not yet found
+	for i, n := range in {
+		named[identify(n)] = append(named[identify(n)], i)
 	}
 	var changes []Change
-	i := 0
 	for _, n := range out {
 		id := identify(n)
-		for i < len(in) && identify(in[i]) != id && !kept[identify(in[i])] {
-			i++ // it was removed
-		}
-		switch {
-		case i == len(in) || identify(in[i]) != id:
+		if len(named[id]) == 0 {
 			changes = append(changes, Change{old: -1, new: n})
 			continue
-		case equal(in[i].YNode(), n.YNode()):
-			changes = append(changes, Change{old: i})
-		default:
-			changes = append(changes, Change{i, in[i], n})
 		}
-		i++
+		old := named[id][0]
+		named[id] = named[id][1:]
+		if equal(in[old].YNode(), n.YNode()) {
+			changes = append(changes, Change{old: old})
+		} else {
+			changes = append(changes, Change{old, in[old], n})
+		}
 	}
 	return changes
 }
