@@ -87,7 +87,12 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 		return out, &findings.RunError{Findings: out.Findings}
 	}
 	for i := range out.Probes {
-		out.Probes[i].State = done(out.Probes[i].State)
+		switch p := &out.Probes[i]; p.State {
+		case WouldRewrite:
+			p.State = Rewritten
+		case WouldRestore:
+			p.State = Restored
+		}
 	}
 	if !s.Changed() {
 		return out, nil
@@ -121,17 +126,6 @@ func convert(v field.Value, into any) error {
 		return fmt.Errorf("internal error: what was rewritten cannot be read: %w", err)
 	}
 	return nil
-}
-
-// done returns the state of a probe for which has been done what its state says.
-func done(s State) State {
-	switch s {
-	case WouldRewrite:
-		return Rewritten
-	case WouldRestore:
-		return Restored
-	}
-	return s
 }
 
 // templateOf returns where an owner has its pod template, and a config that
