@@ -14,7 +14,7 @@ func Meant(group, name string) *Kind {
 		_, known := builtin[k.Group]
 		return isBuiltin && known
 	}
-	k := kindThat(func(k *Kind) bool { return k.Name == name && (bothBuiltin(k) || distance(k.Group, group) <= 2) })
+	k := kindThat(func(k *Kind) bool { return k.Name == name && (bothBuiltin(k) || within(2, k.Group, group)) })
 	if k != nil {
 		return k
 	}
@@ -35,39 +35,29 @@ func IsBuiltinGroup(apiVersion string) bool {
 // nearest returns the allowed kind whose name is another spelling of name: it
 // differs by at most two letters, or only in its capitals; nil if there is none.
 func nearest(name string, allowed func(*Kind) bool) *Kind {
-	var best *Kind
-	least := 3
-	for i := range kinds {
-		k := &kinds[i]
-		d := distance(strings.ToLower(k.Name), strings.ToLower(name))
-		// Two letters are most of a short name: `Pod` is no misspelt `Job`.
-		if allowed(k) && d < least && 3*d < len(name) {
-			best, least = k, d
+	// Two letters are most of a short name: `Pod` is no misspelt `Job`.
+	for letters := 0; letters <= 2 && 3*letters < len(name); letters++ {
+		k := kindThat(func(k *Kind) bool {
+			return allowed(k) && within(letters, strings.ToLower(k.Name), strings.ToLower(name))
+		})
+		if k != nil {
+			return k
 		}
 	}
-	return best
+	return nil
 }
 
-// distance returns how many letters have to be added, removed, replaced or
-// swapped with their neighbour to make one word of another.
-func distance(a, b string) int {
-	before, last, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
+// within reports whether one word is made of another if at most n letters are added,
+// removed, replaced or swapped with their neighbour.
+func within(n int, a, b string) bool {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
 	}
-	for i := range len(a) {
-		next[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			next[j+1] = min(last[j+1]+1, next[j]+1, last[j]+cost)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				next[j+1] = min(next[j+1], before[j-1]+1)
-			}
-		}
-		before, last, next = last, next, before
+	switch {
+	case n == 0 || a == "" || b == "":
+		return max(len(a), len(b)) <= n
+	case within(n-1, a[1:], b), within(n-1, a, b[1:]), within(n-1, a[1:], b[1:]):
+		return true
 	}
-	return last[len(b)]
+	return len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && within(n-1, a[2:], b[2:])
 }
