@@ -56,18 +56,6 @@ func (r *run) reportUnreleased() {
 		fmt.Sprintf("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), r.spec.Options().ProbeProxy.Image)))
 }
 
-func customTemplates(c *config.RewriteProbes) []workload.Custom {
-	var all []workload.Custom
-	for _, t := range c.Spec.PodTemplates {
-		var path field.Path
-		if t.Path != config.RootPath {
-			path, _ = field.Parse(t.Path) // validated with the config
-		}
-		all = append(all, workload.Custom{Group: t.Group, Kind: t.Kind, Pattern: path})
-	}
-	return all
-}
-
 type run struct {
 	planner  *transformer.Planner
 	mode     Mode
@@ -90,7 +78,14 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run
 	if err != nil {
 		panic(err)
 	}
-	r := &run{planner: planner, mode: mode, spec: &c.Spec, streams: streams, custom: customTemplates(c), texts: make(map[string]any)}
+	r := &run{planner: planner, mode: mode, spec: &c.Spec, streams: streams, texts: make(map[string]any)}
+	for _, t := range c.Spec.PodTemplates {
+		custom := workload.Custom{Group: t.Group, Kind: t.Kind}
+		if t.Path != config.RootPath {
+			custom.Pattern, _ = field.Parse(t.Path) // validated with the config
+		}
+		r.custom = append(r.custom, custom)
+	}
 	r.pathUses = make([]pathUse, len(r.custom))
 	r.around = surroundings.Collect(streams, c.Spec.Istio.RootNamespace)
 	r.out.Strict = c.Spec.Strict
@@ -114,17 +109,9 @@ func (r *run) object(o *manifest.Object) {
 		}
 		return
 	}
-	if surroundings.IsLocal(meta) || r.mode != Restore && r.isOwned(o) {
-		return
+	if !surroundings.IsLocal(meta) && (r.mode == Restore || !r.isOwned(o)) && r.spec.Selects(o.Kind(), meta) {
+		r.rewrite(o, class, meta)
 	}
-	if !r.spec.Selects(o.Kind(), meta) {
-		return
-	}
-	if class == workload.Unknown {
-		r.reportUnseen(o, class, nil)
-		return
-	}
-	r.rewrite(o, class, meta)
 }
 
 // rewrite plans for a selected object, reports, and makes the edits.
