@@ -5,7 +5,7 @@ package nodes
 import (
 	"bytes"
 	"fmt"
-	"strings"
+	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -47,7 +47,7 @@ func Rewrite(nodes []*yaml.RNode, c *config.RewriteProbes) ([]Change, *report.Re
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := manifest.Read("ResourceList", text)
+	s, err := manifest.Read("ResourceList", []byte(text))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,7 +56,7 @@ func Rewrite(nodes []*yaml.RNode, c *config.RewriteProbes) ([]Change, *report.Re
 	if _, err := s.WriteTo(&b); err != nil {
 		return nil, nil, err
 	}
-	before, err := itemsOf(string(text))
+	before, err := itemsOf(text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,32 +80,21 @@ func itemsOf(list string) ([]*yaml.RNode, error) {
 
 // listOf returns the text of a ResourceList of the nodes, without the comments
 // at their heads.
-func listOf(nodes []*yaml.RNode) ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteString("apiVersion: " + kio.ResourceListAPIVersion + "\nkind: " + kio.ResourceListKind + "\nitems:")
-	if len(nodes) == 0 {
-		b.WriteString(" []")
-	}
+func listOf(nodes []*yaml.RNode) (string, error) {
+	list := yaml.MustParse("apiVersion: " + kio.ResourceListAPIVersion + "\nkind: " + kio.ResourceListKind + "\nitems:\n")
+	items := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, n := range nodes {
-		text, err := n.String()
-		if err != nil {
-			return nil, err
+		item := *n.YNode()
+		item.HeadComment = ""
+		if len(item.Content) > 0 {
+			item.Content = slices.Clone(item.Content)
+			first := *item.Content[0]
+			first.HeadComment, item.Content[0] = "", &first
 		}
-		indent := "\n- "
-		for line := range strings.Lines(strings.TrimSuffix(text, "\n")) {
-			line = strings.TrimSuffix(line, "\n")
-			switch {
-			case indent == "\n- " && (line == "" || line[0] == '#'):
-			case line == "":
-				b.WriteString("\n")
-			default:
-				b.WriteString(indent + line)
-				indent = "\n  "
-			}
-		}
+		items.Content = append(items.Content, &item)
 	}
-	b.WriteString("\n")
-	return b.Bytes(), nil
+	list.Field("items").Value.SetYNode(items)
+	return list.String()
 }
 
 // align finds for each object of the output the one of the input. Both are in
