@@ -25,24 +25,17 @@ func (r *run) checkArgoCD(o *manifest.Object) {
 		return
 	}
 	data, _ := o.Value(dataPath)
-	settings, ok := data.(field.Map)
-	if !ok {
-		return
-	}
+	settings, _ := data.(field.Map)
 	passed := field.As[string](settings, buildOptions)
-	for _, f := range settings {
-		options, ok := f.Value.(string)
-		if !ok || !strings.HasPrefix(f.Key, buildOptions+".") {
+	for _, s := range settings.KeyValues() {
+		if !strings.HasPrefix(s.Key, buildOptions+".") {
 			continue
 		}
 		for _, flag := range functionFlags {
-			if !hasFlag(options, flag) || hasFlag(passed, flag) {
-				continue
+			if hasFlag(s.Value, flag) && !hasFlag(passed, flag) {
+				r.addFinding(o, transformer.NewFinding(ReasonArgoCDOptions, dataPath.Key(s.Key),
+					"Argo CD does not pass %s on to kustomize; %q must have it", flag, buildOptions)).Current = s.Value
 			}
-			finding := transformer.NewFinding(ReasonArgoCDOptions, dataPath.Key(f.Key),
-				"Argo CD does not pass %s on to kustomize; %q must have it", flag, buildOptions)
-			finding.Current = options
-			r.addFinding(o, finding)
 		}
 	}
 }

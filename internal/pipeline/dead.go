@@ -18,21 +18,18 @@ const deadWords = "Istio has ignored it since 1.6; rewritten probes need nothing
 func (r *run) checkDeadIstio(o *manifest.Object) {
 	switch kind := o.Kind(); {
 	case (kind == "Policy" || kind == "MeshPolicy") && o.Group() == "authentication.istio.io":
-		f := transformer.NewFinding(ReasonDeadIstio, field.NewPath("kind"), "%s of %s: %s", kind, o.APIVersion(), deadWords)
-		f.Current, f.Proposed = kind, "PeerAuthentication"
-		r.addFinding(o, f)
+		m := r.addFinding(o, transformer.NewFinding(ReasonDeadIstio, field.NewPath("kind"), "%s of %s: %s", kind, o.APIVersion(), deadWords))
+		m.Current, m.Proposed = kind, "PeerAuthentication"
 	case kind == "Service" && o.APIVersion() == "v1" && o.MayMention(deadAnnotation):
 		m, err := o.Metadata()
 		if err != nil {
 			return
 		}
 		for _, a := range m.Annotations {
-			if !strings.HasPrefix(a.Key, deadAnnotation) {
-				continue
+			if strings.HasPrefix(a.Key, deadAnnotation) {
+				at := field.NewPath("metadata", "annotations", a.Key)
+				r.addFinding(o, transformer.NewFinding(ReasonDeadIstio, at, deadWords)).Current = a.Value
 			}
-			f := transformer.NewFinding(ReasonDeadIstio, field.NewPath("metadata", "annotations", a.Key), deadWords)
-			f.Current = a.Value
-			r.addFinding(o, f)
 		}
 	}
 }

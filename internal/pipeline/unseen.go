@@ -68,10 +68,9 @@ func (r *run) reportMisspelt(o *manifest.Object, meant *workload.Kind) {
 		version := apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
 		apiVersion = strings.TrimPrefix(meant.Group+"/"+version, "/")
 	}
-	f := transformer.NewFinding(ReasonKindMisspelt, field.NewPath("kind"),
-		"%q is no kind of %s; did you mean %s of %s? Nothing in the object is looked at", o.Kind(), o.APIVersion(), meant.Name, apiVersion)
-	f.Current, f.Proposed = o.Kind(), meant.Name
-	r.addFinding(o, f)
+	m := r.addFinding(o, transformer.NewFinding(ReasonKindMisspelt, field.NewPath("kind"),
+		"%q is no kind of %s; did you mean %s of %s? Nothing in the object is looked at", o.Kind(), o.APIVersion(), meant.Name, apiVersion))
+	m.Current, m.Proposed = o.Kind(), meant.Name
 }
 
 func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transformer.Finding {
