@@ -313,17 +313,15 @@ func (r *run) shared(text string, v any) any {
 	return first
 }
 
+var doneReasons = map[transformer.State]string{transformer.WouldRewrite: ReasonRewritten, transformer.WouldRestore: ReasonRestored}
+
 // reportRewritten adds a message for every probe that was changed, for the
 // results of a ResourceList.
 func (r *run) reportRewritten(plans []report.Template) {
 	for _, plan := range plans {
 		for _, p := range plan.Probes {
-			reason := ReasonRewritten
-			switch p.State {
-			case transformer.WouldRewrite:
-			case transformer.WouldRestore:
-				reason = ReasonRestored
-			default:
+			reason, done := doneReasons[p.State]
+			if !done {
 				continue
 			}
 			m := report.NewMessage(reason, "") // the field and its values are the text

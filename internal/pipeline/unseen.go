@@ -39,9 +39,7 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 		return
 	}
 	for _, h := range holders {
-		f := unseenFinding(o, h, class == workload.Known)
-		f.Message += hint
-		r.addFinding(o, f)
+		r.addFinding(o, unseenFinding(o, h, class == workload.Known)).Text += hint
 	}
 }
 
