@@ -30,10 +30,7 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 			hint = "; or is kind " + meant.Name + " of the group " + meant.Group + " meant?"
 		}
 	}
-	holders, err := workload.Unseen(o, templates)
-	if err != nil {
-		return // an object of a kind that is not known need not be understood
-	}
+	holders := workload.Unseen(o, templates)
 	if len(holders) > 0 && workload.IsRelease(o.Group(), o.Kind()) {
 		r.addFinding(o, releaseFinding(holders))
 		return
@@ -44,11 +41,11 @@ func (r *run) reportUnseen(o *manifest.Object, class workload.Class, templates [
 }
 
 // HasProbe reports whether anything in a mapping, which need not be an object of the
-// API, looks like a probe. What cannot be understood has none.
+// API, looks like a probe.
 func HasProbe(o *manifest.Object) bool {
 	found := false
-	err := workload.EachProbe(o, func(field.Path) { found = true })
-	return err == nil && found
+	workload.EachProbe(o, func(field.Path) { found = true })
+	return found
 }
 
 // isVariable reports whether the value of a field has a variable that Flux or

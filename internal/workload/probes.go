@@ -12,13 +12,11 @@ import (
 // EachProbe calls visit with the path of every mapping of the object that looks
 // like a probe or hook over the network: it has one of the container's five keys
 // for them and a handler that opens a connection, or under any other key the shape
-// of a probe. The path is valid during the call.
-func EachProbe(o *manifest.Object, visit func(path field.Path)) error {
-	root, err := o.Root()
-	if err == nil {
+// of a probe. The path is valid during the call. What cannot be understood has none.
+func EachProbe(o *manifest.Object, visit func(path field.Path)) {
+	if root, err := o.Root(); err == nil {
 		eachProbe(root, make(field.Path, 0, 16), visit)
 	}
-	return err
 }
 
 // eachProbe is EachProbe for the part of an object at path.
@@ -94,7 +92,7 @@ func dials(n manifest.Node) bool {
 
 // Unseen returns the parts of an object that look like containers with probes
 // and are not containers of its pod templates.
-func Unseen(o *manifest.Object, templates []Template) ([]Holder, error) {
+func Unseen(o *manifest.Object, templates []Template) []Holder {
 	var seen []field.Path // the pod specs
 	for _, t := range templates {
 		if !t.Shape.BareSpec {
@@ -103,13 +101,13 @@ func Unseen(o *manifest.Object, templates []Template) ([]Holder, error) {
 		seen = append(seen, t.Path)
 	}
 	var probes []field.Path
-	err := EachProbe(o, func(path field.Path) {
+	EachProbe(o, func(path field.Path) {
 		spec, _ := podSpecOf(path)
 		if spec == nil || !isField(path) || !slices.ContainsFunc(seen, func(s field.Path) bool { return slices.Equal(s, spec) }) {
 			probes = append(probes, slices.Clone(path))
 		}
 	})
-	return group(probes), err
+	return group(probes)
 }
 
 // podSpecOf returns the pod spec that has the container of a probe in one of its two lists,
