@@ -17,16 +17,11 @@ const (
 	Info    Severity = "info"
 )
 
+// ranked are the severities, the worst first.
+var ranked = []Severity{Error, Warning, Info}
+
 // Rank orders severities, the worst first.
-func (s Severity) Rank() int {
-	switch s {
-	case Error:
-		return 0
-	case Warning:
-		return 1
-	}
-	return 2
-}
+func (s Severity) Rank() int { return slices.Index(ranked, s) }
 
 // A Doc explains a reason key to people.
 type Doc struct {
