@@ -20,7 +20,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/workload"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // An Owner is the object that a pod template belongs to. The zero Owner is a
@@ -97,23 +96,23 @@ func run(template *corev1.PodTemplateSpec, owner Owner, c *RewriteProbes, mode p
 	if !s.Changed() {
 		return out, nil
 	}
-	return out, out.read(s.Objects()[0], path, seen.Templates[0].Companion, template)
+	return out, out.read(s.Objects()[0], &seen.Templates[0], template)
 }
 
 // read takes the rewritten template from its owner, and the companion from the plan.
-func (r *Report) read(owner *manifest.Object, path field.Path, companion *transformer.Companion, template *corev1.PodTemplateSpec) error {
+func (r *Report) read(owner *manifest.Object, plan *report.Template, template *corev1.PodTemplateSpec) error {
 	var rewritten corev1.PodTemplateSpec
-	value, _ := owner.Value(path)
+	value, _ := owner.Value(plan.Path)
 	if err := convert(value, &rewritten); err != nil {
 		return err
 	}
-	if companion != nil && companion.Value != nil {
+	if plan.Companion != nil && plan.Companion.Value != nil {
 		r.Companion = new(corev1.ConfigMap)
-		if err := convert(companion.Value, r.Companion); err != nil {
+		if err := convert(plan.Companion.Value, r.Companion); err != nil {
 			return err
 		}
 	}
-	if len(path) == 0 { // a Pod: its metadata are the template's
+	if len(plan.Path) == 0 { // a Pod: its metadata are the template's
 		rewritten.Name, rewritten.Namespace = template.Name, template.Namespace
 	}
 	*template = rewritten
@@ -128,8 +127,8 @@ func convert(v field.Value, into any) error {
 	return nil
 }
 
-// templateOf returns where an owner has its pod template, and a config that
-// finds it there.
+// templateOf returns the pattern of an owner's pod template, and a config with which it is
+// found.
 func templateOf(owner Owner, c *config.RewriteProbes) (field.Path, *config.RewriteProbes, error) {
 	group := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group
 	kind := workload.KindOf(group, owner.Kind)
@@ -143,13 +142,7 @@ func templateOf(owner Owner, c *config.RewriteProbes) (field.Path, *config.Rewri
 	case kind.Shape.WorkloadMetadata:
 		return nil, nil, fmt.Errorf("the pod template of a %s has no metadata and is no PodTemplateSpec: use Filter or Process for the object as a whole", owner.Kind)
 	}
-	path := slices.Clone(kind.Templates[0])
-	for i, step := range path {
-		if step == field.EveryItem {
-			path[i] = field.Step{IsIndex: true}
-		}
-	}
-	return path, c, nil
+	return kind.Templates[0], c, nil
 }
 
 // list returns the owner with its template, and its Namespace, as a List in
