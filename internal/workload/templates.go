@@ -45,13 +45,9 @@ func Classify(o *manifest.Object, customs []Custom) Class {
 	switch {
 	case IsMachines(group, kind):
 		return Machines
-	case KindOf(group, kind) != nil:
+	case KindOf(group, kind) != nil,
+		slices.ContainsFunc(customs, func(c Custom) bool { return c.Group == group && c.Kind == kind }):
 		return Known
-	}
-	for i := range customs {
-		if customs[i].Group == group && customs[i].Kind == kind {
-			return Known
-		}
 	}
 	isBuiltin := IsBuiltinGroup(o.APIVersion())
 	switch {
