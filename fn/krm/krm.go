@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/rewrite-probes/rewrite-probes/fn/internal/nodes"
-	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
@@ -42,17 +41,13 @@ func Process(rl *fn.ResourceList) (success bool, err error) {
 	if rl.FunctionConfig != nil && !rl.FunctionConfig.IsEmpty() {
 		text = rl.FunctionConfig.Bytes()
 	}
-	c, err := config.DecodeText(text)
-	if err != nil {
-		return false, err
-	}
 	given := make([]*yaml.RNode, len(rl.Items))
 	for i, item := range rl.Items {
 		if given[i], err = yaml.Parse(item.String()); err != nil {
 			return false, err
 		}
 	}
-	changes, r, err := nodes.Rewrite(given, c)
+	changes, r, err := nodes.Rewrite(given, text)
 	if err != nil {
 		return false, err
 	}

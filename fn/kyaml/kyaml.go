@@ -11,7 +11,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/fn/findings"
 	"github.com/rewrite-probes/rewrite-probes/fn/internal/found"
 	"github.com/rewrite-probes/rewrite-probes/fn/internal/nodes"
-	"github.com/rewrite-probes/rewrite-probes/internal/config"
 )
 
 // Filter rewrites probes in a pipeline of kyaml. The objects of one call are one
@@ -36,11 +35,7 @@ func (f Filter) Filter(given []*yaml.RNode) ([]*yaml.RNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := config.DecodeText(text)
-	if err != nil {
-		return nil, err
-	}
-	changes, r, err := nodes.Rewrite(given, c)
+	changes, r, err := nodes.Rewrite(given, text)
 	if err != nil {
 		return nil, err
 	}

@@ -40,9 +40,13 @@ func (c Change) Apply(nodes []*yaml.RNode) *yaml.RNode {
 	return node
 }
 
-// Rewrite runs the objects through the pipeline, as a ResourceList. The nodes
-// themselves are not changed.
-func Rewrite(nodes []*yaml.RNode, c *config.RewriteProbes) ([]Change, *report.Report, error) {
+// Rewrite runs the objects through the pipeline, as a ResourceList with the functionConfig.
+// The nodes themselves are not changed.
+func Rewrite(nodes []*yaml.RNode, functionConfig []byte) ([]Change, *report.Report, error) {
+	c, err := config.DecodeText(functionConfig)
+	if err != nil {
+		return nil, nil, err
+	}
 	text, err := listOf(nodes)
 	if err != nil {
 		return nil, nil, err
