@@ -23,58 +23,47 @@ type Report struct {
 	Unreadable bool // whether a file could not be read as manifests
 	Patches    int  // kustomize patches that concern probes and were passed over
 
-	tallies map[string]*tally // by source
+	counts   map[counted]int
+	withheld map[string]bool // the sources whose changes are not written
 }
 
-// A tally counts what was found in one source.
-type tally struct {
-	templates, groups, changed int
-	probes                     map[counted]int
-	withheld                   bool // the changes are not written
-}
-
-// counted is what a tally counts together.
+// counted is what is counted together.
 type counted struct {
-	state  transformer.State
-	isHook bool
+	source string
+	noun   string            // pod template, WorkloadGroup, object (that is changed), probe or hook
+	state  transformer.State // of probes and hooks
 }
 
-// subjects words how many pod templates there are, and how many groups of virtual
-// machines if there are any.
-func (t *tally) subjects() string {
-	if t.groups == 0 {
-		return Plural(t.templates, "pod template")
+func (r *Report) count(what counted) {
+	if r.counts == nil {
+		r.counts = make(map[counted]int)
 	}
-	s := Plural(t.groups, "WorkloadGroup")
-	if t.templates > 0 {
-		s = Plural(t.templates, "pod template") + ", " + s
-	}
-	return s
+	r.counts[what]++
 }
 
-func (r *Report) tally(source string) *tally {
-	t := r.tallies[source]
-	if t == nil {
-		if r.tallies == nil {
-			r.tallies = make(map[string]*tally)
-		}
-		t = &tally{probes: make(map[counted]int)}
-		r.tallies[source] = t
+// byNoun returns how many there are of each noun.
+func (r *Report) byNoun() map[string]int {
+	sum := make(map[string]int)
+	for what, n := range r.counts {
+		sum[what.noun] += n
 	}
-	return t
+	return sum
 }
 
 // Add counts a pod template of a source, and keeps it if the report is to
 // show it.
 func (r *Report) Add(source string, t Template, keep bool) {
-	n := r.tally(source)
+	noun := "pod template"
 	if t.Machines {
-		n.groups++
-	} else {
-		n.templates++
+		noun = "WorkloadGroup"
 	}
+	r.count(counted{source: source, noun: noun})
 	for i := range t.Probes {
-		n.probes[counted{t.Probes[i].State, t.Probes[i].ProbeType.IsHook()}]++
+		noun = "probe"
+		if t.Probes[i].ProbeType.IsHook() {
+			noun = "hook"
+		}
+		r.count(counted{source, noun, t.Probes[i].State})
 	}
 	if keep {
 		r.Templates = append(r.Templates, t)
@@ -83,18 +72,23 @@ func (r *Report) Add(source string, t Template, keep bool) {
 
 // Subjects returns how many pod templates and groups of virtual machines there are.
 func (r *Report) Subjects() int {
-	sum, _ := r.total()
-	return sum.templates + sum.groups
+	sum := r.byNoun()
+	return sum["pod template"] + sum["WorkloadGroup"]
 }
 
 // AddChange counts an object of a source that is changed.
 func (r *Report) AddChange(source string) {
 	r.Changed++
-	r.tally(source).changed++
+	r.count(counted{source: source, noun: "object"})
 }
 
 // Withhold notes that the changes to a source are not written.
-func (r *Report) Withhold(source string) { r.tally(source).withheld = true }
+func (r *Report) Withhold(source string) {
+	if r.withheld == nil {
+		r.withheld = make(map[string]bool)
+	}
+	r.withheld[source] = true
+}
 
 // A Template is one pod template with the plan for it.
 type Template struct {
@@ -180,21 +174,26 @@ var summaryStates = []struct {
 // object changed; 3 probes and 1 hook rewritten; 1 probe left alone; 0 errors,
 // 1 warning". written says that all changes were written that are not withheld.
 func (r *Report) Summary(written bool) string {
-	sum, kept := r.total()
+	sum, kept := r.totals()
 	change, wouldBe := " would change", "would be "
 	if written {
 		change, wouldBe = " changed", ""
 	}
-	s := sum.subjects() + ", " + Plural(sum.changed, "object") + change
+	s := r.subjects() + ", " + Plural(sum[counted{noun: "object"}], "object") + change
 	if kept > 0 {
 		s += ", " + strconv.Itoa(kept) + " not written"
 	}
 	for _, in := range summaryStates {
-		probes, hooks := sum.probes[counted{in.state, false}], sum.probes[counted{in.state, true}]
-		if probes+hooks == 0 {
+		var parts []string
+		for _, noun := range []string{"probe", "hook"} {
+			if n := sum[counted{noun: noun, state: in.state}]; n > 0 {
+				parts = append(parts, Plural(n, noun))
+			}
+		}
+		if len(parts) == 0 {
 			continue
 		}
-		s += "; " + countOf(probes, hooks) + " "
+		s += "; " + strings.Join(parts, " and ") + " "
 		if in.change {
 			s += wouldBe
 		}
@@ -206,42 +205,41 @@ func (r *Report) Summary(written bool) string {
 	return s
 }
 
-// total returns the sum of all sources, without changes that are withheld, and how many
-// objects have these.
-func (r *Report) total() (sum tally, withheld int) {
-	sum.probes = make(map[counted]int)
-	for _, t := range r.tallies {
-		sum.templates += t.templates
-		sum.groups += t.groups
-		if t.withheld {
-			withheld += t.changed
-		} else {
-			sum.changed += t.changed
-		}
-		for what, n := range t.probes {
-			if !t.withheld || what.state != transformer.WouldRewrite && what.state != transformer.WouldRestore {
-				sum.probes[what] += n
-			}
+// totals returns the counts of all sources together, without changes that are withheld, and
+// how many objects have these.
+func (r *Report) totals() (sum map[counted]int, withheld int) {
+	sum = make(map[counted]int)
+	for what, n := range r.counts {
+		isChange := what.noun == "object" || what.state == transformer.WouldRewrite || what.state == transformer.WouldRestore
+		switch {
+		case !isChange || !r.withheld[what.source]:
+			sum[counted{noun: what.noun, state: what.state}] += n
+		case what.noun == "object":
+			withheld += n
 		}
 	}
 	return sum, withheld
 }
 
+// subjects words how many pod templates there are, and how many groups of virtual
+// machines if there are any.
+func (r *Report) subjects() string {
+	sum := r.byNoun()
+	templates, groups := Plural(sum["pod template"], "pod template"), Plural(sum["WorkloadGroup"], "WorkloadGroup")
+	switch {
+	case sum["WorkloadGroup"] == 0:
+		return templates
+	case sum["pod template"] == 0:
+		return groups
+	}
+	return templates + ", " + groups
+}
+
 // CheckSummary returns one line about what check found.
 func (r *Report) CheckSummary() string {
-	sum, _ := r.total()
-	probes, hooks := 0, 0
-	for _, t := range r.tallies {
-		for what, n := range t.probes {
-			if what.isHook {
-				hooks += n
-			} else {
-				probes += n
-			}
-		}
-	}
+	sum := r.byNoun()
 	found := cmp.Or(r.problems(), "0 errors, 0 warnings")
-	s := fmt.Sprintf("%s, %s, %s; %s", sum.subjects(), Plural(probes, "probe"), Plural(hooks, "hook"), found)
+	s := fmt.Sprintf("%s, %s, %s; %s", r.subjects(), Plural(sum["probe"], "probe"), Plural(sum["hook"], "hook"), found)
 	switch r.Patches {
 	case 0:
 		return s
@@ -262,15 +260,4 @@ func (r *Report) problems() string {
 		s += " (strict: warnings fail too)"
 	}
 	return s
-}
-
-func countOf(probes, hooks int) string {
-	var parts []string
-	if probes > 0 {
-		parts = append(parts, Plural(probes, "probe"))
-	}
-	if hooks > 0 {
-		parts = append(parts, Plural(hooks, "hook"))
-	}
-	return strings.Join(parts, " and ")
 }
