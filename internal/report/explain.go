@@ -89,11 +89,8 @@ func (r *Report) next() string {
 
 func explainTemplate(w io.Writer, t *Template, screen Screen) {
 	fmt.Fprintln(w, strings.TrimRight(screen.paint(bold, t.Object.String())+"  "+place(t.Object.File, t.Object.Line), " "))
-	if t.Known != "" {
-		fmt.Fprintln(w, screen.paint(dim, "  "+Printable(t.Known)))
-	}
-	if words := t.answerWords(); words != "" {
-		fmt.Fprintln(w, screen.paint(dim, "  "+words))
+	for _, note := range t.notes() {
+		fmt.Fprintln(w, screen.paint(dim, "  "+note))
 	}
 	rows, widths := make([][4]string, len(t.Probes)), [4]int{}
 	for j, p := range t.Probes {
@@ -120,12 +117,15 @@ func explainTemplate(w io.Writer, t *Template, screen Screen) {
 	}
 }
 
-// answerWords says who answers the rewritten probes, and what is added for it;
-// "" if none is rewritten.
-func (t *Template) answerWords() string {
+// notes returns what is known of the mesh, and, if a probe is rewritten, who answers and what
+// is added for it.
+func (t *Template) notes() (notes []string) {
+	if t.Known != "" {
+		notes = append(notes, Printable(t.Known))
+	}
 	a := t.Answer
 	if a.By == "" {
-		return ""
+		return notes
 	}
 	s := a.By + " answers"
 	if a.Port != 0 {
@@ -150,7 +150,7 @@ func (t *Template) answerWords() string {
 	if a.AppWouldDo {
 		s += "; `answeredBy: app` would do with one annotation, since no Service here leads to the probes' ports"
 	}
-	return Printable(s)
+	return append(notes, Printable(s))
 }
 
 func explainAfter(p transformer.Verdict) string {

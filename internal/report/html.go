@@ -41,11 +41,8 @@ func (r *Report) HTML(w io.Writer) error {
 
 func writeSection(b *strings.Builder, t *Template) {
 	fmt.Fprintf(b, "<section>\n<h2>%s <small>%s</small></h2>\n", html.EscapeString(t.Object.String()), html.EscapeString(place(t.Object.File, t.Object.Line)))
-	if t.Known != "" {
-		fmt.Fprintf(b, "<p>%s</p>\n", escaped(t.Known))
-	}
-	if words := t.answerWords(); words != "" {
-		fmt.Fprintf(b, "<p>%s</p>\n", html.EscapeString(words))
+	for _, note := range t.notes() {
+		fmt.Fprintf(b, "<p>%s</p>\n", html.EscapeString(note))
 	}
 	if len(t.Probes) > 0 {
 		b.WriteString("<table>\n<tr><th>container<th>probe<th>before<th>after</tr>\n")

@@ -243,7 +243,7 @@ func TestWhoAnswersIsSaidAsFarAsItIsKnown(t *testing.T) {
 		"a answers; added: container c, annotation k and annotation l; why\\n":                                        {By: "a", AddsContainer: "c", AddsAnnotations: field.KeyValues{{Key: "k"}, {Key: "l"}}, Because: "why\n"},
 		"a answers; `answeredBy: app` would do with one annotation, since no Service here leads to the probes' ports": {By: "a", AppWouldDo: true},
 	} {
-		if got := (&Template{Plan: transformer.Plan{Answer: a}}).answerWords(); got != want {
+		if got := strings.Join((&Template{Plan: transformer.Plan{Answer: a}}).notes(), "\n"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
