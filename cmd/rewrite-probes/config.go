@@ -33,9 +33,9 @@ var settings = []struct {
 	{"image", "`IMAGE` of probe-proxy", nil},
 }
 
-func (f *commonFlags) settings() (given []config.Setting) {
+func (t *tool) settings() (given []config.Setting) {
 	for _, s := range settings {
-		if flag := f.flags.Lookup(s.key); flag.Changed {
+		if flag := t.flags.Lookup(s.key); flag.Changed {
 			given = append(given, config.Setting{Key: s.key, Value: flag.Value.String()})
 		}
 	}
@@ -44,18 +44,18 @@ func (f *commonFlags) settings() (given []config.Setting) {
 
 // load returns the config of a run over a package, which the arguments name: that of the
 // flag, the ResourceList's, or the one that is near the paths.
-func (f *commonFlags) load(p *pkg, command string, args []string) (*config.RewriteProbes, error) {
+func (t *tool) load(p *pkg, args []string) (*config.RewriteProbes, error) {
 	o := p.functionConfig()
 	switch {
-	case f.config == noConfig:
-	case f.config != "" && o != nil:
+	case t.config == noConfig:
+	case t.config != "" && o != nil:
 		return nil, errors.New("--config must not be given: the ResourceList brings its own functionConfig")
-	case f.config != "":
-		p.config = f.config
+	case t.config != "":
+		p.config = t.config
 	case !p.isResourceList():
 		found, err := findConfig(args)
 		if err != nil {
-			return nil, &usageError{command, err}
+			return nil, &usageError{err}
 		}
 		p.config, p.configFound = found, found != ""
 	}
@@ -65,7 +65,7 @@ func (f *commonFlags) load(p *pkg, command string, args []string) (*config.Rewri
 			return nil, err
 		}
 	}
-	given := f.settings()
+	given := t.settings()
 	for _, s := range given {
 		if was, differs := s.Overridden(o); differs {
 			p.overrides = append(p.overrides, fmt.Sprintf("--%s %q instead of its %q", s.Key, s.Value, was))
@@ -73,7 +73,7 @@ func (f *commonFlags) load(p *pkg, command string, args []string) (*config.Rewri
 	}
 	c, err := config.Decode(o, given...)
 	if err == nil {
-		c.Spec.Strict = c.Spec.Strict || f.strict
+		c.Spec.Strict = c.Spec.Strict || t.strict
 		err = registryFromEnv(c)
 	}
 	return c, err

@@ -26,7 +26,10 @@ type editFlags struct {
 	exitCode          bool
 }
 
-func (f *editFlags) add(cmd *cobra.Command) {
+// edits makes a command edit stdin (no arguments, or "-") or the files below the paths.
+func (t *tool) edits(cmd *cobra.Command, mode pipeline.Mode) {
+	f := &editFlags{}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, t, mode, args) }
 	p := cmd.Flags()
 	p.BoolVarP(&f.write, "write", "w", false, "write the result back to the files that change")
 	p.BoolVarP(&f.diff, "diff", "d", false, "show a diff instead of the result")
@@ -34,24 +37,23 @@ func (f *editFlags) add(cmd *cobra.Command) {
 	p.BoolVar(&f.exitCode, "exit-code", false, "with -d or -l: exit with 1 if a file would change")
 }
 
-// run edits stdin (no arguments, or "-") or the files below the paths.
-func (f *editFlags) run(cmd *cobra.Command, std streams, common *commonFlags, mode pipeline.Mode, args []string) error {
+func (f *editFlags) run(cmd *cobra.Command, t *tool, mode pipeline.Mode, args []string) error {
 	if err := f.check(args); err != nil {
-		return &usageError{cmd.CommandPath(), err}
+		return &usageError{err}
 	}
-	p, r, err := runPipeline(cmd, std, common, mode, args)
+	p, r, err := t.runPipeline(cmd, mode, args)
 	if err != nil {
 		return err
 	}
 	if len(p.streams) == 1 && p.streams[0].IsResourceList() {
-		if err := p.streams[0].AddResults(r.Results(common.verbose)); err != nil {
+		if err := p.streams[0].AddResults(r.Results(t.verbose)); err != nil {
 			return err
 		}
 	}
-	emitted, emitErr := f.emit(std, p, r)
-	report.Print(std.err, r.Messages, common.verbose, screenOf(std.err, common.color))
+	emitted, emitErr := f.emit(t.streams, p, r)
+	t.print(r.Messages)
 	if len(p.streams) > 0 {
-		fmt.Fprintln(std.err, "rewrite-probes: "+r.Summary(f.write || !f.diff && !f.list))
+		fmt.Fprintln(t.err, "rewrite-probes: "+r.Summary(f.write || !f.diff && !f.list))
 	}
 	if emitErr != nil {
 		return emitErr

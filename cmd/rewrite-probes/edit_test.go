@@ -44,7 +44,7 @@ func TestNothingIsWrittenThatDoesNotReadBackAsPlanned(t *testing.T) {
 		if n != want || !errors.Is(err, manifest.ErrUnplanned) || want == 0 && out.Len() > 0 || strings.Contains(out.String(), "b.yaml") {
 			t.Errorf("%+v: %d streams, %q; error: %v", f, n, &out, err)
 		}
-		if code := exitCode(err, &errs); code != exitFindings || !strings.Contains(errs.String(), "please report this with the input\n") {
+		if code := exitCode("rewrite-probes", err, &errs); code != exitFindings || !strings.Contains(errs.String(), "please report this with the input\n") {
 			t.Errorf("%+v: exit code %d, %s", f, code, &errs)
 		}
 		for _, s := range p.streams {

@@ -61,11 +61,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
 		unquoteUsage(cmd)
 	}
-	err := cmd.Execute()
+	command, err := cmd.ExecuteC()
 	if err == nil {
 		err = help.err
 	}
-	return exitCode(err, stderr)
+	return exitCode(command.CommandPath(), err, stderr)
 }
 
 // An errWriter keeps the first error of a writer, for cobra, which does not look at it.
@@ -84,7 +84,7 @@ func (w *errWriter) Write(b []byte) (int, error) {
 }
 
 // exitCode returns the exit code of a command and prints its error.
-func exitCode(err error, stderr io.Writer) int {
+func exitCode(command string, err error, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
@@ -92,7 +92,7 @@ func exitCode(err error, stderr io.Writer) int {
 		return e.code
 	}
 	if usage, ok := errors.AsType[*usageError](err); ok {
-		fmt.Fprintf(stderr, "error: %s; see %q\n", oneLine(usage.Error()), usage.command+" --help")
+		fmt.Fprintf(stderr, "error: %s; see %q\n", oneLine(usage.Error()), command+" --help")
 		return exitUsage
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -110,12 +110,8 @@ func exitCode(err error, stderr io.Writer) int {
 	return exitUnreadable
 }
 
-type usageError struct {
-	command string
-	err     error
-}
-
-func (e *usageError) Error() string { return e.err.Error() }
+// A usageError says what is wrong with the command line.
+type usageError struct{ error }
 
 type streams struct {
 	in       io.Reader

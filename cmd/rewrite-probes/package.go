@@ -55,7 +55,7 @@ func (p *pkg) functionConfig() *manifest.Object {
 func readPackage(command string, std streams, args, ignore []string) (*pkg, error) {
 	p := &pkg{charts: make(map[string]int)}
 	if len(args) == 0 && isTerminal(std.in) {
-		return nil, &usageError{command, errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
+		return nil, &usageError{errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
 	}
 	if isStdin(args) {
 		if isTerminal(std.in) {
@@ -70,7 +70,7 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 		return p, nil
 	}
 	if slices.Contains(args, "-") {
-		return nil, &usageError{command, errors.New("\"-\" must be the only argument: stdin and files do not mix")}
+		return nil, &usageError{errors.New("\"-\" must be the only argument: stdin and files do not mix")}
 	}
 	files, err := findFiles(args, ignore)
 	if err != nil {
@@ -261,27 +261,24 @@ func (p *pkg) warnOfPatches(path, words string, patches []string) {
 }
 
 // readInput reads what the arguments name, and the config of the run.
-func readInput(cmd *cobra.Command, std streams, common *commonFlags, args []string) (*pkg, *config.RewriteProbes, error) {
-	if err := common.color.check(cmd, nil); err != nil {
-		return nil, nil, err
-	}
+func (t *tool) readInput(cmd *cobra.Command, args []string) (*pkg, *config.RewriteProbes, error) {
 	if name := misspelt(cmd, args); name != "" {
-		return nil, nil, &usageError{cmd.CommandPath(), fmt.Errorf("%q is neither a path nor a command (did you mean %q?)", args[0], name)}
+		return nil, nil, &usageError{fmt.Errorf("%q is neither a path nor a command (did you mean %q?)", args[0], name)}
 	}
-	p, err := readPackage(cmd.CommandPath(), std, args, common.ignore)
+	p, err := readPackage(cmd.CommandPath(), t.streams, args, t.ignore)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := common.load(p, cmd.CommandPath(), args)
+	c, err := t.load(p, args)
 	if err == nil && (p.configFound || len(p.overrides) > 0) {
-		fmt.Fprintln(std.err, cmd.CommandPath()+": functionConfig: "+report.Printable(p.configWords()))
+		fmt.Fprintln(t.err, cmd.CommandPath()+": functionConfig: "+report.Printable(p.configWords()))
 	}
 	return p, c, err
 }
 
 // runPipeline reads what the arguments name and takes it through the pipeline.
-func runPipeline(cmd *cobra.Command, std streams, common *commonFlags, mode pipeline.Mode, args []string) (*pkg, *report.Report, error) {
-	p, c, err := readInput(cmd, std, common, args)
+func (t *tool) runPipeline(cmd *cobra.Command, mode pipeline.Mode, args []string) (*pkg, *report.Report, error) {
+	p, c, err := t.readInput(cmd, args)
 	if err != nil {
 		return nil, nil, err
 	}
