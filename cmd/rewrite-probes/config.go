@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -46,29 +47,29 @@ func (t *tool) settings() (given []config.Setting) {
 // flag, the ResourceList's, or the one that is near the paths.
 func (t *tool) load(p *pkg, args []string) (*config.RewriteProbes, error) {
 	o := p.functionConfig()
+	var name string
+	var err error
 	switch {
 	case t.config == noConfig:
 	case t.config != "" && o != nil:
 		return nil, errors.New("--config must not be given: the ResourceList brings its own functionConfig")
 	case t.config != "":
-		p.config = t.config
+		name = t.config
 	case !p.isResourceList():
-		found, err := findConfig(args)
-		if err != nil {
+		if name, err = findConfig(args); err != nil {
 			return nil, &usageError{err}
 		}
-		p.config, p.configFound = found, found != ""
 	}
-	if p.config != "" {
-		var err error
-		if o, err = readConfig(p.config); err != nil {
+	if name != "" {
+		if o, err = readConfig(name); err != nil {
 			return nil, err
 		}
 	}
 	given := t.settings()
+	p.config = name
 	for _, s := range given {
 		if was, differs := s.Overridden(o); differs {
-			p.overrides = append(p.overrides, fmt.Sprintf("--%s %q instead of its %q", s.Key, s.Value, was))
+			p.config = cmp.Or(p.config, "that of the ResourceList") + fmt.Sprintf("; --%s %q instead of its %q", s.Key, s.Value, was)
 		}
 	}
 	c, err := config.Decode(o, given...)
@@ -77,16 +78,6 @@ func (t *tool) load(p *pkg, args []string) (*config.RewriteProbes, error) {
 		err = registryFromEnv(c)
 	}
 	return c, err
-}
-
-// configWords names the functionConfig of the run and what flags say instead of it; "" if
-// there is none.
-func (p *pkg) configWords() string {
-	name := p.config
-	if name == "" && len(p.overrides) > 0 {
-		name = "that of the ResourceList"
-	}
-	return strings.Join(append([]string{name}, p.overrides...), "; ")
 }
 
 // registryFromEnv sets the registry of a config that has none.
@@ -124,18 +115,12 @@ func findConfig(args []string) (found string, err error) {
 	for i, arg := range args {
 		near := nearestConfig(arg)
 		if i > 0 && realPath(near) != realPath(found) {
-			return "", fmt.Errorf("%s, and %s: give --config FILE or --config none, or run the command for each", configOf(args[0], found), configOf(arg, near))
+			const none = "no " + configName
+			return "", fmt.Errorf("%s has %s, and %s has %s: give --config FILE or --config none, or run the command for each", args[0], cmp.Or(found, none), arg, cmp.Or(near, none))
 		}
 		found = near
 	}
 	return found, nil
-}
-
-func configOf(arg, name string) string {
-	if name == "" {
-		return arg + " has no " + configName
-	}
-	return arg + " has " + name
 }
 
 // nearestConfig returns the functionConfig beside a file, in a folder, or in the nearest

@@ -28,10 +28,7 @@ type pkg struct {
 	patches  int              // the number of patches that concern probes and are not read
 	files    []file           // that were given; none if that was stdin
 	failed   bool             // whether a file could not be read
-
-	config      string   // the file with the functionConfig; "" if there is none
-	configFound bool     // whether no flag has named it
-	overrides   []string // what flags say instead of it
+	config   string           // names the functionConfig and what flags say instead of it; "" if there is none
 }
 
 // isResourceList reports whether the input is that of a function.
@@ -270,8 +267,8 @@ func (t *tool) readInput(cmd *cobra.Command, args []string) (*pkg, *config.Rewri
 		return nil, nil, err
 	}
 	c, err := t.load(p, args)
-	if err == nil && (p.configFound || len(p.overrides) > 0) {
-		fmt.Fprintln(t.err, cmd.CommandPath()+": functionConfig: "+report.Printable(p.configWords()))
+	if err == nil && p.config != "" && p.config != t.config { // what a flag alone says is known
+		fmt.Fprintln(t.err, cmd.CommandPath()+": functionConfig: "+report.Printable(p.config))
 	}
 	return p, c, err
 }
@@ -284,7 +281,7 @@ func (t *tool) runPipeline(cmd *cobra.Command, mode pipeline.Mode, args []string
 	}
 	r := pipeline.Run(p.streams, c, mode)
 	r.Messages = append(p.messages, r.Messages...)
-	r.Unreadable, r.Patches, r.Config = p.failed, p.patches, p.configWords()
+	r.Unreadable, r.Patches, r.Config = p.failed, p.patches, p.config
 	report.Sort(r.Messages)
 	return p, r, nil
 }
