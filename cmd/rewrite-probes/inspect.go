@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -110,14 +109,10 @@ func (t *tool) inspects(cmd *cobra.Command, show func(p *pkg, r *report.Report, 
 // addUnseen reports as errors what the run could not see: a gate must not be green
 // because it did not look.
 func addUnseen(p *pkg, r *report.Report) {
+	r.Messages = append(r.Messages, p.unseen...)
 	for i := range r.Messages {
 		if m := &r.Messages[i]; m.Reason == pipeline.ReasonHelmTemplate {
 			m.Reason, m.Severity = pipeline.ReasonNotRendered, reason.SeverityOf(pipeline.ReasonNotRendered)
-		}
-	}
-	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
-		if p.charts[chart] == 0 {
-			r.Messages = append(r.Messages, aboutFile(chart, pipeline.ReasonNotRendered, "the chart is passed over; render it and pipe the result through rewrite-probes"))
 		}
 	}
 	r.Messages = append(r.Messages, findUnbuilt(p.files)...)

@@ -52,25 +52,26 @@ func readKustomization(name string) (k kustomization) {
 	return k
 }
 
-// patchesOf returns the paths of the patches that a kustomization names, and the
-// texts of those that are inline.
-func patchesOf(name string) (paths, inline []string) {
+// patchesOf returns the patches of a kustomization, each with its path or its text.
+func patchesOf(name string) []patch {
 	k := readKustomization(name)
-	for _, p := range append(k.Patches, k.JSON6902...) {
-		if p.Path != "" {
-			paths = append(paths, p.Path)
-		} else {
-			inline = append(inline, p.Patch)
-		}
-	}
+	all := append(k.Patches, k.JSON6902...)
 	for _, p := range k.StrategicMerge {
 		if _, err := os.Stat(filepath.Join(filepath.Dir(name), p)); err == nil {
-			paths = append(paths, p)
+			all = append(all, patch{Path: p})
 		} else {
-			inline = append(inline, p)
+			all = append(all, patch{Patch: p})
 		}
 	}
-	return paths, inline
+	return all
+}
+
+// inlinePatches returns the texts of the patches that are in a kustomization itself.
+func inlinePatches(name string) (texts []string) {
+	for _, p := range patchesOf(name) {
+		texts = append(texts, p.Patch)
+	}
+	return texts
 }
 
 // replacementsOf returns the replacements of a kustomization, as JSON patches that change the
@@ -97,9 +98,10 @@ func findPatches(files []file) map[string]string {
 		for abs := realPath(dir); !seen[abs]; abs, dir = filepath.Dir(abs), filepath.Join(dir, "..") {
 			seen[abs] = true
 			name := kustomizationIn(dir)
-			paths, _ := patchesOf(name)
-			for _, path := range paths {
-				found[realPath(filepath.Join(dir, path))] = name
+			for _, p := range patchesOf(name) {
+				if p.Path != "" {
+					found[realPath(filepath.Join(dir, p.Path))] = name
+				}
 			}
 			if _, err := os.Lstat(filepath.Join(abs, ".git")); err == nil {
 				break

@@ -24,6 +24,7 @@ const stdinName = "<stdin>"
 type pkg struct {
 	streams  []*manifest.Stream
 	messages []report.Message // about files that are not read, or cannot be
+	unseen   []report.Message // about more of them, for a run that judges all that it is given
 	charts   map[string]int   // the number of templates that are not read, by the chart's Chart.yaml
 	patches  int              // the number of patches that concern probes and are not read
 	files    []file           // that were given; none if that was stdin
@@ -81,11 +82,12 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 		case err != nil:
 			p.unreadable(f.path, reasonOf(err), "")
 		case patches[f.real] != "":
-			p.passOverPatch(f, text, "`"+patches[f.real]+"` names it as a patch", builtByKustomize)
+			p.patches += p.passOverPatch(f.path, text, "`"+patches[f.real]+"` names it as a patch", builtByKustomize)
 		case f.walked && jsonPatch().Match(text):
-			p.passOverPatch(f, text, "it is a JSON patch", "in the object that it is applied to")
+			p.passOverPatch(f.path, text, "it is a JSON patch", "in the object that it is applied to")
 		case f.walked && slices.Contains(kustomizationNames, filepath.Base(f.path)):
-			p.warnOfInlinePatches(f.path)
+			p.patches += p.notePatches(f.path, "has an inline patch", builtByKustomize, inlinePatches(f.path)...)
+			p.patches += p.notePatches(f.path, "has a replacement", builtByKustomize, replacementsOf(f.path)...)
 		default:
 			p.add(f, text)
 		}
@@ -161,12 +163,15 @@ func (p *pkg) passOverValues(f file, s *manifest.Stream) {
 	}
 }
 
-// noteCharts warns of the charts with templates that are not read.
+// noteCharts warns of the charts with templates that are not read. Charts without any matter
+// only to a run that judges all that it is given.
 func (p *pkg) noteCharts() {
+	const render = "; render it and pipe the result through rewrite-probes"
 	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
 		if n := p.charts[chart]; n > 0 {
-			p.note(chart, pipeline.ReasonHelmTemplate, fmt.Sprintf(
-				"the chart is passed over (%s); render it and pipe the result through rewrite-probes", report.Plural(n, "template")))
+			p.note(chart, pipeline.ReasonHelmTemplate, "the chart is passed over ("+report.Plural(n, "template")+")"+render)
+		} else {
+			p.unseen = append(p.unseen, aboutFile(chart, pipeline.ReasonHelmTemplate, "the chart is passed over"+render))
 		}
 	}
 }
@@ -220,41 +225,32 @@ func (p *pkg) unreadable(path string, err error, hint string) {
 	p.messages = append(p.messages, m)
 }
 
-// passOverPatch notes that a patch is not rewritten. It is merged into another
-// object, and that object's probe-proxy must know the probes of both.
-func (p *pkg) passOverPatch(f file, text []byte, why, where string) {
-	if concern := patchConcern(text); concern != "" {
-		if where == builtByKustomize {
-			p.patches++
-		}
-		p.note(f.path, pipeline.ReasonPatch, "is passed over, since "+why+"; "+concern+where)
-		return
-	}
-	p.note(f.path, pipeline.ReasonPatchIdle, "is passed over, since "+why)
-}
-
 // builtByKustomize says where the probes of a patch of kustomize are rewritten.
 const builtByKustomize = "in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes"
 
-// warnOfInlinePatches warns of a kustomization whose own patches or replacements concern
-// probes.
-func (p *pkg) warnOfInlinePatches(path string) {
-	_, inline := patchesOf(path)
-	p.warnOfPatches(path, "an inline patch", inline)
-	p.warnOfPatches(path, "a replacement", replacementsOf(path))
+// passOverPatch notes that a patch is not rewritten, and returns 1 if it concerns probes. It is
+// merged into another object, and that object's probe-proxy must know the probes of both.
+func (p *pkg) passOverPatch(path string, text []byte, why, where string) int {
+	words := "is passed over, since " + why
+	n := p.notePatches(path, words, where, string(text))
+	if n == 0 {
+		p.note(path, pipeline.ReasonPatchIdle, words)
+	}
+	return n
 }
 
-func (p *pkg) warnOfPatches(path, words string, patches []string) {
-	var concerns []string
+// notePatches notes the patches that concern probes, if there are any, and returns how many.
+func (p *pkg) notePatches(path, words, where string, patches ...string) (n int) {
 	for _, patch := range patches {
-		if concern := patchConcern([]byte(patch)); concern != "" {
-			concerns = append(concerns, concern)
+		concern := patchConcern(patch)
+		if concern == "" {
+			continue
+		}
+		if n++; n == 1 {
+			p.note(path, pipeline.ReasonPatch, words+"; "+concern+where)
 		}
 	}
-	if len(concerns) > 0 {
-		p.patches += len(concerns)
-		p.note(path, pipeline.ReasonPatch, "has "+words+"; "+concerns[0]+builtByKustomize)
-	}
+	return n
 }
 
 // readInput reads what the arguments name, and the config of the run.
