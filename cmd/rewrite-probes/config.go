@@ -46,7 +46,12 @@ func (t *tool) settings() (given []config.Setting) {
 // load returns the config of a run over a package, which the arguments name: that of the
 // flag, the ResourceList's, or the one that is near the paths.
 func (t *tool) load(p *pkg, args []string) (*config.RewriteProbes, error) {
-	o := p.functionConfig()
+	var o *manifest.Object
+	isResourceList := false
+	for _, s := range p.streams {
+		o = cmp.Or(o, s.FunctionConfig())
+		isResourceList = isResourceList || s.IsResourceList()
+	}
 	var name string
 	var err error
 	switch {
@@ -55,7 +60,7 @@ func (t *tool) load(p *pkg, args []string) (*config.RewriteProbes, error) {
 		return nil, errors.New("--config must not be given: the ResourceList brings its own functionConfig")
 	case t.config != "":
 		name = t.config
-	case !p.isResourceList():
+	case !isResourceList:
 		if name, err = findConfig(args); err != nil {
 			return nil, &usageError{err}
 		}

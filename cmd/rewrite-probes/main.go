@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -56,31 +57,16 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	}()
 	cmd := newCommand(streams{stdin, stdout, stderr})
 	cmd.SetArgs(append([]string{}, args...)) // of nil, cobra makes os.Args
-	help := &errWriter{to: stdout}
+	help := bufio.NewWriter(stdout)          // keeps an error, at which cobra does not look
 	cmd.SetOut(help)
 	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
 		unquoteUsage(cmd)
 	}
 	command, err := cmd.ExecuteC()
-	if err == nil {
-		err = help.err
+	if unwritten := help.Flush(); err == nil {
+		err = unwritten
 	}
 	return exitCode(command.CommandPath(), err, stderr)
-}
-
-// An errWriter keeps the first error of a writer, for cobra, which does not look at it.
-type errWriter struct {
-	to  io.Writer
-	err error
-}
-
-func (w *errWriter) Write(b []byte) (int, error) {
-	if w.err != nil {
-		return 0, w.err
-	}
-	n, err := w.to.Write(b)
-	w.err = err
-	return n, err
 }
 
 // exitCode returns the exit code of a command and prints its error.

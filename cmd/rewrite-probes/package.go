@@ -32,22 +32,6 @@ type pkg struct {
 	config   string           // names the functionConfig and what flags say instead of it; "" if there is none
 }
 
-// isResourceList reports whether the input is that of a function.
-func (p *pkg) isResourceList() bool {
-	return slices.ContainsFunc(p.streams, (*manifest.Stream).IsResourceList)
-}
-
-// functionConfig returns the functionConfig of a ResourceList; nil if there is
-// none.
-func (p *pkg) functionConfig() *manifest.Object {
-	for _, s := range p.streams {
-		if c := s.FunctionConfig(); c != nil {
-			return c
-		}
-	}
-	return nil
-}
-
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
 // folders that the arguments name.
 func readPackage(command string, std streams, args, ignore []string) (*pkg, error) {
