@@ -157,43 +157,40 @@ func sameEntries(a, b field.KeyValues) bool {
 	})
 }
 
-// policyNamespaces returns the namespaces whose policies are about an object.
-func (x *Index) policyNamespaces(q question) []string {
-	return slices.Compact([]string{x.rootNamespace, q.namespace})
+// policiesFor returns the policies of the root namespace and of that of an object, of one
+// name the nearest.
+func policiesFor[T any](q question, rootNamespace string, l *lazy[T]) (all []located[T]) {
+	for _, namespace := range slices.Compact([]string{rootNamespace, q.namespace}) {
+		all = append(all, l.find(question{q.place, namespace})...)
+	}
+	return all
 }
 
 // peersOf returns the PeerAuthentications. Of one name, and of one scope, only the nearest
 // count: others are about other clusters.
 func (x *Index) peersOf(q question) []transformer.PeerAuthentication {
-	var all []transformer.PeerAuthentication
-	for _, name := range x.policyNamespaces(q) {
-		all = append(all, valuesOf(nearest(x.peers.find(question{q.place, name}), q.place, scope))...)
-	}
-	return all
+	return valuesOf(nearest(policiesFor(q, x.rootNamespace, &x.peers), q.place, scope))
 }
 
-// scope returns the matchLabels of a policy as a text.
+// scope returns the namespace and the matchLabels of a policy as a text.
 func scope(p located[transformer.PeerAuthentication]) string {
 	var entries []string
 	for _, m := range p.value.MatchLabels {
 		entries = append(entries, m.Key+"="+m.Value+"\n")
 	}
 	slices.Sort(entries)
-	return strings.Join(entries, "")
+	return p.value.Namespace + "\n" + strings.Join(entries, "")
 }
 
-// policiesOf returns the AuthorizationPolicies, of one name the nearest.
+// policiesOf returns the AuthorizationPolicies. Two of one name that are equally near are
+// disputed.
 func (x *Index) policiesOf(q question) []transformer.AuthorizationPolicy {
-	var all []transformer.AuthorizationPolicy
-	for _, namespace := range x.policyNamespaces(q) {
-		all = append(all, valuesOf(x.policies.find(question{q.place, namespace}))...)
-	}
+	all := valuesOf(policiesFor(q, x.rootNamespace, &x.policies))
 	seen := make(map[[2]string]int)
 	for i := range all {
 		id := [2]string{all[i].Namespace, all[i].Name}
-		if first, again := seen[id]; again {
-			all[i].Disputed, all[first].Disputed = true, true
-			continue
+		if other, again := seen[id]; again {
+			all[i].Disputed, all[other].Disputed = true, true
 		}
 		seen[id] = i
 	}
