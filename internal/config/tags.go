@@ -116,9 +116,6 @@ func (p *problems) checkValue(path field.Path, v reflect.Value, tag reflect.Stru
 	case reflect.Struct:
 		p.checkStruct(path, v)
 	case reflect.Slice:
-		if v.Type() == reflect.TypeFor[field.Map]() || v.Type() == reflect.TypeFor[field.List]() {
-			return
-		}
 		for i := range v.Len() {
 			p.checkValue(path.Index(i), v.Index(i), tag)
 		}
