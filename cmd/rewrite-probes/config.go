@@ -135,14 +135,12 @@ func nearestConfig(arg string) string {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		dir = filepath.Dir(dir)
 	}
-	for ; ; dir = filepath.Dir(dir) {
-		if name := filepath.Join(dir, configName); mayBeConfig(name) {
+	for folder := range above(dir) {
+		if name := filepath.Join(folder, configName); mayBeConfig(name) {
 			return shortest(name, arg)
 		}
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
-			return ""
-		}
 	}
+	return ""
 }
 
 // shortest returns an absolute path as one from the current folder, if that is how the

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -108,4 +109,25 @@ func realPath(path string) string {
 
 func isManifestName(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
+}
+
+// inFolder returns the first of the names that a folder has, with the folder; "" if it has
+// none of them.
+func inFolder(dir string, names ...string) string {
+	for _, base := range names {
+		name := filepath.Join(dir, base)
+		if _, err := os.Stat(name); err == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// above yields a folder, by its real path, and those above it, up to the root of the repository.
+func above(dir string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for yield(dir) && inFolder(dir, ".git") == "" && dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,17 +95,16 @@ func findPatches(files []file) map[string]string {
 	found := make(map[string]string)
 	seen := make(map[string]bool)
 	for _, f := range files {
-		dir := filepath.Dir(f.path)
-		for abs := realPath(dir); !seen[abs]; abs, dir = filepath.Dir(abs), filepath.Join(dir, "..") {
-			seen[abs] = true
+		for dir := range above(realPath(filepath.Dir(f.path))) {
+			if seen[dir] {
+				break
+			}
+			seen[dir] = true
 			name := kustomizationIn(dir)
 			for _, p := range patchesOf(name) {
 				if p.Path != "" {
-					found[realPath(filepath.Join(dir, p.Path))] = name
+					found[realPath(filepath.Join(dir, p.Path))] = shortest(name, f.path)
 				}
-			}
-			if _, err := os.Lstat(filepath.Join(abs, ".git")); err == nil {
-				break
 			}
 		}
 	}
@@ -136,19 +136,13 @@ func missing(kustomization string, read map[string]bool) string {
 	k := readKustomization(kustomization)
 	for _, name := range slices.Concat(k.Resources, k.Bases, k.Components) {
 		path := filepath.Join(filepath.Dir(kustomization), name)
-		if read[realPath(path)] {
-			continue
-		}
 		inner := kustomizationIn(path)
-		if inner == "" {
-			return name
-		}
-		key := realPath(inner)
+		key := realPath(cmp.Or(inner, path))
 		if read[key] {
 			continue
 		}
 		read[key] = true // for one that takes itself
-		if missing(inner, read) != "" {
+		if inner == "" || missing(inner, read) != "" {
 			delete(read, key)
 			return name
 		}
@@ -160,12 +154,4 @@ func missing(kustomization string, read map[string]bool) string {
 }
 
 // kustomizationIn returns the kustomization of a folder; "" if it has none.
-func kustomizationIn(dir string) string {
-	for _, base := range kustomizationNames {
-		name := filepath.Join(dir, base)
-		if _, err := os.Stat(name); err == nil {
-			return name
-		}
-	}
-	return ""
-}
+func kustomizationIn(dir string) string { return inFolder(dir, kustomizationNames...) }

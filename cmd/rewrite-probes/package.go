@@ -93,7 +93,7 @@ func (p *pkg) add(f file, text []byte) {
 	case err == nil:
 		p.streams = append(p.streams, s)
 		if filepath.Base(f.path) == chartName && bytes.Contains(text, []byte("dependencies:")) {
-			p.charts[whole(f.path)] += 0
+			p.charts[chartIn(filepath.Dir(f.path))] += 0
 		}
 	case f.walked && isNoManifest(text, err):
 		p.note(f.path, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
@@ -177,22 +177,12 @@ func chartOf(path string) string {
 	}
 }
 
-// chartIn returns the Chart.yaml that stands for a folder; "" if it has none.
+// chartIn returns the Chart.yaml of the chart that is rendered if that of a folder is: of its
+// parent if it is in the folder charts of one; "" if the folder has none.
 func chartIn(dir string) string {
-	name := filepath.Join(dir, chartName)
-	if _, err := os.Stat(name); err != nil {
-		return ""
-	}
-	return whole(name)
-}
-
-// whole returns the Chart.yaml of the chart that is rendered if a chart is: that of its
-// parent if it is in the folder charts of one.
-func whole(chart string) string {
-	if charts := filepath.Dir(filepath.Dir(chart)); filepath.Base(charts) == "charts" {
-		if parent := chartIn(filepath.Dir(charts)); parent != "" {
-			return parent
-		}
+	chart, charts := inFolder(dir, chartName), filepath.Dir(dir)
+	if chart != "" && filepath.Base(charts) == "charts" {
+		return cmp.Or(chartIn(filepath.Dir(charts)), chart)
 	}
 	return chart
 }
