@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -17,8 +18,7 @@ import (
 )
 
 func newCommand(std streams) *cobra.Command {
-	common := &commonFlags{}
-	edit := &editFlags{}
+	t := &tool{streams: std}
 	root := &cobra.Command{
 		Use:   "rewrite-probes [PATH... | -]",
 		Short: "Make probes and HTTP hooks work in a mesh that demands mTLS",
@@ -50,51 +50,56 @@ functionConfig cannot be read, or a file cannot be written.`,
 		SilenceUsage:               true,
 		Version:                    release.Version(),
 		SuggestionsMinimumDistance: 2,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return edit.run(cmd, std, common, pipeline.Rewrite, args)
-		},
 	}
 	root.SetVersionTemplate("rewrite-probes {{.Version}}\n")
-	readers := []*cobra.Command{checkCommand(std, common), explainCommand(std, common), restoreCommand(std, common), vmCommand(std, common)}
-	policy := policyCommand(std, common)
-	common.add(root, readers...)
+	readers := []*cobra.Command{t.checkCommand(), t.explainCommand(), t.restoreCommand(), t.vmCommand()}
+	policy := t.policyCommand()
+	t.addFlags(root, readers...)
 	for _, name := range []string{"config", "mesh"} {
 		policy.Flags().AddFlag(root.Flags().Lookup(name))
 	}
-	edit.add(root)
+	t.edits(root, pipeline.Rewrite)
 	root.AddCommand(readers...)
 	root.AddCommand(policy, schemaCommand(std), reasonsCommand(std), versionCommand(std), completionCommand(std), copyCommand(std))
 	root.SetOut(std.out)
 	root.SetErr(std.err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd.CommandPath(), err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if own, ok := errors.AsType[*usageError](err); ok {
+			return own
+		}
+		return &usageError{err}
+	})
 	return root
 }
 
-// commonFlags are the flags of every command that reads manifests.
-type commonFlags struct {
+// A tool has the streams of a run, and the flags of every command that reads manifests.
+type tool struct {
+	streams
 	config  string
 	flags   *pflag.FlagSet // that have the flags of settings
 	color   choice
 	ignore  []string
 	strict  bool
 	verbose bool
+
+	allowEmpty bool // of those that judge all that they are given
 }
 
-// add adds the flags to the root, which has no others yet, and to the commands below it.
-func (f *commonFlags) add(root *cobra.Command, below ...*cobra.Command) {
+// addFlags adds the flags to the root, which has no others yet, and to the commands below it.
+func (t *tool) addFlags(root *cobra.Command, below ...*cobra.Command) {
 	p := root.Flags()
-	f.flags = p
-	p.StringVar(&f.config, "config", "", "`FILE` with the functionConfig (RewriteProbes or ConfigMap), or none; if not given, the nearest "+configName+"; a ResourceList brings its own")
+	t.flags = p
+	p.StringVar(&t.config, "config", "", "`FILE` with the functionConfig (RewriteProbes or ConfigMap), or none; if not given, the nearest "+configName+"; a ResourceList brings its own")
 	for _, s := range settings {
 		p.String(s.key, "", s.usage)
 		if s.values != nil {
 			completeFlag(root, s.key, s.values())
 		}
 	}
-	f.color.add(root, "color", "", "`WHEN` to write in colour: auto, always or never", "auto", "always", "never")
-	p.StringArrayVar(&f.ignore, "ignore", nil, "`PATTERN` of files and folders to leave out of a walk, by name or path; may be given again")
-	p.BoolVar(&f.strict, "strict", false, "fail on warnings too")
-	p.BoolVarP(&f.verbose, "verbose", "v", false, "print notes about what was left alone on purpose, and all messages that are alike")
+	t.color.add(root, "color", "", "`WHEN` to write in colour: auto, always or never", "auto", "always", "never")
+	p.StringArrayVar(&t.ignore, "ignore", nil, "`PATTERN` of files and folders to leave out of a walk, by name or path; may be given again")
+	p.BoolVar(&t.strict, "strict", false, "fail on warnings too")
+	p.BoolVarP(&t.verbose, "verbose", "v", false, "print notes about what was left alone on purpose, and all messages that are alike")
 	_ = root.RegisterFlagCompletionFunc("config", cobra.FixedCompletions([]string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt))
 	for _, cmd := range below {
 		cmd.Flags().AddFlagSet(p)
@@ -105,28 +110,30 @@ func completeFlag(cmd *cobra.Command, flag string, values []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// A choice is a flag with fixed values, the first of which is the default.
+// A choice is the value of a flag that has fixed values, the first of which is the default.
 type choice struct {
 	flag, value string
 	allowed     []string
 }
 
 func (c *choice) add(cmd *cobra.Command, flag, short, usage string, allowed ...string) {
-	c.flag, c.allowed = flag, allowed
-	cmd.Flags().StringVarP(&c.value, flag, short, allowed[0], usage)
+	*c = choice{flag, allowed[0], allowed}
+	cmd.Flags().VarP(c, flag, short, usage)
 	completeFlag(cmd, flag, allowed)
 }
 
-// check returns an error if the command line has another value.
-func (c *choice) check(cmd *cobra.Command, _ []string) error {
-	if !slices.Contains(c.allowed, c.value) {
-		return &usageError{cmd.CommandPath(), fmt.Errorf("--%s %q must be one of %s", c.flag, c.value, strings.Join(c.allowed, ", "))}
+func (c *choice) String() string { return c.value }
+func (c *choice) Type() string   { return "string" }
+
+func (c *choice) Set(value string) error {
+	if !slices.Contains(c.allowed, value) {
+		return &usageError{fmt.Errorf("--%s %q must be one of %s", c.flag, value, strings.Join(c.allowed, ", "))}
 	}
+	c.value = value
 	return nil
 }
 
-func restoreCommand(std streams, common *commonFlags) *cobra.Command {
-	edit := &editFlags{}
+func (t *tool) restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore [PATH... | -]",
 		Short: "Restore the original probes and remove the sidecar",
@@ -134,11 +141,8 @@ func restoreCommand(std streams, common *commonFlags) *cobra.Command {
 back, and the env var, the sidecar and the annotations that rewrite-probes added are removed.`,
 		Example: `  rewrite-probes restore -w deploy/
   kustomize build . | rewrite-probes restore -`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return edit.run(cmd, std, common, pipeline.Restore, args)
-		},
 	}
-	edit.add(cmd)
+	t.edits(cmd, pipeline.Restore)
 	return cmd
 }
 
@@ -159,7 +163,6 @@ func versionCommand(std streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		PreRunE:           out.check,
 		RunE: func(*cobra.Command, []string) error {
 			if out.value == "text" {
 				_, err := fmt.Fprintln(std.out, "rewrite-probes "+release.Version())
@@ -187,7 +190,7 @@ func reasonsCommand(std streams) *cobra.Command {
 			known := reasonKeys()
 			for _, k := range keys {
 				if !slices.Contains(known, k) {
-					return &usageError{cmd.CommandPath(), fmt.Errorf("no reason has the key %q%s", k, didYouMean(k, known))}
+					return &usageError{fmt.Errorf("no reason has the key %q%s", k, didYouMean(k, known))}
 				}
 			}
 			for _, r := range reason.All() {
@@ -229,9 +232,9 @@ func didYouMean(word string, known []string) string {
 	return fmt.Sprintf(" (did you mean %s?)", strings.Join(meant[:min(len(meant), 3)], ", "))
 }
 
-func noArgs(cmd *cobra.Command, args []string) error {
+func noArgs(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return &usageError{cmd.CommandPath(), fmt.Errorf("argument %q is one too many", args[0])}
+		return &usageError{fmt.Errorf("argument %q is one too many", args[0])}
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func completionCommand(std streams) *cobra.Command {
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || scripts[args[0]] == nil {
-				return &usageError{cmd.CommandPath(), fmt.Errorf("one shell must be given, of %s", strings.Join(shells, ", "))}
+				return &usageError{fmt.Errorf("one shell must be given, of %s", strings.Join(shells, ", "))}
 			}
 			return scripts[args[0]](cmd.Root())
 		},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -33,9 +34,9 @@ var settings = []struct {
 	{"image", "`IMAGE` of probe-proxy", nil},
 }
 
-func (f *commonFlags) settings() (given []config.Setting) {
+func (t *tool) settings() (given []config.Setting) {
 	for _, s := range settings {
-		if flag := f.flags.Lookup(s.key); flag.Changed {
+		if flag := t.flags.Lookup(s.key); flag.Changed {
 			given = append(given, config.Setting{Key: s.key, Value: flag.Value.String()})
 		}
 	}
@@ -44,49 +45,44 @@ func (f *commonFlags) settings() (given []config.Setting) {
 
 // load returns the config of a run over a package, which the arguments name: that of the
 // flag, the ResourceList's, or the one that is near the paths.
-func (f *commonFlags) load(p *pkg, command string, args []string) (*config.RewriteProbes, error) {
-	o := p.functionConfig()
-	switch {
-	case f.config == noConfig:
-	case f.config != "" && o != nil:
-		return nil, errors.New("--config must not be given: the ResourceList brings its own functionConfig")
-	case f.config != "":
-		p.config = f.config
-	case !p.isResourceList():
-		found, err := findConfig(args)
-		if err != nil {
-			return nil, &usageError{command, err}
-		}
-		p.config, p.configFound = found, found != ""
+func (t *tool) load(p *pkg, args []string) (*config.RewriteProbes, error) {
+	var o *manifest.Object
+	isResourceList := false
+	for _, s := range p.streams {
+		o = cmp.Or(o, s.FunctionConfig())
+		isResourceList = isResourceList || s.IsResourceList()
 	}
-	if p.config != "" {
-		var err error
-		if o, err = readConfig(p.config); err != nil {
+	var name string
+	var err error
+	switch {
+	case t.config == noConfig:
+	case t.config != "" && o != nil:
+		return nil, errors.New("--config must not be given: the ResourceList brings its own functionConfig")
+	case t.config != "":
+		name = t.config
+	case !isResourceList:
+		if name, err = findConfig(args); err != nil {
+			return nil, &usageError{err}
+		}
+	}
+	if name != "" {
+		if o, err = readConfig(name); err != nil {
 			return nil, err
 		}
 	}
-	given := f.settings()
+	given := t.settings()
+	p.config = name
 	for _, s := range given {
 		if was, differs := s.Overridden(o); differs {
-			p.overrides = append(p.overrides, fmt.Sprintf("--%s %q instead of its %q", s.Key, s.Value, was))
+			p.config = cmp.Or(p.config, "that of the ResourceList") + fmt.Sprintf("; --%s %q instead of its %q", s.Key, s.Value, was)
 		}
 	}
 	c, err := config.Decode(o, given...)
 	if err == nil {
-		c.Spec.Strict = c.Spec.Strict || f.strict
+		c.Spec.Strict = c.Spec.Strict || t.strict
 		err = registryFromEnv(c)
 	}
 	return c, err
-}
-
-// configWords names the functionConfig of the run and what flags say instead of it; "" if
-// there is none.
-func (p *pkg) configWords() string {
-	name := p.config
-	if name == "" && len(p.overrides) > 0 {
-		name = "that of the ResourceList"
-	}
-	return strings.Join(append([]string{name}, p.overrides...), "; ")
 }
 
 // registryFromEnv sets the registry of a config that has none.
@@ -124,18 +120,12 @@ func findConfig(args []string) (found string, err error) {
 	for i, arg := range args {
 		near := nearestConfig(arg)
 		if i > 0 && realPath(near) != realPath(found) {
-			return "", fmt.Errorf("%s, and %s: give --config FILE or --config none, or run the command for each", configOf(args[0], found), configOf(arg, near))
+			const none = "no " + configName
+			return "", fmt.Errorf("%s has %s, and %s has %s: give --config FILE or --config none, or run the command for each", args[0], cmp.Or(found, none), arg, cmp.Or(near, none))
 		}
 		found = near
 	}
 	return found, nil
-}
-
-func configOf(arg, name string) string {
-	if name == "" {
-		return arg + " has no " + configName
-	}
-	return arg + " has " + name
 }
 
 // nearestConfig returns the functionConfig beside a file, in a folder, or in the nearest
@@ -145,14 +135,12 @@ func nearestConfig(arg string) string {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		dir = filepath.Dir(dir)
 	}
-	for ; ; dir = filepath.Dir(dir) {
-		if name := filepath.Join(dir, configName); mayBeConfig(name) {
+	for folder := range above(dir) {
+		if name := filepath.Join(folder, configName); mayBeConfig(name) {
 			return shortest(name, arg)
 		}
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
-			return ""
-		}
 	}
+	return ""
 }
 
 // shortest returns an absolute path as one from the current folder, if that is how the

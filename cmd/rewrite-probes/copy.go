@@ -18,7 +18,7 @@ has no shell and no cp.`,
 		Example: `  rewrite-probes copy-to /tools`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return &usageError{cmd.CommandPath(), errors.New("one folder must be given")}
+				return &usageError{errors.New("one folder must be given")}
 			}
 			target, err := copySelf(args[0])
 			if err != nil {

@@ -65,13 +65,13 @@ func isForAnother(s *manifest.Stream) bool {
 
 // patchConcern returns in what way a patch concerns the rewriting of what it is applied to;
 // "" if it does not.
-func patchConcern(text []byte) string {
+func patchConcern(text string) string {
 	switch {
-	case namesProbe().Match(text):
+	case namesProbe().MatchString(text):
 		return "its probes must be rewritten "
-	case operation().Match(text):
+	case operation().MatchString(text):
 		return "it may drop or change what rewriting adds, so the probes of what it patches must be rewritten "
-	case injection().Match(text):
+	case injection().MatchString(text):
 		return "it may decide whether Istio injects, so the probes in what it patches must be rewritten "
 	}
 	return ""

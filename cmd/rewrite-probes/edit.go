@@ -26,7 +26,10 @@ type editFlags struct {
 	exitCode          bool
 }
 
-func (f *editFlags) add(cmd *cobra.Command) {
+// edits makes a command edit stdin (no arguments, or "-") or the files below the paths.
+func (t *tool) edits(cmd *cobra.Command, mode pipeline.Mode) {
+	f := &editFlags{}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, t, mode, args) }
 	p := cmd.Flags()
 	p.BoolVarP(&f.write, "write", "w", false, "write the result back to the files that change")
 	p.BoolVarP(&f.diff, "diff", "d", false, "show a diff instead of the result")
@@ -34,24 +37,23 @@ func (f *editFlags) add(cmd *cobra.Command) {
 	p.BoolVar(&f.exitCode, "exit-code", false, "with -d or -l: exit with 1 if a file would change")
 }
 
-// run edits stdin (no arguments, or "-") or the files below the paths.
-func (f *editFlags) run(cmd *cobra.Command, std streams, common *commonFlags, mode pipeline.Mode, args []string) error {
+func (f *editFlags) run(cmd *cobra.Command, t *tool, mode pipeline.Mode, args []string) error {
 	if err := f.check(args); err != nil {
-		return &usageError{cmd.CommandPath(), err}
+		return &usageError{err}
 	}
-	p, r, err := runPipeline(cmd, std, common, mode, args)
+	p, r, err := t.runPipeline(cmd, mode, args)
 	if err != nil {
 		return err
 	}
 	if len(p.streams) == 1 && p.streams[0].IsResourceList() {
-		if err := p.streams[0].AddResults(r.Results(common.verbose)); err != nil {
+		if err := p.streams[0].AddResults(r.Results(t.verbose)); err != nil {
 			return err
 		}
 	}
-	emitted, emitErr := f.emit(std, p, r)
-	report.Print(std.err, r.Messages, common.verbose, screenOf(std.err, common.color))
+	emitErr := f.emit(t.streams, p, r)
+	t.print(r.Messages)
 	if len(p.streams) > 0 {
-		fmt.Fprintln(std.err, "rewrite-probes: "+r.Summary(f.write || !f.diff && !f.list))
+		fmt.Fprintln(t.err, "rewrite-probes: "+r.Summary(f.write || !f.diff && !f.list))
 	}
 	if emitErr != nil {
 		return emitErr
@@ -59,7 +61,7 @@ func (f *editFlags) run(cmd *cobra.Command, std streams, common *commonFlags, mo
 	if err := verdict(r); err != nil {
 		return err
 	}
-	if f.exitCode && emitted > 0 {
+	if f.exitCode && slices.ContainsFunc(p.streams, (*manifest.Stream).Changed) {
 		return &exit{exitFindings}
 	}
 	return nil
@@ -76,10 +78,9 @@ func (f *editFlags) check(args []string) error {
 	return nil
 }
 
-// emit writes what the flags ask for and returns how many files that were. Nothing is
-// written before all of it has been made and read again; a file whose text cannot be made is
-// left as it is.
-func (f *editFlags) emit(std streams, p *pkg, r *report.Report) (emitted int, err error) {
+// emit writes what the flags ask for. Nothing is written before all of it has been made and
+// read again; a file whose text cannot be made is left as it is.
+func (f *editFlags) emit(std streams, p *pkg, r *report.Report) error {
 	toStdout := !f.write && !f.diff && !f.list
 	chosen := choose(p, r, toStdout)
 	if !toStdout {
@@ -94,7 +95,7 @@ func (f *editFlags) emit(std streams, p *pkg, r *report.Report) (emitted int, er
 			r.Withhold(s.Name())
 		}
 	}
-	return 0, err
+	return err
 }
 
 // choose returns the streams to write. After an error -w, -d and -l pass over
@@ -116,7 +117,7 @@ func choose(p *pkg, r *report.Report, toStdout bool) (chosen []*manifest.Stream)
 }
 
 // emitFiles lists, shows or writes the changed files, each with its new text.
-func (f *editFlags) emitFiles(std streams, r *report.Report, changed []*manifest.Stream) (emitted int, err error) {
+func (f *editFlags) emitFiles(std streams, r *report.Report, changed []*manifest.Stream) error {
 	texts, problems := make([][]byte, len(changed)), make([]error, len(changed))
 	for i, s := range changed {
 		texts[i], problems[i] = s.Text()
@@ -124,24 +125,20 @@ func (f *editFlags) emitFiles(std streams, r *report.Report, changed []*manifest
 	ctx, stop := f.untilSignal()
 	defer stop()
 	for i, s := range changed {
-		if problems[i] != nil {
-			r.Withhold(s.Name())
-			continue
-		}
 		if ctx.Err() != nil {
 			for _, left := range changed[i:] {
 				r.Withhold(left.Name())
 			}
-			return emitted, errors.Join(append(problems, fmt.Errorf("%s and what follows it was not changed: %w", s.Name(), context.Cause(ctx)))...)
+			return errors.Join(append(problems, fmt.Errorf("%s and what follows it was not changed: %w", s.Name(), context.Cause(ctx)))...)
 		}
-		if err := f.emitFile(std, s.Name(), s.Input(), texts[i]); err != nil {
+		if problems[i] == nil {
+			problems[i] = f.emitFile(std, s.Name(), s.Input(), texts[i])
+		}
+		if problems[i] != nil {
 			r.Withhold(s.Name())
-			problems = append(problems, err)
-			continue
 		}
-		emitted++
 	}
-	return emitted, errors.Join(problems...)
+	return errors.Join(problems...)
 }
 
 // untilSignal returns a context that a signal ends if the run writes: a file is written to

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -27,59 +28,53 @@ func findFiles(paths, ignore []string) ([]file, error) {
 			return nil, fmt.Errorf("--ignore %q must be a pattern in which * and ? match as in a shell", p)
 		}
 	}
-	found := fileSet{at: make(map[string]int)}
+	var files []file
 	var problems []error
 	for _, root := range paths {
 		info, err := os.Stat(root)
 		switch {
 		case root == "":
 			problems = append(problems, errors.New("a PATH is empty, perhaps a variable that is not set"))
-			continue
 		case err != nil:
 			problems = append(problems, fmt.Errorf("%s: %w", root, reasonOf(err)))
-			continue
 		case !info.IsDir():
-			found.add(root, false)
+			files = append(files, file{root, realPath(root), false})
+		default:
+			found := walk(root, ignore)
+			if len(found) == 0 {
+				problems = append(problems, fmt.Errorf("%s: the folder must hold files that end in .yaml, .yml or .json, and holds none", root))
+			}
+			files = append(files, found...)
+		}
+	}
+	return unique(files), errors.Join(problems...)
+}
+
+// unique returns each file once. One that the command line names was not walked to.
+func unique(files []file) (all []file) {
+	at := make(map[string]int) // by the real path
+	for _, f := range files {
+		if i, known := at[f.real]; known {
+			all[i].walked = all[i].walked && f.walked
 			continue
 		}
-		if !found.walk(root, ignore) {
-			problems = append(problems, fmt.Errorf("%s: the folder must hold files that end in .yaml, .yml or .json, and holds none", root))
-		}
+		at[f.real] = len(all)
+		all = append(all, f)
 	}
-	return found.files, errors.Join(problems...)
+	return all
 }
 
-// A fileSet lists each file once.
-type fileSet struct {
-	files []file
-	at    map[string]int // by the real path
-}
-
-func (s *fileSet) add(path string, walked bool) {
-	real := realPath(path)
-	if i, known := s.at[real]; known {
-		s.files[i].walked = s.files[i].walked && walked
-		return
-	}
-	s.at[real] = len(s.files)
-	s.files = append(s.files, file{path, real, walked})
-}
-
-// walk adds the files below a folder, and reports whether there are any. A folder that
-// cannot be read is added too, so that the run says why when it tries to read that.
-func (s *fileSet) walk(root string, ignore []string) (found bool) {
+// walk returns the files below a folder. A folder that cannot be read is one of them, so that
+// the run says why when it tries to read that.
+func walk(root string, ignore []string) (found []file) {
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil:
-			s.add(path, true)
-			found = true
-		case path != root && isIgnored(root, path, d, ignore):
+		case err == nil && path != root && isIgnored(root, path, d, ignore):
 			if d.IsDir() {
 				return filepath.SkipDir
 			}
-		case d.Type().IsRegular() && isManifestName(d.Name()):
-			s.add(path, true)
-			found = true
+		case err != nil || d.Type().IsRegular() && isManifestName(d.Name()):
+			found = append(found, file{path, realPath(path), true})
 		}
 		return nil
 	})
@@ -92,10 +87,7 @@ func isIgnored(root, name string, d fs.DirEntry, ignore []string) bool {
 	if d.IsDir() && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
 		return true
 	}
-	rel, err := filepath.Rel(root, name)
-	if err != nil {
-		return false
-	}
+	rel, _ := filepath.Rel(root, name) // which is below it
 	return slices.ContainsFunc(ignore, func(p string) bool {
 		byName, _ := path.Match(p, d.Name())
 		byPath, _ := path.Match(strings.TrimSuffix(p, "/"), filepath.ToSlash(rel))
@@ -116,9 +108,26 @@ func realPath(path string) string {
 }
 
 func isManifestName(name string) bool {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".yaml", ".yml", ".json":
-		return true
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
+}
+
+// inFolder returns the first of the names that a folder has, with the folder; "" if it has
+// none of them.
+func inFolder(dir string, names ...string) string {
+	for _, base := range names {
+		name := filepath.Join(dir, base)
+		if _, err := os.Stat(name); err == nil {
+			return name
+		}
 	}
-	return false
+	return ""
+}
+
+// above yields a folder, by its real path, and those above it, up to the root of the repository.
+func above(dir string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for yield(dir) && inFolder(dir, ".git") == "" && dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
+		}
+	}
 }

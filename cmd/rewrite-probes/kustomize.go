@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,25 +53,26 @@ func readKustomization(name string) (k kustomization) {
 	return k
 }
 
-// patchesOf returns the paths of the patches that a kustomization names, and the
-// texts of those that are inline.
-func patchesOf(name string) (paths, inline []string) {
+// patchesOf returns the patches of a kustomization, each with its path or its text.
+func patchesOf(name string) []patch {
 	k := readKustomization(name)
-	for _, p := range append(k.Patches, k.JSON6902...) {
-		if p.Path != "" {
-			paths = append(paths, p.Path)
-		} else {
-			inline = append(inline, p.Patch)
-		}
-	}
+	all := append(k.Patches, k.JSON6902...)
 	for _, p := range k.StrategicMerge {
 		if _, err := os.Stat(filepath.Join(filepath.Dir(name), p)); err == nil {
-			paths = append(paths, p)
+			all = append(all, patch{Path: p})
 		} else {
-			inline = append(inline, p)
+			all = append(all, patch{Patch: p})
 		}
 	}
-	return paths, inline
+	return all
+}
+
+// inlinePatches returns the texts of the patches that are in a kustomization itself.
+func inlinePatches(name string) (texts []string) {
+	for _, p := range patchesOf(name) {
+		texts = append(texts, p.Patch)
+	}
+	return texts
 }
 
 // replacementsOf returns the replacements of a kustomization, as JSON patches that change the
@@ -93,16 +95,16 @@ func findPatches(files []file) map[string]string {
 	found := make(map[string]string)
 	seen := make(map[string]bool)
 	for _, f := range files {
-		dir := filepath.Dir(f.path)
-		for abs := realPath(dir); !seen[abs]; abs, dir = filepath.Dir(abs), filepath.Join(dir, "..") {
-			seen[abs] = true
-			name := kustomizationIn(dir)
-			paths, _ := patchesOf(name)
-			for _, path := range paths {
-				found[realPath(filepath.Join(dir, path))] = name
-			}
-			if _, err := os.Lstat(filepath.Join(abs, ".git")); err == nil {
+		for dir := range above(realPath(filepath.Dir(f.path))) {
+			if seen[dir] {
 				break
+			}
+			seen[dir] = true
+			name := kustomizationIn(dir)
+			for _, p := range patchesOf(name) {
+				if p.Path != "" {
+					found[realPath(filepath.Join(dir, p.Path))] = shortest(name, f.path)
+				}
 			}
 		}
 	}
@@ -134,19 +136,13 @@ func missing(kustomization string, read map[string]bool) string {
 	k := readKustomization(kustomization)
 	for _, name := range slices.Concat(k.Resources, k.Bases, k.Components) {
 		path := filepath.Join(filepath.Dir(kustomization), name)
-		if read[realPath(path)] {
-			continue
-		}
 		inner := kustomizationIn(path)
-		if inner == "" {
-			return name
-		}
-		key := realPath(inner)
+		key := realPath(cmp.Or(inner, path))
 		if read[key] {
 			continue
 		}
 		read[key] = true // for one that takes itself
-		if missing(inner, read) != "" {
+		if inner == "" || missing(inner, read) != "" {
 			delete(read, key)
 			return name
 		}
@@ -158,12 +154,4 @@ func missing(kustomization string, read map[string]bool) string {
 }
 
 // kustomizationIn returns the kustomization of a folder; "" if it has none.
-func kustomizationIn(dir string) string {
-	for _, base := range kustomizationNames {
-		name := filepath.Join(dir, base)
-		if _, err := os.Stat(name); err == nil {
-			return name
-		}
-	}
-	return ""
-}
+func kustomizationIn(dir string) string { return inFolder(dir, kustomizationNames...) }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -56,35 +57,20 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	}()
 	cmd := newCommand(streams{stdin, stdout, stderr})
 	cmd.SetArgs(append([]string{}, args...)) // of nil, cobra makes os.Args
-	help := &errWriter{to: stdout}
+	help := bufio.NewWriter(stdout)          // keeps an error, at which cobra does not look
 	cmd.SetOut(help)
 	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
 		unquoteUsage(cmd)
 	}
-	err := cmd.Execute()
-	if err == nil {
-		err = help.err
+	command, err := cmd.ExecuteC()
+	if unwritten := help.Flush(); err == nil {
+		err = unwritten
 	}
-	return exitCode(err, stderr)
-}
-
-// An errWriter keeps the first error of a writer, for cobra, which does not look at it.
-type errWriter struct {
-	to  io.Writer
-	err error
-}
-
-func (w *errWriter) Write(b []byte) (int, error) {
-	if w.err != nil {
-		return 0, w.err
-	}
-	n, err := w.to.Write(b)
-	w.err = err
-	return n, err
+	return exitCode(command.CommandPath(), err, stderr)
 }
 
 // exitCode returns the exit code of a command and prints its error.
-func exitCode(err error, stderr io.Writer) int {
+func exitCode(command string, err error, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
@@ -92,7 +78,7 @@ func exitCode(err error, stderr io.Writer) int {
 		return e.code
 	}
 	if usage, ok := errors.AsType[*usageError](err); ok {
-		fmt.Fprintf(stderr, "error: %s; see %q\n", oneLine(usage.Error()), usage.command+" --help")
+		fmt.Fprintf(stderr, "error: %s; see %q\n", oneLine(usage.Error()), command+" --help")
 		return exitUsage
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -110,12 +96,8 @@ func exitCode(err error, stderr io.Writer) int {
 	return exitUnreadable
 }
 
-type usageError struct {
-	command string
-	err     error
-}
-
-func (e *usageError) Error() string { return e.err.Error() }
+// A usageError says what is wrong with the command line.
+type usageError struct{ error }
 
 type streams struct {
 	in       io.Reader

@@ -24,30 +24,12 @@ const stdinName = "<stdin>"
 type pkg struct {
 	streams  []*manifest.Stream
 	messages []report.Message // about files that are not read, or cannot be
+	unseen   []report.Message // about more of them, for a run that judges all that it is given
 	charts   map[string]int   // the number of templates that are not read, by the chart's Chart.yaml
 	patches  int              // the number of patches that concern probes and are not read
 	files    []file           // that were given; none if that was stdin
 	failed   bool             // whether a file could not be read
-
-	config      string   // the file with the functionConfig; "" if there is none
-	configFound bool     // whether no flag has named it
-	overrides   []string // what flags say instead of it
-}
-
-// isResourceList reports whether the input is that of a function.
-func (p *pkg) isResourceList() bool {
-	return slices.ContainsFunc(p.streams, (*manifest.Stream).IsResourceList)
-}
-
-// functionConfig returns the functionConfig of a ResourceList; nil if there is
-// none.
-func (p *pkg) functionConfig() *manifest.Object {
-	for _, s := range p.streams {
-		if c := s.FunctionConfig(); c != nil {
-			return c
-		}
-	}
-	return nil
+	config   string           // names the functionConfig and what flags say instead of it; "" if there is none
 }
 
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
@@ -55,7 +37,7 @@ func (p *pkg) functionConfig() *manifest.Object {
 func readPackage(command string, std streams, args, ignore []string) (*pkg, error) {
 	p := &pkg{charts: make(map[string]int)}
 	if len(args) == 0 && isTerminal(std.in) {
-		return nil, &usageError{command, errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
+		return nil, &usageError{errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
 	}
 	if isStdin(args) {
 		if isTerminal(std.in) {
@@ -70,7 +52,7 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 		return p, nil
 	}
 	if slices.Contains(args, "-") {
-		return nil, &usageError{command, errors.New("\"-\" must be the only argument: stdin and files do not mix")}
+		return nil, &usageError{errors.New("\"-\" must be the only argument: stdin and files do not mix")}
 	}
 	files, err := findFiles(args, ignore)
 	if err != nil {
@@ -84,11 +66,12 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 		case err != nil:
 			p.unreadable(f.path, reasonOf(err), "")
 		case patches[f.real] != "":
-			p.passOverPatch(f, text, "`"+patches[f.real]+"` names it as a patch", builtByKustomize)
+			p.patches += p.passOverPatch(f.path, text, "`"+patches[f.real]+"` names it as a patch", builtByKustomize)
 		case f.walked && jsonPatch().Match(text):
-			p.passOverPatch(f, text, "it is a JSON patch", "in the object that it is applied to")
+			p.passOverPatch(f.path, text, "it is a JSON patch", "in the object that it is applied to")
 		case f.walked && slices.Contains(kustomizationNames, filepath.Base(f.path)):
-			p.warnOfInlinePatches(f.path)
+			p.patches += p.notePatches(f.path, "has an inline patch", builtByKustomize, inlinePatches(f.path)...)
+			p.patches += p.notePatches(f.path, "has a replacement", builtByKustomize, replacementsOf(f.path)...)
 		default:
 			p.add(f, text)
 		}
@@ -110,7 +93,7 @@ func (p *pkg) add(f file, text []byte) {
 	case err == nil:
 		p.streams = append(p.streams, s)
 		if filepath.Base(f.path) == chartName && bytes.Contains(text, []byte("dependencies:")) {
-			p.charts[whole(f.path)] += 0
+			p.charts[chartIn(filepath.Dir(f.path))] += 0
 		}
 	case f.walked && isNoManifest(text, err):
 		p.note(f.path, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
@@ -164,12 +147,15 @@ func (p *pkg) passOverValues(f file, s *manifest.Stream) {
 	}
 }
 
-// noteCharts warns of the charts with templates that are not read.
+// noteCharts warns of the charts with templates that are not read. Charts without any matter
+// only to a run that judges all that it is given.
 func (p *pkg) noteCharts() {
+	const render = "; render it and pipe the result through rewrite-probes"
 	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
 		if n := p.charts[chart]; n > 0 {
-			p.note(chart, pipeline.ReasonHelmTemplate, fmt.Sprintf(
-				"the chart is passed over (%s); render it and pipe the result through rewrite-probes", report.Plural(n, "template")))
+			p.note(chart, pipeline.ReasonHelmTemplate, "the chart is passed over ("+report.Plural(n, "template")+")"+render)
+		} else {
+			p.unseen = append(p.unseen, aboutFile(chart, pipeline.ReasonHelmTemplate, "the chart is passed over"+render))
 		}
 	}
 }
@@ -191,22 +177,12 @@ func chartOf(path string) string {
 	}
 }
 
-// chartIn returns the Chart.yaml that stands for a folder; "" if it has none.
+// chartIn returns the Chart.yaml of the chart that is rendered if that of a folder is: of its
+// parent if it is in the folder charts of one; "" if the folder has none.
 func chartIn(dir string) string {
-	name := filepath.Join(dir, chartName)
-	if _, err := os.Stat(name); err != nil {
-		return ""
-	}
-	return whole(name)
-}
-
-// whole returns the Chart.yaml of the chart that is rendered if a chart is: that of its
-// parent if it is in the folder charts of one.
-func whole(chart string) string {
-	if charts := filepath.Dir(filepath.Dir(chart)); filepath.Base(charts) == "charts" {
-		if parent := chartIn(filepath.Dir(charts)); parent != "" {
-			return parent
-		}
+	chart, charts := inFolder(dir, chartName), filepath.Dir(dir)
+	if chart != "" && filepath.Base(charts) == "charts" {
+		return cmp.Or(chartIn(filepath.Dir(charts)), chart)
 	}
 	return chart
 }
@@ -223,71 +199,59 @@ func (p *pkg) unreadable(path string, err error, hint string) {
 	p.messages = append(p.messages, m)
 }
 
-// passOverPatch notes that a patch is not rewritten. It is merged into another
-// object, and that object's probe-proxy must know the probes of both.
-func (p *pkg) passOverPatch(f file, text []byte, why, where string) {
-	if concern := patchConcern(text); concern != "" {
-		if where == builtByKustomize {
-			p.patches++
-		}
-		p.note(f.path, pipeline.ReasonPatch, "is passed over, since "+why+"; "+concern+where)
-		return
-	}
-	p.note(f.path, pipeline.ReasonPatchIdle, "is passed over, since "+why)
-}
-
 // builtByKustomize says where the probes of a patch of kustomize are rewritten.
 const builtByKustomize = "in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes"
 
-// warnOfInlinePatches warns of a kustomization whose own patches or replacements concern
-// probes.
-func (p *pkg) warnOfInlinePatches(path string) {
-	_, inline := patchesOf(path)
-	p.warnOfPatches(path, "an inline patch", inline)
-	p.warnOfPatches(path, "a replacement", replacementsOf(path))
+// passOverPatch notes that a patch is not rewritten, and returns 1 if it concerns probes. It is
+// merged into another object, and that object's probe-proxy must know the probes of both.
+func (p *pkg) passOverPatch(path string, text []byte, why, where string) int {
+	words := "is passed over, since " + why
+	n := p.notePatches(path, words, where, string(text))
+	if n == 0 {
+		p.note(path, pipeline.ReasonPatchIdle, words)
+	}
+	return n
 }
 
-func (p *pkg) warnOfPatches(path, words string, patches []string) {
-	var concerns []string
+// notePatches notes the patches that concern probes, if there are any, and returns how many.
+func (p *pkg) notePatches(path, words, where string, patches ...string) (n int) {
 	for _, patch := range patches {
-		if concern := patchConcern([]byte(patch)); concern != "" {
-			concerns = append(concerns, concern)
+		concern := patchConcern(patch)
+		if concern == "" {
+			continue
+		}
+		if n++; n == 1 {
+			p.note(path, pipeline.ReasonPatch, words+"; "+concern+where)
 		}
 	}
-	if len(concerns) > 0 {
-		p.patches += len(concerns)
-		p.note(path, pipeline.ReasonPatch, "has "+words+"; "+concerns[0]+builtByKustomize)
-	}
+	return n
 }
 
 // readInput reads what the arguments name, and the config of the run.
-func readInput(cmd *cobra.Command, std streams, common *commonFlags, args []string) (*pkg, *config.RewriteProbes, error) {
-	if err := common.color.check(cmd, nil); err != nil {
-		return nil, nil, err
-	}
+func (t *tool) readInput(cmd *cobra.Command, args []string) (*pkg, *config.RewriteProbes, error) {
 	if name := misspelt(cmd, args); name != "" {
-		return nil, nil, &usageError{cmd.CommandPath(), fmt.Errorf("%q is neither a path nor a command (did you mean %q?)", args[0], name)}
+		return nil, nil, &usageError{fmt.Errorf("%q is neither a path nor a command (did you mean %q?)", args[0], name)}
 	}
-	p, err := readPackage(cmd.CommandPath(), std, args, common.ignore)
+	p, err := readPackage(cmd.CommandPath(), t.streams, args, t.ignore)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := common.load(p, cmd.CommandPath(), args)
-	if err == nil && (p.configFound || len(p.overrides) > 0) {
-		fmt.Fprintln(std.err, cmd.CommandPath()+": functionConfig: "+report.Printable(p.configWords()))
+	c, err := t.load(p, args)
+	if err == nil && p.config != "" && p.config != t.config { // what a flag alone says is known
+		fmt.Fprintln(t.err, cmd.CommandPath()+": functionConfig: "+report.Printable(p.config))
 	}
 	return p, c, err
 }
 
 // runPipeline reads what the arguments name and takes it through the pipeline.
-func runPipeline(cmd *cobra.Command, std streams, common *commonFlags, mode pipeline.Mode, args []string) (*pkg, *report.Report, error) {
-	p, c, err := readInput(cmd, std, common, args)
+func (t *tool) runPipeline(cmd *cobra.Command, mode pipeline.Mode, args []string) (*pkg, *report.Report, error) {
+	p, c, err := t.readInput(cmd, args)
 	if err != nil {
 		return nil, nil, err
 	}
 	r := pipeline.Run(p.streams, c, mode)
 	r.Messages = append(p.messages, r.Messages...)
-	r.Unreadable, r.Patches, r.Config = p.failed, p.patches, p.configWords()
+	r.Unreadable, r.Patches, r.Config = p.failed, p.patches, p.config
 	report.Sort(r.Messages)
 	return p, r, nil
 }

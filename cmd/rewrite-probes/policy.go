@@ -9,7 +9,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/policy"
 )
 
-func policyCommand(std streams, common *commonFlags) *cobra.Command {
+func (t *tool) policyCommand() *cobra.Command {
 	var o policy.Options
 	cmd := &cobra.Command{
 		Use: "policy", Short: "Print policies for the cluster that find what check would find", Args: noArgs,
@@ -23,11 +23,11 @@ rewrite and probeProxy.name.`,
 		Example: `  rewrite-probes policy | kubectl apply -f -
   rewrite-probes policy --config rewrite-probes.yaml --action deny
   rewrite-probes policy --engine kyverno --action audit`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(_ *cobra.Command, _ []string) error {
 			if err := o.Validate(); err != nil {
-				return &usageError{cmd.CommandPath(), err}
+				return &usageError{err}
 			}
-			c, err := common.load(&pkg{}, cmd.CommandPath(), nil)
+			c, err := t.load(&pkg{}, nil)
 			if err != nil {
 				return err
 			}
@@ -36,9 +36,9 @@ rewrite and probeProxy.name.`,
 				return fmt.Errorf("functionConfig: %w", err)
 			}
 			for _, n := range notes {
-				fmt.Fprintln(std.err, "note: functionConfig: "+n)
+				fmt.Fprintln(t.err, "note: functionConfig: "+n)
 			}
-			_, err = std.out.Write(text)
+			_, err = t.out.Write(text)
 			return err
 		},
 	}

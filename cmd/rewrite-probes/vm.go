@@ -7,10 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
-	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
-func vmCommand(std streams, common *commonFlags) *cobra.Command {
+func (t *tool) vmCommand() *cobra.Command {
 	var group string
 	cmd := &cobra.Command{
 		Use:   "vm [PATH... | -] --group NAME",
@@ -23,22 +22,22 @@ every default written out. If the group takes its probe from a workload
   probe-agent check reviews.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if group == "" {
-				return &usageError{cmd.CommandPath(), errors.New("--group must name a WorkloadGroup, as NAME or NAMESPACE/NAME")}
+				return &usageError{errors.New("--group must name a WorkloadGroup, as NAME or NAMESPACE/NAME")}
 			}
-			p, c, err := readInput(cmd, std, common, args)
+			p, c, err := t.readInput(cmd, args)
 			if err != nil {
 				return err
 			}
 			if p.failed {
-				report.Print(std.err, p.messages, common.verbose, screenOf(std.err, common.color))
+				t.print(p.messages)
 				return &exit{exitUnreadable}
 			}
 			config, err := pipeline.AgentConfig(p.streams, c, group)
 			if err != nil {
-				fmt.Fprintln(std.err, "error: "+oneLine(err.Error()))
+				fmt.Fprintln(t.err, "error: "+oneLine(err.Error()))
 				return &exit{exitFindings}
 			}
-			_, err = std.out.Write(config.Encode())
+			_, err = t.out.Write(config.Encode())
 			return err
 		},
 	}

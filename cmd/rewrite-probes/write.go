@@ -44,12 +44,10 @@ func writeFile(name string, text, old []byte) error {
 		return reasonOf(err)
 	}
 	defer f.Close()
-	if hasOtherLinks(info) {
-		return overwrite(f, text, old)
-	}
-	done, err := replace(path, info, text)
-	if done || err != nil {
-		return err
+	if !hasOtherLinks(info) {
+		if done, err := replace(path, info, text); done || err != nil {
+			return err
+		}
 	}
 	return overwrite(f, text, old)
 }

@@ -120,28 +120,32 @@ func Is(apiVersion, kind string) bool {
 // allowed.
 func Decode(o *manifest.Object, over ...Setting) (*RewriteProbes, error) {
 	c := Default() // what the functionConfig says is decoded over the defaults
-	var p problems
+	p := problems{config: o}
 	var err error
 	switch {
 	case o == nil:
 	case isTyped(o):
 		_, err = o.DecodeStrict(nil, c)
 	case isConfigMap(o):
-		err = c.fromConfigMap(o, &p)
+		var data []Setting
+		data, err = dataOf(o)
+		c.set(data, &p)
 	default:
 		return nil, InFunctionConfig(o.Errorf(nil, "%w (v1) or a %s (%s), and is kind %q of apiVersion %q",
 			ErrNotConfig, Kind, APIVersion, o.Kind(), o.APIVersion()))
 	}
+	p.errs = append(p.errs, unjoin(err)...)
+	p.over = over
 	c.set(over, &p)
-	all := []error{}
-	for _, e := range unjoin(err) {
-		all = append(all, InFunctionConfig(e))
+	if slices.Contains(over, Setting{"image", ""}) { // as of a variable of the shell that is not set
+		p.add(specPath.Key("probeProxy", "image"), `"" must be an image; without it, that of the same version is taken`)
 	}
-	for _, wrong := range slices.Concat(p, c.validate()) {
-		all = append(all, wrong.in(o, over))
+	c.validate(&p)
+	slices.SortStableFunc(p.errs, func(a, b error) int { return cmp.Compare(lineOf(a), lineOf(b)) })
+	for i, err := range p.errs {
+		p.errs[i] = InFunctionConfig(err)
 	}
-	slices.SortStableFunc(all, func(a, b error) int { return cmp.Compare(lineOf(a), lineOf(b)) })
-	if err := errors.Join(all...); err != nil {
+	if err := errors.Join(p.errs...); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -161,40 +165,43 @@ var ErrNotConfig = errors.New("must be a ConfigMap")
 func isTyped(o *manifest.Object) bool     { return o.APIVersion() == APIVersion && o.Kind() == Kind }
 func isConfigMap(o *manifest.Object) bool { return o.APIVersion() == "v1" && o.Kind() == "ConfigMap" }
 
-type problem struct {
-	path field.Path
-	text string
+// problems are what is wrong with a functionConfig, which may be nil, and with the settings
+// that go over it.
+type problems struct {
+	config *manifest.Object
+	over   []Setting
+	errs   []error
 }
 
-type problems []problem
-
+// add adds an error about the flag that has set the field, or else about the functionConfig.
 func (p *problems) add(path field.Path, format string, args ...any) {
-	*p = append(*p, problem{path, fmt.Sprintf(format, args...)})
-}
-
-// in returns the problem as an error about the flag that has set the field, or else about the
-// functionConfig, of which o may be nil.
-func (p problem) in(o *manifest.Object, over []Setting) error {
-	key := keyOf(p.path)
+	text := fmt.Sprintf(format, args...)
+	key := keyOf(path)
 	switch {
-	case key != nil && slices.ContainsFunc(over, func(s Setting) bool { return s.Key == key.Name }):
-		return &SettingError{Key: key.Name, Text: p.text}
-	case o == nil:
-		return fmt.Errorf("functionConfig: `%s`: %s", p.path, p.text)
-	case key != nil && isConfigMap(o):
-		p.path = field.NewPath("data", key.Name)
+	case key != nil && slices.ContainsFunc(p.over, func(s Setting) bool { return s.Key == key.Name }):
+		p.errs = append(p.errs, &SettingError{Key: key.Name, Text: text})
+	case p.config == nil:
+		p.errs = append(p.errs, fmt.Errorf("functionConfig: `%s`: %s", path, text))
+	case key != nil && isConfigMap(p.config):
+		p.errs = append(p.errs, p.config.Errorf(field.NewPath("data", key.Name), "%s", text))
+	default:
+		p.errs = append(p.errs, p.config.Errorf(path, "%s", text))
 	}
-	return InFunctionConfig(o.Errorf(p.path, "%s", p.text))
 }
 
-// InFunctionConfig makes an error name the functionConfig as its object.
+// InFunctionConfig makes an error name the functionConfig as its object. The lines of a text
+// that is in no file are nobody's, and not named.
 func InFunctionConfig(err error) error {
-	if e, ok := errors.AsType[*manifest.Error](err); ok {
-		in := *e
-		in.Object = "functionConfig"
-		return &in
+	e, ok := errors.AsType[*manifest.Error](err)
+	if !ok {
+		return err
 	}
-	return err
+	in := *e
+	in.Object = "functionConfig"
+	if in.File == "" {
+		in.Line = 0
+	}
+	return &in
 }
 
 // unjoin returns the errors that errors.Join has joined, or the one that it was given, which
@@ -208,7 +215,8 @@ func unjoin(err error) []error {
 
 var specPath = field.NewPath("spec")
 
-func (c *RewriteProbes) validate() (p problems) {
+func (c *RewriteProbes) validate(p *problems) {
+	before := len(p.errs)
 	p.checkStruct(nil, reflect.ValueOf(c).Elem())
 	s := &c.Spec
 	if len(s.Rewrite) == 0 {
@@ -230,7 +238,7 @@ func (c *RewriteProbes) validate() (p problems) {
 	if err := CheckRegistry(s.ProbeProxy.Registry); err != nil {
 		p.add(specPath.Key("probeProxy", "registry"), "%v", err)
 	}
-	if len(p) == 0 {
+	if len(p.errs) == before {
 		for _, wrong := range s.Options().Problems() {
 			p.add(specPath.Join(wrong.Path), "%s", wrong.Text)
 		}
@@ -246,7 +254,6 @@ func (c *RewriteProbes) validate() (p problems) {
 	}
 	p.checkSelector("exclude", s.Exclude)
 	p.checkSelector("select", s.Select)
-	return p
 }
 
 // checkContainers reports what is wrong with the images and the environment of the

@@ -49,38 +49,16 @@ func (k *Key) set(c *RewriteProbes, text string) error {
 // keyOf returns the key that sets a field of the typed form, or an item of it; nil if none does.
 func keyOf(path field.Path) *Key {
 	text := path.String()
-	i := slices.IndexFunc(Keys, func(k Key) bool { return text == k.Field || strings.HasPrefix(text, k.Field+"[") })
-	if i < 0 {
-		return nil
-	}
-	return &Keys[i]
+	return findKey(func(k Key) bool { return text == k.Field || strings.HasPrefix(text, k.Field+"[") })
 }
 
-// fromConfigMap sets the fields that a ConfigMap has keys for.
-func (c *RewriteProbes) fromConfigMap(o *manifest.Object, p *problems) error {
-	var cm struct {
-		Data map[string]string `json:"data"`
-	}
-	if _, err := o.Decode(nil, &cm); err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(cm.Data)) {
-		key := keyNamed(name)
-		if key == nil {
-			p.add(field.NewPath("data", name), "unknown key; allowed are %s", keyNames())
-		} else if err := key.set(c, cm.Data[name]); err != nil {
-			p.add(field.NewPath("data", name), "%v", err)
-		}
+func keyNamed(name string) *Key { return findKey(func(k Key) bool { return k.Name == name }) }
+
+func findKey(is func(Key) bool) *Key {
+	if i := slices.IndexFunc(Keys, is); i >= 0 {
+		return &Keys[i]
 	}
 	return nil
-}
-
-func keyNamed(name string) *Key {
-	i, known := slices.BinarySearchFunc(Keys, name, func(k Key, n string) int { return strings.Compare(k.Name, n) })
-	if !known {
-		return nil
-	}
-	return &Keys[i]
 }
 
 func keyNames() string {
@@ -99,13 +77,30 @@ type SettingError struct{ Key, Text string }
 
 func (e *SettingError) Error() string { return "--" + e.Key + ": " + e.Text }
 
-func (c *RewriteProbes) set(over []Setting, p *problems) {
-	for _, s := range over {
+// dataOf returns what a ConfigMap says.
+func dataOf(o *manifest.Object) (data []Setting, err error) {
+	var cm struct {
+		Data map[string]string `json:"data"`
+	}
+	if _, err := o.Decode(nil, &cm); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(cm.Data)) {
+		data = append(data, Setting{name, cm.Data[name]})
+	}
+	return data, nil
+}
+
+// set sets the fields that flags, or the keys of a ConfigMap, name.
+func (c *RewriteProbes) set(given []Setting, p *problems) {
+	for _, s := range given {
 		key := keyNamed(s.Key)
-		path, _ := field.Parse(key.Field)
-		if s.Value == "" && key.Name == "image" { // as of a variable of the shell that is not set
-			p.add(path, `"" must be an image; without it, that of the same version is taken`)
-		} else if err := key.set(c, s.Value); err != nil {
+		if key == nil {
+			p.add(field.NewPath("data", s.Key), "unknown key; allowed are %s", keyNames())
+			continue
+		}
+		if err := key.set(c, s.Value); err != nil {
+			path, _ := field.Parse(key.Field)
 			p.add(path, "%v", err)
 		}
 	}

@@ -1,10 +1,10 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -15,116 +15,64 @@ const SchemaID = "https://raw.githubusercontent.com/rewrite-probes/rewrite-probe
 // Schema returns the JSON Schema (draft 2020-12) of the typed functionConfig,
 // indented, made from the Go types and their tags.
 func Schema() []byte {
-	s := structSchema(reflect.TypeFor[RewriteProbes]())
-	s.ID = SchemaID
-	s.Version = "https://json-schema.org/draft/2020-12/schema"
-	s.Title = Kind
-	b, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		panic(err) // the types hold nothing that JSON cannot
+	s := append(object("$schema", "https://json-schema.org/draft/2020-12/schema", "$id", SchemaID, "title", Kind),
+		structSchema(reflect.TypeFor[RewriteProbes]())...)
+	var b bytes.Buffer
+	if err := json.Indent(&b, field.AppendJSON(nil, s), "", "  "); err != nil {
+		panic(err) // it has just been encoded
 	}
-	return append(b, '\n')
+	return append(b.Bytes(), '\n')
 }
 
-// schema is the part of JSON Schema that the types need. Its properties keep
-// the order of the fields.
-type schema struct {
-	Version     string      `json:"$schema,omitempty"`
-	ID          string      `json:"$id,omitempty"`
-	Title       string      `json:"title,omitempty"`
-	Description string      `json:"description,omitempty"`
-	Type        string      `json:"type,omitempty"`
-	Enum        []any       `json:"enum,omitempty"`
-	Default     any         `json:"default,omitempty"`
-	Minimum     *int        `json:"minimum,omitempty"`
-	Maximum     *int        `json:"maximum,omitempty"`
-	Items       *schema     `json:"items,omitempty"`
-	Properties  *properties `json:"properties,omitempty"`
-	Required    []string    `json:"required,omitempty"`
-	Closed      *bool       `json:"additionalProperties,omitempty"`
-}
-
-type properties []property
-
-type property struct {
-	name string
-	*schema
-}
-
-// MarshalJSON writes the properties as an object in the order of the fields.
-func (p *properties) MarshalJSON() ([]byte, error) {
-	var b strings.Builder
-	for i, f := range *p {
-		if i > 0 {
-			b.WriteByte(',')
+// object returns a mapping of keys and values, which are given by turns. Nil and empty lists
+// are left out.
+func object(entries ...any) (m field.Map) {
+	for i := 0; i < len(entries); i += 2 {
+		v := reflect.ValueOf(entries[i+1])
+		if v.IsValid() && (v.Kind() != reflect.Slice || v.Len() > 0) {
+			m = append(m, field.Entry{Key: entries[i].(string), Value: v.Interface()})
 		}
-		value, err := json.Marshal(f.schema)
-		if err != nil {
-			return nil, err
-		}
-		b.WriteString(strconv.Quote(f.name) + ":")
-		b.Write(value)
 	}
-	return []byte("{" + b.String() + "}"), nil
+	return m
 }
 
-func structSchema(t reflect.Type) *schema {
-	s := &schema{Type: "object", Properties: new(properties), Closed: new(bool)}
+func structSchema(t reflect.Type) field.Map {
+	var properties field.Map
+	var required field.List
 	for i := range t.NumField() {
 		f := t.Field(i)
-		fs := typeSchema(f.Type, f.Tag)
-		fs.Description = f.Tag.Get("doc")
-		*s.Properties = append(*s.Properties, property{jsonName(f), fs})
+		s := append(object("description", f.Tag.Get("doc")), typeSchema(f.Type, f.Tag, defaultValue(f))...)
+		properties = append(properties, field.Entry{Key: jsonName(f), Value: s})
 		if f.Tag.Get("required") != "" {
-			s.Required = append(s.Required, jsonName(f))
+			required = append(required, jsonName(f))
 		}
 	}
-	return s
+	return object("type", "object", "properties", properties, "required", required, "additionalProperties", false)
 }
 
-func typeSchema(t reflect.Type, tag reflect.StructTag) *schema {
+func typeSchema(t reflect.Type, tag reflect.StructTag, byDefault any) field.Map {
 	switch {
 	case t.Kind() == reflect.Pointer:
-		return typeSchema(t.Elem(), tag)
+		return typeSchema(t.Elem(), tag, byDefault)
 	case t == reflect.TypeFor[field.Map](), t.Kind() == reflect.Map:
-		return &schema{Type: "object"}
+		return object("type", "object")
 	case t == reflect.TypeFor[field.List]():
-		return &schema{Type: "array", Items: &schema{Type: "object"}}
+		return object("type", "array", "items", object("type", "object"))
 	case t.Kind() == reflect.Struct:
 		return structSchema(t)
 	case t.Kind() == reflect.Slice:
-		s := &schema{Type: "array", Items: typeSchema(t.Elem(), tag)}
-		s.Items.Default = nil // the tag's is that of the list
-		if d := defaultOf(tag); d != "" {
-			s.Default = strings.Split(d, ",")
-		}
-		return s
+		return object("type", "array", "default", byDefault, "items", typeSchema(t.Elem(), tag, nil))
 	case t.Kind() == reflect.Interface:
-		return &schema{Enum: []any{"auto", true, false}, Default: tag.Get("default")}
+		return object("enum", []any{"auto", true, false}, "default", byDefault)
 	case t.Kind() == reflect.Bool:
-		return &schema{Type: "boolean", Default: tag.Get("default") == "true"}
+		return object("type", "boolean", "default", byDefault)
 	case t.Kind() == reflect.Int:
-		s := &schema{Type: "integer", Minimum: number(tag.Get("min")), Maximum: number(tag.Get("max"))}
-		if d := number(tag.Get("default")); d != nil {
-			s.Default = *d
-		}
-		return s
-	default:
-		s := &schema{Type: "string"}
-		for _, v := range allowed(tag) {
-			s.Enum = append(s.Enum, v)
-		}
-		if d := tag.Get("default"); d != "" {
-			s.Default = d
-		}
-		return s
+		return object("type", "integer", "default", byDefault, "minimum", number(tag.Get("min")), "maximum", number(tag.Get("max")))
 	}
+	return object("type", "string", "enum", allowed(tag), "default", byDefault)
 }
 
-func number(s string) *int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return nil
-	}
-	return &n
+func number(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
 }

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -25,8 +28,8 @@ func TestLabelSelectorsMeanWhatTheyMeanToKubectl(t *testing.T) {
 		judge, wrong := labels.Parse(text)
 		selector := &Selector{LabelSelector: text}
 		var p problems
-		if p.checkSelector("select", selector); (len(p) == 0) != (wrong == nil) {
-			t.Errorf("%q: %v; kubectl says %v", text, p, wrong)
+		if p.checkSelector("select", selector); (len(p.errs) == 0) != (wrong == nil) {
+			t.Errorf("%q: %v; kubectl says %v", text, p.errs, wrong)
 		}
 		if wrong != nil {
 			return
@@ -63,25 +66,22 @@ func TestLabelSelectorsMeanWhatTheyMeanToKubectl(t *testing.T) {
 }
 
 func TestWhatASelectorMustHave(t *testing.T) {
-	const must = "`spec.select`: must have kinds, names, namespaces or labelSelector"
+	const must = "functionConfig: `spec.select`: must have kinds, names, namespaces or labelSelector"
 	for _, c := range []struct {
 		s    *Selector
 		want string
 	}{
 		{nil, ""}, {&Selector{}, must}, {&Selector{Kinds: []string{}, Names: []string{}}, must},
 		{&Selector{Kinds: []string{"Pod"}}, ""}, {&Selector{Names: []string{"a*"}}, ""}, {&Selector{Namespaces: []string{"a?"}}, ""}, {&Selector{LabelSelector: "a"}, ""},
-		{&Selector{Names: []string{"a", "[b"}}, "`spec.select`: pattern \"[b\" must be a name in which * and ? match as in a shell"},
-		{&Selector{Names: []string{"a"}, Namespaces: []string{"[c"}, LabelSelector: "a b"}, "`spec.select`: pattern \"[c\" must be a name in which * and ? match as in a shell"},
-		{&Selector{Kinds: []string{"Pod"}, LabelSelector: "a,b c"}, "`spec.select`: labelSelector \"a,b c\" must be made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas"},
+		{&Selector{Names: []string{"a", "[b"}}, "functionConfig: `spec.select`: pattern \"[b\" must be a name in which * and ? match as in a shell"},
+		{&Selector{Names: []string{"a"}, Namespaces: []string{"[c"}, LabelSelector: "a b"}, "functionConfig: `spec.select`: pattern \"[c\" must be a name in which * and ? match as in a shell"},
+		{&Selector{Kinds: []string{"Pod"}, LabelSelector: "a,b c"}, "functionConfig: `spec.select`: labelSelector \"a,b c\" must be made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas"},
 	} {
 		var p problems
 		p.checkSelector("select", c.s)
-		got := ""
-		for _, one := range p {
-			got += "`" + one.path.String() + "`: " + one.text
-		}
-		if got != c.want {
-			t.Errorf("%+v: %s, want %s", c.s, got, c.want)
+		got := fmt.Sprint(errors.Join(p.errs...))
+		if want := cmp.Or(c.want, "<nil>"); got != want {
+			t.Errorf("%+v: %s, want %s", c.s, got, want)
 		}
 	}
 }
@@ -112,8 +112,12 @@ func TestAnEnvVarOfTheContainerHasAName(t *testing.T) {
 		s.ProbeProxy.Env = field.List{field.Map{{Key: "name", Value: "first"}}, c.env}
 		var p problems
 		p.checkContainers(s)
-		if got := len(p) == 0; got != c.want || !got && (p[0].path.String() != "spec.probeProxy.env[1]" || p[0].text != "must be a mapping with a name") {
-			t.Errorf("%v: %v", c.env, p)
+		want := "functionConfig: `spec.probeProxy.env[1]`: must be a mapping with a name"
+		if c.want {
+			want = "<nil>"
+		}
+		if got := fmt.Sprint(errors.Join(p.errs...)); got != want {
+			t.Errorf("%v: %s, want %s", c.env, got, want)
 		}
 	}
 }

@@ -47,13 +47,24 @@ func defaultOf(tag reflect.StructTag) string {
 // defaultStruct fills every field that has a default tag.
 func defaultStruct(v reflect.Value) {
 	for i := range v.NumField() {
-		f, tag := v.Field(i), v.Type().Field(i).Tag
+		f := v.Field(i)
 		if f.Kind() == reflect.Struct {
 			defaultStruct(f)
-		} else if text := defaultOf(tag); text != "" {
-			_ = setText(f, tag, text)
+		} else if d := defaultValue(v.Type().Field(i)); d != nil {
+			f.Set(reflect.ValueOf(d))
 		}
 	}
+}
+
+// defaultValue returns the default of a field; nil if it has none.
+func defaultValue(f reflect.StructField) any {
+	text := defaultOf(f.Tag)
+	if text == "" {
+		return nil
+	}
+	v := reflect.New(f.Type).Elem()
+	_ = setText(v, f.Tag, text)
+	return v.Interface()
 }
 
 // setText sets a field to a text: its default, or what a ConfigMap or a flag says.
@@ -105,9 +116,6 @@ func (p *problems) checkValue(path field.Path, v reflect.Value, tag reflect.Stru
 	case reflect.Struct:
 		p.checkStruct(path, v)
 	case reflect.Slice:
-		if v.Type() == reflect.TypeFor[field.Map]() || v.Type() == reflect.TypeFor[field.List]() {
-			return
-		}
 		for i := range v.Len() {
 			p.checkValue(path.Index(i), v.Index(i), tag)
 		}
@@ -120,8 +128,8 @@ func (p *problems) checkValue(path field.Path, v reflect.Value, tag reflect.Stru
 	case reflect.Interface: // auto, or a boolean, which YAML may write in quotes
 		p.checkEnum(path, fmt.Sprint(v.Interface()), tag)
 	case reflect.Int:
-		if low, high := number(tag.Get("min")), number(tag.Get("max")); low != nil && (v.Int() < int64(*low) || v.Int() > int64(*high)) {
-			p.add(path, "\"%d\" must be a number from %d to %d", v.Int(), *low, *high)
+		if low, high := number(tag.Get("min")), number(tag.Get("max")); v.Int() < int64(low) || v.Int() > int64(high) {
+			p.add(path, "\"%d\" must be a number from %d to %d", v.Int(), low, high)
 		}
 	}
 }

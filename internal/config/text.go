@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 )
@@ -13,27 +12,9 @@ func DecodeText(text []byte) (*RewriteProbes, error) {
 	if text = bytes.TrimSpace(text); len(text) == 0 || string(text) == "null" {
 		return Default(), nil
 	}
-	s, err := manifest.Read("functionConfig", text)
+	s, err := manifest.Read("", text)
 	if err != nil {
-		return nil, err
+		return nil, InFunctionConfig(err)
 	}
-	c, err := Decode(s.Objects()[0])
-	if err != nil {
-		return nil, withoutPlace(err)
-	}
-	return c, nil
-}
-
-// withoutPlace takes file and line off the errors that are joined in err.
-func withoutPlace(err error) error {
-	var all []error
-	for _, e := range unjoin(err) {
-		if place, ok := errors.AsType[*manifest.Error](e); ok {
-			bare := *place
-			bare.File, bare.Line = "", 0
-			e = &bare
-		}
-		all = append(all, e)
-	}
-	return errors.Join(all...)
+	return Decode(s.Objects()[0])
 }

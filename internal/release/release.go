@@ -35,30 +35,18 @@ var Version = sync.OnceValue(func() string {
 
 func versionOf(linked string, info *debug.BuildInfo) string {
 	v := linked
-	if v == "" && info.Main.Path == module {
-		v = info.Main.Version
-	}
-	for _, dep := range info.Deps {
-		if v == "" && dep.Path == module {
-			v = dependencyVersion(dep)
+	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
+		if m.Replace != nil {
+			m = m.Replace // a folder, or another module, whose version says nothing
+		}
+		if v == "" && m.Path == module {
+			v = m.Version
 		}
 	}
 	if v == "" || v == "(devel)" {
 		return "dev"
 	}
 	return v
-}
-
-// dependencyVersion returns the version of this module in a program that imports it;
-// "" if the program replaces it by a folder or by another module.
-func dependencyVersion(dep *debug.Module) string {
-	switch r := dep.Replace; {
-	case r == nil:
-		return dep.Version
-	case r.Path == module:
-		return r.Version
-	}
-	return ""
 }
 
 // Image returns the image of probe-proxy of this version. A build between

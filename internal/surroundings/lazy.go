@@ -9,47 +9,49 @@ import (
 type lazy[T any] struct {
 	read   func(*manifest.Object) (v T, m *transformer.Metadata) // m is nil for an object that does not count
 	unread []*manifest.Object
-	all    map[string]*objects[T] // by namespace
+	all    map[string][]located[T] // by namespace
+	last   map[string]answer[T]    // of each namespace
 }
 
-// in returns the objects of a namespace; nil if there are none.
-func (l *lazy[T]) in(namespace string) *objects[T] {
+// An answer has what is near a place.
+type answer[T any] struct {
+	place
+	values []T
+}
+
+func newLazy[T any](read func(*manifest.Object) (T, *transformer.Metadata)) lazy[T] {
+	return lazy[T]{read: read, all: make(map[string][]located[T]), last: make(map[string]answer[T])}
+}
+
+// in returns the objects of a namespace.
+func (l *lazy[T]) in(namespace string) []located[T] {
 	for _, o := range l.unread {
-		v, m := l.read(o)
-		if m == nil {
-			continue
+		if v, m := l.read(o); m != nil {
+			l.all[m.Namespace] = append(l.all[m.Namespace], located[T]{placeOf(o), m.Name, v})
 		}
-		if l.all == nil {
-			l.all = make(map[string]*objects[T])
-		}
-		if l.all[m.Namespace] == nil {
-			l.all[m.Namespace] = &objects[T]{}
-		}
-		l.all[m.Namespace].add(placeOf(o), m.Name, v)
 	}
 	l.unread = nil
 	return l.all[namespace]
 }
 
-// near returns the values of the objects that [lazy.find] finds, without asking the same of a
-// namespace twice in a row.
+// near returns the values of the objects that [lazy.find] finds, without looking for the same
+// of a namespace twice in a row.
 func (l *lazy[T]) near(q question) []T {
-	o := l.in(q.namespace)
-	if o == nil {
-		return nil
+	last, asked := l.last[q.namespace]
+	if !asked || last.place != q.place {
+		last = answer[T]{q.place, valuesOf(l.find(q))}
+		l.last[q.namespace] = last
 	}
-	if o.answer == nil || o.asked != q.place {
-		o.asked, o.answer = q.place, l.find(q).values
-	}
-	return o.answer
+	return last.values
 }
 
 // find returns the objects of the namespace, of one name the nearest. If the namespace is
 // not known, they are those of the nearest folder that has any: that objects of two
 // folders go to the same namespace is then not known either.
-func (l *lazy[T]) find(q question) *objects[T] {
-	if o := l.in(q.namespace); o != nil {
-		return o.around(q).nearest(q.place)
+func (l *lazy[T]) find(q question) []located[T] {
+	all := l.in(q.namespace)
+	if q.namespace == "" {
+		all = around(all, q.place)
 	}
-	return &objects[T]{}
+	return nearest(all, q.place, func(o located[T]) string { return o.name })
 }

@@ -2,6 +2,7 @@ package surroundings
 
 import (
 	"cmp"
+	"math"
 	"path"
 	"path/filepath"
 	"slices"
@@ -62,57 +63,38 @@ func (p place) distance(to place) int {
 	return d
 }
 
-// objects are objects of one kind and namespace.
-type objects[T any] struct {
-	places []place
-	names  []string
-	values []T
-
-	asked  place // where they were last asked for,
-	answer []T   // and the answer
+// A located is what was made of an object, with its place and name.
+type located[T any] struct {
+	place
+	name  string
+	value T
 }
 
-func (o *objects[T]) add(at place, name string, v T) {
-	o.places, o.names, o.values = append(o.places, at), append(o.names, name), append(o.values, v)
-}
-
-// around returns the objects that count in the namespace of a question.
-func (o *objects[T]) around(q question) *objects[T] {
-	if q.namespace != "" {
-		return o
+// around returns the objects of the nearest folder that has any.
+func around[T any](all []located[T], at place) []located[T] {
+	least := math.MaxInt
+	for _, o := range all {
+		least = min(least, at.distance(o.place))
 	}
-	least := q.distance(o.places[0])
-	for _, at := range o.places {
-		least = min(least, q.distance(at))
-	}
-	return o.filter(func(i int) bool { return q.distance(o.places[i]) <= max(1, least) })
+	return slices.DeleteFunc(slices.Clone(all), func(o located[T]) bool { return at.distance(o.place) > max(1, least) })
 }
 
-// nearest returns those objects to which none of the same name is nearer.
-func (o *objects[T]) nearest(from place) *objects[T] { return o.nearestOf(o.names, from) }
-
-// nearestOf returns those objects to which none of the same key is nearer.
-func (o *objects[T]) nearestOf(keys []string, from place) *objects[T] {
+// nearest returns those objects to which none of the same key is nearer.
+func nearest[T any](all []located[T], from place, key func(located[T]) string) []located[T] {
 	best := make(map[string]int)
-	for i, k := range keys {
-		d := from.distance(o.places[i])
+	for _, o := range all {
+		d, k := from.distance(o.place), key(o)
 		if b, known := best[k]; !known || d < b {
 			best[k] = d
 		}
 	}
-	return o.filter(func(i int) bool { return from.distance(o.places[i]) == best[keys[i]] })
+	return slices.DeleteFunc(slices.Clone(all), func(o located[T]) bool { return from.distance(o.place) > best[key(o)] })
 }
 
-// filter returns the objects that are kept; o itself if that is all of them.
-func (o *objects[T]) filter(keep func(i int) bool) *objects[T] {
-	kept := o
-	for i := range o.values {
-		switch ok := keep(i); {
-		case !ok && kept == o:
-			kept = &objects[T]{places: slices.Clone(o.places[:i]), names: slices.Clone(o.names[:i]), values: slices.Clone(o.values[:i])}
-		case ok && kept != o:
-			kept.add(o.places[i], o.names[i], o.values[i])
-		}
+func valuesOf[T any](all []located[T]) []T {
+	var values []T
+	for _, o := range all {
+		values = append(values, o.value)
 	}
-	return kept
+	return values
 }

@@ -11,11 +11,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-const (
-	istioSecurity = "security.istio.io"
-	networking    = "networking.k8s.io"
-)
-
 var (
 	specPath    = field.NewPath("spec")
 	createdPath = field.NewPath("metadata", "creationTimestamp")
@@ -29,32 +24,6 @@ const localConfig = "config.kubernetes.io/local-config"
 func IsLocal(m *transformer.Metadata) bool {
 	v := m.Annotations.Get(localConfig)
 	return v != "" && v != "false"
-}
-
-// listOf returns where an object is kept until it is read; nil if it is no surroundings.
-func (x *Index) listOf(o *manifest.Object) *[]*manifest.Object {
-	switch group, kind := o.Group(), o.Kind(); {
-	case o.APIVersion() == "v1":
-		switch kind {
-		case "Namespace":
-			return &x.namespaces.unread
-		case "Service":
-			return &x.services.unread
-		case "LimitRange":
-			return &x.limitRanges.unread
-		case "ResourceQuota":
-			return &x.quotas.unread
-		}
-	case group == istioSecurity && kind == "PeerAuthentication":
-		return &x.peers.unread
-	case group == istioSecurity && kind == "AuthorizationPolicy":
-		return &x.policies.unread
-	case group == networking && kind == "NetworkPolicy":
-		return &x.networks.unread
-	case (group == networking || group == "extensions") && kind == "Ingress":
-		return &x.ingresses.unread
-	}
-	return nil
 }
 
 // metadataOf returns the object's metadata; nil if they are invalid or the object never
@@ -81,18 +50,19 @@ func withSpec[S, T any](of func(m *transformer.Metadata, spec *S, at *origin) (T
 	}
 }
 
-// readNamespace also notes if Istio injects into the Namespace. That is in itself, and
-// has no name there.
-func (x *Index) readNamespace(o *manifest.Object) (n namespace, in *transformer.Metadata) {
+// readNamespace reads a Namespace, which is in itself and has no name there.
+func readNamespace(o *manifest.Object) (n namespace, in *transformer.Metadata) {
 	m := metadataOf(o)
 	if m == nil || m.Name == "" {
 		return n, nil
 	}
-	v, set := m.Labels.Lookup("istio-injection")
-	if v == "enabled" || !set && m.Labels.Get("istio.io/rev") != "" {
-		x.injected = append(x.injected, m.Name)
-	}
 	return namespace{m, &origin{Object: o}}, &transformer.Metadata{Namespace: m.Name}
+}
+
+// isInjected reports whether Istio injects into the Namespace.
+func (n namespace) isInjected() bool {
+	v, set := n.Labels.Lookup("istio-injection")
+	return v == "enabled" || !set && n.Labels.Get("istio.io/rev") != ""
 }
 
 func limitRange(m *transformer.Metadata, spec *field.Map, _ *origin) (transformer.LimitRange, bool) {

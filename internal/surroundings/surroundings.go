@@ -27,8 +27,7 @@ type Index struct {
 	services      lazy[transformer.Service]
 	networks      lazy[transformer.NetworkPolicy]
 	ingresses     lazy[transformer.Ingress]
-	openShift     bool     // an object is among them that only OpenShift has
-	injected      []string // the names of Namespaces into which Istio injects, once namespaces are read
+	openShift     bool // an object is among them that only OpenShift has
 	found         map[question]*transformer.Surroundings
 }
 
@@ -50,22 +49,38 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 	x := &Index{
 		rootNamespace: rootNamespace,
 		streams:       make(map[*manifest.Stream]bool),
-		peers:         lazy[transformer.PeerAuthentication]{read: withSpec(peerAuthentication)},
-		policies:      lazy[transformer.AuthorizationPolicy]{read: withSpec(authorizationPolicy)},
-		limitRanges:   lazy[transformer.LimitRange]{read: withSpec(limitRange)},
-		quotas:        lazy[transformer.ResourceQuota]{read: withSpec(quota)},
-		services:      lazy[transformer.Service]{read: withSpec(service)},
-		networks:      lazy[transformer.NetworkPolicy]{read: withSpec(networkPolicy)},
-		ingresses:     lazy[transformer.Ingress]{read: withSpec(ingress)},
+		namespaces:    newLazy(readNamespace),
+		peers:         newLazy(withSpec(peerAuthentication)),
+		policies:      newLazy(withSpec(authorizationPolicy)),
+		limitRanges:   newLazy(withSpec(limitRange)),
+		quotas:        newLazy(withSpec(quota)),
+		services:      newLazy(withSpec(service)),
+		networks:      newLazy(withSpec(networkPolicy)),
+		ingresses:     newLazy(withSpec(ingress)),
 		found:         make(map[question]*transformer.Surroundings),
 	}
-	x.namespaces.read = x.readNamespace
+	kinds := []struct {
+		group, kind string // or the apiVersion of the core group
+		unread      *[]*manifest.Object
+	}{
+		{"v1", "Namespace", &x.namespaces.unread},
+		{"v1", "Service", &x.services.unread},
+		{"v1", "LimitRange", &x.limitRanges.unread},
+		{"v1", "ResourceQuota", &x.quotas.unread},
+		{"security.istio.io", "PeerAuthentication", &x.peers.unread},
+		{"security.istio.io", "AuthorizationPolicy", &x.policies.unread},
+		{"networking.k8s.io", "NetworkPolicy", &x.networks.unread},
+		{"networking.k8s.io", "Ingress", &x.ingresses.unread},
+		{"extensions", "Ingress", &x.ingresses.unread},
+	}
 	for _, s := range streams {
 		for _, o := range s.Objects() {
 			x.openShift = x.openShift || transformer.IsOpenShift(o.APIVersion(), o.Kind())
-			if list := x.listOf(o); list != nil {
-				*list = append(*list, o)
-				x.streams[s] = true
+			for _, k := range kinds {
+				if o.Kind() == k.kind && (o.Group() == k.group || o.APIVersion() == k.group) {
+					*k.unread = append(*k.unread, o)
+					x.streams[s] = true
+				}
 			}
 		}
 	}
@@ -92,7 +107,7 @@ func (x *Index) find(q question) *transformer.Surroundings {
 	return &transformer.Surroundings{
 		Namespace:             namespace,
 		NamespaceAt:           at,
-		OthersInjected:        slices.ContainsFunc(x.injected, func(name string) bool { return name != q.namespace }),
+		OthersInjected:        x.othersInjected(q.namespace),
 		PeerAuthentications:   x.peersOf(q),
 		AuthorizationPolicies: x.policiesOf(q),
 		Cluster: transformer.Cluster{
@@ -115,17 +130,23 @@ func (x *Index) find(q question) *transformer.Surroundings {
 // namespaceOf returns the Namespace, unless those that are equally near contradict each
 // other.
 func (x *Index) namespaceOf(q question) (m *transformer.Metadata, at fmt.Stringer) {
-	o := x.namespaces.in(q.namespace)
-	if o == nil {
+	all := x.namespaces.near(q)
+	if len(all) == 0 || slices.ContainsFunc(all, func(n namespace) bool {
+		return !sameEntries(all[0].Labels, n.Labels) || !sameEntries(all[0].Annotations, n.Annotations)
+	}) {
 		return nil, nil
 	}
-	all := o.nearest(q.place).values
-	for _, n := range all[1:] {
-		if !sameEntries(all[0].Labels, n.Labels) || !sameEntries(all[0].Annotations, n.Annotations) {
-			return nil, nil
+	return all[0].Metadata, all[0].at
+}
+
+// othersInjected reports whether Istio injects into another Namespace than that of the name.
+func (x *Index) othersInjected(name string) bool {
+	for other, all := range x.namespaces.all {
+		if other != name && slices.ContainsFunc(all, func(n located[namespace]) bool { return n.value.isInjected() }) {
+			return true
 		}
 	}
-	return all[0].Metadata, all[0].at
+	return false
 }
 
 // sameEntries reports whether two mappings are equal but for their order.
@@ -136,48 +157,40 @@ func sameEntries(a, b field.KeyValues) bool {
 	})
 }
 
-// policyNamespaces returns the namespaces whose policies are about an object.
-func (x *Index) policyNamespaces(q question) []string {
-	return slices.Compact([]string{x.rootNamespace, q.namespace})
+// policiesFor returns the policies of the root namespace and of that of an object, of one
+// name the nearest.
+func policiesFor[T any](q question, rootNamespace string, l *lazy[T]) (all []located[T]) {
+	for _, namespace := range slices.Compact([]string{rootNamespace, q.namespace}) {
+		all = append(all, l.find(question{q.place, namespace})...)
+	}
+	return all
 }
 
 // peersOf returns the PeerAuthentications. Of one name, and of one scope, only the nearest
 // count: others are about other clusters.
 func (x *Index) peersOf(q question) []transformer.PeerAuthentication {
-	var all []transformer.PeerAuthentication
-	for _, name := range x.policyNamespaces(q) {
-		o := x.peers.find(question{q.place, name})
-		all = append(all, o.nearestOf(scopes(o.values), q.place).values...)
-	}
-	return all
+	return valuesOf(nearest(policiesFor(q, x.rootNamespace, &x.peers), q.place, scope))
 }
 
-// scopes returns the matchLabels of each policy as a text.
-func scopes(policies []transformer.PeerAuthentication) []string {
-	var all []string
-	for _, p := range policies {
-		var entries []string
-		for _, m := range p.MatchLabels {
-			entries = append(entries, m.Key+"="+m.Value+"\n")
-		}
-		slices.Sort(entries)
-		all = append(all, strings.Join(entries, ""))
+// scope returns the namespace and the matchLabels of a policy as a text.
+func scope(p located[transformer.PeerAuthentication]) string {
+	var entries []string
+	for _, m := range p.value.MatchLabels {
+		entries = append(entries, m.Key+"="+m.Value+"\n")
 	}
-	return all
+	slices.Sort(entries)
+	return p.value.Namespace + "\n" + strings.Join(entries, "")
 }
 
-// policiesOf returns the AuthorizationPolicies, of one name the nearest.
+// policiesOf returns the AuthorizationPolicies. Two of one name that are equally near are
+// disputed.
 func (x *Index) policiesOf(q question) []transformer.AuthorizationPolicy {
-	var all []transformer.AuthorizationPolicy
-	for _, namespace := range x.policyNamespaces(q) {
-		all = append(all, x.policies.find(question{q.place, namespace}).values...)
-	}
+	all := valuesOf(policiesFor(q, x.rootNamespace, &x.policies))
 	seen := make(map[[2]string]int)
 	for i := range all {
 		id := [2]string{all[i].Namespace, all[i].Name}
-		if first, again := seen[id]; again {
-			all[i].Disputed, all[first].Disputed = true, true
-			continue
+		if other, again := seen[id]; again {
+			all[i].Disputed, all[other].Disputed = true, true
 		}
 		seen[id] = i
 	}

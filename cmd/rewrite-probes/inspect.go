@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
+	"github.com/rewrite-probes/rewrite-probes/internal/reason"
+	"github.com/rewrite-probes/rewrite-probes/internal/release"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+)
+
+func (t *tool) checkCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check [PATH... | -]",
+		Short: "Find probes that would fail, or falsely pass, under strict mTLS",
+		Long: `check looks at rendered manifests and changes nothing. It exits with 1 if a probe or
+hook would fail under strict mTLS, or a tcpSocket probe would pass although nothing
+listens: because nobody rewrote it, or because it cannot be rewritten. Pod templates that
+have opted out, or that the mesh does not capture, are in order. If it depends on what
+neither the manifests nor the functionConfig say, such as whether Istio injects its
+sidecar, that is a warning, which names what decides. Pods, ReplicaSets and Jobs whose
+controller is in the input too are passed over.
+
+It also exits with 1 where it could not look: if there is no pod template at all, a chart
+that is not rendered, or a kustomization that takes more into its build than the given
+files. With --allow-empty it does not.
+
+Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wrong,
+3 the manifests or the functionConfig cannot be read, or the output cannot be written.`,
+		Example: `  kubectl get deploy,sts,ds,cronjob,job,pod,ns,svc,peerauthentication,authorizationpolicy,workloadgroup -A -o yaml | rewrite-probes check -
+  kustomize build . --enable-alpha-plugins --enable-exec | rewrite-probes check -
+  rewrite-probes check -o sarif deploy/ >findings.sarif`,
+	}
+	t.inspects(cmd, func(p *pkg, r *report.Report, format string) error {
+		isUnreleased := func(m report.Message) bool { return m.Reason == pipeline.ReasonUnreleased } // nothing is written
+		r.Messages = append(slices.DeleteFunc(r.Messages, isUnreleased), pipeline.Check(r)...)
+		if !t.allowEmpty {
+			addUnseen(p, r)
+		}
+		report.Sort(r.Messages)
+		switch format {
+		case "json":
+			return r.JSON(t.out, r.CheckSummary())
+		case "sarif":
+			return r.SARIF(t.out, release.Version(), reason.All())
+		case "junit":
+			return r.JUnit(t.out)
+		}
+		t.print(r.Messages)
+		report.PrintCures(t.err, r.Messages, t.verbose)
+		fmt.Fprintln(t.err, "rewrite-probes check: "+r.CheckSummary())
+		return nil
+	}, "`FORMAT` of what was found: text (on stderr); json, sarif or junit (a test case for each probe; all on stdout)", "text", "json", "sarif", "junit")
+	return cmd
+}
+
+func (t *tool) explainCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "explain [PATH... | -]",
+		Short: "Show what would become of every probe, and why",
+		Long: `explain changes nothing. It lists every pod template with its probes and hooks: what
+they are, what they would become, or why they are left alone; who answers them, and which
+container and annotations are added for it. "rewrite-probes reasons KEY" has the cause and
+the cure of a reason. -o html makes one page for a browser, to attach to a review.
+
+Like check it exits with 1 where it could not look: if there is no pod template, a chart
+that is not rendered, or a kustomization that is not built. With --allow-empty it does not.`,
+		Example: `  rewrite-probes explain deploy/
+  kustomize build . | rewrite-probes explain -
+  rewrite-probes explain -o html deploy/ >probes.html`,
+	}
+	t.inspects(cmd, func(p *pkg, r *report.Report, format string) error {
+		if !t.allowEmpty {
+			addUnseen(p, r)
+		}
+		switch format {
+		case "json":
+			return r.JSON(t.out, r.Summary(false))
+		case "html":
+			return r.HTML(t.out)
+		}
+		return r.Explain(t.out, t.verbose, t.screenOf(t.out))
+	}, "`FORMAT`: text, json or html", "text", "json", "html")
+	return cmd
+}
+
+// inspects makes a command look at all that it is given, change nothing, and show what it
+// found in one of the formats.
+func (t *tool) inspects(cmd *cobra.Command, show func(p *pkg, r *report.Report, format string) error, usage string, formats ...string) {
+	var format choice
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		p, r, err := t.runPipeline(cmd, pipeline.Inspect, args)
+		if err != nil {
+			return err
+		}
+		if err := show(p, r, format.value); err != nil {
+			return err
+		}
+		return verdict(r)
+	}
+	cmd.Flags().BoolVar(&t.allowEmpty, "allow-empty", false,
+		"do not fail if there is no pod template, or a chart that is not rendered or a kustomization that is not built")
+	format.add(cmd, "output", "o", usage, formats...)
+}
+
+// addUnseen reports as errors what the run could not see: a gate must not be green
+// because it did not look.
+func addUnseen(p *pkg, r *report.Report) {
+	r.Messages = append(r.Messages, p.unseen...)
+	for i := range r.Messages {
+		if m := &r.Messages[i]; m.Reason == pipeline.ReasonHelmTemplate {
+			m.Reason, m.Severity = pipeline.ReasonNotRendered, reason.SeverityOf(pipeline.ReasonNotRendered)
+		}
+	}
+	r.Messages = append(r.Messages, findUnbuilt(p.files)...)
+	if r.Subjects() == 0 && !r.Failed() {
+		r.Messages = append(r.Messages, report.NewMessage(pipeline.ReasonNothingSeen, "no pod template was seen, so nothing is known about any probe"))
+	}
+	report.Sort(r.Messages)
+}
