@@ -38,7 +38,7 @@ var layers = []struct {
 	{"internal/manifest", "internal/field internal/yaml"},
 	{"internal/yaml", "internal/field"},
 	{"internal/sidecar/server", "internal/kubelet internal/prober internal/wire"},
-	{"internal/agent/xds", "internal/agent/once internal/wire"},
+	{"internal/agent/xds", "internal/agent/once internal/vmconfig internal/wire"},
 	{"internal/agent/identity", "internal/agent/once internal/wire"},
 	{"internal/agent/schedule", "internal/vmconfig"},
 	{"internal/agent/probe", "internal/kubelet internal/prober internal/vmconfig"},

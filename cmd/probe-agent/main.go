@@ -203,15 +203,10 @@ func (o *options) scheme() string {
 
 func (o *options) node(config *vmconfig.Config) *xds.Node {
 	return &xds.Node{
-		IP:             o.ip,
-		Namespace:      config.Namespace,
-		Group:          config.Name,
-		Entry:          o.entry,
-		ServiceAccount: config.ServiceAccount,
-		Cluster:        o.cluster,
-		Network:        config.Network,
-		Labels:         config.Labels,
-		Locality:       config.Locality,
-		UserAgent:      agentName(),
+		Config:    config,
+		Entry:     o.entry,
+		IP:        o.ip,
+		Cluster:   o.cluster,
+		UserAgent: agentName(),
 	}
 }

@@ -152,7 +152,7 @@ func TestFlagsReachTheNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := o.node(c)
-	if n.IP != "10.0.0.9" || n.Entry != "vm-1" || n.Cluster != "primary" || n.Group != "reviews" || n.Namespace != "shop" ||
+	if n.IP != "10.0.0.9" || n.Entry != "vm-1" || n.Cluster != "primary" || n.Name != "reviews" || n.Namespace != "shop" ||
 		n.Network != "n" || n.Locality != "l" || n.ServiceAccount != "s" || n.Labels["a"] != "b" {
 		t.Errorf("%+v", n)
 	}

@@ -8,26 +8,22 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
 // A Node describes a virtual machine to istiod.
 type Node struct {
-	IP             string
-	Namespace      string
-	Group          string // of the WorkloadGroup in which the machine registers; or
-	Entry          string // the name of an existing WorkloadEntry
-	ServiceAccount string
-	Cluster        string
-	Network        string
-	Labels         map[string]string
-	Locality       string // region/zone/subzone
-	UserAgent      string
+	*vmconfig.Config        // has the WorkloadGroup in which the machine registers; or
+	Entry            string // the name of an existing WorkloadEntry
+	IP               string
+	Cluster          string
+	UserAgent        string
 }
 
 // id returns the node's id: type~IP~name.namespace~domain.
 func (n *Node) id() string {
-	return "sidecar~" + n.IP + "~" + cmp.Or(n.Entry, n.Group) + "." + n.Namespace + "~" + n.Namespace + ".svc.cluster.local"
+	return "sidecar~" + n.IP + "~" + cmp.Or(n.Entry, n.Name) + "." + n.Namespace + "~" + n.Namespace + ".svc.cluster.local"
 }
 
 // The kinds of values in a google.protobuf.Struct that are sent, by their fields.
@@ -49,7 +45,7 @@ func (n *Node) metadata() []byte {
 		}
 	}
 	if n.Entry == "" {
-		m = appendEntry(m, "AUTO_REGISTER_GROUP", stringValue, []byte(n.Group))
+		m = appendEntry(m, "AUTO_REGISTER_GROUP", stringValue, []byte(n.Name))
 		m = appendEntry(m, "PROXY_CONFIG", structValue, appendEntry(nil, "readinessProbe", structValue, nil))
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.Labels)) {
@@ -84,7 +80,7 @@ func firstRequest(n *Node) []byte {
 	node = wire.AppendString(node, 1, n.id())
 	node = wire.AppendString(node, 2, n.Namespace)
 	node = wire.AppendBytes(node, 3, n.metadata())
-	if n.Locality != "" {
+	if n.Locality != "" { // region/zone/subzone
 		var locality []byte
 		for i, part := range strings.SplitN(n.Locality, "/", 3) {
 			locality = wire.AppendString(locality, protowire.Number(i+1), part)
