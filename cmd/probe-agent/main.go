@@ -16,7 +16,6 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/agent/identity"
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/probe"
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/systemd"
@@ -69,7 +68,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err := o.complete(config, command == ""); err != nil {
 		return fail(exitFailure, err)
 	}
-	once, err := probe.New(&config.Probe, o.ip, agentName())
+	once, err := probe.New(&config.Probe, o.node.IP, o.node.UserAgent)
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("%s: %w", o.config, err))
 	}
@@ -88,8 +87,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	return serve(o, config, once, stderr)
 }
-
-func agentName() string { return "probe-agent/" + release.Version() }
 
 func readConfig(file string) (*vmconfig.Config, error) {
 	text, err := os.ReadFile(file)
@@ -138,15 +135,15 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 	r := &xds.Reporter{
 		Connect:    o.connector(ctx, config, log),
 		Scheme:     o.scheme(),
-		Authority:  o.istiod,
-		Node:       o.node(config),
+		Authority:  o.istiod.Address,
+		Node:       &o.node,
 		Repeat:     o.repeat,
 		Log:        log,
 		Status:     service.Status,
 		Alive:      service.Alive,
 		AliveEvery: service.AliveEvery(),
 	}
-	log.Info("probing", "version", release.Version(), "group", config.Namespace+"/"+config.Name, "ip", o.ip, "probe", describe(&config.Probe))
+	log.Info("probing", "version", release.Version(), "group", config.Namespace+"/"+config.Name, "ip", o.node.IP, "probe", describe(&config.Probe))
 	service.Ready()
 	states := make(chan error)
 	go schedule.Run(ctx, &config.Probe, once, func(unhealthy error) {
@@ -165,23 +162,13 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 func (o *options) connector(ctx context.Context, config *vmconfig.Config, log *slog.Logger) func(context.Context) (net.Conn, error) {
 	if o.insecure {
 		return func(ctx context.Context) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "tcp", o.istiod)
+			return (&net.Dialer{}).DialContext(ctx, "tcp", o.istiod.Address)
 		}
 	}
-	dialer := &identity.Dialer{Address: o.istiod, ServerName: o.serverName, CA: o.ca}
-	certificate := (&identity.Files{Cert: o.cert, Key: o.key}).Certificate
-	if o.token != "" {
-		e := &identity.Enrolment{
-			Dialer:         dialer,
-			Token:          o.token,
-			State:          o.state,
-			Namespace:      config.Namespace,
-			ServiceAccount: config.ServiceAccount,
-			TrustDomain:    o.trustDomain,
-			Cluster:        o.cluster,
-			TTL:            o.certTTL,
-			Log:            log,
-		}
+	certificate := o.files.Certificate
+	if e := &o.enrolment; e.Token != "" {
+		e.Namespace, e.ServiceAccount = config.Namespace, config.ServiceAccount
+		e.Dialer, e.Cluster, e.Log = &o.istiod, o.node.Cluster, log
 		go e.Run(ctx)
 		certificate = e.Certificate
 	}
@@ -190,7 +177,7 @@ func (o *options) connector(ctx context.Context, config *vmconfig.Config, log *s
 		if err != nil {
 			return nil, err
 		}
-		return dialer.Dial(ctx, cert)
+		return o.istiod.Dial(ctx, cert)
 	}
 }
 
@@ -199,14 +186,4 @@ func (o *options) scheme() string {
 		return "http"
 	}
 	return "https"
-}
-
-func (o *options) node(config *vmconfig.Config) *xds.Node {
-	return &xds.Node{
-		Config:    config,
-		Entry:     o.entry,
-		IP:        o.ip,
-		Cluster:   o.cluster,
-		UserAgent: agentName(),
-	}
 }
