@@ -50,8 +50,7 @@ type Reporter struct {
 	wait    time.Duration // before the next attempt
 	retry   *time.Timer
 	again   *time.Timer
-	told    once.Text // the last error in the log
-	up      bool      // the log says that we are connected
+	told    once.Text // what the log says last of the connection
 }
 
 type attempt struct {
@@ -162,7 +161,7 @@ func (r *Reporter) after(s *session) {
 		return
 	}
 	r.wait = 0
-	r.retry.Reset(r.wait)
+	r.retry.Reset(0)
 }
 
 // backOff plans the next attempt after a failure.
@@ -179,22 +178,19 @@ func jitter(d time.Duration) time.Duration {
 // logOnce logs an error once, verbatim, until there is another or none.
 func (r *Reporter) logOnce(err error) {
 	text := err.Error()
-	r.up = false
-	if !r.told.Another(text) {
-		return
+	if r.told.Another(text) {
+		r.Log.Warn("istiod does not take the reports; trying again until it does", "reason", text)
+		r.Status("no connection to istiod: " + text)
 	}
-	r.Log.Warn("istiod does not take the reports; trying again until it does", "reason", text)
-	r.Status("no connection to istiod: " + text)
 }
 
 // connected logs that a session has come to stay.
 func (r *Reporter) connected() {
-	if r.up || r.current == nil {
-		return
+	const text = "connected to istiod"
+	if r.current != nil && r.told.Another(text) {
+		r.Log.Info(text, "address", r.current.conn.RemoteAddr().String())
+		r.Status(text)
 	}
-	r.up, r.told = true, once.Text{}
-	r.Log.Info("connected to istiod", "address", r.current.conn.RemoteAddr().String())
-	r.Status("connected to istiod")
 }
 
 // leave reports that the app is unhealthy and ends the stream.
