@@ -20,7 +20,7 @@ var layers = []struct {
 }{
 	{"cmd/rewrite-probes", "internal/config internal/manifest internal/pipeline internal/policy internal/reason internal/release internal/report"},
 	{"cmd/probe-proxy", "internal/kubelet internal/prober internal/release internal/sidecar/server"},
-	{"cmd/probe-agent", "internal/agent/identity internal/agent/probe internal/agent/schedule internal/agent/systemd internal/agent/xds internal/release internal/vmconfig"},
+	{"cmd/probe-agent", "internal/agent/identity internal/agent/probe internal/agent/systemd internal/agent/xds internal/release internal/vmconfig"},
 	{"fn/krm", "fn/internal/nodes internal/config internal/field internal/report"},
 	{"fn/kyaml", "fn/findings fn/internal/found fn/internal/nodes internal/config"},
 	{"fn/internal/nodes", "internal/config internal/manifest internal/pipeline internal/report"},
@@ -40,7 +40,6 @@ var layers = []struct {
 	{"internal/sidecar/server", "internal/kubelet internal/prober internal/wire"},
 	{"internal/agent/xds", "internal/agent/once internal/vmconfig internal/wire"},
 	{"internal/agent/identity", "internal/agent/once internal/wire"},
-	{"internal/agent/schedule", "internal/vmconfig"},
 	{"internal/agent/probe", "internal/kubelet internal/prober internal/vmconfig"},
 	{"internal/agent/systemd", ""},
 	{"internal/agent/once", ""},

@@ -17,7 +17,6 @@ import (
 	"syscall"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/probe"
-	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/systemd"
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/xds"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
@@ -146,7 +145,7 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 	log.Info("probing", "version", release.Version(), "group", config.Namespace+"/"+config.Name, "ip", o.node.IP, "probe", describe(&config.Probe))
 	service.Ready()
 	states := make(chan error)
-	go schedule.Run(ctx, &config.Probe, once, func(unhealthy error) {
+	go probe.Run(ctx, &config.Probe, once, func(unhealthy error) {
 		if unhealthy == nil {
 			log.Info("app is healthy")
 		} else {
