@@ -8,6 +8,7 @@
 package vm
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -143,16 +144,15 @@ func (b *builder) recognise() {
 			asWritten = withTimeout(asWritten, entry.TimeoutSeconds, true)
 		}
 	}
-	b.written = writtenBy(&entry)
-	if p, err := probeIn(asWritten); err == nil && reflect.DeepEqual(entryOf(p), &entry) {
-		b.written = asWritten
-	}
 	original := *b.probe
 	original.TimeoutSeconds = entry.TimeoutSeconds
-	original.HTTPGet = nil
-	if original.GRPC = entry.GRPC; entry.HTTPGet != nil {
-		request := *entry.HTTPGet
-		request.Host, request.HTTPHeaders = h.Host, h.HTTPHeaders
+	b.written, original.HTTPGet, original.GRPC = writtenBy(&entry), entry.HTTPGet, entry.GRPC
+	if p, err := probeIn(asWritten); err == nil && reflect.DeepEqual(entryOf(p), &entry) {
+		b.written, original.HTTPGet, original.GRPC = asWritten, p.HTTPGet, p.GRPC
+	}
+	if original.HTTPGet != nil {
+		request := *original.HTTPGet
+		request.Host, request.HTTPHeaders, request.Protocol = h.Host, h.HTTPHeaders, cmp.Or(request.Protocol, h.Protocol)
 		original.HTTPGet = &request
 	}
 	b.original = &original
