@@ -148,11 +148,7 @@ func isOwnHost(host string) bool {
 // effective returns a copy of a probe with the defaults of Istio's agent.
 func effective(p *vmconfig.Probe) *vmconfig.Probe {
 	q := p.WithDefaults()
-	defaults := vmconfig.DefaultProbe()
-	q.TimeoutSeconds = cmp.Or(q.TimeoutSeconds, defaults.TimeoutSeconds)
-	q.PeriodSeconds = cmp.Or(q.PeriodSeconds, defaults.PeriodSeconds)
-	q.SuccessThreshold = cmp.Or(q.SuccessThreshold, defaults.SuccessThreshold)
-	q.FailureThreshold = cmp.Or(q.FailureThreshold, 1)
+	q.FailureThreshold = cmp.Or(p.FailureThreshold, 1)
 	return &q
 }
 

@@ -1,6 +1,7 @@
 package vmconfig
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -24,14 +25,8 @@ func errorAt(path field.Path, format string, args ...any) error {
 // Validate checks that an agent can use the configuration. An error is a
 // *[FieldError].
 func (c *Config) Validate() error {
-	if err := checkName("name", c.Name); err != nil {
-		return err
-	}
-	if err := checkName("namespace", c.Namespace); err != nil {
-		return err
-	}
-	if c.ServiceAccount != "" {
-		if err := checkName("serviceAccount", c.ServiceAccount); err != nil {
+	for _, f := range [][2]string{{"name", c.Name}, {"namespace", c.Namespace}, {"serviceAccount", cmp.Or(c.ServiceAccount, "default")}} {
+		if err := checkName(f[0], f[1]); err != nil {
 			return err
 		}
 	}
@@ -65,7 +60,7 @@ func checkRange(path field.Path, n, least, most int) error {
 	return nil
 }
 
-// Validate checks a probe at path whose defaults are filled in. An error is a
+// Validate checks a probe at path whose numbers are filled in. An error is a
 // *[FieldError].
 func (p *Probe) Validate(path field.Path) error {
 	for _, f := range []struct {
