@@ -20,19 +20,19 @@ const danglingText = "looks like a rewritten probe, but the annotation `" + Conf
 // is not.
 func (b *builder) classify(rewrite []string) (why string) {
 	if path, known := unknownField(b.source); path != nil {
-		b.add(transformer.NewFinding("handler-unknown", path, "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", ")))
+		b.add("handler-unknown", path, "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
 		return "handler-unknown"
 	}
 	if b.dangling {
-		b.add(transformer.NewFinding("dangling", probePath, danglingText))
+		b.add("dangling", probePath, danglingText)
 		return "dangling"
 	}
 	if !b.isValid() {
 		return ""
 	}
 	if b.original.FailureThreshold == 0 {
-		b.add(transformer.NewFinding("vm-threshold-default", probePath.Key("failureThreshold"),
-			"is not set, and Istio's agent then takes 1, not 3 as the API's documentation says: the first failure takes the machine out"))
+		b.add("vm-threshold-default", probePath.Key("failureThreshold"),
+			"is not set, and Istio's agent then takes 1, not 3 as the API's documentation says: the first failure takes the machine out")
 	}
 	b.checkHTTPGet()
 	kind, _ := handlerOf(b.original).Kind()
@@ -43,8 +43,7 @@ func (b *builder) classify(rewrite []string) (why string) {
 	case !slices.Contains(rewrite, kind):
 		return "not-selected"
 	}
-	if obstacle := b.obstacle(); obstacle != nil {
-		b.add(*obstacle)
+	if !b.canRewrite() {
 		return ""
 	}
 	b.target = entryOf(b.original)
@@ -54,30 +53,30 @@ func (b *builder) classify(rewrite []string) (why string) {
 	return ""
 }
 
-// obstacle returns why a probe that should be rewritten cannot be; nil if it can.
-func (b *builder) obstacle() *transformer.Finding {
-	var f transformer.Finding
+// canRewrite reports whether a probe that should be rewritten can be, and adds the finding
+// if not.
+func (b *builder) canRewrite() bool {
 	host := ""
 	if h := b.original.HTTPGet; h != nil {
 		host = h.Host
 	}
 	switch {
 	case isOwnHost(host) && !slices.Contains([]string{"", "localhost", "127.0.0.1"}, host):
-		f = transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "host"),
+		b.add("vm-https-verified", probePath.Key(httpGet, "host"),
 			"%q must be 127.0.0.1 or localhost, or unset: Istio's agent verifies the certificate that it gets, and its status server, which does not, asks localhost or the machine's own address", host)
 	case b.g.Metadata.Name == "" || strings.Contains(b.g.Metadata.Name, "/"):
-		f = transformer.NewFinding("vm-probe-invalid", field.NewPath("metadata", "name"), "%q must be the group's name, which is in the path of a rewritten probe", b.g.Metadata.Name)
+		b.add("vm-probe-invalid", field.NewPath("metadata", "name"), "%q must be the group's name, which is in the path of a rewritten probe", b.g.Metadata.Name)
 	case b.config.overridden:
-		f = transformer.NewFinding("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; the variable must be left to rewrite-probes", prober.EnvName)
+		b.add("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; the variable must be left to rewrite-probes", prober.EnvName)
 	case host != "" && b.config.elsewhere:
-		f = transformer.NewFinding("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; it must be \"true\" or unset, so that the probe goes to %s", localhostEnv, host)
+		b.add("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; it must be \"true\" or unset, so that the probe goes to %s", localhostEnv, host)
 	case b.config.hasEnv && !b.envIsOurs():
-		f = transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation),
+		b.add("vm-config-invalid", annotationPath(ConfigAnnotation),
 			"has `proxyMetadata.%s` already, and not with the original of this probe alone; the variable must be left to rewrite-probes", prober.EnvName)
 	default:
-		return nil
+		return true
 	}
-	return &f
+	return false
 }
 
 const (
@@ -111,7 +110,7 @@ func (b *builder) isValid() bool {
 			err.Text += "; without it Istio's agent crashes"
 		}
 	}
-	b.add(transformer.NewFinding(key, err.Path, "%s", err.Text))
+	b.add(key, err.Path, "%s", err.Text)
 	return false
 }
 
@@ -123,15 +122,12 @@ func (b *builder) checkHTTPGet() {
 	}
 	path := probePath.Key(httpGet)
 	if !isOwnHost(h.Host) {
-		f := transformer.NewFinding("vm-host-remote", path.Key("host"), "%q must be the machine itself, as 127.0.0.1 and localhost are: Istio's agent asks from 127.0.0.6, from where it reaches no other host; without `host` it asks the machine's own address", h.Host)
-		f.Current = h.Host
-		b.add(f)
+		b.add("vm-host-remote", path.Key("host"), "%q must be the machine itself, as 127.0.0.1 and localhost are: Istio's agent asks from 127.0.0.6, from where it reaches no other host; without `host` it asks the machine's own address", h.Host).Current = h.Host
 	}
 	for i, header := range h.HTTPHeaders {
 		if strings.EqualFold(header.Name, "Host") && header.Name != "Host" {
-			f := transformer.NewFinding("vm-header-case", path.Item("httpHeaders", i).Key("name"), "%q must be written \"Host\": Istio's agent sends two Host headers otherwise, which a server answers with 400", header.Name)
+			f := b.add("vm-header-case", path.Item("httpHeaders", i).Key("name"), "%q must be written \"Host\": Istio's agent sends two Host headers otherwise, which a server answers with 400", header.Name)
 			f.Current, f.Proposed = header.Name, "Host"
-			b.add(f)
 		}
 	}
 }

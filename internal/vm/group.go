@@ -103,10 +103,10 @@ func newBuilder(g *Group) *builder {
 	var path field.Path
 	var err error
 	if b.config, path, err = readAgentConfig(g); err != nil {
-		b.add(transformer.NewFinding("vm-config-invalid", path, "%v", err))
+		b.add("vm-config-invalid", path, "%v", err)
 	}
 	if err := b.readRecord(); err != nil {
-		b.add(transformer.NewFinding("env-unreadable", annotationPath(transformer.OriginalsAnnotation), "%v; the original of the rewritten probe cannot be known", err))
+		b.add("env-unreadable", annotationPath(transformer.OriginalsAnnotation), "%v; the original of the rewritten probe cannot be known", err)
 	}
 	b.written = writtenIn(b.source)
 	b.recognise()
@@ -115,7 +115,10 @@ func newBuilder(g *Group) *builder {
 
 func annotationPath(key string) field.Path { return field.NewPath("metadata", "annotations", key) }
 
-func (b *builder) add(f transformer.Finding) { b.findings = append(b.findings, f) }
+func (b *builder) add(key string, path field.Path, format string, args ...any) *transformer.Finding {
+	b.findings = append(b.findings, transformer.NewFinding(key, path, format, args...))
+	return &b.findings[len(b.findings)-1]
+}
 
 func (b *builder) failed() bool { return transformer.FirstError(b.findings) != nil }
 
@@ -213,14 +216,14 @@ func (b *builder) undoBecause(off *transformer.Finding) transformer.Plan {
 	}
 	if b.original != nil {
 		off.Message += "; its probe is " + verb
-		b.add(*off)
+		b.findings = append(b.findings, *off)
 	}
 	return b.undo("opt-out")
 }
 
 func (b *builder) undo(why string) transformer.Plan {
 	if b.dangling {
-		b.add(transformer.NewFinding("dangling", probePath, danglingText))
+		b.add("dangling", probePath, danglingText)
 		why = "dangling"
 	}
 	plan := transformer.Plan{}

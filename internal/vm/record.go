@@ -101,7 +101,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 		}
 	}
 	if err != nil {
-		b.add(transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation), "%v", inOneLine(err)))
+		b.add("vm-config-invalid", annotationPath(ConfigAnnotation), "%v", inOneLine(err))
 		return nil
 	}
 	if b.derived != nil && (b.writesDerived || b.isDerived()) {
