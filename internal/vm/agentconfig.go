@@ -9,6 +9,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // An agentConfig is what is read of the annotation proxy.istio.io/config, which is
@@ -196,48 +197,41 @@ func withEnv(base *string, env string, localhost bool) (string, error) {
 }
 
 // withoutEnv undoes withEnv; it returns nil if nothing is left. before is the
-// user's value as an earlier run noted it, nil if that noted none. If proxyMetadata
-// was there, but without contents, empty has it.
-func withoutEnv(text string, localhost bool, before *string, empty field.Map) (*string, error) {
+// user's value as an earlier run noted it, nil if that noted none; r has what
+// emptyMetadata returned for it.
+func withoutEnv(text string, localhost bool, before *string, r transformer.Record) (*string, error) {
 	_, o, err := readYAML(text)
 	if err != nil {
 		return nil, err
 	}
+	ours := []string{prober.EnvName}
+	if localhost {
+		ours = append(ours, localhostEnv)
+	}
+	var user fragment
+	if before != nil {
+		user, _ = parseConfig(*before) // it could be read in the run that noted it
+	}
 	var edits []field.Edit
 	removed := 0
-	if localhost {
-		edits, removed = undoLocalhost(o, before)
-	}
-	edits = append(edits, field.Edit{Op: field.Delete, Path: metadataPath.Key(prober.EnvName)})
-	if removed++; sizeAt(o, metadataPath) == removed {
-		was, noted := empty.Get(proxyMetadata)
-		switch {
-		case noted:
-			edits = []field.Edit{{Op: field.Set, Path: metadataPath, Value: was}}
-		case sizeAt(o, nil) == 1:
-			return nil, nil
-		default:
-			edits = []field.Edit{{Op: field.Delete, Path: metadataPath}}
+	for _, key := range ours {
+		path := metadataPath.Key(key)
+		if was, set := user.ProxyMetadata.Lookup(key); set {
+			edits = append(edits, field.Edit{Op: field.Set, Path: path, Value: was})
+		} else if _, there := o.Value(path); there { // or the user has removed it since
+			edits = append(edits, field.Edit{Op: field.Delete, Path: path})
+			removed++
 		}
+	}
+	if sizeAt(o, metadataPath) == removed {
+		emptied := r.Emptied(metadataPath)
+		if emptied.Op == field.Delete && sizeAt(o, nil) == 1 {
+			return nil, nil
+		}
+		edits = []field.Edit{emptied}
 	}
 	text, err = editYAML(text, edits...)
 	return &text, err
-}
-
-// undoLocalhost returns the edits that give localhostEnv the value that it had
-// before, and how many entries they remove.
-func undoLocalhost(o *manifest.Object, before *string) (edits []field.Edit, removed int) {
-	path := metadataPath.Key(localhostEnv)
-	if before != nil {
-		f, _ := parseConfig(*before) // it could be read in the run that noted it
-		if was, set := f.ProxyMetadata.Lookup(localhostEnv); set {
-			return []field.Edit{{Op: field.Set, Path: path, Value: was}}, 0
-		}
-	}
-	if _, there := o.Value(path); !there {
-		return nil, 0 // the user has removed it since
-	}
-	return []field.Edit{{Op: field.Delete, Path: path}}, 1
 }
 
 // sizeAt returns how many entries the mapping at a path has.

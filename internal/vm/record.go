@@ -66,7 +66,7 @@ func (b *builder) userConfig() (*string, error) {
 			return before, nil
 		}
 	}
-	return withoutEnv(*text, hasHost(b.config.entry), b.configBefore, b.record.Section(transformer.RecordEmpty))
+	return withoutEnv(*text, hasHost(b.config.entry), b.configBefore, b.record)
 }
 
 // hasHost reports whether an original asks localhost.
@@ -79,9 +79,8 @@ func hasHost(original *prober.Prober) bool {
 func (b *builder) configWithEnv(user *string, r *transformer.Record) (*string, error) {
 	text, err := withEnv(user, prober.Encode(map[string]*prober.Prober{b.key(): b.target}), hasHost(b.target))
 	if err == nil && user != nil {
-		empty := emptyMetadata(*user)
-		r.Add(transformer.RecordEmpty, empty...)
-		if back, err := withoutEnv(text, hasHost(b.target), nil, empty); err != nil || back == nil || *back != *user {
+		r.Add(transformer.RecordEmpty, emptyMetadata(*user)...)
+		if back, err := withoutEnv(text, hasHost(b.target), nil, *r); err != nil || back == nil || *back != *user {
 			r.Set(recordConfig, *user)
 		}
 	}
