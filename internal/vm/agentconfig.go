@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -34,6 +35,7 @@ type agentConfig struct {
 type fragment struct {
 	StatusPort    field.IntOrString `json:"statusPort"` // Istio reads numbers in quotes too
 	ProxyMetadata field.KeyValues   `json:"proxyMetadata"`
+	port          int               // that of StatusPort, 0 if it is not set
 }
 
 // localhostEnv sends every probe that the agent's status server makes to localhost
@@ -53,41 +55,27 @@ var entryConfigPath = field.NewPath("spec", "metadata", annotations, ConfigAnnot
 
 // readAgentConfig reads both annotations. An error is about the one at path.
 func readAgentConfig(g *Group) (c agentConfig, path field.Path, err error) {
-	c.statusPort = prober.StatusPort
 	path = annotationPath(ConfigAnnotation)
-	if text, set := g.Metadata.Annotations.Lookup(ConfigAnnotation); set {
-		f, err := c.parse(text)
-		if err != nil {
-			return c, path, err
-		}
+	text, set := g.Metadata.Annotations.Lookup(ConfigAnnotation)
+	if set {
 		c.text = &text
-		c.env, c.hasEnv = f.ProxyMetadata.Lookup(prober.EnvName)
-		c.localhost = asksLocalhost(f.ProxyMetadata)
 	}
+	ofGroup, err := parseConfig(text)
+	var ofEntries fragment
+	if err == nil {
+		path = entryConfigPath
+		ofEntries, err = parseConfig(g.Spec.Metadata.Annotations.Get(ConfigAnnotation))
+	}
+	c.statusPort = cmp.Or(ofEntries.port, ofGroup.port, prober.StatusPort)
+	c.env, c.hasEnv = ofGroup.ProxyMetadata.Lookup(prober.EnvName)
 	c.readEnv()
-	if text, set := g.Spec.Metadata.Annotations.Lookup(ConfigAnnotation); set {
-		f, err := c.parse(text)
-		if err != nil {
-			return c, entryConfigPath, err
-		}
-		_, c.overridden = f.ProxyMetadata.Lookup(prober.EnvName)
-		if _, set := f.ProxyMetadata.Lookup(localhostEnv); set {
-			c.localhost = asksLocalhost(f.ProxyMetadata)
-			c.elsewhere = !c.localhost
-		}
+	_, c.overridden = ofEntries.ProxyMetadata.Lookup(prober.EnvName)
+	c.localhost = asksLocalhost(ofGroup.ProxyMetadata)
+	if _, set := ofEntries.ProxyMetadata.Lookup(localhostEnv); set {
+		c.localhost = asksLocalhost(ofEntries.ProxyMetadata)
+		c.elsewhere = !c.localhost
 	}
-	return c, path, nil
-}
-
-// parse reads a value of the annotation, and its port.
-func (c *agentConfig) parse(text string) (fragment, error) {
-	f, err := parseConfig(text)
-	if port := f.StatusPort.String(); err == nil && port != "0" {
-		if c.statusPort, err = strconv.Atoi(port); err != nil || c.statusPort < 1 || c.statusPort > 65535 {
-			return f, fmt.Errorf("`statusPort`: %q must be a port from 1 to 65535", port)
-		}
-	}
-	return f, err
+	return c, path, err
 }
 
 func (c *agentConfig) readEnv() {
@@ -104,8 +92,7 @@ func (c *agentConfig) readEnv() {
 }
 
 // parseConfig reads a value of the annotation.
-func parseConfig(text string) (fragment, error) {
-	var f fragment
+func parseConfig(text string) (f fragment, err error) {
 	if isBlank(text) {
 		return f, nil
 	}
@@ -113,7 +100,15 @@ func parseConfig(text string) (fragment, error) {
 	if err == nil {
 		_, err = o.Decode(nil, &f)
 	}
-	return f, inOneLine(err)
+	if err != nil {
+		return fragment{}, inOneLine(err)
+	}
+	if port := f.StatusPort.String(); port != "0" {
+		if f.port, err = strconv.Atoi(port); err != nil || f.port < 1 || f.port > 65535 {
+			return fragment{}, fmt.Errorf("`statusPort`: %q must be a port from 1 to 65535", port)
+		}
+	}
+	return f, nil
 }
 
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
@@ -132,9 +127,6 @@ func readYAML(text string) (*manifest.Stream, *manifest.Object, error) {
 
 // inOneLine returns an error about the YAML in the annotation.
 func inOneLine(err error) error {
-	if err == nil {
-		return nil
-	}
 	where, text := "", err.Error()
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		text = e.Err.Error()
