@@ -153,14 +153,14 @@ func effective(p *vmconfig.Probe) *vmconfig.Probe {
 func unknownField(probe field.Map) (path field.Path, known []string) {
 	t := reflect.TypeFor[vmconfig.Probe]()
 	for _, e := range probe {
-		of := vmconfig.FieldType(t, e.Key)
+		of, known := vmconfig.FieldType(t, e.Key)
 		if of == nil {
-			return probePath.Key(e.Key), vmconfig.FieldNames(t)
+			return probePath.Key(e.Key), known
 		}
 		m, _ := e.Value.(field.Map)
 		for _, inner := range m {
-			if vmconfig.FieldType(of.Elem(), inner.Key) == nil {
-				return probePath.Key(e.Key, inner.Key), vmconfig.FieldNames(of.Elem())
+			if of, known := vmconfig.FieldType(of.Elem(), inner.Key); of == nil {
+				return probePath.Key(e.Key, inner.Key), known
 			}
 		}
 	}

@@ -78,30 +78,24 @@ func (p *Probe) Validate(path field.Path) error {
 		}
 	}
 	var set []string
-	var first error
-	add := func(name string, err error) {
-		set = append(set, "`"+name+"`")
-		if first == nil {
-			first = err
-		}
-	}
+	var err error // of the only handler
 	if p.HTTPGet != nil {
-		add("httpGet", checkHTTPGet(path.Key("httpGet"), p.HTTPGet))
+		set, err = append(set, "`httpGet`"), checkHTTPGet(path.Key("httpGet"), p.HTTPGet)
 	}
 	if p.TCPSocket != nil {
-		add("tcpSocket", checkPort(path.Key("tcpSocket", "port"), p.TCPSocket.Port))
+		set, err = append(set, "`tcpSocket`"), checkPort(path.Key("tcpSocket", "port"), p.TCPSocket.Port)
 	}
 	if p.GRPC != nil {
-		add("grpc", checkPort(path.Key("grpc", "port"), p.GRPC.Port))
+		set, err = append(set, "`grpc`"), checkPort(path.Key("grpc", "port"), p.GRPC.Port)
 	}
 	if p.Exec != nil {
-		add("exec", p.Exec.validate(path.Key("exec")))
+		set, err = append(set, "`exec`"), checkCommand(path.Key("exec", "command"), p.Exec.Command)
 	}
 	switch len(set) {
 	case 0:
 		return errorAt(path, "must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none")
 	case 1:
-		return first
+		return err
 	}
 	return errorAt(path, "must have only one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has %s", strings.Join(set, ", "))
 }
@@ -134,9 +128,9 @@ func checkPort(path field.Path, port field.IntOrString) error {
 	return checkRange(path, int(port.Int), 1, 65535)
 }
 
-func (e *Exec) validate(path field.Path) error {
-	if len(e.Command) == 0 || e.Command[0] == "" {
-		return errorAt(path.Key("command"), "must name a program")
+func checkCommand(path field.Path, command []string) error {
+	if len(command) == 0 || command[0] == "" {
+		return errorAt(path, "must name a program")
 	}
 	return nil
 }
