@@ -43,25 +43,20 @@ type Reporter struct {
 	Alive      func()
 	AliveEvery time.Duration
 
-	current *session
-	state   error // of the app, if it is known: nil is healthy
+	current *session // without a connection if there is none
+	state   error    // of the app, if it is known: nil is healthy
 	known   bool
-	opened  chan attempt
+	opened  chan *session // or why there is none
 	wait    time.Duration // before the next attempt
 	retry   *time.Timer
 	again   *time.Timer
 	told    once.Text // what the log says last of the connection
 }
 
-type attempt struct {
-	session *session
-	err     error
-}
-
 // Run reports the states, of which nil is healthy, until ctx is done. Then it reports
 // that the app is unhealthy and ends the stream.
 func (r *Reporter) Run(ctx context.Context, states <-chan error) {
-	r.opened = make(chan attempt)
+	r.current, r.opened = &session{}, make(chan *session)
 	r.retry, r.again = time.NewTimer(0), time.NewTimer(r.Repeat)
 	alive := time.Tick(r.AliveEvery) // none if it is 0
 	for {
@@ -76,15 +71,15 @@ func (r *Reporter) Run(ctx context.Context, states <-chan error) {
 			r.send()
 		case <-r.retry.C:
 			r.dial(ctx)
-		case a := <-r.opened:
-			r.change(a)
-		case <-r.going():
-			r.current.leaves = true // connect anew while it lasts
+		case s := <-r.opened:
+			r.change(s)
+		case <-r.current.going:
+			r.current.going = nil // connect anew while it lasts
 			r.after(r.current)
-		case <-r.ended():
+		case <-r.current.ended:
 			s := r.current
-			r.current = nil
-			if !s.leaves {
+			r.current = &session{}
+			if s.going != nil {
 				r.logOnce(s.err)
 				r.after(s)
 			}
@@ -96,24 +91,8 @@ func (r *Reporter) Run(ctx context.Context, states <-chan error) {
 	}
 }
 
-// going returns the channel that is closed when istiod says that it is going away.
-func (r *Reporter) going() <-chan struct{} {
-	if r.current == nil || r.current.leaves {
-		return nil
-	}
-	return r.current.going
-}
-
-// ended returns the channel that is closed when the current session ends.
-func (r *Reporter) ended() <-chan struct{} {
-	if r.current == nil {
-		return nil
-	}
-	return r.current.ended
-}
-
 func (r *Reporter) send() {
-	if r.current != nil && r.known {
+	if r.current.conn != nil && r.known {
 		r.current.report(r.state)
 	}
 }
@@ -122,14 +101,14 @@ func (r *Reporter) send() {
 func (r *Reporter) dial(ctx context.Context) {
 	go func() {
 		conn, err := r.Connect(ctx)
-		var s *session
+		s := &session{err: err}
 		if err == nil {
-			s, err = newSession(conn, wire.NewCall(r.Scheme, r.Authority, method), r.Node)
+			s = newSession(conn, wire.NewCall(r.Scheme, r.Authority, method), r.Node)
 		}
 		select {
-		case r.opened <- attempt{s, err}:
+		case r.opened <- s:
 		case <-ctx.Done():
-			if s != nil {
+			if s.conn != nil {
 				_ = s.conn.Close()
 			}
 		}
@@ -138,18 +117,18 @@ func (r *Reporter) dial(ctx context.Context) {
 
 // change makes an opened session the current one. The one before ends only
 // after istiod knows of this one, so that it does not count as a disconnection.
-func (r *Reporter) change(a attempt) {
-	if a.err != nil {
-		r.logOnce(a.err)
+func (r *Reporter) change(s *session) {
+	if s.conn == nil {
+		r.logOnce(s.err)
 		r.backOff()
 		return
 	}
 	before := r.current
-	r.current = a.session
+	r.current = s
 	r.send()
 	r.again.Reset(settle)
-	if before != nil {
-		time.AfterFunc(linger, func() { before.leave(closing) })
+	if before.conn != nil {
+		time.AfterFunc(linger, before.leave)
 	}
 }
 
@@ -187,7 +166,7 @@ func (r *Reporter) logOnce(err error) {
 // connected logs that a session has come to stay.
 func (r *Reporter) connected() {
 	const text = "connected to istiod"
-	if r.current != nil && r.told.Another(text) {
+	if r.current.conn != nil && r.told.Another(text) {
 		r.Log.Info(text, "address", r.current.conn.RemoteAddr().String())
 		r.Status(text)
 	}
@@ -195,10 +174,10 @@ func (r *Reporter) connected() {
 
 // leave reports that the app is unhealthy and ends the stream.
 func (r *Reporter) leave() {
-	if r.current == nil {
+	if r.current.conn == nil {
 		return
 	}
 	r.current.report(errors.New("probe-agent was stopped"))
 	time.Sleep(linger)
-	r.current.leave(closing)
+	r.current.leave()
 }
