@@ -42,8 +42,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintln(stdout, "probe-agent", release.Version())
 			return exitOK
 		case "help":
-			fmt.Fprint(stdout, help())
-			return exitOK
+			args = []string{"--help"}
 		case "check", "probe":
 			command, args = args[0], args[1:]
 		}
