@@ -129,21 +129,21 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 // texts returns the texts of the probe, the agent's configuration and the annotations
 // that restore would write in another way: those of what an earlier run has changed are noted.
 func (b *builder) texts() field.KeyValues {
-	var texts field.KeyValues
-	changed := map[string]bool{ConfigAnnotation: b.envIsOurs(), annotations: len(b.g.Metadata.Annotations) > 0}
-	ours := func(key string) bool {
-		ours, known := changed[key]
-		return known && ours || !known && b.entry != nil
-	}
-	for _, t := range b.record.Values(transformer.RecordTexts) {
-		if ours(t.Key) {
-			texts = append(texts, t)
+	isChanged := func(key string) bool {
+		switch key {
+		case ConfigAnnotation:
+			return b.envIsOurs()
+		case annotations:
+			return len(b.g.Metadata.Annotations) > 0
 		}
+		return b.entry != nil
 	}
+	texts := b.record.Values(transformer.RecordTexts)
+	texts = slices.DeleteFunc(texts, func(t field.KeyValue) bool { return !isChanged(t.Key) })
 	for _, t := range b.g.Texts {
-		_, isAnnotation := changed[t.Path[len(t.Path)-1].Key]
-		isProbe := t.Path.HasPrefix(probePath) || probePath.HasPrefix(t.Path)
-		if key := t.Path[len(t.Path)-1].Key; !ours(key) && (isProbe || isAnnotation && t.Path[0].Key == "metadata") {
+		key := t.Path[len(t.Path)-1].Key
+		isAnnotation := t.Path[0].Key == "metadata" && (key == ConfigAnnotation || key == annotations)
+		if !isChanged(key) && (isAnnotation || t.Path.HasPrefix(probePath) || probePath.HasPrefix(t.Path)) {
 			texts = texts.With(key, t.Text)
 		}
 	}
