@@ -120,12 +120,11 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 	beSmall()
 	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end
 	log := slog.New(slog.NewTextHandler(stderr, nil))
-	service := systemd.New()
 	signalled, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	ctx, cancel := context.WithCancel(context.Background())
 	context.AfterFunc(signalled, func() {
 		stop() // a second signal ends the program at once
-		service.Stopping()
+		systemd.Stopping()
 		log.Info("ending: telling istiod that the app is not healthy")
 		cancel()
 	})
@@ -137,12 +136,12 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 		Node:       &o.node,
 		Repeat:     o.repeat,
 		Log:        log,
-		Status:     service.Status,
-		Alive:      service.Alive,
-		AliveEvery: service.AliveEvery(),
+		Status:     systemd.Status,
+		Alive:      systemd.Alive,
+		AliveEvery: systemd.AliveEvery(),
 	}
 	log.Info("probing", "version", release.Version(), "group", config.Namespace+"/"+config.Name, "ip", o.node.IP, "probe", describe(&config.Probe))
-	service.Ready()
+	systemd.Ready()
 	states := make(chan error)
 	go probe.Run(ctx, &config.Probe, once, func(unhealthy error) {
 		if unhealthy == nil {
