@@ -20,8 +20,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// AnsweredBy names who answers the rewritten probe of a group.
-const AnsweredBy = "pilot-agent"
+// answeredBy names who answers the rewritten probe of a group.
+const answeredBy = "pilot-agent"
 
 // ConfigAnnotation is the annotation of a group with the agent's configuration,
 // in YAML.
@@ -175,14 +175,7 @@ func Plan(g *Group, rewrite []string) transformer.Plan {
 	if b.original != nil && !b.failed() {
 		why = b.classify(rewrite)
 	}
-	plan := transformer.Plan{Repairs: b.repairs()}
-	if !b.failed() {
-		plan.Edits = append(b.probeEdits(), b.annotationEdits(&plan.Answer)...)
-	}
-	if b.target != nil && !b.failed() {
-		plan.Answer.By, plan.Answer.Port = AnsweredBy, b.config.statusPort
-	}
-	return b.finish(plan, why)
+	return b.plan(why)
 }
 
 // repairs returns the mistakes that the rewriting repairs.
@@ -226,16 +219,19 @@ func (b *builder) undo(why string) transformer.Plan {
 		b.add("dangling", probePath, danglingText)
 		why = "dangling"
 	}
-	plan := transformer.Plan{}
 	b.remove = b.isDerived()
-	if !b.failed() {
-		plan.Edits = append(b.restoreProbe(), b.annotationEdits(&plan.Answer)...)
-	}
-	return b.finish(plan, why)
+	return b.plan(why)
 }
 
-// finish adds the verdict and the findings.
-func (b *builder) finish(plan transformer.Plan, why string) transformer.Plan {
+// plan returns the plan for what has been decided; why is the reason if the probe is left alone.
+func (b *builder) plan(why string) transformer.Plan {
+	plan := transformer.Plan{Repairs: b.repairs()}
+	if !b.failed() {
+		plan.Edits = append(b.probeEdits(), b.annotationEdits(&plan.Answer)...)
+	}
+	if b.target != nil && !b.failed() {
+		plan.Answer.By, plan.Answer.Port = answeredBy, b.config.statusPort
+	}
 	slices.SortStableFunc(b.findings, func(x, y transformer.Finding) int { return x.Severity.Rank() - y.Severity.Rank() })
 	plan.Findings = b.findings
 	if b.original == nil {

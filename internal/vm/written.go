@@ -62,9 +62,11 @@ func entryOf(p *vmconfig.Probe) *prober.Prober {
 // server must have the time to say that the original timed out.
 func outerTimeout(inner int) int { return min(max(inner, 1), math.MaxInt32-1) + 1 }
 
-// probeEdits returns the edits of the probe: rewritten, derived or restored.
+// probeEdits returns the edits of the probe: rewritten, derived, removed or restored.
 func (b *builder) probeEdits() []field.Edit {
 	switch {
+	case b.remove:
+		return []field.Edit{{Op: field.Delete, Path: probePath}}
 	case b.writesDerived:
 		p := b.derived
 		if b.target != nil {
@@ -109,12 +111,9 @@ func (b *builder) isDerived() bool {
 	return from && b.original != nil && b.derivedBefore != nil && reflect.DeepEqual(effective(b.original), effective(b.derivedBefore))
 }
 
-// restoreProbe returns the edits that restore the author's probe, or remove a derived one.
+// restoreProbe returns the edits that restore the author's probe.
 func (b *builder) restoreProbe() []field.Edit {
-	switch {
-	case b.remove:
-		return []field.Edit{{Op: field.Delete, Path: probePath}}
-	case b.entry == nil:
+	if b.entry == nil {
 		return nil
 	}
 	kind, _ := handlerOf(b.original).Kind()
