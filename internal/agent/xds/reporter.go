@@ -120,7 +120,7 @@ func (r *Reporter) dial(ctx context.Context) {
 func (r *Reporter) change(s *session) {
 	if s.conn == nil {
 		r.logOnce(s.err)
-		r.backOff()
+		r.after(s)
 		return
 	}
 	before := r.current
@@ -135,17 +135,11 @@ func (r *Reporter) change(s *session) {
 // after plans the next attempt after a session: at once if the session was a
 // success.
 func (r *Reporter) after(s *session) {
-	if time.Since(s.began) < stable {
-		r.backOff()
-		return
+	if s.conn != nil && time.Since(s.began) >= stable {
+		r.wait = 0
+	} else {
+		r.wait = min(max(2*r.wait, firstWait), maxWait)
 	}
-	r.wait = 0
-	r.retry.Reset(0)
-}
-
-// backOff plans the next attempt after a failure.
-func (r *Reporter) backOff() {
-	r.wait = min(max(2*r.wait, firstWait), maxWait)
 	r.retry.Reset(jitter(r.wait))
 }
 
