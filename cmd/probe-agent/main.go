@@ -98,7 +98,6 @@ func readConfig(file string) (*vmconfig.Config, error) {
 	return config, nil
 }
 
-// describe describes a probe in a few words.
 func describe(p *vmconfig.Probe) string {
 	every := fmt.Sprintf("every %d s, timeout %d s", p.PeriodSeconds, p.TimeoutSeconds)
 	if p.Exec != nil {

@@ -108,7 +108,6 @@ func parse(command string, args []string) (*options, error) {
 	return o, o.checkConnection()
 }
 
-// checkConnection checks how istiod is reached.
 func (o *options) checkConnection() error {
 	host, _, err := net.SplitHostPort(o.istiod.Address)
 	if err != nil || host == "" {

@@ -133,13 +133,9 @@ func (b *builder) recognise() {
 		b.dangling = ok && of == prober.Readiness && h.Port == field.Number(b.config.statusPort) && b.config.probers[h.Path] == nil
 		return
 	}
-	entry := *b.config.entry
-	if entry.HTTPGet != nil {
-		request := *entry.HTTPGet
-		request.Host, request.HTTPHeaders = "", nil // those of the probe itself count
-		entry.HTTPGet = &request
-	}
-	b.entry = &entry
+	e := b.config.entry
+	entry := entryOf(&vmconfig.Probe{HTTPGet: e.HTTPGet, GRPC: e.GRPC, TimeoutSeconds: e.TimeoutSeconds})
+	b.entry = entry
 	asWritten := b.record.Section(recordProbe)
 	if t := b.probe.TimeoutSeconds; t != outerTimeout(entry.TimeoutSeconds) && t > 0 {
 		entry.TimeoutSeconds = max(1, t-1) // it was edited since
@@ -149,8 +145,8 @@ func (b *builder) recognise() {
 	}
 	original := *b.probe
 	original.TimeoutSeconds = entry.TimeoutSeconds
-	b.written, original.HTTPGet, original.GRPC = writtenBy(&entry), entry.HTTPGet, entry.GRPC
-	if p, err := probeIn(asWritten); err == nil && reflect.DeepEqual(entryOf(p), &entry) {
+	b.written, original.HTTPGet, original.GRPC = writtenBy(entry), entry.HTTPGet, entry.GRPC
+	if p, err := probeIn(asWritten); err == nil && reflect.DeepEqual(entryOf(p), entry) {
 		b.written, original.HTTPGet, original.GRPC = asWritten, p.HTTPGet, p.GRPC
 	}
 	if original.HTTPGet != nil {
@@ -271,7 +267,6 @@ func handlerOf(p *vmconfig.Probe) *transformer.Handler {
 	return &transformer.Handler{Exec: (*transformer.Exec)(p.Exec), HTTPGet: p.HTTPGet, TCPSocket: p.TCPSocket, GRPC: p.GRPC}
 }
 
-// describe returns the handler of a probe in a few words.
 func describe(p *vmconfig.Probe) string { return handlerOf(p).String() }
 
 // inJSON returns a probe on one line, for messages.
