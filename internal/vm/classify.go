@@ -11,7 +11,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 const danglingText = "looks like a rewritten probe, but the annotation `" + ConfigAnnotation + "` has no original for it; it must be given its original back"
@@ -86,14 +85,6 @@ const (
 
 func isHTTPS(p *vmconfig.Probe) bool {
 	return p.HTTPGet != nil && p.HTTPGet.Scheme == vmconfig.HTTPS
-}
-
-// mistake returns what Istio's agent does wrong with a probe that is rewritten.
-func mistake(p *vmconfig.Probe) transformer.Finding {
-	if p.GRPC != nil {
-		return transformer.NewFinding("vm-grpc-refused", probePath.Key(grpc), "istiod refuses a WorkloadGroup with a grpc probe, and Istio's agent crashes if the service is not serving")
-	}
-	return transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "scheme"), "Istio's agent verifies the certificate of an HTTPS probe, which the kubelet does not: one that is self-signed, or not for this address, fails")
 }
 
 // isValid reports whether istiod accepts the probe, or would once it is rewritten.

@@ -174,13 +174,17 @@ func Plan(g *Group, rewrite []string) transformer.Plan {
 	return b.plan(why)
 }
 
-// repairs returns the mistakes that the rewriting repairs.
+// repairs returns what Istio's agent does wrong with a probe that is rewritten.
 func (b *builder) repairs() []transformer.Finding {
 	switch {
 	case b.target == nil || b.writesDerived || b.failed():
 		return nil
+	case b.entry == nil && b.original.GRPC != nil:
+		return []transformer.Finding{transformer.NewFinding("vm-grpc-refused", probePath.Key(grpc),
+			"istiod refuses a WorkloadGroup with a grpc probe, and Istio's agent crashes if the service is not serving")}
 	case b.entry == nil:
-		return []transformer.Finding{mistake(b.original)}
+		return []transformer.Finding{transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "scheme"),
+			"Istio's agent verifies the certificate of an HTTPS probe, which the kubelet does not: one that is self-signed, or not for this address, fails")}
 	case hasHost(b.target) && !b.config.localhost:
 		return []transformer.Finding{transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation),
 			"must have `proxyMetadata.%s: \"true\"`, without which the agent's status server does not ask %s", localhostEnv, b.target.HTTPGet.Host)}

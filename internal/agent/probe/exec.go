@@ -23,16 +23,21 @@ func command(argv []string, timeout time.Duration) func(context.Context) error {
 		cmd.WaitDelay = 100 * time.Millisecond // for children that still write
 		ownGroup(cmd)
 		err := cmd.Run()
+		exit, isExit := errors.AsType[*exec.ExitError](err)
 		switch {
 		case err == nil || errors.Is(err, exec.ErrWaitDelay): // the command succeeded, and a child still writes
 			return nil
 		case ctx.Err() == context.DeadlineExceeded:
 			err = fmt.Errorf("command did not end within %s", timeout)
+		case isExit && exit.Exited():
+			err = fmt.Errorf("command ended with exit code %d", exit.ExitCode())
+		case isExit:
+			err = fmt.Errorf("command was ended: %s", exit)
 		}
 		if line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n"); line != "" {
-			return fmt.Errorf("%w: %s", failure(err), kubelet.OneLine(strings.TrimSpace(line)))
+			return fmt.Errorf("%w: %s", err, kubelet.OneLine(strings.TrimSpace(line)))
 		}
-		return failure(err)
+		return err
 	}
 }
 
@@ -42,16 +47,4 @@ type opening []byte
 func (o *opening) Write(p []byte) (int, error) {
 	*o = append(*o, p[:min(len(p), 4<<10-len(*o))]...)
 	return len(p), nil
-}
-
-// failure words the end of a command.
-func failure(err error) error {
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	switch {
-	case !ok:
-		return err
-	case exit.Exited():
-		return fmt.Errorf("command ended with exit code %d", exit.ExitCode())
-	}
-	return fmt.Errorf("command was ended: %s", exit)
 }
