@@ -139,9 +139,7 @@ func (b *builder) recognise() {
 	asWritten := b.record.Section(recordProbe)
 	if t := b.probe.TimeoutSeconds; t != outerTimeout(entry.TimeoutSeconds) && t > 0 {
 		entry.TimeoutSeconds = max(1, t-1) // it was edited since
-		if asWritten != nil {
-			asWritten = withTimeout(asWritten, entry.TimeoutSeconds, true)
-		}
+		asWritten = withTimeout(asWritten, entry.TimeoutSeconds, true)
 	}
 	original := *b.probe
 	original.TimeoutSeconds = entry.TimeoutSeconds
