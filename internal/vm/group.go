@@ -46,10 +46,7 @@ type Group struct {
 
 // A Spec is the part of a WorkloadGroup's spec that is read.
 type Spec struct {
-	Metadata struct {
-		Labels      field.KeyValues `json:"labels"`
-		Annotations field.KeyValues `json:"annotations"`
-	} `json:"metadata"`
+	Metadata transformer.Metadata `json:"metadata"` // of the WorkloadEntries
 	Template struct {
 		ServiceAccount string          `json:"serviceAccount"`
 		Network        string          `json:"network"`
