@@ -94,14 +94,13 @@ type builder struct {
 
 // newBuilder reads the group.
 func newBuilder(g *Group) *builder {
-	b := &builder{g: g, probe: g.Spec.Probe, original: g.Spec.Probe}
-	v, _ := g.Source(probePath)
-	b.source, _ = v.(field.Map)
-	var path field.Path
-	var err error
-	if b.config, path, err = readAgentConfig(g); err != nil {
+	config, path, err := readAgentConfig(g)
+	b := &builder{g: g, config: config, probe: g.Spec.Probe, original: g.Spec.Probe}
+	if err != nil {
 		b.add("vm-config-invalid", path, "%v", err)
 	}
+	v, _ := g.Source(probePath)
+	b.source, _ = v.(field.Map)
 	if err := b.readRecord(); err != nil {
 		b.add("env-unreadable", annotationPath(transformer.OriginalsAnnotation), "%v; the original of the rewritten probe cannot be known", err)
 	}
@@ -189,8 +188,7 @@ func (b *builder) repairs() []transformer.Finding {
 
 // Restore plans the inverse.
 func Restore(g *Group) transformer.Plan {
-	b := newBuilder(g)
-	return b.undo("not-rewritten")
+	return newBuilder(g).undo("not-rewritten")
 }
 
 // undoBecause restores a group that has opted out.
