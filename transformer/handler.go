@@ -272,7 +272,7 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 	if kind, _ := s.original.Kind(); kind == to {
 		form = s.form
 	}
-	edits := handlerEdits(s.path, s.current, want, form)
+	edits := HandlerEdits(s.path, s.current, want, form)
 	switch {
 	case len(s.texts) == 0:
 	case want == s.original:
@@ -318,10 +318,10 @@ func (s *handlerSite) before(key string) (v field.Value, had bool) {
 	return s.original.Value().Get(key)
 }
 
-// handlerEdits returns the edits that change the handler of the probe or hook at
+// HandlerEdits returns the edits that change the handler of the probe or hook at
 // path from have to want. Within httpGet only the fields that differ are touched.
 // form has the fields of want as they were written; nil if that does not matter.
-func handlerEdits(path field.Path, have, want *Handler, form field.Map) []field.Edit {
+func HandlerEdits(path field.Path, have, want *Handler, form field.Map) []field.Edit {
 	from, _ := have.Kind()
 	to, _ := want.Kind()
 	if from != to {

@@ -28,7 +28,7 @@ func TestHeadersOfARewrittenProbeAreWrittenAndTakenBack(t *testing.T) {
 		{full, bare, []field.Edit{{Op: field.Delete, Path: path.Key("httpGet", "httpHeaders")}}},
 		{tcp, tcp, nil},
 	} {
-		if d := cmp.Diff(c.edits, handlerEdits(path, c.have, c.want, nil)); d != "" {
+		if d := cmp.Diff(c.edits, HandlerEdits(path, c.have, c.want, nil)); d != "" {
 			t.Errorf("%s to %s: -want +got\n%s", c.have, c.want, d)
 		}
 	}

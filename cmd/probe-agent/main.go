@@ -16,9 +16,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/agent/identity"
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/probe"
-	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/systemd"
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/xds"
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
@@ -44,8 +42,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintln(stdout, "probe-agent", release.Version())
 			return exitOK
 		case "help":
-			fmt.Fprint(stdout, help())
-			return exitOK
+			args = []string{"--help"}
 		case "check", "probe":
 			command, args = args[0], args[1:]
 		}
@@ -69,7 +66,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err := o.complete(config, command == ""); err != nil {
 		return fail(exitFailure, err)
 	}
-	once, err := probe.New(&config.Probe, o.ip, agentName())
+	once, err := probe.New(&config.Probe, o.node.IP, o.node.UserAgent)
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("%s: %w", o.config, err))
 	}
@@ -89,8 +86,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return serve(o, config, once, stderr)
 }
 
-func agentName() string { return "probe-agent/" + release.Version() }
-
 func readConfig(file string) (*vmconfig.Config, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -103,7 +98,6 @@ func readConfig(file string) (*vmconfig.Config, error) {
 	return config, nil
 }
 
-// describe describes a probe in a few words.
 func describe(p *vmconfig.Probe) string {
 	every := fmt.Sprintf("every %d s, timeout %d s", p.PeriodSeconds, p.TimeoutSeconds)
 	if p.Exec != nil {
@@ -125,12 +119,11 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 	beSmall()
 	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end
 	log := slog.New(slog.NewTextHandler(stderr, nil))
-	service := systemd.New()
 	signalled, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	ctx, cancel := context.WithCancel(context.Background())
 	context.AfterFunc(signalled, func() {
 		stop() // a second signal ends the program at once
-		service.Stopping()
+		systemd.Stopping()
 		log.Info("ending: telling istiod that the app is not healthy")
 		cancel()
 	})
@@ -138,18 +131,18 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 	r := &xds.Reporter{
 		Connect:    o.connector(ctx, config, log),
 		Scheme:     o.scheme(),
-		Authority:  o.istiod,
-		Node:       o.node(config),
+		Authority:  o.istiod.Address,
+		Node:       &o.node,
 		Repeat:     o.repeat,
 		Log:        log,
-		Status:     service.Status,
-		Alive:      service.Alive,
-		AliveEvery: service.AliveEvery(),
+		Status:     systemd.Status,
+		Alive:      systemd.Alive,
+		AliveEvery: systemd.AliveEvery(),
 	}
-	log.Info("probing", "version", release.Version(), "group", config.Namespace+"/"+config.Name, "ip", o.ip, "probe", describe(&config.Probe))
-	service.Ready()
+	log.Info("probing", "version", release.Version(), "group", config.Namespace+"/"+config.Name, "ip", o.node.IP, "probe", describe(&config.Probe))
+	systemd.Ready()
 	states := make(chan error)
-	go schedule.Run(ctx, &config.Probe, once, func(unhealthy error) {
+	go probe.Run(ctx, &config.Probe, once, func(unhealthy error) {
 		if unhealthy == nil {
 			log.Info("app is healthy")
 		} else {
@@ -165,23 +158,13 @@ func serve(o *options, config *vmconfig.Config, once func(context.Context) error
 func (o *options) connector(ctx context.Context, config *vmconfig.Config, log *slog.Logger) func(context.Context) (net.Conn, error) {
 	if o.insecure {
 		return func(ctx context.Context) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "tcp", o.istiod)
+			return (&net.Dialer{}).DialContext(ctx, "tcp", o.istiod.Address)
 		}
 	}
-	dialer := &identity.Dialer{Address: o.istiod, ServerName: o.serverName, CA: o.ca}
-	certificate := (&identity.Files{Cert: o.cert, Key: o.key}).Certificate
-	if o.token != "" {
-		e := &identity.Enrolment{
-			Dialer:         dialer,
-			Token:          o.token,
-			State:          o.state,
-			Namespace:      config.Namespace,
-			ServiceAccount: config.ServiceAccount,
-			TrustDomain:    o.trustDomain,
-			Cluster:        o.cluster,
-			TTL:            o.certTTL,
-			Log:            log,
-		}
+	certificate := o.files.Certificate
+	if e := &o.enrolment; e.Token != "" {
+		e.Namespace, e.ServiceAccount = config.Namespace, config.ServiceAccount
+		e.Dialer, e.Cluster, e.Log = &o.istiod, o.node.Cluster, log
 		go e.Run(ctx)
 		certificate = e.Certificate
 	}
@@ -190,7 +173,7 @@ func (o *options) connector(ctx context.Context, config *vmconfig.Config, log *s
 		if err != nil {
 			return nil, err
 		}
-		return dialer.Dial(ctx, cert)
+		return o.istiod.Dial(ctx, cert)
 	}
 }
 
@@ -199,19 +182,4 @@ func (o *options) scheme() string {
 		return "http"
 	}
 	return "https"
-}
-
-func (o *options) node(config *vmconfig.Config) *xds.Node {
-	return &xds.Node{
-		IP:             o.ip,
-		Namespace:      config.Namespace,
-		Group:          config.Name,
-		Entry:          o.entry,
-		ServiceAccount: config.ServiceAccount,
-		Cluster:        o.cluster,
-		Network:        config.Network,
-		Labels:         config.Labels,
-		Locality:       config.Locality,
-		UserAgent:      agentName(),
-	}
 }

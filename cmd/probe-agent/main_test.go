@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/identity"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
@@ -151,17 +152,17 @@ func TestFlagsReachTheNode(t *testing.T) {
 	if err := o.complete(c, true); err != nil {
 		t.Fatal(err)
 	}
-	n := o.node(c)
-	if n.IP != "10.0.0.9" || n.Entry != "vm-1" || n.Cluster != "primary" || n.Group != "reviews" || n.Namespace != "shop" ||
+	n := &o.node
+	if n.IP != "10.0.0.9" || n.Entry != "vm-1" || n.Cluster != "primary" || n.Name != "reviews" || n.Namespace != "shop" ||
 		n.Network != "n" || n.Locality != "l" || n.ServiceAccount != "s" || n.Labels["a"] != "b" {
 		t.Errorf("%+v", n)
 	}
-	if o.repeat != time.Minute || o.serverName != "istiod.test" || o.scheme() != "https" {
+	if o.repeat != time.Minute || o.istiod.ServerName != "istiod.test" || o.scheme() != "https" {
 		t.Errorf("%+v", o)
 	}
-	o.ip = ""
-	if err := o.complete(c, true); err != nil || o.ip != "10.0.0.8" {
-		t.Errorf("%s, %v", o.ip, err)
+	n.IP = ""
+	if err := o.complete(c, true); err != nil || n.IP != "10.0.0.8" {
+		t.Errorf("%s, %v", n.IP, err)
 	}
 }
 
@@ -187,7 +188,7 @@ func TestTheShortestTimesAreASecond(t *testing.T) {
 }
 
 func TestTheIPIsThatWhichReachesIstiod(t *testing.T) {
-	o := &options{istiod: "127.0.0.1:99999"}
+	o := &options{istiod: identity.Dialer{Address: "127.0.0.1:99999"}}
 	const want = "cannot find the IP of this machine; --ip or the field `address` can tell it: dial udp: address 99999: invalid port"
 	if err := o.complete(&vmconfig.Config{}, true); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
@@ -201,9 +202,9 @@ func TestTheIPIsThatWhichReachesIstiod(t *testing.T) {
 		if !ok || own.IP.IsLoopback() || own.IP.IsLinkLocalUnicast() {
 			continue
 		}
-		o := &options{istiod: net.JoinHostPort(own.IP.String(), "15012")}
-		if err := o.complete(&vmconfig.Config{}, true); err != nil || o.ip != own.IP.String() {
-			t.Errorf("%s: %q, %v", own.IP, o.ip, err)
+		o := &options{istiod: identity.Dialer{Address: net.JoinHostPort(own.IP.String(), "15012")}}
+		if err := o.complete(&vmconfig.Config{}, true); err != nil || o.node.IP != own.IP.String() {
+			t.Errorf("%s: %q, %v", own.IP, o.node.IP, err)
 		}
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/identity"
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/xds"
+	"github.com/rewrite-probes/rewrite-probes/internal/release"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
 
@@ -34,39 +37,31 @@ Exit codes: 0 ended as asked or healthy, 1 not healthy or failed, 2 wrong usage 
 `
 
 type options struct {
-	config      string
-	istiod      string
-	serverName  string
-	ca          string
-	token       string
-	state       string
-	cert        string
-	key         string
-	ip          string
-	entry       string
-	cluster     string
-	trustDomain string
-	certTTL     time.Duration
-	repeat      time.Duration
-	insecure    bool
+	config    string
+	istiod    identity.Dialer
+	enrolment identity.Enrolment
+	files     identity.Files // instead of an enrolment
+	node      xds.Node
+	repeat    time.Duration
+	insecure  bool
 }
 
 func (o *options) flags() *flag.FlagSet {
 	f := flag.NewFlagSet("probe-agent", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.StringVar(&o.config, "config", "", "`file` with the configuration")
-	f.StringVar(&o.istiod, "istiod", "", "`address` of istiod, host:port")
-	f.StringVar(&o.serverName, "server-name", "", "`name` in istiod's certificate, if it is not the host of --istiod")
-	f.StringVar(&o.ca, "ca", "", "`file` with the root certificates of istiod")
-	f.StringVar(&o.token, "token", "", "`file` with a token of the service account, for which istiod's CA issues a certificate")
-	f.StringVar(&o.state, "state", "", "`directory` in which that certificate and its key are kept")
-	f.StringVar(&o.cert, "cert", "", "`file` with a certificate that something else renews")
-	f.StringVar(&o.key, "key", "", "`file` with its key")
-	f.StringVar(&o.ip, "ip", "", "`IP` of this machine (default: address of the configuration, or else the one that reaches istiod)")
-	f.StringVar(&o.entry, "entry", "", "`name` of an existing WorkloadEntry, instead of registering in the group")
-	f.StringVar(&o.cluster, "cluster", "Kubernetes", "`ID` of the cluster, as in istiod's CLUSTER_ID")
-	f.StringVar(&o.trustDomain, "trust-domain", "cluster.local", "trust `domain` of the mesh")
-	f.DurationVar(&o.certTTL, "cert-ttl", 24*time.Hour, "lifetime that is asked of istiod's CA; renewed after half of it")
+	f.StringVar(&o.istiod.Address, "istiod", "", "`address` of istiod, host:port")
+	f.StringVar(&o.istiod.ServerName, "server-name", "", "`name` in istiod's certificate, if it is not the host of --istiod")
+	f.StringVar(&o.istiod.CA, "ca", "", "`file` with the root certificates of istiod")
+	f.StringVar(&o.enrolment.Token, "token", "", "`file` with a token of the service account, for which istiod's CA issues a certificate")
+	f.StringVar(&o.enrolment.State, "state", "", "`directory` in which that certificate and its key are kept")
+	f.StringVar(&o.files.Cert, "cert", "", "`file` with a certificate that something else renews")
+	f.StringVar(&o.files.Key, "key", "", "`file` with its key")
+	f.StringVar(&o.node.IP, "ip", "", "`IP` of this machine (default: address of the configuration, or else the one that reaches istiod)")
+	f.StringVar(&o.node.Entry, "entry", "", "`name` of an existing WorkloadEntry, instead of registering in the group")
+	f.StringVar(&o.node.Cluster, "cluster", "Kubernetes", "`ID` of the cluster, as in istiod's CLUSTER_ID")
+	f.StringVar(&o.enrolment.TrustDomain, "trust-domain", "cluster.local", "trust `domain` of the mesh")
+	f.DurationVar(&o.enrolment.TTL, "cert-ttl", 24*time.Hour, "lifetime that is asked of istiod's CA; renewed after half of it")
 	f.DurationVar(&o.repeat, "repeat", 5*time.Minute, "how often the state is sent again, because istiod can lose it")
 	f.BoolVar(&o.insecure, "insecure", false, "speak plaintext, to a loopback address only")
 	return f
@@ -92,8 +87,10 @@ func parse(command string, args []string) (*options, error) {
 	if command == "" && f.NArg() > 0 {
 		return nil, fmt.Errorf("unknown command %q: want check, probe or version, or flags alone to serve", f.Arg(0))
 	}
-	if err := o.checkIP(); err != nil {
-		return nil, err
+	if ip := o.node.IP; ip != "" {
+		if _, err := netip.ParseAddr(ip); err != nil {
+			return nil, fmt.Errorf("--ip %q must be an IP address", ip)
+		}
 	}
 	if command != "" {
 		if f.NArg() != 1 || o.config != "" {
@@ -111,27 +108,16 @@ func parse(command string, args []string) (*options, error) {
 	return o, o.checkConnection()
 }
 
-func (o *options) checkIP() error {
-	if o.ip == "" {
-		return nil
-	}
-	if _, err := netip.ParseAddr(o.ip); err != nil {
-		return fmt.Errorf("--ip %q must be an IP address", o.ip)
-	}
-	return nil
-}
-
-// checkConnection checks how istiod is reached.
 func (o *options) checkConnection() error {
-	host, _, err := net.SplitHostPort(o.istiod)
+	host, _, err := net.SplitHostPort(o.istiod.Address)
 	if err != nil || host == "" {
-		return fmt.Errorf("--istiod %q must be host:port", o.istiod)
+		return fmt.Errorf("--istiod %q must be host:port", o.istiod.Address)
 	}
 	if o.insecure {
 		return o.checkInsecure(host)
 	}
-	o.serverName = cmp.Or(o.serverName, host)
-	if o.ca == "" {
+	o.istiod.ServerName = cmp.Or(o.istiod.ServerName, host)
+	if o.istiod.CA == "" {
 		return errors.New("--ca must name the file with istiod's root certificates")
 	}
 	return o.checkIdentity()
@@ -142,8 +128,8 @@ func (o *options) checkInsecure(host string) error {
 	addr, _ := netip.ParseAddr(host)
 	switch {
 	case host != "localhost" && !addr.IsLoopback():
-		return fmt.Errorf("--insecure with --istiod %q: plaintext is spoken to a loopback address only", o.istiod)
-	case o.ca+o.serverName+o.token+o.state+o.cert+o.key != "":
+		return fmt.Errorf("--insecure with --istiod %q: plaintext is spoken to a loopback address only", o.istiod.Address)
+	case o.istiod.CA+o.istiod.ServerName+o.enrolment.Token+o.enrolment.State+o.files.Cert+o.files.Key != "":
 		return errors.New("--insecure excludes --ca, --server-name, --token, --state, --cert and --key")
 	}
 	return nil
@@ -151,42 +137,45 @@ func (o *options) checkInsecure(host string) error {
 
 // checkIdentity checks how the agent proves who it is.
 func (o *options) checkIdentity() error {
-	byToken, byCert := o.token != "" || o.state != "", o.cert != "" || o.key != ""
+	e, f := &o.enrolment, &o.files
+	byToken, byCert := e.Token != "" || e.State != "", f.Cert != "" || f.Key != ""
 	switch {
 	case byToken == byCert:
 		return errors.New("want either --token and --state, or --cert and --key")
-	case byToken && (o.token == "" || o.state == ""):
+	case byToken && (e.Token == "" || e.State == ""):
 		return errors.New("--token and --state go together: the certificate is kept in the directory")
-	case byCert && (o.cert == "" || o.key == ""):
+	case byCert && (f.Cert == "" || f.Key == ""):
 		return errors.New("--cert and --key go together")
-	case byToken && o.certTTL < time.Second:
-		return fmt.Errorf("--cert-ttl %s must be at least 1s", o.certTTL)
+	case byToken && e.TTL < time.Second:
+		return fmt.Errorf("--cert-ttl %s must be at least 1s", e.TTL)
 	}
 	if byToken {
-		return os.MkdirAll(o.state, 0o700)
+		return os.MkdirAll(e.State, 0o700)
 	}
 	return nil
 }
 
-// complete finds the machine's IP. Only serving needs the right one, by which
-// clients reach the app.
+// complete describes the node, and finds the machine's IP. Only serving needs the right
+// one, by which clients reach the app.
 func (o *options) complete(config *vmconfig.Config, serving bool) error {
-	if o.ip = cmp.Or(o.ip, config.Address); o.ip != "" {
+	n := &o.node
+	n.Config, n.UserAgent = config, "probe-agent/"+release.Version()
+	if n.IP = cmp.Or(n.IP, config.Address); n.IP != "" {
 		return nil
 	}
-	o.ip = "127.0.0.1"
+	n.IP = "127.0.0.1"
 	if !serving {
 		return nil
 	}
-	conn, err := net.Dial("udp", o.istiod) // this sends nothing
+	conn, err := net.Dial("udp", o.istiod.Address) // this sends nothing
 	if err != nil {
 		return fmt.Errorf("cannot find the IP of this machine; --ip or the field `address` can tell it: %w", err)
 	}
 	defer conn.Close()
 	ip := conn.LocalAddr().(*net.UDPAddr).IP
 	if ip.IsLoopback() {
-		return fmt.Errorf("cannot find the IP of this machine, because --istiod %q is the machine itself; --ip or the field `address` must tell it", o.istiod)
+		return fmt.Errorf("cannot find the IP of this machine, because --istiod %q is the machine itself; --ip or the field `address` must tell it", o.istiod.Address)
 	}
-	o.ip = ip.String()
+	n.IP = ip.String()
 	return nil
 }

@@ -37,7 +37,7 @@ func TestTheUnitStartsTheProgramProperly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if args[0] != "/usr/bin/probe-agent" || o.token != "/run/credentials/probe-agent.service/token" || o.serverName != "other" || o.state != state {
+	if args[0] != "/usr/bin/probe-agent" || o.enrolment.Token != "/run/credentials/probe-agent.service/token" || o.istiod.ServerName != "other" || o.enrolment.State != state {
 		t.Errorf("%+v", o)
 	}
 	if code, _, stderr := execute("check", filepath.Join(root, "examples/vm/config.json")); code != exitOK {

@@ -1,10 +1,9 @@
 package vm
 
 import (
-	"cmp"
 	"errors"
+	"slices"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -27,26 +26,17 @@ func AgentConfig(g *Group) (*vmconfig.Config, error) {
 	t := &g.Spec.Template
 	c := &vmconfig.Config{
 		Name: g.Metadata.Name, Namespace: g.Metadata.Namespace, ServiceAccount: t.ServiceAccount,
-		Network: t.Network, Locality: t.Locality, Probe: documented(b.original),
+		Network: t.Network, Locality: t.Locality, Probe: b.original.WithDefaults(),
 	}
 	// The template's labels win, as in istioctl.
-	for _, labels := range []field.KeyValues{g.Spec.Metadata.Labels, t.Labels} {
-		for _, l := range labels {
-			if c.Labels == nil {
-				c.Labels = make(map[string]string)
-			}
-			c.Labels[l.Key] = l.Value
+	for _, l := range slices.Concat(g.Spec.Metadata.Labels, t.Labels) {
+		if c.Labels == nil {
+			c.Labels = make(map[string]string)
 		}
+		c.Labels[l.Key] = l.Value
 	}
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	return c, nil
-}
-
-// documented returns a probe with the documented defaults for what is not set.
-func documented(p *vmconfig.Probe) vmconfig.Probe {
-	q := *effective(p)
-	q.FailureThreshold = cmp.Or(p.FailureThreshold, vmconfig.DefaultProbe().FailureThreshold)
-	return q
 }

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // An agentConfig is what is read of the annotation proxy.istio.io/config, which is
@@ -33,6 +35,7 @@ type agentConfig struct {
 type fragment struct {
 	StatusPort    field.IntOrString `json:"statusPort"` // Istio reads numbers in quotes too
 	ProxyMetadata field.KeyValues   `json:"proxyMetadata"`
+	port          int               // that of StatusPort, 0 if it is not set
 }
 
 // localhostEnv sends every probe that the agent's status server makes to localhost
@@ -52,41 +55,27 @@ var entryConfigPath = field.NewPath("spec", "metadata", annotations, ConfigAnnot
 
 // readAgentConfig reads both annotations. An error is about the one at path.
 func readAgentConfig(g *Group) (c agentConfig, path field.Path, err error) {
-	c.statusPort = prober.StatusPort
 	path = annotationPath(ConfigAnnotation)
-	if text, set := g.Metadata.Annotations.Lookup(ConfigAnnotation); set {
-		f, err := c.parse(text)
-		if err != nil {
-			return c, path, err
-		}
+	text, set := g.Metadata.Annotations.Lookup(ConfigAnnotation)
+	if set {
 		c.text = &text
-		c.env, c.hasEnv = f.ProxyMetadata.Lookup(prober.EnvName)
-		c.localhost = asksLocalhost(f.ProxyMetadata)
 	}
+	ofGroup, err := parseConfig(text)
+	var ofEntries fragment
+	if err == nil {
+		path = entryConfigPath
+		ofEntries, err = parseConfig(g.Spec.Metadata.Annotations.Get(ConfigAnnotation))
+	}
+	c.statusPort = cmp.Or(ofEntries.port, ofGroup.port, prober.StatusPort)
+	c.env, c.hasEnv = ofGroup.ProxyMetadata.Lookup(prober.EnvName)
 	c.readEnv()
-	if text, set := g.Spec.Metadata.Annotations.Lookup(ConfigAnnotation); set {
-		f, err := c.parse(text)
-		if err != nil {
-			return c, entryConfigPath, err
-		}
-		_, c.overridden = f.ProxyMetadata.Lookup(prober.EnvName)
-		if _, set := f.ProxyMetadata.Lookup(localhostEnv); set {
-			c.localhost = asksLocalhost(f.ProxyMetadata)
-			c.elsewhere = !c.localhost
-		}
+	_, c.overridden = ofEntries.ProxyMetadata.Lookup(prober.EnvName)
+	c.localhost = asksLocalhost(ofGroup.ProxyMetadata)
+	if _, set := ofEntries.ProxyMetadata.Lookup(localhostEnv); set {
+		c.localhost = asksLocalhost(ofEntries.ProxyMetadata)
+		c.elsewhere = !c.localhost
 	}
-	return c, path, nil
-}
-
-// parse reads a value of the annotation, and its port.
-func (c *agentConfig) parse(text string) (fragment, error) {
-	f, err := parseConfig(text)
-	if port := f.StatusPort.String(); err == nil && port != "0" {
-		if c.statusPort, err = strconv.Atoi(port); err != nil || c.statusPort < 1 || c.statusPort > 65535 {
-			return f, fmt.Errorf("`statusPort`: %q must be a port from 1 to 65535", port)
-		}
-	}
-	return f, err
+	return c, path, err
 }
 
 func (c *agentConfig) readEnv() {
@@ -103,8 +92,7 @@ func (c *agentConfig) readEnv() {
 }
 
 // parseConfig reads a value of the annotation.
-func parseConfig(text string) (fragment, error) {
-	var f fragment
+func parseConfig(text string) (f fragment, err error) {
 	if isBlank(text) {
 		return f, nil
 	}
@@ -112,7 +100,15 @@ func parseConfig(text string) (fragment, error) {
 	if err == nil {
 		_, err = o.Decode(nil, &f)
 	}
-	return f, inOneLine(err)
+	if err != nil {
+		return fragment{}, inOneLine(err)
+	}
+	if port := f.StatusPort.String(); port != "0" {
+		if f.port, err = strconv.Atoi(port); err != nil || f.port < 1 || f.port > 65535 {
+			return fragment{}, fmt.Errorf("`statusPort`: %q must be a port from 1 to 65535", port)
+		}
+	}
+	return f, nil
 }
 
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
@@ -131,9 +127,6 @@ func readYAML(text string) (*manifest.Stream, *manifest.Object, error) {
 
 // inOneLine returns an error about the YAML in the annotation.
 func inOneLine(err error) error {
-	if err == nil {
-		return nil
-	}
 	where, text := "", err.Error()
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		text = e.Err.Error()
@@ -196,48 +189,41 @@ func withEnv(base *string, env string, localhost bool) (string, error) {
 }
 
 // withoutEnv undoes withEnv; it returns nil if nothing is left. before is the
-// user's value as an earlier run noted it, nil if that noted none. If proxyMetadata
-// was there, but without contents, empty has it.
-func withoutEnv(text string, localhost bool, before *string, empty field.Map) (*string, error) {
+// user's value as an earlier run noted it, nil if that noted none; r has what
+// emptyMetadata returned for it.
+func withoutEnv(text string, localhost bool, before *string, r transformer.Record) (*string, error) {
 	_, o, err := readYAML(text)
 	if err != nil {
 		return nil, err
 	}
+	ours := []string{prober.EnvName}
+	if localhost {
+		ours = append(ours, localhostEnv)
+	}
+	var user fragment
+	if before != nil {
+		user, _ = parseConfig(*before) // it could be read in the run that noted it
+	}
 	var edits []field.Edit
 	removed := 0
-	if localhost {
-		edits, removed = undoLocalhost(o, before)
-	}
-	edits = append(edits, field.Edit{Op: field.Delete, Path: metadataPath.Key(prober.EnvName)})
-	if removed++; sizeAt(o, metadataPath) == removed {
-		was, noted := empty.Get(proxyMetadata)
-		switch {
-		case noted:
-			edits = []field.Edit{{Op: field.Set, Path: metadataPath, Value: was}}
-		case sizeAt(o, nil) == 1:
-			return nil, nil
-		default:
-			edits = []field.Edit{{Op: field.Delete, Path: metadataPath}}
+	for _, key := range ours {
+		path := metadataPath.Key(key)
+		if was, set := user.ProxyMetadata.Lookup(key); set {
+			edits = append(edits, field.Edit{Op: field.Set, Path: path, Value: was})
+		} else if _, there := o.Value(path); there { // or the user has removed it since
+			edits = append(edits, field.Edit{Op: field.Delete, Path: path})
+			removed++
 		}
+	}
+	if sizeAt(o, metadataPath) == removed {
+		emptied := r.Emptied(metadataPath)
+		if emptied.Op == field.Delete && sizeAt(o, nil) == 1 {
+			return nil, nil
+		}
+		edits = []field.Edit{emptied}
 	}
 	text, err = editYAML(text, edits...)
 	return &text, err
-}
-
-// undoLocalhost returns the edits that give localhostEnv the value that it had
-// before, and how many entries they remove.
-func undoLocalhost(o *manifest.Object, before *string) (edits []field.Edit, removed int) {
-	path := metadataPath.Key(localhostEnv)
-	if before != nil {
-		f, _ := parseConfig(*before) // it could be read in the run that noted it
-		if was, set := f.ProxyMetadata.Lookup(localhostEnv); set {
-			return []field.Edit{{Op: field.Set, Path: path, Value: was}}, 0
-		}
-	}
-	if _, there := o.Value(path); !there {
-		return nil, 0 // the user has removed it since
-	}
-	return []field.Edit{{Op: field.Delete, Path: path}}, 1
 }
 
 // sizeAt returns how many entries the mapping at a path has.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 func TestTheConfigurationOfTheAgentIsRead(t *testing.T) {
@@ -154,7 +155,7 @@ func TestWhatWasNotedComesBack(t *testing.T) {
 		{"an empty proxyMetadata, of two variables", "proxyMetadata: {" + env + ", REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"true\"}", "", field.Map{{Key: proxyMetadata, Value: field.Map{}}}, "proxyMetadata: {}"},
 		{"no empty proxyMetadata if it has more by now", "proxyMetadata: {A: b, " + env + "}", "", field.Map{{Key: proxyMetadata, Value: field.Map{}}}, "proxyMetadata: {A: b}"},
 	} {
-		got, err := withoutEnv(tt.text, true, &tt.before, tt.empty)
+		got, err := withoutEnv(tt.text, true, &tt.before, transformer.Record{{Key: transformer.RecordEmpty, Value: tt.empty}})
 		if err != nil || got == nil || *got != tt.want {
 			t.Errorf("%s: %v, %v, want %s", tt.name, err, got, tt.want)
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 const danglingText = "looks like a rewritten probe, but the annotation `" + ConfigAnnotation + "` has no original for it; it must be given its original back"
@@ -20,19 +19,19 @@ const danglingText = "looks like a rewritten probe, but the annotation `" + Conf
 // is not.
 func (b *builder) classify(rewrite []string) (why string) {
 	if path, known := unknownField(b.source); path != nil {
-		b.add(transformer.NewFinding("handler-unknown", path, "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", ")))
+		b.add("handler-unknown", path, "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
 		return "handler-unknown"
 	}
 	if b.dangling {
-		b.add(transformer.NewFinding("dangling", probePath, danglingText))
+		b.add("dangling", probePath, danglingText)
 		return "dangling"
 	}
 	if !b.isValid() {
 		return ""
 	}
 	if b.original.FailureThreshold == 0 {
-		b.add(transformer.NewFinding("vm-threshold-default", probePath.Key("failureThreshold"),
-			"is not set, and Istio's agent then takes 1, not 3 as the API's documentation says: the first failure takes the machine out"))
+		b.add("vm-threshold-default", probePath.Key("failureThreshold"),
+			"is not set, and Istio's agent then takes 1, not 3 as the API's documentation says: the first failure takes the machine out")
 	}
 	b.checkHTTPGet()
 	kind, _ := handlerOf(b.original).Kind()
@@ -43,8 +42,7 @@ func (b *builder) classify(rewrite []string) (why string) {
 	case !slices.Contains(rewrite, kind):
 		return "not-selected"
 	}
-	if obstacle := b.obstacle(); obstacle != nil {
-		b.add(*obstacle)
+	if !b.canRewrite() {
 		return ""
 	}
 	b.target = entryOf(b.original)
@@ -54,30 +52,30 @@ func (b *builder) classify(rewrite []string) (why string) {
 	return ""
 }
 
-// obstacle returns why a probe that should be rewritten cannot be; nil if it can.
-func (b *builder) obstacle() *transformer.Finding {
-	var f transformer.Finding
+// canRewrite reports whether a probe that should be rewritten can be, and adds the finding
+// if not.
+func (b *builder) canRewrite() bool {
 	host := ""
 	if h := b.original.HTTPGet; h != nil {
 		host = h.Host
 	}
 	switch {
 	case isOwnHost(host) && !slices.Contains([]string{"", "localhost", "127.0.0.1"}, host):
-		f = transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "host"),
+		b.add("vm-https-verified", probePath.Key(httpGet, "host"),
 			"%q must be 127.0.0.1 or localhost, or unset: Istio's agent verifies the certificate that it gets, and its status server, which does not, asks localhost or the machine's own address", host)
 	case b.g.Metadata.Name == "" || strings.Contains(b.g.Metadata.Name, "/"):
-		f = transformer.NewFinding("vm-probe-invalid", field.NewPath("metadata", "name"), "%q must be the group's name, which is in the path of a rewritten probe", b.g.Metadata.Name)
+		b.add("vm-probe-invalid", field.NewPath("metadata", "name"), "%q must be the group's name, which is in the path of a rewritten probe", b.g.Metadata.Name)
 	case b.config.overridden:
-		f = transformer.NewFinding("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; the variable must be left to rewrite-probes", prober.EnvName)
+		b.add("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; the variable must be left to rewrite-probes", prober.EnvName)
 	case host != "" && b.config.elsewhere:
-		f = transformer.NewFinding("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; it must be \"true\" or unset, so that the probe goes to %s", localhostEnv, host)
+		b.add("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; it must be \"true\" or unset, so that the probe goes to %s", localhostEnv, host)
 	case b.config.hasEnv && !b.envIsOurs():
-		f = transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation),
+		b.add("vm-config-invalid", annotationPath(ConfigAnnotation),
 			"has `proxyMetadata.%s` already, and not with the original of this probe alone; the variable must be left to rewrite-probes", prober.EnvName)
 	default:
-		return nil
+		return true
 	}
-	return &f
+	return false
 }
 
 const (
@@ -87,14 +85,6 @@ const (
 
 func isHTTPS(p *vmconfig.Probe) bool {
 	return p.HTTPGet != nil && p.HTTPGet.Scheme == vmconfig.HTTPS
-}
-
-// mistake returns what Istio's agent does wrong with a probe that is rewritten.
-func mistake(p *vmconfig.Probe) transformer.Finding {
-	if p.GRPC != nil {
-		return transformer.NewFinding("vm-grpc-refused", probePath.Key(grpc), "istiod refuses a WorkloadGroup with a grpc probe, and Istio's agent crashes if the service is not serving")
-	}
-	return transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "scheme"), "Istio's agent verifies the certificate of an HTTPS probe, which the kubelet does not: one that is self-signed, or not for this address, fails")
 }
 
 // isValid reports whether istiod accepts the probe, or would once it is rewritten.
@@ -111,7 +101,7 @@ func (b *builder) isValid() bool {
 			err.Text += "; without it Istio's agent crashes"
 		}
 	}
-	b.add(transformer.NewFinding(key, err.Path, "%s", err.Text))
+	b.add(key, err.Path, "%s", err.Text)
 	return false
 }
 
@@ -123,15 +113,12 @@ func (b *builder) checkHTTPGet() {
 	}
 	path := probePath.Key(httpGet)
 	if !isOwnHost(h.Host) {
-		f := transformer.NewFinding("vm-host-remote", path.Key("host"), "%q must be the machine itself, as 127.0.0.1 and localhost are: Istio's agent asks from 127.0.0.6, from where it reaches no other host; without `host` it asks the machine's own address", h.Host)
-		f.Current = h.Host
-		b.add(f)
+		b.add("vm-host-remote", path.Key("host"), "%q must be the machine itself, as 127.0.0.1 and localhost are: Istio's agent asks from 127.0.0.6, from where it reaches no other host; without `host` it asks the machine's own address", h.Host).Current = h.Host
 	}
 	for i, header := range h.HTTPHeaders {
 		if strings.EqualFold(header.Name, "Host") && header.Name != "Host" {
-			f := transformer.NewFinding("vm-header-case", path.Item("httpHeaders", i).Key("name"), "%q must be written \"Host\": Istio's agent sends two Host headers otherwise, which a server answers with 400", header.Name)
+			f := b.add("vm-header-case", path.Item("httpHeaders", i).Key("name"), "%q must be written \"Host\": Istio's agent sends two Host headers otherwise, which a server answers with 400", header.Name)
 			f.Current, f.Proposed = header.Name, "Host"
-			b.add(f)
 		}
 	}
 }
@@ -148,11 +135,7 @@ func isOwnHost(host string) bool {
 // effective returns a copy of a probe with the defaults of Istio's agent.
 func effective(p *vmconfig.Probe) *vmconfig.Probe {
 	q := p.WithDefaults()
-	defaults := vmconfig.DefaultProbe()
-	q.TimeoutSeconds = cmp.Or(q.TimeoutSeconds, defaults.TimeoutSeconds)
-	q.PeriodSeconds = cmp.Or(q.PeriodSeconds, defaults.PeriodSeconds)
-	q.SuccessThreshold = cmp.Or(q.SuccessThreshold, defaults.SuccessThreshold)
-	q.FailureThreshold = cmp.Or(q.FailureThreshold, 1)
+	q.FailureThreshold = cmp.Or(p.FailureThreshold, 1)
 	return &q
 }
 
@@ -161,14 +144,14 @@ func effective(p *vmconfig.Probe) *vmconfig.Probe {
 func unknownField(probe field.Map) (path field.Path, known []string) {
 	t := reflect.TypeFor[vmconfig.Probe]()
 	for _, e := range probe {
-		of := vmconfig.FieldType(t, e.Key)
+		of, known := vmconfig.FieldType(t, e.Key)
 		if of == nil {
-			return probePath.Key(e.Key), vmconfig.FieldNames(t)
+			return probePath.Key(e.Key), known
 		}
 		m, _ := e.Value.(field.Map)
 		for _, inner := range m {
-			if vmconfig.FieldType(of.Elem(), inner.Key) == nil {
-				return probePath.Key(e.Key, inner.Key), vmconfig.FieldNames(of.Elem())
+			if of, known := vmconfig.FieldType(of.Elem(), inner.Key); of == nil {
+				return probePath.Key(e.Key, inner.Key), known
 			}
 		}
 	}

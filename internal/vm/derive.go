@@ -28,9 +28,7 @@ func (b *builder) derive() {
 		}
 	}
 	if err != nil {
-		f := transformer.NewFinding("vm-source-unknown", path, "%q: %v", ref, err)
-		f.Current = ref
-		b.add(f)
+		b.add("vm-source-unknown", path, "%q: %v", ref, err).Current = ref
 		return
 	}
 	b.derived = effective(b.derived)
@@ -39,12 +37,12 @@ func (b *builder) derive() {
 	case b.original == nil || b.isDerived():
 		b.writesDerived, b.original = true, b.derived
 	default:
-		b.add(transformer.NewFinding("vm-source-differs", probePath, "is %s, but %s, container %q, has %s; one of them must go, or the annotation `%s`",
-			inJSON(effective(b.original)), workload.Name, from.Container, inJSON(b.derived), fromAnnotation))
+		b.add("vm-source-differs", probePath, "is %s, but %s, container %q, has %s; one of them must go, or the annotation `%s`",
+			inJSON(effective(b.original)), workload.Name, from.Container, inJSON(b.derived), fromAnnotation)
 		return
 	}
 	if b.derived.Exec != nil {
-		b.add(transformer.NewFinding("vm-source-exec", path, "%q has an exec probe, whose command %q must be on the machine as it is in the container", ref, b.derived.Exec.Command))
+		b.add("vm-source-exec", path, "%q has an exec probe, whose command %q must be on the machine as it is in the container", ref, b.derived.Exec.Command)
 	}
 }
 

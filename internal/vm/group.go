@@ -8,6 +8,7 @@
 package vm
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -19,8 +20,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// AnsweredBy names who answers the rewritten probe of a group.
-const AnsweredBy = "pilot-agent"
+// answeredBy names who answers the rewritten probe of a group.
+const answeredBy = "pilot-agent"
 
 // ConfigAnnotation is the annotation of a group with the agent's configuration,
 // in YAML.
@@ -45,10 +46,7 @@ type Group struct {
 
 // A Spec is the part of a WorkloadGroup's spec that is read.
 type Spec struct {
-	Metadata struct {
-		Labels      field.KeyValues `json:"labels"`
-		Annotations field.KeyValues `json:"annotations"`
-	} `json:"metadata"`
+	Metadata transformer.Metadata `json:"metadata"` // of the WorkloadEntries
 	Template struct {
 		ServiceAccount string          `json:"serviceAccount"`
 		Network        string          `json:"network"`
@@ -96,16 +94,15 @@ type builder struct {
 
 // newBuilder reads the group.
 func newBuilder(g *Group) *builder {
-	b := &builder{g: g, probe: g.Spec.Probe, original: g.Spec.Probe}
+	config, path, err := readAgentConfig(g)
+	b := &builder{g: g, config: config, probe: g.Spec.Probe, original: g.Spec.Probe}
+	if err != nil {
+		b.add("vm-config-invalid", path, "%v", err)
+	}
 	v, _ := g.Source(probePath)
 	b.source, _ = v.(field.Map)
-	var path field.Path
-	var err error
-	if b.config, path, err = readAgentConfig(g); err != nil {
-		b.add(transformer.NewFinding("vm-config-invalid", path, "%v", err))
-	}
 	if err := b.readRecord(); err != nil {
-		b.add(transformer.NewFinding("env-unreadable", annotationPath(transformer.OriginalsAnnotation), "%v; the original of the rewritten probe cannot be known", err))
+		b.add("env-unreadable", annotationPath(transformer.OriginalsAnnotation), "%v; the original of the rewritten probe cannot be known", err)
 	}
 	b.written = writtenIn(b.source)
 	b.recognise()
@@ -114,7 +111,10 @@ func newBuilder(g *Group) *builder {
 
 func annotationPath(key string) field.Path { return field.NewPath("metadata", "annotations", key) }
 
-func (b *builder) add(f transformer.Finding) { b.findings = append(b.findings, f) }
+func (b *builder) add(key string, path field.Path, format string, args ...any) *transformer.Finding {
+	b.findings = append(b.findings, transformer.NewFinding(key, path, format, args...))
+	return &b.findings[len(b.findings)-1]
+}
 
 func (b *builder) failed() bool { return transformer.FirstError(b.findings) != nil }
 
@@ -129,30 +129,23 @@ func (b *builder) recognise() {
 		b.dangling = ok && of == prober.Readiness && h.Port == field.Number(b.config.statusPort) && b.config.probers[h.Path] == nil
 		return
 	}
-	entry := *b.config.entry
-	if entry.HTTPGet != nil {
-		request := *entry.HTTPGet
-		request.Host, request.HTTPHeaders = "", nil // those of the probe itself count
-		entry.HTTPGet = &request
-	}
-	b.entry = &entry
+	e := b.config.entry
+	entry := entryOf(&vmconfig.Probe{HTTPGet: e.HTTPGet, GRPC: e.GRPC, TimeoutSeconds: e.TimeoutSeconds})
+	b.entry = entry
 	asWritten := b.record.Section(recordProbe)
 	if t := b.probe.TimeoutSeconds; t != outerTimeout(entry.TimeoutSeconds) && t > 0 {
 		entry.TimeoutSeconds = max(1, t-1) // it was edited since
-		if asWritten != nil {
-			asWritten = withTimeout(asWritten, entry.TimeoutSeconds, true)
-		}
-	}
-	b.written = writtenBy(&entry)
-	if p, err := probeIn(asWritten); err == nil && reflect.DeepEqual(entryOf(p), &entry) {
-		b.written = asWritten
+		asWritten = withTimeout(asWritten, entry.TimeoutSeconds, true)
 	}
 	original := *b.probe
 	original.TimeoutSeconds = entry.TimeoutSeconds
-	original.HTTPGet = nil
-	if original.GRPC = entry.GRPC; entry.HTTPGet != nil {
-		request := *entry.HTTPGet
-		request.Host, request.HTTPHeaders = h.Host, h.HTTPHeaders
+	b.written, original.HTTPGet, original.GRPC = writtenBy(entry), entry.HTTPGet, entry.GRPC
+	if p, err := probeIn(asWritten); err == nil && reflect.DeepEqual(entryOf(p), entry) {
+		b.written, original.HTTPGet, original.GRPC = asWritten, p.HTTPGet, p.GRPC
+	}
+	if original.HTTPGet != nil {
+		request := *original.HTTPGet
+		request.Host, request.HTTPHeaders, request.Protocol = h.Host, h.HTTPHeaders, cmp.Or(request.Protocol, h.Protocol)
 		original.HTTPGet = &request
 	}
 	b.original = &original
@@ -172,23 +165,20 @@ func Plan(g *Group, rewrite []string) transformer.Plan {
 	if b.original != nil && !b.failed() {
 		why = b.classify(rewrite)
 	}
-	plan := transformer.Plan{Repairs: b.repairs()}
-	if !b.failed() {
-		plan.Edits = append(b.probeEdits(), b.annotationEdits(&plan.Answer)...)
-	}
-	if b.target != nil && !b.failed() {
-		plan.Answer.By, plan.Answer.Port = AnsweredBy, b.config.statusPort
-	}
-	return b.finish(plan, why)
+	return b.plan(why)
 }
 
-// repairs returns the mistakes that the rewriting repairs.
+// repairs returns what Istio's agent does wrong with a probe that is rewritten.
 func (b *builder) repairs() []transformer.Finding {
 	switch {
 	case b.target == nil || b.writesDerived || b.failed():
 		return nil
+	case b.entry == nil && b.original.GRPC != nil:
+		return []transformer.Finding{transformer.NewFinding("vm-grpc-refused", probePath.Key(grpc),
+			"istiod refuses a WorkloadGroup with a grpc probe, and Istio's agent crashes if the service is not serving")}
 	case b.entry == nil:
-		return []transformer.Finding{mistake(b.original)}
+		return []transformer.Finding{transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "scheme"),
+			"Istio's agent verifies the certificate of an HTTPS probe, which the kubelet does not: one that is self-signed, or not for this address, fails")}
 	case hasHost(b.target) && !b.config.localhost:
 		return []transformer.Finding{transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation),
 			"must have `proxyMetadata.%s: \"true\"`, without which the agent's status server does not ask %s", localhostEnv, b.target.HTTPGet.Host)}
@@ -198,8 +188,7 @@ func (b *builder) repairs() []transformer.Finding {
 
 // Restore plans the inverse.
 func Restore(g *Group) transformer.Plan {
-	b := newBuilder(g)
-	return b.undo("not-rewritten")
+	return newBuilder(g).undo("not-rewritten")
 }
 
 // undoBecause restores a group that has opted out.
@@ -213,26 +202,29 @@ func (b *builder) undoBecause(off *transformer.Finding) transformer.Plan {
 	}
 	if b.original != nil {
 		off.Message += "; its probe is " + verb
-		b.add(*off)
+		b.findings = append(b.findings, *off)
 	}
 	return b.undo("opt-out")
 }
 
 func (b *builder) undo(why string) transformer.Plan {
 	if b.dangling {
-		b.add(transformer.NewFinding("dangling", probePath, danglingText))
+		b.add("dangling", probePath, danglingText)
 		why = "dangling"
 	}
-	plan := transformer.Plan{}
 	b.remove = b.isDerived()
-	if !b.failed() {
-		plan.Edits = append(b.restoreProbe(), b.annotationEdits(&plan.Answer)...)
-	}
-	return b.finish(plan, why)
+	return b.plan(why)
 }
 
-// finish adds the verdict and the findings.
-func (b *builder) finish(plan transformer.Plan, why string) transformer.Plan {
+// plan returns the plan for what has been decided; why is the reason if the probe is left alone.
+func (b *builder) plan(why string) transformer.Plan {
+	plan := transformer.Plan{Repairs: b.repairs()}
+	if !b.failed() {
+		plan.Edits = append(b.probeEdits(), b.annotationEdits(&plan.Answer)...)
+	}
+	if b.target != nil && !b.failed() {
+		plan.Answer.By, plan.Answer.Port = answeredBy, b.config.statusPort
+	}
 	slices.SortStableFunc(b.findings, func(x, y transformer.Finding) int { return x.Severity.Rank() - y.Severity.Rank() })
 	plan.Findings = b.findings
 	if b.original == nil {
@@ -272,7 +264,6 @@ func handlerOf(p *vmconfig.Probe) *transformer.Handler {
 	return &transformer.Handler{Exec: (*transformer.Exec)(p.Exec), HTTPGet: p.HTTPGet, TCPSocket: p.TCPSocket, GRPC: p.GRPC}
 }
 
-// describe returns the handler of a probe in a few words.
 func describe(p *vmconfig.Probe) string { return handlerOf(p).String() }
 
 // inJSON returns a probe on one line, for messages.

@@ -213,9 +213,9 @@ func TestTheAnswerSaysWhoAnswersAndWhatIsAdded(t *testing.T) {
 		port       int
 		adds       []string
 	}{
-		{"both annotations are new", group("", httpsProbe), AnsweredBy, 15020, []string{ConfigAnnotation, transformer.OriginalsAnnotation}},
-		{"an annotation that is there is not added", group("  annotations: {proxy.istio.io/config: \"statusPort: 15031\"}\n", httpsProbe), AnsweredBy, 15031, []string{transformer.OriginalsAnnotation}},
-		{"a second run adds nothing", group(rewrittenAnnotation+rewrittenRecord, rewritten), AnsweredBy, 15020, nil},
+		{"both annotations are new", group("", httpsProbe), answeredBy, 15020, []string{ConfigAnnotation, transformer.OriginalsAnnotation}},
+		{"an annotation that is there is not added", group("  annotations: {proxy.istio.io/config: \"statusPort: 15031\"}\n", httpsProbe), answeredBy, 15031, []string{transformer.OriginalsAnnotation}},
+		{"a second run adds nothing", group(rewrittenAnnotation+rewrittenRecord, rewritten), answeredBy, 15020, nil},
 		{"a probe that is left alone has no answerer", group("", "{failureThreshold: 3, tcpSocket: {port: 1}}"), "", 0, nil},
 		{"a probe that is refused has no answerer", group("", "{failureThreshold: 3, httpGet: {port: 1, scheme: HTTPS, httpHeaders: [{name: host, value: a}]}}"), "", 0, nil},
 	} {

@@ -66,7 +66,7 @@ func (b *builder) userConfig() (*string, error) {
 			return before, nil
 		}
 	}
-	return withoutEnv(*text, hasHost(b.config.entry), b.configBefore, b.record.Section(transformer.RecordEmpty))
+	return withoutEnv(*text, hasHost(b.config.entry), b.configBefore, b.record)
 }
 
 // hasHost reports whether an original asks localhost.
@@ -79,9 +79,8 @@ func hasHost(original *prober.Prober) bool {
 func (b *builder) configWithEnv(user *string, r *transformer.Record) (*string, error) {
 	text, err := withEnv(user, prober.Encode(map[string]*prober.Prober{b.key(): b.target}), hasHost(b.target))
 	if err == nil && user != nil {
-		empty := emptyMetadata(*user)
-		r.Add(transformer.RecordEmpty, empty...)
-		if back, err := withoutEnv(text, hasHost(b.target), nil, empty); err != nil || back == nil || *back != *user {
+		r.Add(transformer.RecordEmpty, emptyMetadata(*user)...)
+		if back, err := withoutEnv(text, hasHost(b.target), nil, *r); err != nil || back == nil || *back != *user {
 			r.Set(recordConfig, *user)
 		}
 	}
@@ -101,7 +100,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 		}
 	}
 	if err != nil {
-		b.add(transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation), "%v", inOneLine(err)))
+		b.add("vm-config-invalid", annotationPath(ConfigAnnotation), "%v", inOneLine(err))
 		return nil
 	}
 	if b.derived != nil && (b.writesDerived || b.isDerived()) {
@@ -130,21 +129,21 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 // texts returns the texts of the probe, the agent's configuration and the annotations
 // that restore would write in another way: those of what an earlier run has changed are noted.
 func (b *builder) texts() field.KeyValues {
-	var texts field.KeyValues
-	changed := map[string]bool{ConfigAnnotation: b.envIsOurs(), annotations: len(b.g.Metadata.Annotations) > 0}
-	ours := func(key string) bool {
-		ours, known := changed[key]
-		return known && ours || !known && b.entry != nil
-	}
-	for _, t := range b.record.Values(transformer.RecordTexts) {
-		if ours(t.Key) {
-			texts = append(texts, t)
+	isChanged := func(key string) bool {
+		switch key {
+		case ConfigAnnotation:
+			return b.envIsOurs()
+		case annotations:
+			return len(b.g.Metadata.Annotations) > 0
 		}
+		return b.entry != nil
 	}
+	texts := b.record.Values(transformer.RecordTexts)
+	texts = slices.DeleteFunc(texts, func(t field.KeyValue) bool { return !isChanged(t.Key) })
 	for _, t := range b.g.Texts {
-		_, isAnnotation := changed[t.Path[len(t.Path)-1].Key]
-		isProbe := t.Path.HasPrefix(probePath) || probePath.HasPrefix(t.Path)
-		if key := t.Path[len(t.Path)-1].Key; !ours(key) && (isProbe || isAnnotation && t.Path[0].Key == "metadata") {
+		key := t.Path[len(t.Path)-1].Key
+		isAnnotation := t.Path[0].Key == "metadata" && (key == ConfigAnnotation || key == annotations)
+		if !isChanged(key) && (isAnnotation || t.Path.HasPrefix(probePath) || probePath.HasPrefix(t.Path)) {
 			texts = texts.With(key, t.Text)
 		}
 	}

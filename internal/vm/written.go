@@ -4,7 +4,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
@@ -14,22 +13,20 @@ import (
 
 const timeoutSeconds = "timeoutSeconds"
 
-// rewrittenFields are the fields of an httpGet that the rewriting changes.
-var rewrittenFields = []string{"path", "port", "scheme"}
-
 // writtenIn returns the part of a probe that the rewriting changes, as its author wrote it:
 // the handler, of an httpGet only path, port and scheme, and the timeout.
 func writtenIn(probe field.Map) field.Map {
 	var w field.Map
-	for _, kind := range []string{httpGet, grpc} {
-		v, _ := probe.Get(kind)
-		if m, ok := v.(field.Map); ok {
-			if kind == httpGet {
-				m = slices.DeleteFunc(slices.Clone(m), func(e field.Entry) bool { return !slices.Contains(rewrittenFields, e.Key) })
-				slices.SortFunc(m, func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) }) // as in rewrittenFields
+	if m := field.As[field.Map](probe, grpc); m != nil {
+		w = field.Map{{Key: grpc, Value: m}}
+	} else if m := field.As[field.Map](probe, httpGet); m != nil {
+		var changed field.Map
+		for _, key := range []string{"path", "port", "scheme"} {
+			if v, set := m.Get(key); set {
+				changed = append(changed, field.Entry{Key: key, Value: v})
 			}
-			w = field.Map{{Key: kind, Value: m}}
 		}
+		w = field.Map{{Key: httpGet, Value: changed}}
 	}
 	v, set := probe.Get(timeoutSeconds)
 	return withTimeout(w, v, set)
@@ -65,57 +62,46 @@ func entryOf(p *vmconfig.Probe) *prober.Prober {
 // server must have the time to say that the original timed out.
 func outerTimeout(inner int) int { return min(max(inner, 1), math.MaxInt32-1) + 1 }
 
-// probeEdits returns the edits of the probe: rewritten, derived or restored.
+// probeEdits returns the edits of the probe: rewritten, derived, removed or restored.
 func (b *builder) probeEdits() []field.Edit {
 	switch {
+	case b.remove:
+		return []field.Edit{{Op: field.Delete, Path: probePath}}
 	case b.writesDerived:
-		p := *b.derived
+		p := b.derived
 		if b.target != nil {
-			b.rewrite(&p)
+			p = b.rewritten(p)
 		}
-		if b.probe != nil && reflect.DeepEqual(effective(b.probe), effective(&p)) {
+		if b.probe != nil && reflect.DeepEqual(effective(b.probe), effective(p)) {
 			return nil
 		}
-		return []field.Edit{{Op: field.Set, Path: probePath, Value: probeMap(&p)}}
+		return []field.Edit{{Op: field.Set, Path: probePath, Value: probeMap(p)}}
 	case b.target == nil && b.entry != nil && b.isDerived():
 		return []field.Edit{{Op: field.Set, Path: probePath, Value: probeMap(b.derived)}}
 	case b.target == nil:
 		return b.restoreProbe()
 	}
-	if b.probe.GRPC != nil {
-		value := field.Map{{Key: "path", Value: b.key()}, {Key: "port", Value: b.config.statusPort}}
-		return append([]field.Edit{{Op: field.Rename, Path: probePath.Key(grpc), NewKey: httpGet, Value: value}}, b.setTimeout()...)
+	p := b.rewritten(b.probe)
+	edits := transformer.HandlerEdits(probePath, handlerOf(b.probe), handlerOf(p), nil)
+	if b.probe.TimeoutSeconds != p.TimeoutSeconds {
+		edits = append(edits, field.Edit{Op: field.Set, Path: probePath.Key(timeoutSeconds), Value: p.TimeoutSeconds})
 	}
-	path, h := probePath.Key(httpGet), b.probe.HTTPGet
-	var edits []field.Edit
-	if h.Path != b.key() {
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("path"), Before: "port", Value: b.key()})
-	}
-	if h.Port != field.Number(b.config.statusPort) {
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("port"), Value: b.config.statusPort})
-	}
-	if h.Scheme != "" && h.Scheme != vmconfig.HTTP {
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key("scheme"), Value: vmconfig.HTTP})
-	}
-	return append(edits, b.setTimeout()...)
+	return edits
 }
 
-func (b *builder) setTimeout() []field.Edit {
-	want := outerTimeout(b.target.TimeoutSeconds)
-	if b.probe.TimeoutSeconds == want {
-		return nil
-	}
-	return []field.Edit{{Op: field.Set, Path: probePath.Key(timeoutSeconds), Value: want}}
-}
-
-// rewrite sends a probe to the agent's status server.
-func (b *builder) rewrite(p *vmconfig.Probe) {
-	h := prober.HTTPGet{Path: b.key(), Port: field.Number(b.config.statusPort), Scheme: vmconfig.HTTP}
+// rewritten returns a probe that goes to the agent's status server.
+func (b *builder) rewritten(p *vmconfig.Probe) *vmconfig.Probe {
+	q, h := *p, prober.HTTPGet{}
 	if p.HTTPGet != nil {
-		h.Host, h.HTTPHeaders = p.HTTPGet.Host, p.HTTPGet.HTTPHeaders
+		h = *p.HTTPGet
 	}
-	p.HTTPGet, p.GRPC = &h, nil
-	p.TimeoutSeconds = outerTimeout(b.target.TimeoutSeconds)
+	h.Path, h.Port = b.key(), field.Number(b.config.statusPort)
+	if h.Scheme != "" {
+		h.Scheme = vmconfig.HTTP
+	}
+	q.HTTPGet, q.GRPC = &h, nil
+	q.TimeoutSeconds = outerTimeout(b.target.TimeoutSeconds)
+	return &q
 }
 
 // isDerived reports whether the probe is the one that an earlier run took from
@@ -125,24 +111,13 @@ func (b *builder) isDerived() bool {
 	return from && b.original != nil && b.derivedBefore != nil && reflect.DeepEqual(effective(b.original), effective(b.derivedBefore))
 }
 
-// restoreProbe returns the edits that restore the author's probe, or remove a derived one.
+// restoreProbe returns the edits that restore the author's probe.
 func (b *builder) restoreProbe() []field.Edit {
-	switch {
-	case b.remove:
-		return []field.Edit{{Op: field.Delete, Path: probePath}}
-	case b.entry == nil:
+	if b.entry == nil {
 		return nil
 	}
-	var edits []field.Edit
-	path := probePath.Key(httpGet)
-	if fields, isGRPC := b.written.Get(grpc); isGRPC {
-		edits = append(edits, field.Edit{Op: field.Rename, Path: path, NewKey: grpc, Value: fields})
-	} else {
-		now, fields := field.As[field.Map](b.source, httpGet), field.As[field.Map](b.written, httpGet)
-		for _, key := range rewrittenFields {
-			edits = append(edits, restoreField(path.Key(key), now, fields)...)
-		}
-	}
+	kind, _ := handlerOf(b.original).Kind()
+	edits := transformer.HandlerEdits(probePath, handlerOf(b.probe), handlerOf(b.original), field.As[field.Map](b.written, kind))
 	edits = append(edits, restoreField(probePath.Key(timeoutSeconds), b.source, b.written)...)
 	for i := range edits {
 		edits[i].Texts = b.record.Values(transformer.RecordTexts)

@@ -55,12 +55,13 @@ func checkKeys(dec *json.Decoder, t reflect.Type, path string) error {
 		for dec.More() {
 			token, _ := dec.Token()
 			key := token.(string)
-			below, of := strings.TrimPrefix(path+"."+key, "."), FieldType(t, key)
+			below := strings.TrimPrefix(path+"."+key, ".")
+			of, known := FieldType(t, key)
 			switch {
 			case seen[key]:
 				return fmt.Errorf("`%s`: the field is there twice", below)
 			case of == nil:
-				return fmt.Errorf("`%s`: unknown field; allowed are %s", below, strings.Join(FieldNames(t), ", "))
+				return fmt.Errorf("`%s`: unknown field; allowed are %s", below, strings.Join(known, ", "))
 			}
 			seen[key] = true
 			if err := checkKeys(dec, of, below); err != nil {
@@ -74,36 +75,23 @@ func checkKeys(dec *json.Decoder, t reflect.Type, path string) error {
 	return nil
 }
 
-// FieldType returns the type of a key's value in a map or a struct, nil if the
-// struct has no such field.
-func FieldType(t reflect.Type, key string) reflect.Type {
+// FieldType returns the type of a key's value in a map or a struct, nil if the struct has
+// no such field, and the names of the fields that a struct has: a [Config] or a part of it.
+func FieldType(t reflect.Type, key string) (of reflect.Type, known []string) {
 	if t.Kind() == reflect.Map {
-		return t.Elem()
+		return t.Elem(), nil
 	}
 	for f := range t.Fields() {
-		if jsonName(f) == key && !slices.Contains(notIstios, key) {
-			return f.Type
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if slices.Contains(notIstios, name) {
+			continue
+		}
+		if known = append(known, name); name == key {
+			of = f.Type
 		}
 	}
-	return nil
+	return of, known
 }
 
 // notIstios are the fields of the API's handlers that those of Istio's WorkloadGroup do not have.
 var notIstios = []string{"protocol", "mode"}
-
-// FieldNames returns the names of the fields that a WorkloadGroup's probe, or a handler of it,
-// has, or another part of a [Config].
-func FieldNames(t reflect.Type) []string {
-	var names []string
-	for f := range t.Fields() {
-		if name := jsonName(f); !slices.Contains(notIstios, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-func jsonName(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	return name
-}

@@ -1,6 +1,7 @@
 package vmconfig
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -24,14 +25,8 @@ func errorAt(path field.Path, format string, args ...any) error {
 // Validate checks that an agent can use the configuration. An error is a
 // *[FieldError].
 func (c *Config) Validate() error {
-	if err := checkName("name", c.Name); err != nil {
-		return err
-	}
-	if err := checkName("namespace", c.Namespace); err != nil {
-		return err
-	}
-	if c.ServiceAccount != "" {
-		if err := checkName("serviceAccount", c.ServiceAccount); err != nil {
+	for _, f := range [][2]string{{"name", c.Name}, {"namespace", c.Namespace}, {"serviceAccount", cmp.Or(c.ServiceAccount, "default")}} {
+		if err := checkName(f[0], f[1]); err != nil {
 			return err
 		}
 	}
@@ -65,7 +60,7 @@ func checkRange(path field.Path, n, least, most int) error {
 	return nil
 }
 
-// Validate checks a probe at path whose defaults are filled in. An error is a
+// Validate checks a probe at path whose numbers are filled in. An error is a
 // *[FieldError].
 func (p *Probe) Validate(path field.Path) error {
 	for _, f := range []struct {
@@ -83,30 +78,24 @@ func (p *Probe) Validate(path field.Path) error {
 		}
 	}
 	var set []string
-	var first error
-	add := func(name string, err error) {
-		set = append(set, "`"+name+"`")
-		if first == nil {
-			first = err
-		}
-	}
+	var err error // of the only handler
 	if p.HTTPGet != nil {
-		add("httpGet", checkHTTPGet(path.Key("httpGet"), p.HTTPGet))
+		set, err = append(set, "`httpGet`"), checkHTTPGet(path.Key("httpGet"), p.HTTPGet)
 	}
 	if p.TCPSocket != nil {
-		add("tcpSocket", checkPort(path.Key("tcpSocket", "port"), p.TCPSocket.Port))
+		set, err = append(set, "`tcpSocket`"), checkPort(path.Key("tcpSocket", "port"), p.TCPSocket.Port)
 	}
 	if p.GRPC != nil {
-		add("grpc", checkPort(path.Key("grpc", "port"), p.GRPC.Port))
+		set, err = append(set, "`grpc`"), checkPort(path.Key("grpc", "port"), p.GRPC.Port)
 	}
 	if p.Exec != nil {
-		add("exec", p.Exec.validate(path.Key("exec")))
+		set, err = append(set, "`exec`"), checkCommand(path.Key("exec", "command"), p.Exec.Command)
 	}
 	switch len(set) {
 	case 0:
 		return errorAt(path, "must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none")
 	case 1:
-		return first
+		return err
 	}
 	return errorAt(path, "must have only one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has %s", strings.Join(set, ", "))
 }
@@ -139,9 +128,9 @@ func checkPort(path field.Path, port field.IntOrString) error {
 	return checkRange(path, int(port.Int), 1, 65535)
 }
 
-func (e *Exec) validate(path field.Path) error {
-	if len(e.Command) == 0 || e.Command[0] == "" {
-		return errorAt(path.Key("command"), "must name a program")
+func checkCommand(path field.Path, command []string) error {
+	if len(command) == 0 || command[0] == "" {
+		return errorAt(path, "must name a program")
 	}
 	return nil
 }

@@ -59,8 +59,13 @@ func DefaultProbe() Probe {
 	return Probe{TimeoutSeconds: 1, PeriodSeconds: 10, SuccessThreshold: 1, FailureThreshold: 3}
 }
 
-// WithDefaults returns the probe with the documented defaults of its handler.
+// WithDefaults returns the probe with the documented defaults for what is not set.
 func (p Probe) WithDefaults() Probe {
+	d := DefaultProbe()
+	p.TimeoutSeconds = cmp.Or(p.TimeoutSeconds, d.TimeoutSeconds)
+	p.PeriodSeconds = cmp.Or(p.PeriodSeconds, d.PeriodSeconds)
+	p.SuccessThreshold = cmp.Or(p.SuccessThreshold, d.SuccessThreshold)
+	p.FailureThreshold = cmp.Or(p.FailureThreshold, d.FailureThreshold)
 	if p.HTTPGet != nil {
 		h := *p.HTTPGet
 		h.Path, h.Scheme = cmp.Or(h.Path, "/"), cmp.Or(h.Scheme, HTTP)
@@ -82,10 +87,10 @@ func Decode(text []byte) (*Config, error) {
 	if err := decodeStrictly(text, c); err != nil {
 		return nil, err
 	}
-	c.Probe = c.Probe.WithDefaults()
-	if err := c.Validate(); err != nil {
+	if err := c.Validate(); err != nil { // a number that is 0 there is an error
 		return nil, err
 	}
+	c.Probe = c.Probe.WithDefaults()
 	return c, nil
 }
 

@@ -2,7 +2,10 @@
 // It knows nothing of where they come from.
 package once
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Text is the last error that was logged. The zero value is none.
 type Text struct{ last string }
@@ -10,14 +13,8 @@ type Text struct{ last string }
 // Another reports whether a text is another than the last one, which it then is.
 // Times and addresses do not count: each attempt has its own.
 func (t *Text) Another(text string) bool {
-	words := strings.Fields(text)
-	kept := words[:0]
-	for _, word := range words {
-		if !strings.Contains(strings.TrimRight(word, ":,;"), ":") {
-			kept = append(kept, word)
-		}
-	}
-	text = strings.Join(kept, " ")
+	hasColon := func(word string) bool { return strings.Contains(strings.TrimRight(word, ":,;"), ":") }
+	text = strings.Join(slices.DeleteFunc(strings.Fields(text), hasColon), " ")
 	if text == t.last {
 		return false
 	}

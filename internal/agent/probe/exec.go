@@ -1,12 +1,9 @@
 package probe
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -20,61 +17,34 @@ func command(argv []string, timeout time.Duration) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		r, w, err := os.Pipe()
-		if err != nil {
-			return err
-		}
-		defer r.Close()
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		// The command gets the pipe itself. If Go copied its output, Wait would
-		// wait for children that keep it open.
-		cmd.Stdout, cmd.Stderr = w, w
+		var said opening
+		cmd.Stdout, cmd.Stderr = &said, &said
+		cmd.WaitDelay = 100 * time.Millisecond // for children that still write
 		ownGroup(cmd)
-		err = cmd.Start()
-		_ = w.Close()
-		if err != nil {
-			return err
-		}
-		line := make(chan string, 1)
-		go func() { line <- firstLine(r) }()
-		err = cmd.Wait()
+		err := cmd.Run()
+		exit, isExit := errors.AsType[*exec.ExitError](err)
 		switch {
+		case err == nil || errors.Is(err, exec.ErrWaitDelay): // the command succeeded, and a child still writes
+			return nil
 		case ctx.Err() == context.DeadlineExceeded:
 			err = fmt.Errorf("command did not end within %s", timeout)
-		case err == nil:
-			return nil
+		case isExit && exit.Exited():
+			err = fmt.Errorf("command ended with exit code %d", exit.ExitCode())
+		case isExit:
+			err = fmt.Errorf("command was ended: %s", exit)
 		}
-		_ = r.SetReadDeadline(time.Now().Add(100 * time.Millisecond)) // for children that still write
-		if said := <-line; said != "" {
-			return fmt.Errorf("%w: %s", failure(err), said)
+		if line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n"); line != "" {
+			return fmt.Errorf("%w: %s", err, kubelet.OneLine(strings.TrimSpace(line)))
 		}
-		return failure(err)
-	}
-}
-
-// failure words the end of a command.
-func failure(err error) error {
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	switch {
-	case !ok:
 		return err
-	case exit.Exited():
-		return fmt.Errorf("command ended with exit code %d", exit.ExitCode())
 	}
-	return fmt.Errorf("command was ended: %s", exit)
 }
 
-// firstLine reads r to its end and returns the first line that is not blank.
-func firstLine(r io.Reader) string {
-	br := bufio.NewReader(r)
-	first := ""
-	for {
-		line, err := br.ReadSlice('\n')
-		if s := strings.TrimSpace(string(line)); first == "" && s != "" {
-			first = kubelet.OneLine(s)
-		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return first
-		}
-	}
+// An opening is the beginning of a text that is written.
+type opening []byte
+
+func (o *opening) Write(p []byte) (int, error) {
+	*o = append(*o, p[:min(len(p), 4<<10-len(*o))]...)
+	return len(p), nil
 }

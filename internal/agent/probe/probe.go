@@ -1,7 +1,7 @@
 // Package probe makes the probe of a virtual machine's configuration, with the
-// verdicts of the kubelet.
+// verdicts of the kubelet, and says when it is made and what its results mean.
 //
-// It knows nothing of schedules or of who is told.
+// It knows nothing of who is told.
 package probe
 
 import (

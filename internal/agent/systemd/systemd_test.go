@@ -20,11 +20,10 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Setenv("NOTIFY_SOCKET", name)
-		n := systemd.New()
-		n.Ready()
-		n.Status("a\nb")
-		n.Alive()
-		n.Stopping()
+		systemd.Ready()
+		systemd.Status("a\nb")
+		systemd.Alive()
+		systemd.Stopping()
 		for _, want := range []string{"READY=1", "STATUS=a b", "WATCHDOG=1", "STOPPING=1"} {
 			b := make([]byte, 64)
 			_ = l.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -34,10 +33,10 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 			}
 		}
 		_ = l.Close()
-		n.Ready() // to nobody
+		systemd.Ready() // to nobody
 	}
 	t.Setenv("NOTIFY_SOCKET", "")
-	systemd.New().Ready()
+	systemd.Ready()
 }
 
 func TestTheWatchdogIsServedTwiceInItsTime(t *testing.T) {
@@ -55,7 +54,7 @@ func TestTheWatchdogIsServedTwiceInItsTime(t *testing.T) {
 	} {
 		t.Setenv("WATCHDOG_USEC", test.usec)
 		t.Setenv("WATCHDOG_PID", test.pid)
-		if got := systemd.New().AliveEvery(); got != test.want {
+		if got := systemd.AliveEvery(); got != test.want {
 			t.Errorf("%+v: got %s", test, got)
 		}
 	}

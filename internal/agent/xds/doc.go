@@ -4,5 +4,5 @@
 //
 // The messages are encoded by hand, over internal/wire: the libraries for them
 // would double the program and its memory (docs/guides/vm.md). They judge the
-// messages in the tests. The package knows nothing of probes, files or TLS.
+// messages in the tests. The package knows nothing of how the app is probed, files or TLS.
 package xds

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/xds"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
 
 // A fakeIstiod is net/http's server behind pipes, in a bubble of synctest. It
@@ -224,7 +225,7 @@ func start(t *testing.T, i *fakeIstiod, repeat time.Duration, change ...func(*xd
 	a := &agent{states: make(chan error), done: make(chan struct{})}
 	a.Reporter = &xds.Reporter{
 		Connect: i.connect, Scheme: "https", Authority: "istiod.test:15012",
-		Node:   &xds.Node{IP: "10.0.0.7", Namespace: "shop", Group: "reviews"},
+		Node:   &xds.Node{IP: "10.0.0.7", Config: &vmconfig.Config{Namespace: "shop", Name: "reviews"}},
 		Repeat: repeat,
 		Log: slog.New(slog.NewTextHandler(&a.log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, attr slog.Attr) slog.Attr {
 			if attr.Key == slog.TimeKey || attr.Key == "address" {

@@ -8,53 +8,60 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
 // A Node describes a virtual machine to istiod.
 type Node struct {
-	IP             string
-	Namespace      string
-	Group          string // of the WorkloadGroup in which the machine registers; or
-	Entry          string // the name of an existing WorkloadEntry
-	ServiceAccount string
-	Cluster        string
-	Network        string
-	Labels         map[string]string
-	Locality       string // region/zone/subzone
-	UserAgent      string
+	*vmconfig.Config        // has the WorkloadGroup in which the machine registers; or
+	Entry            string // the name of an existing WorkloadEntry
+	IP               string
+	Cluster          string
+	UserAgent        string
 }
 
 // id returns the node's id: type~IP~name.namespace~domain.
 func (n *Node) id() string {
-	return "sidecar~" + n.IP + "~" + cmp.Or(n.Entry, n.Group) + "." + n.Namespace + "~" + n.Namespace + ".svc.cluster.local"
+	return "sidecar~" + n.IP + "~" + cmp.Or(n.Entry, n.Name) + "." + n.Namespace + "~" + n.Namespace + ".svc.cluster.local"
 }
 
-// metadata returns the node's metadata. The value of PROXY_CONFIG asks for
-// health checking of the entry that istiod makes; only its presence counts.
-func (n *Node) metadata() object {
-	m := object{
-		"NAMESPACE":       n.Namespace,
-		"CLUSTER_ID":      n.Cluster,
-		"SERVICE_ACCOUNT": n.ServiceAccount,
-		"NETWORK":         n.Network,
-		"INSTANCE_IPS":    n.IP,
-	}
-	if n.Entry != "" {
-		m["WORKLOAD_ENTRY"] = n.Entry
-	} else {
-		m["AUTO_REGISTER_GROUP"] = n.Group
-		m["PROXY_CONFIG"] = object{"readinessProbe": object{}}
-	}
-	if len(n.Labels) > 0 {
-		labels := make(object, len(n.Labels))
-		for name, value := range n.Labels {
-			labels[name] = value
+// The kinds of values in a google.protobuf.Struct that are sent, by their fields.
+const (
+	stringValue = 3
+	structValue = 5
+)
+
+// metadata returns the node's metadata, a google.protobuf.Struct. The value of PROXY_CONFIG
+// asks for health checking of the entry that istiod makes; only its presence counts.
+func (n *Node) metadata() []byte {
+	var m, labels []byte
+	for _, e := range [][2]string{
+		{"NAMESPACE", n.Namespace}, {"CLUSTER_ID", n.Cluster}, {"SERVICE_ACCOUNT", n.ServiceAccount},
+		{"NETWORK", n.Network}, {"INSTANCE_IPS", n.IP}, {"WORKLOAD_ENTRY", n.Entry},
+	} {
+		if e[1] != "" {
+			m = appendEntry(m, e[0], stringValue, []byte(e[1]))
 		}
-		m["LABELS"] = labels
 	}
-	maps.DeleteFunc(m, func(_ string, v any) bool { return v == "" })
+	if n.Entry == "" {
+		m = appendEntry(m, "AUTO_REGISTER_GROUP", stringValue, []byte(n.Name))
+		m = appendEntry(m, "PROXY_CONFIG", structValue, appendEntry(nil, "readinessProbe", structValue, nil))
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.Labels)) {
+		labels = appendEntry(labels, name, stringValue, []byte(n.Labels[name]))
+	}
+	if labels != nil {
+		m = appendEntry(m, "LABELS", structValue, labels)
+	}
 	return m
+}
+
+// appendEntry appends an entry to a google.protobuf.Struct.
+func appendEntry(b []byte, key string, kind protowire.Number, value []byte) []byte {
+	entry := wire.AppendString(nil, 1, key)
+	entry = wire.AppendBytes(entry, 2, wire.AppendBytes(nil, kind, value))
+	return wire.AppendBytes(b, 1, entry)
 }
 
 // Types of resources.
@@ -72,8 +79,8 @@ func firstRequest(n *Node) []byte {
 	var node []byte
 	node = wire.AppendString(node, 1, n.id())
 	node = wire.AppendString(node, 2, n.Namespace)
-	node = wire.AppendBytes(node, 3, n.metadata().encode())
-	if n.Locality != "" {
+	node = wire.AppendBytes(node, 3, n.metadata())
+	if n.Locality != "" { // region/zone/subzone
 		var locality []byte
 		for i, part := range strings.SplitN(n.Locality, "/", 3) {
 			locality = wire.AppendString(locality, protowire.Number(i+1), part)
@@ -93,22 +100,4 @@ func healthRequest(unhealthy error) []byte {
 	status := protowire.AppendTag(nil, 1, protowire.VarintType)
 	status = protowire.AppendVarint(status, codeInternal)
 	return wire.AppendBytes(b, 6, wire.AppendString(status, 2, strings.ToValidUTF8(unhealthy.Error(), "?")))
-}
-
-// An object is a google.protobuf.Struct of strings and objects.
-type object map[string]any
-
-func (o object) encode() []byte {
-	var b []byte
-	for _, key := range slices.Sorted(maps.Keys(o)) {
-		var value []byte
-		switch v := o[key].(type) {
-		case string:
-			value = wire.AppendBytes(nil, 3, []byte(v)) // an empty value must be set too
-		case object:
-			value = wire.AppendBytes(nil, 5, v.encode())
-		}
-		b = wire.AppendBytes(b, 1, wire.AppendBytes(wire.AppendString(nil, 1, key), 2, value))
-	}
-	return b
 }

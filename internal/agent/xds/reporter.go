@@ -43,26 +43,20 @@ type Reporter struct {
 	Alive      func()
 	AliveEvery time.Duration
 
-	current *session
-	state   error // of the app, if it is known: nil is healthy
+	current *session // without a connection if there is none
+	state   error    // of the app, if it is known: nil is healthy
 	known   bool
-	opened  chan attempt
+	opened  chan *session // or why there is none
 	wait    time.Duration // before the next attempt
 	retry   *time.Timer
 	again   *time.Timer
-	told    once.Text // the last error in the log
-	up      bool      // the log says that we are connected
-}
-
-type attempt struct {
-	session *session
-	err     error
+	told    once.Text // what the log says last of the connection
 }
 
 // Run reports the states, of which nil is healthy, until ctx is done. Then it reports
 // that the app is unhealthy and ends the stream.
 func (r *Reporter) Run(ctx context.Context, states <-chan error) {
-	r.opened = make(chan attempt)
+	r.current, r.opened = &session{}, make(chan *session)
 	r.retry, r.again = time.NewTimer(0), time.NewTimer(r.Repeat)
 	alive := time.Tick(r.AliveEvery) // none if it is 0
 	for {
@@ -77,15 +71,15 @@ func (r *Reporter) Run(ctx context.Context, states <-chan error) {
 			r.send()
 		case <-r.retry.C:
 			r.dial(ctx)
-		case a := <-r.opened:
-			r.change(a)
-		case <-r.going():
-			r.current.leaves = true // connect anew while it lasts
+		case s := <-r.opened:
+			r.change(s)
+		case <-r.current.going:
+			r.current.going = nil // connect anew while it lasts
 			r.after(r.current)
-		case <-r.ended():
+		case <-r.current.ended:
 			s := r.current
-			r.current = nil
-			if !s.leaves {
+			r.current = &session{}
+			if s.going != nil {
 				r.logOnce(s.err)
 				r.after(s)
 			}
@@ -97,24 +91,8 @@ func (r *Reporter) Run(ctx context.Context, states <-chan error) {
 	}
 }
 
-// going returns the channel that is closed when istiod says that it is going away.
-func (r *Reporter) going() <-chan struct{} {
-	if r.current == nil || r.current.leaves {
-		return nil
-	}
-	return r.current.going
-}
-
-// ended returns the channel that is closed when the current session ends.
-func (r *Reporter) ended() <-chan struct{} {
-	if r.current == nil {
-		return nil
-	}
-	return r.current.ended
-}
-
 func (r *Reporter) send() {
-	if r.current != nil && r.known {
+	if r.current.conn != nil && r.known {
 		r.current.report(r.state)
 	}
 }
@@ -123,14 +101,14 @@ func (r *Reporter) send() {
 func (r *Reporter) dial(ctx context.Context) {
 	go func() {
 		conn, err := r.Connect(ctx)
-		var s *session
+		s := &session{err: err}
 		if err == nil {
-			s, err = newSession(conn, wire.NewCall(r.Scheme, r.Authority, method), r.Node)
+			s = newSession(conn, wire.NewCall(r.Scheme, r.Authority, method), r.Node)
 		}
 		select {
-		case r.opened <- attempt{s, err}:
+		case r.opened <- s:
 		case <-ctx.Done():
-			if s != nil {
+			if s.conn != nil {
 				_ = s.conn.Close()
 			}
 		}
@@ -139,35 +117,29 @@ func (r *Reporter) dial(ctx context.Context) {
 
 // change makes an opened session the current one. The one before ends only
 // after istiod knows of this one, so that it does not count as a disconnection.
-func (r *Reporter) change(a attempt) {
-	if a.err != nil {
-		r.logOnce(a.err)
-		r.backOff()
+func (r *Reporter) change(s *session) {
+	if s.conn == nil {
+		r.logOnce(s.err)
+		r.after(s)
 		return
 	}
 	before := r.current
-	r.current = a.session
+	r.current = s
 	r.send()
 	r.again.Reset(settle)
-	if before != nil {
-		time.AfterFunc(linger, func() { before.leave(closing) })
+	if before.conn != nil {
+		time.AfterFunc(linger, before.leave)
 	}
 }
 
 // after plans the next attempt after a session: at once if the session was a
 // success.
 func (r *Reporter) after(s *session) {
-	if time.Since(s.began) < stable {
-		r.backOff()
-		return
+	if s.conn != nil && time.Since(s.began) >= stable {
+		r.wait = 0
+	} else {
+		r.wait = min(max(2*r.wait, firstWait), maxWait)
 	}
-	r.wait = 0
-	r.retry.Reset(r.wait)
-}
-
-// backOff plans the next attempt after a failure.
-func (r *Reporter) backOff() {
-	r.wait = min(max(2*r.wait, firstWait), maxWait)
 	r.retry.Reset(jitter(r.wait))
 }
 
@@ -179,30 +151,27 @@ func jitter(d time.Duration) time.Duration {
 // logOnce logs an error once, verbatim, until there is another or none.
 func (r *Reporter) logOnce(err error) {
 	text := err.Error()
-	r.up = false
-	if !r.told.Another(text) {
-		return
+	if r.told.Another(text) {
+		r.Log.Warn("istiod does not take the reports; trying again until it does", "reason", text)
+		r.Status("no connection to istiod: " + text)
 	}
-	r.Log.Warn("istiod does not take the reports; trying again until it does", "reason", text)
-	r.Status("no connection to istiod: " + text)
 }
 
 // connected logs that a session has come to stay.
 func (r *Reporter) connected() {
-	if r.up || r.current == nil {
-		return
+	const text = "connected to istiod"
+	if r.current.conn != nil && r.told.Another(text) {
+		r.Log.Info(text, "address", r.current.conn.RemoteAddr().String())
+		r.Status(text)
 	}
-	r.up, r.told = true, once.Text{}
-	r.Log.Info("connected to istiod", "address", r.current.conn.RemoteAddr().String())
-	r.Status("connected to istiod")
 }
 
 // leave reports that the app is unhealthy and ends the stream.
 func (r *Reporter) leave() {
-	if r.current == nil {
+	if r.current.conn == nil {
 		return
 	}
 	r.current.report(errors.New("probe-agent was stopped"))
 	time.Sleep(linger)
-	r.current.leave(closing)
+	r.current.leave()
 }

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/agent/xds"
+	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
 
 func expect(t *testing.T, got string, want ...string) {
@@ -321,17 +322,18 @@ func TestAReporterThatIsNotStuckSaysSo(t *testing.T) {
 // istiod chooses the WorkloadEntry by what is here, and makes one that has a health check only
 // where PROXY_CONFIG has a readinessProbe.
 func TestANodeSaysWhichEntryIsIts(t *testing.T) {
+	reviews := vmconfig.Config{Namespace: "shop", Name: "reviews"}
 	for _, c := range []struct {
 		node xds.Node
 		want string // id, cluster, metadata, locality and user agent
 	}{
-		{xds.Node{IP: "10.0.0.7", Namespace: "shop", Group: "reviews"},
+		{xds.Node{IP: "10.0.0.7", Config: &reviews},
 			`sidecar~10.0.0.7~reviews.shop~shop.svc.cluster.local shop {"AUTO_REGISTER_GROUP":"reviews","INSTANCE_IPS":"10.0.0.7","NAMESPACE":"shop","PROXY_CONFIG":{"readinessProbe":{}}} [] `},
-		{xds.Node{IP: "10.0.0.7", Namespace: "shop", Group: "reviews", Entry: "vm-1"},
+		{xds.Node{IP: "10.0.0.7", Config: &reviews, Entry: "vm-1"},
 			`sidecar~10.0.0.7~vm-1.shop~shop.svc.cluster.local shop {"INSTANCE_IPS":"10.0.0.7","NAMESPACE":"shop","WORKLOAD_ENTRY":"vm-1"} [] `},
-		{xds.Node{IP: "fd00::7", Namespace: "shop", Group: "reviews", ServiceAccount: "web", Cluster: "east", Network: "vms", Labels: map[string]string{"app": "web", "v": ""}, Locality: "a/b/c/d", UserAgent: "probe-agent"},
+		{xds.Node{IP: "fd00::7", Cluster: "east", UserAgent: "probe-agent", Config: &vmconfig.Config{Namespace: "shop", Name: "reviews", ServiceAccount: "web", Network: "vms", Labels: map[string]string{"app": "web", "v": ""}, Locality: "a/b/c/d"}},
 			`sidecar~fd00::7~reviews.shop~shop.svc.cluster.local shop {"AUTO_REGISTER_GROUP":"reviews","CLUSTER_ID":"east","INSTANCE_IPS":"fd00::7","LABELS":{"app":"web","v":""},"NAMESPACE":"shop","NETWORK":"vms","PROXY_CONFIG":{"readinessProbe":{}},"SERVICE_ACCOUNT":"web"} [a b c/d] probe-agent`},
-		{xds.Node{IP: "10.0.0.7", Namespace: "shop", Group: "reviews", Locality: "a"},
+		{xds.Node{IP: "10.0.0.7", Config: &vmconfig.Config{Namespace: "shop", Name: "reviews", Locality: "a"}},
 			`sidecar~10.0.0.7~reviews.shop~shop.svc.cluster.local shop {"AUTO_REGISTER_GROUP":"reviews","INSTANCE_IPS":"10.0.0.7","NAMESPACE":"shop","PROXY_CONFIG":{"readinessProbe":{}}} [a] `},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -25,34 +25,32 @@ const (
 	writeTimeout = 10 * time.Second
 )
 
-// A session is one stream to istiod.
+// A session is one stream to istiod. Without a connection it is none.
 type session struct {
 	conn   net.Conn
 	stream *wire.Stream
 	began  time.Time
 	out    chan error    // the state to send next, if there is one
 	stall  atomic.Bool   // istiod takes no message
-	going  chan struct{} // closed when istiod says that it is going away
+	going  chan struct{} // closed when istiod says that it is going away; nil once another session is on its way
 	ended  chan struct{}
-	err    error // why it ended; read it after ended is closed
-	leaves bool  // istiod said so, and another session is on its way
+	err    error // why it ended, or is none; read it after ended is closed
 }
 
 // newSession makes the call on conn and introduces the node.
-func newSession(conn net.Conn, call *wire.Request, node *Node) (*session, error) {
+func newSession(conn net.Conn, call *wire.Request, node *Node) *session {
 	stream, err := wire.OpenStream(&timedConn{conn}, call)
 	if err == nil {
 		err = stream.Send(firstRequest(node))
 	}
 	if err != nil {
 		_ = conn.Close()
-		return nil, err
+		return &session{err: err}
 	}
 	s := &session{conn: conn, stream: stream, began: time.Now(), out: make(chan error, 1), going: make(chan struct{}), ended: make(chan struct{})}
 	go s.read()
 	go s.send()
-	go s.ping()
-	return s, nil
+	return s
 }
 
 // read reads until the session ends.
@@ -78,17 +76,6 @@ func (s *session) read() {
 	}
 }
 
-func (s *session) ping() {
-	for ticks := time.Tick(pingEvery); ; {
-		select {
-		case <-s.ended:
-			return
-		case <-ticks:
-			_ = s.stream.Ping() // if it fails, reading fails too
-		}
-	}
-}
-
 // report sends a state, in the background: nobody waits for istiod. A later state
 // replaces one that was not sent yet. Only one goroutine may call it.
 func (s *session) report(unhealthy error) {
@@ -99,13 +86,15 @@ func (s *session) report(unhealthy error) {
 	s.out <- unhealthy
 }
 
-// send sends the states. If that fails or takes too long, the session ends, and
-// the next one reports.
+// send sends the states, and pings. If a state takes too long or cannot be sent, the
+// session ends, and the next one reports.
 func (s *session) send() {
-	for {
+	for ticks := time.Tick(pingEvery); ; {
 		select {
 		case <-s.ended:
 			return
+		case <-ticks:
+			_ = s.stream.Ping() // if it fails, reading fails too
 		case unhealthy := <-s.out:
 			late := time.AfterFunc(writeTimeout, func() {
 				s.stall.Store(true)
@@ -123,8 +112,8 @@ func (s *session) send() {
 
 // leave ends the session properly, so that istiod reads what was sent before, or
 // closes the connection.
-func (s *session) leave(within time.Duration) {
-	defer time.AfterFunc(within, func() { _ = s.conn.Close() }).Stop()
+func (s *session) leave() {
+	defer time.AfterFunc(closing, func() { _ = s.conn.Close() }).Stop()
 	_ = s.stream.CloseSend()
 	<-s.ended
 }

@@ -1,4 +1,4 @@
-package schedule_test
+package probe_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/agent/schedule"
+	"github.com/rewrite-probes/rewrite-probes/internal/agent/probe"
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
 
@@ -20,7 +20,7 @@ func run(t *testing.T, p vmconfig.Probe, results string) (states []string) {
 		start := time.Now()
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
-		probe := func(context.Context) error {
+		once := func(context.Context) error {
 			if n == len(results) {
 				cancel()
 				return errors.New("cut off")
@@ -31,7 +31,7 @@ func run(t *testing.T, p vmconfig.Probe, results string) (states []string) {
 			}
 			return fmt.Errorf("probe %d", n)
 		}
-		schedule.Run(ctx, &p, probe, func(unhealthy error) {
+		probe.Run(ctx, &p, once, func(unhealthy error) {
 			states = append(states, fmt.Sprintf("%d s %v", int(time.Since(start).Seconds()), unhealthy))
 		})
 	})
@@ -65,7 +65,7 @@ func TestItEndsBetweenTwoProbes(t *testing.T) {
 		defer cancel()
 		p := vmconfig.Probe{PeriodSeconds: 2, SuccessThreshold: 1, FailureThreshold: 1}
 		start, probes := time.Now(), 0
-		schedule.Run(ctx, &p, func(context.Context) error { probes++; return nil }, func(error) {})
+		probe.Run(ctx, &p, func(context.Context) error { probes++; return nil }, func(error) {})
 		if took := time.Since(start); took != 5*time.Second || probes != 3 {
 			t.Errorf("%d probes in %s", probes, took)
 		}
@@ -76,5 +76,5 @@ func TestNothingIsProbedAfterTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p := vmconfig.Probe{InitialDelaySeconds: 1, PeriodSeconds: 1, SuccessThreshold: 1, FailureThreshold: 1}
-	schedule.Run(ctx, &p, func(context.Context) error { t.Error("it was probed"); return nil }, func(error) { t.Error("it was reported") })
+	probe.Run(ctx, &p, func(context.Context) error { t.Error("it was probed"); return nil }, func(error) { t.Error("it was reported") })
 }

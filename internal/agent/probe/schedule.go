@@ -1,9 +1,4 @@
-// Package schedule runs a probe as Istio's agent does: after the initial
-// delay, at once, then in every period. It reports a new state when as many probes
-// in a row as the threshold demands agree on it.
-//
-// It knows nothing of how a probe is made or who is told.
-package schedule
+package probe
 
 import (
 	"context"
@@ -12,8 +7,10 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 )
 
-// Run probes until ctx is done. It calls report with the first state of the app and
-// with every change: nil if it is healthy, or else the reason why it is not.
+// Run probes until ctx is done, as Istio's agent does: after the initial delay, at once,
+// then in every period. It calls report with the first state of the app and with every
+// change, on which as many probes in a row as the threshold demands agree: nil if the app
+// is healthy, or else the reason why it is not.
 func Run(ctx context.Context, p *vmconfig.Probe, probe func(context.Context) error, report func(unhealthy error)) {
 	select {
 	case <-time.After(time.Duration(p.InitialDelaySeconds) * time.Second):
