@@ -273,38 +273,26 @@ func (t *Stream) Next() (goingAway bool, err error) {
 }
 
 func (t *Stream) step() error {
-	*t.frames.meter = Meter{} // the stream stays open: each step is metered alone
-	f, ours, err := t.frames.step()
+	s := t.frames
+	*s.meter = Meter{} // the stream stays open: each step is metered alone
+	f, err := s.step()
 	switch {
 	case err != nil:
-		return unexpected(err)
-	case ours && f.kind == frameHeaders:
-		return t.headers(f)
-	case ours && f.has(flagEndStream):
+		return err
+	case !f.isAnswer() || s.res == nil:
+		return nil
+	case f.kind == frameHeaders:
+		if err := checkHeader(s.res); err != nil || !s.ended {
+			return err
+		}
+		return cmp.Or(checkTrailer(s.res.Trailer), io.EOF)
+	case s.ended:
 		return errors.New("peer ended the call without a status")
-	case ours && len(f.payload) > 0:
+	case len(f.payload) > 0:
 		// The message is dropped: the peer may send as much again.
 		n := binary.BigEndian.AppendUint32(nil, uint32(len(f.payload)))
 		b := appendFrame(nil, frameWindowUpdate, 0, 0, n)
 		return t.write(appendFrame(b, frameWindowUpdate, 0, ourStream, n))
 	}
 	return nil
-}
-
-// headers reads the head of the response or its trailers.
-func (t *Stream) headers(f frame) error {
-	s := t.frames
-	if s.res != nil {
-		if err := s.trailers(f); err != nil {
-			return err
-		}
-	} else if err := s.head(f); err != nil || s.res == nil {
-		return err
-	} else if err := checkHeader(s.res); err != nil {
-		return err
-	}
-	if !s.ended {
-		return nil
-	}
-	return cmp.Or(checkTrailer(s.res.Trailer), io.EOF)
 }

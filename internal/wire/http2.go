@@ -51,8 +51,8 @@ func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, error
 		err = write(start)
 		start = nil
 		for err == nil && (!s.settled || s.noCalls) {
-			var early bool
-			if _, early, err = s.step(); early {
+			var f frame
+			if f, err = s.step(); s.settled && f.isAnswer() {
 				err = errors.New("peer answers a call before it is made")
 			}
 		}
@@ -60,15 +60,13 @@ func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, error
 	if err == nil {
 		err = write(append(start, head...))
 	}
-	var res *Response
-	if err == nil {
-		res, err = s.response()
+	for err == nil && s.res == nil {
+		_, err = s.step()
 	}
-	err = unexpected(err)
 	if err != nil && !s.settled {
 		err = fmt.Errorf("%w: %w", ErrNotHTTP2, err)
 	}
-	return res, err
+	return s.res, err
 }
 
 // opening returns the first bytes of a connection, the preface and our settings,
@@ -163,43 +161,46 @@ type stream struct {
 	got   int64  // bytes of data
 }
 
-// next returns the next HEADERS or DATA frame of the stream, and handles the
-// frames of the connection and of other streams.
-func (s *stream) next() (frame, error) {
-	for {
-		if f, ours, err := s.step(); ours || err != nil {
-			return f, err
-		}
-	}
-}
-
-// step reads one frame. It handles the frame unless it is HEADERS or DATA of
-// our stream.
-func (s *stream) step() (f frame, ours bool, err error) {
-	if f, err = s.readFrame(); err != nil {
-		return f, false, err
+// step reads and handles one frame, which it returns.
+func (s *stream) step() (frame, error) {
+	f, err := s.readFrame()
+	if err != nil {
+		return f, err
 	}
 	// An error of another stream does not end ours, even before the settings.
 	if ignored, err := s.foreignError(f); ignored || err != nil {
-		return f, false, err
+		return f, err
 	}
 	if !s.settled && f.kind != frameSettings {
-		return f, false, errors.New("first frame is not SETTINGS")
+		return f, errors.New("first frame is not SETTINGS")
 	}
-	switch f.kind {
-	case frameHeaders, frameData:
-		if f.id == ourStream {
-			return f, true, nil
-		}
-		if f.kind == frameData {
-			err = s.foreignData(f)
-		}
-	case frameContinuation:
+	switch {
+	case f.isAnswer():
+		err = s.answer(f)
+	case f.kind == frameData:
+		err = s.foreignData(f)
+	case f.kind == frameContinuation:
 		err = errors.New("CONTINUATION frame without HEADERS")
 	default:
 		err = s.control(f)
 	}
-	return f, false, err
+	if err == nil && f.kind == frameData && len(s.data) == 0 {
+		err = s.meter.take(frameCost + len(f.payload))
+	}
+	return f, err
+}
+
+// answer handles a frame of our stream.
+func (s *stream) answer(f frame) error {
+	switch {
+	case s.res == nil && f.kind == frameData:
+		return errors.New("response does not begin with HEADERS")
+	case s.res == nil:
+		return s.head(f)
+	case f.kind == frameHeaders:
+		return s.trailers(f)
+	}
+	return s.addData(f)
 }
 
 // foreignError reports whether a frame is an error of another stream. It reads
@@ -221,9 +222,6 @@ func (s *stream) foreignError(f frame) (bool, error) {
 
 // foreignData refuses data of a stream that was never opened, as net/http does.
 func (s *stream) foreignData(f frame) error {
-	if err := s.meter.take(frameCost + len(f.payload)); err != nil {
-		return err
-	}
 	if err := f.unpad(); err != nil {
 		return err
 	}
@@ -339,23 +337,6 @@ func (s *stream) goAway(f frame) error {
 		return fmt.Errorf("%w: peer went away with code %d", ErrNotProcessed, s.goAwayCode)
 	}
 	return fmt.Errorf("peer went away with code %d", s.goAwayCode)
-}
-
-// response reads up to the head of the final response.
-func (s *stream) response() (*Response, error) {
-	for s.res == nil {
-		f, err := s.next()
-		if err != nil {
-			return nil, err
-		}
-		if f.kind != frameHeaders {
-			return nil, errors.New("response does not begin with HEADERS")
-		}
-		if err := s.head(f); err != nil {
-			return nil, err
-		}
-	}
-	return s.res, nil
 }
 
 // head reads the head of a response, which it drops if another follows.
@@ -480,14 +461,8 @@ func (s *stream) Read(p []byte) (int, error) {
 		if s.ended {
 			return 0, s.end()
 		}
-		f, err := s.next()
-		if err == nil && f.kind == frameHeaders {
-			err = s.trailers(f)
-		} else if err == nil {
-			err = s.addData(f)
-		}
-		if err != nil {
-			return 0, unexpected(err)
+		if _, err := s.step(); err != nil {
+			return 0, err
 		}
 	}
 	n := copy(p, s.data)
@@ -510,15 +485,10 @@ func (s *stream) trailers(f frame) error {
 }
 
 func (s *stream) addData(f frame) error {
-	n := len(f.payload)
 	if err := f.unpad(); err != nil {
 		return err
 	}
-	if s.data = f.payload; len(s.data) == 0 {
-		if err := s.meter.take(frameCost + n); err != nil {
-			return err
-		}
-	}
+	s.data = f.payload
 	s.got += int64(len(f.payload))
 	s.ended = f.has(flagEndStream)
 	if s.res.ContentLength >= 0 && s.got > s.res.ContentLength && !s.grpc {
