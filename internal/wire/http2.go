@@ -84,7 +84,12 @@ func opening(req *Request, grpc bool) (start, head []byte, err error) {
 // newStream returns the reader of the stream that was opened on a connection.
 // Control frames are written by write.
 func newStream(r io.Reader, write func([]byte) error, meter *Meter, grpc bool) *stream {
-	return &stream{write: write, br: bufio.NewReader(r), meter: meter, grpc: grpc, window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow}
+	s := &stream{
+		write: write, br: bufio.NewReader(r), meter: meter, grpc: grpc, dec: hpack.NewDecoder(4<<10, nil),
+		window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow,
+	}
+	s.dec.SetMaxStringLength(maxMetered / 2)
+	return s
 }
 
 // headerBlock encodes the request's head. A call of gRPC is a POST.
@@ -108,7 +113,7 @@ func headerBlock(req *Request, grpc bool) ([]byte, error) {
 	write(":method", method)
 	write(":path", req.URL.RequestURI())
 	write(":scheme", req.URL.Scheme)
-	for _, name := range sortedNames(req.Header) {
+	for _, name := range sentNames(req.Header) {
 		switch name {
 		case "Connection", "Proxy-Connection", "Upgrade", "Keep-Alive":
 			continue
@@ -396,10 +401,6 @@ func (s *stream) headers(f frame) (*headBlock, error) {
 	}
 	id := f.id
 	b := &headBlock{header: make(textproto.MIMEHeader), end: f.has(flagEndStream)}
-	if s.dec == nil {
-		s.dec = hpack.NewDecoder(4<<10, nil)
-		s.dec.SetMaxStringLength(maxMetered / 2)
-	}
 	var tooBig error
 	s.dec.SetEmitFunc(func(field hpack.HeaderField) {
 		if tooBig = cmp.Or(tooBig, s.meter.take(fieldCost+len(field.Name)+len(field.Value))); tooBig == nil {
@@ -458,8 +459,11 @@ func (b *headBlock) add(field hpack.HeaderField) {
 // Read reads the body.
 func (s *stream) Read(p []byte) (int, error) {
 	for len(s.data) == 0 {
-		if s.ended {
-			return 0, s.end()
+		switch {
+		case s.ended && s.res.ContentLength > s.got && !s.grpc:
+			return 0, io.ErrUnexpectedEOF
+		case s.ended:
+			return 0, io.EOF
 		}
 		if _, err := s.step(); err != nil {
 			return 0, err
@@ -495,11 +499,4 @@ func (s *stream) addData(f frame) error {
 		return errors.New("body is longer than declared")
 	}
 	return nil
-}
-
-func (s *stream) end() error {
-	if n := s.res.ContentLength; n > s.got && !s.grpc {
-		return io.ErrUnexpectedEOF
-	}
-	return io.EOF
 }
