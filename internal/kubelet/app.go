@@ -36,11 +36,13 @@ func (a App) Dial(ctx context.Context, port string) (conn net.Conn, stop func() 
 	return conn, stop, nil
 }
 
-// dial opens a connection as [App.Dial] does. [Call.Close] closes it.
-func (c *Call) dial(ctx context.Context, app App, port string) (conn net.Conn, stop func() bool, err error) {
-	conn, stop, err = app.Dial(ctx, port)
+// dial opens a connection as [App.Dial] does, for as long as the probe lasts.
+// [Call.Close] closes it.
+func (c *Call) dial(ctx context.Context, app App, port string) (net.Conn, error) {
+	conn, stop, err := app.Dial(ctx, port)
 	if err == nil {
 		c.open = append(c.open, conn)
+		c.stops = append(c.stops, stop)
 	}
-	return conn, stop, err
+	return conn, err
 }

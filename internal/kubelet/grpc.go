@@ -85,11 +85,10 @@ func longer(wait time.Duration) time.Duration { return wait * 16 / 10 }
 // check makes one call. It returns why the app is not serving, "" if it is, or else the
 // error why there is no answer.
 func (t *grpcTarget) check(ctx context.Context, call *Call) (unhealthy string, err error) {
-	conn, stop, err := t.connect(ctx, call)
+	conn, err := t.connect(ctx, call)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", errNotConnected, err)
 	}
-	defer stop()
 	scheme := "http"
 	if t.secure {
 		scheme = "https"
@@ -141,21 +140,17 @@ func grpcTimeout(left time.Duration) string {
 }
 
 // connect opens the connection for one call.
-func (t *grpcTarget) connect(ctx context.Context, call *Call) (net.Conn, func() bool, error) {
-	conn, stop, err := call.dial(ctx, t.app, t.port)
+func (t *grpcTarget) connect(ctx context.Context, call *Call) (net.Conn, error) {
+	conn, err := call.dial(ctx, t.app, t.port)
 	if err != nil || !t.secure {
-		return conn, stop, err
+		return conn, err
 	}
 	secure := tls.Client(conn, grpcTLS)
 	err = secure.HandshakeContext(ctx)
 	if err == nil && secure.ConnectionState().NegotiatedProtocol == "" {
 		err = errors.New("app's TLS does not offer HTTP/2 (ALPN)")
 	}
-	if err != nil {
-		stop()
-		return nil, nil, err
-	}
-	return secure, stop, nil
+	return secure, err
 }
 
 func healthName(status int32) string {

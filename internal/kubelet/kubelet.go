@@ -9,7 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"net"
 	"net/textproto"
 	"os"
 	"strings"
@@ -36,16 +36,27 @@ type Call struct {
 	Early func(status int)
 	Meter wire.Meter // of what the app's answers take
 
-	open []io.Closer // connections to the app
+	open  []net.Conn    // connections to the app
+	stops []func() bool // which end their watch of the context
 }
 
 // Close closes the connections that probing left open. Call it after the
 // answer has been sent, so that the caller does not wait for it; or before another
 // request, since an app may serve one connection at a time.
 func (c *Call) Close() {
+	c.unwatch()
 	for _, conn := range c.open {
 		_ = conn.Close() // the kubelet ignores such errors too
 	}
+	c.open = nil
+}
+
+// unwatch ends the watch of the context.
+func (c *Call) unwatch() {
+	for _, stop := range c.stops {
+		stop()
+	}
+	c.stops = nil
 }
 
 // earlyAfter is how long a body may take before the status is passed on alone.
@@ -139,6 +150,7 @@ func (t *Target) Probe(ctx context.Context, call *Call) *Answer {
 		ctx, cancel = context.WithDeadline(ctx, call.Start.Add(t.Timeout))
 		defer cancel()
 	}
+	defer call.unwatch()
 	return t.probe(ctx, call)
 }
 
@@ -146,11 +158,9 @@ func (t *Target) Probe(ctx context.Context, call *Call) *Answer {
 func (t *Target) tcpProbe(p *prober.TCPSocket) func(context.Context, *Call) *Answer {
 	port := p.Port.String()
 	return func(ctx context.Context, call *Call) *Answer {
-		_, stop, err := call.dial(ctx, t.app, port)
-		if err != nil {
+		if _, err := call.dial(ctx, t.app, port); err != nil {
 			return t.failed(ctx, err)
 		}
-		stop()
 		return &Answer{Status: 200}
 	}
 }
