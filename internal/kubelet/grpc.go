@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
@@ -36,10 +35,6 @@ type grpcTarget struct {
 	port    string
 	secure  bool
 	request []byte // a HealthCheckRequest{service = 1}
-}
-
-func newGRPCTarget(t *Target, g *prober.GRPC) *grpcTarget {
-	return &grpcTarget{t, g.Port.String(), g.Mode == prober.GRPCTLS, wire.AppendString(nil, 1, *g.Service)}
 }
 
 // errNotConnected says that an attempt made no connection for calls.

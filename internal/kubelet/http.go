@@ -287,8 +287,7 @@ func readAnswer(call *Call, res *wire.Response, hook bool) *Answer {
 	if call.Early != nil {
 		defer time.AfterFunc(earlyAfter, func() { call.Early(res.Status) }).Stop()
 	}
-	limited := &io.LimitedReader{R: res.Body, N: maxBody}
-	body, err := io.ReadAll(limited)
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
 	a := &Answer{Status: res.Status, Body: body}
 	if err != nil {
 		a.Cut, a.Reason = true, "app's body broke off: "+OneLine(err.Error())

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net"
 	"net/textproto"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -136,7 +135,8 @@ func NewTarget(app App, probeType prober.ProbeType, p *prober.Prober) (*Target, 
 	case p.TCPSocket != nil:
 		t.probe = t.tcpProbe(p.TCPSocket)
 	default:
-		t.probe = newGRPCTarget(t, p.GRPC).probe
+		g := &grpcTarget{t, p.GRPC.Port.String(), p.GRPC.Mode == prober.GRPCTLS, wire.AppendString(nil, 1, *p.GRPC.Service)}
+		t.probe = g.probe
 	}
 	return t, nil
 }
@@ -167,12 +167,10 @@ func (t *Target) tcpProbe(p *prober.TCPSocket) func(context.Context, *Call) *Ans
 
 // failed returns the answer of a probe to which the app gave none.
 func (t *Target) failed(ctx context.Context, err error) *Answer {
-	var timeout interface{ Timeout() bool }
 	status, why := 502, OneLine(err.Error())
+	timeout, _ := errors.AsType[net.Error](err)
 	switch {
-	case ctx.Err() == context.DeadlineExceeded,
-		errors.Is(err, os.ErrDeadlineExceeded),
-		errors.As(err, &timeout) && timeout.Timeout():
+	case ctx.Err() == context.DeadlineExceeded, timeout != nil && timeout.Timeout():
 		status, why = 504, fmt.Sprintf("app did not answer within %s", t.Timeout+margin)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		why = "app refused the connection"
