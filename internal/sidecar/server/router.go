@@ -75,13 +75,9 @@ func ByEnv(first string, getenv func(string) string) (*Convention, error) {
 // ByValue returns the convention in which a value has the most valid keys, or def
 // if no other has more than def.
 func ByValue(value string, def *Convention) *Convention {
-	best, most := def, def.validKeys(value)
-	for _, c := range Conventions {
-		if n := c.validKeys(value); n > most {
-			best, most = c, n
-		}
-	}
-	return best
+	return slices.MaxFunc(append([]*Convention{def}, Conventions...), func(a, b *Convention) int {
+		return a.validKeys(value) - b.validKeys(value)
+	})
 }
 
 func (c *Convention) validKeys(value string) int {
