@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -67,13 +66,9 @@ func (c *conn) serve() {
 	head, tls, err := c.readHead(stream != nil)
 	var req *request
 	if err == nil && tls == nil {
-		req, err = parseHead(head) // copies what it keeps
+		req, err = parseHead(head)
 	}
-	if tls != nil {
-		defer buffers.Put(c.buf)
-	} else {
-		buffers.Put(c.buf)
-	}
+	buffers.Put(c.buf)
 	if !c.server.budget.leave(c) {
 		return
 	}
@@ -220,7 +215,7 @@ func (c *conn) sendAnswer(a *kubelet.Answer) {
 		c.finish(a)
 		return
 	case !a.Cut:
-		c.send(a.Status, a.Body)
+		c.flush(appendAnswer(a.Status, len(a.Body), a.Body))
 		return
 	}
 	// The head declares one byte more than is sent. The status does not matter
@@ -248,8 +243,7 @@ func (c *conn) early(status int) {
 func (c *conn) finish(a *kubelet.Answer) {
 	var b []byte
 	if len(a.Body) > 0 {
-		b = strconv.AppendInt(b, int64(len(a.Body)), 16)
-		b = append(append(append(b, "\r\n"...), a.Body...), "\r\n"...)
+		b = fmt.Appendf(b, "%x\r\n%s\r\n", len(a.Body), a.Body)
 	}
 	if !a.Cut {
 		b = append(b, "0\r\n\r\n"...)
@@ -266,15 +260,14 @@ func (c *conn) page(text []byte) {
 	c.server.budget.leave(c)
 }
 
-func (c *conn) send(status int, body []byte) { c.flush(appendAnswer(status, len(body), body)) }
-
 // A halfCloser can end its side of a connection and go on reading.
 type halfCloser interface{ CloseWrite() error }
 
 // refuse answers a request that may have more bytes than were read. It reads
 // them: closing a connection with unread bytes resets it, and the answer is lost.
 func (c *conn) refuse(bad *badRequest) {
-	c.send(bad.status, []byte("probe-proxy: "+bad.msg+"\n"))
+	body := "probe-proxy: " + bad.msg + "\n"
+	c.flush(appendAnswer(bad.status, len(body), []byte(body)))
 	if half, ok := c.Conn.(halfCloser); ok {
 		_ = half.CloseWrite()
 	}
@@ -288,20 +281,13 @@ func (c *conn) refuse(bad *badRequest) {
 func appendAnswer(status, length int, body []byte) []byte {
 	b := appendHead(make([]byte, 0, 256+len(body)), status)
 	if !hasBody(status) {
-		body = nil
-	} else {
-		b = append(b, "Content-Length: "...)
-		b = strconv.AppendInt(b, int64(length), 10)
-		b = append(b, "\r\n"...)
+		return append(b, "\r\n"...)
 	}
-	return append(append(b, "\r\n"...), body...)
+	return append(fmt.Appendf(b, "Content-Length: %d\r\n\r\n", length), body...)
 }
 
 func appendHead(b []byte, status int) []byte {
-	b = append(b, "HTTP/1.1 "...)
-	b = append(b, byte('0'+status/100), byte('0'+status/10%10), byte('0'+status%10), ' ')
-	b = append(b, cmp.Or(statusTexts[status], "Status")...)
-	b = append(b, "\r\nConnection: close\r\n"...)
+	b = fmt.Appendf(b, "HTTP/1.1 %03d %s\r\nConnection: close\r\n", status, cmp.Or(statusTexts[status], "Status"))
 	if status == 405 {
 		b = append(b, "Allow: GET\r\n"...)
 	}

@@ -47,7 +47,7 @@ func (c *conn) readHead(takesTLS bool) (head, tls []byte, err error) {
 	buf := c.buf[:]
 	for n, searched := c.first, 0; ; {
 		if takesTLS && bytes.HasPrefix(buf[:n], startOfTLS) {
-			return nil, buf[:n], nil
+			return nil, bytes.Clone(buf[:n]), nil
 		}
 		if end := bytes.Index(buf[searched:n], endOfHead); end >= 0 {
 			return buf[:searched+end], nil, nil
@@ -69,8 +69,8 @@ func (c *conn) readHead(takesTLS bool) (head, tls []byte, err error) {
 	}
 }
 
-// parseHead parses a head without its empty line. It is stricter than HTTP where
-// the kubelet's requests allow it.
+// parseHead parses a head without its empty line, of which it keeps nothing. It is
+// stricter than HTTP where the kubelet's requests allow it.
 func parseHead(head []byte) (*request, error) {
 	if bytes.Count(head, []byte("\n")) >= maxLines {
 		return nil, errHeadTooLarge

@@ -72,7 +72,12 @@ func New(log *slog.Logger, app kubelet.App, c *Convention, port int, probers map
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.entries)) {
-		s.lead(c.routeTo(port, key, probers[key]), s.entries[key])
+		// Of several entries of one route, the one with the longest timeout answers, since
+		// each caller gives up in its own time.
+		to, e := c.routeTo(port, key, probers[key]), s.entries[key]
+		if have := s.routes[to]; have == nil || e.target.Timeout > have.target.Timeout {
+			s.routes[to] = e
+		}
 	}
 	s.share()
 	s.log = limited(log)
@@ -111,14 +116,6 @@ func (s *Server) addStream(port int, key string, p *prober.Prober) {
 		return
 	}
 	to.timeout = max(to.timeout, time.Duration(p.TimeoutSeconds)*time.Second)
-}
-
-// lead makes a route lead to an entry. Of several entries of one route, the one with
-// the longest timeout answers, since each caller gives up in its own time.
-func (s *Server) lead(to route, e *entry) {
-	if have := s.routes[to]; have == nil || e.target.Timeout > have.target.Timeout {
-		s.routes[to] = e
-	}
 }
 
 // share divides the budget among the keys that can be called.

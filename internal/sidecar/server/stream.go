@@ -34,11 +34,14 @@ func (c *conn) passThrough(to *stream, first []byte) {
 	ctx, cancel := context.WithDeadline(context.Background(), c.start.Add(to.timeout))
 	defer cancel()
 	app, stop, err := c.server.app.Dial(ctx, strconv.Itoa(to.port))
-	if down := err != nil; to.down.Swap(down) != down {
-		c.server.logStream(c.port, to.port, err)
-	}
 	if err != nil {
+		if !to.down.Swap(true) {
+			c.server.log.Warn("TLS cannot be passed on", "port", c.port, "to", to.port, "reason", err.Error())
+		}
 		return
+	}
+	if to.down.Swap(false) {
+		c.server.log.Info("TLS is passed on again", "port", c.port, "to", to.port)
 	}
 	defer app.Close()
 	defer stop()
@@ -53,14 +56,6 @@ func (c *conn) passThrough(to *stream, first []byte) {
 		pass(app, c.Conn)
 	}
 	<-back
-}
-
-func (s *Server) logStream(port, to int, err error) {
-	if err == nil {
-		s.log.Info("TLS is passed on again", "port", port, "to", to)
-		return
-	}
-	s.log.Warn("TLS cannot be passed on", "port", port, "to", to, "reason", err.Error())
 }
 
 // pass copies src to dst, and ends dst's side where src ends. If dst takes no
