@@ -61,7 +61,8 @@ func newHTTPTarget(t *Target, h *prober.HTTPGet) (*httpTarget, error) {
 
 // probe makes the request and follows redirects within the pod.
 func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
-	first := t.request(call)
+	first := &wire.Request{URL: t.url, Host: cleanHost(call, t.port), Header: call.Header, Meter: &call.Meter}
+	authorize(first)
 	a, err := t.follow(ctx, call, first)
 	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && t.Hook && string(record.RecordHeader[:]) == "HTTP/" {
 		// An https hook of a server that speaks plain HTTP: once more, without TLS.
@@ -82,12 +83,6 @@ func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
 		a.Reason = fmt.Sprintf("app answered with status %d", a.Status)
 	}
 	return a
-}
-
-func (t *httpTarget) request(call *Call) *wire.Request {
-	req := &wire.Request{URL: t.url, Host: cleanHost(call, t.port), Header: call.Header, Meter: &call.Meter}
-	authorize(req)
-	return req
 }
 
 // authorize adds the URL's user as a header, unless there is one.

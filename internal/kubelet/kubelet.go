@@ -133,7 +133,12 @@ func NewTarget(app App, probeType prober.ProbeType, p *prober.Prober) (*Target, 
 	case t.Hook:
 		return nil, errors.New("hook must be httpGet: the kubelet supports no other")
 	case p.TCPSocket != nil:
-		t.probe = t.tcpProbe(p.TCPSocket)
+		t.probe = func(ctx context.Context, call *Call) *Answer {
+			if _, err := call.dial(ctx, app, p.TCPSocket.Port.String()); err != nil {
+				return t.failed(ctx, err)
+			}
+			return &Answer{Status: 200}
+		}
 	default:
 		g := &grpcTarget{t, p.GRPC.Port.String(), p.GRPC.Mode == prober.GRPCTLS, wire.AppendString(nil, 1, *p.GRPC.Service)}
 		t.probe = g.probe
@@ -152,17 +157,6 @@ func (t *Target) Probe(ctx context.Context, call *Call) *Answer {
 	}
 	defer call.unwatch()
 	return t.probe(ctx, call)
-}
-
-// tcpProbe opens a connection, which is closed with the call.
-func (t *Target) tcpProbe(p *prober.TCPSocket) func(context.Context, *Call) *Answer {
-	port := p.Port.String()
-	return func(ctx context.Context, call *Call) *Answer {
-		if _, err := call.dial(ctx, t.app, port); err != nil {
-			return t.failed(ctx, err)
-		}
-		return &Answer{Status: 200}
-	}
 }
 
 // failed returns the answer of a probe to which the app gave none.

@@ -195,12 +195,10 @@ func statusMessage(trailer textproto.MIMEHeader) string {
 // messages are read and dropped. One goroutine calls Next, one calls Send, any may call
 // the other methods.
 type Stream struct {
-	frames *stream
+	frames *stream // whose mu guards all below
 
-	mu      sync.Mutex // held while writing; guards all below
-	room    sync.Cond  // signalled when the windows grew or err is set
-	conn    io.Writer
-	granted [2]int64 // bytes that the peer lets us send: on the connection, on the stream
+	room    sync.Cond // signalled when the windows grew or err is set
+	granted [2]int64  // bytes that the peer lets us send: on the connection, on the stream
 	sent    int64
 	err     error
 }
@@ -211,21 +209,9 @@ func OpenStream(conn io.ReadWriter, req *Request) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.Write(append(start, head...)); err != nil {
-		return nil, err
-	}
-	t := &Stream{conn: conn, granted: [2]int64{defaultWindow, defaultWindow}}
-	t.room.L = &t.mu
-	t.frames = newStream(conn, t.write, &Meter{}, true)
-	return t, nil
-}
-
-// write writes frames other than messages.
-func (t *Stream) write(frames []byte) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, err := t.conn.Write(frames)
-	return err
+	t := &Stream{frames: newStream(conn, &Meter{}, true), granted: [2]int64{defaultWindow, defaultWindow}}
+	t.room.L = &t.frames.mu
+	return t, t.frames.write(append(start, head...))
 }
 
 // Send sends one message, of at most 16 KiB. It waits until the peer allows it.
@@ -234,8 +220,8 @@ func (t *Stream) Send(message []byte) error {
 	if len(b) > maxFrame {
 		return fmt.Errorf("message of %d bytes is too large", len(message))
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.frames.mu.Lock()
+	defer t.frames.mu.Unlock()
 	n := t.sent + int64(len(b))
 	for t.err == nil && (n > t.granted[0] || n > t.granted[1]) {
 		t.room.Wait()
@@ -244,18 +230,18 @@ func (t *Stream) Send(message []byte) error {
 		return t.err
 	}
 	t.sent = n
-	_, err := t.conn.Write(appendFrame(nil, frameData, 0, ourStream, b))
+	_, err := t.frames.conn.Write(appendFrame(nil, frameData, 0, ourStream, b))
 	return err
 }
 
 // Ping makes the peer send an acknowledgement, which Next reads.
 func (t *Stream) Ping() error {
-	return t.write(appendFrame(nil, framePing, 0, 0, make([]byte, 8)))
+	return t.frames.write(appendFrame(nil, framePing, 0, 0, make([]byte, 8)))
 }
 
 // CloseSend tells the peer that no further messages follow.
 func (t *Stream) CloseSend() error {
-	return t.write(appendFrame(nil, frameData, flagEndStream, ourStream, nil))
+	return t.frames.write(appendFrame(nil, frameData, flagEndStream, ourStream, nil))
 }
 
 // Next reads and handles one frame of the peer. It reports whether the peer has
@@ -264,8 +250,8 @@ func (t *Stream) CloseSend() error {
 // status 0.
 func (t *Stream) Next() (goingAway bool, err error) {
 	err = t.step()
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.frames.mu.Lock()
+	defer t.frames.mu.Unlock()
 	t.granted = t.frames.window
 	t.err = err
 	t.room.Broadcast()
@@ -292,7 +278,7 @@ func (t *Stream) step() error {
 		// The message is dropped: the peer may send as much again.
 		n := binary.BigEndian.AppendUint32(nil, uint32(len(f.payload)))
 		b := appendFrame(nil, frameWindowUpdate, 0, 0, n)
-		return t.write(appendFrame(b, frameWindowUpdate, 0, ourStream, n))
+		return t.frames.write(appendFrame(b, frameWindowUpdate, 0, ourStream, n))
 	}
 	return nil
 }

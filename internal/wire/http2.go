@@ -11,6 +11,7 @@ import (
 	"net/textproto"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/net/http2/hpack"
 )
@@ -38,17 +39,13 @@ func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, error
 	if err != nil {
 		return nil, err
 	}
-	write := func(b []byte) error {
-		_, err := conn.Write(b)
-		return err
-	}
-	s := newStream(conn, write, cmp.Or(req.Meter, &Meter{}), body != nil)
+	s := newStream(conn, cmp.Or(req.Meter, &Meter{}), body != nil)
 	if body != nil {
 		for ; len(body) > maxFrame; body = body[maxFrame:] {
 			head = appendFrame(head, frameData, 0, ourStream, body[:maxFrame])
 		}
 		head = appendFrame(head, frameData, flagEndStream, ourStream, body)
-		err = write(start)
+		err = s.write(start)
 		start = nil
 		for err == nil && (!s.settled || s.noCalls) {
 			var f frame
@@ -58,7 +55,7 @@ func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, error
 		}
 	}
 	if err == nil {
-		err = write(append(start, head...))
+		err = s.write(append(start, head...))
 	}
 	for err == nil && s.res == nil {
 		_, err = s.step()
@@ -81,11 +78,10 @@ func opening(req *Request, grpc bool) (start, head []byte, err error) {
 	return start, appendHeaders(nil, block, !grpc), nil
 }
 
-// newStream returns the reader of the stream that was opened on a connection.
-// Control frames are written by write.
-func newStream(r io.Reader, write func([]byte) error, meter *Meter, grpc bool) *stream {
+// newStream returns the stream that is opened on a connection.
+func newStream(conn io.ReadWriter, meter *Meter, grpc bool) *stream {
 	s := &stream{
-		write: write, br: bufio.NewReader(r), meter: meter, grpc: grpc, dec: hpack.NewDecoder(4<<10, nil),
+		conn: conn, br: bufio.NewReader(conn), meter: meter, grpc: grpc, dec: hpack.NewDecoder(4<<10, nil),
 		window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow,
 	}
 	s.dec.SetMaxStringLength(maxMetered / 2)
@@ -143,7 +139,8 @@ func checkHopHeaders(h textproto.MIMEHeader) error {
 
 // A stream reads the frames of a connection that has one stream.
 type stream struct {
-	write func([]byte) error
+	mu    sync.Mutex // held while writing
+	conn  io.Writer
 	br    *bufio.Reader
 	grpc  bool
 	buf   []byte // of the current frame
@@ -164,6 +161,13 @@ type stream struct {
 	data  []byte // the unread part of the current DATA frame
 	ended bool   // no frames follow
 	got   int64  // bytes of data
+}
+
+func (s *stream) write(frames []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.conn.Write(frames)
+	return err
 }
 
 // step reads and handles one frame, which it returns.
@@ -280,23 +284,16 @@ func (s *stream) settings(f frame) error {
 }
 
 func (s *stream) setting(id uint16, value uint32) error {
-	bad := false
-	switch id {
-	case settingInitialWindow:
-		if value > maxWindow {
-			return fmt.Errorf("setting %d is %d", id, value)
-		}
+	switch {
+	case id == settingInitialWindow && value > maxWindow,
+		id == settingEnablePush && value > 1 && !s.grpc,
+		id == settingMaxFrameSize && (value < maxFrame || value > largestFrameSize) && !s.grpc:
+		return fmt.Errorf("setting %d is %d", id, value)
+	case id == settingInitialWindow:
 		s.window[1] += int64(value) - s.initialWindow
 		s.initialWindow = int64(value)
-	case settingEnablePush:
-		bad = value > 1
-	case settingMaxFrameSize:
-		bad = value < maxFrame || value > largestFrameSize
-	case settingMaxStreams:
+	case id == settingMaxStreams:
 		s.noCalls = value == 0
-	}
-	if bad && !s.grpc {
-		return fmt.Errorf("setting %d is %d", id, value)
 	}
 	return nil
 }
