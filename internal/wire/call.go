@@ -205,13 +205,13 @@ type Stream struct {
 
 // OpenStream begins a call on conn, fresh and known to speak HTTP/2.
 func OpenStream(conn io.ReadWriter, req *Request) (*Stream, error) {
-	start, head, err := opening(req, true)
+	s, start, head, err := newStream(conn, req, true)
 	if err != nil {
 		return nil, err
 	}
-	t := &Stream{frames: newStream(conn, &Meter{}, true), granted: [2]int64{defaultWindow, defaultWindow}}
-	t.room.L = &t.frames.mu
-	return t, t.frames.write(append(start, head...))
+	t := &Stream{frames: s, granted: s.window}
+	t.room.L = &s.mu
+	return t, s.write(append(start, head...))
 }
 
 // Send sends one message, of at most 16 KiB. It waits until the peer allows it.

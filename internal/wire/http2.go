@@ -35,11 +35,10 @@ var (
 // that of net/http, or for gRPC that of grpc-go, which is less strict, and makes
 // no call before the peer's settings allow one.
 func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, error) {
-	start, head, err := opening(req, body != nil)
+	s, start, head, err := newStream(conn, req, body != nil)
 	if err != nil {
 		return nil, err
 	}
-	s := newStream(conn, cmp.Or(req.Meter, &Meter{}), body != nil)
 	if body != nil {
 		for ; len(body) > maxFrame; body = body[maxFrame:] {
 			head = appendFrame(head, frameData, 0, ourStream, body[:maxFrame])
@@ -66,26 +65,21 @@ func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, error
 	return s.res, err
 }
 
-// opening returns the first bytes of a connection, the preface and our settings,
-// and then the head of the request. A call of gRPC goes on after its head.
-func opening(req *Request, grpc bool) (start, head []byte, err error) {
+// newStream returns the stream that a request opens on a connection, and what is sent:
+// at the start of the connection the preface and our settings, then the head of the
+// request. A call of gRPC goes on after its head.
+func newStream(conn io.ReadWriter, req *Request, grpc bool) (s *stream, start, head []byte, err error) {
 	block, err := headerBlock(req, grpc)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	start = append(make([]byte, 0, 512), preface...)
-	start = appendFrame(start, frameSettings, 0, 0, []byte{0, settingEnablePush, 0, 0, 0, 0})
-	return start, appendHeaders(nil, block, !grpc), nil
-}
-
-// newStream returns the stream that is opened on a connection.
-func newStream(conn io.ReadWriter, meter *Meter, grpc bool) *stream {
-	s := &stream{
-		conn: conn, br: bufio.NewReader(conn), meter: meter, grpc: grpc, dec: hpack.NewDecoder(4<<10, nil),
+	s = &stream{
+		conn: conn, br: bufio.NewReader(conn), meter: cmp.Or(req.Meter, &Meter{}), grpc: grpc, dec: hpack.NewDecoder(4<<10, nil),
 		window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow,
 	}
 	s.dec.SetMaxStringLength(maxMetered / 2)
-	return s
+	start = appendFrame([]byte(preface), frameSettings, 0, 0, []byte{0, settingEnablePush, 0, 0, 0, 0})
+	return s, start, appendHeaders(nil, block, !grpc), nil
 }
 
 // headerBlock encodes the request's head. A call of gRPC is a POST.

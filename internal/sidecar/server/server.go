@@ -62,13 +62,13 @@ func New(log *slog.Logger, app kubelet.App, c *Convention, port int, probers map
 		streams:    make(map[int]*stream),
 	}
 	for _, e := range bad {
-		s.disable(e.Key, e.Err)
+		s.add(e.Key, nil, e.Err)
 	}
 	for _, key := range slices.Sorted(maps.Keys(probers)) {
 		if p := probers[key]; c.passesTLS && p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" {
 			s.addStream(c.routeTo(port, key, p).port, key, p)
 		} else {
-			s.add(key, p)
+			s.add(key, p, nil)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.entries)) {
@@ -84,21 +84,19 @@ func New(log *slog.Logger, app kubelet.App, c *Convention, port int, probers map
 	return s
 }
 
-// add makes the entry of a prober.
-func (s *Server) add(key string, p *prober.Prober) {
+// add makes the entry of a prober. It is disabled if err says why, or the prober cannot
+// be used.
+func (s *Server) add(key string, p *prober.Prober, err error) {
 	_, probeType, _ := s.convention.ParseKey(key)
-	target, err := kubelet.NewTarget(s.app, probeType, p)
-	if err != nil {
-		s.disable(key, err)
-		return
+	var target *kubelet.Target
+	if err == nil {
+		target, err = kubelet.NewTarget(s.app, probeType, p)
 	}
-	s.entries[key] = &entry{key: key, probeType: probeType, target: target}
-}
-
-func (s *Server) disable(key string, err error) {
-	s.log.Error("probe is disabled: its entry cannot be used", "probe", key, "reason", err.Error())
-	_, probeType, _ := s.convention.ParseKey(key)
-	s.entries[key] = &entry{key: key, probeType: probeType, target: new(kubelet.Target), bad: err}
+	if err != nil {
+		s.log.Error("probe is disabled: its entry cannot be used", "probe", key, "reason", err.Error())
+		target = new(kubelet.Target)
+	}
+	s.entries[key] = &entry{key: key, probeType: probeType, target: target, bad: err}
 }
 
 // addStream passes TLS that comes in on a port on to the app. HTTPS probers of one
@@ -112,7 +110,7 @@ func (s *Server) addStream(port int, key string, p *prober.Prober) {
 		s.streams[port] = to
 	}
 	if to.port != app {
-		s.disable(key, fmt.Errorf("port %d passes TLS on to port %d, and streams to port %d cannot be told from those", port, to.port, app))
+		s.add(key, nil, fmt.Errorf("port %d passes TLS on to port %d, and streams to port %d cannot be told from those", port, to.port, app))
 		return
 	}
 	to.timeout = max(to.timeout, time.Duration(p.TimeoutSeconds)*time.Second)
