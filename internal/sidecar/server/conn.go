@@ -87,10 +87,7 @@ func (c *conn) serve() {
 func (c *conn) answer(req *request) {
 	to, bad := c.server.convention.routeOf(c.port, req)
 	e := c.server.routes[to]
-	var page func() []byte
-	if c.port == c.server.pagePort {
-		page = c.server.ownPage(req.target)
-	}
+	page := c.server.ownPage(c.port, req.target)
 	switch {
 	case bad != nil:
 		c.refuse(bad)
@@ -210,21 +207,20 @@ func (c *conn) sendAnswer(a *kubelet.Answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answered = true
-	switch {
-	case c.headSent:
+	if c.headSent {
 		c.finish(a)
 		return
-	case !a.Cut:
-		c.flush(appendAnswer(a.Status, len(a.Body), a.Body))
-		return
 	}
-	// The head declares one byte more than is sent. The status does not matter
-	// then, as long as it is one that has a body.
-	status := a.Status
-	if !hasBody(status) {
-		status = 200
+	status, length := a.Status, len(a.Body)
+	if a.Cut {
+		// The head declares one byte more than is sent. The status does not matter
+		// then, as long as it is one that has a body.
+		length++
+		if !hasBody(status) {
+			status = 200
+		}
 	}
-	c.flush(appendAnswer(status, len(a.Body)+1, a.Body))
+	c.flush(appendAnswer(status, length, a.Body))
 }
 
 // early sends the head of an answer whose body has not come yet.

@@ -92,12 +92,14 @@ func (c *Convention) validKeys(value string) int {
 	return n
 }
 
-// ownPage returns the page of the server's own at a path, nil if there is none.
-func (s *Server) ownPage(path string) func() []byte {
-	switch path {
-	case prober.HealthPath, prober.ReadyPath:
+// ownPage returns the page of the server's own at a port and path, nil if there is none.
+func (s *Server) ownPage(port int, path string) func() []byte {
+	switch {
+	case port != s.pagePort:
+		return nil
+	case path == prober.HealthPath, path == prober.ReadyPath:
 		return func() []byte { return []byte("ok\n") }
-	case "/metrics":
+	case path == "/metrics":
 		return s.metrics
 	}
 	return nil
