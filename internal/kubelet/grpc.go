@@ -136,7 +136,7 @@ func grpcTimeout(left time.Duration) string {
 
 // connect opens the connection for one call.
 func (t *grpcTarget) connect(ctx context.Context, call *Call) (net.Conn, error) {
-	conn, err := call.dial(ctx, t.app, t.port)
+	conn, err := call.Dial(ctx, t.app, t.port)
 	if err != nil || !t.secure {
 		return conn, err
 	}

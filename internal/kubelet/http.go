@@ -130,7 +130,7 @@ const maxPause = 100 * time.Millisecond
 // it did not process it. The kubelet's client does so too, without a pause.
 func (t *httpTarget) send(ctx context.Context, call *Call, req *wire.Request) (*wire.Response, error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, maxPause) {
-		conn, err := call.dial(ctx, t.app, port(req.URL))
+		conn, err := call.Dial(ctx, t.app, port(req.URL))
 		if err != nil {
 			return nil, err
 		}

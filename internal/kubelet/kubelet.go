@@ -134,7 +134,7 @@ func NewTarget(app App, probeType prober.ProbeType, p *prober.Prober) (*Target, 
 		return nil, errors.New("hook must be httpGet: the kubelet supports no other")
 	case p.TCPSocket != nil:
 		t.probe = func(ctx context.Context, call *Call) *Answer {
-			if _, err := call.dial(ctx, app, p.TCPSocket.Port.String()); err != nil {
+			if _, err := call.Dial(ctx, app, p.TCPSocket.Port.String()); err != nil {
 				return t.failed(ctx, err)
 			}
 			return &Answer{Status: 200}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 )
 
 // startOfTLS is the first byte of any TLS connection (RFC 8446, section 5.1), and
@@ -33,7 +35,9 @@ func (c *conn) passThrough(to *stream, first []byte) {
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), c.start.Add(to.timeout))
 	defer cancel()
-	app, stop, err := c.server.app.Dial(ctx, strconv.Itoa(to.port))
+	call := new(kubelet.Call)
+	defer call.Close()
+	app, err := call.Dial(ctx, c.server.app, strconv.Itoa(to.port))
 	if err != nil {
 		if !to.down.Swap(true) {
 			c.server.log.Warn("TLS cannot be passed on", "port", c.port, "to", to.port, "reason", err.Error())
@@ -43,8 +47,6 @@ func (c *conn) passThrough(to *stream, first []byte) {
 	if to.down.Swap(false) {
 		c.server.log.Info("TLS is passed on again", "port", c.port, "to", to.port)
 	}
-	defer app.Close()
-	defer stop()
 	deadline, _ := ctx.Deadline()
 	_ = c.SetDeadline(deadline)
 	back := make(chan struct{})
