@@ -70,6 +70,7 @@ type options struct {
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	check := false
 	if len(args) > 0 {
 		switch args[0] {
 		case "version":
@@ -77,11 +78,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			return exitOK
 		case "help":
 			args = []string{"--help"}
+		case "check":
+			check, args = true, args[1:]
 		}
-	}
-	check := len(args) > 0 && args[0] == "check"
-	if check {
-		args = args[1:]
 	}
 	opts, rest, err := parse(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {

@@ -2,7 +2,6 @@ package prober
 
 import (
 	"errors"
-	"slices"
 	"strings"
 )
 
@@ -51,12 +50,7 @@ func OSMPort(t ProbeType) int { return osmListeners[t].port }
 
 // OSMPorts returns every port of the mesh osm, in ascending order.
 func OSMPorts() []int {
-	ports := []int{OSMHealthcheckPort}
-	for _, l := range osmListeners {
-		ports = append(ports, l.port)
-	}
-	slices.Sort(ports)
-	return ports
+	return []int{OSMPort(Liveness), OSMPort(Readiness), OSMPort(Startup), OSMHealthcheckPort}
 }
 
 // OSMKey returns the key of a probe type, with its container unless that is "".
