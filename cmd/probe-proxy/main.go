@@ -297,14 +297,11 @@ func printProbes(stdout io.Writer, c *server.Convention, probers map[string]*pro
 			bad = append(bad, &prober.EntryError{Key: key, Err: err})
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", container, probeType, p, timeout(probeType, p), key)
+		timeout := strconv.Itoa(p.TimeoutSeconds) + "s"
+		if probeType.IsHook() {
+			timeout = "none"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", container, probeType, p, timeout, key)
 	}
 	return bad, w.Flush()
-}
-
-func timeout(probeType prober.ProbeType, p *prober.Prober) string {
-	if probeType.IsHook() {
-		return "none"
-	}
-	return strconv.Itoa(p.TimeoutSeconds) + "s"
 }

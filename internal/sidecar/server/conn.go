@@ -128,7 +128,6 @@ func (c *conn) call(e *entry, req *request) {
 	}
 	call.Meter.More = e.share.take
 	defer func() { e.share.release(call.Meter.Granted) }()
-	defer c.server.collect()
 	defer call.Close()
 	c.sendAnswer(c.probe(e, call))
 }
@@ -137,8 +136,6 @@ func (c *conn) call(e *entry, req *request) {
 // or the connection is evicted.
 func (c *conn) waitFor(e *entry) bool {
 	c.server.budget.enter(c, &c.server.budget.waiting)
-	timer := time.NewTimer(time.Until(c.start.Add(e.target.Timeout)))
-	defer timer.Stop()
 	select {
 	case e.share.places <- struct{}{}:
 		if c.server.budget.leave(c) {
@@ -146,7 +143,7 @@ func (c *conn) waitFor(e *entry) bool {
 		}
 		<-e.share.places
 		return false
-	case <-timer.C:
+	case <-time.After(time.Until(c.start.Add(e.target.Timeout))):
 	case <-c.evicted:
 	}
 	c.server.budget.leave(c)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
@@ -17,8 +18,11 @@ const justBefore = 2 * time.Second
 // could go on calling, and nobody misses the result.
 const probesWithin = 500 * time.Millisecond
 
-// callEnds frees the place of a call.
+// callEnds frees the place of a call, and collects garbage after every few.
 func (s *Server) callEnds(of *share) {
+	if s.served.Add(1)%collectEvery == 0 {
+		runtime.GC()
+	}
 	s.budget.mu.Lock()
 	of.lastEnd = time.Now()
 	s.budget.mu.Unlock()

@@ -37,7 +37,7 @@ type Server struct {
 	app     kubelet.App
 	entries map[string]*entry
 	budget  *budget
-	served  atomic.Uint64 // calls that are done
+	served  atomic.Uint64 // calls that ended
 	ended   chan struct{} // gets an element whenever a call ends
 
 	convention *Convention
@@ -206,12 +206,5 @@ func (w *workers) run(c *conn) {
 		}
 		c = <-w.next
 		w.idle.Store(false)
-	}
-}
-
-// collect counts a call that is done, and collects garbage after every few.
-func (s *Server) collect() {
-	if s.served.Add(1)%collectEvery == 0 {
-		runtime.GC()
 	}
 }
