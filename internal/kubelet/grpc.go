@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -149,11 +150,8 @@ func (t *grpcTarget) connect(ctx context.Context, call *Call) (net.Conn, error) 
 }
 
 func healthName(status int32) string {
-	names := [...]string{"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"}
-	if status >= 0 && int(status) < len(names) {
-		return names[status]
-	}
-	return strconv.Itoa(int(status))
+	names := map[int32]string{0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN"}
+	return cmp.Or(names[status], strconv.Itoa(int(status)))
 }
 
 // healthStatus reads field 1 of a HealthCheckResponse. The last one counts;

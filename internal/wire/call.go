@@ -143,31 +143,25 @@ func checkMetadata(h textproto.MIMEHeader) error {
 	return nil
 }
 
-// checkTrailer demands grpc-status 0.
+// checkTrailer demands grpc-status 0. If it is repeated, all must be numbers and the
+// last one counts.
 func checkTrailer(trailer textproto.MIMEHeader) error {
-	code, ok := statusCode(trailer)
-	switch {
-	case trailer == nil:
+	if trailer == nil {
 		return malformed("gRPC answer has no trailers")
-	case !ok:
+	}
+	code, valid := int64(0), len(trailer["Grpc-Status"]) > 0
+	for _, v := range trailer["Grpc-Status"] {
+		var err error
+		code, err = strconv.ParseInt(v, 10, 32)
+		valid = valid && err == nil && code >= 0
+	}
+	switch {
+	case !valid:
 		return malformed("gRPC answer has no valid grpc-status")
 	case code != 0:
 		return &CallError{int(code), statusMessage(trailer)}
 	}
 	return checkMetadata(trailer)
-}
-
-// statusCode returns the grpc-status. If it is repeated, all must be numbers and the
-// last one counts.
-func statusCode(trailer textproto.MIMEHeader) (code int64, ok bool) {
-	for _, v := range trailer["Grpc-Status"] {
-		var err error
-		if code, err = strconv.ParseInt(v, 10, 32); err != nil || code < 0 {
-			return code, false
-		}
-		ok = true
-	}
-	return code, ok
 }
 
 // statusMessage returns what a trailer says of its status. It decodes the escapes that
