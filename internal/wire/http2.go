@@ -317,9 +317,7 @@ func (s *stream) reset(code uint32) error {
 // goAway ends the stream if the peer will not process it.
 func (s *stream) goAway(f frame) error {
 	last, code := f.number(), f.code(4)
-	if s.goAwayCode == codeNone {
-		s.goAwayCode = code
-	}
+	s.goAwayCode = cmp.Or(s.goAwayCode, code)
 	if s.grpc {
 		if last > 0 && last%2 == 0 || s.lastGoAway > 0 && last > s.lastGoAway {
 			return fmt.Errorf("GOAWAY frame names stream %d", last)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -20,13 +21,12 @@ import (
 // A conn carries one request.
 type conn struct {
 	net.Conn
-	server    *Server
-	localPort string // the port on which it came
-	port      int    // the one of Server.Ports for which that stands
-	start     time.Time
-	buf       *[smallHead]byte
-	first     int           // bytes in buf that came with the connection
-	evicted   chan struct{} // closed with the eviction
+	server  *Server
+	port    int // on which it came
+	start   time.Time
+	buf     *[smallHead]byte
+	first   int           // bytes in buf that came with the connection
+	evicted chan struct{} // closed with the eviction
 
 	// Guarded by the budget's mu.
 	queue   *queue // nil if it may not be evicted
@@ -40,8 +40,8 @@ type conn struct {
 
 // newConn returns an accepted connection. It may be evicted unless its whole request has
 // come with it.
-func newConn(s *Server, nc net.Conn, localPort string, port int) *conn {
-	c := &conn{Conn: nc, server: s, localPort: localPort, port: port, start: time.Now(), evicted: make(chan struct{})}
+func newConn(s *Server, nc net.Conn, port int) *conn {
+	c := &conn{Conn: nc, server: s, port: port, start: time.Now(), evicted: make(chan struct{})}
 	c.buf = buffers.Get().(*[smallHead]byte)
 	_ = c.SetReadDeadline(c.start.Add(headTime))
 	if raw, ok := nc.(syscall.Conn); ok {
@@ -122,7 +122,7 @@ func (c *conn) call(e *entry, req *request) {
 	// The call lasts until its answer is sent: the program may end when no
 	// call is open.
 	defer c.server.callEnds(&e.share)
-	call := &kubelet.Call{Host: req.host, Port: c.localPort, Header: req.header, Start: c.start}
+	call := &kubelet.Call{Host: req.host, Port: strconv.Itoa(c.port), Header: req.header, Start: c.start}
 	if req.http11 {
 		call.Early = c.early
 	}

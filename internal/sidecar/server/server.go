@@ -161,7 +161,6 @@ func (s *Server) Ports() []int {
 // Serve answers calls on l, which stands for one of [Server.Ports], until l is
 // closed.
 func (s *Server) Serve(l net.Listener, port int) {
-	_, localPort, _ := net.SplitHostPort(l.Addr().String())
 	w := &workers{next: make(chan *conn)}
 	defer close(w.next)
 	for {
@@ -175,7 +174,7 @@ func (s *Server) Serve(l net.Listener, port int) {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		w.serve(newConn(s, nc, localPort, port))
+		w.serve(newConn(s, nc, port))
 		// It is served, or takes its place in a queue, before the next one comes: of
 		// a burst, no more are in memory than the budget allows.
 		runtime.Gosched()
