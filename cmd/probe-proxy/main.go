@@ -70,6 +70,7 @@ type options struct {
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	check := false
 	if len(args) > 0 {
 		switch args[0] {
 		case "version":
@@ -77,11 +78,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			return exitOK
 		case "help":
 			args = []string{"--help"}
+		case "check":
+			check, args = true, args[1:]
 		}
-	}
-	check := len(args) > 0 && args[0] == "check"
-	if check {
-		args = args[1:]
 	}
 	opts, rest, err := parse(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {
@@ -298,14 +297,11 @@ func printProbes(stdout io.Writer, c *server.Convention, probers map[string]*pro
 			bad = append(bad, &prober.EntryError{Key: key, Err: err})
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", container, probeType, p, timeout(probeType, p), key)
+		timeout := strconv.Itoa(p.TimeoutSeconds) + "s"
+		if probeType.IsHook() {
+			timeout = "none"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", container, probeType, p, timeout, key)
 	}
 	return bad, w.Flush()
-}
-
-func timeout(probeType prober.ProbeType, p *prober.Prober) string {
-	if probeType.IsHook() {
-		return "none"
-	}
-	return strconv.Itoa(p.TimeoutSeconds) + "s"
 }

@@ -19,28 +19,20 @@ type App struct {
 var dialer = net.Dialer{KeepAlive: -1}
 
 // Dial opens a connection to a port of the app. When ctx is done, pending reads
-// and writes fail. The caller calls stop, then closes the connection.
-func (a App) Dial(ctx context.Context, port string) (conn net.Conn, stop func() bool, err error) {
-	ip := a.IP
-	if a.Localhost {
+// and writes fail. [Call.Close] closes it.
+func (c *Call) Dial(ctx context.Context, app App, port string) (net.Conn, error) {
+	ip := app.IP
+	if app.Localhost {
 		ip = "127.0.0.1"
 	}
-	conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort(ip, port))
-	if err != nil && a.Localhost {
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(ip, port))
+	if err != nil && app.Localhost {
 		conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort("::1", port))
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })
-	return conn, stop, nil
-}
-
-// dial opens a connection as [App.Dial] does. [Call.Close] closes it.
-func (c *Call) dial(ctx context.Context, app App, port string) (conn net.Conn, stop func() bool, err error) {
-	conn, stop, err = app.Dial(ctx, port)
-	if err == nil {
-		c.open = append(c.open, conn)
-	}
-	return conn, stop, err
+	c.open = append(c.open, conn)
+	c.stops = append(c.stops, context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) }))
+	return conn, nil
 }

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -11,7 +12,6 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/wire"
 )
 
@@ -36,10 +36,6 @@ type grpcTarget struct {
 	port    string
 	secure  bool
 	request []byte // a HealthCheckRequest{service = 1}
-}
-
-func newGRPCTarget(t *Target, g *prober.GRPC) *grpcTarget {
-	return &grpcTarget{t, g.Port.String(), g.Mode == prober.GRPCTLS, wire.AppendString(nil, 1, *g.Service)}
 }
 
 // errNotConnected says that an attempt made no connection for calls.
@@ -85,11 +81,10 @@ func longer(wait time.Duration) time.Duration { return wait * 16 / 10 }
 // check makes one call. It returns why the app is not serving, "" if it is, or else the
 // error why there is no answer.
 func (t *grpcTarget) check(ctx context.Context, call *Call) (unhealthy string, err error) {
-	conn, stop, err := t.connect(ctx, call)
+	conn, err := t.connect(ctx, call)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", errNotConnected, err)
 	}
-	defer stop()
 	scheme := "http"
 	if t.secure {
 		scheme = "https"
@@ -141,29 +136,22 @@ func grpcTimeout(left time.Duration) string {
 }
 
 // connect opens the connection for one call.
-func (t *grpcTarget) connect(ctx context.Context, call *Call) (net.Conn, func() bool, error) {
-	conn, stop, err := call.dial(ctx, t.app, t.port)
+func (t *grpcTarget) connect(ctx context.Context, call *Call) (net.Conn, error) {
+	conn, err := call.Dial(ctx, t.app, t.port)
 	if err != nil || !t.secure {
-		return conn, stop, err
+		return conn, err
 	}
 	secure := tls.Client(conn, grpcTLS)
 	err = secure.HandshakeContext(ctx)
 	if err == nil && secure.ConnectionState().NegotiatedProtocol == "" {
 		err = errors.New("app's TLS does not offer HTTP/2 (ALPN)")
 	}
-	if err != nil {
-		stop()
-		return nil, nil, err
-	}
-	return secure, stop, nil
+	return secure, err
 }
 
 func healthName(status int32) string {
-	names := [...]string{"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"}
-	if status >= 0 && int(status) < len(names) {
-		return names[status]
-	}
-	return strconv.Itoa(int(status))
+	names := map[int32]string{0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN"}
+	return cmp.Or(names[status], strconv.Itoa(int(status)))
 }
 
 // healthStatus reads field 1 of a HealthCheckResponse. The last one counts;

@@ -61,7 +61,8 @@ func newHTTPTarget(t *Target, h *prober.HTTPGet) (*httpTarget, error) {
 
 // probe makes the request and follows redirects within the pod.
 func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
-	first := t.request(call)
+	first := &wire.Request{URL: t.url, Host: cleanHost(call, t.port), Header: call.Header, Meter: &call.Meter}
+	authorize(first)
 	a, err := t.follow(ctx, call, first)
 	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && t.Hook && string(record.RecordHeader[:]) == "HTTP/" {
 		// An https hook of a server that speaks plain HTTP: once more, without TLS.
@@ -84,12 +85,6 @@ func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
 	return a
 }
 
-func (t *httpTarget) request(call *Call) *wire.Request {
-	req := &wire.Request{URL: t.url, Host: cleanHost(call, t.port), Header: call.Header, Meter: &call.Meter}
-	authorize(req)
-	return req
-}
-
 // authorize adds the URL's user as a header, unless there is one.
 func authorize(req *wire.Request) {
 	user := req.URL.User
@@ -102,41 +97,29 @@ func authorize(req *wire.Request) {
 }
 
 func (t *httpTarget) follow(ctx context.Context, call *Call, first *wire.Request) (*Answer, error) {
-	req := first
-	for via := 1; ; via++ {
-		a, next, err := t.step(ctx, call, first, req, via)
-		if err != nil || next == nil {
-			return a, err
+	for req, via := first, 1; ; via++ {
+		if req.URL.Host == "" {
+			return nil, errors.New("URL has no host")
 		}
+		res, err := t.send(ctx, call, req)
+		if err != nil {
+			return nil, err
+		}
+		next, err := t.redirect(call, first, req, res)
+		switch {
+		case err != nil:
+			return nil, err
+		case next == nil:
+			return readAnswer(call, res, t.Hook), nil
+		case via >= maxRedirects:
+			return nil, fmt.Errorf("stopped after %d redirects", maxRedirects)
+		}
+		if res.ContentLength <= maxDrain {
+			_, _ = io.CopyN(io.Discard, res.Body, maxDrain)
+		}
+		call.Close()
 		req = next
 	}
-}
-
-// step makes one request of a chain. It returns the answer or the next request.
-func (t *httpTarget) step(ctx context.Context, call *Call, first, req *wire.Request, via int) (*Answer, *wire.Request, error) {
-	if req.URL.Host == "" {
-		return nil, nil, errors.New("URL has no host")
-	}
-	res, done, err := t.send(ctx, call, req)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer done()
-	next, err := t.redirect(call, first, req, res)
-	if err != nil {
-		return nil, nil, err
-	}
-	if next == nil {
-		return readAnswer(call, res, t.Hook), nil, nil
-	}
-	if via >= maxRedirects {
-		return nil, nil, fmt.Errorf("stopped after %d redirects", maxRedirects)
-	}
-	if res.ContentLength <= maxDrain {
-		_, _ = io.CopyN(io.Discard, res.Body, maxDrain)
-	}
-	call.Close()
-	return nil, next, nil
 }
 
 // maxPause bounds the pause between attempts after a peer said that it did not
@@ -144,23 +127,18 @@ func (t *httpTarget) step(ctx context.Context, call *Call, first, req *wire.Requ
 const maxPause = 100 * time.Millisecond
 
 // send sends the request, on a new connection as often as the peer says that
-// it did not process it. The kubelet's client does so too, without a pause. The
-// caller calls done when it has read the response.
-func (t *httpTarget) send(ctx context.Context, call *Call, req *wire.Request) (res *wire.Response, done func() bool, err error) {
+// it did not process it. The kubelet's client does so too, without a pause.
+func (t *httpTarget) send(ctx context.Context, call *Call, req *wire.Request) (*wire.Response, error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, maxPause) {
-		conn, stop, err := call.dial(ctx, t.app, port(req.URL))
+		conn, err := call.Dial(ctx, t.app, port(req.URL))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		res, err := t.roundTrip(ctx, conn, req)
-		if err == nil {
-			return res, stop, nil
-		}
-		stop()
 		if !errors.Is(err, wire.ErrNotProcessed) {
-			return nil, nil, err
+			return res, err
 		}
-		_ = conn.Close()
+		call.Close()
 		time.Sleep(pause)
 	}
 }
@@ -304,8 +282,7 @@ func readAnswer(call *Call, res *wire.Response, hook bool) *Answer {
 	if call.Early != nil {
 		defer time.AfterFunc(earlyAfter, func() { call.Early(res.Status) }).Stop()
 	}
-	limited := &io.LimitedReader{R: res.Body, N: maxBody}
-	body, err := io.ReadAll(limited)
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
 	a := &Answer{Status: res.Status, Body: body}
 	if err != nil {
 		a.Cut, a.Reason = true, "app's body broke off: "+OneLine(err.Error())

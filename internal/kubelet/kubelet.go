@@ -9,9 +9,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"net"
 	"net/textproto"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -36,16 +35,27 @@ type Call struct {
 	Early func(status int)
 	Meter wire.Meter // of what the app's answers take
 
-	open []io.Closer // connections to the app
+	open  []net.Conn    // connections to the app
+	stops []func() bool // which end their watch of the context
 }
 
 // Close closes the connections that probing left open. Call it after the
 // answer has been sent, so that the caller does not wait for it; or before another
 // request, since an app may serve one connection at a time.
 func (c *Call) Close() {
+	c.unwatch()
 	for _, conn := range c.open {
 		_ = conn.Close() // the kubelet ignores such errors too
 	}
+	c.open = nil
+}
+
+// unwatch ends the watch of the context.
+func (c *Call) unwatch() {
+	for _, stop := range c.stops {
+		stop()
+	}
+	c.stops = nil
 }
 
 // earlyAfter is how long a body may take before the status is passed on alone.
@@ -123,9 +133,15 @@ func NewTarget(app App, probeType prober.ProbeType, p *prober.Prober) (*Target, 
 	case t.Hook:
 		return nil, errors.New("hook must be httpGet: the kubelet supports no other")
 	case p.TCPSocket != nil:
-		t.probe = t.tcpProbe(p.TCPSocket)
+		t.probe = func(ctx context.Context, call *Call) *Answer {
+			if _, err := call.Dial(ctx, app, p.TCPSocket.Port.String()); err != nil {
+				return t.failed(ctx, err)
+			}
+			return &Answer{Status: 200}
+		}
 	default:
-		t.probe = newGRPCTarget(t, p.GRPC).probe
+		g := &grpcTarget{t, p.GRPC.Port.String(), p.GRPC.Mode == prober.GRPCTLS, wire.AppendString(nil, 1, *p.GRPC.Service)}
+		t.probe = g.probe
 	}
 	return t, nil
 }
@@ -139,30 +155,16 @@ func (t *Target) Probe(ctx context.Context, call *Call) *Answer {
 		ctx, cancel = context.WithDeadline(ctx, call.Start.Add(t.Timeout))
 		defer cancel()
 	}
+	defer call.unwatch()
 	return t.probe(ctx, call)
-}
-
-// tcpProbe opens a connection, which is closed with the call.
-func (t *Target) tcpProbe(p *prober.TCPSocket) func(context.Context, *Call) *Answer {
-	port := p.Port.String()
-	return func(ctx context.Context, call *Call) *Answer {
-		_, stop, err := call.dial(ctx, t.app, port)
-		if err != nil {
-			return t.failed(ctx, err)
-		}
-		stop()
-		return &Answer{Status: 200}
-	}
 }
 
 // failed returns the answer of a probe to which the app gave none.
 func (t *Target) failed(ctx context.Context, err error) *Answer {
-	var timeout interface{ Timeout() bool }
 	status, why := 502, OneLine(err.Error())
+	timeout, _ := errors.AsType[net.Error](err)
 	switch {
-	case ctx.Err() == context.DeadlineExceeded,
-		errors.Is(err, os.ErrDeadlineExceeded),
-		errors.As(err, &timeout) && timeout.Timeout():
+	case ctx.Err() == context.DeadlineExceeded, timeout != nil && timeout.Timeout():
 		status, why = 504, fmt.Sprintf("app did not answer within %s", t.Timeout+margin)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		why = "app refused the connection"

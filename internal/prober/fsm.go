@@ -11,7 +11,7 @@ import "strings"
 var FSM = &Format{
 	EnvName: "FSM_KUBE_APP_PROBERS", ParseKey: parseFSMKey,
 	keys:  "/fsm-liveness-probe/, /fsm-readiness-probe/ or /fsm-startup-probe/ and a container",
-	check: func(_ string, p *Prober) error { return checkNoGRPC(p) },
+	check: checkOSM,
 }
 
 // The path and the headers of rewritten requests. On the ports of [OSMPort] the

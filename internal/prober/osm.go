@@ -2,7 +2,6 @@ package prober
 
 import (
 	"errors"
-	"slices"
 	"strings"
 )
 
@@ -17,16 +16,8 @@ import (
 // express them.
 var OSM = &Format{
 	EnvName: "OSM_KUBE_APP_PROBERS", ParseKey: ParseOSMKey,
-	keys: "/osm-liveness-probe, /osm-readiness-probe or /osm-startup-probe, or one of these and a container",
-	check: func(container string, p *Prober) error {
-		if err := checkNoGRPC(p); err != nil {
-			return err
-		}
-		if container == "" && (p.TCPSocket != nil || p.HTTPGet.Scheme == "HTTPS") {
-			return errors.New("path must end with the container for HTTPS and tcpSocket")
-		}
-		return nil
-	},
+	keys:  "/osm-liveness-probe, /osm-readiness-probe or /osm-startup-probe, or one of these and a container",
+	check: checkOSM,
 }
 
 // OSMProxyID is the uid and gid of Open Service Mesh's own proxy.
@@ -59,12 +50,7 @@ func OSMPort(t ProbeType) int { return osmListeners[t].port }
 
 // OSMPorts returns every port of the mesh osm, in ascending order.
 func OSMPorts() []int {
-	ports := []int{OSMHealthcheckPort}
-	for _, l := range osmListeners {
-		ports = append(ports, l.port)
-	}
-	slices.Sort(ports)
-	return ports
+	return []int{OSMPort(Liveness), OSMPort(Readiness), OSMPort(Startup), OSMHealthcheckPort}
 }
 
 // OSMKey returns the key of a probe type, with its container unless that is "".
@@ -89,9 +75,14 @@ func ParseOSMKey(key string) (container string, t ProbeType, ok bool) {
 	return
 }
 
-func checkNoGRPC(p *Prober) error {
-	if p.GRPC != nil {
+// checkOSM returns why an entry cannot be in the env var of OSM, or of FSM, whose keys
+// all have a container.
+func checkOSM(container string, p *Prober) error {
+	switch {
+	case p.GRPC != nil:
 		return errors.New("entry must be httpGet or tcpSocket")
+	case container == "" && (p.TCPSocket != nil || p.HTTPGet.Scheme == "HTTPS"):
+		return errors.New("path must end with the container for HTTPS and tcpSocket")
 	}
 	return nil
 }

@@ -50,51 +50,25 @@ const (
 	PostStart ProbeType = "poststartz"
 )
 
-// A typeField says where the API has a probe type.
-type typeField struct {
-	probeType ProbeType
-	name      string
-	isHook    bool // the field is one of a container's lifecycle, not its own
-}
-
-var typeFields = []typeField{
-	{Readiness, "readinessProbe", false},
-	{Liveness, "livenessProbe", false},
-	{Startup, "startupProbe", false},
-	{PostStart, "postStart", true},
-	{PreStop, "preStop", true},
-}
-
 // ProbeTypes returns every probe type.
 func ProbeTypes() []ProbeType {
-	all := make([]ProbeType, len(typeFields))
-	for i, f := range typeFields {
-		all[i] = f.probeType
-	}
-	return all
+	return []ProbeType{Readiness, Liveness, Startup, PostStart, PreStop}
 }
 
-// in returns where the API has the probe type; the zero value if there is no
-// such type.
-func (t ProbeType) in() typeField {
-	for i := range typeFields {
-		if typeFields[i].probeType == t {
-			return typeFields[i]
-		}
-	}
-	return typeField{}
+var fields = map[ProbeType]string{
+	Readiness: "readinessProbe", Liveness: "livenessProbe", Startup: "startupProbe", PostStart: "postStart", PreStop: "preStop",
 }
 
 // Field returns the name of the field of a container, or for hooks of its
 // lifecycle; "" if there is no such probe type.
-func (t ProbeType) Field() string { return t.in().name }
+func (t ProbeType) Field() string { return fields[t] }
 
 // Name returns the short name that people use, such as "readiness".
 func (t ProbeType) Name() string { return strings.TrimSuffix(t.Field(), "Probe") }
 
 // IsHook reports whether the probe type is a lifecycle hook: the kubelet ignores the
 // status code of hooks and gives them no timeout.
-func (t ProbeType) IsHook() bool { return t.in().isHook }
+func (t ProbeType) IsHook() bool { return t == PostStart || t == PreStop }
 
 // Key returns the rewritten path of a container's probe type, which is also the key
 // of its entry: /app-health/<container>/livez, /app-lifecycle/<container>/prestopz.

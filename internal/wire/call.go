@@ -143,31 +143,25 @@ func checkMetadata(h textproto.MIMEHeader) error {
 	return nil
 }
 
-// checkTrailer demands grpc-status 0.
+// checkTrailer demands grpc-status 0. If it is repeated, all must be numbers and the
+// last one counts.
 func checkTrailer(trailer textproto.MIMEHeader) error {
-	code, ok := statusCode(trailer)
-	switch {
-	case trailer == nil:
+	if trailer == nil {
 		return malformed("gRPC answer has no trailers")
-	case !ok:
+	}
+	code, valid := int64(0), len(trailer["Grpc-Status"]) > 0
+	for _, v := range trailer["Grpc-Status"] {
+		var err error
+		code, err = strconv.ParseInt(v, 10, 32)
+		valid = valid && err == nil && code >= 0
+	}
+	switch {
+	case !valid:
 		return malformed("gRPC answer has no valid grpc-status")
 	case code != 0:
 		return &CallError{int(code), statusMessage(trailer)}
 	}
 	return checkMetadata(trailer)
-}
-
-// statusCode returns the grpc-status. If it is repeated, all must be numbers and the
-// last one counts.
-func statusCode(trailer textproto.MIMEHeader) (code int64, ok bool) {
-	for _, v := range trailer["Grpc-Status"] {
-		var err error
-		if code, err = strconv.ParseInt(v, 10, 32); err != nil || code < 0 {
-			return code, false
-		}
-		ok = true
-	}
-	return code, ok
 }
 
 // statusMessage returns what a trailer says of its status. It decodes the escapes that
@@ -195,37 +189,23 @@ func statusMessage(trailer textproto.MIMEHeader) string {
 // messages are read and dropped. One goroutine calls Next, one calls Send, any may call
 // the other methods.
 type Stream struct {
-	frames *stream
+	frames *stream // whose mu guards all below
 
-	mu      sync.Mutex // held while writing; guards all below
-	room    sync.Cond  // signalled when the windows grew or err is set
-	conn    io.Writer
-	granted [2]int64 // bytes that the peer lets us send: on the connection, on the stream
+	room    sync.Cond // signalled when the windows grew or err is set
+	granted [2]int64  // bytes that the peer lets us send: on the connection, on the stream
 	sent    int64
 	err     error
 }
 
 // OpenStream begins a call on conn, fresh and known to speak HTTP/2.
 func OpenStream(conn io.ReadWriter, req *Request) (*Stream, error) {
-	start, head, err := opening(req, true)
+	s, start, head, err := newStream(conn, req, true)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.Write(append(start, head...)); err != nil {
-		return nil, err
-	}
-	t := &Stream{conn: conn, granted: [2]int64{defaultWindow, defaultWindow}}
-	t.room.L = &t.mu
-	t.frames = newStream(conn, t.write, &Meter{}, true)
-	return t, nil
-}
-
-// write writes frames other than messages.
-func (t *Stream) write(frames []byte) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, err := t.conn.Write(frames)
-	return err
+	t := &Stream{frames: s, granted: s.window}
+	t.room.L = &s.mu
+	return t, s.write(append(start, head...))
 }
 
 // Send sends one message, of at most 16 KiB. It waits until the peer allows it.
@@ -234,8 +214,8 @@ func (t *Stream) Send(message []byte) error {
 	if len(b) > maxFrame {
 		return fmt.Errorf("message of %d bytes is too large", len(message))
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.frames.mu.Lock()
+	defer t.frames.mu.Unlock()
 	n := t.sent + int64(len(b))
 	for t.err == nil && (n > t.granted[0] || n > t.granted[1]) {
 		t.room.Wait()
@@ -244,18 +224,18 @@ func (t *Stream) Send(message []byte) error {
 		return t.err
 	}
 	t.sent = n
-	_, err := t.conn.Write(appendFrame(nil, frameData, 0, ourStream, b))
+	_, err := t.frames.conn.Write(appendFrame(nil, frameData, 0, ourStream, b))
 	return err
 }
 
 // Ping makes the peer send an acknowledgement, which Next reads.
 func (t *Stream) Ping() error {
-	return t.write(appendFrame(nil, framePing, 0, 0, make([]byte, 8)))
+	return t.frames.write(appendFrame(nil, framePing, 0, 0, make([]byte, 8)))
 }
 
 // CloseSend tells the peer that no further messages follow.
 func (t *Stream) CloseSend() error {
-	return t.write(appendFrame(nil, frameData, flagEndStream, ourStream, nil))
+	return t.frames.write(appendFrame(nil, frameData, flagEndStream, ourStream, nil))
 }
 
 // Next reads and handles one frame of the peer. It reports whether the peer has
@@ -264,8 +244,8 @@ func (t *Stream) CloseSend() error {
 // status 0.
 func (t *Stream) Next() (goingAway bool, err error) {
 	err = t.step()
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.frames.mu.Lock()
+	defer t.frames.mu.Unlock()
 	t.granted = t.frames.window
 	t.err = err
 	t.room.Broadcast()
@@ -273,38 +253,26 @@ func (t *Stream) Next() (goingAway bool, err error) {
 }
 
 func (t *Stream) step() error {
-	*t.frames.meter = Meter{} // the stream stays open: each step is metered alone
-	f, ours, err := t.frames.step()
+	s := t.frames
+	*s.meter = Meter{} // the stream stays open: each step is metered alone
+	f, err := s.step()
 	switch {
 	case err != nil:
-		return unexpected(err)
-	case ours && f.kind == frameHeaders:
-		return t.headers(f)
-	case ours && f.has(flagEndStream):
+		return err
+	case !f.isAnswer() || s.res == nil:
+		return nil
+	case f.kind == frameHeaders:
+		if err := checkHeader(s.res); err != nil || !s.ended {
+			return err
+		}
+		return cmp.Or(checkTrailer(s.res.Trailer), io.EOF)
+	case s.ended:
 		return errors.New("peer ended the call without a status")
-	case ours && len(f.payload) > 0:
+	case len(f.payload) > 0:
 		// The message is dropped: the peer may send as much again.
 		n := binary.BigEndian.AppendUint32(nil, uint32(len(f.payload)))
 		b := appendFrame(nil, frameWindowUpdate, 0, 0, n)
-		return t.write(appendFrame(b, frameWindowUpdate, 0, ourStream, n))
+		return t.frames.write(appendFrame(b, frameWindowUpdate, 0, ourStream, n))
 	}
 	return nil
-}
-
-// headers reads the head of the response or its trailers.
-func (t *Stream) headers(f frame) error {
-	s := t.frames
-	if s.res != nil {
-		if err := s.trailers(f); err != nil {
-			return err
-		}
-	} else if err := s.head(f); err != nil || s.res == nil {
-		return err
-	} else if err := checkHeader(s.res); err != nil {
-		return err
-	}
-	if !s.ended {
-		return nil
-	}
-	return cmp.Or(checkTrailer(s.res.Trailer), io.EOF)
 }

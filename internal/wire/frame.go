@@ -70,6 +70,11 @@ type frame struct {
 
 func (f *frame) has(flag byte) bool { return f.flags&flag != 0 }
 
+// isAnswer reports whether the frame has a part of the peer's answer.
+func (f *frame) isAnswer() bool {
+	return f.id == ourStream && (f.kind == frameHeaders || f.kind == frameData)
+}
+
 // number returns the 31-bit number at the start of the payload.
 func (f *frame) number() uint32 { return binary.BigEndian.Uint32(f.payload) &^ (1 << 31) }
 
@@ -128,13 +133,13 @@ func (e *streamError) Error() string { return e.err.Error() }
 func (s *stream) readFrame() (frame, error) {
 	var head [frameHeadLen]byte
 	if _, err := io.ReadFull(s.br, head[:]); err != nil {
-		return frame{}, err
+		return frame{}, unexpected(err)
 	}
 	n := int(head[0])<<16 | int(head[1])<<8 | int(head[2])
 	if n > maxFrame {
 		return frame{}, fmt.Errorf("frame of %d bytes is larger than allowed", n)
 	}
-	if head[3] != frameData { // that is charged where it has nothing of a body
+	if head[3] != frameData { // step charges those that have nothing of the body
 		if err := s.meter.take(frameCost + n); err != nil {
 			return frame{}, err
 		}

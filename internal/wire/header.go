@@ -27,29 +27,15 @@ func NamesUpgrade(h textproto.MIMEHeader) bool {
 // ValidName reports whether s may be the name of a header: a token of RFC 9110
 // section 5.6.2.
 func ValidName(s string) bool {
-	for i := range len(s) {
-		if !isToken(s[i]) {
-			return false
-		}
-	}
-	return s != ""
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !isToken(r) })
 }
 
-func isToken(c byte) bool {
-	switch c {
-	case '!', '#', '$', '%', '&', '\'', '*', '+', '-', '.', '^', '_', '`', '|', '~':
-		return true
-	}
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+func isToken(r rune) bool {
+	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
 // ValidValue reports whether s may be the value of a header: it must not have
 // control characters other than the tab.
 func ValidValue(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7f {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }

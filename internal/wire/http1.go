@@ -44,8 +44,6 @@ type Response struct {
 	Trailer textproto.MIMEHeader
 }
 
-var errNoHTTP = errors.New("malformed HTTP response")
-
 // hopHeaders are never written: the message has no body, and Host has its own line.
 var hopHeaders = []string{"Host", "Content-Length", "Transfer-Encoding", "Trailer"}
 
@@ -64,31 +62,18 @@ func RoundTrip1(conn io.ReadWriter, req *Request) (*Response, error) {
 }
 
 func appendRequest(b []byte, req *Request) []byte {
-	b = append(b, "GET "...)
-	b = append(b, req.URL.RequestURI()...)
-	b = append(b, " HTTP/1.1\r\nHost: "...)
-	b = append(b, req.Host...)
-	b = append(b, "\r\n"...)
-	for _, name := range sortedNames(req.Header) {
+	b = fmt.Appendf(b, "GET %s HTTP/1.1\r\nHost: %s\r\n", req.URL.RequestURI(), req.Host)
+	for _, name := range sentNames(req.Header) {
 		for _, value := range req.Header[name] {
-			b = append(b, name...)
-			b = append(b, ": "...)
-			b = append(b, value...)
-			b = append(b, "\r\n"...)
+			b = fmt.Appendf(b, "%s: %s\r\n", name, value)
 		}
 	}
 	return append(b, "\r\n"...)
 }
 
-func sortedNames(h textproto.MIMEHeader) []string {
-	names := make([]string, 0, len(h))
-	for name := range h {
-		if !slices.Contains(hopHeaders, name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+// sentNames returns the names of the fields that are sent, sorted.
+func sentNames(h textproto.MIMEHeader) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(h)), func(name string) bool { return slices.Contains(hopHeaders, name) })
 }
 
 func readResponse(br *bufio.Reader, metered *meteredReader) (*Response, error) {
@@ -138,7 +123,7 @@ func readStatusLine(tp *textproto.Reader) (http11 bool, status int, err error) {
 	major, minor, ok := ParseVersion(proto)
 	status, err = strconv.Atoi(code)
 	if !ok || len(code) != 3 || err != nil || status < 0 {
-		err = fmt.Errorf("%w %.40q", errNoHTTP, line)
+		err = fmt.Errorf("malformed HTTP response %.40q", line)
 	}
 	return major > 1 || major == 1 && minor >= 1, status, err
 }

@@ -11,6 +11,7 @@ import (
 	"net/textproto"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/net/http2/hpack"
 )
@@ -34,59 +35,51 @@ var (
 // that of net/http, or for gRPC that of grpc-go, which is less strict, and makes
 // no call before the peer's settings allow one.
 func RoundTrip2(conn io.ReadWriter, req *Request, body []byte) (*Response, error) {
-	start, head, err := opening(req, body != nil)
+	s, start, head, err := newStream(conn, req, body != nil)
 	if err != nil {
 		return nil, err
 	}
-	write := func(b []byte) error {
-		_, err := conn.Write(b)
-		return err
-	}
-	s := newStream(conn, write, cmp.Or(req.Meter, &Meter{}), body != nil)
 	if body != nil {
 		for ; len(body) > maxFrame; body = body[maxFrame:] {
 			head = appendFrame(head, frameData, 0, ourStream, body[:maxFrame])
 		}
 		head = appendFrame(head, frameData, flagEndStream, ourStream, body)
-		err = write(start)
+		err = s.write(start)
 		start = nil
 		for err == nil && (!s.settled || s.noCalls) {
-			var early bool
-			if _, early, err = s.step(); early {
+			var f frame
+			if f, err = s.step(); s.settled && f.isAnswer() {
 				err = errors.New("peer answers a call before it is made")
 			}
 		}
 	}
 	if err == nil {
-		err = write(append(start, head...))
+		err = s.write(append(start, head...))
 	}
-	var res *Response
-	if err == nil {
-		res, err = s.response()
+	for err == nil && s.res == nil {
+		_, err = s.step()
 	}
-	err = unexpected(err)
 	if err != nil && !s.settled {
 		err = fmt.Errorf("%w: %w", ErrNotHTTP2, err)
 	}
-	return res, err
+	return s.res, err
 }
 
-// opening returns the first bytes of a connection, the preface and our settings,
-// and then the head of the request. A call of gRPC goes on after its head.
-func opening(req *Request, grpc bool) (start, head []byte, err error) {
+// newStream returns the stream that a request opens on a connection, and what is sent:
+// at the start of the connection the preface and our settings, then the head of the
+// request. A call of gRPC goes on after its head.
+func newStream(conn io.ReadWriter, req *Request, grpc bool) (s *stream, start, head []byte, err error) {
 	block, err := headerBlock(req, grpc)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	start = append(make([]byte, 0, 512), preface...)
-	start = appendFrame(start, frameSettings, 0, 0, []byte{0, settingEnablePush, 0, 0, 0, 0})
-	return start, appendHeaders(nil, block, !grpc), nil
-}
-
-// newStream returns the reader of the stream that was opened on a connection.
-// Control frames are written by write.
-func newStream(r io.Reader, write func([]byte) error, meter *Meter, grpc bool) *stream {
-	return &stream{write: write, br: bufio.NewReader(r), meter: meter, grpc: grpc, window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow}
+	s = &stream{
+		conn: conn, br: bufio.NewReader(conn), meter: cmp.Or(req.Meter, &Meter{}), grpc: grpc, dec: hpack.NewDecoder(4<<10, nil),
+		window: [2]int64{defaultWindow, defaultWindow}, initialWindow: defaultWindow,
+	}
+	s.dec.SetMaxStringLength(maxMetered / 2)
+	start = appendFrame([]byte(preface), frameSettings, 0, 0, []byte{0, settingEnablePush, 0, 0, 0, 0})
+	return s, start, appendHeaders(nil, block, !grpc), nil
 }
 
 // headerBlock encodes the request's head. A call of gRPC is a POST.
@@ -110,7 +103,7 @@ func headerBlock(req *Request, grpc bool) ([]byte, error) {
 	write(":method", method)
 	write(":path", req.URL.RequestURI())
 	write(":scheme", req.URL.Scheme)
-	for _, name := range sortedNames(req.Header) {
+	for _, name := range sentNames(req.Header) {
 		switch name {
 		case "Connection", "Proxy-Connection", "Upgrade", "Keep-Alive":
 			continue
@@ -140,7 +133,8 @@ func checkHopHeaders(h textproto.MIMEHeader) error {
 
 // A stream reads the frames of a connection that has one stream.
 type stream struct {
-	write func([]byte) error
+	mu    sync.Mutex // held while writing
+	conn  io.Writer
 	br    *bufio.Reader
 	grpc  bool
 	buf   []byte // of the current frame
@@ -163,43 +157,53 @@ type stream struct {
 	got   int64  // bytes of data
 }
 
-// next returns the next HEADERS or DATA frame of the stream, and handles the
-// frames of the connection and of other streams.
-func (s *stream) next() (frame, error) {
-	for {
-		if f, ours, err := s.step(); ours || err != nil {
-			return f, err
-		}
-	}
+func (s *stream) write(frames []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.conn.Write(frames)
+	return err
 }
 
-// step reads one frame. It handles the frame unless it is HEADERS or DATA of
-// our stream.
-func (s *stream) step() (f frame, ours bool, err error) {
-	if f, err = s.readFrame(); err != nil {
-		return f, false, err
+// step reads and handles one frame, which it returns.
+func (s *stream) step() (frame, error) {
+	f, err := s.readFrame()
+	if err != nil {
+		return f, err
 	}
 	// An error of another stream does not end ours, even before the settings.
 	if ignored, err := s.foreignError(f); ignored || err != nil {
-		return f, false, err
+		return f, err
 	}
 	if !s.settled && f.kind != frameSettings {
-		return f, false, errors.New("first frame is not SETTINGS")
+		return f, errors.New("first frame is not SETTINGS")
 	}
-	switch f.kind {
-	case frameHeaders, frameData:
-		if f.id == ourStream {
-			return f, true, nil
-		}
-		if f.kind == frameData {
-			err = s.foreignData(f)
-		}
-	case frameContinuation:
+	switch {
+	case f.isAnswer():
+		err = s.answer(f)
+	case f.kind == frameData:
+		err = s.foreignData(f)
+	case f.kind == frameContinuation:
 		err = errors.New("CONTINUATION frame without HEADERS")
 	default:
 		err = s.control(f)
 	}
-	return f, false, err
+	if err == nil && f.kind == frameData && len(s.data) == 0 {
+		err = s.meter.take(frameCost + len(f.payload))
+	}
+	return f, err
+}
+
+// answer handles a frame of our stream.
+func (s *stream) answer(f frame) error {
+	switch {
+	case s.res == nil && f.kind == frameData:
+		return errors.New("response does not begin with HEADERS")
+	case s.res == nil:
+		return s.head(f)
+	case f.kind == frameHeaders:
+		return s.trailers(f)
+	}
+	return s.addData(f)
 }
 
 // foreignError reports whether a frame is an error of another stream. It reads
@@ -221,9 +225,6 @@ func (s *stream) foreignError(f frame) (bool, error) {
 
 // foreignData refuses data of a stream that was never opened, as net/http does.
 func (s *stream) foreignData(f frame) error {
-	if err := s.meter.take(frameCost + len(f.payload)); err != nil {
-		return err
-	}
 	if err := f.unpad(); err != nil {
 		return err
 	}
@@ -277,23 +278,16 @@ func (s *stream) settings(f frame) error {
 }
 
 func (s *stream) setting(id uint16, value uint32) error {
-	bad := false
-	switch id {
-	case settingInitialWindow:
-		if value > maxWindow {
-			return fmt.Errorf("setting %d is %d", id, value)
-		}
+	switch {
+	case id == settingInitialWindow && value > maxWindow,
+		id == settingEnablePush && value > 1 && !s.grpc,
+		id == settingMaxFrameSize && (value < maxFrame || value > largestFrameSize) && !s.grpc:
+		return fmt.Errorf("setting %d is %d", id, value)
+	case id == settingInitialWindow:
 		s.window[1] += int64(value) - s.initialWindow
 		s.initialWindow = int64(value)
-	case settingEnablePush:
-		bad = value > 1
-	case settingMaxFrameSize:
-		bad = value < maxFrame || value > largestFrameSize
-	case settingMaxStreams:
+	case id == settingMaxStreams:
 		s.noCalls = value == 0
-	}
-	if bad && !s.grpc {
-		return fmt.Errorf("setting %d is %d", id, value)
 	}
 	return nil
 }
@@ -323,9 +317,7 @@ func (s *stream) reset(code uint32) error {
 // goAway ends the stream if the peer will not process it.
 func (s *stream) goAway(f frame) error {
 	last, code := f.number(), f.code(4)
-	if s.goAwayCode == codeNone {
-		s.goAwayCode = code
-	}
+	s.goAwayCode = cmp.Or(s.goAwayCode, code)
 	if s.grpc {
 		if last > 0 && last%2 == 0 || s.lastGoAway > 0 && last > s.lastGoAway {
 			return fmt.Errorf("GOAWAY frame names stream %d", last)
@@ -339,23 +331,6 @@ func (s *stream) goAway(f frame) error {
 		return fmt.Errorf("%w: peer went away with code %d", ErrNotProcessed, s.goAwayCode)
 	}
 	return fmt.Errorf("peer went away with code %d", s.goAwayCode)
-}
-
-// response reads up to the head of the final response.
-func (s *stream) response() (*Response, error) {
-	for s.res == nil {
-		f, err := s.next()
-		if err != nil {
-			return nil, err
-		}
-		if f.kind != frameHeaders {
-			return nil, errors.New("response does not begin with HEADERS")
-		}
-		if err := s.head(f); err != nil {
-			return nil, err
-		}
-	}
-	return s.res, nil
 }
 
 // head reads the head of a response, which it drops if another follows.
@@ -415,10 +390,6 @@ func (s *stream) headers(f frame) (*headBlock, error) {
 	}
 	id := f.id
 	b := &headBlock{header: make(textproto.MIMEHeader), end: f.has(flagEndStream)}
-	if s.dec == nil {
-		s.dec = hpack.NewDecoder(4<<10, nil)
-		s.dec.SetMaxStringLength(maxMetered / 2)
-	}
 	var tooBig error
 	s.dec.SetEmitFunc(func(field hpack.HeaderField) {
 		if tooBig = cmp.Or(tooBig, s.meter.take(fieldCost+len(field.Name)+len(field.Value))); tooBig == nil {
@@ -477,17 +448,14 @@ func (b *headBlock) add(field hpack.HeaderField) {
 // Read reads the body.
 func (s *stream) Read(p []byte) (int, error) {
 	for len(s.data) == 0 {
-		if s.ended {
-			return 0, s.end()
+		switch {
+		case s.ended && s.res.ContentLength > s.got && !s.grpc:
+			return 0, io.ErrUnexpectedEOF
+		case s.ended:
+			return 0, io.EOF
 		}
-		f, err := s.next()
-		if err == nil && f.kind == frameHeaders {
-			err = s.trailers(f)
-		} else if err == nil {
-			err = s.addData(f)
-		}
-		if err != nil {
-			return 0, unexpected(err)
+		if _, err := s.step(); err != nil {
+			return 0, err
 		}
 	}
 	n := copy(p, s.data)
@@ -510,26 +478,14 @@ func (s *stream) trailers(f frame) error {
 }
 
 func (s *stream) addData(f frame) error {
-	n := len(f.payload)
 	if err := f.unpad(); err != nil {
 		return err
 	}
-	if s.data = f.payload; len(s.data) == 0 {
-		if err := s.meter.take(frameCost + n); err != nil {
-			return err
-		}
-	}
+	s.data = f.payload
 	s.got += int64(len(f.payload))
 	s.ended = f.has(flagEndStream)
 	if s.res.ContentLength >= 0 && s.got > s.res.ContentLength && !s.grpc {
 		return errors.New("body is longer than declared")
 	}
 	return nil
-}
-
-func (s *stream) end() error {
-	if n := s.res.ContentLength; n > s.got && !s.grpc {
-		return io.ErrUnexpectedEOF
-	}
-	return io.EOF
 }

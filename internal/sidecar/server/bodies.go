@@ -13,10 +13,9 @@ type Bodies string
 
 // The values of [Bodies]; "" is AllBodies.
 const (
-	NoBodies       Bodies = "none"
-	FailureBodies  Bodies = "failures"
-	AllBodies      Bodies = "all"
-	firstOfFailure        = 400
+	NoBodies      Bodies = "none"
+	FailureBodies Bodies = "failures" // of status 400 and above
+	AllBodies     Bodies = "all"
 )
 
 // Validate returns an error that says what is allowed if b is none of the values.
@@ -30,7 +29,7 @@ func (b Bodies) Validate() error {
 // shown returns the body of an answer that the caller gets: the app's if b says so, and
 // always our own, which is the reason.
 func (b Bodies) shown(a *kubelet.Answer) []byte {
-	hidden := b == NoBodies || b == FailureBodies && a.Status < firstOfFailure
+	hidden := b == NoBodies || b == FailureBodies && a.Status < 400
 	if hidden && string(a.Body) != "probe-proxy: "+a.Reason+"\n" {
 		return nil
 	}

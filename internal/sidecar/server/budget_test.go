@@ -23,11 +23,11 @@ import (
 // it was read.
 func evicted(s *Server, head string) *conn {
 	_, ours := net.Pipe()
-	c := newConn(s, ours, "0", 0)
+	c := newConn(s, ours, 0)
 	c.first = copy(c.buf[:], head)
 	for range maxHeads {
 		_, other := net.Pipe()
-		newConn(s, other, "0", 0)
+		newConn(s, other, 0)
 	}
 	return c
 }
@@ -134,7 +134,7 @@ func TestACallerThatLeavesAfterAWhileIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
 		caller, ours := net.Pipe()
-		c := newConn(s, ours, "0", 0)
+		c := newConn(s, ours, 0)
 		ctx, stop := c.watch()
 		time.Sleep(time.Minute)
 		if ctx.Err() != nil {
@@ -184,7 +184,7 @@ func TestACallThatFindsNoPlaceInItsTimeIsToldSo(t *testing.T) {
 				e.share.places <- struct{}{}
 			}
 			caller, ours := net.Pipe()
-			c := newConn(s, ours, "0", 0)
+			c := newConn(s, ours, 0)
 			s.budget.leave(c)
 			began := time.Now()
 			go func() {

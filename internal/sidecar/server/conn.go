@@ -21,13 +21,12 @@ import (
 // A conn carries one request.
 type conn struct {
 	net.Conn
-	server    *Server
-	localPort string // the port on which it came
-	port      int    // the one of Server.Ports for which that stands
-	start     time.Time
-	buf       *[smallHead]byte
-	first     int           // bytes in buf that came with the connection
-	evicted   chan struct{} // closed with the eviction
+	server  *Server
+	port    int // on which it came
+	start   time.Time
+	buf     *[smallHead]byte
+	first   int           // bytes in buf that came with the connection
+	evicted chan struct{} // closed with the eviction
 
 	// Guarded by the budget's mu.
 	queue   *queue // nil if it may not be evicted
@@ -41,8 +40,8 @@ type conn struct {
 
 // newConn returns an accepted connection. It may be evicted unless its whole request has
 // come with it.
-func newConn(s *Server, nc net.Conn, localPort string, port int) *conn {
-	c := &conn{Conn: nc, server: s, localPort: localPort, port: port, start: time.Now(), evicted: make(chan struct{})}
+func newConn(s *Server, nc net.Conn, port int) *conn {
+	c := &conn{Conn: nc, server: s, port: port, start: time.Now(), evicted: make(chan struct{})}
 	c.buf = buffers.Get().(*[smallHead]byte)
 	_ = c.SetReadDeadline(c.start.Add(headTime))
 	if raw, ok := nc.(syscall.Conn); ok {
@@ -67,13 +66,9 @@ func (c *conn) serve() {
 	head, tls, err := c.readHead(stream != nil)
 	var req *request
 	if err == nil && tls == nil {
-		req, err = parseHead(head) // copies what it keeps
+		req, err = parseHead(head)
 	}
-	if tls != nil {
-		defer buffers.Put(c.buf)
-	} else {
-		buffers.Put(c.buf)
-	}
+	buffers.Put(c.buf)
 	if !c.server.budget.leave(c) {
 		return
 	}
@@ -92,10 +87,7 @@ func (c *conn) serve() {
 func (c *conn) answer(req *request) {
 	to, bad := c.server.convention.routeOf(c.port, req)
 	e := c.server.routes[to]
-	var page func() []byte
-	if c.port == c.server.pagePort {
-		page = c.server.ownPage(req.target)
-	}
+	page := c.server.ownPage(c.port, req.target)
 	switch {
 	case bad != nil:
 		c.refuse(bad)
@@ -130,13 +122,12 @@ func (c *conn) call(e *entry, req *request) {
 	// The call lasts until its answer is sent: the program may end when no
 	// call is open.
 	defer c.server.callEnds(&e.share)
-	call := &kubelet.Call{Host: req.host, Port: c.localPort, Header: req.header, Start: c.start}
+	call := &kubelet.Call{Host: req.host, Port: strconv.Itoa(c.port), Header: req.header, Start: c.start}
 	if req.http11 {
 		call.Early = c.early
 	}
 	call.Meter.More = e.share.take
 	defer func() { e.share.release(call.Meter.Granted) }()
-	defer c.server.collect()
 	defer call.Close()
 	c.sendAnswer(c.probe(e, call))
 }
@@ -145,8 +136,6 @@ func (c *conn) call(e *entry, req *request) {
 // or the connection is evicted.
 func (c *conn) waitFor(e *entry) bool {
 	c.server.budget.enter(c, &c.server.budget.waiting)
-	timer := time.NewTimer(time.Until(c.start.Add(e.target.Timeout)))
-	defer timer.Stop()
 	select {
 	case e.share.places <- struct{}{}:
 		if c.server.budget.leave(c) {
@@ -154,7 +143,7 @@ func (c *conn) waitFor(e *entry) bool {
 		}
 		<-e.share.places
 		return false
-	case <-timer.C:
+	case <-time.After(time.Until(c.start.Add(e.target.Timeout))):
 	case <-c.evicted:
 	}
 	c.server.budget.leave(c)
@@ -215,21 +204,20 @@ func (c *conn) sendAnswer(a *kubelet.Answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answered = true
-	switch {
-	case c.headSent:
+	if c.headSent {
 		c.finish(a)
 		return
-	case !a.Cut:
-		c.send(a.Status, a.Body)
-		return
 	}
-	// The head declares one byte more than is sent. The status does not matter
-	// then, as long as it is one that has a body.
-	status := a.Status
-	if !hasBody(status) {
-		status = 200
+	status, length := a.Status, len(a.Body)
+	if a.Cut {
+		// The head declares one byte more than is sent. The status does not matter
+		// then, as long as it is one that has a body.
+		length++
+		if !hasBody(status) {
+			status = 200
+		}
 	}
-	c.flush(appendAnswer(status, len(a.Body)+1, a.Body))
+	c.flush(appendAnswer(status, length, a.Body))
 }
 
 // early sends the head of an answer whose body has not come yet.
@@ -248,8 +236,7 @@ func (c *conn) early(status int) {
 func (c *conn) finish(a *kubelet.Answer) {
 	var b []byte
 	if len(a.Body) > 0 {
-		b = strconv.AppendInt(b, int64(len(a.Body)), 16)
-		b = append(append(append(b, "\r\n"...), a.Body...), "\r\n"...)
+		b = fmt.Appendf(b, "%x\r\n%s\r\n", len(a.Body), a.Body)
 	}
 	if !a.Cut {
 		b = append(b, "0\r\n\r\n"...)
@@ -266,15 +253,14 @@ func (c *conn) page(text []byte) {
 	c.server.budget.leave(c)
 }
 
-func (c *conn) send(status int, body []byte) { c.flush(appendAnswer(status, len(body), body)) }
-
 // A halfCloser can end its side of a connection and go on reading.
 type halfCloser interface{ CloseWrite() error }
 
 // refuse answers a request that may have more bytes than were read. It reads
 // them: closing a connection with unread bytes resets it, and the answer is lost.
 func (c *conn) refuse(bad *badRequest) {
-	c.send(bad.status, []byte("probe-proxy: "+bad.msg+"\n"))
+	body := "probe-proxy: " + bad.msg + "\n"
+	c.flush(appendAnswer(bad.status, len(body), []byte(body)))
 	if half, ok := c.Conn.(halfCloser); ok {
 		_ = half.CloseWrite()
 	}
@@ -288,20 +274,13 @@ func (c *conn) refuse(bad *badRequest) {
 func appendAnswer(status, length int, body []byte) []byte {
 	b := appendHead(make([]byte, 0, 256+len(body)), status)
 	if !hasBody(status) {
-		body = nil
-	} else {
-		b = append(b, "Content-Length: "...)
-		b = strconv.AppendInt(b, int64(length), 10)
-		b = append(b, "\r\n"...)
+		return append(b, "\r\n"...)
 	}
-	return append(append(b, "\r\n"...), body...)
+	return append(fmt.Appendf(b, "Content-Length: %d\r\n\r\n", length), body...)
 }
 
 func appendHead(b []byte, status int) []byte {
-	b = append(b, "HTTP/1.1 "...)
-	b = append(b, byte('0'+status/100), byte('0'+status/10%10), byte('0'+status%10), ' ')
-	b = append(b, cmp.Or(statusTexts[status], "Status")...)
-	b = append(b, "\r\nConnection: close\r\n"...)
+	b = fmt.Appendf(b, "HTTP/1.1 %03d %s\r\nConnection: close\r\n", status, cmp.Or(statusTexts[status], "Status"))
 	if status == 405 {
 		b = append(b, "Allow: GET\r\n"...)
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
@@ -17,8 +18,11 @@ const justBefore = 2 * time.Second
 // could go on calling, and nobody misses the result.
 const probesWithin = 500 * time.Millisecond
 
-// callEnds frees the place of a call.
+// callEnds frees the place of a call, and collects garbage after every few.
 func (s *Server) callEnds(of *share) {
+	if s.served.Add(1)%collectEvery == 0 {
+		runtime.GC()
+	}
 	s.budget.mu.Lock()
 	of.lastEnd = time.Now()
 	s.budget.mu.Unlock()
@@ -59,16 +63,15 @@ func (s *Server) openCalls(signal time.Time) (calls, hooks, pending int) {
 // together with our signal.
 func (s *Server) Drain(ctx context.Context, hooksWithin time.Duration) {
 	signal := time.Now()
-	_, _, pending := s.openCalls(signal)
-	waits := pending > 0 && hooksWithin != 0
-	if waits {
+	if _, _, pending := s.openCalls(signal); pending > 0 && hooksWithin > 0 {
 		s.log.Info("waiting for preStop hooks that have not come yet", "hooks", pending, "within", hooksWithin)
 	}
 	late := time.After(hooksWithin)
 	probesEnd := time.After(probesWithin)
 	for {
 		calls, hooks, pending := s.openCalls(signal)
-		if (calls == 0 || hooks == 0 && time.Since(signal) >= probesWithin) && (!waits || pending == 0) {
+		took := time.Since(signal)
+		if (calls == 0 || hooks == 0 && took >= probesWithin) && (pending == 0 || took >= hooksWithin) {
 			return
 		}
 		select {
@@ -76,7 +79,6 @@ func (s *Server) Drain(ctx context.Context, hooksWithin time.Duration) {
 			return
 		case <-probesEnd:
 		case <-late:
-			waits = false
 		case <-s.ended:
 		}
 	}

@@ -106,7 +106,7 @@ func TestStreamsAreOpenCalls(t *testing.T) {
 	}
 	// One more than a stream has places for is closed.
 	ours, _ := net.Pipe()
-	c := newConn(s, ours, "0", 15901)
+	c := newConn(s, ours, 15901)
 	for range cap(s.streams[15901].share.places) - 1 {
 		s.streams[15901].share.places <- struct{}{}
 	}

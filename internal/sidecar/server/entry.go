@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,10 +24,14 @@ type entry struct {
 	buckets  [len(bounds) + 1]atomic.Uint64 // the last one is beyond the bounds
 	nanos    atomic.Uint64
 
-	mu    sync.Mutex
-	known bool // guarded by mu: there has been a verdict
-	ok    bool // guarded by mu: the last one was not a failure
+	state atomic.Int32 // after the last verdict
 }
+
+// States of an entry. The zero value is that there has been no verdict.
+const (
+	succeeds = 1 + iota
+	fails
+)
 
 // bounds are the upper bounds of the histogram's buckets, in seconds.
 var bounds = [...]float64{0.001, 0.005, 0.025, 0.1, 0.5, 1, 5}
@@ -50,15 +53,11 @@ func (e *entry) record(log *slog.Logger, a *kubelet.Answer, took time.Duration) 
 	e.nanos.Add(uint64(took))
 	bucket, _ := slices.BinarySearch(bounds[:], took.Seconds())
 	e.buckets[bucket].Add(1)
-	ok := verdict != kubelet.Failure
-	e.mu.Lock()
-	changed := !e.known || e.ok != ok
-	e.known, e.ok = true, ok
-	e.mu.Unlock()
-	switch {
-	case changed && ok:
+	if verdict == kubelet.Failure {
+		if e.state.Swap(fails) != fails {
+			log.Warn("probe fails", "probe", e.key, "status", a.Status, "reason", a.Reason)
+		}
+	} else if e.state.Swap(succeeds) != succeeds {
 		log.Info("probe succeeds", "probe", e.key, "status", a.Status)
-	case changed:
-		log.Warn("probe fails", "probe", e.key, "status", a.Status, "reason", a.Reason)
 	}
 }

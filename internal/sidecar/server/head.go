@@ -47,7 +47,7 @@ func (c *conn) readHead(takesTLS bool) (head, tls []byte, err error) {
 	buf := c.buf[:]
 	for n, searched := c.first, 0; ; {
 		if takesTLS && bytes.HasPrefix(buf[:n], startOfTLS) {
-			return nil, buf[:n], nil
+			return nil, bytes.Clone(buf[:n]), nil
 		}
 		if end := bytes.Index(buf[searched:n], endOfHead); end >= 0 {
 			return buf[:searched+end], nil, nil
@@ -69,8 +69,8 @@ func (c *conn) readHead(takesTLS bool) (head, tls []byte, err error) {
 	}
 }
 
-// parseHead parses a head without its empty line. It is stricter than HTTP where
-// the kubelet's requests allow it.
+// parseHead parses a head without its empty line, of which it keeps nothing. It is
+// stricter than HTTP where the kubelet's requests allow it.
 func parseHead(head []byte) (*request, error) {
 	if bytes.Count(head, []byte("\n")) >= maxLines {
 		return nil, errHeadTooLarge
@@ -81,7 +81,6 @@ func parseHead(head []byte) (*request, error) {
 		return nil, err
 	}
 	req.header = make(textproto.MIMEHeader)
-	hosts := 0
 	for rest != "" {
 		line, rest, _ = strings.Cut(rest, "\r\n")
 		name, value, ok := strings.Cut(line, ":")
@@ -89,15 +88,14 @@ func parseHead(head []byte) (*request, error) {
 		if !ok || !wire.ValidName(name) || !wire.ValidValue(value) {
 			return nil, &badRequest{400, "header is malformed"}
 		}
-		if name = textproto.CanonicalMIMEHeaderKey(name); name != "Host" {
-			req.header[name] = append(req.header[name], value)
-			continue
-		}
-		req.host = value
-		if hosts++; hosts > 1 {
-			return nil, &badRequest{400, "request has several Host headers"}
-		}
+		name = textproto.CanonicalMIMEHeaderKey(name)
+		req.header[name] = append(req.header[name], value)
 	}
+	if len(req.header["Host"]) > 1 {
+		return nil, &badRequest{400, "request has several Host headers"}
+	}
+	req.host = req.header.Get("Host")
+	delete(req.header, "Host")
 	return req, nil
 }
 

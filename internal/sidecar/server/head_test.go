@@ -99,7 +99,7 @@ func TestACallThatPanicsEndsAlone(t *testing.T) {
 	}{{&faulty, ""}, {Istio, "HTTP/1.1 200 OK"}} {
 		s.convention = test.convention
 		caller, ours := net.Pipe()
-		c := newConn(s, ours, "0", 0)
+		c := newConn(s, ours, 0)
 		go c.serve()
 		io.WriteString(caller, "GET /healthz HTTP/1.1\r\n\r\n")
 		b, _ := io.ReadAll(caller)
@@ -124,7 +124,7 @@ func TestSlowReadersOfMetricsMakeRoomForOthers(t *testing.T) {
 		var ended atomic.Int32
 		for range 150 {
 			caller, ours := net.Pipe()
-			c := newConn(s, ours, "0", 0)
+			c := newConn(s, ours, 0)
 			go func() {
 				c.serve()
 				ended.Add(1)
@@ -172,7 +172,7 @@ func TestHalfAHeadIsClosedAfterItsTime(t *testing.T) {
 		s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
 		caller, ours := net.Pipe()
 		began := time.Now()
-		c := newConn(s, ours, "0", 0)
+		c := newConn(s, ours, 0)
 		go c.serve()
 		io.WriteString(caller, "GET /")
 		time.Sleep(headTime - time.Second)
@@ -198,7 +198,7 @@ func TestAnEarlyHeadComesOnceAndBeforeABody(t *testing.T) {
 		s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
 		_, ours := net.Pipe()
 		w := &written{Conn: ours}
-		c := newConn(s, w, "0", 0)
+		c := newConn(s, w, 0)
 		test.call(c)
 		if got := w.firstLines(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
@@ -211,7 +211,7 @@ func TestTheRestOfARefusedRequestIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
 		caller, ours := net.Pipe()
-		c := newConn(s, halfCloses{ours}, "0", 0)
+		c := newConn(s, halfCloses{ours}, 0)
 		go c.serve()
 		answer := make(chan string)
 		go func() {

@@ -68,7 +68,7 @@ func TestARequestThatCameWithItsConnectionCannotBeEvicted(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer nc.Close()
-		c := newConn(s, nc, "0", 0)
+		c := newConn(s, nc, 0)
 		if string(c.buf[:c.first]) != text || s.budget.heads.Len() != evictable {
 			t.Errorf("%q is read, of %q; %d may be evicted", c.buf[:c.first], text, s.budget.heads.Len())
 		}

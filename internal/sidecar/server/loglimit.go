@@ -28,30 +28,21 @@ type limitedHandler struct {
 	dropped int       // guarded by mu
 }
 
-// take takes one line. It returns how many were dropped before it.
-func (h *limitedHandler) take(now time.Time) (dropped int, ok bool) {
+// Handle writes the record, unless there were too many.
+func (h *limitedHandler) Handle(ctx context.Context, r slog.Record) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	n := int(now.Sub(h.last) / logEvery)
+	n := int(time.Since(h.last) / logEvery)
 	h.lines = min(h.lines+n, logBurst)
 	h.last = h.last.Add(time.Duration(n) * logEvery)
 	if h.lines == 0 {
 		h.dropped++
-		return 0, false
-	}
-	h.lines--
-	dropped, h.dropped = h.dropped, 0
-	return dropped, true
-}
-
-// Handle writes the record, unless there were too many.
-func (h *limitedHandler) Handle(ctx context.Context, r slog.Record) error {
-	dropped, ok := h.take(time.Now())
-	if !ok {
 		return nil
 	}
-	if dropped > 0 {
-		r.AddAttrs(slog.Int("dropped", dropped))
+	h.lines--
+	if h.dropped > 0 {
+		r.AddAttrs(slog.Int("dropped", h.dropped))
+		h.dropped = 0
 	}
 	return h.Handler.Handle(ctx, r)
 }

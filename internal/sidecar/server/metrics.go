@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -39,7 +38,7 @@ func (e *entry) histogram(b *strings.Builder) {
 	for i := range e.buckets {
 		le := "+Inf"
 		if i < len(bounds) {
-			le = strconv.FormatFloat(bounds[i], 'g', -1, 64)
+			le = fmt.Sprint(bounds[i])
 		}
 		count += e.buckets[i].Load()
 		fmt.Fprintf(b, "probe_proxy_probe_duration_seconds_bucket{probe=%q,le=%q} %d\n", e.key, le, count)

@@ -75,13 +75,9 @@ func ByEnv(first string, getenv func(string) string) (*Convention, error) {
 // ByValue returns the convention in which a value has the most valid keys, or def
 // if no other has more than def.
 func ByValue(value string, def *Convention) *Convention {
-	best, most := def, def.validKeys(value)
-	for _, c := range Conventions {
-		if n := c.validKeys(value); n > most {
-			best, most = c, n
-		}
-	}
-	return best
+	return slices.MaxFunc(append([]*Convention{def}, Conventions...), func(a, b *Convention) int {
+		return a.validKeys(value) - b.validKeys(value)
+	})
 }
 
 func (c *Convention) validKeys(value string) int {
@@ -96,12 +92,14 @@ func (c *Convention) validKeys(value string) int {
 	return n
 }
 
-// ownPage returns the page of the server's own at a path, nil if there is none.
-func (s *Server) ownPage(path string) func() []byte {
-	switch path {
-	case prober.HealthPath, prober.ReadyPath:
+// ownPage returns the page of the server's own at a port and path, nil if there is none.
+func (s *Server) ownPage(port int, path string) func() []byte {
+	switch {
+	case port != s.pagePort:
+		return nil
+	case path == prober.HealthPath, path == prober.ReadyPath:
 		return func() []byte { return []byte("ok\n") }
-	case "/metrics":
+	case path == "/metrics":
 		return s.metrics
 	}
 	return nil

@@ -37,7 +37,7 @@ type Server struct {
 	app     kubelet.App
 	entries map[string]*entry
 	budget  *budget
-	served  atomic.Uint64 // calls that are done
+	served  atomic.Uint64 // calls that ended
 	ended   chan struct{} // gets an element whenever a call ends
 
 	convention *Convention
@@ -62,38 +62,41 @@ func New(log *slog.Logger, app kubelet.App, c *Convention, port int, probers map
 		streams:    make(map[int]*stream),
 	}
 	for _, e := range bad {
-		s.disable(e.Key, e.Err)
+		s.add(e.Key, nil, e.Err)
 	}
 	for _, key := range slices.Sorted(maps.Keys(probers)) {
 		if p := probers[key]; c.passesTLS && p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" {
 			s.addStream(c.routeTo(port, key, p).port, key, p)
 		} else {
-			s.add(key, p)
+			s.add(key, p, nil)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.entries)) {
-		s.lead(c.routeTo(port, key, probers[key]), s.entries[key])
+		// Of several entries of one route, the one with the longest timeout answers, since
+		// each caller gives up in its own time.
+		to, e := c.routeTo(port, key, probers[key]), s.entries[key]
+		if have := s.routes[to]; have == nil || e.target.Timeout > have.target.Timeout {
+			s.routes[to] = e
+		}
 	}
 	s.share()
 	s.log = limited(log)
 	return s
 }
 
-// add makes the entry of a prober.
-func (s *Server) add(key string, p *prober.Prober) {
+// add makes the entry of a prober. It is disabled if err says why, or the prober cannot
+// be used.
+func (s *Server) add(key string, p *prober.Prober, err error) {
 	_, probeType, _ := s.convention.ParseKey(key)
-	target, err := kubelet.NewTarget(s.app, probeType, p)
-	if err != nil {
-		s.disable(key, err)
-		return
+	var target *kubelet.Target
+	if err == nil {
+		target, err = kubelet.NewTarget(s.app, probeType, p)
 	}
-	s.entries[key] = &entry{key: key, probeType: probeType, target: target}
-}
-
-func (s *Server) disable(key string, err error) {
-	s.log.Error("probe is disabled: its entry cannot be used", "probe", key, "reason", err.Error())
-	_, probeType, _ := s.convention.ParseKey(key)
-	s.entries[key] = &entry{key: key, probeType: probeType, target: new(kubelet.Target), bad: err}
+	if err != nil {
+		s.log.Error("probe is disabled: its entry cannot be used", "probe", key, "reason", err.Error())
+		target = new(kubelet.Target)
+	}
+	s.entries[key] = &entry{key: key, probeType: probeType, target: target, bad: err}
 }
 
 // addStream passes TLS that comes in on a port on to the app. HTTPS probers of one
@@ -107,18 +110,10 @@ func (s *Server) addStream(port int, key string, p *prober.Prober) {
 		s.streams[port] = to
 	}
 	if to.port != app {
-		s.disable(key, fmt.Errorf("port %d passes TLS on to port %d, and streams to port %d cannot be told from those", port, to.port, app))
+		s.add(key, nil, fmt.Errorf("port %d passes TLS on to port %d, and streams to port %d cannot be told from those", port, to.port, app))
 		return
 	}
 	to.timeout = max(to.timeout, time.Duration(p.TimeoutSeconds)*time.Second)
-}
-
-// lead makes a route lead to an entry. Of several entries of one route, the one with
-// the longest timeout answers, since each caller gives up in its own time.
-func (s *Server) lead(to route, e *entry) {
-	if have := s.routes[to]; have == nil || e.target.Timeout > have.target.Timeout {
-		s.routes[to] = e
-	}
 }
 
 // share divides the budget among the keys that can be called.
@@ -166,7 +161,6 @@ func (s *Server) Ports() []int {
 // Serve answers calls on l, which stands for one of [Server.Ports], until l is
 // closed.
 func (s *Server) Serve(l net.Listener, port int) {
-	_, localPort, _ := net.SplitHostPort(l.Addr().String())
 	w := &workers{next: make(chan *conn)}
 	defer close(w.next)
 	for {
@@ -180,7 +174,7 @@ func (s *Server) Serve(l net.Listener, port int) {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		w.serve(newConn(s, nc, localPort, port))
+		w.serve(newConn(s, nc, port))
 		// It is served, or takes its place in a queue, before the next one comes: of
 		// a burst, no more are in memory than the budget allows.
 		runtime.Gosched()
@@ -211,12 +205,5 @@ func (w *workers) run(c *conn) {
 		}
 		c = <-w.next
 		w.idle.Store(false)
-	}
-}
-
-// collect counts a call that is done, and collects garbage after every few.
-func (s *Server) collect() {
-	if s.served.Add(1)%collectEvery == 0 {
-		runtime.GC()
 	}
 }

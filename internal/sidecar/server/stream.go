@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 )
 
 // startOfTLS is the first byte of any TLS connection (RFC 8446, section 5.1), and
@@ -33,15 +35,18 @@ func (c *conn) passThrough(to *stream, first []byte) {
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), c.start.Add(to.timeout))
 	defer cancel()
-	app, stop, err := c.server.app.Dial(ctx, strconv.Itoa(to.port))
-	if down := err != nil; to.down.Swap(down) != down {
-		c.server.logStream(c.port, to.port, err)
-	}
+	call := new(kubelet.Call)
+	defer call.Close()
+	app, err := call.Dial(ctx, c.server.app, strconv.Itoa(to.port))
 	if err != nil {
+		if !to.down.Swap(true) {
+			c.server.log.Warn("TLS cannot be passed on", "port", c.port, "to", to.port, "reason", err.Error())
+		}
 		return
 	}
-	defer app.Close()
-	defer stop()
+	if to.down.Swap(false) {
+		c.server.log.Info("TLS is passed on again", "port", c.port, "to", to.port)
+	}
 	deadline, _ := ctx.Deadline()
 	_ = c.SetDeadline(deadline)
 	back := make(chan struct{})
@@ -53,14 +58,6 @@ func (c *conn) passThrough(to *stream, first []byte) {
 		pass(app, c.Conn)
 	}
 	<-back
-}
-
-func (s *Server) logStream(port, to int, err error) {
-	if err == nil {
-		s.log.Info("TLS is passed on again", "port", port, "to", to)
-		return
-	}
-	s.log.Warn("TLS cannot be passed on", "port", port, "to", to, "reason", err.Error())
 }
 
 // pass copies src to dst, and ends dst's side where src ends. If dst takes no
