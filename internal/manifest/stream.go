@@ -111,7 +111,7 @@ func (s *Stream) documents() error {
 		if err != nil {
 			return s.placed(err)
 		}
-		s.endsInText = s.addedEnd > 0 && d.TextEnd == len(s.in)
+		s.endsInText = s.addedEnd > 0 && d.Tree.TextEnd == len(s.in)
 		if empty {
 			continue
 		}
@@ -119,7 +119,7 @@ func (s *Stream) documents() error {
 		if err := s.addDocument(&d.Tree, d.End, found); err != nil {
 			return err
 		}
-		s.noteShared(s.objects[first:], d.Aliases)
+		s.noteShared(s.objects[first:], d.Tree.Uses)
 		found = true
 	}
 	if !found {
