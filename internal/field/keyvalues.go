@@ -29,24 +29,17 @@ func (s KeyValues) Get(key string) string {
 // With returns s with the value for the key: in the key's place, or last if the
 // key is new.
 func (s KeyValues) With(key, value string) KeyValues {
-	if old, set := s.Lookup(key); set && old == value {
-		return s
+	i := slices.IndexFunc(s, func(p KeyValue) bool { return p.Key == key })
+	if i < 0 {
+		return append(slices.Clip(s), KeyValue{key, value})
 	}
-	t := append(make(KeyValues, 0, len(s)+1), s...)
-	for i := range t {
-		if t[i].Key == key {
-			t[i].Value = value
-			return t
-		}
-	}
-	return append(t, KeyValue{key, value})
+	t := slices.Clone(s)
+	t[i].Value = value
+	return t
 }
 
 // Without returns s without the key.
 func (s KeyValues) Without(key string) KeyValues {
-	if _, set := s.Lookup(key); !set {
-		return s
-	}
 	return slices.DeleteFunc(slices.Clone(s), func(p KeyValue) bool { return p.Key == key })
 }
 
