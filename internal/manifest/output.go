@@ -134,7 +134,6 @@ type sink interface {
 	between(s *Stream, text string, kept *string) // objects; kept is where the text of a change is
 	object(o *Object) error                       // one that was there before
 	addition(s *Stream, c *change) error          // one that was added
-	soFar() []byte                                // the output up to the next part
 }
 
 // send passes the parts of an output to a sink.
@@ -180,11 +179,6 @@ func (s *Stream) send(to sink, at int) error {
 
 // sendBetween passes a part of the input between two objects, with its changes, to a sink.
 func (s *Stream) sendBetween(to sink, start, end int, changes []change) error {
-	newLine := func() {
-		if !bytes.HasSuffix(to.soFar(), []byte("\n")) {
-			to.between(s, s.eol, nil)
-		}
-	}
 	for i := range changes {
 		c := &changes[i]
 		if c.start < start || c.end < c.start || c.end > end {
@@ -192,16 +186,10 @@ func (s *Stream) sendBetween(to sink, start, end int, changes []change) error {
 		}
 		to.between(s, yaml.View(s.in[start:c.start]), nil)
 		start = c.end
-		if c.lines {
-			newLine()
-		}
 		if c.adds == nil {
 			to.between(s, c.text, &c.text)
 		} else if err := to.addition(s, c); err != nil {
 			return err
-		}
-		if c.lines && start < len(s.in) {
-			newLine()
 		}
 	}
 	to.between(s, yaml.View(s.in[start:end]), nil)
@@ -215,8 +203,6 @@ type composer struct {
 	text  []byte
 	known []yaml.Known
 }
-
-func (c *composer) soFar() []byte { return c.text }
 
 // between appends a text. That of a change is then kept in the output only.
 func (c *composer) between(s *Stream, text string, kept *string) {

@@ -60,8 +60,7 @@ type splice struct {
 // added or removed.
 type change struct {
 	splice
-	lines bool // the text consists of whole lines: it starts and ends one, whatever is around it
-	adds  *addition
+	adds *addition
 }
 
 // An addition is an object that was added.

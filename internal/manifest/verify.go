@@ -37,8 +37,6 @@ type verifier struct {
 	next    int     // the index of the next object
 }
 
-func (v *verifier) soFar() []byte { return v.text[:v.at] }
-
 func (v *verifier) between(_ *Stream, text string, _ *string) {
 	if v.differs = v.differs || !strings.HasPrefix(yaml.View(v.text[v.at:]), text); !v.differs {
 		v.at += len(text)
