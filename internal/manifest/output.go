@@ -64,7 +64,7 @@ func join(streams []*Stream) (text []byte, err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = streams[0].unplanned(nil, fmt.Errorf("%v", p))
+			err = streams[0].unplanned("", fmt.Errorf("%v", p))
 		}
 	}()
 	size, objects := 0, 0
@@ -182,7 +182,7 @@ func (s *Stream) sendBetween(to sink, start, end int, changes []change) error {
 	for i := range changes {
 		c := &changes[i]
 		if c.start < start || c.end < c.start || c.end > end {
-			return s.unplanned(nil, fmt.Errorf("the change of the bytes %d to %d lies outside of %d to %d", c.start, c.end, start, end))
+			return s.unplanned("", fmt.Errorf("the change of the bytes %d to %d lies outside of %d to %d", c.start, c.end, start, end))
 		}
 		to.between(s, yaml.View(s.in[start:c.start]), nil)
 		start = c.end

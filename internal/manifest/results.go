@@ -48,7 +48,7 @@ func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
 func (s *Stream) checkResults(text []byte, col int, want field.List) error {
 	t := &s.check
 	if !t.Parse(text, col) || !t.EqualValue(t.Get(1, "results"), want) {
-		return s.unplanned(nil, errors.New("the results differ"))
+		return s.unplanned("", errors.New("the results differ"))
 	}
 	s.added = true
 	return nil

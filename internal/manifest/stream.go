@@ -71,8 +71,6 @@ type addition struct {
 	value  field.Map
 }
 
-func (a *addition) String() string { return a.name }
-
 // maxSize is the most that an input or output may have: offsets are int32.
 const maxSize = math.MaxInt32 - 16
 
