@@ -30,8 +30,11 @@ func (s KeyValues) Get(key string) string {
 // key is new.
 func (s KeyValues) With(key, value string) KeyValues {
 	i := slices.IndexFunc(s, func(p KeyValue) bool { return p.Key == key })
-	if i < 0 {
+	switch {
+	case i < 0:
 		return append(slices.Clip(s), KeyValue{key, value})
+	case s[i].Value == value:
+		return s
 	}
 	t := slices.Clone(s)
 	t[i].Value = value
@@ -40,6 +43,9 @@ func (s KeyValues) With(key, value string) KeyValues {
 
 // Without returns s without the key.
 func (s KeyValues) Without(key string) KeyValues {
+	if _, set := s.Lookup(key); !set {
+		return s
+	}
 	return slices.DeleteFunc(slices.Clone(s), func(p KeyValue) bool { return p.Key == key })
 }
 
