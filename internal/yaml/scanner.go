@@ -395,8 +395,16 @@ func (b *blockScan) key(start, keyEnd, colon int) bool {
 	top := &b.open[len(b.open)-1]
 	top.asked, top.asks = top.asks, false
 	b.topCol, b.props = col, -1
-	if !b.addKey(col, text, keyEnd, colon) {
-		return false
+	top.last = b.t.add(top.node, top.last, col, b.p, keyEnd, colon+1)
+	b.current = top.last
+	b.t.markKey(b.current, b.p, text, keyEnd)
+	if b.in[text] == '*' {
+		if text > b.p {
+			return b.refuse(aliasProperties)
+		}
+		if _, ok := b.t.alias(text); !ok {
+			return false
+		}
 	}
 	b.pending, b.inline = true, true
 	b.lastEnd, b.p = colon+1, SkipBlanks(b.in, colon+1)
@@ -406,22 +414,6 @@ func (b *blockScan) key(start, keyEnd, colon int) bool {
 	return true
 }
 
-// addKey adds the entry of a key whose text is behind its anchor or tag.
-func (b *blockScan) addKey(col, text, keyEnd, colon int) bool {
-	top := &b.open[len(b.open)-1]
-	top.last = b.t.add(top.node, top.last, col, b.p, keyEnd, colon+1)
-	b.current = top.last
-	b.t.markKey(b.current, b.p, text, keyEnd)
-	if b.in[text] != '*' {
-		return true
-	}
-	if text > b.p {
-		return b.refuse(aliasProperties)
-	}
-	_, ok := b.t.alias(text)
-	return ok
-}
-
 // markKey notes what is special about the key of a node, which starts at start with its anchor or tag, and
 // at text without.
 func (t *Tree) markKey(n int32, start, text, end int) {
@@ -429,13 +421,11 @@ func (t *Tree) markKey(n int32, start, text, end int) {
 		t.fix(start, "a key with an anchor or a tag")
 		t.Nodes[n].Marks |= specialKey
 	}
-	if isMerge(t.Text[text:end]) {
+	if string(t.Text[text:end]) == "<<" {
 		t.Nodes[n].Marks |= isMergeKey
 		t.Special = true
 	}
 }
-
-func isMerge(key []byte) bool { return len(key) == 2 && key[0] == '<' && key[1] == '<' }
 
 // openFor makes the mapping that a key in a column belongs to the innermost
 // collection, or the root.

@@ -356,27 +356,22 @@ func blockText(b []byte, col int) string {
 
 // Value returns a scalar by its type: nil, bool, int, float64 or string.
 func (t *Tree) Value(n int32) any {
-	v := &t.Nodes[n]
-	switch v.Style {
-	case Absent:
+	style := t.Nodes[n].Style
+	if style == Absent {
 		return nil
-	case Plain:
-		return resolve(t.Str(n))
 	}
-	return t.Str(n)
-}
-
-// resolve returns the value of a plain scalar. Where YAML 1.1 and 1.2 differ
-// (yes, no, on, off, y, n), it is a string.
-func resolve(s string) any {
-	if v, ok := typed(s); ok {
-		return v
+	s := t.Str(n)
+	if style == Plain {
+		if v, ok := typed(s); ok {
+			return v
+		}
 	}
 	return s
 }
 
 // typed returns the value of a plain scalar that is not a string: nil, bool,
-// int or float64; ok is false for a string.
+// int or float64; ok is false for a string. Where YAML 1.1 and 1.2 differ
+// (yes, no, on, off, y, n), it is a string.
 func typed(s string) (v any, ok bool) {
 	if s != "" && strings.IndexByte("~nNtTfF+-.0123456789", s[0]) < 0 {
 		return nil, false
@@ -467,7 +462,7 @@ func decimal(s string) (int, bool) {
 	return n, true
 }
 
-// ReadsAsString reports whether resolve leaves the plain scalar a string.
+// ReadsAsString reports whether the plain scalar is a string.
 func ReadsAsString(s string) bool {
 	_, other := typed(s)
 	return !other
