@@ -101,17 +101,15 @@ func (s *Stream) withoutAddedEnd(text []byte) []byte {
 	return shorter
 }
 
-// appendSeparator ends the document before the stream.
-func (s *Stream) appendSeparator(b []byte) []byte {
+// separator returns what ends the document before the stream.
+func (s *Stream) separator() string {
 	switch start, ok := s.text.NextDocument(s.text.Start); {
 	case yaml.IsMarker(s.in, s.text.Start):
-		return b
+		return ""
 	case ok && s.in[start] == '%':
-		b = append(b, "..."...) // or the directive would be text of that document
-	default:
-		b = append(b, "---"...)
+		return "..." + s.eol // or the directive would be text of that document
 	}
-	return append(b, s.eol...)
+	return "---" + s.eol
 }
 
 // composedSize returns an upper bound of the size of the stream with its
@@ -142,7 +140,7 @@ func send(to sink, streams []*Stream) error {
 		start := 0
 		if i > 0 {
 			start = s.text.Start
-			to.between(s, yaml.View(s.appendSeparator(nil)), nil)
+			to.between(s, s.separator(), nil)
 		}
 		if err := s.send(to, start); err != nil {
 			return err
