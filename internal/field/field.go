@@ -29,13 +29,7 @@ var EveryItem = Step{Index: -1, IsIndex: true}
 type Path []Step
 
 // NewPath returns the path with one step for each key.
-func NewPath(keys ...string) Path {
-	p := make(Path, len(keys))
-	for i, k := range keys {
-		p[i].Key = k
-	}
-	return p
-}
+func NewPath(keys ...string) Path { return Path(nil).Key(keys...) }
 
 // Parse reads a pattern: plain keys joined by dots, such as `spec.template`,
 // where `[]` after a key stands for every item of its list:
@@ -61,39 +55,23 @@ func Parse(s string) (Path, error) {
 
 // Key returns the path extended by the keys.
 func (p Path) Key(keys ...string) Path {
-	q := p.extended(len(keys))
-	for i, k := range keys {
-		q[len(p)+i].Key = k
+	q := append(make(Path, 0, len(p)+len(keys)), p...)
+	for _, k := range keys {
+		q = append(q, Step{Key: k})
 	}
 	return q
 }
 
 // Index returns the path extended by the index of a list item.
-func (p Path) Index(i int) Path {
-	q := p.extended(1)
-	q[len(p)] = Step{Index: int32(i), IsIndex: true}
-	return q
-}
+func (p Path) Index(i int) Path { return p.Join(Path{{Index: int32(i), IsIndex: true}}) }
 
 // Item returns the path extended by a key and the index of an item of its list.
 func (p Path) Item(key string, i int) Path {
-	q := p.extended(2)
-	q[len(p)].Key = key
-	q[len(p)+1] = Step{Index: int32(i), IsIndex: true}
-	return q
-}
-
-// extended returns a copy with room for n more steps.
-func (p Path) extended(n int) Path {
-	q := make(Path, len(p)+n)
-	copy(q, p)
-	return q
+	return p.Join(Path{{Key: key}, {Index: int32(i), IsIndex: true}})
 }
 
 // Join returns the path followed by q.
-func (p Path) Join(q Path) Path {
-	return append(p[:len(p):len(p)], q...)
-}
+func (p Path) Join(q Path) Path { return slices.Concat(p, q) }
 
 // Common returns what two paths begin with.
 func (p Path) Common(q Path) Path {

@@ -29,17 +29,16 @@ func (s KeyValues) Get(key string) string {
 // With returns s with the value for the key: in the key's place, or last if the
 // key is new.
 func (s KeyValues) With(key, value string) KeyValues {
-	if old, set := s.Lookup(key); set && old == value {
+	i := slices.IndexFunc(s, func(p KeyValue) bool { return p.Key == key })
+	switch {
+	case i < 0:
+		return append(slices.Clip(s), KeyValue{key, value})
+	case s[i].Value == value:
 		return s
 	}
-	t := append(make(KeyValues, 0, len(s)+1), s...)
-	for i := range t {
-		if t[i].Key == key {
-			t[i].Value = value
-			return t
-		}
-	}
-	return append(t, KeyValue{key, value})
+	t := slices.Clone(s)
+	t[i].Value = value
+	return t
 }
 
 // Without returns s without the key.

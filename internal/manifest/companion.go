@@ -36,13 +36,12 @@ func (o *Object) AddAfter(value field.Map) error {
 	} else {
 		b = l.block([]byte(before), value, col)
 	}
-	hasLines := !at.flow || !at.item
-	if hasLines {
+	if !at.flow || !at.item {
 		b = append(b, l.eol...)
 	}
 	s.changes = append(s.changes, change{
-		splice: splice{at.end, at.end, yaml.View(b)}, lines: hasLines,
-		adds: &addition{name: nameOf(value), before: before, length: len(b) - len(before), value: value},
+		splice: splice{at.end, at.end, yaml.View(b)},
+		adds:   &addition{name: nameOf(value), before: before, length: len(b) - len(before), value: value},
 	})
 	return nil
 }

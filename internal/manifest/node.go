@@ -7,8 +7,8 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
-// A Node is a part of a parsed object, for reading. The zero Node stands for
-// what is missing. Nodes are valid until another object of the stream is
+// A Node is a part of a parsed object, for reading, or stands for what is
+// missing there. Nodes are valid until another object of the stream is
 // read or one is changed.
 type Node struct {
 	t *yaml.Tree
@@ -26,30 +26,25 @@ func (o *Object) Root() (Node, error) {
 
 // Missing reports whether the node is missing or null, which is the same to
 // the API server.
-func (n Node) Missing() bool { return n.n == 0 || n.t.IsNull(n.n) }
+func (n Node) Missing() bool { return n.t.IsNull(n.n) }
 
 // IsMapping reports whether the node is a mapping.
-func (n Node) IsMapping() bool { return n.n != 0 && n.t.Nodes[n.n].Kind == yaml.Mapping }
+func (n Node) IsMapping() bool { return n.t.Nodes[n.n].Kind == yaml.Mapping }
 
 // IsList reports whether the node is a list.
-func (n Node) IsList() bool { return n.n != 0 && n.t.Nodes[n.n].Kind == yaml.Sequence }
+func (n Node) IsList() bool { return n.t.Nodes[n.n].Kind == yaml.Sequence }
 
 // Get returns the value of a key of a mapping.
 func (n Node) Get(key string) Node {
 	if !n.IsMapping() {
-		return Node{}
+		return Node{n.t, 0}
 	}
 	return Node{n.t, n.t.Get(n.n, key)}
 }
 
 // First returns the first entry of a mapping or item of a list, and Next the
 // one after it: both are plain steps, since whole objects are walked.
-func (n Node) First() Node {
-	if n.n == 0 {
-		return Node{}
-	}
-	return Node{n.t, n.t.Nodes[n.n].Child}
-}
+func (n Node) First() Node { return Node{n.t, n.t.Nodes[n.n].Child} }
 
 // Next returns the entry or item after the node.
 func (n Node) Next() Node { return Node{n.t, n.t.Nodes[n.n].Next} }
@@ -112,7 +107,7 @@ func (o *Object) CheckKeys(path field.Path) error {
 	return o.locate(t, t.CheckKeys(path))
 }
 
-// Mapping returns the mapping at path, the zero Node if it is missing. A
+// Mapping returns the mapping at path, a Node that does not exist if it is missing. A
 // value of another type, there or on the way, is an *Error.
 func (o *Object) Mapping(path field.Path) (Node, error) { return o.find(path, yaml.Mapping) }
 

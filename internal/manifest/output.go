@@ -64,7 +64,7 @@ func join(streams []*Stream) (text []byte, err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = streams[0].unplanned(nil, fmt.Errorf("%v", p))
+			err = streams[0].unplanned("", fmt.Errorf("%v", p))
 		}
 	}()
 	size, objects := 0, 0
@@ -101,17 +101,15 @@ func (s *Stream) withoutAddedEnd(text []byte) []byte {
 	return shorter
 }
 
-// appendSeparator ends the document before the stream.
-func (s *Stream) appendSeparator(b []byte) []byte {
+// separator returns what ends the document before the stream.
+func (s *Stream) separator() string {
 	switch start, ok := s.text.NextDocument(s.text.Start); {
 	case yaml.IsMarker(s.in, s.text.Start):
-		return b
+		return ""
 	case ok && s.in[start] == '%':
-		b = append(b, "..."...) // or the directive would be text of that document
-	default:
-		b = append(b, "---"...)
+		return "..." + s.eol // or the directive would be text of that document
 	}
-	return append(b, s.eol...)
+	return "---" + s.eol
 }
 
 // composedSize returns an upper bound of the size of the stream with its
@@ -134,7 +132,6 @@ type sink interface {
 	between(s *Stream, text string, kept *string) // objects; kept is where the text of a change is
 	object(o *Object) error                       // one that was there before
 	addition(s *Stream, c *change) error          // one that was added
-	soFar() []byte                                // the output up to the next part
 }
 
 // send passes the parts of an output to a sink.
@@ -143,7 +140,7 @@ func send(to sink, streams []*Stream) error {
 		start := 0
 		if i > 0 {
 			start = s.text.Start
-			to.between(s, yaml.View(s.appendSeparator(nil)), nil)
+			to.between(s, s.separator(), nil)
 		}
 		if err := s.send(to, start); err != nil {
 			return err
@@ -180,28 +177,17 @@ func (s *Stream) send(to sink, at int) error {
 
 // sendBetween passes a part of the input between two objects, with its changes, to a sink.
 func (s *Stream) sendBetween(to sink, start, end int, changes []change) error {
-	newLine := func() {
-		if !bytes.HasSuffix(to.soFar(), []byte("\n")) {
-			to.between(s, s.eol, nil)
-		}
-	}
 	for i := range changes {
 		c := &changes[i]
 		if c.start < start || c.end < c.start || c.end > end {
-			return s.unplanned(nil, fmt.Errorf("the change of the bytes %d to %d lies outside of %d to %d", c.start, c.end, start, end))
+			return s.unplanned("", fmt.Errorf("the change of the bytes %d to %d lies outside of %d to %d", c.start, c.end, start, end))
 		}
 		to.between(s, yaml.View(s.in[start:c.start]), nil)
 		start = c.end
-		if c.lines {
-			newLine()
-		}
 		if c.adds == nil {
 			to.between(s, c.text, &c.text)
 		} else if err := to.addition(s, c); err != nil {
 			return err
-		}
-		if c.lines && start < len(s.in) {
-			newLine()
 		}
 	}
 	to.between(s, yaml.View(s.in[start:end]), nil)
@@ -215,8 +201,6 @@ type composer struct {
 	text  []byte
 	known []yaml.Known
 }
-
-func (c *composer) soFar() []byte { return c.text }
 
 // between appends a text. That of a change is then kept in the output only.
 func (c *composer) between(s *Stream, text string, kept *string) {

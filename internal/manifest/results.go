@@ -48,7 +48,7 @@ func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
 func (s *Stream) checkResults(text []byte, col int, want field.List) error {
 	t := &s.check
 	if !t.Parse(text, col) || !t.EqualValue(t.Get(1, "results"), want) {
-		return s.unplanned(nil, errors.New("the results differ"))
+		return s.unplanned("", errors.New("the results differ"))
 	}
 	s.added = true
 	return nil
@@ -69,7 +69,7 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) error {
 	for m := range results {
 		b := l.item(append(append(before, spaces(col)...), "- "...), m, col)
 		b = append(b, l.eol...)
-		s.changes = append(s.changes, change{splice: splice{r.docEnd, r.docEnd, s.scratch.kept.keep(yaml.View(b))}, lines: true})
+		s.changes = append(s.changes, change{splice: splice{r.docEnd, r.docEnd, s.scratch.kept.keep(yaml.View(b))}})
 		alone = append(append(alone[:0], key...), b[len(before):]...)
 		if err := s.checkResults(alone, int(r.root.Col), field.List{m}); err != nil {
 			return err
@@ -113,7 +113,7 @@ func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
 	s.added = true
 	text := o.source()
 	if s.results.root.Style != yaml.Flow {
-		s.changes = append(s.changes, change{splice: splice{start, end, string(text)}, lines: true})
+		s.changes = append(s.changes, change{splice: splice{start, end, string(text)}})
 		return nil
 	}
 	text = bytes.TrimSpace(text[1 : len(text)-1]) // without the braces of resultsObject
@@ -133,23 +133,18 @@ func fingerprint(v field.Value) string {
 	return string(field.AppendJSON(nil, sorted(v)))
 }
 
+// sorted returns a value with the entries of its mappings in order; our results have no lists.
 func sorted(v field.Value) field.Value {
-	switch v := v.(type) {
-	case field.Map:
-		m := make(field.Map, len(v))
-		for i, e := range v {
-			m[i] = field.Entry{Key: e.Key, Value: sorted(e.Value)}
-		}
-		slices.SortFunc(m, func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) })
-		return m
-	case field.List:
-		l := make(field.List, len(v))
-		for i, e := range v {
-			l[i] = sorted(e)
-		}
-		return l
+	m, isMap := v.(field.Map)
+	if !isMap {
+		return v
 	}
-	return v
+	m = slices.Clone(m)
+	for i := range m {
+		m[i].Value = sorted(m[i].Value)
+	}
+	slices.SortFunc(m, func(a, b field.Entry) int { return strings.Compare(a.Key, b.Key) })
+	return m
 }
 
 // resultsObject returns the field, alone in its mapping, as an object. A field that a mapping

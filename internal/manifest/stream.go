@@ -60,8 +60,7 @@ type splice struct {
 // added or removed.
 type change struct {
 	splice
-	lines bool // the text consists of whole lines: it starts and ends one, whatever is around it
-	adds  *addition
+	adds *addition
 }
 
 // An addition is an object that was added.
@@ -71,8 +70,6 @@ type addition struct {
 	length int    // of its text
 	value  field.Map
 }
-
-func (a *addition) String() string { return a.name }
 
 // maxSize is the most that an input or output may have: offsets are int32.
 const maxSize = math.MaxInt32 - 16
@@ -111,7 +108,7 @@ func (s *Stream) documents() error {
 		if err != nil {
 			return s.placed(err)
 		}
-		s.endsInText = s.addedEnd > 0 && d.TextEnd == len(s.in)
+		s.endsInText = s.addedEnd > 0 && d.Tree.TextEnd == len(s.in)
 		if empty {
 			continue
 		}
@@ -119,7 +116,7 @@ func (s *Stream) documents() error {
 		if err := s.addDocument(&d.Tree, d.End, found); err != nil {
 			return err
 		}
-		s.noteShared(s.objects[first:], d.Aliases)
+		s.noteShared(s.objects[first:], d.Tree.Uses)
 		found = true
 	}
 	if !found {

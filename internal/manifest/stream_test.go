@@ -139,6 +139,7 @@ func TestResultsAreAppended(t *testing.T) {
 		{"none before", head + "items: []\n", head + "items: []\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c\n"},
 		{"indented lists", head + "items:\n  - kind: A\n", head + "items:\n  - kind: A\nresults:\n  - message: \"a: b\"\n    file:\n      index: 0\n  - message: c\n"},
 		{"some before", head + "results:\n- message: z # y\n# x\nitems: []\n", head + "results:\n- message: z # y\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c\n# x\nitems: []\n"},
+		{"some before, all indented", "  kind: ResourceList\n  results:\n  - message: z\n  items: []\n", "  kind: ResourceList\n  results:\n  - message: z\n  - message: \"a: b\"\n    file:\n      index: 0\n  - message: c\n  items: []\n"},
 		{"an empty list before", head + "items: []\nresults: []", head + "items: []\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c"},
 		{"null before", head + "items: []\nresults:\n", head + "items: []\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c\n"},
 		{"no last line end", head + "items: []", head + "items: []\nresults:\n- message: \"a: b\"\n  file:\n    index: 0\n- message: c"},

@@ -76,25 +76,20 @@ type entryText struct {
 	n, parent int32
 	inFlow    bool
 	l         layout // of what is written there
-	special   bool   // it is an alias, or has an anchor or a tag
 }
 
 // within returns an entry or item of a collection.
 func (r *textReader) within(p entryText, n int32) entryText {
 	v := r.t.Written(n)
-	in := entryText{Node: v, splicer: r.splicer, n: n, parent: p.n, l: p.l, inFlow: p.Style == yaml.Flow, special: v.Marks&^yaml.IsMerged != 0}
+	in := entryText{Node: v, splicer: r.splicer, n: n, parent: p.n, l: p.l, inFlow: p.Style == yaml.Flow}
 	if in.inFlow {
 		in.l = r.flowLayout(p.n, p.l.json)
 	}
 	return in
 }
 
-func (p *entryText) value() string {
-	if p.Style == yaml.Absent {
-		return ""
-	}
-	return string(p.t.Text[p.Start:p.End])
-}
+// isSpecial reports whether the entry is an alias, or has an anchor or a tag.
+func (p *entryText) isSpecial() bool { return p.Marks&^yaml.IsMerged != 0 }
 
 // entry returns the text of the entry. If the entry will be gone, or its value is below its
 // key, its comment is a part of it. If it will be gone, above has a line feed for each line
@@ -126,7 +121,7 @@ func (p *entryText) isUsual(text string) bool {
 	if p.inFlow {
 		write = p.l.flowEntry
 	}
-	return !p.special && text == string(write(nil, p.t.KeyOf(p.n), p.t.Any(p.n), 0))
+	return !p.isSpecial() && text == string(write(nil, p.t.KeyOf(p.n), p.t.Any(p.n), 0))
 }
 
 // comesBack reports whether the value is written as it is now if it is set again after
@@ -137,7 +132,7 @@ func (p *entryText) comesBack(instead field.Value) bool {
 	case field.Map, field.List:
 		stays = p.Style == yaml.Absent || p.Start == p.KeyEnd+2
 	}
-	if !stays || p.special {
+	if !stays || p.isSpecial() {
 		return false
 	}
 	if _, linesAreEdited := keepsLines(p.t, &p.Node, instead); linesAreEdited {
@@ -152,7 +147,7 @@ func (p *entryText) comesBack(instead field.Value) bool {
 		}
 		old = yaml.StyleOf(text)
 	}
-	return text == p.value()
+	return text == string(p.t.Text[p.Start:p.End])
 }
 
 // outdented returns a text with its lines after the first col columns further left.

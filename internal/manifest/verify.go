@@ -37,8 +37,6 @@ type verifier struct {
 	next    int     // the index of the next object
 }
 
-func (v *verifier) soFar() []byte { return v.text[:v.at] }
-
 func (v *verifier) between(_ *Stream, text string, _ *string) {
 	if v.differs = v.differs || !strings.HasPrefix(yaml.View(v.text[v.at:]), text); !v.differs {
 		v.at += len(text)
@@ -76,17 +74,24 @@ func (v *verifier) object(o *Object) error {
 	got, err := v.nextObject(o.length(), o.changed)
 	switch {
 	case err != nil:
-		return o.stream.unplanned(o, err)
 	case o.changed:
 		if got.end != v.at || maphash.Bytes(textSeed, v.text[start:v.at]) != o.planned {
-			return o.stream.unplanned(o, errors.New("its text differs from the one that was read when it was edited"))
+			err = errors.New("its text differs from the one that was read when it was edited")
 		}
 	case got.kind != o.kind || got.apiVersion != o.apiVersion: // as items of a PodList have their List's
-		return o.stream.unplanned(o, fmt.Errorf("it has become %s %s", got.apiVersion, got))
+		err = fmt.Errorf("it has become %s %s", got.apiVersion, got)
 	case !bytes.Equal(got.unchanged(), o.unchanged()):
-		return o.stream.unplanned(o, errors.New("its text differs, and it was not to be touched"))
+		err = errors.New("its text differs, and it was not to be touched")
+	}
+	if err != nil {
+		return o.stream.unplanned(o.asRead(), err)
 	}
 	return nil
+}
+
+// asRead returns the name that the object came with: its text may be broken now.
+func (o *Object) asRead() string {
+	return (&Object{stream: o.stream, start: o.start, end: o.end, col: o.col, kind: o.kind}).String()
 }
 
 // textSeed is the seed of the hashes of edited texts.
@@ -113,7 +118,7 @@ func (v *verifier) addition(s *Stream, c *change) error {
 		err = errors.New("its value differs")
 	}
 	if err != nil {
-		return s.unplanned(a, err)
+		return s.unplanned(a.name, err)
 	}
 	return nil
 }
@@ -124,13 +129,13 @@ func (v *verifier) end(streams []*Stream) error {
 	last := streams[len(streams)-1]
 	switch {
 	case v.again.isList != last.isList || (v.again.config == nil) != (last.config == nil):
-		return last.unplanned(nil, errors.New("the ResourceList or its functionConfig differs"))
+		return last.unplanned("", errors.New("the ResourceList or its functionConfig differs"))
 	case last.added && v.again.results.end == 0:
-		return last.unplanned(nil, errors.New("the results are missing"))
+		return last.unplanned("", errors.New("the results are missing"))
 	case v.next < len(v.again.objects):
-		return last.unplanned(v.again.objects[v.next], errors.New("nothing like it was planned"))
+		return last.unplanned(v.again.objects[v.next].asRead(), errors.New("nothing like it was planned"))
 	case v.differs || v.at != len(v.text) || v.again.addedEnd > 0:
-		return last.unplanned(nil, errors.New("the text behind the last object differs"))
+		return last.unplanned("", errors.New("the text behind the last object differs"))
 	}
 	return nil
 }
@@ -138,18 +143,10 @@ func (v *verifier) end(streams []*Stream) error {
 // ErrUnplanned is part of the error of an output that is not what was planned.
 var ErrUnplanned = errors.New("internal error: the output is not what was planned")
 
-// unplanned returns the error of an output that differs from the plan.
-func (s *Stream) unplanned(object fmt.Stringer, err error) error {
-	e := &Error{File: s.name, Err: fmt.Errorf("%w (%w); nothing was written, please report this with the input", ErrUnplanned, err)}
-	switch o := object.(type) {
-	case nil:
-	case *Object: // by the name it came with: its text may be broken now
-		o = &Object{stream: o.stream, start: o.start, end: o.end, col: o.col, kind: o.kind}
-		e.Object = o.String()
-	default:
-		e.Object = o.String()
-	}
-	return e
+// unplanned returns the error of an output that differs from the plan, in an object or elsewhere ("").
+func (s *Stream) unplanned(object string, err error) error {
+	err = fmt.Errorf("%w (%w); nothing was written, please report this with the input", ErrUnplanned, err)
+	return &Error{File: s.name, Object: object, Err: err}
 }
 
 // unreadable returns the error of an output that cannot be read, with the
@@ -164,9 +161,9 @@ func unreadable(streams []*Stream, err error) error {
 				continue
 			}
 			if _, unread := Read("", append([]byte(spaces(int(o.col))), o.source()...)); unread != nil {
-				return s.unplanned(o, err)
+				return s.unplanned(o.asRead(), err)
 			}
 		}
 	}
-	return streams[0].unplanned(nil, err)
+	return streams[0].unplanned("", err)
 }

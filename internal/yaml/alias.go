@@ -37,24 +37,24 @@ func isTag(tag []byte) bool {
 
 // properties reads the anchor and the tag at p, and returns the offset behind them and the
 // blanks that follow.
-func (s *scanner) properties(p int) (int, bool) {
-	in, anchors, tags := s.in, 0, 0
+func (t *Tree) properties(p int) (int, bool) {
+	in, anchors, tags := t.Text, 0, 0
 	for p < len(in) && (in[p] == '&' || in[p] == '!') {
 		start := p
-		s.special = true
+		t.Special = true
 		if in[p] == '&' {
 			p = nameEnd(in, p+1)
 			anchors++
-			if s.names == nil {
-				s.names = map[string]int{}
+			if t.names == nil {
+				t.names = map[string]int{}
 			}
-			s.names[View(in[start+1:p])] = start
+			t.names[View(in[start+1:p])] = start
 		} else {
 			p = tagEnd(in, p)
 			tags++
 		}
 		if !isProperty(in, start, p) || anchors > 1 || tags > 1 {
-			return s.refuse(start, "an anchor (&) or a tag (!) must have a name of letters, digits, - and _")
+			return t.invalid(start, "an anchor (&) or a tag (!) must have a name of letters, digits, - and _")
 		}
 		p = SkipBlanks(in, p)
 	}
@@ -72,19 +72,19 @@ func isProperty(in []byte, start, p int) bool {
 const aliasProperties = "an alias must not have an anchor or a tag"
 
 // alias reads the alias at p and returns the offset behind it.
-func (s *scanner) alias(p int) (int, bool) {
-	in := s.in
+func (t *Tree) alias(p int) (int, bool) {
+	in := t.Text
 	end := nameEnd(in, p+1)
 	name := View(in[p+1 : end])
-	anchor, known := s.names[name]
-	if !known && !s.lenient {
-		return s.refuse(p, fmt.Sprintf("the alias %s must be behind an anchor of this name", in[p:end]))
+	anchor, known := t.names[name]
+	if !known && !t.Lenient {
+		return t.invalid(p, fmt.Sprintf("the alias %s must be behind an anchor of this name", in[p:end]))
 	}
 	if c := byte(':'); end == p+1 || !IsBlank(in, end) && in[end] != c && in[end] != ',' && in[end] != ']' && in[end] != '}' {
-		return s.refuse(p, "an alias (*) must have a name of letters, digits, - and _")
+		return t.invalid(p, "an alias (*) must have a name of letters, digits, - and _")
 	}
-	s.special = true
-	s.shared = append(s.shared, AliasUse{p, anchor, name})
+	t.Special = true
+	t.Uses = append(t.Uses, AliasUse{p, anchor, name})
 	return end, true
 }
 
@@ -141,7 +141,7 @@ func (r *resolver) node(n int32) bool {
 	}
 	anchor, merges := "", false
 	if v.Marks&HasProperties != 0 {
-		name, tag := r.properties(n)
+		name, tag := r.propertiesOf(n)
 		if !r.tag(n, tag) {
 			return false
 		}
@@ -166,7 +166,7 @@ func (r *resolver) node(n int32) bool {
 }
 
 // properties returns the anchor and the tag of a node.
-func (t *Tree) properties(n int32) (anchor, tag string) {
+func (t *Tree) propertiesOf(n int32) (anchor, tag string) {
 	end := t.Nodes[n].End
 	if c := t.Nodes[n].Child; c != 0 {
 		end = t.Nodes[c].Key // which may have its own
@@ -218,7 +218,7 @@ func (r *resolver) key(n int32) bool {
 	// The key is a node for a moment.
 	i := int32(len(r.Nodes))
 	r.Nodes = append(r.Nodes, Node{Kind: Scalar, Style: StyleOf(View(b[start:])), Start: v.Key, End: v.KeyEnd})
-	anchor, tag := r.properties(i)
+	anchor, tag := r.propertiesOf(i)
 	if anchor != "" {
 		r.anchors[anchor] = 0 // what it was before must not be taken for it
 	}

@@ -111,7 +111,7 @@ g.f is merged`
 	if _, err := d.Read(); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprint(d.Aliases), "[{24 11 x} {31 11 x} {43 3 y} {63 3 y} {67 35 x} {75 3 y}]"; got != want {
+	if got, want := fmt.Sprint(d.Tree.Uses), "[{24 11 x} {31 11 x} {43 3 y} {63 3 y} {67 35 x} {75 3 y}]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

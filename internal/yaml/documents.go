@@ -34,20 +34,14 @@ type Documents struct {
 	Start int // of the document at hand: the start of the line with its first content
 	End   int // behind it
 
-	// The tree of the document at hand, of which only what tells objects apart is kept, and its aliases.
-	Tree    Tree
-	Aliases []AliasUse
-	TextEnd int // behind its last block scalar whose value ends with its last line end, if that is there
-
-	stack []frame
-	known []Known
+	Tree Tree // of the document at hand, of which only what tells objects apart is kept
 }
 
 // Documents returns the documents of the text, before the first one. Those known are stepped over.
 func (x *Text) Documents(known []Known) *Documents {
 	// An output that is read back has three nodes for most objects: to grow would leave garbage where memory peaks.
 	nodes := make([]Node, 0, 3*len(known))
-	return &Documents{text: x, End: x.Start, Tree: Tree{Text: x.Bytes, Nodes: nodes}, stack: make([]frame, 0, 64), known: known}
+	return &Documents{text: x, End: x.Start, Tree: Tree{Nodes: nodes, stack: newStack(), prunes: true, known: known}}
 }
 
 // Next goes to the start of the next document; ok is false if there is none.
@@ -58,9 +52,8 @@ func (d *Documents) Next() (ok bool) {
 
 // Read reads the document at hand; empty is true if it holds nothing.
 func (d *Documents) Read() (empty bool, err error) {
-	sc := scanner{in: d.text.Bytes, prunes: true, nodes: append(d.Tree.Nodes[:0], Node{}), stack: d.stack, known: d.known}
-	d.End, empty, err = d.text.index(&sc, d.Start)
-	d.Tree.Nodes, d.Tree.Fixed, d.known, d.Aliases, d.TextEnd = sc.nodes, sc.fixed, sc.known, sc.shared, sc.textEnd
+	d.Tree.reset(d.text.Bytes, 0)
+	d.End, empty, err = d.text.index(&d.Tree, d.Start)
 	return empty, err
 }
 
@@ -151,10 +144,10 @@ func (x *Text) rootProperties(p int, r *rootStart) (int, error) {
 	if in[p] != '&' && in[p] != '!' {
 		return p, nil
 	}
-	sc := scanner{in: in}
-	end, ok := sc.properties(p)
+	t := Tree{Text: in}
+	end, ok := t.properties(p)
 	if !ok {
-		return p, Invalid(0, sc.refused)
+		return p, Invalid(0, t.Refused)
 	}
 	if _, _, isKey := scanKey(in, min(end, len(in)-1)); isKey && !r.isMarked {
 		return p, nil
@@ -168,7 +161,7 @@ func (x *Text) rootProperties(p int, r *rootStart) (int, error) {
 }
 
 // index reads the document that starts at an offset; empty is true if it holds nothing.
-func (x *Text) index(sc *scanner, start int) (end int, empty bool, err error) {
+func (x *Text) index(t *Tree, start int) (end int, empty bool, err error) {
 	in := x.Bytes
 	root, err := x.rootStart(start)
 	if err != nil {
@@ -181,8 +174,8 @@ func (x *Text) index(sc *scanner, start int) (end int, empty bool, err error) {
 	ok := false
 	switch c := in[p]; {
 	case c == '{':
-		sc.nodes = append(sc.nodes, Node{Key: int32(p), KeyEnd: int32(p)})
-		end, ok = sc.flowRoot(p)
+		t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
+		end, ok = t.flowRoot(p)
 	case c == '[' || c == '-' && IsBlank(in, p+1):
 		return 0, false, errorAt(p, fmt.Errorf("%w, not a list", ErrNotObject))
 	case !x.startsWithKey(p):
@@ -190,11 +183,11 @@ func (x *Text) index(sc *scanner, start int) (end int, empty bool, err error) {
 	case root.isMarked:
 		return 0, false, errorAt(p, errors.New("invalid YAML: a key must not be on the line of its document's marker, anchor or tag"))
 	default:
-		end, ok = sc.document(p, p-root.line)
+		end, ok = t.document(p, p-root.line)
 	}
 	switch {
 	case !ok:
-		return 0, false, Invalid(0, sc.refused)
+		return 0, false, Invalid(0, t.Refused)
 	case root.tag != "" && root.tag != "!!map":
 		return 0, false, errorAt(p, fmt.Errorf("a Kubernetes object must not have the tag %s", root.tag))
 	}
@@ -211,14 +204,14 @@ func (x *Text) startsWithKey(p int) bool {
 
 // document reads a document in block style that starts at p, in column col. A known
 // object is stepped over.
-func (s *scanner) document(p, col int) (end int, ok bool) {
-	s.nodes = append(s.nodes, Node{Key: int32(p), KeyEnd: int32(p)})
-	end, ok = s.stepOver(p, 1, col)
-	if ok && (end == len(s.in) || IsMarker(s.in, end)) {
+func (t *Tree) document(p, col int) (end int, ok bool) {
+	t.Nodes = append(t.Nodes, Node{Key: int32(p), KeyEnd: int32(p)})
+	end, ok = t.stepOver(p, 1, col)
+	if ok && (end == len(t.Text) || IsMarker(t.Text, end)) {
 		return end, true
 	}
-	s.nodes = s.nodes[:1]
-	return s.scan(p, col)
+	t.Nodes = t.Nodes[:1]
+	return t.scan(p, col)
 }
 
 // scalarDocument reads a document that is a single value: it must be null, and the document

@@ -8,96 +8,96 @@ const maxDepth = 200
 // flow reads the flow collection that starts at p, {...} or [...], JSON
 // included, on one line or several, into the node at, whose key is set already.
 // It returns the offset behind it.
-func (s *scanner) flow(p, depth int, at int32) (int, bool) {
+func (t *Tree) flow(p, depth int, at int32) (int, bool) {
 	if depth > maxDepth {
-		return s.refuse(p, "collections must not be nested so deeply")
+		return t.invalid(p, "collections must not be nested so deeply")
 	}
-	in, start := s.in, p
+	in, start := t.Text, p
 	k, closing := Sequence, in[p]+2 // ']' and '}' are 2 behind '[' and '{'
 	if in[p] == '{' {
 		k = Mapping
 	}
-	v := &s.nodes[at]
+	v := &t.Nodes[at]
 	v.Kind, v.Style, v.Start = k, Flow, int32(start)
 	var last int32
-	p, ok := s.inFlow(start, p+1)
+	p, ok := t.inFlow(start, p+1)
 	for ok && in[p] != closing {
-		if p, last, ok = s.flowEntry(p, depth, at, last); ok {
-			p, ok = s.inFlow(start, p)
+		if p, last, ok = t.flowEntry(p, depth, at, last); ok {
+			p, ok = t.inFlow(start, p)
 		}
 		switch {
 		case !ok || in[p] == closing:
 		case in[p] != ',':
-			return s.refuse(p, "a comma or a closing bracket must come here")
+			return t.invalid(p, "a comma or a closing bracket must come here")
 		default:
-			p, ok = s.inFlow(start, p+1)
+			p, ok = t.inFlow(start, p+1)
 		}
 	}
-	s.nodes[at].End = int32(p + 1)
+	t.Nodes[at].End = int32(p + 1)
 	return p + 1, ok
 }
 
 // inFlow skips white space, line ends and comments. Something must follow, at least the
 // bracket that closes the one at start.
-func (s *scanner) inFlow(start, p int) (int, bool) {
-	p, ok := flowSpace(s.in, p)
-	if !ok || p >= len(s.in) {
-		return s.refuse(start, "a bracket must be closed before the document ends")
+func (t *Tree) inFlow(start, p int) (int, bool) {
+	p, ok := flowSpace(t.Text, p)
+	if !ok || p >= len(t.Text) {
+		return t.invalid(start, "a bracket must be closed before the document ends")
 	}
 	return p, true
 }
 
 // flowEntry reads the entry or item at p of the collection at, whose last one was last. It
 // returns the offset behind it, and its node.
-func (s *scanner) flowEntry(p, depth int, at, last int32) (end int, n int32, ok bool) {
-	isMap := s.nodes[at].Kind == Mapping
-	if isMap && s.in[p] == '?' && IsBlank(s.in, p+1) {
-		s.fix(p, "a key behind a question mark")
-		if p, ok = s.inFlow(p, p+1); !ok {
+func (t *Tree) flowEntry(p, depth int, at, last int32) (end int, n int32, ok bool) {
+	isMap := t.Nodes[at].Kind == Mapping
+	if isMap && t.Text[p] == '?' && IsBlank(t.Text, p+1) {
+		t.fix(p, "a key behind a question mark")
+		if p, ok = t.inFlow(p, p+1); !ok {
 			return end, n, ok
 		}
 	}
-	n = s.add(at, last, 0, p, p, p)
-	if end, ok = s.flowValue(p, depth, n); ok {
-		end, ok = s.flowPair(p, end, depth, n, isMap)
+	n = t.add(at, last, 0, p, p, p)
+	if end, ok = t.flowValue(p, depth, n); ok {
+		end, ok = t.flowPair(p, end, depth, n, isMap)
 	}
-	s.drop(n, at)
+	t.drop(n, at)
 	return end, n, ok
 }
 
 // flowPair reads the rest of an entry of a mapping, or of a pair in a sequence: [a: b] holds a
 // mapping of one entry. What was read from start to p into the node n is its key.
-func (s *scanner) flowPair(start, p, depth int, n int32, isMap bool) (end int, ok bool) {
-	in := s.in
+func (t *Tree) flowPair(start, p, depth int, n int32, isMap bool) (end int, ok bool) {
+	in := t.Text
 	colon := SkipBlanks(in, p)
 	hasColon := colon < len(in) && in[colon] == ':'
 	if !isMap && !hasColon {
 		return p, true
 	}
-	v := &s.nodes[n]
+	v := &t.Nodes[n]
 	if v.Kind != Scalar { // a template in braces, most likely
-		s.fix(start, NotKey)
+		t.fix(start, NotKey)
 	}
-	s.nodes = s.nodes[:n+1]
+	t.Nodes = t.Nodes[:n+1]
 	entry := n
 	if v.Marks, v.Child = 0, 0; isMap {
 		v.Kind, v.Style, v.KeyEnd = Scalar, Absent, int32(p)
 	} else {
-		s.fix(start, "a pair in brackets without braces")
+		t.fix(start, "a pair in brackets without braces")
 		v.Kind, v.Style, v.Start = Mapping, Flow, int32(start)
-		entry = s.add(n, 0, 0, start, p, p)
+		entry = t.add(n, 0, 0, start, p, p)
 	}
-	s.markKey(entry, start, start+ContentStart(in[start:p]), p)
+	t.markKey(entry, start, start+ContentStart(in[start:p]), p)
 	if !hasColon {
-		s.fix(start, "a key without a colon")
+		t.fix(start, "a key without a colon")
 		v.Marks |= specialKey
 		v.Start, v.End = int32(p), int32(p)
 		return p, true
 	}
 	if !isShortKey(in[start:colon]) {
-		return s.refuse(start, longKey)
+		return t.invalid(start, longKey)
 	}
-	value, ok := s.inFlow(start, colon+1)
+	value, ok := t.inFlow(start, colon+1)
 	if !ok {
 		return 0, false
 	}
@@ -105,12 +105,12 @@ func (s *scanner) flowPair(start, p, depth int, n int32, isMap bool) (end int, o
 		if end = colon + 1; in[end] == ' ' { // so that a comma may be put there
 			end++
 		}
-		s.nodes[entry].Start, s.nodes[entry].End = int32(end), int32(end)
-	} else if end, ok = s.flowValue(value, depth, entry); !ok {
+		t.Nodes[entry].Start, t.Nodes[entry].End = int32(end), int32(end)
+	} else if end, ok = t.flowValue(value, depth, entry); !ok {
 		return 0, false
 	}
 	if !isMap {
-		s.nodes[n].End = int32(end)
+		t.Nodes[n].End = int32(end)
 	}
 	return end, true
 }
@@ -123,50 +123,50 @@ const NotKey = "a key that is a mapping or a list"
 
 // flowValue reads the value at p of an entry or item, the node me, and
 // returns the offset behind it.
-func (s *scanner) flowValue(p, depth int, me int32) (end int, ok bool) {
-	in, start := s.in, p
-	if p, ok = s.flowProperties(p, me); !ok {
+func (t *Tree) flowValue(p, depth int, me int32) (end int, ok bool) {
+	in, start := t.Text, p
+	if p, ok = t.flowProperties(p, me); !ok {
 		return 0, false
 	}
 	how := Plain
 	switch c := in[p]; {
 	case c == '{' || c == '[':
-		end, ok = s.flow(p, depth+1, me)
-		s.nodes[me].Start = int32(start)
+		end, ok = t.flow(p, depth+1, me)
+		t.Nodes[me].Start = int32(start)
 		return end, ok
 	case c == '"' || c == '\'':
 		if end, ok = quotedEnd(in, p); !ok {
-			return s.refuse(p, "a text in quotes has no end, or a bad escape")
+			return t.invalid(p, "a text in quotes has no end, or a bad escape")
 		}
 		how = StyleOf(View(in[p:end]))
 	case c == '*' && p == start:
-		if end, ok = s.alias(p); !ok {
+		if end, ok = t.alias(p); !ok {
 			return 0, false
 		}
-		s.nodes[me].Marks |= IsAlias
+		t.Nodes[me].Marks |= IsAlias
 	case p > start && (c == ',' || c == '}' || c == ']'):
 		end = trimEnd(in, p) // only an anchor or a tag
 	default:
-		if end = s.flowPlain(p); end == p {
-			return s.refuse(p, "a text that starts with this character must be in quotes, and so must one with ? : [ or { where more text follows")
+		if end = t.flowPlain(p); end == p {
+			return t.invalid(p, "a text that starts with this character must be in quotes, and so must one with ? : [ or { where more text follows")
 		}
 	}
-	v := &s.nodes[me]
+	v := &t.Nodes[me]
 	v.Style, v.Start, v.End = how, int32(start), int32(end)
 	return end, true
 }
 
 // flowProperties reads the anchor and the tag at p, if there are any, of the node me, and
 // returns the offset of its value.
-func (s *scanner) flowProperties(p int, me int32) (value int, ok bool) {
-	if c := s.in[p]; c != '&' && c != '!' {
+func (t *Tree) flowProperties(p int, me int32) (value int, ok bool) {
+	if c := t.Text[p]; c != '&' && c != '!' {
 		return p, true
 	}
-	if value, ok = s.properties(p); !ok {
+	if value, ok = t.properties(p); !ok {
 		return 0, false
 	}
-	s.nodes[me].Marks |= HasProperties
-	return s.inFlow(p, value)
+	t.Nodes[me].Marks |= HasProperties
+	return t.inFlow(p, value)
 }
 
 func hasBreak(b []byte) bool { return bytes.IndexByte(b, '\n') >= 0 }
@@ -214,8 +214,8 @@ var flowPlainChar = func() (t [256]byte) {
 
 // flowPlain returns the end of the plain scalar that starts at p in a flow
 // collection, which may go over several lines; p if none may start there.
-func (s *scanner) flowPlain(p int) int {
-	in := s.in
+func (t *Tree) flowPlain(p int) int {
+	in := t.Text
 	start, end := p, p
 	if flowPlainChar[in[p]]&plainFirst == 0 && (in[p] != '-' || IsBlank(in, p+1)) {
 		return start
@@ -227,7 +227,7 @@ func (s *scanner) flowPlain(p int) int {
 		case flowPlainChar[c] != 0:
 			p++
 			end = p
-		case c == ' ', c == '\t', c == '\r', c == '\n' && s.flowGoesOn(p+1):
+		case c == ' ', c == '\t', c == '\r', c == '\n' && t.flowGoesOn(p+1):
 			p++
 		default:
 			return start
@@ -237,7 +237,7 @@ func (s *scanner) flowPlain(p int) int {
 }
 
 // flowGoesOn reports whether a plain scalar may go on in the line that starts at p.
-func (s *scanner) flowGoesOn(p int) bool {
-	text := SkipSpaces(s.in, p)
-	return !IsMarker(s.in, p) && (text == len(s.in) || s.in[text] != '\t' || text-p >= s.flowIndent) // such a tab would be indentation
+func (t *Tree) flowGoesOn(p int) bool {
+	text := SkipSpaces(t.Text, p)
+	return !IsMarker(t.Text, p) && (text == len(t.Text) || t.Text[text] != '\t' || text-p >= t.flowIndent) // such a tab would be indentation
 }

@@ -39,7 +39,10 @@ func agreeOnScalar(t *testing.T, s string) {
 	if s == "" || n.Decode(&want) != nil {
 		return
 	}
-	got := resolve(s)
+	got, ok := typed(s)
+	if !ok {
+		got = s
+	}
 	switch w := want.(type) {
 	case string, int, bool, nil:
 		if got != want {

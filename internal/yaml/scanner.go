@@ -17,27 +17,6 @@ type frame struct {
 	last        int32
 }
 
-type scanner struct {
-	in    []byte
-	nodes []Node // from 1 on
-	stack []frame
-
-	special bool    // there are aliases, tags, merge keys or explicit keys
-	fixed   Refusal // why the text cannot be edited; its reason is "" if it can
-	lenient bool    // aliases need no anchor
-	textEnd int     // behind the last block scalar whose value ends with its last line end
-
-	names  map[string]int // where the anchors so far are
-	shared []AliasUse     // the aliases
-
-	prunes bool    // only what tells objects apart is kept
-	known  []Known // what is stepped over from here on
-
-	flowIndent int // tabs in columns before it are no indentation of a plain scalar in flow style
-
-	refused Refusal
-}
-
 // A Refusal is the reason why a text is not accepted, and where.
 type Refusal struct {
 	At  int
@@ -50,18 +29,18 @@ type AliasUse struct {
 	Name       string
 }
 
-func (s *scanner) refuse(at int, why string) (int, bool) {
-	if s.refused.Why == "" {
-		s.refused = Refusal{at, "invalid YAML: " + why}
+func (t *Tree) invalid(at int, why string) (int, bool) {
+	if t.Refused.Why == "" {
+		t.Refused = Refusal{at, "invalid YAML: " + why}
 	}
 	return 0, false
 }
 
 // fix notes that a text cannot be edited because of the form of YAML at an offset.
-func (s *scanner) fix(at int, form string) {
-	s.special = true
-	if s.fixed.Why == "" || form == NotKey && s.fixed.Why != NotKey {
-		s.fixed = Refusal{at, form}
+func (t *Tree) fix(at int, form string) {
+	t.Special = true
+	if t.Fixed.Why == "" || form == NotKey && t.Fixed.Why != NotKey {
+		t.Fixed = Refusal{at, form}
 	}
 }
 
@@ -129,8 +108,8 @@ func IsMarker(in []byte, p int) bool {
 
 // scan reads the block mapping whose first line has its content at p, in column
 // col, and returns where it ends: at a document marker or at the end.
-func (s *scanner) scan(p, col int) (int, bool) {
-	b := blockScan{s: s, in: s.in, lineStart: p - col, open: s.stack[:0], topCol: -1, lastEnd: p, props: -1}
+func (t *Tree) scan(p, col int) (int, bool) {
+	b := blockScan{t: t, in: t.Text, lineStart: p - col, open: t.stack[:0], topCol: -1, lastEnd: p, props: -1}
 	b.p = SkipSpaces(b.in, p) // what was the first line may have been deleted, and a blank one be first
 	ok := b.lines()
 	return b.p, ok
@@ -138,7 +117,7 @@ func (s *scanner) scan(p, col int) (int, bool) {
 
 // A blockScan is the state of one pass over a block mapping.
 type blockScan struct {
-	s  *scanner
+	t  *Tree
 	in []byte
 
 	p         int  // where the scan is
@@ -155,7 +134,7 @@ type blockScan struct {
 }
 
 func (b *blockScan) refuse(why string) bool {
-	b.s.refuse(b.p, why)
+	b.t.invalid(b.p, why)
 	return false
 }
 
@@ -273,12 +252,12 @@ func isIndicator(in []byte, p int) bool {
 // explicit reads the indicator of an explicit key, or of its value, as a key without
 // text.
 func (b *blockScan) explicit() bool {
-	b.s.fix(b.p, "a key behind a question mark")
+	b.t.fix(b.p, "a key behind a question mark")
 	at := b.p
 	if !b.key(at, at, at) {
 		return false
 	}
-	b.s.nodes[b.current].Marks |= isExplicit
+	b.t.Nodes[b.current].Marks |= isExplicit
 	f := &b.open[len(b.open)-1]
 	if f.asks = b.in[at] == '?'; !f.asks && !f.asked {
 		return b.refuse("a colon must be behind a key")
@@ -293,7 +272,7 @@ func (b *blockScan) properties(mayBeKey bool) (start int, done, ok bool) {
 	if c := b.in[start]; c != '&' && c != '!' {
 		return start, false, true
 	}
-	end, ok := b.s.properties(start)
+	end, ok := b.t.properties(start)
 	if !ok {
 		return start, false, false
 	}
@@ -311,7 +290,7 @@ func (b *blockScan) properties(mayBeKey bool) (start int, done, ok bool) {
 	b.props = start
 	b.lastEnd = trimEnd(b.in, end)
 	if !isRoot {
-		v := &b.s.nodes[b.current]
+		v := &b.t.Nodes[b.current]
 		v.Marks, v.Style, v.Start, v.End = v.Marks|HasProperties, Plain, int32(start), int32(b.lastEnd)
 	}
 	if b.p = end; done {
@@ -328,7 +307,7 @@ func (b *blockScan) plainLine(hasColon string) bool {
 	}
 	b.goesOn = atBreak(b.in, end)
 	b.lastEnd = trimEnd(b.in, end)
-	b.s.nodes[b.current].End = int32(b.lastEnd)
+	b.t.Nodes[b.current].End = int32(b.lastEnd)
 	if !b.goesOn {
 		end = LineEnd(b.in, end)
 	}
@@ -343,10 +322,10 @@ func (b *blockScan) closeDeeper(col int, isKey bool) {
 		if f.col < col || f.col == col && !(isKey && f.seq && n > 1) {
 			return
 		}
-		v := &b.s.nodes[f.node]
+		v := &b.t.Nodes[f.node]
 		v.End = int32(b.lastEnd)
 		if n > 1 {
-			b.s.drop(f.node, b.open[n-2].node)
+			b.t.drop(f.node, b.open[n-2].node)
 		}
 		b.open = b.open[:n-1]
 		b.pending, b.props = false, -1
@@ -355,7 +334,7 @@ func (b *blockScan) closeDeeper(col int, isKey bool) {
 
 // set fills in the node that waits for its value.
 func (b *blockScan) set(k Kind, how Style, col, start, end int) {
-	v := &b.s.nodes[b.current]
+	v := &b.t.Nodes[b.current]
 	if b.props >= 0 {
 		start, b.props = b.props, -1
 		v.Marks |= HasProperties
@@ -379,7 +358,7 @@ func (b *blockScan) dash() bool {
 	b.topCol, b.lastEnd = col, b.p+1
 	b.pending, b.props = true, -1
 	top := &b.open[len(b.open)-1]
-	top.last = b.s.add(top.node, top.last, col, b.p, b.p+1, b.p+1)
+	top.last = b.t.add(top.node, top.last, col, b.p, b.p+1, b.p+1)
 	b.current = top.last
 	p := SkipSpaces(b.in, b.p+1)
 	if b.stepOver(p) {
@@ -416,8 +395,16 @@ func (b *blockScan) key(start, keyEnd, colon int) bool {
 	top := &b.open[len(b.open)-1]
 	top.asked, top.asks = top.asks, false
 	b.topCol, b.props = col, -1
-	if !b.addKey(col, text, keyEnd, colon) {
-		return false
+	top.last = b.t.add(top.node, top.last, col, b.p, keyEnd, colon+1)
+	b.current = top.last
+	b.t.markKey(b.current, b.p, text, keyEnd)
+	if b.in[text] == '*' {
+		if text > b.p {
+			return b.refuse(aliasProperties)
+		}
+		if _, ok := b.t.alias(text); !ok {
+			return false
+		}
 	}
 	b.pending, b.inline = true, true
 	b.lastEnd, b.p = colon+1, SkipBlanks(b.in, colon+1)
@@ -427,36 +414,18 @@ func (b *blockScan) key(start, keyEnd, colon int) bool {
 	return true
 }
 
-// addKey adds the entry of a key whose text is behind its anchor or tag.
-func (b *blockScan) addKey(col, text, keyEnd, colon int) bool {
-	top := &b.open[len(b.open)-1]
-	top.last = b.s.add(top.node, top.last, col, b.p, keyEnd, colon+1)
-	b.current = top.last
-	b.s.markKey(b.current, b.p, text, keyEnd)
-	if b.in[text] != '*' {
-		return true
-	}
-	if text > b.p {
-		return b.refuse(aliasProperties)
-	}
-	_, ok := b.s.alias(text)
-	return ok
-}
-
 // markKey notes what is special about the key of a node, which starts at start with its anchor or tag, and
 // at text without.
-func (s *scanner) markKey(n int32, start, text, end int) {
-	if s.in[text] == '*' || text > start {
-		s.fix(start, "a key with an anchor or a tag")
-		s.nodes[n].Marks |= specialKey
+func (t *Tree) markKey(n int32, start, text, end int) {
+	if t.Text[text] == '*' || text > start {
+		t.fix(start, "a key with an anchor or a tag")
+		t.Nodes[n].Marks |= specialKey
 	}
-	if isMerge(s.in[text:end]) {
-		s.nodes[n].Marks |= isMergeKey
-		s.special = true
+	if string(t.Text[text:end]) == "<<" {
+		t.Nodes[n].Marks |= isMergeKey
+		t.Special = true
 	}
 }
-
-func isMerge(key []byte) bool { return len(key) == 2 && key[0] == '<' && key[1] == '<' }
 
 // openFor makes the mapping that a key in a column belongs to the innermost
 // collection, or the root.
@@ -474,7 +443,7 @@ func (b *blockScan) openFor(col int) bool {
 			return b.refuse("a key must be in the column of the others of its mapping")
 		}
 		b.current = 1
-		b.s.nodes = append(b.s.nodes, Node{Key: int32(b.p), KeyEnd: int32(b.p)})
+		b.t.Nodes = append(b.t.Nodes, Node{Key: int32(b.p), KeyEnd: int32(b.p)})
 	}
 	b.set(Mapping, Block, col, b.p, b.p)
 	b.open = append(b.open, frame{col: col, node: b.current})
@@ -506,7 +475,7 @@ func (b *blockScan) quoted() bool {
 }
 
 func (b *blockScan) alias() bool {
-	end, ok := b.s.alias(b.p)
+	end, ok := b.t.alias(b.p)
 	if !ok {
 		return false
 	}
@@ -514,20 +483,20 @@ func (b *blockScan) alias() bool {
 		return b.refuse(aliasProperties)
 	}
 	b.set(Scalar, Plain, b.topCol, b.p, end)
-	b.s.nodes[b.current].Marks |= IsAlias
+	b.t.Nodes[b.current].Marks |= IsAlias
 	return b.endValue(end)
 }
 
 func (b *blockScan) flowValue() bool {
 	props := b.props
-	b.s.flowIndent = b.topCol + 1
-	end, ok := b.s.flow(b.p, 0, b.current)
+	b.t.flowIndent = b.topCol + 1
+	end, ok := b.t.flow(b.p, 0, b.current)
 	if !ok {
 		return false
 	}
-	b.s.drop(b.current, b.open[len(b.open)-1].node)
+	b.t.drop(b.current, b.open[len(b.open)-1].node)
 	if props >= 0 {
-		b.s.nodes[b.current].Start, b.props = int32(props), -1
+		b.t.Nodes[b.current].Start, b.props = int32(props), -1
 	}
 	return b.endValue(end)
 }
@@ -548,7 +517,7 @@ func (b *blockScan) blockScalar() bool {
 		return b.refuse("a block scalar (| or >) must have its lines indented by more than its key, with spaces")
 	}
 	if header := b.in[b.p:LineEnd(b.in, b.p)]; next == len(b.in) && bytes.IndexByte(header, '-') < 0 {
-		b.s.textEnd = next
+		b.t.TextEnd = next
 	}
 	b.set(Scalar, StyleOf(View(b.in[b.p:end])), indent, b.p, end)
 	b.lastEnd, b.pending = end, false
@@ -577,7 +546,7 @@ func (b *blockScan) finish() bool {
 
 // stepOver goes behind the known object that starts at p, if there is one.
 func (b *blockScan) stepOver(p int) bool {
-	end, ok := b.s.stepOver(p, b.current, p-b.lineStart)
+	end, ok := b.t.stepOver(p, b.current, p-b.lineStart)
 	if ok {
 		b.pending, b.lastEnd = false, trimEnd(b.in, end)
 		b.p, b.lineStart = end, end
@@ -587,55 +556,49 @@ func (b *blockScan) stepOver(p int) bool {
 
 // stepOver makes a node without entries of the known object that starts at p, in
 // column col, and returns its end; ok is false if there is none.
-func (s *scanner) stepOver(p int, n int32, col int) (end int, ok bool) {
-	for len(s.known) > 0 && s.known[0].At < p {
-		s.known = s.known[1:]
+func (t *Tree) stepOver(p int, n int32, col int) (end int, ok bool) {
+	for len(t.known) > 0 && t.known[0].At < p {
+		t.known = t.known[1:]
 	}
-	if len(s.known) == 0 || s.known[0].At != p || s.in[p] == '{' || s.known[0].Col != col {
+	if len(t.known) == 0 || t.known[0].At != p || t.Text[p] == '{' || t.known[0].Col != col {
 		return 0, false
 	}
-	if end = s.known[0].End; end > len(s.in) || s.in[end-1] != '\n' {
+	if end = t.known[0].End; end > len(t.Text) || t.Text[end-1] != '\n' {
 		return 0, false
 	}
-	v := &s.nodes[n]
+	v := &t.Nodes[n]
 	v.Kind, v.Style, v.Col, v.Start, v.End = Mapping, Block, int32(col), int32(p), int32(end)
 	return end, true
 }
 
 // drop drops what is in the collection n, a value of another one, unless it tells objects
 // apart: it is a value of the root, the items of a list or one of them.
-func (s *scanner) drop(n, in int32) {
-	if !s.prunes || s.nodes[n].Child == 0 || in <= 1 || s.isItems(n) || s.isItems(in) {
+func (t *Tree) drop(n, in int32) {
+	if !t.prunes || t.Nodes[n].Child == 0 || in <= 1 || t.isItems(n) || t.isItems(in) {
 		return
 	}
-	s.nodes = s.nodes[:n+1]
-	s.nodes[n].Child = 0
+	t.Nodes = t.Nodes[:n+1]
+	t.Nodes[n].Child = 0
 }
 
-func (s *scanner) isItems(n int32) bool { return s.nodes[n].Kind == Sequence && s.hasKey(n, "items") }
-
-// hasKey is apart from isItems, which is asked for every collection and mostly says no at once.
-func (s *scanner) hasKey(n int32, key string) bool {
-	t := Tree{Text: s.in, Nodes: s.nodes}
-	return t.KeyOf(n) == key
-}
+func (t *Tree) isItems(n int32) bool { return t.Nodes[n].Kind == Sequence && t.KeyOf(n) == "items" }
 
 // add appends a child, an absent value as yet, to the collection at, whose last one was last.
-func (s *scanner) add(at, last int32, col, key, keyEnd, value int) int32 {
-	i := int32(len(s.nodes))
-	if len(s.nodes) == cap(s.nodes) {
-		s.nodes = slices.Grow(s.nodes, max(len(s.nodes), 64)) // append grows large slices by a quarter, which leaves much garbage
+func (t *Tree) add(at, last int32, col, key, keyEnd, value int) int32 {
+	i := int32(len(t.Nodes))
+	if len(t.Nodes) == cap(t.Nodes) {
+		t.Nodes = slices.Grow(t.Nodes, max(len(t.Nodes), 64)) // append grows large slices by a quarter, which leaves much garbage
 	}
-	s.nodes = s.nodes[:i+1]
-	v := &s.nodes[i] // set in place: to copy a node takes longer
+	t.Nodes = t.Nodes[:i+1]
+	v := &t.Nodes[i] // set in place: to copy a node takes longer
 	v.Kind, v.Style, v.Marks, v.Col = Scalar, Absent, 0, int32(col)
 	v.Key, v.KeyEnd = int32(key), int32(keyEnd)
 	v.Start, v.End = int32(value), int32(value)
 	v.Child, v.Next = 0, 0
 	if last == 0 {
-		s.nodes[at].Child = i
+		t.Nodes[at].Child = i
 	} else {
-		s.nodes[last].Next = i
+		t.Nodes[last].Next = i
 	}
 	return i
 }

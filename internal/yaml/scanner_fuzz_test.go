@@ -101,8 +101,7 @@ func equalYAML(t *Tree, n int32, y *yaml.Node) bool {
 		}
 		// Quotes may differ if the type does not.
 		_, isString := t.Value(n).(string)
-		_, mustBe := resolve(y.Value).(string)
-		return isString == (mustBe || y.Style&quoted != 0)
+		return isString == (ReadsAsString(y.Value) || y.Style&quoted != 0)
 	}
 	return false
 }

@@ -56,11 +56,11 @@ func writeDocument(out *strings.Builder, d *Documents, empty bool) {
 	if empty {
 		out.WriteString(", empty")
 	}
-	if d.TextEnd != 0 {
-		fmt.Fprintf(out, ", its text ends at %d", d.TextEnd)
+	if d.Tree.TextEnd != 0 {
+		fmt.Fprintf(out, ", its text ends at %d", d.Tree.TextEnd)
 	}
-	if d.Aliases != nil {
-		fmt.Fprintf(out, ", aliases %v", d.Aliases)
+	if d.Tree.Uses != nil {
+		fmt.Fprintf(out, ", aliases %v", d.Tree.Uses)
 	}
 	if tr.Fixed.Why != "" {
 		fmt.Fprintf(out, ", not edited: %d: %s", tr.Fixed.At, tr.Fixed.Why)
@@ -93,7 +93,7 @@ func TestAPartIsReadAsItsDocumentIs(t *testing.T) {
 			}
 			root, err := text.rootStart(d.Start)
 			var whole, part Tree
-			if empty || err != nil || d.TextEnd != 0 || !whole.Parse(text.Bytes[root.at:d.End], root.at-root.line) || whole.Fixed.Why == NotKey {
+			if empty || err != nil || d.Tree.TextEnd != 0 || !whole.Parse(text.Bytes[root.at:d.End], root.at-root.line) || whole.Fixed.Why == NotKey {
 				continue
 			}
 			for n := int32(1); int(n) < len(whole.Nodes); n++ {

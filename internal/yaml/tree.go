@@ -18,16 +18,23 @@ type Tree struct {
 	Text    []byte
 	Col     int // the column in which the text starts
 	Nodes   []Node
-	scanner *scanner // of the text, kept since another would cost memory for each text
-	Refused Refusal  // why parse failed
-	Fixed   Refusal  // why the text cannot be edited; its reason is "" if it can
-	Lenient bool     // aliases need no anchor
+	Refused Refusal    // why parse failed
+	Fixed   Refusal    // why the text cannot be edited; its reason is "" if it can
+	Lenient bool       // aliases need no anchor
+	Uses    []AliasUse // the aliases of the text
+	TextEnd int        // behind the last block scalar whose value ends with its last line end
 
 	Special bool              // there are aliases, tags, merge keys or explicit keys:
 	Source  map[int32]int32   // the nodes whose values aliases have
 	Aliases []int32           // in order
 	Merges  map[int32][]int32 // the nodes with anchors that the merge keys of a mapping refer to
 	keys    map[int32]string  // those of nodes with a special key
+
+	stack      []frame        // memory for the collections that are open
+	names      map[string]int // where the anchors so far are
+	prunes     bool           // only what tells objects apart is kept
+	known      []Known        // what is stepped over from here on
+	flowIndent int            // tabs in columns before it are no indentation of a plain scalar in flow style
 }
 
 // largeText is more than the text of most objects.
@@ -36,50 +43,52 @@ const largeText = 64 << 10
 // Parse parses a text that starts in column col and reports whether the scanner
 // accepts it. It uses the tree's memory again.
 func (t *Tree) Parse(text []byte, col int) bool {
-	t.Text, t.Col = text, col
-	if t.scanner == nil {
-		t.Nodes, t.scanner = make([]Node, 0, 512), &scanner{stack: make([]frame, 0, 64)}
+	if t.stack == nil {
+		t.Nodes, t.stack = make([]Node, 0, 512), newStack()
 	}
 	if len(text) > largeText {
 		// The results of many objects: most lines are a node, and to grow by
 		// appending would take the memory several times.
 		t.Nodes = slices.Grow(t.Nodes[:0], bytes.Count(text, []byte("\n"))*9/8)
 	}
-	s := t.scanner
-	*s = scanner{in: text, nodes: append(t.Nodes[:0], Node{}), stack: s.stack, lenient: t.Lenient}
+	t.reset(text, col)
 	var end int
 	var ok bool
 	if start := ContentStart(text); start < len(text) && text[start] == '{' {
-		s.nodes = append(s.nodes, Node{})
-		if end, ok = s.properties(0); ok {
+		t.Nodes = append(t.Nodes, Node{})
+		if end, ok = t.properties(0); ok {
 			if end, _ = flowSpace(text, end); end == start {
-				end, ok = s.flowRoot(start)
+				end, ok = t.flowRoot(start)
 			} else {
-				_, ok = s.refuse(end, "the anchor and the tag of an object must be on one line, with names of letters, digits, - and _")
+				_, ok = t.invalid(end, "the anchor and the tag of an object must be on one line, with names of letters, digits, - and _")
 			}
 		}
 		if ok && start > 0 {
-			s.nodes[1].Start, s.nodes[1].Marks = 0, HasProperties
+			t.Nodes[1].Start, t.Nodes[1].Marks = 0, HasProperties
 		}
 	} else {
-		end, ok = s.scan(0, col)
+		end, ok = t.scan(0, col)
 	}
 	if ok && end != len(text) {
-		_, ok = s.refuse(end, "nothing must come here")
+		_, ok = t.invalid(end, "nothing must come here")
 	}
-	t.Nodes, t.Special, t.Refused, t.Fixed = s.nodes, s.special, s.refused, s.fixed
-	t.Source, t.Aliases, t.Merges, t.keys = nil, nil, nil, nil
 	return ok && (!t.Special || t.resolve())
 }
 
+// reset makes the tree one without nodes, which uses the same memory.
+func (t *Tree) reset(text []byte, col int) {
+	*t = Tree{Text: text, Col: col, Nodes: append(t.Nodes[:0], Node{}), Lenient: t.Lenient, stack: t.stack, prunes: t.prunes, known: t.known}
+}
+
+func newStack() []frame { return make([]frame, 0, 64) }
+
 // flowRoot reads a root in flow style, whose brace is at p, into node 1.
-func (s *scanner) flowRoot(p int) (end int, ok bool) {
-	s.flowIndent = 0
-	if end, ok = s.flow(p, 0, 1); !ok {
+func (t *Tree) flowRoot(p int) (end int, ok bool) {
+	if end, ok = t.flow(p, 0, 1); !ok {
 		return 0, false
 	}
-	if end, ok = endOfFlow(s.in, end); !ok {
-		return s.refuse(end, "nothing must be behind the closing bracket, not even a tab at the start of a line")
+	if end, ok = endOfFlow(t.Text, end); !ok {
+		return t.invalid(end, "nothing must be behind the closing bracket, not even a tab at the start of a line")
 	}
 	return end, true
 }
@@ -347,27 +356,22 @@ func blockText(b []byte, col int) string {
 
 // Value returns a scalar by its type: nil, bool, int, float64 or string.
 func (t *Tree) Value(n int32) any {
-	v := &t.Nodes[n]
-	switch v.Style {
-	case Absent:
+	style := t.Nodes[n].Style
+	if style == Absent {
 		return nil
-	case Plain:
-		return resolve(t.Str(n))
 	}
-	return t.Str(n)
-}
-
-// resolve returns the value of a plain scalar. Where YAML 1.1 and 1.2 differ
-// (yes, no, on, off, y, n), it is a string.
-func resolve(s string) any {
-	if v, ok := typed(s); ok {
-		return v
+	s := t.Str(n)
+	if style == Plain {
+		if v, ok := typed(s); ok {
+			return v
+		}
 	}
 	return s
 }
 
 // typed returns the value of a plain scalar that is not a string: nil, bool,
-// int or float64; ok is false for a string.
+// int or float64; ok is false for a string. Where YAML 1.1 and 1.2 differ
+// (yes, no, on, off, y, n), it is a string.
 func typed(s string) (v any, ok bool) {
 	if s != "" && strings.IndexByte("~nNtTfF+-.0123456789", s[0]) < 0 {
 		return nil, false
@@ -458,7 +462,7 @@ func decimal(s string) (int, bool) {
 	return n, true
 }
 
-// ReadsAsString reports whether resolve leaves the plain scalar a string.
+// ReadsAsString reports whether the plain scalar is a string.
 func ReadsAsString(s string) bool {
 	_, other := typed(s)
 	return !other

@@ -223,7 +223,7 @@ func TestATreeIsUsedAgain(t *testing.T) {
 		if !tr.Parse([]byte(in), 0) || !fresh.Parse([]byte(in), 0) {
 			t.Fatalf("%q: %v, %v", in, tr.Refused, fresh.Refused)
 		}
-		tr.scanner, fresh.scanner = nil, nil
+		tr.stack, fresh.stack = nil, nil
 		if !reflect.DeepEqual(tr, fresh) {
 			t.Errorf("%q: %+v, want %+v", in, tr, fresh)
 		}
