@@ -126,17 +126,17 @@ type match struct {
 // has changed since. If several containers carry an original for the path, those
 // that answer on the probe's port count; if their originals differ, that is an
 // error.
-func (b *planBuilder) recognise(s *handlerSite, names []string) {
+func (b *planBuilder) recognise(s *handlerSite) {
 	if kind, ok := s.current.Kind(); !ok || kind != kindHTTPGet {
 		return
 	}
 	h := s.current.HTTPGet
-	matches := matchesIn(b.holders, s, names)
+	matches := matchesIn(b.holders, s, b.names)
 	if onPort := slices.DeleteFunc(slices.Clone(matches), func(m match) bool { return !m.holder.answersOn(h.Port) }); len(onPort) > 0 {
 		matches = onPort
 	}
 	if len(matches) == 0 {
-		matches = matchesIn(b.annotationHolders, s, names)
+		matches = matchesIn(b.annotationHolders, s, b.names)
 	}
 	if len(matches) == 0 {
 		b.findMeshOriginal(s)

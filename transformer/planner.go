@@ -14,8 +14,9 @@ import (
 // A Planner plans for one set of options. It holds no state between calls and
 // may be used by several goroutines at once.
 type Planner struct {
-	opts Options
-	mesh *serviceMesh
+	opts   Options
+	mesh   *serviceMesh
+	meshes []*serviceMesh // all of them, the planner's own first
 }
 
 // New returns a planner. It is an error if the options have [Options.Problems].
@@ -30,30 +31,19 @@ func newPlanner(o Options, d *serviceMesh) *Planner {
 	if o.AnsweredBy == AnsweredByEnvoy && o.ProbeProxy.Name == Defaults().ProbeProxy.Name {
 		o.ProbeProxy.Name = osmHealthcheckName
 	}
-	return &Planner{opts: o, mesh: d}
+	others := slices.DeleteFunc(slices.Clone(serviceMeshes), func(x *serviceMesh) bool { return x == d })
+	return &Planner{opts: o, mesh: d, meshes: slices.Insert(others, 0, d)}
 }
 
 // holderIn returns the mesh in which a container carries originals in a convention, which
 // cannot tell one mesh from another: the mesh whose proxy it is, else the first.
 func (p *Planner) holderIn(by *convention, c *Container) (found *serviceMesh) {
-	for d := range p.meshes {
+	for _, d := range p.meshes {
 		if d.convention == by && (found == nil || d.isProxy(c)) {
 			found = d
 		}
 	}
 	return found
-}
-
-// meshes yields all meshes, the planner's own first.
-func (p *Planner) meshes(yield func(*serviceMesh) bool) {
-	if !yield(p.mesh) {
-		return
-	}
-	for _, d := range serviceMeshes {
-		if d != p.mesh && !yield(d) {
-			return
-		}
-	}
 }
 
 // Plan plans the rewriting of one template. A template that was rewritten
@@ -64,9 +54,16 @@ func (p *Planner) Plan(in Input) Plan {
 	b.inspection = b.p.mesh.inspect(b)
 	b.detected.addTo(&b.inspection)
 	b.classify()
-	toRewrite := b.toRewrite()
+	var toRewrite []*handlerSite
 	if b.answersItself() {
 		b.excludePorts(b.undecided())
+	} else {
+		b.p.mesh.skipUnsupported(b, b.undecided())
+		b.skipNewer(b.undecided())
+		toRewrite = b.undecided()
+		for i, h := range b.p.mesh.assign(toRewrite, b.inspection.answerer) {
+			toRewrite[i].target = h
+		}
 	}
 	if len(toRewrite) > 0 && !b.failed() {
 		b.check(toRewrite)
@@ -139,10 +136,6 @@ func (b *planBuilder) classify() {
 			b.classifySelected(s, kind)
 		}
 	}
-	if !b.answersItself() {
-		b.p.mesh.skipUnsupported(b, b.undecided())
-		b.skipNewer(b.undecided())
-	}
 	if offApplies {
 		b.reportOptOut(*off)
 	}
@@ -160,18 +153,13 @@ func (b *planBuilder) reportOptOut(off Finding) {
 
 // classifySelected decides for a probe or hook that nobody has opted out.
 func (b *planBuilder) classifySelected(s *handlerSite, kind string) {
-	named := 0
-	for _, c := range b.in.Template.Spec.containers() {
-		if c.Name == s.container.Name {
-			named++
-		}
-	}
+	first := slices.Index(b.names, s.container.Name)
 	switch {
 	case s.name.IsHook() && kind != kindHTTPGet:
 		b.skip(s, "hook-never-works", s.path.Key(kind), "the kubelet has no %s hooks: this one always fails", kind)
 	case s.at.init && !isSidecar(s.at, s.container):
 		b.skip(s, "init-container", s.path, "the API server allows probes and hooks on an init container only with `restartPolicy: Always`")
-	case named > 1 || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
+	case slices.Contains(b.names[first+1:], s.container.Name) || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
 		b.skip(s, "container-name", b.containerPath(s.at).Key("name"), "%q must be the name of this container alone, without a slash", s.container.Name)
 	case isVariable(s.container.Name):
 		b.skip(s, "variable", b.containerPath(s.at).Key("name"), "%q has what looks like a variable, and rewritten probes and their originals are known by this name; rewrite-probes must run after the substitution, and the probe is left alone", s.container.Name)
@@ -194,32 +182,25 @@ func (b *planBuilder) selected(s *handlerSite, kind string) bool {
 // classifyEndpoint decides by what a handler dials, and when.
 func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 	port, host := s.original.endpoint()
-	if host != "" {
-		b.skip(s, "host-set", s.path.Key(kind, "host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
-		return
-	}
-	if key, text := s.original.carried(); isVariable(text) {
-		b.skip(s, "variable", s.path.Key(kind, key), "%q has what looks like a variable, which nothing would substitute in the env var that carries the original; rewrite-probes must run after the substitution, and the probe is left alone", text)
-		return
-	}
-	if kind == kindHTTPGet {
-		if scheme := s.original.HTTPGet.Scheme; scheme != "" && scheme != "HTTP" && scheme != "HTTPS" {
-			b.skip(s, "scheme-invalid", s.path.Key(kind, "scheme"), "%q must be HTTP or HTTPS", scheme)
-			return
-		}
-	}
-	if s.timeout < 0 || s.timeout > math.MaxInt32 {
-		b.skip(s, "timeout-invalid", s.path.Key("timeoutSeconds"), "%d must be a number of seconds from 1 to %d", s.timeout, math.MaxInt32)
-		return
+	key, text := s.original.carried()
+	scheme := ""
+	if s.original.HTTPGet != nil {
+		scheme = s.original.HTTPGet.Scheme
 	}
 	n, err := s.original.resolve(*port, s.container)
-	if err != nil {
-		b.skipPort(s, kind, *port, err)
-		return
-	}
 	s.port = n
 	a := b.inspection.answerer
 	switch {
+	case host != "":
+		b.skip(s, "host-set", s.path.Key(kind, "host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
+	case isVariable(text):
+		b.skip(s, "variable", s.path.Key(kind, key), "%q has what looks like a variable, which nothing would substitute in the env var that carries the original; rewrite-probes must run after the substitution, and the probe is left alone", text)
+	case !slices.Contains([]string{"", "HTTP", "HTTPS"}, scheme):
+		b.skip(s, "scheme-invalid", s.path.Key(kind, "scheme"), "%q must be HTTP or HTTPS", scheme)
+	case s.timeout < 0 || s.timeout > math.MaxInt32:
+		b.skip(s, "timeout-invalid", s.path.Key("timeoutSeconds"), "%d must be a number of seconds from 1 to %d", s.timeout, math.MaxInt32)
+	case err != nil:
+		b.skipPort(s, kind, *port, err)
 	case slices.Contains(b.p.mesh.ports(a), n):
 		b.skip(s, "aims-at-probe-port", s.path.Key(kind, "port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
 	case !b.inspection.captures(n):
@@ -268,39 +249,20 @@ func (b *planBuilder) runsBefore(w world, s *handlerSite, a answerer) bool {
 }
 
 func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
-	if b.in.Shape.NoNativeSidecars {
+	switch {
+	case b.in.Shape.NoNativeSidecars:
 		return "a " + b.in.Kind + " can have no native sidecars, which would start first"
-	}
-	if b.answeredByUs(s) {
+	case b.answeredByUs(s):
 		return "`placement: native` starts probe-proxy first"
-	}
-	if b.p.mesh.fixedPorts != nil {
+	case b.p.mesh.fixedPorts != nil:
 		return "probe-proxy, with `answeredBy: probe-proxy` and `placement: native`, would start first"
 	}
 	return "probe-proxy with `placement: native`, on a port of its own, would start first"
 }
 
-// toRewrite returns the probes that are rewritten, each with its target.
-func (b *planBuilder) toRewrite() []*handlerSite {
-	toRewrite := b.undecided()
-	if b.answersItself() {
-		return nil
-	}
-	for i, h := range b.p.mesh.assign(toRewrite, b.inspection.answerer) {
-		toRewrite[i].target = h
-	}
-	return toRewrite
-}
-
 // undecided returns the probes for which there is no reason to leave them alone.
 func (b *planBuilder) undecided() []*handlerSite {
-	var sites []*handlerSite
-	for _, s := range b.sites {
-		if s.reason == "" {
-			sites = append(sites, s)
-		}
-	}
-	return sites
+	return slices.DeleteFunc(slices.Clone(b.sites), func(s *handlerSite) bool { return s.reason != "" })
 }
 
 // check reports what prevents the rewriting of the template.
@@ -448,23 +410,22 @@ func (b *planBuilder) finish(toRewrite []*handlerSite) Plan {
 // answer returns who answers the probes that the plan rewrites.
 func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	a := Answer{Injected: b.inspection.facts.injected.is == always}
-	if len(b.excluded) > 0 && !b.failed() {
-		a.By, a.Mesh, a.AddsAnnotations = AnsweredByApp, b.detected.title, b.addedAnnotations
-	}
-	if len(toRewrite) == 0 || b.failed() {
+	if b.failed() || len(toRewrite)+len(b.excluded) == 0 {
 		return a
 	}
-	a.By, a.Mesh, a.Because = b.inspection.answerer.who, b.detected.title, b.inspection.because
+	a.By, a.Mesh, a.Because, a.AddsAnnotations = b.inspection.answerer.who, b.detected.title, b.inspection.because, b.addedAnnotations
 	if ports := b.p.mesh.ports(b.inspection.answerer); len(ports) == 1 {
 		a.Port = ports[0]
 	}
 	a.AppWouldDo = !b.in.OnlyEdits && a.By == AnsweredByProbeProxy && b.appWouldDo(toRewrite)
-	a.AddsAnnotations = b.addedAnnotations
-	container := b.p.opts.ProbeProxy.Name
-	if !b.adds(toRewrite) {
+	var container string
+	switch {
+	case b.adds(toRewrite):
+		container = b.p.opts.ProbeProxy.Name
+	case len(toRewrite) > 0:
 		container = field.As[string](b.p.mesh.placeholder, "name")
 	}
-	if !slices.Contains(namesOf(b.in.Template.Spec.containers()), container) {
+	if !slices.Contains(b.names, container) {
 		a.AddsContainer = container
 	}
 	return a
