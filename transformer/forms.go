@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // The sections of a pod template's [Record].
@@ -48,11 +47,10 @@ func (r Record) handler(key string, original *Handler) field.Map {
 // readForm returns the fields of the handler as they were read, without its headers.
 func (s *handlerSite) readForm() field.Map {
 	kind, _ := s.current.Kind()
-	form := slices.Clone(field.As[field.Map](s.source, kind))
-	for i := range form {
-		if form[i].Key == headersField && form[i].Value != nil {
-			form[i].Value = field.List{}
-		}
+	form := field.As[field.Map](s.source, kind)
+	if i := slices.IndexFunc(form, func(e field.Entry) bool { return e.Key == headersField && e.Value != nil }); i >= 0 {
+		form = slices.Clone(form)
+		form[i].Value = field.List{}
 	}
 	return form
 }
@@ -110,14 +108,14 @@ func (s *handlerSite) shortForm() field.Map {
 // written.
 func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, written field.KeyValues) Record {
 	var r Record
-	byKey := func(s, t *handlerSite) int { return strings.Compare(s.key(), t.key()) }
+	byKey := func(s, t *handlerSite) int { return strings.Compare(s.key, t.key) }
 	for _, s := range slices.SortedFunc(slices.Values(toRewrite), byKey) {
 		if s.needsForm() {
 			kind, _ := s.original.Kind()
-			r.Add(recordHandlers, field.Entry{Key: s.key(), Value: field.Map{{Key: kind, Value: s.shortForm()}}})
+			r.Add(recordHandlers, field.Entry{Key: s.key, Value: field.Map{{Key: kind, Value: s.shortForm()}}})
 		}
 		if texts := b.textsOf(s); len(texts) > 0 {
-			r.Add(RecordTexts, field.Entry{Key: s.key(), Value: texts.Map()})
+			r.Add(RecordTexts, field.Entry{Key: s.key, Value: texts.Map()})
 		}
 	}
 	undone := b.undo(written, func(d *serviceMesh) []answerer {
@@ -149,9 +147,6 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 	}
 	return r
 }
-
-// key returns the key of the probe or hook in a [Record].
-func (s *handlerSite) key() string { return prober.Key(s.container.Name, s.name) }
 
 // textsOf returns the texts of a handler's fields that restore would write in another way,
 // and of an alias for the handler. Another mesh may have left some of the fields as
@@ -206,13 +201,7 @@ func (b *planBuilder) noteEmptyMetadata(r *Record) {
 }
 
 func isEmpty(v field.Value) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case field.Map:
-		return len(v) == 0
-	case field.List:
-		return len(v) == 0
-	}
-	return false
+	m, isMap := v.(field.Map)
+	list, isList := v.(field.List)
+	return v == nil || isMap && len(m) == 0 || isList && len(list) == 0
 }

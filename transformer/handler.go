@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -16,6 +17,7 @@ type handlerSite struct {
 	at        containerRef
 	container *Container
 	name      prober.ProbeType
+	key       string // as [prober.Key] returns it
 	path      field.Path
 	timeout   int // seconds, the API's default filled in; 0 for hooks
 
@@ -114,9 +116,10 @@ func (b *planBuilder) containers() iter.Seq2[containerRef, *Container] {
 // sitesOf returns the probes and hooks that a container of a pod spec has.
 func sitesOf(spec field.Path, at containerRef, c *Container) []*handlerSite {
 	var sites []*handlerSite
+	container := spec.Item(at.list(), at.index)
 	add := func(name prober.ProbeType, current *Handler, timeout int, keys ...string) {
-		path := spec.Item(at.list(), at.index).Key(keys...)
-		sites = append(sites, &handlerSite{at: at, container: c, name: name, path: path, timeout: timeout, current: current})
+		s := &handlerSite{at: at, container: c, name: name, key: prober.Key(c.Name, name), path: container.Key(keys...), timeout: timeout, current: current}
+		sites = append(sites, s)
 	}
 	for _, x := range [...]struct {
 		name  prober.ProbeType
@@ -148,13 +151,17 @@ func text(s *string) string {
 	return *s
 }
 
-// resolve returns the number of the handler's port, as the kubelet finds it among the ports
-// of the same container. The error completes a message about it.
+// resolve returns the number of the port that the handler dials, as the kubelet finds it among
+// the ports of the same container; 0 if there is none. The error completes a message about it.
 //
 // The kubelet would take a string of digits too, but the API server refuses
 // one: a port's name must hold a letter. It refuses every name in a grpc probe.
-func (h *Handler) resolve(port field.IntOrString, c *Container) (int, error) {
-	if !port.IsString {
+func (h *Handler) resolve(c *Container) (int, error) {
+	port, _ := h.endpoint()
+	switch {
+	case port == nil:
+		return 0, nil
+	case !port.IsString:
 		return inRange(port.Int)
 	}
 	for _, p := range c.Ports {
@@ -191,12 +198,8 @@ func isVariable(text string) bool { return strings.Contains(text, "${") }
 
 // dialedIn returns the port that the handler dials in a container; 0 if there is none.
 func (h *Handler) dialedIn(c *Container) int {
-	if port, _ := h.endpoint(); port != nil {
-		if n, err := h.resolve(*port, c); err == nil {
-			return n
-		}
-	}
-	return 0
+	n, _ := h.resolve(c)
+	return n
 }
 
 // dialed returns the port to which a probe goes as it was read; 0 if there is none.
@@ -336,27 +339,23 @@ func handlerEdits(path field.Path, have, want *Handler, form field.Map) []field.
 	}
 	edits := make([]field.Edit, 0, 3)
 	h, w := have.HTTPGet, want.HTTPGet
-	switch written, known := form.Get("path"); {
-	case w.Path == h.Path:
-	case w.Path == "" && known: // and empty or null
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "path"), Value: written})
-	case w.Path == "":
-		edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, "path")})
-	default:
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "path"), Before: "port", Value: w.Path})
-	}
 	if h.Port != w.Port {
 		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "port"), Value: w.Port.Value()})
 	}
-	if w.Scheme != "" && h.Scheme != w.Scheme {
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "scheme"), Value: w.Scheme})
-	}
-	switch {
-	case h.Protocol == w.Protocol:
-	case w.Protocol == "":
-		edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, "protocol")})
-	default:
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "protocol"), Before: following(form, "protocol"), Value: w.Protocol})
+	for _, f := range [...]struct{ key, before, have, want string }{
+		{"path", "port", h.Path, w.Path},
+		{"scheme", "", h.Scheme, cmp.Or(w.Scheme, h.Scheme)},
+		{"protocol", following(form, "protocol"), h.Protocol, w.Protocol},
+	} {
+		switch asWritten, known := form.Get(f.key); {
+		case f.have == f.want:
+		case f.want != "":
+			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, f.key), Before: f.before, Value: f.want})
+		case known && (asWritten == nil || asWritten == ""):
+			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, f.key), Value: asWritten})
+		default:
+			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, f.key)})
+		}
 	}
 	return append(edits, headerEdits(path.Key(from, headersField), h.HTTPHeaders, w.HTTPHeaders, form)...)
 }

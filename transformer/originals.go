@@ -21,7 +21,7 @@ type originalsHolder struct {
 	container *Container
 	path      field.Path
 	originals map[string]*prober.Prober
-	claimed   map[string]bool // the keys of originals by which a probe was recognised
+	claimed   []string // the keys of originals by which a probe was recognised
 	listens   []int
 	port      int // where the probes that it answers go
 	proxy     bool
@@ -85,20 +85,19 @@ func (b *planBuilder) findHolders() {
 	for at, c := range b.in.Template.Spec.containers() {
 		for _, by := range conventions {
 			originals, found, err := decodeEnv(c, by.format)
-			if err != nil {
+			switch {
+			case err != nil:
 				b.addUnreadable(b.containerPath(at).Key("env"), c.Name, err)
+			case found:
+				path, d := b.containerPath(at), b.p.holderIn(by, c)
+				k := &originalsHolder{
+					mesh: d, at: at, container: c, path: path, originals: originals,
+					proxy: d.isProxy(c), listens: d.listens(b, c), raw: b.sourceMap(path),
+				}
+				k.port = k.listens[0]
+				k.ours = b.p.isOurs(k, field.As[bool](field.Map(b.record), recordDeclared))
+				b.holders = append(b.holders, k)
 			}
-			if err != nil || !found {
-				continue
-			}
-			path, d := b.containerPath(at), b.p.holderIn(by, c)
-			k := &originalsHolder{
-				mesh: d, at: at, container: c, path: path, originals: originals, claimed: make(map[string]bool),
-				proxy: d.isProxy(c), listens: d.listens(b, c), raw: b.sourceMap(path),
-			}
-			k.port = k.listens[0]
-			k.ours = b.p.isOurs(k, field.As[bool](field.Map(b.record), recordDeclared))
-			b.holders = append(b.holders, k)
 		}
 	}
 	originals, err := envoyOriginals(b.annotations())
@@ -106,7 +105,7 @@ func (b *planBuilder) findHolders() {
 		b.addUnreadable(b.metadata.Key("annotations"), "", err)
 	}
 	if originals != nil {
-		b.annotationHolders = []*originalsHolder{{mesh: meshNamed("osm"), originals: originals, claimed: make(map[string]bool)}}
+		b.annotationHolders = []*originalsHolder{{mesh: meshNamed("osm"), originals: originals}}
 	}
 }
 
@@ -158,7 +157,7 @@ func (b *planBuilder) recognise(s *handlerSite) {
 	if s.original.HTTPGet != nil {
 		s.form = s.withEmptyHeaders(s.form)
 	}
-	m.holder.claimed[m.key] = true
+	m.holder.claimed = append(m.holder.claimed, m.key)
 	if m.holder.answersOn(h.Port) {
 		m.holder.port = int(h.Port.Int)
 	}
@@ -215,11 +214,12 @@ func matchesIn(holders []*originalsHolder, s *handlerSite, names []string) []mat
 // recognised, and a holder carries an original that may be the probe's: without
 // the holder the only copy of the original would be lost.
 func (b *planBuilder) keepOriginals() {
+	holders := slices.Concat(b.holders, b.annotationHolders)
 	for _, s := range b.sites {
 		if s.alreadyRewritten {
 			continue
 		}
-		for _, k := range slices.Concat(b.holders, b.annotationHolders) {
+		for _, k := range holders {
 			if key, ok := b.candidate(k, s); ok {
 				cure := "the probe must have that path, or its original back"
 				if h := s.current.HTTPGet; h != nil && h.Path == key {
@@ -241,17 +241,18 @@ func (b *planBuilder) keepReplaced() {
 	if b.failed() {
 		return
 	}
+	holders := slices.Concat(b.holders, b.annotationHolders)
 	for _, s := range b.sites {
 		if s.alreadyRewritten || s.target != nil {
 			continue
 		}
-		if _, noted := b.record.Section(recordHandlers).Get(s.key()); noted && b.isDangling(s) {
+		if _, noted := b.record.Section(recordHandlers).Get(s.key); noted && b.isDangling(s) {
 			b.addFinding(containerFinding("original-replaced", s.path, s.container.Name,
 				"looks rewritten, and the annotation `%s` has all that is left of its original; the probe must have its original back, or the annotation must go", OriginalsAnnotation))
 			continue
 		}
-		for _, k := range slices.Concat(b.holders, b.annotationHolders) {
-			if key, ok := b.replaced(k, s); ok {
+		for _, k := range holders {
+			if key, ok := k.unclaimed(func(key string) bool { return b.isOf(k, key, s) && !s.has(k.originals[key]) }); ok {
 				b.addFinding(containerFinding("original-replaced", s.path, s.container.Name,
 					"is %s since it was rewritten, and %s carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there",
 					s.current, k.name(), key, handlerOf(k.originals[key], &HTTPGet{})))
@@ -303,28 +304,22 @@ func (b *planBuilder) candidate(k *originalsHolder, s *handlerSite) (key string,
 	if seems && k.originals[path] != nil {
 		return path, true
 	}
-	for _, key := range slices.Sorted(maps.Keys(k.originals)) {
+	return k.unclaimed(func(key string) bool {
+		isBack := func(s *handlerSite) bool { return b.isOf(k, key, s) && s.has(k.originals[key]) }
 		container, of, _ := k.mesh.format.ParseKey(key)
-		if !k.claimed[key] && !b.isBack(k, key) && (seems && (of == s.name || container == s.container.Name) || resembles(path, key)) {
-			return key, true
-		}
-	}
-	return "", false
+		return !slices.ContainsFunc(b.sites, isBack) && (seems && (of == s.name || container == s.container.Name) || resembles(path, key))
+	})
 }
 
-// replaced returns the key of the original of a probe that has another handler.
-func (b *planBuilder) replaced(k *originalsHolder, s *handlerSite) (key string, ok bool) {
+// unclaimed returns the first key, in their order, of an original by which no probe was
+// recognised and that fits.
+func (k *originalsHolder) unclaimed(fits func(key string) bool) (key string, ok bool) {
 	for _, key := range slices.Sorted(maps.Keys(k.originals)) {
-		if !k.claimed[key] && b.isOf(k, key, s) && !s.has(k.originals[key]) {
+		if !slices.Contains(k.claimed, key) && fits(key) {
 			return key, true
 		}
 	}
 	return "", false
-}
-
-// isBack reports whether the probe of an original has it again.
-func (b *planBuilder) isBack(k *originalsHolder, key string) bool {
-	return slices.ContainsFunc(b.sites, func(s *handlerSite) bool { return b.isOf(k, key, s) && s.has(k.originals[key]) })
 }
 
 // isOf reports whether an original is that of a probe. A key without a container is

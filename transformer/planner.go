@@ -96,7 +96,7 @@ const danglingText = "looks like a rewritten probe, but no container of the pod 
 // isDangling reports whether a probe looks rewritten and was not recognised.
 func (b *planBuilder) isDangling(s *handlerSite) bool {
 	h := s.current.HTTPGet
-	return s.lost || !s.alreadyRewritten && h != nil && slices.ContainsFunc(serviceMeshes, func(d *serviceMesh) bool { return d.looksRewritten(h) })
+	return s.lost || !s.alreadyRewritten && h != nil && slices.ContainsFunc(conventions, func(by *convention) bool { return by.looksRewritten(h) })
 }
 
 // skip leaves a probe alone and reports the reason.
@@ -187,7 +187,7 @@ func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 	if s.original.HTTPGet != nil {
 		scheme = s.original.HTTPGet.Scheme
 	}
-	n, err := s.original.resolve(*port, s.container)
+	n, err := s.original.resolve(s.container)
 	s.port = n
 	a := b.inspection.answerer
 	switch {
