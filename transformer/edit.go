@@ -216,7 +216,7 @@ func (b *planBuilder) editProxy(value string) *containerRef {
 	if proxy == nil {
 		return nil
 	}
-	b.setEnv(b.containerPath(at).Key("env"), proxy.Env, value)
+	b.setEnv(b.containerPath(at).Key("env"), proxy, value)
 	return &at
 }
 
@@ -230,23 +230,20 @@ func (b *planBuilder) editDeclared(k *originalsHolder) {
 	b.edit(edits...)
 }
 
-// setEnv sets the env var. If there are several with its name, the last stays.
-func (b *planBuilder) setEnv(path field.Path, env []EnvVar, value string) {
-	last := -1
-	for i, e := range env {
-		if e.Name != b.p.mesh.format.EnvName {
-			continue
-		}
-		if last >= 0 {
-			b.edit(field.Edit{Op: field.Delete, Path: path.Index(last)})
-		}
-		last = i
+// setEnv sets the env var in a container's list at path. If there are several with its name,
+// the last stays.
+func (b *planBuilder) setEnv(path field.Path, c *Container, value string) {
+	at := c.envVars(b.p.mesh.format.EnvName)
+	if len(at) == 0 {
+		b.edit(field.Edit{Op: field.Insert, Path: path.Index(len(c.Env)), Value: b.p.envVar(value)})
+		return
 	}
-	switch {
-	case last < 0:
-		b.edit(field.Edit{Op: field.Insert, Path: path.Index(len(env)), Value: b.p.envVar(value)})
-	case text(env[last].Value) != value:
-		b.edit(field.Edit{Op: field.Set, Path: path.Index(last).Key("value"), Value: value})
+	last := len(at) - 1
+	for _, i := range at[:last] {
+		b.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
+	}
+	if text(c.Env[at[last]].Value) != value {
+		b.edit(field.Edit{Op: field.Set, Path: path.Index(at[last]).Key("value"), Value: value})
 	}
 }
 
@@ -282,14 +279,8 @@ func (b *planBuilder) removeHolders(keep, added *containerRef) {
 // removeEnv plans the removal of a holder's env var, and of its list if that has no
 // other. added is set if another env var is added to the list.
 func (b *planBuilder) removeEnv(k *originalsHolder, added bool) {
-	path, env := k.path.Key("env"), k.container.Env
-	var at []int
-	for i, e := range env {
-		if e.Name == k.mesh.format.EnvName {
-			at = append(at, i)
-		}
-	}
-	if len(at) == len(env) && !added {
+	path, at := k.path.Key("env"), k.container.envVars(k.mesh.format.EnvName)
+	if len(at) == len(k.container.Env) && !added {
 		b.edit(b.record.Emptied(path))
 		return
 	}

@@ -242,20 +242,26 @@ func entriesOf(sites []*handlerSite, key func(*handlerSite) string) map[string]*
 // decodeEnv returns the originals in the env var of a container that has the format;
 // found is false if the container has no such env var.
 func decodeEnv(c *Container, f *prober.Format) (originals map[string]*prober.Prober, found bool, err error) {
-	var env *EnvVar
-	for i := range c.Env {
-		if c.Env[i].Name == f.EnvName {
-			env = &c.Env[i] // of several, the last one counts
-		}
-	}
-	switch {
-	case env == nil:
+	at := c.envVars(f.EnvName)
+	if len(at) == 0 {
 		return nil, false, nil
-	case env.Value == nil:
+	}
+	value := c.Env[at[len(at)-1]].Value // of several, the last one counts
+	if value == nil {
 		return nil, true, fmt.Errorf("%s must have its value here, not come from elsewhere", f.EnvName)
 	}
-	originals, err = decodeOriginals(f, strings.ReplaceAll(*env.Value, "$$", "$"))
+	originals, err = decodeOriginals(f, strings.ReplaceAll(*value, "$$", "$"))
 	return originals, true, err
+}
+
+// envVars returns the indexes of the env vars of a name.
+func (c *Container) envVars(name string) (at []int) {
+	for i := range c.Env {
+		if c.Env[i].Name == name {
+			at = append(at, i)
+		}
+	}
+	return at
 }
 
 // decodeOriginals returns the originals in a text; an entry that is wrong is an error.

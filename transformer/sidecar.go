@@ -129,12 +129,12 @@ func (b *planBuilder) withDefaultContainer(annotations field.KeyValues, toRewrit
 	if existing := b.existingProbeProxy(); existing != nil && b.staysInPlace(existing, toRewrite) {
 		at = existing.at
 	}
-	for i := range b.in.Template.Spec.Containers {
-		if r := (containerRef{index: i}); !b.isOurs(r) {
-			if at.index > i {
-				return annotations
+	for first, c := range b.containers() {
+		if !first.init {
+			if at.index <= first.index {
+				annotations = annotations.With(defaultContainer, c.Name)
 			}
-			return annotations.With(defaultContainer, b.in.Template.Spec.Containers[i].Name)
+			break
 		}
 	}
 	return annotations
