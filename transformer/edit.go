@@ -37,9 +37,7 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 	if len(toRewrite) > 0 {
 		user := want
 		want = b.withDefaultContainer(b.p.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), toRewrite)
-		if b.answeredByEnvoy() {
-			want = withEnvoyOriginals(want, toRewrite)
-		}
+		want = b.withEnvoyOriginals(want, toRewrite)
 		if value := b.recordFor(toRewrite, env, user, want).Encode(); value != "" {
 			want = want.With(OriginalsAnnotation, value)
 		}
@@ -112,7 +110,8 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 		container = b.probeProxy(env, toRewrite)
 		isOwned := func(key string) bool { return slices.Contains(ownedKeys, key) }
 		existing := b.existingProbeProxy()
-		if existing != nil && b.staysInPlace(existing, toRewrite) {
+		at := b.probeProxyPlace(existing, toRewrite)
+		if existing != nil && existing.at == at {
 			keep = &existing.at
 			b.edit(diff(existing.path, existing.raw, b.withImmutable(container, existing.raw), isOwned)...)
 			break
@@ -120,7 +119,7 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 		if existing != nil {
 			container = append(container, slices.DeleteFunc(slices.Clone(existing.raw), func(e field.Entry) bool { return isOwned(e.Key) })...)
 		}
-		added = new(b.probeProxyPlace(toRewrite))
+		added = &at
 	case env != "":
 		if keep = b.editProxy(env); keep == nil {
 			container = append(b.declaration(), field.Entry{Key: "env", Value: field.List{b.p.envVar(env)}})
@@ -176,15 +175,19 @@ func (b *planBuilder) native() bool {
 	return b.p.opts.ProbeProxy.Placement == PlacementNative && !b.in.Shape.NoNativeSidecars
 }
 
-// probeProxyPlace returns where probe-proxy is added. A native sidecar comes
+// probeProxyPlace returns where probe-proxy is to be. One that exists stays if it is in the
+// configured list, and before every container that needs it. A native sidecar is added
 // before all other init containers. An ordinary container comes last, since
 // kubectl exec and logs take the first, unless a postStart hook needs probe-proxy:
 // then it comes first, because such a hook delays the containers that follow.
-func (b *planBuilder) probeProxyPlace(toRewrite []*handlerSite) containerRef {
-	if b.native() {
+func (b *planBuilder) probeProxyPlace(existing *originalsHolder, toRewrite []*handlerSite) containerRef {
+	isLate := func(s *handlerSite) bool { return s.atStart() && existing.at.startsAfter(s.at) }
+	switch {
+	case existing != nil && existing.at.init == b.native() && !slices.ContainsFunc(toRewrite, isLate):
+		return existing.at
+	case b.native():
 		return containerRef{init: true}
-	}
-	if !b.firstIsApp() && slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return s.name == prober.PostStart }) {
+	case !b.firstIsApp() && slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return s.name == prober.PostStart }):
 		return containerRef{}
 	}
 	return containerRef{index: len(b.in.Template.Spec.Containers)}
@@ -192,14 +195,6 @@ func (b *planBuilder) probeProxyPlace(toRewrite []*handlerSite) containerRef {
 
 // firstIsApp reports whether the first container is taken for the app.
 func (b *planBuilder) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.inspection.firstIsApp }
-
-// staysInPlace reports whether a probe-proxy is in the configured list, and
-// before every container that needs it.
-func (b *planBuilder) staysInPlace(k *originalsHolder, toRewrite []*handlerSite) bool {
-	return k.at.init == b.native() && !slices.ContainsFunc(toRewrite, func(s *handlerSite) bool {
-		return s.atStart() && k.at.startsAfter(s.at)
-	})
-}
 
 // editProxy plans the env var of the mesh's proxy and returns where the proxy is; nil if
 // there is none.

@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
@@ -75,7 +74,7 @@ func (s *handlerSite) needsForm() bool {
 		return false
 	}
 	if s.original.HTTPGet == nil {
-		return !reflect.DeepEqual(s.form, handlerOf(s.prober(), nil).Value())
+		return !same(s.form, handlerOf(s.prober(), nil).Value())
 	}
 	port, _ := s.form.Get("port")
 	_, number := port.(int)
@@ -118,11 +117,12 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 			r.Add(RecordTexts, field.Entry{Key: s.key, Value: texts.Map()})
 		}
 	}
+	now := []answerer{b.inspection.answerer}
 	undone := b.undo(written, func(d *serviceMesh) []answerer {
 		if d.convention != b.p.mesh.convention {
 			return nil
 		}
-		return []answerer{b.inspection.answerer}
+		return now
 	}, nil)
 	r.Add(recordAnnotations, slices.DeleteFunc(user.Map(), func(e field.Entry) bool {
 		v, set := undone.Lookup(e.Key)

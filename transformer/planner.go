@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -17,6 +18,8 @@ type Planner struct {
 	opts   Options
 	mesh   *serviceMesh
 	meshes []*serviceMesh // all of them, the planner's own first
+	// The container probe-proxy without what a template adds to it, made when it is needed.
+	native, ordinary func() field.Map
 }
 
 // New returns a planner. It is an error if the options have [Options.Problems].
@@ -32,7 +35,10 @@ func newPlanner(o Options, d *serviceMesh) *Planner {
 		o.ProbeProxy.Name = osmHealthcheckName
 	}
 	others := slices.DeleteFunc(slices.Clone(serviceMeshes), func(x *serviceMesh) bool { return x == d })
-	return &Planner{opts: o, mesh: d, meshes: slices.Insert(others, 0, d)}
+	p := &Planner{opts: o, mesh: d, meshes: slices.Insert(others, 0, d)}
+	p.native = sync.OnceValue(func() field.Map { return p.probeProxy(true) })
+	p.ordinary = sync.OnceValue(func() field.Map { return p.probeProxy(false) })
+	return p
 }
 
 // holderIn returns the mesh in which a container carries originals in a convention, which
@@ -59,7 +65,7 @@ func (p *Planner) Plan(in Input) Plan {
 		b.excludePorts(b.undecided())
 	} else {
 		b.p.mesh.skipUnsupported(b, b.undecided())
-		b.skipNewer(b.undecided())
+		b.skipNewer()
 		toRewrite = b.undecided()
 		for i, h := range b.p.mesh.assign(toRewrite, b.inspection.answerer) {
 			toRewrite[i].target = h
@@ -364,10 +370,7 @@ func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
 	if !b.in.Shape.BareSpec || b.inspection.facts.injected.is == never {
 		return
 	}
-	needed := b.p.mesh.annotate(nil, nil, b.inspection.answerer)
-	if b.answeredByEnvoy() {
-		needed = withEnvoyOriginals(needed, toRewrite)
-	}
+	needed := b.withEnvoyOriginals(b.p.mesh.annotate(nil, nil, b.inspection.answerer), toRewrite)
 	if len(needed) == 0 {
 		return
 	}
@@ -434,10 +437,8 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 // companion returns the object that the workload needs, or the one that it no longer
 // needs; nil if there is neither.
 func (b *planBuilder) companion(toRewrite []*handlerSite) *Companion {
-	if b.answeredByEnvoy() {
-		if probers := envoyEntries(toRewrite); len(probers) > 0 {
-			return b.envoyConfigMap(envoyResources(probers))
-		}
+	if probers := b.envoyEntries(toRewrite); len(probers) > 0 {
+		return b.envoyConfigMap(envoyResources(probers))
 	}
 	if len(b.annotationHolders) > 0 {
 		return b.envoyConfigMap("")

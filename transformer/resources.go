@@ -228,16 +228,24 @@ func (p podResources) defaultResources(tlsProbes int, configured bool) field.Map
 	case p.hasOwn || class == bestEffort && !configured:
 		return nil
 	case class == guaranteed && tlsProbes > manyTLSProbes:
-		return resourceValues("100m", "32Mi", "100m", "32Mi")
+		return manyTLSResources
 	case class == guaranteed:
-		return resourceValues("50m", "32Mi", "50m", "32Mi")
+		return guaranteedResources
 	case !p.limitless(0): // the pod as a whole is limited, and a quota may demand that
-		return resourceValues("10m", "16Mi", "100m", "32Mi")
+		return limitedResources
 	case tlsProbes > 0:
-		return resourceValues("20m", "16Mi", "", "32Mi")
+		return tlsResources
 	}
-	return resourceValues("10m", "16Mi", "", "32Mi")
+	return leastResources
 }
+
+var (
+	manyTLSResources    = resourceValues("100m", "32Mi", "100m", "32Mi")
+	guaranteedResources = resourceValues("50m", "32Mi", "50m", "32Mi")
+	limitedResources    = resourceValues("10m", "16Mi", "100m", "32Mi")
+	tlsResources        = resourceValues("20m", "16Mi", "", "32Mi")
+	leastResources      = resourceValues("10m", "16Mi", "", "32Mi")
+)
 
 func resourceValues(requestCPU, requestMemory, limitCPU, limitMemory string) field.Map {
 	requests := field.Map{{Key: "cpu", Value: requestCPU}, {Key: "memory", Value: requestMemory}}

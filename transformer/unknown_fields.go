@@ -74,9 +74,9 @@ func keyNotIn(m field.Map, known []string) string {
 
 // skipNewer leaves alone the probes that the mesh's proxy would have to make but
 // does not support.
-func (b *planBuilder) skipNewer(sites []*handlerSite) {
-	for _, s := range sites {
-		if newer := s.original.newer(s.name.IsHook()); newer != "" && !b.answeredByUs(s) {
+func (b *planBuilder) skipNewer() {
+	for _, s := range b.sites {
+		if newer := s.original.newer(s.name.IsHook()); s.reason == "" && newer != "" && !b.answeredByUs(s) {
 			kind, _ := s.original.Kind()
 			b.skip(s, "proxy-cannot-answer", s.path.Key(kind), "has `%s.%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)", kind, newer, b.inspection.answerer.who, AnsweredByProbeProxy)
 		}
