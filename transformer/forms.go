@@ -28,7 +28,7 @@ const (
 // original. It completes original by what the env var has no room for.
 func (r Record) handler(key string, original *Handler) field.Map {
 	m := field.As[field.Map](r.Section(recordHandlers), key)
-	if kind, _ := original.Kind(); len(m) != 1 || m[0].Key != kind {
+	if len(m) != 1 || m[0].Key != original.Kind() {
 		return nil
 	}
 	form, _ := m[0].Value.(field.Map)
@@ -45,8 +45,7 @@ func (r Record) handler(key string, original *Handler) field.Map {
 
 // readForm returns the fields of the handler as they were read, without its headers.
 func (s *handlerSite) readForm() field.Map {
-	kind, _ := s.current.Kind()
-	form := field.As[field.Map](s.source, kind)
+	form := field.As[field.Map](s.source, s.current.Kind())
 	if i := slices.IndexFunc(form, func(e field.Entry) bool { return e.Key == headersField && e.Value != nil }); i >= 0 {
 		form = slices.Clone(form)
 		form[i].Value = field.List{}
@@ -110,8 +109,7 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 	byKey := func(s, t *handlerSite) int { return strings.Compare(s.key, t.key) }
 	for _, s := range slices.SortedFunc(slices.Values(toRewrite), byKey) {
 		if s.needsForm() {
-			kind, _ := s.original.Kind()
-			r.Add(recordHandlers, field.Entry{Key: s.key, Value: field.Map{{Key: kind, Value: s.shortForm()}}})
+			r.Add(recordHandlers, field.Entry{Key: s.key, Value: field.Map{{Key: s.original.Kind(), Value: s.shortForm()}}})
 		}
 		if texts := b.textsOf(s); len(texts) > 0 {
 			r.Add(RecordTexts, field.Entry{Key: s.key, Value: texts.Map()})
@@ -164,8 +162,7 @@ func (b *planBuilder) textsOf(s *handlerSite) field.KeyValues {
 
 // isOriginal reports whether a field of the rewritten request has its original value.
 func (s *handlerSite) isOriginal(key string) bool {
-	kind, _ := s.current.Kind()
-	now, _ := field.As[field.Map](s.source, kind).Get(key)
+	now, _ := field.As[field.Map](s.source, s.current.Kind()).Get(key)
 	before, had := s.before(key)
 	return had && same(now, before)
 }

@@ -277,8 +277,7 @@ func decodeOriginals(f *prober.Format, text string) (map[string]*prober.Prober, 
 // scheme, that is removed.
 func (s *handlerSite) edits(want *Handler) []field.Edit {
 	var form field.Map
-	to, _ := want.Kind()
-	if kind, _ := s.original.Kind(); kind == to {
+	if s.original.Kind() == want.Kind() {
 		form = s.form
 	}
 	edits := handlerEdits(s.path, s.current, want, form)
@@ -304,7 +303,7 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 // A field whose text is known gets it even if it has been given its original value by
 // hand.
 func (s *handlerSite) asWritten(edits []field.Edit) []field.Edit {
-	kind, _ := s.current.Kind()
+	kind := s.current.Kind()
 	now := field.As[field.Map](s.source, kind)
 	for _, text := range s.texts {
 		named := slices.ContainsFunc(edits, func(e field.Edit) bool { return e.Op == field.Rename || e.Path[len(e.Path)-1].Key == text.Key })
@@ -331,8 +330,7 @@ func (s *handlerSite) before(key string) (v field.Value, had bool) {
 // path from have to want. Within httpGet only the fields that differ are touched.
 // form has the fields of want as they were written; nil if that does not matter.
 func handlerEdits(path field.Path, have, want *Handler, form field.Map) []field.Edit {
-	from, _ := have.Kind()
-	to, _ := want.Kind()
+	from, to := have.Kind(), want.Kind()
 	if from != to {
 		value := want.Value()
 		if form != nil {

@@ -126,7 +126,7 @@ type match struct {
 // that answer on the probe's port count; if their originals differ, that is an
 // error.
 func (b *planBuilder) recognise(s *handlerSite) {
-	if kind, ok := s.current.Kind(); !ok || kind != kindHTTPGet {
+	if s.current.Kind() != kindHTTPGet {
 		return
 	}
 	h := s.current.HTTPGet
@@ -333,7 +333,7 @@ func (b *planBuilder) isOf(k *originalsHolder, key string, s *handlerSite) bool 
 // timeout are not compared: rewriting leaves them in the probe.
 func (s *handlerSite) has(original *prober.Prober) bool {
 	n := s.dialed()
-	if _, ok := s.current.Kind(); !ok || n == 0 {
+	if s.current.Kind() == "" || n == 0 {
 		return false
 	}
 	want := handlerOf(original, &HTTPGet{})

@@ -118,14 +118,14 @@ func (b *planBuilder) classify() {
 	skip := b.skipped(sources)
 	offApplies := false // off is the reason of a probe
 	for _, s := range b.sites {
-		kind, ok := s.original.Kind()
+		kind := s.original.Kind()
 		switch {
 		case b.in.Shape.ProbesMadeBy != "" && !b.isDangling(s):
 			s.reason, offApplies = off.Reason, true
-		case ok && !s.original.dials():
+		case kind != "" && !s.original.dials():
 			s.reason = "no-network"
 		case b.hasUnknown(s):
-		case !ok:
+		case kind == "":
 			b.skip(s, "not-one-handler", s.path, "must have exactly one handler (exec, httpGet, tcpSocket, grpc, and for hooks sleep), and has %s", s.original)
 		case b.p.mesh.isProxy(s.container):
 			s.reason = "proxy-container"
@@ -316,8 +316,7 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 func (b *planBuilder) checkOwnPort() {
 	for _, s := range b.sites {
 		if s.reason == "aims-at-probe-port" {
-			kind, _ := s.original.Kind()
-			b.addFinding(containerFinding("port-taken", s.path.Key(kind, "port"), s.container.Name, "%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s", s.port, b.portCure()))
+			b.addFinding(containerFinding("port-taken", s.path.Key(s.original.Kind(), "port"), s.container.Name, "%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s", s.port, b.portCure()))
 		}
 	}
 }
@@ -348,9 +347,9 @@ func (b *planBuilder) checkLeftAlone() {
 // servedByRewriter reports whether the mesh captures a probe, and the mesh's own
 // rewriter serves it in one of the worlds.
 func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
-	kind, ok := s.original.Kind()
+	kind := s.original.Kind()
 	port, host := s.original.endpoint()
-	if !ok || port == nil || b.p.mesh.isProxy(s.container) || b.isDangling(s) || s.neverWorks(kind) {
+	if kind == "" || port == nil || b.p.mesh.isProxy(s.container) || b.isDangling(s) || s.neverWorks(kind) {
 		return false
 	}
 	n := s.original.dialedIn(s.container)
@@ -478,10 +477,10 @@ func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 // outcome returns what becomes of a probe, as it was read, in the mesh, and if that is
 // not so in every world, the fact that decides.
 func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
-	kind, ok := s.current.Kind()
+	kind := s.current.Kind()
 	spec := &b.in.Template.Spec
 	switch {
-	case !ok || !s.current.dials() || b.p.mesh.isProxy(s.container):
+	case kind == "" || !s.current.dials() || b.p.mesh.isProxy(s.container):
 		return unaffected, ""
 	case b.isDangling(s):
 		return fate{Fails, "nothing in the pod has its original"}, ""
