@@ -40,6 +40,7 @@ func newPlanBuilder(p *Planner, in *Input) *planBuilder {
 			s.source = b.sourceMap(s.path)
 			s.form = s.readForm()
 			b.recognise(s)
+			s.port, s.portErr = s.original.resolve(c)
 			b.sites = append(b.sites, s)
 		}
 	}
@@ -77,7 +78,6 @@ func (b *planBuilder) hasOurs() bool {
 	return len(b.annotationHolders) > 0 || len(b.record) > 0 || slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.used() || k.ours })
 }
 
-// isOurs reports whether we added the container.
 func (b *planBuilder) isOurs(at containerRef) bool {
 	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.ours && k.at == at })
 }

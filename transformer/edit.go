@@ -42,11 +42,7 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 			want = want.With(OriginalsAnnotation, value)
 		}
 	}
-	for _, p := range want {
-		if !slices.Contains(have, p) {
-			b.addedAnnotations = append(b.addedAnnotations, p)
-		}
-	}
+	b.addedAnnotations = slices.DeleteFunc(slices.Clone(want), func(p field.KeyValue) bool { return slices.Contains(have, p) })
 	slices.SortFunc(b.addedAnnotations, func(p, q field.KeyValue) int { return strings.Compare(p.Key, q.Key) })
 	path := b.metadata.Key("annotations")
 	switch raw := b.sourceMap(b.metadata); {

@@ -33,6 +33,7 @@ type handlerSite struct {
 	lost             bool             // a mesh's own tool has rewritten it, and the template does not have its original
 	reason           string           // why it is left alone; "" if it is rewritten
 	port             int              // of original, resolved; 0 if it has none
+	portErr          error            // why it has none
 	target           *Handler         // what it is rewritten to; nil if it is left alone
 	changes          []field.Edit     // from current to target
 }
@@ -196,14 +197,11 @@ func (h *Handler) resolve(c *Container) (int, error) {
 // substitute.
 func isVariable(text string) bool { return strings.Contains(text, "${") }
 
-// dialedIn returns the port that the handler dials in a container; 0 if there is none.
-func (h *Handler) dialedIn(c *Container) int {
-	n, _ := h.resolve(c)
+// dialed returns the port to which a probe goes as it was read; 0 if there is none.
+func (s *handlerSite) dialed() int {
+	n, _ := s.current.resolve(s.container)
 	return n
 }
-
-// dialed returns the port to which a probe goes as it was read; 0 if there is none.
-func (s *handlerSite) dialed() int { return s.current.dialedIn(s.container) }
 
 func inRange(port int64) (int, error) {
 	if port < 1 || port > 65535 {

@@ -48,9 +48,7 @@ func (k *originalsHolder) answerer() answerer {
 func (k *originalsHolder) isOf(d *serviceMesh) bool { return k.mesh.convention == d.convention }
 
 // answersOn reports whether k is a container that answers on a port.
-func (k *originalsHolder) answersOn(port field.IntOrString) bool {
-	return slices.Contains(k.listens, int(port.Int)) // a name is no number
-}
+func (k *originalsHolder) answersOn(port int) bool { return slices.Contains(k.listens, port) }
 
 // cannotRun returns why k, a probe-proxy, cannot answer in a pod, with or without a mesh; ""
 // if it can. An API server or a CRD that does not know native sidecars drops the
@@ -130,8 +128,9 @@ func (b *planBuilder) recognise(s *handlerSite) {
 		return
 	}
 	h := s.current.HTTPGet
+	port := int(h.Port.Int) // 0 if it is a name
 	matches := matchesIn(b.holders, s, b.names)
-	if onPort := slices.DeleteFunc(slices.Clone(matches), func(m match) bool { return !m.holder.answersOn(h.Port) }); len(onPort) > 0 {
+	if onPort := slices.DeleteFunc(slices.Clone(matches), func(m match) bool { return !m.holder.answersOn(port) }); len(onPort) > 0 {
 		matches = onPort
 	}
 	if len(matches) == 0 {
@@ -158,8 +157,8 @@ func (b *planBuilder) recognise(s *handlerSite) {
 		s.form = s.withEmptyHeaders(s.form)
 	}
 	m.holder.claimed = append(m.holder.claimed, m.key)
-	if m.holder.answersOn(h.Port) {
-		m.holder.port = int(h.Port.Int)
+	if m.holder.answersOn(port) {
+		m.holder.port = port
 	}
 }
 
@@ -170,20 +169,19 @@ func (s *handlerSite) astray(spec *PodSpec) string {
 	if k == nil || k.container == nil {
 		return ""
 	}
-	now := s.original.dialedIn(s.container)
 	port, _ := s.original.endpoint()
 	noted, _ := handlerOf(s.entry, &HTTPGet{}).endpoint()
 	switch why := k.cannotRun(spec); {
 	case why != "":
 		return why
-	case k.ours && !k.proxy && !k.answersOn(field.Number(s.dialed())):
+	case k.ours && !k.proxy && !k.answersOn(s.dialed()):
 		return fmt.Sprintf("%s, which is to answer, listens on port %s", k.name(), joinPorts(k.listens))
 	case !k.proxy && s.gates() && k.at.startsAfter(s.at):
 		return k.name() + ", which is to answer, starts later, when the probe or hook has passed"
 	case k.mesh.fixedPorts == nil && s.current.HTTPGet.Scheme == "HTTPS":
 		return k.name() + ", which is to answer, speaks plain HTTP"
-	case now != 0 && int64(now) != noted.Int:
-		return fmt.Sprintf("its original in %s goes to port %s, and `%s` is %d now", k.name(), noted, port, now)
+	case s.port != 0 && int64(s.port) != noted.Int:
+		return fmt.Sprintf("its original in %s goes to port %s, and `%s` is %d now", k.name(), noted, port, s.port)
 	}
 	return ""
 }
@@ -272,7 +270,7 @@ func (b *planBuilder) seemsRewritten(s *handlerSite) bool {
 	if n == 0 {
 		return false
 	}
-	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.answersOn(field.Number(n)) }) ||
+	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.answersOn(n) }) ||
 		slices.ContainsFunc(b.annotationHolders, func(k *originalsHolder) bool { return slices.Contains(k.mesh.fixedPorts, n) })
 }
 

@@ -193,8 +193,6 @@ func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 	if s.original.HTTPGet != nil {
 		scheme = s.original.HTTPGet.Scheme
 	}
-	n, err := s.original.resolve(s.container)
-	s.port = n
 	a := b.inspection.answerer
 	switch {
 	case host != "":
@@ -205,23 +203,23 @@ func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 		b.skip(s, "scheme-invalid", s.path.Key(kind, "scheme"), "%q must be HTTP or HTTPS", scheme)
 	case s.timeout < 0 || s.timeout > math.MaxInt32:
 		b.skip(s, "timeout-invalid", s.path.Key("timeoutSeconds"), "%d must be a number of seconds from 1 to %d", s.timeout, math.MaxInt32)
-	case err != nil:
-		b.skipPort(s, kind, *port, err)
-	case slices.Contains(b.p.mesh.ports(a), n):
+	case s.portErr != nil:
+		b.skipPort(s, kind, *port)
+	case slices.Contains(b.p.mesh.ports(a), s.port):
 		b.skip(s, "aims-at-probe-port", s.path.Key(kind, "port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
-	case !b.inspection.captures(n):
-		b.skip(s, "port-not-captured", s.path.Key(kind, "port"), "the mesh does not capture port %d, so the probe works as it is", n)
+	case !b.inspection.captures(s.port):
+		b.skip(s, "port-not-captured", s.path.Key(kind, "port"), "the mesh does not capture port %d, so the probe works as it is", s.port)
 	case (s.at.init || b.answeredByUs(s)) && b.lateIn(&b.inspection.facts, s, a) != "":
 		b.skip(s, "starts-before-answerer", s.path, "container %q starts before the one that answers rewritten probes, so this one is left alone; %s", s.container.Name, b.startsEarlierCure(s))
 	}
 }
 
-func (b *planBuilder) skipPort(s *handlerSite, kind string, port field.IntOrString, err error) {
+func (b *planBuilder) skipPort(s *handlerSite, kind string, port field.IntOrString) {
 	reason := "port-unresolved"
-	if _, numeric := err.(outOfRange); numeric {
+	if _, numeric := s.portErr.(outOfRange); numeric {
 		reason = "port-invalid"
 	}
-	b.skip(s, reason, s.path.Key(kind, "port"), "%v; the probe is left alone", err)
+	b.skip(s, reason, s.path.Key(kind, "port"), "%v; the probe is left alone", s.portErr)
 	f := &b.findings[len(b.findings)-1]
 	if port != (field.IntOrString{}) {
 		f.Current = port.Value()
@@ -352,8 +350,7 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 	if kind == "" || port == nil || b.p.mesh.isProxy(s.container) || b.isDangling(s) || s.neverWorks(kind) {
 		return false
 	}
-	n := s.original.dialedIn(s.container)
-	if host != "" || n == 0 && !isVariable(port.Str) || n > 0 && !b.inspection.captures(n) {
+	if host != "" || s.port == 0 && !isVariable(port.Str) || s.port > 0 && !b.inspection.captures(s.port) {
 		return false
 	}
 	if b.inspection.rewriterServes != nil {
@@ -388,7 +385,6 @@ func (b *planBuilder) portCure() string {
 	return ", or the functionConfig another `port`"
 }
 
-// finish plans the edits and returns the plan.
 func (b *planBuilder) finish(toRewrite []*handlerSite) Plan {
 	b.keepReplaced()
 	plan := Plan{Probes: make([]Verdict, 0, len(b.sites))}
