@@ -27,11 +27,7 @@ const (
 // if they are not known, or no longer mean what the env var says, which is in
 // original. It completes original by what the env var has no room for.
 func (r Record) handler(key string, original *Handler) field.Map {
-	m := field.As[field.Map](r.Section(recordHandlers), key)
-	if len(m) != 1 || m[0].Key != original.Kind() {
-		return nil
-	}
-	form, _ := m[0].Value.(field.Map)
+	form := field.As[field.Map](field.As[field.Map](r.Section(recordHandlers), key), original.Kind())
 	port, _ := original.endpoint()
 	name := field.As[string](form, "port")
 	if number, _ := form.Get("port"); name == "" && number != port.Value() || !original.adopt(form) {
@@ -106,8 +102,9 @@ func (s *handlerSite) shortForm() field.Map {
 // written.
 func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, written field.KeyValues) Record {
 	var r Record
-	byKey := func(s, t *handlerSite) int { return strings.Compare(s.key, t.key) }
-	for _, s := range slices.SortedFunc(slices.Values(toRewrite), byKey) {
+	sorted := slices.Clone(toRewrite)
+	slices.SortFunc(sorted, func(s, t *handlerSite) int { return strings.Compare(s.key, t.key) })
+	for _, s := range sorted {
 		if s.needsForm() {
 			r.Add(recordHandlers, field.Entry{Key: s.key, Value: field.Map{{Key: s.original.Kind(), Value: s.shortForm()}}})
 		}

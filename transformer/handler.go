@@ -359,15 +359,16 @@ func handlerEdits(path field.Path, have, want *Handler, form field.Map) []field.
 			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, f.key)})
 		}
 	}
-	return append(edits, headerEdits(path.Key(from, headersField), h.HTTPHeaders, w.HTTPHeaders, form)...)
+	if !slices.Equal(h.HTTPHeaders, w.HTTPHeaders) {
+		edits = append(edits, headerEdits(path.Key(from, headersField), h.HTTPHeaders, w.HTTPHeaders, form)...)
+	}
+	return edits
 }
 
-// headerEdits returns the edits that change the headers at path. Those that stay
-// are not touched.
+// headerEdits returns the edits that change the headers at path, which differ. Those that
+// stay are not touched.
 func headerEdits(path field.Path, have, want []HTTPHeader, form field.Map) []field.Edit {
 	switch wasEmpty, noted := form.Get(headersField); {
-	case slices.Equal(have, want):
-		return nil
 	case len(want) == 0 && noted:
 		return []field.Edit{{Op: field.Set, Path: path, Value: wasEmpty}}
 	case len(want) == 0:
