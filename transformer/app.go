@@ -25,8 +25,7 @@ func (b *planBuilder) excludePorts(sites []*handlerSite) {
 		b.findings = append(b.findings, b.inspection.conflicts...)
 	}
 	for _, s := range sites {
-		kind, _ := s.original.Kind()
-		at := s.path.Key(kind, "port")
+		at := s.path.Key(s.original.Kind(), "port")
 		if service := b.exposed(s.port); service != "" {
 			b.addFinding(containerFinding("port-exposed", at, s.container.Name,
 				"%s leads to port %d, and without the mesh everything there would go without mTLS; probe-proxy must answer (`answeredBy: probe-proxy`), or the probe must have a port of its own", service, s.port))

@@ -14,6 +14,7 @@ type planBuilder struct {
 	in                *Input
 	metadata          field.Path // with the pods' labels and annotations; nil if not known
 	spec              field.Path
+	names             []string // of all containers
 	sites             []*handlerSite
 	holders           []*originalsHolder // containers that carry originals
 	annotationHolders []*originalsHolder // annotations that do
@@ -31,15 +32,15 @@ type planBuilder struct {
 // newPlanBuilder reads the template: first the holders of originals, then the probes
 // and hooks, with their originals.
 func newPlanBuilder(p *Planner, in *Input) *planBuilder {
-	b := &planBuilder{p: p, in: in, metadata: in.MetadataPath(), spec: in.SpecPath(), edits: make([]field.Edit, 0, 8)}
+	b := &planBuilder{p: p, in: in, metadata: in.MetadataPath(), spec: in.SpecPath(), names: namesOf(in.Template.Spec.containers()), edits: make([]field.Edit, 0, 8)}
 	b.findHolders()
-	names := namesOf(in.Template.Spec.containers())
 	for at, c := range b.containers() {
 		for _, s := range sitesOf(b.spec, at, c) {
 			s.original = s.current
 			s.source = b.sourceMap(s.path)
 			s.form = s.readForm()
-			b.recognise(s, names)
+			b.recognise(s)
+			s.port, s.portErr = s.original.resolve(c)
 			b.sites = append(b.sites, s)
 		}
 	}
@@ -77,7 +78,6 @@ func (b *planBuilder) hasOurs() bool {
 	return len(b.annotationHolders) > 0 || len(b.record) > 0 || slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.used() || k.ours })
 }
 
-// isOurs reports whether we added the container.
 func (b *planBuilder) isOurs(at containerRef) bool {
 	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.ours && k.at == at })
 }

@@ -118,8 +118,8 @@ func (b *planBuilder) envoyConfigMap(resources string) *Companion {
 // the form of the env var.
 const osmOriginals = "rewrite-probes.io/osm-probers"
 
-func withEnvoyOriginals(annotations field.KeyValues, sites []*handlerSite) field.KeyValues {
-	if value := prober.Encode(envoyEntries(sites)); value != "" {
+func (b *planBuilder) withEnvoyOriginals(annotations field.KeyValues, sites []*handlerSite) field.KeyValues {
+	if value := prober.Encode(b.envoyEntries(sites)); value != "" {
 		return annotations.With(osmOriginals, value)
 	}
 	return annotations
@@ -135,7 +135,10 @@ func envoyOriginals(annotations field.KeyValues) (map[string]*prober.Prober, err
 }
 
 // envoyEntries returns the entries of the probes that Envoy answers.
-func envoyEntries(sites []*handlerSite) map[string]*prober.Prober {
+func (b *planBuilder) envoyEntries(sites []*handlerSite) map[string]*prober.Prober {
+	if !b.answeredByEnvoy() {
+		return nil
+	}
 	answered := slices.DeleteFunc(slices.Clone(sites), func(s *handlerSite) bool { return s.original.HTTPGet == nil })
 	return entriesOf(answered, osmConvention{}.key)
 }

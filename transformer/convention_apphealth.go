@@ -19,7 +19,7 @@ func (appHealth) skipUnsupported(*planBuilder, []*handlerSite) {}
 func (appHealth) assign(sites []*handlerSite, a answerer) []*Handler {
 	handlers := make([]*Handler, len(sites))
 	for i, s := range sites {
-		h := HTTPGet{Path: prober.Key(s.container.Name, s.name), Port: field.Number(a.port)}
+		h := HTTPGet{Path: s.key, Port: field.Number(a.port)}
 		if o := s.original.HTTPGet; o != nil {
 			h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders
 			if o.Scheme == "HTTPS" {
@@ -38,7 +38,7 @@ func (appHealth) looksRewritten(h *HTTPGet) bool {
 
 func (appHealth) unrewritten(h *HTTPGet) *HTTPGet { return h }
 
-func (appHealth) key(s *handlerSite) string { return prober.Key(s.container.Name, s.name) }
+func (appHealth) key(s *handlerSite) string { return s.key }
 
 // original: a path belongs to the probe that it names. If it names a container
 // that the pod does not have, it belongs to the probe that has the path: a renamed
@@ -46,7 +46,7 @@ func (appHealth) key(s *handlerSite) string { return prober.Key(s.container.Name
 func (appHealth) original(originals map[string]*prober.Prober, s *handlerSite, names []string) (string, *prober.Prober) {
 	path := s.current.HTTPGet.Path
 	container, _, _ := prober.ParseKey(path)
-	if path != prober.Key(s.container.Name, s.name) && slices.Contains(names, container) {
+	if path != s.key && slices.Contains(names, container) {
 		return "", nil
 	}
 	return path, originals[path]

@@ -43,7 +43,7 @@ func (osmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 // skipInexpressible leaves alone a handler that the conventions of Open Service Mesh
 // and its successor cannot express, and reports whether it is one.
 func skipInexpressible(b *planBuilder, s *handlerSite, mesh osm) bool {
-	kind, _ := s.original.Kind()
+	kind := s.original.Kind()
 	if !s.name.IsHook() && (kind == kindHTTPGet || kind == kindTCPSocket) {
 		return false
 	}

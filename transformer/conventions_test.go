@@ -47,7 +47,7 @@ type lookUp struct {
 
 func (c lookUp) check(t *testing.T, of conventionRules, probeType prober.ProbeType) {
 	t.Helper()
-	s := &handlerSite{container: &Container{Name: "app"}, name: probeType, current: &Handler{HTTPGet: c.request}}
+	s := &handlerSite{container: &Container{Name: "app"}, name: probeType, key: prober.Key("app", probeType), current: &Handler{HTTPGet: c.request}}
 	key, got := of.original(c.originals, s, []string{"app", "other"})
 	if d := cmp.Diff(c.want, got); d != "" || key != c.key {
 		t.Errorf("%s, %s: %q, want %q; -want +got\n%s", probeType.Field(), c.name, key, c.key, d)
@@ -179,7 +179,7 @@ func TestARequestLooksRewrittenByItsPathAndWhereThatSaysNothingByItsHeaders(t *t
 // Each probe by itself, and all of a pod together, since the path depends on the others.
 func TestAProbeIsAssignedTheRequestThatItsMeshAnswers(t *testing.T) {
 	site := func(container string, probeType prober.ProbeType, port int, h *Handler) *handlerSite {
-		return &handlerSite{container: &Container{Name: container}, name: probeType, port: port, original: h}
+		return &handlerSite{container: &Container{Name: container}, name: probeType, key: prober.Key(container, probeType), port: port, original: h}
 	}
 	http := &Handler{HTTPGet: speaking("HTTP2", request("/a", 0, "A", "b"))}
 	noPath := &Handler{HTTPGet: over("HTTP", request("", 0))}

@@ -60,7 +60,7 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 // memberships returns what the meshes say of the template: those that inject it, where that
 // is said, and a finding about the first switch that is off.
 func (p *Planner) memberships(b *planBuilder) (detected detection, marked []*serviceMesh, at []string, off *Finding) {
-	for d := range p.meshes {
+	for _, d := range p.meshes {
 		m := d.membership(b)
 		if m.injected == always && (p.opts.Mesh == MeshAuto || d == p.mesh || !m.byName) {
 			marked, at = append(marked, d), append(at, m.at)

@@ -37,18 +37,12 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 	if len(toRewrite) > 0 {
 		user := want
 		want = b.withDefaultContainer(b.p.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), toRewrite)
-		if b.answeredByEnvoy() {
-			want = withEnvoyOriginals(want, toRewrite)
-		}
+		want = b.withEnvoyOriginals(want, toRewrite)
 		if value := b.recordFor(toRewrite, env, user, want).Encode(); value != "" {
 			want = want.With(OriginalsAnnotation, value)
 		}
 	}
-	for _, p := range want {
-		if !slices.Contains(have, p) {
-			b.addedAnnotations = append(b.addedAnnotations, p)
-		}
-	}
+	b.addedAnnotations = slices.DeleteFunc(slices.Clone(want), func(p field.KeyValue) bool { return slices.Contains(have, p) })
 	slices.SortFunc(b.addedAnnotations, func(p, q field.KeyValue) int { return strings.Compare(p.Key, q.Key) })
 	path := b.metadata.Key("annotations")
 	switch raw := b.sourceMap(b.metadata); {
@@ -112,7 +106,8 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 		container = b.probeProxy(env, toRewrite)
 		isOwned := func(key string) bool { return slices.Contains(ownedKeys, key) }
 		existing := b.existingProbeProxy()
-		if existing != nil && b.staysInPlace(existing, toRewrite) {
+		at := b.probeProxyPlace(existing, toRewrite)
+		if existing != nil && existing.at == at {
 			keep = &existing.at
 			b.edit(diff(existing.path, existing.raw, b.withImmutable(container, existing.raw), isOwned)...)
 			break
@@ -120,7 +115,7 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 		if existing != nil {
 			container = append(container, slices.DeleteFunc(slices.Clone(existing.raw), func(e field.Entry) bool { return isOwned(e.Key) })...)
 		}
-		added = new(b.probeProxyPlace(toRewrite))
+		added = &at
 	case env != "":
 		if keep = b.editProxy(env); keep == nil {
 			container = append(b.declaration(), field.Entry{Key: "env", Value: field.List{b.p.envVar(env)}})
@@ -176,15 +171,19 @@ func (b *planBuilder) native() bool {
 	return b.p.opts.ProbeProxy.Placement == PlacementNative && !b.in.Shape.NoNativeSidecars
 }
 
-// probeProxyPlace returns where probe-proxy is added. A native sidecar comes
+// probeProxyPlace returns where probe-proxy is to be. One that exists stays if it is in the
+// configured list, and before every container that needs it. A native sidecar is added
 // before all other init containers. An ordinary container comes last, since
 // kubectl exec and logs take the first, unless a postStart hook needs probe-proxy:
 // then it comes first, because such a hook delays the containers that follow.
-func (b *planBuilder) probeProxyPlace(toRewrite []*handlerSite) containerRef {
-	if b.native() {
+func (b *planBuilder) probeProxyPlace(existing *originalsHolder, toRewrite []*handlerSite) containerRef {
+	isLate := func(s *handlerSite) bool { return s.atStart() && existing.at.startsAfter(s.at) }
+	switch {
+	case existing != nil && existing.at.init == b.native() && !slices.ContainsFunc(toRewrite, isLate):
+		return existing.at
+	case b.native():
 		return containerRef{init: true}
-	}
-	if !b.firstIsApp() && slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return s.name == prober.PostStart }) {
+	case !b.firstIsApp() && slices.ContainsFunc(toRewrite, func(s *handlerSite) bool { return s.name == prober.PostStart }):
 		return containerRef{}
 	}
 	return containerRef{index: len(b.in.Template.Spec.Containers)}
@@ -192,14 +191,6 @@ func (b *planBuilder) probeProxyPlace(toRewrite []*handlerSite) containerRef {
 
 // firstIsApp reports whether the first container is taken for the app.
 func (b *planBuilder) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.inspection.firstIsApp }
-
-// staysInPlace reports whether a probe-proxy is in the configured list, and
-// before every container that needs it.
-func (b *planBuilder) staysInPlace(k *originalsHolder, toRewrite []*handlerSite) bool {
-	return k.at.init == b.native() && !slices.ContainsFunc(toRewrite, func(s *handlerSite) bool {
-		return s.atStart() && k.at.startsAfter(s.at)
-	})
-}
 
 // editProxy plans the env var of the mesh's proxy and returns where the proxy is; nil if
 // there is none.
@@ -216,7 +207,7 @@ func (b *planBuilder) editProxy(value string) *containerRef {
 	if proxy == nil {
 		return nil
 	}
-	b.setEnv(b.containerPath(at).Key("env"), proxy.Env, value)
+	b.setEnv(b.containerPath(at).Key("env"), proxy, value)
 	return &at
 }
 
@@ -230,23 +221,20 @@ func (b *planBuilder) editDeclared(k *originalsHolder) {
 	b.edit(edits...)
 }
 
-// setEnv sets the env var. If there are several with its name, the last stays.
-func (b *planBuilder) setEnv(path field.Path, env []EnvVar, value string) {
-	last := -1
-	for i, e := range env {
-		if e.Name != b.p.mesh.format.EnvName {
-			continue
-		}
-		if last >= 0 {
-			b.edit(field.Edit{Op: field.Delete, Path: path.Index(last)})
-		}
-		last = i
+// setEnv sets the env var in a container's list at path. If there are several with its name,
+// the last stays.
+func (b *planBuilder) setEnv(path field.Path, c *Container, value string) {
+	at := c.envVars(b.p.mesh.format.EnvName)
+	if len(at) == 0 {
+		b.edit(field.Edit{Op: field.Insert, Path: path.Index(len(c.Env)), Value: b.p.envVar(value)})
+		return
 	}
-	switch {
-	case last < 0:
-		b.edit(field.Edit{Op: field.Insert, Path: path.Index(len(env)), Value: b.p.envVar(value)})
-	case text(env[last].Value) != value:
-		b.edit(field.Edit{Op: field.Set, Path: path.Index(last).Key("value"), Value: value})
+	last := len(at) - 1
+	for _, i := range at[:last] {
+		b.edit(field.Edit{Op: field.Delete, Path: path.Index(i)})
+	}
+	if text(c.Env[at[last]].Value) != value {
+		b.edit(field.Edit{Op: field.Set, Path: path.Index(at[last]).Key("value"), Value: value})
 	}
 }
 
@@ -282,14 +270,8 @@ func (b *planBuilder) removeHolders(keep, added *containerRef) {
 // removeEnv plans the removal of a holder's env var, and of its list if that has no
 // other. added is set if another env var is added to the list.
 func (b *planBuilder) removeEnv(k *originalsHolder, added bool) {
-	path, env := k.path.Key("env"), k.container.Env
-	var at []int
-	for i, e := range env {
-		if e.Name == k.mesh.format.EnvName {
-			at = append(at, i)
-		}
-	}
-	if len(at) == len(env) && !added {
+	path, at := k.path.Key("env"), k.container.envVars(k.mesh.format.EnvName)
+	if len(at) == len(k.container.Env) && !added {
 		b.edit(b.record.Emptied(path))
 		return
 	}

@@ -26,11 +26,10 @@ func (b *planBuilder) findExecWorkarounds() {
 		if native == nil {
 			continue
 		}
-		kind, _ := native.Kind()
 		f := containerFinding("exec-workaround", s.path, s.container.Name,
 			"runs %s to ask the pod itself, which the kubelet can do with %s, if the app listens on the pod's IP and not on 127.0.0.1 alone", tool, native)
-		f.Current = field.Map{{Key: "exec", Value: s.form}}
-		f.Proposed = field.Map{{Key: kind, Value: native.Value()}}
+		f.Current = field.Map{{Key: "exec", Value: field.As[field.Map](s.source, "exec")}}
+		f.Proposed = field.Map{{Key: native.Kind(), Value: native.Value()}}
 		b.addFinding(f)
 	}
 }

@@ -1,12 +1,10 @@
 package transformer
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // The sections of a pod template's [Record].
@@ -29,11 +27,7 @@ const (
 // if they are not known, or no longer mean what the env var says, which is in
 // original. It completes original by what the env var has no room for.
 func (r Record) handler(key string, original *Handler) field.Map {
-	m := field.As[field.Map](r.Section(recordHandlers), key)
-	if kind, _ := original.Kind(); len(m) != 1 || m[0].Key != kind {
-		return nil
-	}
-	form, _ := m[0].Value.(field.Map)
+	form := field.As[field.Map](field.As[field.Map](r.Section(recordHandlers), key), original.Kind())
 	port, _ := original.endpoint()
 	name := field.As[string](form, "port")
 	if number, _ := form.Get("port"); name == "" && number != port.Value() || !original.adopt(form) {
@@ -47,12 +41,10 @@ func (r Record) handler(key string, original *Handler) field.Map {
 
 // readForm returns the fields of the handler as they were read, without its headers.
 func (s *handlerSite) readForm() field.Map {
-	kind, _ := s.current.Kind()
-	form := slices.Clone(field.As[field.Map](s.source, kind))
-	for i := range form {
-		if form[i].Key == headersField && form[i].Value != nil {
-			form[i].Value = field.List{}
-		}
+	form := field.As[field.Map](s.source, s.current.Kind())
+	if i := slices.IndexFunc(form, func(e field.Entry) bool { return e.Key == headersField && e.Value != nil }); i >= 0 {
+		form = slices.Clone(form)
+		form[i].Value = field.List{}
 	}
 	return form
 }
@@ -77,7 +69,7 @@ func (s *handlerSite) needsForm() bool {
 		return false
 	}
 	if s.original.HTTPGet == nil {
-		return !reflect.DeepEqual(s.form, handlerOf(s.prober(), nil).Value())
+		return !same(s.form, handlerOf(s.prober(), nil).Value())
 	}
 	port, _ := s.form.Get("port")
 	_, number := port.(int)
@@ -110,21 +102,22 @@ func (s *handlerSite) shortForm() field.Map {
 // written.
 func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, written field.KeyValues) Record {
 	var r Record
-	byKey := func(s, t *handlerSite) int { return strings.Compare(s.key(), t.key()) }
-	for _, s := range slices.SortedFunc(slices.Values(toRewrite), byKey) {
+	sorted := slices.Clone(toRewrite)
+	slices.SortFunc(sorted, func(s, t *handlerSite) int { return strings.Compare(s.key, t.key) })
+	for _, s := range sorted {
 		if s.needsForm() {
-			kind, _ := s.original.Kind()
-			r.Add(recordHandlers, field.Entry{Key: s.key(), Value: field.Map{{Key: kind, Value: s.shortForm()}}})
+			r.Add(recordHandlers, field.Entry{Key: s.key, Value: field.Map{{Key: s.original.Kind(), Value: s.shortForm()}}})
 		}
 		if texts := b.textsOf(s); len(texts) > 0 {
-			r.Add(RecordTexts, field.Entry{Key: s.key(), Value: texts.Map()})
+			r.Add(RecordTexts, field.Entry{Key: s.key, Value: texts.Map()})
 		}
 	}
+	now := []answerer{b.inspection.answerer}
 	undone := b.undo(written, func(d *serviceMesh) []answerer {
 		if d.convention != b.p.mesh.convention {
 			return nil
 		}
-		return []answerer{b.inspection.answerer}
+		return now
 	}, nil)
 	r.Add(recordAnnotations, slices.DeleteFunc(user.Map(), func(e field.Entry) bool {
 		v, set := undone.Lookup(e.Key)
@@ -150,9 +143,6 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 	return r
 }
 
-// key returns the key of the probe or hook in a [Record].
-func (s *handlerSite) key() string { return prober.Key(s.container.Name, s.name) }
-
 // textsOf returns the texts of a handler's fields that restore would write in another way,
 // and of an alias for the handler. Another mesh may have left some of the fields as
 // their author wrote them.
@@ -169,8 +159,7 @@ func (b *planBuilder) textsOf(s *handlerSite) field.KeyValues {
 
 // isOriginal reports whether a field of the rewritten request has its original value.
 func (s *handlerSite) isOriginal(key string) bool {
-	kind, _ := s.current.Kind()
-	now, _ := field.As[field.Map](s.source, kind).Get(key)
+	now, _ := field.As[field.Map](s.source, s.current.Kind()).Get(key)
 	before, had := s.before(key)
 	return had && same(now, before)
 }
@@ -206,13 +195,7 @@ func (b *planBuilder) noteEmptyMetadata(r *Record) {
 }
 
 func isEmpty(v field.Value) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case field.Map:
-		return len(v) == 0
-	case field.List:
-		return len(v) == 0
-	}
-	return false
+	m, isMap := v.(field.Map)
+	list, isList := v.(field.List)
+	return v == nil || isMap && len(m) == 0 || isList && len(list) == 0
 }

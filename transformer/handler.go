@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -16,6 +17,7 @@ type handlerSite struct {
 	at        containerRef
 	container *Container
 	name      prober.ProbeType
+	key       string // as [prober.Key] returns it
 	path      field.Path
 	timeout   int // seconds, the API's default filled in; 0 for hooks
 
@@ -31,6 +33,7 @@ type handlerSite struct {
 	lost             bool             // a mesh's own tool has rewritten it, and the template does not have its original
 	reason           string           // why it is left alone; "" if it is rewritten
 	port             int              // of original, resolved; 0 if it has none
+	portErr          error            // why it has none
 	target           *Handler         // what it is rewritten to; nil if it is left alone
 	changes          []field.Edit     // from current to target
 }
@@ -114,9 +117,10 @@ func (b *planBuilder) containers() iter.Seq2[containerRef, *Container] {
 // sitesOf returns the probes and hooks that a container of a pod spec has.
 func sitesOf(spec field.Path, at containerRef, c *Container) []*handlerSite {
 	var sites []*handlerSite
+	container := spec.Item(at.list(), at.index)
 	add := func(name prober.ProbeType, current *Handler, timeout int, keys ...string) {
-		path := spec.Item(at.list(), at.index).Key(keys...)
-		sites = append(sites, &handlerSite{at: at, container: c, name: name, path: path, timeout: timeout, current: current})
+		s := &handlerSite{at: at, container: c, name: name, key: prober.Key(c.Name, name), path: container.Key(keys...), timeout: timeout, current: current}
+		sites = append(sites, s)
 	}
 	for _, x := range [...]struct {
 		name  prober.ProbeType
@@ -148,13 +152,17 @@ func text(s *string) string {
 	return *s
 }
 
-// resolve returns the number of the handler's port, as the kubelet finds it among the ports
-// of the same container. The error completes a message about it.
+// resolve returns the number of the port that the handler dials, as the kubelet finds it among
+// the ports of the same container; 0 if there is none. The error completes a message about it.
 //
 // The kubelet would take a string of digits too, but the API server refuses
 // one: a port's name must hold a letter. It refuses every name in a grpc probe.
-func (h *Handler) resolve(port field.IntOrString, c *Container) (int, error) {
-	if !port.IsString {
+func (h *Handler) resolve(c *Container) (int, error) {
+	port, _ := h.endpoint()
+	switch {
+	case port == nil:
+		return 0, nil
+	case !port.IsString:
 		return inRange(port.Int)
 	}
 	for _, p := range c.Ports {
@@ -189,18 +197,11 @@ func (h *Handler) resolve(port field.IntOrString, c *Container) (int, error) {
 // substitute.
 func isVariable(text string) bool { return strings.Contains(text, "${") }
 
-// dialedIn returns the port that the handler dials in a container; 0 if there is none.
-func (h *Handler) dialedIn(c *Container) int {
-	if port, _ := h.endpoint(); port != nil {
-		if n, err := h.resolve(*port, c); err == nil {
-			return n
-		}
-	}
-	return 0
-}
-
 // dialed returns the port to which a probe goes as it was read; 0 if there is none.
-func (s *handlerSite) dialed() int { return s.current.dialedIn(s.container) }
+func (s *handlerSite) dialed() int {
+	n, _ := s.current.resolve(s.container)
+	return n
+}
 
 func inRange(port int64) (int, error) {
 	if port < 1 || port > 65535 {
@@ -239,20 +240,26 @@ func entriesOf(sites []*handlerSite, key func(*handlerSite) string) map[string]*
 // decodeEnv returns the originals in the env var of a container that has the format;
 // found is false if the container has no such env var.
 func decodeEnv(c *Container, f *prober.Format) (originals map[string]*prober.Prober, found bool, err error) {
-	var env *EnvVar
-	for i := range c.Env {
-		if c.Env[i].Name == f.EnvName {
-			env = &c.Env[i] // of several, the last one counts
-		}
-	}
-	switch {
-	case env == nil:
+	at := c.envVars(f.EnvName)
+	if len(at) == 0 {
 		return nil, false, nil
-	case env.Value == nil:
+	}
+	value := c.Env[at[len(at)-1]].Value // of several, the last one counts
+	if value == nil {
 		return nil, true, fmt.Errorf("%s must have its value here, not come from elsewhere", f.EnvName)
 	}
-	originals, err = decodeOriginals(f, strings.ReplaceAll(*env.Value, "$$", "$"))
+	originals, err = decodeOriginals(f, strings.ReplaceAll(*value, "$$", "$"))
 	return originals, true, err
+}
+
+// envVars returns the indexes of the env vars of a name.
+func (c *Container) envVars(name string) (at []int) {
+	for i := range c.Env {
+		if c.Env[i].Name == name {
+			at = append(at, i)
+		}
+	}
+	return at
 }
 
 // decodeOriginals returns the originals in a text; an entry that is wrong is an error.
@@ -268,8 +275,7 @@ func decodeOriginals(f *prober.Format, text string) (map[string]*prober.Prober, 
 // scheme, that is removed.
 func (s *handlerSite) edits(want *Handler) []field.Edit {
 	var form field.Map
-	to, _ := want.Kind()
-	if kind, _ := s.original.Kind(); kind == to {
+	if s.original.Kind() == want.Kind() {
 		form = s.form
 	}
 	edits := HandlerEdits(s.path, s.current, want, form)
@@ -295,7 +301,7 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 // A field whose text is known gets it even if it has been given its original value by
 // hand.
 func (s *handlerSite) asWritten(edits []field.Edit) []field.Edit {
-	kind, _ := s.current.Kind()
+	kind := s.current.Kind()
 	now := field.As[field.Map](s.source, kind)
 	for _, text := range s.texts {
 		named := slices.ContainsFunc(edits, func(e field.Edit) bool { return e.Op == field.Rename || e.Path[len(e.Path)-1].Key == text.Key })
@@ -322,8 +328,7 @@ func (s *handlerSite) before(key string) (v field.Value, had bool) {
 // path from have to want. Within httpGet only the fields that differ are touched.
 // form has the fields of want as they were written; nil if that does not matter.
 func HandlerEdits(path field.Path, have, want *Handler, form field.Map) []field.Edit {
-	from, _ := have.Kind()
-	to, _ := want.Kind()
+	from, to := have.Kind(), want.Kind()
 	if from != to {
 		value := want.Value()
 		if form != nil {
@@ -336,37 +341,34 @@ func HandlerEdits(path field.Path, have, want *Handler, form field.Map) []field.
 	}
 	edits := make([]field.Edit, 0, 3)
 	h, w := have.HTTPGet, want.HTTPGet
-	switch written, known := form.Get("path"); {
-	case w.Path == h.Path:
-	case w.Path == "" && known: // and empty or null
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "path"), Value: written})
-	case w.Path == "":
-		edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, "path")})
-	default:
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "path"), Before: "port", Value: w.Path})
-	}
 	if h.Port != w.Port {
 		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "port"), Value: w.Port.Value()})
 	}
-	if w.Scheme != "" && h.Scheme != w.Scheme {
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "scheme"), Value: w.Scheme})
+	for _, f := range [...]struct{ key, before, have, want string }{
+		{"path", "port", h.Path, w.Path},
+		{"scheme", "", h.Scheme, cmp.Or(w.Scheme, h.Scheme)},
+		{"protocol", following(form, "protocol"), h.Protocol, w.Protocol},
+	} {
+		switch asWritten, known := form.Get(f.key); {
+		case f.have == f.want:
+		case f.want != "":
+			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, f.key), Before: f.before, Value: f.want})
+		case known && (asWritten == nil || asWritten == ""):
+			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, f.key), Value: asWritten})
+		default:
+			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, f.key)})
+		}
 	}
-	switch {
-	case h.Protocol == w.Protocol:
-	case w.Protocol == "":
-		edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(from, "protocol")})
-	default:
-		edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(from, "protocol"), Before: following(form, "protocol"), Value: w.Protocol})
+	if !slices.Equal(h.HTTPHeaders, w.HTTPHeaders) {
+		edits = append(edits, headerEdits(path.Key(from, headersField), h.HTTPHeaders, w.HTTPHeaders, form)...)
 	}
-	return append(edits, headerEdits(path.Key(from, headersField), h.HTTPHeaders, w.HTTPHeaders, form)...)
+	return edits
 }
 
-// headerEdits returns the edits that change the headers at path. Those that stay
-// are not touched.
+// headerEdits returns the edits that change the headers at path, which differ. Those that
+// stay are not touched.
 func headerEdits(path field.Path, have, want []HTTPHeader, form field.Map) []field.Edit {
 	switch wasEmpty, noted := form.Get(headersField); {
-	case slices.Equal(have, want):
-		return nil
 	case len(want) == 0 && noted:
 		return []field.Edit{{Op: field.Set, Path: path, Value: wasEmpty}}
 	case len(want) == 0:

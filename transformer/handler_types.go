@@ -58,17 +58,19 @@ func DialingHandlers() []string {
 	return names
 }
 
-// Kind returns the name of the only handler that is set; ok is false if there
-// is none or more than one.
-func (h *Handler) Kind() (kind string, ok bool) {
-	n := 0
+// Kind returns the name of the only handler that is set; "" if there is none or more
+// than one.
+func (h *Handler) Kind() (kind string) {
 	for i := range handlerTypes {
-		if t := &handlerTypes[i]; t.isSet(h) {
+		switch t := &handlerTypes[i]; {
+		case !t.isSet(h):
+		case kind != "":
+			return ""
+		default:
 			kind = t.name
-			n++
 		}
 	}
-	return kind, n == 1
+	return kind
 }
 
 // endpoint returns what the handler dials; port is nil if it opens no connection.
@@ -91,12 +93,12 @@ func (h *Handler) dials() bool {
 
 // String returns the handler in a few words: "httpGet https :8443/healthz".
 func (h *Handler) String() string {
-	kind, ok := h.Kind()
+	kind := h.Kind()
 	port, host := h.endpoint()
 	switch {
-	case kind == "":
+	case *h == Handler{}:
 		return "no handler"
-	case !ok:
+	case kind == "":
 		return "several handlers"
 	case port == nil:
 		return kind

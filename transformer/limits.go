@@ -29,20 +29,14 @@ func NewLimitRange(name string, spec field.Map) LimitRange {
 		if of != "Pod" && of != "Container" {
 			continue
 		}
-		item := limitItem{ofPod: of == "Pod"}
-		for i, name := range computeResources {
-			read := func(key string) quantity {
-				v, there := field.As[field.Map](m, key).Get(name)
-				q, ok := readQuantity(v)
-				q.set = there && ok
-				return q
-			}
-			item.min[i], item.max[i], item.ratio[i] = read("min"), read("max"), read("maxLimitRequestRatio")
-			if !item.ofPod { // as the API server fills them in
-				limit := read("default").or(item.max[i])
-				item.defaults.limits[i] = limit
-				item.defaults.requests[i] = read("defaultRequest").or(limit).or(item.min[i])
-			}
+		read := func(key string) quantities {
+			q, _ := readQuantities(field.As[field.Map](m, key))
+			return q
+		}
+		item := limitItem{ofPod: of == "Pod", min: read("min"), max: read("max"), ratio: read("maxLimitRequestRatio")}
+		if !item.ofPod { // as the API server fills them in
+			limits := read("default").each(item.max, quantity.or)
+			item.defaults = requirements{read("defaultRequest").each(limits, quantity.or).each(item.min, quantity.or), limits}
 		}
 		l.items = append(l.items, item)
 	}
@@ -197,7 +191,7 @@ func (b *planBuilder) checkLimits(pod *podResources, ours requirements) {
 func (b *planBuilder) checkProxyLimits() {
 	ranges := b.in.Around.Cluster.LimitRanges
 	i := slices.IndexFunc(ranges, func(l LimitRange) bool {
-		return slices.ContainsFunc(l.items, func(item limitItem) bool { return item.defaults.given() })
+		return slices.ContainsFunc(l.items, func(item limitItem) bool { return item.defaults != requirements{} })
 	})
 	if _, proxy := b.proxyOf(b.p.mesh.isProxy); i >= 0 && proxy == nil && len(b.p.opts.IstioProxy.Resources) == 0 {
 		b.addFinding(NewFinding("proxy-limits", b.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name))

@@ -94,7 +94,7 @@ func (d consulProfile) inspect(b *planBuilder) inspection {
 	}
 	rewrites := !d.off.isOff(b.annotations())
 	m.outcome = m.capturedOutcome(b, func(s *handlerSite) fate {
-		kind, _ := s.current.Kind()
+		kind := s.current.Kind()
 		switch {
 		case s.name.IsHook():
 			return fate{Fails, "Consul rewrites no hooks, and the kubelet has no client certificate"}

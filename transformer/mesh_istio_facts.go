@@ -397,7 +397,7 @@ func (d istio) fate(b *planBuilder, s *handlerSite, w foretold, at string) fate 
 
 // capturedFate returns what becomes of a probe that the mesh captures.
 func (istio) capturedFate(b *planBuilder, s *handlerSite, w foretold, at string, running bool) fate {
-	kind, _ := s.current.Kind()
+	kind := s.current.Kind()
 	port := s.dialed()
 	switch {
 	case s.at.init && s.gates() && !w.native && !w.early:

@@ -143,7 +143,7 @@ func (d linkerdProfile) opaque(b *planBuilder, port int) bool {
 // fate: the proxy answers 403 to a hook that it does not let in, and to the
 // kubelet any answer to a hook is a success.
 func (d linkerdProfile) fate(b *planBuilder, s *handlerSite, letsIn bool, unless string) fate {
-	kind, _ := s.current.Kind()
+	kind := s.current.Kind()
 	switch {
 	case kind == kindTCPSocket:
 		return fate{FalselyPasses, "Linkerd's proxy accepts the connection before it knows whether the app does"}

@@ -74,7 +74,7 @@ func (d osm) inspect(b *planBuilder) inspection {
 	case proxy != nil: // the proxy is in the template, so its injection is switched off
 	case f != nil:
 		m.optOut, m.outcome = f, m.capturedOutcome(b, func(s *handlerSite) fate {
-			if kind, _ := s.original.Kind(); s.name.IsHook() || kind == kindGRPC {
+			if s.name.IsHook() || s.original.Kind() == kindGRPC {
 				return fate{Fails, whyNoCertificate}
 			}
 			return unaffected // the mesh's injector rewrites it

@@ -56,7 +56,7 @@ func (p passiveProxy) inspect(b *planBuilder) inspection {
 
 // atStrictProxy returns what becomes of a probe at a proxy that only accepts mTLS.
 func atStrictProxy(s *handlerSite) fate {
-	if kind, _ := s.current.Kind(); kind == kindTCPSocket {
+	if s.current.Kind() == kindTCPSocket {
 		return fate{FalselyPasses, whyAccepted}
 	}
 	return fate{Fails, whyNoCertificate}

@@ -21,7 +21,7 @@ type originalsHolder struct {
 	container *Container
 	path      field.Path
 	originals map[string]*prober.Prober
-	claimed   map[string]bool // the keys of originals by which a probe was recognised
+	claimed   []string // the keys of originals by which a probe was recognised
 	listens   []int
 	port      int // where the probes that it answers go
 	proxy     bool
@@ -48,9 +48,7 @@ func (k *originalsHolder) answerer() answerer {
 func (k *originalsHolder) isOf(d *serviceMesh) bool { return k.mesh.convention == d.convention }
 
 // answersOn reports whether k is a container that answers on a port.
-func (k *originalsHolder) answersOn(port field.IntOrString) bool {
-	return slices.Contains(k.listens, int(port.Int)) // a name is no number
-}
+func (k *originalsHolder) answersOn(port int) bool { return slices.Contains(k.listens, port) }
 
 // cannotRun returns why k, a probe-proxy, cannot answer in a pod, with or without a mesh; ""
 // if it can. An API server or a CRD that does not know native sidecars drops the
@@ -85,20 +83,19 @@ func (b *planBuilder) findHolders() {
 	for at, c := range b.in.Template.Spec.containers() {
 		for _, by := range conventions {
 			originals, found, err := decodeEnv(c, by.format)
-			if err != nil {
+			switch {
+			case err != nil:
 				b.addUnreadable(b.containerPath(at).Key("env"), c.Name, err)
+			case found:
+				path, d := b.containerPath(at), b.p.holderIn(by, c)
+				k := &originalsHolder{
+					mesh: d, at: at, container: c, path: path, originals: originals,
+					proxy: d.isProxy(c), listens: d.listens(b, c), raw: b.sourceMap(path),
+				}
+				k.port = k.listens[0]
+				k.ours = b.p.isOurs(k, field.As[bool](field.Map(b.record), recordDeclared))
+				b.holders = append(b.holders, k)
 			}
-			if err != nil || !found {
-				continue
-			}
-			path, d := b.containerPath(at), b.p.holderIn(by, c)
-			k := &originalsHolder{
-				mesh: d, at: at, container: c, path: path, originals: originals, claimed: make(map[string]bool),
-				proxy: d.isProxy(c), listens: d.listens(b, c), raw: b.sourceMap(path),
-			}
-			k.port = k.listens[0]
-			k.ours = b.p.isOurs(k, field.As[bool](field.Map(b.record), recordDeclared))
-			b.holders = append(b.holders, k)
 		}
 	}
 	originals, err := envoyOriginals(b.annotations())
@@ -106,7 +103,7 @@ func (b *planBuilder) findHolders() {
 		b.addUnreadable(b.metadata.Key("annotations"), "", err)
 	}
 	if originals != nil {
-		b.annotationHolders = []*originalsHolder{{mesh: meshNamed("osm"), originals: originals, claimed: make(map[string]bool)}}
+		b.annotationHolders = []*originalsHolder{{mesh: meshNamed("osm"), originals: originals}}
 	}
 }
 
@@ -126,17 +123,18 @@ type match struct {
 // has changed since. If several containers carry an original for the path, those
 // that answer on the probe's port count; if their originals differ, that is an
 // error.
-func (b *planBuilder) recognise(s *handlerSite, names []string) {
-	if kind, ok := s.current.Kind(); !ok || kind != kindHTTPGet {
+func (b *planBuilder) recognise(s *handlerSite) {
+	if s.current.Kind() != kindHTTPGet {
 		return
 	}
 	h := s.current.HTTPGet
-	matches := matchesIn(b.holders, s, names)
-	if onPort := slices.DeleteFunc(slices.Clone(matches), func(m match) bool { return !m.holder.answersOn(h.Port) }); len(onPort) > 0 {
+	port := int(h.Port.Int) // 0 if it is a name
+	matches := matchesIn(b.holders, s, b.names)
+	if onPort := slices.DeleteFunc(slices.Clone(matches), func(m match) bool { return !m.holder.answersOn(port) }); len(onPort) > 0 {
 		matches = onPort
 	}
 	if len(matches) == 0 {
-		matches = matchesIn(b.annotationHolders, s, names)
+		matches = matchesIn(b.annotationHolders, s, b.names)
 	}
 	if len(matches) == 0 {
 		b.findMeshOriginal(s)
@@ -158,9 +156,9 @@ func (b *planBuilder) recognise(s *handlerSite, names []string) {
 	if s.original.HTTPGet != nil {
 		s.form = s.withEmptyHeaders(s.form)
 	}
-	m.holder.claimed[m.key] = true
-	if m.holder.answersOn(h.Port) {
-		m.holder.port = int(h.Port.Int)
+	m.holder.claimed = append(m.holder.claimed, m.key)
+	if m.holder.answersOn(port) {
+		m.holder.port = port
 	}
 }
 
@@ -171,20 +169,19 @@ func (s *handlerSite) astray(spec *PodSpec) string {
 	if k == nil || k.container == nil {
 		return ""
 	}
-	now := s.original.dialedIn(s.container)
 	port, _ := s.original.endpoint()
 	noted, _ := handlerOf(s.entry, &HTTPGet{}).endpoint()
 	switch why := k.cannotRun(spec); {
 	case why != "":
 		return why
-	case k.ours && !k.proxy && !k.answersOn(field.Number(s.dialed())):
+	case k.ours && !k.proxy && !k.answersOn(s.dialed()):
 		return fmt.Sprintf("%s, which is to answer, listens on port %s", k.name(), joinPorts(k.listens))
 	case !k.proxy && s.gates() && k.at.startsAfter(s.at):
 		return k.name() + ", which is to answer, starts later, when the probe or hook has passed"
 	case k.mesh.fixedPorts == nil && s.current.HTTPGet.Scheme == "HTTPS":
 		return k.name() + ", which is to answer, speaks plain HTTP"
-	case now != 0 && int64(now) != noted.Int:
-		return fmt.Sprintf("its original in %s goes to port %s, and `%s` is %d now", k.name(), noted, port, now)
+	case s.port != 0 && int64(s.port) != noted.Int:
+		return fmt.Sprintf("its original in %s goes to port %s, and `%s` is %d now", k.name(), noted, port, s.port)
 	}
 	return ""
 }
@@ -215,11 +212,12 @@ func matchesIn(holders []*originalsHolder, s *handlerSite, names []string) []mat
 // recognised, and a holder carries an original that may be the probe's: without
 // the holder the only copy of the original would be lost.
 func (b *planBuilder) keepOriginals() {
+	holders := slices.Concat(b.holders, b.annotationHolders)
 	for _, s := range b.sites {
 		if s.alreadyRewritten {
 			continue
 		}
-		for _, k := range slices.Concat(b.holders, b.annotationHolders) {
+		for _, k := range holders {
 			if key, ok := b.candidate(k, s); ok {
 				cure := "the probe must have that path, or its original back"
 				if h := s.current.HTTPGet; h != nil && h.Path == key {
@@ -241,17 +239,18 @@ func (b *planBuilder) keepReplaced() {
 	if b.failed() {
 		return
 	}
+	holders := slices.Concat(b.holders, b.annotationHolders)
 	for _, s := range b.sites {
 		if s.alreadyRewritten || s.target != nil {
 			continue
 		}
-		if _, noted := b.record.Section(recordHandlers).Get(s.key()); noted && b.isDangling(s) {
+		if _, noted := b.record.Section(recordHandlers).Get(s.key); noted && b.isDangling(s) {
 			b.addFinding(containerFinding("original-replaced", s.path, s.container.Name,
 				"looks rewritten, and the annotation `%s` has all that is left of its original; the probe must have its original back, or the annotation must go", OriginalsAnnotation))
 			continue
 		}
-		for _, k := range slices.Concat(b.holders, b.annotationHolders) {
-			if key, ok := b.replaced(k, s); ok {
+		for _, k := range holders {
+			if key, ok := k.unclaimed(func(key string) bool { return b.isOf(k, key, s) && !s.has(k.originals[key]) }); ok {
 				b.addFinding(containerFinding("original-replaced", s.path, s.container.Name,
 					"is %s since it was rewritten, and %s carries its original under `%s` (%s), which would be lost; the probe must have that path or that original again, or the entry must be removed from there",
 					s.current, k.name(), key, handlerOf(k.originals[key], &HTTPGet{})))
@@ -271,7 +270,7 @@ func (b *planBuilder) seemsRewritten(s *handlerSite) bool {
 	if n == 0 {
 		return false
 	}
-	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.answersOn(field.Number(n)) }) ||
+	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.answersOn(n) }) ||
 		slices.ContainsFunc(b.annotationHolders, func(k *originalsHolder) bool { return slices.Contains(k.mesh.fixedPorts, n) })
 }
 
@@ -303,28 +302,22 @@ func (b *planBuilder) candidate(k *originalsHolder, s *handlerSite) (key string,
 	if seems && k.originals[path] != nil {
 		return path, true
 	}
-	for _, key := range slices.Sorted(maps.Keys(k.originals)) {
+	return k.unclaimed(func(key string) bool {
+		isBack := func(s *handlerSite) bool { return b.isOf(k, key, s) && s.has(k.originals[key]) }
 		container, of, _ := k.mesh.format.ParseKey(key)
-		if !k.claimed[key] && !b.isBack(k, key) && (seems && (of == s.name || container == s.container.Name) || resembles(path, key)) {
-			return key, true
-		}
-	}
-	return "", false
+		return !slices.ContainsFunc(b.sites, isBack) && (seems && (of == s.name || container == s.container.Name) || resembles(path, key))
+	})
 }
 
-// replaced returns the key of the original of a probe that has another handler.
-func (b *planBuilder) replaced(k *originalsHolder, s *handlerSite) (key string, ok bool) {
+// unclaimed returns the first key, in their order, of an original by which no probe was
+// recognised and that fits.
+func (k *originalsHolder) unclaimed(fits func(key string) bool) (key string, ok bool) {
 	for _, key := range slices.Sorted(maps.Keys(k.originals)) {
-		if !k.claimed[key] && b.isOf(k, key, s) && !s.has(k.originals[key]) {
+		if !slices.Contains(k.claimed, key) && fits(key) {
 			return key, true
 		}
 	}
 	return "", false
-}
-
-// isBack reports whether the probe of an original has it again.
-func (b *planBuilder) isBack(k *originalsHolder, key string) bool {
-	return slices.ContainsFunc(b.sites, func(s *handlerSite) bool { return b.isOf(k, key, s) && s.has(k.originals[key]) })
 }
 
 // isOf reports whether an original is that of a probe. A key without a container is
@@ -338,7 +331,7 @@ func (b *planBuilder) isOf(k *originalsHolder, key string, s *handlerSite) bool 
 // timeout are not compared: rewriting leaves them in the probe.
 func (s *handlerSite) has(original *prober.Prober) bool {
 	n := s.dialed()
-	if _, ok := s.current.Kind(); !ok || n == 0 {
+	if s.current.Kind() == "" || n == 0 {
 		return false
 	}
 	want := handlerOf(original, &HTTPGet{})

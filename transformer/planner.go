@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -14,8 +15,11 @@ import (
 // A Planner plans for one set of options. It holds no state between calls and
 // may be used by several goroutines at once.
 type Planner struct {
-	opts Options
-	mesh *serviceMesh
+	opts   Options
+	mesh   *serviceMesh
+	meshes []*serviceMesh // all of them, the planner's own first
+	// The container probe-proxy without what a template adds to it, made when it is needed.
+	native, ordinary func() field.Map
 }
 
 // New returns a planner. It is an error if the options have [Options.Problems].
@@ -30,30 +34,22 @@ func newPlanner(o Options, d *serviceMesh) *Planner {
 	if o.AnsweredBy == AnsweredByEnvoy && o.ProbeProxy.Name == Defaults().ProbeProxy.Name {
 		o.ProbeProxy.Name = osmHealthcheckName
 	}
-	return &Planner{opts: o, mesh: d}
+	others := slices.DeleteFunc(slices.Clone(serviceMeshes), func(x *serviceMesh) bool { return x == d })
+	p := &Planner{opts: o, mesh: d, meshes: slices.Insert(others, 0, d)}
+	p.native = sync.OnceValue(func() field.Map { return p.probeProxy(true) })
+	p.ordinary = sync.OnceValue(func() field.Map { return p.probeProxy(false) })
+	return p
 }
 
 // holderIn returns the mesh in which a container carries originals in a convention, which
 // cannot tell one mesh from another: the mesh whose proxy it is, else the first.
 func (p *Planner) holderIn(by *convention, c *Container) (found *serviceMesh) {
-	for d := range p.meshes {
+	for _, d := range p.meshes {
 		if d.convention == by && (found == nil || d.isProxy(c)) {
 			found = d
 		}
 	}
 	return found
-}
-
-// meshes yields all meshes, the planner's own first.
-func (p *Planner) meshes(yield func(*serviceMesh) bool) {
-	if !yield(p.mesh) {
-		return
-	}
-	for _, d := range serviceMeshes {
-		if d != p.mesh && !yield(d) {
-			return
-		}
-	}
 }
 
 // Plan plans the rewriting of one template. A template that was rewritten
@@ -64,9 +60,16 @@ func (p *Planner) Plan(in Input) Plan {
 	b.inspection = b.p.mesh.inspect(b)
 	b.detected.addTo(&b.inspection)
 	b.classify()
-	toRewrite := b.toRewrite()
+	var toRewrite []*handlerSite
 	if b.answersItself() {
 		b.excludePorts(b.undecided())
+	} else {
+		b.p.mesh.skipUnsupported(b, b.undecided())
+		b.skipNewer()
+		toRewrite = b.undecided()
+		for i, h := range b.p.mesh.assign(toRewrite, b.inspection.answerer) {
+			toRewrite[i].target = h
+		}
 	}
 	if len(toRewrite) > 0 && !b.failed() {
 		b.check(toRewrite)
@@ -99,7 +102,7 @@ const danglingText = "looks like a rewritten probe, but no container of the pod 
 // isDangling reports whether a probe looks rewritten and was not recognised.
 func (b *planBuilder) isDangling(s *handlerSite) bool {
 	h := s.current.HTTPGet
-	return s.lost || !s.alreadyRewritten && h != nil && slices.ContainsFunc(serviceMeshes, func(d *serviceMesh) bool { return d.looksRewritten(h) })
+	return s.lost || !s.alreadyRewritten && h != nil && slices.ContainsFunc(conventions, func(by *convention) bool { return by.looksRewritten(h) })
 }
 
 // skip leaves a probe alone and reports the reason.
@@ -115,14 +118,14 @@ func (b *planBuilder) classify() {
 	skip := b.skipped(sources)
 	offApplies := false // off is the reason of a probe
 	for _, s := range b.sites {
-		kind, ok := s.original.Kind()
+		kind := s.original.Kind()
 		switch {
 		case b.in.Shape.ProbesMadeBy != "" && !b.isDangling(s):
 			s.reason, offApplies = off.Reason, true
-		case ok && !s.original.dials():
+		case kind != "" && !s.original.dials():
 			s.reason = "no-network"
 		case b.hasUnknown(s):
-		case !ok:
+		case kind == "":
 			b.skip(s, "not-one-handler", s.path, "must have exactly one handler (exec, httpGet, tcpSocket, grpc, and for hooks sleep), and has %s", s.original)
 		case b.p.mesh.isProxy(s.container):
 			s.reason = "proxy-container"
@@ -138,10 +141,6 @@ func (b *planBuilder) classify() {
 		default:
 			b.classifySelected(s, kind)
 		}
-	}
-	if !b.answersItself() {
-		b.p.mesh.skipUnsupported(b, b.undecided())
-		b.skipNewer(b.undecided())
 	}
 	if offApplies {
 		b.reportOptOut(*off)
@@ -160,18 +159,13 @@ func (b *planBuilder) reportOptOut(off Finding) {
 
 // classifySelected decides for a probe or hook that nobody has opted out.
 func (b *planBuilder) classifySelected(s *handlerSite, kind string) {
-	named := 0
-	for _, c := range b.in.Template.Spec.containers() {
-		if c.Name == s.container.Name {
-			named++
-		}
-	}
+	first := slices.Index(b.names, s.container.Name)
 	switch {
 	case s.name.IsHook() && kind != kindHTTPGet:
 		b.skip(s, "hook-never-works", s.path.Key(kind), "the kubelet has no %s hooks: this one always fails", kind)
 	case s.at.init && !isSidecar(s.at, s.container):
 		b.skip(s, "init-container", s.path, "the API server allows probes and hooks on an init container only with `restartPolicy: Always`")
-	case named > 1 || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
+	case slices.Contains(b.names[first+1:], s.container.Name) || s.container.Name == "" || strings.Contains(s.container.Name, "/"):
 		b.skip(s, "container-name", b.containerPath(s.at).Key("name"), "%q must be the name of this container alone, without a slash", s.container.Name)
 	case isVariable(s.container.Name):
 		b.skip(s, "variable", b.containerPath(s.at).Key("name"), "%q has what looks like a variable, and rewritten probes and their originals are known by this name; rewrite-probes must run after the substitution, and the probe is left alone", s.container.Name)
@@ -194,47 +188,38 @@ func (b *planBuilder) selected(s *handlerSite, kind string) bool {
 // classifyEndpoint decides by what a handler dials, and when.
 func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 	port, host := s.original.endpoint()
-	if host != "" {
-		b.skip(s, "host-set", s.path.Key(kind, "host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
-		return
+	key, text := s.original.carried()
+	scheme := ""
+	if s.original.HTTPGet != nil {
+		scheme = s.original.HTTPGet.Scheme
 	}
-	if key, text := s.original.carried(); isVariable(text) {
-		b.skip(s, "variable", s.path.Key(kind, key), "%q has what looks like a variable, which nothing would substitute in the env var that carries the original; rewrite-probes must run after the substitution, and the probe is left alone", text)
-		return
-	}
-	if kind == kindHTTPGet {
-		if scheme := s.original.HTTPGet.Scheme; scheme != "" && scheme != "HTTP" && scheme != "HTTPS" {
-			b.skip(s, "scheme-invalid", s.path.Key(kind, "scheme"), "%q must be HTTP or HTTPS", scheme)
-			return
-		}
-	}
-	if s.timeout < 0 || s.timeout > math.MaxInt32 {
-		b.skip(s, "timeout-invalid", s.path.Key("timeoutSeconds"), "%d must be a number of seconds from 1 to %d", s.timeout, math.MaxInt32)
-		return
-	}
-	n, err := s.original.resolve(*port, s.container)
-	if err != nil {
-		b.skipPort(s, kind, *port, err)
-		return
-	}
-	s.port = n
 	a := b.inspection.answerer
 	switch {
-	case slices.Contains(b.p.mesh.ports(a), n):
+	case host != "":
+		b.skip(s, "host-set", s.path.Key(kind, "host"), "%q is where the probe goes, so it is left alone; without `host` it goes to the pod and can be rewritten", host)
+	case isVariable(text):
+		b.skip(s, "variable", s.path.Key(kind, key), "%q has what looks like a variable, which nothing would substitute in the env var that carries the original; rewrite-probes must run after the substitution, and the probe is left alone", text)
+	case !slices.Contains([]string{"", "HTTP", "HTTPS"}, scheme):
+		b.skip(s, "scheme-invalid", s.path.Key(kind, "scheme"), "%q must be HTTP or HTTPS", scheme)
+	case s.timeout < 0 || s.timeout > math.MaxInt32:
+		b.skip(s, "timeout-invalid", s.path.Key("timeoutSeconds"), "%d must be a number of seconds from 1 to %d", s.timeout, math.MaxInt32)
+	case s.portErr != nil:
+		b.skipPort(s, kind, *port)
+	case slices.Contains(b.p.mesh.ports(a), s.port):
 		b.skip(s, "aims-at-probe-port", s.path.Key(kind, "port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
-	case !b.inspection.captures(n):
-		b.skip(s, "port-not-captured", s.path.Key(kind, "port"), "the mesh does not capture port %d, so the probe works as it is", n)
+	case !b.inspection.captures(s.port):
+		b.skip(s, "port-not-captured", s.path.Key(kind, "port"), "the mesh does not capture port %d, so the probe works as it is", s.port)
 	case (s.at.init || b.answeredByUs(s)) && b.lateIn(&b.inspection.facts, s, a) != "":
 		b.skip(s, "starts-before-answerer", s.path, "container %q starts before the one that answers rewritten probes, so this one is left alone; %s", s.container.Name, b.startsEarlierCure(s))
 	}
 }
 
-func (b *planBuilder) skipPort(s *handlerSite, kind string, port field.IntOrString, err error) {
+func (b *planBuilder) skipPort(s *handlerSite, kind string, port field.IntOrString) {
 	reason := "port-unresolved"
-	if _, numeric := err.(outOfRange); numeric {
+	if _, numeric := s.portErr.(outOfRange); numeric {
 		reason = "port-invalid"
 	}
-	b.skip(s, reason, s.path.Key(kind, "port"), "%v; the probe is left alone", err)
+	b.skip(s, reason, s.path.Key(kind, "port"), "%v; the probe is left alone", s.portErr)
 	f := &b.findings[len(b.findings)-1]
 	if port != (field.IntOrString{}) {
 		f.Current = port.Value()
@@ -268,39 +253,20 @@ func (b *planBuilder) runsBefore(w world, s *handlerSite, a answerer) bool {
 }
 
 func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
-	if b.in.Shape.NoNativeSidecars {
+	switch {
+	case b.in.Shape.NoNativeSidecars:
 		return "a " + b.in.Kind + " can have no native sidecars, which would start first"
-	}
-	if b.answeredByUs(s) {
+	case b.answeredByUs(s):
 		return "`placement: native` starts probe-proxy first"
-	}
-	if b.p.mesh.fixedPorts != nil {
+	case b.p.mesh.fixedPorts != nil:
 		return "probe-proxy, with `answeredBy: probe-proxy` and `placement: native`, would start first"
 	}
 	return "probe-proxy with `placement: native`, on a port of its own, would start first"
 }
 
-// toRewrite returns the probes that are rewritten, each with its target.
-func (b *planBuilder) toRewrite() []*handlerSite {
-	toRewrite := b.undecided()
-	if b.answersItself() {
-		return nil
-	}
-	for i, h := range b.p.mesh.assign(toRewrite, b.inspection.answerer) {
-		toRewrite[i].target = h
-	}
-	return toRewrite
-}
-
 // undecided returns the probes for which there is no reason to leave them alone.
 func (b *planBuilder) undecided() []*handlerSite {
-	var sites []*handlerSite
-	for _, s := range b.sites {
-		if s.reason == "" {
-			sites = append(sites, s)
-		}
-	}
-	return sites
+	return slices.DeleteFunc(slices.Clone(b.sites), func(s *handlerSite) bool { return s.reason != "" })
 }
 
 // check reports what prevents the rewriting of the template.
@@ -348,8 +314,7 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 func (b *planBuilder) checkOwnPort() {
 	for _, s := range b.sites {
 		if s.reason == "aims-at-probe-port" {
-			kind, _ := s.original.Kind()
-			b.addFinding(containerFinding("port-taken", s.path.Key(kind, "port"), s.container.Name, "%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s", s.port, b.portCure()))
+			b.addFinding(containerFinding("port-taken", s.path.Key(s.original.Kind(), "port"), s.container.Name, "%d is the port where rewritten probes are answered, and this probe says that the app listens there; the app must have another%s", s.port, b.portCure()))
 		}
 	}
 }
@@ -380,13 +345,12 @@ func (b *planBuilder) checkLeftAlone() {
 // servedByRewriter reports whether the mesh captures a probe, and the mesh's own
 // rewriter serves it in one of the worlds.
 func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
-	kind, ok := s.original.Kind()
+	kind := s.original.Kind()
 	port, host := s.original.endpoint()
-	if !ok || port == nil || b.p.mesh.isProxy(s.container) || b.isDangling(s) || s.neverWorks(kind) {
+	if kind == "" || port == nil || b.p.mesh.isProxy(s.container) || b.isDangling(s) || s.neverWorks(kind) {
 		return false
 	}
-	n := s.original.dialedIn(s.container)
-	if host != "" || n == 0 && !isVariable(port.Str) || n > 0 && !b.inspection.captures(n) {
+	if host != "" || s.port == 0 && !isVariable(port.Str) || s.port > 0 && !b.inspection.captures(s.port) {
 		return false
 	}
 	if b.inspection.rewriterServes != nil {
@@ -402,10 +366,7 @@ func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
 	if !b.in.Shape.BareSpec || b.inspection.facts.injected.is == never {
 		return
 	}
-	needed := b.p.mesh.annotate(nil, nil, b.inspection.answerer)
-	if b.answeredByEnvoy() {
-		needed = withEnvoyOriginals(needed, toRewrite)
-	}
+	needed := b.withEnvoyOriginals(b.p.mesh.annotate(nil, nil, b.inspection.answerer), toRewrite)
 	if len(needed) == 0 {
 		return
 	}
@@ -424,7 +385,6 @@ func (b *planBuilder) portCure() string {
 	return ", or the functionConfig another `port`"
 }
 
-// finish plans the edits and returns the plan.
 func (b *planBuilder) finish(toRewrite []*handlerSite) Plan {
 	b.keepReplaced()
 	plan := Plan{Probes: make([]Verdict, 0, len(b.sites))}
@@ -448,23 +408,22 @@ func (b *planBuilder) finish(toRewrite []*handlerSite) Plan {
 // answer returns who answers the probes that the plan rewrites.
 func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	a := Answer{Injected: b.inspection.facts.injected.is == always}
-	if len(b.excluded) > 0 && !b.failed() {
-		a.By, a.Mesh, a.AddsAnnotations = AnsweredByApp, b.detected.title, b.addedAnnotations
-	}
-	if len(toRewrite) == 0 || b.failed() {
+	if b.failed() || len(toRewrite)+len(b.excluded) == 0 {
 		return a
 	}
-	a.By, a.Mesh, a.Because = b.inspection.answerer.who, b.detected.title, b.inspection.because
+	a.By, a.Mesh, a.Because, a.AddsAnnotations = b.inspection.answerer.who, b.detected.title, b.inspection.because, b.addedAnnotations
 	if ports := b.p.mesh.ports(b.inspection.answerer); len(ports) == 1 {
 		a.Port = ports[0]
 	}
 	a.AppWouldDo = !b.in.OnlyEdits && a.By == AnsweredByProbeProxy && b.appWouldDo(toRewrite)
-	a.AddsAnnotations = b.addedAnnotations
-	container := b.p.opts.ProbeProxy.Name
-	if !b.adds(toRewrite) {
+	var container string
+	switch {
+	case b.adds(toRewrite):
+		container = b.p.opts.ProbeProxy.Name
+	case len(toRewrite) > 0:
 		container = field.As[string](b.p.mesh.placeholder, "name")
 	}
-	if !slices.Contains(namesOf(b.in.Template.Spec.containers()), container) {
+	if !slices.Contains(b.names, container) {
 		a.AddsContainer = container
 	}
 	return a
@@ -473,10 +432,8 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 // companion returns the object that the workload needs, or the one that it no longer
 // needs; nil if there is neither.
 func (b *planBuilder) companion(toRewrite []*handlerSite) *Companion {
-	if b.answeredByEnvoy() {
-		if probers := envoyEntries(toRewrite); len(probers) > 0 {
-			return b.envoyConfigMap(envoyResources(probers))
-		}
+	if probers := b.envoyEntries(toRewrite); len(probers) > 0 {
+		return b.envoyConfigMap(envoyResources(probers))
 	}
 	if len(b.annotationHolders) > 0 {
 		return b.envoyConfigMap("")
@@ -516,10 +473,10 @@ func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 // outcome returns what becomes of a probe, as it was read, in the mesh, and if that is
 // not so in every world, the fact that decides.
 func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
-	kind, ok := s.current.Kind()
+	kind := s.current.Kind()
 	spec := &b.in.Template.Spec
 	switch {
-	case !ok || !s.current.dials() || b.p.mesh.isProxy(s.container):
+	case kind == "" || !s.current.dials() || b.p.mesh.isProxy(s.container):
 		return unaffected, ""
 	case b.isDangling(s):
 		return fate{Fails, "nothing in the pod has its original"}, ""

@@ -24,49 +24,53 @@ var computeResources = [...]string{"cpu", "memory"}
 // quantities are amounts in the order of computeResources.
 type quantities [len(computeResources)]quantity
 
+// readQuantities returns the quantities in a mapping. bad names one that is none; "" if all are.
+func readQuantities(amounts field.Map) (q quantities, bad string) {
+	for i, name := range computeResources {
+		if v, there := amounts.Get(name); !there {
+			continue
+		} else if x, ok := readQuantity(v); ok {
+			q[i] = x
+		} else {
+			bad = name
+		}
+	}
+	return q, bad
+}
+
+// each returns f of every quantity in q and in other.
+func (q quantities) each(other quantities, f func(a, b quantity) quantity) quantities {
+	for i := range q {
+		q[i] = f(q[i], other[i])
+	}
+	return q
+}
+
 // requirements are the requests and limits of a container or a pod.
 type requirements struct{ requests, limits quantities }
 
 // readRequirements returns the requirements that the field `resources` holds. bad names
 // what is no quantity; it is nil if all are.
 func readRequirements(resources field.Map) (r requirements, bad field.Path) {
-	for _, side := range []struct {
-		key string
-		to  *quantities
-	}{{"requests", &r.requests}, {"limits", &r.limits}} {
-		have := field.As[field.Map](resources, side.key)
-		for i, name := range computeResources {
-			if v, there := have.Get(name); there {
-				var ok bool
-				if side.to[i], ok = readQuantity(v); !ok {
-					bad = field.NewPath(side.key, name)
-				}
-			}
-		}
+	var name string
+	if r.requests, name = readQuantities(field.As[field.Map](resources, "requests")); name != "" {
+		bad = field.NewPath("requests", name)
+	}
+	if r.limits, name = readQuantities(field.As[field.Map](resources, "limits")); name != "" {
+		bad = field.NewPath("limits", name)
 	}
 	return r, bad
 }
 
 // combined returns f of every quantity in r and in other.
 func (r requirements) combined(other requirements, f func(a, b quantity) quantity) requirements {
-	for i := range computeResources {
-		r.requests[i], r.limits[i] = f(r.requests[i], other.requests[i]), f(r.limits[i], other.limits[i])
-	}
-	return r
-}
-
-// given reports whether any of the requirements is.
-func (r requirements) given() bool {
-	set := func(q quantity) bool { return q.set }
-	return slices.ContainsFunc(r.requests[:], set) || slices.ContainsFunc(r.limits[:], set)
+	return requirements{r.requests.each(other.requests, f), r.limits.each(other.limits, f)}
 }
 
 // withDefaults returns the requirements with requests that default to the limits, as
 // the API server fills them in for containers of pods.
 func (r requirements) withDefaults() requirements {
-	for i, limit := range r.limits {
-		r.requests[i] = r.requests[i].or(limit)
-	}
+	r.requests = r.requests.each(r.limits, quantity.or)
 	return r
 }
 
@@ -156,8 +160,8 @@ func (p podResources) class() qosClass {
 // the greater of the request and the sum of the limits.
 func (p podResources) podLevel() requirements {
 	r, sum := p.pod, p.sum()
+	r.requests = r.requests.each(sum.requests, quantity.or).each(r.limits, quantity.or)
 	for i := range computeResources {
-		r.requests[i] = r.requests[i].or(sum.requests[i]).or(r.limits[i])
 		if !r.limits[i].set && r.requests[i].set && !p.limitless(i) {
 			r.limits[i] = quantity{max(sum.limits[i].milli, r.requests[i].milli), true}
 		}
@@ -224,22 +228,28 @@ func (p podResources) defaultResources(tlsProbes int, configured bool) field.Map
 	case p.hasOwn || class == bestEffort && !configured:
 		return nil
 	case class == guaranteed && tlsProbes > manyTLSProbes:
-		return resourceValues(cpuAndMemory("100m", "32Mi"), cpuAndMemory("100m", "32Mi"))
+		return manyTLSResources
 	case class == guaranteed:
-		return resourceValues(cpuAndMemory("50m", "32Mi"), cpuAndMemory("50m", "32Mi"))
+		return guaranteedResources
 	case !p.limitless(0): // the pod as a whole is limited, and a quota may demand that
-		return resourceValues(cpuAndMemory("10m", "16Mi"), cpuAndMemory("100m", "32Mi"))
+		return limitedResources
 	case tlsProbes > 0:
-		return resourceValues(cpuAndMemory("20m", "16Mi"), field.Map{{Key: "memory", Value: "32Mi"}})
+		return tlsResources
 	}
-	return resourceValues(cpuAndMemory("10m", "16Mi"), field.Map{{Key: "memory", Value: "32Mi"}})
+	return leastResources
 }
 
-func cpuAndMemory(cpu, memory string) field.Map {
-	return field.Map{{Key: "cpu", Value: cpu}, {Key: "memory", Value: memory}}
-}
+var (
+	manyTLSResources    = resourceValues("100m", "32Mi", "100m", "32Mi")
+	guaranteedResources = resourceValues("50m", "32Mi", "50m", "32Mi")
+	limitedResources    = resourceValues("10m", "16Mi", "100m", "32Mi")
+	tlsResources        = resourceValues("20m", "16Mi", "", "32Mi")
+	leastResources      = resourceValues("10m", "16Mi", "", "32Mi")
+)
 
-func resourceValues(requests, limits field.Map) field.Map {
+func resourceValues(requestCPU, requestMemory, limitCPU, limitMemory string) field.Map {
+	requests := field.Map{{Key: "cpu", Value: requestCPU}, {Key: "memory", Value: requestMemory}}
+	limits := appendSet(appendSet(nil, "cpu", limitCPU), "memory", limitMemory)
 	return field.Map{{Key: "requests", Value: requests}, {Key: "limits", Value: limits}}
 }
 
@@ -251,21 +261,20 @@ func mergeResources(defaults, given field.Map, class qosClass) field.Map {
 		return defaults
 	}
 	merged := merge(defaults, given)
-	for _, side := range []string{"requests", "limits"} {
-		other := map[string]string{"requests": "limits", "limits": "requests"}[side]
-		for _, e := range field.As[field.Map](given, side) {
-			_, both := field.As[field.Map](given, other).Get(e.Key)
-			byDefault, there := field.As[field.Map](merged, other).Get(e.Key)
+	for _, x := range [...]struct{ side, other string }{{"requests", "limits"}, {"limits", "requests"}} {
+		for _, e := range field.As[field.Map](given, x.side) {
+			_, both := field.As[field.Map](given, x.other).Get(e.Key)
+			byDefault, there := field.As[field.Map](merged, x.other).Get(e.Key)
 			if both || !there || e.Value == nil {
 				continue
 			}
 			request, _ := readQuantity(e.Value)
 			limit, _ := readQuantity(byDefault)
-			if side == "limits" {
+			if x.side == "limits" {
 				request, limit = limit, request
 			}
 			if class == guaranteed || request.milli > limit.milli {
-				merged = merge(merged, field.Map{{Key: other, Value: field.Map{e}}})
+				merged = merge(merged, field.Map{{Key: x.other, Value: field.Map{e}}})
 			}
 		}
 	}

@@ -25,12 +25,7 @@ var restrictedFields = field.Map{
 // none is declared if the template asks for a privileged proxy, and none of the
 // fields that the pod's own securityContext already has.
 func (b *planBuilder) declaration() field.Map {
-	m := slices.Clone(b.p.mesh.placeholder)
-	for i := range m {
-		if m[i].Key == "image" {
-			m[i].Value = b.p.opts.IstioProxy.Image
-		}
-	}
+	m := merge(b.p.mesh.placeholder, field.Map{{Key: "image", Value: b.p.opts.IstioProxy.Image}})
 	if r := merge(nil, b.p.opts.IstioProxy.Resources); len(r) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: r})
 	}

@@ -36,13 +36,11 @@ const hooksFlag = "--hooks-within=10s"
 
 // sidecarDefaults returns the default securityContext of the container for a uid, which
 // complies with "restricted". The options are merged over it.
-//
-// The container declares no ports. The kubelet needs only their numbers, and tools
-// that scrape every declared port would find one more.
 func sidecarDefaults(user int) field.Map {
-	restricted := slices.Insert(slices.Clone(restrictedFields), 1, field.Entry{Key: "readOnlyRootFilesystem", Value: true})
-	return append(field.Map{{Key: "runAsUser", Value: user}, {Key: "runAsGroup", Value: nobody}}, restricted...)
+	return append(field.Map{{Key: "runAsUser", Value: user}, {Key: "runAsGroup", Value: nobody}}, sidecarRestricted...)
 }
+
+var sidecarRestricted = slices.Insert(slices.Clone(restrictedFields), 1, field.Entry{Key: "readOnlyRootFilesystem", Value: true})
 
 // ownedKeys are the fields of the container that the options decide. Others,
 // such as volumeMounts, are kept.
@@ -56,9 +54,11 @@ var podIP = field.Map{
 	{Key: "valueFrom", Value: field.Map{{Key: "fieldRef", Value: field.Map{{Key: "fieldPath", Value: "status.podIP"}}}}},
 }
 
-// probeProxy returns the container that answers for the originals.
-func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
-	p, native := b.p, b.native()
+// probeProxy returns the container probe-proxy, as far as it is the same for all templates.
+//
+// The container declares no ports. The kubelet needs only their numbers, and tools
+// that scrape every declared port would find one more.
+func (p *Planner) probeProxy(native bool) field.Map {
 	s := p.opts.ProbeProxy
 	m := appendSet(field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.Image}}, "imagePullPolicy", s.ImagePullPolicy)
 	if native {
@@ -77,9 +77,8 @@ func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) fie
 	if len(args) > 0 {
 		m = append(m, field.Entry{Key: "args", Value: args})
 	}
-	env := mergeEnv(field.List{podIP}, s.Env)
 	m = append(m,
-		field.Entry{Key: "env", Value: append(env, p.envVar(originals))},
+		field.Entry{Key: "env", Value: mergeEnv(field.List{podIP}, s.Env)},
 		// Every second for a minute: an image on the node is up at once.
 		field.Entry{Key: "startupProbe", Value: append(p.ownProbe(prober.HealthPath), field.Map{
 			{Key: "periodSeconds", Value: 1},
@@ -92,6 +91,17 @@ func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) fie
 	if s.ReadinessProbe {
 		m = append(m, field.Entry{Key: "readinessProbe", Value: p.ownProbe(prober.ReadyPath)})
 	}
+	return m
+}
+
+// probeProxy returns the container that answers for the originals.
+func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
+	fixed := b.p.ordinary()
+	if b.native() {
+		fixed = b.p.native()
+	}
+	env := slices.Clip(field.As[field.List](fixed, "env"))
+	m := merge(fixed, field.Map{{Key: "env", Value: append(env, b.p.envVar(originals))}})
 	if v := b.probeProxyResources(b.resources(), toRewrite); len(v) > 0 {
 		m = append(m, field.Entry{Key: "resources", Value: v})
 	}
@@ -125,16 +135,13 @@ func (b *planBuilder) withDefaultContainer(annotations field.KeyValues, toRewrit
 	if _, set := annotations.Lookup(defaultContainer); set || b.metadata == nil || b.native() || !b.adds(toRewrite) {
 		return annotations
 	}
-	at := b.probeProxyPlace(toRewrite)
-	if existing := b.existingProbeProxy(); existing != nil && b.staysInPlace(existing, toRewrite) {
-		at = existing.at
-	}
-	for i := range b.in.Template.Spec.Containers {
-		if r := (containerRef{index: i}); !b.isOurs(r) {
-			if at.index > i {
-				return annotations
+	at := b.probeProxyPlace(b.existingProbeProxy(), toRewrite)
+	for first, c := range b.containers() {
+		if !first.init {
+			if at.index <= first.index {
+				annotations = annotations.With(defaultContainer, c.Name)
 			}
-			return annotations.With(defaultContainer, b.in.Template.Spec.Containers[i].Name)
+			break
 		}
 	}
 	return annotations

@@ -27,9 +27,9 @@ func (b *planBuilder) hasUnknown(s *handlerSite) bool {
 		b.skip(s, "handler-unknown", s.path.Join(path), "is a field that this version does not know (it knows %s), so the probe is left alone", strings.Join(known, ", "))
 		return true
 	}
-	kind, ok := s.original.Kind()
+	kind := s.original.Kind()
 	name, problem := s.original.unsupported()
-	if !ok || name == "" {
+	if kind == "" || name == "" {
 		return false
 	}
 	b.skip(s, "handler-unknown", s.path.Key(kind, name), "%s", problem)
@@ -74,10 +74,10 @@ func keyNotIn(m field.Map, known []string) string {
 
 // skipNewer leaves alone the probes that the mesh's proxy would have to make but
 // does not support.
-func (b *planBuilder) skipNewer(sites []*handlerSite) {
-	for _, s := range sites {
-		if newer := s.original.newer(s.name.IsHook()); newer != "" && !b.answeredByUs(s) {
-			kind, _ := s.original.Kind()
+func (b *planBuilder) skipNewer() {
+	for _, s := range b.sites {
+		if newer := s.original.newer(s.name.IsHook()); s.reason == "" && newer != "" && !b.answeredByUs(s) {
+			kind := s.original.Kind()
 			b.skip(s, "proxy-cannot-answer", s.path.Key(kind), "has `%s.%s`, which %s does not know; probe-proxy makes such a probe (`answeredBy: %s`)", kind, newer, b.inspection.answerer.who, AnsweredByProbeProxy)
 		}
 	}

@@ -34,7 +34,7 @@ func (b *builder) classify(rewrite []string) (why string) {
 			"is not set, and Istio's agent then takes 1, not 3 as the API's documentation says: the first failure takes the machine out")
 	}
 	b.checkHTTPGet()
-	kind, _ := handlerOf(b.original).Kind()
+	kind := handlerOf(b.original).Kind()
 	https := isHTTPS(b.original)
 	switch {
 	case kind != grpc && !https:
@@ -97,7 +97,7 @@ func (b *builder) isValid() bool {
 	key := "vm-probe-invalid"
 	if last := err.Path[len(err.Path)-1].Key; last == "probe" || last == "command" {
 		key = "vm-no-handler"
-		if kind, _ := handlerOf(p).Kind(); kind == "" || kind == "exec" {
+		if h := handlerOf(p); *h == (transformer.Handler{}) || h.Kind() == "exec" {
 			err.Text += "; without it Istio's agent crashes"
 		}
 	}

@@ -93,7 +93,7 @@ func (b *builder) translate(from *transformer.OriginalProbe) (*vmconfig.Probe, e
 		}
 	}
 	h := from.Handler
-	if _, ok := h.Kind(); !ok || h.Sleep != nil {
+	if h.Kind() == "" || h.Sleep != nil {
 		return nil, fmt.Errorf("its probe must have exactly one handler, and has %s", h)
 	}
 	var err error

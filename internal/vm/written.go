@@ -44,8 +44,7 @@ func withTimeout(w field.Map, v field.Value, set bool) field.Map {
 // writtenBy returns what is known from an entry of the env var alone.
 func writtenBy(e *prober.Prober) field.Map {
 	h := &transformer.Handler{HTTPGet: e.HTTPGet, GRPC: e.GRPC}
-	kind, _ := h.Kind()
-	return withTimeout(field.Map{{Key: kind, Value: h.Value()}}, e.TimeoutSeconds, e.TimeoutSeconds > 1)
+	return withTimeout(field.Map{{Key: h.Kind(), Value: h.Value()}}, e.TimeoutSeconds, e.TimeoutSeconds > 1)
 }
 
 // entryOf returns the entry of the env var for a probe, whose host and headers stay in
@@ -145,9 +144,8 @@ func restoreField(path field.Path, now, had field.Map) []field.Edit {
 func probeMap(p *vmconfig.Probe) field.Map {
 	p = effective(p)
 	h := handlerOf(p)
-	kind, _ := h.Kind()
 	return field.Map{
-		{Key: kind, Value: h.Value()},
+		{Key: h.Kind(), Value: h.Value()},
 		{Key: "initialDelaySeconds", Value: p.InitialDelaySeconds},
 		{Key: timeoutSeconds, Value: p.TimeoutSeconds},
 		{Key: "periodSeconds", Value: p.PeriodSeconds},
