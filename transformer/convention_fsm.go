@@ -20,7 +20,7 @@ var flomeshConvention = &convention{fixedPorts: osmPorts, format: prober.FSM, co
 
 func (fsmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 	for _, s := range sites {
-		skipInexpressible(b, s, flomesh)
+		skipInexpressible(b, s)
 	}
 }
 

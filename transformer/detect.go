@@ -13,9 +13,8 @@ type detection struct {
 	unclear []Finding // warnings about switches of injection
 	problem *Finding  // why the template cannot be rewritten for the mesh; nil if it can
 	// optOut is why the template is left alone: it is in another mesh than that of
-	// the options, or in none; nil if neither. passesProbes is set if it is in none.
-	optOut       *Finding
-	passesProbes bool
+	// the options, or in none; nil if neither.
+	optOut *Finding
 }
 
 // addTo adds what was detected to what the mesh found out about the template.
@@ -24,7 +23,7 @@ func (d *detection) addTo(m *inspection) {
 		m.conflicts = append(m.conflicts, *d.problem)
 	}
 	if m.optOut == nil {
-		m.optOut, m.passesProbes = d.optOut, d.passesProbes
+		m.optOut = d.optOut
 	}
 }
 
@@ -45,7 +44,7 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 			b = newPlanBuilder(newPlanner(p.opts, marked[0]), in)
 		}
 	case auto && len(marked) == 0 && off != nil:
-		detected.optOut, detected.passesProbes = off, true
+		detected.optOut = off
 	}
 	if len(marked) > 1 {
 		detected.problem = new(NewFinding("two-meshes", nil, "%s puts the pod into %s, and %s into %s; a pod can only be in one mesh, so one of the two must go", at[0], marked[0].title, at[1], marked[1].title))
@@ -112,6 +111,17 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 		m.off = new(NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, entryWords(kind, key, v)))
 	}
 	return m
+}
+
+// isEnabled reads the value of a switch; ok is false if it is none.
+func isEnabled(v string) (on, ok bool) {
+	switch v {
+	case "enabled", "true", "yes":
+		return true, true
+	case "disabled", "false", "no":
+		return false, true
+	}
+	return false, false
 }
 
 // entryWords words an entry of labels or annotations, by kind.

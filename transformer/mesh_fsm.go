@@ -16,13 +16,15 @@ import (
 //
 // For every probe of a type, its proxy makes that of the first container
 // (pkg/sidecar/v1/providers/pipy/repo/codebase/probes.js).
-var flomesh = osm{
+var flomesh = passiveProxy{
 	meshData: meshData{
 		name: "fsm", title: "Flomesh Service Mesh",
-		proxy: "sidecar", image: "pipy", uid: prober.OSMProxyID,
+		proxy: "sidecar", image: "pipy", commonName: true, uid: prober.OSMProxyID,
 		excluded: portList{key: "flomesh.io/inbound-port-exclusion-list"},
 	},
-	switchKey:      "flomesh.io/sidecar-injection",
-	never:          uninjected{names: osmUninjected, labels: field.KeyValues{{Key: "flomesh.io/ignore"}, {Key: "control-plane"}}},
-	injectorReason: "fsm-injector",
+	port:     prober.OSMHealthcheckPort,
+	free:     osmFree,
+	never:    uninjected{names: osmUninjected, labels: field.KeyValues{{Key: "flomesh.io/ignore"}, {Key: "control-plane"}}},
+	switched: osmSwitch("flomesh.io/sidecar-injection"),
+	refine:   refineOSM,
 }

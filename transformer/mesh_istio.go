@@ -15,7 +15,7 @@ type istio struct{}
 
 var istioData = meshData{
 	name: "istio", title: "Istio", proxyAnswerer: AnsweredByIstioProxy, proxy: istioProxyName, uid: prober.IstioProxyID,
-	reserved: istioReserved, excluded: istioExcluded,
+	reserved: istioReserved, excluded: istioExcluded, off: istioOff,
 	// The template may have been rewritten for another port.
 	proxyPorts: func(annotations field.KeyValues) []int {
 		return []int{istioStatusOr(annotations), prober.StatusPort}
@@ -120,33 +120,33 @@ func (d istio) proxyConflicts(b *planBuilder, badStatus error) []Finding {
 }
 
 // optOut returns why the probes of the pod need no rewriting, or must not be
-// rewritten; nil if they are to be. passes is set if they work as they are.
-func (d istio) optOut(b *planBuilder, said membership, known *facts) (f *Finding, passes bool) {
+// rewritten; nil if they are to be.
+func (d istio) optOut(b *planBuilder, said membership, known *facts) *Finding {
 	ours := slices.ContainsFunc(b.previousAnswerers(b.p.mesh), func(a answerer) bool { return d.needsRewriterOff(b.annotations(), a) })
 	off, invalid := optOutSource{metadata: &b.in.Template.Metadata, path: b.metadata}.switchedOff(istioRewrite, "istio-opt-out")
 	if invalid != nil {
 		b.addFinding(*invalid)
 	}
 	if off != nil && !ours {
-		return off, false
+		return off
 	}
 	b.checkMisplaced(istioRewrite)
 	if f := d.capturesNothing(b); f != nil {
-		return f, true
+		return f
 	}
 	if said.off != nil && (b.p.opts.AnsweredBy != AnsweredByProbeProxy || slices.Contains(istioNeverInjected, b.in.NamespaceName)) {
-		return said.off, true
+		return said.off
 	}
 	if mode, key := istioMode(b.annotations()); mode == "NONE" {
-		return new(b.annotationFinding("interception-none", key, "turns Istio's redirection off, so that the mesh captures no connection to this pod")), false
+		return new(b.annotationFinding("interception-none", key, "turns Istio's redirection off, so that the mesh captures no connection to this pod"))
 	}
 	if f := d.passesProbes(b, said.injected); f != nil {
-		return f, true
+		return f
 	}
 	if _, done := b.annotations().Lookup(istioInjected); known.injected.is == always && known.rewrites.is == always && !done {
-		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.rewrites.at)), false
+		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.rewrites.at))
 	}
-	return nil, false
+	return nil
 }
 
 // checkMisplaced warns of a pod's annotation that the workload has instead of its template.

@@ -17,7 +17,7 @@ const istioExcludeInterfaces = "traffic.sidecar.istio.io/excludeInterfaces"
 func (d istio) inspect(b *planBuilder) inspection {
 	said := d.sidecarMembership(b)
 	m := inspection{facts: d.facts(b, said), collisions: d.collisions(b, said)}
-	m.optOut, m.passesProbes = d.optOut(b, said, &m.facts)
+	m.optOut = d.optOut(b, said, &m.facts)
 	m.captures = d.captures(b, b.userAnnotations)
 	m.outcome = d.outcomes(b, m.facts)
 	d.checkPortLists(b)

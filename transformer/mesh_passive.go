@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,16 +14,17 @@ import (
 // leave the probes alone.
 type passiveProxy struct {
 	meshData
-	free     []int                         // the reserved ports that are never captured
+	port     int                           // where probe-proxy answers; 0 if the options say it
+	free     []int                         // the ports that are never captured
 	inherits bool                          // a pod without the annotation of excluded ports has its Namespace's
-	off      rewriterOff                   // the zero value if the mesh has no rewriter
-	serves   func(*handlerSite) bool       // reports whether the rewriter serves a captured probe; nil if there is no rewriter
 	never    uninjected                    // the namespaces into which the mesh injects nothing
 	switched func(*planBuilder) membership // reads the switch of injection in the template and its Namespace
+	// refine changes what is different in the mesh; nil if nothing is.
+	refine func(p passiveProxy, b *planBuilder, m *inspection)
 }
 
 func (p passiveProxy) membership(b *planBuilder) membership {
-	if _, proxy := b.proxyOf(p.isProxy); proxy != nil {
+	if _, proxy := b.proxyOf(p.isProxy); proxy != nil && !p.commonName {
 		return memberBy(proxy)
 	}
 	return p.never.narrow(b, p.switched(b))
@@ -30,9 +32,12 @@ func (p passiveProxy) membership(b *planBuilder) membership {
 
 func (p passiveProxy) inspect(b *planBuilder) inspection {
 	said := p.membership(b)
-	m := inspection{answerer: answerer{AnsweredByProbeProxy, b.p.opts.Port}}
-	if b.p.opts.AnsweredBy == AnsweredByApp {
-		m.answerer = answerer{who: AnsweredByApp}
+	m := inspection{answerer: answerer{AnsweredByProbeProxy, cmp.Or(p.port, b.p.opts.Port)}}
+	switch who := b.p.opts.AnsweredBy; who {
+	case AnsweredByApp:
+		m.answerer = answerer{who: who}
+	case p.proxyAnswerer:
+		m.answerer.who = who
 	}
 	user := b.userAnnotations
 	if v, set := b.namespaceAnnotation(p.excluded.key); p.inherits && set {
@@ -42,16 +47,30 @@ func (p passiveProxy) inspect(b *planBuilder) inspection {
 		}
 	}
 	m.captures = func(port int) bool { return !slices.Contains(p.free, port) && !p.excluded.has(user, port) }
-	if item, bad := p.excluded.badItem(user); bad {
+	switch item, bad := p.excluded.badItem(user); {
+	case bad && p.port == 0:
 		m.conflicts = append(m.conflicts, b.unreadableList(p.excluded, item))
+	case bad:
+		b.addFinding(b.annotationFinding("port-list-invalid", p.excluded.key, "%s, and %q is none", p.excluded.allowed(), item))
 	}
 	m.turnsOffRewriter = p.serves != nil && !p.off.isOff(user)
-	m.rewriterServes, m.off = p.serves, p.off
-	if off := p.never.optOut(b, said); off != nil {
-		m.optOut, m.passesProbes = off, true
+	m.optOut = p.never.optOut(b, said)
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) fate { return p.fate(b, s) })
+	if p.refine != nil {
+		p.refine(p, b, &m)
 	}
-	m.outcome = m.capturedOutcome(b, atStrictProxy)
 	return m
+}
+
+// fate returns what becomes of a captured probe, unless the mesh's own rewriter serves it.
+func (p passiveProxy) fate(b *planBuilder, s *handlerSite) fate {
+	switch {
+	case p.serves != nil && s.name.IsHook():
+		return fate{Fails, p.title + " rewrites no hooks, and " + whyNoCertificate}
+	case p.serves != nil && p.serves(s) && !s.at.init && !p.off.isOff(b.annotations()):
+		return unaffected
+	}
+	return atStrictProxy(s)
 }
 
 // atStrictProxy returns what becomes of a probe at a proxy that only accepts mTLS.
@@ -95,14 +114,16 @@ func (b *planBuilder) unreadableList(l portList, item string) Finding {
 func (p passiveProxy) undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {
 	out := annotations
 	for _, a := range past {
-		if a.who != AnsweredByProbeProxy {
-			continue
+		if a.who == AnsweredByProbeProxy && p.port == 0 {
+			out = p.excluded.without(p.off.without(out, recorded), recorded, a.port)
 		}
-		out = p.excluded.without(p.off.without(out, recorded), recorded, a.port)
 	}
 	return out
 }
 
 func (p passiveProxy) annotate(user, have field.KeyValues, now answerer) field.KeyValues {
+	if p.port != 0 {
+		return user // the mesh never captures it
+	}
 	return p.off.with(p.excluded.with(user, now.port), have)
 }

@@ -363,8 +363,8 @@ func (b *planBuilder) checkLeftAlone() {
 	}
 	serves, cures := "may serve it now", fmt.Sprintf("rewrite this one too, opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes", ownRewrite)
 	switch {
-	case b.inspection.rewriterServes != nil:
-		cures = fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`); if that rewriter is off in the mesh, say so with the annotation `%s: %s`", ownRewrite, b.inspection.off.key, strconv.Quote(b.inspection.off.value))
+	case b.p.mesh.serves != nil:
+		cures = fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`); if that rewriter is off in the mesh, say so with the annotation `%s: %s`", ownRewrite, b.p.mesh.off.key, strconv.Quote(b.p.mesh.off.value))
 	case f.rewrites.is != maybe:
 		serves, cures = "serves it in an injected pod ("+f.rewrites.at+")", fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`)", ownRewrite)
 	}
@@ -389,8 +389,8 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 	if host != "" || n == 0 && !isVariable(port.Str) || n > 0 && !b.inspection.captures(n) {
 		return false
 	}
-	if b.inspection.rewriterServes != nil {
-		return b.inspection.rewriterServes(s)
+	if b.p.mesh.serves != nil {
+		return b.p.mesh.serves(s)
 	}
 	byProxy := answerer{who: b.p.mesh.proxyAnswerer}
 	return slices.ContainsFunc(b.inspection.facts.worlds(), func(w world) bool { return w.rewrites && b.runsBefore(w, s, byProxy) })
@@ -530,7 +530,7 @@ func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
 		return fate{Fails, why}, ""
 	}
 	switch {
-	case isWindows(spec), (b.inspection.passesProbes || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
+	case isWindows(spec), (b.passesProbes() || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
 		f = unaffected
 	default:
 		f, unless = b.inspection.outcome(s)

@@ -30,8 +30,8 @@ type meshData struct {
 	// if that answers no rewritten probes.
 	proxyAnswerer string
 	// proxy is the name of the proxy's container, and image a part of its image. commonName
-	// is set if the image may be any, and other containers may have the same name, so that it
-	// alone says nothing.
+	// is set if other containers may have the same name, so that one in a template does not
+	// say that the pod is in the mesh.
 	proxy, image string
 	commonName   bool
 	// proxyPorts returns the ports where the proxy may answer rewritten probes, by the pod's
@@ -45,6 +45,10 @@ type meshData struct {
 	sidecarUser int
 	reserved    []int    // the ports of the mesh's own processes in a pod
 	excluded    portList // the annotation with the ports that the mesh does not capture
+	// off turns the mesh's own rewriter off, the zero value if it has none. serves reports
+	// whether that serves a captured probe as it was read; nil if there is none, or worlds say it.
+	off    rewriterOff
+	serves func(*handlerSite) bool
 	// placeholder is the container, without env and securityContext, that holds the place of
 	// the proxy until it is injected; nil if the proxy is never declared.
 	placeholder field.Map
@@ -109,6 +113,16 @@ type meshProfile interface {
 	// annotate returns the user's annotations with those that an answerer needs. have
 	// holds the present annotations, including ours.
 	annotate(user, have field.KeyValues, now answerer) field.KeyValues
+}
+
+// uncaptured are the reasons to leave a whole template alone for which the kubelet's probes
+// reach the pod as they are.
+var uncaptured = []string{"ambient", "injection-off", "namespace-not-injected", "not-sidecar-template", "port-not-captured"}
+
+// passesProbes reports whether the mesh lets the kubelet's probes through to the pod.
+func (b *planBuilder) passesProbes() bool {
+	off := b.inspection.optOut
+	return off != nil && slices.Contains(uncaptured, off.Reason)
 }
 
 // A membership says whether a pod is in a mesh, and where that is said.
@@ -199,19 +213,12 @@ type inspection struct {
 	answerer answerer
 	// optOut is the reason to leave the whole template alone; nil if there is none.
 	optOut *Finding
-	// passesProbes is set if the mesh lets the kubelet's probes through to the
-	// pod as they are.
-	passesProbes bool
 	// facts are what is known of the mesh's proxy in the pod.
 	facts facts
 	// because is why it does not answer although it is there; "" if the options say so.
 	because string
 	// turnsOffRewriter is set if the answerer needs the mesh's own rewriter off.
 	turnsOffRewriter bool
-	// rewriterServes reports whether that rewriter serves a captured probe as it was
-	// read, and off is what turns it off; nil if the facts say so.
-	rewriterServes func(s *handlerSite) bool
-	off            rewriterOff
 	// inherited has what the rewritten pod needs unless its own annotations say it: those of
 	// the Namespace, or defaults of the mesh, that one of the template would replace, and the
 	// other port of what the mesh would put on one of the app's.
