@@ -91,15 +91,15 @@ func refineConsul(p passiveProxy, b *planBuilder, m *inspection) {
 		m.optOut = new(NewFinding("port-not-captured", nil, "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent)))
 	}
 	rewrites := !p.off.isOff(b.annotations())
-	m.outcome = m.capturedOutcome(b, func(s *handlerSite) fate {
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (fate, string) {
 		switch kind, _ := s.current.Kind(); {
 		case s.name.IsHook():
 		case kind == kindGRPC:
-			return fate{Fails, "Consul rewrites no grpc probes, and " + whyNoCertificate}
+			return fate{Fails, "Consul rewrites no grpc probes, and " + whyNoCertificate}, ""
 		case kind == kindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS" && rewrites && !s.at.init:
-			return fate{Fails, "Consul rewrites the probe to a port where its proxy speaks no TLS"}
+			return fate{Fails, "Consul rewrites the probe to a port where its proxy speaks no TLS"}, ""
 		}
-		return p.fate(b, s)
+		return p.fate(b, s), ""
 	})
 }
 

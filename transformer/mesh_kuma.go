@@ -120,18 +120,13 @@ func refineKuma(p passiveProxy, b *planBuilder, m *inspection) {
 		}
 		m.inherited = field.KeyValues{{Key: kumaVirtualProbePort, Value: strconv.Itoa(free)}}
 	}
-	rewrites := !p.off.isOff(b.annotations())
-	captured, unless := m.outcome, kumaUnless(b)
-	m.outcome = func(s *handlerSite) (fate, string) {
-		switch f, _ := captured(s); {
-		case f == unaffected:
-			return f, ""
-		case unless == "" && rewrites && s.at.init && !s.name.IsHook():
-			return f, "Kuma's sidecar is no native one, which is not known (it is by default from 2.14 on, and Kuma then rewrites the probes of the native sidecars after it)"
-		default:
-			return f, unless
+	rewrites, unless := !p.off.isOff(b.annotations()), kumaUnless(b)
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (fate, string) {
+		if unless == "" && rewrites && s.at.init && !s.name.IsHook() {
+			return p.fate(b, s), "Kuma's sidecar is no native one, which is not known (it is by default from 2.14 on, and Kuma then rewrites the probes of the native sidecars after it)"
 		}
-	}
+		return p.fate(b, s), unless
+	})
 }
 
 // kumaHeader is what the names of Kuma's headers begin with

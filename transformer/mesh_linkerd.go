@@ -87,20 +87,16 @@ func refineLinkerd(p passiveProxy, b *planBuilder, m *inspection) {
 		}
 	}
 	letsIn, unless := linkerdLetsIn(b)
-	captured := m.capturedOutcome(b, func(s *handlerSite) fate {
-		if policy, _ := linkerdAnnotation(b, linkerdPolicy); letsIn && policy != "audit" && linkerdListed(b, linkerdStrict, s.dialed()) {
-			return linkerdFate(b, s, false, " (its port is in `"+linkerdStrict+"`)")
-		}
-		return linkerdFate(b, s, letsIn, unless)
-	})
 	_, listed := linkerdAnnotation(b, p.excluded.key)
-	m.outcome = func(s *handlerSite) (fate, string) {
-		f, _ := captured(s)
-		if f != unaffected && !listed && slices.Contains(linkerdSkipped, s.dialed()) {
-			return f, fmt.Sprintf("Linkerd captures port %d, which by default it does not (`proxyInit.ignoreInboundPorts`; the annotation `%s` would say)", s.dialed(), p.excluded.key)
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (f fate, captures string) {
+		if !listed && slices.Contains(linkerdSkipped, s.dialed()) {
+			captures = fmt.Sprintf("Linkerd captures port %d, which by default it does not (`proxyInit.ignoreInboundPorts`; the annotation `%s` would say)", s.dialed(), p.excluded.key)
 		}
-		return f, ""
-	}
+		if policy, _ := linkerdAnnotation(b, linkerdPolicy); letsIn && policy != "audit" && linkerdListed(b, linkerdStrict, s.dialed()) {
+			return linkerdFate(b, s, false, " (its port is in `"+linkerdStrict+"`)"), captures
+		}
+		return linkerdFate(b, s, letsIn, unless), captures
+	})
 }
 
 // linkerdLetsIn reports whether the default policy for what comes in, that of the pod or else

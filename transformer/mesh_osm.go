@@ -56,11 +56,11 @@ func refineOSM(p passiveProxy, b *planBuilder, m *inspection) {
 			m.warnings = []Finding{*injects}
 		}
 	case injects != nil:
-		m.optOut, m.outcome = injects, m.capturedOutcome(b, func(s *handlerSite) fate {
+		m.optOut, m.outcome = injects, m.capturedOutcome(b, func(s *handlerSite) (fate, string) {
 			if kind, _ := s.original.Kind(); s.name.IsHook() || kind == kindGRPC {
-				return fate{Fails, whyNoCertificate}
+				return fate{Fails, whyNoCertificate}, ""
 			}
-			return unaffected // the mesh's injector rewrites it
+			return unaffected, "" // the mesh's injector rewrites it
 		})
 	}
 }

@@ -55,7 +55,7 @@ func (p passiveProxy) inspect(b *planBuilder) inspection {
 	}
 	m.turnsOffRewriter = p.serves != nil && !p.off.isOff(user)
 	m.optOut = p.never.optOut(b, said)
-	m.outcome = m.capturedOutcome(b, func(s *handlerSite) fate { return p.fate(b, s) })
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (fate, string) { return p.fate(b, s), "" })
 	if p.refine != nil {
 		p.refine(p, b, &m)
 	}
@@ -81,9 +81,9 @@ func atStrictProxy(s *handlerSite) fate {
 	return fate{Fails, whyNoCertificate}
 }
 
-// capturedOutcome returns the function for [mesh].outcome in a mesh whose proxy is in
-// every pod: captured says what becomes of a probe whose port the mesh captures.
-func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite) fate) func(*handlerSite) (fate, string) {
+// capturedOutcome returns the function for [inspection].outcome in a mesh whose proxy is in
+// every pod: captured says the same of a probe whose port the mesh captures.
+func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite) (f fate, unless string)) func(*handlerSite) (fate, string) {
 	captures, excluded := m.captures, b.p.mesh.excluded
 	return func(s *handlerSite) (fate, string) {
 		port := s.dialed()
@@ -92,11 +92,14 @@ func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite)
 		if byTheMesh || host != "" || !captures(port) || excluded.has(b.annotations(), port) { // also by an earlier run
 			return unaffected, ""
 		}
-		f := captured(s)
-		if s.alreadyRewritten && f != unaffected { // the annotation was edited
+		f, unless := captured(s)
+		switch {
+		case f == unaffected:
+			return f, ""
+		case s.alreadyRewritten: // the annotation was edited
 			f.why = fmt.Sprintf("the mesh captures port %d, where it is answered, and %s", port, f.why)
 		}
-		return f, ""
+		return f, unless
 	}
 }
 

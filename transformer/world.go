@@ -80,21 +80,14 @@ type foretold struct {
 // verdictOn returns what the fates of one probe come to: the outcome, why, and, if it
 // is so in some worlds only, the fact that decides.
 func (f *facts) verdictOn(fates []foretold) (worst fate, unless string) {
-	worst = unaffected
-	bad := 0
-	for _, x := range fates {
-		if x.outcome == Unaffected {
-			continue
-		}
-		if bad == 0 {
-			worst = x.fate
-		}
-		bad++
+	first := slices.IndexFunc(fates, func(x foretold) bool { return x.outcome != Unaffected })
+	switch {
+	case first < 0:
+		return unaffected, ""
+	case slices.ContainsFunc(fates, func(x foretold) bool { return x.outcome == Unaffected }):
+		return fates[first].fate, f.deciding(fates)
 	}
-	if bad == 0 || bad == len(fates) {
-		return worst, ""
-	}
-	return worst, f.deciding(fates)
+	return fates[0].fate, ""
 }
 
 // onlyTheCluster is in place of what declares a fact that nothing does.
