@@ -1,12 +1,12 @@
 package transformer
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -122,34 +122,20 @@ func consulOriginal(b *planBuilder, s *handlerSite) (*Handler, bool) {
 	if _, injected := b.annotations().Lookup("consul.hashicorp.com/connect-inject-status"); !kept && !injected {
 		return nil, false
 	}
-	port, ok := consulPort(said, s.container.Name, s.path[len(s.path)-1].Key)
-	if !ok {
+	var pod struct {
+		Spec struct{ Containers []Container }
+	}
+	if json.Unmarshal([]byte(said), &pod) != nil {
 		return nil, true
 	}
-	own := *h
-	own.Port = port
-	return &Handler{HTTPGet: &own}, true
-}
-
-// consulPort returns the port of an httpGet probe of a pod in JSON. ok is false if
-// the pod does not have it.
-func consulPort(pod, container, probe string) (port field.IntOrString, ok bool) {
-	object, err := field.DecodeJSON(pod)
-	if err != nil {
-		return port, false
-	}
-	for _, item := range field.As[field.List](field.As[field.Map](object, "spec"), "containers") {
-		c, _ := item.(field.Map)
-		if field.As[string](c, "name") != container {
-			continue
-		}
-		httpGet := field.As[field.Map](field.As[field.Map](c, probe), kindHTTPGet)
-		switch port := field.As[field.Value](httpGet, "port").(type) {
-		case int:
-			return field.Number(port), true
-		case string:
-			return field.IntOrString{Str: port, IsString: true}, true
+	for i := range pod.Spec.Containers {
+		for _, was := range sitesOf(nil, containerRef{index: i}, &pod.Spec.Containers[i]) {
+			if was.name == s.name && was.container.Name == s.container.Name && was.current.HTTPGet != nil {
+				own := *h
+				own.Port = was.current.HTTPGet.Port
+				return &Handler{HTTPGet: &own}, true
+			}
 		}
 	}
-	return port, false
+	return nil, true
 }

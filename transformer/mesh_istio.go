@@ -51,8 +51,12 @@ const (
 	istioInitName  = "istio-init"
 )
 
-// istioExcluded are the ports that the mesh does not capture.
-var istioExcluded = portList{key: istioExcludePorts, full: true}
+// istioIncluded are the only ports that the mesh captures, if [listsPorts], and
+// istioExcluded else those that it does not.
+var (
+	istioIncluded = portList{key: istioIncludePorts, full: true}
+	istioExcluded = portList{key: istioExcludePorts, full: true}
+)
 
 var istioOff = rewriterOff{key: istioRewrite, value: "false", means: isFalse}
 
@@ -184,25 +188,17 @@ func (istio) capturesNothing(b *planBuilder) *Finding {
 	return new(b.annotationFinding("not-sidecar-template", istioTemplates, "injects no sidecar that captures what comes in"))
 }
 
-// includedPorts returns the only ports that the mesh captures. listed is false if
-// the annotation with them is absent or "*". Items that are no port are ignored.
-func includedPorts(annotations field.KeyValues) (ports []int, listed bool) {
+// listsPorts reports whether the annotation istioIncluded lists the only ports that the mesh
+// captures: it is there, and not "*".
+func listsPorts(annotations field.KeyValues) bool {
 	v, set := annotations.Lookup(istioIncludePorts)
-	if !set || strings.TrimSpace(v) == "*" {
-		return nil, false
-	}
-	for item := range strings.SplitSeq(v, ",") {
-		if n, err := strconv.Atoi(strings.TrimSpace(item)); err == nil {
-			ports = append(ports, n)
-		}
-	}
-	return ports, true
+	return set && strings.TrimSpace(v) != "*"
 }
 
 // checkPortLists warns of items that are no port, empty ones included: the injector
 // refuses such a pod.
 func (istio) checkPortLists(b *planBuilder) {
-	for _, l := range []portList{{key: istioIncludePorts, full: true}, istioExcluded} {
+	for _, l := range []portList{istioIncluded, istioExcluded} {
 		v := strings.TrimSpace(b.annotations().Get(l.key))
 		if v == "" || v == "*" && l.key == istioIncludePorts {
 			continue
@@ -246,7 +242,7 @@ func (d istio) annotate(user, have field.KeyValues, now answerer) field.KeyValue
 	if d.needsRewriterOff(user, now) {
 		out = istioOff.with(out, have)
 	}
-	if _, listed := includedPorts(out); !listed && d.runsNextToProxy(user, now) && now.port != istioStatusOr(user) {
+	if !listsPorts(out) && d.runsNextToProxy(user, now) && now.port != istioStatusOr(user) {
 		out = istioExcluded.with(out, now.port)
 	}
 	return out

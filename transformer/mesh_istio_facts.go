@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 	m.answerer, m.because = d.answerer(b, m.facts)
 	m.turnsOffRewriter = d.needsRewriterOff(b.userAnnotations, m.answerer)
 	if m.answerer.who == AnsweredByApp {
-		if _, listed := includedPorts(b.annotations()); listed {
+		if listsPorts(b.annotations()) {
 			m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
 				"has the port of a probe, and Istio then ignores `%s`; the port must be removed here, or another must answer", istioExcludePorts))
 		}
@@ -58,7 +59,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 	if path := d.initCaptures(b, m.answerer.port); path != nil {
 		m.conflicts = append(m.conflicts, NewFinding("probe-port-captured", path,
 			"have the mesh capture %d, the port of probe-proxy, whatever the annotations say; the argument after -d must have the port too, or Istio's sidecar must answer (`answeredBy: istio-proxy`)", m.answerer.port))
-	} else if ports, listed := includedPorts(b.annotations()); listed && m.facts.injected.is != never && slices.Contains(ports, m.answerer.port) {
+	} else if m.facts.injected.is != never && istioIncluded.has(b.annotations(), m.answerer.port) {
 		m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
 			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
 	}
@@ -121,28 +122,16 @@ func (istio) rewritesFact(b *planBuilder, annotations field.KeyValues) fact {
 // istioConfigField returns a field of a ProxyConfig in YAML or JSON, as it is written
 // without quotes; "" if it is absent, or only in a comment.
 func istioConfigField(config, key string) string {
-	for at := 0; ; {
-		i := strings.Index(config[at:], key)
-		if i < 0 {
-			return ""
-		}
-		before := config[:at+i]
-		at += i + len(key)
-		v, isKey := strings.CutPrefix(strings.TrimLeft(config[at:], `"' `), ":")
-		if !isKey || before != "" && !strings.ContainsAny(before[len(before)-1:], "\"'{, \t\n") || inComment(before) {
-			continue
-		}
-		if end := strings.IndexAny(v, ",}\n#"); end >= 0 {
-			v = v[:end]
-		}
-		return strings.Trim(strings.TrimSpace(v), `"'`)
+	if !strings.Contains(config, key) {
+		return "" // nearly always
 	}
-}
-
-// inComment reports whether a text of YAML ends in a comment.
-func inComment(text string) bool {
-	line := text[strings.LastIndexByte(text, '\n')+1:]
-	return strings.HasPrefix(line, "#") || strings.Contains(line, " #") || strings.Contains(line, "\t#")
+	text := regexp.MustCompile(`(?m)(^|[ 	])#.*`).ReplaceAllString(config, "")
+	if found := regexp.MustCompile(`(?:^|["'{, 	
+])` + key + `["' ]*:([^,}
+#]*)`).FindStringSubmatch(text); found != nil {
+		return strings.Trim(strings.TrimSpace(found[1]), `"'`)
+	}
+	return ""
 }
 
 // istioListens returns the port on which istio-proxy's status server listens: that of
@@ -185,7 +174,7 @@ func istioMode(annotations field.KeyValues) (mode, key string) {
 // that port like any other; Istio's CNI plugin does not.
 func (istio) captures(b *planBuilder, annotations field.KeyValues) func(int) bool {
 	ports, _ := istioInitPorts(b, annotations)
-	include, listed := includedPorts(ports)
+	listed := listsPorts(ports)
 	status := istioStatusIn(b, annotations)
 	mode, _ := istioMode(annotations)
 	return func(port int) bool {
@@ -193,7 +182,7 @@ func (istio) captures(b *planBuilder, annotations field.KeyValues) func(int) boo
 			return false
 		}
 		if listed {
-			return slices.Contains(include, port)
+			return istioIncluded.has(ports, port)
 		}
 		return port != status && !slices.Contains(istioNeverCaptured, port) && !istioExcluded.has(ports, port)
 	}
@@ -297,7 +286,7 @@ func (istio) unheard(b *planBuilder, port int) (key, why string) {
 	if listens := istioListens(b); listens != port {
 		return istioProxyConfig, fmt.Sprintf("istio-proxy listens on port %d, which the mesh captures", listens)
 	}
-	if ports, listed := includedPorts(b.annotations()); listed && slices.Contains(ports, port) {
+	if istioIncluded.has(b.annotations(), port) {
 		return istioIncludePorts, fmt.Sprintf("the mesh captures istio-proxy's own port %d", port)
 	}
 	return
