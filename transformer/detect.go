@@ -87,28 +87,27 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 		}
 		return m.Annotations
 	}
-	if v, set := values(&b.in.Template.Metadata).Lookup(key); set {
-		on, ok := read(v)
-		m := membership{injected: certain(on), at: entryWords(kind, key, v)}
-		if !ok {
-			m.unclear = new(metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
-		} else if !on {
-			m.off = new(metadataFinding("injection-off", b.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod"))
+	ns := b.namespace()
+	v, own := values(&b.in.Template.Metadata).Lookup(key)
+	if !own {
+		if v = values(ns).Get(key); v == "" {
+			return membership{}
 		}
-		return m
 	}
-	ns := b.in.Around.Namespace
-	if ns == nil {
-		return membership{}
-	}
-	v := values(ns).Get(key)
 	on, ok := read(v)
-	if !ok {
+	m := membership{injected: certain(on), at: entryWords(kind, key, v)}
+	switch {
+	case own && !ok:
+		m.unclear = new(metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
+	case own && !on:
+		m.off = new(metadataFinding("injection-off", b.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod"))
+	case !own && !ok:
 		return membership{}
+	case !own && !on:
+		m.off = new(NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, m.at))
 	}
-	m := membership{injected: certain(on), at: entryWords(kind, key, v) + " of Namespace \"" + ns.Name + "\""}
-	if !on {
-		m.off = new(NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, entryWords(kind, key, v)))
+	if !own {
+		m.at += " of Namespace \"" + ns.Name + "\""
 	}
 	return m
 }

@@ -87,7 +87,7 @@ func refineConsul(p passiveProxy, b *planBuilder, m *inspection) {
 	m.warnings = redirectedUser(b)
 	if v, set := b.annotations().Lookup(consulTransparent); set && isFalse(v) {
 		m.optOut = new(b.annotationFinding("port-not-captured", consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod"))
-	} else if ns := b.in.Around.Namespace; !set && ns != nil && isFalse(ns.Labels.Get(consulTransparent)) {
+	} else if ns := b.namespace(); !set && isFalse(ns.Labels.Get(consulTransparent)) {
 		m.optOut = new(NewFinding("port-not-captured", nil, "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent)))
 	}
 	rewrites := !p.off.isOff(b.annotations())

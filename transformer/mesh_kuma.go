@@ -70,11 +70,9 @@ func kumaSwitched(b *planBuilder) membership {
 // kumaUnless words what decides whether Kuma injects a pod that has the switch on; "" if
 // it certainly does.
 func kumaUnless(b *planBuilder) string {
-	ns := b.in.Around.Namespace
-	if _, proxy := b.proxyOf(b.p.mesh.isProxy); proxy != nil || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
-		return ""
-	}
-	if _, set := ns.Labels.Lookup(kumaInject); set {
+	_, proxy := b.proxyOf(b.p.mesh.isProxy)
+	_, set := b.namespace().Labels.Lookup(kumaInject)
+	if proxy != nil || b.in.Around.Namespace == nil || set || b.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
 		return ""
 	}
 	return "Kuma is older than 2.11, which is not known (from 2.11 it injects nothing here, since " + b.namespaceWords() + " has no label `" + kumaInject + "`; with one it is known)"

@@ -67,7 +67,7 @@ func linkerdSwitched(b *planBuilder) membership {
 		return v == "enabled" || v == "ingress", v == "enabled" || v == "ingress" || v == "disabled"
 	}
 	m := b.switchIn("annotations", linkerdInject, linkerdValues, read)
-	v, _ := b.namespaceAnnotation(linkerdInject)
+	v, _ := b.namespace().Annotations.Lookup(linkerdInject)
 	if _, ok := read(v); ok || v == "" || m.off != nil || m.unclear != nil {
 		return m
 	}
@@ -117,7 +117,7 @@ func linkerdAnnotation(b *planBuilder, key string) (string, bool) {
 	if v, own := b.annotations().Lookup(key); own {
 		return v, true
 	}
-	return b.namespaceAnnotation(key)
+	return b.namespace().Annotations.Lookup(key)
 }
 
 // linkerdListed reports whether an annotation that lists ports has one.

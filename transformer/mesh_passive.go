@@ -40,7 +40,7 @@ func (p passiveProxy) inspect(b *planBuilder) inspection {
 		m.answerer.who = who
 	}
 	user := b.userAnnotations
-	if v, set := b.namespaceAnnotation(p.excluded.key); p.inherits && set {
+	if v, set := b.namespace().Annotations.Lookup(p.excluded.key); p.inherits && set {
 		m.inherited = field.KeyValues{{Key: p.excluded.key, Value: v}}
 		if _, own := user.Lookup(p.excluded.key); !own {
 			user = m.inherited
@@ -108,7 +108,7 @@ func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite)
 func (b *planBuilder) unreadableList(l portList, item string) Finding {
 	const text = "%s, and %q is none; the port of the rewritten probes must be added to it"
 	if _, own := b.annotations().Lookup(l.key); !own {
-		v, _ := b.namespaceAnnotation(l.key)
+		v, _ := b.namespace().Annotations.Lookup(l.key)
 		return NewFinding("port-list-unreadable", nil, "annotation `%s` of Namespace %q: %q "+text, l.key, b.in.Around.Namespace.Name, v, l.allowed(), item)
 	}
 	return b.annotationFinding("port-list-unreadable", l.key, text, l.allowed(), item)

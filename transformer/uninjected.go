@@ -21,11 +21,8 @@ func (u uninjected) finding(b *planBuilder) *Finding {
 	if slices.Contains(u.names, b.in.NamespaceName) {
 		return new(NewFinding("namespace-not-injected", nil, text, "namespace \""+b.in.NamespaceName+"\""))
 	}
-	if b.in.Around.Namespace == nil {
-		return nil
-	}
 	for _, l := range u.labels {
-		if v, set := b.in.Around.Namespace.Labels.Lookup(l.Key); set && (l.Value == "" || l.Value == v) {
+		if v, set := b.namespace().Labels.Lookup(l.Key); set && (l.Value == "" || l.Value == v) {
 			return new(NewFinding("namespace-not-injected", nil, text, b.namespaceWords()+", which has "+entryWords("labels", l.Key, v)))
 		}
 	}
