@@ -154,13 +154,9 @@ func osmPassedThrough(originals map[string]*prober.Prober, s *handlerSite) (stri
 		return "", nil
 	}
 	own := prober.OSMKey(s.container.Name, s.name)
-	keys := slices.Sorted(maps.Keys(originals))
-	if originals[own] != nil {
-		keys = append([]string{own}, keys...)
-	}
-	for _, key := range keys {
+	for _, key := range append([]string{own}, slices.Sorted(maps.Keys(originals))...) {
 		_, probeType, _ := prober.ParseOSMKey(key)
-		if p := originals[key]; probeType == s.name && p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" {
+		if p := originals[key]; p != nil && probeType == s.name && p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" {
 			return key, &prober.Prober{HTTPGet: &HTTPGet{Path: cmp.Or(s.current.HTTPGet.Path, "/"), Port: p.HTTPGet.Port, Scheme: "HTTPS", Protocol: s.current.HTTPGet.Protocol}}
 		}
 	}

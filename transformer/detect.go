@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -22,9 +23,7 @@ func (d *detection) addTo(m *inspection) {
 	if d.problem != nil {
 		m.conflicts = append(m.conflicts, *d.problem)
 	}
-	if m.optOut == nil {
-		m.optOut = d.optOut
-	}
+	m.optOut = cmp.Or(m.optOut, d.optOut)
 }
 
 // builderFor returns the builder of a template's plan for the mesh that the template

@@ -83,19 +83,18 @@ func istioPrivileged(annotations field.KeyValues) bool {
 		strings.Contains(config, "TPROXY") || strings.Contains(config, "IPTABLES_TRACE_LOGGING")
 }
 
-// istioStatus returns the port to which the annotation moves Istio's status
-// server; 0 if there is no annotation. White space around the number is an
-// error: Istio accepts the pod and sends its probes to port 0.
-func istioStatus(annotations field.KeyValues) (int, error) {
-	v, ok := annotations.Lookup(istioStatusPort)
-	if !ok {
-		return 0, nil
+// badIstioStatus returns why the annotation cannot move Istio's status server to a port; nil if
+// it can, or is absent. White space around the number is an error: Istio accepts the pod and
+// sends its probes to port 0.
+func badIstioStatus(annotations field.KeyValues) error {
+	v, set := annotations.Lookup(istioStatusPort)
+	if !set {
+		return nil
 	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 || n > 65535 || slices.Contains(istioReserved, n) {
-		return 0, errors.New("must be a port from 1 to 65535 that is none of " + joinPorts(istioReserved))
+	if n, err := strconv.Atoi(v); err != nil || n < 1 || n > 65535 || slices.Contains(istioReserved, n) {
+		return errors.New("must be a port from 1 to 65535 that is none of " + joinPorts(istioReserved))
 	}
-	return n, nil
+	return nil
 }
 
 // istioStatusOr returns the port of Istio's status server, as the redirection knows it:
@@ -114,11 +113,9 @@ func (d istio) proxyConflicts(b *planBuilder, badStatus error) []Finding {
 	if badStatus != nil {
 		found = append(found, b.annotationFinding("status-port-invalid", istioStatusPort, "%v", badStatus))
 	}
-	for at, c := range b.in.Template.Spec.containers() {
-		if at.init && c.Name == istioProxyName && c.Image == autoImage {
-			found = append(found, containerFinding("proxy-in-init-containers", b.containerPath(at), c.Name,
-				"is the placeholder of the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode finds it"))
-		}
+	if at, c := b.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && at.init {
+		found = append(found, containerFinding("proxy-in-init-containers", b.containerPath(at), c.Name,
+			"is the placeholder of the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode finds it"))
 	}
 	return found
 }

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -33,7 +34,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 		return m
 	}
 	if m.answerer.who == AnsweredByIstioProxy {
-		_, badStatus := istioStatus(b.annotations())
+		badStatus := badIstioStatus(b.annotations())
 		m.conflicts = d.proxyConflicts(b, badStatus)
 		if istioNativeUnclear(b.annotations()) {
 			m.conflicts = append(m.conflicts, b.annotationFinding("annotation-invalid", istioNative,
@@ -89,21 +90,10 @@ func (d istio) facts(b *planBuilder, said membership) facts {
 	} else if o.HoldApplication {
 		f.holds.say(true, "`istio.holdApplicationUntilProxyStarts` of the functionConfig")
 	}
-	if c := b.declaredProxy(); c != nil && c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
+	if _, c := b.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
 		f.holds.say(false, "the lifecycle of the container `"+istioProxyName+"`") // Istio's own hook would make them wait
 	}
 	return f
-}
-
-// declaredProxy returns the container istio-proxy whose image the injector fills in;
-// nil if there is none.
-func (b *planBuilder) declaredProxy() (found *Container) {
-	for _, c := range b.in.Template.Spec.containers() {
-		if c.Name == istioProxyName && c.Image == autoImage {
-			found = c
-		}
-	}
-	return found
 }
 
 // rewritesFact returns whether Istio's injector rewrites the pod's probes: an
@@ -146,7 +136,7 @@ func istioListens(b *planBuilder) int {
 	if n, ok := portIn(istioConfigField(b.annotations().Get(istioProxyConfig), "statusPort")); ok {
 		return int(n.Int)
 	}
-	return istioStatusIn(b, nil)
+	return istioStatusIn(b, b.annotations())
 }
 
 // istioStatusIn returns the port that the redirection leaves to istio-proxy: that of
@@ -222,19 +212,12 @@ func (d istio) answerer(b *planBuilder, f facts) (a answerer, because string) {
 	if o.AnsweredBy == AnsweredByApp {
 		return answerer{who: AnsweredByApp}, ""
 	}
-	proxy := answerer{AnsweredByIstioProxy, prober.StatusPort}
-	status, badStatus := istioStatus(b.annotations())
-	switch {
-	case status != 0:
-		proxy.port = status
-	case o.Port != prober.DefaultPort:
-		proxy.port = o.Port
-	}
+	proxy := answerer{AnsweredByIstioProxy, istioStatusIn(b, b.annotations())}
 	if o.AnsweredBy == AnsweredByIstioProxy {
 		return proxy, ""
 	}
 	if o.AnsweredBy == AnsweredByAuto && f.injected.is == always && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
-		if because = d.cannotAnswer(b, f); badStatus != nil || because == "" || d.initCaptures(b, o.Port) != nil {
+		if because = d.cannotAnswer(b, f); badIstioStatus(b.annotations()) != nil || because == "" || d.initCaptures(b, o.Port) != nil {
 			return proxy, "" // with a bad status port it is refused
 		}
 	}
@@ -299,21 +282,18 @@ func (b *planBuilder) lateIn(f *facts, s *handlerSite, a answerer) string {
 		return "" // nearly always
 	}
 	var fates []foretold
-	late := false
 	for _, w := range f.worlds() {
 		x := foretold{world: w, fate: unaffected}
 		if (w.injected || a.who == AnsweredByProbeProxy) && !b.runsBefore(w, s, a) {
-			x.outcome, late = Fails, true
+			x.outcome = Fails
 		}
 		fates = append(fates, x)
 	}
-	if !late {
+	worst, unless := f.verdictOn(fates)
+	if worst == unaffected {
 		return ""
 	}
-	if _, unless := f.verdictOn(fates); unless != "" {
-		return unless
-	}
-	return "the other containers do not wait for it"
+	return cmp.Or(unless, "the other containers do not wait for it")
 }
 
 // outcomes returns the function that says what becomes of a probe, as it was read, in
@@ -423,7 +403,7 @@ func (s *handlerSite) whyStrict(at string) string {
 func (istio) injectorsFate(b *planBuilder, s *handlerSite, mode string, running bool) fate {
 	status, listens := istioStatusOr(b.annotations()), istioListens(b)
 	_, host := s.current.endpoint()
-	_, badStatus := istioStatus(b.annotations())
+	badStatus := badIstioStatus(b.annotations())
 	switch {
 	case host != "":
 		return fate{Fails, "Istio's injector sends it to its own port of that host"}

@@ -34,7 +34,7 @@ func (d istio) membership(b *planBuilder) membership {
 // injection off, since no selector of the webhooks reads it.
 func (d istio) sidecarMembership(b *planBuilder) membership {
 	_, proxy := b.proxyOf(istioData.isProxy)
-	if proxy != nil && b.declaredProxy() == nil {
+	if proxy != nil && proxy.Image != autoImage {
 		return memberBy(proxy)
 	}
 	if m := d.neverInjected(b); m.injected != maybe {

@@ -3,6 +3,7 @@ package transformer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -120,21 +121,17 @@ func possiblyOldest(scope []PeerAuthentication) []PeerAuthentication {
 
 // summary returns each mode once, with all policies that say it.
 func summary(worlds []MTLSMode) []MTLSMode {
-	slices.SortStableFunc(worlds, func(a, b MTLSMode) int { return strings.Compare(a.Mode, b.Mode) })
+	said := make(map[string][]string) // by mode
+	for _, w := range worlds {
+		by := said[w.Mode]
+		if w.At != "" && !slices.Contains(by, w.At) {
+			by = append(by, w.At)
+		}
+		said[w.Mode] = by
+	}
 	var modes []MTLSMode
-	for len(worlds) > 0 {
-		n := slices.IndexFunc(worlds, func(w MTLSMode) bool { return w.Mode != worlds[0].Mode })
-		if n < 0 {
-			n = len(worlds)
-		}
-		var deciding []string
-		for _, w := range worlds[:n] {
-			if w.At != "" && !slices.Contains(deciding, w.At) {
-				deciding = append(deciding, w.At)
-			}
-		}
-		modes = append(modes, MTLSMode{worlds[0].Mode, someOf(deciding)})
-		worlds = worlds[n:]
+	for _, mode := range slices.Sorted(maps.Keys(said)) {
+		modes = append(modes, MTLSMode{mode, someOf(said[mode])})
 	}
 	return modes
 }
