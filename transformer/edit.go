@@ -191,7 +191,7 @@ func (b *planBuilder) probeProxyPlace(toRewrite []*handlerSite) containerRef {
 }
 
 // firstIsApp reports whether the first container is taken for the app.
-func (b *planBuilder) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.inspection.firstIsApp }
+func (b *planBuilder) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.p.mesh.firstIsApp }
 
 // staysInPlace reports whether a probe-proxy is in the configured list, and
 // before every container that needs it.

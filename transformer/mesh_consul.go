@@ -38,7 +38,7 @@ import (
 //     (webhook/mesh_webhook.go:665-685), which therefore must be the app's.
 var consul = passiveProxy{
 	meshData: meshData{
-		name: "consul", title: "Consul", proxy: "consul-dataplane", uid: 5995, sidecarUser: consulInitUser,
+		name: "consul", title: "Consul", proxy: "consul-dataplane", uid: 5995, sidecarUser: consulInitUser, firstIsApp: true,
 		reserved: []int{8600, 15001, 19000, 20000, 20200, 20600, 21000},
 		excluded: portList{key: "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports"},
 		off:      rewriterOff{key: "consul.hashicorp.com/transparent-proxy-overwrite-probes", value: "false", means: isFalse},
@@ -83,7 +83,6 @@ func redirectedUser(b *planBuilder) []Finding {
 }
 
 func refineConsul(p passiveProxy, b *planBuilder, m *inspection) {
-	m.firstIsApp = true
 	m.warnings = redirectedUser(b)
 	if v, set := b.annotations().Lookup(consulTransparent); set && isFalse(v) {
 		m.optOut = new(b.annotationFinding("port-not-captured", consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod"))

@@ -25,7 +25,6 @@ func (d istio) inspect(b *planBuilder) inspection {
 	d.checkPortLists(b)
 	d.checkInjectSwitch(b)
 	m.answerer, m.because = d.answerer(b, m.facts)
-	m.turnsOffRewriter = d.needsRewriterOff(b.userAnnotations, m.answerer)
 	if m.answerer.who == AnsweredByApp {
 		if listsPorts(b.annotations()) {
 			m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,

@@ -57,7 +57,6 @@ func (p passiveProxy) inspect(b *planBuilder) inspection {
 	case bad:
 		b.addFinding(b.annotationFinding("port-list-invalid", p.excluded.key, "%s, and %q is none", p.excluded.allowed(), item))
 	}
-	m.turnsOffRewriter = p.serves != nil && !p.off.isOff(user)
 	if m.optOut = said.off; said.off == nil && said.injected != always {
 		m.optOut = p.never.finding(b)
 	}

@@ -44,13 +44,15 @@ type MTLSMode struct{ Mode, At string }
 // The rules are those of ComposePeerAuthentication in Istio's
 // pilot/pkg/security/authn/policy_applier.go.
 func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyValues, port int, byDefault string) []MTLSMode {
-	worlds := []MTLSMode{{Mode: byDefault}}
 	var mesh, wide, workload []PeerAuthentication
 	certain := false // a policy with matchLabels selects the pod
 	for _, p := range s.PeerAuthentications {
 		fits := selects(p.MatchLabels, labels)
 		switch {
 		case p.Namespace == rootNamespace:
+			if p.inherits() {
+				p.Mode = MTLSPermissive // Istio's own default: there is nothing to inherit
+			}
 			if len(p.MatchLabels) == 0 { // Istio ignores the others
 				mesh = append(mesh, p)
 			}
@@ -62,15 +64,10 @@ func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyVal
 			certain = certain || fits == always
 		}
 	}
-	for i := range mesh {
-		if mesh[i].inherits() {
-			mesh[i].Mode = MTLSPermissive // Istio's own default: there is nothing to inherit
-		}
-	}
-	worlds = narrow(worlds, mesh, true, port)
-	sameNamespace := namespace != ""
-	worlds = narrow(worlds, wide, sameNamespace, port)
-	return summary(narrow(worlds, workload, certain && sameNamespace, port))
+	known := namespace != ""
+	worlds := narrow([]MTLSMode{{Mode: byDefault}}, mesh, true, port)
+	worlds = narrow(worlds, wide, known, port)
+	return summary(narrow(worlds, workload, certain && known, port))
 }
 
 // inherits reports whether the policy leaves the mode to the wider scope.

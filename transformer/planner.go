@@ -358,13 +358,14 @@ func (b *planBuilder) checkOwnPort() {
 // is that the rewriter would have served.
 func (b *planBuilder) checkLeftAlone() {
 	f := &b.inspection.facts
-	if !b.inspection.turnsOffRewriter || f.rewrites.is == never || f.injected.is == never {
+	off, user := b.p.mesh.off, b.userAnnotations
+	if off.isOff(user) || !off.isOff(b.p.mesh.annotate(user, nil, b.inspection.answerer)) || f.rewrites.is == never || f.injected.is == never {
 		return
 	}
 	serves, cures := "may serve it now", fmt.Sprintf("rewrite this one too, opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes", ownRewrite)
 	switch {
 	case b.p.mesh.serves != nil:
-		cures = fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`); if that rewriter is off in the mesh, say so with the annotation `%s: %s`", ownRewrite, b.p.mesh.off.key, strconv.Quote(b.p.mesh.off.value))
+		cures = fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`); if that rewriter is off in the mesh, say so with the annotation `%s: %s`", ownRewrite, off.key, strconv.Quote(off.value))
 	case f.rewrites.is != maybe:
 		serves, cures = "serves it in an injected pod ("+f.rewrites.at+")", fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`)", ownRewrite)
 	}

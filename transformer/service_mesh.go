@@ -43,6 +43,7 @@ type meshData struct {
 	// sidecarUser is the uid of probe-proxy if the options have none; 0 stands for nobody.
 	// What it sends to the pod's own IP must reach the app without the mesh's proxy.
 	sidecarUser int
+	firstIsApp  bool     // the mesh takes the first container for the app
 	reserved    []int    // the ports of the mesh's own processes in a pod
 	excluded    portList // the annotation with the ports that the mesh does not capture
 	// off turns the mesh's own rewriter off, the zero value if it has none. serves reports
@@ -217,8 +218,6 @@ type inspection struct {
 	facts facts
 	// because is why it does not answer although it is there; "" if the options say so.
 	because string
-	// turnsOffRewriter is set if the answerer needs the mesh's own rewriter off.
-	turnsOffRewriter bool
 	// inherited has what the rewritten pod needs unless its own annotations say it: those of
 	// the Namespace, or defaults of the mesh, that one of the template would replace, and the
 	// other port of what the mesh would put on one of the app's.
@@ -232,8 +231,6 @@ type inspection struct {
 	// are reported only if there is something to rewrite.
 	conflicts []Finding
 	warnings  []Finding
-	// firstIsApp is set if the mesh takes the first container for the app.
-	firstIsApp bool
 	// outcome returns what becomes of a probe as it was read, and, if that is not so in
 	// every world, the fact that decides.
 	outcome func(s *handlerSite) (f fate, unless string)
