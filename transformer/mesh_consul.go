@@ -48,7 +48,7 @@ var consul = passiveProxy{
 		},
 	},
 	free:  []int{20200},
-	never: uninjected{names: []string{"kube-system", "kube-public", "local-path-storage", "openebs", "gmp-system", "gke-managed-cim", "openshift-monitoring"}},
+	never: []string{"kube-system", "kube-public", "local-path-storage", "openebs", "gmp-system", "gke-managed-cim", "openshift-monitoring"},
 	switched: func(b *planBuilder) membership {
 		return b.switchIn("annotations", "consul.hashicorp.com/connect-inject", "true or false", func(v string) (on, ok bool) {
 			on, err := strconv.ParseBool(v)

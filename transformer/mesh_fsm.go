@@ -24,7 +24,8 @@ var flomesh = passiveProxy{
 	},
 	port:     prober.OSMHealthcheckPort,
 	free:     osmFree,
-	never:    uninjected{names: osmUninjected, labels: field.KeyValues{{Key: "flomesh.io/ignore"}, {Key: "control-plane"}}},
+	never:    osmUninjected,
+	keepOut:  field.KeyValues{{Key: "flomesh.io/ignore"}, {Key: "control-plane"}},
 	switched: osmSwitch("flomesh.io/sidecar-injection"),
 	refine:   refineOSM,
 }

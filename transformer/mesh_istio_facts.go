@@ -114,10 +114,8 @@ func istioConfigField(config, key string) string {
 	if !strings.Contains(config, key) {
 		return "" // nearly always
 	}
-	text := regexp.MustCompile(`(?m)(^|[ 	])#.*`).ReplaceAllString(config, "")
-	if found := regexp.MustCompile(`(?:^|["'{, 	
-])` + key + `["' ]*:([^,}
-#]*)`).FindStringSubmatch(text); found != nil {
+	text := regexp.MustCompile(`(?m)(^|[ \t])#.*`).ReplaceAllString(config, "")
+	if found := regexp.MustCompile(`(?:^|["'{, \t\n])` + key + `["' ]*:([^,}\n#]*)`).FindStringSubmatch(text); found != nil {
 		return strings.Trim(strings.TrimSpace(found[1]), `"'`)
 	}
 	return ""
@@ -309,8 +307,8 @@ func (d istio) outcomes(b *planBuilder, f facts) func(*handlerSite) (fate, strin
 	_, path := istioInitPorts(b, nil) // with an istio-init, Istio's CNI plugin does nothing
 	return func(s *handlerSite) (fate, string) {
 		var fates []foretold
-		foretell := func(x foretold, at string) {
-			x.fate = d.fate(b, s, x, at)
+		foretell := func(x foretold) {
+			x.fate = d.fate(b, s, x)
 			fates = append(fates, x)
 		}
 		for _, w := range worlds {
@@ -319,27 +317,27 @@ func (d istio) outcomes(b *planBuilder, f facts) func(*handlerSite) (fate, strin
 				port = istioStatusOr(now)
 			}
 			if !w.injected || !captures(port) {
-				foretell(foretold{world: w}, "")
+				foretell(foretold{world: w})
 				continue
 			}
 			for _, m := range b.mtls(port) {
-				foretell(foretold{world: w, mtls: m.Mode, unsaid: m.At == ""}, m.At)
+				foretell(foretold{world: w, mtls: m})
 				if !w.native && path == nil && s.needsStart() {
-					foretell(foretold{world: w, mtls: m.Mode, unsaid: m.At == "", early: true}, m.At)
+					foretell(foretold{world: w, mtls: m, early: true})
 				}
 			}
 			if now.Get(istioExcludeInterfaces) != "" {
 				// It may name the interface of the kubelet's connections.
-				foretell(foretold{world: w, uncaptured: true}, "")
+				foretell(foretold{world: w, uncaptured: true})
 			}
 		}
 		return f.verdictOn(fates)
 	}
 }
 
-// fate returns what becomes of a probe, as it was read, in one world, of which at says where
-// the mode of mutual TLS is from; without a mode the mesh does not capture the port.
-func (d istio) fate(b *planBuilder, s *handlerSite, w foretold, at string) fate {
+// fate returns what becomes of a probe, as it was read, in one world; without a mode of mutual
+// TLS the mesh does not capture the port.
+func (d istio) fate(b *planBuilder, s *handlerSite, w foretold) fate {
 	k := s.holder
 	switch {
 	case k != nil && k.proxy && !w.injected:
@@ -348,23 +346,24 @@ func (d istio) fate(b *planBuilder, s *handlerSite, w foretold, at string) fate 
 		return unaffected
 	}
 	running := b.runsBefore(w.world, s, answerer{who: AnsweredByIstioProxy})
-	if k != nil && k.container != nil {
-		if f := d.answeredFate(b, s, w.world); f != unaffected || w.mtls == "" {
+	switch _, host := s.current.endpoint(); {
+	case k != nil && k.container != nil:
+		if f := d.answeredFate(b, s, w.world); f != unaffected {
 			return f
 		}
-		return d.capturedFate(b, s, w, at, running)
-	}
-	if w.rewrites {
-		return d.injectorsFate(b, s, w.mtls, running)
-	}
-	if _, host := s.current.endpoint(); host != "" || w.mtls == "" {
+	case w.rewrites:
+		return d.injectorsFate(b, s, w.mtls.Mode, running)
+	case host != "":
 		return unaffected
 	}
-	return d.capturedFate(b, s, w, at, running)
+	if w.mtls.Mode == "" {
+		return unaffected
+	}
+	return d.capturedFate(b, s, w, running)
 }
 
 // capturedFate returns what becomes of a probe that the mesh captures.
-func (istio) capturedFate(b *planBuilder, s *handlerSite, w foretold, at string, running bool) fate {
+func (istio) capturedFate(b *planBuilder, s *handlerSite, w foretold, running bool) fate {
 	kind, _ := s.current.Kind()
 	port := s.dialed()
 	switch {
@@ -376,14 +375,14 @@ func (istio) capturedFate(b *planBuilder, s *handlerSite, w foretold, at string,
 		return fate{Fails, fmt.Sprintf("the mesh captures port %d, and istio-proxy starts after probe-proxy, whose own startupProbe goes there", port)}
 	case kind == kindTCPSocket:
 		return fate{FalselyPasses, whyAccepted}
-	case w.mtls == MTLSStrict:
-		return fate{Fails, s.whyStrict(at)}
+	case w.mtls.Mode == MTLSStrict:
+		return fate{Fails, s.whyStrict(w.mtls.At)}
 	}
 	h := s.current.HTTPGet
 	if h != nil && h.Scheme == "HTTPS" && b.in.Around.DeclaredHTTP(b.in.Template.Metadata.Labels, &b.in.Template.Spec, port) {
 		return fate{Fails, "a Service declares its port as HTTP, which istio-proxy then expects instead of TLS"}
 	}
-	return b.refusedFate(port, w.mtls)
+	return b.refusedFate(port, w.mtls.Mode)
 }
 
 // whyStrict returns why a captured probe fails under strict mTLS, which at says.

@@ -46,7 +46,7 @@ var kuma = passiveProxy{
 		off:      rewriterOff{key: kumaProbeProxyPort, value: "0", means: kumaOff},
 		serves:   func(s *handlerSite) bool { return !s.name.IsHook() },
 	},
-	never:    uninjected{names: []string{"kube-system"}},
+	never:    []string{"kube-system"},
 	switched: kumaSwitched,
 	refine:   refineKuma,
 }

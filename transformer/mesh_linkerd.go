@@ -38,10 +38,8 @@ var linkerd = passiveProxy{
 	},
 	free:     []int{4190, 4191},
 	inherits: true,
-	never: uninjected{
-		names:  []string{"kube-system", "cert-manager"},
-		labels: field.KeyValues{{Key: "config.linkerd.io/admission-webhooks", Value: "disabled"}},
-	},
+	never:    []string{"kube-system", "cert-manager"},
+	keepOut:  field.KeyValues{{Key: "config.linkerd.io/admission-webhooks", Value: "disabled"}},
 	switched: linkerdSwitched,
 	refine:   refineLinkerd,
 }

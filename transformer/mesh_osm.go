@@ -16,7 +16,8 @@ var openServiceMesh = passiveProxy{
 	},
 	port:     prober.OSMHealthcheckPort,
 	free:     osmFree,
-	never:    uninjected{names: osmUninjected, labels: field.KeyValues{{Key: "openservicemesh.io/ignore"}, {Key: "control-plane"}}},
+	never:    osmUninjected,
+	keepOut:  field.KeyValues{{Key: "openservicemesh.io/ignore"}, {Key: "control-plane"}},
 	switched: osmSwitch("openservicemesh.io/sidecar-injection"),
 	refine:   refineOSM,
 }

@@ -17,7 +17,8 @@ type passiveProxy struct {
 	port     int                           // where probe-proxy answers; 0 if the options say it
 	free     []int                         // the ports that are never captured
 	inherits bool                          // a pod without the annotation of excluded ports has its Namespace's
-	never    uninjected                    // the namespaces into which the mesh injects nothing, whatever its switches say there
+	never    []string                      // the namespaces into which the mesh injects nothing, whatever its switches say there
+	keepOut  field.KeyValues               // the labels of others; an empty value stands for any
 	switched func(*planBuilder) membership // reads the switch of injection in the template and its Namespace
 	// refine changes what is different in the mesh; nil if nothing is.
 	refine func(p passiveProxy, b *planBuilder, m *inspection)
@@ -28,7 +29,7 @@ func (p passiveProxy) membership(b *planBuilder) membership {
 		return memberBy(proxy)
 	}
 	m := p.switched(b)
-	if off := p.never.finding(b); off != nil && m.injected == always {
+	if off := p.neverInjects(b); off != nil && m.injected == always {
 		m.injected, m.off = never, off
 	}
 	return m
@@ -58,7 +59,7 @@ func (p passiveProxy) inspect(b *planBuilder) inspection {
 		b.addFinding(b.annotationFinding("port-list-invalid", p.excluded.key, "%s, and %q is none", p.excluded.allowed(), item))
 	}
 	if m.optOut = said.off; said.off == nil && said.injected != always {
-		m.optOut = p.never.finding(b)
+		m.optOut = p.neverInjects(b)
 	}
 	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (fate, string) { return p.fate(b, s), "" })
 	if p.refine != nil {
@@ -78,21 +79,14 @@ func (p passiveProxy) fate(b *planBuilder, s *handlerSite) fate {
 	return atStrictProxy(s)
 }
 
-// An uninjected says which namespaces are those into which a mesh injects nothing.
-type uninjected struct {
-	names []string
-	// labels, each of which keeps a Namespace out; an empty value stands for any.
-	labels field.KeyValues
-}
-
-// finding returns the finding about the namespace of a pod into which nothing is
+// neverInjects returns the finding about the namespace of a pod into which nothing is
 // injected; nil if it is another.
-func (u uninjected) finding(b *planBuilder) *Finding {
+func (p passiveProxy) neverInjects(b *planBuilder) *Finding {
 	const text = "the mesh injects nothing into %s, so it does not capture this pod"
-	if slices.Contains(u.names, b.in.NamespaceName) {
+	if slices.Contains(p.never, b.in.NamespaceName) {
 		return new(NewFinding("namespace-not-injected", nil, text, "namespace \""+b.in.NamespaceName+"\""))
 	}
-	for _, l := range u.labels {
+	for _, l := range p.keepOut {
 		if v, set := b.namespace().Labels.Lookup(l.Key); set && (l.Value == "" || l.Value == v) {
 			return new(NewFinding("namespace-not-injected", nil, text, b.namespaceWords()+", which has "+entryWords("labels", l.Key, v)))
 		}

@@ -66,9 +66,7 @@ var unaffected = fate{outcome: Unaffected}
 // A foretold is a world together with the fate of a probe in it.
 type foretold struct {
 	world
-	mtls string // the mode of mutual TLS for the probe's port; "" if it does not matter
-	// unsaid is set if mtls is that of the options, since policies may be about other pods.
-	unsaid bool
+	mtls MTLSMode // for the probe's port; the zero value if it does not matter
 	// early is set if Istio's CNI plugin redirects the pod's connections, before any of its
 	// containers starts, and not its last init container, istio-init.
 	early bool
@@ -96,7 +94,7 @@ const onlyTheCluster = "only the cluster"
 // deciding words the fact on which it depends whether a probe is affected.
 func (f *facts) deciding(fates []foretold) string {
 	mode := "a single PeerAuthentication for it"
-	if slices.ContainsFunc(fates, func(w foretold) bool { return w.mtls != "" && w.unsaid }) {
+	if slices.ContainsFunc(fates, func(w foretold) bool { return w.mtls.Mode != "" && w.mtls.At == "" }) {
 		mode = "the namespace, here and in the PeerAuthentications, or `istio.mtls`,"
 	}
 	for _, x := range []struct {
@@ -112,7 +110,7 @@ func (f *facts) deciding(fates []foretold) string {
 		{fact{holds: "the kubelet's connections come through no excluded interface", fails: "the kubelet's connections come through an excluded interface", cure: onlyTheCluster},
 			func(w foretold) bool { return !w.uncaptured }},
 		{fact{holds: "mTLS is strict for its port", fails: "mTLS is not strict for its port", cure: mode},
-			func(w foretold) bool { return w.mtls == MTLSStrict }},
+			func(w foretold) bool { return w.mtls.Mode == MTLSStrict }},
 	} {
 		if value, decides := agree(fates, x.of); decides {
 			words := x.holds
