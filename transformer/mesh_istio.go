@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,18 +82,16 @@ func istioPrivileged(annotations field.KeyValues) bool {
 		strings.Contains(config, "TPROXY") || strings.Contains(config, "IPTABLES_TRACE_LOGGING")
 }
 
-// badIstioStatus returns why the annotation cannot move Istio's status server to a port; nil if
-// it can, or is absent. White space around the number is an error: Istio accepts the pod and
-// sends its probes to port 0.
-func badIstioStatus(annotations field.KeyValues) error {
+// badIstioStatus reports whether the annotation has no port to which Istio's status server can
+// move. White space around the number is an error: Istio accepts the pod and sends its probes
+// to port 0.
+func badIstioStatus(annotations field.KeyValues) bool {
 	v, set := annotations.Lookup(istioStatusPort)
 	if !set {
-		return nil
+		return false
 	}
-	if n, err := strconv.Atoi(v); err != nil || n < 1 || n > 65535 || slices.Contains(istioReserved, n) {
-		return errors.New("must be a port from 1 to 65535 that is none of " + joinPorts(istioReserved))
-	}
-	return nil
+	n, err := strconv.Atoi(v)
+	return err != nil || n < 1 || n > 65535 || slices.Contains(istioReserved, n)
 }
 
 // istioStatusOr returns the port of Istio's status server, as the redirection knows it:
@@ -108,10 +105,10 @@ func istioStatusOr(annotations field.KeyValues) int {
 	return prober.StatusPort
 }
 
-func (d istio) proxyConflicts(b *planBuilder, badStatus error) []Finding {
+func (d istio) proxyConflicts(b *planBuilder, badStatus bool) []Finding {
 	var found []Finding
-	if badStatus != nil {
-		found = append(found, b.annotationFinding("status-port-invalid", istioStatusPort, "%v", badStatus))
+	if badStatus {
+		found = append(found, b.annotationFinding("status-port-invalid", istioStatusPort, "must be a port from 1 to 65535 that is none of %s", joinPorts(istioReserved)))
 	}
 	if at, c := b.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && at.init {
 		found = append(found, containerFinding("proxy-in-init-containers", b.containerPath(at), c.Name,

@@ -39,7 +39,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 			m.conflicts = append(m.conflicts, b.annotationFinding("annotation-invalid", istioNative,
 				"must be true or false: with another value Istio may add a second istio-proxy to the declared one, and the API server then refuses the pod"))
 		}
-		if key, why := d.unheard(b, m.answerer.port); key != "" && badStatus == nil {
+		if key, why := d.unheard(b, m.answerer.port); key != "" && !badStatus {
 			m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", key,
 				"has the effect that %s; the annotation `%s` moves all that Istio knows of that port, or probe-proxy answers on its own (`answeredBy: probe-proxy`)", why, istioStatusPort))
 		}
@@ -214,7 +214,7 @@ func (d istio) answerer(b *planBuilder, f facts) (a answerer, because string) {
 		return proxy, ""
 	}
 	if o.AnsweredBy == AnsweredByAuto && f.injected.is == always && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
-		if because = d.cannotAnswer(b, f); badIstioStatus(b.annotations()) != nil || because == "" || d.initCaptures(b, o.Port) != nil {
+		if because = d.cannotAnswer(b, f); badIstioStatus(b.annotations()) || because == "" || d.initCaptures(b, o.Port) != nil {
 			return proxy, "" // with a bad status port it is refused
 		}
 	}
@@ -401,11 +401,10 @@ func (s *handlerSite) whyStrict(at string) string {
 func (istio) injectorsFate(b *planBuilder, s *handlerSite, mode string, running bool) fate {
 	status, listens := istioStatusOr(b.annotations()), istioListens(b)
 	_, host := s.current.endpoint()
-	badStatus := badIstioStatus(b.annotations())
 	switch {
 	case host != "":
 		return fate{Fails, "Istio's injector sends it to its own port of that host"}
-	case badStatus != nil:
+	case badIstioStatus(b.annotations()):
 		return fate{Fails, "Istio's injector sends it to no port of istio-proxy's status server (annotation `" + istioStatusPort + "`)"}
 	case listens != status:
 		return fate{Fails, fmt.Sprintf("Istio's injector sends it to port %d, and istio-proxy listens on port %d", status, listens)}

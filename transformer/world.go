@@ -43,12 +43,10 @@ func (f *facts) worlds() []world {
 		if !f.rewrites.may(rewrites) {
 			continue
 		}
-		if f.native.is != never {
-			all = append(all, world{injected: true, native: true, rewrites: rewrites})
-		}
-		for _, holds := range [...]bool{false, true} {
-			if f.native.is != always && f.holds.may(holds) {
-				all = append(all, world{injected: true, holds: holds, rewrites: rewrites})
+		for _, w := range [...]world{{native: true}, {}, {holds: true}} {
+			if f.native.may(w.native) && (w.native || f.holds.may(w.holds)) {
+				w.injected, w.rewrites = true, rewrites
+				all = append(all, w)
 			}
 		}
 	}
@@ -127,23 +125,12 @@ func (f *facts) deciding(fates []foretold) string {
 // one value, and that value. A world in which it is unaffected may have either value
 // if it never is affected there for another reason.
 func agree(fates []foretold, of func(foretold) bool) (value, decides bool) {
-	var bad, good [2]bool
-	for _, x := range fates {
-		i := 0
-		if of(x) {
-			i = 1
-		}
-		if x.outcome == Unaffected {
-			good[i] = true
-		} else {
-			bad[i] = true
+	for _, value := range [...]bool{true, false} {
+		affected := func(x foretold) bool { return x.outcome != Unaffected && of(x) != value }
+		spared := func(x foretold) bool { return x.outcome == Unaffected && of(x) != value }
+		if !slices.ContainsFunc(fates, affected) && slices.ContainsFunc(fates, spared) {
+			return value, true
 		}
 	}
-	switch {
-	case bad[0] && bad[1]:
-		return
-	case bad[1]:
-		return true, good[0]
-	}
-	return false, good[1]
+	return false, false
 }
