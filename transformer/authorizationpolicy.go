@@ -79,7 +79,6 @@ func (p *AuthorizationPolicy) words() string {
 	return objectAt("AuthorizationPolicy", p.Namespace, p.Name, p.At)
 }
 
-// matches returns whether a rule matches the kubelet's probe of a port.
 func (p *AuthorizationPolicy) matches(port int) certainty {
 	matches := never
 	for _, r := range p.Rules {

@@ -122,7 +122,6 @@ func withEnvoyOriginals(annotations field.KeyValues, sites []*handlerSite) field
 	return annotations
 }
 
-// envoyOriginals returns the originals that annotations carry; nil if none.
 func envoyOriginals(annotations field.KeyValues) (map[string]*prober.Prober, error) {
 	value, set := annotations.Lookup(osmOriginals)
 	if !set {

@@ -50,7 +50,6 @@ func (fsmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 	return handlers
 }
 
-// unrewritten returns the request without the headers that say where it goes.
 func (fsmConvention) unrewritten(h *HTTPGet) *HTTPGet {
 	out := *h
 	out.HTTPHeaders = slices.DeleteFunc(slices.Clone(h.HTTPHeaders), isFSMHeader)

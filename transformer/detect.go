@@ -18,7 +18,6 @@ type detection struct {
 	optOut *Finding
 }
 
-// addTo adds what was detected to what the mesh found out about the template.
 func (d *detection) addTo(m *inspection) {
 	if d.problem != nil {
 		m.conflicts = append(m.conflicts, *d.problem)

@@ -258,7 +258,6 @@ func setURL(h *HTTPGet, target string) bool {
 	return setPort(&h.Port, port)
 }
 
-// isLocal reports whether a host is the pod itself.
 func isLocal(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
 func setPort(to *field.IntOrString, text string) bool {

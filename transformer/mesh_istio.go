@@ -28,7 +28,6 @@ var istioData = meshData{
 	},
 }
 
-// The labels and annotations of Istio.
 const (
 	istioRewrite      = "sidecar.istio.io/rewriteAppHTTPProbers"
 	istioInject       = "sidecar.istio.io/inject"

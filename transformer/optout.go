@@ -10,7 +10,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// Our own annotations.
 const (
 	ownRewrite        = "rewrite-probes.io/rewrite"
 	ownSkipContainers = "rewrite-probes.io/skip-containers"

@@ -29,7 +29,6 @@ type ServicePort struct {
 	TargetPort  field.IntOrString `json:"targetPort"` // the zero value stands for Port
 }
 
-// selects returns whether the Service leads to a pod.
 func (v *Service) selects(labels field.KeyValues) certainty {
 	if len(v.Selector) == 0 {
 		return maybe
@@ -77,7 +76,6 @@ func (v *Service) words(condition string) string {
 	return objectAt("Service", v.Namespace, v.Name, v.At) + condition
 }
 
-// leadsTo reports whether the Service's port leads to a port of the pod.
 func (p *ServicePort) leadsTo(spec *PodSpec, port int) bool {
 	protocol := cmp.Or(p.Protocol, "TCP")
 	switch {

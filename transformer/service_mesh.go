@@ -165,7 +165,6 @@ func Answerers() []string {
 	return all
 }
 
-// isProxy reports whether a container is the mesh's own proxy.
 func (d *meshData) isProxy(c *Container) bool {
 	return c.Name == d.proxy && strings.Contains(c.Image, d.image)
 }
@@ -178,7 +177,6 @@ func (d *meshData) answerers() []string {
 	return []string{AnsweredByAuto, AnsweredByProbeProxy, d.proxyAnswerer, AnsweredByApp}
 }
 
-// ports returns the ports on which an answerer answers.
 func (d *serviceMesh) ports(a answerer) []int {
 	if fixed := d.fixedPorts; fixed != nil {
 		return fixed

@@ -12,10 +12,8 @@ type fact struct {
 	holds, fails, cure string
 }
 
-// may reports whether the fact can have a value.
 func (f fact) may(v bool) bool { return f.is != certain(!v) }
 
-// say makes a fact known.
 func (f *fact) say(v bool, at string) { f.is, f.at = certain(v), at }
 
 // A world is one way in which a pod may run. Everything in it is known.
