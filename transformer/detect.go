@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -10,19 +9,12 @@ import (
 
 // A detection says which mesh a template is in, by what all meshes say of it.
 type detection struct {
-	title   string    // of the mesh; "" if nothing says so
-	unclear []Finding // warnings about switches of injection
-	problem *Finding  // why the template cannot be rewritten for the mesh; nil if it can
+	title     string    // of the mesh; "" if nothing says so
+	unclear   []Finding // warnings about switches of injection
+	conflicts []Finding // why the template cannot be rewritten for the mesh
 	// optOut is why the template is left alone: it is in another mesh than that of
 	// the options, or in none; nil if neither.
 	optOut *Finding
-}
-
-func (d *detection) addTo(m *inspection) {
-	if d.problem != nil {
-		m.conflicts = append(m.conflicts, *d.problem)
-	}
-	m.optOut = cmp.Or(m.optOut, d.optOut)
 }
 
 // builderFor returns the builder of a template's plan for the mesh that the template
@@ -37,7 +29,7 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 		detected.optOut = new(NewFinding("other-mesh", nil, "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, p.mesh.name))
 	case !own:
 		if problems := p.opts.problemsIn(marked[0]); len(problems) > 0 {
-			detected.problem = new(NewFinding("options-unfit", nil, "%s: the pod is in %s, and the functionConfig does not fit that mesh: `%s`: %s", at[0], marked[0].title, problems[0].Path, problems[0].Text))
+			detected.conflicts = []Finding{NewFinding("options-unfit", nil, "%s: the pod is in %s, and the functionConfig does not fit that mesh: `%s`: %s", at[0], marked[0].title, problems[0].Path, problems[0].Text)}
 		} else {
 			b = newPlanBuilder(newPlanner(p.opts, marked[0]), in)
 		}
@@ -45,7 +37,7 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 		detected.optOut = off
 	}
 	if len(marked) > 1 {
-		detected.problem = new(NewFinding("two-meshes", nil, "%s puts the pod into %s, and %s into %s; a pod can only be in one mesh, so one of the two must go", at[0], marked[0].title, at[1], marked[1].title))
+		detected.conflicts = []Finding{NewFinding("two-meshes", nil, "%s puts the pod into %s, and %s into %s; a pod can only be in one mesh, so one of the two must go", at[0], marked[0].title, at[1], marked[1].title)}
 	}
 	if len(marked) > 0 || !auto {
 		detected.title = b.p.mesh.title

@@ -107,7 +107,7 @@ func (d istio) neverInjected(b *planBuilder) membership {
 	case slices.Contains(istioNeverInjected, b.in.NamespaceName):
 		return membership{injected: never, at: "namespace \"" + b.in.NamespaceName + "\"", off: new(NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", b.in.NamespaceName))}
 	case value == "false":
-		return membership{injected: never, at: entryWords(kind, istioInject, value), off: new(metadataFinding("injection-off", b.metadata.Key(kind, istioInject), value, "switches injection off, so the mesh does not capture this pod"))}
+		return b.switchIn(kind, istioInject, "", isEnabled)
 	case set && inNamespace != "enabled" && !isVariable(inNamespace):
 		at := b.namespaceLabel(istioInjection)
 		return d.notInjected(at, "%s switches injection off for all its pods", at)

@@ -43,8 +43,11 @@ var kuma = passiveProxy{
 		name: "kuma", title: "Kuma", proxy: "kuma-sidecar", uid: 5678,
 		reserved: []int{9000, 9001, 9901, 9902, 15001, 15006, 15053},
 		excluded: portList{key: "traffic.kuma.io/exclude-inbound-ports"},
-		off:      rewriterOff{key: kumaProbeProxyPort, value: "0", means: kumaOff},
-		serves:   func(s *handlerSite) bool { return !s.name.IsHook() },
+		off: rewriterOff{key: kumaProbeProxyPort, value: "0", means: func(v string) bool {
+			n, err := strconv.ParseUint(v, 10, 32)
+			return err == nil && n == 0
+		}},
+		serves: func(s *handlerSite) bool { return !s.name.IsHook() },
 	},
 	never:    []string{"kube-system"},
 	switched: kumaSwitched,
@@ -86,11 +89,6 @@ const (
 
 // kumaVirtualPort is the port of virtual probes unless an annotation moves them.
 const kumaVirtualPort = 9000
-
-func kumaOff(v string) bool {
-	n, err := strconv.ParseUint(v, 10, 32)
-	return err == nil && n == 0
-}
 
 // redirectedHosts warns of probes with a Host header of their own: the redirect
 // of virtual probes goes to that host, where the kubelet does not follow.

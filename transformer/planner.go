@@ -62,7 +62,8 @@ func (p *Planner) Plan(in Input) Plan {
 	b := p.builderFor(&in)
 	b.findings = append(b.findings, b.detected.unclear...)
 	b.inspection = b.p.mesh.inspect(b)
-	b.detected.addTo(&b.inspection)
+	b.inspection.conflicts = append(b.inspection.conflicts, b.detected.conflicts...)
+	b.inspection.optOut = cmp.Or(b.inspection.optOut, b.detected.optOut)
 	b.classify()
 	toRewrite := b.toRewrite()
 	if b.answersItself() {
