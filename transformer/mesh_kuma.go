@@ -152,32 +152,24 @@ func kumaOriginal(b *planBuilder, s *handlerSite) (*Handler, bool) {
 	if !ok {
 		return nil, true
 	}
-	own := HTTPGet{Port: port}
-	var service string
-	for _, x := range h.HTTPHeaders {
-		name, isKumas := strings.CutPrefix(x.Name, kumaHeader)
-		value := x.Value
-		switch {
-		case !isKumas:
-			own.HTTPHeaders = append(own.HTTPHeaders, x)
-		case name == "Host":
-			own.HTTPHeaders = append(own.HTTPHeaders, HTTPHeader{Name: name, Value: value})
-		case name == "Scheme":
-			own.Scheme = value
-		case name == "GRPC-Service":
-			service = value
-		}
-	}
 	switch kind {
 	case "tcp":
 		return &Handler{TCPSocket: &TCPSocket{Port: port}}, true
 	case "grpc":
 		g := &GRPC{Port: port}
-		if service != "" {
+		if service := headerIn(h, kumaHeader+"GRPC-Service"); service != "" {
 			g.Service = &service
 		}
 		return &Handler{GRPC: g}, true
 	}
-	own.Path = "/" + rest
+	own := HTTPGet{Path: "/" + rest, Port: port, Scheme: headerIn(h, kumaHeader+"Scheme")}
+	for _, x := range h.HTTPHeaders {
+		if x.Name == kumaHeader+"Host" {
+			x.Name = "Host"
+		}
+		if !strings.HasPrefix(x.Name, kumaHeader) {
+			own.HTTPHeaders = append(own.HTTPHeaders, x)
+		}
+	}
 	return &Handler{HTTPGet: &own}, true
 }

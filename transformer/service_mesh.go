@@ -171,10 +171,8 @@ func (d *meshData) isProxy(c *Container) bool {
 
 // answerers returns the values that [Options].AnsweredBy may have.
 func (d *meshData) answerers() []string {
-	if d.proxyAnswerer == "" {
-		return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByApp}
-	}
-	return []string{AnsweredByAuto, AnsweredByProbeProxy, d.proxyAnswerer, AnsweredByApp}
+	all := []string{AnsweredByAuto, AnsweredByProbeProxy, d.proxyAnswerer, AnsweredByApp}
+	return slices.DeleteFunc(all, func(who string) bool { return who == "" })
 }
 
 func (d *serviceMesh) ports(a answerer) []int {
