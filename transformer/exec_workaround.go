@@ -158,9 +158,9 @@ var (
 	nc = map[string]int{"-z": needed, "-v": ignored, "-n": ignored, "-4": ignored, "-w": duration}
 )
 
-// parse returns what a tool's arguments mean: those that are no options, the headers, and what
+// parseArgs returns what a tool's arguments mean: those that are no options, the headers, and what
 // the options do, which is nil if one of them is not known or the one that is needed is missing.
-func parse(args []string, tool map[string]int) (operands, headers []string, does map[int]bool) {
+func parseArgs(args []string, tool map[string]int) (operands, headers []string, does map[int]bool) {
 	does = make(map[int]bool)
 	for len(args) > 0 {
 		name, value, inline := option(args[0])
@@ -194,7 +194,7 @@ func parse(args []string, tool map[string]int) (operands, headers []string, does
 
 // httpCommand returns the httpGet that does what the arguments of a tool mean.
 func httpCommand(args []string, tool map[string]int) *Handler {
-	operands, headers, does := parse(args, tool)
+	operands, headers, does := parseArgs(args, tool)
 	h := &HTTPGet{}
 	if len(operands) != 1 || !setURL(h, operands[0]) || h.Scheme == "HTTPS" && !does[unverified] {
 		return nil
@@ -268,7 +268,7 @@ func setPort(to *field.IntOrString, text string) bool {
 
 // netcat returns the tcpSocket that does what nc does with -z: connect and hang up.
 func netcat(args []string) *Handler {
-	operands, _, _ := parse(args, nc)
+	operands, _, _ := parseArgs(args, nc)
 	t := &TCPSocket{}
 	if len(operands) != 2 || !isLocal(strings.Trim(operands[0], "[]")) || !setPort(&t.Port, operands[1]) {
 		return nil

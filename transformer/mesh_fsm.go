@@ -1,10 +1,5 @@
 package transformer
 
-import (
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
-)
-
 // flomesh is Flomesh Service Mesh, the successor of Open Service Mesh (fsm v1.5.1
 // and commit f1b55bd84a78 of February 2026). The annotation that switches injection
 // and its values are in pkg/constants/constants.go:221 and
@@ -16,16 +11,6 @@ import (
 //
 // For every probe of a type, its proxy makes that of the first container
 // (pkg/sidecar/v1/providers/pipy/repo/codebase/probes.js).
-var flomesh = passiveProxy{
-	meshData: meshData{
-		name: "fsm", title: "Flomesh Service Mesh",
-		proxy: "sidecar", image: "pipy", commonName: true, uid: prober.OSMProxyID,
-		excluded: portList{key: "flomesh.io/inbound-port-exclusion-list"},
-	},
-	port:     prober.OSMHealthcheckPort,
-	free:     osmFree,
-	never:    osmUninjected,
-	keepOut:  field.KeyValues{{Key: "flomesh.io/ignore"}, {Key: "control-plane"}},
-	switched: osmSwitch("flomesh.io/sidecar-injection"),
-	refine:   refineOSM,
-}
+var flomesh = osmProfile("flomesh.io", meshData{
+	name: "fsm", title: "Flomesh Service Mesh", proxy: "sidecar", image: "pipy",
+})

@@ -8,40 +8,35 @@ import (
 )
 
 // openServiceMesh is the profile of Open Service Mesh (osm, main of July 2023).
-var openServiceMesh = passiveProxy{
-	meshData: meshData{
-		name: "osm", title: "Open Service Mesh", proxyAnswerer: AnsweredByEnvoy,
-		proxy: "envoy", commonName: true, uid: prober.OSMProxyID,
-		excluded: portList{key: "openservicemesh.io/inbound-port-exclusion-list"},
-	},
-	port:     prober.OSMHealthcheckPort,
-	free:     osmFree,
-	never:    osmUninjected,
-	keepOut:  field.KeyValues{{Key: "openservicemesh.io/ignore"}, {Key: "control-plane"}},
-	switched: osmSwitch("openservicemesh.io/sidecar-injection"),
-	refine:   refineOSM,
+var openServiceMesh = osmProfile("openservicemesh.io", meshData{
+	name: "osm", title: "Open Service Mesh", proxyAnswerer: AnsweredByEnvoy, proxy: "envoy",
+})
+
+// osmProfile completes the profile of Open Service Mesh or its successor, whose labels and
+// annotations differ in their domain. Neither injects two namespaces, besides its own
+// (pkg/injector/webhook.go), nor captures its proxy's ports (admin, outbound, inbound and
+// metrics) and those of rewritten probes.
+func osmProfile(domain string, data meshData) passiveProxy {
+	data.commonName, data.uid = true, prober.OSMProxyID
+	data.excluded = portList{key: domain + "/inbound-port-exclusion-list"}
+	return passiveProxy{
+		meshData: data,
+		port:     prober.OSMHealthcheckPort,
+		free:     append([]int{15000, 15001, 15003, 15010}, osmPorts...),
+		never:    []string{"kube-system", "kube-public"},
+		keepOut:  field.KeyValues{{Key: domain + "/ignore"}, {Key: "control-plane"}},
+		switched: func(b *planBuilder) membership {
+			return b.switchIn("annotations", domain+"/sidecar-injection", "enabled, yes, true, disabled, no or false", func(v string) (on, ok bool) {
+				return isEnabled(strings.ToLower(v))
+			})
+		},
+		refine: refineOSM,
+	}
 }
 
 // osmHealthcheckName is the name of probe-proxy if it answers only tcpSocket probes
 // and Envoy the others. OSM's own container for that has the same name.
 const osmHealthcheckName = "osm-healthcheck"
-
-// osmUninjected are the namespaces that neither mesh injects, besides its own
-// (pkg/injector/webhook.go).
-var osmUninjected = []string{"kube-system", "kube-public"}
-
-// osmFree are the ports that neither mesh captures: admin, outbound, inbound and metrics of
-// its proxy, and those of rewritten probes.
-var osmFree = append([]int{15000, 15001, 15003, 15010}, osmPorts...)
-
-// osmSwitch returns the function that reads the annotation which switches injection.
-func osmSwitch(key string) func(*planBuilder) membership {
-	return func(b *planBuilder) membership {
-		return b.switchIn("annotations", key, "enabled, yes, true, disabled, no or false", func(v string) (on, ok bool) {
-			return isEnabled(strings.ToLower(v))
-		})
-	}
-}
 
 // refineOSM: the mesh's injector rewrites the probes of the pods that it gets, and does not
 // know rewritten ones.
