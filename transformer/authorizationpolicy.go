@@ -24,29 +24,21 @@ type AuthorizationPolicy struct {
 }
 
 // An AuthorizationRule matches a request if one of From, one of To and all of When do;
-// an empty list matches.
+// an empty list matches. All entries of a source, such as {principals: ["*"]}, or of an
+// operation, such as {ports: ["8080"]}, must match, and of a condition an attribute that has
+// one of Values and none of NotValues.
 type AuthorizationRule struct {
-	From []AuthorizationFrom      `json:"from"`
-	To   []AuthorizationTo        `json:"to"`
-	When []AuthorizationCondition `json:"when"`
-}
-
-// AuthorizationFrom says who calls, such as {principals: ["*"]}: all entries must match.
-type AuthorizationFrom struct {
-	Source field.Map `json:"source"`
-}
-
-// AuthorizationTo says what is called, such as {ports: ["8080"]}: all entries must match.
-type AuthorizationTo struct {
-	Operation field.Map `json:"operation"`
-}
-
-// An AuthorizationCondition matches if the attribute has one of Values and none of
-// NotValues; an empty list matches.
-type AuthorizationCondition struct {
-	Key       string     `json:"key"`
-	Values    field.List `json:"values"`
-	NotValues field.List `json:"notValues"`
+	From []struct {
+		Source field.Map `json:"source"`
+	} `json:"from"`
+	To []struct {
+		Operation field.Map `json:"operation"`
+	} `json:"to"`
+	When []struct {
+		Key       string     `json:"key"`
+		Values    field.List `json:"values"`
+		NotValues field.List `json:"notValues"`
+	} `json:"when"`
 }
 
 // Denied returns the AuthorizationPolicy that certainly refuses the kubelet's probe of
@@ -87,7 +79,6 @@ func (p *AuthorizationPolicy) words() string {
 	return objectAt("AuthorizationPolicy", p.Namespace, p.Name, p.At)
 }
 
-// matches returns whether a rule matches the kubelet's probe of a port.
 func (p *AuthorizationPolicy) matches(port int) certainty {
 	matches := never
 	for _, r := range p.Rules {

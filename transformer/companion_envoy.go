@@ -100,10 +100,7 @@ func (b *planBuilder) envoyConfigMap(resources string) *Companion {
 	if resources == "" {
 		return c
 	}
-	metadata := field.Map{{Key: "name", Value: c.Name}}
-	if c.Namespace != "" {
-		metadata = append(metadata, field.Entry{Key: "namespace", Value: c.Namespace})
-	}
+	metadata := appendSet(field.Map{{Key: "name", Value: c.Name}}, "namespace", c.Namespace)
 	labels := field.Map{{Key: "app.kubernetes.io/managed-by", Value: "rewrite-probes"}}
 	c.Value = field.Map{
 		{Key: "apiVersion", Value: c.APIVersion},
@@ -125,7 +122,6 @@ func (b *planBuilder) withEnvoyOriginals(annotations field.KeyValues, sites []*h
 	return annotations
 }
 
-// envoyOriginals returns the originals that annotations carry; nil if none.
 func envoyOriginals(annotations field.KeyValues) (map[string]*prober.Prober, error) {
 	value, set := annotations.Lookup(osmOriginals)
 	if !set {

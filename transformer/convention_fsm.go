@@ -20,7 +20,7 @@ var flomeshConvention = &convention{fixedPorts: osmPorts, format: prober.FSM, co
 
 func (fsmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 	for _, s := range sites {
-		skipInexpressible(b, s, flomesh)
+		skipInexpressible(b, s)
 	}
 }
 
@@ -28,29 +28,21 @@ func (fsmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 	handlers := make([]*Handler, len(sites))
 	for i, s := range sites {
 		h := HTTPGet{Path: prober.FSMPath, Port: field.Number(prober.OSMPort(s.name)), Scheme: "HTTP"}
-		addHeader := func(name, value string) {
-			h.HTTPHeaders = append(h.HTTPHeaders, HTTPHeader{Name: name, Value: value})
-		}
-		port := strconv.Itoa(s.port)
-		switch o := s.original.HTTPGet; {
-		case o == nil:
+		h.HTTPHeaders = []HTTPHeader{{Name: prober.FSMTCPPortHeader, Value: strconv.Itoa(s.port)}}
+		if o := s.original.HTTPGet; o == nil {
 			h.Port.Int = prober.OSMHealthcheckPort
-			addHeader(prober.FSMTCPPortHeader, port)
-		case s.isHTTPS():
-			h.HTTPHeaders = slices.Clone(o.HTTPHeaders)
-			addHeader(prober.FSMTCPPortHeader, port)
-			addHeader(prober.FSMHTTPPathHeader, cmp.Or(o.Path, "/"))
-		default:
-			h.Scheme, h.HTTPHeaders = o.Scheme, slices.Clone(o.HTTPHeaders)
-			addHeader(prober.FSMHTTPPortHeader, port)
-			addHeader(prober.FSMHTTPPathHeader, cmp.Or(o.Path, "/"))
+		} else {
+			if !s.isHTTPS() {
+				h.Scheme, h.HTTPHeaders[0].Name = o.Scheme, prober.FSMHTTPPortHeader
+			}
+			path := HTTPHeader{Name: prober.FSMHTTPPathHeader, Value: cmp.Or(o.Path, "/")}
+			h.HTTPHeaders = append(slices.Concat(o.HTTPHeaders, h.HTTPHeaders), path)
 		}
 		handlers[i] = &Handler{HTTPGet: &h}
 	}
 	return handlers
 }
 
-// unrewritten returns the request without the headers that say where it goes.
 func (fsmConvention) unrewritten(h *HTTPGet) *HTTPGet {
 	out := *h
 	out.HTTPHeaders = slices.DeleteFunc(slices.Clone(h.HTTPHeaders), isFSMHeader)

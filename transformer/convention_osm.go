@@ -28,7 +28,7 @@ func (osmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 	first := make(map[prober.ProbeType]*handlerSite)
 	for _, s := range sites {
 		switch {
-		case skipInexpressible(b, s, openServiceMesh):
+		case skipInexpressible(b, s):
 		case !s.isHTTPS():
 		case first[s.name] == nil:
 			first[s.name] = s
@@ -42,7 +42,7 @@ func (osmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 
 // skipInexpressible leaves alone a handler that the conventions of Open Service Mesh
 // and its successor cannot express, and reports whether it is one.
-func skipInexpressible(b *planBuilder, s *handlerSite, mesh osm) bool {
+func skipInexpressible(b *planBuilder, s *handlerSite) bool {
 	kind := s.original.Kind()
 	if !s.name.IsHook() && (kind == kindHTTPGet || kind == kindTCPSocket) {
 		return false
@@ -52,7 +52,7 @@ func skipInexpressible(b *planBuilder, s *handlerSite, mesh osm) bool {
 	if s.name.IsHook() {
 		what, cure = "hook", "an exec hook works"
 	}
-	b.skip(s, "osm-no-form", s.path.Key(kind), "%s rewrites no %s, so this one fails under strict mTLS; %s, and so does the port in the annotation `%s`", mesh.title, what, cure, mesh.excluded.key)
+	b.skip(s, "osm-no-form", s.path.Key(kind), "%s rewrites no %s, so this one fails under strict mTLS; %s, and so does the port in the annotation `%s`", b.p.mesh.title, what, cure, b.p.mesh.excluded.key)
 	return true
 }
 
@@ -154,13 +154,9 @@ func osmPassedThrough(originals map[string]*prober.Prober, s *handlerSite) (stri
 		return "", nil
 	}
 	own := prober.OSMKey(s.container.Name, s.name)
-	keys := slices.Sorted(maps.Keys(originals))
-	if originals[own] != nil {
-		keys = append([]string{own}, keys...)
-	}
-	for _, key := range keys {
+	for _, key := range append([]string{own}, slices.Sorted(maps.Keys(originals))...) {
 		_, probeType, _ := prober.ParseOSMKey(key)
-		if p := originals[key]; probeType == s.name && p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" {
+		if p := originals[key]; p != nil && probeType == s.name && p.HTTPGet != nil && p.HTTPGet.Scheme == "HTTPS" {
 			return key, &prober.Prober{HTTPGet: &HTTPGet{Path: cmp.Or(s.current.HTTPGet.Path, "/"), Port: p.HTTPGet.Port, Scheme: "HTTPS", Protocol: s.current.HTTPGet.Protocol}}
 		}
 	}

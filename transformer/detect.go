@@ -9,23 +9,12 @@ import (
 
 // A detection says which mesh a template is in, by what all meshes say of it.
 type detection struct {
-	title   string    // of the mesh; "" if nothing says so
-	unclear []Finding // warnings about switches of injection
-	problem *Finding  // why the template cannot be rewritten for the mesh; nil if it can
+	title     string    // of the mesh; "" if nothing says so
+	unclear   []Finding // warnings about switches of injection
+	conflicts []Finding // why the template cannot be rewritten for the mesh
 	// optOut is why the template is left alone: it is in another mesh than that of
-	// the options, or in none; nil if neither. passesProbes is set if it is in none.
-	optOut       *Finding
-	passesProbes bool
-}
-
-// addTo adds what was detected to what the mesh found out about the template.
-func (d *detection) addTo(m *inspection) {
-	if d.problem != nil {
-		m.conflicts = append(m.conflicts, *d.problem)
-	}
-	if m.optOut == nil {
-		m.optOut, m.passesProbes = d.optOut, d.passesProbes
-	}
+	// the options, or in none; nil if neither.
+	optOut *Finding
 }
 
 // builderFor returns the builder of a template's plan for the mesh that the template
@@ -40,15 +29,15 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 		detected.optOut = new(NewFinding("other-mesh", nil, "%s: the pod is in %s, and the functionConfig says `mesh: %s`", at[0], marked[0].title, p.mesh.name))
 	case !own:
 		if problems := p.opts.problemsIn(marked[0]); len(problems) > 0 {
-			detected.problem = new(NewFinding("options-unfit", nil, "%s: the pod is in %s, and the functionConfig does not fit that mesh: `%s`: %s", at[0], marked[0].title, problems[0].Path, problems[0].Text))
+			detected.conflicts = []Finding{NewFinding("options-unfit", nil, "%s: the pod is in %s, and the functionConfig does not fit that mesh: `%s`: %s", at[0], marked[0].title, problems[0].Path, problems[0].Text)}
 		} else {
 			b = newPlanBuilder(newPlanner(p.opts, marked[0]), in)
 		}
 	case auto && len(marked) == 0 && off != nil:
-		detected.optOut, detected.passesProbes = off, true
+		detected.optOut = off
 	}
 	if len(marked) > 1 {
-		detected.problem = new(NewFinding("two-meshes", nil, "%s puts the pod into %s, and %s into %s; a pod can only be in one mesh, so one of the two must go", at[0], marked[0].title, at[1], marked[1].title))
+		detected.conflicts = []Finding{NewFinding("two-meshes", nil, "%s puts the pod into %s, and %s into %s; a pod can only be in one mesh, so one of the two must go", at[0], marked[0].title, at[1], marked[1].title)}
 	}
 	if len(marked) > 0 || !auto {
 		detected.title = b.p.mesh.title
@@ -88,30 +77,40 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 		}
 		return m.Annotations
 	}
-	if v, set := values(&b.in.Template.Metadata).Lookup(key); set {
-		on, ok := read(v)
-		m := membership{injected: certain(on), at: entryWords(kind, key, v)}
-		if !ok {
-			m.unclear = new(metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
-		} else if !on {
-			m.off = new(metadataFinding("injection-off", b.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod"))
+	ns := b.namespace()
+	v, own := values(&b.in.Template.Metadata).Lookup(key)
+	if !own {
+		if v = values(ns).Get(key); v == "" {
+			return membership{}
 		}
-		return m
 	}
-	ns := b.in.Around.Namespace
-	if ns == nil {
-		return membership{}
-	}
-	v := values(ns).Get(key)
 	on, ok := read(v)
-	if !ok {
+	m := membership{injected: certain(on), at: entryWords(kind, key, v)}
+	switch {
+	case own && !ok:
+		m.unclear = new(metadataFinding("inject-unclear", b.metadata.Key(kind, key), v, "must be %s; with another value nothing is injected, or the injector refuses the pod", allowed))
+	case own && !on:
+		m.off = new(metadataFinding("injection-off", b.metadata.Key(kind, key), v, "switches injection off, so the mesh does not capture this pod"))
+	case !own && !ok:
 		return membership{}
+	case !own && !on:
+		m.off = new(NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, m.at))
 	}
-	m := membership{injected: certain(on), at: entryWords(kind, key, v) + " of Namespace \"" + ns.Name + "\""}
-	if !on {
-		m.off = new(NewFinding("namespace-not-injected", nil, "Namespace %q has %s, so the mesh does not capture this pod", ns.Name, entryWords(kind, key, v)))
+	if !own {
+		m.at += " of Namespace \"" + ns.Name + "\""
 	}
 	return m
+}
+
+// isEnabled reads the value of a switch; ok is false if it is none.
+func isEnabled(v string) (on, ok bool) {
+	switch v {
+	case "enabled", "true", "yes":
+		return true, true
+	case "disabled", "false", "no":
+		return false, true
+	}
+	return false, false
 }
 
 // entryWords words an entry of labels or annotations, by kind.

@@ -190,7 +190,7 @@ func (b *planBuilder) probeProxyPlace(existing *originalsHolder, toRewrite []*ha
 }
 
 // firstIsApp reports whether the first container is taken for the app.
-func (b *planBuilder) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.inspection.firstIsApp }
+func (b *planBuilder) firstIsApp() bool { return b.in.Shape.FirstIsApp || b.p.mesh.firstIsApp }
 
 // editProxy plans the env var of the mesh's proxy and returns where the proxy is; nil if
 // there is none.

@@ -128,7 +128,7 @@ func shellWords(script string, value func(string) (string, bool)) (words []strin
 	return words
 }
 
-// What an option of a command does that makes an HTTP request. One that is not named may
+// What an option of a command does that makes a request. One that is not named may
 // change what the command's status says.
 const (
 	ignored      = iota + 1 // it does not change the status
@@ -137,6 +137,7 @@ const (
 	ignoredValue            // it takes an argument, as all that follow do
 	neededWithValue
 	header
+	duration // of netcat, with or without a unit
 )
 
 var (
@@ -153,43 +154,56 @@ var (
 		"--header": header, "--no-check-certificate": unverified,
 		"--spider": needed, "-O": neededWithValue, "--output-document": neededWithValue,
 	}
+	nc = map[string]int{"-z": needed, "-v": ignored, "-n": ignored, "-4": ignored, "-w": duration}
 )
+
+// parseArgs returns what a tool's arguments mean: those that are no options, the headers, and what
+// the options do, which is nil if one of them is not known or the one that is needed is missing.
+func parseArgs(args []string, tool map[string]int) (operands, headers []string, does map[int]bool) {
+	does = make(map[int]bool)
+	for len(args) > 0 {
+		name, value, inline := option(args[0])
+		args = args[1:]
+		switch known := tool[name]; {
+		case !strings.HasPrefix(name, "-"):
+			operands = append(operands, name)
+			continue
+		case known == 0 && len(name) > 2:
+			args = append(splitFlags(name, tool), args...)
+			continue
+		case known == 0, known >= ignoredValue && !inline && len(args) == 0:
+			return nil, nil, nil
+		case known >= ignoredValue && !inline:
+			value, args = args[0], args[1:]
+		}
+		switch does[tool[name]] = true; tool[name] {
+		case header:
+			headers = append(headers, value)
+		case duration:
+			if strings.Trim(value, "0123456789.hms") != "" {
+				return nil, nil, nil
+			}
+		}
+	}
+	if !does[needed] && !does[neededWithValue] {
+		return nil, nil, nil
+	}
+	return operands, headers, does
+}
 
 // httpCommand returns the httpGet that does what the arguments of a tool mean.
 func httpCommand(args []string, tool map[string]int) *Handler {
+	operands, headers, does := parseArgs(args, tool)
 	h := &HTTPGet{}
-	target := ""
-	seen := make(map[int]bool)
-	for i := 0; i < len(args); i++ {
-		name, value, inline := option(args[i])
-		does := tool[name]
-		switch {
-		case name != "" && name[0] != '-':
-			if target != "" {
-				return nil
-			}
-			target = args[i]
-			continue
-		case does != 0:
-		case len(name) > 2:
-			args, i = slices.Replace(slices.Clone(args), i, i+1, splitFlags(name, tool)...), i-1
-			continue
-		default:
-			return nil
-		}
-		if does >= ignoredValue && !inline {
-			if i++; i >= len(args) {
-				return nil
-			}
-			value = args[i]
-		}
-		if does == header && !addHeader(h, value) {
-			return nil
-		}
-		seen[does] = true
-	}
-	if !seen[needed] && !seen[neededWithValue] || !setURL(h, target) || h.Scheme == "HTTPS" && !seen[unverified] {
+	if len(operands) != 1 || !setURL(h, operands[0]) || h.Scheme == "HTTPS" && !does[unverified] {
 		return nil
+	}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ":")
+		if value = strings.TrimSpace(value); name == "" || value == "" {
+			return nil
+		}
+		h.HTTPHeaders = append(h.HTTPHeaders, HTTPHeader{Name: name, Value: value})
 	}
 	return &Handler{HTTPGet: h}
 }
@@ -213,14 +227,6 @@ func splitFlags(word string, tool map[string]int) (args []string) {
 		}
 	}
 	return args
-}
-
-// addHeader adds a header "Name: value", and reports whether it is one.
-func addHeader(h *HTTPGet, line string) bool {
-	name, value, _ := strings.Cut(line, ":")
-	value = strings.TrimSpace(value)
-	h.HTTPHeaders = append(h.HTTPHeaders, HTTPHeader{Name: name, Value: value})
-	return name != "" && value != ""
 }
 
 // setURL sets what a URL of the pod itself names, and reports whether it is one.
@@ -251,7 +257,6 @@ func setURL(h *HTTPGet, target string) bool {
 	return setPort(&h.Port, port)
 }
 
-// isLocal reports whether a host is the pod itself.
 func isLocal(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
 func setPort(to *field.IntOrString, text string) bool {
@@ -262,24 +267,9 @@ func setPort(to *field.IntOrString, text string) bool {
 
 // netcat returns the tcpSocket that does what nc does with -z: connect and hang up.
 func netcat(args []string) *Handler {
-	var words []string
-	zero := false
-	for i := 0; i < len(args); i++ {
-		if !strings.HasPrefix(args[i], "-") {
-			words = append(words, args[i])
-			continue
-		}
-		flags := strings.TrimLeft(args[i][1:], "zvn4")
-		zero = zero || strings.Contains(args[i], "z")
-		switch {
-		case flags == "w":
-			i++
-		case flags != "" && (flags[0] != 'w' || strings.Trim(flags[1:], "0123456789") != ""):
-			return nil
-		}
-	}
+	operands, _, _ := parseArgs(args, nc)
 	t := &TCPSocket{}
-	if !zero || len(words) != 2 || !isLocal(strings.Trim(words[0], "[]")) || !setPort(&t.Port, words[1]) {
+	if len(operands) != 2 || !isLocal(strings.Trim(operands[0], "[]")) || !setPort(&t.Port, operands[1]) {
 		return nil
 	}
 	return &Handler{TCPSocket: t}

@@ -110,17 +110,8 @@ func healthPath(s *handlerSite) string {
 // behind returns a Service that certainly selects the pod and by which an Ingress leads to
 // a port of the pod; nil if there is none.
 func (b *planBuilder) behind(v *Ingress, port int) *Service {
-	template := &b.in.Template
-	for _, service := range listed(b.in.Around.Services) {
-		if service.selects(template.Metadata.Labels) != always {
-			continue
-		}
-		for i := range service.Ports {
-			p := &service.Ports[i]
-			if p.leadsTo(&template.Spec, port) && slices.ContainsFunc(v.Backends, func(k IngressBackend) bool { return k.leadsTo(&service, p) }) {
-				return &service
-			}
-		}
-	}
-	return nil
+	t := &b.in.Template
+	return leading(listed(b.in.Around.Services), always, t.Metadata.Labels, &t.Spec, port, func(service *Service, p *ServicePort) bool {
+		return slices.ContainsFunc(v.Backends, func(k IngressBackend) bool { return k.leadsTo(service, p) })
+	})
 }

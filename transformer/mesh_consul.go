@@ -1,12 +1,12 @@
 package transformer
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -36,26 +36,27 @@ import (
 //     and 8600 (webhook/consul_dataplane_sidecar.go:26, 390), 20200 for metrics.
 //   - The service's ports are those of the first container
 //     (webhook/mesh_webhook.go:665-685), which therefore must be the app's.
-var consul = consulProfile{passiveProxy{
+var consul = passiveProxy{
 	meshData: meshData{
-		name: "consul", title: "Consul", proxy: "consul-dataplane", uid: 5995, sidecarUser: consulInitUser,
+		name: "consul", title: "Consul", proxy: "consul-dataplane", uid: 5995, sidecarUser: consulInitUser, firstIsApp: true,
 		reserved: []int{8600, 15001, 19000, 20000, 20200, 20600, 21000},
 		excluded: portList{key: "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports"},
+		off:      rewriterOff{key: "consul.hashicorp.com/transparent-proxy-overwrite-probes", value: "false", means: isFalse},
+		serves: func(s *handlerSite) bool {
+			h := s.original.HTTPGet
+			return h != nil && h.Scheme != "HTTPS" && !s.name.IsHook() && !s.at.init
+		},
 	},
 	free:  []int{20200},
-	never: uninjected{names: []string{"kube-system", "kube-public", "local-path-storage", "openebs", "gmp-system", "gke-managed-cim", "openshift-monitoring"}},
-	off:   rewriterOff{key: "consul.hashicorp.com/transparent-proxy-overwrite-probes", value: "false", means: isFalse},
-	serves: func(s *handlerSite) bool {
-		h := s.original.HTTPGet
-		return h != nil && h.Scheme != "HTTPS" && !s.name.IsHook() && !s.at.init
-	},
+	never: []string{"kube-system", "kube-public", "local-path-storage", "openebs", "gmp-system", "gke-managed-cim", "openshift-monitoring"},
 	switched: func(b *planBuilder) membership {
 		return b.switchIn("annotations", "consul.hashicorp.com/connect-inject", "true or false", func(v string) (on, ok bool) {
 			on, err := strconv.ParseBool(v)
 			return on, err == nil
 		})
 	},
-}}
+	refine: refineConsul,
+}
 
 const (
 	consulTransparent = "consul.hashicorp.com/transparent-proxy"
@@ -65,11 +66,9 @@ const (
 // consulInitUser is the uid of Consul's own init containers.
 const consulInitUser = 5996
 
-type consulProfile struct{ passiveProxy }
-
 // redirectedUser warns of a probe-proxy whose connections Consul redirects,
 // because the options or the pod give it another uid.
-func (consulProfile) redirectedUser(b *planBuilder) []Finding {
+func redirectedUser(b *planBuilder) []Finding {
 	user := "that of its image"
 	if v, found := b.sidecarContext().Get("runAsUser"); found {
 		user = fmt.Sprint(v)
@@ -83,33 +82,24 @@ func (consulProfile) redirectedUser(b *planBuilder) []Finding {
 	return []Finding{NewFinding("consul-uid", nil, "the uid of probe-proxy is %s, whose connections Consul redirects to its own proxy; it must be %d, or in the annotation `%s`", user, consulInitUser, consulExcludeUIDs)}
 }
 
-func (d consulProfile) inspect(b *planBuilder) inspection {
-	m := d.passiveProxy.inspect(b)
-	m.firstIsApp = true
-	m.warnings = d.redirectedUser(b)
+func refineConsul(p passiveProxy, b *planBuilder, m *inspection) {
+	m.warnings = redirectedUser(b)
 	if v, set := b.annotations().Lookup(consulTransparent); set && isFalse(v) {
-		m.optOut, m.passesProbes = new(b.annotationFinding("port-not-captured", consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod")), true
-	} else if ns := b.in.Around.Namespace; !set && ns != nil && isFalse(ns.Labels.Get(consulTransparent)) {
-		m.optOut, m.passesProbes = new(NewFinding("port-not-captured", nil, "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent))), true
+		m.optOut = new(b.annotationFinding("port-not-captured", consulTransparent, "turns the transparent proxy off, so Consul captures nothing of this pod"))
+	} else if ns := b.namespace(); !set && isFalse(ns.Labels.Get(consulTransparent)) {
+		m.optOut = new(NewFinding("port-not-captured", nil, "Namespace %q has the label `%s: %s`, so Consul captures nothing of this pod", ns.Name, consulTransparent, ns.Labels.Get(consulTransparent)))
 	}
-	rewrites := !d.off.isOff(b.annotations())
-	m.outcome = m.capturedOutcome(b, func(s *handlerSite) fate {
-		kind := s.current.Kind()
-		switch {
+	rewrites := !p.off.isOff(b.annotations())
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (fate, string) {
+		switch kind := s.current.Kind(); {
 		case s.name.IsHook():
-			return fate{Fails, "Consul rewrites no hooks, and the kubelet has no client certificate"}
-		case kind == kindTCPSocket:
-			return fate{FalselyPasses, whyAccepted}
 		case kind == kindGRPC:
-			return fate{Fails, "Consul rewrites no grpc probes, and the kubelet has no client certificate"}
-		case rewrites && !s.at.init && s.current.HTTPGet.Scheme == "HTTPS":
-			return fate{Fails, "Consul rewrites the probe to a port where its proxy speaks no TLS"}
-		case rewrites && d.serves(s):
-			return unaffected // Consul's own rewriter rewrites it
+			return fate{Fails, "Consul rewrites no grpc probes, and " + whyNoCertificate}, ""
+		case kind == kindHTTPGet && s.current.HTTPGet.Scheme == "HTTPS" && rewrites && !s.at.init:
+			return fate{Fails, "Consul rewrites the probe to a port where its proxy speaks no TLS"}, ""
 		}
-		return fate{Fails, whyNoCertificate}
+		return p.fate(b, s), ""
 	})
-	return m
 }
 
 // consulOriginalPod is the annotation in which Consul's injector keeps the pod as
@@ -131,34 +121,20 @@ func consulOriginal(b *planBuilder, s *handlerSite) (*Handler, bool) {
 	if _, injected := b.annotations().Lookup("consul.hashicorp.com/connect-inject-status"); !kept && !injected {
 		return nil, false
 	}
-	port, ok := consulPort(said, s.container.Name, s.path[len(s.path)-1].Key)
-	if !ok {
+	var pod struct {
+		Spec struct{ Containers []Container }
+	}
+	if json.Unmarshal([]byte(said), &pod) != nil {
 		return nil, true
 	}
-	own := *h
-	own.Port = port
-	return &Handler{HTTPGet: &own}, true
-}
-
-// consulPort returns the port of an httpGet probe of a pod in JSON. ok is false if
-// the pod does not have it.
-func consulPort(pod, container, probe string) (port field.IntOrString, ok bool) {
-	object, err := field.DecodeJSON(pod)
-	if err != nil {
-		return port, false
-	}
-	for _, item := range field.As[field.List](field.As[field.Map](object, "spec"), "containers") {
-		c, _ := item.(field.Map)
-		if field.As[string](c, "name") != container {
-			continue
-		}
-		httpGet := field.As[field.Map](field.As[field.Map](c, probe), kindHTTPGet)
-		switch port := field.As[field.Value](httpGet, "port").(type) {
-		case int:
-			return field.Number(port), true
-		case string:
-			return field.IntOrString{Str: port, IsString: true}, true
+	for i := range pod.Spec.Containers {
+		for _, was := range sitesOf(nil, containerRef{index: i}, &pod.Spec.Containers[i]) {
+			if was.name == s.name && was.container.Name == s.container.Name && was.current.HTTPGet != nil {
+				own := *h
+				own.Port = was.current.HTTPGet.Port
+				return &Handler{HTTPGet: &own}, true
+			}
 		}
 	}
-	return port, false
+	return nil, true
 }

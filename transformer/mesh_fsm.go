@@ -1,10 +1,5 @@
 package transformer
 
-import (
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
-)
-
 // flomesh is Flomesh Service Mesh, the successor of Open Service Mesh (fsm v1.5.1
 // and commit f1b55bd84a78 of February 2026). The annotation that switches injection
 // and its values are in pkg/constants/constants.go:221 and
@@ -16,13 +11,6 @@ import (
 //
 // For every probe of a type, its proxy makes that of the first container
 // (pkg/sidecar/v1/providers/pipy/repo/codebase/probes.js).
-var flomesh = osm{
-	meshData: meshData{
-		name: "fsm", title: "Flomesh Service Mesh",
-		proxy: "sidecar", image: "pipy", uid: prober.OSMProxyID,
-		excluded: portList{key: "flomesh.io/inbound-port-exclusion-list"},
-	},
-	switchKey:      "flomesh.io/sidecar-injection",
-	never:          uninjected{names: osmUninjected, labels: field.KeyValues{{Key: "flomesh.io/ignore"}, {Key: "control-plane"}}},
-	injectorReason: "fsm-injector",
-}
+var flomesh = osmProfile("flomesh.io", meshData{
+	name: "fsm", title: "Flomesh Service Mesh", proxy: "sidecar", image: "pipy",
+})

@@ -1,7 +1,6 @@
 package transformer
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +14,7 @@ type istio struct{}
 
 var istioData = meshData{
 	name: "istio", title: "Istio", proxyAnswerer: AnsweredByIstioProxy, proxy: istioProxyName, uid: prober.IstioProxyID,
-	reserved: istioReserved, excluded: istioExcluded,
+	reserved: istioReserved, excluded: istioExcluded, off: istioOff,
 	// The template may have been rewritten for another port.
 	proxyPorts: func(annotations field.KeyValues) []int {
 		return []int{istioStatusOr(annotations), prober.StatusPort}
@@ -29,7 +28,6 @@ var istioData = meshData{
 	},
 }
 
-// The labels and annotations of Istio.
 const (
 	istioRewrite      = "sidecar.istio.io/rewriteAppHTTPProbers"
 	istioInject       = "sidecar.istio.io/inject"
@@ -51,8 +49,12 @@ const (
 	istioInitName  = "istio-init"
 )
 
-// istioExcluded are the ports that the mesh does not capture.
-var istioExcluded = portList{key: istioExcludePorts, full: true}
+// istioIncluded are the only ports that the mesh captures, if [listsPorts], and
+// istioExcluded else those that it does not.
+var (
+	istioIncluded = portList{key: istioIncludePorts, full: true}
+	istioExcluded = portList{key: istioExcludePorts, full: true}
+)
 
 var istioOff = rewriterOff{key: istioRewrite, value: "false", means: isFalse}
 
@@ -79,19 +81,16 @@ func istioPrivileged(annotations field.KeyValues) bool {
 		strings.Contains(config, "TPROXY") || strings.Contains(config, "IPTABLES_TRACE_LOGGING")
 }
 
-// istioStatus returns the port to which the annotation moves Istio's status
-// server; 0 if there is no annotation. White space around the number is an
-// error: Istio accepts the pod and sends its probes to port 0.
-func istioStatus(annotations field.KeyValues) (int, error) {
-	v, ok := annotations.Lookup(istioStatusPort)
-	if !ok {
-		return 0, nil
+// badIstioStatus reports whether the annotation has no port to which Istio's status server can
+// move. White space around the number is an error: Istio accepts the pod and sends its probes
+// to port 0.
+func badIstioStatus(annotations field.KeyValues) bool {
+	v, set := annotations.Lookup(istioStatusPort)
+	if !set {
+		return false
 	}
 	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 || n > 65535 || slices.Contains(istioReserved, n) {
-		return 0, errors.New("must be a port from 1 to 65535 that is none of " + joinPorts(istioReserved))
-	}
-	return n, nil
+	return err != nil || n < 1 || n > 65535 || slices.Contains(istioReserved, n)
 }
 
 // istioStatusOr returns the port of Istio's status server, as the redirection knows it:
@@ -105,48 +104,46 @@ func istioStatusOr(annotations field.KeyValues) int {
 	return prober.StatusPort
 }
 
-func (d istio) proxyConflicts(b *planBuilder, badStatus error) []Finding {
+func (d istio) proxyConflicts(b *planBuilder, badStatus bool) []Finding {
 	var found []Finding
-	if badStatus != nil {
-		found = append(found, b.annotationFinding("status-port-invalid", istioStatusPort, "%v", badStatus))
+	if badStatus {
+		found = append(found, b.annotationFinding("status-port-invalid", istioStatusPort, "must be a port from 1 to 65535 that is none of %s", joinPorts(istioReserved)))
 	}
-	for at, c := range b.in.Template.Spec.containers() {
-		if at.init && c.Name == istioProxyName && c.Image == autoImage {
-			found = append(found, containerFinding("proxy-in-init-containers", b.containerPath(at), c.Name,
-				"is the placeholder of the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode finds it"))
-		}
+	if at, c := b.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && at.init {
+		found = append(found, containerFinding("proxy-in-init-containers", b.containerPath(at), c.Name,
+			"is the placeholder of the injected istio-proxy, which only an injector in native-sidecar mode finds here; under `containers` either mode finds it"))
 	}
 	return found
 }
 
 // optOut returns why the probes of the pod need no rewriting, or must not be
-// rewritten; nil if they are to be. passes is set if they work as they are.
-func (d istio) optOut(b *planBuilder, said membership, known *facts) (f *Finding, passes bool) {
+// rewritten; nil if they are to be.
+func (d istio) optOut(b *planBuilder, said membership, known *facts) *Finding {
 	ours := slices.ContainsFunc(b.previousAnswerers(b.p.mesh), func(a answerer) bool { return d.needsRewriterOff(b.annotations(), a) })
 	off, invalid := optOutSource{metadata: &b.in.Template.Metadata, path: b.metadata}.switchedOff(istioRewrite, "istio-opt-out")
 	if invalid != nil {
 		b.addFinding(*invalid)
 	}
 	if off != nil && !ours {
-		return off, false
+		return off
 	}
 	b.checkMisplaced(istioRewrite)
 	if f := d.capturesNothing(b); f != nil {
-		return f, true
+		return f
 	}
 	if said.off != nil && (b.p.opts.AnsweredBy != AnsweredByProbeProxy || slices.Contains(istioNeverInjected, b.in.NamespaceName)) {
-		return said.off, true
+		return said.off
 	}
 	if mode, key := istioMode(b.annotations()); mode == "NONE" {
-		return new(b.annotationFinding("interception-none", key, "turns Istio's redirection off, so that the mesh captures no connection to this pod")), false
+		return new(b.annotationFinding("interception-none", key, "turns Istio's redirection off, so that the mesh captures no connection to this pod"))
 	}
 	if f := d.passesProbes(b, said.injected); f != nil {
-		return f, true
+		return f
 	}
 	if _, done := b.annotations().Lookup(istioInjected); known.injected.is == always && known.rewrites.is == always && !done {
-		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.rewrites.at)), false
+		return new(NewFinding("injector-rewrites", nil, "Istio's injector rewrites the probes of this pod (%s)", known.rewrites.at))
 	}
-	return nil, false
+	return nil
 }
 
 // checkMisplaced warns of a pod's annotation that the workload has instead of its template.
@@ -184,25 +181,17 @@ func (istio) capturesNothing(b *planBuilder) *Finding {
 	return new(b.annotationFinding("not-sidecar-template", istioTemplates, "injects no sidecar that captures what comes in"))
 }
 
-// includedPorts returns the only ports that the mesh captures. listed is false if
-// the annotation with them is absent or "*". Items that are no port are ignored.
-func includedPorts(annotations field.KeyValues) (ports []int, listed bool) {
+// listsPorts reports whether the annotation istioIncluded lists the only ports that the mesh
+// captures: it is there, and not "*".
+func listsPorts(annotations field.KeyValues) bool {
 	v, set := annotations.Lookup(istioIncludePorts)
-	if !set || strings.TrimSpace(v) == "*" {
-		return nil, false
-	}
-	for item := range strings.SplitSeq(v, ",") {
-		if n, err := strconv.Atoi(strings.TrimSpace(item)); err == nil {
-			ports = append(ports, n)
-		}
-	}
-	return ports, true
+	return set && strings.TrimSpace(v) != "*"
 }
 
 // checkPortLists warns of items that are no port, empty ones included: the injector
 // refuses such a pod.
 func (istio) checkPortLists(b *planBuilder) {
-	for _, l := range []portList{{key: istioIncludePorts, full: true}, istioExcluded} {
+	for _, l := range []portList{istioIncluded, istioExcluded} {
 		v := strings.TrimSpace(b.annotations().Get(l.key))
 		if v == "" || v == "*" && l.key == istioIncludePorts {
 			continue
@@ -246,7 +235,7 @@ func (d istio) annotate(user, have field.KeyValues, now answerer) field.KeyValue
 	if d.needsRewriterOff(user, now) {
 		out = istioOff.with(out, have)
 	}
-	if _, listed := includedPorts(out); !listed && d.runsNextToProxy(user, now) && now.port != istioStatusOr(user) {
+	if !listsPorts(out) && d.runsNextToProxy(user, now) && now.port != istioStatusOr(user) {
 		out = istioExcluded.with(out, now.port)
 	}
 	return out

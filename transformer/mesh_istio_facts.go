@@ -1,7 +1,9 @@
 package transformer
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,28 +19,27 @@ const istioExcludeInterfaces = "traffic.sidecar.istio.io/excludeInterfaces"
 func (d istio) inspect(b *planBuilder) inspection {
 	said := d.sidecarMembership(b)
 	m := inspection{facts: d.facts(b, said), collisions: d.collisions(b, said)}
-	m.optOut, m.passesProbes = d.optOut(b, said, &m.facts)
+	m.optOut = d.optOut(b, said, &m.facts)
 	m.captures = d.captures(b, b.userAnnotations)
 	m.outcome = d.outcomes(b, m.facts)
 	d.checkPortLists(b)
 	d.checkInjectSwitch(b)
 	m.answerer, m.because = d.answerer(b, m.facts)
-	m.turnsOffRewriter = d.needsRewriterOff(b.userAnnotations, m.answerer)
 	if m.answerer.who == AnsweredByApp {
-		if _, listed := includedPorts(b.annotations()); listed {
+		if listsPorts(b.annotations()) {
 			m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
 				"has the port of a probe, and Istio then ignores `%s`; the port must be removed here, or another must answer", istioExcludePorts))
 		}
 		return m
 	}
 	if m.answerer.who == AnsweredByIstioProxy {
-		_, badStatus := istioStatus(b.annotations())
+		badStatus := badIstioStatus(b.annotations())
 		m.conflicts = d.proxyConflicts(b, badStatus)
 		if istioNativeUnclear(b.annotations()) {
 			m.conflicts = append(m.conflicts, b.annotationFinding("annotation-invalid", istioNative,
 				"must be true or false: with another value Istio may add a second istio-proxy to the declared one, and the API server then refuses the pod"))
 		}
-		if key, why := d.unheard(b, m.answerer.port); key != "" && badStatus == nil {
+		if key, why := d.unheard(b, m.answerer.port); key != "" && !badStatus {
 			m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", key,
 				"has the effect that %s; the annotation `%s` moves all that Istio knows of that port, or probe-proxy answers on its own (`answeredBy: probe-proxy`)", why, istioStatusPort))
 		}
@@ -58,7 +59,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 	if path := d.initCaptures(b, m.answerer.port); path != nil {
 		m.conflicts = append(m.conflicts, NewFinding("probe-port-captured", path,
 			"have the mesh capture %d, the port of probe-proxy, whatever the annotations say; the argument after -d must have the port too, or Istio's sidecar must answer (`answeredBy: istio-proxy`)", m.answerer.port))
-	} else if ports, listed := includedPorts(b.annotations()); listed && m.facts.injected.is != never && slices.Contains(ports, m.answerer.port) {
+	} else if m.facts.injected.is != never && istioIncluded.has(b.annotations(), m.answerer.port) {
 		m.conflicts = append(m.conflicts, b.annotationFinding("probe-port-captured", istioIncludePorts,
 			"must not have %d, the port of probe-proxy: the mesh would capture the rewritten probes", m.answerer.port))
 	}
@@ -88,21 +89,10 @@ func (d istio) facts(b *planBuilder, said membership) facts {
 	} else if o.HoldApplication {
 		f.holds.say(true, "`istio.holdApplicationUntilProxyStarts` of the functionConfig")
 	}
-	if c := b.declaredProxy(); c != nil && c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
+	if _, c := b.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
 		f.holds.say(false, "the lifecycle of the container `"+istioProxyName+"`") // Istio's own hook would make them wait
 	}
 	return f
-}
-
-// declaredProxy returns the container istio-proxy whose image the injector fills in;
-// nil if there is none.
-func (b *planBuilder) declaredProxy() (found *Container) {
-	for _, c := range b.in.Template.Spec.containers() {
-		if c.Name == istioProxyName && c.Image == autoImage {
-			found = c
-		}
-	}
-	return found
 }
 
 // rewritesFact returns whether Istio's injector rewrites the pod's probes: an
@@ -121,28 +111,14 @@ func (istio) rewritesFact(b *planBuilder, annotations field.KeyValues) fact {
 // istioConfigField returns a field of a ProxyConfig in YAML or JSON, as it is written
 // without quotes; "" if it is absent, or only in a comment.
 func istioConfigField(config, key string) string {
-	for at := 0; ; {
-		i := strings.Index(config[at:], key)
-		if i < 0 {
-			return ""
-		}
-		before := config[:at+i]
-		at += i + len(key)
-		v, isKey := strings.CutPrefix(strings.TrimLeft(config[at:], `"' `), ":")
-		if !isKey || before != "" && !strings.ContainsAny(before[len(before)-1:], "\"'{, \t\n") || inComment(before) {
-			continue
-		}
-		if end := strings.IndexAny(v, ",}\n#"); end >= 0 {
-			v = v[:end]
-		}
-		return strings.Trim(strings.TrimSpace(v), `"'`)
+	if !strings.Contains(config, key) {
+		return "" // nearly always
 	}
-}
-
-// inComment reports whether a text of YAML ends in a comment.
-func inComment(text string) bool {
-	line := text[strings.LastIndexByte(text, '\n')+1:]
-	return strings.HasPrefix(line, "#") || strings.Contains(line, " #") || strings.Contains(line, "\t#")
+	text := regexp.MustCompile(`(?m)(^|[ \t])#.*`).ReplaceAllString(config, "")
+	if found := regexp.MustCompile(`(?:^|["'{, \t\n])` + key + `["' ]*:([^,}\n#]*)`).FindStringSubmatch(text); found != nil {
+		return strings.Trim(strings.TrimSpace(found[1]), `"'`)
+	}
+	return ""
 }
 
 // istioListens returns the port on which istio-proxy's status server listens: that of
@@ -157,7 +133,7 @@ func istioListens(b *planBuilder) int {
 	if n, ok := portIn(istioConfigField(b.annotations().Get(istioProxyConfig), "statusPort")); ok {
 		return int(n.Int)
 	}
-	return istioStatusIn(b, nil)
+	return istioStatusIn(b, b.annotations())
 }
 
 // istioStatusIn returns the port that the redirection leaves to istio-proxy: that of
@@ -185,7 +161,7 @@ func istioMode(annotations field.KeyValues) (mode, key string) {
 // that port like any other; Istio's CNI plugin does not.
 func (istio) captures(b *planBuilder, annotations field.KeyValues) func(int) bool {
 	ports, _ := istioInitPorts(b, annotations)
-	include, listed := includedPorts(ports)
+	listed := listsPorts(ports)
 	status := istioStatusIn(b, annotations)
 	mode, _ := istioMode(annotations)
 	return func(port int) bool {
@@ -193,7 +169,7 @@ func (istio) captures(b *planBuilder, annotations field.KeyValues) func(int) boo
 			return false
 		}
 		if listed {
-			return slices.Contains(include, port)
+			return istioIncluded.has(ports, port)
 		}
 		return port != status && !slices.Contains(istioNeverCaptured, port) && !istioExcluded.has(ports, port)
 	}
@@ -233,19 +209,12 @@ func (d istio) answerer(b *planBuilder, f facts) (a answerer, because string) {
 	if o.AnsweredBy == AnsweredByApp {
 		return answerer{who: AnsweredByApp}, ""
 	}
-	proxy := answerer{AnsweredByIstioProxy, prober.StatusPort}
-	status, badStatus := istioStatus(b.annotations())
-	switch {
-	case status != 0:
-		proxy.port = status
-	case o.Port != prober.DefaultPort:
-		proxy.port = o.Port
-	}
+	proxy := answerer{AnsweredByIstioProxy, istioStatusIn(b, b.annotations())}
 	if o.AnsweredBy == AnsweredByIstioProxy {
 		return proxy, ""
 	}
 	if o.AnsweredBy == AnsweredByAuto && f.injected.is == always && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
-		if because = d.cannotAnswer(b, f); badStatus != nil || because == "" || d.initCaptures(b, o.Port) != nil {
+		if because = d.cannotAnswer(b, f); badIstioStatus(b.annotations()) || because == "" || d.initCaptures(b, o.Port) != nil {
 			return proxy, "" // with a bad status port it is refused
 		}
 	}
@@ -297,7 +266,7 @@ func (istio) unheard(b *planBuilder, port int) (key, why string) {
 	if listens := istioListens(b); listens != port {
 		return istioProxyConfig, fmt.Sprintf("istio-proxy listens on port %d, which the mesh captures", listens)
 	}
-	if ports, listed := includedPorts(b.annotations()); listed && slices.Contains(ports, port) {
+	if istioIncluded.has(b.annotations(), port) {
 		return istioIncludePorts, fmt.Sprintf("the mesh captures istio-proxy's own port %d", port)
 	}
 	return
@@ -310,21 +279,18 @@ func (b *planBuilder) lateIn(f *facts, s *handlerSite, a answerer) string {
 		return "" // nearly always
 	}
 	var fates []foretold
-	late := false
 	for _, w := range f.worlds() {
 		x := foretold{world: w, fate: unaffected}
 		if (w.injected || a.who == AnsweredByProbeProxy) && !b.runsBefore(w, s, a) {
-			x.outcome, late = Fails, true
+			x.outcome = Fails
 		}
 		fates = append(fates, x)
 	}
-	if !late {
+	worst, unless := f.verdictOn(fates)
+	if worst == unaffected {
 		return ""
 	}
-	if _, unless := f.verdictOn(fates); unless != "" {
-		return unless
-	}
-	return "the other containers do not wait for it"
+	return cmp.Or(unless, "the other containers do not wait for it")
 }
 
 // outcomes returns the function that says what becomes of a probe, as it was read, in
@@ -341,8 +307,8 @@ func (d istio) outcomes(b *planBuilder, f facts) func(*handlerSite) (fate, strin
 	_, path := istioInitPorts(b, nil) // with an istio-init, Istio's CNI plugin does nothing
 	return func(s *handlerSite) (fate, string) {
 		var fates []foretold
-		foretell := func(x foretold, at string) {
-			x.fate = d.fate(b, s, x, at)
+		foretell := func(x foretold) {
+			x.fate = d.fate(b, s, x)
 			fates = append(fates, x)
 		}
 		for _, w := range worlds {
@@ -351,27 +317,27 @@ func (d istio) outcomes(b *planBuilder, f facts) func(*handlerSite) (fate, strin
 				port = istioStatusOr(now)
 			}
 			if !w.injected || !captures(port) {
-				foretell(foretold{world: w}, "")
+				foretell(foretold{world: w})
 				continue
 			}
 			for _, m := range b.mtls(port) {
-				foretell(foretold{world: w, mtls: m.Mode, unsaid: m.At == ""}, m.At)
+				foretell(foretold{world: w, mtls: m})
 				if !w.native && path == nil && s.needsStart() {
-					foretell(foretold{world: w, mtls: m.Mode, unsaid: m.At == "", early: true}, m.At)
+					foretell(foretold{world: w, mtls: m, early: true})
 				}
 			}
 			if now.Get(istioExcludeInterfaces) != "" {
 				// It may name the interface of the kubelet's connections.
-				foretell(foretold{world: w, uncaptured: true}, "")
+				foretell(foretold{world: w, uncaptured: true})
 			}
 		}
 		return f.verdictOn(fates)
 	}
 }
 
-// fate returns what becomes of a probe, as it was read, in one world, of which at says where
-// the mode of mutual TLS is from; without a mode the mesh does not capture the port.
-func (d istio) fate(b *planBuilder, s *handlerSite, w foretold, at string) fate {
+// fate returns what becomes of a probe, as it was read, in one world; without a mode of mutual
+// TLS the mesh does not capture the port.
+func (d istio) fate(b *planBuilder, s *handlerSite, w foretold) fate {
 	k := s.holder
 	switch {
 	case k != nil && k.proxy && !w.injected:
@@ -380,23 +346,24 @@ func (d istio) fate(b *planBuilder, s *handlerSite, w foretold, at string) fate 
 		return unaffected
 	}
 	running := b.runsBefore(w.world, s, answerer{who: AnsweredByIstioProxy})
-	if k != nil && k.container != nil {
-		if f := d.answeredFate(b, s, w.world); f != unaffected || w.mtls == "" {
+	switch _, host := s.current.endpoint(); {
+	case k != nil && k.container != nil:
+		if f := d.answeredFate(b, s, w.world); f != unaffected {
 			return f
 		}
-		return d.capturedFate(b, s, w, at, running)
-	}
-	if w.rewrites {
-		return d.injectorsFate(b, s, w.mtls, running)
-	}
-	if _, host := s.current.endpoint(); host != "" || w.mtls == "" {
+	case w.rewrites:
+		return d.injectorsFate(b, s, w.mtls.Mode, running)
+	case host != "":
 		return unaffected
 	}
-	return d.capturedFate(b, s, w, at, running)
+	if w.mtls.Mode == "" {
+		return unaffected
+	}
+	return d.capturedFate(b, s, w, running)
 }
 
 // capturedFate returns what becomes of a probe that the mesh captures.
-func (istio) capturedFate(b *planBuilder, s *handlerSite, w foretold, at string, running bool) fate {
+func (istio) capturedFate(b *planBuilder, s *handlerSite, w foretold, running bool) fate {
 	kind := s.current.Kind()
 	port := s.dialed()
 	switch {
@@ -408,14 +375,14 @@ func (istio) capturedFate(b *planBuilder, s *handlerSite, w foretold, at string,
 		return fate{Fails, fmt.Sprintf("the mesh captures port %d, and istio-proxy starts after probe-proxy, whose own startupProbe goes there", port)}
 	case kind == kindTCPSocket:
 		return fate{FalselyPasses, whyAccepted}
-	case w.mtls == MTLSStrict:
-		return fate{Fails, s.whyStrict(at)}
+	case w.mtls.Mode == MTLSStrict:
+		return fate{Fails, s.whyStrict(w.mtls.At)}
 	}
 	h := s.current.HTTPGet
 	if h != nil && h.Scheme == "HTTPS" && b.in.Around.DeclaredHTTP(b.in.Template.Metadata.Labels, &b.in.Template.Spec, port) {
 		return fate{Fails, "a Service declares its port as HTTP, which istio-proxy then expects instead of TLS"}
 	}
-	return b.refusedFate(port, w.mtls)
+	return b.refusedFate(port, w.mtls.Mode)
 }
 
 // whyStrict returns why a captured probe fails under strict mTLS, which at says.
@@ -434,11 +401,10 @@ func (s *handlerSite) whyStrict(at string) string {
 func (istio) injectorsFate(b *planBuilder, s *handlerSite, mode string, running bool) fate {
 	status, listens := istioStatusOr(b.annotations()), istioListens(b)
 	_, host := s.current.endpoint()
-	_, badStatus := istioStatus(b.annotations())
 	switch {
 	case host != "":
 		return fate{Fails, "Istio's injector sends it to its own port of that host"}
-	case badStatus != nil:
+	case badIstioStatus(b.annotations()):
 		return fate{Fails, "Istio's injector sends it to no port of istio-proxy's status server (annotation `" + istioStatusPort + "`)"}
 	case listens != status:
 		return fate{Fails, fmt.Sprintf("Istio's injector sends it to port %d, and istio-proxy listens on port %d", status, listens)}

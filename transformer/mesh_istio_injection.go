@@ -34,7 +34,7 @@ func (d istio) membership(b *planBuilder) membership {
 // injection off, since no selector of the webhooks reads it.
 func (d istio) sidecarMembership(b *planBuilder) membership {
 	_, proxy := b.proxyOf(istioData.isProxy)
-	if proxy != nil && b.declaredProxy() == nil {
+	if proxy != nil && proxy.Image != autoImage {
 		return memberBy(proxy)
 	}
 	if m := d.neverInjected(b); m.injected != maybe {
@@ -43,18 +43,14 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 	if proxy != nil {
 		return memberBy(proxy)
 	}
-	labels := b.in.Template.Metadata.Labels
-	kind, value := istioInjectSwitch(b)
-	if ns := b.in.Around.Namespace; isVariable(value) || ns != nil && isVariable(ns.Labels.Get(istioInjection)) {
+	labels, ns := b.in.Template.Metadata.Labels, b.namespace()
+	switch kind, value := istioInjectSwitch(b); {
+	case isVariable(value), isVariable(ns.Labels.Get(istioInjection)):
 		return membership{} // whatever else is said: it may switch injection off
-	} else if ns != nil {
-		if v := ns.Labels.Get(istioInjection); v != "" {
-			return membership{injected: always, at: b.namespaceLabel(istioInjection)}
-		} else if ns.Labels.Get(istioRevision) != "" {
-			return membership{injected: always, at: b.namespaceLabel(istioRevision)}
-		}
-	}
-	switch {
+	case ns.Labels.Get(istioInjection) != "":
+		return membership{injected: always, at: b.namespaceLabel(istioInjection)}
+	case ns.Labels.Get(istioRevision) != "":
+		return membership{injected: always, at: b.namespaceLabel(istioRevision)}
 	case labels.Get(istioRevision) != "":
 		return membership{injected: always, at: entryWords("labels", istioRevision, labels.Get(istioRevision))}
 	case kind == "labels" && value == "true":
@@ -64,24 +60,23 @@ func (d istio) sidecarMembership(b *planBuilder) membership {
 	case always:
 		return membership{injected: always, at: at}
 	case never:
-		return d.notInjected("namespace-not-injected", at, "%s does not name namespace %q", at, b.in.NamespaceName)
+		return d.notInjected(at, "%s does not name namespace %q", at, b.in.NamespaceName)
 	}
-	if ns := b.in.Around.Namespace; ns != nil && b.in.Around.OthersInjected {
+	if b.in.Around.Namespace != nil && b.in.Around.OthersInjected {
 		at := b.namespaceWords()
-		return d.notInjected("namespace-not-injected", at, "%s has no label for Istio's injection, and another Namespace has one", at)
+		return d.notInjected(at, "%s has no label for Istio's injection, and another Namespace has one", at)
 	}
 	return d.declaredMembership(b)
 }
 
 // injectionCure words what would say whether Istio injects, where nothing does.
 func (b *planBuilder) injectionCure() string {
-	_, value := istioInjectSwitch(b)
-	switch ns := b.in.Around.Namespace; {
-	case isVariable(value) || isVariable(b.in.NamespaceName) || ns != nil && isVariable(ns.Labels.Get(istioInjection)):
+	switch _, value := istioInjectSwitch(b); {
+	case isVariable(value), isVariable(b.in.NamespaceName), isVariable(b.namespace().Labels.Get(istioInjection)):
 		return "the manifest after the substitution of its variables"
 	case b.in.NamespaceName == "":
 		return "`istio.injectedNamespaces: [\"*\"]`, or a `metadata.namespace` with its Namespace,"
-	case ns != nil:
+	case b.in.Around.Namespace != nil:
 		return "the label `" + istioInjection + "` of its Namespace, or `istio.injectedNamespaces`,"
 	}
 	return "its Namespace, or `istio.injectedNamespaces`,"
@@ -105,25 +100,24 @@ func (d istio) declaredMembership(b *planBuilder) membership {
 // else is said.
 func (d istio) neverInjected(b *planBuilder) membership {
 	kind, value := istioInjectSwitch(b)
-	switch ns := b.in.Around.Namespace; {
+	inNamespace, set := b.namespace().Labels.Lookup(istioInjection)
+	switch {
 	case b.in.Template.Spec.HostNetwork:
 		return membership{injected: never, at: "`hostNetwork`"}
 	case slices.Contains(istioNeverInjected, b.in.NamespaceName):
 		return membership{injected: never, at: "namespace \"" + b.in.NamespaceName + "\"", off: new(NewFinding("namespace-not-injected", nil, "namespace %q is never injected, so the mesh does not capture this pod", b.in.NamespaceName))}
 	case value == "false":
-		return membership{injected: never, at: entryWords(kind, istioInject, value), off: new(metadataFinding("injection-off", b.metadata.Key(kind, istioInject), value, "switches injection off, so the mesh does not capture this pod"))}
-	case ns != nil:
-		if v, set := ns.Labels.Lookup(istioInjection); set && v != "enabled" && !isVariable(v) {
-			at := b.namespaceLabel(istioInjection)
-			return d.notInjected("namespace-not-injected", at, "%s switches injection off for all its pods", at)
-		}
+		return b.switchIn(kind, istioInject, "", isEnabled)
+	case set && inNamespace != "enabled" && !isVariable(inNamespace):
+		at := b.namespaceLabel(istioInjection)
+		return d.notInjected(at, "%s switches injection off for all its pods", at)
 	}
 	return membership{}
 }
 
 // notInjected returns the membership of a pod that Istio does not inject.
-func (istio) notInjected(reason, at, format string, args ...any) membership {
-	return membership{injected: never, at: at, off: new(NewFinding(reason, nil, format+", so the mesh does not capture this pod; if another proxy does, `answeredBy: probe-proxy` has it rewritten", args...))}
+func (istio) notInjected(at, format string, args ...any) membership {
+	return membership{injected: never, at: at, off: new(NewFinding("namespace-not-injected", nil, format+", so the mesh does not capture this pod; if another proxy does, `answeredBy: probe-proxy` has it rewritten", args...))}
 }
 
 // istioInjectSwitch returns the injection switch of a template: the label if there
@@ -149,11 +143,10 @@ func (istio) checkInjectSwitch(b *planBuilder) {
 // where that is said. Only the value "none" takes a pod out
 // (cni/pkg/util/podutil.go).
 func (istio) ambient(b *planBuilder) (at string, on bool) {
-	v, set := b.in.Template.Metadata.Labels.Lookup(istioDataplaneMode)
-	switch ns := b.in.Around.Namespace; {
-	case v == "ambient" || set && v == "none":
-		return entryWords("labels", istioDataplaneMode, v), v == "ambient"
-	case ns != nil && ns.Labels.Get(istioDataplaneMode) == "ambient":
+	switch v := b.in.Template.Metadata.Labels.Get(istioDataplaneMode); {
+	case v == "ambient":
+		return entryWords("labels", istioDataplaneMode, v), true
+	case v != "none" && b.namespace().Labels.Get(istioDataplaneMode) == "ambient":
 		return b.namespaceLabel(istioDataplaneMode), true
 	}
 	return "", false
@@ -166,16 +159,15 @@ func (d istio) passesProbes(b *planBuilder, sidecar certainty) *Finding {
 		return nil
 	}
 	at, on := d.ambient(b)
-	ns := b.in.Around.Namespace
 	if on {
 		b.checkAmbientPolicies()
 	}
-	switch v, set := b.in.Template.Metadata.Labels.Lookup(istioDataplaneMode); {
-	case on && set && v == "ambient":
+	switch v := b.in.Template.Metadata.Labels.Get(istioDataplaneMode); {
+	case v == "ambient":
 		return new(metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, "puts the pod into ambient mode, which lets the kubelet's probes through"))
 	case on:
 		return new(NewFinding("ambient", nil, "%s puts its pods into ambient mode, which lets the kubelet's probes through", at))
-	case set && v == "none" && ns != nil && ns.Labels.Get(istioDataplaneMode) == "ambient":
+	case b.namespace().Labels.Get(istioDataplaneMode) == "ambient":
 		return new(metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, "takes the pod out of ambient mode, and no sidecar captures it"))
 	}
 	return nil

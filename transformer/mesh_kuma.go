@@ -13,7 +13,7 @@ import (
 // v2.14.3 and commit 348b6528bc23 of August 2026).
 //
 //   - Injection: the label of the pod, else of its Namespace
-//     (pkg/plugins/runtime/k8s/metadata/annotations.go:17,
+//     (pkg/plugins/runtime/k8s/metadata/annotations.go:17 and GetEnabled,
 //     pkg/plugins/runtime/k8s/webhooks/injector/precheck.go:151-171). The webhook is
 //     called for Namespaces with "enabled" or "true", and for pods with "enabled", from
 //     2.11 only if their Namespace has the label at all
@@ -38,24 +38,28 @@ import (
 //     of the mesh (pkg/config/app/kuma-cp/kuma-cp.defaults.yaml:379).
 //   - uid 5678, and ports 15001, 15006, 15053, 9901 and 9902
 //     (kuma-cp.defaults.yaml:94-99, 269-283, 396).
-var kuma = kumaProfile{passiveProxy{
+var kuma = passiveProxy{
 	meshData: meshData{
 		name: "kuma", title: "Kuma", proxy: "kuma-sidecar", uid: 5678,
 		reserved: []int{9000, 9001, 9901, 9902, 15001, 15006, 15053},
 		excluded: portList{key: "traffic.kuma.io/exclude-inbound-ports"},
+		off: rewriterOff{key: kumaProbeProxyPort, value: "0", means: func(v string) bool {
+			n, err := strconv.ParseUint(v, 10, 32)
+			return err == nil && n == 0
+		}},
+		serves: func(s *handlerSite) bool { return !s.name.IsHook() },
 	},
-	off:      rewriterOff{key: kumaProbeProxyPort, value: "0", means: kumaOff},
-	serves:   func(s *handlerSite) bool { return !s.name.IsHook() },
-	never:    uninjected{names: []string{"kube-system"}},
+	never:    []string{"kube-system"},
 	switched: kumaSwitched,
-}}
+	refine:   refineKuma,
+}
 
 const kumaInject = "kuma.io/sidecar-injection"
 
 // kumaSwitched reads the switch of injection. A pod's own counts only if the webhook is
 // called for the pod.
 func kumaSwitched(b *planBuilder) membership {
-	m := b.switchIn("labels", kumaInject, "enabled, true, yes, disabled, false or no", kumaEnabled)
+	m := b.switchIn("labels", kumaInject, "enabled, true, yes, disabled, false or no", isEnabled)
 	ns := b.in.Around.Namespace
 	if m.injected != always || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) == "enabled" {
 		return m
@@ -66,26 +70,12 @@ func kumaSwitched(b *planBuilder) membership {
 	return m
 }
 
-// kumaEnabled reads a value as Kuma does (pkg/plugins/runtime/k8s/metadata/annotations.go,
-// GetEnabled). ok is false if Kuma does not know it.
-func kumaEnabled(v string) (on, ok bool) {
-	switch v {
-	case "enabled", "true", "yes":
-		return true, true
-	case "disabled", "false", "no":
-		return false, true
-	}
-	return false, false
-}
-
-// unless words what decides whether Kuma injects a pod that has the switch on; "" if
+// kumaUnless words what decides whether Kuma injects a pod that has the switch on; "" if
 // it certainly does.
-func (d kumaProfile) unless(b *planBuilder) string {
-	ns := b.in.Around.Namespace
-	if _, proxy := b.proxyOf(d.isProxy); proxy != nil || ns == nil || b.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
-		return ""
-	}
-	if _, set := ns.Labels.Lookup(kumaInject); set {
+func kumaUnless(b *planBuilder) string {
+	_, proxy := b.proxyOf(b.p.mesh.isProxy)
+	_, set := b.namespace().Labels.Lookup(kumaInject)
+	if proxy != nil || b.in.Around.Namespace == nil || set || b.in.Template.Metadata.Labels.Get(kumaInject) != "enabled" {
 		return ""
 	}
 	return "Kuma is older than 2.11, which is not known (from 2.11 it injects nothing here, since " + b.namespaceWords() + " has no label `" + kumaInject + "`; with one it is known)"
@@ -100,16 +90,9 @@ const (
 // kumaVirtualPort is the port of virtual probes unless an annotation moves them.
 const kumaVirtualPort = 9000
 
-func kumaOff(v string) bool {
-	n, err := strconv.ParseUint(v, 10, 32)
-	return err == nil && n == 0
-}
-
-type kumaProfile struct{ passiveProxy }
-
 // redirectedHosts warns of probes with a Host header of their own: the redirect
 // of virtual probes goes to that host, where the kubelet does not follow.
-func (kumaProfile) redirectedHosts(b *planBuilder) (found []Finding) {
+func redirectedHosts(b *planBuilder) (found []Finding) {
 	for _, s := range b.sites {
 		h := s.original.HTTPGet
 		if h == nil || s.name.IsHook() || !slices.ContainsFunc(h.HTTPHeaders, func(x HTTPHeader) bool { return strings.EqualFold(x.Name, "Host") }) {
@@ -121,11 +104,10 @@ func (kumaProfile) redirectedHosts(b *planBuilder) (found []Finding) {
 	return found
 }
 
-func (d kumaProfile) inspect(b *planBuilder) inspection {
-	m := d.passiveProxy.inspect(b)
-	m.warnings = d.redirectedHosts(b)
-	if gateway, _ := kumaEnabled(b.annotations().Get(kumaGateway)); gateway {
-		m.optOut, m.passesProbes = new(b.annotationFinding("port-not-captured", kumaGateway, "makes the pod a gateway, of which Kuma captures nothing that comes in")), true
+func refineKuma(p passiveProxy, b *planBuilder, m *inspection) {
+	m.warnings = redirectedHosts(b)
+	if gateway, _ := isEnabled(b.annotations().Get(kumaGateway)); gateway {
+		m.optOut = new(b.annotationFinding("port-not-captured", kumaGateway, "makes the pod a gateway, of which Kuma captures nothing that comes in"))
 	}
 	if m.answerer.who != AnsweredByApp && b.uses(kumaVirtualPort) {
 		free := prober.DefaultPort - 1
@@ -134,28 +116,13 @@ func (d kumaProfile) inspect(b *planBuilder) inspection {
 		}
 		m.inherited = field.KeyValues{{Key: kumaVirtualProbePort, Value: strconv.Itoa(free)}}
 	}
-	rewrites := !d.off.isOff(b.annotations())
-	captured := m.capturedOutcome(b, func(s *handlerSite) fate {
-		switch {
-		case s.name.IsHook():
-			return fate{Fails, "Kuma rewrites no hooks, and the kubelet has no client certificate"}
-		case rewrites && !s.at.init:
-			return unaffected // Kuma's own rewriter rewrites it
+	rewrites, unless := !p.off.isOff(b.annotations()), kumaUnless(b)
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (fate, string) {
+		if unless == "" && rewrites && s.at.init && !s.name.IsHook() {
+			return p.fate(b, s), "Kuma's sidecar is no native one, which is not known (it is by default from 2.14 on, and Kuma then rewrites the probes of the native sidecars after it)"
 		}
-		return atStrictProxy(s)
+		return p.fate(b, s), unless
 	})
-	unless := d.unless(b)
-	m.outcome = func(s *handlerSite) (fate, string) {
-		switch f, _ := captured(s); {
-		case f == unaffected:
-			return f, ""
-		case unless == "" && rewrites && s.at.init && !s.name.IsHook():
-			return f, "Kuma's sidecar is no native one, which is not known (it is by default from 2.14 on, and Kuma then rewrites the probes of the native sidecars after it)"
-		default:
-			return f, unless
-		}
-	}
-	return m
 }
 
 // kumaHeader is what the names of Kuma's headers begin with
@@ -185,32 +152,24 @@ func kumaOriginal(b *planBuilder, s *handlerSite) (*Handler, bool) {
 	if !ok {
 		return nil, true
 	}
-	own := HTTPGet{Port: port}
-	var service string
-	for _, x := range h.HTTPHeaders {
-		name, isKumas := strings.CutPrefix(x.Name, kumaHeader)
-		value := x.Value
-		switch {
-		case !isKumas:
-			own.HTTPHeaders = append(own.HTTPHeaders, x)
-		case name == "Host":
-			own.HTTPHeaders = append(own.HTTPHeaders, HTTPHeader{Name: name, Value: value})
-		case name == "Scheme":
-			own.Scheme = value
-		case name == "GRPC-Service":
-			service = value
-		}
-	}
 	switch kind {
 	case "tcp":
 		return &Handler{TCPSocket: &TCPSocket{Port: port}}, true
 	case "grpc":
 		g := &GRPC{Port: port}
-		if service != "" {
+		if service := headerIn(h, kumaHeader+"GRPC-Service"); service != "" {
 			g.Service = &service
 		}
 		return &Handler{GRPC: g}, true
 	}
-	own.Path = "/" + rest
+	own := HTTPGet{Path: "/" + rest, Port: port, Scheme: headerIn(h, kumaHeader+"Scheme")}
+	for _, x := range h.HTTPHeaders {
+		if x.Name == kumaHeader+"Host" {
+			x.Name = "Host"
+		}
+		if !strings.HasPrefix(x.Name, kumaHeader) {
+			own.HTTPHeaders = append(own.HTTPHeaders, x)
+		}
+	}
 	return &Handler{HTTPGet: &own}, true
 }

@@ -30,7 +30,7 @@ import (
 // index.rs:1753-1792). One annotation of the pod or its Namespace lists the opaque ports; without it
 // those are opaque that a container declares and the mesh's default has (inject.go:858-945,
 // values.yaml:245). Another lists ports on which every policy but audit demands mTLS.
-var linkerd = linkerdProfile{passiveProxy{
+var linkerd = passiveProxy{
 	meshData: meshData{
 		name: "linkerd", title: "Linkerd", proxy: "linkerd-proxy", uid: 2102,
 		reserved: []int{4140, 4143, 4190, 4191},
@@ -38,12 +38,11 @@ var linkerd = linkerdProfile{passiveProxy{
 	},
 	free:     []int{4190, 4191},
 	inherits: true,
-	never: uninjected{
-		names:  []string{"kube-system", "cert-manager"},
-		labels: field.KeyValues{{Key: "config.linkerd.io/admission-webhooks", Value: "disabled"}},
-	},
+	never:    []string{"kube-system", "cert-manager"},
+	keepOut:  field.KeyValues{{Key: "config.linkerd.io/admission-webhooks", Value: "disabled"}},
 	switched: linkerdSwitched,
-}}
+	refine:   refineLinkerd,
+}
 
 // linkerdSkipped are the ports that the mesh's default does not capture: Galera's.
 var linkerdSkipped = []int{4567, 4568}
@@ -66,7 +65,7 @@ func linkerdSwitched(b *planBuilder) membership {
 		return v == "enabled" || v == "ingress", v == "enabled" || v == "ingress" || v == "disabled"
 	}
 	m := b.switchIn("annotations", linkerdInject, linkerdValues, read)
-	v, _ := b.namespaceAnnotation(linkerdInject)
+	v, _ := b.namespace().Annotations.Lookup(linkerdInject)
 	if _, ok := read(v); ok || v == "" || m.off != nil || m.unclear != nil {
 		return m
 	}
@@ -76,41 +75,33 @@ func linkerdSwitched(b *planBuilder) membership {
 	return m
 }
 
-type linkerdProfile struct{ passiveProxy }
-
-func (d linkerdProfile) inspect(b *planBuilder) inspection {
-	m := d.passiveProxy.inspect(b)
-	if said := d.membership(b); said.unclear != nil && m.optOut == nil {
-		m.optOut, m.passesProbes = new(b.annotationFinding("injection-off", linkerdInject, "is no value that Linkerd knows, so it injects nothing and does not capture this pod")), true
+func refineLinkerd(p passiveProxy, b *planBuilder, m *inspection) {
+	if said := p.membership(b); said.unclear != nil && m.optOut == nil {
+		m.optOut = new(b.annotationFinding("injection-off", linkerdInject, "is no value that Linkerd knows, so it injects nothing and does not capture this pod"))
 	}
 	if len(m.inherited) == 0 && slices.ContainsFunc(linkerdSkipped, b.declares) {
 		for _, port := range linkerdSkipped {
-			m.inherited = d.excluded.with(m.inherited, port)
+			m.inherited = p.excluded.with(m.inherited, port)
 		}
 	}
-	letsIn, unless := d.policy(b)
-	captured := m.capturedOutcome(b, func(s *handlerSite) fate {
-		if policy, _ := d.annotation(b, linkerdPolicy); letsIn && policy != "audit" && d.listed(b, linkerdStrict, s.dialed()) {
-			return d.fate(b, s, false, " (its port is in `"+linkerdStrict+"`)")
+	letsIn, unless := linkerdLetsIn(b)
+	_, listed := linkerdAnnotation(b, p.excluded.key)
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (f fate, captures string) {
+		if !listed && slices.Contains(linkerdSkipped, s.dialed()) {
+			captures = fmt.Sprintf("Linkerd captures port %d, which by default it does not (`proxyInit.ignoreInboundPorts`; the annotation `%s` would say)", s.dialed(), p.excluded.key)
 		}
-		return d.fate(b, s, letsIn, unless)
+		if policy, _ := linkerdAnnotation(b, linkerdPolicy); letsIn && policy != "audit" && linkerdListed(b, linkerdStrict, s.dialed()) {
+			return linkerdFate(b, s, false, " (its port is in `"+linkerdStrict+"`)"), captures
+		}
+		return linkerdFate(b, s, letsIn, unless), captures
 	})
-	_, listed := d.annotation(b, d.excluded.key)
-	m.outcome = func(s *handlerSite) (fate, string) {
-		f, _ := captured(s)
-		if f != unaffected && !listed && slices.Contains(linkerdSkipped, s.dialed()) {
-			return f, fmt.Sprintf("Linkerd captures port %d, which by default it does not (`proxyInit.ignoreInboundPorts`; the annotation `%s` would say)", s.dialed(), d.excluded.key)
-		}
-		return f, ""
-	}
-	return m
 }
 
-// policy reports whether the default policy for what comes in, that of the pod or else
+// linkerdLetsIn reports whether the default policy for what comes in, that of the pod or else
 // of its Namespace, certainly lets in the kubelet, which is in the cluster's network and
 // has no certificate. If neither has one, unless words how it would be said.
-func (d linkerdProfile) policy(b *planBuilder) (letsIn bool, unless string) {
-	switch v, _ := d.annotation(b, linkerdPolicy); v {
+func linkerdLetsIn(b *planBuilder) (letsIn bool, unless string) {
+	switch v, _ := linkerdAnnotation(b, linkerdPolicy); v {
 	case "all-unauthenticated", "cluster-unauthenticated", "audit":
 		return true, ""
 	case "all-authenticated", "cluster-authenticated", "deny":
@@ -119,37 +110,37 @@ func (d linkerdProfile) policy(b *planBuilder) (letsIn bool, unless string) {
 	return false, ", unless the policy is all-unauthenticated (the annotation `" + linkerdPolicy + "` of the pod or its Namespace would say so)"
 }
 
-// annotation returns an annotation of the pod or else of its Namespace, as Linkerd does.
-func (linkerdProfile) annotation(b *planBuilder, key string) (string, bool) {
+// linkerdAnnotation returns an annotation of the pod or else of its Namespace, as Linkerd does.
+func linkerdAnnotation(b *planBuilder, key string) (string, bool) {
 	if v, own := b.annotations().Lookup(key); own {
 		return v, true
 	}
-	return b.namespaceAnnotation(key)
+	return b.namespace().Annotations.Lookup(key)
 }
 
-// listed reports whether an annotation that lists ports has one.
-func (d linkerdProfile) listed(b *planBuilder, key string, port int) bool {
-	v, _ := d.annotation(b, key)
+// linkerdListed reports whether an annotation that lists ports has one.
+func linkerdListed(b *planBuilder, key string, port int) bool {
+	v, _ := linkerdAnnotation(b, key)
 	return portList{key: key, ranges: true}.has(field.KeyValues{{Key: key, Value: v}}, port)
 }
 
-func (d linkerdProfile) opaque(b *planBuilder, port int) bool {
-	if _, set := d.annotation(b, linkerdOpaque); set {
-		return d.listed(b, linkerdOpaque, port)
+func linkerdOpaqueTo(b *planBuilder, port int) bool {
+	if _, set := linkerdAnnotation(b, linkerdOpaque); set {
+		return linkerdListed(b, linkerdOpaque, port)
 	}
 	return slices.Contains(linkerdOpaqueDefault, port) && b.declares(port)
 }
 
-// fate: the proxy answers 403 to a hook that it does not let in, and to the
+// linkerdFate: the proxy answers 403 to a hook that it does not let in, and to the
 // kubelet any answer to a hook is a success.
-func (d linkerdProfile) fate(b *planBuilder, s *handlerSite, letsIn bool, unless string) fate {
+func linkerdFate(b *planBuilder, s *handlerSite, letsIn bool, unless string) fate {
 	kind := s.current.Kind()
 	switch {
 	case kind == kindTCPSocket:
 		return fate{FalselyPasses, "Linkerd's proxy accepts the connection before it knows whether the app does"}
 	case letsIn:
 		return unaffected
-	case kind == kindHTTPGet && d.opaque(b, s.dialed()):
+	case kind == kindHTTPGet && linkerdOpaqueTo(b, s.dialed()):
 		return fate{Fails, "Linkerd's policy lets in no request from the kubelet on port " + strconv.Itoa(s.dialed()) + ", since the port is opaque and its proxy cannot see the path" + unless}
 	case s.name.IsHook() && s.current.HTTPGet.Scheme != "HTTPS":
 		return fate{FalselyPasses, "Linkerd's proxy answers the hook with 403, which the kubelet takes for success, and the app never gets it" + unless}

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,45 +14,84 @@ import (
 // leave the probes alone.
 type passiveProxy struct {
 	meshData
-	free     []int                         // the reserved ports that are never captured
+	port     int                           // where probe-proxy answers; 0 if the options say it
+	free     []int                         // the ports that are never captured
 	inherits bool                          // a pod without the annotation of excluded ports has its Namespace's
-	off      rewriterOff                   // the zero value if the mesh has no rewriter
-	serves   func(*handlerSite) bool       // reports whether the rewriter serves a captured probe; nil if there is no rewriter
-	never    uninjected                    // the namespaces into which the mesh injects nothing
+	never    []string                      // the namespaces into which the mesh injects nothing, whatever its switches say there
+	keepOut  field.KeyValues               // the labels of others; an empty value stands for any
 	switched func(*planBuilder) membership // reads the switch of injection in the template and its Namespace
+	// refine changes what is different in the mesh; nil if nothing is.
+	refine func(p passiveProxy, b *planBuilder, m *inspection)
 }
 
 func (p passiveProxy) membership(b *planBuilder) membership {
-	if _, proxy := b.proxyOf(p.isProxy); proxy != nil {
+	if _, proxy := b.proxyOf(p.isProxy); proxy != nil && !p.commonName {
 		return memberBy(proxy)
 	}
-	return p.never.narrow(b, p.switched(b))
+	m := p.switched(b)
+	if off := p.neverInjects(b); off != nil && m.injected == always {
+		m.injected, m.off = never, off
+	}
+	return m
 }
 
 func (p passiveProxy) inspect(b *planBuilder) inspection {
 	said := p.membership(b)
-	m := inspection{answerer: answerer{AnsweredByProbeProxy, b.p.opts.Port}}
-	if b.p.opts.AnsweredBy == AnsweredByApp {
-		m.answerer = answerer{who: AnsweredByApp}
+	m := inspection{answerer: answerer{AnsweredByProbeProxy, cmp.Or(p.port, b.p.opts.Port)}}
+	switch who := b.p.opts.AnsweredBy; who {
+	case AnsweredByApp:
+		m.answerer = answerer{who: who}
+	case p.proxyAnswerer:
+		m.answerer.who = who
 	}
 	user := b.userAnnotations
-	if v, set := b.namespaceAnnotation(p.excluded.key); p.inherits && set {
+	if v, set := b.namespace().Annotations.Lookup(p.excluded.key); p.inherits && set {
 		m.inherited = field.KeyValues{{Key: p.excluded.key, Value: v}}
 		if _, own := user.Lookup(p.excluded.key); !own {
 			user = m.inherited
 		}
 	}
 	m.captures = func(port int) bool { return !slices.Contains(p.free, port) && !p.excluded.has(user, port) }
-	if item, bad := p.excluded.badItem(user); bad {
+	switch item, bad := p.excluded.badItem(user); {
+	case bad && p.port == 0:
 		m.conflicts = append(m.conflicts, b.unreadableList(p.excluded, item))
+	case bad:
+		b.addFinding(b.annotationFinding("port-list-invalid", p.excluded.key, "%s, and %q is none", p.excluded.allowed(), item))
 	}
-	m.turnsOffRewriter = p.serves != nil && !p.off.isOff(user)
-	m.rewriterServes, m.off = p.serves, p.off
-	if off := p.never.optOut(b, said); off != nil {
-		m.optOut, m.passesProbes = off, true
+	if m.optOut = said.off; said.off == nil && said.injected != always {
+		m.optOut = p.neverInjects(b)
 	}
-	m.outcome = m.capturedOutcome(b, atStrictProxy)
+	m.outcome = m.capturedOutcome(b, func(s *handlerSite) (fate, string) { return p.fate(b, s), "" })
+	if p.refine != nil {
+		p.refine(p, b, &m)
+	}
 	return m
+}
+
+// fate returns what becomes of a captured probe, unless the mesh's own rewriter serves it.
+func (p passiveProxy) fate(b *planBuilder, s *handlerSite) fate {
+	switch {
+	case p.serves != nil && s.name.IsHook():
+		return fate{Fails, p.title + " rewrites no hooks, and " + whyNoCertificate}
+	case p.serves != nil && p.serves(s) && !s.at.init && !p.off.isOff(b.annotations()):
+		return unaffected
+	}
+	return atStrictProxy(s)
+}
+
+// neverInjects returns the finding about the namespace of a pod into which nothing is
+// injected; nil if it is another.
+func (p passiveProxy) neverInjects(b *planBuilder) *Finding {
+	const text = "the mesh injects nothing into %s, so it does not capture this pod"
+	if slices.Contains(p.never, b.in.NamespaceName) {
+		return new(NewFinding("namespace-not-injected", nil, text, "namespace \""+b.in.NamespaceName+"\""))
+	}
+	for _, l := range p.keepOut {
+		if v, set := b.namespace().Labels.Lookup(l.Key); set && (l.Value == "" || l.Value == v) {
+			return new(NewFinding("namespace-not-injected", nil, text, b.namespaceWords()+", which has "+entryWords("labels", l.Key, v)))
+		}
+	}
+	return nil
 }
 
 // atStrictProxy returns what becomes of a probe at a proxy that only accepts mTLS.
@@ -62,9 +102,9 @@ func atStrictProxy(s *handlerSite) fate {
 	return fate{Fails, whyNoCertificate}
 }
 
-// capturedOutcome returns the function for [mesh].outcome in a mesh whose proxy is in
-// every pod: captured says what becomes of a probe whose port the mesh captures.
-func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite) fate) func(*handlerSite) (fate, string) {
+// capturedOutcome returns the function for [inspection].outcome in a mesh whose proxy is in
+// every pod: captured says the same of a probe whose port the mesh captures.
+func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite) (f fate, unless string)) func(*handlerSite) (fate, string) {
 	captures, excluded := m.captures, b.p.mesh.excluded
 	return func(s *handlerSite) (fate, string) {
 		port := s.dialed()
@@ -73,11 +113,14 @@ func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite)
 		if byTheMesh || host != "" || !captures(port) || excluded.has(b.annotations(), port) { // also by an earlier run
 			return unaffected, ""
 		}
-		f := captured(s)
-		if s.alreadyRewritten && f != unaffected { // the annotation was edited
+		f, unless := captured(s)
+		switch {
+		case f == unaffected:
+			return f, ""
+		case s.alreadyRewritten: // the annotation was edited
 			f.why = fmt.Sprintf("the mesh captures port %d, where it is answered, and %s", port, f.why)
 		}
-		return f, ""
+		return f, unless
 	}
 }
 
@@ -86,7 +129,7 @@ func (m *inspection) capturedOutcome(b *planBuilder, captured func(*handlerSite)
 func (b *planBuilder) unreadableList(l portList, item string) Finding {
 	const text = "%s, and %q is none; the port of the rewritten probes must be added to it"
 	if _, own := b.annotations().Lookup(l.key); !own {
-		v, _ := b.namespaceAnnotation(l.key)
+		v, _ := b.namespace().Annotations.Lookup(l.key)
 		return NewFinding("port-list-unreadable", nil, "annotation `%s` of Namespace %q: %q "+text, l.key, b.in.Around.Namespace.Name, v, l.allowed(), item)
 	}
 	return b.annotationFinding("port-list-unreadable", l.key, text, l.allowed(), item)
@@ -95,14 +138,16 @@ func (b *planBuilder) unreadableList(l portList, item string) Finding {
 func (p passiveProxy) undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {
 	out := annotations
 	for _, a := range past {
-		if a.who != AnsweredByProbeProxy {
-			continue
+		if a.who == AnsweredByProbeProxy && p.port == 0 {
+			out = p.excluded.without(p.off.without(out, recorded), recorded, a.port)
 		}
-		out = p.excluded.without(p.off.without(out, recorded), recorded, a.port)
 	}
 	return out
 }
 
 func (p passiveProxy) annotate(user, have field.KeyValues, now answerer) field.KeyValues {
+	if p.port != 0 {
+		return user // the mesh never captures it
+	}
 	return p.off.with(p.excluded.with(user, now.port), have)
 }

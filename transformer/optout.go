@@ -10,7 +10,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// Our own annotations.
 const (
 	ownRewrite        = "rewrite-probes.io/rewrite"
 	ownSkipContainers = "rewrite-probes.io/skip-containers"
@@ -75,13 +74,10 @@ func (s optOutSource) annotation(key string) field.Path {
 	return s.path.Key("annotations", key)
 }
 
-// namespaceAnnotation returns an annotation of the Namespace.
-func (b *planBuilder) namespaceAnnotation(key string) (string, bool) {
-	if b.in.Around.Namespace == nil {
-		return "", false
-	}
-	return b.in.Around.Namespace.Annotations.Lookup(key)
-}
+// namespace returns the metadata of the pod's Namespace; empty if that is not known.
+func (b *planBuilder) namespace() *Metadata { return cmp.Or(b.in.Around.Namespace, unknownNamespace) }
+
+var unknownNamespace = &Metadata{}
 
 func (b *planBuilder) optOutSources() []optOutSource {
 	sources := make([]optOutSource, 0, 3)

@@ -3,6 +3,7 @@ package transformer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -43,13 +44,15 @@ type MTLSMode struct{ Mode, At string }
 // The rules are those of ComposePeerAuthentication in Istio's
 // pilot/pkg/security/authn/policy_applier.go.
 func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyValues, port int, byDefault string) []MTLSMode {
-	worlds := []MTLSMode{{Mode: byDefault}}
 	var mesh, wide, workload []PeerAuthentication
 	certain := false // a policy with matchLabels selects the pod
 	for _, p := range s.PeerAuthentications {
 		fits := selects(p.MatchLabels, labels)
 		switch {
 		case p.Namespace == rootNamespace:
+			if p.inherits() {
+				p.Mode = MTLSPermissive // Istio's own default: there is nothing to inherit
+			}
 			if len(p.MatchLabels) == 0 { // Istio ignores the others
 				mesh = append(mesh, p)
 			}
@@ -61,15 +64,10 @@ func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyVal
 			certain = certain || fits == always
 		}
 	}
-	for i := range mesh {
-		if mesh[i].inherits() {
-			mesh[i].Mode = MTLSPermissive // Istio's own default: there is nothing to inherit
-		}
-	}
-	worlds = narrow(worlds, mesh, true, port)
-	sameNamespace := namespace != ""
-	worlds = narrow(worlds, wide, sameNamespace, port)
-	return summary(narrow(worlds, workload, certain && sameNamespace, port))
+	known := namespace != ""
+	worlds := narrow([]MTLSMode{{Mode: byDefault}}, mesh, true, port)
+	worlds = narrow(worlds, wide, known, port)
+	return summary(narrow(worlds, workload, certain && known, port))
 }
 
 // inherits reports whether the policy leaves the mode to the wider scope.
@@ -120,21 +118,17 @@ func possiblyOldest(scope []PeerAuthentication) []PeerAuthentication {
 
 // summary returns each mode once, with all policies that say it.
 func summary(worlds []MTLSMode) []MTLSMode {
-	slices.SortStableFunc(worlds, func(a, b MTLSMode) int { return strings.Compare(a.Mode, b.Mode) })
+	said := make(map[string][]string) // by mode
+	for _, w := range worlds {
+		by := said[w.Mode]
+		if w.At != "" && !slices.Contains(by, w.At) {
+			by = append(by, w.At)
+		}
+		said[w.Mode] = by
+	}
 	var modes []MTLSMode
-	for len(worlds) > 0 {
-		n := slices.IndexFunc(worlds, func(w MTLSMode) bool { return w.Mode != worlds[0].Mode })
-		if n < 0 {
-			n = len(worlds)
-		}
-		var deciding []string
-		for _, w := range worlds[:n] {
-			if w.At != "" && !slices.Contains(deciding, w.At) {
-				deciding = append(deciding, w.At)
-			}
-		}
-		modes = append(modes, MTLSMode{worlds[0].Mode, someOf(deciding)})
-		worlds = worlds[n:]
+	for _, mode := range slices.Sorted(maps.Keys(said)) {
+		modes = append(modes, MTLSMode{mode, someOf(said[mode])})
 	}
 	return modes
 }

@@ -58,7 +58,8 @@ func (p *Planner) Plan(in Input) Plan {
 	b := p.builderFor(&in)
 	b.findings = append(b.findings, b.detected.unclear...)
 	b.inspection = b.p.mesh.inspect(b)
-	b.detected.addTo(&b.inspection)
+	b.inspection.conflicts = append(b.inspection.conflicts, b.detected.conflicts...)
+	b.inspection.optOut = cmp.Or(b.inspection.optOut, b.detected.optOut)
 	b.classify()
 	var toRewrite []*handlerSite
 	if b.answersItself() {
@@ -323,13 +324,14 @@ func (b *planBuilder) checkOwnPort() {
 // is that the rewriter would have served.
 func (b *planBuilder) checkLeftAlone() {
 	f := &b.inspection.facts
-	if !b.inspection.turnsOffRewriter || f.rewrites.is == never || f.injected.is == never {
+	off, user := b.p.mesh.off, b.userAnnotations
+	if off.isOff(user) || !off.isOff(b.p.mesh.annotate(user, nil, b.inspection.answerer)) || f.rewrites.is == never || f.injected.is == never {
 		return
 	}
 	serves, cures := "may serve it now", fmt.Sprintf("rewrite this one too, opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes", ownRewrite)
 	switch {
-	case b.inspection.rewriterServes != nil:
-		cures = fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`); if that rewriter is off in the mesh, say so with the annotation `%s: %s`", ownRewrite, b.inspection.off.key, strconv.Quote(b.inspection.off.value))
+	case b.p.mesh.serves != nil:
+		cures = fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`); if that rewriter is off in the mesh, say so with the annotation `%s: %s`", ownRewrite, off.key, strconv.Quote(off.value))
 	case f.rewrites.is != maybe:
 		serves, cures = "serves it in an injected pod ("+f.rewrites.at+")", fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`)", ownRewrite)
 	}
@@ -353,8 +355,8 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 	if host != "" || s.port == 0 && !isVariable(port.Str) || s.port > 0 && !b.inspection.captures(s.port) {
 		return false
 	}
-	if b.inspection.rewriterServes != nil {
-		return b.inspection.rewriterServes(s)
+	if b.p.mesh.serves != nil {
+		return b.p.mesh.serves(s)
 	}
 	byProxy := answerer{who: b.p.mesh.proxyAnswerer}
 	return slices.ContainsFunc(b.inspection.facts.worlds(), func(w world) bool { return w.rewrites && b.runsBefore(w, s, byProxy) })
@@ -487,7 +489,7 @@ func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
 		return fate{Fails, why}, ""
 	}
 	switch {
-	case isWindows(spec), (b.inspection.passesProbes || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
+	case isWindows(spec), (b.passesProbes() || spec.HostNetwork) && (s.holder == nil || !s.holder.proxy):
 		f = unaffected
 	default:
 		f, unless = b.inspection.outcome(s)

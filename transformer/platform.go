@@ -36,7 +36,6 @@ func IsOpenShift(apiVersion, kind string) bool {
 	return slices.Contains(openShiftKinds[group], kind)
 }
 
-// openShiftKinds are kinds that only OpenShift has, by their group.
 var openShiftKinds = map[string][]string{
 	"apps.openshift.io":     {"DeploymentConfig"},
 	"build.openshift.io":    {"BuildConfig"},
@@ -48,7 +47,6 @@ var openShiftKinds = map[string][]string{
 
 const appArmorField = "appArmorProfile"
 
-// onOpenShift reports whether the pods go to OpenShift.
 func (b *planBuilder) onOpenShift() bool {
 	switch b.p.opts.Platform {
 	case PlatformOpenShift:

@@ -16,7 +16,6 @@ type portList struct {
 	full   bool // no item may be empty
 }
 
-// with returns the annotations with the port in the list.
 func (l portList) with(annotations field.KeyValues, port int) field.KeyValues {
 	if l.has(annotations, port) {
 		return annotations
@@ -55,7 +54,6 @@ func (l portList) without(annotations, recorded field.KeyValues, ports ...int) f
 	return annotations.With(l.key, strings.Join(items, ","))
 }
 
-// has reports whether the list contains a port.
 func (l portList) has(annotations field.KeyValues, port int) bool {
 	list := annotations.Get(l.key)
 	if list == "" {
@@ -95,7 +93,6 @@ func (l portList) item(text string) (low, high int, ok bool) {
 	return low, high, ok
 }
 
-// allowed says what the value must be, for messages.
 func (l portList) allowed() string {
 	if l.ranges {
 		return "must be ports, or ranges such as 4000-4999, joined by commas"

@@ -13,7 +13,6 @@ type rewriterOff struct {
 	means      func(value string) bool // reports whether a value turns it off
 }
 
-// isOff reports whether the annotations turn the rewriter off.
 func (r rewriterOff) isOff(annotations field.KeyValues) bool {
 	v, set := annotations.Lookup(r.key)
 	return set && r.means != nil && r.means(v)

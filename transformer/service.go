@@ -29,7 +29,6 @@ type ServicePort struct {
 	TargetPort  field.IntOrString `json:"targetPort"` // the zero value stands for Port
 }
 
-// selects returns whether the Service leads to a pod.
 func (v *Service) selects(labels field.KeyValues) certainty {
 	if len(v.Selector) == 0 {
 		return maybe
@@ -40,30 +39,29 @@ func (v *Service) selects(labels field.KeyValues) certainty {
 // DeclaredHTTP reports whether a Service that certainly selects the pod declares a port
 // of the pod as HTTP, by Istio's rules. Nil labels are unknown.
 func (s *Surroundings) DeclaredHTTP(labels field.KeyValues, spec *PodSpec, port int) bool {
-	return slices.ContainsFunc(listed(s.Services), func(v Service) bool {
-		return v.selects(labels) == always && slices.ContainsFunc(v.Ports, func(p ServicePort) bool {
-			return p.leadsTo(spec, port) && p.isHTTP()
-		})
-	})
+	isHTTP := func(_ *Service, p *ServicePort) bool { return p.isHTTP() }
+	return leading(listed(s.Services), always, labels, spec, port, isHTTP) != nil
 }
 
 // Exposed returns a Service that leads to a port of the pod, or may do so; "" if there is
 // none. Nil labels are unknown: then every Service of the namespace counts.
 func (s *Surroundings) Exposed(labels field.KeyValues, spec *PodSpec, port int) (service string) {
-	if v := leading(listed(s.Services), labels, spec, port); v != nil {
+	anyPort := func(*Service, *ServicePort) bool { return true }
+	if v := leading(listed(s.Services), maybe, labels, spec, port, anyPort); v != nil {
 		return v.words("")
 	}
-	if v := leading(listed(s.Unplaced), labels, spec, port); v != nil {
+	if v := leading(listed(s.Unplaced), maybe, labels, spec, port, anyPort); v != nil {
 		return v.words(" (if it goes to the pod's namespace)")
 	}
 	return ""
 }
 
-// leading returns a Service that may lead to a port of the pod; nil if there is none.
-func leading(services []Service, labels field.KeyValues, spec *PodSpec, port int) *Service {
+// leading returns a Service that selects the pod, as far as is demanded, and one of whose
+// ports that count leads to a port of the pod; nil if there is none.
+func leading(services []Service, demanded certainty, labels field.KeyValues, spec *PodSpec, port int, counts func(*Service, *ServicePort) bool) *Service {
 	for i := range services {
 		v := &services[i]
-		if v.selects(labels) != never && slices.ContainsFunc(v.Ports, func(p ServicePort) bool { return p.leadsTo(spec, port) }) {
+		if v.selects(labels) >= demanded && slices.ContainsFunc(v.Ports, func(p ServicePort) bool { return p.leadsTo(spec, port) && counts(v, &p) }) {
 			return v
 		}
 	}
@@ -78,7 +76,6 @@ func (v *Service) words(condition string) string {
 	return objectAt("Service", v.Namespace, v.Name, v.At) + condition
 }
 
-// leadsTo reports whether the Service's port leads to a port of the pod.
 func (p *ServicePort) leadsTo(spec *PodSpec, port int) bool {
 	protocol := cmp.Or(p.Protocol, "TCP")
 	switch {

@@ -30,8 +30,8 @@ type meshData struct {
 	// if that answers no rewritten probes.
 	proxyAnswerer string
 	// proxy is the name of the proxy's container, and image a part of its image. commonName
-	// is set if the image may be any, and other containers may have the same name, so that it
-	// alone says nothing.
+	// is set if other containers may have the same name, so that one in a template does not
+	// say that the pod is in the mesh.
 	proxy, image string
 	commonName   bool
 	// proxyPorts returns the ports where the proxy may answer rewritten probes, by the pod's
@@ -43,8 +43,13 @@ type meshData struct {
 	// sidecarUser is the uid of probe-proxy if the options have none; 0 stands for nobody.
 	// What it sends to the pod's own IP must reach the app without the mesh's proxy.
 	sidecarUser int
+	firstIsApp  bool     // the mesh takes the first container for the app
 	reserved    []int    // the ports of the mesh's own processes in a pod
 	excluded    portList // the annotation with the ports that the mesh does not capture
+	// off turns the mesh's own rewriter off, the zero value if it has none. serves reports
+	// whether that serves a captured probe as it was read; nil if there is none, or worlds say it.
+	off    rewriterOff
+	serves func(*handlerSite) bool
 	// placeholder is the container, without env and securityContext, that holds the place of
 	// the proxy until it is injected; nil if the proxy is never declared.
 	placeholder field.Map
@@ -111,6 +116,16 @@ type meshProfile interface {
 	annotate(user, have field.KeyValues, now answerer) field.KeyValues
 }
 
+// uncaptured are the reasons to leave a whole template alone for which the kubelet's probes
+// reach the pod as they are.
+var uncaptured = []string{"ambient", "injection-off", "namespace-not-injected", "not-sidecar-template", "port-not-captured"}
+
+// passesProbes reports whether the mesh lets the kubelet's probes through to the pod.
+func (b *planBuilder) passesProbes() bool {
+	off := b.inspection.optOut
+	return off != nil && slices.Contains(uncaptured, off.Reason)
+}
+
 // A membership says whether a pod is in a mesh, and where that is said.
 type membership struct {
 	injected certainty
@@ -150,20 +165,16 @@ func Answerers() []string {
 	return all
 }
 
-// isProxy reports whether a container is the mesh's own proxy.
 func (d *meshData) isProxy(c *Container) bool {
 	return c.Name == d.proxy && strings.Contains(c.Image, d.image)
 }
 
 // answerers returns the values that [Options].AnsweredBy may have.
 func (d *meshData) answerers() []string {
-	if d.proxyAnswerer == "" {
-		return []string{AnsweredByAuto, AnsweredByProbeProxy, AnsweredByApp}
-	}
-	return []string{AnsweredByAuto, AnsweredByProbeProxy, d.proxyAnswerer, AnsweredByApp}
+	all := []string{AnsweredByAuto, AnsweredByProbeProxy, d.proxyAnswerer, AnsweredByApp}
+	return slices.DeleteFunc(all, func(who string) bool { return who == "" })
 }
 
-// ports returns the ports on which an answerer answers.
 func (d *serviceMesh) ports(a answerer) []int {
 	if fixed := d.fixedPorts; fixed != nil {
 		return fixed
@@ -199,19 +210,10 @@ type inspection struct {
 	answerer answerer
 	// optOut is the reason to leave the whole template alone; nil if there is none.
 	optOut *Finding
-	// passesProbes is set if the mesh lets the kubelet's probes through to the
-	// pod as they are.
-	passesProbes bool
 	// facts are what is known of the mesh's proxy in the pod.
 	facts facts
 	// because is why it does not answer although it is there; "" if the options say so.
 	because string
-	// turnsOffRewriter is set if the answerer needs the mesh's own rewriter off.
-	turnsOffRewriter bool
-	// rewriterServes reports whether that rewriter serves a captured probe as it was
-	// read, and off is what turns it off; nil if the facts say so.
-	rewriterServes func(s *handlerSite) bool
-	off            rewriterOff
 	// inherited has what the rewritten pod needs unless its own annotations say it: those of
 	// the Namespace, or defaults of the mesh, that one of the template would replace, and the
 	// other port of what the mesh would put on one of the app's.
@@ -225,8 +227,6 @@ type inspection struct {
 	// are reported only if there is something to rewrite.
 	conflicts []Finding
 	warnings  []Finding
-	// firstIsApp is set if the mesh takes the first container for the app.
-	firstIsApp bool
 	// outcome returns what becomes of a probe as it was read, and, if that is not so in
 	// every world, the fact that decides.
 	outcome func(s *handlerSite) (f fate, unless string)

@@ -51,7 +51,6 @@ const (
 	always
 )
 
-// certain returns the certainty of what is known.
 func certain(holds bool) certainty {
 	if holds {
 		return always
@@ -76,7 +75,6 @@ func selects(matchLabels, labels field.KeyValues) certainty {
 	return always
 }
 
-// objectAt words an object and where it is, for messages.
 func objectAt(kind, namespace, name string, at fmt.Stringer) string {
 	words := string(field.AppendName(nil, kind, namespace, name))
 	if at != nil {

@@ -12,10 +12,8 @@ type fact struct {
 	holds, fails, cure string
 }
 
-// may reports whether the fact can have a value.
 func (f fact) may(v bool) bool { return f.is != certain(!v) }
 
-// say makes a fact known.
 func (f *fact) say(v bool, at string) { f.is, f.at = certain(v), at }
 
 // A world is one way in which a pod may run. Everything in it is known.
@@ -43,12 +41,10 @@ func (f *facts) worlds() []world {
 		if !f.rewrites.may(rewrites) {
 			continue
 		}
-		if f.native.is != never {
-			all = append(all, world{injected: true, native: true, rewrites: rewrites})
-		}
-		for _, holds := range [...]bool{false, true} {
-			if f.native.is != always && f.holds.may(holds) {
-				all = append(all, world{injected: true, holds: holds, rewrites: rewrites})
+		for _, w := range [...]world{{native: true}, {}, {holds: true}} {
+			if f.native.may(w.native) && (w.native || f.holds.may(w.holds)) {
+				w.injected, w.rewrites = true, rewrites
+				all = append(all, w)
 			}
 		}
 	}
@@ -66,9 +62,7 @@ var unaffected = fate{outcome: Unaffected}
 // A foretold is a world together with the fate of a probe in it.
 type foretold struct {
 	world
-	mtls string // the mode of mutual TLS for the probe's port; "" if it does not matter
-	// unsaid is set if mtls is that of the options, since policies may be about other pods.
-	unsaid bool
+	mtls MTLSMode // for the probe's port; the zero value if it does not matter
 	// early is set if Istio's CNI plugin redirects the pod's connections, before any of its
 	// containers starts, and not its last init container, istio-init.
 	early bool
@@ -80,21 +74,14 @@ type foretold struct {
 // verdictOn returns what the fates of one probe come to: the outcome, why, and, if it
 // is so in some worlds only, the fact that decides.
 func (f *facts) verdictOn(fates []foretold) (worst fate, unless string) {
-	worst = unaffected
-	bad := 0
-	for _, x := range fates {
-		if x.outcome == Unaffected {
-			continue
-		}
-		if bad == 0 {
-			worst = x.fate
-		}
-		bad++
+	first := slices.IndexFunc(fates, func(x foretold) bool { return x.outcome != Unaffected })
+	switch {
+	case first < 0:
+		return unaffected, ""
+	case slices.ContainsFunc(fates, func(x foretold) bool { return x.outcome == Unaffected }):
+		return fates[first].fate, f.deciding(fates)
 	}
-	if bad == 0 || bad == len(fates) {
-		return worst, ""
-	}
-	return worst, f.deciding(fates)
+	return fates[0].fate, ""
 }
 
 // onlyTheCluster is in place of what declares a fact that nothing does.
@@ -103,7 +90,7 @@ const onlyTheCluster = "only the cluster"
 // deciding words the fact on which it depends whether a probe is affected.
 func (f *facts) deciding(fates []foretold) string {
 	mode := "a single PeerAuthentication for it"
-	if slices.ContainsFunc(fates, func(w foretold) bool { return w.mtls != "" && w.unsaid }) {
+	if slices.ContainsFunc(fates, func(w foretold) bool { return w.mtls.Mode != "" && w.mtls.At == "" }) {
 		mode = "the namespace, here and in the PeerAuthentications, or `istio.mtls`,"
 	}
 	for _, x := range []struct {
@@ -119,7 +106,7 @@ func (f *facts) deciding(fates []foretold) string {
 		{fact{holds: "the kubelet's connections come through no excluded interface", fails: "the kubelet's connections come through an excluded interface", cure: onlyTheCluster},
 			func(w foretold) bool { return !w.uncaptured }},
 		{fact{holds: "mTLS is strict for its port", fails: "mTLS is not strict for its port", cure: mode},
-			func(w foretold) bool { return w.mtls == MTLSStrict }},
+			func(w foretold) bool { return w.mtls.Mode == MTLSStrict }},
 	} {
 		if value, decides := agree(fates, x.of); decides {
 			words := x.holds
@@ -136,23 +123,12 @@ func (f *facts) deciding(fates []foretold) string {
 // one value, and that value. A world in which it is unaffected may have either value
 // if it never is affected there for another reason.
 func agree(fates []foretold, of func(foretold) bool) (value, decides bool) {
-	var bad, good [2]bool
-	for _, x := range fates {
-		i := 0
-		if of(x) {
-			i = 1
-		}
-		if x.outcome == Unaffected {
-			good[i] = true
-		} else {
-			bad[i] = true
+	for _, value := range [...]bool{true, false} {
+		affected := func(x foretold) bool { return x.outcome != Unaffected && of(x) != value }
+		spared := func(x foretold) bool { return x.outcome == Unaffected && of(x) != value }
+		if !slices.ContainsFunc(fates, affected) && slices.ContainsFunc(fates, spared) {
+			return value, true
 		}
 	}
-	switch {
-	case bad[0] && bad[1]:
-		return
-	case bad[1]:
-		return true, good[0]
-	}
-	return false, good[1]
+	return false, false
 }

@@ -97,7 +97,9 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 		does    = world{injected: true, rewrites: true}
 	)
 	in := func(w world, x fate) foretold { return foretold{world: w, fate: x} }
-	mtls := func(mode string, x fate) foretold { return foretold{world: plain, mtls: mode, fate: x} }
+	mtls := func(mode string, x fate) foretold {
+		return foretold{world: plain, mtls: MTLSMode{mode, "a policy"}, fate: x}
+	}
 	f := facts{
 		injected: fact{holds: "it is in the pod", fails: "it is not in the pod", cure: "a Namespace"},
 		native:   fact{holds: "it is native", fails: "it is not native", cure: "`native`"},
@@ -125,7 +127,7 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 		{"the injector decides, the other way", []foretold{in(plain, unaffected), in(does, fails)}, fails, "it rewrites, which is not known (`rewrites` would say)"},
 		{"mTLS decides", []foretold{mtls(MTLSPermissive, unaffected), mtls(MTLSStrict, fails), mtls(MTLSDisable, unaffected)}, fails,
 			"mTLS is strict for its port, which is not known (a single PeerAuthentication for it would say)"},
-		{"mTLS decides, and one mode is that of the options", []foretold{mtls(MTLSPermissive, unaffected), {world: plain, mtls: MTLSStrict, unsaid: true, fate: fails}}, fails,
+		{"mTLS decides, and one mode is that of the options", []foretold{mtls(MTLSPermissive, unaffected), {world: plain, mtls: MTLSMode{Mode: MTLSStrict}, fate: fails}}, fails,
 			"mTLS is strict for its port, which is not known (the namespace, here and in the PeerAuthentications, or `istio.mtls`, would say)"},
 		{"the interface decides", []foretold{mtls(MTLSStrict, fails), {world: plain, uncaptured: true, fate: unaffected}}, fails,
 			"the kubelet's connections come through no excluded interface, which is not known (only the cluster would say)"},

@@ -115,7 +115,7 @@ func (b *builder) restoreProbe() []field.Edit {
 	if b.entry == nil {
 		return nil
 	}
-	kind, _ := handlerOf(b.original).Kind()
+	kind := handlerOf(b.original).Kind()
 	edits := transformer.HandlerEdits(probePath, handlerOf(b.probe), handlerOf(b.original), field.As[field.Map](b.written, kind))
 	edits = append(edits, restoreField(probePath.Key(timeoutSeconds), b.source, b.written)...)
 	for i := range edits {
