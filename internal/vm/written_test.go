@@ -99,7 +99,7 @@ func TestOnlyTheLinesThatMustChangeAreEdited(t *testing.T) {
 		name, metadata, probe string
 		want                  []string
 	}{
-		{"an https probe", "", "{httpGet: {port: 8443, scheme: HTTPS}}", []string{"httpGet.path", "httpGet.port", "httpGet.scheme", "timeoutSeconds"}},
+		{"an https probe", "", "{httpGet: {port: 8443, scheme: HTTPS}}", []string{"httpGet.port", "httpGet.path", "httpGet.scheme", "timeoutSeconds"}},
 		{"an https probe on the status port, whose timeout is long enough", rewrittenAnnotation, "{timeoutSeconds: 1, httpGet: {path: /, port: 15020, scheme: HTTPS}}", []string{"httpGet.path", "httpGet.scheme", "timeoutSeconds"}},
 		{"a grpc probe", "", grpcProbe, []string{"grpc", "timeoutSeconds"}},
 		{"one that is rewritten", rewrittenAnnotation, rewritten, nil},
