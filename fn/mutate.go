@@ -1,7 +1,6 @@
 package fn
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rewrite-probes/rewrite-probes/fn/findings"
@@ -173,26 +173,16 @@ func (o Owner) list(template *corev1.PodTemplateSpec, path field.Path) ([]byte, 
 		ns.APIVersion, ns.Kind = "v1", "Namespace"
 		items = append(items, ns)
 	}
-	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	list, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 	if err != nil {
 		return nil, err
 	}
-	return withoutNulls(text)
+	dropNulls(list)
+	return json.Marshal(list)
 }
 
-// withoutNulls returns JSON without the nulls and the empty metadata that the
-// API's types write for fields that are not set.
-func withoutNulls(text []byte) ([]byte, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var value any
-	if err := d.Decode(&value); err != nil {
-		return nil, err
-	}
-	dropNulls(value)
-	return json.Marshal(value)
-}
-
+// dropNulls drops the nulls and the empty metadata that the API's types write for fields
+// that are not set.
 func dropNulls(value any) {
 	switch value := value.(type) {
 	case map[string]any:

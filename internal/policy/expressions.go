@@ -56,20 +56,24 @@ func readTexts(file string) (all []text) {
 	return all
 }
 
-// variables returns the variables of a policy, with what the replacers put in, one after the
-// other.
-func variables(texts []text, replacers ...*strings.Replacer) (all field.List) {
+// expressions returns the part of a policy that is in CEL: the texts as variables, with what
+// the replacers put in, one after the other, and the validation that an object is fine or that
+// nothing was found.
+func expressions(texts []text, fine, message string, replacers ...*strings.Replacer) field.Map {
+	var variables field.List
 	for _, t := range texts {
 		for _, r := range replacers {
 			t.expression = r.Replace(t.expression)
 		}
-		all = append(all, field.Map{{Key: "name", Value: t.name}, {Key: "expression", Value: t.expression}})
+		variables = append(variables, field.Map{{Key: "name", Value: t.name}, {Key: "expression", Value: t.expression}})
 	}
-	return all
+	return field.Map{{Key: "variables", Value: variables}, {Key: "validations", Value: field.List{field.Map{
+		{Key: "expression", Value: fine + " || variables.findings.size() == 0"}, {Key: "message", Value: message}, {Key: "messageExpression", Value: "variables.findings.join('; ')"},
+	}}}}
 }
 
-// podExpressions returns the variables and validations of the policy for pods.
-func podExpressions(c *config.RewriteProbes) (field.List, field.Map) {
+// podExpressions returns the expressions of the policy for pods.
+func podExpressions(c *config.RewriteProbes) field.Map {
 	known := "false"
 	if s := c.Spec.Istio.InjectedNamespaces; s != nil {
 		known = "request.namespace.matches(" + quoted(anyOf(s)) + ")"
@@ -80,8 +84,8 @@ func podExpressions(c *config.RewriteProbes) (field.List, field.Map) {
 	for i, name := range []string{"container", "field", "key", "handler", "host", "path", "port", "state"} {
 		names = append(names, "p["+name+"]", "p["+strconv.Itoa(i)+"]")
 	}
-	return variables(readTexts("pods.cel"), fill, strings.NewReplacer(names...)),
-		validation("!variables.inMesh", "a probe or hook of the pod fails, or falsely passes, under strict mTLS: it is not rewritten")
+	return expressions(readTexts("pods.cel"), "!variables.inMesh",
+		"a probe or hook of the pod fails, or falsely passes, under strict mTLS: it is not rewritten", fill, strings.NewReplacer(names...))
 }
 
 // sites returns, for each probe and hook that opens a connection, an expression for

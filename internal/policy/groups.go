@@ -40,9 +40,8 @@ var mistakes = []mistake{
 	{key: "vm-source-unknown", message: "the workload is another object"},
 }
 
-// groupExpressions returns the variables and validations of the policy for
-// WorkloadGroups.
-func groupExpressions(c *config.RewriteProbes) (field.List, field.Map) {
+// groupExpressions returns the expressions of the policy for WorkloadGroups.
+func groupExpressions(c *config.RewriteProbes) field.Map {
 	var findings []string
 	var own []text // those that are no mistakes
 	for _, t := range readTexts("groups.cel") {
@@ -56,5 +55,5 @@ func groupExpressions(c *config.RewriteProbes) (field.List, field.Map) {
 	rewritten := "^" + prober.Key("[^/]+", prober.Readiness) + "$"
 	fill := strings.NewReplacer("$InNamespaces && ", inNamespaces(&c.Spec), "$Findings", strings.Join(findings, " +\n"))
 	facts := strings.NewReplacer(append(facts(c), "$ConfigAnnotation", quoted(vm.ConfigAnnotation), "$RewrittenPath", quoted(rewritten))...)
-	return variables(own, fill, facts), validation("variables.leftAlone", "the probe of the WorkloadGroup is one that Istio's agent gets wrong")
+	return expressions(own, "variables.leftAlone", "the probe of the WorkloadGroup is one that Istio's agent gets wrong", fill, facts)
 }

@@ -109,16 +109,8 @@ func objects(c *config.RewriteProbes, o Options) []field.Map {
 	pods := append(rule("", "v1", "pods", "CREATE"), field.Entry{Key: "namespaceSelector", Value: field.Map{{Key: "matchExpressions", Value: field.List{field.Map{
 		{Key: "key", Value: "kubernetes.io/metadata.name"}, {Key: "operator", Value: "NotIn"}, {Key: "values", Value: neverInjected},
 	}}}}})
-	variables, valid := podExpressions(c)
-	all := o.guard(o.Name, pods, variables, valid)
-	variables, valid = groupExpressions(c)
-	return append(all, o.guard(o.Name+"-workloadgroups", rule("networking.istio.io", "*", "workloadgroups", "CREATE", "UPDATE"), variables, valid)...)
-}
-
-// validation returns the validation that an object is fine or nothing was found, which else is
-// the message.
-func validation(fine, message string) field.Map {
-	return field.Map{{Key: "expression", Value: fine + " || variables.findings.size() == 0"}, {Key: "message", Value: message}, {Key: "messageExpression", Value: "variables.findings.join('; ')"}}
+	groups := rule("networking.istio.io", "*", "workloadgroups", "CREATE", "UPDATE")
+	return append(o.guard(o.Name, pods, podExpressions(c)), o.guard(o.Name+"-workloadgroups", groups, groupExpressions(c))...)
 }
 
 // rule returns the constraints that match what is done to a resource.
@@ -142,15 +134,13 @@ func each[T any](items []string, f func(string) T) []T {
 }
 
 // guard returns a policy, and its binding if the engine has them.
-func (o Options) guard(name string, match field.Map, variables field.List, valid field.Map) []field.Map {
+func (o Options) guard(name string, match, expressions field.Map) []field.Map {
 	failure := "Ignore"
 	if slices.Contains(o.Actions, Deny) {
 		failure = "Fail"
 	}
 	actions := field.List(each(o.Actions, func(a string) field.Value { return strings.ToUpper(a[:1]) + a[1:] }))
-	policy := field.Map{
-		{Key: "failurePolicy", Value: failure}, {Key: "matchConstraints", Value: match}, {Key: "variables", Value: variables}, {Key: "validations", Value: field.List{valid}},
-	}
+	policy := append(field.Map{{Key: "failurePolicy", Value: failure}, {Key: "matchConstraints", Value: match}}, expressions...)
 	object := func(apiVersion, kind string, spec field.Map) field.Map {
 		meta := field.Map{{Key: "name", Value: name}, {Key: "labels", Value: field.Map{{Key: "app.kubernetes.io/managed-by", Value: "rewrite-probes"}}}}
 		return field.Map{{Key: "apiVersion", Value: apiVersion}, {Key: "kind", Value: kind}, {Key: "metadata", Value: meta}, {Key: "spec", Value: spec}}

@@ -90,10 +90,8 @@ func (r *Report) JUnit(w io.Writer) error {
 	return err
 }
 
-func subjectOf(m Message, probes map[Object][]field.Path) (about junitSubject) {
-	if m.Object != nil {
-		about.object = *m.Object
-	}
+func subjectOf(m Message, probes map[Object][]field.Path) junitSubject {
+	about := junitSubject{object: m.about()}
 	for _, probe := range probes[about.object] {
 		if m.Field.HasPrefix(probe) {
 			about.probe = probe.String()

@@ -57,10 +57,18 @@ type Message struct {
 // text, and the reason key in brackets.
 func (m Message) String() string {
 	s := string(m.Severity) + ": "
-	if m.Object != nil && m.Object.File != "" {
-		s += place(m.Object.File, m.Line) + ": "
+	if file := m.about().File; file != "" {
+		s += place(file, m.Line) + ": "
 	}
 	return s + m.Sentence()
+}
+
+// about returns the object; the zero Object if the message is about the whole run.
+func (m *Message) about() Object {
+	if m.Object == nil {
+		return Object{}
+	}
+	return *m.Object
 }
 
 // place returns a file with the line, as far as they are known.

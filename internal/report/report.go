@@ -123,14 +123,9 @@ func (r *Report) fails(m Message) bool {
 func (r *Report) FailedSources() map[string]bool {
 	failed := make(map[string]bool)
 	for _, m := range r.Messages {
-		if !r.fails(m) {
-			continue
+		if r.fails(m) {
+			failed[m.about().Source] = true
 		}
-		source := ""
-		if m.Object != nil {
-			source = m.Object.Source
-		}
-		failed[source] = true
 	}
 	return failed
 }

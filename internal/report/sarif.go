@@ -24,10 +24,7 @@ func (r *Report) SARIF(w io.Writer, version string, reasons []reason.Doc) error 
 	for _, m := range r.Messages {
 		used[m.Reason] = true
 		result := field.Map{{Key: "ruleId", Value: m.Reason}, {Key: "level", Value: sarifLevels[m.Severity]}, {Key: "message", Value: text(m.Sentence())}}
-		file := ""
-		if m.Object != nil {
-			file = m.Object.File
-		}
+		file := m.about().File
 		if file == "" && len(r.Templates) > 0 {
 			file = r.Templates[0].Object.File // code scanning requires a place for every result
 		}
