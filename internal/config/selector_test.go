@@ -40,7 +40,7 @@ func TestLabelSelectorsMeanWhatTheyMeanToKubectl(t *testing.T) {
 			for _, e := range own {
 				set[e.Key] = e.Value
 			}
-			if got := selector.matches("", &field.Metadata{Labels: own}); got != judge.Matches(set) {
+			if got := selector.matcher()("", &field.Metadata{Labels: own}); got != judge.Matches(set) {
 				t.Errorf("%q matches %v: %t", text, set, got)
 			}
 		}

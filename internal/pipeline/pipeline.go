@@ -72,6 +72,7 @@ type run struct {
 	planner  *transformer.Planner
 	mode     Mode
 	spec     *config.Spec
+	selects  func(kind string, m *field.Metadata) bool // of the spec
 	streams  []*manifest.Stream
 	custom   []workload.Custom
 	pathUses []pathUse // by index of custom
@@ -90,7 +91,7 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run
 	if err != nil {
 		panic(err)
 	}
-	r := &run{planner: planner, mode: mode, spec: &c.Spec, streams: streams, custom: customTemplates(c), texts: make(map[string]any)}
+	r := &run{planner: planner, mode: mode, spec: &c.Spec, selects: c.Spec.Selection(), streams: streams, custom: customTemplates(c), texts: make(map[string]any)}
 	r.pathUses = make([]pathUse, len(r.custom))
 	r.around = surroundings.Collect(streams, c.Spec.Istio.RootNamespace)
 	r.out.Strict = c.Spec.Strict
@@ -119,7 +120,7 @@ func (r *run) object(o *manifest.Object) {
 		return
 	}
 	r.ref = r.refer(o)
-	if !r.spec.Selects(o.Kind(), meta) {
+	if !r.selects(o.Kind(), meta) {
 		return
 	}
 	if class == workload.Unknown {
