@@ -5,6 +5,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -149,6 +150,19 @@ func Decode(o *manifest.Object, over ...Setting) (*RewriteProbes, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// DecodeText decodes a functionConfig in YAML or JSON that is in no file, so that its
+// errors name neither file nor line. An empty text and null stand for the defaults.
+func DecodeText(text []byte) (*RewriteProbes, error) {
+	if text = bytes.TrimSpace(text); len(text) == 0 || string(text) == "null" {
+		return Default(), nil
+	}
+	s, err := manifest.Read("", text)
+	if err != nil {
+		return nil, InFunctionConfig(err)
+	}
+	return Decode(s.Objects()[0])
 }
 
 // lineOf returns the line that an error names; 0 if it names none.
