@@ -165,7 +165,7 @@ func TestWhatIsDeclaredIsABooleanOrItsName(t *testing.T) {
 }
 
 func TestTheImageIsThatOfTheRegistryUnlessOneIsGiven(t *testing.T) {
-	released := (&ProbeProxy{}).options().Image
+	released := Default().Spec.Options().ProbeProxy.Image
 	name := released[strings.LastIndexByte(released, '/'):]
 	for _, c := range []struct {
 		p    ProbeProxy
@@ -173,7 +173,7 @@ func TestTheImageIsThatOfTheRegistryUnlessOneIsGiven(t *testing.T) {
 	}{
 		{ProbeProxy{}, released}, {ProbeProxy{Registry: "example.com/mesh"}, "example.com/mesh" + name}, {ProbeProxy{Image: "a/b:c"}, "a/b:c"}, {ProbeProxy{Image: "a/b:c", Registry: "example.com"}, "a/b:c"},
 	} {
-		if got := c.p.options().Image; got != c.want {
+		if got := (&Spec{ProbeProxy: c.p}).Options().ProbeProxy.Image; got != c.want {
 			t.Errorf("%+v: %s, want %s", c.p, got, c.want)
 		}
 	}
