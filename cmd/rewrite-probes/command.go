@@ -81,8 +81,6 @@ type tool struct {
 	ignore  []string
 	strict  bool
 	verbose bool
-
-	allowEmpty bool // of those that judge all that they are given
 }
 
 // addFlags adds the flags to the root, which has no others yet, and to the commands below it.

@@ -123,7 +123,7 @@ func inFolder(dir string, names ...string) string {
 	return ""
 }
 
-// above yields a folder, by its real path, and those above it, up to the root of the repository.
+// above yields a folder, given by its real path, and those above it, up to the root of the repository.
 func above(dir string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for yield(dir) && inFolder(dir, ".git") == "" && dir != filepath.Dir(dir) {

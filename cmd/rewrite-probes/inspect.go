@@ -34,13 +34,11 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wr
   kustomize build . --enable-alpha-plugins --enable-exec | rewrite-probes check -
   rewrite-probes check -o sarif deploy/ >findings.sarif`,
 	}
-	t.inspects(cmd, func(p *pkg, r *report.Report, format string) error {
+	judge := func(r *report.Report) {
 		isUnreleased := func(m report.Message) bool { return m.Reason == pipeline.ReasonUnreleased } // nothing is written
 		r.Messages = append(slices.DeleteFunc(r.Messages, isUnreleased), pipeline.Check(r)...)
-		if !t.allowEmpty {
-			addUnseen(p, r)
-		}
-		report.Sort(r.Messages)
+	}
+	t.inspects(cmd, judge, func(r *report.Report, format string) error {
 		switch format {
 		case "json":
 			return r.JSON(t.out, r.CheckSummary())
@@ -72,10 +70,7 @@ that is not rendered, or a kustomization that is not built. With --allow-empty i
   kustomize build . | rewrite-probes explain -
   rewrite-probes explain -o html deploy/ >probes.html`,
 	}
-	t.inspects(cmd, func(p *pkg, r *report.Report, format string) error {
-		if !t.allowEmpty {
-			addUnseen(p, r)
-		}
+	t.inspects(cmd, func(*report.Report) {}, func(r *report.Report, format string) error {
 		switch format {
 		case "json":
 			return r.JSON(t.out, r.Summary(false))
@@ -87,21 +82,27 @@ that is not rendered, or a kustomization that is not built. With --allow-empty i
 	return cmd
 }
 
-// inspects makes a command look at all that it is given, change nothing, and show what it
-// found in one of the formats.
-func (t *tool) inspects(cmd *cobra.Command, show func(p *pkg, r *report.Report, format string) error, usage string, formats ...string) {
+// inspects makes a command look at all that it is given, change nothing, judge it, and show
+// what it found in one of the formats.
+func (t *tool) inspects(cmd *cobra.Command, judge func(r *report.Report), show func(r *report.Report, format string) error, usage string, formats ...string) {
 	var format choice
+	var allowEmpty bool
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		p, r, err := t.runPipeline(cmd, pipeline.Inspect, args)
 		if err != nil {
 			return err
 		}
-		if err := show(p, r, format.value); err != nil {
+		judge(r)
+		if !allowEmpty {
+			addUnseen(p, r)
+		}
+		report.Sort(r.Messages)
+		if err := show(r, format.value); err != nil {
 			return err
 		}
 		return verdict(r)
 	}
-	cmd.Flags().BoolVar(&t.allowEmpty, "allow-empty", false,
+	cmd.Flags().BoolVar(&allowEmpty, "allow-empty", false,
 		"do not fail if there is no pod template, or a chart that is not rendered or a kustomization that is not built")
 	format.add(cmd, "output", "o", usage, formats...)
 }
@@ -119,5 +120,4 @@ func addUnseen(p *pkg, r *report.Report) {
 	if r.Subjects() == 0 && !r.Failed() {
 		r.Messages = append(r.Messages, report.NewMessage(pipeline.ReasonNothingSeen, "no pod template was seen, so nothing is known about any probe"))
 	}
-	report.Sort(r.Messages)
 }

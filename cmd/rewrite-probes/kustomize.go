@@ -58,7 +58,7 @@ func patchesOf(name string) []patch {
 	k := readKustomization(name)
 	all := append(k.Patches, k.JSON6902...)
 	for _, p := range k.StrategicMerge {
-		if _, err := os.Stat(filepath.Join(filepath.Dir(name), p)); err == nil {
+		if inFolder(filepath.Dir(name), p) != "" {
 			all = append(all, patch{Path: p})
 		} else {
 			all = append(all, patch{Patch: p})

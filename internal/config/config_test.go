@@ -245,11 +245,11 @@ func TestSelectorsMatchAsKubectlDoes(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.selector, err)
 		}
-		if got := s.Spec.Selects("Deployment", web); got != c.want {
+		if got := s.Spec.Selection()("Deployment", web); got != c.want {
 			t.Errorf("select {%s} gives %v", c.selector, got)
 		}
 		e, _ := decode(t, typed+"spec: {exclude: {"+c.selector+"}}")
-		if got := e.Spec.Selects("Deployment", web); got == c.want {
+		if got := e.Spec.Selection()("Deployment", web); got == c.want {
 			t.Errorf("exclude {%s} gives %v", c.selector, got)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("| field | type | allowed | default | meaning |\n|---|---|---|---|---|\n")
-	referenceRows(&b, "", reflect.TypeFor[RewriteProbes]())
+	referenceRows(&b, "", reflect.ValueOf(RewriteProbes{Spec: Default().Spec}))
 	b.WriteString("\n| ConfigMap key | sets |\n|---|---|\n")
 	for _, k := range Keys {
 		fmt.Fprintf(&b, "| `%s` | `%s` |\n", k.Name, k.Field)
@@ -21,32 +21,39 @@ func Reference() string {
 	return b.String()
 }
 
-func referenceRows(b *strings.Builder, prefix string, t reflect.Type) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, word, inner := prefix+jsonName(f), typeWord(f.Type), f.Type
-		if inner.Kind() == reflect.Slice && inner.Elem().Kind() == reflect.Struct && inner.Elem() != reflect.TypeFor[field.Entry]() {
-			inner, name = inner.Elem(), name+"[]"
+// referenceRows writes the fields of a struct that holds the defaults.
+func referenceRows(b *strings.Builder, prefix string, v reflect.Value) {
+	for i := range v.NumField() {
+		f, inner := v.Type().Field(i), v.Field(i)
+		name, word := prefix+jsonName(f), typeWord(f.Type)
+		if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct && f.Type.Elem() != reflect.TypeFor[field.Entry]() {
+			inner, name = reflect.Zero(f.Type.Elem()), name+"[]"
 		}
-		if inner.Kind() == reflect.Pointer {
-			inner = inner.Elem()
+		if f.Type.Kind() == reflect.Pointer {
+			inner = reflect.Zero(f.Type.Elem())
 		}
 		values := code(allowed(f.Tag)...)
 		if low := f.Tag.Get("min"); low != "" {
 			values = low + " to " + f.Tag.Get("max")
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", name, word, values, defaultCell(f.Tag), f.Tag.Get("doc"))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", name, word, values, defaultCell(v.Field(i), f.Tag), f.Tag.Get("doc"))
 		if inner.Kind() == reflect.Struct {
 			referenceRows(b, name+".", inner)
 		}
 	}
 }
 
-func defaultCell(tag reflect.StructTag) string {
-	if tag.Get("required") != "" {
+func defaultCell(v reflect.Value, tag reflect.StructTag) string {
+	list, isList := v.Interface().([]string)
+	switch {
+	case tag.Get("required") != "":
 		return "required"
+	case isList:
+		return code(strings.Join(list, ","))
+	case v.Kind() == reflect.Bool || v.CanInt() || v.Kind() == reflect.String || v.Kind() == reflect.Interface:
+		return code(fmt.Sprint(v.Interface()))
 	}
-	return code(defaultOf(tag))
+	return ""
 }
 
 func code(words ...string) string {

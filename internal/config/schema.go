@@ -13,35 +13,33 @@ import (
 const SchemaID = "https://raw.githubusercontent.com/rewrite-probes/rewrite-probes/main/docs/functionConfig.schema.json"
 
 // Schema returns the JSON Schema (draft 2020-12) of the typed functionConfig,
-// indented, made from the Go types and their tags.
+// indented, made from the Go types, their tags and the defaults.
 func Schema() []byte {
 	s := append(object("$schema", "https://json-schema.org/draft/2020-12/schema", "$id", SchemaID, "title", Kind),
-		structSchema(reflect.TypeFor[RewriteProbes]())...)
+		structSchema(reflect.ValueOf(RewriteProbes{Spec: Default().Spec}))...)
 	var b bytes.Buffer
-	if err := json.Indent(&b, field.AppendJSON(nil, s), "", "  "); err != nil {
-		panic(err) // it has just been encoded
-	}
+	_ = json.Indent(&b, field.AppendJSON(nil, s), "", "  ") // of what is valid JSON
 	return append(b.Bytes(), '\n')
 }
 
-// object returns a mapping of keys and values, which are given by turns. Nil and empty lists
-// are left out.
+// object returns a mapping of keys and values, which are given by turns. What is empty is
+// left out, but for false.
 func object(entries ...any) (m field.Map) {
 	for i := 0; i < len(entries); i += 2 {
-		v := reflect.ValueOf(entries[i+1])
-		if v.IsValid() && (v.Kind() != reflect.Slice || v.Len() > 0) {
-			m = append(m, field.Entry{Key: entries[i].(string), Value: v.Interface()})
+		if v := reflect.ValueOf(entries[i+1]); v.IsValid() && (!v.IsZero() || v.Kind() == reflect.Bool) {
+			m = append(m, field.Entry{Key: entries[i].(string), Value: entries[i+1]})
 		}
 	}
 	return m
 }
 
-func structSchema(t reflect.Type) field.Map {
+// structSchema returns the schema of a struct that holds the defaults.
+func structSchema(v reflect.Value) field.Map {
 	var properties field.Map
 	var required field.List
-	for i := range t.NumField() {
-		f := t.Field(i)
-		s := append(object("description", f.Tag.Get("doc")), typeSchema(f.Type, f.Tag, defaultValue(f))...)
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		s := append(object("description", f.Tag.Get("doc")), valueSchema(v.Field(i), f.Tag)...)
 		properties = append(properties, field.Entry{Key: jsonName(f), Value: s})
 		if f.Tag.Get("required") != "" {
 			required = append(required, jsonName(f))
@@ -50,26 +48,26 @@ func structSchema(t reflect.Type) field.Map {
 	return object("type", "object", "properties", properties, "required", required, "additionalProperties", false)
 }
 
-func typeSchema(t reflect.Type, tag reflect.StructTag, byDefault any) field.Map {
-	switch {
+func valueSchema(v reflect.Value, tag reflect.StructTag) field.Map {
+	switch t := v.Type(); {
 	case t.Kind() == reflect.Pointer:
-		return typeSchema(t.Elem(), tag, byDefault)
+		return valueSchema(reflect.Zero(t.Elem()), tag)
 	case t == reflect.TypeFor[field.Map](), t.Kind() == reflect.Map:
 		return object("type", "object")
 	case t == reflect.TypeFor[field.List]():
 		return object("type", "array", "items", object("type", "object"))
 	case t.Kind() == reflect.Struct:
-		return structSchema(t)
+		return structSchema(v)
 	case t.Kind() == reflect.Slice:
-		return object("type", "array", "default", byDefault, "items", typeSchema(t.Elem(), tag, nil))
+		return object("type", "array", "default", v.Interface(), "items", valueSchema(reflect.Zero(t.Elem()), tag))
 	case t.Kind() == reflect.Interface:
-		return object("enum", []any{"auto", true, false}, "default", byDefault)
+		return object("enum", []any{"auto", true, false}, "default", v.Interface())
 	case t.Kind() == reflect.Bool:
-		return object("type", "boolean", "default", byDefault)
+		return object("type", "boolean", "default", v.Interface())
 	case t.Kind() == reflect.Int:
-		return object("type", "integer", "default", byDefault, "minimum", number(tag.Get("min")), "maximum", number(tag.Get("max")))
+		return object("type", "integer", "default", v.Interface(), "minimum", number(tag.Get("min")), "maximum", number(tag.Get("max")))
 	}
-	return object("type", "string", "enum", allowed(tag), "default", byDefault)
+	return object("type", "string", "enum", allowed(tag), "default", v.Interface())
 }
 
 func number(s string) int {

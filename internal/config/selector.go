@@ -1,24 +1,38 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
 
-// Selects reports whether select and exclude let an object be rewritten.
-func (s *Spec) Selects(kind string, m *field.Metadata) bool {
-	return (s.Select == nil || s.Select.matches(kind, m)) && (s.Exclude == nil || !s.Exclude.matches(kind, m))
+// Selection returns a function that reports whether select and exclude let an object be
+// rewritten.
+func (s *Spec) Selection() func(kind string, m *field.Metadata) bool {
+	selected, excluded := s.Select.matcher(), s.Exclude.matcher()
+	return func(kind string, m *field.Metadata) bool {
+		return (s.Select == nil || selected(kind, m)) && (s.Exclude == nil || !excluded(kind, m))
+	}
 }
 
-func (s *Selector) matches(kind string, m *field.Metadata) bool {
+// matcher returns a function that reports whether the selector matches an object; nil if there
+// is no selector.
+func (s *Selector) matcher() func(kind string, m *field.Metadata) bool {
+	if s == nil {
+		return nil
+	}
 	requirements, _ := parseLabelSelector(s.LabelSelector) // Decode refuses what is none
-	return (len(s.Kinds) == 0 || slices.Contains(s.Kinds, kind)) &&
-		matchesAny(s.Names, m.Name) && matchesAny(s.Namespaces, m.Namespace) &&
-		!slices.ContainsFunc(requirements, func(r requirement) bool { return !r.matches(m.Labels) })
+	return func(kind string, m *field.Metadata) bool {
+		return (len(s.Kinds) == 0 || slices.Contains(s.Kinds, kind)) &&
+			matchesAny(s.Names, m.Name) && matchesAny(s.Namespaces, m.Namespace) &&
+			!slices.ContainsFunc(requirements, func(r requirement) bool { return !r.matches(m.Labels) })
+	}
 }
 
 func matchesAny(patterns []string, name string) bool {
@@ -67,62 +81,38 @@ func (r requirement) matches(labels field.KeyValues) bool {
 	return ok != r.negate
 }
 
-// parseLabelSelector reads the forms of the Kubernetes documentation
-// ("Labels and Selectors"): a=b, a==b, a!=b, a in (b,c), a notin (b,c), a, !a.
+// requirementForm is the form of one requirement of a label selector, as the Kubernetes
+// documentation has them ("Labels and Selectors"), with the comma after it: !a, a, a=b, a==b,
+// a!=b, a in (b,c), a notin (b,c).
+var requirementForm = sync.OnceValue(func() *regexp.Regexp {
+	const (
+		letter = `[^\s=!(),]`
+		values = `((?:\s*` + letter + `*\s*,)*\s*` + letter + `*\s*)`
+		value  = `\s*(!=|==?)\s*(` + letter + `*)`
+		set    = `\s+(in|notin)\s*\(` + values + `\)`
+	)
+	return regexp.MustCompile(`^\s*(?:!\s*(` + letter + `+)|(` + letter + `+)(?:` + value + `|` + set + `)?)\s*(,|$)`)
+})
+
 func parseLabelSelector(s string) ([]requirement, error) {
 	var all []requirement
-	for _, part := range splitOutsideParens(s) {
-		r, ok := parseRequirement(strings.TrimSpace(part))
-		if !ok {
+	for rest, more := s, strings.TrimSpace(s) != ""; more; {
+		m := requirementForm().FindStringSubmatch(rest)
+		if m == nil {
 			return nil, fmt.Errorf("labelSelector %q must be made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas", s)
 		}
+		absent, key, operator, value, in, values, comma := m[1], m[2], m[3], m[4], m[5], m[6], m[7]
+		r := requirement{key: cmp.Or(absent, key), negate: absent != "" || operator == "!=" || in == "notin"}
+		switch {
+		case operator != "":
+			r.values = []string{value}
+		case in != "":
+			for v := range strings.SplitSeq(values, ",") {
+				r.values = append(r.values, strings.TrimSpace(v))
+			}
+		}
 		all = append(all, r)
+		rest, more = rest[len(m[0]):], comma != ""
 	}
 	return all, nil
 }
-
-func splitOutsideParens(s string) []string {
-	if strings.TrimSpace(s) == "" {
-		return nil
-	}
-	var parts []string
-	depth, from := 0, 0
-	for i, r := range s {
-		switch {
-		case r == '(':
-			depth++
-		case r == ')':
-			depth--
-		case r == ',' && depth == 0:
-			parts, from = append(parts, s[from:i]), i+1
-		}
-	}
-	return append(parts, s[from:])
-}
-
-func parseRequirement(s string) (requirement, bool) {
-	if key, rest, ok := strings.Cut(s, "("); ok {
-		list, closed := strings.CutSuffix(strings.TrimSpace(rest), ")")
-		words := strings.Fields(key)
-		if !closed || len(words) != 2 || (words[1] != "in" && words[1] != "notin") {
-			return requirement{}, false
-		}
-		r := requirement{key: words[0], negate: words[1] == "notin"}
-		for v := range strings.SplitSeq(list, ",") {
-			r.values = append(r.values, strings.TrimSpace(v))
-		}
-		return r, isLabelKey(r.key) && !slices.ContainsFunc(r.values, func(v string) bool { return !isLabelValue(v) })
-	}
-	for _, op := range []string{"!=", "==", "="} {
-		if key, value, ok := strings.Cut(s, op); ok {
-			key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-			return requirement{key: key, values: []string{value}, negate: op == "!="}, isLabelKey(key) && isLabelValue(value)
-		}
-	}
-	key, negate := strings.CutPrefix(s, "!")
-	return requirement{key: strings.TrimSpace(key), negate: negate}, isLabelKey(strings.TrimSpace(key))
-}
-
-func isLabelKey(s string) bool { return s != "" && isLabelValue(s) }
-
-func isLabelValue(s string) bool { return !strings.ContainsAny(s, " \t=!(),") }

@@ -40,7 +40,7 @@ func TestLabelSelectorsMeanWhatTheyMeanToKubectl(t *testing.T) {
 			for _, e := range own {
 				set[e.Key] = e.Value
 			}
-			if got := selector.matches("", &field.Metadata{Labels: own}); got != judge.Matches(set) {
+			if got := selector.matcher()("", &field.Metadata{Labels: own}); got != judge.Matches(set) {
 				t.Errorf("%q matches %v: %t", text, set, got)
 			}
 		}
@@ -165,7 +165,7 @@ func TestWhatIsDeclaredIsABooleanOrItsName(t *testing.T) {
 }
 
 func TestTheImageIsThatOfTheRegistryUnlessOneIsGiven(t *testing.T) {
-	released := (&ProbeProxy{}).options().Image
+	released := Default().Spec.Options().ProbeProxy.Image
 	name := released[strings.LastIndexByte(released, '/'):]
 	for _, c := range []struct {
 		p    ProbeProxy
@@ -173,7 +173,7 @@ func TestTheImageIsThatOfTheRegistryUnlessOneIsGiven(t *testing.T) {
 	}{
 		{ProbeProxy{}, released}, {ProbeProxy{Registry: "example.com/mesh"}, "example.com/mesh" + name}, {ProbeProxy{Image: "a/b:c"}, "a/b:c"}, {ProbeProxy{Image: "a/b:c", Registry: "example.com"}, "a/b:c"},
 	} {
-		if got := c.p.options().Image; got != c.want {
+		if got := (&Spec{ProbeProxy: c.p}).Options().ProbeProxy.Image; got != c.want {
 			t.Errorf("%+v: %s, want %s", c.p, got, c.want)
 		}
 	}

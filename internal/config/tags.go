@@ -35,39 +35,7 @@ func allowed(tag reflect.StructTag) []string {
 	return nil
 }
 
-// defaultOf returns the default of a field, with commas between the items of a
-// list; "" if it has none.
-func defaultOf(tag reflect.StructTag) string {
-	if d := tag.Get("default"); d != "*" {
-		return d
-	}
-	return strings.Join(allowed(tag), ",")
-}
-
-// defaultStruct fills every field that has a default tag.
-func defaultStruct(v reflect.Value) {
-	for i := range v.NumField() {
-		f := v.Field(i)
-		if f.Kind() == reflect.Struct {
-			defaultStruct(f)
-		} else if d := defaultValue(v.Type().Field(i)); d != nil {
-			f.Set(reflect.ValueOf(d))
-		}
-	}
-}
-
-// defaultValue returns the default of a field; nil if it has none.
-func defaultValue(f reflect.StructField) any {
-	text := defaultOf(f.Tag)
-	if text == "" {
-		return nil
-	}
-	v := reflect.New(f.Type).Elem()
-	_ = setText(v, f.Tag, text)
-	return v.Interface()
-}
-
-// setText sets a field to a text: its default, or what a ConfigMap or a flag says.
+// setText sets a field to what a ConfigMap or a flag says.
 func setText(v reflect.Value, tag reflect.StructTag, text string) error {
 	switch v.Kind() {
 	case reflect.String:
@@ -98,7 +66,7 @@ func setText(v reflect.Value, tag reflect.StructTag, text string) error {
 	return nil
 }
 
-// checkStruct reports the values that the tags enum, registry, min, max and
+// checkStruct reports the values that the tags enum, registry, optional, min, max and
 // required forbid.
 func (p *problems) checkStruct(path field.Path, v reflect.Value) {
 	for i := range v.NumField() {
@@ -122,7 +90,7 @@ func (p *problems) checkValue(path field.Path, v reflect.Value, tag reflect.Stru
 	case reflect.String:
 		if s := v.String(); s == "" && tag.Get("required") != "" {
 			p.add(path, "must be given")
-		} else if s != "" || tag.Get("default") != "" {
+		} else if s != "" || tag.Get("optional") == "" {
 			p.checkEnum(path, s, tag)
 		}
 	case reflect.Interface: // auto, or a boolean, which YAML may write in quotes

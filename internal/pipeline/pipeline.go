@@ -60,6 +60,7 @@ type run struct {
 	planner  *transformer.Planner
 	mode     Mode
 	spec     *config.Spec
+	selects  func(kind string, m *field.Metadata) bool // of the spec
 	streams  []*manifest.Stream
 	custom   []workload.Custom
 	pathUses []pathUse // by index of custom
@@ -78,7 +79,7 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run
 	if err != nil {
 		panic(err)
 	}
-	r := &run{planner: planner, mode: mode, spec: &c.Spec, streams: streams, texts: make(map[string]any)}
+	r := &run{planner: planner, mode: mode, spec: &c.Spec, selects: c.Spec.Selection(), streams: streams, texts: make(map[string]any)}
 	for _, t := range c.Spec.PodTemplates {
 		custom := workload.Custom{Group: t.Group, Kind: t.Kind}
 		if t.Path != config.RootPath {
@@ -109,7 +110,7 @@ func (r *run) object(o *manifest.Object) {
 		}
 		return
 	}
-	if !surroundings.IsLocal(meta) && (r.mode == Restore || !r.isOwned(o)) && r.spec.Selects(o.Kind(), meta) {
+	if !surroundings.IsLocal(meta) && (r.mode == Restore || !r.isOwned(o)) && r.selects(o.Kind(), meta) {
 		r.rewrite(o, class, meta)
 	}
 }

@@ -55,10 +55,11 @@ func versionOf(linked string, info *debug.BuildInfo) string {
 func Image() (image string, released bool) { return imageOf(Version()) }
 
 func imageOf(version string) (image string, released bool) {
-	if !isRelease(version) {
-		return Registry + "/probe-proxy:" + next, false
+	released = isRelease(version)
+	if !released {
+		version = next
 	}
-	return Registry + "/probe-proxy:" + version, true
+	return Registry + "/probe-proxy:" + version, released
 }
 
 // isRelease reports whether a version is that of a release, v1.2.3 or
