@@ -82,7 +82,6 @@ func newStream(conn io.ReadWriter, req *Request, grpc bool) (s *stream, start, h
 	return s, start, appendHeaders(nil, block, !grpc), nil
 }
 
-// headerBlock encodes the request's head. A call of gRPC is a POST.
 func headerBlock(req *Request, grpc bool) ([]byte, error) {
 	if err := checkHopHeaders(req.Header); err != nil {
 		return nil, err
@@ -420,7 +419,6 @@ func (b *headBlock) add(field hpack.HeaderField) {
 	}
 }
 
-// Read reads the body.
 func (s *stream) Read(p []byte) (int, error) {
 	for len(s.data) == 0 {
 		switch {
