@@ -62,10 +62,10 @@ func RoundTrip1(conn io.ReadWriter, req *Request) (*Response, error) {
 }
 
 func appendRequest(b []byte, req *Request) []byte {
-	b = fmt.Appendf(b, "GET %s HTTP/1.1\r\nHost: %s\r\n", req.URL.RequestURI(), req.Host)
+	b = append(b, "GET "+req.URL.RequestURI()+" HTTP/1.1\r\nHost: "+req.Host+"\r\n"...)
 	for _, name := range sentNames(req.Header) {
 		for _, value := range req.Header[name] {
-			b = fmt.Appendf(b, "%s: %s\r\n", name, value)
+			b = append(b, name+": "+value+"\r\n"...)
 		}
 	}
 	return append(b, "\r\n"...)
