@@ -191,7 +191,6 @@ func clipped(s string) string {
 	return s
 }
 
-// newServer returns the server that the flags and the environment describe.
 func newServer(o *options, log *slog.Logger) (*server.Convention, *server.Server, error) {
 	c, err := server.ByEnv(o.envName, os.Getenv)
 	if err != nil {

@@ -75,7 +75,6 @@ func (t *grpcTarget) probe(ctx context.Context, call *Call) *Answer {
 	}
 }
 
-// longer returns the wait after another.
 func longer(wait time.Duration) time.Duration { return wait * 16 / 10 }
 
 // check makes one call. It returns why the app is not serving, "" if it is, or else the
@@ -135,7 +134,6 @@ func grpcTimeout(left time.Duration) string {
 	return strconv.FormatInt(max(int64(millis), 1), 10) + "m"
 }
 
-// connect opens the connection for one call.
 func (t *grpcTarget) connect(ctx context.Context, call *Call) (net.Conn, error) {
 	conn, err := call.Dial(ctx, t.app, t.port)
 	if err != nil || !t.secure {

@@ -23,13 +23,6 @@ const maxRedirects = 10
 // maxDrain is how much of a redirect's body is read before the next request.
 const maxDrain = 2 << 10
 
-// Nothing is verified, as in the kubelet; no sessions are kept. Hooks never
-// speak HTTP/2, because the kubelet's client for hooks does not.
-var (
-	probeTLS = &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}}
-	hookTLS  = &tls.Config{InsecureSkipVerify: true}
-)
-
 // handshakeTimeout is how long a handshake of TLS may take, however long the probe's
 // timeout is: it is the default of net/http's transport, which the kubelet's has for
 // probes, but not for hooks.
@@ -164,12 +157,13 @@ func (t *httpTarget) roundTrip(ctx context.Context, conn net.Conn, req *wire.Req
 		// none is issued for a pod's IP.
 		return nil, errors.New("app redirects from HTTP/2 without TLS to https")
 	}
-	config := probeTLS
-	if t.Hook || wantsWebSocket(req) {
-		config = hookTLS
+	// Nothing is verified, as in the kubelet; no sessions are kept. The name is sent
+	// unless it is an IP address. Hooks never speak HTTP/2, because the kubelet's
+	// client for hooks does not.
+	config := &tls.Config{InsecureSkipVerify: true, ServerName: req.URL.Hostname()}
+	if !t.Hook && !wantsWebSocket(req) {
+		config.NextProtos = []string{"h2", "http/1.1"}
 	}
-	config = config.Clone()
-	config.ServerName = req.URL.Hostname() // crypto/tls sends it unless it is an IP address
 	secure := tls.Client(conn, config)
 	if err := t.handshake(ctx, secure); err != nil {
 		return nil, err

@@ -50,7 +50,6 @@ func (c *Call) Close() {
 	c.open = nil
 }
 
-// unwatch ends the watch of the context.
 func (c *Call) unwatch() {
 	for _, stop := range c.stops {
 		stop()

@@ -110,7 +110,6 @@ type handler interface {
 	String() string
 }
 
-// handlers returns the handlers that are set.
 func (p *Prober) handlers() []handler {
 	var set []handler
 	if p.HTTPGet != nil {

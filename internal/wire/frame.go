@@ -139,7 +139,7 @@ func (s *stream) readFrame() (frame, error) {
 	if n > maxFrame {
 		return frame{}, fmt.Errorf("frame of %d bytes is larger than allowed", n)
 	}
-	if head[3] != frameData { // step charges those that have nothing of the body
+	if head[3] != frameData { // addData charges those that have nothing of the body
 		if err := s.meter.take(frameCost + n); err != nil {
 			return frame{}, err
 		}

@@ -62,10 +62,10 @@ func RoundTrip1(conn io.ReadWriter, req *Request) (*Response, error) {
 }
 
 func appendRequest(b []byte, req *Request) []byte {
-	b = fmt.Appendf(b, "GET %s HTTP/1.1\r\nHost: %s\r\n", req.URL.RequestURI(), req.Host)
+	b = append(b, "GET "+req.URL.RequestURI()+" HTTP/1.1\r\nHost: "+req.Host+"\r\n"...)
 	for _, name := range sentNames(req.Header) {
 		for _, value := range req.Header[name] {
-			b = fmt.Appendf(b, "%s: %s\r\n", name, value)
+			b = append(b, name+": "+value+"\r\n"...)
 		}
 	}
 	return append(b, "\r\n"...)
@@ -95,10 +95,7 @@ func readResponse(br *bufio.Reader, metered *meteredReader) (*Response, error) {
 		}
 		maps.DeleteFunc(header, func(name string, _ []string) bool { return keptField(name) == "" })
 		res := &Response{Status: status, Header: header}
-		if err := res.frame(br, http11); err != nil {
-			return nil, err
-		}
-		return res, nil
+		return res, res.frame(br, http11)
 	}
 }
 
@@ -140,7 +137,7 @@ func ParseVersion(s string) (major, minor int, ok bool) {
 // frame determines where the body ends (RFC 9112 section 6.3, and where
 // net/http is stricter, as net/http).
 func (res *Response) frame(br *bufio.Reader, http11 bool) error {
-	res.ContentLength = -1
+	res.ContentLength, res.Body = -1, br
 	encodings := res.Header["Transfer-Encoding"]
 	length, err := contentLength(res.Header["Content-Length"])
 	if err != nil {
@@ -152,15 +149,12 @@ func (res *Response) frame(br *bufio.Reader, http11 bool) error {
 	}
 	switch {
 	case res.Status == 101 && res.Header.Get("Upgrade") != "" && NamesUpgrade(res.Header): // no longer HTTP
-		res.Body = br
 	case res.Status/100 == 1, res.Status == 204, res.Status == 304:
 		res.ContentLength, res.Body = 0, strings.NewReader("")
 	case chunked:
 		res.Body = &chunkedReader{br: br}
 	case length >= 0:
 		res.ContentLength, res.Body = length, &exactReader{io.LimitedReader{R: br, N: length}}
-	default:
-		res.Body = br
 	}
 	return nil
 }

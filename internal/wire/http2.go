@@ -82,7 +82,6 @@ func newStream(conn io.ReadWriter, req *Request, grpc bool) (s *stream, start, h
 	return s, start, appendHeaders(nil, block, !grpc), nil
 }
 
-// headerBlock encodes the request's head. A call of gRPC is a POST.
 func headerBlock(req *Request, grpc bool) ([]byte, error) {
 	if err := checkHopHeaders(req.Header); err != nil {
 		return nil, err
@@ -178,32 +177,18 @@ func (s *stream) step() (frame, error) {
 		return f, errors.New("first frame is not SETTINGS")
 	}
 	switch {
-	case f.isAnswer():
-		err = s.answer(f)
 	case f.kind == frameData:
-		err = s.foreignData(f)
+		err = s.addData(f)
+	case f.isAnswer() && s.res == nil:
+		err = s.head(f)
+	case f.isAnswer():
+		err = s.trailers(f)
 	case f.kind == frameContinuation:
 		err = errors.New("CONTINUATION frame without HEADERS")
 	default:
 		err = s.control(f)
 	}
-	if err == nil && f.kind == frameData && len(s.data) == 0 {
-		err = s.meter.take(frameCost + len(f.payload))
-	}
 	return f, err
-}
-
-// answer handles a frame of our stream.
-func (s *stream) answer(f frame) error {
-	switch {
-	case s.res == nil && f.kind == frameData:
-		return errors.New("response does not begin with HEADERS")
-	case s.res == nil:
-		return s.head(f)
-	case f.kind == frameHeaders:
-		return s.trailers(f)
-	}
-	return s.addData(f)
 }
 
 // foreignError reports whether a frame is an error of another stream. It reads
@@ -221,17 +206,6 @@ func (s *stream) foreignError(f frame) (bool, error) {
 		return false, err
 	}
 	return false, nil
-}
-
-// foreignData refuses data of a stream that was never opened, as net/http does.
-func (s *stream) foreignData(f frame) error {
-	if err := f.unpad(); err != nil {
-		return err
-	}
-	if f.id > ourStream+1 && !s.grpc {
-		return fmt.Errorf("DATA frame for stream %d, which was never opened", f.id)
-	}
-	return nil
 }
 
 func (s *stream) control(f frame) error {
@@ -445,7 +419,6 @@ func (b *headBlock) add(field hpack.HeaderField) {
 	}
 }
 
-// Read reads the body.
 func (s *stream) Read(p []byte) (int, error) {
 	for len(s.data) == 0 {
 		switch {
@@ -477,15 +450,26 @@ func (s *stream) trailers(f frame) error {
 	return nil
 }
 
+// addData takes the data of our stream. That of a stream which was never opened is an
+// error, as it is to net/http.
 func (s *stream) addData(f frame) error {
-	if err := f.unpad(); err != nil {
+	size := len(f.payload)
+	switch err := f.unpad(); {
+	case f.id == ourStream && s.res == nil:
+		return errors.New("response does not begin with HEADERS")
+	case err != nil:
 		return err
+	case f.id > ourStream+1 && !s.grpc:
+		return fmt.Errorf("DATA frame for stream %d, which was never opened", f.id)
+	case f.id == ourStream:
+		s.data, s.ended = f.payload, f.has(flagEndStream)
+		s.got += int64(len(s.data))
+		if s.res.ContentLength >= 0 && s.got > s.res.ContentLength && !s.grpc {
+			return errors.New("body is longer than declared")
+		}
 	}
-	s.data = f.payload
-	s.got += int64(len(f.payload))
-	s.ended = f.has(flagEndStream)
-	if s.res.ContentLength >= 0 && s.got > s.res.ContentLength && !s.grpc {
-		return errors.New("body is longer than declared")
+	if len(s.data) > 0 {
+		return nil
 	}
-	return nil
+	return s.meter.take(frameCost + size)
 }
