@@ -244,7 +244,7 @@ func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err
 func (o *Object) locate(t *yaml.Tree, errs []yaml.DecodeError) error {
 	var located []error
 	for _, e := range errs {
-		located = append(located, o.error(e.Path, o.nodeLine(t, e.Node), errors.New(e.Msg)))
+		located = append(located, o.error(t.Path(e.Node), o.nodeLine(t, e.Node), errors.New(e.Msg)))
 	}
 	return errors.Join(located...)
 }

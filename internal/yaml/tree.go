@@ -388,8 +388,10 @@ func typed(s string) (v any, ok bool) {
 	case s[0] > '9': // a word
 		return nil, false
 	}
-	if i, ok := decimal(s); ok {
-		return i, true
+	if digits := strings.TrimPrefix(s, "-"); digits != "" && len(digits) <= 9 && digits[0] > '0' {
+		if i, err := strconv.Atoi(s); err == nil { // what most numbers are
+			return i, true
+		}
 	}
 	if v, ok := notFinite[s]; ok {
 		return v, true
@@ -440,26 +442,6 @@ func whole(i int64) any {
 		return n
 	}
 	return float64(i)
-}
-
-// decimal parses a whole number in its usual form, for which an int is large enough: it is what most are.
-func decimal(s string) (int, bool) {
-	digits := strings.TrimPrefix(s, "-")
-	if len(digits) == 0 || len(digits) > 9 || digits[0] == '0' {
-		return 0, false
-	}
-	n := 0
-	for i := range len(digits) {
-		c := digits[i] - '0'
-		if c > 9 {
-			return 0, false
-		}
-		n = 10*n + int(c)
-	}
-	if len(digits) < len(s) {
-		n = -n
-	}
-	return n, true
 }
 
 // ReadsAsString reports whether the plain scalar is a string.
