@@ -279,15 +279,26 @@ func (b *blockEdit) keep(k *editNode) {
 
 // delete deletes an original entry, the first of the given ones.
 func (b *blockEdit) delete(k *editNode, rest []*editNode) {
-	if !b.onOwnLine(k.node, b.col) {
-		b.firstRemoved = true
-		b.deleteFirst(rest)
+	n := &b.t.Nodes[k.node]
+	if b.onOwnLine(k.node, b.col) {
+		at := b.lineStart(int(n.Key))
+		b.addLines(at)
+		b.put(at, b.next(int(n.End)), "")
 		return
 	}
-	n := &b.t.Nodes[k.node]
-	at := b.lineStart(int(n.Key))
-	b.addLines(at)
-	b.put(at, b.next(int(n.End)), "")
+	// The collection starts on the line of a dash, to which the next entry moves up.
+	b.firstRemoved = true
+	start, end := int(n.Key), int(n.Key)
+	for _, k := range rest {
+		if k.node == 0 {
+			continue
+		}
+		if !k.deleted {
+			b.put(start, b.upToComment(end, int(b.t.Nodes[k.node].Key)), "") // comment lines stay
+			return
+		}
+		end = int(b.t.Nodes[k.node].End)
+	}
 }
 
 // addLines adds the new entries at the start of a line, each below the comments that
@@ -298,23 +309,6 @@ func (b *blockEdit) addLines(at int) {
 		b.put(at, at, b.render(spaces(b.col), x, x.lineBreak(b.l.eol)))
 	}
 	b.added = nil
-}
-
-// deleteFirst deletes the first entries of a collection that starts on the line
-// of a dash. The next entry moves up to the dash.
-func (s *splicer) deleteFirst(children []*editNode) {
-	start := int(s.t.Nodes[children[0].node].Key)
-	end := start
-	for _, k := range children {
-		if k.node == 0 {
-			continue
-		}
-		if !k.deleted {
-			s.put(start, s.upToComment(end, int(s.t.Nodes[k.node].Key)), "") // comment lines stay
-			return
-		}
-		end = int(s.t.Nodes[k.node].End)
-	}
 }
 
 // aboveComments returns the start of the comment lines directly above a line;
@@ -381,8 +375,8 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 			s.put(int(n.Key), int(n.Key), text+separator)
 		}
 		added = nil
-		if k.deleted {
-			s.deleteInFlow(n)
+		if k.deleted { // comments on their own lines in front of the next one stay
+			s.put(int(n.Key), s.upToComment(int(n.End), int(s.t.Nodes[n.Next].Key)), "")
 		} else {
 			s.changeInFlow(k, &l, childCol)
 		}
@@ -445,12 +439,6 @@ func (l *layout) replacing(old yaml.Style, text string) *layout {
 	plain := *l
 	plain.json = false
 	return &plain
-}
-
-// deleteInFlow deletes an entry or item that is not the last one. Comments on
-// their own lines in front of the next one stay.
-func (s *splicer) deleteInFlow(n *yaml.Node) {
-	s.put(int(n.Key), s.upToComment(int(n.End), int(s.t.Nodes[n.Next].Key)), "")
 }
 
 // upToComment returns the start of the first comment behind the line of an offset, and to if

@@ -307,7 +307,10 @@ func (s *Stream) addItem(t *yaml.Tree, n int32, i, end int, list string, byDefau
 		id.kind, id.apiVersion = cmp.Or(id.kind, byDefault.kind), cmp.Or(id.apiVersion, byDefault.apiVersion)
 		err = s.addObject(t, n, end, id)
 	}
-	return inItem(i, list+": ", err)
+	if e := (*Error)(nil); errors.As(err, &e) && e.Path == nil && e.Object == "" {
+		e.Err = fmt.Errorf("%s: `items[%d]`: %w", list, i, e.Err)
+	}
+	return err
 }
 
 // addObject adds an object or, if it is a List, its items.
@@ -367,13 +370,4 @@ func (s *Stream) FunctionConfig() *Object { return s.config }
 // Changed reports whether [Stream.Text] differs from the input.
 func (s *Stream) Changed() bool {
 	return len(s.changes) > 0 || slices.ContainsFunc(s.objects, (*Object).Changed)
-}
-
-// inItem adds the index of the item to its error, unless that names an object
-// already.
-func inItem(i int, list string, err error) error {
-	if e := (*Error)(nil); errors.As(err, &e) && e.Path == nil && e.Object == "" {
-		e.Err = fmt.Errorf("%s`items[%d]`: %w", list, i, e.Err)
-	}
-	return err
 }
