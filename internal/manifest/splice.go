@@ -529,12 +529,13 @@ func (s *splicer) indentOf(at int) int {
 func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 	l := s.l
 	l.colon, l.comma, l.json = ": ", ", ", inJSON
-	v := s.t.Nodes[n]
-	// An empty collection or one of scalars says little: ask those around it.
-	learn := func(n int32) {
+	for _, n := range []int32{1, n} { // the root too: an empty collection or one of scalars says little
 		v := s.t.Nodes[n]
-		if v.Kind == yaml.Mapping && v.Child != 0 {
-			k := s.t.Nodes[v.Child]
+		if v.Style != yaml.Flow || v.Child == 0 {
+			continue
+		}
+		k := s.t.Nodes[v.Child]
+		if v.Kind == yaml.Mapping {
 			l.json = s.t.Text[k.Key] == '"'
 			l.colon = ":"
 			if k.Start > k.KeyEnd+1 || k.Style == yaml.Absent {
@@ -544,18 +545,12 @@ func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 				l.comma = ","
 			}
 		}
-		if k := s.t.Nodes[v.Child]; v.Child != 0 && k.Next != 0 {
+		if k.Next != 0 {
 			between := s.t.Text[k.End:s.t.Nodes[k.Next].Key]
 			if bytes.IndexByte(between, '\n') < 0 {
 				l.comma = string(bytes.TrimLeft(between, " \t"))
 			}
 		}
-	}
-	if s.t.Nodes[1].Style == yaml.Flow {
-		learn(1)
-	}
-	if v.Child != 0 {
-		learn(n)
 	}
 	l.json = l.json || inJSON
 	s.learnPretty(n, &l)
@@ -566,20 +561,20 @@ func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 // of the root if the collection is empty.
 func (s *splicer) learnPretty(n int32, l *layout) {
 	v := s.t.Nodes[n]
-	ask := n
 	if v.Child == 0 && s.t.Nodes[1].Style == yaml.Flow {
-		ask = 1
+		v = s.t.Nodes[1]
 	}
-	a := s.t.Nodes[ask]
-	if k := s.t.Nodes[a.Child]; a.Child != 0 && bytes.IndexByte(s.t.Text[a.Start:k.Key], '\n') >= 0 {
-		l.pretty = true
-		from := int(a.Start)
-		if from == 0 { // the root, on whose first line the text does not start
-			from = int(a.End) - 1
-		}
-		l.step = max(s.indentOf(int(k.Key))-s.indentOf(from), 0)
-		if strings.TrimSpace(l.comma) != "," {
-			l.comma = ", "
-		}
+	first := int(s.t.Nodes[v.Child].Key)
+	if v.Child == 0 || bytes.IndexByte(s.t.Text[v.Start:first], '\n') < 0 {
+		return
+	}
+	l.pretty = true
+	from := int(v.Start)
+	if from == 0 { // the root, on whose first line the text does not start
+		from = int(v.End) - 1
+	}
+	l.step = max(s.indentOf(first)-s.indentOf(from), 0)
+	if strings.TrimSpace(l.comma) != "," {
+		l.comma = ", "
 	}
 }

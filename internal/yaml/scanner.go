@@ -361,7 +361,9 @@ func (b *blockScan) dash() bool {
 	top.last = b.t.add(top.node, top.last, col, b.p, b.p+1, b.p+1)
 	b.current = top.last
 	p := SkipSpaces(b.in, b.p+1)
-	if b.stepOver(p) {
+	if end, ok := b.t.stepOver(p, b.current, p-b.lineStart); ok {
+		b.pending, b.lastEnd = false, trimEnd(b.in, end)
+		b.p, b.lineStart = end, end
 		return true
 	}
 	b.p = p
@@ -544,28 +546,14 @@ func (b *blockScan) finish() bool {
 	return true
 }
 
-// stepOver goes behind the known object that starts at p, if there is one.
-func (b *blockScan) stepOver(p int) bool {
-	end, ok := b.t.stepOver(p, b.current, p-b.lineStart)
-	if ok {
-		b.pending, b.lastEnd = false, trimEnd(b.in, end)
-		b.p, b.lineStart = end, end
-	}
-	return ok
-}
-
 // stepOver makes a node without entries of the known object that starts at p, in
 // column col, and returns its end; ok is false if there is none.
 func (t *Tree) stepOver(p int, n int32, col int) (end int, ok bool) {
-	for len(t.known) > 0 && t.known[0].At < p {
-		t.known = t.known[1:]
-	}
-	if len(t.known) == 0 || t.known[0].At != p || t.Text[p] == '{' || t.known[0].Col != col {
+	k := Find(t.known, p)
+	if k == nil || t.Text[p] == '{' || k.Col != col || k.End > len(t.Text) || t.Text[k.End-1] != '\n' {
 		return 0, false
 	}
-	if end = t.known[0].End; end > len(t.Text) || t.Text[end-1] != '\n' {
-		return 0, false
-	}
+	end = k.End
 	v := &t.Nodes[n]
 	v.Kind, v.Style, v.Col, v.Start, v.End = Mapping, Block, int32(col), int32(p), int32(end)
 	return end, true

@@ -33,7 +33,7 @@ type Tree struct {
 	stack      []frame        // memory for the collections that are open
 	names      map[string]int // where the anchors so far are
 	prunes     bool           // only what tells objects apart is kept
-	known      []Known        // what is stepped over from here on
+	known      []Known        // what is stepped over
 	flowIndent int            // tabs in columns before it are no indentation of a plain scalar in flow style
 }
 
@@ -132,26 +132,19 @@ func (t *Tree) second(n int32, key string) int32 {
 	return c
 }
 
-// Item returns the item of a list with the index, or 0.
-func (t *Tree) Item(n int32, i int) int32 {
-	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
-		if i == 0 {
-			return c
-		}
-		i--
-	}
-	return 0
-}
-
 // Child returns the entry or item of a collection to which the step leads, or 0.
 func (t *Tree) Child(n int32, step field.Step) int32 {
 	switch {
-	case step.IsIndex && t.Nodes[n].Kind == Sequence:
-		return t.Item(n, int(step.Index))
 	case !step.IsIndex && t.Nodes[n].Kind == Mapping:
 		return t.Get(n, step.Key)
+	case !step.IsIndex || t.Nodes[n].Kind != Sequence:
+		return 0
 	}
-	return 0
+	c := t.Nodes[n].Child
+	for i := step.Index; i > 0 && c != 0; i-- {
+		c = t.Nodes[c].Next
+	}
+	return c
 }
 
 // Path returns the steps from the root to a node.
