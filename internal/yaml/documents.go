@@ -250,7 +250,6 @@ func (x *Text) Parse(t *Tree, start, end, col int) (at int, ok bool) {
 	return start, false
 }
 
-// documentAround returns where the document starts and ends that has the offset.
 func (x *Text) documentAround(at int) (start, end int) {
 	start = x.Start
 	for p := bytes.LastIndexByte(x.Bytes[:at], '\n') + 1; p > start; p = bytes.LastIndexByte(x.Bytes[:p-1], '\n') + 1 {

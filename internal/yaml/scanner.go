@@ -87,7 +87,6 @@ func trimEnd(in []byte, e int) int {
 	return e
 }
 
-// atBreak reports whether a line ends at p.
 func atBreak(in []byte, p int) bool {
 	return p >= len(in) || in[p] == '\n' || in[p] == '\r' && p+1 < len(in) && in[p+1] == '\n'
 }
@@ -752,72 +751,61 @@ func blockScalar(in []byte, p, parent int) (next, end, indent int, ok bool) {
 	if !atBreak(in, q) && in[q] != '#' {
 		return 0, 0, 0, false
 	}
-	next = LineEnd(in, q) + 1
-	if next > len(in) {
-		return next, end, -1, true
-	}
+	p = LineEnd(in, q) + 1
 	if indent < 0 {
-		if indent, ok = blockIndent(in, next, parent); !ok {
+		if indent, ok = blockIndent(in, p, parent); !ok {
 			return 0, 0, 0, false
 		}
 	}
-	next, last, hasText, ok := blockLines(in, next, parent, indent, keep)
+	next, last, hasText, ok := blockLines(in, p, parent, indent, keep)
 	if !hasText {
 		indent = -1
 	}
 	return next, max(end, last), indent, ok
 }
 
-// blockLines reads the lines of a block scalar, which are in column indent, from p on: where the next
-// line starts, where the content ends, 0 if there is none, and whether a line has text.
-func blockLines(in []byte, p, parent, indent int, keep bool) (next, end int, hasText, ok bool) {
-	for {
-		at := skipBlankLines(in, p, indent)
-		if keep && at > p {
-			end = at - 1
-		}
-		if p = at; p >= len(in) || indent < 0 {
-			return p, end, hasText, true
-		}
-		q := SkipSpaces(in, p)
-		if q-p < indent || q == p && IsMarker(in, p) {
-			return p, end, hasText, in[q] != '\t' && (q-p <= parent || in[q] == '#')
-		}
-		hasText = true
-		p = LineEnd(in, q) + 1
-		if end = p - 1; in[end-1] == '\r' {
-			end--
-		}
-	}
-}
-
 // blockIndent returns the column of the lines of a block scalar whose first one starts at
 // p, inside a collection in column parent: -1 if there are none.
 func blockIndent(in []byte, p, parent int) (col int, ok bool) {
-	at := skipBlankLines(in, p, -1)
-	q := SkipSpaces(in, at)
-	if col = q - at; at >= len(in) || col <= parent || q == at && IsMarker(in, q) {
-		return -1, true
-	}
-	for ; p < at; p = LineEnd(in, p) + 1 { // a blank line must not be wider
-		if SkipSpaces(in, p)-p > col {
-			return 0, false
+	widest := 0 // of the blank lines
+	for ; p < len(in); p = LineEnd(in, p) + 1 {
+		q := SkipSpaces(in, p)
+		switch col = q - p; {
+		case atBreak(in, q):
+			widest = max(widest, col)
+		case col <= parent:
+			return -1, true
+		default:
+			return col, widest <= col && in[q] != '\t'
 		}
 	}
-	return col, in[q] != '\t'
+	return -1, true
 }
 
-// skipBlankLines returns the start of the first line from p on that has text, or spaces
-// behind the column of the lines (unless that is not known: -1).
-func skipBlankLines(in []byte, p, col int) int {
-	for p < len(in) {
+// blockLines reads the lines of a block scalar, which are in column indent, from p on: where the next
+// line starts, where the content ends, 0 if there is none, and whether a line has text.
+func blockLines(in []byte, p, parent, indent int, keep bool) (next, end int, hasText, ok bool) {
+	for eol := 0; p < len(in); p = eol + 1 {
 		q := SkipSpaces(in, p)
-		if !atBreak(in, q) || col >= 0 && q-p > col {
-			break
+		col := q - p
+		eol = LineEnd(in, q)
+		switch {
+		case atBreak(in, q) && (indent < 0 || col <= indent): // a blank line
+			if keep {
+				end = eol
+			}
+		case indent < 0:
+			return p, end, hasText, true
+		case col < indent || q == p && IsMarker(in, p):
+			return p, end, hasText, in[q] != '\t' && (col <= parent || in[q] == '#')
+		default:
+			hasText = true
+			if end = eol; in[end-1] == '\r' {
+				end--
+			}
 		}
-		p = LineEnd(in, q) + 1
 	}
-	return p
+	return p, end, hasText, true
 }
 
 // blockHeader reads the indicators of a block scalar: the column of its lines, -1 if none says
