@@ -154,7 +154,6 @@ func (o *Object) FieldLine(path field.Path) int {
 	return o.nodeLine(t, n)
 }
 
-// nodeLine returns the line of a node of the object's tree.
 func (o *Object) nodeLine(t *yaml.Tree, n int32) int {
 	if o.changed {
 		return o.Line()

@@ -122,7 +122,6 @@ func (o *editNode) originals(t *original) []*editNode {
 	return children
 }
 
-// node returns a new node.
 func (t *original) node(k editNode) *editNode {
 	n := &take(&t.nodes, 1)[0]
 	*n = k
@@ -295,7 +294,6 @@ func (o *editNode) checkDuplicateKeys() error {
 	return nil
 }
 
-// differs reports whether anything is changed.
 func (o *editNode) differs() bool {
 	return o.set || o.deleted || o.key != o.was || slices.ContainsFunc(o.children, (*editNode).differs)
 }

@@ -112,7 +112,6 @@ func (s *splicer) put(start, end int, text string) {
 	s.mem.out = append(s.mem.out, splice{start, end, text})
 }
 
-// lineStart returns the start of the line that contains the offset.
 func (s *splicer) lineStart(at int) int { return yaml.LineStart(s.t.Text, at) }
 
 // eol returns the end of the line that contains the offset: the offset of its
@@ -124,7 +123,6 @@ func (s *splicer) eol(at int) int {
 // next returns the start of the line behind the one that contains the offset.
 func (s *splicer) next(at int) int { return min(yaml.LineEnd(s.t.Text, at)+1, len(s.t.Text)) }
 
-// keyStyle returns the style in which the key of a node is written.
 func (s *splicer) keyStyle(n *yaml.Node) yaml.Style {
 	return yaml.StyleOf(yaml.View(s.t.Text[n.Key:n.KeyEnd]))
 }

@@ -86,7 +86,11 @@ func Read(name string, input []byte) (*Stream, error) { return read(name, input,
 func read(name string, input []byte, known []yaml.Known) (s *Stream, err error) {
 	s = &Stream{name: name, in: input, known: known, objects: make([]*Object, 0, len(known))}
 	s.shared, s.notices, s.unread = map[*Object]string{}, map[*Object][]Notice{}, map[*Object]error{}
-	defer s.recovered(&err)
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Error{File: name, Err: fmt.Errorf("cannot be read: %v", p)}
+		}
+	}()
 	if len(input) > maxSize {
 		return nil, &Error{File: name, Err: errors.New("must be smaller than 2 GiB")}
 	}
@@ -132,13 +136,6 @@ func (s *Stream) endLastLine() {
 	if n := len(s.in); !bytes.HasSuffix(s.in, []byte("\n")) {
 		s.in = append(s.in[:n:n], s.eol...)
 		s.addedEnd = len(s.eol)
-	}
-}
-
-// recovered makes an error of a panic.
-func (s *Stream) recovered(err *error) {
-	if p := recover(); p != nil {
-		*err = &Error{File: s.name, Err: fmt.Errorf("cannot be read: %v", p)}
 	}
 }
 

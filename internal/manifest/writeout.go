@@ -47,7 +47,6 @@ func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]str
 	return edited, x.why
 }
 
-// note notes what the nodes of an edited tree read as.
 func (x *textEdit) note(o *editNode) {
 	x.read[o.node] = o
 	for _, k := range o.children {
@@ -86,7 +85,6 @@ func (x *textEdit) edited(o *editNode) *editNode {
 	return &out
 }
 
-// assignWhole has a node written with a value.
 func (o *editNode) assignWhole(v field.Value) {
 	o.set, o.val, o.open, o.children = true, v, false, nil
 }
