@@ -363,25 +363,21 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 		return string(l.flow(nil, k.value(s.t), yaml.Absent, childCol))
 	}
 	var added []string
-	for _, k := range o.children[:lastKept+1] {
-		if k.node == 0 {
-			added = append(added, render(k))
-			continue
-		}
+	for i, k := range o.children {
 		n := &s.t.Nodes[k.node]
-		for _, text := range added {
-			s.put(int(n.Key), int(n.Key), text+separator)
+		if k.node != 0 && i <= lastKept {
+			for _, text := range added {
+				s.put(int(n.Key), int(n.Key), text+separator)
+			}
+			added = nil
 		}
-		added = nil
-		if k.deleted { // comments on their own lines in front of the next one stay
-			s.put(int(n.Key), s.upToComment(int(n.End), int(s.t.Nodes[n.Next].Key)), "")
-		} else {
-			s.changeInFlow(k, &l, childCol)
-		}
-	}
-	for _, k := range o.children[lastKept+1:] {
-		if k.node == 0 {
+		switch {
+		case k.node == 0:
 			added = append(added, render(k))
+		case k.deleted && i < lastKept: // comments on their own lines in front of the next one stay
+			s.put(int(n.Key), s.upToComment(int(n.End), int(s.t.Nodes[n.Next].Key)), "")
+		case !k.deleted:
+			s.changeInFlow(k, &l, childCol)
 		}
 	}
 	end, onNewLine := s.cutFlow(o.children[lastKept:], len(added) > 0)

@@ -254,7 +254,10 @@ func (s *Stream) addDocument(t *yaml.Tree, end int, found bool) error {
 		return s.errorAt(start, fmt.Errorf("ResourceList: `items` must be there, if only as an empty list"))
 	}
 	s.isList = true
-	s.noteResults(t, id.Heading, end)
+	s.results = resultsPosition{itemsCol: t.Nodes[id.Items].Col, root: t.Nodes[1], docEnd: end}
+	if v := &t.Nodes[id.Results]; id.Results != 0 {
+		s.results.key, s.results.end = int(v.Key), max(int(v.End), t.BehindColon(v))
+	}
 	if c := id.FunctionConfig; c != 0 && !t.IsNull(c) {
 		if s.config, err = s.configObject(t, c); err != nil {
 			return err
