@@ -164,10 +164,7 @@ func (b *blockScan) lines() bool {
 // nextLine goes to the line behind the one that ends at eol.
 func (b *blockScan) nextLine(eol int) {
 	b.lineStart = eol + 1
-	b.p = len(b.in)
-	if b.lineStart <= len(b.in) {
-		b.p = SkipSpaces(b.in, b.lineStart)
-	}
+	b.p = min(SkipSpaces(b.in, b.lineStart), len(b.in))
 }
 
 // line reads a line with content, and a value that goes over several to its
@@ -522,8 +519,7 @@ func (b *blockScan) blockScalar() bool {
 	}
 	b.set(Scalar, StyleOf(View(b.in[b.p:end])), indent, b.p, end)
 	b.lastEnd, b.pending = end, false
-	b.lineStart = next
-	b.p = SkipSpaces(b.in, min(next, len(b.in)))
+	b.nextLine(next - 1)
 	return true
 }
 
