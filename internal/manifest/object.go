@@ -114,7 +114,7 @@ func (o *Object) nameAndNamespace() (name, namespace string) {
 // textOf returns the scalar of a key of a mapping as it is written, or "".
 func textOf(t *yaml.Tree, n int32, key string) string {
 	c := t.Get(n, key)
-	if c == 0 || t.Nodes[c].Kind != yaml.Scalar || t.IsNull(c) {
+	if t.Nodes[c].Kind != yaml.Scalar || t.IsNull(c) {
 		return ""
 	}
 	return t.Str(c)
@@ -143,14 +143,7 @@ func (o *Object) FieldLine(path field.Path) int {
 	if err != nil {
 		return o.Line()
 	}
-	n := int32(1)
-	for _, step := range path {
-		c := t.Child(n, step)
-		if c == 0 {
-			break
-		}
-		n = c
-	}
+	n, _ := t.At(path)
 	return o.nodeLine(t, n)
 }
 

@@ -104,10 +104,9 @@ func (s *Stream) separator() string {
 // composedSize returns an upper bound of the size of the stream with its
 // changes made.
 func (s *Stream) composedSize() int {
-	const aroundLines = 2 * len("\r\n")
-	size := len(s.in) + len("\r\n---\r\n")
+	size := len(s.in) + len("---\r\n")
 	for _, c := range s.changes {
-		size += len(c.text) + aroundLines
+		size += len(c.text)
 	}
 	for _, o := range s.objects {
 		size += max(o.length()-(o.end-o.start), 0)

@@ -147,6 +147,19 @@ func (t *Tree) Child(n int32, step field.Step) int32 {
 	return c
 }
 
+// At returns the deepest node on the way along a path, and whether the path ends there.
+func (t *Tree) At(path field.Path) (n int32, found bool) {
+	n = 1
+	for _, step := range path {
+		c := t.Child(n, step)
+		if c == 0 {
+			return n, false
+		}
+		n = c
+	}
+	return n, true
+}
+
 // Path returns the steps from the root to a node.
 func (t *Tree) Path(n int32) field.Path {
 	path, _ := t.appendPath(nil, 1, n)
