@@ -274,18 +274,15 @@ func (o *editNode) assignEntries(t *original, m field.Map) {
 
 // checkDuplicateKeys checks that no edit has added a key that is there already.
 func (o *editNode) checkDuplicateKeys() error {
-	for i, k := range o.children {
+	for _, k := range o.children {
 		if k.deleted {
 			continue
 		}
 		// Only new keys are checked: a duplicate in the input was refused
 		// before, or is in a part that is not decoded.
-		if o.kind == yaml.Mapping && (k.node == 0 || k.key != k.was) {
-			for j, other := range o.children {
-				if i != j && !other.deleted && other.key == k.key {
-					return fmt.Errorf("key %q would be twice in its mapping", k.key)
-				}
-			}
+		isNew := o.kind == yaml.Mapping && (k.node == 0 || k.key != k.was)
+		if isNew && slices.ContainsFunc(o.children, func(other *editNode) bool { return other != k && !other.deleted && other.key == k.key }) {
+			return fmt.Errorf("key %q would be twice in its mapping", k.key)
 		}
 		if err := k.checkDuplicateKeys(); err != nil {
 			return err
