@@ -87,32 +87,22 @@ func decodeValue(d *json.Decoder) (Value, error) {
 		n, err := token.Int64()
 		return int(n), err
 	case json.Delim:
-		if token == '[' {
-			list := List{}
-			for d.More() {
-				v, err := decodeValue(d)
-				if err != nil {
-					return nil, err
-				}
-				list = append(list, v)
-			}
-			_, err = d.Token()
-			return list, err
-		}
-		m := Map{}
+		list := List{} // in a mapping, of a key, its value, the next key
 		for d.More() {
-			key, err := d.Token()
-			if err != nil {
-				return nil, err
-			}
 			v, err := decodeValue(d)
 			if err != nil {
 				return nil, err
 			}
-			m = append(m, Entry{Key: key.(string), Value: v})
+			list = append(list, v)
 		}
-		_, err = d.Token()
-		return m, err
+		if _, err := d.Token(); err != nil || token == '[' {
+			return list, err
+		}
+		m := make(Map, len(list)/2)
+		for i := range m {
+			m[i] = Entry{Key: list[2*i].(string), Value: list[2*i+1]}
+		}
+		return m, nil
 	}
 	return token, nil
 }

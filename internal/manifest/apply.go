@@ -67,7 +67,14 @@ func (o *Object) Apply(edits []field.Edit) error {
 	o.planned = maphash.Bytes(textSeed, s.scratch.text)
 	last := s.check.Nodes[len(s.check.Nodes)-1].Style
 	o.endsPlainly = last != yaml.Literal && last != yaml.Folded
-	o.patchWith(changes)
+	if o.changed {
+		o.replaceWith(bytes.Clone(s.scratch.text))
+	} else {
+		o.patch = slices.Clone(changes)
+		for i, p := range o.patch {
+			o.patch[i].text = s.scratch.kept.keep(p.text)
+		}
+	}
 	if len(notices) > 0 {
 		s.notices[o] = append(s.notices[o], notices...)
 	}
@@ -111,17 +118,6 @@ func lineBreak(text []byte, around string) string {
 		return "\r\n"
 	}
 	return "\n"
-}
-
-func (o *Object) patchWith(changes []splice) {
-	if o.changed {
-		o.replaceWith(bytes.Clone(o.stream.scratch.text))
-	} else {
-		o.patch = slices.Clone(changes)
-		for i, p := range o.patch {
-			o.patch[i].text = o.stream.scratch.kept.keep(p.text)
-		}
-	}
 }
 
 // replaceWith puts a text in the place of the object's part of the input. It is read again

@@ -125,24 +125,11 @@ func (o *Object) isFlowItem() bool {
 }
 
 // hasDocumentAlone reports whether an object in braces starts a line, or stands
-// behind the marker of its document, and nothing but blank lines and comments
-// comes behind it up to the next marker.
+// behind the marker of its document, which ends with it: a document in braces
+// ends at the next marker or, since tools concatenate JSON, at the next brace.
 func (o *Object) hasDocumentAlone() bool {
 	in := o.stream.in
 	start := yaml.LineStart(in, o.start)
-	before := bytes.TrimRight(in[max(start, o.stream.text.Start):o.start], " \t")
-	if len(before) > 0 && string(before) != "---" {
-		return false
-	}
-	end := o.end
-	for !yaml.IsMarker(in, end) || in[end-1] != '\n' {
-		next := min(yaml.LineEnd(in, end)+1, len(in))
-		if line := in[end:next]; !isBlankText(line) || end == o.end && len(line) > 0 && line[0] == '#' {
-			return false
-		}
-		if end = next; end == len(in) {
-			break
-		}
-	}
-	return true
+	before := string(bytes.TrimRight(in[max(start, o.stream.text.Start):o.start], " \t"))
+	return (before == "" || before == "---") && (o.end == len(in) || yaml.IsMarker(in, o.end))
 }

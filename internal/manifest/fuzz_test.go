@@ -90,7 +90,7 @@ func agreeOnList(t *testing.T, s *Stream, tr *yaml.Tree, n int32, end int, isOdd
 			end = yaml.LineStart(in, int(tr.Nodes[v.Next].Key))
 		}
 		for i, x := range value.Content {
-			item := tr.Item(c, i)
+			item := tr.Child(c, field.Step{Index: int32(i), IsIndex: true})
 			it := &tr.Nodes[item]
 			isMap := x.Kind == yamlv3.MappingNode
 			if x.Kind == yamlv3.AliasNode {

@@ -88,11 +88,9 @@ func (o *Object) Value(path field.Path) (v field.Value, found bool) {
 	if err != nil {
 		return nil, false
 	}
-	n := int32(1)
-	for _, step := range path {
-		if n = t.Child(n, step); n == 0 {
-			return nil, false
-		}
+	n, found := t.At(path)
+	if !found {
+		return nil, false
 	}
 	return t.Any(n), true
 }

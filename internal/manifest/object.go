@@ -114,7 +114,7 @@ func (o *Object) nameAndNamespace() (name, namespace string) {
 // textOf returns the scalar of a key of a mapping as it is written, or "".
 func textOf(t *yaml.Tree, n int32, key string) string {
 	c := t.Get(n, key)
-	if c == 0 || t.Nodes[c].Kind != yaml.Scalar || t.IsNull(c) {
+	if t.Nodes[c].Kind != yaml.Scalar || t.IsNull(c) {
 		return ""
 	}
 	return t.Str(c)
@@ -143,18 +143,10 @@ func (o *Object) FieldLine(path field.Path) int {
 	if err != nil {
 		return o.Line()
 	}
-	n := int32(1)
-	for _, step := range path {
-		c := t.Child(n, step)
-		if c == 0 {
-			break
-		}
-		n = c
-	}
+	n, _ := t.At(path)
 	return o.nodeLine(t, n)
 }
 
-// nodeLine returns the line of a node of the object's tree.
 func (o *Object) nodeLine(t *yaml.Tree, n int32) int {
 	if o.changed {
 		return o.Line()
@@ -244,7 +236,7 @@ func (o *Object) decode(path field.Path, into any, strict bool) (found bool, err
 func (o *Object) locate(t *yaml.Tree, errs []yaml.DecodeError) error {
 	var located []error
 	for _, e := range errs {
-		located = append(located, o.error(e.Path, o.nodeLine(t, e.Node), errors.New(e.Msg)))
+		located = append(located, o.error(t.Path(e.Node), o.nodeLine(t, e.Node), errors.New(e.Msg)))
 	}
 	return errors.Join(located...)
 }

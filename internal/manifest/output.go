@@ -33,34 +33,17 @@ func WriteOutput(w io.Writer, text []byte) (int, error) {
 // Text returns the stream with its changes made, in the shape in which it
 // came. The text has been read again and compared with what was planned: an
 // error means that they differ.
-func (s *Stream) Text() ([]byte, error) {
-	if !s.Changed() {
-		return s.Input(), nil
-	}
-	return join([]*Stream{s})
-}
+func (s *Stream) Text() ([]byte, error) { return Join([]*Stream{s}) }
 
 // Join returns the texts of the streams, with their changes made, as one
 // stream of documents. Like that of [Stream.Text], the text has been read
 // again.
-func Join(streams []*Stream) ([]byte, error) {
-	if len(streams) == 1 {
-		return streams[0].Text()
-	}
-	for _, s := range streams {
-		if s.isList {
-			return nil, &Error{File: s.name, Err: errors.New("a ResourceList must be alone in its stream, and the text of other files would come with it")}
-		}
-	}
-	return join(streams)
-}
-
-// largeOutput is a size from which giving memory back to the system is worth its time.
-const largeOutput = 8 << 20
-
-func join(streams []*Stream) (text []byte, err error) {
-	if len(streams) == 0 {
+func Join(streams []*Stream) (text []byte, err error) {
+	switch {
+	case len(streams) == 0:
 		return nil, nil
+	case len(streams) == 1 && !streams[0].Changed():
+		return streams[0].Input(), nil
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -69,6 +52,9 @@ func join(streams []*Stream) (text []byte, err error) {
 	}()
 	size, objects := 0, 0
 	for _, s := range streams {
+		if s.isList && len(streams) > 1 {
+			return nil, &Error{File: s.name, Err: errors.New("a ResourceList must be alone in its stream, and the text of other files would come with it")}
+		}
 		size += s.composedSize()
 		objects += len(s.objects)
 	}
@@ -90,6 +76,9 @@ func join(streams []*Stream) (text []byte, err error) {
 	}
 	return streams[len(streams)-1].withoutAddedEnd(c.text), nil
 }
+
+// largeOutput is a size from which giving memory back to the system is worth its time.
+const largeOutput = 8 << 20
 
 // withoutAddedEnd takes the line end away that the input lacked. That of a
 // blank line stays: it may be text of a block scalar.
@@ -115,10 +104,9 @@ func (s *Stream) separator() string {
 // composedSize returns an upper bound of the size of the stream with its
 // changes made.
 func (s *Stream) composedSize() int {
-	const aroundLines = 2 * len("\r\n")
-	size := len(s.in) + len("\r\n---\r\n")
+	size := len(s.in) + len("---\r\n")
 	for _, c := range s.changes {
-		size += len(c.text) + aroundLines
+		size += len(c.text)
 	}
 	for _, o := range s.objects {
 		size += max(o.length()-(o.end-o.start), 0)

@@ -122,7 +122,6 @@ func (o *editNode) originals(t *original) []*editNode {
 	return children
 }
 
-// node returns a new node.
 func (t *original) node(k editNode) *editNode {
 	n := &take(&t.nodes, 1)[0]
 	*n = k
@@ -275,18 +274,15 @@ func (o *editNode) assignEntries(t *original, m field.Map) {
 
 // checkDuplicateKeys checks that no edit has added a key that is there already.
 func (o *editNode) checkDuplicateKeys() error {
-	for i, k := range o.children {
+	for _, k := range o.children {
 		if k.deleted {
 			continue
 		}
 		// Only new keys are checked: a duplicate in the input was refused
 		// before, or is in a part that is not decoded.
-		if o.kind == yaml.Mapping && (k.node == 0 || k.key != k.was) {
-			for j, other := range o.children {
-				if i != j && !other.deleted && other.key == k.key {
-					return fmt.Errorf("key %q would be twice in its mapping", k.key)
-				}
-			}
+		isNew := o.kind == yaml.Mapping && (k.node == 0 || k.key != k.was)
+		if isNew && slices.ContainsFunc(o.children, func(other *editNode) bool { return other != k && !other.deleted && other.key == k.key }) {
+			return fmt.Errorf("key %q would be twice in its mapping", k.key)
 		}
 		if err := k.checkDuplicateKeys(); err != nil {
 			return err
@@ -295,7 +291,6 @@ func (o *editNode) checkDuplicateKeys() error {
 	return nil
 }
 
-// differs reports whether anything is changed.
 func (o *editNode) differs() bool {
 	return o.set || o.deleted || o.key != o.was || slices.ContainsFunc(o.children, (*editNode).differs)
 }

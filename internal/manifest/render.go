@@ -108,10 +108,8 @@ func (l *layout) item(b []byte, v field.Value, col int) []byte {
 // inline appends what isInline, in the place of a value of the style old.
 func (l *layout) inline(b []byte, v field.Value, old yaml.Style) []byte {
 	switch v.(type) {
-	case field.Map:
-		return append(b, "{}"...)
-	case field.List:
-		return append(b, "[]"...)
+	case field.Map, field.List: // an empty one
+		return l.flow(b, v, old, 0)
 	}
 	return l.scalar(b, v, old, false)
 }

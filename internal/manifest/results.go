@@ -19,14 +19,6 @@ type resultsPosition struct {
 	docEnd   int
 }
 
-func (s *Stream) noteResults(t *yaml.Tree, h yaml.Heading, end int) {
-	s.results = resultsPosition{itemsCol: t.Nodes[h.Items].Col, root: t.Nodes[1], docEnd: end}
-	if h.Results != 0 {
-		v := &t.Nodes[h.Results]
-		s.results.key, s.results.end = int(v.Key), max(int(v.End), t.BehindColon(v))
-	}
-}
-
 // AddResults appends to the results of the ResourceList. Results that came in
 // stay, and one that is among them is not added again, so that a second run
 // returns the same list. It must be called on a ResourceList only, and once.
@@ -42,16 +34,6 @@ func (s *Stream) AddResults(results iter.Seq[field.Map]) error {
 	default:
 		return s.addBlockResults(results)
 	}
-}
-
-// checkResults returns an error if the results in a text, which starts in a column, differ.
-func (s *Stream) checkResults(text []byte, col int, want field.List) error {
-	t := &s.check
-	if !t.Parse(text, col) || !t.EqualValue(t.Get(1, "results"), want) {
-		return s.unplanned("", errors.New("the results differ"))
-	}
-	s.added = true
-	return nil
 }
 
 // addBlockResults writes the results at the end of the document, where
@@ -71,9 +53,10 @@ func (s *Stream) addBlockResults(results iter.Seq[field.Map]) error {
 		b = append(b, l.eol...)
 		s.changes = append(s.changes, change{splice: splice{r.docEnd, r.docEnd, s.scratch.kept.keep(yaml.View(b))}})
 		alone = append(append(alone[:0], key...), b[len(before):]...)
-		if err := s.checkResults(alone, int(r.root.Col), field.List{m}); err != nil {
-			return err
+		if t := &s.check; !t.Parse(alone, int(r.root.Col)) || !t.EqualValue(t.Get(1, "results"), field.List{m}) {
+			return s.unplanned("", errors.New("the results differ"))
 		}
+		s.added = true
 		before = b[:0]
 	}
 	return nil
@@ -92,9 +75,8 @@ func (s *Stream) appendResults(results iter.Seq[field.Map]) error {
 	if n == 0 || t.Nodes[n].Kind != yaml.Sequence && !t.IsNull(n) {
 		return o.Errorf(resultsPath, "must be a list")
 	}
-	old, seen := 0, make(map[string]bool)
+	old, seen := t.Length(n), make(map[string]bool)
 	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
-		old++
 		seen[fingerprint(t.Any(c))] = true
 	}
 	var edits []field.Edit

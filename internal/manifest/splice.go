@@ -112,7 +112,6 @@ func (s *splicer) put(start, end int, text string) {
 	s.mem.out = append(s.mem.out, splice{start, end, text})
 }
 
-// lineStart returns the start of the line that contains the offset.
 func (s *splicer) lineStart(at int) int { return yaml.LineStart(s.t.Text, at) }
 
 // eol returns the end of the line that contains the offset: the offset of its
@@ -124,7 +123,6 @@ func (s *splicer) eol(at int) int {
 // next returns the start of the line behind the one that contains the offset.
 func (s *splicer) next(at int) int { return min(yaml.LineEnd(s.t.Text, at)+1, len(s.t.Text)) }
 
-// keyStyle returns the style in which the key of a node is written.
 func (s *splicer) keyStyle(n *yaml.Node) yaml.Style {
 	return yaml.StyleOf(yaml.View(s.t.Text[n.Key:n.KeyEnd]))
 }
@@ -279,15 +277,26 @@ func (b *blockEdit) keep(k *editNode) {
 
 // delete deletes an original entry, the first of the given ones.
 func (b *blockEdit) delete(k *editNode, rest []*editNode) {
-	if !b.onOwnLine(k.node, b.col) {
-		b.firstRemoved = true
-		b.deleteFirst(rest)
+	n := &b.t.Nodes[k.node]
+	if b.onOwnLine(k.node, b.col) {
+		at := b.lineStart(int(n.Key))
+		b.addLines(at)
+		b.put(at, b.next(int(n.End)), "")
 		return
 	}
-	n := &b.t.Nodes[k.node]
-	at := b.lineStart(int(n.Key))
-	b.addLines(at)
-	b.put(at, b.next(int(n.End)), "")
+	// The collection starts on the line of a dash, to which the next entry moves up.
+	b.firstRemoved = true
+	start, end := int(n.Key), int(n.Key)
+	for _, k := range rest {
+		if k.node == 0 {
+			continue
+		}
+		if !k.deleted {
+			b.put(start, b.upToComment(end, int(b.t.Nodes[k.node].Key)), "") // comment lines stay
+			return
+		}
+		end = int(b.t.Nodes[k.node].End)
+	}
 }
 
 // addLines adds the new entries at the start of a line, each below the comments that
@@ -298,23 +307,6 @@ func (b *blockEdit) addLines(at int) {
 		b.put(at, at, b.render(spaces(b.col), x, x.lineBreak(b.l.eol)))
 	}
 	b.added = nil
-}
-
-// deleteFirst deletes the first entries of a collection that starts on the line
-// of a dash. The next entry moves up to the dash.
-func (s *splicer) deleteFirst(children []*editNode) {
-	start := int(s.t.Nodes[children[0].node].Key)
-	end := start
-	for _, k := range children {
-		if k.node == 0 {
-			continue
-		}
-		if !k.deleted {
-			s.put(start, s.upToComment(end, int(s.t.Nodes[k.node].Key)), "") // comment lines stay
-			return
-		}
-		end = int(s.t.Nodes[k.node].End)
-	}
 }
 
 // aboveComments returns the start of the comment lines directly above a line;
@@ -371,25 +363,21 @@ func (s *splicer) flow(o *editNode, inJSON bool) {
 		return string(l.flow(nil, k.value(s.t), yaml.Absent, childCol))
 	}
 	var added []string
-	for _, k := range o.children[:lastKept+1] {
-		if k.node == 0 {
-			added = append(added, render(k))
-			continue
-		}
+	for i, k := range o.children {
 		n := &s.t.Nodes[k.node]
-		for _, text := range added {
-			s.put(int(n.Key), int(n.Key), text+separator)
+		if k.node != 0 && i <= lastKept {
+			for _, text := range added {
+				s.put(int(n.Key), int(n.Key), text+separator)
+			}
+			added = nil
 		}
-		added = nil
-		if k.deleted {
-			s.deleteInFlow(n)
-		} else {
-			s.changeInFlow(k, &l, childCol)
-		}
-	}
-	for _, k := range o.children[lastKept+1:] {
-		if k.node == 0 {
+		switch {
+		case k.node == 0:
 			added = append(added, render(k))
+		case k.deleted && i < lastKept: // comments on their own lines in front of the next one stay
+			s.put(int(n.Key), s.upToComment(int(n.End), int(s.t.Nodes[n.Next].Key)), "")
+		case !k.deleted:
+			s.changeInFlow(k, &l, childCol)
 		}
 	}
 	end, onNewLine := s.cutFlow(o.children[lastKept:], len(added) > 0)
@@ -445,12 +433,6 @@ func (l *layout) replacing(old yaml.Style, text string) *layout {
 	plain := *l
 	plain.json = false
 	return &plain
-}
-
-// deleteInFlow deletes an entry or item that is not the last one. Comments on
-// their own lines in front of the next one stay.
-func (s *splicer) deleteInFlow(n *yaml.Node) {
-	s.put(int(n.Key), s.upToComment(int(n.End), int(s.t.Nodes[n.Next].Key)), "")
 }
 
 // upToComment returns the start of the first comment behind the line of an offset, and to if
@@ -541,12 +523,13 @@ func (s *splicer) indentOf(at int) int {
 func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 	l := s.l
 	l.colon, l.comma, l.json = ": ", ", ", inJSON
-	v := s.t.Nodes[n]
-	// An empty collection or one of scalars says little: ask those around it.
-	learn := func(n int32) {
+	for _, n := range []int32{1, n} { // the root too: an empty collection or one of scalars says little
 		v := s.t.Nodes[n]
-		if v.Kind == yaml.Mapping && v.Child != 0 {
-			k := s.t.Nodes[v.Child]
+		if v.Style != yaml.Flow || v.Child == 0 {
+			continue
+		}
+		k := s.t.Nodes[v.Child]
+		if v.Kind == yaml.Mapping {
 			l.json = s.t.Text[k.Key] == '"'
 			l.colon = ":"
 			if k.Start > k.KeyEnd+1 || k.Style == yaml.Absent {
@@ -556,18 +539,12 @@ func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 				l.comma = ","
 			}
 		}
-		if k := s.t.Nodes[v.Child]; v.Child != 0 && k.Next != 0 {
+		if k.Next != 0 {
 			between := s.t.Text[k.End:s.t.Nodes[k.Next].Key]
 			if bytes.IndexByte(between, '\n') < 0 {
 				l.comma = string(bytes.TrimLeft(between, " \t"))
 			}
 		}
-	}
-	if s.t.Nodes[1].Style == yaml.Flow {
-		learn(1)
-	}
-	if v.Child != 0 {
-		learn(n)
 	}
 	l.json = l.json || inJSON
 	s.learnPretty(n, &l)
@@ -578,20 +555,20 @@ func (s *splicer) flowLayout(n int32, inJSON bool) layout {
 // of the root if the collection is empty.
 func (s *splicer) learnPretty(n int32, l *layout) {
 	v := s.t.Nodes[n]
-	ask := n
 	if v.Child == 0 && s.t.Nodes[1].Style == yaml.Flow {
-		ask = 1
+		v = s.t.Nodes[1]
 	}
-	a := s.t.Nodes[ask]
-	if k := s.t.Nodes[a.Child]; a.Child != 0 && bytes.IndexByte(s.t.Text[a.Start:k.Key], '\n') >= 0 {
-		l.pretty = true
-		from := int(a.Start)
-		if from == 0 { // the root, on whose first line the text does not start
-			from = int(a.End) - 1
-		}
-		l.step = max(s.indentOf(int(k.Key))-s.indentOf(from), 0)
-		if strings.TrimSpace(l.comma) != "," {
-			l.comma = ", "
-		}
+	first := int(s.t.Nodes[v.Child].Key)
+	if v.Child == 0 || bytes.IndexByte(s.t.Text[v.Start:first], '\n') < 0 {
+		return
+	}
+	l.pretty = true
+	from := int(v.Start)
+	if from == 0 { // the root, on whose first line the text does not start
+		from = int(v.End) - 1
+	}
+	l.step = max(s.indentOf(first)-s.indentOf(from), 0)
+	if strings.TrimSpace(l.comma) != "," {
+		l.comma = ", "
 	}
 }

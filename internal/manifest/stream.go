@@ -86,7 +86,11 @@ func Read(name string, input []byte) (*Stream, error) { return read(name, input,
 func read(name string, input []byte, known []yaml.Known) (s *Stream, err error) {
 	s = &Stream{name: name, in: input, known: known, objects: make([]*Object, 0, len(known))}
 	s.shared, s.notices, s.unread = map[*Object]string{}, map[*Object][]Notice{}, map[*Object]error{}
-	defer s.recovered(&err)
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Error{File: name, Err: fmt.Errorf("cannot be read: %v", p)}
+		}
+	}()
 	if len(input) > maxSize {
 		return nil, &Error{File: name, Err: errors.New("must be smaller than 2 GiB")}
 	}
@@ -132,13 +136,6 @@ func (s *Stream) endLastLine() {
 	if n := len(s.in); !bytes.HasSuffix(s.in, []byte("\n")) {
 		s.in = append(s.in[:n:n], s.eol...)
 		s.addedEnd = len(s.eol)
-	}
-}
-
-// recovered makes an error of a panic.
-func (s *Stream) recovered(err *error) {
-	if p := recover(); p != nil {
-		*err = &Error{File: s.name, Err: fmt.Errorf("cannot be read: %v", p)}
 	}
 }
 
@@ -257,7 +254,10 @@ func (s *Stream) addDocument(t *yaml.Tree, end int, found bool) error {
 		return s.errorAt(start, fmt.Errorf("ResourceList: `items` must be there, if only as an empty list"))
 	}
 	s.isList = true
-	s.noteResults(t, id.Heading, end)
+	s.results = resultsPosition{itemsCol: t.Nodes[id.Items].Col, root: t.Nodes[1], docEnd: end}
+	if v := &t.Nodes[id.Results]; id.Results != 0 {
+		s.results.key, s.results.end = int(v.Key), max(int(v.End), t.BehindColon(v))
+	}
 	if c := id.FunctionConfig; c != 0 && !t.IsNull(c) {
 		if s.config, err = s.configObject(t, c); err != nil {
 			return err
@@ -307,7 +307,10 @@ func (s *Stream) addItem(t *yaml.Tree, n int32, i, end int, list string, byDefau
 		id.kind, id.apiVersion = cmp.Or(id.kind, byDefault.kind), cmp.Or(id.apiVersion, byDefault.apiVersion)
 		err = s.addObject(t, n, end, id)
 	}
-	return inItem(i, list+": ", err)
+	if e := (*Error)(nil); errors.As(err, &e) && e.Path == nil && e.Object == "" {
+		e.Err = fmt.Errorf("%s: `items[%d]`: %w", list, i, e.Err)
+	}
+	return err
 }
 
 // addObject adds an object or, if it is a List, its items.
@@ -367,13 +370,4 @@ func (s *Stream) FunctionConfig() *Object { return s.config }
 // Changed reports whether [Stream.Text] differs from the input.
 func (s *Stream) Changed() bool {
 	return len(s.changes) > 0 || slices.ContainsFunc(s.objects, (*Object).Changed)
-}
-
-// inItem adds the index of the item to its error, unless that names an object
-// already.
-func inItem(i int, list string, err error) error {
-	if e := (*Error)(nil); errors.As(err, &e) && e.Path == nil && e.Object == "" {
-		e.Err = fmt.Errorf("%s`items[%d]`: %w", list, i, e.Err)
-	}
-	return err
 }

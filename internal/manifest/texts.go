@@ -192,7 +192,7 @@ func (k *editNode) lineBreak(eol string) string {
 func skipBlankAndComments(text []byte, at, lines int) int {
 	for ; lines > 0; lines-- {
 		end := yaml.LineEnd(text, at)
-		if line := bytes.TrimSpace(text[at:end]); end == len(text) || len(line) > 0 && line[0] != '#' {
+		if end == len(text) || !isBlankText(text[at:end]) {
 			break
 		}
 		at = end + 1

@@ -59,7 +59,6 @@ func (v *verifier) nextObject(length int, edited bool) (*Object, error) {
 	return got, nil
 }
 
-// isBlankText reports whether a text consists of white space and comments.
 func isBlankText(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {

@@ -15,14 +15,20 @@ import (
 type textEdit struct {
 	t       *yaml.Tree
 	read    map[int32]*editNode // what nodes read as now, if something in them is edited
-	changed map[int32]bool      // nodes whose text reads differently now
-	why     map[int32]string    // the nodes that are written out
+	parents []int32
+	changed map[int32]bool   // nodes whose text reads differently now
+	why     map[int32]string // the nodes that are written out
 }
 
 // editText returns the edited tree of the text, and which nodes are written out.
 func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]string) {
-	x := textEdit{t: t, read: map[int32]*editNode{}, changed: map[int32]bool{}, why: map[int32]string{}}
+	x := textEdit{t: t, read: map[int32]*editNode{}, changed: map[int32]bool{}, why: map[int32]string{}, parents: make([]int32, len(t.Nodes))}
 	x.note(root)
+	for i := range t.Nodes {
+		for c := t.Nodes[i].Child; c != 0; c = t.Nodes[c].Next {
+			x.parents[c] = int32(i)
+		}
+	}
 	edited = x.edited(root)
 	for again := true; again; {
 		again = false
@@ -41,7 +47,6 @@ func editText(t *yaml.Tree, root *editNode) (edited *editNode, why map[int32]str
 	return edited, x.why
 }
 
-// note notes what the nodes of an edited tree read as.
 func (x *textEdit) note(o *editNode) {
 	x.read[o.node] = o
 	for _, k := range o.children {
@@ -80,7 +85,6 @@ func (x *textEdit) edited(o *editNode) *editNode {
 	return &out
 }
 
-// assignWhole has a node written with a value.
 func (o *editNode) assignWhole(v field.Value) {
 	o.set, o.val, o.open, o.children = true, v, false, nil
 }
@@ -137,17 +141,25 @@ func (x *textEdit) changeAll(n int32) {
 // writeOut has a node written out that no edit names. It returns false if the node is
 // within one that is written anew already.
 func (x *textEdit) writeOut(edited *editNode, n int32, why string) bool {
-	path := x.t.Path(n) // none in the value of a merge key
-	for _, step := range path {
+	var path []int32
+	for at := n; at != 1; at = x.parents[at] {
+		if at == 0 { // in the value of a merge key
+			return false
+		}
+		path = append(path, at)
+	}
+	for _, at := range slices.Backward(path) {
 		if edited.set || edited.deleted || x.t.Nodes[edited.node].Marks&yaml.IsAlias != 0 {
 			return false
 		}
 		if !edited.open {
 			edited.open, edited.kind, edited.children = true, x.t.Nodes[edited.node].Kind, edited.originals(&original{Tree: x.t})
 		}
-		if edited = edited.find(step); edited == nil {
+		i := slices.IndexFunc(edited.children, func(k *editNode) bool { return k.node == at })
+		if i < 0 {
 			return false
 		}
+		edited = edited.children[i]
 	}
 	if edited.set || edited.deleted || len(path) == 0 {
 		return false

@@ -14,7 +14,6 @@ func nameEnd(in []byte, p int) int {
 	return p
 }
 
-// tagEnd returns the end of the tag that starts at p.
 func tagEnd(in []byte, p int) int {
 	for p++; !IsBlank(in, p) && strings.IndexByte(",[]{}", in[p]) < 0; p++ {
 	}
@@ -165,7 +164,6 @@ func (r *resolver) node(n int32) bool {
 	return true
 }
 
-// properties returns the anchor and the tag of a node.
 func (t *Tree) propertiesOf(n int32) (anchor, tag string) {
 	end := t.Nodes[n].End
 	if c := t.Nodes[n].Child; c != 0 {

@@ -22,13 +22,12 @@ type decoder struct {
 
 // A DecodeError is what is wrong with a node.
 type DecodeError struct {
-	Path field.Path // from the root; nil is the root
 	Node int32
 	Msg  string
 }
 
 func (d *decoder) fail(n int32, format string, args ...any) bool {
-	d.errs = append(d.errs, DecodeError{d.t.Path(n), n, fmt.Sprintf(format, args...)})
+	d.errs = append(d.errs, DecodeError{n, fmt.Sprintf(format, args...)})
 	return false
 }
 
@@ -51,7 +50,8 @@ func (d *decoder) find(path field.Path) int32 {
 		case d.t.Nodes[n].Kind != want:
 			d.wrongType(n, want.String())
 			return 0
-		case !step.IsIndex && !d.hasOnce(n, step.Key):
+		case !step.IsIndex && d.t.second(n, step.Key) != 0:
+			d.duplicate(d.t.second(n, step.Key))
 			return 0
 		}
 		n = d.t.Child(n, step)
@@ -378,12 +378,6 @@ func (d *decoder) hasEachOnce(n int32) bool {
 		seen[key] = true
 	}
 	return true
-}
-
-// hasOnce checks that a mapping has a key once at most.
-func (d *decoder) hasOnce(n int32, key string) bool {
-	c := d.t.second(n, key)
-	return c == 0 || d.duplicate(c)
 }
 
 func (d *decoder) duplicate(c int32) bool {

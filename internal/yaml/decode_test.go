@@ -99,10 +99,7 @@ func TestEachErrorOfAValueSaysWhereItIs(t *testing.T) {
 			var got []string
 			_, errs := tr.Decode(tt.path, &into, strict)
 			for _, e := range errs {
-				got = append(got, e.Path.String()+": "+e.Msg)
-				if key := tr.Path(e.Node).String(); key != e.Path.String() && !strings.Contains(e.Msg, "only once") {
-					t.Errorf("%q: node %s, path %s", tt.in, key, e.Path)
-				}
+				got = append(got, tr.Path(e.Node).String()+": "+e.Msg)
 			}
 			if s := strings.Join(got, "\n"); s != want {
 				t.Errorf("%q, strict %v:\n%s\nwant\n%s", tt.in, strict, s, want)

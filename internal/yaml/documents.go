@@ -250,16 +250,12 @@ func (x *Text) Parse(t *Tree, start, end, col int) (at int, ok bool) {
 	return start, false
 }
 
-// documentAround returns where the document starts and ends that has the offset.
 func (x *Text) documentAround(at int) (start, end int) {
-	start = x.Start
-	for p := bytes.LastIndexByte(x.Bytes[:at], '\n') + 1; p > start; p = bytes.LastIndexByte(x.Bytes[:p-1], '\n') + 1 {
-		if IsMarker(x.Bytes, p) {
-			start = p
-			break
-		}
+	start = LineStart(x.Bytes, at)
+	for start > x.Start && !IsMarker(x.Bytes, start) {
+		start = LineStart(x.Bytes, start-1)
 	}
-	return start, x.documentEnd(at)
+	return max(start, x.Start), x.documentEnd(at)
 }
 
 // OddFrom returns the first line break from p on that is neither LF nor CRLF.

@@ -87,7 +87,6 @@ func trimEnd(in []byte, e int) int {
 	return e
 }
 
-// atBreak reports whether a line ends at p.
 func atBreak(in []byte, p int) bool {
 	return p >= len(in) || in[p] == '\n' || in[p] == '\r' && p+1 < len(in) && in[p+1] == '\n'
 }
@@ -165,10 +164,7 @@ func (b *blockScan) lines() bool {
 // nextLine goes to the line behind the one that ends at eol.
 func (b *blockScan) nextLine(eol int) {
 	b.lineStart = eol + 1
-	b.p = len(b.in)
-	if b.lineStart <= len(b.in) {
-		b.p = SkipSpaces(b.in, b.lineStart)
-	}
+	b.p = min(SkipSpaces(b.in, b.lineStart), len(b.in))
 }
 
 // line reads a line with content, and a value that goes over several to its
@@ -361,7 +357,9 @@ func (b *blockScan) dash() bool {
 	top.last = b.t.add(top.node, top.last, col, b.p, b.p+1, b.p+1)
 	b.current = top.last
 	p := SkipSpaces(b.in, b.p+1)
-	if b.stepOver(p) {
+	if end, ok := b.t.stepOver(p, b.current, p-b.lineStart); ok {
+		b.pending, b.lastEnd = false, trimEnd(b.in, end)
+		b.p, b.lineStart = end, end
 		return true
 	}
 	b.p = p
@@ -521,8 +519,7 @@ func (b *blockScan) blockScalar() bool {
 	}
 	b.set(Scalar, StyleOf(View(b.in[b.p:end])), indent, b.p, end)
 	b.lastEnd, b.pending = end, false
-	b.lineStart = next
-	b.p = SkipSpaces(b.in, min(next, len(b.in)))
+	b.nextLine(next - 1)
 	return true
 }
 
@@ -544,28 +541,14 @@ func (b *blockScan) finish() bool {
 	return true
 }
 
-// stepOver goes behind the known object that starts at p, if there is one.
-func (b *blockScan) stepOver(p int) bool {
-	end, ok := b.t.stepOver(p, b.current, p-b.lineStart)
-	if ok {
-		b.pending, b.lastEnd = false, trimEnd(b.in, end)
-		b.p, b.lineStart = end, end
-	}
-	return ok
-}
-
 // stepOver makes a node without entries of the known object that starts at p, in
 // column col, and returns its end; ok is false if there is none.
 func (t *Tree) stepOver(p int, n int32, col int) (end int, ok bool) {
-	for len(t.known) > 0 && t.known[0].At < p {
-		t.known = t.known[1:]
-	}
-	if len(t.known) == 0 || t.known[0].At != p || t.Text[p] == '{' || t.known[0].Col != col {
+	k := Find(t.known, p)
+	if k == nil || t.Text[p] == '{' || k.Col != col || k.End > len(t.Text) || t.Text[k.End-1] != '\n' {
 		return 0, false
 	}
-	if end = t.known[0].End; end > len(t.Text) || t.Text[end-1] != '\n' {
-		return 0, false
-	}
+	end = k.End
 	v := &t.Nodes[n]
 	v.Kind, v.Style, v.Col, v.Start, v.End = Mapping, Block, int32(col), int32(p), int32(end)
 	return end, true
@@ -764,72 +747,61 @@ func blockScalar(in []byte, p, parent int) (next, end, indent int, ok bool) {
 	if !atBreak(in, q) && in[q] != '#' {
 		return 0, 0, 0, false
 	}
-	next = LineEnd(in, q) + 1
-	if next > len(in) {
-		return next, end, -1, true
-	}
+	p = LineEnd(in, q) + 1
 	if indent < 0 {
-		if indent, ok = blockIndent(in, next, parent); !ok {
+		if indent, ok = blockIndent(in, p, parent); !ok {
 			return 0, 0, 0, false
 		}
 	}
-	next, last, hasText, ok := blockLines(in, next, parent, indent, keep)
+	next, last, hasText, ok := blockLines(in, p, parent, indent, keep)
 	if !hasText {
 		indent = -1
 	}
 	return next, max(end, last), indent, ok
 }
 
-// blockLines reads the lines of a block scalar, which are in column indent, from p on: where the next
-// line starts, where the content ends, 0 if there is none, and whether a line has text.
-func blockLines(in []byte, p, parent, indent int, keep bool) (next, end int, hasText, ok bool) {
-	for {
-		at := skipBlankLines(in, p, indent)
-		if keep && at > p {
-			end = at - 1
-		}
-		if p = at; p >= len(in) || indent < 0 {
-			return p, end, hasText, true
-		}
-		q := SkipSpaces(in, p)
-		if q-p < indent || q == p && IsMarker(in, p) {
-			return p, end, hasText, in[q] != '\t' && (q-p <= parent || in[q] == '#')
-		}
-		hasText = true
-		p = LineEnd(in, q) + 1
-		if end = p - 1; in[end-1] == '\r' {
-			end--
-		}
-	}
-}
-
 // blockIndent returns the column of the lines of a block scalar whose first one starts at
 // p, inside a collection in column parent: -1 if there are none.
 func blockIndent(in []byte, p, parent int) (col int, ok bool) {
-	at := skipBlankLines(in, p, -1)
-	q := SkipSpaces(in, at)
-	if col = q - at; at >= len(in) || col <= parent || q == at && IsMarker(in, q) {
-		return -1, true
-	}
-	for ; p < at; p = LineEnd(in, p) + 1 { // a blank line must not be wider
-		if SkipSpaces(in, p)-p > col {
-			return 0, false
+	widest := 0 // of the blank lines
+	for ; p < len(in); p = LineEnd(in, p) + 1 {
+		q := SkipSpaces(in, p)
+		switch col = q - p; {
+		case atBreak(in, q):
+			widest = max(widest, col)
+		case col <= parent:
+			return -1, true
+		default:
+			return col, widest <= col && in[q] != '\t'
 		}
 	}
-	return col, in[q] != '\t'
+	return -1, true
 }
 
-// skipBlankLines returns the start of the first line from p on that has text, or spaces
-// behind the column of the lines (unless that is not known: -1).
-func skipBlankLines(in []byte, p, col int) int {
-	for p < len(in) {
+// blockLines reads the lines of a block scalar, which are in column indent, from p on: where the next
+// line starts, where the content ends, 0 if there is none, and whether a line has text.
+func blockLines(in []byte, p, parent, indent int, keep bool) (next, end int, hasText, ok bool) {
+	for eol := 0; p < len(in); p = eol + 1 {
 		q := SkipSpaces(in, p)
-		if !atBreak(in, q) || col >= 0 && q-p > col {
-			break
+		col := q - p
+		eol = LineEnd(in, q)
+		switch {
+		case atBreak(in, q) && (indent < 0 || col <= indent): // a blank line
+			if keep {
+				end = eol
+			}
+		case indent < 0:
+			return p, end, hasText, true
+		case col < indent || q == p && IsMarker(in, p):
+			return p, end, hasText, in[q] != '\t' && (col <= parent || in[q] == '#')
+		default:
+			hasText = true
+			if end = eol; in[end-1] == '\r' {
+				end--
+			}
 		}
-		p = LineEnd(in, q) + 1
 	}
-	return p
+	return p, end, hasText, true
 }
 
 // blockHeader reads the indicators of a block scalar: the column of its lines, -1 if none says

@@ -33,7 +33,7 @@ type Tree struct {
 	stack      []frame        // memory for the collections that are open
 	names      map[string]int // where the anchors so far are
 	prunes     bool           // only what tells objects apart is kept
-	known      []Known        // what is stepped over from here on
+	known      []Known        // what is stepped over
 	flowIndent int            // tabs in columns before it are no indentation of a plain scalar in flow style
 }
 
@@ -132,26 +132,32 @@ func (t *Tree) second(n int32, key string) int32 {
 	return c
 }
 
-// Item returns the item of a list with the index, or 0.
-func (t *Tree) Item(n int32, i int) int32 {
-	for c := t.Nodes[n].Child; c != 0; c = t.Nodes[c].Next {
-		if i == 0 {
-			return c
-		}
-		i--
-	}
-	return 0
-}
-
 // Child returns the entry or item of a collection to which the step leads, or 0.
 func (t *Tree) Child(n int32, step field.Step) int32 {
 	switch {
-	case step.IsIndex && t.Nodes[n].Kind == Sequence:
-		return t.Item(n, int(step.Index))
 	case !step.IsIndex && t.Nodes[n].Kind == Mapping:
 		return t.Get(n, step.Key)
+	case !step.IsIndex || t.Nodes[n].Kind != Sequence:
+		return 0
 	}
-	return 0
+	c := t.Nodes[n].Child
+	for i := step.Index; i > 0 && c != 0; i-- {
+		c = t.Nodes[c].Next
+	}
+	return c
+}
+
+// At returns the deepest node on the way along a path, and whether the path ends there.
+func (t *Tree) At(path field.Path) (n int32, found bool) {
+	n = 1
+	for _, step := range path {
+		c := t.Child(n, step)
+		if c == 0 {
+			return n, false
+		}
+		n = c
+	}
+	return n, true
 }
 
 // Path returns the steps from the root to a node.
@@ -388,8 +394,10 @@ func typed(s string) (v any, ok bool) {
 	case s[0] > '9': // a word
 		return nil, false
 	}
-	if i, ok := decimal(s); ok {
-		return i, true
+	if digits := strings.TrimPrefix(s, "-"); digits != "" && len(digits) <= 9 && digits[0] > '0' {
+		if i, err := strconv.Atoi(s); err == nil { // what most numbers are
+			return i, true
+		}
 	}
 	if v, ok := notFinite[s]; ok {
 		return v, true
@@ -440,26 +448,6 @@ func whole(i int64) any {
 		return n
 	}
 	return float64(i)
-}
-
-// decimal parses a whole number in its usual form, for which an int is large enough: it is what most are.
-func decimal(s string) (int, bool) {
-	digits := strings.TrimPrefix(s, "-")
-	if len(digits) == 0 || len(digits) > 9 || digits[0] == '0' {
-		return 0, false
-	}
-	n := 0
-	for i := range len(digits) {
-		c := digits[i] - '0'
-		if c > 9 {
-			return 0, false
-		}
-		n = 10*n + int(c)
-	}
-	if len(digits) < len(s) {
-		n = -n
-	}
-	return n, true
 }
 
 // ReadsAsString reports whether the plain scalar is a string.

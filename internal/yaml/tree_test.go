@@ -123,7 +123,7 @@ func TestKeysWithAnchorsAndTagsAreRead(t *testing.T) {
 		if b := tr.Get(1, "b"); b != 0 {
 			at = b
 			if tr.Nodes[b].Kind == Sequence {
-				if at = tr.Item(b, 0); tr.Item(b, 1) != 0 {
+				if at = tr.Nodes[b].Child; tr.Nodes[at].Next != 0 {
 					t.Errorf("%q: its list has an item more", in)
 				}
 			}
