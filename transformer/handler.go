@@ -279,17 +279,11 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 		form = s.form
 	}
 	edits := handlerEdits(s.path, s.current, want, form)
-	switch {
-	case len(s.texts) == 0:
-	case want == s.original:
-		edits = s.asWritten(edits)
-	default:
-		for i, e := range edits { // another mesh may leave a field as it was
-			key := e.Path[len(e.Path)-1].Key
-			if v, had := s.before(key); had && same(v, e.Value) {
-				edits[i].Texts = field.KeyValues{{Key: key, Value: s.texts.Get(key)}}
-			}
-		}
+	if want == s.original {
+		edits = s.withTexts(edits)
+	}
+	for i := range edits {
+		edits[i].Texts = s.texts // of another mesh's request too, which may have a field as it was
 	}
 	if h := s.current.HTTPGet; s.foreign && h != nil && h.Scheme != "" && want.HTTPGet != nil && want.HTTPGet.Scheme == "" {
 		edits = append(edits, field.Edit{Op: field.Delete, Path: s.path.Key(kindHTTPGet, "scheme")})
@@ -297,10 +291,9 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 	return edits
 }
 
-// asWritten returns the edits that restore the original, with the texts of its fields.
-// A field whose text is known gets it even if it has been given its original value by
-// hand.
-func (s *handlerSite) asWritten(edits []field.Edit) []field.Edit {
+// withTexts returns the edits that restore the original, with one for each field that has
+// been given its original value by hand, and whose text is known.
+func (s *handlerSite) withTexts(edits []field.Edit) []field.Edit {
 	kind := s.current.Kind()
 	now := field.As[field.Map](s.source, kind)
 	for _, text := range s.texts {
@@ -309,9 +302,6 @@ func (s *handlerSite) asWritten(edits []field.Edit) []field.Edit {
 		if value, had := s.before(text.Key); has && had && !named {
 			edits = append(edits, field.Edit{Op: field.Set, Path: s.path.Key(kind, text.Key), Value: value})
 		}
-	}
-	for i := range edits {
-		edits[i].Texts = s.texts
 	}
 	return edits
 }
