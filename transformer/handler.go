@@ -38,7 +38,6 @@ type handlerSite struct {
 	changes          []field.Edit     // from current to target
 }
 
-// A containerRef refers to a container of a pod spec.
 type containerRef struct {
 	init  bool
 	index int
@@ -252,7 +251,7 @@ func decodeEnv(c *Container, f *prober.Format) (originals map[string]*prober.Pro
 	return originals, true, err
 }
 
-// envVars returns the indexes of the env vars of a name.
+// envVars returns the indexes of those of a name.
 func (c *Container) envVars(name string) (at []int) {
 	for i := range c.Env {
 		if c.Env[i].Name == name {

@@ -13,7 +13,6 @@ type LimitRange struct {
 	items []limitItem
 }
 
-// A limitItem is one of the limits of a LimitRange.
 type limitItem struct {
 	ofPod           bool // of the pod as a whole, not of each container
 	min, max, ratio quantities

@@ -111,7 +111,7 @@ func (b *planBuilder) addUnreadable(path field.Path, container string, err error
 	b.addFinding(containerFinding("env-unreadable", path, container, "%v; the originals of the rewritten probes cannot be known", err))
 }
 
-// A match is an original that may be that of a rewritten probe.
+// A match is an original that may be that of a probe.
 type match struct {
 	holder *originalsHolder
 	key    string

@@ -111,7 +111,6 @@ func (b *planBuilder) skip(s *handlerSite, reason string, path field.Path, forma
 	b.addFinding(containerFinding(reason, path, s.container.Name, format, args...))
 }
 
-// classify decides for every probe and hook whether it is rewritten.
 func (b *planBuilder) classify() {
 	sources := b.optOutSources()
 	off := b.optOut(sources)
@@ -147,7 +146,6 @@ func (b *planBuilder) classify() {
 	}
 }
 
-// reportOptOut reports why the pod's probes are left alone, or restored.
 func (b *planBuilder) reportOptOut(off Finding) {
 	verb := "left alone"
 	if b.hasOurs() {
@@ -445,7 +443,6 @@ func (b *planBuilder) companion(toRewrite []*handlerSite) *Companion {
 // which annotations keep a copy for the next run, and not from the env var.
 func (b *planBuilder) answeredByEnvoy() bool { return b.inspection.answerer.who == AnsweredByEnvoy }
 
-// verdict returns what becomes of a probe, for the plan.
 func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 	v := Verdict{
 		Container: s.container.Name, Init: s.at.init, ProbeType: s.name, Field: s.path,

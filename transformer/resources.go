@@ -46,7 +46,6 @@ func (q quantities) each(other quantities, f func(a, b quantity) quantity) quant
 	return q
 }
 
-// requirements are the requests and limits of a container or a pod.
 type requirements struct{ requests, limits quantities }
 
 // readRequirements returns the requirements that the field `resources` holds. bad names
@@ -94,7 +93,6 @@ type podResources struct {
 	unreadable field.Path // a value that is no quantity; nil if there is none
 }
 
-// containerResources are the requirements of a container.
 type containerResources struct {
 	requirements
 	init     bool
@@ -292,7 +290,6 @@ func (b *planBuilder) tlsProbes(toRewrite []*handlerSite) (n int) {
 	return n
 }
 
-// probeProxyResources returns the resources of probe-proxy.
 func (b *planBuilder) probeProxyResources(pod *podResources, toRewrite []*handlerSite) field.Map {
 	given := b.p.opts.ProbeProxy.Resources
 	defaults := pod.defaultResources(b.tlsProbes(toRewrite), len(merge(nil, given)) > 0)
