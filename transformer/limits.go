@@ -42,10 +42,10 @@ func NewLimitRange(name string, spec field.Map) LimitRange {
 	return l
 }
 
-// filled returns the requirements of a container with the defaults of LimitRanges, which
-// the API server fills in after its own.
+// filled returns the requirements of a container with requests that default to the limits,
+// and with the defaults of LimitRanges, which the API server fills in after its own.
 func (r requirements) filled(ranges []LimitRange) requirements {
-	r = r.withDefaults()
+	r.requests = r.requests.each(r.limits, quantity.or)
 	for _, l := range ranges {
 		for _, item := range l.items {
 			r = r.combined(item.defaults, quantity.or)
@@ -77,7 +77,6 @@ func (l *limitItem) refuses(r requirements) string {
 // refusal says why the namespace refuses the pod with a container of these requirements;
 // "" if it does not, or would refuse the pod without it too.
 func (p podResources) refusal(c *Cluster, ours requirements, native bool) string {
-	ours = ours.filled(c.LimitRanges)
 	with := p.with(ours, native)
 	for i, name := range computeResources {
 		if limit := ours.limits[i]; limit.set && ours.requests[i].milli > limit.milli {

@@ -66,13 +66,6 @@ func (r requirements) combined(other requirements, f func(a, b quantity) quantit
 	return requirements{r.requests.each(other.requests, f), r.limits.each(other.limits, f)}
 }
 
-// withDefaults returns the requirements with requests that default to the limits, as
-// the API server fills them in for containers of pods.
-func (r requirements) withDefaults() requirements {
-	r.requests = r.requests.each(r.limits, quantity.or)
-	return r
-}
-
 // class returns the class that the requirements alone make. Zero is like not given.
 func (r requirements) class() qosClass {
 	cpu, memory := r.requests[0].milli, r.requests[1].milli
@@ -131,7 +124,7 @@ func (b *planBuilder) resources() *podResources {
 
 // with returns the pod with one more container, first among those of its list.
 func (p podResources) with(r requirements, native bool) podResources {
-	p.containers = slices.Concat([]containerResources{{r.withDefaults(), native, native}}, p.containers)
+	p.containers = slices.Concat([]containerResources{{r, native, native}}, p.containers)
 	return p
 }
 
@@ -310,8 +303,9 @@ func (b *planBuilder) checkResources(toRewrite []*handlerSite) {
 		return // the defaults keep the class
 	}
 	ours, _ := readRequirements(b.probeProxyResources(pod, toRewrite))
+	ours = ours.filled(b.in.Around.Cluster.LimitRanges)
 	b.checkLimits(pod, ours)
-	with := pod.with(ours.filled(b.in.Around.Cluster.LimitRanges), b.native())
+	with := pod.with(ours, b.native())
 	before, after := pod.class(), with.class()
 	if key, how := pod.changed(with); key != "" {
 		b.addFinding(NewFinding("pod-level-resources", b.spec.Key("resources"), "the pod's own `%s`, which Kubernetes 1.37 fills in from its containers, %s: the pod is %s, and %s with it; it must be written here", key, how, before, after))

@@ -132,7 +132,7 @@ const defaultContainer = "kubectl.kubernetes.io/default-container"
 // container the default if probe-proxy comes before it. Restore takes it back, since it
 // is noted like the annotations of a Namespace that the template repeats.
 func (b *planBuilder) withDefaultContainer(annotations field.KeyValues, toRewrite []*handlerSite) field.KeyValues {
-	if _, set := annotations.Lookup(defaultContainer); set || b.metadata == nil || b.native() || !b.adds(toRewrite) {
+	if _, set := annotations.Lookup(defaultContainer); set || b.native() || !b.adds(toRewrite) {
 		return annotations
 	}
 	at := b.probeProxyPlace(b.existingProbeProxy(), toRewrite)
@@ -169,7 +169,7 @@ func probeProxyPort(c *Container) int {
 			return n
 		}
 	}
-	if p := c.StartupProbe; p != nil && p.HTTPGet != nil && !p.HTTPGet.Port.IsString && p.HTTPGet.Port.Int > 0 {
+	if p := c.StartupProbe; p != nil && p.HTTPGet != nil && p.HTTPGet.Port.Int > 0 { // 0 if it is a name
 		return int(p.HTTPGet.Port.Int)
 	}
 	return prober.DefaultPort
