@@ -18,7 +18,9 @@ type Planner struct {
 	opts   Options
 	mesh   *serviceMesh
 	meshes []*serviceMesh // all of them, the planner's own first
-	// The container probe-proxy without what a template adds to it, made when it is needed.
+	// What follows is made when it is needed: the planners with the same options for the other
+	// meshes, and the container probe-proxy without what a template adds to it.
+	others           func() map[*serviceMesh]*Planner
 	native, ordinary func() field.Map
 }
 
@@ -35,7 +37,14 @@ func newPlanner(o Options, d *serviceMesh) *Planner {
 		o.ProbeProxy.Name = osmHealthcheckName
 	}
 	others := slices.DeleteFunc(slices.Clone(serviceMeshes), func(x *serviceMesh) bool { return x == d })
-	p := &Planner{opts: o, mesh: d, meshes: slices.Insert(others, 0, d)}
+	p := &Planner{opts: o, mesh: d, meshes: append([]*serviceMesh{d}, others...)}
+	p.others = sync.OnceValue(func() map[*serviceMesh]*Planner {
+		planners := make(map[*serviceMesh]*Planner)
+		for _, x := range others {
+			planners[x] = newPlanner(p.opts, x)
+		}
+		return planners
+	})
 	p.native = sync.OnceValue(func() field.Map { return p.probeProxy(true) })
 	p.ordinary = sync.OnceValue(func() field.Map { return p.probeProxy(false) })
 	return p
