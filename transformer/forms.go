@@ -42,9 +42,8 @@ func (r Record) handler(key string, original *Handler) field.Map {
 // readForm returns the fields of the handler as they were read, without its headers.
 func (s *handlerSite) readForm() field.Map {
 	form := field.As[field.Map](s.source, s.current.Kind())
-	if i := slices.IndexFunc(form, func(e field.Entry) bool { return e.Key == headersField && e.Value != nil }); i >= 0 {
-		form = slices.Clone(form)
-		form[i].Value = field.List{}
+	if headers, _ := form.Get(headersField); headers != nil {
+		return merge(form, field.Map{{Key: headersField, Value: field.List{}}})
 	}
 	return form
 }

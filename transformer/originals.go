@@ -373,26 +373,14 @@ func (b *planBuilder) findMeshOriginal(s *handlerSite) {
 		s.lost = original == nil
 		if original != nil {
 			s.original, s.alreadyRewritten, s.foreign = original, true, true
-			s.form = namedForm(original, s.form)
+			if h := original.HTTPGet; h != nil && h.Port.IsString { // which the env var cannot carry
+				s.form = merge(s.form, field.Map{{Key: "port", Value: h.Port.Str}})
+			} else {
+				s.form = nil
+			}
 		}
 		return
 	}
-}
-
-// namedForm returns the form of an original whose port is a name, which the env
-// var cannot carry; nil if it can carry the original. read is the form of the
-// probe as it was read.
-func namedForm(original *Handler, read field.Map) field.Map {
-	if original.HTTPGet == nil || !original.HTTPGet.Port.IsString {
-		return nil
-	}
-	form := slices.Clone(read)
-	for i := range form {
-		if form[i].Key == "port" {
-			form[i].Value = original.HTTPGet.Port.Str
-		}
-	}
-	return form
 }
 
 // An OriginalProbe is a readiness probe as its author wrote it, whether or not
