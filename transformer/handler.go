@@ -236,19 +236,18 @@ func entriesOf(sites []*handlerSite, key func(*handlerSite) string) map[string]*
 	return entries
 }
 
-// decodeEnv returns the originals in the env var of a container that has the format;
-// found is false if the container has no such env var.
-func decodeEnv(c *Container, f *prober.Format) (originals map[string]*prober.Prober, found bool, err error) {
+// decodeEnv returns the originals in the env var of a container that has the format; nil if
+// the container has no such env var.
+func decodeEnv(c *Container, f *prober.Format) (map[string]*prober.Prober, error) {
 	at := c.envVars(f.EnvName)
 	if len(at) == 0 {
-		return nil, false, nil
+		return nil, nil
 	}
 	value := c.Env[at[len(at)-1]].Value // of several, the last one counts
 	if value == nil {
-		return nil, true, fmt.Errorf("%s must have its value here, not come from elsewhere", f.EnvName)
+		return nil, fmt.Errorf("%s must have its value here, not come from elsewhere", f.EnvName)
 	}
-	originals, err = decodeOriginals(f, strings.ReplaceAll(*value, "$$", "$"))
-	return originals, true, err
+	return decodeOriginals(f, strings.ReplaceAll(*value, "$$", "$"))
 }
 
 // envVars returns the indexes of those of a name.

@@ -47,7 +47,7 @@ func (k *originalsHolder) answerer() answerer {
 // isOf reports whether k carries originals in the convention of a mesh.
 func (k *originalsHolder) isOf(d *serviceMesh) bool { return k.mesh.convention == d.convention }
 
-// answersOn reports whether k is a container that answers on a port.
+// answersOn reports whether rewritten probes are answered on a port, if k carries their originals.
 func (k *originalsHolder) answersOn(port int) bool { return slices.Contains(k.listens, port) }
 
 // cannotRun returns why k, a probe-proxy, cannot answer in a pod, with or without a mesh; ""
@@ -82,11 +82,11 @@ func (b *planBuilder) findHolders() {
 	}
 	for at, c := range b.in.Template.Spec.containers() {
 		for _, by := range conventions {
-			originals, found, err := decodeEnv(c, by.format)
+			originals, err := decodeEnv(c, by.format)
 			switch {
 			case err != nil:
 				b.addUnreadable(b.containerPath(at).Key("env"), c.Name, err)
-			case found:
+			case originals != nil:
 				path, d := b.containerPath(at), b.p.holderIn(by, c)
 				k := &originalsHolder{
 					mesh: d, at: at, container: c, path: path, originals: originals,
@@ -103,7 +103,8 @@ func (b *planBuilder) findHolders() {
 		b.addUnreadable(b.metadata.Key("annotations"), "", err)
 	}
 	if originals != nil {
-		b.annotationHolders = []*originalsHolder{{mesh: meshNamed("osm"), originals: originals}}
+		d := meshNamed("osm")
+		b.annotationHolders = []*originalsHolder{{mesh: d, originals: originals, listens: d.fixedPorts}}
 	}
 }
 
@@ -263,15 +264,9 @@ func (b *planBuilder) keepReplaced() {
 // seemsRewritten reports whether a probe that was not recognised looks rewritten, or
 // goes to where rewritten probes are answered.
 func (b *planBuilder) seemsRewritten(s *handlerSite) bool {
-	if b.isDangling(s) {
-		return true
-	}
 	n := s.dialed()
-	if n == 0 {
-		return false
-	}
-	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.answersOn(n) }) ||
-		slices.ContainsFunc(b.annotationHolders, func(k *originalsHolder) bool { return slices.Contains(k.mesh.fixedPorts, n) })
+	answers := func(k *originalsHolder) bool { return k.answersOn(n) }
+	return b.isDangling(s) || n != 0 && (slices.ContainsFunc(b.holders, answers) || slices.ContainsFunc(b.annotationHolders, answers))
 }
 
 // resembles reports whether a path may be a rewritten one with a mistake: the two
