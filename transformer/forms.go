@@ -67,14 +67,12 @@ func (s *handlerSite) needsForm() bool {
 	if s.form == nil {
 		return false
 	}
-	if s.original.HTTPGet == nil {
+	h := s.original.HTTPGet
+	if h == nil {
 		return !same(s.form, handlerOf(s.prober(), nil).Value())
 	}
-	port, _ := s.form.Get("port")
-	_, number := port.(int)
-	path, _ := s.form.Get("path")
 	protocol := slices.IndexFunc(s.form, func(e field.Entry) bool { return e.Key == "protocol" && e.Value != nil })
-	return !number || path == nil || path == "" || protocol >= 0 && protocol < len(s.form)-1 || s.fillsHeaders()
+	return h.Port.IsString || h.Path == "" || protocol >= 0 && protocol < len(s.form)-1 || s.fillsHeaders()
 }
 
 // fillsHeaders reports whether the original has a list of headers that is empty

@@ -318,9 +318,9 @@ func (s *handlerSite) before(key string) (v field.Value, had bool) {
 func handlerEdits(path field.Path, have, want *Handler, form field.Map) []field.Edit {
 	from, to := have.Kind(), want.Kind()
 	if from != to {
-		value := want.Value()
-		if form != nil {
-			value = form
+		value := form
+		if value == nil {
+			value = want.Value()
 		}
 		return []field.Edit{{Op: field.Rename, Path: path.Key(from), NewKey: to, Value: value}}
 	}
