@@ -20,8 +20,8 @@ type Planner struct {
 	meshes []*serviceMesh // all of them, the planner's own first
 	// What follows is made when it is needed: the planners with the same options for the other
 	// meshes, and the container probe-proxy without what a template adds to it.
-	others           func() map[*serviceMesh]*Planner
-	native, ordinary func() field.Map
+	others            func() map[*serviceMesh]*Planner
+	sidecar, ordinary func() field.Map // as a native sidecar, and as an ordinary container
 }
 
 // New returns a planner. It is an error if the options have [Options.Problems].
@@ -45,8 +45,8 @@ func newPlanner(o Options, d *serviceMesh) *Planner {
 		}
 		return planners
 	})
-	p.native = sync.OnceValue(func() field.Map { return p.probeProxy(true) })
-	p.ordinary = sync.OnceValue(func() field.Map { return p.probeProxy(false) })
+	p.sidecar = sync.OnceValue(func() field.Map { return p.fixedContainer(true) })
+	p.ordinary = sync.OnceValue(func() field.Map { return p.fixedContainer(false) })
 	return p
 }
 
