@@ -112,13 +112,6 @@ func (b *planBuilder) addUnreadable(path field.Path, container string, err error
 	b.addFinding(containerFinding("env-unreadable", path, container, "%v; the originals of the rewritten probes cannot be known", err))
 }
 
-// A match is an original that may be that of a probe.
-type match struct {
-	holder *originalsHolder
-	key    string
-	prober *prober.Prober
-}
-
 // recognise finds the original of a rewritten probe by its path, whatever its
 // port: the port may have been edited by hand, or come from a configuration that
 // has changed since. If several containers carry an original for the path, those
@@ -128,39 +121,48 @@ func (b *planBuilder) recognise(s *handlerSite) {
 	if s.current.Kind() != kindHTTPGet {
 		return
 	}
-	h := s.current.HTTPGet
-	port := int(h.Port.Int) // 0 if it is a name
-	matches := matchesIn(b.holders, s, b.names)
-	if onPort := slices.DeleteFunc(slices.Clone(matches), func(m match) bool { return !m.holder.answersOn(port) }); len(onPort) > 0 {
-		matches = onPort
-	}
-	if len(matches) == 0 {
-		matches = matchesIn(b.annotationHolders, s, b.names)
-	}
-	if len(matches) == 0 {
+	port := int(s.current.HTTPGet.Port.Int) // 0 if it is a name
+	onPort := slices.DeleteFunc(slices.Clone(b.holders), func(k *originalsHolder) bool { return !k.answersOn(port) })
+	if !b.recogniseIn(onPort, s) && !b.recogniseIn(b.holders, s) && !b.recogniseIn(b.annotationHolders, s) {
 		b.findMeshOriginal(s)
-		return
 	}
-	m := matches[0]
-	for _, other := range matches[1:] {
-		if !reflect.DeepEqual(m.prober, other.prober) {
+}
+
+// recogniseIn finds the original of a rewritten probe among those that holders carry, and
+// reports whether there is one. The container may be what is the proxy in another mesh.
+func (b *planBuilder) recogniseIn(holders []*originalsHolder, s *handlerSite) bool {
+	var holder *originalsHolder
+	var key string
+	var entry *prober.Prober
+	for _, k := range holders {
+		at, p := k.mesh.original(k.originals, s, b.names)
+		switch {
+		case p == nil:
+		case holder == nil:
+			holder, key, entry = k, at, p
+		case !reflect.DeepEqual(entry, p):
 			b.addFinding(containerFinding("originals-ambiguous", s.path, s.container.Name,
-				"looks rewritten, and %s and %s carry different originals for its path; only one of them may", m.holder.name(), other.holder.name()))
-			return
+				"looks rewritten, and %s and %s carry different originals for its path; only one of them may", holder.name(), k.name()))
+			return true
 		}
 	}
-	s.original = handlerOf(m.prober, m.holder.mesh.unrewritten(h))
-	s.alreadyRewritten, s.foreign, s.holder, s.entry = true, !m.holder.isOf(b.p.mesh), m.holder, m.prober
-	container, _, _ := m.holder.mesh.format.ParseKey(m.key)
-	key := prober.Key(cmp.Or(container, s.container.Name), s.name)
-	s.form, s.texts = b.record.handler(key, s.original), field.As[field.Map](b.record.Section(RecordTexts), key).KeyValues()
+	if holder == nil {
+		return false
+	}
+	h := s.current.HTTPGet
+	s.original = handlerOf(entry, holder.mesh.unrewritten(h))
+	s.alreadyRewritten, s.foreign, s.holder, s.entry = true, !holder.isOf(b.p.mesh), holder, entry
+	holder.claimed = append(holder.claimed, key)
+	if port := int(h.Port.Int); holder.answersOn(port) {
+		holder.port = port
+	}
+	container, _, _ := holder.mesh.format.ParseKey(key)
+	noted := prober.Key(cmp.Or(container, s.container.Name), s.name)
+	s.form, s.texts = b.record.handler(noted, s.original), field.As[field.Map](b.record.Section(RecordTexts), noted).KeyValues()
 	if s.original.HTTPGet != nil {
 		s.form = s.withEmptyHeaders(s.form)
 	}
-	m.holder.claimed = append(m.holder.claimed, m.key)
-	if m.holder.answersOn(port) {
-		m.holder.port = port
-	}
+	return true
 }
 
 // astray returns why a rewritten probe of a pod is not made as its author wants, with or
@@ -195,18 +197,6 @@ func (s *handlerSite) hurriedFate() (f fate, unless string) {
 	}
 	why := fmt.Sprintf("its original in %s has a timeout of %d s, and the probe one of %d s", s.holder.name(), s.entry.TimeoutSeconds, s.timeout)
 	return fate{Fails, why}, fmt.Sprintf("the app takes longer than %d s", s.entry.TimeoutSeconds)
-}
-
-// matchesIn returns the originals that holders carry for the path of a probe. The
-// container may be what is the proxy in another mesh.
-func matchesIn(holders []*originalsHolder, s *handlerSite, names []string) []match {
-	var matches []match
-	for _, k := range holders {
-		if key, p := k.mesh.original(k.originals, s, names); p != nil {
-			matches = append(matches, match{k, key, p})
-		}
-	}
-	return matches
 }
 
 // keepOriginals refuses the template if a probe seems to be rewritten, was not
