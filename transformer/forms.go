@@ -71,8 +71,7 @@ func (s *handlerSite) needsForm() bool {
 	if h == nil {
 		return !same(s.form, handlerOf(s.prober(), nil).Value())
 	}
-	protocol := slices.IndexFunc(s.form, func(e field.Entry) bool { return e.Key == "protocol" && e.Value != nil })
-	return h.Port.IsString || h.Path == "" || protocol >= 0 && protocol < len(s.form)-1 || s.fillsHeaders()
+	return h.Port.IsString || h.Path == "" || h.Protocol != "" && following(s.form, "protocol") != "" || s.fillsHeaders()
 }
 
 // fillsHeaders reports whether the original has a list of headers that is empty
