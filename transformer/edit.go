@@ -68,7 +68,7 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 // withoutOurs returns the annotations of the template without what was added for past
 // answerers in any mesh.
 func (b *planBuilder) withoutOurs() field.KeyValues {
-	user := b.undo(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers, b.record.Values(recordAnnotations))
+	user := undoAll(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers, b.record.Values(recordAnnotations))
 	for _, p := range b.record.Values(recordInherited) { // the template would have replaced them
 		if user.Get(p.Key) == p.Value {
 			user = user.Without(p.Key)
@@ -87,9 +87,9 @@ func (b *planBuilder) withInherited(user field.KeyValues) field.KeyValues {
 	return user
 }
 
-// undo returns the annotations without what any mesh added for past
+// undoAll returns the annotations without what any mesh added for past
 // answerers.
-func (b *planBuilder) undo(annotations field.KeyValues, past func(*serviceMesh) []answerer, recorded field.KeyValues) field.KeyValues {
+func undoAll(annotations field.KeyValues, past func(*serviceMesh) []answerer, recorded field.KeyValues) field.KeyValues {
 	for _, d := range serviceMeshes {
 		annotations = d.undo(annotations, past(d), recorded)
 	}

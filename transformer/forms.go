@@ -109,7 +109,7 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 		}
 	}
 	now := []answerer{b.inspection.answerer}
-	undone := b.undo(written, func(d *serviceMesh) []answerer {
+	undone := undoAll(written, func(d *serviceMesh) []answerer {
 		if d.convention != b.p.mesh.convention {
 			return nil
 		}

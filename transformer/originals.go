@@ -235,7 +235,7 @@ func (b *planBuilder) keepReplaced() {
 		if s.alreadyRewritten || s.target != nil {
 			continue
 		}
-		if _, noted := b.record.Section(recordHandlers).Get(s.key); noted && b.isDangling(s) {
+		if _, noted := b.record.Section(recordHandlers).Get(s.key); noted && s.isDangling() {
 			b.addFinding(containerFinding("original-replaced", s.path, s.container.Name,
 				"looks rewritten, and the annotation `%s` has all that is left of its original; the probe must have its original back, or the annotation must go", OriginalsAnnotation))
 			continue
@@ -256,7 +256,7 @@ func (b *planBuilder) keepReplaced() {
 func (b *planBuilder) seemsRewritten(s *handlerSite) bool {
 	n := s.dialed()
 	answers := func(k *originalsHolder) bool { return k.answersOn(n) }
-	return b.isDangling(s) || n != 0 && (slices.ContainsFunc(b.holders, answers) || slices.ContainsFunc(b.annotationHolders, answers))
+	return s.isDangling() || n != 0 && (slices.ContainsFunc(b.holders, answers) || slices.ContainsFunc(b.annotationHolders, answers))
 }
 
 // resembles reports whether a path may be a rewritten one with a mistake: the two
@@ -330,7 +330,7 @@ func (s *handlerSite) has(original *prober.Prober) bool {
 // of the two the original belongs.
 func (b *planBuilder) checkPaths(toRewrite []*handlerSite) {
 	for _, s := range b.sites {
-		if !b.isDangling(s) || !b.p.mesh.byPath {
+		if !s.isDangling() || !b.p.mesh.byPath {
 			continue
 		}
 		i := slices.IndexFunc(toRewrite, func(c *handlerSite) bool { return c.target.HTTPGet.Path == s.current.HTTPGet.Path })
@@ -389,7 +389,7 @@ func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 	for _, s := range b.sites {
 		switch {
 		case s.name != prober.Readiness:
-		case b.isDangling(s):
+		case s.isDangling():
 			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Message)
 		default:
 			all = append(all, OriginalProbe{Container: s.container.Name, Field: s.path, Handler: s.original, Ports: s.container.Ports, Timing: s.source})

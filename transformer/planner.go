@@ -97,7 +97,7 @@ func (p *Planner) Restore(in Input) Plan {
 	b.inspection = b.p.mesh.inspect(b)
 	b.findings = read // what the mesh's labels and annotations say does not matter here
 	for _, s := range b.sites {
-		if b.isDangling(s) {
+		if s.isDangling() {
 			b.skip(s, "dangling", s.path, danglingText)
 		} else if !s.alreadyRewritten {
 			s.reason = "not-rewritten"
@@ -109,7 +109,7 @@ func (p *Planner) Restore(in Input) Plan {
 const danglingText = "looks like a rewritten probe, but no container of the pod carries an original for it; it must be given its original back"
 
 // isDangling reports whether a probe looks rewritten and was not recognised.
-func (b *planBuilder) isDangling(s *handlerSite) bool {
+func (s *handlerSite) isDangling() bool {
 	h := s.current.HTTPGet
 	return s.lost || !s.alreadyRewritten && h != nil && slices.ContainsFunc(conventions, func(by *convention) bool { return by.looksRewritten(h) })
 }
@@ -128,7 +128,7 @@ func (b *planBuilder) classify() {
 	for _, s := range b.sites {
 		kind := s.original.Kind()
 		switch {
-		case b.in.Shape.ProbesMadeBy != "" && !b.isDangling(s):
+		case b.in.Shape.ProbesMadeBy != "" && !s.isDangling():
 			s.reason, offApplies = off.Reason, true
 		case kind != "" && !s.original.dials():
 			s.reason = "no-network"
@@ -137,7 +137,7 @@ func (b *planBuilder) classify() {
 			b.skip(s, "not-one-handler", s.path, "must have exactly one handler (exec, httpGet, tcpSocket, grpc, and for hooks sleep), and has %s", s.original)
 		case b.p.mesh.isProxy(s.container):
 			s.reason = "proxy-container"
-		case b.isDangling(s):
+		case s.isDangling():
 			b.skip(s, "dangling", s.path, danglingText)
 		case off != nil:
 			s.reason, offApplies = off.Reason, true
@@ -354,7 +354,7 @@ func (b *planBuilder) checkLeftAlone() {
 func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 	kind := s.original.Kind()
 	port, host := s.original.endpoint()
-	if kind == "" || port == nil || b.p.mesh.isProxy(s.container) || b.isDangling(s) || s.neverWorks(kind) {
+	if kind == "" || port == nil || b.p.mesh.isProxy(s.container) || s.isDangling() || s.neverWorks(kind) {
 		return false
 	}
 	if host != "" || s.port == 0 && !isVariable(port.Str) || s.port > 0 && !b.inspection.captures(s.port) {
@@ -484,7 +484,7 @@ func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
 	switch {
 	case kind == "" || !s.current.dials() || b.p.mesh.isProxy(s.container):
 		return unaffected, ""
-	case b.isDangling(s):
+	case s.isDangling():
 		return fate{Fails, "nothing in the pod has its original"}, ""
 	case s.neverWorks(kind), s.dialed() == 0: // it fails without a mesh too
 		return unaffected, ""
