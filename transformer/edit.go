@@ -45,13 +45,13 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 	b.addedAnnotations = slices.DeleteFunc(slices.Clone(want), func(p field.KeyValue) bool { return slices.Contains(have, p) })
 	slices.SortFunc(b.addedAnnotations, func(p, q field.KeyValue) int { return strings.Compare(p.Key, q.Key) })
 	path := b.metadata.Key("annotations")
-	switch raw := b.sourceMap(b.metadata); {
+	switch {
 	case len(have) > 0 && len(want) == 0:
-		if _, noted := b.record.Section(RecordEmpty).Get("annotations"); len(raw) == 1 && b.hasOwnMetadata() && !noted {
+		if _, noted := b.record.Section(RecordEmpty).Get("annotations"); len(b.sourceMap(b.metadata)) == 1 && b.hasOwnMetadata() && !noted {
 			path = b.metadata // it has nothing else
 		}
 		b.edit(b.record.Emptied(path))
-	case len(want) > 0 && raw == nil && b.hasOwnMetadata():
+	case len(have) == 0 && len(want) > 0 && b.hasOwnMetadata() && b.sourceMap(b.metadata) == nil:
 		b.edit(field.Edit{Op: field.Set, Path: b.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: b.addedAnnotations.Map()}}})
 	default:
 		for _, p := range b.addedAnnotations {

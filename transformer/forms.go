@@ -124,11 +124,11 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 		return set
 	})...)
 	if b.native() && b.adds(toRewrite) {
-		b.noteEmpty(&r, b.spec.Key("initContainers"))
+		b.noteEmpty(&r, b.spec.Key("initContainers"), len(b.in.Template.Spec.InitContainers) == 0)
 	}
 	if env != "" && !b.adds(toRewrite) {
 		if at, proxy := b.proxyOf(b.p.mesh.isProxy); proxy != nil {
-			b.noteEmpty(&r, b.containerPath(at).Key("env"))
+			b.noteEmpty(&r, b.containerPath(at).Key("env"), len(proxy.Env) == 0)
 		} else if b.p.opts.IstioProxy.Image != autoImage || len(merge(nil, b.p.opts.IstioProxy.Resources)) > 0 {
 			r.Set(recordDeclared, true)
 		}
@@ -161,12 +161,17 @@ func (s *handlerSite) isOriginal(key string) bool {
 }
 
 // noteEmpty notes a mapping or list that will be filled, if it is empty or null
-// now, or was before an earlier run filled it.
-func (b *planBuilder) noteEmpty(r *Record, path field.Path) {
+// now, or was before an earlier run filled it. mayBe is false if it certainly is not empty now.
+func (b *planBuilder) noteEmpty(r *Record, path field.Path, mayBe bool) {
 	key := path[len(path)-1].Key
 	v, noted := b.record.Section(RecordEmpty).Get(key)
 	text := b.record.Values(RecordTexts).Get(key)
-	if now, found := b.in.Source(path); found && isEmpty(now) {
+	var now field.Value
+	found := false
+	if mayBe { // to read what is filled takes time
+		now, found = b.in.Source(path)
+	}
+	if found && isEmpty(now) {
 		v, noted, text = now, true, ""
 		for _, t := range b.in.Texts { // if restore would write it in another way
 			if slices.Equal(t.Path, path) {
@@ -185,8 +190,9 @@ func (b *planBuilder) noteEmpty(r *Record, path field.Path) {
 
 // noteEmptyMetadata notes, last, the metadata and the annotations, which will be filled.
 func (b *planBuilder) noteEmptyMetadata(r *Record) {
-	b.noteEmpty(r, b.metadata)
-	b.noteEmpty(r, b.metadata.Key("annotations"))
+	m := &b.in.Template.Metadata
+	b.noteEmpty(r, b.metadata, len(m.Labels)+len(m.Annotations) == 0)
+	b.noteEmpty(r, b.metadata.Key("annotations"), len(m.Annotations) == 0)
 	slices.SortFunc(r.Section(RecordTexts), func(x, y field.Entry) int { return strings.Compare(x.Key, y.Key) })
 }
 
