@@ -10,7 +10,11 @@ import (
 
 // editAll plans the edits: annotations, containers, probes.
 func (b *planBuilder) editAll(toRewrite []*handlerSite) {
-	env := b.p.mesh.encode(b.readFromEnv(toRewrite))
+	fromEnv := toRewrite
+	if b.answeredByEnvoy() {
+		fromEnv = slices.DeleteFunc(slices.Clone(toRewrite), func(s *handlerSite) bool { return !b.answeredByUs(s) })
+	}
+	env := b.p.mesh.encode(fromEnv)
 	b.editAnnotations(toRewrite, env)
 	b.editContainers(toRewrite, env)
 	for _, s := range b.sites {
@@ -142,15 +146,6 @@ func (b *planBuilder) answeredByUs(s *handlerSite) bool {
 // Service Mesh Envoy makes no tcpSocket probes.
 func (b *planBuilder) madeByUs(s *handlerSite, a answerer) bool {
 	return a.who == AnsweredByProbeProxy || b.p.mesh.proxyAnswerer == AnsweredByEnvoy && s.original.TCPSocket != nil
-}
-
-// readFromEnv returns the probes whose originals the answerer reads from the env
-// var.
-func (b *planBuilder) readFromEnv(sites []*handlerSite) []*handlerSite {
-	if !b.answeredByEnvoy() {
-		return sites
-	}
-	return slices.DeleteFunc(slices.Clone(sites), func(s *handlerSite) bool { return !b.answeredByUs(s) })
 }
 
 // existingProbeProxy returns the probe-proxy to update. If there are several,

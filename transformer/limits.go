@@ -149,24 +149,18 @@ func (c *Cluster) quotaRefusal(p podResources, ours requirements) string {
 // cure returns resources of probe-proxy that the namespace accepts, as they are in the
 // functionConfig; "" if there are none.
 func (p podResources) cure(c *Cluster, native bool) string {
-	fit := requirements{}
-	for i, q := range []quantity{{50, true}, {32 * 1000 << 20, true}} {
-		for _, l := range c.LimitRanges {
-			for _, item := range l.items {
-				if low := item.min[i]; !item.ofPod && low.set {
-					q.milli = max(q.milli, low.milli)
-				}
-				if high := item.max[i]; !item.ofPod && high.set {
-					q.milli = min(q.milli, high.milli)
-				}
+	fit := quantities{{50, true}, {32 * 1000 << 20, true}}
+	for _, l := range c.LimitRanges {
+		for _, item := range l.items {
+			if !item.ofPod {
+				fit = fit.each(item.min, quantity.max).each(item.max, quantity.atMost)
 			}
 		}
-		fit.requests[i], fit.limits[i] = q, q
 	}
-	if p.refusal(c, fit, native) != "" {
+	if p.refusal(c, requirements{fit, fit}, native) != "" {
 		return ""
 	}
-	same := fmt.Sprintf("{cpu: %s, memory: %s}", fit.requests[0], fit.requests[1])
+	same := fmt.Sprintf("{cpu: %s, memory: %s}", fit[0], fit[1])
 	return "probeProxy: {resources: {requests: " + same + ", limits: " + same + "}}"
 }
 
