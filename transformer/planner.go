@@ -242,21 +242,16 @@ func (b *planBuilder) skipPort(s *handlerSite, kind string, port field.IntOrStri
 // hooks and would wait for ever, and liveness probes restart them, and for postStart
 // hooks of any container.
 func (b *planBuilder) runsBefore(w world, s *handlerSite, a answerer) bool {
-	byUs := b.madeByUs(s, a)
 	at, proxy := b.proxyOf(b.p.mesh.isProxy)
 	switch {
 	case a.who == AnsweredByApp || !s.atStart():
 		return true
-	case byUs && s.at.init:
-		return b.native()
-	case byUs:
-		return !b.firstIsApp() || b.native() // probe-proxy would have to be first
+	case b.madeByUs(s, a): // an ordinary probe-proxy would have to be first
+		return b.native() || !s.at.init && !b.firstIsApp()
 	case proxy != nil && proxy.Image != autoImage: // the injector neither replaces nor moves it
 		return s.at.startsAfter(at)
-	case s.at.init:
-		return w.native
 	}
-	return w.native || w.holds
+	return w.native || !s.at.init && w.holds
 }
 
 func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
