@@ -27,11 +27,12 @@ type quantities [len(computeResources)]quantity
 // readQuantities returns the quantities in a mapping. bad names one that is none; "" if all are.
 func readQuantities(amounts field.Map) (q quantities, bad string) {
 	for i, name := range computeResources {
-		if v, there := amounts.Get(name); !there {
-			continue
-		} else if x, ok := readQuantity(v); ok {
-			q[i] = x
-		} else {
+		v, there := amounts.Get(name)
+		switch amount, ok := readQuantity(v); {
+		case !there:
+		case ok:
+			q[i] = amount
+		default:
 			bad = name
 		}
 	}
