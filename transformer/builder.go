@@ -8,7 +8,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
 )
 
-// A planBuilder makes the plan for one template.
 type planBuilder struct {
 	p                 *Planner
 	in                *Input

@@ -31,7 +31,7 @@ func (p *Planner) builderFor(in *Input) *planBuilder {
 		if problems := p.opts.problemsIn(marked[0]); len(problems) > 0 {
 			detected.conflicts = []Finding{NewFinding("options-unfit", nil, "%s: the pod is in %s, and the functionConfig does not fit that mesh: `%s`: %s", at[0], marked[0].title, problems[0].Path, problems[0].Text)}
 		} else {
-			b = newPlanBuilder(newPlanner(p.opts, marked[0]), in)
+			b = newPlanBuilder(p.others()[marked[0]], in)
 		}
 	case auto && len(marked) == 0 && off != nil:
 		detected.optOut = off

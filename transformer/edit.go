@@ -10,7 +10,11 @@ import (
 
 // editAll plans the edits: annotations, containers, probes.
 func (b *planBuilder) editAll(toRewrite []*handlerSite) {
-	env := b.p.mesh.encode(b.readFromEnv(toRewrite))
+	fromEnv := toRewrite
+	if b.answeredByEnvoy() {
+		fromEnv = slices.DeleteFunc(slices.Clone(toRewrite), func(s *handlerSite) bool { return !b.answeredByUs(s) })
+	}
+	env := b.p.mesh.encode(fromEnv)
 	b.editAnnotations(toRewrite, env)
 	b.editContainers(toRewrite, env)
 	for _, s := range b.sites {
@@ -45,13 +49,13 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 	b.addedAnnotations = slices.DeleteFunc(slices.Clone(want), func(p field.KeyValue) bool { return slices.Contains(have, p) })
 	slices.SortFunc(b.addedAnnotations, func(p, q field.KeyValue) int { return strings.Compare(p.Key, q.Key) })
 	path := b.metadata.Key("annotations")
-	switch raw := b.sourceMap(b.metadata); {
+	switch {
 	case len(have) > 0 && len(want) == 0:
-		if _, noted := b.record.Section(RecordEmpty).Get("annotations"); len(raw) == 1 && b.hasOwnMetadata() && !noted {
+		if _, noted := b.record.Section(RecordEmpty).Get("annotations"); len(b.sourceMap(b.metadata)) == 1 && b.hasOwnMetadata() && !noted {
 			path = b.metadata // it has nothing else
 		}
 		b.edit(b.record.Emptied(path))
-	case len(want) > 0 && raw == nil && b.hasOwnMetadata():
+	case len(have) == 0 && len(want) > 0 && b.hasOwnMetadata() && b.sourceMap(b.metadata) == nil:
 		b.edit(field.Edit{Op: field.Set, Path: b.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: b.addedAnnotations.Map()}}})
 	default:
 		for _, p := range b.addedAnnotations {
@@ -68,7 +72,7 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 // withoutOurs returns the annotations of the template without what was added for past
 // answerers in any mesh.
 func (b *planBuilder) withoutOurs() field.KeyValues {
-	user := b.undo(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers, b.record.Values(recordAnnotations))
+	user := undoAll(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers, b.record.Values(recordAnnotations))
 	for _, p := range b.record.Values(recordInherited) { // the template would have replaced them
 		if user.Get(p.Key) == p.Value {
 			user = user.Without(p.Key)
@@ -87,9 +91,9 @@ func (b *planBuilder) withInherited(user field.KeyValues) field.KeyValues {
 	return user
 }
 
-// undo returns the annotations without what any mesh added for past
+// undoAll returns the annotations without what any mesh added for past
 // answerers.
-func (b *planBuilder) undo(annotations field.KeyValues, past func(*serviceMesh) []answerer, recorded field.KeyValues) field.KeyValues {
+func undoAll(annotations field.KeyValues, past func(*serviceMesh) []answerer, recorded field.KeyValues) field.KeyValues {
 	for _, d := range serviceMeshes {
 		annotations = d.undo(annotations, past(d), recorded)
 	}
@@ -142,15 +146,6 @@ func (b *planBuilder) answeredByUs(s *handlerSite) bool {
 // Service Mesh Envoy makes no tcpSocket probes.
 func (b *planBuilder) madeByUs(s *handlerSite, a answerer) bool {
 	return a.who == AnsweredByProbeProxy || b.p.mesh.proxyAnswerer == AnsweredByEnvoy && s.original.TCPSocket != nil
-}
-
-// readFromEnv returns the probes whose originals the answerer reads from the env
-// var.
-func (b *planBuilder) readFromEnv(sites []*handlerSite) []*handlerSite {
-	if !b.answeredByEnvoy() {
-		return sites
-	}
-	return slices.DeleteFunc(slices.Clone(sites), func(s *handlerSite) bool { return !b.answeredByUs(s) })
 }
 
 // existingProbeProxy returns the probe-proxy to update. If there are several,

@@ -42,9 +42,8 @@ func (r Record) handler(key string, original *Handler) field.Map {
 // readForm returns the fields of the handler as they were read, without its headers.
 func (s *handlerSite) readForm() field.Map {
 	form := field.As[field.Map](s.source, s.current.Kind())
-	if i := slices.IndexFunc(form, func(e field.Entry) bool { return e.Key == headersField && e.Value != nil }); i >= 0 {
-		form = slices.Clone(form)
-		form[i].Value = field.List{}
+	if headers, _ := form.Get(headersField); headers != nil {
+		return merge(form, field.Map{{Key: headersField, Value: field.List{}}})
 	}
 	return form
 }
@@ -68,14 +67,11 @@ func (s *handlerSite) needsForm() bool {
 	if s.form == nil {
 		return false
 	}
-	if s.original.HTTPGet == nil {
+	h := s.original.HTTPGet
+	if h == nil {
 		return !same(s.form, handlerOf(s.prober(), nil).Value())
 	}
-	port, _ := s.form.Get("port")
-	_, number := port.(int)
-	path, _ := s.form.Get("path")
-	protocol := slices.IndexFunc(s.form, func(e field.Entry) bool { return e.Key == "protocol" && e.Value != nil })
-	return !number || path == nil || path == "" || protocol >= 0 && protocol < len(s.form)-1 || s.fillsHeaders()
+	return h.Port.IsString || h.Path == "" || h.Protocol != "" && following(s.form, "protocol") != "" || s.fillsHeaders()
 }
 
 // fillsHeaders reports whether the original has a list of headers that is empty
@@ -113,7 +109,7 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 		}
 	}
 	now := []answerer{b.inspection.answerer}
-	undone := b.undo(written, func(d *serviceMesh) []answerer {
+	undone := undoAll(written, func(d *serviceMesh) []answerer {
 		if d.convention != b.p.mesh.convention {
 			return nil
 		}
@@ -128,11 +124,11 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 		return set
 	})...)
 	if b.native() && b.adds(toRewrite) {
-		b.noteEmpty(&r, b.spec.Key("initContainers"))
+		b.noteEmpty(&r, b.spec.Key("initContainers"), len(b.in.Template.Spec.InitContainers) == 0)
 	}
 	if env != "" && !b.adds(toRewrite) {
 		if at, proxy := b.proxyOf(b.p.mesh.isProxy); proxy != nil {
-			b.noteEmpty(&r, b.containerPath(at).Key("env"))
+			b.noteEmpty(&r, b.containerPath(at).Key("env"), len(proxy.Env) == 0)
 		} else if b.p.opts.IstioProxy.Image != autoImage || len(merge(nil, b.p.opts.IstioProxy.Resources)) > 0 {
 			r.Set(recordDeclared, true)
 		}
@@ -165,12 +161,17 @@ func (s *handlerSite) isOriginal(key string) bool {
 }
 
 // noteEmpty notes a mapping or list that will be filled, if it is empty or null
-// now, or was before an earlier run filled it.
-func (b *planBuilder) noteEmpty(r *Record, path field.Path) {
+// now, or was before an earlier run filled it. mayBe is false if it certainly is not empty now.
+func (b *planBuilder) noteEmpty(r *Record, path field.Path, mayBe bool) {
 	key := path[len(path)-1].Key
 	v, noted := b.record.Section(RecordEmpty).Get(key)
 	text := b.record.Values(RecordTexts).Get(key)
-	if now, found := b.in.Source(path); found && isEmpty(now) {
+	var now field.Value
+	found := false
+	if mayBe { // to read what is filled takes time
+		now, found = b.in.Source(path)
+	}
+	if found && isEmpty(now) {
 		v, noted, text = now, true, ""
 		for _, t := range b.in.Texts { // if restore would write it in another way
 			if slices.Equal(t.Path, path) {
@@ -189,8 +190,9 @@ func (b *planBuilder) noteEmpty(r *Record, path field.Path) {
 
 // noteEmptyMetadata notes, last, the metadata and the annotations, which will be filled.
 func (b *planBuilder) noteEmptyMetadata(r *Record) {
-	b.noteEmpty(r, b.metadata)
-	b.noteEmpty(r, b.metadata.Key("annotations"))
+	m := &b.in.Template.Metadata
+	b.noteEmpty(r, b.metadata, len(m.Labels)+len(m.Annotations) == 0)
+	b.noteEmpty(r, b.metadata.Key("annotations"), len(m.Annotations) == 0)
 	slices.SortFunc(r.Section(RecordTexts), func(x, y field.Entry) int { return strings.Compare(x.Key, y.Key) })
 }
 

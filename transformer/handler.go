@@ -38,7 +38,6 @@ type handlerSite struct {
 	changes          []field.Edit     // from current to target
 }
 
-// A containerRef refers to a container of a pod spec.
 type containerRef struct {
 	init  bool
 	index int
@@ -237,22 +236,21 @@ func entriesOf(sites []*handlerSite, key func(*handlerSite) string) map[string]*
 	return entries
 }
 
-// decodeEnv returns the originals in the env var of a container that has the format;
-// found is false if the container has no such env var.
-func decodeEnv(c *Container, f *prober.Format) (originals map[string]*prober.Prober, found bool, err error) {
+// decodeEnv returns the originals in the env var of a container that has the format; nil if
+// the container has no such env var.
+func decodeEnv(c *Container, f *prober.Format) (map[string]*prober.Prober, error) {
 	at := c.envVars(f.EnvName)
 	if len(at) == 0 {
-		return nil, false, nil
+		return nil, nil
 	}
 	value := c.Env[at[len(at)-1]].Value // of several, the last one counts
 	if value == nil {
-		return nil, true, fmt.Errorf("%s must have its value here, not come from elsewhere", f.EnvName)
+		return nil, fmt.Errorf("%s must have its value here, not come from elsewhere", f.EnvName)
 	}
-	originals, err = decodeOriginals(f, strings.ReplaceAll(*value, "$$", "$"))
-	return originals, true, err
+	return decodeOriginals(f, strings.ReplaceAll(*value, "$$", "$"))
 }
 
-// envVars returns the indexes of the env vars of a name.
+// envVars returns the indexes of those of a name.
 func (c *Container) envVars(name string) (at []int) {
 	for i := range c.Env {
 		if c.Env[i].Name == name {
@@ -279,17 +277,11 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 		form = s.form
 	}
 	edits := HandlerEdits(s.path, s.current, want, form)
-	switch {
-	case len(s.texts) == 0:
-	case want == s.original:
-		edits = s.asWritten(edits)
-	default:
-		for i, e := range edits { // another mesh may leave a field as it was
-			key := e.Path[len(e.Path)-1].Key
-			if v, had := s.before(key); had && same(v, e.Value) {
-				edits[i].Texts = field.KeyValues{{Key: key, Value: s.texts.Get(key)}}
-			}
-		}
+	if want == s.original {
+		edits = s.withTexts(edits)
+	}
+	for i := range edits {
+		edits[i].Texts = s.texts // of another mesh's request too, which may have a field as it was
 	}
 	if h := s.current.HTTPGet; s.foreign && h != nil && h.Scheme != "" && want.HTTPGet != nil && want.HTTPGet.Scheme == "" {
 		edits = append(edits, field.Edit{Op: field.Delete, Path: s.path.Key(kindHTTPGet, "scheme")})
@@ -297,10 +289,9 @@ func (s *handlerSite) edits(want *Handler) []field.Edit {
 	return edits
 }
 
-// asWritten returns the edits that restore the original, with the texts of its fields.
-// A field whose text is known gets it even if it has been given its original value by
-// hand.
-func (s *handlerSite) asWritten(edits []field.Edit) []field.Edit {
+// withTexts returns the edits that restore the original, with one for each field that has
+// been given its original value by hand, and whose text is known.
+func (s *handlerSite) withTexts(edits []field.Edit) []field.Edit {
 	kind := s.current.Kind()
 	now := field.As[field.Map](s.source, kind)
 	for _, text := range s.texts {
@@ -309,9 +300,6 @@ func (s *handlerSite) asWritten(edits []field.Edit) []field.Edit {
 		if value, had := s.before(text.Key); has && had && !named {
 			edits = append(edits, field.Edit{Op: field.Set, Path: s.path.Key(kind, text.Key), Value: value})
 		}
-	}
-	for i := range edits {
-		edits[i].Texts = s.texts
 	}
 	return edits
 }
@@ -330,9 +318,9 @@ func (s *handlerSite) before(key string) (v field.Value, had bool) {
 func HandlerEdits(path field.Path, have, want *Handler, form field.Map) []field.Edit {
 	from, to := have.Kind(), want.Kind()
 	if from != to {
-		value := want.Value()
-		if form != nil {
-			value = form
+		value := form
+		if value == nil {
+			value = want.Value()
 		}
 		return []field.Edit{{Op: field.Rename, Path: path.Key(from), NewKey: to, Value: value}}
 	}

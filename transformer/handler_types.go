@@ -22,18 +22,16 @@ const (
 // a field of [Handler] and a row and, if it opens a connection, a case in the methods
 // of Handler.
 var handlerTypes = []handlerType{
-	{"exec", fieldsOf[Exec](), false, func(h *Handler) bool { return h.Exec != nil }},
-	{kindHTTPGet, fieldsOf[HTTPGet](), true, func(h *Handler) bool { return h.HTTPGet != nil }},
-	{kindTCPSocket, fieldsOf[TCPSocket](), true, func(h *Handler) bool { return h.TCPSocket != nil }},
-	{kindGRPC, fieldsOf[GRPC](), true, func(h *Handler) bool { return h.GRPC != nil }},
-	{"sleep", fieldsOf[Sleep](), false, func(h *Handler) bool { return h.Sleep != nil }},
+	{"exec", nil, func(h *Handler) bool { return h.Exec != nil }},
+	{kindHTTPGet, fieldsOf[HTTPGet](), func(h *Handler) bool { return h.HTTPGet != nil }},
+	{kindTCPSocket, fieldsOf[TCPSocket](), func(h *Handler) bool { return h.TCPSocket != nil }},
+	{kindGRPC, fieldsOf[GRPC](), func(h *Handler) bool { return h.GRPC != nil }},
+	{"sleep", nil, func(h *Handler) bool { return h.Sleep != nil }},
 }
 
-// A handlerType is a type of handler: a field of a probe or hook.
 type handlerType struct {
 	name   string
-	fields []string // its own fields, which the planner carries over or keeps
-	dials  bool     // it opens a connection
+	fields []string // which the planner carries over or keeps; nil if it opens no connection
 	isSet  func(*Handler) bool
 }
 
@@ -51,7 +49,7 @@ func fieldsOf[T any]() []string {
 func DialingHandlers() []string {
 	var names []string
 	for i := range handlerTypes {
-		if handlerTypes[i].dials {
+		if handlerTypes[i].fields != nil {
 			names = append(names, handlerTypes[i].name)
 		}
 	}

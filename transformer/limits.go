@@ -13,7 +13,6 @@ type LimitRange struct {
 	items []limitItem
 }
 
-// A limitItem is one of the limits of a LimitRange.
 type limitItem struct {
 	ofPod           bool // of the pod as a whole, not of each container
 	min, max, ratio quantities
@@ -43,10 +42,10 @@ func NewLimitRange(name string, spec field.Map) LimitRange {
 	return l
 }
 
-// filled returns the requirements of a container with the defaults of LimitRanges, which
-// the API server fills in after its own.
+// filled returns the requirements of a container with requests that default to the limits,
+// and with the defaults of LimitRanges, which the API server fills in after its own.
 func (r requirements) filled(ranges []LimitRange) requirements {
-	r = r.withDefaults()
+	r.requests = r.requests.each(r.limits, quantity.or)
 	for _, l := range ranges {
 		for _, item := range l.items {
 			r = r.combined(item.defaults, quantity.or)
@@ -78,7 +77,6 @@ func (l *limitItem) refuses(r requirements) string {
 // refusal says why the namespace refuses the pod with a container of these requirements;
 // "" if it does not, or would refuse the pod without it too.
 func (p podResources) refusal(c *Cluster, ours requirements, native bool) string {
-	ours = ours.filled(c.LimitRanges)
 	with := p.with(ours, native)
 	for i, name := range computeResources {
 		if limit := ours.limits[i]; limit.set && ours.requests[i].milli > limit.milli {
@@ -151,24 +149,18 @@ func (c *Cluster) quotaRefusal(p podResources, ours requirements) string {
 // cure returns resources of probe-proxy that the namespace accepts, as they are in the
 // functionConfig; "" if there are none.
 func (p podResources) cure(c *Cluster, native bool) string {
-	fit := requirements{}
-	for i, q := range []quantity{{50, true}, {32 * 1000 << 20, true}} {
-		for _, l := range c.LimitRanges {
-			for _, item := range l.items {
-				if low := item.min[i]; !item.ofPod && low.set {
-					q.milli = max(q.milli, low.milli)
-				}
-				if high := item.max[i]; !item.ofPod && high.set {
-					q.milli = min(q.milli, high.milli)
-				}
+	fit := quantities{{50, true}, {32 * 1000 << 20, true}}
+	for _, l := range c.LimitRanges {
+		for _, item := range l.items {
+			if !item.ofPod {
+				fit = fit.each(item.min, quantity.max).each(item.max, quantity.atMost)
 			}
 		}
-		fit.requests[i], fit.limits[i] = q, q
 	}
-	if p.refusal(c, fit, native) != "" {
+	if p.refusal(c, requirements{fit, fit}, native) != "" {
 		return ""
 	}
-	same := fmt.Sprintf("{cpu: %s, memory: %s}", fit.requests[0], fit.requests[1])
+	same := fmt.Sprintf("{cpu: %s, memory: %s}", fit[0], fit[1])
 	return "probeProxy: {resources: {requests: " + same + ", limits: " + same + "}}"
 }
 

@@ -47,7 +47,7 @@ func (k *originalsHolder) answerer() answerer {
 // isOf reports whether k carries originals in the convention of a mesh.
 func (k *originalsHolder) isOf(d *serviceMesh) bool { return k.mesh.convention == d.convention }
 
-// answersOn reports whether k is a container that answers on a port.
+// answersOn reports whether rewritten probes are answered on a port, if k carries their originals.
 func (k *originalsHolder) answersOn(port int) bool { return slices.Contains(k.listens, port) }
 
 // cannotRun returns why k, a probe-proxy, cannot answer in a pod, with or without a mesh; ""
@@ -82,11 +82,11 @@ func (b *planBuilder) findHolders() {
 	}
 	for at, c := range b.in.Template.Spec.containers() {
 		for _, by := range conventions {
-			originals, found, err := decodeEnv(c, by.format)
+			originals, err := decodeEnv(c, by.format)
 			switch {
 			case err != nil:
 				b.addUnreadable(b.containerPath(at).Key("env"), c.Name, err)
-			case found:
+			case originals != nil:
 				path, d := b.containerPath(at), b.p.holderIn(by, c)
 				k := &originalsHolder{
 					mesh: d, at: at, container: c, path: path, originals: originals,
@@ -103,19 +103,13 @@ func (b *planBuilder) findHolders() {
 		b.addUnreadable(b.metadata.Key("annotations"), "", err)
 	}
 	if originals != nil {
-		b.annotationHolders = []*originalsHolder{{mesh: meshNamed("osm"), originals: originals}}
+		d := meshNamed("osm")
+		b.annotationHolders = []*originalsHolder{{mesh: d, originals: originals, listens: d.fixedPorts}}
 	}
 }
 
 func (b *planBuilder) addUnreadable(path field.Path, container string, err error) {
 	b.addFinding(containerFinding("env-unreadable", path, container, "%v; the originals of the rewritten probes cannot be known", err))
-}
-
-// A match is an original that may be that of a rewritten probe.
-type match struct {
-	holder *originalsHolder
-	key    string
-	prober *prober.Prober
 }
 
 // recognise finds the original of a rewritten probe by its path, whatever its
@@ -127,39 +121,48 @@ func (b *planBuilder) recognise(s *handlerSite) {
 	if s.current.Kind() != kindHTTPGet {
 		return
 	}
-	h := s.current.HTTPGet
-	port := int(h.Port.Int) // 0 if it is a name
-	matches := matchesIn(b.holders, s, b.names)
-	if onPort := slices.DeleteFunc(slices.Clone(matches), func(m match) bool { return !m.holder.answersOn(port) }); len(onPort) > 0 {
-		matches = onPort
-	}
-	if len(matches) == 0 {
-		matches = matchesIn(b.annotationHolders, s, b.names)
-	}
-	if len(matches) == 0 {
+	port := int(s.current.HTTPGet.Port.Int) // 0 if it is a name
+	onPort := slices.DeleteFunc(slices.Clone(b.holders), func(k *originalsHolder) bool { return !k.answersOn(port) })
+	if !b.recogniseIn(onPort, s) && !b.recogniseIn(b.holders, s) && !b.recogniseIn(b.annotationHolders, s) {
 		b.findMeshOriginal(s)
-		return
 	}
-	m := matches[0]
-	for _, other := range matches[1:] {
-		if !reflect.DeepEqual(m.prober, other.prober) {
+}
+
+// recogniseIn finds the original of a rewritten probe among those that holders carry, and
+// reports whether there is one. The container may be what is the proxy in another mesh.
+func (b *planBuilder) recogniseIn(holders []*originalsHolder, s *handlerSite) bool {
+	var holder *originalsHolder
+	var key string
+	var entry *prober.Prober
+	for _, k := range holders {
+		at, p := k.mesh.original(k.originals, s, b.names)
+		switch {
+		case p == nil:
+		case holder == nil:
+			holder, key, entry = k, at, p
+		case !reflect.DeepEqual(entry, p):
 			b.addFinding(containerFinding("originals-ambiguous", s.path, s.container.Name,
-				"looks rewritten, and %s and %s carry different originals for its path; only one of them may", m.holder.name(), other.holder.name()))
-			return
+				"looks rewritten, and %s and %s carry different originals for its path; only one of them may", holder.name(), k.name()))
+			return true
 		}
 	}
-	s.original = handlerOf(m.prober, m.holder.mesh.unrewritten(h))
-	s.alreadyRewritten, s.foreign, s.holder, s.entry = true, !m.holder.isOf(b.p.mesh), m.holder, m.prober
-	container, _, _ := m.holder.mesh.format.ParseKey(m.key)
-	key := prober.Key(cmp.Or(container, s.container.Name), s.name)
-	s.form, s.texts = b.record.handler(key, s.original), field.As[field.Map](b.record.Section(RecordTexts), key).KeyValues()
+	if holder == nil {
+		return false
+	}
+	h := s.current.HTTPGet
+	s.original = handlerOf(entry, holder.mesh.unrewritten(h))
+	s.alreadyRewritten, s.foreign, s.holder, s.entry = true, !holder.isOf(b.p.mesh), holder, entry
+	holder.claimed = append(holder.claimed, key)
+	if port := int(h.Port.Int); holder.answersOn(port) {
+		holder.port = port
+	}
+	container, _, _ := holder.mesh.format.ParseKey(key)
+	noted := prober.Key(cmp.Or(container, s.container.Name), s.name)
+	s.form, s.texts = b.record.handler(noted, s.original), field.As[field.Map](b.record.Section(RecordTexts), noted).KeyValues()
 	if s.original.HTTPGet != nil {
 		s.form = s.withEmptyHeaders(s.form)
 	}
-	m.holder.claimed = append(m.holder.claimed, m.key)
-	if m.holder.answersOn(port) {
-		m.holder.port = port
-	}
+	return true
 }
 
 // astray returns why a rewritten probe of a pod is not made as its author wants, with or
@@ -194,18 +197,6 @@ func (s *handlerSite) hurriedFate() (f fate, unless string) {
 	}
 	why := fmt.Sprintf("its original in %s has a timeout of %d s, and the probe one of %d s", s.holder.name(), s.entry.TimeoutSeconds, s.timeout)
 	return fate{Fails, why}, fmt.Sprintf("the app takes longer than %d s", s.entry.TimeoutSeconds)
-}
-
-// matchesIn returns the originals that holders carry for the path of a probe. The
-// container may be what is the proxy in another mesh.
-func matchesIn(holders []*originalsHolder, s *handlerSite, names []string) []match {
-	var matches []match
-	for _, k := range holders {
-		if key, p := k.mesh.original(k.originals, s, names); p != nil {
-			matches = append(matches, match{k, key, p})
-		}
-	}
-	return matches
 }
 
 // keepOriginals refuses the template if a probe seems to be rewritten, was not
@@ -244,7 +235,7 @@ func (b *planBuilder) keepReplaced() {
 		if s.alreadyRewritten || s.target != nil {
 			continue
 		}
-		if _, noted := b.record.Section(recordHandlers).Get(s.key); noted && b.isDangling(s) {
+		if _, noted := b.record.Section(recordHandlers).Get(s.key); noted && s.isDangling() {
 			b.addFinding(containerFinding("original-replaced", s.path, s.container.Name,
 				"looks rewritten, and the annotation `%s` has all that is left of its original; the probe must have its original back, or the annotation must go", OriginalsAnnotation))
 			continue
@@ -263,15 +254,9 @@ func (b *planBuilder) keepReplaced() {
 // seemsRewritten reports whether a probe that was not recognised looks rewritten, or
 // goes to where rewritten probes are answered.
 func (b *planBuilder) seemsRewritten(s *handlerSite) bool {
-	if b.isDangling(s) {
-		return true
-	}
 	n := s.dialed()
-	if n == 0 {
-		return false
-	}
-	return slices.ContainsFunc(b.holders, func(k *originalsHolder) bool { return k.answersOn(n) }) ||
-		slices.ContainsFunc(b.annotationHolders, func(k *originalsHolder) bool { return slices.Contains(k.mesh.fixedPorts, n) })
+	answers := func(k *originalsHolder) bool { return k.answersOn(n) }
+	return s.isDangling() || n != 0 && (slices.ContainsFunc(b.holders, answers) || slices.ContainsFunc(b.annotationHolders, answers))
 }
 
 // resembles reports whether a path may be a rewritten one with a mistake: the two
@@ -345,7 +330,7 @@ func (s *handlerSite) has(original *prober.Prober) bool {
 // of the two the original belongs.
 func (b *planBuilder) checkPaths(toRewrite []*handlerSite) {
 	for _, s := range b.sites {
-		if !b.isDangling(s) || !b.p.mesh.byPath {
+		if !s.isDangling() || !b.p.mesh.byPath {
 			continue
 		}
 		i := slices.IndexFunc(toRewrite, func(c *handlerSite) bool { return c.target.HTTPGet.Path == s.current.HTTPGet.Path })
@@ -373,26 +358,14 @@ func (b *planBuilder) findMeshOriginal(s *handlerSite) {
 		s.lost = original == nil
 		if original != nil {
 			s.original, s.alreadyRewritten, s.foreign = original, true, true
-			s.form = namedForm(original, s.form)
+			if h := original.HTTPGet; h != nil && h.Port.IsString { // which the env var cannot carry
+				s.form = merge(s.form, field.Map{{Key: "port", Value: h.Port.Str}})
+			} else {
+				s.form = nil
+			}
 		}
 		return
 	}
-}
-
-// namedForm returns the form of an original whose port is a name, which the env
-// var cannot carry; nil if it can carry the original. read is the form of the
-// probe as it was read.
-func namedForm(original *Handler, read field.Map) field.Map {
-	if original.HTTPGet == nil || !original.HTTPGet.Port.IsString {
-		return nil
-	}
-	form := slices.Clone(read)
-	for i := range form {
-		if form[i].Key == "port" {
-			form[i].Value = original.HTTPGet.Port.Str
-		}
-	}
-	return form
 }
 
 // An OriginalProbe is a readiness probe as its author wrote it, whether or not
@@ -416,7 +389,7 @@ func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 	for _, s := range b.sites {
 		switch {
 		case s.name != prober.Readiness:
-		case b.isDangling(s):
+		case s.isDangling():
 			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Message)
 		default:
 			all = append(all, OriginalProbe{Container: s.container.Name, Field: s.path, Handler: s.original, Ports: s.container.Ports, Timing: s.source})

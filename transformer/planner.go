@@ -18,8 +18,10 @@ type Planner struct {
 	opts   Options
 	mesh   *serviceMesh
 	meshes []*serviceMesh // all of them, the planner's own first
-	// The container probe-proxy without what a template adds to it, made when it is needed.
-	native, ordinary func() field.Map
+	// What follows is made when it is needed: the planners with the same options for the other
+	// meshes, and the container probe-proxy without what a template adds to it.
+	others            func() map[*serviceMesh]*Planner
+	sidecar, ordinary func() field.Map // as a native sidecar, and as an ordinary container
 }
 
 // New returns a planner. It is an error if the options have [Options.Problems].
@@ -35,9 +37,16 @@ func newPlanner(o Options, d *serviceMesh) *Planner {
 		o.ProbeProxy.Name = osmHealthcheckName
 	}
 	others := slices.DeleteFunc(slices.Clone(serviceMeshes), func(x *serviceMesh) bool { return x == d })
-	p := &Planner{opts: o, mesh: d, meshes: slices.Insert(others, 0, d)}
-	p.native = sync.OnceValue(func() field.Map { return p.probeProxy(true) })
-	p.ordinary = sync.OnceValue(func() field.Map { return p.probeProxy(false) })
+	p := &Planner{opts: o, mesh: d, meshes: append([]*serviceMesh{d}, others...)}
+	p.others = sync.OnceValue(func() map[*serviceMesh]*Planner {
+		planners := make(map[*serviceMesh]*Planner)
+		for _, x := range others {
+			planners[x] = newPlanner(p.opts, x)
+		}
+		return planners
+	})
+	p.sidecar = sync.OnceValue(func() field.Map { return p.fixedContainer(true) })
+	p.ordinary = sync.OnceValue(func() field.Map { return p.fixedContainer(false) })
 	return p
 }
 
@@ -89,7 +98,7 @@ func (p *Planner) Restore(in Input) Plan {
 	b.inspection = b.p.mesh.inspect(b)
 	b.findings = read // what the mesh's labels and annotations say does not matter here
 	for _, s := range b.sites {
-		if b.isDangling(s) {
+		if s.isDangling() {
 			b.skip(s, "dangling", s.path, danglingText)
 		} else if !s.alreadyRewritten {
 			s.reason = "not-rewritten"
@@ -101,7 +110,7 @@ func (p *Planner) Restore(in Input) Plan {
 const danglingText = "looks like a rewritten probe, but no container of the pod carries an original for it; it must be given its original back"
 
 // isDangling reports whether a probe looks rewritten and was not recognised.
-func (b *planBuilder) isDangling(s *handlerSite) bool {
+func (s *handlerSite) isDangling() bool {
 	h := s.current.HTTPGet
 	return s.lost || !s.alreadyRewritten && h != nil && slices.ContainsFunc(conventions, func(by *convention) bool { return by.looksRewritten(h) })
 }
@@ -112,7 +121,6 @@ func (b *planBuilder) skip(s *handlerSite, reason string, path field.Path, forma
 	b.addFinding(containerFinding(reason, path, s.container.Name, format, args...))
 }
 
-// classify decides for every probe and hook whether it is rewritten.
 func (b *planBuilder) classify() {
 	sources := b.optOutSources()
 	off := b.optOut(sources)
@@ -121,7 +129,7 @@ func (b *planBuilder) classify() {
 	for _, s := range b.sites {
 		kind := s.original.Kind()
 		switch {
-		case b.in.Shape.ProbesMadeBy != "" && !b.isDangling(s):
+		case b.in.Shape.ProbesMadeBy != "" && !s.isDangling():
 			s.reason, offApplies = off.Reason, true
 		case kind != "" && !s.original.dials():
 			s.reason = "no-network"
@@ -130,7 +138,7 @@ func (b *planBuilder) classify() {
 			b.skip(s, "not-one-handler", s.path, "must have exactly one handler (exec, httpGet, tcpSocket, grpc, and for hooks sleep), and has %s", s.original)
 		case b.p.mesh.isProxy(s.container):
 			s.reason = "proxy-container"
-		case b.isDangling(s):
+		case s.isDangling():
 			b.skip(s, "dangling", s.path, danglingText)
 		case off != nil:
 			s.reason, offApplies = off.Reason, true
@@ -148,7 +156,6 @@ func (b *planBuilder) classify() {
 	}
 }
 
-// reportOptOut reports why the pod's probes are left alone, or restored.
 func (b *planBuilder) reportOptOut(off Finding) {
 	verb := "left alone"
 	if b.hasOurs() {
@@ -236,21 +243,16 @@ func (b *planBuilder) skipPort(s *handlerSite, kind string, port field.IntOrStri
 // hooks and would wait for ever, and liveness probes restart them, and for postStart
 // hooks of any container.
 func (b *planBuilder) runsBefore(w world, s *handlerSite, a answerer) bool {
-	byUs := b.madeByUs(s, a)
 	at, proxy := b.proxyOf(b.p.mesh.isProxy)
 	switch {
 	case a.who == AnsweredByApp || !s.atStart():
 		return true
-	case byUs && s.at.init:
-		return b.native()
-	case byUs:
-		return !b.firstIsApp() || b.native() // probe-proxy would have to be first
+	case b.madeByUs(s, a): // an ordinary probe-proxy would have to be first
+		return b.native() || !s.at.init && !b.firstIsApp()
 	case proxy != nil && proxy.Image != autoImage: // the injector neither replaces nor moves it
 		return s.at.startsAfter(at)
-	case s.at.init:
-		return w.native
 	}
-	return w.native || w.holds
+	return w.native || !s.at.init && w.holds
 }
 
 func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
@@ -349,7 +351,7 @@ func (b *planBuilder) checkLeftAlone() {
 func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 	kind := s.original.Kind()
 	port, host := s.original.endpoint()
-	if kind == "" || port == nil || b.p.mesh.isProxy(s.container) || b.isDangling(s) || s.neverWorks(kind) {
+	if kind == "" || port == nil || b.p.mesh.isProxy(s.container) || s.isDangling() || s.neverWorks(kind) {
 		return false
 	}
 	if host != "" || s.port == 0 && !isVariable(port.Str) || s.port > 0 && !b.inspection.captures(s.port) {
@@ -447,7 +449,6 @@ func (b *planBuilder) companion(toRewrite []*handlerSite) *Companion {
 // which annotations keep a copy for the next run, and not from the env var.
 func (b *planBuilder) answeredByEnvoy() bool { return b.inspection.answerer.who == AnsweredByEnvoy }
 
-// verdict returns what becomes of a probe, for the plan.
 func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 	v := Verdict{
 		Container: s.container.Name, Init: s.at.init, ProbeType: s.name, Field: s.path,
@@ -480,7 +481,7 @@ func (b *planBuilder) outcome(s *handlerSite) (f fate, unless string) {
 	switch {
 	case kind == "" || !s.current.dials() || b.p.mesh.isProxy(s.container):
 		return unaffected, ""
-	case b.isDangling(s):
+	case s.isDangling():
 		return fate{Fails, "nothing in the pod has its original"}, ""
 	case s.neverWorks(kind), s.dialed() == 0: // it fails without a mesh too
 		return unaffected, ""

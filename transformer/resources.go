@@ -27,11 +27,12 @@ type quantities [len(computeResources)]quantity
 // readQuantities returns the quantities in a mapping. bad names one that is none; "" if all are.
 func readQuantities(amounts field.Map) (q quantities, bad string) {
 	for i, name := range computeResources {
-		if v, there := amounts.Get(name); !there {
-			continue
-		} else if x, ok := readQuantity(v); ok {
-			q[i] = x
-		} else {
+		v, there := amounts.Get(name)
+		switch amount, ok := readQuantity(v); {
+		case !there:
+		case ok:
+			q[i] = amount
+		default:
 			bad = name
 		}
 	}
@@ -46,7 +47,6 @@ func (q quantities) each(other quantities, f func(a, b quantity) quantity) quant
 	return q
 }
 
-// requirements are the requests and limits of a container or a pod.
 type requirements struct{ requests, limits quantities }
 
 // readRequirements returns the requirements that the field `resources` holds. bad names
@@ -65,13 +65,6 @@ func readRequirements(resources field.Map) (r requirements, bad field.Path) {
 // combined returns f of every quantity in r and in other.
 func (r requirements) combined(other requirements, f func(a, b quantity) quantity) requirements {
 	return requirements{r.requests.each(other.requests, f), r.limits.each(other.limits, f)}
-}
-
-// withDefaults returns the requirements with requests that default to the limits, as
-// the API server fills them in for containers of pods.
-func (r requirements) withDefaults() requirements {
-	r.requests = r.requests.each(r.limits, quantity.or)
-	return r
 }
 
 // class returns the class that the requirements alone make. Zero is like not given.
@@ -94,7 +87,6 @@ type podResources struct {
 	unreadable field.Path // a value that is no quantity; nil if there is none
 }
 
-// containerResources are the requirements of a container.
 type containerResources struct {
 	requirements
 	init     bool
@@ -133,7 +125,7 @@ func (b *planBuilder) resources() *podResources {
 
 // with returns the pod with one more container, first among those of its list.
 func (p podResources) with(r requirements, native bool) podResources {
-	p.containers = slices.Concat([]containerResources{{r.withDefaults(), native, native}}, p.containers)
+	p.containers = slices.Concat([]containerResources{{r, native, native}}, p.containers)
 	return p
 }
 
@@ -292,7 +284,6 @@ func (b *planBuilder) tlsProbes(toRewrite []*handlerSite) (n int) {
 	return n
 }
 
-// probeProxyResources returns the resources of probe-proxy.
 func (b *planBuilder) probeProxyResources(pod *podResources, toRewrite []*handlerSite) field.Map {
 	given := b.p.opts.ProbeProxy.Resources
 	defaults := pod.defaultResources(b.tlsProbes(toRewrite), len(merge(nil, given)) > 0)
@@ -313,8 +304,9 @@ func (b *planBuilder) checkResources(toRewrite []*handlerSite) {
 		return // the defaults keep the class
 	}
 	ours, _ := readRequirements(b.probeProxyResources(pod, toRewrite))
+	ours = ours.filled(b.in.Around.Cluster.LimitRanges)
 	b.checkLimits(pod, ours)
-	with := pod.with(ours.filled(b.in.Around.Cluster.LimitRanges), b.native())
+	with := pod.with(ours, b.native())
 	before, after := pod.class(), with.class()
 	if key, how := pod.changed(with); key != "" {
 		b.addFinding(NewFinding("pod-level-resources", b.spec.Key("resources"), "the pod's own `%s`, which Kubernetes 1.37 fills in from its containers, %s: the pod is %s, and %s with it; it must be written here", key, how, before, after))

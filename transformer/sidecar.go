@@ -54,11 +54,11 @@ var podIP = field.Map{
 	{Key: "valueFrom", Value: field.Map{{Key: "fieldRef", Value: field.Map{{Key: "fieldPath", Value: "status.podIP"}}}}},
 }
 
-// probeProxy returns the container probe-proxy, as far as it is the same for all templates.
+// fixedContainer returns the container probe-proxy, as far as it is the same for all templates.
 //
 // The container declares no ports. The kubelet needs only their numbers, and tools
 // that scrape every declared port would find one more.
-func (p *Planner) probeProxy(native bool) field.Map {
+func (p *Planner) fixedContainer(native bool) field.Map {
 	s := p.opts.ProbeProxy
 	m := appendSet(field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.Image}}, "imagePullPolicy", s.ImagePullPolicy)
 	if native {
@@ -98,7 +98,7 @@ func (p *Planner) probeProxy(native bool) field.Map {
 func (b *planBuilder) probeProxy(originals string, toRewrite []*handlerSite) field.Map {
 	fixed := b.p.ordinary()
 	if b.native() {
-		fixed = b.p.native()
+		fixed = b.p.sidecar()
 	}
 	env := slices.Clip(field.As[field.List](fixed, "env"))
 	m := merge(fixed, field.Map{{Key: "env", Value: append(env, b.p.envVar(originals))}})
@@ -132,7 +132,7 @@ const defaultContainer = "kubectl.kubernetes.io/default-container"
 // container the default if probe-proxy comes before it. Restore takes it back, since it
 // is noted like the annotations of a Namespace that the template repeats.
 func (b *planBuilder) withDefaultContainer(annotations field.KeyValues, toRewrite []*handlerSite) field.KeyValues {
-	if _, set := annotations.Lookup(defaultContainer); set || b.metadata == nil || b.native() || !b.adds(toRewrite) {
+	if _, set := annotations.Lookup(defaultContainer); set || b.native() || !b.adds(toRewrite) {
 		return annotations
 	}
 	at := b.probeProxyPlace(b.existingProbeProxy(), toRewrite)
@@ -169,7 +169,7 @@ func probeProxyPort(c *Container) int {
 			return n
 		}
 	}
-	if p := c.StartupProbe; p != nil && p.HTTPGet != nil && !p.HTTPGet.Port.IsString && p.HTTPGet.Port.Int > 0 {
+	if p := c.StartupProbe; p != nil && p.HTTPGet != nil && p.HTTPGet.Port.Int > 0 { // 0 if it is a name
 		return int(p.HTTPGet.Port.Int)
 	}
 	return prober.DefaultPort

@@ -45,7 +45,7 @@ func unknownField(probe field.Map) (path field.Path, known []string) {
 	for i := range handlerTypes {
 		t := &handlerTypes[i]
 		handler := field.As[field.Map](probe, t.name)
-		if !t.dials || handler == nil {
+		if t.fields == nil {
 			continue
 		}
 		if key := keyNotIn(handler, t.fields); key != "" {
