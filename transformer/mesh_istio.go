@@ -120,7 +120,7 @@ func (d istio) proxyConflicts(b *planBuilder, badStatus bool) []Finding {
 // rewritten; nil if they are to be.
 func (d istio) optOut(b *planBuilder, said membership, known *facts) *Finding {
 	ours := slices.ContainsFunc(b.previousAnswerers(b.p.mesh), func(a answerer) bool { return d.needsRewriterOff(b.annotations(), a) })
-	off, invalid := optOutSource{metadata: &b.in.Template.Metadata, path: b.metadata}.switchedOff(istioRewrite, "istio-opt-out")
+	off, invalid := optOutSource{&b.in.Template.Metadata, b.metadata, "the pods"}.switchedOff(istioRewrite, "istio-opt-out")
 	if invalid != nil {
 		b.addFinding(*invalid)
 	}
