@@ -69,25 +69,19 @@ func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
 	}
 	handlers := make([]*Handler, len(sites))
 	for i, s := range sites {
-		port := field.Number(prober.OSMPort(s.name))
-		var h HTTPGet
-		switch {
-		case s.original.TCPSocket != nil:
-			h = HTTPGet{
-				Path: prober.OSMHealthcheckPath, Port: field.Number(prober.OSMHealthcheckPort), Scheme: "HTTP",
-				HTTPHeaders: []HTTPHeader{{Name: prober.OSMHealthcheckHeader, Value: strconv.Itoa(s.port)}},
-			}
-		case s.isHTTPS():
+		h := HTTPGet{
+			Path: prober.OSMHealthcheckPath, Port: field.Number(prober.OSMHealthcheckPort), Scheme: "HTTP",
+			HTTPHeaders: []HTTPHeader{{Name: prober.OSMHealthcheckHeader, Value: strconv.Itoa(s.port)}},
+		}
+		if s.original.HTTPGet != nil {
 			h = *s.original.HTTPGet
-			h.Port = port
-		default:
-			h = *s.original.HTTPGet
-			h.Protocol = ""
-			path := prober.OSMKey("", s.name)
+			h.Port = field.Number(prober.OSMPort(s.name))
+		}
+		if s.original.HTTPGet != nil && !s.isHTTPS() {
+			h.Protocol, h.Path = "", prober.OSMKey("", s.name)
 			if byPath[s.name] > 1 {
-				path = prober.OSMKey(s.container.Name, s.name)
+				h.Path = prober.OSMKey(s.container.Name, s.name)
 			}
-			h.Path, h.Port = path, port
 		}
 		handlers[i] = &Handler{HTTPGet: &h}
 	}
