@@ -12,8 +12,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-const istioExcludeInterfaces = "traffic.sidecar.istio.io/excludeInterfaces"
-
 // inspect reads what the manifests and the options say of Istio, and decides who
 // answers.
 func (d istio) inspect(b *planBuilder) inspection {
@@ -171,7 +169,7 @@ func (istio) captures(b *planBuilder, annotations field.KeyValues) func(int) boo
 		if listed {
 			return istioIncluded.has(ports, port)
 		}
-		return port != status && !slices.Contains(istioNeverCaptured, port) && !istioExcluded.has(ports, port)
+		return port != status && !slices.Contains(istioNeverCaptured, port) && !istioData.excluded.has(ports, port)
 	}
 }
 
