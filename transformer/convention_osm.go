@@ -60,32 +60,26 @@ func (s *handlerSite) isHTTPS() bool {
 	return s.original.HTTPGet != nil && s.original.HTTPGet.Scheme == "HTTPS"
 }
 
-func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
-	byPath := make(map[prober.ProbeType]int) // how many are answered by their path
-	for _, s := range sites {
-		if s.original.HTTPGet != nil && !s.isHTTPS() {
-			byPath[s.name]++
-		}
-	}
-	handlers := make([]*Handler, len(sites))
-	for i, s := range sites {
-		h := HTTPGet{
+func (osmConvention) assign(s *handlerSite, sites []*handlerSite, _ answerer) *HTTPGet {
+	if s.original.HTTPGet == nil {
+		return &HTTPGet{
 			Path: prober.OSMHealthcheckPath, Port: field.Number(prober.OSMHealthcheckPort), Scheme: "HTTP",
 			HTTPHeaders: []HTTPHeader{{Name: prober.OSMHealthcheckHeader, Value: strconv.Itoa(s.port)}},
 		}
-		if s.original.HTTPGet != nil {
-			h = *s.original.HTTPGet
-			h.Port = field.Number(prober.OSMPort(s.name))
-		}
-		if s.original.HTTPGet != nil && !s.isHTTPS() {
-			h.Protocol, h.Path = "", prober.OSMKey("", s.name)
-			if byPath[s.name] > 1 {
-				h.Path = prober.OSMKey(s.container.Name, s.name)
-			}
-		}
-		handlers[i] = &Handler{HTTPGet: &h}
 	}
-	return handlers
+	h := *s.original.HTTPGet
+	h.Port = field.Number(prober.OSMPort(s.name))
+	if s.isHTTPS() {
+		return &h
+	}
+	h.Protocol, h.Path = "", prober.OSMKey("", s.name)
+	alike := func(x *handlerSite) bool {
+		return x != s && x.name == s.name && x.original.HTTPGet != nil && !x.isHTTPS()
+	}
+	if slices.ContainsFunc(sites, alike) {
+		h.Path = prober.OSMKey(s.container.Name, s.name)
+	}
+	return &h
 }
 
 // osmHealthcheckOf returns the port of a request that replaces a tcpSocket probe; ok is false

@@ -287,8 +287,8 @@ func (b *planBuilder) toRewrite() []*handlerSite {
 	if b.answersItself() {
 		return nil
 	}
-	for i, h := range b.p.mesh.assign(toRewrite, b.inspection.answerer) {
-		toRewrite[i].target = h
+	for _, s := range toRewrite {
+		s.target = &Handler{HTTPGet: b.p.mesh.assign(s, toRewrite, b.inspection.answerer)}
 	}
 	return toRewrite
 }
