@@ -25,17 +25,14 @@ var openServiceMeshConvention = &convention{fixedPorts: osmPorts, format: prober
 // skipUnsupported: the listener of each probe type passes TLS on to one port, since
 // nothing in the kubelet's stream says which container it is for.
 func (osmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
-	first := make(map[prober.ProbeType]*handlerSite)
 	for _, s := range sites {
-		switch {
-		case skipInexpressible(b, s):
-		case !s.isHTTPS():
-		case first[s.name] == nil:
-			first[s.name] = s
-		case first[s.name].port != s.port:
-			f := first[s.name]
+		if skipInexpressible(b, s) || !s.isHTTPS() {
+			continue
+		}
+		first := sites[slices.IndexFunc(sites, func(x *handlerSite) bool { return x.name == s.name && x.isHTTPS() })]
+		if first.port != s.port {
 			b.skip(s, "osm-one-https", s.path.Key(kindHTTPGet), "port %d already passes TLS on to port %d, for container %q, and streams to another port cannot be told apart; this probe must go to the same port, or be of scheme HTTP, or exec",
-				prober.OSMPort(s.name), f.port, f.container.Name)
+				prober.OSMPort(s.name), first.port, first.container.Name)
 		}
 	}
 }
