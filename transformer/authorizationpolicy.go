@@ -90,18 +90,12 @@ func (p *AuthorizationPolicy) matches(port int) certainty {
 }
 
 func (r *AuthorizationRule) matches(port int) certainty {
-	from, to, when := never, never, always
+	from, to, when := certain(len(r.From) == 0), certain(len(r.To) == 0), always
 	for _, f := range r.From {
 		from = max(from, allMatch(f.Source, port))
 	}
 	for _, t := range r.To {
 		to = max(to, allMatch(t.Operation, port))
-	}
-	if len(r.From) == 0 {
-		from = always
-	}
-	if len(r.To) == 0 {
-		to = always
 	}
 	for _, w := range r.When {
 		when = min(when, condition(w.Key, w.Values, port, false), condition(w.Key, w.NotValues, port, true))
@@ -145,9 +139,7 @@ func condition(key string, values field.List, port int, negated bool) certainty 
 	case slices.Contains(identities, key) || strings.HasPrefix(key, "request.auth.claims["):
 		c = never
 	case key == "ports" || key == "destination.port":
-		if c = never; slices.Contains(values, field.Value(strconv.Itoa(port))) {
-			c = always
-		}
+		c = certain(slices.Contains(values, field.Value(strconv.Itoa(port))))
 	}
 	if negated {
 		return -c

@@ -16,19 +16,15 @@ var appHealthConvention = &convention{format: prober.Istio, byPath: true, conven
 
 func (appHealth) skipUnsupported(*planBuilder, []*handlerSite) {}
 
-func (appHealth) assign(sites []*handlerSite, a answerer) []*Handler {
-	handlers := make([]*Handler, len(sites))
-	for i, s := range sites {
-		h := HTTPGet{Path: s.key, Port: field.Number(a.port)}
-		if o := s.original.HTTPGet; o != nil {
-			h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders
-			if o.Scheme == "HTTPS" {
-				h.Scheme = "HTTP"
-			}
+func (appHealth) assign(s *handlerSite, _ []*handlerSite, a answerer) *HTTPGet {
+	h := &HTTPGet{Path: s.key, Port: field.Number(a.port)}
+	if o := s.original.HTTPGet; o != nil {
+		h.Scheme, h.HTTPHeaders = o.Scheme, o.HTTPHeaders
+		if o.Scheme == "HTTPS" {
+			h.Scheme = "HTTP"
 		}
-		handlers[i] = &Handler{HTTPGet: &h}
 	}
-	return handlers
+	return h
 }
 
 func (appHealth) looksRewritten(h *HTTPGet) bool {

@@ -24,23 +24,20 @@ func (fsmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
 	}
 }
 
-func (fsmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
-	handlers := make([]*Handler, len(sites))
-	for i, s := range sites {
-		h := HTTPGet{Path: prober.FSMPath, Port: field.Number(prober.OSMPort(s.name)), Scheme: "HTTP"}
-		h.HTTPHeaders = []HTTPHeader{{Name: prober.FSMTCPPortHeader, Value: strconv.Itoa(s.port)}}
-		if o := s.original.HTTPGet; o == nil {
-			h.Port.Int = prober.OSMHealthcheckPort
-		} else {
-			if !s.isHTTPS() {
-				h.Scheme, h.HTTPHeaders[0].Name = o.Scheme, prober.FSMHTTPPortHeader
-			}
-			path := HTTPHeader{Name: prober.FSMHTTPPathHeader, Value: cmp.Or(o.Path, "/")}
-			h.HTTPHeaders = append(slices.Concat(o.HTTPHeaders, h.HTTPHeaders), path)
-		}
-		handlers[i] = &Handler{HTTPGet: &h}
+func (fsmConvention) assign(s *handlerSite, _ []*handlerSite, _ answerer) *HTTPGet {
+	h := &HTTPGet{Path: prober.FSMPath, Port: field.Number(prober.OSMPort(s.name)), Scheme: "HTTP"}
+	h.HTTPHeaders = []HTTPHeader{{Name: prober.FSMTCPPortHeader, Value: strconv.Itoa(s.port)}}
+	o := s.original.HTTPGet
+	if o == nil {
+		h.Port.Int = prober.OSMHealthcheckPort
+		return h
 	}
-	return handlers
+	if !s.isHTTPS() {
+		h.Scheme, h.HTTPHeaders[0].Name = o.Scheme, prober.FSMHTTPPortHeader
+	}
+	path := HTTPHeader{Name: prober.FSMHTTPPathHeader, Value: cmp.Or(o.Path, "/")}
+	h.HTTPHeaders = append(slices.Concat(o.HTTPHeaders, h.HTTPHeaders), path)
+	return h
 }
 
 func (fsmConvention) unrewritten(h *HTTPGet) *HTTPGet {

@@ -25,17 +25,14 @@ var openServiceMeshConvention = &convention{fixedPorts: osmPorts, format: prober
 // skipUnsupported: the listener of each probe type passes TLS on to one port, since
 // nothing in the kubelet's stream says which container it is for.
 func (osmConvention) skipUnsupported(b *planBuilder, sites []*handlerSite) {
-	first := make(map[prober.ProbeType]*handlerSite)
 	for _, s := range sites {
-		switch {
-		case skipInexpressible(b, s):
-		case !s.isHTTPS():
-		case first[s.name] == nil:
-			first[s.name] = s
-		case first[s.name].port != s.port:
-			f := first[s.name]
+		if skipInexpressible(b, s) || !s.isHTTPS() {
+			continue
+		}
+		first := sites[slices.IndexFunc(sites, func(x *handlerSite) bool { return x.name == s.name && x.isHTTPS() })]
+		if first.port != s.port {
 			b.skip(s, "osm-one-https", s.path.Key(kindHTTPGet), "port %d already passes TLS on to port %d, for container %q, and streams to another port cannot be told apart; this probe must go to the same port, or be of scheme HTTP, or exec",
-				prober.OSMPort(s.name), f.port, f.container.Name)
+				prober.OSMPort(s.name), first.port, first.container.Name)
 		}
 	}
 }
@@ -60,38 +57,26 @@ func (s *handlerSite) isHTTPS() bool {
 	return s.original.HTTPGet != nil && s.original.HTTPGet.Scheme == "HTTPS"
 }
 
-func (osmConvention) assign(sites []*handlerSite, _ answerer) []*Handler {
-	byPath := make(map[prober.ProbeType]int) // how many are answered by their path
-	for _, s := range sites {
-		if s.original.HTTPGet != nil && !s.isHTTPS() {
-			byPath[s.name]++
+func (osmConvention) assign(s *handlerSite, sites []*handlerSite, _ answerer) *HTTPGet {
+	if s.original.HTTPGet == nil {
+		return &HTTPGet{
+			Path: prober.OSMHealthcheckPath, Port: field.Number(prober.OSMHealthcheckPort), Scheme: "HTTP",
+			HTTPHeaders: []HTTPHeader{{Name: prober.OSMHealthcheckHeader, Value: strconv.Itoa(s.port)}},
 		}
 	}
-	handlers := make([]*Handler, len(sites))
-	for i, s := range sites {
-		port := field.Number(prober.OSMPort(s.name))
-		var h HTTPGet
-		switch {
-		case s.original.TCPSocket != nil:
-			h = HTTPGet{
-				Path: prober.OSMHealthcheckPath, Port: field.Number(prober.OSMHealthcheckPort), Scheme: "HTTP",
-				HTTPHeaders: []HTTPHeader{{Name: prober.OSMHealthcheckHeader, Value: strconv.Itoa(s.port)}},
-			}
-		case s.isHTTPS():
-			h = *s.original.HTTPGet
-			h.Port = port
-		default:
-			h = *s.original.HTTPGet
-			h.Protocol = ""
-			path := prober.OSMKey("", s.name)
-			if byPath[s.name] > 1 {
-				path = prober.OSMKey(s.container.Name, s.name)
-			}
-			h.Path, h.Port = path, port
-		}
-		handlers[i] = &Handler{HTTPGet: &h}
+	h := *s.original.HTTPGet
+	h.Port = field.Number(prober.OSMPort(s.name))
+	if s.isHTTPS() {
+		return &h
 	}
-	return handlers
+	h.Protocol, h.Path = "", prober.OSMKey("", s.name)
+	alike := func(x *handlerSite) bool {
+		return x != s && x.name == s.name && x.original.HTTPGet != nil && !x.isHTTPS()
+	}
+	if slices.ContainsFunc(sites, alike) {
+		h.Path = prober.OSMKey(s.container.Name, s.name)
+	}
+	return &h
 }
 
 // osmHealthcheckOf returns the port of a request that replaces a tcpSocket probe; ok is false

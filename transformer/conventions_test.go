@@ -210,9 +210,9 @@ func TestAProbeIsAssignedTheRequestThatItsMeshAnswers(t *testing.T) {
 			over("HTTP", request("/fsm-healthcheck", 15904, "Original-Tcp-Port", "6379")), over("HTTP", request("/fsm-healthcheck", 15903, "Original-Tcp-Port", "443", "Original-Http-Path", "/")),
 		}},
 	} {
-		for i, h := range c.of.assign(sites, answerer{port: 15020}) {
-			if d := cmp.Diff(&Handler{HTTPGet: c.want[i]}, h); d != "" {
-				t.Errorf("%T: %s of %s: -want +got\n%s", c.of, sites[i].name.Field(), sites[i].container.Name, d)
+		for i, s := range sites {
+			if d := cmp.Diff(c.want[i], c.of.assign(s, sites, answerer{port: 15020})); d != "" {
+				t.Errorf("%T: %s of %s: -want +got\n%s", c.of, s.name.Field(), s.container.Name, d)
 			}
 		}
 	}

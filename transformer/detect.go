@@ -104,13 +104,8 @@ func (b *planBuilder) switchIn(kind, key, allowed string, read func(value string
 
 // isEnabled reads the value of a switch; ok is false if it is none.
 func isEnabled(v string) (on, ok bool) {
-	switch v {
-	case "enabled", "true", "yes":
-		return true, true
-	case "disabled", "false", "no":
-		return false, true
-	}
-	return false, false
+	on = slices.Contains([]string{"enabled", "true", "yes"}, v)
+	return on, on || slices.Contains([]string{"disabled", "false", "no"}, v)
 }
 
 // entryWords words an entry of labels or annotations, by kind.

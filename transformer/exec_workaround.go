@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"flag"
 	"io"
 	"net"
@@ -164,7 +165,8 @@ func parseArgs(args []string, tool map[string]int) (operands, headers []string, 
 	for len(args) > 0 {
 		name, value, inline := option(args[0])
 		args = args[1:]
-		switch known := tool[name]; {
+		known := tool[name]
+		switch {
 		case !strings.HasPrefix(name, "-"):
 			operands = append(operands, name)
 			continue
@@ -176,7 +178,7 @@ func parseArgs(args []string, tool map[string]int) (operands, headers []string, 
 		case known >= ignoredValue && !inline:
 			value, args = args[0], args[1:]
 		}
-		switch does[tool[name]] = true; tool[name] {
+		switch does[known] = true; known {
 		case header:
 			headers = append(headers, value)
 		case duration:
@@ -241,20 +243,12 @@ func setURL(h *HTTPGet, target string) bool {
 	if err != nil || !isLocal(u.Hostname()) {
 		return false
 	}
-	port := u.Port()
-	switch {
-	case u.Scheme == "https":
+	byDefault := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	if u.Scheme == "https" {
 		h.Scheme = "HTTPS"
-		if port == "" {
-			port = "443"
-		}
-	case u.Scheme != "http":
-		return false
-	case port == "":
-		port = "80"
 	}
 	h.Path = u.RequestURI()
-	return setPort(&h.Port, port)
+	return byDefault != "" && setPort(&h.Port, cmp.Or(u.Port(), byDefault))
 }
 
 func isLocal(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,10 +13,7 @@ import (
 // call a planner judges a pod as the planner does. Labels and annotations are given by their
 // keys.
 func FactsOfIstio(o Options) map[string]any {
-	names := []string{Defaults().ProbeProxy.Name}
-	if o.ProbeProxy.Name != names[0] {
-		names = append(names, o.ProbeProxy.Name)
-	}
+	names := slices.Compact([]string{Defaults().ProbeProxy.Name, o.ProbeProxy.Name})
 	return map[string]any{
 		// Injection.
 		"Inject": istioInject, "Injection": istioInjection, "Revision": istioRevision,

@@ -9,7 +9,7 @@ import (
 // known says in one line what is known of the mesh around the pod, and from where.
 func (b *planBuilder) known() string {
 	f := &b.inspection.facts
-	if len(b.sites) == 0 || f.injected.holds == "" {
+	if len(b.sites) == 0 || f.injectionCure == "" {
 		return ""
 	}
 	var words []string
@@ -22,7 +22,7 @@ func (b *planBuilder) known() string {
 		}
 	}
 	if f.injected.is == maybe {
-		return "not known: whether Istio injects its sidecar (" + strings.TrimSuffix(f.injected.cure, ",") + " would say)"
+		return "not known: whether Istio injects its sidecar (" + strings.TrimSuffix(f.injectionCure, ",") + " would say)"
 	}
 	add(f.injected, "injected", "not injected")
 	if f.injected.is == always {

@@ -14,7 +14,9 @@ type istio struct{}
 
 var istioData = meshData{
 	name: "istio", title: "Istio", proxyAnswerer: AnsweredByIstioProxy, proxy: istioProxyName, uid: prober.IstioProxyID,
-	reserved: istioReserved, excluded: istioExcluded, off: istioOff,
+	reserved: []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090}, // but for the status server's
+	excluded: portList{key: istioExcludePorts, full: true},
+	off:      rewriterOff{key: istioRewrite, value: "false", means: isFalse},
 	// The template may have been rewritten for another port.
 	proxyPorts: func(annotations field.KeyValues) []int {
 		return []int{istioStatusOr(annotations), prober.StatusPort}
@@ -42,25 +44,16 @@ const (
 	istioRevision     = "istio.io/rev"
 	istioTemplates    = "inject.istio.io/templates"
 	istioInjected     = "sidecar.istio.io/status" // of the injector, which has rewritten the template already
-)
 
-const (
+	istioExcludeInterfaces = "traffic.sidecar.istio.io/excludeInterfaces"
+
 	istioProxyName = "istio-proxy"
 	istioInitName  = "istio-init"
 )
 
-// istioIncluded are the only ports that the mesh captures, if [listsPorts], and
-// istioExcluded else those that it does not.
-var (
-	istioIncluded = portList{key: istioIncludePorts, full: true}
-	istioExcluded = portList{key: istioExcludePorts, full: true}
-)
-
-var istioOff = rewriterOff{key: istioRewrite, value: "false", means: isFalse}
-
-// istioReserved are the ports of Istio's own processes in a pod, except for the
-// status server's.
-var istioReserved = []int{15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090}
+// istioIncluded are the only ports that the mesh captures, if [listsPorts]. Those that are
+// excluded then do not matter.
+var istioIncluded = portList{key: istioIncludePorts, full: true}
 
 // istioNeverCaptured are the ports that the mesh never captures, besides that of
 // the status server, unless they are listed.
@@ -90,7 +83,7 @@ func badIstioStatus(annotations field.KeyValues) bool {
 		return false
 	}
 	n, err := strconv.Atoi(v)
-	return err != nil || n < 1 || n > 65535 || slices.Contains(istioReserved, n)
+	return err != nil || n < 1 || n > 65535 || slices.Contains(istioData.reserved, n)
 }
 
 // istioStatusOr returns the port of Istio's status server, as the redirection knows it:
@@ -107,7 +100,7 @@ func istioStatusOr(annotations field.KeyValues) int {
 func (d istio) proxyConflicts(b *planBuilder, badStatus bool) []Finding {
 	var found []Finding
 	if badStatus {
-		found = append(found, b.annotationFinding("status-port-invalid", istioStatusPort, "must be a port from 1 to 65535 that is none of %s", joinPorts(istioReserved)))
+		found = append(found, b.annotationFinding("status-port-invalid", istioStatusPort, "must be a port from 1 to 65535 that is none of %s", joinPorts(istioData.reserved)))
 	}
 	if at, c := b.proxyOf(istioData.isProxy); c != nil && c.Image == autoImage && at.init {
 		found = append(found, containerFinding("proxy-in-init-containers", b.containerPath(at), c.Name,
@@ -120,7 +113,7 @@ func (d istio) proxyConflicts(b *planBuilder, badStatus bool) []Finding {
 // rewritten; nil if they are to be.
 func (d istio) optOut(b *planBuilder, said membership, known *facts) *Finding {
 	ours := slices.ContainsFunc(b.previousAnswerers(b.p.mesh), func(a answerer) bool { return d.needsRewriterOff(b.annotations(), a) })
-	off, invalid := optOutSource{metadata: &b.in.Template.Metadata, path: b.metadata}.switchedOff(istioRewrite, "istio-opt-out")
+	off, invalid := optOutSource{&b.in.Template.Metadata, b.metadata, "the pods"}.switchedOff(istioRewrite, "istio-opt-out")
 	if invalid != nil {
 		b.addFinding(*invalid)
 	}
@@ -191,7 +184,7 @@ func listsPorts(annotations field.KeyValues) bool {
 // checkPortLists warns of items that are no port, empty ones included: the injector
 // refuses such a pod.
 func (istio) checkPortLists(b *planBuilder) {
-	for _, l := range []portList{istioIncluded, istioExcluded} {
+	for _, l := range []portList{istioIncluded, istioData.excluded} {
 		v := strings.TrimSpace(b.annotations().Get(l.key))
 		if v == "" || v == "*" && l.key == istioIncludePorts {
 			continue
@@ -212,17 +205,17 @@ func (d istio) needsRewriterOff(annotations field.KeyValues, a answerer) bool {
 // istio-proxy, which then must not capture it.
 func (istio) runsNextToProxy(annotations field.KeyValues, a answerer) bool {
 	return a.who == AnsweredByProbeProxy &&
-		(a.port != prober.StatusPort || istioStatusOr(annotations) != prober.StatusPort || istioExcluded.has(annotations, a.port))
+		(a.port != prober.StatusPort || istioStatusOr(annotations) != prober.StatusPort || istioData.excluded.has(annotations, a.port))
 }
 
 func (d istio) undo(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {
 	out := annotations
 	for _, a := range past {
 		if d.needsRewriterOff(annotations, a) {
-			out = istioOff.without(out, recorded)
+			out = istioData.off.without(out, recorded)
 		}
-		if d.runsNextToProxy(annotations, a) && !istioExcluded.has(recorded, a.port) {
-			out = istioExcluded.without(out, recorded, a.port)
+		if d.runsNextToProxy(annotations, a) && !istioData.excluded.has(recorded, a.port) {
+			out = istioData.excluded.without(out, recorded, a.port)
 		}
 	}
 	return out
@@ -233,10 +226,10 @@ func (d istio) undo(annotations field.KeyValues, past []answerer, recorded field
 func (d istio) annotate(user, have field.KeyValues, now answerer) field.KeyValues {
 	out := user
 	if d.needsRewriterOff(user, now) {
-		out = istioOff.with(out, have)
+		out = istioData.off.with(out, have)
 	}
 	if !listsPorts(out) && d.runsNextToProxy(user, now) && now.port != istioStatusOr(user) {
-		out = istioExcluded.with(out, now.port)
+		out = istioData.excluded.with(out, now.port)
 	}
 	return out
 }

@@ -12,8 +12,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
-const istioExcludeInterfaces = "traffic.sidecar.istio.io/excludeInterfaces"
-
 // inspect reads what the manifests and the options say of Istio, and decides who
 // answers.
 func (d istio) inspect(b *planBuilder) inspection {
@@ -69,12 +67,7 @@ func (d istio) inspect(b *planBuilder) inspection {
 // facts returns what is known of the pod, with the user's annotations.
 func (d istio) facts(b *planBuilder, said membership) facts {
 	o, user := &b.p.opts.Istio, b.userAnnotations
-	f := facts{
-		injected: fact{is: said.injected, at: said.at, holds: "Istio injects its sidecar into the pod", fails: "Istio does not inject its sidecar into the pod", cure: b.injectionCure()},
-		native:   fact{holds: "Istio's sidecar is a native one", fails: "Istio's sidecar is no native one", cure: "`istio.nativeSidecars`"},
-		holds:    fact{holds: "the other containers wait for istio-proxy", fails: "the other containers do not wait for istio-proxy", cure: "`istio.holdApplicationUntilProxyStarts`"},
-		rewrites: d.rewritesFact(b, user),
-	}
+	f := facts{injected: fact{said.injected, said.at}, rewrites: d.rewritesFact(b, user), injectionCure: b.injectionCure()}
 	if said.injected == maybe && b.p.opts.AnsweredBy == AnsweredByIstioProxy {
 		f.injected.say(true, "`answeredBy: istio-proxy` of the functionConfig")
 	}
@@ -98,8 +91,7 @@ func (d istio) facts(b *planBuilder, said membership) facts {
 // rewritesFact returns whether Istio's injector rewrites the pod's probes: an
 // annotation that is a boolean, else what the options say (ShouldRewriteAppHTTPProbers
 // in pkg/kube/inject/app_probe.go).
-func (istio) rewritesFact(b *planBuilder, annotations field.KeyValues) fact {
-	f := fact{holds: "Istio's injector rewrites the probes", fails: "Istio's injector does not rewrite the probes", cure: "`istio.injectorRewrites`"}
+func (istio) rewritesFact(b *planBuilder, annotations field.KeyValues) (f fact) {
 	if on, err := strconv.ParseBool(annotations.Get(istioRewrite)); err == nil {
 		f.say(on, "the annotation `"+istioRewrite+"`")
 	} else if declared := b.p.opts.Istio.InjectorRewrites; declared != nil {
@@ -171,7 +163,7 @@ func (istio) captures(b *planBuilder, annotations field.KeyValues) func(int) boo
 		if listed {
 			return istioIncluded.has(ports, port)
 		}
-		return port != status && !slices.Contains(istioNeverCaptured, port) && !istioExcluded.has(ports, port)
+		return port != status && !slices.Contains(istioNeverCaptured, port) && !istioData.excluded.has(ports, port)
 	}
 }
 

@@ -19,6 +19,7 @@ var openServiceMesh = osmProfile("openservicemesh.io", meshData{
 func osmProfile(domain string, data meshData) passiveProxy {
 	data.commonName, data.uid = true, prober.OSMProxyID
 	data.excluded = portList{key: domain + "/inbound-port-exclusion-list"}
+	inject := domain + "/sidecar-injection"
 	return passiveProxy{
 		meshData: data,
 		port:     prober.OSMHealthcheckPort,
@@ -26,7 +27,7 @@ func osmProfile(domain string, data meshData) passiveProxy {
 		never:    []string{"kube-system", "kube-public"},
 		keepOut:  field.KeyValues{{Key: domain + "/ignore"}, {Key: "control-plane"}},
 		switched: func(b *planBuilder) membership {
-			return b.switchIn("annotations", domain+"/sidecar-injection", "enabled, yes, true, disabled, no or false", func(v string) (on, ok bool) {
+			return b.switchIn("annotations", inject, "enabled, yes, true, disabled, no or false", func(v string) (on, ok bool) {
 				return isEnabled(strings.ToLower(v))
 			})
 		},

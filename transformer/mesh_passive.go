@@ -29,8 +29,10 @@ func (p passiveProxy) membership(b *planBuilder) membership {
 		return memberBy(proxy)
 	}
 	m := p.switched(b)
-	if off := p.neverInjects(b); off != nil && m.injected == always {
-		m.injected, m.off = never, off
+	if m.injected == always {
+		if off := p.neverInjects(b); off != nil {
+			m.injected, m.off = never, off
+		}
 	}
 	return m
 }

@@ -53,18 +53,8 @@ func (l *LabelSelector) selects(labels field.KeyValues) certainty {
 			return min(found, maybe)
 		}
 		v, set := labels.Lookup(x.Key)
-		matches := false
-		switch x.Operator {
-		case "In":
-			matches = set && slices.Contains(x.Values, v)
-		case "NotIn":
-			matches = !set || !slices.Contains(x.Values, v)
-		case "Exists":
-			matches = set
-		case "DoesNotExist":
-			matches = !set
-		}
-		if !matches {
+		in := set && slices.Contains(x.Values, v)
+		if !map[string]bool{"In": in, "NotIn": !in, "Exists": set, "DoesNotExist": !set}[x.Operator] {
 			return never
 		}
 	}

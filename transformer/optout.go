@@ -64,14 +64,9 @@ var osLabels = []string{"kubernetes.io/os", "beta.kubernetes.io/os"}
 
 // An optOutSource is metadata that may hold an annotation of ours.
 type optOutSource struct {
-	metadata *Metadata
-	path     field.Path // of the metadata
-	other    bool       // it is the Namespace's
-	what     string     // what it takes out of the rewriting; "" for the pods
-}
-
-func (s optOutSource) annotation(key string) field.Path {
-	return s.path.Key("annotations", key)
+	*Metadata
+	path field.Path // of the metadata; nil of the Namespace's
+	what string     // what it takes out of the rewriting
 }
 
 // namespace returns the metadata of the pod's Namespace; empty if that is not known.
@@ -80,26 +75,20 @@ func (b *planBuilder) namespace() *Metadata { return cmp.Or(b.in.Around.Namespac
 var unknownNamespace = &Metadata{}
 
 func (b *planBuilder) optOutSources() []optOutSource {
-	sources := make([]optOutSource, 0, 3)
-	sources = append(sources, optOutSource{metadata: &b.in.Template.Metadata, path: b.metadata})
+	sources := append(make([]optOutSource, 0, 3), optOutSource{&b.in.Template.Metadata, b.metadata, "the pods"})
 	if b.hasOwnMetadata() {
-		sources = append(sources, optOutSource{metadata: &b.in.Workload, path: field.NewPath("metadata")})
+		sources = append(sources, optOutSource{&b.in.Workload, field.NewPath("metadata"), "the pods"})
 	}
-	if b.in.Around.Namespace != nil {
-		sources = append(sources, optOutSource{metadata: b.in.Around.Namespace, other: true})
-	}
-	return sources
+	return append(sources, optOutSource{Metadata: b.namespace()})
 }
 
 // OptOut returns a finding if an annotation takes an object without a pod template
 // out of the rewriting: its own annotation, or that of its Namespace, which is nil
 // if unknown. invalid has findings about values that are no boolean.
 func OptOut(workload, namespace *Metadata) (off *Finding, invalid []Finding) {
-	sources := []optOutSource{{metadata: workload, path: field.NewPath("metadata"), what: "the object"}}
-	if namespace != nil {
-		sources = append(sources, optOutSource{metadata: namespace, other: true})
-	}
-	return firstOff(sources)
+	return firstOff([]optOutSource{
+		{workload, field.NewPath("metadata"), "the object"}, {Metadata: cmp.Or(namespace, unknownNamespace)},
+	})
 }
 
 // firstOff returns the finding about the first source in which our annotation is
@@ -122,7 +111,7 @@ func firstOff(sources []optOutSource) (off *Finding, invalid []Finding) {
 // is no boolean is an error, since its author wanted something other than the
 // default.
 func (s optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
-	v, set := s.metadata.Annotations.Lookup(key)
+	v, set := s.Annotations.Lookup(key)
 	if !set {
 		return nil, nil
 	}
@@ -130,18 +119,18 @@ func (s optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
 	switch on, err := strconv.ParseBool(v); {
 	case err != nil:
 		const allowed = "must be one of true, false, 1, 0, t, f, T, F, TRUE, FALSE, True, False"
-		if s.other {
-			f = NewFinding("annotation-invalid", nil, "Namespace %q: annotation `%s` is %q, but "+allowed, s.metadata.Name, key, v)
+		if s.path == nil {
+			f = NewFinding("annotation-invalid", nil, "Namespace %q: annotation `%s` is %q, but "+allowed, s.Name, key, v)
 		} else {
-			f = metadataFinding("annotation-invalid", s.annotation(key), v, allowed)
+			f = metadataFinding("annotation-invalid", s.path.Key("annotations", key), v, allowed)
 		}
 		return nil, &f
 	case on:
 		return nil, nil
-	case s.other:
-		f = NewFinding(reason, nil, "Namespace %q has the annotation `%s: %s`", s.metadata.Name, key, v)
+	case s.path == nil:
+		f = NewFinding(reason, nil, "Namespace %q has the annotation `%s: %s`", s.Name, key, v)
 	default:
-		f = metadataFinding(reason, s.annotation(key), v, "takes %s out of the rewriting", cmp.Or(s.what, "the pods"))
+		f = metadataFinding(reason, s.path.Key("annotations", key), v, "takes %s out of the rewriting", s.what)
 	}
 	return &f, nil
 }
@@ -151,17 +140,17 @@ func (s optOutSource) switchedOff(key, reason string) (off, invalid *Finding) {
 func (b *planBuilder) skipped(sources []optOutSource) (names []string) {
 	known := namesOf(b.containers())
 	for _, source := range sources {
-		if source.other {
+		if source.path == nil {
 			continue
 		}
-		v := source.metadata.Annotations.Get(ownSkipContainers)
+		v := source.Annotations.Get(ownSkipContainers)
 		for name := range strings.SplitSeq(v, ",") {
 			if name = strings.TrimSpace(name); name == "" {
 				continue
 			}
 			names = append(names, name)
 			if !slices.Contains(known, name) {
-				b.addFinding(metadataFinding("unknown-container", source.annotation(ownSkipContainers), v,
+				b.addFinding(metadataFinding("unknown-container", source.path.Key("annotations", ownSkipContainers), v,
 					"names the container %q, but the pod has only %s", name, strings.Join(known, ", ")))
 			}
 		}

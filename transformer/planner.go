@@ -77,8 +77,8 @@ func (p *Planner) Plan(in Input) Plan {
 		b.p.mesh.skipUnsupported(b, b.undecided())
 		b.skipNewer()
 		toRewrite = b.undecided()
-		for i, h := range b.p.mesh.assign(toRewrite, b.inspection.answerer) {
-			toRewrite[i].target = h
+		for _, s := range toRewrite {
+			s.target = &Handler{HTTPGet: b.p.mesh.assign(s, toRewrite, b.inspection.answerer)}
 		}
 	}
 	if len(toRewrite) > 0 && !b.failed() {
@@ -327,7 +327,7 @@ func (b *planBuilder) checkOwnPort() {
 func (b *planBuilder) checkLeftAlone() {
 	f := &b.inspection.facts
 	off, user := b.p.mesh.off, b.userAnnotations
-	if off.isOff(user) || !off.isOff(b.p.mesh.annotate(user, nil, b.inspection.answerer)) || f.rewrites.is == never || f.injected.is == never {
+	if off.key == "" || off.isOff(user) || f.rewrites.is == never || f.injected.is == never {
 		return
 	}
 	serves, cures := "may serve it now", fmt.Sprintf("rewrite this one too, opt the whole pod out (`%s: \"false\"`), or set `istio: {injectorRewrites: false}` in the functionConfig if Istio's injector rewrites no probes", ownRewrite)
@@ -338,7 +338,7 @@ func (b *planBuilder) checkLeftAlone() {
 		serves, cures = "serves it in an injected pod ("+f.rewrites.at+")", fmt.Sprintf("rewrite this one too, or opt the whole pod out (`%s: \"false\"`)", ownRewrite)
 	}
 	for _, s := range b.sites {
-		if s.reason == "" || !b.servedByRewriter(s) {
+		if s.reason == "" || !b.servedByRewriter(s) || !off.isOff(b.p.mesh.annotate(user, nil, b.inspection.answerer)) {
 			continue
 		}
 		b.addFinding(containerFinding("rewriter-needed", s.path, s.container.Name,

@@ -48,11 +48,8 @@ var openShiftKinds = map[string][]string{
 const appArmorField = "appArmorProfile"
 
 func (b *planBuilder) onOpenShift() bool {
-	switch b.p.opts.Platform {
-	case PlatformOpenShift:
-		return true
-	case PlatformKubernetes:
-		return false
+	if p := b.p.opts.Platform; p == PlatformOpenShift || p == PlatformKubernetes {
+		return p == PlatformOpenShift
 	}
 	return b.in.Around.Cluster.OpenShift || IsOpenShift(b.in.APIVersion, b.in.Kind)
 }

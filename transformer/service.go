@@ -101,15 +101,7 @@ func (p *ServicePort) leadsTo(spec *PodSpec, port int) bool {
 // else by what precedes the first dash of the name (ConvertProtocol in Istio's
 // pkg/config/kube/conversion.go).
 func (p *ServicePort) isHTTP() bool {
-	switch p.AppProtocol {
-	case "kubernetes.io/h2c", "kubernetes.io/ws":
-		return true
-	}
-	name := strings.ToLower(cmp.Or(p.AppProtocol, p.Name))
-	prefix, _, _ := strings.Cut(name, "-")
-	switch prefix {
-	case "http", "http2", "http_proxy", "grpc":
-		return true
-	}
-	return false
+	prefix, _, _ := strings.Cut(strings.ToLower(cmp.Or(p.AppProtocol, p.Name)), "-")
+	return slices.Contains([]string{"kubernetes.io/h2c", "kubernetes.io/ws"}, p.AppProtocol) ||
+		slices.Contains([]string{"http", "http2", "http_proxy", "grpc"}, prefix)
 }

@@ -78,15 +78,13 @@ type convention struct {
 }
 
 // conventionRules are the rules of a convention.
-//
-// All probes of a pod are assigned at once, since the paths of some
-// conventions depend on how many containers have a probe of one type.
 type conventionRules interface {
 	// skipUnsupported skips, with a reason, every handler that the convention cannot
 	// express.
 	skipUnsupported(b *planBuilder, sites []*handlerSite)
-	// assign returns what the handlers become.
-	assign(sites []*handlerSite, a answerer) []*Handler
+	// assign returns what a handler becomes. The paths of some conventions depend on how many
+	// containers have a probe of one type, so that sites are all that are rewritten.
+	assign(s *handlerSite, sites []*handlerSite, a answerer) *HTTPGet
 	// looksRewritten reports whether a request is of a form that assign returns.
 	looksRewritten(h *HTTPGet) bool
 	// unrewritten returns a rewritten request without what assign added to it, except

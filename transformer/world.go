@@ -7,9 +7,6 @@ import "slices"
 type fact struct {
 	is certainty
 	at string // where it is said, for messages; "" if it is not known
-	// holds and fails complete "if ...", in a message about a fact that is not known,
-	// and cure names what declares it.
-	holds, fails, cure string
 }
 
 func (f fact) may(v bool) bool { return f.is != certain(!v) }
@@ -25,7 +22,10 @@ type world struct {
 }
 
 // facts are what decides between worlds, each a field of [world].
-type facts struct{ injected, native, holds, rewrites fact }
+type facts struct {
+	injected, native, holds, rewrites fact
+	injectionCure                     string // what would say whether it is injected; "" in meshes without worlds
+}
 
 // worlds returns the worlds that the facts leave open. What does not matter in a
 // world is false in it.
@@ -94,19 +94,17 @@ func (f *facts) deciding(fates []foretold) string {
 		mode = "the namespace, here and in the PeerAuthentications, or `istio.mtls`,"
 	}
 	for _, x := range []struct {
-		fact
-		of func(foretold) bool
+		holds, fails, cure string // holds and fails complete "if ...", and cure names what declares it
+		of                 func(foretold) bool
 	}{
-		{f.injected, func(w foretold) bool { return w.injected }},
-		{f.native, func(w foretold) bool { return w.native }},
-		{f.holds, func(w foretold) bool { return w.native || w.holds }},
-		{fact{holds: "Istio's CNI plugin redirects the pod's connections", cure: onlyTheCluster}, func(w foretold) bool { return w.early }},
-		{fact{holds: "Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections", cure: onlyTheCluster}, func(w foretold) bool { return w.native || w.early }},
-		{f.rewrites, func(w foretold) bool { return w.rewrites }},
-		{fact{holds: "the kubelet's connections come through no excluded interface", fails: "the kubelet's connections come through an excluded interface", cure: onlyTheCluster},
-			func(w foretold) bool { return !w.uncaptured }},
-		{fact{holds: "mTLS is strict for its port", fails: "mTLS is not strict for its port", cure: mode},
-			func(w foretold) bool { return w.mtls.Mode == MTLSStrict }},
+		{"Istio injects its sidecar into the pod", "Istio does not inject its sidecar into the pod", f.injectionCure, func(w foretold) bool { return w.injected }},
+		{"Istio's sidecar is a native one", "Istio's sidecar is no native one", "`istio.nativeSidecars`", func(w foretold) bool { return w.native }},
+		{"the other containers wait for istio-proxy", "the other containers do not wait for istio-proxy", "`istio.holdApplicationUntilProxyStarts`", func(w foretold) bool { return w.native || w.holds }},
+		{"Istio's CNI plugin redirects the pod's connections", "", onlyTheCluster, func(w foretold) bool { return w.early }},
+		{"Istio's sidecar is a native one, or its CNI plugin redirects the pod's connections", "", onlyTheCluster, func(w foretold) bool { return w.native || w.early }},
+		{"Istio's injector rewrites the probes", "Istio's injector does not rewrite the probes", "`istio.injectorRewrites`", func(w foretold) bool { return w.rewrites }},
+		{"the kubelet's connections come through no excluded interface", "the kubelet's connections come through an excluded interface", onlyTheCluster, func(w foretold) bool { return !w.uncaptured }},
+		{"mTLS is strict for its port", "mTLS is not strict for its port", mode, func(w foretold) bool { return w.mtls.Mode == MTLSStrict }},
 	} {
 		if value, decides := agree(fates, x.of); decides {
 			words := x.holds

@@ -21,13 +21,13 @@ func TestTheWorldsAreThoseThatTheFactsLeaveOpen(t *testing.T) {
 		want  []world
 	}{
 		{"not injected, and nothing else matters", facts{injected: known(false)}, []world{{}}},
-		{"everything is known of a native sidecar", facts{known(true), known(true), notKnown, known(false)}, []world{{in, true, false, false}}},
-		{"everything is known of a container that is waited for", facts{known(true), known(false), known(true), known(true)}, []world{{in, false, true, true}}},
-		{"everything is known of a container that is not waited for", facts{known(true), known(false), known(false), known(false)}, []world{{in, false, false, false}}},
-		{"no one says whether it is native", facts{known(true), notKnown, known(true), known(false)}, []world{{in, true, false, false}, {in, false, true, false}}},
-		{"no one says whether it is waited for", facts{known(true), known(false), notKnown, known(false)}, []world{{in, false, false, false}, {in, false, true, false}}},
-		{"no one says whether the injector rewrites", facts{known(true), known(true), known(true), notKnown}, []world{{in, true, false, false}, {in, true, false, true}}},
-		{"no one says whether it is injected", facts{notKnown, known(true), known(true), known(true)}, []world{{}, {in, true, false, true}}},
+		{"everything is known of a native sidecar", facts{known(true), known(true), notKnown, known(false), ""}, []world{{in, true, false, false}}},
+		{"everything is known of a container that is waited for", facts{known(true), known(false), known(true), known(true), ""}, []world{{in, false, true, true}}},
+		{"everything is known of a container that is not waited for", facts{known(true), known(false), known(false), known(false), ""}, []world{{in, false, false, false}}},
+		{"no one says whether it is native", facts{known(true), notKnown, known(true), known(false), ""}, []world{{in, true, false, false}, {in, false, true, false}}},
+		{"no one says whether it is waited for", facts{known(true), known(false), notKnown, known(false), ""}, []world{{in, false, false, false}, {in, false, true, false}}},
+		{"no one says whether the injector rewrites", facts{known(true), known(true), known(true), notKnown, ""}, []world{{in, true, false, false}, {in, true, false, true}}},
+		{"no one says whether it is injected", facts{notKnown, known(true), known(true), known(true), ""}, []world{{}, {in, true, false, true}}},
 		{"nothing is known", facts{}, []world{
 			{},
 			{in, true, false, false}, {in, false, false, false}, {in, false, true, false},
@@ -44,7 +44,7 @@ func TestTheWorldsAreThoseThatTheFactsLeaveOpen(t *testing.T) {
 func TestWhatIsKnownOnlyTakesWorldsAway(t *testing.T) {
 	values := []fact{notKnown, known(false), known(true)}
 	for i := range 81 {
-		f := facts{values[i%3], values[i/3%3], values[i/9%3], values[i/27]}
+		f := facts{values[i%3], values[i/3%3], values[i/9%3], values[i/27], ""}
 		all := f.worlds()
 		if len(all) == 0 {
 			t.Errorf("%+v leaves no world", f)
@@ -100,12 +100,7 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 	mtls := func(mode string, x fate) foretold {
 		return foretold{world: plain, mtls: MTLSMode{mode, "a policy"}, fate: x}
 	}
-	f := facts{
-		injected: fact{holds: "it is in the pod", fails: "it is not in the pod", cure: "a Namespace"},
-		native:   fact{holds: "it is native", fails: "it is not native", cure: "`native`"},
-		holds:    fact{holds: "the others wait", fails: "the others do not wait", cure: "`hold`"},
-		rewrites: fact{holds: "it rewrites", fails: "it rewrites nothing", cure: "`rewrites`"},
-	}
+	f := facts{injectionCure: "a Namespace"}
 	for _, c := range []struct {
 		name   string
 		fates  []foretold
@@ -116,15 +111,15 @@ func TestTheVerdictNamesTheFactThatDecides(t *testing.T) {
 		{"it is affected in none", []foretold{in(out, unaffected), in(plain, unaffected)}, unaffected, ""},
 		{"it is affected in all", []foretold{in(native, fails), in(plain, fails)}, fails, ""},
 		{"it is affected in all, for several reasons", []foretold{in(native, falsely), in(plain, fails)}, falsely, ""},
-		{"injection decides", []foretold{in(out, unaffected), in(native, fails), in(plain, fails)}, fails, "it is in the pod, which is not known (a Namespace would say)"},
-		{"the lack of injection decides", []foretold{in(out, fails), in(native, unaffected)}, fails, "it is not in the pod, which is not known (a Namespace would say)"},
-		{"injection and one thing more, of which injection is named", []foretold{in(out, unaffected), in(native, unaffected), in(plain, fails)}, fails, "it is in the pod, which is not known (a Namespace would say)"},
-		{"the kind of sidecar decides", []foretold{in(native, unaffected), in(plain, fails), in(held, fails)}, fails, "it is not native, which is not known (`native` would say)"},
-		{"the kind of sidecar decides, the other way", []foretold{in(native, falsely), in(plain, unaffected)}, falsely, "it is native, which is not known (`native` would say)"},
-		{"waiting decides", []foretold{in(plain, fails), in(held, unaffected)}, fails, "the others do not wait, which is not known (`hold` would say)"},
-		{"waiting decides, and a native sidecar is waited for too", []foretold{in(native, fails), in(plain, unaffected), in(held, fails)}, fails, "the others wait, which is not known (`hold` would say)"},
-		{"the injector decides", []foretold{in(plain, fails), in(does, unaffected)}, fails, "it rewrites nothing, which is not known (`rewrites` would say)"},
-		{"the injector decides, the other way", []foretold{in(plain, unaffected), in(does, fails)}, fails, "it rewrites, which is not known (`rewrites` would say)"},
+		{"injection decides", []foretold{in(out, unaffected), in(native, fails), in(plain, fails)}, fails, "Istio injects its sidecar into the pod, which is not known (a Namespace would say)"},
+		{"the lack of injection decides", []foretold{in(out, fails), in(native, unaffected)}, fails, "Istio does not inject its sidecar into the pod, which is not known (a Namespace would say)"},
+		{"injection and one thing more, of which injection is named", []foretold{in(out, unaffected), in(native, unaffected), in(plain, fails)}, fails, "Istio injects its sidecar into the pod, which is not known (a Namespace would say)"},
+		{"the kind of sidecar decides", []foretold{in(native, unaffected), in(plain, fails), in(held, fails)}, fails, "Istio's sidecar is no native one, which is not known (`istio.nativeSidecars` would say)"},
+		{"the kind of sidecar decides, the other way", []foretold{in(native, falsely), in(plain, unaffected)}, falsely, "Istio's sidecar is a native one, which is not known (`istio.nativeSidecars` would say)"},
+		{"waiting decides", []foretold{in(plain, fails), in(held, unaffected)}, fails, "the other containers do not wait for istio-proxy, which is not known (`istio.holdApplicationUntilProxyStarts` would say)"},
+		{"waiting decides, and a native sidecar is waited for too", []foretold{in(native, fails), in(plain, unaffected), in(held, fails)}, fails, "the other containers wait for istio-proxy, which is not known (`istio.holdApplicationUntilProxyStarts` would say)"},
+		{"the injector decides", []foretold{in(plain, fails), in(does, unaffected)}, fails, "Istio's injector does not rewrite the probes, which is not known (`istio.injectorRewrites` would say)"},
+		{"the injector decides, the other way", []foretold{in(plain, unaffected), in(does, fails)}, fails, "Istio's injector rewrites the probes, which is not known (`istio.injectorRewrites` would say)"},
 		{"mTLS decides", []foretold{mtls(MTLSPermissive, unaffected), mtls(MTLSStrict, fails), mtls(MTLSDisable, unaffected)}, fails,
 			"mTLS is strict for its port, which is not known (a single PeerAuthentication for it would say)"},
 		{"mTLS decides, and one mode is that of the options", []foretold{mtls(MTLSPermissive, unaffected), {world: plain, mtls: MTLSMode{Mode: MTLSStrict}, fate: fails}}, fails,
