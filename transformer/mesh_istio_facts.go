@@ -201,12 +201,18 @@ func (d istio) answerer(b *planBuilder, f facts) (a answerer, because string) {
 	if o.AnsweredBy == AnsweredByApp {
 		return answerer{who: AnsweredByApp}, ""
 	}
-	proxy := answerer{AnsweredByIstioProxy, istioStatusIn(b, b.annotations())}
+	proxy, bad := answerer{AnsweredByIstioProxy, istioStatusIn(b, b.annotations())}, badIstioStatus(b.annotations())
+	switch {
+	case bad && o.Port != prober.DefaultPort:
+		proxy.port = o.Port
+	case bad:
+		proxy.port = prober.StatusPort
+	}
 	if o.AnsweredBy == AnsweredByIstioProxy {
 		return proxy, ""
 	}
 	if o.AnsweredBy == AnsweredByAuto && f.injected.is == always && (o.Port == prober.DefaultPort || o.Port == istioStatusOr(b.annotations())) {
-		if because = d.cannotAnswer(b, f); badIstioStatus(b.annotations()) || because == "" || d.initCaptures(b, o.Port) != nil {
+		if because = d.cannotAnswer(b, f); bad || because == "" || d.initCaptures(b, o.Port) != nil {
 			return proxy, "" // with a bad status port it is refused
 		}
 	}

@@ -589,3 +589,12 @@ func TestCheckMissesTheAnnotationThatKeepsIstiosRewriterOffProbeProxy(t *testing
 		t.Errorf("%+v", v)
 	}
 }
+
+func TestAStatusPortThatIsNoneMovesNoRewrittenProbes(t *testing.T) {
+	const spaced = "annotations: {status.sidecar.istio.io/port: \" 80\"}\n"
+	for port, want := range map[string]string{"80": "port-not-captured", "15020": "aims-at-probe-port"} {
+		r := plan(t, pod(spaced, app(httpProbe+"readinessProbe: {httpGet: {port: "+port+"}}")), answeredBy("istio-proxy"))
+		wantReason(t, r, "status-port-invalid")
+		wantReason(t, r, want)
+	}
+}
