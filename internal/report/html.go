@@ -30,7 +30,7 @@ func (r *Report) HTML(w io.Writer) error {
 		writeSection(&b, &r.Templates[i])
 	}
 	for _, m := range r.Messages {
-		if !r.hasTemplate(m.Object) {
+		if !r.isBelowTemplate(&m) {
 			fmt.Fprintf(&b, "<section><p class=%q>%s</p></section>\n", string(m.Severity), html.EscapeString(m.String()))
 		}
 	}
