@@ -182,7 +182,7 @@ func parseArgs(args []string, tool map[string]int) (operands, headers []string, 
 		case header:
 			headers = append(headers, value)
 		case duration:
-			if strings.Trim(value, "0123456789.hms") != "" {
+			if _, err := strconv.ParseUint(strings.TrimRight(value, "hms"), 10, 31); err != nil {
 				return nil, nil, nil
 			}
 		}
