@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -16,14 +15,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/iotest"
 	"time"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
 )
+
+const portTaken = "Istio's own sidecar, or what another mesh injects to answer probes, is probably in this pod; set `answeredBy: istio-proxy`, or another `port`, in the functionConfig of rewrite-probes, " +
+	"or leave the pod to the mesh with the annotation `rewrite-probes.io/rewrite: \"false\"`"
 
 const livez = `{"/app-health/web/livez":{"httpGet":{"path":"/","port":%d,"scheme":"HTTP"},"timeoutSeconds":1}}`
 
@@ -134,48 +134,53 @@ func TestAFloodLeavesItAnsweringWithinItsMemory(t *testing.T) {
 	}
 }
 
-// TestCommandLine compares what is printed, as a whole.
-func TestCommandLine(t *testing.T) {
+// unset unsets every env var that the program reads, or refuses.
+func unset(t *testing.T) {
+	t.Helper()
 	for _, name := range []string{"POD_IP", "POD_IPS", "PROBE_PROXY_PORT", "ISTIO_KUBE_APP_PROBERS", "OSM_KUBE_APP_PROBERS", "FSM_KUBE_APP_PROBERS"} {
 		t.Setenv(name, "")
 	}
-	const web = `{"/app-health/web/livez":{"httpGet":{"port":80}}}`
+}
+
+// TestCommandLine compares what is printed, as a whole.
+func TestCommandLine(t *testing.T) {
+	unset(t)
 	var all strings.Builder
 	for _, test := range []struct {
-		stdin string
-		args  []string
+		probers string
+		args    []string
 	}{
 		{"", []string{"version"}},
-		{"", []string{"check", web}},
-		{web, []string{"check", "-"}},
-		{"", []string{"check", `{"/app-health/web/livez":{"httpGet":{"port":80}},"/x":null}`}},
-		{"", []string{"check", `{"/app-health/web/livez":{"httpGet":{"port":80},"timeoutSeconds":9300000000}}`}},
-		{"", []string{"check", `{"/app-health/web/livez":{"httpGet":{"port":80,"method":"POST"}}}`}},
-		{"", []string{"check", `{"/app-lifecycle/web/prestopz":{"tcpSocket":{"port":80}}}`}},
-		{"", []string{"check", `{"/app-lifecycle/web/prestopz":{"httpGet":{"port":80}},"/app-health/other/readyz":{"grpc":{"port":1},"timeoutSeconds":7}}`}},
-		{"", []string{"check", `{"/osm-liveness-probe/web":{"httpGet":{"port":80}},"/app-health/web/livez":{"httpGet":{"port":80}},"/osm-startup-probe":{"tcpSocket":{"port":80}}}`}},
-		{"", []string{"check", `{"/fsm-liveness-probe/web":{"httpGet":{"port":80}}}`}},
-		{"", []string{"--env-name", "OTHER", "check"}},
-		{"", []string{"check", "--env-name", "OTHER"}},
-		{"", []string{"check", "--env-name", "FSM_KUBE_APP_PROBERS", web}},
-		{"", []string{"check", "x"}},
-		{"", []string{"check", "{}", "{}"}},
+		{`{"/app-health/web/livez":{"httpGet":{"port":80}}}`, []string{"check"}},
+		{`{"/app-health/web/livez":{"httpGet":{"port":80}},"/x":null}`, []string{"check"}},
+		{`{"/app-health/web/livez":{"httpGet":{"port":80},"timeoutSeconds":9300000000}}`, []string{"check"}},
+		{`{"/app-health/web/livez":{"httpGet":{"port":80,"method":"POST"}}}`, []string{"check"}},
+		{`{"/app-lifecycle/web/prestopz":{"tcpSocket":{"port":80}}}`, []string{"check"}},
+		{`{"/app-lifecycle/web/prestopz":{"httpGet":{"port":80}},"/app-health/other/readyz":{"grpc":{"port":1},"timeoutSeconds":7}}`, []string{"check"}},
+		{`{"/app-health/web/livez":{"httpGet":{"port":8080,"protocol":"HTTP2"}},"/app-health/web/startupz":{"tcpSocket":{"port":8080},"timeoutSeconds":3}}`, []string{"check"}},
+		{`{"/app-health/web/livez":{"grpc":{"port":8080,"service":"s","mode":"TLS"}},"/app-health/web/readyz":{"grpc":{"port":8080,"service":"s","mode":"Plaintext"}}}`, []string{"check"}},
+		{`{"/osm-liveness-probe/web":{"httpGet":{"port":80}},"/app-health/web/livez":{"httpGet":{"path":"/a","port":8443,"scheme":"HTTPS"}}}`, []string{"check"}},
+		{"x", []string{"check"}},
+		{"{}", []string{"check", "{}"}},
 		{"", []string{"check"}},
-		{"", []string{"check", "--port", "x"}},
 		{"", []string{"serv"}},
 		{"", []string{"--prt", "1"}},
 		{"", []string{"--port", "0"}},
 		{"", []string{"--port", "65536"}},
 		{"", []string{"--port", "1"}},
 		{"", []string{"--port", "65535"}},
+		{"", []string{"--port", "65535", "check"}},
 		{"", []string{"--hooks-within=-1s"}},
-		{"", []string{"--target", "x"}},
 		{"", []string{"--body", "some"}},
 		{"", []string{"--body", "none"}},
 		{"", nil},
 	} {
+		t.Setenv("ISTIO_KUBE_APP_PROBERS", test.probers)
 		var stdout, stderr bytes.Buffer
-		code := run(test.args, strings.NewReader(test.stdin), &stdout, &stderr)
+		code := run(test.args, &stdout, &stderr)
+		if test.probers != "" {
+			fmt.Fprintf(&all, "$ export ISTIO_KUBE_APP_PROBERS=%s\n", test.probers)
+		}
 		fmt.Fprintf(&all, "$ probe-proxy %s\n%s%sexit code %d\n\n", strings.Join(test.args, " "), &stdout, &stderr, code)
 	}
 	golden.Compare(t, "testdata/commands.txt", []byte(all.String()))
@@ -203,7 +208,7 @@ func TestThePortInTheEnvironmentIsNotThatOfAServiceOfTheSameName(t *testing.T) {
 		if test.flag != "" {
 			args = []string{"--port=" + test.flag}
 		}
-		o, _, err := parse(args, io.Discard)
+		o, err := parse(args, io.Discard)
 		if (err != nil) != test.fails || err == nil && o.port != test.want {
 			t.Errorf("%+v: %+v, %v", test, o, err)
 		}
@@ -215,7 +220,7 @@ func TestTheHelpNamesEveryFlagAndEnvVar(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	for _, arg := range []string{"--help", "-h", "help"} {
 		stdout.Reset()
-		if code := run([]string{arg}, strings.NewReader(""), &stdout, &stderr); code != exitOK || stderr.Len() > 0 {
+		if code := run([]string{arg}, &stdout, &stderr); code != exitOK || stderr.Len() > 0 {
 			t.Errorf("exit code %d, %s", code, &stderr)
 		}
 		golden.Compare(t, "testdata/help.txt", stdout.Bytes())
@@ -231,18 +236,16 @@ func TestRefusalsSayWhatIsAllowed(t *testing.T) {
 	}{
 		{args: []string{"serv"}, want: `unknown command "serv": want check or version, or nothing to serve`},
 		{env: "PROBE_PROXY_PORT", value: "http", want: `env PROBE_PROXY_PORT "http" must be a number from 1 to 65535`},
-		{env: "POD_IP", value: "web", want: `env POD_IP "web" must be the pod's IP (fieldRef status.podIP), or --target must be localhost`},
+		{env: "POD_IP", value: "web", want: `env POD_IP "web" must be the pod's IP (fieldRef status.podIP)`},
 		{args: []string{"check"}, want: "nothing to check: env ISTIO_KUBE_APP_PROBERS is not set"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
-			for _, name := range []string{"PROBE_PROXY_PORT", "POD_IP", "POD_IPS", "ISTIO_KUBE_APP_PROBERS", "OSM_KUBE_APP_PROBERS", "FSM_KUBE_APP_PROBERS"} {
-				t.Setenv(name, "")
-			}
+			unset(t)
 			if test.env != "" {
 				t.Setenv(test.env, test.value)
 			}
 			var stdout, stderr bytes.Buffer
-			if code := run(test.args, strings.NewReader(""), &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), test.want) || stdout.Len() > 0 {
+			if code := run(test.args, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), test.want) || stdout.Len() > 0 {
 				t.Errorf("exit code %d\n%s%s", code, &stdout, &stderr)
 			}
 			if test.env != "POD_IP" && stderr.String() != "probe-proxy: "+test.want+"\n" {
@@ -253,6 +256,7 @@ func TestRefusalsSayWhatIsAllowed(t *testing.T) {
 }
 
 func TestWhatCannotBeServedIsSaidAtTheStart(t *testing.T) {
+	const older = " is of an earlier version of rewrite-probes: let this version rewrite the manifests again, or keep the image of probe-proxy that belongs to that version"
 	long := strings.Repeat("x", 301)
 	for _, test := range []struct {
 		name string
@@ -261,23 +265,24 @@ func TestWhatCannotBeServedIsSaidAtTheStart(t *testing.T) {
 		code int
 		want string
 	}{
-		{"two meshes", map[string]string{"OSM_KUBE_APP_PROBERS": "{}", "FSM_KUBE_APP_PROBERS": "{}"}, nil, exitUsage,
-			"env OSM_KUBE_APP_PROBERS and FSM_KUBE_APP_PROBERS must not both be set: a pod has the probes of one mesh"},
-		{"two meshes, one of them Istio", map[string]string{"OSM_KUBE_APP_PROBERS": "{}", "ISTIO_KUBE_APP_PROBERS": "{}"}, []string{"check"}, exitUsage,
-			"env ISTIO_KUBE_APP_PROBERS and OSM_KUBE_APP_PROBERS must not both be set: a pod has the probes of one mesh"},
+		{"an earlier version's mesh osm", map[string]string{"OSM_KUBE_APP_PROBERS": "{}"}, nil, exitUsage, "env OSM_KUBE_APP_PROBERS" + older},
+		{"an earlier version's mesh fsm", map[string]string{"FSM_KUBE_APP_PROBERS": "{}"}, nil, exitUsage, "env FSM_KUBE_APP_PROBERS" + older},
+		{"the same, checked", map[string]string{"FSM_KUBE_APP_PROBERS": "{}"}, []string{"check"}, exitUsage, "env FSM_KUBE_APP_PROBERS" + older},
+		{"beside this version's env var, which counts", map[string]string{"OSM_KUBE_APP_PROBERS": "{}", "ISTIO_KUBE_APP_PROBERS": `{"/x":null}`}, []string{"check"}, exitFailure,
+			`entry "/x": path must be /app-health/<container>/{readyz,livez,startupz} or /app-lifecycle/<container>/{prestopz,poststartz}`},
 		{"no JSON", map[string]string{"ISTIO_KUBE_APP_PROBERS": "x"}, nil, exitUsage,
 			"ISTIO_KUBE_APP_PROBERS must be a JSON object of paths and probers: invalid character 'x' looking for beginning of value"},
 		{"a long key", map[string]string{"ISTIO_KUBE_APP_PROBERS": `{"` + long + `":null}`}, []string{"check"}, exitFailure,
 			`entry "` + long[:299] + "..."},
-		{"no stdin", nil, []string{"check", "-"}, exitFailure, "cannot read stdin: it is broken"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			for _, name := range []string{"PROBE_PROXY_PORT", "POD_IPS", "ISTIO_KUBE_APP_PROBERS", "OSM_KUBE_APP_PROBERS", "FSM_KUBE_APP_PROBERS"} {
-				t.Setenv(name, test.env[name])
-			}
+			unset(t)
 			t.Setenv("POD_IP", "127.0.0.1")
+			for name, value := range test.env {
+				t.Setenv(name, value)
+			}
 			var stdout, stderr bytes.Buffer
-			code := run(test.args, iotest.ErrReader(errors.New("it is broken")), &stdout, &stderr)
+			code := run(test.args, &stdout, &stderr)
 			if code != test.code || stderr.String() != "probe-proxy: "+test.want+"\n" {
 				t.Errorf("exit code %d, want %d\n%s%s", code, test.code, &stdout, &stderr)
 			}
@@ -300,16 +305,14 @@ func TestItIsSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	for _, name := range []string{"PROBE_PROXY_PORT", "ISTIO_KUBE_APP_PROBERS", "OSM_KUBE_APP_PROBERS", "FSM_KUBE_APP_PROBERS"} {
-		t.Setenv(name, "")
-	}
+	unset(t)
 	t.Setenv("POD_IP", "127.0.0.1")
 	_, port, _ := net.SplitHostPort(taken.Addr().String())
 	var stderr strings.Builder
-	if code := run([]string{"--port", port}, strings.NewReader(""), io.Discard, &stderr); code != exitFailure {
+	if code := run([]string{"--port", port}, io.Discard, &stderr); code != exitFailure {
 		t.Errorf("exit code %d, %s", code, &stderr)
 	}
-	want := "level=WARN msg=\"no probes to answer: env var is not set\" env=ISTIO_KUBE_APP_PROBERS\nprobe-proxy: port " + port + " is taken: " + server.Istio.PortTaken + "\n"
+	want := "level=WARN msg=\"no probes to answer: env var is not set\" env=ISTIO_KUBE_APP_PROBERS\nprobe-proxy: port " + port + " is taken: " + portTaken + "\n"
 	if _, said, _ := strings.Cut(stderr.String(), " "); said != want {
 		t.Errorf("%q, want %q", said, want)
 	}
@@ -321,9 +324,9 @@ func TestItIsSmall(t *testing.T) {
 func TestWhyItCannotListenIsSaid(t *testing.T) {
 	for err, want := range map[error]string{
 		syscall.EACCES:     "cannot listen on port 80: permission denied",
-		syscall.EADDRINUSE: "port 80 is taken: " + server.Istio.PortTaken,
+		syscall.EADDRINUSE: "port 80 is taken: " + portTaken,
 	} {
-		if got := listenError(server.Istio, 80, err); got.Error() != want {
+		if got := listenError(80, err); got.Error() != want {
 			t.Errorf("%v, want %s", got, want)
 		}
 	}
@@ -331,35 +334,20 @@ func TestWhyItCannotListenIsSaid(t *testing.T) {
 
 func TestWhereTheAppIsDialled(t *testing.T) {
 	for _, test := range []struct {
-		ip, ips, target string
-		want            kubelet.App
-		fails           bool
+		ip, ips, want string
+		fails         bool
 	}{
-		{ip: "10.0.0.1", ips: "10.0.0.2", target: "pod-ip", want: kubelet.App{IP: "10.0.0.1"}},
-		{ips: "fd00::1,10.0.0.2", target: "pod-ip", want: kubelet.App{IP: "fd00::1"}},
-		{ip: "10.0.0.1", target: "localhost", want: kubelet.App{IP: "10.0.0.1", Localhost: true}},
-		{target: "localhost", want: kubelet.App{IP: "127.0.0.1", Localhost: true}},
-		{target: "pod-ip", fails: true},
-		{ip: "web", target: "pod-ip", fails: true},
-		{ip: "web", target: "localhost", fails: true},
+		{ip: "10.0.0.1", ips: "10.0.0.2", want: "10.0.0.1"},
+		{ips: "fd00::1,10.0.0.2", want: "fd00::1"},
+		{fails: true},
+		{ip: "web", fails: true},
 	} {
 		t.Setenv("POD_IP", test.ip)
 		t.Setenv("POD_IPS", test.ips)
-		got, err := findApp(&options{target: test.target})
-		if (err != nil) != test.fails || err == nil && got != test.want {
-			t.Errorf("%+v: %+v, %v", test, got, err)
+		got, err := podIP()
+		if (err != nil) != test.fails || got != test.want {
+			t.Errorf("%+v: %q, %v", test, got, err)
 		}
-	}
-}
-
-// TestTheLocalhostTargetNeedsNoPodIP runs the program as for an app that
-// listens on loopback alone.
-func TestTheLocalhostTargetNeedsNoPodIP(t *testing.T) {
-	app, port := newApp(t), freePort(t)
-	close(app.let)
-	start(t, []string{"--target", "localhost", "--port", strconv.Itoa(port)}, "POD_IP=", "POD_IPS=", "ISTIO_KUBE_APP_PROBERS="+fmt.Sprintf(livez, app.port))
-	if got := answer(t, port, "/app-health/web/livez"); got != 200 {
-		t.Errorf("status %d", got)
 	}
 }
 

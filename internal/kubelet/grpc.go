@@ -88,7 +88,7 @@ func (t *grpcTarget) check(ctx context.Context, call *Call) (unhealthy string, e
 	if t.secure {
 		scheme = "https"
 	}
-	req := wire.NewCall(scheme, net.JoinHostPort(t.app.IP, t.port), "/grpc.health.v1.Health/Check")
+	req := wire.NewCall(scheme, net.JoinHostPort(t.host, t.port), "/grpc.health.v1.Health/Check")
 	req.Meter = &call.Meter
 	req.Header["Grpc-Accept-Encoding"] = []string{"gzip"} // the kubelet links it for its traces
 	if agent := call.Header.Get("User-Agent"); agent != "" {
@@ -135,7 +135,7 @@ func grpcTimeout(left time.Duration) string {
 }
 
 func (t *grpcTarget) connect(ctx context.Context, call *Call) (net.Conn, error) {
-	conn, err := call.Dial(ctx, t.app, t.port)
+	conn, err := t.dial(ctx, call, t.port)
 	if err != nil || !t.secure {
 		return conn, err
 	}

@@ -45,7 +45,7 @@ func newHTTPTarget(t *Target, h *prober.HTTPGet) (*httpTarget, error) {
 	}
 	port := h.Port.String()
 	u.Scheme = strings.ToLower(h.Scheme)
-	u.Host = net.JoinHostPort(t.app.IP, port)
+	u.Host = net.JoinHostPort(t.host, port)
 	if u, err = url.Parse(u.String()); err != nil {
 		return nil, fmt.Errorf("httpGet.path %q makes no URL: %w", h.Path, err)
 	}
@@ -63,7 +63,6 @@ func (t *httpTarget) probe(ctx context.Context, call *Call) *Answer {
 		u.Scheme = "http"
 		plain := &wire.Request{URL: &u, Host: first.Host, Header: maps.Clone(first.Header), Meter: first.Meter}
 		plain.Header.Del("Authorization")
-		call.Close()
 		a, err = t.follow(ctx, call, plain)
 	}
 	if err == nil && (a.Status < 0 || a.Status > 999) { // over HTTP/2 it may be any number
@@ -110,7 +109,6 @@ func (t *httpTarget) follow(ctx context.Context, call *Call, first *wire.Request
 		if res.ContentLength <= maxDrain {
 			_, _ = io.CopyN(io.Discard, res.Body, maxDrain)
 		}
-		call.Close()
 		req = next
 	}
 }
@@ -123,7 +121,7 @@ const maxPause = 100 * time.Millisecond
 // it did not process it. The kubelet's client does so too, without a pause.
 func (t *httpTarget) send(ctx context.Context, call *Call, req *wire.Request) (*wire.Response, error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, maxPause) {
-		conn, err := call.Dial(ctx, t.app, port(req.URL))
+		conn, err := t.dial(ctx, call, port(req.URL))
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +129,6 @@ func (t *httpTarget) send(ctx context.Context, call *Call, req *wire.Request) (*
 		if !errors.Is(err, wire.ErrNotProcessed) {
 			return res, err
 		}
-		call.Close()
 		time.Sleep(pause)
 	}
 }
@@ -254,7 +251,7 @@ func (t *httpTarget) plain(call *Call) bool {
 			return false
 		}
 	}
-	return call.Host == net.JoinHostPort(t.app.IP, call.Port)
+	return call.Host == net.JoinHostPort(t.host, call.Port)
 }
 
 // setReferer makes last the Referer of next, unless that leads from https to

@@ -382,7 +382,7 @@ func TestAConnectionIsClosedBeforeTheNextAttempt(t *testing.T) {
 // the last one after an hour.
 func TestACallerThatLeavesEndsTheWaitForAnotherDial(t *testing.T) {
 	service := ""
-	target, err := NewTarget(App{IP: "127.0.0.1"}, live, &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(1), Service: &service}, TimeoutSeconds: 3600})
+	target, err := NewTarget("127.0.0.1", live, &prober.Prober{GRPC: &prober.GRPC{Port: field.Number(1), Service: &service}, TimeoutSeconds: 3600})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -747,7 +747,7 @@ func TestARedirectLeavesThePortOnlyForTheKubelet(t *testing.T) {
 		"a header of the caller, to this port": {"/here", "127.0.0.1:15020", textproto.MIMEHeader{"X-Forwarded-Port": {otherPort}}, 200},
 	} {
 		port := s.Listener.Addr().(*net.TCPAddr).Port
-		target, err := NewTarget(App{IP: "127.0.0.1"}, live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: test.path, Port: field.Number(port)}, TimeoutSeconds: 5})
+		target, err := NewTarget("127.0.0.1", live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: test.path, Port: field.Number(port)}, TimeoutSeconds: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -841,7 +841,7 @@ func TestAWebSocketIsAskedForOverHTTP1(t *testing.T) {
 		s.EnableHTTP2 = true
 		s.StartTLS()
 		port := s.Listener.Addr().(*net.TCPAddr).Port
-		target, err := NewTarget(App{IP: "127.0.0.1"}, live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTPS", Path: "/", Port: field.Number(port)}, TimeoutSeconds: 5})
+		target, err := NewTarget("127.0.0.1", live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTPS", Path: "/", Port: field.Number(port)}, TimeoutSeconds: 5})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,26 +35,43 @@ type Call struct {
 	Early func(status int)
 	Meter wire.Meter // of what the app's answers take
 
-	open  []net.Conn    // connections to the app
-	stops []func() bool // which end their watch of the context
+	open net.Conn    // to the app
+	stop func() bool // ends the watch of the context for it
 }
 
-// Close closes the connections that probing left open. Call it after the
-// answer has been sent, so that the caller does not wait for it; or before another
-// request, since an app may serve one connection at a time.
+// Close closes the connection that probing left open. Call it after the
+// answer has been sent, so that the caller does not wait for it.
 func (c *Call) Close() {
 	c.unwatch()
-	for _, conn := range c.open {
-		_ = conn.Close() // the kubelet ignores such errors too
+	if c.open != nil {
+		_ = c.open.Close() // the kubelet ignores such errors too
 	}
-	c.open = nil
 }
 
 func (c *Call) unwatch() {
-	for _, stop := range c.stops {
-		stop()
+	if c.stop != nil {
+		c.stop()
 	}
-	c.stops = nil
+}
+
+// dialer differs from the kubelet's in two things. The kubelet sets SO_LINGER
+// to one second, which on Linux does not shorten TIME-WAIT (its purpose) and
+// makes close wait for the app's acknowledgement. And it sets up TCP
+// keep-alives, for connections that live less than any keep-alive interval.
+var dialer = net.Dialer{KeepAlive: -1}
+
+// dial opens a connection to a port of the app, and closes the one before, since an
+// app may serve one connection at a time. When ctx is done, pending reads and writes
+// fail.
+func (t *Target) dial(ctx context.Context, call *Call, port string) (net.Conn, error) {
+	call.Close()
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(t.host, port))
+	if err != nil {
+		return nil, err
+	}
+	call.open = conn
+	call.stop = context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })
+	return conn, nil
 }
 
 // earlyAfter is how long a body may take before the status is passed on alone.
@@ -109,16 +126,16 @@ const maxBody = 10 << 10
 // A Target probes an app in one way. Several goroutines may use it at the same
 // time.
 type Target struct {
-	app     App
+	host    string // at which the app is dialled
 	probe   func(ctx context.Context, call *Call) *Answer
 	Hook    bool          // it is a lifecycle hook
 	Timeout time.Duration // how long a probe may take; 0 for hooks: the caller alone decides
 }
 
-// NewTarget returns the target of a prober. A prober from which the kubelet
-// could not even make a request is an error.
-func NewTarget(app App, probeType prober.ProbeType, p *prober.Prober) (*Target, error) {
-	t := &Target{app: app, Hook: probeType.IsHook()}
+// NewTarget returns the target of a prober. The app is dialled at host, the pod's IP.
+// A prober from which the kubelet could not even make a request is an error.
+func NewTarget(host string, probeType prober.ProbeType, p *prober.Prober) (*Target, error) {
+	t := &Target{host: host, Hook: probeType.IsHook()}
 	if !t.Hook {
 		t.Timeout = time.Duration(p.TimeoutSeconds)*time.Second - margin
 	}
@@ -133,7 +150,7 @@ func NewTarget(app App, probeType prober.ProbeType, p *prober.Prober) (*Target, 
 		return nil, errors.New("hook must be httpGet: the kubelet supports no other")
 	case p.TCPSocket != nil:
 		t.probe = func(ctx context.Context, call *Call) *Answer {
-			if _, err := call.Dial(ctx, app, p.TCPSocket.Port.String()); err != nil {
+			if _, err := t.dial(ctx, call, p.TCPSocket.Port.String()); err != nil {
 				return t.failed(ctx, err)
 			}
 			return &Answer{Status: 200}

@@ -50,7 +50,7 @@ func probers(port field.IntOrString) map[string]*prober.Prober {
 
 func begin(ctx context.Context, t *testing.T, p *prober.Prober, call *Call) *Answer {
 	t.Helper()
-	target, err := NewTarget(App{IP: "127.0.0.1"}, live, p)
+	target, err := NewTarget("127.0.0.1", live, p)
 	if err != nil {
 		t.Fatal(err)
 	}

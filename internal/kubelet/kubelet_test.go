@@ -55,7 +55,7 @@ func probeMetered(t *testing.T, probeType prober.ProbeType, server string, p *pr
 		p.GRPC.Port, p.GRPC.Service = port, cmp.Or(p.GRPC.Service, new(string))
 	}
 	p.TimeoutSeconds = 2
-	target, err := NewTarget(App{IP: "127.0.0.1"}, probeType, p)
+	target, err := NewTarget("127.0.0.1", probeType, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestTheURLIsTheOneThatTheKubeletMakesOfAPath(t *testing.T) {
 			}
 		}
 		seen = ""
-		target, err := NewTarget(App{IP: address.Hostname()}, live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: test.path, Port: field.Number(port)}, TimeoutSeconds: 10})
+		target, err := NewTarget(address.Hostname(), live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: test.path, Port: field.Number(port)}, TimeoutSeconds: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -370,7 +370,7 @@ func TestARedirectHasTheHostThatTheKubeletSends(t *testing.T) {
 		{"/far", "127.0.0.1:15020", own + "/far " + strings.TrimPrefix(far.URL, "http://") + "/step " + strings.TrimPrefix(far.URL, "http://") + "/end"},
 	} {
 		hosts = nil
-		target, err := NewTarget(App{IP: "127.0.0.1"}, live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: c.path, Port: field.Number(n)}, TimeoutSeconds: 5})
+		target, err := NewTarget("127.0.0.1", live, &prober.Prober{HTTPGet: &prober.HTTPGet{Scheme: "HTTP", Path: c.path, Port: field.Number(n)}, TimeoutSeconds: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -523,7 +523,7 @@ func TestAFailureOfTheTransportDropsAHookAndFailsAProbe(t *testing.T) {
 }
 
 func TestATCPSocketHookIsAnError(t *testing.T) {
-	if _, err := NewTarget(App{IP: "127.0.0.1"}, stop, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}}); err == nil || err.Error() != "hook must be httpGet: the kubelet supports no other" {
+	if _, err := NewTarget("127.0.0.1", stop, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(80)}}); err == nil || err.Error() != "hook must be httpGet: the kubelet supports no other" {
 		t.Errorf("a tcpSocket hook must be an error, as it always is for the kubelet: %v", err)
 	}
 }
@@ -552,27 +552,6 @@ func TestGRPCPassesOnlyWhenServing(t *testing.T) {
 			t.Errorf("%s: %d %s with %q, want %d", name, a.Status, a.Reason, a.Body, test.want)
 		}
 		s.Close()
-	}
-}
-
-func TestTheLocalhostTargetDialsLoopbackWhateverThePodsIP(t *testing.T) {
-	for _, host := range []string{"127.0.0.1", "::1"} {
-		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-		if err != nil {
-			t.Skipf("cannot listen on %s: %v", host, err)
-		}
-		defer l.Close()
-		port := field.Number(l.Addr().(*net.TCPAddr).Port)
-		app := App{IP: "192.0.2.1", Localhost: true}
-		target, err := NewTarget(app, live, &prober.Prober{TCPSocket: &prober.TCPSocket{Port: port}, TimeoutSeconds: 5})
-		if err != nil {
-			t.Fatal(err)
-		}
-		call := &Call{Start: time.Now()}
-		defer call.Close()
-		if a := target.Probe(t.Context(), call); a.Status != 200 {
-			t.Errorf("%s: %+v", host, a)
-		}
 	}
 }
 

@@ -26,16 +26,16 @@ func New(p *vmconfig.Probe, ip, agent string) (func(context.Context) error, erro
 	if p.Exec != nil {
 		return command(p.Exec.Command, time.Duration(p.TimeoutSeconds)*time.Second), nil
 	}
-	app := kubelet.App{IP: ip}
+	host := ip
 	call := kubelet.Call{Own: true, Header: textproto.MIMEHeader{"User-Agent": {agent}}}
 	switch {
 	case p.HTTPGet != nil:
-		app.IP = cmp.Or(p.HTTPGet.Host, ip)
-		setHeader(&call, p.HTTPGet, app.IP)
+		host = cmp.Or(p.HTTPGet.Host, ip)
+		setHeader(&call, p.HTTPGet, host)
 	case p.TCPSocket != nil:
-		app.IP = cmp.Or(p.TCPSocket.Host, ip)
+		host = cmp.Or(p.TCPSocket.Host, ip)
 	}
-	target, err := kubelet.NewTarget(app, prober.Readiness, p.Prober())
+	target, err := kubelet.NewTarget(host, prober.Readiness, p.Prober())
 	if err != nil {
 		return nil, fmt.Errorf("`probe`: %w", err)
 	}

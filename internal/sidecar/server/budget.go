@@ -10,7 +10,7 @@ import (
 // What callers and apps may take. Probes and hooks have places of their own, of
 // which each key has an equal part, and so have the heads of apps' answers.
 const (
-	maxProbes = 64 // calls of probes and TLS streams
+	maxProbes = 64 // calls of probes
 	maxHooks  = 24 // calls of hooks
 	maxOfKey  = 32 // calls of one key, however few keys there are
 	minOfKey  = 2  // calls of one key, however many keys there are

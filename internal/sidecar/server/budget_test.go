@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -23,17 +22,17 @@ import (
 // it was read.
 func evicted(s *Server, head string) *conn {
 	_, ours := net.Pipe()
-	c := newConn(s, ours, 0)
+	c := newConn(s, ours)
 	c.first = copy(c.buf[:], head)
 	for range maxHeads {
 		_, other := net.Pipe()
-		newConn(s, other, 0)
+		newConn(s, other)
 	}
 	return c
 }
 
 func TestAConnectionThatWasEvictedIsNotAnswered(t *testing.T) {
-	s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+	s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
 	c := evicted(s, "GET /healthz HTTP/1.1\r\n\r\n")
 	w := &written{Conn: c.Conn}
 	c.Conn = w
@@ -76,9 +75,9 @@ func (c *burstConn) Close() error {
 // On one processor, as in the program, accepting could go on for 10 ms before anything else runs.
 func TestABurstOfConnectionsTakesNoMoreThanTheBudget(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+	s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
 	b := &burst{left: 20 * maxHeads}
-	s.Serve(b, 0)
+	s.Serve(b)
 	for _, caller := range b.callers {
 		caller.Close()
 	}
@@ -112,7 +111,7 @@ func TestACallThatWasEvictedTakesNoPlace(t *testing.T) {
 	const key = "/app-health/a/livez"
 	synctest.Test(t, func(t *testing.T) {
 		probers := map[string]*prober.Prober{key: {TCPSocket: &prober.TCPSocket{Port: field.Number(1)}, TimeoutSeconds: 1}}
-		s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 0, probers, nil)
+		s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 0, probers, nil)
 		c, e := evicted(s, ""), s.entries[key]
 		for range 50 {
 			if c.waitFor(e) || len(e.share.places) > 0 {
@@ -132,9 +131,9 @@ func TestACallThatWasEvictedTakesNoPlace(t *testing.T) {
 // TestACallerThatLeavesAfterAWhileIsNoticed: the time for its head is over by then.
 func TestACallerThatLeavesAfterAWhileIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+		s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
 		caller, ours := net.Pipe()
-		c := newConn(s, ours, 0)
+		c := newConn(s, ours)
 		ctx, stop := c.watch()
 		time.Sleep(time.Minute)
 		if ctx.Err() != nil {
@@ -147,21 +146,6 @@ func TestACallerThatLeavesAfterAWhileIsNoticed(t *testing.T) {
 		}
 		stop()
 	})
-}
-
-// TestOfTwoEntriesOfARouteThatWithMoreTimeAnswers, and of equals the first.
-func TestOfTwoEntriesOfARouteThatWithMoreTimeAnswers(t *testing.T) {
-	tcp := &prober.TCPSocket{Port: field.Number(80)}
-	for want, timeouts := range map[string][3]int{"a": {1, 1, 1}, "b": {1, 3, 2}, "c": {1, 2, 3}} {
-		probers := make(map[string]*prober.Prober)
-		for i, timeout := range timeouts {
-			probers["/osm-liveness-probe/"+string(rune('a'+i))] = &prober.Prober{TCPSocket: tcp, TimeoutSeconds: timeout}
-		}
-		s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, OSM, 0, probers, nil)
-		if e := s.routes[route{prober.OSMHealthcheckPort, prober.OSMHealthcheckPath, "", "80"}]; e == nil || e.key != "/osm-liveness-probe/"+want {
-			t.Errorf("%v: %+v answers", timeouts, e)
-		}
-	}
 }
 
 // TestACallThatFindsNoPlaceInItsTimeIsToldSo: all places are taken, for ever.
@@ -178,13 +162,13 @@ func TestACallThatFindsNoPlaceInItsTimeIsToldSo(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			get := &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTP"}
-			s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 0, map[string]*prober.Prober{probe: {HTTPGet: get, TimeoutSeconds: 3}, hook: {HTTPGet: get}}, nil)
+			s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 0, map[string]*prober.Prober{probe: {HTTPGet: get, TimeoutSeconds: 3}, hook: {HTTPGet: get}}, nil)
 			e := s.entries[key]
 			for range cap(e.share.places) {
 				e.share.places <- struct{}{}
 			}
 			caller, ours := net.Pipe()
-			c := newConn(s, ours, 0)
+			c := newConn(s, ours)
 			s.budget.leave(c)
 			began := time.Now()
 			go func() {

@@ -10,19 +10,18 @@ import (
 	"io"
 	"net"
 	"os"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // A conn carries one request.
 type conn struct {
 	net.Conn
 	server  *Server
-	port    int // on which it came
 	start   time.Time
 	buf     *[smallHead]byte
 	first   int           // bytes in buf that came with the connection
@@ -40,8 +39,8 @@ type conn struct {
 
 // newConn returns an accepted connection. It may be evicted unless its whole request has
 // come with it.
-func newConn(s *Server, nc net.Conn, port int) *conn {
-	c := &conn{Conn: nc, server: s, port: port, start: time.Now(), evicted: make(chan struct{})}
+func newConn(s *Server, nc net.Conn) *conn {
+	c := &conn{Conn: nc, server: s, start: time.Now(), evicted: make(chan struct{})}
 	c.buf = buffers.Get().(*[smallHead]byte)
 	_ = c.SetReadDeadline(c.start.Add(headTime))
 	if raw, ok := nc.(syscall.Conn); ok {
@@ -62,10 +61,9 @@ func (c *conn) serve() {
 			c.server.log.Error("call panicked", "panic", r)
 		}
 	}()
-	stream := c.server.streams[c.port]
-	head, tls, err := c.readHead(stream != nil)
+	head, err := c.readHead()
 	var req *request
-	if err == nil && tls == nil {
+	if err == nil {
 		req, err = parseHead(head)
 	}
 	buffers.Put(c.buf)
@@ -77,20 +75,15 @@ func (c *conn) serve() {
 	case errors.As(err, &bad):
 		c.refuse(bad)
 	case err != nil:
-	case tls != nil:
-		c.passThrough(stream, tls)
 	default:
 		c.answer(req)
 	}
 }
 
 func (c *conn) answer(req *request) {
-	to, bad := c.server.convention.routeOf(c.port, req)
-	e := c.server.routes[to]
-	page := c.server.ownPage(c.port, req.target)
+	e := c.server.entries[req.target]
+	page := c.server.ownPage(req.target)
 	switch {
-	case bad != nil:
-		c.refuse(bad)
 	case e == nil && page == nil:
 		c.refuse(&badRequest{404, "no such probe"})
 	case req.method != "GET":
@@ -102,6 +95,17 @@ func (c *conn) answer(req *request) {
 	default:
 		c.call(e, req)
 	}
+}
+
+// ownPage returns the page of the server's own at a path, nil if there is none.
+func (s *Server) ownPage(path string) func() []byte {
+	switch path {
+	case prober.HealthPath, prober.ReadyPath:
+		return func() []byte { return []byte("ok\n") }
+	case "/metrics":
+		return s.metrics
+	}
+	return nil
 }
 
 // call calls the app in one of the entry's places. If all are taken, the call of
@@ -122,7 +126,7 @@ func (c *conn) call(e *entry, req *request) {
 	// The call lasts until its answer is sent: the program may end when no
 	// call is open.
 	defer c.server.callEnds(&e.share)
-	call := &kubelet.Call{Host: req.host, Port: strconv.Itoa(c.port), Header: req.header, Start: c.start}
+	call := &kubelet.Call{Host: req.host, Port: c.server.port, Header: req.header, Start: c.start}
 	if req.http11 {
 		call.Early = c.early
 	}
@@ -253,15 +257,12 @@ func (c *conn) page(text []byte) {
 	c.server.budget.leave(c)
 }
 
-// A halfCloser can end its side of a connection and go on reading.
-type halfCloser interface{ CloseWrite() error }
-
 // refuse answers a request that may have more bytes than were read. It reads
 // them: closing a connection with unread bytes resets it, and the answer is lost.
 func (c *conn) refuse(bad *badRequest) {
 	body := "probe-proxy: " + bad.msg + "\n"
 	c.flush(appendAnswer(bad.status, len(body), []byte(body)))
-	if half, ok := c.Conn.(halfCloser); ok {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
 	_ = c.SetReadDeadline(time.Now().Add(500 * time.Millisecond))

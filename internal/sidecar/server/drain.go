@@ -49,9 +49,6 @@ func (s *Server) openCalls(signal time.Time) (calls, hooks, pending int) {
 			pending++
 		}
 	}
-	for _, to := range s.streams {
-		calls += len(to.share.places)
-	}
 	return calls, hooks, pending
 }
 

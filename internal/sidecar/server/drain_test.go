@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -61,7 +59,7 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 				if test.bad != "" {
 					bad = []*prober.EntryError{{Key: test.bad, Err: context.Canceled}}
 				}
-				s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 15020, probers, bad)
+				s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 15020, probers, bad)
 				var log strings.Builder
 				s.log = slog.New(slog.NewTextHandler(&log, nil))
 				const before = 2 * time.Minute
@@ -92,34 +90,10 @@ func TestDrainWaitsForOpenCallsAndForPreStopHooksThatMayStillCome(t *testing.T) 
 	}
 }
 
-func TestStreamsAreOpenCalls(t *testing.T) {
-	probers := make(map[string]*prober.Prober)
-	for _, key := range []string{"/osm-liveness-probe/a", "/osm-readiness-probe/a"} {
-		probers[key] = &prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTPS"}, TimeoutSeconds: 1}
-	}
-	s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, OSM, 0, probers, nil)
-	s.streams[15901].share.places <- struct{}{}
-	s.streams[15902].share.places <- struct{}{}
-	s.streams[15902].share.places <- struct{}{}
-	if calls, hooks, pending := s.openCalls(time.Now()); calls != 3 || hooks != 0 || pending != 0 {
-		t.Errorf("%d calls, %d hooks, %d pending", calls, hooks, pending)
-	}
-	// One more than a stream has places for is closed.
-	ours, _ := net.Pipe()
-	c := newConn(s, ours, 15901)
-	for range cap(s.streams[15901].share.places) - 1 {
-		s.streams[15901].share.places <- struct{}{}
-	}
-	c.passThrough(s.streams[15901], nil)
-	if calls, _, _ := s.openCalls(time.Now()); calls != 2+cap(s.streams[15901].share.places) {
-		t.Errorf("%d calls", calls)
-	}
-}
-
 func TestASecondSignalEndsDrainingAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const preStop = "/app-lifecycle/a/prestopz"
-		s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 15020, map[string]*prober.Prober{preStop: {HTTPGet: &prober.HTTPGet{Port: field.Number(1)}}}, nil)
+		s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 15020, map[string]*prober.Prober{preStop: {HTTPGet: &prober.HTTPGet{Port: field.Number(1)}}}, nil)
 		s.entries[preStop].share.places <- struct{}{}
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()

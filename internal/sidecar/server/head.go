@@ -41,23 +41,19 @@ var errHeadTooLarge = &badRequest{431, fmt.Sprintf("request's head is too large:
 
 // readHead reads a request's head and returns it without the empty line at its
 // end. It is not parsed before it is complete, so that it takes no memory but
-// its bytes. On a port that takes TLS, the first bytes of a TLS stream are
-// returned as tls.
-func (c *conn) readHead(takesTLS bool) (head, tls []byte, err error) {
+// its bytes.
+func (c *conn) readHead() (head []byte, err error) {
 	buf := c.buf[:]
 	for n, searched := c.first, 0; ; {
-		if takesTLS && bytes.HasPrefix(buf[:n], startOfTLS) {
-			return nil, bytes.Clone(buf[:n]), nil
-		}
 		if end := bytes.Index(buf[searched:n], endOfHead); end >= 0 {
-			return buf[:searched+end], nil, nil
+			return buf[:searched+end], nil
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if n == len(buf) {
 			if n == maxHead {
-				return nil, nil, errHeadTooLarge
+				return nil, errHeadTooLarge
 			}
 			c.server.budget.enter(c, &c.server.budget.large)
 			buf = append(make([]byte, 0, maxHead), buf...)[:maxHead]

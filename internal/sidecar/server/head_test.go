@@ -42,7 +42,7 @@ func TestAHeadIsReadInPieces(t *testing.T) {
 			if size < 7 && len(head) > 4096 {
 				continue
 			}
-			s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+			s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
 			caller, ours := net.Pipe()
 			c := &conn{Conn: ours, server: s, buf: new([smallHead]byte), evicted: make(chan struct{})}
 			s.budget.enter(c, &s.budget.heads)
@@ -53,8 +53,8 @@ func TestAHeadIsReadInPieces(t *testing.T) {
 					text = text[n:]
 				}
 			}()
-			got, tls, err := c.readHead(false)
-			if string(got) != head || tls != nil || err != nil {
+			got, err := c.readHead()
+			if string(got) != head || err != nil {
 				t.Fatalf("pieces of %d: %d bytes, want %d: %v", size, len(got), len(head), err)
 			}
 			if in := s.budget.large.Len(); in != 0 && len(head) < smallHead || in != 1 && len(head) > smallHead {
@@ -87,19 +87,24 @@ func TestTheOldestOfAQueueIsEvictedForANewOne(t *testing.T) {
 	}
 }
 
+// A faulty connection panics where an answer is sent.
+type faulty struct{ net.Conn }
+
+func (faulty) Write([]byte) (int, error) { panic("a fault") }
+
 // TestACallThatPanicsEndsAlone: the next one is answered.
 func TestACallThatPanicsEndsAlone(t *testing.T) {
 	var log strings.Builder
-	s := New(slog.New(slog.NewTextHandler(&log, nil)), kubelet.App{}, Istio, 0, nil, nil)
-	faulty := *Istio
-	faulty.routeOf = func(int, *request) (route, *badRequest) { panic("a fault") }
+	s := New(slog.New(slog.NewTextHandler(&log, nil)), "", 0, nil, nil)
 	for _, test := range []struct {
-		convention *Convention
-		want       string
-	}{{&faulty, ""}, {Istio, "HTTP/1.1 200 OK"}} {
-		s.convention = test.convention
+		wrap func(net.Conn) net.Conn
+		want string
+	}{
+		{func(c net.Conn) net.Conn { return faulty{c} }, ""},
+		{func(c net.Conn) net.Conn { return c }, "HTTP/1.1 200 OK"},
+	} {
 		caller, ours := net.Pipe()
-		c := newConn(s, ours, 0)
+		c := newConn(s, test.wrap(ours))
 		go c.serve()
 		io.WriteString(caller, "GET /healthz HTTP/1.1\r\n\r\n")
 		b, _ := io.ReadAll(caller)
@@ -119,12 +124,12 @@ func TestSlowReadersOfMetricsMakeRoomForOthers(t *testing.T) {
 		for i := range 39 {
 			probers[prober.Key(fmt.Sprintf("c%d", i), prober.Liveness)] = &prober.Prober{TCPSocket: &prober.TCPSocket{Port: field.Number(1)}, TimeoutSeconds: 1}
 		}
-		s := New(slog.New(slog.DiscardHandler), kubelet.App{IP: "127.0.0.1"}, Istio, 0, probers, nil)
+		s := New(slog.New(slog.DiscardHandler), "127.0.0.1", 0, probers, nil)
 		began := time.Now()
 		var ended atomic.Int32
 		for range 150 {
 			caller, ours := net.Pipe()
-			c := newConn(s, ours, 0)
+			c := newConn(s, ours)
 			go func() {
 				c.serve()
 				ended.Add(1)
@@ -169,10 +174,10 @@ func TestLargeAnswersOfAnAppTakeItsOwnShare(t *testing.T) {
 // TestHalfAHeadIsClosedAfterItsTime runs on a clock of its own.
 func TestHalfAHeadIsClosedAfterItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+		s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
 		caller, ours := net.Pipe()
 		began := time.Now()
-		c := newConn(s, ours, 0)
+		c := newConn(s, ours)
 		go c.serve()
 		io.WriteString(caller, "GET /")
 		time.Sleep(headTime - time.Second)
@@ -195,10 +200,10 @@ func TestAnEarlyHeadComesOnceAndBeforeABody(t *testing.T) {
 		"no early head, and a body that breaks off without a status that has one": {
 			func(c *conn) { c.sendAnswer(&kubelet.Answer{Status: 101, Cut: true}) }, "HTTP/1.1 200 OK"},
 	} {
-		s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+		s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
 		_, ours := net.Pipe()
 		w := &written{Conn: ours}
-		c := newConn(s, w, 0)
+		c := newConn(s, w)
 		test.call(c)
 		if got := w.firstLines(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
@@ -209,9 +214,9 @@ func TestAnEarlyHeadComesOnceAndBeforeABody(t *testing.T) {
 // TestTheRestOfARefusedRequestIsRead: nothing is buffered in these pipes.
 func TestTheRestOfARefusedRequestIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+		s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
 		caller, ours := net.Pipe()
-		c := newConn(s, halfCloses{ours}, 0)
+		c := newConn(s, halfCloses{ours})
 		go c.serve()
 		answer := make(chan string)
 		go func() {

@@ -5,8 +5,6 @@ import (
 	"net"
 	"syscall"
 	"testing"
-
-	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 )
 
 func TestTheKernelBoundsWhatCallersMayTake(t *testing.T) {
@@ -48,7 +46,7 @@ func TestTheKernelBoundsWhatCallersMayTake(t *testing.T) {
 }
 
 func TestARequestThatCameWithItsConnectionCannotBeEvicted(t *testing.T) {
-	s := New(slog.New(slog.DiscardHandler), kubelet.App{}, Istio, 0, nil, nil)
+	s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
 	l, err := Listen(0)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +66,7 @@ func TestARequestThatCameWithItsConnectionCannotBeEvicted(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer nc.Close()
-		c := newConn(s, nc, 0)
+		c := newConn(s, nc)
 		if string(c.buf[:c.first]) != text || s.budget.heads.Len() != evictable {
 			t.Errorf("%q is read, of %q; %d may be evicted", c.buf[:c.first], text, s.budget.heads.Len())
 		}

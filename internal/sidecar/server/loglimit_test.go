@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
@@ -62,8 +61,8 @@ func (l *brokenListener) Addr() net.Addr { return &net.TCPAddr{Port: 15020} }
 func TestAMinuteWithoutFileDescriptorsIsAFewLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
-		s := New(slog.New(slog.NewTextHandler(&b, nil)), kubelet.App{}, Istio, 0, nil, nil)
-		s.Serve(&brokenListener{time.Now().Add(time.Minute)}, 0)
+		s := New(slog.New(slog.NewTextHandler(&b, nil)), "", 0, nil, nil)
+		s.Serve(&brokenListener{time.Now().Add(time.Minute)})
 		if n := strings.Count(b.String(), "too many open files"); n < 2 || n > logBurst+60 {
 			t.Errorf("%d lines", n)
 		}
@@ -77,7 +76,7 @@ func TestEveryDisabledProbeIsLogged(t *testing.T) {
 	for range 200 {
 		bad = append(bad, &prober.EntryError{Key: "/app-health/a/livez", Err: errors.New("bad")})
 	}
-	New(slog.New(slog.NewTextHandler(&b, nil)), kubelet.App{}, Istio, 0, nil, bad)
+	New(slog.New(slog.NewTextHandler(&b, nil)), "", 0, nil, bad)
 	if n := strings.Count(b.String(), "is disabled"); n != 200 {
 		t.Errorf("%d lines", n)
 	}

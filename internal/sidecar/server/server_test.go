@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/sidecar/server"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil"
@@ -53,13 +52,13 @@ func startWith(t *testing.T, timeout int, app http.HandlerFunc) (addr string, lo
 		t.Fatal(err)
 	}
 	log = &testutil.Buffer{}
-	s = server.New(slog.New(slog.NewTextHandler(log, nil)), kubelet.App{IP: "127.0.0.1"}, server.Istio, 15020, probers, bad)
+	s = server.New(slog.New(slog.NewTextHandler(log, nil)), "127.0.0.1", 15020, probers, bad)
 	l, err := server.Listen(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	go s.Serve(l, 15020)
+	go s.Serve(l)
 	return "127.0.0.1:" + strconv.Itoa(l.Addr().(*net.TCPAddr).Port), log, s
 }
 
