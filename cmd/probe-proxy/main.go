@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"net/netip"
 	"os"
 	"os/signal"
@@ -62,8 +63,12 @@ func main() {
 type options struct {
 	port        int
 	hooksWithin time.Duration
-	bodies      server.Bodies
+	body        string
 }
+
+// bodiesFrom has, for each value of --body, the lowest status of which callers get the
+// app's body.
+var bodiesFrom = map[string]int{"none": math.MaxInt, "failures": 400, "all": 0}
 
 func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 {
@@ -108,7 +113,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	f := flag.NewFlagSet("probe-proxy", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.IntVar(&o.port, "port", o.port, "port on which to answer")
-	f.StringVar((*string)(&o.bodies), "body", string(server.FailureBodies), "which bodies of the app's answers callers get: none, failures (of status 400 and above) or all")
+	f.StringVar(&o.body, "body", "failures", "which bodies of the app's answers callers get: none, failures (of status 400 and above) or all")
 	f.DurationVar(&o.hooksWithin, "hooks-within", 0, "how long to wait, after SIGTERM, for preStop hooks that have not come;\nfor an ordinary container, which ends with the others (a native sidecar ends after them)")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -119,13 +124,14 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		}
 		return nil, err
 	}
+	_, known := bodiesFrom[o.body]
 	switch {
 	case f.NArg() > 0:
 		return nil, fmt.Errorf("unknown command %q: want check or version, or nothing to serve", f.Arg(0))
 	case o.port < 1 || o.port > 65535:
 		return nil, fmt.Errorf("--port %d must be a number from 1 to 65535", o.port)
-	case o.bodies.Validate() != nil:
-		return nil, fmt.Errorf("--body %w", o.bodies.Validate())
+	case !known:
+		return nil, fmt.Errorf("--body %q must be one of none, failures, all", o.body)
 	case o.hooksWithin < 0:
 		return nil, fmt.Errorf("--hooks-within %s must not be negative", o.hooksWithin)
 	}
@@ -199,7 +205,7 @@ func newServer(o *options, log *slog.Logger) (*server.Server, error) {
 		return nil, err
 	}
 	s := server.New(log, ip, o.port, probers, bad)
-	s.Bodies = o.bodies
+	s.BodiesFrom = bodiesFrom[o.body]
 	return s, nil
 }
 

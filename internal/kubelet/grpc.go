@@ -55,7 +55,7 @@ func (t *grpcTarget) probe(ctx context.Context, call *Call) *Answer {
 		case err == nil && unhealthy == "":
 			return &Answer{Status: 200}
 		case err == nil:
-			return says(503, OneLine(unhealthy))
+			return Says(503, OneLine(unhealthy))
 		case errors.Is(err, wire.ErrNotProcessed) && !repeated:
 			repeated = true
 			continue

@@ -81,6 +81,8 @@ const earlyAfter = 50 * time.Millisecond
 type Answer struct {
 	Status int
 	Body   []byte
+	// Ours says that the body is our own line of text, not the app's.
+	Ours bool
 	// Cut says that the app's body broke off. So must the caller's, because the
 	// kubelet discards the result of such a probe.
 	Cut bool
@@ -187,14 +189,14 @@ func (t *Target) failed(ctx context.Context, err error) *Answer {
 	case errors.Is(err, syscall.ECONNRESET):
 		why = "app reset the connection"
 	}
-	a := says(status, why)
+	a := Says(status, why)
 	a.Drop = t.Hook
 	return a
 }
 
-// says returns an answer of our own, whose body is the reason.
-func says(status int, why string) *Answer {
-	return &Answer{Status: status, Reason: why, Body: []byte("probe-proxy: " + why + "\n")}
+// Says returns an answer of our own, whose body is the reason.
+func Says(status int, why string) *Answer {
+	return &Answer{Status: status, Reason: why, Ours: true, Body: []byte("probe-proxy: " + why + "\n")}
 }
 
 // OneLine puts a text on one line of bounded length.

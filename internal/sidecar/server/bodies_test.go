@@ -2,50 +2,52 @@ package server
 
 import (
 	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"strings"
 	"testing"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/kubelet"
 )
 
+// Of a status below the one that is set, a caller gets no body but our own.
 func TestCallersGetOnlyTheBodiesThatAreWanted(t *testing.T) {
 	ready := kubelet.Answer{Status: 200, Body: []byte("db=10.0.0.7 ok")}
 	moved := kubelet.Answer{Status: 302, Body: []byte("elsewhere")}
 	failed := kubelet.Answer{Status: 503, Body: []byte("db=10.0.0.7 down"), Reason: "app answered with status 503"}
 	first := kubelet.Answer{Status: 400, Body: []byte("no"), Reason: "app answered with status 400"}
-	refused := kubelet.Answer{Status: 502, Body: []byte("probe-proxy: app refused the connection\n"), Reason: "app refused the connection"}
+	alike := kubelet.Answer{Status: 503, Body: []byte("probe-proxy: no\n"), Reason: "no"}
 	cut := kubelet.Answer{Status: 200, Body: []byte("db="), Cut: true, Reason: "app's body broke off: EOF"}
+	refused := *kubelet.Says(502, "app refused the connection")
+	disabled := *(&entry{bad: io.EOF}).disabled()
 	for _, c := range []struct {
-		bodies                             Bodies
+		from                               int
 		ready, moved, failed, refused, cut bool
 	}{
-		{NoBodies, false, false, false, true, false},
-		{FailureBodies, false, false, true, true, false},
-		{AllBodies, true, true, true, true, true},
-		{"", true, true, true, true, true},
+		{math.MaxInt, false, false, false, true, false},
+		{400, false, false, true, true, false},
+		{0, true, true, true, true, true},
 	} {
 		for _, a := range []struct {
 			answer kubelet.Answer
 			want   bool
-		}{{ready, c.ready}, {moved, c.moved}, {failed, c.failed}, {first, c.failed}, {refused, c.refused}, {cut, c.cut}} {
+		}{{ready, c.ready}, {moved, c.moved}, {failed, c.failed}, {first, c.failed}, {alike, c.failed}, {refused, c.refused}, {disabled, c.refused}, {cut, c.cut}} {
+			s := New(slog.New(slog.DiscardHandler), "", 0, nil, nil)
+			s.BodiesFrom = c.from
+			_, ours := net.Pipe()
+			w := &written{Conn: ours}
+			body := string(a.answer.Body)
+			newConn(s, w).sendAnswer(&a.answer)
 			want := ""
 			if a.want {
-				want = string(a.answer.Body)
+				want = body
 			}
-			if got := string(c.bodies.shown(&a.answer)); got != want {
-				t.Errorf("%q: of status %d the caller gets %q, want %q", c.bodies, a.answer.Status, got, want)
+			head, got, _ := strings.Cut(strings.Join(w.texts, ""), "\r\n\r\n")
+			if got != want || !strings.HasPrefix(head, fmt.Sprintf("HTTP/1.1 %d ", a.answer.Status)) {
+				t.Errorf("from %d: of status %d the caller gets %q, want %q", c.from, a.answer.Status, got, want)
 			}
-		}
-	}
-}
-
-func TestBodiesAreNoneFailuresOrAll(t *testing.T) {
-	for b, valid := range map[Bodies]bool{NoBodies: true, FailureBodies: true, AllBodies: true, "": false, "some": false} {
-		want := "<nil>"
-		if !valid {
-			want = `"` + string(b) + `" must be one of none, failures, all`
-		}
-		if got := fmt.Sprint(b.Validate()); got != want {
-			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

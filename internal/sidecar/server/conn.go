@@ -204,7 +204,9 @@ func (c *conn) sendAnswer(a *kubelet.Answer) {
 	if a.Drop {
 		return
 	}
-	a.Body = c.server.Bodies.shown(a)
+	if a.Status < c.server.BodiesFrom && !a.Ours {
+		a.Body = nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answered = true

@@ -15,7 +15,7 @@ import (
 type entry struct {
 	key       string
 	probeType prober.ProbeType
-	target    *kubelet.Target // of no use if the entry is bad
+	target    *kubelet.Target // nil if the entry is bad
 	bad       error           // why it is disabled
 
 	share share
@@ -39,11 +39,9 @@ var bounds = [...]float64{0.001, 0.005, 0.025, 0.1, 0.5, 1, 5}
 // disabled returns the answer of an entry that cannot be used.
 func (e *entry) disabled() *kubelet.Answer {
 	e.verdicts[kubelet.Failure].Add(1)
-	return &kubelet.Answer{
-		Status: 500,
-		Drop:   e.probeType.IsHook(),
-		Body:   fmt.Appendf(nil, "probe-proxy: this probe is disabled, its entry cannot be used: %v\n", e.bad),
-	}
+	a := kubelet.Says(500, fmt.Sprintf("this probe is disabled, its entry cannot be used: %v", e.bad))
+	a.Drop = e.probeType.IsHook()
+	return a
 }
 
 // record counts an answer, and logs it if the state of the probe changed.

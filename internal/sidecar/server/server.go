@@ -30,7 +30,10 @@ const collectEvery = 32
 
 // A Server answers calls. Make one with [New].
 type Server struct {
-	Bodies Bodies // to be set before [Server.Serve]
+	// BodiesFrom is the lowest status of which callers get the app's body: the kubelet
+	// judges by the status, and shows a body only in the event of a redirect to another
+	// host. Set it before [Server.Serve].
+	BodiesFrom int
 
 	log     *slog.Logger
 	appIP   string
@@ -74,7 +77,6 @@ func (s *Server) add(key string, p *prober.Prober, err error) {
 	}
 	if err != nil {
 		s.log.Error("probe is disabled: its entry cannot be used", "probe", key, "reason", err.Error())
-		target = new(kubelet.Target)
 	}
 	s.entries[key] = &entry{key: key, probeType: probeType, target: target, bad: err}
 }
