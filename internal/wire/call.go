@@ -164,25 +164,14 @@ func checkTrailer(trailer textproto.MIMEHeader) error {
 	return checkMetadata(trailer)
 }
 
-// statusMessage returns what a trailer says of its status. It decodes the escapes that
-// are valid, as gRPC demands of grpc-message.
+// statusMessage returns what a trailer says of its status. It decodes the escapes of
+// grpc-message, if they are valid.
 func statusMessage(trailer textproto.MIMEHeader) string {
-	s := trailer.Get("Grpc-Message")
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
-				b = append(b, byte(n))
-				i += 2
-				continue
-			}
-		}
-		b = append(b, s[i])
+	raw := trailer.Get("Grpc-Message")
+	if message, err := url.PathUnescape(raw); err == nil && utf8.ValidString(message) {
+		return message
 	}
-	if !utf8.Valid(b) {
-		return s
-	}
-	return string(b)
+	return raw
 }
 
 // A Stream is a call of gRPC that stays open. It sends messages; the peer's

@@ -71,7 +71,8 @@ func TestACallReturnsTheMessageOrTheStatus(t *testing.T) {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}, "stream was reset with code 2", 0, true},
-		"status":            {func(w http.ResponseWriter) { answer(w, "16", "caf%C3%A9 100%25 %zz %", nil) }, "café 100% %zz % (gRPC status 16)", 16, true},
+		"status":            {func(w http.ResponseWriter) { answer(w, "16", "caf%C3%A9 100%25 1+1", nil) }, "café 100% 1+1 (gRPC status 16)", 16, true},
+		"an invalid escape": {func(w http.ResponseWriter) { answer(w, "16", "caf%C3%A9 %zz %", nil) }, "caf%C3%A9 %zz % (gRPC status 16)", 16, true},
 		"status after data": {func(w http.ResponseWriter) { answer(w, "7", "no", one) }, "no (gRPC status 7)", 7, true},
 		"message not UTF-8": {func(w http.ResponseWriter) { answer(w, "2", "%ff", nil) }, "%ff (gRPC status 2)", 2, true},
 		"trailers only": {func(w http.ResponseWriter) {
