@@ -658,8 +658,7 @@ func TestGRPCAnswersGetTheVerdictOfGRPCsClient(t *testing.T) {
 		"status twice, the last is 0":      {append(p(), grpcAnswer("14", ok, "grpc-status", "0")...), Success, 1},
 		"status twice, the last is not 0":  {append(p(), grpcAnswer("0", ok, "grpc-status", "14")...), Failure, 1},
 		"status twice, one is no number":   {append(p(), grpcAnswer("x", ok, "grpc-status", "0")...), Failure, 1},
-		"binary metadata that is none":     {append(p(), grpcAnswer("0", ok, "x-bin", "%")...), Failure, 1},
-		"binary metadata":                  {append(p(), grpcAnswer("0", ok, "x-bin", "YQ", "y-bin", "YQ==")...), Success, 1},
+		"binary metadata":                  {append(p(), grpcAnswer("0", ok, "x-bin", "YQ", "y-bin", "%")...), Success, 1}, // grpc-go refuses the second
 		"went away before the call":        {p("goaway 0"), Success, 2},
 		"went away with an error":          {p("goaway 0 with error"), Success, 2},
 		"refused":                          {p("reset refused"), Success, 2},
@@ -899,10 +898,9 @@ func TestTheReasonSaysHowAGRPCAnswerIsWrong(t *testing.T) {
 		"no trailers": {slices.Concat(
 			rawFrame(fHeaders, endHeaders, 1, fields(":status", "200", "content-type", "application/grpc")...),
 			rawFrame(fData, endStream, 1, []byte(ok)...)), "app's gRPC answer has no trailers"},
-		"no message":      {grpcAnswer("0", ""), "app's gRPC answer is not one message"},
-		"two messages":    {grpcAnswer("0", ok+ok), "app's gRPC answer is not one message"},
-		"no protobuf":     {grpcAnswer("0", "\x00\x00\x00\x00\x02\x08\xff"), "app's HealthCheckResponse is malformed"},
-		"binary metadata": {grpcAnswer("0", ok, "x-bin", "%"), `app's gRPC metadata "X-Bin" is malformed`},
+		"no message":   {grpcAnswer("0", ""), "app's gRPC answer is not one message"},
+		"two messages": {grpcAnswer("0", ok+ok), "app's gRPC answer is not one message"},
+		"no protobuf":  {grpcAnswer("0", "\x00\x00\x00\x00\x02\x08\xff"), "app's HealthCheckResponse is malformed"},
 		"a web page": {rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "200", "content-type", "text/html")...),
 			`app's answer is not gRPC: Content-Type ["text/html"]`},
 		"no page": {rawFrame(fHeaders, endHeaders|endStream, 1, fields(":status", "404", "content-type", "text/html")...),

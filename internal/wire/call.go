@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -117,30 +116,11 @@ func isCall(h textproto.MIMEHeader) bool {
 func checkHeader(res *Response) error {
 	switch {
 	case isCall(res.Header):
-		return checkMetadata(res.Header)
+		return nil
 	case res.Status != 200:
 		return malformed("answer to the gRPC call has HTTP status %d", res.Status)
 	}
 	return malformed("answer is not gRPC: Content-Type %.60q", res.Header["Content-Type"])
-}
-
-// checkMetadata refuses binary metadata that does not decode.
-func checkMetadata(h textproto.MIMEHeader) error {
-	for name, values := range h {
-		if !strings.HasSuffix(name, "-Bin") {
-			continue
-		}
-		for _, v := range values {
-			decoding := base64.RawStdEncoding
-			if len(v)%4 == 0 {
-				decoding = base64.StdEncoding
-			}
-			if _, err := decoding.DecodeString(v); err != nil {
-				return malformed("gRPC metadata %q is malformed", name)
-			}
-		}
-	}
-	return nil
 }
 
 // checkTrailer demands grpc-status 0. If it is repeated, all must be numbers and the
@@ -161,7 +141,7 @@ func checkTrailer(trailer textproto.MIMEHeader) error {
 	case code != 0:
 		return &CallError{int(code), statusMessage(trailer)}
 	}
-	return checkMetadata(trailer)
+	return nil
 }
 
 // statusMessage returns what a trailer says of its status. It decodes the escapes of

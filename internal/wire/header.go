@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// keptFields are the fields of a response that probes need. No others are kept,
-// but for gRPC's metadata in base64.
+// keptFields are the fields of a response that probes need. No others are kept.
 var keptFields = []string{"Connection", "Content-Length", "Content-Type", "Grpc-Encoding", "Grpc-Message", "Grpc-Status", "Location", "Transfer-Encoding", "Upgrade"}
 
 // keptField returns the canonical name of a field that is kept, or else "".
 func keptField(name string) string {
 	name = textproto.CanonicalMIMEHeaderKey(name)
-	if slices.Contains(keptFields, name) || strings.HasSuffix(name, "-Bin") {
+	if slices.Contains(keptFields, name) {
 		return name
 	}
 	return ""
