@@ -64,7 +64,7 @@ func (o *Options) problemsIn(d *serviceMesh) []Problem {
 	for i, item := range o.ProbeProxy.Env {
 		env, _ := item.(field.Map)
 		name := field.As[string](env, "name")
-		if name == portEnv || slices.ContainsFunc(serviceMeshes, func(x *serviceMesh) bool { return name == x.format.EnvName }) {
+		if slices.ContainsFunc(serviceMeshes, func(x *serviceMesh) bool { return name == x.format.EnvName }) {
 			add(field.NewPath("probeProxy").Item("env", i).Key("name"), "%q is written by rewrite-probes itself", name)
 		}
 	}

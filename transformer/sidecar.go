@@ -12,11 +12,8 @@ import (
 // nobody is the uid and gid of probe-proxy, as in distroless images.
 const nobody = 65532
 
-// portEnv is the env var of probe-proxy for its port, and portFlag the flag.
-const (
-	portEnv  = "PROBE_PROXY_PORT"
-	portFlag = "--port"
-)
+// portFlag is the flag of probe-proxy for its port.
+const portFlag = "--port"
 
 // The values of [ProbeProxy].Body, which are those of probe-proxy's flag; it has
 // BodyFailures by default.
@@ -153,7 +150,7 @@ func (p *Planner) envVar(originals string) field.Map {
 }
 
 // probeProxyPort returns the port on which a probe-proxy listens: that of its
-// arguments or env, else the one where its startup probe goes.
+// arguments, else the one where its startup probe goes.
 func probeProxyPort(c *Container) int {
 	for i, arg := range c.Args {
 		v, ok := strings.CutPrefix(arg, portFlag+"=")
@@ -161,11 +158,6 @@ func probeProxyPort(c *Container) int {
 			v, ok = c.Args[i+1], true
 		}
 		if n, err := strconv.Atoi(v); ok && err == nil {
-			return n
-		}
-	}
-	for _, e := range c.Env {
-		if n, err := strconv.Atoi(text(e.Value)); e.Name == portEnv && err == nil {
 			return n
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -50,8 +49,6 @@ const usageEnd = `
 Environment:
   ISTIO_KUBE_APP_PROBERS   the probes, as rewrite-probes and Istio write them
   POD_IP                   the pod's IP (downward API status.podIP)
-  POD_IPS                  the pod's IPs, separated by commas; the first counts where POD_IP is not set
-  PROBE_PROXY_PORT         the default of --port
 
 Exit codes: 0 ended as asked, 1 failed, 2 wrong usage or environment.
 `
@@ -101,18 +98,10 @@ func fail(stderr io.Writer, code int, err error) int {
 }
 
 func parse(args []string, stdout io.Writer) (*options, error) {
-	o := &options{port: prober.DefaultPort}
-	// A Service probe-proxy in the namespace gives every pod this variable as a URL.
-	if v := os.Getenv("PROBE_PROXY_PORT"); v != "" && !strings.Contains(v, "://") {
-		n, err := strconv.Atoi(v)
-		if err != nil {
-			return nil, fmt.Errorf("env PROBE_PROXY_PORT %q must be a number from 1 to 65535", v)
-		}
-		o.port = n
-	}
+	o := new(options)
 	f := flag.NewFlagSet("probe-proxy", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.IntVar(&o.port, "port", o.port, "port on which to answer")
+	f.IntVar(&o.port, "port", prober.DefaultPort, "port on which to answer")
 	f.StringVar(&o.body, "body", "failures", "which bodies of the app's answers callers get: none, failures (of status 400 and above) or all")
 	f.DurationVar(&o.hooksWithin, "hooks-within", 0, "how long to wait, after SIGTERM, for preStop hooks that have not come;\nfor an ordinary container, which ends with the others (a native sidecar ends after them)")
 	if err := f.Parse(args); err != nil {
@@ -238,9 +227,6 @@ func listenError(port int, err error) error {
 // podIP returns the IP where the kubelet would have reached the app.
 func podIP() (string, error) {
 	ip := os.Getenv("POD_IP")
-	if ip == "" {
-		ip, _, _ = strings.Cut(os.Getenv("POD_IPS"), ",")
-	}
 	if _, err := netip.ParseAddr(ip); err != nil {
 		return "", fmt.Errorf("env POD_IP %q must be the pod's IP (fieldRef status.podIP)", ip)
 	}

@@ -65,9 +65,9 @@ func TestItRefusesToRunAsIstiosUser(t *testing.T) {
 	binary.Chmod(0o755)
 	binary.Close()
 	for _, user := range []syscall.Credential{{Uid: 1337, Gid: 1337}, {Uid: 1337, Gid: 65532}, {Uid: 65532, Gid: 1337}} {
-		cmd := exec.Command(binary.Name())
+		cmd := exec.Command(binary.Name(), "--port=1")
 		cmd.Dir = "/"
-		cmd.Env = []string{"RUN_PROBE_PROXY=1", "POD_IP=127.0.0.1", "PROBE_PROXY_PORT=1", "TMPDIR=" + dir}
+		cmd.Env = []string{"RUN_PROBE_PROXY=1", "POD_IP=127.0.0.1", "TMPDIR=" + dir}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &user}
 		var out bytes.Buffer
 		cmd.Stderr = &out
@@ -137,7 +137,7 @@ func TestAFloodLeavesItAnsweringWithinItsMemory(t *testing.T) {
 // unset unsets every env var that the program reads, or refuses.
 func unset(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"POD_IP", "POD_IPS", "PROBE_PROXY_PORT", "ISTIO_KUBE_APP_PROBERS", "OSM_KUBE_APP_PROBERS", "FSM_KUBE_APP_PROBERS"} {
+	for _, name := range []string{"POD_IP", "ISTIO_KUBE_APP_PROBERS", "OSM_KUBE_APP_PROBERS", "FSM_KUBE_APP_PROBERS"} {
 		t.Setenv(name, "")
 	}
 }
@@ -186,37 +186,7 @@ func TestCommandLine(t *testing.T) {
 	golden.Compare(t, "testdata/commands.txt", []byte(all.String()))
 }
 
-// Of every Service in its namespace, the kubelet gives a pod the address in variables
-// (https://kubernetes.io/docs/tutorials/services/connect-applications-service/#environment-variables).
-func TestThePortInTheEnvironmentIsNotThatOfAServiceOfTheSameName(t *testing.T) {
-	for _, test := range []struct {
-		env, flag string
-		want      int
-		fails     bool
-	}{
-		{env: "", want: 15099},
-		{env: "15098", want: 15098},
-		{env: "15098", flag: "15097", want: 15097},
-		{env: "tcp://10.0.0.11:80", want: 15099},
-		{env: "udp://[fd00::1]:53", want: 15099},
-		{env: "tcp://10.0.0.11:80", flag: "15097", want: 15097},
-		{env: "web", fails: true},
-		{env: "70000", fails: true},
-	} {
-		t.Setenv("PROBE_PROXY_PORT", test.env)
-		var args []string
-		if test.flag != "" {
-			args = []string{"--port=" + test.flag}
-		}
-		o, err := parse(args, io.Discard)
-		if (err != nil) != test.fails || err == nil && o.port != test.want {
-			t.Errorf("%+v: %+v, %v", test, o, err)
-		}
-	}
-}
-
 func TestTheHelpNamesEveryFlagAndEnvVar(t *testing.T) {
-	t.Setenv("PROBE_PROXY_PORT", "")
 	var stdout, stderr bytes.Buffer
 	for _, arg := range []string{"--help", "-h", "help"} {
 		stdout.Reset()
@@ -235,7 +205,6 @@ func TestRefusalsSayWhatIsAllowed(t *testing.T) {
 		want       string
 	}{
 		{args: []string{"serv"}, want: `unknown command "serv": want check or version, or nothing to serve`},
-		{env: "PROBE_PROXY_PORT", value: "http", want: `env PROBE_PROXY_PORT "http" must be a number from 1 to 65535`},
 		{env: "POD_IP", value: "web", want: `env POD_IP "web" must be the pod's IP (fieldRef status.podIP)`},
 		{args: []string{"check"}, want: "nothing to check: env ISTIO_KUBE_APP_PROBERS is not set"},
 	} {
@@ -334,16 +303,15 @@ func TestWhyItCannotListenIsSaid(t *testing.T) {
 
 func TestWhereTheAppIsDialled(t *testing.T) {
 	for _, test := range []struct {
-		ip, ips, want string
-		fails         bool
+		ip, want string
+		fails    bool
 	}{
-		{ip: "10.0.0.1", ips: "10.0.0.2", want: "10.0.0.1"},
-		{ips: "fd00::1,10.0.0.2", want: "fd00::1"},
+		{ip: "10.0.0.1", want: "10.0.0.1"},
+		{ip: "fd00::1", want: "fd00::1"},
 		{fails: true},
 		{ip: "web", fails: true},
 	} {
 		t.Setenv("POD_IP", test.ip)
-		t.Setenv("POD_IPS", test.ips)
 		got, err := podIP()
 		if (err != nil) != test.fails || got != test.want {
 			t.Errorf("%+v: %q, %v", test, got, err)
