@@ -61,11 +61,7 @@ func (c *conn) serve() {
 			c.server.log.Error("call panicked", "panic", r)
 		}
 	}()
-	head, err := c.readHead()
-	var req *request
-	if err == nil {
-		req, err = parseHead(head)
-	}
+	req, err := c.readRequest()
 	buffers.Put(c.buf)
 	if !c.server.budget.leave(c) {
 		return

@@ -39,14 +39,14 @@ func (e *badRequest) Error() string { return e.msg }
 
 var errHeadTooLarge = &badRequest{431, fmt.Sprintf("request's head is too large: at most %d bytes and %d lines", maxHead, maxLines)}
 
-// readHead reads a request's head and returns it without the empty line at its
-// end. It is not parsed before it is complete, so that it takes no memory but
-// its bytes.
-func (c *conn) readHead() (head []byte, err error) {
+// readRequest reads a request's head. It is not parsed before it is complete, so that
+// it takes no memory but its bytes.
+func (c *conn) readRequest() (*request, error) {
 	buf := c.buf[:]
+	var err error
 	for n, searched := c.first, 0; ; {
 		if end := bytes.Index(buf[searched:n], endOfHead); end >= 0 {
-			return buf[:searched+end], nil
+			return parseHead(buf[:searched+end])
 		}
 		if err != nil {
 			return nil, err
