@@ -111,8 +111,6 @@ var OfPlan = []Doc{
 
 // OfRun are the reasons that only a whole run can have, sorted.
 var OfRun = []Doc{
-	{"argocd-build-options", Warning, "The ConfigMap argocd-cm has kustomize's flags for functions under `kustomize.buildOptions.VERSION`, which Argo CD never passes on, so kustomize silently skips exec functions.", "Put the flags under `kustomize.buildOptions`, without a version."},
-	{"dead-istio-api", Warning, "An exception from mutual TLS that Istio has ignored since 1.6: the annotation `auth.istio.io/<port>` of a Service, or a Policy or MeshPolicy of authentication.istio.io. Nothing it says holds.", "Remove it. Rewritten probes need no exception; for anything else write a PeerAuthentication with `portLevelMtls`."},
 	{"encrypted", Warning, "The manifest is encrypted by SOPS, whose checksum is over all values, the readable ones too. After an edit it could not be decrypted.", "Run rewrite-probes on what is decrypted, such as the output of `sops decrypt`."},
 	{"envoy-config", Info, "The ConfigMap that configures Envoy for the probes was added, changed or removed.", "Nothing to do."},
 	{"envoy-config-stale", Warning, "The probes are rewritten, but their ConfigMap for Envoy is not in the same file or list, or is out of date.", "Run rewrite-probes on the manifest again."},
