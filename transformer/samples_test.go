@@ -257,8 +257,6 @@ func (g sampler) theme(mesh string) (x theme) {
 	switch g.IntN(11) {
 	case 0:
 		x.labels = []string{"istio.io/dataplane-mode: ambient"}
-		x.near = object("networking.k8s.io/v1", "NetworkPolicy", "shop", "spec: {podSelector: "+g.pick("{}", "{matchLabels: {app: web}}", "{matchExpressions: [{key: app, operator: In, values: [web]}]}", "{matchExpressions: [{key: app, operator: Exists}, {key: b, operator: NotIn, values: [c]}]}")+
-			", ingress: ["+g.pick("", "{from: [{podSelector: {}}]}", "{from: [{ipBlock: {cidr: 169.254.7.127/32}}]}", "{ports: [{port: web}]}", "{ports: [{port: 80, endPort: 8000}]}", "{ports: [{port: 80, protocol: UDP}]}")+"]}")
 	case 1, 2:
 		x.labels, x.opts = []string{`sidecar.istio.io/inject: "true"`}, []option{mtls(g.pick("PERMISSIVE", "DISABLE"))}
 		x.near = object("security.istio.io/v1", "AuthorizationPolicy", g.pick("shop", "istio-system"), "spec: "+g.pick("{}", "{action: DENY, rules: [{}]}", "{action: DENY, rules: [{to: [{operation: {ports: ['80', '8080']}}]}]}", "{action: DENY, rules: [{from: [{source: {notPrincipals: ['*']}}]}]}",

@@ -28,8 +28,6 @@ type Surroundings struct {
 	// has one. They may go there: many charts write the namespace into some objects alone, and
 	// kustomize writes one into all.
 	Unplaced func() []Service
-	// NetworkPolicies returns, in the same way, those that restrict what comes in.
-	NetworkPolicies func() []NetworkPolicy
 	// Ingresses returns, in the same way, those that lead to Services.
 	Ingresses func() []Ingress
 }

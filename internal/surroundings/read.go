@@ -136,19 +136,6 @@ func ingress(m *transformer.Metadata, spec *ingressSpec, at *origin) (transforme
 	return v, true
 }
 
-type networkPolicySpec struct {
-	PodSelector transformer.LabelSelector `json:"podSelector"`
-	PolicyTypes []string                  `json:"policyTypes"`
-	Ingress     []transformer.NetworkRule `json:"ingress"`
-}
-
-// networkPolicy makes a policy about what comes in.
-func networkPolicy(m *transformer.Metadata, spec *networkPolicySpec, at *origin) (transformer.NetworkPolicy, bool) {
-	return transformer.NetworkPolicy{
-		Name: m.Name, Namespace: m.Namespace, PodSelector: spec.PodSelector, Ingress: spec.Ingress, At: at,
-	}, len(spec.PolicyTypes) == 0 || slices.Contains(spec.PolicyTypes, "Ingress")
-}
-
 // A selector selects the pods of a policy of Istio's.
 type selector struct {
 	MatchLabels field.KeyValues `json:"matchLabels"`

@@ -49,9 +49,6 @@ func TestWhatCountsIsReadWithAllItsFields(t *testing.T) {
 		for _, p := range s.Services() {
 			say(&b, "Service", p.At, p)
 		}
-		for _, p := range s.NetworkPolicies() {
-			say(&b, "NetworkPolicy", p.At, p)
-		}
 		for _, p := range s.Ingresses() {
 			say(&b, "Ingress", p.At, p)
 		}

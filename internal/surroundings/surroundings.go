@@ -25,7 +25,6 @@ type Index struct {
 	limitRanges   lazy[transformer.LimitRange]
 	quotas        lazy[transformer.ResourceQuota]
 	services      lazy[transformer.Service]
-	networks      lazy[transformer.NetworkPolicy]
 	ingresses     lazy[transformer.Ingress]
 	openShift     bool // an object is among them that only OpenShift has
 	found         map[question]*transformer.Surroundings
@@ -55,7 +54,6 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		limitRanges:   newLazy(withSpec(limitRange)),
 		quotas:        newLazy(withSpec(quota)),
 		services:      newLazy(withSpec(service)),
-		networks:      newLazy(withSpec(networkPolicy)),
 		ingresses:     newLazy(withSpec(ingress)),
 		found:         make(map[question]*transformer.Surroundings),
 	}
@@ -69,7 +67,6 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		{"v1", "ResourceQuota", &x.quotas.unread},
 		{"security.istio.io", "PeerAuthentication", &x.peers.unread},
 		{"security.istio.io", "AuthorizationPolicy", &x.policies.unread},
-		{"networking.k8s.io", "NetworkPolicy", &x.networks.unread},
 		{"networking.k8s.io", "Ingress", &x.ingresses.unread},
 		{"extensions", "Ingress", &x.ingresses.unread},
 	}
@@ -122,8 +119,7 @@ func (x *Index) find(q question) *transformer.Surroundings {
 			}
 			return x.services.near(question{place: q.place})
 		},
-		NetworkPolicies: func() []transformer.NetworkPolicy { return x.networks.near(q) },
-		Ingresses:       func() []transformer.Ingress { return x.ingresses.near(q) },
+		Ingresses: func() []transformer.Ingress { return x.ingresses.near(q) },
 	}
 }
 

@@ -153,9 +153,6 @@ func TestASurroundingInTheSameFileIsTheNearest(t *testing.T) {
 			text, _ := v.(string)
 			return text
 		},
-		"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n" + meta + "spec: {podSelector: {matchLabels: {a: %s}}}\n": func(s *transformer.Surroundings) string {
-			return s.NetworkPolicies()[0].PodSelector.MatchLabels.Get("a")
-		},
 		"apiVersion: v1\nkind: Service\n" + meta + "spec: {selector: {a: %s}}\n": func(s *transformer.Surroundings) string {
 			return s.Services()[0].Selector.Get("a")
 		},
