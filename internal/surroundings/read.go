@@ -86,51 +86,26 @@ func service(m *transformer.Metadata, spec *serviceSpec, at *origin) (transforme
 }
 
 type ingressSpec struct {
-	IngressClassName string          `json:"ingressClassName"`
-	DefaultBackend   *ingressBackend `json:"defaultBackend"`
-	Backend          *ingressBackend `json:"backend"` // before networking.k8s.io/v1
+	IngressClassName string                     `json:"ingressClassName"`
+	DefaultBackend   transformer.IngressBackend `json:"defaultBackend"`
 	Rules            []struct {
 		HTTP struct {
 			Paths []struct {
-				Backend *ingressBackend `json:"backend"`
+				Backend transformer.IngressBackend `json:"backend"`
 			} `json:"paths"`
 		} `json:"http"`
 	} `json:"rules"`
 }
 
-type ingressBackend struct {
-	Service struct {
-		Name string `json:"name"`
-		Port struct {
-			Name   string `json:"name"`
-			Number int    `json:"number"`
-		} `json:"port"`
-	} `json:"service"`
-	// Before networking.k8s.io/v1.
-	ServiceName string            `json:"serviceName"`
-	ServicePort field.IntOrString `json:"servicePort"`
-}
-
 func ingress(m *transformer.Metadata, spec *ingressSpec, at *origin) (transformer.Ingress, bool) {
 	v := transformer.Ingress{
 		Name: m.Name, Namespace: m.Namespace, Annotations: m.Annotations, At: at,
-		Class: cmp.Or(m.Annotations.Get("kubernetes.io/ingress.class"), spec.IngressClassName),
+		Class:    cmp.Or(m.Annotations.Get("kubernetes.io/ingress.class"), spec.IngressClassName),
+		Backends: []transformer.IngressBackend{spec.DefaultBackend},
 	}
-	backends := []*ingressBackend{spec.DefaultBackend, spec.Backend}
 	for _, r := range spec.Rules {
 		for _, p := range r.HTTP.Paths {
-			backends = append(backends, p.Backend)
-		}
-	}
-	for _, k := range backends {
-		switch {
-		case k == nil:
-		case k.ServiceName != "":
-			v.Backends = append(v.Backends, transformer.IngressBackend{Service: k.ServiceName, Port: k.ServicePort})
-		case k.Service.Port.Name != "":
-			v.Backends = append(v.Backends, transformer.IngressBackend{Service: k.Service.Name, Port: field.IntOrString{Str: k.Service.Port.Name, IsString: true}})
-		case k.Service.Name != "":
-			v.Backends = append(v.Backends, transformer.IngressBackend{Service: k.Service.Name, Port: field.Number(k.Service.Port.Number)})
+			v.Backends = append(v.Backends, p.Backend)
 		}
 	}
 	return v, true

@@ -68,7 +68,6 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		{"security.istio.io", "PeerAuthentication", &x.peers.unread},
 		{"security.istio.io", "AuthorizationPolicy", &x.policies.unread},
 		{"networking.k8s.io", "Ingress", &x.ingresses.unread},
-		{"extensions", "Ingress", &x.ingresses.unread},
 	}
 	for _, s := range streams {
 		for _, o := range s.Objects() {
