@@ -4,17 +4,13 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-var (
-	specPath    = field.NewPath("spec")
-	createdPath = field.NewPath("metadata", "creationTimestamp")
-)
+var specPath = field.NewPath("spec")
 
 // localConfig marks objects that never reach a cluster, by any value but ""
 // and "false" (functions-spec, kpt and kustomize).
@@ -145,10 +141,6 @@ func peerAuthentication(m *transformer.Metadata, spec *peerAuthenticationSpec, a
 			p.Ports = make(map[int]string)
 		}
 		p.Ports[port] = v.Mode
-	}
-	var created string
-	if _, err := at.Decode(createdPath, &created); err == nil {
-		p.Created, _ = time.Parse(time.RFC3339, created)
 	}
 	return p, spec.MTLS.isValid()
 }
