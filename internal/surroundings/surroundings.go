@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
@@ -111,14 +112,14 @@ func (x *Index) find(q question) *transformer.Surroundings {
 			LimitRanges: x.limitRanges.near(q),
 			Quotas:      x.quotas.near(q),
 		},
-		Services: func() []transformer.Service { return x.services.near(q) },
-		Unplaced: func() []transformer.Service {
+		Services: sync.OnceValue(func() []transformer.Service { return x.services.near(q) }),
+		Unplaced: sync.OnceValue(func() []transformer.Service {
 			if q.namespace == "" {
 				return nil
 			}
 			return x.services.near(question{place: q.place})
-		},
-		Ingresses: func() []transformer.Ingress { return x.ingresses.near(q) },
+		}),
+		Ingresses: sync.OnceValue(func() []transformer.Ingress { return x.ingresses.near(q) }),
 	}
 }
 
