@@ -15,6 +15,12 @@ type LimitRange struct {
 	podMax   quantities   // of a pod as a whole
 }
 
+// A ResourceQuota has what an object of that kind limits.
+type ResourceQuota struct {
+	Name string
+	Hard field.Map
+}
+
 // NewLimitRange reads the `spec` of a LimitRange. What is no quantity counts as absent.
 func NewLimitRange(name string, spec field.Map) LimitRange {
 	l := LimitRange{Name: name}
@@ -48,7 +54,7 @@ func (r requirements) filled(ranges []LimitRange) requirements {
 
 // refusal says why the API server refuses the pod with a container of these requirements, and
 // what cures that; "" if it does not, or would refuse the pod without it too.
-func (p podResources) refusal(c *Cluster, ours requirements, native bool) string {
+func (p podResources) refusal(s *Surroundings, ours requirements, native bool) string {
 	before, after := p.sum(), p.with(ours, native).sum()
 	for i, name := range computeResources {
 		request, limit := ours.requests[i], ours.limits[i]
@@ -61,12 +67,12 @@ func (p podResources) refusal(c *Cluster, ours requirements, native bool) string
 		}
 	}
 	before, after = p.pod.combined(before, quantity.or), p.pod.combined(after, quantity.or)
-	for _, l := range c.LimitRanges {
+	for _, l := range s.LimitRanges {
 		if why := l.refusal(ours, before, after); why != "" {
 			return fmt.Sprintf("LimitRange %q refuses it: %s", l.Name, why)
 		}
 	}
-	return c.quotaRefusal(p, ours)
+	return s.quotaRefusal(p, ours)
 }
 
 // refusal says what a LimitRange demands that a container of ours does not have, or the pod with
@@ -88,11 +94,11 @@ func (l *LimitRange) refusal(ours, before, after requirements) string {
 
 // quotaRefusal says what a ResourceQuota demands of every container, and one with these
 // requirements lacks; "" if there is nothing that the others have.
-func (c *Cluster) quotaRefusal(p podResources, ours requirements) string {
+func (s *Surroundings) quotaRefusal(p podResources, ours requirements) string {
 	if p.hasOwn { // then the quota counts them
 		return ""
 	}
-	for _, q := range c.Quotas {
+	for _, q := range s.Quotas {
 		for i, name := range computeResources {
 			for _, key := range []string{"limits." + name, "requests." + name, name} {
 				lacks := func(r requirements) bool {
@@ -113,7 +119,7 @@ func (c *Cluster) quotaRefusal(p podResources, ours requirements) string {
 // checkProxyLimits warns if a LimitRange fills in the resources of a mesh's proxy that is
 // declared without any: they then replace those of the mesh's injector.
 func (b *planBuilder) checkProxyLimits() {
-	ranges := b.in.Around.Cluster.LimitRanges
+	ranges := b.in.Around.LimitRanges
 	i := slices.IndexFunc(ranges, func(l LimitRange) bool { return l.defaults != requirements{} })
 	if _, proxy := b.proxyOf(b.p.mesh.isProxy); i >= 0 && proxy == nil && len(b.p.opts.IstioProxy.Resources) == 0 {
 		b.addFinding(NewFinding("proxy-limits", b.spec, "LimitRange %q gives its defaults to the declared istio-proxy, and they replace what Istio's injector would give it; the functionConfig should have Istio's own, by default `istioProxy: {resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {cpu: 2, memory: 1Gi}}}`", ranges[i].Name))

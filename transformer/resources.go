@@ -118,7 +118,7 @@ func (b *planBuilder) resources() *podResources {
 		if c.Image == autoImage && b.p.mesh.isProxy(c) && r == (requirements{}) {
 			continue
 		}
-		p.containers = append(p.containers, containerResources{r.filled(b.in.Around.Cluster.LimitRanges), at.init, isSidecar(at, c)})
+		p.containers = append(p.containers, containerResources{r.filled(b.in.Around.LimitRanges), at.init, isSidecar(at, c)})
 	}
 	return p
 }
@@ -229,13 +229,13 @@ func (b *planBuilder) checkResources(toRewrite []*handlerSite) {
 		b.addFinding(f)
 		return
 	}
-	cluster := &b.in.Around.Cluster
-	if len(b.p.opts.ProbeProxy.Resources)+len(cluster.LimitRanges)+len(cluster.Quotas) == 0 {
+	around := &b.in.Around
+	if len(b.p.opts.ProbeProxy.Resources)+len(around.LimitRanges)+len(around.Quotas) == 0 {
 		return // the defaults keep the class
 	}
 	ours, _ := readRequirements(b.probeProxyResources(pod, toRewrite))
-	ours = ours.filled(cluster.LimitRanges)
-	if why := pod.refusal(cluster, ours, b.native()); why != "" {
+	ours = ours.filled(around.LimitRanges)
+	if why := pod.refusal(around, ours, b.native()); why != "" {
 		b.addFinding(NewFinding("namespace-limits", b.spec, "the API server would refuse the pod with probe-proxy: %s", why))
 	}
 	if before, after := pod.class(), pod.with(ours, b.native()).class(); before != after && !pod.hasOwn {

@@ -20,7 +20,9 @@ type Surroundings struct {
 	// name the nearest.
 	PeerAuthentications   []PeerAuthentication
 	AuthorizationPolicies []AuthorizationPolicy
-	Cluster               Cluster
+	OpenShift             bool // an object is among the manifests that only OpenShift has
+	LimitRanges           []LimitRange
+	Quotas                []ResourceQuota
 	// Services returns the Services of the object's namespace, of one name the nearest.
 	// They are many and seldom needed, so that they are read when this is called.
 	Services func() []Service

@@ -32,7 +32,7 @@ func TestWhatCannotBeReadDoesNotCount(t *testing.T) {
 		yaml += "apiVersion: " + kind + "\nmetadata: {name: web}\nspec: 5\n---\n"
 	}
 	s := near(t, "", yaml)
-	if n := len(s.Services()) + len(s.Ingresses()) + len(s.Cluster.LimitRanges) + len(s.Cluster.Quotas) + len(s.PeerAuthentications) + len(s.AuthorizationPolicies); n != 0 {
+	if n := len(s.Services()) + len(s.Ingresses()) + len(s.LimitRanges) + len(s.Quotas) + len(s.PeerAuthentications) + len(s.AuthorizationPolicies); n != 0 {
 		t.Errorf("%d objects are known: %+v", n, s)
 	}
 }

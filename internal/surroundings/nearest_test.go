@@ -138,7 +138,7 @@ func TestOfLimitsOfANameTheNearestCounts(t *testing.T) {
 		{"one never reaches a cluster", "shop", []string{"a/l.yaml", local}, "", ""},
 		{"no namespace is known, and one is near", "", []string{"a/l.yaml", documents(limits("/x", "1Gi"), quota("/x", "1")), "b/l.yaml", documents(limits("/y", "2Gi"), quota("/y", "2"))}, "x", "x 1"},
 	} {
-		found := of(t, c.namespace, append(c.files, "a/web.yaml", web)...).Cluster
+		found := of(t, c.namespace, append(c.files, "a/web.yaml", web)...)
 		var ranges, quotas []string
 		for _, l := range found.LimitRanges {
 			ranges = append(ranges, l.Name)

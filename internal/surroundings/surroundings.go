@@ -107,11 +107,9 @@ func (x *Index) find(q question) *transformer.Surroundings {
 		OthersInjected:        x.othersInjected(q.namespace),
 		PeerAuthentications:   x.peersOf(q),
 		AuthorizationPolicies: x.policiesOf(q),
-		Cluster: transformer.Cluster{
-			OpenShift:   x.openShift,
-			LimitRanges: x.limitRanges.near(q),
-			Quotas:      x.quotas.near(q),
-		},
+		OpenShift:             x.openShift,
+		LimitRanges:           x.limitRanges.near(q),
+		Quotas:                x.quotas.near(q),
 		Services: sync.OnceValue(func() []transformer.Service { return x.services.near(q) }),
 		Unplaced: sync.OnceValue(func() []transformer.Service {
 			if q.namespace == "" {

@@ -149,7 +149,7 @@ func TestASurroundingInTheSameFileIsTheNearest(t *testing.T) {
 			return string(s.PeerAuthentications[0].Mode)
 		},
 		"apiVersion: v1\nkind: ResourceQuota\n" + meta + "spec: {hard: {cpu: %s}}\n": func(s *transformer.Surroundings) string {
-			v, _ := s.Cluster.Quotas[0].Hard.Get("cpu")
+			v, _ := s.Quotas[0].Hard.Get("cpu")
 			text, _ := v.(string)
 			return text
 		},
