@@ -110,7 +110,7 @@ func (x *Index) find(q question) *transformer.Surroundings {
 		OpenShift:             x.openShift,
 		LimitRanges:           x.limitRanges.near(q),
 		Quotas:                x.quotas.near(q),
-		Services: sync.OnceValue(func() []transformer.Service { return x.services.near(q) }),
+		Services:              sync.OnceValue(func() []transformer.Service { return x.services.near(q) }),
 		Unplaced: sync.OnceValue(func() []transformer.Service {
 			if q.namespace == "" {
 				return nil
