@@ -25,26 +25,26 @@ func TestAnExecProbeThatAsksThePodItselfHasANativeForm(t *testing.T) {
 		`[curl, --fail, --silent, -o, /dev/null, "http://127.0.0.1/ready?full=1"]`:               "httpGet :80/ready?full=1",
 		`[curl, -sfk, "https://[::1]:8443/readyz"]`:                                              "httpGet https :8443/readyz",
 		`[curl, -fkso/dev/null, "https://localhost/"]`:                                           "httpGet https :443/",
-		`[curl, -f, -H, "Host: shop", --header, "Accept: text/plain", "http://localhost:80/"]`:   "httpGet :80/ Host=shop Accept=text/plain",
+		`[curl, -f, -H, "Host: shop", --header, "Accept: text/plain", "http://localhost:80/"]`:   "",
 		`[sh, -c, "curl -sf http://localhost:8080/healthz || exit 1"]`:                           "httpGet :8080/healthz",
-		`[/bin/bash, -c, "exec curl -sf 'http://localhost:8080/a' > /dev/null 2>&1"]`:            "httpGet :8080/a",
-		`[/bin/sh, -ec, "curl -f \"http://${POD_IP}:$PORT/live\" >/dev/null"]`:                   "httpGet :8080/live",
-		`[sh, -c, "curl -f http://localhost:8080>/dev/null"]`:                                    "httpGet :8080/",
+		`[/bin/bash, -c, "exec curl -sf 'http://localhost:8080/a' > /dev/null 2>&1"]`:            "",
+		`[/bin/sh, -ec, "curl -f \"http://${POD_IP}:$PORT/live\" >/dev/null"]`:                   "",
+		`[sh, -c, "curl -f http://localhost:8080>/dev/null"]`:                                    "",
 		`[wget, -q, --spider, "http://localhost:3000/"]`:                                         "httpGet :3000/",
 		`[wget, -qO-, "localhost:9000/minio/health/live"]`:                                       "httpGet :9000/minio/health/live",
 		`[wget, --no-verbose, --tries=1, --spider, "http://localhost:80/x"]`:                     "httpGet :80/x",
 		`[wget, --no-check-certificate, -T, "3", -O, /dev/null, "https://127.0.0.1:8443/"]`:      "httpGet https :8443/",
 		`[sh, -c, "wget -q -O - --header='X-A: b' http://127.0.0.1:8080/healthz &>/dev/null"]`:   "",
-		`[sh, -c, "wget -q -O - --header='X-A: b' http://127.0.0.1:8080/healthz 2>/dev/null"]`:   "httpGet :8080/healthz X-A=b",
+		`[sh, -c, "wget -q -O - --header='X-A: b' http://127.0.0.1:8080/healthz 2>/dev/null"]`:   "",
 		`[nc, -z, localhost, "5432"]`:                                                            "tcpSocket :5432",
 		`[nc, -zv, -w, "1", 127.0.0.1, "6379"]`:                                                  "tcpSocket :6379",
-		`[nc, -z, -w, 2s, 127.0.0.1, "6379"]`:                                                    "tcpSocket :6379",
+		`[nc, -z, -w, 2s, 127.0.0.1, "6379"]`:                                                    "",
 		`[nc, -z, -w, ms, 127.0.0.1, "6379"]`:                                                    "",
 		`[nc, -zwms, 127.0.0.1, "6379"]`:                                                         "",
-		`[sh, -c, "nc -vz -w2 $POD_IP 11211"]`:                                                   "tcpSocket :11211",
+		`[sh, -c, "nc -vz -w2 $POD_IP 11211"]`:                                                   "",
 		`[/bin/grpc_health_probe, "-addr=:50051"]`:                                               "grpc :50051",
 		`[grpc_health_probe, --addr=localhost:9090, -service=shop.Cart, -connect-timeout=250ms]`: "grpc :9090 shop.Cart",
-		`[/usr/local/bin/grpc-health-probe, -v, -addr, "127.0.0.1:50051", -rpc-timeout, 2s]`:     "grpc :50051",
+		`[/usr/local/bin/grpc-health-probe, -v, -addr, "127.0.0.1:50051", -rpc-timeout, 2s]`:     "",
 		`[curl, "http://localhost:8080/healthz"]`:                                                "", // passes with 500 too
 		`[curl, -f, "http://db:8080/healthz"]`:                                                   "",
 		`[curl, -f, "https://localhost:8443/"]`:                                                  "", // verifies the certificate
@@ -83,12 +83,26 @@ func TestAnExecProbeThatAsksThePodItselfHasANativeForm(t *testing.T) {
 		`[grpc_health_probe, "-addr=cart:50051"]`:                                                "",
 		`[grpc_health_probe, "-service=a"]`:                                                      "",
 		`[wget, -qO, /dev/null, "http://localhost:80/x"]`:                                        "httpGet :80/x",
-		`[dash, -c, "curl -sf http://localhost:80/x"]`:                                           "httpGet :80/x",
-		`[ash, -lc, "curl -sf http://localhost:80/x"]`:                                           "httpGet :80/x",
-		`[sh, -ce, "curl -sf http://localhost:80/x"]`:                                            "httpGet :80/x",
+		`[dash, -c, "curl -sf http://localhost:80/x"]`:                                           "",
+		`[ash, -lc, "curl -sf http://localhost:80/x"]`:                                           "",
+		`[sh, -ce, "curl -sf http://localhost:80/x"]`:                                            "",
 		`[zsh, -c, "curl -sf http://localhost:80/x"]`:                                            "",
-		`[ncat, -zw2, localhost, "80"]`:                                                          "tcpSocket :80",
-		`[netcat, -n4zv, "[::1]", "65535"]`:                                                      "tcpSocket :65535",
+		`[ncat, -zw2, localhost, "80"]`:                                                          "",
+		`[bash, -c, "nc -vz -w2 ::1 11211"]`:                                                     "tcpSocket :11211",
+		`[sh, -c, "wget -q -O - http://127.0.0.1:8080/healthz || exit 1"]`:                       "httpGet :8080/healthz",
+		`[sh, -c, "wget -q -O - http://127.0.0.1:8080/healthz || exit 0"]`:                       "",
+		`[/usr/local/bin/grpc_health_probe, -v, -addr, "127.0.0.1:50051", -rpc-timeout, 2s]`:     "grpc :50051",
+		`[grpc_health_probe, -addr, "127.0.0.1:50051", -rpc-timeout, "2"]`:                       "",
+		`[grpc_health_probe, -v]`:                                                                "",
+		`[netcat, -n4zv, "::1", "65535"]`:                                                        "tcpSocket :65535",
+		`[curl, -f, "http://::1:80/"]`:                                                           "",
+		`[nc, -z, "localhost 80"]`:                                                               "",
+		`[curl, -f, "http://localhost:8080/a", -s]`:                                              "",
+		`[curl, -of, "http://localhost/"]`:                                                       "",
+		`[curl, -so, -f, "http://localhost/"]`:                                                   "",
+		`[curl, -m, -f, "http://localhost/"]`:                                                    "",
+		`[wget, -q, -O, x, "http://localhost/"]`:                                                 "",
+		`[netcat, -n4zv, "[::1]", "65535"]`:                                                      "",
 		`[nc, -zw2x, localhost, "80"]`:                                                           "",
 		`[nc, -zQ, localhost, "80"]`:                                                             "",
 		`[nc, -zw2Q, localhost, "80"]`:                                                           "",
@@ -105,6 +119,8 @@ func TestAnExecProbeThatAsksThePodItselfHasANativeForm(t *testing.T) {
 		`[grpc_health_probe, "-addr=:0"]`:                                                        "",
 		`[grpc_health_probe, "-addr=:1", more]`:                                                  "",
 		`[cat, /tmp/healthy]`:                                                                    "",
+		`[sh, -c, ""]`:                                                                           "",
+		`[curl]`:                                                                                 "",
 		`[]`:                                                                                     "",
 	} {
 		found := workarounds(t, app(podVariables+"livenessProbe: {exec: {command: "+command+"}}\nlifecycle: {preStop: {exec: {command: "+command+"}}}"))
@@ -117,7 +133,7 @@ func TestAnExecProbeThatAsksThePodItselfHasANativeForm(t *testing.T) {
 				t.Errorf("%s: the value that is there is said to be %v", command, f.Current)
 			}
 			got += proposed(f.Proposed)
-			if words, _, _ := strings.Cut(want, " Host="); want != "" && !strings.Contains(f.Message, strings.TrimSuffix(words, " X-A=b")) {
+			if want != "" && !strings.Contains(f.Message, want) {
 				t.Errorf("%s: %s", command, f.Message)
 			}
 		}
@@ -130,22 +146,16 @@ func TestAnExecProbeThatAsksThePodItselfHasANativeForm(t *testing.T) {
 // Each option by itself: without effect, with a value as the next word or behind the option.
 func TestTheOptionsOfHTTPToolsAreKnown(t *testing.T) {
 	for start, options := range map[string]string{
-		"curl, -f":       "-s --silent -S --show-error -L --location -v --verbose -k --insecure --fail -o=x --output=x -m=1s --max-time=1s --connect-timeout=1s --noproxy=x -H=A:b --header=A:b",
+		"curl, -f":       "-s|--silent|-S|--show-error|-L|--location|-v|--verbose|-k|--insecure|--fail|-o, x|-ox|--output, x|-m, 1s|-m1|--max-time, 1s|--connect-timeout, 1s|--noproxy, x",
 		"curl, --fail":   "-f",
-		"wget, --spider": "-q --quiet -nv --no-verbose -S --server-response --no-check-certificate -T=1s --timeout=1s -t=2x --tries=2x --header=A:b -O=x --output-document=x",
-		"wget, -O, x":    "--spider",
+		"wget, --spider": "-q|--quiet|-nv|--no-verbose|-S|--server-response|--no-check-certificate|-T, \"1\"|-T1|--timeout=1|-t, \"2\"|--tries=2|-O, -|-O-|-O/dev/null|--output-document=-",
+		"wget, -O, -":    "--spider",
 	} {
-		for _, option := range strings.Fields(options) {
-			words := []string{strings.ReplaceAll(option, "=", ", ")}
-			if strings.HasPrefix(option, "--") {
-				words = append(words, option)
-			}
-			for _, word := range words {
-				command := fmt.Sprintf("[%s, %s, \"http://localhost:8080/\"]", start, word)
-				found := workarounds(t, app("livenessProbe: {exec: {command: "+command+"}}\n"))
-				if len(found) != 1 || !strings.HasPrefix(proposed(found[0].Proposed), "httpGet :8080/") {
-					t.Errorf("%s: %+v", command, found)
-				}
+		for option := range strings.SplitSeq(options, "|") {
+			command := fmt.Sprintf("[%s, %s, \"http://localhost:8080/\"]", start, option)
+			found := workarounds(t, app("livenessProbe: {exec: {command: "+command+"}}\n"))
+			if len(found) != 1 || !strings.HasPrefix(proposed(found[0].Proposed), "httpGet :8080/") {
+				t.Errorf("%s: %+v", command, found)
 			}
 		}
 	}
@@ -162,9 +172,6 @@ func proposed(v field.Value) string {
 	words := fmt.Sprintf("%s%s :%d%s", m[0].Key, scheme, field.As[int](h, "port"), field.As[string](h, "path"))
 	if service := field.As[string](h, "service"); service != "" {
 		words += " " + service
-	}
-	for _, x := range field.As[field.List](h, "httpHeaders") {
-		words += " " + field.As[string](x.(field.Map), "name") + "=" + field.As[string](x.(field.Map), "value")
 	}
 	return words
 }

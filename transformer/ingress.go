@@ -3,7 +3,6 @@ package transformer
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -29,10 +28,15 @@ type Ingress struct {
 	At              fmt.Stringer // "file:line"
 }
 
-// An IngressBackend is a port, by name or number, of a Service.
+// An IngressBackend is a port, by name or number, of a Service; the zero value is none.
 type IngressBackend struct {
-	Service string
-	Port    field.IntOrString
+	Service struct {
+		Name string `json:"name"`
+		Port struct {
+			Name   string `json:"name"`
+			Number int    `json:"number"`
+		} `json:"port"`
+	} `json:"service"`
 }
 
 const (
@@ -57,13 +61,8 @@ func (v *Ingress) isAzure() bool {
 }
 
 func (k *IngressBackend) leadsTo(v *Service, p *ServicePort) bool {
-	if k.Service != v.Name {
-		return false
-	}
-	if k.Port.IsString {
-		return k.Port.Str == p.Name || k.Port.Str == strconv.Itoa(p.Port)
-	}
-	return k.Port.Int == int64(p.Port)
+	port := k.Service.Port
+	return k.Service.Name == v.Name && (port.Name != "" && port.Name == p.Name || port.Number == p.Port)
 }
 
 // checkIngresses warns of the first probe from which a load balancer takes its health

@@ -159,9 +159,6 @@ func (d istio) passesProbes(b *planBuilder, sidecar certainty) *Finding {
 		return nil
 	}
 	at, on := d.ambient(b)
-	if on {
-		b.checkAmbientPolicies()
-	}
 	switch v := b.in.Template.Metadata.Labels.Get(istioDataplaneMode); {
 	case v == "ambient":
 		return new(metadataFinding("ambient", b.metadata.Key("labels", istioDataplaneMode), v, "puts the pod into ambient mode, which lets the kubelet's probes through"))

@@ -1,12 +1,10 @@
 package transformer
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -28,7 +26,6 @@ type PeerAuthentication struct {
 	MatchLabels     field.KeyValues
 	Mode            string
 	Ports           map[int]string // the mode by port of the pod; only of a policy with MatchLabels
-	Created         time.Time      // zero if the manifest does not say it
 	At              fmt.Stringer   // "file:line"
 }
 
@@ -74,7 +71,7 @@ func (s *Surroundings) MTLS(rootNamespace, namespace string, labels field.KeyVal
 func (p *PeerAuthentication) inherits() bool { return p.Mode == "" || p.Mode == mtlsUnset }
 
 // narrow returns the worlds that the policies of a scope leave of those of the wider
-// scope. Istio takes the scope's oldest policy. Unless it is certain that one is about
+// scope. Istio takes the scope's oldest policy, which may be any. Unless it is certain that one is about
 // the pod, the wider scope's worlds stay.
 func narrow(wider []MTLSMode, scope []PeerAuthentication, certain bool, port int) []MTLSMode {
 	if len(scope) == 0 {
@@ -84,7 +81,7 @@ func narrow(wider []MTLSMode, scope []PeerAuthentication, certain bool, port int
 	if !certain {
 		worlds = slices.Clone(wider)
 	}
-	for _, p := range possiblyOldest(scope) {
+	for _, p := range scope {
 		if m := p.Ports[port]; len(p.MatchLabels) > 0 && m != "" && m != mtlsUnset {
 			p.Mode = m
 		}
@@ -95,25 +92,6 @@ func narrow(wider []MTLSMode, scope []PeerAuthentication, certain bool, port int
 		}
 	}
 	return worlds
-}
-
-// possiblyOldest returns the policies that may be the oldest: those whose age is
-// unknown, and the oldest of the others.
-func possiblyOldest(scope []PeerAuthentication) []PeerAuthentication {
-	var possible, dated []PeerAuthentication
-	for _, p := range scope {
-		if p.Created.IsZero() {
-			possible = append(possible, p)
-		} else {
-			dated = append(dated, p)
-		}
-	}
-	if len(dated) > 0 {
-		possible = append(possible, slices.MinFunc(dated, func(a, b PeerAuthentication) int {
-			return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Name, b.Name))
-		}))
-	}
-	return possible
 }
 
 // summary returns each mode once, with all policies that say it.

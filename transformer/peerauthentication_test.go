@@ -11,12 +11,8 @@ import (
 // peer returns a PeerAuthentication "namespace/name" with the lines of its spec.
 func peer(name string, spec ...string) string {
 	namespace, name, _ := strings.Cut(name, "/")
-	name, created, _ := strings.Cut(name, " ")
-	if created != "" {
-		created = "  creationTimestamp: " + created + "\n"
-	}
 	return "---\napiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata:\n  name: " + name +
-		"\n  namespace: " + namespace + "\n" + created + "spec:\n  " + strings.Join(spec, "\n  ") + "\n"
+		"\n  namespace: " + namespace + "\nspec:\n  " + strings.Join(spec, "\n  ") + "\n"
 }
 
 // names returns the modes, joined by blanks.
@@ -37,7 +33,6 @@ func TestTheModesOfAPortAreThoseThatIstioComposes(t *testing.T) {
 		permissive = "mtls: {mode: PERMISSIVE}"
 		disable    = "mtls: {mode: DISABLE}"
 		unset      = "mtls: {mode: UNSET}"
-		old, young = " 2024-01-01T00:00:00Z", " '2025-01-01T00:00:00Z'"
 	)
 	for _, c := range []struct {
 		name  string
@@ -65,15 +60,10 @@ func TestTheModesOfAPortAreThoseThatIstioComposes(t *testing.T) {
 		{"port and workload are UNSET", peer("shop/wide", disable) + peer("shop/web", ofWeb, unset, "portLevelMtls: {8080: {}}"), "DISABLE", "shop/wide:1"},
 		{"a port without a selector counts for nothing", peer("shop/wide", strict, "portLevelMtls: {8080: {mode: DISABLE}}"), "STRICT", "shop/wide:1"},
 		{"two of one namespace agree", peer("shop/a", permissive) + peer("shop/b", permissive), "PERMISSIVE", "shop/a:1 shop/b:9"},
-		{"two of one namespace differ, and their age is not known", peer("shop/a", permissive) + peer("shop/b", strict), "PERMISSIVE STRICT", "shop/a:1 shop/b:9"},
+		{"two of one namespace differ, and Istio takes the older one", peer("shop/a", permissive) + peer("shop/b", strict), "PERMISSIVE STRICT", "shop/a:1 shop/b:9"},
 		{"one of two inherits", peer("istio-system/mesh", disable) + peer("shop/a", unset) + peer("shop/b", strict), "DISABLE STRICT", "istio-system/mesh:1 shop/b:17"},
 		{"two of the mesh differ", peer("istio-system/a", unset) + peer("istio-system/b", strict), "PERMISSIVE STRICT", "istio-system/a:1 istio-system/b:9"},
-		{"the older of two wins", peer("shop/a"+young, permissive) + peer("shop/b"+old, strict), "STRICT", "shop/b:10"},
-		{"of two that are equally old the name decides", peer("shop/b"+old, permissive) + peer("shop/a"+old, strict), "STRICT", "shop/a:10"},
-		{"the age of one is not known", peer("shop/a"+old, permissive) + peer("shop/b", strict) + peer("shop/c"+young, disable), "PERMISSIVE STRICT", "shop/a:1 shop/b:10"},
-		{"the age is null", peer("shop/a null", permissive) + peer("shop/b null", strict), "PERMISSIVE STRICT", "shop/a:1 shop/b:10"},
 		{"two select the workload, and only one has the port", peer("shop/a", ofWeb, strict, "portLevelMtls: {8080: {mode: DISABLE}}") + peer("shop/b", ofFront, permissive), "DISABLE PERMISSIVE", "shop/a:1 shop/b:11"},
-		{"the older of two that select the workload wins, its ports too", peer("shop/a"+young, ofWeb, "portLevelMtls: {8080: {mode: DISABLE}}") + peer("shop/b"+old, ofFront, strict), "STRICT", "shop/b:11"},
 		{"of very many the first two are named", peer("shop/a", strict) + peer("shop/b", strict) + peer("shop/c", strict) + peer("shop/d", strict), "STRICT", "shop/a:1, shop/b:9 2 more"},
 		{"the mode is none of Istio's", peer("shop/wide", "mtls: {mode: strict}"), "default", ""},
 		{"a port is none", peer("shop/web", ofWeb, permissive, "portLevelMtls: {http: {mode: STRICT}}"), "default", ""},

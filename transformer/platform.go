@@ -15,20 +15,6 @@ const (
 	PlatformOpenShift  = "openshift"
 )
 
-// A Cluster is what the manifests say about the cluster and the namespace that the pods
-// go to.
-type Cluster struct {
-	OpenShift   bool // an object is among them that only OpenShift has
-	LimitRanges []LimitRange
-	Quotas      []ResourceQuota
-}
-
-// A ResourceQuota has what an object of that kind limits.
-type ResourceQuota struct {
-	Name string
-	Hard field.Map
-}
-
 // IsOpenShift reports whether only OpenShift has a kind, among those that are found
 // beside workloads.
 func IsOpenShift(apiVersion, kind string) bool {
@@ -51,7 +37,7 @@ func (b *planBuilder) onOpenShift() bool {
 	if p := b.p.opts.Platform; p == PlatformOpenShift || p == PlatformKubernetes {
 		return p == PlatformOpenShift
 	}
-	return b.in.Around.Cluster.OpenShift || IsOpenShift(b.in.APIVersion, b.in.Kind)
+	return b.in.Around.OpenShift || IsOpenShift(b.in.APIVersion, b.in.Kind)
 }
 
 // sidecarContext returns the securityContext of probe-proxy, without what OpenShift has to

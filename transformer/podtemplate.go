@@ -89,7 +89,6 @@ type Container struct {
 type ContainerPort struct {
 	Name          string `json:"name"`
 	ContainerPort int64  `json:"containerPort"`
-	HostPort      int64  `json:"hostPort"`
 	Protocol      string `json:"protocol"`
 }
 

@@ -257,8 +257,6 @@ func (g sampler) theme(mesh string) (x theme) {
 	switch g.IntN(11) {
 	case 0:
 		x.labels = []string{"istio.io/dataplane-mode: ambient"}
-		x.near = object("networking.k8s.io/v1", "NetworkPolicy", "shop", "spec: {podSelector: "+g.pick("{}", "{matchLabels: {app: web}}", "{matchExpressions: [{key: app, operator: In, values: [web]}]}", "{matchExpressions: [{key: app, operator: Exists}, {key: b, operator: NotIn, values: [c]}]}")+
-			", ingress: ["+g.pick("", "{from: [{podSelector: {}}]}", "{from: [{ipBlock: {cidr: 169.254.7.127/32}}]}", "{ports: [{port: web}]}", "{ports: [{port: 80, endPort: 8000}]}", "{ports: [{port: 80, protocol: UDP}]}")+"]}")
 	case 1, 2:
 		x.labels, x.opts = []string{`sidecar.istio.io/inject: "true"`}, []option{mtls(g.pick("PERMISSIVE", "DISABLE"))}
 		x.near = object("security.istio.io/v1", "AuthorizationPolicy", g.pick("shop", "istio-system"), "spec: "+g.pick("{}", "{action: DENY, rules: [{}]}", "{action: DENY, rules: [{to: [{operation: {ports: ['80', '8080']}}]}]}", "{action: DENY, rules: [{from: [{source: {notPrincipals: ['*']}}]}]}",
@@ -272,7 +270,7 @@ func (g sampler) theme(mesh string) (x theme) {
 		x.near = service + object("networking.k8s.io/v1", "Ingress", "shop", "spec: {ingressClassName: "+g.pick("gce", "azure-application-gateway", "nginx")+", defaultBackend: {service: {name: near, port: {"+g.pick("number: 80", "name: http-web")+"}}}}")
 		x.opts = []option{answeredBy("probe-proxy")}
 	case 6:
-		x.near = object("v1", "LimitRange", "shop", "spec: {limits: [{type: "+g.pick("Container, default: {cpu: 1, memory: 1Gi}", "Container, min: {cpu: 100m}, max: {memory: 24Mi}", "Container, maxLimitRequestRatio: {memory: 1, cpu: 1.5}", "Pod, max: {cpu: 1, memory: 1Gi}", "Container, defaultRequest: {memory: 64Mi}")+"}]}") +
+		x.near = object("v1", "LimitRange", "shop", "spec: {limits: [{type: "+g.pick("Container, default: {cpu: 1, memory: 1Gi}", "Container, min: {cpu: 100m}, max: {memory: 24Mi}", "Container, max: {cpu: 5m}", "Pod, max: {cpu: 1, memory: 1Gi}", "Container, defaultRequest: {memory: 64Mi}")+"}]}") +
 			g.rarely(1, "", object("v1", "ResourceQuota", "shop", "spec: {hard: {"+g.pick("limits.cpu: 1", "requests.memory: 1Gi", "cpu: 4")+"}}"))
 	case 7:
 		x.near = g.pick(object("route.openshift.io/v1", "Route", "shop", ""), "---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: other\n  labels: {istio-injection: enabled}\n")

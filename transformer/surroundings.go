@@ -20,7 +20,9 @@ type Surroundings struct {
 	// name the nearest.
 	PeerAuthentications   []PeerAuthentication
 	AuthorizationPolicies []AuthorizationPolicy
-	Cluster               Cluster
+	OpenShift             bool // an object is among the manifests that only OpenShift has
+	LimitRanges           []LimitRange
+	Quotas                []ResourceQuota
 	// Services returns the Services of the object's namespace, of one name the nearest.
 	// They are many and seldom needed, so that they are read when this is called.
 	Services func() []Service
@@ -28,8 +30,6 @@ type Surroundings struct {
 	// has one. They may go there: many charts write the namespace into some objects alone, and
 	// kustomize writes one into all.
 	Unplaced func() []Service
-	// NetworkPolicies returns, in the same way, those that restrict what comes in.
-	NetworkPolicies func() []NetworkPolicy
 	// Ingresses returns, in the same way, those that lead to Services.
 	Ingresses func() []Ingress
 }

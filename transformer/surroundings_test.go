@@ -28,11 +28,11 @@ var webLabels = field.KeyValues{{Key: "app", Value: "web"}, {Key: "tier", Value:
 // Nothing is known of an object whose spec is none.
 func TestWhatCannotBeReadDoesNotCount(t *testing.T) {
 	yaml := ""
-	for _, kind := range []string{"v1\nkind: Service", "v1\nkind: LimitRange", "v1\nkind: ResourceQuota", "networking.k8s.io/v1\nkind: NetworkPolicy", "networking.k8s.io/v1\nkind: Ingress", "security.istio.io/v1\nkind: PeerAuthentication", "security.istio.io/v1\nkind: AuthorizationPolicy"} {
+	for _, kind := range []string{"v1\nkind: Service", "v1\nkind: LimitRange", "v1\nkind: ResourceQuota", "networking.k8s.io/v1\nkind: Ingress", "security.istio.io/v1\nkind: PeerAuthentication", "security.istio.io/v1\nkind: AuthorizationPolicy"} {
 		yaml += "apiVersion: " + kind + "\nmetadata: {name: web}\nspec: 5\n---\n"
 	}
 	s := near(t, "", yaml)
-	if n := len(s.Services()) + len(s.NetworkPolicies()) + len(s.Ingresses()) + len(s.Cluster.LimitRanges) + len(s.Cluster.Quotas) + len(s.PeerAuthentications) + len(s.AuthorizationPolicies); n != 0 {
+	if n := len(s.Services()) + len(s.Ingresses()) + len(s.LimitRanges) + len(s.Quotas) + len(s.PeerAuthentications) + len(s.AuthorizationPolicies); n != 0 {
 		t.Errorf("%d objects are known: %+v", n, s)
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/surroundings"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -24,6 +27,38 @@ func wantTold(t *testing.T, p transformer.Plan, want ...string) {
 	if got := told(p); got != strings.Join(want, "\n") {
 		t.Errorf("is told\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}
+}
+
+// planNear plans the first object of the text, a Deployment, with all others around it.
+func planNear(t *testing.T, yaml string) transformer.Plan {
+	t.Helper()
+	s, err := manifest.Read("mesh.yaml", []byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := transformer.New(options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.Objects()[0]
+	meta, err := o.Metadata()
+	if err != nil {
+		t.Fatal(err)
+	}
+	around := surroundings.Collect([]*manifest.Stream{s}, rootNamespace).Of(o, meta.Namespace)
+	in := transformer.Input{
+		Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace,
+		Around: *around, Path: field.NewPath("spec", "template"), Source: o.Value,
+	}
+	if _, err := o.Decode(in.Path, &in.Template); err != nil {
+		t.Fatal(err)
+	}
+	plan := p.Plan(in)
+	note(plan)
+	for _, f := range plan.Findings {
+		seen[f.Reason] = true
+	}
+	return plan
 }
 
 // bare returns an object in which a pod's spec has no metadata.
@@ -82,33 +117,6 @@ func TestWhatIsKnownOfMutualTLSIsSaidOnceForEachMode(t *testing.T) {
 		{"two that contradict each other", probes(httpProbe) + peerAuthentication("a", "{mtls: {mode: STRICT}}") + peerAuthentication("a", "{mtls: {mode: DISABLE}}"), is + "; mTLS DISABLE: PeerAuthentication shop/a at mesh.yaml:24, or STRICT: PeerAuthentication shop/a at mesh.yaml:19"},
 	} {
 		if got := planNear(t, c.yaml).Known; got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
-func TestTheFirstPolicyAndProbeThatAreInEachOthersWayAreNamed(t *testing.T) {
-	const kubelet = "from: [{ipBlock: {cidr: 169.254.7.127/32}}]"
-	named := func(name, policy string) string { return strings.Replace(policy, "name: web", "name: "+name, 1) }
-	both := "ports: [{name: web, containerPort: 8001}]\nreadinessProbe: {httpGet: {port: %s}}\nlivenessProbe: {httpGet: {port: web}}"
-	for _, c := range []struct{ name, metadata, probes, policies, want string }{
-		{"the second policy is about the pod", ambientPod, httpProbe, named("a", networkPolicy("podSelector: {matchLabels: {app: other}}")) + named("b", networkPolicy("podSelector: {}")), "livenessProbe shop/b 8001"},
-		{"both are", ambientPod, httpProbe, named("a", networkPolicy("podSelector: {}")) + named("b", networkPolicy("podSelector: {}")), "livenessProbe shop/a 8001"},
-		{"the second lets the kubelet in", ambientPod, httpProbe, named("a", networkPolicy("podSelector: {}")) + named("b", networkPolicy("podSelector: {}", "ingress: [{"+kubelet+"}]")), ""},
-		{"the first port is open", ambientPod, fmt.Sprintf(both, "80"), networkPolicy("podSelector: {}", "ingress: [{"+kubelet+", ports: [{port: 80}]}]"), "livenessProbe shop/web 8001"},
-		{"neither port is", ambientPod, fmt.Sprintf(both, "80"), networkPolicy("podSelector: {}"), "readinessProbe shop/web 80"},
-		{"the first port is not known", ambientPod, fmt.Sprintf(both, "other"), networkPolicy("podSelector: {}"), "livenessProbe shop/web 8001"},
-	} {
-		p := planNear(t, goesTo("shop", pod(c.metadata, app(c.probes)))+c.policies)
-		got := ""
-		if f, found := (result{Plan: p}).has("ambient-network-policy"); found {
-			_, policy, _ := strings.Cut(f.Message, "NetworkPolicy ")
-			policy, rest, _ := strings.Cut(policy, " at ")
-			_, port, _ := strings.Cut(rest, "to port ")
-			port, _, _ = strings.Cut(port, ";")
-			got = strings.TrimPrefix(f.Field.String(), tmpl) + " " + policy + " " + port
-		}
-		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -107,24 +107,23 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 		t.Fatalf("%v in\n%s", err, yaml)
 	}
 	var r result
-	var ns *transformer.Metadata
-	var cluster transformer.Cluster
+	var around transformer.Surroundings
 	for _, o := range stream.Objects() {
 		meta, err := o.Metadata()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if o.Kind() == "Namespace" {
-			ns = meta
+			around.Namespace = meta
 			continue
 		}
 		spec, _ := o.Value(field.NewPath("spec"))
 		switch limits, _ := spec.(field.Map); o.Kind() {
 		case "LimitRange":
-			cluster.LimitRanges = append(cluster.LimitRanges, transformer.NewLimitRange(o.Name(), limits))
+			around.LimitRanges = append(around.LimitRanges, transformer.NewLimitRange(o.Name(), limits))
 			continue
 		case "ResourceQuota":
-			cluster.Quotas = append(cluster.Quotas, transformer.ResourceQuota{Name: o.Name(), Hard: field.As[field.Map](limits, "hard")})
+			around.Quotas = append(around.Quotas, transformer.ResourceQuota{Name: o.Name(), Hard: field.As[field.Map](limits, "hard")})
 			continue
 		}
 		refs, err := workload.Templates(o, []workload.Custom{{Group: "example.com", Kind: "Bare", Pattern: field.NewPath("spec", "pod")}})
@@ -132,7 +131,7 @@ func run(t testing.TB, yaml string, do func(*transformer.Planner, transformer.In
 			t.Fatalf("%d templates, %v in\n%s", len(refs), err, yaml)
 		}
 		in := transformer.Input{
-			Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace, Around: transformer.Surroundings{Namespace: ns, Cluster: cluster},
+			Kind: o.Kind(), APIVersion: o.APIVersion(), Workload: *meta, NamespaceName: meta.Namespace, Around: around,
 			Path: refs[0].Path, JobLike: refs[0].JobLike, Shape: refs[0].Shape,
 		}
 		var into any = &in.Template

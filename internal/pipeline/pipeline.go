@@ -97,8 +97,6 @@ func inList(o *manifest.Object) bool { return o.Stream().IsResourceList() }
 
 // object takes one object through the pipeline.
 func (r *run) object(o *manifest.Object) {
-	r.checkArgoCD(o)
-	r.checkDeadIstio(o)
 	class := workload.Classify(o, r.custom)
 	if class == workload.NoPods || config.Is(o.APIVersion(), o.Kind()) {
 		return

@@ -2,8 +2,6 @@ package pipeline
 
 // The reason keys of a whole run; those of a plan are the transformer's.
 const (
-	ReasonArgoCDOptions    = "argocd-build-options"
-	ReasonDeadIstio        = "dead-istio-api"
 	ReasonEncrypted        = "encrypted"
 	ReasonEnvoyConfig      = "envoy-config"
 	ReasonEnvoyStale       = "envoy-config-stale"

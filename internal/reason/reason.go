@@ -35,7 +35,6 @@ type Doc struct {
 var OfPlan = []Doc{
 	{"aims-at-probe-port", Warning, "The probe already goes to the port of the rewritten probes, but is not one of them.", "Give the probe the port of the app, or set `port` in the functionConfig to another port; with `answeredBy: istio-proxy`, where `port` says where Istio's sidecar listens, set `answeredBy: probe-proxy` instead."},
 	{"ambient", Info, "The pod is in Istio's ambient mode, without a sidecar. On the node, Istio's CNI agent gives the kubelet's connections the source address 169.254.7.127, which ztunnel lets through.", "Allow that address (IPv6: fd16:9254:7127:1337:ffff:ffff:ffff:ffff) in NetworkPolicies; with Calico's eBPF mode use Calico 3.29 or later."},
-	{"ambient-network-policy", Warning, "The pod is in Istio's ambient mode, and a NetworkPolicy among the manifests keeps out the address from which the kubelet's probes come there, 169.254.7.127, so that they fail unless the cluster's network plugin makes an exception.", "Add a rule with `from: [{ipBlock: {cidr: 169.254.7.127/32}}]` (IPv6: fd16:9254:7127:1337:ffff:ffff:ffff:ffff/128) for the probes' ports."},
 	{"annotation-invalid", Error, "The value of a boolean annotation is neither true nor false. A guess could do the opposite of what was meant.", "Write \"true\" or \"false\"."},
 	{"annotation-misplaced", Warning, "`sidecar.istio.io/rewriteAppHTTPProbers` is on the workload, where Istio does not read it.", "Move it to the pod template, or use `rewrite-probes.io/rewrite`, which works in both places."},
 	{"annotations-unknown", Error, "The pod template is a pod spec without metadata, so the annotation that the answerer needs has no place.", "Exclude the object, or name the namespaces of the mesh under `istio.injectedNamespaces` if its own, which `metadata.namespace` must say, is not among them."},
@@ -62,7 +61,7 @@ var OfPlan = []Doc{
 	{"job-restarts", Info, "The Job has a backoffLimit of 0 and restarts containers on failure, so it fails after the first restart of any container, that of probe-proxy too.", "Set `backoffLimit` to 1 or more, or `restartPolicy: Never`."},
 	{"kuma-host", Warning, "Kuma 2.13 and 2.14 redirect the kubelet to the host of the probe's Host header, and the kubelet takes a redirect to another host for success.", "Remove the header, or make the probe exec; Kuma 2.12 and before, and version 3, are not affected."},
 	{"name-taken", Error, "A container of the app already has the name of the container that would be added.", "Set `probeProxy.name`, or rename the container."},
-	{"namespace-limits", Warning, "A LimitRange or ResourceQuota among the manifests does not accept the container probe-proxy, so the API server would refuse the pods.", "Set `probeProxy.resources` in the functionConfig as the message says, or raise the limit of the namespace."},
+	{"namespace-limits", Warning, "A LimitRange or ResourceQuota among the manifests, or the pod's own `resources`, do not accept the container probe-proxy, or its request is above its limit, so the API server would refuse the pods.", "Set `probeProxy.resources` in the functionConfig as the message says, or raise the limit of the namespace or the pod."},
 	{"namespace-not-injected", Info, "The mesh injects no proxy in this namespace, so nothing captures the probes.", "Nothing to do; if another proxy captures them, set `answeredBy: probe-proxy`."},
 	{"no-network", Info, "The handler is exec or sleep: the kubelet runs it in the container, and no connection of the kubelet's reaches the mesh. What the command itself calls may go through the mesh.", "Nothing to do."},
 	{"not-one-handler", Warning, "The probe or hook has no handler, or more than one; the API server refuses that.", "Write exactly one handler."},
@@ -77,7 +76,6 @@ var OfPlan = []Doc{
 	{"osm-no-form", Warning, "Open Service Mesh and Flomesh Service Mesh rewrite neither grpc probes nor hooks; under strict mTLS the probe fails.", "Make it exec, or exclude the port with the annotation that the message names."},
 	{"osm-one-https", Warning, "In Open Service Mesh one port forwards all HTTPS probes of one type, but another of them goes to a different port of the app.", "Give the probes of that type the same port, or make one HTTP or exec."},
 	{"other-mesh", Warning, "A label or an annotation puts the pod into another mesh than the functionConfig's `mesh`.", "Set `mesh: auto`, or leave the object out with `exclude`."},
-	{"pod-level-resources", Warning, "The pod has resources of its own, and one of them is missing. Kubernetes 1.37 fills it in from those of the containers, a limit only if every container has one, so that another container changes it, and may change the pod's QoS class.", "Write requests and limits of cpu and memory under the pod's `resources`."},
 	{"port-collision", Error, "In an injected pod Istio's sidecar listens on its status port, and probe-proxy would listen on the same port.", "Remove `port` from the functionConfig, or set it to another port."},
 	{"port-exposed", Error, "With `answeredBy: app` the mesh would no longer capture the probe's port, and a Service leads to it: its traffic would lose mTLS and every policy of the mesh.", "Let probe-proxy answer this workload (`answeredBy: probe-proxy`), or give the probe a port of its own that no Service leads to."},
 	{"port-invalid", Warning, "The probe's port is missing or not between 1 and 65535.", "Write the port of the app."},
@@ -111,8 +109,6 @@ var OfPlan = []Doc{
 
 // OfRun are the reasons that only a whole run can have, sorted.
 var OfRun = []Doc{
-	{"argocd-build-options", Warning, "The ConfigMap argocd-cm has kustomize's flags for functions under `kustomize.buildOptions.VERSION`, which Argo CD never passes on, so kustomize silently skips exec functions.", "Put the flags under `kustomize.buildOptions`, without a version."},
-	{"dead-istio-api", Warning, "An exception from mutual TLS that Istio has ignored since 1.6: the annotation `auth.istio.io/<port>` of a Service, or a Policy or MeshPolicy of authentication.istio.io. Nothing it says holds.", "Remove it. Rewritten probes need no exception; for anything else write a PeerAuthentication with `portLevelMtls`."},
 	{"encrypted", Warning, "The manifest is encrypted by SOPS, whose checksum is over all values, the readable ones too. After an edit it could not be decrypted.", "Run rewrite-probes on what is decrypted, such as the output of `sops decrypt`."},
 	{"envoy-config", Info, "The ConfigMap that configures Envoy for the probes was added, changed or removed.", "Nothing to do."},
 	{"envoy-config-stale", Warning, "The probes are rewritten, but their ConfigMap for Envoy is not in the same file or list, or is out of date.", "Run rewrite-probes on the manifest again."},

@@ -10,17 +10,10 @@ type lazy[T any] struct {
 	read   func(*manifest.Object) (v T, m *transformer.Metadata) // m is nil for an object that does not count
 	unread []*manifest.Object
 	all    map[string][]located[T] // by namespace
-	last   map[string]answer[T]    // of each namespace
-}
-
-// An answer has what is near a place.
-type answer[T any] struct {
-	place
-	values []T
 }
 
 func newLazy[T any](read func(*manifest.Object) (T, *transformer.Metadata)) lazy[T] {
-	return lazy[T]{read: read, all: make(map[string][]located[T]), last: make(map[string]answer[T])}
+	return lazy[T]{read: read, all: make(map[string][]located[T])}
 }
 
 // in returns the objects of a namespace.
@@ -34,16 +27,8 @@ func (l *lazy[T]) in(namespace string) []located[T] {
 	return l.all[namespace]
 }
 
-// near returns the values of the objects that [lazy.find] finds, without looking for the same
-// of a namespace twice in a row.
-func (l *lazy[T]) near(q question) []T {
-	last, asked := l.last[q.namespace]
-	if !asked || last.place != q.place {
-		last = answer[T]{q.place, valuesOf(l.find(q))}
-		l.last[q.namespace] = last
-	}
-	return last.values
-}
+// near returns the values of the objects that [lazy.find] finds.
+func (l *lazy[T]) near(q question) []T { return valuesOf(l.find(q)) }
 
 // find returns the objects of the namespace, of one name the nearest. If the namespace is
 // not known, they are those of the nearest folder that has any: that objects of two

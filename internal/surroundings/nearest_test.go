@@ -118,20 +118,6 @@ func TestWithoutANamespaceTheServicesOfTheNearestFolderCount(t *testing.T) {
 	}
 }
 
-func TestOfNetworkPoliciesOfANameTheNearestCounts(t *testing.T) {
-	policy := func(name, types string) string {
-		return object("networking.k8s.io/v1", "NetworkPolicy", name, "podSelector: {}", "policyTypes: ["+types+"]")
-	}
-	s := of(t, "shop", "a/web.yaml", web, "p.yaml", documents(policy("shop/a", "Ingress"), policy("shop/b", "Ingress")), "a/p.yaml", policy("shop/a", "Ingress"), "a/q.yaml", documents(policy("shop/c", "Egress"), policy("other/d", "Ingress")))
-	var found []string
-	for _, p := range s.NetworkPolicies() {
-		found = append(found, p.At.String())
-	}
-	if got := strings.Join(found, " "); got != "p.yaml:10 a/p.yaml:1" {
-		t.Errorf("they are at %q", got)
-	}
-}
-
 // The limits of one cluster say nothing about another that is beside it in the repository.
 func TestOfLimitsOfANameTheNearestCounts(t *testing.T) {
 	limits := func(name, memory string) string {
@@ -152,7 +138,7 @@ func TestOfLimitsOfANameTheNearestCounts(t *testing.T) {
 		{"one never reaches a cluster", "shop", []string{"a/l.yaml", local}, "", ""},
 		{"no namespace is known, and one is near", "", []string{"a/l.yaml", documents(limits("/x", "1Gi"), quota("/x", "1")), "b/l.yaml", documents(limits("/y", "2Gi"), quota("/y", "2"))}, "x", "x 1"},
 	} {
-		found := of(t, c.namespace, append(c.files, "a/web.yaml", web)...).Cluster
+		found := of(t, c.namespace, append(c.files, "a/web.yaml", web)...)
 		var ranges, quotas []string
 		for _, l := range found.LimitRanges {
 			ranges = append(ranges, l.Name)

@@ -4,17 +4,13 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-var (
-	specPath    = field.NewPath("spec")
-	createdPath = field.NewPath("metadata", "creationTimestamp")
-)
+var specPath = field.NewPath("spec")
 
 // localConfig marks objects that never reach a cluster, by any value but ""
 // and "false" (functions-spec, kpt and kustomize).
@@ -86,67 +82,29 @@ func service(m *transformer.Metadata, spec *serviceSpec, at *origin) (transforme
 }
 
 type ingressSpec struct {
-	IngressClassName string          `json:"ingressClassName"`
-	DefaultBackend   *ingressBackend `json:"defaultBackend"`
-	Backend          *ingressBackend `json:"backend"` // before networking.k8s.io/v1
+	IngressClassName string                     `json:"ingressClassName"`
+	DefaultBackend   transformer.IngressBackend `json:"defaultBackend"`
 	Rules            []struct {
 		HTTP struct {
 			Paths []struct {
-				Backend *ingressBackend `json:"backend"`
+				Backend transformer.IngressBackend `json:"backend"`
 			} `json:"paths"`
 		} `json:"http"`
 	} `json:"rules"`
 }
 
-type ingressBackend struct {
-	Service struct {
-		Name string `json:"name"`
-		Port struct {
-			Name   string `json:"name"`
-			Number int    `json:"number"`
-		} `json:"port"`
-	} `json:"service"`
-	// Before networking.k8s.io/v1.
-	ServiceName string            `json:"serviceName"`
-	ServicePort field.IntOrString `json:"servicePort"`
-}
-
 func ingress(m *transformer.Metadata, spec *ingressSpec, at *origin) (transformer.Ingress, bool) {
 	v := transformer.Ingress{
 		Name: m.Name, Namespace: m.Namespace, Annotations: m.Annotations, At: at,
-		Class: cmp.Or(m.Annotations.Get("kubernetes.io/ingress.class"), spec.IngressClassName),
+		Class:    cmp.Or(m.Annotations.Get("kubernetes.io/ingress.class"), spec.IngressClassName),
+		Backends: []transformer.IngressBackend{spec.DefaultBackend},
 	}
-	backends := []*ingressBackend{spec.DefaultBackend, spec.Backend}
 	for _, r := range spec.Rules {
 		for _, p := range r.HTTP.Paths {
-			backends = append(backends, p.Backend)
-		}
-	}
-	for _, k := range backends {
-		switch {
-		case k == nil:
-		case k.ServiceName != "":
-			v.Backends = append(v.Backends, transformer.IngressBackend{Service: k.ServiceName, Port: k.ServicePort})
-		case k.Service.Port.Name != "":
-			v.Backends = append(v.Backends, transformer.IngressBackend{Service: k.Service.Name, Port: field.IntOrString{Str: k.Service.Port.Name, IsString: true}})
-		case k.Service.Name != "":
-			v.Backends = append(v.Backends, transformer.IngressBackend{Service: k.Service.Name, Port: field.Number(k.Service.Port.Number)})
+			v.Backends = append(v.Backends, p.Backend)
 		}
 	}
 	return v, true
-}
-
-type networkPolicySpec struct {
-	PodSelector transformer.LabelSelector `json:"podSelector"`
-	PolicyTypes []string                  `json:"policyTypes"`
-	Ingress     []transformer.NetworkRule `json:"ingress"`
-}
-
-// networkPolicy makes a policy about what comes in.
-func networkPolicy(m *transformer.Metadata, spec *networkPolicySpec, at *origin) (transformer.NetworkPolicy, bool) {
-	return transformer.NetworkPolicy{
-		Name: m.Name, Namespace: m.Namespace, PodSelector: spec.PodSelector, Ingress: spec.Ingress, At: at,
-	}, len(spec.PolicyTypes) == 0 || slices.Contains(spec.PolicyTypes, "Ingress")
 }
 
 // A selector selects the pods of a policy of Istio's.
@@ -183,10 +141,6 @@ func peerAuthentication(m *transformer.Metadata, spec *peerAuthenticationSpec, a
 			p.Ports = make(map[int]string)
 		}
 		p.Ports[port] = v.Mode
-	}
-	var created string
-	if _, err := at.Decode(createdPath, &created); err == nil {
-		p.Created, _ = time.Parse(time.RFC3339, created)
 	}
 	return p, spec.MTLS.isValid()
 }

@@ -33,24 +33,21 @@ func TestWhatCountsIsReadWithAllItsFields(t *testing.T) {
 		if s.Namespace != nil {
 			say(&b, "Namespace", s.NamespaceAt, s.Namespace)
 		}
-		fmt.Fprintf(&b, "others injected: %t, OpenShift: %t\n", s.OthersInjected, s.Cluster.OpenShift)
+		fmt.Fprintf(&b, "others injected: %t, OpenShift: %t\n", s.OthersInjected, s.OpenShift)
 		for _, p := range s.PeerAuthentications {
 			say(&b, "PeerAuthentication", p.At, p)
 		}
 		for _, p := range s.AuthorizationPolicies {
 			say(&b, "AuthorizationPolicy", p.At, p)
 		}
-		for _, l := range s.Cluster.LimitRanges {
+		for _, l := range s.LimitRanges {
 			say(&b, "LimitRange", l.Name, l)
 		}
-		for _, q := range s.Cluster.Quotas {
+		for _, q := range s.Quotas {
 			say(&b, "ResourceQuota", q.Name, q)
 		}
 		for _, p := range s.Services() {
 			say(&b, "Service", p.At, p)
-		}
-		for _, p := range s.NetworkPolicies() {
-			say(&b, "NetworkPolicy", p.At, p)
 		}
 		for _, p := range s.Ingresses() {
 			say(&b, "Ingress", p.At, p)

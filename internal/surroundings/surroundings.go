@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
@@ -25,7 +26,6 @@ type Index struct {
 	limitRanges   lazy[transformer.LimitRange]
 	quotas        lazy[transformer.ResourceQuota]
 	services      lazy[transformer.Service]
-	networks      lazy[transformer.NetworkPolicy]
 	ingresses     lazy[transformer.Ingress]
 	openShift     bool // an object is among them that only OpenShift has
 	found         map[question]*transformer.Surroundings
@@ -55,7 +55,6 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		limitRanges:   newLazy(withSpec(limitRange)),
 		quotas:        newLazy(withSpec(quota)),
 		services:      newLazy(withSpec(service)),
-		networks:      newLazy(withSpec(networkPolicy)),
 		ingresses:     newLazy(withSpec(ingress)),
 		found:         make(map[question]*transformer.Surroundings),
 	}
@@ -69,9 +68,7 @@ func Collect(streams []*manifest.Stream, rootNamespace string) *Index {
 		{"v1", "ResourceQuota", &x.quotas.unread},
 		{"security.istio.io", "PeerAuthentication", &x.peers.unread},
 		{"security.istio.io", "AuthorizationPolicy", &x.policies.unread},
-		{"networking.k8s.io", "NetworkPolicy", &x.networks.unread},
 		{"networking.k8s.io", "Ingress", &x.ingresses.unread},
-		{"extensions", "Ingress", &x.ingresses.unread},
 	}
 	for _, s := range streams {
 		for _, o := range s.Objects() {
@@ -110,20 +107,17 @@ func (x *Index) find(q question) *transformer.Surroundings {
 		OthersInjected:        x.othersInjected(q.namespace),
 		PeerAuthentications:   x.peersOf(q),
 		AuthorizationPolicies: x.policiesOf(q),
-		Cluster: transformer.Cluster{
-			OpenShift:   x.openShift,
-			LimitRanges: x.limitRanges.near(q),
-			Quotas:      x.quotas.near(q),
-		},
-		Services: func() []transformer.Service { return x.services.near(q) },
-		Unplaced: func() []transformer.Service {
+		OpenShift:             x.openShift,
+		LimitRanges:           x.limitRanges.near(q),
+		Quotas:                x.quotas.near(q),
+		Services:              sync.OnceValue(func() []transformer.Service { return x.services.near(q) }),
+		Unplaced: sync.OnceValue(func() []transformer.Service {
 			if q.namespace == "" {
 				return nil
 			}
 			return x.services.near(question{place: q.place})
-		},
-		NetworkPolicies: func() []transformer.NetworkPolicy { return x.networks.near(q) },
-		Ingresses:       func() []transformer.Ingress { return x.ingresses.near(q) },
+		}),
+		Ingresses: sync.OnceValue(func() []transformer.Ingress { return x.ingresses.near(q) }),
 	}
 }
 

@@ -149,12 +149,9 @@ func TestASurroundingInTheSameFileIsTheNearest(t *testing.T) {
 			return string(s.PeerAuthentications[0].Mode)
 		},
 		"apiVersion: v1\nkind: ResourceQuota\n" + meta + "spec: {hard: {cpu: %s}}\n": func(s *transformer.Surroundings) string {
-			v, _ := s.Cluster.Quotas[0].Hard.Get("cpu")
+			v, _ := s.Quotas[0].Hard.Get("cpu")
 			text, _ := v.(string)
 			return text
-		},
-		"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\n" + meta + "spec: {podSelector: {matchLabels: {a: %s}}}\n": func(s *transformer.Surroundings) string {
-			return s.NetworkPolicies()[0].PodSelector.MatchLabels.Get("a")
 		},
 		"apiVersion: v1\nkind: Service\n" + meta + "spec: {selector: {a: %s}}\n": func(s *transformer.Surroundings) string {
 			return s.Services()[0].Selector.Get("a")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -205,15 +206,8 @@ type knowledge struct {
 // A policy is a PeerAuthentication.
 type policy struct {
 	name, namespace, mode string
-	created               string
 	selector              map[string]string
 	ports                 map[int]string
-}
-
-// noted returns the policy as it is after some seconds of a minute.
-func (p policy) noted(seconds int) policy {
-	p.created = fmt.Sprintf("2026-01-02T03:04:%02dZ", seconds)
-	return p
 }
 
 // An authorization is an AuthorizationPolicy, about one port unless that is 0.
@@ -307,18 +301,18 @@ func (g *source) elsewhere(k *knowledge, w *generator.Workload) {
 	k.files = make(map[string]string)
 	if w.Namespace == "" {
 		if g.one(2) { // it is nobody's
-			k.files[near] += object("v1", "Namespace", "", "", "", map[string]string{"istio-injection": pick(g, "enabled", "disabled")}, nil)
+			k.files[near] += object("v1", "Namespace", "", "", map[string]string{"istio-injection": pick(g, "enabled", "disabled")}, nil)
 		}
 		return
 	}
 	if g.one(12) {
-		k.files[far] += object("v1", "Namespace", "", "", "", map[string]string{"istio-injection": pick(g, "enabled", "disabled")}, nil)
+		k.files[far] += object("v1", "Namespace", "", "", map[string]string{"istio-injection": pick(g, "enabled", "disabled")}, nil)
 	}
 	labels := func() map[string]string {
 		return pick(g, map[string]string{"istio-injection": "enabled"}, map[string]string{"istio-injection": "disabled"}, map[string]string{"istio.io/rev": "stable"}, map[string]string{"team": "far"})
 	}
 	namespace := func(labels map[string]string) string {
-		return object("v1", "Namespace", "", w.Namespace, "", labels, nil)
+		return object("v1", "Namespace", "", w.Namespace, labels, nil)
 	}
 	if k.namespace != nil {
 		k.moved = g.one(4)
@@ -337,8 +331,9 @@ func (g *source) elsewhere(k *knowledge, w *generator.Workload) {
 			}
 		}
 	}
-	for i, p := range k.policies {
-		if p.created != "" || strings.HasSuffix(p.name, "b") || i+1 < len(k.policies) && k.policies[i+1].name == p.name+"b" || !g.one(6) {
+	for _, p := range k.policies {
+		isTwice := slices.ContainsFunc(k.policies, func(other policy) bool { return other.name == p.name+"b" })
+		if isTwice || strings.HasSuffix(p.name, "b") || !g.one(6) {
 			continue
 		}
 		other := p
@@ -349,14 +344,14 @@ func (g *source) elsewhere(k *knowledge, w *generator.Workload) {
 		}
 		other.mode = pick(g, modes...)
 		k.rule("the nearest PeerAuthentication")
-		k.files[pick(g, farther, far)] += object("security.istio.io/v1", "PeerAuthentication", other.namespace, other.name, "", nil, other.spec())
+		k.files[pick(g, farther, far)] += object("security.istio.io/v1", "PeerAuthentication", other.namespace, other.name, nil, other.spec())
 	}
 }
 
 // object returns the text of an object that begins with the line before it.
-func object(apiVersion, kind, namespace, name, created string, labels map[string]string, spec any) string {
+func object(apiVersion, kind, namespace, name string, labels map[string]string, spec any) string {
 	meta := make(map[string]any)
-	for key, v := range map[string]string{"name": name, "namespace": namespace, "creationTimestamp": created} {
+	for key, v := range map[string]string{"name": name, "namespace": namespace} {
 		if v != "" {
 			meta[key] = v
 		}
@@ -415,18 +410,10 @@ func (k *knowledge) ofMesh(g *source, w *generator.Workload) {
 		k.twice = true
 		other := p
 		other.name, other.mode = p.name+"b", pick(g, modes...)
-		switch g.IntN(8) { // the older one, or of the same age the first by name, comes first
-		case 0:
-			k.policies = append(k.policies, p.noted(1), other.noted(2))
-		case 1:
-			k.policies = append(k.policies, p.noted(1), other.noted(1))
-		case 2:
-			k.policies = append(k.policies, other.noted(1), p.noted(2))
-		case 3:
-			k.policies = append(k.policies, p.noted(1), other)
-		default:
-			k.policies = append(k.policies, p, other)
+		if g.one(8) {
+			p, other = other, p
 		}
+		k.policies = append(k.policies, p, other)
 	}
 	mine := map[string]string{"app": w.Name}
 	add(5, policy{namespace: root})
@@ -503,20 +490,20 @@ func manifests(w *generator.Workload, k *knowledge) ([]byte, error) {
 	}
 	var b strings.Builder
 	b.Write(first)
-	add := func(apiVersion, kind, namespace, name, created string, labels map[string]string, spec any) {
-		b.WriteString(object(apiVersion, kind, namespace, name, created, labels, spec))
+	add := func(apiVersion, kind, namespace, name string, labels map[string]string, spec any) {
+		b.WriteString(object(apiVersion, kind, namespace, name, labels, spec))
 	}
 	if k.namespace != nil && !k.moved {
-		add("v1", "Namespace", "", w.Namespace, "", k.namespace, nil)
+		add("v1", "Namespace", "", w.Namespace, k.namespace, nil)
 	}
 	if k.others {
-		add("v1", "Namespace", "", "other-team", "", map[string]string{"istio-injection": "enabled"}, nil)
+		add("v1", "Namespace", "", "other-team", map[string]string{"istio-injection": "enabled"}, nil)
 	}
 	for _, p := range k.policies {
-		add("security.istio.io/v1", "PeerAuthentication", p.namespace, p.name, p.created, nil, p.spec())
+		add("security.istio.io/v1", "PeerAuthentication", p.namespace, p.name, nil, p.spec())
 	}
 	for _, a := range k.authorizations {
-		add("security.istio.io/v1", "AuthorizationPolicy", a.namespace, a.name, "", nil, a.spec())
+		add("security.istio.io/v1", "AuthorizationPolicy", a.namespace, a.name, nil, a.spec())
 	}
 	for _, s := range k.services {
 		port := map[string]any{"port": 80, "targetPort": s.target.IntValue()}
@@ -536,7 +523,7 @@ func manifests(w *generator.Workload, k *knowledge) ([]byte, error) {
 		if s.appProtocol != "" {
 			port["appProtocol"] = s.appProtocol
 		}
-		add("v1", "Service", w.Namespace, s.name, "", nil, map[string]any{"selector": map[string]string{"app": w.Name}, "ports": []any{port}})
+		add("v1", "Service", w.Namespace, s.name, nil, map[string]any{"selector": map[string]string{"app": w.Name}, "ports": []any{port}})
 	}
 	return []byte(b.String()), err
 }

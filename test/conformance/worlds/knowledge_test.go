@@ -245,7 +245,7 @@ func (k *knowledge) rewrites(pod *corev1.Pod, check bool) []bool {
 // contradictions is 1 if it matters which PeerAuthentication is older.
 func (k *knowledge) contradictions() int {
 	for _, p := range k.policies {
-		if strings.HasSuffix(p.name, "b") && p.created == "" {
+		if strings.HasSuffix(p.name, "b") {
 			return 1
 		}
 	}
@@ -271,9 +271,6 @@ func (k *knowledge) mtls(pod *corev1.Pod, namespace string, w world) func(int) s
 			k.rule("mTLS UNSET of " + scope)
 		case p.mode != "":
 			mode, by = p.mode, scope
-		}
-		if p.created != "" {
-			k.rule("the oldest of two policies that are dated")
 		}
 	}
 	merge("the config", policy{mode: k.mode()})

@@ -123,7 +123,6 @@ var rules = map[string]int{
 	"rule: the annotation rewriteAppHTTPProbers, against the config":                    30,
 	"rule: the label inject is false":                                                   100,
 	"rule: the label inject wins over the annotation":                                   30,
-	"rule: the oldest of two policies that are dated":                                   250,
 	"rule: the proxy config has the others wait":                                        220,
 	"rule: the nearest Namespace":                                                       870,
 	"rule: the nearest PeerAuthentication":                                              890,
