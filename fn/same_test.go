@@ -108,7 +108,7 @@ func command(t *testing.T, text []byte, c *fn.RewriteProbes) ([]byte, *report.Re
 // in lines. Which lines had to be written anew depends on the form of the text.
 func findingsOf(found []findings.Finding) (lines []string) {
 	for _, f := range found {
-		if f.Reason != pipeline.ReasonWrittenAnew {
+		if f.Reason != "written-anew" {
 			lines = append(lines, f.String())
 		}
 	}
@@ -117,7 +117,7 @@ func findingsOf(found []findings.Finding) (lines []string) {
 
 func messagesOf(r *report.Report) (lines []string) {
 	for _, m := range r.Messages {
-		if m.Reason != pipeline.ReasonWrittenAnew {
+		if m.Reason != "written-anew" {
 			lines = append(lines, string(m.Severity)+": "+places.ReplaceAllString(m.Sentence(), ""))
 		}
 	}

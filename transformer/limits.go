@@ -69,7 +69,7 @@ func (p podResources) refusal(s *Surroundings, ours requirements, native bool) s
 	before, after = p.pod.combined(before, quantity.or), p.pod.combined(after, quantity.or)
 	for _, l := range s.LimitRanges {
 		if why := l.refusal(ours, before, after); why != "" {
-			return fmt.Sprintf("LimitRange %q refuses it: %s", l.Name, why)
+			return fmt.Sprintf("LimitRange %q: %s", l.Name, why)
 		}
 	}
 	return s.quotaRefusal(p, ours)

@@ -21,6 +21,7 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 	const (
 		busy   = "resources: {requests: {cpu: 500m, memory: 1Gi}}\n"
 		full   = "resources: {limits: {cpu: 500m, memory: 1Gi}}\n"
+		apart  = "resources: {limits: {cpu: 500m, memory: 1Gi}, requests: {cpu: 1m}}\n"
 		silent = ""
 	)
 	configured := func(side, cpu string) option {
@@ -41,15 +42,16 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 	}{
 		{"no LimitRange", "", busy, nil, nil},
 		{"a minimum", limitRange("{type: Container, min: {cpu: 100m}}"), busy, nil, []string{
-			"LimitRange \"small\" refuses it: the least cpu of a container is 100m, and the request is 10m; `requests.cpu` and `limits.cpu` of `probeProxy.resources` must be at least 100m"}},
+			"LimitRange \"small\": the least cpu of a container is 100m, and the request is 10m; `requests.cpu` and `limits.cpu` of `probeProxy.resources` must be at least 100m"}},
 		{"a minimum, and the request is as configured", limitRange("{type: Container, min: {cpu: 100m}}"), busy, []option{configured("requests", "100m"), configured("limits", "100m")}, nil},
 		{"a minimum that is all but met", limitRange("{type: Container, min: {cpu: 11m}}"), busy, nil, []string{"must be at least 11m"}},
 		{"a minimum that is met", limitRange("{type: Container, min: {cpu: 1m, memory: 8Mi}}"), busy, nil, nil},
 		{"a maximum that fits", limitRange("{type: Container, max: {cpu: 1, memory: 2Gi}}"), busy, nil, nil},
 		{"a maximum of memory", limitRange("{type: Container, max: {memory: 24Mi}}"), busy, nil, []string{"the most memory of a container is 24Mi, and the limit is 32Mi; `requests.memory` and `limits.memory` of `probeProxy.resources` must be at most 24Mi"}},
 		{"a default below the request", limitRange("{type: Container, default: {cpu: 3m}, defaultRequest: {cpu: 1m}}"), "resources: {requests: {cpu: 1m}}\n", []option{requestOnly}, []string{"the API server would refuse the pod with probe-proxy: its request of cpu is 10m and its limit 3m; `probeProxy.resources` must have a `requests.cpu` that is not above its `limits.cpu`"}},
-		{"a configured request above the limit", "", full, []option{configured("requests", "60m")}, []string{"its request of cpu is 60m and its limit 50m; "}},
-		{"a configured request that is the limit", "", full, []option{configured("requests", "50m")}, nil},
+		{"a configured request above the limit", "", apart, []option{configured("requests", "101m")}, []string{"its request of cpu is 101m and its limit 100m; "}},
+		{"a configured request in a Guaranteed pod", "", full, []option{configured("requests", "60m")}, nil},
+		{"a configured request that is the limit", "", apart, []option{configured("requests", "100m")}, nil},
 		{"a configured limit below the request", "", busy, []option{configured("limits", "9m")}, []string{"its request of cpu is 10m and its limit 9m; "}},
 		{"defaults that fit", limitRange("{type: Container, default: {cpu: 500m, memory: 1Gi}}"), silent, nil, nil},
 		{"a pod's maximum", limitRange("{type: Pod, max: {memory: 1Gi}}"), full, nil, []string{"the most memory of a pod is 1024Mi, and the limit is 1056Mi", "the LimitRange or the pod has to leave room for it"}},
@@ -57,7 +59,7 @@ func TestWhatTheNamespaceDoesNotAcceptIsSaid(t *testing.T) {
 		{"what the app does not fit, and what only probe-proxy does not", limitRange("{type: Pod, max: {memory: 1Mi}}, {type: Container, min: {cpu: 100m}}"), full, nil, []string{"the least cpu of a container is 100m"}},
 		{"a pod's maximum, and the app has no limit", limitRange("{type: Pod, max: {memory: 16Mi}}"), busy, nil, nil},
 		{"a pod's minimum and maximum are not probe-proxy's", limitRange("{type: Pod, min: {cpu: 1}, max: {cpu: 30m}}, {type: Container, min: {cpu: 100m}}"), full, nil, []string{
-			"the API server would refuse the pod with probe-proxy: LimitRange \"small\" refuses it: the least cpu of a container is 100m, and the request is 50m; `requests.cpu` and `limits.cpu` of `probeProxy.resources` must be at least 100m"}},
+			"the API server would refuse the pod with probe-proxy: LimitRange \"small\": the least cpu of a container is 100m, and the request is 50m; `requests.cpu` and `limits.cpu` of `probeProxy.resources` must be at least 100m"}},
 		{"a PersistentVolumeClaim's", limitRange("{type: PersistentVolumeClaim, min: {memory: 1Gi}}"), busy, nil, nil},
 		{"a quota of limits", quota("{limits.cpu: 1, requests.memory: 2Gi}"), full, nil, nil},
 		{"a quota of limits that are configured away", quota("{limits.cpu: 1}"), full, []option{requestOnly}, []string{"ResourceQuota \"total\" has `limits.cpu`, so every container must have it; `probeProxy.resources` must have it too"}},

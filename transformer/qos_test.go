@@ -116,7 +116,7 @@ func TestAClassThatChangesIsReported(t *testing.T) {
 	}{
 		{"configured for a BestEffort pod", app(httpProbe), []option{configured}, "qos-class", "the pod is BestEffort, and Burstable with"},
 		{"configured for a Burstable pod", app(httpProbe + "resources: {requests: {cpu: 1}}\n"), []option{configured}, "", ""},
-		{"configured in part for a Guaranteed pod", app(httpProbe + full), []option{configured}, "qos-class", "the pod is Guaranteed, and Burstable with"},
+		{"configured for a Guaranteed pod, which fits", app(httpProbe + full), []option{configured}, "", ""},
 		{"configured for a pod with requests and limits of its own", "resources: {limits: {cpu: 1, memory: 1Gi}}\n" + app(httpProbe), []option{configured}, "", ""},
 		{"no limit for a Guaranteed pod", app(httpProbe + full), []option{func(o *transformer.Options) { o.ProbeProxy.Resources = field.Map{{Key: "limits"}} }},
 			"qos-class", "`spec.template.spec`: the pod is Guaranteed, and Burstable with"},

@@ -203,6 +203,24 @@ func resourceValues(requestCPU, requestMemory, limitCPU, limitMemory string) fie
 	return field.Map{{Key: "requests", Value: requests}, {Key: "limits", Value: limits}}
 }
 
+// mergeResources merges configured resources over the defaults. In a Guaranteed pod a request or
+// limit that is configured alone is the other too, since both must be equal.
+func mergeResources(defaults, given field.Map, class qosClass) field.Map {
+	merged := merge(defaults, given)
+	if class != guaranteed {
+		return merged
+	}
+	for _, x := range [...]struct{ side, other string }{{"requests", "limits"}, {"limits", "requests"}} {
+		for _, e := range field.As[field.Map](given, x.side) {
+			_, both := field.As[field.Map](given, x.other).Get(e.Key)
+			if _, there := field.As[field.Map](merged, x.other).Get(e.Key); there && !both && e.Value != nil {
+				merged = merge(merged, field.Map{{Key: x.other, Value: field.Map{e}}})
+			}
+		}
+	}
+	return merged
+}
+
 // tlsProbes returns how many of the rewritten probes probe-proxy makes over TLS.
 func (b *planBuilder) tlsProbes(toRewrite []*handlerSite) (n int) {
 	for _, s := range toRewrite {
@@ -216,7 +234,8 @@ func (b *planBuilder) tlsProbes(toRewrite []*handlerSite) (n int) {
 
 func (b *planBuilder) probeProxyResources(pod *podResources, toRewrite []*handlerSite) field.Map {
 	given := b.p.opts.ProbeProxy.Resources
-	return merge(pod.defaultResources(b.tlsProbes(toRewrite), len(merge(nil, given)) > 0), given)
+	defaults := pod.defaultResources(b.tlsProbes(toRewrite), len(merge(nil, given)) > 0)
+	return mergeResources(defaults, given, pod.class())
 }
 
 // checkResources reports what probe-proxy changes about the pod's class.

@@ -28,6 +28,49 @@ func TestAQuantityIsReadAsTheAPIServerReadsIt(t *testing.T) {
 	}
 }
 
+// amounts returns the mapping of a container's resources.
+func amounts(requestCPU, requestMemory, limitCPU, limitMemory string) field.Map {
+	side := func(cpu, memory string) (m field.Map) {
+		if cpu != "" {
+			m = append(m, field.Entry{Key: "cpu", Value: cpu})
+		}
+		if memory != "" {
+			m = append(m, field.Entry{Key: "memory", Value: memory})
+		}
+		return m
+	}
+	return field.Map{{Key: "requests", Value: side(requestCPU, requestMemory)}, {Key: "limits", Value: side(limitCPU, limitMemory)}}
+}
+
+func TestConfiguredResourcesAreEqualInAGuaranteedPod(t *testing.T) {
+	guaranteedDefaults, burstableDefaults := amounts("50m", "32Mi", "50m", "32Mi"), amounts("10m", "16Mi", "", "32Mi")
+	for name, c := range map[string]struct {
+		defaults, given field.Map
+		class           qosClass
+		want            field.Map
+	}{
+		"a request above the default limit":   {burstableDefaults, amounts("", "48Mi", "", ""), burstable, amounts("10m", "48Mi", "", "32Mi")},
+		"a limit below the default request":   {burstableDefaults, amounts("", "", "", "8Mi"), burstable, amounts("10m", "16Mi", "", "8Mi")},
+		"a limit above the default request":   {burstableDefaults, amounts("", "", "1", ""), burstable, field.Map{burstableDefaults[0], {Key: "limits", Value: field.Map{{Key: "memory", Value: "32Mi"}, {Key: "cpu", Value: "1"}}}}},
+		"both":                                {burstableDefaults, amounts("", "1Gi", "", "2Gi"), burstable, amounts("10m", "1Gi", "", "2Gi")},
+		"a request in a Guaranteed pod":       {guaranteedDefaults, amounts("20m", "", "", ""), guaranteed, amounts("20m", "32Mi", "20m", "32Mi")},
+		"a limit in a Guaranteed pod":         {guaranteedDefaults, amounts("", "", "", "64Mi"), guaranteed, amounts("50m", "64Mi", "50m", "64Mi")},
+		"both in a Guaranteed pod":            {guaranteedDefaults, amounts("", "32Mi", "", "64Mi"), guaranteed, amounts("50m", "32Mi", "50m", "64Mi")},
+		"a limit that is removed":             {guaranteedDefaults, field.Map{{Key: "limits", Value: field.Map{{Key: "cpu"}}}}, guaranteed, amounts("50m", "32Mi", "", "32Mi")},
+		"limits that are removed":             {guaranteedDefaults, field.Map{{Key: "limits"}, amounts("20m", "", "", "")[0]}, guaranteed, amounts("20m", "32Mi", "", "")[:1]},
+		"nothing to draw along":               {nil, amounts("", "", "1", ""), bestEffort, amounts("", "", "1", "")},
+		"another resource than CPU or memory": {guaranteedDefaults, field.Map{{Key: "limits", Value: field.Map{{Key: "ephemeral-storage", Value: "1Gi"}}}}, guaranteed, field.Map{guaranteedDefaults[0], {Key: "limits", Value: field.Map{{Key: "cpu", Value: "50m"}, {Key: "memory", Value: "32Mi"}, {Key: "ephemeral-storage", Value: "1Gi"}}}}},
+	} {
+		given := c.given
+		if !strings.Contains(name, "removed") {
+			given = merge(nil, given)
+		}
+		if got := mergeResources(c.defaults, given, c.class); !reflect.DeepEqual(merge(nil, got), merge(nil, c.want)) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestAMappingWithNothingButRemovalsAddsNothing(t *testing.T) {
 	for _, c := range []struct{ base, changes, want field.Map }{
 		{nil, field.Map{{Key: "a", Value: field.Map{{Key: "b"}, {Key: "c", Value: 1}}}}, field.Map{{Key: "a", Value: field.Map{{Key: "c", Value: 1}}}}},

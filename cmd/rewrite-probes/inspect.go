@@ -35,7 +35,7 @@ Exit codes: 0 nothing was found, 1 something was found, 2 the command line is wr
   rewrite-probes check -o sarif deploy/ >findings.sarif`,
 	}
 	judge := func(r *report.Report) {
-		isUnreleased := func(m report.Message) bool { return m.Reason == pipeline.ReasonUnreleased } // nothing is written
+		isUnreleased := func(m report.Message) bool { return m.Reason == "unreleased-image" } // nothing is written
 		r.Messages = append(slices.DeleteFunc(r.Messages, isUnreleased), pipeline.Check(r)...)
 	}
 	t.inspects(cmd, judge, func(r *report.Report, format string) error {
@@ -112,12 +112,12 @@ func (t *tool) inspects(cmd *cobra.Command, judge func(r *report.Report), show f
 func addUnseen(p *pkg, r *report.Report) {
 	r.Messages = append(r.Messages, p.unseen...)
 	for i := range r.Messages {
-		if m := &r.Messages[i]; m.Reason == pipeline.ReasonHelmTemplate {
-			m.Reason, m.Severity = pipeline.ReasonNotRendered, reason.SeverityOf(pipeline.ReasonNotRendered)
+		if m := &r.Messages[i]; m.Reason == "helm-template" {
+			m.Reason, m.Severity = "not-rendered", reason.SeverityOf("not-rendered")
 		}
 	}
 	r.Messages = append(r.Messages, findUnbuilt(p.files)...)
 	if r.Subjects() == 0 && !r.Failed() {
-		r.Messages = append(r.Messages, report.NewMessage(pipeline.ReasonNothingSeen, "no pod template was seen, so nothing is known about any probe"))
+		r.Messages = append(r.Messages, report.NewMessage("nothing-seen", "no pod template was seen, so nothing is known about any probe"))
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
-	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
@@ -123,7 +122,7 @@ func findUnbuilt(files []file) (found []report.Message) {
 			continue
 		}
 		if name := missing(f.path, read); name != "" {
-			found = append(found, aboutFile(f.path, pipeline.ReasonNotBuilt,
+			found = append(found, aboutFile(f.path, "not-built",
 				"takes "+name+" into its build, which is not among the files; give rewrite-probes what kustomize builds"))
 		}
 	}

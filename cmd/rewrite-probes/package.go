@@ -87,7 +87,7 @@ func (p *pkg) add(f file, text []byte) {
 	case f.walked && isTemplate(s, text, err):
 		p.passOverTemplate(f, text)
 	case err == nil && f.walked && isForAnother(s):
-		p.note(f.path, pipeline.ReasonNoManifest, "is the input of another function, as its functionConfig says, and is passed over")
+		p.note(f.path, "no-manifest", "is the input of another function, as its functionConfig says, and is passed over")
 	case err == nil && f.walked && holdsNoObject(s):
 		p.passOverValues(f, s)
 	case err == nil:
@@ -96,7 +96,7 @@ func (p *pkg) add(f file, text []byte) {
 			p.charts[chartIn(filepath.Dir(f.path))] += 0
 		}
 	case f.walked && isNoManifest(text, err):
-		p.note(f.path, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
+		p.note(f.path, "no-manifest", "holds no Kubernetes object and is passed over")
 	case isTemplate(s, text, err):
 		p.unreadable(f.path, err, "; it looks like a template, which must be rendered first")
 	default:
@@ -121,10 +121,10 @@ func (p *pkg) passOverTemplate(f file, text []byte) {
 		return
 	}
 	if !kindKey().Match(text) || !versionKey().Match(text) || !namesProbe().Match(text) {
-		p.note(f.path, pipeline.ReasonNoManifest, "is a template that names no probe and is passed over")
+		p.note(f.path, "no-manifest", "is a template that names no probe and is passed over")
 		return
 	}
-	p.note(f.path, pipeline.ReasonHelmTemplate,
+	p.note(f.path, "helm-template",
 		"looks like a template and is passed over; "+madeOfIt)
 }
 
@@ -138,11 +138,11 @@ func (p *pkg) passOverValues(f file, s *manifest.Stream) {
 	chart := cmp.Or(chartOf(f.path), chartIn(filepath.Dir(f.path)))
 	switch {
 	case filepath.Ext(f.path) == ".json" || !slices.ContainsFunc(s.Objects(), pipeline.HasProbe):
-		p.note(f.path, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
+		p.note(f.path, "no-manifest", "holds no Kubernetes object and is passed over")
 	case chart != "":
 		p.charts[chart] += 0
 	default:
-		p.note(f.path, pipeline.ReasonHelmTemplate,
+		p.note(f.path, "helm-template",
 			"has what looks like probes, but is no Kubernetes object, which has apiVersion and kind; it is passed over; "+madeOfIt)
 	}
 }
@@ -153,9 +153,9 @@ func (p *pkg) noteCharts() {
 	const render = "; render it and pipe the result through rewrite-probes"
 	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
 		if n := p.charts[chart]; n > 0 {
-			p.note(chart, pipeline.ReasonHelmTemplate, "the chart is passed over ("+report.Plural(n, "template")+")"+render)
+			p.note(chart, "helm-template", "the chart is passed over ("+report.Plural(n, "template")+")"+render)
 		} else {
-			p.unseen = append(p.unseen, aboutFile(chart, pipeline.ReasonHelmTemplate, "the chart is passed over"+render))
+			p.unseen = append(p.unseen, aboutFile(chart, "helm-template", "the chart is passed over"+render))
 		}
 	}
 }
@@ -194,7 +194,7 @@ func (p *pkg) unreadable(path string, err error, hint string) {
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		line, err = e.Line, &manifest.Error{Object: e.Object, Path: e.Path, Err: e.Err}
 	}
-	m := aboutFile(path, pipeline.ReasonUnreadable, err.Error()+hint)
+	m := aboutFile(path, "unreadable", err.Error()+hint)
 	m.Line = line
 	p.messages = append(p.messages, m)
 }
@@ -208,7 +208,7 @@ func (p *pkg) passOverPatch(path string, text []byte, why, where string) int {
 	words := "is passed over, since " + why
 	n := p.notePatches(path, words, where, string(text))
 	if n == 0 {
-		p.note(path, pipeline.ReasonPatchIdle, words)
+		p.note(path, "patch-without-probes", words)
 	}
 	return n
 }
@@ -221,7 +221,7 @@ func (p *pkg) notePatches(path, words, where string, patches ...string) (n int) 
 			continue
 		}
 		if n++; n == 1 {
-			p.note(path, pipeline.ReasonPatch, words+"; "+concern+where)
+			p.note(path, "patch", words+"; "+concern+where)
 		}
 	}
 	return n

@@ -76,7 +76,7 @@ func TestResultsThatAreAlikeShareTheirTexts(t *testing.T) {
 	var first *int32
 	n := 0
 	for _, m := range r.Messages {
-		if m.Reason != pipeline.ReasonRewritten {
+		if m.Reason != "rewritten" {
 			continue
 		}
 		if n++; first == nil {

@@ -133,7 +133,7 @@ func TestTheImageOfABuildThatIsNoReleaseIsSaidToBeMissing(t *testing.T) {
 			_, r := runWith(t, conf, "web.yaml", []byte(c.text), mode)
 			got, said := "", ""
 			for _, m := range r.Messages {
-				if m.Reason == pipeline.ReasonUnreleased {
+				if m.Reason == "unreleased-image" {
 					got += m.String() + "\n"
 				}
 			}

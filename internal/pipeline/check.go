@@ -11,8 +11,8 @@ import (
 // outcomeWords has the reasons and words for what goes wrong in the mesh: certainly, or
 // if something holds that is not known.
 var outcomeWords = map[transformer.Outcome]struct{ certain, possible, text string }{
-	transformer.Fails:         {ReasonWouldFail, ReasonMayFail, "fails %s"},
-	transformer.FalselyPasses: {ReasonWouldFalselyPass, ReasonMayFalselyPass, "passes %s although nothing may listen"},
+	transformer.Fails:         {"would-fail", "may-fail", "fails %s"},
+	transformer.FalselyPasses: {"would-falsely-pass", "may-falsely-pass", "passes %s although nothing may listen"},
 }
 
 // onPurpose are the reasons to leave a probe alone that somebody has asked for.

@@ -30,7 +30,7 @@ func (r *run) updateCompanion(o *manifest.Object, planned *transformer.Companion
 	change, apply, err := companionChange(o, planned, existing)
 	if r.mode == Inspect {
 		if !pending && planned.Value != nil && (change != "" || err != nil) {
-			r.addFinding(o, transformer.NewFinding(ReasonEnvoyStale, nil,
+			r.addFinding(o, transformer.NewFinding("envoy-config-stale", nil,
 				"its ConfigMap %q, which configures Envoy for the probes, is missing or out of date", planned.Name))
 		}
 		return true
@@ -43,7 +43,7 @@ func (r *run) updateCompanion(o *manifest.Object, planned *transformer.Companion
 		return false
 	}
 	if change != "" {
-		r.addFinding(o, transformer.NewFinding(ReasonEnvoyConfig, nil,
+		r.addFinding(o, transformer.NewFinding("envoy-config", nil,
 			"ConfigMap %q, which configures Envoy for the probes, was %s", planned.Name, change))
 	}
 	return true
@@ -56,11 +56,11 @@ func companionConflict(o *manifest.Object, planned *transformer.Companion, exist
 	case planned.Value == nil:
 		return nil
 	case templates > 1:
-		return new(transformer.NewFinding(ReasonEnvoyUnfit, nil, "has %d pod templates, and one ConfigMap for Envoy cannot serve several"+byProbeProxy, templates))
+		return new(transformer.NewFinding("envoy-unfit", nil, "has %d pod templates, and one ConfigMap for Envoy cannot serve several"+byProbeProxy, templates))
 	case o.Name() == "":
-		return new(transformer.NewFinding(ReasonEnvoyUnfit, nil, "has no name, and its ConfigMap for Envoy is named for it"+byProbeProxy))
+		return new(transformer.NewFinding("envoy-unfit", nil, "has no name, and its ConfigMap for Envoy is named for it"+byProbeProxy))
 	case existing != nil && !isManaged(existing):
-		return new(transformer.NewFinding(ReasonEnvoyTaken, nil,
+		return new(transformer.NewFinding("envoy-config-taken", nil,
 			"ConfigMap %q already exists without the label `%s: rewrite-probes`; the configuration for Envoy must have that name", planned.Name, managedByLabel))
 	}
 	return nil

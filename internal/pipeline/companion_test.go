@@ -160,9 +160,9 @@ func TestAWorkloadThatCanHaveNoCompanionStaysAsItIs(t *testing.T) {
 		t.Fatalf("%v\n%s", err, written(t, s))
 	}
 	for text, reason := range map[string]string{
-		deployment("name: web") + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + again.Objects()[1].Name() + "}\n": pipeline.ReasonEnvoyTaken,
-		deployment("generateName: web-"): pipeline.ReasonEnvoyUnfit,
-		"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: set}\nspec:\n  replicatedJobs:\n  - name: a\n" + job + "  - name: b\n" + job: pipeline.ReasonEnvoyUnfit,
+		deployment("name: web") + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + again.Objects()[1].Name() + "}\n": "envoy-config-taken",
+		deployment("generateName: web-"): "envoy-unfit",
+		"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: set}\nspec:\n  replicatedJobs:\n  - name: a\n" + job + "  - name: b\n" + job: "envoy-unfit",
 	} {
 		s, r := runWith(t, c, "<stdin>", []byte(text), pipeline.Rewrite)
 		if got := string(written(t, s)); got != text || s.Changed() || report.Count(r.Messages, transformer.Error) != 1 || r.Messages[0].Reason != reason {

@@ -24,10 +24,10 @@ func keepEncrypted(o *manifest.Object, plans []report.Template) {
 		p.Edits, p.Companion, p.Answer = nil, nil, transformer.Answer{Injected: p.Answer.Injected}
 		for j := range p.Probes {
 			if v := &p.Probes[j]; v.State == transformer.WouldRewrite || v.State == transformer.WouldRestore {
-				v.State, v.Reason, v.After = transformer.LeftAlone, ReasonEncrypted, ""
+				v.State, v.Reason, v.After = transformer.LeftAlone, "encrypted", ""
 			}
 		}
-		p.Findings = append(p.Findings, transformer.NewFinding(ReasonEncrypted, sopsMAC,
+		p.Findings = append(p.Findings, transformer.NewFinding("encrypted", sopsMAC,
 			"is SOPS's checksum of the whole manifest, which could not be decrypted after an edit; rewrite-probes must run after the decryption, and the object is left alone"))
 	}
 }

@@ -41,7 +41,7 @@ spec:
 			s, r := runWith(t, c, "in", []byte(tt.in), pipeline.Rewrite)
 			var found []report.Message
 			for _, m := range r.Messages {
-				if m.Reason == pipeline.ReasonWrittenAnew {
+				if m.Reason == "written-anew" {
 					found = append(found, m)
 				}
 			}

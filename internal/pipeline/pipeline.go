@@ -52,7 +52,7 @@ func (r *run) reportUnreleased() {
 	if released || !r.injects || r.mode == Restore || r.spec.ProbeProxy.Image != "" {
 		return
 	}
-	r.out.Messages = append(r.out.Messages, report.NewMessage(ReasonUnreleased,
+	r.out.Messages = append(r.out.Messages, report.NewMessage("unreleased-image",
 		fmt.Sprintf("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), r.spec.Options().ProbeProxy.Image)))
 }
 
@@ -270,12 +270,12 @@ func (r *run) addFinding(o *manifest.Object, f transformer.Finding) *report.Mess
 
 // fail reports what keeps an object from being understood or edited.
 func (r *run) fail(o *manifest.Object, err error) {
-	f := transformer.NewFinding(ReasonInvalidManifest, nil, "%v", err)
+	f := transformer.NewFinding("invalid-manifest", nil, "%v", err)
 	e, ok := errors.AsType[*manifest.Error](err)
 	if ok {
-		f = transformer.NewFinding(ReasonInvalidManifest, e.Path, "%s", e.Message())
+		f = transformer.NewFinding("invalid-manifest", e.Path, "%s", e.Message())
 		if isVariable(o, e.Path) {
-			f.Reason = ReasonHelmTemplate
+			f.Reason = "helm-template"
 			f.Message += ", which looks like a variable; rewrite-probes must run after the substitution"
 		}
 	}
@@ -295,7 +295,7 @@ func (r *run) reportNotice(o *manifest.Object, n manifest.Notice) {
 	if n.End > n.Line {
 		lines = fmt.Sprintf("lines %d to %d%s", before+n.Line, before+n.End, of)
 	}
-	if m := r.addFinding(o, transformer.NewFinding(ReasonWrittenAnew, nil, "%s: %s", lines, n.Text)); !inList(o) {
+	if m := r.addFinding(o, transformer.NewFinding("written-anew", nil, "%s: %s", lines, n.Text)); !inList(o) {
 		m.Line = before + n.Line
 	}
 }
@@ -312,7 +312,7 @@ func (r *run) shared(text string, v any) any {
 	return first
 }
 
-var doneReasons = map[transformer.State]string{transformer.WouldRewrite: ReasonRewritten, transformer.WouldRestore: ReasonRestored}
+var doneReasons = map[transformer.State]string{transformer.WouldRewrite: "rewritten", transformer.WouldRestore: "restored"}
 
 // reportRewritten adds a message for every probe that was changed, for the
 // results of a ResourceList.

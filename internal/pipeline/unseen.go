@@ -63,15 +63,15 @@ func (r *run) reportMisspelt(o *manifest.Object, meant *workload.Kind) {
 		version := apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
 		apiVersion = strings.TrimPrefix(meant.Group+"/"+version, "/")
 	}
-	m := r.addFinding(o, transformer.NewFinding(ReasonKindMisspelt, field.NewPath("kind"),
+	m := r.addFinding(o, transformer.NewFinding("kind-misspelt", field.NewPath("kind"),
 		"%q is no kind of %s; did you mean %s of %s? Nothing in the object is looked at", o.Kind(), o.APIVersion(), meant.Name, apiVersion))
 	m.Current, m.Proposed = o.Kind(), meant.Name
 }
 
 func unseenFinding(o *manifest.Object, h workload.Holder, known bool) transformer.Finding {
-	key, why := ReasonUnseenProbe, "no pod template of a "+o.Kind()+" is known to be there"
+	key, why := "unseen-probe", "no pod template of a "+o.Kind()+" is known to be there"
 	if !known {
-		key, why = ReasonUnknownKind, "the kind is not known"
+		key, why = "unknown-kind", "the kind is not known"
 	}
 	at := h.Path
 	if len(at) == 0 {
@@ -98,7 +98,7 @@ func releaseFinding(holders []workload.Holder) transformer.Finding {
 			probes, at = append(probes, p), at.Common(p)
 		}
 	}
-	return transformer.NewFinding(ReasonHelmTemplate, at, "%s, and is among the values of a chart, so nothing in it is looked at; render the chart and pipe the result through rewrite-probes", probeWords(at, probes))
+	return transformer.NewFinding("helm-template", at, "%s, and is among the values of a chart, so nothing in it is looked at; render the chart and pipe the result through rewrite-probes", probeWords(at, probes))
 }
 
 // probeWords says that a field has what looks like probes.
@@ -149,7 +149,7 @@ func (r *run) reportIdlePaths() {
 			continue
 		}
 		r.ref = use.ref
-		r.addFinding(use.object, transformer.NewFinding(ReasonPathFindsNothing, nil,
+		r.addFinding(use.object, transformer.NewFinding("path-finds-nothing", nil,
 			"spec.podTemplates[%d] of the functionConfig: the path %q finds no pod template here, nor in any other %s; there must be a mapping with `spec` or with a list `containers`", i, pathName(r.custom[i].Pattern), use.object.Kind()))
 	}
 }

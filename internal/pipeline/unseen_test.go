@@ -140,7 +140,7 @@ func reported(r *report.Report, probe field.Path) bool {
 		if list == "containers" && probe[0].Key == "initContainers" || list == "initContainers" && probe[0].Key == "containers" {
 			return true
 		}
-		if m.Severity == transformer.Error || m.Reason == pipeline.ReasonKindMisspelt || m.Severity == transformer.Warning && probe.HasPrefix(m.Field) {
+		if m.Severity == transformer.Error || m.Reason == "kind-misspelt" || m.Severity == transformer.Warning && probe.HasPrefix(m.Field) {
 			return true
 		}
 	}
@@ -175,7 +175,7 @@ func TestEveryProbeOfEveryObjectIsInTheReport(t *testing.T) {
 			counts[m.Reason] += len(p.probes)
 		}
 	}
-	for _, reason := range []string{pipeline.ReasonUnseenProbe, pipeline.ReasonUnknownKind, pipeline.ReasonKindMisspelt} {
+	for _, reason := range []string{"unseen-probe", "unknown-kind", "kind-misspelt"} {
 		if counts[reason] < 100 {
 			t.Errorf("%s was met %d times: the objects are too plain", reason, counts[reason])
 		}
@@ -199,7 +199,7 @@ func inspect(t *testing.T, text string, podTemplates ...string) *report.Report {
 func reasonsOf(r *report.Report) string {
 	var all []string
 	for _, m := range r.Messages {
-		if m.Severity != transformer.Info && m.Reason != pipeline.ReasonUnreleased {
+		if m.Severity != transformer.Info && m.Reason != "unreleased-image" {
 			all = append(all, m.Reason+" "+m.Field.String())
 		}
 	}

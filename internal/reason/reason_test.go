@@ -2,6 +2,9 @@ package reason_test
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,5 +35,32 @@ func TestTheTablesAreSorted(t *testing.T) {
 		if !slices.IsSortedFunc(table, func(a, b reason.Doc) int { return strings.Compare(a.Key, b.Key) }) {
 			t.Errorf("not sorted: %v", table)
 		}
+	}
+}
+
+// A key that is in no table would have no severity.
+func TestEveryKeyInTheCodeIsInATable(t *testing.T) {
+	key := regexp.MustCompile(`\b(?:NewFinding|containerFinding|metadataFinding|annotationFinding|NewMessage)\("([^"]*)"|\b(?:aboutFile|note|skip)\([\w.]+, "([^"]*)"`)
+	seen := 0
+	root := os.DirFS("../..")
+	for _, folder := range []string{"cmd", "fn", "internal", "transformer"} {
+		err := fs.WalkDir(root, folder, func(file string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+				return err
+			}
+			text, err := fs.ReadFile(root, file)
+			for _, m := range key.FindAllStringSubmatch(string(text), -1) {
+				if seen++; reason.SeverityOf(m[1]+m[2]) == "" {
+					t.Errorf("%s: %q is no reason", file, m[1]+m[2])
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen < 100 {
+		t.Errorf("%d keys were seen", seen)
 	}
 }
