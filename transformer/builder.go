@@ -60,12 +60,11 @@ func (b *planBuilder) sourceMap(path field.Path) field.Map {
 	return m
 }
 
-// previousAnswerers returns the answerers of the probes that were rewritten in a mesh, or
-// in another of the same convention.
-func (b *planBuilder) previousAnswerers(d *serviceMesh) []answerer {
+// previousAnswerers returns the answerers of the probes that were rewritten.
+func (b *planBuilder) previousAnswerers() []answerer {
 	var past []answerer
 	for _, k := range b.holders {
-		if k.isOf(d) {
+		if !k.earlier() { // whose mesh needed no annotation
 			past = append(past, k.answerer())
 		}
 	}

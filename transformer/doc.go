@@ -6,7 +6,5 @@
 // undone. A [Planner] takes an [Input] and returns a [Plan] of edits and findings.
 // It reads no files and knows no YAML.
 //
-// What depends on a mesh is in the files mesh_*.go (who is injected, what is
-// captured, annotations), convention_*.go (paths, ports and the env var) and
-// companion_*.go (objects that a workload needs).
+// What depends on a mesh is in the files mesh_*.go: who is injected, what is captured, annotations.
 package transformer

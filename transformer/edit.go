@@ -10,11 +10,7 @@ import (
 
 // editAll plans the edits: annotations, containers, probes.
 func (b *planBuilder) editAll(toRewrite []*handlerSite) {
-	fromEnv := toRewrite
-	if b.answeredByEnvoy() {
-		fromEnv = slices.DeleteFunc(slices.Clone(toRewrite), func(s *handlerSite) bool { return !b.answeredByUs(s) })
-	}
-	env := b.p.mesh.encode(fromEnv)
+	env := encode(toRewrite)
 	b.editAnnotations(toRewrite, env)
 	b.editContainers(toRewrite, env)
 	for _, s := range b.sites {
@@ -41,7 +37,6 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 	if len(toRewrite) > 0 {
 		user := want
 		want = b.withDefaultContainer(b.p.mesh.annotate(b.withInherited(user), have, b.inspection.answerer), toRewrite)
-		want = b.withEnvoyOriginals(want, toRewrite)
 		if value := b.recordFor(toRewrite, env, user, want).Encode(); value != "" {
 			want = want.With(OriginalsAnnotation, value)
 		}
@@ -72,7 +67,7 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 // withoutOurs returns the annotations of the template without what was added for past
 // answerers in any mesh.
 func (b *planBuilder) withoutOurs() field.KeyValues {
-	user := undoAll(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers, b.record.Values(recordAnnotations))
+	user := undoAll(b.withoutExcluded(b.annotations().Without(OriginalsAnnotation)), b.previousAnswerers(), b.record.Values(recordAnnotations))
 	for _, p := range b.record.Values(recordInherited) { // the template would have replaced them
 		if user.Get(p.Key) == p.Value {
 			user = user.Without(p.Key)
@@ -93,11 +88,11 @@ func (b *planBuilder) withInherited(user field.KeyValues) field.KeyValues {
 
 // undoAll returns the annotations without what any mesh added for past
 // answerers.
-func undoAll(annotations field.KeyValues, past func(*serviceMesh) []answerer, recorded field.KeyValues) field.KeyValues {
+func undoAll(annotations field.KeyValues, past []answerer, recorded field.KeyValues) field.KeyValues {
 	for _, d := range serviceMeshes {
-		annotations = d.undo(annotations, past(d), recorded)
+		annotations = d.undo(annotations, past, recorded)
 	}
-	return annotations.Without(osmOriginals)
+	return annotations.Without(earlierAnnotation)
 }
 
 // editContainers plans the env var for the answerer to read, and the removal of
@@ -122,7 +117,7 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 		added = &at
 	case env != "":
 		if keep = b.editProxy(env); keep == nil {
-			container = append(b.declaration(), field.Entry{Key: "env", Value: field.List{b.p.envVar(env)}})
+			container = append(b.declaration(), field.Entry{Key: "env", Value: field.List{envVar(env)}})
 			added = &containerRef{index: len(b.in.Template.Spec.Containers)}
 		}
 	}
@@ -132,20 +127,14 @@ func (b *planBuilder) editContainers(toRewrite []*handlerSite, env string) {
 	}
 }
 
-// adds reports whether a probe-proxy makes some of the probes.
+// adds reports whether a probe-proxy makes the probes.
 func (b *planBuilder) adds(toRewrite []*handlerSite) bool {
-	return slices.ContainsFunc(toRewrite, b.answeredByUs)
+	return b.answeredByUs() && len(toRewrite) > 0
 }
 
-// answeredByUs reports whether a probe-proxy makes a probe.
-func (b *planBuilder) answeredByUs(s *handlerSite) bool {
-	return b.madeByUs(s, b.inspection.answerer)
-}
-
-// madeByUs reports whether a probe-proxy makes a probe that an answerer answers: in Open
-// Service Mesh Envoy makes no tcpSocket probes.
-func (b *planBuilder) madeByUs(s *handlerSite, a answerer) bool {
-	return a.who == AnsweredByProbeProxy || b.p.mesh.proxyAnswerer == AnsweredByEnvoy && s.original.TCPSocket != nil
+// answeredByUs reports whether a probe-proxy is to make rewritten probes.
+func (b *planBuilder) answeredByUs() bool {
+	return b.inspection.answerer.who == AnsweredByProbeProxy
 }
 
 // existingProbeProxy returns the probe-proxy to update. If there are several,
@@ -219,9 +208,9 @@ func (b *planBuilder) editDeclared(k *originalsHolder) {
 // setEnv sets the env var in a container's list at path. If there are several with its name,
 // the last stays.
 func (b *planBuilder) setEnv(path field.Path, c *Container, value string) {
-	at := c.envVars(b.p.mesh.format.EnvName)
+	at := c.envVars(prober.EnvName)
 	if len(at) == 0 {
-		b.edit(field.Edit{Op: field.Insert, Path: path.Index(len(c.Env)), Value: b.p.envVar(value)})
+		b.edit(field.Edit{Op: field.Insert, Path: path.Index(len(c.Env)), Value: envVar(value)})
 		return
 	}
 	last := len(at) - 1
@@ -243,7 +232,7 @@ func (b *planBuilder) removeHolders(keep, added *containerRef) {
 	for _, k := range b.holders {
 		kept := keep != nil && k.at == *keep
 		switch {
-		case kept && (k.isOf(b.p.mesh) || !k.proxy && k.ours):
+		case kept && (k.ours || !k.earlier()):
 		case kept || !k.ours:
 			b.removeEnv(k, kept)
 		case !slices.Contains(gone, k.at):
@@ -265,7 +254,7 @@ func (b *planBuilder) removeHolders(keep, added *containerRef) {
 // removeEnv plans the removal of a holder's env var, and of its list if that has no
 // other. added is set if another env var is added to the list.
 func (b *planBuilder) removeEnv(k *originalsHolder, added bool) {
-	path, at := k.path.Key("env"), k.container.envVars(k.mesh.format.EnvName)
+	path, at := k.path.Key("env"), k.container.envVars(k.env)
 	if len(at) == len(k.container.Env) && !added {
 		b.edit(b.record.Emptied(path))
 		return

@@ -48,19 +48,6 @@ func (s *handlerSite) readForm() field.Map {
 	return form
 }
 
-// withEmptyHeaders returns the form of the original httpGet with the list of headers
-// that is empty in the rewritten request, and must be so again.
-func (s *handlerSite) withEmptyHeaders(form field.Map) field.Map {
-	headers, found := field.As[field.Map](s.source, kindHTTPGet).Get(headersField)
-	if _, known := form.Get(headersField); known || !found || !isEmpty(headers) {
-		return form
-	}
-	if form == nil {
-		form = s.original.Value()
-	}
-	return append(field.Map{{Key: headersField, Value: headers}}, form...)
-}
-
 // needsForm reports whether the env var, and what the rewritten request keeps,
 // would give back another handler than the one that was written.
 func (s *handlerSite) needsForm() bool {
@@ -71,14 +58,7 @@ func (s *handlerSite) needsForm() bool {
 	if h == nil {
 		return !same(s.form, handlerOf(s.prober(), nil).Value())
 	}
-	return h.Port.IsString || h.Path == "" || h.Protocol != "" && following(s.form, "protocol") != "" || s.fillsHeaders()
-}
-
-// fillsHeaders reports whether the original has a list of headers that is empty
-// or null, and the rewritten request has headers.
-func (s *handlerSite) fillsHeaders() bool {
-	_, has := s.form.Get(headersField)
-	return has && len(s.original.HTTPGet.HTTPHeaders) == 0 && len(s.target.HTTPGet.HTTPHeaders) > 0
+	return h.Port.IsString || h.Path == "" || h.Protocol != "" && following(s.form, "protocol") != ""
 }
 
 // shortForm returns the form without the fields of an httpGet that the env var
@@ -89,7 +69,7 @@ func (s *handlerSite) shortForm() field.Map {
 		return s.form
 	}
 	return slices.DeleteFunc(slices.Clone(s.form), func(e field.Entry) bool {
-		return e.Key != "path" && e.Key != "port" && !(e.Key == headersField && s.fillsHeaders())
+		return e.Key != "path" && e.Key != "port"
 	})
 }
 
@@ -108,13 +88,7 @@ func (b *planBuilder) recordFor(toRewrite []*handlerSite, env string, user, writ
 			r.Add(RecordTexts, field.Entry{Key: s.key, Value: texts.Map()})
 		}
 	}
-	now := []answerer{b.inspection.answerer}
-	undone := undoAll(written, func(d *serviceMesh) []answerer {
-		if d.convention != b.p.mesh.convention {
-			return nil
-		}
-		return now
-	}, nil)
+	undone := undoAll(written, []answerer{b.inspection.answerer}, nil)
 	r.Add(recordAnnotations, slices.DeleteFunc(user.Map(), func(e field.Entry) bool {
 		v, set := undone.Lookup(e.Key)
 		return set && v == e.Value

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
 
 // A Planner plans for one set of options. It holds no state between calls and
@@ -33,9 +34,6 @@ func New(o Options) (*Planner, error) {
 }
 
 func newPlanner(o Options, d *serviceMesh) *Planner {
-	if o.AnsweredBy == AnsweredByEnvoy && o.ProbeProxy.Name == Defaults().ProbeProxy.Name {
-		o.ProbeProxy.Name = osmHealthcheckName
-	}
 	others := slices.DeleteFunc(slices.Clone(serviceMeshes), func(x *serviceMesh) bool { return x == d })
 	p := &Planner{opts: o, mesh: d, meshes: append([]*serviceMesh{d}, others...)}
 	p.others = sync.OnceValue(func() map[*serviceMesh]*Planner {
@@ -48,17 +46,6 @@ func newPlanner(o Options, d *serviceMesh) *Planner {
 	p.sidecar = sync.OnceValue(func() field.Map { return p.fixedContainer(true) })
 	p.ordinary = sync.OnceValue(func() field.Map { return p.fixedContainer(false) })
 	return p
-}
-
-// holderIn returns the mesh in which a container carries originals in a convention, which
-// cannot tell one mesh from another: the mesh whose proxy it is, else the first.
-func (p *Planner) holderIn(by *convention, c *Container) (found *serviceMesh) {
-	for _, d := range p.meshes {
-		if d.convention == by && (found == nil || d.isProxy(c)) {
-			found = d
-		}
-	}
-	return found
 }
 
 // Plan plans the rewriting of one template. A template that was rewritten
@@ -74,11 +61,10 @@ func (p *Planner) Plan(in Input) Plan {
 	if b.answersItself() {
 		b.excludePorts(b.undecided())
 	} else {
-		b.p.mesh.skipUnsupported(b, b.undecided())
 		b.skipNewer()
 		toRewrite = b.undecided()
 		for _, s := range toRewrite {
-			s.target = &Handler{HTTPGet: b.p.mesh.assign(s, toRewrite, b.inspection.answerer)}
+			s.target = &Handler{HTTPGet: s.rewritten(b.inspection.answerer.port)}
 		}
 	}
 	if len(toRewrite) > 0 && !b.failed() {
@@ -112,7 +98,11 @@ const danglingText = "looks like a rewritten probe, but no container of the pod 
 // isDangling reports whether a probe looks rewritten and was not recognised.
 func (s *handlerSite) isDangling() bool {
 	h := s.current.HTTPGet
-	return s.lost || !s.alreadyRewritten && h != nil && slices.ContainsFunc(conventions, func(by *convention) bool { return by.looksRewritten(h) })
+	if h == nil || s.alreadyRewritten {
+		return s.lost
+	}
+	_, _, ok := prober.ParseKey(h.Path)
+	return s.lost || ok || presentKey(h.Path) != "" || isHealthcheck(h)
 }
 
 // skip leaves a probe alone and reports the reason.
@@ -213,11 +203,11 @@ func (b *planBuilder) classifyEndpoint(s *handlerSite, kind string) {
 		b.skip(s, "timeout-invalid", s.path.Key("timeoutSeconds"), "%d must be a number of seconds from 1 to %d", s.timeout, math.MaxInt32)
 	case s.portErr != nil:
 		b.skipPort(s, kind, *port)
-	case slices.Contains(b.p.mesh.ports(a), s.port):
+	case s.port == a.port:
 		b.skip(s, "aims-at-probe-port", s.path.Key(kind, "port"), "%s is the port of the rewritten probes, and the probe is not one of them", port)
 	case !b.inspection.captures(s.port):
 		b.skip(s, "port-not-captured", s.path.Key(kind, "port"), "the mesh does not capture port %d, so the probe works as it is", s.port)
-	case (s.at.init || b.answeredByUs(s)) && b.lateIn(&b.inspection.facts, s, a) != "":
+	case (s.at.init || b.answeredByUs()) && b.lateIn(&b.inspection.facts, s, a) != "":
 		b.skip(s, "starts-before-answerer", s.path, "container %q starts before the one that answers rewritten probes, so this one is left alone; %s", s.container.Name, b.startsEarlierCure(s))
 	}
 }
@@ -247,7 +237,7 @@ func (b *planBuilder) runsBefore(w world, s *handlerSite, a answerer) bool {
 	switch {
 	case a.who == AnsweredByApp || !s.atStart():
 		return true
-	case b.madeByUs(s, a): // an ordinary probe-proxy would have to be first
+	case a.who == AnsweredByProbeProxy: // an ordinary probe-proxy would have to be first
 		return b.native() || !s.at.init && !b.firstIsApp()
 	case proxy != nil && proxy.Image != autoImage: // the injector neither replaces nor moves it
 		return s.at.startsAfter(at)
@@ -259,10 +249,8 @@ func (b *planBuilder) startsEarlierCure(s *handlerSite) string {
 	switch {
 	case b.in.Shape.NoNativeSidecars:
 		return "a " + b.in.Kind + " can have no native sidecars, which would start first"
-	case b.answeredByUs(s):
+	case b.answeredByUs():
 		return "`placement: native` starts probe-proxy first"
-	case b.p.mesh.fixedPorts != nil:
-		return "probe-proxy, with `answeredBy: probe-proxy` and `placement: native`, would start first"
 	}
 	return "probe-proxy with `placement: native`, on a port of its own, would start first"
 }
@@ -278,7 +266,6 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 	b.findings = append(b.findings, b.inspection.warnings...)
 	b.checkPaths(toRewrite)
 	a := b.inspection.answerer
-	ports := b.p.mesh.ports(a)
 	for at, c := range b.containers() {
 		if b.adds(toRewrite) && c.Name == b.p.opts.ProbeProxy.Name {
 			b.addFinding(containerFinding("name-taken", b.containerPath(at).Key("name"), c.Name, "%q is the name of the container to be added; one of the two must have another (`probeProxy.name`)", c.Name))
@@ -287,7 +274,7 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 			continue
 		}
 		for i, p := range c.Ports {
-			if slices.Contains(ports, int(p.ContainerPort)) && (p.Protocol == "" || p.Protocol == "TCP") {
+			if int(p.ContainerPort) == a.port && (p.Protocol == "" || p.Protocol == "TCP") {
 				b.addFinding(containerFinding("port-taken", b.containerPath(at).Key("ports").Index(i).Key("containerPort"), c.Name, "%d is the port where rewritten probes are answered; the app must have another%s", p.ContainerPort, b.portCure()))
 			}
 		}
@@ -298,7 +285,7 @@ func (b *planBuilder) check(toRewrite []*handlerSite) {
 	if b.adds(toRewrite) {
 		b.checkProbeProxy(toRewrite)
 	}
-	b.checkBareSpec(toRewrite)
+	b.checkBareSpec()
 	b.checkIngresses(toRewrite)
 	if a.who != AnsweredByProbeProxy {
 		b.checkProxyLimits()
@@ -366,11 +353,11 @@ func (b *planBuilder) servedByRewriter(s *handlerSite) bool {
 
 // checkBareSpec refuses a rewriting that needs annotations if it is not known where
 // the pods get theirs from.
-func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
+func (b *planBuilder) checkBareSpec() {
 	if !b.in.Shape.BareSpec || b.inspection.facts.injected.is == never {
 		return
 	}
-	needed := b.withEnvoyOriginals(b.p.mesh.annotate(nil, nil, b.inspection.answerer), toRewrite)
+	needed := b.p.mesh.annotate(nil, nil, b.inspection.answerer)
 	if len(needed) == 0 {
 		return
 	}
@@ -381,7 +368,7 @@ func (b *planBuilder) checkBareSpec(toRewrite []*handlerSite) {
 // on which istio-proxy answers is a fact of the mesh, which another `port` would only deny.
 func (b *planBuilder) portCure() string {
 	switch {
-	case b.p.mesh.fixedPorts != nil:
+	case b.p.mesh.port != 0:
 		return ""
 	case b.p.opts.AnsweredBy == AnsweredByIstioProxy:
 		return ", or probe-proxy must answer (`answeredBy: probe-proxy`)"
@@ -395,7 +382,7 @@ func (b *planBuilder) finish(toRewrite []*handlerSite) Plan {
 	failed := b.failed()
 	if !failed {
 		b.editAll(toRewrite)
-		plan.Edits, plan.Repairs, plan.Companion = b.edits, b.inspection.collisions, b.companion(toRewrite)
+		plan.Edits, plan.Repairs = b.edits, b.inspection.collisions
 	}
 	for _, s := range b.sites {
 		plan.Probes = append(plan.Probes, b.verdict(s, failed))
@@ -415,10 +402,8 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	if b.failed() || len(toRewrite)+len(b.excluded) == 0 {
 		return a
 	}
-	a.By, a.Mesh, a.Because, a.AddsAnnotations = b.inspection.answerer.who, b.detected.title, b.inspection.because, b.addedAnnotations
-	if ports := b.p.mesh.ports(b.inspection.answerer); len(ports) == 1 {
-		a.Port = ports[0]
-	}
+	a.By, a.Port = b.inspection.answerer.who, b.inspection.answerer.port
+	a.Mesh, a.Because, a.AddsAnnotations = b.detected.title, b.inspection.because, b.addedAnnotations
 	a.AppWouldDo = !b.in.OnlyEdits && a.By == AnsweredByProbeProxy && b.appWouldDo(toRewrite)
 	var container string
 	switch {
@@ -432,22 +417,6 @@ func (b *planBuilder) answer(toRewrite []*handlerSite) Answer {
 	}
 	return a
 }
-
-// companion returns the object that the workload needs, or the one that it no longer
-// needs; nil if there is neither.
-func (b *planBuilder) companion(toRewrite []*handlerSite) *Companion {
-	if probers := b.envoyEntries(toRewrite); len(probers) > 0 {
-		return b.envoyConfigMap(envoyResources(probers))
-	}
-	if len(b.annotationHolders) > 0 {
-		return b.envoyConfigMap("")
-	}
-	return nil
-}
-
-// answeredByEnvoy reports whether the answerer reads the originals from a companion, of
-// which annotations keep a copy for the next run, and not from the env var.
-func (b *planBuilder) answeredByEnvoy() bool { return b.inspection.answerer.who == AnsweredByEnvoy }
 
 func (b *planBuilder) verdict(s *handlerSite, failed bool) Verdict {
 	v := Verdict{

@@ -98,7 +98,7 @@ func (o *Object) canBeEdited(text []byte) error {
 	switch s := o.stream; {
 	case s.shared[o] != "":
 		return o.error(nil, o.Line(), fmt.Errorf("must be edited, and shares the anchor %q with another object of its list: write it out in both", s.shared[o]))
-	case (o.dash > 0 || o.isFlowItem()) && bytes.IndexByte(s.in[o.start:o.start+yaml.ContentStart(s.in[o.start:o.end])], '!') >= 0:
+	case (o.hasDash || o.isFlowItem()) && bytes.IndexByte(s.in[o.start:o.start+yaml.ContentStart(s.in[o.start:o.end])], '!') >= 0:
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item that has a tag is only read; take the tag out"))
 	case o.isFlowItem() && text[yaml.ContentStart(text)] != '{':
 		return o.error(nil, o.Line(), errors.New("cannot be edited: an item without braces in a list in brackets is only read; put it in braces"))
@@ -106,6 +106,15 @@ func (o *Object) canBeEdited(text []byte) error {
 		return o.error(nil, s.line(s.text.OddFrom(o.start)), errors.New("must be edited, and has a line break here that is neither LF nor CRLF: write it as \\n, \\N, \\L or \\P in double quotes"))
 	}
 	return nil
+}
+
+// isFlowItem reports whether an object in braces is an item of a list in
+// brackets: there are commas or brackets on both sides.
+func (o *Object) isFlowItem() bool {
+	const blank = " \t\r\n"
+	before, after := bytes.TrimRight(o.stream.in[:o.start], blank), bytes.TrimLeft(o.stream.in[o.end:], blank)
+	return (bytes.HasSuffix(before, []byte("[")) || bytes.HasSuffix(before, []byte(","))) &&
+		(bytes.HasPrefix(after, []byte("]")) || bytes.HasPrefix(after, []byte(",")))
 }
 
 // lineBreak returns what the first line of a text ends with, CRLF or LF. If that is empty, or there

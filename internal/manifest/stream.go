@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/yaml"
 )
 
@@ -29,7 +28,7 @@ type Stream struct {
 	isList  bool // a ResourceList
 	results resultsPosition
 	added   bool     // results were added
-	changes []change // to the input, besides the edits of its objects
+	changes []splice // of the input, by results that are added, in its order
 
 	// The tree that was used last, and the one that checks edits.
 	tree   yaml.Tree
@@ -54,21 +53,6 @@ type Stream struct {
 type splice struct {
 	start, end int
 	text       string
-}
-
-// A change is a splice of the whole input: results, or an object that was
-// added or removed.
-type change struct {
-	splice
-	adds *addition
-}
-
-// An addition is an object that was added.
-type addition struct {
-	name   string
-	before string // the text that sets it off from the object before it
-	length int    // of its text
-	value  field.Map
 }
 
 // maxSize is the most that an input or output may have: offsets are int32.
@@ -163,14 +147,6 @@ func (s *Stream) line(at int) int {
 		s.linesBefore = append(s.linesBefore, s.linesBefore[n-1]+bytes.Count(s.in[(n-1)*block:n*block], feed))
 	}
 	return 1 + s.linesBefore[at/block] + bytes.Count(s.in[at/block*block:at], feed)
-}
-
-// canGrow returns an error if text behind the input would change the value of its last scalar.
-func (s *Stream) canGrow() error {
-	if !s.endsInText {
-		return nil
-	}
-	return s.errorAt(len(s.in)-s.addedEnd, errors.New("must end with a line end: this line is in a block scalar (| or >), whose value would be another with text behind it"))
 }
 
 // noteShared marks the objects of a document that share an anchor with another one or
@@ -330,9 +306,7 @@ func (s *Stream) addObject(t *yaml.Tree, n int32, end int, id identity) error {
 	}
 	s.slab = append(s.slab, s.newObject(v, end, id))
 	o := &s.slab[len(s.slab)-1]
-	if v.KeyEnd > v.Key {
-		o.dash = v.Key
-	}
+	o.hasDash = v.KeyEnd > v.Key
 	s.objects = append(s.objects, o)
 	return nil
 }
