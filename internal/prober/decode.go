@@ -82,7 +82,7 @@ func (f *Format) decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
 		return nil, errors.New("entry must be an object, not null")
 	}
 	var p Prober
-	if err := decodeStrictly(msg, &p); err != nil {
+	if err := DecodeStrictly(msg, &p); err != nil {
 		return nil, err
 	}
 	if err := p.complete(probeType); err != nil || f.check == nil {
@@ -91,12 +91,15 @@ func (f *Format) decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
 	return &p, f.check(container, &p)
 }
 
-// decodeStrictly refuses fields that v lacks. Such a field changes what the
-// kubelet would have done, so that a probe without it could pass falsely.
-func decodeStrictly(msg json.RawMessage, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(msg))
+// DecodeStrictly decodes one JSON value, and refuses fields that v lacks. Such a field
+// changes what the kubelet would have done, so that a probe without it could pass falsely.
+func DecodeStrictly(text []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	err := dec.Decode(v)
+	if err == nil && len(bytes.TrimSpace(text[dec.InputOffset():])) > 0 {
+		return errors.New("something follows the JSON value")
+	}
 	if err == nil {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/netip"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -140,18 +139,26 @@ func effective(p *vmconfig.Probe) *vmconfig.Probe {
 	return &q
 }
 
+// knownFields has the fields of a probe in Istio's API, and of its handlers by their names.
+var knownFields = map[string][]string{
+	"": {"initialDelaySeconds", timeoutSeconds, "periodSeconds", "successThreshold", "failureThreshold", httpGet, "tcpSocket", grpc, "exec"},
+
+	httpGet:     {"path", "port", "host", "scheme", "httpHeaders"},
+	"tcpSocket": {"port", "host"},
+	grpc:        {"port", "service"},
+	"exec":      {"command"},
+}
+
 // unknownField returns the path of a field that Istio's API does not have, and
 // those that it has instead; nil if all are known.
 func unknownField(probe field.Map) (path field.Path, known []string) {
-	t := reflect.TypeFor[vmconfig.Probe]()
 	for _, e := range probe {
-		of, known := vmconfig.FieldType(t, e.Key)
-		if of == nil {
+		if known := knownFields[""]; !slices.Contains(known, e.Key) {
 			return probePath.Key(e.Key), known
 		}
-		m, _ := e.Value.(field.Map)
-		for _, inner := range m {
-			if of, known := vmconfig.FieldType(of.Elem(), inner.Key); of == nil {
+		handler, _ := e.Value.(field.Map)
+		for _, inner := range handler {
+			if known := knownFields[e.Key]; !slices.Contains(known, inner.Key) {
 				return probePath.Key(e.Key, inner.Key), known
 			}
 		}

@@ -86,7 +86,7 @@ func (p *Probe) Validate(path field.Path) error {
 		set, err = append(set, "`tcpSocket`"), checkPort(path.Key("tcpSocket", "port"), p.TCPSocket.Port)
 	}
 	if p.GRPC != nil {
-		set, err = append(set, "`grpc`"), checkPort(path.Key("grpc", "port"), p.GRPC.Port)
+		set, err = append(set, "`grpc`"), cmp.Or(checkUnset(path.Key("grpc", "mode"), p.GRPC.Mode), checkPort(path.Key("grpc", "port"), p.GRPC.Port))
 	}
 	if p.Exec != nil {
 		set, err = append(set, "`exec`"), checkCommand(path.Key("exec", "command"), p.Exec.Command)
@@ -118,7 +118,15 @@ func checkHTTPGet(path field.Path, h *prober.HTTPGet) error {
 			return errorAt(path.Item("httpHeaders", i).Key("value"), "%q must have no line break and no NUL", header.Value)
 		}
 	}
-	return checkPort(path.Key("port"), h.Port)
+	return cmp.Or(checkUnset(path.Key("protocol"), h.Protocol), checkPort(path.Key("port"), h.Port))
+}
+
+// checkUnset checks a field of the API's handlers that those of a WorkloadGroup do not have.
+func checkUnset(path field.Path, value string) error {
+	if value != "" {
+		return errorAt(path, "%q must be unset: a WorkloadGroup cannot have the field", value)
+	}
+	return nil
 }
 
 func checkPort(path field.Path, port field.IntOrString) error {

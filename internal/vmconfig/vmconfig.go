@@ -9,6 +9,7 @@ package vmconfig
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
@@ -27,7 +28,7 @@ type Config struct {
 }
 
 // A Probe is Istio's ReadinessProbe. Exactly one of its handlers is set. Ports are numbers,
-// and what [notIstios] names is not set.
+// and the fields that Istio's handlers lack, protocol and mode, are not set.
 type Probe struct {
 	InitialDelaySeconds int `json:"initialDelaySeconds"`
 	TimeoutSeconds      int `json:"timeoutSeconds"`
@@ -84,8 +85,8 @@ func (p Probe) WithDefaults() Probe {
 // as the configuration says.
 func Decode(text []byte) (*Config, error) {
 	c := &Config{Probe: DefaultProbe()}
-	if err := decodeStrictly(text, c); err != nil {
-		return nil, err
+	if err := prober.DecodeStrictly(text, c); err != nil {
+		return nil, fmt.Errorf("the configuration must be a JSON object as rewrite-probes writes it: %w", err)
 	}
 	if err := c.Validate(); err != nil { // a number that is 0 there is an error
 		return nil, err
