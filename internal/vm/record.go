@@ -1,8 +1,6 @@
 package vm
 
 import (
-	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -29,21 +27,13 @@ func (b *builder) readRecord() (err error) {
 	if text, noted := config.(string); noted {
 		b.configBefore = &text
 	}
-	if derived := b.record.Section(recordDerived); derived != nil {
-		if b.derivedBefore, err = probeIn(derived); err == nil {
-			err = b.derivedBefore.Validate(probePath)
-		}
-		if err != nil {
-			err = fmt.Errorf("must be a JSON object as rewrite-probes writes it, and `%s` is no probe", recordDerived)
-		}
-	}
 	return err
 }
 
-// probeIn returns the probe that a section has.
-func probeIn(section field.Map) (p *vmconfig.Probe, err error) {
-	err = json.Unmarshal(field.AppendJSON(nil, section), &p)
-	return p, err
+// probeIn returns the probe that a mapping has.
+func probeIn(m field.Map) (*vmconfig.Probe, error) {
+	p := new(vmconfig.Probe)
+	return p, prober.DecodeStrictly(field.AppendJSON(nil, m), p)
 }
 
 // envIsOurs reports whether the env var has the original of the group's probe
@@ -95,7 +85,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 	config, err := b.userConfig()
 	if err == nil && b.target != nil {
 		config, err = b.configWithEnv(config, &r)
-		if !b.writesDerived && !reflect.DeepEqual(b.written, writtenBy(entryOf(b.original))) {
+		if b.derived == nil && !reflect.DeepEqual(b.written, writtenBy(entryOf(b.original))) {
 			r.Set(recordProbe, b.written)
 		}
 	}
@@ -103,7 +93,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 		b.add("vm-config-invalid", annotationPath(ConfigAnnotation), "%v", inOneLine(err))
 		return nil
 	}
-	if b.derived != nil && (b.writesDerived || b.isDerived()) {
+	if b.derived != nil {
 		r.Set(recordDerived, probeMap(b.derived))
 	}
 	if b.target != nil {

@@ -64,9 +64,9 @@ func outerTimeout(inner int) int { return min(max(inner, 1), math.MaxInt32-1) + 
 // probeEdits returns the edits of the probe: rewritten, derived, removed or restored.
 func (b *builder) probeEdits() []field.Edit {
 	switch {
-	case b.remove:
+	case b.original == nil && b.probe != nil:
 		return []field.Edit{{Op: field.Delete, Path: probePath}}
-	case b.writesDerived:
+	case b.derived != nil:
 		p := b.derived
 		if b.target != nil {
 			p = b.rewritten(p)
@@ -75,8 +75,6 @@ func (b *builder) probeEdits() []field.Edit {
 			return nil
 		}
 		return []field.Edit{{Op: field.Set, Path: probePath, Value: probeMap(p)}}
-	case b.target == nil && b.entry != nil && b.isDerived():
-		return []field.Edit{{Op: field.Set, Path: probePath, Value: probeMap(b.derived)}}
 	case b.target == nil:
 		return b.restoreProbe()
 	}
@@ -101,13 +99,6 @@ func (b *builder) rewritten(p *vmconfig.Probe) *vmconfig.Probe {
 	q.HTTPGet, q.GRPC = &h, nil
 	q.TimeoutSeconds = outerTimeout(b.target.TimeoutSeconds)
 	return &q
-}
-
-// isDerived reports whether the probe is the one that an earlier run took from
-// a workload.
-func (b *builder) isDerived() bool {
-	_, from := b.g.Metadata.Annotations.Lookup(fromAnnotation)
-	return from && b.original != nil && b.derivedBefore != nil && reflect.DeepEqual(effective(b.original), effective(b.derivedBefore))
 }
 
 // restoreProbe returns the edits that restore the author's probe.
