@@ -93,7 +93,9 @@ func TestAProbeIsTranslatedIntoThatOfAGroup(t *testing.T) {
 		{"a sleep, as hooks have it", "{sleep: {seconds: 1}}", nil, `field "sleep" is not known to this version`},
 		{"two handlers", "{exec: {command: [a]}, tcpSocket: {port: 1}}", nil, "`readinessProbe`: must have only one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has `tcpSocket`, `exec`"},
 		{"a port of the container", "{tcpSocket: {port: http}}", with(func(p *vmconfig.Probe) { p.TCPSocket = &prober.TCPSocket{Port: field.Number(8080)} }), ""},
-		{"a port of the group, which wins", "{httpGet: {port: other}}", with(func(p *vmconfig.Probe) { p.HTTPGet = &prober.HTTPGet{Path: "/", Port: field.Number(9443), Scheme: "HTTP"} }), ""},
+		{"a port of the group, which wins", "{httpGet: {port: other}}", with(func(p *vmconfig.Probe) {
+			p.HTTPGet = &prober.HTTPGet{Path: "/", Port: field.Number(9443), Scheme: "HTTP"}
+		}), ""},
 		{"a port that neither has", "{httpGet: {port: nowhere}}", nil, "its probe names the port \"nowhere\", which neither `spec.template.ports` of the group nor the container has"},
 	} {
 		g := read(t, "kind: WorkloadGroup\nmetadata: {name: reviews}\nspec: {template: {ports: {other: 9443}}}\n").Group

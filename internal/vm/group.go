@@ -118,6 +118,9 @@ func (b *builder) recognise() {
 	}
 	e := b.config.entry
 	entry := entryOf(&vmconfig.Probe{HTTPGet: e.HTTPGet, GRPC: e.GRPC, TimeoutSeconds: e.TimeoutSeconds})
+	if entry.HTTPGet != nil {
+		entry.HTTPGet.Host = "" // the rewritten probe has it
+	}
 	b.entry = entry
 	asWritten := b.record.Section(recordProbe)
 	if t := b.probe.TimeoutSeconds; t != outerTimeout(entry.TimeoutSeconds) && t > 0 {
@@ -166,7 +169,7 @@ func (b *builder) repairs() []transformer.Finding {
 	case b.entry == nil && isHTTPS(b.probe):
 		return []transformer.Finding{transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "scheme"),
 			"Istio's agent verifies the certificate of an HTTPS probe, which the kubelet does not: one that is self-signed, or not for this address, fails")}
-	case b.entry != nil && hasHost(b.target) && !b.config.localhost:
+	case b.entry != nil && hasHost(b.target) && b.config.group.ProxyMetadata.Get(localhostEnv) != "true":
 		return []transformer.Finding{transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation),
 			"must have `proxyMetadata.%s: \"true\"`, without which the agent's status server does not ask %s", localhostEnv, b.target.HTTPGet.Host)}
 	}

@@ -255,7 +255,6 @@ func TestOnlyTheFirstRunRepairsAMistake(t *testing.T) {
 		{"a probe of localhost", group("", local), "vm-https-verified"},
 		{"a probe of localhost that is rewritten already", localRewritten, ""},
 		{"a probe of localhost whose variable was removed since", strings.Replace(localRewritten, localhostEnv, "OTHER", 1), "vm-config-invalid"},
-		{"a probe of localhost whose variable the entries have", strings.Replace(strings.Replace(localRewritten, localhostEnv, "OTHER", 1), "spec:\n", "spec:\n  metadata: {annotations: {proxy.istio.io/config: \"proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: '1'}\"}}\n", 1), ""},
 		{"a probe of the machine's address needs no variable", group(rewrittenAnnotation+rewrittenRecord, rewritten), ""},
 		{"a probe that is taken from a workload", group("  annotations: {rewrite-probes.io/probe-from: Pod/a}\n", ""), ""},
 		{"a probe that works", group("", "{failureThreshold: 3, tcpSocket: {port: 1}}"), ""},

@@ -47,30 +47,27 @@ func (b *builder) envIsOurs() bool {
 // userConfig returns the agent configuration as its author wrote it, nil if
 // there was none.
 func (b *builder) userConfig() (*string, error) {
-	text := b.config.text
+	text, before := b.config.text, b.configBefore
 	if !b.envIsOurs() {
 		return text, nil
 	}
-	if before := b.configBefore; before != nil {
-		if then, err := withEnv(before, b.config.env, hasHost(b.config.entry)); err == nil && then == *text {
+	vars := variables(b.config.key, b.config.entry)
+	if before != nil {
+		if then, err := withEnv(before, vars); err == nil && then == *text {
 			return before, nil
 		}
 	}
-	return withoutEnv(*text, hasHost(b.config.entry), b.configBefore, b.record)
-}
-
-// hasHost reports whether an original asks localhost.
-func hasHost(original *prober.Prober) bool {
-	return original.HTTPGet != nil && original.HTTPGet.Host != ""
+	return withoutEnv(*text, vars, before, b.record)
 }
 
 // configWithEnv returns the agent configuration of a rewritten group, and notes in
-// the record what it takes to undo it; user is that of the author.
+// the record that of the author if undoing the change gives another; user is nil if there
+// was none.
 func (b *builder) configWithEnv(user *string, r *transformer.Record) (*string, error) {
-	text, err := withEnv(user, prober.Encode(map[string]*prober.Prober{b.key(): b.target}), hasHost(b.target))
+	vars := variables(b.key(), b.target)
+	text, err := withEnv(user, vars)
 	if err == nil && user != nil {
-		r.Add(transformer.RecordEmpty, emptyMetadata(*user)...)
-		if back, err := withoutEnv(text, hasHost(b.target), nil, *r); err != nil || back == nil || *back != *user {
+		if back, err := withoutEnv(text, vars, nil, nil); err != nil || back == nil || *back != *user {
 			r.Set(recordConfig, *user)
 		}
 	}
@@ -85,7 +82,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 	config, err := b.userConfig()
 	if err == nil && b.target != nil {
 		config, err = b.configWithEnv(config, &r)
-		if b.derived == nil && !reflect.DeepEqual(b.written, writtenBy(entryOf(b.original))) {
+		if b.derived == nil && !reflect.DeepEqual(b.written, writtenBy(b.target)) {
 			r.Set(recordProbe, b.written)
 		}
 	}
@@ -148,7 +145,7 @@ func (b *builder) noteEmpty(r *transformer.Record) {
 		v, noted = b.g.Source(field.NewPath("metadata", annotations))
 	}
 	if noted {
-		r.Set(transformer.RecordEmpty, append(field.Map{{Key: annotations, Value: v}}, r.Section(transformer.RecordEmpty)...))
+		r.Add(transformer.RecordEmpty, field.Entry{Key: annotations, Value: v})
 	}
 }
 

@@ -44,15 +44,15 @@ func withTimeout(w field.Map, v field.Value, set bool) field.Map {
 // writtenBy returns what is known from an entry of the env var alone.
 func writtenBy(e *prober.Prober) field.Map {
 	h := &transformer.Handler{HTTPGet: e.HTTPGet, GRPC: e.GRPC}
-	return withTimeout(field.Map{{Key: h.Kind(), Value: h.Value()}}, e.TimeoutSeconds, e.TimeoutSeconds > 1)
+	return withTimeout(writtenIn(field.Map{{Key: h.Kind(), Value: h.Value()}}), e.TimeoutSeconds, e.TimeoutSeconds > 1)
 }
 
-// entryOf returns the entry of the env var for a probe, whose host and headers stay in
-// the rewritten one.
+// entryOf returns the entry of the env var for a probe, whose headers stay in the
+// rewritten one.
 func entryOf(p *vmconfig.Probe) *prober.Prober {
 	e := effective(p).Prober()
 	if e.HTTPGet != nil {
-		e.HTTPGet.Host, e.HTTPGet.HTTPHeaders = "", nil
+		e.HTTPGet.HTTPHeaders = nil
 	}
 	return e
 }

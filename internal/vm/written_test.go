@@ -29,7 +29,7 @@ func TestWhatAnAuthorWroteIsTheEntryOfTheEnvVar(t *testing.T) {
 	}{
 		{"only what the rewriting changes of an httpGet", "{periodSeconds: 3, httpGet: {host: a, scheme: HTTPS, httpHeaders: [{name: A, value: b}], port: 1}}",
 			entries(httpGet, entries("port", 1, "scheme", "HTTPS")),
-			prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTPS"}, TimeoutSeconds: 1}, false},
+			prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/", Port: field.Number(1), Host: "a", Scheme: "HTTPS"}, TimeoutSeconds: 1}, false},
 		{"an httpGet that is written as the entry is", "{httpGet: {path: /a, port: 1, scheme: HTTPS}, timeoutSeconds: 2}",
 			entries(httpGet, entries("path", "/a", "port", 1, "scheme", "HTTPS"), timeoutSeconds, 2),
 			prober.Prober{HTTPGet: &prober.HTTPGet{Path: "/a", Port: field.Number(1), Scheme: "HTTPS"}, TimeoutSeconds: 2}, true},
