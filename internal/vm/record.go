@@ -118,6 +118,8 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 func (b *builder) texts() field.KeyValues {
 	isChanged := func(key string) bool {
 		switch key {
+		case transformer.OriginalsAnnotation:
+			return true
 		case ConfigAnnotation:
 			return b.envIsOurs()
 		case annotations:
@@ -128,9 +130,7 @@ func (b *builder) texts() field.KeyValues {
 	texts := b.record.Values(transformer.RecordTexts)
 	texts = slices.DeleteFunc(texts, func(t field.KeyValue) bool { return !isChanged(t.Key) })
 	for _, t := range b.g.Texts {
-		key := t.Path[len(t.Path)-1].Key
-		isAnnotation := t.Path[0].Key == "metadata" && (key == ConfigAnnotation || key == annotations)
-		if !isChanged(key) && (isAnnotation || t.Path.HasPrefix(probePath) || probePath.HasPrefix(t.Path)) {
+		if key := t.Path[len(t.Path)-1].Key; !isChanged(key) {
 			texts = texts.With(key, t.Text)
 		}
 	}

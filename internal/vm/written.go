@@ -108,26 +108,16 @@ func (b *builder) restoreProbe() []field.Edit {
 	}
 	kind := handlerOf(b.original).Kind()
 	edits := transformer.HandlerEdits(probePath, handlerOf(b.probe), handlerOf(b.original), field.As[field.Map](b.written, kind))
-	edits = append(edits, restoreField(probePath.Key(timeoutSeconds), b.source, b.written)...)
+	path := probePath.Key(timeoutSeconds)
+	if was, set := b.written.Get(timeoutSeconds); set {
+		edits = append(edits, field.Edit{Op: field.Set, Path: path, Value: was})
+	} else if _, there := b.source.Get(timeoutSeconds); there {
+		edits = append(edits, field.Edit{Op: field.Delete, Path: path})
+	}
 	for i := range edits {
 		edits[i].Texts = b.record.Values(transformer.RecordTexts)
 	}
 	return edits
-}
-
-// restoreField sets the entry at a path of the mapping now to the value that it
-// had.
-func restoreField(path field.Path, now, had field.Map) []field.Edit {
-	key := path[len(path)-1].Key
-	want, wanted := had.Get(key)
-	have, there := now.Get(key)
-	switch {
-	case wanted && !(there && have == want):
-		return []field.Edit{{Op: field.Set, Path: path, Value: want}}
-	case there && !wanted:
-		return []field.Edit{{Op: field.Delete, Path: path}}
-	}
-	return nil
 }
 
 // probeMap returns a probe as it is written into an object, every default

@@ -71,28 +71,6 @@ func TestTheStatusServerHasASecondMore(t *testing.T) {
 	}
 }
 
-func TestAFieldIsRestoredOnlyIfItDiffers(t *testing.T) {
-	path := field.NewPath("spec", "port")
-	for _, tt := range []struct {
-		name     string
-		now, had field.Map
-		want     []field.Edit
-	}{
-		{"it is the same", entries("port", 1), entries("port", 1), nil},
-		{"it was never there", entries("other", 1), nil, nil},
-		{"it has another value", entries("port", 2), entries("port", 1), []field.Edit{{Op: field.Set, Path: path, Value: 1}}},
-		{"it is not there any more", nil, entries("port", 1), []field.Edit{{Op: field.Set, Path: path, Value: 1}}},
-		{"it was null", entries("port", 2), entries("port", nil), []field.Edit{{Op: field.Set, Path: path}}},
-		{"it is null and was not there", entries("port", nil), nil, []field.Edit{{Op: field.Delete, Path: path}}},
-		{"it was null, and is not there any more", nil, entries("port", nil), []field.Edit{{Op: field.Set, Path: path}}},
-		{"it was added", entries("port", 1), nil, []field.Edit{{Op: field.Delete, Path: path}}},
-	} {
-		if d := cmp.Diff(tt.want, restoreField(path, tt.now, tt.had)); d != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, d)
-		}
-	}
-}
-
 // TestOnlyTheLinesThatMustChangeAreEdited has the paths of a probe's edits.
 func TestOnlyTheLinesThatMustChangeAreEdited(t *testing.T) {
 	for _, tt := range []struct {
