@@ -42,7 +42,9 @@ func (b *builder) derive() {
 // a workload.
 func (b *builder) isDerived() bool {
 	_, from := b.g.Metadata.Annotations.Lookup(fromAnnotation)
-	return from && b.original != nil && reflect.DeepEqual(probeMap(b.original), b.record.Section(recordDerived))
+	noted := b.record.Section(recordDerived)
+	p, err := probeIn(noted)
+	return from && noted != nil && err == nil && b.original != nil && reflect.DeepEqual(effective(b.original), effective(p))
 }
 
 // probeOf returns the readiness probe that a reference names in the form of a group's, and

@@ -129,6 +129,7 @@ func TestTheProbeOfAWorkloadBecomesThatOfTheGroup(t *testing.T) {
 		{"one that an earlier run took is not written again", from + derivedRecord, tcp, "{tcpSocket: {port: 1}}", transformer.LeftAlone, nil, "port: 1"},
 		{"one that an earlier run took follows the workload", from + derivedRecord, tcp, "{tcpSocket: {port: 2}}", transformer.WouldRewrite, nil, "port: 2"},
 		{"one that was edited since is an error", from + derivedRecord, strings.Replace(tcp, "10", "11", 1), "{tcpSocket: {port: 2}}", transformer.LeftAlone, []string{"vm-source-differs"}, "port: 1"},
+		{"one whose handler was removed since is an error", from + derivedRecord, "{periodSeconds: 10}", "{tcpSocket: {port: 1}}", transformer.LeftAlone, []string{"vm-source-differs"}, "{periodSeconds: 10}"},
 		{"one of the author's that is the same stays", from, "{failureThreshold: 3, tcpSocket: {port: 1}}", "{tcpSocket: {port: 1}}", transformer.LeftAlone, nil, "port: 1"},
 		{"one of the author's that says less and means the same stays", from, "{failureThreshold: 3, httpGet: {port: 1}}", "{httpGet: {path: /, port: 1}, periodSeconds: 10}", transformer.LeftAlone, nil, "{port: 1}"},
 		{"one that says less and means the same stays too", from, "{failureThreshold: 3, httpGet: {path: /, port: 1}}", "{httpGet: {port: 1}}", transformer.LeftAlone, nil, "port: 1"},

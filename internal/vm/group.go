@@ -8,7 +8,6 @@
 package vm
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -66,14 +65,12 @@ type builder struct {
 	record   transformer.Record
 	findings []transformer.Finding
 
-	source   field.Map // the probe as it was read
-	probe    *vmconfig.Probe
-	entry    *prober.Prober // of the env var, if the probe is our rewriting
-	dangling bool
-	original *vmconfig.Probe // as its author wrote it, or derived; nil if the group has or gets none
-	written  field.Map       // as its author wrote it, the part that the rewriting changes
-
-	configBefore *string // the agent's configuration as its author wrote it, if an earlier run noted that
+	source      field.Map // the probe as it was read
+	probe       *vmconfig.Probe
+	isRewritten bool            // the probe is our rewriting, and its original is known
+	dangling    bool            // it looks like that, and is not
+	original    *vmconfig.Probe // as its author wrote it, or derived; nil if the group has or gets none
+	written     field.Map       // as its author wrote it, the part that the rewriting changes
 
 	derived *vmconfig.Probe // the original, if it comes from the workload that the annotation names
 	target  *prober.Prober  // the entry of the rewritten probe, nil if it is not rewritten
@@ -88,7 +85,7 @@ func newBuilder(g *Group) *builder {
 	}
 	v, _ := g.Source(probePath)
 	b.source, _ = v.(field.Map)
-	if err := b.readRecord(); err != nil {
+	if b.record, err = transformer.ReadRecord(g.Metadata.Annotations); err != nil {
 		b.add("env-unreadable", annotationPath(transformer.OriginalsAnnotation), "%v; the original of the rewritten probe cannot be known", err)
 	}
 	b.written = writtenIn(b.source)
@@ -121,11 +118,10 @@ func (b *builder) recognise() {
 	if entry.HTTPGet != nil {
 		entry.HTTPGet.Host = "" // the rewritten probe has it
 	}
-	b.entry = entry
 	asWritten := b.record.Section(recordProbe)
 	if t := b.probe.TimeoutSeconds; t != outerTimeout(entry.TimeoutSeconds) && t > 0 {
 		entry.TimeoutSeconds = max(1, t-1) // it was edited since
-		asWritten = withTimeout(asWritten, entry.TimeoutSeconds, true)
+		asWritten = withTimeout(asWritten, entry.TimeoutSeconds)
 	}
 	original := *b.probe
 	original.TimeoutSeconds = entry.TimeoutSeconds
@@ -133,12 +129,10 @@ func (b *builder) recognise() {
 	if p, err := probeIn(asWritten); err == nil && reflect.DeepEqual(entryOf(p), entry) {
 		b.written, original.HTTPGet, original.GRPC = asWritten, p.HTTPGet, p.GRPC
 	}
-	if original.HTTPGet != nil {
-		request := *original.HTTPGet
-		request.Host, request.HTTPHeaders, request.Protocol = h.Host, h.HTTPHeaders, cmp.Or(request.Protocol, h.Protocol)
-		original.HTTPGet = &request
+	if o := original.HTTPGet; o != nil {
+		o.Host, o.HTTPHeaders, o.Protocol = h.Host, h.HTTPHeaders, h.Protocol
 	}
-	b.original = &original
+	b.isRewritten, b.original = true, &original
 }
 
 // Plan plans the rewriting of a group; rewrite has the handlers that are
@@ -163,13 +157,13 @@ func (b *builder) repairs() []transformer.Finding {
 	switch {
 	case b.target == nil || b.probe == nil || b.failed():
 		return nil
-	case b.entry == nil && b.probe.GRPC != nil:
+	case !b.isRewritten && b.probe.GRPC != nil:
 		return []transformer.Finding{transformer.NewFinding("vm-grpc-refused", probePath.Key(grpc),
 			"istiod refuses a WorkloadGroup with a grpc probe, and Istio's agent crashes if the service is not serving")}
-	case b.entry == nil && isHTTPS(b.probe):
+	case !b.isRewritten && isHTTPS(b.probe):
 		return []transformer.Finding{transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "scheme"),
 			"Istio's agent verifies the certificate of an HTTPS probe, which the kubelet does not: one that is self-signed, or not for this address, fails")}
-	case b.entry != nil && hasHost(b.target) && b.config.group.ProxyMetadata.Get(localhostEnv) != "true":
+	case b.isRewritten && hasHost(b.target) && b.config.group.ProxyMetadata.Get(localhostEnv) != "true":
 		return []transformer.Finding{transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation),
 			"must have `proxyMetadata.%s: \"true\"`, without which the agent's status server does not ask %s", localhostEnv, b.target.HTTPGet.Host)}
 	}
@@ -187,7 +181,7 @@ func (b *builder) undoBecause(off *transformer.Finding) transformer.Plan {
 	switch {
 	case b.isDerived():
 		verb = "taken out again"
-	case b.entry != nil:
+	case b.isRewritten:
 		verb = "restored"
 	}
 	if b.probe != nil {
@@ -229,7 +223,7 @@ func (b *builder) plan(why string) transformer.Plan {
 	switch {
 	case b.failed():
 		v.Reason = b.findings[0].Reason
-		if b.target != nil || b.entry != nil || b.derived != nil || b.original == nil {
+		if b.target != nil || b.isRewritten || b.derived != nil || b.original == nil {
 			v.State = transformer.Refused
 		}
 	case b.target != nil:
@@ -237,7 +231,7 @@ func (b *builder) plan(why string) transformer.Plan {
 		if len(plan.Edits) > 0 {
 			v.State = transformer.WouldRewrite
 		}
-	case b.entry != nil || b.original == nil:
+	case b.isRewritten || b.original == nil:
 		v.State, v.Before, v.After = transformer.WouldRestore, describe(b.probe), describe(b.original)
 	case b.derived != nil && len(plan.Edits) > 0:
 		v.State, v.Reason, v.Before, v.After = transformer.WouldRewrite, "", describe(nil), describe(b.original)

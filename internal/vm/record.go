@@ -20,16 +20,6 @@ const (
 // annotations, in a record, are those of the group.
 const annotations = "annotations"
 
-// readRecord reads what an earlier run has noted.
-func (b *builder) readRecord() (err error) {
-	b.record, err = transformer.ReadRecord(b.g.Metadata.Annotations)
-	config, _ := field.Map(b.record).Get(recordConfig)
-	if text, noted := config.(string); noted {
-		b.configBefore = &text
-	}
-	return err
-}
-
 // probeIn returns the probe that a mapping has.
 func probeIn(m field.Map) (*vmconfig.Probe, error) {
 	p := new(vmconfig.Probe)
@@ -41,23 +31,25 @@ func probeIn(m field.Map) (*vmconfig.Probe, error) {
 // earlier run. That one had the group's name, unless the group was renamed too.
 func (b *builder) envIsOurs() bool {
 	_, ran := b.g.Metadata.Annotations.Lookup(transformer.OriginalsAnnotation)
-	return b.entry != nil || b.config.entry != nil && (ran || b.config.key == b.key())
+	return b.isRewritten || b.config.entry != nil && (ran || b.config.key == b.key())
 }
 
 // userConfig returns the agent configuration as its author wrote it, nil if
 // there was none.
 func (b *builder) userConfig() (*string, error) {
-	text, before := b.config.text, b.configBefore
 	if !b.envIsOurs() {
-		return text, nil
+		return b.config.text, nil
 	}
 	vars := variables(b.config.key, b.config.entry)
-	if before != nil {
-		if then, err := withEnv(before, vars); err == nil && then == *text {
+	var before *string
+	config, _ := field.Map(b.record).Get(recordConfig)
+	if text, noted := config.(string); noted {
+		before = &text
+		if then, err := withEnv(before, vars); err == nil && then == *b.config.text {
 			return before, nil
 		}
 	}
-	return withoutEnv(*text, vars, before, b.record)
+	return withoutEnv(*b.config.text, vars, before, b.record)
 }
 
 // configWithEnv returns the agent configuration of a rewritten group, and notes in
@@ -125,7 +117,7 @@ func (b *builder) texts() field.KeyValues {
 		case annotations:
 			return len(b.g.Metadata.Annotations) > 0
 		}
-		return b.entry != nil
+		return b.isRewritten
 	}
 	texts := b.record.Values(transformer.RecordTexts)
 	texts = slices.DeleteFunc(texts, func(t field.KeyValue) bool { return !isChanged(t.Key) })

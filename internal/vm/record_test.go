@@ -21,23 +21,23 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 		{"what was empty", `{"empty":{"proxyMetadata":null}}`, ""},
 		{"texts", `{"texts":{"port":"0x10"}}`, ""},
 	} {
-		b := &builder{g: &Group{}}
+		var annotations field.KeyValues
 		if tt.text != "" {
-			b.g.Metadata.Annotations = b.g.Metadata.Annotations.With(transformer.OriginalsAnnotation, tt.text)
+			annotations = annotations.With(transformer.OriginalsAnnotation, tt.text)
 		}
-		if err := b.readRecord(); err != nil || b.record.Encode() != tt.text {
-			t.Errorf("%s: %v, and it is written as %s, want %s", tt.name, err, b.record.Encode(), tt.text)
+		r, err := transformer.ReadRecord(annotations)
+		if err != nil || r.Encode() != tt.text {
+			t.Errorf("%s: %v, and it is written as %s, want %s", tt.name, err, r.Encode(), tt.text)
 		}
-		if (b.configBefore != nil) != (tt.config != "") || b.configBefore != nil && *b.configBefore != tt.config {
-			t.Errorf("%s: the configuration is %v", tt.name, b.configBefore)
+		if got := field.As[string](field.Map(r), recordConfig); got != tt.config {
+			t.Errorf("%s: the configuration is %q", tt.name, got)
 		}
 	}
 }
 
 func readAnnotation(key, value string) error {
-	b := &builder{g: &Group{}}
-	b.g.Metadata.Annotations = field.KeyValues{{Key: key, Value: value}}
-	return b.readRecord()
+	_, err := transformer.ReadRecord(field.KeyValues{{Key: key, Value: value}})
+	return err
 }
 
 func TestARecordOfAnotherFormIsAnError(t *testing.T) {

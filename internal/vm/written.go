@@ -28,23 +28,26 @@ func writtenIn(probe field.Map) field.Map {
 		}
 		w = field.Map{{Key: httpGet, Value: changed}}
 	}
-	v, set := probe.Get(timeoutSeconds)
-	return withTimeout(w, v, set)
-}
-
-// withTimeout returns what is written with another timeout, or without one.
-func withTimeout(w field.Map, v field.Value, set bool) field.Map {
-	w = slices.DeleteFunc(slices.Clone(w), func(e field.Entry) bool { return e.Key == timeoutSeconds })
-	if set {
+	if v, set := probe.Get(timeoutSeconds); set {
 		w = append(w, field.Entry{Key: timeoutSeconds, Value: v})
 	}
 	return w
 }
 
+// withTimeout returns what is written with another timeout.
+func withTimeout(w field.Map, seconds int) field.Map {
+	w = slices.DeleteFunc(slices.Clone(w), func(e field.Entry) bool { return e.Key == timeoutSeconds })
+	return append(w, field.Entry{Key: timeoutSeconds, Value: seconds})
+}
+
 // writtenBy returns what is known from an entry of the env var alone.
 func writtenBy(e *prober.Prober) field.Map {
 	h := &transformer.Handler{HTTPGet: e.HTTPGet, GRPC: e.GRPC}
-	return withTimeout(writtenIn(field.Map{{Key: h.Kind(), Value: h.Value()}}), e.TimeoutSeconds, e.TimeoutSeconds > 1)
+	probe := field.Map{{Key: h.Kind(), Value: h.Value()}}
+	if e.TimeoutSeconds > 1 {
+		probe = withTimeout(probe, e.TimeoutSeconds)
+	}
+	return writtenIn(probe)
 }
 
 // entryOf returns the entry of the env var for a probe, whose headers stay in the
@@ -103,7 +106,7 @@ func (b *builder) rewritten(p *vmconfig.Probe) *vmconfig.Probe {
 
 // restoreProbe returns the edits that restore the author's probe.
 func (b *builder) restoreProbe() []field.Edit {
-	if b.entry == nil {
+	if !b.isRewritten {
 		return nil
 	}
 	kind := handlerOf(b.original).Kind()
