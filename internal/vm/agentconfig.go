@@ -122,7 +122,7 @@ func readYAML(text string) (*manifest.Stream, *manifest.Object, error) {
 // inOneLine returns an error about the YAML in the annotation.
 func inOneLine(err error) error {
 	where, text := "", strings.Join(strings.Fields(err.Error()), " ")
-	if e, ok := errors.AsType[*manifest.Error](err); ok {
+	if e, ok := errors.AsType[*manifest.Error](err); ok && e.Line > 0 {
 		where, text = fmt.Sprintf("line %d of its value: ", e.Line), e.Message()
 		if len(e.Path) > 0 {
 			text = fmt.Sprintf("`%s`: %s", e.Path, text)

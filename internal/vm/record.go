@@ -102,7 +102,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 		_, there := have.Lookup(a.Key)
 		return there
 	})
-	return b.changed(have, want)
+	return b.record.AnnotationEdits(field.NewPath("metadata", annotations), have, want)
 }
 
 // texts returns the texts of the probe, the agent's configuration and the annotations
@@ -139,24 +139,4 @@ func (b *builder) noteEmpty(r *transformer.Record) {
 	if noted {
 		r.Add(transformer.RecordEmpty, field.Entry{Key: annotations, Value: v})
 	}
-}
-
-// changed returns the edits that turn the annotations from have into want.
-func (b *builder) changed(have, want field.KeyValues) []field.Edit {
-	all := field.NewPath("metadata", annotations)
-	if len(want) == 0 && len(have) > 0 {
-		return []field.Edit{b.record.Emptied(all)}
-	}
-	var edits []field.Edit
-	for _, kv := range have {
-		if _, stays := want.Lookup(kv.Key); !stays {
-			edits = append(edits, field.Edit{Op: field.Delete, Path: all.Key(kv.Key)})
-		}
-	}
-	for _, kv := range want {
-		if old, there := have.Lookup(kv.Key); !there || old != kv.Value {
-			edits = append(edits, field.Edit{Op: field.Set, Path: all.Key(kv.Key), Value: kv.Value, Texts: b.record.Values(transformer.RecordTexts)})
-		}
-	}
-	return edits
 }
