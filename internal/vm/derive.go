@@ -21,7 +21,13 @@ func (b *builder) derive() {
 		return
 	}
 	path := annotationPath(fromAnnotation)
-	p, where, err := b.probeOf(ref)
+	from, where, err := b.find(ref)
+	var p *vmconfig.Probe
+	if err == nil {
+		if p, err = b.translate(from); err != nil {
+			err = fmt.Errorf("%s: %w", where, err)
+		}
+	}
 	switch {
 	case err != nil:
 		b.add("vm-source-unknown", path, "%q: %v", ref, err).Current = ref
@@ -47,22 +53,8 @@ func (b *builder) isDerived() bool {
 	return from && noted != nil && err == nil && b.original != nil && reflect.DeepEqual(effective(b.original), effective(p))
 }
 
-// probeOf returns the readiness probe that a reference names in the form of a group's, and
-// where it is.
-func (b *builder) probeOf(ref string) (p *vmconfig.Probe, where string, err error) {
-	from, workload, err := b.find(ref)
-	if err != nil {
-		return nil, "", err
-	}
-	where = fmt.Sprintf("%s, container %q", workload, from.Container)
-	if p, err = b.translate(from); err != nil {
-		err = fmt.Errorf("%s: %w", where, err)
-	}
-	return p, where, err
-}
-
-// find returns the readiness probe that a reference names, and its workload.
-func (b *builder) find(ref string) (from *transformer.OriginalProbe, workload string, err error) {
+// find returns the readiness probe that a reference names, and where it is.
+func (b *builder) find(ref string) (from *transformer.OriginalProbe, where string, err error) {
 	kind, rest, _ := strings.Cut(ref, "/")
 	name, container, named := strings.Cut(rest, "/")
 	if kind == "" || name == "" || named && container == "" || strings.Contains(container, "/") {
@@ -79,7 +71,7 @@ func (b *builder) find(ref string) (from *transformer.OriginalProbe, workload st
 	probes := slices.DeleteFunc(slices.Clone(all), func(p transformer.OriginalProbe) bool { return named && p.Container != container })
 	switch {
 	case len(probes) == 1:
-		return &probes[0], workload, nil
+		return &probes[0], fmt.Sprintf("%s, container %q", workload, probes[0].Container), nil
 	case len(all) == 0:
 		return nil, "", fmt.Errorf("%s has no readinessProbe", workload)
 	case len(probes) == 0:

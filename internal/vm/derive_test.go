@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -52,14 +53,14 @@ func TestAReferenceNamesOneProbe(t *testing.T) {
 		{"several probes", "Deployment/web", "", `Deployment web has 2 readiness probes, of "a", "b"; the annotation must name the container: Deployment/web/CONTAINER`},
 	} {
 		b := newBuilder(read(t, group("", ""), workloads...).Group)
-		from, workload, err := b.find(tt.ref)
+		from, where, err := b.find(tt.ref)
 		switch {
 		case tt.err != "":
 			if err == nil || err.Error() != tt.err {
 				t.Errorf("%s: %v, want %s", tt.name, err, tt.err)
 			}
-		case err != nil || from.Container != tt.container || !strings.HasPrefix(tt.ref, strings.Replace(workload, " ", "/", 1)):
-			t.Errorf("%s: %+v of %q, %v", tt.name, from, workload, err)
+		case err != nil || from.Container != tt.container || !strings.HasSuffix(where, fmt.Sprintf(", container %q", tt.container)) || !strings.HasPrefix(strings.Replace(where, " ", "/", 1), strings.TrimSuffix(tt.ref, "/"+tt.container)):
+			t.Errorf("%s: %+v of %q, %v", tt.name, from, where, err)
 		}
 	}
 }
