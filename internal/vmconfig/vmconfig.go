@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
@@ -100,8 +99,6 @@ func (c *Config) Encode() []byte {
 	b, _ := json.MarshalIndent(c, "", "  ") // types of strings and numbers alone cannot fail
 	return append(b, '\n')
 }
-
-const maxSeconds = math.MaxInt32
 
 // The schemes of a request.
 const (
