@@ -373,7 +373,8 @@ func (b *planBuilder) findMeshOriginal(s *handlerSite) {
 type OriginalProbe struct {
 	Container string
 	Probe     field.Map
-	Ports     []ContainerPort // of the container
+	Port      int   // the number of its port, which may be a name in Probe
+	PortErr   error // why it has none
 }
 
 // ReadinessProbes returns the readiness probes of a template as their authors
@@ -396,7 +397,7 @@ func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 			probe = slices.DeleteFunc(slices.Clone(probe), func(e field.Entry) bool { return e.Key == s.current.Kind() })
 			probe = append(probe, field.Entry{Key: s.original.Kind(), Value: s.original.Value()})
 		}
-		all = append(all, OriginalProbe{Container: s.container.Name, Probe: probe, Ports: s.container.Ports})
+		all = append(all, OriginalProbe{Container: s.container.Name, Probe: probe, Port: s.port, PortErr: s.portErr})
 	}
 	return all, nil
 }

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -107,24 +108,12 @@ func (b *builder) translate(from *transformer.OriginalProbe) (*vmconfig.Probe, e
 		}
 	}
 	if port != nil && port.IsString {
-		if *port, err = b.resolve(port.Str, from.Ports); err != nil {
-			return nil, err
+		n, named := b.g.Spec.Template.Ports[port.Str]
+		if !named && from.PortErr != nil {
+			return nil, fmt.Errorf("its probe's port %w (and `spec.template.ports` of the group does not have the name)", from.PortErr)
 		}
+		*port = field.Number(cmp.Or(n, from.Port))
 	}
 	q := p.WithDefaults()
 	return &q, q.Validate(field.NewPath("readinessProbe"))
-}
-
-// resolve returns the number of a port, which is named in the group's template or in
-// the container.
-func (b *builder) resolve(name string, ports []transformer.ContainerPort) (field.IntOrString, error) {
-	if n, found := b.g.Spec.Template.Ports[name]; found {
-		return field.Number(n), nil
-	}
-	for _, p := range ports {
-		if p.Name == name {
-			return field.Number(p.ContainerPort), nil
-		}
-	}
-	return field.IntOrString{}, fmt.Errorf("its probe names the port %q, which neither `spec.template.ports` of the group nor the container has", name)
 }

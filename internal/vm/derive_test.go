@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// original returns the probe of a container, which has the port http.
+// original returns the probe of a container, whose port is 8080 if it is named http.
 func original(t *testing.T, container, probe string) transformer.OriginalProbe {
 	t.Helper()
 	s, err := manifest.Read("", []byte("probe: "+probe+"\n"))
@@ -24,10 +25,11 @@ func original(t *testing.T, container, probe string) transformer.OriginalProbe {
 	}
 	o, at := s.Objects()[0], field.NewPath("probe")
 	v, _ := o.Value(at)
-	return transformer.OriginalProbe{
-		Container: container, Probe: v.(field.Map),
-		Ports: []transformer.ContainerPort{{Name: "other", ContainerPort: 1}, {Name: "http", ContainerPort: 8080}},
+	from := transformer.OriginalProbe{Container: container, Probe: v.(field.Map), Port: 8080}
+	if strings.Contains(probe, "nowhere") {
+		from.Port, from.PortErr = 0, errors.New("is nowhere")
 	}
+	return from
 }
 
 func TestAReferenceNamesOneProbe(t *testing.T) {
@@ -97,7 +99,7 @@ func TestAProbeIsTranslatedIntoThatOfAGroup(t *testing.T) {
 		{"a port of the group, which wins", "{httpGet: {port: other}}", with(func(p *vmconfig.Probe) {
 			p.HTTPGet = &prober.HTTPGet{Path: "/", Port: field.Number(9443), Scheme: "HTTP"}
 		}), ""},
-		{"a port that neither has", "{httpGet: {port: nowhere}}", nil, "its probe names the port \"nowhere\", which neither `spec.template.ports` of the group nor the container has"},
+		{"a port that neither has", "{httpGet: {port: nowhere}}", nil, "its probe's port is nowhere (and `spec.template.ports` of the group does not have the name)"},
 	} {
 		g := read(t, "kind: WorkloadGroup\nmetadata: {name: reviews}\nspec: {template: {ports: {other: 9443}}}\n").Group
 		from := original(t, "app", tt.probe)
