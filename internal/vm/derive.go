@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
@@ -66,19 +65,20 @@ func (b *builder) find(ref string) (from *transformer.OriginalProbe, where strin
 		return nil, "", err
 	}
 	var containers []string
-	for _, p := range all {
+	var probes []*transformer.OriginalProbe
+	for i, p := range all {
 		containers = append(containers, fmt.Sprintf("%q", p.Container))
+		if !named || p.Container == container {
+			probes = append(probes, &all[i])
+		}
 	}
-	probes := slices.DeleteFunc(slices.Clone(all), func(p transformer.OriginalProbe) bool { return named && p.Container != container })
 	switch {
 	case len(probes) == 1:
-		return &probes[0], fmt.Sprintf("%s, container %q", workload, probes[0].Container), nil
+		return probes[0], fmt.Sprintf("%s, container %q", workload, probes[0].Container), nil
 	case len(all) == 0:
 		return nil, "", fmt.Errorf("%s has no readinessProbe", workload)
-	case len(probes) == 0:
-		return nil, "", fmt.Errorf("%s has no container %q with a readinessProbe, only %s", workload, container, strings.Join(containers, ", "))
 	}
-	return nil, "", fmt.Errorf("%s has %d readiness probes, of %s; the annotation must name the container: %s/%s/CONTAINER", workload, len(all), strings.Join(containers, ", "), kind, name)
+	return nil, "", fmt.Errorf("%s has a readinessProbe in %s; the annotation must name one of these containers: %s/%s/CONTAINER", workload, strings.Join(containers, ", "), kind, name)
 }
 
 // translate returns a container's probe in the form of a group's, with every default.

@@ -51,8 +51,8 @@ func TestAReferenceNamesOneProbe(t *testing.T) {
 		{"a workload that is not there", "StatefulSet/one", "", "no StatefulSet one"},
 		{"a workload without a probe", "Pod/none", "", "Pod none has no readinessProbe"},
 		{"a container of a workload without a probe", "Pod/none/a", "", "Pod none has no readinessProbe"},
-		{"a container without a probe", "Deployment/web/c", "", `Deployment web has no container "c" with a readinessProbe, only "a", "b"`},
-		{"several probes", "Deployment/web", "", `Deployment web has 2 readiness probes, of "a", "b"; the annotation must name the container: Deployment/web/CONTAINER`},
+		{"a container without a probe", "Deployment/web/c", "", `Deployment web has a readinessProbe in "a", "b"; the annotation must name one of these containers: Deployment/web/CONTAINER`},
+		{"several probes", "Deployment/web", "", `Deployment web has a readinessProbe in "a", "b"; the annotation must name one of these containers: Deployment/web/CONTAINER`},
 	} {
 		b := newBuilder(read(t, group("", ""), workloads...).Group)
 		from, where, err := b.find(tt.ref)
