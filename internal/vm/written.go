@@ -78,13 +78,32 @@ func (b *builder) probeEdits() []field.Edit {
 			return nil
 		}
 		return []field.Edit{{Op: field.Set, Path: probePath, Value: probeMap(p)}}
-	case b.target == nil:
-		return b.restoreProbe()
+	case b.target != nil:
+		p := b.rewritten(b.probe)
+		return b.editsTo(p, field.Map{{Key: timeoutSeconds, Value: p.TimeoutSeconds}})
+	case !b.isRewritten:
+		return nil
 	}
-	p := b.rewritten(b.probe)
-	edits := transformer.HandlerEdits(probePath, handlerOf(b.probe), handlerOf(p), nil)
-	if b.probe.TimeoutSeconds != p.TimeoutSeconds {
-		edits = append(edits, field.Edit{Op: field.Set, Path: probePath.Key(timeoutSeconds), Value: p.TimeoutSeconds})
+	edits := b.editsTo(b.original, b.written)
+	for i := range edits {
+		edits[i].Texts = b.record.Values(transformer.RecordTexts)
+	}
+	return edits
+}
+
+// editsTo returns the edits that give the probe another handler and timeout; written has
+// what of them is known as it was written.
+func (b *builder) editsTo(p *vmconfig.Probe, written field.Map) []field.Edit {
+	h := handlerOf(p)
+	edits := transformer.HandlerEdits(probePath, handlerOf(b.probe), h, field.As[field.Map](written, h.Kind()))
+	path := probePath.Key(timeoutSeconds)
+	want, set := written.Get(timeoutSeconds)
+	now, there := b.source.Get(timeoutSeconds)
+	switch {
+	case set && !(there && want == now):
+		edits = append(edits, field.Edit{Op: field.Set, Path: path, Value: want})
+	case there && !set:
+		edits = append(edits, field.Edit{Op: field.Delete, Path: path})
 	}
 	return edits
 }
@@ -102,25 +121,6 @@ func (b *builder) rewritten(p *vmconfig.Probe) *vmconfig.Probe {
 	q.HTTPGet, q.GRPC = &h, nil
 	q.TimeoutSeconds = outerTimeout(b.target.TimeoutSeconds)
 	return &q
-}
-
-// restoreProbe returns the edits that restore the author's probe.
-func (b *builder) restoreProbe() []field.Edit {
-	if !b.isRewritten {
-		return nil
-	}
-	kind := handlerOf(b.original).Kind()
-	edits := transformer.HandlerEdits(probePath, handlerOf(b.probe), handlerOf(b.original), field.As[field.Map](b.written, kind))
-	path := probePath.Key(timeoutSeconds)
-	if was, set := b.written.Get(timeoutSeconds); set {
-		edits = append(edits, field.Edit{Op: field.Set, Path: path, Value: was})
-	} else if _, there := b.source.Get(timeoutSeconds); there {
-		edits = append(edits, field.Edit{Op: field.Delete, Path: path})
-	}
-	for i := range edits {
-		edits[i].Texts = b.record.Values(transformer.RecordTexts)
-	}
-	return edits
 }
 
 // probeMap returns a probe as it is written into an object, every default
