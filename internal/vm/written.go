@@ -45,7 +45,7 @@ func writtenBy(e *prober.Prober) field.Map {
 	h := &transformer.Handler{HTTPGet: e.HTTPGet, GRPC: e.GRPC}
 	probe := field.Map{{Key: h.Kind(), Value: h.Value()}}
 	if e.TimeoutSeconds > 1 {
-		probe = withTimeout(probe, e.TimeoutSeconds)
+		probe = append(probe, field.Entry{Key: timeoutSeconds, Value: e.TimeoutSeconds})
 	}
 	return writtenIn(probe)
 }
