@@ -92,9 +92,9 @@ func TestAProbeIsTranslatedIntoThatOfAGroup(t *testing.T) {
 		{"the timing", "{exec: {command: [a]}, initialDelaySeconds: 2, timeoutSeconds: 3, periodSeconds: 4, successThreshold: 5, failureThreshold: 6}",
 			&vmconfig.Probe{InitialDelaySeconds: 2, TimeoutSeconds: 3, PeriodSeconds: 4, SuccessThreshold: 5, FailureThreshold: 6, Exec: &vmconfig.Exec{Command: []string{"a"}}}, ""},
 		{"a zero, which stands for the default", "{exec: {command: [a]}, periodSeconds: 0}", with(func(p *vmconfig.Probe) { p.Exec = &vmconfig.Exec{Command: []string{"a"}} }), ""},
-		{"no handler", "{periodSeconds: 1}", nil, "`readinessProbe`: must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none"},
+		{"no handler", "{periodSeconds: 1}", nil, "`readinessProbe`: must have exactly one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none"},
 		{"a sleep, as hooks have it", "{sleep: {seconds: 1}}", nil, `field "sleep" is not known to this version`},
-		{"two handlers", "{exec: {command: [a]}, tcpSocket: {port: 1}}", nil, "`readinessProbe`: must have only one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has `tcpSocket`, `exec`"},
+		{"two handlers", "{exec: {command: [a]}, tcpSocket: {port: 1}}", nil, "`readinessProbe`: must have exactly one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has `tcpSocket`, `exec`"},
 		{"a port of the container", "{tcpSocket: {port: http}}", with(func(p *vmconfig.Probe) { p.TCPSocket = &prober.TCPSocket{Port: field.Number(8080)} }), ""},
 		{"a port of the group, which wins", "{httpGet: {port: other}}", with(func(p *vmconfig.Probe) {
 			p.HTTPGet = &prober.HTTPGet{Path: "/", Port: field.Number(9443), Scheme: "HTTP"}
@@ -202,7 +202,7 @@ func TestTheErrorOfASourceNamesTheContainer(t *testing.T) {
 		t.Fatalf("%+v", plan)
 	}
 	f := plan.Findings[0]
-	if want := "\"Pod/a\": Pod a, container \"app\": `readinessProbe`: must have one of"; !strings.Contains(f.Message, want) || f.Current != "Pod/a" || f.Field.String() != "metadata.annotations[rewrite-probes.io/probe-from]" {
+	if want := "\"Pod/a\": Pod a, container \"app\": `readinessProbe`: must have exactly one of"; !strings.Contains(f.Message, want) || f.Current != "Pod/a" || f.Field.String() != "metadata.annotations[rewrite-probes.io/probe-from]" {
 		t.Errorf("%+v, want %s", f, want)
 	}
 }

@@ -92,13 +92,10 @@ func (p *Probe) Validate(path field.Path) error {
 	if p.Exec != nil {
 		set, err = append(set, "`exec`"), checkCommand(path.Key("exec", "command"), p.Exec.Command)
 	}
-	switch len(set) {
-	case 0:
-		return errorAt(path, "must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none")
-	case 1:
-		return err
+	if len(set) != 1 {
+		return errorAt(path, "must have exactly one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has %s", cmp.Or(strings.Join(set, ", "), "none"))
 	}
-	return errorAt(path, "must have only one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has %s", strings.Join(set, ", "))
+	return err
 }
 
 // inHeaderNames are the characters that Istio's webhook allows in the name of a header.

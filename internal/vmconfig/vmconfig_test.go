@@ -111,8 +111,8 @@ func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
 		{`"periodSeconds": 4`, `"period": 4`, form + `field "period"` + notKnown},
 		{`"successThreshold": 5`, `"successThreshold": 2147483648`, "`probe.successThreshold`: 2147483648 must be a number from 1 to 2147483647"},
 		{`"failureThreshold": 6`, `"failureThreshold": 0`, "`probe.failureThreshold`: 0 must be a number from 1 to 2147483647"},
-		{`"httpGet": {`, `"grpc": {"port": 1}, "httpGet": {`, "`probe`: must have only one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has `httpGet`, `grpc`"},
-		{`"httpGet": {`, `"tcpSocket": {"port": 1}, "exec": {"command": ["a"]}, "httpGet": {`, "`probe`: must have only one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has `httpGet`, `tcpSocket`, `exec`"},
+		{`"httpGet": {`, `"grpc": {"port": 1}, "httpGet": {`, "`probe`: must have exactly one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has `httpGet`, `grpc`"},
+		{`"httpGet": {`, `"tcpSocket": {"port": 1}, "exec": {"command": ["a"]}, "httpGet": {`, "`probe`: must have exactly one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has `httpGet`, `tcpSocket`, `exec`"},
 		{`"port": 8443`, `"port": 0`, "`probe.httpGet.port`: 0 must be a number from 1 to 65535"},
 		{`"port": 8443`, `"port": 65536`, "`probe.httpGet.port`: 65536 must be a number from 1 to 65535"},
 		{`"scheme": "HTTPS"`, `"scheme": "https"`, "`probe.httpGet.scheme`: \"https\" must be HTTP or HTTPS"},
@@ -133,8 +133,8 @@ func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
 	}
 	checkError(t, strings.Replace(full, "reviews", longest+"a", 1), "`name`: \""+longest+"a\" must have only lower-case letters, digits, `-` and `.`, and at most 253 of them")
 	for handler, want := range map[string]string{
-		`{}`:                                   "`probe`: must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none",
-		`null`:                                 "`probe`: must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none",
+		`{}`:                                   "`probe`: must have exactly one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none",
+		`null`:                                 "`probe`: must have exactly one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none",
 		`[]`:                                   form + "json: cannot unmarshal array into Go struct field Config.probe of type vmconfig.Probe",
 		`{"httpGet": []}`:                      form + "json: cannot unmarshal array into Go struct field Probe.probe.httpGet of type prober.HTTPGet",
 		`{"tcpSocket": {}}`:                    "`probe.tcpSocket.port`: 0 must be a number from 1 to 65535",
