@@ -96,17 +96,16 @@ func (f *Format) decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
 func DecodeStrictly(text []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	err := dec.Decode(v)
-	if err == nil && len(bytes.TrimSpace(text[dec.InputOffset():])) > 0 {
+	if err := dec.Decode(v); err != nil {
+		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			return fmt.Errorf("field %s is not known to this version, which could not probe as the kubelet does", name)
+		}
+		return err
+	}
+	if len(bytes.TrimSpace(text[dec.InputOffset():])) > 0 {
 		return errors.New("something follows the JSON value")
 	}
-	if err == nil {
-		return nil
-	}
-	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return fmt.Errorf("field %s is not known to this version, which could not probe as the kubelet does", name)
-	}
-	return err
+	return nil
 }
 
 // complete sets the API's defaults and checks what remains.
