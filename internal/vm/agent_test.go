@@ -15,7 +15,7 @@ import (
 func TestTheAgentGetsTheProbeAsItsAuthorWroteIt(t *testing.T) {
 	const named = "kind: WorkloadGroup\nmetadata:\n  name: reviews\n  namespace: shop\n"
 	secure := &prober.HTTPGet{Path: "/", Port: field.Number(8443), Scheme: "HTTPS"}
-	defaults := vmconfig.Config{Name: "reviews", Namespace: "shop", Probe: vmconfig.DefaultProbe()}
+	defaults := vmconfig.Config{Name: "reviews", Namespace: "shop", Labels: map[string]string{}, Probe: vmconfig.DefaultProbe()}
 	with := func(change func(*vmconfig.Config)) vmconfig.Config {
 		c := defaults
 		change(&c)
