@@ -41,27 +41,18 @@ func (b *planBuilder) editAnnotations(toRewrite []*handlerSite, env string) {
 			want = want.With(OriginalsAnnotation, value)
 		}
 	}
+	want = slices.SortedFunc(slices.Values(want), func(p, q field.KeyValue) int { return strings.Compare(p.Key, q.Key) })
 	b.addedAnnotations = slices.DeleteFunc(slices.Clone(want), func(p field.KeyValue) bool { return slices.Contains(have, p) })
-	slices.SortFunc(b.addedAnnotations, func(p, q field.KeyValue) int { return strings.Compare(p.Key, q.Key) })
 	path := b.metadata.Key("annotations")
+	_, noted := b.record.Section(RecordEmpty).Get("annotations")
 	switch {
-	case len(have) > 0 && len(want) == 0:
-		if _, noted := b.record.Section(RecordEmpty).Get("annotations"); len(b.sourceMap(b.metadata)) == 1 && b.hasOwnMetadata() && !noted {
-			path = b.metadata // it has nothing else
-		}
-		b.edit(b.record.Emptied(path))
 	case len(have) == 0 && len(want) > 0 && b.hasOwnMetadata() && b.sourceMap(b.metadata) == nil:
-		b.edit(field.Edit{Op: field.Set, Path: b.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: b.addedAnnotations.Map()}}})
-	default:
-		for _, p := range b.addedAnnotations {
-			b.edit(field.Edit{Op: field.Set, Path: path.Key(p.Key), Value: p.Value})
-		}
-		for _, p := range have {
-			if _, stays := want.Lookup(p.Key); !stays {
-				b.edit(field.Edit{Op: field.Delete, Path: path.Key(p.Key)})
-			}
-		}
+		b.edit(field.Edit{Op: field.Set, Path: b.metadata, Before: "spec", Value: field.Map{{Key: "annotations", Value: want.Map()}}})
+		return
+	case len(want) == 0 && len(b.sourceMap(b.metadata)) == 1 && b.hasOwnMetadata() && !noted:
+		path = b.metadata // it has nothing else
 	}
+	b.edit(b.record.AnnotationEdits(path, have, want)...)
 }
 
 // withoutOurs returns the annotations of the template without what was added for past

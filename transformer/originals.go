@@ -386,10 +386,9 @@ func (b *planBuilder) findMeshOriginal(s *handlerSite) {
 // the template has been rewritten since.
 type OriginalProbe struct {
 	Container string
-	Field     field.Path
-	Handler   *Handler
-	Ports     []ContainerPort // of the container
-	Timing    field.Map       // the whole probe as it was read, which has its timing
+	Probe     field.Map
+	Port      int   // the number of its port, which may be a name in Probe
+	PortErr   error // why it has none
 }
 
 // ReadinessProbes returns the readiness probes of a template as their authors
@@ -401,13 +400,18 @@ func (p *Planner) ReadinessProbes(in Input) ([]OriginalProbe, error) {
 	}
 	var all []OriginalProbe
 	for _, s := range b.sites {
-		switch {
-		case s.name != prober.Readiness:
-		case s.isDangling():
-			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Message)
-		default:
-			all = append(all, OriginalProbe{Container: s.container.Name, Field: s.path, Handler: s.original, Ports: s.container.Ports, Timing: s.source})
+		if s.name != prober.Readiness {
+			continue
 		}
+		if s.isDangling() {
+			return nil, errors.New(NewFinding("dangling", s.path, danglingText).Message)
+		}
+		probe := s.source
+		if s.alreadyRewritten {
+			probe = slices.DeleteFunc(slices.Clone(probe), func(e field.Entry) bool { return e.Key == s.current.Kind() })
+			probe = append(probe, field.Entry{Key: s.original.Kind(), Value: s.original.Value()})
+		}
+		all = append(all, OriginalProbe{Container: s.container.Name, Probe: probe, Port: s.port, PortErr: s.portErr})
 	}
 	return all, nil
 }

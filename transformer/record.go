@@ -76,6 +76,25 @@ func (r Record) Emptied(path field.Path) field.Edit {
 	return field.Edit{Op: field.Delete, Path: path}
 }
 
+// AnnotationEdits returns the edits that turn the annotations at path from have into want.
+func (r Record) AnnotationEdits(path field.Path, have, want field.KeyValues) []field.Edit {
+	if len(have) > 0 && len(want) == 0 {
+		return []field.Edit{r.Emptied(path)}
+	}
+	var edits []field.Edit
+	for _, a := range want {
+		if !slices.Contains(have, a) {
+			edits = append(edits, field.Edit{Op: field.Set, Path: path.Key(a.Key), Value: a.Value, Texts: r.Values(RecordTexts)})
+		}
+	}
+	for _, a := range have {
+		if _, stays := want.Lookup(a.Key); !stays {
+			edits = append(edits, field.Edit{Op: field.Delete, Path: path.Key(a.Key)})
+		}
+	}
+	return edits
+}
+
 // Set sets a section.
 func (r *Record) Set(section string, v field.Value) {
 	if i := slices.IndexFunc(*r, func(e field.Entry) bool { return e.Key == section }); i >= 0 {

@@ -103,6 +103,7 @@ func TestWrongUsageIsExitCode2(t *testing.T) {
 	blocked := filepath.Join(file, "state")
 	serving := []string{"--config", file, "--istiod", "istiod.istio-system.svc:15012", "--ca", "root.pem"}
 	plain := []string{"--config", file, "--insecure", "--istiod"}
+	const either = "want either --token and --state, the directory for the certificate, or --cert and --key"
 	for _, test := range []struct {
 		args []string
 		want string
@@ -117,12 +118,14 @@ func TestWrongUsageIsExitCode2(t *testing.T) {
 		{[]string{"--config", file}, `--istiod "" must be host:port`},
 		{[]string{"--config", file, "--istiod", ":15012"}, `--istiod ":15012" must be host:port`},
 		{[]string{"--config", file, "--istiod", "a:1"}, "--ca must name the file with istiod's root certificates"},
-		{serving, "want either --token and --state, or --cert and --key"},
-		{append(serving, "--token", "a", "--cert", "b"), "want either --token and --state, or --cert and --key"},
-		{append(serving, "--token", "a"), "--token and --state go together: the certificate is kept in the directory"},
-		{append(serving, "--state", "a"), "--token and --state go together: the certificate is kept in the directory"},
-		{append(serving, "--cert", "a"), "--cert and --key go together"},
-		{append(serving, "--key", "a"), "--cert and --key go together"},
+		{serving, either},
+		{append(serving, "--token", "a", "--state", "b", "--cert", "c"), either},
+		{append(serving, "--state", "a", "--cert", "b", "--key", "c"), either},
+		{append(serving, "--token", "a", "--cert", "b"), either},
+		{append(serving, "--token", "a"), either},
+		{append(serving, "--state", "a"), either},
+		{append(serving, "--cert", "a"), either},
+		{append(serving, "--key", "a"), either},
 		{append(serving, "--token", "a", "--state", "b", "--cert-ttl", "5ms"), "--cert-ttl 5ms must be at least 1s"},
 		{append(serving, "--token", "a", "--state", blocked), "mkdir " + file + ": not a directory"},
 		{append(serving, "--ip", "vm"), `--ip "vm" must be an IP address`},

@@ -138,18 +138,14 @@ func (o *options) checkInsecure(host string) error {
 // checkIdentity checks how the agent proves who it is.
 func (o *options) checkIdentity() error {
 	e, f := &o.enrolment, &o.files
-	byToken, byCert := e.Token != "" || e.State != "", f.Cert != "" || f.Key != ""
+	byToken := e.Token != "" && e.State != "" && f.Cert+f.Key == ""
+	byCert := f.Cert != "" && f.Key != "" && e.Token+e.State == ""
 	switch {
-	case byToken == byCert:
-		return errors.New("want either --token and --state, or --cert and --key")
-	case byToken && (e.Token == "" || e.State == ""):
-		return errors.New("--token and --state go together: the certificate is kept in the directory")
-	case byCert && (f.Cert == "" || f.Key == ""):
-		return errors.New("--cert and --key go together")
+	case !byToken && !byCert:
+		return errors.New("want either --token and --state, the directory for the certificate, or --cert and --key")
 	case byToken && e.TTL < time.Second:
 		return fmt.Errorf("--cert-ttl %s must be at least 1s", e.TTL)
-	}
-	if byToken {
+	case byToken:
 		return os.MkdirAll(e.State, 0o700)
 	}
 	return nil

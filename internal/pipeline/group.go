@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"fmt"
+
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
@@ -32,12 +34,15 @@ func (r *run) group(o *manifest.Object, meta *transformer.Metadata) (*vm.Group, 
 	if err := o.CheckKeys(spec); err != nil {
 		return nil, err
 	}
-	g.Workloads = func(kind, name string) (all []vm.Workload) {
-		for _, o := range r.makers(kind, meta.Namespace, name) {
-			probes, err := r.originals(o)
-			all = append(all, vm.Workload{Name: o.String(), Probes: probes, Err: err})
+	g.Probes = func(kind, name string) (probes []transformer.OriginalProbe, workload string, err error) {
+		all := r.makers(kind, meta.Namespace, name)
+		if len(all) != 1 {
+			return nil, "", fmt.Errorf("the input must have one workload of that kind and name in the group's namespace, and has %d", len(all))
 		}
-		return all
+		if probes, err = r.originals(all[0]); err != nil {
+			err = fmt.Errorf("the probes of %s cannot be known: %w", all[0], err)
+		}
+		return probes, all[0].String(), err
 	}
 	return g, nil
 }

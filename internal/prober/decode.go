@@ -82,7 +82,7 @@ func (f *Format) decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
 		return nil, errors.New("entry must be an object, not null")
 	}
 	var p Prober
-	if err := decodeStrictly(msg, &p); err != nil {
+	if err := DecodeStrictly(msg, &p); err != nil {
 		return nil, err
 	}
 	if err := p.complete(probeType); err != nil || f.check == nil {
@@ -91,19 +91,21 @@ func (f *Format) decodeEntry(key string, msg json.RawMessage) (*Prober, error) {
 	return &p, f.check(container, &p)
 }
 
-// decodeStrictly refuses fields that v lacks. Such a field changes what the
-// kubelet would have done, so that a probe without it could pass falsely.
-func decodeStrictly(msg json.RawMessage, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(msg))
+// DecodeStrictly decodes one JSON value, and refuses fields that v lacks. Such a field
+// changes what the kubelet would have done, so that a probe without it could pass falsely.
+func DecodeStrictly(text []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	err := dec.Decode(v)
-	if err == nil {
-		return nil
+	if err := dec.Decode(v); err != nil {
+		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			return fmt.Errorf("field %s is not known to this version, which could not probe as the kubelet does", name)
+		}
+		return err
 	}
-	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return fmt.Errorf("field %s is not known to this version, which could not probe as the kubelet does", name)
+	if len(bytes.TrimSpace(text[dec.InputOffset():])) > 0 {
+		return errors.New("something follows the JSON value")
 	}
-	return err
+	return nil
 }
 
 // complete sets the API's defaults and checks what remains.

@@ -26,13 +26,10 @@ func AgentConfig(g *Group) (*vmconfig.Config, error) {
 	t := &g.Spec.Template
 	c := &vmconfig.Config{
 		Name: g.Metadata.Name, Namespace: g.Metadata.Namespace, ServiceAccount: t.ServiceAccount,
-		Network: t.Network, Locality: t.Locality, Probe: b.original.WithDefaults(),
+		Network: t.Network, Locality: t.Locality, Labels: make(map[string]string), Probe: b.original.WithDefaults(),
 	}
 	// The template's labels win, as in istioctl.
 	for _, l := range slices.Concat(g.Spec.Metadata.Labels, t.Labels) {
-		if c.Labels == nil {
-			c.Labels = make(map[string]string)
-		}
 		c.Labels[l.Key] = l.Value
 	}
 	if err := c.Validate(); err != nil {

@@ -15,7 +15,7 @@ import (
 func TestTheAgentGetsTheProbeAsItsAuthorWroteIt(t *testing.T) {
 	const named = "kind: WorkloadGroup\nmetadata:\n  name: reviews\n  namespace: shop\n"
 	secure := &prober.HTTPGet{Path: "/", Port: field.Number(8443), Scheme: "HTTPS"}
-	defaults := vmconfig.Config{Name: "reviews", Namespace: "shop", Probe: vmconfig.DefaultProbe()}
+	defaults := vmconfig.Config{Name: "reviews", Namespace: "shop", Labels: map[string]string{}, Probe: vmconfig.DefaultProbe()}
 	with := func(change func(*vmconfig.Config)) vmconfig.Config {
 		c := defaults
 		change(&c)
@@ -40,7 +40,7 @@ func TestTheAgentGetsTheProbeAsItsAuthorWroteIt(t *testing.T) {
 				c.Probe.TCPSocket = &prober.TCPSocket{Port: field.Number(1)}
 			})},
 	} {
-		got, err := AgentConfig(read(t, tt.text, Workload{Name: "Pod a", Probes: []transformer.OriginalProbe{original(t, "app", "{grpc: {port: 9000}}")}}).Group)
+		got, err := AgentConfig(read(t, tt.text, workload{"Pod a", []transformer.OriginalProbe{original(t, "app", "{grpc: {port: 9000}}")}}).Group)
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -55,9 +55,9 @@ func TestAnAgentWithNothingToProbeIsAnError(t *testing.T) {
 	for _, tt := range []struct{ name, metadata, probe, want string }{
 		{"no probe", "", "", "`spec.probe`: must be set, or the annotation `rewrite-probes.io/probe-from`"},
 		{"a rewritten probe without its original", "  namespace: shop\n", rewritten, "`spec.probe`: looks like a rewritten probe"},
-		{"a reference that leads nowhere", "  namespace: shop\n  annotations: {rewrite-probes.io/probe-from: Pod/a}\n", httpsProbe, "`metadata.annotations[rewrite-probes.io/probe-from]`: \"Pod/a\": the input has no workload"},
+		{"a reference that leads nowhere", "  namespace: shop\n  annotations: {rewrite-probes.io/probe-from: Pod/a}\n", httpsProbe, "`metadata.annotations[rewrite-probes.io/probe-from]`: \"Pod/a\": no Pod a"},
 		{"a group without a namespace", "", httpsProbe, "`namespace`: must be set"},
-		{"a warning alone is no error, but the probe has no handler", "  namespace: shop\n", "{periodSeconds: 1}", "`probe`: must have one of"},
+		{"a warning alone is no error, but the probe has no handler", "  namespace: shop\n", "{periodSeconds: 1}", "`probe`: must have exactly one of"},
 	} {
 		_, err := AgentConfig(read(t, group(tt.metadata, tt.probe)).Group)
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {

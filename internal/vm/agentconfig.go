@@ -13,17 +13,14 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// An agentConfig is what is read of the annotation proxy.istio.io/config, which is
-// YAML. Its proxyMetadata become env vars of the agent.
+// An agentConfig is what is read of the annotation proxy.istio.io/config of the group,
+// which is YAML, and of that of its WorkloadEntries, which istioctl lets override it.
+// Their proxyMetadata become env vars of the agent.
 type agentConfig struct {
-	text       *string // nil if the annotation is not there
-	statusPort int
-	env        string // the value of the env var with the originals
-	hasEnv     bool
-	probers    map[string]*prober.Prober
-	overridden bool // the annotation of the WorkloadEntries has the env var too
-	elsewhere  bool // likewise localhostEnv, and not as the status server needs it
-	localhost  bool // the status server asks localhost
+	text           *string // nil if the group has no annotation
+	group, entries fragment
+	statusPort     int
+	probers        map[string]*prober.Prober // in the group's env var; nil if they cannot be read
 
 	// key and entry are those of the env var if it has one original alone, of a
 	// readiness probe.
@@ -42,15 +39,21 @@ type fragment struct {
 // instead of the machine's own address, if it is true.
 const localhostEnv = "REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION"
 
-// asksLocalhost reports whether proxyMetadata send the probes to localhost. Istio
-// reads an env var as strconv does.
-func asksLocalhost(proxyMetadata field.KeyValues) bool {
-	on, err := strconv.ParseBool(proxyMetadata.Get(localhostEnv))
-	return err == nil && on
+// variables returns the env vars that a rewritten probe needs; key is its path.
+func variables(key string, original *prober.Prober) field.KeyValues {
+	set := field.KeyValues{{Key: prober.EnvName, Value: prober.Encode(map[string]*prober.Prober{key: original})}}
+	if hasHost(original) {
+		set = append(set, field.KeyValue{Key: localhostEnv, Value: "true"})
+	}
+	return set
 }
 
-// entryConfigPath leads to the annotation of the group's WorkloadEntries. istioctl
-// lets it override that of the group.
+// hasHost reports whether an original asks localhost.
+func hasHost(original *prober.Prober) bool {
+	return original.HTTPGet != nil && original.HTTPGet.Host != ""
+}
+
+// entryConfigPath leads to the annotation of the group's WorkloadEntries.
 var entryConfigPath = field.NewPath("spec", "metadata", annotations, ConfigAnnotation)
 
 // readAgentConfig reads both annotations. An error is about the one at path.
@@ -60,27 +63,18 @@ func readAgentConfig(g *Group) (c agentConfig, path field.Path, err error) {
 	if set {
 		c.text = &text
 	}
-	ofGroup, err := parseConfig(text)
-	var ofEntries fragment
-	if err == nil {
+	if c.group, err = parseConfig(text); err == nil {
 		path = entryConfigPath
-		ofEntries, err = parseConfig(g.Spec.Metadata.Annotations.Get(ConfigAnnotation))
+		c.entries, err = parseConfig(g.Spec.Metadata.Annotations.Get(ConfigAnnotation))
 	}
-	c.statusPort = cmp.Or(ofEntries.port, ofGroup.port, prober.StatusPort)
-	c.env, c.hasEnv = ofGroup.ProxyMetadata.Lookup(prober.EnvName)
+	c.statusPort = cmp.Or(c.entries.port, c.group.port, prober.StatusPort)
 	c.readEnv()
-	_, c.overridden = ofEntries.ProxyMetadata.Lookup(prober.EnvName)
-	c.localhost = asksLocalhost(ofGroup.ProxyMetadata)
-	if _, set := ofEntries.ProxyMetadata.Lookup(localhostEnv); set {
-		c.localhost = asksLocalhost(ofEntries.ProxyMetadata)
-		c.elsewhere = !c.localhost
-	}
 	return c, path, err
 }
 
 func (c *agentConfig) readEnv() {
-	probers, bad, err := prober.Istio.Decode(c.env)
-	if !c.hasEnv || err != nil || len(bad) > 0 {
+	probers, bad, err := prober.Istio.Decode(c.group.ProxyMetadata.Get(prober.EnvName))
+	if err != nil || len(bad) > 0 {
 		return
 	}
 	c.probers = probers
@@ -127,17 +121,14 @@ func readYAML(text string) (*manifest.Stream, *manifest.Object, error) {
 
 // inOneLine returns an error about the YAML in the annotation.
 func inOneLine(err error) error {
-	where, text := "", err.Error()
-	if e, ok := errors.AsType[*manifest.Error](err); ok {
-		text = e.Err.Error()
+	where, text := "", strings.Join(strings.Fields(err.Error()), " ")
+	if e, ok := errors.AsType[*manifest.Error](err); ok && e.Line > 0 {
+		where, text = fmt.Sprintf("line %d of its value: ", e.Line), e.Message()
 		if len(e.Path) > 0 {
 			text = fmt.Sprintf("`%s`: %s", e.Path, text)
 		}
-		if e.Line > 0 {
-			where = fmt.Sprintf("line %d of its value: ", e.Line)
-		}
 	}
-	return fmt.Errorf("must be YAML that Istio's agent can read: %s%s", where, strings.Join(strings.Fields(text), " "))
+	return fmt.Errorf("must be YAML that Istio's agent can read: %s%s", where, text)
 }
 
 // editYAML makes edits in a text, and keeps the rest of it.
@@ -157,67 +148,52 @@ func editYAML(text string, edits ...field.Edit) (string, error) {
 	return out, err
 }
 
-const proxyMetadata = "proxyMetadata"
+var metadataPath = field.NewPath("proxyMetadata")
 
-var metadataPath = field.NewPath(proxyMetadata)
-
-// withEnv returns the value of the annotation with the env var for the originals;
-// base is nil if there is no annotation. localhost says that the original asks
-// localhost.
-func withEnv(base *string, env string, localhost bool) (string, error) {
-	set := field.KeyValues{{Key: prober.EnvName, Value: env}}
-	text := ""
-	if base != nil {
+// withEnv returns the value of the annotation with env vars; base is nil if there is no
+// annotation.
+func withEnv(base *string, vars field.KeyValues) (string, error) {
+	text := "proxyMetadata:\n"
+	if base != nil && !isBlank(*base) {
 		text = *base
 	}
-	f, _ := parseConfig(text) // readAgentConfig has reported its errors
-	if localhost && !asksLocalhost(f.ProxyMetadata) {
-		set = set.With(localhostEnv, "true")
-	}
-	if isBlank(text) {
-		text = "proxyMetadata:\n"
-		for _, v := range set {
-			text += "  " + v.Key + ": '" + strings.ReplaceAll(v.Value, "'", "''") + "'\n"
-		}
-		return text, nil
-	}
 	var edits []field.Edit
-	for _, v := range set {
+	for _, v := range vars {
 		edits = append(edits, field.Edit{Op: field.Set, Path: metadataPath.Key(v.Key), Value: v.Value})
 	}
 	return editYAML(text, edits...)
 }
 
 // withoutEnv undoes withEnv; it returns nil if nothing is left. before is the
-// user's value as an earlier run noted it, nil if that noted none; r has what
-// emptyMetadata returned for it.
-func withoutEnv(text string, localhost bool, before *string, r transformer.Record) (*string, error) {
+// user's value as an earlier run noted it, nil if that noted none; r is its record.
+func withoutEnv(text string, vars field.KeyValues, before *string, r transformer.Record) (*string, error) {
 	_, o, err := readYAML(text)
 	if err != nil {
 		return nil, err
 	}
-	ours := []string{prober.EnvName}
-	if localhost {
-		ours = append(ours, localhostEnv)
-	}
-	var user fragment
+	valueBefore := func(field.Path) (field.Value, bool) { return nil, false }
 	if before != nil {
-		user, _ = parseConfig(*before) // it could be read in the run that noted it
+		if _, o, err := readYAML(*before); err == nil { // it may be blank
+			valueBefore = o.Value
+		}
 	}
 	var edits []field.Edit
 	removed := 0
-	for _, key := range ours {
-		path := metadataPath.Key(key)
-		if was, set := user.ProxyMetadata.Lookup(key); set {
+	for _, v := range vars {
+		path := metadataPath.Key(v.Key)
+		if was, set := valueBefore(path); set {
 			edits = append(edits, field.Edit{Op: field.Set, Path: path, Value: was})
 		} else if _, there := o.Value(path); there { // or the user has removed it since
 			edits = append(edits, field.Edit{Op: field.Delete, Path: path})
 			removed++
 		}
 	}
-	if sizeAt(o, metadataPath) == removed {
-		emptied := r.Emptied(metadataPath)
-		if emptied.Op == field.Delete && sizeAt(o, nil) == 1 {
+	if sizeOf(o.Value(metadataPath)) == removed {
+		emptied := r.Emptied(metadataPath) // as earlier versions noted it
+		if was, set := valueBefore(metadataPath); set && sizeOf(was, set) == 0 {
+			emptied = field.Edit{Op: field.Set, Path: metadataPath, Value: was}
+		}
+		if emptied.Op == field.Delete && sizeOf(o.Value(nil)) == 1 {
 			return nil, nil
 		}
 		edits = []field.Edit{emptied}
@@ -226,23 +202,8 @@ func withoutEnv(text string, localhost bool, before *string, r transformer.Recor
 	return &text, err
 }
 
-// sizeAt returns how many entries the mapping at a path has.
-func sizeAt(o *manifest.Object, path field.Path) int {
-	v, _ := o.Value(path)
+// sizeOf returns how many entries a value that was looked up has, if it is a mapping.
+func sizeOf(v field.Value, _ bool) int {
 	m, _ := v.(field.Map)
 	return len(m)
-}
-
-// emptyMetadata returns the proxyMetadata of a value of the annotation if it is
-// there without contents, else nil.
-func emptyMetadata(text string) field.Map {
-	_, o, err := readYAML(text)
-	if err != nil {
-		return nil
-	}
-	v, there := o.Value(metadataPath)
-	if m, isMap := v.(field.Map); there && (v == nil || isMap && len(m) == 0) {
-		return field.Map{{Key: proxyMetadata, Value: v}}
-	}
-	return nil
 }

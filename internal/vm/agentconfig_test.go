@@ -1,13 +1,11 @@
 package vm
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -17,9 +15,7 @@ func TestTheConfigurationOfTheAgentIsRead(t *testing.T) {
 		name            string
 		group, entries  string // the two annotations; "none" if one is not there
 		port            int
-		hasEnv          bool
-		overridden      bool
-		elsewhere       bool
+		env, entriesEnv string
 		errAt, errStart string
 	}{
 		{name: "without annotations the port is Istio's", group: "none", entries: "none", port: 15020},
@@ -31,11 +27,8 @@ func TestTheConfigurationOfTheAgentIsRead(t *testing.T) {
 		{name: "the last port", group: "statusPort: 65535", entries: "none", port: 65535},
 		{name: "the port of the entries goes over that of the group", group: "statusPort: 15031", entries: "statusPort: 15032", port: 15032},
 		{name: "entries without a port leave that of the group", group: "statusPort: 15031", entries: "concurrency: 2", port: 15031},
-		{name: "the env var of the group", group: env, entries: "none", port: 15020, hasEnv: true},
-		{name: "the env var of the entries", group: "none", entries: env, port: 15020, overridden: true},
-		{name: "localhost is switched off for the entries", group: "none", entries: `{proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: "false"}}`, port: 15020, elsewhere: true},
-		{name: "localhost is switched on for the entries", group: "none", entries: `{proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: "1"}}`, port: 15020},
-		{name: "localhost is switched off for the group, which is ours to change", group: `{proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: "false"}}`, entries: "none", port: 15020},
+		{name: "the env var of the group", group: env, entries: "none", port: 15020, env: "x"},
+		{name: "the env var of the entries", group: "none", entries: env, port: 15020, entriesEnv: "x"},
 		{name: "a port beyond the last", group: "statusPort: 65536", entries: "none", errAt: "metadata", errStart: "`statusPort`: \"65536\" must be a port from 1 to 65535"},
 		{name: "a negative port", group: "statusPort: -1", entries: "none", errAt: "metadata", errStart: "`statusPort`: \"-1\" must be"},
 		{name: "a port that is no number", group: "none", entries: "statusPort: a", errAt: "spec", errStart: "`statusPort`: \"a\" must be"},
@@ -58,7 +51,7 @@ func TestTheConfigurationOfTheAgentIsRead(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || c.statusPort != tt.port || c.hasEnv != tt.hasEnv || c.overridden != tt.overridden || c.elsewhere != tt.elsewhere || (c.text != nil) != (tt.group != "none") {
+		if err != nil || c.statusPort != tt.port || c.group.ProxyMetadata.Get(prober.EnvName) != tt.env || c.entries.ProxyMetadata.Get(prober.EnvName) != tt.entriesEnv || (c.text != nil) != (tt.group != "none") {
 			t.Errorf("%s: %v, %+v", tt.name, err, c)
 		}
 	}
@@ -75,34 +68,22 @@ func TestOnlyOneReadinessProbeAloneIsAnOriginal(t *testing.T) {
 		{"no JSON", `{`, ""},
 		{"an entry that is wrong, beside a good one", `{"/app-health/a/readyz":{"httpGet":{"port":1}},"/app-health/b/readyz":{"httpGet":{"port":0}}}`, ""},
 	} {
-		c := agentConfig{env: tt.env, hasEnv: true}
+		c := agentConfig{group: fragment{ProxyMetadata: field.KeyValues{{Key: prober.EnvName, Value: tt.env}}}}
 		c.readEnv()
 		if c.key != tt.key || (c.entry != nil) != (tt.key != "") {
 			t.Errorf("%s: %q, %v", tt.name, c.key, c.entry)
 		}
-		c = agentConfig{env: tt.env}
-		if c.readEnv(); c.entry != nil {
-			t.Errorf("%s: an env var that is not set has %v", tt.name, c.entry)
-		}
 	}
-}
-
-func TestLocalhostIsSwitchedOnAsIstioReadsIt(t *testing.T) {
-	for _, value := range []string{"true", "True", "t", "1", "false", "0", "", "yes", "on"} {
-		want, _ := strconv.ParseBool(value)
-		if got := asksLocalhost(field.KeyValues{{Key: localhostEnv, Value: value}}); got != want {
-			t.Errorf("%q: %v", value, got)
-		}
-	}
-	if asksLocalhost(field.KeyValues{{Key: "A", Value: "true"}}) {
-		t.Error("another variable switches it on")
+	c := agentConfig{}
+	if c.readEnv(); c.entry != nil {
+		t.Errorf("an env var that is not set has %v", c.entry)
 	}
 }
 
 // TestTheEnvVarsAreAddedAndRemoved has values of the annotation of which each is
 // what withoutEnv makes of the next.
 func TestTheEnvVarsAreAddedAndRemoved(t *testing.T) {
-	const vars, both = "ISTIO_KUBE_APP_PROBERS: '{it''s}'\n", "ISTIO_KUBE_APP_PROBERS: '{it''s}'\n  REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: 'true'\n"
+	const vars, both = "ISTIO_KUBE_APP_PROBERS: \"{it's}\"\n", "ISTIO_KUBE_APP_PROBERS: \"{it's}\"\n  REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"true\"\n"
 	none := "none"
 	for _, tt := range []struct {
 		name, before string
@@ -117,7 +98,7 @@ func TestTheEnvVarsAreAddedAndRemoved(t *testing.T) {
 		{"no newline at the end", "concurrency: 2", false, "concurrency: 2\nproxyMetadata:\n  ISTIO_KUBE_APP_PROBERS: \"{it's}\"", "concurrency: 2"},
 		{"another field, to localhost", "concurrency: 2\n", true, "concurrency: 2\nproxyMetadata:\n  ISTIO_KUBE_APP_PROBERS: \"{it's}\"\n  REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"true\"\n", "concurrency: 2\n"},
 		{"another variable", "proxyMetadata: {A: b}\n", true, "proxyMetadata: {A: b, ISTIO_KUBE_APP_PROBERS: \"{it's}\", REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"true\"}\n", "proxyMetadata: {A: b}\n"},
-		{"localhost already", "proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: T}\n", true, "proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: T, ISTIO_KUBE_APP_PROBERS: \"{it's}\"}\n", none},
+		{"localhost already", "proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: T}\n", true, "proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"true\", ISTIO_KUBE_APP_PROBERS: \"{it's}\"}\n", none},
 		{"not localhost, for a probe that does not ask there", "proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"0\"}\n", false, "proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"0\", ISTIO_KUBE_APP_PROBERS: \"{it's}\"}\n", "proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"0\"}\n"},
 		{"not localhost", "proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"0\"}\n", true, "proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"true\", ISTIO_KUBE_APP_PROBERS: \"{it's}\"}\n", none},
 	} {
@@ -125,11 +106,15 @@ func TestTheEnvVarsAreAddedAndRemoved(t *testing.T) {
 		if tt.before != none {
 			base = &tt.before
 		}
-		after, err := withEnv(base, "{it's}", tt.localhost)
+		vars := field.KeyValues{{Key: prober.EnvName, Value: "{it's}"}}
+		if tt.localhost {
+			vars = vars.With(localhostEnv, "true")
+		}
+		after, err := withEnv(base, vars)
 		if err != nil || after != tt.after {
 			t.Errorf("%s: %v\n%swant\n%s", tt.name, err, after, tt.after)
 		}
-		back, err := withoutEnv(after, tt.localhost, nil, nil)
+		back, err := withoutEnv(after, vars, nil, nil)
 		got := none
 		if back != nil {
 			got = *back
@@ -141,7 +126,8 @@ func TestTheEnvVarsAreAddedAndRemoved(t *testing.T) {
 }
 
 func TestWhatWasNotedComesBack(t *testing.T) {
-	env := "ISTIO_KUBE_APP_PROBERS: a"
+	const env = "ISTIO_KUBE_APP_PROBERS: a"
+	vars := field.KeyValues{{Key: prober.EnvName}, {Key: localhostEnv}}
 	for _, tt := range []struct {
 		name, text, before string
 		empty              field.Map
@@ -151,11 +137,11 @@ func TestWhatWasNotedComesBack(t *testing.T) {
 			"proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"no\"}"},
 		{"a value that was edited since", "{a: b, proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: x, " + env + "}}", "proxyMetadata: {A: b}", nil, "{a: b}"},
 		{"a variable that was removed since", "proxyMetadata: {A: b, " + env + "}", "concurrency: 2", nil, "proxyMetadata: {A: b}"},
-		{"an empty proxyMetadata", "proxyMetadata: {" + env + "}", "", field.Map{{Key: proxyMetadata, Value: field.Map{}}}, "proxyMetadata: {}"},
-		{"an empty proxyMetadata, of two variables", "proxyMetadata: {" + env + ", REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"true\"}", "", field.Map{{Key: proxyMetadata, Value: field.Map{}}}, "proxyMetadata: {}"},
-		{"no empty proxyMetadata if it has more by now", "proxyMetadata: {A: b, " + env + "}", "", field.Map{{Key: proxyMetadata, Value: field.Map{}}}, "proxyMetadata: {A: b}"},
+		{"an empty proxyMetadata", "proxyMetadata: {" + env + "}", "", field.Map{{Key: "proxyMetadata", Value: field.Map{}}}, "proxyMetadata: {}"},
+		{"an empty proxyMetadata, of two variables", "proxyMetadata: {" + env + ", REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: \"true\"}", "", field.Map{{Key: "proxyMetadata", Value: field.Map{}}}, "proxyMetadata: {}"},
+		{"no empty proxyMetadata if it has more by now", "proxyMetadata: {A: b, " + env + "}", "", field.Map{{Key: "proxyMetadata", Value: field.Map{}}}, "proxyMetadata: {A: b}"},
 	} {
-		got, err := withoutEnv(tt.text, true, &tt.before, transformer.Record{{Key: transformer.RecordEmpty, Value: tt.empty}})
+		got, err := withoutEnv(tt.text, vars, &tt.before, transformer.Record{{Key: transformer.RecordEmpty, Value: tt.empty}})
 		if err != nil || got == nil || *got != tt.want {
 			t.Errorf("%s: %v, %v, want %s", tt.name, err, got, tt.want)
 		}
@@ -164,35 +150,10 @@ func TestWhatWasNotedComesBack(t *testing.T) {
 
 func TestAConfigurationThatIsNoYAMLIsNotEdited(t *testing.T) {
 	text := "["
-	if got, err := withEnv(&text, "a", true); err == nil {
+	if got, err := withEnv(&text, nil); err == nil {
 		t.Errorf("with the env var: %q", got)
 	}
-	if got, err := withoutEnv(text, true, &text, nil); err == nil {
+	if got, err := withoutEnv(text, nil, &text, nil); err == nil {
 		t.Errorf("without it: %v", got)
-	}
-}
-
-func TestAProxyMetadataWithoutContentsIsFound(t *testing.T) {
-	null := field.Map{{Key: proxyMetadata, Value: nil}}
-	for text, want := range map[string]field.Map{
-		"":                        nil,
-		" \n":                     nil,
-		"[":                       nil,
-		"concurrency: 2":          nil,
-		"proxyMetadata: {A: b}":   nil,
-		"proxyMetadata:":          null,
-		"proxyMetadata: null # a": null,
-		"a: b\nproxyMetadata: {}": {{Key: proxyMetadata, Value: field.Map{}}},
-		"proxyMetadata: []":       nil,
-	} {
-		got := emptyMetadata(text)
-		if len(got) == 1 {
-			if m, isMap := got[0].Value.(field.Map); isMap && len(m) == 0 {
-				got = field.Map{{Key: got[0].Key, Value: field.Map{}}} // an empty one may be nil
-			}
-		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%q: -want +got\n%s", text, d)
-		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/netip"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -43,34 +42,33 @@ func (b *builder) classify(rewrite []string) (why string) {
 	case !slices.Contains(rewrite, kind):
 		return "not-selected"
 	}
-	if !b.canRewrite() {
-		return ""
-	}
-	b.target = entryOf(b.original)
-	if https {
-		b.target.HTTPGet.Host = b.original.HTTPGet.Host
+	if target := entryOf(b.original); b.canRewrite(target) {
+		b.target = target
 	}
 	return ""
 }
 
 // canRewrite reports whether a probe that should be rewritten can be, and adds the finding
 // if not.
-func (b *builder) canRewrite() bool {
+func (b *builder) canRewrite(target *prober.Prober) bool {
 	host := ""
-	if h := b.original.HTTPGet; h != nil {
+	if h := target.HTTPGet; h != nil {
 		host = h.Host
 	}
+	overridden := slices.IndexFunc(b.config.entries.ProxyMetadata, func(v field.KeyValue) bool {
+		needed, set := variables(b.key(), target).Lookup(v.Key)
+		return set && v.Value != needed
+	})
+	_, hasEnv := b.config.group.ProxyMetadata.Lookup(prober.EnvName)
 	switch {
 	case isOwnHost(host) && !slices.Contains([]string{"", "localhost", "127.0.0.1"}, host):
 		b.add("vm-https-verified", probePath.Key(httpGet, "host"),
 			"%q must be 127.0.0.1 or localhost, or unset: Istio's agent verifies the certificate that it gets, and its status server, which does not, asks localhost or the machine's own address", host)
 	case b.g.Metadata.Name == "" || strings.Contains(b.g.Metadata.Name, "/"):
 		b.add("vm-probe-invalid", field.NewPath("metadata", "name"), "%q must be the group's name, which is in the path of a rewritten probe", b.g.Metadata.Name)
-	case b.config.overridden:
-		b.add("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; the variable must be left to rewrite-probes", prober.EnvName)
-	case host != "" && b.config.elsewhere:
-		b.add("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; it must be \"true\" or unset, so that the probe goes to %s", localhostEnv, host)
-	case b.config.hasEnv && !b.envIsOurs():
+	case overridden >= 0:
+		b.add("vm-config-invalid", entryConfigPath, "has `proxyMetadata.%s`, which goes over that of the group; the variable must be left to rewrite-probes", b.config.entries.ProxyMetadata[overridden].Key)
+	case hasEnv && !b.envIsOurs():
 		b.add("vm-config-invalid", annotationPath(ConfigAnnotation),
 			"has `proxyMetadata.%s` already, and not with the original of this probe alone; the variable must be left to rewrite-probes", prober.EnvName)
 	default:
@@ -140,18 +138,26 @@ func effective(p *vmconfig.Probe) *vmconfig.Probe {
 	return &q
 }
 
+// knownFields has the fields of a probe in Istio's API, and of its handlers by their names.
+var knownFields = map[string][]string{
+	"": {"initialDelaySeconds", timeoutSeconds, "periodSeconds", "successThreshold", "failureThreshold", httpGet, "tcpSocket", grpc, "exec"},
+
+	httpGet:     {"path", "port", "host", "scheme", "httpHeaders"},
+	"tcpSocket": {"port", "host"},
+	grpc:        {"port", "service"},
+	"exec":      {"command"},
+}
+
 // unknownField returns the path of a field that Istio's API does not have, and
 // those that it has instead; nil if all are known.
 func unknownField(probe field.Map) (path field.Path, known []string) {
-	t := reflect.TypeFor[vmconfig.Probe]()
 	for _, e := range probe {
-		of, known := vmconfig.FieldType(t, e.Key)
-		if of == nil {
+		if known := knownFields[""]; !slices.Contains(known, e.Key) {
 			return probePath.Key(e.Key), known
 		}
-		m, _ := e.Value.(field.Map)
-		for _, inner := range m {
-			if of, known := vmconfig.FieldType(of.Elem(), inner.Key); of == nil {
+		handler, _ := e.Value.(field.Map)
+		for _, inner := range handler {
+			if known := knownFields[e.Key]; !slices.Contains(known, inner.Key) {
 				return probePath.Key(e.Key, inner.Key), known
 			}
 		}

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
-// original returns the probe of a container, which has the port http.
+// original returns the probe of a container, whose port is 8080 if it is named http.
 func original(t *testing.T, container, probe string) transformer.OriginalProbe {
 	t.Helper()
 	s, err := manifest.Read("", []byte("probe: "+probe+"\n"))
@@ -23,25 +24,19 @@ func original(t *testing.T, container, probe string) transformer.OriginalProbe {
 		t.Fatal(err)
 	}
 	o, at := s.Objects()[0], field.NewPath("probe")
-	p := transformer.OriginalProbe{
-		Container: container, Handler: &transformer.Handler{},
-		Ports: []transformer.ContainerPort{{Name: "other", ContainerPort: 1}, {Name: "http", ContainerPort: 8080}},
-	}
-	if _, err := o.Decode(at, p.Handler); err != nil {
-		t.Fatal(err)
-	}
 	v, _ := o.Value(at)
-	p.Timing, _ = v.(field.Map)
-	return p
+	from := transformer.OriginalProbe{Container: container, Probe: v.(field.Map), Port: 8080}
+	if strings.Contains(probe, "nowhere") {
+		from.Port, from.PortErr = 0, errors.New("is nowhere")
+	}
+	return from
 }
 
 func TestAReferenceNamesOneProbe(t *testing.T) {
-	workloads := []Workload{
-		{Name: "Deployment web", Probes: []transformer.OriginalProbe{original(t, "a", "{exec: {}}"), original(t, "b", "{exec: {}}")}},
-		{Name: "Deployment one", Probes: []transformer.OriginalProbe{original(t, "app", "{exec: {}}")}},
-		{Name: "Pod none"},
-		{Name: "Pod twice"}, {Name: "Pod twice"},
-		{Name: "Pod broken", Err: errors.New("it is odd")},
+	workloads := []workload{
+		{"Deployment web", []transformer.OriginalProbe{original(t, "a", "{exec: {}}"), original(t, "b", "{exec: {}}")}},
+		{"Deployment one", []transformer.OriginalProbe{original(t, "app", "{exec: {}}")}},
+		{"Pod none", nil},
 	}
 	const form = "must be KIND/NAME or KIND/NAME/CONTAINER, such as Deployment/reviews"
 	for _, tt := range []struct{ name, ref, container, err string }{
@@ -53,23 +48,21 @@ func TestAReferenceNamesOneProbe(t *testing.T) {
 		{"an empty name", "Deployment/", "", form},
 		{"an empty container", "Deployment/one/", "", form},
 		{"more than a container", "Deployment/one/app/more", "", form},
-		{"a workload that is not there", "StatefulSet/one", "", "the input has no workload of that kind and name in the group's namespace"},
-		{"a workload that is there twice", "Pod/twice", "", "the input has 2 workloads of that kind and name in the group's namespace; there must be one"},
-		{"a workload whose probes are not known", "Pod/broken", "", "the probes of Pod broken cannot be known: it is odd"},
+		{"a workload that is not there", "StatefulSet/one", "", "no StatefulSet one"},
 		{"a workload without a probe", "Pod/none", "", "Pod none has no readinessProbe"},
 		{"a container of a workload without a probe", "Pod/none/a", "", "Pod none has no readinessProbe"},
-		{"a container without a probe", "Deployment/web/c", "", `Deployment web has no container "c" with a readinessProbe, only "a", "b"`},
-		{"several probes", "Deployment/web", "", `Deployment web has 2 readiness probes, of "a", "b"; the annotation must name the container: Deployment/web/CONTAINER`},
+		{"a container without a probe", "Deployment/web/c", "", `Deployment web has a readinessProbe in "a", "b"; the annotation must name one of these containers: Deployment/web/CONTAINER`},
+		{"several probes", "Deployment/web", "", `Deployment web has a readinessProbe in "a", "b"; the annotation must name one of these containers: Deployment/web/CONTAINER`},
 	} {
 		b := newBuilder(read(t, group("", ""), workloads...).Group)
-		workload, from, err := b.find(tt.ref)
+		from, where, err := b.find(tt.ref)
 		switch {
 		case tt.err != "":
 			if err == nil || err.Error() != tt.err {
 				t.Errorf("%s: %v, want %s", tt.name, err, tt.err)
 			}
-		case err != nil || from.Container != tt.container || !strings.HasPrefix(tt.ref, strings.Replace(workload.Name, " ", "/", 1)):
-			t.Errorf("%s: %+v of %q, %v", tt.name, from, workload.Name, err)
+		case err != nil || from.Container != tt.container || !strings.HasSuffix(where, fmt.Sprintf(", container %q", tt.container)) || !strings.HasPrefix(strings.Replace(where, " ", "/", 1), strings.TrimSuffix(tt.ref, "/"+tt.container)):
+			t.Errorf("%s: %+v of %q, %v", tt.name, from, where, err)
 		}
 	}
 }
@@ -89,22 +82,24 @@ func TestAProbeIsTranslatedIntoThatOfAGroup(t *testing.T) {
 			with(func(p *vmconfig.Probe) {
 				p.HTTPGet = &prober.HTTPGet{Path: "/a", Port: field.Number(1), Host: "b", Scheme: "HTTPS", HTTPHeaders: []transformer.HTTPHeader{{Name: "Host", Value: "c"}, {Name: "x", Value: "d"}}}
 			}), ""},
-		{"an httpGet over HTTP/1", "{httpGet: {port: 1, protocol: HTTP1}}", with(func(p *vmconfig.Probe) { p.HTTPGet = &prober.HTTPGet{Port: field.Number(1)} }), ""},
-		{"an httpGet over HTTP/2", "{httpGet: {port: 1, protocol: HTTP2}}", nil, "its probe has `httpGet.protocol: HTTP2`, which a WorkloadGroup cannot have"},
+		{"an httpGet over HTTP/1", "{httpGet: {port: 1, protocol: HTTP1}}", with(func(p *vmconfig.Probe) { p.HTTPGet = &prober.HTTPGet{Path: "/", Port: field.Number(1), Scheme: "HTTP"} }), ""},
+		{"an httpGet over HTTP/2", "{httpGet: {port: 1, protocol: HTTP2}}", nil, "`readinessProbe.httpGet.protocol`: \"HTTP2\" must be unset: a WorkloadGroup cannot have the field"},
 		{"a tcpSocket", "{tcpSocket: {port: 1, host: a}}", with(func(p *vmconfig.Probe) { p.TCPSocket = &prober.TCPSocket{Port: field.Number(1), Host: "a"} }), ""},
 		{"a grpc", "{grpc: {port: 1, service: a, mode: Plaintext}}", with(func(p *vmconfig.Probe) { p.GRPC = &prober.GRPC{Port: field.Number(1), Service: new("a")} }), ""},
-		{"a grpc without a service", "{grpc: {port: 1}}", with(func(p *vmconfig.Probe) { p.GRPC = &prober.GRPC{Port: field.Number(1)} }), ""},
-		{"a grpc over TLS", "{grpc: {port: 1, mode: TLS}}", nil, "its probe has `grpc.mode: TLS`, which a WorkloadGroup cannot have"},
+		{"a grpc without a service", "{grpc: {port: 1}}", with(func(p *vmconfig.Probe) { p.GRPC = &prober.GRPC{Port: field.Number(1), Service: new("")} }), ""},
+		{"a grpc over TLS", "{grpc: {port: 1, mode: TLS}}", nil, "`readinessProbe.grpc.mode`: \"TLS\" must be unset: a WorkloadGroup cannot have the field"},
 		{"an exec", "{exec: {command: [a, b]}}", with(func(p *vmconfig.Probe) { p.Exec = &vmconfig.Exec{Command: []string{"a", "b"}} }), ""},
 		{"the timing", "{exec: {command: [a]}, initialDelaySeconds: 2, timeoutSeconds: 3, periodSeconds: 4, successThreshold: 5, failureThreshold: 6}",
 			&vmconfig.Probe{InitialDelaySeconds: 2, TimeoutSeconds: 3, PeriodSeconds: 4, SuccessThreshold: 5, FailureThreshold: 6, Exec: &vmconfig.Exec{Command: []string{"a"}}}, ""},
 		{"a zero, which stands for the default", "{exec: {command: [a]}, periodSeconds: 0}", with(func(p *vmconfig.Probe) { p.Exec = &vmconfig.Exec{Command: []string{"a"}} }), ""},
-		{"no handler", "{periodSeconds: 1}", nil, "its probe must have exactly one handler, and has no handler"},
-		{"a sleep, as hooks have it", "{sleep: {seconds: 1}}", nil, "its probe must have exactly one handler, and has sleep"},
-		{"two handlers", "{exec: {command: [a]}, tcpSocket: {port: 1}}", nil, "its probe must have exactly one handler, and has "},
+		{"no handler", "{periodSeconds: 1}", nil, "`readinessProbe`: must have exactly one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none"},
+		{"a sleep, as hooks have it", "{sleep: {seconds: 1}}", nil, `field "sleep" is not known to this version`},
+		{"two handlers", "{exec: {command: [a]}, tcpSocket: {port: 1}}", nil, "`readinessProbe`: must have exactly one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has `tcpSocket`, `exec`"},
 		{"a port of the container", "{tcpSocket: {port: http}}", with(func(p *vmconfig.Probe) { p.TCPSocket = &prober.TCPSocket{Port: field.Number(8080)} }), ""},
-		{"a port of the group, which wins", "{httpGet: {port: other}}", with(func(p *vmconfig.Probe) { p.HTTPGet = &prober.HTTPGet{Port: field.Number(9443)} }), ""},
-		{"a port that neither has", "{httpGet: {port: nowhere}}", nil, "its probe names the port \"nowhere\", which neither `spec.template.ports` of the group nor the container has"},
+		{"a port of the group, which wins", "{httpGet: {port: other}}", with(func(p *vmconfig.Probe) {
+			p.HTTPGet = &prober.HTTPGet{Path: "/", Port: field.Number(9443), Scheme: "HTTP"}
+		}), ""},
+		{"a port that neither has", "{httpGet: {port: nowhere}}", nil, "its probe's port is nowhere (and `spec.template.ports` of the group does not have the name)"},
 	} {
 		g := read(t, "kind: WorkloadGroup\nmetadata: {name: reviews}\nspec: {template: {ports: {other: 9443}}}\n").Group
 		from := original(t, "app", tt.probe)
@@ -137,6 +132,7 @@ func TestTheProbeOfAWorkloadBecomesThatOfTheGroup(t *testing.T) {
 		{"one that an earlier run took is not written again", from + derivedRecord, tcp, "{tcpSocket: {port: 1}}", transformer.LeftAlone, nil, "port: 1"},
 		{"one that an earlier run took follows the workload", from + derivedRecord, tcp, "{tcpSocket: {port: 2}}", transformer.WouldRewrite, nil, "port: 2"},
 		{"one that was edited since is an error", from + derivedRecord, strings.Replace(tcp, "10", "11", 1), "{tcpSocket: {port: 2}}", transformer.LeftAlone, []string{"vm-source-differs"}, "port: 1"},
+		{"one whose handler was removed since is an error", from + derivedRecord, "{periodSeconds: 10}", "{tcpSocket: {port: 1}}", transformer.LeftAlone, []string{"vm-source-differs"}, "{periodSeconds: 10}"},
 		{"one of the author's that is the same stays", from, "{failureThreshold: 3, tcpSocket: {port: 1}}", "{tcpSocket: {port: 1}}", transformer.LeftAlone, nil, "port: 1"},
 		{"one of the author's that says less and means the same stays", from, "{failureThreshold: 3, httpGet: {port: 1}}", "{httpGet: {path: /, port: 1}, periodSeconds: 10}", transformer.LeftAlone, nil, "{port: 1}"},
 		{"one that says less and means the same stays too", from, "{failureThreshold: 3, httpGet: {path: /, port: 1}}", "{httpGet: {port: 1}}", transformer.LeftAlone, nil, "port: 1"},
@@ -146,7 +142,7 @@ func TestTheProbeOfAWorkloadBecomesThatOfTheGroup(t *testing.T) {
 		{"a probe that cannot be translated is an error", from, "{failureThreshold: 3, tcpSocket: {port: 1}}", "{tcpSocket: {port: nowhere}}", transformer.LeftAlone, []string{"vm-source-unknown"}, "port: 1"},
 		{"a probe that cannot be made is an error, and not written", from, "", "{httpGet: {port: 1, host: 10.1.2.3}}", transformer.Refused, []string{"vm-host-remote"}, ""},
 	} {
-		s := read(t, group(tt.metadata, tt.probe), Workload{Name: "Pod a", Probes: []transformer.OriginalProbe{original(t, "app", tt.workload)}})
+		s := read(t, group(tt.metadata, tt.probe), workload{"Pod a", []transformer.OriginalProbe{original(t, "app", tt.workload)}})
 		plan := s.plan(everything)
 		if got := reasons(plan); !slices.Equal(got, tt.reasons) {
 			t.Errorf("%s: %v, want %v", tt.name, plan.Findings, tt.reasons)
@@ -164,7 +160,7 @@ func TestTheProbeOfAWorkloadBecomesThatOfTheGroup(t *testing.T) {
 // TestARunAfterTheFirstKnowsAProbeThatWasTaken has the handlers that are rewritten
 // change between the runs.
 func TestARunAfterTheFirstKnowsAProbeThatWasTaken(t *testing.T) {
-	workload := Workload{Name: "Pod a", Probes: []transformer.OriginalProbe{original(t, "app", "{grpc: {port: 9000}}")}}
+	workload := workload{"Pod a", []transformer.OriginalProbe{original(t, "app", "{grpc: {port: 9000}}")}}
 	run := func(text string, rewrite []string) string {
 		s := read(t, text, workload)
 		return s.apply(t, s.plan(rewrite))
@@ -200,13 +196,13 @@ func TestARunAfterTheFirstKnowsAProbeThatWasTaken(t *testing.T) {
 }
 
 func TestTheErrorOfASourceNamesTheContainer(t *testing.T) {
-	s := read(t, group("  annotations: {rewrite-probes.io/probe-from: Pod/a}\n", ""), Workload{Name: "Pod a", Probes: []transformer.OriginalProbe{original(t, "app", "{}")}})
+	s := read(t, group("  annotations: {rewrite-probes.io/probe-from: Pod/a}\n", ""), workload{"Pod a", []transformer.OriginalProbe{original(t, "app", "{}")}})
 	plan := s.plan(everything)
 	if len(plan.Findings) != 1 || plan.Probes != nil {
 		t.Fatalf("%+v", plan)
 	}
 	f := plan.Findings[0]
-	if want := `"Pod/a": Pod a, container "app": its probe must have`; !strings.Contains(f.Message, want) || f.Current != "Pod/a" || f.Field.String() != "metadata.annotations[rewrite-probes.io/probe-from]" {
+	if want := "\"Pod/a\": Pod a, container \"app\": `readinessProbe`: must have exactly one of"; !strings.Contains(f.Message, want) || f.Current != "Pod/a" || f.Field.String() != "metadata.annotations[rewrite-probes.io/probe-from]" {
 		t.Errorf("%+v, want %s", f, want)
 	}
 }

@@ -8,7 +8,6 @@
 package vm
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -39,9 +38,9 @@ type Group struct {
 	Source transformer.Source
 	// Texts is as in [transformer.Input].
 	Texts []field.Text
-	// Workloads returns the workloads of the group's namespace that have a kind
-	// and a name.
-	Workloads func(kind, name string) []Workload
+	// Probes returns the readiness probes of the workload in the group's namespace that
+	// has a kind and a name, and how messages name the workload.
+	Probes func(kind, name string) (probes []transformer.OriginalProbe, workload string, err error)
 }
 
 // A Spec is the part of a WorkloadGroup's spec that is read.
@@ -57,16 +56,6 @@ type Spec struct {
 	Probe *vmconfig.Probe `json:"probe"` // 0 and "" stand for fields that are not set
 }
 
-// A Workload is what a group may take its probe from.
-type Workload struct {
-	Name   string // as messages have it
-	Probes []transformer.OriginalProbe
-	Err    error // why its probes are not known
-}
-
-// none describes the probe of a group without one.
-const none = "none"
-
 var probePath = field.NewPath("spec", "probe")
 
 // A builder makes the plan of one group.
@@ -76,20 +65,15 @@ type builder struct {
 	record   transformer.Record
 	findings []transformer.Finding
 
-	source   field.Map // the probe as it was read
-	probe    *vmconfig.Probe
-	entry    *prober.Prober // of the env var, if the probe is our rewriting
-	dangling bool
-	original *vmconfig.Probe // as its author wrote it
-	written  field.Map       // likewise, the part that the rewriting changes
+	source      field.Map // the probe as it was read
+	probe       *vmconfig.Probe
+	isRewritten bool            // the probe is our rewriting, and its original is known
+	dangling    bool            // it looks like that, and is not
+	original    *vmconfig.Probe // as its author wrote it, or derived; nil if the group has or gets none
+	written     field.Map       // as its author wrote it, the part that the rewriting changes
 
-	derivedBefore *vmconfig.Probe // that an earlier run has taken
-	configBefore  *string         // the agent's configuration as its author wrote it, if an earlier run noted that
-
-	derived       *vmconfig.Probe // from the workload that the annotation names
-	writesDerived bool            // the derived probe is to be written
-	remove        bool            // the probe, which an earlier run derived, is to go
-	target        *prober.Prober  // the entry of the rewritten probe, nil if it is not rewritten
+	derived *vmconfig.Probe // the original, if it comes from the workload that the annotation names
+	target  *prober.Prober  // the entry of the rewritten probe, nil if it is not rewritten
 }
 
 // newBuilder reads the group.
@@ -101,7 +85,7 @@ func newBuilder(g *Group) *builder {
 	}
 	v, _ := g.Source(probePath)
 	b.source, _ = v.(field.Map)
-	if err := b.readRecord(); err != nil {
+	if b.record, err = transformer.ReadRecord(g.Metadata.Annotations); err != nil {
 		b.add("env-unreadable", annotationPath(transformer.OriginalsAnnotation), "%v; the original of the rewritten probe cannot be known", err)
 	}
 	b.written = writtenIn(b.source)
@@ -131,11 +115,13 @@ func (b *builder) recognise() {
 	}
 	e := b.config.entry
 	entry := entryOf(&vmconfig.Probe{HTTPGet: e.HTTPGet, GRPC: e.GRPC, TimeoutSeconds: e.TimeoutSeconds})
-	b.entry = entry
+	if entry.HTTPGet != nil {
+		entry.HTTPGet.Host = "" // the rewritten probe has it
+	}
 	asWritten := b.record.Section(recordProbe)
 	if t := b.probe.TimeoutSeconds; t != outerTimeout(entry.TimeoutSeconds) && t > 0 {
 		entry.TimeoutSeconds = max(1, t-1) // it was edited since
-		asWritten = withTimeout(asWritten, entry.TimeoutSeconds, true)
+		asWritten = withTimeout(asWritten, entry.TimeoutSeconds)
 	}
 	original := *b.probe
 	original.TimeoutSeconds = entry.TimeoutSeconds
@@ -143,12 +129,10 @@ func (b *builder) recognise() {
 	if p, err := probeIn(asWritten); err == nil && reflect.DeepEqual(entryOf(p), entry) {
 		b.written, original.HTTPGet, original.GRPC = asWritten, p.HTTPGet, p.GRPC
 	}
-	if original.HTTPGet != nil {
-		request := *original.HTTPGet
-		request.Host, request.HTTPHeaders, request.Protocol = h.Host, h.HTTPHeaders, cmp.Or(request.Protocol, h.Protocol)
-		original.HTTPGet = &request
+	if o := original.HTTPGet; o != nil {
+		o.Host, o.HTTPHeaders, o.Protocol = h.Host, h.HTTPHeaders, h.Protocol
 	}
-	b.original = &original
+	b.isRewritten, b.original = true, &original
 }
 
 // Plan plans the rewriting of a group; rewrite has the handlers that are
@@ -171,15 +155,15 @@ func Plan(g *Group, rewrite []string) transformer.Plan {
 // repairs returns what Istio's agent does wrong with a probe that is rewritten.
 func (b *builder) repairs() []transformer.Finding {
 	switch {
-	case b.target == nil || b.writesDerived || b.failed():
+	case b.target == nil || b.probe == nil || b.failed():
 		return nil
-	case b.entry == nil && b.original.GRPC != nil:
+	case !b.isRewritten && b.probe.GRPC != nil:
 		return []transformer.Finding{transformer.NewFinding("vm-grpc-refused", probePath.Key(grpc),
 			"istiod refuses a WorkloadGroup with a grpc probe, and Istio's agent crashes if the service is not serving")}
-	case b.entry == nil:
+	case !b.isRewritten && isHTTPS(b.probe):
 		return []transformer.Finding{transformer.NewFinding("vm-https-verified", probePath.Key(httpGet, "scheme"),
 			"Istio's agent verifies the certificate of an HTTPS probe, which the kubelet does not: one that is self-signed, or not for this address, fails")}
-	case hasHost(b.target) && !b.config.localhost:
+	case b.isRewritten && hasHost(b.target) && b.config.group.ProxyMetadata.Get(localhostEnv) != "true":
 		return []transformer.Finding{transformer.NewFinding("vm-config-invalid", annotationPath(ConfigAnnotation),
 			"must have `proxyMetadata.%s: \"true\"`, without which the agent's status server does not ask %s", localhostEnv, b.target.HTTPGet.Host)}
 	}
@@ -197,10 +181,10 @@ func (b *builder) undoBecause(off *transformer.Finding) transformer.Plan {
 	switch {
 	case b.isDerived():
 		verb = "taken out again"
-	case b.entry != nil:
+	case b.isRewritten:
 		verb = "restored"
 	}
-	if b.original != nil {
+	if b.probe != nil {
 		off.Message += "; its probe is " + verb
 		b.findings = append(b.findings, *off)
 	}
@@ -212,7 +196,9 @@ func (b *builder) undo(why string) transformer.Plan {
 		b.add("dangling", probePath, danglingText)
 		why = "dangling"
 	}
-	b.remove = b.isDerived()
+	if b.isDerived() {
+		b.original = nil
+	}
 	return b.plan(why)
 }
 
@@ -227,7 +213,7 @@ func (b *builder) plan(why string) transformer.Plan {
 	}
 	slices.SortStableFunc(b.findings, func(x, y transformer.Finding) int { return x.Severity.Rank() - y.Severity.Rank() })
 	plan.Findings = b.findings
-	if b.original == nil {
+	if b.original == nil && b.probe == nil {
 		return plan
 	}
 	v := transformer.Verdict{
@@ -237,7 +223,7 @@ func (b *builder) plan(why string) transformer.Plan {
 	switch {
 	case b.failed():
 		v.Reason = b.findings[0].Reason
-		if b.target != nil || b.entry != nil || b.writesDerived || b.remove {
+		if b.target != nil || b.isRewritten || b.derived != nil || b.original == nil {
 			v.State = transformer.Refused
 		}
 	case b.target != nil:
@@ -245,12 +231,10 @@ func (b *builder) plan(why string) transformer.Plan {
 		if len(plan.Edits) > 0 {
 			v.State = transformer.WouldRewrite
 		}
-	case b.writesDerived:
-		v.State, v.Reason, v.Before, v.After = transformer.WouldRewrite, "", none, describe(b.original)
-	case b.remove:
-		v.State, v.Before, v.After = transformer.WouldRestore, describe(b.probe), none
-	case b.entry != nil:
+	case b.isRewritten || b.original == nil:
 		v.State, v.Before, v.After = transformer.WouldRestore, describe(b.probe), describe(b.original)
+	case b.derived != nil && len(plan.Edits) > 0:
+		v.State, v.Reason, v.Before, v.After = transformer.WouldRewrite, "", describe(nil), describe(b.original)
 	}
 	plan.Probes = []transformer.Verdict{v}
 	return plan
@@ -264,7 +248,12 @@ func handlerOf(p *vmconfig.Probe) *transformer.Handler {
 	return &transformer.Handler{Exec: (*transformer.Exec)(p.Exec), HTTPGet: p.HTTPGet, TCPSocket: p.TCPSocket, GRPC: p.GRPC}
 }
 
-func describe(p *vmconfig.Probe) string { return handlerOf(p).String() }
+func describe(p *vmconfig.Probe) string {
+	if p == nil {
+		return "none"
+	}
+	return handlerOf(p).String()
+}
 
 // inJSON returns a probe on one line, for messages.
 func inJSON(p *vmconfig.Probe) string {

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -21,8 +22,14 @@ type subject struct {
 	stream *manifest.Stream
 }
 
+// A workload is one that a group may take its probe from.
+type workload struct {
+	name   string // its kind and name
+	probes []transformer.OriginalProbe
+}
+
 // read reads the manifest of one group, in whose namespace the workloads are.
-func read(t *testing.T, text string, workloads ...Workload) subject {
+func read(t *testing.T, text string, workloads ...workload) subject {
 	t.Helper()
 	s, err := manifest.Read("", []byte(text))
 	if err != nil {
@@ -37,8 +44,12 @@ func read(t *testing.T, text string, workloads ...Workload) subject {
 	if _, err := o.Decode(field.NewPath("spec"), &g.Spec); err != nil {
 		t.Fatal(err)
 	}
-	g.Workloads = func(kind, name string) []Workload {
-		return slices.DeleteFunc(slices.Clone(workloads), func(w Workload) bool { return w.Name != kind+" "+name })
+	g.Probes = func(kind, name string) ([]transformer.OriginalProbe, string, error) {
+		i := slices.IndexFunc(workloads, func(w workload) bool { return w.name == kind+" "+name })
+		if i < 0 {
+			return nil, "", fmt.Errorf("no %s %s", kind, name)
+		}
+		return workloads[i].probes, workloads[i].name, nil
 	}
 	return subject{g, s}
 }
@@ -95,7 +106,7 @@ const (
 
 func TestTheVerdictSaysWhatBecomesOfTheProbe(t *testing.T) {
 	off := "    rewrite-probes.io/rewrite: \"false\"\n"
-	taken := "    rewrite-probes.io/probe-from: Pod/a\n    rewrite-probes.io/originals: '{\"derived\":{\"tcpSocket\":{\"port\":1},\"timeoutSeconds\":1,\"periodSeconds\":10,\"successThreshold\":1,\"failureThreshold\":3}}'\n"
+	taken := "    rewrite-probes.io/probe-from: Pod/a\n    rewrite-probes.io/originals: '{\"derived\":{\"tcpSocket\":{\"port\":1},\"initialDelaySeconds\":0,\"timeoutSeconds\":1,\"periodSeconds\":10,\"successThreshold\":1,\"failureThreshold\":3}}'\n"
 	for _, tt := range []struct {
 		name, text string
 		restore    bool
@@ -176,7 +187,7 @@ func TestTheOptOutOfANamespaceCounts(t *testing.T) {
 
 func TestTheMessageOfAnOptOutSaysWhatBecomesOfTheProbe(t *testing.T) {
 	off := "    rewrite-probes.io/rewrite: \"false\"\n"
-	taken := "    rewrite-probes.io/probe-from: Pod/a\n    rewrite-probes.io/originals: '{\"derived\":{\"tcpSocket\":{\"port\":1},\"timeoutSeconds\":1,\"periodSeconds\":10,\"successThreshold\":1,\"failureThreshold\":3}}'\n"
+	taken := "    rewrite-probes.io/probe-from: Pod/a\n    rewrite-probes.io/originals: '{\"derived\":{\"tcpSocket\":{\"port\":1},\"initialDelaySeconds\":0,\"timeoutSeconds\":1,\"periodSeconds\":10,\"successThreshold\":1,\"failureThreshold\":3}}'\n"
 	for _, tt := range []struct{ name, text, want string }{
 		{"a probe of the author's", group("  annotations:\n"+off, httpsProbe), "; its probe is left alone"},
 		{"a probe that is rewritten", group(rewrittenAnnotation+off, rewritten), "; its probe is restored"},
@@ -231,7 +242,7 @@ func TestTheAnswerSaysWhoAnswersAndWhatIsAdded(t *testing.T) {
 }
 
 func TestOnlyTheFirstRunRepairsAMistake(t *testing.T) {
-	workload := Workload{Name: "Pod a", Probes: []transformer.OriginalProbe{original(t, "a", "{httpGet: {port: 8443, scheme: HTTPS}}")}}
+	workload := workload{"Pod a", []transformer.OriginalProbe{original(t, "a", "{httpGet: {port: 8443, scheme: HTTPS}}")}}
 	const local = "{failureThreshold: 3, httpGet: {host: localhost, port: 8443, scheme: HTTPS}}"
 	s := read(t, group("", local))
 	localRewritten := s.apply(t, s.plan(everything))
@@ -244,7 +255,6 @@ func TestOnlyTheFirstRunRepairsAMistake(t *testing.T) {
 		{"a probe of localhost", group("", local), "vm-https-verified"},
 		{"a probe of localhost that is rewritten already", localRewritten, ""},
 		{"a probe of localhost whose variable was removed since", strings.Replace(localRewritten, localhostEnv, "OTHER", 1), "vm-config-invalid"},
-		{"a probe of localhost whose variable the entries have", strings.Replace(strings.Replace(localRewritten, localhostEnv, "OTHER", 1), "spec:\n", "spec:\n  metadata: {annotations: {proxy.istio.io/config: \"proxyMetadata: {REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION: '1'}\"}}\n", 1), ""},
 		{"a probe of the machine's address needs no variable", group(rewrittenAnnotation+rewrittenRecord, rewritten), ""},
 		{"a probe that is taken from a workload", group("  annotations: {rewrite-probes.io/probe-from: Pod/a}\n", ""), ""},
 		{"a probe that works", group("", "{failureThreshold: 3, tcpSocket: {port: 1}}"), ""},

@@ -1,8 +1,6 @@
 package vm
 
 import (
-	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -22,28 +20,10 @@ const (
 // annotations, in a record, are those of the group.
 const annotations = "annotations"
 
-// readRecord reads what an earlier run has noted.
-func (b *builder) readRecord() (err error) {
-	b.record, err = transformer.ReadRecord(b.g.Metadata.Annotations)
-	config, _ := field.Map(b.record).Get(recordConfig)
-	if text, noted := config.(string); noted {
-		b.configBefore = &text
-	}
-	if derived := b.record.Section(recordDerived); derived != nil {
-		if b.derivedBefore, err = probeIn(derived); err == nil {
-			err = b.derivedBefore.Validate(probePath)
-		}
-		if err != nil {
-			err = fmt.Errorf("must be a JSON object as rewrite-probes writes it, and `%s` is no probe", recordDerived)
-		}
-	}
-	return err
-}
-
-// probeIn returns the probe that a section has.
-func probeIn(section field.Map) (p *vmconfig.Probe, err error) {
-	err = json.Unmarshal(field.AppendJSON(nil, section), &p)
-	return p, err
+// probeIn returns the probe that a mapping has.
+func probeIn(m field.Map) (*vmconfig.Probe, error) {
+	p := new(vmconfig.Probe)
+	return p, prober.DecodeStrictly(field.AppendJSON(nil, m), p)
 }
 
 // envIsOurs reports whether the env var has the original of the group's probe
@@ -51,36 +31,35 @@ func probeIn(section field.Map) (p *vmconfig.Probe, err error) {
 // earlier run. That one had the group's name, unless the group was renamed too.
 func (b *builder) envIsOurs() bool {
 	_, ran := b.g.Metadata.Annotations.Lookup(transformer.OriginalsAnnotation)
-	return b.entry != nil || b.config.entry != nil && (ran || b.config.key == b.key())
+	return b.isRewritten || b.config.entry != nil && (ran || b.config.key == b.key())
 }
 
 // userConfig returns the agent configuration as its author wrote it, nil if
 // there was none.
 func (b *builder) userConfig() (*string, error) {
-	text := b.config.text
 	if !b.envIsOurs() {
-		return text, nil
+		return b.config.text, nil
 	}
-	if before := b.configBefore; before != nil {
-		if then, err := withEnv(before, b.config.env, hasHost(b.config.entry)); err == nil && then == *text {
+	vars := variables(b.config.key, b.config.entry)
+	var before *string
+	config, _ := field.Map(b.record).Get(recordConfig)
+	if text, noted := config.(string); noted {
+		before = &text
+		if then, err := withEnv(before, vars); err == nil && then == *b.config.text {
 			return before, nil
 		}
 	}
-	return withoutEnv(*text, hasHost(b.config.entry), b.configBefore, b.record)
-}
-
-// hasHost reports whether an original asks localhost.
-func hasHost(original *prober.Prober) bool {
-	return original.HTTPGet != nil && original.HTTPGet.Host != ""
+	return withoutEnv(*b.config.text, vars, before, b.record)
 }
 
 // configWithEnv returns the agent configuration of a rewritten group, and notes in
-// the record what it takes to undo it; user is that of the author.
+// the record that of the author if undoing the change gives another; user is nil if there
+// was none.
 func (b *builder) configWithEnv(user *string, r *transformer.Record) (*string, error) {
-	text, err := withEnv(user, prober.Encode(map[string]*prober.Prober{b.key(): b.target}), hasHost(b.target))
+	vars := variables(b.key(), b.target)
+	text, err := withEnv(user, vars)
 	if err == nil && user != nil {
-		r.Add(transformer.RecordEmpty, emptyMetadata(*user)...)
-		if back, err := withoutEnv(text, hasHost(b.target), nil, *r); err != nil || back == nil || *back != *user {
+		if back, err := withoutEnv(text, vars, nil, nil); err != nil || back == nil || *back != *user {
 			r.Set(recordConfig, *user)
 		}
 	}
@@ -95,7 +74,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 	config, err := b.userConfig()
 	if err == nil && b.target != nil {
 		config, err = b.configWithEnv(config, &r)
-		if !b.writesDerived && !reflect.DeepEqual(b.written, writtenBy(entryOf(b.original))) {
+		if b.derived == nil && !reflect.DeepEqual(b.written, writtenBy(b.target)) {
 			r.Set(recordProbe, b.written)
 		}
 	}
@@ -103,7 +82,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 		b.add("vm-config-invalid", annotationPath(ConfigAnnotation), "%v", inOneLine(err))
 		return nil
 	}
-	if b.derived != nil && (b.writesDerived || b.isDerived()) {
+	if b.derived != nil {
 		r.Set(recordDerived, probeMap(b.derived))
 	}
 	if b.target != nil {
@@ -123,7 +102,7 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 		_, there := have.Lookup(a.Key)
 		return there
 	})
-	return b.changed(have, want)
+	return b.record.AnnotationEdits(field.NewPath("metadata", annotations), have, want)
 }
 
 // texts returns the texts of the probe, the agent's configuration and the annotations
@@ -131,19 +110,19 @@ func (b *builder) annotationEdits(answer *transformer.Answer) []field.Edit {
 func (b *builder) texts() field.KeyValues {
 	isChanged := func(key string) bool {
 		switch key {
+		case transformer.OriginalsAnnotation:
+			return true
 		case ConfigAnnotation:
 			return b.envIsOurs()
 		case annotations:
 			return len(b.g.Metadata.Annotations) > 0
 		}
-		return b.entry != nil
+		return b.isRewritten
 	}
 	texts := b.record.Values(transformer.RecordTexts)
 	texts = slices.DeleteFunc(texts, func(t field.KeyValue) bool { return !isChanged(t.Key) })
 	for _, t := range b.g.Texts {
-		key := t.Path[len(t.Path)-1].Key
-		isAnnotation := t.Path[0].Key == "metadata" && (key == ConfigAnnotation || key == annotations)
-		if !isChanged(key) && (isAnnotation || t.Path.HasPrefix(probePath) || probePath.HasPrefix(t.Path)) {
+		if key := t.Path[len(t.Path)-1].Key; !isChanged(key) {
 			texts = texts.With(key, t.Text)
 		}
 	}
@@ -158,26 +137,6 @@ func (b *builder) noteEmpty(r *transformer.Record) {
 		v, noted = b.g.Source(field.NewPath("metadata", annotations))
 	}
 	if noted {
-		r.Set(transformer.RecordEmpty, append(field.Map{{Key: annotations, Value: v}}, r.Section(transformer.RecordEmpty)...))
+		r.Add(transformer.RecordEmpty, field.Entry{Key: annotations, Value: v})
 	}
-}
-
-// changed returns the edits that turn the annotations from have into want.
-func (b *builder) changed(have, want field.KeyValues) []field.Edit {
-	all := field.NewPath("metadata", annotations)
-	if len(want) == 0 && len(have) > 0 {
-		return []field.Edit{b.record.Emptied(all)}
-	}
-	var edits []field.Edit
-	for _, kv := range have {
-		if _, stays := want.Lookup(kv.Key); !stays {
-			edits = append(edits, field.Edit{Op: field.Delete, Path: all.Key(kv.Key)})
-		}
-	}
-	for _, kv := range want {
-		if old, there := have.Lookup(kv.Key); !there || old != kv.Value {
-			edits = append(edits, field.Edit{Op: field.Set, Path: all.Key(kv.Key), Value: kv.Value, Texts: b.record.Values(transformer.RecordTexts)})
-		}
-	}
-	return edits
 }

@@ -4,11 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
-	"github.com/rewrite-probes/rewrite-probes/internal/prober"
-	"github.com/rewrite-probes/rewrite-probes/internal/vmconfig"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
@@ -16,41 +12,38 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
 		config     string
-		derived    *vmconfig.Probe
 	}{
-		{"nothing", "", "", nil},
-		{"a probe", `{"probe":{"httpGet":{"port":1}}}`, "", nil},
-		{"a probe with a timeout", `{"probe":{"grpc":{"port":1},"timeoutSeconds":3}}`, "", nil},
-		{"a configuration", `{"config":"a: b\n"}`, "a: b\n", nil},
-		{"a derived probe", `{"derived":{"grpc":{"port":1},"initialDelaySeconds":0,"timeoutSeconds":1,"periodSeconds":2,"successThreshold":3,"failureThreshold":4}}`, "",
-			&vmconfig.Probe{TimeoutSeconds: 1, PeriodSeconds: 2, SuccessThreshold: 3, FailureThreshold: 4, GRPC: &prober.GRPC{Port: field.Number(1)}}},
-		{"what was empty", `{"empty":{"proxyMetadata":null}}`, "", nil},
-		{"texts", `{"texts":{"port":"0x10"}}`, "", nil},
+		{"nothing", "", ""},
+		{"a probe", `{"probe":{"httpGet":{"port":1}}}`, ""},
+		{"a probe with a timeout", `{"probe":{"grpc":{"port":1},"timeoutSeconds":3}}`, ""},
+		{"a configuration", `{"config":"a: b\n"}`, "a: b\n"},
+		{"a derived probe", `{"derived":{"grpc":{"port":1},"initialDelaySeconds":0,"timeoutSeconds":1,"periodSeconds":2,"successThreshold":3,"failureThreshold":4}}`, ""},
+		{"what was empty", `{"empty":{"proxyMetadata":null}}`, ""},
+		{"texts", `{"texts":{"port":"0x10"}}`, ""},
 	} {
-		b := &builder{g: &Group{}}
+		var annotations field.KeyValues
 		if tt.text != "" {
-			b.g.Metadata.Annotations = b.g.Metadata.Annotations.With(transformer.OriginalsAnnotation, tt.text)
+			annotations = annotations.With(transformer.OriginalsAnnotation, tt.text)
 		}
-		if err := b.readRecord(); err != nil || b.record.Encode() != tt.text {
-			t.Errorf("%s: %v, and it is written as %s, want %s", tt.name, err, b.record.Encode(), tt.text)
+		r, err := transformer.ReadRecord(annotations)
+		if err != nil || r.Encode() != tt.text {
+			t.Errorf("%s: %v, and it is written as %s, want %s", tt.name, err, r.Encode(), tt.text)
 		}
-		if d := cmp.Diff(tt.derived, b.derivedBefore); d != "" || (b.configBefore != nil) != (tt.config != "") || b.configBefore != nil && *b.configBefore != tt.config {
-			t.Errorf("%s: the configuration is %v; -want +got\n%s", tt.name, b.configBefore, d)
+		if got := field.As[string](field.Map(r), recordConfig); got != tt.config {
+			t.Errorf("%s: the configuration is %q", tt.name, got)
 		}
 	}
 }
 
 func readAnnotation(key, value string) error {
-	b := &builder{g: &Group{}}
-	b.g.Metadata.Annotations = field.KeyValues{{Key: key, Value: value}}
-	return b.readRecord()
+	_, err := transformer.ReadRecord(field.KeyValues{{Key: key, Value: value}})
+	return err
 }
 
 func TestARecordOfAnotherFormIsAnError(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                    "must be a JSON object as rewrite-probes writes it",
-		"[":                                   "must be a JSON object as rewrite-probes writes it",
-		`{"derived":{"httpGet":{"port":""}}}`: "must be a JSON object as rewrite-probes writes it, and `derived` is no probe",
+		"":  "must be a JSON object as rewrite-probes writes it",
+		"[": "must be a JSON object as rewrite-probes writes it",
 	} {
 		if err := readAnnotation(transformer.OriginalsAnnotation, text); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)

@@ -28,31 +28,34 @@ func writtenIn(probe field.Map) field.Map {
 		}
 		w = field.Map{{Key: httpGet, Value: changed}}
 	}
-	v, set := probe.Get(timeoutSeconds)
-	return withTimeout(w, v, set)
-}
-
-// withTimeout returns what is written with another timeout, or without one.
-func withTimeout(w field.Map, v field.Value, set bool) field.Map {
-	w = slices.DeleteFunc(slices.Clone(w), func(e field.Entry) bool { return e.Key == timeoutSeconds })
-	if set {
+	if v, set := probe.Get(timeoutSeconds); set {
 		w = append(w, field.Entry{Key: timeoutSeconds, Value: v})
 	}
 	return w
 }
 
+// withTimeout returns what is written with another timeout.
+func withTimeout(w field.Map, seconds int) field.Map {
+	w = slices.DeleteFunc(slices.Clone(w), func(e field.Entry) bool { return e.Key == timeoutSeconds })
+	return append(w, field.Entry{Key: timeoutSeconds, Value: seconds})
+}
+
 // writtenBy returns what is known from an entry of the env var alone.
 func writtenBy(e *prober.Prober) field.Map {
 	h := &transformer.Handler{HTTPGet: e.HTTPGet, GRPC: e.GRPC}
-	return withTimeout(field.Map{{Key: h.Kind(), Value: h.Value()}}, e.TimeoutSeconds, e.TimeoutSeconds > 1)
+	probe := field.Map{{Key: h.Kind(), Value: h.Value()}}
+	if e.TimeoutSeconds > 1 {
+		probe = append(probe, field.Entry{Key: timeoutSeconds, Value: e.TimeoutSeconds})
+	}
+	return writtenIn(probe)
 }
 
-// entryOf returns the entry of the env var for a probe, whose host and headers stay in
-// the rewritten one.
+// entryOf returns the entry of the env var for a probe, whose headers stay in the
+// rewritten one.
 func entryOf(p *vmconfig.Probe) *prober.Prober {
 	e := effective(p).Prober()
 	if e.HTTPGet != nil {
-		e.HTTPGet.Host, e.HTTPGet.HTTPHeaders = "", nil
+		e.HTTPGet.HTTPHeaders = nil
 	}
 	return e
 }
@@ -64,9 +67,9 @@ func outerTimeout(inner int) int { return min(max(inner, 1), math.MaxInt32-1) + 
 // probeEdits returns the edits of the probe: rewritten, derived, removed or restored.
 func (b *builder) probeEdits() []field.Edit {
 	switch {
-	case b.remove:
+	case b.original == nil && b.probe != nil:
 		return []field.Edit{{Op: field.Delete, Path: probePath}}
-	case b.writesDerived:
+	case b.derived != nil:
 		p := b.derived
 		if b.target != nil {
 			p = b.rewritten(p)
@@ -75,15 +78,32 @@ func (b *builder) probeEdits() []field.Edit {
 			return nil
 		}
 		return []field.Edit{{Op: field.Set, Path: probePath, Value: probeMap(p)}}
-	case b.target == nil && b.entry != nil && b.isDerived():
-		return []field.Edit{{Op: field.Set, Path: probePath, Value: probeMap(b.derived)}}
-	case b.target == nil:
-		return b.restoreProbe()
+	case b.target != nil:
+		p := b.rewritten(b.probe)
+		return b.editsTo(p, field.Map{{Key: timeoutSeconds, Value: p.TimeoutSeconds}})
+	case !b.isRewritten:
+		return nil
 	}
-	p := b.rewritten(b.probe)
-	edits := transformer.HandlerEdits(probePath, handlerOf(b.probe), handlerOf(p), nil)
-	if b.probe.TimeoutSeconds != p.TimeoutSeconds {
-		edits = append(edits, field.Edit{Op: field.Set, Path: probePath.Key(timeoutSeconds), Value: p.TimeoutSeconds})
+	edits := b.editsTo(b.original, b.written)
+	for i := range edits {
+		edits[i].Texts = b.record.Values(transformer.RecordTexts)
+	}
+	return edits
+}
+
+// editsTo returns the edits that give the probe another handler and timeout; written has
+// what of them is known as it was written.
+func (b *builder) editsTo(p *vmconfig.Probe, written field.Map) []field.Edit {
+	h := handlerOf(p)
+	edits := transformer.HandlerEdits(probePath, handlerOf(b.probe), h, field.As[field.Map](written, h.Kind()))
+	path := probePath.Key(timeoutSeconds)
+	want, set := written.Get(timeoutSeconds)
+	now, there := b.source.Get(timeoutSeconds)
+	switch {
+	case set && !(there && want == now):
+		edits = append(edits, field.Edit{Op: field.Set, Path: path, Value: want})
+	case there && !set:
+		edits = append(edits, field.Edit{Op: field.Delete, Path: path})
 	}
 	return edits
 }
@@ -101,42 +121,6 @@ func (b *builder) rewritten(p *vmconfig.Probe) *vmconfig.Probe {
 	q.HTTPGet, q.GRPC = &h, nil
 	q.TimeoutSeconds = outerTimeout(b.target.TimeoutSeconds)
 	return &q
-}
-
-// isDerived reports whether the probe is the one that an earlier run took from
-// a workload.
-func (b *builder) isDerived() bool {
-	_, from := b.g.Metadata.Annotations.Lookup(fromAnnotation)
-	return from && b.original != nil && b.derivedBefore != nil && reflect.DeepEqual(effective(b.original), effective(b.derivedBefore))
-}
-
-// restoreProbe returns the edits that restore the author's probe.
-func (b *builder) restoreProbe() []field.Edit {
-	if b.entry == nil {
-		return nil
-	}
-	kind := handlerOf(b.original).Kind()
-	edits := transformer.HandlerEdits(probePath, handlerOf(b.probe), handlerOf(b.original), field.As[field.Map](b.written, kind))
-	edits = append(edits, restoreField(probePath.Key(timeoutSeconds), b.source, b.written)...)
-	for i := range edits {
-		edits[i].Texts = b.record.Values(transformer.RecordTexts)
-	}
-	return edits
-}
-
-// restoreField sets the entry at a path of the mapping now to the value that it
-// had.
-func restoreField(path field.Path, now, had field.Map) []field.Edit {
-	key := path[len(path)-1].Key
-	want, wanted := had.Get(key)
-	have, there := now.Get(key)
-	switch {
-	case wanted && !(there && have == want):
-		return []field.Edit{{Op: field.Set, Path: path, Value: want}}
-	case there && !wanted:
-		return []field.Edit{{Op: field.Delete, Path: path}}
-	}
-	return nil
 }
 
 // probeMap returns a probe as it is written into an object, every default

@@ -3,6 +3,7 @@ package vmconfig
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net/netip"
 	"strings"
 
@@ -44,14 +45,14 @@ func checkName(key, name string) error {
 	if name == "" {
 		return errorAt(field.NewPath(key), "must be set")
 	}
-	other := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '.')
-	}
-	if len(name) > 253 || strings.ContainsFunc(name, other) {
+	if len(name) > 253 || !hasOnly(name, "-.0123456789abcdefghijklmnopqrstuvwxyz") {
 		return errorAt(field.NewPath(key), "%q must have only lower-case letters, digits, `-` and `.`, and at most 253 of them", name)
 	}
 	return nil
 }
+
+// hasOnly reports whether a text has no other characters than those allowed.
+func hasOnly(text, allowed string) bool { return strings.Trim(text, allowed) == "" }
 
 func checkRange(path field.Path, n, least, most int) error {
 	if n < least || n > most {
@@ -73,7 +74,7 @@ func (p *Probe) Validate(path field.Path) error {
 		{"successThreshold", p.SuccessThreshold, 1},
 		{"failureThreshold", p.FailureThreshold, 1},
 	} {
-		if err := checkRange(path.Key(f.name), f.n, f.least, maxSeconds); err != nil {
+		if err := checkRange(path.Key(f.name), f.n, f.least, math.MaxInt32); err != nil {
 			return err
 		}
 	}
@@ -86,39 +87,41 @@ func (p *Probe) Validate(path field.Path) error {
 		set, err = append(set, "`tcpSocket`"), checkPort(path.Key("tcpSocket", "port"), p.TCPSocket.Port)
 	}
 	if p.GRPC != nil {
-		set, err = append(set, "`grpc`"), checkPort(path.Key("grpc", "port"), p.GRPC.Port)
+		set, err = append(set, "`grpc`"), cmp.Or(checkUnset(path.Key("grpc", "mode"), p.GRPC.Mode), checkPort(path.Key("grpc", "port"), p.GRPC.Port))
 	}
 	if p.Exec != nil {
 		set, err = append(set, "`exec`"), checkCommand(path.Key("exec", "command"), p.Exec.Command)
 	}
-	switch len(set) {
-	case 0:
-		return errorAt(path, "must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none")
-	case 1:
-		return err
+	if len(set) != 1 {
+		return errorAt(path, "must have exactly one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has %s", cmp.Or(strings.Join(set, ", "), "none"))
 	}
-	return errorAt(path, "must have only one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has %s", strings.Join(set, ", "))
+	return err
 }
 
-// isHeaderName reports whether Istio's webhook allows a name.
-func isHeaderName(name string) bool {
-	const allowed = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	return name != "" && strings.Trim(name, allowed) == ""
-}
+// inHeaderNames are the characters that Istio's webhook allows in the name of a header.
+const inHeaderNames = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 func checkHTTPGet(path field.Path, h *prober.HTTPGet) error {
 	if h.Scheme != HTTP && h.Scheme != HTTPS && h.Scheme != "" {
 		return errorAt(path.Key("scheme"), "%q must be HTTP or HTTPS", h.Scheme)
 	}
 	for i, header := range h.HTTPHeaders {
-		if !isHeaderName(header.Name) {
+		if header.Name == "" || !hasOnly(header.Name, inHeaderNames) {
 			return errorAt(path.Item("httpHeaders", i).Key("name"), "%q must have only letters, digits and `-`, and at least one", header.Name)
 		}
 		if strings.ContainsAny(header.Value, "\r\n\x00") {
 			return errorAt(path.Item("httpHeaders", i).Key("value"), "%q must have no line break and no NUL", header.Value)
 		}
 	}
-	return checkPort(path.Key("port"), h.Port)
+	return cmp.Or(checkUnset(path.Key("protocol"), h.Protocol), checkPort(path.Key("port"), h.Port))
+}
+
+// checkUnset checks a field of the API's handlers that those of a WorkloadGroup do not have.
+func checkUnset(path field.Path, value string) error {
+	if value != "" {
+		return errorAt(path, "%q must be unset: a WorkloadGroup cannot have the field", value)
+	}
+	return nil
 }
 
 func checkPort(path field.Path, port field.IntOrString) error {

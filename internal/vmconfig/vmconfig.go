@@ -9,7 +9,7 @@ package vmconfig
 import (
 	"cmp"
 	"encoding/json"
-	"math"
+	"fmt"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 )
@@ -27,7 +27,7 @@ type Config struct {
 }
 
 // A Probe is Istio's ReadinessProbe. Exactly one of its handlers is set. Ports are numbers,
-// and what [notIstios] names is not set.
+// and the fields that Istio's handlers lack, protocol and mode, are not set.
 type Probe struct {
 	InitialDelaySeconds int `json:"initialDelaySeconds"`
 	TimeoutSeconds      int `json:"timeoutSeconds"`
@@ -84,8 +84,8 @@ func (p Probe) WithDefaults() Probe {
 // as the configuration says.
 func Decode(text []byte) (*Config, error) {
 	c := &Config{Probe: DefaultProbe()}
-	if err := decodeStrictly(text, c); err != nil {
-		return nil, err
+	if err := prober.DecodeStrictly(text, c); err != nil {
+		return nil, fmt.Errorf("the configuration must be a JSON object as rewrite-probes writes it: %w", err)
 	}
 	if err := c.Validate(); err != nil { // a number that is 0 there is an error
 		return nil, err
@@ -99,8 +99,6 @@ func (c *Config) Encode() []byte {
 	b, _ := json.MarshalIndent(c, "", "  ") // types of strings and numbers alone cannot fail
 	return append(b, '\n')
 }
-
-const maxSeconds = math.MaxInt32
 
 // The schemes of a request.
 const (

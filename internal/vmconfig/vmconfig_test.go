@@ -93,13 +93,12 @@ func TestTheDefaultsAreTheDocumentedOnes(t *testing.T) {
 
 // Each row replaces a part of the full configuration.
 func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
-	const handlers = "allowed are initialDelaySeconds, timeoutSeconds, periodSeconds, successThreshold, failureThreshold, httpGet, tcpSocket, grpc, exec"
+	const form = "the configuration must be a JSON object as rewrite-probes writes it: "
+	const notKnown = " is not known to this version, which could not probe as the kubelet does"
 	for _, tt := range []struct{ from, to, want string }{
-		{`"locality":`, `"loaclity":`, "`loaclity`: unknown field; allowed are name, namespace, serviceAccount, network, labels, address, locality, probe"},
-		{`"locality":`, `"locality": "us", "locality":`, "`locality`: the field is there twice"},
-		{`"timeoutSeconds": 3`, `"timeoutSeconds": "3"`, "`probe.timeoutSeconds`: has a JSON string where a whole number must be"},
-		{`"app": "reviews"`, `"app": "reviews", "app": "reviews"`, "`labels.app`: the field is there twice"},
-		{`"app": "reviews"`, `"app": 1`, "`labels`: has a JSON number where a string must be"},
+		{`"locality":`, `"loaclity":`, form + `field "loaclity"` + notKnown},
+		{`"timeoutSeconds": 3`, `"timeoutSeconds": "3"`, form + "json: cannot unmarshal string into Go struct field Probe.probe.timeoutSeconds of type int"},
+		{`"app": "reviews"`, `"app": 1`, form + "json: cannot unmarshal number into Go struct field Config.labels of type string"},
 		{`"name": "reviews"`, `"name": ""`, "`name`: must be set"},
 		{`"name": "reviews"`, `"name": "re~views"`, "`name`: \"re~views\" must have only lower-case letters, digits, `-` and `.`, and at most 253 of them"},
 		{`"namespace": "shop",`, ``, "`namespace`: must be set"},
@@ -108,19 +107,19 @@ func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
 		{`"initialDelaySeconds": 2`, `"initialDelaySeconds": -2`, "`probe.initialDelaySeconds`: -2 must be a number from 0 to 2147483647"},
 		{`"timeoutSeconds": 3`, `"timeoutSeconds": 0`, "`probe.timeoutSeconds`: 0 must be a number from 1 to 2147483647"},
 		{`"periodSeconds": 4`, `"periodSeconds": 0`, "`probe.periodSeconds`: 0 must be a number from 1 to 2147483647"},
-		{`"periodSeconds": 4`, `"periodSeconds": 0.5`, "`probe.periodSeconds`: has a JSON number 0.5 where a whole number must be"},
-		{`"periodSeconds": 4`, `"period": 4`, "`probe.period`: unknown field; " + handlers},
+		{`"periodSeconds": 4`, `"periodSeconds": 0.5`, form + "json: cannot unmarshal number 0.5 into Go struct field Probe.probe.periodSeconds of type int"},
+		{`"periodSeconds": 4`, `"period": 4`, form + `field "period"` + notKnown},
 		{`"successThreshold": 5`, `"successThreshold": 2147483648`, "`probe.successThreshold`: 2147483648 must be a number from 1 to 2147483647"},
 		{`"failureThreshold": 6`, `"failureThreshold": 0`, "`probe.failureThreshold`: 0 must be a number from 1 to 2147483647"},
-		{`"httpGet": {`, `"HTTPGet": {`, "`probe.HTTPGet`: unknown field; " + handlers},
-		{`"httpGet": {`, `"grpc": {"port": 1}, "httpGet": {`, "`probe`: must have only one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has `httpGet`, `grpc`"},
-		{`"httpGet": {`, `"tcpSocket": {"port": 1}, "exec": {"command": ["a"]}, "httpGet": {`, "`probe`: must have only one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has `httpGet`, `tcpSocket`, `exec`"},
+		{`"httpGet": {`, `"grpc": {"port": 1}, "httpGet": {`, "`probe`: must have exactly one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has `httpGet`, `grpc`"},
+		{`"httpGet": {`, `"tcpSocket": {"port": 1}, "exec": {"command": ["a"]}, "httpGet": {`, "`probe`: must have exactly one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has `httpGet`, `tcpSocket`, `exec`"},
 		{`"port": 8443`, `"port": 0`, "`probe.httpGet.port`: 0 must be a number from 1 to 65535"},
 		{`"port": 8443`, `"port": 65536`, "`probe.httpGet.port`: 65536 must be a number from 1 to 65535"},
 		{`"scheme": "HTTPS"`, `"scheme": "https"`, "`probe.httpGet.scheme`: \"https\" must be HTTP or HTTPS"},
+		{`"scheme": "HTTPS"`, `"protocol": "HTTP2"`, "`probe.httpGet.protocol`: \"HTTP2\" must be unset: a WorkloadGroup cannot have the field"},
 		{`"name": "X-Probe"`, `"name": "X_Probe"`, "`probe.httpGet.httpHeaders[0].name`: \"X_Probe\" must have only letters, digits and `-`, and at least one"},
-		{`"value": "yes"`, `"valeu": "yes"`, "`probe.httpGet.httpHeaders[0].valeu`: unknown field; allowed are name, value"},
-		{`"name": "X-Probe",`, `"name": "X"}, {"names": "Y",`, "`probe.httpGet.httpHeaders[1].names`: unknown field; allowed are name, value"},
+		{`"value": "yes"`, `"valeu": "yes"`, form + `field "valeu"` + notKnown},
+		{`"name": "X-Probe",`, `"name": "X"}, {"names": "Y",`, form + `field "names"` + notKnown},
 		{`"value": "yes"`, `"value": "a\r\nb"`, "`probe.httpGet.httpHeaders[0].value`: \"a\\r\\nb\" must have no line break and no NUL"},
 	} {
 		if n := strings.Count(full, tt.from); n != 1 {
@@ -134,31 +133,32 @@ func TestWhatCannotBeUsedIsAnErrorThatNamesTheField(t *testing.T) {
 	}
 	checkError(t, strings.Replace(full, "reviews", longest+"a", 1), "`name`: \""+longest+"a\" must have only lower-case letters, digits, `-` and `.`, and at most 253 of them")
 	for handler, want := range map[string]string{
-		`{}`:                               "`probe`: must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none",
-		`null`:                             "`probe`: must have one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none",
-		`[]`:                               "`probe`: has a JSON array where an object must be",
-		`{"httpGet": []}`:                  "`probe.httpGet`: has a JSON array where an object must be",
-		`{"tcpSocket": {}}`:                "`probe.tcpSocket.port`: 0 must be a number from 1 to 65535",
-		`{"grpc": {"port": 70000}}`:        "`probe.grpc.port`: 70000 must be a number from 1 to 65535",
-		`{"exec": {}}`:                     "`probe.exec.command`: must name a program",
-		`{"exec": {"command": [""]}}`:      "`probe.exec.command`: must name a program",
-		`{"exec": {"command": "sh -c x"}}`: "`probe.exec.command`: has a JSON string where a list must be",
+		`{}`:                                   "`probe`: must have exactly one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none",
+		`null`:                                 "`probe`: must have exactly one of `httpGet`, `tcpSocket`, `grpc` and `exec`, and has none",
+		`[]`:                                   form + "json: cannot unmarshal array into Go struct field Config.probe of type vmconfig.Probe",
+		`{"httpGet": []}`:                      form + "json: cannot unmarshal array into Go struct field Probe.probe.httpGet of type prober.HTTPGet",
+		`{"tcpSocket": {}}`:                    "`probe.tcpSocket.port`: 0 must be a number from 1 to 65535",
+		`{"grpc": {"port": 70000}}`:            "`probe.grpc.port`: 70000 must be a number from 1 to 65535",
+		`{"grpc": {"port": 1, "mode": "TLS"}}`: "`probe.grpc.mode`: \"TLS\" must be unset: a WorkloadGroup cannot have the field",
+		`{"exec": {}}`:                         "`probe.exec.command`: must name a program",
+		`{"exec": {"command": [""]}}`:          "`probe.exec.command`: must name a program",
+		`{"exec": {"command": "sh -c x"}}`:     form + "json: cannot unmarshal string into Go struct field Exec.probe.exec.command of type []string",
 	} {
 		checkError(t, `{"name": "a", "namespace": "b", "probe": `+handler+`}`, want)
 	}
 	for text, want := range map[string]string{
-		``:                  "the configuration must be a JSON object: unexpected end of JSON input",
-		`{"a": true}`:       "`a`: unknown field; allowed are name, namespace, serviceAccount, network, labels, address, locality, probe",
-		`{"name": {}}`:      "`name`: has a JSON object where a string must be",
-		`{"name": true}`:    "`name`: has a JSON bool where a string must be",
-		`{"labels": ["a"]}`: "`labels`: has a JSON array where an object must be",
-		`{"probe": {"exec": {"command": ["a", 1]}}}`: "`probe.exec.command`: has a JSON number where a string must be",
-		`[]`:          "the configuration must be a JSON object: json: cannot unmarshal array into Go value of type vmconfig.Config",
+		``:                  form + "EOF",
+		`{"a": true}`:       form + `field "a"` + notKnown,
+		`{"name": {}}`:      form + "json: cannot unmarshal object into Go struct field Config.name of type string",
+		`{"name": true}`:    form + "json: cannot unmarshal bool into Go struct field Config.name of type string",
+		`{"labels": ["a"]}`: form + "json: cannot unmarshal array into Go struct field Config.labels of type map[string]string",
+		`{"probe": {"exec": {"command": ["a", 1]}}}`: form + "json: cannot unmarshal number into Go struct field Exec.probe.exec.command of type string",
+		`[]`:          form + "json: cannot unmarshal array into Go value of type vmconfig.Config",
 		`null`:        "`name`: must be set",
-		`{"name": `:   "the configuration must be a JSON object: unexpected end of JSON input",
-		full + `}`:    "the configuration must be a JSON object: invalid character '}' after top-level value",
-		full + `{}`:   "the configuration must be a JSON object: invalid character '{' after top-level value",
-		`{"name"; 1}`: "the configuration must be a JSON object: invalid character ';' after object key",
+		`{"name": `:   form + "unexpected EOF",
+		full + `}`:    form + "something follows the JSON value",
+		full + `{}`:   form + "something follows the JSON value",
+		`{"name"; 1}`: form + "invalid character ';' after object key",
 	} {
 		checkError(t, text, want)
 	}

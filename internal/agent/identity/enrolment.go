@@ -87,7 +87,7 @@ func (e *Enrolment) Certificate(ctx context.Context) (*tls.Certificate, error) {
 func (e *Enrolment) use(cert *tls.Certificate, issued time.Time) {
 	issued = issued.UTC() // the wall clock alone
 	if issued.After(cert.Leaf.NotAfter) {
-		issued = time.Time{} // the clock was wrong when the file was written: renew at once
+		issued = time.Time{} // the clock is wrong: renew at once
 	}
 	e.cert, e.due = cert, issued.Add(cert.Leaf.NotAfter.Sub(issued)/2)
 }
@@ -248,13 +248,9 @@ func (e *Enrolment) parse(text []byte) (*tls.Certificate, error) {
 // there is one that can be used.
 func (e *Enrolment) stored() {
 	name := filepath.Join(e.State, stateFile)
-	info, err := os.Stat(name)
+	text, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(name)
 	}
 	var cert *tls.Certificate
 	if err == nil {
@@ -262,7 +258,7 @@ func (e *Enrolment) stored() {
 	}
 	switch {
 	case err == nil:
-		e.use(cert, info.ModTime())
+		e.use(cert, cert.Leaf.NotBefore)
 	case e.told.Another(err.Error()):
 		e.Log.Warn("the stored certificate cannot be used; enrolling anew", "file", name, "reason", err.Error())
 	}

@@ -161,7 +161,7 @@ func TestIstiosMistakesAreAvoided(t *testing.T) {
 	for _, test := range []struct{ name, probe, istio, ours string }{
 		{"a certificate is verified", `{"httpGet": {"port":HTTPS, "path": "/ready", "scheme": "HTTPS"}}`, "unhealthy: Get \"https:", "healthy"},
 		{"an app that is not serving crashes the agent", `{"grpc": {"port":GRPC, "service": "down"}}`, "crash: ", "unhealthy: app is not serving: NOT_SERVING"},
-		{"no handler", `{}`, "crash: ", "refused: `probe`: must have one of"},
+		{"no handler", `{}`, "crash: ", "refused: `probe`: must have exactly one of"},
 		{"an empty command", `{"exec": {"command": []}}`, "crash: ", "refused: `probe.exec.command`: must name a program"},
 		{"a negative period", `{"periodSeconds": -1, "exec": {"command": ["false"]}}`, "crash: ", "refused: `probe.periodSeconds`: -1 must"},
 		{"a host name in lower case", `{"httpGet": {"port":HTTP, "path": "/host", "httpHeaders": [{"name": "host", "value": "reviews.example.com"}]}}`, "unhealthy: status code was not from [200,400), bad code 400", "healthy"},
