@@ -45,8 +45,10 @@ func sameFields(t *testing.T, path string, public, internal reflect.Type) {
 	for i := range public.NumField() {
 		have = append(have, jsonName(public.Field(i)))
 	}
-	for i := range internal.NumField() {
-		f := internal.Field(i)
+	for _, f := range reflect.VisibleFields(internal) {
+		if f.Anonymous {
+			continue // its fields are listed too
+		}
 		want = append(want, jsonName(f))
 		if p, ok := public.FieldByName(f.Name); ok {
 			sameFields(t, path+"."+jsonName(f), p.Type, f.Type)

@@ -13,6 +13,17 @@ func (f fact) may(v bool) bool { return f.is != certain(!v) }
 
 func (f *fact) say(v bool, at string) { f.is, f.at = certain(v), at }
 
+// declare says what a field of the functionConfig has: true or false, which YAML may have in
+// quotes, or auto, which says nothing.
+func (f *fact) declare(v any, name string) {
+	switch v {
+	case true, "true":
+		f.say(true, "`"+name+"` of the functionConfig")
+	case false, "false":
+		f.say(false, "`"+name+"` of the functionConfig")
+	}
+}
+
 // A world is one way in which a pod may run. Everything in it is known.
 type world struct {
 	injected bool // the mesh's proxy is in the pod

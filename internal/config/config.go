@@ -29,8 +29,8 @@ const (
 const RootPath = "."
 
 // RewriteProbes is the typed functionConfig. The tags enum, registry, min, max, required,
-// optional (it may be "" although it has an enum) and doc are the only source of the
-// validation, the JSON Schema and the reference page.
+// optional (it may be "" although it has an enum) and doc, here and in [transformer.Options],
+// are the only source of the validation, the JSON Schema and the reference page.
 type RewriteProbes struct {
 	APIVersion string         `json:"apiVersion" enum:"rewrite-probes.io/v1alpha1" required:"true" doc:"The version of this form."`
 	Kind       string         `json:"kind" enum:"RewriteProbes" required:"true" doc:"The kind of this form."`
@@ -40,50 +40,11 @@ type RewriteProbes struct {
 
 // Spec says what is rewritten and who answers.
 type Spec struct {
-	Mesh         string        `json:"mesh" registry:"meshes" doc:"The mesh that the pods are in. auto: the one whose labels, annotations or proxy the pod template or its Namespace among the manifests has; a template without any is rewritten as for Istio; two of them are an error. Kong Mesh is kuma."`
-	AnsweredBy   string        `json:"answeredBy" registry:"answerers" doc:"Who answers the rewritten probes: probe-proxy, which is injected; istio-proxy, Istio's own sidecar; envoy (mesh osm), an Envoy whose configuration is in a ConfigMap that is added next to the workload; app, the app itself: the mesh is told not to capture the ports of the probes, which stay as they are, and which no Service may lead to, since everything goes in there without mTLS; auto: istio-proxy if it is certain that Istio injects its sidecar into the pod and that the sidecar answers every probe in time, else probe-proxy, which is right whether Istio injects or not. Of the proxies, only probe-proxy answers in other meshes than istio and osm."`
-	Port         int           `json:"port" min:"1" max:"65535" doc:"The port on which probe-proxy answers. Istio's own sidecar answers on its status port, 15020 unless the pod's annotation status.sidecar.istio.io/port moves it, or this says so together with answeredBy: istio-proxy. With mesh osm or fsm the ports are fixed, 15901 to 15904, and this must not be given."`
-	Rewrite      []string      `json:"rewrite" registry:"rewritable" doc:"What is rewritten: probes by their handler, and httpGet hooks (lifecycle)."`
-	ProbeProxy   ProbeProxy    `json:"probeProxy" doc:"The container that is injected."`
-	IstioProxy   IstioProxy    `json:"istioProxy" doc:"The container istio-proxy, which is declared if Istio's sidecar answers and the pod template has none."`
-	Istio        Istio         `json:"istio" doc:"What the manifests do not say of Istio in the cluster."`
-	Platform     string        `json:"platform" enum:"auto,kubernetes,openshift" doc:"Where the pods go. On OpenShift probe-proxy has no uid of its own, since restricted-v2 admits only those of the namespace's range, and no seccompProfile, which anyuid refuses. auto: OpenShift if the object is a DeploymentConfig, or a DeploymentConfig, Route, ImageStream, BuildConfig, Project or SecurityContextConstraints is among the manifests."`
+	transformer.Options
 	PodTemplates []PodTemplate `json:"podTemplates" doc:"Where kinds that rewrite-probes does not know have their pod templates."`
 	Select       *Selector     `json:"select" doc:"Only objects that match all that is given here are rewritten; all objects if absent."`
 	Exclude      *Selector     `json:"exclude" doc:"Objects that match all that is given here, such as kind and namespace, are left alone, even if select matches them."`
 	Strict       bool          `json:"strict" doc:"Whether warnings make the run fail too."`
-}
-
-// ProbeProxy describes the injected container.
-type ProbeProxy struct {
-	Image           string     `json:"image" doc:"Its image, by tag, digest or both (name:tag@sha256:...); if absent, that of the same version."`
-	Registry        string     `json:"registry" doc:"The registry of the image if image is absent, with the path before the name: registry.example.com/mesh for registry.example.com/mesh/probe-proxy. If absent, what the environment variable REWRITE_PROBES_REGISTRY of the command says, or else ghcr.io/rewrite-probes."`
-	Name            string     `json:"name" doc:"Its name."`
-	Placement       string     `json:"placement" enum:"native,container" doc:"native: first of the init containers with restartPolicy Always (Kubernetes 1.29 or later); container: an ordinary container."`
-	ImagePullPolicy string     `json:"imagePullPolicy" enum:"Always,IfNotPresent,Never" optional:"true" doc:"Its imagePullPolicy; if absent, the API server's default."`
-	Resources       field.Map  `json:"resources" doc:"Merged over the default resources: limits and requests, each with quantities such as 48Mi; null removes a default."`
-	SecurityContext field.Map  `json:"securityContext" doc:"Merged over the default securityContext, which satisfies Pod Security restricted."`
-	Env             field.List `json:"env" doc:"More env vars, in the form of the API."`
-	Body            string     `json:"body" enum:"none,failures,all" doc:"Which bodies of the app's answers whoever calls the probe port gets: none, those of failures (status 400 and above), or all. The kubelet needs none."`
-	LivenessProbe   bool       `json:"livenessProbe" doc:"Whether it has a livenessProbe, as some policies demand. It asks probe-proxy itself (/healthz)."`
-	ReadinessProbe  bool       `json:"readinessProbe" doc:"Whether it has a readinessProbe, as some policies demand. It asks probe-proxy itself (/readyz)."`
-}
-
-// IstioProxy describes the declared container.
-type IstioProxy struct {
-	Image      string    `json:"image" doc:"Its image. The injector replaces auto; where a policy refuses that before the injector is asked, such as one that verifies signatures, write the image that the injector would put in, by tag or digest."`
-	Restricted bool      `json:"restricted" doc:"Whether it gets the securityContext that Pod Security restricted requires, if every other container of the pod template has it. Set false if the mesh gives every sidecar privileges, such as global.proxy.privileged or TPROXY."`
-	Resources  field.Map `json:"resources" doc:"Its resources, for namespaces with a LimitRange that has defaults: these would replace what the injector gives it. If absent, it is declared without any."`
-}
-
-// Istio says what is known of Istio in the cluster.
-type Istio struct {
-	InjectorRewrites   any      `json:"injectorRewrites" enum:"auto,true,false" doc:"Whether Istio's injector rewrites the probes of the pods that it injects, as it does unless the mesh config says otherwise. true: such pods are left alone, and check takes them to be in order. auto: not known; what is written is right in either case, and check counts on no rewriting."`
-	InjectedNamespaces []string `json:"injectedNamespaces" doc:"The namespaces into which Istio injects its sidecar; * and ? match as in a shell. Other namespaces are then taken not to be injected. The labels of pod templates and of Namespaces among the manifests come first; if the field is absent, only they say it."`
-	NativeSidecars     any      `json:"nativeSidecars" enum:"auto,true,false" doc:"Whether Istio injects its sidecar as a native one, unless a pod's annotation says otherwise. auto: not known, since it depends on Istio's version and settings and on every node."`
-	HoldApplication    bool     `json:"holdApplicationUntilProxyStarts" doc:"Whether the containers of every injected pod wait for Istio's sidecar. false: not known."`
-	RootNamespace      string   `json:"rootNamespace" doc:"Istio's root namespace, whose PeerAuthentication without a selector counts for the whole mesh."`
-	MTLS               string   `json:"mtls" enum:"STRICT,PERMISSIVE,DISABLE" doc:"The mode of mutual TLS where no PeerAuthentication among the manifests says one. It decides what check and explain say, not what is written."`
 }
 
 // A PodTemplate says where a custom kind holds its pod template.
@@ -103,13 +64,7 @@ type Selector struct {
 
 // Default returns the config of a run without a functionConfig, whose defaults are the planner's.
 func Default() *RewriteProbes {
-	d := transformer.Defaults()
-	return &RewriteProbes{APIVersion: APIVersion, Kind: Kind, Spec: Spec{
-		Mesh: d.Mesh, AnsweredBy: d.AnsweredBy, Port: d.Port, Rewrite: d.Rewrite, Platform: d.Platform,
-		ProbeProxy: ProbeProxy{Name: d.ProbeProxy.Name, Placement: d.ProbeProxy.Placement, Body: d.ProbeProxy.Body},
-		IstioProxy: IstioProxy(d.IstioProxy),
-		Istio:      Istio{InjectorRewrites: "auto", NativeSidecars: "auto", RootNamespace: d.Istio.RootNamespace, MTLS: d.Istio.MTLS},
-	}}
+	return &RewriteProbes{APIVersion: APIVersion, Kind: Kind, Spec: Spec{Options: transformer.Defaults()}}
 }
 
 // Is reports whether an object is a functionConfig of this program, in any
@@ -256,7 +211,7 @@ func (c *RewriteProbes) validate(p *problems) {
 		p.add(specPath.Key("probeProxy", "registry"), "%v", err)
 	}
 	if len(p.errs) == before {
-		for _, wrong := range s.Options().Problems() {
+		for _, wrong := range s.Problems() {
 			p.add(specPath.Join(wrong.Path), "%s", wrong.Text)
 		}
 	}

@@ -147,37 +147,3 @@ func TestImagesAndRegistriesAreThoseThatRuntimesTake(t *testing.T) {
 		}
 	}
 }
-
-// A value of the functionConfig may be a boolean or, as in a ConfigMap, a text.
-func TestWhatIsDeclaredIsABooleanOrItsName(t *testing.T) {
-	for _, c := range []struct {
-		v    any
-		want string
-	}{{true, "true"}, {"true", "true"}, {false, "false"}, {"false", "false"}, {"auto", ""}, {nil, ""}, {"yes", ""}, {1, ""}, {"", ""}} {
-		got := ""
-		if on := declared(c.v); on != nil {
-			got = map[bool]string{true: "true", false: "false"}[*on]
-		}
-		if got != c.want {
-			t.Errorf("%v is declared as %q", c.v, got)
-		}
-	}
-}
-
-func TestTheImageIsThatOfTheRegistryUnlessOneIsGiven(t *testing.T) {
-	released := Default().Spec.Options().ProbeProxy.Image
-	name := released[strings.LastIndexByte(released, '/'):]
-	for _, c := range []struct {
-		p    ProbeProxy
-		want string
-	}{
-		{ProbeProxy{}, released}, {ProbeProxy{Registry: "example.com/mesh"}, "example.com/mesh" + name}, {ProbeProxy{Image: "a/b:c"}, "a/b:c"}, {ProbeProxy{Image: "a/b:c", Registry: "example.com"}, "a/b:c"},
-	} {
-		if got := (&Spec{ProbeProxy: c.p}).Options().ProbeProxy.Image; got != c.want {
-			t.Errorf("%+v: %s, want %s", c.p, got, c.want)
-		}
-	}
-	if !strings.HasPrefix(name, "/probe-proxy:") {
-		t.Errorf("the image is %s", released)
-	}
-}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strconv"
@@ -10,6 +11,17 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
+
+// fieldsOf returns the fields of a struct, and of one that it embeds, with their values.
+func fieldsOf(v reflect.Value) iter.Seq2[reflect.StructField, reflect.Value] {
+	return func(yield func(reflect.StructField, reflect.Value) bool) {
+		for _, f := range reflect.VisibleFields(v.Type()) {
+			if !f.Anonymous && !yield(f, v.FieldByIndex(f.Index)) {
+				return
+			}
+		}
+	}
+}
 
 func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -69,9 +81,8 @@ func setText(v reflect.Value, tag reflect.StructTag, text string) error {
 // checkStruct reports the values that the tags enum, registry, optional, min, max and
 // required forbid.
 func (p *problems) checkStruct(path field.Path, v reflect.Value) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		p.checkValue(path.Key(jsonName(f)), v.Field(i), f.Tag)
+	for f, value := range fieldsOf(v) {
+		p.checkValue(path.Key(jsonName(f)), value, f.Tag)
 	}
 }
 

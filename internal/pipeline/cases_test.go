@@ -15,7 +15,6 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/release"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 	"github.com/rewrite-probes/rewrite-probes/internal/testutil/golden"
-	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
 
 // TestWhatIsSaidOfManifests has everything that runs say of manifests. In the file the
@@ -95,9 +94,10 @@ func words(m report.Message) string {
 
 // A build that is no release does not know an image of probe-proxy: that is said once, if it writes one.
 func TestTheImageOfABuildThatIsNoReleaseIsSaidToBeMissing(t *testing.T) {
-	want := "warning: this build (" + release.Version() + ") is no release and has no image of probe-proxy: " + transformer.Defaults().ProbeProxy.Image +
+	image, released := release.Image()
+	want := "warning: this build (" + release.Version() + ") is no release and has no image of probe-proxy: " + image +
 		" is that of the release to come; set `probeProxy.image` in the functionConfig [unreleased-image]\n"
-	if _, released := release.Image(); released {
+	if released {
 		want = ""
 	}
 	pod := func(annotations, containers string) string {

@@ -53,7 +53,7 @@ func (r *run) reportUnreleased() {
 		return
 	}
 	r.out.Messages = append(r.out.Messages, report.NewMessage(ReasonUnreleased,
-		fmt.Sprintf("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), r.spec.Options().ProbeProxy.Image)))
+		fmt.Sprintf("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), r.spec.ProbeProxy.ImageToRun())))
 }
 
 type run struct {
@@ -75,7 +75,7 @@ type run struct {
 }
 
 func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run {
-	planner, err := transformer.New(c.Spec.Options())
+	planner, err := transformer.New(c.Spec.Options)
 	if err != nil {
 		panic(err)
 	}

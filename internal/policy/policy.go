@@ -93,7 +93,7 @@ func notesOf(s *config.Spec) []string {
 	if s.Exclude != nil && !onlyNamespaces(s.Exclude) {
 		notes = append(notes, "`spec.exclude`"+aboutManifests+"ignores it")
 	}
-	if on := s.Options().Istio.InjectorRewrites; on != nil && *on {
+	if fmt.Sprint(s.Istio.InjectorRewrites) == "true" {
 		notes = append(notes, "`spec.istio.injectorRewrites` is true: the policy judges what the injector has made of a pod")
 	}
 	return notes
