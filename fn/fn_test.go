@@ -352,6 +352,19 @@ func TestFilterAndProcessTakeNoObjects(t *testing.T) {
 	}
 }
 
+// Filters of kyaml may leave nodes of nothing.
+func TestFilterDropsNodesOfNothing(t *testing.T) {
+	node := yaml.MustParse(web)
+	given := []*yaml.RNode{nil, node, yaml.NewRNode(nil)}
+	out, err := kyaml.Filter{}.Filter(given)
+	if err != nil || len(out) != 1 || out[0] != node || !strings.Contains(node.MustString(), "/app-health/") {
+		t.Errorf("%v: %v", err, out)
+	}
+	if given[0] != nil || given[1] != node {
+		t.Errorf("the caller's list has become %v", given)
+	}
+}
+
 func TestProcessSaysNothingTwice(t *testing.T) {
 	rl := &sdk.ResourceList{}
 	o, err := sdk.ParseKubeObject([]byte(strings.Replace(web, "port: 8080", "port: nowhere", 1)))
