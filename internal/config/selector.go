@@ -61,10 +61,8 @@ func (p *problems) checkSelector(key string, s *Selector) {
 	}
 }
 
-func isPattern(s string) bool {
-	_, err := path.Match(s, "")
-	return err == nil
-}
+// isPattern reports whether * and ? are all that has a meaning in s to [path.Match].
+func isPattern(s string) bool { return !strings.ContainsAny(s, `[]\`) }
 
 // A requirement is one comma-separated part of a label selector.
 type requirement struct {

@@ -10,7 +10,6 @@ package policy
 
 import (
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -155,43 +154,9 @@ func (o Options) guard(name string, match, expressions field.Map) []field.Map {
 	}
 }
 
-// anyOf returns a regular expression for names that match one of the patterns,
+// anyOf returns a regular expression for names of namespaces that match one of the patterns,
 // in which * and ? match as in a shell.
 func anyOf(patterns []string) string {
-	return "^(" + strings.Join(each(patterns, patternToRegexp), "|") + ")$"
-}
-
-// patternToRegexp returns the regular expression of a valid pattern of path.Match, for names
-// of namespaces.
-func patternToRegexp(pattern string) string {
-	var b strings.Builder
-	tokens := regexp.MustCompile(`(?s)\\.|\[(?:\\.|[^\\\]])*\]|.`) // a character, one after a backslash, or a class in brackets
-	for _, token := range tokens.FindAllString(strings.ToValidUTF8(pattern, "_"), -1) {
-		switch {
-		case token == "*":
-			b.WriteString("[^/]*")
-		case token == "?":
-			b.WriteString("[^/]")
-		case len(token) > 1 && token[0] == '[':
-			b.WriteString(classToRegexp(token))
-		default:
-			b.WriteString(regexp.QuoteMeta(strings.TrimPrefix(token, `\`)))
-		}
-	}
-	return b.String()
-}
-
-// classToRegexp returns the regular expression of those characters of a class that a name of
-// a namespace can have.
-func classToRegexp(class string) string {
-	matching := strings.Map(func(c rune) rune {
-		if ok, _ := path.Match(class, string(c)); ok {
-			return c
-		}
-		return -1
-	}, "abcdefghijklmnopqrstuvwxyz0123456789-")
-	if matching == "" {
-		return `[^\s\S]`
-	}
-	return "[" + matching + "]"
+	wildcards := strings.NewReplacer(`\*`, "[^/]*", `\?`, "[^/]")
+	return "^(" + strings.Join(each(patterns, func(p string) string { return wildcards.Replace(regexp.QuoteMeta(p)) }), "|") + ")$"
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/policy"
@@ -111,15 +112,18 @@ func wantKnown(t *testing.T, docs []reason.Doc, severity reason.Severity, what s
 }
 
 func FuzzPatternsMatchAsTheyDoInTheConfig(f *testing.F) {
-	for _, p := range []string{"shop", "team-*", "t?am", "[a-c]x", "[^a-c]*", `\*a`, "a.b", "*[]x]", "[b-a]", "[^b-a]x", "[[]", `[\]a]`, "é*", `\a`, `team\-a`} {
-		for _, name := range []string{"shop", "team-a", "a", "ax", "dx", "*a", "a.b", "axb", "[", "]", "team", "t-am"} {
+	for _, p := range []string{"shop", "team-*", "t?am", "a.b", "*a?", "a|b", "(a)", "é*", "^a$"} {
+		for _, name := range []string{"shop", "team-a", "a", "ax", "a.b", "axb", "b", "team", "t-am"} {
 			f.Add(p, name)
 		}
 	}
 	f.Fuzz(func(t *testing.T, pattern, name string) {
-		want, err := path.Match(pattern, name)
-		if err != nil || strings.ContainsRune(name, '\n') || !regexp.MustCompile(`^[a-z0-9-]*$`).MatchString(name) {
+		if strings.ContainsAny(pattern, `[]\`) || !utf8.ValidString(pattern) || !regexp.MustCompile(`^[a-z0-9-]*$`).MatchString(name) {
 			return // the config refuses the pattern; it is no name of a namespace
+		}
+		want, err := path.Match(pattern, name)
+		if err != nil {
+			t.Fatal(err)
 		}
 		r, err := regexp.Compile(policy.AnyOf([]string{pattern}))
 		if err != nil {
