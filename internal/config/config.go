@@ -25,9 +25,6 @@ const (
 	Kind       = "RewriteProbes"
 )
 
-// RootPath is the path of a pod template that is the object itself.
-const RootPath = "."
-
 // RewriteProbes is the typed functionConfig. The tags enum, registry, min, max, required,
 // optional (it may be "" although it has an enum) and doc, here and in [transformer.Options],
 // are the only source of the validation, the JSON Schema and the reference page.
@@ -195,10 +192,7 @@ func (c *RewriteProbes) validate(p *problems) {
 		p.add(specPath.Key("rewrite"), "must name at least one of %s", strings.Join(transformer.Rewritable(), ", "))
 	}
 	for i, t := range s.PodTemplates {
-		if t.Path == "" || t.Path == RootPath {
-			continue // an empty path is reported as missing
-		}
-		if _, err := field.Parse(t.Path); err != nil {
+		if _, err := field.Parse(t.Path); err != nil && t.Path != "" { // which is reported as missing
 			p.add(specPath.Item("podTemplates", i).Key("path"), "%v", err)
 		}
 	}

@@ -81,11 +81,8 @@ func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run
 	}
 	r := &run{planner: planner, mode: mode, spec: &c.Spec, selects: c.Spec.Selection(), streams: streams, texts: make(map[string]any)}
 	for _, t := range c.Spec.PodTemplates {
-		custom := workload.Custom{Group: t.Group, Kind: t.Kind}
-		if t.Path != config.RootPath {
-			custom.Pattern, _ = field.Parse(t.Path) // validated with the config
-		}
-		r.custom = append(r.custom, custom)
+		pattern, _ := field.Parse(t.Path) // validated with the config
+		r.custom = append(r.custom, workload.Custom{Group: t.Group, Kind: t.Kind, Pattern: pattern})
 	}
 	r.pathUses = make([]pathUse, len(r.custom))
 	r.around = surroundings.Collect(streams, c.Spec.Istio.RootNamespace)
