@@ -71,11 +71,10 @@ func (d istio) facts(b *planBuilder, said membership) facts {
 	if said.injected == maybe && b.p.opts.AnsweredBy == AnsweredByIstioProxy {
 		f.injected.say(true, "`answeredBy: istio-proxy` of the functionConfig")
 	}
-	switch v := user.Get(istioNative); {
-	case v == "true" || v == "false":
-		f.native.say(v == "true", "the annotation `"+istioNative+"`")
-	case v == "":
-		f.native.declare(o.NativeSidecars, "istio.nativeSidecars")
+	if v := user.Get(istioNative); v != "" {
+		f.native.declare(v, "the annotation `"+istioNative+"`")
+	} else {
+		f.native.declare(o.NativeSidecars, "`istio.nativeSidecars` of the functionConfig")
 	}
 	if istioConfigField(user.Get(istioProxyConfig), "holdApplicationUntilProxyStarts") == "true" {
 		f.holds.say(true, "the annotation `"+istioProxyConfig+"`")
@@ -95,7 +94,7 @@ func (istio) rewritesFact(b *planBuilder, annotations field.KeyValues) (f fact) 
 	if on, err := strconv.ParseBool(annotations.Get(istioRewrite)); err == nil {
 		f.say(on, "the annotation `"+istioRewrite+"`")
 	} else {
-		f.declare(b.p.opts.Istio.InjectorRewrites, "istio.injectorRewrites")
+		f.declare(b.p.opts.Istio.InjectorRewrites, "`istio.injectorRewrites` of the functionConfig")
 	}
 	return f
 }

@@ -13,14 +13,14 @@ func (f fact) may(v bool) bool { return f.is != certain(!v) }
 
 func (f *fact) say(v bool, at string) { f.is, f.at = certain(v), at }
 
-// declare says what a field of the functionConfig has: true or false, which YAML may have in
-// quotes, or auto, which says nothing.
-func (f *fact) declare(v any, name string) {
+// declare says what somebody has written: true or false, perhaps in quotes. Anything else, such
+// as auto, says nothing.
+func (f *fact) declare(v any, at string) {
 	switch v {
 	case true, "true":
-		f.say(true, "`"+name+"` of the functionConfig")
+		f.say(true, at)
 	case false, "false":
-		f.say(false, "`"+name+"` of the functionConfig")
+		f.say(false, at)
 	}
 }
 

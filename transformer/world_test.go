@@ -190,10 +190,10 @@ func TestWhatIsDeclaredIsABooleanOrItsName(t *testing.T) {
 		{"auto", notKnown}, {nil, notKnown}, {"yes", notKnown}, {1, notKnown}, {"", notKnown},
 	} {
 		if c.want != notKnown {
-			c.want.at = "`istio.x` of the functionConfig"
+			c.want.at = "x"
 		}
 		var got fact
-		if got.declare(c.v, "istio.x"); got != c.want {
+		if got.declare(c.v, "x"); got != c.want {
 			t.Errorf("%v is declared as %+v", c.v, got)
 		}
 	}
