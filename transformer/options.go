@@ -138,12 +138,11 @@ func (o *Options) problemsIn(d *serviceMesh) []Problem {
 		problems = append(problems, Problem{at, fmt.Sprintf(format, args...)})
 	}
 	if all := d.answerers(); !slices.Contains(all, o.AnsweredBy) {
-		last := len(all) - 1
 		in := "with `mesh: " + d.name + "`"
 		if o.Mesh == MeshAuto {
 			in = "in " + d.title
 		}
-		add(field.NewPath("answeredBy"), "%q must be %s or %s %s", o.AnsweredBy, strings.Join(all[:last], ", "), all[last], in)
+		add(field.NewPath("answeredBy"), "%q must be %s %s", o.AnsweredBy, Enumerate(all, "or"), in)
 	}
 	switch fixed := d.fixedPorts; {
 	case slices.Contains(d.reserved, o.Port):

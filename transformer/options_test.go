@@ -24,3 +24,11 @@ func TestTheImageIsThatOfTheRegistryUnlessOneIsGiven(t *testing.T) {
 		t.Errorf("the image is %s", released)
 	}
 }
+
+func TestWordsAreEnumeratedAsInASentence(t *testing.T) {
+	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
+		if got := transformer.Enumerate(words, "or"); got != want {
+			t.Errorf("%q: %q, want %q", words, got, want)
+		}
+	}
+}

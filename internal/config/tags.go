@@ -115,15 +115,6 @@ func (p *problems) checkValue(path field.Path, v reflect.Value, tag reflect.Stru
 
 func (p *problems) checkEnum(path field.Path, s string, tag reflect.StructTag) {
 	if values := allowed(tag); values != nil && !slices.Contains(values, s) {
-		p.add(path, "%q must be %s", s, oneOf(values))
+		p.add(path, "%q must be %s", s, transformer.Enumerate(values, "or"))
 	}
-}
-
-// oneOf returns allowed values as they are in a sentence.
-func oneOf(values []string) string {
-	if len(values) == 1 {
-		return values[0]
-	}
-	last := len(values) - 1
-	return strings.Join(values[:last], ", ") + " or " + values[last]
 }
