@@ -20,8 +20,8 @@ import (
 
 // APIVersion and Kind name the typed functionConfig.
 const (
-	Group      = "rewrite-probes.io"
-	APIVersion = Group + "/v1alpha1"
+	group      = "rewrite-probes.io"
+	APIVersion = group + "/v1alpha1"
 	Kind       = "RewriteProbes"
 )
 
@@ -67,7 +67,7 @@ func Default() *RewriteProbes {
 // Is reports whether an object is a functionConfig of this program, in any
 // version. As an item of a package it is no workload.
 func Is(apiVersion, kind string) bool {
-	return kind == Kind && strings.HasPrefix(apiVersion, Group+"/")
+	return kind == Kind && strings.HasPrefix(apiVersion, group+"/")
 }
 
 // Decode reads a functionConfig, fills in the defaults, sets over both what a command
