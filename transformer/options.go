@@ -45,9 +45,9 @@ type Options struct {
 
 // ProbeProxy describes the injected container.
 type ProbeProxy struct {
-	Image           string     `json:"image" doc:"Its image, by tag, digest or both (name:tag@sha256:...); if absent, that of the same version."`
-	Registry        string     `json:"registry" doc:"The registry of the image if image is absent, with the path before the name: registry.example.com/mesh for registry.example.com/mesh/probe-proxy. If absent, what the environment variable REWRITE_PROBES_REGISTRY of the command says, or else ghcr.io/rewrite-probes."`
-	Name            string     `json:"name" doc:"Its name."`
+	Image           string     `json:"image" form:"image" optional:"true" doc:"Its image, by tag, digest or both (name:tag@sha256:...); if absent, that of the same version."`
+	Registry        string     `json:"registry" form:"registry" doc:"The registry of the image if image is absent, with the path before the name: registry.example.com/mesh for registry.example.com/mesh/probe-proxy. If absent, what the environment variable REWRITE_PROBES_REGISTRY of the command says, or else ghcr.io/rewrite-probes."`
+	Name            string     `json:"name" form:"container" doc:"Its name."`
 	Placement       string     `json:"placement" enum:"native,container" doc:"native: first of the init containers with restartPolicy Always (Kubernetes 1.29 or later); container: an ordinary container."`
 	ImagePullPolicy string     `json:"imagePullPolicy" enum:"Always,IfNotPresent,Never" optional:"true" doc:"Its imagePullPolicy; if absent, the API server's default."`
 	Resources       field.Map  `json:"resources" doc:"Merged over the default resources: limits and requests, each with quantities such as 48Mi; null removes a default."`
@@ -60,7 +60,7 @@ type ProbeProxy struct {
 
 // IstioProxy describes the declared container.
 type IstioProxy struct {
-	Image      string    `json:"image" doc:"Its image. The injector replaces auto; where a policy refuses that before the injector is asked, such as one that verifies signatures, write the image that the injector would put in, by tag or digest."`
+	Image      string    `json:"image" form:"imageOrAuto" doc:"Its image. The injector replaces auto; where a policy refuses that before the injector is asked, such as one that verifies signatures, write the image that the injector would put in, by tag or digest."`
 	Restricted bool      `json:"restricted" doc:"Whether it gets the securityContext that Pod Security restricted requires, if every other container of the pod template has it. Set false if the mesh gives every sidecar privileges, such as global.proxy.privileged or TPROXY."`
 	Resources  field.Map `json:"resources" doc:"Its resources, for namespaces with a LimitRange that has defaults: these would replace what the injector gives it. If absent, it is declared without any."`
 }
@@ -68,10 +68,10 @@ type IstioProxy struct {
 // Istio says what is known of Istio in the cluster.
 type Istio struct {
 	InjectorRewrites   any      `json:"injectorRewrites" enum:"auto,true,false" doc:"Whether Istio's injector rewrites the probes of the pods that it injects, as it does unless the mesh config says otherwise. true: such pods are left alone, and check takes them to be in order. auto: not known; what is written is right in either case, and check counts on no rewriting."`
-	InjectedNamespaces []string `json:"injectedNamespaces" doc:"The namespaces into which Istio injects its sidecar; * and ? match as in a shell. Other namespaces are then taken not to be injected. The labels of pod templates and of Namespaces among the manifests come first; if the field is absent, only they say it."`
+	InjectedNamespaces []string `json:"injectedNamespaces" form:"pattern" doc:"The namespaces into which Istio injects its sidecar; * and ? match as in a shell. Other namespaces are then taken not to be injected. The labels of pod templates and of Namespaces among the manifests come first; if the field is absent, only they say it."`
 	NativeSidecars     any      `json:"nativeSidecars" enum:"auto,true,false" doc:"Whether Istio injects its sidecar as a native one, unless a pod's annotation says otherwise. auto: not known, since it depends on Istio's version and settings and on every node."`
 	HoldApplication    bool     `json:"holdApplicationUntilProxyStarts" doc:"Whether the containers of every injected pod wait for Istio's sidecar. false: not known."`
-	RootNamespace      string   `json:"rootNamespace" doc:"Istio's root namespace, whose PeerAuthentication without a selector counts for the whole mesh."`
+	RootNamespace      string   `json:"rootNamespace" form:"namespace" doc:"Istio's root namespace, whose PeerAuthentication without a selector counts for the whole mesh."`
 	MTLS               string   `json:"mtls" enum:"STRICT,PERMISSIVE,DISABLE" doc:"The mode of mutual TLS where no PeerAuthentication among the manifests says one. It decides what check and explain say, not what is written."`
 }
 

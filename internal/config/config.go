@@ -25,9 +25,9 @@ const (
 	Kind       = "RewriteProbes"
 )
 
-// RewriteProbes is the typed functionConfig. The tags enum, registry, min, max, required,
-// optional (it may be "" although it has an enum) and doc, here and in [transformer.Options],
-// are the only source of the validation, the JSON Schema and the reference page.
+// RewriteProbes is the typed functionConfig. The tags enum, registry, form, min, max, required,
+// optional (it may be "" although it has an enum or a form) and doc, here and in
+// [transformer.Options], are the only source of the validation, the JSON Schema and the reference page.
 type RewriteProbes struct {
 	APIVersion string         `json:"apiVersion" enum:"rewrite-probes.io/v1alpha1" required:"true" doc:"The version of this form."`
 	Kind       string         `json:"kind" enum:"RewriteProbes" required:"true" doc:"The kind of this form."`
@@ -48,15 +48,15 @@ type Spec struct {
 type PodTemplate struct {
 	Group string `json:"group" doc:"The API group of the kind, without version; empty for core."`
 	Kind  string `json:"kind" required:"true" doc:"The kind."`
-	Path  string `json:"path" required:"true" doc:"The path of the pod template, keys joined by dots, such as spec.worker.podTemplate; [] after a key stands for every item of its list, such as spec.jobs[].template; . is the object itself, if its labels and annotations are those of its pods. It must lead to a mapping with metadata and spec, as in a Pod, or to one that is itself a pod's spec, with a list containers. A kind may have several entries."`
+	Path  string `json:"path" required:"true" form:"path" doc:"The path of the pod template, keys joined by dots, such as spec.worker.podTemplate; [] after a key stands for every item of its list, such as spec.jobs[].template; . is the object itself, if its labels and annotations are those of its pods. It must lead to a mapping with metadata and spec, as in a Pod, or to one that is itself a pod's spec, with a list containers. A kind may have several entries."`
 }
 
 // A Selector matches an object that matches every part of it that is set.
 type Selector struct {
 	Kinds         []string `json:"kinds" doc:"Kinds, such as Deployment."`
-	Names         []string `json:"names" doc:"Names; * and ? match as in a shell."`
-	Namespaces    []string `json:"namespaces" doc:"Namespaces as the manifest writes them; * and ? match as in a shell."`
-	LabelSelector string   `json:"labelSelector" doc:"A label selector as kubectl takes it, over the object's own labels, such as app=web,tier!=batch."`
+	Names         []string `json:"names" form:"pattern" doc:"Names; * and ? match as in a shell."`
+	Namespaces    []string `json:"namespaces" form:"pattern" doc:"Namespaces as the manifest writes them; * and ? match as in a shell."`
+	LabelSelector string   `json:"labelSelector" form:"labelSelector" doc:"A label selector as kubectl takes it, over the object's own labels, such as app=web,tier!=batch."`
 }
 
 // Default returns the config of a run without a functionConfig, whose defaults are the planner's.
@@ -139,11 +139,17 @@ func isConfigMap(o *manifest.Object) bool { return o.APIVersion() == "v1" && o.K
 type problems struct {
 	config *manifest.Object
 	over   []Setting
+	fields []string // the paths of those that have a problem
 	errs   []error
 }
 
-// add adds an error about the flag that has set the field, or else about the functionConfig.
+// add adds an error about the flag that has set the field, or else about the functionConfig,
+// unless the field has one.
 func (p *problems) add(path field.Path, format string, args ...any) {
+	if slices.Contains(p.fields, path.String()) {
+		return
+	}
+	p.fields = append(p.fields, path.String())
 	text := fmt.Sprintf(format, args...)
 	key := keyOf(path)
 	switch {
@@ -185,55 +191,26 @@ func unjoin(err error) []error {
 var specPath = field.NewPath("spec")
 
 func (c *RewriteProbes) validate(p *problems) {
-	before := len(p.errs)
 	p.checkStruct(nil, reflect.ValueOf(c).Elem())
 	s := &c.Spec
 	if len(s.Rewrite) == 0 {
 		p.add(specPath.Key("rewrite"), "must name at least one of %s", strings.Join(transformer.Rewritable(), ", "))
 	}
-	for i, t := range s.PodTemplates {
-		if _, err := field.Parse(t.Path); err != nil && t.Path != "" { // which is reported as missing
-			p.add(specPath.Item("podTemplates", i).Key("path"), "%v", err)
-		}
-	}
-	if !isDNSLabel(s.ProbeProxy.Name) {
-		p.add(specPath.Key("probeProxy", "name"), "%q must be a container name: lower-case letters, digits and dashes, at most 63", s.ProbeProxy.Name)
-	}
 	p.checkResources("probeProxy", s.ProbeProxy.Resources)
 	p.checkResources("istioProxy", s.IstioProxy.Resources)
-	if err := CheckRegistry(s.ProbeProxy.Registry); err != nil {
-		p.add(specPath.Key("probeProxy", "registry"), "%v", err)
-	}
-	if len(p.errs) == before {
+	p.checkEnv(s.ProbeProxy.Env)
+	if slices.Contains(transformer.Meshes(), s.Mesh) {
 		for _, wrong := range s.Problems() {
 			p.add(specPath.Join(wrong.Path), "%s", wrong.Text)
 		}
-	}
-	p.checkContainers(s)
-	for i, pattern := range s.Istio.InjectedNamespaces {
-		if !isPattern(pattern) {
-			p.add(specPath.Key("istio").Item("injectedNamespaces", i), "%q must be a name in which * and ? match as in a shell", pattern)
-		}
-	}
-	if !isDNSLabel(s.Istio.RootNamespace) {
-		p.add(specPath.Key("istio", "rootNamespace"), "%q must be the name of a namespace: lower-case letters, digits and dashes, at most 63", s.Istio.RootNamespace)
 	}
 	p.checkSelector("exclude", s.Exclude)
 	p.checkSelector("select", s.Select)
 }
 
-// checkContainers reports what is wrong with the images and the environment of the
-// containers that are added.
-func (p *problems) checkContainers(s *Spec) {
-	for _, image := range []struct{ container, value string }{{"probeProxy", s.ProbeProxy.Image}, {"istioProxy", s.IstioProxy.Image}} {
-		if image.value != "" && !isImage(image.value) {
-			p.add(specPath.Key(image.container, "image"), "%q must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both", image.value)
-		}
-	}
-	if s.IstioProxy.Image == "" {
-		p.add(specPath.Key("istioProxy", "image"), "%q must be auto or an image", "")
-	}
-	for i, e := range s.ProbeProxy.Env {
+// checkEnv reports the items that are no env vars.
+func (p *problems) checkEnv(env field.List) {
+	for i, e := range env {
 		m, _ := e.(field.Map)
 		if field.As[string](m, "name") == "" {
 			p.add(specPath.Key("probeProxy").Item("env", i), "must be a mapping with a name")
@@ -241,7 +218,9 @@ func (p *problems) checkContainers(s *Spec) {
 	}
 }
 
-// isDNSLabel follows RFC 1123, the rule of the API server for the names of containers and namespaces.
-func isDNSLabel(s string) bool {
-	return s != "" && len(s) <= 63 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && strings.Trim(s, "-") == s
+// checkSelector reports a selector that says nothing.
+func (p *problems) checkSelector(key string, s *Selector) {
+	if s != nil && len(s.Kinds)+len(s.Names)+len(s.Namespaces) == 0 && s.LabelSelector == "" {
+		p.add(specPath.Key(key), "must have kinds, names, namespaces or labelSelector")
+	}
 }
