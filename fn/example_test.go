@@ -86,4 +86,5 @@ func ExampleRewriteProbes() {
 	// Output:
 	// auto probe-proxy 15099 [httpGet tcpSocket grpc lifecycle] native
 	// functionConfig: `spec.probeProxy.name`: "Proxy" must be a container name: lower-case letters, digits and dashes, at most 63
+	// functionConfig: `spec.port`: "15006" is one of Istio's own ports (15000, 15001, 15004, 15006, 15008, 15021, 15053, 15090) and must be another
 }

@@ -44,8 +44,10 @@ func sameFields(t *testing.T, path string, public, internal reflect.Type) {
 	for i := range public.NumField() {
 		have = append(have, jsonName(public.Field(i)))
 	}
-	for i := range internal.NumField() {
-		f := internal.Field(i)
+	for _, f := range reflect.VisibleFields(internal) {
+		if f.Anonymous {
+			continue // its fields are listed too
+		}
 		want = append(want, jsonName(f))
 		if p, ok := public.FieldByName(f.Name); ok {
 			sameFields(t, path+"."+jsonName(f), p.Type, f.Type)
@@ -336,6 +338,19 @@ func TestFilterAndProcessTakeNoObjects(t *testing.T) {
 	}
 	if ok, err := krm.Process(&sdk.ResourceList{}); err != nil || !ok {
 		t.Errorf("Process: %v", err)
+	}
+}
+
+// Filters of kyaml may leave nodes of nothing.
+func TestFilterDropsNodesOfNothing(t *testing.T) {
+	node := yaml.MustParse(web)
+	given := []*yaml.RNode{nil, node, yaml.NewRNode(nil)}
+	out, err := kyaml.Filter{}.Filter(given)
+	if err != nil || len(out) != 1 || out[0] != node || !strings.Contains(node.MustString(), "/app-health/") {
+		t.Errorf("%v: %v", err, out)
+	}
+	if given[0] != nil || given[1] != node {
+		t.Errorf("the caller's list has become %v", given)
 	}
 }
 

@@ -180,3 +180,17 @@ func TestAnEmptyListThatStaysSoIsNotNoted(t *testing.T) {
 		wantText(t, restore(t, r.text), before)
 	}
 }
+
+// What somebody did to a rewritten field is not how its author wrote it.
+func TestTheTextOfARewrittenFieldIsNotNoted(t *testing.T) {
+	inIstio := plan(t, pod("", app(httpProbe)), answeredBy("istio-proxy")).text
+	edited := strings.Replace(inIstio, "path: /app-health/app/livez\n", "path: >-\n              /app-health/app/livez\n", 1)
+	if edited == inIstio {
+		t.Fatalf("not rewritten:\n%s", edited)
+	}
+	for _, next := range []string{"istio", "linkerd", "osm", "fsm"} {
+		if moved := plan(t, edited, inMesh(next), answeredBy("probe-proxy")); moved.originals() != "" {
+			t.Errorf("in %s it is noted: %s", next, moved.originals())
+		}
+	}
+}

@@ -71,11 +71,10 @@ func (d istio) facts(b *planBuilder, said membership) facts {
 	if said.injected == maybe && b.p.opts.AnsweredBy == AnsweredByIstioProxy {
 		f.injected.say(true, "`answeredBy: istio-proxy` of the functionConfig")
 	}
-	switch v := user.Get(istioNative); {
-	case v == "true" || v == "false":
-		f.native.say(v == "true", "the annotation `"+istioNative+"`")
-	case v == "" && o.NativeSidecars != nil:
-		f.native.say(*o.NativeSidecars, "`istio.nativeSidecars` of the functionConfig")
+	if v := user.Get(istioNative); v != "" {
+		f.native.declare(v, "the annotation `"+istioNative+"`")
+	} else {
+		f.native.declare(o.NativeSidecars, "`istio.nativeSidecars` of the functionConfig")
 	}
 	if istioConfigField(user.Get(istioProxyConfig), "holdApplicationUntilProxyStarts") == "true" {
 		f.holds.say(true, "the annotation `"+istioProxyConfig+"`")
@@ -94,8 +93,8 @@ func (d istio) facts(b *planBuilder, said membership) facts {
 func (istio) rewritesFact(b *planBuilder, annotations field.KeyValues) (f fact) {
 	if on, err := strconv.ParseBool(annotations.Get(istioRewrite)); err == nil {
 		f.say(on, "the annotation `"+istioRewrite+"`")
-	} else if declared := b.p.opts.Istio.InjectorRewrites; declared != nil {
-		f.say(*declared, "`istio.injectorRewrites` of the functionConfig")
+	} else {
+		f.declare(b.p.opts.Istio.InjectorRewrites, "`istio.injectorRewrites` of the functionConfig")
 	}
 	return f
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func nativeSidecars(v bool) option {
-	return func(o *transformer.Options) { o.Istio.NativeSidecars = &v }
+	return func(o *transformer.Options) { o.Istio.NativeSidecars = v }
 }
 func holds(o *transformer.Options) { o.Istio.HoldApplication = true }
 func mtls(mode string) option      { return func(o *transformer.Options) { o.Istio.MTLS = mode } }

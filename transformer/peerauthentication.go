@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
@@ -116,9 +115,5 @@ func someOf(words []string) string {
 	if len(words) > 3 {
 		words = []string{words[0], words[1], fmt.Sprintf("%d more", len(words)-2)}
 	}
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
+	return Enumerate(words, "and")
 }

@@ -6,113 +6,7 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/prober"
 	"github.com/rewrite-probes/rewrite-probes/internal/reason"
-	"github.com/rewrite-probes/rewrite-probes/internal/release"
 )
-
-// Who answers the rewritten probes.
-const (
-	AnsweredByAuto       = "auto"
-	AnsweredByProbeProxy = "probe-proxy"
-	AnsweredByIstioProxy = "istio-proxy"
-	AnsweredByApp        = "app" // on ports that the mesh is told not to capture
-)
-
-// MeshAuto, as [Options].Mesh, finds the mesh of each template by the labels and
-// annotations of the meshes. A template without any is rewritten as for Istio.
-const MeshAuto = "auto"
-
-// Where in a pod the container probe-proxy is placed.
-const (
-	PlacementNative    = "native"    // initContainers[0] with restartPolicy: Always
-	PlacementContainer = "container" // an ordinary container
-)
-
-// Options are the part of the functionConfig that matters to a plan, validated and with the
-// defaults filled in (see [Defaults]).
-type Options struct {
-	Mesh       string   // one of [Meshes]
-	AnsweredBy string   // one of the AnsweredBy constants
-	Port       int      // where rewritten probes go
-	Rewrite    []string // some of [Rewritable]
-	ProbeProxy ProbeProxy
-	IstioProxy IstioProxy
-	Istio      Istio
-	Platform   string // one of the Platform constants
-}
-
-// Istio holds what is known about Istio in the cluster.
-type Istio struct {
-	// InjectorRewrites says whether Istio's injector rewrites the probes of the
-	// pods that it injects, as it does by default; nil if that is not known.
-	InjectorRewrites *bool
-	// InjectedNamespaces are patterns of the namespaces that Istio injects its
-	// sidecar into. If it is not nil, other namespaces are not injected.
-	InjectedNamespaces []string
-	// NativeSidecars says whether Istio's sidecar is a native one; nil if that is not
-	// known.
-	NativeSidecars *bool
-	// HoldApplication is set if containers wait for Istio's sidecar everywhere
-	// (holdApplicationUntilProxyStarts).
-	HoldApplication bool
-	// RootNamespace is Istio's root namespace.
-	RootNamespace string
-	// MTLS is the mode of mutual TLS where no PeerAuthentication among the manifests says
-	// another.
-	MTLS string
-}
-
-// istioSystem is Istio's root namespace unless the mesh is configured otherwise.
-const istioSystem = "istio-system"
-
-// IstioProxy describes the container istio-proxy that is declared if Istio's
-// sidecar answers and the template has none.
-type IstioProxy struct {
-	// Image is its image. The injector replaces "auto" and keeps any other.
-	Image string
-	// Restricted is set if it gets the securityContext that the Pod Security level
-	// "restricted" demands, provided that every other container of the pod has one.
-	Restricted bool
-	// Resources are its resources; none leaves them to the injector.
-	Resources field.Map
-}
-
-// rewriteHooks, among [Options].Rewrite, stands for httpGet hooks.
-const rewriteHooks = "lifecycle"
-
-// Rewritable returns the values that [Options].Rewrite may have: probes by their
-// handler, and lifecycle, which are httpGet hooks.
-func Rewritable() []string { return append(DialingHandlers(), rewriteHooks) }
-
-// ProbeProxy describes the container probe-proxy.
-type ProbeProxy struct {
-	Image           string
-	Name            string
-	Placement       string // one of the Placement constants
-	ImagePullPolicy string // "" leaves it to the API server
-	Body            string // one of the Body constants
-	// Resources and SecurityContext are merged deeply over the defaults; a
-	// nil value removes the default's key. Env is merged by name.
-	Resources       field.Map
-	SecurityContext field.Map
-	Env             field.List
-	// LivenessProbe and ReadinessProbe are set if it has these probes of its own.
-	LivenessProbe, ReadinessProbe bool
-}
-
-// Defaults returns the options of an empty functionConfig.
-func Defaults() Options {
-	image, _ := release.Image()
-	return Options{
-		Mesh:       MeshAuto,
-		AnsweredBy: AnsweredByAuto,
-		Port:       prober.DefaultPort,
-		Rewrite:    Rewritable(),
-		ProbeProxy: ProbeProxy{Image: image, Name: "probe-proxy", Placement: PlacementNative, Body: BodyFailures},
-		IstioProxy: IstioProxy{Image: autoImage, Restricted: true},
-		Istio:      Istio{RootNamespace: istioSystem, MTLS: MTLSStrict},
-		Platform:   PlatformAuto,
-	}
-}
 
 // An Input is one pod template and what is known of its surroundings.
 type Input struct {
@@ -246,6 +140,15 @@ type Finding struct {
 	Current, Proposed field.Value
 	// Container is the name of the container at fault, "" if it is the pod.
 	Container string
+}
+
+// Enumerate lists words as a sentence has them: "a, b and c".
+func Enumerate(words []string, conjunction string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
 // A State is what becomes of a probe.

@@ -119,7 +119,7 @@ func TestTheMessageNamesWhoSaysThatIstiosInjectorRewrites(t *testing.T) {
 	two := app(httpProbe) + "- name: s\n  image: s\n  livenessProbe: {httpGet: {port: 80}}\n"
 	const skip = "annotations: {rewrite-probes.io/skip-containers: s"
 	rewrites := func(on bool) option {
-		return func(o *transformer.Options) { o.Istio.InjectorRewrites = &on }
+		return func(o *transformer.Options) { o.Istio.InjectorRewrites = on }
 	}
 	for _, c := range []struct {
 		metadata string

@@ -58,7 +58,7 @@ var podIP = field.Map{
 // that scrape every declared port would find one more.
 func (p *Planner) fixedContainer(native bool) field.Map {
 	s := p.opts.ProbeProxy
-	m := appendSet(field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.Image}}, "imagePullPolicy", s.ImagePullPolicy)
+	m := appendSet(field.Map{{Key: "name", Value: s.Name}, {Key: "image", Value: s.ImageToRun()}}, "imagePullPolicy", s.ImagePullPolicy)
 	if native {
 		m = append(m, field.Entry{Key: "restartPolicy", Value: "Always"})
 	}

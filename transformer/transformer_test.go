@@ -62,8 +62,8 @@ type option func(*transformer.Options)
 func answeredBy(who string) option {
 	return func(o *transformer.Options) { o.AnsweredBy = who }
 }
-func injectorRewrites(o *transformer.Options)        { o.Istio.InjectorRewrites = new(true) }
-func injectorRewritesNothing(o *transformer.Options) { o.Istio.InjectorRewrites = new(false) }
+func injectorRewrites(o *transformer.Options)        { o.Istio.InjectorRewrites = true }
+func injectorRewritesNothing(o *transformer.Options) { o.Istio.InjectorRewrites = false }
 func port(n int) option                              { return func(o *transformer.Options) { o.Port = n } }
 func asContainer(o *transformer.Options) {
 	o.ProbeProxy.Placement = transformer.PlacementContainer

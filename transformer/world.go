@@ -13,6 +13,17 @@ func (f fact) may(v bool) bool { return f.is != certain(!v) }
 
 func (f *fact) say(v bool, at string) { f.is, f.at = certain(v), at }
 
+// declare says what somebody has written: true or false, perhaps in quotes. Anything else, such
+// as auto, says nothing.
+func (f *fact) declare(v any, at string) {
+	switch v {
+	case true, "true":
+		f.say(true, at)
+	case false, "false":
+		f.say(false, at)
+	}
+}
+
 // A world is one way in which a pod may run. Everything in it is known.
 type world struct {
 	injected bool // the mesh's proxy is in the pod

@@ -179,3 +179,22 @@ func TestAFieldOfAProxyConfigIsReadInYAMLAndJSON(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A value of the functionConfig may be a boolean or, as in a ConfigMap, a text.
+func TestWhatIsDeclaredIsABooleanOrItsName(t *testing.T) {
+	for _, c := range []struct {
+		v    any
+		want fact
+	}{
+		{true, known(true)}, {"true", known(true)}, {false, known(false)}, {"false", known(false)},
+		{"auto", notKnown}, {nil, notKnown}, {"yes", notKnown}, {1, notKnown}, {"", notKnown},
+	} {
+		if c.want != notKnown {
+			c.want.at = "x"
+		}
+		var got fact
+		if got.declare(c.v, "x"); got != c.want {
+			t.Errorf("%v is declared as %+v", c.v, got)
+		}
+	}
+}

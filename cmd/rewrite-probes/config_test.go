@@ -202,8 +202,10 @@ spec:
 // reference page.
 func fieldNames(prefix string, t reflect.Type) []string {
 	var names []string
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous {
+			continue // its fields are listed too
+		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		name = prefix + name
 		inner := f.Type
@@ -233,9 +235,9 @@ func valueOf(c *config.RewriteProbes, name string) any {
 			}
 			v = v.Elem()
 		}
-		for i := range v.NumField() {
-			if n, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); n == key {
-				v = v.Field(i)
+		for _, f := range reflect.VisibleFields(v.Type()) {
+			if n, _, _ := strings.Cut(f.Tag.Get("json"), ","); n == key {
+				v = v.FieldByIndex(f.Index)
 				break
 			}
 		}

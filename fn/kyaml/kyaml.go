@@ -4,6 +4,7 @@ package kyaml
 
 import (
 	"encoding/json"
+	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -35,6 +36,7 @@ func (f Filter) Filter(given []*yaml.RNode) ([]*yaml.RNode, error) {
 	if err != nil {
 		return nil, err
 	}
+	given = slices.DeleteFunc(slices.Clone(given), (*yaml.RNode).IsNil)
 	changes, r, err := nodes.Rewrite(given, text)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
@@ -46,22 +45,15 @@ func TestNoFunctionConfigGivesTheDefaults(t *testing.T) {
 	}
 	s := c.Spec
 	if s.Mesh != "auto" || s.AnsweredBy != "auto" || s.Port != 15099 || s.Strict ||
-		!reflect.DeepEqual(s.Istio, config.Istio{InjectorRewrites: "auto", NativeSidecars: "auto", RootNamespace: "istio-system", MTLS: "STRICT"}) ||
+		!reflect.DeepEqual(s.Istio, transformer.Istio{InjectorRewrites: "auto", NativeSidecars: "auto", RootNamespace: "istio-system", MTLS: "STRICT"}) ||
 		!reflect.DeepEqual(s.Rewrite, []string{"httpGet", "tcpSocket", "grpc", "lifecycle"}) ||
 		s.ProbeProxy.Name != "probe-proxy" || s.ProbeProxy.Placement != "native" {
 		t.Errorf("defaults are %+v", s)
 	}
 }
 
-// The reference has the defaults of the config, and the planner has its own.
-func TestAnEmptyConfigHasThePlannersDefaults(t *testing.T) {
-	if d := cmp.Diff(transformer.Defaults(), config.Default().Spec.Options()); d != "" {
-		t.Errorf("-planner +config\n%s", d)
-	}
-}
-
 func TestANullIsAsGoodAsNothing(t *testing.T) {
-	for _, spec := range []string{"spec:\n", "spec:\n  port: null\n  rewrite:\n  probeProxy: ~\n"} {
+	for _, spec := range []string{"spec:\n", "spec:\n  port: null\n  rewrite:\n  probeProxy: ~\n  istio: {injectorRewrites: null, nativeSidecars: ~}\n"} {
 		c, err := decode(t, typed+spec)
 		if err != nil {
 			t.Errorf("%q: %v", spec, err)
@@ -110,7 +102,7 @@ func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 		{"template with an index", typed + "spec: {podTemplates: [{kind: Thing, path: \"a[0].b\"}]}", "`spec.podTemplates[0].path`"},
 		{"name", typed + "spec: {probeProxy: {name: Probe_Proxy}}", "`spec.probeProxy.name`: \"Probe_Proxy\" must be a container name"},
 		{"image with a short digest", typed + "spec: {probeProxy: {image: \"example/p@sha256:0af9\"}}", "`spec.probeProxy.image`: \"example/p@sha256:0af9\" must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both"},
-		{"image with a space", typed + "spec: {istioProxy: {image: \"istio/proxyv2: 1.31\"}}", "`spec.istioProxy.image`: \"istio/proxyv2: 1.31\" must be an image"},
+		{"image with a space", typed + "spec: {istioProxy: {image: \"istio/proxyv2: 1.31\"}}", "`spec.istioProxy.image`: \"istio/proxyv2: 1.31\" must be auto or an image: a name in lower case"},
 		{"registry with a scheme", typed + "spec: {probeProxy: {registry: \"https://example.com\"}}", "`spec.probeProxy.registry`: \"https://example.com\" must be a registry, such as registry.example.com"},
 		{"registry with a slash", "apiVersion: v1\nkind: ConfigMap\ndata: {registry: example.com/}", "`data.registry`: \"example.com/\" must be a registry"},
 		{"a limit of istio-proxy", typed + "spec: {istioProxy: {resources: {limits: {memory: x}}}}", "`spec.istioProxy.resources.limits.memory`: \"x\" must be a quantity"},
@@ -127,8 +119,11 @@ func TestWhatIsWrongIsNamedWithWhatIsAllowed(t *testing.T) {
 		{"env without name", typed + "spec: {probeProxy: {env: [{value: x}]}}", "`spec.probeProxy.env[0]`"},
 		{"our own env", typed + "spec: {probeProxy: {env: [{name: ISTIO_KUBE_APP_PROBERS, value: x}]}}", "written by rewrite-probes itself"},
 		{"empty selector", typed + "spec: {select: {}}", "`spec.select`: must have"},
-		{"bad label selector", typed + "spec: {select: {labelSelector: \"a in b\"}}", "labelSelector \"a in b\" must be"},
-		{"bad pattern", typed + "spec: {exclude: {names: [\"[\"]}}", "pattern \"[\" must be"},
+		{"bad label selector", typed + "spec: {select: {labelSelector: \"a in b\"}}", "`spec.select.labelSelector`: \"a in b\" must be made of a=b, a!=b, "},
+		{"bad pattern", typed + "spec: {exclude: {names: [\"[\"]}}", "`spec.exclude.names[0]`: \"[\" must be"},
+		{"a class in a pattern", typed + "spec: {exclude: {namespaces: [\"[ab]*\"]}}", "`spec.exclude.namespaces[0]`: \"[ab]*\" must be a name in which * and ? match"},
+		{"an escape in a pattern", typed + "spec: {select: {names: ['a\\*']}}", `"a\\*" must be`},
+		{"a class in a namespace of Istio's", typed + "spec: {istio: {injectedNamespaces: [\"shop]\"]}}", "`spec.istio.injectedNamespaces[0]`: \"shop]\" must be a name in which * and ? match"},
 		{"other version", "apiVersion: rewrite-probes.io/v1\nkind: RewriteProbes\n", "must be a ConfigMap (v1) or a RewriteProbes (rewrite-probes.io/v1alpha1)"},
 		{"ConfigMap key", "apiVersion: v1\nkind: ConfigMap\ndata: {prot: \"1\"}", "`data.prot`: unknown key; allowed are answered-by, image,"},
 		{"ConfigMap number", "apiVersion: v1\nkind: ConfigMap\ndata: {port: many}", "`data.port`: \"many\" must be a number"},
@@ -202,6 +197,9 @@ config.yaml:8: functionConfig: ` + "`spec.probeProxy.name`" + `: "X" must be a c
 config.yaml:9: functionConfig: ` + "`spec.probeProxy.nmae`" + `: unknown field "nmae": allowed are body, env, image, imagePullPolicy, livenessProbe, name, placement, readinessProbe, registry, resources, securityContext
 config.yaml:11: functionConfig: ` + "`spec.istio.injectedNamespaces[0]`" + `: "[" must be a name in which * and ? match as in a shell
 config.yaml:12: functionConfig: ` + "`spec.istio.rootNamespace`" + `: "" must be the name of a namespace: lower-case letters, digits and dashes, at most 63`},
+		"fields that do not fit each other": {typed + "spec:\n  mesh: linkerd\n  answeredBy: istio\n  port: 4143\n  probeProxy:\n    image: A\n", `config.yaml:6: functionConfig: ` + "`spec.answeredBy`" + `: "istio" must be ` + transformer.Enumerate(config.Answerers(), "or") + `
+config.yaml:7: functionConfig: ` + "`spec.port`" + `: "4143" is one of Linkerd's own ports (4140, 4143, 4190, 4191) and must be another
+config.yaml:9: functionConfig: ` + "`spec.probeProxy.image`" + `: "A" must be an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both`},
 		"ConfigMap": {"apiVersion: v1\nkind: ConfigMap\ndata:\n  port: many\n  mesh: nomad\n  rewrite: httpGet,http\n  injected-namespaces: 'a,['\n", `config.yaml:4: functionConfig: ` + "`data.port`" + `: "many" must be a number from 1 to 65535
 config.yaml:5: functionConfig: ` + "`data.mesh`" + `: "nomad" must be auto, istio, linkerd, kuma, consul, osm or fsm
 config.yaml:6: functionConfig: ` + "`data.rewrite`" + `: "http" must be httpGet, tcpSocket, grpc or lifecycle
@@ -273,12 +271,11 @@ func TestSchemaAndDocsFollowTheTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := schema.Properties.Spec
-	types := reflect.TypeFor[config.Spec]()
-	if len(spec.Properties) != types.NumField() || spec.Closed == nil || *spec.Closed {
-		t.Errorf("schema has %d properties of spec, the type %d fields", len(spec.Properties), types.NumField())
+	types := slices.DeleteFunc(reflect.VisibleFields(reflect.TypeFor[config.Spec]()), func(f reflect.StructField) bool { return f.Anonymous })
+	if len(spec.Properties) != len(types) || spec.Closed == nil || *spec.Closed {
+		t.Errorf("schema has %d properties of spec, the type %d fields", len(spec.Properties), len(types))
 	}
-	for i := range types.NumField() {
-		f := types.Field(i)
+	for _, f := range types {
 		if _, ok := spec.Properties[f.Tag.Get("json")]; !ok || f.Tag.Get("doc") == "" {
 			t.Errorf("field %s has no property or no doc", f.Name)
 		}

@@ -23,9 +23,8 @@ func Reference() string {
 
 // referenceRows writes the fields of a struct that holds the defaults.
 func referenceRows(b *strings.Builder, prefix string, v reflect.Value) {
-	for i := range v.NumField() {
-		f, inner := v.Type().Field(i), v.Field(i)
-		name, word := prefix+jsonName(f), typeWord(f.Type)
+	for f, value := range fieldsOf(v) {
+		inner, name, word := value, prefix+jsonName(f), typeWord(f.Type)
 		if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct && f.Type.Elem() != reflect.TypeFor[field.Entry]() {
 			inner, name = reflect.Zero(f.Type.Elem()), name+"[]"
 		}
@@ -36,7 +35,7 @@ func referenceRows(b *strings.Builder, prefix string, v reflect.Value) {
 		if low := f.Tag.Get("min"); low != "" {
 			values = low + " to " + f.Tag.Get("max")
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", name, word, values, defaultCell(v.Field(i), f.Tag), f.Tag.Get("doc"))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", name, word, values, defaultCell(value, f.Tag), f.Tag.Get("doc"))
 		if inner.Kind() == reflect.Struct {
 			referenceRows(b, name+".", inner)
 		}

@@ -37,9 +37,8 @@ func object(entries ...any) (m field.Map) {
 func structSchema(v reflect.Value) field.Map {
 	var properties field.Map
 	var required field.List
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		s := append(object("description", f.Tag.Get("doc")), valueSchema(v.Field(i), f.Tag)...)
+	for f, value := range fieldsOf(v) {
+		s := append(object("description", f.Tag.Get("doc")), valueSchema(value, f.Tag)...)
 		properties = append(properties, field.Entry{Key: jsonName(f), Value: s})
 		if f.Tag.Get("required") != "" {
 			required = append(required, jsonName(f))

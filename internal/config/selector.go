@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -42,29 +41,13 @@ func matchesAny(patterns []string, name string) bool {
 	})
 }
 
-// checkSelector reports the first thing that is wrong with a selector.
-func (p *problems) checkSelector(key string, s *Selector) {
-	if s == nil {
-		return
-	}
-	path := specPath.Key(key)
-	_, err := parseLabelSelector(s.LabelSelector)
-	patterns := slices.Concat(s.Names, s.Namespaces)
-	wrong := slices.IndexFunc(patterns, func(p string) bool { return !isPattern(p) })
-	switch {
-	case len(s.Kinds)+len(patterns) == 0 && s.LabelSelector == "":
-		p.add(path, "must have kinds, names, namespaces or labelSelector")
-	case wrong >= 0:
-		p.add(path, "pattern %q must be a name in which * and ? match as in a shell", patterns[wrong])
-	case err != nil:
-		p.add(path, "%v", err)
-	}
+func isLabelSelector(s string) bool {
+	_, ok := parseLabelSelector(s)
+	return ok
 }
 
-func isPattern(s string) bool {
-	_, err := path.Match(s, "")
-	return err == nil
-}
+// isPattern reports whether * and ? are all that has a meaning in s to [path.Match].
+func isPattern(s string) bool { return !strings.ContainsAny(s, `[]\`) }
 
 // A requirement is one comma-separated part of a label selector.
 type requirement struct {
@@ -94,12 +77,12 @@ var requirementForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(?:!\s*(` + letter + `+)|(` + letter + `+)(?:` + value + `|` + set + `)?)\s*(,|$)`)
 })
 
-func parseLabelSelector(s string) ([]requirement, error) {
-	var all []requirement
+// parseLabelSelector returns the requirements of a label selector; ok is false if it is none.
+func parseLabelSelector(s string) (all []requirement, ok bool) {
 	for rest, more := s, strings.TrimSpace(s) != ""; more; {
 		m := requirementForm().FindStringSubmatch(rest)
 		if m == nil {
-			return nil, fmt.Errorf("labelSelector %q must be made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas", s)
+			return nil, false
 		}
 		absent, key, operator, value, in, values, comma := m[1], m[2], m[3], m[4], m[5], m[6], m[7]
 		r := requirement{key: cmp.Or(absent, key), negate: absent != "" || operator == "!=" || in == "notin"}
@@ -114,5 +97,5 @@ func parseLabelSelector(s string) ([]requirement, error) {
 		all = append(all, r)
 		rest, more = rest[len(m[0]):], comma != ""
 	}
-	return all, nil
+	return all, true
 }

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +15,15 @@ import (
 
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 )
+
+// problemsOf returns what is wrong with the defaults after a change.
+func problemsOf(change func(*Spec)) error {
+	c := Default()
+	change(&c.Spec)
+	var p problems
+	c.validate(&p)
+	return errors.Join(p.errs...)
+}
 
 // TestLabelSelectorsMeanWhatTheyMeanToKubectl takes every short text of what they are made of, and
 // random longer ones.
@@ -27,9 +39,8 @@ func TestLabelSelectorsMeanWhatTheyMeanToKubectl(t *testing.T) {
 		seen[text] = true
 		judge, wrong := labels.Parse(text)
 		selector := &Selector{LabelSelector: text}
-		var p problems
-		if p.checkSelector("select", selector); (len(p.errs) == 0) != (wrong == nil) {
-			t.Errorf("%q: %v; kubectl says %v", text, p.errs, wrong)
+		if errs := problemsOf(func(s *Spec) { s.Select = selector }); (errs == nil) != (wrong == nil) {
+			t.Errorf("%q: %v; kubectl says %v", text, errs, wrong)
 		}
 		if wrong != nil {
 			return
@@ -73,13 +84,12 @@ func TestWhatASelectorMustHave(t *testing.T) {
 	}{
 		{nil, ""}, {&Selector{}, must}, {&Selector{Kinds: []string{}, Names: []string{}}, must},
 		{&Selector{Kinds: []string{"Pod"}}, ""}, {&Selector{Names: []string{"a*"}}, ""}, {&Selector{Namespaces: []string{"a?"}}, ""}, {&Selector{LabelSelector: "a"}, ""},
-		{&Selector{Names: []string{"a", "[b"}}, "functionConfig: `spec.select`: pattern \"[b\" must be a name in which * and ? match as in a shell"},
-		{&Selector{Names: []string{"a"}, Namespaces: []string{"[c"}, LabelSelector: "a b"}, "functionConfig: `spec.select`: pattern \"[c\" must be a name in which * and ? match as in a shell"},
-		{&Selector{Kinds: []string{"Pod"}, LabelSelector: "a,b c"}, "functionConfig: `spec.select`: labelSelector \"a,b c\" must be made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas"},
+		{&Selector{Names: []string{"a", "[b"}}, "functionConfig: `spec.select.names[1]`: \"[b\" must be a name in which * and ? match as in a shell"},
+		{&Selector{Names: []string{"a"}, Namespaces: []string{"[c"}, LabelSelector: "a b"}, "functionConfig: `spec.select.namespaces[0]`: \"[c\" must be a name in which * and ? match as in a shell\n" +
+			"functionConfig: `spec.select.labelSelector`: \"a b\" must be made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas"},
+		{&Selector{Kinds: []string{"Pod"}, LabelSelector: "a,b c"}, "functionConfig: `spec.select.labelSelector`: \"a,b c\" must be made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas"},
 	} {
-		var p problems
-		p.checkSelector("select", c.s)
-		got := fmt.Sprint(errors.Join(p.errs...))
+		got := fmt.Sprint(problemsOf(func(s *Spec) { s.Select = c.s }))
 		if want := cmp.Or(c.want, "<nil>"); got != want {
 			t.Errorf("%+v: %s, want %s", c.s, got, want)
 		}
@@ -108,15 +118,12 @@ func TestAnEnvVarOfTheContainerHasAName(t *testing.T) {
 		{field.Map{{Key: "name", Value: ""}}, false}, {field.Map{{Key: "name", Value: 1}}, false}, {field.Map{{Key: "name", Value: nil}}, false}, {field.Map{{Key: "value", Value: "x"}}, false},
 		{field.Map{}, false}, {"A", false}, {nil, false}, {field.List{"name"}, false},
 	} {
-		s := &Default().Spec
-		s.ProbeProxy.Env = field.List{field.Map{{Key: "name", Value: "first"}}, c.env}
-		var p problems
-		p.checkContainers(s)
 		want := "functionConfig: `spec.probeProxy.env[1]`: must be a mapping with a name"
 		if c.want {
 			want = "<nil>"
 		}
-		if got := fmt.Sprint(errors.Join(p.errs...)); got != want {
+		got := fmt.Sprint(problemsOf(func(s *Spec) { s.ProbeProxy.Env = field.List{field.Map{{Key: "name", Value: "first"}}, c.env} }))
+		if got != want {
 			t.Errorf("%v: %s, want %s", c.env, got, want)
 		}
 	}
@@ -148,36 +155,25 @@ func TestImagesAndRegistriesAreThoseThatRuntimesTake(t *testing.T) {
 	}
 }
 
-// A value of the functionConfig may be a boolean or, as in a ConfigMap, a text.
-func TestWhatIsDeclaredIsABooleanOrItsName(t *testing.T) {
-	for _, c := range []struct {
-		v    any
-		want string
-	}{{true, "true"}, {"true", "true"}, {false, "false"}, {"false", "false"}, {"auto", ""}, {nil, ""}, {"yes", ""}, {1, ""}, {"", ""}} {
-		got := ""
-		if on := declared(c.v); on != nil {
-			got = map[bool]string{true: "true", false: "false"}[*on]
-		}
-		if got != c.want {
-			t.Errorf("%v is declared as %q", c.v, got)
-		}
-	}
-}
-
-func TestTheImageIsThatOfTheRegistryUnlessOneIsGiven(t *testing.T) {
-	released := Default().Spec.Options().ProbeProxy.Image
-	name := released[strings.LastIndexByte(released, '/'):]
-	for _, c := range []struct {
-		p    ProbeProxy
-		want string
-	}{
-		{ProbeProxy{}, released}, {ProbeProxy{Registry: "example.com/mesh"}, "example.com/mesh" + name}, {ProbeProxy{Image: "a/b:c"}, "a/b:c"}, {ProbeProxy{Image: "a/b:c", Registry: "example.com"}, "a/b:c"},
-	} {
-		if got := (&Spec{ProbeProxy: c.p}).Options().ProbeProxy.Image; got != c.want {
-			t.Errorf("%+v: %s, want %s", c.p, got, c.want)
+// A tag with a form that is misspelt would check nothing.
+func TestEveryFormThatATagNamesIsThere(t *testing.T) {
+	used := make(map[string]bool)
+	var walk func(reflect.Type)
+	walk = func(typ reflect.Type) {
+		switch typ.Kind() {
+		case reflect.Pointer, reflect.Slice:
+			walk(typ.Elem())
+		case reflect.Struct:
+			for _, f := range reflect.VisibleFields(typ) {
+				if form := f.Tag.Get("form"); form != "" {
+					used[form] = true
+				}
+				walk(f.Type)
+			}
 		}
 	}
-	if !strings.HasPrefix(name, "/probe-proxy:") {
-		t.Errorf("the image is %s", released)
+	walk(reflect.TypeFor[RewriteProbes]())
+	if got, want := slices.Sorted(maps.Keys(used)), slices.Sorted(maps.Keys(forms)); !slices.Equal(got, want) {
+		t.Errorf("the tags name %q, and there are %q", got, want)
 	}
 }

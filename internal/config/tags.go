@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strconv"
@@ -10,6 +11,17 @@ import (
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
+
+// fieldsOf returns the fields of a struct, and of one that it embeds, with their values.
+func fieldsOf(v reflect.Value) iter.Seq2[reflect.StructField, reflect.Value] {
+	return func(yield func(reflect.StructField, reflect.Value) bool) {
+		for _, f := range reflect.VisibleFields(v.Type()) {
+			if !f.Anonymous && !yield(f, v.FieldByIndex(f.Index)) {
+				return
+			}
+		}
+	}
+}
 
 func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -66,12 +78,10 @@ func setText(v reflect.Value, tag reflect.StructTag, text string) error {
 	return nil
 }
 
-// checkStruct reports the values that the tags enum, registry, optional, min, max and
-// required forbid.
+// checkStruct reports the values that the tags forbid.
 func (p *problems) checkStruct(path field.Path, v reflect.Value) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		p.checkValue(path.Key(jsonName(f)), v.Field(i), f.Tag)
+	for f, value := range fieldsOf(v) {
+		p.checkValue(path.Key(jsonName(f)), value, f.Tag)
 	}
 }
 
@@ -91,10 +101,10 @@ func (p *problems) checkValue(path field.Path, v reflect.Value, tag reflect.Stru
 		if s := v.String(); s == "" && tag.Get("required") != "" {
 			p.add(path, "must be given")
 		} else if s != "" || tag.Get("optional") == "" {
-			p.checkEnum(path, s, tag)
+			p.checkText(path, s, tag)
 		}
 	case reflect.Interface: // auto, or a boolean, which YAML may write in quotes
-		p.checkEnum(path, fmt.Sprint(v.Interface()), tag)
+		p.checkText(path, fmt.Sprint(v.Interface()), tag)
 	case reflect.Int:
 		if low, high := number(tag.Get("min")), number(tag.Get("max")); v.Int() < int64(low) || v.Int() > int64(high) {
 			p.add(path, "\"%d\" must be a number from %d to %d", v.Int(), low, high)
@@ -102,17 +112,41 @@ func (p *problems) checkValue(path field.Path, v reflect.Value, tag reflect.Stru
 	}
 }
 
-func (p *problems) checkEnum(path field.Path, s string, tag reflect.StructTag) {
+// checkText reports a text that the tags enum, registry and form forbid.
+func (p *problems) checkText(path field.Path, s string, tag reflect.StructTag) {
 	if values := allowed(tag); values != nil && !slices.Contains(values, s) {
-		p.add(path, "%q must be %s", s, oneOf(values))
+		p.add(path, "%q must be %s", s, transformer.Enumerate(values, "or"))
+	}
+	if check := forms[tag.Get("form")]; check != nil {
+		if err := check(s); err != nil {
+			p.add(path, "%v", err)
+		}
 	}
 }
 
-// oneOf returns allowed values as they are in a sentence.
-func oneOf(values []string) string {
-	if len(values) == 1 {
-		return values[0]
+// forms has, by the values of the tag form, what says what is wrong with a text.
+var forms = map[string]func(string) error{
+	"container":     must(isDNSLabel, "a container name: lower-case letters, digits and dashes, at most 63"),
+	"namespace":     must(isDNSLabel, "the name of a namespace: lower-case letters, digits and dashes, at most 63"),
+	"image":         must(isImage, "an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both"),
+	"imageOrAuto":   must(isImage, "auto or an image: a name in lower case, :TAG or @sha256: with 64 hexadecimal digits, or both"),
+	"pattern":       must(isPattern, "a name in which * and ? match as in a shell"),
+	"labelSelector": must(isLabelSelector, "made of a=b, a!=b, a in (b,c), a notin (b,c), a and !a, joined by commas"),
+	"registry":      CheckRegistry,
+	"path":          func(s string) error { _, err := field.Parse(s); return err },
+}
+
+// must returns a function that says what a text must be if it is not.
+func must(is func(string) bool, what string) func(string) error {
+	return func(s string) error {
+		if is(s) {
+			return nil
+		}
+		return fmt.Errorf("%q must be %s", s, what)
 	}
-	last := len(values) - 1
-	return strings.Join(values[:last], ", ") + " or " + values[last]
+}
+
+// isDNSLabel follows RFC 1123, the rule of the API server for the names of containers and namespaces.
+func isDNSLabel(s string) bool {
+	return s != "" && len(s) <= 63 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && strings.Trim(s, "-") == s
 }

@@ -115,11 +115,3 @@ func TestAnyVersionOfAFunctionConfigIsOne(t *testing.T) {
 		}
 	}
 }
-
-func TestValuesAreListedAsInASentence(t *testing.T) {
-	for want, values := range map[string][]string{"a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
-		if got := oneOf(values); got != want {
-			t.Errorf("%q: %s", values, got)
-		}
-	}
-}

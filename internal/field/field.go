@@ -31,11 +31,17 @@ type Path []Step
 // NewPath returns the path with one step for each key.
 func NewPath(keys ...string) Path { return Path(nil).Key(keys...) }
 
-// Parse reads a pattern: plain keys joined by dots, such as `spec.template`,
+// Root is the pattern of the object itself.
+const Root = "."
+
+// Parse reads a pattern: [Root], or plain keys joined by dots, such as `spec.template`,
 // where `[]` after a key stands for every item of its list:
 // `spec.jobs[].template`. An empty key, a numbered index or white space is an
 // error.
 func Parse(s string) (Path, error) {
+	if s == Root {
+		return nil, nil
+	}
 	var p Path
 	for part := range strings.SplitSeq(s, ".") {
 		key, lists := part, 0

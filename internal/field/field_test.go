@@ -53,7 +53,10 @@ func TestADottedPathIsKeysAlone(t *testing.T) {
 	if err != nil || p.String() != "spec.worker.podTemplate" || len(p) != 3 {
 		t.Errorf("Parse returns %v, %v", p, err)
 	}
-	for _, s := range []string{"", ".", "spec.", ".spec", "spec..x", "a[0]", "a b", "a\tb", "a\nb", "a.\"b\"", "a.'b'", "[a", "a]"} {
+	if root, err := field.Parse("."); err != nil || len(root) != 0 {
+		t.Errorf("Parse returns %v, %v for the object itself", root, err)
+	}
+	for _, s := range []string{"", "..", "spec.", ".spec", "spec..x", "a[0]", "a b", "a\tb", "a\nb", "a.\"b\"", "a.'b'", "[a", "a]"} {
 		want := fmt.Sprintf(`path %q must be keys joined by dots, such as "spec.template", with [] after the key of a list, such as "spec.jobs[].template"`, s)
 		if _, err := field.Parse(s); err == nil || err.Error() != want {
 			t.Errorf("Parse(%q) returns the error %v, must be %s", s, err, want)

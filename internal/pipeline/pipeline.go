@@ -53,7 +53,7 @@ func (r *run) reportUnreleased() {
 		return
 	}
 	r.out.Messages = append(r.out.Messages, report.NewMessage("unreleased-image",
-		fmt.Sprintf("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), r.spec.Options().ProbeProxy.Image)))
+		fmt.Sprintf("this build (%s) is no release and has no image of probe-proxy: %s is that of the release to come; set `probeProxy.image` in the functionConfig", release.Version(), r.spec.ProbeProxy.ImageToRun())))
 }
 
 type run struct {
@@ -75,17 +75,14 @@ type run struct {
 }
 
 func newRun(streams []*manifest.Stream, c *config.RewriteProbes, mode Mode) *run {
-	planner, err := transformer.New(c.Spec.Options())
+	planner, err := transformer.New(c.Spec.Options)
 	if err != nil {
 		panic(err)
 	}
 	r := &run{planner: planner, mode: mode, spec: &c.Spec, selects: c.Spec.Selection(), streams: streams, texts: make(map[string]any)}
 	for _, t := range c.Spec.PodTemplates {
-		custom := workload.Custom{Group: t.Group, Kind: t.Kind}
-		if t.Path != config.RootPath {
-			custom.Pattern, _ = field.Parse(t.Path) // validated with the config
-		}
-		r.custom = append(r.custom, custom)
+		pattern, _ := field.Parse(t.Path) // validated with the config
+		r.custom = append(r.custom, workload.Custom{Group: t.Group, Kind: t.Kind, Pattern: pattern})
 	}
 	r.pathUses = make([]pathUse, len(r.custom))
 	r.around = surroundings.Collect(streams, c.Spec.Istio.RootNamespace)

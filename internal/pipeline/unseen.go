@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/field"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
@@ -115,7 +114,7 @@ func probeWords(at field.Path, probes []field.Path) string {
 // pathName returns a pattern as podTemplates of the functionConfig names it.
 func pathName(pattern field.Path) string {
 	if len(pattern) == 0 {
-		return config.RootPath
+		return field.Root
 	}
 	return pattern.String()
 }

@@ -22,9 +22,7 @@ func quotedList(items []string) string { return "[" + strings.Join(each(items, q
 
 // facts returns placeholders of the texts, each followed by the fact that it stands for.
 func facts(c *config.RewriteProbes) (pairs []string) {
-	o := transformer.Defaults()
-	o.ProbeProxy.Name = c.Spec.ProbeProxy.Name
-	f := transformer.FactsOfIstio(o)
+	f := transformer.FactsOfIstio(c.Spec.Options)
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(f))) { // $Injection before $Inject
 		switch v := f[name].(type) {
 		case string:

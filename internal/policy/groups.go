@@ -11,19 +11,17 @@ import (
 )
 
 // A mistake is a reason of internal/reason for which the probe of a WorkloadGroup
-// fails, and what the policy does about it. groups.cel has the list of the fields that
-// are at fault, if the policy finds them.
+// fails. groups.cel has the list of the fields that are at fault.
 type mistake struct {
-	key string
-	// message says what is wrong with such a field or, if the policy does not find it, why.
-	message string
+	key     string
+	message string // says what is wrong with such a field
 	// handler is the one that rewriting replaces; "" if only the author can correct the
 	// probe.
 	handler string
 }
 
 // mistakes has every reason that only WorkloadGroups have and whose severity is
-// error, which a test demands.
+// error, as far as the policy can find it, which a test demands.
 var mistakes = []mistake{
 	{key: "vm-no-handler", message: "must be exactly one handler, and exec must name a program"},
 	{key: "vm-probe-invalid", message: "istiod refuses the value"},
@@ -34,10 +32,6 @@ var mistakes = []mistake{
 	{key: "vm-grpc-refused", handler: "grpc",
 		message: "istiod refuses a grpc probe, and Istio's agent crashes if the service is not serving"},
 	{key: "dangling", message: "looks like a rewritten probe, but its original is not in the annotation " + vm.ConfigAnnotation},
-
-	{key: "vm-config-invalid", message: "CEL cannot read YAML"},
-	{key: "vm-source-differs", message: "the workload is another object"},
-	{key: "vm-source-unknown", message: "the workload is another object"},
 }
 
 // groupExpressions returns the expressions of the policy for WorkloadGroups.

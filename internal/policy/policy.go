@@ -10,7 +10,6 @@ package policy
 
 import (
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -93,7 +92,7 @@ func notesOf(s *config.Spec) []string {
 	if s.Exclude != nil && !onlyNamespaces(s.Exclude) {
 		notes = append(notes, "`spec.exclude`"+aboutManifests+"ignores it")
 	}
-	if on := s.Options().Istio.InjectorRewrites; on != nil && *on {
+	if fmt.Sprint(s.Istio.InjectorRewrites) == "true" {
 		notes = append(notes, "`spec.istio.injectorRewrites` is true: the policy judges what the injector has made of a pod")
 	}
 	return notes
@@ -105,7 +104,7 @@ func onlyNamespaces(s *config.Selector) bool {
 
 // objects returns the objects that the engine needs.
 func objects(c *config.RewriteProbes, o Options) []field.Map {
-	neverInjected := list(transformer.FactsOfIstio(transformer.Defaults())["NeverInjected"].([]string)...)
+	neverInjected := list(transformer.FactsOfIstio(c.Spec.Options)["NeverInjected"].([]string)...)
 	pods := append(rule("", "v1", "pods", "CREATE"), field.Entry{Key: "namespaceSelector", Value: field.Map{{Key: "matchExpressions", Value: field.List{field.Map{
 		{Key: "key", Value: "kubernetes.io/metadata.name"}, {Key: "operator", Value: "NotIn"}, {Key: "values", Value: neverInjected},
 	}}}}})
@@ -155,43 +154,9 @@ func (o Options) guard(name string, match, expressions field.Map) []field.Map {
 	}
 }
 
-// anyOf returns a regular expression for names that match one of the patterns,
+// anyOf returns a regular expression for names of namespaces that match one of the patterns,
 // in which * and ? match as in a shell.
 func anyOf(patterns []string) string {
-	return "^(" + strings.Join(each(patterns, patternToRegexp), "|") + ")$"
-}
-
-// patternToRegexp returns the regular expression of a valid pattern of path.Match, for names
-// of namespaces.
-func patternToRegexp(pattern string) string {
-	var b strings.Builder
-	tokens := regexp.MustCompile(`(?s)\\.|\[(?:\\.|[^\\\]])*\]|.`) // a character, one after a backslash, or a class in brackets
-	for _, token := range tokens.FindAllString(strings.ToValidUTF8(pattern, "_"), -1) {
-		switch {
-		case token == "*":
-			b.WriteString("[^/]*")
-		case token == "?":
-			b.WriteString("[^/]")
-		case len(token) > 1 && token[0] == '[':
-			b.WriteString(classToRegexp(token))
-		default:
-			b.WriteString(regexp.QuoteMeta(strings.TrimPrefix(token, `\`)))
-		}
-	}
-	return b.String()
-}
-
-// classToRegexp returns the regular expression of those characters of a class that a name of
-// a namespace can have.
-func classToRegexp(class string) string {
-	matching := strings.Map(func(c rune) rune {
-		if ok, _ := path.Match(class, string(c)); ok {
-			return c
-		}
-		return -1
-	}, "abcdefghijklmnopqrstuvwxyz0123456789-")
-	if matching == "" {
-		return `[^\s\S]`
-	}
-	return "[" + matching + "]"
+	wildcards := strings.NewReplacer(`\*`, "[^/]*", `\?`, "[^/]")
+	return "^(" + strings.Join(each(patterns, func(p string) string { return wildcards.Replace(regexp.QuoteMeta(p)) }), "|") + ")$"
 }

@@ -142,7 +142,7 @@ func (t *Template) notes() (notes []string) {
 		adds = append(adds, "annotation "+p.Key)
 	}
 	if len(adds) > 0 {
-		s += "; added: " + join(adds)
+		s += "; added: " + transformer.Enumerate(adds, "and")
 	}
 	if a.Because != "" {
 		s += "; " + a.Because

@@ -249,19 +249,6 @@ func TestWhoAnswersIsSaidAsFarAsItIsKnown(t *testing.T) {
 	}
 }
 
-func TestPartsAreJoinedAsInASentence(t *testing.T) {
-	for _, c := range []struct {
-		parts []string
-		want  string
-	}{
-		{nil, ""}, {[]string{"a"}, "a"}, {[]string{"a", "b"}, "a and b"}, {[]string{"a", "b", "c"}, "a, b and c"},
-	} {
-		if got := join(c.parts); got != c.want {
-			t.Errorf("%q: %q, want %q", c.parts, got, c.want)
-		}
-	}
-}
-
 func TestOnlyWhatIsSeenAsItIsIsPrintedAsItIs(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "web": "web", "żółw 日本 \"'`<&\\": "żółw 日本 \"'`<&\\", "\n": `\n`, "a\x1b[31mb\x00": `a\x1b[31mb\x00`, "\xff\xfea": `\xff\xfea`, "a\u202eb": `a\u202eb`, "\ufffd": "\ufffd", "\u00a0": `\u00a0`,

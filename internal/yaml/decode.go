@@ -158,9 +158,6 @@ func fieldsOf(typ reflect.Type) []structField {
 
 func (d *decoder) decode(n int32, v reflect.Value) bool {
 	if d.t.IsNull(n) { // as if it were not there, which is what the API server makes of it
-		if v.Kind() == reflect.Interface {
-			v.SetZero()
-		}
 		return true
 	}
 	switch into := v.Addr().Interface().(type) {

@@ -165,7 +165,7 @@ func TestValuesOfSeveralTypesAreDecoded(t *testing.T) {
 	if found, errs := tr.Decode(nil, &got, true); !found || errs != nil {
 		t.Fatal(errs)
 	}
-	want := "{80 http 80 80 [{b x} {a 1} {c } {d }] [{b [1 a <nil> true 1.5]} {a []}] <nil> [] true false}"
+	want := "{80 http 80 80 [{b x} {a 1} {c } {d }] [{b [1 a <nil> true 1.5]} {a []}] before [] true false}"
 	if s := strings.Replace(fmt.Sprint(got), fmt.Sprint(got.No), fmt.Sprint(*got.No), 1); s != want {
 		t.Errorf("%s\nwant\n%s", s, want)
 	}

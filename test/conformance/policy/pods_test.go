@@ -218,7 +218,7 @@ func TestThePolicySaysWhatCheckSays(t *testing.T) {
 	s := &tally{explained: make(map[string]int)}
 	for _, spec := range []rewriting.Settings{
 		nil,
-		{"istio": rewriting.Settings{"injectedNamespaces": []string{"sh*", "[d-e]e?ault"}}, "exclude": rewriting.Settings{"namespaces": []string{"kube-system"}}, "rewrite": []string{"httpGet", "grpc"}, "probeProxy": rewriting.Settings{"name": "prober"}},
+		{"istio": rewriting.Settings{"injectedNamespaces": []string{"sh*", "de?ault"}}, "exclude": rewriting.Settings{"namespaces": []string{"kube-system"}}, "rewrite": []string{"httpGet", "grpc"}, "probeProxy": rewriting.Settings{"name": "prober"}},
 	} {
 		c := decode(t, spec)
 		p, _ := policies(t, c)
