@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -45,11 +43,10 @@ functionConfig cannot be read, or a file cannot be written.`,
   rewrite-probes -d deploy/
   rewrite-probes explain deploy/
   kpt fn eval --exec rewrite-probes`,
-		Args:                       cobra.ArbitraryArgs,
-		SilenceErrors:              true,
-		SilenceUsage:               true,
-		Version:                    release.Version(),
-		SuggestionsMinimumDistance: 2,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       release.Version(),
 	}
 	root.SetVersionTemplate("rewrite-probes {{.Version}}\n")
 	readers := []*cobra.Command{t.checkCommand(), t.explainCommand(), t.restoreCommand(), t.vmCommand()}
@@ -60,7 +57,7 @@ functionConfig cannot be read, or a file cannot be written.`,
 	}
 	t.edits(root, pipeline.Rewrite)
 	root.AddCommand(readers...)
-	root.AddCommand(policy, schemaCommand(std), reasonsCommand(std), versionCommand(std), completionCommand(std), copyCommand(std))
+	root.AddCommand(policy, schemaCommand(std), reasonsCommand(std), versionCommand(std), copyCommand(std))
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -157,23 +154,14 @@ func schemaCommand(std streams) *cobra.Command {
 }
 
 func versionCommand(std streams) *cobra.Command {
-	var out choice
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
-			if out.value == "text" {
-				_, err := fmt.Fprintln(std.out, "rewrite-probes "+release.Version())
-				return err
-			}
-			image, _ := release.Image()
-			e := json.NewEncoder(std.out)
-			e.SetIndent("", "  ")
-			return e.Encode(map[string]string{"version": release.Version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH, "probeProxyImage": image})
+			_, err := fmt.Fprintln(std.out, "rewrite-probes "+release.Version())
+			return err
 		},
 	}
-	out.add(cmd, "output", "o", "`FORMAT`: text or json", "text", "json")
-	return cmd
 }
 
 func reasonsCommand(std streams) *cobra.Command {
@@ -211,23 +199,16 @@ func reasonKeys() []string {
 	return keys
 }
 
-// didYouMean returns the end of an error about a word that is none of the reasons: those
-// which are nearly the same, or have it as a part.
+// didYouMean returns the end of an error about a word that is none of the known ones.
 func didYouMean(word string, known []string) string {
 	c := &cobra.Command{SuggestionsMinimumDistance: 3}
 	for _, k := range known {
 		c.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
 	}
-	meant := c.SuggestionsFor(word)
-	for _, k := range known {
-		if strings.Contains(k, word) && !slices.Contains(meant, k) {
-			meant = append(meant, k)
-		}
+	if meant := c.SuggestionsFor(word); len(meant) > 0 {
+		return fmt.Sprintf(" (did you mean %s?)", strings.Join(meant, ", "))
 	}
-	if len(meant) == 0 {
-		return "; \"rewrite-probes reasons\" lists all"
-	}
-	return fmt.Sprintf(" (did you mean %s?)", strings.Join(meant[:min(len(meant), 3)], ", "))
+	return "; \"rewrite-probes reasons\" lists all"
 }
 
 func noArgs(_ *cobra.Command, args []string) error {
@@ -235,4 +216,14 @@ func noArgs(_ *cobra.Command, args []string) error {
 		return &usageError{fmt.Errorf("argument %q is one too many", args[0])}
 	}
 	return nil
+}
+
+// unquoteUsage takes the back-quotes out of the descriptions of flags, in which
+// the help finds the names of values, and which a shell would show.
+func unquoteUsage(cmd *cobra.Command) {
+	plain := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") }
+	cmd.Flags().VisitAll(plain)
+	for _, c := range cmd.Commands() {
+		unquoteUsage(c)
+	}
 }

@@ -229,9 +229,6 @@ func (p *pkg) notePatches(path, words, where string, patches ...string) (n int) 
 
 // readInput reads what the arguments name, and the config of the run.
 func (t *tool) readInput(cmd *cobra.Command, args []string) (*pkg, *config.RewriteProbes, error) {
-	if name := misspelt(cmd, args); name != "" {
-		return nil, nil, &usageError{fmt.Errorf("%q is neither a path nor a command (did you mean %q?)", args[0], name)}
-	}
 	p, err := readPackage(cmd.CommandPath(), t.streams, args, t.ignore)
 	if err != nil {
 		return nil, nil, err
@@ -257,18 +254,3 @@ func (t *tool) runPipeline(cmd *cobra.Command, mode pipeline.Mode, args []string
 }
 
 func isStdin(args []string) bool { return len(args) == 0 || len(args) == 1 && args[0] == "-" }
-
-// misspelt returns the command that the first argument seems to mean; "" if it
-// seems to mean none, or is the name of a file.
-func misspelt(cmd *cobra.Command, args []string) string {
-	if cmd.HasParent() || len(args) == 0 || len(args[0]) < 3 { // fewer letters resemble too many commands
-		return ""
-	}
-	if _, err := os.Stat(args[0]); err == nil {
-		return ""
-	}
-	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
-		return names[0]
-	}
-	return ""
-}
