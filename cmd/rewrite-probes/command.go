@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,12 +59,6 @@ functionConfig cannot be read, or a file cannot be written.`,
 	root.AddCommand(policy, schemaCommand(std), reasonsCommand(std), versionCommand(std), copyCommand(std))
 	root.SetOut(std.out)
 	root.SetErr(std.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		if own, ok := errors.AsType[*usageError](err); ok {
-			return own
-		}
-		return &usageError{err}
-	})
 	return root
 }
 
@@ -107,12 +100,12 @@ func completeFlag(cmd *cobra.Command, flag string, values []string) {
 
 // A choice is the value of a flag that has fixed values, the first of which is the default.
 type choice struct {
-	flag, value string
-	allowed     []string
+	value   string
+	allowed []string
 }
 
 func (c *choice) add(cmd *cobra.Command, flag, short, usage string, allowed ...string) {
-	*c = choice{flag, allowed[0], allowed}
+	*c = choice{allowed[0], allowed}
 	cmd.Flags().VarP(c, flag, short, usage)
 	completeFlag(cmd, flag, allowed)
 }
@@ -122,7 +115,7 @@ func (c *choice) Type() string   { return "string" }
 
 func (c *choice) Set(value string) error {
 	if !slices.Contains(c.allowed, value) {
-		return &usageError{fmt.Errorf("--%s %q must be one of %s", c.flag, value, strings.Join(c.allowed, ", "))}
+		return fmt.Errorf("must be one of %s", strings.Join(c.allowed, ", "))
 	}
 	c.value = value
 	return nil
@@ -143,7 +136,7 @@ back, and the env var, the sidecar and the annotations that rewrite-probes added
 
 func schemaCommand(std streams) *cobra.Command {
 	return &cobra.Command{
-		Use: "schema", Short: "Print the JSON Schema of the functionConfig", Args: noArgs,
+		Use: "schema", Short: "Print the JSON Schema of the functionConfig", Args: cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Example:           `  rewrite-probes schema >rewrite-probes.schema.json`,
 		RunE: func(*cobra.Command, []string) error {
@@ -155,7 +148,7 @@ func schemaCommand(std streams) *cobra.Command {
 
 func versionCommand(std streams) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: noArgs,
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(std.out, "rewrite-probes "+release.Version())
@@ -209,13 +202,6 @@ func didYouMean(word string, known []string) string {
 		return fmt.Sprintf(" (did you mean %s?)", strings.Join(meant, ", "))
 	}
 	return "; \"rewrite-probes reasons\" lists all"
-}
-
-func noArgs(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return &usageError{fmt.Errorf("argument %q is one too many", args[0])}
-	}
-	return nil
 }
 
 // unquoteUsage takes the back-quotes out of the descriptions of flags, in which

@@ -62,7 +62,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
 		unquoteUsage(cmd)
 	}
+	started := false
+	cmd.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	command, err := cmd.ExecuteC()
+	if err != nil && !started { // the flags or the arguments are refused
+		err = &usageError{err}
+	}
 	if unwritten := help.Flush(); err == nil {
 		err = unwritten
 	}
