@@ -49,8 +49,7 @@ func (r *Report) Explain(w io.Writer, verbose bool, screen Screen) error {
 		explainTemplate(&b, &r.Templates[i], screen)
 		b.WriteByte('\n')
 	}
-	elsewhere := slices.DeleteFunc(slices.Clone(r.Messages), func(m Message) bool { return r.isBelowTemplate(&m) })
-	printAll(&b, elsewhere, verbose, screen)
+	printAll(&b, r.elsewhere(), verbose, screen)
 	fmt.Fprintln(&b, r.Summary(false))
 	fmt.Fprintln(&b, screen.paint(dim, "next: "+r.next()))
 	_, err := io.WriteString(w, b.String())
@@ -195,12 +194,14 @@ func mtls(p transformer.Verdict) string {
 	return " (" + words + ")"
 }
 
-// isBelowTemplate reports whether a message is a finding of a pod template, which is shown
-// with it. Others about the same object are shown elsewhere.
-func (r *Report) isBelowTemplate(m *Message) bool {
-	return slices.ContainsFunc(r.Templates, func(t Template) bool {
-		return t.Object == m.Object && slices.ContainsFunc(t.Findings, func(f transformer.Finding) bool {
-			return f.Reason == m.Reason && f.Message == m.Text && slices.Equal(f.Field, m.Field)
+// elsewhere returns the messages that are not findings of a pod template, which are shown with
+// it.
+func (r *Report) elsewhere() []Message {
+	return slices.DeleteFunc(slices.Clone(r.Messages), func(m Message) bool {
+		return slices.ContainsFunc(r.Templates, func(t Template) bool {
+			return t.Object == m.Object && slices.ContainsFunc(t.Findings, func(f transformer.Finding) bool {
+				return f.Reason == m.Reason && f.Message == m.Text && slices.Equal(f.Field, m.Field)
+			})
 		})
 	})
 }
