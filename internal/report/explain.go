@@ -51,39 +51,22 @@ func (r *Report) Explain(w io.Writer, verbose bool, screen Screen) error {
 	}
 	printAll(&b, r.elsewhere(), verbose, screen)
 	fmt.Fprintln(&b, r.Summary(false))
-	fmt.Fprintln(&b, screen.paint(dim, "next: "+r.next()))
+	if next := r.next(); next != "" {
+		fmt.Fprintln(&b, screen.paint(dim, next))
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// next says what to do after having read the report.
+// next says what to do after having read the report; "" if it asks for nothing.
 func (r *Report) next() string {
-	for _, m := range r.Messages {
-		if r.fails(m) {
-			return "fix what fails first; \"rewrite-probes reasons " + m.Reason + "\" explains it"
-		}
+	if i := slices.IndexFunc(r.Messages, r.fails); i >= 0 {
+		return "next: fix what fails first; \"rewrite-probes reasons " + r.Messages[i].Reason + "\" explains it"
 	}
 	if r.Changed > 0 {
-		return "\"rewrite-probes -d PATH\" shows the change, -w writes it"
+		return "next: \"rewrite-probes -d PATH\" shows the change, -w writes it"
 	}
-	for _, t := range r.Templates {
-		for _, p := range t.Probes {
-			if p.State != transformer.LeftAlone || p.StrictTLS == transformer.Unaffected {
-				continue
-			}
-			now := "now"
-			if p.If != "" {
-				now = "perhaps"
-			}
-			return fmt.Sprintf("unless it is on purpose, have the %s of %s rewritten, which %s %s; \"rewrite-probes reasons %s\" says how", p.ProbeType.Field(), t.Object, now, p.StrictTLS, p.Reason)
-		}
-	}
-	for _, m := range r.Messages {
-		if m.Severity == transformer.Warning {
-			return "what is warned of; \"rewrite-probes reasons " + m.Reason + "\" explains it"
-		}
-	}
-	return "nothing to do"
+	return ""
 }
 
 func explainTemplate(w io.Writer, t *Template, screen Screen) {
