@@ -172,12 +172,11 @@ const builtByKustomize = "in what kustomize builds: use the function, or pipe ku
 // passOverPatch notes that a patch is not rewritten. It is merged into another object, and that
 // object's probe-proxy must know the probes of both.
 func (p *pkg) passOverPatch(path string, text []byte, why, where string) {
-	words := "is passed over, since " + why
+	key, words := pipeline.ReasonNoManifest, "is passed over, since "+why
 	if concern := patchConcern(string(text)); concern != "" {
-		p.note(path, pipeline.ReasonPatch, words+"; "+concern+where)
-	} else {
-		p.note(path, pipeline.ReasonPatchIdle, words)
+		key, words = pipeline.ReasonPatch, words+"; "+concern+where
 	}
+	p.note(path, key, words)
 }
 
 // readInput reads what the arguments name, and the config of the run.

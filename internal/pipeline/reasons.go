@@ -18,7 +18,6 @@ const (
 	ReasonNotRendered      = "not-rendered"
 	ReasonNothingSeen      = "nothing-seen"
 	ReasonPatch            = "patch"
-	ReasonPatchIdle        = "patch-without-probes"
 	ReasonRestored         = "restored"
 	ReasonRewritten        = "rewritten"
 	ReasonUnknownKind      = "unknown-kind"

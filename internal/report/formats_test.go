@@ -281,7 +281,7 @@ func TestManyMessagesAboutWhatIsNotRenderedAreTwoLines(t *testing.T) {
 func TestExplainSaysInTwoLinesThatManyFilesAreNoManifests(t *testing.T) {
 	r := &Report{}
 	for i := range 300 {
-		for _, reason := range []string{"no-manifest", "patch-without-probes"} {
+		for _, reason := range []string{"no-manifest", "helm-template"} {
 			r.Messages = append(r.Messages, Message{Severity: transformer.Info, Reason: reason, Text: "is passed over", Object: &Object{File: fmt.Sprint(i, ".yaml")}})
 		}
 	}

@@ -221,7 +221,7 @@ func printAll(w io.Writer, messages []Message, verbose bool, screen Screen) {
 }
 
 // notRead are the reasons of messages with one cure for all of them.
-var notRead = []string{"helm-template", "no-manifest", "not-built", "not-rendered", "patch", "patch-without-probes"}
+var notRead = []string{"helm-template", "no-manifest", "not-built", "not-rendered", "patch"}
 
 // alike returns the same for messages with the same cause and cure, of which there can be
 // very many; "" for others.
