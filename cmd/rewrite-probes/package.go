@@ -32,31 +32,36 @@ type pkg struct {
 // folders that the arguments name.
 func readPackage(command string, std streams, args, ignore []string) (*pkg, error) {
 	p := &pkg{charts: make(map[string]int)}
-	if len(args) == 0 && isTerminal(std.in) {
+	switch {
+	case len(args) == 0 && isTerminal(std.in):
 		return nil, &usageError{errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
-	}
-	if isStdin(args) {
-		if isTerminal(std.in) {
-			fmt.Fprintln(std.err, command+": reading manifests from the terminal; Ctrl-D ends them")
-		}
-		input, err := manifest.ReadInput(std.in)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", stdinName, err)
-		}
-		tuneMemory(len(input))
-		p.add(file{path: stdinName}, input)
-		return p, nil
-	}
-	if slices.Contains(args, "-") {
+	case isStdin(args):
+		return p, p.readStdin(command, std)
+	case slices.Contains(args, "-"):
 		return nil, &usageError{errors.New("\"-\" must be the only argument: stdin and files do not mix")}
 	}
-	files, err := findFiles(args, ignore)
-	if err != nil {
-		return nil, err
+	return p, p.readFiles(args, ignore)
+}
+
+func (p *pkg) readStdin(command string, std streams) error {
+	if isTerminal(std.in) {
+		fmt.Fprintln(std.err, command+": reading manifests from the terminal; Ctrl-D ends them")
 	}
-	p.files = files
-	patches := findPatches(files)
-	for _, f := range files {
+	input, err := manifest.ReadInput(std.in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", stdinName, err)
+	}
+	tuneMemory(len(input))
+	p.add(file{path: stdinName}, input)
+	return nil
+}
+
+func (p *pkg) readFiles(args, ignore []string) (err error) {
+	if p.files, err = findFiles(args, ignore); err != nil {
+		return err
+	}
+	patches := findPatches(p.files)
+	for _, f := range p.files {
 		text, err := os.ReadFile(f.path)
 		switch {
 		case err != nil:
@@ -80,25 +85,14 @@ func readPackage(command string, std streams, args, ignore []string) (*pkg, erro
 	for _, chart := range slices.Sorted(maps.Keys(p.charts)) {
 		p.note(chart, pipeline.ReasonHelmTemplate, "the chart is passed over ("+report.Plural(p.charts[chart], "template")+"); render it and pipe the result through rewrite-probes")
 	}
-	return p, nil
+	return nil
 }
 
 // add reads the text of a file as manifests, or notes why it does not.
 func (p *pkg) add(f file, text []byte) {
 	s, err := manifest.Read(f.path, text)
 	switch {
-	case f.walked && isTemplate(s, text, err):
-		p.passOverTemplate(f, text)
-	case f.walked && holdsNoObject(s, text, err):
-		// The values of a chart that is here belong to the chart.
-		if err == nil && filepath.Ext(f.path) != ".json" && chartOf(f.path) == "" && slices.ContainsFunc(s.Objects(), pipeline.HasProbe) {
-			p.note(f.path, pipeline.ReasonHelmTemplate,
-				"has what looks like probes, but is no Kubernetes object, which has apiVersion and kind; it is passed over; "+madeOfIt)
-		} else {
-			p.note(f.path, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
-		}
-	case err == nil && f.walked && s.FunctionConfig() != nil && !mayBeConfig(s.FunctionConfig()):
-		p.note(f.path, pipeline.ReasonNoManifest, "is the input of another function, as its functionConfig says, and is passed over")
+	case f.walked && p.passOver(f.path, s, text, err):
 	case err == nil:
 		p.streams = append(p.streams, s)
 		if filepath.Base(f.path) == chartName && bytes.Contains(text, []byte("dependencies:")) {
@@ -109,6 +103,25 @@ func (p *pkg) add(f file, text []byte) {
 	default:
 		p.unreadable(f.path, err, "")
 	}
+}
+
+// passOver notes why a file that a walk has found is not meant to be read, and reports
+// whether it is not. [manifest.Read] has returned s and err.
+func (p *pkg) passOver(path string, s *manifest.Stream, text []byte, err error) bool {
+	switch {
+	case isTemplate(s, text, err):
+		p.passOverTemplate(path, text)
+	case err == nil && s.FunctionConfig() != nil && !mayBeConfig(s.FunctionConfig()):
+		p.note(path, pipeline.ReasonNoManifest, "is the input of another function, as its functionConfig says, and is passed over")
+	case !holdsNoObject(s, text, err):
+		return false
+	case err == nil && filepath.Ext(path) != ".json" && slices.ContainsFunc(s.Objects(), pipeline.HasProbe) && chartOf(path) == "": // else they belong to the chart
+		p.note(path, pipeline.ReasonHelmTemplate,
+			"has what looks like probes, but is no Kubernetes object, which has apiVersion and kind; it is passed over; "+madeOfIt)
+	default:
+		p.note(path, pipeline.ReasonNoManifest, "holds no Kubernetes object and is passed over")
+	}
+	return true
 }
 
 func (p *pkg) note(path, key, text string) {
@@ -122,17 +135,16 @@ func aboutFile(path, key, text string) report.Message {
 }
 
 // passOverTemplate notes that a template is not read, once for each chart.
-func (p *pkg) passOverTemplate(f file, text []byte) {
-	if chart := chartOf(f.path); chart != "" {
+func (p *pkg) passOverTemplate(path string, text []byte) {
+	chart := chartOf(path)
+	switch {
+	case chart != "":
 		p.charts[chart]++
-		return
+	case kindKey().Match(text) && versionKey().Match(text) && namesProbe().Match(text):
+		p.note(path, pipeline.ReasonHelmTemplate, "looks like a template and is passed over; "+madeOfIt)
+	default:
+		p.note(path, pipeline.ReasonNoManifest, "is a template that names no probe and is passed over")
 	}
-	if !kindKey().Match(text) || !versionKey().Match(text) || !namesProbe().Match(text) {
-		p.note(f.path, pipeline.ReasonNoManifest, "is a template that names no probe and is passed over")
-		return
-	}
-	p.note(f.path, pipeline.ReasonHelmTemplate,
-		"looks like a template and is passed over; "+madeOfIt)
 }
 
 // madeOfIt is the cure for a file that another program makes manifests of: which program
