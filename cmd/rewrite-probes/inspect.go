@@ -77,7 +77,7 @@ that is not rendered, or a kustomization that is not built. With --allow-empty i
 		case "html":
 			return r.HTML(t.out)
 		}
-		return r.Explain(t.out, t.verbose, t.screenOf(t.out))
+		return r.Explain(t.out, t.verbose, t.colorOf(t.out))
 	}, "`FORMAT`: text, json or html", "text", "json", "html")
 	return cmd
 }

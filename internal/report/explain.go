@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 
 	"github.com/rewrite-probes/rewrite-probes/transformer"
 )
@@ -24,14 +24,11 @@ const (
 	dim      = "\x1b[2m"
 )
 
-// A Screen is what text is written for.
-type Screen struct {
-	Color bool
-	Width int // in columns; 0 if lines may have any length
-}
+// Color is whether text is written in colour.
+type Color bool
 
-func (s Screen) paint(code, text string) string {
-	if !s.Color || code == "" {
+func (c Color) paint(code, text string) string {
+	if !c || code == "" {
 		return text
 	}
 	return code + text + colorOff
@@ -40,19 +37,19 @@ func (s Screen) paint(code, text string) string {
 // Explain writes the report for people: the functionConfig; for every pod template a heading,
 // who answers, an aligned line for each probe, and what was found; then what was found
 // elsewhere (all that is alike only if verbose), a summary and what to do next.
-func (r *Report) Explain(w io.Writer, verbose bool, screen Screen) error {
+func (r *Report) Explain(w io.Writer, verbose bool, color Color) error {
 	var b strings.Builder
 	if r.Config != "" {
 		fmt.Fprintf(&b, "functionConfig: %s\n\n", Printable(r.Config))
 	}
 	for i := range r.Templates {
-		explainTemplate(&b, &r.Templates[i], screen)
+		explainTemplate(&b, &r.Templates[i], color)
 		b.WriteByte('\n')
 	}
-	printAll(&b, r.elsewhere(), verbose, screen)
+	printAll(&b, r.elsewhere(), verbose, color)
 	fmt.Fprintln(&b, r.Summary(false))
 	if next := r.next(); next != "" {
-		fmt.Fprintln(&b, screen.paint(dim, next))
+		fmt.Fprintln(&b, color.paint(dim, next))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -69,28 +66,16 @@ func (r *Report) next() string {
 	return ""
 }
 
-func explainTemplate(w io.Writer, t *Template, screen Screen) {
-	fmt.Fprintln(w, strings.TrimRight(screen.paint(bold, t.Object.String())+"  "+place(t.Object.File, t.Object.Line), " "))
+func explainTemplate(w io.Writer, t *Template, color Color) {
+	fmt.Fprintln(w, strings.TrimRight(color.paint(bold, t.Object.String())+"  "+place(t.Object.File, t.Object.Line), " "))
 	for _, note := range t.notes() {
-		fmt.Fprintln(w, screen.paint(dim, "  "+note))
+		fmt.Fprintln(w, color.paint(dim, "  "+note))
 	}
-	rows, widths := make([][4]string, len(t.Probes)), [4]int{}
-	for j, p := range t.Probes {
-		rows[j] = [4]string{Printable(p.Container), p.ProbeType.Name(), Printable(p.Before), Printable(explainAfter(p))}
-		for k, cell := range rows[j] {
-			widths[k] = max(widths[k], utf8.RuneCountInString(cell))
-		}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, p := range t.Probes {
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", Printable(p.Container), p.ProbeType.Name(), Printable(p.Before), color.paint(stateColors[p.State], Printable(explainAfter(p))))
 	}
-	for j, row := range rows {
-		line := " "
-		for k, cell := range row[:3] {
-			line += fmt.Sprintf(" %-*s ", widths[k], cell)
-		}
-		if n := utf8.RuneCountInString(line) + 1 + utf8.RuneCountInString(row[3]); screen.Width > 0 && n > screen.Width {
-			line = strings.TrimRight(line, " ") + "\n     "
-		}
-		fmt.Fprintln(w, line+" "+screen.paint(stateColors[t.Probes[j].State], row[3]))
-	}
+	table.Flush()
 	if len(t.Probes) == 0 && len(t.Findings) == 0 {
 		fmt.Fprintln(w, "  no probes and no hooks")
 	}

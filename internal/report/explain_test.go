@@ -16,7 +16,7 @@ func TestExplainNamesTheFileAndTheLineAsFarAsTheyAreKnown(t *testing.T) {
 		var r report.Report
 		r.Add("web.yaml", report.Template{Object: &o}, true)
 		var out bytes.Buffer
-		r.Explain(&out, false, report.Screen{})
+		r.Explain(&out, false, false)
 		if head, _, _ := strings.Cut(out.String(), "\n"); want == "" && strings.Contains(head, ":3") || !strings.Contains(head, want) {
 			t.Errorf("%q is not in %q", want, head)
 		}

@@ -255,7 +255,7 @@ func TestManyMessagesAboutWhatIsNotRenderedAreTwoLines(t *testing.T) {
 		}
 		shown := func(verbose bool) (words []string) {
 			var b bytes.Buffer
-			Print(&b, messages, verbose, Screen{})
+			Print(&b, messages, verbose, false)
 			for line := range strings.Lines(b.String()) {
 				word := strings.Fields(line)[1]
 				if strings.Contains(line, " more like this; -v lists them [helm-template]") {
@@ -287,27 +287,9 @@ func TestExplainSaysInTwoLinesThatManyFilesAreNoManifests(t *testing.T) {
 	}
 	for verbose, want := range map[bool]int{false: 4, true: 600} {
 		var b bytes.Buffer
-		r.Explain(&b, verbose, Screen{})
+		r.Explain(&b, verbose, false)
 		if got := strings.Count(b.String(), "info: "); got != want {
 			t.Errorf("verbose %t: %d infos, want %d", verbose, got, want)
-		}
-	}
-}
-
-func TestALineThatIsTooWideIsBroken(t *testing.T) {
-	r := &Report{Templates: []Template{{
-		Object: &Object{Kind: "Pod", Name: "web"},
-		Plan:   transformer.Plan{Probes: []transformer.Verdict{{Container: "web", ProbeType: "livez", Before: "httpGet :80/x", After: ":15020/app-health/web/livez", State: transformer.WouldRewrite}}},
-	}}}
-	for width, want := range map[int]string{
-		0:  "  web  liveness  httpGet :80/x  -> :15020/app-health/web/livez\n",
-		61: "  web  liveness  httpGet :80/x\n      -> :15020/app-health/web/livez\n",
-		62: "  web  liveness  httpGet :80/x  -> :15020/app-health/web/livez\n",
-	} {
-		var b bytes.Buffer
-		r.Explain(&b, false, Screen{Width: width})
-		if !strings.Contains(b.String(), "\n"+want) {
-			t.Errorf("width %d:\n%s", width, &b)
 		}
 	}
 }
@@ -327,7 +309,7 @@ func TestWhyAProbeIsLeftAloneIsSaid(t *testing.T) {
 			Plan:   transformer.Plan{Probes: []transformer.Verdict{{Container: "web", ProbeType: "livez", Before: "exec", State: transformer.LeftAlone, Reason: key, StrictTLS: transformer.Unaffected}}},
 		}}}
 		var b bytes.Buffer
-		r.Explain(&b, false, Screen{})
+		r.Explain(&b, false, false)
 		if !strings.Contains(b.String(), "\n  web  liveness  exec  left alone: "+want) {
 			t.Errorf("%s:\n%s", key, &b)
 		}

@@ -184,20 +184,20 @@ func Count(messages []Message, s transformer.Severity) int {
 }
 
 // Print writes the messages, one a line; infos only if verbose.
-func Print(w io.Writer, messages []Message, verbose bool, screen Screen) {
+func Print(w io.Writer, messages []Message, verbose bool, color Color) {
 	if !verbose {
 		messages = slices.DeleteFunc(slices.Clone(messages), func(m Message) bool { return m.Severity == transformer.Info })
 	}
-	printAll(w, messages, verbose, screen)
+	printAll(w, messages, verbose, color)
 }
 
 // printAll writes the messages, one a line. Of messages that are alike, of which a
 // repository has one or very many, it writes the first and how many more there are, unless
 // it is verbose.
-func printAll(w io.Writer, messages []Message, verbose bool, screen Screen) {
+func printAll(w io.Writer, messages []Message, verbose bool, color Color) {
 	line := func(m *Message) {
 		severity := string(m.Severity)
-		fmt.Fprintln(w, screen.paint(severityColors[m.Severity], severity)+strings.TrimPrefix(m.String(), severity))
+		fmt.Fprintln(w, color.paint(severityColors[m.Severity], severity)+strings.TrimPrefix(m.String(), severity))
 	}
 	alike := make(map[string]int)
 	for i := range messages {

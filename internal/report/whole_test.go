@@ -81,8 +81,8 @@ func TestEveryFormatIsWrittenDown(t *testing.T) {
 		}
 		a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(strings.TrimSuffix(text, "\n") + "\n")})
 	}
-	add("explain", func(w io.Writer) error { return r.Explain(w, false, Screen{}) })
-	add("explain in color on 80 columns", func(w io.Writer) error { return r.Explain(w, false, Screen{Color: true, Width: 80}) })
+	add("explain", func(w io.Writer) error { return r.Explain(w, false, false) })
+	add("explain in color", func(w io.Writer) error { return r.Explain(w, false, true) })
 	add("page", r.HTML)
 	add("json", func(w io.Writer) error { return r.JSON(w, r.CheckSummary()) })
 	add("sarif", func(w io.Writer) error { return r.SARIF(w, "v1.2.3", sampleReasons) })
@@ -90,7 +90,7 @@ func TestEveryFormatIsWrittenDown(t *testing.T) {
 	for _, verbose := range []bool{false, true} {
 		for _, color := range []bool{false, true} {
 			add(fmt.Sprintf("lines, verbose %t, color %t", verbose, color), func(w io.Writer) error {
-				Print(w, r.Messages, verbose, Screen{Color: color})
+				Print(w, r.Messages, verbose, Color(color))
 				return nil
 			})
 		}
@@ -121,7 +121,7 @@ func (failing) Write([]byte) (int, error) { return 0, errFull }
 func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
 	r := everything()
 	for name, err := range map[string]error{
-		"explain": r.Explain(failing{}, false, Screen{}), "page": r.HTML(failing{}), "json": r.JSON(failing{}, ""), "sarif": r.SARIF(failing{}, "", nil), "junit": r.JUnit(failing{}),
+		"explain": r.Explain(failing{}, false, false), "page": r.HTML(failing{}), "json": r.JSON(failing{}, ""), "sarif": r.SARIF(failing{}, "", nil), "junit": r.JUnit(failing{}),
 	} {
 		if !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", name, err)
