@@ -120,32 +120,28 @@ func (r *results) of(m *Message) field.Map {
 	if m.Object != r.object {
 		r.refer(m.Object)
 	}
-	result, path := make(field.Map, 0, 6), m.Field.String()
-	result = append(result, field.Entry{Key: "message", Value: m.sentence(path)}, field.Entry{Key: "severity", Value: string(m.Severity)})
-	if r.ref != nil {
-		result = append(result, field.Entry{Key: "resourceRef", Value: r.ref})
-		if len(m.Field) > 0 { // a field needs a resourceRef
-			at := make(field.Map, 0, 3)
-			at = append(at, field.Entry{Key: "path", Value: path})
-			if m.Current != nil {
-				at = append(at, field.Entry{Key: "currentValue", Value: m.Current})
-			}
-			if m.Proposed != nil {
-				at = append(at, field.Entry{Key: "proposedValue", Value: m.Proposed})
-			}
-			result = append(result, field.Entry{Key: "field", Value: at})
-		}
+	path := m.Field.String()
+	result := with(make(field.Map, 0, 6), "message", m.sentence(path))
+	result = with(result, "severity", string(m.Severity))
+	result = with(result, "resourceRef", r.ref)
+	if r.ref != nil && len(m.Field) > 0 { // a field needs a resourceRef
+		at := with(make(field.Map, 0, 3), "path", path)
+		at = with(at, "currentValue", m.Current)
+		result = with(result, "field", with(at, "proposedValue", m.Proposed))
 	}
-	if r.file != nil {
-		result = append(result, field.Entry{Key: "file", Value: r.file})
+	result = with(result, "file", r.file)
+	if r.reasons[m.Reason] == nil && m.Reason != "" {
+		r.reasons[m.Reason] = field.Map{{Key: "reason", Value: m.Reason}}
 	}
-	if m.Reason != "" {
-		if r.reasons[m.Reason] == nil {
-			r.reasons[m.Reason] = field.Map{{Key: "reason", Value: m.Reason}}
-		}
-		result = append(result, field.Entry{Key: "tags", Value: r.reasons[m.Reason]})
+	return with(result, "tags", r.reasons[m.Reason])
+}
+
+// with returns the map with one more entry, if there is a value for it.
+func with(m field.Map, key string, value field.Value) field.Map {
+	if value == nil {
+		return m
 	}
-	return result
+	return append(m, field.Entry{Key: key, Value: value})
 }
 
 func (r *results) refer(o *Object) {
