@@ -136,7 +136,7 @@ func (r *run) rewrite(o *manifest.Object, class workload.Class, meta *transforme
 		}
 		for _, f := range p.Findings {
 			failed = failed || f.Severity == transformer.Error
-			r.addFinding(o, f)
+			r.addFinding(o, f).InPlan = true
 		}
 	}
 	r.reportUnseen(o, class, templates)

@@ -162,14 +162,7 @@ func mtls(p transformer.Verdict) string {
 	return " (" + words + ")"
 }
 
-// elsewhere returns the messages that are not findings of a pod template, which are shown with
-// it.
+// elsewhere returns the messages that are not shown with a pod template.
 func (r *Report) elsewhere() []Message {
-	return slices.DeleteFunc(slices.Clone(r.Messages), func(m Message) bool {
-		return slices.ContainsFunc(r.Templates, func(t Template) bool {
-			return t.Object == m.Object && slices.ContainsFunc(t.Findings, func(f transformer.Finding) bool {
-				return f.Reason == m.Reason && f.Message == m.Text && slices.Equal(f.Field, m.Field)
-			})
-		})
-	})
+	return slices.DeleteFunc(slices.Clone(r.Messages), func(m Message) bool { return m.InPlan })
 }

@@ -51,6 +51,7 @@ type Message struct {
 	Field             field.Path // empty if no field is at fault
 	If                string     // what decides whether it holds; "" if it does
 	Current, Proposed field.Value
+	InPlan            bool // it is a finding of the plan for a pod template
 }
 
 // String returns the message in one line: severity, file and line, object,
