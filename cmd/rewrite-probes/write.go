@@ -62,34 +62,20 @@ func replace(path string, info fs.FileInfo, text []byte) (done bool, err error) 
 	if err != nil {
 		return false, fmt.Errorf("cannot create a file in %s: %w", dir, reasonOf(err))
 	}
-	defer func() {
-		if !done {
-			tmp.Close()
-			os.Remove(tmp.Name())
-		}
-	}()
-	if _, err := tmp.Write(text); err != nil {
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(text)
+	isOwned := takeOwner(tmp, info) // before the mode, some bits of which a new owner takes away
+	if err := errors.Join(err, tmp.Chmod(info.Mode().Perm()), tmp.Close()); err != nil {
 		return false, reasonOf(err)
 	}
-	if !takeOwner(tmp, info) {
+	if !isOwned || !sameAttributes(tmp.Name(), path) {
 		return false, nil
 	}
-	if err := tmp.Chmod(info.Mode().Perm()); err != nil {
-		return false, reasonOf(err)
-	}
-	if !sameAttributes(tmp.Name(), path) {
+	err = os.Rename(tmp.Name(), path)
+	if errors.Is(err, syscall.EBUSY) { // a file that is mounted, as in docker run -v FILE:FILE
 		return false, nil
 	}
-	if err := tmp.Close(); err != nil {
-		return false, reasonOf(err)
-	}
-	switch err := os.Rename(tmp.Name(), path); {
-	case errors.Is(err, syscall.EBUSY): // a file that is mounted, as in docker run -v FILE:FILE
-		return false, nil
-	case err != nil:
-		return false, reasonOf(err)
-	}
-	return true, nil
+	return err == nil, reasonOf(err)
 }
 
 // overwrite writes a new text into a file, and after an error the old one.
