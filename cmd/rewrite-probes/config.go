@@ -47,28 +47,24 @@ func (t *tool) settings() (given []config.Setting) {
 // flag, the ResourceList's, or the one that is near the paths.
 func (t *tool) load(p *pkg, args []string) (*config.RewriteProbes, error) {
 	var o *manifest.Object
-	isResourceList := false
 	for _, s := range p.streams {
 		o = cmp.Or(o, s.FunctionConfig())
-		isResourceList = isResourceList || s.IsResourceList()
 	}
+	var err error
 	switch {
 	case t.config == noConfig:
 	case t.config != "" && o != nil:
-		return nil, errors.New("--config must not be given: the ResourceList brings its own functionConfig")
+		err = errors.New("--config must not be given: the ResourceList brings its own functionConfig")
 	case t.config != "":
 		p.config = t.config
-	case !isResourceList:
-		var err error
-		if p.config, err = findConfig(args); err != nil {
-			return nil, &usageError{err}
-		}
+	case o == nil:
+		p.config, err = findConfig(args)
 	}
-	if p.config != "" {
-		var err error
-		if o, err = readConfig(p.config); err != nil {
-			return nil, err
-		}
+	if err == nil && p.config != "" {
+		o, err = readConfig(p.config)
+	}
+	if err != nil {
+		return nil, err
 	}
 	c, err := config.Decode(o, t.settings()...)
 	if err == nil {
@@ -114,7 +110,7 @@ func findConfig(args []string) (found string, err error) {
 		near := nearestConfig(arg)
 		if i > 0 && realPath(near) != realPath(found) {
 			const none = "no " + configName
-			return "", fmt.Errorf("%s has %s, and %s has %s: give --config FILE or --config none, or run the command for each", args[0], cmp.Or(found, none), arg, cmp.Or(near, none))
+			return "", &usageError{fmt.Errorf("%s has %s, and %s has %s: give --config FILE or --config none, or run the command for each", args[0], cmp.Or(found, none), arg, cmp.Or(near, none))}
 		}
 		found = near
 	}
