@@ -120,9 +120,9 @@ func findConfig(args []string) (found string, err error) {
 // nearestConfig returns the functionConfig beside a file, in a folder, or in the nearest
 // folder above, up to the root of the repository; "" if there is none.
 func nearestConfig(arg string) string {
-	dir := arg
-	if info, err := os.Stat(arg); err != nil || !info.IsDir() {
-		dir = filepath.Dir(arg) // of stdin, -, the current folder
+	dir, _ := filepath.EvalSymlinks(arg) // "" for stdin, -, which is in the current folder
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		dir = filepath.Dir(dir)
 	}
 	for folder := range above(dir) {
 		if name := filepath.Join(folder, configName); isConfigFile(name) {

@@ -120,9 +120,11 @@ func inFolder(dir string, names ...string) string {
 	return ""
 }
 
-// above yields a folder and those above it, up to the root of the repository.
+// above yields a folder and those above it, up to the root of the repository. Above a symbolic
+// link are the folders of what it leads to.
 func above(dir string) iter.Seq[string] {
 	return func(yield func(string) bool) {
+		dir, _ := filepath.EvalSymlinks(dir)
 		for yield(dir) && inFolder(dir, ".git") == "" {
 			up := filepath.Join(dir, "..")
 			here, err := os.Stat(dir)
