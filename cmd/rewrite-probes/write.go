@@ -44,18 +44,15 @@ func writeFile(name string, text, old []byte) error {
 		return reasonOf(err)
 	}
 	defer f.Close()
-	if !hasOtherLinks(info) {
-		if done, err := replace(path, info, text); done || err != nil {
-			return err
-		}
+	if done, err := replace(path, info, text); done || err != nil {
+		return err
 	}
 	return overwrite(f, text, old)
 }
 
 // replace replaces the file in one step, so that a reader sees the old text or
-// the new one. If the new file cannot have the owner of the old one, or has not its
-// extended attributes, or the old one is a mount point, done is false and nothing has
-// changed.
+// the new one. If the old file has other names, or an owner or extended attributes that the new
+// one does not get, or is a mount point, done is false and nothing has changed.
 func replace(path string, info fs.FileInfo, text []byte) (done bool, err error) {
 	dir := filepath.Dir(path)
 	tmp, err := os.CreateTemp(dir, ".rewrite-probes-*")
@@ -64,11 +61,11 @@ func replace(path string, info fs.FileInfo, text []byte) (done bool, err error) 
 	}
 	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(text)
-	isOwned := takeOwner(tmp, info) // before the mode, some bits of which a new owner takes away
+	fits := canReplace(tmp, info) // before the mode, some bits of which a new owner takes away
 	if err := errors.Join(err, tmp.Chmod(info.Mode().Perm()), tmp.Close()); err != nil {
 		return false, reasonOf(err)
 	}
-	if !isOwned || !sameAttributes(tmp.Name(), path) {
+	if !fits || !sameAttributes(tmp.Name(), path) {
 		return false, nil
 	}
 	err = os.Rename(tmp.Name(), path)
