@@ -56,7 +56,9 @@ functionConfig cannot be read, or a file cannot be written.`,
 	}
 	t.edits(root, pipeline.Rewrite)
 	root.AddCommand(readers...)
-	root.AddCommand(policy, schemaCommand(std), reasonsCommand(std), versionCommand(std), copyCommand(std))
+	root.AddCommand(policy, reasonsCommand(std), copyCommand(std),
+		printCommand(std, "schema", "Print the JSON Schema of the functionConfig", config.Schema),
+		printCommand(std, "version", "Print the version", func() []byte { return []byte("rewrite-probes " + release.Version() + "\n") }))
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	return root
@@ -134,24 +136,13 @@ back, and the env var, the sidecar and the annotations that rewrite-probes added
 	return cmd
 }
 
-func schemaCommand(std streams) *cobra.Command {
+// printCommand returns a command that prints a text.
+func printCommand(std streams, name, short string, text func() []byte) *cobra.Command {
 	return &cobra.Command{
-		Use: "schema", Short: "Print the JSON Schema of the functionConfig", Args: cobra.NoArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		Example:           `  rewrite-probes schema >rewrite-probes.schema.json`,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := std.out.Write(config.Schema())
-			return err
-		},
-	}
-}
-
-func versionCommand(std streams) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Use: name, Short: short, Args: cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(std.out, "rewrite-probes "+release.Version())
+			_, err := std.out.Write(text())
 			return err
 		},
 	}
