@@ -109,7 +109,7 @@ func (t *Template) notes() (notes []string) {
 		adds = append(adds, "annotation "+p.Key)
 	}
 	if len(adds) > 0 {
-		s += "; added: " + join(adds)
+		s += "; added: " + strings.Join(adds, ", ")
 	}
 	if a.Because != "" {
 		s += "; " + a.Because
