@@ -231,7 +231,7 @@ func TestWhoAnswersIsSaidAsFarAsItIsKnown(t *testing.T) {
 		"a answers on port 1":                   {By: "a", Port: 1},
 		"a answers in Kuma; added: container c": {By: "a", Mesh: "Kuma", AddsContainer: "c"},
 		"a answers; added: annotation k":        {By: "a", AddsAnnotations: field.KeyValues{{Key: "k", Value: "v"}}},
-		"a answers; added: container c, annotation k, annotation l; why\\n":                                        {By: "a", AddsContainer: "c", AddsAnnotations: field.KeyValues{{Key: "k"}, {Key: "l"}}, Because: "why\n"},
+		"a answers; added: container c, annotation k, annotation l; why\\n":                                           {By: "a", AddsContainer: "c", AddsAnnotations: field.KeyValues{{Key: "k"}, {Key: "l"}}, Because: "why\n"},
 		"a answers; `answeredBy: app` would do with one annotation, since no Service here leads to the probes' ports": {By: "a", AppWouldDo: true},
 	} {
 		if got := strings.Join((&Template{Plan: transformer.Plan{Answer: a}}).notes(), "\n"); got != want {
