@@ -36,7 +36,7 @@ func (c Color) paint(code, text string) string {
 
 // Explain writes the report for people: the functionConfig; for every pod template a heading,
 // who answers, an aligned line for each probe, and what was found; then what was found
-// elsewhere (all that is alike only if verbose), a summary and what to do next.
+// elsewhere, as Print does, a summary and what to do next.
 func (r *Report) Explain(w io.Writer, verbose bool, color Color) error {
 	var b strings.Builder
 	if r.Config != "" {
@@ -46,7 +46,7 @@ func (r *Report) Explain(w io.Writer, verbose bool, color Color) error {
 		explainTemplate(&b, &r.Templates[i], color)
 		b.WriteByte('\n')
 	}
-	printAll(&b, r.elsewhere(), verbose, color)
+	Print(&b, r.elsewhere(), verbose, color)
 	fmt.Fprintln(&b, r.Summary(false))
 	if next := r.next(); next != "" {
 		fmt.Fprintln(&b, color.paint(dim, next))

@@ -180,18 +180,13 @@ func Count(messages []Message, s transformer.Severity) int {
 	return n
 }
 
-// Print writes the messages, one a line; infos only if verbose.
+// Print writes the messages, one a line. Unless it is verbose, it leaves out infos, and of
+// messages that are alike, of which a repository has one or very many, it writes the first and
+// how many more there are.
 func Print(w io.Writer, messages []Message, verbose bool, color Color) {
 	if !verbose {
 		messages = slices.DeleteFunc(slices.Clone(messages), func(m Message) bool { return m.Severity == transformer.Info })
 	}
-	printAll(w, messages, verbose, color)
-}
-
-// printAll writes the messages, one a line. Of messages that are alike, of which a
-// repository has one or very many, it writes the first and how many more there are, unless
-// it is verbose.
-func printAll(w io.Writer, messages []Message, verbose bool, color Color) {
 	line := func(m *Message) {
 		severity := string(m.Severity)
 		fmt.Fprintln(w, color.paint(severityColors[m.Severity], severity)+strings.TrimPrefix(m.String(), severity))

@@ -82,7 +82,7 @@ func TestEveryFormatIsWrittenDown(t *testing.T) {
 		a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(strings.TrimSuffix(text, "\n") + "\n")})
 	}
 	add("explain", func(w io.Writer) error { return r.Explain(w, false, false) })
-	add("explain in color", func(w io.Writer) error { return r.Explain(w, false, true) })
+	add("explain in color, verbose", func(w io.Writer) error { return r.Explain(w, true, true) })
 	add("page", r.HTML)
 	add("json", func(w io.Writer) error { return r.JSON(w, r.CheckSummary()) })
 	add("sarif", func(w io.Writer) error { return r.SARIF(w, "v1.2.3", sampleReasons) })
