@@ -194,3 +194,13 @@ func didYouMean(word string, known []string) string {
 	}
 	return "; \"rewrite-probes reasons\" lists all"
 }
+
+// unquoteUsage takes the back-quotes out of the descriptions of flags, in which
+// the help finds the names of values, and which a shell would show.
+func unquoteUsage(cmd *cobra.Command) {
+	plain := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") }
+	cmd.Flags().VisitAll(plain)
+	for _, c := range cmd.Commands() {
+		unquoteUsage(c)
+	}
+}

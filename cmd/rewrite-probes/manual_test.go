@@ -157,7 +157,10 @@ func complete(t *testing.T, line ...string) map[string]bool {
 	}
 	offered := make(map[string]bool)
 	for l := range strings.Lines(out.String()) {
-		word, _, _ := strings.Cut(strings.TrimSuffix(l, "\n"), "\t")
+		word, description, _ := strings.Cut(strings.TrimSuffix(l, "\n"), "\t")
+		if strings.Contains(description, "`") {
+			t.Errorf("%q is described with back-quotes: %s", word, description)
+		}
 		offered[word] = true
 	}
 	return offered

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -31,21 +30,24 @@ type pkg struct {
 
 // readPackage reads stdin (no arguments, or "-" alone), or the files and the
 // folders that the arguments name.
-func readPackage(in io.Reader, args, ignore []string) (*pkg, error) {
+func readPackage(command string, std streams, args, ignore []string) (*pkg, error) {
 	p := &pkg{charts: make(map[string]int)}
 	switch {
-	case len(args) == 0 && isTerminal(in):
+	case len(args) == 0 && isTerminal(std.in):
 		return nil, &usageError{errors.New("stdin is a terminal: give a PATH, or pipe manifests in")}
 	case isStdin(args):
-		return p, p.readStdin(in)
+		return p, p.readStdin(command, std)
 	case slices.Contains(args, "-"):
 		return nil, &usageError{errors.New("\"-\" must be the only argument: stdin and files do not mix")}
 	}
 	return p, p.readFiles(args, ignore)
 }
 
-func (p *pkg) readStdin(in io.Reader) error {
-	input, err := manifest.ReadInput(in)
+func (p *pkg) readStdin(command string, std streams) error {
+	if isTerminal(std.in) {
+		fmt.Fprintln(std.err, command+": reading manifests from the terminal; Ctrl-D ends them")
+	}
+	input, err := manifest.ReadInput(std.in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", stdinName, err)
 	}
@@ -191,7 +193,7 @@ func (p *pkg) passOverPatch(path string, text []byte, why, where string) {
 
 // readInput reads what the arguments name, and the config of the run.
 func (t *tool) readInput(cmd *cobra.Command, args []string) (*pkg, *config.RewriteProbes, error) {
-	p, err := readPackage(t.in, args, t.ignore)
+	p, err := readPackage(cmd.CommandPath(), t.streams, args, t.ignore)
 	if err != nil {
 		return nil, nil, err
 	}

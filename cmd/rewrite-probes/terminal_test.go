@@ -36,6 +36,29 @@ func TestACommandWithoutAPathSaysSoOnATerminal(t *testing.T) {
 	}
 }
 
+// typed is a terminal at which a text is typed.
+type typed struct {
+	tty *os.File
+	io.Reader
+}
+
+func (t typed) Fd() uintptr { return t.tty.Fd() }
+
+// Of - it is meant, but nothing would say that the program waits.
+func TestADashOnATerminalSaysThatItWaits(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
+	for _, c := range []struct {
+		in   io.Reader
+		want bool
+	}{{typed{terminal(t), strings.NewReader(pod)}, true}, {strings.NewReader(pod), false}} {
+		var out, errs bytes.Buffer
+		code := run([]string{"-"}, c.in, &out, &errs)
+		if got := strings.HasPrefix(errs.String(), "rewrite-probes: reading manifests from the terminal; Ctrl-D ends them\n"); code != exitOK || out.String() != pod || got != c.want {
+			t.Errorf("exit %d, stderr %q, stdout %q", code, &errs, &out)
+		}
+	}
+}
+
 func TestColourIsForTerminalsThatWantIt(t *testing.T) {
 	tty := terminal(t)
 	var pipe bytes.Buffer
