@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
@@ -141,13 +142,19 @@ func (f *editFlags) emitFiles(std streams, r *report.Report, changed []*manifest
 }
 
 // untilSignal returns a context that a signal ends if the run writes: a file is written to
-// its end first. One that is ignored, as by nohup, stays so.
+// its end first. A second signal, a second later, ends the run at once. One that is ignored,
+// as by nohup, stays so.
 func (f *editFlags) untilSignal() (ctx context.Context, stop context.CancelFunc) {
 	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	if !f.write || len(signals) == 0 {
 		return context.Background(), func() {}
 	}
-	return signal.NotifyContext(context.Background(), signals...)
+	ctx, stop = signal.NotifyContext(context.Background(), signals...)
+	context.AfterFunc(ctx, func() {
+		time.Sleep(time.Second) // timeout(1) sends it twice
+		stop()
+	})
+	return ctx, stop
 }
 
 func (f *editFlags) emitFile(std streams, name string, before, after []byte) error {
