@@ -139,7 +139,7 @@ back, and the env var, the sidecar and the annotations that rewrite-probes added
 // printCommand returns a command that prints a text.
 func printCommand(std streams, name, short string, text func() []byte) *cobra.Command {
 	return &cobra.Command{
-		Use: name, Short: short, Args: cobra.NoArgs,
+		Use: name, Short: short, Args: noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := std.out.Write(text())
@@ -203,4 +203,11 @@ func unquoteUsage(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		unquoteUsage(c)
 	}
+}
+
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("argument %q is one too many", args[0])
+	}
+	return nil
 }

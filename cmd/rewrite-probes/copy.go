@@ -16,7 +16,12 @@ func copyCommand(std streams) *cobra.Command {
 		Long: `copy-to copies the program into a folder, for init containers: the image of rewrite-probes
 has no shell and no cp.`,
 		Example: `  rewrite-probes copy-to /tools`,
-		Args:    cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("one folder must be given")
+			}
+			return nil
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			target, err := copySelf(args[0])
 			if err != nil {

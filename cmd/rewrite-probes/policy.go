@@ -12,7 +12,7 @@ import (
 func (t *tool) policyCommand() *cobra.Command {
 	var o policy.Options
 	cmd := &cobra.Command{
-		Use: "policy", Short: "Print policies for the cluster that find what check would find", Args: cobra.NoArgs,
+		Use: "policy", Short: "Print policies for the cluster that find what check would find", Args: noArgs,
 		Long: `policy prints two ValidatingAdmissionPolicies and their bindings (Kubernetes 1.30 or later).
 One finds pods in which Istio injects its sidecar and whose probes or hooks would fail, or
 falsely pass, under strict mTLS: of manifests that went around the pipeline, and in

@@ -48,22 +48,39 @@ func (r *Report) Explain(w io.Writer, verbose bool, color Color) error {
 	}
 	Print(&b, r.elsewhere(), verbose, color)
 	fmt.Fprintln(&b, r.Summary(false))
-	if next := r.next(); next != "" {
-		fmt.Fprintln(&b, color.paint(dim, next))
-	}
+	fmt.Fprintln(&b, color.paint(dim, "next: "+r.next()))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// next says what to do after having read the report; "" if it asks for nothing.
+// next says what to do after having read the report.
 func (r *Report) next() string {
-	if i := slices.IndexFunc(r.Messages, r.fails); i >= 0 {
-		return "next: fix what fails first; \"rewrite-probes reasons " + r.Messages[i].Reason + "\" explains it"
+	for _, m := range r.Messages {
+		if r.fails(m) {
+			return "fix what fails first; \"rewrite-probes reasons " + m.Reason + "\" explains it"
+		}
 	}
 	if r.Changed > 0 {
-		return "next: \"rewrite-probes -d PATH\" shows the change, -w writes it"
+		return "\"rewrite-probes -d PATH\" shows the change, -w writes it"
 	}
-	return ""
+	for _, t := range r.Templates {
+		for _, p := range t.Probes {
+			if p.State != transformer.LeftAlone || p.StrictTLS == transformer.Unaffected {
+				continue
+			}
+			now := "now"
+			if p.If != "" {
+				now = "perhaps"
+			}
+			return fmt.Sprintf("unless it is on purpose, have the %s of %s rewritten, which %s %s; \"rewrite-probes reasons %s\" says how", p.ProbeType.Field(), t.Object, now, p.StrictTLS, p.Reason)
+		}
+	}
+	for _, m := range r.Messages {
+		if m.Severity == transformer.Warning {
+			return "what is warned of; \"rewrite-probes reasons " + m.Reason + "\" explains it"
+		}
+	}
+	return "nothing to do"
 }
 
 func explainTemplate(w io.Writer, t *Template, color Color) {

@@ -205,18 +205,28 @@ func TestTheSummaryCountsWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestNextIsWhatFailsThenTheChange(t *testing.T) {
+func TestNextIsWhatFailsThenTheChangeThenWhatWasLeft(t *testing.T) {
+	left := func(state transformer.State, tls transformer.Outcome, unless string) Template {
+		return Template{Object: &Object{Kind: "Pod", Name: "web"}, Plan: transformer.Plan{Probes: []transformer.Verdict{
+			{ProbeType: prober.Liveness, State: transformer.LeftAlone, StrictTLS: transformer.Unaffected},
+			{ProbeType: prober.Readiness, State: state, Reason: "opt-out", StrictTLS: tls, If: unless},
+		}}}
+	}
 	failed, warned := Message{Severity: transformer.Error, Reason: "port-taken"}, Message{Severity: transformer.Warning, Reason: "may-fail"}
-	const change, fix = `next: "rewrite-probes -d PATH" shows the change, -w writes it`, `next: fix what fails first; "rewrite-probes reasons %s" explains it`
+	const change, fix = `"rewrite-probes -d PATH" shows the change, -w writes it`, `fix what fails first; "rewrite-probes reasons %s" explains it`
 	for _, c := range []struct {
 		want string
 		r    Report
 	}{
-		{"", Report{}},
-		{"", Report{Messages: []Message{warned}}},
+		{"nothing to do", Report{}},
+		{`what is warned of; "rewrite-probes reasons may-fail" explains it`, Report{Messages: []Message{warned}}},
 		{fmt.Sprintf(fix, "may-fail"), Report{Messages: []Message{warned}, Strict: true, Changed: 1}},
 		{fmt.Sprintf(fix, "port-taken"), Report{Messages: []Message{warned, failed}, Changed: 1}},
-		{change, Report{Messages: []Message{warned}, Changed: 1}},
+		{change, Report{Messages: []Message{warned}, Changed: 1, Templates: []Template{left(transformer.LeftAlone, transformer.Fails, "")}}},
+		{`unless it is on purpose, have the readinessProbe of Pod web rewritten, which now fails; "rewrite-probes reasons opt-out" says how`, Report{Templates: []Template{{}, left(transformer.LeftAlone, transformer.Fails, "")}}},
+		{`unless it is on purpose, have the readinessProbe of Pod web rewritten, which perhaps fails; "rewrite-probes reasons opt-out" says how`, Report{Templates: []Template{left(transformer.LeftAlone, transformer.Fails, "it is injected")}}},
+		{"nothing to do", Report{Templates: []Template{left(transformer.Rewritten, transformer.Fails, "")}}},
+		{"nothing to do", Report{Templates: []Template{left(transformer.LeftAlone, transformer.Unaffected, "")}}},
 	} {
 		if got := c.r.next(); got != c.want {
 			t.Errorf("next is %q, want %q", got, c.want)

@@ -1,0 +1,59 @@
+package report_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/rewrite-probes/rewrite-probes/internal/prober"
+	"github.com/rewrite-probes/rewrite-probes/internal/report"
+	"github.com/rewrite-probes/rewrite-probes/transformer"
+)
+
+// What fails in the mesh and was left alone is never "nothing to do".
+func TestExplainSaysWhatToDoAboutAProbeThatIsLeftAloneAndFails(t *testing.T) {
+	for outcome, want := range map[transformer.Outcome]string{
+		transformer.Fails:         "next: unless it is on purpose, have the readinessProbe of Deployment shop/web rewritten, which now fails; \"rewrite-probes reasons opt-out\" says how\n",
+		transformer.FalselyPasses: "which now falsely passes; \"rewrite-probes reasons opt-out\" says how\n",
+		transformer.Unaffected:    "next: nothing to do\n",
+	} {
+		var r report.Report
+		r.Add("web.yaml", report.Template{
+			Object: &report.Object{Kind: "Deployment", Namespace: "shop", Name: "web"},
+			Plan: transformer.Plan{Probes: []transformer.Verdict{{
+				Container: "app", ProbeType: prober.Readiness, Before: "httpGet :80/", State: transformer.LeftAlone, Reason: "opt-out", StrictTLS: outcome,
+			}}},
+		}, true)
+		var out bytes.Buffer
+		r.Explain(&out, false, false)
+		if !strings.HasSuffix(out.String(), want) {
+			t.Errorf("%s:\n%s", outcome, out.String())
+		}
+	}
+}
+
+func TestExplainDoesNotSayNothingToDoBelowAWarning(t *testing.T) {
+	var r report.Report
+	m := report.NewMessage("port-unresolved", "its port is not there")
+	r.Messages = append(r.Messages, m)
+	var out bytes.Buffer
+	r.Explain(&out, false, false)
+	if want := "next: what is warned of; \"rewrite-probes reasons port-unresolved\" explains it\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("got\n%s", out.String())
+	}
+}
+
+func TestExplainNamesTheFileAndTheLineAsFarAsTheyAreKnown(t *testing.T) {
+	for want, o := range map[string]report.Object{
+		"web.yaml:3": {File: "web.yaml", Line: 3}, "web.yaml": {File: "web.yaml"}, "": {Line: 3},
+	} {
+		o.Kind, o.Name = "Deployment", "web"
+		var r report.Report
+		r.Add("web.yaml", report.Template{Object: &o}, true)
+		var out bytes.Buffer
+		r.Explain(&out, false, false)
+		if head, _, _ := strings.Cut(out.String(), "\n"); want == "" && strings.Contains(head, ":3") || !strings.Contains(head, want) {
+			t.Errorf("%q is not in %q", want, head)
+		}
+	}
+}
